@@ -1,0 +1,38 @@
+# Hearth. `make` lists what can be made; every target installs what it needs and lacks.
+
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.PHONY: help demo build test bench lint fmt docs clean
+
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: ## Record a real ./configure here; predict it for the papers' machines; write out/report.html
+	@scripts/demo
+
+build: ## Build the hearth binary: target/release/hearth
+	@scripts/need rust cc
+	cargo build --locked --release -p hearth
+
+test: ## Everything that CI checks: format, lints, tests, licences, documentation
+	@scripts/test
+
+bench: ## Measure the simulator: events per second by policy and by number of cores
+	@scripts/need rust cc
+	cargo bench --locked -p hearth-sim
+
+lint: ## Format and lints only
+	@scripts/test format clippy
+
+fmt: ## Put Rust and Ipanema sources into the common format
+	@scripts/need rust cc
+	cargo fmt --all
+	cargo run --locked --quiet -p hearth -- fmt policies/*.ipa
+
+docs: ## Build the book: docs/book/index.html
+	@scripts/docs
+
+clean: ## Remove everything that was built, downloaded or recorded
+	cargo clean
+	rm -rf out docs/book

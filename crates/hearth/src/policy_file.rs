@@ -1,0 +1,57 @@
+//! A policy as a file: reading it, and finding what it extends.
+
+use crate::failure::Failure;
+use hearth_ipanema::diagnostic::{Diagnostic, render_all};
+use hearth_ipanema::syntax::{Source, Sources};
+use hearth_ipanema::{Compiled, Failed, builtin, compile};
+use std::fs;
+use std::io::IsTerminal;
+use std::path::Path;
+
+/// The text of a policy: that of a file, or of a built-in policy.
+pub fn read(name_or_path: &str) -> Result<String, Failure> {
+    if let Some(text) = builtin::source(name_or_path) {
+        return Ok(text.to_owned());
+    }
+    fs::read_to_string(name_or_path).map_err(|error| {
+        let failure = Failure::new(format_args!("cannot read the policy {name_or_path}: {error}"));
+        let looks_like_a_name = Path::new(name_or_path).extension().is_none() && !name_or_path.contains('/');
+        if !looks_like_a_name {
+            return failure;
+        }
+        match hearth_ipanema::suggest::closest(name_or_path, builtin::NAMES) {
+            Some(near) => failure.help(format_args!("did you mean the built-in policy `{near}`?")),
+            None => failure.help(format_args!(
+                "give the path of an .ipa file, or a built-in policy: {}",
+                builtin::NAMES.join(", ")
+            )),
+        }
+    })
+}
+
+/// Compiles a policy. What it extends is sought beside it (`NAME.ipa`), then among the built-in policies.
+pub fn compile_named(name_or_path: &str) -> Result<Result<Compiled, Box<Failed>>, Failure> {
+    let text = read(name_or_path)?;
+    let folder = Path::new(name_or_path).parent().unwrap_or(Path::new("")).to_owned();
+    let is_builtin = builtin::source(name_or_path).is_some();
+    let provider = |wanted: &str| {
+        if wanted == name_or_path {
+            return Some(Source { name: name_or_path.to_owned(), text: text.clone() });
+        }
+        let beside = folder.join(format!("{wanted}.ipa"));
+        let text = fs::read_to_string(&beside).ok().filter(|_| !is_builtin)?;
+        Some(Source { name: beside.display().to_string(), text })
+    };
+    Ok(compile(&provider, name_or_path))
+}
+
+/// Shows what is wrong with the syntax of a text, if anything is.
+pub fn syntax_errors(name: &str, text: &str, diagnostics: &[Diagnostic]) -> Result<(), Failure> {
+    if !diagnostics.iter().any(Diagnostic::is_error) {
+        return Ok(());
+    }
+    let mut sources = Sources::new();
+    sources.add(name, text);
+    eprint!("{}", render_all(diagnostics, &sources, std::io::stderr().is_terminal()));
+    Err(Failure::quiet())
+}

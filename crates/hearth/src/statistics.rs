@@ -1,0 +1,145 @@
+//! Means over seeds, and how sure one can be of them.
+
+use statrs::distribution::{ContinuousCDF, StudentsT};
+
+/// Mean, standard deviation and number of a sample.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Sample {
+    pub n: usize,
+    pub mean: f64,
+    /// With n − 1; 0 for fewer than two values.
+    pub deviation: f64,
+}
+
+impl Sample {
+    /// `None` if there are no values.
+    pub fn of(values: impl IntoIterator<Item = f64>) -> Option<Sample> {
+        let values: Vec<f64> = values.into_iter().collect();
+        let n = values.len();
+        if n == 0 {
+            return None;
+        }
+        let mean = values.iter().sum::<f64>() / n as f64;
+        let squares: f64 = values.iter().map(|v| (v - mean) * (v - mean)).sum();
+        let deviation = if n > 1 { (squares / (n - 1) as f64).sqrt() } else { 0.0 };
+        Some(Sample { n, mean, deviation })
+    }
+
+    /// Squared relative error of the mean.
+    fn relative_variance(&self) -> f64 {
+        (self.deviation / self.mean).powi(2) / self.n as f64
+    }
+}
+
+/// How much better a sample is than a baseline: 0 is equal, 0.1 is 10 % better.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Change {
+    pub value: f64,
+    /// The interval that holds the true value with 95 % confidence; `None` with fewer than two runs of either.
+    pub ci95: Option<[f64; 2]>,
+}
+
+/// Speed-up in the papers' sense: mean(baseline) / mean(new) − 1, for times.
+pub fn speedup(baseline: &Sample, new: &Sample) -> Change {
+    let (ratio, ci) = ratio(baseline, new);
+    Change { value: ratio - 1.0, ci95: ci.map(|[low, high]| [low - 1.0, high - 1.0]) }
+}
+
+/// Saving: 1 − mean(new) / mean(baseline), for energies.
+pub fn saving(baseline: &Sample, new: &Sample) -> Change {
+    let (ratio, ci) = ratio(new, baseline);
+    Change { value: 1.0 - ratio, ci95: ci.map(|[low, high]| [1.0 - high, 1.0 - low]) }
+}
+
+/// Ratio of two means of positive values, and its 95 % confidence interval: by the delta method on the
+/// logarithm, with Student's t at the degrees of freedom of Welch and Satterthwaite. The samples are taken as
+/// independent and their spreads as unequal.
+fn ratio(above: &Sample, below: &Sample) -> (f64, Option<[f64; 2]>) {
+    let ratio = above.mean / below.mean;
+    if above.n < 2 || below.n < 2 {
+        return (ratio, None);
+    }
+    let (va, vb) = (above.relative_variance(), below.relative_variance());
+    let variance = va + vb;
+    if variance == 0.0 {
+        return (ratio, Some([ratio, ratio]));
+    }
+    let freedom = variance * variance / (va * va / (above.n - 1) as f64 + vb * vb / (below.n - 1) as f64);
+    // Location 0, scale 1 and at least one degree of freedom are valid; NaN means (of nothing) are not.
+    let Ok(t) = StudentsT::new(0.0, 1.0, freedom) else { return (ratio, None) };
+    let reach = t.inverse_cdf(0.975) * variance.sqrt();
+    (ratio, Some([ratio * (-reach).exp(), ratio * reach.exp()]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample(values: &[f64]) -> Sample {
+        Sample::of(values.iter().copied()).unwrap()
+    }
+
+    fn close(a: f64, b: f64) -> bool {
+        (a - b).abs() < 1e-4
+    }
+
+    #[test]
+    fn a_sample() {
+        let s = sample(&[2.0, 4.0, 4.0, 4.0, 5.0, 5.0, 7.0, 9.0]);
+        assert_eq!((s.n, s.mean), (8, 5.0));
+        // Squares: 9 + 1 + 1 + 1 + 0 + 0 + 4 + 16 = 32; 32 / 7 = 4.5714; its root is 2.1381.
+        assert!(close(s.deviation, 2.1381));
+        assert_eq!(sample(&[3.0]), Sample { n: 1, mean: 3.0, deviation: 0.0 });
+        assert_eq!(Sample::of([]), None);
+    }
+
+    #[test]
+    fn the_papers_speedup() {
+        // 10 s become 8 s: 10 / 8 − 1. 100 J become 80 J: a fifth is saved.
+        assert!(close(speedup(&sample(&[10.0]), &sample(&[8.0])).value, 0.25));
+        assert!(close(saving(&sample(&[100.0]), &sample(&[80.0])).value, 0.2));
+        // Twice as slow.
+        assert!(close(speedup(&sample(&[1.0]), &sample(&[2.0])).value, -0.5));
+    }
+
+    #[test]
+    fn one_run_says_nothing_of_confidence() {
+        assert_eq!(speedup(&sample(&[10.0]), &sample(&[8.0, 8.0])).ci95, None);
+        assert_eq!(saving(&sample(&[10.0, 10.0]), &sample(&[8.0])).ci95, None);
+    }
+
+    #[test]
+    fn equal_runs_leave_no_doubt() {
+        let change = speedup(&sample(&[10.0, 10.0]), &sample(&[8.0, 8.0]));
+        assert!(change.ci95.unwrap().iter().all(|end| close(*end, 0.25)));
+    }
+
+    #[test]
+    fn an_interval_by_hand() {
+        // Baseline 9, 10, 11: mean 10, deviation 1, relative variance (1/10)² / 3 = 0.0033333.
+        // New 4, 5, 6: mean 5, deviation 1, relative variance (1/5)² / 3 = 0.0133333.
+        // Sum 0.0166667, root 0.1290994. Freedom: 0.0166667² / (0.0033333² / 2 + 0.0133333² / 2) = 2.941176.
+        // t(0.975; 2.941176) = 3.22013 (between t(2) = 4.30265 and t(3) = 3.18245). Reach 0.415717.
+        // Ratio 2, so 2·e^-0.415717 = 1.31974 to 2·e^0.415717 = 3.03091.
+        let change = speedup(&sample(&[9.0, 10.0, 11.0]), &sample(&[4.0, 5.0, 6.0]));
+        assert!(close(change.value, 1.0));
+        let [low, high] = change.ci95.unwrap();
+        assert!((low - 0.3197).abs() < 2e-3, "{low}");
+        assert!((high - 2.0309).abs() < 4e-3, "{high}");
+        // Symmetric on the logarithm.
+        assert!(close((low + 1.0) * (high + 1.0), 4.0));
+    }
+
+    #[test]
+    fn the_interval_of_equal_samples_has_students_width() {
+        // Both 9, 11: deviation √2, relative variance 2/100/2 = 0.01 each; freedom 2; t = 4.30265;
+        // reach 4.30265 · √0.02 = 0.608487.
+        let change = speedup(&sample(&[9.0, 11.0]), &sample(&[9.0, 11.0]));
+        let [low, high] = change.ci95.unwrap();
+        assert!(close(low, (-0.608487f64).exp() - 1.0), "{low}");
+        assert!(close(high, 0.608487f64.exp() - 1.0), "{high}");
+        let [low, high] = saving(&sample(&[9.0, 11.0]), &sample(&[9.0, 11.0])).ci95.unwrap();
+        assert!(close(low, 1.0 - 0.608487f64.exp()), "{low}");
+        assert!(close(high, 1.0 - (-0.608487f64).exp()), "{high}");
+    }
+}

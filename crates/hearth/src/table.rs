@@ -1,0 +1,95 @@
+//! Tables for people.
+
+use comfy_table::{Cell, CellAlignment, Table, presets};
+
+/// A table without lines: the first `text` columns to the left, the others, numbers, to the right.
+pub struct Plain {
+    table: Table,
+    text: usize,
+    gap: u16,
+}
+
+impl Plain {
+    pub fn new(text: usize) -> Self {
+        let mut table = Table::new();
+        table.load_preset(presets::NOTHING);
+        Plain { table, text, gap: 2 }
+    }
+
+    /// The titles, with a rule below.
+    pub fn head(&mut self, titles: &[&str]) {
+        // With a rule comes a separator, which is a blank.
+        self.table.load_preset("     --            ");
+        self.gap = 1;
+        self.table.set_header(self.cells(titles));
+    }
+
+    pub fn row<S: AsRef<str>>(&mut self, cells: &[S]) {
+        self.table.add_row(self.cells(cells));
+    }
+
+    fn cells<S: AsRef<str>>(&self, texts: &[S]) -> Vec<Cell> {
+        let side = |column| if column < self.text { CellAlignment::Left } else { CellAlignment::Right };
+        texts.iter().enumerate().map(|(i, text)| Cell::new(text.as_ref()).set_alignment(side(i))).collect()
+    }
+
+    /// Ends with a newline.
+    pub fn render(mut self) -> String {
+        let columns = self.table.column_count();
+        for (i, column) in self.table.column_iter_mut().enumerate() {
+            column.set_padding((0, if i + 1 == columns { 0 } else { self.gap }));
+        }
+        self.table.lines().map(|line| line.trim_end().to_owned() + "\n").collect()
+    }
+}
+
+/// A number with three significant digits, or as many as it has before the point.
+pub fn number(value: f64) -> String {
+    let digits = if value == 0.0 { 0 } else { value.abs().log10().floor() as i32 };
+    format!("{value:.*}", (2 - digits).clamp(0, 6) as usize)
+}
+
+/// `-` where a number is not known.
+pub fn known(value: Option<f64>) -> String {
+    value.map_or_else(|| "-".into(), number)
+}
+
+/// A share as per cent, with its sign.
+pub fn percent(share: f64) -> String {
+    format!("{:+.1}%", share * 100.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_short() {
+        for (value, text) in [
+            (0.0, "0.00"),
+            (0.012345, "0.0123"),
+            (1.2345, "1.23"),
+            (12.345, "12.3"),
+            (123.45, "123"),
+            (1234567.0, "1234567"),
+            (-0.5, "-0.500"),
+        ] {
+            assert_eq!(number(value), text);
+        }
+        assert_eq!(known(None), "-");
+        assert_eq!((percent(0.1234), percent(-0.05)), ("+12.3%".into(), "-5.0%".into()));
+    }
+
+    #[test]
+    fn text_to_the_left_and_numbers_to_the_right() {
+        let mut table = Plain::new(1);
+        table.head(&["name", "n"]);
+        table.row(&["a", "1"]);
+        table.row(&["longer", "1000"]);
+        assert_eq!(table.render(), "name       n\n------------\na          1\nlonger  1000\n");
+        let mut table = Plain::new(2);
+        table.row(&["a", "b"]);
+        table.row(&["longer", "c"]);
+        assert_eq!(table.render(), "a       b\nlonger  c\n");
+    }
+}

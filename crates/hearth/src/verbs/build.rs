@@ -1,0 +1,67 @@
+use crate::failure::{Failure, Outcome};
+use crate::{output, policy_file};
+use clap::ValueEnum;
+use hearth_ipanema::diagnostic::render_all;
+use hearth_ipanema::{SourceId, emit, syntax};
+use std::io::IsTerminal;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// Compile a policy, and write what the compiler makes of it
+#[derive(clap::Args)]
+pub struct Args {
+    /// A policy file, or the name of a built-in policy
+    #[arg(value_name = "FILE.ipa")]
+    policy: String,
+    /// What to write
+    #[arg(long, value_enum, default_value_t = Emit::C)]
+    emit: Emit,
+    /// Where to; without it, to standard output
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Emit {
+    /// C against runtime/saakm.h: what the simulator runs
+    C,
+    /// The typed intermediate form, bases merged in, as JSON
+    Ir,
+    /// The syntax tree of this file alone, as JSON
+    Ast,
+}
+
+impl Args {
+    pub fn run(self) -> Outcome {
+        let text = match self.emit {
+            Emit::Ast => self.ast()?,
+            Emit::C | Emit::Ir => self.compile()?,
+        };
+        match &self.output {
+            Some(path) => output::file(path, text.as_bytes())?,
+            None => output::text(&text)?,
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+
+    fn compile(&self) -> Result<String, Failure> {
+        let colour = std::io::stderr().is_terminal();
+        let compiled = policy_file::compile_named(&self.policy)?.map_err(|failed| {
+            eprint!("{}", render_all(&failed.diagnostics, &failed.sources, colour));
+            Failure::quiet()
+        })?;
+        eprint!("{}", render_all(&compiled.warnings, &compiled.sources, colour));
+        Ok(match self.emit {
+            Emit::C => emit::c(&compiled.ir),
+            _ => compiled.ir.to_json() + "\n",
+        })
+    }
+
+    fn ast(&self) -> Result<String, Failure> {
+        let text = policy_file::read(&self.policy)?;
+        let parsed = syntax::parse(SourceId::default(), &text);
+        policy_file::syntax_errors(&self.policy, &text, &parsed.diagnostics)?;
+        let json = serde_json::to_string_pretty(&parsed.policy).map_err(Failure::new)?;
+        Ok(json + "\n")
+    }
+}

@@ -1,0 +1,77 @@
+use crate::failure::{Failure, Outcome};
+use crate::{output, policy_file};
+use hearth_ipanema::diagnostic::render_all;
+use serde::Serialize;
+use serde_json::Value;
+use std::io::IsTerminal;
+use std::process::ExitCode;
+
+/// Check policies: syntax, names, types, units, thread transitions, termination
+///
+/// Exits with 1 if there is an error in any of them; warnings do not matter for that.
+#[derive(clap::Args)]
+pub struct Args {
+    /// Policy files, or names of built-in policies
+    #[arg(required = true, value_name = "FILE.ipa")]
+    policies: Vec<String>,
+    /// Print JSON (schema hearth.check/1) instead of text
+    #[arg(long)]
+    json: bool,
+    /// Say nothing about policies that are sound
+    #[arg(short, long)]
+    quiet: bool,
+}
+
+#[derive(Serialize)]
+struct Checked {
+    schema: &'static str,
+    files: Vec<CheckedFile>,
+}
+
+#[derive(Serialize)]
+struct CheckedFile {
+    path: String,
+    /// `None`: it does not compile.
+    policy: Option<String>,
+    diagnostics: Vec<Value>,
+}
+
+impl Args {
+    pub fn run(self) -> Outcome {
+        let colour = std::io::stdout().is_terminal();
+        let mut sound = true;
+        let mut files = Vec::new();
+        for path in &self.policies {
+            let compiled = policy_file::compile_named(path)?;
+            let (name, diagnostics, sources) = match &compiled {
+                Ok(compiled) => (Some(&compiled.ir.name), &compiled.warnings, &compiled.sources),
+                Err(failed) => (None, &failed.diagnostics, &failed.sources),
+            };
+            sound &= compiled.is_ok();
+            if self.json {
+                let diagnostics: Vec<Value> = diagnostics.iter().map(|d| d.to_json(sources)).collect();
+                files.push(CheckedFile { path: path.clone(), policy: name.cloned(), diagnostics });
+                continue;
+            }
+            output::text(&render_all(diagnostics, sources, colour))?;
+            let errors = diagnostics.iter().filter(|d| d.is_error()).count();
+            match (name, diagnostics.len() - errors) {
+                (Some(_), _) if self.quiet => {}
+                (Some(name), 0) => output::text(&format!("{path}: policy `{name}` is sound\n"))?,
+                (Some(name), n) => output::text(&format!(
+                    "{path}: policy `{name}` is sound, with {}\n",
+                    count(n, "warning")
+                ))?,
+                (None, _) => output::text(&format!("{path}: {}\n", count(errors, "error")))?,
+            }
+        }
+        if self.json {
+            output::json(&Checked { schema: "hearth.check/1", files })?;
+        }
+        if sound { Ok(ExitCode::SUCCESS) } else { Err(Failure::quiet()) }
+    }
+}
+
+fn count(n: usize, what: &str) -> String {
+    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
+}

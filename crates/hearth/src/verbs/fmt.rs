@@ -1,0 +1,49 @@
+use crate::failure::{Failure, Outcome};
+use crate::{output, policy_file};
+use hearth_ipanema::{SourceId, syntax};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// Put policies into the common format
+#[derive(clap::Args)]
+pub struct Args {
+    /// Policy files; they are rewritten in place
+    #[arg(required = true, value_name = "FILE.ipa")]
+    policies: Vec<PathBuf>,
+    /// Change nothing; tell which files are not formatted, and exit with 1 if there are any
+    #[arg(long)]
+    check: bool,
+}
+
+impl Args {
+    pub fn run(self) -> Outcome {
+        let mut different = Vec::new();
+        for path in &self.policies {
+            let text = fs::read_to_string(path).map_err(|error| {
+                Failure::new(format_args!("cannot read the policy {}: {error}", path.display()))
+            })?;
+            let formatted = format(path, &text)?;
+            if formatted == text {
+                continue;
+            }
+            if self.check {
+                different.push(path.display().to_string());
+            } else {
+                output::file(path, formatted.as_bytes())?;
+            }
+        }
+        if different.is_empty() {
+            return Ok(ExitCode::SUCCESS);
+        }
+        Err(Failure::new(format_args!("not formatted: {}", different.join(", ")))
+            .help(format_args!("run: hearth fmt {}", different.join(" "))))
+    }
+}
+
+fn format(path: &Path, text: &str) -> Result<String, Failure> {
+    syntax::format(SourceId::default(), text).or_else(|diagnostics| {
+        policy_file::syntax_errors(&path.display().to_string(), text, &diagnostics)?;
+        Err(Failure::new(format_args!("{} cannot be formatted", path.display())))
+    })
+}

@@ -1,0 +1,344 @@
+//! The command line as a user meets it: results, errors, exit statuses.
+
+use serde_json::Value;
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+fn hearth(folder: &Path, args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_hearth"))
+        .current_dir(folder)
+        .env_remove("RUST_BACKTRACE")
+        .args(args)
+        .output()
+        .expect("hearth starts")
+}
+
+fn folder() -> tempfile::TempDir {
+    tempfile::tempdir().expect("a temporary folder")
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).expect("UTF-8")
+}
+
+/// Runs hearth, which must fail with this status and say all of this on standard error, and nothing on
+/// standard output.
+#[track_caller]
+fn fails(args: &[&str], status: i32, says: &[&str]) {
+    let folder = folder();
+    let output = hearth(folder.path(), args);
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(status), "{said}");
+    for part in says {
+        assert!(said.contains(part), "`{part}` is not in:\n{said}");
+    }
+    assert!(!said.contains("hearth has a bug"), "{said}");
+    assert_eq!(text(&output.stdout), "");
+    assert_eq!(fs::read_dir(folder.path()).expect("a folder").count(), 0, "a file was left behind");
+}
+
+#[track_caller]
+fn json(folder: &Path, args: &[&str]) -> Value {
+    let output = hearth(folder, args);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    serde_json::from_slice(&output.stdout).expect("one JSON document")
+}
+
+const SMALL: &str = "fork-wait:iterations=5";
+
+#[test]
+fn every_verb_explains_itself() {
+    let folder = folder();
+    let help = text(&hearth(folder.path(), &["--help"]).stdout);
+    let verbs: Vec<&str> = help
+        .lines()
+        .skip_while(|line| *line != "Commands:")
+        .skip(1)
+        .take_while(|line| !line.is_empty())
+        .filter(|line| line.starts_with("  ") && !line.starts_with("    "))
+        .filter_map(|line| line.split_whitespace().next())
+        .collect();
+    assert!(verbs.len() > 5, "{help}");
+    for verb in verbs {
+        let output = hearth(folder.path(), &["help", verb]);
+        assert!(output.status.success() && !output.stdout.is_empty(), "{verb}");
+    }
+}
+
+#[test]
+fn nothing_to_do_is_explained() {
+    let folder = folder();
+    let output = hearth(folder.path(), &[]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains("Usage: hearth"));
+}
+
+#[test]
+fn slips_of_the_hand() {
+    fails(&["simm"], 2, &["unrecognized subcommand", "sim"]);
+    fails(&["sim", "--workload", SMALL, "--machine", "xeon-5218", "--polcy", "cfs"], 2, &["--policy"]);
+    fails(&["sim", "-w", SMALL, "-m", "xeon-5128"], 1, &["xeon-5128", "did you mean `xeon-5218`"]);
+    fails(&["sim", "-w", SMALL, "-m", "xeon-5218", "-p", "nset"], 1, &["nset", "did you mean `nest`"]);
+    fails(&["sim", "-w", "confgure", "-m", "xeon-5218"], 1, &["confgure", "did you mean \"configure\""]);
+    fails(&["sim", "-w", SMALL, "-m", "xeon-5218", "-g", "ondemand"], 2, &["ondemand", "schedutil"]);
+    fails(&["check", "nset"], 1, &["nset", "did you mean the built-in policy `nest`"]);
+}
+
+#[test]
+fn impossible_parameters() {
+    let sim = |param: &'static str| ["sim", "-w", SMALL, "-m", "xeon-5218", "-p", "nest", "--param", param];
+    fails(&sim("nest.r_max=many"), 1, &["`many`", "nest.r_max", "a whole number"]);
+    fails(&sim("nest.r_max=100000"), 1, &["nest.r_max", "between 0 and"]);
+    fails(&sim("nest.s_max=8"), 1, &["nest.s_max", "such as"]);
+    fails(&sim("nest.rmax=5"), 1, &["no parameter `rmax`", "did you mean `r_max`"]);
+    fails(&sim("smove.delay=50us"), 2, &["smove", "not simulated", "--policy smove"]);
+    fails(&sim("nest"), 2, &["POLICY.NAME=VALUE"]);
+    fails(&["sim", "-w", SMALL, "-m", "xeon-5218", "-p", "nest:fast"], 2, &["NAME=VALUE"]);
+    fails(&["sim", "-w", SMALL, "-m", "xeon-5218", "--runs", "0"], 2, &["--runs"]);
+    fails(&["sim", "-w", SMALL, "-m", "xeon-5218", "--noise", "99"], 2, &["between 0 and 50"]);
+    fails(&["sim", "-w", "fork-wait:iterations=none", "-m", "xeon-5218"], 1, &["iterations"]);
+}
+
+#[test]
+fn files_that_are_not_there_or_not_what_they_should_be() {
+    fails(&["report", "none.trace"], 1, &["none.trace", "No such file"]);
+    fails(&["report", env!("CARGO_BIN_EXE_hearth")], 1, &["not a trace"]);
+    fails(&["predict", "none.trace", "-m", "xeon-5218"], 1, &["none.trace", "No such file"]);
+    fails(&["sim", "-w", "./none.json", "-m", "xeon-5218"], 1, &["none.json", "No such file"]);
+    fails(&["sim", "-w", SMALL, "-m", "none.toml"], 1, &["none.toml", "No such file"]);
+    fails(&["sim", "-w", SMALL, "-m", "xeon-5218", "-p", "none.ipa"], 1, &["none.ipa", "No such file"]);
+    fails(&["check", "none.ipa"], 1, &["none.ipa", "No such file"]);
+    fails(&["fmt", "none.ipa"], 1, &["none.ipa", "No such file"]);
+    fails(&["build", "none.ipa"], 1, &["none.ipa", "No such file"]);
+}
+
+#[test]
+fn places_that_cannot_be_written_are_told_before_the_work() {
+    let sim = |flag: &'static str, path: &'static str| ["sim", "-w", SMALL, "-m", "xeon-5218", flag, path];
+    fails(&sim("--report", "no/such/folder.html"), 1, &["no/such", "mkdir -p no/such"]);
+    fails(&sim("--report", "."), 1, &["is a folder"]);
+    fails(&["record", "-o", "no/such/t.trace", "--", "true"], 125, &["mkdir -p no/such"]);
+}
+
+#[test]
+fn one_trace_is_of_one_run() {
+    fails(
+        &["sim", "-w", SMALL, "-m", "xeon-5218", "-p", "cfs", "-p", "nest", "-o", "t.trace"],
+        2,
+        &["--output", "2 were asked for", "--report"],
+    );
+}
+
+#[test]
+fn a_recording_needs_a_command() {
+    fails(&["record"], 2, &["<COMMAND>"]);
+    fails(&["predict", "-m", "xeon-5218"], 2, &["<COMMAND>"]);
+}
+
+#[test]
+fn the_documented_fields_are_there() {
+    let folder = folder();
+    let args =
+        ["sim", "-w", SMALL, "-m", "xeon-5218", "-p", "cfs", "-p", "nest:r_max=0", "--runs", "2", "--json"];
+    let document = json(folder.path(), &args);
+    assert_eq!(document["schema"], "hearth.predict/1");
+    for key in ["name", "origin", "threads", "steps", "cycles", "delay_s", "notes"] {
+        assert!(document["workload"].get(key).is_some(), "workload.{key}");
+    }
+    let runs = document["runs"].as_array().expect("runs");
+    assert_eq!(runs.len(), 4);
+    for key in "machine governor policy params seed time_s energy_j underload_per_s overload_core_ms \
+                inversion_core_ms cores_used sockets_used migrations busy_ghz_mean events wall_s trace_hash summary"
+        .split_whitespace()
+    {
+        assert!(runs.iter().all(|run| run.get(key).is_some_and(|value| !value.is_null())), "runs[].{key}");
+    }
+    let policies: Vec<_> = runs.iter().map(|run| (run["policy"].clone(), run["seed"].clone())).collect();
+    assert_eq!(
+        policies,
+        [("cfs", 1), ("cfs", 2), ("nest", 1), ("nest", 2)].map(|(p, s)| (p.into(), s.into()))
+    );
+    assert_eq!(runs[3]["params"], serde_json::json!({ "r_max": "0" }));
+    let comparisons = document["comparisons"].as_array().expect("comparisons");
+    assert_eq!(comparisons.len(), 1);
+    for key in
+        "machine governor policy params baseline baseline_governor baseline_params speedup speedup_ci95 \
+                energy_saving energy_saving_ci95"
+            .split_whitespace()
+    {
+        assert!(comparisons[0].get(key).is_some_and(|value| !value.is_null()), "comparisons[].{key}");
+    }
+    let book =
+        fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/src/json.md")).expect("the book");
+    for object in [&document["workload"], &runs[0], &comparisons[0]] {
+        for key in object.as_object().expect("an object").keys() {
+            assert!(book.contains(&format!("`{key}`")), "{key} is not in docs/src/json.md");
+        }
+    }
+    // As its definition says.
+    let mean = |policy: &str| {
+        let times: Vec<f64> = runs
+            .iter()
+            .filter(|run| run["policy"] == policy)
+            .map(|run| run["time_s"].as_f64().unwrap())
+            .collect();
+        times.iter().sum::<f64>() / times.len() as f64
+    };
+    let speedup = comparisons[0]["speedup"].as_f64().unwrap();
+    assert!((speedup - (mean("cfs") / mean("nest") - 1.0)).abs() < 1e-9);
+}
+
+#[test]
+fn the_same_seed_gives_the_same_trace_on_any_number_of_threads() {
+    let folder = folder();
+    let hashes = |jobs: &str| {
+        let document = json(
+            folder.path(),
+            &["sim", "-w", SMALL, "-m", "ryzen-3400g", "--runs", "3", "--jobs", jobs, "--json"],
+        );
+        let runs = document["runs"].as_array().expect("runs").clone();
+        runs.into_iter().map(|run| run["trace_hash"].clone()).collect::<Vec<_>>()
+    };
+    let one = hashes("1");
+    assert_eq!(one, hashes("4"));
+    assert_ne!(one[0], one[1], "another seed gives another trace");
+}
+
+#[test]
+fn a_simulated_trace_can_be_measured_and_predicted_again() {
+    let folder = folder();
+    let sim = ["sim", "-w", SMALL, "-m", "xeon-5218", "-p", "nest", "-o", "t.trace", "--json"];
+    let run = json(folder.path(), &sim)["runs"][0].clone();
+    let report = json(folder.path(), &["report", "t.trace", "--json"]);
+    assert_eq!(report["schema"], "hearth.report/1");
+    let summary = &report["traces"][0]["summary"];
+    for key in ["underload_per_s", "cores_used", "migrations", "busy_ghz_mean", "energy_j"] {
+        assert_eq!(summary[key], run[key], "{key}");
+    }
+    let both = text(&hearth(folder.path(), &["report", "t.trace", "t.trace"]).stdout);
+    assert!(both.contains("speed-up +0.0%"), "{both}");
+    let again = json(folder.path(), &["predict", "t.trace", "-m", "xeon-5218", "-p", "cfs", "--json"]);
+    assert_eq!(again["runs"].as_array().map(Vec::len), Some(5));
+    let files: Vec<_> = fs::read_dir(folder.path()).unwrap().map(|file| file.unwrap().file_name()).collect();
+    assert_eq!(files, ["t.trace"], "nothing else is left behind");
+}
+
+#[test]
+fn a_truncated_trace_is_refused() {
+    let folder = folder();
+    let sim = ["sim", "-w", SMALL, "-m", "xeon-5218", "-p", "cfs", "-o", "t.trace"];
+    assert!(hearth(folder.path(), &sim).status.success());
+    let path = folder.path().join("t.trace");
+    let whole = fs::read(&path).unwrap();
+    for length in [whole.len() - 1, whole.len() / 2, 20, 3, 0] {
+        fs::write(&path, &whole[..length]).unwrap();
+        let output = hearth(folder.path(), &["report", "t.trace"]);
+        assert_eq!(output.status.code(), Some(1), "{length}");
+        assert!(text(&output.stderr).contains("t.trace"));
+    }
+}
+
+#[test]
+fn a_report_is_written_whole() {
+    let folder = folder();
+    let sim = ["sim", "-w", SMALL, "-m", "ryzen-3400g", "-p", "cfs", "-p", "nest", "--report", "page.html"];
+    let output = hearth(folder.path(), &sim);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let page = fs::read_to_string(folder.path().join("page.html")).unwrap();
+    assert!(page.contains("ryzen-3400g") && page.contains("nest") && page.trim_end().ends_with("</html>"));
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+}
+
+#[test]
+fn a_policy_of_the_users_own() {
+    let folder = folder();
+    let source = text(&fs::read(concat!(env!("CARGO_MANIFEST_DIR"), "/../../policies/slocal.ipa")).unwrap());
+    // The name is the original's on purpose: the two must be told apart.
+    fs::write(folder.path().join("mine.ipa"), source).unwrap();
+    let document = json(
+        folder.path(),
+        &["sim", "-w", SMALL, "-m", "ryzen-3400g", "-p", "slocal", "-p", "mine.ipa", "--runs", "1", "--json"],
+    );
+    let runs = document["runs"].as_array().unwrap();
+    assert_eq!((&runs[0]["policy"], &runs[1]["policy"]), (&"slocal".into(), &"mine.ipa".into()));
+    assert_eq!(runs[0]["trace_hash"], runs[1]["trace_hash"], "the same policy, built in and compiled here");
+}
+
+#[test]
+fn a_policy_with_errors() {
+    let folder = folder();
+    fs::write(
+        folder.path().join("bad.ipa"),
+        "policy bad extends cfs { on tick (thread t) { t => nowhere; } }",
+    )
+    .unwrap();
+    let output = hearth(folder.path(), &["check", "bad.ipa"]);
+    assert_eq!(output.status.code(), Some(1));
+    let said = text(&output.stdout);
+    assert!(said.contains("bad.ipa") && said.contains("nowhere") && said.contains("error"), "{said}");
+    let output = hearth(folder.path(), &["check", "bad.ipa", "--json"]);
+    let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(document["schema"], "hearth.check/1");
+    assert_eq!(document["files"][0]["policy"], Value::Null);
+    assert_eq!(document["files"][0]["diagnostics"][0]["place"]["line"], 1);
+    for verb in [&["build", "bad.ipa"][..], &["sim", "-w", SMALL, "-m", "ryzen-3400g", "-p", "bad.ipa"]] {
+        let output = hearth(folder.path(), verb);
+        assert_eq!((output.status.code(), text(&output.stdout)), (Some(1), String::new()), "{verb:?}");
+        assert!(text(&output.stderr).contains("nowhere"), "{verb:?}");
+    }
+}
+
+#[test]
+fn formatting() {
+    let folder = folder();
+    let path = folder.path().join("p.ipa");
+    fs::write(&path, "policy p extends cfs{param x:int in 0..9=3;}").unwrap();
+    let output = hearth(folder.path(), &["fmt", "--check", "p.ipa"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(text(&output.stderr).contains("not formatted: p.ipa"));
+    assert!(hearth(folder.path(), &["fmt", "p.ipa"]).status.success());
+    assert!(hearth(folder.path(), &["fmt", "--check", "p.ipa"]).status.success());
+    assert_eq!(fs::read_to_string(&path).unwrap().lines().count(), 3);
+    fs::write(&path, "policy {").unwrap();
+    assert_eq!(hearth(folder.path(), &["fmt", "p.ipa"]).status.code(), Some(1));
+    assert_eq!(fs::read_to_string(&path).unwrap(), "policy {", "what cannot be parsed is left alone");
+}
+
+#[test]
+fn what_the_compiler_makes_of_a_policy() {
+    let folder = folder();
+    let emit = |what: &str| text(&hearth(folder.path(), &["build", "nest", "--emit", what]).stdout);
+    assert!(emit("c").contains("SAAKM_POLICY(nest,"));
+    for what in ["ir", "ast"] {
+        assert!(serde_json::from_str::<Value>(&emit(what)).is_ok(), "{what}");
+    }
+    let output = hearth(folder.path(), &["build", "nest", "-o", "nest.c"]);
+    assert!(output.status.success() && output.stdout.is_empty());
+    assert_eq!(fs::read_to_string(folder.path().join("nest.c")).unwrap(), emit("c"));
+}
+
+#[test]
+fn a_reader_that_has_seen_enough() {
+    let script = format!("'{}' list workloads | true", env!("CARGO_BIN_EXE_hearth"));
+    let output = Command::new("sh").args(["-c", &script]).output().expect("a shell");
+    assert_eq!(text(&output.stderr), "");
+}
+
+/// Where the machine lets us record (root, tracefs), the command's status is passed on; elsewhere it says why not.
+#[test]
+fn recording() {
+    let folder = folder();
+    let output = hearth(folder.path(), &["record", "-o", "t.trace", "--", "sh", "-c", "true; exit 7"]);
+    let said = text(&output.stderr);
+    if output.status.code() == Some(125) {
+        assert!(said.starts_with("error: "), "{said}");
+        assert!(!folder.path().join("t.trace").exists());
+        return;
+    }
+    assert_eq!(output.status.code(), Some(7), "{said}");
+    assert!(said.contains("sh ended with exit status: 7"), "{said}");
+    let report = json(folder.path(), &["report", "t.trace", "--json"]);
+    assert!(report["traces"][0]["summary"]["events"].as_u64() > Some(10));
+    assert_eq!(hearth(folder.path(), &["record", "--", "/no/such/command"]).status.code(), Some(127));
+}

@@ -1,0 +1,117 @@
+//! The documentation: its examples are run, and its links lead somewhere.
+
+use pulldown_cmark::{CodeBlockKind, Event, Parser, Tag, TagEnd};
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().expect("the workspace")
+}
+
+/// Runs the `console` blocks. `TRYCMD=overwrite` takes over what is printed now.
+#[test]
+fn examples_print_what_the_book_says() {
+    trycmd::TestCases::new()
+        .env("COLUMNS", "100")
+        .env("RUST_BACKTRACE", "0")
+        .case(root().join("docs/src/commands.md"));
+}
+
+/// The policies that the tutorial has its reader write.
+#[test]
+fn the_tutorials_policies_are_sound() {
+    let mut policies = Vec::new();
+    let mut inside = false;
+    for event in Parser::new(&read(&root().join("docs/src/tutorial.md"))) {
+        match event {
+            Event::Start(Tag::CodeBlock(CodeBlockKind::Fenced(language))) => inside = &*language == "ipanema",
+            Event::End(TagEnd::CodeBlock) => inside = false,
+            Event::Text(text) if inside => policies.push(text.into_string()),
+            _ => {}
+        }
+    }
+    assert!(!policies.is_empty());
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    for policy in policies {
+        let path = folder.path().join("policy.ipa");
+        fs::write(&path, &policy).expect("a file");
+        for verb in [&["check"][..], &["fmt", "--check"]] {
+            let hearth =
+                Command::new(env!("CARGO_BIN_EXE_hearth")).args(verb).arg(&path).output().expect("hearth");
+            let said = String::from_utf8_lossy(&hearth.stdout) + String::from_utf8_lossy(&hearth.stderr);
+            assert!(hearth.status.success(), "{verb:?}\n{policy}\n{said}");
+        }
+    }
+}
+
+#[test]
+fn links_lead_somewhere() {
+    let mut pages: Vec<PathBuf> = chapters().collect();
+    pages.extend(["README.md", "CONTRIBUTING.md", "LICENSE.md"].map(|page| root().join(page)));
+    let mut broken = Vec::new();
+    for page in &pages {
+        for link in links(&read(page)) {
+            if link.contains("://") {
+                continue;
+            }
+            let (path, anchor) = link.split_once('#').unwrap_or((&link, ""));
+            let target = if path.is_empty() { page.clone() } else { page.with_file_name(path) };
+            let found = target.exists() && (anchor.is_empty() || anchors(&read(&target)).contains(anchor));
+            if !found {
+                broken.push(format!("{}: {link}", page.strip_prefix(root()).unwrap_or(page).display()));
+            }
+        }
+    }
+    assert!(broken.is_empty(), "broken links:\n  {}", broken.join("\n  "));
+}
+
+#[test]
+fn every_chapter_is_in_the_table_of_contents() {
+    let contents = root().join("docs/src/SUMMARY.md");
+    let listed: BTreeSet<PathBuf> =
+        links(&read(&contents)).map(|link| contents.with_file_name(link)).collect();
+    let missing: Vec<_> = chapters().filter(|page| *page != contents && !listed.contains(page)).collect();
+    assert!(missing.is_empty(), "not in SUMMARY.md: {missing:?}");
+}
+
+fn chapters() -> impl Iterator<Item = PathBuf> {
+    let folder = fs::read_dir(root().join("docs/src")).expect("the book");
+    folder
+        .map(|entry| entry.expect("a chapter").path())
+        .filter(|path| path.extension().is_some_and(|e| e == "md"))
+}
+
+fn read(page: &Path) -> String {
+    fs::read_to_string(page).unwrap_or_else(|error| panic!("{}: {error}", page.display()))
+}
+
+/// Targets of links and pictures.
+fn links(markdown: &str) -> impl Iterator<Item = String> {
+    Parser::new(markdown).filter_map(|event| match event {
+        Event::Start(Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. }) => {
+            Some(dest_url.into_string())
+        }
+        _ => None,
+    })
+}
+
+/// What `#...` can name: headings as mdBook and forges turn them into anchors.
+fn anchors(markdown: &str) -> BTreeSet<String> {
+    let mut anchors = BTreeSet::new();
+    let mut heading: Option<String> = None;
+    for event in Parser::new(markdown) {
+        match (event, &mut heading) {
+            (Event::Start(Tag::Heading { .. }), _) => heading = Some(String::new()),
+            (Event::End(TagEnd::Heading(_)), _) => {
+                let text = heading.take().unwrap_or_default().trim().to_lowercase();
+                let kept = text.chars().filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));
+                anchors.insert(kept.map(|c| if c == ' ' { '-' } else { c }).collect());
+            }
+            (Event::Text(text) | Event::Code(text), Some(heading)) => heading.push_str(&text),
+            _ => {}
+        }
+    }
+    anchors
+}

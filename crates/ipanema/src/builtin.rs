@@ -1,0 +1,25 @@
+//! The policies that come with Hearth, as source text.
+
+/// Each policy's name and its source.
+const POLICIES: &[(&str, &str)] = &[
+    ("cfs", include_str!("../../../policies/cfs.ipa")),
+    ("slocal", include_str!("../../../policies/slocal.ipa")),
+    ("smove", include_str!("../../../policies/smove.ipa")),
+    ("nest", include_str!("../../../policies/nest.ipa")),
+];
+
+/// Their names, in the order in which tables show them.
+pub const NAMES: [&str; POLICIES.len()] = {
+    let mut names = [""; POLICIES.len()];
+    let mut i = 0;
+    while i < names.len() {
+        names[i] = POLICIES[i].0;
+        i += 1;
+    }
+    names
+};
+
+/// The source text of a built-in policy.
+pub fn source(name: &str) -> Option<&'static str> {
+    POLICIES.iter().find(|(n, _)| *n == name).map(|(_, text)| *text)
+}

@@ -1,0 +1,24 @@
+//! Fourth pass: what types cannot say. Each check is a file; none changes what a policy means, but
+//! two of them record in the IR what they find out: [`Function::moves`](crate::ir::Function::moves)
+//! and [`Function::effects`](crate::ir::Function::effects).
+
+mod events;
+mod params;
+mod purity;
+mod totality;
+mod transitions;
+mod unused;
+
+use crate::diagnostic::Diagnostic;
+use crate::ir::{Policy, effects};
+
+/// Checks a policy as it comes from the types pass.
+pub fn check(policy: &mut Policy, diagnostics: &mut Vec<Diagnostic>) {
+    let Some(order) = totality::check(policy, diagnostics) else { return };
+    effects::compute(policy, &order);
+    purity::check(policy, diagnostics);
+    transitions::check(policy, &order, diagnostics);
+    events::check(policy, diagnostics);
+    params::check(policy, diagnostics);
+    unused::check(policy, diagnostics);
+}

@@ -1,0 +1,61 @@
+//! Effects stand where the order in which they happen can be seen: not in the keys and filters of
+//! searches that look at every element, nor in the phases of a steal that only ask.
+
+use crate::codes::HIDDEN_EFFECT;
+use crate::diagnostic::Diagnostic;
+use crate::ir::effects::is_pure;
+use crate::ir::visit::{Visitor, walk_block, walk_expr};
+use crate::ir::{Expr, ExprKind, Policy, Search, SearchKind};
+
+pub fn check(policy: &Policy, diagnostics: &mut Vec<Diagnostic>) {
+    for function in &policy.functions {
+        let mut searches = Searches { policy, diagnostics };
+        walk_block(&mut searches, &function.body);
+    }
+    for steal in &policy.steals {
+        for phase in steal.phases().into_iter().filter(|&phase| phase != steal.move_thread) {
+            let phase = policy.function(phase);
+            if !phase.effects.is_pure() {
+                let message = format!("`{}` changes something", phase.name);
+                diagnostics.push(
+                    Diagnostic::error(HIDDEN_EFFECT, phase.at.span, message)
+                        .help("this phase only asks, any number of times: use `move` for changes"),
+                );
+            }
+        }
+    }
+}
+
+struct Searches<'p, 'd> {
+    policy: &'p Policy,
+    diagnostics: &'d mut Vec<Diagnostic>,
+}
+
+impl Searches<'_, '_> {
+    fn search(&mut self, search: &Search) {
+        let (keys, filter): (&[Expr], _) = match &search.kind {
+            // The elements are tried one after the other, until one does.
+            SearchKind::First | SearchKind::Any => return,
+            SearchKind::Extreme { by, .. } => (by, search.filter.as_ref()),
+            SearchKind::Sum { of } => (std::slice::from_ref(of), search.filter.as_ref()),
+        };
+        for expr in keys.iter().chain(filter) {
+            if !is_pure(self.policy, expr) {
+                let message = "a search that compares elements cannot change anything";
+                self.diagnostics.push(
+                    Diagnostic::error(HIDDEN_EFFECT, expr.span, message)
+                        .help("search first, and then change what was found"),
+                );
+            }
+        }
+    }
+}
+
+impl Visitor for Searches<'_, '_> {
+    fn expr(&mut self, expr: &Expr) {
+        if let ExprKind::Search(search) = &expr.kind {
+            self.search(search);
+        }
+        walk_expr(self, expr);
+    }
+}

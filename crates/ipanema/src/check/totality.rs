@@ -1,0 +1,171 @@
+//! Every handler ends: no function calls itself, and no loop runs over what its body replaces.
+//! (That loops are finite needs no check: there are only loops over sets and queues.)
+
+use crate::codes::{MOVING_GROUND, RECURSION};
+use crate::diagnostic::Diagnostic;
+use crate::ir::visit::{Calls, Visitor, walk_block, walk_expr, walk_stmt};
+use crate::ir::{
+    Event, Expr, ExprKind, FunctionId, Iteration, LocalId, Over, Policy, SetId, Stmt, StmtKind, Target,
+};
+
+/// All functions, callees before callers; `None` if there is a recursion.
+pub fn check(policy: &Policy, diagnostics: &mut Vec<Diagnostic>) -> Option<Vec<FunctionId>> {
+    for function in &policy.functions {
+        let mut loops = Loops { sets: Vec::new(), diagnostics };
+        walk_block(&mut loops, &function.body);
+    }
+    let callees: Vec<Vec<FunctionId>> = policy.functions.iter().map(|f| calls(policy, f)).collect();
+    let mut search = Search {
+        policy,
+        callees: &callees,
+        state: vec![State::New; policy.functions.len()],
+        order: Vec::new(),
+    };
+    let mut total = true;
+    for index in 0..policy.functions.len() {
+        if let Some(cycle) = search.visit(FunctionId(index as u32)) {
+            diagnostics.push(recursion(policy, &cycle));
+            total = false;
+        }
+    }
+    total.then_some(search.order)
+}
+
+fn calls(policy: &Policy, function: &crate::ir::Function) -> Vec<FunctionId> {
+    let calls = Calls::of(&function.body);
+    let mut callees = calls.functions;
+    for steal in calls.steals {
+        callees.extend(policy.steals[steal.index()].phases());
+    }
+    if calls.enqueues {
+        callees.extend(policy.handler(Event::Enqueue));
+    }
+    callees
+}
+
+fn recursion(policy: &Policy, cycle: &[FunctionId]) -> Diagnostic {
+    let names: Vec<&str> = cycle.iter().map(|&id| policy.function(id).name.as_str()).collect();
+    let first = policy.function(cycle[0]);
+    let mut diagnostic = Diagnostic::error(
+        RECURSION,
+        first.at.span,
+        format!("`{}` calls itself: {}", first.name, names.join(" -> ")),
+    )
+    .help("a policy must end whatever happens: use a loop over a set");
+    for &id in cycle.iter().skip(1).filter(|id| **id != cycle[0]) {
+        diagnostic = diagnostic.label(policy.function(id).at.span, "by way of this");
+    }
+    diagnostic
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum State {
+    New,
+    Open,
+    Done,
+}
+
+/// A depth-first search with a stack of its own, as a program may have a long chain of calls.
+struct Search<'p> {
+    policy: &'p Policy,
+    callees: &'p [Vec<FunctionId>],
+    state: Vec<State>,
+    order: Vec<FunctionId>,
+}
+
+impl Search<'_> {
+    /// Everything that `root` calls, and itself. A cycle that is found is returned, closed.
+    fn visit(&mut self, root: FunctionId) -> Option<Vec<FunctionId>> {
+        if self.state[root.index()] != State::New {
+            return None;
+        }
+        let mut found = None;
+        self.state[root.index()] = State::Open;
+        let mut path = vec![(root, 0)];
+        while let Some((id, next)) = path.last_mut() {
+            let id = *id;
+            let Some(&callee) = self.callees[id.index()].get(*next) else {
+                self.state[id.index()] = State::Done;
+                self.order.push(id);
+                path.pop();
+                continue;
+            };
+            *next += 1;
+            match self.state[callee.index()] {
+                State::New => {
+                    self.state[callee.index()] = State::Open;
+                    path.push((callee, 0));
+                }
+                State::Open if found.is_none() => {
+                    let start = path.iter().position(|(id, _)| *id == callee).unwrap_or(0);
+                    let round = path[start..].iter().map(|(id, _)| *id).chain([callee]);
+                    found = Some(round.collect());
+                }
+                _ => {}
+            }
+        }
+        debug_assert!(self.order.len() <= self.policy.functions.len());
+        found
+    }
+}
+
+/// Looks for assignments to sets that an enclosing loop runs over. (`add` and `remove` are fine: a
+/// loop runs over the set as it was at its start.)
+struct Loops<'d> {
+    sets: Vec<Named>,
+    diagnostics: &'d mut Vec<Diagnostic>,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Named {
+    Policy(SetId),
+    Local(LocalId),
+}
+
+impl Visitor for Loops<'_> {
+    fn stmt(&mut self, stmt: &Stmt) {
+        match &stmt.kind {
+            StmtKind::For { iteration, body } => {
+                let outer = self.sets.len();
+                self.sets.extend(sets_of(iteration));
+                walk_block(self, body);
+                self.sets.truncate(outer);
+            }
+            StmtKind::Assign { target, .. } => {
+                let assigned = match target {
+                    Target::Set(id) => Named::Policy(*id),
+                    Target::Local(id) => Named::Local(*id),
+                    _ => return,
+                };
+                if self.sets.contains(&assigned) {
+                    let message = "this replaces a set while a loop runs over it";
+                    self.diagnostics.push(
+                        Diagnostic::error(MOVING_GROUND, stmt.span, message)
+                            .help("collect the new set in a variable, and assign it after the loop"),
+                    );
+                }
+            }
+            _ => walk_stmt(self, stmt),
+        }
+    }
+}
+
+fn sets_of(iteration: &Iteration) -> Vec<Named> {
+    struct Sets(Vec<Named>);
+    impl Visitor for Sets {
+        fn expr(&mut self, expr: &Expr) {
+            match expr.kind {
+                ExprKind::Set(id) => self.0.push(Named::Policy(id)),
+                ExprKind::Local(id) if expr.ty == crate::ir::Type::SET => {
+                    self.0.push(Named::Local(id));
+                }
+                _ => walk_expr(self, expr),
+            }
+        }
+    }
+    let mut sets = Sets(Vec::new());
+    if let Over::Cores(set) = &iteration.over {
+        sets.expr(set);
+    }
+    sets.0
+}

@@ -1,0 +1,217 @@
+//! State while the body of one function is emitted.
+
+use super::Unit;
+use super::declare::declarator;
+use super::names::Locals;
+use super::text::Text;
+use crate::ir::effects::{self, Effects};
+use crate::ir::visit::{Visitor, walk_block, walk_expr};
+use crate::ir::{Block, Expr, ExprKind, Function, LocalId, Policy, Type};
+
+/// A C expression, and how tightly its outermost operator binds.
+pub struct C {
+    pub text: String,
+    pub level: u8,
+}
+
+/// How tightly operators bind; greater is tighter.
+pub mod level {
+    pub const CONDITIONAL: u8 = 3;
+    pub const OR: u8 = 4;
+    pub const AND: u8 = 5;
+    pub const BIT_OR: u8 = 6;
+    pub const BIT_AND: u8 = 8;
+    pub const EQUAL: u8 = 9;
+    pub const RELATION: u8 = 10;
+    pub const SUM: u8 = 12;
+    pub const PRODUCT: u8 = 13;
+    pub const UNARY: u8 = 14;
+    pub const ATOM: u8 = 20;
+}
+
+impl C {
+    pub fn new(text: impl Into<String>, level: u8) -> C {
+        C { text: text.into(), level }
+    }
+
+    pub fn atom(text: impl Into<String>) -> C {
+        C::new(text, level::ATOM)
+    }
+
+    /// As an operand of something that binds as tightly as `level`.
+    pub fn within(self, level: u8) -> String {
+        if self.level < level { format!("({})", self.text) } else { self.text }
+    }
+}
+
+pub struct Body<'u> {
+    pub unit: &'u Unit<'u>,
+    pub policy: &'u Policy,
+    pub function: &'u Function,
+    pub out: Text,
+    locals: Locals<'u>,
+    /// By local variable, once it is declared.
+    names: Vec<String>,
+    /// How often each local variable is read.
+    reads: Vec<u32>,
+}
+
+impl<'u> Body<'u> {
+    pub fn new(unit: &'u Unit<'u>, function: &'u Function) -> Body<'u> {
+        let mut reads = Reads(vec![0; function.locals.len()]);
+        walk_block(&mut reads, &function.body);
+        let mut body = Body {
+            unit,
+            policy: unit.policy,
+            function,
+            out: Text::at(1),
+            locals: unit.names.locals(),
+            names: vec![String::new(); function.locals.len()],
+            reads: reads.0,
+        };
+        for index in 0..function.arity {
+            body.name(LocalId(index));
+        }
+        body
+    }
+
+    // ---- names ----------------------------------------------------------------------------
+
+    /// Gives a variable its name in C.
+    pub fn name(&mut self, id: LocalId) -> String {
+        let name = self.locals.new_name(&self.function.local(id).name);
+        self.names[id.index()].clone_from(&name);
+        name
+    }
+
+    /// The variable is another name of something that is there.
+    pub fn alias(&mut self, id: LocalId, name: &str) {
+        self.names[id.index()] = name.to_owned();
+    }
+
+    pub fn name_of(&self, id: LocalId) -> &str {
+        &self.names[id.index()]
+    }
+
+    pub fn is_read(&self, id: LocalId) -> bool {
+        self.reads[id.index()] > 0
+    }
+
+    /// A variable that is not in the source.
+    pub fn fresh(&mut self, wish: &str) -> String {
+        self.locals.new_name(wish)
+    }
+
+    /// A new variable with a value.
+    pub fn temporary(&mut self, ty: Type, wish: &str, value: C) -> C {
+        let name = self.fresh(wish);
+        self.out.line(&format!("{} = {};", declarator(ty, &name), value.text));
+        C::atom(name)
+    }
+
+    // ---- order ----------------------------------------------------------------------------
+
+    /// What `inner` emits before its result, apart.
+    pub fn aside<T>(&mut self, deeper: usize, inner: impl FnOnce(&mut Self) -> T) -> (T, Text) {
+        let mut apart = self.out.beside();
+        apart.indent += deeper;
+        std::mem::swap(&mut self.out, &mut apart);
+        let result = inner(self);
+        std::mem::swap(&mut self.out, &mut apart);
+        (result, apart)
+    }
+
+    /// Operands that C may compute in any order, so that it does not matter: a value that another
+    /// operand's computation might change is kept first.
+    pub fn operands(&mut self, exprs: &[&Expr]) -> Vec<C> {
+        let mut parts: Vec<(C, Text)> = Vec::new();
+        for expr in exprs {
+            parts.push(self.aside(0, |this| this.expr(expr)));
+        }
+        let pure: Vec<bool> = exprs.iter().map(|expr| effects::is_pure(self.policy, expr)).collect();
+        let stable: Vec<bool> = exprs.iter().map(|expr| is_stable(expr)).collect();
+        let statements: Vec<bool> = parts.iter().map(|(_, before)| !before.is_empty()).collect();
+        let mut operands = Vec::new();
+        for (i, (value, before)) in parts.into_iter().enumerate() {
+            self.out.append(before);
+            let keep = (i + 1..exprs.len())
+                .any(|j| (!pure[j] && !stable[i]) || (!pure[i] && (!stable[j] || statements[j])));
+            operands.push(if keep { self.temporary(exprs[i].ty, "value", value) } else { value });
+        }
+        operands
+    }
+
+    /// A value that is a variable, or at least costs nothing to repeat.
+    pub fn simple(&mut self, expr: &Expr, wish: &str) -> String {
+        let value = self.expr(expr);
+        let is_variable = value.text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+        if is_variable || is_simple(expr) { value.text } else { self.temporary(expr.ty, wish, value).text }
+    }
+
+    /// The contrary of a test, for leaving early.
+    pub fn negated(&mut self, test: &Expr) -> String {
+        match &test.kind {
+            ExprKind::Not(inner) => self.expr(inner).text,
+            _ => format!("!{}", self.expr(test).within(level::UNARY)),
+        }
+    }
+
+    pub fn effects_of(&self, block: &Block) -> Effects {
+        effects::of_block(self.policy, self.function, block)
+    }
+
+    pub fn effects_of_expr(&self, expr: &Expr) -> Effects {
+        effects::of_expr(self.policy, self.function, expr)
+    }
+}
+
+/// The value stays the same while one expression is computed.
+fn is_stable(expr: &Expr) -> bool {
+    match &expr.kind {
+        ExprKind::Bool(_)
+        | ExprKind::Number(_)
+        | ExprKind::None
+        | ExprKind::Local(_)
+        | ExprKind::Param(_)
+        | ExprKind::Now
+        | ExprKind::Machine => true,
+        ExprKind::Some(inner) | ExprKind::CoresOf(inner) | ExprKind::DomainOf { core: inner, .. } => {
+            is_stable(inner)
+        }
+        _ => false,
+    }
+}
+
+/// A path to a value: repeating it computes nothing.
+fn is_simple(expr: &Expr) -> bool {
+    match &expr.kind {
+        ExprKind::Local(_) | ExprKind::Global(_) | ExprKind::Machine | ExprKind::Number(_) => true,
+        ExprKind::Thread { thread: object, .. }
+        | ExprKind::Core { core: object, .. }
+        | ExprKind::ThreadField { thread: object, .. }
+        | ExprKind::DomainOf { core: object, .. } => {
+            matches!(&object.kind, ExprKind::Local(_))
+                || matches!(&object.kind, ExprKind::ThreadField { thread, .. } if matches!(thread.kind, ExprKind::Local(_)))
+        }
+        ExprKind::Some(inner) => is_simple(inner),
+        _ => false,
+    }
+}
+
+struct Reads(Vec<u32>);
+
+impl Visitor for Reads {
+    fn expr(&mut self, expr: &Expr) {
+        if let ExprKind::Local(id) = expr.kind {
+            self.0[id.index()] += 1;
+        }
+        walk_expr(self, expr);
+    }
+}
+
+/// Does a function look at one of its variables?
+pub fn reads(function: &Function, id: LocalId) -> bool {
+    let mut reads = Reads(vec![0; function.locals.len()]);
+    walk_block(&mut reads, &function.body);
+    reads.0[id.index()] > 0
+}

@@ -1,0 +1,160 @@
+//! Constants, state and its initial values.
+
+use super::Unit;
+use super::expr::number;
+use super::text::Text;
+use crate::ir::{Attribute, BaseType, Place, Type};
+
+impl Unit<'_> {
+    pub fn declarations(&self, out: &mut Text) {
+        let prefix = &self.names.prefix;
+        self.constants(out, "Why a thread is where it is.", "reason", &self.names.reason_constants);
+        self.constants(out, "Ready queues of a core.", "queue", &self.names.queue_constants);
+        self.constants(out, "Sets of cores.", "set", &self.names.set_constants);
+        self.state(out);
+        self.attributes(out, "core", &self.policy.core, &self.names.core);
+        self.attributes(out, "thread", &self.policy.thread, &self.names.thread);
+        out.blank();
+        out.line(&format!("SAAKM_ATTRIBUTES({prefix})"));
+        self.init_state(out);
+        self.init(out, "core", &self.policy.core, &self.names.core);
+        self.init(out, "thread", &self.policy.thread, &self.names.thread);
+    }
+
+    fn constants(&self, out: &mut Text, doc: &str, kind: &str, names: &[String]) {
+        if names.is_empty() {
+            return;
+        }
+        out.blank();
+        out.line(&format!("/* {doc} */"));
+        out.open(&format!("enum {}_{kind} {{", self.names.prefix));
+        for name in names {
+            out.line(&format!("{name},"));
+        }
+        out.close("};");
+    }
+
+    fn state(&self, out: &mut Text) {
+        let policy = self.policy;
+        out.blank();
+        out.open(&format!("struct {}_state {{", self.names.prefix));
+        let mut empty = true;
+        for (param, name) in policy.params.iter().zip(&self.names.params) {
+            field(out, &param.at, &param.doc, &format!("int64_t {name}"));
+            empty = false;
+        }
+        for (set, name) in policy.sets.iter().zip(&self.names.sets) {
+            field(out, &set.at, &set.doc, &format!("struct saakm_set {name}"));
+            empty = false;
+        }
+        for (global, name) in policy.globals.iter().zip(&self.names.globals) {
+            field(out, &global.at, &global.doc, &format!("{} {name}", stored(global.ty)));
+            empty = false;
+        }
+        if empty {
+            out.line("char none;");
+        }
+        out.close("};");
+    }
+
+    fn attributes(&self, out: &mut Text, kind: &str, list: &[Attribute], names: &[String]) {
+        out.blank();
+        out.open(&format!("struct {}_{kind} {{", self.names.prefix));
+        for (attribute, name) in list.iter().zip(names) {
+            let declaration = format!("{} {name}", stored(attribute.ty));
+            field(out, &attribute.at, &attribute.doc, &declaration);
+        }
+        if list.is_empty() {
+            out.line("char none;");
+        }
+        out.close("};");
+    }
+
+    fn init_state(&self, out: &mut Text) {
+        let params = self.policy.params.iter().zip(&self.names.params);
+        let params = params.map(|(param, name)| (name, param.ty, param.initial));
+        let globals = self.policy.globals.iter().zip(&self.names.globals);
+        let globals = globals.map(|(global, name)| (name, global.ty, global.initial));
+        self.initial(out, "state", "state", params.chain(globals));
+    }
+
+    fn init(&self, out: &mut Text, kind: &str, list: &[Attribute], names: &[String]) {
+        let values = list.iter().zip(names).map(|(a, name)| (name, a.ty, a.initial));
+        self.initial(out, kind, "attrs", values);
+    }
+
+    /// A function that sets what is not zero at first.
+    fn initial<'n>(
+        &self,
+        out: &mut Text,
+        kind: &str,
+        formal: &str,
+        values: impl Iterator<Item = (&'n String, Type, i64)>,
+    ) {
+        let prefix = &self.names.prefix;
+        let lines: Vec<String> = values
+            .filter_map(|(name, ty, value)| match ty.base {
+                BaseType::Core => Some(format!("p->{name} = SAAKM_NO_CORE;")),
+                BaseType::Set | BaseType::Thread | BaseType::Domain => None,
+                _ if value == 0 => None,
+                _ => Some(format!("p->{name} = {};", number(value, ty))),
+            })
+            .collect();
+        out.blank();
+        out.line(&format!("static __attribute__((unused)) void {prefix}_init_{kind}(void *{formal})"));
+        out.open("{");
+        if lines.is_empty() {
+            out.line(&format!("(void){formal};"));
+        } else {
+            out.line(&format!("struct {prefix}_{kind} *p = (struct {prefix}_{kind} *){formal};"));
+            out.blank();
+            lines.iter().for_each(|line| out.line(line));
+        }
+        out.close("}");
+    }
+}
+
+fn field(out: &mut Text, at: &Place, doc: &str, declaration: &str) {
+    out.comment(&place(at), doc);
+    out.line(&format!("{declaration};"));
+}
+
+/// `nest.ipa:52`
+pub fn place(at: &Place) -> String {
+    format!("{}.ipa:{}", at.policy, at.line)
+}
+
+/// The C type of an attribute.
+fn stored(ty: Type) -> &'static str {
+    match ty.base {
+        BaseType::Set => "struct saakm_set",
+        _ => c_type(ty),
+    }
+}
+
+/// The C type of a variable, parameter or result.
+pub fn c_type(ty: Type) -> &'static str {
+    match ty.base {
+        BaseType::Bool => "bool",
+        BaseType::Int | BaseType::Frequency | BaseType::Load => "int64_t",
+        BaseType::Time => "nsec_t",
+        BaseType::Core => "core_t",
+        BaseType::Thread => "struct saakm_thread *",
+        BaseType::Domain => "const struct saakm_domain *",
+        BaseType::Set => "const struct saakm_set *",
+    }
+}
+
+/// `type name`, with the `*` at the name.
+pub fn declarator(ty: Type, name: &str) -> String {
+    let ty = c_type(ty);
+    if ty.ends_with('*') { format!("{ty}{name}") } else { format!("{ty} {name}") }
+}
+
+/// What stands for none.
+pub fn none(ty: Type) -> &'static str {
+    match ty.base {
+        BaseType::Core => "SAAKM_NO_CORE",
+        _ => "NULL",
+    }
+}

@@ -1,0 +1,115 @@
+//! What the loader needs to know of a policy.
+
+use super::Unit;
+use super::expr::number;
+use super::text::{Text, quoted};
+use crate::ir::{BaseType, Event, Type};
+
+impl Unit<'_> {
+    pub fn descriptor(&self, out: &mut Text) {
+        let prefix = &self.names.prefix;
+        out.blank();
+        out.line("/* The handlers, for a runtime that calls them by name. */");
+        for handler in &self.policy.handlers {
+            let name = &self.names.functions[handler.function.index()];
+            out.line(&format!("#define SAAKM_ON_{} {name}", handler.event.name().to_uppercase()));
+        }
+        out.blank();
+        out.line("#ifdef SAAKM_POLICY");
+        let params = self.params(out);
+        let queues = self.queues(out);
+        let reasons = self.strings(out, "reasons", &self.policy.reasons);
+        let sets: Vec<String> = self.policy.sets.iter().map(|set| set.name.clone()).collect();
+        let sets = self.strings(out, "sets", &sets);
+        out.blank();
+        out.open(&format!("SAAKM_POLICY({prefix},"));
+        out.line(&format!(".name = {},", quoted(&self.policy.name)));
+        for kind in ["state", "thread", "core"] {
+            out.line(&format!(".{kind}_size = sizeof(struct {prefix}_{kind}),"));
+        }
+        for (list, what) in [(params, "params"), (queues, "queues"), (reasons, "reasons"), (sets, "sets")] {
+            let (name, length) = list;
+            out.line(&format!(".{what} = {name}, .nr_{what} = {length},"));
+        }
+        for kind in ["state", "core", "thread"] {
+            out.line(&format!(".init_{kind} = {prefix}_init_{kind},"));
+        }
+        let handlers: Vec<String> = self
+            .policy
+            .handlers
+            .iter()
+            // Only the policy's own transitions call it.
+            .filter(|handler| handler.event != Event::Enqueue)
+            .map(|handler| {
+                let field = match handler.event {
+                    Event::New => "new_thread",
+                    event => event.name(),
+                };
+                format!(".{field} = {}", self.names.functions[handler.function.index()])
+            })
+            .collect();
+        for (i, handler) in handlers.iter().enumerate() {
+            let end = if i + 1 == handlers.len() { ");" } else { "," };
+            out.line(&format!("{handler}{end}"));
+        }
+        if handlers.is_empty() {
+            out.line(".new_thread = NULL);");
+        }
+        out.indent -= 1;
+        out.line("#endif");
+    }
+
+    /// Each list as its C name and length.
+    fn params(&self, out: &mut Text) -> (String, usize) {
+        let prefix = &self.names.prefix;
+        let rows = self.policy.params.iter().zip(&self.names.params).map(|(param, field)| {
+            let value = |v| number(v, param.ty);
+            format!(
+                "{{ .name = {}, .doc = {}, .unit = {}, .offset = offsetof(struct {prefix}_state, \
+                 {field}), .min = {}, .max = {}, .initial = {} }},",
+                quoted(&param.name),
+                quoted(&param.doc),
+                unit(param.ty),
+                value(param.min),
+                value(param.max),
+                value(param.initial)
+            )
+        });
+        self.table(out, "struct saakm_param", "params", rows.collect())
+    }
+
+    fn queues(&self, out: &mut Text) -> (String, usize) {
+        let rows = self.policy.queues.iter().map(|queue| {
+            let ordered = u32::from(queue.by.is_some());
+            format!("{{ .name = {}, .ordered = {ordered} }},", quoted(&queue.name))
+        });
+        self.table(out, "struct saakm_queue", "queues", rows.collect())
+    }
+
+    fn strings(&self, out: &mut Text, what: &str, list: &[String]) -> (String, usize) {
+        let rows = list.iter().map(|name| format!("{},", quoted(name)));
+        self.table(out, "char *const", what, rows.collect())
+    }
+
+    fn table(&self, out: &mut Text, ty: &str, what: &str, rows: Vec<String>) -> (String, usize) {
+        if rows.is_empty() {
+            return ("NULL".to_owned(), 0);
+        }
+        let name = format!("{}_{what}", self.names.prefix);
+        out.blank();
+        out.open(&format!("static const {ty} {name}[] = {{"));
+        rows.iter().for_each(|row| out.line(row));
+        out.close("};");
+        (name, rows.len())
+    }
+}
+
+fn unit(ty: Type) -> &'static str {
+    match ty.base {
+        BaseType::Bool => "SAAKM_BOOL",
+        BaseType::Time => "SAAKM_TIME",
+        BaseType::Frequency => "SAAKM_FREQUENCY",
+        BaseType::Load => "SAAKM_LOAD",
+        _ => "SAAKM_INT",
+    }
+}

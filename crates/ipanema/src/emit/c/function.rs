@@ -1,0 +1,158 @@
+//! Functions, in the order of the sources.
+
+use super::Unit;
+use super::body::{Body, reads};
+use super::declare::{c_type, declarator, place};
+use super::statement::reports;
+use super::text::Text;
+use crate::ir::visit::Calls;
+use crate::ir::{Event, Function, FunctionId, LocalId, QueueId, Role, StealId, StmtKind, Type};
+
+/// As many can a BPF function be given; one with more must be part of its callers.
+const BPF_ARGUMENTS: usize = 5;
+
+impl Unit<'_> {
+    pub fn functions(&self, out: &mut Text) {
+        self.prototypes(out);
+        for index in 0..self.policy.queues.len() {
+            self.enter(out, QueueId(index as u32));
+        }
+        for (index, function) in self.policy.functions.iter().enumerate() {
+            let id = FunctionId(index as u32);
+            self.function(out, id);
+            // A steal comes behind its last phase.
+            if let Role::Phase(steal) = function.role {
+                let last = self.policy.steals[steal.index()].phases().into_iter().max();
+                if last == Some(id) {
+                    self.steal(out, steal);
+                }
+            }
+        }
+    }
+
+    /// What is called before it is defined.
+    fn prototypes(&self, out: &mut Text) {
+        let mut early: Vec<FunctionId> = self.policy.handler(Event::Enqueue).into_iter().collect();
+        let mut early_steals: Vec<StealId> = Vec::new();
+        for (index, function) in self.policy.functions.iter().enumerate() {
+            let calls = Calls::of(&function.body);
+            early.extend(calls.functions.into_iter().filter(|callee| callee.index() >= index));
+            early_steals.extend(calls.steals.into_iter().filter(|steal| {
+                let phases = self.policy.steals[steal.index()].phases();
+                phases.into_iter().max().is_some_and(|last| last.index() >= index)
+            }));
+        }
+        early.sort_unstable();
+        early.dedup();
+        early_steals.sort_unstable();
+        early_steals.dedup();
+        if !early.is_empty() || !early_steals.is_empty() {
+            out.blank();
+        }
+        for id in early {
+            let (head, _) = self.signature(self.policy.function(id), id);
+            out.line(&format!("{head};"));
+        }
+        for steal in early_steals {
+            out.line(&format!("{};", self.steal_signature(steal)));
+        }
+    }
+
+    /// The only way into a queue.
+    fn enter(&self, out: &mut Text, queue: QueueId) {
+        let names = &self.names;
+        let declared = &self.policy.queues[queue.index()];
+        out.blank();
+        out.comment(&place(&declared.at), &format!("t => c.{}", declared.name));
+        let name = &names.ready[queue.index()];
+        out.line(&format!(
+            "static __attribute__((unused)) void {name}(struct saakm *s, struct saakm_thread *t, \
+             core_t c, uint32_t reason)"
+        ));
+        out.open("{");
+        if let Some(enqueue) = self.policy.handler(Event::Enqueue) {
+            out.line(&format!("{}(s, t, c);", names.functions[enqueue.index()]));
+        }
+        let key = match declared.by {
+            Some(attribute) => {
+                format!("{}_thread(t)->{}", names.prefix, names.thread[attribute.index()])
+            }
+            None => "0".to_owned(),
+        };
+        let constant = &names.queue_constants[queue.index()];
+        out.line(&format!("saakm_ready(s, t, c, {constant}, {key}, reason);"));
+        out.close("}");
+    }
+
+    fn function(&self, out: &mut Text, id: FunctionId) {
+        let function = self.policy.function(id);
+        let (head, params) = self.signature(function, id);
+        let mut body = Body::new(self, function);
+        // A value is returned on every path.
+        body.block(&function.body, function.result.is_none());
+        if reports(function) && !ends(&function.body) {
+            body.out.line("return false;");
+        }
+        let is_read = |name: &String| {
+            let ids = (0..function.arity).map(LocalId);
+            ids.filter(|id| body.name_of(*id) == name).all(|id| body.is_read(id))
+        };
+        let unread: Vec<String> = params.iter().filter(|name| !is_read(name)).cloned().collect();
+        let text = body.out;
+        out.blank();
+        out.comment(&place(&function.at), &function.doc);
+        out.line(&head);
+        out.line("{");
+        let unused: Vec<&String> =
+            params.iter().filter(|name| !text.contains(name) || unread.contains(name)).collect();
+        out.indent += 1;
+        for name in &unused {
+            out.line(&format!("(void){name};"));
+        }
+        if !unused.is_empty() && !text.is_empty() {
+            out.blank();
+        }
+        out.indent -= 1;
+        out.append(text);
+        out.line("}");
+    }
+
+    /// The head of a C function, and the names of its parameters.
+    fn signature(&self, function: &Function, id: FunctionId) -> (String, Vec<String>) {
+        let body = Body::new(self, function);
+        let result = match function.result {
+            Some(ty) => declarator(ty, "").trim_end().to_owned(),
+            None if reports(function) => c_type(Type::BOOL).to_owned(),
+            None => "void".to_owned(),
+        };
+        let mut names = vec!["s".to_owned()];
+        let mut params = vec!["struct saakm *s".to_owned()];
+        for (index, local) in function.params().iter().enumerate() {
+            let local_id = LocalId(index as u32);
+            if !takes(function, local_id) {
+                continue;
+            }
+            let name = body.name_of(local_id).to_owned();
+            params.push(declarator(local.ty, &name));
+            names.push(name);
+        }
+        let name = &self.names.functions[id.index()];
+        let space = if result.ends_with('*') { "" } else { " " };
+        let inline = if params.len() > BPF_ARGUMENTS { "SAAKM_INLINE " } else { "" };
+        (format!("static {inline}{result}{space}{name}({})", params.join(", ")), names)
+    }
+}
+
+/// Phases of a steal are only given the victims if they look at them.
+pub fn takes(function: &Function, param: LocalId) -> bool {
+    !matches!(function.role, Role::Phase(_)) || param != LocalId(1) || reads(function, param)
+}
+
+/// The last statement leaves the function.
+fn ends(block: &[crate::ir::Stmt]) -> bool {
+    match block.last().map(|stmt| &stmt.kind) {
+        Some(StmtKind::Return(_) | StmtKind::Transition { .. }) => true,
+        Some(StmtKind::Block(block)) => ends(block),
+        _ => false,
+    }
+}

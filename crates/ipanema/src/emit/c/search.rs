@@ -1,0 +1,226 @@
+//! Loops and searches.
+
+use super::body::{Body, C, level};
+use super::declare::{declarator, none};
+use super::set::changes;
+use crate::ir::effects::Effects;
+use crate::ir::{Expr, Extreme, Iteration, Level, LocalId, OrderKind, Over, Search, SearchKind, Type};
+
+/// The variable of a loop.
+pub struct Open {
+    pub name: String,
+    pub ty: Type,
+}
+
+impl Body<'_> {
+    /// Opens the C loop of an iteration; `inside` is what its body does.
+    pub fn open_loop(&mut self, iteration: &Iteration, inside: &Effects) -> Open {
+        // Everything that is computed once, first.
+        let origin = iteration.order.as_ref().map(|order| {
+            let origin = self.simple(&order.origin, "origin");
+            (order.kind, origin)
+        });
+        let limit = iteration.limit.as_ref().map(|limit| {
+            let value = self.expr(limit);
+            self.temporary(Type::INT, "left", value).text
+        });
+        let (head, ty) = match &iteration.over {
+            Over::Cores(set) => {
+                let words = if changes(inside, set) {
+                    let copy = self.copy(set, "members");
+                    format!("{copy}->word[w]")
+                } else {
+                    self.set_words(set).text
+                };
+                let (walk, origin) = match &origin {
+                    Some((OrderKind::Nearest, origin)) => ("SAAKM_EACH_NEAREST", origin.as_str()),
+                    Some((OrderKind::From, origin)) => ("SAAKM_EACH_FROM", origin.as_str()),
+                    None => ("SAAKM_EACH_FROM", "0"),
+                };
+                (format!("{walk}(s, {{}}, {origin}, w, {words})"), Type::CORE)
+            }
+            Over::Threads { core, queue } => {
+                let core = self.simple(core, "core");
+                let queue = &self.unit.names.queue_constants[queue.index()];
+                (format!("SAAKM_EACH_THREAD(s, {{}}, {core}, {queue})"), Type::THREAD)
+            }
+            Over::Groups { domain, level } => {
+                let domain = self.simple(domain, "domain");
+                let origin = origin.map_or("SAAKM_NO_CORE".to_owned(), |(_, origin)| origin);
+                let level = level_constant(*level);
+                (format!("SAAKM_EACH_GROUP(s, {{}}, {domain}, {level}, {origin})"), Type::DOMAIN)
+            }
+        };
+        let name = self.name(iteration.local);
+        self.out.line(&format!("{};", declarator(ty, &name)));
+        self.out.blank();
+        self.out.open(&format!("{} {{", head.replacen("{}", &name, 1)));
+        if let Some(limit) = limit {
+            self.out.open(&format!("if ({limit}-- <= 0) {{"));
+            // As at the end of the loop.
+            self.out.line(&format!("{name} = {};", none(ty)));
+            self.out.line("break;");
+            self.out.close("}");
+        }
+        Open { name, ty }
+    }
+
+    /// Tells C compilers that a variable need not be read.
+    pub fn unread(&mut self, local: LocalId) {
+        if !self.is_read(local) {
+            self.out.line(&format!("(void){};", self.name_of(local)));
+        }
+    }
+
+    pub fn close_loop(&mut self) {
+        self.out.close("}");
+    }
+
+    pub fn search(&mut self, search: &Search, ty: Type) -> C {
+        if let Some(direct) = self.direct(search) {
+            return direct;
+        }
+        match &search.kind {
+            SearchKind::First => C::atom(self.first(search).name),
+            SearchKind::Any => {
+                let found = self.first(search);
+                C::new(format!("{} != {}", found.name, none(found.ty)), level::EQUAL)
+            }
+            SearchKind::Extreme { extreme, by } => self.extreme(search, *extreme, by, ty),
+            SearchKind::Sum { of } => self.sum(search, of, ty),
+        }
+    }
+
+    /// Searches that the runtime has a word for.
+    fn direct(&mut self, search: &Search) -> Option<C> {
+        let Search { kind, iteration, filter: None } = search else { return None };
+        let Iteration { over, order, limit: None, .. } = iteration else { return None };
+        match (kind, over) {
+            (SearchKind::First, Over::Cores(set)) => {
+                let origin = match order {
+                    Some(order) => self.simple(&order.origin, "origin"),
+                    None => "0".to_owned(),
+                };
+                let words = self.set_words(set).text;
+                let nearest = order.as_ref().is_some_and(|o| o.kind == OrderKind::Nearest);
+                let walk = if nearest { "SAAKM_FIRST_NEAREST" } else { "SAAKM_FIRST_FROM" };
+                Some(C::atom(format!("{walk}(s, {origin}, w, {words})")))
+            }
+            (SearchKind::Any, Over::Cores(set)) => {
+                let words = self.set_words(set).text;
+                Some(C::new(format!("!SAAKM_EMPTY(s, w, {words})"), level::UNARY))
+            }
+            (SearchKind::First, Over::Threads { core, queue }) => {
+                let core = self.expr(core).text;
+                let queue = &self.unit.names.queue_constants[queue.index()];
+                Some(C::atom(format!("saakm_first(s, {core}, {queue})")))
+            }
+            _ => None,
+        }
+    }
+
+    /// Leaves the loop at the first element that fits: its variable is what is sought.
+    fn first(&mut self, search: &Search) -> Open {
+        let inside = match &search.filter {
+            Some(filter) => self.effects_of_expr(filter),
+            None => Effects::default(),
+        };
+        let open = self.open_loop(&search.iteration, &inside);
+        match &search.filter {
+            Some(filter) => {
+                let test = self.expr(filter).text;
+                self.out.line(&format!("if ({test})"));
+                self.out.line("\tbreak;");
+            }
+            None => self.out.line("break;"),
+        }
+        self.close_loop();
+        open
+    }
+
+    /// Passes over the elements that the filter refuses.
+    fn filter(&mut self, search: &Search) {
+        if let Some(filter) = &search.filter {
+            let test = self.negated(filter);
+            self.out.line(&format!("if ({test})"));
+            self.out.line("\tcontinue;");
+        }
+    }
+
+    fn extreme(&mut self, search: &Search, extreme: Extreme, by: &[Expr], ty: Type) -> C {
+        let none = none(ty);
+        let best = self.fresh("best");
+        self.out.line(&format!("{} = {none};", declarator(ty, &best)));
+        let word = match extreme {
+            Extreme::Min => "least",
+            Extreme::Max => "most",
+        };
+        let mut bests = Vec::new();
+        for key in by {
+            bests.push(self.temporary(key.ty, word, C::atom("0")).text);
+        }
+        let open = self.open_loop(&search.iteration, &Effects::default());
+        self.filter(search);
+        self.by_keys(by.len(), extreme, &best, none, &bests, |this, i| {
+            let value = this.expr(&by[i]);
+            this.temporary(by[i].ty, "key", value).text
+        });
+        self.out.line(&format!("{best} = {};", open.name));
+        self.close_loop();
+        C::atom(best)
+    }
+
+    /// Goes on to the next element unless this one is better than the best so far, and then
+    /// remembers its keys. A key is only computed if those before it do not decide.
+    pub fn by_keys(
+        &mut self,
+        count: usize,
+        extreme: Extreme,
+        best: &str,
+        none: &str,
+        bests: &[String],
+        mut key: impl FnMut(&mut Self, usize) -> String,
+    ) {
+        let mut keys: Vec<String> = Vec::new();
+        for i in 0..count {
+            keys.push(key(self, i));
+            // Behind the last key, an equal element is no better either.
+            let worse = match (extreme, i + 1 == count) {
+                (Extreme::Min, false) => ">",
+                (Extreme::Min, true) => ">=",
+                (Extreme::Max, false) => "<",
+                (Extreme::Max, true) => "<=",
+            };
+            let mut test = format!("{best} != {none}");
+            for j in 0..i {
+                test += &format!(" && {} == {}", keys[j], bests[j]);
+            }
+            test += &format!(" && {} {worse} {}", keys[i], bests[i]);
+            self.out.line(&format!("if ({test})"));
+            self.out.line("\tcontinue;");
+        }
+        for (key, best) in keys.iter().zip(bests) {
+            self.out.line(&format!("{best} = {key};"));
+        }
+    }
+
+    fn sum(&mut self, search: &Search, of: &Expr, ty: Type) -> C {
+        let sum = self.temporary(ty, "sum", C::atom("0"));
+        self.open_loop(&search.iteration, &Effects::default());
+        self.unread(search.iteration.local);
+        self.filter(search);
+        let value = self.expr(of).text;
+        self.out.line(&format!("{} += {value};", sum.text));
+        self.close_loop();
+        sum
+    }
+}
+
+pub fn level_constant(level: Level) -> &'static str {
+    match level {
+        Level::Smt => "SAAKM_SMT",
+        Level::Llc => "SAAKM_LLC",
+        Level::Numa => "SAAKM_NUMA",
+        Level::Machine => "SAAKM_MACHINE",
+    }
+}

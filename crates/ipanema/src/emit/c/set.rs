@@ -1,0 +1,209 @@
+//! Set expressions: written word by word, so that one of any length takes one pass.
+
+use super::body::{Body, C, level};
+use crate::ir::effects::{Access, Effects};
+use crate::ir::{Expr, ExprKind, KeptSet, SetId, SetOp, Type};
+
+impl Body<'_> {
+    /// A set of the policy: its address and its constant.
+    pub fn own_set(&self, set: SetId) -> (String, &str) {
+        let names = &self.unit.names;
+        let pointer = format!("&{}_state(s)->{}", names.prefix, names.sets[set.index()]);
+        (pointer, &names.set_constants[set.index()])
+    }
+
+    /// Word `w` of a set.
+    pub fn set_words(&mut self, set: &Expr) -> C {
+        match &set.kind {
+            ExprKind::SetOp { op, left, right } => {
+                let (left, right) = (self.set_words(left), self.set_words(right));
+                match op {
+                    SetOp::Union => {
+                        let side = |c: C| {
+                            if c.level == level::BIT_AND {
+                                format!("({})", c.text)
+                            } else {
+                                c.within(level::BIT_OR)
+                            }
+                        };
+                        C::new(format!("{} | {}", side(left), side(right)), level::BIT_OR)
+                    }
+                    SetOp::Intersection => {
+                        let text =
+                            format!("{} & {}", left.within(level::BIT_AND), right.within(level::BIT_AND));
+                        C::new(text, level::BIT_AND)
+                    }
+                    SetOp::Difference => {
+                        let text =
+                            format!("{} & ~{}", left.within(level::BIT_AND), right.within(level::UNARY));
+                        C::new(text, level::BIT_AND)
+                    }
+                }
+            }
+            ExprKind::Conditional { test, then, otherwise } => {
+                let test = self.expr(test);
+                let test = self.temporary(Type::BOOL, "choice", test);
+                let then = self.set_words(then).within(level::OR);
+                let otherwise = self.set_words(otherwise).within(level::OR);
+                C::new(format!("{} ? {then} : {otherwise}", test.text), level::CONDITIONAL)
+            }
+            _ => C::atom(self.stored_set(set, "->word[w]", ".word[w]")),
+        }
+    }
+
+    /// A set that lies somewhere: `arrow` follows a pointer to it, `dot` the set itself.
+    fn stored_set(&mut self, set: &Expr, arrow: &str, dot: &str) -> String {
+        let prefix = self.unit.names.prefix.clone();
+        match &set.kind {
+            ExprKind::Local(id) => format!("{}{arrow}", self.name_of(*id)),
+            ExprKind::Kept(kept) => {
+                let function = match kept {
+                    KeptSet::Online => "saakm_online",
+                    KeptSet::Idle => "saakm_idle",
+                    KeptSet::IdleWhole => "saakm_idle_whole",
+                    KeptSet::Waiting => "saakm_waiting",
+                };
+                format!("{function}(s){arrow}")
+            }
+            ExprKind::ThreadField { thread, .. } => {
+                let thread = self.simple(thread, "thread");
+                format!("saakm_affinity({thread}){arrow}")
+            }
+            ExprKind::CoresOf(domain) => {
+                let domain = match &domain.kind {
+                    // The core is computed once, not once a word.
+                    ExprKind::DomainOf { core, level } if !matches!(core.kind, ExprKind::Local(_)) => {
+                        let core = Expr {
+                            kind: ExprKind::DomainOf { core: core.clone(), level: *level },
+                            ty: Type::DOMAIN,
+                            span: domain.span,
+                        };
+                        let value = self.expr(&core);
+                        self.temporary(Type::DOMAIN, "around", value).text
+                    }
+                    _ => self.simple(domain, "domain"),
+                };
+                format!("{domain}->cores{dot}")
+            }
+            ExprKind::Set(id) => {
+                let field = &self.unit.names.sets[id.index()];
+                format!("{prefix}_state(s)->{field}{dot}")
+            }
+            ExprKind::Global(id) => {
+                let field = &self.unit.names.globals[id.index()];
+                format!("{prefix}_state(s)->{field}{dot}")
+            }
+            ExprKind::Thread { attribute, thread } => {
+                let thread = self.simple(thread, "thread");
+                let field = &self.unit.names.thread[attribute.index()];
+                format!("{prefix}_thread({thread})->{field}{dot}")
+            }
+            ExprKind::Core { attribute, core } => {
+                let core = self.simple(core, "core");
+                let field = &self.unit.names.core[attribute.index()];
+                format!("{prefix}_core(s, {core})->{field}{dot}")
+            }
+            _ => {
+                // Anything else has words, but no place.
+                let name = self.copy(set, "set");
+                format!("{name}{arrow}")
+            }
+        }
+    }
+
+    /// The address of a set that is stored.
+    fn address(&mut self, set: &Expr) -> String {
+        let path = self.stored_set(set, "", ".");
+        match path.strip_suffix('.') {
+            Some(lvalue) => format!("&{lvalue}"),
+            None => path,
+        }
+    }
+
+    /// A temporary copy of a set.
+    pub fn copy(&mut self, set: &Expr, wish: &str) -> String {
+        let words = self.set_words(set).text;
+        let name = self.fresh(wish);
+        self.out.line(&format!("SAAKM_SET({name});"));
+        self.out.line(&format!("SAAKM_ASSIGN(s, {name}, w, {words});"));
+        name
+    }
+
+    /// The address of a set for a callee with these effects: of the set itself if it cannot change
+    /// meanwhile, else of a copy, as sets are passed by value.
+    pub fn set_pointer(&mut self, set: &Expr, wish: &str, callee: Option<&Effects>) -> String {
+        let composed = matches!(set.kind, ExprKind::SetOp { .. } | ExprKind::Conditional { .. });
+        if composed || callee.is_some_and(|effects| changes(effects, set)) {
+            self.copy(set, wish)
+        } else {
+            self.address(set)
+        }
+    }
+
+    pub fn set_pointer_of_choice(&mut self, test: &Expr, then: &Expr, otherwise: &Expr) -> String {
+        let kind = ExprKind::Conditional {
+            test: Box::new(test.clone()),
+            then: Box::new(then.clone()),
+            otherwise: Box::new(otherwise.clone()),
+        };
+        let choice = Expr { kind, ty: Type::SET, span: test.span };
+        self.copy(&choice, "set")
+    }
+
+    /// `core in set`
+    pub fn is_in(&mut self, core: &Expr, set: &Expr) -> C {
+        let name = self.simple(core, "core");
+        let test = self.membership(&name, set);
+        if !core.ty.optional {
+            return test;
+        }
+        let text = format!("{name} != SAAKM_NO_CORE && {}", test.within(level::AND + 1));
+        C::new(text, level::AND)
+    }
+
+    fn membership(&mut self, core: &str, set: &Expr) -> C {
+        let ExprKind::SetOp { op, left, right } = &set.kind else {
+            let pointer = self.address(set);
+            return C::atom(format!("saakm_has({pointer}, {core})"));
+        };
+        let (left, right) = (self.membership(core, left), self.membership(core, right));
+        match op {
+            SetOp::Union => {
+                let side = |c: C| if c.level == level::AND { format!("({})", c.text) } else { c.text };
+                C::new(format!("{} || {}", side(left), side(right)), level::OR)
+            }
+            SetOp::Intersection => {
+                let text = format!("{} && {}", left.within(level::AND), right.within(level::AND));
+                C::new(text, level::AND)
+            }
+            SetOp::Difference => {
+                let text = format!("{} && !{}", left.within(level::AND), right.within(level::UNARY));
+                C::new(text, level::AND)
+            }
+        }
+    }
+}
+
+/// Can these effects change a set?
+pub fn changes(effects: &Effects, set: &Expr) -> bool {
+    let written =
+        |test: &dyn Fn(&Access) -> bool| effects.writes.iter().any(test) || !effects.steals.is_empty();
+    match &set.kind {
+        ExprKind::Set(id) => written(&|access| *access == Access::Set(*id)),
+        ExprKind::Global(id) => written(&|access| *access == Access::Global(*id)),
+        ExprKind::Thread { attribute, .. } => {
+            written(&|a| matches!(a, Access::Thread { attribute: b, .. } if b == attribute))
+        }
+        ExprKind::Core { attribute, .. } => {
+            written(&|a| matches!(a, Access::Core { attribute: b, .. } if b == attribute))
+        }
+        // Which threads are where changes only by transitions.
+        ExprKind::Kept(_) => effects.moves || !effects.steals.is_empty(),
+        ExprKind::SetOp { left, right, .. } => changes(effects, left) || changes(effects, right),
+        ExprKind::Conditional { then, otherwise, .. } => {
+            changes(effects, then) || changes(effects, otherwise)
+        }
+        // Affinities and domains stay; a variable cannot be assigned by a callee.
+        _ => false,
+    }
+}

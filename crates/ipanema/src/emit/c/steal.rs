@@ -1,0 +1,182 @@
+//! Steals: the three phases around the functions that the policy gives.
+
+use super::Unit;
+use super::body::{Body, C};
+use super::declare::place;
+use super::function::takes;
+use super::text::Text;
+use crate::ir::{Extreme, FunctionId, LocalId, OrderKind, StealId, Type};
+
+/// What the variables of a steal are called.
+struct Variables {
+    thief: String,
+    victims: String,
+    src: String,
+    thread: String,
+    candidates: String,
+    stolen: String,
+    from_core: String,
+    best: String,
+}
+
+impl Unit<'_> {
+    fn variables<'u>(&'u self, id: StealId) -> (Variables, Body<'u>) {
+        // A phase has the steal's parameters, and names that nothing takes.
+        let phase = self.policy.function(self.policy.steals[id.index()].move_thread);
+        let mut body = Body::new(self, phase);
+        let name = |index| body.name_of(LocalId(index)).to_owned();
+        let (thief, victims, thread) = (name(0), name(1), name(2));
+        let variables = Variables {
+            thief,
+            victims,
+            thread,
+            src: body.fresh("src"),
+            candidates: body.fresh("candidates"),
+            stolen: body.fresh("stolen"),
+            from_core: body.fresh("from_core"),
+            best: body.fresh("best"),
+        };
+        (variables, body)
+    }
+
+    pub fn steal_signature(&self, id: StealId) -> String {
+        let name = &self.names.steals[id.index()];
+        let (Variables { thief, victims, .. }, _) = self.variables(id);
+        format!("static void {name}(struct saakm *s, core_t {thief}, const struct saakm_set *{victims})")
+    }
+
+    /// A call of a phase, with the last argument that is its own.
+    fn phase(&self, phase: FunctionId, variables: &Variables, own: &str) -> String {
+        let name = &self.names.functions[phase.index()];
+        let Variables { thief, victims, .. } = variables;
+        if takes(self.policy.function(phase), LocalId(1)) {
+            format!("{name}(s, {thief}, {victims}, {own})")
+        } else {
+            format!("{name}(s, {thief}, {own})")
+        }
+    }
+
+    pub fn steal(&self, out: &mut Text, id: StealId) {
+        let steal = &self.policy.steals[id.index()];
+        let (v, _) = self.variables(id);
+        let Variables { thief, victims, src, thread, candidates, .. } = &v;
+        out.blank();
+        out.comment(&place(&steal.at), &steal.doc);
+        out.line(&self.steal_signature(id));
+        out.open("{");
+        out.line(&format!("core_t {src};"));
+        if steal.stop.is_some() {
+            out.line(&format!("int64_t {} = 0;", v.stolen));
+        }
+        out.line(&format!("SAAKM_SET({candidates});"));
+        out.blank();
+        out.line("/* First phase: whom to steal from. */");
+        out.line(&format!("SAAKM_ASSIGN(s, {candidates}, w, {victims}->word[w]);"));
+        out.open(&format!("SAAKM_EACH_FROM(s, {src}, 0, w, {victims}->word[w]) {{"));
+        let can_steal = self.phase(steal.can_steal_core, &v, src);
+        out.line(&format!("if ({src} == {thief} || !{can_steal})"));
+        out.line(&format!("\tsaakm_exclude({candidates}, {src});"));
+        out.close("}");
+        out.open("SAAKM_EACH_ROUND(s) {");
+        if steal.stop_core.is_some() {
+            out.line(&format!("int64_t {} = 0;", v.from_core));
+        }
+        out.line(&format!("struct saakm_thread *{thread};"));
+        out.blank();
+        out.line("/* Second phase: whom first. */");
+        self.select(out, id);
+        out.line(&format!("if ({src} == SAAKM_NO_CORE)"));
+        out.line("\treturn;");
+        out.line(&format!("saakm_exclude({candidates}, {src});"));
+        out.blank();
+        out.line("/* Third phase: which threads; what was true may be so no longer. */");
+        let queues = &self.names.queue_constants;
+        if queues.len() > 1 {
+            out.line("bool enough = false;");
+        }
+        for (i, queue) in queues.iter().enumerate() {
+            if i > 0 {
+                out.open("if (!enough) {");
+            }
+            out.open(&format!("SAAKM_EACH_THREAD(s, {thread}, {src}, {queue}) {{"));
+            self.move_one(out, id, &v, queues.len() > 1);
+            out.close("}");
+            if i > 0 {
+                out.close("}");
+            }
+        }
+        out.close("}");
+        out.close("}");
+    }
+
+    /// Sets `src` to the candidate that comes first.
+    fn select(&self, out: &mut Text, id: StealId) {
+        let steal = &self.policy.steals[id.index()];
+        let (v, mut body) = self.variables(id);
+        let Variables { thief, src, candidates, best, .. } = &v;
+        let Some(select) = &steal.select else {
+            out.line(&format!("{src} = SAAKM_FIRST_NEAREST(s, {thief}, w, {candidates}->word[w]);"));
+            return;
+        };
+        let walk = match select.order {
+            OrderKind::From => "SAAKM_EACH_FROM",
+            OrderKind::Nearest => "SAAKM_EACH_NEAREST",
+        };
+        let word = match select.extreme {
+            Extreme::Min => "least",
+            Extreme::Max => "most",
+        };
+        out.line(&format!("core_t {best} = SAAKM_NO_CORE;"));
+        body.out = out.beside();
+        let type_of = |key: FunctionId| self.policy.function(key).result.unwrap_or(Type::INT);
+        let mut bests = Vec::new();
+        for key in &select.by {
+            bests.push(body.temporary(type_of(*key), word, C::atom("0")).text);
+        }
+        body.out.blank();
+        body.out.open(&format!("{walk}(s, {src}, {thief}, w, {candidates}->word[w]) {{"));
+        body.by_keys(select.by.len(), select.extreme, best, "SAAKM_NO_CORE", &bests, |body, i| {
+            let key = self.phase(select.by[i], &v, src);
+            body.temporary(type_of(select.by[i]), "key", C::atom(key)).text
+        });
+        body.out.line(&format!("{best} = {src};"));
+        body.out.close("}");
+        out.append(body.out);
+        out.line(&format!("{src} = {best};"));
+    }
+
+    /// What happens to one ready thread of a candidate.
+    fn move_one(&self, out: &mut Text, id: StealId, v: &Variables, several_queues: bool) {
+        let steal = &self.policy.steals[id.index()];
+        let Variables { thief, src, thread, stolen, from_core, .. } = v;
+        // Leaves this candidate.
+        let done = |out: &mut Text, test: String| {
+            if several_queues {
+                out.open(&format!("if ({test}) {{"));
+                out.line("enough = true;");
+                out.line("break;");
+                out.close("}");
+            } else {
+                out.line(&format!("if ({test})"));
+                out.line("\tbreak;");
+            }
+        };
+        done(out, format!("!{}", self.phase(steal.can_steal_core, v, src)));
+        let may = match steal.steal_thread {
+            Some(phase) => self.phase(phase, v, thread),
+            None => format!("saakm_has(saakm_affinity({thread}), {thief})"),
+        };
+        out.line(&format!("if (!{may})"));
+        out.line("\tcontinue;");
+        out.line(&format!("{};", self.phase(steal.move_thread, v, thread)));
+        if let Some(stop) = steal.stop {
+            out.line(&format!("{stolen}++;"));
+            out.line(&format!("if ({})", self.phase(stop, v, stolen)));
+            out.line("\treturn;");
+        }
+        if let Some(stop_core) = steal.stop_core {
+            out.line(&format!("{from_core}++;"));
+            done(out, self.phase(stop_core, v, from_core));
+        }
+    }
+}

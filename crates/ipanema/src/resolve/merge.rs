@@ -1,0 +1,298 @@
+//! Merges a policy with its bases.
+
+use std::collections::HashMap;
+
+use crate::codes::{BAD_OVERRIDE, DECLARED_TWICE, RESERVED_WORD};
+use crate::diagnostic::Diagnostic;
+use crate::library;
+use crate::syntax::Span;
+use crate::syntax::ast::{self, Event, ItemKind, Owner};
+
+/// A policy and its bases, nearest first; a policy's place in it stands for the policy.
+pub type Chain = [ast::Policy];
+
+/// A declaration, and which policy of the chain it is from.
+#[derive(Clone, Copy)]
+pub struct Declared<'a, T> {
+    pub node: &'a T,
+    pub doc: Option<&'a ast::Doc>,
+    pub policy: usize,
+    pub span: Span,
+}
+
+/// What has a body.
+#[derive(Clone, Copy)]
+pub enum Body<'a> {
+    Function(&'a ast::Function),
+    Handler(&'a ast::Handler),
+    Steal(&'a ast::Steal),
+}
+
+/// One version of a function, handler or steal.
+pub struct Version<'a> {
+    pub body: Body<'a>,
+    pub doc: Option<&'a ast::Doc>,
+    pub policy: usize,
+    pub span: Span,
+    /// A policy nearer to the user replaced it.
+    pub superseded: bool,
+}
+
+impl Version<'_> {
+    pub fn key(&self) -> Key {
+        match self.body {
+            Body::Function(f) => Key::Name(f.name.name.clone()),
+            Body::Steal(s) => Key::Name(s.name.name.clone()),
+            Body::Handler(h) => Key::Event(h.event),
+        }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Key {
+    Name(String),
+    Event(Event),
+}
+
+/// All declarations of a policy and its bases. In each list the bases' come first, and what
+/// replaces something takes its place; versions all stay, in the order of the sources.
+#[derive(Default)]
+pub struct Merged<'a> {
+    pub params: Vec<Declared<'a, ast::Param>>,
+    pub sets: Vec<Declared<'a, ast::SetDecl>>,
+    pub queues: Vec<Declared<'a, ast::Queue>>,
+    pub globals: Vec<Attribute<'a>>,
+    pub thread: Vec<Attribute<'a>>,
+    pub core: Vec<Attribute<'a>>,
+    pub versions: Vec<Version<'a>>,
+    /// The versions of each key, the base's first.
+    by_key: HashMap<Key, Vec<usize>>,
+}
+
+/// An attribute: its type stands in the field, shared with others.
+pub type Attribute<'a> = (&'a ast::Field, Declared<'a, ast::FieldName>);
+
+impl<'a> Merged<'a> {
+    pub fn attributes(&self, owner: Owner) -> &[Attribute<'a>] {
+        match owner {
+            Owner::Global => &self.globals,
+            Owner::Thread => &self.thread,
+            Owner::Core => &self.core,
+        }
+    }
+
+    /// The effective version, or for `above` a policy the one that `super` means in it.
+    pub fn version(&self, key: &Key, above: Option<usize>) -> Option<usize> {
+        let versions = self.by_key.get(key)?;
+        versions.iter().rev().copied().find(|&v| above.is_none_or(|policy| self.versions[v].policy > policy))
+    }
+}
+
+/// Which declarations exclude each other.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Space {
+    /// What can be named alone: parameters, sets, globals, functions, steals.
+    Top,
+    Thread,
+    /// Attributes of cores, and queues.
+    Core,
+    Event,
+}
+
+/// The first that said a name, and the last.
+struct Seen {
+    what: &'static str,
+    policy: usize,
+    span: Span,
+}
+
+struct Merge<'a, 'd> {
+    merged: Merged<'a>,
+    seen: HashMap<(Space, String), Seen>,
+    chain: &'a Chain,
+    diagnostics: &'d mut Vec<Diagnostic>,
+}
+
+/// Merges all policies of a chain. Wrong declarations are reported and left out.
+pub fn merge<'a>(chain: &'a Chain, diagnostics: &mut Vec<Diagnostic>) -> Merged<'a> {
+    let mut merge = Merge { merged: Merged::default(), seen: HashMap::new(), chain, diagnostics };
+    for (index, policy) in chain.iter().enumerate().rev() {
+        for item in &policy.items {
+            merge.item(index, item);
+        }
+    }
+    merge.merged
+}
+
+impl<'a> Merge<'a, '_> {
+    fn item(&mut self, policy: usize, item: &'a ast::Item) {
+        let doc = item.doc.as_ref();
+        match &item.kind {
+            ItemKind::Param(node) => {
+                if self.declare(Space::Top, "parameter", &node.name, policy) {
+                    let span = node.name.span;
+                    let declared = Declared { node, doc, policy, span };
+                    put(&mut self.merged.params, declared, |d| &d.node.name.name);
+                }
+            }
+            ItemKind::Set(node) => {
+                if self.declare(Space::Top, "set", &node.name, policy) {
+                    let span = node.name.span;
+                    let declared = Declared { node, doc, policy, span };
+                    put(&mut self.merged.sets, declared, |d| &d.node.name.name);
+                }
+            }
+            ItemKind::Queue(node) => {
+                if self.declare(Space::Core, "queue", &node.name, policy) {
+                    let span = node.name.span;
+                    let declared = Declared { node, doc, policy, span };
+                    put(&mut self.merged.queues, declared, |d| &d.node.name.name);
+                }
+            }
+            ItemKind::Attributes(attributes) => {
+                for field in &attributes.fields {
+                    for node in &field.names {
+                        self.attribute(policy, attributes.owner, field, node);
+                    }
+                }
+            }
+            ItemKind::Function(f) => {
+                if self.declare(Space::Top, "function", &f.name, policy) {
+                    self.version(Body::Function(f), doc, policy, f.name.span);
+                }
+            }
+            ItemKind::Steal(s) => {
+                if self.declare(Space::Top, "steal", &s.name, policy) {
+                    self.version(Body::Steal(s), doc, policy, s.name.span);
+                }
+            }
+            ItemKind::Handler(h) => {
+                let event = ast::Ident { name: h.event.name().to_owned(), span: h.event_span };
+                if self.declare(Space::Event, "handler", &event, policy) {
+                    self.version(Body::Handler(h), doc, policy, h.event_span);
+                }
+            }
+        }
+    }
+
+    fn attribute(&mut self, policy: usize, owner: Owner, field: &'a ast::Field, node: &'a ast::FieldName) {
+        let (space, what) = match owner {
+            Owner::Global => (Space::Top, "global"),
+            Owner::Thread => (Space::Thread, "attribute of threads"),
+            Owner::Core => (Space::Core, "attribute of cores"),
+        };
+        if !self.declare(space, what, &node.name, policy) {
+            return;
+        }
+        let list = match owner {
+            Owner::Global => &mut self.merged.globals,
+            Owner::Thread => &mut self.merged.thread,
+            Owner::Core => &mut self.merged.core,
+        };
+        let base = list.iter().find(|(_, d)| d.node.name.name == node.name.name);
+        if let Some((old, _)) = base
+            && (old.ty.base, old.ty.optional) != (field.ty.base, field.ty.optional)
+        {
+            let message = format!("`{}` has another type than in its base", node.name.name);
+            self.diagnostics.push(
+                Diagnostic::error(BAD_OVERRIDE, field.ty.span, message)
+                    .label(old.ty.span, "the base says this")
+                    .help("give it another name, or only another initial value"),
+            );
+            return;
+        }
+        let doc = field.doc.as_ref();
+        let declared = Declared { node, doc, policy, span: node.name.span };
+        put(list, (field, declared), |(_, d)| &d.node.name.name);
+    }
+
+    fn version(&mut self, body: Body<'a>, doc: Option<&'a ast::Doc>, policy: usize, span: Span) {
+        let new = Version { body, doc, policy, span, superseded: false };
+        if let Some(old) = self.merged.version(&new.key(), None) {
+            let old = &mut self.merged.versions[old];
+            if let Err(message) = same_signature(&old.body, &new.body) {
+                self.diagnostics.push(
+                    Diagnostic::error(BAD_OVERRIDE, span, message)
+                        .label(old.span, "this is what it replaces")
+                        .help("what replaces a function is called with the same arguments"),
+                );
+                return;
+            }
+            old.superseded = true;
+        }
+        self.merged.by_key.entry(new.key()).or_default().push(self.merged.versions.len());
+        self.merged.versions.push(new);
+    }
+
+    /// May `name` be declared here? Says so if not.
+    fn declare(&mut self, space: Space, what: &'static str, name: &ast::Ident, policy: usize) -> bool {
+        let reserved = match space {
+            Space::Top => library::is_reserved(&name.name),
+            Space::Thread => library::thread_field(&name.name).is_some(),
+            Space::Core => library::core_field(&name.name).is_some(),
+            Space::Event => false,
+        };
+        if reserved {
+            let message = format!("`{}` is a word of the library", name.name);
+            self.diagnostics.push(
+                Diagnostic::error(RESERVED_WORD, name.span, message)
+                    .at(library::usage(&name.name).to_owned())
+                    .help(format!("give the {what} another name")),
+            );
+            return false;
+        }
+        let key = (space, name.name.clone());
+        let now = Seen { what, policy, span: name.span };
+        match self.seen.get(&key) {
+            Some(before) if before.policy == policy => {
+                let message = match space {
+                    Space::Event => format!("`on {}` is declared twice", name.name),
+                    _ => format!("`{}` is declared twice", name.name),
+                };
+                self.diagnostics.push(
+                    Diagnostic::error(DECLARED_TWICE, name.span, message)
+                        .at("again here")
+                        .label(before.span, "first declared here"),
+                );
+                false
+            }
+            Some(before) if before.what != what => {
+                let message = format!(
+                    "`{}` is a {} in `{}`, and cannot become a {what}",
+                    name.name, before.what, self.chain[before.policy].name.name
+                );
+                self.diagnostics.push(
+                    Diagnostic::error(BAD_OVERRIDE, name.span, message).label(before.span, "declared here"),
+                );
+                false
+            }
+            _ => {
+                self.seen.insert(key, now);
+                true
+            }
+        }
+    }
+}
+
+/// Replaces what has the same name, or appends.
+fn put<T>(list: &mut Vec<T>, new: T, name: impl Fn(&T) -> &String) {
+    match list.iter().position(|old| name(old) == name(&new)) {
+        Some(place) => list[place] = new,
+        None => list.push(new),
+    }
+}
+
+fn same_signature(old: &Body, new: &Body) -> Result<(), String> {
+    let (Body::Function(old), Body::Function(new)) = (old, new) else {
+        // Handlers and steals have one signature each, which the types pass checks.
+        return Ok(());
+    };
+    let types =
+        |f: &ast::Function| -> Vec<_> { f.formals.iter().map(|p| (p.ty.base, p.ty.optional)).collect() };
+    let result = |f: &ast::Function| f.result.as_ref().map(|ty| (ty.base, ty.optional));
+    if types(old) == types(new) && result(old) == result(new) {
+        Ok(())
+    } else {
+        Err(format!("`{}` has another signature than the function that it replaces", new.name.name))
+    }
+}

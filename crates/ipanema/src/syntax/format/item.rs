@@ -1,0 +1,234 @@
+//! Layout of the policy and its items.
+
+use super::Printer;
+use super::expression::{Place, expr, extreme_word, keys, operand_place, order, parenthesised, ty};
+use super::layout::Layout::{Blank, Group, Indent};
+use super::layout::{Layout, text};
+use crate::syntax::ast::*;
+
+/// Widths to which the columns of a parameter are filled up.
+#[derive(Clone, Copy, Default)]
+struct Columns {
+    name: usize,
+    ty: usize,
+}
+
+impl Printer<'_> {
+    pub(super) fn policy(mut self, policy: &Policy) -> String {
+        let head_end = policy.base.as_ref().unwrap_or(&policy.name).span.end;
+        self.begin_documented(&policy.doc, policy.span.start, head_end);
+        self.write(&format!("policy {}", policy.name.name));
+        if let Some(base) = &policy.base {
+            self.write(&format!(" extends {}", base.name));
+        }
+        self.write(" {");
+        self.depth += 1;
+        self.fresh = true;
+        self.items(&policy.items);
+        self.separate = false;
+        self.comments_before(policy.span.end);
+        self.depth -= 1;
+        self.begin_line();
+        self.write("}");
+        self.comments_behind(policy.span.end);
+        self.comments_before(u32::MAX);
+        self.out + "\n"
+    }
+
+    fn items(&mut self, items: &[Item]) {
+        let mut columns = Columns::default();
+        for (i, item) in items.iter().enumerate() {
+            if i > 0 {
+                self.separate |= stands_apart(&items[i - 1].kind, &item.kind);
+            }
+            if i == 0 || !self.continues_run(&items[i - 1], item) {
+                columns = self.columns(&items[i..]);
+            }
+            let head_end = match &item.kind {
+                ItemKind::Param(_) | ItemKind::Set(_) | ItemKind::Queue(_) => item.span.end,
+                ItemKind::Attributes(_) => item.span.start,
+                ItemKind::Function(function) => function.body.span.start,
+                ItemKind::Handler(handler) => handler.body.span.start,
+                ItemKind::Steal(steal) => steal.body_span.start,
+            };
+            self.begin_documented(&item.doc, item.span.start, head_end);
+            self.item(item, columns);
+            self.comments_behind(item.span.end);
+        }
+    }
+
+    /// Is a parameter in one table with the item before it?
+    fn continues_run(&self, previous: &Item, item: &Item) -> bool {
+        let start = item.doc.as_ref().map_or(item.span, |doc| doc.span).start;
+        matches!(previous.kind, ItemKind::Param(_)) && !self.blank_line_before(start)
+    }
+
+    /// The widths of the table of parameters with which the items begin.
+    fn columns(&self, items: &[Item]) -> Columns {
+        let mut columns = Columns::default();
+        for (i, item) in items.iter().enumerate() {
+            let ItemKind::Param(param) = &item.kind else { break };
+            if i > 0 && !self.continues_run(&items[i - 1], item) {
+                break;
+            }
+            columns.name = columns.name.max(param.name.name.len());
+            columns.ty = columns.ty.max(param_type(param).len());
+        }
+        columns
+    }
+
+    fn item(&mut self, item: &Item, columns: Columns) {
+        match &item.kind {
+            ItemKind::Param(param) => {
+                let (name, ty) = (&param.name.name, param_type(param));
+                self.write(&format!("param {name:0$} : {ty:1$} = ", columns.name, columns.ty));
+                self.write_layout(&Group(vec![expr(&param.default, Place::Anywhere), text(";")]));
+            }
+            ItemKind::Set(set) => {
+                self.write(&format!("set {}", set.name.name));
+                if let Some(capacity) = &set.capacity {
+                    self.write(" max ");
+                    self.write_layout(&Group(vec![expr(capacity, Place::Anywhere), text(";")]));
+                } else {
+                    self.write(";");
+                }
+            }
+            ItemKind::Attributes(attributes) => self.attributes(attributes, item.span.end),
+            ItemKind::Queue(queue) => {
+                let order = match &queue.order {
+                    QueueOrder::Fifo => "fifo".to_owned(),
+                    QueueOrder::List => "list".to_owned(),
+                    QueueOrder::Rbtree { by } => format!("rbtree by {}", by.name),
+                };
+                self.write(&format!("queue {} : {order};", queue.name.name));
+            }
+            ItemKind::Function(function) => {
+                let result = function.result.as_ref().map_or("void".to_owned(), ty);
+                self.write(&format!("{result} {}", function.name.name));
+                self.write_layout(&Group(vec![formals(&function.formals), text(" {")]));
+                self.block_behind_brace(&function.body);
+            }
+            ItemKind::Handler(handler) => {
+                self.write(&format!("on {} ", handler.event.name()));
+                self.write_layout(&Group(vec![formals(&handler.formals), text(" {")]));
+                self.block_behind_brace(&handler.body);
+            }
+            ItemKind::Steal(steal) => self.steal(steal),
+        }
+    }
+
+    fn attributes(&mut self, attributes: &Attributes, end: u32) {
+        self.write(match attributes.owner {
+            Owner::Global => "global {",
+            Owner::Thread => "thread {",
+            Owner::Core => "core {",
+        });
+        if attributes.fields.is_empty() && !self.has_comment_in(0, end) {
+            return self.write(" }");
+        }
+        self.depth += 1;
+        self.fresh = true;
+        for field in &attributes.fields {
+            self.begin_documented(&field.doc, field.span.start, field.span.end);
+            self.write(&format!("{} ", ty(&field.ty)));
+            self.write_layout(&Group(vec![Indent(field_names(&field.names)), text(";")]));
+            self.comments_behind(field.span.end);
+        }
+        self.comments_before(end);
+        self.depth -= 1;
+        self.begin_line();
+        self.write("}");
+    }
+
+    fn steal(&mut self, steal: &Steal) {
+        let (thief, victims) = (formal(&steal.thief), formal(&steal.victims));
+        self.write(&format!("steal {} ({thief}, {victims}) {{", steal.name.name));
+        self.comments_behind(steal.body_span.start + 1);
+        self.depth += 1;
+        self.fresh = true;
+        self.phase("can_steal_core", &steal.can_steal_core);
+        if let Some(select) = &steal.select_core {
+            self.begin_documented(&select.doc, select.span.start, select.span.end);
+            let mut parts = vec![
+                text(format!(
+                    "select_core ({}) {} by ",
+                    formal(&select.subject),
+                    extreme_word(select.extreme)
+                )),
+                keys(&select.by),
+            ];
+            if let Some(found) = &select.order {
+                parts.extend([Indent(vec![Blank, order(found)])]);
+            }
+            parts.push(text(";"));
+            self.write_layout(&Group(parts));
+            self.comments_behind(select.span.end);
+        }
+        self.phase("steal_thread", &steal.steal_thread);
+        self.stop_phase("stop_core", &steal.stop_core);
+        self.stop_phase("stop", &steal.stop);
+        self.phase("move", &steal.move_thread);
+        self.comments_before(steal.body_span.end);
+        self.depth -= 1;
+        self.begin_line();
+        self.write("}");
+    }
+
+    fn phase(&mut self, word: &str, phase: &Option<Phase>) {
+        if let Some(phase) = phase {
+            let head = format!("{word} ({}) {{", formal(&phase.subject));
+            self.phase_block(&head, &phase.doc, &phase.body, phase.span);
+        }
+    }
+
+    fn stop_phase(&mut self, word: &str, phase: &Option<StopPhase>) {
+        if let Some(phase) = phase {
+            self.phase_block(&format!("{word} {{"), &phase.doc, &phase.body, phase.span);
+        }
+    }
+
+    /// A phase of one short statement stands on one line.
+    fn phase_block(&mut self, head: &str, doc: &Option<Doc>, body: &Block, span: Span) {
+        self.begin_documented(doc, span.start, body.span.start);
+        self.write(head);
+        match self.one_line_block(body, head.len()) {
+            Some(line) => self.write(&line),
+            None => self.block_behind_brace(body),
+        }
+        self.comments_behind(span.end);
+    }
+}
+
+/// Is there always a blank line between two such items?
+fn stands_apart(above: &ItemKind, below: &ItemKind) -> bool {
+    let small = |kind: &ItemKind| matches!(kind, ItemKind::Param(_) | ItemKind::Set(_) | ItemKind::Queue(_));
+    !(small(above) && small(below) && std::mem::discriminant(above) == std::mem::discriminant(below))
+}
+
+fn param_type(param: &Param) -> String {
+    let Some(range) = &param.range else { return ty(&param.ty) };
+    let bound = |bound: &Expr| expr(bound, operand_place()).flat();
+    format!("{} in {}..{}", ty(&param.ty), bound(&range.low), bound(&range.high))
+}
+
+fn field_names(names: &[FieldName]) -> Vec<Layout> {
+    let mut parts = Vec::new();
+    for (i, field) in names.iter().enumerate() {
+        if i > 0 {
+            parts.extend([text(","), Blank]);
+        }
+        parts.push(text(field.name.name.clone()));
+        if let Some(initial) = &field.initial {
+            parts.extend([text(" = "), expr(initial, Place::Anywhere)]);
+        }
+    }
+    parts
+}
+
+fn formals(list: &[Formal]) -> Layout {
+    parenthesised(list.iter().map(formal).collect())
+}
+
+fn formal(formal: &Formal) -> String {
+    format!("{} {}", ty(&formal.ty), formal.name.name)
+}

@@ -1,0 +1,226 @@
+//! The body of one function: its scopes, and the words that all its parts need.
+
+use super::signature::{Job, JobBody};
+use super::{Context, ty};
+use crate::codes::{DECLARED_TWICE, MISMATCH, OPTIONAL};
+use crate::diagnostic::Diagnostic;
+use crate::ir::{self, Expr, ExprKind, LocalId, Role, StmtKind, Type};
+use crate::library;
+use crate::syntax::{Span, ast};
+
+/// State while one body is lowered.
+pub struct Lowering<'c, 'a> {
+    pub(super) context: &'c Context<'a>,
+    /// Which policy of the chain wrote it: what `super` is relative to.
+    pub(super) policy: usize,
+    pub(super) role: Role,
+    pub(super) result: Option<Type>,
+    pub(super) locals: Vec<Variable>,
+    /// Innermost last; within one the latest last.
+    scopes: Vec<Vec<(String, LocalId)>>,
+    pub(super) loops: u32,
+    pub(super) reasons: &'c mut Vec<String>,
+    pub(super) diagnostics: &'c mut Vec<Diagnostic>,
+}
+
+pub struct Variable {
+    pub local: ir::Local,
+    /// `Err` says why it cannot be assigned.
+    pub assignable: Result<(), &'static str>,
+}
+
+/// The locals and the body of a job.
+pub fn lower(
+    context: &Context,
+    job: &Job,
+    reasons: &mut Vec<String>,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> (Vec<ir::Local>, ir::Block) {
+    let function = context.policy.function(job.function);
+    let mut lowering = Lowering {
+        context,
+        policy: job.policy,
+        role: function.role,
+        result: function.result,
+        locals: Vec::new(),
+        scopes: vec![Vec::new()],
+        loops: 0,
+        reasons,
+        diagnostics,
+    };
+    for local in &function.locals {
+        let assignable = match (function.role, local.ty) {
+            (Role::Phase(_), _) => Err("what a phase of a steal is given stays as it is"),
+            (Role::Handler(_), _) => Err("what a handler is given stays as it is"),
+            (_, Type::SET) => Err("a set that is given to a function stays as it is"),
+            (_, ty) => fixed(ty),
+        };
+        lowering.declare_local(local.clone(), assignable);
+    }
+    // The parameters' scope is the body's: a local cannot hide a parameter.
+    let body = match job.body {
+        JobBody::Block(block) => lowering.statements(&block.stmts),
+        JobBody::Value(value) => lowering
+            .key(value)
+            .map(|value| {
+                let span = value.span;
+                vec![ir::Stmt { kind: StmtKind::Return(Some(value)), span }]
+            })
+            .unwrap_or_default(),
+    };
+    (lowering.locals.into_iter().map(|v| v.local).collect(), body)
+}
+
+/// Threads stand for themselves all along, so that one can see which one is moved.
+fn fixed(ty: Type) -> Result<(), &'static str> {
+    if ty.base == ir::BaseType::Thread {
+        Err("a variable of type thread keeps its first value")
+    } else {
+        Ok(())
+    }
+}
+
+impl<'c, 'a> Lowering<'c, 'a> {
+    /// For an expression outside of any body.
+    pub fn alone(
+        context: &'c Context<'a>,
+        policy: usize,
+        diagnostics: &'c mut Vec<Diagnostic>,
+    ) -> AloneLowering<'c, 'a> {
+        AloneLowering { context, policy, diagnostics }
+    }
+
+    // ---- scopes ---------------------------------------------------------------------------
+
+    pub(super) fn scoped<T>(&mut self, inner: impl FnOnce(&mut Self) -> T) -> T {
+        self.scopes.push(Vec::new());
+        let result = inner(self);
+        self.scopes.pop();
+        result
+    }
+
+    /// A new variable of the innermost scope.
+    pub(super) fn declare(&mut self, name: &ast::Ident, ty: Type) -> LocalId {
+        let assignable = fixed(ty);
+        self.declare_as(name, ty, assignable)
+    }
+
+    pub(super) fn declare_as(
+        &mut self,
+        name: &ast::Ident,
+        ty: Type,
+        assignable: Result<(), &'static str>,
+    ) -> LocalId {
+        let scope = self.scopes.last().map_or(&[][..], Vec::as_slice);
+        if let Some((_, id)) = scope.iter().rev().find(|(n, _)| *n == name.name) {
+            let before = self.locals[id.index()].local.span;
+            let message = format!("`{}` is declared twice", name.name);
+            self.error(
+                Diagnostic::error(DECLARED_TWICE, name.span, message).label(before, "first declared here"),
+            );
+        } else if library::is_reserved(&name.name) {
+            let message = format!("`{}` is a word of the library", name.name);
+            self.error(Diagnostic::error(crate::codes::RESERVED_WORD, name.span, message));
+        }
+        let local = ir::Local { name: name.name.clone(), ty, span: name.span };
+        self.declare_local(local, assignable)
+    }
+
+    fn declare_local(&mut self, local: ir::Local, assignable: Result<(), &'static str>) -> LocalId {
+        let id = LocalId(self.locals.len() as u32);
+        if let Some(scope) = self.scopes.last_mut() {
+            scope.push((local.name.clone(), id));
+        }
+        self.locals.push(Variable { local, assignable });
+        id
+    }
+
+    pub(super) fn find(&self, name: &str) -> Option<LocalId> {
+        self.scopes
+            .iter()
+            .rev()
+            .flat_map(|scope| scope.iter().rev())
+            .find(|(n, _)| n == name)
+            .map(|(_, id)| *id)
+    }
+
+    /// All names of variables in sight, for suggestions.
+    pub(super) fn names(&self) -> impl Iterator<Item = &str> {
+        self.scopes.iter().flatten().map(|(name, _)| name.as_str())
+    }
+
+    pub(super) fn local(&self, id: LocalId, span: Span) -> Expr {
+        Expr { kind: ExprKind::Local(id), ty: self.locals[id.index()].local.ty, span }
+    }
+
+    // ---- words ----------------------------------------------------------------------------
+
+    pub(super) fn error(&mut self, diagnostic: Diagnostic) {
+        self.diagnostics.push(diagnostic);
+    }
+
+    pub(super) fn mismatch(&mut self, have: Type, want: Type, span: Span) {
+        let diagnostic = if have.optional && have.held() == want {
+            Diagnostic::error(OPTIONAL, span, format!("this {have} may be none"))
+                .at(format!("a {want} is needed here"))
+                .help(format!("unwrap it: `if ({want} x = ...)`, or `... else` something that is not none"))
+        } else {
+            Diagnostic::error(MISMATCH, span, format!("this is a {have}, and should be a {want}"))
+                .at(format!("a {have}"))
+        };
+        let diagnostic = match (want, have) {
+            (Type::TIME, Type::INT) => diagnostic.help("a time has a unit, as in `5ms` or `0ns`"),
+            (Type::FREQUENCY, Type::INT) => diagnostic.help("a frequency has a unit, as in `2GHz`"),
+            (Type::BOOL, _) if have.is_scalar() => diagnostic.help("compare it with something"),
+            (Type::BOOL, _) if have.optional => diagnostic.help("compare it with none, or unwrap it"),
+            _ => diagnostic,
+        };
+        self.error(diagnostic);
+    }
+
+    /// Makes a value one of type `want`: a domain becomes its cores, what is there an optional,
+    /// and a plain number a load.
+    pub(super) fn coerce(&mut self, expr: Expr, want: Type) -> Option<Expr> {
+        let span = expr.span;
+        let kind = match (expr.ty, want) {
+            (have, want) if have == want => return Some(expr),
+            (Type::INT, Type::LOAD) => expr.kind,
+            (Type::DOMAIN, Type::SET) => ExprKind::CoresOf(Box::new(expr)),
+            (have, want) if want.optional && have == want.held() => ExprKind::Some(Box::new(expr)),
+            (have, want) => {
+                self.mismatch(have, want, span);
+                return None;
+            }
+        };
+        Some(Expr { kind, ty: want, span })
+    }
+
+    pub(super) fn ty(&self, written: &ast::Type) -> Type {
+        ty(written)
+    }
+}
+
+/// Lowers expressions that stand outside of any function.
+pub struct AloneLowering<'c, 'a> {
+    context: &'c Context<'a>,
+    policy: usize,
+    diagnostics: &'c mut Vec<Diagnostic>,
+}
+
+impl AloneLowering<'_, '_> {
+    pub fn expr_of(self, expr: &ast::Expr, want: Type) -> Option<Expr> {
+        let mut reasons = Vec::new();
+        let mut lowering = Lowering {
+            context: self.context,
+            policy: self.policy,
+            role: Role::Function,
+            result: None,
+            locals: Vec::new(),
+            scopes: vec![Vec::new()],
+            loops: 0,
+            reasons: &mut reasons,
+            diagnostics: self.diagnostics,
+        };
+        lowering.expr_of(expr, want)
+    }
+}

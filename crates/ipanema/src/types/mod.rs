@@ -1,0 +1,142 @@
+//! Third pass: from the merged syntax trees to the typed [`ir`](crate::ir).
+//!
+//! Resolves every name, checks types and units, and makes every conversion a node. Errors are
+//! collected; what depends on something wrong is skipped without a further word.
+
+mod body;
+mod call;
+mod constant;
+mod declare;
+mod expr;
+mod search;
+mod signature;
+mod statement;
+mod units;
+
+use std::collections::HashMap;
+
+use crate::diagnostic::{Diagnostic, line_and_column};
+use crate::ir::{self, FunctionId, Owner, Role, StealId};
+use crate::resolve::{Chain, Merged};
+use crate::syntax::{Sources, Span, ast};
+
+pub(crate) use constant::value_of;
+
+/// What all bodies are checked against.
+struct Context<'a> {
+    chain: &'a Chain,
+    merged: &'a Merged<'a>,
+    sources: &'a Sources,
+    /// All declarations; of the functions the signatures.
+    policy: ir::Policy,
+    /// What each version of `merged` became.
+    versions: Vec<Lowered>,
+    /// Where each name of the top level leads, as policies see it.
+    top: HashMap<String, Top>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Lowered {
+    Function(FunctionId),
+    Steal(StealId),
+    /// Its signature is wrong.
+    Nothing,
+}
+
+/// What a name of the top level stands for.
+#[derive(Clone, Copy)]
+enum Top {
+    Param(ir::ParamId),
+    Set(ir::SetId),
+    Global(ir::AttributeId),
+    /// The effective version of a function or steal.
+    Version(usize),
+}
+
+impl Context<'_> {
+    fn place(&self, policy: usize, span: Span) -> ir::Place {
+        let text = self.sources.get(span.source).map_or("", |source| &source.text);
+        let (line, _) = line_and_column(text, span.start);
+        ir::Place { policy: self.chain[policy].name.name.clone(), line: line as u32, span }
+    }
+
+    fn attribute(&self, owner: Owner, name: &str) -> Option<(ir::AttributeId, ir::Type)> {
+        let list = self.policy.attributes(owner);
+        let index = list.iter().position(|a| a.name == name)?;
+        Some((ir::AttributeId(index as u32), list[index].ty))
+    }
+
+    fn queue(&self, name: &str) -> Option<ir::QueueId> {
+        let index = self.policy.queues.iter().position(|q| q.name == name)?;
+        Some(ir::QueueId(index as u32))
+    }
+}
+
+/// The typed policy, with superseded and unused functions still in it, and `moves` and `effects`
+/// not yet known. `None` if there are errors.
+pub fn lower(
+    chain: &Chain,
+    merged: &Merged,
+    sources: &Sources,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Option<ir::Policy> {
+    let root = chain.first()?;
+    let policy = ir::Policy {
+        name: root.name.name.clone(),
+        doc: doc(root.doc.as_ref()),
+        bases: chain[1..].iter().map(|base| base.name.name.clone()).collect(),
+        params: Vec::new(),
+        sets: Vec::new(),
+        globals: Vec::new(),
+        thread: Vec::new(),
+        core: Vec::new(),
+        queues: Vec::new(),
+        reasons: vec!["none".to_owned()],
+        functions: Vec::new(),
+        steals: Vec::new(),
+        handlers: Vec::new(),
+    };
+    let mut context = Context { chain, merged, sources, policy, versions: Vec::new(), top: HashMap::new() };
+    let before = errors(diagnostics);
+    declare::declarations(&mut context, diagnostics);
+    let work = signature::signatures(&mut context, diagnostics);
+    let mut reasons = std::mem::take(&mut context.policy.reasons);
+    let mut done = Vec::new();
+    for job in &work {
+        done.push(body::lower(&context, job, &mut reasons, diagnostics));
+    }
+    let mut policy = context.policy;
+    policy.reasons = reasons;
+    for (job, (locals, body)) in work.iter().zip(done) {
+        let function = &mut policy.functions[job.function.index()];
+        if let signature::JobBody::Value(_) = job.body {
+            // A key is of the unit of its expression.
+            if let Some(ir::StmtKind::Return(Some(key))) = body.first().map(|stmt| &stmt.kind) {
+                function.result = Some(key.ty);
+            }
+        }
+        function.locals = locals;
+        function.body = body;
+    }
+    for (index, function) in policy.functions.iter().enumerate() {
+        if let Role::Handler(event) = function.role
+            && !function.superseded
+        {
+            policy.handlers.push(ir::Handler { event, function: FunctionId(index as u32) });
+        }
+    }
+    policy.handlers.sort_by_key(|handler| handler.event);
+    (errors(diagnostics) == before).then_some(policy)
+}
+
+fn errors(diagnostics: &[Diagnostic]) -> usize {
+    diagnostics.iter().filter(|d| d.is_error()).count()
+}
+
+fn doc(doc: Option<&ast::Doc>) -> String {
+    doc.map_or_else(String::new, |doc| doc.text.clone())
+}
+
+fn ty(ty: &ast::Type) -> ir::Type {
+    ir::Type { base: ty.base, optional: ty.optional }
+}

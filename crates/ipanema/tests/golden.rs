@@ -1,0 +1,48 @@
+//! The C of the built-in policies, as it should be: `BLESS=1 cargo test` writes it anew.
+
+mod harness;
+
+use harness::{compiles, emitted};
+use hearth_ipanema::{builtin, compile};
+use std::path::Path;
+
+#[test]
+fn emitted_c_is_as_expected() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
+    let mut stale = Vec::new();
+    for name in builtin::NAMES {
+        let path = folder.join(format!("{name}.c"));
+        let c = emitted(name);
+        if std::env::var_os("BLESS").is_some() {
+            std::fs::write(&path, &c).unwrap();
+        } else if std::fs::read_to_string(&path).ok().as_deref() != Some(&c) {
+            stale.push(name);
+        }
+    }
+    assert!(stale.is_empty(), "the C of {stale:?} changed: look at it, then bless it");
+}
+
+#[test]
+fn emitted_c_has_no_warnings() {
+    for name in builtin::NAMES {
+        compiles(&emitted(name), name);
+    }
+}
+
+#[test]
+fn built_in_policies_have_no_warnings() {
+    for name in builtin::NAMES {
+        let compiled = compile(&|_: &str| None, name).unwrap();
+        assert!(compiled.warnings.is_empty(), "{name}: {:?}", compiled.warnings);
+    }
+}
+
+#[test]
+fn the_ir_is_json() {
+    for name in builtin::NAMES {
+        let compiled = compile(&|_: &str| None, name).unwrap();
+        let json: serde_json::Value = serde_json::from_str(&compiled.ir.to_json()).unwrap();
+        assert_eq!(json["name"], name);
+        assert!(json["handlers"].as_array().is_some_and(|handlers| handlers.len() >= 7));
+    }
+}

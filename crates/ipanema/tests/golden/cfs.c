@@ -1,0 +1,767 @@
+/*
+ * Policy cfs, made by the Ipanema compiler from cfs.ipa.
+ *
+ * CFS as of Linux 5.9, the baseline of both papers.
+ *
+ * Fair by virtual runtime. A fork looks from the whole machine down for the idlest core,
+ * and avoids recently loaded ones; a wake-up looks on one die only, and does not mind
+ * recent load. Idle cores pull work, busy ones balance from time to time.
+ */
+#include "saakm.h"
+
+/* Why a thread is where it is. */
+enum cfs_reason {
+	CFS_REASON_NONE,
+	CFS_REASON_CFS,
+	CFS_REASON_BALANCE,
+};
+
+/* Ready queues of a core. */
+enum cfs_queue {
+	CFS_QUEUE_READY,
+};
+
+struct cfs_state {
+	/*
+	 * cfs.ipa:8
+	 * Every ready thread should run once in this time (sched_latency).
+	 */
+	int64_t latency;
+	/*
+	 * cfs.ipa:10
+	 * A thread is not preempted at a tick before it ran this long (sched_min_granularity).
+	 */
+	int64_t min_granularity;
+	/*
+	 * cfs.ipa:12
+	 * A woken thread preempts one that is ahead of it by more than this.
+	 */
+	int64_t wakeup_granularity;
+	/*
+	 * cfs.ipa:14
+	 * Half-life of a core's recent load.
+	 */
+	int64_t half_life;
+	/*
+	 * cfs.ipa:16
+	 * The load of idle cores is brought up to date this often (LOAD_AVG_PERIOD).
+	 */
+	int64_t refresh;
+	/*
+	 * cfs.ipa:18
+	 * Cores that a wake-up examines for any idle one, when no whole core is idle.
+	 */
+	int64_t scan;
+	/*
+	 * cfs.ipa:20
+	 * An idle spell shorter than this is not worth pulling a thread for.
+	 */
+	int64_t migration_cost;
+	/*
+	 * cfs.ipa:22
+	 * Cores balance their die every so many ms for each core in it.
+	 */
+	int64_t interval;
+	/*
+	 * cfs.ipa:24
+	 * Busy cores balance this much more rarely than idle ones.
+	 */
+	int64_t busy_factor;
+};
+
+struct cfs_core {
+	/* cfs.ipa:38 */
+	nsec_t min_vruntime;
+	/*
+	 * cfs.ipa:41
+	 * Recent load (1024: always busy) at time `since`, when the core last changed between
+	 * busy and idle; and the part of it that threads left that have exited.
+	 */
+	int64_t past;
+	/*
+	 * cfs.ipa:41
+	 * Recent load (1024: always busy) at time `since`, when the core last changed between
+	 * busy and idle; and the part of it that threads left that have exited.
+	 */
+	int64_t gone;
+	/* cfs.ipa:42 */
+	nsec_t since;
+	/*
+	 * cfs.ipa:44
+	 * Usual length of an idle spell.
+	 */
+	nsec_t usual_idle;
+	/* cfs.ipa:45 */
+	nsec_t next_die;
+	/* cfs.ipa:45 */
+	nsec_t next_machine;
+};
+
+struct cfs_thread {
+	/*
+	 * cfs.ipa:28
+	 * Virtual runtime, on the time line of core `home`.
+	 */
+	nsec_t vruntime;
+	/* cfs.ipa:29 */
+	core_t home;
+	/*
+	 * cfs.ipa:31
+	 * Runtime when the thread was last charged, and when it last started.
+	 */
+	nsec_t charged;
+	/*
+	 * cfs.ipa:31
+	 * Runtime when the thread was last charged, and when it last started.
+	 */
+	nsec_t started;
+	/*
+	 * cfs.ipa:33
+	 * Recent load of the thread; half a core's to start with. And when it blocked.
+	 */
+	int64_t util;
+	/* cfs.ipa:34 */
+	nsec_t slept;
+};
+
+SAAKM_ATTRIBUTES(cfs)
+
+static __attribute__((unused)) void cfs_init_state(void *state)
+{
+	struct cfs_state *p = (struct cfs_state *)state;
+
+	p->latency = 24 * SAAKM_MS;
+	p->min_granularity = 3 * SAAKM_MS;
+	p->wakeup_granularity = 4 * SAAKM_MS;
+	p->half_life = 32 * SAAKM_MS;
+	p->refresh = 32 * SAAKM_MS;
+	p->scan = 4;
+	p->migration_cost = 500 * SAAKM_US;
+	p->interval = 1 * SAAKM_MS;
+	p->busy_factor = 16;
+}
+
+static __attribute__((unused)) void cfs_init_core(void *attrs)
+{
+	struct cfs_core *p = (struct cfs_core *)attrs;
+
+	p->usual_idle = 1 * SAAKM_MS;
+}
+
+static __attribute__((unused)) void cfs_init_thread(void *attrs)
+{
+	struct cfs_thread *p = (struct cfs_thread *)attrs;
+
+	p->home = SAAKM_NO_CORE;
+	p->util = 512;
+}
+
+static void cfs_on_enqueue(struct saakm *s, struct saakm_thread *t, core_t c);
+static int64_t cfs_busy_load(struct saakm *s, core_t c);
+static int64_t cfs_idle_load(struct saakm *s, core_t c);
+static void cfs_leave(struct saakm *s, core_t c, int64_t part);
+static int64_t cfs_asleep(struct saakm *s, struct saakm_thread *t);
+static core_t cfs_fallback(struct saakm *s, struct saakm_thread *t, core_t c);
+static void cfs_nohz(struct saakm *s, core_t i);
+
+/*
+ * cfs.ipa:48
+ * t => c.ready
+ */
+static __attribute__((unused)) void cfs_enter_ready(struct saakm *s, struct saakm_thread *t,
+		core_t c, uint32_t reason)
+{
+	cfs_on_enqueue(s, t, c);
+	saakm_ready(s, t, c, CFS_QUEUE_READY, cfs_thread(t)->vruntime, reason);
+}
+
+/* cfs.ipa:52 */
+static nsec_t cfs_vruntime_now(struct saakm *s, struct saakm_thread *t)
+{
+	(void)s;
+
+	return cfs_thread(t)->vruntime
+			+ saakm_div((saakm_runtime(t) - cfs_thread(t)->charged) * 1024,
+			saakm_weight(t));
+}
+
+/* cfs.ipa:56 */
+static void cfs_charge(struct saakm *s, struct saakm_thread *t)
+{
+	cfs_thread(t)->vruntime = cfs_vruntime_now(s, t);
+	cfs_thread(t)->util = 1024
+			- saakm_decay(1024 - cfs_thread(t)->util, saakm_runtime(t)
+			- cfs_thread(t)->charged, cfs_state(s)->half_life);
+	cfs_thread(t)->charged = saakm_runtime(t);
+}
+
+/*
+ * cfs.ipa:63
+ * Called before every entry into a ready queue: puts t on the time line of core c.
+ */
+static void cfs_on_enqueue(struct saakm *s, struct saakm_thread *t, core_t c)
+{
+	core_t h = cfs_thread(t)->home;
+
+	if (h != SAAKM_NO_CORE) {
+		cfs_thread(t)->vruntime = saakm_max(cfs_thread(t)->vruntime
+				- cfs_core(s, h)->min_vruntime, 0 - cfs_state(s)->latency / 2)
+				+ cfs_core(s, c)->min_vruntime;
+	} else {
+		cfs_thread(t)->vruntime = cfs_core(s, c)->min_vruntime
+				+ saakm_max(cfs_state(s)->min_granularity,
+				saakm_div(cfs_state(s)->latency, saakm_nr_running(s, c) + 1));
+	}
+	cfs_thread(t)->home = c;
+	struct saakm_thread *r = saakm_current(s, c);
+
+	if (r != NULL) {
+		if (cfs_vruntime_now(s, r)
+				- cfs_thread(t)->vruntime > cfs_state(s)->wakeup_granularity) {
+			saakm_preempt(s, c);
+		}
+	}
+}
+
+/* cfs.ipa:73 */
+static void cfs_on_schedule(struct saakm *s, core_t c)
+{
+	struct saakm_thread *t = saakm_first(s, c, CFS_QUEUE_READY);
+
+	if (t != NULL) {
+		cfs_core(s, c)->min_vruntime = saakm_max(cfs_core(s, c)->min_vruntime,
+				cfs_thread(t)->vruntime);
+		cfs_thread(t)->started = saakm_runtime(t);
+		saakm_run(s, t);
+	}
+}
+
+/* cfs.ipa:81 */
+static void cfs_on_tick(struct saakm *s, struct saakm_thread *t)
+{
+	core_t c = saakm_core(t);
+	cfs_charge(s, t);
+	if (saakm_nr_ready(s, c) > 0 && saakm_runtime(t)
+			- cfs_thread(t)->started >= saakm_max(cfs_state(s)->min_granularity,
+			saakm_div(cfs_state(s)->latency, saakm_nr_running(s, c)))) {
+		saakm_preempt(s, c);
+	}
+}
+
+/* cfs.ipa:88 */
+static void cfs_on_yield(struct saakm *s, struct saakm_thread *t)
+{
+	cfs_charge(s, t);
+	cfs_enter_ready(s, t, saakm_core(t), CFS_REASON_NONE);
+}
+
+/* cfs.ipa:93 */
+static void cfs_on_preempt(struct saakm *s, struct saakm_thread *t)
+{
+	cfs_charge(s, t);
+	cfs_enter_ready(s, t, saakm_core(t), CFS_REASON_NONE);
+}
+
+/* cfs.ipa:98 */
+static void cfs_on_block(struct saakm *s, struct saakm_thread *t)
+{
+	cfs_charge(s, t);
+	cfs_thread(t)->slept = saakm_now(s);
+	saakm_blocked(s, t);
+}
+
+/* cfs.ipa:104 */
+static void cfs_on_terminate(struct saakm *s, struct saakm_thread *t)
+{
+	cfs_charge(s, t);
+	cfs_leave(s, saakm_core(t), cfs_thread(t)->util);
+	saakm_terminated(s, t);
+}
+
+/*
+ * cfs.ipa:114
+ * As fork placement knows it: an idle core has no tick, so its load is brought up to date
+ * only every `refresh`, and what exited threads left there counts until then.
+ */
+static int64_t cfs_recent(struct saakm *s, core_t c)
+{
+	return saakm_has(saakm_idle(s), c) ? cfs_idle_load(s, c) : cfs_busy_load(s, c);
+}
+
+/* cfs.ipa:118 */
+static int64_t cfs_busy_load(struct saakm *s, core_t c)
+{
+	return 1024
+			- saakm_decay(1024 - cfs_core(s, c)->past, saakm_now(s)
+			- cfs_core(s, c)->since, cfs_state(s)->half_life);
+}
+
+/* cfs.ipa:122 */
+static int64_t cfs_idle_load(struct saakm *s, core_t c)
+{
+	nsec_t last = saakm_now(s) - saakm_mod(saakm_now(s), cfs_state(s)->refresh);
+	if (cfs_core(s, c)->since >= last) {
+		return cfs_core(s, c)->past;
+	}
+	return saakm_decay(cfs_core(s, c)->past
+			- saakm_min(cfs_core(s, c)->gone, cfs_core(s, c)->past), last
+			- cfs_core(s, c)->since, cfs_state(s)->half_life);
+}
+
+/* cfs.ipa:128 */
+static void cfs_on_enter_idle(struct saakm *s, core_t c)
+{
+	cfs_core(s, c)->past = cfs_busy_load(s, c);
+	cfs_core(s, c)->since = saakm_now(s);
+}
+
+/* cfs.ipa:133 */
+static void cfs_on_exit_idle(struct saakm *s, core_t c)
+{
+	cfs_core(s, c)->past = cfs_idle_load(s, c);
+	if (cfs_core(s, c)->since < saakm_now(s) - saakm_mod(saakm_now(s), cfs_state(s)->refresh)) {
+		cfs_core(s, c)->gone = 0;
+	}
+	cfs_core(s, c)->usual_idle = (cfs_core(s, c)->usual_idle * 3
+			+ (saakm_now(s) - cfs_core(s, c)->since)) / 4;
+	cfs_core(s, c)->since = saakm_now(s);
+}
+
+/*
+ * cfs.ipa:141
+ * A thread comes with half a core's load to its name, and has exited with load `part`.
+ */
+static void cfs_leave(struct saakm *s, core_t c, int64_t part)
+{
+	cfs_core(s, c)->past = saakm_min(cfs_core(s, c)->past + 512, 1024);
+	cfs_core(s, c)->gone = saakm_min(cfs_core(s, c)->gone + part, 1024);
+}
+
+/* cfs.ipa:146 */
+static int64_t cfs_load_of(struct saakm *s, const struct saakm_domain *d)
+{
+	int64_t sum = 0;
+	core_t c;
+
+	SAAKM_EACH_FROM(s, c, 0, w, d->cores.word[w]) {
+		sum += cfs_recent(s, c);
+	}
+	return sum;
+}
+
+/*
+ * cfs.ipa:155
+ * From the widest domain down: the die, the hyperthread pair, the core. The parent's die
+ * is kept while it has an idle core; then idle cores count first, recent load second; of a
+ * pair, the core that was idle for the shortest time (find_idlest_group, find_idlest_cpu).
+ */
+static core_t cfs_choose_fork(struct saakm *s, struct saakm_thread *t, core_t parent)
+{
+	const struct saakm_domain *die = saakm_llc(s, parent);
+	if (SAAKM_EMPTY(s, w, saakm_idle(s)->word[w] & die->cores.word[w]
+			& saakm_affinity(t)->word[w])) {
+		const struct saakm_domain *best = NULL;
+		int64_t least = 0;
+		int64_t least2 = 0;
+		const struct saakm_domain *d;
+
+		SAAKM_EACH_GROUP(s, d, saakm_machine(s), SAAKM_LLC, parent) {
+			if (SAAKM_EMPTY(s, w, d->cores.word[w] & saakm_affinity(t)->word[w]))
+				continue;
+			int64_t key = SAAKM_COUNT(s, w, d->cores.word[w]
+					& saakm_affinity(t)->word[w] & ~saakm_idle(s)->word[w]);
+			if (best != NULL && key > least)
+				continue;
+			int64_t key2 = cfs_load_of(s, d);
+			if (best != NULL && key == least && key2 >= least2)
+				continue;
+			least = key;
+			least2 = key2;
+			best = d;
+		}
+		die = best != NULL ? best : die;
+	}
+	const struct saakm_domain *best2 = NULL;
+	int64_t least3 = 0;
+	int64_t least4 = 0;
+	const struct saakm_domain *p;
+
+	SAAKM_EACH_GROUP(s, p, die, SAAKM_SMT, parent) {
+		if (SAAKM_EMPTY(s, w, p->cores.word[w] & saakm_affinity(t)->word[w]))
+			continue;
+		int64_t key3 = SAAKM_COUNT(s, w, p->cores.word[w] & ~saakm_idle(s)->word[w]);
+		if (best2 != NULL && key3 > least3)
+			continue;
+		int64_t key4 = cfs_load_of(s, p);
+		if (best2 != NULL && key3 == least3 && key4 >= least4)
+			continue;
+		least3 = key3;
+		least4 = key4;
+		best2 = p;
+	}
+	const struct saakm_domain *pair = best2 != NULL ? best2 : saakm_smt(s, parent);
+	core_t best3 = SAAKM_NO_CORE;
+	int64_t least5 = 0;
+	nsec_t least6 = 0;
+	core_t c;
+
+	SAAKM_EACH_FROM(s, c, parent, w, pair->cores.word[w] & saakm_affinity(t)->word[w]) {
+		int64_t key5 = saakm_nr_running(s, c);
+		if (best3 != SAAKM_NO_CORE && key5 > least5)
+			continue;
+		nsec_t key6 = saakm_now(s) - saakm_idle_since(s, c);
+		if (best3 != SAAKM_NO_CORE && key5 == least5 && key6 >= least6)
+			continue;
+		least5 = key5;
+		least6 = key6;
+		best3 = c;
+	}
+	return best3 != SAAKM_NO_CORE ? best3 : cfs_fallback(s, t, parent);
+}
+
+/*
+ * cfs.ipa:169
+ * The target is the previous core or the waker's; an idle core is sought on its die only.
+ */
+static core_t cfs_choose_wakeup(struct saakm *s, struct saakm_thread *t, core_t waker)
+{
+	core_t prev = saakm_core(t);
+	core_t target = prev;
+	if (saakm_has(saakm_idle(s), waker) && saakm_has(&saakm_llc(s, prev)->cores, waker)) {
+		target = saakm_has(saakm_idle(s), prev) ? prev : waker;
+	} else if (cfs_recent(s, waker) + cfs_asleep(s, t) < cfs_recent(s, prev)
+			- saakm_min(cfs_asleep(s, t), cfs_recent(s, prev))) {
+		target = waker;
+	}
+	target = cfs_fallback(s, t, target);
+	if (saakm_has(saakm_idle(s), target)) {
+		return target;
+	}
+	if (saakm_has(saakm_idle(s), prev) && saakm_has(saakm_affinity(t), prev)
+			&& saakm_has(&saakm_llc(s, target)->cores, prev)) {
+		return prev;
+	}
+	core_t c = SAAKM_FIRST_FROM(s, target, w, saakm_idle_whole(s)->word[w]
+			& saakm_llc(s, target)->cores.word[w] & saakm_affinity(t)->word[w]);
+
+	if (c != SAAKM_NO_CORE) {
+		return c;
+	}
+	int64_t left = cfs_state(s)->scan;
+	core_t c2;
+
+	SAAKM_EACH_FROM(s, c2, target, w, saakm_llc(s, target)->cores.word[w]
+			& saakm_affinity(t)->word[w]) {
+		if (left-- <= 0) {
+			c2 = SAAKM_NO_CORE;
+			break;
+		}
+		if (saakm_has(saakm_idle(s), c2))
+			break;
+	}
+	if (c2 != SAAKM_NO_CORE) {
+		return c2;
+	}
+	core_t c3 = SAAKM_FIRST_FROM(s, 0, w, saakm_smt(s, target)->cores.word[w]
+			& saakm_idle(s)->word[w] & saakm_affinity(t)->word[w]);
+
+	if (c3 != SAAKM_NO_CORE) {
+		return c3;
+	}
+	return target;
+}
+
+/*
+ * cfs.ipa:188
+ * The load that t brings, having slept.
+ */
+static int64_t cfs_asleep(struct saakm *s, struct saakm_thread *t)
+{
+	return saakm_decay(cfs_thread(t)->util, saakm_now(s) - cfs_thread(t)->slept,
+			cfs_state(s)->half_life);
+}
+
+/*
+ * cfs.ipa:193
+ * c, or a core near it if t may not run on c.
+ */
+static core_t cfs_fallback(struct saakm *s, struct saakm_thread *t, core_t c)
+{
+	core_t choice;
+	if (saakm_has(saakm_affinity(t), c)) {
+		choice = c;
+	} else {
+		core_t found = SAAKM_FIRST_NEAREST(s, c, w, saakm_affinity(t)->word[w]);
+		choice = found != SAAKM_NO_CORE ? found : c;
+	}
+	return choice;
+}
+
+/* cfs.ipa:197 */
+static void cfs_on_new(struct saakm *s, struct saakm_thread *t, core_t parent)
+{
+	cfs_enter_ready(s, t, cfs_choose_fork(s, t, parent), CFS_REASON_CFS);
+}
+
+/* cfs.ipa:201 */
+static void cfs_on_unblock(struct saakm *s, struct saakm_thread *t, core_t waker)
+{
+	cfs_enter_ready(s, t, cfs_choose_wakeup(s, t, waker), CFS_REASON_CFS);
+}
+
+/* cfs.ipa:209 */
+static bool cfs_pull_can_steal_core(struct saakm *s, core_t dst, core_t src)
+{
+	return saakm_nr_ready(s, src) > 0 && saakm_nr_running(s, src) >= saakm_nr_running(s, dst)
+			+ 2;
+}
+
+/* cfs.ipa:210 */
+static int64_t cfs_pull_select_core(struct saakm *s, core_t dst, core_t src)
+{
+	(void)dst;
+
+	return saakm_nr_running(s, src);
+}
+
+/* cfs.ipa:211 */
+static bool cfs_pull_steal_thread(struct saakm *s, core_t dst, struct saakm_thread *t)
+{
+	(void)s;
+
+	return saakm_has(saakm_affinity(t), dst);
+}
+
+/* cfs.ipa:212 */
+static bool cfs_pull_stop_core(struct saakm *s, core_t dst, int64_t stolen)
+{
+	(void)s;
+	(void)dst;
+
+	return stolen > 0;
+}
+
+/* cfs.ipa:213 */
+static bool cfs_pull_stop(struct saakm *s, core_t dst, int64_t stolen)
+{
+	(void)s;
+	(void)dst;
+
+	return stolen > 0;
+}
+
+/* cfs.ipa:214 */
+static void cfs_pull_move(struct saakm *s, core_t dst, struct saakm_thread *t)
+{
+	cfs_enter_ready(s, t, dst, CFS_REASON_BALANCE);
+}
+
+/*
+ * cfs.ipa:208
+ * dst takes one thread from the longest run queue among `from`.
+ */
+static void cfs_pull(struct saakm *s, core_t dst, const struct saakm_set *from)
+{
+	core_t src;
+	int64_t stolen = 0;
+	SAAKM_SET(candidates);
+
+	/* First phase: whom to steal from. */
+	SAAKM_ASSIGN(s, candidates, w, from->word[w]);
+	SAAKM_EACH_FROM(s, src, 0, w, from->word[w]) {
+		if (src == dst || !cfs_pull_can_steal_core(s, dst, src))
+			saakm_exclude(candidates, src);
+	}
+	SAAKM_EACH_ROUND(s) {
+		int64_t from_core = 0;
+		struct saakm_thread *t;
+
+		/* Second phase: whom first. */
+		core_t best = SAAKM_NO_CORE;
+		int64_t most = 0;
+
+		SAAKM_EACH_NEAREST(s, src, dst, w, candidates->word[w]) {
+			int64_t key = cfs_pull_select_core(s, dst, src);
+			if (best != SAAKM_NO_CORE && key <= most)
+				continue;
+			most = key;
+			best = src;
+		}
+		src = best;
+		if (src == SAAKM_NO_CORE)
+			return;
+		saakm_exclude(candidates, src);
+
+		/* Third phase: which threads; what was true may be so no longer. */
+		SAAKM_EACH_THREAD(s, t, src, CFS_QUEUE_READY) {
+			if (!cfs_pull_can_steal_core(s, dst, src))
+				break;
+			if (!cfs_pull_steal_thread(s, dst, t))
+				continue;
+			cfs_pull_move(s, dst, t);
+			stolen++;
+			if (cfs_pull_stop(s, dst, stolen))
+				return;
+			from_core++;
+			if (cfs_pull_stop_core(s, dst, from_core))
+				break;
+		}
+	}
+}
+
+/* cfs.ipa:217 */
+static void cfs_on_newly_idle(struct saakm *s, core_t c)
+{
+	if (cfs_core(s, c)->usual_idle < cfs_state(s)->migration_cost) {
+		return;
+	}
+	SAAKM_SET(from);
+	SAAKM_ASSIGN(s, from, w, saakm_waiting(s)->word[w] & saakm_llc(s, c)->cores.word[w]);
+	cfs_pull(s, c, from);
+	if (saakm_nr_ready(s, c) == 0) {
+		SAAKM_SET(from2);
+		SAAKM_ASSIGN(s, from2, w, saakm_waiting(s)->word[w]);
+		cfs_pull(s, c, from2);
+	}
+}
+
+/* cfs.ipa:223 */
+static void cfs_on_balance(struct saakm *s, core_t c)
+{
+	if (saakm_now(s) >= cfs_core(s, c)->next_die) {
+		cfs_core(s, c)->next_die = saakm_now(s)
+				+ cfs_state(s)->interval * SAAKM_COUNT(s, w,
+				saakm_llc(s, c)->cores.word[w]) * cfs_state(s)->busy_factor;
+		SAAKM_SET(from);
+		SAAKM_ASSIGN(s, from, w, saakm_waiting(s)->word[w]
+				& saakm_llc(s, c)->cores.word[w]);
+		cfs_pull(s, c, from);
+	}
+	if (saakm_now(s) >= cfs_core(s, c)->next_machine) {
+		cfs_core(s, c)->next_machine = saakm_now(s)
+				+ cfs_state(s)->interval * SAAKM_COUNT(s, w,
+				saakm_machine(s)->cores.word[w]) * cfs_state(s)->busy_factor;
+		SAAKM_SET(from2);
+		SAAKM_ASSIGN(s, from2, w, saakm_waiting(s)->word[w]);
+		cfs_pull(s, c, from2);
+	}
+	if (saakm_nr_ready(s, c) > 0) {
+		SAAKM_SET(members);
+		SAAKM_ASSIGN(s, members, w, saakm_idle(s)->word[w]);
+		core_t i;
+
+		SAAKM_EACH_FROM(s, i, c, w, members->word[w]) {
+			cfs_nohz(s, i);
+		}
+	}
+}
+
+/*
+ * cfs.ipa:238
+ * Idle core i does what it would do at its tick.
+ */
+static void cfs_nohz(struct saakm *s, core_t i)
+{
+	if (saakm_has(saakm_idle(s), i) && saakm_now(s) >= cfs_core(s, i)->next_die) {
+		cfs_core(s, i)->next_die = saakm_now(s)
+				+ cfs_state(s)->interval * SAAKM_COUNT(s, w,
+				saakm_llc(s, i)->cores.word[w]);
+		SAAKM_SET(from);
+		SAAKM_ASSIGN(s, from, w, saakm_waiting(s)->word[w]
+				& saakm_llc(s, i)->cores.word[w]);
+		cfs_pull(s, i, from);
+	}
+	if (saakm_has(saakm_idle(s), i) && saakm_now(s) >= cfs_core(s, i)->next_machine) {
+		cfs_core(s, i)->next_machine = saakm_now(s)
+				+ cfs_state(s)->interval * SAAKM_COUNT(s, w,
+				saakm_machine(s)->cores.word[w]);
+		SAAKM_SET(from2);
+		SAAKM_ASSIGN(s, from2, w, saakm_waiting(s)->word[w]);
+		cfs_pull(s, i, from2);
+	}
+}
+
+/* The handlers, for a runtime that calls them by name. */
+#define SAAKM_ON_NEW cfs_on_new
+#define SAAKM_ON_UNBLOCK cfs_on_unblock
+#define SAAKM_ON_ENQUEUE cfs_on_enqueue
+#define SAAKM_ON_SCHEDULE cfs_on_schedule
+#define SAAKM_ON_TICK cfs_on_tick
+#define SAAKM_ON_YIELD cfs_on_yield
+#define SAAKM_ON_PREEMPT cfs_on_preempt
+#define SAAKM_ON_BLOCK cfs_on_block
+#define SAAKM_ON_TERMINATE cfs_on_terminate
+#define SAAKM_ON_NEWLY_IDLE cfs_on_newly_idle
+#define SAAKM_ON_ENTER_IDLE cfs_on_enter_idle
+#define SAAKM_ON_EXIT_IDLE cfs_on_exit_idle
+#define SAAKM_ON_BALANCE cfs_on_balance
+
+#ifdef SAAKM_POLICY
+
+static const struct saakm_param cfs_params[] = {
+	{ .name = "latency",
+			.doc = "Every ready thread should run once in this time (sched_latency).",
+			.unit = SAAKM_TIME, .offset = offsetof(struct cfs_state, latency),
+			.min = 1 * SAAKM_MS, .max = 1 * SAAKM_S, .initial = 24 * SAAKM_MS },
+	{ .name = "min_granularity",
+			.doc = "A thread is not preempted at a tick before it ran this long (sched_min_granularity).", .unit = SAAKM_TIME, .offset = offsetof(struct cfs_state, min_granularity), .min = 100 * SAAKM_US, .max = 1 * SAAKM_S, .initial = 3 * SAAKM_MS },
+	{ .name = "wakeup_granularity",
+			.doc = "A woken thread preempts one that is ahead of it by more than this.",
+			.unit = SAAKM_TIME,
+			.offset = offsetof(struct cfs_state, wakeup_granularity), .min = 0,
+			.max = 1 * SAAKM_S, .initial = 4 * SAAKM_MS },
+	{ .name = "half_life", .doc = "Half-life of a core's recent load.", .unit = SAAKM_TIME,
+			.offset = offsetof(struct cfs_state, half_life), .min = 1 * SAAKM_MS,
+			.max = 1 * SAAKM_S, .initial = 32 * SAAKM_MS },
+	{ .name = "refresh",
+			.doc = "The load of idle cores is brought up to date this often (LOAD_AVG_PERIOD).", .unit = SAAKM_TIME, .offset = offsetof(struct cfs_state, refresh), .min = 1 * SAAKM_MS, .max = 1 * SAAKM_S, .initial = 32 * SAAKM_MS },
+	{ .name = "scan",
+			.doc = "Cores that a wake-up examines for any idle one, when no whole core is idle.", .unit = SAAKM_INT, .offset = offsetof(struct cfs_state, scan), .min = 0, .max = 1024, .initial = 4 },
+	{ .name = "migration_cost",
+			.doc = "An idle spell shorter than this is not worth pulling a thread for.",
+			.unit = SAAKM_TIME, .offset = offsetof(struct cfs_state, migration_cost),
+			.min = 0, .max = 10 * SAAKM_MS, .initial = 500 * SAAKM_US },
+	{ .name = "interval",
+			.doc = "Cores balance their die every so many ms for each core in it.",
+			.unit = SAAKM_TIME, .offset = offsetof(struct cfs_state, interval),
+			.min = 100 * SAAKM_US, .max = 1 * SAAKM_S, .initial = 1 * SAAKM_MS },
+	{ .name = "busy_factor", .doc = "Busy cores balance this much more rarely than idle ones.",
+			.unit = SAAKM_INT, .offset = offsetof(struct cfs_state, busy_factor),
+			.min = 1, .max = 64, .initial = 16 },
+};
+
+static const struct saakm_queue cfs_queues[] = {
+	{ .name = "ready", .ordered = 1 },
+};
+
+static const char *const cfs_reasons[] = {
+	"none",
+	"cfs",
+	"balance",
+};
+
+SAAKM_POLICY(cfs,
+	.name = "cfs",
+	.state_size = sizeof(struct cfs_state),
+	.thread_size = sizeof(struct cfs_thread),
+	.core_size = sizeof(struct cfs_core),
+	.params = cfs_params, .nr_params = 9,
+	.queues = cfs_queues, .nr_queues = 1,
+	.reasons = cfs_reasons, .nr_reasons = 3,
+	.sets = NULL, .nr_sets = 0,
+	.init_state = cfs_init_state,
+	.init_core = cfs_init_core,
+	.init_thread = cfs_init_thread,
+	.new_thread = cfs_on_new,
+	.unblock = cfs_on_unblock,
+	.schedule = cfs_on_schedule,
+	.tick = cfs_on_tick,
+	.yield = cfs_on_yield,
+	.preempt = cfs_on_preempt,
+	.block = cfs_on_block,
+	.terminate = cfs_on_terminate,
+	.newly_idle = cfs_on_newly_idle,
+	.enter_idle = cfs_on_enter_idle,
+	.exit_idle = cfs_on_exit_idle,
+	.balance = cfs_on_balance);
+#endif

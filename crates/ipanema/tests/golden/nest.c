@@ -1,0 +1,1113 @@
+/*
+ * Policy nest, made by the Ipanema compiler from nest.ipa, on top of cfs.
+ *
+ * Nest (OS Scheduling with Nest, sections 3 and 4): keep threads on few, warm cores.
+ *
+ * Cores in use, or used recently, form the primary nest; a few more that may become useful form
+ * the reserve nest. A thread goes to an idle core of the primary nest, else of the reserve nest,
+ * else where CFS says. Everything not said here is CFS's.
+ */
+#include "saakm.h"
+
+/* Why a thread is where it is. */
+enum nest_reason {
+	NEST_REASON_NONE,
+	NEST_REASON_CFS,
+	NEST_REASON_BALANCE,
+	NEST_REASON_PRIMARY,
+	NEST_REASON_RESERVE,
+	NEST_REASON_ATTACHED,
+};
+
+/* Ready queues of a core. */
+enum nest_queue {
+	NEST_QUEUE_READY,
+};
+
+/* Sets of cores. */
+enum nest_set {
+	NEST_SET_PRIMARY,
+	NEST_SET_RESERVE,
+};
+
+struct nest_state {
+	/*
+	 * cfs.ipa:8
+	 * Every ready thread should run once in this time (sched_latency).
+	 */
+	int64_t latency;
+	/*
+	 * cfs.ipa:10
+	 * A thread is not preempted at a tick before it ran this long (sched_min_granularity).
+	 */
+	int64_t min_granularity;
+	/*
+	 * cfs.ipa:12
+	 * A woken thread preempts one that is ahead of it by more than this.
+	 */
+	int64_t wakeup_granularity;
+	/*
+	 * cfs.ipa:14
+	 * Half-life of a core's recent load.
+	 */
+	int64_t half_life;
+	/*
+	 * cfs.ipa:16
+	 * The load of idle cores is brought up to date this often (LOAD_AVG_PERIOD).
+	 */
+	int64_t refresh;
+	/*
+	 * cfs.ipa:18
+	 * Cores that a wake-up examines for any idle one, when no whole core is idle.
+	 */
+	int64_t scan;
+	/*
+	 * cfs.ipa:20
+	 * An idle spell shorter than this is not worth pulling a thread for.
+	 */
+	int64_t migration_cost;
+	/*
+	 * cfs.ipa:22
+	 * Cores balance their die every so many ms for each core in it.
+	 */
+	int64_t interval;
+	/*
+	 * cfs.ipa:24
+	 * Busy cores balance this much more rarely than idle ones.
+	 */
+	int64_t busy_factor;
+	/*
+	 * nest.ipa:8
+	 * A primary core unused for longer than this may be demoted.
+	 */
+	int64_t p_remove;
+	/*
+	 * nest.ipa:10
+	 * Most cores in the reserve nest; 0: no reserve nest.
+	 */
+	int64_t r_max;
+	/*
+	 * nest.ipa:12
+	 * A thread that finds its previous core busy this often in a row is impatient; 0: never.
+	 */
+	int64_t r_impatient;
+	/*
+	 * nest.ipa:14
+	 * The idle loop spins this long after a thread blocks; 0: it never spins.
+	 */
+	int64_t s_max;
+	/*
+	 * nest.ipa:16
+	 * Unused primary cores are demoted when a thread tries to use them.
+	 */
+	int64_t compaction;
+	/*
+	 * nest.ipa:18
+	 * A core whose thread exits, and which goes idle, is demoted at once.
+	 */
+	int64_t exit_demotion;
+	/*
+	 * nest.ipa:20
+	 * A thread that returned to its core once is attached to it, and tries it first.
+	 */
+	int64_t attachment;
+	/*
+	 * nest.ipa:22
+	 * Cores of the previous core's die come before all others.
+	 */
+	int64_t die_first;
+	/*
+	 * nest.ipa:24
+	 * A wake-up looks on all dies when CFS finds no idle core on its own.
+	 */
+	int64_t work_conserving;
+	/*
+	 * nest.ipa:26
+	 * A flag on each core lets one placement at a time have it.
+	 */
+	int64_t placement_flag;
+	/* nest.ipa:28 */
+	struct saakm_set primary;
+	/* nest.ipa:29 */
+	struct saakm_set reserve;
+	/*
+	 * nest.ipa:33
+	 * The search of the reserve nest starts here: the core on which Nest made its first placement.
+	 */
+	core_t anchor;
+};
+
+struct nest_core {
+	/* cfs.ipa:38 */
+	nsec_t min_vruntime;
+	/*
+	 * cfs.ipa:41
+	 * Recent load (1024: always busy) at time `since`, when the core last changed between
+	 * busy and idle; and the part of it that threads left that have exited.
+	 */
+	int64_t past;
+	/*
+	 * cfs.ipa:41
+	 * Recent load (1024: always busy) at time `since`, when the core last changed between
+	 * busy and idle; and the part of it that threads left that have exited.
+	 */
+	int64_t gone;
+	/* cfs.ipa:42 */
+	nsec_t since;
+	/*
+	 * cfs.ipa:44
+	 * Usual length of an idle spell.
+	 */
+	nsec_t usual_idle;
+	/* cfs.ipa:45 */
+	nsec_t next_die;
+	/* cfs.ipa:45 */
+	nsec_t next_machine;
+};
+
+struct nest_thread {
+	/*
+	 * cfs.ipa:28
+	 * Virtual runtime, on the time line of core `home`.
+	 */
+	nsec_t vruntime;
+	/* cfs.ipa:29 */
+	core_t home;
+	/*
+	 * cfs.ipa:31
+	 * Runtime when the thread was last charged, and when it last started.
+	 */
+	nsec_t charged;
+	/*
+	 * cfs.ipa:31
+	 * Runtime when the thread was last charged, and when it last started.
+	 */
+	nsec_t started;
+	/*
+	 * cfs.ipa:33
+	 * Recent load of the thread; half a core's to start with. And when it blocked.
+	 */
+	int64_t util;
+	/* cfs.ipa:34 */
+	nsec_t slept;
+	/*
+	 * nest.ipa:38
+	 * Cores of the last execution and of the one before.
+	 */
+	core_t last;
+	/*
+	 * nest.ipa:38
+	 * Cores of the last execution and of the one before.
+	 */
+	core_t before;
+	/*
+	 * nest.ipa:40
+	 * Times in a row that the previous core was busy.
+	 */
+	int64_t misses;
+};
+
+SAAKM_ATTRIBUTES(nest)
+
+static __attribute__((unused)) void nest_init_state(void *state)
+{
+	struct nest_state *p = (struct nest_state *)state;
+
+	p->latency = 24 * SAAKM_MS;
+	p->min_granularity = 3 * SAAKM_MS;
+	p->wakeup_granularity = 4 * SAAKM_MS;
+	p->half_life = 32 * SAAKM_MS;
+	p->refresh = 32 * SAAKM_MS;
+	p->scan = 4;
+	p->migration_cost = 500 * SAAKM_US;
+	p->interval = 1 * SAAKM_MS;
+	p->busy_factor = 16;
+	p->p_remove = 8 * SAAKM_MS;
+	p->r_max = 5;
+	p->r_impatient = 2;
+	p->s_max = 8 * SAAKM_MS;
+	p->compaction = 1;
+	p->exit_demotion = 1;
+	p->attachment = 1;
+	p->die_first = 1;
+	p->work_conserving = 1;
+	p->placement_flag = 1;
+	p->anchor = SAAKM_NO_CORE;
+}
+
+static __attribute__((unused)) void nest_init_core(void *attrs)
+{
+	struct nest_core *p = (struct nest_core *)attrs;
+
+	p->usual_idle = 1 * SAAKM_MS;
+}
+
+static __attribute__((unused)) void nest_init_thread(void *attrs)
+{
+	struct nest_thread *p = (struct nest_thread *)attrs;
+
+	p->home = SAAKM_NO_CORE;
+	p->util = 512;
+	p->last = SAAKM_NO_CORE;
+	p->before = SAAKM_NO_CORE;
+}
+
+static void nest_on_enqueue(struct saakm *s, struct saakm_thread *t, core_t c);
+static int64_t nest_busy_load(struct saakm *s, core_t c);
+static int64_t nest_idle_load(struct saakm *s, core_t c);
+static void nest_leave(struct saakm *s, core_t c, int64_t part);
+static int64_t nest_asleep(struct saakm *s, struct saakm_thread *t);
+static core_t nest_fallback(struct saakm *s, struct saakm_thread *t, core_t c);
+static void nest_nohz(struct saakm *s, core_t i);
+static core_t nest_choose_wakeup(struct saakm *s, struct saakm_thread *t, core_t waker);
+
+/*
+ * cfs.ipa:48
+ * t => c.ready
+ */
+static __attribute__((unused)) void nest_enter_ready(struct saakm *s, struct saakm_thread *t,
+		core_t c, uint32_t reason)
+{
+	nest_on_enqueue(s, t, c);
+	saakm_ready(s, t, c, NEST_QUEUE_READY, nest_thread(t)->vruntime, reason);
+}
+
+/* cfs.ipa:52 */
+static nsec_t nest_vruntime_now(struct saakm *s, struct saakm_thread *t)
+{
+	(void)s;
+
+	return nest_thread(t)->vruntime
+			+ saakm_div((saakm_runtime(t) - nest_thread(t)->charged) * 1024,
+			saakm_weight(t));
+}
+
+/* cfs.ipa:56 */
+static void nest_charge(struct saakm *s, struct saakm_thread *t)
+{
+	nest_thread(t)->vruntime = nest_vruntime_now(s, t);
+	nest_thread(t)->util = 1024
+			- saakm_decay(1024 - nest_thread(t)->util, saakm_runtime(t)
+			- nest_thread(t)->charged, nest_state(s)->half_life);
+	nest_thread(t)->charged = saakm_runtime(t);
+}
+
+/*
+ * cfs.ipa:63
+ * Called before every entry into a ready queue: puts t on the time line of core c.
+ */
+static void nest_on_enqueue(struct saakm *s, struct saakm_thread *t, core_t c)
+{
+	core_t h = nest_thread(t)->home;
+
+	if (h != SAAKM_NO_CORE) {
+		nest_thread(t)->vruntime = saakm_max(nest_thread(t)->vruntime
+				- nest_core(s, h)->min_vruntime, 0 - nest_state(s)->latency / 2)
+				+ nest_core(s, c)->min_vruntime;
+	} else {
+		nest_thread(t)->vruntime = nest_core(s, c)->min_vruntime
+				+ saakm_max(nest_state(s)->min_granularity,
+				saakm_div(nest_state(s)->latency, saakm_nr_running(s, c) + 1));
+	}
+	nest_thread(t)->home = c;
+	struct saakm_thread *r = saakm_current(s, c);
+
+	if (r != NULL) {
+		if (nest_vruntime_now(s, r)
+				- nest_thread(t)->vruntime > nest_state(s)->wakeup_granularity) {
+			saakm_preempt(s, c);
+		}
+	}
+}
+
+/* cfs.ipa:73 */
+static void nest_on_schedule(struct saakm *s, core_t c)
+{
+	struct saakm_thread *t = saakm_first(s, c, NEST_QUEUE_READY);
+
+	if (t != NULL) {
+		nest_core(s, c)->min_vruntime = saakm_max(nest_core(s, c)->min_vruntime,
+				nest_thread(t)->vruntime);
+		nest_thread(t)->started = saakm_runtime(t);
+		saakm_run(s, t);
+	}
+}
+
+/* cfs.ipa:81 */
+static void nest_on_tick(struct saakm *s, struct saakm_thread *t)
+{
+	core_t c = saakm_core(t);
+	nest_charge(s, t);
+	if (saakm_nr_ready(s, c) > 0 && saakm_runtime(t)
+			- nest_thread(t)->started >= saakm_max(nest_state(s)->min_granularity,
+			saakm_div(nest_state(s)->latency, saakm_nr_running(s, c)))) {
+		saakm_preempt(s, c);
+	}
+}
+
+/* cfs.ipa:88 */
+static void nest_on_yield(struct saakm *s, struct saakm_thread *t)
+{
+	nest_charge(s, t);
+	nest_enter_ready(s, t, saakm_core(t), NEST_REASON_NONE);
+}
+
+/* cfs.ipa:93 */
+static void nest_on_preempt(struct saakm *s, struct saakm_thread *t)
+{
+	nest_charge(s, t);
+	nest_enter_ready(s, t, saakm_core(t), NEST_REASON_NONE);
+}
+
+/* cfs.ipa:98 */
+static void nest__cfs_on_block(struct saakm *s, struct saakm_thread *t)
+{
+	nest_charge(s, t);
+	nest_thread(t)->slept = saakm_now(s);
+	saakm_blocked(s, t);
+}
+
+/* cfs.ipa:104 */
+static void nest__cfs_on_terminate(struct saakm *s, struct saakm_thread *t)
+{
+	nest_charge(s, t);
+	nest_leave(s, saakm_core(t), nest_thread(t)->util);
+	saakm_terminated(s, t);
+}
+
+/*
+ * cfs.ipa:114
+ * As fork placement knows it: an idle core has no tick, so its load is brought up to date
+ * only every `refresh`, and what exited threads left there counts until then.
+ */
+static int64_t nest_recent(struct saakm *s, core_t c)
+{
+	return saakm_has(saakm_idle(s), c) ? nest_idle_load(s, c) : nest_busy_load(s, c);
+}
+
+/* cfs.ipa:118 */
+static int64_t nest_busy_load(struct saakm *s, core_t c)
+{
+	return 1024
+			- saakm_decay(1024 - nest_core(s, c)->past, saakm_now(s)
+			- nest_core(s, c)->since, nest_state(s)->half_life);
+}
+
+/* cfs.ipa:122 */
+static int64_t nest_idle_load(struct saakm *s, core_t c)
+{
+	nsec_t last = saakm_now(s) - saakm_mod(saakm_now(s), nest_state(s)->refresh);
+	if (nest_core(s, c)->since >= last) {
+		return nest_core(s, c)->past;
+	}
+	return saakm_decay(nest_core(s, c)->past
+			- saakm_min(nest_core(s, c)->gone, nest_core(s, c)->past), last
+			- nest_core(s, c)->since, nest_state(s)->half_life);
+}
+
+/* cfs.ipa:128 */
+static void nest_on_enter_idle(struct saakm *s, core_t c)
+{
+	nest_core(s, c)->past = nest_busy_load(s, c);
+	nest_core(s, c)->since = saakm_now(s);
+}
+
+/* cfs.ipa:133 */
+static void nest_on_exit_idle(struct saakm *s, core_t c)
+{
+	nest_core(s, c)->past = nest_idle_load(s, c);
+	if (nest_core(s, c)->since < saakm_now(s)
+			- saakm_mod(saakm_now(s), nest_state(s)->refresh)) {
+		nest_core(s, c)->gone = 0;
+	}
+	nest_core(s, c)->usual_idle = (nest_core(s, c)->usual_idle * 3
+			+ (saakm_now(s) - nest_core(s, c)->since)) / 4;
+	nest_core(s, c)->since = saakm_now(s);
+}
+
+/*
+ * cfs.ipa:141
+ * A thread comes with half a core's load to its name, and has exited with load `part`.
+ */
+static void nest_leave(struct saakm *s, core_t c, int64_t part)
+{
+	nest_core(s, c)->past = saakm_min(nest_core(s, c)->past + 512, 1024);
+	nest_core(s, c)->gone = saakm_min(nest_core(s, c)->gone + part, 1024);
+}
+
+/* cfs.ipa:146 */
+static int64_t nest_load_of(struct saakm *s, const struct saakm_domain *d)
+{
+	int64_t sum = 0;
+	core_t c;
+
+	SAAKM_EACH_FROM(s, c, 0, w, d->cores.word[w]) {
+		sum += nest_recent(s, c);
+	}
+	return sum;
+}
+
+/*
+ * cfs.ipa:155
+ * From the widest domain down: the die, the hyperthread pair, the core. The parent's die
+ * is kept while it has an idle core; then idle cores count first, recent load second; of a
+ * pair, the core that was idle for the shortest time (find_idlest_group, find_idlest_cpu).
+ */
+static core_t nest_choose_fork(struct saakm *s, struct saakm_thread *t, core_t parent)
+{
+	const struct saakm_domain *die = saakm_llc(s, parent);
+	if (SAAKM_EMPTY(s, w, saakm_idle(s)->word[w] & die->cores.word[w]
+			& saakm_affinity(t)->word[w])) {
+		const struct saakm_domain *best = NULL;
+		int64_t least = 0;
+		int64_t least2 = 0;
+		const struct saakm_domain *d;
+
+		SAAKM_EACH_GROUP(s, d, saakm_machine(s), SAAKM_LLC, parent) {
+			if (SAAKM_EMPTY(s, w, d->cores.word[w] & saakm_affinity(t)->word[w]))
+				continue;
+			int64_t key = SAAKM_COUNT(s, w, d->cores.word[w]
+					& saakm_affinity(t)->word[w] & ~saakm_idle(s)->word[w]);
+			if (best != NULL && key > least)
+				continue;
+			int64_t key2 = nest_load_of(s, d);
+			if (best != NULL && key == least && key2 >= least2)
+				continue;
+			least = key;
+			least2 = key2;
+			best = d;
+		}
+		die = best != NULL ? best : die;
+	}
+	const struct saakm_domain *best2 = NULL;
+	int64_t least3 = 0;
+	int64_t least4 = 0;
+	const struct saakm_domain *p;
+
+	SAAKM_EACH_GROUP(s, p, die, SAAKM_SMT, parent) {
+		if (SAAKM_EMPTY(s, w, p->cores.word[w] & saakm_affinity(t)->word[w]))
+			continue;
+		int64_t key3 = SAAKM_COUNT(s, w, p->cores.word[w] & ~saakm_idle(s)->word[w]);
+		if (best2 != NULL && key3 > least3)
+			continue;
+		int64_t key4 = nest_load_of(s, p);
+		if (best2 != NULL && key3 == least3 && key4 >= least4)
+			continue;
+		least3 = key3;
+		least4 = key4;
+		best2 = p;
+	}
+	const struct saakm_domain *pair = best2 != NULL ? best2 : saakm_smt(s, parent);
+	core_t best3 = SAAKM_NO_CORE;
+	int64_t least5 = 0;
+	nsec_t least6 = 0;
+	core_t c;
+
+	SAAKM_EACH_FROM(s, c, parent, w, pair->cores.word[w] & saakm_affinity(t)->word[w]) {
+		int64_t key5 = saakm_nr_running(s, c);
+		if (best3 != SAAKM_NO_CORE && key5 > least5)
+			continue;
+		nsec_t key6 = saakm_now(s) - saakm_idle_since(s, c);
+		if (best3 != SAAKM_NO_CORE && key5 == least5 && key6 >= least6)
+			continue;
+		least5 = key5;
+		least6 = key6;
+		best3 = c;
+	}
+	return best3 != SAAKM_NO_CORE ? best3 : nest_fallback(s, t, parent);
+}
+
+/*
+ * cfs.ipa:169
+ * The target is the previous core or the waker's; an idle core is sought on its die only.
+ */
+static core_t nest__cfs_choose_wakeup(struct saakm *s, struct saakm_thread *t, core_t waker)
+{
+	core_t prev = saakm_core(t);
+	core_t target = prev;
+	if (saakm_has(saakm_idle(s), waker) && saakm_has(&saakm_llc(s, prev)->cores, waker)) {
+		target = saakm_has(saakm_idle(s), prev) ? prev : waker;
+	} else if (nest_recent(s, waker) + nest_asleep(s, t) < nest_recent(s, prev)
+			- saakm_min(nest_asleep(s, t), nest_recent(s, prev))) {
+		target = waker;
+	}
+	target = nest_fallback(s, t, target);
+	if (saakm_has(saakm_idle(s), target)) {
+		return target;
+	}
+	if (saakm_has(saakm_idle(s), prev) && saakm_has(saakm_affinity(t), prev)
+			&& saakm_has(&saakm_llc(s, target)->cores, prev)) {
+		return prev;
+	}
+	core_t c = SAAKM_FIRST_FROM(s, target, w, saakm_idle_whole(s)->word[w]
+			& saakm_llc(s, target)->cores.word[w] & saakm_affinity(t)->word[w]);
+
+	if (c != SAAKM_NO_CORE) {
+		return c;
+	}
+	int64_t left = nest_state(s)->scan;
+	core_t c2;
+
+	SAAKM_EACH_FROM(s, c2, target, w, saakm_llc(s, target)->cores.word[w]
+			& saakm_affinity(t)->word[w]) {
+		if (left-- <= 0) {
+			c2 = SAAKM_NO_CORE;
+			break;
+		}
+		if (saakm_has(saakm_idle(s), c2))
+			break;
+	}
+	if (c2 != SAAKM_NO_CORE) {
+		return c2;
+	}
+	core_t c3 = SAAKM_FIRST_FROM(s, 0, w, saakm_smt(s, target)->cores.word[w]
+			& saakm_idle(s)->word[w] & saakm_affinity(t)->word[w]);
+
+	if (c3 != SAAKM_NO_CORE) {
+		return c3;
+	}
+	return target;
+}
+
+/*
+ * cfs.ipa:188
+ * The load that t brings, having slept.
+ */
+static int64_t nest_asleep(struct saakm *s, struct saakm_thread *t)
+{
+	return saakm_decay(nest_thread(t)->util, saakm_now(s) - nest_thread(t)->slept,
+			nest_state(s)->half_life);
+}
+
+/*
+ * cfs.ipa:193
+ * c, or a core near it if t may not run on c.
+ */
+static core_t nest_fallback(struct saakm *s, struct saakm_thread *t, core_t c)
+{
+	core_t choice;
+	if (saakm_has(saakm_affinity(t), c)) {
+		choice = c;
+	} else {
+		core_t found = SAAKM_FIRST_NEAREST(s, c, w, saakm_affinity(t)->word[w]);
+		choice = found != SAAKM_NO_CORE ? found : c;
+	}
+	return choice;
+}
+
+/* cfs.ipa:209 */
+static bool nest_pull_can_steal_core(struct saakm *s, core_t dst, core_t src)
+{
+	return saakm_nr_ready(s, src) > 0 && saakm_nr_running(s, src) >= saakm_nr_running(s, dst)
+			+ 2;
+}
+
+/* cfs.ipa:210 */
+static int64_t nest_pull_select_core(struct saakm *s, core_t dst, core_t src)
+{
+	(void)dst;
+
+	return saakm_nr_running(s, src);
+}
+
+/* cfs.ipa:211 */
+static bool nest_pull_steal_thread(struct saakm *s, core_t dst, struct saakm_thread *t)
+{
+	(void)s;
+
+	return saakm_has(saakm_affinity(t), dst);
+}
+
+/* cfs.ipa:212 */
+static bool nest_pull_stop_core(struct saakm *s, core_t dst, int64_t stolen)
+{
+	(void)s;
+	(void)dst;
+
+	return stolen > 0;
+}
+
+/* cfs.ipa:213 */
+static bool nest_pull_stop(struct saakm *s, core_t dst, int64_t stolen)
+{
+	(void)s;
+	(void)dst;
+
+	return stolen > 0;
+}
+
+/* cfs.ipa:214 */
+static void nest_pull_move(struct saakm *s, core_t dst, struct saakm_thread *t)
+{
+	nest_enter_ready(s, t, dst, NEST_REASON_BALANCE);
+}
+
+/*
+ * cfs.ipa:208
+ * dst takes one thread from the longest run queue among `from`.
+ */
+static void nest_pull(struct saakm *s, core_t dst, const struct saakm_set *from)
+{
+	core_t src;
+	int64_t stolen = 0;
+	SAAKM_SET(candidates);
+
+	/* First phase: whom to steal from. */
+	SAAKM_ASSIGN(s, candidates, w, from->word[w]);
+	SAAKM_EACH_FROM(s, src, 0, w, from->word[w]) {
+		if (src == dst || !nest_pull_can_steal_core(s, dst, src))
+			saakm_exclude(candidates, src);
+	}
+	SAAKM_EACH_ROUND(s) {
+		int64_t from_core = 0;
+		struct saakm_thread *t;
+
+		/* Second phase: whom first. */
+		core_t best = SAAKM_NO_CORE;
+		int64_t most = 0;
+
+		SAAKM_EACH_NEAREST(s, src, dst, w, candidates->word[w]) {
+			int64_t key = nest_pull_select_core(s, dst, src);
+			if (best != SAAKM_NO_CORE && key <= most)
+				continue;
+			most = key;
+			best = src;
+		}
+		src = best;
+		if (src == SAAKM_NO_CORE)
+			return;
+		saakm_exclude(candidates, src);
+
+		/* Third phase: which threads; what was true may be so no longer. */
+		SAAKM_EACH_THREAD(s, t, src, NEST_QUEUE_READY) {
+			if (!nest_pull_can_steal_core(s, dst, src))
+				break;
+			if (!nest_pull_steal_thread(s, dst, t))
+				continue;
+			nest_pull_move(s, dst, t);
+			stolen++;
+			if (nest_pull_stop(s, dst, stolen))
+				return;
+			from_core++;
+			if (nest_pull_stop_core(s, dst, from_core))
+				break;
+		}
+	}
+}
+
+/* cfs.ipa:217 */
+static void nest_on_newly_idle(struct saakm *s, core_t c)
+{
+	if (nest_core(s, c)->usual_idle < nest_state(s)->migration_cost) {
+		return;
+	}
+	SAAKM_SET(from);
+	SAAKM_ASSIGN(s, from, w, saakm_waiting(s)->word[w] & saakm_llc(s, c)->cores.word[w]);
+	nest_pull(s, c, from);
+	if (saakm_nr_ready(s, c) == 0) {
+		SAAKM_SET(from2);
+		SAAKM_ASSIGN(s, from2, w, saakm_waiting(s)->word[w]);
+		nest_pull(s, c, from2);
+	}
+}
+
+/* cfs.ipa:223 */
+static void nest_on_balance(struct saakm *s, core_t c)
+{
+	if (saakm_now(s) >= nest_core(s, c)->next_die) {
+		nest_core(s, c)->next_die = saakm_now(s)
+				+ nest_state(s)->interval * SAAKM_COUNT(s, w,
+				saakm_llc(s, c)->cores.word[w]) * nest_state(s)->busy_factor;
+		SAAKM_SET(from);
+		SAAKM_ASSIGN(s, from, w, saakm_waiting(s)->word[w]
+				& saakm_llc(s, c)->cores.word[w]);
+		nest_pull(s, c, from);
+	}
+	if (saakm_now(s) >= nest_core(s, c)->next_machine) {
+		nest_core(s, c)->next_machine = saakm_now(s)
+				+ nest_state(s)->interval * SAAKM_COUNT(s, w,
+				saakm_machine(s)->cores.word[w]) * nest_state(s)->busy_factor;
+		SAAKM_SET(from2);
+		SAAKM_ASSIGN(s, from2, w, saakm_waiting(s)->word[w]);
+		nest_pull(s, c, from2);
+	}
+	if (saakm_nr_ready(s, c) > 0) {
+		SAAKM_SET(members);
+		SAAKM_ASSIGN(s, members, w, saakm_idle(s)->word[w]);
+		core_t i;
+
+		SAAKM_EACH_FROM(s, i, c, w, members->word[w]) {
+			nest_nohz(s, i);
+		}
+	}
+}
+
+/*
+ * cfs.ipa:238
+ * Idle core i does what it would do at its tick.
+ */
+static void nest_nohz(struct saakm *s, core_t i)
+{
+	if (saakm_has(saakm_idle(s), i) && saakm_now(s) >= nest_core(s, i)->next_die) {
+		nest_core(s, i)->next_die = saakm_now(s)
+				+ nest_state(s)->interval * SAAKM_COUNT(s, w,
+				saakm_llc(s, i)->cores.word[w]);
+		SAAKM_SET(from);
+		SAAKM_ASSIGN(s, from, w, saakm_waiting(s)->word[w]
+				& saakm_llc(s, i)->cores.word[w]);
+		nest_pull(s, i, from);
+	}
+	if (saakm_has(saakm_idle(s), i) && saakm_now(s) >= nest_core(s, i)->next_machine) {
+		nest_core(s, i)->next_machine = saakm_now(s)
+				+ nest_state(s)->interval * SAAKM_COUNT(s, w,
+				saakm_machine(s)->cores.word[w]);
+		SAAKM_SET(from2);
+		SAAKM_ASSIGN(s, from2, w, saakm_waiting(s)->word[w]);
+		nest_pull(s, i, from2);
+	}
+}
+
+/*
+ * nest.ipa:46
+ * c is idle, and no other placement has it.
+ */
+static bool nest_take(struct saakm *s, core_t c)
+{
+	return nest_state(s)->placement_flag ? saakm_claim(s, c) : saakm_has(saakm_idle(s), c);
+}
+
+/* nest.ipa:50 */
+static bool nest_stale(struct saakm *s, core_t c)
+{
+	return nest_state(s)->compaction && saakm_has(saakm_idle(s), c) && saakm_now(s)
+			- saakm_idle_since(s, c) > nest_state(s)->p_remove;
+}
+
+/*
+ * nest.ipa:55
+ * To the reserve nest, or out of both if that is full.
+ */
+static void nest_demote(struct saakm *s, core_t c)
+{
+	saakm_remove(s, &nest_state(s)->primary, NEST_SET_PRIMARY, c);
+	saakm_add(s, &nest_state(s)->reserve, NEST_SET_RESERVE, c, nest_state(s)->r_max);
+}
+
+/* nest.ipa:60 */
+static void nest_promote(struct saakm *s, core_t c)
+{
+	saakm_remove(s, &nest_state(s)->reserve, NEST_SET_RESERVE, c);
+	saakm_add(s, &nest_state(s)->primary, NEST_SET_PRIMARY, c, SAAKM_MAX_CORES);
+}
+
+/*
+ * nest.ipa:67
+ * Starts at the previous core, to stay clear of concurrent searches. A stale core is demoted
+ * on the way.
+ */
+static core_t nest_search_primary(struct saakm *s, const struct saakm_set *allowed, core_t home)
+{
+	SAAKM_SET(members);
+	SAAKM_ASSIGN(s, members, w, nest_state(s)->primary.word[w] & saakm_idle(s)->word[w]
+			& allowed->word[w]);
+	core_t c;
+
+	SAAKM_EACH_FROM(s, c, home, w, members->word[w]) {
+		if (nest_stale(s, c)) {
+			nest_demote(s, c);
+		} else if (nest_take(s, c)) {
+			return c;
+		}
+	}
+	return SAAKM_NO_CORE;
+}
+
+/*
+ * nest.ipa:75
+ * Starts at a fixed core, to gather threads.
+ */
+static core_t nest_search_reserve(struct saakm *s, const struct saakm_set *allowed, core_t home)
+{
+	core_t origin = nest_state(s)->anchor != SAAKM_NO_CORE ? nest_state(s)->anchor : home;
+	core_t c;
+
+	SAAKM_EACH_FROM(s, c, origin, w, nest_state(s)->reserve.word[w] & saakm_idle(s)->word[w]
+			& allowed->word[w]) {
+		if (nest_take(s, c))
+			break;
+	}
+	return c;
+}
+
+/*
+ * nest.ipa:80
+ * The die of `home` first, then the others.
+ */
+static core_t nest_primary_of(struct saakm *s, struct saakm_thread *t, core_t home)
+{
+	if (nest_state(s)->die_first) {
+		SAAKM_SET(allowed);
+		SAAKM_ASSIGN(s, allowed, w, saakm_affinity(t)->word[w]
+				& saakm_llc(s, home)->cores.word[w]);
+		core_t c = nest_search_primary(s, allowed, home);
+
+		if (c != SAAKM_NO_CORE) {
+			return c;
+		}
+	}
+	return nest_search_primary(s, saakm_affinity(t), home);
+}
+
+/* nest.ipa:86 */
+static core_t nest_reserve_of(struct saakm *s, struct saakm_thread *t, core_t home)
+{
+	if (nest_state(s)->die_first) {
+		SAAKM_SET(allowed);
+		SAAKM_ASSIGN(s, allowed, w, saakm_affinity(t)->word[w]
+				& saakm_llc(s, home)->cores.word[w]);
+		core_t c = nest_search_reserve(s, allowed, home);
+
+		if (c != SAAKM_NO_CORE) {
+			return c;
+		}
+	}
+	return nest_search_reserve(s, saakm_affinity(t), home);
+}
+
+/*
+ * nest.ipa:95
+ * An attached thread may take its core even if it is stale.
+ */
+static bool nest_take_attached(struct saakm *s, struct saakm_thread *t)
+{
+	core_t c = nest_thread(t)->last;
+
+	if (c != SAAKM_NO_CORE) {
+		return nest_state(s)->attachment && nest_thread(t)->last == nest_thread(t)->before
+				&& saakm_has(&nest_state(s)->primary, c)
+				&& saakm_has(saakm_idle(s), c) && saakm_has(saakm_affinity(t), c)
+				&& nest_take(s, c);
+	}
+	return false;
+}
+
+/*
+ * nest.ipa:102
+ * Counts how often in a row the previous core was busy.
+ */
+static bool nest_impatient(struct saakm *s, struct saakm_thread *t, core_t home)
+{
+	nest_thread(t)->misses = saakm_has(saakm_idle(s), home) ? 0LL : nest_thread(t)->misses + 1;
+	return nest_state(s)->r_impatient > 0
+			&& nest_thread(t)->misses >= nest_state(s)->r_impatient;
+}
+
+/*
+ * nest.ipa:108
+ * Places t. `home` is its previous core or its parent's, `waker` the core that wakes or forks.
+ */
+static SAAKM_INLINE void nest_nest_place(struct saakm *s, struct saakm_thread *t, core_t home,
+		core_t waker, bool forked, bool hurry)
+{
+	if (nest_state(s)->anchor == SAAKM_NO_CORE) {
+		nest_state(s)->anchor = waker;
+	}
+	if (!hurry) {
+		core_t c = nest_primary_of(s, t, home);
+
+		if (c != SAAKM_NO_CORE) {
+			nest_enter_ready(s, t, c, NEST_REASON_PRIMARY);
+			return;
+		}
+	}
+	if (hurry) {
+		nest_thread(t)->misses = 0;
+	}
+	core_t c2 = nest_reserve_of(s, t, home);
+
+	if (c2 != SAAKM_NO_CORE) {
+		nest_promote(s, c2);
+		nest_enter_ready(s, t, c2, NEST_REASON_RESERVE);
+		return;
+	}
+	core_t c3 = forked ? nest_choose_fork(s, t, waker) : nest_choose_wakeup(s, t, waker);
+	if (hurry) {
+		nest_promote(s, c3);
+	} else if (!saakm_has(&nest_state(s)->primary, c3)) {
+		saakm_add(s, &nest_state(s)->reserve, NEST_SET_RESERVE, c3, nest_state(s)->r_max);
+	}
+	nest_enter_ready(s, t, c3, NEST_REASON_CFS);
+}
+
+/* nest.ipa:123 */
+static void nest_on_new(struct saakm *s, struct saakm_thread *t, core_t parent)
+{
+	nest_nest_place(s, t, parent, parent, true, false);
+}
+
+/* nest.ipa:127 */
+static void nest_on_unblock(struct saakm *s, struct saakm_thread *t, core_t waker)
+{
+	bool hurry = nest_impatient(s, t, saakm_core(t));
+	if (!hurry && nest_take_attached(s, t)) {
+		nest_enter_ready(s, t, saakm_core(t), NEST_REASON_ATTACHED);
+		return;
+	}
+	nest_nest_place(s, t, saakm_core(t), waker, false, hurry);
+}
+
+/*
+ * nest.ipa:134
+ * CFS's choice; where its die has no idle core, the other dies are searched too.
+ */
+static core_t nest_choose_wakeup(struct saakm *s, struct saakm_thread *t, core_t waker)
+{
+	core_t c = nest__cfs_choose_wakeup(s, t, waker);
+	if (saakm_has(saakm_idle(s), c) || !nest_state(s)->work_conserving) {
+		return c;
+	}
+	core_t found = SAAKM_FIRST_NEAREST(s, c, w, saakm_idle(s)->word[w]
+			& saakm_affinity(t)->word[w]);
+	return found != SAAKM_NO_CORE ? found : c;
+}
+
+/* nest.ipa:142 */
+static void nest_on_block(struct saakm *s, struct saakm_thread *t)
+{
+	nest_thread(t)->before = nest_thread(t)->last;
+	nest_thread(t)->last = saakm_core(t);
+	if (nest_state(s)->s_max > 0) {
+		saakm_keep_warm(s, saakm_core(t), nest_state(s)->s_max);
+	}
+	nest__cfs_on_block(s, t);
+}
+
+/* nest.ipa:149 */
+static void nest_on_terminate(struct saakm *s, struct saakm_thread *t)
+{
+	if (nest_state(s)->exit_demotion && saakm_has(&nest_state(s)->primary, saakm_core(t))
+			&& saakm_nr_ready(s, saakm_core(t)) == 0) {
+		nest_demote(s, saakm_core(t));
+	}
+	nest__cfs_on_terminate(s, t);
+}
+
+/* The handlers, for a runtime that calls them by name. */
+#define SAAKM_ON_NEW nest_on_new
+#define SAAKM_ON_UNBLOCK nest_on_unblock
+#define SAAKM_ON_ENQUEUE nest_on_enqueue
+#define SAAKM_ON_SCHEDULE nest_on_schedule
+#define SAAKM_ON_TICK nest_on_tick
+#define SAAKM_ON_YIELD nest_on_yield
+#define SAAKM_ON_PREEMPT nest_on_preempt
+#define SAAKM_ON_BLOCK nest_on_block
+#define SAAKM_ON_TERMINATE nest_on_terminate
+#define SAAKM_ON_NEWLY_IDLE nest_on_newly_idle
+#define SAAKM_ON_ENTER_IDLE nest_on_enter_idle
+#define SAAKM_ON_EXIT_IDLE nest_on_exit_idle
+#define SAAKM_ON_BALANCE nest_on_balance
+
+#ifdef SAAKM_POLICY
+
+static const struct saakm_param nest_params[] = {
+	{ .name = "latency",
+			.doc = "Every ready thread should run once in this time (sched_latency).",
+			.unit = SAAKM_TIME, .offset = offsetof(struct nest_state, latency),
+			.min = 1 * SAAKM_MS, .max = 1 * SAAKM_S, .initial = 24 * SAAKM_MS },
+	{ .name = "min_granularity",
+			.doc = "A thread is not preempted at a tick before it ran this long (sched_min_granularity).", .unit = SAAKM_TIME, .offset = offsetof(struct nest_state, min_granularity), .min = 100 * SAAKM_US, .max = 1 * SAAKM_S, .initial = 3 * SAAKM_MS },
+	{ .name = "wakeup_granularity",
+			.doc = "A woken thread preempts one that is ahead of it by more than this.",
+			.unit = SAAKM_TIME,
+			.offset = offsetof(struct nest_state, wakeup_granularity), .min = 0,
+			.max = 1 * SAAKM_S, .initial = 4 * SAAKM_MS },
+	{ .name = "half_life", .doc = "Half-life of a core's recent load.", .unit = SAAKM_TIME,
+			.offset = offsetof(struct nest_state, half_life), .min = 1 * SAAKM_MS,
+			.max = 1 * SAAKM_S, .initial = 32 * SAAKM_MS },
+	{ .name = "refresh",
+			.doc = "The load of idle cores is brought up to date this often (LOAD_AVG_PERIOD).", .unit = SAAKM_TIME, .offset = offsetof(struct nest_state, refresh), .min = 1 * SAAKM_MS, .max = 1 * SAAKM_S, .initial = 32 * SAAKM_MS },
+	{ .name = "scan",
+			.doc = "Cores that a wake-up examines for any idle one, when no whole core is idle.", .unit = SAAKM_INT, .offset = offsetof(struct nest_state, scan), .min = 0, .max = 1024, .initial = 4 },
+	{ .name = "migration_cost",
+			.doc = "An idle spell shorter than this is not worth pulling a thread for.",
+			.unit = SAAKM_TIME, .offset = offsetof(struct nest_state, migration_cost),
+			.min = 0, .max = 10 * SAAKM_MS, .initial = 500 * SAAKM_US },
+	{ .name = "interval",
+			.doc = "Cores balance their die every so many ms for each core in it.",
+			.unit = SAAKM_TIME, .offset = offsetof(struct nest_state, interval),
+			.min = 100 * SAAKM_US, .max = 1 * SAAKM_S, .initial = 1 * SAAKM_MS },
+	{ .name = "busy_factor", .doc = "Busy cores balance this much more rarely than idle ones.",
+			.unit = SAAKM_INT, .offset = offsetof(struct nest_state, busy_factor),
+			.min = 1, .max = 64, .initial = 16 },
+	{ .name = "p_remove", .doc = "A primary core unused for longer than this may be demoted.",
+			.unit = SAAKM_TIME, .offset = offsetof(struct nest_state, p_remove),
+			.min = 0, .max = 1 * SAAKM_S, .initial = 8 * SAAKM_MS },
+	{ .name = "r_max", .doc = "Most cores in the reserve nest; 0: no reserve nest.",
+			.unit = SAAKM_INT, .offset = offsetof(struct nest_state, r_max), .min = 0,
+			.max = 1024, .initial = 5 },
+	{ .name = "r_impatient",
+			.doc = "A thread that finds its previous core busy this often in a row is impatient; 0: never.", .unit = SAAKM_INT, .offset = offsetof(struct nest_state, r_impatient), .min = 0, .max = 1000, .initial = 2 },
+	{ .name = "s_max",
+			.doc = "The idle loop spins this long after a thread blocks; 0: it never spins.", .unit = SAAKM_TIME, .offset = offsetof(struct nest_state, s_max), .min = 0, .max = 1 * SAAKM_S, .initial = 8 * SAAKM_MS },
+	{ .name = "compaction",
+			.doc = "Unused primary cores are demoted when a thread tries to use them.",
+			.unit = SAAKM_BOOL, .offset = offsetof(struct nest_state, compaction),
+			.min = 0, .max = 1, .initial = 1 },
+	{ .name = "exit_demotion",
+			.doc = "A core whose thread exits, and which goes idle, is demoted at once.", .unit = SAAKM_BOOL, .offset = offsetof(struct nest_state, exit_demotion), .min = 0, .max = 1, .initial = 1 },
+	{ .name = "attachment",
+			.doc = "A thread that returned to its core once is attached to it, and tries it first.", .unit = SAAKM_BOOL, .offset = offsetof(struct nest_state, attachment), .min = 0, .max = 1, .initial = 1 },
+	{ .name = "die_first", .doc = "Cores of the previous core's die come before all others.",
+			.unit = SAAKM_BOOL, .offset = offsetof(struct nest_state, die_first),
+			.min = 0, .max = 1, .initial = 1 },
+	{ .name = "work_conserving",
+			.doc = "A wake-up looks on all dies when CFS finds no idle core on its own.", .unit = SAAKM_BOOL, .offset = offsetof(struct nest_state, work_conserving), .min = 0, .max = 1, .initial = 1 },
+	{ .name = "placement_flag",
+			.doc = "A flag on each core lets one placement at a time have it.",
+			.unit = SAAKM_BOOL, .offset = offsetof(struct nest_state, placement_flag),
+			.min = 0, .max = 1, .initial = 1 },
+};
+
+static const struct saakm_queue nest_queues[] = {
+	{ .name = "ready", .ordered = 1 },
+};
+
+static const char *const nest_reasons[] = {
+	"none",
+	"cfs",
+	"balance",
+	"primary",
+	"reserve",
+	"attached",
+};
+
+static const char *const nest_sets[] = {
+	"primary",
+	"reserve",
+};
+
+SAAKM_POLICY(nest,
+	.name = "nest",
+	.state_size = sizeof(struct nest_state),
+	.thread_size = sizeof(struct nest_thread),
+	.core_size = sizeof(struct nest_core),
+	.params = nest_params, .nr_params = 19,
+	.queues = nest_queues, .nr_queues = 1,
+	.reasons = nest_reasons, .nr_reasons = 6,
+	.sets = nest_sets, .nr_sets = 2,
+	.init_state = nest_init_state,
+	.init_core = nest_init_core,
+	.init_thread = nest_init_thread,
+	.new_thread = nest_on_new,
+	.unblock = nest_on_unblock,
+	.schedule = nest_on_schedule,
+	.tick = nest_on_tick,
+	.yield = nest_on_yield,
+	.preempt = nest_on_preempt,
+	.block = nest_on_block,
+	.terminate = nest_on_terminate,
+	.newly_idle = nest_on_newly_idle,
+	.enter_idle = nest_on_enter_idle,
+	.exit_idle = nest_on_exit_idle,
+	.balance = nest_on_balance);
+#endif

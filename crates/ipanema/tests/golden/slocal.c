@@ -1,0 +1,610 @@
+/*
+ * Policy slocal, made by the Ipanema compiler from slocal.ipa, on top of cfs.
+ *
+ * S_local (Fewer Cores, More Hertz, section 3.1): a new or woken thread is placed on the core
+ * of whoever made or woke it, because that core runs, and so is probably fast, and will soon be
+ * free. Everything else is CFS's.
+ */
+#include "saakm.h"
+
+/* Why a thread is where it is. */
+enum slocal_reason {
+	SLOCAL_REASON_NONE,
+	SLOCAL_REASON_CFS,
+	SLOCAL_REASON_BALANCE,
+	SLOCAL_REASON_LOCAL,
+};
+
+/* Ready queues of a core. */
+enum slocal_queue {
+	SLOCAL_QUEUE_READY,
+};
+
+struct slocal_state {
+	/*
+	 * cfs.ipa:8
+	 * Every ready thread should run once in this time (sched_latency).
+	 */
+	int64_t latency;
+	/*
+	 * cfs.ipa:10
+	 * A thread is not preempted at a tick before it ran this long (sched_min_granularity).
+	 */
+	int64_t min_granularity;
+	/*
+	 * cfs.ipa:12
+	 * A woken thread preempts one that is ahead of it by more than this.
+	 */
+	int64_t wakeup_granularity;
+	/*
+	 * cfs.ipa:14
+	 * Half-life of a core's recent load.
+	 */
+	int64_t half_life;
+	/*
+	 * cfs.ipa:16
+	 * The load of idle cores is brought up to date this often (LOAD_AVG_PERIOD).
+	 */
+	int64_t refresh;
+	/*
+	 * cfs.ipa:18
+	 * Cores that a wake-up examines for any idle one, when no whole core is idle.
+	 */
+	int64_t scan;
+	/*
+	 * cfs.ipa:20
+	 * An idle spell shorter than this is not worth pulling a thread for.
+	 */
+	int64_t migration_cost;
+	/*
+	 * cfs.ipa:22
+	 * Cores balance their die every so many ms for each core in it.
+	 */
+	int64_t interval;
+	/*
+	 * cfs.ipa:24
+	 * Busy cores balance this much more rarely than idle ones.
+	 */
+	int64_t busy_factor;
+};
+
+struct slocal_core {
+	/* cfs.ipa:38 */
+	nsec_t min_vruntime;
+	/*
+	 * cfs.ipa:41
+	 * Recent load (1024: always busy) at time `since`, when the core last changed between
+	 * busy and idle; and the part of it that threads left that have exited.
+	 */
+	int64_t past;
+	/*
+	 * cfs.ipa:41
+	 * Recent load (1024: always busy) at time `since`, when the core last changed between
+	 * busy and idle; and the part of it that threads left that have exited.
+	 */
+	int64_t gone;
+	/* cfs.ipa:42 */
+	nsec_t since;
+	/*
+	 * cfs.ipa:44
+	 * Usual length of an idle spell.
+	 */
+	nsec_t usual_idle;
+	/* cfs.ipa:45 */
+	nsec_t next_die;
+	/* cfs.ipa:45 */
+	nsec_t next_machine;
+};
+
+struct slocal_thread {
+	/*
+	 * cfs.ipa:28
+	 * Virtual runtime, on the time line of core `home`.
+	 */
+	nsec_t vruntime;
+	/* cfs.ipa:29 */
+	core_t home;
+	/*
+	 * cfs.ipa:31
+	 * Runtime when the thread was last charged, and when it last started.
+	 */
+	nsec_t charged;
+	/*
+	 * cfs.ipa:31
+	 * Runtime when the thread was last charged, and when it last started.
+	 */
+	nsec_t started;
+	/*
+	 * cfs.ipa:33
+	 * Recent load of the thread; half a core's to start with. And when it blocked.
+	 */
+	int64_t util;
+	/* cfs.ipa:34 */
+	nsec_t slept;
+};
+
+SAAKM_ATTRIBUTES(slocal)
+
+static __attribute__((unused)) void slocal_init_state(void *state)
+{
+	struct slocal_state *p = (struct slocal_state *)state;
+
+	p->latency = 24 * SAAKM_MS;
+	p->min_granularity = 3 * SAAKM_MS;
+	p->wakeup_granularity = 4 * SAAKM_MS;
+	p->half_life = 32 * SAAKM_MS;
+	p->refresh = 32 * SAAKM_MS;
+	p->scan = 4;
+	p->migration_cost = 500 * SAAKM_US;
+	p->interval = 1 * SAAKM_MS;
+	p->busy_factor = 16;
+}
+
+static __attribute__((unused)) void slocal_init_core(void *attrs)
+{
+	struct slocal_core *p = (struct slocal_core *)attrs;
+
+	p->usual_idle = 1 * SAAKM_MS;
+}
+
+static __attribute__((unused)) void slocal_init_thread(void *attrs)
+{
+	struct slocal_thread *p = (struct slocal_thread *)attrs;
+
+	p->home = SAAKM_NO_CORE;
+	p->util = 512;
+}
+
+static void slocal_on_enqueue(struct saakm *s, struct saakm_thread *t, core_t c);
+static void slocal_leave(struct saakm *s, core_t c, int64_t part);
+static void slocal_nohz(struct saakm *s, core_t i);
+
+/*
+ * cfs.ipa:48
+ * t => c.ready
+ */
+static __attribute__((unused)) void slocal_enter_ready(struct saakm *s, struct saakm_thread *t,
+		core_t c, uint32_t reason)
+{
+	slocal_on_enqueue(s, t, c);
+	saakm_ready(s, t, c, SLOCAL_QUEUE_READY, slocal_thread(t)->vruntime, reason);
+}
+
+/* cfs.ipa:52 */
+static nsec_t slocal_vruntime_now(struct saakm *s, struct saakm_thread *t)
+{
+	(void)s;
+
+	return slocal_thread(t)->vruntime
+			+ saakm_div((saakm_runtime(t) - slocal_thread(t)->charged) * 1024,
+			saakm_weight(t));
+}
+
+/* cfs.ipa:56 */
+static void slocal_charge(struct saakm *s, struct saakm_thread *t)
+{
+	slocal_thread(t)->vruntime = slocal_vruntime_now(s, t);
+	slocal_thread(t)->util = 1024
+			- saakm_decay(1024 - slocal_thread(t)->util, saakm_runtime(t)
+			- slocal_thread(t)->charged, slocal_state(s)->half_life);
+	slocal_thread(t)->charged = saakm_runtime(t);
+}
+
+/*
+ * cfs.ipa:63
+ * Called before every entry into a ready queue: puts t on the time line of core c.
+ */
+static void slocal_on_enqueue(struct saakm *s, struct saakm_thread *t, core_t c)
+{
+	core_t h = slocal_thread(t)->home;
+
+	if (h != SAAKM_NO_CORE) {
+		slocal_thread(t)->vruntime = saakm_max(slocal_thread(t)->vruntime
+				- slocal_core(s, h)->min_vruntime, 0 - slocal_state(s)->latency / 2)
+				+ slocal_core(s, c)->min_vruntime;
+	} else {
+		slocal_thread(t)->vruntime = slocal_core(s, c)->min_vruntime
+				+ saakm_max(slocal_state(s)->min_granularity,
+				saakm_div(slocal_state(s)->latency, saakm_nr_running(s, c) + 1));
+	}
+	slocal_thread(t)->home = c;
+	struct saakm_thread *r = saakm_current(s, c);
+
+	if (r != NULL) {
+		if (slocal_vruntime_now(s, r)
+				- slocal_thread(t)->vruntime > slocal_state(s)->wakeup_granularity) {
+			saakm_preempt(s, c);
+		}
+	}
+}
+
+/* cfs.ipa:73 */
+static void slocal_on_schedule(struct saakm *s, core_t c)
+{
+	struct saakm_thread *t = saakm_first(s, c, SLOCAL_QUEUE_READY);
+
+	if (t != NULL) {
+		slocal_core(s, c)->min_vruntime = saakm_max(slocal_core(s, c)->min_vruntime,
+				slocal_thread(t)->vruntime);
+		slocal_thread(t)->started = saakm_runtime(t);
+		saakm_run(s, t);
+	}
+}
+
+/* cfs.ipa:81 */
+static void slocal_on_tick(struct saakm *s, struct saakm_thread *t)
+{
+	core_t c = saakm_core(t);
+	slocal_charge(s, t);
+	if (saakm_nr_ready(s, c) > 0 && saakm_runtime(t)
+			- slocal_thread(t)->started >= saakm_max(slocal_state(s)->min_granularity,
+			saakm_div(slocal_state(s)->latency, saakm_nr_running(s, c)))) {
+		saakm_preempt(s, c);
+	}
+}
+
+/* cfs.ipa:88 */
+static void slocal_on_yield(struct saakm *s, struct saakm_thread *t)
+{
+	slocal_charge(s, t);
+	slocal_enter_ready(s, t, saakm_core(t), SLOCAL_REASON_NONE);
+}
+
+/* cfs.ipa:93 */
+static void slocal_on_preempt(struct saakm *s, struct saakm_thread *t)
+{
+	slocal_charge(s, t);
+	slocal_enter_ready(s, t, saakm_core(t), SLOCAL_REASON_NONE);
+}
+
+/* cfs.ipa:98 */
+static void slocal_on_block(struct saakm *s, struct saakm_thread *t)
+{
+	slocal_charge(s, t);
+	slocal_thread(t)->slept = saakm_now(s);
+	saakm_blocked(s, t);
+}
+
+/* cfs.ipa:104 */
+static void slocal_on_terminate(struct saakm *s, struct saakm_thread *t)
+{
+	slocal_charge(s, t);
+	slocal_leave(s, saakm_core(t), slocal_thread(t)->util);
+	saakm_terminated(s, t);
+}
+
+/* cfs.ipa:118 */
+static int64_t slocal_busy_load(struct saakm *s, core_t c)
+{
+	return 1024
+			- saakm_decay(1024 - slocal_core(s, c)->past, saakm_now(s)
+			- slocal_core(s, c)->since, slocal_state(s)->half_life);
+}
+
+/* cfs.ipa:122 */
+static int64_t slocal_idle_load(struct saakm *s, core_t c)
+{
+	nsec_t last = saakm_now(s) - saakm_mod(saakm_now(s), slocal_state(s)->refresh);
+	if (slocal_core(s, c)->since >= last) {
+		return slocal_core(s, c)->past;
+	}
+	return saakm_decay(slocal_core(s, c)->past
+			- saakm_min(slocal_core(s, c)->gone, slocal_core(s, c)->past), last
+			- slocal_core(s, c)->since, slocal_state(s)->half_life);
+}
+
+/* cfs.ipa:128 */
+static void slocal_on_enter_idle(struct saakm *s, core_t c)
+{
+	slocal_core(s, c)->past = slocal_busy_load(s, c);
+	slocal_core(s, c)->since = saakm_now(s);
+}
+
+/* cfs.ipa:133 */
+static void slocal_on_exit_idle(struct saakm *s, core_t c)
+{
+	slocal_core(s, c)->past = slocal_idle_load(s, c);
+	if (slocal_core(s, c)->since < saakm_now(s)
+			- saakm_mod(saakm_now(s), slocal_state(s)->refresh)) {
+		slocal_core(s, c)->gone = 0;
+	}
+	slocal_core(s, c)->usual_idle = (slocal_core(s, c)->usual_idle * 3
+			+ (saakm_now(s) - slocal_core(s, c)->since)) / 4;
+	slocal_core(s, c)->since = saakm_now(s);
+}
+
+/*
+ * cfs.ipa:141
+ * A thread comes with half a core's load to its name, and has exited with load `part`.
+ */
+static void slocal_leave(struct saakm *s, core_t c, int64_t part)
+{
+	slocal_core(s, c)->past = saakm_min(slocal_core(s, c)->past + 512, 1024);
+	slocal_core(s, c)->gone = saakm_min(slocal_core(s, c)->gone + part, 1024);
+}
+
+/*
+ * cfs.ipa:193
+ * c, or a core near it if t may not run on c.
+ */
+static core_t slocal_fallback(struct saakm *s, struct saakm_thread *t, core_t c)
+{
+	core_t choice;
+	if (saakm_has(saakm_affinity(t), c)) {
+		choice = c;
+	} else {
+		core_t found = SAAKM_FIRST_NEAREST(s, c, w, saakm_affinity(t)->word[w]);
+		choice = found != SAAKM_NO_CORE ? found : c;
+	}
+	return choice;
+}
+
+/* cfs.ipa:209 */
+static bool slocal_pull_can_steal_core(struct saakm *s, core_t dst, core_t src)
+{
+	return saakm_nr_ready(s, src) > 0 && saakm_nr_running(s, src) >= saakm_nr_running(s, dst)
+			+ 2;
+}
+
+/* cfs.ipa:210 */
+static int64_t slocal_pull_select_core(struct saakm *s, core_t dst, core_t src)
+{
+	(void)dst;
+
+	return saakm_nr_running(s, src);
+}
+
+/* cfs.ipa:211 */
+static bool slocal_pull_steal_thread(struct saakm *s, core_t dst, struct saakm_thread *t)
+{
+	(void)s;
+
+	return saakm_has(saakm_affinity(t), dst);
+}
+
+/* cfs.ipa:212 */
+static bool slocal_pull_stop_core(struct saakm *s, core_t dst, int64_t stolen)
+{
+	(void)s;
+	(void)dst;
+
+	return stolen > 0;
+}
+
+/* cfs.ipa:213 */
+static bool slocal_pull_stop(struct saakm *s, core_t dst, int64_t stolen)
+{
+	(void)s;
+	(void)dst;
+
+	return stolen > 0;
+}
+
+/* cfs.ipa:214 */
+static void slocal_pull_move(struct saakm *s, core_t dst, struct saakm_thread *t)
+{
+	slocal_enter_ready(s, t, dst, SLOCAL_REASON_BALANCE);
+}
+
+/*
+ * cfs.ipa:208
+ * dst takes one thread from the longest run queue among `from`.
+ */
+static void slocal_pull(struct saakm *s, core_t dst, const struct saakm_set *from)
+{
+	core_t src;
+	int64_t stolen = 0;
+	SAAKM_SET(candidates);
+
+	/* First phase: whom to steal from. */
+	SAAKM_ASSIGN(s, candidates, w, from->word[w]);
+	SAAKM_EACH_FROM(s, src, 0, w, from->word[w]) {
+		if (src == dst || !slocal_pull_can_steal_core(s, dst, src))
+			saakm_exclude(candidates, src);
+	}
+	SAAKM_EACH_ROUND(s) {
+		int64_t from_core = 0;
+		struct saakm_thread *t;
+
+		/* Second phase: whom first. */
+		core_t best = SAAKM_NO_CORE;
+		int64_t most = 0;
+
+		SAAKM_EACH_NEAREST(s, src, dst, w, candidates->word[w]) {
+			int64_t key = slocal_pull_select_core(s, dst, src);
+			if (best != SAAKM_NO_CORE && key <= most)
+				continue;
+			most = key;
+			best = src;
+		}
+		src = best;
+		if (src == SAAKM_NO_CORE)
+			return;
+		saakm_exclude(candidates, src);
+
+		/* Third phase: which threads; what was true may be so no longer. */
+		SAAKM_EACH_THREAD(s, t, src, SLOCAL_QUEUE_READY) {
+			if (!slocal_pull_can_steal_core(s, dst, src))
+				break;
+			if (!slocal_pull_steal_thread(s, dst, t))
+				continue;
+			slocal_pull_move(s, dst, t);
+			stolen++;
+			if (slocal_pull_stop(s, dst, stolen))
+				return;
+			from_core++;
+			if (slocal_pull_stop_core(s, dst, from_core))
+				break;
+		}
+	}
+}
+
+/* cfs.ipa:217 */
+static void slocal_on_newly_idle(struct saakm *s, core_t c)
+{
+	if (slocal_core(s, c)->usual_idle < slocal_state(s)->migration_cost) {
+		return;
+	}
+	SAAKM_SET(from);
+	SAAKM_ASSIGN(s, from, w, saakm_waiting(s)->word[w] & saakm_llc(s, c)->cores.word[w]);
+	slocal_pull(s, c, from);
+	if (saakm_nr_ready(s, c) == 0) {
+		SAAKM_SET(from2);
+		SAAKM_ASSIGN(s, from2, w, saakm_waiting(s)->word[w]);
+		slocal_pull(s, c, from2);
+	}
+}
+
+/* cfs.ipa:223 */
+static void slocal_on_balance(struct saakm *s, core_t c)
+{
+	if (saakm_now(s) >= slocal_core(s, c)->next_die) {
+		slocal_core(s, c)->next_die = saakm_now(s)
+				+ slocal_state(s)->interval * SAAKM_COUNT(s, w,
+				saakm_llc(s, c)->cores.word[w]) * slocal_state(s)->busy_factor;
+		SAAKM_SET(from);
+		SAAKM_ASSIGN(s, from, w, saakm_waiting(s)->word[w]
+				& saakm_llc(s, c)->cores.word[w]);
+		slocal_pull(s, c, from);
+	}
+	if (saakm_now(s) >= slocal_core(s, c)->next_machine) {
+		slocal_core(s, c)->next_machine = saakm_now(s)
+				+ slocal_state(s)->interval * SAAKM_COUNT(s, w,
+				saakm_machine(s)->cores.word[w]) * slocal_state(s)->busy_factor;
+		SAAKM_SET(from2);
+		SAAKM_ASSIGN(s, from2, w, saakm_waiting(s)->word[w]);
+		slocal_pull(s, c, from2);
+	}
+	if (saakm_nr_ready(s, c) > 0) {
+		SAAKM_SET(members);
+		SAAKM_ASSIGN(s, members, w, saakm_idle(s)->word[w]);
+		core_t i;
+
+		SAAKM_EACH_FROM(s, i, c, w, members->word[w]) {
+			slocal_nohz(s, i);
+		}
+	}
+}
+
+/*
+ * cfs.ipa:238
+ * Idle core i does what it would do at its tick.
+ */
+static void slocal_nohz(struct saakm *s, core_t i)
+{
+	if (saakm_has(saakm_idle(s), i) && saakm_now(s) >= slocal_core(s, i)->next_die) {
+		slocal_core(s, i)->next_die = saakm_now(s)
+				+ slocal_state(s)->interval * SAAKM_COUNT(s, w,
+				saakm_llc(s, i)->cores.word[w]);
+		SAAKM_SET(from);
+		SAAKM_ASSIGN(s, from, w, saakm_waiting(s)->word[w]
+				& saakm_llc(s, i)->cores.word[w]);
+		slocal_pull(s, i, from);
+	}
+	if (saakm_has(saakm_idle(s), i) && saakm_now(s) >= slocal_core(s, i)->next_machine) {
+		slocal_core(s, i)->next_machine = saakm_now(s)
+				+ slocal_state(s)->interval * SAAKM_COUNT(s, w,
+				saakm_machine(s)->cores.word[w]);
+		SAAKM_SET(from2);
+		SAAKM_ASSIGN(s, from2, w, saakm_waiting(s)->word[w]);
+		slocal_pull(s, i, from2);
+	}
+}
+
+/* slocal.ipa:5 */
+static void slocal_on_new(struct saakm *s, struct saakm_thread *t, core_t parent)
+{
+	slocal_enter_ready(s, t, slocal_fallback(s, t, parent), SLOCAL_REASON_LOCAL);
+}
+
+/* slocal.ipa:9 */
+static void slocal_on_unblock(struct saakm *s, struct saakm_thread *t, core_t waker)
+{
+	slocal_enter_ready(s, t, slocal_fallback(s, t, waker), SLOCAL_REASON_LOCAL);
+}
+
+/* The handlers, for a runtime that calls them by name. */
+#define SAAKM_ON_NEW slocal_on_new
+#define SAAKM_ON_UNBLOCK slocal_on_unblock
+#define SAAKM_ON_ENQUEUE slocal_on_enqueue
+#define SAAKM_ON_SCHEDULE slocal_on_schedule
+#define SAAKM_ON_TICK slocal_on_tick
+#define SAAKM_ON_YIELD slocal_on_yield
+#define SAAKM_ON_PREEMPT slocal_on_preempt
+#define SAAKM_ON_BLOCK slocal_on_block
+#define SAAKM_ON_TERMINATE slocal_on_terminate
+#define SAAKM_ON_NEWLY_IDLE slocal_on_newly_idle
+#define SAAKM_ON_ENTER_IDLE slocal_on_enter_idle
+#define SAAKM_ON_EXIT_IDLE slocal_on_exit_idle
+#define SAAKM_ON_BALANCE slocal_on_balance
+
+#ifdef SAAKM_POLICY
+
+static const struct saakm_param slocal_params[] = {
+	{ .name = "latency",
+			.doc = "Every ready thread should run once in this time (sched_latency).",
+			.unit = SAAKM_TIME, .offset = offsetof(struct slocal_state, latency),
+			.min = 1 * SAAKM_MS, .max = 1 * SAAKM_S, .initial = 24 * SAAKM_MS },
+	{ .name = "min_granularity",
+			.doc = "A thread is not preempted at a tick before it ran this long (sched_min_granularity).", .unit = SAAKM_TIME, .offset = offsetof(struct slocal_state, min_granularity), .min = 100 * SAAKM_US, .max = 1 * SAAKM_S, .initial = 3 * SAAKM_MS },
+	{ .name = "wakeup_granularity",
+			.doc = "A woken thread preempts one that is ahead of it by more than this.",
+			.unit = SAAKM_TIME,
+			.offset = offsetof(struct slocal_state, wakeup_granularity), .min = 0,
+			.max = 1 * SAAKM_S, .initial = 4 * SAAKM_MS },
+	{ .name = "half_life", .doc = "Half-life of a core's recent load.", .unit = SAAKM_TIME,
+			.offset = offsetof(struct slocal_state, half_life), .min = 1 * SAAKM_MS,
+			.max = 1 * SAAKM_S, .initial = 32 * SAAKM_MS },
+	{ .name = "refresh",
+			.doc = "The load of idle cores is brought up to date this often (LOAD_AVG_PERIOD).", .unit = SAAKM_TIME, .offset = offsetof(struct slocal_state, refresh), .min = 1 * SAAKM_MS, .max = 1 * SAAKM_S, .initial = 32 * SAAKM_MS },
+	{ .name = "scan",
+			.doc = "Cores that a wake-up examines for any idle one, when no whole core is idle.", .unit = SAAKM_INT, .offset = offsetof(struct slocal_state, scan), .min = 0, .max = 1024, .initial = 4 },
+	{ .name = "migration_cost",
+			.doc = "An idle spell shorter than this is not worth pulling a thread for.",
+			.unit = SAAKM_TIME, .offset = offsetof(struct slocal_state, migration_cost),
+			.min = 0, .max = 10 * SAAKM_MS, .initial = 500 * SAAKM_US },
+	{ .name = "interval",
+			.doc = "Cores balance their die every so many ms for each core in it.",
+			.unit = SAAKM_TIME, .offset = offsetof(struct slocal_state, interval),
+			.min = 100 * SAAKM_US, .max = 1 * SAAKM_S, .initial = 1 * SAAKM_MS },
+	{ .name = "busy_factor", .doc = "Busy cores balance this much more rarely than idle ones.",
+			.unit = SAAKM_INT, .offset = offsetof(struct slocal_state, busy_factor),
+			.min = 1, .max = 64, .initial = 16 },
+};
+
+static const struct saakm_queue slocal_queues[] = {
+	{ .name = "ready", .ordered = 1 },
+};
+
+static const char *const slocal_reasons[] = {
+	"none",
+	"cfs",
+	"balance",
+	"local",
+};
+
+SAAKM_POLICY(slocal,
+	.name = "slocal",
+	.state_size = sizeof(struct slocal_state),
+	.thread_size = sizeof(struct slocal_thread),
+	.core_size = sizeof(struct slocal_core),
+	.params = slocal_params, .nr_params = 9,
+	.queues = slocal_queues, .nr_queues = 1,
+	.reasons = slocal_reasons, .nr_reasons = 4,
+	.sets = NULL, .nr_sets = 0,
+	.init_state = slocal_init_state,
+	.init_core = slocal_init_core,
+	.init_thread = slocal_init_thread,
+	.new_thread = slocal_on_new,
+	.unblock = slocal_on_unblock,
+	.schedule = slocal_on_schedule,
+	.tick = slocal_on_tick,
+	.yield = slocal_on_yield,
+	.preempt = slocal_on_preempt,
+	.block = slocal_on_block,
+	.terminate = slocal_on_terminate,
+	.newly_idle = slocal_on_newly_idle,
+	.enter_idle = slocal_on_enter_idle,
+	.exit_idle = slocal_on_exit_idle,
+	.balance = slocal_on_balance);
+#endif

@@ -1,0 +1,74 @@
+//! What the tests of the back end share.
+#![allow(dead_code)]
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use hearth_ipanema::syntax::Source;
+use hearth_ipanema::{Compiled, Failed, builtin, compile, emit};
+
+/// Compiles a text as policy `test`.
+pub fn compile_text(text: &str) -> Result<Compiled, Box<Failed>> {
+    let provider =
+        |name: &str| (name == "test").then(|| Source { name: "test.ipa".to_owned(), text: text.to_owned() });
+    compile(&provider, "test")
+}
+
+/// The C of a built-in policy.
+pub fn emitted(name: &str) -> String {
+    assert!(builtin::source(name).is_some(), "{name}");
+    match compile(&|_: &str| None, name) {
+        Ok(compiled) => emit::c(&compiled.ir),
+        Err(failed) => panic!("{failed}"),
+    }
+}
+
+/// An empty folder of a test's own.
+pub fn scratch(name: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let _ = std::fs::remove_dir_all(&folder);
+    std::fs::create_dir_all(&folder).unwrap();
+    folder
+}
+
+/// The system's C compiler, as strict as can be, with the runtime's headers.
+pub fn cc(args: &[&str]) -> Cc {
+    let compiler = std::env::var("CC").unwrap_or_else(|_| "cc".to_owned());
+    let runtime = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../runtime");
+    let mut words = compiler.split_whitespace();
+    let mut command = Command::new(words.next().unwrap_or("cc"));
+    command.args(words);
+    command.args(["-std=gnu11", "-fwrapv", "-Wall", "-Wextra", "-Werror", "-I"]).arg(runtime);
+    command.args(args);
+    Cc(command)
+}
+
+pub struct Cc(Command);
+
+impl Cc {
+    pub fn arg(mut self, arg: impl AsRef<std::ffi::OsStr>) -> Cc {
+        self.0.arg(arg);
+        self
+    }
+
+    pub fn run(mut self) {
+        let output = self.0.output().expect("there is a C compiler");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    }
+}
+
+/// Compiles C, optimised, to nothing, without a warning.
+pub fn compiles(c: &str, name: &str) {
+    compiles_with(&["-O2", "-c", "-o", "/dev/null"], c, name);
+}
+
+/// Only looks whether it is C.
+pub fn is_c(c: &str, name: &str) {
+    compiles_with(&["-fsyntax-only"], c, name);
+}
+
+fn compiles_with(args: &[&str], c: &str, name: &str) {
+    let source = scratch(&format!("compiles-{name}")).join("policy.c");
+    std::fs::write(&source, c).unwrap();
+    cc(args).arg(&source).run();
+}

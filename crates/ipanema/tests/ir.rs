@@ -1,0 +1,94 @@
+//! What the IR says about the built-in policies: what proofs and the kernel rely on.
+
+mod harness;
+
+use harness::compile_text;
+use hearth_ipanema::ir::effects::{Access, Whose};
+use hearth_ipanema::ir::{Event, Function, Moves, Owner, Policy};
+use hearth_ipanema::{builtin, compile};
+
+fn policy(name: &str) -> Policy {
+    compile(&|_: &str| None, name).unwrap().ir
+}
+
+fn function<'p>(policy: &'p Policy, name: &str, from: &str) -> &'p Function {
+    policy.functions.iter().find(|f| f.name == name && f.at.policy == from).unwrap()
+}
+
+#[test]
+fn it_says_who_moves_threads() {
+    let nest = policy("nest");
+    assert_eq!(function(&nest, "nest_place", "nest").moves, Moves::Always { thread: 0 });
+    assert_eq!(function(&nest, "choose_fork", "cfs").moves, Moves::Never);
+    let smove = policy("smove");
+    assert_eq!(function(&smove, "defer", "smove").moves, Moves::Always { thread: 0 });
+    let timer = smove.function(smove.handler(Event::Timer).unwrap());
+    assert_eq!(timer.moves, Moves::Maybe { thread: 0 });
+}
+
+#[test]
+fn what_is_superseded_is_kept_only_for_super() {
+    let nest = policy("nest");
+    assert!(function(&nest, "choose_wakeup", "cfs").superseded);
+    assert!(!function(&nest, "choose_wakeup", "nest").superseded);
+    let slocal = policy("slocal");
+    assert!(slocal.functions.iter().all(|f| !f.superseded && f.name != "choose_wakeup"));
+}
+
+#[test]
+fn effects_say_whose_attributes_are_touched() {
+    let cfs = policy("cfs");
+    let past = cfs.core.iter().position(|a| a.name == "past").unwrap();
+    let is_past =
+        |access: &&Access| matches!(access, Access::Core { attribute, .. } if attribute.index() == past);
+    let recent = function(&cfs, "recent", "cfs");
+    let read = recent.effects.reads.iter().find(is_past).unwrap();
+    assert!(matches!(read, Access::Core { of: Whose::Param(0), .. }) && !read.is_remote());
+    // Of every core of a domain: another's.
+    let load_of = function(&cfs, "load_of", "cfs");
+    assert!(load_of.effects.reads.iter().find(is_past).unwrap().is_remote());
+    assert!(load_of.effects.is_pure());
+    // By way of the handler of `enqueue`.
+    let unblock = cfs.function(cfs.handler(Event::Unblock).unwrap());
+    assert!(unblock.effects.moves && unblock.effects.preempts);
+    assert!(unblock.effects.writes.iter().any(|access| {
+        matches!(access, Access::Thread { attribute, of: Whose::Param(0) }
+            if cfs.attribute(Owner::Thread, *attribute).name == "vruntime")
+    }));
+    let nest = policy("nest");
+    assert!(function(&nest, "take", "nest").effects.claims);
+}
+
+#[test]
+fn bases_come_first_and_are_named() {
+    let nest = policy("nest");
+    assert_eq!(nest.bases, ["cfs"]);
+    assert_eq!(nest.params[0].name, "latency");
+    assert_eq!(nest.params.last().unwrap().name, "placement_flag");
+    assert_eq!(nest.reasons[0], "none");
+    for reason in ["attached", "primary", "reserve", "cfs"] {
+        assert!(nest.reasons.iter().any(|r| r == reason), "{reason}");
+    }
+}
+
+#[test]
+fn overrides_are_late_bound_through_a_chain() {
+    let text = "policy test extends nest { \
+        param latency : time in 1ms..1s = 6ms; \
+        core fallback(thread t, core c) { return super.fallback(t, c); } }";
+    let ir = compile_text(text).unwrap().ir;
+    assert_eq!(ir.bases, ["nest", "cfs"]);
+    assert_eq!(ir.params[0].initial, 6_000_000);
+    let c = hearth_ipanema::emit::c(&ir);
+    assert!(c.contains("test__cfs_fallback(s, t, c)"));
+    // CFS's own callers reach the new version.
+    assert!(c.contains("target = test_fallback(s, t, target);"));
+}
+
+#[test]
+fn every_built_in_policy_has_a_source() {
+    for name in builtin::NAMES {
+        assert!(builtin::source(name).unwrap().contains(&format!("policy {name}")));
+    }
+    assert_eq!(builtin::source("nothing"), None);
+}

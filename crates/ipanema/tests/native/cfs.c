@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* CFS: recent load at fork and not at wake-up, order by vruntime, pulling. */
+#include "cfs_policy.c"
+#include "mini.h"
+
+int main(void)
+{
+	struct task *t, *u;
+	core_t first, second;
+
+	machine(2, 4);
+	occupy(0);
+	s.now += SAAKM_S;
+
+	/* A fork goes to a core that is idle, and so does the next, but not to the same. */
+	t = create();
+	first = fork_from(t, 0);
+	EXPECT(first != 0 && first != 8);
+	schedule(first);
+	run(first, 50 * SAAKM_MS);
+	terminate(first);
+	EXPECT(in(&s.idle, first));
+	second = fork_from(create(), 0);
+	EXPECT(second != first && second % 8 != first % 8);
+	EXPECT(in(&saakm_llc(&s, 0)->cores, second));
+
+	/* When its load has decayed, the first is as good as before. */
+	s.now += 10 * SAAKM_S;
+	EXPECT(fork_from(create(), 0) == first);
+
+	/* A wake-up takes the previous core, however loaded it was until now. */
+	schedule(second);
+	run(second, 50 * SAAKM_MS);
+	block(second);
+	t = sleeper(second);
+	EXPECT(wake_from(t, 0) == second);
+
+	/* The least vruntime comes first; at a tick it is preempted after its share. */
+	u = sleeper(second);
+	u->state = NEW;
+	op_ready(&s, &u->t, second, 0, cfs_thread(&t->t)->vruntime - 1, 0);
+	schedule(second);
+	EXPECT(cores[second].current == &u->t);
+	preempted = 0;
+	run(second, SAAKM_MS);
+	saakm_policy.tick(&s, &u->t);
+	EXPECT(preempted == 0);
+	run(second, 12 * SAAKM_MS);
+	saakm_policy.tick(&s, &u->t);
+	EXPECT(preempted == 1);
+
+	/* A core that falls idle pulls a waiting thread that may run there, and only one. */
+	EXPECT(cores[second].nr_ready == 1);
+	saakm_policy.newly_idle(&s, 3);
+	EXPECT(cores[3].nr_ready == 1 && cores[second].nr_ready == 0);
+	EXPECT_REASON(t, "balance");
+	saakm_policy.newly_idle(&s, 2);
+	EXPECT(cores[2].nr_ready == 0);
+	return 0;
+}

@@ -1,0 +1,73 @@
+//! The language reference says what is so: its examples compile, its tables are complete.
+
+mod common;
+
+use hearth_ipanema::syntax::token::KEYWORDS;
+use hearth_ipanema::syntax::{self, Source, format};
+use hearth_ipanema::{SourceId, codes, compile, library};
+
+const REFERENCE: &str = include_str!("../../../docs/src/ipanema.md");
+
+/// Name and text of every example, as a complete policy.
+fn examples() -> Vec<(String, String)> {
+    let mut examples = Vec::new();
+    let mut lines = REFERENCE.lines().enumerate();
+    while let Some((i, line)) = lines.next() {
+        let Some(kind) = line.strip_prefix("```ipanema") else { continue };
+        let text: Vec<_> = lines.by_ref().map(|(_, line)| line).take_while(|line| *line != "```").collect();
+        let text = text.join("\n") + "\n";
+        let text = match kind {
+            "" => text,
+            ",fragment" => format!("policy example extends cfs {{\n{text}}}\n"),
+            _ => panic!("line {}: unknown kind of example", i + 1),
+        };
+        examples.push((format!("ipanema.md:{}", i + 1), text));
+    }
+    assert!(examples.len() >= 12);
+    examples
+}
+
+#[test]
+fn examples_are_formatted() {
+    for (name, text) in examples() {
+        common::parse_clean(&name, &text);
+        let formatted = format(SourceId::default(), &text).unwrap();
+        // Fragments are not indented.
+        let flush = |text: &str| text.lines().map(str::trim_start).map(str::to_owned).collect::<Vec<_>>();
+        assert_eq!(flush(&text), flush(&formatted), "{name} is not as `hearth fmt` leaves it:\n{formatted}");
+    }
+}
+
+#[test]
+fn examples_compile() {
+    for (place, text) in examples() {
+        let name = common::parse_clean(&place, &text).name.name;
+        let provider =
+            |wanted: &str| (wanted == name).then(|| Source { name: place.clone(), text: text.clone() });
+        if let Err(failed) = compile(&provider, &name) {
+            panic!("{place}:\n{failed}");
+        }
+    }
+}
+
+#[test]
+fn the_library_is_complete() {
+    for word in library::WORDS {
+        let row = format!("| `{}` | {} |", word.usage, word.doc);
+        assert!(REFERENCE.lines().any(|line| line == row), "missing: {row}");
+    }
+}
+
+#[test]
+fn the_codes_are_complete() {
+    let mut codes: Vec<_> = syntax::codes::ALL.iter().chain(codes::ALL).collect();
+    codes.sort();
+    let rows: Vec<_> = codes.iter().map(|code| format!("| {} | {} |", code.id, code.title)).collect();
+    assert!(REFERENCE.contains(&rows.join("\n")), "expected:\n{}", rows.join("\n"));
+}
+
+#[test]
+fn the_keywords_are_complete() {
+    let keywords: Vec<_> = KEYWORDS.iter().map(|word| format!("`{word}`")).collect();
+    assert!(REFERENCE.contains(&format!("The keywords are {}.", keywords.join(", "))));
+}

@@ -1,0 +1,27 @@
+//! Records a command, checks the trace, prints its metrics as JSON, and stores it.
+//!
+//! `cargo run --release -p hearth-kernel --example record -- OUT.hearth COMMAND [ARGUMENT…]`
+
+use hearth_kernel::{Options, record};
+use std::error::Error;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let mut arguments = std::env::args().skip(1);
+    let out = arguments.next().ok_or("usage: record OUT.hearth COMMAND [ARGUMENT…]")?;
+    let command: Vec<String> = arguments.collect();
+    let recording = record(&command, Options::default())?;
+    let trace = &recording.trace;
+    let violations = trace.check();
+    for violation in violations.iter().take(10) {
+        eprintln!("{violation}");
+    }
+    let (lost, missing) = (&trace.header.lost, recording.missing_switches);
+    eprintln!(
+        "{} violations, lost {lost:?} ({missing} switches missing), {}",
+        violations.len(),
+        recording.status
+    );
+    println!("{}", serde_json::to_string_pretty(&trace.summary())?);
+    trace.write(out)?;
+    Ok(())
+}

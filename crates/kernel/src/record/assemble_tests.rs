@@ -1,0 +1,215 @@
+//! What the kernel's events mean, in the cases that are easy to get wrong. Threads outside the
+//! command have a `pid` from 1 on, the command has 100.
+
+use super::*;
+
+/// The command.
+const ROOT: i32 = 100;
+
+/// Collects the kernel's events for a machine with two cores, whose numbers are 0 and 2.
+struct Kernel(Vec<KernelEvent<'static>>);
+
+impl Kernel {
+    /// The command is woken at 1000 by pid 7 on core 0, and runs on core 2.
+    fn started() -> Self {
+        let mut kernel = Kernel(Vec::new());
+        kernel.at(900, 0, 0, switch(0, Stop::Preempted, 7));
+        kernel.at(901, 2, 5, switch(5, Stop::Blocked, 0));
+        kernel.at(1000, 0, 7, waking(ROOT, 2));
+        kernel.at(1010, 2, 0, switch(0, Stop::Preempted, ROOT));
+        kernel
+    }
+
+    fn at(&mut self, time: u64, cpu: u32, pid: i32, what: What<'static>) {
+        self.0.push(KernelEvent { time, cpu, pid, interrupt: false, what });
+    }
+
+    fn interrupt(&mut self, time: u64, cpu: u32, pid: i32, what: What<'static>) {
+        self.0.push(KernelEvent { time, cpu, pid, interrupt: true, what });
+    }
+
+    /// The trace, which must be sound.
+    fn trace(&self) -> Trace {
+        let host =
+            Host { cpus: vec![0, 2], cores: vec![hearth_trace::CoreInfo::default(); 2], ..Host::default() };
+        let command = ["it".to_owned()];
+        let mut assembler = Assembler::new(&host, &command, ROOT);
+        self.0.iter().for_each(|event| assembler.event(event));
+        let trace = assembler.finish(&[0, 0]).expect("the command was seen").trace;
+        assert_eq!(trace.check(), vec![], "{:#?}", trace.events);
+        trace
+    }
+
+    /// Time, core and kind of the events after the first two (the command is woken, and runs).
+    fn events(&self) -> Vec<(Time, CoreId, Kind)> {
+        let trace = self.trace();
+        let begun = trace.events.iter().position(|event| event.time >= 10).expect("the command runs") + 1;
+        trace.events[begun..].iter().map(|event| (event.time, event.core, event.kind)).collect()
+    }
+}
+
+fn switch(prev: i32, stop: Stop, next: i32) -> What<'static> {
+    What::Switch { prev, prev_comm: b"", stop, next, next_comm: b"" }
+}
+
+fn waking(pid: i32, target: u32) -> What<'static> {
+    What::Waking { pid, comm: b"", target }
+}
+
+#[test]
+fn time_zero_is_when_the_command_is_let_go() {
+    let trace = Kernel::started().trace();
+    let events: Vec<_> = trace.events.iter().map(|event| (event.time, event.core, event.kind)).collect();
+    // Thread 1 is the command; 2 is pid 7, which let it go and runs on core 0.
+    let preempted = Stop::Preempted;
+    let expected = [
+        (0, 0, Kind::Switch { prev: IDLE, stop: preempted, next: 2 }),
+        (0, 0, Kind::Wakeup { thread: 1, waker: Waker::Thread(2), target: 1 }),
+        (10, 1, Kind::Switch { prev: IDLE, stop: preempted, next: 1 }),
+    ];
+    assert_eq!(events, expected);
+    assert_eq!(trace.header.threads.iter().filter(|thread| thread.traced).count(), 1);
+}
+
+#[test]
+fn a_wakeup_goes_to_the_core_that_was_chosen() {
+    let mut kernel = Kernel::started();
+    kernel.at(1020, 2, ROOT, switch(ROOT, Stop::Blocked, 0));
+    kernel.interrupt(1030, 0, 7, waking(ROOT, 2));
+    kernel.at(1031, 0, 7, What::Migrate { pid: ROOT, from: 2, to: 0 });
+    kernel.at(1040, 0, 7, switch(7, Stop::Preempted, ROOT));
+    let events = kernel.events();
+    assert_eq!(events[1], (30, 0, Kind::Wakeup { thread: 1, waker: Waker::Interrupt, target: 0 }));
+    assert!(events.iter().all(|(_, _, kind)| !matches!(kind, Kind::Migrate { .. })));
+}
+
+#[test]
+fn a_later_migration_is_a_migration() {
+    let mut kernel = Kernel::started();
+    kernel.at(1020, 2, ROOT, switch(ROOT, Stop::Blocked, 0));
+    kernel.at(1030, 0, 7, waking(ROOT, 2));
+    kernel.at(1032, 0, 7, switch(7, Stop::Blocked, 0));
+    kernel.at(1035, 0, 0, What::Migrate { pid: ROOT, from: 2, to: 0 });
+    kernel.at(1040, 0, 0, switch(0, Stop::Preempted, ROOT));
+    assert_eq!(kernel.events()[3], (35, 0, Kind::Migrate { thread: 1, from: 1, to: 0 }));
+}
+
+#[test]
+fn waking_a_thread_that_runs_is_nothing() {
+    let mut kernel = Kernel::started();
+    kernel.at(1020, 0, 7, waking(ROOT, 2));
+    kernel.at(1030, 2, ROOT, switch(ROOT, Stop::Preempted, 0));
+    kernel.at(1040, 2, 0, switch(0, Stop::Preempted, ROOT));
+    assert!(kernel.events().iter().all(|(_, _, kind)| !matches!(kind, Kind::Wakeup { .. })));
+}
+
+/// The waker comes while the thread is on its way out: it blocks, and runs again.
+#[test]
+fn waking_a_thread_that_is_about_to_block_is_a_wakeup_after_all() {
+    let mut kernel = Kernel::started();
+    kernel.at(1020, 0, 7, waking(ROOT, 2));
+    kernel.at(1030, 2, ROOT, switch(ROOT, Stop::Blocked, 0));
+    kernel.at(1040, 2, 0, switch(0, Stop::Preempted, ROOT));
+    let expected = [
+        (30, 1, Kind::Switch { prev: 1, stop: Stop::Blocked, next: IDLE }),
+        (30, 0, Kind::Wakeup { thread: 1, waker: Waker::Thread(2), target: 1 }),
+        (40, 1, Kind::Switch { prev: IDLE, stop: Stop::Preempted, next: 1 }),
+    ];
+    assert_eq!(kernel.events(), expected);
+}
+
+/// The same, but the first attempt came to nothing: the second is the wake-up.
+#[test]
+fn of_two_attempts_the_one_after_the_block_counts() {
+    let mut kernel = Kernel::started();
+    kernel.at(1020, 0, 7, waking(ROOT, 2));
+    kernel.at(1030, 2, ROOT, switch(ROOT, Stop::Blocked, 0));
+    kernel.at(1035, 0, 7, waking(ROOT, 2));
+    kernel.at(1040, 2, 0, switch(0, Stop::Preempted, ROOT));
+    let wakeups = kernel.events().into_iter().filter(|(_, _, kind)| matches!(kind, Kind::Wakeup { .. }));
+    assert_eq!(wakeups.map(|(time, _, _)| time).collect::<Vec<_>>(), [35]);
+}
+
+/// Older kernels report the state that a thread was about to assume, even if a signal kept it.
+#[test]
+fn a_thread_that_runs_again_unwoken_was_preempted() {
+    let mut kernel = Kernel::started();
+    kernel.at(1020, 2, ROOT, switch(ROOT, Stop::Blocked, 0));
+    kernel.at(1030, 2, 0, switch(0, Stop::Preempted, ROOT));
+    let (_, _, kind) = kernel.events()[0];
+    assert!(matches!(kind, Kind::Switch { prev: 1, stop: Stop::Preempted, .. }), "{kind:?}");
+}
+
+#[test]
+fn a_pid_that_is_used_again_is_another_thread() {
+    let mut kernel = Kernel::started();
+    for time in [1020, 1120] {
+        kernel.at(time, 2, ROOT, What::Fork { parent: ROOT, child: 101, child_comm: b"child" });
+        kernel.at(time + 1, 2, ROOT, What::WakeupNew { pid: 101, comm: b"child", target: 0 });
+        kernel.at(time + 2, 0, 7, switch(7, Stop::Preempted, 101));
+        kernel.at(time + 3, 0, 101, What::Exec { pid: 101, old_pid: 101, filename: b"/bin/true" });
+        kernel.at(time + 4, 0, 101, What::Exit { pid: 101 });
+        kernel.at(time + 5, 0, 101, switch(101, Stop::Exited, 7));
+    }
+    kernel.at(1200, 2, ROOT, What::Exit { pid: ROOT });
+    kernel.at(1210, 2, ROOT, switch(ROOT, Stop::Exited, 0));
+    kernel.at(1300, 0, 7, switch(7, Stop::Blocked, 0));
+    let trace = kernel.trace();
+    let children: Vec<_> = trace.header.threads.iter().filter(|thread| thread.parent == 1).collect();
+    assert_eq!(children.len(), 2);
+    assert!(children.iter().all(|child| child.traced && child.name == "child"));
+    assert_eq!(trace.header.names, ["true"]);
+    assert_eq!(trace.header.duration, 210, "the trace ends with the last exit");
+    assert_eq!(trace.events.last().map(|event| event.time), Some(210));
+}
+
+/// `exec` by the second thread of a process: it becomes the first.
+#[test]
+fn a_thread_that_takes_the_place_of_another_stays_itself() {
+    let mut kernel = Kernel::started();
+    kernel.at(1020, 2, ROOT, What::Fork { parent: ROOT, child: 101, child_comm: b"" });
+    kernel.at(1021, 2, ROOT, What::WakeupNew { pid: 101, comm: b"", target: 0 });
+    kernel.at(1022, 0, 7, switch(7, Stop::Preempted, 101));
+    kernel.at(1030, 2, ROOT, What::Exit { pid: ROOT });
+    kernel.at(1031, 2, ROOT, switch(ROOT, Stop::Exited, 0));
+    kernel.at(1040, 0, ROOT, What::Exec { pid: ROOT, old_pid: 101, filename: b"new" });
+    kernel.at(1050, 0, ROOT, switch(ROOT, Stop::Blocked, 0));
+    let events = kernel.events();
+    let (child, last) = (events[0].2, events[events.len() - 1].2);
+    assert!(matches!(child, Kind::Fork { child: 4, .. }), "{child:?}");
+    assert!(matches!(last, Kind::Switch { prev: 4, .. }), "{last:?}");
+}
+
+#[test]
+fn a_missing_switch_is_put_in_and_counted() {
+    let mut kernel = Kernel::started();
+    kernel.at(1020, 2, 0, What::Idle { cpu: 2, state: Some(1) }); // so ROOT has left core 2
+    kernel.at(1030, 0, 7, waking(ROOT, 2));
+    kernel.at(1040, 2, 0, switch(0, Stop::Preempted, ROOT));
+    assert_eq!(kernel.events()[0], (20, 1, Kind::Switch { prev: 1, stop: Stop::Blocked, next: IDLE }));
+    assert_eq!(kernel.trace().header.lost, [0, 1]);
+    assert_eq!(kernel.trace().header.idle_states.len(), 2);
+}
+
+#[test]
+fn losses_are_counted() {
+    let host = Host { cpus: vec![0, 2], cores: vec![Default::default(); 2], ..Host::default() };
+    let mut assembler = Assembler::new(&host, &[], ROOT);
+    for event in &Kernel::started().0 {
+        assembler.event(event);
+    }
+    assembler.lost(2, Some(5));
+    assembler.lost(2, None);
+    assembler.lost_at_least(0, 3);
+    assembler.lost_at_least(2, 2);
+    assembler.lost(9, Some(1)); // no such core
+    let trace = assembler.finish(&[0, 1_000_000]).unwrap().trace;
+    assert_eq!(trace.header.lost, [3, 6]);
+    assert_eq!(trace.events[0].kind, Kind::Frequency { khz: 1_000_000 });
+}
+
+#[test]
+fn nothing_of_the_command_is_no_trace() {
+    let host = Host { cpus: vec![0], cores: vec![Default::default()], ..Host::default() };
+    assert!(Assembler::new(&host, &[], ROOT).finish(&[]).is_none());
+}

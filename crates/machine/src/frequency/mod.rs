@@ -1,0 +1,370 @@
+//! How fast each core runs, what the kernel sees of it, and the energy it takes.
+//!
+//! [`Model`] is one deterministic state machine for all machines; only the
+//! parameters differ. Its rules, for one physical core:
+//!
+//! 1. It is **busy** while any of its hardware threads is active.
+//! 2. Its **limit** is the socket's turbo limit for the number of *counted*
+//!    cores. A core counts while busy and for `turbo.release_us` after (`turbo.rs`).
+//! 3. The **hardware offers** *min + w · (limit − min)*, where the warmth *w*
+//!    follows the load with the machine's ramp (`ramp.rs`).
+//! 4. The **governor** sets a floor and a ceiling (`governor.rs`).
+//! 5. A busy core runs at the offer, at most the ceiling, at least the floor, at
+//!    most the limit. An idle core shows a frequency that falls from its last one
+//!    to the governor's floor (to the minimum under `schedutil`).
+//!
+//! Frequencies are P-states, and those of a core that keeps its state change only
+//! in the windows of the power control unit. A core that wakes is given what its
+//! warmth allows at once: its P-state has been granted before it slept. The
+//! turbo limit falls at once when one more core counts, because the limit is
+//! there to protect the package, and rises in a window.
+//!
+//! Everything is integers (the power coefficients are rounded once, when the
+//! model is built), so the same calls give the same answers everywhere.
+
+mod due;
+mod governor;
+mod power;
+mod pstate;
+mod ramp;
+mod spec;
+mod turbo;
+
+pub use governor::{Governor, UnknownGovernor};
+pub use spec::{
+    Control, FrequencySpec, PowerSpec, Powersave, Ramp, Schedutil, Turbo, TurboLimit, VoltagePoint,
+};
+
+pub(crate) use pstate::{MAX_PSTATES, pstate_count};
+
+use crate::machine::Machine;
+use due::Due;
+use governor::{Bounds, Policy};
+use power::{Load, Meter};
+use pstate::{PState, PStates};
+use ramp::{Curve, Fall, Warmth};
+use turbo::{Limits, Socket};
+
+/// One physical core.
+#[derive(Debug, Clone)]
+struct Physical {
+    socket: u16,
+    /// Active hardware threads.
+    active: u16,
+    /// Counts against the socket's turbo limit.
+    counted: bool,
+    /// Has a new frequency that has not been drained.
+    changed: bool,
+    bounds: Bounds,
+    warmth: Warmth,
+    /// What it shows while idle.
+    fall: Fall,
+    /// The frequency it runs at, or shows.
+    pstate: PState,
+}
+
+impl Physical {
+    fn busy(&self) -> bool {
+        self.active > 0
+    }
+
+    fn load(&self) -> Load {
+        Load { busy: self.busy(), pstate: self.pstate }
+    }
+}
+
+/// One hardware thread.
+#[derive(Debug, Clone, Copy)]
+struct Thread {
+    physical: u16,
+    active: bool,
+    /// Frequency at the last tick.
+    seen_khz: u32,
+}
+
+/// Frequency and energy of a machine over time.
+///
+/// Time never goes back: a `now` before an earlier one is taken as that one.
+/// Every method that takes `now` first processes what is due until then. Core
+/// numbers are those of the machine's [`crate::Topology`]; others panic, as an
+/// index does.
+pub struct Model {
+    pstates: PStates,
+    curve: Curve,
+    limits: Limits,
+    policy: Policy,
+    meter: Meter,
+    threads: Vec<Thread>,
+    cores: Vec<Physical>,
+    sockets: Vec<Socket>,
+    /// The hardware threads of each physical core.
+    threads_of: Vec<Vec<u16>>,
+    /// Slot `p`: physical core `p` reaches its next P-state. Slot `n + p`: it
+    /// ceases to count.
+    due: Due,
+    /// Physical cores with a new frequency, in the order of the changes.
+    changed: Vec<u16>,
+    now: u64,
+}
+
+impl Model {
+    /// A machine that has always been idle, at time 0.
+    pub fn new(machine: &Machine, governor: Governor) -> Model {
+        let topology = &machine.topology;
+        let spec = &machine.frequency;
+        let pstates = PStates::new(spec);
+        let curve = Curve::new(&spec.ramp);
+        let cores_per_socket = topology.shape().cores_per_socket;
+        let limits = Limits::new(spec, cores_per_socket, &pstates, &curve);
+        let policy = Policy::new(spec, &pstates, governor, topology.core_count());
+        let idle = policy.idle_floor();
+        let floor_khz = pstates.khz(idle);
+        let count = topology.physical_count();
+        let cores = (0..count as u16)
+            .map(|p| Physical {
+                socket: p / cores_per_socket,
+                active: 0,
+                counted: false,
+                changed: false,
+                bounds: policy.initial(),
+                warmth: Warmth::default(),
+                fall: Fall { since: 0, from_khz: floor_khz, to_khz: floor_khz },
+                pstate: idle,
+            })
+            .collect();
+        Model {
+            meter: Meter::new(
+                spec,
+                &machine.power,
+                topology.socket_count(),
+                cores_per_socket,
+                &pstates,
+                idle,
+            ),
+            threads: topology
+                .cores
+                .iter()
+                .map(|c| Thread { physical: c.physical, active: false, seen_khz: spec.min_khz })
+                .collect(),
+            cores,
+            sockets: vec![Socket::new(&limits); topology.socket_count()],
+            threads_of: (0..count as u16).map(|p| topology.cores_of_physical(p).to_vec()).collect(),
+            due: Due::new(2 * count),
+            changed: Vec::with_capacity(count),
+            now: 0,
+            pstates,
+            curve,
+            limits,
+            policy,
+        }
+    }
+
+    /// Hardware thread `core` starts or stops executing. An idle loop that spins
+    /// executes.
+    pub fn set_active(&mut self, now: u64, core: u16, active: bool) {
+        let now = self.catch_up(now);
+        let thread = &mut self.threads[usize::from(core)];
+        if thread.active == active {
+            return;
+        }
+        thread.active = active;
+        let physical = usize::from(thread.physical);
+        let threads = self.cores[physical].active;
+        match (active, threads) {
+            (true, 0) => self.wake(now, physical),
+            (false, 1) => self.sleep(now, physical),
+            (true, _) => self.cores[physical].active = threads + 1,
+            (false, _) => self.cores[physical].active = threads - 1,
+        }
+    }
+
+    /// The kernel's governor hears of the utilisation of hardware thread `core`,
+    /// 0..=1024. To be called where the kernel does: when a thread is enqueued on
+    /// or dequeued from `core`, and at its ticks.
+    ///
+    /// Only `schedutil` listens, at most once per rate limit; a new request takes
+    /// effect in the next window, or when the core next wakes.
+    pub fn set_util(&mut self, now: u64, core: u16, util: u32) {
+        let now = self.catch_up(now);
+        if !self.policy.hear(now, core, util, &self.pstates) {
+            return;
+        }
+        let physical = usize::from(self.threads[usize::from(core)].physical);
+        let bounds = self.policy.bounds_of(&self.threads_of[physical]);
+        let state = &mut self.cores[physical];
+        if state.bounds == bounds {
+            return;
+        }
+        state.bounds = bounds;
+        if state.busy() {
+            let window = self.curve.window_from(now + 1);
+            let earlier = self.due.at(physical).map_or(window, |at| at.min(window));
+            self.due.set(physical, earlier);
+        }
+    }
+
+    /// Frequency at which `core` executes, or which it shows while idle, in kHz.
+    pub fn khz(&self, core: u16) -> u32 {
+        let physical = self.threads[usize::from(core)].physical;
+        self.pstates.khz(self.cores[usize::from(physical)].pstate)
+    }
+
+    /// The turbo limit that now holds for `core`, in kHz.
+    pub fn limit_khz(&self, core: u16) -> u32 {
+        let physical = self.threads[usize::from(core)].physical;
+        let socket = self.cores[usize::from(physical)].socket;
+        self.pstates.khz(self.limits.pstate(self.sockets[usize::from(socket)].bin))
+    }
+
+    /// How many physical cores of `socket` count against its turbo limit.
+    pub fn counted(&self, socket: u16) -> u16 {
+        self.sockets[usize::from(socket)].counted
+    }
+
+    /// When the next change that nobody asked for is due, in nanoseconds;
+    /// `u64::MAX` if none is. Always later than the last `now`.
+    pub fn next_change(&self) -> u64 {
+        self.due.earliest()
+    }
+
+    /// Makes all changes that are due up to and including `now`.
+    pub fn advance(&mut self, now: u64) {
+        self.catch_up(now);
+    }
+
+    /// Reports each physical core whose frequency has changed since the last
+    /// drain, once.
+    pub fn drain_changed(&mut self, mut f: impl FnMut(u16)) {
+        for physical in self.changed.drain(..) {
+            self.cores[usize::from(physical)].changed = false;
+            f(physical);
+        }
+    }
+
+    /// A scheduler tick on `core`: the kernel looks at the frequency and
+    /// remembers it. Returns it, in kHz.
+    pub fn tick(&mut self, now: u64, core: u16) -> u32 {
+        self.catch_up(now);
+        let khz = self.khz(core);
+        self.threads[usize::from(core)].seen_khz = khz;
+        khz
+    }
+
+    /// The frequency that the kernel saw at the last tick of `core`, in kHz; the
+    /// minimum before the first. Idle cores have no ticks, so this grows stale.
+    pub fn seen_khz(&self, core: u16) -> u32 {
+        self.threads[usize::from(core)].seen_khz
+    }
+
+    /// Energy of the whole machine from time 0 to `now`, in microjoules.
+    pub fn energy_uj(&mut self, now: u64) -> u64 {
+        let now = self.catch_up(now);
+        self.meter.energy_uj(now)
+    }
+
+    /// Power of the whole machine at the last `now`, in microwatts.
+    pub fn power_uw(&self) -> u64 {
+        self.meter.power_uw()
+    }
+
+    /// Processes what is due until `now`; returns the time that it then is.
+    fn catch_up(&mut self, now: u64) -> u64 {
+        while let Some((at, slot)) = self.due.pop(now) {
+            match slot.checked_sub(self.cores.len()) {
+                None => self.refresh(at, slot),
+                Some(physical) => self.release(at, physical),
+            }
+        }
+        self.now = self.now.max(now);
+        self.now
+    }
+
+    fn wake(&mut self, now: u64, physical: usize) {
+        self.due.cancel(self.cores.len() + physical);
+        let core = &mut self.cores[physical];
+        self.curve.pass(&mut core.warmth, now, false);
+        let old = core.load();
+        core.active = 1;
+        let new = core.load();
+        let (socket, newly_counted) = (core.socket, !core.counted);
+        core.counted = true;
+        self.meter.change(now, socket, old, new, &self.pstates);
+        let other_limit = newly_counted && self.sockets[usize::from(socket)].count(&self.limits, 1);
+        if other_limit {
+            self.refresh_socket(now, socket);
+        } else {
+            self.refresh(now, physical);
+        }
+    }
+
+    fn sleep(&mut self, now: u64, physical: usize) {
+        let floor = self.policy.idle_floor();
+        let core = &mut self.cores[physical];
+        self.curve.pass(&mut core.warmth, now, true);
+        let old = core.load();
+        core.active = 0;
+        let new = core.load();
+        core.fall = Fall {
+            since: now,
+            from_khz: self.pstates.khz(core.pstate),
+            to_khz: self.pstates.khz(floor.min(core.pstate)),
+        };
+        let socket = core.socket;
+        self.meter.change(now, socket, old, new, &self.pstates);
+        let released = self.curve.window_from(now + self.limits.release_ns());
+        self.due.set(self.cores.len() + physical, released);
+        self.refresh(now, physical);
+    }
+
+    /// An idle core ceases to count.
+    fn release(&mut self, now: u64, physical: usize) {
+        let core = &mut self.cores[physical];
+        core.counted = false;
+        let socket = core.socket;
+        if self.sockets[usize::from(socket)].count(&self.limits, -1) {
+            self.refresh_socket(now, socket);
+        }
+    }
+
+    fn refresh_socket(&mut self, now: u64, socket: u16) {
+        let per_socket = self.cores.len() / self.sockets.len();
+        let first = usize::from(socket) * per_socket;
+        for physical in first..first + per_socket {
+            self.refresh(now, physical);
+        }
+    }
+
+    /// Gives a physical core the P-state that is right now, and schedules its
+    /// next one.
+    fn refresh(&mut self, now: u64, physical: usize) {
+        let core = &mut self.cores[physical];
+        let bin = self.sockets[usize::from(core.socket)].bin;
+        let limit = self.limits.pstate(bin);
+        let old = core.load();
+        let next = if core.busy() {
+            self.curve.pass(&mut core.warmth, now, true);
+            let offer = self.limits.offer(bin);
+            let offered = offer.at(core.warmth);
+            core.pstate = offered.min(core.bounds.ceiling).max(core.bounds.floor).min(limit);
+            offer.next(&self.curve, core.warmth, offered)
+        } else {
+            let shown = self.pstates.at_least(core.fall.khz(&self.curve, now));
+            core.pstate = core.pstate.min(shown).min(limit);
+            let below = self.pstates.khz(core.pstate.prev());
+            (self.pstates.khz(core.pstate) > core.fall.to_khz)
+                .then(|| self.curve.window_from(core.fall.reaches(&self.curve, below)))
+        };
+        match next {
+            Some(at) => self.due.set(physical, at),
+            None => self.due.cancel(physical),
+        }
+        let new = core.load();
+        if new != old {
+            self.meter.change(now, core.socket, old, new, &self.pstates);
+            if !core.changed {
+                core.changed = true;
+                self.changed.push(physical as u16);
+            }
+        }
+    }
+}

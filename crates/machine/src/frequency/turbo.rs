@@ -1,0 +1,79 @@
+//! Turbo: the limit by number of active cores, and its slow accounting.
+//!
+//! The limit of a socket's cores depends on how many of them are active (Nest
+//! paper, table 3). The hardware is slow to notice that a core has gone idle: in
+//! figure 2 of the paper one task at a time, spread over eight cores, runs in the
+//! eight-core range. So a core counts while it is busy, and for `release` after.
+
+use super::pstate::{PState, PStates};
+use super::ramp::{Curve, Offer};
+use super::spec::FrequencySpec;
+
+/// A line of the turbo table: a limit, and the ramp to it.
+#[derive(Debug, Clone)]
+struct Bin {
+    limit: PState,
+    offer: Offer,
+}
+
+/// The turbo table of a machine.
+#[derive(Debug, Clone)]
+pub(super) struct Limits {
+    bins: Vec<Bin>,
+    /// Bin by number of counted cores, from 0.
+    by_count: Vec<u8>,
+    release_ns: u64,
+}
+
+impl Limits {
+    pub fn new(spec: &FrequencySpec, cores: u16, pstates: &PStates, curve: &Curve) -> Limits {
+        let limits = &spec.turbo.limits;
+        let bins = limits
+            .iter()
+            .map(|l| {
+                let limit = pstates.at_most(l.khz);
+                Bin { limit, offer: Offer::new(curve, pstates, limit) }
+            })
+            .collect();
+        let by_count = (0..=cores).map(|count| limits.partition_point(|l| l.cores < count) as u8).collect();
+        Limits { bins, by_count, release_ns: u64::from(spec.turbo.release_us) * 1000 }
+    }
+
+    pub fn release_ns(&self) -> u64 {
+        self.release_ns
+    }
+
+    /// The limit in a bin.
+    pub fn pstate(&self, bin: u8) -> PState {
+        self.bins[usize::from(bin)].limit
+    }
+
+    /// What the hardware offers in a bin.
+    pub fn offer(&self, bin: u8) -> &Offer {
+        &self.bins[usize::from(bin)].offer
+    }
+}
+
+/// The accounting of one socket.
+#[derive(Debug, Clone)]
+pub(super) struct Socket {
+    /// Physical cores that count.
+    pub counted: u16,
+    /// Where that is in the table.
+    pub bin: u8,
+}
+
+impl Socket {
+    pub fn new(limits: &Limits) -> Socket {
+        Socket { counted: 0, bin: limits.by_count[0] }
+    }
+
+    /// One core more (1) or fewer (-1) counts. True if that changes the limit.
+    pub fn count(&mut self, limits: &Limits, by: i16) -> bool {
+        self.counted = self.counted.saturating_add_signed(by);
+        let bin = limits.by_count[usize::from(self.counted)];
+        let other = bin != self.bin;
+        self.bin = bin;
+        other
+    }
+}

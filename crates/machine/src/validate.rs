@@ -1,0 +1,290 @@
+//! Can such a machine exist?
+//!
+//! What the types of a machine file cannot say is said here. A machine that
+//! passes can be built and simulated without a panic or an overflow.
+
+use crate::file::MachineFile;
+use crate::frequency::{FrequencySpec, PowerSpec, pstate_count};
+use crate::idle::IdleState;
+use crate::topology::{MAX_CORES, Shape};
+
+/// Frequencies beyond this are a mistake of the unit.
+const MAX_KHZ: u32 = 10_000_000;
+/// Frequencies below this, too.
+const MIN_KHZ: u32 = 100_000;
+/// Longest time constant of the hardware: one second.
+const MAX_RAMP_US: u32 = 1_000_000;
+/// Longest delay of the accounting and the governor: ten seconds.
+const MAX_DELAY_US: u32 = 10_000_000;
+/// Most power of a socket, in watts.
+const MAX_W: f64 = 10_000.0;
+/// ACPI's distance of a node to itself.
+const LOCAL_DISTANCE: u8 = 10;
+
+/// A key whose value cannot be right.
+pub(crate) struct Bad {
+    pub key: String,
+    pub problem: String,
+}
+
+type Check = Result<(), Bad>;
+
+/// Complains about `key` unless `right`.
+fn ensure(right: bool, key: impl Into<String>, problem: impl FnOnce() -> String) -> Check {
+    if right {
+        return Ok(());
+    }
+    Err(Bad { key: key.into(), problem: problem() })
+}
+
+/// Checks a whole machine file; the first mistake is reported.
+pub(crate) fn check(file: &MachineFile) -> Check {
+    ensure(!file.name.trim().is_empty(), "name", || "is empty; give the machine a short name".into())?;
+    topology(&file.topology)?;
+    frequency(&file.frequency, file.topology.cores_per_socket)?;
+    power(&file.power, file.topology.cores_per_socket)?;
+    let stall = file.costs.stall_permille;
+    ensure(stall <= 1000, "costs.stall_permille", || {
+        format!("{stall} thousandths of a thread's time; use 0 to 1000")
+    })?;
+    let share = file.costs.smt_share_permille;
+    ensure((1..=1000).contains(&share), "costs.smt_share_permille", || {
+        format!("is {share}; give a hyperthread's share of the core in thousandths, 1 to 1000")
+    })?;
+    idle(&file.idle)
+}
+
+fn topology(shape: &Shape) -> Check {
+    for (key, count) in [
+        ("sockets", shape.sockets),
+        ("numa_per_socket", shape.numa_per_socket),
+        ("llcs_per_socket", shape.llcs_per_socket),
+        ("cores_per_socket", shape.cores_per_socket),
+        ("threads_per_core", shape.threads_per_core),
+    ] {
+        ensure(count > 0, format!("topology.{key}"), || "is 0; a machine has at least one".into())?;
+    }
+    let sockets = usize::from(shape.sockets);
+    let threads = sockets
+        .saturating_mul(usize::from(shape.cores_per_socket))
+        .saturating_mul(usize::from(shape.threads_per_core));
+    ensure(threads <= MAX_CORES, "topology.cores_per_socket", || {
+        format!(
+            "makes {threads} hardware threads ({} sockets × {} cores × {} threads); at most {MAX_CORES} are supported",
+            shape.sockets, shape.cores_per_socket, shape.threads_per_core
+        )
+    })?;
+    for (key, parts) in
+        [("llcs_per_socket", shape.llcs_per_socket), ("numa_per_socket", shape.numa_per_socket)]
+    {
+        ensure(shape.cores_per_socket.is_multiple_of(parts), format!("topology.{key}"), || {
+            format!("is {parts}, which does not divide the socket's {} cores evenly", shape.cores_per_socket)
+        })?;
+    }
+    ensure(shape.llcs_per_socket.is_multiple_of(shape.numa_per_socket), "topology.llcs_per_socket", || {
+        format!(
+            "is {}, which cannot be spread evenly over {} NUMA nodes per socket; a last-level cache lies in one node",
+            shape.llcs_per_socket, shape.numa_per_socket
+        )
+    })?;
+    distances(&shape.numa_distances, shape.numa_nodes())
+}
+
+fn distances(matrix: &[Vec<u8>], nodes: usize) -> Check {
+    let key = "topology.numa_distances";
+    ensure(matrix.len() == nodes, key, || {
+        format!("has {} rows; the machine has {nodes} NUMA nodes, one row each", matrix.len())
+    })?;
+    for (i, row) in matrix.iter().enumerate() {
+        ensure(row.len() == nodes, format!("{key}[{i}]"), || {
+            format!("has {} entries; the machine has {nodes} NUMA nodes, one entry each", row.len())
+        })?;
+        for (j, &distance) in row.iter().enumerate() {
+            let right = if i == j { distance == LOCAL_DISTANCE } else { distance > LOCAL_DISTANCE };
+            ensure(right, format!("{key}[{i}][{j}]"), || {
+                if i == j {
+                    format!("is {distance}; a node's distance to itself is {LOCAL_DISTANCE}")
+                } else {
+                    format!("is {distance}; another node is farther than {LOCAL_DISTANCE}")
+                }
+            })?;
+        }
+    }
+    Ok(())
+}
+
+fn frequency(spec: &FrequencySpec, cores: u16) -> Check {
+    ensure(spec.min_khz >= MIN_KHZ, "frequency.min_khz", || {
+        format!("is {} kHz; below {MIN_KHZ} kHz it is probably not in kHz", spec.min_khz)
+    })?;
+    ensure(spec.min_khz <= spec.nominal_khz, "frequency.min_khz", || {
+        format!("is {} kHz, above the nominal frequency of {} kHz", spec.min_khz, spec.nominal_khz)
+    })?;
+    ensure(spec.step_khz > 0, "frequency.step_khz", || {
+        "is 0; give the distance between two P-states, on Intel 100_000".into()
+    })?;
+    turbo(spec, cores)?;
+    let most = crate::frequency::MAX_PSTATES;
+    // Counted before they are made: a step of 1 kHz would be millions.
+    let steps = (spec.max_khz() - spec.min_khz) / spec.step_khz;
+    ensure((steps as usize) < most && pstate_count(spec) <= most, "frequency.step_khz", || {
+        format!("is {} kHz, which makes more than {most} P-states; take a larger step", spec.step_khz)
+    })?;
+    let ramp = &spec.ramp;
+    for (key, us) in [
+        ("window_us", ramp.window_us),
+        ("up_us", ramp.up_us),
+        ("down_us", ramp.down_us),
+        ("settle_us", ramp.settle_us),
+    ] {
+        ensure((1..=MAX_RAMP_US).contains(&us), format!("frequency.ramp.{key}"), || {
+            format!("is {us}; give 1 to {MAX_RAMP_US} microseconds")
+        })?;
+    }
+    ensure(ramp.settle_us >= ramp.down_us, "frequency.ramp.settle_us", || {
+        format!(
+            "is {}, shorter than down_us = {}; a core is not cold before it looks slow",
+            ramp.settle_us, ramp.down_us
+        )
+    })?;
+    let limit = spec.schedutil.rate_limit_us;
+    ensure(limit <= MAX_DELAY_US, "frequency.schedutil.rate_limit_us", || {
+        format!("is {limit}; give at most {MAX_DELAY_US} microseconds")
+    })
+}
+
+fn turbo(spec: &FrequencySpec, cores: u16) -> Check {
+    let release = spec.turbo.release_us;
+    ensure(release <= MAX_DELAY_US, "frequency.turbo.release_us", || {
+        format!("is {release}; give at most {MAX_DELAY_US} microseconds")
+    })?;
+    let limits = &spec.turbo.limits;
+    let list = "frequency.turbo.limits";
+    ensure(!limits.is_empty(), list, || {
+        format!(
+            "is empty; for a machine without turbo write {{ cores = {cores}, khz = {} }}",
+            spec.nominal_khz
+        )
+    })?;
+    let mut before: Option<crate::frequency::TurboLimit> = None;
+    for (i, limit) in limits.iter().enumerate() {
+        let at = |key: &str| format!("{list}[{i}].{key}");
+        ensure(limit.cores > 0, at("cores"), || "is 0; a limit holds for one active core or more".into())?;
+        ensure(limit.cores <= cores, at("cores"), || {
+            format!("is {}; a socket has only {cores} physical cores", limit.cores)
+        })?;
+        ensure(limit.khz >= spec.nominal_khz, at("khz"), || {
+            format!("is {} kHz, below the nominal frequency of {} kHz", limit.khz, spec.nominal_khz)
+        })?;
+        ensure(limit.khz <= MAX_KHZ, at("khz"), || {
+            format!("is {} kHz; above {MAX_KHZ} kHz it is probably not in kHz", limit.khz)
+        })?;
+        if let Some(before) = before {
+            ensure(limit.cores > before.cores, at("cores"), || {
+                format!(
+                    "is {}, but the entry before already covers {} cores; list them with rising cores",
+                    limit.cores, before.cores
+                )
+            })?;
+            ensure(limit.khz < before.khz, at("khz"), || {
+                format!(
+                    "is {} kHz, not below the {} kHz of fewer cores; the limit falls with the number of active cores, and equal entries are one entry",
+                    limit.khz, before.khz
+                )
+            })?;
+        }
+        before = Some(*limit);
+    }
+    let covered = before.map_or(0, |l| l.cores);
+    ensure(covered == cores, format!("{list}[{}].cores", limits.len() - 1), || {
+        format!("is {covered}, and nothing covers the socket's other cores up to {cores}")
+    })
+}
+
+fn power(spec: &PowerSpec, cores: u16) -> Check {
+    for (key, watts) in [
+        ("tdp_w", spec.tdp_w),
+        ("uncore_w", spec.uncore_w),
+        ("package_idle_w", spec.package_idle_w),
+        ("core_idle_w", spec.core_idle_w),
+    ] {
+        // Also refuses NaN and the infinities, which TOML can write.
+        ensure((0.0..=MAX_W).contains(&watts), format!("power.{key}"), || {
+            format!("is {watts}; give 0 to {MAX_W} watts")
+        })?;
+    }
+    ensure(spec.uncore_w < spec.tdp_w, "power.uncore_w", || {
+        format!("is {} W, which leaves nothing of the TDP of {} W for the cores", spec.uncore_w, spec.tdp_w)
+    })?;
+    ensure(spec.package_idle_w <= spec.uncore_w, "power.package_idle_w", || {
+        format!("is {} W, more than the active uncore's {} W", spec.package_idle_w, spec.uncore_w)
+    })?;
+    ensure((0.0..=1.0).contains(&spec.leakage), "power.leakage", || {
+        format!("is {}; give the part of a busy core's power that leaks, 0 to 1", spec.leakage)
+    })?;
+    let busy = (spec.tdp_w - spec.uncore_w) / f64::from(cores);
+    ensure(spec.core_idle_w <= busy, "power.core_idle_w", || {
+        format!("is {} W, more than a busy core's {busy:.2} W ((tdp_w − uncore_w) / cores)", spec.core_idle_w)
+    })?;
+    ensure(!spec.voltage.is_empty(), "power.voltage", || {
+        "is empty; give at least one point { khz = …, mv = … }".into()
+    })?;
+    for (i, point) in spec.voltage.iter().enumerate() {
+        ensure((100..=5000).contains(&point.mv), format!("power.voltage[{i}].mv"), || {
+            format!("is {}; give 100 to 5000 millivolts", point.mv)
+        })?;
+    }
+    for (i, pair) in spec.voltage.windows(2).enumerate() {
+        let (low, high) = (pair[0], pair[1]);
+        let at = |key: &str| format!("power.voltage[{}].{key}", i + 1);
+        ensure(high.khz > low.khz, at("khz"), || {
+            format!(
+                "is {} kHz, not above the {} kHz before it; list the points with rising frequency",
+                high.khz, low.khz
+            )
+        })?;
+        ensure(high.mv >= low.mv, at("mv"), || {
+            format!("is {} mV, below the {} mV of a lower frequency", high.mv, low.mv)
+        })?;
+    }
+    Ok(())
+}
+
+fn idle(states: &[IdleState]) -> Check {
+    for (i, state) in states.iter().enumerate() {
+        ensure(
+            state.exit_latency_us <= state.target_residency_us,
+            format!("idle[{i}].exit_latency_us"),
+            || {
+                format!(
+                    "is {}, more than target_residency_us = {}; a sleep shorter than its wake-up never pays",
+                    state.exit_latency_us, state.target_residency_us
+                )
+            },
+        )?;
+    }
+    for (i, pair) in states.windows(2).enumerate() {
+        let (shallow, deep) = (&pair[0], &pair[1]);
+        ensure(
+            deep.target_residency_us > shallow.target_residency_us,
+            format!("idle[{}].target_residency_us", i + 1),
+            || {
+                format!(
+                    "is {}, not above the {} of `{}`; list the states from shallow to deep",
+                    deep.target_residency_us, shallow.target_residency_us, shallow.name
+                )
+            },
+        )?;
+        ensure(
+            deep.exit_latency_us >= shallow.exit_latency_us,
+            format!("idle[{}].exit_latency_us", i + 1),
+            || {
+                format!(
+                    "is {}, below the {} of the shallower `{}`",
+                    deep.exit_latency_us, shallow.exit_latency_us, shallow.name
+                )
+            },
+        )?;
+    }
+    Ok(())
+}

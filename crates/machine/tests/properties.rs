@@ -1,0 +1,231 @@
+//! What holds for every machine, governor and sequence of calls.
+
+mod common;
+use common::machine;
+use hearth_machine::{Governor, Machine, Model};
+use proptest::prelude::*;
+
+/// What a simulator may do.
+#[derive(Debug, Clone, Copy)]
+enum Call {
+    Active(u16, bool),
+    Util(u16, u32),
+    Tick(u16),
+    Nothing,
+}
+
+/// A call, and the time since the one before.
+type Step = (u64, Call);
+
+fn call() -> impl Strategy<Value = Call> {
+    prop_oneof![
+        4 => (any::<u16>(), any::<bool>()).prop_map(|(c, a)| Call::Active(c, a)),
+        2 => (any::<u16>(), 0u32..1100).prop_map(|(c, u)| Call::Util(c, u)),
+        1 => any::<u16>().prop_map(Call::Tick),
+        1 => Just(Call::Nothing),
+    ]
+}
+
+/// From nothing to longer than any time constant, mostly around a window.
+fn gap() -> impl Strategy<Value = u64> {
+    prop_oneof![Just(0), 1u64..2_000, 1u64..2_000_000, 1u64..40_000_000, Just(500_000), 1u64..300_000_000,]
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    prop::collection::vec((gap(), call()), 1..80)
+}
+
+fn machines() -> impl Strategy<Value = Machine> {
+    let base = prop::sample::select(Machine::names().collect::<Vec<_>>());
+    (base, prop::option::of((1u16..4, 1u16..7))).prop_map(|(name, scaled)| {
+        let m = machine(name);
+        match scaled {
+            Some((sockets, cores)) => m.scaled(sockets, cores).expect("possible"),
+            None => m,
+        }
+    })
+}
+
+fn governors() -> impl Strategy<Value = Governor> {
+    prop::sample::select(Governor::ALL.to_vec())
+}
+
+/// Maps any number to a core; few of them, so that calls meet.
+fn pick(m: &Machine, core: u16) -> u16 {
+    core % 12 % m.topology.core_count() as u16
+}
+
+fn apply(model: &mut Model, m: &Machine, now: u64, call: Call) {
+    match call {
+        Call::Active(core, active) => model.set_active(now, pick(m, core), active),
+        Call::Util(core, util) => model.set_util(now, pick(m, core), util),
+        Call::Tick(core) => {
+            model.tick(now, pick(m, core));
+        }
+        Call::Nothing => model.advance(now),
+    }
+}
+
+/// Everything that can be seen of a model.
+fn view(model: &mut Model, m: &Machine, now: u64) -> (Vec<(u32, u32)>, u64, u64) {
+    let cores = 0..m.topology.core_count() as u16;
+    let khz = cores.map(|c| (model.khz(c), model.seen_khz(c))).collect();
+    (khz, model.energy_uj(now), model.next_change())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    #[test]
+    fn frequencies_are_possible(m in machines(), governor in governors(), steps in steps()) {
+        let mut model = Model::new(&m, governor);
+        let mut now = 0;
+        let mut energy = 0;
+        for (gap, call) in steps {
+            now += gap;
+            apply(&mut model, &m, now, call);
+            prop_assert!(model.next_change() > now, "never in the past");
+            for core in 0..m.topology.core_count() as u16 {
+                let khz = model.khz(core);
+                prop_assert!(khz >= m.frequency.min_khz);
+                prop_assert!(khz <= model.limit_khz(core));
+                prop_assert!(model.limit_khz(core) <= m.frequency.max_khz());
+                let sibling = m.topology.siblings(core)[0];
+                prop_assert_eq!(khz, model.khz(sibling));
+            }
+            let after = model.energy_uj(now);
+            prop_assert!(after >= energy, "energy never falls");
+            energy = after;
+        }
+    }
+
+    /// Whoever asks in between changes nothing.
+    #[test]
+    fn small_steps_are_big_steps(
+        m in machines(),
+        governor in governors(),
+        steps in steps(),
+        parts in 1u64..7,
+    ) {
+        let mut big = Model::new(&m, governor);
+        let mut small = Model::new(&m, governor);
+        let mut now = 0;
+        for (gap, call) in steps {
+            for part in 1..parts {
+                small.advance(now + gap * part / parts);
+                small.energy_uj(now + gap * part / parts);
+            }
+            while small.next_change() < now + gap {
+                let at = small.next_change();
+                small.advance(at);
+            }
+            now += gap;
+            apply(&mut big, &m, now, call);
+            apply(&mut small, &m, now, call);
+            prop_assert_eq!(view(&mut big, &m, now), view(&mut small, &m, now));
+        }
+    }
+
+    /// Draining tells of every core that changed: a reader who only looks at
+    /// those knows all frequencies.
+    #[test]
+    fn draining_misses_nothing(m in machines(), governor in governors(), steps in steps()) {
+        let mut model = Model::new(&m, governor);
+        let all = |model: &Model| -> Vec<u32> {
+            (0..m.topology.physical_count() as u16)
+                .map(|p| model.khz(m.topology.cores_of_physical(p)[0]))
+                .collect()
+        };
+        let mut known = all(&model);
+        let mut now = 0;
+        for (gap, call) in steps {
+            now += gap;
+            apply(&mut model, &m, now, call);
+            let mut changed = Vec::new();
+            model.drain_changed(|p| changed.push(p));
+            for &p in &changed {
+                known[usize::from(p)] = model.khz(m.topology.cores_of_physical(p)[0]);
+            }
+            prop_assert_eq!(&known, &all(&model));
+            changed.sort_unstable();
+            prop_assert!(changed.windows(2).all(|w| w[0] < w[1]), "each once");
+        }
+    }
+
+    /// An undisturbed model comes to rest, cold and at idle power.
+    #[test]
+    fn it_comes_to_rest(m in machines(), governor in governors(), steps in steps()) {
+        let mut model = Model::new(&m, governor);
+        let mut now = 0;
+        for (gap, call) in steps {
+            now += gap;
+            apply(&mut model, &m, now, call);
+        }
+        for core in 0..m.topology.core_count() as u16 {
+            model.set_active(now, core, false);
+        }
+        let mut changes = 0;
+        while model.next_change() != u64::MAX {
+            let at = model.next_change();
+            model.advance(at);
+            changes += 1;
+            prop_assert!(changes < 100_000);
+        }
+        let fresh = Model::new(&m, governor);
+        prop_assert_eq!(model.power_uw(), fresh.power_uw());
+        for core in 0..m.topology.core_count() as u16 {
+            prop_assert_eq!(model.khz(core), fresh.khz(core));
+        }
+        for socket in 0..m.topology.socket_count() as u16 {
+            prop_assert_eq!(model.counted(socket), 0);
+        }
+    }
+
+    /// A file with any numbers is a machine that works, or an error.
+    #[test]
+    fn any_numbers_are_a_machine_or_an_error(
+        numbers in prop::collection::vec((0usize..64, 0u64..5_000), 1..4),
+        calls in steps(),
+    ) {
+        let mut text = include_str!("../../../machines/xeon-5218.toml").to_owned();
+        for (which, value) in numbers {
+            text = replace_number(&text, which, value);
+        }
+        if let Ok(m) = Machine::parse("any", &text) {
+            let mut model = Model::new(&m, Governor::Schedutil);
+            let mut now = 0;
+            for (gap, call) in calls {
+                now += gap;
+                apply(&mut model, &m, now, call);
+                prop_assert!(model.next_change() > now);
+            }
+            model.energy_uj(now);
+        }
+    }
+}
+
+/// `text` with the value of its `which`-th `key = number` line replaced.
+fn replace_number(text: &str, which: usize, value: u64) -> String {
+    let mut seen = 0;
+    let mut lines: Vec<String> = Vec::new();
+    for line in text.lines() {
+        let number = line
+            .split_once(" = ")
+            .filter(|(key, v)| !key.contains('#') && v.starts_with(|c: char| c.is_ascii_digit()));
+        match number {
+            Some((key, old)) => {
+                let float = if old.contains('.') { ".0" } else { "" };
+                lines.push(if seen == which { format!("{key} = {value}{float}") } else { line.to_owned() });
+                seen += 1;
+            }
+            None => lines.push(line.to_owned()),
+        }
+    }
+    lines.join("\n")
+}
+
+#[test]
+fn the_test_replaces_numbers() {
+    let text = "a = 1\nb = \"x\"\n# c = 3\nd = 2.5";
+    assert_eq!(replace_number(text, 1, 7), "a = 1\nb = \"x\"\n# c = 3\nd = 7.0");
+}

@@ -1,0 +1,142 @@
+//! The turbo table, and its slow accounting.
+
+mod common;
+use common::{MS, WINDOW, machine, model, spread};
+use hearth_machine::{Governor, Machine, Model};
+
+/// Long enough for any machine's ramp.
+const WARM: u64 = 500 * MS;
+
+#[test]
+fn every_machine_reaches_its_table() {
+    for name in Machine::names() {
+        let m = machine(name);
+        let per_socket = usize::from(m.topology.shape().cores_per_socket);
+        for busy in 1..=per_socket {
+            let mut model = Model::new(&m, Governor::Performance);
+            let cores = spread(&m, busy);
+            for &core in &cores {
+                model.set_active(0, core, true);
+            }
+            model.advance(WARM);
+            let expected = m
+                .frequency
+                .turbo
+                .limits
+                .iter()
+                .find(|l| usize::from(l.cores) >= busy)
+                .expect("the table covers the socket")
+                .khz;
+            for &core in &cores {
+                assert_eq!(model.khz(core), expected, "{name}, {busy} busy");
+            }
+        }
+    }
+}
+
+#[test]
+fn tables_are_the_papers() {
+    // Nest paper, table 3: GHz · 10 with 1, 2, 3, 4, 8, 12 and 16 cores.
+    for (name, tens) in [
+        ("xeon-e7-8870v4", [30, 30, 28, 27, 26, 26, 26]),
+        ("xeon-6130-2s", [37, 37, 35, 35, 34, 31, 28]),
+        ("xeon-6130-4s", [37, 37, 35, 35, 34, 31, 28]),
+        ("xeon-5218", [39, 39, 37, 37, 36, 31, 28]),
+    ] {
+        let m = machine(name);
+        for (busy, tenths) in [1, 2, 3, 4, 8, 12, 16].into_iter().zip(tens) {
+            let mut model = Model::new(&m, Governor::Powersave);
+            for core in spread(&m, busy) {
+                model.set_active(0, core, true);
+            }
+            assert_eq!(model.limit_khz(spread(&m, 1)[0]), tenths * 100_000, "{name} {busy}");
+        }
+    }
+}
+
+/// Nest paper, figure 2(a): one task, spread over eight cores of the 5218.
+#[test]
+fn a_hopping_task_runs_in_the_eight_core_range() {
+    let m = machine("xeon-5218");
+    let mut model = Model::new(&m, Governor::Schedutil);
+    let cores = spread(&m, 8);
+    let mut now = 0;
+    for round in 0..20 {
+        for &core in &cores {
+            model.set_active(now, core, true);
+            now += 5 * MS;
+            model.advance(now);
+            if round > 0 {
+                assert_eq!(model.counted(0), 8);
+                assert_eq!(model.limit_khz(core), 3_600_000);
+                assert_eq!(model.khz(core), 3_600_000);
+            }
+            model.set_active(now, core, false);
+        }
+    }
+    // Figure 2(b): the same on two cores stays at the highest.
+    let mut nest = Model::new(&m, Governor::Schedutil);
+    for hop in 0..40 {
+        let core = cores[hop % 2];
+        nest.set_active(hop as u64 * 5 * MS, core, true);
+        nest.set_active((hop as u64 + 1) * 5 * MS, core, false);
+        assert_eq!(nest.limit_khz(core), 3_900_000);
+    }
+}
+
+#[test]
+fn a_core_is_released_in_time() {
+    let m = machine("xeon-6130-2s");
+    let mut model = Model::new(&m, Governor::Powersave);
+    let cores = spread(&m, 3);
+    for &core in &cores {
+        model.set_active(0, core, true);
+    }
+    model.advance(50 * MS);
+    assert_eq!(model.khz(cores[0]), 3_500_000);
+    let idle_from = 50 * MS;
+    model.set_active(idle_from, cores[2], false);
+    let release = u64::from(m.frequency.turbo.release_us) * 1000;
+    model.advance(idle_from + release - 1);
+    assert_eq!((model.counted(0), model.khz(cores[0])), (3, 3_500_000));
+    model.advance(idle_from + release + WINDOW);
+    assert_eq!((model.counted(0), model.khz(cores[0])), (2, 3_700_000));
+}
+
+#[test]
+fn work_within_the_release_renews_it() {
+    let mut model = model("xeon-5218", Governor::Powersave);
+    for n in 0..10 {
+        model.set_active(n * 60 * MS, 0, true);
+        model.set_active(n * 60 * MS + MS, 0, false);
+        model.advance(n * 60 * MS + 59 * MS);
+        assert_eq!(model.counted(0), 1);
+    }
+    model.advance(9 * 60 * MS + 101 * MS + WINDOW);
+    assert_eq!(model.counted(0), 0);
+}
+
+#[test]
+fn a_core_that_goes_on_working_is_not_released() {
+    let mut model = model("xeon-5218", Governor::Powersave);
+    model.set_active(0, 0, true);
+    model.set_active(10 * MS, 0, false);
+    model.set_active(11 * MS, 0, true);
+    model.advance(1000 * MS);
+    assert_eq!(model.counted(0), 1);
+}
+
+#[test]
+fn sockets_and_hyperthreads() {
+    let m = machine("xeon-6130-2s");
+    let mut model = Model::new(&m, Governor::Powersave);
+    let (a, b) = (m.topology.siblings(0)[0], m.topology.siblings(0)[1]);
+    model.set_active(0, a, true);
+    model.set_active(0, b, true);
+    assert_eq!(model.counted(0), 1, "hyperthreads are one physical core");
+    model.set_active(MS, a, false);
+    assert_eq!(model.khz(a), model.khz(b));
+    assert_eq!(model.counted(1), 0, "the other socket is its own");
+    model.advance(50 * MS);
+    assert_eq!(model.khz(b), 3_700_000, "one busy hyperthread keeps it warm");
+}

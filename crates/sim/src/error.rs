@@ -1,0 +1,68 @@
+//! What can go wrong in a simulation.
+
+use std::path::PathBuf;
+
+#[derive(Debug, thiserror::Error)]
+pub enum SimError {
+    #[error("policy `{policy}` broke the rules of SaaKM at {time_ns} ns: {what}")]
+    Illegal { policy: String, time_ns: u64, what: String },
+
+    #[error(
+        "policy `{policy}` lost threads: at {time_ns} ns nothing can happen any more, but {threads} \
+         {} ready and no core runs; check that its `schedule` handler takes from every queue that it fills",
+        if *count == 1 { "is" } else { "are" }
+    )]
+    Lost { policy: String, time_ns: u64, count: usize, threads: String },
+
+    #[error(
+        "workload `{workload}` is stuck: at {time_ns} ns every thread that is left waits: {threads}; \
+         each `wait` needs a `post`, each barrier all of its threads, each `join` an exit"
+    )]
+    Stuck { workload: String, time_ns: u64, threads: String },
+
+    #[error("the simulated time passed the limit of {limit_s} s; is the workload too large, or does the policy starve a thread?")]
+    TimeLimit { limit_s: u64 },
+
+    #[error("thread `{thread}` may run on no core of machine `{machine}`: its affinity names {named}, the machine has cores 0 to {last}")]
+    Affinity { thread: String, machine: String, named: String, last: usize },
+
+    #[error("workload `{workload}` is not valid: {what}")]
+    Workload { workload: String, what: String },
+
+    #[error("{0}")]
+    Policy(#[from] PolicyError),
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum PolicyError {
+    #[error("no policy `{name}`: built in are {known}; or give the path of an .ipa file")]
+    Unknown { name: String, known: String },
+
+    #[error("cannot read policy {path}: {source}", path = path.display())]
+    Read { path: PathBuf, source: std::io::Error },
+
+    /// The compiler's diagnostics, rendered.
+    #[error("{rendered}")]
+    Source { rendered: String },
+
+    #[error(
+        "policy `{name}` must be compiled, and the C compiler `{compiler}` cannot be started ({source}); \
+         install one (Debian: apt-get install gcc) or name it in the variable CC"
+    )]
+    NoCompiler { name: String, compiler: String, source: std::io::Error },
+
+    #[error("the C compiler rejected what was made of policy `{name}`; this is a defect of hearth, please report it:\n{output}")]
+    Compiler { name: String, output: String },
+
+    #[error("cannot load compiled policy `{name}`: {what}")]
+    Load { name: String, what: String },
+
+    #[error("policy `{policy}` has no parameter `{name}`; it has {known}")]
+    UnknownParam { policy: String, name: String, known: String },
+
+    #[error("parameter `{policy}.{name}` is {value}, but must be between {min} and {max}")]
+    ParamRange { policy: String, name: String, value: String, min: String, max: String },
+
+    #[error("`{text}` is not a value for `{policy}.{name}`: expected {expected}")]
+    ParamSyntax { policy: String, name: String, text: String, expected: String },
+}

@@ -1,0 +1,66 @@
+//! What the kernel knows of utilisation, for its frequency governor: which thread's belongs to
+//! which core. The arithmetic is [`hearth_machine::pelt`]'s.
+
+use hearth_machine::pelt::{CoreUtil, Util};
+
+pub struct KernelLoad {
+    cores: Vec<CoreUtil>,
+    threads: Vec<Util>,
+}
+
+impl KernelLoad {
+    pub fn new(cores: usize, threads: usize) -> Self {
+        KernelLoad { cores: vec![CoreUtil::new(); cores], threads: vec![Util::default(); threads] }
+    }
+
+    /// Utilisation that `schedutil` acts on, 0 to 1024.
+    pub fn util(&mut self, now: u64, core: u32) -> u32 {
+        self.cores[core as usize].requested(now)
+    }
+
+    pub fn forked(&mut self, now: u64, thread: u32, core: u32) {
+        let core = &mut self.cores[core as usize];
+        self.threads[thread as usize] = core.fork(now);
+        core.enqueue(now, &mut self.threads[thread as usize]);
+    }
+
+    pub fn woken(&mut self, now: u64, thread: u32, from: u32, to: u32) {
+        let util = &mut self.threads[thread as usize];
+        if from != to {
+            self.cores[from as usize].detach(now, util);
+            self.cores[to as usize].attach(now, util);
+        }
+        self.cores[to as usize].enqueue(now, util);
+    }
+
+    /// A ready thread moved.
+    pub fn moved(&mut self, now: u64, thread: u32, from: u32, to: u32) {
+        let util = &mut self.threads[thread as usize];
+        self.cores[from as usize].dequeue(now, util, false);
+        self.cores[from as usize].detach(now, util);
+        self.cores[to as usize].attach(now, util);
+        self.cores[to as usize].enqueue(now, util);
+    }
+
+    pub fn started(&mut self, now: u64, thread: u32, core: u32) {
+        self.cores[core as usize].start(now, &mut self.threads[thread as usize]);
+    }
+
+    pub fn stopped(&mut self, now: u64, thread: u32, core: u32) {
+        self.cores[core as usize].stop(now, &mut self.threads[thread as usize]);
+    }
+
+    pub fn tick(&mut self, now: u64, thread: u32, core: u32) {
+        self.cores[core as usize].tick(now, &mut self.threads[thread as usize]);
+    }
+
+    pub fn blocked(&mut self, now: u64, thread: u32, core: u32) {
+        self.cores[core as usize].dequeue(now, &mut self.threads[thread as usize], true);
+    }
+
+    pub fn exited(&mut self, now: u64, thread: u32, core: u32) {
+        let util = &mut self.threads[thread as usize];
+        self.cores[core as usize].dequeue(now, util, false);
+        self.cores[core as usize].detach(now, util);
+    }
+}

@@ -1,0 +1,21 @@
+//! The simulator: policy x workload x machine -> trace.
+//!
+//! [`batch::run`] does one run, [`batch::run_all`] many at once. The policy is native code behind
+//! the interface in `runtime/saakm.h`; this crate implements that interface ([`runtime`]) and the
+//! time, the cores, the clock ticks and the threads around it ([`engine`]). It never asks which
+//! policy it runs.
+
+mod agenda;
+mod batch;
+mod compile;
+mod engine;
+mod error;
+mod kernel_load;
+mod policy;
+mod runtime;
+pub mod saakm;
+mod thread;
+
+pub use batch::{Job, LIMIT_S, NOISE, Outcome, run, run_all};
+pub use error::{PolicyError, SimError};
+pub use policy::{Parameter, Policy, Setting, Unit};

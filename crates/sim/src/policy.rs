@@ -1,0 +1,288 @@
+//! A policy, ready to run: built in, or compiled from a user's `.ipa` file.
+
+use crate::compile;
+use crate::error::PolicyError;
+use crate::saakm::{self, PolicyTable};
+use std::ffi::{CStr, c_char};
+use std::path::Path;
+
+include!(concat!(env!("OUT_DIR"), "/builtin.rs"));
+
+/// What a parameter counts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Unit {
+    Bool,
+    Int,
+    /// Nanoseconds.
+    Time,
+    /// Kilohertz.
+    Frequency,
+    Load,
+}
+
+/// A tunable of a policy.
+#[derive(Clone, Debug)]
+pub struct Parameter {
+    pub name: String,
+    /// The comment at its declaration.
+    pub doc: String,
+    pub unit: Unit,
+    pub min: i64,
+    pub max: i64,
+    pub initial: i64,
+    offset: u32,
+}
+
+pub struct Policy {
+    name: String,
+    table: *const PolicyTable,
+    parameters: Vec<Parameter>,
+    reasons: Vec<String>,
+    sets: Vec<String>,
+    /// Keeps the code of `table` in memory.
+    _library: Option<libloading::Library>,
+}
+
+// SAFETY: the table is constant, and its handlers keep no state of their own.
+unsafe impl Send for Policy {}
+unsafe impl Sync for Policy {}
+
+impl Policy {
+    /// The policies that need no compiler.
+    pub fn names() -> &'static [&'static str] {
+        &hearth_ipanema::builtin::NAMES
+    }
+
+    /// A built-in policy's name, or the path of an `.ipa` file, which is compiled with the C
+    /// compiler of the system (`$CC`, or `cc`).
+    pub fn load(name_or_path: &str) -> Result<Policy, PolicyError> {
+        if let Some(table) = builtin_table(name_or_path) {
+            // SAFETY: linked into this program, emitted for this ABI.
+            return unsafe { Policy::from_table(table, None) };
+        }
+        let path = Path::new(name_or_path);
+        if path.extension().is_none_or(|e| e != "ipa") && !path.exists() {
+            return Err(PolicyError::Unknown {
+                name: name_or_path.to_owned(),
+                known: Self::names().join(", "),
+            });
+        }
+        let (library, table) = compile::shared_object(path)?;
+        // SAFETY: `library` holds the table's code, and is kept.
+        unsafe { Policy::from_table(table, Some(library)) }
+    }
+
+    /// # Safety
+    /// `table` must be one that the Ipanema compiler emitted, and live as long as `library`.
+    unsafe fn from_table(
+        table: *const PolicyTable,
+        library: Option<libloading::Library>,
+    ) -> Result<Policy, PolicyError> {
+        // SAFETY: promised by the caller; so are all pointers in the table.
+        unsafe {
+            let t = &*table;
+            let name = text(t.name);
+            if t.abi != saakm::ABI {
+                let what = format!("it was made for version {} of SaaKM, this is version {}", t.abi, saakm::ABI);
+                return Err(PolicyError::Load { name, what });
+            }
+            let parameters = slice(t.params, t.nr_params)
+                .iter()
+                .map(|p| Parameter {
+                    name: text(p.name),
+                    doc: text(p.doc),
+                    unit: match p.unit {
+                        0 => Unit::Bool,
+                        1 => Unit::Int,
+                        2 => Unit::Time,
+                        3 => Unit::Frequency,
+                        _ => Unit::Load,
+                    },
+                    min: p.min,
+                    max: p.max,
+                    initial: p.initial,
+                    offset: p.offset,
+                })
+                .collect();
+            let texts = |list, count| slice(list, count).iter().map(|s| text(*s)).collect();
+            Ok(Policy {
+                parameters,
+                reasons: texts(t.reasons, t.nr_reasons),
+                sets: texts(t.sets, t.nr_sets),
+                name,
+                table,
+                _library: library,
+            })
+        }
+    }
+
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    pub fn parameters(&self) -> &[Parameter] {
+        &self.parameters
+    }
+
+    /// Names of the reasons for a placement, by number.
+    pub fn reasons(&self) -> &[String] {
+        &self.reasons
+    }
+
+    /// Names of the policy's core sets, by number.
+    pub fn sets(&self) -> &[String] {
+        &self.sets
+    }
+
+    pub(crate) fn table(&self) -> &PolicyTable {
+        // SAFETY: valid as long as the library, which self keeps.
+        unsafe { &*self.table }
+    }
+
+    /// For each ready queue of a core: sorted by key?
+    pub(crate) fn queues_ordered(&self) -> impl Iterator<Item = bool> {
+        let table = self.table();
+        // SAFETY: as in `from_table`.
+        unsafe { slice(table.queues, table.nr_queues) }.iter().map(|q| q.ordered != 0)
+    }
+
+    /// A setting for a run, from text: `2ticks`, `8ms`, `true`, `5`. Bounds are checked.
+    pub fn setting(&self, name: &str, value: &str) -> Result<Setting, PolicyError> {
+        let parameter = self.parameters.iter().find(|p| p.name == name).ok_or_else(|| {
+            let known: Vec<&str> = self.parameters.iter().map(|p| p.name.as_str()).collect();
+            PolicyError::UnknownParam { policy: self.name.clone(), name: name.to_owned(), known: known.join(", ") }
+        })?;
+        let number = parameter.unit.parse(value).ok_or_else(|| PolicyError::ParamSyntax {
+            policy: self.name.clone(),
+            name: name.to_owned(),
+            text: value.to_owned(),
+            expected: parameter.unit.expected().to_owned(),
+        })?;
+        if number < parameter.min || number > parameter.max {
+            return Err(PolicyError::ParamRange {
+                policy: self.name.clone(),
+                name: name.to_owned(),
+                value: value.to_owned(),
+                min: parameter.unit.show(parameter.min),
+                max: parameter.unit.show(parameter.max),
+            });
+        }
+        Ok(Setting { name: name.to_owned(), value: number, shown: parameter.unit.show(number), offset: parameter.offset })
+    }
+}
+
+/// A parameter's value for one run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Setting {
+    pub name: String,
+    pub value: i64,
+    /// The value with its unit.
+    pub shown: String,
+    pub(crate) offset: u32,
+}
+
+impl Unit {
+    /// Unit suffixes and what they multiply by.
+    fn suffixes(self) -> &'static [(&'static str, i64)] {
+        match self {
+            // Longest first where one ends with another.
+            Unit::Time => &[
+                ("ticks", 4_000_000),
+                ("tick", 4_000_000),
+                ("ns", 1),
+                ("us", 1_000),
+                ("ms", 1_000_000),
+                ("s", 1_000_000_000),
+            ],
+            Unit::Frequency => &[("GHz", 1_000_000), ("MHz", 1_000), ("kHz", 1)],
+            Unit::Bool | Unit::Int | Unit::Load => &[],
+        }
+    }
+
+    /// What a value looks like, for errors and help.
+    pub fn expected(self) -> &'static str {
+        match self {
+            Unit::Bool => "true or false",
+            Unit::Int => "a whole number",
+            Unit::Time => "a time, such as 50us, 8ms or 2ticks (a tick is 4 ms)",
+            Unit::Frequency => "a frequency, such as 2.1GHz or 800MHz",
+            Unit::Load => "a load: a whole number, where 1024 is one busy core",
+        }
+    }
+
+    fn parse(self, text: &str) -> Option<i64> {
+        let text = text.trim();
+        match (self, text) {
+            (Unit::Bool, "true" | "on" | "1") => return Some(1),
+            (Unit::Bool, "false" | "off" | "0") => return Some(0),
+            (Unit::Bool, _) => return None,
+            (Unit::Time | Unit::Frequency, "0") => return Some(0),
+            _ => {}
+        }
+        let suffixes = self.suffixes();
+        if suffixes.is_empty() {
+            return text.parse().ok();
+        }
+        let (number, factor) =
+            suffixes.iter().find_map(|(suffix, factor)| Some((text.strip_suffix(suffix)?.trim(), *factor)))?;
+        if let Ok(whole) = number.parse::<i64>() {
+            return whole.checked_mul(factor);
+        }
+        let scaled = number.parse::<f64>().ok()? * factor as f64;
+        (scaled.is_finite() && scaled.abs() < 9e15).then_some(scaled.round() as i64)
+    }
+
+    /// The value with the unit that makes it shortest.
+    pub fn show(self, value: i64) -> String {
+        match self {
+            Unit::Bool => (value != 0).to_string(),
+            Unit::Int | Unit::Load => value.to_string(),
+            Unit::Time | Unit::Frequency => {
+                let best = self
+                    .suffixes()
+                    .iter()
+                    .filter(|(suffix, factor)| !suffix.starts_with("tick") && value % factor == 0)
+                    .max_by_key(|(_, factor)| *factor);
+                best.map_or_else(|| value.to_string(), |(suffix, factor)| format!("{}{suffix}", value / factor))
+            }
+        }
+    }
+}
+
+unsafe fn text(s: *const c_char) -> String {
+    if s.is_null() {
+        return String::new();
+    }
+    // SAFETY: a string of the policy's table.
+    unsafe { CStr::from_ptr(s) }.to_string_lossy().into_owned()
+}
+
+unsafe fn slice<'a, T>(data: *const T, count: u32) -> &'a [T] {
+    if data.is_null() {
+        return &[];
+    }
+    // SAFETY: an array of the policy's table with its own count.
+    unsafe { std::slice::from_raw_parts(data, count as usize) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_with_units() {
+        assert_eq!(Unit::Time.parse("2ticks"), Some(8_000_000));
+        assert_eq!(Unit::Time.parse("50 us"), Some(50_000));
+        assert_eq!(Unit::Time.parse("0.5ms"), Some(500_000));
+        assert_eq!(Unit::Time.parse("1s"), Some(1_000_000_000));
+        assert_eq!(Unit::Time.parse("5"), None);
+        assert_eq!(Unit::Time.parse("0"), Some(0));
+        assert_eq!(Unit::Time.parse("99999999999999999s"), None);
+        assert_eq!(Unit::Frequency.parse("2.1GHz"), Some(2_100_000));
+        assert_eq!(Unit::Bool.parse("off"), Some(0));
+        assert_eq!(Unit::Int.parse("x"), None);
+        assert_eq!(Unit::Time.show(8_000_000), "8ms");
+        assert_eq!(Unit::Time.show(1_500_000), "1500us");
+        assert_eq!(Unit::Frequency.show(2_100_000), "2100MHz");
+    }
+}

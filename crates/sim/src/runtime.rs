@@ -1,0 +1,564 @@
+//! SaaKM's runtime for the simulator: the state that a policy sees, and what it may do to it.
+//!
+//! A handler is called with a pointer to [`Instance`]; its effects come back through the
+//! callbacks below, which change the shared state at once (so that the handler sees what it
+//! did) and note an [`Effect`] for the engine, which gives them their time and their cost
+//! after the handler has returned. A callback never fails: an illegal transition is noted in
+//! [`Runtime::broken`] and ends the simulation with an error.
+
+use crate::policy::Policy;
+use crate::saakm::{self, Core, Domain, Instance, LEVELS, Set, Thread};
+use hearth_machine::Machine;
+use std::collections::VecDeque;
+use std::ptr;
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum State {
+    NotQueued,
+    Ready,
+    Running,
+    Blocked,
+    Terminated,
+}
+
+/// What a handler did. `thread` is an index.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Effect {
+    /// The thread entered a ready queue of core `to`; before it was in state `before`, on `from`.
+    Ready { thread: u32, before: State, from: u32, to: u32, reason: u32, was_idle: bool },
+    Run { thread: u32 },
+    Arm { thread: u32, ns: u64 },
+    Cancel { thread: u32 },
+    KeepWarm { core: u32, ns: u64 },
+    Preempt { core: u32 },
+    Set { set: u32, core: u32, member: bool },
+}
+
+/// A ready queue, sorted by key and then by arrival; keys of a FIFO are all 0.
+type ReadyQueue = VecDeque<(i64, u64, u32)>;
+
+pub struct Runtime {
+    instance: Instance,
+    cores: Vec<Core>,
+    threads: Vec<Thread>,
+    _domains: [Vec<Domain>; LEVELS],
+    _attributes: [Vec<u64>; 3],
+    affinities: Vec<Set>,
+    /// Cores of the same physical core, for each core.
+    siblings: Vec<Set>,
+    queues: Vec<ReadyQueue>,
+    ordered: Vec<bool>,
+    /// Where each thread stands in its ready queue.
+    position: Vec<(i64, u64)>,
+    arrivals: u64,
+    states: Vec<State>,
+    effects: Vec<Effect>,
+    broken: Option<String>,
+}
+
+static OPS: saakm::Ops = saakm::Ops {
+    ready,
+    run,
+    blocked,
+    terminated,
+    first,
+    next,
+    arm,
+    cancel,
+    keep_warm,
+    preempt,
+    set_changed,
+};
+
+/// What a thread is made with.
+pub struct ThreadSpec {
+    pub weight: u32,
+    pub affinity: Option<Set>,
+}
+
+/// Owns a [`Runtime`] behind a raw pointer, because handlers reach it a second time through
+/// the instance that they are given.
+pub struct Handle(*mut Runtime);
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        // SAFETY: the pointer came from Box::into_raw and is dropped once.
+        drop(unsafe { Box::from_raw(self.0) });
+    }
+}
+
+impl Handle {
+    /// The state, between two handlers.
+    pub fn get(&mut self) -> &mut Runtime {
+        // SAFETY: no handler runs (`call` takes &mut self), so nobody else holds a reference.
+        unsafe { &mut *self.0 }
+    }
+
+    /// Calls a handler of the policy.
+    pub fn call(&mut self, handler: impl FnOnce(*mut Instance)) {
+        // SAFETY: only addresses are taken here; no reference lives while the handler runs.
+        handler(unsafe { &raw mut (*self.0).instance });
+    }
+
+    pub fn thread(&self, thread: u32) -> *mut Thread {
+        // SAFETY: as in `call`; the vector is never resized.
+        unsafe { (*self.0).threads.as_mut_ptr().add(thread as usize) }
+    }
+}
+
+/// Zeroed memory for `count` records of `size` bytes, 8-aligned; and the size in words.
+fn attributes(size: u64, count: usize) -> (Vec<u64>, usize) {
+    let words = (size as usize).div_ceil(8);
+    (vec![0; words * count], words)
+}
+
+impl Runtime {
+    /// `params`: offset into the policy's state, and value.
+    pub fn new(
+        machine: &Machine,
+        policy: &Policy,
+        params: &[(u32, i64)],
+        specs: &[ThreadSpec],
+    ) -> Handle {
+        let table = policy.table();
+        let topology = &machine.topology;
+        let nr_cores = topology.core_count();
+        let online: Set = (0..nr_cores as u32).collect();
+
+        let (mut state, _) = attributes(table.state_size, 1);
+        let (mut core_attrs, core_words) = attributes(table.core_size, nr_cores);
+        let (mut thread_attrs, thread_words) = attributes(table.thread_size, specs.len());
+        let init = |handler: saakm::Init, memory: *mut u64| {
+            if let Some(handler) = handler {
+                // SAFETY: the memory has the size that the policy's table asks for.
+                unsafe { handler(memory.cast()) };
+            }
+        };
+        init(table.init_state, state.as_mut_ptr());
+        for (offset, value) in params {
+            state[*offset as usize / 8] = *value as u64;
+        }
+
+        let domains = domains(machine);
+        let mut cores = Vec::with_capacity(nr_cores);
+        for id in 0..nr_cores {
+            let attrs = core_attrs[id * core_words..].as_mut_ptr();
+            init(table.init_core, attrs);
+            cores.push(Core {
+                current: ptr::null_mut(),
+                nr_ready: 0,
+                nr_running: 0,
+                seen_khz: machine.frequency.min_khz,
+                min_khz: machine.frequency.min_khz,
+                exit_latency_ns: machine.exit_latency_after(0) as u32,
+                domain: std::array::from_fn(|level| {
+                    domains[level].iter().position(|d| d.cores.contains(id as u32)).unwrap_or(0) as u32
+                }),
+                idle_since: 0,
+                attrs: attrs.cast(),
+            });
+        }
+        let siblings = (0..nr_cores as u16)
+            .map(|c| topology.siblings(c).iter().map(|s| u32::from(*s)).collect())
+            .collect();
+
+        // Affinities first, so that their addresses are fixed before a thread points to one.
+        let affinities: Vec<Set> = std::iter::once(online)
+            .chain(specs.iter().filter_map(|s| s.affinity))
+            .collect();
+        let mut own_affinity = affinities[1..].iter();
+        let mut threads = Vec::with_capacity(specs.len());
+        for (idx, spec) in specs.iter().enumerate() {
+            let attrs = thread_attrs[idx * thread_words..].as_mut_ptr();
+            init(table.init_thread, attrs);
+            let affinity = spec.affinity.and_then(|_| own_affinity.next()).unwrap_or(&affinities[0]);
+            threads.push(Thread {
+                tid: idx as u32 + 1,
+                core: 0,
+                weight: spec.weight,
+                queue: 0,
+                runtime: 0,
+                running_since: -1,
+                affinity,
+                attrs: attrs.cast(),
+                runtime_private: ptr::null_mut(),
+            });
+        }
+
+        let ordered: Vec<bool> = policy.queues_ordered().collect();
+        let runtime = Box::into_raw(Box::new(Runtime {
+            instance: Instance {
+                ops: &OPS,
+                runtime_private: ptr::null_mut(),
+                state: ptr::null_mut(),
+                now: 0,
+                nr_cores: nr_cores as u32,
+                nr_words: nr_cores.div_ceil(64) as u32,
+                cores: ptr::null_mut(),
+                domains: [ptr::null_mut(); LEVELS],
+                nr_domains: std::array::from_fn(|level| domains[level].len() as u32),
+                online,
+                idle: online,
+                idle_whole: online,
+                waiting: Set::EMPTY,
+                claimed: Set::EMPTY,
+            },
+            queues: vec![ReadyQueue::new(); nr_cores * ordered.len()],
+            ordered,
+            position: vec![(0, 0); specs.len()],
+            arrivals: 0,
+            states: vec![State::NotQueued; specs.len()],
+            effects: Vec::new(),
+            broken: None,
+            cores,
+            threads,
+            _domains: domains,
+            _attributes: [state, core_attrs, thread_attrs],
+            affinities,
+            siblings,
+        }));
+        // SAFETY: just made, not shared yet. Vectors do not move their contents from here on.
+        let this = unsafe { &mut *runtime };
+        this.instance.runtime_private = runtime.cast();
+        this.instance.state = this._attributes[0].as_mut_ptr().cast();
+        this.instance.cores = this.cores.as_mut_ptr();
+        for level in 0..LEVELS {
+            this.instance.domains[level] = this._domains[level].as_mut_ptr();
+        }
+        debug_assert!(!this.affinities.is_empty());
+        Handle(runtime)
+    }
+
+    pub fn set_now(&mut self, now: u64) {
+        self.instance.now = now as i64;
+    }
+
+    pub fn core(&mut self, core: u32) -> &mut Core {
+        &mut self.cores[core as usize]
+    }
+
+    pub fn thread(&mut self, thread: u32) -> &mut Thread {
+        &mut self.threads[thread as usize]
+    }
+
+    pub fn state(&self, thread: u32) -> State {
+        self.states[thread as usize]
+    }
+
+    pub fn is_idle(&self, core: u32) -> bool {
+        self.instance.idle.contains(core)
+    }
+
+    /// The core has nothing to do from now on.
+    pub fn set_idle(&mut self, core: u32) {
+        self.instance.idle.insert(core);
+        self.cores[core as usize].idle_since = self.instance.now;
+        let siblings = &self.siblings[core as usize];
+        let whole = (0..saakm::SET_WORDS)
+            .all(|w| siblings.word[w] & !self.instance.idle.word[w] == 0);
+        if whole {
+            for w in 0..saakm::SET_WORDS {
+                self.instance.idle_whole.word[w] |= siblings.word[w];
+            }
+        }
+    }
+
+    fn clear_idle(&mut self, core: u32) {
+        self.instance.idle.remove(core);
+        for w in 0..saakm::SET_WORDS {
+            self.instance.idle_whole.word[w] &= !self.siblings[core as usize].word[w];
+        }
+    }
+
+    /// The thread runs on the core from now on.
+    pub fn start(&mut self, thread: u32, core: u32) {
+        let now = self.instance.now;
+        let t = &mut self.threads[thread as usize];
+        t.running_since = now;
+        t.core = core;
+        let t: *mut Thread = t;
+        self.cores[core as usize].current = t;
+        self.count(core);
+    }
+
+    /// The core's current thread runs no longer.
+    pub fn stop(&mut self, core: u32) {
+        let now = self.instance.now;
+        let current = std::mem::replace(&mut self.cores[core as usize].current, ptr::null_mut());
+        self.count(core);
+        // SAFETY: `current` is null or points into `self.threads`.
+        if let Some(t) = unsafe { current.as_mut() } {
+            t.runtime += now - t.running_since;
+            t.running_since = -1;
+        }
+    }
+
+    /// Index of the core's current thread.
+    pub fn current(&self, core: u32) -> Option<u32> {
+        // SAFETY: as in `stop`.
+        unsafe { self.cores[core as usize].current.as_ref() }.map(|t| t.tid - 1)
+    }
+
+    fn count(&mut self, core: u32) {
+        let c = &mut self.cores[core as usize];
+        c.nr_running = c.nr_ready + u32::from(!c.current.is_null());
+    }
+
+    pub fn take_effects(&mut self, into: &mut Vec<Effect>) {
+        std::mem::swap(&mut self.effects, into);
+    }
+
+    /// What the policy did against the rules, if it did.
+    pub fn broken(&mut self) -> Option<String> {
+        self.broken.take()
+    }
+
+    fn breach(&mut self, what: String) {
+        self.broken.get_or_insert(what);
+    }
+
+    fn queue_index(&self, core: u32, queue: u32) -> usize {
+        core as usize * self.ordered.len() + queue as usize
+    }
+
+    fn enqueue(&mut self, thread: u32, core: u32, queue: u32, key: i64) {
+        self.arrivals += 1;
+        let key = if self.ordered[queue as usize] { key } else { 0 };
+        let entry = (key, self.arrivals, thread);
+        self.position[thread as usize] = (key, self.arrivals);
+        let index = self.queue_index(core, queue);
+        let q = &mut self.queues[index];
+        let at = q.partition_point(|other| *other < entry);
+        q.insert(at, entry);
+        let t = &mut self.threads[thread as usize];
+        t.core = core;
+        t.queue = queue;
+        self.cores[core as usize].nr_ready += 1;
+        self.count(core);
+        self.instance.waiting.insert(core);
+        self.instance.claimed.remove(core);
+        self.clear_idle(core);
+    }
+
+    fn find(&self, thread: u32) -> (usize, usize) {
+        let t = &self.threads[thread as usize];
+        let (key, arrival) = self.position[thread as usize];
+        let index = self.queue_index(t.core, t.queue);
+        let at = self.queues[index].partition_point(|e| (e.0, e.1) < (key, arrival));
+        (index, at)
+    }
+
+    fn dequeue(&mut self, thread: u32) {
+        let (index, at) = self.find(thread);
+        let removed = self.queues[index].remove(at);
+        debug_assert_eq!(removed.map(|e| e.2), Some(thread));
+        let core = self.threads[thread as usize].core;
+        let c = &mut self.cores[core as usize];
+        c.nr_ready -= 1;
+        if c.nr_ready == 0 {
+            self.instance.waiting.remove(core);
+        }
+        self.count(core);
+    }
+
+    fn ready(&mut self, thread: u32, core: u32, queue: u32, key: i64, reason: u32) {
+        let before = self.states[thread as usize];
+        let from = self.threads[thread as usize].core;
+        let tid = thread + 1;
+        if core >= self.instance.nr_cores {
+            return self.breach(format!("it puts thread {tid} on core {core}, which does not exist"));
+        }
+        if queue as usize >= self.ordered.len() {
+            return self.breach(format!("it puts thread {tid} into ready queue {queue}, which does not exist"));
+        }
+        // SAFETY: points into `affinities`, which never changes.
+        if !unsafe { &*self.threads[thread as usize].affinity }.contains(core) {
+            return self.breach(format!("it puts thread {tid} on core {core}, where the thread may not run"));
+        }
+        match before {
+            State::Ready => self.dequeue(thread),
+            State::NotQueued | State::Blocked | State::Running => {}
+            State::Terminated => {
+                return self.breach(format!("it makes thread {tid} ready, which has exited"));
+            }
+        }
+        if before == State::Running && self.threads[thread as usize].running_since >= 0 {
+            return self.breach(format!("it makes thread {tid} ready while it runs on core {from}"));
+        }
+        let was_idle = self.is_idle(core);
+        self.states[thread as usize] = State::Ready;
+        self.enqueue(thread, core, queue, key);
+        self.effects.push(Effect::Ready { thread, before, from, to: core, reason, was_idle });
+    }
+
+    fn leave(&mut self, thread: u32, state: State, verb: &str) {
+        if self.states[thread as usize] == State::Running {
+            self.states[thread as usize] = state;
+        } else {
+            let now = self.states[thread as usize];
+            self.breach(format!("it {verb} thread {}, which is {now:?} and not running", thread + 1));
+        }
+    }
+
+    fn run(&mut self, thread: u32) {
+        if self.states[thread as usize] != State::Ready {
+            let now = self.states[thread as usize];
+            return self.breach(format!("it runs thread {}, which is {now:?} and not ready", thread + 1));
+        }
+        self.dequeue(thread);
+        self.states[thread as usize] = State::Running;
+        self.effects.push(Effect::Run { thread });
+    }
+
+    /// Threads that are ready, as (index, core): for the error that says which were lost.
+    pub fn ready_threads(&self) -> impl Iterator<Item = (u32, u32)> + '_ {
+        let nq = self.ordered.len().max(1);
+        self.queues
+            .iter()
+            .enumerate()
+            .flat_map(move |(index, q)| q.iter().map(move |e| (e.2, (index / nq) as u32)))
+    }
+
+    /// Checks that what the policy sees agrees with itself: each thread in one place, counts and
+    /// sets as the queues say. Costs time in proportion to cores and threads.
+    pub fn check(&self) -> Result<(), String> {
+        let mut seen = vec![0u32; self.threads.len()];
+        let nq = self.ordered.len();
+        for (id, c) in self.cores.iter().enumerate() {
+            let queued: usize = self.queues[id * nq..(id + 1) * nq].iter().map(VecDeque::len).sum();
+            if queued != c.nr_ready as usize {
+                return Err(format!("core {id}: nr_ready is {}, but {queued} are queued", c.nr_ready));
+            }
+            if self.instance.waiting.contains(id as u32) != (queued > 0) {
+                return Err(format!("core {id}: wrong in the set `waiting`"));
+            }
+            if self.is_idle(id as u32) && (queued > 0 || !c.current.is_null()) {
+                return Err(format!("core {id}: in the set `idle`, but has a thread"));
+            }
+            let whole = self.siblings[id].word.iter().zip(&self.instance.idle.word).all(|(s, i)| s & !i == 0);
+            if self.instance.idle_whole.contains(id as u32) != whole {
+                return Err(format!("core {id}: wrong in the set `idle_whole`"));
+            }
+            for entry in self.queues[id * nq..(id + 1) * nq].iter().flatten() {
+                seen[entry.2 as usize] += 1;
+                if self.threads[entry.2 as usize].core != id as u32 {
+                    return Err(format!("thread {}: queued on core {id}, but says another", entry.2 + 1));
+                }
+            }
+            if let Some(current) = self.current(id as u32) {
+                seen[current as usize] += 1;
+                if self.states[current as usize] != State::Running {
+                    return Err(format!("thread {}: current of core {id}, but not running", current + 1));
+                }
+            }
+        }
+        for (idx, state) in self.states.iter().enumerate() {
+            let expected = u32::from(matches!(state, State::Ready | State::Running));
+            if seen[idx] != expected {
+                return Err(format!("thread {}: {state:?}, but on {} cores", idx + 1, seen[idx]));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Domains of each level, numbered so that those inside a wider one have no gaps.
+fn domains(machine: &Machine) -> [Vec<Domain>; LEVELS] {
+    let topology = &machine.topology;
+    let set = |cores: &[u16]| cores.iter().map(|c| u32::from(*c)).collect::<Set>();
+    let blank = |cores| Domain { cores, first: [0; LEVELS], count: [0; LEVELS] };
+    let mut levels: [Vec<Domain>; LEVELS] = [
+        (0..topology.physical_count()).map(|d| blank(set(topology.cores_of_physical(d as u16)))).collect(),
+        (0..topology.llc_count()).map(|d| blank(set(topology.cores_of_llc(d as u16)))).collect(),
+        (0..topology.numa_count()).map(|d| blank(set(topology.cores_of_numa(d as u16)))).collect(),
+        vec![blank((0..topology.core_count() as u32).collect())],
+    ];
+    for wide in 0..LEVELS {
+        for narrow in 0..=wide {
+            for d in 0..levels[wide].len() {
+                let outer = levels[wide][d].cores;
+                let inside: Vec<u32> = (0..levels[narrow].len() as u32)
+                    .filter(|n| {
+                        let inner = &levels[narrow][*n as usize].cores;
+                        inner.word.iter().zip(&outer.word).all(|(i, o)| i & !o == 0)
+                    })
+                    .collect();
+                debug_assert!(inside.windows(2).all(|w| w[1] == w[0] + 1));
+                levels[wide][d].first[narrow] = inside.first().copied().unwrap_or(0);
+                levels[wide][d].count[narrow] = inside.len() as u32;
+            }
+        }
+    }
+    levels
+}
+
+/// The runtime behind an instance.
+///
+/// # Safety
+/// `s` is the pointer that the engine gave to the handler that now calls back.
+unsafe fn behind<'a>(s: *mut Instance) -> &'a mut Runtime {
+    // SAFETY: set in `Runtime::new`; the engine holds no reference while a handler runs.
+    unsafe { &mut *(*s).runtime_private.cast::<Runtime>() }
+}
+
+/// The index of a thread that a policy names.
+unsafe fn index(t: *mut Thread) -> u32 {
+    // SAFETY: policies get thread pointers only from the runtime.
+    unsafe { (*t).tid - 1 }
+}
+
+extern "C" fn ready(s: *mut Instance, t: *mut Thread, c: u32, queue: u32, key: i64, reason: u32) {
+    // SAFETY: see `behind` and `index`; so in all callbacks below.
+    unsafe { behind(s).ready(index(t), c, queue, key, reason) }
+}
+
+extern "C" fn run(s: *mut Instance, t: *mut Thread) {
+    unsafe { behind(s).run(index(t)) }
+}
+
+extern "C" fn blocked(s: *mut Instance, t: *mut Thread) {
+    unsafe { behind(s).leave(index(t), State::Blocked, "blocks") }
+}
+
+extern "C" fn terminated(s: *mut Instance, t: *mut Thread) {
+    unsafe { behind(s).leave(index(t), State::Terminated, "terminates") }
+}
+
+extern "C" fn first(s: *mut Instance, c: u32, queue: u32) -> *mut Thread {
+    let rt = unsafe { behind(s) };
+    match rt.queues[rt.queue_index(c, queue)].front() {
+        Some(entry) => &raw mut rt.threads[entry.2 as usize],
+        None => ptr::null_mut(),
+    }
+}
+
+extern "C" fn next(s: *mut Instance, t: *mut Thread) -> *mut Thread {
+    let rt = unsafe { behind(s) };
+    let (index, at) = rt.find(unsafe { index(t) });
+    match rt.queues[index].get(at + 1) {
+        Some(entry) => &raw mut rt.threads[entry.2 as usize],
+        None => ptr::null_mut(),
+    }
+}
+
+extern "C" fn arm(s: *mut Instance, t: *mut Thread, ns: i64) {
+    let effect = Effect::Arm { thread: unsafe { index(t) }, ns: ns.max(0) as u64 };
+    unsafe { behind(s) }.effects.push(effect);
+}
+
+extern "C" fn cancel(s: *mut Instance, t: *mut Thread) {
+    unsafe { behind(s) }.effects.push(Effect::Cancel { thread: unsafe { index(t) } });
+}
+
+extern "C" fn keep_warm(s: *mut Instance, core: u32, ns: i64) {
+    unsafe { behind(s) }.effects.push(Effect::KeepWarm { core, ns: ns.max(0) as u64 });
+}
+
+extern "C" fn preempt(s: *mut Instance, core: u32) {
+    unsafe { behind(s) }.effects.push(Effect::Preempt { core });
+}
+
+extern "C" fn set_changed(s: *mut Instance, set: u32, core: u32, member: bool) {
+    unsafe { behind(s) }.effects.push(Effect::Set { set, core, member });
+}
+

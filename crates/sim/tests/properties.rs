@@ -1,0 +1,82 @@
+//! Invariants over random workloads, machines, governors and policies.
+
+use hearth_machine::{Governor, Machine};
+use hearth_sim::{Job, Policy, run};
+use hearth_trace::{Event, Trace};
+use hearth_workload::{Op, Thread, Workload};
+use proptest::prelude::*;
+
+/// One step of a thread that cannot block for ever.
+fn step() -> impl Strategy<Value = Op> {
+    prop_oneof![
+        4 => (1u64..3_000_000).prop_map(Op::Run),
+        2 => (1u64..5_000_000).prop_map(Op::Sleep),
+        1 => (1u64..2_000_000).prop_map(Op::Io),
+        1 => Just(Op::Yield),
+    ]
+}
+
+/// A tree of forks and joins, with semaphore chains: thread i posts to i + 1's, which waits.
+fn workload() -> impl Strategy<Value = Workload> {
+    let thread = (prop::collection::vec(step(), 0..8), -20i8..=19, prop::collection::vec(0u16..4, 0..3));
+    prop::collection::vec((thread, any::<bool>(), any::<bool>()), 1..24).prop_map(|specs| {
+        let n = specs.len();
+        let mut threads: Vec<Thread> = specs
+            .iter()
+            .enumerate()
+            .map(|(i, ((ops, nice, affinity), _, _))| Thread {
+                name: format!("t{i}"),
+                nice: *nice,
+                affinity: affinity.clone(),
+                ops: ops.clone(),
+            })
+            .collect();
+        for child in (1..n).rev() {
+            let parent = (child - 1) / 2;
+            let (_, joins, posts) = &specs[child];
+            if *posts {
+                threads[parent].ops.push(Op::Post(child as u32));
+                threads[child].ops.insert(0, Op::Wait(child as u32));
+            }
+            threads[parent].ops.insert(0, Op::Fork(child as u32));
+            if *joins {
+                threads[parent].ops.push(Op::Join(child as u32));
+            }
+        }
+        Workload { name: "random".into(), threads, semaphores: vec![0; n], ..Workload::default() }
+    })
+}
+
+/// A machine's name, sockets and cores per socket.
+fn shape() -> impl Strategy<Value = (&'static str, u16, u16)> {
+    let names: Vec<&str> = Machine::names().collect();
+    (prop::sample::select(names), 1u16..4, prop::sample::select(vec![2u16, 4, 6]))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(256))]
+
+    /// Every policy brings every workload to its end; no work is lost or made; the trace is one
+    /// that a kernel could have made; and the same seed gives the same trace.
+    #[test]
+    fn nothing_is_lost(
+        workload in workload(),
+        (name, sockets, cores) in shape(),
+        governor in prop::sample::select(Governor::ALL.to_vec()),
+        policy in prop::sample::select(Policy::names().to_vec()),
+        seed in any::<u64>(),
+    ) {
+        let machine = Machine::builtin(name).unwrap().scaled(sockets, cores).unwrap();
+        let policy = Policy::load(policy).unwrap();
+        let job = Job { workload: &workload, machine: &machine, governor, policy: &policy, params: &[], seed, noise: 0.05 };
+        let mut events: Vec<Event> = Vec::new();
+        let outcome = run(&job, &mut events).map_err(|e| TestCaseError::fail(e.to_string()))?;
+        prop_assert_eq!(outcome.demanded_cycles, outcome.executed_cycles);
+        prop_assert_eq!(outcome.events as usize, events.len());
+        let trace = Trace { header: outcome.header, events };
+        let violations = trace.check();
+        prop_assert!(violations.is_empty(), "{:?}", &violations[..violations.len().min(3)]);
+        let again = run(&job, &mut ()).map_err(|e| TestCaseError::fail(e.to_string()))?;
+        prop_assert_eq!(outcome.trace_hash, again.trace_hash);
+    }
+}

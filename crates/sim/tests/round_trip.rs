@@ -1,0 +1,133 @@
+//! What was simulated can be extracted again: the same threads, the same causes, the same work.
+
+use hearth_machine::{Governor, Machine, MigrationCosts};
+use hearth_sim::{Job, Policy, run};
+use hearth_trace::{Event, Kind, Trace, Waker};
+use hearth_workload::{Extraction, Op, Workload, extract};
+use std::collections::BTreeMap;
+
+/// A machine on which nothing but the threads' own work takes time.
+fn frictionless(name: &str) -> Machine {
+    let mut machine = Machine::builtin(name).unwrap();
+    machine.costs.stall_permille = 0;
+    machine.costs.context_switch_ns = 0;
+    machine.costs.remote_wakeup_ns = 0;
+    machine.costs.migration = MigrationCosts { smt_ns: 0, llc_ns: 0, numa_ns: 0, machine_ns: 0 };
+    machine.costs.smt_share_permille = 1000;
+    machine
+}
+
+fn simulate(workload: &Workload, machine: &Machine, policy: &str) -> Trace {
+    let policy = Policy::load(policy).unwrap();
+    let mut events: Vec<Event> = Vec::new();
+    let job =
+        Job { workload, machine, governor: Governor::Schedutil, policy: &policy, params: &[], seed: 3, noise: 0.0 };
+    let outcome = run(&job, &mut events).unwrap();
+    Trace { header: outcome.header, events }
+}
+
+type Edges = BTreeMap<(u32, u32), usize>;
+
+/// Who forked whom, and who woke whom how often, in a trace.
+fn caused(trace: &Trace) -> (Edges, Edges) {
+    let (mut forks, mut wakes) = (Edges::new(), Edges::new());
+    for event in &trace.events {
+        match event.kind {
+            Kind::Fork { parent, child, .. } if parent != 0 => *forks.entry((parent, child)).or_default() += 1,
+            Kind::Wakeup { thread, waker: Waker::Thread(waker), .. } => {
+                *wakes.entry((waker, thread)).or_default() += 1;
+            }
+            _ => {}
+        }
+    }
+    (forks, wakes)
+}
+
+/// The same of a graph: forks, posts to a thread that waits, and joins, with the trace's numbers.
+fn causes(extraction: &Extraction) -> (Edges, Edges, Edges) {
+    let (mut forks, mut posts, mut joins) = (Edges::new(), Edges::new(), Edges::new());
+    let mut waiter = BTreeMap::new();
+    for (thread, tid) in extraction.workload.threads.iter().zip(&extraction.tids) {
+        for op in &thread.ops {
+            if let Op::Wait(sem) = op {
+                waiter.insert(*sem, *tid);
+            }
+        }
+    }
+    for (thread, tid) in extraction.workload.threads.iter().zip(&extraction.tids) {
+        for op in &thread.ops {
+            match op {
+                Op::Fork(child) => *forks.entry((*tid, extraction.tids[*child as usize])).or_default() += 1,
+                Op::Join(child) => *joins.entry((extraction.tids[*child as usize], *tid)).or_default() += 1,
+                Op::Post(sem) => *posts.entry((*tid, waiter[sem])).or_default() += 1,
+                _ => {}
+            }
+        }
+    }
+    (forks, posts, joins)
+}
+
+fn cycles(workload: &Workload) -> f64 {
+    workload.stats(1_000_000).cycles as f64
+}
+
+/// `tolerance`: how far the run time may be off when the extract is played again.
+fn round_trip(spec: &str, tolerance: f64) {
+    let original = Workload::resolve(spec).unwrap();
+    let machine = frictionless("xeon-5218");
+    let first = simulate(&original, &machine, "cfs");
+    let extraction = extract(&first);
+    let back = &extraction.workload;
+
+    assert_eq!(back.threads.len(), original.threads.len(), "{spec}: threads");
+    let (was, is) = (cycles(&original), cycles(back));
+    assert!((is - was).abs() <= 0.01 * was, "{spec}: {was} cycles became {is}");
+    for (b, tid) in back.threads.iter().zip(&extraction.tids) {
+        let i = *tid as usize - 1;
+        let a = &original.threads[i];
+        let one = |t: &hearth_workload::Thread| {
+            cycles(&Workload { threads: vec![t.clone()], ..original.clone() })
+        };
+        let (was, is) = (one(a), one(b));
+        // A frequency step of 100 MHz may fall into the last nanosecond of a short run.
+        assert!((is - was).abs() <= 0.01 * was + 1000.0, "{spec}: thread {i}: {was} cycles became {is}");
+    }
+
+    // Every wake-up is a post or a join of the graph, and every post was a wake-up.
+    let (forked, woken) = caused(&first);
+    let (forks, posts, joins) = causes(&extraction);
+    assert_eq!(forks, forked, "{spec}: forks");
+    for edge in woken.keys().chain(posts.keys()) {
+        let count = |edges: &Edges| edges.get(edge).copied().unwrap_or(0);
+        assert!(count(&posts) <= count(&woken), "{spec}: {edge:?}: a post that never was");
+        assert!(count(&woken) <= count(&posts) + count(&joins), "{spec}: {edge:?}: a wake-up was lost");
+    }
+
+    // Played again where it was recorded, it takes as long.
+    let second = simulate(back, &machine, "cfs");
+    assert_eq!(caused(&second).0.len(), forked.len(), "{spec}: forks when played again");
+    let (was, is) = (first.header.duration as f64, second.header.duration as f64);
+    assert!((is - was).abs() <= tolerance * was, "{spec}: {was} ns became {is} ns");
+}
+
+#[test]
+fn fork_wait() {
+    round_trip("fork-wait:iterations=50", 0.01);
+}
+
+#[test]
+fn configure() {
+    round_trip("configure:tests=60", 0.01);
+}
+
+/// A pool of workers takes requests from one queue; a trace shows only who served whom that time,
+/// and the extract keeps to it, which costs a little.
+#[test]
+fn server() {
+    round_trip("server", 0.10);
+}
+
+#[test]
+fn barrier() {
+    round_trip("barrier:threads=16,iterations=20", 0.01);
+}

@@ -1,0 +1,61 @@
+//! How fast the cores ran that ran the traced threads.
+
+use super::inversion::{BINS, bin};
+use super::state::{CoreState, Occupant};
+use super::summary::Residency;
+use crate::event::Time;
+
+/// Time that cores ran traced threads, by frequency.
+pub struct Frequency {
+    /// Since when each core runs traced threads at its present frequency.
+    since: Vec<Time>,
+    /// Nanoseconds by bin; bin 0: unknown.
+    ns: [u64; BINS],
+    /// kHz × ns, where the frequency is known.
+    cycles: u128,
+    /// Whether each core was ever used.
+    pub used: Vec<bool>,
+}
+
+impl Frequency {
+    pub fn new(cores: usize) -> Self {
+        Frequency { since: vec![0; cores], ns: [0; BINS], cycles: 0, used: vec![false; cores] }
+    }
+
+    pub fn core(&mut self, now: Time, core: usize, before: CoreState, after: CoreState) {
+        if (before.occupant, before.khz) == (after.occupant, after.khz) {
+            return;
+        }
+        self.settle(now, core, before);
+        self.since[core] = now;
+        self.used[core] |= after.occupant == Occupant::Traced;
+    }
+
+    /// Counts what a core did since its last change.
+    pub fn settle(&mut self, now: Time, core: usize, state: CoreState) {
+        if state.occupant == Occupant::Traced {
+            let ns = now.saturating_sub(self.since[core]);
+            let total = &mut self.ns[bin(state.khz)];
+            *total = total.saturating_add(ns);
+            self.cycles += u128::from(state.khz) * u128::from(ns);
+        }
+    }
+
+    pub fn busy_core_s(&self) -> f64 {
+        self.ns.iter().map(|ns| *ns as f64).sum::<f64>() / 1e9
+    }
+
+    pub fn mean_ghz(&self) -> Option<f64> {
+        let known: u128 = self.ns[1..].iter().map(|ns| u128::from(*ns)).sum();
+        (known > 0).then(|| self.cycles as f64 / known as f64 / 1e6)
+    }
+
+    pub fn unknown_ms(&self) -> f64 {
+        self.ns[0] as f64 / 1e6
+    }
+
+    pub fn residency(&self) -> Vec<Residency> {
+        let bins = self.ns.iter().enumerate().skip(1).filter(|(_, ns)| **ns > 0);
+        bins.map(|(bin, ns)| Residency { ghz: bin as f64 / 10.0, ms: *ns as f64 / 1e6 }).collect()
+    }
+}

@@ -1,0 +1,143 @@
+//! Frequency inversion: work runs on a slow core while a fast one is idle.
+
+use super::state::CoreState;
+use crate::event::Time;
+
+/// Processors set frequencies in steps of 100 MHz; frequencies are compared in these steps.
+pub const BIN_KHZ: u32 = 100_000;
+/// Bin 0 is "unknown"; 12.7 GHz and above share the last.
+pub const BINS: usize = 128;
+
+/// The nearest multiple of 100 MHz; at least 1 where the frequency is known.
+pub fn bin(khz: u32) -> usize {
+    match khz {
+        0 => 0,
+        _ => ((khz / BIN_KHZ + u32::from(khz % BIN_KHZ >= BIN_KHZ / 2)) as usize).clamp(1, BINS - 1),
+    }
+}
+
+/// Busy cores that run slower than an idle core last ran, by more than a threshold.
+///
+/// A busy core in bin `b` is inverted while `b < (1 - threshold) × max`, with `max` the fastest
+/// idle core's bin. Cores are counted per bin, so that an event costs a few additions, however
+/// many cores there are: only where `max` moves, the bins between are looked at.
+pub struct Inversion {
+    threshold_percent: usize,
+    busy: [u32; BINS],
+    idle: [u32; BINS],
+    /// Bit `b` is set while an idle core is in bin `b`.
+    idle_bins: u128,
+    /// Busy cores in the bins from 1 to `limit` (exclusive) are inverted.
+    limit: usize,
+    /// Cores that are inverted now.
+    now: u64,
+    core_ns: u64,
+    /// How often a core became inverted.
+    pub count: u64,
+}
+
+impl Inversion {
+    pub fn new(threshold_percent: u32) -> Self {
+        Inversion {
+            threshold_percent: threshold_percent.min(100) as usize,
+            busy: [0; BINS],
+            idle: [0; BINS],
+            idle_bins: 0,
+            limit: 0,
+            now: 0,
+            core_ns: 0,
+            count: 0,
+        }
+    }
+
+    pub fn advance(&mut self, ns: Time) {
+        self.core_ns = self.core_ns.saturating_add(self.now.saturating_mul(ns));
+    }
+
+    pub fn core(&mut self, before: CoreState, after: CoreState) {
+        let (old, new) = (Class::of(before), Class::of(after));
+        if old == new {
+            return;
+        }
+        let was_inverted = self.inverted(old);
+        self.remove(old);
+        self.add(new);
+        // Once, when all is in place: an idle core that only changes its frequency must not
+        // take the limit down and up again.
+        self.move_limit();
+        // The limit rises only with an idle core, and then `move_limit` counts: not both.
+        if self.inverted(new) && !was_inverted {
+            self.count += 1;
+        }
+    }
+
+    pub fn core_ms(&self) -> f64 {
+        self.core_ns as f64 / 1e6
+    }
+
+    fn inverted(&self, class: Class) -> bool {
+        matches!(class, Class::Busy(bin) if bin < self.limit)
+    }
+
+    /// Takes a core out.
+    fn remove(&mut self, class: Class) {
+        self.now -= u64::from(self.inverted(class));
+        match class {
+            Class::Busy(bin) => self.busy[bin] -= 1,
+            Class::Idle(bin) => {
+                self.idle[bin] -= 1;
+                if self.idle[bin] == 0 {
+                    self.idle_bins &= !(1 << bin);
+                }
+            }
+            Class::Neither => {}
+        }
+    }
+
+    /// Puts a core in.
+    fn add(&mut self, class: Class) {
+        self.now += u64::from(self.inverted(class));
+        match class {
+            Class::Busy(bin) => self.busy[bin] += 1,
+            Class::Idle(bin) => {
+                self.idle[bin] += 1;
+                self.idle_bins |= 1 << bin;
+            }
+            Class::Neither => {}
+        }
+    }
+
+    /// Follows the fastest idle core.
+    fn move_limit(&mut self) {
+        let max = 127 - (self.idle_bins | 1).leading_zeros() as usize;
+        let limit = (max * (100 - self.threshold_percent)).div_ceil(100);
+        let cores = |bins: &[u32]| bins.iter().map(|n| u64::from(*n)).sum::<u64>();
+        if limit > self.limit {
+            let more = cores(&self.busy[self.limit.max(1)..limit.max(1)]);
+            self.now += more;
+            self.count += more;
+        } else if limit < self.limit {
+            self.now -= cores(&self.busy[limit.max(1)..self.limit]);
+        }
+        self.limit = limit;
+    }
+}
+
+/// How a core takes part, with its bin. Cores of unknown frequency do not.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Class {
+    Busy(usize),
+    Idle(usize),
+    Neither,
+}
+
+impl Class {
+    fn of(core: CoreState) -> Self {
+        match bin(core.khz) {
+            0 => Class::Neither,
+            bin if core.busy() => Class::Busy(bin),
+            bin if core.idle() => Class::Idle(bin),
+            _ => Class::Neither,
+        }
+    }
+}

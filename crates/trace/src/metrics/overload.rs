@@ -1,0 +1,34 @@
+//! Overload: threads that share a core while another core has nothing to do.
+
+use super::state::CoreState;
+use crate::event::Time;
+
+/// Integral over time of the number of cores with more than one runnable thread, taken while at
+/// least one core is idle. All threads count, traced or not: an idle core could run any of them.
+pub struct Overload {
+    overloaded: u64,
+    idle: u64,
+    core_ns: u64,
+}
+
+impl Overload {
+    pub fn new(cores: usize) -> Self {
+        Overload { overloaded: 0, idle: cores as u64, core_ns: 0 }
+    }
+
+    pub fn advance(&mut self, ns: Time) {
+        if self.idle > 0 {
+            self.core_ns = self.core_ns.saturating_add(self.overloaded.saturating_mul(ns));
+        }
+    }
+
+    pub fn core(&mut self, before: CoreState, after: CoreState) {
+        let overloaded = |core: CoreState| u64::from(core.runnable > 1);
+        self.overloaded = self.overloaded + overloaded(after) - overloaded(before);
+        self.idle = self.idle + u64::from(after.idle()) - u64::from(before.idle());
+    }
+
+    pub fn core_ms(&self) -> f64 {
+        self.core_ns as f64 / 1e6
+    }
+}

@@ -1,0 +1,225 @@
+//! One event as 24 bytes: what the store writes and the hash reads.
+//!
+//! All numbers are little-endian. A field that a kind does not use is zero, so that equal events
+//! have equal bytes and the other way round.
+//!
+//! | bytes  | content                                                    |
+//! |--------|------------------------------------------------------------|
+//! | 0..8   | time in ns                                                 |
+//! | 8..10  | core                                                       |
+//! | 10     | kind (`tag` below)                                         |
+//! | 11     | `small`: stop, sort of waker, idle state, on/off, or set    |
+//! | 12..16 | `a`: the thread that the event is about, or a frequency    |
+//! | 16..20 | `b`: a second thread, a name, or the frequency that is seen |
+//! | 20..22 | `c`: target core, or queue length                          |
+//! | 22..24 | `d`: reason, source core, or membership                    |
+
+use crate::event::{Event, Kind, Stop, Waker};
+
+/// Length of an encoded event.
+pub const RECORD_BYTES: usize = 24;
+
+mod tag {
+    pub const SWITCH: u8 = 1;
+    pub const WAKEUP: u8 = 2;
+    pub const FORK: u8 = 3;
+    pub const EXEC: u8 = 4;
+    pub const EXIT: u8 = 5;
+    pub const WAIT: u8 = 6;
+    pub const MIGRATE: u8 = 7;
+    pub const PLACE: u8 = 8;
+    pub const FREQUENCY: u8 = 9;
+    pub const TICK: u8 = 10;
+    pub const IDLE: u8 = 11;
+    pub const SPIN: u8 = 12;
+    pub const QUEUE: u8 = 13;
+    pub const SET: u8 = 14;
+}
+
+/// The payload, before it is laid out in bytes.
+#[derive(Default, PartialEq, Eq)]
+struct Fields {
+    tag: u8,
+    small: u8,
+    a: u32,
+    b: u32,
+    c: u16,
+    d: u16,
+}
+
+/// Lays an event out in bytes.
+#[inline]
+pub fn encode(event: &Event) -> [u8; RECORD_BYTES] {
+    let f = fields(&event.kind);
+    let mut out = [0; RECORD_BYTES];
+    out[0..8].copy_from_slice(&event.time.to_le_bytes());
+    out[8..10].copy_from_slice(&event.core.to_le_bytes());
+    out[10] = f.tag;
+    out[11] = f.small;
+    out[12..16].copy_from_slice(&f.a.to_le_bytes());
+    out[16..20].copy_from_slice(&f.b.to_le_bytes());
+    out[20..22].copy_from_slice(&f.c.to_le_bytes());
+    out[22..24].copy_from_slice(&f.d.to_le_bytes());
+    out
+}
+
+/// Reads back what [`encode`] wrote. `None`: these bytes are no event (an unknown kind, a value
+/// out of its range, or something in a field that the kind does not use).
+pub fn decode(bytes: &[u8; RECORD_BYTES]) -> Option<Event> {
+    let u16_at = |i: usize| u16::from_le_bytes([bytes[i], bytes[i + 1]]);
+    let u32_at = |i: usize| u32::from_le_bytes([bytes[i], bytes[i + 1], bytes[i + 2], bytes[i + 3]]);
+    let f = Fields {
+        tag: bytes[10],
+        small: bytes[11],
+        a: u32_at(12),
+        b: u32_at(16),
+        c: u16_at(20),
+        d: u16_at(22),
+    };
+    let kind = kind(&f)?;
+    // Whatever the kind does not use must be zero: the encoding is canonical.
+    (fields(&kind) == f).then(|| Event {
+        time: u64::from(u32_at(0)) | u64::from(u32_at(4)) << 32,
+        core: u16_at(8),
+        kind,
+    })
+}
+
+#[inline]
+fn fields(kind: &Kind) -> Fields {
+    let mut f = Fields::default();
+    match *kind {
+        Kind::Switch { prev, stop, next } => {
+            f.tag = tag::SWITCH;
+            f.small = match stop {
+                Stop::Preempted => 0,
+                Stop::Yielded => 1,
+                Stop::Blocked => 2,
+                Stop::Exited => 3,
+            };
+            (f.a, f.b) = (prev, next);
+        }
+        Kind::Wakeup { thread, waker, target } => {
+            f.tag = tag::WAKEUP;
+            (f.small, f.b) = match waker {
+                Waker::Thread(tid) => (0, tid),
+                Waker::Interrupt => (1, 0),
+            };
+            (f.a, f.c) = (thread, target);
+        }
+        Kind::Fork { parent, child, target } => {
+            f.tag = tag::FORK;
+            (f.a, f.b, f.c) = (parent, child, target);
+        }
+        Kind::Exec { thread, name } => {
+            f.tag = tag::EXEC;
+            (f.a, f.b) = (thread, name);
+        }
+        Kind::Exit { thread } => (f.tag, f.a) = (tag::EXIT, thread),
+        Kind::Wait { thread } => (f.tag, f.a) = (tag::WAIT, thread),
+        Kind::Migrate { thread, from, to } => {
+            f.tag = tag::MIGRATE;
+            (f.a, f.c, f.d) = (thread, to, from);
+        }
+        Kind::Place { thread, target, reason, seen_khz } => {
+            f.tag = tag::PLACE;
+            (f.a, f.b, f.c, f.d) = (thread, seen_khz, target, reason);
+        }
+        Kind::Frequency { khz } => (f.tag, f.a) = (tag::FREQUENCY, khz),
+        Kind::Tick { khz } => (f.tag, f.a) = (tag::TICK, khz),
+        Kind::Idle { state } => (f.tag, f.small) = (tag::IDLE, state),
+        Kind::Spin { on } => (f.tag, f.small) = (tag::SPIN, on.into()),
+        Kind::Queue { length } => (f.tag, f.c) = (tag::QUEUE, length),
+        Kind::Set { set, member } => {
+            f.tag = tag::SET;
+            (f.small, f.d) = (set, member.into());
+        }
+    }
+    f
+}
+
+fn kind(f: &Fields) -> Option<Kind> {
+    Some(match f.tag {
+        tag::SWITCH => Kind::Switch {
+            prev: f.a,
+            stop: match f.small {
+                0 => Stop::Preempted,
+                1 => Stop::Yielded,
+                2 => Stop::Blocked,
+                3 => Stop::Exited,
+                _ => return None,
+            },
+            next: f.b,
+        },
+        tag::WAKEUP => Kind::Wakeup {
+            thread: f.a,
+            waker: match f.small {
+                0 => Waker::Thread(f.b),
+                1 => Waker::Interrupt,
+                _ => return None,
+            },
+            target: f.c,
+        },
+        tag::FORK => Kind::Fork { parent: f.a, child: f.b, target: f.c },
+        tag::EXEC => Kind::Exec { thread: f.a, name: f.b },
+        tag::EXIT => Kind::Exit { thread: f.a },
+        tag::WAIT => Kind::Wait { thread: f.a },
+        tag::MIGRATE => Kind::Migrate { thread: f.a, from: f.d, to: f.c },
+        tag::PLACE => Kind::Place { thread: f.a, target: f.c, reason: f.d, seen_khz: f.b },
+        tag::FREQUENCY => Kind::Frequency { khz: f.a },
+        tag::TICK => Kind::Tick { khz: f.a },
+        tag::IDLE => Kind::Idle { state: f.small },
+        tag::SPIN => Kind::Spin { on: flag(f.small.into())? },
+        tag::QUEUE => Kind::Queue { length: f.c },
+        tag::SET => Kind::Set { set: f.small, member: flag(f.d)? },
+        _ => return None,
+    })
+}
+
+fn flag(value: u16) -> Option<bool> {
+    match value {
+        0 => Some(false),
+        1 => Some(true),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::any_event;
+    use proptest::prelude::*;
+
+    #[test]
+    fn the_layout_is_the_documented_one() {
+        let event = Event {
+            time: 0x0807_0605_0403_0201,
+            core: 0x0a09,
+            kind: Kind::Place { thread: 0x1413_1211, target: 0x2221, reason: 0x3231, seen_khz: 0x4443_4241 },
+        };
+        let mut expected = vec![1, 2, 3, 4, 5, 6, 7, 8, 9, 10, tag::PLACE, 0];
+        expected.extend([0x11, 0x12, 0x13, 0x14, 0x41, 0x42, 0x43, 0x44, 0x21, 0x22, 0x31, 0x32]);
+        assert_eq!(encode(&event).to_vec(), expected);
+    }
+
+    proptest! {
+        #[test]
+        fn decode_undoes_encode(event in any_event()) {
+            prop_assert_eq!(decode(&encode(&event)), Some(event));
+        }
+
+        /// Two different byte strings are never the same event: what decodes, encodes to itself.
+        #[test]
+        fn the_encoding_is_canonical(
+            tag in 0u8..16, small in 0u8..5, rest in proptest::array::uniform12(0u8..3),
+        ) {
+            let mut bytes = [0; RECORD_BYTES];
+            bytes[10] = tag;
+            bytes[11] = small;
+            bytes[12..].copy_from_slice(&rest);
+            if let Some(event) = decode(&bytes) {
+                prop_assert_eq!(encode(&event), bytes);
+            }
+        }
+    }
+}

@@ -1,0 +1,307 @@
+//! Series for pictures: underload over time, and cores × time coloured by frequency.
+
+use crate::Trace;
+use crate::event::{CoreId, Event, Time};
+use crate::metrics::{CoreState, Observer, Occupant, State, UNDERLOAD_INTERVAL, Underload};
+use serde::{Deserialize, Serialize};
+
+/// The underload of the interval of [`UNDERLOAD_INTERVAL`] ns that begins at `time`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct UnderloadPoint {
+    pub time: Time,
+    pub underload: u32,
+}
+
+/// The intervals that have underload, in order of time. All others have none: so the length is
+/// bounded by the number of events, whatever duration a file claims.
+pub fn underload(trace: &Trace) -> Vec<UnderloadPoint> {
+    struct Meter(Underload);
+    impl Observer for Meter {
+        fn core(&mut self, _: Time, core: usize, before: CoreState, after: CoreState) {
+            self.0.core(core, before, after);
+        }
+        fn runnable(&mut self, count: u32) {
+            self.0.runnable(count);
+        }
+    }
+    let mut state = State::new(&trace.header);
+    let mut meter = Meter(Underload::new(trace.header.cores.len()));
+    let mut points = Vec::new();
+    let point = |(index, underload)| UnderloadPoint { time: index * UNDERLOAD_INTERVAL, underload };
+    let mut now = 0;
+    for event in &trace.events {
+        if state.possible(event) {
+            now = event.time.max(now);
+            points.extend(meter.0.advance(now).map(point));
+            state.apply(&Event { time: now, ..*event }, &mut meter);
+        }
+    }
+    points.extend(meter.0.advance(trace.header.duration.max(now)).map(point));
+    points.extend(meter.0.finish().map(point));
+    points
+}
+
+/// The execution trace of the papers: what every core did, at which frequency.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct Timeline {
+    /// Length in nanoseconds.
+    pub duration: Time,
+    /// One row a core. A socket's cores are adjacent, and within it those of a NUMA node, of a
+    /// cache and of a physical core.
+    pub cores: Vec<CoreRow>,
+}
+
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct CoreRow {
+    pub core: CoreId,
+    pub socket: u16,
+    /// In order of time, without overlap; where there is none the core ran no traced thread.
+    pub segments: Vec<Segment>,
+}
+
+/// From `t0` to `t1` (ns, exclusive) a core ran traced threads for `busy_fraction` of the time.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Segment {
+    pub t0: Time,
+    pub t1: Time,
+    /// Mean frequency of the busy time in kHz; 0: unknown.
+    pub khz_mean: u32,
+    pub busy_fraction: f32,
+}
+
+/// Draws a trace with `columns` columns of time: at most that many segments a core, each made of
+/// whole columns. Neighbours that look the same are one segment.
+pub fn timeline(trace: &Trace, columns: u32) -> Timeline {
+    let last = trace.events.iter().map(|event| event.time).max().unwrap_or(0);
+    let duration = trace.header.duration.max(last);
+    let grid = Grid { duration, columns: u64::from(columns.max(1)).min(duration.max(1)) };
+    let mut state = State::new(&trace.header);
+    let mut rows = Rows { grid, rows: vec![Row::default(); trace.header.cores.len()] };
+    let mut now = 0;
+    for event in &trace.events {
+        if state.possible(event) {
+            now = event.time.max(now);
+            state.apply(&Event { time: now, ..*event }, &mut rows);
+        }
+    }
+    for (row, core) in rows.rows.iter_mut().zip(state.cores()) {
+        row.settle(grid, duration, *core);
+        row.flush(grid);
+    }
+    let info = &trace.header.cores;
+    let mut cores: Vec<CoreRow> = (rows.rows.into_iter().zip(info))
+        .enumerate()
+        .map(|(core, (row, info))| CoreRow {
+            core: core as CoreId,
+            socket: info.socket,
+            segments: row.segments,
+        })
+        .collect();
+    cores.sort_by_key(|row| {
+        let info = info[usize::from(row.core)];
+        (info.socket, info.numa, info.llc, info.physical, row.core)
+    });
+    Timeline { duration, cores }
+}
+
+/// Columns of equal width, to within a nanosecond.
+#[derive(Clone, Copy)]
+struct Grid {
+    duration: Time,
+    /// At least 1, at most one per nanosecond.
+    columns: u64,
+}
+
+impl Grid {
+    fn begin(&self, column: u64) -> Time {
+        (u128::from(self.duration) * u128::from(column) / u128::from(self.columns)) as Time
+    }
+
+    /// The column in which `time` lies: the last one that begins no later.
+    fn column(&self, time: Time) -> u64 {
+        let guess = (u128::from(time) * u128::from(self.columns) / u128::from(self.duration.max(1))) as u64;
+        if self.begin(guess + 1) <= time { guess + 1 } else { guess }
+    }
+}
+
+struct Rows {
+    grid: Grid,
+    rows: Vec<Row>,
+}
+
+impl Observer for Rows {
+    fn core(&mut self, now: Time, core: usize, before: CoreState, after: CoreState) {
+        if (before.occupant, before.khz) != (after.occupant, after.khz) {
+            self.rows[core].settle(self.grid, now, before);
+        }
+    }
+
+    fn runnable(&mut self, _: u32) {}
+}
+
+#[derive(Clone, Default)]
+struct Row {
+    segments: Vec<Segment>,
+    /// Everything before is counted.
+    since: Time,
+    /// The column at hand, and its busy time so far: in all, and at a known frequency with the
+    /// sum of kHz × ns.
+    column: u64,
+    busy: Time,
+    known: Time,
+    cycles: u128,
+}
+
+impl Row {
+    /// Counts what the core did since the last change.
+    fn settle(&mut self, grid: Grid, now: Time, state: CoreState) {
+        let mut from = std::mem::replace(&mut self.since, now);
+        if state.occupant != Occupant::Traced {
+            return;
+        }
+        while from < now {
+            let column = grid.column(from);
+            if column != self.column {
+                self.flush(grid);
+                self.column = column;
+            }
+            let last = grid.column(now);
+            let whole = from == grid.begin(column) && last > column;
+            if whole {
+                // Any number of columns that are busy from end to end are one segment.
+                let to = grid.begin(last);
+                self.push(Segment { t0: from, t1: to, khz_mean: state.khz, busy_fraction: 1.0 });
+                self.column = last;
+                from = to;
+            } else {
+                let to = now.min(grid.begin(column + 1));
+                self.busy += to - from;
+                if state.khz != 0 {
+                    self.known += to - from;
+                    self.cycles += u128::from(state.khz) * u128::from(to - from);
+                }
+                from = to;
+            }
+        }
+    }
+
+    /// Makes a segment of the column at hand.
+    fn flush(&mut self, grid: Grid) {
+        let (t0, t1) = (grid.begin(self.column), grid.begin(self.column + 1));
+        if self.busy > 0 {
+            let khz_mean = self.cycles.checked_div(u128::from(self.known)).unwrap_or(0) as u32;
+            self.push(Segment { t0, t1, khz_mean, busy_fraction: self.busy as f32 / (t1 - t0) as f32 });
+        }
+        (self.busy, self.known, self.cycles) = (0, 0, 0);
+    }
+
+    fn push(&mut self, segment: Segment) {
+        match self.segments.last_mut() {
+            Some(last)
+                if (last.t1, last.khz_mean, last.busy_fraction)
+                    == (segment.t0, segment.khz_mean, segment.busy_fraction) =>
+            {
+                last.t1 = segment.t1;
+            }
+            _ => self.segments.push(segment),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::{CoreInfo, Header, IDLE, Kind, Stop, Tid};
+    use crate::testing::any_trace;
+    use proptest::prelude::*;
+
+    fn switch(time: Time, core: CoreId, prev: Tid, next: Tid) -> Event {
+        Event { time, core, kind: Kind::Switch { prev, stop: Stop::Blocked, next } }
+    }
+
+    fn on_cores(sockets: &[u16], duration: Time, events: Vec<Event>) -> Trace {
+        let cores = sockets.iter().map(|&socket| CoreInfo { socket, ..CoreInfo::default() }).collect();
+        Trace { header: Header { cores, duration, ..Header::default() }, events }
+    }
+
+    #[test]
+    fn rows_of_a_socket_are_adjacent() {
+        let timeline = timeline(&on_cores(&[0, 1, 0, 1], 10, vec![]), 4);
+        assert_eq!(timeline.cores.iter().map(|row| row.core).collect::<Vec<_>>(), [0, 2, 1, 3]);
+    }
+
+    #[test]
+    fn columns_merge_what_is_small_and_what_is_alike() {
+        // 100 ns in 10 columns. Busy from 5 to 38 at 2 GHz, and 4 ns in the column from 60.
+        // Column 0: 5 of 10 ns; columns 1 and 2: whole; column 3: 8 of 10; column 6: 4 of 10.
+        let frequency = Event { time: 0, core: 0, kind: Kind::Frequency { khz: 2_000_000 } };
+        let events = vec![
+            frequency,
+            switch(5, 0, IDLE, 1),
+            switch(38, 0, 1, IDLE),
+            switch(60, 0, IDLE, 1),
+            switch(62, 0, 1, IDLE),
+            switch(63, 0, IDLE, 1),
+            switch(65, 0, 1, IDLE),
+        ];
+        let timeline = timeline(&on_cores(&[0], 100, events), 10);
+        let segment = |t0, t1, busy_fraction| Segment { t0, t1, khz_mean: 2_000_000, busy_fraction };
+        let expected =
+            [segment(0, 10, 0.5), segment(10, 30, 1.0), segment(30, 40, 0.8), segment(60, 70, 0.4)];
+        assert_eq!(timeline.cores[0].segments, expected);
+    }
+
+    #[test]
+    fn the_mean_frequency_is_weighted_by_time() {
+        // One column: 6 ns at 1 GHz and 2 ns at 3 GHz are (6·1 + 2·3)/8 = 1.5 GHz, 8 of 10 ns.
+        let khz = |time, khz| Event { time, core: 0, kind: Kind::Frequency { khz } };
+        let events = vec![khz(0, 1_000_000), switch(0, 0, IDLE, 1), khz(6, 3_000_000), switch(8, 0, 1, IDLE)];
+        let timeline = timeline(&on_cores(&[0], 10, events), 1);
+        let expected = Segment { t0: 0, t1: 10, khz_mean: 1_500_000, busy_fraction: 0.8 };
+        assert_eq!(timeline.cores[0].segments, [expected]);
+    }
+
+    #[test]
+    fn underload_over_time() {
+        // Interval 0: thread 1 uses cores 0 and 1, one after the other: 2 - 1. Interval 1: only
+        // core 1: 0. Interval 2: it returns to core 0: 1.
+        let ms = 1_000_000;
+        let events = vec![
+            switch(0, 0, IDLE, 1),
+            switch(ms, 0, 1, IDLE),
+            switch(ms, 1, IDLE, 1),
+            switch(9 * ms, 1, 1, IDLE),
+            switch(9 * ms, 0, IDLE, 1),
+        ];
+        let points = underload(&on_cores(&[0, 0], 12 * ms, events));
+        let point = |time| UnderloadPoint { time, underload: 1 };
+        assert_eq!(points, [point(0), point(8 * ms)]);
+    }
+
+    proptest! {
+        #[test]
+        fn segments_are_ordered_bounded_and_sane(mut trace in any_trace(), columns in 0u32..20) {
+            for event in &mut trace.events {
+                event.core %= trace.header.cores.len().max(1) as u16;
+                event.time %= 1000;
+            }
+            trace.events.sort_by_key(|event| event.time);
+            trace.header.duration %= 2000;
+            let timeline = timeline(&trace, columns);
+            for row in &timeline.cores {
+                prop_assert!(row.segments.len() <= columns.max(1) as usize);
+                for segment in &row.segments {
+                    prop_assert!(segment.t0 < segment.t1 && segment.t1 <= timeline.duration);
+                    prop_assert!(segment.busy_fraction > 0.0 && segment.busy_fraction <= 1.0);
+                }
+                prop_assert!(row.segments.windows(2).all(|pair| pair[0].t1 <= pair[1].t0));
+            }
+        }
+
+        #[test]
+        fn noise_never_panics(trace in any_trace(), columns in any::<u32>()) {
+            timeline(&trace, columns);
+            underload(&trace);
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! Random events and traces for property tests.
+
+use crate::Trace;
+use crate::event::*;
+use proptest::collection::vec;
+use proptest::prelude::*;
+
+/// Any event at all, with no regard to sense.
+pub fn any_event() -> impl Strategy<Value = Event> {
+    let stop =
+        prop_oneof![Just(Stop::Preempted), Just(Stop::Yielded), Just(Stop::Blocked), Just(Stop::Exited)];
+    let waker = prop_oneof![any::<Tid>().prop_map(Waker::Thread), Just(Waker::Interrupt)];
+    let kind = prop_oneof![
+        (any::<Tid>(), stop, any::<Tid>()).prop_map(|(prev, stop, next)| Kind::Switch { prev, stop, next }),
+        (any::<Tid>(), waker, any::<CoreId>()).prop_map(|(thread, waker, target)| Kind::Wakeup {
+            thread,
+            waker,
+            target
+        }),
+        (any::<Tid>(), any::<Tid>(), any::<CoreId>()).prop_map(|(parent, child, target)| Kind::Fork {
+            parent,
+            child,
+            target
+        }),
+        any::<(Tid, u32)>().prop_map(|(thread, name)| Kind::Exec { thread, name }),
+        any::<Tid>().prop_map(|thread| Kind::Exit { thread }),
+        any::<Tid>().prop_map(|thread| Kind::Wait { thread }),
+        any::<(Tid, CoreId, CoreId)>().prop_map(|(thread, from, to)| Kind::Migrate { thread, from, to }),
+        any::<(Tid, CoreId, u16, u32)>().prop_map(|(thread, target, reason, seen_khz)| Kind::Place {
+            thread,
+            target,
+            reason,
+            seen_khz
+        }),
+        any::<u32>().prop_map(|khz| Kind::Frequency { khz }),
+        any::<u32>().prop_map(|khz| Kind::Tick { khz }),
+        any::<u8>().prop_map(|state| Kind::Idle { state }),
+        any::<bool>().prop_map(|on| Kind::Spin { on }),
+        any::<u16>().prop_map(|length| Kind::Queue { length }),
+        any::<(u8, bool)>().prop_map(|(set, member)| Kind::Set { set, member }),
+    ];
+    (any::<Time>(), any::<CoreId>(), kind).prop_map(|(time, core, kind)| Event { time, core, kind })
+}
+
+/// Any trace at all, with no regard to sense.
+pub fn any_trace() -> impl Strategy<Value = Trace> {
+    let source =
+        prop_oneof![
+            Just(Source::Unknown),
+            (".{0,8}", vec(".{0,8}", 0..4), ".{0,8}")
+                .prop_map(|(method, command, kernel)| Source::Recorded { method, command, kernel }),
+            (".{0,8}", vec((".{0,4}", ".{0,4}"), 0..3), any::<u64>()).prop_map(|(policy, params, seed)| {
+                Source::Simulated { policy, params, workload: "w".into(), governor: "schedutil".into(), seed }
+            }),
+        ];
+    let core = any::<(u16, u16, u16, u16)>().prop_map(|(physical, llc, numa, socket)| CoreInfo {
+        physical,
+        llc,
+        numa,
+        socket,
+    });
+    let thread = (any::<(Tid, Tid, bool)>(), ".{0,8}").prop_map(|((tid, parent, traced), name)| ThreadInfo {
+        tid,
+        name,
+        parent,
+        traced,
+    });
+    let names = || vec(".{0,8}", 0..4);
+    let header = (
+        (source, ".{0,8}", vec(core, 0..5), any::<Time>(), vec(thread, 0..5)),
+        (names(), names(), names(), names()),
+        (any::<u32>(), any::<(u32, u32)>(), vec(any::<u64>(), 0..5), any::<u64>()),
+    )
+        .prop_map(|(about, names, numbers)| Header {
+            source: about.0,
+            machine: about.1,
+            cores: about.2,
+            duration: about.3,
+            threads: about.4,
+            names: names.0,
+            reasons: names.1,
+            sets: names.2,
+            idle_states: names.3,
+            assumed_khz: numbers.0,
+            khz_range: numbers.1,
+            lost: numbers.2,
+            energy_uj: numbers.3,
+        });
+    (header, vec(any_event(), 0..200)).prop_map(|(header, events)| Trace { header, events })
+}

@@ -1,0 +1,144 @@
+//! Panels and distributions from traces.
+
+use super::{CoreRow, Distribution, Segment, Setting, TimelinePanel};
+use hearth_trace::{Source, Summary, Trace, UNDERLOAD_INTERVAL, series};
+
+const SECOND: f64 = 1e9;
+
+impl TimelinePanel {
+    /// A trace drawn with `columns` columns of time. What the trace does not say about its
+    /// setting (a recording does not know the policy) is left for the caller to fill in.
+    pub fn from_trace(trace: &Trace, columns: u32) -> TimelinePanel {
+        let timeline = series::timeline(trace, columns);
+        let segments = timeline.cores.iter().zip(0u32..).flat_map(|(core, row)| {
+            core.segments.iter().map(move |s| Segment {
+                row,
+                t0: s.t0 as f64 / SECOND,
+                t1: s.t1 as f64 / SECOND,
+                ghz: s.khz_mean as f32 / 1e6,
+                busy: s.busy_fraction,
+            })
+        });
+        let cores = timeline.cores.iter();
+        let cores = cores.map(|it| CoreRow { label: it.core.to_string(), socket: it.socket.into() });
+        let (low, high) = trace.header.khz_range;
+        TimelinePanel {
+            setting: setting(trace),
+            duration_s: timeline.duration as f64 / SECOND,
+            ghz_range: (low as f32 / 1e6, high as f32 / 1e6),
+            cores: cores.collect(),
+            segments: segments.collect(),
+            underload: underload(trace),
+        }
+    }
+}
+
+impl Distribution {
+    /// Adds the busy time of one run.
+    pub fn add(&mut self, run: &Summary) {
+        let unknown = [(0.0, run.frequency_unknown_ms)];
+        for (ghz, ms) in run.frequency_residency.iter().map(|it| (it.ghz, it.ms)).chain(unknown) {
+            match self.residency.iter_mut().find(|(known, _)| *known == ghz) {
+                Some((_, sum)) => *sum += ms,
+                None => self.residency.push((ghz, ms)),
+            }
+        }
+    }
+}
+
+fn setting(trace: &Trace) -> Setting {
+    let machine = trace.header.machine.clone();
+    match &trace.header.source {
+        Source::Simulated { policy, params, governor, .. } => {
+            let params: Vec<String> = params.iter().map(|(name, value)| format!("{name}={value}")).collect();
+            let params = if params.is_empty() { String::new() } else { format!(" ({})", params.join(", ")) };
+            Setting { machine, governor: governor.clone(), policy: format!("{policy}{params}") }
+        }
+        Source::Recorded { .. } => Setting { machine, policy: "recorded".into(), ..Setting::default() },
+        Source::Unknown => Setting { machine, ..Setting::default() },
+    }
+}
+
+/// The intervals that have underload; between two that are not neighbours there is none.
+fn underload(trace: &Trace) -> Vec<(f64, f64)> {
+    let mut steps = Vec::new();
+    let mut end = None;
+    for point in series::underload(trace) {
+        if let Some(end) = end.filter(|end| *end < point.time) {
+            steps.push((end as f64 / SECOND, 0.0));
+        }
+        steps.push((point.time as f64 / SECOND, f64::from(point.underload)));
+        end = Some(point.time + UNDERLOAD_INTERVAL);
+    }
+    steps.extend(end.map(|end| (end as f64 / SECOND, 0.0)));
+    steps
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hearth_trace::{CoreInfo, Event, Header, IDLE, Kind, Stop, ThreadInfo};
+
+    const MS: u64 = 1_000_000;
+
+    /// A thread runs 2 ms on core 0, then 2 ms on core 1, which is on another socket.
+    fn trace() -> Trace {
+        let thread = ThreadInfo { tid: 7, name: "sh".into(), parent: 0, traced: true };
+        let at = |time, core, kind| Event { time, core, kind };
+        let run = |prev, next| Kind::Switch { prev, stop: Stop::Preempted, next };
+        Trace {
+            header: Header {
+                source: Source::Simulated {
+                    policy: "nest".into(),
+                    params: vec![("s_max".into(), "0".into())],
+                    workload: "w".into(),
+                    governor: "schedutil".into(),
+                    seed: 1,
+                },
+                machine: "m".into(),
+                cores: (0..2).map(|i| CoreInfo { physical: i, llc: i, numa: i, socket: i }).collect(),
+                duration: 20 * MS,
+                threads: vec![thread],
+                khz_range: (1_000_000, 3_000_000),
+                ..Header::default()
+            },
+            events: vec![
+                at(0, 0, Kind::Frequency { khz: 2_000_000 }),
+                at(0, 0, Kind::Fork { parent: IDLE, child: 7, target: 0 }),
+                at(0, 0, run(IDLE, 7)),
+                at(2 * MS, 0, run(7, IDLE)),
+                at(2 * MS, 0, Kind::Migrate { thread: 7, from: 0, to: 1 }),
+                at(2 * MS, 1, run(IDLE, 7)),
+                at(4 * MS, 1, Kind::Exit { thread: 7 }),
+                at(4 * MS, 1, Kind::Switch { prev: 7, stop: Stop::Exited, next: IDLE }),
+            ],
+        }
+    }
+
+    #[test]
+    fn a_trace_becomes_a_panel() {
+        let panel = TimelinePanel::from_trace(&trace(), 10);
+        assert_eq!(panel.setting.policy, "nest (s_max=0)");
+        assert_eq!((panel.duration_s, panel.ghz_range), (0.02, (1.0, 3.0)));
+        assert_eq!(panel.cores.iter().map(|core| core.socket).collect::<Vec<_>>(), [0, 1]);
+        let segment = |row, t0, t1, ghz| Segment { row, t0, t1, ghz, busy: 1.0 };
+        assert_eq!(panel.segments, [segment(0, 0.0, 0.002, 2.0), segment(1, 0.002, 0.004, 0.0)]);
+        assert_eq!(panel.underload, [(0.0, 1.0), (0.004, 0.0)]);
+    }
+
+    #[test]
+    fn runs_add_up() {
+        let mut distribution = Distribution::default();
+        let run = trace().summary();
+        distribution.add(&run);
+        distribution.add(&run);
+        distribution.residency.sort_by(|a, b| a.0.total_cmp(&b.0));
+        assert_eq!(distribution.residency, [(0.0, 4.0), (2.0, 4.0)]);
+    }
+
+    #[test]
+    fn an_empty_trace_too() {
+        let panel = TimelinePanel::from_trace(&Trace::default(), 10);
+        assert!(panel.segments.is_empty() && panel.underload.is_empty());
+    }
+}

@@ -1,0 +1,150 @@
+//! What a report is made of. Plain data, without a reference to any other crate's types.
+
+use serde::{Deserialize, Deserializer, Serialize};
+
+/// All that the page shows.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Report {
+    pub title: String,
+    /// The command, the host, and when.
+    pub subtitle: String,
+    /// Facts about the workload: name and value, in order.
+    pub workload: Vec<(String, String)>,
+    pub rows: Vec<Row>,
+    pub distributions: Vec<Distribution>,
+    pub timelines: Vec<TimelinePanel>,
+    pub notes: Vec<String>,
+}
+
+/// What was run: a policy under a governor on a machine.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Setting {
+    pub machine: String,
+    pub governor: String,
+    /// The policy's name, with its parameters where they differ from the default.
+    pub policy: String,
+}
+
+/// A mean with its 95% confidence interval. `low` and `high` are NaN when there is no interval
+/// (a single run).
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Estimate {
+    #[serde(deserialize_with = "null_is_nan")]
+    pub mean: f64,
+    #[serde(deserialize_with = "null_is_nan")]
+    pub low: f64,
+    #[serde(deserialize_with = "null_is_nan")]
+    pub high: f64,
+}
+
+/// The result of the runs of one setting. A number that is NaN is unknown.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Row {
+    #[serde(flatten)]
+    pub setting: Setting,
+    /// What `speedup` and `energy_saving` compare with. `None`: this row is a baseline.
+    pub against: Option<Setting>,
+    pub runs: u32,
+    /// Mean and standard deviation of the time.
+    #[serde(deserialize_with = "null_is_nan")]
+    pub time_s: f64,
+    #[serde(deserialize_with = "null_is_nan")]
+    pub time_sd: f64,
+    /// The papers' sense: 0 is equal, 0.10 is 10% faster.
+    pub speedup: Option<Estimate>,
+    #[serde(deserialize_with = "null_is_nan")]
+    pub energy_j: f64,
+    /// 0 is equal, 0.10 is 10% less energy.
+    pub energy_saving: Option<Estimate>,
+    #[serde(deserialize_with = "null_is_nan")]
+    pub underload_per_s: f64,
+    #[serde(deserialize_with = "null_is_nan")]
+    pub overload_core_ms: f64,
+    #[serde(deserialize_with = "null_is_nan")]
+    pub inversion_core_ms: f64,
+    /// Means over the runs, like all that follows.
+    #[serde(deserialize_with = "null_is_nan")]
+    pub cores_used: f64,
+    #[serde(deserialize_with = "null_is_nan")]
+    pub sockets_used: f64,
+    #[serde(deserialize_with = "null_is_nan")]
+    pub migrations: f64,
+    #[serde(deserialize_with = "null_is_nan")]
+    pub busy_ghz_mean: f64,
+}
+
+impl Default for Row {
+    /// Everything unknown.
+    fn default() -> Self {
+        Row {
+            setting: Setting::default(),
+            against: None,
+            runs: 0,
+            time_s: f64::NAN,
+            time_sd: f64::NAN,
+            speedup: None,
+            energy_j: f64::NAN,
+            energy_saving: None,
+            underload_per_s: f64::NAN,
+            overload_core_ms: f64::NAN,
+            inversion_core_ms: f64::NAN,
+            cores_used: f64::NAN,
+            sockets_used: f64::NAN,
+            migrations: f64::NAN,
+            busy_ghz_mean: f64::NAN,
+        }
+    }
+}
+
+/// How long the busy cores ran at which frequency.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Distribution {
+    #[serde(flatten)]
+    pub setting: Setting,
+    /// GHz (0: unknown) and milliseconds, in any order.
+    pub residency: Vec<(f64, f64)>,
+}
+
+/// One execution trace: cores × time.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct TimelinePanel {
+    #[serde(flatten)]
+    pub setting: Setting,
+    pub duration_s: f64,
+    /// Lowest and highest frequency of the machine in GHz ((0, 0): unknown).
+    pub ghz_range: (f32, f32),
+    /// The rows, in the order in which they are drawn; cores of one socket side by side.
+    pub cores: Vec<CoreRow>,
+    /// In any order; segments of one row do not overlap.
+    pub segments: Vec<Segment>,
+    /// From when on, in seconds, the underload has which value, until the next one.
+    pub underload: Vec<(f64, f64)>,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct CoreRow {
+    pub label: String,
+    pub socket: u32,
+}
+
+/// A piece of time, in seconds, in which a core was busy.
+#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct Segment {
+    /// Index in [`TimelinePanel::cores`].
+    pub row: u32,
+    pub t0: f64,
+    pub t1: f64,
+    /// 0: unknown.
+    pub ghz: f32,
+    /// The part of the time in which the core ran threads, from 0 to 1.
+    pub busy: f32,
+}
+
+/// JSON has no NaN: it is written as `null`, and read back here.
+fn null_is_nan<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
+    Ok(Option::deserialize(from)?.unwrap_or(f64::NAN))
+}

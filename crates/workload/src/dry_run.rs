@@ -1,0 +1,312 @@
+//! The dry run: executes the graph with a core for everybody and a scheduler that costs nothing,
+//! to see whether it ends, and when.
+//!
+//! Each thread has a clock, which `Run` and the delays move on and which waking moves to the
+//! waker's; the thread with the earliest clock goes first. So semaphores serve in the order of
+//! time, and the latest clock at the end is the length of the critical path.
+//!
+//! Where each semaphore has one waiting thread (as in all that extraction makes) the order in
+//! which threads run cannot change the outcome, so that the answer holds for every scheduler:
+//! such a graph is a Petri net without conflicts, and those are confluent. Where several threads
+//! compete for one semaphore (locks, worker pools) the answer holds for this order.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+use std::fmt;
+
+use crate::steps::{Move, Steps};
+use crate::{BarrierIdx, Op, Problem, SemIdx, ThreadIdx, What, Workload};
+
+/// After so many steps [`Workload::check`] gives up looking for the end: about half a second.
+pub const DRY_RUN_STEPS: u64 = 5_000_000;
+
+/// How a dry run ended.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum DryRun {
+    /// All threads exit. `span` is the critical path in nanoseconds (at 2.1 GHz):
+    /// the run time on a machine with a core for everybody and a scheduler that costs nothing.
+    Finishes { span: u64 },
+    /// These threads wait for ever.
+    Stuck(Vec<Stuck>),
+    /// The allowed number of steps did not suffice to tell.
+    Unknown,
+}
+
+/// A thread that waits for ever.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Stuck {
+    pub thread: ThreadIdx,
+    pub obstacle: Obstacle,
+}
+
+/// What a thread waits for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Obstacle {
+    Exit(ThreadIdx),
+    Semaphore(SemIdx),
+    Barrier(BarrierIdx),
+    /// The thread was never forked, because its parent is stuck before the fork.
+    Fork,
+}
+
+impl fmt::Display for Obstacle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Obstacle::Exit(thread) => write!(f, "it waits for the exit of thread {thread}"),
+            Obstacle::Semaphore(sem) => write!(f, "it waits for a post of semaphore {sem}"),
+            Obstacle::Barrier(barrier) => write!(f, "it waits for others at barrier {barrier}"),
+            Obstacle::Fork => write!(f, "it is never forked"),
+        }
+    }
+}
+
+impl DryRun {
+    /// The problems that the outcome amounts to. Threads that were never forked are left out:
+    /// the thread that should have forked them says why.
+    pub(crate) fn problems(&self, workload: &Workload) -> Vec<Problem> {
+        let DryRun::Stuck(stuck) = self else { return Vec::new() };
+        stuck
+            .iter()
+            .filter(|stuck| stuck.obstacle != Obstacle::Fork)
+            .map(|stuck| Problem {
+                thread: Some((stuck.thread, workload.threads[stuck.thread as usize].name.clone())),
+                step: Vec::new(),
+                what: What::Stuck(stuck.obstacle),
+            })
+            .collect()
+    }
+}
+
+impl Workload {
+    /// Executes the graph on a core for everybody, at most `max_steps` steps (see [`DRY_RUN_STEPS`]).
+    /// Steps that [`validate`](Workload::validate) rejects are skipped.
+    pub fn dry_run(&self, max_steps: u64) -> DryRun {
+        self.dry_run_at(max_steps, crate::generate::NOMINAL_KHZ)
+    }
+
+    /// [`dry_run`](Self::dry_run) with all cores at `khz`.
+    pub(crate) fn dry_run_at(&self, max_steps: u64, khz: u32) -> DryRun {
+        let mut run = Execution::new(self, khz);
+        match run.run(max_steps) {
+            false => DryRun::Unknown,
+            true => run.outcome(),
+        }
+    }
+}
+
+enum State<'a> {
+    Unborn(Steps<'a>),
+    Ready(Steps<'a>),
+    Blocked(Steps<'a>, Obstacle),
+    Exited,
+}
+
+struct Execution<'a> {
+    khz: u64,
+    states: Vec<State<'a>>,
+    /// Each thread's clock in nanoseconds, or the time of its exit.
+    clocks: Vec<u64>,
+    /// Clock, order of arrival, thread.
+    ready: BinaryHeap<Reverse<(u64, u64, ThreadIdx)>>,
+    arrivals: u64,
+    joiners: Vec<Vec<ThreadIdx>>,
+    sems: Vec<Semaphore>,
+    barriers: Vec<(u32, Vec<ThreadIdx>)>,
+}
+
+struct Semaphore {
+    /// Left of the initial count.
+    count: u32,
+    /// Posts that nobody took yet, oldest first: the poster's clock, and how many at that time.
+    posts: VecDeque<(u64, u64)>,
+    waiters: VecDeque<ThreadIdx>,
+}
+
+impl Semaphore {
+    fn put(&mut self, clock: u64) {
+        match self.posts.back_mut() {
+            Some((last, count)) if *last == clock => *count += 1,
+            _ => self.posts.push_back((clock, 1)),
+        }
+    }
+
+    fn take(&mut self) -> Option<u64> {
+        let (clock, count) = self.posts.front_mut()?;
+        let clock = *clock;
+        *count -= 1;
+        if *count == 0 {
+            self.posts.pop_front();
+        }
+        Some(clock)
+    }
+}
+
+impl<'a> Execution<'a> {
+    fn new(workload: &'a Workload, khz: u32) -> Self {
+        let mut states: Vec<State> = workload.threads.iter().map(|t| State::Unborn(t.steps())).collect();
+        for root in workload.roots() {
+            states[root as usize] = State::Ready(workload.threads[root as usize].steps());
+        }
+        let mut execution = Execution {
+            khz: u64::from(khz.max(1)),
+            clocks: vec![0; states.len()],
+            joiners: vec![Vec::new(); states.len()],
+            states,
+            ready: BinaryHeap::new(),
+            arrivals: 0,
+            sems: workload
+                .semaphores
+                .iter()
+                .map(|&count| Semaphore { count, posts: VecDeque::new(), waiters: VecDeque::new() })
+                .collect(),
+            barriers: workload.barriers.iter().map(|&count| (count, Vec::new())).collect(),
+        };
+        for thread in workload.roots() {
+            execution.queue(thread);
+        }
+        execution
+    }
+
+    fn queue(&mut self, thread: ThreadIdx) {
+        self.ready.push(Reverse((self.clocks[thread as usize], self.arrivals, thread)));
+        self.arrivals += 1;
+    }
+
+    /// Runs until nobody can; `false` when `budget` steps did not suffice.
+    fn run(&mut self, mut budget: u64) -> bool {
+        while let Some(Reverse((_, _, thread))) = self.ready.pop() {
+            let slot = thread as usize;
+            let State::Ready(mut steps) = std::mem::replace(&mut self.states[slot], State::Exited) else {
+                unreachable!("only ready threads are queued")
+            };
+            loop {
+                let Some(left) = budget.checked_sub(1) else { return false };
+                budget = left;
+                match steps.advance() {
+                    Move::Turn => {}
+                    Move::Step(op) => {
+                        if let Some(obstacle) = self.step(thread, op) {
+                            self.states[slot] = State::Blocked(steps, obstacle);
+                            break;
+                        }
+                        if self.ready.peek().is_some_and(|Reverse(first)| first.0 < self.clocks[slot]) {
+                            self.states[slot] = State::Ready(steps);
+                            self.queue(thread);
+                            break;
+                        }
+                    }
+                    Move::End => {
+                        for joiner in std::mem::take(&mut self.joiners[slot]) {
+                            self.wake(joiner, self.clocks[slot]);
+                        }
+                        break;
+                    }
+                }
+            }
+        }
+        true
+    }
+
+    /// Executes `op` for `thread`; what it has to wait for, if it has to.
+    fn step(&mut self, thread: ThreadIdx, op: &Op) -> Option<Obstacle> {
+        let slot = thread as usize;
+        match *op {
+            Op::Run(cycles) => self.pass(slot, time(cycles, self.khz)),
+            Op::Sleep(ns) | Op::Io(ns) => self.pass(slot, ns),
+            Op::Fork(child) => {
+                let steps = match self.states.get_mut(child as usize) {
+                    Some(State::Unborn(steps)) => std::mem::replace(steps, Steps::new(&[])),
+                    _ => return None,
+                };
+                self.states[child as usize] = State::Ready(steps);
+                self.clocks[child as usize] = self.clocks[slot];
+                self.queue(child);
+            }
+            Op::Join(child) => match self.states.get(child as usize) {
+                Some(State::Exited) if child != thread => {
+                    self.clocks[slot] = self.clocks[slot].max(self.clocks[child as usize]);
+                }
+                Some(_) => {
+                    self.joiners[child as usize].push(thread);
+                    return Some(Obstacle::Exit(child));
+                }
+                None => {}
+            },
+            Op::Post(sem) => {
+                let clock = self.clocks[slot];
+                if let Some(semaphore) = self.sems.get_mut(sem as usize) {
+                    match semaphore.waiters.pop_front() {
+                        Some(waiter) => self.wake(waiter, clock),
+                        None => semaphore.put(clock),
+                    }
+                }
+            }
+            Op::Wait(sem) => {
+                let semaphore = self.sems.get_mut(sem as usize)?;
+                if semaphore.count > 0 {
+                    semaphore.count -= 1;
+                } else if let Some(posted) = semaphore.take() {
+                    self.clocks[slot] = self.clocks[slot].max(posted);
+                } else {
+                    semaphore.waiters.push_back(thread);
+                    return Some(Obstacle::Semaphore(sem));
+                }
+            }
+            Op::Barrier(barrier) => {
+                let (count, arrived) = self.barriers.get_mut(barrier as usize)?;
+                arrived.push(thread);
+                if arrived.len() < *count as usize {
+                    return Some(Obstacle::Barrier(barrier));
+                }
+                let arrived = std::mem::take(arrived);
+                let latest = arrived.iter().map(|&t| self.clocks[t as usize]).max().unwrap_or(0);
+                self.clocks[slot] = latest;
+                for other in arrived {
+                    if other != thread {
+                        self.wake(other, latest);
+                    }
+                }
+            }
+            Op::Yield | Op::Exec(_) => {}
+            Op::Repeat(..) => unreachable!("written out by Steps"),
+        }
+        None
+    }
+
+    fn pass(&mut self, slot: usize, ns: u64) {
+        self.clocks[slot] = self.clocks[slot].saturating_add(ns);
+    }
+
+    fn wake(&mut self, thread: ThreadIdx, clock: u64) {
+        let slot = thread as usize;
+        let State::Blocked(steps, _) = std::mem::replace(&mut self.states[slot], State::Exited) else {
+            unreachable!("only blocked threads wait")
+        };
+        self.states[slot] = State::Ready(steps);
+        self.clocks[slot] = self.clocks[slot].max(clock);
+        self.queue(thread);
+    }
+
+    fn outcome(&self) -> DryRun {
+        let stuck: Vec<Stuck> = (0..)
+            .zip(&self.states)
+            .filter_map(|(thread, state)| match state {
+                State::Unborn(_) => Some(Stuck { thread, obstacle: Obstacle::Fork }),
+                State::Blocked(_, obstacle) => Some(Stuck { thread, obstacle: *obstacle }),
+                State::Ready(_) | State::Exited => None,
+            })
+            .collect();
+        match stuck.is_empty() {
+            true => DryRun::Finishes { span: self.clocks.iter().copied().max().unwrap_or(0) },
+            false => DryRun::Stuck(stuck),
+        }
+    }
+}
+
+/// Nanoseconds that `cycles` take at `khz`.
+pub(crate) fn time(cycles: u64, khz: u64) -> u64 {
+    match cycles.checked_mul(1_000_000) {
+        Some(product) => product / khz,
+        None => u64::try_from(u128::from(cycles) * 1_000_000 / u128::from(khz)).unwrap_or(u64::MAX),
+    }
+}

@@ -1,0 +1,100 @@
+//! CPU time to cycles: how fast did this core run then?
+
+use hearth_trace::{CoreId, Event, Kind, Time, Trace};
+
+/// Where a core's frequency comes from, best first.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum Source {
+    /// The header's assumption.
+    Assumed,
+    /// What the kernel saw at its ticks.
+    Ticks,
+    Events,
+}
+
+/// Frequency of each core as the trace goes on.
+pub(super) struct Clock {
+    cores: Vec<(Source, u32)>,
+    assumed: u32,
+}
+
+impl Clock {
+    /// Looks ahead: what a core uses until its first frequency is known is that first frequency.
+    pub fn new(trace: &Trace) -> Self {
+        let assumed = match trace.header.assumed_khz {
+            0 => crate::generate::NOMINAL_KHZ,
+            khz => khz,
+        };
+        let mut clock = Clock { cores: vec![(Source::Assumed, assumed); trace.header.cores.len()], assumed };
+        for event in &trace.events {
+            if let Some((source, khz)) = frequency(event).filter(|&(_, khz)| khz > 0) {
+                let core = clock.core(event.core);
+                if core.0 < source {
+                    *core = (source, khz);
+                }
+            }
+        }
+        clock
+    }
+
+    fn core(&mut self, core: CoreId) -> &mut (Source, u32) {
+        let index = usize::from(core);
+        if index >= self.cores.len() {
+            self.cores.resize(index + 1, (Source::Assumed, self.assumed));
+        }
+        &mut self.cores[index]
+    }
+
+    /// The frequency of `core` now, in kHz.
+    pub fn khz(&mut self, core: CoreId) -> u32 {
+        self.core(core).1
+    }
+
+    /// Whether the trace knows the frequency of `core`.
+    pub fn known(&mut self, core: CoreId) -> bool {
+        self.core(core).0 > Source::Assumed
+    }
+
+    /// The frequency used where none is known, in kHz.
+    pub fn assumed(&self) -> u32 {
+        self.assumed
+    }
+
+    /// The core's new frequency, if `event` changes it.
+    pub fn change(&mut self, event: &Event) -> Option<u32> {
+        let (source, khz) = frequency(event)?;
+        let khz = if khz == 0 { self.assumed } else { khz };
+        let core = self.core(event.core);
+        (core.0 == source && core.1 != khz).then_some(khz)
+    }
+
+    pub fn set(&mut self, core: CoreId, khz: u32) {
+        self.core(core).1 = khz;
+    }
+}
+
+fn frequency(event: &Event) -> Option<(Source, u32)> {
+    match event.kind {
+        Kind::Frequency { khz } => Some((Source::Events, khz)),
+        Kind::Tick { khz } if khz > 0 => Some((Source::Ticks, khz)),
+        _ => None,
+    }
+}
+
+/// Work in units of kHz times nanoseconds, a millionth of a cycle: exact where frequencies change.
+#[derive(Clone, Copy, Default, Debug)]
+pub(super) struct Work(u128);
+
+impl Work {
+    pub fn add(&mut self, from: Time, to: Time, khz: u32) {
+        self.0 += u128::from(to.saturating_sub(from)) * u128::from(khz);
+    }
+
+    /// Takes the whole cycles out and keeps the rest.
+    pub fn take_cycles(&mut self) -> u64 {
+        const UNIT: u128 = 1_000_000;
+        let cycles = u64::try_from(self.0 / UNIT).unwrap_or(u64::MAX);
+        self.0 %= UNIT;
+        cycles
+    }
+}

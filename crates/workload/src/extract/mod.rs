@@ -1,0 +1,474 @@
+//! From a trace back to the task graph.
+//!
+//! The trace says which thread ran when, and who woke whom. The graph keeps the work and the
+//! causes, and drops when and where:
+//!
+//! | in the trace | in the graph |
+//! |---|---|
+//! | a thread runs, perhaps with preemptions between | `run` of the cycles, at the core's frequency then |
+//! | it is runnable but does not run | nothing: that is the scheduler's time |
+//! | `Fork`, `Exec` | `fork`, `exec` |
+//! | it blocks; a thread of the workload wakes it | `post` there, `wait` here |
+//! | it blocks; an exiting thread wakes it | `join` |
+//! | it waits for a child (`Wait`) that has exited before | `join` |
+//! | it blocks; an interrupt on the same core wakes it | `sleep` for the time blocked (a timer fires where it was set) |
+//! | it blocks; an interrupt elsewhere, or a thread outside, wakes it | `io` for the time blocked |
+//! | a wake-up while it was not blocked | nothing (counted) |
+//!
+//! Each ordered pair of threads (waker, woken) gets its own semaphore. So a thread's waits are
+//! served by the same thread as in the trace, in the same order, and each semaphore has one
+//! waiter; the recorded execution itself is one in which all ends, and with one waiter per
+//! semaphore no order of execution can end otherwise (see `dry_run.rs`): extraction cannot
+//! introduce a deadlock.
+
+mod clock;
+mod report;
+mod thread;
+
+pub use report::Report;
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use hearth_trace::{CoreId, Event, Header, IDLE, Kind, Source, Stop, Tid, Time, Trace, Waker};
+
+use crate::{Op, SemIdx, Thread, ThreadIdx, Workload};
+use clock::Clock;
+use thread::{Found, State};
+
+/// A workload found in a trace, and what is to be known of it.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Extraction {
+    pub workload: Workload,
+    pub report: Report,
+    /// The trace's identifier of each thread of the graph.
+    pub tids: Vec<Tid>,
+}
+
+/// Finds the task graph of the traced threads of `trace`.
+///
+/// The workload is well formed and comes to an end whatever the trace; it has no threads if no
+/// traced thread has an event.
+pub fn extract(trace: &Trace) -> Extraction {
+    let mut extractor = Extractor::new(trace);
+    for event in &trace.events {
+        extractor.event(event);
+    }
+    extractor.finish()
+}
+
+struct Extractor<'a> {
+    header: &'a Header,
+    clock: Clock,
+    index: HashMap<Tid, ThreadIdx>,
+    tids: Vec<Tid>,
+    threads: Vec<Found>,
+    /// What runs on each core and since when, for threads in and outside the workload.
+    running: Vec<Option<(Tid, Time)>>,
+    pairs: HashMap<(ThreadIdx, ThreadIdx), SemIdx>,
+    /// When the first traced thread appears: the graph's time 0.
+    start: Time,
+    now: Time,
+    report: Report,
+    untraced: BTreeMap<Tid, u64>,
+}
+
+impl<'a> Extractor<'a> {
+    fn new(trace: &'a Trace) -> Self {
+        let header = &trace.header;
+        let traced: HashSet<Tid> =
+            header.threads.iter().filter(|t| t.traced && t.tid != IDLE).map(|t| t.tid).collect();
+        let mut seen = HashSet::new();
+        let mut start = None;
+        let mut switched = HashSet::new();
+        for event in &trace.events {
+            if let Kind::Switch { prev, .. } = event.kind
+                && switched.insert(event.core)
+                && traced.contains(&prev)
+            {
+                // It has run here since before the trace.
+                start = Some(0);
+            }
+            for tid in tids_of(event).into_iter().flatten().filter(|tid| traced.contains(tid)) {
+                start.get_or_insert(event.time);
+                seen.insert(tid);
+            }
+        }
+        // In the header's order; `remove` so that a thread listed twice counts once.
+        let tids: Vec<Tid> = header.threads.iter().map(|t| t.tid).filter(|tid| seen.remove(tid)).collect();
+        Extractor {
+            header,
+            clock: Clock::new(trace),
+            index: (0..).zip(&tids).map(|(index, &tid)| (tid, index)).collect(),
+            threads: tids.iter().map(|_| Found::new()).collect(),
+            tids,
+            running: vec![None; header.cores.len()],
+            pairs: HashMap::new(),
+            start: start.unwrap_or(0),
+            now: 0,
+            report: Report::default(),
+            untraced: BTreeMap::new(),
+        }
+    }
+
+    fn traced(&self, tid: Tid) -> Option<ThreadIdx> {
+        self.index.get(&tid).copied()
+    }
+
+    fn thread(&mut self, index: ThreadIdx) -> &mut Found {
+        &mut self.threads[index as usize]
+    }
+
+    fn event(&mut self, event: &Event) {
+        // A trace never goes back in time; one that does must not make negative durations.
+        self.now = self.now.max(event.time);
+        if let Some(khz) = self.clock.change(event) {
+            self.account(event.core);
+            self.clock.set(event.core, khz);
+        }
+        match event.kind {
+            Kind::Switch { prev, stop, next } => {
+                if prev != IDLE {
+                    self.stops(event.core, prev, stop);
+                }
+                self.runs(event.core, next);
+            }
+            Kind::Wakeup { thread, waker, .. } => {
+                if let Some(woken) = self.traced(thread) {
+                    self.wakeup(event.core, woken, waker);
+                }
+            }
+            Kind::Fork { parent, child, .. } => self.fork(parent, child),
+            Kind::Exec { thread, name } => {
+                if let Some(index) = self.active(thread)
+                    && let Some(name) = self.header.names.get(name as usize)
+                {
+                    self.push(index, Op::Exec(name.clone()));
+                }
+            }
+            Kind::Exit { thread } => {
+                if let Some(index) = self.active(thread) {
+                    self.exit(index);
+                }
+            }
+            Kind::Wait { thread } => {
+                if let Some(index) = self.active(thread) {
+                    self.wait(index);
+                }
+            }
+            Kind::Migrate { .. }
+            | Kind::Place { .. }
+            | Kind::Frequency { .. }
+            | Kind::Tick { .. }
+            | Kind::Idle { .. }
+            | Kind::Spin { .. }
+            | Kind::Queue { .. }
+            | Kind::Set { .. } => {}
+        }
+    }
+
+    /// The traced thread that does something now. One that was not seen before has been running
+    /// since before the trace.
+    fn active(&mut self, tid: Tid) -> Option<ThreadIdx> {
+        let index = self.traced(tid)?;
+        let found = self.thread(index);
+        if found.state == State::Unseen {
+            found.state = State::Ready;
+        }
+        Some(index)
+    }
+
+    fn core(&mut self, core: CoreId) -> &mut Option<(Tid, Time)> {
+        let index = usize::from(core);
+        if index >= self.running.len() {
+            self.running.resize(index + 1, None);
+        }
+        &mut self.running[index]
+    }
+
+    /// Gives the thread that runs on `core` the work done up to now.
+    fn account(&mut self, core: CoreId) {
+        let now = self.now;
+        let Some((tid, since)) =
+            self.core(core).as_mut().map(|(tid, since)| (*tid, std::mem::replace(since, now)))
+        else {
+            return;
+        };
+        if tid == IDLE {
+            return;
+        }
+        let time = now - since;
+        match self.traced(tid) {
+            None => self.report.cpu_outside += time,
+            Some(index) => {
+                let khz = self.clock.khz(core);
+                self.report.cpu += time;
+                if !self.clock.known(core) {
+                    self.report.cpu_assumed += time;
+                }
+                self.thread(index).ran(since, now, khz);
+            }
+        }
+    }
+
+    /// Appends a step to a thread, after the work that it has done up to now.
+    fn push(&mut self, index: ThreadIdx, op: Op) {
+        if let State::Running { core } = self.thread(index).state {
+            self.account(core);
+        }
+        self.thread(index).push(op);
+    }
+
+    fn stops(&mut self, core: CoreId, prev: Tid, stop: Stop) {
+        let now = self.now;
+        match *self.core(core) {
+            Some((tid, _)) if tid == prev => {}
+            // The core's first event: it has run since before the trace.
+            None => *self.core(core) = Some((prev, 0)),
+            Some(_) => {
+                // What ran here is not what stops here: switches are missing between.
+                self.report.contradictions += 1;
+                self.runs(core, IDLE);
+                *self.core(core) = Some((prev, now));
+            }
+        }
+        self.account(core);
+        *self.core(core) = Some((IDLE, now));
+        let Some(index) = self.traced(prev) else { return };
+        if let State::Running { core: other } = self.thread(index).state
+            && other != core
+        {
+            self.report.contradictions += 1;
+            self.account(other);
+            *self.core(other) = Some((IDLE, now));
+        }
+        match stop {
+            Stop::Preempted => self.thread(index).state = State::Ready,
+            Stop::Yielded => {
+                self.thread(index).push(Op::Yield);
+                self.thread(index).state = State::Ready;
+            }
+            Stop::Blocked => self.thread(index).state = State::Blocked { core: Some(core), since: now },
+            Stop::Exited => {
+                if !self.thread(index).exiting {
+                    self.exit(index);
+                }
+                self.thread(index).state = State::Ended;
+            }
+        }
+    }
+
+    /// `next` runs on `core` from now on.
+    fn runs(&mut self, core: CoreId, next: Tid) {
+        let now = self.now;
+        // Whatever is said to run here still was not switched away: its end was lost.
+        if let Some((left, _)) = *self.core(core)
+            && left != IDLE
+        {
+            self.account(core);
+            if let Some(index) = self.traced(left) {
+                self.thread(index).state = State::Ready;
+            }
+        }
+        *self.core(core) = Some((next, now));
+        let Some(index) = self.traced(next) else { return };
+        match self.thread(index).state {
+            State::Blocked { since, .. } => {
+                self.report.unseen += 1;
+                self.delay(index, None, since);
+            }
+            State::Running { core: other } if other != core => {
+                self.report.contradictions += 1;
+                self.account(other);
+                *self.core(other) = Some((IDLE, now));
+            }
+            State::Ended => self.report.contradictions += 1,
+            State::Unseen | State::Ready | State::Running { .. } => {}
+        }
+        self.thread(index).state = State::Running { core };
+    }
+
+    fn wakeup(&mut self, core: CoreId, woken: ThreadIdx, waker: Waker) {
+        let (blocked_on, since) = match self.thread(woken).state {
+            State::Blocked { core, since } => (core, since),
+            // Blocked since before the trace.
+            State::Unseen => (None, self.start),
+            State::Ready | State::Running { .. } | State::Ended => {
+                self.report.spurious += 1;
+                return;
+            }
+        };
+        match waker {
+            Waker::Thread(tid) if tid != IDLE => match self.traced(tid) {
+                // A thread that waits after its exit was announced only tidies up; a graph in
+                // which another could wait for it while it waits for that one might never end.
+                Some(by) if by != woken && !self.thread(woken).exiting => self.cause(by, woken),
+                Some(_) => {
+                    self.report.unseen += 1;
+                    self.delay(woken, None, since);
+                }
+                None => {
+                    self.report.untraced += 1;
+                    *self.untraced.entry(tid).or_default() += 1;
+                    self.delay(woken, None, since);
+                }
+            },
+            Waker::Thread(_) | Waker::Interrupt => {
+                let timer = blocked_on == Some(core);
+                match timer {
+                    true => self.report.sleeps += 1,
+                    false => self.report.ios += 1,
+                }
+                self.delay(woken, timer.then_some(core), since);
+            }
+        }
+        self.thread(woken).state = State::Ready;
+    }
+
+    /// The thread was held up from `since` until now, by a timer on its core or by something else.
+    fn delay(&mut self, index: ThreadIdx, timer: Option<CoreId>, since: Time) {
+        let time = self.now.saturating_sub(since);
+        if time > 0 {
+            self.push(index, if timer.is_some() { Op::Sleep(time) } else { Op::Io(time) });
+        }
+    }
+
+    /// Thread `by` lets `woken` go on.
+    fn cause(&mut self, by: ThreadIdx, woken: ThreadIdx) {
+        if self.thread(by).state == State::Unseen {
+            self.thread(by).state = State::Ready;
+        }
+        if self.thread(by).exiting && self.thread(by).forked {
+            self.reap(woken, by);
+            return;
+        }
+        let next = self.pairs.len() as SemIdx;
+        let sem = *self.pairs.entry((by, woken)).or_insert(next);
+        self.push(by, Op::Post(sem));
+        self.push(woken, Op::Wait(sem));
+        self.report.posts += 1;
+    }
+
+    /// Thread `index` has waited for the end of `child`.
+    fn reap(&mut self, index: ThreadIdx, child: ThreadIdx) {
+        self.thread(index).unreaped.retain(|&other| other != child);
+        self.push(index, Op::Join(child));
+        self.report.joins += 1;
+    }
+
+    /// Thread `index` begins to wait for a child. If one has ended already it does not block, and
+    /// the cause would be lost: on another machine the child might take longer. Otherwise the
+    /// wake-up will say which child it was.
+    fn wait(&mut self, index: ThreadIdx) {
+        if let Some(&child) = self.thread(index).unreaped.front()
+            && !self.thread(index).exiting
+        {
+            self.reap(index, child);
+        }
+    }
+
+    fn fork(&mut self, parent: Tid, child: Tid) {
+        let parent = self.active(parent);
+        let Some(child) = self.traced(child) else { return };
+        // Only what has not been seen can begin here. This also keeps the forks free of cycles.
+        if self.thread(child).state != State::Unseen || parent == Some(child) {
+            self.report.contradictions += 1;
+            return;
+        }
+        match parent {
+            Some(parent) => {
+                self.push(parent, Op::Fork(child));
+                self.thread(child).forked = true;
+                self.thread(child).parent = Some(parent);
+            }
+            // Made by a thread outside: it begins so long after the start.
+            None => match self.now - self.start {
+                0 => {}
+                wait => self.thread(child).push(Op::Io(wait)),
+            },
+        }
+        self.thread(child).state = State::Ready;
+    }
+
+    fn exit(&mut self, index: ThreadIdx) {
+        if std::mem::replace(&mut self.thread(index).exiting, true) {
+            return;
+        }
+        if let Some(parent) = self.thread(index).parent {
+            self.thread(parent).unreaped.push_back(index);
+        }
+    }
+
+    fn finish(mut self) -> Extraction {
+        self.now = self.now.max(self.header.duration);
+        for core in 0..self.running.len() {
+            self.account(core as CoreId);
+        }
+        let names: HashMap<Tid, &str> =
+            self.header.threads.iter().map(|t| (t.tid, t.name.as_str())).collect();
+        let name = |tid: Tid| names.get(&tid).map_or_else(|| format!("thread {tid}"), |n| n.to_string());
+        let mut by_name: BTreeMap<String, u64> = BTreeMap::new();
+        for (tid, count) in &self.untraced {
+            *by_name.entry(name(*tid)).or_default() += count;
+        }
+        let mut untraced_wakers: Vec<(String, u64)> = by_name.into_iter().collect();
+        untraced_wakers.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+        let ended = |t: &Found| t.exiting || t.state == State::Ended;
+        let report = Report {
+            threads: self.threads.len() as u64,
+            roots: self.threads.iter().filter(|t| !t.forked).count() as u64,
+            unfinished: self.threads.iter().filter(|t| !ended(t)).count() as u64,
+            untraced_wakers,
+            assumed_khz: self.clock.assumed(),
+            lost: self.header.lost.iter().fold(0, |sum: u64, lost| sum.saturating_add(*lost)),
+            ..self.report
+        };
+        let (name, origin) = provenance(self.header);
+        let threads = self.tids.iter().zip(self.threads);
+        let workload = Workload {
+            name,
+            origin,
+            threads: threads
+                .map(|(tid, found)| Thread {
+                    name: names[tid].to_string(),
+                    ops: found.finish(),
+                    ..Thread::default()
+                })
+                .collect(),
+            semaphores: vec![0; self.pairs.len()],
+            barriers: Vec::new(),
+            ..Workload::default()
+        };
+        Extraction { workload, report, tids: self.tids }
+    }
+}
+
+/// The threads that an event is about.
+fn tids_of(event: &Event) -> [Option<Tid>; 2] {
+    match event.kind {
+        Kind::Switch { prev, next, .. } => [Some(prev), Some(next)],
+        Kind::Wakeup { thread, waker, .. } => match waker {
+            Waker::Thread(waker) => [Some(thread), Some(waker)],
+            Waker::Interrupt => [Some(thread), None],
+        },
+        Kind::Fork { parent, child, .. } => [Some(parent), Some(child)],
+        Kind::Exec { thread, .. } | Kind::Exit { thread } | Kind::Wait { thread } => [Some(thread), None],
+        _ => [None, None],
+    }
+}
+
+/// Name and origin of the workload, from where the trace comes from.
+fn provenance(header: &Header) -> (String, String) {
+    match &header.source {
+        Source::Recorded { command, .. } => {
+            let program = command.first().map_or("", |c| c.rsplit('/').next().unwrap_or(c));
+            (program.to_string(), format!("recorded: {}", command.join(" ")))
+        }
+        Source::Simulated { workload, policy, .. } => {
+            (workload.clone(), format!("extracted from a simulation of {workload} under {policy}"))
+        }
+        Source::Unknown => (String::new(), "extracted from a trace".to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests;

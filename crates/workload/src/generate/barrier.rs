@@ -1,0 +1,67 @@
+//! `barrier`: a parallel loop with a barrier, as in the NAS benchmarks with OpenMP.
+//!
+//! "These benchmarks each involve one task per core. In the optimal case, each task is
+//! immediately placed on its own core at the time of fork, and remains there throughout its
+//! execution" (Nest paper, 5.4). The master forks the team, as OpenMP does, and works with it.
+//!
+//! A thread spins at the barrier for a while before it blocks, as libgomp does when no wait policy
+//! is set; with one thread per core and even work it hardly ever blocks.
+
+use super::builder::{Builder, run, varied};
+use super::params::SEED;
+use super::random::Random;
+use super::{Args, Generator, Param};
+use crate::{Op, ThreadIdx, Workload};
+
+pub(super) const GENERATOR: Generator = Generator {
+    name: "barrier",
+    summary: "one thread per core, iterations of equal work and a barrier (NAS, OpenMP)",
+    params: &[
+        Param::new("threads", 64, 1, 4_096, "threads", "the team, its master included; one per core"),
+        Param::new("iterations", 200, 1, 10_000_000, "iterations", "barriers passed"),
+        Param::new("compute", 5_000, 1, 60_000_000, "us", "CPU time of each thread per iteration (assumed)"),
+        Param::new(
+            "spread",
+            2,
+            0,
+            100,
+            "%",
+            "largest deviation from it (assumed: even distribution of work)",
+        ),
+        Param::new(
+            "spin",
+            13_000,
+            0,
+            1_000_000,
+            "us",
+            "spinning at the barrier before blocking: libgomp's 300,000 rounds of a PAUSE, which takes 140 cycles since Skylake",
+        ),
+        Param::new("serial", 5_000, 0, 60_000_000, "us", "CPU time of the master before the team starts"),
+        SEED,
+    ],
+    build,
+};
+
+/// `pthread_create`: stack, `clone`, first page faults. Assumed, in microseconds.
+pub(super) const CREATE: u64 = 20;
+
+fn build(args: &Args) -> Workload {
+    let threads = args.count("threads");
+    let mut random = Random::new(args.get("seed"));
+    let mut builder = Builder::default();
+    let barrier = builder.barrier(threads);
+    let mut work = || {
+        varied(&mut random, args.get("iterations"), |random| {
+            vec![run(random.around(args.get("compute"), args.get("spread"))), Op::Barrier(barrier)]
+        })
+    };
+    let master = builder.thread("master");
+    let team: Vec<ThreadIdx> = (1..threads).map(|_| builder.thread_with("worker", work())).collect();
+    builder.push(master, run(args.get("serial")));
+    for &worker in &team {
+        builder.extend(master, [run(CREATE), Op::Fork(worker)]);
+    }
+    builder.extend(master, work());
+    builder.extend(master, team.into_iter().map(Op::Join));
+    Workload { barrier_spin: args.get("spin") * 1_000, ..builder.finish() }
+}

@@ -1,0 +1,96 @@
+//! Generators: small models of kinds of programs, for when there is no recording.
+//!
+//! A generator is deterministic in its parameters, on every platform: its random numbers and
+//! distributions are integers (`random.rs`). Sizes are given as CPU time at a nominal frequency
+//! of 2.1 GHz, that of the papers' Xeon E7-8870 v4 and Gold 6130 (Nest paper, table 2), and turned
+//! into cycles. What a program's steps cost is measured or read in a paper, and each place says
+//! which; none is turned to make a figure fit.
+
+mod barrier;
+mod builder;
+mod configure;
+mod fork_wait;
+mod hackbench;
+mod kbuild;
+mod mkl;
+mod params;
+mod producer_consumer;
+mod programs;
+mod random;
+mod schbench;
+mod server;
+mod shell;
+
+pub use params::Param;
+
+use params::Args;
+
+use crate::{Error, Workload};
+
+/// The frequency at which the generators' CPU times become cycles, in kHz.
+pub const NOMINAL_KHZ: u32 = 2_100_000;
+
+/// Cycles per microsecond of CPU time at [`NOMINAL_KHZ`].
+pub(crate) const CYCLES_PER_US: u64 = NOMINAL_KHZ as u64 / 1000;
+
+/// A model of a kind of program.
+#[derive(Debug)]
+pub struct Generator {
+    pub name: &'static str,
+    /// One line.
+    pub summary: &'static str,
+    pub params: &'static [Param],
+    /// Fills the workload's graph; name and origin are set by the caller.
+    build: fn(&Args) -> Workload,
+}
+
+/// All generators, in the order in which a listing shows them.
+pub fn generators() -> &'static [Generator] {
+    &GENERATORS
+}
+
+static GENERATORS: [Generator; 9] = [
+    fork_wait::GENERATOR,
+    configure::GENERATOR,
+    kbuild::GENERATOR,
+    producer_consumer::GENERATOR,
+    barrier::GENERATOR,
+    server::GENERATOR,
+    mkl::GENERATOR,
+    hackbench::GENERATOR,
+    schbench::GENERATOR,
+];
+
+/// Follows a specification `name` or `name:key=value,key=value`.
+pub fn generate(spec: &str) -> Result<Workload, Error> {
+    let fail = |message| Error::Spec { spec: spec.to_string(), message };
+    let (name, settings) = spec.split_once(':').unwrap_or((spec, ""));
+    let generator =
+        generators().iter().find(|g| g.name == name).ok_or_else(|| fail(unknown_generator(name)))?;
+    let args = Args::parse(generator.params, settings).map_err(fail)?;
+    let mut workload = (generator.build)(&args);
+    workload.name = generator.name.to_string();
+    workload.origin = args.spec(generator.name);
+    // Each parameter is bounded, but several at their bounds may together be too much.
+    let problems = workload.validate();
+    match problems.is_empty() {
+        true => Ok(workload),
+        false => Err(Error::Invalid { origin: workload.origin, problems }),
+    }
+}
+
+fn unknown_generator(name: &str) -> String {
+    use std::fmt::Write;
+    let mut text = "there is no such generator, and it is not the path of a .json file".to_string();
+    if let Some(near) = crate::suggest::nearest(name, generators().iter().map(|g| g.name)) {
+        let _ = write!(text, "; did you mean \"{near}\"?");
+    }
+    text.push_str("\ngenerators:");
+    for generator in generators() {
+        let _ = write!(text, "\n  {:<18} {}", generator.name, generator.summary);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests;

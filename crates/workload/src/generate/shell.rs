@@ -1,0 +1,109 @@
+//! How a shell runs programs: fork, exec, wait; pipelines; subshells; the compiler's processes.
+
+use super::builder::{Builder, run};
+use super::programs::*;
+use super::random::{Quantiles, Random};
+use crate::{Op, ThreadIdx};
+
+/// A program and what it costs.
+pub(super) type Program = (&'static str, Quantiles);
+
+/// A process that runs other processes: a shell, a compiler driver, `make`.
+pub(super) struct Shell<'a> {
+    pub builder: &'a mut Builder,
+    pub random: &'a mut Random,
+    pub me: ThreadIdx,
+}
+
+impl Shell<'_> {
+    /// Work of the process itself.
+    pub fn work(&mut self, cost: Quantiles) {
+        let us = cost.draw(self.random);
+        self.builder.push(self.me, run(us));
+    }
+
+    pub fn step(&mut self, op: Op) {
+        self.builder.push(self.me, op);
+    }
+
+    /// Forks a process that will execute `name`, up to the point where it does.
+    fn spawn(&mut self, name: &str) -> ThreadIdx {
+        let child = self.fork();
+        self.builder.extend(child, [run(UNTIL_EXEC), Op::Exec(name.to_string())]);
+        child
+    }
+
+    /// Forks a process that goes on with the same program.
+    fn fork(&mut self) -> ThreadIdx {
+        let child = self.builder.thread("sh");
+        self.builder.extend(self.me, [run(FORK), Op::Fork(child), run(BEFORE_WAIT)]);
+        child
+    }
+
+    pub fn wait_for(&mut self, child: ThreadIdx) {
+        self.builder.push(self.me, Op::Join(child));
+    }
+
+    /// Starts a program and does not wait for it.
+    pub fn start(&mut self, (name, cost): Program) -> ThreadIdx {
+        let child = self.spawn(name);
+        let us = cost.draw(self.random);
+        self.builder.push(child, run(us));
+        child
+    }
+
+    /// Runs a program and waits for it.
+    pub fn command(&mut self, program: Program) {
+        let child = self.start(program);
+        self.wait_for(child);
+    }
+
+    /// Runs `first | second | ...`: all are forked at once; each but the first starts up, then
+    /// waits for its input, which comes when the one before has done its work.
+    pub fn pipeline(&mut self, programs: &[Program]) {
+        let mut input = None;
+        let mut children = Vec::new();
+        for (index, (name, cost)) in programs.iter().enumerate() {
+            let child = self.spawn(name);
+            let us = cost.draw(self.random);
+            // Nearly all of a small filter's time is its start: loading before the first read.
+            let startup = us * 3 / 4;
+            self.builder.push(child, run(startup));
+            self.builder.extend(child, input.map(Op::Wait));
+            self.builder.push(child, run(us - startup));
+            input = (index + 1 < programs.len()).then(|| self.builder.semaphore(0));
+            self.builder.extend(child, input.map(Op::Post));
+            children.push(child);
+        }
+        for child in children {
+            self.wait_for(child);
+        }
+    }
+
+    /// Runs `( ... )` or `$( ... )`: a forked shell that does what `body` says.
+    pub fn subshell(&mut self, body: impl FnOnce(&mut Shell)) {
+        let child = self.fork();
+        let mut shell = Shell { builder: self.builder, random: self.random, me: child };
+        shell.work(SUBSHELL);
+        body(&mut shell);
+        self.wait_for(child);
+    }
+
+    /// Runs the compiler on a small test: driver, `cc1`, `as`, and to link also `collect2` and
+    /// `ld`. Each waits for its child, so that one process computes at a time.
+    pub fn compiler_test(&mut self, link: bool) {
+        let gcc = self.spawn("gcc");
+        let mut driver = Shell { builder: self.builder, random: self.random, me: gcc };
+        driver.work(DRIVER);
+        driver.command(("cc1", CC1_TEST));
+        driver.command(("as", AS_TEST));
+        if link {
+            let collect2 = driver.spawn("collect2");
+            let mut linker = Shell { builder: driver.builder, random: driver.random, me: collect2 };
+            linker.work(COLLECT2);
+            linker.command(("ld", LD_TEST));
+            driver.wait_for(collect2);
+        }
+        self.wait_for(gcc);
+    }
+}

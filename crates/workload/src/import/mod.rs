@@ -1,0 +1,4 @@
+//! Workloads that were written for other tools.
+
+mod json;
+pub mod rtapp;

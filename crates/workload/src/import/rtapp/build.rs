@@ -1,0 +1,435 @@
+//! The document as a graph.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::document::{Document, Event, Phase, Task};
+use super::{Notes, Refusal, refuse};
+use crate::generate::CYCLES_PER_US;
+use crate::{BarrierIdx, Op, SemIdx, Thread, ThreadIdx, Workload};
+
+/// Most threads of a document.
+const MOST_THREADS: u64 = 1_000_000;
+
+/// Most steps of a document, repeats not written out. (A broadcast has a step for each waiter.)
+const MOST_STEPS: usize = 10_000_000;
+
+pub(super) fn workload(document: &Document, notes: &mut Notes) -> Result<Workload, Refusal> {
+    let threads: u64 = document.tasks.iter().map(|t| u64::from(t.instances)).sum();
+    if threads > MOST_THREADS {
+        return refuse("tasks", format!("{threads} threads are too many (at most {MOST_THREADS})"));
+    }
+    let loops = loops(document, notes)?;
+    let mut build = Build::new(document);
+    let mut steps = 0;
+    for (index, task) in document.tasks.iter().enumerate() {
+        for instance in 0..task.instances {
+            let thread = build.first[index] + instance;
+            let ops = build.task(thread, task, loops[index], notes)?;
+            steps += written(&ops);
+            if steps > MOST_STEPS {
+                return refuse(
+                    "tasks",
+                    format!("more than {MOST_STEPS} steps: fewer instances or broadcasts are needed"),
+                );
+            }
+            let name = match task.instances {
+                1 => task.name.clone(),
+                _ => format!("{}-{instance}", task.name),
+            };
+            build.workload.threads[thread as usize] =
+                Thread { name, nice: task.nice, affinity: task.affinity.clone(), ops };
+        }
+    }
+    Ok(build.workload)
+}
+
+/// How often each task runs. Tasks that loop for ever are limited to what the duration allows;
+/// tasks that wait for each other must agree, so that none waits for one that has stopped.
+fn loops(document: &Document, notes: &mut Notes) -> Result<Vec<u32>, Refusal> {
+    let groups = groups(&document.tasks);
+    let mut result = Vec::new();
+    for (index, task) in document.tasks.iter().enumerate() {
+        let group =
+            || document.tasks.iter().zip(&groups).filter(|(_, g)| **g == groups[index]).map(|(t, _)| t);
+        if let Some(count) = task.loops {
+            result.push(count);
+            continue;
+        }
+        let place = format!("tasks.{}", task.name);
+        if let Some(count) = group().filter_map(|t| t.loops).max() {
+            notes.add(format!(
+                "{place}: loops for ever in rt-app; here {count} times, like the task it works with"
+            ));
+            result.push(count);
+            continue;
+        }
+        let Some(duration) = document.duration else {
+            return refuse(
+                place,
+                "loops for ever (the default): give it a \"loop\", or set \"duration\" (seconds) in \"global\"",
+            );
+        };
+        let longest = group().map(nominal).max().unwrap_or(0);
+        if longest == 0 {
+            return refuse(place, "loops for ever without any run, sleep or timer; give it a \"loop\"");
+        }
+        let count = u32::try_from(duration.div_ceil(longest)).unwrap_or(u32::MAX);
+        notes.add(format!(
+            "{place}: loops for ever in rt-app; here {count} times, which take {} s at 2.1 GHz",
+            duration as f64 / 1e6
+        ));
+        result.push(count);
+    }
+    if let Some(duration) = document.duration {
+        for (task, count) in document.tasks.iter().zip(&result) {
+            if task.loops.is_some() && nominal(task).saturating_mul(u64::from(*count)) > duration {
+                notes.add(format!(
+                    "tasks.{}: takes longer than the duration, but is not cut short",
+                    task.name
+                ));
+            }
+        }
+    }
+    Ok(result)
+}
+
+/// Steps as they stand in the file.
+fn written(ops: &[Op]) -> usize {
+    ops.iter().map(|op| if let Op::Repeat(_, ops) = op { 1 + written(ops) } else { 1 }).sum()
+}
+
+/// Time of one round of a task at the nominal frequency without waiting, in microseconds.
+fn nominal(task: &Task) -> u64 {
+    let mut timers = Timers::default();
+    task.phases.iter().for_each(|phase| timers.phase(phase));
+    let start = timers.now;
+    task.phases.iter().for_each(|phase| timers.phase(phase));
+    timers.now - start
+}
+
+/// Numbers the tasks such that those which share a resource have the same number.
+fn groups(tasks: &[Task]) -> Vec<usize> {
+    let mut groups: Vec<usize> = (0..tasks.len()).collect();
+    let mut owner: BTreeMap<(&str, &str), usize> = BTreeMap::new();
+    for (index, task) in tasks.iter().enumerate() {
+        for event in task.phases.iter().flat_map(|p| &p.events) {
+            let resource = match event {
+                Event::Wait { condition: name, .. }
+                | Event::Sync { condition: name, .. }
+                | Event::Signal(name)
+                | Event::Broadcast(name) => ("condition", name.as_str()),
+                Event::Barrier(name) => ("barrier", name.as_str()),
+                Event::Suspend(name) | Event::Resume(name) => ("suspend", name.as_str()),
+                // Locks do not tie numbers of rounds together.
+                _ => continue,
+            };
+            let (from, to) = (groups[*owner.entry(resource).or_insert(index)], groups[index]);
+            groups.iter_mut().filter(|g| **g == from).for_each(|g| *g = to);
+        }
+    }
+    groups
+}
+
+/// Nominal time, and when each timer fired last.
+#[derive(Clone, Default)]
+struct Timers<'a> {
+    now: u64,
+    last: BTreeMap<&'a str, u64>,
+}
+
+impl<'a> Timers<'a> {
+    /// One round of a phase's loop. (A second round would move all times alike.)
+    fn phase(&mut self, phase: &'a Phase) {
+        let start = self.now;
+        phase.events.iter().for_each(|event| {
+            self.event(event);
+        });
+        let round = self.now - start;
+        let rest = round.saturating_mul(u64::from(phase.loops.saturating_sub(1)));
+        self.now = self.now.saturating_add(rest);
+        for last in self.last.values_mut().filter(|last| **last > start) {
+            *last = last.saturating_add(rest);
+        }
+    }
+
+    /// Passes an event; what a timer still sleeps.
+    fn event(&mut self, event: &'a Event) -> u64 {
+        let pass = match event {
+            Event::Run(us) | Event::Sleep(us) => *us,
+            Event::Timer { timer, period } => {
+                // Its first use counts from the start of the task.
+                let last = self.last.get(timer.as_str()).copied().unwrap_or(0);
+                let left = last.saturating_add(*period).saturating_sub(self.now);
+                self.now = self.now.saturating_add(left);
+                self.last.insert(timer, self.now);
+                return left;
+            }
+            _ => 0,
+        };
+        self.now = self.now.saturating_add(pass);
+        0
+    }
+}
+
+struct Build<'a> {
+    document: &'a Document,
+    /// Index of the first thread of each task.
+    first: Vec<ThreadIdx>,
+    workload: Workload,
+    mutexes: BTreeMap<&'a str, SemIdx>,
+    /// Semaphore of each thread that waits for a condition or is suspended under a name.
+    waits: BTreeMap<(bool, &'a str), BTreeMap<ThreadIdx, SemIdx>>,
+    barriers: BTreeMap<&'a str, BarrierIdx>,
+    forked: BTreeSet<&'a str>,
+}
+
+/// First part of the key of `Build::waits`.
+const CONDITION: bool = false;
+const SUSPENDED: bool = true;
+
+impl<'a> Build<'a> {
+    /// Numbers threads and resources.
+    fn new(document: &'a Document) -> Self {
+        let mut build = Build {
+            document,
+            first: Vec::new(),
+            workload: Workload::default(),
+            mutexes: BTreeMap::new(),
+            waits: BTreeMap::new(),
+            barriers: BTreeMap::new(),
+            forked: BTreeSet::new(),
+        };
+        for task in &document.tasks {
+            let first = build.workload.threads.len() as ThreadIdx;
+            build.first.push(first);
+            build.workload.threads.extend((0..task.instances).map(|_| Thread::default()));
+            let mut at_barriers = BTreeSet::new();
+            for event in task.phases.iter().flat_map(|p| &p.events) {
+                match event {
+                    Event::Wait { condition, .. } | Event::Sync { condition, .. } => {
+                        build.waiters(CONDITION, condition, first, task.instances);
+                    }
+                    Event::Suspend(name) => build.waiters(SUSPENDED, name, first, task.instances),
+                    Event::Barrier(name) => {
+                        at_barriers.insert(name.as_str());
+                    }
+                    _ => {}
+                }
+            }
+            for name in at_barriers {
+                let next = build.workload.barriers.len() as BarrierIdx;
+                let barrier = *build.barriers.entry(name).or_insert(next);
+                if barrier == next {
+                    build.workload.barriers.push(0);
+                }
+                build.workload.barriers[barrier as usize] += task.instances;
+            }
+        }
+        build
+    }
+
+    fn waiters(&mut self, kind: bool, name: &'a str, first: ThreadIdx, instances: u32) {
+        for thread in first..first + instances {
+            let next = self.workload.semaphores.len() as SemIdx;
+            let sem = *self.waits.entry((kind, name)).or_default().entry(thread).or_insert(next);
+            if sem == next {
+                self.workload.semaphores.push(0);
+            }
+        }
+    }
+
+    fn mutex(&mut self, name: &'a str) -> SemIdx {
+        let next = self.workload.semaphores.len() as SemIdx;
+        let sem = *self.mutexes.entry(name).or_insert(next);
+        if sem == next {
+            self.workload.semaphores.push(1);
+        }
+        sem
+    }
+
+    fn task(
+        &mut self,
+        thread: ThreadIdx,
+        task: &'a Task,
+        loops: u32,
+        notes: &mut Notes,
+    ) -> Result<Vec<Op>, Refusal> {
+        // A first round without output, so that timers stand as they do in all later rounds.
+        let mut timers = Timers::default();
+        task.phases.iter().for_each(|phase| timers.phase(phase));
+        let mut round = Vec::new();
+        for phase in &task.phases {
+            let mut steady = timers.clone();
+            if phase.loops > 1 {
+                phase.events.iter().for_each(|event| {
+                    steady.event(event);
+                });
+            }
+            let mut ops = Vec::new();
+            for event in &phase.events {
+                let left = steady.event(event);
+                self.event(
+                    thread,
+                    event,
+                    left,
+                    u64::from(loops) * u64::from(phase.loops),
+                    phase,
+                    &mut ops,
+                    notes,
+                )?;
+            }
+            timers.phase(phase);
+            repeat(phase.loops, ops, &mut round);
+        }
+        let mut ops = Vec::new();
+        if task.delay > 0 {
+            ops.push(Op::Sleep(task.delay * 1000));
+        }
+        repeat(loops, round, &mut ops);
+        Ok(ops)
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "one event and all that its meaning depends on")]
+    fn event(
+        &mut self,
+        thread: ThreadIdx,
+        event: &'a Event,
+        timer_left: u64,
+        times: u64,
+        phase: &Phase,
+        ops: &mut Vec<Op>,
+        notes: &mut Notes,
+    ) -> Result<(), Refusal> {
+        match event {
+            Event::Run(0) | Event::Sleep(0) => {}
+            Event::Run(us) => ops.push(Op::Run(us * CYCLES_PER_US)),
+            Event::Sleep(us) => ops.push(Op::Sleep(us * 1000)),
+            Event::Timer { .. } if timer_left == 0 => {
+                notes.add(format!(
+                    "{}: the work takes as long as the timer's period: it never sleeps",
+                    phase.place
+                ));
+            }
+            Event::Timer { .. } => ops.push(Op::Sleep(timer_left * 1000)),
+            Event::Lock(name) => ops.push(Op::Wait(self.mutex(name))),
+            Event::Unlock(name) => ops.push(Op::Post(self.mutex(name))),
+            Event::Wait { condition, mutex } => self.wait(thread, condition, mutex, ops),
+            Event::Sync { condition, mutex } => {
+                let sem = self.mutex(mutex);
+                ops.push(Op::Wait(sem));
+                self.signal(thread, condition, phase, ops, notes)?;
+                self.wait(thread, condition, mutex, ops);
+                ops.push(Op::Post(sem));
+            }
+            Event::Signal(name) => self.signal(thread, name, phase, ops, notes)?,
+            Event::Broadcast(name) => self.wake_all(CONDITION, thread, name, phase, ops, notes),
+            Event::Resume(name) => self.wake_all(SUSPENDED, thread, name, phase, ops, notes),
+            Event::Suspend(name) => {
+                ops.extend(
+                    self.waits
+                        .get(&(SUSPENDED, name.as_str()))
+                        .and_then(|w| w.get(&thread))
+                        .map(|s| Op::Wait(*s)),
+                );
+            }
+            Event::Barrier(name) => ops.extend(self.barriers.get(name.as_str()).map(|b| Op::Barrier(*b))),
+            Event::Yield => ops.push(Op::Yield),
+            Event::Fork(name) => self.fork(name, times, phase, ops)?,
+        }
+        Ok(())
+    }
+
+    /// `pthread_cond_wait`: gives the mutex back, waits, takes the mutex again.
+    fn wait(&mut self, thread: ThreadIdx, condition: &'a str, mutex: &'a str, ops: &mut Vec<Op>) {
+        let sem = self.mutex(mutex);
+        ops.push(Op::Post(sem));
+        ops.extend(
+            self.waits.get(&(CONDITION, condition)).and_then(|w| w.get(&thread)).map(|s| Op::Wait(*s)),
+        );
+        ops.push(Op::Wait(sem));
+    }
+
+    fn others(&self, kind: bool, thread: ThreadIdx, name: &str) -> Vec<SemIdx> {
+        let waiters = self.waits.get(&(kind, name)).into_iter().flatten();
+        waiters.filter(|(waiter, _)| **waiter != thread).map(|(_, sem)| *sem).collect()
+    }
+
+    fn signal(
+        &mut self,
+        thread: ThreadIdx,
+        name: &str,
+        phase: &Phase,
+        ops: &mut Vec<Op>,
+        notes: &mut Notes,
+    ) -> Result<(), Refusal> {
+        match self.others(CONDITION, thread, name)[..] {
+            [] => notes.add(format!(
+                "{}: nobody else waits for condition \"{name}\"; the signal is left out",
+                phase.place
+            )),
+            [sem] => {
+                kept(notes);
+                ops.push(Op::Post(sem));
+            }
+            _ => {
+                return refuse(
+                    &phase.place,
+                    format!(
+                        "several threads wait for condition \"{name}\", and which of them a signal wakes \
+                             depends on the run; use one condition per waiter, or \"broad\""
+                    ),
+                );
+            }
+        }
+        Ok(())
+    }
+
+    fn wake_all(
+        &mut self,
+        kind: bool,
+        thread: ThreadIdx,
+        name: &str,
+        phase: &Phase,
+        ops: &mut Vec<Op>,
+        notes: &mut Notes,
+    ) {
+        let others = self.others(kind, thread, name);
+        match others.is_empty() {
+            true => notes
+                .add(format!("{}: nobody else waits for \"{name}\"; the wake-up is left out", phase.place)),
+            false => kept(notes),
+        }
+        ops.extend(others.into_iter().map(Op::Post));
+    }
+
+    fn fork(&mut self, name: &'a str, times: u64, phase: &Phase, ops: &mut Vec<Op>) -> Result<(), Refusal> {
+        let Some(index) = self.document.tasks.iter().position(|t| t.name == name) else {
+            return refuse(&phase.place, format!("forks \"{name}\", which is not among the tasks"));
+        };
+        if times > 1 || !self.forked.insert(name) {
+            return refuse(
+                &phase.place,
+                format!(
+                    "forks \"{name}\" more than once; give each fork a task of its own, outside of loops"
+                ),
+            );
+        }
+        let first = self.first[index];
+        ops.extend((first..first + self.document.tasks[index].instances).map(Op::Fork));
+        Ok(())
+    }
+}
+
+fn kept(notes: &mut Notes) {
+    notes.add("a signal or resume that finds nobody waiting is kept for the next wait; rt-app drops it");
+}
+
+/// Appends `ops`, so many times.
+fn repeat(times: u32, ops: Vec<Op>, to: &mut Vec<Op>) {
+    match times {
+        _ if ops.is_empty() => {}
+        0 => {}
+        1 => to.extend(ops),
+        _ => to.push(Op::Repeat(times, ops)),
+    }
+}

@@ -1,0 +1,350 @@
+//! The document as rt-app understands it: tasks, their phases, and the events in order.
+
+use super::{Json, Notes, Refusal, refuse};
+
+/// Longest duration that is taken for meant, in microseconds: 11 days.
+const LONGEST: i64 = 1_000_000_000_000;
+/// Most threads of one task.
+const MOST_INSTANCES: i64 = 100_000;
+
+pub(super) struct Document {
+    /// Microseconds after which rt-app stops all threads; `None`: never.
+    pub duration: Option<u64>,
+    pub tasks: Vec<Task>,
+}
+
+pub(super) struct Task {
+    pub name: String,
+    pub instances: u32,
+    /// Microseconds before the first event.
+    pub delay: u64,
+    /// `None`: for ever.
+    pub loops: Option<u32>,
+    pub nice: i8,
+    pub affinity: Vec<u16>,
+    pub phases: Vec<Phase>,
+}
+
+pub(super) struct Phase {
+    pub place: String,
+    pub loops: u32,
+    pub events: Vec<Event>,
+}
+
+/// Times in microseconds. Names are those of resources.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) enum Event {
+    Run(u64),
+    Sleep(u64),
+    Timer { timer: String, period: u64 },
+    Lock(String),
+    Unlock(String),
+    Wait { condition: String, mutex: String },
+    Signal(String),
+    Broadcast(String),
+    Sync { condition: String, mutex: String },
+    Barrier(String),
+    Suspend(String),
+    Resume(String),
+    Yield,
+    Fork(String),
+}
+
+/// The names of events. A key may go on after the name (`run0`, `run1`) to be unique; `runtime`
+/// is not a kind of `run`, therefore the longer name comes first.
+const EVENTS: [&str; 18] = [
+    "runtime",
+    "run",
+    "sleep",
+    "timer",
+    "lock",
+    "unlock",
+    "wait",
+    "signal",
+    "broadcast",
+    "broad",
+    "sync",
+    "barrier",
+    "suspend",
+    "resume",
+    "yield",
+    "fork",
+    "iorun",
+    "mem",
+];
+
+type Entries = [(String, Json)];
+
+impl Document {
+    pub fn read(json: &Json, notes: &mut Notes) -> Result<Document, Refusal> {
+        let entries = object(json, "the document")?;
+        let mut duration = None;
+        let mut tasks = None;
+        for (key, value) in entries {
+            match key.as_str() {
+                "tasks" => tasks = Some(object(value, "tasks")?),
+                "global" => duration = global(object(value, "global")?, notes)?,
+                // Kept by rt-app for old documents; it creates resources as events name them.
+                "resources" => {}
+                _ => notes.add(format!("\"{key}\" at the top of the document is unknown and ignored")),
+            }
+        }
+        let Some(entries) = tasks else {
+            return refuse("the document", "the object \"tasks\" is missing");
+        };
+        let tasks = entries.iter().map(|(name, json)| task(name, json, notes)).collect::<Result<_, _>>()?;
+        Ok(Document { duration, tasks })
+    }
+}
+
+fn global(entries: &Entries, notes: &mut Notes) -> Result<Option<u64>, Refusal> {
+    let mut duration = None;
+    for (key, value) in entries {
+        match key.as_str() {
+            "duration" => match value {
+                Json::Int(-1) => {}
+                value => {
+                    duration =
+                        Some(number(value, "global.duration", "seconds", LONGEST / 1_000_000)? * 1_000_000);
+                }
+            },
+            "calibration" => notes
+                .add("global.calibration: \"run\" counts as CPU time at 2.1 GHz, whatever the calibration"),
+            "default_policy" if *value == Json::Text("SCHED_OTHER".into()) => {}
+            "default_policy" => notes.add("global.default_policy: the graph knows only SCHED_OTHER"),
+            "pi_enabled" if *value == Json::Bool(true) => {
+                notes.add("global.pi_enabled: locks are without priority inheritance");
+            }
+            "pi_enabled" => {}
+            // They concern logs and memory, which a graph does not have.
+            "logdir" | "log_basename" | "log_size" | "ftrace" | "gnuplot" | "lock_pages" | "io_device"
+            | "mem_buffer_size" | "cumulative_slack" => {}
+            _ => notes.add(format!("global.{key} is unknown and ignored")),
+        }
+    }
+    Ok(duration)
+}
+
+fn task(name: &str, json: &Json, notes: &mut Notes) -> Result<Task, Refusal> {
+    let place = format!("tasks.{name}");
+    let entries = object(json, &place)?;
+    let mut task = Task {
+        name: name.to_string(),
+        instances: 1,
+        delay: 0,
+        loops: None,
+        nice: 0,
+        affinity: Vec::new(),
+        phases: Vec::new(),
+    };
+    let (mut priority, mut other) = (None, false);
+    let mut inline = Vec::new();
+    let mut phases = None;
+    for (key, value) in entries {
+        let here = format!("{place}.{key}");
+        match key.as_str() {
+            "instance" => task.instances = number(value, &here, "threads", MOST_INSTANCES)? as u32,
+            "delay" => task.delay = micros(value, &here)?,
+            "loop" => task.loops = loops(value, &here)?,
+            "cpus" => task.affinity = cpus(value, &here)?,
+            "priority" => priority = Some((value, here)),
+            "policy" => other = !matches!(value, Json::Text(t) if t == "SCHED_OTHER" || t == "SCHED_NORMAL"),
+            "phases" => phases = Some(object(value, &here)?),
+            _ => inline.push((key, value)),
+        }
+    }
+    if other {
+        notes.add(format!(
+            "{place}.policy: the graph knows only SCHED_OTHER; policy and priority are ignored"
+        ));
+    } else if let Some((value, here)) = priority {
+        // With SCHED_OTHER rt-app takes the priority for the nice value.
+        match value {
+            Json::Int(nice @ -20..=19) => task.nice = *nice as i8,
+            _ => notes.add(format!("{here}: not a nice value (-20 to 19); ignored")),
+        }
+    }
+    match phases {
+        None => task.phases.push(phase(place, 1, inline, &task.name, notes)?),
+        Some(entries) => {
+            for (key, _) in inline {
+                match event_name(key) {
+                    Some(_) => notes
+                        .add(format!("{place}.{key}: an event beside \"phases\" is ignored, as rt-app does")),
+                    None => attribute(&place, key, notes),
+                }
+            }
+            for (key, value) in entries {
+                let place = format!("{place}.phases.{key}");
+                let (mut count, mut events) = (1, Vec::new());
+                for (key, value) in object(value, &place)? {
+                    let here = format!("{place}.{key}");
+                    match key.as_str() {
+                        "loop" => match loops(value, &here)? {
+                            Some(n) => count = n,
+                            None => {
+                                return refuse(
+                                    here,
+                                    "a phase that loops for ever cannot be represented; give a number",
+                                );
+                            }
+                        },
+                        "cpus" => notes.add(format!("{here}: the cores of a single phase are ignored")),
+                        _ => events.push((key, value)),
+                    }
+                }
+                task.phases.push(phase(place, count, events, &task.name, notes)?);
+            }
+        }
+    }
+    Ok(task)
+}
+
+fn phase(
+    place: String,
+    loops: u32,
+    entries: Vec<(&String, &Json)>,
+    task: &str,
+    notes: &mut Notes,
+) -> Result<Phase, Refusal> {
+    let mut events = Vec::new();
+    for (key, value) in entries {
+        match event_name(key) {
+            Some(name) => events.extend(event(name, value, &format!("{place}.{key}"), task, notes)?),
+            None => attribute(&place, key, notes),
+        }
+    }
+    Ok(Phase { place, loops, events })
+}
+
+/// A key that is no event.
+fn attribute(place: &str, key: &str, notes: &mut Notes) {
+    match key {
+        "policy" | "priority" | "dl-runtime" | "dl-period" | "dl-deadline" | "period" | "deadline" => {
+            notes.add(format!("{place}.{key}: the graph knows only SCHED_OTHER; ignored"));
+        }
+        "util_min" | "util_max" => notes.add(format!("{place}.{key}: utilisation clamping is ignored")),
+        "membind_nodes" | "nodes_membind" => notes.add(format!("{place}.{key}: memory binding is ignored")),
+        "taskgroup" => notes.add(format!("{place}.{key}: task groups are ignored")),
+        _ => notes.add(format!("{place}.{key} is unknown and ignored")),
+    }
+}
+
+fn event_name(key: &str) -> Option<&'static str> {
+    EVENTS.into_iter().find(|name| key.starts_with(name))
+}
+
+fn event(
+    name: &'static str,
+    value: &Json,
+    place: &str,
+    task: &str,
+    notes: &mut Notes,
+) -> Result<Option<Event>, Refusal> {
+    Ok(Some(match name {
+        "run" => Event::Run(micros(value, place)?),
+        "runtime" => {
+            notes.add(format!(
+                "{place}: lasts as long as the core needs for so much work at 2.1 GHz, not a fixed time"
+            ));
+            Event::Run(micros(value, place)?)
+        }
+        "sleep" => Event::Sleep(micros(value, place)?),
+        "timer" => timer(value, place, notes)?,
+        "lock" => Event::Lock(text(value, place)?),
+        "unlock" => Event::Unlock(text(value, place)?),
+        "wait" | "sync" => {
+            let entries = object(value, place)?;
+            let condition = field(entries, "ref", place)?;
+            let mutex = field(entries, "mutex", place)?;
+            match name {
+                "wait" => Event::Wait { condition, mutex },
+                _ => Event::Sync { condition, mutex },
+            }
+        }
+        "signal" => Event::Signal(text(value, place)?),
+        "broad" | "broadcast" => Event::Broadcast(text(value, place)?),
+        "barrier" => Event::Barrier(text(value, place)?),
+        "suspend" => match text(value, place)? {
+            own if own.is_empty() => Event::Suspend(task.to_string()),
+            other => Event::Suspend(other),
+        },
+        "resume" => Event::Resume(text(value, place)?),
+        "yield" => Event::Yield,
+        "fork" => Event::Fork(text(value, place)?),
+        // `mem` and `iorun`: bytes, whose time depends on memory and device.
+        _ => {
+            notes.add(format!("{place}: the time of \"{name}\" is unknown; ignored"));
+            return Ok(None);
+        }
+    }))
+}
+
+fn timer(value: &Json, place: &str, notes: &mut Notes) -> Result<Event, Refusal> {
+    let entries = object(value, place)?;
+    let timer = field(entries, "ref", place)?;
+    let period = match entries.iter().find(|(key, _)| key == "period") {
+        Some((_, value)) => micros(value, &format!("{place}.period"))?,
+        None => return refuse(place, "the field \"period\" (microseconds) is missing"),
+    };
+    notes.add("timers sleep for what is left of their period at 2.1 GHz: slower cores lengthen it");
+    if !timer.starts_with("unique") {
+        notes.add(format!("{place}: instances of a task do not share the timer \"{timer}\""));
+    }
+    Ok(Event::Timer { timer, period })
+}
+
+fn object<'a>(value: &'a Json, place: &str) -> Result<&'a Entries, Refusal> {
+    match value {
+        Json::Object(entries) => Ok(entries),
+        _ => refuse(place, "must be an object"),
+    }
+}
+
+fn text(value: &Json, place: &str) -> Result<String, Refusal> {
+    match value {
+        Json::Text(text) => Ok(text.clone()),
+        _ => refuse(place, "must be a string"),
+    }
+}
+
+fn field(entries: &Entries, name: &str, place: &str) -> Result<String, Refusal> {
+    match entries.iter().find(|(key, _)| key == name) {
+        Some((_, value)) => text(value, &format!("{place}.{name}")),
+        None => refuse(place, format!("the field \"{name}\" is missing")),
+    }
+}
+
+fn number(value: &Json, place: &str, unit: &str, most: i64) -> Result<u64, Refusal> {
+    match *value {
+        Json::Int(n) if (0..=most).contains(&n) => Ok(n as u64),
+        _ => refuse(place, format!("must be a whole number of {unit} from 0 to {most}")),
+    }
+}
+
+fn micros(value: &Json, place: &str) -> Result<u64, Refusal> {
+    number(value, place, "microseconds", LONGEST)
+}
+
+fn loops(value: &Json, place: &str) -> Result<Option<u32>, Refusal> {
+    match *value {
+        Json::Int(-1) => Ok(None),
+        Json::Int(n) if (0..=i64::from(u32::MAX)).contains(&n) => Ok(Some(n as u32)),
+        _ => refuse(place, "must be a whole number, or -1 for ever"),
+    }
+}
+
+fn cpus(value: &Json, place: &str) -> Result<Vec<u16>, Refusal> {
+    let core = |value: &Json| match *value {
+        Json::Int(n) => u16::try_from(n).ok(),
+        _ => None,
+    };
+    let cores = match value {
+        Json::List(list) => list.iter().map(core).collect(),
+        one => core(one).map(|core| vec![core]),
+    };
+    match cores {
+        Some(cores) => Ok(cores),
+        None => refuse(place, "must be a list of core numbers"),
+    }
+}

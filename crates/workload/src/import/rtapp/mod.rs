@@ -1,0 +1,63 @@
+//! rt-app: its JSON documents as task graphs.
+//!
+//! [rt-app](https://github.com/scheduler-tools/rt-app) emulates a workload with real threads, each
+//! a loop of phases of events. The mapping follows its tutorial (`doc/tutorial.txt`) and is listed
+//! in `docs/src/workloads.md`. What the graph cannot say exactly is noted; what it cannot say at
+//! all is an error. Nothing is dropped silently.
+
+mod build;
+mod document;
+
+use crate::{Error, Resolved};
+
+use super::json::Json;
+use document::Document;
+
+/// Whether `text` is meant as an rt-app document: it has tasks, and is no workload file.
+pub fn recognises(text: &str) -> bool {
+    text.contains("\"tasks\"") && !text.contains("\"hearth_workload\"")
+}
+
+/// Makes a workload of an rt-app document. `origin` names the document in errors and in the
+/// workload.
+pub fn import(text: &str, origin: &str) -> Result<Resolved, Error> {
+    let json = Json::parse(text).map_err(|e| crate::file::syntax(origin, &e))?;
+    let mut notes = Notes::default();
+    let mut workload = Document::read(&json, &mut notes)
+        .and_then(|document| build::workload(&document, &mut notes))
+        .map_err(|Refusal { place, message }| Error::RtApp { origin: origin.to_string(), place, message })?;
+    let name = origin.rsplit('/').next().unwrap_or(origin);
+    workload.name = name.strip_suffix(".json").unwrap_or(name).to_string();
+    workload.origin = match notes.0.len() {
+        0 => format!("imported from rt-app: {origin}"),
+        n => format!("imported from rt-app: {origin} ({n} things only approximately)"),
+    };
+    workload.check(origin)?;
+    Ok(Resolved { workload, notes: notes.0 })
+}
+
+/// Why a document cannot be imported, and where it says so.
+struct Refusal {
+    place: String,
+    message: String,
+}
+
+fn refuse<T>(place: impl Into<String>, message: impl Into<String>) -> Result<T, Refusal> {
+    Err(Refusal { place: place.into(), message: message.into() })
+}
+
+/// What could not be represented exactly; each said once.
+#[derive(Default)]
+struct Notes(Vec<String>);
+
+impl Notes {
+    fn add(&mut self, note: impl Into<String>) {
+        let note = note.into();
+        if !self.0.contains(&note) {
+            self.0.push(note);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,89 @@
+//! A workload in numbers.
+
+use serde::Serialize;
+
+use crate::dry_run::time;
+use crate::{DRY_RUN_STEPS, DryRun, Op, ThreadIdx, Workload};
+
+/// What [`Workload::stats`] counts. Sums stop at the largest `u64` instead of wrapping.
+#[derive(Clone, PartialEq, Debug, Default, Serialize)]
+pub struct Stats {
+    pub threads: u64,
+    /// Threads that start by themselves.
+    pub roots: u64,
+    /// Steps with all repeats written out.
+    pub steps: u64,
+    /// All work, in cycles.
+    pub cycles: u64,
+    /// All work at the frequency asked for, in nanoseconds.
+    pub work: u64,
+    /// All delays (`sleep`, `io`), in nanoseconds.
+    pub delay: u64,
+    /// The critical path at the frequency asked for, in nanoseconds: how long the workload takes
+    /// with a core for every thread. `None` if the workload never ends or has too many steps to
+    /// tell.
+    pub span: Option<u64>,
+}
+
+impl Stats {
+    /// Threads that run at one time, on average over the critical path.
+    pub fn parallelism(&self) -> Option<f64> {
+        self.span.filter(|&span| span > 0).map(|span| self.work as f64 / span as f64)
+    }
+}
+
+impl Workload {
+    /// Counts, with times at `khz` (the papers' larger machine: 2 100 000).
+    pub fn stats(&self, khz: u32) -> Stats {
+        let mut stats = Stats { threads: self.threads.len() as u64, ..Stats::default() };
+        for thread in &self.threads {
+            count(&thread.ops, 1, &mut stats);
+        }
+        stats.roots = self.roots().count() as u64;
+        stats.work = time(stats.cycles, u64::from(khz.max(1)));
+        stats.span = match self.dry_run_at(DRY_RUN_STEPS, khz) {
+            DryRun::Finishes { span } => Some(span),
+            DryRun::Stuck(_) | DryRun::Unknown => None,
+        };
+        stats
+    }
+
+    /// The threads that start by themselves: those that no `Fork` names.
+    pub fn roots(&self) -> impl Iterator<Item = ThreadIdx> + use<> {
+        let mut forked = vec![false; self.threads.len()];
+        let mut pending: Vec<&[Op]> = self.threads.iter().map(|t| &t.ops[..]).collect();
+        while let Some(ops) = pending.pop() {
+            for op in ops {
+                match op {
+                    Op::Fork(child) => {
+                        if let Some(forked) = forked.get_mut(*child as usize) {
+                            *forked = true;
+                        }
+                    }
+                    Op::Repeat(_, ops) => pending.push(ops),
+                    _ => {}
+                }
+            }
+        }
+        (0..).zip(forked).filter(|&(_, forked)| !forked).map(|(thread, _)| thread)
+    }
+}
+
+fn count(ops: &[Op], times: u64, stats: &mut Stats) {
+    for op in ops {
+        match op {
+            Op::Run(cycles) => {
+                stats.cycles = stats.cycles.saturating_add(cycles.saturating_mul(times));
+            }
+            Op::Sleep(ns) | Op::Io(ns) => {
+                stats.delay = stats.delay.saturating_add(ns.saturating_mul(times));
+            }
+            Op::Repeat(rounds, ops) => {
+                count(ops, times.saturating_mul(u64::from(*rounds)), stats);
+                continue;
+            }
+            _ => {}
+        }
+        stats.steps = stats.steps.saturating_add(times);
+    }
+}

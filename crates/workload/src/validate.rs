@@ -1,0 +1,415 @@
+//! Does the graph make sense? All problems at once, each with its place.
+//!
+//! These are the checks that need no execution: they count each step with how often its enclosing
+//! `Repeat`s run it, so their cost is the size of the file, not of the run. What depends on order
+//! (two threads that wait for each other) is found by the dry run (`dry_run.rs`), which
+//! [`Workload::check`] adds.
+
+use std::fmt;
+
+use crate::{BarrierIdx, Error, Op, SemIdx, ThreadIdx, Workload};
+
+/// Most steps that a workload may have with all repeats written out: 2^40, a day and more of
+/// simulation at ten million steps per second. A larger number is a slip of the hand.
+pub const MAX_STEPS: u64 = 1 << 40;
+
+/// Deepest nesting of `Repeat`: it bounds the stack of whoever walks the graph.
+pub const MAX_DEPTH: usize = 32;
+
+/// A defect of a workload and its place.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Problem {
+    /// The thread and its name, where the problem lies in one.
+    pub thread: Option<(ThreadIdx, String)>,
+    /// The way to the step, counted from 0: its number in the thread's `ops`, then its number in
+    /// each `repeat` on the way. Empty where the problem lies in no step.
+    pub step: Vec<usize>,
+    pub what: What,
+}
+
+/// What is wrong.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum What {
+    NoThreads,
+    /// Every thread is forked by another: nothing starts the first one.
+    NothingStarts,
+    Nice(i8),
+    NoSuchThread {
+        thread: ThreadIdx,
+        count: usize,
+    },
+    NoSuchSemaphore {
+        sem: SemIdx,
+        count: usize,
+    },
+    NoSuchBarrier {
+        barrier: BarrierIdx,
+        count: usize,
+    },
+    /// Also where a `Fork` stands in a repeat that runs more than once.
+    ForkedTwice(ThreadIdx),
+    ForksItself,
+    /// No thread that starts by itself leads to this one: it is in a cycle of forks or below one.
+    ForkCycle,
+    /// The joined thread is forked by nobody.
+    JoinNotForked(ThreadIdx),
+    JoinsItself,
+    RepeatZero,
+    RepeatEmpty,
+    TooDeep,
+    TooManySteps,
+    /// The sum of all work, or of all delays, does not fit in 64 bits.
+    TooMuch(&'static str),
+    /// More is taken from the semaphore than ever comes in.
+    NeverPosted {
+        sem: SemIdx,
+        waits: u64,
+        supply: u64,
+    },
+    BarrierZero(BarrierIdx),
+    /// The barrier waits for more threads than use it.
+    BarrierTooWide {
+        barrier: BarrierIdx,
+        count: u32,
+        users: u32,
+    },
+    /// The last threads to arrive are too few to open the barrier.
+    BarrierLeftover {
+        barrier: BarrierIdx,
+        count: u32,
+        arrivals: u64,
+    },
+    /// The dry run ends with this thread still waiting (`dry_run.rs`).
+    Stuck(crate::Obstacle),
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some((index, name)) = &self.thread {
+            write!(f, "thread {index}")?;
+            if !name.is_empty() {
+                write!(f, " ({name})")?;
+            }
+            if let [first, rest @ ..] = &self.step[..] {
+                write!(f, ", step {first}")?;
+                for step in rest {
+                    write!(f, ".{step}")?;
+                }
+            }
+            f.write_str(": ")?;
+        }
+        self.what.fmt(f)
+    }
+}
+
+impl fmt::Display for What {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            What::NoThreads => write!(f, "there are no threads; a workload needs at least one"),
+            What::NothingStarts => {
+                write!(
+                    f,
+                    "every thread is forked by another, so that none starts; leave one that no \"fork\" names"
+                )
+            }
+            What::Nice(nice) => write!(f, "nice {nice} is outside -20..=19"),
+            What::NoSuchThread { thread, count } => range(f, "thread", *thread, *count),
+            What::NoSuchSemaphore { sem, count } => range(f, "semaphore", *sem, *count),
+            What::NoSuchBarrier { barrier, count } => range(f, "barrier", *barrier, *count),
+            What::ForkedTwice(thread) => write!(
+                f,
+                "thread {thread} is forked more than once; each fork needs a thread of its own in \"threads\""
+            ),
+            What::ForksItself => write!(f, "the thread forks itself"),
+            What::ForkCycle => {
+                write!(f, "the thread never starts: a cycle of threads that fork each other leads to it")
+            }
+            What::JoinNotForked(thread) => {
+                write!(f, "joins thread {thread}, which no thread forks; use a semaphore to wait for it")
+            }
+            What::JoinsItself => write!(f, "the thread joins itself and would wait for ever"),
+            What::RepeatZero => write!(f, "a repeat of 0 never runs its steps; remove it"),
+            What::RepeatEmpty => write!(f, "a repeat without steps does nothing; remove it"),
+            What::TooDeep => write!(f, "repeats are nested deeper than {MAX_DEPTH}"),
+            What::TooManySteps => write!(f, "with all repeats written out there are more than 2^40 steps"),
+            What::TooMuch(what) => write!(f, "the sum of all {what} does not fit in 64 bits"),
+            What::NeverPosted { sem, waits, supply } => write!(
+                f,
+                "semaphore {sem} is waited for {waits} times but gets only {supply} (initial count and posts): \
+                 some thread never goes on"
+            ),
+            What::BarrierZero(barrier) => {
+                write!(f, "barrier {barrier} counts 0 threads; it needs at least 1")
+            }
+            What::BarrierTooWide { barrier, count, users } => write!(
+                f,
+                "barrier {barrier} waits for {count} threads, but only {users} use it: it never opens"
+            ),
+            What::BarrierLeftover { barrier, count, arrivals } => write!(
+                f,
+                "barrier {barrier} opens for every {count} arrivals, but there are {arrivals} in all: \
+                 the last {} wait for ever",
+                arrivals % u64::from(*count)
+            ),
+            What::Stuck(obstacle) => write!(f, "never ends: {obstacle}"),
+        }
+    }
+}
+
+fn range(f: &mut fmt::Formatter<'_>, kind: &str, index: u32, count: usize) -> fmt::Result {
+    match count {
+        0 => write!(f, "{kind} {index} does not exist: there are none"),
+        n => write!(f, "{kind} {index} does not exist: they are 0 to {}", n - 1),
+    }
+}
+
+impl Workload {
+    /// All problems that can be seen without executing the graph; none: it is well formed.
+    pub fn validate(&self) -> Vec<Problem> {
+        let mut walk = Walk::new(self);
+        walk.threads();
+        walk.forks();
+        walk.semaphores();
+        walk.barriers();
+        walk.problems
+    }
+
+    /// [`validate`](Self::validate), and for a well-formed graph the dry run: all that can be said
+    /// before simulating. The error names `origin`.
+    pub fn check(&self, origin: &str) -> Result<(), Error> {
+        let mut problems = self.validate();
+        if problems.is_empty() {
+            problems = self.dry_run(crate::DRY_RUN_STEPS).problems(self);
+        }
+        match problems.is_empty() {
+            true => Ok(()),
+            false => Err(Error::Invalid { origin: origin.to_string(), problems }),
+        }
+    }
+}
+
+/// What is counted on the way through all steps.
+struct Walk<'a> {
+    workload: &'a Workload,
+    problems: Vec<Problem>,
+    /// Step path of the step at hand.
+    path: Vec<usize>,
+    steps: Option<u64>,
+    cycles: Option<u64>,
+    delay: Option<u64>,
+    /// Who forks each thread (the first fork only).
+    parent: Vec<Option<ThreadIdx>>,
+    joins: Vec<(ThreadIdx, Vec<usize>, ThreadIdx)>,
+    posts: Vec<u64>,
+    waits: Vec<u64>,
+    arrivals: Vec<u64>,
+    users: Vec<u32>,
+    /// The last thread seen to use each barrier, so that each counts once.
+    last_user: Vec<Option<ThreadIdx>>,
+}
+
+impl<'a> Walk<'a> {
+    fn new(workload: &'a Workload) -> Self {
+        let (threads, sems, barriers) =
+            (workload.threads.len(), workload.semaphores.len(), workload.barriers.len());
+        Walk {
+            workload,
+            problems: Vec::new(),
+            path: Vec::new(),
+            steps: Some(0),
+            cycles: Some(0),
+            delay: Some(0),
+            parent: vec![None; threads],
+            joins: Vec::new(),
+            posts: vec![0; sems],
+            waits: vec![0; sems],
+            arrivals: vec![0; barriers],
+            users: vec![0; barriers],
+            last_user: vec![None; barriers],
+        }
+    }
+
+    fn report(&mut self, thread: Option<ThreadIdx>, step: Vec<usize>, what: What) {
+        let thread = thread.map(|index| (index, self.workload.threads[index as usize].name.clone()));
+        self.problems.push(Problem { thread, step, what });
+    }
+
+    /// A problem of the step at hand.
+    fn here(&mut self, thread: ThreadIdx, what: What) {
+        let step = self.path.clone();
+        self.report(Some(thread), step, what);
+    }
+
+    fn threads(&mut self) {
+        if self.workload.threads.is_empty() {
+            self.report(None, Vec::new(), What::NoThreads);
+        }
+        let workload = self.workload;
+        for (index, thread) in (0..).zip(&workload.threads) {
+            if !(-20..=19).contains(&thread.nice) {
+                self.report(Some(index), Vec::new(), What::Nice(thread.nice));
+            }
+            self.ops(index, &thread.ops, 1);
+        }
+        if self.steps.is_none_or(|steps| steps > MAX_STEPS) {
+            self.report(None, Vec::new(), What::TooManySteps);
+        }
+        if self.cycles.is_none() {
+            self.report(None, Vec::new(), What::TooMuch("work (cycles)"));
+        }
+        if self.delay.is_none() {
+            self.report(None, Vec::new(), What::TooMuch("delays (ns)"));
+        }
+    }
+
+    /// The steps `ops` of `thread`, which run `times` times.
+    fn ops(&mut self, thread: ThreadIdx, ops: &[Op], times: u64) {
+        for (step, op) in ops.iter().enumerate() {
+            self.path.push(step);
+            self.op(thread, op, times);
+            self.path.pop();
+        }
+    }
+
+    fn op(&mut self, thread: ThreadIdx, op: &Op, times: u64) {
+        self.steps = self.steps.and_then(|n| n.checked_add(times));
+        match *op {
+            Op::Run(cycles) => self.cycles = sum(self.cycles, cycles, times),
+            Op::Sleep(ns) | Op::Io(ns) => self.delay = sum(self.delay, ns, times),
+            Op::Fork(child) => self.fork(thread, child, times),
+            Op::Join(child) => self.join(thread, child),
+            Op::Post(sem) => match self.posts.get_mut(sem as usize) {
+                Some(posts) => *posts = posts.saturating_add(times),
+                None => self.no_semaphore(thread, sem),
+            },
+            Op::Wait(sem) => match self.waits.get_mut(sem as usize) {
+                Some(waits) => *waits = waits.saturating_add(times),
+                None => self.no_semaphore(thread, sem),
+            },
+            Op::Barrier(barrier) => self.barrier(thread, barrier, times),
+            Op::Yield | Op::Exec(_) => {}
+            Op::Repeat(0, _) => self.here(thread, What::RepeatZero),
+            Op::Repeat(_, ref ops) if ops.is_empty() => self.here(thread, What::RepeatEmpty),
+            Op::Repeat(..) if self.path.len() > MAX_DEPTH => self.here(thread, What::TooDeep),
+            Op::Repeat(count, ref ops) => match times.checked_mul(u64::from(count)) {
+                Some(times) => self.ops(thread, ops, times),
+                None => self.steps = None,
+            },
+        }
+    }
+
+    fn no_semaphore(&mut self, thread: ThreadIdx, sem: SemIdx) {
+        let count = self.workload.semaphores.len();
+        self.here(thread, What::NoSuchSemaphore { sem, count });
+    }
+
+    fn fork(&mut self, thread: ThreadIdx, child: ThreadIdx, times: u64) {
+        let count = self.workload.threads.len();
+        match self.parent.get(child as usize) {
+            None => self.here(thread, What::NoSuchThread { thread: child, count }),
+            Some(_) if child == thread => {
+                self.parent[child as usize] = Some(thread);
+                self.here(thread, What::ForksItself);
+            }
+            Some(Some(_)) => self.here(thread, What::ForkedTwice(child)),
+            Some(None) => {
+                self.parent[child as usize] = Some(thread);
+                if times > 1 {
+                    self.here(thread, What::ForkedTwice(child));
+                }
+            }
+        }
+    }
+
+    fn join(&mut self, thread: ThreadIdx, child: ThreadIdx) {
+        let count = self.workload.threads.len();
+        if child as usize >= count {
+            self.here(thread, What::NoSuchThread { thread: child, count });
+        } else if child == thread {
+            self.here(thread, What::JoinsItself);
+        } else {
+            // Whether somebody forks it is known only at the end.
+            self.joins.push((thread, self.path.clone(), child));
+        }
+    }
+
+    fn barrier(&mut self, thread: ThreadIdx, barrier: BarrierIdx, times: u64) {
+        let index = barrier as usize;
+        let Some(arrivals) = self.arrivals.get_mut(index) else {
+            let count = self.workload.barriers.len();
+            return self.here(thread, What::NoSuchBarrier { barrier, count });
+        };
+        *arrivals = arrivals.saturating_add(times);
+        if self.last_user[index] != Some(thread) {
+            self.last_user[index] = Some(thread);
+            self.users[index] += 1;
+        }
+    }
+
+    fn forks(&mut self) {
+        if !self.parent.is_empty() && self.parent.iter().all(Option::is_some) {
+            self.report(None, Vec::new(), What::NothingStarts);
+        }
+        for thread in self.unreachable() {
+            // A thread that forks itself has been reported at its step.
+            if self.parent[thread as usize] != Some(thread) {
+                self.report(Some(thread), Vec::new(), What::ForkCycle);
+            }
+        }
+        for (thread, step, child) in std::mem::take(&mut self.joins) {
+            if self.parent[child as usize].is_none() {
+                self.report(Some(thread), step, What::JoinNotForked(child));
+            }
+        }
+    }
+
+    /// The threads to which no chain of forks leads from a thread that starts by itself.
+    fn unreachable(&self) -> Vec<ThreadIdx> {
+        let count = self.parent.len();
+        let mut children = vec![Vec::new(); count];
+        let mut reached = Vec::new();
+        for (thread, parent) in (0..).zip(&self.parent) {
+            match parent {
+                Some(parent) => children[*parent as usize].push(thread),
+                None => reached.push(thread),
+            }
+        }
+        let mut seen = vec![false; count];
+        while let Some(thread) = reached.pop() {
+            seen[thread as usize] = true;
+            reached.append(&mut children[thread as usize]);
+        }
+        (0..).zip(seen).filter(|&(_, seen)| !seen).map(|(thread, _)| thread).collect()
+    }
+
+    fn semaphores(&mut self) {
+        for sem in 0..self.posts.len() {
+            let supply = self.posts[sem].saturating_add(u64::from(self.workload.semaphores[sem]));
+            let waits = self.waits[sem];
+            if waits > supply {
+                self.report(None, Vec::new(), What::NeverPosted { sem: sem as SemIdx, waits, supply });
+            }
+        }
+    }
+
+    fn barriers(&mut self) {
+        for index in 0..self.arrivals.len() {
+            let (count, users, arrivals) =
+                (self.workload.barriers[index], self.users[index], self.arrivals[index]);
+            let barrier = index as BarrierIdx;
+            let what = match count {
+                0 => What::BarrierZero(barrier),
+                _ if arrivals == 0 => continue,
+                _ if users < count => What::BarrierTooWide { barrier, count, users },
+                _ if arrivals % u64::from(count) != 0 => What::BarrierLeftover { barrier, count, arrivals },
+                _ => continue,
+            };
+            self.report(None, Vec::new(), what);
+        }
+    }
+}
+
+fn sum(total: Option<u64>, each: u64, times: u64) -> Option<u64> {
+    total?.checked_add(each.checked_mul(times)?)
+}

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * SaaKM for the simulator: the memory that the simulator (crates/sim/src/saakm.rs) and a policy
+ * share, and the inline functions by which a policy reads it. What changes the world goes through
+ * `struct saakm_ops`, which the simulator fills.
+ *
+ * Layouts here are mirrored in Rust; a test compares the two.
+ */
+#ifndef SAAKM_HOST_H
+#define SAAKM_HOST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef uint32_t core_t;
+typedef int64_t nsec_t;
+
+struct saakm_set {
+	uint64_t word[SAAKM_SET_WORDS];
+};
+
+/* What the runtime knows of a thread. The policy's attributes lie behind `attrs`. */
+struct saakm_thread {
+	uint32_t tid;
+	core_t core;              /* where it runs, is ready, or last ran; a new thread: its parent's */
+	uint32_t weight;          /* 1024 at nice 0, as in Linux */
+	uint32_t queue;           /* which ready queue it is in, while READY */
+	nsec_t runtime;           /* executed before `running_since`; read it with saakm_thread_runtime() */
+	nsec_t running_since;     /* start of the present execution, or -1 while not RUNNING */
+	const struct saakm_set *affinity; /* cores that it may use: never empty */
+	void *attrs;
+	void *runtime_private;
+};
+
+/* What the runtime knows of a core. */
+struct saakm_core {
+	struct saakm_thread *current; /* NULL: idle or switching */
+	uint32_t nr_ready;            /* threads in its ready queues */
+	uint32_t nr_running;          /* nr_ready, and 1 if a thread runs */
+	uint32_t seen_khz;            /* frequency at the core's last tick */
+	uint32_t min_khz;
+	uint32_t exit_latency_ns;     /* of the idle state that it is in; 0 if busy */
+	core_t domain[SAAKM_LEVELS];  /* index into saakm.domains[level] */
+	nsec_t idle_since;            /* when it last became idle */
+	void *attrs;
+};
+
+/* Time that t has executed so far, at `now`. */
+static inline nsec_t saakm_thread_runtime(const struct saakm_thread *t, nsec_t now)
+{
+	return t->running_since < 0 ? t->runtime : t->runtime + now - t->running_since;
+}
+
+/* A topology domain: its cores, and the domains of each narrower level inside it, which are
+   numbered without gaps: first[l] to first[l] + count[l] - 1. */
+struct saakm_domain {
+	struct saakm_set cores;
+	uint32_t first[SAAKM_LEVELS], count[SAAKM_LEVELS];
+};
+
+struct saakm;
+
+/* Effects, implemented by the simulator. `s` is the instance that the handler was given. */
+struct saakm_ops {
+	/* t => c.queue: t enters the ready queue; ordered queues sort by key, smallest first,
+	   equal keys in order of arrival. Ends a claim on c. Also moves a READY thread. */
+	void (*ready)(struct saakm *s, struct saakm_thread *t, core_t c, uint32_t queue,
+		      int64_t key, uint32_t reason);
+	/* t => running, on the core that schedules. */
+	void (*run)(struct saakm *s, struct saakm_thread *t);
+	void (*blocked)(struct saakm *s, struct saakm_thread *t);
+	void (*terminated)(struct saakm *s, struct saakm_thread *t);
+	/* First thread of a ready queue and the one after t, or NULL. */
+	struct saakm_thread *(*first)(struct saakm *s, core_t c, uint32_t queue);
+	struct saakm_thread *(*next)(struct saakm *s, struct saakm_thread *t);
+	/* One-shot timer of t: event `timer` after ns, unless t is scheduled or armed again first. */
+	void (*arm)(struct saakm *s, struct saakm_thread *t, nsec_t ns);
+	void (*cancel)(struct saakm *s, struct saakm_thread *t);
+	/* The idle loop of c spins up to ns from when c next goes idle (or from now, if it is). */
+	void (*keep_warm)(struct saakm *s, core_t c, nsec_t ns);
+	/* The current thread of c is to be preempted: event `preempt`, then `schedule`. */
+	void (*preempt)(struct saakm *s, core_t c);
+	/* A core entered or left a policy's set (for the trace only). */
+	void (*set_changed)(struct saakm *s, uint32_t set, core_t c, bool member);
+};
+
+/* One instance: a policy on a machine. */
+struct saakm {
+	const struct saakm_ops *ops;
+	void *runtime_private;
+	void *state;                    /* the policy's sets, globals and parameters */
+	nsec_t now;
+	uint32_t nr_cores;
+	uint32_t nr_words;              /* words of a set that are in use */
+	struct saakm_core *cores;       /* [nr_cores] */
+	struct saakm_domain *domains[SAAKM_LEVELS];
+	uint32_t nr_domains[SAAKM_LEVELS];
+	struct saakm_set online;
+	struct saakm_set idle;          /* runs nothing, nothing ready, not on its way to run */
+	struct saakm_set idle_whole;    /* idle, and so are all its hyperthreads */
+	struct saakm_set waiting;       /* has threads in its ready queues */
+	struct saakm_set claimed;
+};
+
+struct saakm_param {
+	const char *name;
+	const char *doc;
+	uint32_t unit;                  /* enum saakm_unit */
+	uint32_t offset;                /* of an int64_t in the policy's state */
+	int64_t min, max, initial;
+};
+
+struct saakm_queue {
+	const char *name;
+	uint32_t ordered;               /* 0: first in, first out; 1: by key */
+};
+
+/* What the compiler emits for the loader: sizes, names, parameters and handlers. */
+struct saakm_policy {
+	uint32_t abi;
+	const char *name;
+	uint64_t state_size, thread_size, core_size;
+	const struct saakm_param *params;
+	uint32_t nr_params;
+	const struct saakm_queue *queues;
+	uint32_t nr_queues;
+	const char *const *reasons;
+	uint32_t nr_reasons;
+	const char *const *sets;
+	uint32_t nr_sets;
+	/* Zeroed memory becomes the declared initial values. Parameters are set after init_state. */
+	void (*init_state)(void *state);
+	void (*init_core)(void *attrs);
+	void (*init_thread)(void *attrs);
+	/* Handlers; NULL where a policy has none. */
+	void (*new_thread)(struct saakm *s, struct saakm_thread *t, core_t parent);
+	void (*unblock)(struct saakm *s, struct saakm_thread *t, core_t waker);
+	void (*schedule)(struct saakm *s, core_t c);
+	void (*tick)(struct saakm *s, struct saakm_thread *t);
+	void (*yield)(struct saakm *s, struct saakm_thread *t);
+	void (*preempt)(struct saakm *s, struct saakm_thread *t);
+	void (*block)(struct saakm *s, struct saakm_thread *t);
+	void (*terminate)(struct saakm *s, struct saakm_thread *t);
+	void (*timer)(struct saakm *s, struct saakm_thread *t);
+	void (*newly_idle)(struct saakm *s, core_t c);
+	void (*enter_idle)(struct saakm *s, core_t c);
+	void (*exit_idle)(struct saakm *s, core_t c);
+	void (*balance)(struct saakm *s, core_t c);
+	void (*entry)(struct saakm *s, core_t c);
+	void (*exit)(struct saakm *s, core_t c);
+};
+
+#include "saakm_inline.h"
+
+#endif

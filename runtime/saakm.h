@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * SaaKM, the Scheduler as a Kernel Module interface: what a policy is told, what it may assume
+ * then, and what it may do.
+ *
+ * The Ipanema compiler emits one C file per policy against this header. Two runtimes implement
+ * it: runtime/host (the simulator) and runtime/bpf (sched_ext). A policy keeps no variable of its
+ * own: all state is reached through `struct saakm *`, so that many instances can live at once.
+ *
+ * Thread states and the transitions that a policy may make:
+ *
+ *     NOT_QUEUED --new-----> READY       BLOCKED --unblock--> READY
+ *     READY --schedule-----> RUNNING     READY --timer, steal--> MIGRATING --> READY
+ *     RUNNING --yield, preempt--> READY  RUNNING --block----> BLOCKED
+ *     RUNNING --terminate--> TERMINATED
+ *
+ * Events. Each has exactly one handler; `on core` says where it runs. No event of one thread
+ * runs concurrently with another of the same thread. Events of different cores are concurrent:
+ * what one reads of another core may be out of date by the time it acts on it.
+ *
+ *   event                        on core    state of t before     the handler must
+ *   new(t, parent core)          parent's   NOT_QUEUED            make it READY on one core
+ *   unblock(t, waker core)       waker's    BLOCKED               make it READY on one core
+ *   enqueue(t, core)             any        about to be READY     (no transition)
+ *   schedule(core)               core       -                     make a thread of its own READY
+ *                                                                 queues RUNNING, or none if empty
+ *   tick(t)                      t's        RUNNING               (no transition; may preempt)
+ *   yield(t), preempt(t)         t's        RUNNING               make it READY on its core
+ *   block(t)                     t's        RUNNING               make it BLOCKED
+ *   terminate(t)                 t's        RUNNING               make it TERMINATED
+ *   timer(t)                     any        READY, armed          may move it to another core
+ *   newly_idle(core)             core       core has no thread    may steal for the core
+ *   enter_idle, exit_idle(core)  core       -                     (no transition)
+ *   balance(core)                core       core runs a thread    may steal; at each tick
+ *   entry, exit(core)            core       core on/off line      on exit: READY threads are placed
+ *                                                                 again with unblock
+ *
+ * In `block`, `yield`, `preempt`, `terminate` the core no longer counts t as its current thread.
+ * In `enter_idle` the core is already in the idle set; in `exit_idle` no longer.
+ */
+#ifndef SAAKM_H
+#define SAAKM_H
+
+#define SAAKM_ABI 1
+
+/* A tick as the papers use the word: 4 ms, whatever the kernel's HZ. */
+#define SAAKM_TICK_NS 4000000LL
+
+#define SAAKM_MAX_CORES 1024
+#define SAAKM_SET_WORDS (SAAKM_MAX_CORES / 64)
+#define SAAKM_NO_CORE 0xffffffffu
+#define SAAKM_NO_DOMAIN 0xffffffffu
+
+/* Levels of the topology, narrowest first. On most machines the numa level equals the llc's. */
+enum saakm_level { SAAKM_SMT, SAAKM_LLC, SAAKM_NUMA, SAAKM_MACHINE, SAAKM_LEVELS };
+
+/* The unit of a parameter, for the loader and for error messages. */
+enum saakm_unit { SAAKM_BOOL, SAAKM_INT, SAAKM_TIME /* ns */, SAAKM_FREQUENCY /* kHz */, SAAKM_LOAD };
+
+#if defined(__bpf__)
+#include "bpf/saakm_bpf.h"
+#else
+#include "host/saakm_host.h"
+#endif
+
+#endif
