@@ -11,7 +11,13 @@ fn main() {
     println!("cargo::rerun-if-changed=../../runtime");
 
     let mut build = cc::Build::new();
-    build.include(root.join("runtime")).std("gnu11").flag("-fwrapv").opt_level(2).flag("-Wall").flag("-Wextra");
+    build
+        .include(root.join("runtime"))
+        .std("gnu11")
+        .flag("-fwrapv")
+        .opt_level(2)
+        .flag("-Wall")
+        .flag("-Wextra");
     let mut rust = String::from("unsafe extern \"C\" {\n");
     let mut table = String::new();
     for name in hearth_ipanema::builtin::NAMES {
@@ -24,7 +30,8 @@ fn main() {
         build.file(path);
         let symbol = name.replace('-', "_");
         writeln!(rust, "    static saakm_policy_{symbol}: PolicyTable;").expect("to a string");
-        writeln!(table, "        \"{name}\" => Some(&raw const saakm_policy_{symbol}),").expect("to a string");
+        writeln!(table, "        \"{name}\" => Some(&raw const saakm_policy_{symbol}),")
+            .expect("to a string");
     }
     build.compile("hearth_policies");
     write!(rust, "}}\n\nfn builtin_table(name: &str) -> Option<*const PolicyTable> {{\n    match name {{\n{table}        _ => None,\n    }}\n}}\n")

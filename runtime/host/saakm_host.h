@@ -26,7 +26,7 @@ struct saakm_thread {
 	core_t core;              /* where it runs, is ready, or last ran; a new thread: its parent's */
 	uint32_t weight;          /* 1024 at nice 0, as in Linux */
 	uint32_t queue;           /* which ready queue it is in, while READY */
-	nsec_t runtime;           /* executed before `running_since`; read it with saakm_thread_runtime() */
+	nsec_t runtime;           /* executed before `running_since`; read it with saakm_runtime() */
 	nsec_t running_since;     /* start of the present execution, or -1 while not RUNNING */
 	const struct saakm_set *affinity; /* cores that it may use: never empty */
 	void *attrs;
@@ -45,12 +45,6 @@ struct saakm_core {
 	nsec_t idle_since;            /* when it last became idle */
 	void *attrs;
 };
-
-/* Time that t has executed so far, at `now`. */
-static inline nsec_t saakm_thread_runtime(const struct saakm_thread *t, nsec_t now)
-{
-	return t->running_since < 0 ? t->runtime : t->runtime + now - t->running_since;
-}
 
 /* A topology domain: its cores, and the domains of each narrower level inside it, which are
    numbered without gaps: first[l] to first[l] + count[l] - 1. */

@@ -190,9 +190,10 @@ static inline int64_t saakm_weight(struct saakm_thread *t)
 	return t->weight;
 }
 
-static inline nsec_t saakm_runtime(struct saakm_thread *t)
+/* What t has executed so far; while it runs, up to now. */
+static inline nsec_t saakm_runtime(struct saakm *s, struct saakm_thread *t)
 {
-	return t->runtime;
+	return t->running_since < 0 ? t->runtime : t->runtime + s->now - t->running_since;
 }
 
 static inline const struct saakm_set *saakm_affinity(struct saakm_thread *t)

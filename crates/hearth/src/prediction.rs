@@ -4,7 +4,7 @@ use crate::failure::Failure;
 use crate::statistics::{Change, Sample, saving, speedup};
 use crate::table::{Plain, number, percent};
 use hearth_sim::Outcome;
-use hearth_trace::{Summary, Trace, series};
+use hearth_trace::{Summary, Trace};
 use hearth_view::report;
 use hearth_workload::Workload;
 use serde::Serialize;
@@ -312,46 +312,15 @@ fn page_row(row: &Row) -> report::Row {
 
 /// Of all runs together.
 fn distribution(row: &Row) -> report::Distribution {
-    let residency = |run: &Run| {
-        let unknown = (0.0, run.summary.frequency_unknown_ms);
-        let known = run.summary.frequency_residency.iter().map(|r| (r.ghz, r.ms));
-        known.chain(Some(unknown).filter(|(_, ms)| *ms > 0.0)).collect::<Vec<_>>()
-    };
-    report::Distribution {
-        setting: row.setting.page(),
-        residency: row.runs.iter().flat_map(residency).collect(),
+    let mut distribution = report::Distribution { setting: row.setting.page(), residency: Vec::new() };
+    for run in row.runs {
+        distribution.add(&run.summary);
     }
+    distribution
 }
 
 fn panel(setting: &Setting, trace: &Trace, columns: u32) -> report::TimelinePanel {
-    let timeline = series::timeline(trace, columns);
-    let seconds = |ns: u64| ns as f64 / 1e9;
-    let ghz = |khz: u32| khz as f32 / 1e6;
-    let segments = timeline.cores.iter().enumerate().flat_map(|(row, core)| {
-        core.segments.iter().map(move |segment| report::Segment {
-            row: row as u32,
-            t0: seconds(segment.t0),
-            t1: seconds(segment.t1),
-            ghz: ghz(segment.khz_mean),
-            busy: segment.busy_fraction,
-        })
-    });
-    let (min, max) = trace.header.khz_range;
-    report::TimelinePanel {
-        setting: setting.page(),
-        duration_s: seconds(timeline.duration),
-        ghz_range: (ghz(min), ghz(max)),
-        segments: segments.collect(),
-        cores: timeline
-            .cores
-            .iter()
-            .map(|core| report::CoreRow { label: core.core.to_string(), socket: core.socket.into() })
-            .collect(),
-        underload: series::underload(trace)
-            .iter()
-            .map(|point| (seconds(point.time), point.underload.into()))
-            .collect(),
-    }
+    report::TimelinePanel { setting: setting.page(), ..report::TimelinePanel::from_trace(trace, columns) }
 }
 
 #[cfg(test)]

@@ -329,7 +329,7 @@ fn a_reader_that_has_seen_enough() {
 #[test]
 fn recording() {
     let folder = folder();
-    let output = hearth(folder.path(), &["record", "-o", "t.trace", "--", "sh", "-c", "true; exit 7"]);
+    let output = hearth(folder.path(), &["record", "-o", "t.trace", "--", "sh", "-c", "/bin/true; exit 7"]);
     let said = text(&output.stderr);
     if output.status.code() == Some(125) {
         assert!(said.starts_with("error: "), "{said}");
@@ -339,6 +339,6 @@ fn recording() {
     assert_eq!(output.status.code(), Some(7), "{said}");
     assert!(said.contains("sh ended with exit status: 7"), "{said}");
     let report = json(folder.path(), &["report", "t.trace", "--json"]);
-    assert!(report["traces"][0]["summary"]["events"].as_u64() > Some(10));
+    assert!(report["traces"][0]["summary"]["context_switches"].as_u64() > Some(0));
     assert_eq!(hearth(folder.path(), &["record", "--", "/no/such/command"]).status.code(), Some(127));
 }

@@ -8,18 +8,35 @@ use std::collections::BinaryHeap;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Due {
     /// An idle core has been woken and schedules.
-    Dispatch { core: u32 },
+    Dispatch {
+        core: u32,
+    },
     /// The current thread of the core has executed its cycles.
-    Done { core: u32, generation: u32 },
-    Tick { core: u32 },
+    Done {
+        core: u32,
+        generation: u32,
+    },
+    Tick {
+        core: u32,
+    },
     /// The core was told to preempt its current thread.
-    Resched { core: u32 },
+    Resched {
+        core: u32,
+    },
     /// A sleep or an I/O of the thread is over.
-    Wake { thread: u32 },
+    Wake {
+        thread: u32,
+    },
     /// The policy's one-shot timer of the thread.
-    Timer { thread: u32, generation: u32 },
+    Timer {
+        thread: u32,
+        generation: u32,
+    },
     /// The idle loop has spun long enough.
-    SpinEnd { core: u32, generation: u32 },
+    SpinEnd {
+        core: u32,
+        generation: u32,
+    },
 }
 
 #[derive(Default)]

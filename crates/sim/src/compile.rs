@@ -18,8 +18,8 @@ const HEADERS: &[(&str, &str)] = &[
 /// Compiles the policy at `path` and loads it.
 pub fn shared_object(path: &Path) -> Result<(libloading::Library, *const PolicyTable), PolicyError> {
     let name = path.display().to_string();
-    let text = fs::read_to_string(path)
-        .map_err(|source| PolicyError::Read { path: path.to_owned(), source })?;
+    let text =
+        fs::read_to_string(path).map_err(|source| PolicyError::Read { path: path.to_owned(), source })?;
     let stem = path.file_stem().unwrap_or(path.as_os_str()).to_string_lossy();
     let folder_of_policy = path.parent().unwrap_or(Path::new("."));
     // The policy itself, or a base of it: a file beside it, else a built-in one.
@@ -37,7 +37,8 @@ pub fn shared_object(path: &Path) -> Result<(libloading::Library, *const PolicyT
     let failed = |what: String| PolicyError::Load { name: name.clone(), what };
     let folder = tempfile::tempdir().map_err(|e| failed(format!("no temporary folder: {e}")))?;
     let object = folder.path().join("policy.so");
-    write_sources(folder.path(), &c).map_err(|e| failed(format!("cannot write to the temporary folder: {e}")))?;
+    write_sources(folder.path(), &c)
+        .map_err(|e| failed(format!("cannot write to the temporary folder: {e}")))?;
 
     let compiler = std::env::var("CC").unwrap_or_else(|_| "cc".to_owned());
     let output = Command::new(&compiler)
@@ -55,9 +56,8 @@ pub fn shared_object(path: &Path) -> Result<(libloading::Library, *const PolicyT
     // SAFETY: code that our compiler emitted; it has no constructors.
     unsafe {
         let library = libloading::Library::new(&object).map_err(|e| failed(e.to_string()))?;
-        let table = *library
-            .get::<*const PolicyTable>(b"saakm_policy\0")
-            .map_err(|e| failed(e.to_string()))?;
+        let table =
+            *library.get::<*const PolicyTable>(b"saakm_policy\0").map_err(|e| failed(e.to_string()))?;
         Ok((library, table))
     }
 }

@@ -8,22 +8,19 @@ pub enum SimError {
     Illegal { policy: String, time_ns: u64, what: String },
 
     #[error(
-        "policy `{policy}` lost threads: at {time_ns} ns nothing can happen any more, but {threads} \
-         {} ready and no core runs; check that its `schedule` handler takes from every queue that it fills",
-        if *count == 1 { "is" } else { "are" }
-    )]
-    Lost { policy: String, time_ns: u64, count: usize, threads: String },
-
-    #[error(
         "workload `{workload}` is stuck: at {time_ns} ns every thread that is left waits: {threads}; \
          each `wait` needs a `post`, each barrier all of its threads, each `join` an exit"
     )]
     Stuck { workload: String, time_ns: u64, threads: String },
 
-    #[error("the simulated time passed the limit of {limit_s} s; is the workload too large, or does the policy starve a thread?")]
+    #[error(
+        "the simulated time passed the limit of {limit_s} s; is the workload too large, or does the policy starve a thread?"
+    )]
     TimeLimit { limit_s: u64 },
 
-    #[error("thread `{thread}` may run on no core of machine `{machine}`: its affinity names {named}, the machine has cores 0 to {last}")]
+    #[error(
+        "thread `{thread}` may run on no core of machine `{machine}`: its affinity names {named}, the machine has cores 0 to {last}"
+    )]
     Affinity { thread: String, machine: String, named: String, last: usize },
 
     #[error("workload `{workload}` is not valid: {what}")]
@@ -51,7 +48,9 @@ pub enum PolicyError {
     )]
     NoCompiler { name: String, compiler: String, source: std::io::Error },
 
-    #[error("the C compiler rejected what was made of policy `{name}`; this is a defect of hearth, please report it:\n{output}")]
+    #[error(
+        "the C compiler rejected what was made of policy `{name}`; this is a defect of hearth, please report it:\n{output}"
+    )]
     Compiler { name: String, output: String },
 
     #[error("cannot load compiled policy `{name}`: {what}")]

@@ -83,7 +83,8 @@ impl Policy {
             let t = &*table;
             let name = text(t.name);
             if t.abi != saakm::ABI {
-                let what = format!("it was made for version {} of SaaKM, this is version {}", t.abi, saakm::ABI);
+                let what =
+                    format!("it was made for version {} of SaaKM, this is version {}", t.abi, saakm::ABI);
                 return Err(PolicyError::Load { name, what });
             }
             let parameters = slice(t.params, t.nr_params)
@@ -150,7 +151,11 @@ impl Policy {
     pub fn setting(&self, name: &str, value: &str) -> Result<Setting, PolicyError> {
         let parameter = self.parameters.iter().find(|p| p.name == name).ok_or_else(|| {
             let known: Vec<&str> = self.parameters.iter().map(|p| p.name.as_str()).collect();
-            PolicyError::UnknownParam { policy: self.name.clone(), name: name.to_owned(), known: known.join(", ") }
+            PolicyError::UnknownParam {
+                policy: self.name.clone(),
+                name: name.to_owned(),
+                known: known.join(", "),
+            }
         })?;
         let number = parameter.unit.parse(value).ok_or_else(|| PolicyError::ParamSyntax {
             policy: self.name.clone(),
@@ -167,7 +172,12 @@ impl Policy {
                 max: parameter.unit.show(parameter.max),
             });
         }
-        Ok(Setting { name: name.to_owned(), value: number, shown: parameter.unit.show(number), offset: parameter.offset })
+        Ok(Setting {
+            name: name.to_owned(),
+            value: number,
+            shown: parameter.unit.show(number),
+            offset: parameter.offset,
+        })
     }
 }
 
@@ -223,8 +233,9 @@ impl Unit {
         if suffixes.is_empty() {
             return text.parse().ok();
         }
-        let (number, factor) =
-            suffixes.iter().find_map(|(suffix, factor)| Some((text.strip_suffix(suffix)?.trim(), *factor)))?;
+        let (number, factor) = suffixes
+            .iter()
+            .find_map(|(suffix, factor)| Some((text.strip_suffix(suffix)?.trim(), *factor)))?;
         if let Ok(whole) = number.parse::<i64>() {
             return whole.checked_mul(factor);
         }
@@ -243,7 +254,10 @@ impl Unit {
                     .iter()
                     .filter(|(suffix, factor)| !suffix.starts_with("tick") && value % factor == 0)
                     .max_by_key(|(_, factor)| *factor);
-                best.map_or_else(|| value.to_string(), |(suffix, factor)| format!("{}{suffix}", value / factor))
+                best.map_or_else(
+                    || value.to_string(),
+                    |(suffix, factor)| format!("{}{suffix}", value / factor),
+                )
             }
         }
     }

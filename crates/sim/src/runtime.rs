@@ -25,13 +25,36 @@ pub enum State {
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Effect {
     /// The thread entered a ready queue of core `to`; before it was in state `before`, on `from`.
-    Ready { thread: u32, before: State, from: u32, to: u32, reason: u32, was_idle: bool },
-    Run { thread: u32 },
-    Arm { thread: u32, ns: u64 },
-    Cancel { thread: u32 },
-    KeepWarm { core: u32, ns: u64 },
-    Preempt { core: u32 },
-    Set { set: u32, core: u32, member: bool },
+    Ready {
+        thread: u32,
+        before: State,
+        from: u32,
+        to: u32,
+        reason: u32,
+        was_idle: bool,
+    },
+    Run {
+        thread: u32,
+    },
+    Arm {
+        thread: u32,
+        ns: u64,
+    },
+    Cancel {
+        thread: u32,
+    },
+    KeepWarm {
+        core: u32,
+        ns: u64,
+    },
+    Preempt {
+        core: u32,
+    },
+    Set {
+        set: u32,
+        core: u32,
+        member: bool,
+    },
 }
 
 /// A ready queue, sorted by key and then by arrival; keys of a FIFO are all 0.
@@ -56,19 +79,8 @@ pub struct Runtime {
     broken: Option<String>,
 }
 
-static OPS: saakm::Ops = saakm::Ops {
-    ready,
-    run,
-    blocked,
-    terminated,
-    first,
-    next,
-    arm,
-    cancel,
-    keep_warm,
-    preempt,
-    set_changed,
-};
+static OPS: saakm::Ops =
+    saakm::Ops { ready, run, blocked, terminated, first, next, arm, cancel, keep_warm, preempt, set_changed };
 
 /// What a thread is made with.
 pub struct ThreadSpec {
@@ -114,12 +126,7 @@ fn attributes(size: u64, count: usize) -> (Vec<u64>, usize) {
 
 impl Runtime {
     /// `params`: offset into the policy's state, and value.
-    pub fn new(
-        machine: &Machine,
-        policy: &Policy,
-        params: &[(u32, i64)],
-        specs: &[ThreadSpec],
-    ) -> Handle {
+    pub fn new(machine: &Machine, policy: &Policy, params: &[(u32, i64)], specs: &[ThreadSpec]) -> Handle {
         let table = policy.table();
         let topology = &machine.topology;
         let nr_cores = topology.core_count();
@@ -163,9 +170,8 @@ impl Runtime {
             .collect();
 
         // Affinities first, so that their addresses are fixed before a thread points to one.
-        let affinities: Vec<Set> = std::iter::once(online)
-            .chain(specs.iter().filter_map(|s| s.affinity))
-            .collect();
+        let affinities: Vec<Set> =
+            std::iter::once(online).chain(specs.iter().filter_map(|s| s.affinity)).collect();
         let mut own_affinity = affinities[1..].iter();
         let mut threads = Vec::with_capacity(specs.len());
         for (idx, spec) in specs.iter().enumerate() {
@@ -254,8 +260,7 @@ impl Runtime {
         self.instance.idle.insert(core);
         self.cores[core as usize].idle_since = self.instance.now;
         let siblings = &self.siblings[core as usize];
-        let whole = (0..saakm::SET_WORDS)
-            .all(|w| siblings.word[w] & !self.instance.idle.word[w] == 0);
+        let whole = (0..saakm::SET_WORDS).all(|w| siblings.word[w] & !self.instance.idle.word[w] == 0);
         if whole {
             for w in 0..saakm::SET_WORDS {
                 self.instance.idle_whole.word[w] |= siblings.word[w];
@@ -306,6 +311,11 @@ impl Runtime {
 
     pub fn take_effects(&mut self, into: &mut Vec<Effect>) {
         std::mem::swap(&mut self.effects, into);
+    }
+
+    /// A claim that led to no placement ends with the event: here, an event is one moment.
+    pub fn end_claims(&mut self) {
+        self.instance.claimed = Set::EMPTY;
     }
 
     /// What the policy did against the rules, if it did.
@@ -369,7 +379,8 @@ impl Runtime {
             return self.breach(format!("it puts thread {tid} on core {core}, which does not exist"));
         }
         if queue as usize >= self.ordered.len() {
-            return self.breach(format!("it puts thread {tid} into ready queue {queue}, which does not exist"));
+            return self
+                .breach(format!("it puts thread {tid} into ready queue {queue}, which does not exist"));
         }
         // SAFETY: points into `affinities`, which never changes.
         if !unsafe { &*self.threads[thread as usize].affinity }.contains(core) {
@@ -408,15 +419,6 @@ impl Runtime {
         self.dequeue(thread);
         self.states[thread as usize] = State::Running;
         self.effects.push(Effect::Run { thread });
-    }
-
-    /// Threads that are ready, as (index, core): for the error that says which were lost.
-    pub fn ready_threads(&self) -> impl Iterator<Item = (u32, u32)> + '_ {
-        let nq = self.ordered.len().max(1);
-        self.queues
-            .iter()
-            .enumerate()
-            .flat_map(move |(index, q)| q.iter().map(move |e| (e.2, (index / nq) as u32)))
     }
 
     /// Checks that what the policy sees agrees with itself: each thread in one place, counts and
@@ -561,4 +563,3 @@ extern "C" fn preempt(s: *mut Instance, core: u32) {
 extern "C" fn set_changed(s: *mut Instance, set: u32, core: u32, member: bool) {
     unsafe { behind(s) }.effects.push(Effect::Set { set, core, member });
 }
-

@@ -178,10 +178,8 @@ static __attribute__((unused)) void cfs_enter_ready(struct saakm *s, struct saak
 /* cfs.ipa:52 */
 static nsec_t cfs_vruntime_now(struct saakm *s, struct saakm_thread *t)
 {
-	(void)s;
-
 	return cfs_thread(t)->vruntime
-			+ saakm_div((saakm_runtime(t) - cfs_thread(t)->charged) * 1024,
+			+ saakm_div((saakm_runtime(s, t) - cfs_thread(t)->charged) * 1024,
 			saakm_weight(t));
 }
 
@@ -190,9 +188,9 @@ static void cfs_charge(struct saakm *s, struct saakm_thread *t)
 {
 	cfs_thread(t)->vruntime = cfs_vruntime_now(s, t);
 	cfs_thread(t)->util = 1024
-			- saakm_decay(1024 - cfs_thread(t)->util, saakm_runtime(t)
+			- saakm_decay(1024 - cfs_thread(t)->util, saakm_runtime(s, t)
 			- cfs_thread(t)->charged, cfs_state(s)->half_life);
-	cfs_thread(t)->charged = saakm_runtime(t);
+	cfs_thread(t)->charged = saakm_runtime(s, t);
 }
 
 /*
@@ -231,7 +229,7 @@ static void cfs_on_schedule(struct saakm *s, core_t c)
 	if (t != NULL) {
 		cfs_core(s, c)->min_vruntime = saakm_max(cfs_core(s, c)->min_vruntime,
 				cfs_thread(t)->vruntime);
-		cfs_thread(t)->started = saakm_runtime(t);
+		cfs_thread(t)->started = saakm_runtime(s, t);
 		saakm_run(s, t);
 	}
 }
@@ -241,7 +239,7 @@ static void cfs_on_tick(struct saakm *s, struct saakm_thread *t)
 {
 	core_t c = saakm_core(t);
 	cfs_charge(s, t);
-	if (saakm_nr_ready(s, c) > 0 && saakm_runtime(t)
+	if (saakm_nr_ready(s, c) > 0 && saakm_runtime(s, t)
 			- cfs_thread(t)->started >= saakm_max(cfs_state(s)->min_granularity,
 			saakm_div(cfs_state(s)->latency, saakm_nr_running(s, c)))) {
 		saakm_preempt(s, c);

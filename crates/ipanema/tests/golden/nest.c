@@ -275,10 +275,8 @@ static __attribute__((unused)) void nest_enter_ready(struct saakm *s, struct saa
 /* cfs.ipa:52 */
 static nsec_t nest_vruntime_now(struct saakm *s, struct saakm_thread *t)
 {
-	(void)s;
-
 	return nest_thread(t)->vruntime
-			+ saakm_div((saakm_runtime(t) - nest_thread(t)->charged) * 1024,
+			+ saakm_div((saakm_runtime(s, t) - nest_thread(t)->charged) * 1024,
 			saakm_weight(t));
 }
 
@@ -287,9 +285,9 @@ static void nest_charge(struct saakm *s, struct saakm_thread *t)
 {
 	nest_thread(t)->vruntime = nest_vruntime_now(s, t);
 	nest_thread(t)->util = 1024
-			- saakm_decay(1024 - nest_thread(t)->util, saakm_runtime(t)
+			- saakm_decay(1024 - nest_thread(t)->util, saakm_runtime(s, t)
 			- nest_thread(t)->charged, nest_state(s)->half_life);
-	nest_thread(t)->charged = saakm_runtime(t);
+	nest_thread(t)->charged = saakm_runtime(s, t);
 }
 
 /*
@@ -328,7 +326,7 @@ static void nest_on_schedule(struct saakm *s, core_t c)
 	if (t != NULL) {
 		nest_core(s, c)->min_vruntime = saakm_max(nest_core(s, c)->min_vruntime,
 				nest_thread(t)->vruntime);
-		nest_thread(t)->started = saakm_runtime(t);
+		nest_thread(t)->started = saakm_runtime(s, t);
 		saakm_run(s, t);
 	}
 }
@@ -338,7 +336,7 @@ static void nest_on_tick(struct saakm *s, struct saakm_thread *t)
 {
 	core_t c = saakm_core(t);
 	nest_charge(s, t);
-	if (saakm_nr_ready(s, c) > 0 && saakm_runtime(t)
+	if (saakm_nr_ready(s, c) > 0 && saakm_runtime(s, t)
 			- nest_thread(t)->started >= saakm_max(nest_state(s)->min_granularity,
 			saakm_div(nest_state(s)->latency, saakm_nr_running(s, c)))) {
 		saakm_preempt(s, c);

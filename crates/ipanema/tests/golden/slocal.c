@@ -173,10 +173,8 @@ static __attribute__((unused)) void slocal_enter_ready(struct saakm *s, struct s
 /* cfs.ipa:52 */
 static nsec_t slocal_vruntime_now(struct saakm *s, struct saakm_thread *t)
 {
-	(void)s;
-
 	return slocal_thread(t)->vruntime
-			+ saakm_div((saakm_runtime(t) - slocal_thread(t)->charged) * 1024,
+			+ saakm_div((saakm_runtime(s, t) - slocal_thread(t)->charged) * 1024,
 			saakm_weight(t));
 }
 
@@ -185,9 +183,9 @@ static void slocal_charge(struct saakm *s, struct saakm_thread *t)
 {
 	slocal_thread(t)->vruntime = slocal_vruntime_now(s, t);
 	slocal_thread(t)->util = 1024
-			- saakm_decay(1024 - slocal_thread(t)->util, saakm_runtime(t)
+			- saakm_decay(1024 - slocal_thread(t)->util, saakm_runtime(s, t)
 			- slocal_thread(t)->charged, slocal_state(s)->half_life);
-	slocal_thread(t)->charged = saakm_runtime(t);
+	slocal_thread(t)->charged = saakm_runtime(s, t);
 }
 
 /*
@@ -226,7 +224,7 @@ static void slocal_on_schedule(struct saakm *s, core_t c)
 	if (t != NULL) {
 		slocal_core(s, c)->min_vruntime = saakm_max(slocal_core(s, c)->min_vruntime,
 				slocal_thread(t)->vruntime);
-		slocal_thread(t)->started = saakm_runtime(t);
+		slocal_thread(t)->started = saakm_runtime(s, t);
 		saakm_run(s, t);
 	}
 }
@@ -236,7 +234,7 @@ static void slocal_on_tick(struct saakm *s, struct saakm_thread *t)
 {
 	core_t c = saakm_core(t);
 	slocal_charge(s, t);
-	if (saakm_nr_ready(s, c) > 0 && saakm_runtime(t)
+	if (saakm_nr_ready(s, c) > 0 && saakm_runtime(s, t)
 			- slocal_thread(t)->started >= saakm_max(slocal_state(s)->min_granularity,
 			saakm_div(slocal_state(s)->latency, saakm_nr_running(s, c)))) {
 		saakm_preempt(s, c);

@@ -190,10 +190,8 @@ static __attribute__((unused)) void smove_enter_ready(struct saakm *s, struct sa
 /* cfs.ipa:52 */
 static nsec_t smove_vruntime_now(struct saakm *s, struct saakm_thread *t)
 {
-	(void)s;
-
 	return smove_thread(t)->vruntime
-			+ saakm_div((saakm_runtime(t) - smove_thread(t)->charged) * 1024,
+			+ saakm_div((saakm_runtime(s, t) - smove_thread(t)->charged) * 1024,
 			saakm_weight(t));
 }
 
@@ -202,9 +200,9 @@ static void smove_charge(struct saakm *s, struct saakm_thread *t)
 {
 	smove_thread(t)->vruntime = smove_vruntime_now(s, t);
 	smove_thread(t)->util = 1024
-			- saakm_decay(1024 - smove_thread(t)->util, saakm_runtime(t)
+			- saakm_decay(1024 - smove_thread(t)->util, saakm_runtime(s, t)
 			- smove_thread(t)->charged, smove_state(s)->half_life);
-	smove_thread(t)->charged = saakm_runtime(t);
+	smove_thread(t)->charged = saakm_runtime(s, t);
 }
 
 /*
@@ -243,7 +241,7 @@ static void smove_on_schedule(struct saakm *s, core_t c)
 	if (t != NULL) {
 		smove_core(s, c)->min_vruntime = saakm_max(smove_core(s, c)->min_vruntime,
 				smove_thread(t)->vruntime);
-		smove_thread(t)->started = saakm_runtime(t);
+		smove_thread(t)->started = saakm_runtime(s, t);
 		saakm_run(s, t);
 	}
 }
@@ -253,7 +251,7 @@ static void smove_on_tick(struct saakm *s, struct saakm_thread *t)
 {
 	core_t c = saakm_core(t);
 	smove_charge(s, t);
-	if (saakm_nr_ready(s, c) > 0 && saakm_runtime(t)
+	if (saakm_nr_ready(s, c) > 0 && saakm_runtime(s, t)
 			- smove_thread(t)->started >= saakm_max(smove_state(s)->min_granularity,
 			saakm_div(smove_state(s)->latency, saakm_nr_running(s, c)))) {
 		saakm_preempt(s, c);

@@ -70,7 +70,7 @@ impl Report {
         warn(
             self.lost > 0,
             format!(
-                "the recorder lost {} events: work and wake-ups are missing; record again with larger buffers",
+                "the trace lacks {} events (buffers overflowed, or the kernel left them out): some work and wake-ups may be missing",
                 self.lost
             ),
         );

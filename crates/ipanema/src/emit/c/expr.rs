@@ -42,13 +42,13 @@ impl Body<'_> {
             }
             ExprKind::ThreadField { field, thread } => {
                 let thread = self.expr(thread).text;
-                let function = match field {
-                    ThreadField::Core => "saakm_core",
-                    ThreadField::Weight => "saakm_weight",
-                    ThreadField::Runtime => "saakm_runtime",
-                    ThreadField::Affinity => "saakm_affinity",
-                };
-                C::atom(format!("{function}({thread})"))
+                C::atom(match field {
+                    ThreadField::Core => format!("saakm_core({thread})"),
+                    ThreadField::Weight => format!("saakm_weight({thread})"),
+                    // Of a running thread it depends on the time.
+                    ThreadField::Runtime => format!("saakm_runtime(s, {thread})"),
+                    ThreadField::Affinity => format!("saakm_affinity({thread})"),
+                })
             }
             ExprKind::CoreField { field, core } => {
                 let core = self.expr(core).text;

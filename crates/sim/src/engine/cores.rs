@@ -1,0 +1,245 @@
+//! Cores: what runs on them, how fast, when they tick, and what they do when nothing runs.
+
+use super::{CoreState, Does, Engine, TICK_NS};
+use crate::agenda::Due;
+use crate::error::SimError;
+use hearth_machine::Governor;
+use hearth_trace::{IDLE, Kind, Stop};
+
+impl Engine<'_> {
+    /// The core looks for something to run, and runs until a thread executes or nothing is left.
+    pub(super) fn reschedule(&mut self, core: u32) -> Result<(), SimError> {
+        loop {
+            self.picked = None;
+            self.on_core(core, self.table.schedule)?;
+            if self.picked.is_none() && self.rt.get().core(core).nr_ready == 0 {
+                self.on_core(core, self.table.newly_idle)?;
+                if self.rt.get().core(core).nr_ready > 0 {
+                    self.on_core(core, self.table.schedule)?;
+                }
+            }
+            let Some(thread) = self.picked.take() else {
+                let ready = self.rt.get().core(core).nr_ready;
+                if ready > 0 {
+                    return Err(self.illegal(format!(
+                        "after `schedule`, core {core} has {ready} ready threads and runs none; \
+                         does the handler take from every queue that the policy fills?"
+                    )));
+                }
+                return self.go_idle(core);
+            };
+            self.start(core, thread);
+            if self.step(core)? {
+                return Ok(());
+            }
+        }
+    }
+
+    /// The current thread goes on after what it executed.
+    pub(super) fn continue_on(&mut self, core: u32) -> Result<(), SimError> {
+        if self.step(core)? { Ok(()) } else { self.reschedule(core) }
+    }
+
+    pub(super) fn start(&mut self, core: u32, thread: u32) {
+        self.rt.get().start(thread, core);
+        let (prev, stop) =
+            self.core(core).leaving.take().map_or((IDLE, Stop::Preempted), |(t, s)| (t + 1, s));
+        let mut stall = 0;
+        if prev != thread + 1 {
+            self.emit(core, Kind::Switch { prev, stop, next: thread + 1 });
+            stall = u64::from(self.config.machine.costs.context_switch_ns);
+        }
+        if let Some(last) = self.task(thread).last_core.replace(core) {
+            stall += u64::from(self.config.machine.migration_ns(last as u16, core as u16));
+        }
+        self.task(thread).timer += 1;
+        self.load.started(self.now, thread, core);
+        let was = std::mem::replace(&mut self.core(core).does, Does::Run);
+        self.core(core).warm_ns = 0;
+        self.core(core).settled = self.now + stall;
+        match was {
+            Does::Sleep => self.model.set_active(self.now, core as u16, true),
+            Does::Spin => self.emit(core, Kind::Spin { on: false }),
+            Does::Run => {}
+        }
+        if was != Does::Run {
+            for i in 0..self.core(core).siblings.len() {
+                let sibling = self.core(core).siblings[i];
+                match self.core(sibling).does {
+                    Does::Spin => self.stop_spinning(sibling),
+                    // It has lost half of the physical core.
+                    Does::Run => self.change_rate(sibling),
+                    Does::Sleep => {}
+                }
+            }
+        }
+        self.change_rate(core);
+        self.set_util(core);
+        self.retime();
+        if !self.core(core).ticking {
+            let phase = self.core(core).tick_phase;
+            let periods = (self.now + TICK_NS - phase) / TICK_NS;
+            self.core(core).ticking = true;
+            self.agenda.at(phase + periods * TICK_NS, Due::Tick { core });
+        }
+    }
+
+    /// Takes the current thread off the core; who calls tells the policy why.
+    pub(super) fn stop_current(&mut self, core: u32, stop: Stop) -> u32 {
+        self.settle(core);
+        let thread = self.rt.get().current(core).unwrap_or_default();
+        self.rt.get().stop(core);
+        self.core(core).generation += 1;
+        self.core(core).timed = false;
+        self.core(core).leaving = Some((thread, stop));
+        self.load.stopped(self.now, thread, core);
+        thread
+    }
+
+    pub(super) fn go_idle(&mut self, core: u32) -> Result<(), SimError> {
+        if let Some((prev, stop)) = self.core(core).leaving.take() {
+            self.emit(core, Kind::Switch { prev: prev + 1, stop, next: IDLE });
+        }
+        self.rt.get().set_idle(core);
+        self.on_core(core, self.table.enter_idle)?;
+        let was = self.core(core).does;
+        if was == Does::Run {
+            self.core(core).does = Does::Spin;
+            for i in 0..self.core(core).siblings.len() {
+                let sibling = self.core(core).siblings[i];
+                if self.core(sibling).does == Does::Run {
+                    // It has the physical core for itself again.
+                    self.change_rate(sibling);
+                }
+            }
+            let spin = std::mem::take(&mut self.core(core).warm_ns);
+            if spin > 0 && !self.sibling_runs(core) {
+                self.emit(core, Kind::Spin { on: true });
+                self.core(core).generation += 1;
+                let generation = self.core(core).generation;
+                self.agenda.at(self.now + spin, Due::SpinEnd { core, generation });
+            } else {
+                self.core(core).does = Does::Sleep;
+                self.model.set_active(self.now, core as u16, false);
+            }
+        }
+        self.set_util(core);
+        self.retime();
+        // Something may have come while the policy was told.
+        if self.rt.get().core(core).nr_ready > 0 && !self.core(core).woken {
+            self.core(core).woken = true;
+            self.agenda.at(self.now, Due::Dispatch { core });
+        }
+        Ok(())
+    }
+
+    pub(super) fn stop_spinning(&mut self, core: u32) {
+        if self.core(core).does == Does::Spin {
+            self.core(core).does = Does::Sleep;
+            self.core(core).generation += 1;
+            self.emit(core, Kind::Spin { on: false });
+            self.model.set_active(self.now, core as u16, false);
+            self.retime();
+        }
+    }
+
+    pub(super) fn sibling_runs(&mut self, core: u32) -> bool {
+        let siblings = &self.cores[core as usize].siblings;
+        siblings.iter().any(|s| self.cores[*s as usize].does == Does::Run)
+    }
+
+    /// Accounts the current thread's work up to now, at the rate that held since the last time.
+    pub(super) fn settle(&mut self, core: u32) {
+        let now = self.now;
+        let Some(thread) = self.rt.get().current(core) else { return };
+        let CoreState { settled, rate, .. } = self.core(core);
+        if now > *settled {
+            let possible = (now - *settled).saturating_mul(*rate);
+            *settled = now;
+            let done = possible.min(self.task(thread).left);
+            let task = self.task(thread);
+            task.left -= done;
+            if task.spins_at.is_none() {
+                self.result.executed += u128::from(done);
+            }
+        }
+    }
+
+    /// The frequency or a hyperthread changed: what was done so far is accounted at the old rate,
+    /// and the rest is timed anew.
+    pub(super) fn change_rate(&mut self, core: u32) {
+        let machine = self.config.machine;
+        let mut rate = machine.costs.work_khz(self.core(core).khz, machine.frequency.nominal_khz);
+        if self.sibling_runs(core) {
+            rate = rate * u64::from(self.config.machine.costs.smt_share_permille) / 1000;
+        }
+        if rate == self.core(core).rate {
+            return;
+        }
+        self.settle(core);
+        self.core(core).rate = rate;
+        if self.core(core).timed {
+            self.time(core);
+        }
+    }
+
+    /// Puts the end of the current thread's `Run` on the agenda.
+    pub(super) fn time(&mut self, core: u32) {
+        let Some(thread) = self.rt.get().current(core) else { return };
+        let left = self.task(thread).left;
+        let now = self.now;
+        let state = self.core(core);
+        let due = state.settled.max(now) + left.div_ceil(state.rate.max(1));
+        state.timed = true;
+        state.generation += 1;
+        let generation = state.generation;
+        self.agenda.at(due, Due::Done { core, generation });
+    }
+
+    /// Follows the frequency changes that the machine made.
+    pub(super) fn retime(&mut self) {
+        let mut changed = std::mem::take(&mut self.changed);
+        self.model.drain_changed(|physical| changed.push(physical));
+        for physical in changed.drain(..) {
+            for i in 0..self.config.machine.topology.cores_of_physical(physical).len() {
+                let core = self.config.machine.topology.cores_of_physical(physical)[i];
+                let khz = self.model.khz(core);
+                if khz != self.core(u32::from(core)).khz {
+                    self.core(u32::from(core)).khz = khz;
+                    self.change_rate(u32::from(core));
+                    self.emit(u32::from(core), Kind::Frequency { khz });
+                }
+            }
+        }
+        self.changed = changed;
+    }
+
+    pub(super) fn tick(&mut self, core: u32) -> Result<(), SimError> {
+        let Some(thread) = self.rt.get().current(core) else {
+            self.core(core).ticking = false;
+            return Ok(());
+        };
+        let khz = self.model.tick(self.now, core as u16);
+        self.rt.get().core(core).seen_khz = khz;
+        self.emit(core, Kind::Tick { khz });
+        self.agenda.at(self.now + TICK_NS, Due::Tick { core });
+        self.load.tick(self.now, thread, core);
+        self.set_util(core);
+        self.retime();
+        let t = self.rt.thread(thread);
+        self.call(core, |table, s| {
+            if let Some(handler) = table.tick {
+                // SAFETY: a handler of this policy, with its own instance.
+                unsafe { handler(s, t) }
+            }
+        })?;
+        self.on_core(core, self.table.balance)
+    }
+
+    pub(super) fn set_util(&mut self, core: u32) {
+        if self.config.governor == Governor::Schedutil {
+            let util = self.load.util(self.now, core);
+            self.model.set_util(self.now, core as u16, util);
+        }
+    }
+}

@@ -1,0 +1,177 @@
+//! The policy: its handlers are called here, and what they did gets its time and its cost.
+
+use super::{Does, Engine};
+use crate::agenda::Due;
+use crate::error::SimError;
+use crate::runtime::{Effect, State};
+use crate::saakm::{Instance, NO_REASON, OnCore, OnThread, PolicyTable};
+use hearth_trace::{IDLE, Kind, Waker};
+
+impl Engine<'_> {
+    /// Calls a handler on behalf of `core`, then lets its effects happen.
+    pub(super) fn call(
+        &mut self,
+        core: u32,
+        handler: impl FnOnce(&PolicyTable, *mut Instance),
+    ) -> Result<(), SimError> {
+        let table = self.table;
+        let outer = self.here.replace(core);
+        self.rt.call(|s| handler(table, s));
+        self.rt.get().end_claims();
+        let outcome = self.settle_effects(core);
+        self.here = outer;
+        outcome
+    }
+
+    pub(super) fn on_core(&mut self, core: u32, handler: OnCore) -> Result<(), SimError> {
+        match handler {
+            // SAFETY: a handler of this policy, with its own instance.
+            Some(handler) => self.call(core, |_, s| unsafe { handler(s, core) }),
+            None => Ok(()),
+        }
+    }
+
+    pub(super) fn on_thread(
+        &mut self,
+        core: u32,
+        handler: OnThread,
+        thread: u32,
+        event: &str,
+        after: State,
+    ) -> Result<(), SimError> {
+        let t = self.rt.thread(thread);
+        if let Some(handler) = handler {
+            // SAFETY: a handler of this policy, with its own instance.
+            self.call(core, |_, s| unsafe { handler(s, t) })?;
+        }
+        self.must_be(thread, after, event)
+    }
+
+    pub(super) fn must_be(&mut self, thread: u32, state: State, event: &str) -> Result<(), SimError> {
+        let is = self.rt.get().state(thread);
+        if is == state {
+            return Ok(());
+        }
+        Err(self.illegal(format!("after `{event}`, thread {} is {is:?} instead of {state:?}", thread + 1)))
+    }
+
+    pub(super) fn settle_effects(&mut self, core: u32) -> Result<(), SimError> {
+        loop {
+            if let Some(what) = self.rt.get().broken() {
+                return Err(self.illegal(what));
+            }
+            let mut effects = std::mem::take(&mut self.effects);
+            self.rt.get().take_effects(&mut effects);
+            if effects.is_empty() {
+                self.effects = effects;
+                return Ok(());
+            }
+            for effect in effects.drain(..) {
+                self.effect(core, effect)?;
+            }
+            self.effects = effects;
+        }
+    }
+
+    pub(super) fn effect(&mut self, here: u32, effect: Effect) -> Result<(), SimError> {
+        match effect {
+            Effect::Ready { thread, before, from, to, reason, was_idle } => {
+                self.became_ready(here, thread, before, from, to, reason);
+                if was_idle {
+                    self.wake_core(here, to)?;
+                }
+            }
+            Effect::Run { thread } => self.picked = Some(thread),
+            Effect::Arm { thread, ns } => {
+                self.task(thread).timer += 1;
+                let generation = self.task(thread).timer;
+                self.agenda.at(self.now + ns, Due::Timer { thread, generation });
+            }
+            Effect::Cancel { thread } => self.task(thread).timer += 1,
+            Effect::KeepWarm { core, ns } => self.keep_warm(core, ns),
+            Effect::Preempt { core } => {
+                if self.rt.get().current(core).is_some() {
+                    let delay =
+                        if core == here { 0 } else { u64::from(self.config.machine.costs.remote_wakeup_ns) };
+                    self.agenda.at(self.now + delay, Due::Resched { core });
+                }
+            }
+            Effect::Set { set, core, member } => self.emit(core, Kind::Set { set: set as u8, member }),
+        }
+        Ok(())
+    }
+
+    pub(super) fn became_ready(
+        &mut self,
+        here: u32,
+        thread: u32,
+        before: State,
+        from: u32,
+        to: u32,
+        reason: u32,
+    ) {
+        let (tid, target) = (thread + 1, to as u16);
+        match before {
+            State::NotQueued => {
+                let parent = if let Waker::Thread(parent) = self.waker { parent } else { IDLE };
+                self.emit(here, Kind::Fork { parent, child: tid, target });
+                self.load.forked(self.now, thread, to);
+            }
+            State::Blocked => {
+                self.emit(here, Kind::Wakeup { thread: tid, waker: self.waker, target });
+                self.load.woken(self.now, thread, from, to);
+            }
+            State::Ready if from != to => {
+                self.emit(here, Kind::Migrate { thread: tid, from: from as u16, to: target });
+                self.load.moved(self.now, thread, from, to);
+            }
+            _ => {}
+        }
+        if reason != NO_REASON {
+            let seen_khz = self.rt.get().core(to).seen_khz;
+            self.emit(here, Kind::Place { thread: tid, target, reason: reason as u16, seen_khz });
+        }
+        self.set_util(to);
+        self.retime();
+    }
+
+    /// An idle core has got a thread: it leaves its idle state, and schedules.
+    pub(super) fn wake_core(&mut self, here: u32, core: u32) -> Result<(), SimError> {
+        let idle_since = self.rt.get().core(core).idle_since as u64;
+        self.on_core(core, self.table.exit_idle)?;
+        if self.core(core).woken {
+            return Ok(());
+        }
+        let mut latency = match self.core(core).does {
+            // The idle loop sees the thread without an interrupt.
+            Does::Spin => 0,
+            _ => self.config.machine.exit_latency_after(self.now - idle_since),
+        };
+        if core != here && self.core(core).does != Does::Spin {
+            latency += u64::from(self.config.machine.costs.remote_wakeup_ns);
+        }
+        self.core(core).woken = true;
+        self.agenda.at(self.now + latency, Due::Dispatch { core });
+        Ok(())
+    }
+
+    pub(super) fn keep_warm(&mut self, core: u32, ns: u64) {
+        match self.core(core).does {
+            Does::Run => self.core(core).warm_ns = ns,
+            Does::Spin => {
+                self.core(core).generation += 1;
+                let generation = self.core(core).generation;
+                self.agenda.at(self.now + ns, Due::SpinEnd { core, generation });
+            }
+            Does::Sleep => {
+                if ns > 0 && !self.sibling_runs(core) && self.rt.get().is_idle(core) {
+                    self.core(core).does = Does::Spin;
+                    self.emit(core, Kind::Spin { on: true });
+                    self.model.set_active(self.now, core as u16, true);
+                    self.keep_warm(core, ns);
+                    self.retime();
+                }
+            }
+        }
+    }
+}

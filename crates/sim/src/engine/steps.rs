@@ -1,0 +1,181 @@
+//! Threads: the steps of the workload, and how one thread lets another go on.
+
+use super::Engine;
+use crate::agenda::Due;
+use crate::error::SimError;
+use crate::runtime::State;
+use crate::thread::noise_millionths;
+use hearth_trace::{Kind, Stop, Waker};
+use hearth_workload::Op;
+
+impl Engine<'_> {
+    /// Does the current thread's steps up to the next that takes time; false if the thread left
+    /// the core.
+    pub(super) fn step(&mut self, core: u32) -> Result<bool, SimError> {
+        let Some(thread) = self.rt.get().current(core) else { return Ok(false) };
+        loop {
+            if self.task(thread).left > 0 {
+                self.time(core);
+                return Ok(true);
+            }
+            if self.task(thread).spins_at.take().is_some() {
+                self.block(core, thread)?;
+                return Ok(false);
+            }
+            let Some(op) = self.task(thread).cursor.next() else {
+                self.exit(core, thread)?;
+                return Ok(false);
+            };
+            let blocks = match op {
+                Op::Run(cycles) => {
+                    let task = self.task(thread);
+                    task.runs += 1;
+                    let factor =
+                        noise_millionths(self.config.seed, thread, self.task(thread).runs, self.config.noise);
+                    let work = cycles.saturating_mul(factor).min(u64::MAX / 2);
+                    self.task(thread).left = work;
+                    self.result.demanded += u128::from(work);
+                    false
+                }
+                Op::Fork(child) => {
+                    self.fork(core, Some(thread), *child)?;
+                    false
+                }
+                Op::Join(child) => {
+                    self.emit(core, Kind::Wait { thread: thread + 1 });
+                    let wait = !self.task(*child).exited;
+                    if wait {
+                        self.task(*child).joiners.push(thread);
+                    }
+                    wait
+                }
+                Op::Sleep(ns) | Op::Io(ns) => {
+                    self.agenda.at(self.now + ns, Due::Wake { thread });
+                    true
+                }
+                Op::Post(sem) => {
+                    match self.semaphores[*sem as usize].waiters.pop_front() {
+                        Some(waiter) => self.wake(core, Waker::Thread(thread + 1), waiter)?,
+                        None => self.semaphores[*sem as usize].count += 1,
+                    }
+                    false
+                }
+                Op::Wait(sem) => {
+                    let sem = &mut self.semaphores[*sem as usize];
+                    let wait = sem.count == 0;
+                    if wait {
+                        sem.waiters.push_back(thread);
+                    } else {
+                        sem.count -= 1;
+                    }
+                    wait
+                }
+                Op::Barrier(b) => self.barrier(core, thread, *b)?,
+                Op::Yield => {
+                    self.stop_current(core, Stop::Yielded);
+                    self.on_thread(core, self.table.yield_, thread, "yield", State::Ready)?;
+                    return Ok(false);
+                }
+                Op::Exec(program) => {
+                    let name = self.programs.get(program.as_str()).copied().unwrap_or_default();
+                    self.emit(core, Kind::Exec { thread: thread + 1, name });
+                    false
+                }
+                Op::Repeat(..) => unreachable!("the cursor unrolls repeats"),
+            };
+            if blocks {
+                self.block(core, thread)?;
+                return Ok(false);
+            }
+        }
+    }
+
+    pub(super) fn block(&mut self, core: u32, thread: u32) -> Result<(), SimError> {
+        self.stop_current(core, Stop::Blocked);
+        self.on_thread(core, self.table.block, thread, "block", State::Blocked)?;
+        self.load.blocked(self.now, thread, core);
+        Ok(())
+    }
+
+    /// The thread arrives at a barrier. The last one lets all go on; the others spin for a while,
+    /// then block. True: it blocks now.
+    pub(super) fn barrier(&mut self, core: u32, thread: u32, barrier: u32) -> Result<bool, SimError> {
+        let waiting = self.barriers[barrier as usize].len() as u32;
+        if waiting + 1 < self.config.workload.barriers[barrier as usize] {
+            self.barriers[barrier as usize].push(thread);
+            let spin = self.config.workload.barrier_spin;
+            if spin > 0 {
+                let machine = self.config.machine;
+                let nominal = machine.frequency.nominal_khz;
+                let task = self.task(thread);
+                task.spins_at = Some(barrier);
+                task.left = spin.saturating_mul(machine.costs.work_khz(nominal, nominal));
+            }
+            return Ok(spin == 0);
+        }
+        for waiter in std::mem::take(&mut self.barriers[barrier as usize]) {
+            if self.task(waiter).spins_at.is_none() {
+                self.wake(core, Waker::Thread(thread + 1), waiter)?;
+                continue;
+            }
+            // It spins, or would if it had a core: it sees the barrier open.
+            let on = self.rt.get().thread(waiter).core;
+            let runs = self.rt.get().current(on) == Some(waiter);
+            if runs {
+                self.settle(on);
+            }
+            self.task(waiter).spins_at = None;
+            self.task(waiter).left = 0;
+            if runs {
+                self.time(on);
+            }
+        }
+        Ok(false)
+    }
+
+    pub(super) fn exit(&mut self, core: u32, thread: u32) -> Result<(), SimError> {
+        self.task(thread).exited = true;
+        self.emit(core, Kind::Exit { thread: thread + 1 });
+        for joiner in std::mem::take(&mut self.task(thread).joiners) {
+            self.wake(core, Waker::Thread(thread + 1), joiner)?;
+        }
+        self.stop_current(core, Stop::Exited);
+        self.on_thread(core, self.table.terminate, thread, "terminate", State::Terminated)?;
+        self.load.exited(self.now, thread, core);
+        self.alive -= 1;
+        Ok(())
+    }
+
+    pub(super) fn fork(&mut self, core: u32, parent: Option<u32>, child: u32) -> Result<(), SimError> {
+        if self.rt.get().state(child) != State::NotQueued || self.task(child).exited {
+            return Err(SimError::Workload {
+                workload: self.config.workload.name.clone(),
+                what: format!("thread {child} is forked twice"),
+            });
+        }
+        self.alive += 1;
+        self.rt.get().thread(child).core = core;
+        let t = self.rt.thread(child);
+        self.waker = parent.map_or(Waker::Interrupt, |p| Waker::Thread(p + 1));
+        self.call(core, |table, s| {
+            if let Some(handler) = table.new_thread {
+                // SAFETY: a handler of this policy, with its own instance.
+                unsafe { handler(s, t, core) }
+            }
+        })?;
+        self.must_be(child, State::Ready, "new")
+    }
+
+    /// `thread` may go on: `waker` on `core` says so.
+    pub(super) fn wake(&mut self, core: u32, waker: Waker, thread: u32) -> Result<(), SimError> {
+        self.waker = waker;
+        let t = self.rt.thread(thread);
+        self.call(core, |table, s| {
+            if let Some(handler) = table.unblock {
+                // SAFETY: a handler of this policy, with its own instance.
+                unsafe { handler(s, t, core) }
+            }
+        })?;
+        self.must_be(thread, State::Ready, "unblock")
+    }
+}

@@ -1,0 +1,292 @@
+//! What the papers say of each policy, in small: a few threads, and where they are put and why.
+
+use hearth_machine::{Governor, Machine};
+use hearth_sim::{Job, Outcome, Policy, Setting, run};
+use hearth_trace::{Event, Kind, Trace};
+use hearth_workload::{Op, Thread, Workload};
+use std::collections::BTreeSet;
+
+const MS: u64 = 1_000_000;
+/// Cycles of a millisecond at the 2.1 GHz that sizes are given for.
+const WORK_MS: u64 = 2_100_000;
+
+fn machine() -> Machine {
+    Machine::builtin("xeon-6130-2s").unwrap()
+}
+
+fn simulate(workload: &Workload, policy: &str, params: &[(&str, &str)]) -> (Outcome, Trace) {
+    let machine = machine();
+    let policy = Policy::load(policy).unwrap();
+    let settings: Vec<Setting> =
+        params.iter().map(|(name, value)| policy.setting(name, value).unwrap()).collect();
+    let job = Job {
+        workload,
+        machine: &machine,
+        governor: Governor::Schedutil,
+        policy: &policy,
+        params: &settings,
+        seed: 5,
+        noise: 0.0,
+    };
+    let mut events: Vec<Event> = Vec::new();
+    let outcome = run(&job, &mut events).unwrap();
+    let trace = Trace { header: outcome.header.clone(), events };
+    assert_eq!(trace.check(), []);
+    (outcome, trace)
+}
+
+/// Reason and core of each placement of the threads with this name, in order of time.
+fn placements(trace: &Trace, name: &str) -> Vec<(String, u16)> {
+    let tids: BTreeSet<u32> = trace.header.threads.iter().filter(|t| t.name == name).map(|t| t.tid).collect();
+    let reason = |r: u16| trace.header.reasons[usize::from(r)].clone();
+    trace
+        .events
+        .iter()
+        .filter_map(|e| match e.kind {
+            Kind::Place { thread, target, reason: r, .. } if tids.contains(&thread) => {
+                Some((reason(r), target))
+            }
+            _ => None,
+        })
+        .collect()
+}
+
+/// A shell: forks `children` threads one after the other, each runs `ms`, and waits for each.
+fn shell(children: u32, ms: u64) -> Workload {
+    let mut threads = vec![Thread { name: "sh".into(), ..Thread::default() }];
+    for child in 1..=children {
+        threads[0].ops.extend([
+            Op::Run(WORK_MS / 20),
+            Op::Fork(child),
+            Op::Run(WORK_MS / 50),
+            Op::Join(child),
+        ]);
+        threads.push(Thread { name: "cmd".into(), ops: vec![Op::Run(ms * WORK_MS)], ..Thread::default() });
+    }
+    Workload { name: "shell".into(), threads, ..Workload::default() }
+}
+
+fn thread(name: &str, ops: Vec<Op>) -> Thread {
+    Thread { name: name.into(), ops, ..Thread::default() }
+}
+
+#[test]
+fn cfs_disperses_a_shell_and_nest_does_not() {
+    let (cfs, trace) = simulate(&shell(20, 3), "cfs", &[]);
+    assert!(cfs.summary.cores_used >= 6, "{}", cfs.summary.cores_used);
+    // No core is used again for a new thread while there are some without recent load.
+    let first: Vec<u16> = placements(&trace, "cmd").iter().take(6).map(|(_, core)| *core).collect();
+    assert_eq!(first.iter().collect::<BTreeSet<_>>().len(), first.len(), "{first:?}");
+    assert_eq!(cfs.summary.sockets_used, 1, "the die has idle cores: CFS stays on it");
+
+    let (nest, trace) = simulate(&shell(20, 3), "nest", &[]);
+    assert!(nest.summary.cores_used <= 3, "{}", nest.summary.cores_used);
+    assert!(nest.time_s < cfs.time_s);
+    let reasons: Vec<String> = placements(&trace, "cmd").into_iter().map(|(reason, _)| reason).collect();
+    assert_eq!(reasons[0], "cfs", "the nests are empty at first");
+    // Its core was demoted when the first command exited, and is promoted for the next.
+    assert_eq!(reasons[1], "reserve");
+    assert!(nest.summary.underload_per_s < 0.2 * cfs.summary.underload_per_s);
+}
+
+#[test]
+fn slocal_puts_a_child_on_its_parents_core() {
+    let (outcome, trace) = simulate(&shell(10, 1), "slocal", &[]);
+    let home = placements(&trace, "sh")[0].1;
+    for (reason, core) in placements(&trace, "cmd") {
+        assert_eq!((reason.as_str(), core), ("local", home));
+    }
+    assert_eq!(outcome.summary.cores_used, 1);
+}
+
+#[test]
+fn smove_moves_a_thread_that_waits_longer_than_the_delay() {
+    // The parent goes on for 5 ms after the fork: the child cannot have its core.
+    let mut workload = shell(1, 1);
+    workload.threads[0].ops = vec![Op::Run(WORK_MS), Op::Fork(1), Op::Run(5 * WORK_MS), Op::Join(1)];
+    let (_, trace) = simulate(&workload, "smove", &[]);
+    let child = placements(&trace, "cmd");
+    assert_eq!(child[0].0, "local");
+    assert_eq!(child[1].0, "moved");
+    assert_ne!(child[0].1, child[1].1);
+    let at = |reason: &str| {
+        let number = trace.header.reasons.iter().position(|r| r == reason).unwrap() as u16;
+        let place = |e: &&Event| matches!(e.kind, Kind::Place { thread: 2, reason: r, .. } if r == number);
+        trace.events.iter().find(place).unwrap().time
+    };
+    assert_eq!(at("moved") - at("local"), 50_000, "D = 50 us");
+
+    // The parent waits at once: the child runs before the delay is over, and stays.
+    let (_, trace) = simulate(&shell(1, 1), "smove", &[]);
+    assert_eq!(placements(&trace, "cmd").len(), 1);
+
+    let (_, trace) = simulate(&workload, "smove", &[("delay", "1ms")]);
+    let child = placements(&trace, "cmd");
+    assert_eq!(child[1].0, "moved");
+}
+
+/// Two threads that sleep and run in turn.
+fn sleepers(n: u32, run: u64, sleep: u64, rounds: u32) -> Workload {
+    let mut threads = vec![thread("main", vec![])];
+    for i in 1..=n {
+        threads[0].ops.push(Op::Fork(i));
+        let round = vec![Op::Run(run), Op::Sleep(sleep)];
+        threads.push(thread("sleeper", vec![Op::Repeat(rounds, round)]));
+    }
+    Workload { name: "sleepers".into(), threads, ..Workload::default() }
+}
+
+#[test]
+fn a_nest_thread_attaches_to_the_core_to_which_it_returned() {
+    let (_, trace) = simulate(&sleepers(1, WORK_MS, MS, 10), "nest", &[]);
+    let placed = placements(&trace, "sleeper");
+    let attached: Vec<u16> = placed.iter().filter(|(r, _)| r == "attached").map(|(_, c)| *c).collect();
+    assert!(attached.len() >= 6, "{placed:?}");
+    assert_eq!(attached.iter().collect::<BTreeSet<_>>().len(), 1);
+
+    let (_, trace) = simulate(&sleepers(1, WORK_MS, MS, 10), "nest", &[("attachment", "false")]);
+    assert!(placements(&trace, "sleeper").iter().all(|(r, _)| r != "attached"));
+}
+
+#[test]
+fn nest_spins_for_s_max_at_most() {
+    let spin = |params: &[(&str, &str)]| {
+        simulate(&sleepers(1, WORK_MS, 20 * MS, 5), "nest", params).0.summary.spin_core_ms
+    };
+    // Two ticks of 4 ms after each of the blockings that are followed by a sleep of 20 ms.
+    assert!((spin(&[]) - 5.0 * 8.0).abs() < 1.0, "{}", spin(&[]));
+    assert!((spin(&[("s_max", "3ms")]) - 5.0 * 3.0).abs() < 0.5);
+    assert_eq!(spin(&[("s_max", "0")]), 0.0);
+}
+
+#[test]
+fn spinning_keeps_a_core_from_its_idle_states() {
+    // 300 us of sleep are enough for C1E, whose exit costs 10 us on the 6130.
+    let latency = |params: &[(&str, &str)]| {
+        simulate(&sleepers(1, WORK_MS, MS / 3, 50), "nest", params).0.summary.wakeup_latency_us.p50
+    };
+    assert!(latency(&[]) < 1.0);
+    assert!(latency(&[("s_max", "0")]) >= 10.0);
+}
+
+#[test]
+fn the_reserve_nest_holds_r_max_cores() {
+    for r_max in ["0", "1", "3"] {
+        let (_, trace) = simulate(&shell(30, 2), "nest", &[("r_max", r_max)]);
+        let reserve = trace.header.sets.iter().position(|s| s == "reserve").unwrap() as u8;
+        let (mut size, mut most) = (0i32, 0);
+        for event in &trace.events {
+            if let Kind::Set { set, member } = event.kind
+                && set == reserve
+            {
+                size += if member { 1 } else { -1 };
+                most = most.max(size);
+            }
+        }
+        assert!(most <= r_max.parse().unwrap(), "{most} of {r_max}");
+        assert_eq!(most > 0, r_max != "0");
+    }
+}
+
+#[test]
+fn one_thread_per_core_stays_where_it_is() {
+    let spec = "barrier:threads=64,iterations=200";
+    let workload = Workload::resolve(spec).unwrap();
+    let time = |policy: &str| simulate(&workload, policy, &[]).0;
+    let cfs = time("cfs");
+    assert_eq!(cfs.summary.cores_used, 64);
+    for policy in ["smove", "nest"] {
+        let ratio = time(policy).time_s / cfs.time_s;
+        assert!((0.95..1.05).contains(&ratio), "{policy}: {ratio}");
+    }
+}
+
+#[test]
+fn slocal_oversubscribes_where_threads_block_and_wake_and_smove_does_not() {
+    let workload = Workload::resolve("mkl").unwrap();
+    let overload = |policy: &str| {
+        let (outcome, _) = simulate(&workload, policy, &[]);
+        (outcome.time_s, outcome.summary.overload_core_ms / outcome.time_s)
+    };
+    let (cfs, slocal, smove) = (overload("cfs"), overload("slocal"), overload("smove"));
+    assert!(slocal.0 > 1.5 * cfs.0 && slocal.1 > 500.0, "{slocal:?} {cfs:?}");
+    assert!(smove.0 < 1.1 * cfs.0, "{smove:?} {cfs:?}");
+}
+
+#[test]
+fn idle_cores_pull_waiting_threads() {
+    // S_local puts eight threads on one core: CFS's balancing, which it keeps, spreads them.
+    let mut threads = vec![thread("main", (1..=8).map(Op::Fork).collect())];
+    threads.extend((0..8).map(|_| thread("work", vec![Op::Run(100 * WORK_MS)])));
+    let workload = Workload { name: "spread".into(), threads, ..Workload::default() };
+    let (outcome, _) = simulate(&workload, "slocal", &[]);
+    assert!(outcome.summary.cores_used >= 8, "{}", outcome.summary.cores_used);
+    assert!(outcome.summary.placements["balance"] >= 7);
+    assert!(outcome.time_s < 0.2, "{}", outcome.time_s);
+}
+
+#[test]
+fn nice_decides_who_gets_more_of_a_core() {
+    let mut threads = vec![thread("main", vec![Op::Fork(1), Op::Fork(2)])];
+    for (name, nice) in [("meek", 5), ("bold", -5)] {
+        let ops = vec![Op::Run(200 * WORK_MS)];
+        threads.push(Thread { name: name.into(), nice, affinity: vec![3], ops });
+    }
+    let workload = Workload { name: "nice".into(), threads, ..Workload::default() };
+    let (_, trace) = simulate(&workload, "cfs", &[]);
+    let end = |name: &str| {
+        let tid = trace.header.threads.iter().find(|t| t.name == name).unwrap().tid;
+        trace.events.iter().find(|e| e.kind == Kind::Exit { thread: tid }).unwrap().time as f64
+    };
+    // Weights 3121 and 335: while both run, the bold one gets 90% of the core.
+    let share = end("bold") / end("meek");
+    assert!((0.52..0.60).contains(&share), "{share}");
+}
+
+#[test]
+fn a_broken_policy_is_stopped_with_a_reason() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("lossy.ipa");
+    let source = "policy lossy extends cfs {
+    queue lost : fifo;
+
+    on unblock (thread t, core waker) {
+        t => waker.lost because oblivion;
+    }
+}
+";
+    std::fs::write(&path, source).unwrap();
+    let policy = Policy::load(path.to_str().unwrap()).unwrap();
+    let machine = machine();
+    let workload = sleepers(1, WORK_MS, MS, 3);
+    let job = Job {
+        workload: &workload,
+        machine: &machine,
+        governor: Governor::Performance,
+        policy: &policy,
+        params: &[],
+        seed: 0,
+        noise: 0.0,
+    };
+    let error = run(&job, &mut ()).err().unwrap().to_string();
+    assert!(error.contains("lossy") && error.contains("`schedule`") && error.contains("1 ready"), "{error}");
+}
+
+#[test]
+fn affinity_that_no_core_satisfies_is_an_error() {
+    let mut workload = sleepers(1, WORK_MS, MS, 1);
+    workload.threads[1].affinity = vec![900];
+    let machine = machine();
+    let policy = Policy::load("cfs").unwrap();
+    let job = Job {
+        workload: &workload,
+        machine: &machine,
+        governor: Governor::Performance,
+        policy: &policy,
+        params: &[],
+        seed: 0,
+        noise: 0.0,
+    };
+    let error = run(&job, &mut ()).err().unwrap().to_string();
+    assert!(error.contains("sleeper") && error.contains("cores 0 to 63"), "{error}");
+}
