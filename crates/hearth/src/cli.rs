@@ -1,7 +1,7 @@
 //! The command line: its verbs. Each verb's flags stand in its own module.
 
 use crate::failure::Outcome;
-use crate::verbs::{build, check, fmt, list, predict, record, report, sim};
+use crate::verbs::{build, check, fmt, list, predict, record, report, reproduce, sim};
 use clap::{Parser, Subcommand};
 
 /// Keeps work on warm cores: write a scheduler once; predict, on any machine, what it would do for a workload.
@@ -18,6 +18,7 @@ enum Verb {
     Report(report::Args),
     Predict(predict::Args),
     Sim(sim::Args),
+    Reproduce(reproduce::Args),
     Check(check::Args),
     Build(build::Args),
     Fmt(fmt::Args),
@@ -31,6 +32,7 @@ impl Cli {
             Verb::Report(args) => args.run(),
             Verb::Predict(args) => args.run(),
             Verb::Sim(args) => args.run(),
+            Verb::Reproduce(args) => args.run(),
             Verb::Check(args) => args.run(),
             Verb::Build(args) => args.run(),
             Verb::Fmt(args) => args.run(),

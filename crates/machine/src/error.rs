@@ -10,7 +10,7 @@ pub enum Error {
     /// Neither a built-in machine nor a file.
     #[error(
         "no machine is called `{name}`{}; known machines: {}; for a machine of your own give the path of its TOML file",
-        .suggestion.as_ref().map(|s| format!(", did you mean `{s}`?")).unwrap_or_default(),
+        .suggestion.as_ref().map(|s| format!(" (did you mean `{s}`?)")).unwrap_or_default(),
         .known.join(", ")
     )]
     Unknown {

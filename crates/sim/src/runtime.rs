@@ -309,6 +309,10 @@ impl Runtime {
         c.nr_running = c.nr_ready + u32::from(!c.current.is_null());
     }
 
+    pub fn has_effects(&self) -> bool {
+        !self.effects.is_empty()
+    }
+
     pub fn take_effects(&mut self, into: &mut Vec<Effect>) {
         std::mem::swap(&mut self.effects, into);
     }

@@ -7,4 +7,5 @@ pub mod list;
 pub mod predict;
 pub mod record;
 pub mod report;
+pub mod reproduce;
 pub mod sim;

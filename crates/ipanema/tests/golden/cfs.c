@@ -507,14 +507,31 @@ static void cfs_on_unblock(struct saakm *s, struct saakm_thread *t, core_t waker
 	cfs_enter_ready(s, t, cfs_choose_wakeup(s, t, waker), CFS_REASON_CFS);
 }
 
-/* cfs.ipa:209 */
+/*
+ * cfs.ipa:208
+ * A die with at most two threads keeps them (adjust_numa_imbalance).
+ */
+static bool cfs_crowded(struct saakm *s, const struct saakm_domain *die)
+{
+	int64_t sum = 0;
+	core_t c;
+
+	SAAKM_EACH_FROM(s, c, 0, w, die->cores.word[w]) {
+		sum += saakm_nr_running(s, c);
+	}
+	return sum > 2;
+}
+
+/* cfs.ipa:214 */
 static bool cfs_pull_can_steal_core(struct saakm *s, core_t dst, core_t src)
 {
 	return saakm_nr_ready(s, src) > 0 && saakm_nr_running(s, src) >= saakm_nr_running(s, dst)
-			+ 2;
+			+ 2
+			&& (saakm_has(&saakm_llc(s, dst)->cores, src)
+			|| cfs_crowded(s, saakm_llc(s, src)));
 }
 
-/* cfs.ipa:210 */
+/* cfs.ipa:219 */
 static int64_t cfs_pull_select_core(struct saakm *s, core_t dst, core_t src)
 {
 	(void)dst;
@@ -522,7 +539,7 @@ static int64_t cfs_pull_select_core(struct saakm *s, core_t dst, core_t src)
 	return saakm_nr_running(s, src);
 }
 
-/* cfs.ipa:211 */
+/* cfs.ipa:220 */
 static bool cfs_pull_steal_thread(struct saakm *s, core_t dst, struct saakm_thread *t)
 {
 	(void)s;
@@ -530,7 +547,7 @@ static bool cfs_pull_steal_thread(struct saakm *s, core_t dst, struct saakm_thre
 	return saakm_has(saakm_affinity(t), dst);
 }
 
-/* cfs.ipa:212 */
+/* cfs.ipa:221 */
 static bool cfs_pull_stop_core(struct saakm *s, core_t dst, int64_t stolen)
 {
 	(void)s;
@@ -539,7 +556,7 @@ static bool cfs_pull_stop_core(struct saakm *s, core_t dst, int64_t stolen)
 	return stolen > 0;
 }
 
-/* cfs.ipa:213 */
+/* cfs.ipa:222 */
 static bool cfs_pull_stop(struct saakm *s, core_t dst, int64_t stolen)
 {
 	(void)s;
@@ -548,14 +565,14 @@ static bool cfs_pull_stop(struct saakm *s, core_t dst, int64_t stolen)
 	return stolen > 0;
 }
 
-/* cfs.ipa:214 */
+/* cfs.ipa:223 */
 static void cfs_pull_move(struct saakm *s, core_t dst, struct saakm_thread *t)
 {
 	cfs_enter_ready(s, t, dst, CFS_REASON_BALANCE);
 }
 
 /*
- * cfs.ipa:208
+ * cfs.ipa:213
  * dst takes one thread from the longest run queue among `from`.
  */
 static void cfs_pull(struct saakm *s, core_t dst, const struct saakm_set *from)
@@ -607,7 +624,7 @@ static void cfs_pull(struct saakm *s, core_t dst, const struct saakm_set *from)
 	}
 }
 
-/* cfs.ipa:217 */
+/* cfs.ipa:226 */
 static void cfs_on_newly_idle(struct saakm *s, core_t c)
 {
 	if (cfs_core(s, c)->usual_idle < cfs_state(s)->migration_cost) {
@@ -623,7 +640,7 @@ static void cfs_on_newly_idle(struct saakm *s, core_t c)
 	}
 }
 
-/* cfs.ipa:223 */
+/* cfs.ipa:232 */
 static void cfs_on_balance(struct saakm *s, core_t c)
 {
 	if (saakm_now(s) >= cfs_core(s, c)->next_die) {
@@ -655,7 +672,7 @@ static void cfs_on_balance(struct saakm *s, core_t c)
 }
 
 /*
- * cfs.ipa:238
+ * cfs.ipa:247
  * Idle core i does what it would do at its tick.
  */
 static void cfs_nohz(struct saakm *s, core_t i)

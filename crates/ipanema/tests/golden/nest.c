@@ -593,14 +593,31 @@ static core_t nest_fallback(struct saakm *s, struct saakm_thread *t, core_t c)
 	return choice;
 }
 
-/* cfs.ipa:209 */
+/*
+ * cfs.ipa:208
+ * A die with at most two threads keeps them (adjust_numa_imbalance).
+ */
+static bool nest_crowded(struct saakm *s, const struct saakm_domain *die)
+{
+	int64_t sum = 0;
+	core_t c;
+
+	SAAKM_EACH_FROM(s, c, 0, w, die->cores.word[w]) {
+		sum += saakm_nr_running(s, c);
+	}
+	return sum > 2;
+}
+
+/* cfs.ipa:214 */
 static bool nest_pull_can_steal_core(struct saakm *s, core_t dst, core_t src)
 {
 	return saakm_nr_ready(s, src) > 0 && saakm_nr_running(s, src) >= saakm_nr_running(s, dst)
-			+ 2;
+			+ 2
+			&& (saakm_has(&saakm_llc(s, dst)->cores, src)
+			|| nest_crowded(s, saakm_llc(s, src)));
 }
 
-/* cfs.ipa:210 */
+/* cfs.ipa:219 */
 static int64_t nest_pull_select_core(struct saakm *s, core_t dst, core_t src)
 {
 	(void)dst;
@@ -608,7 +625,7 @@ static int64_t nest_pull_select_core(struct saakm *s, core_t dst, core_t src)
 	return saakm_nr_running(s, src);
 }
 
-/* cfs.ipa:211 */
+/* cfs.ipa:220 */
 static bool nest_pull_steal_thread(struct saakm *s, core_t dst, struct saakm_thread *t)
 {
 	(void)s;
@@ -616,7 +633,7 @@ static bool nest_pull_steal_thread(struct saakm *s, core_t dst, struct saakm_thr
 	return saakm_has(saakm_affinity(t), dst);
 }
 
-/* cfs.ipa:212 */
+/* cfs.ipa:221 */
 static bool nest_pull_stop_core(struct saakm *s, core_t dst, int64_t stolen)
 {
 	(void)s;
@@ -625,7 +642,7 @@ static bool nest_pull_stop_core(struct saakm *s, core_t dst, int64_t stolen)
 	return stolen > 0;
 }
 
-/* cfs.ipa:213 */
+/* cfs.ipa:222 */
 static bool nest_pull_stop(struct saakm *s, core_t dst, int64_t stolen)
 {
 	(void)s;
@@ -634,14 +651,14 @@ static bool nest_pull_stop(struct saakm *s, core_t dst, int64_t stolen)
 	return stolen > 0;
 }
 
-/* cfs.ipa:214 */
+/* cfs.ipa:223 */
 static void nest_pull_move(struct saakm *s, core_t dst, struct saakm_thread *t)
 {
 	nest_enter_ready(s, t, dst, NEST_REASON_BALANCE);
 }
 
 /*
- * cfs.ipa:208
+ * cfs.ipa:213
  * dst takes one thread from the longest run queue among `from`.
  */
 static void nest_pull(struct saakm *s, core_t dst, const struct saakm_set *from)
@@ -693,7 +710,7 @@ static void nest_pull(struct saakm *s, core_t dst, const struct saakm_set *from)
 	}
 }
 
-/* cfs.ipa:217 */
+/* cfs.ipa:226 */
 static void nest_on_newly_idle(struct saakm *s, core_t c)
 {
 	if (nest_core(s, c)->usual_idle < nest_state(s)->migration_cost) {
@@ -709,7 +726,7 @@ static void nest_on_newly_idle(struct saakm *s, core_t c)
 	}
 }
 
-/* cfs.ipa:223 */
+/* cfs.ipa:232 */
 static void nest_on_balance(struct saakm *s, core_t c)
 {
 	if (saakm_now(s) >= nest_core(s, c)->next_die) {
@@ -741,7 +758,7 @@ static void nest_on_balance(struct saakm *s, core_t c)
 }
 
 /*
- * cfs.ipa:238
+ * cfs.ipa:247
  * Idle core i does what it would do at its tick.
  */
 static void nest_nohz(struct saakm *s, core_t i)

@@ -337,14 +337,31 @@ static core_t slocal_fallback(struct saakm *s, struct saakm_thread *t, core_t c)
 	return choice;
 }
 
-/* cfs.ipa:209 */
+/*
+ * cfs.ipa:208
+ * A die with at most two threads keeps them (adjust_numa_imbalance).
+ */
+static bool slocal_crowded(struct saakm *s, const struct saakm_domain *die)
+{
+	int64_t sum = 0;
+	core_t c;
+
+	SAAKM_EACH_FROM(s, c, 0, w, die->cores.word[w]) {
+		sum += saakm_nr_running(s, c);
+	}
+	return sum > 2;
+}
+
+/* cfs.ipa:214 */
 static bool slocal_pull_can_steal_core(struct saakm *s, core_t dst, core_t src)
 {
 	return saakm_nr_ready(s, src) > 0 && saakm_nr_running(s, src) >= saakm_nr_running(s, dst)
-			+ 2;
+			+ 2
+			&& (saakm_has(&saakm_llc(s, dst)->cores, src)
+			|| slocal_crowded(s, saakm_llc(s, src)));
 }
 
-/* cfs.ipa:210 */
+/* cfs.ipa:219 */
 static int64_t slocal_pull_select_core(struct saakm *s, core_t dst, core_t src)
 {
 	(void)dst;
@@ -352,7 +369,7 @@ static int64_t slocal_pull_select_core(struct saakm *s, core_t dst, core_t src)
 	return saakm_nr_running(s, src);
 }
 
-/* cfs.ipa:211 */
+/* cfs.ipa:220 */
 static bool slocal_pull_steal_thread(struct saakm *s, core_t dst, struct saakm_thread *t)
 {
 	(void)s;
@@ -360,7 +377,7 @@ static bool slocal_pull_steal_thread(struct saakm *s, core_t dst, struct saakm_t
 	return saakm_has(saakm_affinity(t), dst);
 }
 
-/* cfs.ipa:212 */
+/* cfs.ipa:221 */
 static bool slocal_pull_stop_core(struct saakm *s, core_t dst, int64_t stolen)
 {
 	(void)s;
@@ -369,7 +386,7 @@ static bool slocal_pull_stop_core(struct saakm *s, core_t dst, int64_t stolen)
 	return stolen > 0;
 }
 
-/* cfs.ipa:213 */
+/* cfs.ipa:222 */
 static bool slocal_pull_stop(struct saakm *s, core_t dst, int64_t stolen)
 {
 	(void)s;
@@ -378,14 +395,14 @@ static bool slocal_pull_stop(struct saakm *s, core_t dst, int64_t stolen)
 	return stolen > 0;
 }
 
-/* cfs.ipa:214 */
+/* cfs.ipa:223 */
 static void slocal_pull_move(struct saakm *s, core_t dst, struct saakm_thread *t)
 {
 	slocal_enter_ready(s, t, dst, SLOCAL_REASON_BALANCE);
 }
 
 /*
- * cfs.ipa:208
+ * cfs.ipa:213
  * dst takes one thread from the longest run queue among `from`.
  */
 static void slocal_pull(struct saakm *s, core_t dst, const struct saakm_set *from)
@@ -437,7 +454,7 @@ static void slocal_pull(struct saakm *s, core_t dst, const struct saakm_set *fro
 	}
 }
 
-/* cfs.ipa:217 */
+/* cfs.ipa:226 */
 static void slocal_on_newly_idle(struct saakm *s, core_t c)
 {
 	if (slocal_core(s, c)->usual_idle < slocal_state(s)->migration_cost) {
@@ -453,7 +470,7 @@ static void slocal_on_newly_idle(struct saakm *s, core_t c)
 	}
 }
 
-/* cfs.ipa:223 */
+/* cfs.ipa:232 */
 static void slocal_on_balance(struct saakm *s, core_t c)
 {
 	if (saakm_now(s) >= slocal_core(s, c)->next_die) {
@@ -485,7 +502,7 @@ static void slocal_on_balance(struct saakm *s, core_t c)
 }
 
 /*
- * cfs.ipa:238
+ * cfs.ipa:247
  * Idle core i does what it would do at its tick.
  */
 static void slocal_nohz(struct saakm *s, core_t i)

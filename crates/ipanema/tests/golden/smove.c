@@ -508,14 +508,31 @@ static core_t smove_fallback(struct saakm *s, struct saakm_thread *t, core_t c)
 	return choice;
 }
 
-/* cfs.ipa:209 */
+/*
+ * cfs.ipa:208
+ * A die with at most two threads keeps them (adjust_numa_imbalance).
+ */
+static bool smove_crowded(struct saakm *s, const struct saakm_domain *die)
+{
+	int64_t sum = 0;
+	core_t c;
+
+	SAAKM_EACH_FROM(s, c, 0, w, die->cores.word[w]) {
+		sum += saakm_nr_running(s, c);
+	}
+	return sum > 2;
+}
+
+/* cfs.ipa:214 */
 static bool smove_pull_can_steal_core(struct saakm *s, core_t dst, core_t src)
 {
 	return saakm_nr_ready(s, src) > 0 && saakm_nr_running(s, src) >= saakm_nr_running(s, dst)
-			+ 2;
+			+ 2
+			&& (saakm_has(&saakm_llc(s, dst)->cores, src)
+			|| smove_crowded(s, saakm_llc(s, src)));
 }
 
-/* cfs.ipa:210 */
+/* cfs.ipa:219 */
 static int64_t smove_pull_select_core(struct saakm *s, core_t dst, core_t src)
 {
 	(void)dst;
@@ -523,7 +540,7 @@ static int64_t smove_pull_select_core(struct saakm *s, core_t dst, core_t src)
 	return saakm_nr_running(s, src);
 }
 
-/* cfs.ipa:211 */
+/* cfs.ipa:220 */
 static bool smove_pull_steal_thread(struct saakm *s, core_t dst, struct saakm_thread *t)
 {
 	(void)s;
@@ -531,7 +548,7 @@ static bool smove_pull_steal_thread(struct saakm *s, core_t dst, struct saakm_th
 	return saakm_has(saakm_affinity(t), dst);
 }
 
-/* cfs.ipa:212 */
+/* cfs.ipa:221 */
 static bool smove_pull_stop_core(struct saakm *s, core_t dst, int64_t stolen)
 {
 	(void)s;
@@ -540,7 +557,7 @@ static bool smove_pull_stop_core(struct saakm *s, core_t dst, int64_t stolen)
 	return stolen > 0;
 }
 
-/* cfs.ipa:213 */
+/* cfs.ipa:222 */
 static bool smove_pull_stop(struct saakm *s, core_t dst, int64_t stolen)
 {
 	(void)s;
@@ -549,14 +566,14 @@ static bool smove_pull_stop(struct saakm *s, core_t dst, int64_t stolen)
 	return stolen > 0;
 }
 
-/* cfs.ipa:214 */
+/* cfs.ipa:223 */
 static void smove_pull_move(struct saakm *s, core_t dst, struct saakm_thread *t)
 {
 	smove_enter_ready(s, t, dst, SMOVE_REASON_BALANCE);
 }
 
 /*
- * cfs.ipa:208
+ * cfs.ipa:213
  * dst takes one thread from the longest run queue among `from`.
  */
 static void smove_pull(struct saakm *s, core_t dst, const struct saakm_set *from)
@@ -608,7 +625,7 @@ static void smove_pull(struct saakm *s, core_t dst, const struct saakm_set *from
 	}
 }
 
-/* cfs.ipa:217 */
+/* cfs.ipa:226 */
 static void smove_on_newly_idle(struct saakm *s, core_t c)
 {
 	if (smove_core(s, c)->usual_idle < smove_state(s)->migration_cost) {
@@ -624,7 +641,7 @@ static void smove_on_newly_idle(struct saakm *s, core_t c)
 	}
 }
 
-/* cfs.ipa:223 */
+/* cfs.ipa:232 */
 static void smove_on_balance(struct saakm *s, core_t c)
 {
 	if (saakm_now(s) >= smove_core(s, c)->next_die) {
@@ -656,7 +673,7 @@ static void smove_on_balance(struct saakm *s, core_t c)
 }
 
 /*
- * cfs.ipa:238
+ * cfs.ipa:247
  * Idle core i does what it would do at its tick.
  */
 static void smove_nohz(struct saakm *s, core_t i)

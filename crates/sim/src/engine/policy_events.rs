@@ -60,12 +60,11 @@ impl Engine<'_> {
             if let Some(what) = self.rt.get().broken() {
                 return Err(self.illegal(what));
             }
-            let mut effects = std::mem::take(&mut self.effects);
-            self.rt.get().take_effects(&mut effects);
-            if effects.is_empty() {
-                self.effects = effects;
+            if !self.rt.get().has_effects() {
                 return Ok(());
             }
+            let mut effects = std::mem::take(&mut self.effects);
+            self.rt.get().take_effects(&mut effects);
             for effect in effects.drain(..) {
                 self.effect(core, effect)?;
             }

@@ -1,0 +1,104 @@
+use super::*;
+
+const VALID: &str = r#"[[claim]]
+id = "a"
+paper = "A paper, section 1"
+says = "one is faster"
+workload = "fork-wait:iterations=5"
+machines = ["xeon-5218", "ryzen-3400g"]
+subject = { policy = "nest", governor = "schedutil", params = { s_max = "8ms", r_max = "0" } }
+baseline = { policy = "cfs", governor = "performance" }
+metric = "speedup"
+range = [0, 0.5]
+"#;
+
+fn parse(text: &str) -> Result<Book, Failure> {
+    Book::parse("claims.toml", text)
+}
+
+/// VALID with `from` in place of `to` must be refused with all of this in the message.
+#[track_caller]
+fn refused(from: &str, to: &str, says: &[&str]) {
+    assert!(VALID.contains(from), "{from}");
+    let Err(failure) = parse(&VALID.replace(from, to)) else { panic!("{to} was taken") };
+    let said = format!("{failure:?}");
+    for part in says {
+        assert!(said.contains(part), "`{part}` is not in:\n{said}");
+    }
+}
+
+#[test]
+fn a_claim() {
+    let book = parse(VALID).unwrap();
+    let [claim] = &book.claims[..] else { panic!("one claim") };
+    assert_eq!((&*claim.id, &*claim.paper, &*claim.says), ("a", "A paper, section 1", "one is faster"));
+    assert_eq!(book.workloads.name(claim.workload), "fork-wait:iterations=5");
+    let machines: Vec<&str> = claim.machines.iter().map(|&m| book.machines.name(m)).collect();
+    assert_eq!(machines, ["xeon-5218", "ryzen-3400g"]);
+    assert_eq!((claim.metric, claim.range), (Metric::Speedup, [0.0, 0.5]));
+    // s_max = 8ms is its default: no difference.
+    let params: Vec<_> = claim.subject.params.iter().map(|p| (&*p.name, p.value)).collect();
+    assert_eq!(params, [("r_max", 0)]);
+    let baseline = claim.baseline.as_ref().unwrap();
+    assert_eq!((book.policies.name(baseline.policy), baseline.governor), ("cfs", Governor::Performance));
+}
+
+#[test]
+fn what_several_claims_name_is_loaded_once() {
+    let book = parse(&(VALID.to_owned() + &VALID.replace("id = \"a\"", "id = \"b\""))).unwrap();
+    assert_eq!(book.claims.len(), 2);
+    assert_eq!((book.workloads.0.len(), book.machines.0.len(), book.policies.0.len()), (1, 2, 2));
+}
+
+#[test]
+fn unknown_names() {
+    refused(
+        "xeon-5218",
+        "xeon-5128",
+        &["claims.toml:6: claim `a`", "`xeon-5128`", "did you mean `xeon-5218`"],
+    );
+    refused("\"nest\"", "\"nset\"", &["claims.toml:7: claim `a`", "`nset`", "did you mean `nest`"]);
+    refused("\"cfs\"", "\"csf\"", &["claims.toml:8:", "`csf`", "did you mean `cfs`"]);
+    refused("r_max", "rmax", &["claims.toml:7:", "no parameter `rmax`", "did you mean `r_max`"]);
+    refused("fork-wait:", "fork-wiat:", &["claims.toml:5:", "fork-wiat", "did you mean"]);
+    refused("iterations", "iteration", &["claims.toml:5:", "iteration"]);
+    refused("performance", "ondemand", &["line 8", "ondemand", "schedutil"]);
+    refused("\"speedup\"", "\"speed\"", &["line 9", "speed", "energy_saving"]);
+}
+
+#[test]
+fn impossible_values() {
+    refused("r_max = \"0\"", "r_max = \"many\"", &["claims.toml:7:", "`many`", "a whole number"]);
+    refused("r_max = \"0\"", "r_max = \"99999\"", &["claims.toml:7:", "nest.r_max", "between 0 and"]);
+    refused("r_max = \"0\"", "r_max = 0", &["line 7", "expected a string"]);
+    refused("[0, 0.5]", "[0.5, 0]", &["claims.toml:10: claim `a`", "[0.5, 0] is empty"]);
+    refused("[0, 0.5]", "[nan, 0]", &["claims.toml:10:", "is empty"]);
+    refused("[0, 0.5]", "[0, inf]", &["claims.toml:10:", "both finite"]);
+    refused("[0, 0.5]", "[0]", &["line 10"]);
+}
+
+#[test]
+fn claims_that_are_not_whole() {
+    refused("says = \"one is faster\"", "", &["missing field `says`"]);
+    refused("says", "say", &["line 4", "unknown field `say`"]);
+    refused("[\"xeon-5218\", \"ryzen-3400g\"]", "[]", &["claims.toml:6:", "no machine"]);
+    refused("ryzen-3400g", "xeon-5218", &["claims.toml:6:", "`xeon-5218` twice"]);
+    refused("id = \"a\"", "id = \"\"", &["claims.toml:2:", "empty"]);
+    assert!(parse("").is_err() && parse("[[claims]]").is_err());
+}
+
+#[test]
+fn an_id_is_given_once() {
+    let Err(failure) = parse(&(VALID.to_owned() + VALID)) else { panic!("taken") };
+    let said = format!("{failure:?}");
+    assert!(said.contains("claims.toml:12: claim `a`") && said.contains("another claim has it"), "{said}");
+}
+
+#[test]
+fn overload_is_the_only_metric_without_a_baseline() {
+    refused("\"speedup\"", "\"overload\"", &["claims.toml:8:", "no baseline", "leave the baseline out"]);
+    let alone = "baseline = { policy = \"cfs\", governor = \"performance\" }\n";
+    refused(alone, "", &["claims.toml:8:", "compares with a baseline", "add baseline"]);
+    let book = parse(&VALID.replace(alone, "").replace("\"speedup\"", "\"overload\"")).unwrap();
+    assert!(book.claims[0].baseline.is_none());
+}

@@ -1,0 +1,192 @@
+use super::super::print;
+use super::*;
+
+fn run(time_s: f64, energy_j: f64, underload_per_s: f64, overload_core_ms: f64) -> Run {
+    Run { time_s, energy_j, underload_per_s, overload_core_ms, cores_used: 2.0, busy_ghz: Some(3.0) }
+}
+
+fn close(a: f64, b: f64) -> bool {
+    (a - b).abs() < 1e-9
+}
+
+#[test]
+fn the_metrics_by_hand() {
+    // Mean times 8 and 10; energies 60 and 80; underloads 3 and 30.
+    let subject = [run(7.0, 50.0, 2.0, 14.0), run(9.0, 70.0, 4.0, 36.0)];
+    let baseline = [run(10.0, 80.0, 30.0, 0.0), run(10.0, 80.0, 30.0, 0.0)];
+    let value = |metric| measure(metric, &subject, &baseline).value;
+    assert!(close(value(Metric::Speedup), 0.25));
+    assert!(close(value(Metric::EnergySaving), 0.25));
+    assert!(close(value(Metric::Underload), 0.1));
+    // 14 core-ms in 7 s are 2 per second, 36 in 9 s are 4: mean 3, deviation sqrt 2, t(0.975; 1) = 12.7062,
+    // so 3 ± 12.7062; and there is no overload below none.
+    let overload = measure(Metric::Overload, &subject, &[]);
+    assert!(close(overload.value, 3.0));
+    let [low, high] = overload.ci95.unwrap();
+    assert!(low == 0.0 && (high - 15.7062).abs() < 1e-3, "{high}");
+}
+
+#[test]
+fn nothing_against_nothing_is_nothing() {
+    let (none, some) = (run(1.0, 1.0, 0.0, 0.0), run(1.0, 1.0, 5.0, 0.0));
+    let underload = |subject: &Run, baseline: &Run| {
+        let twice = |r: &Run| [0, 1].map(|_| run(r.time_s, r.energy_j, r.underload_per_s, 0.0));
+        measure(Metric::Underload, &twice(subject), &twice(baseline))
+    };
+    assert_eq!(underload(&none, &none), Change { value: 0.0, ci95: Some([0.0; 2]) });
+    assert_eq!(underload(&none, &some), Change { value: 0.0, ci95: Some([0.0; 2]) });
+    // Something against nothing is in no range.
+    let change = underload(&some, &none);
+    assert_eq!((change.value, change.ci95), (f64::INFINITY, None));
+    // Of a run that takes no time, there is no overload.
+    assert_eq!(run(0.0, 0.0, 0.0, 0.0).overload_per_s(), 0.0);
+}
+
+#[test]
+fn one_run_says_nothing_of_confidence() {
+    let one = [run(1.0, 1.0, 1.0, 1.0)];
+    for metric in [Metric::Speedup, Metric::EnergySaving, Metric::Underload, Metric::Overload] {
+        assert_eq!(measure(metric, &one, &one).ci95, None, "{metric:?}");
+    }
+}
+
+const CLAIMS: &str = r#"
+[[claim]]
+id = "faster"
+paper = "P, 1"
+says = "nest | cfs"
+workload = "fork-wait:iterations=5"
+machines = ["xeon-5218", "ryzen-3400g"]
+subject = { policy = "nest", governor = "schedutil" }
+baseline = { policy = "cfs", governor = "schedutil" }
+metric = "speedup"
+range = [-0.084, 0.3]
+
+[[claim]]
+id = "saves"
+paper = "P, 2"
+says = "with its defaults written out"
+workload = "fork-wait:iterations=5"
+machines = ["xeon-5218"]
+subject = { policy = "nest", governor = "schedutil", params = { r_max = "5" } }
+baseline = { policy = "cfs", governor = "performance" }
+metric = "energy_saving"
+range = [0.5, 0.9]
+
+[[claim]]
+id = "overloads"
+paper = "P, 3"
+says = "a little"
+workload = "fork-wait:iterations=5"
+machines = ["xeon-5218"]
+subject = { policy = "cfs", governor = "schedutil" }
+metric = "overload"
+range = [1, 2]
+"#;
+
+/// The outcome of a run that took so long and so much, with two core-ms of overload.
+fn outcome(time_s: f64, energy_j: f64) -> Outcome {
+    let summary = hearth_trace::Summary { overload_core_ms: 2.0, ..Default::default() };
+    Outcome {
+        summary,
+        time_s,
+        energy_j,
+        events: 1,
+        wall_s: 0.0,
+        trace_hash: String::new(),
+        demanded_cycles: 0.0,
+        executed_cycles: 0.0,
+        header: Default::default(),
+    }
+}
+
+/// Evaluates CLAIMS with these times of nest and CFS on the Xeon, on the Ryzen, and of CFS with the governor
+/// `performance`. Each takes a hundred times as much energy as time.
+fn reproduced(book: &Book, times: [f64; 5]) -> (String, String, serde_json::Value) {
+    let claims: Vec<&Claim> = book.claims.iter().collect();
+    let outcomes = times.map(|time| Ok(outcome(time, time * 100.0))).into();
+    let reproduction = Plan::new(book, &claims).evaluate(1, outcomes).unwrap();
+    let json = serde_json::to_value(&reproduction).unwrap();
+    (print::text(&reproduction), print::markdown(&reproduction), json)
+}
+
+#[test]
+fn each_setting_is_simulated_once() {
+    let book = Book::parse("claims.toml", CLAIMS).unwrap();
+    let claims: Vec<&Claim> = book.claims.iter().collect();
+    let plan = Plan::new(&book, &claims);
+    let jobs = plan.jobs(3);
+    let settings: Vec<_> = jobs
+        .iter()
+        .map(|job| (&*job.machine.name, job.policy.name(), job.governor.name(), job.params.len(), job.seed))
+        .collect();
+    let expected: Vec<_> = [
+        ("xeon-5218", "nest", "schedutil"),
+        ("xeon-5218", "cfs", "schedutil"),
+        ("ryzen-3400g", "nest", "schedutil"),
+        ("ryzen-3400g", "cfs", "schedutil"),
+        ("xeon-5218", "cfs", "performance"),
+    ]
+    .into_iter()
+    .flat_map(|(machine, policy, governor)| (1..=3).map(move |seed| (machine, policy, governor, 0, seed)))
+    .collect();
+    assert_eq!(settings, expected);
+    // A claim alone needs only its own.
+    assert_eq!(Plan::new(&book, &claims[2..]).jobs(2).len(), 2);
+}
+
+#[test]
+fn results_go_to_the_claims_that_need_them() {
+    let book = Book::parse("claims.toml", CLAIMS).unwrap();
+    let (.., json) = reproduced(&book, [8.0, 10.0, 20.0, 10.0, 40.0]);
+    let found = |claim: usize, result: usize| {
+        let found = &json["claims"][claim]["results"][result];
+        (found["value"].as_f64().unwrap(), found["in_range"].as_bool().unwrap())
+    };
+    assert!(close(found(0, 0).0, 0.25) && found(0, 0).1);
+    assert!(close(found(0, 1).0, -0.5) && !found(0, 1).1);
+    // 800 J instead of 4000 J.
+    assert!(close(found(1, 0).0, 0.8) && found(1, 0).1);
+    // 2 core-ms in 10 s.
+    assert!(close(found(2, 0).0, 0.2) && !found(2, 0).1);
+    assert_eq!((&json["results"], &json["in_range"]), (&4.into(), &2.into()));
+    assert_eq!(json["claims"][0]["results"][0]["subject"]["time_s"], 8.0);
+    assert_eq!(json["claims"][2]["baseline"], serde_json::Value::Null);
+}
+
+#[test]
+fn an_error_of_the_simulator_says_where() {
+    let book = Book::parse("claims.toml", CLAIMS).unwrap();
+    let claims: Vec<&Claim> = book.claims.iter().collect();
+    let outcomes = (0..10)
+        .map(|i| if i == 5 { Err(SimError::TimeLimit { limit_s: 1 }) } else { Ok(outcome(1.0, 1.0)) })
+        .collect();
+    let Err(failure) = Plan::new(&book, &claims).evaluate(2, outcomes) else { panic!("an error") };
+    let said = format!("{failure:?}");
+    assert!(said.contains("fork-wait:iterations=5 on ryzen-3400g under nest: "), "{said}");
+}
+
+#[test]
+fn the_table() {
+    let book = Book::parse("claims.toml", CLAIMS).unwrap();
+    let (text, markdown, _) = reproduced(&book, [8.0, 10.0, 20.0, 10.0, 40.0]);
+    let expected = "\
+claim      machine               paper    ours   in range
+---------------------------------------------------------
+faster     xeon-5218    -8.4% to +30%  +25.0%        yes
+           ryzen-3400g  -8.4% to +30%  -50.0%  no, below
+saves      xeon-5218     +50% to +90%  +80.0%        yes
+overloads  xeon-5218   1 to 2 core·ms/s   0.200  no, below
+
+2 of 4 lie in the range that the paper gives. One run of each: no confidence intervals (--runs N).
+
+Outside the range:
+  faster: nest | cfs (P, 1)
+  overloads: a little (P, 3)
+";
+    let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+    assert_eq!(words(&text.replace('-', "")), words(&expected.replace('-', "")), "{text}");
+    let lines: Vec<&str> = markdown.lines().collect();
+    assert_eq!(lines[2], "| `faster` | nest \\| cfs (P, 1) | xeon-5218 | -8.4% to +30% | +25.0% | yes |");
+    assert_eq!(lines[3], "|  |  | ryzen-3400g | -8.4% to +30% | -50.0% | **no, below** |");
+}
