@@ -9,7 +9,9 @@
  * Sets. A set expression is written word by word: `members` is a C expression for word number w
  * of the set, for example `saakm_idle(s)->word[w] & die->cores.word[w]`, so that an expression of any
  * length takes one pass and no temporary. Absent cores cost nothing: loops go from one set bit to
- * the next. Words from nr_words on are never read nor written.
+ * the next. Words from nr_words on are never read nor written. What ends in _IN stands in a loop
+ * over groups, and is for sets inside of one of them: it looks at the words of the wider domain
+ * only, of which a machine with many cores has few in use.
  *
  * Arithmetic wraps (compile with -fwrapv), and division by zero gives zero.
  */
@@ -71,24 +73,27 @@ static inline int64_t saakm_decay(int64_t value, nsec_t dt, nsec_t half_life)
 		32768,
 	};
 	uint64_t v = (uint64_t)value, part, factor;
-	nsec_t halvings, rest;
+	nsec_t halvings;
 	uint32_t i;
 
+	if (value == 0 || dt <= 0)
+		return value;
+	/* Nothing is left after 63 half-lives. Divisions are what costs: as few as can be. */
+	if (half_life <= dt / 64)
+		return 0;
 	if (value < 0)
 		v = 0 - v;
-	if (dt <= 0)
-		return value;
-	if (half_life <= 0)
-		return 0;
-	halvings = dt / half_life;
+	/* part: 1024ths of a half-life. */
+	if (dt < (INT64_MAX >> 10)) {
+		part = (uint64_t)dt * 1024 / (uint64_t)half_life;
+		halvings = (nsec_t)(part >> 10);
+		part &= 1023;
+	} else {
+		halvings = dt / half_life;
+		part = (uint64_t)(dt % half_life) / ((uint64_t)half_life / 1024 + 1);
+	}
 	if (halvings > 62)
 		return 0;
-	rest = dt % half_life;
-	/* part: 1024ths of a half-life. */
-	if (half_life < (INT64_MAX >> 10))
-		part = (uint64_t)rest * 1024 / (uint64_t)half_life;
-	else
-		part = (uint64_t)rest / ((uint64_t)half_life / 1024 + 1);
 	i = (part >> 5) & 31;
 	factor = table[i] - (((table[i] - table[i + 1]) * (part & 31)) >> 5);
 	v = v < (1ULL << 46) ? (v * factor) >> 16 : (v >> 16) * factor;
@@ -249,11 +254,48 @@ static inline const struct saakm_domain *saakm_machine(struct saakm *s)
 		empty_;                                                                            \
 	})
 
+/* Most words of most sets are empty. */
 #define SAAKM_COUNT(s, w, members)                                                                 \
 	({                                                                                         \
 		int64_t count_ = 0;                                                                \
-		for (uint32_t w = 0; w < (s)->nr_words; w++)                                       \
-			count_ += saakm_popcount(members);                                         \
+		for (uint32_t w = 0; w < (s)->nr_words; w++) {                                     \
+			const uint64_t word_ = (members);                                          \
+			if (word_)                                                                 \
+				count_ += saakm_popcount(word_);                                   \
+		}                                                                                  \
+		count_;                                                                            \
+	})
+
+/* The words that hold cores of a domain: bit w for word w. */
+static inline uint32_t saakm_words(struct saakm *s, const struct saakm_domain *domain)
+{
+	uint32_t words = 0;
+
+	for (uint32_t w = 0; w < s->nr_words; w++)
+		words |= (uint32_t)(domain->cores.word[w] != 0) << w;
+	return words;
+}
+
+/* The same within SAAKM_EACH_GROUP(s, d, ...), of a set inside of d. */
+#define SAAKM_EMPTY_IN(s, d, w, members)                                                           \
+	({                                                                                         \
+		bool empty_ = true;                                                                \
+		for (uint32_t words_ = d##_groups.words; words_ && empty_; words_ &= words_ - 1) { \
+			const uint32_t w = (uint32_t)__builtin_ctz(words_);                        \
+			empty_ = (members) == 0;                                                   \
+		}                                                                                  \
+		empty_;                                                                            \
+	})
+
+#define SAAKM_COUNT_IN(s, d, w, members)                                                           \
+	({                                                                                         \
+		int64_t count_ = 0;                                                                \
+		for (uint32_t words_ = d##_groups.words; words_; words_ &= words_ - 1) {           \
+			const uint32_t w = (uint32_t)__builtin_ctz(words_);                        \
+			const uint64_t word_ = (members);                                          \
+			if (word_)                                                                 \
+				count_ += saakm_popcount(word_);                                   \
+		}                                                                                  \
 		count_;                                                                            \
 	})
 
@@ -317,6 +359,45 @@ static inline void saakm_replace_word(struct saakm *s, struct saakm_set *set, ui
 }
 
 /* ---- walks over a set -------------------------------------------------------------------- */
+
+/*
+ * A walk by number. A loop's c is a core_t variable; it is SAAKM_NO_CORE after a loop that was not
+ * left by break. A word of the set is read when the walk comes to it: what the body changes in
+ * words to come is seen. The compiler takes a copy first where the body could change the set.
+ */
+struct saakm_scan {
+	uint64_t bits;  /* members of this word that are still to come */
+	uint32_t word;
+	uint32_t words; /* words that are still to come; bit w for word w */
+};
+
+static inline core_t saakm_scan_take(struct saakm_scan *scan)
+{
+	core_t c;
+
+	if (!scan->bits)
+		return SAAKM_NO_CORE;
+	c = scan->word * 64 + (uint32_t)__builtin_ctzll(scan->bits);
+	scan->bits &= scan->bits - 1;
+	return c;
+}
+
+#define SAAKM_SCAN_(c, among, w, members)                                                          \
+	for (struct saakm_scan c##_walk = { .words = among };                                      \
+	     ({                                                                                    \
+		     while (!c##_walk.bits && c##_walk.words) {                                    \
+			     const uint32_t w = (uint32_t)__builtin_ctz(c##_walk.words);           \
+			     c##_walk.word = w;                                                    \
+			     c##_walk.words &= c##_walk.words - 1;                                 \
+			     c##_walk.bits = (members);                                            \
+		     }                                                                             \
+		     c = saakm_scan_take(&c##_walk);                                               \
+	     }) != SAAKM_NO_CORE;)
+
+#define SAAKM_EACH(s, c, w, members)                                                               \
+	SAAKM_SCAN_(c, (2U << ((s)->nr_words - 1)) - 1, w, members)
+/* Within SAAKM_EACH_GROUP(s, d, ...), over a set inside of d. */
+#define SAAKM_EACH_IN(s, d, c, w, members) SAAKM_SCAN_(c, d##_groups.words, w, members)
 
 /*
  * The order of a walk. `from x`: by number, from x up, then from 0 to x - 1. `nearest x`: the cores
@@ -419,17 +500,26 @@ static inline core_t saakm_walk_take(struct saakm_walk *walk)
 		     c = saakm_walk_take(&c##_walk);                                               \
 	     }) != SAAKM_NO_CORE;)
 
-/*
- * Loops: c is a core_t variable; it is SAAKM_NO_CORE after a loop that was not left by break.
- * A word of the set is read when the walk comes to it: what the body changes in words to come is
- * seen. The compiler takes a copy first where the body could change the set.
- */
 #define SAAKM_EACH_FROM(s, c, x, w, members)                                                       \
 	SAAKM_WALK_(s, c, saakm_walk_from(s, x), saakm_walk_step, w, members)
 #define SAAKM_EACH_NEAREST(s, c, x, w, members)                                                    \
 	SAAKM_WALK_(s, c, saakm_walk_nearest(s, x), saakm_walk_step_ring, w, members)
 
 /* The first member of a walk, or SAAKM_NO_CORE. */
+#define SAAKM_FIRST(s, w, members)                                                                 \
+	({                                                                                         \
+		core_t first_;                                                                     \
+		SAAKM_EACH(s, first_, w, members)                                                  \
+			break;                                                                     \
+		first_;                                                                            \
+	})
+#define SAAKM_FIRST_IN(s, d, w, members)                                                           \
+	({                                                                                         \
+		core_t first_;                                                                     \
+		SAAKM_EACH_IN(s, d, first_, w, members)                                            \
+			break;                                                                     \
+		first_;                                                                            \
+	})
 #define SAAKM_FIRST_FROM(s, x, w, members)                                                         \
 	({                                                                                         \
 		core_t first_;                                                                     \
@@ -454,6 +544,7 @@ static inline core_t saakm_walk_take(struct saakm_walk *walk)
    outside. */
 struct saakm_groups {
 	uint32_t first, count, at, left;
+	uint32_t words; /* of the domain: no group has cores in others */
 };
 
 static inline struct saakm_groups saakm_groups_from(struct saakm *s,
@@ -464,6 +555,7 @@ static inline struct saakm_groups saakm_groups_from(struct saakm *s,
 		.first = domain->first[level],
 		.count = domain->count[level],
 		.left = domain->count[level],
+		.words = saakm_words(s, domain),
 	};
 	uint32_t own;
 

@@ -2,7 +2,7 @@
 
 use crate::failure::Failure;
 use hearth_ipanema::diagnostic::{Diagnostic, render_all};
-use hearth_ipanema::syntax::{Source, Sources};
+use hearth_ipanema::syntax::Sources;
 use hearth_ipanema::{Compiled, Failed, builtin, compile};
 use std::fs;
 use std::io::IsTerminal;
@@ -31,18 +31,10 @@ pub fn read(name_or_path: &str) -> Result<String, Failure> {
 
 /// Compiles a policy. What it extends is sought beside it (`NAME.ipa`), then among the built-in policies.
 pub fn compile_named(name_or_path: &str) -> Result<Result<Compiled, Box<Failed>>, Failure> {
-    let text = read(name_or_path)?;
-    let folder = Path::new(name_or_path).parent().unwrap_or(Path::new("")).to_owned();
-    let is_builtin = builtin::source(name_or_path).is_some();
-    let provider = |wanted: &str| {
-        if wanted == name_or_path {
-            return Some(Source { name: name_or_path.to_owned(), text: text.clone() });
-        }
-        let beside = folder.join(format!("{wanted}.ipa"));
-        let text = fs::read_to_string(&beside).ok().filter(|_| !is_builtin)?;
-        Some(Source { name: beside.display().to_string(), text })
-    };
-    Ok(compile(&provider, name_or_path))
+    if builtin::source(name_or_path).is_some() {
+        return Ok(compile(&|_: &str| None, name_or_path));
+    }
+    Ok(compile(&hearth_sim::beside(name_or_path, read(name_or_path)?), name_or_path))
 }
 
 /// Shows what is wrong with the syntax of a text, if anything is.

@@ -15,23 +15,26 @@ const HEADERS: &[(&str, &str)] = &[
     ("host/saakm_inline.h", include_str!("../../../runtime/host/saakm_inline.h")),
 ];
 
+/// Where the compiler finds the policy at `path`, whose text is `text`, and what it extends: a file
+/// beside it (`NAME.ipa`), else a built-in policy. The policy itself is known by its path.
+pub fn beside(path: &str, text: String) -> impl Fn(&str) -> Option<Source> {
+    let path = path.to_owned();
+    move |wanted: &str| {
+        if wanted == path {
+            return Some(Source { name: path.clone(), text: text.clone() });
+        }
+        let base = Path::new(&path).with_file_name(format!("{wanted}.ipa"));
+        let text = fs::read_to_string(&base).ok()?;
+        Some(Source { name: base.display().to_string(), text })
+    }
+}
+
 /// Compiles the policy at `path` and loads it.
 pub fn shared_object(path: &Path) -> Result<(libloading::Library, *const PolicyTable), PolicyError> {
     let name = path.display().to_string();
     let text =
         fs::read_to_string(path).map_err(|source| PolicyError::Read { path: path.to_owned(), source })?;
-    let stem = path.file_stem().unwrap_or(path.as_os_str()).to_string_lossy();
-    let folder_of_policy = path.parent().unwrap_or(Path::new("."));
-    // The policy itself, or a base of it: a file beside it, else a built-in one.
-    let provider = |wanted: &str| {
-        if wanted == stem {
-            return Some(Source { name: name.clone(), text: text.clone() });
-        }
-        let base = folder_of_policy.join(format!("{wanted}.ipa"));
-        let text = fs::read_to_string(&base).ok()?;
-        Some(Source { name: base.display().to_string(), text })
-    };
-    let compiled = hearth_ipanema::compile(&provider, &stem)
+    let compiled = hearth_ipanema::compile(&beside(&name, text), &name)
         .map_err(|failed| PolicyError::Source { rendered: failed.to_string() })?;
     let c = hearth_ipanema::emit::c(&compiled.ir);
     let failed = |what: String| PolicyError::Load { name: name.clone(), what };

@@ -17,5 +17,6 @@ pub mod saakm;
 mod thread;
 
 pub use batch::{Job, LIMIT_S, NOISE, Outcome, run, run_all};
+pub use compile::beside;
 pub use error::{PolicyError, SimError};
 pub use policy::{Parameter, Policy, Setting, Unit};

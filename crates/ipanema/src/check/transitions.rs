@@ -73,8 +73,8 @@ fn duty(event: Event) -> Duty {
 /// A transition that a body makes, itself or by a call.
 #[derive(Clone)]
 struct Move {
-    /// A local variable of the body.
-    thread: LocalId,
+    /// A local variable of the body; none: a thread that the base's `on schedule` chose.
+    thread: Option<LocalId>,
     to: To,
     /// The thread stays on its core, or leaves it for a core that `thief` names.
     core: Where,
@@ -193,12 +193,18 @@ impl Body<'_, '_> {
             State::Blocked => (To::Blocked, Where::Own),
             State::Terminated => (To::Terminated, Where::Own),
         };
-        self.moves.push(Move { thread, to, core, span, here: span });
+        self.moves.push(Move { thread: Some(thread), to, core, span, here: span });
     }
 
     fn call(&mut self, callee: FunctionId, args: &[Expr], here: Span) {
+        // `super;` in `on schedule`, for the same core: its own check has seen to the threads.
+        let schedules = self.policy.function(callee).role == Role::Handler(Event::Schedule);
         for made in &self.known[callee.index()] {
-            let thread = args.get(made.thread.index()).map(|arg| &arg.kind);
+            if schedules {
+                self.moves.push(Move { thread: None, here, ..made.clone() });
+                continue;
+            }
+            let thread = made.thread.and_then(|thread| args.get(thread.index())).map(|arg| &arg.kind);
             let Some(&ExprKind::Local(thread)) = thread else {
                 let message = "this call moves a thread that has no name here";
                 self.diagnostics.push(
@@ -212,7 +218,7 @@ impl Body<'_, '_> {
                 }
                 other => other,
             };
-            self.moves.push(Move { thread, core, here, ..made.clone() });
+            self.moves.push(Move { thread: Some(thread), core, here, ..made.clone() });
         }
     }
 
@@ -300,7 +306,7 @@ impl Body<'_, '_> {
             );
         }
         for made in &moves {
-            if made.thread.0 >= self.function.arity {
+            if made.thread.is_none_or(|thread| thread.0 >= self.function.arity) {
                 let message = "a function can only move a thread that it is given";
                 self.diagnostics.push(Diagnostic::error(WRONG_THREAD, made.here, message));
             } else if made.thread != first {
@@ -348,7 +354,7 @@ impl Body<'_, '_> {
     fn own_thread(&mut self, event: &str, to: To) {
         let own = &self.function.locals[0].name;
         for made in &self.moves {
-            if made.thread != LocalId(0) {
+            if made.thread != Some(LocalId(0)) {
                 let message = format!("`on {event}` can only move `{own}`");
                 self.diagnostics.push(labelled(Diagnostic::error(WRONG_THREAD, made.span, message), made));
             } else if made.to != to {
@@ -365,7 +371,7 @@ impl Body<'_, '_> {
     fn own_core(&mut self, event: &str) {
         let own = &self.function.locals[0].name;
         for made in &self.moves {
-            if made.thread == LocalId(0) && made.to == To::Ready && made.core != Where::Own {
+            if made.thread == Some(LocalId(0)) && made.to == To::Ready && made.core != Where::Own {
                 let message = format!("in `on {event}`, `{own}` becomes ready on its own core");
                 self.diagnostics.push(labelled(
                     Diagnostic::error(WRONG_CORE, made.span, message)
@@ -402,7 +408,8 @@ impl Body<'_, '_> {
     fn schedule(&mut self) {
         let queued = Queued::of(&self.function.body);
         for made in &self.moves {
-            let from = queued.iter().find(|(thread, _)| *thread == made.thread);
+            let Some(thread) = made.thread else { continue };
+            let from = queued.iter().find(|(queued, _)| *queued == thread);
             let diagnostic = match from {
                 _ if made.to != To::Running => {
                     let message = format!("in `on schedule`, no thread becomes {}", made.to.name());
@@ -428,7 +435,7 @@ impl Body<'_, '_> {
     /// The stolen thread, parameter 2, becomes ready on the thief, parameter 0.
     fn move_phase(&mut self, flow: &Flow) {
         for made in &self.moves {
-            if made.thread != LocalId(2) || made.to != To::Ready {
+            if made.thread != Some(LocalId(2)) || made.to != To::Ready {
                 let message = "the stolen thread becomes ready, and no other";
                 self.diagnostics
                     .push(labelled(Diagnostic::error(ILLEGAL_TRANSITION, made.span, message), made));
@@ -444,8 +451,11 @@ impl Body<'_, '_> {
     }
 
     fn summary(&self, flow: &Flow) -> Moves {
-        let Some(made) = self.moves.first() else { return Moves::Never };
-        let thread = made.thread.0;
+        if self.moves.is_empty() {
+            return Moves::Never;
+        }
+        let params = 0..self.function.arity;
+        let thread = self.moves[0].thread.map(|thread| thread.0).filter(|thread| params.contains(thread));
         if flow.falls || !flow.returns.is_empty() {
             Moves::Maybe { thread }
         } else {

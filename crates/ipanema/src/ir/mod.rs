@@ -192,7 +192,7 @@ pub struct Function {
     /// `None`: void.
     pub result: Option<Type>,
     pub body: Block,
-    /// Whether a call moves a thread parameter to another state, which ends the handler.
+    /// Whether a call moves a thread to another state, which ends the handler.
     pub moves: Moves,
     /// With those of everything that it calls.
     pub effects: Effects,
@@ -217,7 +217,8 @@ pub struct Local {
     pub span: Span,
 }
 
-/// Does a call move the thread that is parameter `thread`, and so end the handler?
+/// Does a call move a thread, and so end the handler? `thread` is the parameter that is moved; of a
+/// handler of `schedule`, which chooses a thread itself, there is none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Moves {
@@ -225,20 +226,11 @@ pub enum Moves {
     Never,
     /// On some paths; on the others the caller goes on.
     Maybe {
-        thread: u32,
+        thread: Option<u32>,
     },
     Always {
-        thread: u32,
+        thread: Option<u32>,
     },
-}
-
-impl Moves {
-    pub fn thread(self) -> Option<u32> {
-        match self {
-            Moves::Never => None,
-            Moves::Maybe { thread } | Moves::Always { thread } => Some(thread),
-        }
-    }
 }
 
 /// Balancing in three phases. A steal of `thief` from `victims`:

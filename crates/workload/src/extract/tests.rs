@@ -243,7 +243,7 @@ fn the_trace_may_end_early() {
     assert_eq!(tape.ops(), [vec![Op::Run(400)], vec![Op::Run(100)]]);
     let report = tape.extract().report;
     assert_eq!((report.unfinished, report.lost), (2, 7));
-    assert!(report.warnings().iter().any(|w| w.contains("lost 7 events")));
+    assert!(report.warnings().iter().any(|w| w.contains("lacks 7 events")));
 }
 
 /// The thread that waits while it exits would, as a cause, close a circle with its joiner.

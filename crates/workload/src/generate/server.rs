@@ -1,7 +1,7 @@
 //! `server`: clients and a pool of workers that take brief requests.
 //!
 //! Modelled on what the Nest paper (5.3) says of DaCapo's h2 and its like: around 10 cores suffice
-//! for the tasks, which "frequently sleep for brief periods". Clients think, ask and wait; a
+//! for the tasks, which "frequently sleep for brief periods", hence 14 threads. Clients think, ask and wait; a
 //! worker takes the oldest request, computes, often waits for a device, computes and answers.
 //!
 //! The answer lets the client go on that has waited longest, which need not be the one that
@@ -19,8 +19,8 @@ pub(super) const GENERATOR: Generator = Generator {
     name: "server",
     summary: "clients and a pool of workers: brief requests, frequent short sleeps (DaCapo h2)",
     params: &[
-        Param::new("clients", 16, 1, 10_000, "threads", "clients; each has one request under way"),
-        Param::new("workers", 12, 1, 10_000, "threads", "workers of the pool"),
+        Param::new("clients", 8, 1, 10_000, "threads", "clients; each has one request under way"),
+        Param::new("workers", 6, 1, 10_000, "threads", "workers of the pool"),
         Param::new("requests", 400, 1, 1_000_000, "requests", "requests of each client"),
         Param::new("service", 400, 1, 1_000_000, "us", "median CPU time of a request (assumed)"),
         Param::new("io", 60, 0, 100, "%", "requests that wait for a device (assumed)"),

@@ -78,7 +78,7 @@ const MACRO_ENDS: &[&str] = &["_", "_walk", "_next", "_groups", "_storage"];
 
 /// The names at file level.
 pub struct Names {
-    /// Of everything: the policy's name.
+    /// Of everything: the policy's name, with `_` for `-`.
     pub prefix: String,
     pub params: Vec<String>,
     pub sets: Vec<String>,
@@ -97,7 +97,7 @@ pub struct Names {
 
 impl Names {
     pub fn of(policy: &Policy) -> Names {
-        let mut prefix = policy.name.clone();
+        let mut prefix = policy.name.replace('-', "_");
         if prefix.to_lowercase().starts_with("saakm") {
             prefix.insert_str(0, "p_");
         }
@@ -160,7 +160,7 @@ fn function_name(prefix: &str, policy: &Policy, function: &Function) -> String {
         Role::Phase(_) => function.name.replace('.', "_"),
     };
     if function.superseded || matches!(function.role, Role::Phase(s) if policy.steals[s.index()].superseded) {
-        format!("{prefix}__{}_{own}", function.at.policy)
+        format!("{prefix}__{}_{own}", function.at.policy.replace('-', "_"))
     } else {
         format!("{prefix}_{own}")
     }

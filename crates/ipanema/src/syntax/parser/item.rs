@@ -75,12 +75,22 @@ impl Parser<'_> {
         Ok(Policy { doc, name, base, items, span })
     }
 
-    /// File names have hyphens, names have not: `cfs-cwc.ipa` holds `policy cfs_cwc`.
+    /// Words with hyphens between them, as in file names: `cfs-cwc`.
     fn policy_name(&mut self) -> Parse<Ident> {
-        let name = self.ident("the name of a policy")?;
-        if self.at(TokenKind::Minus) {
-            let help = "a name has letters, digits and `_`: write `_` for `-`".to_owned();
-            return Err(self.unexpected_help("`extends` or `{`", Some(help)));
+        let mut name = self.ident("the name of a policy")?;
+        while self.at(TokenKind::Minus) {
+            let (hyphen, word) = (self.token(), self.ahead(1));
+            let is_word = matches!(word.kind, TokenKind::Ident | TokenKind::Number) || word.kind.is_keyword();
+            let touch = name.span.end == hyphen.span.start && hyphen.span.end == word.span.start;
+            if !(is_word && touch) || self.text_of(word).contains('.') {
+                let help = "a `-` in the name of a policy stands between words, without blanks: `cfs-cwc`";
+                return Err(self.unexpected_help("`extends` or `{`", Some(help.to_owned())));
+            }
+            self.bump();
+            self.bump();
+            name.name.push('-');
+            name.name.push_str(self.text_of(word));
+            name.span = name.span.to(word.span);
         }
         Ok(name)
     }

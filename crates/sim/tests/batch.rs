@@ -1,0 +1,40 @@
+//! Many runs at once give what one run alone gives.
+
+use hearth_machine::{Governor, Machine};
+use hearth_sim::{Job, NOISE, Policy, run_all};
+use hearth_workload::Workload;
+
+#[test]
+fn traces_do_not_depend_on_the_number_of_worker_threads() {
+    let workload = Workload::resolve("configure:tests=30").unwrap();
+    let machines: Vec<Machine> = ["xeon-5218", "ryzen-4650g"].map(|m| Machine::builtin(m).unwrap()).into();
+    let policies: Vec<Policy> = Policy::names().iter().map(|p| Policy::load(p).unwrap()).collect();
+    let mut jobs = Vec::new();
+    for machine in &machines {
+        for policy in &policies {
+            for seed in 0..3 {
+                let governor = Governor::Schedutil;
+                jobs.push(Job {
+                    workload: &workload,
+                    machine,
+                    governor,
+                    policy,
+                    params: &[],
+                    seed,
+                    noise: NOISE,
+                });
+            }
+        }
+    }
+    let hashes = |threads: usize| -> Vec<String> {
+        run_all(&jobs, threads, || ()).into_iter().map(|outcome| outcome.unwrap().trace_hash).collect()
+    };
+    let alone = hashes(1);
+    assert_eq!(alone, hashes(2));
+    assert_eq!(alone, hashes(7));
+    // Other seeds and policies do give other traces.
+    let mut distinct = alone.clone();
+    distinct.sort();
+    distinct.dedup();
+    assert_eq!(distinct.len(), alone.len());
+}
