@@ -18,12 +18,12 @@ fn function<'p>(policy: &'p Policy, name: &str, from: &str) -> &'p Function {
 #[test]
 fn it_says_who_moves_threads() {
     let nest = policy("nest");
-    assert_eq!(function(&nest, "nest_place", "nest").moves, Moves::Always { thread: 0 });
+    assert_eq!(function(&nest, "nest_place", "nest").moves, Moves::Always { thread: Some(0) });
     assert_eq!(function(&nest, "choose_fork", "cfs").moves, Moves::Never);
     let smove = policy("smove");
-    assert_eq!(function(&smove, "defer", "smove").moves, Moves::Always { thread: 0 });
+    assert_eq!(function(&smove, "defer", "smove").moves, Moves::Always { thread: Some(0) });
     let timer = smove.function(smove.handler(Event::Timer).unwrap());
-    assert_eq!(timer.moves, Moves::Maybe { thread: 0 });
+    assert_eq!(timer.moves, Moves::Maybe { thread: Some(0) });
 }
 
 #[test]

@@ -158,9 +158,7 @@ impl Runtime {
                 seen_khz: machine.frequency.min_khz,
                 min_khz: machine.frequency.min_khz,
                 exit_latency_ns: machine.exit_latency_after(0) as u32,
-                domain: std::array::from_fn(|level| {
-                    domains[level].iter().position(|d| d.cores.contains(id as u32)).unwrap_or(0) as u32
-                }),
+                domain: domain_of(&topology.cores[id]),
                 idle_since: 0,
                 attrs: attrs.cast(),
             });
@@ -468,30 +466,33 @@ impl Runtime {
     }
 }
 
-/// Domains of each level, numbered so that those inside a wider one have no gaps.
+/// The domain of each level that holds the core: physical core, die, NUMA node, machine.
+fn domain_of(core: &hearth_machine::Core) -> [u32; LEVELS] {
+    [u32::from(core.physical), u32::from(core.llc), u32::from(core.numa), 0]
+}
+
+/// Domains of each level. Topologies number them so that those inside a wider one have no gaps.
 fn domains(machine: &Machine) -> [Vec<Domain>; LEVELS] {
     let topology = &machine.topology;
-    let set = |cores: &[u16]| cores.iter().map(|c| u32::from(*c)).collect::<Set>();
-    let blank = |cores| Domain { cores, first: [0; LEVELS], count: [0; LEVELS] };
-    let mut levels: [Vec<Domain>; LEVELS] = [
-        (0..topology.physical_count()).map(|d| blank(set(topology.cores_of_physical(d as u16)))).collect(),
-        (0..topology.llc_count()).map(|d| blank(set(topology.cores_of_llc(d as u16)))).collect(),
-        (0..topology.numa_count()).map(|d| blank(set(topology.cores_of_numa(d as u16)))).collect(),
-        vec![blank((0..topology.core_count() as u32).collect())],
-    ];
-    for wide in 0..LEVELS {
-        for narrow in 0..=wide {
-            for d in 0..levels[wide].len() {
-                let outer = levels[wide][d].cores;
-                let inside: Vec<u32> = (0..levels[narrow].len() as u32)
-                    .filter(|n| {
-                        let inner = &levels[narrow][*n as usize].cores;
-                        inner.word.iter().zip(&outer.word).all(|(i, o)| i & !o == 0)
-                    })
-                    .collect();
-                debug_assert!(inside.windows(2).all(|w| w[1] == w[0] + 1));
-                levels[wide][d].first[narrow] = inside.first().copied().unwrap_or(0);
-                levels[wide][d].count[narrow] = inside.len() as u32;
+    let counts = [topology.physical_count(), topology.llc_count(), topology.numa_count(), 1];
+    let blank = Domain { cores: Set::EMPTY, first: [u32::MAX; LEVELS], count: [0; LEVELS] };
+    let mut levels = counts.map(|count| vec![blank; count]);
+    for core in &topology.cores {
+        let of = domain_of(core);
+        for wide in 0..LEVELS {
+            let domain = &mut levels[wide][of[wide] as usize];
+            domain.cores.insert(u32::from(core.id));
+            for narrow in 0..=wide {
+                // `count` holds the last one until all cores are in.
+                domain.first[narrow] = domain.first[narrow].min(of[narrow]);
+                domain.count[narrow] = domain.count[narrow].max(of[narrow]);
+            }
+        }
+    }
+    for (wide, domains) in levels.iter_mut().enumerate() {
+        for domain in domains {
+            for narrow in 0..=wide {
+                domain.count[narrow] = domain.count[narrow] + 1 - domain.first[narrow];
             }
         }
     }

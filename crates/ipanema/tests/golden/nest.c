@@ -439,7 +439,7 @@ static int64_t nest_load_of(struct saakm *s, const struct saakm_domain *d)
 	int64_t sum = 0;
 	core_t c;
 
-	SAAKM_EACH_FROM(s, c, 0, w, d->cores.word[w]) {
+	SAAKM_EACH(s, c, w, d->cores.word[w]) {
 		sum += nest_recent(s, c);
 	}
 	return sum;
@@ -462,9 +462,9 @@ static core_t nest_choose_fork(struct saakm *s, struct saakm_thread *t, core_t p
 		const struct saakm_domain *d;
 
 		SAAKM_EACH_GROUP(s, d, saakm_machine(s), SAAKM_LLC, parent) {
-			if (SAAKM_EMPTY(s, w, d->cores.word[w] & saakm_affinity(t)->word[w]))
+			if (SAAKM_EMPTY_IN(s, d, w, d->cores.word[w] & saakm_affinity(t)->word[w]))
 				continue;
-			int64_t key = SAAKM_COUNT(s, w, d->cores.word[w]
+			int64_t key = SAAKM_COUNT_IN(s, d, w, d->cores.word[w]
 					& saakm_affinity(t)->word[w] & ~saakm_idle(s)->word[w]);
 			if (best != NULL && key > least)
 				continue;
@@ -483,9 +483,9 @@ static core_t nest_choose_fork(struct saakm *s, struct saakm_thread *t, core_t p
 	const struct saakm_domain *p;
 
 	SAAKM_EACH_GROUP(s, p, die, SAAKM_SMT, parent) {
-		if (SAAKM_EMPTY(s, w, p->cores.word[w] & saakm_affinity(t)->word[w]))
+		if (SAAKM_EMPTY_IN(s, p, w, p->cores.word[w] & saakm_affinity(t)->word[w]))
 			continue;
-		int64_t key3 = SAAKM_COUNT(s, w, p->cores.word[w] & ~saakm_idle(s)->word[w]);
+		int64_t key3 = SAAKM_COUNT_IN(s, p, w, p->cores.word[w] & ~saakm_idle(s)->word[w]);
 		if (best2 != NULL && key3 > least3)
 			continue;
 		int64_t key4 = nest_load_of(s, p);
@@ -558,8 +558,8 @@ static core_t nest__cfs_choose_wakeup(struct saakm *s, struct saakm_thread *t, c
 	if (c2 != SAAKM_NO_CORE) {
 		return c2;
 	}
-	core_t c3 = SAAKM_FIRST_FROM(s, 0, w, saakm_smt(s, target)->cores.word[w]
-			& saakm_idle(s)->word[w] & saakm_affinity(t)->word[w]);
+	core_t c3 = SAAKM_FIRST(s, w, saakm_smt(s, target)->cores.word[w] & saakm_idle(s)->word[w]
+			& saakm_affinity(t)->word[w]);
 
 	if (c3 != SAAKM_NO_CORE) {
 		return c3;
@@ -602,7 +602,7 @@ static bool nest_crowded(struct saakm *s, const struct saakm_domain *die)
 	int64_t sum = 0;
 	core_t c;
 
-	SAAKM_EACH_FROM(s, c, 0, w, die->cores.word[w]) {
+	SAAKM_EACH(s, c, w, die->cores.word[w]) {
 		sum += saakm_nr_running(s, c);
 	}
 	return sum > 2;
@@ -669,7 +669,7 @@ static void nest_pull(struct saakm *s, core_t dst, const struct saakm_set *from)
 
 	/* First phase: whom to steal from. */
 	SAAKM_ASSIGN(s, candidates, w, from->word[w]);
-	SAAKM_EACH_FROM(s, src, 0, w, from->word[w]) {
+	SAAKM_EACH(s, src, w, from->word[w]) {
 		if (src == dst || !nest_pull_can_steal_core(s, dst, src))
 			saakm_exclude(candidates, src);
 	}
@@ -720,9 +720,7 @@ static void nest_on_newly_idle(struct saakm *s, core_t c)
 	SAAKM_ASSIGN(s, from, w, saakm_waiting(s)->word[w] & saakm_llc(s, c)->cores.word[w]);
 	nest_pull(s, c, from);
 	if (saakm_nr_ready(s, c) == 0) {
-		SAAKM_SET(from2);
-		SAAKM_ASSIGN(s, from2, w, saakm_waiting(s)->word[w]);
-		nest_pull(s, c, from2);
+		nest_pull(s, c, saakm_waiting(s));
 	}
 }
 
@@ -742,9 +740,7 @@ static void nest_on_balance(struct saakm *s, core_t c)
 		nest_core(s, c)->next_machine = saakm_now(s)
 				+ nest_state(s)->interval * SAAKM_COUNT(s, w,
 				saakm_machine(s)->cores.word[w]) * nest_state(s)->busy_factor;
-		SAAKM_SET(from2);
-		SAAKM_ASSIGN(s, from2, w, saakm_waiting(s)->word[w]);
-		nest_pull(s, c, from2);
+		nest_pull(s, c, saakm_waiting(s));
 	}
 	if (saakm_nr_ready(s, c) > 0) {
 		SAAKM_SET(members);
@@ -776,9 +772,7 @@ static void nest_nohz(struct saakm *s, core_t i)
 		nest_core(s, i)->next_machine = saakm_now(s)
 				+ nest_state(s)->interval * SAAKM_COUNT(s, w,
 				saakm_machine(s)->cores.word[w]);
-		SAAKM_SET(from2);
-		SAAKM_ASSIGN(s, from2, w, saakm_waiting(s)->word[w]);
-		nest_pull(s, i, from2);
+		nest_pull(s, i, saakm_waiting(s));
 	}
 }
 

@@ -346,7 +346,7 @@ static bool slocal_crowded(struct saakm *s, const struct saakm_domain *die)
 	int64_t sum = 0;
 	core_t c;
 
-	SAAKM_EACH_FROM(s, c, 0, w, die->cores.word[w]) {
+	SAAKM_EACH(s, c, w, die->cores.word[w]) {
 		sum += saakm_nr_running(s, c);
 	}
 	return sum > 2;
@@ -413,7 +413,7 @@ static void slocal_pull(struct saakm *s, core_t dst, const struct saakm_set *fro
 
 	/* First phase: whom to steal from. */
 	SAAKM_ASSIGN(s, candidates, w, from->word[w]);
-	SAAKM_EACH_FROM(s, src, 0, w, from->word[w]) {
+	SAAKM_EACH(s, src, w, from->word[w]) {
 		if (src == dst || !slocal_pull_can_steal_core(s, dst, src))
 			saakm_exclude(candidates, src);
 	}
@@ -464,9 +464,7 @@ static void slocal_on_newly_idle(struct saakm *s, core_t c)
 	SAAKM_ASSIGN(s, from, w, saakm_waiting(s)->word[w] & saakm_llc(s, c)->cores.word[w]);
 	slocal_pull(s, c, from);
 	if (saakm_nr_ready(s, c) == 0) {
-		SAAKM_SET(from2);
-		SAAKM_ASSIGN(s, from2, w, saakm_waiting(s)->word[w]);
-		slocal_pull(s, c, from2);
+		slocal_pull(s, c, saakm_waiting(s));
 	}
 }
 
@@ -486,9 +484,7 @@ static void slocal_on_balance(struct saakm *s, core_t c)
 		slocal_core(s, c)->next_machine = saakm_now(s)
 				+ slocal_state(s)->interval * SAAKM_COUNT(s, w,
 				saakm_machine(s)->cores.word[w]) * slocal_state(s)->busy_factor;
-		SAAKM_SET(from2);
-		SAAKM_ASSIGN(s, from2, w, saakm_waiting(s)->word[w]);
-		slocal_pull(s, c, from2);
+		slocal_pull(s, c, saakm_waiting(s));
 	}
 	if (saakm_nr_ready(s, c) > 0) {
 		SAAKM_SET(members);
@@ -520,9 +516,7 @@ static void slocal_nohz(struct saakm *s, core_t i)
 		slocal_core(s, i)->next_machine = saakm_now(s)
 				+ slocal_state(s)->interval * SAAKM_COUNT(s, w,
 				saakm_machine(s)->cores.word[w]);
-		SAAKM_SET(from2);
-		SAAKM_ASSIGN(s, from2, w, saakm_waiting(s)->word[w]);
-		slocal_pull(s, i, from2);
+		slocal_pull(s, i, saakm_waiting(s));
 	}
 }
 

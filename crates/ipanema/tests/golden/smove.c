@@ -354,7 +354,7 @@ static int64_t smove_load_of(struct saakm *s, const struct saakm_domain *d)
 	int64_t sum = 0;
 	core_t c;
 
-	SAAKM_EACH_FROM(s, c, 0, w, d->cores.word[w]) {
+	SAAKM_EACH(s, c, w, d->cores.word[w]) {
 		sum += smove_recent(s, c);
 	}
 	return sum;
@@ -377,9 +377,9 @@ static core_t smove_choose_fork(struct saakm *s, struct saakm_thread *t, core_t 
 		const struct saakm_domain *d;
 
 		SAAKM_EACH_GROUP(s, d, saakm_machine(s), SAAKM_LLC, parent) {
-			if (SAAKM_EMPTY(s, w, d->cores.word[w] & saakm_affinity(t)->word[w]))
+			if (SAAKM_EMPTY_IN(s, d, w, d->cores.word[w] & saakm_affinity(t)->word[w]))
 				continue;
-			int64_t key = SAAKM_COUNT(s, w, d->cores.word[w]
+			int64_t key = SAAKM_COUNT_IN(s, d, w, d->cores.word[w]
 					& saakm_affinity(t)->word[w] & ~saakm_idle(s)->word[w]);
 			if (best != NULL && key > least)
 				continue;
@@ -398,9 +398,9 @@ static core_t smove_choose_fork(struct saakm *s, struct saakm_thread *t, core_t 
 	const struct saakm_domain *p;
 
 	SAAKM_EACH_GROUP(s, p, die, SAAKM_SMT, parent) {
-		if (SAAKM_EMPTY(s, w, p->cores.word[w] & saakm_affinity(t)->word[w]))
+		if (SAAKM_EMPTY_IN(s, p, w, p->cores.word[w] & saakm_affinity(t)->word[w]))
 			continue;
-		int64_t key3 = SAAKM_COUNT(s, w, p->cores.word[w] & ~saakm_idle(s)->word[w]);
+		int64_t key3 = SAAKM_COUNT_IN(s, p, w, p->cores.word[w] & ~saakm_idle(s)->word[w]);
 		if (best2 != NULL && key3 > least3)
 			continue;
 		int64_t key4 = smove_load_of(s, p);
@@ -473,8 +473,8 @@ static core_t smove_choose_wakeup(struct saakm *s, struct saakm_thread *t, core_
 	if (c2 != SAAKM_NO_CORE) {
 		return c2;
 	}
-	core_t c3 = SAAKM_FIRST_FROM(s, 0, w, saakm_smt(s, target)->cores.word[w]
-			& saakm_idle(s)->word[w] & saakm_affinity(t)->word[w]);
+	core_t c3 = SAAKM_FIRST(s, w, saakm_smt(s, target)->cores.word[w] & saakm_idle(s)->word[w]
+			& saakm_affinity(t)->word[w]);
 
 	if (c3 != SAAKM_NO_CORE) {
 		return c3;
@@ -517,7 +517,7 @@ static bool smove_crowded(struct saakm *s, const struct saakm_domain *die)
 	int64_t sum = 0;
 	core_t c;
 
-	SAAKM_EACH_FROM(s, c, 0, w, die->cores.word[w]) {
+	SAAKM_EACH(s, c, w, die->cores.word[w]) {
 		sum += saakm_nr_running(s, c);
 	}
 	return sum > 2;
@@ -584,7 +584,7 @@ static void smove_pull(struct saakm *s, core_t dst, const struct saakm_set *from
 
 	/* First phase: whom to steal from. */
 	SAAKM_ASSIGN(s, candidates, w, from->word[w]);
-	SAAKM_EACH_FROM(s, src, 0, w, from->word[w]) {
+	SAAKM_EACH(s, src, w, from->word[w]) {
 		if (src == dst || !smove_pull_can_steal_core(s, dst, src))
 			saakm_exclude(candidates, src);
 	}
@@ -635,9 +635,7 @@ static void smove_on_newly_idle(struct saakm *s, core_t c)
 	SAAKM_ASSIGN(s, from, w, saakm_waiting(s)->word[w] & saakm_llc(s, c)->cores.word[w]);
 	smove_pull(s, c, from);
 	if (saakm_nr_ready(s, c) == 0) {
-		SAAKM_SET(from2);
-		SAAKM_ASSIGN(s, from2, w, saakm_waiting(s)->word[w]);
-		smove_pull(s, c, from2);
+		smove_pull(s, c, saakm_waiting(s));
 	}
 }
 
@@ -657,9 +655,7 @@ static void smove_on_balance(struct saakm *s, core_t c)
 		smove_core(s, c)->next_machine = saakm_now(s)
 				+ smove_state(s)->interval * SAAKM_COUNT(s, w,
 				saakm_machine(s)->cores.word[w]) * smove_state(s)->busy_factor;
-		SAAKM_SET(from2);
-		SAAKM_ASSIGN(s, from2, w, saakm_waiting(s)->word[w]);
-		smove_pull(s, c, from2);
+		smove_pull(s, c, saakm_waiting(s));
 	}
 	if (saakm_nr_ready(s, c) > 0) {
 		SAAKM_SET(members);
@@ -691,9 +687,7 @@ static void smove_nohz(struct saakm *s, core_t i)
 		smove_core(s, i)->next_machine = saakm_now(s)
 				+ smove_state(s)->interval * SAAKM_COUNT(s, w,
 				saakm_machine(s)->cores.word[w]);
-		SAAKM_SET(from2);
-		SAAKM_ASSIGN(s, from2, w, saakm_waiting(s)->word[w]);
-		smove_pull(s, i, from2);
+		smove_pull(s, i, saakm_waiting(s));
 	}
 }
 

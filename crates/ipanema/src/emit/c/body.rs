@@ -54,6 +54,8 @@ pub struct Body<'u> {
     names: Vec<String>,
     /// How often each local variable is read.
     reads: Vec<u32>,
+    /// Variables of loops over groups: the runtime knows in which words their cores are.
+    groups: Vec<LocalId>,
 }
 
 impl<'u> Body<'u> {
@@ -68,6 +70,7 @@ impl<'u> Body<'u> {
             locals: unit.names.locals(),
             names: vec![String::new(); function.locals.len()],
             reads: reads.0,
+            groups: Vec::new(),
         };
         for index in 0..function.arity {
             body.name(LocalId(index));
@@ -95,6 +98,14 @@ impl<'u> Body<'u> {
 
     pub fn is_read(&self, id: LocalId) -> bool {
         self.reads[id.index()] > 0
+    }
+
+    pub fn add_group(&mut self, id: LocalId) {
+        self.groups.push(id);
+    }
+
+    pub fn is_group(&self, id: LocalId) -> bool {
+        self.groups.contains(&id)
     }
 
     /// A variable that is not in the source.
@@ -214,4 +225,18 @@ pub fn reads(function: &Function, id: LocalId) -> bool {
     let mut reads = Reads(vec![0; function.locals.len()]);
     walk_block(&mut reads, &function.body);
     reads.0[id.index()] > 0
+}
+
+/// Does an expression look at a variable?
+pub fn mentions(expr: &Expr, id: LocalId) -> bool {
+    struct Mentions(LocalId, bool);
+    impl Visitor for Mentions {
+        fn expr(&mut self, expr: &Expr) {
+            self.1 |= matches!(expr.kind, ExprKind::Local(id) if id == self.0);
+            walk_expr(self, expr);
+        }
+    }
+    let mut mentions = Mentions(id, false);
+    mentions.expr(expr);
+    mentions.1
 }

@@ -2,8 +2,10 @@
 
 use super::body::{Body, C, level};
 use super::declare::none;
+use super::function::takes;
 use crate::ir::{
-    Arithmetic, Comparison, CoreField, Effect, Expr, ExprKind, Extreme, Level, StealId, ThreadField, Type,
+    Arithmetic, Comparison, CoreField, Effect, Expr, ExprKind, Extreme, Level, LocalId, StealId, ThreadField,
+    Type,
 };
 
 impl Body<'_> {
@@ -98,12 +100,10 @@ impl Body<'_> {
                 C::atom(format!("{function}({}, {})", parts[0].text, parts[1].text))
             }
             ExprKind::Count(set) => {
-                let words = self.set_words(set).text;
-                C::atom(format!("SAAKM_COUNT(s, w, {words})"))
+                C::atom(self.pass("SAAKM_COUNT", set))
             }
             ExprKind::Empty(set) => {
-                let words = self.set_words(set).text;
-                C::atom(format!("SAAKM_EMPTY(s, w, {words})"))
+                C::atom(self.pass("SAAKM_EMPTY", set))
             }
             ExprKind::Not(inner) => {
                 let inner = self.expr(inner).within(level::UNARY);
@@ -149,9 +149,13 @@ impl Body<'_> {
     }
 
     pub fn steal_call(&mut self, steal: StealId, thief: &Expr, victims: &Expr) -> String {
-        let effects = &self.policy.steals[steal.index()].effects;
-        let wish = &self.policy.steals[steal.index()].victims.name;
-        let victims = self.set_pointer(victims, wish, Some(effects));
+        let callee = &self.policy.steals[steal.index()];
+        // The first phase makes the set of candidates; who does not look at the victims behind
+        // it does not mind that they change.
+        let phases = callee.phases();
+        let looks = phases.iter().any(|phase| takes(self.policy.function(*phase), LocalId(1)));
+        let effects = looks.then_some(&callee.effects);
+        let victims = self.set_pointer(victims, &callee.victims.name, effects);
         let thief = self.expr(thief).text;
         format!("{}(s, {thief}, {victims})", self.unit.names.steals[steal.index()])
     }

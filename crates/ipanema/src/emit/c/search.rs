@@ -1,10 +1,13 @@
 //! Loops and searches.
 
-use super::body::{Body, C, level};
+use super::body::{Body, C, level, mentions};
 use super::declare::{declarator, none};
 use super::set::changes;
-use crate::ir::effects::Effects;
-use crate::ir::{Expr, Extreme, Iteration, Level, LocalId, OrderKind, Over, Search, SearchKind, Type};
+use crate::ir::effects::{Effects, is_pure};
+use crate::ir::{
+    Expr, ExprKind, Extreme, Iteration, Level, LocalId, OrderKind, Over, Policy, Search, SearchKind, SetOp,
+    Type,
+};
 
 /// The variable of a loop.
 pub struct Open {
@@ -32,12 +35,17 @@ impl Body<'_> {
                 } else {
                     self.set_words(set).text
                 };
-                let (walk, origin) = match &origin {
-                    Some((OrderKind::Nearest, origin)) => ("SAAKM_EACH_NEAREST", origin.as_str()),
-                    Some((OrderKind::From, origin)) => ("SAAKM_EACH_FROM", origin.as_str()),
-                    None => ("SAAKM_EACH_FROM", "0"),
+                let head = match (&origin, self.within(set)) {
+                    (Some((OrderKind::Nearest, origin)), _) => {
+                        format!("SAAKM_EACH_NEAREST(s, {{}}, {origin}, w, {words})")
+                    }
+                    (Some((OrderKind::From, origin)), _) => {
+                        format!("SAAKM_EACH_FROM(s, {{}}, {origin}, w, {words})")
+                    }
+                    (None, Some(group)) => format!("SAAKM_EACH_IN(s, {group}, {{}}, w, {words})"),
+                    (None, None) => format!("SAAKM_EACH(s, {{}}, w, {words})"),
                 };
-                (format!("{walk}(s, {{}}, {origin}, w, {words})"), Type::CORE)
+                (head, Type::CORE)
             }
             Over::Threads { core, queue } => {
                 let core = self.simple(core, "core");
@@ -48,6 +56,7 @@ impl Body<'_> {
                 let domain = self.simple(domain, "domain");
                 let origin = origin.map_or("SAAKM_NO_CORE".to_owned(), |(_, origin)| origin);
                 let level = level_constant(*level);
+                self.add_group(iteration.local);
                 (format!("SAAKM_EACH_GROUP(s, {{}}, {domain}, {level}, {origin})"), Type::DOMAIN)
             }
         };
@@ -77,6 +86,7 @@ impl Body<'_> {
     }
 
     pub fn search(&mut self, search: &Search, ty: Type) -> C {
+        let search = &fused(self.policy, search);
         if let Some(direct) = self.direct(search) {
             return direct;
         }
@@ -97,18 +107,18 @@ impl Body<'_> {
         let Iteration { over, order, limit: None, .. } = iteration else { return None };
         match (kind, over) {
             (SearchKind::First, Over::Cores(set)) => {
-                let origin = match order {
-                    Some(order) => self.simple(&order.origin, "origin"),
-                    None => "0".to_owned(),
-                };
+                let Some(order) = order else { return Some(C::atom(self.pass("SAAKM_FIRST", set))) };
+                let origin = self.simple(&order.origin, "origin");
                 let words = self.set_words(set).text;
-                let nearest = order.as_ref().is_some_and(|o| o.kind == OrderKind::Nearest);
-                let walk = if nearest { "SAAKM_FIRST_NEAREST" } else { "SAAKM_FIRST_FROM" };
+                let walk = match order.kind {
+                    OrderKind::Nearest => "SAAKM_FIRST_NEAREST",
+                    OrderKind::From => "SAAKM_FIRST_FROM",
+                };
                 Some(C::atom(format!("{walk}(s, {origin}, w, {words})")))
             }
             (SearchKind::Any, Over::Cores(set)) => {
-                let words = self.set_words(set).text;
-                Some(C::new(format!("!SAAKM_EMPTY(s, w, {words})"), level::UNARY))
+                let empty = self.pass("SAAKM_EMPTY", set);
+                Some(C::new(format!("!{empty}"), level::UNARY))
             }
             (SearchKind::First, Over::Threads { core, queue }) => {
                 let core = self.expr(core).text;
@@ -207,13 +217,67 @@ impl Body<'_> {
     fn sum(&mut self, search: &Search, of: &Expr, ty: Type) -> C {
         let sum = self.temporary(ty, "sum", C::atom("0"));
         self.open_loop(&search.iteration, &Effects::default());
-        self.unread(search.iteration.local);
+        let local = search.iteration.local;
+        if !mentions(of, local) && !search.filter.as_ref().is_some_and(|filter| mentions(filter, local)) {
+            self.out.line(&format!("(void){};", self.name_of(local)));
+        }
         self.filter(search);
         let value = self.expr(of).text;
         self.out.line(&format!("{} += {value};", sum.text));
         self.close_loop();
         sum
     }
+}
+
+/// The same search with tests like `c in s` and `!(c in s)` of its filter as part of the set: what
+/// they refuse is never looked at.
+fn fused(policy: &Policy, search: &Search) -> Search {
+    let mut search = search.clone();
+    let Some(filter) = &search.filter else { return search };
+    // A limit counts what the filter refuses; and what changes something sees every element.
+    if search.iteration.limit.is_some() || !is_pure(policy, filter) {
+        return search;
+    }
+    let Over::Cores(set) = &mut search.iteration.over else { return search };
+    let mut rest: Option<Expr> = None;
+    for test in conjuncts(filter) {
+        match set_test(test, search.iteration.local) {
+            Some((op, other)) => {
+                let (left, right) = (Box::new(set.clone()), Box::new(other.clone()));
+                set.kind = ExprKind::SetOp { op, left, right };
+            }
+            None => {
+                rest = Some(match rest {
+                    None => test.clone(),
+                    Some(before) => {
+                        let (left, right) = (Box::new(before), Box::new(test.clone()));
+                        let kind = ExprKind::Logic { and: true, left, right };
+                        Expr { kind, ty: Type::BOOL, span: filter.span }
+                    }
+                });
+            }
+        }
+    }
+    search.filter = rest;
+    search
+}
+
+fn conjuncts(test: &Expr) -> Vec<&Expr> {
+    match &test.kind {
+        ExprKind::Logic { and: true, left, right } => [conjuncts(left), conjuncts(right)].concat(),
+        _ => vec![test],
+    }
+}
+
+/// `c in set` or `!(c in set)` of a set that is the same for all elements.
+fn set_test(test: &Expr, element: LocalId) -> Option<(SetOp, &Expr)> {
+    let (op, test) = match &test.kind {
+        ExprKind::Not(inner) => (SetOp::Difference, &**inner),
+        _ => (SetOp::Intersection, test),
+    };
+    let ExprKind::In { core, set } = &test.kind else { return None };
+    let is_element = matches!(core.kind, ExprKind::Local(id) if id == element);
+    (is_element && !mentions(set, element)).then_some((op, &**set))
 }
 
 pub fn level_constant(level: Level) -> &'static str {

@@ -51,6 +51,31 @@ impl Body<'_> {
         }
     }
 
+    /// The variable of a loop over groups that the set lies within, if that can be seen.
+    pub fn within(&self, set: &Expr) -> Option<String> {
+        match &set.kind {
+            ExprKind::CoresOf(domain) => match domain.kind {
+                ExprKind::Local(id) if self.is_group(id) => Some(self.name_of(id).to_owned()),
+                _ => None,
+            },
+            ExprKind::SetOp { op: SetOp::Intersection, left, right } => {
+                self.within(left).or_else(|| self.within(right))
+            }
+            ExprKind::SetOp { op: SetOp::Difference, left, .. } => self.within(left),
+            _ => None,
+        }
+    }
+
+    /// A macro of the runtime that takes one pass over a set: `SAAKM_EMPTY`, `SAAKM_COUNT`,
+    /// `SAAKM_FIRST`.
+    pub fn pass(&mut self, name: &str, set: &Expr) -> String {
+        let words = self.set_words(set).text;
+        match self.within(set) {
+            Some(group) => format!("{name}_IN(s, {group}, w, {words})"),
+            None => format!("{name}(s, w, {words})"),
+        }
+    }
+
     /// A set that lies somewhere: `arrow` follows a pointer to it, `dot` the set itself.
     fn stored_set(&mut self, set: &Expr, arrow: &str, dot: &str) -> String {
         let prefix = self.unit.names.prefix.clone();
@@ -162,14 +187,26 @@ impl Body<'_> {
     }
 
     fn membership(&mut self, core: &str, set: &Expr) -> C {
-        let ExprKind::SetOp { op, left, right } = &set.kind else {
-            let pointer = self.address(set);
-            return C::atom(format!("saakm_has({pointer}, {core})"));
+        let (op, left, right) = match &set.kind {
+            ExprKind::SetOp { op, left, right } => (op, left, right),
+            ExprKind::Conditional { test, then, otherwise } => {
+                let test = self.expr(test);
+                let test = self.temporary(Type::BOOL, "choice", test);
+                let then = self.membership(core, then).within(level::OR);
+                let otherwise = self.membership(core, otherwise).within(level::OR);
+                return C::new(format!("{} ? {then} : {otherwise}", test.text), level::CONDITIONAL);
+            }
+            _ => {
+                let pointer = self.address(set);
+                return C::atom(format!("saakm_has({pointer}, {core})"));
+            }
         };
         let (left, right) = (self.membership(core, left), self.membership(core, right));
         match op {
             SetOp::Union => {
-                let side = |c: C| if c.level == level::AND { format!("({})", c.text) } else { c.text };
+                let side = |c: C| {
+                    if c.level == level::AND { format!("({})", c.text) } else { c.within(level::OR) }
+                };
                 C::new(format!("{} || {}", side(left), side(right)), level::OR)
             }
             SetOp::Intersection => {

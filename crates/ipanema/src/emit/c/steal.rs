@@ -72,7 +72,7 @@ impl Unit<'_> {
         out.blank();
         out.line("/* First phase: whom to steal from. */");
         out.line(&format!("SAAKM_ASSIGN(s, {candidates}, w, {victims}->word[w]);"));
-        out.open(&format!("SAAKM_EACH_FROM(s, {src}, 0, w, {victims}->word[w]) {{"));
+        out.open(&format!("SAAKM_EACH(s, {src}, w, {victims}->word[w]) {{"));
         let can_steal = self.phase(steal.can_steal_core, &v, src);
         out.line(&format!("if ({src} == {thief} || !{can_steal})"));
         out.line(&format!("\tsaakm_exclude({candidates}, {src});"));
