@@ -271,7 +271,7 @@ static inline uint32_t saakm_words(struct saakm *s, const struct saakm_domain *d
 {
 	uint32_t words = 0;
 
-	for (uint32_t w = 0; w < s->nr_words; w++)
+	for (uint32_t w = 0; w < SAAKM_SET_WORDS && w < s->nr_words; w++)
 		words |= (uint32_t)(domain->cores.word[w] != 0) << w;
 	return words;
 }

@@ -119,7 +119,7 @@ fn the_documented_fields_are_there() {
         fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/src/json.md")).expect("the book");
     let (_, section) = book.split_once("## hearth.reproduce/1").expect("a section");
     for object in [&document, claim, &claim["subject"], result, &result["subject"]] {
-        for key in object.as_object().expect("an object").keys() {
+        for key in object.as_object().expect("an object").keys().filter(|key| *key != "schema") {
             assert!(section.contains(&format!("`{key}`")), "{key} is not in docs/src/json.md");
         }
     }

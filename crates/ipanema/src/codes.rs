@@ -42,6 +42,7 @@ pub const UNUSED_PARAM: Code = Code::new("W0601", "parameter that nothing uses")
 pub const UNUSED_FUNCTION: Code = Code::new("W0602", "function that nothing calls");
 pub const UNREACHABLE: Code = Code::new("W0603", "code that is never reached");
 pub const DIVISION_BY_ZERO: Code = Code::new("W0604", "division by zero");
+pub const FORBIDDEN_CORE: Code = Code::new("W0605", "placement without a look at the thread's affinity");
 
 /// All of them, in order, for the manual.
 pub const ALL: &[Code] = &[
@@ -81,4 +82,5 @@ pub const ALL: &[Code] = &[
     UNUSED_FUNCTION,
     UNREACHABLE,
     DIVISION_BY_ZERO,
+    FORBIDDEN_CORE,
 ];

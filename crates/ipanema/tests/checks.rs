@@ -2,7 +2,7 @@
 
 mod harness;
 
-use harness::{compile_text, compiles, is_c};
+use harness::{compile_files, compile_text, compiles, is_c};
 use hearth_ipanema::{Diagnostic, codes, emit};
 
 /// A policy that builds on CFS and says this too.
@@ -51,6 +51,53 @@ fn a_base_must_exist() {
     passes("policy test extends cfs { }");
 }
 
+/// A set of files: each name with its text.
+fn found_in(files: &[(&str, &str)], name: &str) -> Vec<Diagnostic> {
+    match compile_files(files, name) {
+        Ok(compiled) => compiled.warnings,
+        Err(failed) => failed.diagnostics,
+    }
+}
+
+#[test]
+fn a_file_declares_the_policy_that_it_is_named_after() {
+    let test = ("test", "policy test extends calm { }");
+    let found = found_in(&[test, ("calm", "policy clam extends cfs { }")], "test");
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert_eq!(found[0].code.id, "E0303");
+    assert_eq!(found_in(&[test, ("calm", "policy calm extends cfs { }")], "test"), []);
+    // The name of the policy itself is its own affair: a copy may lie in a file of any name.
+    assert_eq!(found_in(&[("copy", "policy calm extends cfs { }")], "copy"), []);
+}
+
+#[test]
+fn names_of_policies_may_have_hyphens() {
+    let files = [
+        ("cfs-cwc", "policy cfs-cwc extends cfs { on tick (thread t) { super; } }"),
+        ("cfs-cwc-flat", "policy cfs-cwc-flat extends cfs-cwc { on tick (thread t) { super; } }"),
+    ];
+    let compiled = compile_files(&files, "cfs-cwc-flat").unwrap();
+    assert_eq!(compiled.ir.name, "cfs-cwc-flat");
+    assert_eq!(compiled.ir.bases, ["cfs-cwc", "cfs"]);
+    let c = emit::c(&compiled.ir);
+    compiles(&c, "hyphens");
+    for part in [
+        "SAAKM_POLICY(cfs_cwc_flat,",
+        ".name = \"cfs-cwc-flat\"",
+        "/* cfs-cwc.ipa:1 */",
+        "struct cfs_cwc_flat_state",
+        "CFS_CWC_FLAT_QUEUE_READY",
+        "cfs_cwc_flat__cfs_cwc_on_tick(",
+    ] {
+        assert!(c.contains(part), "no {part} in\n{c}");
+    }
+    for bad in ["cfs -cwc", "cfs- cwc", "cfs-", "cfs--cwc", "-cfs", "cfs-1.5", "cfs-/**/cwc"] {
+        refused("E0201", &format!("policy {bad} extends cfs {{ }}"));
+    }
+    // A minus everywhere else.
+    refused("E0308", &on_cfs("on balance (core c) { int cfs = 1; c.past = cfs-cwc; }"));
+}
+
 #[test]
 fn policies_do_not_extend_each_other() {
     refused("E0302", "policy test extends test { }");
@@ -91,6 +138,69 @@ fn super_needs_a_base() {
         "load recent(core c) { return super.resent(c); }",
         "load recent(core c) { return super.recent(c) / 2; }",
     );
+}
+
+/// Of every event: the base's handler, at the end and in the midst.
+#[test]
+fn super_is_the_base_in_every_handler() {
+    let first = "if (t.runtime > 5ms) { charge(t); super; } else super;";
+    for (event, formals, rest) in [
+        ("new", "thread t, core c", first),
+        ("unblock", "thread t, core c", first),
+        ("enqueue", "thread t, core c", "super; if (c in idle) super;"),
+        ("schedule", "core c", "super; super;"),
+        ("schedule", "core c", "if (c.nr_ready > 3) { super; return; } super; keep_warm(c, 1ms);"),
+        ("tick", "thread t", "super; charge(t);"),
+        ("yield", "thread t", first),
+        ("preempt", "thread t", first),
+        ("block", "thread t", first),
+        ("terminate", "thread t", first),
+        ("timer", "thread t", "super; charge(t); super;"),
+        ("newly_idle", "core c", "super; if (c.nr_ready == 0) super;"),
+        ("enter_idle", "core c", "super; super;"),
+        ("exit_idle", "core c", "super; super;"),
+        ("balance", "core c", "super; super;"),
+        ("entry", "core c", "super; super;"),
+        ("exit", "core c", "super; super;"),
+    ] {
+        let base = "policy base extends cfs { on timer (thread t) { if (t.core in idle) t => t.core.ready; } \
+                    on entry (core c) { c.past = 0; } on exit (core c) { c.past = 1; } }";
+        for body in ["super;", rest] {
+            let test = format!("policy test extends base {{ on {event} ({formals}) {{ {body} }} }}");
+            let found = found_in(&[("test", &test), ("base", base)], "test");
+            assert_eq!(found, [], "{test}");
+            let compiled = compile_files(&[("test", &test), ("base", base)], "test").unwrap();
+            let c = emit::c(&compiled.ir);
+            is_c(&c, "super-everywhere");
+            assert!(c.contains(&format!("_on_{event}(s,")), "{c}");
+        }
+    }
+}
+
+#[test]
+fn a_schedule_handler_goes_on_to_its_base() {
+    let queues = "queue interactive : fifo; queue batch : rbtree by vruntime; \
+                  on yield (thread t) { charge(t); t => t.core.batch; } \
+                  on unblock (thread t, core w) { t => choose_wakeup(t, w).interactive; }";
+    let schedule = "on schedule (core c) { if (thread t = first(thread t in c.interactive)) t => running;";
+    passes(&on_cfs(&format!("{queues} {schedule} super; }}")));
+    // The base chose a thread on some paths: then the handler is over.
+    let text = on_cfs(&format!(
+        "{queues} {schedule} super; if (thread t = first(thread t in c.batch)) t => running; }}"
+    ));
+    let c = emit::c(&compile_text(&text).unwrap().ir);
+    assert!(c.contains("\tif (test__cfs_on_schedule(s, c))\n\t\treturn;\n"), "{c}");
+    assert!(c.contains("static bool test__cfs_on_schedule("), "{c}");
+    // Over two policies, of which the nearer always chooses.
+    let always = "policy base extends cfs { on schedule (core c) { super; super; } }";
+    let test = "policy test extends base { on schedule (core c) { super; } }";
+    assert_eq!(found_in(&[("test", test), ("base", always)], "test"), []);
+    // What a base does wrong is said once, of the base.
+    let wrong =
+        "policy base extends cfs { on schedule (core c) { if (thread t = c.current) t => running; } }";
+    let found = found_in(&[("test", test), ("base", wrong)], "test");
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert_eq!(found[0].code.id, "E0503");
 }
 
 #[test]
@@ -149,6 +259,28 @@ fn values_have_their_types() {
         "param p : time in 0ms..1s = 4; on tick (thread t) { if (p > 0ms) preempt(t.core); }",
         "param p : time in 0ms..1s = 4ms; on tick (thread t) { if (p > 0ms) preempt(t.core); }",
     );
+}
+
+#[test]
+fn tests_are_not_sets() {
+    for (bad, good, instead) in [
+        ("c in waiting && idle", "c in waiting & idle", "did you mean `&`? `&&` joins tests, `&` sets"),
+        ("idle && c in waiting", "c in idle & waiting", "did you mean `&`? `&&` joins tests, `&` sets"),
+        ("c in waiting || llc(c)", "c in waiting | llc(c)", "did you mean `|`? `||` joins tests, `|` sets"),
+        (
+            "c in waiting & (c in idle)",
+            "c in waiting && c in idle",
+            "did you mean `&&`? `&` joins sets, `&&` tests",
+        ),
+        ("empty(waiting && idle)", "empty(waiting & idle)", "did you mean `&`? `&&` joins tests, `&` sets"),
+    ] {
+        let text = |test: &str| on_cfs(&format!("on balance (core c) {{ if ({test}) preempt(c); }}"));
+        let found = found(&text(bad));
+        assert_eq!(found.len(), 1, "{bad}: {found:?}");
+        assert_eq!(found[0].code, codes::MISMATCH);
+        assert_eq!(found[0].help.as_deref(), Some(instead));
+        passes(&text(good));
+    }
 }
 
 #[test]
@@ -384,6 +516,17 @@ fn parameters_are_within_their_bounds() {
 }
 
 #[test]
+fn state_has_its_limits() {
+    let sets = |n: usize| on_cfs(&(0..n).map(|i| format!("set s{i};")).collect::<String>());
+    refused("E0605", &sets(65));
+    passes(&sets(64));
+    // With the one of CFS.
+    let queues = |n: usize| on_cfs(&(0..n).map(|i| format!("queue q{i} : fifo;")).collect::<String>());
+    refused("E0605", &queues(8));
+    passes(&queues(7));
+}
+
+#[test]
 fn warnings() {
     refused("W0601", &on_cfs("param p : int in 1..4 = 4;"));
     refused("W0602", &on_cfs("int f() { return 1; }"));
@@ -393,6 +536,28 @@ fn warnings() {
 }
 
 // ---- the whole language -------------------------------------------------------------------------
+
+#[test]
+fn threads_go_where_they_may() {
+    let careless = |text: &str| {
+        let found = found(&on_cfs(text));
+        assert!(found.iter().all(|d| d.code == codes::FORBIDDEN_CORE), "{found:?}");
+        found.len()
+    };
+    assert_eq!(careless("on unblock (thread t, core w) { t => w.ready; }"), 1);
+    assert_eq!(careless("on new (thread t, core p) { if (p in idle) t => p.ready; super; }"), 1);
+    for good in [
+        "on unblock (thread t, core w) { if (w in t.affinity & idle) t => w.ready; super; }",
+        "on new (thread t, core p) { t => (p in t.affinity ? p : choose_fork(t, p)).ready; }",
+        "on new (thread t, core p) { if (!(p in t.affinity)) super; t => p.ready; }",
+        "bool may(thread t, core c) { return c in t.affinity; } \
+         on unblock (thread t, core w) { if (!may(t, w)) { super; } t => w.ready; }",
+        "on unblock (thread t, core w) { t => fallback(t, w).ready; }",
+        "on unblock (thread t, core w) { t => t.core.ready; }",
+    ] {
+        assert_eq!(careless(good), 0, "{good}");
+    }
+}
 
 /// All constructs at once, with names that C would not like.
 #[test]

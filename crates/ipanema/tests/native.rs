@@ -3,15 +3,16 @@
 
 mod harness;
 
-use harness::{cc, emitted, scratch};
+use harness::{cc, compile_files, emitted, scratch};
+use hearth_ipanema::emit;
 use std::path::Path;
 use std::process::Command;
 
-/// Compiles a scenario, with the policy that it includes, and runs it.
-fn scenario(name: &str, policy: Option<&str>) {
+/// Compiles a scenario, with the C of the policy that it includes, and runs it.
+fn scenario(name: &str, policy: Option<String>) {
     let folder = scratch(&format!("native-{name}"));
-    if let Some(policy) = policy {
-        std::fs::write(folder.join(format!("{policy}_policy.c")), emitted(policy)).unwrap();
+    if let Some(c) = policy {
+        std::fs::write(folder.join(format!("{name}_policy.c")), c).unwrap();
     }
     let native = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/native");
     let program = folder.join("scenario");
@@ -34,16 +35,25 @@ fn sets_and_walks_agree_with_simple_models() {
 }
 
 #[test]
+fn emitted_set_expressions_agree_with_simple_models() {
+    let files = [("algebra", include_str!("native/algebra.ipa"))];
+    match compile_files(&files, "algebra") {
+        Ok(compiled) => scenario("algebra", Some(emit::c(&compiled.ir))),
+        Err(failed) => panic!("{failed}"),
+    }
+}
+
+#[test]
 fn cfs_avoids_recently_loaded_cores_at_fork_only() {
-    scenario("cfs", Some("cfs"));
+    scenario("cfs", Some(emitted("cfs")));
 }
 
 #[test]
 fn nest_keeps_its_nests() {
-    scenario("nest", Some("nest"));
+    scenario("nest", Some(emitted("nest")));
 }
 
 #[test]
 fn smove_arms_its_timer_for_slow_cores_only() {
-    scenario("smove", Some("smove"));
+    scenario("smove", Some(emitted("smove")));
 }

@@ -100,31 +100,6 @@ impl Drop for Handle {
 }
 
 impl Handle {
-    /// The state, between two handlers.
-    pub fn get(&mut self) -> &mut Runtime {
-        // SAFETY: no handler runs (`call` takes &mut self), so nobody else holds a reference.
-        unsafe { &mut *self.0 }
-    }
-
-    /// Calls a handler of the policy.
-    pub fn call(&mut self, handler: impl FnOnce(*mut Instance)) {
-        // SAFETY: only addresses are taken here; no reference lives while the handler runs.
-        handler(unsafe { &raw mut (*self.0).instance });
-    }
-
-    pub fn thread(&self, thread: u32) -> *mut Thread {
-        // SAFETY: as in `call`; the vector is never resized.
-        unsafe { (*self.0).threads.as_mut_ptr().add(thread as usize) }
-    }
-}
-
-/// Zeroed memory for `count` records of `size` bytes, 8-aligned; and the size in words.
-fn attributes(size: u64, count: usize) -> (Vec<u64>, usize) {
-    let words = (size as usize).div_ceil(8);
-    (vec![0; words * count], words)
-}
-
-impl Runtime {
     /// `params`: offset into the policy's state, and value.
     pub fn new(machine: &Machine, policy: &Policy, params: &[(u32, i64)], specs: &[ThreadSpec]) -> Handle {
         let table = policy.table();
@@ -233,6 +208,31 @@ impl Runtime {
         Handle(runtime)
     }
 
+    /// The state, between two handlers.
+    pub fn get(&mut self) -> &mut Runtime {
+        // SAFETY: no handler runs (`call` takes &mut self), so nobody else holds a reference.
+        unsafe { &mut *self.0 }
+    }
+
+    /// Calls a handler of the policy.
+    pub fn call(&mut self, handler: impl FnOnce(*mut Instance)) {
+        // SAFETY: only addresses are taken here; no reference lives while the handler runs.
+        handler(unsafe { &raw mut (*self.0).instance });
+    }
+
+    pub fn thread(&self, thread: u32) -> *mut Thread {
+        // SAFETY: as in `call`; the vector is never resized.
+        unsafe { (*self.0).threads.as_mut_ptr().add(thread as usize) }
+    }
+}
+
+/// Zeroed memory for `count` records of `size` bytes, 8-aligned; and the size in words.
+fn attributes(size: u64, count: usize) -> (Vec<u64>, usize) {
+    let words = (size as usize).div_ceil(8);
+    (vec![0; words * count], words)
+}
+
+impl Runtime {
     pub fn set_now(&mut self, now: u64) {
         self.instance.now = now as i64;
     }
@@ -482,10 +482,10 @@ fn domains(machine: &Machine) -> [Vec<Domain>; LEVELS] {
         for wide in 0..LEVELS {
             let domain = &mut levels[wide][of[wide] as usize];
             domain.cores.insert(u32::from(core.id));
-            for narrow in 0..=wide {
+            for (narrow, inside) in of.iter().enumerate().take(wide + 1) {
                 // `count` holds the last one until all cores are in.
-                domain.first[narrow] = domain.first[narrow].min(of[narrow]);
-                domain.count[narrow] = domain.count[narrow].max(of[narrow]);
+                domain.first[narrow] = domain.first[narrow].min(*inside);
+                domain.count[narrow] = domain.count[narrow].max(*inside);
             }
         }
     }

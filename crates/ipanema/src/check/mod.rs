@@ -2,6 +2,7 @@
 //! two of them record in the IR what they find out: [`Function::moves`](crate::ir::Function::moves)
 //! and [`Function::effects`](crate::ir::Function::effects).
 
+mod affinity;
 mod events;
 mod params;
 mod purity;
@@ -19,6 +20,7 @@ pub fn check(policy: &mut Policy, diagnostics: &mut Vec<Diagnostic>) {
     purity::check(policy, diagnostics);
     transitions::check(policy, &order, diagnostics);
     events::check(policy, diagnostics);
+    affinity::check(policy, &order, diagnostics);
     params::check(policy, diagnostics);
     unused::check(policy, diagnostics);
 }

@@ -244,9 +244,7 @@ impl Lowering<'_, '_> {
         }
         match op {
             BinaryOp::Or | BinaryOp::And => {
-                let left = self.expr_of(left, Type::BOOL);
-                let right = self.expr_of(right, Type::BOOL);
-                let (left, right) = (Box::new(left?), Box::new(right?));
+                let (left, right) = self.sides(op, left, right, Type::BOOL)?;
                 let kind = ExprKind::Logic { and: op == BinaryOp::And, left, right };
                 Some(Expr { kind, ty: Type::BOOL, span })
             }
@@ -262,10 +260,8 @@ impl Lowering<'_, '_> {
                 Some(Expr { kind: ExprKind::In { core, set }, ty: Type::BOOL, span })
             }
             BinaryOp::Union | BinaryOp::Intersection => {
-                let left = self.expr_of(left, Type::SET);
-                let right = self.expr_of(right, Type::SET);
+                let (left, right) = self.sides(op, left, right, Type::SET)?;
                 let op = if op == BinaryOp::Union { SetOp::Union } else { SetOp::Intersection };
-                let (left, right) = (Box::new(left?), Box::new(right?));
                 Some(Expr { kind: ExprKind::SetOp { op, left, right }, ty: Type::SET, span })
             }
             _ => {
@@ -289,6 +285,39 @@ impl Lowering<'_, '_> {
                 self.arithmetic(op, left, right, span)
             }
         }
+    }
+
+    /// Both sides of `&&` or `||`, which are tests, or of `&` or `|`, which are sets: one is easily
+    /// taken for the other.
+    fn sides(
+        &mut self,
+        op: BinaryOp,
+        left: &ast::Expr,
+        right: &ast::Expr,
+        want: Type,
+    ) -> Option<(Box<Expr>, Box<Expr>)> {
+        let sides = [left, right].map(|side| self.expr(side, Some(want)));
+        let is_set = |ty: Type| matches!(ty, Type::SET | Type::DOMAIN);
+        let confused = |side: &&Expr| if want == Type::SET { side.ty == Type::BOOL } else { is_set(side.ty) };
+        if let Some(side) = sides.iter().flatten().find(confused) {
+            let (this, that) = match op {
+                BinaryOp::And => ("&&", "&"),
+                BinaryOp::Or => ("||", "|"),
+                BinaryOp::Intersection => ("&", "&&"),
+                _ => ("|", "||"),
+            };
+            let (of_this, of_that) = if want == Type::SET { ("sets", "tests") } else { ("tests", "sets") };
+            let (have, span) = (side.ty, side.span);
+            let message = format!("this is a {have}, and should be a {want}");
+            self.error(
+                Diagnostic::error(MISMATCH, span, message)
+                    .at(format!("a {have}"))
+                    .help(format!("did you mean `{that}`? `{this}` joins {of_this}, `{that}` {of_that}")),
+            );
+            return None;
+        }
+        let [left, right] = sides.map(|side| side.and_then(|side| self.coerce(side, want)));
+        Some((Box::new(left?), Box::new(right?)))
     }
 
     fn compare(&mut self, op: Comparison, left: &ast::Expr, right: &ast::Expr, span: Span) -> Option<Expr> {

@@ -305,8 +305,17 @@ fn item() -> impl Strategy<Value = Item> {
     (doc(), kind).prop_map(|(doc, kind)| Item { doc, kind, span: span() })
 }
 
+/// May have hyphens, also before what is not a name alone.
+fn policy_name() -> impl Strategy<Value = Ident> {
+    let tail = vec(select(&["cwc", "flat", "core", "2", "4ms"][..]), 0..3);
+    (ident(), tail).prop_map(|(first, tail)| {
+        let name = [&[first.name.as_str()], tail.as_slice()].concat().join("-");
+        Ident { name, span: span() }
+    })
+}
+
 pub fn policy() -> impl Strategy<Value = Policy> {
-    (doc(), ident(), of(ident()), vec(item(), 0..6)).prop_map(|(doc, name, base, items)| Policy {
+    (doc(), policy_name(), of(policy_name()), vec(item(), 0..6)).prop_map(|(doc, name, base, items)| Policy {
         doc,
         name,
         base,

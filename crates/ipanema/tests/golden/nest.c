@@ -83,56 +83,62 @@ struct nest_state {
 	int64_t p_remove;
 	/*
 	 * nest.ipa:10
-	 * Most cores in the reserve nest; 0: no reserve nest.
+	 * Most cores in the reserve nest; 0: none ever.
 	 */
 	int64_t r_max;
 	/*
 	 * nest.ipa:12
-	 * A thread that finds its previous core busy this often in a row is impatient; 0: never.
+	 * There is a reserve nest. Without it, what CFS chooses enters the primary nest at once.
+	 */
+	int64_t reserve_nest;
+	/*
+	 * nest.ipa:14
+	 * A thread tolerates so many busy previous cores in a row, and is impatient at the next; 0: never.
 	 */
 	int64_t r_impatient;
 	/*
-	 * nest.ipa:14
+	 * nest.ipa:16
 	 * The idle loop spins this long after a thread blocks; 0: it never spins.
 	 */
 	int64_t s_max;
 	/*
-	 * nest.ipa:16
+	 * nest.ipa:18
 	 * Unused primary cores are demoted when a thread tries to use them.
 	 */
 	int64_t compaction;
 	/*
-	 * nest.ipa:18
+	 * nest.ipa:20
 	 * A core whose thread exits, and which goes idle, is demoted at once.
 	 */
 	int64_t exit_demotion;
 	/*
-	 * nest.ipa:20
+	 * nest.ipa:22
 	 * A thread that returned to its core once is attached to it, and tries it first.
 	 */
 	int64_t attachment;
 	/*
-	 * nest.ipa:22
+	 * nest.ipa:24
 	 * Cores of the previous core's die come before all others.
 	 */
 	int64_t die_first;
 	/*
-	 * nest.ipa:24
+	 * nest.ipa:26
 	 * A wake-up looks on all dies when CFS finds no idle core on its own.
 	 */
 	int64_t work_conserving;
 	/*
-	 * nest.ipa:26
+	 * nest.ipa:28
 	 * A flag on each core lets one placement at a time have it.
 	 */
 	int64_t placement_flag;
-	/* nest.ipa:28 */
+	/* nest.ipa:30 */
 	struct saakm_set primary;
-	/* nest.ipa:29 */
+	/* nest.ipa:31 */
 	struct saakm_set reserve;
 	/*
-	 * nest.ipa:33
-	 * The search of the reserve nest starts here: the core on which Nest made its first placement.
+	 * nest.ipa:36
+	 * The core on which Nest made its first placement. It is in use, so it is the first in the
+	 * primary nest; and the search of the reserve nest starts here.
 	 */
 	core_t anchor;
 };
@@ -146,11 +152,6 @@ struct nest_core {
 	 * busy and idle; and the part of it that threads left that have exited.
 	 */
 	int64_t past;
-	/*
-	 * cfs.ipa:41
-	 * Recent load (1024: always busy) at time `since`, when the core last changed between
-	 * busy and idle; and the part of it that threads left that have exited.
-	 */
 	int64_t gone;
 	/* cfs.ipa:42 */
 	nsec_t since;
@@ -161,7 +162,6 @@ struct nest_core {
 	nsec_t usual_idle;
 	/* cfs.ipa:45 */
 	nsec_t next_die;
-	/* cfs.ipa:45 */
 	nsec_t next_machine;
 };
 
@@ -178,10 +178,6 @@ struct nest_thread {
 	 * Runtime when the thread was last charged, and when it last started.
 	 */
 	nsec_t charged;
-	/*
-	 * cfs.ipa:31
-	 * Runtime when the thread was last charged, and when it last started.
-	 */
 	nsec_t started;
 	/*
 	 * cfs.ipa:33
@@ -191,17 +187,13 @@ struct nest_thread {
 	/* cfs.ipa:34 */
 	nsec_t slept;
 	/*
-	 * nest.ipa:38
+	 * nest.ipa:41
 	 * Cores of the last execution and of the one before.
 	 */
 	core_t last;
-	/*
-	 * nest.ipa:38
-	 * Cores of the last execution and of the one before.
-	 */
 	core_t before;
 	/*
-	 * nest.ipa:40
+	 * nest.ipa:43
 	 * Times in a row that the previous core was busy.
 	 */
 	int64_t misses;
@@ -224,6 +216,7 @@ static __attribute__((unused)) void nest_init_state(void *state)
 	p->busy_factor = 16;
 	p->p_remove = 8 * SAAKM_MS;
 	p->r_max = 5;
+	p->reserve_nest = 1;
 	p->r_impatient = 2;
 	p->s_max = 8 * SAAKM_MS;
 	p->compaction = 1;
@@ -277,7 +270,7 @@ static nsec_t nest_vruntime_now(struct saakm *s, struct saakm_thread *t)
 {
 	return nest_thread(t)->vruntime
 			+ saakm_div((saakm_runtime(s, t) - nest_thread(t)->charged) * 1024,
-			saakm_weight(t));
+				saakm_weight(t));
 }
 
 /* cfs.ipa:56 */
@@ -285,8 +278,9 @@ static void nest_charge(struct saakm *s, struct saakm_thread *t)
 {
 	nest_thread(t)->vruntime = nest_vruntime_now(s, t);
 	nest_thread(t)->util = 1024
-			- saakm_decay(1024 - nest_thread(t)->util, saakm_runtime(s, t)
-			- nest_thread(t)->charged, nest_state(s)->half_life);
+			- saakm_decay(1024 - nest_thread(t)->util,
+				saakm_runtime(s, t) - nest_thread(t)->charged,
+				nest_state(s)->half_life);
 	nest_thread(t)->charged = saakm_runtime(s, t);
 }
 
@@ -299,20 +293,22 @@ static void nest_on_enqueue(struct saakm *s, struct saakm_thread *t, core_t c)
 	core_t h = nest_thread(t)->home;
 
 	if (h != SAAKM_NO_CORE) {
-		nest_thread(t)->vruntime = saakm_max(nest_thread(t)->vruntime
-				- nest_core(s, h)->min_vruntime, 0 - nest_state(s)->latency / 2)
+		nest_thread(t)->vruntime =
+				saakm_max(nest_thread(t)->vruntime - nest_core(s, h)->min_vruntime,
+					0 - nest_state(s)->latency / 2)
 				+ nest_core(s, c)->min_vruntime;
 	} else {
 		nest_thread(t)->vruntime = nest_core(s, c)->min_vruntime
 				+ saakm_max(nest_state(s)->min_granularity,
-				saakm_div(nest_state(s)->latency, saakm_nr_running(s, c) + 1));
+					saakm_div(nest_state(s)->latency,
+						saakm_nr_running(s, c) + 1));
 	}
 	nest_thread(t)->home = c;
 	struct saakm_thread *r = saakm_current(s, c);
 
 	if (r != NULL) {
-		if (nest_vruntime_now(s, r)
-				- nest_thread(t)->vruntime > nest_state(s)->wakeup_granularity) {
+		if (nest_vruntime_now(s, r) - nest_thread(t)->vruntime
+				> nest_state(s)->wakeup_granularity) {
 			saakm_preempt(s, c);
 		}
 	}
@@ -324,8 +320,8 @@ static void nest_on_schedule(struct saakm *s, core_t c)
 	struct saakm_thread *t = saakm_first(s, c, NEST_QUEUE_READY);
 
 	if (t != NULL) {
-		nest_core(s, c)->min_vruntime = saakm_max(nest_core(s, c)->min_vruntime,
-				nest_thread(t)->vruntime);
+		nest_core(s, c)->min_vruntime =
+				saakm_max(nest_core(s, c)->min_vruntime, nest_thread(t)->vruntime);
 		nest_thread(t)->started = saakm_runtime(s, t);
 		saakm_run(s, t);
 	}
@@ -336,9 +332,10 @@ static void nest_on_tick(struct saakm *s, struct saakm_thread *t)
 {
 	core_t c = saakm_core(t);
 	nest_charge(s, t);
-	if (saakm_nr_ready(s, c) > 0 && saakm_runtime(s, t)
-			- nest_thread(t)->started >= saakm_max(nest_state(s)->min_granularity,
-			saakm_div(nest_state(s)->latency, saakm_nr_running(s, c)))) {
+	if (saakm_nr_ready(s, c) > 0
+			&& saakm_runtime(s, t) - nest_thread(t)->started
+			>= saakm_max(nest_state(s)->min_granularity,
+				saakm_div(nest_state(s)->latency, saakm_nr_running(s, c)))) {
 		saakm_preempt(s, c);
 	}
 }
@@ -387,8 +384,8 @@ static int64_t nest_recent(struct saakm *s, core_t c)
 static int64_t nest_busy_load(struct saakm *s, core_t c)
 {
 	return 1024
-			- saakm_decay(1024 - nest_core(s, c)->past, saakm_now(s)
-			- nest_core(s, c)->since, nest_state(s)->half_life);
+			- saakm_decay(1024 - nest_core(s, c)->past,
+				saakm_now(s) - nest_core(s, c)->since, nest_state(s)->half_life);
 }
 
 /* cfs.ipa:122 */
@@ -399,8 +396,8 @@ static int64_t nest_idle_load(struct saakm *s, core_t c)
 		return nest_core(s, c)->past;
 	}
 	return saakm_decay(nest_core(s, c)->past
-			- saakm_min(nest_core(s, c)->gone, nest_core(s, c)->past), last
-			- nest_core(s, c)->since, nest_state(s)->half_life);
+			- saakm_min(nest_core(s, c)->gone, nest_core(s, c)->past),
+			last - nest_core(s, c)->since, nest_state(s)->half_life);
 }
 
 /* cfs.ipa:128 */
@@ -414,12 +411,13 @@ static void nest_on_enter_idle(struct saakm *s, core_t c)
 static void nest_on_exit_idle(struct saakm *s, core_t c)
 {
 	nest_core(s, c)->past = nest_idle_load(s, c);
-	if (nest_core(s, c)->since < saakm_now(s)
-			- saakm_mod(saakm_now(s), nest_state(s)->refresh)) {
+	if (nest_core(s, c)->since
+			< saakm_now(s) - saakm_mod(saakm_now(s), nest_state(s)->refresh)) {
 		nest_core(s, c)->gone = 0;
 	}
-	nest_core(s, c)->usual_idle = (nest_core(s, c)->usual_idle * 3
-			+ (saakm_now(s) - nest_core(s, c)->since)) / 4;
+	nest_core(s, c)->usual_idle =
+			(nest_core(s, c)->usual_idle * 3 + (saakm_now(s) - nest_core(s, c)->since))
+			/ 4;
 	nest_core(s, c)->since = saakm_now(s);
 }
 
@@ -454,65 +452,66 @@ static int64_t nest_load_of(struct saakm *s, const struct saakm_domain *d)
 static core_t nest_choose_fork(struct saakm *s, struct saakm_thread *t, core_t parent)
 {
 	const struct saakm_domain *die = saakm_llc(s, parent);
-	if (SAAKM_EMPTY(s, w, saakm_idle(s)->word[w] & die->cores.word[w]
-			& saakm_affinity(t)->word[w])) {
-		const struct saakm_domain *best = NULL;
-		int64_t least = 0;
-		int64_t least2 = 0;
+	if (SAAKM_EMPTY(s, w,
+			saakm_idle(s)->word[w] & die->cores.word[w] & saakm_affinity(t)->word[w])) {
+		const struct saakm_domain *best_d = NULL;
+		int64_t least_d = 0;
+		int64_t least_d2 = 0;
 		const struct saakm_domain *d;
 
 		SAAKM_EACH_GROUP(s, d, saakm_machine(s), SAAKM_LLC, parent) {
 			if (SAAKM_EMPTY_IN(s, d, w, d->cores.word[w] & saakm_affinity(t)->word[w]))
 				continue;
-			int64_t key = SAAKM_COUNT_IN(s, d, w, d->cores.word[w]
-					& saakm_affinity(t)->word[w] & ~saakm_idle(s)->word[w]);
-			if (best != NULL && key > least)
+			int64_t key = SAAKM_COUNT_IN(s, d, w,
+					d->cores.word[w] & saakm_affinity(t)->word[w]
+					& ~saakm_idle(s)->word[w]);
+			if (best_d != NULL && key > least_d)
 				continue;
 			int64_t key2 = nest_load_of(s, d);
-			if (best != NULL && key == least && key2 >= least2)
+			if (best_d != NULL && key == least_d && key2 >= least_d2)
 				continue;
-			least = key;
-			least2 = key2;
-			best = d;
+			least_d = key;
+			least_d2 = key2;
+			best_d = d;
 		}
-		die = best != NULL ? best : die;
+		die = best_d != NULL ? best_d : die;
 	}
-	const struct saakm_domain *best2 = NULL;
-	int64_t least3 = 0;
-	int64_t least4 = 0;
+	const struct saakm_domain *best_p = NULL;
+	int64_t least_p = 0;
+	int64_t least_p2 = 0;
 	const struct saakm_domain *p;
 
 	SAAKM_EACH_GROUP(s, p, die, SAAKM_SMT, parent) {
 		if (SAAKM_EMPTY_IN(s, p, w, p->cores.word[w] & saakm_affinity(t)->word[w]))
 			continue;
-		int64_t key3 = SAAKM_COUNT_IN(s, p, w, p->cores.word[w] & ~saakm_idle(s)->word[w]);
-		if (best2 != NULL && key3 > least3)
+		int64_t key = SAAKM_COUNT_IN(s, p, w, p->cores.word[w] & ~saakm_idle(s)->word[w]);
+		if (best_p != NULL && key > least_p)
 			continue;
-		int64_t key4 = nest_load_of(s, p);
-		if (best2 != NULL && key3 == least3 && key4 >= least4)
+		int64_t key2 = nest_load_of(s, p);
+		if (best_p != NULL && key == least_p && key2 >= least_p2)
 			continue;
-		least3 = key3;
-		least4 = key4;
-		best2 = p;
+		least_p = key;
+		least_p2 = key2;
+		best_p = p;
 	}
-	const struct saakm_domain *pair = best2 != NULL ? best2 : saakm_smt(s, parent);
-	core_t best3 = SAAKM_NO_CORE;
-	int64_t least5 = 0;
-	nsec_t least6 = 0;
+	const struct saakm_domain *pair = best_p != NULL ? best_p : saakm_smt(s, parent);
+	core_t best_c = SAAKM_NO_CORE;
+	int64_t least_c = 0;
+	nsec_t least_c2 = 0;
 	core_t c;
 
 	SAAKM_EACH_FROM(s, c, parent, w, pair->cores.word[w] & saakm_affinity(t)->word[w]) {
-		int64_t key5 = saakm_nr_running(s, c);
-		if (best3 != SAAKM_NO_CORE && key5 > least5)
+		int64_t key = saakm_nr_running(s, c);
+		if (best_c != SAAKM_NO_CORE && key > least_c)
 			continue;
-		nsec_t key6 = saakm_now(s) - saakm_idle_since(s, c);
-		if (best3 != SAAKM_NO_CORE && key5 == least5 && key6 >= least6)
+		nsec_t key2 = saakm_now(s) - saakm_idle_since(s, c);
+		if (best_c != SAAKM_NO_CORE && key == least_c && key2 >= least_c2)
 			continue;
-		least5 = key5;
-		least6 = key6;
-		best3 = c;
+		least_c = key;
+		least_c2 = key2;
+		best_c = c;
 	}
-	return best3 != SAAKM_NO_CORE ? best3 : nest_fallback(s, t, parent);
+	return best_c != SAAKM_NO_CORE ? best_c : nest_fallback(s, t, parent);
 }
 
 /*
@@ -525,7 +524,8 @@ static core_t nest__cfs_choose_wakeup(struct saakm *s, struct saakm_thread *t, c
 	core_t target = prev;
 	if (saakm_has(saakm_idle(s), waker) && saakm_has(&saakm_llc(s, prev)->cores, waker)) {
 		target = saakm_has(saakm_idle(s), prev) ? prev : waker;
-	} else if (nest_recent(s, waker) + nest_asleep(s, t) < nest_recent(s, prev)
+	} else if (nest_recent(s, waker) + nest_asleep(s, t)
+			< nest_recent(s, prev)
 			- saakm_min(nest_asleep(s, t), nest_recent(s, prev))) {
 		target = waker;
 	}
@@ -537,8 +537,9 @@ static core_t nest__cfs_choose_wakeup(struct saakm *s, struct saakm_thread *t, c
 			&& saakm_has(&saakm_llc(s, target)->cores, prev)) {
 		return prev;
 	}
-	core_t c = SAAKM_FIRST_FROM(s, target, w, saakm_idle_whole(s)->word[w]
-			& saakm_llc(s, target)->cores.word[w] & saakm_affinity(t)->word[w]);
+	core_t c = SAAKM_FIRST_FROM(s, target, w,
+			saakm_idle_whole(s)->word[w] & saakm_llc(s, target)->cores.word[w]
+			& saakm_affinity(t)->word[w]);
 
 	if (c != SAAKM_NO_CORE) {
 		return c;
@@ -546,8 +547,8 @@ static core_t nest__cfs_choose_wakeup(struct saakm *s, struct saakm_thread *t, c
 	int64_t left = nest_state(s)->scan;
 	core_t c2;
 
-	SAAKM_EACH_FROM(s, c2, target, w, saakm_llc(s, target)->cores.word[w]
-			& saakm_affinity(t)->word[w]) {
+	SAAKM_EACH_FROM(s, c2, target, w,
+			saakm_llc(s, target)->cores.word[w] & saakm_affinity(t)->word[w]) {
 		if (left-- <= 0) {
 			c2 = SAAKM_NO_CORE;
 			break;
@@ -558,7 +559,8 @@ static core_t nest__cfs_choose_wakeup(struct saakm *s, struct saakm_thread *t, c
 	if (c2 != SAAKM_NO_CORE) {
 		return c2;
 	}
-	core_t c3 = SAAKM_FIRST(s, w, saakm_smt(s, target)->cores.word[w] & saakm_idle(s)->word[w]
+	core_t c3 = SAAKM_FIRST(s, w,
+			saakm_smt(s, target)->cores.word[w] & saakm_idle(s)->word[w]
 			& saakm_affinity(t)->word[w]);
 
 	if (c3 != SAAKM_NO_CORE) {
@@ -611,10 +613,10 @@ static bool nest_crowded(struct saakm *s, const struct saakm_domain *die)
 /* cfs.ipa:214 */
 static bool nest_pull_can_steal_core(struct saakm *s, core_t dst, core_t src)
 {
-	return saakm_nr_ready(s, src) > 0 && saakm_nr_running(s, src) >= saakm_nr_running(s, dst)
-			+ 2
+	return saakm_nr_ready(s, src) > 0
+			&& saakm_nr_running(s, src) >= saakm_nr_running(s, dst) + 2
 			&& (saakm_has(&saakm_llc(s, dst)->cores, src)
-			|| nest_crowded(s, saakm_llc(s, src)));
+				|| nest_crowded(s, saakm_llc(s, src)));
 }
 
 /* cfs.ipa:219 */
@@ -729,17 +731,19 @@ static void nest_on_balance(struct saakm *s, core_t c)
 {
 	if (saakm_now(s) >= nest_core(s, c)->next_die) {
 		nest_core(s, c)->next_die = saakm_now(s)
-				+ nest_state(s)->interval * SAAKM_COUNT(s, w,
-				saakm_llc(s, c)->cores.word[w]) * nest_state(s)->busy_factor;
+				+ nest_state(s)->interval
+				* SAAKM_COUNT(s, w, saakm_llc(s, c)->cores.word[w])
+				* nest_state(s)->busy_factor;
 		SAAKM_SET(from);
-		SAAKM_ASSIGN(s, from, w, saakm_waiting(s)->word[w]
-				& saakm_llc(s, c)->cores.word[w]);
+		SAAKM_ASSIGN(s, from, w,
+				saakm_waiting(s)->word[w] & saakm_llc(s, c)->cores.word[w]);
 		nest_pull(s, c, from);
 	}
 	if (saakm_now(s) >= nest_core(s, c)->next_machine) {
 		nest_core(s, c)->next_machine = saakm_now(s)
-				+ nest_state(s)->interval * SAAKM_COUNT(s, w,
-				saakm_machine(s)->cores.word[w]) * nest_state(s)->busy_factor;
+				+ nest_state(s)->interval
+				* SAAKM_COUNT(s, w, saakm_machine(s)->cores.word[w])
+				* nest_state(s)->busy_factor;
 		nest_pull(s, c, saakm_waiting(s));
 	}
 	if (saakm_nr_ready(s, c) > 0) {
@@ -761,23 +765,23 @@ static void nest_nohz(struct saakm *s, core_t i)
 {
 	if (saakm_has(saakm_idle(s), i) && saakm_now(s) >= nest_core(s, i)->next_die) {
 		nest_core(s, i)->next_die = saakm_now(s)
-				+ nest_state(s)->interval * SAAKM_COUNT(s, w,
-				saakm_llc(s, i)->cores.word[w]);
+				+ nest_state(s)->interval
+				* SAAKM_COUNT(s, w, saakm_llc(s, i)->cores.word[w]);
 		SAAKM_SET(from);
-		SAAKM_ASSIGN(s, from, w, saakm_waiting(s)->word[w]
-				& saakm_llc(s, i)->cores.word[w]);
+		SAAKM_ASSIGN(s, from, w,
+				saakm_waiting(s)->word[w] & saakm_llc(s, i)->cores.word[w]);
 		nest_pull(s, i, from);
 	}
 	if (saakm_has(saakm_idle(s), i) && saakm_now(s) >= nest_core(s, i)->next_machine) {
 		nest_core(s, i)->next_machine = saakm_now(s)
-				+ nest_state(s)->interval * SAAKM_COUNT(s, w,
-				saakm_machine(s)->cores.word[w]);
+				+ nest_state(s)->interval
+				* SAAKM_COUNT(s, w, saakm_machine(s)->cores.word[w]);
 		nest_pull(s, i, saakm_waiting(s));
 	}
 }
 
 /*
- * nest.ipa:46
+ * nest.ipa:49
  * c is idle, and no other placement has it.
  */
 static bool nest_take(struct saakm *s, core_t c)
@@ -785,24 +789,26 @@ static bool nest_take(struct saakm *s, core_t c)
 	return nest_state(s)->placement_flag ? saakm_claim(s, c) : saakm_has(saakm_idle(s), c);
 }
 
-/* nest.ipa:50 */
+/* nest.ipa:53 */
 static bool nest_stale(struct saakm *s, core_t c)
 {
-	return nest_state(s)->compaction && saakm_has(saakm_idle(s), c) && saakm_now(s)
-			- saakm_idle_since(s, c) > nest_state(s)->p_remove;
+	return nest_state(s)->compaction && saakm_has(saakm_idle(s), c)
+			&& saakm_now(s) - saakm_idle_since(s, c) > nest_state(s)->p_remove;
 }
 
 /*
- * nest.ipa:55
+ * nest.ipa:58
  * To the reserve nest, or out of both if that is full.
  */
 static void nest_demote(struct saakm *s, core_t c)
 {
 	saakm_remove(s, &nest_state(s)->primary, NEST_SET_PRIMARY, c);
-	saakm_add(s, &nest_state(s)->reserve, NEST_SET_RESERVE, c, nest_state(s)->r_max);
+	if (nest_state(s)->reserve_nest) {
+		saakm_add(s, &nest_state(s)->reserve, NEST_SET_RESERVE, c, nest_state(s)->r_max);
+	}
 }
 
-/* nest.ipa:60 */
+/* nest.ipa:63 */
 static void nest_promote(struct saakm *s, core_t c)
 {
 	saakm_remove(s, &nest_state(s)->reserve, NEST_SET_RESERVE, c);
@@ -810,15 +816,15 @@ static void nest_promote(struct saakm *s, core_t c)
 }
 
 /*
- * nest.ipa:67
+ * nest.ipa:70
  * Starts at the previous core, to stay clear of concurrent searches. A stale core is demoted
  * on the way.
  */
 static core_t nest_search_primary(struct saakm *s, const struct saakm_set *allowed, core_t home)
 {
 	SAAKM_SET(members);
-	SAAKM_ASSIGN(s, members, w, nest_state(s)->primary.word[w] & saakm_idle(s)->word[w]
-			& allowed->word[w]);
+	SAAKM_ASSIGN(s, members, w,
+			nest_state(s)->primary.word[w] & saakm_idle(s)->word[w] & allowed->word[w]);
 	core_t c;
 
 	SAAKM_EACH_FROM(s, c, home, w, members->word[w]) {
@@ -832,7 +838,7 @@ static core_t nest_search_primary(struct saakm *s, const struct saakm_set *allow
 }
 
 /*
- * nest.ipa:75
+ * nest.ipa:78
  * Starts at a fixed core, to gather threads.
  */
 static core_t nest_search_reserve(struct saakm *s, const struct saakm_set *allowed, core_t home)
@@ -840,7 +846,8 @@ static core_t nest_search_reserve(struct saakm *s, const struct saakm_set *allow
 	core_t origin = nest_state(s)->anchor != SAAKM_NO_CORE ? nest_state(s)->anchor : home;
 	core_t c;
 
-	SAAKM_EACH_FROM(s, c, origin, w, nest_state(s)->reserve.word[w] & saakm_idle(s)->word[w]
+	SAAKM_EACH_FROM(s, c, origin, w,
+			nest_state(s)->reserve.word[w] & saakm_idle(s)->word[w]
 			& allowed->word[w]) {
 		if (nest_take(s, c))
 			break;
@@ -849,15 +856,15 @@ static core_t nest_search_reserve(struct saakm *s, const struct saakm_set *allow
 }
 
 /*
- * nest.ipa:80
+ * nest.ipa:83
  * The die of `home` first, then the others.
  */
 static core_t nest_primary_of(struct saakm *s, struct saakm_thread *t, core_t home)
 {
 	if (nest_state(s)->die_first) {
 		SAAKM_SET(allowed);
-		SAAKM_ASSIGN(s, allowed, w, saakm_affinity(t)->word[w]
-				& saakm_llc(s, home)->cores.word[w]);
+		SAAKM_ASSIGN(s, allowed, w,
+				saakm_affinity(t)->word[w] & saakm_llc(s, home)->cores.word[w]);
 		core_t c = nest_search_primary(s, allowed, home);
 
 		if (c != SAAKM_NO_CORE) {
@@ -867,13 +874,13 @@ static core_t nest_primary_of(struct saakm *s, struct saakm_thread *t, core_t ho
 	return nest_search_primary(s, saakm_affinity(t), home);
 }
 
-/* nest.ipa:86 */
+/* nest.ipa:89 */
 static core_t nest_reserve_of(struct saakm *s, struct saakm_thread *t, core_t home)
 {
 	if (nest_state(s)->die_first) {
 		SAAKM_SET(allowed);
-		SAAKM_ASSIGN(s, allowed, w, saakm_affinity(t)->word[w]
-				& saakm_llc(s, home)->cores.word[w]);
+		SAAKM_ASSIGN(s, allowed, w,
+				saakm_affinity(t)->word[w] & saakm_llc(s, home)->cores.word[w]);
 		core_t c = nest_search_reserve(s, allowed, home);
 
 		if (c != SAAKM_NO_CORE) {
@@ -884,7 +891,7 @@ static core_t nest_reserve_of(struct saakm *s, struct saakm_thread *t, core_t ho
 }
 
 /*
- * nest.ipa:95
+ * nest.ipa:98
  * An attached thread may take its core even if it is stale.
  */
 static bool nest_take_attached(struct saakm *s, struct saakm_thread *t)
@@ -901,18 +908,18 @@ static bool nest_take_attached(struct saakm *s, struct saakm_thread *t)
 }
 
 /*
- * nest.ipa:102
+ * nest.ipa:105
  * Counts how often in a row the previous core was busy.
  */
 static bool nest_impatient(struct saakm *s, struct saakm_thread *t, core_t home)
 {
 	nest_thread(t)->misses = saakm_has(saakm_idle(s), home) ? 0LL : nest_thread(t)->misses + 1;
 	return nest_state(s)->r_impatient > 0
-			&& nest_thread(t)->misses >= nest_state(s)->r_impatient;
+			&& nest_thread(t)->misses > nest_state(s)->r_impatient;
 }
 
 /*
- * nest.ipa:108
+ * nest.ipa:111
  * Places t. `home` is its previous core or its parent's, `waker` the core that wakes or forks.
  */
 static SAAKM_INLINE void nest_nest_place(struct saakm *s, struct saakm_thread *t, core_t home,
@@ -920,6 +927,7 @@ static SAAKM_INLINE void nest_nest_place(struct saakm *s, struct saakm_thread *t
 {
 	if (nest_state(s)->anchor == SAAKM_NO_CORE) {
 		nest_state(s)->anchor = waker;
+		saakm_add(s, &nest_state(s)->primary, NEST_SET_PRIMARY, waker, SAAKM_MAX_CORES);
 	}
 	if (!hurry) {
 		core_t c = nest_primary_of(s, t, home);
@@ -932,29 +940,29 @@ static SAAKM_INLINE void nest_nest_place(struct saakm *s, struct saakm_thread *t
 	if (hurry) {
 		nest_thread(t)->misses = 0;
 	}
-	core_t c2 = nest_reserve_of(s, t, home);
+	core_t c = nest_reserve_of(s, t, home);
 
-	if (c2 != SAAKM_NO_CORE) {
-		nest_promote(s, c2);
-		nest_enter_ready(s, t, c2, NEST_REASON_RESERVE);
+	if (c != SAAKM_NO_CORE) {
+		nest_promote(s, c);
+		nest_enter_ready(s, t, c, NEST_REASON_RESERVE);
 		return;
 	}
-	core_t c3 = forked ? nest_choose_fork(s, t, waker) : nest_choose_wakeup(s, t, waker);
-	if (hurry) {
-		nest_promote(s, c3);
-	} else if (!saakm_has(&nest_state(s)->primary, c3)) {
-		saakm_add(s, &nest_state(s)->reserve, NEST_SET_RESERVE, c3, nest_state(s)->r_max);
+	core_t c2 = forked ? nest_choose_fork(s, t, waker) : nest_choose_wakeup(s, t, waker);
+	if (hurry || !nest_state(s)->reserve_nest) {
+		nest_promote(s, c2);
+	} else if (!saakm_has(&nest_state(s)->primary, c2)) {
+		saakm_add(s, &nest_state(s)->reserve, NEST_SET_RESERVE, c2, nest_state(s)->r_max);
 	}
-	nest_enter_ready(s, t, c3, NEST_REASON_CFS);
+	nest_enter_ready(s, t, c2, NEST_REASON_CFS);
 }
 
-/* nest.ipa:123 */
+/* nest.ipa:129 */
 static void nest_on_new(struct saakm *s, struct saakm_thread *t, core_t parent)
 {
 	nest_nest_place(s, t, parent, parent, true, false);
 }
 
-/* nest.ipa:127 */
+/* nest.ipa:133 */
 static void nest_on_unblock(struct saakm *s, struct saakm_thread *t, core_t waker)
 {
 	bool hurry = nest_impatient(s, t, saakm_core(t));
@@ -966,7 +974,7 @@ static void nest_on_unblock(struct saakm *s, struct saakm_thread *t, core_t wake
 }
 
 /*
- * nest.ipa:134
+ * nest.ipa:140
  * CFS's choice; where its die has no idle core, the other dies are searched too.
  */
 static core_t nest_choose_wakeup(struct saakm *s, struct saakm_thread *t, core_t waker)
@@ -975,12 +983,12 @@ static core_t nest_choose_wakeup(struct saakm *s, struct saakm_thread *t, core_t
 	if (saakm_has(saakm_idle(s), c) || !nest_state(s)->work_conserving) {
 		return c;
 	}
-	core_t found = SAAKM_FIRST_NEAREST(s, c, w, saakm_idle(s)->word[w]
-			& saakm_affinity(t)->word[w]);
+	core_t found = SAAKM_FIRST_NEAREST(s, c, w,
+			saakm_idle(s)->word[w] & saakm_affinity(t)->word[w]);
 	return found != SAAKM_NO_CORE ? found : c;
 }
 
-/* nest.ipa:142 */
+/* nest.ipa:148 */
 static void nest_on_block(struct saakm *s, struct saakm_thread *t)
 {
 	nest_thread(t)->before = nest_thread(t)->last;
@@ -991,7 +999,7 @@ static void nest_on_block(struct saakm *s, struct saakm_thread *t)
 	nest__cfs_on_block(s, t);
 }
 
-/* nest.ipa:149 */
+/* nest.ipa:155 */
 static void nest_on_terminate(struct saakm *s, struct saakm_thread *t)
 {
 	if (nest_state(s)->exit_demotion && saakm_has(&nest_state(s)->primary, saakm_core(t))
@@ -1019,62 +1027,166 @@ static void nest_on_terminate(struct saakm *s, struct saakm_thread *t)
 #ifdef SAAKM_POLICY
 
 static const struct saakm_param nest_params[] = {
-	{ .name = "latency",
-			.doc = "Every ready thread should run once in this time (sched_latency).",
-			.unit = SAAKM_TIME, .offset = offsetof(struct nest_state, latency),
-			.min = 1 * SAAKM_MS, .max = 1 * SAAKM_S, .initial = 24 * SAAKM_MS },
-	{ .name = "min_granularity",
-			.doc = "A thread is not preempted at a tick before it ran this long (sched_min_granularity).", .unit = SAAKM_TIME, .offset = offsetof(struct nest_state, min_granularity), .min = 100 * SAAKM_US, .max = 1 * SAAKM_S, .initial = 3 * SAAKM_MS },
-	{ .name = "wakeup_granularity",
-			.doc = "A woken thread preempts one that is ahead of it by more than this.",
-			.unit = SAAKM_TIME,
-			.offset = offsetof(struct nest_state, wakeup_granularity), .min = 0,
-			.max = 1 * SAAKM_S, .initial = 4 * SAAKM_MS },
-	{ .name = "half_life", .doc = "Half-life of a core's recent load.", .unit = SAAKM_TIME,
-			.offset = offsetof(struct nest_state, half_life), .min = 1 * SAAKM_MS,
-			.max = 1 * SAAKM_S, .initial = 32 * SAAKM_MS },
-	{ .name = "refresh",
-			.doc = "The load of idle cores is brought up to date this often (LOAD_AVG_PERIOD).", .unit = SAAKM_TIME, .offset = offsetof(struct nest_state, refresh), .min = 1 * SAAKM_MS, .max = 1 * SAAKM_S, .initial = 32 * SAAKM_MS },
-	{ .name = "scan",
-			.doc = "Cores that a wake-up examines for any idle one, when no whole core is idle.", .unit = SAAKM_INT, .offset = offsetof(struct nest_state, scan), .min = 0, .max = 1024, .initial = 4 },
-	{ .name = "migration_cost",
-			.doc = "An idle spell shorter than this is not worth pulling a thread for.",
-			.unit = SAAKM_TIME, .offset = offsetof(struct nest_state, migration_cost),
-			.min = 0, .max = 10 * SAAKM_MS, .initial = 500 * SAAKM_US },
-	{ .name = "interval",
-			.doc = "Cores balance their die every so many ms for each core in it.",
-			.unit = SAAKM_TIME, .offset = offsetof(struct nest_state, interval),
-			.min = 100 * SAAKM_US, .max = 1 * SAAKM_S, .initial = 1 * SAAKM_MS },
-	{ .name = "busy_factor", .doc = "Busy cores balance this much more rarely than idle ones.",
-			.unit = SAAKM_INT, .offset = offsetof(struct nest_state, busy_factor),
-			.min = 1, .max = 64, .initial = 16 },
-	{ .name = "p_remove", .doc = "A primary core unused for longer than this may be demoted.",
-			.unit = SAAKM_TIME, .offset = offsetof(struct nest_state, p_remove),
-			.min = 0, .max = 1 * SAAKM_S, .initial = 8 * SAAKM_MS },
-	{ .name = "r_max", .doc = "Most cores in the reserve nest; 0: no reserve nest.",
-			.unit = SAAKM_INT, .offset = offsetof(struct nest_state, r_max), .min = 0,
-			.max = 1024, .initial = 5 },
-	{ .name = "r_impatient",
-			.doc = "A thread that finds its previous core busy this often in a row is impatient; 0: never.", .unit = SAAKM_INT, .offset = offsetof(struct nest_state, r_impatient), .min = 0, .max = 1000, .initial = 2 },
-	{ .name = "s_max",
-			.doc = "The idle loop spins this long after a thread blocks; 0: it never spins.", .unit = SAAKM_TIME, .offset = offsetof(struct nest_state, s_max), .min = 0, .max = 1 * SAAKM_S, .initial = 8 * SAAKM_MS },
-	{ .name = "compaction",
-			.doc = "Unused primary cores are demoted when a thread tries to use them.",
-			.unit = SAAKM_BOOL, .offset = offsetof(struct nest_state, compaction),
-			.min = 0, .max = 1, .initial = 1 },
-	{ .name = "exit_demotion",
-			.doc = "A core whose thread exits, and which goes idle, is demoted at once.", .unit = SAAKM_BOOL, .offset = offsetof(struct nest_state, exit_demotion), .min = 0, .max = 1, .initial = 1 },
-	{ .name = "attachment",
-			.doc = "A thread that returned to its core once is attached to it, and tries it first.", .unit = SAAKM_BOOL, .offset = offsetof(struct nest_state, attachment), .min = 0, .max = 1, .initial = 1 },
-	{ .name = "die_first", .doc = "Cores of the previous core's die come before all others.",
-			.unit = SAAKM_BOOL, .offset = offsetof(struct nest_state, die_first),
-			.min = 0, .max = 1, .initial = 1 },
-	{ .name = "work_conserving",
-			.doc = "A wake-up looks on all dies when CFS finds no idle core on its own.", .unit = SAAKM_BOOL, .offset = offsetof(struct nest_state, work_conserving), .min = 0, .max = 1, .initial = 1 },
-	{ .name = "placement_flag",
-			.doc = "A flag on each core lets one placement at a time have it.",
-			.unit = SAAKM_BOOL, .offset = offsetof(struct nest_state, placement_flag),
-			.min = 0, .max = 1, .initial = 1 },
+	{
+		.name = "latency",
+		.doc = "Every ready thread should run once in this time (sched_latency).",
+		.unit = SAAKM_TIME,
+		.offset = offsetof(struct nest_state, latency),
+		.min = 1 * SAAKM_MS, .max = 1 * SAAKM_S,
+		.initial = 24 * SAAKM_MS,
+	},
+	{
+		.name = "min_granularity",
+		.doc = "A thread is not preempted at a tick before it ran this long (sched_min_granularity).",
+		.unit = SAAKM_TIME,
+		.offset = offsetof(struct nest_state, min_granularity),
+		.min = 100 * SAAKM_US, .max = 1 * SAAKM_S,
+		.initial = 3 * SAAKM_MS,
+	},
+	{
+		.name = "wakeup_granularity",
+		.doc = "A woken thread preempts one that is ahead of it by more than this.",
+		.unit = SAAKM_TIME,
+		.offset = offsetof(struct nest_state, wakeup_granularity),
+		.min = 0, .max = 1 * SAAKM_S,
+		.initial = 4 * SAAKM_MS,
+	},
+	{
+		.name = "half_life",
+		.doc = "Half-life of a core's recent load.",
+		.unit = SAAKM_TIME,
+		.offset = offsetof(struct nest_state, half_life),
+		.min = 1 * SAAKM_MS, .max = 1 * SAAKM_S,
+		.initial = 32 * SAAKM_MS,
+	},
+	{
+		.name = "refresh",
+		.doc = "The load of idle cores is brought up to date this often (LOAD_AVG_PERIOD).",
+		.unit = SAAKM_TIME,
+		.offset = offsetof(struct nest_state, refresh),
+		.min = 1 * SAAKM_MS, .max = 1 * SAAKM_S,
+		.initial = 32 * SAAKM_MS,
+	},
+	{
+		.name = "scan",
+		.doc = "Cores that a wake-up examines for any idle one, when no whole core is idle.",
+		.unit = SAAKM_INT,
+		.offset = offsetof(struct nest_state, scan),
+		.min = 0, .max = 1024,
+		.initial = 4,
+	},
+	{
+		.name = "migration_cost",
+		.doc = "An idle spell shorter than this is not worth pulling a thread for.",
+		.unit = SAAKM_TIME,
+		.offset = offsetof(struct nest_state, migration_cost),
+		.min = 0, .max = 10 * SAAKM_MS,
+		.initial = 500 * SAAKM_US,
+	},
+	{
+		.name = "interval",
+		.doc = "Cores balance their die every so many ms for each core in it.",
+		.unit = SAAKM_TIME,
+		.offset = offsetof(struct nest_state, interval),
+		.min = 100 * SAAKM_US, .max = 1 * SAAKM_S,
+		.initial = 1 * SAAKM_MS,
+	},
+	{
+		.name = "busy_factor",
+		.doc = "Busy cores balance this much more rarely than idle ones.",
+		.unit = SAAKM_INT,
+		.offset = offsetof(struct nest_state, busy_factor),
+		.min = 1, .max = 64,
+		.initial = 16,
+	},
+	{
+		.name = "p_remove",
+		.doc = "A primary core unused for longer than this may be demoted.",
+		.unit = SAAKM_TIME,
+		.offset = offsetof(struct nest_state, p_remove),
+		.min = 0, .max = 1 * SAAKM_S,
+		.initial = 8 * SAAKM_MS,
+	},
+	{
+		.name = "r_max",
+		.doc = "Most cores in the reserve nest; 0: none ever.",
+		.unit = SAAKM_INT,
+		.offset = offsetof(struct nest_state, r_max),
+		.min = 0, .max = 1024,
+		.initial = 5,
+	},
+	{
+		.name = "reserve_nest",
+		.doc = "There is a reserve nest. Without it, what CFS chooses enters the primary nest at once.",
+		.unit = SAAKM_BOOL,
+		.offset = offsetof(struct nest_state, reserve_nest),
+		.min = 0, .max = 1,
+		.initial = 1,
+	},
+	{
+		.name = "r_impatient",
+		.doc = "A thread tolerates so many busy previous cores in a row, and is impatient at the next; 0: never.",
+		.unit = SAAKM_INT,
+		.offset = offsetof(struct nest_state, r_impatient),
+		.min = 0, .max = 1000,
+		.initial = 2,
+	},
+	{
+		.name = "s_max",
+		.doc = "The idle loop spins this long after a thread blocks; 0: it never spins.",
+		.unit = SAAKM_TIME,
+		.offset = offsetof(struct nest_state, s_max),
+		.min = 0, .max = 1 * SAAKM_S,
+		.initial = 8 * SAAKM_MS,
+	},
+	{
+		.name = "compaction",
+		.doc = "Unused primary cores are demoted when a thread tries to use them.",
+		.unit = SAAKM_BOOL,
+		.offset = offsetof(struct nest_state, compaction),
+		.min = 0, .max = 1,
+		.initial = 1,
+	},
+	{
+		.name = "exit_demotion",
+		.doc = "A core whose thread exits, and which goes idle, is demoted at once.",
+		.unit = SAAKM_BOOL,
+		.offset = offsetof(struct nest_state, exit_demotion),
+		.min = 0, .max = 1,
+		.initial = 1,
+	},
+	{
+		.name = "attachment",
+		.doc = "A thread that returned to its core once is attached to it, and tries it first.",
+		.unit = SAAKM_BOOL,
+		.offset = offsetof(struct nest_state, attachment),
+		.min = 0, .max = 1,
+		.initial = 1,
+	},
+	{
+		.name = "die_first",
+		.doc = "Cores of the previous core's die come before all others.",
+		.unit = SAAKM_BOOL,
+		.offset = offsetof(struct nest_state, die_first),
+		.min = 0, .max = 1,
+		.initial = 1,
+	},
+	{
+		.name = "work_conserving",
+		.doc = "A wake-up looks on all dies when CFS finds no idle core on its own.",
+		.unit = SAAKM_BOOL,
+		.offset = offsetof(struct nest_state, work_conserving),
+		.min = 0, .max = 1,
+		.initial = 1,
+	},
+	{
+		.name = "placement_flag",
+		.doc = "A flag on each core lets one placement at a time have it.",
+		.unit = SAAKM_BOOL,
+		.offset = offsetof(struct nest_state, placement_flag),
+		.min = 0, .max = 1,
+		.initial = 1,
+	},
 };
 
 static const struct saakm_queue nest_queues[] = {
@@ -1100,7 +1212,7 @@ SAAKM_POLICY(nest,
 	.state_size = sizeof(struct nest_state),
 	.thread_size = sizeof(struct nest_thread),
 	.core_size = sizeof(struct nest_core),
-	.params = nest_params, .nr_params = 19,
+	.params = nest_params, .nr_params = 20,
 	.queues = nest_queues, .nr_queues = 1,
 	.reasons = nest_reasons, .nr_reasons = 6,
 	.sets = nest_sets, .nr_sets = 2,

@@ -77,11 +77,6 @@ struct slocal_core {
 	 * busy and idle; and the part of it that threads left that have exited.
 	 */
 	int64_t past;
-	/*
-	 * cfs.ipa:41
-	 * Recent load (1024: always busy) at time `since`, when the core last changed between
-	 * busy and idle; and the part of it that threads left that have exited.
-	 */
 	int64_t gone;
 	/* cfs.ipa:42 */
 	nsec_t since;
@@ -92,7 +87,6 @@ struct slocal_core {
 	nsec_t usual_idle;
 	/* cfs.ipa:45 */
 	nsec_t next_die;
-	/* cfs.ipa:45 */
 	nsec_t next_machine;
 };
 
@@ -109,10 +103,6 @@ struct slocal_thread {
 	 * Runtime when the thread was last charged, and when it last started.
 	 */
 	nsec_t charged;
-	/*
-	 * cfs.ipa:31
-	 * Runtime when the thread was last charged, and when it last started.
-	 */
 	nsec_t started;
 	/*
 	 * cfs.ipa:33
@@ -175,7 +165,7 @@ static nsec_t slocal_vruntime_now(struct saakm *s, struct saakm_thread *t)
 {
 	return slocal_thread(t)->vruntime
 			+ saakm_div((saakm_runtime(s, t) - slocal_thread(t)->charged) * 1024,
-			saakm_weight(t));
+				saakm_weight(t));
 }
 
 /* cfs.ipa:56 */
@@ -183,8 +173,9 @@ static void slocal_charge(struct saakm *s, struct saakm_thread *t)
 {
 	slocal_thread(t)->vruntime = slocal_vruntime_now(s, t);
 	slocal_thread(t)->util = 1024
-			- saakm_decay(1024 - slocal_thread(t)->util, saakm_runtime(s, t)
-			- slocal_thread(t)->charged, slocal_state(s)->half_life);
+			- saakm_decay(1024 - slocal_thread(t)->util,
+				saakm_runtime(s, t) - slocal_thread(t)->charged,
+				slocal_state(s)->half_life);
 	slocal_thread(t)->charged = saakm_runtime(s, t);
 }
 
@@ -197,20 +188,23 @@ static void slocal_on_enqueue(struct saakm *s, struct saakm_thread *t, core_t c)
 	core_t h = slocal_thread(t)->home;
 
 	if (h != SAAKM_NO_CORE) {
-		slocal_thread(t)->vruntime = saakm_max(slocal_thread(t)->vruntime
-				- slocal_core(s, h)->min_vruntime, 0 - slocal_state(s)->latency / 2)
+		slocal_thread(t)->vruntime =
+				saakm_max(slocal_thread(t)->vruntime
+					- slocal_core(s, h)->min_vruntime,
+					0 - slocal_state(s)->latency / 2)
 				+ slocal_core(s, c)->min_vruntime;
 	} else {
 		slocal_thread(t)->vruntime = slocal_core(s, c)->min_vruntime
 				+ saakm_max(slocal_state(s)->min_granularity,
-				saakm_div(slocal_state(s)->latency, saakm_nr_running(s, c) + 1));
+					saakm_div(slocal_state(s)->latency,
+						saakm_nr_running(s, c) + 1));
 	}
 	slocal_thread(t)->home = c;
 	struct saakm_thread *r = saakm_current(s, c);
 
 	if (r != NULL) {
-		if (slocal_vruntime_now(s, r)
-				- slocal_thread(t)->vruntime > slocal_state(s)->wakeup_granularity) {
+		if (slocal_vruntime_now(s, r) - slocal_thread(t)->vruntime
+				> slocal_state(s)->wakeup_granularity) {
 			saakm_preempt(s, c);
 		}
 	}
@@ -234,9 +228,10 @@ static void slocal_on_tick(struct saakm *s, struct saakm_thread *t)
 {
 	core_t c = saakm_core(t);
 	slocal_charge(s, t);
-	if (saakm_nr_ready(s, c) > 0 && saakm_runtime(s, t)
-			- slocal_thread(t)->started >= saakm_max(slocal_state(s)->min_granularity,
-			saakm_div(slocal_state(s)->latency, saakm_nr_running(s, c)))) {
+	if (saakm_nr_ready(s, c) > 0
+			&& saakm_runtime(s, t) - slocal_thread(t)->started
+			>= saakm_max(slocal_state(s)->min_granularity,
+				saakm_div(slocal_state(s)->latency, saakm_nr_running(s, c)))) {
 		saakm_preempt(s, c);
 	}
 }
@@ -275,8 +270,9 @@ static void slocal_on_terminate(struct saakm *s, struct saakm_thread *t)
 static int64_t slocal_busy_load(struct saakm *s, core_t c)
 {
 	return 1024
-			- saakm_decay(1024 - slocal_core(s, c)->past, saakm_now(s)
-			- slocal_core(s, c)->since, slocal_state(s)->half_life);
+			- saakm_decay(1024 - slocal_core(s, c)->past,
+				saakm_now(s) - slocal_core(s, c)->since,
+				slocal_state(s)->half_life);
 }
 
 /* cfs.ipa:122 */
@@ -287,8 +283,8 @@ static int64_t slocal_idle_load(struct saakm *s, core_t c)
 		return slocal_core(s, c)->past;
 	}
 	return saakm_decay(slocal_core(s, c)->past
-			- saakm_min(slocal_core(s, c)->gone, slocal_core(s, c)->past), last
-			- slocal_core(s, c)->since, slocal_state(s)->half_life);
+			- saakm_min(slocal_core(s, c)->gone, slocal_core(s, c)->past),
+			last - slocal_core(s, c)->since, slocal_state(s)->half_life);
 }
 
 /* cfs.ipa:128 */
@@ -302,12 +298,13 @@ static void slocal_on_enter_idle(struct saakm *s, core_t c)
 static void slocal_on_exit_idle(struct saakm *s, core_t c)
 {
 	slocal_core(s, c)->past = slocal_idle_load(s, c);
-	if (slocal_core(s, c)->since < saakm_now(s)
-			- saakm_mod(saakm_now(s), slocal_state(s)->refresh)) {
+	if (slocal_core(s, c)->since
+			< saakm_now(s) - saakm_mod(saakm_now(s), slocal_state(s)->refresh)) {
 		slocal_core(s, c)->gone = 0;
 	}
-	slocal_core(s, c)->usual_idle = (slocal_core(s, c)->usual_idle * 3
-			+ (saakm_now(s) - slocal_core(s, c)->since)) / 4;
+	slocal_core(s, c)->usual_idle =
+			(slocal_core(s, c)->usual_idle * 3
+				+ (saakm_now(s) - slocal_core(s, c)->since)) / 4;
 	slocal_core(s, c)->since = saakm_now(s);
 }
 
@@ -355,10 +352,10 @@ static bool slocal_crowded(struct saakm *s, const struct saakm_domain *die)
 /* cfs.ipa:214 */
 static bool slocal_pull_can_steal_core(struct saakm *s, core_t dst, core_t src)
 {
-	return saakm_nr_ready(s, src) > 0 && saakm_nr_running(s, src) >= saakm_nr_running(s, dst)
-			+ 2
+	return saakm_nr_ready(s, src) > 0
+			&& saakm_nr_running(s, src) >= saakm_nr_running(s, dst) + 2
 			&& (saakm_has(&saakm_llc(s, dst)->cores, src)
-			|| slocal_crowded(s, saakm_llc(s, src)));
+				|| slocal_crowded(s, saakm_llc(s, src)));
 }
 
 /* cfs.ipa:219 */
@@ -473,17 +470,19 @@ static void slocal_on_balance(struct saakm *s, core_t c)
 {
 	if (saakm_now(s) >= slocal_core(s, c)->next_die) {
 		slocal_core(s, c)->next_die = saakm_now(s)
-				+ slocal_state(s)->interval * SAAKM_COUNT(s, w,
-				saakm_llc(s, c)->cores.word[w]) * slocal_state(s)->busy_factor;
+				+ slocal_state(s)->interval
+				* SAAKM_COUNT(s, w, saakm_llc(s, c)->cores.word[w])
+				* slocal_state(s)->busy_factor;
 		SAAKM_SET(from);
-		SAAKM_ASSIGN(s, from, w, saakm_waiting(s)->word[w]
-				& saakm_llc(s, c)->cores.word[w]);
+		SAAKM_ASSIGN(s, from, w,
+				saakm_waiting(s)->word[w] & saakm_llc(s, c)->cores.word[w]);
 		slocal_pull(s, c, from);
 	}
 	if (saakm_now(s) >= slocal_core(s, c)->next_machine) {
 		slocal_core(s, c)->next_machine = saakm_now(s)
-				+ slocal_state(s)->interval * SAAKM_COUNT(s, w,
-				saakm_machine(s)->cores.word[w]) * slocal_state(s)->busy_factor;
+				+ slocal_state(s)->interval
+				* SAAKM_COUNT(s, w, saakm_machine(s)->cores.word[w])
+				* slocal_state(s)->busy_factor;
 		slocal_pull(s, c, saakm_waiting(s));
 	}
 	if (saakm_nr_ready(s, c) > 0) {
@@ -505,17 +504,17 @@ static void slocal_nohz(struct saakm *s, core_t i)
 {
 	if (saakm_has(saakm_idle(s), i) && saakm_now(s) >= slocal_core(s, i)->next_die) {
 		slocal_core(s, i)->next_die = saakm_now(s)
-				+ slocal_state(s)->interval * SAAKM_COUNT(s, w,
-				saakm_llc(s, i)->cores.word[w]);
+				+ slocal_state(s)->interval
+				* SAAKM_COUNT(s, w, saakm_llc(s, i)->cores.word[w]);
 		SAAKM_SET(from);
-		SAAKM_ASSIGN(s, from, w, saakm_waiting(s)->word[w]
-				& saakm_llc(s, i)->cores.word[w]);
+		SAAKM_ASSIGN(s, from, w,
+				saakm_waiting(s)->word[w] & saakm_llc(s, i)->cores.word[w]);
 		slocal_pull(s, i, from);
 	}
 	if (saakm_has(saakm_idle(s), i) && saakm_now(s) >= slocal_core(s, i)->next_machine) {
 		slocal_core(s, i)->next_machine = saakm_now(s)
-				+ slocal_state(s)->interval * SAAKM_COUNT(s, w,
-				saakm_machine(s)->cores.word[w]);
+				+ slocal_state(s)->interval
+				* SAAKM_COUNT(s, w, saakm_machine(s)->cores.word[w]);
 		slocal_pull(s, i, saakm_waiting(s));
 	}
 }
@@ -550,35 +549,78 @@ static void slocal_on_unblock(struct saakm *s, struct saakm_thread *t, core_t wa
 #ifdef SAAKM_POLICY
 
 static const struct saakm_param slocal_params[] = {
-	{ .name = "latency",
-			.doc = "Every ready thread should run once in this time (sched_latency).",
-			.unit = SAAKM_TIME, .offset = offsetof(struct slocal_state, latency),
-			.min = 1 * SAAKM_MS, .max = 1 * SAAKM_S, .initial = 24 * SAAKM_MS },
-	{ .name = "min_granularity",
-			.doc = "A thread is not preempted at a tick before it ran this long (sched_min_granularity).", .unit = SAAKM_TIME, .offset = offsetof(struct slocal_state, min_granularity), .min = 100 * SAAKM_US, .max = 1 * SAAKM_S, .initial = 3 * SAAKM_MS },
-	{ .name = "wakeup_granularity",
-			.doc = "A woken thread preempts one that is ahead of it by more than this.",
-			.unit = SAAKM_TIME,
-			.offset = offsetof(struct slocal_state, wakeup_granularity), .min = 0,
-			.max = 1 * SAAKM_S, .initial = 4 * SAAKM_MS },
-	{ .name = "half_life", .doc = "Half-life of a core's recent load.", .unit = SAAKM_TIME,
-			.offset = offsetof(struct slocal_state, half_life), .min = 1 * SAAKM_MS,
-			.max = 1 * SAAKM_S, .initial = 32 * SAAKM_MS },
-	{ .name = "refresh",
-			.doc = "The load of idle cores is brought up to date this often (LOAD_AVG_PERIOD).", .unit = SAAKM_TIME, .offset = offsetof(struct slocal_state, refresh), .min = 1 * SAAKM_MS, .max = 1 * SAAKM_S, .initial = 32 * SAAKM_MS },
-	{ .name = "scan",
-			.doc = "Cores that a wake-up examines for any idle one, when no whole core is idle.", .unit = SAAKM_INT, .offset = offsetof(struct slocal_state, scan), .min = 0, .max = 1024, .initial = 4 },
-	{ .name = "migration_cost",
-			.doc = "An idle spell shorter than this is not worth pulling a thread for.",
-			.unit = SAAKM_TIME, .offset = offsetof(struct slocal_state, migration_cost),
-			.min = 0, .max = 10 * SAAKM_MS, .initial = 500 * SAAKM_US },
-	{ .name = "interval",
-			.doc = "Cores balance their die every so many ms for each core in it.",
-			.unit = SAAKM_TIME, .offset = offsetof(struct slocal_state, interval),
-			.min = 100 * SAAKM_US, .max = 1 * SAAKM_S, .initial = 1 * SAAKM_MS },
-	{ .name = "busy_factor", .doc = "Busy cores balance this much more rarely than idle ones.",
-			.unit = SAAKM_INT, .offset = offsetof(struct slocal_state, busy_factor),
-			.min = 1, .max = 64, .initial = 16 },
+	{
+		.name = "latency",
+		.doc = "Every ready thread should run once in this time (sched_latency).",
+		.unit = SAAKM_TIME,
+		.offset = offsetof(struct slocal_state, latency),
+		.min = 1 * SAAKM_MS, .max = 1 * SAAKM_S,
+		.initial = 24 * SAAKM_MS,
+	},
+	{
+		.name = "min_granularity",
+		.doc = "A thread is not preempted at a tick before it ran this long (sched_min_granularity).",
+		.unit = SAAKM_TIME,
+		.offset = offsetof(struct slocal_state, min_granularity),
+		.min = 100 * SAAKM_US, .max = 1 * SAAKM_S,
+		.initial = 3 * SAAKM_MS,
+	},
+	{
+		.name = "wakeup_granularity",
+		.doc = "A woken thread preempts one that is ahead of it by more than this.",
+		.unit = SAAKM_TIME,
+		.offset = offsetof(struct slocal_state, wakeup_granularity),
+		.min = 0, .max = 1 * SAAKM_S,
+		.initial = 4 * SAAKM_MS,
+	},
+	{
+		.name = "half_life",
+		.doc = "Half-life of a core's recent load.",
+		.unit = SAAKM_TIME,
+		.offset = offsetof(struct slocal_state, half_life),
+		.min = 1 * SAAKM_MS, .max = 1 * SAAKM_S,
+		.initial = 32 * SAAKM_MS,
+	},
+	{
+		.name = "refresh",
+		.doc = "The load of idle cores is brought up to date this often (LOAD_AVG_PERIOD).",
+		.unit = SAAKM_TIME,
+		.offset = offsetof(struct slocal_state, refresh),
+		.min = 1 * SAAKM_MS, .max = 1 * SAAKM_S,
+		.initial = 32 * SAAKM_MS,
+	},
+	{
+		.name = "scan",
+		.doc = "Cores that a wake-up examines for any idle one, when no whole core is idle.",
+		.unit = SAAKM_INT,
+		.offset = offsetof(struct slocal_state, scan),
+		.min = 0, .max = 1024,
+		.initial = 4,
+	},
+	{
+		.name = "migration_cost",
+		.doc = "An idle spell shorter than this is not worth pulling a thread for.",
+		.unit = SAAKM_TIME,
+		.offset = offsetof(struct slocal_state, migration_cost),
+		.min = 0, .max = 10 * SAAKM_MS,
+		.initial = 500 * SAAKM_US,
+	},
+	{
+		.name = "interval",
+		.doc = "Cores balance their die every so many ms for each core in it.",
+		.unit = SAAKM_TIME,
+		.offset = offsetof(struct slocal_state, interval),
+		.min = 100 * SAAKM_US, .max = 1 * SAAKM_S,
+		.initial = 1 * SAAKM_MS,
+	},
+	{
+		.name = "busy_factor",
+		.doc = "Busy cores balance this much more rarely than idle ones.",
+		.unit = SAAKM_INT,
+		.offset = offsetof(struct slocal_state, busy_factor),
+		.min = 1, .max = 64,
+		.initial = 16,
+	},
 };
 
 static const struct saakm_queue slocal_queues[] = {

@@ -83,11 +83,6 @@ struct smove_core {
 	 * busy and idle; and the part of it that threads left that have exited.
 	 */
 	int64_t past;
-	/*
-	 * cfs.ipa:41
-	 * Recent load (1024: always busy) at time `since`, when the core last changed between
-	 * busy and idle; and the part of it that threads left that have exited.
-	 */
 	int64_t gone;
 	/* cfs.ipa:42 */
 	nsec_t since;
@@ -98,7 +93,6 @@ struct smove_core {
 	nsec_t usual_idle;
 	/* cfs.ipa:45 */
 	nsec_t next_die;
-	/* cfs.ipa:45 */
 	nsec_t next_machine;
 };
 
@@ -115,10 +109,6 @@ struct smove_thread {
 	 * Runtime when the thread was last charged, and when it last started.
 	 */
 	nsec_t charged;
-	/*
-	 * cfs.ipa:31
-	 * Runtime when the thread was last charged, and when it last started.
-	 */
 	nsec_t started;
 	/*
 	 * cfs.ipa:33
@@ -192,7 +182,7 @@ static nsec_t smove_vruntime_now(struct saakm *s, struct saakm_thread *t)
 {
 	return smove_thread(t)->vruntime
 			+ saakm_div((saakm_runtime(s, t) - smove_thread(t)->charged) * 1024,
-			saakm_weight(t));
+				saakm_weight(t));
 }
 
 /* cfs.ipa:56 */
@@ -200,8 +190,9 @@ static void smove_charge(struct saakm *s, struct saakm_thread *t)
 {
 	smove_thread(t)->vruntime = smove_vruntime_now(s, t);
 	smove_thread(t)->util = 1024
-			- saakm_decay(1024 - smove_thread(t)->util, saakm_runtime(s, t)
-			- smove_thread(t)->charged, smove_state(s)->half_life);
+			- saakm_decay(1024 - smove_thread(t)->util,
+				saakm_runtime(s, t) - smove_thread(t)->charged,
+				smove_state(s)->half_life);
 	smove_thread(t)->charged = saakm_runtime(s, t);
 }
 
@@ -214,20 +205,23 @@ static void smove_on_enqueue(struct saakm *s, struct saakm_thread *t, core_t c)
 	core_t h = smove_thread(t)->home;
 
 	if (h != SAAKM_NO_CORE) {
-		smove_thread(t)->vruntime = saakm_max(smove_thread(t)->vruntime
-				- smove_core(s, h)->min_vruntime, 0 - smove_state(s)->latency / 2)
+		smove_thread(t)->vruntime =
+				saakm_max(smove_thread(t)->vruntime
+					- smove_core(s, h)->min_vruntime,
+					0 - smove_state(s)->latency / 2)
 				+ smove_core(s, c)->min_vruntime;
 	} else {
 		smove_thread(t)->vruntime = smove_core(s, c)->min_vruntime
 				+ saakm_max(smove_state(s)->min_granularity,
-				saakm_div(smove_state(s)->latency, saakm_nr_running(s, c) + 1));
+					saakm_div(smove_state(s)->latency,
+						saakm_nr_running(s, c) + 1));
 	}
 	smove_thread(t)->home = c;
 	struct saakm_thread *r = saakm_current(s, c);
 
 	if (r != NULL) {
-		if (smove_vruntime_now(s, r)
-				- smove_thread(t)->vruntime > smove_state(s)->wakeup_granularity) {
+		if (smove_vruntime_now(s, r) - smove_thread(t)->vruntime
+				> smove_state(s)->wakeup_granularity) {
 			saakm_preempt(s, c);
 		}
 	}
@@ -251,9 +245,10 @@ static void smove_on_tick(struct saakm *s, struct saakm_thread *t)
 {
 	core_t c = saakm_core(t);
 	smove_charge(s, t);
-	if (saakm_nr_ready(s, c) > 0 && saakm_runtime(s, t)
-			- smove_thread(t)->started >= saakm_max(smove_state(s)->min_granularity,
-			saakm_div(smove_state(s)->latency, saakm_nr_running(s, c)))) {
+	if (saakm_nr_ready(s, c) > 0
+			&& saakm_runtime(s, t) - smove_thread(t)->started
+			>= saakm_max(smove_state(s)->min_granularity,
+				saakm_div(smove_state(s)->latency, saakm_nr_running(s, c)))) {
 		saakm_preempt(s, c);
 	}
 }
@@ -302,8 +297,8 @@ static int64_t smove_recent(struct saakm *s, core_t c)
 static int64_t smove_busy_load(struct saakm *s, core_t c)
 {
 	return 1024
-			- saakm_decay(1024 - smove_core(s, c)->past, saakm_now(s)
-			- smove_core(s, c)->since, smove_state(s)->half_life);
+			- saakm_decay(1024 - smove_core(s, c)->past,
+				saakm_now(s) - smove_core(s, c)->since, smove_state(s)->half_life);
 }
 
 /* cfs.ipa:122 */
@@ -314,8 +309,8 @@ static int64_t smove_idle_load(struct saakm *s, core_t c)
 		return smove_core(s, c)->past;
 	}
 	return saakm_decay(smove_core(s, c)->past
-			- saakm_min(smove_core(s, c)->gone, smove_core(s, c)->past), last
-			- smove_core(s, c)->since, smove_state(s)->half_life);
+			- saakm_min(smove_core(s, c)->gone, smove_core(s, c)->past),
+			last - smove_core(s, c)->since, smove_state(s)->half_life);
 }
 
 /* cfs.ipa:128 */
@@ -329,12 +324,13 @@ static void smove_on_enter_idle(struct saakm *s, core_t c)
 static void smove_on_exit_idle(struct saakm *s, core_t c)
 {
 	smove_core(s, c)->past = smove_idle_load(s, c);
-	if (smove_core(s, c)->since < saakm_now(s)
-			- saakm_mod(saakm_now(s), smove_state(s)->refresh)) {
+	if (smove_core(s, c)->since
+			< saakm_now(s) - saakm_mod(saakm_now(s), smove_state(s)->refresh)) {
 		smove_core(s, c)->gone = 0;
 	}
-	smove_core(s, c)->usual_idle = (smove_core(s, c)->usual_idle * 3
-			+ (saakm_now(s) - smove_core(s, c)->since)) / 4;
+	smove_core(s, c)->usual_idle =
+			(smove_core(s, c)->usual_idle * 3
+				+ (saakm_now(s) - smove_core(s, c)->since)) / 4;
 	smove_core(s, c)->since = saakm_now(s);
 }
 
@@ -369,65 +365,66 @@ static int64_t smove_load_of(struct saakm *s, const struct saakm_domain *d)
 static core_t smove_choose_fork(struct saakm *s, struct saakm_thread *t, core_t parent)
 {
 	const struct saakm_domain *die = saakm_llc(s, parent);
-	if (SAAKM_EMPTY(s, w, saakm_idle(s)->word[w] & die->cores.word[w]
-			& saakm_affinity(t)->word[w])) {
-		const struct saakm_domain *best = NULL;
-		int64_t least = 0;
-		int64_t least2 = 0;
+	if (SAAKM_EMPTY(s, w,
+			saakm_idle(s)->word[w] & die->cores.word[w] & saakm_affinity(t)->word[w])) {
+		const struct saakm_domain *best_d = NULL;
+		int64_t least_d = 0;
+		int64_t least_d2 = 0;
 		const struct saakm_domain *d;
 
 		SAAKM_EACH_GROUP(s, d, saakm_machine(s), SAAKM_LLC, parent) {
 			if (SAAKM_EMPTY_IN(s, d, w, d->cores.word[w] & saakm_affinity(t)->word[w]))
 				continue;
-			int64_t key = SAAKM_COUNT_IN(s, d, w, d->cores.word[w]
-					& saakm_affinity(t)->word[w] & ~saakm_idle(s)->word[w]);
-			if (best != NULL && key > least)
+			int64_t key = SAAKM_COUNT_IN(s, d, w,
+					d->cores.word[w] & saakm_affinity(t)->word[w]
+					& ~saakm_idle(s)->word[w]);
+			if (best_d != NULL && key > least_d)
 				continue;
 			int64_t key2 = smove_load_of(s, d);
-			if (best != NULL && key == least && key2 >= least2)
+			if (best_d != NULL && key == least_d && key2 >= least_d2)
 				continue;
-			least = key;
-			least2 = key2;
-			best = d;
+			least_d = key;
+			least_d2 = key2;
+			best_d = d;
 		}
-		die = best != NULL ? best : die;
+		die = best_d != NULL ? best_d : die;
 	}
-	const struct saakm_domain *best2 = NULL;
-	int64_t least3 = 0;
-	int64_t least4 = 0;
+	const struct saakm_domain *best_p = NULL;
+	int64_t least_p = 0;
+	int64_t least_p2 = 0;
 	const struct saakm_domain *p;
 
 	SAAKM_EACH_GROUP(s, p, die, SAAKM_SMT, parent) {
 		if (SAAKM_EMPTY_IN(s, p, w, p->cores.word[w] & saakm_affinity(t)->word[w]))
 			continue;
-		int64_t key3 = SAAKM_COUNT_IN(s, p, w, p->cores.word[w] & ~saakm_idle(s)->word[w]);
-		if (best2 != NULL && key3 > least3)
+		int64_t key = SAAKM_COUNT_IN(s, p, w, p->cores.word[w] & ~saakm_idle(s)->word[w]);
+		if (best_p != NULL && key > least_p)
 			continue;
-		int64_t key4 = smove_load_of(s, p);
-		if (best2 != NULL && key3 == least3 && key4 >= least4)
+		int64_t key2 = smove_load_of(s, p);
+		if (best_p != NULL && key == least_p && key2 >= least_p2)
 			continue;
-		least3 = key3;
-		least4 = key4;
-		best2 = p;
+		least_p = key;
+		least_p2 = key2;
+		best_p = p;
 	}
-	const struct saakm_domain *pair = best2 != NULL ? best2 : saakm_smt(s, parent);
-	core_t best3 = SAAKM_NO_CORE;
-	int64_t least5 = 0;
-	nsec_t least6 = 0;
+	const struct saakm_domain *pair = best_p != NULL ? best_p : saakm_smt(s, parent);
+	core_t best_c = SAAKM_NO_CORE;
+	int64_t least_c = 0;
+	nsec_t least_c2 = 0;
 	core_t c;
 
 	SAAKM_EACH_FROM(s, c, parent, w, pair->cores.word[w] & saakm_affinity(t)->word[w]) {
-		int64_t key5 = saakm_nr_running(s, c);
-		if (best3 != SAAKM_NO_CORE && key5 > least5)
+		int64_t key = saakm_nr_running(s, c);
+		if (best_c != SAAKM_NO_CORE && key > least_c)
 			continue;
-		nsec_t key6 = saakm_now(s) - saakm_idle_since(s, c);
-		if (best3 != SAAKM_NO_CORE && key5 == least5 && key6 >= least6)
+		nsec_t key2 = saakm_now(s) - saakm_idle_since(s, c);
+		if (best_c != SAAKM_NO_CORE && key == least_c && key2 >= least_c2)
 			continue;
-		least5 = key5;
-		least6 = key6;
-		best3 = c;
+		least_c = key;
+		least_c2 = key2;
+		best_c = c;
 	}
-	return best3 != SAAKM_NO_CORE ? best3 : smove_fallback(s, t, parent);
+	return best_c != SAAKM_NO_CORE ? best_c : smove_fallback(s, t, parent);
 }
 
 /*
@@ -440,7 +437,8 @@ static core_t smove_choose_wakeup(struct saakm *s, struct saakm_thread *t, core_
 	core_t target = prev;
 	if (saakm_has(saakm_idle(s), waker) && saakm_has(&saakm_llc(s, prev)->cores, waker)) {
 		target = saakm_has(saakm_idle(s), prev) ? prev : waker;
-	} else if (smove_recent(s, waker) + smove_asleep(s, t) < smove_recent(s, prev)
+	} else if (smove_recent(s, waker) + smove_asleep(s, t)
+			< smove_recent(s, prev)
 			- saakm_min(smove_asleep(s, t), smove_recent(s, prev))) {
 		target = waker;
 	}
@@ -452,8 +450,9 @@ static core_t smove_choose_wakeup(struct saakm *s, struct saakm_thread *t, core_
 			&& saakm_has(&saakm_llc(s, target)->cores, prev)) {
 		return prev;
 	}
-	core_t c = SAAKM_FIRST_FROM(s, target, w, saakm_idle_whole(s)->word[w]
-			& saakm_llc(s, target)->cores.word[w] & saakm_affinity(t)->word[w]);
+	core_t c = SAAKM_FIRST_FROM(s, target, w,
+			saakm_idle_whole(s)->word[w] & saakm_llc(s, target)->cores.word[w]
+			& saakm_affinity(t)->word[w]);
 
 	if (c != SAAKM_NO_CORE) {
 		return c;
@@ -461,8 +460,8 @@ static core_t smove_choose_wakeup(struct saakm *s, struct saakm_thread *t, core_
 	int64_t left = smove_state(s)->scan;
 	core_t c2;
 
-	SAAKM_EACH_FROM(s, c2, target, w, saakm_llc(s, target)->cores.word[w]
-			& saakm_affinity(t)->word[w]) {
+	SAAKM_EACH_FROM(s, c2, target, w,
+			saakm_llc(s, target)->cores.word[w] & saakm_affinity(t)->word[w]) {
 		if (left-- <= 0) {
 			c2 = SAAKM_NO_CORE;
 			break;
@@ -473,7 +472,8 @@ static core_t smove_choose_wakeup(struct saakm *s, struct saakm_thread *t, core_
 	if (c2 != SAAKM_NO_CORE) {
 		return c2;
 	}
-	core_t c3 = SAAKM_FIRST(s, w, saakm_smt(s, target)->cores.word[w] & saakm_idle(s)->word[w]
+	core_t c3 = SAAKM_FIRST(s, w,
+			saakm_smt(s, target)->cores.word[w] & saakm_idle(s)->word[w]
 			& saakm_affinity(t)->word[w]);
 
 	if (c3 != SAAKM_NO_CORE) {
@@ -526,10 +526,10 @@ static bool smove_crowded(struct saakm *s, const struct saakm_domain *die)
 /* cfs.ipa:214 */
 static bool smove_pull_can_steal_core(struct saakm *s, core_t dst, core_t src)
 {
-	return saakm_nr_ready(s, src) > 0 && saakm_nr_running(s, src) >= saakm_nr_running(s, dst)
-			+ 2
+	return saakm_nr_ready(s, src) > 0
+			&& saakm_nr_running(s, src) >= saakm_nr_running(s, dst) + 2
 			&& (saakm_has(&saakm_llc(s, dst)->cores, src)
-			|| smove_crowded(s, saakm_llc(s, src)));
+				|| smove_crowded(s, saakm_llc(s, src)));
 }
 
 /* cfs.ipa:219 */
@@ -644,17 +644,19 @@ static void smove_on_balance(struct saakm *s, core_t c)
 {
 	if (saakm_now(s) >= smove_core(s, c)->next_die) {
 		smove_core(s, c)->next_die = saakm_now(s)
-				+ smove_state(s)->interval * SAAKM_COUNT(s, w,
-				saakm_llc(s, c)->cores.word[w]) * smove_state(s)->busy_factor;
+				+ smove_state(s)->interval
+				* SAAKM_COUNT(s, w, saakm_llc(s, c)->cores.word[w])
+				* smove_state(s)->busy_factor;
 		SAAKM_SET(from);
-		SAAKM_ASSIGN(s, from, w, saakm_waiting(s)->word[w]
-				& saakm_llc(s, c)->cores.word[w]);
+		SAAKM_ASSIGN(s, from, w,
+				saakm_waiting(s)->word[w] & saakm_llc(s, c)->cores.word[w]);
 		smove_pull(s, c, from);
 	}
 	if (saakm_now(s) >= smove_core(s, c)->next_machine) {
 		smove_core(s, c)->next_machine = saakm_now(s)
-				+ smove_state(s)->interval * SAAKM_COUNT(s, w,
-				saakm_machine(s)->cores.word[w]) * smove_state(s)->busy_factor;
+				+ smove_state(s)->interval
+				* SAAKM_COUNT(s, w, saakm_machine(s)->cores.word[w])
+				* smove_state(s)->busy_factor;
 		smove_pull(s, c, saakm_waiting(s));
 	}
 	if (saakm_nr_ready(s, c) > 0) {
@@ -676,17 +678,17 @@ static void smove_nohz(struct saakm *s, core_t i)
 {
 	if (saakm_has(saakm_idle(s), i) && saakm_now(s) >= smove_core(s, i)->next_die) {
 		smove_core(s, i)->next_die = saakm_now(s)
-				+ smove_state(s)->interval * SAAKM_COUNT(s, w,
-				saakm_llc(s, i)->cores.word[w]);
+				+ smove_state(s)->interval
+				* SAAKM_COUNT(s, w, saakm_llc(s, i)->cores.word[w]);
 		SAAKM_SET(from);
-		SAAKM_ASSIGN(s, from, w, saakm_waiting(s)->word[w]
-				& saakm_llc(s, i)->cores.word[w]);
+		SAAKM_ASSIGN(s, from, w,
+				saakm_waiting(s)->word[w] & saakm_llc(s, i)->cores.word[w]);
 		smove_pull(s, i, from);
 	}
 	if (saakm_has(saakm_idle(s), i) && saakm_now(s) >= smove_core(s, i)->next_machine) {
 		smove_core(s, i)->next_machine = saakm_now(s)
-				+ smove_state(s)->interval * SAAKM_COUNT(s, w,
-				saakm_machine(s)->cores.word[w]);
+				+ smove_state(s)->interval
+				* SAAKM_COUNT(s, w, saakm_machine(s)->cores.word[w]);
 		smove_pull(s, i, saakm_waiting(s));
 	}
 }
@@ -748,39 +750,86 @@ static void smove_on_timer(struct saakm *s, struct saakm_thread *t)
 #ifdef SAAKM_POLICY
 
 static const struct saakm_param smove_params[] = {
-	{ .name = "latency",
-			.doc = "Every ready thread should run once in this time (sched_latency).",
-			.unit = SAAKM_TIME, .offset = offsetof(struct smove_state, latency),
-			.min = 1 * SAAKM_MS, .max = 1 * SAAKM_S, .initial = 24 * SAAKM_MS },
-	{ .name = "min_granularity",
-			.doc = "A thread is not preempted at a tick before it ran this long (sched_min_granularity).", .unit = SAAKM_TIME, .offset = offsetof(struct smove_state, min_granularity), .min = 100 * SAAKM_US, .max = 1 * SAAKM_S, .initial = 3 * SAAKM_MS },
-	{ .name = "wakeup_granularity",
-			.doc = "A woken thread preempts one that is ahead of it by more than this.",
-			.unit = SAAKM_TIME,
-			.offset = offsetof(struct smove_state, wakeup_granularity), .min = 0,
-			.max = 1 * SAAKM_S, .initial = 4 * SAAKM_MS },
-	{ .name = "half_life", .doc = "Half-life of a core's recent load.", .unit = SAAKM_TIME,
-			.offset = offsetof(struct smove_state, half_life), .min = 1 * SAAKM_MS,
-			.max = 1 * SAAKM_S, .initial = 32 * SAAKM_MS },
-	{ .name = "refresh",
-			.doc = "The load of idle cores is brought up to date this often (LOAD_AVG_PERIOD).", .unit = SAAKM_TIME, .offset = offsetof(struct smove_state, refresh), .min = 1 * SAAKM_MS, .max = 1 * SAAKM_S, .initial = 32 * SAAKM_MS },
-	{ .name = "scan",
-			.doc = "Cores that a wake-up examines for any idle one, when no whole core is idle.", .unit = SAAKM_INT, .offset = offsetof(struct smove_state, scan), .min = 0, .max = 1024, .initial = 4 },
-	{ .name = "migration_cost",
-			.doc = "An idle spell shorter than this is not worth pulling a thread for.",
-			.unit = SAAKM_TIME, .offset = offsetof(struct smove_state, migration_cost),
-			.min = 0, .max = 10 * SAAKM_MS, .initial = 500 * SAAKM_US },
-	{ .name = "interval",
-			.doc = "Cores balance their die every so many ms for each core in it.",
-			.unit = SAAKM_TIME, .offset = offsetof(struct smove_state, interval),
-			.min = 100 * SAAKM_US, .max = 1 * SAAKM_S, .initial = 1 * SAAKM_MS },
-	{ .name = "busy_factor", .doc = "Busy cores balance this much more rarely than idle ones.",
-			.unit = SAAKM_INT, .offset = offsetof(struct smove_state, busy_factor),
-			.min = 1, .max = 64, .initial = 16 },
-	{ .name = "delay",
-			.doc = "How long a thread may wait on the waker's core (D in the paper).",
-			.unit = SAAKM_TIME, .offset = offsetof(struct smove_state, delay),
-			.min = 1 * SAAKM_US, .max = 10 * SAAKM_MS, .initial = 50 * SAAKM_US },
+	{
+		.name = "latency",
+		.doc = "Every ready thread should run once in this time (sched_latency).",
+		.unit = SAAKM_TIME,
+		.offset = offsetof(struct smove_state, latency),
+		.min = 1 * SAAKM_MS, .max = 1 * SAAKM_S,
+		.initial = 24 * SAAKM_MS,
+	},
+	{
+		.name = "min_granularity",
+		.doc = "A thread is not preempted at a tick before it ran this long (sched_min_granularity).",
+		.unit = SAAKM_TIME,
+		.offset = offsetof(struct smove_state, min_granularity),
+		.min = 100 * SAAKM_US, .max = 1 * SAAKM_S,
+		.initial = 3 * SAAKM_MS,
+	},
+	{
+		.name = "wakeup_granularity",
+		.doc = "A woken thread preempts one that is ahead of it by more than this.",
+		.unit = SAAKM_TIME,
+		.offset = offsetof(struct smove_state, wakeup_granularity),
+		.min = 0, .max = 1 * SAAKM_S,
+		.initial = 4 * SAAKM_MS,
+	},
+	{
+		.name = "half_life",
+		.doc = "Half-life of a core's recent load.",
+		.unit = SAAKM_TIME,
+		.offset = offsetof(struct smove_state, half_life),
+		.min = 1 * SAAKM_MS, .max = 1 * SAAKM_S,
+		.initial = 32 * SAAKM_MS,
+	},
+	{
+		.name = "refresh",
+		.doc = "The load of idle cores is brought up to date this often (LOAD_AVG_PERIOD).",
+		.unit = SAAKM_TIME,
+		.offset = offsetof(struct smove_state, refresh),
+		.min = 1 * SAAKM_MS, .max = 1 * SAAKM_S,
+		.initial = 32 * SAAKM_MS,
+	},
+	{
+		.name = "scan",
+		.doc = "Cores that a wake-up examines for any idle one, when no whole core is idle.",
+		.unit = SAAKM_INT,
+		.offset = offsetof(struct smove_state, scan),
+		.min = 0, .max = 1024,
+		.initial = 4,
+	},
+	{
+		.name = "migration_cost",
+		.doc = "An idle spell shorter than this is not worth pulling a thread for.",
+		.unit = SAAKM_TIME,
+		.offset = offsetof(struct smove_state, migration_cost),
+		.min = 0, .max = 10 * SAAKM_MS,
+		.initial = 500 * SAAKM_US,
+	},
+	{
+		.name = "interval",
+		.doc = "Cores balance their die every so many ms for each core in it.",
+		.unit = SAAKM_TIME,
+		.offset = offsetof(struct smove_state, interval),
+		.min = 100 * SAAKM_US, .max = 1 * SAAKM_S,
+		.initial = 1 * SAAKM_MS,
+	},
+	{
+		.name = "busy_factor",
+		.doc = "Busy cores balance this much more rarely than idle ones.",
+		.unit = SAAKM_INT,
+		.offset = offsetof(struct smove_state, busy_factor),
+		.min = 1, .max = 64,
+		.initial = 16,
+	},
+	{
+		.name = "delay",
+		.doc = "How long a thread may wait on the waker's core (D in the paper).",
+		.unit = SAAKM_TIME,
+		.offset = offsetof(struct smove_state, delay),
+		.min = 1 * SAAKM_US, .max = 10 * SAAKM_MS,
+		.initial = 50 * SAAKM_US,
+	},
 };
 
 static const struct saakm_queue smove_queues[] = {

@@ -9,9 +9,16 @@ use hearth_ipanema::{Compiled, Failed, builtin, compile, emit};
 
 /// Compiles a text as policy `test`.
 pub fn compile_text(text: &str) -> Result<Compiled, Box<Failed>> {
-    let provider =
-        |name: &str| (name == "test").then(|| Source { name: "test.ipa".to_owned(), text: text.to_owned() });
-    compile(&provider, "test")
+    compile_files(&[("test", text)], "test")
+}
+
+/// Compiles one of several files, each given as its policy's name and its text.
+pub fn compile_files(files: &[(&str, &str)], name: &str) -> Result<Compiled, Box<Failed>> {
+    let provider = |wanted: &str| {
+        let (name, text) = files.iter().find(|(name, _)| *name == wanted)?;
+        Some(Source { name: format!("{name}.ipa"), text: (*text).to_owned() })
+    };
+    compile(&provider, name)
 }
 
 /// The C of a built-in policy.

@@ -58,6 +58,20 @@ static void check_walks(void)
 		members += in(&a, c) && !in(&b, c);
 	EXPECT(SAAKM_COUNT(&s, w, a.word[w] & ~b.word[w]) == members);
 	EXPECT(SAAKM_EMPTY(&s, w, a.word[w] & ~b.word[w]) == (members == 0));
+	{
+		core_t c, next = 0;
+
+		SAAKM_EACH(&s, c, w, a.word[w] & ~b.word[w]) {
+			for (; next < c; next++)
+				EXPECT(!(in(&a, next) && !in(&b, next)));
+			EXPECT(c == next && in(&a, c) && !in(&b, c));
+			next++;
+			count++;
+		}
+		EXPECT(c == SAAKM_NO_CORE && count == members);
+		c = SAAKM_FIRST(&s, w, a.word[w]);
+		EXPECT(c == SAAKM_FIRST_FROM(&s, 0, w, a.word[w]));
+	}
 	for (int nearest = 0; nearest < 2; nearest++) {
 		struct saakm_set seen;
 		core_t c, first = SAAKM_NO_CORE;
@@ -138,6 +152,15 @@ static void check_groups(void)
 		EXPECT(count > 0 || d == pair);
 		count++;
 	}
+	/* A group has cores in no other words than its domain. */
+	SAAKM_EACH_GROUP(&s, d, saakm_llc(&s, x), SAAKM_SMT, x) {
+		const struct saakm_domain *p = d;
+
+		EXPECT(SAAKM_COUNT_IN(&s, d, w, p->cores.word[w]) == SAAKM_COUNT(&s, w, p->cores.word[w]));
+		EXPECT(!SAAKM_EMPTY_IN(&s, d, w, p->cores.word[w]));
+		EXPECT(SAAKM_EMPTY_IN(&s, d, w, p->cores.word[w] & 0));
+		EXPECT(SAAKM_FIRST_IN(&s, d, w, p->cores.word[w]) == SAAKM_FIRST(&s, w, p->cores.word[w]));
+	}
 	EXPECT(count == s.nr_domains[SAAKM_SMT]);
 	count = 0;
 	SAAKM_EACH_GROUP(&s, d, saakm_llc(&s, x), SAAKM_SMT, SAAKM_NO_CORE) {
@@ -147,6 +170,18 @@ static void check_groups(void)
 	EXPECT(count == saakm_llc(&s, x)->count[SAAKM_SMT]);
 }
 
+/* Whole half-lives and the rest apart. */
+static int64_t plain_decay(int64_t value, nsec_t dt, nsec_t half_life)
+{
+	int64_t part = dt % half_life * 1024 / half_life, below, above;
+
+	if (dt / half_life > 62)
+		return 0;
+	below = saakm_decay(65536, part / 32 * 32, 1024);
+	above = saakm_decay(65536, part / 32 * 32 + 32, 1024);
+	return (value * (below - ((below - above) * (part % 32) >> 5)) >> 16) >> (dt / half_life);
+}
+
 static void check_decay(void)
 {
 	int64_t value = next_random() % 4096, half = 1 + next_random() % (100 * SAAKM_MS);
@@ -154,6 +189,8 @@ static void check_decay(void)
 	int64_t now = saakm_decay(value, dt, half);
 
 	EXPECT(now >= 0 && now <= value);
+	EXPECT(now == plain_decay(value, dt, half));
+	EXPECT(saakm_decay(value, 100 * dt, half) == plain_decay(value, 100 * dt, half));
 	EXPECT(saakm_decay(value, dt + step, half) <= now);
 	EXPECT(saakm_decay(value + 1, dt, half) >= now);
 	EXPECT(saakm_decay(-value, dt, half) == -now);

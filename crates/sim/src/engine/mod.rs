@@ -16,7 +16,7 @@ use crate::agenda::{Agenda, Due};
 use crate::error::SimError;
 use crate::kernel_load::KernelLoad;
 use crate::policy::Policy;
-use crate::runtime::{Effect, Handle, Runtime, State, ThreadSpec};
+use crate::runtime::{Effect, Handle, State, ThreadSpec};
 use crate::saakm::{PolicyTable, Set};
 use crate::thread::{Task, noise_millionths};
 use hearth_machine::Machine;
@@ -180,7 +180,7 @@ impl<'a> Engine<'a> {
             .collect();
         Ok(Engine {
             table: policy.table(),
-            rt: Runtime::new(machine, policy, config.params, &specs),
+            rt: Handle::new(machine, policy, config.params, &specs),
             load: KernelLoad::new(nr_cores, workload.threads.len()),
             model,
             tasks: workload.threads.iter().map(|t| Task::new(&t.ops)).collect(),

@@ -90,6 +90,9 @@ fn value(metric: Metric, found: &Found) -> String {
     match (metric, found.ci95.map(|[low, high]| (high - low) / 2.0)) {
         (_, None) => value,
         (Metric::Speedup | Metric::EnergySaving, Some(half)) => format!("{value} ±{:.1}", half * 100.0),
-        (Metric::Underload | Metric::Overload, Some(half)) => format!("{value} ±{}", number(half)),
+        (Metric::Underload | Metric::Overload, Some(half)) => {
+            let digits = value.split_once('.').map_or(0, |(_, digits)| digits.len());
+            format!("{value} ±{half:.digits$}")
+        }
     }
 }

@@ -1,5 +1,7 @@
 //! State while the body of one function is emitted.
 
+use std::collections::HashSet;
+
 use super::Unit;
 use super::declare::declarator;
 use super::names::Locals;
@@ -56,6 +58,8 @@ pub struct Body<'u> {
     reads: Vec<u32>,
     /// Variables of loops over groups: the runtime knows in which words their cores are.
     groups: Vec<LocalId>,
+    /// Names that were taken outside of the blocks that are open.
+    outside: Vec<HashSet<String>>,
 }
 
 impl<'u> Body<'u> {
@@ -71,6 +75,7 @@ impl<'u> Body<'u> {
             names: vec![String::new(); function.locals.len()],
             reads: reads.0,
             groups: Vec::new(),
+            outside: Vec::new(),
         };
         for index in 0..function.arity {
             body.name(LocalId(index));
@@ -106,6 +111,17 @@ impl<'u> Body<'u> {
 
     pub fn is_group(&self, id: LocalId) -> bool {
         self.groups.contains(&id)
+    }
+
+    /// In a block: its names can be used again behind it.
+    pub fn enter(&mut self) {
+        self.outside.push(self.locals.taken());
+    }
+
+    pub fn leave(&mut self) {
+        if let Some(taken) = self.outside.pop() {
+            self.locals.go_back(taken);
+        }
     }
 
     /// A variable that is not in the source.

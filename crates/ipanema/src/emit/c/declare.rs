@@ -38,20 +38,17 @@ impl Unit<'_> {
         let policy = self.policy;
         out.blank();
         out.open(&format!("struct {}_state {{", self.names.prefix));
-        let mut empty = true;
+        let mut before = None;
         for (param, name) in policy.params.iter().zip(&self.names.params) {
-            field(out, &param.at, &param.doc, &format!("int64_t {name}"));
-            empty = false;
+            field(out, &mut before, &param.at, &param.doc, &format!("int64_t {name}"));
         }
         for (set, name) in policy.sets.iter().zip(&self.names.sets) {
-            field(out, &set.at, &set.doc, &format!("struct saakm_set {name}"));
-            empty = false;
+            field(out, &mut before, &set.at, &set.doc, &format!("struct saakm_set {name}"));
         }
         for (global, name) in policy.globals.iter().zip(&self.names.globals) {
-            field(out, &global.at, &global.doc, &format!("{} {name}", stored(global.ty)));
-            empty = false;
+            field(out, &mut before, &global.at, &global.doc, &format!("{} {name}", stored(global.ty)));
         }
-        if empty {
+        if before.is_none() {
             out.line("char none;");
         }
         out.close("};");
@@ -60,9 +57,10 @@ impl Unit<'_> {
     fn attributes(&self, out: &mut Text, kind: &str, list: &[Attribute], names: &[String]) {
         out.blank();
         out.open(&format!("struct {}_{kind} {{", self.names.prefix));
+        let mut before = None;
         for (attribute, name) in list.iter().zip(names) {
             let declaration = format!("{} {name}", stored(attribute.ty));
-            field(out, &attribute.at, &attribute.doc, &declaration);
+            field(out, &mut before, &attribute.at, &attribute.doc, &declaration);
         }
         if list.is_empty() {
             out.line("char none;");
@@ -114,9 +112,14 @@ impl Unit<'_> {
     }
 }
 
-fn field(out: &mut Text, at: &Place, doc: &str, declaration: &str) {
-    out.comment(&place(at), doc);
+/// `before`: where the field before it was written, which may share its line and documentation.
+fn field(out: &mut Text, before: &mut Option<String>, at: &Place, doc: &str, declaration: &str) {
+    let at = place(at);
+    if before.as_ref() != Some(&at) {
+        out.comment(&at, doc);
+    }
     out.line(&format!("{declaration};"));
+    *before = Some(at);
 }
 
 /// `nest.ipa:52`

@@ -64,16 +64,17 @@ impl Unit<'_> {
         let prefix = &self.names.prefix;
         let rows = self.policy.params.iter().zip(&self.names.params).map(|(param, field)| {
             let value = |v| number(v, param.ty);
-            format!(
-                "{{ .name = {}, .doc = {}, .unit = {}, .offset = offsetof(struct {prefix}_state, \
-                 {field}), .min = {}, .max = {}, .initial = {} }},",
-                quoted(&param.name),
-                quoted(&param.doc),
-                unit(param.ty),
-                value(param.min),
-                value(param.max),
-                value(param.initial)
-            )
+            let doc = quoted(&param.doc);
+            vec![
+                "{".to_owned(),
+                format!("\t.name = {},", quoted(&param.name)),
+                format!("\t.doc = {doc},"),
+                format!("\t.unit = {},", unit(param.ty)),
+                format!("\t.offset = offsetof(struct {prefix}_state, {field}),"),
+                format!("\t.min = {}, .max = {},", value(param.min), value(param.max)),
+                format!("\t.initial = {},", value(param.initial)),
+                "},".to_owned(),
+            ]
         });
         self.table(out, "struct saakm_param", "params", rows.collect())
     }
@@ -81,24 +82,24 @@ impl Unit<'_> {
     fn queues(&self, out: &mut Text) -> (String, usize) {
         let rows = self.policy.queues.iter().map(|queue| {
             let ordered = u32::from(queue.by.is_some());
-            format!("{{ .name = {}, .ordered = {ordered} }},", quoted(&queue.name))
+            vec![format!("{{ .name = {}, .ordered = {ordered} }},", quoted(&queue.name))]
         });
         self.table(out, "struct saakm_queue", "queues", rows.collect())
     }
 
     fn strings(&self, out: &mut Text, what: &str, list: &[String]) -> (String, usize) {
-        let rows = list.iter().map(|name| format!("{},", quoted(name)));
+        let rows = list.iter().map(|name| vec![format!("{},", quoted(name))]);
         self.table(out, "char *const", what, rows.collect())
     }
 
-    fn table(&self, out: &mut Text, ty: &str, what: &str, rows: Vec<String>) -> (String, usize) {
+    fn table(&self, out: &mut Text, ty: &str, what: &str, rows: Vec<Vec<String>>) -> (String, usize) {
         if rows.is_empty() {
             return ("NULL".to_owned(), 0);
         }
         let name = format!("{}_{what}", self.names.prefix);
         out.blank();
         out.open(&format!("static const {ty} {name}[] = {{"));
-        rows.iter().for_each(|row| out.line(row));
+        rows.iter().flatten().for_each(|line| out.line(line));
         out.close("};");
         (name, rows.len())
     }

@@ -99,12 +99,8 @@ impl Body<'_> {
                 let parts = self.operands(&[left, right]);
                 C::atom(format!("{function}({}, {})", parts[0].text, parts[1].text))
             }
-            ExprKind::Count(set) => {
-                C::atom(self.pass("SAAKM_COUNT", set))
-            }
-            ExprKind::Empty(set) => {
-                C::atom(self.pass("SAAKM_EMPTY", set))
-            }
+            ExprKind::Count(set) => C::atom(self.pass("SAAKM_COUNT", set)),
+            ExprKind::Empty(set) => C::atom(self.pass("SAAKM_EMPTY", set)),
             ExprKind::Not(inner) => {
                 let inner = self.expr(inner).within(level::UNARY);
                 C::new(format!("!{inner}"), level::UNARY)

@@ -179,6 +179,15 @@ pub struct Locals<'n> {
 }
 
 impl Locals<'_> {
+    /// The names that are taken, for going back to them at the end of a block.
+    pub fn taken(&self) -> HashSet<String> {
+        self.taken.clone()
+    }
+
+    pub fn go_back(&mut self, taken: HashSet<String>) {
+        self.taken = taken;
+    }
+
     pub fn new_name(&mut self, wish: &str) -> String {
         let mut name = fitting(wish);
         if self.file.contains(&name) || name == self.prefix {

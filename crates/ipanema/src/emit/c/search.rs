@@ -64,6 +64,7 @@ impl Body<'_> {
         self.out.line(&format!("{};", declarator(ty, &name)));
         self.out.blank();
         self.out.open(&format!("{} {{", head.replacen("{}", &name, 1)));
+        self.enter();
         if let Some(limit) = limit {
             self.out.open(&format!("if ({limit}-- <= 0) {{"));
             // As at the end of the loop.
@@ -82,6 +83,7 @@ impl Body<'_> {
     }
 
     pub fn close_loop(&mut self) {
+        self.leave();
         self.out.close("}");
     }
 
@@ -159,15 +161,16 @@ impl Body<'_> {
 
     fn extreme(&mut self, search: &Search, extreme: Extreme, by: &[Expr], ty: Type) -> C {
         let none = none(ty);
-        let best = self.fresh("best");
+        let element = &self.function.local(search.iteration.local).name;
+        let best = self.fresh(&format!("best_{element}"));
         self.out.line(&format!("{} = {none};", declarator(ty, &best)));
         let word = match extreme {
-            Extreme::Min => "least",
-            Extreme::Max => "most",
+            Extreme::Min => format!("least_{element}"),
+            Extreme::Max => format!("most_{element}"),
         };
         let mut bests = Vec::new();
         for key in by {
-            bests.push(self.temporary(key.ty, word, C::atom("0")).text);
+            bests.push(self.temporary(key.ty, &word, C::atom("0")).text);
         }
         let open = self.open_loop(&search.iteration, &Effects::default());
         self.filter(search);
@@ -230,9 +233,17 @@ impl Body<'_> {
 }
 
 /// The same search with tests like `c in s` and `!(c in s)` of its filter as part of the set: what
-/// they refuse is never looked at.
+/// they refuse is never looked at. A sum has its filter in `of test ? value : 0`.
 fn fused(policy: &Policy, search: &Search) -> Search {
     let mut search = search.clone();
+    if let SearchKind::Sum { of } = &search.kind
+        && let ExprKind::Conditional { test, then, otherwise } = &of.kind
+        && matches!(otherwise.kind, ExprKind::Number(0))
+        && conjuncts(test).into_iter().any(|test| set_test(test, search.iteration.local).is_some())
+    {
+        search.filter = Some((**test).clone());
+        search.kind = SearchKind::Sum { of: (**then).clone() };
+    }
     let Some(filter) = &search.filter else { return search };
     // A limit counts what the filter refuses; and what changes something sees every element.
     if search.iteration.limit.is_some() || !is_pure(policy, filter) {

@@ -3,7 +3,8 @@
 use super::body::{Body, C};
 use super::declare::{declarator, none};
 use crate::ir::{
-    Block, Expr, ExprKind, FunctionId, LocalId, Moves, Role, SearchKind, State, Stmt, StmtKind, Target, Type,
+    Arithmetic, Block, Expr, ExprKind, FunctionId, LocalId, Moves, Role, SearchKind, State, Stmt, StmtKind,
+    Target, Type,
 };
 
 impl Body<'_> {
@@ -80,10 +81,17 @@ impl Body<'_> {
             }
             StmtKind::Block(block) => {
                 self.out.open("{");
-                self.block(block, tail);
+                self.inner_block(block, tail);
                 self.out.close("}");
             }
         }
+    }
+
+    /// A block in braces.
+    fn inner_block(&mut self, block: &Block, tail: bool) {
+        self.enter();
+        self.block(block, tail);
+        self.leave();
     }
 
     /// The handler is over.
@@ -177,6 +185,9 @@ impl Body<'_> {
             self.out.line(&format!("SAAKM_ASSIGN(s, {pointer}, w, {words});"));
             return;
         }
+        if self.increase(&place, value) {
+            return;
+        }
         // The value first: C leaves the order of the two sides open.
         let (value_text, before) = self.aside(0, |this| this.expr(value).text);
         self.out.append(before);
@@ -190,11 +201,32 @@ impl Body<'_> {
         self.out.line(&format!("{place} = {value_text};"));
     }
 
+    /// `x = x + e` as `x += e`, if it is that. Without effects, no order matters.
+    fn increase(&mut self, place: &Expr, value: &Expr) -> bool {
+        let ExprKind::Arithmetic { op, left, right } = &value.kind else { return false };
+        let symbol = match op {
+            Arithmetic::Add => "+=",
+            Arithmetic::Sub => "-=",
+            _ => return false,
+        };
+        let alike = std::mem::discriminant(&place.kind) == std::mem::discriminant(&left.kind);
+        if !alike || !self.effects_of_expr(value).is_pure() {
+            return false;
+        }
+        let ((place, left), before) = self.aside(0, |this| (this.expr(place).text, this.expr(left).text));
+        if place != left || !before.is_empty() {
+            return false;
+        }
+        let right = self.expr(right).text;
+        self.out.line(&format!("{place} {symbol} {right};"));
+        true
+    }
+
     // ---- branches -------------------------------------------------------------------------
 
     fn branches(&mut self, test: &str, then: &Block, otherwise: &Block, tail: bool) {
         self.out.open(&format!("if ({test}) {{"));
-        self.block(then, tail);
+        self.inner_block(then, tail);
         self.out.indent -= 1;
         if otherwise.is_empty() {
             self.out.line("}");
@@ -211,7 +243,7 @@ impl Body<'_> {
             }
         }
         self.out.open("} else {");
-        self.block(otherwise, tail);
+        self.inner_block(otherwise, tail);
         self.out.close("}");
     }
 }

@@ -88,9 +88,8 @@ impl Text {
                 text.push('\n');
                 continue;
             }
-            for (i, part) in wrapped(&line, WIDTH.saturating_sub(TAB * indent)).iter().enumerate() {
-                let indent = if i == 0 { indent } else { indent + 2 };
-                text.extend(std::iter::repeat_n('\t', indent));
+            for (depth, part) in wrapped(&line, WIDTH.saturating_sub(TAB * indent)) {
+                text.extend(std::iter::repeat_n('\t', indent + depth));
                 text.push_str(part);
                 text.push('\n');
             }
@@ -99,42 +98,92 @@ impl Text {
     }
 }
 
-/// A line in parts of some width, cut at blanks behind commas and before operators, but not inside
-/// of strings or comments.
-fn wrapped(line: &str, width: usize) -> Vec<&str> {
+/// A line in parts of some width, each with the tabs that go before it. It is cut where that
+/// separates what belongs together least: outside of parentheses rather than inside, behind a
+/// comma rather than before an operator, before a loose operator rather than a tight one. Strings
+/// and comments stay whole.
+fn wrapped(line: &str, width: usize) -> Vec<(usize, &str)> {
     let mut parts = Vec::new();
     let mut rest = line;
-    let mut room = width;
-    while rest.chars().count() > room && !line.trim_start().starts_with(['*', '/', '#']) {
-        let mut quoted = false;
-        let mut previous = ' ';
-        let mut depth = 0i32;
-        // The last cut that fits; among those, one that is less deep in parentheses.
-        let mut best: Option<(i32, usize)> = None;
-        for (column, (at, c)) in rest.char_indices().enumerate() {
-            match c {
-                '"' if previous != '\\' => quoted = !quoted,
-                _ if quoted => {}
-                '(' | '{' => depth += 1,
-                ')' | '}' => depth -= 1,
-                ' ' if column <= room && at > 0 => {
-                    let next = rest[at + 1..].split(' ').next().unwrap_or("");
-                    let operator = matches!(next, "&&" | "||" | "&" | "|" | "?" | ":" | "+" | "-");
-                    if (previous == ',' || operator) && best.is_none_or(|(d, _)| depth <= d) {
-                        best = Some((depth, at));
-                    }
-                }
-                _ => {}
-            }
-            previous = c;
-        }
-        let Some((_, at)) = best else { break };
-        parts.push(&rest[..at]);
+    let mut tabs = 0;
+    // Parentheses that are open at the start of `rest`, and of the first part behind a cut.
+    let (mut open, mut outside) = (0, None);
+    while rest.chars().count() + TAB * tabs > width && !line.trim_start().starts_with(['*', '/', '#']) {
+        let Some((depth, at)) = cut(rest, width.saturating_sub(TAB * tabs)) else { break };
+        parts.push((tabs, &rest[..at]));
         rest = &rest[at + 1..];
-        room = width.saturating_sub(2 * TAB);
+        open += depth;
+        tabs = 2 + usize::try_from(open - *outside.get_or_insert(open)).unwrap_or(0).min(4);
     }
-    parts.push(rest);
+    parts.push((tabs, rest));
     parts
+}
+
+/// The blank at which a line is best cut, and how many more parentheses are open there than at its
+/// start. If nothing fits into the room, the first blank behind it.
+fn cut(line: &str, room: usize) -> Option<(i32, usize)> {
+    let mut quoted = false;
+    let mut previous = ' ';
+    let mut depth = 0;
+    // How bad the cut is, the depth, and the place.
+    let mut best: Option<((i32, u8), usize)> = None;
+    let length = line.chars().count();
+    for (column, (at, c)) in line.char_indices().enumerate() {
+        match c {
+            '"' if previous != '\\' => quoted = !quoted,
+            _ if quoted => {}
+            '(' | '{' => depth += 1,
+            ')' | '}' => depth -= 1,
+            ' ' if at > 0 => {
+                if column > room && best.is_some() {
+                    break;
+                }
+                let next = line[at + 1..].split(' ').next().unwrap_or("");
+                let before = line[..at].rsplit(' ').next().unwrap_or("");
+                let fits = length - column <= room.saturating_sub(2 * TAB);
+                if let Some(tightness) = tightness(previous, before, next)
+                    && (tightness != ASSIGNMENT || fits || has_operator(&line[at + 1..]))
+                    && best.is_none_or(|(worst, _)| (depth, tightness) <= worst)
+                {
+                    best = Some(((depth, tightness), at));
+                }
+            }
+            _ => {}
+        }
+        previous = c;
+    }
+    best.map(|((depth, _), at)| (depth, at))
+}
+
+/// Behind `=`, if that is to some use: then there is one long expression, and nothing else to cut.
+const ASSIGNMENT: u8 = 9;
+
+/// How tightly two parts of a line belong together, between which there is a blank; `None`: they
+/// are not cut.
+fn tightness(previous: char, before: &str, next: &str) -> Option<u8> {
+    Some(match next {
+        _ if previous == ',' => 0,
+        _ if matches!(before, "=" | "+=" | "-=") => ASSIGNMENT,
+        "?" | ":" => 1,
+        "||" => 2,
+        "&&" => 3,
+        "==" | "!=" | "<" | "<=" | ">" | ">=" => 4,
+        "|" => 5,
+        "&" => 6,
+        "+" | "-" => 7,
+        "*" | "/" | "%" => 8,
+        _ => return None,
+    })
+}
+
+/// Is there an operator outside of parentheses?
+fn has_operator(line: &str) -> bool {
+    let mut depth = 0;
+    line.split(' ').any(|word| {
+        let outside = depth == 0;
+        depth += word.matches(['(', '{']).count() as i32 - word.matches([')', '}']).count() as i32;
+        outside && matches!(tightness(' ', "", word), Some(1..))
+    })
 }
 
 /// Text that does not end a comment, nor seem to begin one.
@@ -178,10 +227,23 @@ mod tests {
     }
 
     #[test]
-    fn long_lines_are_cut_where_they_are_least_deep() {
-        assert_eq!(wrapped("x = f(a, b) + g(c, d);", 18), ["x = f(a, b)", "+ g(c, d);"]);
-        assert_eq!(wrapped("call(\"a, b, c, d\");", 8), ["call(\"a, b, c, d\");"]);
-        assert_eq!(wrapped("short;", 80), ["short;"]);
+    fn long_lines_are_cut_where_it_hurts_least() {
+        let parts = wrapped("sum += f(aa, bb) + g(cccccc, dddddd);", 32);
+        assert_eq!(parts, [(0, "sum += f(aa, bb)"), (2, "+ g(cccccc,"), (3, "dddddd);")]);
+        let parts = wrapped("x = call(aaaaaaaaaaaa, bbbbbbbbbbbb, cccccccccccc);", 40);
+        assert_eq!(parts, [(0, "x = call(aaaaaaaaaaaa, bbbbbbbbbbbb,"), (2, "cccccccccccc);")]);
+        assert_eq!(
+            wrapped("a_name_that_is_long = a_call(b, c);", 32),
+            [(0, "a_name_that_is_long ="), (2, "a_call(b, c);")]
+        );
+        let parts = wrapped("if (a_test(b) && c_test(d + e) || f_test(g)) {", 32);
+        assert_eq!(parts, [(0, "if (a_test(b) && c_test(d + e)"), (2, "|| f_test(g)) {")]);
+        assert_eq!(wrapped("call(\"a, b, c, d\");", 8), [(0, "call(\"a, b, c, d\");")]);
+        assert_eq!(
+            wrapped("call(\"too long to fit\", a);", 8),
+            [(0, "call(\"too long to fit\","), (2, "a);")]
+        );
+        assert_eq!(wrapped("short;", 80), [(0, "short;")]);
     }
 
     #[test]
