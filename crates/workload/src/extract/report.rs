@@ -70,7 +70,7 @@ impl Report {
         warn(
             self.lost > 0,
             format!(
-                "the trace lacks {} events (buffers overflowed, or the kernel left them out): some work and wake-ups may be missing",
+                "the trace lacks {} events (full buffers, or a kernel that left them out): missing switches were inferred, missing wake-ups cannot be",
                 self.lost
             ),
         );
