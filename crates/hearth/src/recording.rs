@@ -24,7 +24,7 @@ pub fn record(command: &[String], options: &RecorderOptions) -> Result<Recording
     let recording = hearth_kernel::record(command, options)
         .map_err(|error| Failure::new(&error).status(status_of_error(&error)))?;
     // Switches that the recorder inferred are counted among the lost; no buffer would have held them.
-    let lost = recording.trace.header.lost.iter().sum::<u64>().saturating_sub(recording.missing_switches);
+    let lost = recording.trace.header.lost.iter().sum::<u64>().saturating_sub(recording.inferred);
     if lost > 0 {
         eprintln!("warning: {lost} events were lost: the trace has gaps");
         eprintln!("  help: record again with larger buffers (--buffer-kb)");

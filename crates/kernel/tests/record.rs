@@ -19,7 +19,7 @@ fn try_record(words: &[&str]) -> Option<Recording> {
 #[test]
 fn a_loop_of_forks() {
     let Some(recording) = try_record(&["sh", "-c", "for i in 1 2 3; do /bin/true; done"]) else { return };
-    let Recording { trace, status, missing_switches } = recording;
+    let Recording { trace, status, inferred } = recording;
     assert!(status.success());
     let header = &trace.header;
     let traced = |tid| header.threads.iter().any(|thread| thread.tid == tid && thread.traced);
@@ -41,7 +41,7 @@ fn a_loop_of_forks() {
     assert_eq!(execs, ["sh", "true", "true", "true"]);
     // No buffer overflowed. (Some kernels leave out a switch now and then, in their own
     // text trace too.)
-    assert_eq!(header.lost.iter().sum::<u64>(), missing_switches, "events were lost");
+    assert_eq!(header.lost.iter().sum::<u64>(), inferred, "events were lost");
     let violations = trace.check();
     assert!(violations.is_empty(), "{} violations, first: {}", violations.len(), violations[0]);
 
@@ -89,10 +89,10 @@ fn the_instance_is_removed() {
 #[test]
 fn a_long_loop_is_sound() {
     let script = "i=0; while [ $i -lt 1000 ]; do /bin/true; i=$((i+1)); done";
-    let Some(Recording { trace, missing_switches, .. }) = try_record(&["sh", "-c", script]) else { return };
+    let Some(Recording { trace, inferred, .. }) = try_record(&["sh", "-c", script]) else { return };
     let forks = |event: &&hearth_trace::Event| matches!(event.kind, Kind::Fork { .. });
     assert!(trace.events.iter().filter(forks).count() >= 1000);
-    assert_eq!(trace.header.lost.iter().sum::<u64>(), missing_switches, "events were lost");
+    assert_eq!(trace.header.lost.iter().sum::<u64>(), inferred, "events were lost");
     let violations = trace.check();
     assert!(violations.is_empty(), "{} violations, first: {}", violations.len(), violations[0]);
 }

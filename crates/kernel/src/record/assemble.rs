@@ -14,6 +14,7 @@
 //!   overflow are one cause; some kernels leave switches out now and then.)
 
 use super::decode::{KernelEvent, What};
+use super::moves;
 use crate::Host;
 use hearth_trace::{CoreId, Event, Header, IDLE, Kind, Source, Stop, ThreadInfo, Tid, Time, Trace, Waker};
 use std::collections::HashMap;
@@ -66,8 +67,8 @@ enum Woke {
 /// What becomes of a recording.
 pub struct Assembled {
     pub trace: Trace,
-    /// Switches that the kernel did not tell of, and that were put in.
-    pub missing_switches: u64,
+    /// Switches and moves that the kernel did not tell of, and that were put in.
+    pub inferred: u64,
 }
 
 /// Makes a trace of the events of the kernel, which are given to it in order of time.
@@ -217,10 +218,6 @@ impl<'a> Assembler<'a> {
     /// core at the start (0: unknown).
     pub fn finish(mut self, khz: &[u32]) -> Option<Assembled> {
         self.start?;
-        for (lost, missing) in self.lost.iter_mut().zip(&self.missing) {
-            *lost = (*lost).max(*missing);
-        }
-        let missing_switches = self.missing.iter().sum();
         let alive = |thread: &Thread| thread.traced && thread.life != Life::Ended;
         let end = match self.last_exit {
             Some(exit) if !self.threads.iter().any(alive) => exit,
@@ -232,7 +229,11 @@ impl<'a> Assembler<'a> {
             .map(|(core, &khz)| (0, Event { time: 0, core: core as CoreId, kind: Kind::Frequency { khz } }));
         let mut late: Vec<_> = first.chain(self.late).filter(|(at, _)| *at <= end.1).collect();
         late.sort_by_key(|(at, event)| (*at, event.time)); // stable
-        let events = insert(self.events, late);
+        let events = moves::infer(insert(self.events, late), &mut self.missing);
+        for (lost, missing) in self.lost.iter_mut().zip(&self.missing) {
+            *lost = (*lost).max(*missing);
+        }
+        let inferred = self.missing.iter().sum();
         let mut names: Vec<_> = self.names.into_iter().collect();
         names.sort_by_key(|(_, number)| *number);
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
@@ -263,7 +264,7 @@ impl<'a> Assembler<'a> {
             lost: self.lost,
             ..Header::default()
         };
-        Some(Assembled { trace: Trace { header, events }, missing_switches })
+        Some(Assembled { trace: Trace { header, events }, inferred })
     }
 
     /// Whether the command begins with this event: it is woken, or acts.

@@ -12,6 +12,7 @@ mod decode;
 mod error;
 mod format;
 mod merge;
+mod moves;
 mod page;
 mod signals;
 mod tracefs;
@@ -58,9 +59,9 @@ pub struct Recording {
     pub trace: Trace,
     /// How the command ended.
     pub status: ExitStatus,
-    /// Switches that the kernel did not tell of. They were put in where other events show that
+    /// Switches and moves that the kernel did not tell of. They were put in where other events show that
     /// they happened, and are counted in the header's `lost`.
-    pub missing_switches: u64,
+    pub inferred: u64,
 }
 
 /// Runs a command, and records what its threads do until it ends.
@@ -97,9 +98,8 @@ pub fn record(command: &[String], options: Options) -> Result<Recording, Error> 
     std::thread::sleep(LAST_SWITCH);
     instance.set("tracing_on", "0")?;
     readers.drain()?;
-    let Assembled { trace, missing_switches } =
-        assemble(&host, command, child.pid(), &khz, &setup, &readers)?;
-    Ok(Recording { trace, status, missing_switches })
+    let Assembled { trace, inferred } = assemble(&host, command, child.pid(), &khz, &setup, &readers)?;
+    Ok(Recording { trace, status, inferred })
 }
 
 /// How long the last thread of a command may take from its end to its last switch.
