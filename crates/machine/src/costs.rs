@@ -13,16 +13,9 @@ pub struct Costs {
     /// Switching from one thread to another on a core, in nanoseconds: kernel
     /// path and registers, without the cache.
     pub context_switch_ns: u32,
-    /// Choosing a core for a waking thread and enqueueing it there, charged to
-    /// the waker, in nanoseconds.
-    pub wakeup_ns: u32,
     /// From the waker's interrupt to the woken core's scheduler, in nanoseconds;
     /// on top comes the idle state's exit latency.
     pub remote_wakeup_ns: u32,
-    /// `fork` in the parent, in nanoseconds.
-    pub fork_ns: u32,
-    /// `execve` in the child, in nanoseconds.
-    pub exec_ns: u32,
     /// What each of two busy hyperthreads gets of the physical core's speed, in
     /// thousandths of what it would get alone.
     pub smt_share_permille: u32,
