@@ -58,6 +58,38 @@ enum saakm_level { SAAKM_SMT, SAAKM_LLC, SAAKM_NUMA, SAAKM_MACHINE, SAAKM_LEVELS
 enum saakm_unit { SAAKM_BOOL, SAAKM_INT, SAAKM_TIME /* ns */, SAAKM_FREQUENCY /* kHz */, SAAKM_LOAD };
 
 #if defined(__bpf__)
+#include "bpf/saakm_types.h"
+#else
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* The memory that SaaKM's structures and a policy's attributes lie in: the simulator's own. */
+#define SAAKM_MEM
+/* True; what every loop asks before it goes on, for a kernel that wants to see that it ends. */
+#define SAAKM_GO_ON true
+/* x; hides from a verifier what it has found out about a counter, lest it follow every value. */
+#define SAAKM_FORGET(x) (x)
+/* A function of numbers that is worth a call of its own in the kernel. */
+#define SAAKM_FUNCTION static inline
+/* Begins the function that lets core `dst` steal from the cores in `from`. */
+#define SAAKM_STEAL(name, dst, from) static void name(saakm_t s, core_t dst, set_t from)
+#endif
+
+typedef uint32_t core_t;
+typedef int64_t nsec_t;
+
+struct saakm_set {
+	uint64_t word[SAAKM_SET_WORDS];
+};
+
+/* An instance; a thread; a set of cores and a topology domain, not to be written. */
+typedef struct saakm SAAKM_MEM *saakm_t;
+typedef struct saakm_thread SAAKM_MEM *thread_t;
+typedef const struct saakm_set SAAKM_MEM *set_t;
+typedef const struct saakm_domain SAAKM_MEM *domain_t;
+
+#if defined(__bpf__)
 #include "bpf/saakm_bpf.h"
 #else
 #include "host/saakm_host.h"

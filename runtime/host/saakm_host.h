@@ -1,24 +1,12 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
  * SaaKM for the simulator: the memory that the simulator (crates/sim/src/saakm.rs) and a policy
- * share, and the inline functions by which a policy reads it. What changes the world goes through
- * `struct saakm_ops`, which the simulator fills.
+ * share. What changes the world goes through `struct saakm_ops`, which the simulator fills.
  *
  * Layouts here are mirrored in Rust; a test compares the two.
  */
 #ifndef SAAKM_HOST_H
 #define SAAKM_HOST_H
-
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-typedef uint32_t core_t;
-typedef int64_t nsec_t;
-
-struct saakm_set {
-	uint64_t word[SAAKM_SET_WORDS];
-};
 
 /* What the runtime knows of a thread. The policy's attributes lie behind `attrs`. */
 struct saakm_thread {
@@ -28,14 +16,14 @@ struct saakm_thread {
 	uint32_t queue;           /* which ready queue it is in, while READY */
 	nsec_t runtime;           /* executed before `running_since`; read it with saakm_runtime() */
 	nsec_t running_since;     /* start of the present execution, or -1 while not RUNNING */
-	const struct saakm_set *affinity; /* cores that it may use: never empty */
+	set_t affinity;           /* cores that it may use: never empty */
 	void *attrs;
 	void *runtime_private;
 };
 
 /* What the runtime knows of a core. */
 struct saakm_core {
-	struct saakm_thread *current; /* NULL: idle or switching */
+	thread_t current;             /* NULL: idle or switching */
 	uint32_t nr_ready;            /* threads in its ready queues */
 	uint32_t nr_running;          /* nr_ready, and 1 if a thread runs */
 	uint32_t seen_khz;            /* frequency at the core's last tick */
@@ -53,30 +41,28 @@ struct saakm_domain {
 	uint32_t first[SAAKM_LEVELS], count[SAAKM_LEVELS];
 };
 
-struct saakm;
-
 /* Effects, implemented by the simulator. `s` is the instance that the handler was given. */
 struct saakm_ops {
 	/* t => c.queue: t enters the ready queue; ordered queues sort by key, smallest first,
 	   equal keys in order of arrival. Ends a claim on c. Also moves a READY thread. */
-	void (*ready)(struct saakm *s, struct saakm_thread *t, core_t c, uint32_t queue,
-		      int64_t key, uint32_t reason);
+	void (*ready)(saakm_t s, thread_t t, core_t c, uint32_t queue, int64_t key,
+		      uint32_t reason);
 	/* t => running, on the core that schedules. */
-	void (*run)(struct saakm *s, struct saakm_thread *t);
-	void (*blocked)(struct saakm *s, struct saakm_thread *t);
-	void (*terminated)(struct saakm *s, struct saakm_thread *t);
+	void (*run)(saakm_t s, thread_t t);
+	void (*blocked)(saakm_t s, thread_t t);
+	void (*terminated)(saakm_t s, thread_t t);
 	/* First thread of a ready queue and the one after t, or NULL. */
-	struct saakm_thread *(*first)(struct saakm *s, core_t c, uint32_t queue);
-	struct saakm_thread *(*next)(struct saakm *s, struct saakm_thread *t);
+	thread_t (*first)(saakm_t s, core_t c, uint32_t queue);
+	thread_t (*next)(saakm_t s, thread_t t);
 	/* One-shot timer of t: event `timer` after ns, unless t is scheduled or armed again first. */
-	void (*arm)(struct saakm *s, struct saakm_thread *t, nsec_t ns);
-	void (*cancel)(struct saakm *s, struct saakm_thread *t);
+	void (*arm)(saakm_t s, thread_t t, nsec_t ns);
+	void (*cancel)(saakm_t s, thread_t t);
 	/* The idle loop of c spins up to ns from when c next goes idle (or from now, if it is). */
-	void (*keep_warm)(struct saakm *s, core_t c, nsec_t ns);
+	void (*keep_warm)(saakm_t s, core_t c, nsec_t ns);
 	/* The current thread of c is to be preempted: event `preempt`, then `schedule`. */
-	void (*preempt)(struct saakm *s, core_t c);
+	void (*preempt)(saakm_t s, core_t c);
 	/* A core entered or left a policy's set (for the trace only). */
-	void (*set_changed)(struct saakm *s, uint32_t set, core_t c, bool member);
+	void (*set_changed)(saakm_t s, uint32_t set, core_t c, bool member);
 };
 
 /* One instance: a policy on a machine. */
@@ -128,23 +114,25 @@ struct saakm_policy {
 	void (*init_core)(void *attrs);
 	void (*init_thread)(void *attrs);
 	/* Handlers; NULL where a policy has none. */
-	void (*new_thread)(struct saakm *s, struct saakm_thread *t, core_t parent);
-	void (*unblock)(struct saakm *s, struct saakm_thread *t, core_t waker);
-	void (*schedule)(struct saakm *s, core_t c);
-	void (*tick)(struct saakm *s, struct saakm_thread *t);
-	void (*yield)(struct saakm *s, struct saakm_thread *t);
-	void (*preempt)(struct saakm *s, struct saakm_thread *t);
-	void (*block)(struct saakm *s, struct saakm_thread *t);
-	void (*terminate)(struct saakm *s, struct saakm_thread *t);
-	void (*timer)(struct saakm *s, struct saakm_thread *t);
-	void (*newly_idle)(struct saakm *s, core_t c);
-	void (*enter_idle)(struct saakm *s, core_t c);
-	void (*exit_idle)(struct saakm *s, core_t c);
-	void (*balance)(struct saakm *s, core_t c);
-	void (*entry)(struct saakm *s, core_t c);
-	void (*exit)(struct saakm *s, core_t c);
+	void (*new_thread)(saakm_t s, thread_t t, core_t parent);
+	void (*unblock)(saakm_t s, thread_t t, core_t waker);
+	void (*schedule)(saakm_t s, core_t c);
+	void (*tick)(saakm_t s, thread_t t);
+	void (*yield)(saakm_t s, thread_t t);
+	void (*preempt)(saakm_t s, thread_t t);
+	void (*block)(saakm_t s, thread_t t);
+	void (*terminate)(saakm_t s, thread_t t);
+	void (*timer)(saakm_t s, thread_t t);
+	void (*newly_idle)(saakm_t s, core_t c);
+	void (*enter_idle)(saakm_t s, core_t c);
+	void (*exit_idle)(saakm_t s, core_t c);
+	void (*balance)(saakm_t s, core_t c);
+	void (*entry)(saakm_t s, core_t c);
+	void (*exit)(saakm_t s, core_t c);
 };
 
-#include "saakm_inline.h"
+#include "saakm_access.h"
+#include "../saakm_inline.h"
+#include "saakm_effects.h"
 
 #endif

@@ -1,7 +1,9 @@
 //! The command line: its verbs. Each verb's flags stand in its own module.
 
 use crate::failure::Outcome;
-use crate::verbs::{build, check, fmt, list, predict, record, report, reproduce, sim};
+use crate::verbs::{
+    build, check, exec, fmt, list, play, predict, record, report, reproduce, run, set, sim, status, stop, top, vm,
+};
 use clap::{Parser, Subcommand};
 
 /// Keeps work on warm cores: write a scheduler once; predict, on any machine, what it would do for a workload.
@@ -18,6 +20,14 @@ enum Verb {
     Report(report::Args),
     Predict(predict::Args),
     Sim(sim::Args),
+    Play(play::Args),
+    Run(run::Args),
+    Exec(exec::Args),
+    Status(status::Args),
+    Top(top::Args),
+    Set(set::Args),
+    Stop(stop::Args),
+    Vm(Box<vm::Args>),
     Reproduce(reproduce::Args),
     Check(check::Args),
     Build(build::Args),
@@ -32,6 +42,14 @@ impl Cli {
             Verb::Report(args) => args.run(),
             Verb::Predict(args) => args.run(),
             Verb::Sim(args) => args.run(),
+            Verb::Play(args) => args.run(),
+            Verb::Run(args) => args.run(),
+            Verb::Exec(args) => args.run(),
+            Verb::Status(args) => args.run(),
+            Verb::Top(args) => args.run(),
+            Verb::Set(args) => args.run(),
+            Verb::Stop(args) => args.run(),
+            Verb::Vm(args) => args.run(),
             Verb::Reproduce(args) => args.run(),
             Verb::Check(args) => args.run(),
             Verb::Build(args) => args.run(),

@@ -79,7 +79,18 @@ macro_rules! from_errors {
     )*};
 }
 
-from_errors!(hearth_machine::Error, hearth_workload::Error, hearth_trace::Error);
+from_errors!(hearth_machine::Error, hearth_workload::Error, hearth_trace::Error, hearth_play::Error);
+
+/// What the kernel's side says comes with its help.
+impl From<hearth_scx::Error> for Failure {
+    fn from(error: hearth_scx::Error) -> Self {
+        let failure = Failure::new(&error);
+        match error.help() {
+            Some(help) => failure.help(help),
+            None => failure,
+        }
+    }
+}
 
 /// No panic message reaches a user as such.
 pub fn install_panic_hook() {

@@ -5,6 +5,7 @@ mod combinations;
 mod failure;
 mod output;
 mod policy_file;
+mod policy_params;
 mod prediction;
 mod progress;
 mod recording;

@@ -16,8 +16,10 @@ pub mod resolve;
 pub mod suggest;
 pub mod syntax;
 mod types;
+mod unit;
 
 pub use compile::{Compiled, Failed, compile};
 pub use diagnostic::Diagnostic;
 pub use resolve::SourceProvider;
 pub use syntax::{SourceId, Sources, Span};
+pub use unit::Unit;

@@ -12,7 +12,9 @@ use std::process::Command;
 const HEADERS: &[(&str, &str)] = &[
     ("saakm.h", include_str!("../../../runtime/saakm.h")),
     ("host/saakm_host.h", include_str!("../../../runtime/host/saakm_host.h")),
-    ("host/saakm_inline.h", include_str!("../../../runtime/host/saakm_inline.h")),
+    ("saakm_inline.h", include_str!("../../../runtime/saakm_inline.h")),
+    ("host/saakm_access.h", include_str!("../../../runtime/host/saakm_access.h")),
+    ("host/saakm_effects.h", include_str!("../../../runtime/host/saakm_effects.h")),
 ];
 
 /// Where the compiler finds the policy at `path`, whose text is `text`, and what it extends: a file

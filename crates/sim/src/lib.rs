@@ -19,4 +19,5 @@ mod thread;
 pub use batch::{Job, LIMIT_S, NOISE, Outcome, run, run_all};
 pub use compile::beside;
 pub use error::{PolicyError, SimError};
-pub use policy::{Parameter, Policy, Setting, Unit};
+pub use hearth_ipanema::Unit;
+pub use policy::{Parameter, Policy, Setting};

@@ -1,5 +1,5 @@
 use crate::failure::{Failure, Outcome};
-use crate::{output, policy_file};
+use crate::{output, policy_file, policy_params};
 use clap::ValueEnum;
 use hearth_ipanema::diagnostic::render_all;
 use hearth_ipanema::{SourceId, emit, syntax};
@@ -29,13 +29,24 @@ enum Emit {
     Ir,
     /// The syntax tree of this file alone, as JSON
     Ast,
+    /// The BPF object that the kernel runs (needs clang 19 or newer); what it was made from stands beside it, in
+    /// FILE.hash
+    Bpf,
 }
 
 impl Args {
     pub fn run(self) -> Outcome {
+        if let Emit::Bpf = self.emit {
+            let Some(path) = &self.output else {
+                return Err(Failure::usage("a BPF object is no text: say where to write it, with -o FILE.bpf.o"));
+            };
+            output::check_writable(path)?;
+            hearth_scx::object::build(&policy_params::compile(&self.policy)?, path)?;
+            return Ok(ExitCode::SUCCESS);
+        }
         let text = match self.emit {
             Emit::Ast => self.ast()?,
-            Emit::C | Emit::Ir => self.compile()?,
+            Emit::C | Emit::Ir | Emit::Bpf => self.compile()?,
         };
         match &self.output {
             Some(path) => output::file(path, text.as_bytes())?,

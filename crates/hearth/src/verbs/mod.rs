@@ -2,10 +2,18 @@
 
 pub mod build;
 pub mod check;
+pub mod exec;
 pub mod fmt;
 pub mod list;
+pub mod play;
 pub mod predict;
 pub mod record;
 pub mod report;
 pub mod reproduce;
+pub mod run;
+pub mod set;
 pub mod sim;
+pub mod status;
+pub mod stop;
+pub mod top;
+pub mod vm;

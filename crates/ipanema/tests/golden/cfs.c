@@ -116,9 +116,9 @@ struct cfs_thread {
 
 SAAKM_ATTRIBUTES(cfs)
 
-static __attribute__((unused)) void cfs_init_state(void *state)
+static __attribute__((unused)) void cfs_init_state(void SAAKM_MEM *state)
 {
-	struct cfs_state *p = (struct cfs_state *)state;
+	struct cfs_state SAAKM_MEM *p = (struct cfs_state SAAKM_MEM *)state;
 
 	p->latency = 24 * SAAKM_MS;
 	p->min_granularity = 3 * SAAKM_MS;
@@ -131,42 +131,42 @@ static __attribute__((unused)) void cfs_init_state(void *state)
 	p->busy_factor = 16;
 }
 
-static __attribute__((unused)) void cfs_init_core(void *attrs)
+static __attribute__((unused)) void cfs_init_core(void SAAKM_MEM *attrs)
 {
-	struct cfs_core *p = (struct cfs_core *)attrs;
+	struct cfs_core SAAKM_MEM *p = (struct cfs_core SAAKM_MEM *)attrs;
 
 	p->usual_idle = 1 * SAAKM_MS;
 }
 
-static __attribute__((unused)) void cfs_init_thread(void *attrs)
+static __attribute__((unused)) void cfs_init_thread(void SAAKM_MEM *attrs)
 {
-	struct cfs_thread *p = (struct cfs_thread *)attrs;
+	struct cfs_thread SAAKM_MEM *p = (struct cfs_thread SAAKM_MEM *)attrs;
 
 	p->home = SAAKM_NO_CORE;
 	p->util = 512;
 }
 
-static void cfs_on_enqueue(struct saakm *s, struct saakm_thread *t, core_t c);
-static int64_t cfs_busy_load(struct saakm *s, core_t c);
-static int64_t cfs_idle_load(struct saakm *s, core_t c);
-static void cfs_leave(struct saakm *s, core_t c, int64_t part);
-static int64_t cfs_asleep(struct saakm *s, struct saakm_thread *t);
-static core_t cfs_fallback(struct saakm *s, struct saakm_thread *t, core_t c);
-static void cfs_nohz(struct saakm *s, core_t i);
+static void cfs_on_enqueue(saakm_t s, thread_t t, core_t c);
+static int64_t cfs_busy_load(saakm_t s, core_t c);
+static int64_t cfs_idle_load(saakm_t s, core_t c);
+static void cfs_leave(saakm_t s, core_t c, int64_t part);
+static int64_t cfs_asleep(saakm_t s, thread_t t);
+static core_t cfs_fallback(saakm_t s, thread_t t, core_t c);
+static void cfs_nohz(saakm_t s, core_t i);
 
 /*
  * cfs.ipa:48
  * t => c.ready
  */
-static __attribute__((unused)) void cfs_enter_ready(struct saakm *s, struct saakm_thread *t,
-		core_t c, uint32_t reason)
+static __attribute__((unused)) void cfs_enter_ready(saakm_t s, thread_t t, core_t c,
+		uint32_t reason)
 {
 	cfs_on_enqueue(s, t, c);
 	saakm_ready(s, t, c, CFS_QUEUE_READY, cfs_thread(t)->vruntime, reason);
 }
 
 /* cfs.ipa:52 */
-static nsec_t cfs_vruntime_now(struct saakm *s, struct saakm_thread *t)
+static nsec_t cfs_vruntime_now(saakm_t s, thread_t t)
 {
 	return cfs_thread(t)->vruntime
 			+ saakm_div((saakm_runtime(s, t) - cfs_thread(t)->charged) * 1024,
@@ -174,7 +174,7 @@ static nsec_t cfs_vruntime_now(struct saakm *s, struct saakm_thread *t)
 }
 
 /* cfs.ipa:56 */
-static void cfs_charge(struct saakm *s, struct saakm_thread *t)
+static void cfs_charge(saakm_t s, thread_t t)
 {
 	cfs_thread(t)->vruntime = cfs_vruntime_now(s, t);
 	cfs_thread(t)->util = 1024
@@ -188,7 +188,7 @@ static void cfs_charge(struct saakm *s, struct saakm_thread *t)
  * cfs.ipa:63
  * Called before every entry into a ready queue: puts t on the time line of core c.
  */
-static void cfs_on_enqueue(struct saakm *s, struct saakm_thread *t, core_t c)
+static void cfs_on_enqueue(saakm_t s, thread_t t, core_t c)
 {
 	core_t h = cfs_thread(t)->home;
 
@@ -204,7 +204,7 @@ static void cfs_on_enqueue(struct saakm *s, struct saakm_thread *t, core_t c)
 						saakm_nr_running(s, c) + 1));
 	}
 	cfs_thread(t)->home = c;
-	struct saakm_thread *r = saakm_current(s, c);
+	thread_t r = saakm_current(s, c);
 
 	if (r != NULL) {
 		if (cfs_vruntime_now(s, r) - cfs_thread(t)->vruntime
@@ -215,9 +215,9 @@ static void cfs_on_enqueue(struct saakm *s, struct saakm_thread *t, core_t c)
 }
 
 /* cfs.ipa:73 */
-static void cfs_on_schedule(struct saakm *s, core_t c)
+static void cfs_on_schedule(saakm_t s, core_t c)
 {
-	struct saakm_thread *t = saakm_first(s, c, CFS_QUEUE_READY);
+	thread_t t = saakm_first(s, c, CFS_QUEUE_READY);
 
 	if (t != NULL) {
 		cfs_core(s, c)->min_vruntime =
@@ -228,7 +228,7 @@ static void cfs_on_schedule(struct saakm *s, core_t c)
 }
 
 /* cfs.ipa:81 */
-static void cfs_on_tick(struct saakm *s, struct saakm_thread *t)
+static void cfs_on_tick(saakm_t s, thread_t t)
 {
 	core_t c = saakm_core(t);
 	cfs_charge(s, t);
@@ -241,21 +241,21 @@ static void cfs_on_tick(struct saakm *s, struct saakm_thread *t)
 }
 
 /* cfs.ipa:88 */
-static void cfs_on_yield(struct saakm *s, struct saakm_thread *t)
+static void cfs_on_yield(saakm_t s, thread_t t)
 {
 	cfs_charge(s, t);
 	cfs_enter_ready(s, t, saakm_core(t), CFS_REASON_NONE);
 }
 
 /* cfs.ipa:93 */
-static void cfs_on_preempt(struct saakm *s, struct saakm_thread *t)
+static void cfs_on_preempt(saakm_t s, thread_t t)
 {
 	cfs_charge(s, t);
 	cfs_enter_ready(s, t, saakm_core(t), CFS_REASON_NONE);
 }
 
 /* cfs.ipa:98 */
-static void cfs_on_block(struct saakm *s, struct saakm_thread *t)
+static void cfs_on_block(saakm_t s, thread_t t)
 {
 	cfs_charge(s, t);
 	cfs_thread(t)->slept = saakm_now(s);
@@ -263,7 +263,7 @@ static void cfs_on_block(struct saakm *s, struct saakm_thread *t)
 }
 
 /* cfs.ipa:104 */
-static void cfs_on_terminate(struct saakm *s, struct saakm_thread *t)
+static void cfs_on_terminate(saakm_t s, thread_t t)
 {
 	cfs_charge(s, t);
 	cfs_leave(s, saakm_core(t), cfs_thread(t)->util);
@@ -275,13 +275,13 @@ static void cfs_on_terminate(struct saakm *s, struct saakm_thread *t)
  * As fork placement knows it: an idle core has no tick, so its load is brought up to date
  * only every `refresh`, and what exited threads left there counts until then.
  */
-static int64_t cfs_recent(struct saakm *s, core_t c)
+static int64_t cfs_recent(saakm_t s, core_t c)
 {
 	return saakm_has(saakm_idle(s), c) ? cfs_idle_load(s, c) : cfs_busy_load(s, c);
 }
 
 /* cfs.ipa:118 */
-static int64_t cfs_busy_load(struct saakm *s, core_t c)
+static int64_t cfs_busy_load(saakm_t s, core_t c)
 {
 	return 1024
 			- saakm_decay(1024 - cfs_core(s, c)->past,
@@ -289,7 +289,7 @@ static int64_t cfs_busy_load(struct saakm *s, core_t c)
 }
 
 /* cfs.ipa:122 */
-static int64_t cfs_idle_load(struct saakm *s, core_t c)
+static int64_t cfs_idle_load(saakm_t s, core_t c)
 {
 	nsec_t last = saakm_now(s) - saakm_mod(saakm_now(s), cfs_state(s)->refresh);
 	if (cfs_core(s, c)->since >= last) {
@@ -301,14 +301,14 @@ static int64_t cfs_idle_load(struct saakm *s, core_t c)
 }
 
 /* cfs.ipa:128 */
-static void cfs_on_enter_idle(struct saakm *s, core_t c)
+static void cfs_on_enter_idle(saakm_t s, core_t c)
 {
 	cfs_core(s, c)->past = cfs_busy_load(s, c);
 	cfs_core(s, c)->since = saakm_now(s);
 }
 
 /* cfs.ipa:133 */
-static void cfs_on_exit_idle(struct saakm *s, core_t c)
+static void cfs_on_exit_idle(saakm_t s, core_t c)
 {
 	cfs_core(s, c)->past = cfs_idle_load(s, c);
 	if (cfs_core(s, c)->since < saakm_now(s) - saakm_mod(saakm_now(s), cfs_state(s)->refresh)) {
@@ -324,20 +324,20 @@ static void cfs_on_exit_idle(struct saakm *s, core_t c)
  * cfs.ipa:141
  * A thread comes with half a core's load to its name, and has exited with load `part`.
  */
-static void cfs_leave(struct saakm *s, core_t c, int64_t part)
+static void cfs_leave(saakm_t s, core_t c, int64_t part)
 {
 	cfs_core(s, c)->past = saakm_min(cfs_core(s, c)->past + 512, 1024);
 	cfs_core(s, c)->gone = saakm_min(cfs_core(s, c)->gone + part, 1024);
 }
 
 /* cfs.ipa:146 */
-static int64_t cfs_load_of(struct saakm *s, const struct saakm_domain *d)
+static int64_t cfs_load_of(saakm_t s, domain_t d)
 {
 	int64_t sum = 0;
 	core_t c;
 
 	SAAKM_EACH(s, c, w, d->cores.word[w]) {
-		sum += cfs_recent(s, c);
+		sum = SAAKM_FORGET(sum + cfs_recent(s, c));
 	}
 	return sum;
 }
@@ -348,15 +348,15 @@ static int64_t cfs_load_of(struct saakm *s, const struct saakm_domain *d)
  * is kept while it has an idle core; then idle cores count first, recent load second; of a
  * pair, the core that was idle for the shortest time (find_idlest_group, find_idlest_cpu).
  */
-static core_t cfs_choose_fork(struct saakm *s, struct saakm_thread *t, core_t parent)
+static core_t cfs_choose_fork(saakm_t s, thread_t t, core_t parent)
 {
-	const struct saakm_domain *die = saakm_llc(s, parent);
+	domain_t die = saakm_llc(s, parent);
 	if (SAAKM_EMPTY(s, w,
 			saakm_idle(s)->word[w] & die->cores.word[w] & saakm_affinity(t)->word[w])) {
-		const struct saakm_domain *best_d = NULL;
+		domain_t best_d = NULL;
 		int64_t least_d = 0;
 		int64_t least_d2 = 0;
-		const struct saakm_domain *d;
+		domain_t d;
 
 		SAAKM_EACH_GROUP(s, d, saakm_machine(s), SAAKM_LLC, parent) {
 			if (SAAKM_EMPTY_IN(s, d, w, d->cores.word[w] & saakm_affinity(t)->word[w]))
@@ -375,10 +375,10 @@ static core_t cfs_choose_fork(struct saakm *s, struct saakm_thread *t, core_t pa
 		}
 		die = best_d != NULL ? best_d : die;
 	}
-	const struct saakm_domain *best_p = NULL;
+	domain_t best_p = NULL;
 	int64_t least_p = 0;
 	int64_t least_p2 = 0;
-	const struct saakm_domain *p;
+	domain_t p;
 
 	SAAKM_EACH_GROUP(s, p, die, SAAKM_SMT, parent) {
 		if (SAAKM_EMPTY_IN(s, p, w, p->cores.word[w] & saakm_affinity(t)->word[w]))
@@ -393,7 +393,7 @@ static core_t cfs_choose_fork(struct saakm *s, struct saakm_thread *t, core_t pa
 		least_p2 = key2;
 		best_p = p;
 	}
-	const struct saakm_domain *pair = best_p != NULL ? best_p : saakm_smt(s, parent);
+	domain_t pair = best_p != NULL ? best_p : saakm_smt(s, parent);
 	core_t best_c = SAAKM_NO_CORE;
 	int64_t least_c = 0;
 	nsec_t least_c2 = 0;
@@ -417,7 +417,7 @@ static core_t cfs_choose_fork(struct saakm *s, struct saakm_thread *t, core_t pa
  * cfs.ipa:169
  * The target is the previous core or the waker's; an idle core is sought on its die only.
  */
-static core_t cfs_choose_wakeup(struct saakm *s, struct saakm_thread *t, core_t waker)
+static core_t cfs_choose_wakeup(saakm_t s, thread_t t, core_t waker)
 {
 	core_t prev = saakm_core(t);
 	core_t target = prev;
@@ -471,7 +471,7 @@ static core_t cfs_choose_wakeup(struct saakm *s, struct saakm_thread *t, core_t 
  * cfs.ipa:188
  * The load that t brings, having slept.
  */
-static int64_t cfs_asleep(struct saakm *s, struct saakm_thread *t)
+static int64_t cfs_asleep(saakm_t s, thread_t t)
 {
 	return saakm_decay(cfs_thread(t)->util, saakm_now(s) - cfs_thread(t)->slept,
 			cfs_state(s)->half_life);
@@ -481,7 +481,7 @@ static int64_t cfs_asleep(struct saakm *s, struct saakm_thread *t)
  * cfs.ipa:193
  * c, or a core near it if t may not run on c.
  */
-static core_t cfs_fallback(struct saakm *s, struct saakm_thread *t, core_t c)
+static core_t cfs_fallback(saakm_t s, thread_t t, core_t c)
 {
 	core_t choice;
 	if (saakm_has(saakm_affinity(t), c)) {
@@ -494,13 +494,13 @@ static core_t cfs_fallback(struct saakm *s, struct saakm_thread *t, core_t c)
 }
 
 /* cfs.ipa:197 */
-static void cfs_on_new(struct saakm *s, struct saakm_thread *t, core_t parent)
+static void cfs_on_new(saakm_t s, thread_t t, core_t parent)
 {
 	cfs_enter_ready(s, t, cfs_choose_fork(s, t, parent), CFS_REASON_CFS);
 }
 
 /* cfs.ipa:201 */
-static void cfs_on_unblock(struct saakm *s, struct saakm_thread *t, core_t waker)
+static void cfs_on_unblock(saakm_t s, thread_t t, core_t waker)
 {
 	cfs_enter_ready(s, t, cfs_choose_wakeup(s, t, waker), CFS_REASON_CFS);
 }
@@ -509,19 +509,19 @@ static void cfs_on_unblock(struct saakm *s, struct saakm_thread *t, core_t waker
  * cfs.ipa:208
  * A die with at most two threads keeps them (adjust_numa_imbalance).
  */
-static bool cfs_crowded(struct saakm *s, const struct saakm_domain *die)
+static bool cfs_crowded(saakm_t s, domain_t die)
 {
 	int64_t sum = 0;
 	core_t c;
 
 	SAAKM_EACH(s, c, w, die->cores.word[w]) {
-		sum += saakm_nr_running(s, c);
+		sum = SAAKM_FORGET(sum + saakm_nr_running(s, c));
 	}
 	return sum > 2;
 }
 
 /* cfs.ipa:214 */
-static bool cfs_pull_can_steal_core(struct saakm *s, core_t dst, core_t src)
+static bool cfs_pull_can_steal_core(saakm_t s, core_t dst, core_t src)
 {
 	return saakm_nr_ready(s, src) > 0
 			&& saakm_nr_running(s, src) >= saakm_nr_running(s, dst) + 2
@@ -530,7 +530,7 @@ static bool cfs_pull_can_steal_core(struct saakm *s, core_t dst, core_t src)
 }
 
 /* cfs.ipa:219 */
-static int64_t cfs_pull_select_core(struct saakm *s, core_t dst, core_t src)
+static int64_t cfs_pull_select_core(saakm_t s, core_t dst, core_t src)
 {
 	(void)dst;
 
@@ -538,7 +538,7 @@ static int64_t cfs_pull_select_core(struct saakm *s, core_t dst, core_t src)
 }
 
 /* cfs.ipa:220 */
-static bool cfs_pull_steal_thread(struct saakm *s, core_t dst, struct saakm_thread *t)
+static bool cfs_pull_steal_thread(saakm_t s, core_t dst, thread_t t)
 {
 	(void)s;
 
@@ -546,7 +546,7 @@ static bool cfs_pull_steal_thread(struct saakm *s, core_t dst, struct saakm_thre
 }
 
 /* cfs.ipa:221 */
-static bool cfs_pull_stop_core(struct saakm *s, core_t dst, int64_t stolen)
+static bool cfs_pull_stop_core(saakm_t s, core_t dst, int64_t stolen)
 {
 	(void)s;
 	(void)dst;
@@ -555,7 +555,7 @@ static bool cfs_pull_stop_core(struct saakm *s, core_t dst, int64_t stolen)
 }
 
 /* cfs.ipa:222 */
-static bool cfs_pull_stop(struct saakm *s, core_t dst, int64_t stolen)
+static bool cfs_pull_stop(saakm_t s, core_t dst, int64_t stolen)
 {
 	(void)s;
 	(void)dst;
@@ -564,7 +564,7 @@ static bool cfs_pull_stop(struct saakm *s, core_t dst, int64_t stolen)
 }
 
 /* cfs.ipa:223 */
-static void cfs_pull_move(struct saakm *s, core_t dst, struct saakm_thread *t)
+static void cfs_pull_move(saakm_t s, core_t dst, thread_t t)
 {
 	cfs_enter_ready(s, t, dst, CFS_REASON_BALANCE);
 }
@@ -573,7 +573,7 @@ static void cfs_pull_move(struct saakm *s, core_t dst, struct saakm_thread *t)
  * cfs.ipa:213
  * dst takes one thread from the longest run queue among `from`.
  */
-static void cfs_pull(struct saakm *s, core_t dst, const struct saakm_set *from)
+SAAKM_STEAL(cfs_pull, dst, from)
 {
 	core_t src;
 	int64_t stolen = 0;
@@ -587,7 +587,7 @@ static void cfs_pull(struct saakm *s, core_t dst, const struct saakm_set *from)
 	}
 	SAAKM_EACH_ROUND(s) {
 		int64_t from_core = 0;
-		struct saakm_thread *t;
+		thread_t t;
 
 		/* Second phase: whom first. */
 		core_t best = SAAKM_NO_CORE;
@@ -612,10 +612,10 @@ static void cfs_pull(struct saakm *s, core_t dst, const struct saakm_set *from)
 			if (!cfs_pull_steal_thread(s, dst, t))
 				continue;
 			cfs_pull_move(s, dst, t);
-			stolen++;
+			stolen = SAAKM_FORGET(stolen + 1);
 			if (cfs_pull_stop(s, dst, stolen))
 				return;
-			from_core++;
+			from_core = SAAKM_FORGET(from_core + 1);
 			if (cfs_pull_stop_core(s, dst, from_core))
 				break;
 		}
@@ -623,7 +623,7 @@ static void cfs_pull(struct saakm *s, core_t dst, const struct saakm_set *from)
 }
 
 /* cfs.ipa:226 */
-static void cfs_on_newly_idle(struct saakm *s, core_t c)
+static void cfs_on_newly_idle(saakm_t s, core_t c)
 {
 	if (cfs_core(s, c)->usual_idle < cfs_state(s)->migration_cost) {
 		return;
@@ -637,7 +637,7 @@ static void cfs_on_newly_idle(struct saakm *s, core_t c)
 }
 
 /* cfs.ipa:232 */
-static void cfs_on_balance(struct saakm *s, core_t c)
+static void cfs_on_balance(saakm_t s, core_t c)
 {
 	if (saakm_now(s) >= cfs_core(s, c)->next_die) {
 		cfs_core(s, c)->next_die = saakm_now(s)
@@ -671,7 +671,7 @@ static void cfs_on_balance(struct saakm *s, core_t c)
  * cfs.ipa:247
  * Idle core i does what it would do at its tick.
  */
-static void cfs_nohz(struct saakm *s, core_t i)
+static void cfs_nohz(saakm_t s, core_t i)
 {
 	if (saakm_has(saakm_idle(s), i) && saakm_now(s) >= cfs_core(s, i)->next_die) {
 		cfs_core(s, i)->next_die = saakm_now(s)
@@ -704,6 +704,15 @@ static void cfs_nohz(struct saakm *s, core_t i)
 #define SAAKM_ON_ENTER_IDLE cfs_on_enter_idle
 #define SAAKM_ON_EXIT_IDLE cfs_on_exit_idle
 #define SAAKM_ON_BALANCE cfs_on_balance
+#define SAAKM_INIT_STATE cfs_init_state
+#define SAAKM_INIT_CORE cfs_init_core
+#define SAAKM_INIT_THREAD cfs_init_thread
+
+/* Its name; how many ready queues a core has, and which are ordered, as bits; sets. */
+#define SAAKM_NAME "cfs"
+#define SAAKM_QUEUES 1
+#define SAAKM_ORDERED 0x1
+#define SAAKM_NR_SETS 0
 
 #ifdef SAAKM_POLICY
 

@@ -201,9 +201,9 @@ struct nest_thread {
 
 SAAKM_ATTRIBUTES(nest)
 
-static __attribute__((unused)) void nest_init_state(void *state)
+static __attribute__((unused)) void nest_init_state(void SAAKM_MEM *state)
 {
-	struct nest_state *p = (struct nest_state *)state;
+	struct nest_state SAAKM_MEM *p = (struct nest_state SAAKM_MEM *)state;
 
 	p->latency = 24 * SAAKM_MS;
 	p->min_granularity = 3 * SAAKM_MS;
@@ -228,16 +228,16 @@ static __attribute__((unused)) void nest_init_state(void *state)
 	p->anchor = SAAKM_NO_CORE;
 }
 
-static __attribute__((unused)) void nest_init_core(void *attrs)
+static __attribute__((unused)) void nest_init_core(void SAAKM_MEM *attrs)
 {
-	struct nest_core *p = (struct nest_core *)attrs;
+	struct nest_core SAAKM_MEM *p = (struct nest_core SAAKM_MEM *)attrs;
 
 	p->usual_idle = 1 * SAAKM_MS;
 }
 
-static __attribute__((unused)) void nest_init_thread(void *attrs)
+static __attribute__((unused)) void nest_init_thread(void SAAKM_MEM *attrs)
 {
-	struct nest_thread *p = (struct nest_thread *)attrs;
+	struct nest_thread SAAKM_MEM *p = (struct nest_thread SAAKM_MEM *)attrs;
 
 	p->home = SAAKM_NO_CORE;
 	p->util = 512;
@@ -245,28 +245,28 @@ static __attribute__((unused)) void nest_init_thread(void *attrs)
 	p->before = SAAKM_NO_CORE;
 }
 
-static void nest_on_enqueue(struct saakm *s, struct saakm_thread *t, core_t c);
-static int64_t nest_busy_load(struct saakm *s, core_t c);
-static int64_t nest_idle_load(struct saakm *s, core_t c);
-static void nest_leave(struct saakm *s, core_t c, int64_t part);
-static int64_t nest_asleep(struct saakm *s, struct saakm_thread *t);
-static core_t nest_fallback(struct saakm *s, struct saakm_thread *t, core_t c);
-static void nest_nohz(struct saakm *s, core_t i);
-static core_t nest_choose_wakeup(struct saakm *s, struct saakm_thread *t, core_t waker);
+static void nest_on_enqueue(saakm_t s, thread_t t, core_t c);
+static int64_t nest_busy_load(saakm_t s, core_t c);
+static int64_t nest_idle_load(saakm_t s, core_t c);
+static void nest_leave(saakm_t s, core_t c, int64_t part);
+static int64_t nest_asleep(saakm_t s, thread_t t);
+static core_t nest_fallback(saakm_t s, thread_t t, core_t c);
+static void nest_nohz(saakm_t s, core_t i);
+static core_t nest_choose_wakeup(saakm_t s, thread_t t, core_t waker);
 
 /*
  * cfs.ipa:48
  * t => c.ready
  */
-static __attribute__((unused)) void nest_enter_ready(struct saakm *s, struct saakm_thread *t,
-		core_t c, uint32_t reason)
+static __attribute__((unused)) void nest_enter_ready(saakm_t s, thread_t t, core_t c,
+		uint32_t reason)
 {
 	nest_on_enqueue(s, t, c);
 	saakm_ready(s, t, c, NEST_QUEUE_READY, nest_thread(t)->vruntime, reason);
 }
 
 /* cfs.ipa:52 */
-static nsec_t nest_vruntime_now(struct saakm *s, struct saakm_thread *t)
+static nsec_t nest_vruntime_now(saakm_t s, thread_t t)
 {
 	return nest_thread(t)->vruntime
 			+ saakm_div((saakm_runtime(s, t) - nest_thread(t)->charged) * 1024,
@@ -274,7 +274,7 @@ static nsec_t nest_vruntime_now(struct saakm *s, struct saakm_thread *t)
 }
 
 /* cfs.ipa:56 */
-static void nest_charge(struct saakm *s, struct saakm_thread *t)
+static void nest_charge(saakm_t s, thread_t t)
 {
 	nest_thread(t)->vruntime = nest_vruntime_now(s, t);
 	nest_thread(t)->util = 1024
@@ -288,7 +288,7 @@ static void nest_charge(struct saakm *s, struct saakm_thread *t)
  * cfs.ipa:63
  * Called before every entry into a ready queue: puts t on the time line of core c.
  */
-static void nest_on_enqueue(struct saakm *s, struct saakm_thread *t, core_t c)
+static void nest_on_enqueue(saakm_t s, thread_t t, core_t c)
 {
 	core_t h = nest_thread(t)->home;
 
@@ -304,7 +304,7 @@ static void nest_on_enqueue(struct saakm *s, struct saakm_thread *t, core_t c)
 						saakm_nr_running(s, c) + 1));
 	}
 	nest_thread(t)->home = c;
-	struct saakm_thread *r = saakm_current(s, c);
+	thread_t r = saakm_current(s, c);
 
 	if (r != NULL) {
 		if (nest_vruntime_now(s, r) - nest_thread(t)->vruntime
@@ -315,9 +315,9 @@ static void nest_on_enqueue(struct saakm *s, struct saakm_thread *t, core_t c)
 }
 
 /* cfs.ipa:73 */
-static void nest_on_schedule(struct saakm *s, core_t c)
+static void nest_on_schedule(saakm_t s, core_t c)
 {
-	struct saakm_thread *t = saakm_first(s, c, NEST_QUEUE_READY);
+	thread_t t = saakm_first(s, c, NEST_QUEUE_READY);
 
 	if (t != NULL) {
 		nest_core(s, c)->min_vruntime =
@@ -328,7 +328,7 @@ static void nest_on_schedule(struct saakm *s, core_t c)
 }
 
 /* cfs.ipa:81 */
-static void nest_on_tick(struct saakm *s, struct saakm_thread *t)
+static void nest_on_tick(saakm_t s, thread_t t)
 {
 	core_t c = saakm_core(t);
 	nest_charge(s, t);
@@ -341,21 +341,21 @@ static void nest_on_tick(struct saakm *s, struct saakm_thread *t)
 }
 
 /* cfs.ipa:88 */
-static void nest_on_yield(struct saakm *s, struct saakm_thread *t)
+static void nest_on_yield(saakm_t s, thread_t t)
 {
 	nest_charge(s, t);
 	nest_enter_ready(s, t, saakm_core(t), NEST_REASON_NONE);
 }
 
 /* cfs.ipa:93 */
-static void nest_on_preempt(struct saakm *s, struct saakm_thread *t)
+static void nest_on_preempt(saakm_t s, thread_t t)
 {
 	nest_charge(s, t);
 	nest_enter_ready(s, t, saakm_core(t), NEST_REASON_NONE);
 }
 
 /* cfs.ipa:98 */
-static void nest__cfs_on_block(struct saakm *s, struct saakm_thread *t)
+static void nest__cfs_on_block(saakm_t s, thread_t t)
 {
 	nest_charge(s, t);
 	nest_thread(t)->slept = saakm_now(s);
@@ -363,7 +363,7 @@ static void nest__cfs_on_block(struct saakm *s, struct saakm_thread *t)
 }
 
 /* cfs.ipa:104 */
-static void nest__cfs_on_terminate(struct saakm *s, struct saakm_thread *t)
+static void nest__cfs_on_terminate(saakm_t s, thread_t t)
 {
 	nest_charge(s, t);
 	nest_leave(s, saakm_core(t), nest_thread(t)->util);
@@ -375,13 +375,13 @@ static void nest__cfs_on_terminate(struct saakm *s, struct saakm_thread *t)
  * As fork placement knows it: an idle core has no tick, so its load is brought up to date
  * only every `refresh`, and what exited threads left there counts until then.
  */
-static int64_t nest_recent(struct saakm *s, core_t c)
+static int64_t nest_recent(saakm_t s, core_t c)
 {
 	return saakm_has(saakm_idle(s), c) ? nest_idle_load(s, c) : nest_busy_load(s, c);
 }
 
 /* cfs.ipa:118 */
-static int64_t nest_busy_load(struct saakm *s, core_t c)
+static int64_t nest_busy_load(saakm_t s, core_t c)
 {
 	return 1024
 			- saakm_decay(1024 - nest_core(s, c)->past,
@@ -389,7 +389,7 @@ static int64_t nest_busy_load(struct saakm *s, core_t c)
 }
 
 /* cfs.ipa:122 */
-static int64_t nest_idle_load(struct saakm *s, core_t c)
+static int64_t nest_idle_load(saakm_t s, core_t c)
 {
 	nsec_t last = saakm_now(s) - saakm_mod(saakm_now(s), nest_state(s)->refresh);
 	if (nest_core(s, c)->since >= last) {
@@ -401,14 +401,14 @@ static int64_t nest_idle_load(struct saakm *s, core_t c)
 }
 
 /* cfs.ipa:128 */
-static void nest_on_enter_idle(struct saakm *s, core_t c)
+static void nest_on_enter_idle(saakm_t s, core_t c)
 {
 	nest_core(s, c)->past = nest_busy_load(s, c);
 	nest_core(s, c)->since = saakm_now(s);
 }
 
 /* cfs.ipa:133 */
-static void nest_on_exit_idle(struct saakm *s, core_t c)
+static void nest_on_exit_idle(saakm_t s, core_t c)
 {
 	nest_core(s, c)->past = nest_idle_load(s, c);
 	if (nest_core(s, c)->since
@@ -425,20 +425,20 @@ static void nest_on_exit_idle(struct saakm *s, core_t c)
  * cfs.ipa:141
  * A thread comes with half a core's load to its name, and has exited with load `part`.
  */
-static void nest_leave(struct saakm *s, core_t c, int64_t part)
+static void nest_leave(saakm_t s, core_t c, int64_t part)
 {
 	nest_core(s, c)->past = saakm_min(nest_core(s, c)->past + 512, 1024);
 	nest_core(s, c)->gone = saakm_min(nest_core(s, c)->gone + part, 1024);
 }
 
 /* cfs.ipa:146 */
-static int64_t nest_load_of(struct saakm *s, const struct saakm_domain *d)
+static int64_t nest_load_of(saakm_t s, domain_t d)
 {
 	int64_t sum = 0;
 	core_t c;
 
 	SAAKM_EACH(s, c, w, d->cores.word[w]) {
-		sum += nest_recent(s, c);
+		sum = SAAKM_FORGET(sum + nest_recent(s, c));
 	}
 	return sum;
 }
@@ -449,15 +449,15 @@ static int64_t nest_load_of(struct saakm *s, const struct saakm_domain *d)
  * is kept while it has an idle core; then idle cores count first, recent load second; of a
  * pair, the core that was idle for the shortest time (find_idlest_group, find_idlest_cpu).
  */
-static core_t nest_choose_fork(struct saakm *s, struct saakm_thread *t, core_t parent)
+static core_t nest_choose_fork(saakm_t s, thread_t t, core_t parent)
 {
-	const struct saakm_domain *die = saakm_llc(s, parent);
+	domain_t die = saakm_llc(s, parent);
 	if (SAAKM_EMPTY(s, w,
 			saakm_idle(s)->word[w] & die->cores.word[w] & saakm_affinity(t)->word[w])) {
-		const struct saakm_domain *best_d = NULL;
+		domain_t best_d = NULL;
 		int64_t least_d = 0;
 		int64_t least_d2 = 0;
-		const struct saakm_domain *d;
+		domain_t d;
 
 		SAAKM_EACH_GROUP(s, d, saakm_machine(s), SAAKM_LLC, parent) {
 			if (SAAKM_EMPTY_IN(s, d, w, d->cores.word[w] & saakm_affinity(t)->word[w]))
@@ -476,10 +476,10 @@ static core_t nest_choose_fork(struct saakm *s, struct saakm_thread *t, core_t p
 		}
 		die = best_d != NULL ? best_d : die;
 	}
-	const struct saakm_domain *best_p = NULL;
+	domain_t best_p = NULL;
 	int64_t least_p = 0;
 	int64_t least_p2 = 0;
-	const struct saakm_domain *p;
+	domain_t p;
 
 	SAAKM_EACH_GROUP(s, p, die, SAAKM_SMT, parent) {
 		if (SAAKM_EMPTY_IN(s, p, w, p->cores.word[w] & saakm_affinity(t)->word[w]))
@@ -494,7 +494,7 @@ static core_t nest_choose_fork(struct saakm *s, struct saakm_thread *t, core_t p
 		least_p2 = key2;
 		best_p = p;
 	}
-	const struct saakm_domain *pair = best_p != NULL ? best_p : saakm_smt(s, parent);
+	domain_t pair = best_p != NULL ? best_p : saakm_smt(s, parent);
 	core_t best_c = SAAKM_NO_CORE;
 	int64_t least_c = 0;
 	nsec_t least_c2 = 0;
@@ -518,7 +518,7 @@ static core_t nest_choose_fork(struct saakm *s, struct saakm_thread *t, core_t p
  * cfs.ipa:169
  * The target is the previous core or the waker's; an idle core is sought on its die only.
  */
-static core_t nest__cfs_choose_wakeup(struct saakm *s, struct saakm_thread *t, core_t waker)
+static core_t nest__cfs_choose_wakeup(saakm_t s, thread_t t, core_t waker)
 {
 	core_t prev = saakm_core(t);
 	core_t target = prev;
@@ -573,7 +573,7 @@ static core_t nest__cfs_choose_wakeup(struct saakm *s, struct saakm_thread *t, c
  * cfs.ipa:188
  * The load that t brings, having slept.
  */
-static int64_t nest_asleep(struct saakm *s, struct saakm_thread *t)
+static int64_t nest_asleep(saakm_t s, thread_t t)
 {
 	return saakm_decay(nest_thread(t)->util, saakm_now(s) - nest_thread(t)->slept,
 			nest_state(s)->half_life);
@@ -583,7 +583,7 @@ static int64_t nest_asleep(struct saakm *s, struct saakm_thread *t)
  * cfs.ipa:193
  * c, or a core near it if t may not run on c.
  */
-static core_t nest_fallback(struct saakm *s, struct saakm_thread *t, core_t c)
+static core_t nest_fallback(saakm_t s, thread_t t, core_t c)
 {
 	core_t choice;
 	if (saakm_has(saakm_affinity(t), c)) {
@@ -599,19 +599,19 @@ static core_t nest_fallback(struct saakm *s, struct saakm_thread *t, core_t c)
  * cfs.ipa:208
  * A die with at most two threads keeps them (adjust_numa_imbalance).
  */
-static bool nest_crowded(struct saakm *s, const struct saakm_domain *die)
+static bool nest_crowded(saakm_t s, domain_t die)
 {
 	int64_t sum = 0;
 	core_t c;
 
 	SAAKM_EACH(s, c, w, die->cores.word[w]) {
-		sum += saakm_nr_running(s, c);
+		sum = SAAKM_FORGET(sum + saakm_nr_running(s, c));
 	}
 	return sum > 2;
 }
 
 /* cfs.ipa:214 */
-static bool nest_pull_can_steal_core(struct saakm *s, core_t dst, core_t src)
+static bool nest_pull_can_steal_core(saakm_t s, core_t dst, core_t src)
 {
 	return saakm_nr_ready(s, src) > 0
 			&& saakm_nr_running(s, src) >= saakm_nr_running(s, dst) + 2
@@ -620,7 +620,7 @@ static bool nest_pull_can_steal_core(struct saakm *s, core_t dst, core_t src)
 }
 
 /* cfs.ipa:219 */
-static int64_t nest_pull_select_core(struct saakm *s, core_t dst, core_t src)
+static int64_t nest_pull_select_core(saakm_t s, core_t dst, core_t src)
 {
 	(void)dst;
 
@@ -628,7 +628,7 @@ static int64_t nest_pull_select_core(struct saakm *s, core_t dst, core_t src)
 }
 
 /* cfs.ipa:220 */
-static bool nest_pull_steal_thread(struct saakm *s, core_t dst, struct saakm_thread *t)
+static bool nest_pull_steal_thread(saakm_t s, core_t dst, thread_t t)
 {
 	(void)s;
 
@@ -636,7 +636,7 @@ static bool nest_pull_steal_thread(struct saakm *s, core_t dst, struct saakm_thr
 }
 
 /* cfs.ipa:221 */
-static bool nest_pull_stop_core(struct saakm *s, core_t dst, int64_t stolen)
+static bool nest_pull_stop_core(saakm_t s, core_t dst, int64_t stolen)
 {
 	(void)s;
 	(void)dst;
@@ -645,7 +645,7 @@ static bool nest_pull_stop_core(struct saakm *s, core_t dst, int64_t stolen)
 }
 
 /* cfs.ipa:222 */
-static bool nest_pull_stop(struct saakm *s, core_t dst, int64_t stolen)
+static bool nest_pull_stop(saakm_t s, core_t dst, int64_t stolen)
 {
 	(void)s;
 	(void)dst;
@@ -654,7 +654,7 @@ static bool nest_pull_stop(struct saakm *s, core_t dst, int64_t stolen)
 }
 
 /* cfs.ipa:223 */
-static void nest_pull_move(struct saakm *s, core_t dst, struct saakm_thread *t)
+static void nest_pull_move(saakm_t s, core_t dst, thread_t t)
 {
 	nest_enter_ready(s, t, dst, NEST_REASON_BALANCE);
 }
@@ -663,7 +663,7 @@ static void nest_pull_move(struct saakm *s, core_t dst, struct saakm_thread *t)
  * cfs.ipa:213
  * dst takes one thread from the longest run queue among `from`.
  */
-static void nest_pull(struct saakm *s, core_t dst, const struct saakm_set *from)
+SAAKM_STEAL(nest_pull, dst, from)
 {
 	core_t src;
 	int64_t stolen = 0;
@@ -677,7 +677,7 @@ static void nest_pull(struct saakm *s, core_t dst, const struct saakm_set *from)
 	}
 	SAAKM_EACH_ROUND(s) {
 		int64_t from_core = 0;
-		struct saakm_thread *t;
+		thread_t t;
 
 		/* Second phase: whom first. */
 		core_t best = SAAKM_NO_CORE;
@@ -702,10 +702,10 @@ static void nest_pull(struct saakm *s, core_t dst, const struct saakm_set *from)
 			if (!nest_pull_steal_thread(s, dst, t))
 				continue;
 			nest_pull_move(s, dst, t);
-			stolen++;
+			stolen = SAAKM_FORGET(stolen + 1);
 			if (nest_pull_stop(s, dst, stolen))
 				return;
-			from_core++;
+			from_core = SAAKM_FORGET(from_core + 1);
 			if (nest_pull_stop_core(s, dst, from_core))
 				break;
 		}
@@ -713,7 +713,7 @@ static void nest_pull(struct saakm *s, core_t dst, const struct saakm_set *from)
 }
 
 /* cfs.ipa:226 */
-static void nest_on_newly_idle(struct saakm *s, core_t c)
+static void nest_on_newly_idle(saakm_t s, core_t c)
 {
 	if (nest_core(s, c)->usual_idle < nest_state(s)->migration_cost) {
 		return;
@@ -727,7 +727,7 @@ static void nest_on_newly_idle(struct saakm *s, core_t c)
 }
 
 /* cfs.ipa:232 */
-static void nest_on_balance(struct saakm *s, core_t c)
+static void nest_on_balance(saakm_t s, core_t c)
 {
 	if (saakm_now(s) >= nest_core(s, c)->next_die) {
 		nest_core(s, c)->next_die = saakm_now(s)
@@ -761,7 +761,7 @@ static void nest_on_balance(struct saakm *s, core_t c)
  * cfs.ipa:247
  * Idle core i does what it would do at its tick.
  */
-static void nest_nohz(struct saakm *s, core_t i)
+static void nest_nohz(saakm_t s, core_t i)
 {
 	if (saakm_has(saakm_idle(s), i) && saakm_now(s) >= nest_core(s, i)->next_die) {
 		nest_core(s, i)->next_die = saakm_now(s)
@@ -784,13 +784,13 @@ static void nest_nohz(struct saakm *s, core_t i)
  * nest.ipa:49
  * c is idle, and no other placement has it.
  */
-static bool nest_take(struct saakm *s, core_t c)
+static bool nest_take(saakm_t s, core_t c)
 {
 	return nest_state(s)->placement_flag ? saakm_claim(s, c) : saakm_has(saakm_idle(s), c);
 }
 
 /* nest.ipa:53 */
-static bool nest_stale(struct saakm *s, core_t c)
+static bool nest_stale(saakm_t s, core_t c)
 {
 	return nest_state(s)->compaction && saakm_has(saakm_idle(s), c)
 			&& saakm_now(s) - saakm_idle_since(s, c) > nest_state(s)->p_remove;
@@ -800,7 +800,7 @@ static bool nest_stale(struct saakm *s, core_t c)
  * nest.ipa:58
  * To the reserve nest, or out of both if that is full.
  */
-static void nest_demote(struct saakm *s, core_t c)
+static void nest_demote(saakm_t s, core_t c)
 {
 	saakm_remove(s, &nest_state(s)->primary, NEST_SET_PRIMARY, c);
 	if (nest_state(s)->reserve_nest) {
@@ -809,7 +809,7 @@ static void nest_demote(struct saakm *s, core_t c)
 }
 
 /* nest.ipa:63 */
-static void nest_promote(struct saakm *s, core_t c)
+static void nest_promote(saakm_t s, core_t c)
 {
 	saakm_remove(s, &nest_state(s)->reserve, NEST_SET_RESERVE, c);
 	saakm_add(s, &nest_state(s)->primary, NEST_SET_PRIMARY, c, SAAKM_MAX_CORES);
@@ -820,7 +820,7 @@ static void nest_promote(struct saakm *s, core_t c)
  * Starts at the previous core, to stay clear of concurrent searches. A stale core is demoted
  * on the way.
  */
-static core_t nest_search_primary(struct saakm *s, const struct saakm_set *allowed, core_t home)
+static core_t nest_search_primary(saakm_t s, set_t allowed, core_t home)
 {
 	SAAKM_SET(members);
 	SAAKM_ASSIGN(s, members, w,
@@ -841,7 +841,7 @@ static core_t nest_search_primary(struct saakm *s, const struct saakm_set *allow
  * nest.ipa:78
  * Starts at a fixed core, to gather threads.
  */
-static core_t nest_search_reserve(struct saakm *s, const struct saakm_set *allowed, core_t home)
+static core_t nest_search_reserve(saakm_t s, set_t allowed, core_t home)
 {
 	core_t origin = nest_state(s)->anchor != SAAKM_NO_CORE ? nest_state(s)->anchor : home;
 	core_t c;
@@ -859,7 +859,7 @@ static core_t nest_search_reserve(struct saakm *s, const struct saakm_set *allow
  * nest.ipa:83
  * The die of `home` first, then the others.
  */
-static core_t nest_primary_of(struct saakm *s, struct saakm_thread *t, core_t home)
+static core_t nest_primary_of(saakm_t s, thread_t t, core_t home)
 {
 	if (nest_state(s)->die_first) {
 		SAAKM_SET(allowed);
@@ -875,7 +875,7 @@ static core_t nest_primary_of(struct saakm *s, struct saakm_thread *t, core_t ho
 }
 
 /* nest.ipa:89 */
-static core_t nest_reserve_of(struct saakm *s, struct saakm_thread *t, core_t home)
+static core_t nest_reserve_of(saakm_t s, thread_t t, core_t home)
 {
 	if (nest_state(s)->die_first) {
 		SAAKM_SET(allowed);
@@ -894,7 +894,7 @@ static core_t nest_reserve_of(struct saakm *s, struct saakm_thread *t, core_t ho
  * nest.ipa:98
  * An attached thread may take its core even if it is stale.
  */
-static bool nest_take_attached(struct saakm *s, struct saakm_thread *t)
+static bool nest_take_attached(saakm_t s, thread_t t)
 {
 	core_t c = nest_thread(t)->last;
 
@@ -911,7 +911,7 @@ static bool nest_take_attached(struct saakm *s, struct saakm_thread *t)
  * nest.ipa:105
  * Counts how often in a row the previous core was busy.
  */
-static bool nest_impatient(struct saakm *s, struct saakm_thread *t, core_t home)
+static bool nest_impatient(saakm_t s, thread_t t, core_t home)
 {
 	nest_thread(t)->misses = saakm_has(saakm_idle(s), home) ? 0LL : nest_thread(t)->misses + 1;
 	return nest_state(s)->r_impatient > 0
@@ -922,8 +922,8 @@ static bool nest_impatient(struct saakm *s, struct saakm_thread *t, core_t home)
  * nest.ipa:111
  * Places t. `home` is its previous core or its parent's, `waker` the core that wakes or forks.
  */
-static SAAKM_INLINE void nest_nest_place(struct saakm *s, struct saakm_thread *t, core_t home,
-		core_t waker, bool forked, bool hurry)
+static SAAKM_INLINE void nest_nest_place(saakm_t s, thread_t t, core_t home, core_t waker,
+		bool forked, bool hurry)
 {
 	if (nest_state(s)->anchor == SAAKM_NO_CORE) {
 		nest_state(s)->anchor = waker;
@@ -957,13 +957,13 @@ static SAAKM_INLINE void nest_nest_place(struct saakm *s, struct saakm_thread *t
 }
 
 /* nest.ipa:129 */
-static void nest_on_new(struct saakm *s, struct saakm_thread *t, core_t parent)
+static void nest_on_new(saakm_t s, thread_t t, core_t parent)
 {
 	nest_nest_place(s, t, parent, parent, true, false);
 }
 
 /* nest.ipa:133 */
-static void nest_on_unblock(struct saakm *s, struct saakm_thread *t, core_t waker)
+static void nest_on_unblock(saakm_t s, thread_t t, core_t waker)
 {
 	bool hurry = nest_impatient(s, t, saakm_core(t));
 	if (!hurry && nest_take_attached(s, t)) {
@@ -977,7 +977,7 @@ static void nest_on_unblock(struct saakm *s, struct saakm_thread *t, core_t wake
  * nest.ipa:140
  * CFS's choice; where its die has no idle core, the other dies are searched too.
  */
-static core_t nest_choose_wakeup(struct saakm *s, struct saakm_thread *t, core_t waker)
+static core_t nest_choose_wakeup(saakm_t s, thread_t t, core_t waker)
 {
 	core_t c = nest__cfs_choose_wakeup(s, t, waker);
 	if (saakm_has(saakm_idle(s), c) || !nest_state(s)->work_conserving) {
@@ -989,7 +989,7 @@ static core_t nest_choose_wakeup(struct saakm *s, struct saakm_thread *t, core_t
 }
 
 /* nest.ipa:148 */
-static void nest_on_block(struct saakm *s, struct saakm_thread *t)
+static void nest_on_block(saakm_t s, thread_t t)
 {
 	nest_thread(t)->before = nest_thread(t)->last;
 	nest_thread(t)->last = saakm_core(t);
@@ -1000,7 +1000,7 @@ static void nest_on_block(struct saakm *s, struct saakm_thread *t)
 }
 
 /* nest.ipa:155 */
-static void nest_on_terminate(struct saakm *s, struct saakm_thread *t)
+static void nest_on_terminate(saakm_t s, thread_t t)
 {
 	if (nest_state(s)->exit_demotion && saakm_has(&nest_state(s)->primary, saakm_core(t))
 			&& saakm_nr_ready(s, saakm_core(t)) == 0) {
@@ -1023,6 +1023,15 @@ static void nest_on_terminate(struct saakm *s, struct saakm_thread *t)
 #define SAAKM_ON_ENTER_IDLE nest_on_enter_idle
 #define SAAKM_ON_EXIT_IDLE nest_on_exit_idle
 #define SAAKM_ON_BALANCE nest_on_balance
+#define SAAKM_INIT_STATE nest_init_state
+#define SAAKM_INIT_CORE nest_init_core
+#define SAAKM_INIT_THREAD nest_init_thread
+
+/* Its name; how many ready queues a core has, and which are ordered, as bits; sets. */
+#define SAAKM_NAME "nest"
+#define SAAKM_QUEUES 1
+#define SAAKM_ORDERED 0x1
+#define SAAKM_NR_SETS 2
 
 #ifdef SAAKM_POLICY
 

@@ -115,9 +115,9 @@ struct slocal_thread {
 
 SAAKM_ATTRIBUTES(slocal)
 
-static __attribute__((unused)) void slocal_init_state(void *state)
+static __attribute__((unused)) void slocal_init_state(void SAAKM_MEM *state)
 {
-	struct slocal_state *p = (struct slocal_state *)state;
+	struct slocal_state SAAKM_MEM *p = (struct slocal_state SAAKM_MEM *)state;
 
 	p->latency = 24 * SAAKM_MS;
 	p->min_granularity = 3 * SAAKM_MS;
@@ -130,38 +130,38 @@ static __attribute__((unused)) void slocal_init_state(void *state)
 	p->busy_factor = 16;
 }
 
-static __attribute__((unused)) void slocal_init_core(void *attrs)
+static __attribute__((unused)) void slocal_init_core(void SAAKM_MEM *attrs)
 {
-	struct slocal_core *p = (struct slocal_core *)attrs;
+	struct slocal_core SAAKM_MEM *p = (struct slocal_core SAAKM_MEM *)attrs;
 
 	p->usual_idle = 1 * SAAKM_MS;
 }
 
-static __attribute__((unused)) void slocal_init_thread(void *attrs)
+static __attribute__((unused)) void slocal_init_thread(void SAAKM_MEM *attrs)
 {
-	struct slocal_thread *p = (struct slocal_thread *)attrs;
+	struct slocal_thread SAAKM_MEM *p = (struct slocal_thread SAAKM_MEM *)attrs;
 
 	p->home = SAAKM_NO_CORE;
 	p->util = 512;
 }
 
-static void slocal_on_enqueue(struct saakm *s, struct saakm_thread *t, core_t c);
-static void slocal_leave(struct saakm *s, core_t c, int64_t part);
-static void slocal_nohz(struct saakm *s, core_t i);
+static void slocal_on_enqueue(saakm_t s, thread_t t, core_t c);
+static void slocal_leave(saakm_t s, core_t c, int64_t part);
+static void slocal_nohz(saakm_t s, core_t i);
 
 /*
  * cfs.ipa:48
  * t => c.ready
  */
-static __attribute__((unused)) void slocal_enter_ready(struct saakm *s, struct saakm_thread *t,
-		core_t c, uint32_t reason)
+static __attribute__((unused)) void slocal_enter_ready(saakm_t s, thread_t t, core_t c,
+		uint32_t reason)
 {
 	slocal_on_enqueue(s, t, c);
 	saakm_ready(s, t, c, SLOCAL_QUEUE_READY, slocal_thread(t)->vruntime, reason);
 }
 
 /* cfs.ipa:52 */
-static nsec_t slocal_vruntime_now(struct saakm *s, struct saakm_thread *t)
+static nsec_t slocal_vruntime_now(saakm_t s, thread_t t)
 {
 	return slocal_thread(t)->vruntime
 			+ saakm_div((saakm_runtime(s, t) - slocal_thread(t)->charged) * 1024,
@@ -169,7 +169,7 @@ static nsec_t slocal_vruntime_now(struct saakm *s, struct saakm_thread *t)
 }
 
 /* cfs.ipa:56 */
-static void slocal_charge(struct saakm *s, struct saakm_thread *t)
+static void slocal_charge(saakm_t s, thread_t t)
 {
 	slocal_thread(t)->vruntime = slocal_vruntime_now(s, t);
 	slocal_thread(t)->util = 1024
@@ -183,7 +183,7 @@ static void slocal_charge(struct saakm *s, struct saakm_thread *t)
  * cfs.ipa:63
  * Called before every entry into a ready queue: puts t on the time line of core c.
  */
-static void slocal_on_enqueue(struct saakm *s, struct saakm_thread *t, core_t c)
+static void slocal_on_enqueue(saakm_t s, thread_t t, core_t c)
 {
 	core_t h = slocal_thread(t)->home;
 
@@ -200,7 +200,7 @@ static void slocal_on_enqueue(struct saakm *s, struct saakm_thread *t, core_t c)
 						saakm_nr_running(s, c) + 1));
 	}
 	slocal_thread(t)->home = c;
-	struct saakm_thread *r = saakm_current(s, c);
+	thread_t r = saakm_current(s, c);
 
 	if (r != NULL) {
 		if (slocal_vruntime_now(s, r) - slocal_thread(t)->vruntime
@@ -211,9 +211,9 @@ static void slocal_on_enqueue(struct saakm *s, struct saakm_thread *t, core_t c)
 }
 
 /* cfs.ipa:73 */
-static void slocal_on_schedule(struct saakm *s, core_t c)
+static void slocal_on_schedule(saakm_t s, core_t c)
 {
-	struct saakm_thread *t = saakm_first(s, c, SLOCAL_QUEUE_READY);
+	thread_t t = saakm_first(s, c, SLOCAL_QUEUE_READY);
 
 	if (t != NULL) {
 		slocal_core(s, c)->min_vruntime = saakm_max(slocal_core(s, c)->min_vruntime,
@@ -224,7 +224,7 @@ static void slocal_on_schedule(struct saakm *s, core_t c)
 }
 
 /* cfs.ipa:81 */
-static void slocal_on_tick(struct saakm *s, struct saakm_thread *t)
+static void slocal_on_tick(saakm_t s, thread_t t)
 {
 	core_t c = saakm_core(t);
 	slocal_charge(s, t);
@@ -237,21 +237,21 @@ static void slocal_on_tick(struct saakm *s, struct saakm_thread *t)
 }
 
 /* cfs.ipa:88 */
-static void slocal_on_yield(struct saakm *s, struct saakm_thread *t)
+static void slocal_on_yield(saakm_t s, thread_t t)
 {
 	slocal_charge(s, t);
 	slocal_enter_ready(s, t, saakm_core(t), SLOCAL_REASON_NONE);
 }
 
 /* cfs.ipa:93 */
-static void slocal_on_preempt(struct saakm *s, struct saakm_thread *t)
+static void slocal_on_preempt(saakm_t s, thread_t t)
 {
 	slocal_charge(s, t);
 	slocal_enter_ready(s, t, saakm_core(t), SLOCAL_REASON_NONE);
 }
 
 /* cfs.ipa:98 */
-static void slocal_on_block(struct saakm *s, struct saakm_thread *t)
+static void slocal_on_block(saakm_t s, thread_t t)
 {
 	slocal_charge(s, t);
 	slocal_thread(t)->slept = saakm_now(s);
@@ -259,7 +259,7 @@ static void slocal_on_block(struct saakm *s, struct saakm_thread *t)
 }
 
 /* cfs.ipa:104 */
-static void slocal_on_terminate(struct saakm *s, struct saakm_thread *t)
+static void slocal_on_terminate(saakm_t s, thread_t t)
 {
 	slocal_charge(s, t);
 	slocal_leave(s, saakm_core(t), slocal_thread(t)->util);
@@ -267,7 +267,7 @@ static void slocal_on_terminate(struct saakm *s, struct saakm_thread *t)
 }
 
 /* cfs.ipa:118 */
-static int64_t slocal_busy_load(struct saakm *s, core_t c)
+static int64_t slocal_busy_load(saakm_t s, core_t c)
 {
 	return 1024
 			- saakm_decay(1024 - slocal_core(s, c)->past,
@@ -276,7 +276,7 @@ static int64_t slocal_busy_load(struct saakm *s, core_t c)
 }
 
 /* cfs.ipa:122 */
-static int64_t slocal_idle_load(struct saakm *s, core_t c)
+static int64_t slocal_idle_load(saakm_t s, core_t c)
 {
 	nsec_t last = saakm_now(s) - saakm_mod(saakm_now(s), slocal_state(s)->refresh);
 	if (slocal_core(s, c)->since >= last) {
@@ -288,14 +288,14 @@ static int64_t slocal_idle_load(struct saakm *s, core_t c)
 }
 
 /* cfs.ipa:128 */
-static void slocal_on_enter_idle(struct saakm *s, core_t c)
+static void slocal_on_enter_idle(saakm_t s, core_t c)
 {
 	slocal_core(s, c)->past = slocal_busy_load(s, c);
 	slocal_core(s, c)->since = saakm_now(s);
 }
 
 /* cfs.ipa:133 */
-static void slocal_on_exit_idle(struct saakm *s, core_t c)
+static void slocal_on_exit_idle(saakm_t s, core_t c)
 {
 	slocal_core(s, c)->past = slocal_idle_load(s, c);
 	if (slocal_core(s, c)->since
@@ -312,7 +312,7 @@ static void slocal_on_exit_idle(struct saakm *s, core_t c)
  * cfs.ipa:141
  * A thread comes with half a core's load to its name, and has exited with load `part`.
  */
-static void slocal_leave(struct saakm *s, core_t c, int64_t part)
+static void slocal_leave(saakm_t s, core_t c, int64_t part)
 {
 	slocal_core(s, c)->past = saakm_min(slocal_core(s, c)->past + 512, 1024);
 	slocal_core(s, c)->gone = saakm_min(slocal_core(s, c)->gone + part, 1024);
@@ -322,7 +322,7 @@ static void slocal_leave(struct saakm *s, core_t c, int64_t part)
  * cfs.ipa:193
  * c, or a core near it if t may not run on c.
  */
-static core_t slocal_fallback(struct saakm *s, struct saakm_thread *t, core_t c)
+static core_t slocal_fallback(saakm_t s, thread_t t, core_t c)
 {
 	core_t choice;
 	if (saakm_has(saakm_affinity(t), c)) {
@@ -338,19 +338,19 @@ static core_t slocal_fallback(struct saakm *s, struct saakm_thread *t, core_t c)
  * cfs.ipa:208
  * A die with at most two threads keeps them (adjust_numa_imbalance).
  */
-static bool slocal_crowded(struct saakm *s, const struct saakm_domain *die)
+static bool slocal_crowded(saakm_t s, domain_t die)
 {
 	int64_t sum = 0;
 	core_t c;
 
 	SAAKM_EACH(s, c, w, die->cores.word[w]) {
-		sum += saakm_nr_running(s, c);
+		sum = SAAKM_FORGET(sum + saakm_nr_running(s, c));
 	}
 	return sum > 2;
 }
 
 /* cfs.ipa:214 */
-static bool slocal_pull_can_steal_core(struct saakm *s, core_t dst, core_t src)
+static bool slocal_pull_can_steal_core(saakm_t s, core_t dst, core_t src)
 {
 	return saakm_nr_ready(s, src) > 0
 			&& saakm_nr_running(s, src) >= saakm_nr_running(s, dst) + 2
@@ -359,7 +359,7 @@ static bool slocal_pull_can_steal_core(struct saakm *s, core_t dst, core_t src)
 }
 
 /* cfs.ipa:219 */
-static int64_t slocal_pull_select_core(struct saakm *s, core_t dst, core_t src)
+static int64_t slocal_pull_select_core(saakm_t s, core_t dst, core_t src)
 {
 	(void)dst;
 
@@ -367,7 +367,7 @@ static int64_t slocal_pull_select_core(struct saakm *s, core_t dst, core_t src)
 }
 
 /* cfs.ipa:220 */
-static bool slocal_pull_steal_thread(struct saakm *s, core_t dst, struct saakm_thread *t)
+static bool slocal_pull_steal_thread(saakm_t s, core_t dst, thread_t t)
 {
 	(void)s;
 
@@ -375,7 +375,7 @@ static bool slocal_pull_steal_thread(struct saakm *s, core_t dst, struct saakm_t
 }
 
 /* cfs.ipa:221 */
-static bool slocal_pull_stop_core(struct saakm *s, core_t dst, int64_t stolen)
+static bool slocal_pull_stop_core(saakm_t s, core_t dst, int64_t stolen)
 {
 	(void)s;
 	(void)dst;
@@ -384,7 +384,7 @@ static bool slocal_pull_stop_core(struct saakm *s, core_t dst, int64_t stolen)
 }
 
 /* cfs.ipa:222 */
-static bool slocal_pull_stop(struct saakm *s, core_t dst, int64_t stolen)
+static bool slocal_pull_stop(saakm_t s, core_t dst, int64_t stolen)
 {
 	(void)s;
 	(void)dst;
@@ -393,7 +393,7 @@ static bool slocal_pull_stop(struct saakm *s, core_t dst, int64_t stolen)
 }
 
 /* cfs.ipa:223 */
-static void slocal_pull_move(struct saakm *s, core_t dst, struct saakm_thread *t)
+static void slocal_pull_move(saakm_t s, core_t dst, thread_t t)
 {
 	slocal_enter_ready(s, t, dst, SLOCAL_REASON_BALANCE);
 }
@@ -402,7 +402,7 @@ static void slocal_pull_move(struct saakm *s, core_t dst, struct saakm_thread *t
  * cfs.ipa:213
  * dst takes one thread from the longest run queue among `from`.
  */
-static void slocal_pull(struct saakm *s, core_t dst, const struct saakm_set *from)
+SAAKM_STEAL(slocal_pull, dst, from)
 {
 	core_t src;
 	int64_t stolen = 0;
@@ -416,7 +416,7 @@ static void slocal_pull(struct saakm *s, core_t dst, const struct saakm_set *fro
 	}
 	SAAKM_EACH_ROUND(s) {
 		int64_t from_core = 0;
-		struct saakm_thread *t;
+		thread_t t;
 
 		/* Second phase: whom first. */
 		core_t best = SAAKM_NO_CORE;
@@ -441,10 +441,10 @@ static void slocal_pull(struct saakm *s, core_t dst, const struct saakm_set *fro
 			if (!slocal_pull_steal_thread(s, dst, t))
 				continue;
 			slocal_pull_move(s, dst, t);
-			stolen++;
+			stolen = SAAKM_FORGET(stolen + 1);
 			if (slocal_pull_stop(s, dst, stolen))
 				return;
-			from_core++;
+			from_core = SAAKM_FORGET(from_core + 1);
 			if (slocal_pull_stop_core(s, dst, from_core))
 				break;
 		}
@@ -452,7 +452,7 @@ static void slocal_pull(struct saakm *s, core_t dst, const struct saakm_set *fro
 }
 
 /* cfs.ipa:226 */
-static void slocal_on_newly_idle(struct saakm *s, core_t c)
+static void slocal_on_newly_idle(saakm_t s, core_t c)
 {
 	if (slocal_core(s, c)->usual_idle < slocal_state(s)->migration_cost) {
 		return;
@@ -466,7 +466,7 @@ static void slocal_on_newly_idle(struct saakm *s, core_t c)
 }
 
 /* cfs.ipa:232 */
-static void slocal_on_balance(struct saakm *s, core_t c)
+static void slocal_on_balance(saakm_t s, core_t c)
 {
 	if (saakm_now(s) >= slocal_core(s, c)->next_die) {
 		slocal_core(s, c)->next_die = saakm_now(s)
@@ -500,7 +500,7 @@ static void slocal_on_balance(struct saakm *s, core_t c)
  * cfs.ipa:247
  * Idle core i does what it would do at its tick.
  */
-static void slocal_nohz(struct saakm *s, core_t i)
+static void slocal_nohz(saakm_t s, core_t i)
 {
 	if (saakm_has(saakm_idle(s), i) && saakm_now(s) >= slocal_core(s, i)->next_die) {
 		slocal_core(s, i)->next_die = saakm_now(s)
@@ -520,13 +520,13 @@ static void slocal_nohz(struct saakm *s, core_t i)
 }
 
 /* slocal.ipa:5 */
-static void slocal_on_new(struct saakm *s, struct saakm_thread *t, core_t parent)
+static void slocal_on_new(saakm_t s, thread_t t, core_t parent)
 {
 	slocal_enter_ready(s, t, slocal_fallback(s, t, parent), SLOCAL_REASON_LOCAL);
 }
 
 /* slocal.ipa:9 */
-static void slocal_on_unblock(struct saakm *s, struct saakm_thread *t, core_t waker)
+static void slocal_on_unblock(saakm_t s, thread_t t, core_t waker)
 {
 	slocal_enter_ready(s, t, slocal_fallback(s, t, waker), SLOCAL_REASON_LOCAL);
 }
@@ -545,6 +545,15 @@ static void slocal_on_unblock(struct saakm *s, struct saakm_thread *t, core_t wa
 #define SAAKM_ON_ENTER_IDLE slocal_on_enter_idle
 #define SAAKM_ON_EXIT_IDLE slocal_on_exit_idle
 #define SAAKM_ON_BALANCE slocal_on_balance
+#define SAAKM_INIT_STATE slocal_init_state
+#define SAAKM_INIT_CORE slocal_init_core
+#define SAAKM_INIT_THREAD slocal_init_thread
+
+/* Its name; how many ready queues a core has, and which are ordered, as bits; sets. */
+#define SAAKM_NAME "slocal"
+#define SAAKM_QUEUES 1
+#define SAAKM_ORDERED 0x1
+#define SAAKM_NR_SETS 0
 
 #ifdef SAAKM_POLICY
 

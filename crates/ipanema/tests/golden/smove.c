@@ -126,9 +126,9 @@ struct smove_thread {
 
 SAAKM_ATTRIBUTES(smove)
 
-static __attribute__((unused)) void smove_init_state(void *state)
+static __attribute__((unused)) void smove_init_state(void SAAKM_MEM *state)
 {
-	struct smove_state *p = (struct smove_state *)state;
+	struct smove_state SAAKM_MEM *p = (struct smove_state SAAKM_MEM *)state;
 
 	p->latency = 24 * SAAKM_MS;
 	p->min_granularity = 3 * SAAKM_MS;
@@ -142,43 +142,43 @@ static __attribute__((unused)) void smove_init_state(void *state)
 	p->delay = 50 * SAAKM_US;
 }
 
-static __attribute__((unused)) void smove_init_core(void *attrs)
+static __attribute__((unused)) void smove_init_core(void SAAKM_MEM *attrs)
 {
-	struct smove_core *p = (struct smove_core *)attrs;
+	struct smove_core SAAKM_MEM *p = (struct smove_core SAAKM_MEM *)attrs;
 
 	p->usual_idle = 1 * SAAKM_MS;
 }
 
-static __attribute__((unused)) void smove_init_thread(void *attrs)
+static __attribute__((unused)) void smove_init_thread(void SAAKM_MEM *attrs)
 {
-	struct smove_thread *p = (struct smove_thread *)attrs;
+	struct smove_thread SAAKM_MEM *p = (struct smove_thread SAAKM_MEM *)attrs;
 
 	p->home = SAAKM_NO_CORE;
 	p->util = 512;
 	p->chosen = SAAKM_NO_CORE;
 }
 
-static void smove_on_enqueue(struct saakm *s, struct saakm_thread *t, core_t c);
-static int64_t smove_busy_load(struct saakm *s, core_t c);
-static int64_t smove_idle_load(struct saakm *s, core_t c);
-static void smove_leave(struct saakm *s, core_t c, int64_t part);
-static int64_t smove_asleep(struct saakm *s, struct saakm_thread *t);
-static core_t smove_fallback(struct saakm *s, struct saakm_thread *t, core_t c);
-static void smove_nohz(struct saakm *s, core_t i);
+static void smove_on_enqueue(saakm_t s, thread_t t, core_t c);
+static int64_t smove_busy_load(saakm_t s, core_t c);
+static int64_t smove_idle_load(saakm_t s, core_t c);
+static void smove_leave(saakm_t s, core_t c, int64_t part);
+static int64_t smove_asleep(saakm_t s, thread_t t);
+static core_t smove_fallback(saakm_t s, thread_t t, core_t c);
+static void smove_nohz(saakm_t s, core_t i);
 
 /*
  * cfs.ipa:48
  * t => c.ready
  */
-static __attribute__((unused)) void smove_enter_ready(struct saakm *s, struct saakm_thread *t,
-		core_t c, uint32_t reason)
+static __attribute__((unused)) void smove_enter_ready(saakm_t s, thread_t t, core_t c,
+		uint32_t reason)
 {
 	smove_on_enqueue(s, t, c);
 	saakm_ready(s, t, c, SMOVE_QUEUE_READY, smove_thread(t)->vruntime, reason);
 }
 
 /* cfs.ipa:52 */
-static nsec_t smove_vruntime_now(struct saakm *s, struct saakm_thread *t)
+static nsec_t smove_vruntime_now(saakm_t s, thread_t t)
 {
 	return smove_thread(t)->vruntime
 			+ saakm_div((saakm_runtime(s, t) - smove_thread(t)->charged) * 1024,
@@ -186,7 +186,7 @@ static nsec_t smove_vruntime_now(struct saakm *s, struct saakm_thread *t)
 }
 
 /* cfs.ipa:56 */
-static void smove_charge(struct saakm *s, struct saakm_thread *t)
+static void smove_charge(saakm_t s, thread_t t)
 {
 	smove_thread(t)->vruntime = smove_vruntime_now(s, t);
 	smove_thread(t)->util = 1024
@@ -200,7 +200,7 @@ static void smove_charge(struct saakm *s, struct saakm_thread *t)
  * cfs.ipa:63
  * Called before every entry into a ready queue: puts t on the time line of core c.
  */
-static void smove_on_enqueue(struct saakm *s, struct saakm_thread *t, core_t c)
+static void smove_on_enqueue(saakm_t s, thread_t t, core_t c)
 {
 	core_t h = smove_thread(t)->home;
 
@@ -217,7 +217,7 @@ static void smove_on_enqueue(struct saakm *s, struct saakm_thread *t, core_t c)
 						saakm_nr_running(s, c) + 1));
 	}
 	smove_thread(t)->home = c;
-	struct saakm_thread *r = saakm_current(s, c);
+	thread_t r = saakm_current(s, c);
 
 	if (r != NULL) {
 		if (smove_vruntime_now(s, r) - smove_thread(t)->vruntime
@@ -228,9 +228,9 @@ static void smove_on_enqueue(struct saakm *s, struct saakm_thread *t, core_t c)
 }
 
 /* cfs.ipa:73 */
-static void smove_on_schedule(struct saakm *s, core_t c)
+static void smove_on_schedule(saakm_t s, core_t c)
 {
-	struct saakm_thread *t = saakm_first(s, c, SMOVE_QUEUE_READY);
+	thread_t t = saakm_first(s, c, SMOVE_QUEUE_READY);
 
 	if (t != NULL) {
 		smove_core(s, c)->min_vruntime = saakm_max(smove_core(s, c)->min_vruntime,
@@ -241,7 +241,7 @@ static void smove_on_schedule(struct saakm *s, core_t c)
 }
 
 /* cfs.ipa:81 */
-static void smove_on_tick(struct saakm *s, struct saakm_thread *t)
+static void smove_on_tick(saakm_t s, thread_t t)
 {
 	core_t c = saakm_core(t);
 	smove_charge(s, t);
@@ -254,21 +254,21 @@ static void smove_on_tick(struct saakm *s, struct saakm_thread *t)
 }
 
 /* cfs.ipa:88 */
-static void smove_on_yield(struct saakm *s, struct saakm_thread *t)
+static void smove_on_yield(saakm_t s, thread_t t)
 {
 	smove_charge(s, t);
 	smove_enter_ready(s, t, saakm_core(t), SMOVE_REASON_NONE);
 }
 
 /* cfs.ipa:93 */
-static void smove_on_preempt(struct saakm *s, struct saakm_thread *t)
+static void smove_on_preempt(saakm_t s, thread_t t)
 {
 	smove_charge(s, t);
 	smove_enter_ready(s, t, saakm_core(t), SMOVE_REASON_NONE);
 }
 
 /* cfs.ipa:98 */
-static void smove_on_block(struct saakm *s, struct saakm_thread *t)
+static void smove_on_block(saakm_t s, thread_t t)
 {
 	smove_charge(s, t);
 	smove_thread(t)->slept = saakm_now(s);
@@ -276,7 +276,7 @@ static void smove_on_block(struct saakm *s, struct saakm_thread *t)
 }
 
 /* cfs.ipa:104 */
-static void smove_on_terminate(struct saakm *s, struct saakm_thread *t)
+static void smove_on_terminate(saakm_t s, thread_t t)
 {
 	smove_charge(s, t);
 	smove_leave(s, saakm_core(t), smove_thread(t)->util);
@@ -288,13 +288,13 @@ static void smove_on_terminate(struct saakm *s, struct saakm_thread *t)
  * As fork placement knows it: an idle core has no tick, so its load is brought up to date
  * only every `refresh`, and what exited threads left there counts until then.
  */
-static int64_t smove_recent(struct saakm *s, core_t c)
+static int64_t smove_recent(saakm_t s, core_t c)
 {
 	return saakm_has(saakm_idle(s), c) ? smove_idle_load(s, c) : smove_busy_load(s, c);
 }
 
 /* cfs.ipa:118 */
-static int64_t smove_busy_load(struct saakm *s, core_t c)
+static int64_t smove_busy_load(saakm_t s, core_t c)
 {
 	return 1024
 			- saakm_decay(1024 - smove_core(s, c)->past,
@@ -302,7 +302,7 @@ static int64_t smove_busy_load(struct saakm *s, core_t c)
 }
 
 /* cfs.ipa:122 */
-static int64_t smove_idle_load(struct saakm *s, core_t c)
+static int64_t smove_idle_load(saakm_t s, core_t c)
 {
 	nsec_t last = saakm_now(s) - saakm_mod(saakm_now(s), smove_state(s)->refresh);
 	if (smove_core(s, c)->since >= last) {
@@ -314,14 +314,14 @@ static int64_t smove_idle_load(struct saakm *s, core_t c)
 }
 
 /* cfs.ipa:128 */
-static void smove_on_enter_idle(struct saakm *s, core_t c)
+static void smove_on_enter_idle(saakm_t s, core_t c)
 {
 	smove_core(s, c)->past = smove_busy_load(s, c);
 	smove_core(s, c)->since = saakm_now(s);
 }
 
 /* cfs.ipa:133 */
-static void smove_on_exit_idle(struct saakm *s, core_t c)
+static void smove_on_exit_idle(saakm_t s, core_t c)
 {
 	smove_core(s, c)->past = smove_idle_load(s, c);
 	if (smove_core(s, c)->since
@@ -338,20 +338,20 @@ static void smove_on_exit_idle(struct saakm *s, core_t c)
  * cfs.ipa:141
  * A thread comes with half a core's load to its name, and has exited with load `part`.
  */
-static void smove_leave(struct saakm *s, core_t c, int64_t part)
+static void smove_leave(saakm_t s, core_t c, int64_t part)
 {
 	smove_core(s, c)->past = saakm_min(smove_core(s, c)->past + 512, 1024);
 	smove_core(s, c)->gone = saakm_min(smove_core(s, c)->gone + part, 1024);
 }
 
 /* cfs.ipa:146 */
-static int64_t smove_load_of(struct saakm *s, const struct saakm_domain *d)
+static int64_t smove_load_of(saakm_t s, domain_t d)
 {
 	int64_t sum = 0;
 	core_t c;
 
 	SAAKM_EACH(s, c, w, d->cores.word[w]) {
-		sum += smove_recent(s, c);
+		sum = SAAKM_FORGET(sum + smove_recent(s, c));
 	}
 	return sum;
 }
@@ -362,15 +362,15 @@ static int64_t smove_load_of(struct saakm *s, const struct saakm_domain *d)
  * is kept while it has an idle core; then idle cores count first, recent load second; of a
  * pair, the core that was idle for the shortest time (find_idlest_group, find_idlest_cpu).
  */
-static core_t smove_choose_fork(struct saakm *s, struct saakm_thread *t, core_t parent)
+static core_t smove_choose_fork(saakm_t s, thread_t t, core_t parent)
 {
-	const struct saakm_domain *die = saakm_llc(s, parent);
+	domain_t die = saakm_llc(s, parent);
 	if (SAAKM_EMPTY(s, w,
 			saakm_idle(s)->word[w] & die->cores.word[w] & saakm_affinity(t)->word[w])) {
-		const struct saakm_domain *best_d = NULL;
+		domain_t best_d = NULL;
 		int64_t least_d = 0;
 		int64_t least_d2 = 0;
-		const struct saakm_domain *d;
+		domain_t d;
 
 		SAAKM_EACH_GROUP(s, d, saakm_machine(s), SAAKM_LLC, parent) {
 			if (SAAKM_EMPTY_IN(s, d, w, d->cores.word[w] & saakm_affinity(t)->word[w]))
@@ -389,10 +389,10 @@ static core_t smove_choose_fork(struct saakm *s, struct saakm_thread *t, core_t 
 		}
 		die = best_d != NULL ? best_d : die;
 	}
-	const struct saakm_domain *best_p = NULL;
+	domain_t best_p = NULL;
 	int64_t least_p = 0;
 	int64_t least_p2 = 0;
-	const struct saakm_domain *p;
+	domain_t p;
 
 	SAAKM_EACH_GROUP(s, p, die, SAAKM_SMT, parent) {
 		if (SAAKM_EMPTY_IN(s, p, w, p->cores.word[w] & saakm_affinity(t)->word[w]))
@@ -407,7 +407,7 @@ static core_t smove_choose_fork(struct saakm *s, struct saakm_thread *t, core_t 
 		least_p2 = key2;
 		best_p = p;
 	}
-	const struct saakm_domain *pair = best_p != NULL ? best_p : saakm_smt(s, parent);
+	domain_t pair = best_p != NULL ? best_p : saakm_smt(s, parent);
 	core_t best_c = SAAKM_NO_CORE;
 	int64_t least_c = 0;
 	nsec_t least_c2 = 0;
@@ -431,7 +431,7 @@ static core_t smove_choose_fork(struct saakm *s, struct saakm_thread *t, core_t 
  * cfs.ipa:169
  * The target is the previous core or the waker's; an idle core is sought on its die only.
  */
-static core_t smove_choose_wakeup(struct saakm *s, struct saakm_thread *t, core_t waker)
+static core_t smove_choose_wakeup(saakm_t s, thread_t t, core_t waker)
 {
 	core_t prev = saakm_core(t);
 	core_t target = prev;
@@ -486,7 +486,7 @@ static core_t smove_choose_wakeup(struct saakm *s, struct saakm_thread *t, core_
  * cfs.ipa:188
  * The load that t brings, having slept.
  */
-static int64_t smove_asleep(struct saakm *s, struct saakm_thread *t)
+static int64_t smove_asleep(saakm_t s, thread_t t)
 {
 	return saakm_decay(smove_thread(t)->util, saakm_now(s) - smove_thread(t)->slept,
 			smove_state(s)->half_life);
@@ -496,7 +496,7 @@ static int64_t smove_asleep(struct saakm *s, struct saakm_thread *t)
  * cfs.ipa:193
  * c, or a core near it if t may not run on c.
  */
-static core_t smove_fallback(struct saakm *s, struct saakm_thread *t, core_t c)
+static core_t smove_fallback(saakm_t s, thread_t t, core_t c)
 {
 	core_t choice;
 	if (saakm_has(saakm_affinity(t), c)) {
@@ -512,19 +512,19 @@ static core_t smove_fallback(struct saakm *s, struct saakm_thread *t, core_t c)
  * cfs.ipa:208
  * A die with at most two threads keeps them (adjust_numa_imbalance).
  */
-static bool smove_crowded(struct saakm *s, const struct saakm_domain *die)
+static bool smove_crowded(saakm_t s, domain_t die)
 {
 	int64_t sum = 0;
 	core_t c;
 
 	SAAKM_EACH(s, c, w, die->cores.word[w]) {
-		sum += saakm_nr_running(s, c);
+		sum = SAAKM_FORGET(sum + saakm_nr_running(s, c));
 	}
 	return sum > 2;
 }
 
 /* cfs.ipa:214 */
-static bool smove_pull_can_steal_core(struct saakm *s, core_t dst, core_t src)
+static bool smove_pull_can_steal_core(saakm_t s, core_t dst, core_t src)
 {
 	return saakm_nr_ready(s, src) > 0
 			&& saakm_nr_running(s, src) >= saakm_nr_running(s, dst) + 2
@@ -533,7 +533,7 @@ static bool smove_pull_can_steal_core(struct saakm *s, core_t dst, core_t src)
 }
 
 /* cfs.ipa:219 */
-static int64_t smove_pull_select_core(struct saakm *s, core_t dst, core_t src)
+static int64_t smove_pull_select_core(saakm_t s, core_t dst, core_t src)
 {
 	(void)dst;
 
@@ -541,7 +541,7 @@ static int64_t smove_pull_select_core(struct saakm *s, core_t dst, core_t src)
 }
 
 /* cfs.ipa:220 */
-static bool smove_pull_steal_thread(struct saakm *s, core_t dst, struct saakm_thread *t)
+static bool smove_pull_steal_thread(saakm_t s, core_t dst, thread_t t)
 {
 	(void)s;
 
@@ -549,7 +549,7 @@ static bool smove_pull_steal_thread(struct saakm *s, core_t dst, struct saakm_th
 }
 
 /* cfs.ipa:221 */
-static bool smove_pull_stop_core(struct saakm *s, core_t dst, int64_t stolen)
+static bool smove_pull_stop_core(saakm_t s, core_t dst, int64_t stolen)
 {
 	(void)s;
 	(void)dst;
@@ -558,7 +558,7 @@ static bool smove_pull_stop_core(struct saakm *s, core_t dst, int64_t stolen)
 }
 
 /* cfs.ipa:222 */
-static bool smove_pull_stop(struct saakm *s, core_t dst, int64_t stolen)
+static bool smove_pull_stop(saakm_t s, core_t dst, int64_t stolen)
 {
 	(void)s;
 	(void)dst;
@@ -567,7 +567,7 @@ static bool smove_pull_stop(struct saakm *s, core_t dst, int64_t stolen)
 }
 
 /* cfs.ipa:223 */
-static void smove_pull_move(struct saakm *s, core_t dst, struct saakm_thread *t)
+static void smove_pull_move(saakm_t s, core_t dst, thread_t t)
 {
 	smove_enter_ready(s, t, dst, SMOVE_REASON_BALANCE);
 }
@@ -576,7 +576,7 @@ static void smove_pull_move(struct saakm *s, core_t dst, struct saakm_thread *t)
  * cfs.ipa:213
  * dst takes one thread from the longest run queue among `from`.
  */
-static void smove_pull(struct saakm *s, core_t dst, const struct saakm_set *from)
+SAAKM_STEAL(smove_pull, dst, from)
 {
 	core_t src;
 	int64_t stolen = 0;
@@ -590,7 +590,7 @@ static void smove_pull(struct saakm *s, core_t dst, const struct saakm_set *from
 	}
 	SAAKM_EACH_ROUND(s) {
 		int64_t from_core = 0;
-		struct saakm_thread *t;
+		thread_t t;
 
 		/* Second phase: whom first. */
 		core_t best = SAAKM_NO_CORE;
@@ -615,10 +615,10 @@ static void smove_pull(struct saakm *s, core_t dst, const struct saakm_set *from
 			if (!smove_pull_steal_thread(s, dst, t))
 				continue;
 			smove_pull_move(s, dst, t);
-			stolen++;
+			stolen = SAAKM_FORGET(stolen + 1);
 			if (smove_pull_stop(s, dst, stolen))
 				return;
-			from_core++;
+			from_core = SAAKM_FORGET(from_core + 1);
 			if (smove_pull_stop_core(s, dst, from_core))
 				break;
 		}
@@ -626,7 +626,7 @@ static void smove_pull(struct saakm *s, core_t dst, const struct saakm_set *from
 }
 
 /* cfs.ipa:226 */
-static void smove_on_newly_idle(struct saakm *s, core_t c)
+static void smove_on_newly_idle(saakm_t s, core_t c)
 {
 	if (smove_core(s, c)->usual_idle < smove_state(s)->migration_cost) {
 		return;
@@ -640,7 +640,7 @@ static void smove_on_newly_idle(struct saakm *s, core_t c)
 }
 
 /* cfs.ipa:232 */
-static void smove_on_balance(struct saakm *s, core_t c)
+static void smove_on_balance(saakm_t s, core_t c)
 {
 	if (saakm_now(s) >= smove_core(s, c)->next_die) {
 		smove_core(s, c)->next_die = saakm_now(s)
@@ -674,7 +674,7 @@ static void smove_on_balance(struct saakm *s, core_t c)
  * cfs.ipa:247
  * Idle core i does what it would do at its tick.
  */
-static void smove_nohz(struct saakm *s, core_t i)
+static void smove_nohz(saakm_t s, core_t i)
 {
 	if (saakm_has(saakm_idle(s), i) && saakm_now(s) >= smove_core(s, i)->next_die) {
 		smove_core(s, i)->next_die = saakm_now(s)
@@ -694,7 +694,7 @@ static void smove_nohz(struct saakm *s, core_t i)
 }
 
 /* smove.ipa:13 */
-static void smove_defer(struct saakm *s, struct saakm_thread *t, core_t chosen, core_t waker)
+static void smove_defer(saakm_t s, thread_t t, core_t chosen, core_t waker)
 {
 	if (saakm_frequency(s, chosen) > saakm_min_frequency(s, chosen)
 			|| !saakm_has(saakm_affinity(t), waker)) {
@@ -707,13 +707,13 @@ static void smove_defer(struct saakm *s, struct saakm_thread *t, core_t chosen, 
 }
 
 /* smove.ipa:21 */
-static void smove_on_new(struct saakm *s, struct saakm_thread *t, core_t parent)
+static void smove_on_new(saakm_t s, thread_t t, core_t parent)
 {
 	smove_defer(s, t, smove_choose_fork(s, t, parent), parent);
 }
 
 /* smove.ipa:25 */
-static void smove_on_unblock(struct saakm *s, struct saakm_thread *t, core_t waker)
+static void smove_on_unblock(saakm_t s, thread_t t, core_t waker)
 {
 	smove_defer(s, t, smove_choose_wakeup(s, t, waker), waker);
 }
@@ -722,7 +722,7 @@ static void smove_on_unblock(struct saakm *s, struct saakm_thread *t, core_t wak
  * smove.ipa:30
  * Still waiting after the delay (it is cancelled when the thread is scheduled).
  */
-static void smove_on_timer(struct saakm *s, struct saakm_thread *t)
+static void smove_on_timer(saakm_t s, thread_t t)
 {
 	core_t c = smove_thread(t)->chosen;
 
@@ -746,6 +746,15 @@ static void smove_on_timer(struct saakm *s, struct saakm_thread *t)
 #define SAAKM_ON_ENTER_IDLE smove_on_enter_idle
 #define SAAKM_ON_EXIT_IDLE smove_on_exit_idle
 #define SAAKM_ON_BALANCE smove_on_balance
+#define SAAKM_INIT_STATE smove_init_state
+#define SAAKM_INIT_CORE smove_init_core
+#define SAAKM_INIT_THREAD smove_init_thread
+
+/* Its name; how many ready queues a core has, and which are ordered, as bits; sets. */
+#define SAAKM_NAME "smove"
+#define SAAKM_QUEUES 1
+#define SAAKM_ORDERED 0x1
+#define SAAKM_NR_SETS 0
 
 #ifdef SAAKM_POLICY
 

@@ -60,6 +60,8 @@ pub struct Body<'u> {
     groups: Vec<LocalId>,
     /// Names that were taken outside of the blocks that are open.
     outside: Vec<HashSet<String>>,
+    /// Loops of the source that are open.
+    pub loops: u32,
 }
 
 impl<'u> Body<'u> {
@@ -76,6 +78,7 @@ impl<'u> Body<'u> {
             reads: reads.0,
             groups: Vec::new(),
             outside: Vec::new(),
+            loops: 0,
         };
         for index in 0..function.arity {
             body.name(LocalId(index));

@@ -99,12 +99,16 @@ impl Unit<'_> {
             })
             .collect();
         out.blank();
-        out.line(&format!("static __attribute__((unused)) void {prefix}_init_{kind}(void *{formal})"));
+        out.line(&format!(
+            "static __attribute__((unused)) void {prefix}_init_{kind}(void SAAKM_MEM *{formal})"
+        ));
         out.open("{");
         if lines.is_empty() {
             out.line(&format!("(void){formal};"));
         } else {
-            out.line(&format!("struct {prefix}_{kind} *p = (struct {prefix}_{kind} *){formal};"));
+            out.line(&format!(
+                "struct {prefix}_{kind} SAAKM_MEM *p = (struct {prefix}_{kind} SAAKM_MEM *){formal};"
+            ));
             out.blank();
             lines.iter().for_each(|line| out.line(line));
         }
@@ -142,16 +146,15 @@ pub fn c_type(ty: Type) -> &'static str {
         BaseType::Int | BaseType::Frequency | BaseType::Load => "int64_t",
         BaseType::Time => "nsec_t",
         BaseType::Core => "core_t",
-        BaseType::Thread => "struct saakm_thread *",
-        BaseType::Domain => "const struct saakm_domain *",
-        BaseType::Set => "const struct saakm_set *",
+        BaseType::Thread => "thread_t",
+        BaseType::Domain => "domain_t",
+        BaseType::Set => "set_t",
     }
 }
 
-/// `type name`, with the `*` at the name.
+/// `type name`
 pub fn declarator(ty: Type, name: &str) -> String {
-    let ty = c_type(ty);
-    if ty.ends_with('*') { format!("{ty}{name}") } else { format!("{ty} {name}") }
+    format!("{} {name}", c_type(ty))
 }
 
 /// What stands for none.

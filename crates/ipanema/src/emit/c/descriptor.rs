@@ -14,6 +14,17 @@ impl Unit<'_> {
             let name = &self.names.functions[handler.function.index()];
             out.line(&format!("#define SAAKM_ON_{} {name}", handler.event.name().to_uppercase()));
         }
+        for kind in ["state", "core", "thread"] {
+            out.line(&format!("#define SAAKM_INIT_{} {prefix}_init_{kind}", kind.to_uppercase()));
+        }
+        out.blank();
+        out.line("/* Its name; how many ready queues a core has, and which are ordered, as bits; sets. */");
+        let queues = &self.policy.queues;
+        let ordered = (0..queues.len()).filter(|i| queues[*i].by.is_some()).fold(0, |bits, i| bits | 1 << i);
+        out.line(&format!("#define SAAKM_NAME {}", quoted(&self.policy.name)));
+        out.line(&format!("#define SAAKM_QUEUES {}", queues.len()));
+        out.line(&format!("#define SAAKM_ORDERED {ordered:#x}"));
+        out.line(&format!("#define SAAKM_NR_SETS {}", self.policy.sets.len()));
         out.blank();
         out.line("#ifdef SAAKM_POLICY");
         let params = self.params(out);

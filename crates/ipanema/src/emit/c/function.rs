@@ -66,8 +66,8 @@ impl Unit<'_> {
         out.comment(&place(&declared.at), &format!("t => c.{}", declared.name));
         let name = &names.ready[queue.index()];
         out.line(&format!(
-            "static __attribute__((unused)) void {name}(struct saakm *s, struct saakm_thread *t, \
-             core_t c, uint32_t reason)"
+            "static __attribute__((unused)) void {name}(saakm_t s, thread_t t, core_t c, \
+             uint32_t reason)"
         ));
         out.open("{");
         if let Some(enqueue) = self.policy.handler(Event::Enqueue) {
@@ -121,12 +121,12 @@ impl Unit<'_> {
     fn signature(&self, function: &Function, id: FunctionId) -> (String, Vec<String>) {
         let body = Body::new(self, function);
         let result = match function.result {
-            Some(ty) => declarator(ty, "").trim_end().to_owned(),
+            Some(ty) => c_type(ty).to_owned(),
             None if reports(function) => c_type(Type::BOOL).to_owned(),
             None => "void".to_owned(),
         };
         let mut names = vec!["s".to_owned()];
-        let mut params = vec!["struct saakm *s".to_owned()];
+        let mut params = vec!["saakm_t s".to_owned()];
         for (index, local) in function.params().iter().enumerate() {
             let local_id = LocalId(index as u32);
             if !takes(function, local_id) {
@@ -137,9 +137,8 @@ impl Unit<'_> {
             names.push(name);
         }
         let name = &self.names.functions[id.index()];
-        let space = if result.ends_with('*') { "" } else { " " };
         let inline = if params.len() > BPF_ARGUMENTS { "SAAKM_INLINE " } else { "" };
-        (format!("static {inline}{result}{space}{name}({})", params.join(", ")), names)
+        (format!("static {inline}{result} {name}({})", params.join(", ")), names)
     }
 }
 

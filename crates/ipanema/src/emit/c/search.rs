@@ -226,7 +226,7 @@ impl Body<'_> {
         }
         self.filter(search);
         let value = self.expr(of).text;
-        self.out.line(&format!("{} += {value};", sum.text));
+        self.out.line(&format!("{0} = SAAKM_FORGET({0} + {value});", sum.text));
         self.close_loop();
         sum
     }

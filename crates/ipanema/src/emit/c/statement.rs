@@ -3,8 +3,8 @@
 use super::body::{Body, C};
 use super::declare::{declarator, none};
 use crate::ir::{
-    Arithmetic, Block, Expr, ExprKind, FunctionId, LocalId, Moves, Role, SearchKind, State, Stmt, StmtKind,
-    Target, Type,
+    Arithmetic, BaseType, Block, Expr, ExprKind, FunctionId, LocalId, Moves, Role, SearchKind, State, Stmt,
+    StmtKind, Target, Type,
 };
 
 impl Body<'_> {
@@ -37,7 +37,9 @@ impl Body<'_> {
                 let inside = self.effects_of(body);
                 self.open_loop(iteration, &inside);
                 self.unread(iteration.local);
+                self.loops += 1;
                 self.block(body, false);
+                self.loops -= 1;
                 self.close_loop();
             }
             StmtKind::Break => self.out.line("break;"),
@@ -197,28 +199,45 @@ impl Body<'_> {
         } else {
             self.temporary(value.ty, "value", C::atom(value_text)).text
         };
+        let counts = self.counts(&place);
         let place = self.expr(&place).text;
-        self.out.line(&format!("{place} = {value_text};"));
+        if counts {
+            self.out.line(&format!("{place} = SAAKM_FORGET({value_text});"));
+        } else {
+            self.out.line(&format!("{place} = {value_text};"));
+        }
+    }
+
+    /// A number that a loop changes: the kernel's verifier must not follow its every value.
+    fn counts(&self, place: &Expr) -> bool {
+        let number =
+            matches!(place.ty.base, BaseType::Int | BaseType::Time | BaseType::Frequency | BaseType::Load);
+        self.loops > 0 && number && matches!(place.kind, ExprKind::Local(_))
     }
 
     /// `x = x + e` as `x += e`, if it is that. Without effects, no order matters.
     fn increase(&mut self, place: &Expr, value: &Expr) -> bool {
         let ExprKind::Arithmetic { op, left, right } = &value.kind else { return false };
         let symbol = match op {
-            Arithmetic::Add => "+=",
-            Arithmetic::Sub => "-=",
+            Arithmetic::Add => "+",
+            Arithmetic::Sub => "-",
             _ => return false,
         };
         let alike = std::mem::discriminant(&place.kind) == std::mem::discriminant(&left.kind);
         if !alike || !self.effects_of_expr(value).is_pure() {
             return false;
         }
+        let counts = self.counts(place);
         let ((place, left), before) = self.aside(0, |this| (this.expr(place).text, this.expr(left).text));
         if place != left || !before.is_empty() {
             return false;
         }
         let right = self.expr(right).text;
-        self.out.line(&format!("{place} {symbol} {right};"));
+        if counts {
+            self.out.line(&format!("{place} = SAAKM_FORGET({place} {symbol} {right});"));
+        } else {
+            self.out.line(&format!("{place} {symbol}= {right};"));
+        }
         true
     }
 

@@ -42,7 +42,7 @@ impl Unit<'_> {
     pub fn steal_signature(&self, id: StealId) -> String {
         let name = &self.names.steals[id.index()];
         let (Variables { thief, victims, .. }, _) = self.variables(id);
-        format!("static void {name}(struct saakm *s, core_t {thief}, const struct saakm_set *{victims})")
+        format!("static void {name}(saakm_t s, core_t {thief}, set_t {victims})")
     }
 
     /// A call of a phase, with the last argument that is its own.
@@ -62,7 +62,7 @@ impl Unit<'_> {
         let Variables { thief, victims, src, thread, candidates, .. } = &v;
         out.blank();
         out.comment(&place(&steal.at), &steal.doc);
-        out.line(&self.steal_signature(id));
+        out.line(&format!("SAAKM_STEAL({}, {thief}, {victims})", self.names.steals[id.index()]));
         out.open("{");
         out.line(&format!("core_t {src};"));
         if steal.stop.is_some() {
@@ -81,7 +81,7 @@ impl Unit<'_> {
         if steal.stop_core.is_some() {
             out.line(&format!("int64_t {} = 0;", v.from_core));
         }
-        out.line(&format!("struct saakm_thread *{thread};"));
+        out.line(&format!("thread_t {thread};"));
         out.blank();
         out.line("/* Second phase: whom first. */");
         self.select(out, id);
@@ -170,12 +170,12 @@ impl Unit<'_> {
         out.line("\tcontinue;");
         out.line(&format!("{};", self.phase(steal.move_thread, v, thread)));
         if let Some(stop) = steal.stop {
-            out.line(&format!("{stolen}++;"));
+            out.line(&format!("{stolen} = SAAKM_FORGET({stolen} + 1);"));
             out.line(&format!("if ({})", self.phase(stop, v, stolen)));
             out.line("\treturn;");
         }
         if let Some(stop_core) = steal.stop_core {
-            out.line(&format!("{from_core}++;"));
+            out.line(&format!("{from_core} = SAAKM_FORGET({from_core} + 1);"));
             done(out, self.phase(stop_core, v, from_core));
         }
     }

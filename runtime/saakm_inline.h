@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * SaaKM for the simulator: what emitted policy code is written in.
+ * SaaKM: what emitted policy code is written in, as far as it is the same in every runtime:
+ * arithmetic, sets, and walks over sets, groups and queues.
  *
- * A policy calls only what stands here, and never touches `struct saakm` or its ops directly, so
- * that runtime/bpf can give the same names another body. Nothing here allocates, recurses or
+ * It stands on what a runtime defines before it includes this file: SAAKM_MEM and SAAKM_GO_ON
+ * (saakm.h), and the functions that read a core, a thread or a domain. A policy calls only these
+ * and the effects, and never touches `struct saakm` directly. Nothing here allocates, recurses or
  * loops more often than a set has words or members.
  *
  * Sets. A set expression is written word by word: `members` is a C expression for word number w
@@ -25,7 +27,7 @@
 #define SAAKM_MS 1000000LL
 #define SAAKM_S 1000000000LL
 
-/* ---- arithmetic -------------------------------------------------------------------------- */
+/* ---- arithmetic ----------------------------------------------------------------------------- */
 
 static inline int64_t saakm_min(int64_t a, int64_t b)
 {
@@ -63,7 +65,7 @@ static inline uint32_t saakm_popcount(uint64_t x)
  * for dt <= 0. The table holds 65536 * 2^(-i / 32); between two entries it is a straight line,
  * which is at most 6e-5 too high.
  */
-static inline int64_t saakm_decay(int64_t value, nsec_t dt, nsec_t half_life)
+SAAKM_FUNCTION int64_t saakm_decay(int64_t value, nsec_t dt, nsec_t half_life)
 {
 	static const uint32_t table[33] = {
 		65536, 64132, 62757, 61413, 60097, 58809, 57549, 56316,
@@ -101,155 +103,69 @@ static inline int64_t saakm_decay(int64_t value, nsec_t dt, nsec_t half_life)
 	return value < 0 ? (int64_t)(0 - v) : (int64_t)v;
 }
 
-/* ---- attributes -------------------------------------------------------------------------- */
-
+/* ---- attributes ----------------------------------------------------------------------------- */
 /*
  * Where a policy's own attributes are: <name>_state(s), <name>_core(s, c) and <name>_thread(t).
  * Every policy defines the three structs, even if empty.
  */
 #define SAAKM_ATTRIBUTES(name)                                                                     \
-	static inline __attribute__((unused)) struct name##_state *name##_state(struct saakm *s)   \
+	SAAKM_ATTRIBUTES_FIT(name)                                                                 \
+	static inline __attribute__((unused)) struct name##_state SAAKM_MEM *name##_state(         \
+		saakm_t s)                                                                         \
 	{                                                                                          \
-		return (struct name##_state *)s->state;                                            \
+		return (struct name##_state SAAKM_MEM *)saakm_state_attrs(s);                      \
 	}                                                                                          \
-	static inline __attribute__((unused)) struct name##_core *name##_core(struct saakm *s,     \
-									      core_t c)            \
+	static inline __attribute__((unused)) struct name##_core SAAKM_MEM *name##_core(           \
+		saakm_t s, core_t c)                                                               \
 	{                                                                                          \
-		return (struct name##_core *)s->cores[c].attrs;                                    \
+		return (struct name##_core SAAKM_MEM *)saakm_core_attrs(s, c);                     \
 	}                                                                                          \
-	static inline __attribute__((unused)) struct name##_thread *name##_thread(                 \
-		struct saakm_thread *t)                                                            \
+	static inline __attribute__((unused)) struct name##_thread SAAKM_MEM *name##_thread(       \
+		thread_t t)                                                                        \
 	{                                                                                          \
-		return (struct name##_thread *)t->attrs;                                           \
+		return (struct name##_thread SAAKM_MEM *)saakm_thread_attrs(t);                    \
 	}
 
-/* ---- cores, threads and domains ---------------------------------------------------------- */
-
-static inline nsec_t saakm_now(struct saakm *s)
+/* ---- domains -------------------------------------------------------------------------------- */
+static inline domain_t saakm_domain_of(saakm_t s, core_t c, enum saakm_level level)
 {
-	return s->now;
+	return saakm_domain_at(s, level, saakm_domain_index(s, c, level));
 }
 
-static inline const struct saakm_set *saakm_online(struct saakm *s)
-{
-	return &s->online;
-}
-
-static inline const struct saakm_set *saakm_idle(struct saakm *s)
-{
-	return &s->idle;
-}
-
-static inline const struct saakm_set *saakm_idle_whole(struct saakm *s)
-{
-	return &s->idle_whole;
-}
-
-static inline const struct saakm_set *saakm_waiting(struct saakm *s)
-{
-	return &s->waiting;
-}
-
-static inline struct saakm_thread *saakm_current(struct saakm *s, core_t c)
-{
-	return s->cores[c].current;
-}
-
-static inline int64_t saakm_nr_ready(struct saakm *s, core_t c)
-{
-	return s->cores[c].nr_ready;
-}
-
-static inline int64_t saakm_nr_running(struct saakm *s, core_t c)
-{
-	return s->cores[c].nr_running;
-}
-
-static inline int64_t saakm_frequency(struct saakm *s, core_t c)
-{
-	return s->cores[c].seen_khz;
-}
-
-static inline int64_t saakm_min_frequency(struct saakm *s, core_t c)
-{
-	return s->cores[c].min_khz;
-}
-
-static inline nsec_t saakm_exit_latency(struct saakm *s, core_t c)
-{
-	return s->cores[c].exit_latency_ns;
-}
-
-static inline nsec_t saakm_idle_since(struct saakm *s, core_t c)
-{
-	return s->cores[c].idle_since;
-}
-
-static inline core_t saakm_core(struct saakm_thread *t)
-{
-	return t->core;
-}
-
-static inline int64_t saakm_weight(struct saakm_thread *t)
-{
-	return t->weight;
-}
-
-/* What t has executed so far; while it runs, up to now. */
-static inline nsec_t saakm_runtime(struct saakm *s, struct saakm_thread *t)
-{
-	return t->running_since < 0 ? t->runtime : t->runtime + s->now - t->running_since;
-}
-
-static inline const struct saakm_set *saakm_affinity(struct saakm_thread *t)
-{
-	return t->affinity;
-}
-
-static inline const struct saakm_domain *saakm_domain_of(struct saakm *s, core_t c,
-							 enum saakm_level level)
-{
-	return &s->domains[level][s->cores[c].domain[level]];
-}
-
-static inline const struct saakm_domain *saakm_smt(struct saakm *s, core_t c)
+static inline domain_t saakm_smt(saakm_t s, core_t c)
 {
 	return saakm_domain_of(s, c, SAAKM_SMT);
 }
 
-static inline const struct saakm_domain *saakm_llc(struct saakm *s, core_t c)
+static inline domain_t saakm_llc(saakm_t s, core_t c)
 {
 	return saakm_domain_of(s, c, SAAKM_LLC);
 }
 
-static inline const struct saakm_domain *saakm_numa(struct saakm *s, core_t c)
+static inline domain_t saakm_numa(saakm_t s, core_t c)
 {
 	return saakm_domain_of(s, c, SAAKM_NUMA);
 }
 
-static inline const struct saakm_domain *saakm_machine(struct saakm *s)
+static inline domain_t saakm_machine(saakm_t s)
 {
-	return &s->domains[SAAKM_MACHINE][0];
+	return saakm_domain_at(s, SAAKM_MACHINE, 0);
 }
 
-/* ---- sets -------------------------------------------------------------------------------- */
-
-/* A temporary set, seen through a pointer: it need not live on the stack. Not initialised. */
-#define SAAKM_SET(name)                                                                            \
-	struct saakm_set name##_storage;                                                           \
-	struct saakm_set *const name = &name##_storage
-
+/* ---- sets ----------------------------------------------------------------------------------- */
 /* set = members */
 #define SAAKM_ASSIGN(s, set, w, members)                                                           \
 	do {                                                                                       \
-		for (uint32_t w = 0; w < (s)->nr_words; w++)                                       \
+		for (uint32_t w = 0; w < saakm_nr_words(s) && SAAKM_GO_ON;                         \
+		     w = SAAKM_FORGET(w + 1))                                                      \
 			(set)->word[w] = (members);                                                \
 	} while (0)
 
 #define SAAKM_EMPTY(s, w, members)                                                                 \
 	({                                                                                         \
 		bool empty_ = true;                                                                \
-		for (uint32_t w = 0; w < (s)->nr_words && empty_; w++)                             \
+		for (uint32_t w = 0; w < saakm_nr_words(s) && empty_ && SAAKM_GO_ON;               \
+		     w = SAAKM_FORGET(w + 1))                                                      \
 			empty_ = (members) == 0;                                                   \
 		empty_;                                                                            \
 	})
@@ -258,20 +174,22 @@ static inline const struct saakm_domain *saakm_machine(struct saakm *s)
 #define SAAKM_COUNT(s, w, members)                                                                 \
 	({                                                                                         \
 		int64_t count_ = 0;                                                                \
-		for (uint32_t w = 0; w < (s)->nr_words; w++) {                                     \
+		for (uint32_t w = 0; w < saakm_nr_words(s) && SAAKM_GO_ON;                         \
+		     w = SAAKM_FORGET(w + 1)) {                                                    \
 			const uint64_t word_ = (members);                                          \
 			if (word_)                                                                 \
-				count_ += saakm_popcount(word_);                                   \
+				count_ = SAAKM_FORGET(count_ + saakm_popcount(word_));                                   \
 		}                                                                                  \
 		count_;                                                                            \
 	})
 
 /* The words that hold cores of a domain: bit w for word w. */
-static inline uint32_t saakm_words(struct saakm *s, const struct saakm_domain *domain)
+static inline uint32_t saakm_words(saakm_t s, domain_t domain)
 {
 	uint32_t words = 0;
 
-	for (uint32_t w = 0; w < SAAKM_SET_WORDS && w < s->nr_words; w++)
+	for (uint32_t w = 0; w < SAAKM_SET_WORDS && w < saakm_nr_words(s) && SAAKM_GO_ON;
+	     w = SAAKM_FORGET(w + 1))
 		words |= (uint32_t)(domain->cores.word[w] != 0) << w;
 	return words;
 }
@@ -280,7 +198,8 @@ static inline uint32_t saakm_words(struct saakm *s, const struct saakm_domain *d
 #define SAAKM_EMPTY_IN(s, d, w, members)                                                           \
 	({                                                                                         \
 		bool empty_ = true;                                                                \
-		for (uint32_t words_ = d##_groups.words; words_ && empty_; words_ &= words_ - 1) { \
+		for (uint32_t words_ = d##_groups.words; words_ && empty_ && SAAKM_GO_ON;             \
+		     words_ = SAAKM_FORGET(words_ & (words_ - 1))) {                               \
 			const uint32_t w = (uint32_t)__builtin_ctz(words_);                        \
 			empty_ = (members) == 0;                                                   \
 		}                                                                                  \
@@ -290,75 +209,33 @@ static inline uint32_t saakm_words(struct saakm *s, const struct saakm_domain *d
 #define SAAKM_COUNT_IN(s, d, w, members)                                                           \
 	({                                                                                         \
 		int64_t count_ = 0;                                                                \
-		for (uint32_t words_ = d##_groups.words; words_; words_ &= words_ - 1) {           \
+		for (uint32_t words_ = d##_groups.words; words_ && SAAKM_GO_ON;                       \
+		     words_ = SAAKM_FORGET(words_ & (words_ - 1))) {                               \
 			const uint32_t w = (uint32_t)__builtin_ctz(words_);                        \
 			const uint64_t word_ = (members);                                          \
 			if (word_)                                                                 \
-				count_ += saakm_popcount(word_);                                   \
+				count_ = SAAKM_FORGET(count_ + saakm_popcount(word_));                                   \
 		}                                                                                  \
 		count_;                                                                            \
 	})
 
-static inline bool saakm_has(const struct saakm_set *set, core_t c)
+static inline bool saakm_has(set_t set, core_t c)
 {
 	return (set->word[c / 64] >> (c % 64)) & 1;
 }
 
 /* Changes of a temporary set. */
-static inline void saakm_include(struct saakm_set *set, core_t c)
+static inline void saakm_include(struct saakm_set SAAKM_MEM *set, core_t c)
 {
 	set->word[c / 64] |= 1ULL << (c % 64);
 }
 
-static inline void saakm_exclude(struct saakm_set *set, core_t c)
+static inline void saakm_exclude(struct saakm_set SAAKM_MEM *set, core_t c)
 {
 	set->word[c / 64] &= ~(1ULL << (c % 64));
 }
 
-/* Adds c to set number id of the policy; false if that is full and c not in it. */
-static inline bool saakm_add(struct saakm *s, struct saakm_set *set, uint32_t id, core_t c,
-			     int64_t max)
-{
-	if (saakm_has(set, c))
-		return true;
-	if (max < SAAKM_MAX_CORES && SAAKM_COUNT(s, w, set->word[w]) >= max)
-		return false;
-	saakm_include(set, c);
-	s->ops->set_changed(s, id, c, true);
-	return true;
-}
-
-/* Removes c from set number id of the policy; false if it was not in it. */
-static inline bool saakm_remove(struct saakm *s, struct saakm_set *set, uint32_t id, core_t c)
-{
-	if (!saakm_has(set, c))
-		return false;
-	saakm_exclude(set, c);
-	s->ops->set_changed(s, id, c, false);
-	return true;
-}
-
-/* Set number id of the policy becomes `members`: reports every core that enters or leaves. */
-#define SAAKM_REPLACE(s, set, id, w, members)                                                      \
-	do {                                                                                       \
-		for (uint32_t w = 0; w < (s)->nr_words; w++)                                       \
-			saakm_replace_word(s, set, id, w, (members));                              \
-	} while (0)
-
-static inline void saakm_replace_word(struct saakm *s, struct saakm_set *set, uint32_t id,
-				      uint32_t w, uint64_t members)
-{
-	uint64_t changed = set->word[w] ^ members;
-
-	set->word[w] = members;
-	for (; changed; changed &= changed - 1) {
-		uint32_t bit = (uint32_t)__builtin_ctzll(changed);
-
-		s->ops->set_changed(s, id, w * 64 + bit, (members >> bit) & 1);
-	}
-}
-
-/* ---- walks over a set -------------------------------------------------------------------- */
+/* ---- walks over a set ----------------------------------------------------------------------- */
 
 /*
  * A walk by number. A loop's c is a core_t variable; it is SAAKM_NO_CORE after a loop that was not
@@ -385,17 +262,17 @@ static inline core_t saakm_scan_take(struct saakm_scan *scan)
 #define SAAKM_SCAN_(c, among, w, members)                                                          \
 	for (struct saakm_scan c##_walk = { .words = among };                                      \
 	     ({                                                                                    \
-		     while (!c##_walk.bits && c##_walk.words) {                                    \
+		     while (!c##_walk.bits && c##_walk.words && SAAKM_GO_ON) {                     \
 			     const uint32_t w = (uint32_t)__builtin_ctz(c##_walk.words);           \
 			     c##_walk.word = w;                                                    \
-			     c##_walk.words &= c##_walk.words - 1;                                 \
+			     c##_walk.words = SAAKM_FORGET(c##_walk.words & (c##_walk.words - 1)); \
 			     c##_walk.bits = (members);                                            \
 		     }                                                                             \
 		     c = saakm_scan_take(&c##_walk);                                               \
-	     }) != SAAKM_NO_CORE;)
+	     }) != SAAKM_NO_CORE && SAAKM_GO_ON;)
 
 #define SAAKM_EACH(s, c, w, members)                                                               \
-	SAAKM_SCAN_(c, (2U << ((s)->nr_words - 1)) - 1, w, members)
+	SAAKM_SCAN_(c, (2U << (saakm_nr_words(s) - 1)) - 1, w, members)
 /* Within SAAKM_EACH_GROUP(s, d, ...), over a set inside of d. */
 #define SAAKM_EACH_IN(s, d, c, w, members) SAAKM_SCAN_(c, d##_groups.words, w, members)
 
@@ -411,18 +288,18 @@ struct saakm_walk {
 	uint32_t step;                /* words done in this ring; the first is visited twice */
 	core_t start;
 	uint32_t level;               /* of the ring; SAAKM_LEVELS: no rings */
-	const struct saakm_set *ring; /* its cores, and those that came before it */
-	const struct saakm_set *inner;
+	set_t ring; /* its cores, and those that came before it */
+	set_t inner;
 };
 
-static inline struct saakm_walk saakm_walk_from(struct saakm *s, core_t x)
+static inline struct saakm_walk saakm_walk_from(saakm_t s, core_t x)
 {
-	struct saakm_walk walk = { .start = x < s->nr_cores ? x : 0, .level = SAAKM_LEVELS };
+	struct saakm_walk walk = { .start = x < saakm_nr_cores(s) ? x : 0, .level = SAAKM_LEVELS };
 
 	return walk;
 }
 
-static inline struct saakm_walk saakm_walk_nearest(struct saakm *s, core_t x)
+static inline struct saakm_walk saakm_walk_nearest(saakm_t s, core_t x)
 {
 	struct saakm_walk walk = saakm_walk_from(s, x);
 
@@ -432,28 +309,29 @@ static inline struct saakm_walk saakm_walk_nearest(struct saakm *s, core_t x)
 }
 
 /* Goes on to the next word, and through the start word's two halves, of one ring. */
-static inline bool saakm_walk_step(struct saakm *s, struct saakm_walk *walk)
+static inline bool saakm_walk_step(saakm_t s, struct saakm_walk *walk)
 {
 	uint64_t upper = ~0ULL << (walk->start % 64);
 
-	if (walk->step > s->nr_words)
+	if (walk->step > saakm_nr_words(s))
 		return false;
 	if (walk->step == 0) {
 		walk->word = walk->start / 64;
 		walk->mask = upper;
 	} else {
-		walk->word = walk->word + 1 < s->nr_words ? walk->word + 1 : 0;
-		walk->mask = walk->step < s->nr_words ? ~0ULL : ~upper;
+		walk->word = walk->word + 1 < saakm_nr_words(s) ? walk->word + 1 : 0;
+		walk->mask = walk->step < saakm_nr_words(s) ? ~0ULL : ~upper;
 	}
-	walk->step++;
+	walk->step = SAAKM_FORGET(walk->step + 1);
+	walk->word = SAAKM_FORGET(walk->word);
 	return true;
 }
 
 /* The next ring that is larger than the last; false after the machine. */
-static inline bool saakm_walk_widen(struct saakm *s, struct saakm_walk *walk)
+static inline bool saakm_walk_widen(saakm_t s, struct saakm_walk *walk)
 {
-	while (walk->level < SAAKM_MACHINE) {
-		const struct saakm_domain *wider = saakm_domain_of(s, walk->start, walk->level + 1);
+	while (walk->level < SAAKM_MACHINE && SAAKM_GO_ON) {
+		domain_t wider = saakm_domain_of(s, walk->start, walk->level + 1);
 		bool larger = wider->count[walk->level] > 1;
 
 		walk->level++;
@@ -467,7 +345,7 @@ static inline bool saakm_walk_widen(struct saakm *s, struct saakm_walk *walk)
 	return false;
 }
 
-static inline bool saakm_walk_step_ring(struct saakm *s, struct saakm_walk *walk)
+static inline bool saakm_walk_step_ring(saakm_t s, struct saakm_walk *walk)
 {
 	if (!saakm_walk_step(s, walk) &&
 	    !(saakm_walk_widen(s, walk) && saakm_walk_step(s, walk)))
@@ -493,12 +371,12 @@ static inline core_t saakm_walk_take(struct saakm_walk *walk)
 #define SAAKM_WALK_(s, c, begin, step, w, members)                                                 \
 	for (struct saakm_walk c##_walk = begin;                                                   \
 	     ({                                                                                    \
-		     while (!c##_walk.bits && step(s, &c##_walk)) {                                \
+		     while (!c##_walk.bits && step(s, &c##_walk) && SAAKM_GO_ON) {                 \
 			     const uint32_t w = c##_walk.word;                                     \
 			     c##_walk.bits = c##_walk.mask & (members);                            \
 		     }                                                                             \
 		     c = saakm_walk_take(&c##_walk);                                               \
-	     }) != SAAKM_NO_CORE;)
+	     }) != SAAKM_NO_CORE && SAAKM_GO_ON;)
 
 #define SAAKM_EACH_FROM(s, c, x, w, members)                                                       \
 	SAAKM_WALK_(s, c, saakm_walk_from(s, x), saakm_walk_step, w, members)
@@ -536,9 +414,11 @@ static inline core_t saakm_walk_take(struct saakm_walk *walk)
 	})
 
 /* As often as there are cores, unless left by break. */
-#define SAAKM_EACH_ROUND(s) for (uint32_t round_ = 0; round_ < (s)->nr_cores; round_++)
+#define SAAKM_EACH_ROUND(s) \
+	for (uint32_t round_ = 0; round_ < saakm_nr_cores(s) && SAAKM_GO_ON;                       \
+	     round_ = SAAKM_FORGET(round_ + 1))
 
-/* ---- walks over groups and queues -------------------------------------------------------- */
+/* ---- walks over groups ---------------------------------------------------------------------- */
 
 /* The groups of a level in a domain, from the one of core x on, wrapping; the first if x lies
    outside. */
@@ -547,8 +427,8 @@ struct saakm_groups {
 	uint32_t words; /* of the domain: no group has cores in others */
 };
 
-static inline struct saakm_groups saakm_groups_from(struct saakm *s,
-						    const struct saakm_domain *domain,
+static inline struct saakm_groups saakm_groups_from(saakm_t s,
+						    domain_t domain,
 						    enum saakm_level level, core_t x)
 {
 	struct saakm_groups groups = {
@@ -560,117 +440,32 @@ static inline struct saakm_groups saakm_groups_from(struct saakm *s,
 	uint32_t own;
 
 	groups.at = groups.first;
-	if (x < s->nr_cores) {
-		own = s->cores[x].domain[level];
+	if (x < saakm_nr_cores(s)) {
+		own = saakm_domain_index(s, x, level);
 		if (own >= groups.first && own - groups.first < groups.count)
 			groups.at = own;
 	}
 	return groups;
 }
 
-static inline const struct saakm_domain *saakm_groups_take(struct saakm *s,
+static inline domain_t saakm_groups_take(saakm_t s,
 							   struct saakm_groups *groups,
 							   enum saakm_level level)
 {
-	const struct saakm_domain *domain;
+	domain_t domain;
 
 	if (groups->left == 0)
 		return NULL;
-	domain = &s->domains[level][groups->at];
+	domain = saakm_domain_at(s, level, groups->at);
 	groups->at = groups->at + 1 < groups->first + groups->count ? groups->at + 1 : groups->first;
-	groups->left--;
+	groups->left = SAAKM_FORGET(groups->left - 1);
+	groups->at = SAAKM_FORGET(groups->at);
 	return domain;
 }
 
-/* d is a `const struct saakm_domain *` variable; NULL after a loop that was not left by break. */
+/* d is a domain_t variable; NULL after a loop that was not left by break. */
 #define SAAKM_EACH_GROUP(s, d, domain, level, x)                                                   \
 	for (struct saakm_groups d##_groups = saakm_groups_from(s, domain, level, x);              \
-	     (d = saakm_groups_take(s, &d##_groups, level)) != NULL;)
-
-/* The threads of a ready queue, in its order; t may leave the queue meanwhile. */
-static inline struct saakm_thread *saakm_first(struct saakm *s, core_t c, uint32_t queue)
-{
-	return s->ops->first(s, c, queue);
-}
-
-static inline struct saakm_thread *saakm_next(struct saakm *s, struct saakm_thread *t)
-{
-	return t ? s->ops->next(s, t) : NULL;
-}
-
-#define SAAKM_EACH_THREAD(s, t, c, queue)                                                          \
-	for (struct saakm_thread *t##_next = saakm_first(s, c, queue);                             \
-	     (t = t##_next) != NULL && (t##_next = saakm_next(s, t), true);)
-
-/* ---- effects ----------------------------------------------------------------------------- */
-
-static inline void saakm_ready(struct saakm *s, struct saakm_thread *t, core_t c, uint32_t queue,
-			       int64_t key, uint32_t reason)
-{
-	s->ops->ready(s, t, c, queue, key, reason);
-}
-
-static inline void saakm_run(struct saakm *s, struct saakm_thread *t)
-{
-	s->ops->run(s, t);
-}
-
-static inline void saakm_blocked(struct saakm *s, struct saakm_thread *t)
-{
-	s->ops->blocked(s, t);
-}
-
-static inline void saakm_terminated(struct saakm *s, struct saakm_thread *t)
-{
-	s->ops->terminated(s, t);
-}
-
-/* c is idle, and this placement is the only one that may have it until t => c or release(c). */
-static inline bool saakm_claim(struct saakm *s, core_t c)
-{
-	if (!saakm_has(&s->idle, c) || saakm_has(&s->claimed, c))
-		return false;
-	saakm_include(&s->claimed, c);
-	return true;
-}
-
-static inline void saakm_release(struct saakm *s, core_t c)
-{
-	saakm_exclude(&s->claimed, c);
-}
-
-static inline void saakm_arm(struct saakm *s, struct saakm_thread *t, nsec_t ns)
-{
-	s->ops->arm(s, t, ns);
-}
-
-static inline void saakm_cancel(struct saakm *s, struct saakm_thread *t)
-{
-	s->ops->cancel(s, t);
-}
-
-static inline void saakm_keep_warm(struct saakm *s, core_t c, nsec_t ns)
-{
-	s->ops->keep_warm(s, c, ns);
-}
-
-static inline void saakm_preempt(struct saakm *s, core_t c)
-{
-	s->ops->preempt(s, c);
-}
-
-/* ---- the descriptor ---------------------------------------------------------------------- */
-
-/*
- * SAAKM_POLICY(name, fields of struct saakm_policy): defines saakm_policy_<name>, and as the fixed
- * name that a loader of shared objects asks for, saakm_policy. The latter is weak, so that several
- * policies can be linked into one program.
- */
-#define SAAKM_POLICY(name, ...)                                                                    \
-	extern const struct saakm_policy saakm_policy_##name;                                      \
-	const struct saakm_policy saakm_policy_##name                                              \
-		__attribute__((visibility("default"))) = { .abi = SAAKM_ABI, __VA_ARGS__ };        \
-	extern const struct saakm_policy saakm_policy                                              \
-		__attribute__((weak, alias("saakm_policy_" #name), visibility("default")))
+	     (d = saakm_groups_take(s, &d##_groups, level)) != NULL && SAAKM_GO_ON;)
 
 #endif

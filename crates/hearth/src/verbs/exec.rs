@@ -1,0 +1,57 @@
+use crate::failure::{Failure, Outcome};
+use crate::policy_params::PolicyArgs;
+use crate::verbs::run::{Common, tell};
+use hearth_scx::{Options, Partial, Session};
+use std::ffi::OsString;
+use std::io::ErrorKind;
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Command, ExitCode};
+
+/// Exit status when it is hearth that failed, and not the command.
+const HEARTH_FAILED: u8 = 125;
+
+/// Run a command and its children under a policy, and everything else under the kernel's own scheduler
+///
+/// The exit status is the command's (128 + N if signal N ended it; 126 or 127 if it cannot be run), or 125 if
+/// hearth could not run it under the policy. If the policy ends before the command does, the command goes on
+/// under the kernel's own scheduler, and hearth says so. Needs root, and a kernel with sched_ext.
+#[derive(clap::Args)]
+pub struct Args {
+    #[command(flatten)]
+    policy: PolicyArgs,
+
+    #[command(flatten)]
+    common: Common,
+
+    /// The command and its arguments
+    #[arg(last = true, required = true)]
+    command: Vec<OsString>,
+}
+
+impl Args {
+    pub fn run(self) -> Outcome {
+        let failed = |failure: Failure| failure.status(HEARTH_FAILED);
+        let (policy, params) = self.policy.load()?;
+        let name = policy.name.clone();
+        let options = Options {
+            partial: Some(Partial::Command),
+            command: self.command.iter().map(|word| word.to_string_lossy().into_owned()).collect(),
+            ..self.common.options(params).map_err(failed)?
+        };
+        let mut session = Session::start(policy, options).map_err(|error| failed(error.into()))?;
+        let (program, arguments) = self.command.split_first().ok_or_else(Failure::quiet)?;
+        let mut command = Command::new(program);
+        command.args(arguments);
+        let (status, ended) = session.command(command).map_err(|error| {
+            let status = if error.kind() == ErrorKind::NotFound { 127 } else { 126 };
+            Failure::new(format_args!("cannot run {}: {error}", program.to_string_lossy())).status(status)
+        })?;
+        let summary = session.finish().map_err(|error| failed(error.into()))?;
+        if let Some(error) = ended {
+            eprintln!("warning: the kernel's own scheduler ran the end of the command, not {name}: {error}");
+        }
+        tell(&summary);
+        let code = status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0));
+        Ok(ExitCode::from(code as u8))
+    }
+}

@@ -1,0 +1,21 @@
+use crate::failure::Outcome;
+use hearth_scx::client::Client;
+use hearth_scx::session::wait_until_gone;
+use std::process::ExitCode;
+
+/// Stop the policy that runs in the kernel: the kernel's own scheduler takes over
+///
+/// Returns when it has. Needs root.
+#[derive(clap::Args)]
+pub struct Args {}
+
+impl Args {
+    pub fn run(self) -> Outcome {
+        let mut client = Client::of_this_machine()?;
+        let policy = client.info()?.policy;
+        client.stop()?;
+        wait_until_gone(&policy)?;
+        eprintln!("hearth: {policy} stopped");
+        Ok(ExitCode::SUCCESS)
+    }
+}

@@ -1,0 +1,123 @@
+//! What a policy's parameters count, and how their values are written.
+
+use crate::ir::{BaseType, Type};
+use serde::Serialize;
+
+/// What a parameter counts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Unit {
+    Bool,
+    Int,
+    /// Nanoseconds.
+    Time,
+    /// Kilohertz.
+    Frequency,
+    Load,
+}
+
+impl Unit {
+    /// What a parameter of this type counts.
+    pub fn of(ty: Type) -> Unit {
+        match ty.base {
+            BaseType::Bool => Unit::Bool,
+            BaseType::Time => Unit::Time,
+            BaseType::Frequency => Unit::Frequency,
+            BaseType::Load => Unit::Load,
+            _ => Unit::Int,
+        }
+    }
+
+    /// Unit suffixes and what they multiply by.
+    fn suffixes(self) -> &'static [(&'static str, i64)] {
+        match self {
+            // Longest first where one ends with another.
+            Unit::Time => &[
+                ("ticks", 4_000_000),
+                ("tick", 4_000_000),
+                ("ns", 1),
+                ("us", 1_000),
+                ("ms", 1_000_000),
+                ("s", 1_000_000_000),
+            ],
+            Unit::Frequency => &[("GHz", 1_000_000), ("MHz", 1_000), ("kHz", 1)],
+            Unit::Bool | Unit::Int | Unit::Load => &[],
+        }
+    }
+
+    /// What a value looks like, for errors and help.
+    pub fn expected(self) -> &'static str {
+        match self {
+            Unit::Bool => "true or false",
+            Unit::Int => "a whole number",
+            Unit::Time => "a time, such as 50us, 8ms or 2ticks (a tick is 4 ms)",
+            Unit::Frequency => "a frequency, such as 2.1GHz or 800MHz",
+            Unit::Load => "a load: a whole number, where 1024 is one busy core",
+        }
+    }
+
+    /// A value from text: `2ticks`, `8ms`, `true`, `5`. `None`: the text is no such value.
+    pub fn parse(self, text: &str) -> Option<i64> {
+        let text = text.trim();
+        match (self, text) {
+            (Unit::Bool, "true" | "on" | "1") => return Some(1),
+            (Unit::Bool, "false" | "off" | "0") => return Some(0),
+            (Unit::Bool, _) => return None,
+            (Unit::Time | Unit::Frequency, "0") => return Some(0),
+            _ => {}
+        }
+        let suffixes = self.suffixes();
+        if suffixes.is_empty() {
+            return text.parse().ok();
+        }
+        let (number, factor) = suffixes
+            .iter()
+            .find_map(|(suffix, factor)| Some((text.strip_suffix(suffix)?.trim(), *factor)))?;
+        if let Ok(whole) = number.parse::<i64>() {
+            return whole.checked_mul(factor);
+        }
+        let scaled = number.parse::<f64>().ok()? * factor as f64;
+        (scaled.is_finite() && scaled.abs() < 9e15).then_some(scaled.round() as i64)
+    }
+
+    /// The value with the unit that makes it shortest.
+    pub fn show(self, value: i64) -> String {
+        match self {
+            Unit::Bool => (value != 0).to_string(),
+            Unit::Int | Unit::Load => value.to_string(),
+            Unit::Time | Unit::Frequency => {
+                let best = self
+                    .suffixes()
+                    .iter()
+                    .filter(|(suffix, factor)| !suffix.starts_with("tick") && value % factor == 0)
+                    .max_by_key(|(_, factor)| *factor);
+                best.map_or_else(
+                    || value.to_string(),
+                    |(suffix, factor)| format!("{}{suffix}", value / factor),
+                )
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_with_units() {
+        assert_eq!(Unit::Time.parse("2ticks"), Some(8_000_000));
+        assert_eq!(Unit::Time.parse("50 us"), Some(50_000));
+        assert_eq!(Unit::Time.parse("0.5ms"), Some(500_000));
+        assert_eq!(Unit::Time.parse("1s"), Some(1_000_000_000));
+        assert_eq!(Unit::Time.parse("5"), None);
+        assert_eq!(Unit::Time.parse("0"), Some(0));
+        assert_eq!(Unit::Time.parse("99999999999999999s"), None);
+        assert_eq!(Unit::Frequency.parse("2.1GHz"), Some(2_100_000));
+        assert_eq!(Unit::Bool.parse("off"), Some(0));
+        assert_eq!(Unit::Int.parse("x"), None);
+        assert_eq!(Unit::Time.show(8_000_000), "8ms");
+        assert_eq!(Unit::Time.show(1_500_000), "1500us");
+        assert_eq!(Unit::Frequency.show(2_100_000), "2100MHz");
+    }
+}

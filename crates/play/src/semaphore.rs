@@ -1,0 +1,133 @@
+//! Counting semaphores that serve in the order of waiting, and let exactly one thread go on for a post.
+
+use hearth_workload::ThreadIdx;
+use std::collections::VecDeque;
+use std::sync::{Mutex, PoisonError};
+
+/// Knows threads by their number only: waiting and waking is [`Mailbox`](crate::mailbox::Mailbox)'s.
+///
+/// The lock is held for tens of nanoseconds, never across a system call.
+pub struct Semaphore(Mutex<State>);
+
+struct State {
+    count: u64,
+    waiters: VecDeque<ThreadIdx>,
+}
+
+impl Semaphore {
+    /// With room for so many waiters: then waiting allocates no memory.
+    pub fn new(count: u32, waiters: usize) -> Self {
+        Semaphore(Mutex::new(State { count: count.into(), waiters: VecDeque::with_capacity(waiters) }))
+    }
+
+    /// Adds 1, or gives it to the thread that has waited longest, which the caller must then wake.
+    pub fn post(&self) -> Option<ThreadIdx> {
+        let mut state = self.lock();
+        let waiter = state.waiters.pop_front();
+        if waiter.is_none() {
+            state.count += 1;
+        }
+        waiter
+    }
+
+    /// Takes 1; false: there is none, and `thread` must wait until it is woken.
+    pub fn take(&self, thread: ThreadIdx) -> bool {
+        let mut state = self.lock();
+        let there = state.count > 0;
+        match there {
+            true => state.count -= 1,
+            false => state.waiters.push_back(thread),
+        }
+        there
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The end of a thread, which others wait for.
+pub struct Exit(Mutex<(bool, VecDeque<ThreadIdx>)>);
+
+impl Exit {
+    pub fn new(joiners: usize) -> Self {
+        Exit(Mutex::new((false, VecDeque::with_capacity(joiners))))
+    }
+
+    /// True: it has ended; otherwise `thread` must wait until it is woken.
+    pub fn has_come(&self, thread: ThreadIdx) -> bool {
+        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if !state.0 {
+            state.1.push_back(thread);
+        }
+        state.0
+    }
+
+    /// From now on it has ended. The next thread that waited for it, which the caller must wake.
+    pub fn come(&self) -> Option<ThreadIdx> {
+        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        state.0 = true;
+        state.1.pop_front()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mailbox::Mailbox;
+    use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::*};
+
+    #[test]
+    fn served_in_order() {
+        let semaphore = Semaphore::new(1, 3);
+        assert!(semaphore.take(0));
+        assert!(!semaphore.take(1) && !semaphore.take(2) && !semaphore.take(3));
+        assert_eq!(semaphore.post(), Some(1));
+        assert!(!semaphore.take(1), "who comes back waits behind the others");
+        assert_eq!([semaphore.post(), semaphore.post(), semaphore.post()], [Some(2), Some(3), Some(1)]);
+        assert_eq!(semaphore.post(), None);
+        assert!(semaphore.take(5));
+    }
+
+    #[test]
+    fn all_that_join_are_told() {
+        let exit = Exit::new(1);
+        assert!(!exit.has_come(3) && !exit.has_come(4));
+        assert_eq!([exit.come(), exit.come(), exit.come()], [Some(3), Some(4), None]);
+        assert!(exit.has_come(5));
+    }
+
+    /// As a lock, between more threads than cores: never two inside, and nobody is forgotten.
+    #[test]
+    fn mutual_exclusion() {
+        const THREADS: u32 = 16;
+        const ROUNDS: u64 = 500;
+        let mailboxes: Vec<Mailbox> = (0..THREADS).map(|_| Mailbox::default()).collect();
+        let semaphore = Semaphore::new(1, THREADS as usize);
+        let (inside, total) = (AtomicU32::new(0), AtomicU64::new(0));
+        std::thread::scope(|scope| {
+            for me in 0..THREADS {
+                let (mailboxes, semaphore, inside, total) = (&mailboxes, &semaphore, &inside, &total);
+                scope.spawn(move || {
+                    for round in 0..ROUNDS {
+                        if !semaphore.take(me) {
+                            mailboxes[me as usize].wait();
+                        }
+                        assert_eq!(inside.fetch_add(1, Relaxed), 0);
+                        if round % 16 == 0 {
+                            std::thread::yield_now();
+                        }
+                        // Not one atomic step on purpose: only the semaphore protects it.
+                        total.store(total.load(Relaxed) + 1, Relaxed);
+                        inside.fetch_sub(1, Relaxed);
+                        if let Some(next) = semaphore.post() {
+                            mailboxes[next as usize].wake();
+                        }
+                    }
+                });
+            }
+        });
+        assert_eq!(total.into_inner(), u64::from(THREADS) * ROUNDS);
+        assert!(semaphore.take(0), "what was posted last is still there");
+    }
+}

@@ -1,0 +1,252 @@
+//! What the threads of one play share.
+
+use crate::barrier::Barrier;
+use crate::clock::now;
+use crate::error::{Error, Place};
+use crate::host::thread_limits;
+use crate::latency::Histogram;
+use crate::ledger::Ledger;
+use crate::mailbox::Mailbox;
+use crate::program::{Program, Step};
+use crate::semaphore::{Exit, Semaphore};
+use crate::stacks::Stacks;
+use crate::thread::{Attributes, play};
+use crate::work::Work;
+use hearth_workload::{ThreadIdx, Workload};
+use std::ptr;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::*};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// On cache lines of its own (two, because processors fetch them in pairs).
+#[derive(Default)]
+#[repr(align(128))]
+pub struct Apart<T>(pub T);
+
+/// All that is known before a play and stays: the same for each repetition.
+pub struct Script {
+    pub workload: Workload,
+    pub programs: Vec<Program>,
+    pub attributes: Vec<Attributes>,
+    pub work: Work,
+}
+
+/// A thread of the graph, before, while and after it is one of the kernel.
+#[repr(align(128))]
+pub struct Slot {
+    pub mailbox: Mailbox,
+    /// The step that it is at; as many as it has: it has ended.
+    pub position: AtomicU32,
+    pub forked: AtomicBool,
+    /// When.
+    pub forked_at: AtomicU64,
+    pub exit: Exit,
+    pub ledger: Mutex<Ledger>,
+    start: Start,
+}
+
+/// What a new thread is given.
+pub struct Start {
+    pub shared: *const Shared,
+    pub thread: ThreadIdx,
+    /// The stack that it executes on.
+    pub stack: AtomicU32,
+}
+
+// SAFETY: `shared` points to what holds the `Start` itself, and is only read.
+unsafe impl Send for Start {}
+// SAFETY: as above.
+unsafe impl Sync for Start {}
+
+/// Latencies of threads that had too many to keep.
+#[derive(Default)]
+pub struct Recorders {
+    pub wakeup: Mutex<Histogram>,
+    pub timer: Mutex<Histogram>,
+    pub request: Mutex<Histogram>,
+}
+
+pub struct Shared {
+    pub script: Arc<Script>,
+    pub slots: Vec<Slot>,
+    pub semaphores: Vec<Apart<Semaphore>>,
+    pub barriers: Vec<Apart<Barrier>>,
+    pub recorders: Recorders,
+    /// The cores on which threads found themselves.
+    pub cores: Cores,
+    pub stacks: Stacks,
+    /// When the last thread ended.
+    pub ended: AtomicU64,
+    /// Threads that were started and have not ended, and the player until it has started all that start by
+    /// themselves.
+    alive: AtomicU32,
+    /// The player's own: nobody is alive any more.
+    pub done: Mailbox,
+    /// Why the play cannot go on.
+    fault: Mutex<Option<Error>>,
+    pub stop: Apart<AtomicBool>,
+}
+
+impl Shared {
+    pub fn new(script: &Arc<Script>) -> Result<Arc<Self>, Error> {
+        let workload = &script.workload;
+        let threads = workload.threads.len();
+        let stacks = Stacks::new(u32::try_from(threads).unwrap_or(u32::MAX))
+            .map_err(|source| Error::Stacks { threads, source })?;
+        let queues = Queues::of(&script.programs, workload.semaphores.len());
+        Ok(Arc::new_cyclic(|shared| Shared {
+            slots: (0..)
+                .zip(&script.programs)
+                .map(|(thread, program)| Slot {
+                    mailbox: Mailbox::default(),
+                    position: AtomicU32::new(0),
+                    forked: AtomicBool::new(false),
+                    forked_at: AtomicU64::new(0),
+                    exit: Exit::new(queues.joiners[thread as usize]),
+                    ledger: Mutex::new(Ledger::for_program(program)),
+                    start: Start { shared: shared.as_ptr(), thread, stack: AtomicU32::new(0) },
+                })
+                .collect(),
+            semaphores: (workload.semaphores.iter().zip(&queues.waiters))
+                .map(|(&count, &waiters)| Apart(Semaphore::new(count, waiters)))
+                .collect(),
+            barriers: workload.barriers.iter().map(|&width| Apart(Barrier::new(width))).collect(),
+            recorders: Recorders::default(),
+            cores: Cores::default(),
+            stacks,
+            ended: AtomicU64::new(0),
+            alive: AtomicU32::new(1),
+            done: Mailbox::default(),
+            fault: Mutex::new(None),
+            stop: Apart::default(),
+            script: Arc::clone(script),
+        }))
+    }
+
+    /// Makes `thread` a thread of the kernel. If that cannot be, the play is stopped. The caller is alive.
+    pub fn fork(&self, thread: ThreadIdx) {
+        let slot = &self.slots[thread as usize];
+        self.alive.fetch_add(1, Relaxed);
+        slot.forked.store(true, Relaxed);
+        slot.forked_at.store(now(), Relaxed);
+        let arg = ptr::from_ref(&slot.start).cast_mut().cast();
+        // SAFETY: `play` expects a `Start`, which stays as long as `self`; that outlives all threads: they are
+        // joined, or all this is leaked (`Player::play`).
+        if let Err(source) = unsafe { self.stacks.spawn(&slot.start.stack, play, arg) } {
+            slot.forked.store(false, Relaxed);
+            self.alive.fetch_sub(1, Relaxed);
+            self.fail(Error::TooManyThreads {
+                place: self.place(thread),
+                alive: self.under_way().count(),
+                threads: self.slots.len(),
+                limits: thread_limits(),
+                source,
+            });
+        }
+    }
+
+    /// The calling thread has nothing more to do with the play.
+    pub fn leave(&self) {
+        if self.alive.fetch_sub(1, AcqRel) == 1 {
+            self.done.wake();
+        }
+    }
+
+    /// Threads that were started and have not left.
+    pub fn alive(&self) -> u32 {
+        self.alive.load(Acquire)
+    }
+
+    /// The threads that were started and have steps to do, and the number of the step that each is at.
+    pub fn under_way(&self) -> impl Iterator<Item = (ThreadIdx, usize)> {
+        (0..).zip(&self.slots).filter_map(|(thread, slot)| {
+            let step = slot.position.load(Relaxed) as usize;
+            let started = slot.forked.load(Relaxed);
+            (started && step < self.script.programs[thread as usize].steps.len()).then_some((thread, step))
+        })
+    }
+
+    pub fn wake(&self, thread: ThreadIdx) {
+        self.slots[thread as usize].mailbox.wake();
+    }
+
+    pub fn stopped(&self) -> bool {
+        self.stop.0.load(Relaxed)
+    }
+
+    /// Makes all threads end as soon as they get a core.
+    pub fn stop(&self) {
+        self.stop.0.store(true, Release);
+        self.slots.iter().for_each(|slot| slot.mailbox.wake());
+    }
+
+    /// The play cannot go on. The first reason counts.
+    pub fn fail(&self, error: Error) {
+        self.fault.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+        self.stop();
+    }
+
+    pub fn take_fault(&self) -> Option<Error> {
+        self.fault.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    pub fn place(&self, thread: ThreadIdx) -> Place {
+        let name = self.script.workload.threads[thread as usize].name.clone();
+        Place { thread, name, step: Vec::new() }
+    }
+}
+
+/// How many threads wait at most, so that no queue has to grow.
+struct Queues {
+    waiters: Vec<usize>,
+    joiners: Vec<usize>,
+}
+
+impl Queues {
+    fn of(programs: &[Program], semaphores: usize) -> Self {
+        let mut queues = Queues { waiters: vec![0; semaphores], joiners: vec![0; programs.len()] };
+        let mut last_waiter = vec![usize::MAX; semaphores];
+        for (thread, program) in programs.iter().enumerate() {
+            for step in &program.steps {
+                match *step {
+                    Step::Wait { sem, .. } if last_waiter[sem as usize] != thread => {
+                        last_waiter[sem as usize] = thread;
+                        queues.waiters[sem as usize] += 1;
+                    }
+                    Step::Join(child) => queues.joiners[child as usize] += 1,
+                    _ => {}
+                }
+            }
+        }
+        queues
+    }
+}
+
+/// A set of cores. Cores from number 1024 on share bits.
+#[derive(Default)]
+pub struct Cores([AtomicU64; 16]);
+
+impl Cores {
+    pub fn insert(&self, core: usize) {
+        let word = &self.0[core / 64 % 16];
+        let bit = 1 << (core % 64);
+        if word.load(Relaxed) & bit == 0 {
+            word.fetch_or(bit, Relaxed);
+        }
+    }
+
+    pub fn count(&self) -> u32 {
+        self.0.iter().map(|word| word.load(Relaxed).count_ones()).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cores_are_counted_once() {
+        let cores = Cores::default();
+        [0, 63, 64, 0, 1023, 64].into_iter().for_each(|core| cores.insert(core));
+        assert_eq!(cores.count(), 4);
+    }
+}

@@ -1,0 +1,231 @@
+//! Threads, and the stacks that they execute on.
+//!
+//! The standard library maps a stack and a signal stack for every thread, and unmaps them after it. Thousands
+//! of threads that come and go would then queue for the address space's lock, and sleep on it: wake-ups that no
+//! graph asked for. Here all stacks are mapped before the play, and used again.
+
+use std::collections::VecDeque;
+use std::ffi::c_void;
+use std::io;
+use std::mem::MaybeUninit;
+use std::ptr;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// So many threads can be alive at a time. Each takes two mappings, of which the kernel allows a process
+/// 65 530 by default.
+pub const MOST: u32 = 16_384;
+
+const STACK: usize = 64 * 1024;
+
+pub type Entry = extern "C" fn(*mut c_void) -> *mut c_void;
+
+pub struct Stacks {
+    base: *mut u8,
+    /// Bytes of a stack, and of the guard page below it, on which an overflow ends.
+    size: usize,
+    guard: usize,
+    count: u32,
+    pool: Mutex<Pool>,
+}
+
+// SAFETY: `base` is where the mapping begins, which nothing but `Drop` changes; each stack in it belongs to one
+// thread at a time, which `pool` decides.
+unsafe impl Send for Stacks {}
+// SAFETY: as above.
+unsafe impl Sync for Stacks {}
+
+struct Pool {
+    /// Stacks from this number on were never used.
+    fresh: u32,
+    /// Stacks whose thread could not be made.
+    returned: Vec<u32>,
+    /// Threads that have nothing more to do, the first to end first; they may still be on their stacks.
+    ended: VecDeque<(libc::pthread_t, u32)>,
+}
+
+impl Stacks {
+    /// Maps stacks for `count` threads, or for [`MOST`]. Memory is taken only as threads touch it.
+    pub fn new(count: u32) -> io::Result<Self> {
+        let count = count.clamp(1, MOST);
+        // SAFETY: sysconf has no preconditions.
+        let page = usize::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).unwrap_or(4096);
+        let (size, guard) = (STACK.max(2 * page), page);
+        let length = (size + guard) * count as usize;
+        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_STACK;
+        // SAFETY: a new mapping, at an address of the kernel's choice.
+        let base = unsafe { libc::mmap(ptr::null_mut(), length, libc::PROT_NONE, flags, -1, 0) };
+        if base == libc::MAP_FAILED {
+            return Err(io::Error::last_os_error());
+        }
+        let room = count as usize;
+        let pool =
+            Pool { fresh: 0, returned: Vec::with_capacity(room), ended: VecDeque::with_capacity(room) };
+        let stacks = Stacks { base: base.cast(), size, guard, count, pool: Mutex::new(pool) };
+        for stack in 0..count {
+            // SAFETY: the stack lies in the mapping, and nobody uses it yet.
+            let result =
+                unsafe { libc::mprotect(stacks.bottom(stack), size, libc::PROT_READ | libc::PROT_WRITE) };
+            if result != 0 {
+                return Err(io::Error::last_os_error());
+            }
+        }
+        Ok(stacks)
+    }
+
+    /// Starts a thread that calls `entry(arg)`. The number of its stack goes into `seat` first; the last thing
+    /// that `entry` does is to [retire](Self::retire) it.
+    ///
+    /// # Safety
+    ///
+    /// What `arg` points to is what `entry` expects, and stays until the thread has been joined.
+    pub unsafe fn spawn(&self, seat: &AtomicU32, entry: Entry, arg: *mut c_void) -> io::Result<()> {
+        let stack = self.take().ok_or(io::Error::from_raw_os_error(libc::EAGAIN))?;
+        seat.store(stack, Relaxed);
+        // SAFETY: the attributes are initialised before use and destroyed after it. The stack is `size` bytes
+        // of a mapping that is writable, is nobody else's (the pool gave it), and outlives the thread (`Drop`).
+        let error = unsafe {
+            let mut attributes = MaybeUninit::<libc::pthread_attr_t>::uninit();
+            let mut thread = MaybeUninit::<libc::pthread_t>::uninit();
+            match libc::pthread_attr_init(attributes.as_mut_ptr()) {
+                0 => {}
+                error => return Err(io::Error::from_raw_os_error(error)),
+            }
+            let mut error =
+                libc::pthread_attr_setstack(attributes.as_mut_ptr(), self.bottom(stack), self.size);
+            if error == 0 {
+                error = libc::pthread_create(thread.as_mut_ptr(), attributes.as_ptr(), entry, arg);
+            }
+            libc::pthread_attr_destroy(attributes.as_mut_ptr());
+            error
+        };
+        if error == 0 {
+            return Ok(());
+        }
+        self.lock().returned.push(stack);
+        Err(io::Error::from_raw_os_error(error))
+    }
+
+    /// The calling thread, which is on that stack, is about to return from its entry.
+    pub fn retire(&self, stack: u32) {
+        // SAFETY: no preconditions.
+        let thread = unsafe { libc::pthread_self() };
+        self.lock().ended.push_back((thread, stack));
+    }
+
+    /// Waits for all threads that have retired.
+    pub fn join_retired(&self) {
+        loop {
+            let Some((thread, stack)) = self.lock().ended.pop_front() else { return };
+            // SAFETY: the thread is joinable, and was taken from the list by us alone.
+            unsafe { libc::pthread_join(thread, ptr::null_mut()) };
+            self.lock().returned.push(stack);
+        }
+    }
+
+    /// A stack that nobody is on.
+    fn take(&self) -> Option<u32> {
+        let mut pool = self.lock();
+        if let Some(stack) = pool.returned.pop() {
+            return Some(stack);
+        }
+        if let Some(&(thread, stack)) = pool.ended.front() {
+            // With all stacks used, the wait for one whose thread is just leaving is short.
+            let wait = pool.fresh == self.count;
+            // SAFETY: the thread is joinable, and nobody else joins it while we hold the lock.
+            let gone = unsafe {
+                match wait {
+                    true => libc::pthread_join(thread, ptr::null_mut()) == 0,
+                    false => libc::pthread_tryjoin_np(thread, ptr::null_mut()) == 0,
+                }
+            };
+            if gone {
+                pool.ended.pop_front();
+                return Some(stack);
+            }
+        }
+        let stack = pool.fresh;
+        (stack < self.count).then(|| {
+            pool.fresh += 1;
+            stack
+        })
+    }
+
+    /// The lowest address of a stack.
+    fn bottom(&self, stack: u32) -> *mut c_void {
+        let offset = (self.size + self.guard) * stack as usize + self.guard;
+        // SAFETY: the stack lies in the mapping.
+        unsafe { self.base.add(offset).cast() }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Pool> {
+        self.pool.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Stacks {
+    /// All threads must have retired.
+    fn drop(&mut self) {
+        self.join_retired();
+        // SAFETY: the mapping is ours, and nobody executes on it any more.
+        unsafe { libc::munmap(self.base.cast(), (self.size + self.guard) * self.count as usize) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::AtomicU64;
+
+    struct Job {
+        stacks: *const Stacks,
+        seat: AtomicU32,
+        ran: AtomicU64,
+    }
+
+    extern "C" fn count(job: *mut c_void) -> *mut c_void {
+        // SAFETY: what the tests pass, and keep until all are joined.
+        let (job, stacks) = unsafe {
+            let job = &*job.cast::<Job>();
+            (job, &*job.stacks)
+        };
+        job.ran.fetch_add(1, Relaxed);
+        stacks.retire(job.seat.load(Relaxed));
+        ptr::null_mut()
+    }
+
+    fn jobs(stacks: &Stacks, count: usize) -> Vec<Job> {
+        let job = || Job { stacks, seat: AtomicU32::new(0), ran: AtomicU64::new(0) };
+        (0..count).map(|_| job()).collect()
+    }
+
+    #[test]
+    fn stacks_are_used_again() {
+        let stacks = Stacks::new(8).unwrap();
+        let jobs = jobs(&stacks, 100);
+        for job in &jobs {
+            // Only when all stacks are in use by threads that have not come to their end: then try again.
+            // SAFETY: the job stays until the threads are joined below.
+            while unsafe { stacks.spawn(&job.seat, count, ptr::from_ref(job).cast_mut().cast()) }.is_err() {
+                std::thread::yield_now();
+            }
+        }
+        while jobs.iter().any(|job| job.ran.load(Relaxed) == 0) {
+            std::thread::yield_now();
+        }
+        stacks.join_retired();
+        assert!(jobs.iter().all(|job| job.ran.load(Relaxed) == 1 && job.seat.load(Relaxed) < 8));
+    }
+
+    #[test]
+    fn too_many_at_a_time_is_an_error() {
+        let stacks = Stacks::new(1).unwrap();
+        let held = stacks.take().expect("one stack");
+        let job = &jobs(&stacks, 1)[0];
+        // SAFETY: no thread comes of it.
+        let error = unsafe { stacks.spawn(&job.seat, count, ptr::from_ref(job).cast_mut().cast()) };
+        assert_eq!(error.unwrap_err().raw_os_error(), Some(libc::EAGAIN));
+        stacks.lock().returned.push(held);
+        assert_eq!(stacks.take(), Some(held));
+    }
+}

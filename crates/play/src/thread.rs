@@ -1,0 +1,241 @@
+//! A thread of the graph as it executes its steps.
+
+use crate::clock::now;
+use crate::error::Error;
+use crate::ledger::{Ledger, Usage};
+use crate::program::{LEVELS, Name, Program, Step};
+use crate::shared::{Shared, Slot, Start};
+use crate::work::Burner;
+use hearth_workload::ThreadIdx;
+use rustix::process::setpriority_process;
+use rustix::thread::{CpuSet, sched_getcpu, sched_setaffinity, sched_yield, set_name};
+use std::ffi::{CStr, c_void};
+use std::ptr;
+use std::sync::PoisonError;
+use std::sync::atomic::Ordering::Relaxed;
+
+/// What a thread must set, because it does not inherit it from the thread that forks it.
+#[derive(Default)]
+pub struct Attributes {
+    pub nice: Option<i32>,
+    pub affinity: Option<Box<CpuSet>>,
+}
+
+/// Executes a thread of the graph. `start` is its [`Start`].
+pub extern "C" fn play(start: *mut c_void) -> *mut c_void {
+    let began = now();
+    // SAFETY: `Shared::fork` passes a `Start`, which lies in the `Shared` that it points to, and both stay until
+    // this thread has been joined.
+    let (start, shared) = unsafe {
+        let start = &*start.cast::<Start>();
+        (start, &*start.shared)
+    };
+    Played::new(shared, start.thread).run(began);
+    shared.stacks.retire(start.stack.load(Relaxed));
+    shared.leave();
+    ptr::null_mut()
+}
+
+struct Played<'a> {
+    shared: &'a Shared,
+    me: ThreadIdx,
+    slot: &'a Slot,
+    program: &'a Program,
+    ledger: Ledger,
+    burner: Burner,
+    /// Where it last found itself.
+    core: usize,
+    /// When it asked for what it now waits for.
+    asked: u64,
+}
+
+impl<'a> Played<'a> {
+    fn new(shared: &'a Shared, me: ThreadIdx) -> Self {
+        let slot = &shared.slots[me as usize];
+        let ledger = std::mem::take(&mut *slot.ledger.lock().unwrap_or_else(PoisonError::into_inner));
+        let program = &shared.script.programs[me as usize];
+        Played { shared, me, slot, program, ledger, burner: Burner::default(), core: 0, asked: 0 }
+    }
+
+    fn run(mut self, began: u64) {
+        self.ledger.fork = Some(began.saturating_sub(self.slot.forked_at.load(Relaxed)));
+        self.ledger.counts.threads = 1;
+        rename(&self.program.name);
+        self.take_attributes();
+        self.core = sched_getcpu();
+        self.shared.cores.insert(self.core);
+        self.steps();
+        self.end();
+    }
+
+    fn take_attributes(&self) {
+        let attributes = &self.shared.script.attributes[self.me as usize];
+        let place = || self.shared.place(self.me);
+        if let Some(affinity) = &attributes.affinity
+            && let Err(error) = sched_setaffinity(None, affinity)
+        {
+            self.shared.fail(Error::SetAffinity { place: place(), source: error.into() });
+        }
+        // Of this thread only: Linux does not follow POSIX here.
+        if let Some(nice) = attributes.nice
+            && let Err(error) = setpriority_process(None, nice)
+        {
+            self.shared.fail(Error::Nice { place: place(), nice, source: error.into() });
+        }
+    }
+
+    /// Executes all steps, unless the play is stopped.
+    fn steps(&mut self) {
+        let mut next = 0;
+        // Rounds still to come of each repeat that is under way.
+        let mut again = [0; LEVELS];
+        let mut level = 0;
+        while let Some(step) = self.program.steps.get(next) {
+            self.slot.position.store(next as u32, Relaxed);
+            next += 1;
+            match *step {
+                Step::Repeat(count) => {
+                    again[level] = count - 1;
+                    level += 1;
+                }
+                Step::Again(start) if again[level - 1] > 0 => {
+                    again[level - 1] -= 1;
+                    next = start as usize + 1;
+                }
+                Step::Again(_) => level -= 1,
+                step => self.step(step),
+            }
+            if self.shared.stopped() {
+                return;
+            }
+        }
+        self.slot.position.store(next as u32, Relaxed);
+    }
+
+    fn step(&mut self, step: Step) {
+        let shared = self.shared;
+        match step {
+            Step::Run { cycles } => {
+                self.burner.burn(&shared.script.work, cycles, &shared.stop.0);
+                self.look_around();
+                self.ledger.counts.runs += 1;
+                self.ledger.counts.cycles += cycles;
+            }
+            Step::Fork(child) => {
+                shared.fork(child);
+                self.ledger.counts.forks += 1;
+            }
+            Step::Join(child) => {
+                if !shared.slots[child as usize].exit.has_come(self.me) {
+                    self.block();
+                }
+                self.ledger.counts.joins += 1;
+            }
+            Step::Sleep(ns) => {
+                self.delay(ns);
+                self.ledger.counts.sleeps += 1;
+            }
+            Step::Io(ns) => {
+                self.delay(ns);
+                self.ledger.counts.ios += 1;
+            }
+            Step::Post { sem, asks } => {
+                if asks {
+                    self.asked = now();
+                }
+                if let Some(waiter) = shared.semaphores[sem as usize].0.post() {
+                    shared.wake(waiter);
+                }
+                self.ledger.counts.posts += 1;
+            }
+            Step::Wait { sem, answers } => {
+                if !shared.semaphores[sem as usize].0.take(self.me) {
+                    self.block();
+                }
+                if answers {
+                    self.ledger.request.record(now() - self.asked, &shared.recorders.request);
+                }
+                self.ledger.counts.waits += 1;
+            }
+            Step::Barrier(barrier) => {
+                self.barrier(barrier as usize);
+                self.ledger.counts.barriers += 1;
+            }
+            Step::Yield => {
+                sched_yield();
+                self.look_around();
+                self.ledger.counts.yields += 1;
+            }
+            Step::Exec(name) => {
+                rename(&self.program.names[name as usize]);
+                self.ledger.counts.execs += 1;
+            }
+            Step::Repeat(_) | Step::Again(_) => {}
+        }
+    }
+
+    /// Waits until another thread lets it go on.
+    fn block(&mut self) {
+        let stamp = self.slot.mailbox.wait();
+        self.woken(stamp);
+    }
+
+    fn barrier(&mut self, barrier: usize) {
+        let barrier = &self.shared.barriers[barrier].0;
+        if let Some(others) = barrier.arrive(self.me) {
+            others.iter().for_each(|&other| self.shared.wake(other));
+            barrier.give_back(others);
+            return;
+        }
+        let stamp = match self.shared.script.workload.barrier_spin {
+            0 => self.slot.mailbox.wait(),
+            spin => self.slot.mailbox.spin_then_wait(spin),
+        };
+        self.woken(stamp);
+    }
+
+    /// If it slept, it could go on since `stamp`.
+    fn woken(&mut self, stamp: Option<u64>) {
+        if let Some(stamp) = stamp {
+            self.ledger.wakeup.record(now().saturating_sub(stamp), &self.shared.recorders.wakeup);
+            self.look_around();
+        }
+    }
+
+    /// A timed wait in a futex rather than `clock_nanosleep`: the kernel does the same (a timer that wakes the
+    /// thread), and a play that is stopped need not wait for its end.
+    fn delay(&mut self, ns: u64) {
+        let end = now().saturating_add(ns);
+        if !self.slot.mailbox.wait_until(end) {
+            self.ledger.timer.record(now().saturating_sub(end), &self.shared.recorders.timer);
+            self.look_around();
+        }
+    }
+
+    /// Notes where it executes.
+    fn look_around(&mut self) {
+        let core = sched_getcpu();
+        if core != self.core {
+            self.core = core;
+            self.ledger.migrations += 1;
+            self.shared.cores.insert(core);
+        }
+    }
+
+    /// Accounts, and lets those go on that wait for its end.
+    fn end(mut self) {
+        self.ledger.usage = Usage::of_this_thread();
+        self.shared.ended.fetch_max(now(), Relaxed);
+        *self.slot.ledger.lock().unwrap_or_else(PoisonError::into_inner) = self.ledger;
+        while let Some(joiner) = self.slot.exit.come() {
+            self.shared.wake(joiner);
+        }
+    }
+}
+
+fn rename(name: &Name) {
+    // A name is for people: without one, the play is the same.
+    if let Ok(name) = CStr::from_bytes_until_nul(name) {
+        let _ = set_name(name);
+    }
+}

@@ -1,0 +1,138 @@
+//! The work of a `run` step.
+
+use crate::calibration::Calibration;
+use crate::clock::thread_cpu;
+use crate::options::{Burn, Options};
+use std::hint::black_box;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+/// Rounds of a shift, an exclusive or and a multiplication, each of which needs the result of the one before.
+/// So a processor cannot do two at once; nor can a compiler make one of two, as it does of multiplications and
+/// additions. Memory is not touched. A round takes five cycles on most processors.
+pub fn rounds(mut x: u64, loops: u64) -> u64 {
+    for _ in 0..loops {
+        x = (x ^ (x >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    }
+    x
+}
+
+/// How cycles of the graph become work here.
+#[derive(Clone, Copy, Debug)]
+pub struct Work {
+    burn: Burn,
+    loops_per_ns: f64,
+    ns_per_cycle: f64,
+}
+
+/// Rounds between two looks at whether the play was stopped: tens of microseconds.
+const CHUNK: u64 = 16_384;
+
+impl Work {
+    pub fn new(options: &Options, calibration: &Calibration) -> Self {
+        Work {
+            burn: options.burn,
+            loops_per_ns: calibration.loops_per_s / 1e9,
+            ns_per_cycle: options.scale / options.ghz,
+        }
+    }
+
+    /// Nanoseconds that so many cycles take on an undisturbed core.
+    pub fn nanoseconds(&self, cycles: u64) -> f64 {
+        cycles as f64 * self.ns_per_cycle
+    }
+
+    /// Rounds of the loop that so many cycles are.
+    fn loops(&self, cycles: u64) -> u64 {
+        (self.nanoseconds(cycles) * self.loops_per_ns).round() as u64
+    }
+}
+
+/// What a thread has under way.
+pub struct Burner {
+    state: u64,
+    /// CPU time in nanoseconds that earlier steps took beyond what they should have.
+    ahead: u64,
+}
+
+impl Default for Burner {
+    fn default() -> Self {
+        // 0 would stay 0 for ever, and some processors multiply by 0 faster.
+        Burner { state: 1, ahead: 0 }
+    }
+}
+
+impl Burner {
+    /// Does the work of `cycles`, unless it is told to stop.
+    pub fn burn(&mut self, work: &Work, cycles: u64, stop: &AtomicBool) {
+        match work.burn {
+            Burn::Work => self.execute(work.loops(cycles), stop),
+            Burn::Time => self.spend(work, work.nanoseconds(cycles).round() as u64, stop),
+        }
+    }
+
+    fn execute(&mut self, mut loops: u64, stop: &AtomicBool) {
+        while loops > 0 && !stop.load(Relaxed) {
+            let now = loops.min(CHUNK);
+            self.state = black_box(rounds(black_box(self.state), now));
+            loops -= now;
+        }
+    }
+
+    /// Spends CPU time. The clock is read rarely (it is a system call): after half of what seems to be left.
+    fn spend(&mut self, work: &Work, ns: u64, stop: &AtomicBool) {
+        let start = thread_cpu();
+        let end = start.saturating_add(ns).saturating_sub(self.ahead);
+        let mut now = start;
+        while now < end && !stop.load(Relaxed) {
+            let loops = ((end - now) as f64 * work.loops_per_ns / 2.0) as u64;
+            self.state = black_box(rounds(black_box(self.state), loops.clamp(64, CHUNK)));
+            now = thread_cpu();
+        }
+        self.ahead = now.saturating_sub(end);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn work(burn: Burn, ghz: f64, scale: f64) -> Work {
+        let options = Options { ghz, scale, burn, ..Options::default() };
+        Work::new(&options, &Calibration::known(5e8))
+    }
+
+    #[test]
+    fn cycles_become_rounds() {
+        // 2100 cycles at 2.1 GHz are 1000 ns, and at half a round per ns 500 rounds.
+        assert_eq!(work(Burn::Work, 2.1, 1.0).loops(2_100), 500);
+        assert_eq!(work(Burn::Work, 1.0, 1.0).loops(2_000), 1_000);
+        assert_eq!(work(Burn::Work, 1.0, 3.0).loops(2_000), 3_000);
+        assert_eq!(work(Burn::Work, 1.0, 1.0).loops(0), 0);
+    }
+
+    #[test]
+    fn rounds_depend_on_each_other() {
+        assert_eq!(rounds(7, 1000), rounds(rounds(7, 400), 600));
+        assert_ne!(rounds(7, 1000), rounds(7, 1001));
+    }
+
+    #[test]
+    fn cpu_time_adds_up_exactly() {
+        let (go_on, work) = (AtomicBool::new(false), work(Burn::Time, 1.0, 1.0));
+        let mut burner = Burner::default();
+        let start = thread_cpu();
+        for _ in 0..200 {
+            burner.burn(&work, 10_000, &go_on);
+        }
+        let spent = thread_cpu() - start;
+        assert!(spent >= 200 * 10_000, "{spent}");
+    }
+
+    #[test]
+    fn it_stops_when_told() {
+        let stop = AtomicBool::new(true);
+        for burn in [Burn::Work, Burn::Time] {
+            Burner::default().burn(&work(burn, 1.0, 1.0), u64::MAX / 2, &stop);
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! The arena of a running policy, mapped into the loader.
+
+use crate::layout::*;
+use std::ptr;
+
+/// Where the BPF object asks for its arena (`map_extra`); libbpf maps it there when it loads it.
+const BASE: usize = 1 << 44;
+
+/// The memory of the one policy that this process has loaded.
+///
+/// The policy writes to it at any time, from any core: fields are read and written one by one, by volatile
+/// loads and stores ([`crate::read!`], [`crate::store!`]), and no reference to them is ever made. Who writes
+/// what is said in layout.h.
+#[derive(Debug)]
+pub struct Arena {
+    base: *mut u8,
+}
+
+// SAFETY: access is by volatile loads and stores of single fields, of which each has one writer.
+unsafe impl Send for Arena {}
+// SAFETY: as above.
+unsafe impl Sync for Arena {}
+
+impl Arena {
+    /// # Safety
+    /// The object that declares the arena is loaded, and outlives this.
+    pub unsafe fn mapped() -> Self {
+        Arena { base: BASE as *mut u8 }
+    }
+
+    fn at<T>(&self, offset: usize) -> *mut T {
+        // SAFETY: callers stay within the arena, whose addresses are all mapped.
+        unsafe { self.base.add(offset).cast() }
+    }
+
+    /// What concerns no single core.
+    pub fn world(&self) -> *mut World {
+        self.at(WORLD_AT)
+    }
+
+    /// `core` is the kernel's number, below [`MAX_CORES`].
+    pub fn core(&self, core: usize) -> *mut Core {
+        assert!(core < MAX_CORES);
+        self.at(CORES_AT + core * CORE_BYTES)
+    }
+
+    /// Domain number `index` of a level (0: physical cores, 1: last-level caches, 2: NUMA nodes, 3: the machine).
+    pub fn domain(&self, level: usize, index: usize) -> *mut Domain {
+        assert!(level < LEVELS && index < MAX_CORES);
+        self.at(DOMAINS_AT + (level * MAX_CORES + index) * DOMAIN_BYTES)
+    }
+
+    /// A parameter of the policy: they are the first fields of its state.
+    pub fn param(&self, index: usize) -> *mut i64 {
+        assert!(index < MAX_PARAMS);
+        self.at(STATE_AT + index * 8)
+    }
+
+    /// The members of set number `set` of a policy with `params` parameters: the sets follow them.
+    pub fn set(&self, params: usize, set: usize) -> Vec<u32> {
+        assert!(params <= MAX_PARAMS && set < MAX_SETS);
+        self.members(self.at(STATE_AT + params * 8 + set * size_of::<Set>()))
+    }
+
+    /// The members of a set in the arena, ascending.
+    pub(crate) fn members(&self, set: *const Set) -> Vec<u32> {
+        let nr_words = (crate::read!(self.world(), nr_words) as usize).min(SET_WORDS);
+        let mut members = Vec::new();
+        for word in 0..nr_words {
+            let mut bits = crate::read!(set, word[word]);
+            while bits != 0 {
+                members.push((word * 64) as u32 + bits.trailing_zeros());
+                bits &= bits - 1;
+            }
+        }
+        members
+    }
+
+    /// The kernel's numbers of the cores that were there when the topology was read, ascending.
+    pub fn known(&self) -> impl Iterator<Item = usize> {
+        let nr_cores = (crate::read!(self.world(), nr_cores) as usize).min(MAX_CORES);
+        (0..nr_cores).filter(|core| crate::read!(self.core(*core), known) != 0)
+    }
+
+    /// Touches the pages that belong to no core, so that they are there: where there is none, the kernel reads
+    /// zero, through a page fault.
+    pub(crate) fn touch(&self) {
+        for at in (WORLD_AT..STATE_AT + STATE_BYTES).step_by(4096) {
+            // SAFETY: within the arena, which the policy does not use yet.
+            unsafe { ptr::write_volatile(self.at::<u8>(at), 0) };
+        }
+    }
+
+    /// Touches the pages of `core`'s contexts.
+    pub(crate) fn touch_contexts(&self, core: usize) {
+        for context in 0..CONTEXTS {
+            let at = CONTEXTS_AT + (core * CONTEXTS + context) * CONTEXT_BYTES;
+            // SAFETY: as above.
+            unsafe { ptr::write_volatile(self.at::<u8>(at), 0) };
+        }
+    }
+}
+
+/// Reads a field through a pointer to its structure in an [`Arena`].
+#[macro_export]
+macro_rules! read {
+    ($pointer:expr, $($field:tt)+) => {
+        // SAFETY: the pointer is one of an arena's.
+        unsafe { std::ptr::read_volatile(&raw const (*$pointer).$($field)+) }
+    };
+}
+
+/// Writes a field through a pointer to its structure in an [`Arena`].
+#[macro_export]
+macro_rules! store {
+    ($pointer:expr, $field:ident $([$index:expr])*, $value:expr) => {
+        // SAFETY: the pointer is one of an arena's.
+        unsafe { std::ptr::write_volatile(&raw mut (*$pointer).$field $([$index])*, $value) }
+    };
+}

@@ -1,0 +1,121 @@
+//! What can go wrong between a policy and the kernel, and what to do about it.
+
+use crate::exit::ExitInfo;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Distributions whose stock kernels have sched_ext.
+const KERNELS: &str = "sched_ext is in Linux 6.12 and newer, built with CONFIG_SCHED_CLASS_EXT: the stock kernels of Arch, CachyOS, \
+                       Fedora (41 and newer), openSUSE Tumbleweed, Ubuntu (25.04 and newer), and of Debian's backports have it";
+
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    #[error("only root may change the kernel's scheduler")]
+    NotRoot,
+    #[error("this kernel ({kernel}) has no sched_ext: there is no /sys/kernel/sched_ext")]
+    NoSchedExt { kernel: String },
+    #[error("policies cannot be run on this architecture yet: {0}")]
+    Architecture(&'static str),
+    #[error("this kernel is PREEMPT_RT, which refuses the BPF timers that policies need")]
+    RealTime,
+    #[error("this kernel does not describe its types: there is no /sys/kernel/btf/vmlinux")]
+    NoBtf,
+    #[error("this kernel's configuration cannot be read: there is neither /boot/config-{kernel} nor /proc/config.gz")]
+    NoConfig { kernel: String },
+    #[error("sched_ext is busy: {ops} runs{}", by.as_deref().map_or_else(String::new, |by| format!(" ({by})")))]
+    Busy { ops: String, by: Option<String>, ours: bool },
+    #[error("the old scheduler ({ops}) did not go within {seconds} s")]
+    DoesNotGo { ops: String, seconds: u64 },
+
+    #[error("the C sources of SaaKM's kernel side cannot be found (sought: {})", paths(.sought))]
+    NoLibrary { sought: Vec<PathBuf> },
+    #[error("the headers for BPF are not in {}", .folder.display())]
+    NoHeaders { folder: PathBuf },
+    #[error("there is no clang to compile the policy for the kernel (tried: {})", .tried.join(", "))]
+    NoClang { tried: Vec<String> },
+    #[error("{program} is version {version}; policies need clang {needed} or newer")]
+    OldClang { program: String, version: String, needed: u32 },
+    #[error("clang rejects the C of policy {policy}:\n{}", .log.trim_end())]
+    Compile { policy: String, log: String },
+
+    #[error("the kernel's verifier rejects policy {policy}: {what}; its log is in {}", .log.display())]
+    Verifier { policy: String, what: String, log: PathBuf },
+    #[error("policy {policy} cannot be {action}: {what}")]
+    Load { policy: String, action: &'static str, what: String },
+    #[error("{0}")]
+    Object(String),
+    #[error("{0}")]
+    Ended(Box<ExitInfo>),
+
+    #[error("policy {policy} has no parameter {name}; it has: {known}")]
+    UnknownParam { policy: String, name: String, known: String },
+    #[error("{policy}: {name}={text} makes no sense: expected {expected}")]
+    ParamSyntax { policy: String, name: String, text: String, expected: &'static str },
+    #[error("{policy}: {name}={text} is out of bounds: {min} to {max}")]
+    ParamRange { policy: String, name: String, text: String, min: String, max: String },
+
+    #[error("cannot {action} {}: {source}", .path.display())]
+    File { action: &'static str, path: PathBuf, source: io::Error },
+    #[error("{} is no cgroup of version 2: it has no cgroup.threads", .path.display())]
+    NoCgroup { path: PathBuf },
+    #[error("{0}")]
+    Machine(#[from] hearth_machine::Error),
+    #[error("{machine} cannot stand for this machine: {why}")]
+    Topology { machine: String, why: String },
+    #[error("this machine has {cores} cores; policies can have {most}")]
+    TooManyCores { cores: usize, most: usize },
+    #[error("cannot write the recording: {0}")]
+    Trace(#[from] hearth_trace::Error),
+
+    #[error("no policy of Hearth runs here{}", ops.as_deref().map_or_else(String::new, |ops| format!(" ({ops} does)")))]
+    NotRunning { ops: Option<String> },
+    #[error("the running policy does not answer: {0}")]
+    Socket(io::Error),
+    #[error("the running policy refuses: {message}")]
+    Refused { errno: i32, message: String },
+    #[error("the running policy answers something that this version of Hearth does not understand: {0}")]
+    Answer(serde_json::Error),
+}
+
+impl Error {
+    /// A failed operation on a file.
+    pub fn file(action: &'static str, path: impl AsRef<Path>) -> impl FnOnce(io::Error) -> Error {
+        let path = path.as_ref().to_owned();
+        move |source| Error::File { action, path, source }
+    }
+
+    /// What to do about it.
+    pub fn help(&self) -> Option<String> {
+        Some(match self {
+            Error::NotRoot => "run it as root: sudo hearth ...".into(),
+            Error::NoSchedExt { .. } => {
+                format!("{KERNELS}\nor try it in a virtual machine: hearth vm -- hearth run nest")
+            }
+            Error::RealTime => "boot a kernel without PREEMPT_RT, or try it in a virtual machine: hearth vm -- hearth run nest".into(),
+            Error::NoBtf => "use a kernel built with CONFIG_DEBUG_INFO_BTF, as distributions' are".into(),
+            Error::NoConfig { .. } => {
+                "install the kernel's configuration (it belongs to the kernel's package), or load the module `configs`".into()
+            }
+            Error::Busy { ours: true, .. } => "stop it first (`hearth stop`), or swap: hearth run --replace".into(),
+            Error::Busy { .. } => "stop the scheduler that runs first; `hearth run --replace` can only replace one of Hearth's".into(),
+            Error::DoesNotGo { .. } => "end its process, or press SysRq-S, which gives the kernel its own scheduler back".into(),
+            Error::NoLibrary { .. } => "set HEARTH_LIB to the folder that has runtime/, or install Hearth with `make install`".into(),
+            Error::NoHeaders { .. } => "run `make bpf` in Hearth's sources, which unpacks them".into(),
+            Error::NoClang { .. } | Error::OldClang { .. } => {
+                "install clang 19 or newer (Debian: apt install clang-19) or name one by CLANG; built-in policies need none after `make bpf`".into()
+            }
+            Error::Compile { .. } | Error::Verifier { .. } => {
+                "this is a bug of Hearth's compiler or runtime: please report the policy, the kernel and this log".into()
+            }
+            Error::NotRunning { ops: Some(_) } => "it is not Hearth's to ask; its own tools know it".into(),
+            Error::NotRunning { ops: None } => "start one: hearth run nest".into(),
+            Error::TooManyCores { .. } => "boot with maxcpus=1024, or take cores off line".into(),
+            Error::Ended(info) => return info.help(),
+            _ => return None,
+        })
+    }
+}
+
+fn paths(paths: &[PathBuf]) -> String {
+    paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ")
+}

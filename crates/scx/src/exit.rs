@@ -1,0 +1,132 @@
+//! Why the kernel let go of a policy.
+
+use std::fmt;
+
+/// `enum scx_exit_kind`, from here on it is the policy's fault.
+const ERROR: i32 = 1024;
+const STALL: i32 = 1026;
+const UNREG: i32 = 64;
+const SYSRQ: i32 = 67;
+/// `enum scx_exit_code`: the scheduler should be loaded again.
+const RESTART: i64 = 1 << 48;
+
+/// What the kernel said when the policy ceased to be its scheduler.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ExitInfo {
+    pub policy: String,
+    /// The kernel's `scx_exit_kind`.
+    pub kind: i32,
+    pub code: i64,
+    pub reason: String,
+    pub message: String,
+    /// The state of all queues and cores at that time, if it was an error.
+    pub dump: String,
+}
+
+/// Lines of the dump that are shown; the first ones say what happened, and to whom.
+const SHOWN: usize = 40;
+
+impl ExitInfo {
+    /// From the bytes of `struct user_exit_info`: kind, core, code, reason, message.
+    pub(crate) fn parse(policy: &str, bytes: &[u8], dump: &[u8]) -> Option<ExitInfo> {
+        let kind = i32::from_ne_bytes(bytes.get(0..4)?.try_into().ok()?);
+        let code = i64::from_ne_bytes(bytes.get(8..16)?.try_into().ok()?);
+        Some(ExitInfo {
+            policy: policy.to_owned(),
+            kind,
+            code,
+            reason: text(bytes.get(16..144)?),
+            message: text(bytes.get(144..)?),
+            dump: text(dump),
+        })
+    }
+
+    /// It has not ended: nothing was written.
+    pub(crate) fn none(&self) -> bool {
+        self.kind == 0
+    }
+
+    /// Somebody asked for it in the ordinary way.
+    pub fn ordinary(&self) -> bool {
+        self.kind == UNREG
+    }
+
+    /// A core came on line that was not known: load the policy again.
+    pub fn restart(&self) -> bool {
+        (UNREG..ERROR).contains(&self.kind) && self.code & RESTART != 0
+    }
+
+    /// What to do about it.
+    pub fn help(&self) -> Option<String> {
+        let what = match self.kind {
+            SYSRQ => "somebody pressed SysRq-S; start the policy again when the machine is well",
+            STALL => "a thread did not run for longer than the watchdog allows: the machine is overloaded, or the policy forgets threads",
+            kind if kind >= ERROR => "the kernel's own scheduler has taken over, and nothing is lost; please report these lines",
+            _ => return None,
+        };
+        Some(what.into())
+    }
+}
+
+impl fmt::Display for ExitInfo {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the kernel let policy {} go: {}", self.policy, self.reason)?;
+        if !self.message.is_empty() {
+            write!(f, " ({})", self.message)?;
+        }
+        if !self.dump.trim().is_empty() {
+            let lines: Vec<&str> = self.dump.trim_end().lines().collect();
+            write!(f, "\n{}", lines[..lines.len().min(SHOWN)].join("\n"))?;
+            if lines.len() > SHOWN {
+                write!(f, "\n... {} lines more", lines.len() - SHOWN)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Up to the first zero.
+fn text(bytes: &[u8]) -> String {
+    let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
+    String::from_utf8_lossy(&bytes[..end]).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bytes(kind: i32, code: i64, reason: &str, message: &str) -> Vec<u8> {
+        let mut bytes = vec![0; 16 + 128 + 1024];
+        bytes[0..4].copy_from_slice(&kind.to_ne_bytes());
+        bytes[8..16].copy_from_slice(&code.to_ne_bytes());
+        bytes[16..16 + reason.len()].copy_from_slice(reason.as_bytes());
+        bytes[144..144 + message.len()].copy_from_slice(message.as_bytes());
+        bytes
+    }
+
+    #[test]
+    fn exits_are_read() {
+        let exit = |kind, code| {
+            ExitInfo::parse("nest", &bytes(kind, code, "runnable task stall", "sh[7] 30 s"), b"").unwrap()
+        };
+        let stall = exit(STALL, 0);
+        assert!(!stall.none() && !stall.ordinary() && !stall.restart() && stall.help().is_some());
+        assert_eq!(
+            stall.to_string(),
+            "the kernel let policy nest go: runnable task stall (sh[7] 30 s)"
+        );
+        assert!(exit(0, 0).none());
+        assert!(exit(UNREG, 0).ordinary());
+        assert!(exit(65, RESTART | 1 << 32).restart());
+        assert!(!exit(STALL, RESTART).restart());
+        assert_eq!(ExitInfo::parse("nest", &[0; 10], b""), None);
+    }
+
+    #[test]
+    fn a_long_dump_is_cut() {
+        let dump: String = (0..100).map(|n| format!("line {n}\n")).collect();
+        let exit = ExitInfo::parse("nest", &bytes(1024, 0, "error", ""), dump.as_bytes()).unwrap();
+        let shown = exit.to_string();
+        assert!(shown.contains("line 39") && !shown.contains("line 40") && shown.ends_with("60 lines more"));
+    }
+}

@@ -1,0 +1,310 @@
+//! Loads a policy's BPF object, and makes it the kernel's scheduler.
+
+use crate::arena::Arena;
+use crate::error::Error;
+use crate::exit::ExitInfo;
+use crate::layout::*;
+use crate::policy::Policy;
+use crate::{object, requirements, store, topology};
+use hearth_kernel::Host;
+use libbpf_rs::btf::types::{DataSec, Enum, Enum64, MemberAttr, Struct, Var};
+use libbpf_rs::{Btf, Link, MapCore, MapFlags, MapImpl, MapType, Object, ObjectBuilder, OpenObject, PrintLevel};
+use std::path::PathBuf;
+use std::sync::Mutex;
+use std::time::Duration;
+
+/// Room for the state that the kernel dumps when it ejects a policy, in bytes.
+const DUMP_BYTES: u32 = 32768;
+/// The least that a ring buffer can have, in bytes.
+const NO_RECORDS: u32 = 4096;
+
+/// How a policy is to be loaded.
+#[derive(Clone, Debug, Default)]
+pub struct Settings {
+    /// A value for each parameter, in order.
+    pub params: Vec<i64>,
+    /// Only threads that ask for it (scheduling class SCHED_EXT) are scheduled by the policy.
+    pub partial: bool,
+    /// How long a ready thread may wait before the kernel ejects the policy; the kernel's default is 30 s,
+    /// which is also the most.
+    pub watchdog: Option<Duration>,
+    /// Bytes of the ring buffer for records, a power of two; `None`: nothing is recorded.
+    pub records: Option<u32>,
+    /// Intervals are watched for underload.
+    pub underload: bool,
+}
+
+/// A policy that the kernel has verified, and which does not schedule yet.
+pub struct Loaded {
+    policy: String,
+    object: Object,
+    /// Shared memory.
+    pub arena: Arena,
+    exit: Global,
+    exit_dump: Global,
+    links: Vec<Link>,
+}
+
+/// Where a global variable of the object is: the end of its map's name, offset and size in bytes.
+#[derive(Clone, Copy, Default, Debug)]
+struct Global {
+    section: &'static str,
+    offset: usize,
+    size: usize,
+}
+
+/// What libbpf has complained about since it was last asked.
+static COMPLAINTS: Mutex<String> = Mutex::new(String::new());
+
+fn complain(_: PrintLevel, message: String) {
+    if let Ok(mut complaints) = COMPLAINTS.lock() {
+        complaints.push_str(&message);
+    }
+}
+
+fn complaints() -> String {
+    COMPLAINTS.lock().map(|mut complaints| std::mem::take(&mut *complaints)).unwrap_or_default()
+}
+
+/// Loads a policy; the kernel verifies it.
+///
+/// # Errors
+/// The kernel rejects the object: [`Error::Verifier`] names the file with its log.
+pub fn load(policy: &Policy, object: &[u8], host: &Host, settings: &Settings) -> Result<Loaded, Error> {
+    libbpf_rs::set_print(Some((PrintLevel::Warn, complain)));
+    complaints();
+    let bad = |what: String| Error::Load { policy: policy.name.clone(), action: "loaded", what };
+    let most = host.cpus.last().map_or(1, |last| *last as usize + 1);
+    if most > MAX_CORES {
+        return Err(Error::TooManyCores { cores: most, most: MAX_CORES });
+    }
+    let mut builder = ObjectBuilder::default();
+    let opened = builder.name("saakm").and_then(|builder| builder.open_memory(object));
+    let mut open = opened.map_err(|error| bad(format!("it is no BPF object: {error}")))?;
+    let (exit, exit_dump) = prepare(&mut open, settings).map_err(bad)?;
+    let object = open.load().map_err(|error| rejected(policy, &error))?;
+    // SAFETY: `object` declares the arena, and goes together with it.
+    let arena = unsafe { Arena::mapped() };
+    describe(&arena, host, settings);
+    Ok(Loaded { policy: policy.name.clone(), object, arena, exit, exit_dump, links: Vec::new() })
+}
+
+/// Sets what must be set before loading.
+fn prepare(open: &mut OpenObject, settings: &Settings) -> Result<(Global, Global), String> {
+    let hotplugs = requirements::hotplugs();
+    let (ops, exit, exit_dump, dump_len) = {
+        use libbpf_rs::AsRawLibbpf;
+        // SAFETY: the object lives as long as `open`, and the types are dropped before it changes.
+        let raw = unsafe { open.as_libbpf_object().as_ref() };
+        let btf = Btf::from_bpf_object(raw).ok().flatten().ok_or("it describes no types")?;
+        let ops: Struct = btf.type_by_name("sched_ext_ops").ok_or("it is no sched_ext scheduler")?;
+        let field = |name: &str| {
+            let member = ops.iter().find(|member| member.name.is_some_and(|found| found == name))?;
+            match member.attr {
+                MemberAttr::Normal { offset } => Some(offset as usize / 8),
+                MemberAttr::BitField { .. } => None,
+            }
+        };
+        let ops = ["flags", "timeout_ms", "hotplug_seq"].map(field);
+        let global = |section: &'static str, name| global(&btf, section, name);
+        let exit = global(".data", "uei");
+        (ops, exit, global(".data.uei_dump", "uei_dump"), global(".rodata", "uei_dump_len"))
+    };
+    let exit = exit.ok_or("it does not say why it ends")?;
+    for mut map in open.maps_mut() {
+        let name = map.name().to_string_lossy().into_owned();
+        match &*name {
+            "saakm_ops" => {
+                let value = map.initial_value_mut().ok_or("its operations cannot be changed")?;
+                let [flags, timeout_ms, hotplug_seq] = ops;
+                if settings.partial {
+                    or_u64(value, flags, partial_flag()).ok_or("its flags cannot be set")?;
+                }
+                if let Some(watchdog) = settings.watchdog {
+                    let ms = u32::try_from(watchdog.as_millis()).unwrap_or(u32::MAX).max(1);
+                    put(value, timeout_ms, &ms.to_ne_bytes()).ok_or("its watchdog cannot be set")?;
+                }
+                // Where the kernel does not know it, the loader's header does not either.
+                put(value, hotplug_seq, &hotplugs.to_ne_bytes());
+            }
+            "saakm_records" => {
+                let bytes = settings.records.unwrap_or(NO_RECORDS);
+                map.set_max_entries(bytes).map_err(|error| format!("its ring buffer: {error}"))?;
+            }
+            ".data.uei_dump" => {
+                map.set_value_size(DUMP_BYTES).map_err(|error| format!("its exit dump: {error}"))?;
+            }
+            _ if name.ends_with(".rodata") => {
+                if let (Some(value), Some(at)) = (map.initial_value_mut(), dump_len) {
+                    put(value, Some(at.offset), &DUMP_BYTES.to_ne_bytes());
+                }
+            }
+            _ => {}
+        }
+    }
+    let exit_dump = exit_dump.unwrap_or(Global { section: ".data.uei_dump", ..Global::default() });
+    Ok((exit, Global { offset: 0, size: DUMP_BYTES as usize, ..exit_dump }))
+}
+
+fn global(btf: &Btf<'_>, section: &'static str, name: &str) -> Option<Global> {
+    let data: DataSec = btf.type_by_name(section)?;
+    data.iter().find_map(|info| {
+        let var: Var = btf.type_by_id(info.ty)?;
+        (var.name()? == name).then_some(Global { section, offset: info.offset as usize, size: info.size })
+    })
+}
+
+fn put(value: &mut [u8], at: Option<usize>, bytes: &[u8]) -> Option<()> {
+    let at = at?;
+    value.get_mut(at..at + bytes.len())?.copy_from_slice(bytes);
+    Some(())
+}
+
+fn or_u64(value: &mut [u8], at: Option<usize>, flag: u64) -> Option<()> {
+    let old = value.get(at?..at? + 8)?.try_into().ok()?;
+    put(value, at, &(u64::from_ne_bytes(old) | flag).to_ne_bytes())
+}
+
+/// SCX_OPS_SWITCH_PARTIAL, as this kernel has it.
+fn partial_flag() -> u64 {
+    const NAME: &str = "SCX_OPS_SWITCH_PARTIAL";
+    let known = || {
+        let btf = Btf::from_vmlinux().ok()?;
+        if let Some(flags) = btf.type_by_name::<Enum64>("scx_ops_flags") {
+            return flags.iter().find(|m| m.name.is_some_and(|n| n == NAME)).map(|m| m.value as u64);
+        }
+        let flags: Enum = btf.type_by_name("scx_ops_flags")?;
+        flags.iter().find(|m| m.name.is_some_and(|n| n == NAME)).map(|m| m.value as u64)
+    };
+    known().unwrap_or(1 << 3)
+}
+
+/// The kernel does not want the object: puts its log into a file.
+fn rejected(policy: &Policy, error: &libbpf_rs::Error) -> Error {
+    let log = complaints();
+    let file = || -> Option<PathBuf> {
+        let path = object::cache().ok()?.join(format!("{}.verifier.log", policy.name));
+        object::write(&path, log.as_bytes()).ok()?;
+        Some(path)
+    };
+    let policy = policy.name.clone();
+    match log.contains("BEGIN PROG LOAD LOG").then(file).flatten() {
+        Some(path) => Error::Verifier { policy, what: last_words(&log), log: path },
+        None => {
+            let what = if log.trim().is_empty() { error.to_string() } else { format!("{error}\n{}", tail(&log, 10)) };
+            Error::Load { policy, action: "loaded", what }
+        }
+    }
+}
+
+/// The verifier's own conclusion: the line before it counts what it has processed.
+fn last_words(log: &str) -> String {
+    let lines: Vec<&str> = log.lines().collect();
+    let end = lines.iter().position(|line| line.starts_with("processed ")).unwrap_or(lines.len());
+    let words = lines[..end].last().copied().unwrap_or("no reason given");
+    words.trim().to_owned()
+}
+
+fn tail(text: &str, count: usize) -> String {
+    let lines: Vec<&str> = text.trim_end().lines().collect();
+    lines[lines.len().saturating_sub(count)..].join("\n")
+}
+
+/// Tells the policy what it must know before it starts.
+fn describe(arena: &Arena, host: &Host, settings: &Settings) {
+    arena.touch();
+    topology::fill(arena, host);
+    let world = arena.world();
+    store!(world, layout, LAYOUT);
+    // Slot 0 is nobody.
+    store!(world, fresh, 1);
+    store!(world, nr_params, settings.params.len().min(MAX_PARAMS) as u32);
+    for (index, value) in settings.params.iter().take(MAX_PARAMS).enumerate() {
+        store!(world, params[index], *value);
+    }
+    store!(world, underload, settings.underload.into());
+    store!(world, recording, settings.records.is_some().into());
+}
+
+impl Loaded {
+    /// Makes the policy the kernel's scheduler.
+    ///
+    /// # Errors
+    /// Another one runs; or the policy failed to start.
+    pub fn attach(&mut self) -> Result<(), Error> {
+        complaints();
+        let attached = self.try_attach();
+        attached.map_err(|error| match self.exit() {
+            Some(info) => Error::Ended(Box::new(info)),
+            None if requirements::running().is_some() => {
+                let ops = requirements::running().unwrap_or_default();
+                Error::Busy { ops, by: None, ours: false }
+            }
+            None => Error::Load { policy: self.policy.clone(), action: "attached", what: error.to_string() },
+        })
+    }
+
+    fn try_attach(&mut self) -> libbpf_rs::Result<()> {
+        for program in self.object.progs_mut() {
+            if program.name() == "scx_lib_init_probe" {
+                self.links.push(program.attach()?);
+            }
+        }
+        for mut map in self.object.maps_mut() {
+            if map.name() == "saakm_ops" {
+                self.links.push(map.attach_struct_ops()?);
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives the kernel its own scheduler back.
+    pub fn detach(&mut self) {
+        self.links.clear();
+    }
+
+    /// Why the policy has ended, if it has.
+    pub fn exit(&self) -> Option<ExitInfo> {
+        let read = |global: Global| {
+            let map = self.object.maps().find(|map| {
+                let name = map.name().to_string_lossy();
+                map.map_type() == MapType::Array && name.ends_with(global.section)
+            })?;
+            let value = map.lookup(&0u32.to_ne_bytes(), MapFlags::ANY).ok().flatten()?;
+            value.get(global.offset..global.offset + global.size).map(<[u8]>::to_vec)
+        };
+        let info = ExitInfo::parse(&self.policy, &read(self.exit)?, b"")?;
+        if info.none() {
+            return None;
+        }
+        ExitInfo::parse(&self.policy, &read(self.exit)?, &read(self.exit_dump).unwrap_or_default())
+    }
+
+    /// The ring buffer of records.
+    pub fn records(&self) -> Option<MapImpl<'_>> {
+        self.object.maps().find(|map| map.name() == "saakm_records")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_verifiers_conclusion_is_found() {
+        let log = "libbpf: prog 'x': BPF program load failed\n-- BEGIN PROG LOAD LOG --\n12: r1 = r2\n\
+                   R1 invalid mem access 'scalar'\nprocessed 12 insns\n-- END --\n";
+        assert_eq!(last_words(log), "R1 invalid mem access 'scalar'");
+        assert_eq!(last_words(""), "no reason given");
+    }
+
+    #[test]
+    fn fields_of_the_operations_are_set_within_bounds() {
+        let mut value = [0u8; 16];
+        or_u64(&mut value, Some(8), 8).unwrap();
+        or_u64(&mut value, Some(8), 1).unwrap();
+        assert_eq!(value[8], 9);
+        assert_eq!(or_u64(&mut value, Some(12), 1), None);
+        assert_eq!(put(&mut value, None, &[1]), None);
+    }
+}

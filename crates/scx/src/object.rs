@@ -1,0 +1,296 @@
+//! BPF objects: a policy's C, compiled against SaaKM's kernel side.
+//!
+//! An object is made once and kept: in the user's cache, under a hash of all that it was made from; or in
+//! advance, as `NAME.bpf.o` in the library folder with `NAME.bpf.o.hash` beside it, so that clang is not
+//! needed where policies are run.
+
+use crate::error::Error;
+use crate::library::Library;
+use crate::policy::Policy;
+use crate::requirements::architecture;
+use std::env;
+use std::ffi::OsString;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use xxhash_rust::xxh3::Xxh3;
+
+/// The oldest clang that knows arenas.
+const CLANG: u32 = 19;
+
+/// Flags that do not depend on where anything is. Loops over memory must not become calls of functions that
+/// the kernel does not have.
+const FLAGS: [&str; 13] = [
+    "-target",
+    "bpf",
+    "-mcpu=v4",
+    "-g",
+    "-O2",
+    "-fwrapv",
+    "-fno-builtin-memset",
+    "-fno-builtin-memcpy",
+    "-fno-builtin-memmove",
+    "-Wall",
+    "-Wno-compare-distinct-pointer-types",
+    "-Wno-unused-function",
+    "-Wno-address-of-packed-member",
+];
+
+/// The object of a policy: made in advance, from the cache, or compiled now.
+///
+/// # Errors
+/// There is no library folder, clang or header; or clang rejects the C.
+pub fn for_policy(policy: &Policy) -> Result<Vec<u8>, Error> {
+    let library = Library::find()?;
+    let sources = Hash::of_sources(policy, &library)?;
+    if let Some(object) = prebuilt(policy, &library, sources) {
+        return Ok(object);
+    }
+    let clang = Clang::find()?;
+    let cached = cache()?.join(format!("{}-{}.bpf.o", policy.name, sources.and(clang.version.as_bytes())));
+    if let Ok(object) = fs::read(&cached) {
+        return Ok(object);
+    }
+    let object = compile(policy, &library, &clang)?;
+    // Without a cache it is compiled again next time.
+    let _ = write(&cached, &object);
+    Ok(object)
+}
+
+/// Compiles a policy into a file, with the hash of what it was made from in `FILE.hash` beside it.
+///
+/// # Errors
+/// As [`for_policy`], and that a file cannot be written.
+pub fn build(policy: &Policy, path: &Path) -> Result<(), Error> {
+    let library = Library::find()?;
+    let hash = Hash::of_sources(policy, &library)?;
+    let object = compile(policy, &library, &Clang::find()?)?;
+    write(path, &object).map_err(Error::file("write", path))?;
+    let beside = hash_file(path);
+    write(&beside, format!("{hash}\n").as_bytes()).map_err(Error::file("write", &beside))
+}
+
+/// Where verifiers' logs and compiled objects are kept.
+///
+/// # Errors
+/// The folder can be neither found nor made.
+pub fn cache() -> Result<PathBuf, Error> {
+    let absolute = |name: &str| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let folder = absolute("XDG_CACHE_HOME")
+        .or_else(|| Some(absolute("HOME")?.join(".cache")))
+        .unwrap_or_else(|| "/var/cache".into())
+        .join("hearth/bpf");
+    fs::create_dir_all(&folder).map_err(Error::file("make the folder", &folder))?;
+    Ok(folder)
+}
+
+/// Writes beside `path`, then renames.
+pub(crate) fn write(path: &Path, content: &[u8]) -> io::Result<()> {
+    let mut beside = path.as_os_str().to_owned();
+    beside.push(format!(".{}.partial", std::process::id()));
+    let written = fs::write(&beside, content).and_then(|()| fs::rename(&beside, path));
+    if written.is_err() {
+        let _ = fs::remove_file(&beside);
+    }
+    written
+}
+
+fn hash_file(object: &Path) -> PathBuf {
+    let mut name = object.as_os_str().to_owned();
+    name.push(".hash");
+    name.into()
+}
+
+fn prebuilt(policy: &Policy, library: &Library, sources: Hash) -> Option<Vec<u8>> {
+    let path = library.objects.join(format!("{}.bpf.o", policy.name));
+    let hash = fs::read_to_string(hash_file(&path)).ok()?;
+    (hash.trim() == sources.to_string()).then(|| fs::read(path).ok()).flatten()
+}
+
+/// Of what an object is made from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Hash(u128);
+
+impl std::fmt::Display for Hash {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{:032x}", self.0)
+    }
+}
+
+impl Hash {
+    /// The policy's C, every file of the runtime, the flags, the architecture, and the pinned headers.
+    fn of_sources(policy: &Policy, library: &Library) -> Result<Hash, Error> {
+        let mut hasher = Xxh3::new();
+        let mut add = |part: &[u8]| {
+            hasher.update(&(part.len() as u64).to_le_bytes());
+            hasher.update(part);
+        };
+        add(policy.c.as_bytes());
+        for flag in FLAGS {
+            add(flag.as_bytes());
+        }
+        add(architecture()?.0.as_bytes());
+        for file in sources(&library.runtime)? {
+            add(file.strip_prefix(&library.runtime).unwrap_or(&file).as_os_str().as_encoded_bytes());
+            add(&fs::read(&file).map_err(Error::file("read", &file))?);
+        }
+        Ok(Hash(hasher.digest128()))
+    }
+
+    fn and(self, more: &[u8]) -> Hash {
+        let mut hasher = Xxh3::new();
+        hasher.update(&self.0.to_le_bytes());
+        hasher.update(more);
+        Hash(hasher.digest128())
+    }
+}
+
+/// What is compiled: the C files of the folder and of `bpf/` in it, in order; and the versions of the headers
+/// of others.
+fn sources(runtime: &Path) -> Result<Vec<PathBuf>, Error> {
+    let mut files = Vec::new();
+    for folder in [runtime.to_owned(), runtime.join("bpf")] {
+        for entry in fs::read_dir(&folder).map_err(Error::file("read", &folder))? {
+            let path = entry.map_err(Error::file("read", &folder))?.path();
+            if path.extension().is_some_and(|extension| extension == "h" || extension == "c") {
+                files.push(path);
+            }
+        }
+    }
+    let pins = runtime.join("bpf/headers/Cargo.lock");
+    files.extend(pins.is_file().then_some(pins));
+    files.sort();
+    Ok(files)
+}
+
+/// A clang that can compile policies.
+#[derive(Debug)]
+struct Clang {
+    program: OsString,
+    /// The first line that it prints about itself.
+    version: String,
+}
+
+impl Clang {
+    /// `$CLANG`, or the first in the search path that is new enough.
+    fn find() -> Result<Clang, Error> {
+        let named = env::var_os("CLANG").filter(|name| !name.is_empty());
+        let programs = match named {
+            Some(name) => vec![name],
+            None => ["clang-19", "clang", "clang-22", "clang-21", "clang-20"].map(OsString::from).to_vec(),
+        };
+        let mut too_old = None;
+        for program in &programs {
+            let Ok(output) = Command::new(program).arg("--version").output() else { continue };
+            let text = String::from_utf8_lossy(&output.stdout).into_owned();
+            let version = text.lines().next().unwrap_or_default().to_owned();
+            match major(&version) {
+                Some(major) if major >= CLANG => return Ok(Clang { program: program.clone(), version }),
+                _ => too_old = Some((program.to_string_lossy().into_owned(), version)),
+            }
+        }
+        Err(match too_old {
+            Some((program, version)) => Error::OldClang { program, version, needed: CLANG },
+            None => Error::NoClang { tried: programs.iter().map(|p| p.to_string_lossy().into_owned()).collect() },
+        })
+    }
+}
+
+/// `Debian clang version 19.1.7 (3)` → 19
+fn major(version: &str) -> Option<u32> {
+    let (_, number) = version.split_once("clang version ")?;
+    number.split('.').next()?.parse().ok()
+}
+
+fn compile(policy: &Policy, library: &Library, clang: &Clang) -> Result<Vec<u8>, Error> {
+    let (target, folder) = architecture()?;
+    let include = &library.include;
+    if !include.join("scx/common.bpf.h").is_file() {
+        return Err(Error::NoHeaders { folder: include.clone() });
+    }
+    let work = Scratch::new(cache()?)?;
+    let c = work.0.join(format!("{}.c", policy.name));
+    let object = work.0.join("policy.bpf.o");
+    fs::write(&c, &policy.c).map_err(Error::file("write", &c))?;
+    let mut command = Command::new(&clang.program);
+    command.args(FLAGS).arg(format!("-D__TARGET_ARCH_{target}"));
+    for folder in [
+        include.clone(),
+        include.join("arch").join(folder),
+        include.join("bpf-compat"),
+        library.runtime.clone(),
+        library.runtime.join("bpf"),
+        work.0.clone(),
+    ] {
+        command.arg("-I").arg(folder);
+    }
+    // What the debug information calls the folders: the object is the same wherever it is made.
+    for (folder, name) in [(&work.0, "policy"), (&library.runtime, "runtime"), (include, "include")] {
+        let mut map = OsString::from("-ffile-prefix-map=");
+        map.push(folder);
+        map.push("=");
+        map.push(name);
+        command.arg(map);
+    }
+    command.arg(format!("-DSAAKM_POLICY_FILE=\"{}.c\"", policy.name));
+    command.arg("-c").arg(library.main()).arg("-o").arg(&object).current_dir(&work.0);
+    let output = command.output().map_err(Error::file("start", &clang.program))?;
+    if !output.status.success() {
+        let log = String::from_utf8_lossy(&output.stderr).into_owned();
+        return Err(Error::Compile { policy: policy.name.clone(), log });
+    }
+    fs::read(&object).map_err(Error::file("read", &object))
+}
+
+/// A folder that goes with its owner.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new(parent: PathBuf) -> Result<Scratch, Error> {
+        static NUMBER: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
+        let number = NUMBER.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        let folder = parent.join(format!("work-{}-{number}", std::process::id()));
+        fs::create_dir_all(&folder).map_err(Error::file("make the folder", &folder))?;
+        Ok(Scratch(folder))
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn policy(name: &str) -> Policy {
+        Policy::new(&hearth_ipanema::compile(&|_: &str| None, name).unwrap().ir)
+    }
+
+    #[test]
+    fn versions_of_clang() {
+        assert_eq!(major("Debian clang version 19.1.7 (3)"), Some(19));
+        assert_eq!(major("clang version 21.0.0git"), Some(21));
+        assert_eq!(major("gcc (GCC) 14"), None);
+    }
+
+    #[test]
+    fn an_object_in_advance_counts_only_with_the_right_hash() {
+        let folder = tempfile::tempdir().unwrap();
+        let library = Library { objects: folder.path().into(), ..Library::find().unwrap() };
+        let nest = policy("nest");
+        let hash = Hash::of_sources(&nest, &library).unwrap();
+        assert_ne!(hash, Hash::of_sources(&policy("cfs"), &library).unwrap());
+        assert_ne!(hash, hash.and(b"clang"));
+        let path = folder.path().join("nest.bpf.o");
+        fs::write(&path, "object").unwrap();
+        assert_eq!(prebuilt(&nest, &library, hash), None);
+        fs::write(hash_file(&path), format!("{hash}\n")).unwrap();
+        assert_eq!(prebuilt(&nest, &library, hash).as_deref(), Some(&b"object"[..]));
+        fs::write(hash_file(&path), format!("{}\n", hash.and(b"other"))).unwrap();
+        assert_eq!(prebuilt(&nest, &library, hash), None);
+    }
+}

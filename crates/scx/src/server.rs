@@ -1,0 +1,201 @@
+//! Serves the statistics of a running policy on a Unix socket.
+
+use crate::error::Error;
+use crate::protocol::{Refusal, Request, Response};
+use serde_json::Value;
+use std::fs;
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+/// The longest request in bytes.
+const LONGEST: u64 = 65536;
+/// More readers than this at a time are turned away.
+const MOST_READERS: usize = 64;
+
+/// Who answers.
+pub trait Service: Send + Sync + 'static {
+    /// `root`: who asks may change things.
+    fn answer(&self, request: &Request, root: bool) -> Result<Value, Refusal>;
+}
+
+/// Serves until it is dropped. Everybody may read; only root may change things.
+pub struct Server {
+    path: PathBuf,
+    closing: Arc<AtomicBool>,
+    listener: Option<JoinHandle<()>>,
+}
+
+impl Server {
+    /// Makes the socket, in place of one that nobody serves any longer.
+    ///
+    /// # Errors
+    /// Somebody serves it; or it cannot be made.
+    pub fn open(path: &Path, service: Arc<dyn Service>) -> Result<Server, Error> {
+        if let Some(folder) = path.parent() {
+            fs::create_dir_all(folder).map_err(Error::file("make the folder", folder))?;
+        }
+        match UnixStream::connect(path) {
+            Ok(_) => {
+                let busy = io::Error::new(io::ErrorKind::AddrInUse, "another scheduler serves it");
+                return Err(Error::file("make the socket", path)(busy));
+            }
+            Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
+                fs::remove_file(path).map_err(Error::file("remove the old socket", path))?;
+            }
+            Err(_) => {}
+        }
+        let listener = UnixListener::bind(path).map_err(Error::file("make the socket", path))?;
+        fs::set_permissions(path, fs::Permissions::from_mode(0o666)).map_err(Error::file("open to all", path))?;
+        let closing = Arc::new(AtomicBool::new(false));
+        let stop = closing.clone();
+        let listener = thread::spawn(move || listen(&listener, &service, &stop));
+        Ok(Server { path: path.into(), closing, listener: Some(listener) })
+    }
+}
+
+impl Drop for Server {
+    /// Removes the socket. Who is connected already gets answers until he hangs up.
+    fn drop(&mut self) {
+        self.closing.store(true, Ordering::Relaxed);
+        // Wakes the listener, who then sees that he is to close.
+        let woken = UnixStream::connect(&self.path).is_ok();
+        let _ = fs::remove_file(&self.path);
+        if let Some(listener) = self.listener.take().filter(|_| woken) {
+            let _ = listener.join();
+        }
+    }
+}
+
+fn listen(listener: &UnixListener, service: &Arc<dyn Service>, closing: &AtomicBool) {
+    let readers = Arc::new(AtomicUsize::new(0));
+    for stream in listener.incoming() {
+        if closing.load(Ordering::Relaxed) {
+            return;
+        }
+        let Ok(stream) = stream else {
+            // Out of file descriptors, perhaps: some may be closed soon.
+            thread::sleep(Duration::from_millis(100));
+            continue;
+        };
+        if readers.fetch_add(1, Ordering::Relaxed) >= MOST_READERS {
+            readers.fetch_sub(1, Ordering::Relaxed);
+            continue;
+        }
+        let (service, readers) = (service.clone(), readers.clone());
+        thread::spawn(move || {
+            // Who hangs up needs no answer.
+            let _ = serve(stream, &*service);
+            readers.fetch_sub(1, Ordering::Relaxed);
+        });
+    }
+}
+
+fn serve(stream: UnixStream, service: &dyn Service) -> io::Result<()> {
+    let root = is_root(&stream);
+    stream.set_write_timeout(Some(Duration::from_secs(10)))?;
+    let mut out = stream.try_clone()?;
+    let mut lines = BufReader::new(stream);
+    loop {
+        let mut line = Vec::new();
+        if lines.by_ref().take(LONGEST).read_until(b'\n', &mut line)? == 0 {
+            return Ok(());
+        }
+        let answer = match serde_json::from_slice::<Request>(&line) {
+            Ok(request) => service.answer(&request, root),
+            Err(error) => Err(Refusal::new(libc::EINVAL, format!("this is no request: {error}"))),
+        };
+        let mut text = serde_json::to_vec(&Response::new(answer))?;
+        text.push(b'\n');
+        out.write_all(&text)?;
+        if line.last() != Some(&b'\n') {
+            return Ok(());
+        }
+    }
+}
+
+/// Who is at the other end.
+fn is_root(stream: &UnixStream) -> bool {
+    let mut who = libc::ucred { pid: 0, uid: u32::MAX, gid: u32::MAX };
+    let mut size = size_of_val(&who) as libc::socklen_t;
+    // SAFETY: `who` and `size` are valid for the call, and `size` is that of `who`.
+    let asked = unsafe {
+        libc::getsockopt(
+            stream.as_raw_fd(),
+            libc::SOL_SOCKET,
+            libc::SO_PEERCRED,
+            (&raw mut who).cast(),
+            &mut size,
+        )
+    };
+    // SAFETY: no arguments.
+    asked == 0 && (who.uid == 0 || who.uid == unsafe { libc::geteuid() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::client::Client;
+    use serde_json::json;
+
+    struct Echo;
+
+    impl Service for Echo {
+        fn answer(&self, request: &Request, root: bool) -> Result<Value, Refusal> {
+            match request.req.as_str() {
+                "stats" => Ok(json!({ "args": request.args, "root": root })),
+                _ => Err(Refusal::new(libc::EINVAL, "unknown")),
+            }
+        }
+    }
+
+    #[test]
+    fn questions_and_answers() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("scx/root/stats");
+        let server = Server::open(&path, Arc::new(Echo)).unwrap();
+        let mut client = Client::connect(&path).unwrap();
+        for _ in 0..3 {
+            let answer: Value = client.ask(&Request::new("stats", &[("target", "top")])).unwrap();
+            assert_eq!(answer, json!({ "args": {"target": "top"}, "root": true }));
+        }
+        let refused = client.ask::<Value>(&Request::new("nonsense", &[])).unwrap_err();
+        assert!(matches!(refused, Error::Refused { errno: libc::EINVAL, .. }), "{refused}");
+        // Somebody serves it already.
+        assert!(Server::open(&path, Arc::new(Echo)).is_err());
+        drop(server);
+        assert!(!path.exists());
+    }
+
+    #[test]
+    fn nonsense_is_answered_and_a_dead_socket_replaced() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("stats");
+        drop(UnixListener::bind(&path).unwrap());
+        assert!(path.exists());
+        let _server = Server::open(&path, Arc::new(Echo)).unwrap();
+        let mut stream = UnixStream::connect(&path).unwrap();
+        stream.write_all(b"\xff\xfe{\n").unwrap();
+        let mut line = String::new();
+        BufReader::new(stream).read_line(&mut line).unwrap();
+        assert!(line.contains("\"errno\":22"), "{line}");
+    }
+
+    #[test]
+    fn an_endless_request_is_cut() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("stats");
+        let _server = Server::open(&path, Arc::new(Echo)).unwrap();
+        let mut stream = UnixStream::connect(&path).unwrap();
+        let _ = stream.write_all(&vec![b' '; 2 * LONGEST as usize]);
+        let mut text = Vec::new();
+        let _ = stream.read_to_end(&mut text);
+        assert!(text.is_empty() || text.starts_with(b"{\"errno\":22"));
+    }
+}

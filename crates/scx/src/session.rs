@@ -1,0 +1,584 @@
+//! One policy at work, from its loading to its end.
+
+use crate::cgroup::Cgroup;
+use crate::client::Client;
+use crate::error::Error;
+use crate::exit::ExitInfo;
+use crate::frequency::{self, Driver, Source};
+use crate::load::{self, Loaded, Settings};
+use crate::policy::{Capacity, Policy};
+use crate::protocol::{Changed, Info, ParamInfo, Place, Refusal, Request, SOCKET, SetInfo};
+use crate::record::{self, NewFrequency, Prepared, Recorded, Recording, convert::Names};
+use crate::server::{Server, Service};
+use crate::statistics::{self, Cores, Statistics};
+use crate::{object, read, requirements, schedule, store};
+use hearth_kernel::Host;
+use hearth_trace::Header;
+use serde_json::Value;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
+use signal_hook::iterator::{Handle, Signals};
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+/// How often it is looked whether the kernel still wants the policy, and who is in the cgroup.
+const LOOK: Duration = Duration::from_millis(100);
+/// How long a scheduler that is to be replaced may take to go.
+const GOING: Duration = Duration::from_secs(15);
+/// A policy is loaded anew at most so often within [`RESTARTS_IN`].
+const RESTARTS: usize = 10;
+const RESTARTS_IN: Duration = Duration::from_secs(60);
+
+/// What a policy schedules if not the whole system.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Partial {
+    /// A command and its children.
+    Command,
+    /// All threads of a cgroup and of those below it.
+    Cgroup(PathBuf),
+}
+
+/// How a policy is to run.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// A value for each parameter, in order.
+    pub params: Vec<i64>,
+    pub partial: Option<Partial>,
+    pub frequency: Source,
+    /// The trace to write.
+    pub record: Option<PathBuf>,
+    /// What the trace says was recorded.
+    pub command: Vec<String>,
+    /// One of Hearth's policies that runs already is asked to go.
+    pub replace: bool,
+    /// Intervals are watched for underload, at a small cost at each wake-up.
+    pub underload: bool,
+    /// How long a ready thread may wait before the kernel ejects the policy [default: the kernel's 30 s].
+    pub watchdog: Option<Duration>,
+}
+
+/// Why a session's wait is over.
+#[derive(Clone, Debug)]
+pub enum Ended {
+    /// By this signal.
+    Signal(i32),
+    /// `hearth stop`, or another policy takes over.
+    Asked,
+}
+
+/// What remains of a session.
+#[derive(Clone, Debug)]
+pub struct Summary {
+    pub statistics: Statistics,
+    pub recorded: Option<Recorded>,
+}
+
+enum Event {
+    Signal(i32),
+    Asked,
+    Command(std::io::Result<ExitStatus>),
+}
+
+/// A policy that schedules. Dropped, it gives the kernel its own scheduler back.
+pub struct Session {
+    shared: Arc<Shared>,
+    events: Receiver<Event>,
+    object: Vec<u8>,
+    options: Options,
+    signals: Handle,
+    server: Option<Server>,
+    cgroup: Option<Cgroup>,
+    model: Option<Stepper>,
+    recording: Option<Recording>,
+    restarts: Vec<Instant>,
+}
+
+/// What the server's threads see.
+struct Shared {
+    policy: Policy,
+    scope: String,
+    frequency: Source,
+    recording: Option<PathBuf>,
+    since: SystemTime,
+    running: RwLock<Option<Running>>,
+    events: Mutex<Sender<Event>>,
+}
+
+struct Running {
+    loaded: Loaded,
+    host: Host,
+    /// CLOCK_MONOTONIC of its start, in ns.
+    since: u64,
+}
+
+impl Session {
+    /// Checks, loads, and attaches.
+    ///
+    /// # Errors
+    /// Whatever speaks against it; then the kernel's scheduler is what it was.
+    pub fn start(policy: Policy, options: Options) -> Result<Session, Error> {
+        requirements::check()?;
+        let old = who_runs(options.replace)?;
+        let object = object::for_policy(&policy)?;
+        let host = Host::detect();
+        let frequency = options.frequency.clone().resolve(&host);
+        let cgroup = match &options.partial {
+            Some(Partial::Cgroup(path)) => Some(Cgroup::open(path)?),
+            _ => None,
+        };
+        // Finds out early whether the machine fits.
+        let driver = driver(&frequency, &host)?;
+        let prepared = options.record.as_deref().map(Prepared::new).transpose()?;
+        let mut loaded = load::load(&policy, &object, &host, &settings(&options))?;
+        if let Some((mut old, ops)) = old {
+            old.stop()?;
+            wait_until_gone(&ops)?;
+        }
+        let (sender, events) = channel();
+        let signals = watch_signals(sender.clone())?;
+        let scope = match (&options.partial, &cgroup) {
+            (Some(Partial::Command), _) => "command".into(),
+            (_, Some(cgroup)) => format!("cgroup {}", cgroup.path().display()),
+            _ => "system".into(),
+        };
+        frequency.tell(&loaded.arena);
+        let since = statistics::now();
+        loaded.attach()?;
+        let shared = Arc::new(Shared {
+            policy,
+            scope,
+            frequency,
+            recording: options.record.clone(),
+            since: SystemTime::now(),
+            running: RwLock::new(Some(Running { loaded, host, since })),
+            events: Mutex::new(sender),
+        });
+        let mut session = Session {
+            shared,
+            events,
+            object,
+            options,
+            signals,
+            server: None,
+            cgroup,
+            model: None,
+            recording: None,
+            restarts: Vec::new(),
+        };
+        session.begin(driver, prepared)?;
+        session.server = Some(Server::open(Path::new(SOCKET), session.shared.clone())?);
+        Ok(session)
+    }
+
+    /// What accompanies a policy that was attached.
+    fn begin(&mut self, driver: Option<Driver>, prepared: Option<Prepared>) -> Result<(), Error> {
+        let mut new_frequencies = None;
+        if let (Some(prepared), Some(running)) = (prepared, &*self.shared.running()) {
+            let names = Names {
+                cpus: running.host.cpus.clone(),
+                reasons: self.shared.policy.reasons.len(),
+                sets: self.shared.policy.sets.len(),
+            };
+            let existing = read!(running.loaded.arena.world(), serials) as u32;
+            let ring = running.loaded.records();
+            let ring = ring.ok_or_else(|| Error::Object("the object cannot be recorded".into()))?;
+            let recording = prepared.start(&ring, names, running.since, existing)?;
+            new_frequencies = Some(recording.frequencies());
+            self.recording = Some(recording);
+        }
+        self.model = driver.map(|driver| Stepper::start(driver, self.shared.clone(), new_frequencies));
+        if let Some(cgroup) = &mut self.cgroup {
+            cgroup.update();
+        }
+        Ok(())
+    }
+
+    /// Waits until somebody ends it.
+    ///
+    /// # Errors
+    /// The kernel ended it: [`Error::Ended`].
+    pub fn wait(&mut self) -> Result<Ended, Error> {
+        loop {
+            match self.events.recv_timeout(LOOK) {
+                Ok(Event::Signal(signal)) => return Ok(Ended::Signal(signal)),
+                Ok(Event::Asked) | Err(RecvTimeoutError::Disconnected) => return Ok(Ended::Asked),
+                Ok(Event::Command(_)) | Err(RecvTimeoutError::Timeout) => {}
+            }
+            self.look()?;
+        }
+    }
+
+    /// Runs a command that the policy schedules, and its children, until it ends. If the policy ends before, the
+    /// command goes on under the kernel's own scheduler; then the second part of the answer says why.
+    ///
+    /// # Errors
+    /// The command cannot be started.
+    pub fn command(&mut self, mut command: Command) -> std::io::Result<(ExitStatus, Option<Error>)> {
+        let mut child = schedule::with_policy(&mut command).spawn()?;
+        let pid = child.id() as i32;
+        let sender = self.shared.events.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        thread::spawn(move || {
+            // The receiver outlives the command.
+            let _ = sender.send(Event::Command(child.wait()));
+        });
+        let mut ended = None;
+        loop {
+            match self.events.recv_timeout(LOOK) {
+                Ok(Event::Command(status)) => return Ok((status?, ended)),
+                // The terminal sends these to the command too.
+                Ok(Event::Signal(SIGINT | SIGQUIT)) => {}
+                Ok(Event::Signal(signal)) => {
+                    // SAFETY: no pointers. The pid is the child's: nobody has waited for it yet.
+                    unsafe { libc::kill(pid, signal) };
+                }
+                Ok(Event::Asked) => {
+                    self.detach();
+                    ended = Some(Error::Object("somebody stopped the policy".into()));
+                }
+                Err(RecvTimeoutError::Timeout) if ended.is_none() => ended = self.look().err(),
+                Err(_) => {}
+            }
+        }
+    }
+
+    fn look(&mut self) -> Result<(), Error> {
+        if let Some(cgroup) = &mut self.cgroup {
+            cgroup.update();
+        }
+        let exit = self.shared.running().as_ref().and_then(|running| running.loaded.exit());
+        match exit {
+            None => Ok(()),
+            Some(info) if info.restart() => self.restart(info),
+            Some(info) => Err(Error::Ended(Box::new(info))),
+        }
+    }
+
+    /// A core came that was not known: loads the policy again, with the parameters that it has now. A recording
+    /// ends here, because its cores and threads have other numbers from now on.
+    fn restart(&mut self, info: ExitInfo) -> Result<(), Error> {
+        self.restarts.retain(|at| at.elapsed() < RESTARTS_IN);
+        self.restarts.push(Instant::now());
+        if self.restarts.len() > RESTARTS {
+            return Err(Error::Ended(Box::new(info)));
+        }
+        self.model = None;
+        if let Some(recording) = self.recording.take() {
+            let header = self.shared.running().as_ref().map(|running| self.header(running)).unwrap_or_default();
+            recording.finish(header)?;
+        }
+        let mut running = self.shared.running.write().unwrap_or_else(PoisonError::into_inner);
+        if let Some(old) = running.as_ref() {
+            let count = self.shared.policy.params.len();
+            self.options.params = (0..count).map(|index| read_param(&old.loaded, index)).collect();
+        }
+        // The arena can be mapped only once.
+        drop(running.take());
+        let host = Host::detect();
+        let driver = driver(&self.shared.frequency, &host)?;
+        let settings = Settings { records: None, ..settings(&self.options) };
+        let mut loaded = load::load(&self.shared.policy, &self.object, &host, &settings)?;
+        self.shared.frequency.tell(&loaded.arena);
+        let since = statistics::now();
+        loaded.attach()?;
+        *running = Some(Running { loaded, host, since });
+        drop(running);
+        self.begin(driver, None)
+    }
+
+    /// Gives the kernel its own scheduler back.
+    ///
+    /// # Errors
+    /// The recording cannot be written.
+    pub fn finish(mut self) -> Result<Summary, Error> {
+        let statistics = self.shared.statistics().unwrap_or_default();
+        self.detach();
+        let mut recorded = None;
+        if let Some(recording) = self.recording.take() {
+            let header = self.shared.running().as_ref().map(|running| self.header(running)).unwrap_or_default();
+            recorded = Some(recording.finish(header)?);
+        }
+        Ok(Summary { statistics, recorded })
+    }
+
+    fn detach(&mut self) {
+        // Another policy may want the socket as soon as this one is gone.
+        self.server = None;
+        self.model = None;
+        if let Some(mut cgroup) = self.cgroup.take() {
+            cgroup.release();
+        }
+        if let Some(running) = &mut *self.shared.running.write().unwrap_or_else(PoisonError::into_inner) {
+            running.loaded.detach();
+        }
+    }
+
+    fn header(&self, running: &Running) -> Header {
+        let Running { host, loaded, .. } = running;
+        let policy = &self.shared.policy;
+        let changed = policy.params.iter().zip(&self.options.params).filter(|(p, value)| p.initial != **value);
+        let changed: Vec<String> = changed.map(|(p, v)| format!("{}={}", p.name, p.unit.show(*v))).collect();
+        let changed = if changed.is_empty() { String::new() } else { format!(":{}", changed.join(",")) };
+        let lost = |cpu: &u32| read!(loaded.arena.core(*cpu as usize), count.lost);
+        let (machine, khz_range) = match &self.shared.frequency {
+            Source::Model { machine, .. } => {
+                let core = loaded.arena.core(host.cpus.first().map_or(0, |cpu| *cpu as usize));
+                (machine.clone(), (read!(core, min_khz), read!(core, max_khz)))
+            }
+            _ => (host.model.clone(), host.khz_range),
+        };
+        Header {
+            source: hearth_trace::Source::Recorded {
+                method: format!("sched_ext, policy {}{changed}", policy.name),
+                command: self.options.command.clone(),
+                kernel: host.kernel.clone(),
+            },
+            machine,
+            cores: host.cores.clone(),
+            reasons: policy.reasons.clone(),
+            sets: policy.sets.iter().map(|set| set.name.clone()).collect(),
+            // sched_ext does not say in which idle state a core is.
+            idle_states: vec!["idle".into()],
+            assumed_khz: host.nominal_khz,
+            khz_range,
+            lost: host.cpus.iter().map(lost).collect(),
+            ..Header::default()
+        }
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        self.detach();
+        self.signals.close();
+        *self.shared.running.write().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+}
+
+fn settings(options: &Options) -> Settings {
+    Settings {
+        params: options.params.clone(),
+        partial: options.partial.is_some(),
+        watchdog: options.watchdog,
+        records: options.record.is_some().then_some(record::RING_BYTES),
+        underload: options.underload,
+    }
+}
+
+fn driver(frequency: &Source, host: &Host) -> Result<Option<Driver>, Error> {
+    match frequency {
+        Source::Model { machine, governor } => {
+            Driver::new(machine, *governor, host, statistics::now()).map(Some)
+        }
+        _ => Ok(None),
+    }
+}
+
+/// Who is to be replaced: how to ask him, and the name of his policy.
+fn who_runs(replace: bool) -> Result<Option<(Client, String)>, Error> {
+    let Some(ops) = requirements::running() else { return Ok(None) };
+    let asked = Client::of_this_machine().and_then(|mut client| Ok((client.info()?, client)));
+    match asked {
+        Ok((_, client)) if replace => Ok(Some((client, ops))),
+        Ok((info, _)) => {
+            let by = Some(format!("hearth, process {}, for {}", info.pid, info.scope));
+            Err(Error::Busy { ops, by, ours: true })
+        }
+        Err(_) => Err(Error::Busy { ops, by: None, ours: false }),
+    }
+}
+
+/// Waits until no scheduler runs through sched_ext; `ops` is the name of the one that does.
+///
+/// # Errors
+/// It does not go.
+pub fn wait_until_gone(ops: &str) -> Result<(), Error> {
+    let begun = Instant::now();
+    while requirements::running().is_some() {
+        if begun.elapsed() > GOING {
+            return Err(Error::DoesNotGo { ops: ops.into(), seconds: GOING.as_secs() });
+        }
+        thread::sleep(Duration::from_millis(5));
+    }
+    Ok(())
+}
+
+fn watch_signals(events: Sender<Event>) -> Result<Handle, Error> {
+    let ignored = |signal: i32| {
+        // SAFETY: an all-zero `sigaction` is valid, and `before` for the call.
+        unsafe {
+            let mut before: libc::sigaction = std::mem::zeroed();
+            libc::sigaction(signal, std::ptr::null(), &mut before) == 0 && before.sa_sigaction == libc::SIG_IGN
+        }
+    };
+    // What is ignored (`nohup`) stays ignored.
+    let wanted = [SIGINT, SIGTERM, SIGHUP, SIGQUIT].into_iter().filter(|signal| !ignored(*signal));
+    let mut signals = Signals::new(wanted)
+        .map_err(|error| Error::Object(format!("signals cannot be caught: {error}")))?;
+    let handle = signals.handle();
+    thread::spawn(move || {
+        for signal in &mut signals {
+            if events.send(Event::Signal(signal)).is_err() {
+                return;
+            }
+        }
+    });
+    Ok(handle)
+}
+
+fn read_param(loaded: &Loaded, index: usize) -> i64 {
+    // SAFETY: a parameter is in the arena, which lives as long as `loaded`.
+    unsafe { std::ptr::read_volatile(loaded.arena.param(index)) }
+}
+
+/// A thread that lets a model follow the cores.
+struct Stepper {
+    ending: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Stepper {
+    fn start(mut driver: Driver, shared: Arc<Shared>, told: Option<Sender<NewFrequency>>) -> Stepper {
+        let ending = Arc::new(AtomicBool::new(false));
+        let stop = ending.clone();
+        if let Some(running) = &*shared.running() {
+            driver.begin(&running.loaded.arena);
+        }
+        let thread = thread::spawn(move || {
+            while !stop.load(Ordering::Relaxed) {
+                if let Some(running) = &*shared.running() {
+                    let time = statistics::now();
+                    driver.step(&running.loaded.arena, time, |cpu, khz| {
+                        if let Some(told) = &told {
+                            let _ = told.send(NewFrequency { time, cpu, khz });
+                        }
+                    });
+                }
+                thread::sleep(frequency::STEP);
+            }
+        });
+        Stepper { ending, thread: Some(thread) }
+    }
+}
+
+impl Drop for Stepper {
+    fn drop(&mut self) {
+        self.ending.store(true, Ordering::Relaxed);
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Shared {
+    fn running(&self) -> RwLockReadGuard<'_, Option<Running>> {
+        self.running.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn statistics(&self) -> Option<Statistics> {
+        let running = self.running();
+        running.as_ref().map(|running| Statistics::read(&running.loaded.arena, &self.policy, running.since))
+    }
+
+    fn info(&self, running: &Running) -> Info {
+        let Running { loaded, host, .. } = running;
+        let value = |index: usize| read_param(loaded, index);
+        let params = self.policy.params.iter().enumerate().map(|(index, param)| ParamInfo {
+            name: param.name.clone(),
+            doc: param.doc.clone(),
+            value: value(index),
+            initial: param.initial,
+            min: param.min,
+            max: param.max,
+            shown: param.unit.show(value(index)),
+        });
+        let sets = self.policy.sets.iter().enumerate().map(|(index, set)| SetInfo {
+            name: set.name.clone(),
+            doc: set.doc.clone(),
+            most: match set.capacity {
+                Capacity::All => None,
+                Capacity::Constant(most) => Some(most),
+                Capacity::Param(param) => Some(value(param)),
+            },
+            members: loaded.arena.set(self.policy.params.len(), index),
+        });
+        let places = host.cpus.iter().zip(&host.cores).map(|(cpu, at)| Place { cpu: *cpu, at: *at });
+        Info {
+            policy: self.policy.name.clone(),
+            doc: self.policy.doc.clone(),
+            version: env!("CARGO_PKG_VERSION").into(),
+            kernel: host.kernel.clone(),
+            machine: host.model.clone(),
+            pid: std::process::id(),
+            since: self.since.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs()),
+            scope: self.scope.clone(),
+            frequency: self.frequency.to_string(),
+            recording: self.recording.as_ref().map(|path| path.display().to_string()),
+            params: params.collect(),
+            reasons: self.policy.reasons.clone(),
+            sets: sets.collect(),
+            topology: places.collect(),
+        }
+    }
+
+    fn set(&self, running: &Running, name: &str, text: &str) -> Result<Changed, Refusal> {
+        let refused = |error: Error| Refusal::new(libc::EINVAL, error.to_string());
+        let (index, new) = self.policy.value(name, text).map_err(refused)?;
+        let old = read_param(&running.loaded, index);
+        // SAFETY: a parameter is in the arena, which lives as long as `running`.
+        unsafe { std::ptr::write_volatile(running.loaded.arena.param(index), new) };
+        store!(running.loaded.arena.world(), params[index], new);
+        let unit = self.policy.params[index].unit;
+        Ok(Changed {
+            name: name.into(),
+            old: unit.show(old),
+            new: unit.show(new),
+            note: self.policy.note(index, old, new),
+        })
+    }
+}
+
+impl Service for Shared {
+    fn answer(&self, request: &Request, root: bool) -> Result<Value, Refusal> {
+        let running = self.running();
+        let running = running.as_ref().ok_or_else(|| Refusal::new(libc::EAGAIN, "the policy is being loaded"))?;
+        let argument = |name: &str| {
+            let value = request.args.get(name).map(String::as_str);
+            value.ok_or_else(|| Refusal::new(libc::EINVAL, format!("the argument `{name}` is missing")))
+        };
+        let changes = matches!(request.req.as_str(), "set" | "stop");
+        if changes && !root {
+            return Err(Refusal::new(libc::EPERM, "only root may change the kernel's scheduler"));
+        }
+        let json = |value: serde_json::Result<Value>| {
+            value.map_err(|error| Refusal::new(libc::EINVAL, error.to_string()))
+        };
+        match request.req.as_str() {
+            "stats" => match request.args.get("target").map_or("top", String::as_str) {
+                "top" => json(serde_json::to_value(Statistics::read(
+                    &running.loaded.arena,
+                    &self.policy,
+                    running.since,
+                ))),
+                "cores" => json(serde_json::to_value(Cores::read(
+                    &running.loaded.arena,
+                    &self.policy,
+                    &running.host,
+                ))),
+                other => Err(Refusal::new(libc::EINVAL, format!("there are no statistics `{other}`"))),
+            },
+            "stats_meta" => Ok(statistics::meta()),
+            "info" => json(serde_json::to_value(self.info(running))),
+            "set" => json(serde_json::to_value(self.set(running, argument("name")?, argument("value")?)?)),
+            "stop" => {
+                let sender = self.events.lock().unwrap_or_else(PoisonError::into_inner);
+                let _ = sender.send(Event::Asked);
+                Ok(Value::Null)
+            }
+            other => Err(Refusal::new(libc::EINVAL, format!("there is no request `{other}`"))),
+        }
+    }
+}

@@ -1,0 +1,392 @@
+//! What a running policy counts. This is the one place that declares each statistic: the socket's description
+//! of itself, `hearth status --explain` and docs/src/statistics.md are made of it.
+
+use crate::arena::Arena;
+use crate::layout::*;
+use crate::policy::Policy;
+use crate::read;
+use hearth_kernel::Host;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
+
+/// One statistic.
+#[derive(Clone, Debug)]
+pub struct Field {
+    pub name: &'static str,
+    /// Of the number; empty: it counts something.
+    pub unit: &'static str,
+    pub doc: &'static str,
+    /// As scx_stats writes types.
+    data: fn() -> Value,
+}
+
+/// A group of statistics that is read at once.
+#[derive(Clone, Debug)]
+pub struct Schema {
+    pub name: &'static str,
+    pub doc: &'static str,
+    /// What one asks the socket for.
+    pub target: &'static str,
+    pub fields: &'static [Field],
+}
+
+/// How scx_stats calls a type.
+trait Data {
+    fn data() -> Value;
+}
+
+macro_rules! data {
+    ($($type:ty => $json:tt),* $(,)?) => {$(
+        impl Data for $type {
+            fn data() -> Value {
+                json!($json)
+            }
+        }
+    )*};
+}
+
+data! {
+    u64 => {"datum": "u64"},
+    f64 => {"datum": "float"},
+    String => {"datum": "string"},
+    BTreeMap<String, u64> => {"dict": {"key": "string", "datum": "u64"}},
+    Vec<CoreState> => {"array": {"struct": "CoreState"}},
+}
+
+/// Declares a group: a structure, and its schema.
+macro_rules! statistics {
+    (
+        $(#[doc = $doc:literal])+
+        $name:ident ($target:literal) {
+            $($(#[doc = $field_doc:literal])+ $field:ident: $type:ty, $unit:literal;)*
+        }
+    ) => {
+        $(#[doc = $doc])+
+        #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+        #[serde(default)]
+        pub struct $name {
+            $($(#[doc = $field_doc])+ pub $field: $type,)*
+        }
+
+        impl $name {
+            pub const SCHEMA: Schema = Schema {
+                name: stringify!($name),
+                doc: concat!($($doc),+),
+                target: $target,
+                fields: &[$(Field {
+                    name: stringify!($field),
+                    unit: $unit,
+                    doc: concat!($($field_doc),+),
+                    data: <$type as Data>::data,
+                }),*],
+            };
+        }
+    };
+}
+
+statistics! {
+    /// What a policy has done since it was loaded. Counters only grow: a rate is the difference of two readings.
+    Statistics("top") {
+        /// The policy's name.
+        policy: String, "";
+        /// Time since the policy became the scheduler.
+        uptime_ns: u64, "ns";
+        /// Cores that are on line.
+        cores_online: u64, "cores";
+        /// Threads that the policy knows: all of the system, also those that it does not schedule.
+        threads: u64, "threads";
+        /// Threads that are ready or running now. (0 with --no-underload.)
+        runnable: u64, "threads";
+        /// Placements of new and woken threads, by the policy's reason.
+        placements: BTreeMap<String, u64>, "placements";
+        /// Time spent in placements.
+        place_ns: u64, "ns";
+        /// Mean time of a placement: the policy's handler and what is around it.
+        place_mean_ns: f64, "ns";
+        /// Threads that were new to the policy.
+        news: u64, "threads";
+        /// Wake-ups.
+        wakeups: u64, "wake-ups";
+        /// Times that a core began to run a thread.
+        switches: u64, "switches";
+        /// Times that a thread began to run on another core than the last time.
+        migrations: u64, "migrations";
+        /// Ready threads that balancing moved to another core.
+        steals: u64, "threads";
+        /// Moves that came too late: the thread had been taken elsewhere.
+        moves_failed: u64, "moves";
+        /// Times that a running thread had to make place for another, or its slice was over.
+        preemptions: u64, "preemptions";
+        /// Timers of threads that were started.
+        timers_armed: u64, "timers";
+        /// Timers of threads that expired, also those that were no longer wanted.
+        timers_fired: u64, "timers";
+        /// Timers that moved their thread.
+        timers_moved: u64, "timers";
+        /// Claims of an idle core that another placement had claimed at the same time.
+        claims_lost: u64, "claims";
+        /// Times that a core went idle.
+        idles: u64, "times";
+        /// Idle time of all cores, kept warm or not.
+        idle_ns: u64, "ns";
+        /// Share of the cores' time that was idle.
+        idle_percent: f64, "%";
+        /// Times that an idle core was kept warm by spinning.
+        spins: u64, "times";
+        /// Time spent in that.
+        spin_ns: u64, "ns";
+        /// Share of the cores' time that was spent in that.
+        spin_percent: f64, "%";
+        /// Rounds of spinning: a core asked itself to look again for work.
+        kicks: u64, "rounds";
+        /// Intervals of 4 ms that were watched for underload.
+        intervals: u64, "intervals";
+        /// Cores that ran something in an interval, on average.
+        cores_used: f64, "cores";
+        /// Underload (Nest, section 5.2), summed: cores used in an interval beyond the most threads that were runnable at one time in it.
+        underload: u64, "cores";
+        /// Underload per second.
+        underload_per_s: f64, "cores/s";
+        /// Threads that the kernel or the runtime ran past the policy: kernel threads that belong to one core, and threads on their way through a change of their affinity.
+        bypassed: u64, "times";
+        /// Threads that the policy has no room for: the kernel's global queue runs them.
+        no_slot: u64, "threads";
+        /// Records that did not fit into the recording's buffer.
+        lost: u64, "records";
+        /// Times that a core came on line or went off line.
+        hotplugs: u64, "times";
+        /// Members of each of the policy's core sets.
+        sets: BTreeMap<String, u64>, "cores";
+    }
+}
+
+statistics! {
+    /// The present state of the cores.
+    Cores("cores") {
+        /// One for each core that was there when the policy was loaded, by number.
+        cores: Vec<CoreState>, "";
+    }
+}
+
+statistics! {
+    /// The present state of one core.
+    CoreState("") {
+        /// The kernel's number.
+        cpu: u64, "";
+        /// 1: on line.
+        online: u64, "";
+        /// Processor package.
+        socket: u64, "";
+        /// NUMA node.
+        numa: u64, "";
+        /// Last-level cache ("die").
+        llc: u64, "";
+        /// Physical core: hyperthreads share one.
+        physical: u64, "";
+        /// 1: runs a thread of the policy.
+        running: u64, "";
+        /// 1: idle, and no thread is on its way to it.
+        idle: u64, "";
+        /// 1: idle, and kept warm by spinning.
+        spinning: u64, "";
+        /// Ready threads in its queues.
+        ready: u64, "threads";
+        /// Frequency that the policy saw at the last tick; 0: unknown.
+        seen_khz: u64, "kHz";
+        /// Time that it ran threads of the policy, complete runs only.
+        busy_ns: u64, "ns";
+        /// Sets of the policy that it is in: bit number i stands for set number i.
+        sets: u64, "";
+    }
+}
+
+/// Every group, the one that readers start with first.
+pub const SCHEMAS: [Schema; 3] = [Statistics::SCHEMA, Cores::SCHEMA, CoreState::SCHEMA];
+
+/// The schemas as the scx_stats protocol describes them.
+pub fn meta() -> Value {
+    let all = SCHEMAS.iter().enumerate().map(|(index, schema)| {
+        let mut meta = Map::new();
+        meta.insert("name".into(), schema.name.into());
+        if index == 0 {
+            meta.insert("top".into(), "true".into());
+        }
+        meta.insert("desc".into(), schema.doc.trim().into());
+        let fields = schema.fields.iter().map(|field| {
+            let mut value = (field.data)();
+            value["desc"] = field.doc.trim().into();
+            if !field.unit.is_empty() {
+                value["user"] = json!({ "_unit": field.unit });
+            }
+            (field.name.to_owned(), value)
+        });
+        meta.insert("fields".into(), Value::Object(fields.collect()));
+        (schema.name.to_owned(), Value::Object(meta))
+    });
+    Value::Object(all.collect())
+}
+
+/// The schemas as a chapter of the book: docs/src/statistics.md.
+pub fn markdown() -> String {
+    let mut text = String::from(
+        "# Statistics\n\n\
+         What a policy that runs in the kernel counts. `hearth status` prints it, `hearth status --json` and the socket\n\
+         `/var/run/scx/root/stats` (the protocol of scx_stats) serve it, and `hearth top` draws it.\n\
+         (This page is made from `crates/scx/src/statistics.rs`, as is `hearth status --explain`.)\n",
+    );
+    for schema in &SCHEMAS {
+        text += &format!("\n## {}\n\n{}\n\n| name | unit | meaning |\n|---|---|---|\n", schema.name, schema.doc.trim());
+        for field in schema.fields {
+            text += &format!("| `{}` | {} | {} |\n", field.name, field.unit, field.doc.trim());
+        }
+    }
+    text
+}
+
+/// CLOCK_MONOTONIC in ns: what the policy calls the time.
+pub fn now() -> u64 {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: `time` is valid for the call.
+    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut time) };
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
+
+impl Statistics {
+    /// Reads them; `since` is when the policy became the scheduler, as [`now`] tells the time.
+    pub fn read(arena: &Arena, policy: &Policy, since: u64) -> Statistics {
+        let world = arena.world();
+        let now = now();
+        let uptime_ns = now.saturating_sub(since);
+        let mut placements = [0u64; MAX_REASONS];
+        let mut s = Statistics { policy: policy.name.clone(), uptime_ns, ..Statistics::default() };
+        // SAFETY: these are fields of the arena's `World`.
+        let (online, idle) = unsafe { (&raw const (*world).online, &raw const (*world).idle) };
+        let idle = arena.members(idle);
+        let mut cores = 0u64;
+        for cpu in arena.known() {
+            let core = arena.core(cpu);
+            let count = read!(core, count);
+            cores += 1;
+            placements.iter_mut().zip(count.placed).for_each(|(sum, n)| *sum += n);
+            s.place_ns += count.place_ns;
+            s.news += count.news;
+            s.wakeups += count.wakeups;
+            s.switches += count.switches;
+            s.migrations += count.migrations;
+            s.steals += count.steals;
+            s.moves_failed += count.moves_failed;
+            s.preemptions += count.preemptions;
+            s.timers_armed += count.timers_armed;
+            s.timers_fired += count.timers_fired;
+            s.timers_moved += count.timers_moved;
+            s.claims_lost += count.claims_lost;
+            s.idles += count.idles;
+            s.idle_ns += count.idle_ns;
+            s.spins += count.spins;
+            s.spin_ns += count.spin_ns;
+            s.kicks += count.kicks;
+            s.bypassed += count.bypassed;
+            s.lost += count.lost;
+            // What goes on is counted when it ends.
+            if idle.contains(&(cpu as u32)) {
+                s.idle_ns += now.saturating_sub(read!(core, idle_since).max(since));
+            }
+            let spin_since = read!(core, spin_since);
+            if spin_since != 0 {
+                s.spin_ns += now.saturating_sub(spin_since);
+            }
+        }
+        s.cores_online = arena.members(online).len() as u64;
+        s.threads = read!(world, threads);
+        s.no_slot = read!(world, no_slot);
+        s.hotplugs = read!(world, hotplugs).into();
+        s.runnable = read!(world, window.runnable).max(0) as u64;
+        s.intervals = read!(world, window.intervals);
+        s.underload = read!(world, window.underload);
+        s.cores_used = ratio(read!(world, window.cores_used), s.intervals);
+        s.underload_per_s = ratio(s.underload, s.intervals) / (INTERVAL_NS as f64 / 1e9);
+        s.place_mean_ns = ratio(s.place_ns, s.news + s.wakeups);
+        s.idle_percent = 100.0 * ratio(s.idle_ns, uptime_ns * cores.max(1));
+        s.spin_percent = 100.0 * ratio(s.spin_ns, uptime_ns * cores.max(1));
+        let reasons = policy.reasons.iter().zip(placements).enumerate();
+        s.placements = reasons
+            .filter(|(index, (_, count))| *index > 0 || *count > 0)
+            .map(|(_, (reason, count))| (reason.clone(), count))
+            .collect();
+        let sets = policy.sets.iter().take(MAX_SETS).enumerate();
+        s.sets = sets
+            .map(|(index, set)| (set.name.clone(), arena.set(policy.params.len(), index).len() as u64))
+            .collect();
+        s
+    }
+}
+
+/// SAAKM_TICK_NS: underload is counted in intervals of this.
+pub const INTERVAL_NS: u64 = 4_000_000;
+
+fn ratio(part: u64, whole: u64) -> f64 {
+    if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
+}
+
+impl Cores {
+    pub fn read(arena: &Arena, policy: &Policy, host: &Host) -> Cores {
+        let world = arena.world();
+        // SAFETY: these are fields of the arena's `World`.
+        let (online, idle) = unsafe { (&raw const (*world).online, &raw const (*world).idle) };
+        let (online, idle) = (arena.members(online), arena.members(idle));
+        let sets: Vec<Vec<u32>> =
+            (0..policy.sets.len().min(MAX_SETS)).map(|set| arena.set(policy.params.len(), set)).collect();
+        let state = |(cpu, info): (&u32, &hearth_trace::CoreInfo)| {
+            let core = arena.core(*cpu as usize);
+            let is_in = |set: &[u32]| u64::from(set.binary_search(cpu).is_ok());
+            CoreState {
+                cpu: (*cpu).into(),
+                online: is_in(&online),
+                socket: info.socket.into(),
+                numa: info.numa.into(),
+                llc: info.llc.into(),
+                physical: info.physical.into(),
+                running: u64::from(read!(core, current) != 0),
+                idle: is_in(&idle),
+                spinning: u64::from(read!(core, spin_since) != 0),
+                ready: read!(core, nr_ready).into(),
+                seen_khz: read!(core, seen_khz).into(),
+                busy_ns: read!(core, busy_ns),
+                sets: sets.iter().enumerate().map(|(i, set)| is_in(set) << i).sum(),
+            }
+        };
+        let known = host.cpus.iter().zip(&host.cores).filter(|(cpu, _)| (**cpu as usize) < MAX_CORES);
+        Cores { cores: known.map(state).collect() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_protocol_describes_every_statistic() {
+        let meta = meta();
+        assert_eq!(meta["Statistics"]["top"], "true");
+        let fields = meta["Statistics"]["fields"].as_object().unwrap();
+        let value = serde_json::to_value(Statistics::default()).unwrap();
+        let names = |map: &Map<String, Value>| map.keys().cloned().collect::<Vec<_>>();
+        assert_eq!(names(fields), names(value.as_object().unwrap()));
+        assert_eq!(fields["place_ns"]["datum"], "u64");
+        assert_eq!(fields["place_ns"]["user"]["_unit"], "ns");
+        assert_eq!(fields["placements"]["dict"], json!({"key": "string", "datum": "u64"}));
+        assert_eq!(meta["Cores"]["fields"]["cores"]["array"], json!({"struct": "CoreState"}));
+        assert!(fields.values().all(|field| !field["desc"].as_str().unwrap().is_empty()));
+    }
+
+    /// `BLESS=1` writes it anew.
+    #[test]
+    fn the_book_has_the_same_schema() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/src/statistics.md");
+        if std::env::var_os("BLESS").is_some() {
+            std::fs::write(path, markdown()).unwrap();
+        }
+        assert_eq!(std::fs::read_to_string(path).unwrap(), markdown(), "run it with BLESS=1");
+    }
+}

@@ -1,0 +1,172 @@
+//! The host's topology, as SaaKM's domains.
+
+use crate::arena::Arena;
+use crate::layout::*;
+use crate::store;
+use hearth_kernel::Host;
+
+/// Cores that share hardware, at one level.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Group {
+    /// The kernel's numbers.
+    pub cores: Vec<u32>,
+    /// Of the narrower groups in it, at each level: the first, and how many.
+    pub first: [u32; LEVELS],
+    pub count: [u32; LEVELS],
+}
+
+/// All groups: physical cores, last-level caches, NUMA nodes, and the machine.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct Domains {
+    /// By level, numbered without gaps; the narrower groups of one wider group come one after the other.
+    pub groups: [Vec<Group>; LEVELS],
+}
+
+impl Domains {
+    /// Groups the cores of a host. What is narrower never crosses what is wider: where the hardware has it so,
+    /// it is divided.
+    pub fn of(host: &Host) -> Domains {
+        let mut domains = Domains::default();
+        let keys = |i: usize| {
+            let core = &host.cores[i];
+            [core.physical, core.llc, core.numa, 0]
+        };
+        let mut order: Vec<usize> = (0..host.cpus.len().min(host.cores.len())).collect();
+        order.sort_by_key(|i| {
+            let [physical, llc, numa, machine] = keys(*i);
+            (machine, numa, llc, physical, host.cpus[*i])
+        });
+        let mut last: Option<[u16; LEVELS]> = None;
+        for i in order {
+            let keys = keys(i);
+            for level in (0..LEVELS).rev() {
+                // A new wider group begins new narrower ones.
+                if last.is_none_or(|last| last[level..] != keys[level..]) {
+                    domains.begin(level);
+                }
+            }
+            for level in 0..LEVELS {
+                let narrower = std::array::from_fn::<_, LEVELS, _>(|l| domains.groups[l].len() as u32);
+                if let Some(group) = domains.groups[level].last_mut() {
+                    group.cores.push(host.cpus[i]);
+                    for (l, count) in group.count.iter_mut().enumerate().take(level + 1) {
+                        *count = narrower[l] - group.first[l];
+                    }
+                }
+            }
+            last = Some(keys);
+        }
+        domains
+    }
+
+    fn begin(&mut self, level: usize) {
+        let first = std::array::from_fn(|l| if l <= level { self.groups[l].len() as u32 } else { 0 });
+        self.groups[level].push(Group { cores: Vec::new(), first, count: [0; LEVELS] });
+    }
+}
+
+/// Writes cores and domains into the arena. Cores have the kernel's numbers; each must be below `MAX_CORES`.
+pub fn fill(arena: &Arena, host: &Host) {
+    let world = arena.world();
+    let nr_cores = host.cpus.last().map_or(1, |last| *last as usize + 1).min(MAX_CORES);
+    for &cpu in host.cpus.iter().filter(|cpu| (**cpu as usize) < MAX_CORES) {
+        let cpu = cpu as usize;
+        let core = arena.core(cpu);
+        store!(core, known, 1);
+        store!(core, max_khz, host.khz_range.1.max(host.nominal_khz));
+        store!(core, min_khz, host.khz_range.0);
+        // SAFETY: both are sets in the arena; nobody else writes to it yet.
+        unsafe {
+            include(&raw mut (*core).this, cpu);
+            include(&raw mut (*world).online, cpu);
+        }
+        arena.touch_contexts(cpu);
+    }
+    for (level, groups) in Domains::of(host).groups.iter().enumerate() {
+        for (index, group) in groups.iter().enumerate().take(MAX_CORES) {
+            let domain = arena.domain(level, index);
+            for l in 0..=level {
+                store!(domain, first[l], group.first[l]);
+                store!(domain, count[l], group.count[l]);
+            }
+            for &cpu in group.cores.iter().filter(|cpu| (**cpu as usize) < MAX_CORES) {
+                // SAFETY: as above.
+                unsafe { include(&raw mut (*domain).cores, cpu as usize) };
+                let core = arena.core(cpu as usize);
+                store!(core, domain[level], index as u32);
+            }
+        }
+        store!(world, nr_domains[level], groups.len() as u32);
+    }
+    store!(world, nr_cores, nr_cores as u32);
+    store!(world, nr_words, nr_cores.div_ceil(64) as u32);
+}
+
+/// # Safety
+/// `set` is in the arena, and `cpu` below `MAX_CORES`.
+unsafe fn include(set: *mut Set, cpu: usize) {
+    // SAFETY: promised by the caller.
+    unsafe { (*set).word[cpu / 64] |= 1 << (cpu % 64) };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hearth_trace::CoreInfo;
+    use proptest::prelude::*;
+
+    fn host(cores: Vec<(u32, CoreInfo)>) -> Host {
+        let (cpus, cores) = cores.into_iter().unzip();
+        Host { cpus, cores, ..Host::default() }
+    }
+
+    fn info(physical: u16, llc: u16, numa: u16) -> CoreInfo {
+        CoreInfo { physical, llc, numa, socket: numa }
+    }
+
+    #[test]
+    fn two_sockets_numbered_in_turns() {
+        let core = |cpu: u32| (cpu, info((cpu % 4) as u16, (cpu % 2) as u16, (cpu % 2) as u16));
+        let domains = Domains::of(&host((0..8).map(core).collect()));
+        let cores = |level: usize| domains.groups[level].iter().map(|g| g.cores.clone()).collect::<Vec<_>>();
+        assert_eq!(cores(0), [[0, 4], [2, 6], [1, 5], [3, 7]]);
+        assert_eq!(cores(1), [[0, 4, 2, 6], [1, 5, 3, 7]]);
+        assert_eq!(domains.groups[2][1].first, [2, 1, 1, 0]);
+        assert_eq!(domains.groups[2][1].count, [2, 1, 1, 0]);
+        assert_eq!(domains.groups[3][0].count, [4, 2, 2, 1]);
+    }
+
+    proptest! {
+        /// What layout.h says of domains, for any numbers that a kernel may report.
+        #[test]
+        fn every_core_is_in_one_domain_of_each_level(
+            cores in proptest::collection::btree_map(0u32..200, (0u16..20, 0u16..6, 0u16..3), 1..60)
+        ) {
+            let cores: Vec<_> = cores.into_iter().map(|(cpu, (p, l, n))| (cpu, info(p, l, n))).collect();
+            let mut all: Vec<u32> = cores.iter().map(|(cpu, _)| *cpu).collect();
+            all.sort_unstable();
+            let domains = Domains::of(&host(cores));
+            for level in 0..LEVELS {
+                let groups = &domains.groups[level];
+                let mut members: Vec<u32> = groups.iter().flat_map(|g| g.cores.iter().copied()).collect();
+                members.sort_unstable();
+                prop_assert_eq!(&members, &all);
+                for narrower in 0..=level {
+                    // Without gaps, from 0 on.
+                    let mut next = 0;
+                    for group in groups {
+                        prop_assert_eq!(group.first[narrower], next);
+                        prop_assert!(group.count[narrower] > 0);
+                        next += group.count[narrower];
+                        let (first, count) = (group.first[narrower] as usize, group.count[narrower] as usize);
+                        let within: Vec<u32> = domains.groups[narrower][first..first + count]
+                            .iter().flat_map(|g| g.cores.iter().copied()).collect();
+                        prop_assert_eq!(&within, &group.cores);
+                    }
+                    prop_assert_eq!(next as usize, domains.groups[narrower].len());
+                }
+            }
+            prop_assert_eq!(domains.groups[LEVELS - 1].len(), 1);
+        }
+    }
+}

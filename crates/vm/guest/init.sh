@@ -1,0 +1,101 @@
+#!/busybox sh
+# SPDX-License-Identifier: MIT OR Apache-2.0
+#
+# The guest's first program, in the initramfs: makes the guest's root out of the host's, and goes there.
+# /settings (written by hearth, see ../src/initramfs.rs) says what to share:
+#   mode      "probe": only say that a guest can run here; "run": all of this
+#   shares    the folders of the shares rw0, rw1, ..., one a line
+#   ports     the names of the ports besides "status"
+#   modules   where the host keeps this kernel's modules ("": nowhere)
+B=/busybox
+export PATH=/none
+
+$B mkdir -p /proc /sys /dev /host /over /new
+$B mount -t proc proc /proc
+$B mount -t sysfs sys /sys
+$B mount -t devtmpfs dev /dev
+. /settings
+
+# port NAME: the device of a virtio port. They appear while the kernel starts.
+port() {
+	tries=0
+	while [ $tries -lt 200 ]; do
+		for port in /sys/class/virtio-ports/*; do
+			if [ -e "$port/name" ] && read -r name <"$port/name" && [ "$name" = "hearth.$1" ]; then
+				echo "/dev/${port##*/}"
+				return
+			fi
+		done
+		$B usleep 50000
+		tries=$((tries + 1))
+	done
+}
+
+status=$(port status)
+
+# fail WHY: the host tells the user.
+fail() {
+	echo "hearth: $*" >/dev/kmsg
+	[ -z "$status" ] || echo "failed $*" >"$status"
+	$B sleep 1
+	$B poweroff -f
+}
+
+if [ "$mode" = probe ]; then
+	echo ready >"$status"
+	$B poweroff -f
+fi
+
+for module in /modules/*; do
+	[ ! -e "$module" ] || $B insmod "$module" || fail "cannot load the kernel module ${module##*/}"
+done
+
+# The host's root below, a RAM disk above: everything can be written, nothing changes.
+$B mount -t virtiofs -o ro root /host ||
+	fail "cannot mount the host's root: the kernel needs virtio-fs (CONFIG_VIRTIO_FS), built in or among its modules"
+$B mount -t tmpfs -o mode=755 over /over
+$B mkdir /over/upper /over/work
+$B mount -t overlay -o lowerdir=/host,upperdir=/over/upper,workdir=/over/work,volatile over /new ||
+	fail "cannot make the root writable: the kernel needs overlayfs (CONFIG_OVERLAY_FS), built in or among its modules"
+
+$B mount -t proc proc /new/proc
+$B mount -t sysfs sys /new/sys
+$B mount -t devtmpfs dev /new/dev
+$B mkdir -p /new/dev/pts /new/dev/shm
+$B mount -t devpts -o gid=5,mode=620,ptmxmode=666 devpts /new/dev/pts
+$B mount -t tmpfs -o mode=1777 shm /new/dev/shm
+for link in fd:fd stdin:fd/0 stdout:fd/1 stderr:fd/2; do
+	$B ln -sfn "/proc/self/${link#*:}" "/new/dev/${link%%:*}"
+done
+$B mount -t tmpfs -o mode=1777 tmp /new/tmp
+$B mount -t tmpfs -o mode=755 run /new/run
+# Not every kernel has all of these.
+$B mount -t cgroup2 cgroup2 /new/sys/fs/cgroup
+$B mount -t debugfs debugfs /new/sys/kernel/debug
+$B mount -t tracefs tracefs /new/sys/kernel/tracing
+$B mount -t bpf bpf /new/sys/fs/bpf
+
+number=0
+echo "$shares" | while read -r folder; do
+	[ -n "$folder" ] || continue
+	$B mkdir -p "/new$folder" && $B mount -t virtiofs "rw$number" "/new$folder" || exit 1
+	number=$((number + 1))
+done || fail "cannot mount the shared folders"
+
+# What programs look for by the kernel's name: BPF loaders want the configuration.
+release=$($B uname -r)
+if [ -e /config ]; then
+	$B mkdir -p /new/boot
+	$B cp /config "/new/boot/config-$release"
+fi
+if [ -n "$modules" ]; then
+	$B mkdir -p "/new/lib/modules/$release" && $B mount --bind "/host$modules" "/new/lib/modules/$release"
+fi
+
+$B mkdir /new/run/hearth
+$B cp /busybox /settings /command /run.sh /new/run/hearth/
+for name in status $ports; do
+	echo "$name=$(port $name)" >>/new/run/hearth/settings
+done
+$B umount /dev /sys /proc
+exec $B switch_root /new /run/hearth/busybox sh /run/hearth/run.sh

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+#
+# The guest's first program once the root is made (init.sh): runs the command and says how it ended.
+# More settings (see init.sh): `terminal` ("ROWS COLUMNS", or "" if the command gets no terminal), `mark` (what
+# ends each stream of output, so that the host knows that it has all), `want_dmesg` (yes or ""), and the
+# device of each port.
+cd /run/hearth || exit
+B=/run/hearth/busybox
+. ./settings
+
+$B hostname hearth
+$B ip link set lo up
+$B mkfifo in out err
+
+# What the host says: the terminal's size, that the command's time is over, that all has arrived.
+while read -r word rows columns; do
+	case $word in
+	size) $B stty -F /dev/hvc0 rows "$rows" cols "$columns" ;;
+	end) read -r leader <leader && kill -9 "-$leader" ;;
+	bye) $B poweroff -f ;;
+	esac
+done <"$control" &
+
+# The command is not run with `&`, because then it would be deaf to the terminal's Ctrl-C. (It is the leader
+# of a session, and writes down its number.)
+copies=
+if [ -n "$terminal" ]; then
+	# Once nobody has it open, a terminal forgets its size.
+	exec 9<>/dev/hvc0
+	# shellcheck disable=SC2086
+	set -- $terminal
+	$B stty -F /dev/hvc0 sane rows "$1" cols "$2"
+	echo ready >"$status"
+	$B setsid -c /bin/sh ./command <&9 >&9 2>&1 9<&-
+else
+	{ $B cat out; printf '%s' "$mark"; } >"$stdout" &
+	copies=$!
+	{ $B cat err; printf '%s' "$mark"; } >"$stderr" &
+	copies="$copies $!"
+	$B cat "$stdin" >in &
+	echo ready >"$status"
+	$B setsid /bin/sh ./command <in >out 2>err
+fi
+ended=$?
+
+# What the command left behind would keep its output open: end all but ourselves. Kernel threads have no
+# program.
+for process in /proc/[0-9]*; do
+	[ -e "$process/exe" ] || continue
+	[ "$process/exe" -ef "$B" ] || kill -9 "${process#/proc/}"
+done 2>/dev/null
+# shellcheck disable=SC2086
+[ -z "$copies" ] || wait $copies
+$B sync
+[ -z "$want_dmesg" ] || { $B dmesg; printf '%s' "$mark"; } >"$dmesg"
+echo "exit $ended" >"$status"
+$B sleep 30
+$B poweroff -f

@@ -1,0 +1,111 @@
+//! Whether the guest runs on the processor (KVM) or is emulated (TCG).
+
+use crate::cache::Cache;
+use crate::error::Error;
+use crate::guest::Guest;
+use crate::initramfs::{Command, Initramfs, Settings};
+use crate::kernel::Kernel;
+use crate::qemu::Qemu;
+use crate::topology::Topology;
+use std::path::Path;
+use std::time::Duration;
+
+/// What runs the guest's code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Accelerator {
+    /// The processor itself.
+    Kvm,
+    /// An emulator: everywhere, but slow.
+    Tcg,
+}
+
+/// What the user wants.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Acceleration {
+    /// KVM where it works, emulation otherwise.
+    #[default]
+    Auto,
+    /// KVM, or an error.
+    Kvm,
+    /// Emulation.
+    Tcg,
+}
+
+const DEVICE: &str = "/dev/kvm";
+const REMEMBERED: &str = "kvm";
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Decides. If KVM could not be used and nobody was told yet, the reason.
+pub(crate) fn decide(
+    wanted: Acceleration,
+    kernel: &Kernel,
+    qemu: &Qemu,
+    busybox: &[u8],
+    cache: &Cache,
+) -> Result<(Accelerator, Option<String>), Error> {
+    if wanted == Acceleration::Tcg {
+        return Ok((Accelerator::Tcg, None));
+    }
+    let before = recall(cache);
+    let works = match (device(), &before) {
+        (Err(why), _) => Err(why),
+        // What was said of the device does not hold any more.
+        (Ok(()), Some(Err(why))) if why.starts_with(DEVICE) => probe(kernel, qemu, busybox),
+        (Ok(()), Some(works)) => works.clone(),
+        (Ok(()), None) => probe(kernel, qemu, busybox),
+    };
+    let news = before.as_ref() != Some(&works);
+    if news {
+        remember(cache, &works)?;
+    }
+    match (works, wanted) {
+        (Ok(()), _) => Ok((Accelerator::Kvm, None)),
+        (Err(why), Acceleration::Kvm) => Err(Error::NoKvm(why)),
+        (Err(why), _) => Ok((Accelerator::Tcg, news.then_some(why))),
+    }
+}
+
+type Works = Result<(), String>;
+
+/// Whether this user may use KVM's device.
+fn device() -> Works {
+    match std::fs::OpenOptions::new().read(true).write(true).open(DEVICE) {
+        Ok(_) => Ok(()),
+        Err(error) => Err(format!("{DEVICE}: {error}")),
+    }
+}
+
+/// That the device can be opened says little: inside another virtual machine KVM may still not be able to run
+/// a kernel. So a guest is started that says "ready" and powers off.
+fn probe(kernel: &Kernel, qemu: &Qemu, busybox: &[u8]) -> Works {
+    let mut settings = Settings::default();
+    settings.set("mode", "probe");
+    let nothing = Command { words: &[], directory: Path::new("/"), environment: &[] };
+    let initramfs =
+        Initramfs { busybox: busybox.into(), modules: Vec::new(), config: None, settings, command: &nothing };
+    let topology = Topology { cores: 2, ..Topology::default() };
+    let guest = Guest::prepare().and_then(|mut guest| {
+        guest.listen()?;
+        guest.start(qemu, kernel, &initramfs, Accelerator::Kvm, &topology, 512, "")?;
+        guest.wait_until_ready(PATIENCE)
+    });
+    guest.map_err(|error| error.to_string().lines().next().unwrap_or_default().to_owned())
+}
+
+/// The answer holds until the next boot.
+fn recall(cache: &Cache) -> Option<Works> {
+    let text = cache.recall(REMEMBERED)?;
+    let (boot, answer) = text.split_once('\n')?;
+    (boot == boot_id()?).then(|| if answer == "works" { Ok(()) } else { Err(answer.to_owned()) })
+}
+
+fn remember(cache: &Cache, works: &Works) -> Result<(), Error> {
+    let Some(boot) = boot_id() else { return Ok(()) };
+    let answer = works.as_ref().map_or_else(String::as_str, |()| "works");
+    cache.remember(REMEMBERED, &format!("{boot}\n{answer}"))
+}
+
+fn boot_id() -> Option<String> {
+    let id = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
+    Some(id.trim().to_owned())
+}

@@ -1,0 +1,108 @@
+//! Where fetched things are kept. What is in the cache is whole: it is made beside and renamed.
+
+use crate::error::Error;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use tempfile::TempDir;
+
+pub struct Cache(PathBuf);
+
+impl Cache {
+    /// The user's: `$XDG_CACHE_HOME/hearth/vm` or `~/.cache/hearth/vm`.
+    pub fn of_user() -> Result<Self, Error> {
+        let absolute =
+            |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+        let base = absolute("XDG_CACHE_HOME").or_else(|| absolute("HOME").map(|home| home.join(".cache")));
+        let base = base.ok_or_else(|| {
+            let missing = std::io::Error::other("neither XDG_CACHE_HOME nor HOME says where that is");
+            Error::file("find", "the cache folder")(missing)
+        })?;
+        Cache::at(base.join("hearth/vm"))
+    }
+
+    fn at(folder: PathBuf) -> Result<Self, Error> {
+        fs::create_dir_all(&folder).map_err(Error::file("make", &folder))?;
+        Ok(Cache(folder))
+    }
+
+    pub fn path(&self, name: impl AsRef<Path>) -> PathBuf {
+        self.0.join(name)
+    }
+
+    /// Names in one of its folders.
+    pub fn names(&self, folder: &str) -> Vec<String> {
+        let entries = fs::read_dir(self.path(folder)).into_iter().flatten().flatten();
+        let mut names: Vec<_> = entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
+        names.retain(|name| !name.starts_with('.'));
+        names.sort();
+        names
+    }
+
+    /// While this is held, no other process fetches.
+    pub fn lock(&self) -> Result<File, Error> {
+        let path = self.path("lock");
+        let file = File::create(&path).map_err(Error::file("open", &path))?;
+        rustix::fs::flock(&file, rustix::fs::FlockOperation::LockExclusive)
+            .map_err(|error| Error::file("lock", &path)(error.into()))?;
+        Ok(file)
+    }
+
+    /// A folder to make something in, which [`Cache::keep`] keeps.
+    pub fn workplace(&self) -> Result<TempDir, Error> {
+        tempfile::Builder::new()
+            .prefix(".new-")
+            .tempdir_in(&self.0)
+            .map_err(Error::file("write into", &self.0))
+    }
+
+    /// Keeps what was made, under a name; what had the name before is gone.
+    pub fn keep(&self, made: TempDir, name: &str) -> Result<PathBuf, Error> {
+        let target = self.path(name);
+        let made = made.keep();
+        if let Some(parent) = target.parent() {
+            fs::create_dir_all(parent).map_err(Error::file("make", parent))?;
+        }
+        if target.exists() {
+            fs::remove_dir_all(&target).map_err(Error::file("remove", &target))?;
+        }
+        fs::rename(&made, &target).map_err(Error::file("rename", &made))?;
+        Ok(target)
+    }
+
+    /// Remembers a line of text.
+    pub fn remember(&self, name: &str, text: &str) -> Result<(), Error> {
+        let path = self.path(name);
+        let mut file =
+            tempfile::NamedTempFile::new_in(&self.0).map_err(Error::file("write into", &self.0))?;
+        std::io::Write::write_all(&mut file, text.as_bytes()).map_err(Error::file("write", &path))?;
+        file.persist(&path).map_err(|error| Error::file("write", &path)(error.error))?;
+        Ok(())
+    }
+
+    pub fn recall(&self, name: &str) -> Option<String> {
+        fs::read_to_string(self.path(name)).ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_kept_replaces_what_was_there() {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = Cache::at(folder.path().join("a/b")).unwrap();
+        assert!(cache.names("things").is_empty());
+        for content in ["one", "two"] {
+            let made = cache.workplace().unwrap();
+            fs::write(made.path().join("content"), content).unwrap();
+            let kept = cache.keep(made, "things/x").unwrap();
+            assert_eq!(fs::read_to_string(kept.join("content")).unwrap(), content);
+        }
+        assert_eq!(cache.names("things"), ["x"]);
+        cache.remember("line", "text").unwrap();
+        assert_eq!(cache.recall("line").as_deref(), Some("text"));
+        assert_eq!(cache.recall("other"), None);
+        drop(cache.lock().unwrap());
+    }
+}

@@ -1,0 +1,82 @@
+//! What can go wrong, and what to do about it.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    #[error("cannot {action} {}: {source}", path.display())]
+    File { action: &'static str, path: PathBuf, source: io::Error },
+
+    #[error("cannot run `{program}`: {source}. {help}")]
+    Program { program: String, source: io::Error, help: &'static str },
+
+    #[error("{0}")]
+    Topology(String),
+
+    #[error(
+        "no kernel for `{wanted}`: apt offers {offered}. Choose one of these, or give the path of a kernel image"
+    )]
+    NoSuchKernel { wanted: String, offered: String },
+
+    #[error("cannot fetch {what} with apt: {why}. {help}")]
+    Fetch { what: String, why: String, help: &'static str },
+
+    #[error("the kernel {} cannot be used: {why}", path.display())]
+    Kernel { path: PathBuf, why: String },
+
+    #[error("KVM cannot be used here: {0}. Use `--accel tcg` (emulation), or leave the choice to hearth")]
+    NoKvm(String),
+
+    #[error("QEMU failed before the guest had started: {0}")]
+    Qemu(String),
+
+    #[error("the guest {what}{console}")]
+    Guest { what: String, console: Console },
+
+    #[error("the guest was still running after {}: it was ended (`--timeout` gives it longer){console}", seconds(*after))]
+    Timeout { after: Duration, console: Console },
+
+    #[error("cannot pass on the command's output: {0}")]
+    Unread(io::Error),
+
+    #[error("ended by signal {0}")]
+    Interrupted(i32),
+}
+
+impl Error {
+    /// For `map_err`: what was done to which file.
+    pub fn file(action: &'static str, path: impl AsRef<Path>) -> impl FnOnce(io::Error) -> Error {
+        let path = path.as_ref().to_path_buf();
+        move |source| Error::File { action, path, source }
+    }
+}
+
+fn seconds(time: Duration) -> String {
+    format!("{} s", time.as_secs_f64())
+}
+
+/// The last lines of the guest kernel's console, for an error message.
+#[derive(Debug, Default)]
+pub struct Console {
+    pub tail: Vec<String>,
+    /// Where all of it is, if it was kept.
+    pub kept: Option<PathBuf>,
+}
+
+impl std::fmt::Display for Console {
+    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+        if self.tail.is_empty() {
+            return Ok(());
+        }
+        write!(f, "\nIts kernel said:")?;
+        for line in &self.tail {
+            write!(f, "\n| {line}")?;
+        }
+        match &self.kept {
+            Some(path) => write!(f, "\nAll of it: {}", path.display()),
+            None => Ok(()),
+        }
+    }
+}

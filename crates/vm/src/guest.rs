@@ -1,0 +1,314 @@
+//! A running guest: QEMU, the sockets to it, and what it says.
+
+use crate::accel::Accelerator;
+use crate::error::{Console, Error};
+use crate::initramfs::Initramfs;
+use crate::kernel::Kernel;
+use crate::parameters::parameters;
+use crate::qemu::{Device, Launch, Qemu};
+use crate::share::{Access, Share};
+use crate::stream::End;
+use crate::topology::Topology;
+use std::fs::{self, File};
+use std::io::{self, BufRead, BufReader};
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ExitStatus};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+/// Lines of the console in an error message.
+const TAIL: usize = 25;
+/// And if the kernel tells of a disaster, from there on.
+const DISASTER: usize = 40;
+/// How the kernel begins to tell.
+const DISASTERS: [&str; 5] =
+    ["BUG: ", "Oops: ", "kernel BUG at ", "general protection fault", "Kernel panic - not syncing: "];
+const TICK: Duration = Duration::from_millis(100);
+
+/// Something that has happened.
+pub enum Event {
+    /// The guest's scripts say: `ready`, `failed WHY`, `exit STATUS`.
+    Said(String),
+    /// An output stream has come to its end.
+    Drained,
+    /// The guest's kernel log.
+    Log(Vec<u8>),
+    /// Whoever reads the command's output does not any more.
+    Unread(io::Error),
+    /// A signal for this process.
+    Signal(i32),
+    /// The user pressed the keys that end the guest.
+    Escape,
+}
+
+/// A guest. When it is dropped, nothing of it is left.
+pub struct Guest {
+    folder: TempDir,
+    console: PathBuf,
+    keep_console: bool,
+    /// Bytes on the console when the guest was ready.
+    printed_before: usize,
+    pub sender: Sender<Event>,
+    events: Receiver<Event>,
+    devices: Vec<Device>,
+    ends: Vec<End>,
+    shares: Vec<Share>,
+    qemu: Option<Child>,
+}
+
+impl Guest {
+    /// Makes a place for its sockets.
+    pub fn prepare() -> Result<Self, Error> {
+        let folder = tempfile::Builder::new().prefix("hearth-vm-").tempdir();
+        let folder = folder.map_err(Error::file("write into", std::env::temp_dir()))?;
+        let (sender, events) = channel();
+        Ok(Guest {
+            console: folder.path().join("console"),
+            folder,
+            keep_console: false,
+            printed_before: 0,
+            sender,
+            events,
+            devices: Vec::new(),
+            ends: Vec::new(),
+            shares: Vec::new(),
+            qemu: None,
+        })
+    }
+
+    /// The kernel's console goes to this file, and stays there.
+    pub fn keep_console(&mut self, path: &Path) -> Result<(), Error> {
+        File::create(path).map_err(Error::file("write", path))?;
+        self.console = std::path::absolute(path).map_err(Error::file("find", path))?;
+        self.keep_console = true;
+        Ok(())
+    }
+
+    /// The port on which the guest's scripts speak.
+    pub fn listen(&mut self) -> Result<(), Error> {
+        let sender = self.sender.clone();
+        let end = self.port("status", move |stream| {
+            for line in BufReader::new(stream).lines() {
+                let _ = sender.send(Event::Said(line?));
+            }
+            Ok(())
+        })?;
+        self.ends.push(end);
+        Ok(())
+    }
+
+    /// A port whose end the guest keeps: all that came is passed on before the guest is gone.
+    pub fn add_port(
+        &mut self,
+        name: &'static str,
+        use_it: impl FnOnce(UnixStream) -> io::Result<()> + Send + 'static,
+    ) -> Result<(), Error> {
+        let end = self.port(name, use_it)?;
+        self.ends.push(end);
+        Ok(())
+    }
+
+    /// A port whose end may wait for something else than the guest: nobody waits for it.
+    pub fn add_loose_port(
+        &mut self,
+        name: &'static str,
+        use_it: impl FnOnce(UnixStream) -> io::Result<()> + Send + 'static,
+    ) -> Result<(), Error> {
+        self.port(name, use_it).map(drop)
+    }
+
+    fn port(
+        &mut self,
+        name: &'static str,
+        use_it: impl FnOnce(UnixStream) -> io::Result<()> + Send + 'static,
+    ) -> Result<End, Error> {
+        let end = End::new(self.folder.path().join(name), use_it)?;
+        self.devices.push(Device::Port { name, socket: end.socket().into() });
+        Ok(end)
+    }
+
+    pub fn add_terminal(
+        &mut self,
+        use_it: impl FnOnce(UnixStream) -> io::Result<()> + Send + 'static,
+    ) -> Result<(), Error> {
+        let end = End::new(self.folder.path().join("terminal"), use_it)?;
+        self.devices.push(Device::Terminal { socket: end.socket().into() });
+        self.ends.push(end);
+        Ok(())
+    }
+
+    pub fn add_share(&mut self, tag: &str, folder: &Path, access: Access) -> Result<(), Error> {
+        let socket = self.folder.path().join(format!("share-{tag}"));
+        self.shares.push(Share::offer(folder, access, &socket)?);
+        self.devices.push(Device::Share { tag: tag.into(), socket });
+        Ok(())
+    }
+
+    #[allow(clippy::too_many_arguments)] // each is a part of the machine
+    pub fn start(
+        &mut self,
+        qemu: &Qemu,
+        kernel: &Kernel,
+        initramfs: &Initramfs,
+        accelerator: Accelerator,
+        topology: &Topology,
+        memory_mib: u64,
+        own_parameters: &str,
+    ) -> Result<(), Error> {
+        let path = self.folder.path().join("initramfs");
+        initramfs.write(&path)?;
+        let launch = Launch {
+            accelerator,
+            topology,
+            memory_mib,
+            kernel: &kernel.image,
+            initramfs: &path,
+            parameters: &parameters(accelerator, kernel.jiffies(), own_parameters),
+            console: &self.console,
+            devices: &self.devices,
+        };
+        let messages = self.messages();
+        let open = || File::create(&messages).map_err(Error::file("write", &messages));
+        let mut command = qemu.command();
+        command.args(launch.arguments()?).stdout(open()?).stderr(open()?);
+        // Not the terminal's: its Ctrl-C is for us.
+        command.process_group(0);
+        // SAFETY: one system call, which is safe after a fork.
+        unsafe { command.pre_exec(die_with_parent) };
+        let program = command.get_program().to_string_lossy().into_owned();
+        let child = command.spawn();
+        let help = "Check that QEMU can be run";
+        self.qemu = Some(child.map_err(|source| Error::Program { program, source, help })?);
+        Ok(())
+    }
+
+    /// The next event, if there is one until then. An error if QEMU has ended, or cannot go on.
+    pub fn next(&mut self, until: Instant) -> Result<Option<Event>, Error> {
+        loop {
+            let left = until.saturating_duration_since(Instant::now());
+            match self.events.recv_timeout(left.min(TICK)) {
+                Ok(event) => return Ok(Some(event)),
+                // `self.sender` lives: it cannot be disconnected.
+                Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {}
+            }
+            if let Some(status) = self.ended() {
+                // What it said last may have come meanwhile.
+                return match self.events.try_recv() {
+                    Ok(event) => Ok(Some(event)),
+                    Err(_) => Err(self.why_it_ended(status)),
+                };
+            }
+            if self.said_by_qemu().contains("KVM internal error") {
+                return Err(Error::Qemu("KVM cannot run this kernel here (\"KVM internal error\")".into()));
+            }
+            if left.is_zero() {
+                return Ok(None);
+            }
+        }
+    }
+
+    /// Waits for the guest's scripts to begin.
+    pub fn wait_until_ready(&mut self, patience: Duration) -> Result<(), Error> {
+        let until = Instant::now() + patience;
+        loop {
+            match self.next(until)? {
+                Some(Event::Said(line)) if line == "ready" => return Ok(()),
+                Some(_) => {}
+                None => return Err(self.failed(format!("has not booted within {} s", patience.as_secs()))),
+            }
+        }
+    }
+
+    /// Gives it some time to power off, then ends it.
+    pub fn finish(mut self, patience: Duration) {
+        let until = Instant::now() + patience;
+        while self.ended().is_none() && Instant::now() < until {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        self.end();
+        // Passes on what is still on its way.
+        self.ends.drain(..).for_each(End::join);
+    }
+
+    /// An error that shows the console's last lines.
+    pub fn failed(&self, what: impl Into<String>) -> Error {
+        Error::Guest { what: what.into(), console: self.tail() }
+    }
+
+    /// What the kernel printed last, since the guest was ready if it was.
+    pub fn tail(&self) -> Console {
+        let text = self.printed();
+        let all: Vec<&str> = text.lines().map(str::trim_end).filter(|line| !line.is_empty()).collect();
+        let disaster = all.iter().position(|line| DISASTERS.iter().any(|words| line.contains(words)));
+        let lines = match disaster {
+            Some(first) => &all[first..all.len().min(first + DISASTER)],
+            None => &all[all.len().saturating_sub(TAIL)..],
+        };
+        let clean = |line: &&str| line.chars().filter(|c| !c.is_control()).collect();
+        let kept = self.keep_console.then(|| self.console.clone());
+        Console { tail: lines.iter().map(clean).collect(), kept }
+    }
+
+    /// What the kernel printed, since the guest was ready if it was.
+    fn printed(&self) -> String {
+        let text = fs::read(&self.console).unwrap_or_default();
+        String::from_utf8_lossy(text.get(self.printed_before..).unwrap_or_default()).into_owned()
+    }
+
+    /// Its scripts have begun: what the kernel printed before is of no interest any more.
+    pub fn is_ready(&mut self) {
+        self.printed_before = fs::metadata(&self.console).map_or(0, |file| file.len() as usize);
+    }
+
+    fn ended(&mut self) -> Option<ExitStatus> {
+        self.qemu.as_mut()?.try_wait().ok()?
+    }
+
+    fn why_it_ended(&self, status: ExitStatus) -> Error {
+        let said = self.said_by_qemu();
+        if let Some((_, reason)) = self.printed().split_once("Kernel panic - not syncing: ") {
+            let reason = reason.lines().next().unwrap_or_default().trim();
+            return self.failed(format!("panicked: {reason}"));
+        }
+        match (status.signal(), status.success()) {
+            (Some(signal), _) => {
+                self.failed(format!("ended, because QEMU crashed (signal {signal}): {said}"))
+            }
+            (None, true) => self.failed("powered off before its command had ended"),
+            (None, false) => Error::Qemu(said),
+        }
+    }
+
+    fn messages(&self) -> PathBuf {
+        self.folder.path().join("qemu.log")
+    }
+
+    fn said_by_qemu(&self) -> String {
+        fs::read(self.messages())
+            .map(|text| String::from_utf8_lossy(&text).trim().to_owned())
+            .unwrap_or_default()
+    }
+
+    fn end(&mut self) {
+        if let Some(mut qemu) = self.qemu.take() {
+            let _ = qemu.kill();
+            let _ = qemu.wait();
+        }
+    }
+}
+
+impl Drop for Guest {
+    fn drop(&mut self) {
+        // First QEMU, because the threads behind its sockets wait for it.
+        self.end();
+        self.shares.clear();
+    }
+}
+
+/// No guest outlives this process, however that ends.
+fn die_with_parent() -> io::Result<()> {
+    Ok(rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))?)
+}

@@ -1,0 +1,67 @@
+//! The kernel's command line.
+
+use crate::accel::Accelerator;
+
+/// For every guest: its console, an end at the first panic or oops (its results would be worth nothing), and
+/// nothing that takes time and protects nobody here.
+const ALWAYS: &str = "console=ttyS0 panic=-1 oops=panic mitigations=off random.trust_cpu=on \
+    cryptomgr.notests audit=0 lsm=capability,bpf log_buf_len=4M no_timer_check";
+
+/// Under emulation many CPUs share few, and everything takes longer: the kernel's patience with itself is
+/// stretched to its limits. No check is switched off.
+const PATIENT: &str = "watchdog_thresh=60 rcupdate.rcu_cpu_stall_timeout=300 workqueue.watchdog_thresh=300 \
+    sysctl.kernel.hung_task_timeout_secs=600";
+
+/// The command line for a guest.
+/// `jiffies` is the kernel's number of them in a second.
+pub fn parameters(accelerator: Accelerator, jiffies: u64, own: &str) -> String {
+    let mut all = ALWAYS.to_owned();
+    if accelerator == Accelerator::Tcg {
+        all = format!("{all} {PATIENT} {}", clock(tsc_khz(), jiffies));
+    }
+    format!("{all} {own}").trim_end().into()
+}
+
+/// Emulated, the time stamp counter is the host's, and the same for all CPUs. The kernel cannot know that,
+/// would measure it (badly, and long), and then prefer a clock that stops all CPUs for each look at it.
+fn clock(khz: u64, jiffies: u64) -> String {
+    let loops_per_jiffy = khz * 1000 / jiffies;
+    format!("tsc=reliable tsc_early_khz={khz} lpj={loops_per_jiffy}")
+}
+
+#[cfg(target_arch = "x86_64")]
+fn tsc_khz() -> u64 {
+    use std::time::{Duration, Instant};
+    // SAFETY: reads a counter.
+    let counter = || unsafe { std::arch::x86_64::_rdtsc() };
+    let (from, at) = (counter(), Instant::now());
+    std::thread::sleep(Duration::from_millis(30));
+    let (ticks, nanoseconds) = (counter() - from, at.elapsed().as_nanos() as u64);
+    (u128::from(ticks) * 1_000_000 / u128::from(nanoseconds.max(1))) as u64
+}
+
+/// QEMU counts nanoseconds elsewhere.
+#[cfg(not(target_arch = "x86_64"))]
+fn tsc_khz() -> u64 {
+    1_000_000
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_clock_is_given() {
+        assert_eq!(clock(2_000_000, 250), "tsc=reliable tsc_early_khz=2000000 lpj=8000000");
+        let khz = tsc_khz();
+        assert!((500_000..10_000_000).contains(&khz), "{khz}");
+    }
+
+    #[test]
+    fn ones_own_parameters_come_last() {
+        let kvm = parameters(Accelerator::Kvm, 250, "panic=5");
+        assert!(kvm.ends_with(" panic=5") && !kvm.contains("tsc="));
+        let tcg = parameters(Accelerator::Tcg, 250, "");
+        assert!(tcg.contains(" tsc_early_khz=") && !tcg.ends_with(' '));
+    }
+}

@@ -1,0 +1,139 @@
+//! QEMU's command line.
+
+use crate::accel::Accelerator;
+use crate::error::Error;
+use crate::share::QUEUE_SIZE;
+use crate::topology::Topology;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
+
+/// The processor, emulated: all that QEMU can, as an Intel server. Intel's way to describe caches is the one
+/// with which hyperthreads share theirs, and the model is one that Linux has no old errata for. No MONITOR:
+/// QEMU would not sleep in MWAIT, but spin.
+const EMULATED: &str = "max,vendor=GenuineIntel,family=6,model=85,stepping=7,monitor=off";
+
+/// A virtual machine, before it is started.
+pub(crate) struct Launch<'a> {
+    pub accelerator: Accelerator,
+    pub topology: &'a Topology,
+    pub memory_mib: u64,
+    pub kernel: &'a Path,
+    pub initramfs: &'a Path,
+    pub parameters: &'a str,
+    /// What the kernel prints.
+    pub console: &'a Path,
+    pub devices: &'a [Device],
+}
+
+/// A device whose other end is a socket.
+#[derive(Debug, Clone)]
+pub(crate) enum Device {
+    /// A stream of bytes: `/sys/class/virtio-ports/*/name` in the guest is `hearth.NAME`.
+    Port { name: &'static str, socket: PathBuf },
+    /// A terminal: `/dev/hvc0`.
+    Terminal { socket: PathBuf },
+    /// A share, to be mounted by its tag.
+    Share { tag: String, socket: PathBuf },
+}
+
+impl Launch<'_> {
+    pub fn arguments(&self) -> Result<Vec<OsString>, Error> {
+        let mut all: Vec<OsString> = Vec::new();
+        let mut add = |words: &[&OsStr]| all.extend(words.iter().map(OsString::from));
+        let text = |word: &'static str| OsStr::new(word);
+        add(&[text("-nodefaults"), text("-no-user-config"), text("-no-reboot")]);
+        add(&[text("-display"), text("none"), text("-machine"), text("q35,sata=off,smbus=off,vmport=off")]);
+        let (accelerator, processor) = match self.accelerator {
+            Accelerator::Kvm => ("kvm", if is_amd() { "host,topoext=on" } else { "host" }),
+            Accelerator::Tcg => ("tcg,thread=multi", EMULATED),
+        };
+        add(&[text("-accel"), text(accelerator), text("-cpu"), text(processor)]);
+        for argument in self.topology.arguments(self.memory_mib)? {
+            add(&[&argument]);
+        }
+        add(&[text("-kernel"), self.kernel.as_os_str(), text("-initrd"), self.initramfs.as_os_str()]);
+        add(&[text("-append"), OsStr::new(self.parameters)]);
+        add(&[text("-chardev"), &with_path("file,id=console,path=", self.console)]);
+        add(&[text("-serial"), text("chardev:console"), text("-device"), text("virtio-serial-pci")]);
+        for (index, device) in self.devices.iter().enumerate() {
+            let (Device::Port { socket, .. } | Device::Terminal { socket } | Device::Share { socket, .. }) =
+                device;
+            let id = format!("end{index}");
+            add(&[text("-chardev"), &with_path(&format!("socket,id={id},path="), socket)]);
+            let device = match device {
+                Device::Port { name, .. } => format!("virtserialport,chardev={id},name=hearth.{name}"),
+                Device::Terminal { .. } => format!("virtconsole,chardev={id}"),
+                Device::Share { tag, .. } => {
+                    format!("vhost-user-fs-pci,chardev={id},tag={tag},queue-size={QUEUE_SIZE}")
+                }
+            };
+            add(&[text("-device"), OsStr::new(&device)]);
+        }
+        Ok(all)
+    }
+}
+
+/// An option that ends in a path, in which QEMU wants commas doubled.
+fn with_path(option: &str, path: &Path) -> OsString {
+    let mut bytes = option.as_bytes().to_vec();
+    for byte in path.as_os_str().as_bytes() {
+        bytes.push(*byte);
+        if *byte == b',' {
+            bytes.push(b',');
+        }
+    }
+    OsString::from_vec(bytes)
+}
+
+/// AMD's processors must be told to show their hyperthreads to a guest.
+fn is_amd() -> bool {
+    std::fs::read_to_string("/proc/cpuinfo").is_ok_and(|text| text.contains("AuthenticAMD"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_line() {
+        let devices = [
+            Device::Port { name: "status", socket: "/run/status".into() },
+            Device::Terminal { socket: "/run/a,b".into() },
+            Device::Share { tag: "root".into(), socket: "/run/root".into() },
+        ];
+        let launch = Launch {
+            accelerator: Accelerator::Tcg,
+            topology: &Topology::default(),
+            memory_mib: 2048,
+            kernel: Path::new("/k/vmlinux"),
+            initramfs: Path::new("/run/initramfs"),
+            parameters: "console=ttyS0 quiet",
+            console: Path::new("/run/console"),
+            devices: &devices,
+        };
+        let arguments: Vec<_> =
+            launch.arguments().unwrap().into_iter().map(|word| word.into_string().unwrap()).collect();
+        let expected = "-nodefaults\n-no-user-config\n-no-reboot\n-display none\n\
+            -machine q35,sata=off,smbus=off,vmport=off\n\
+            -accel tcg,thread=multi\n\
+            -cpu max,vendor=GenuineIntel,family=6,model=85,stepping=7,monitor=off\n\
+            -smp 4,sockets=1,cores=4,threads=1\n\
+            -m 2048M\n\
+            -object memory-backend-memfd,id=memory0,size=2048M,share=on\n\
+            -numa node,nodeid=0,memdev=memory0,cpus=0-3\n\
+            -kernel /k/vmlinux\n\
+            -initrd /run/initramfs\n\
+            -append console=ttyS0 quiet\n\
+            -chardev file,id=console,path=/run/console\n\
+            -serial chardev:console\n\
+            -device virtio-serial-pci\n\
+            -chardev socket,id=end0,path=/run/status\n\
+            -device virtserialport,chardev=end0,name=hearth.status\n\
+            -chardev socket,id=end1,path=/run/a,,b\n\
+            -device virtconsole,chardev=end1\n\
+            -chardev socket,id=end2,path=/run/root\n\
+            -device vhost-user-fs-pci,chardev=end2,tag=root,queue-size=1024";
+        assert_eq!(arguments.join(" ").replace(" -", "\n-"), expected);
+    }
+}

@@ -1,0 +1,418 @@
+//! One command in one guest.
+
+use crate::accel::{self, Acceleration, Accelerator};
+use crate::busybox;
+use crate::cache::Cache;
+use crate::error::Error;
+use crate::guest::{Event, Guest};
+use crate::initramfs::{Command, Initramfs, Settings};
+use crate::kernel::Kernel;
+use crate::progress::{Progress, Watch};
+use crate::qemu::Qemu;
+use crate::share::Access;
+use crate::stream::{Streams, copy_until};
+use crate::terminal::{self, Escape, Raw};
+use crate::topology::Topology;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGWINCH};
+use signal_hook::iterator::Signals;
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::io::{self, Read, Write};
+use std::net::Shutdown;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::time::{Duration, Instant};
+
+/// What the command gets of this process's environment; `Options::env` adds to it.
+const INHERITED: [&str; 5] = ["PATH", "HOME", "TERM", "LANG", "SHELL"];
+/// Memory, unless it is told. Half of the host's if that is less.
+const MEMORY_MIB: u64 = 4096;
+/// How long a guest may take to say its last words.
+const LAST_WORDS: Duration = Duration::from_secs(20);
+
+/// A guest and its circumstances.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// `latest`, a version or its beginning (`6.18`), or the path of an image.
+    pub kernel: String,
+    /// Ask apt for a newer kernel even if one that fits is in the cache.
+    pub update: bool,
+    pub topology: Topology,
+    pub memory_mib: Option<u64>,
+    pub acceleration: Acceleration,
+    /// Where the command runs. Shared, so that its files come back.
+    pub directory: PathBuf,
+    /// Other folders whose files come back.
+    pub rw: Vec<PathBuf>,
+    /// Added to the command's environment.
+    pub env: Vec<(OsString, OsString)>,
+    /// How long the command may take.
+    pub timeout: Option<Duration>,
+    /// Where the kernel's console is kept.
+    pub console: Option<PathBuf>,
+    /// Where the kernel's log is written when the command has ended.
+    pub dmesg: Option<PathBuf>,
+    /// More parameters for the kernel.
+    pub append: String,
+    /// The command gets the user's terminal, not `Streams`.
+    pub terminal: bool,
+    /// Signals for this process end the guest.
+    pub signals: bool,
+}
+
+impl Default for Options {
+    /// Four cores, the newest kernel, the current folder.
+    fn default() -> Self {
+        Options {
+            kernel: "latest".into(),
+            update: false,
+            topology: Topology::default(),
+            memory_mib: None,
+            acceleration: Acceleration::default(),
+            directory: std::env::current_dir().unwrap_or_else(|_| "/".into()),
+            rw: Vec::new(),
+            env: Vec::new(),
+            timeout: None,
+            console: None,
+            dmesg: None,
+            append: String::new(),
+            terminal: false,
+            signals: false,
+        }
+    }
+}
+
+/// How a command in a guest ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Exit {
+    /// Its exit status; 128 + N if signal N ended it; 126 or 127 if it could not be run.
+    pub status: u8,
+    /// The kernel's release.
+    pub kernel: String,
+    pub accelerator: Accelerator,
+    pub booted_in: Duration,
+}
+
+/// Runs a command in a guest.
+pub fn run(options: &Options, command: &[OsString], streams: Streams, watch: Watch) -> Result<Exit, Error> {
+    let cache = Cache::of_user()?;
+    let kernel = Kernel::get(&options.kernel, options.update, &cache, watch)?;
+    let qemu = Qemu::get(&cache, watch)?;
+    let busybox = busybox::get(&cache, watch)?;
+    let (accelerator, slow) = accel::decide(options.acceleration, &kernel, &qemu, &busybox, &cache)?;
+    if let Some(why) = slow {
+        watch(Progress::Note(&format!("emulating, which is slow: KVM cannot be used here ({why})")));
+    }
+
+    let shares = shares(options)?;
+    let mark = mark()?;
+    let mut settings = Settings::default();
+    settings.set("mode", "run");
+    settings.set("mark", &mark);
+    let folders: Vec<&[u8]> = shares.iter().map(|folder| folder.as_os_str().as_bytes()).collect();
+    settings.set_bytes("shares", &folders.join(&b'\n'));
+    let modules = kernel.modules.as_deref().map_or(&[][..], |path| path.as_os_str().as_bytes());
+    settings.set_bytes("modules", modules);
+    settings.set("want_dmesg", if options.dmesg.is_some() { "yes" } else { "" });
+    let (rows, columns) = terminal::size();
+    settings.set("terminal", if options.terminal { format!("{rows} {columns}") } else { String::new() });
+    let streams_ports = if options.terminal { "" } else { "stdin stdout stderr" };
+    let dmesg_port = if options.dmesg.is_some() { "dmesg" } else { "" };
+    settings.set("ports", format!("control {dmesg_port} {streams_ports}"));
+
+    let inherited = INHERITED.map(|name| (OsString::from(name), std::env::var_os(name)));
+    let mut environment: Vec<(OsString, OsString)> =
+        inherited.into_iter().filter_map(|(name, value)| Some((name, value?))).collect();
+    environment.extend(options.env.iter().cloned());
+    let environment: Vec<_> =
+        environment.iter().map(|(name, value)| (name.as_ref(), value.as_ref())).collect();
+    let words: Vec<&OsStr> = command.iter().map(AsRef::as_ref).collect();
+    let command = Command { words: &words, directory: &options.directory, environment: &environment };
+
+    let mut guest = Guest::prepare()?;
+    if let Some(path) = &options.console {
+        guest.keep_console(path)?;
+    }
+    guest.listen()?;
+    let (say, to_say) = channel();
+    guest.add_loose_port("control", move |stream| speak(stream, &to_say))?;
+    if options.dmesg.is_some() {
+        let (mark, sender) = (mark.clone(), guest.sender.clone());
+        guest.add_port("dmesg", move |mut stream| {
+            let mut log = Vec::new();
+            copy_until(mark.as_bytes(), &mut stream, &mut log)?;
+            let _ = sender.send(Event::Log(log));
+            Ok(())
+        })?;
+    }
+    let streams_to_drain = if options.terminal {
+        let sender = guest.sender.clone();
+        guest.add_terminal(move |stream| attend(stream, sender))?;
+        0
+    } else {
+        connect(&mut guest, streams, &mark)?;
+        2
+    };
+    guest.add_share("root", Path::new("/"), Access::ReadOnly)?;
+    for (number, folder) in shares.iter().enumerate() {
+        guest.add_share(&format!("rw{number}"), folder, Access::ReadWrite)?;
+    }
+    let config = kernel.config()?;
+    let initramfs =
+        Initramfs { busybox, modules: kernel.needed_modules()?, config, settings, command: &command };
+    let memory_mib = options.memory_mib.unwrap_or_else(default_memory);
+    let _signals = options.signals.then(|| watch_signals(&guest, options.terminal)).transpose()?;
+
+    let begun = Instant::now();
+    guest.start(&qemu, &kernel, &initramfs, accelerator, &options.topology, memory_mib, &options.append)?;
+    let mut session = Session {
+        say,
+        wants_log: options.dmesg.is_some(),
+        log: None,
+        to_drain: streams_to_drain,
+        status: None,
+    };
+    let label = label(&kernel, options, accelerator);
+    let booted_in = session.boot(&mut guest, options, accelerator, &label, begun, watch)?;
+    let raw = options.terminal.then(Raw::new).transpose().map_err(Error::file("set up", "the terminal"))?;
+    let ended = session.attend(&mut guest, options);
+    if let (Some(path), Some(log)) = (&options.dmesg, &session.log) {
+        write_whole(path, log)?;
+    }
+    if ended.is_ok() {
+        let _ = session.say.send("bye".into());
+        guest.finish(LAST_WORDS);
+    } else {
+        drop(guest);
+    }
+    drop(raw);
+    let status = ended?;
+    Ok(Exit { status, kernel: kernel.release, accelerator, booted_in })
+}
+
+/// What the guest still owes.
+struct Session {
+    say: Sender<String>,
+    wants_log: bool,
+    log: Option<Vec<u8>>,
+    to_drain: usize,
+    status: Option<u8>,
+}
+
+impl Session {
+    fn boot(
+        &mut self,
+        guest: &mut Guest,
+        options: &Options,
+        accelerator: Accelerator,
+        label: &str,
+        begun: Instant,
+        watch: Watch,
+    ) -> Result<Duration, Error> {
+        let patience = match accelerator {
+            Accelerator::Kvm => Duration::from_secs(120),
+            Accelerator::Tcg => Duration::from_secs(120 + 6 * u64::from(options.topology.cpus())),
+        };
+        loop {
+            watch(Progress::Booting { guest: label, since: begun.elapsed() });
+            match guest.next(Instant::now() + Duration::from_millis(200))? {
+                Some(Event::Said(line)) if line == "ready" => {
+                    guest.is_ready();
+                    watch(Progress::Running { booted_in: begun.elapsed() });
+                    return Ok(begun.elapsed());
+                }
+                Some(event) => self.take(guest, event)?,
+                None if begun.elapsed() > patience => {
+                    return Err(guest.failed(format!("has not booted within {} s", patience.as_secs())));
+                }
+                None => {}
+            }
+        }
+    }
+
+    /// Until the command has ended and all that it wrote is here: its status.
+    fn attend(&mut self, guest: &mut Guest, options: &Options) -> Result<u8, Error> {
+        let forever = Duration::from_secs(3600 * 24 * 365);
+        let until = Instant::now() + options.timeout.unwrap_or(forever);
+        while !self.complete() {
+            match guest.next(until)? {
+                Some(event) => self.take(guest, event)?,
+                None => {
+                    let error =
+                        Error::Timeout { after: options.timeout.unwrap_or(forever), console: guest.tail() };
+                    self.end_early(guest);
+                    return Err(error);
+                }
+            }
+        }
+        Ok(self.status.unwrap_or(0))
+    }
+
+    /// The command's time is over: ends it, for the sake of the log.
+    fn end_early(&mut self, guest: &mut Guest) {
+        let _ = self.say.send("end".into());
+        let until = Instant::now() + LAST_WORDS;
+        while self.wants_log && self.log.is_none() {
+            let Ok(Some(event)) = guest.next(until) else { break };
+            if self.take(guest, event).is_err() {
+                break;
+            }
+        }
+    }
+
+    fn complete(&self) -> bool {
+        self.status.is_some() && self.to_drain == 0 && self.log.is_some() == self.wants_log
+    }
+
+    fn take(&mut self, guest: &Guest, event: Event) -> Result<(), Error> {
+        match event {
+            Event::Said(line) => match line.split_once(' ') {
+                Some(("exit", status)) => self.status = status.parse().ok(),
+                Some(("failed", why)) => return Err(guest.failed(format!("could not be set up: {why}"))),
+                _ => {}
+            },
+            Event::Drained => self.to_drain = self.to_drain.saturating_sub(1),
+            Event::Log(log) => self.log = Some(log),
+            Event::Unread(error) => return Err(Error::Unread(error)),
+            Event::Signal(SIGWINCH) => {
+                let (rows, columns) = terminal::size();
+                let _ = self.say.send(format!("size {rows} {columns}"));
+            }
+            Event::Signal(signal) => return Err(Error::Interrupted(signal)),
+            Event::Escape => return Err(Error::Interrupted(SIGINT)),
+        }
+        Ok(())
+    }
+}
+
+/// Writes lines to the guest until there are no more.
+fn speak(mut stream: UnixStream, to_say: &Receiver<String>) -> io::Result<()> {
+    for line in to_say {
+        stream.write_all(format!("{line}\n").as_bytes())?;
+    }
+    Ok(())
+}
+
+/// Connects the command's streams to its ports.
+fn connect(guest: &mut Guest, streams: Streams, mark: &str) -> Result<(), Error> {
+    let Streams { mut stdin, stdout, stderr } = streams;
+    guest.add_loose_port("stdin", move |mut stream| {
+        io::copy(&mut stdin, &mut stream)?;
+        stream.shutdown(Shutdown::Write)?;
+        // If we hung up, QEMU would throw away what it has not read yet.
+        io::copy(&mut stream, &mut io::sink()).map(drop)
+    })?;
+    for (name, mut output) in [("stdout", stdout), ("stderr", stderr)] {
+        let (sender, mark) = (guest.sender.clone(), mark.to_owned());
+        guest.add_port(name, move |mut stream| {
+            let event = match copy_until(mark.as_bytes(), &mut stream, &mut output) {
+                Ok(true) => Event::Drained,
+                Ok(false) => return Ok(()),
+                Err(error) => Event::Unread(error),
+            };
+            let _ = sender.send(event);
+            Ok(())
+        })?;
+    }
+    Ok(())
+}
+
+/// Connects the user's terminal.
+fn attend(mut stream: UnixStream, sender: Sender<Event>) -> io::Result<()> {
+    let mut to_guest = stream.try_clone()?;
+    std::thread::spawn(move || {
+        let (mut keys, mut escape) = ([0; 4096], Escape::default());
+        while let Ok(read @ 1..) = io::stdin().read(&mut keys) {
+            if escape.wanted(&keys[..read], Instant::now()) {
+                let _ = sender.send(Event::Escape);
+            }
+            if to_guest.write_all(&keys[..read]).is_err() {
+                break;
+            }
+        }
+    });
+    let mut buffer = [0; 1 << 14];
+    loop {
+        match stream.read(&mut buffer)? {
+            0 => return Ok(()),
+            read => {
+                io::stdout().write_all(&buffer[..read])?;
+                io::stdout().flush()?;
+            }
+        }
+    }
+}
+
+/// Turns signals into events, until dropped.
+struct Watching(signal_hook::iterator::Handle);
+
+impl Drop for Watching {
+    fn drop(&mut self) {
+        self.0.close();
+    }
+}
+
+fn watch_signals(guest: &Guest, terminal: bool) -> Result<Watching, Error> {
+    let ends = [SIGINT, SIGTERM, SIGHUP, SIGQUIT];
+    let failed = Error::file("watch for", "signals");
+    let signals = if terminal { Signals::new([&ends[..], &[SIGWINCH]].concat()) } else { Signals::new(ends) };
+    let mut signals = signals.map_err(failed)?;
+    let (handle, sender) = (signals.handle(), guest.sender.clone());
+    std::thread::spawn(move || {
+        for signal in signals.forever() {
+            let _ = sender.send(Event::Signal(signal));
+        }
+    });
+    Ok(Watching(handle))
+}
+
+/// The folders whose files come back, outer ones first.
+fn shares(options: &Options) -> Result<Vec<PathBuf>, Error> {
+    let mut shares = Vec::new();
+    for folder in std::iter::once(&options.directory).chain(&options.rw) {
+        let folder = fs::canonicalize(folder).map_err(Error::file("share", folder))?;
+        if !folder.is_dir() {
+            return Err(Error::file("share", &folder)(io::ErrorKind::NotADirectory.into()));
+        }
+        shares.push(folder);
+    }
+    // The whole root is there anyway, and must stay as it is.
+    shares.retain(|folder| folder != Path::new("/"));
+    shares.sort_by_key(|folder| (folder.components().count(), folder.clone()));
+    shares.dedup();
+    Ok(shares)
+}
+
+/// Half of the host's memory, or `MEMORY_MIB`.
+fn default_memory() -> u64 {
+    let text = fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    let line = text.lines().find_map(|line| line.strip_prefix("MemTotal:"));
+    let kib: Option<u64> = line.and_then(|line| line.trim().strip_suffix(" kB")?.parse().ok());
+    kib.map_or(MEMORY_MIB, |kib| (kib / 2048).min(MEMORY_MIB))
+}
+
+/// What no command prints by chance.
+fn mark() -> Result<String, Error> {
+    let path = "/proc/sys/kernel/random/uuid";
+    let uuid = fs::read_to_string(path).map_err(Error::file("read", path))?;
+    Ok(format!("hearth-{}", uuid.trim()))
+}
+
+fn label(kernel: &Kernel, options: &Options, accelerator: Accelerator) -> String {
+    let emulated = if accelerator == Accelerator::Tcg { ", emulated" } else { "" };
+    format!("Linux {}, {}{emulated}", kernel.release, options.topology)
+}
+
+/// Beside, then renamed: nobody sees half a file.
+fn write_whole(path: &Path, content: &[u8]) -> Result<(), Error> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let permissions = fs::Permissions::from_mode(0o666); // less the umask
+    let file = tempfile::Builder::new().permissions(permissions).tempfile_in(folder);
+    let mut file = file.map_err(Error::file("write", path))?;
+    file.write_all(content).map_err(Error::file("write", path))?;
+    file.persist(path).map_err(|error| Error::file("write", path)(error.error))?;
+    Ok(())
+}

@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* SaaKM on sched_ext: a core looks for its next thread. Events schedule, preempt, yield and
+   newly_idle; and the idle loop that is kept awake. */
+#ifndef SAAKM_DISPATCH_H
+#define SAAKM_DISPATCH_H
+
+/* Entries that a look at a queue's head passes at most. */
+#define SAAKM_PASSES 64
+
+/* The first READY thread of a queue of cpu's own: its index, or 0. Mends entries on the way. */
+SAAKM_GLOBAL u32 saakm_head(u32 cpu, u32 queue)
+{
+	struct task_struct *p;
+	u32 passed = 0;
+
+	bpf_for_each(scx_dsq, p, saakm_dsq(cpu, queue), 0) {
+		thread_t t = saakm_thread_of(p);
+		u64 where;
+
+		if (passed++ >= SAAKM_PASSES)
+			break;
+		if (!t)
+			continue;
+		where = t->where;
+		if (saakm_state_of(where) != SAAKM_READY)
+			continue;
+		if (saakm_core_of(where) == cpu && saakm_queue_of(where) == queue)
+			return t->index;
+		SAAKM_FOLLOW(BPF_FOR_EACH_ITER, p, where, t->key);
+	}
+	return 0;
+}
+
+/* Puts the thread that the policy chose where the core runs it next. */
+SAAKM_GLOBAL bool saakm_to_local(u32 cpu, u32 thread, u32 queue)
+{
+	struct task_struct *p;
+	u32 passed = 0;
+
+	bpf_for_each(scx_dsq, p, saakm_dsq(cpu, queue), 0) {
+		thread_t t = saakm_thread_of(p);
+		u64 where;
+
+		if (passed++ >= SAAKM_PASSES)
+			break;
+		if (!t || t->index != thread)
+			continue;
+		where = t->where;
+		/* It may run here no longer: its affinity changed, or it is in a critical section. */
+		if (scx_bpf_task_cpu(p) != cpu &&
+		    (saakm_pinned(p) || !bpf_cpumask_test_cpu(cpu, p->cpus_ptr))) {
+			core_t home = scx_bpf_task_cpu(p);
+
+			if (saakm_if_ready(t, cpu, queue) && saakm_go(t, where, SAAKM_READY, home, queue)) {
+				where = t->where;
+				SAAKM_FOLLOW(BPF_FOR_EACH_ITER, p, where, t->key);
+			}
+			return false;
+		}
+		if (!saakm_if_ready(t, cpu, queue) || !saakm_go(t, where, SAAKM_RUNNING, cpu, 0))
+			return false;
+		saakm_core_at(cpu)->current = thread;
+		t->timer_at = 0;
+		return scx_bpf_dsq_move(BPF_FOR_EACH_ITER, p, SCX_DSQ_LOCAL, 0);
+	}
+	return false;
+}
+
+/* Before `schedule`: which thread is first in each queue. prev, READY again, is in none yet. */
+SAAKM_GLOBAL int saakm_find_heads(u64 context, u32 cpu, u32 prev)
+{
+	saakm_t s = SAAKM_FIELD_AT(struct saakm, context);
+	thread_t t = saakm_thread_at(prev);
+	u64 where = t ? t->where : 0;
+	u32 queue, found = 0;
+
+	for (queue = 0; queue < SAAKM_QUEUES && can_loop; queue++) {
+		u32 head = saakm_head(cpu, queue);
+
+		if (t && saakm_queue_of(where) == queue) {
+			bool ordered = (SAAKM_ORDERED >> queue) & 1;
+
+			if (!head || (ordered && t->key < saakm_thread_at(head)->key))
+				head = prev;
+		}
+		s->heads[queue & (SAAKM_MAX_QUEUES - 1)] = head;
+		found |= head;
+	}
+	return found != 0;
+}
+
+/* The policy chooses among the heads: index of the thread, 0: none. */
+SAAKM_GLOBAL u32 saakm_choose(u64 context, u32 cpu)
+{
+	saakm_t s = SAAKM_FIELD_AT(struct saakm, context);
+
+	s->scheduling = cpu + 1;
+	s->run = 0;
+	saakm_on_schedule((u64)s, cpu);
+	s->scheduling = 0;
+	return s->run;
+}
+
+#if SAAKM_QUEUES == 1
+/*
+ * With one queue, the kernel takes the first entry and its thread's `schedule` happens when it
+ * starts to run, in saakm_running: a walk over the queue for each switch would be dear.
+ */
+SAAKM_GLOBAL int saakm_schedule(u64 context, u32 cpu, u32 prev)
+{
+	if (prev) {
+		saakm_t s = SAAKM_CONTEXT_AT(context);
+
+		saakm_find_heads(context, cpu, prev);
+		if (s->heads[0] == prev)
+			return saakm_choose(context, cpu) == prev ? 2 : 0;
+	}
+	if (scx_bpf_dsq_move_to_local(saakm_dsq(cpu, 0), 0))
+		return 1;
+	return prev ? 2 : 0;
+}
+#else
+/* Finds cpu a thread and puts it into the local queue; or keeps prev, which is READY again. */
+SAAKM_GLOBAL int saakm_schedule(u64 context, u32 cpu, u32 prev)
+{
+	u32 tries;
+
+	for (tries = 0; tries < 8 && can_loop; tries++) {
+		u32 chosen;
+
+		if (!saakm_find_heads(context, cpu, prev))
+			return 0;
+		chosen = saakm_choose(context, cpu);
+		if (!chosen)
+			return 0;
+		if (chosen == prev)
+			return 2;
+		if (saakm_to_local(cpu, chosen, saakm_queue_of(saakm_thread_at(chosen)->where)))
+			return 1;
+	}
+	return 0;
+}
+#endif
+
+/* prev still wants to run: events yield and preempt. */
+static __always_inline void saakm_stop_running(saakm_t s, struct task_struct *p, thread_t t)
+{
+	saakm_core_at(s->cpu)->current = 0;
+	t->flags |= SAAKM_T_OUTSIDE;
+	if (t->flags & SAAKM_T_YIELDS) {
+		saakm_on_yield((u64)s, (u64)t);
+	} else {
+		saakm_on_preempt((u64)s, (u64)t);
+	}
+}
+
+/* Is another hyperthread of cpu's core at work? Then spinning would slow it down. */
+static __always_inline bool saakm_sibling_busy(u32 cpu)
+{
+	domain_t pair = saakm_domain_at(NULL, SAAKM_SMT, saakm_domain_index(NULL, cpu, SAAKM_SMT));
+	u32 w = (cpu / 64) & 15;
+	u64 others = pair->cores.word[w] & ~(1ULL << (cpu % 64)) & WORLD->online.word[w];
+
+	return others & ~WORLD->kernel_idle.word[w];
+}
+
+SAAKM_GLOBAL int saakm_stop_spinning(u64 context, u32 cpu)
+{
+	saakm_t s = SAAKM_FIELD_AT(struct saakm, context);
+	struct saakm_core SAAKM_MEM *core = saakm_core_at(cpu);
+
+	if (core->spin_since) {
+		core->count.spin_ns += s->now - core->spin_since;
+		core->spin_since = 0;
+		saakm_record(s, SAAKM_RECORD(SAAKM_R_SPIN, false, cpu, 0), 0, 0, 0);
+	}
+	return 0;
+}
+
+/*
+ * keep_warm: the core found nothing to run. Asking itself to look again keeps it out of its idle
+ * states, while to the kernel and to placement it is idle. No lock is held between two rounds.
+ */
+static __always_inline void saakm_spin(saakm_t s, u32 cpu)
+{
+	struct saakm_core SAAKM_MEM *core = saakm_core_at(cpu);
+
+	if (!core->warm_until)
+		return;
+	if (s->now >= core->warm_until || saakm_sibling_busy(cpu)) {
+		core->warm_until = 0;
+		saakm_stop_spinning((u64)s, cpu);
+		return;
+	}
+	if (!core->spin_since) {
+		core->spin_since = s->now;
+		core->count.spins++;
+		saakm_record(s, SAAKM_RECORD(SAAKM_R_SPIN, true, cpu, 0), 0, 0, 0);
+	}
+	core->count.kicks++;
+	scx_bpf_kick_cpu(cpu, 0);
+}
+
+/* Rounds in which an idle core looks for a thread that is on its way into its queue. */
+#define SAAKM_ROUNDS 64
+
+/* cpu found nothing, but a thread is READY there: it was placed, and is not in the queue yet. */
+static __always_inline void saakm_look_again(u32 cpu)
+{
+	struct saakm_core SAAKM_MEM *core = saakm_core_at(cpu);
+
+	if (core->nr_ready && core->rounds < SAAKM_ROUNDS) {
+		core->rounds++;
+		scx_bpf_kick_cpu(cpu, 0);
+	}
+}
+
+/* Nothing to run: event newly_idle, then idleness. */
+SAAKM_GLOBAL int saakm_no_thread(u64 context, u32 cpu)
+{
+	saakm_t s = SAAKM_FIELD_AT(struct saakm, context);
+	struct saakm_core SAAKM_MEM *core = saakm_core_at(cpu);
+	bool was_idle = saakm_has(&WORLD->kernel_idle, cpu);
+	u32 i;
+
+#ifdef SAAKM_ON_NEWLY_IDLE
+	if (!core->searched) {
+		core->searched = true;
+		s->now = scx_bpf_now();
+		s->nr_moves = 0;
+		saakm_on_newly_idle((u64)s, cpu);
+		core->count.steals += s->nr_moves;
+		for (i = 0; i < s->nr_moves && can_loop; i++)
+			saakm_carry_out(s->moves[i & (SAAKM_MOVES - 1)].thread,
+					s->moves[i & (SAAKM_MOVES - 1)].from,
+					s->moves[i & (SAAKM_MOVES - 1)].queue, cpu);
+		if (s->nr_moves && saakm_schedule(context, cpu, 0))
+			return 0;
+	}
+#endif
+	/* The kernel tells of idleness only where a thread ran before. Here it was idle, was woken for
+	   a thread that another core took, and is idle again. */
+	if (was_idle && !core->nr_ready)
+		saakm_enter_idle(s, cpu);
+	if (core->warm_ns) {
+		core->warm_until = s->now + core->warm_ns;
+		core->warm_ns = 0;
+	}
+	saakm_spin(s, cpu);
+	saakm_look_again(cpu);
+	return 0;
+}
+
+void BPF_STRUCT_OPS(saakm_dispatch, s32 cpu, struct task_struct *prev)
+{
+	bool runnable = prev && (prev->scx.flags & SCX_TASK_QUEUED);
+	thread_t t = runnable ? saakm_thread_of(prev) : NULL;
+	saakm_t s = saakm_begin(cpu, SAAKM_IN_OPERATION, t);
+	int found;
+
+	if (t && saakm_state_of(t->where) == SAAKM_RUNNING)
+		saakm_stop_running(s, prev, t);
+	else
+		t = NULL;
+	found = saakm_schedule((u64)s, cpu, t ? t->index : 0);
+	if (found == 2 && t) {
+		u64 where = t->where;
+
+		/* Its turn again. */
+		t->flags &= ~(SAAKM_T_OUTSIDE | SAAKM_T_YIELDS);
+		saakm_go(t, where, SAAKM_RUNNING, cpu, 0);
+		saakm_core_at(cpu)->current = t->index;
+		scx_bpf_task_set_slice(prev, SCX_SLICE_INF);
+	} else if (!found && !runnable) {
+		saakm_no_thread((u64)s, cpu);
+	}
+	saakm_end((u64)s);
+	saakm_kick_preempted((u64)s);
+}
+
+#endif

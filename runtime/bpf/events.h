@@ -1,0 +1,545 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* SaaKM on sched_ext: the kernel's other operations, and the events that they are. */
+#ifndef SAAKM_EVENTS_H
+#define SAAKM_EVENTS_H
+
+/* ---- placement: events new and unblock ---------------------------------------------------- */
+
+/* t, which is neither READY nor RUNNING, is made READY by the policy. `waker` is the core that
+   wakes or forks, `home` t's own. Returns t's core. */
+SAAKM_GLOBAL u32 saakm_place(u64 context, u64 thread, u32 waker, u32 by)
+{
+	saakm_t s = SAAKM_FIELD_AT(struct saakm, context);
+	thread_t t = SAAKM_FIELD_AT(struct saakm_thread, thread);
+	struct saakm_core SAAKM_MEM *here = saakm_core_at(s->cpu);
+	u64 where = t->where;
+	core_t chosen;
+
+	t->flags |= SAAKM_T_OUTSIDE;
+	t->woken_at = s->now;
+	if (saakm_state_of(where) == SAAKM_NOT_QUEUED) {
+		/* A new thread's core is its parent's. */
+		saakm_go(t, where, SAAKM_NOT_QUEUED, waker, 0);
+		here->count.news++;
+		saakm_record(s, SAAKM_RECORD(SAAKM_R_NEW, 0, waker, 0), t->serial, by, 0);
+		saakm_on_new((u64)s, (u64)t, waker);
+	} else {
+		here->count.wakeups++;
+		saakm_record(s, SAAKM_RECORD(SAAKM_R_WAKE, 0, waker, 0), t->serial, by, 0);
+		saakm_on_unblock((u64)s, (u64)t, waker);
+	}
+	chosen = saakm_core(t);
+	here->count.placed[t->reason & (SAAKM_MAX_REASONS - 1)]++;
+	saakm_end(context);
+	if (s->nr_preempts && saakm_has(&s->preempts, chosen)) {
+		/* When it is in the queue: earlier, it would not be seen there. */
+		saakm_exclude(&s->preempts, chosen);
+		s->nr_preempts--;
+		t->flags |= SAAKM_T_PREEMPTS;
+	}
+	return chosen;
+}
+
+/* The thread that runs here, to say who woke or forked. */
+static __always_inline u32 saakm_by(void)
+{
+	thread_t t = WORLD->recording ? saakm_thread_of(bpf_get_current_task_btf()) : NULL;
+
+	return t ? t->serial : 0;
+}
+
+s32 BPF_STRUCT_OPS(saakm_select_cpu, struct task_struct *p, s32 prev_cpu, u64 wake_flags)
+{
+	thread_t t = saakm_thread_of(p);
+	u32 cpu = bpf_get_smp_processor_id(), state, chosen;
+	saakm_t s;
+
+	if (!t)
+		return prev_cpu;
+	state = saakm_state_of(t->where);
+	if (state != SAAKM_NOT_QUEUED && state != SAAKM_BLOCKED)
+		return prev_cpu;
+	if (saakm_belongs(p))
+		return prev_cpu;
+	saakm_update_affinity((u64)t, prev_cpu, saakm_pinned(p));
+	s = saakm_begin(cpu, SAAKM_IN_OPERATION, t);
+	chosen = saakm_place((u64)s, (u64)t, cpu, saakm_by());
+	saakm_kick_preempted((u64)s);
+	return bpf_cpumask_test_cpu(chosen, p->cpus_ptr) ? chosen : prev_cpu;
+}
+
+/* Into the kernel's queue that the thread's slot says. */
+static __always_inline void saakm_insert(struct task_struct *p, thread_t t, u64 enq_flags)
+{
+	u64 where = t->where;
+	core_t c = saakm_core_of(where);
+	u32 queue = saakm_queue_of(where);
+
+	t->flags &= ~(SAAKM_T_OUTSIDE | SAAKM_T_YIELDS);
+	if ((SAAKM_ORDERED >> queue) & 1)
+		scx_bpf_dsq_insert_vtime(p, saakm_dsq(c, queue), SCX_SLICE_INF, t->key, enq_flags);
+	else
+		scx_bpf_dsq_insert(p, saakm_dsq(c, queue), SCX_SLICE_INF, enq_flags);
+	if (t->flags & SAAKM_T_PREEMPTS) {
+		t->flags &= ~SAAKM_T_PREEMPTS;
+		saakm_core_at(c)->count.preemptions++;
+		scx_bpf_kick_cpu(c, SCX_KICK_PREEMPT);
+	} else if (c != scx_bpf_task_cpu(p) ||
+		   (!(enq_flags & SCX_ENQ_WAKEUP) && c != bpf_get_smp_processor_id())) {
+		scx_bpf_kick_cpu(c, SCX_KICK_IDLE);
+	}
+	saakm_start_timer(t);
+}
+
+void BPF_STRUCT_OPS(saakm_enqueue, struct task_struct *p, u64 enq_flags)
+{
+	u32 cpu = bpf_get_smp_processor_id(), home = scx_bpf_task_cpu(p);
+	thread_t t = saakm_thread_of(p);
+	u64 where;
+	u32 state;
+	saakm_t s;
+
+	if (!t) {
+		scx_bpf_dsq_insert(p, SCX_DSQ_GLOBAL, SCX_SLICE_DFL, enq_flags);
+		return;
+	}
+	if (saakm_belongs(p)) {
+		saakm_core_at(cpu)->count.bypassed++;
+		scx_bpf_dsq_insert(p, SCX_DSQ_LOCAL, SCX_SLICE_DFL, enq_flags);
+		return;
+	}
+	where = t->where;
+	state = saakm_state_of(where);
+	/* Preempted without a look at the queues; or already there. */
+	if (state == SAAKM_RUNNING) {
+		s = saakm_begin(cpu, SAAKM_IN_OPERATION, t);
+		if (saakm_core_at(saakm_core_of(where))->current == t->index)
+			saakm_core_at(saakm_core_of(where))->current = 0;
+		t->flags |= SAAKM_T_OUTSIDE;
+		saakm_on_preempt((u64)s, (u64)t);
+		saakm_end((u64)s);
+	} else if (state != SAAKM_READY) {
+		/* No core was chosen: the thread has only one, or comes back to its queue. */
+		saakm_update_affinity((u64)t, home, saakm_pinned(p));
+		s = saakm_begin(cpu, SAAKM_IN_OPERATION, t);
+		saakm_place((u64)s, (u64)t, cpu, saakm_by());
+		saakm_kick_preempted((u64)s);
+	}
+	/* The choice may have become impossible since. */
+	where = t->where;
+	if (!saakm_has(&WORLD->online, saakm_core_of(where)) ||
+	    !bpf_cpumask_test_cpu(saakm_core_of(where), p->cpus_ptr)) {
+		saakm_go(t, where, SAAKM_DETACHED, home, 0);
+		saakm_update_affinity((u64)t, home, saakm_pinned(p));
+		s = saakm_begin(cpu, SAAKM_IN_OPERATION, t);
+		saakm_place((u64)s, (u64)t, home, 0);
+		saakm_kick_preempted((u64)s);
+			where = t->where;
+		if (!bpf_cpumask_test_cpu(saakm_core_of(where), p->cpus_ptr)) {
+			saakm_core_at(cpu)->count.bypassed++;
+			scx_bpf_dsq_insert(p, SCX_DSQ_GLOBAL, SCX_SLICE_DFL, enq_flags);
+			return;
+		}
+	}
+	saakm_insert(p, t, enq_flags);
+}
+
+/* ---- execution ---------------------------------------------------------------------------- */
+
+void BPF_STRUCT_OPS(saakm_running, struct task_struct *p)
+{
+	u32 cpu = bpf_get_smp_processor_id();
+	struct saakm_core SAAKM_MEM *core = saakm_core_at(cpu);
+	thread_t t = saakm_thread_of(p);
+	saakm_t s = saakm_begin(cpu, SAAKM_IN_OPERATION, t);
+	u64 where;
+
+	saakm_stop_spinning((u64)s, cpu);
+	core->warm_until = 0;
+	core->searched = false;
+	core->rounds = 0;
+	saakm_not_idle(s, cpu);
+	if (!t)
+		goto out;
+	where = t->where;
+	if (saakm_if_ready(t, cpu, saakm_queue_of(where))) {
+		s->heads[saakm_queue_of(where) & (SAAKM_MAX_QUEUES - 1)] = t->index;
+		saakm_choose((u64)s, cpu);
+	}
+	/* Or the kernel, or we, brought it here past the policy. */
+	if (saakm_state_of(where) != SAAKM_RUNNING || saakm_core_of(where) != cpu)
+		saakm_go(t, where, SAAKM_RUNNING, cpu, 0);
+	core->current = t->index;
+	t->running_since = s->now;
+	t->timer_at = 0;
+	if (t->ran_on != cpu) {
+		core->count.migrations++;
+		t->ran_on = cpu;
+	}
+	core->count.switches++;
+	if (WORLD->underload) {
+		saakm_window(s->now);
+		saakm_enter(SAAKM_WORLD_AT + offsetof(struct saakm_world, window.used), cpu);
+	}
+	if (WORLD->recording && !(t->flags & SAAKM_T_NAMED))
+		saakm_write_name(p, (u64)t);
+	saakm_record(s, SAAKM_RECORD(SAAKM_R_RUN, 0, cpu, 0), t->serial, 0, 0);
+out:
+	saakm_end((u64)s);
+}
+
+void BPF_STRUCT_OPS(saakm_stopping, struct task_struct *p, bool runnable)
+{
+	u32 cpu = bpf_get_smp_processor_id();
+	struct saakm_core SAAKM_MEM *core = saakm_core_at(cpu);
+	thread_t t = saakm_thread_of(p);
+	u64 now = scx_bpf_now();
+	u32 why = SAAKM_PREEMPTED;
+	saakm_t s;
+
+	if (!t || t->running_since < 0)
+		return;
+	s = saakm_context(cpu, SAAKM_IN_OPERATION);
+	s->now = now;
+	s->cpu = cpu;
+	t->runtime += now - t->running_since;
+	core->busy_ns += now - t->running_since;
+	t->running_since = -1;
+	if (runnable)
+		why = t->flags & SAAKM_T_YIELDS ? SAAKM_YIELDED : SAAKM_PREEMPTED;
+	else if (p->__state & TASK_DEAD)
+		why = SAAKM_EXITED;
+	else if (p->__state)
+		why = SAAKM_STOPPED_BLOCKED;
+	saakm_record(s, SAAKM_RECORD(SAAKM_R_STOP, why, cpu, 0), t->serial, 0, 0);
+}
+
+/* No longer runnable: events block and terminate; or taken away to come back. */
+void BPF_STRUCT_OPS(saakm_quiescent, struct task_struct *p, u64 deq_flags)
+{
+	u32 cpu = bpf_get_smp_processor_id();
+	thread_t t = saakm_thread_of(p);
+	struct saakm_core SAAKM_MEM *core;
+	u64 where;
+	saakm_t s;
+
+	if (!t)
+		return;
+	where = t->where;
+	core = saakm_core_at(saakm_core_of(where));
+	if (core->current == t->index)
+		core->current = 0;
+	t->timer_at = 0;
+	t->flags &= ~SAAKM_T_YIELDS;
+	if (!(deq_flags & SCX_DEQ_SLEEP)) {
+		saakm_go(t, where, SAAKM_DETACHED, saakm_core_of(where), saakm_queue_of(where));
+		return;
+	}
+	if (saakm_belongs(p)) {
+		saakm_go(t, where, SAAKM_BLOCKED, cpu, 0);
+		return;
+	}
+	s = saakm_begin(cpu, SAAKM_IN_OPERATION, t);
+	if (saakm_state_of(where) != SAAKM_RUNNING)
+		saakm_go(t, where, SAAKM_RUNNING, cpu, 0);
+	if (p->__state & TASK_DEAD) {
+		saakm_record(s, SAAKM_RECORD(SAAKM_R_EXIT, 0, cpu, 0), t->serial, 0, 0);
+		saakm_on_terminate((u64)s, (u64)t);
+	} else {
+		saakm_on_block((u64)s, (u64)t);
+	}
+	saakm_end((u64)s);
+	saakm_kick_preempted((u64)s);
+}
+
+bool BPF_STRUCT_OPS(saakm_yield, struct task_struct *from, struct task_struct *to)
+{
+	thread_t t = to ? NULL : saakm_thread_of(from);
+
+	if (t) {
+		t->flags |= SAAKM_T_YIELDS;
+		scx_bpf_task_set_slice(from, 0);
+	}
+	return false;
+}
+
+/* What the kernel could measure of this core until now. */
+static __always_inline u32 saakm_measure(u32 cpu)
+{
+	struct saakm_core SAAKM_MEM *core = saakm_core_at(cpu);
+
+	switch (WORLD->frequency_source) {
+	case SAAKM_KHZ_KERNEL:
+		return (u64)core->max_khz * scx_bpf_cpuperf_cur(cpu) / SCX_CPUPERF_ONE;
+	case SAAKM_KHZ_MODEL:
+		return core->model_khz;
+	default:
+		return 0;
+	}
+}
+
+/* SaaKM's tick is 4 ms, whatever the kernel's. */
+void BPF_STRUCT_OPS(saakm_tick, struct task_struct *p)
+{
+	u32 cpu = bpf_get_smp_processor_id();
+	struct saakm_core SAAKM_MEM *core = saakm_core_at(cpu);
+	thread_t t = saakm_thread_of(p);
+	u64 now = scx_bpf_now();
+	saakm_t s;
+
+	if (!t || saakm_state_of(t->where) != SAAKM_RUNNING ||
+	    now - core->last_tick < SAAKM_TICK_NS - SAAKM_TICK_NS / 16)
+		return;
+	core->last_tick = now;
+	core->seen_khz = saakm_measure(cpu);
+	s = saakm_begin(cpu, SAAKM_IN_OPERATION, t);
+	saakm_record(s, SAAKM_RECORD(SAAKM_R_TICK, 0, cpu, 0), t->serial, 0, 0);
+#ifdef SAAKM_ON_TICK
+	saakm_on_tick((u64)s, (u64)t);
+#endif
+#ifdef SAAKM_ON_BALANCE
+	saakm_on_balance((u64)s, cpu);
+#endif
+	saakm_end((u64)s);
+	if (s->nr_preempts && saakm_has(&s->preempts, cpu)) {
+		saakm_exclude(&s->preempts, cpu);
+		s->nr_preempts--;
+		core->count.preemptions++;
+		scx_bpf_task_set_slice(p, 0);
+	}
+	saakm_kick_preempted((u64)s);
+	saakm_postpone_moves((u64)s);
+}
+
+void BPF_STRUCT_OPS(saakm_update_idle, s32 cpu, bool idle)
+{
+	struct saakm_core SAAKM_MEM *core = saakm_core_at(cpu);
+	saakm_t s = saakm_begin(cpu, SAAKM_IN_OPERATION, NULL);
+
+	if (idle) {
+		if (saakm_enter(SAAKM_WORLD_SET(kernel_idle), cpu) && !core->nr_ready)
+			saakm_enter_idle(s, cpu);
+		saakm_look_again(cpu);
+	} else {
+		saakm_leave(SAAKM_WORLD_SET(kernel_idle), cpu);
+		saakm_not_idle(s, cpu);
+		saakm_stop_spinning((u64)s, cpu);
+	}
+	saakm_end((u64)s);
+}
+
+/* ---- threads come and go ------------------------------------------------------------------- */
+
+s32 BPF_STRUCT_OPS_SLEEPABLE(saakm_init_task, struct task_struct *p, struct scx_init_task_args *args)
+{
+	u32 index = saakm_take_slot();
+	thread_t t = saakm_thread_at(index);
+	u64 old;
+	u32 *slot;
+
+	if (!t) {
+		/* The kernel's global queue runs it: slower, but it runs. */
+		__sync_fetch_and_add(&WORLD->no_slot, 1);
+		return 0;
+	}
+	slot = bpf_task_storage_get(&saakm_slots, p, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	if (!slot) {
+		saakm_give_slot(index);
+		__sync_fetch_and_add(&WORLD->no_slot, 1);
+		return 0;
+	}
+	old = t->where;
+	t->serial = __sync_fetch_and_add(&WORLD->serials, 1) + 1;
+	t->pid = p->pid;
+	t->weight = 1024;
+	t->runtime = 0;
+	t->running_since = -1;
+	t->timer_at = 0;
+	t->flags = 0;
+	t->reason = 0;
+	t->ran_on = scx_bpf_task_cpu(p);
+	t->affinity = SAAKM_WORLD_SET(online);
+	t->where = SAAKM_NOT_QUEUED | (u64)scx_bpf_task_cpu(p) << 16 | ((old >> 32) + 1) << 32;
+	SAAKM_INIT_THREAD(saakm_thread_attrs(t));
+	saakm_init_timer(index);
+	__sync_fetch_and_add(&WORLD->threads, 1);
+	*slot = index;
+	return 0;
+}
+
+void BPF_STRUCT_OPS(saakm_exit_task, struct task_struct *p, struct scx_exit_task_args *args)
+{
+	u32 *slot = bpf_task_storage_get(&saakm_slots, p, 0, 0);
+	u32 index = slot ? *slot : 0;
+
+	saakm_use_arena();
+	if (!index)
+		return;
+	*slot = 0;
+	saakm_thread_at(index)->timer_at = 0;
+	__sync_fetch_and_add(&WORLD->threads, -1);
+	saakm_give_slot(index);
+}
+
+/* p becomes ours: it may have been another class's for a while. */
+void BPF_STRUCT_OPS(saakm_enable, struct task_struct *p)
+{
+	thread_t t = saakm_thread_of(p);
+
+	if (!t)
+		return;
+	t->weight = p->scx.weight * 1024 / 100;
+	saakm_read_allowed(p, (u64)t);
+}
+
+void BPF_STRUCT_OPS(saakm_disable, struct task_struct *p)
+{
+	thread_t t = saakm_thread_of(p);
+
+	if (t)
+		saakm_go(t, t->where, SAAKM_NOT_QUEUED, saakm_core(t), 0);
+}
+
+void BPF_STRUCT_OPS(saakm_set_weight, struct task_struct *p, u32 weight)
+{
+	thread_t t = saakm_thread_of(p);
+
+	if (t)
+		t->weight = weight * 1024 / 100 ?: 1;
+}
+
+void BPF_STRUCT_OPS(saakm_set_cpumask, struct task_struct *p, const struct cpumask *allowed)
+{
+	thread_t t = saakm_thread_of(p);
+
+	if (t)
+		saakm_read_allowed(p, (u64)t);
+}
+
+/* ---- cores come and go ---------------------------------------------------------------------- */
+
+void BPF_STRUCT_OPS(saakm_cpu_online, s32 cpu)
+{
+	saakm_t s;
+
+	/* It was not there when the topology was read: the loader starts anew. */
+	if (!saakm_core_at(cpu)->known) {
+		scx_bpf_exit(SCX_ECODE_ACT_RESTART | SCX_ECODE_RSN_HOTPLUG, "core %d is new", cpu);
+		return;
+	}
+	s = saakm_begin(cpu, SAAKM_IN_HOTPLUG, NULL);
+	saakm_enter(SAAKM_WORLD_SET(online), cpu);
+	__sync_fetch_and_add(&WORLD->hotplugs, 1);
+	saakm_update_whole(cpu);
+#ifdef SAAKM_ON_ENTRY
+	saakm_on_entry((u64)s, cpu);
+#endif
+	saakm_end((u64)s);
+	/* Something may wait in its queues since before it left. */
+	scx_bpf_kick_cpu(cpu, 0);
+}
+
+/* The READY threads of a core that leaves are placed again. */
+static __always_inline void saakm_evacuate(u32 cpu, u32 queue)
+{
+	struct task_struct *p;
+
+	bpf_for_each(scx_dsq, p, saakm_dsq(cpu, queue), 0) {
+		thread_t t = saakm_thread_of(p);
+		u64 where = t ? t->where : 0;
+		saakm_t s;
+
+		if (!saakm_if_ready(t, cpu, queue) || !saakm_go(t, where, SAAKM_DETACHED, cpu, queue))
+			continue;
+		saakm_update_affinity((u64)t, cpu, false);
+		s = saakm_begin(cpu, SAAKM_IN_HOTPLUG, t);
+		saakm_place((u64)s, (u64)t, cpu, 0);
+		t->flags &= ~SAAKM_T_OUTSIDE;
+		where = t->where;
+		SAAKM_FOLLOW(BPF_FOR_EACH_ITER, p, where, t->key);
+	}
+}
+
+void BPF_STRUCT_OPS(saakm_cpu_offline, s32 cpu)
+{
+	saakm_t s = saakm_begin(cpu, SAAKM_IN_HOTPLUG, NULL);
+	u32 queue;
+
+	saakm_leave(SAAKM_WORLD_SET(online), cpu);
+	__sync_fetch_and_add(&WORLD->hotplugs, 1);
+	saakm_leave(SAAKM_WORLD_SET(idle), cpu);
+	saakm_update_whole(cpu);
+#ifdef SAAKM_ON_EXIT
+	saakm_on_exit((u64)s, cpu);
+#endif
+	saakm_end((u64)s);
+	for (queue = 0; queue < SAAKM_QUEUES && can_loop; queue++)
+		saakm_evacuate(cpu, queue);
+}
+
+/* ---- beginning and end ---------------------------------------------------------------------- */
+
+s32 BPF_STRUCT_OPS_SLEEPABLE(saakm_init)
+{
+	int64_t SAAKM_MEM *params = (int64_t SAAKM_MEM *)saakm_state_attrs(NULL);
+	u32 c, i, n = WORLD->nr_cores, nr_params = WORLD->nr_params;
+	struct saakm_timer *timer;
+	int error;
+
+	saakm_use_arena();
+	if (WORLD->layout != SAAKM_LAYOUT || !n || n > SAAKM_MAX_CORES) {
+		scx_bpf_error("the loader's memory layout is not %d", SAAKM_LAYOUT);
+		return -EINVAL;
+	}
+	SAAKM_INIT_STATE(saakm_state_attrs(NULL));
+	/* Parameters are the first fields of the state. */
+	bpf_for(i, 0, nr_params)
+		params[i & (SAAKM_MAX_PARAMS - 1)] = WORLD->params[i & (SAAKM_MAX_PARAMS - 1)];
+	bpf_for(c, 0, n) {
+		if (!saakm_core_at(c)->known)
+			continue;
+		SAAKM_INIT_CORE(saakm_core_attrs(NULL, c));
+		bpf_for(i, 0, SAAKM_QUEUES) {
+			error = scx_bpf_create_dsq(saakm_dsq(c, i), -1);
+			if (error)
+				return error;
+		}
+		timer = bpf_map_lookup_elem(&saakm_move_timers, &c);
+		if (!timer)
+			return -EINVAL;
+		bpf_timer_init(&timer->timer, &saakm_move_timers, CLOCK_MONOTONIC);
+		bpf_timer_set_callback(&timer->timer, saakm_moves_due);
+	}
+	WORLD->ready = 1;
+	return 0;
+}
+
+void BPF_STRUCT_OPS(saakm_exit, struct scx_exit_info *info)
+{
+	UEI_RECORD(uei, info);
+}
+
+SCX_OPS_DEFINE(saakm_ops,
+	       .select_cpu = (void *)saakm_select_cpu,
+	       .enqueue = (void *)saakm_enqueue,
+	       .dispatch = (void *)saakm_dispatch,
+	       .running = (void *)saakm_running,
+	       .stopping = (void *)saakm_stopping,
+	       .quiescent = (void *)saakm_quiescent,
+	       .yield = (void *)saakm_yield,
+	       .tick = (void *)saakm_tick,
+	       .update_idle = (void *)saakm_update_idle,
+	       .init_task = (void *)saakm_init_task,
+	       .exit_task = (void *)saakm_exit_task,
+	       .enable = (void *)saakm_enable,
+	       .disable = (void *)saakm_disable,
+	       .set_weight = (void *)saakm_set_weight,
+	       .set_cpumask = (void *)saakm_set_cpumask,
+	       .cpu_online = (void *)saakm_cpu_online,
+	       .cpu_offline = (void *)saakm_cpu_offline,
+	       .init = (void *)saakm_init,
+	       .exit = (void *)saakm_exit,
+	       .flags = SCX_OPS_ENQ_EXITING,
+	       .name = SAAKM_NAME);
+
+#endif

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * SaaKM on sched_ext: what lies where in the arena. crates/scx/src/layout.rs is the loader's view of
+ * the same memory; a test compares the two.
+ *
+ * Addresses are offsets from the start of the arena, fixed for the greatest machine, so that no
+ * address need ever be stored. Pages that nobody has touched take no memory.
+ */
+#ifndef SAAKM_LAYOUT_H
+#define SAAKM_LAYOUT_H
+
+#define SAAKM_LAYOUT 1 /* changes with anything below */
+
+#define SAAKM_WORLD_AT 0x1000UL
+#define SAAKM_ZERO_AT 0x3000UL     /* always 0 */
+#define SAAKM_STATE_AT 0x4000UL    /* the policy's parameters, sets and globals */
+#define SAAKM_STATE_BYTES 0x4000UL
+#define SAAKM_CORES_AT 0x10000UL
+#define SAAKM_CORE_BYTES 1024UL
+#define SAAKM_DOMAINS_AT 0x200000UL /* [SAAKM_LEVELS][SAAKM_MAX_CORES] */
+#define SAAKM_DOMAIN_BYTES 256UL
+#define SAAKM_CONTEXTS_AT 0x400000UL /* [SAAKM_MAX_CORES][SAAKM_CONTEXTS] */
+#define SAAKM_CONTEXT_BYTES 4096UL
+#define SAAKM_THREADS_AT 0x4000000UL
+#define SAAKM_THREAD_BYTES 512UL
+#define SAAKM_MAX_THREADS (1UL << 20)
+#define SAAKM_ARENA_PAGES ((SAAKM_THREADS_AT + SAAKM_MAX_THREADS * SAAKM_THREAD_BYTES) / 4096)
+
+#define SAAKM_CORE_ATTRS 256    /* bytes that a policy may keep per core */
+#define SAAKM_THREAD_ATTRS 128  /* and per thread */
+#define SAAKM_MAX_REASONS 32
+#define SAAKM_MAX_SETS 16
+#define SAAKM_MAX_QUEUES 4
+#define SAAKM_MAX_PARAMS 64
+#define SAAKM_MOVES 32
+#define SAAKM_SCRATCH_SETS 16
+
+/*
+ * What runs on a core at a time has a context of its own: operations of sched_ext run with
+ * interrupts off; timers are interrupted by them; hot plugging is interrupted by both.
+ */
+enum saakm_context_level { SAAKM_IN_OPERATION, SAAKM_IN_TIMER, SAAKM_IN_HOTPLUG, SAAKM_CONTEXTS };
+
+/* States of a thread, and the events that lead there, are those of saakm.h. */
+enum saakm_state {
+	SAAKM_NOT_QUEUED,
+	SAAKM_BLOCKED,
+	SAAKM_READY,
+	SAAKM_RUNNING,
+	SAAKM_TERMINATED,
+	/* Taken off its queue or core by the kernel, which will bring it back: a changed affinity. */
+	SAAKM_DETACHED,
+};
+
+/* Where frequencies come from. */
+enum saakm_frequency_source { SAAKM_KHZ_UNKNOWN, SAAKM_KHZ_KERNEL, SAAKM_KHZ_MODEL };
+
+/* Counters of a core: only that core adds to them. */
+struct saakm_counters {
+	uint64_t placed[SAAKM_MAX_REASONS]; /* placements of new and woken threads, by reason */
+	uint64_t place_ns;       /* time spent in them */
+	uint64_t news, wakeups;  /* events new and unblock */
+	uint64_t switches;       /* threads that began to run here */
+	uint64_t preemptions;
+	uint64_t migrations;     /* threads that began to run here, having last run elsewhere */
+	uint64_t steals;         /* threads moved by balancing */
+	uint64_t moves_failed;   /* moves of threads that were gone when they were to be carried out */
+	uint64_t timers_armed, timers_fired, timers_moved;
+	uint64_t claims_lost;    /* claims of a core that another placement had */
+	uint64_t idles;          /* times that the core went idle */
+	uint64_t idle_ns;
+	uint64_t spins, spin_ns; /* times that the idle loop was kept awake, and for how long */
+	uint64_t kicks;          /* rounds of that */
+	uint64_t bypassed;       /* threads that the kernel or we ran past the policy */
+	uint64_t lost;           /* records that did not fit into the ring buffer */
+};
+
+/* A thread. The first two fields change together, by compare and swap. */
+struct saakm_thread {
+	uint64_t where;          /* state | queue << 8 | core << 16 | version << 32 */
+	int64_t key;
+	uint32_t index;          /* of this slot */
+	uint32_t serial;         /* unique: slots are used again */
+	uint32_t pid;
+	uint32_t weight;
+	int64_t runtime;
+	int64_t running_since;   /* -1: not running */
+	uint64_t affinity;       /* address of a set */
+	uint64_t timer_at;       /* when the timer is due; 0: not armed */
+	uint64_t woken_at;
+	uint32_t flags;
+	uint32_t ran_on;         /* core of the last execution */
+	uint32_t hotplugs;       /* count of hot plug events that `usable` is true for */
+	uint32_t next_free;
+	uint32_t reason;
+	uint32_t pad[9];
+	uint8_t attrs[SAAKM_THREAD_ATTRS];
+	struct saakm_set allowed;   /* as set by the user, where it is not every core */
+	struct saakm_set usable;    /* those of them that are on line */
+};
+
+#define SAAKM_T_OUTSIDE 1u     /* READY, but not in its core's queue of the kernel's yet */
+#define SAAKM_T_RESTRICTED 2u  /* `allowed` says where it may run */
+#define SAAKM_T_YIELDS 4u
+#define SAAKM_T_NAMED 8u       /* the recording has its name */
+#define SAAKM_T_PREEMPTS 16u   /* when it is in the queue, it preempts the core's thread */
+
+struct saakm_core {
+	uint32_t current;        /* index of the thread that runs, 0: none */
+	uint32_t nr_ready;
+	uint32_t seen_khz, min_khz, max_khz, model_khz;
+	uint32_t domain[SAAKM_LEVELS];
+	uint32_t searched;       /* newly_idle was tried since the core was last busy */
+	uint32_t pending_head, pending_tail; /* of the moves that wait for the timer, in IN_TIMER */
+	uint32_t known;          /* it is part of the topology */
+	uint64_t idle_since;
+	uint64_t last_tick;
+	uint64_t warm_ns;        /* to spin when it goes idle next */
+	uint64_t warm_until;     /* spins until then */
+	uint64_t spin_since;
+	uint64_t busy_ns;
+	uint64_t rounds;         /* looks for a thread that is on its way, since one ran */
+	uint64_t pad[1];
+	struct saakm_set self;   /* only this core */
+	struct saakm_counters count;
+	uint8_t attrs[SAAKM_CORE_ATTRS];
+};
+
+struct saakm_domain {
+	struct saakm_set cores;
+	uint32_t first[SAAKM_LEVELS], count[SAAKM_LEVELS];
+};
+
+/* A thread that a handler moved from one core's queue to another's: the kernel's queues follow. */
+struct saakm_move {
+	uint32_t thread;
+	uint16_t from, queue;
+};
+
+/* One handler at work; what it wants done when it has ended. */
+struct saakm {
+	int64_t now;
+	uint32_t cpu;
+	uint32_t subject;        /* thread of the event, 0: none */
+	uint32_t placed;         /* the subject entered a queue */
+	uint32_t run;            /* thread to run, 0: none */
+	uint32_t nr_moves;
+	uint32_t nr_claims;
+	uint32_t nr_preempts;
+	uint32_t armed;          /* the subject's timer was armed */
+	uint32_t heads[SAAKM_MAX_QUEUES]; /* first thread of each queue of the core that schedules */
+	uint32_t scheduling;     /* that core + 1 */
+	uint32_t left_idle;      /* first core + 1 that a placement takes out of idleness */
+	uint32_t nr_left;        /* and the others */
+	uint32_t pad;
+	struct saakm_move moves[SAAKM_MOVES];
+	struct saakm_set claims, preempts, left;
+	struct saakm_set scratch[SAAKM_SCRATCH_SETS];
+};
+
+/* Underload (Nest, section 5.2), by intervals of a tick. */
+struct saakm_window {
+	uint64_t interval;       /* number of the present one */
+	int64_t runnable;        /* threads that are READY or RUNNING */
+	int64_t most;            /* the most of them in this interval */
+	uint64_t intervals;      /* complete ones */
+	uint64_t cores_used;     /* sums over complete ones */
+	uint64_t underload;
+	uint64_t pad[2];
+	struct saakm_set used;   /* cores that ran something in this interval */
+};
+
+struct saakm_world {
+	uint32_t layout, ready;     /* the loader's SAAKM_LAYOUT; the policy's state is set up */
+	uint32_t nr_cores, nr_words;
+	uint32_t nr_domains[SAAKM_LEVELS];
+	uint32_t frequency_source;
+	uint32_t recording;         /* records are wanted */
+	uint32_t serialise;         /* handlers run one at a time, for a recording to be replayed */
+	uint32_t nr_params;
+	uint32_t hotplugs;
+	uint32_t underload;         /* windows are wanted */
+	uint32_t pad[2];
+	uint64_t lock;
+	uint64_t sequence;          /* of handlers, where they are serialised */
+	uint64_t free;              /* free thread slots: index | version << 32 */
+	uint64_t fresh;             /* slots from here on were never used */
+	uint64_t threads;           /* in use */
+	uint64_t no_slot;           /* threads that found none: the kernel's global queue runs them */
+	uint64_t serials;
+	uint64_t pad2[1];
+	struct saakm_set online, kernel_idle, idle, idle_whole, waiting, claimed;
+	int64_t members[SAAKM_MAX_SETS]; /* of each set of the policy */
+	int64_t params[SAAKM_MAX_PARAMS]; /* what the loader wants of the policy's parameters */
+	struct saakm_window window;
+};
+
+#endif

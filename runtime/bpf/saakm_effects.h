@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* SaaKM on sched_ext: how a policy changes its sets, walks a queue, and acts. */
+#ifndef SAAKM_EFFECTS_H
+#define SAAKM_EFFECTS_H
+
+/* ---- sets that handlers share ------------------------------------------------------------ */
+
+static inline u64 SAAKM_MEM *saakm_word(set_t set, core_t c)
+{
+	return (u64 SAAKM_MEM *)&set->word[(c / 64) & (SAAKM_SET_WORDS - 1)];
+}
+
+/* c enters the set; false if it was in it. JITs have no fetch-and-or on an arena. */
+SAAKM_GLOBAL bool saakm_enter(u64 set, core_t c)
+{
+	u64 SAAKM_MEM *word = saakm_word(SAAKM_FIELD_AT(const struct saakm_set, set), c);
+	u64 bit = 1ULL << (c % 64), old = *word, seen;
+
+	do {
+		if (old & bit)
+			return false;
+		seen = old;
+		old = __sync_val_compare_and_swap(word, seen, seen | bit);
+	} while (old != seen && can_loop);
+	return true;
+}
+
+/* c leaves the set; false if it was not in it. */
+SAAKM_GLOBAL bool saakm_leave(u64 set, core_t c)
+{
+	u64 SAAKM_MEM *word = saakm_word(SAAKM_FIELD_AT(const struct saakm_set, set), c);
+	u64 bit = 1ULL << (c % 64), old = *word, seen;
+
+	do {
+		if (!(old & bit))
+			return false;
+		seen = old;
+		old = __sync_val_compare_and_swap(word, seen, seen & ~bit);
+	} while (old != seen && can_loop);
+	return true;
+}
+
+#define SAAKM_WORLD_SET(name) (SAAKM_WORLD_AT + offsetof(struct saakm_world, name))
+
+/* ---- walks over queues ------------------------------------------------------------------- */
+
+static inline u64 saakm_dsq(core_t c, u32 queue)
+{
+	return (u64)queue * SAAKM_MAX_CORES + c;
+}
+
+/* The thread that stands for p, or NULL. */
+static thread_t saakm_thread_of(struct task_struct *p);
+
+/* t, if it is READY in that queue; else NULL: the kernel's queue has not followed yet. */
+static inline thread_t saakm_if_ready(thread_t t, core_t c, u32 queue)
+{
+	u64 where = t ? t->where : 0;
+
+	if (saakm_state_of(where) != SAAKM_READY || saakm_core_of(where) != c ||
+	    saakm_queue_of(where) != queue)
+		return NULL;
+	return t;
+}
+
+/* The threads of a ready queue, in its order. */
+#define SAAKM_EACH_THREAD(s, t, c, queue)                                                          \
+	struct task_struct *t##_task;                                                              \
+	bpf_for_each(scx_dsq, t##_task, saakm_dsq(c, queue), 0)                                    \
+		if ((t = saakm_if_ready(saakm_thread_of(t##_task), c, queue)) != NULL)
+
+/* The first thread of a queue of the core that schedules. */
+static inline thread_t saakm_first(saakm_t s, core_t c, u32 queue)
+{
+	if (s->scheduling != c + 1)
+		return NULL;
+	return saakm_thread_at(s->heads[queue & (SAAKM_MAX_QUEUES - 1)]);
+}
+
+/* ---- effects ----------------------------------------------------------------------------- */
+
+static inline void saakm_count_ready(core_t c, int change)
+{
+	struct saakm_core SAAKM_MEM *core = saakm_core_at(c);
+	u32 now = __sync_fetch_and_add(&core->nr_ready, change) + change;
+
+	if (change > 0 && now == 1)
+		saakm_enter(SAAKM_WORLD_SET(waiting), c);
+	if (change < 0 && now == 0) {
+		saakm_leave(SAAKM_WORLD_SET(waiting), c);
+		/* Another thread may have come in between the two. */
+		if (core->nr_ready)
+			saakm_enter(SAAKM_WORLD_SET(waiting), c);
+	}
+}
+
+SAAKM_GLOBAL int saakm_runnable(int change);
+
+static inline bool saakm_is_runnable(u32 state)
+{
+	return state == SAAKM_READY || state == SAAKM_RUNNING;
+}
+
+/* t goes from `old` to state, core and queue, unless it is no longer at `old`. */
+static inline bool saakm_go(thread_t t, u64 old, u32 state, core_t c, u32 queue)
+{
+	u64 version = (old >> 32) + 1;
+	u64 new = state | (u64)queue << 8 | (u64)c << 16 | version << 32;
+
+	if (__sync_val_compare_and_swap(&t->where, old, new) != old)
+		return false;
+	if (saakm_state_of(old) == SAAKM_READY)
+		saakm_count_ready(saakm_core_of(old), -1);
+	if (state == SAAKM_READY)
+		saakm_count_ready(c, 1);
+	if (WORLD->underload && saakm_is_runnable(state) != saakm_is_runnable(saakm_state_of(old)))
+		saakm_runnable(saakm_is_runnable(state) ? 1 : -1);
+	return true;
+}
+
+/* Members of the first two sets of the policy. */
+static inline u32 saakm_nests(void)
+{
+	return (u32)WORLD->members[0] | (u32)WORLD->members[1] << 16;
+}
+
+/* c no longer counts as idle: a thread is on its way there. */
+static void saakm_not_idle(saakm_t s, core_t c);
+
+static inline void saakm_ready(saakm_t s, thread_t t, core_t c, u32 queue, int64_t key, u32 reason)
+{
+	u64 old = t->where;
+	bool moves = saakm_state_of(old) == SAAKM_READY;
+	u32 n = s->nr_moves;
+
+	c &= SAAKM_MAX_CORES - 1;
+	/* Whoever takes a READY thread first, by a steal, a timer or to run it, has it. */
+	if (!saakm_go(t, old, SAAKM_READY, c, queue))
+		return;
+	t->key = key;
+	t->reason = reason;
+	if (t->index == s->subject)
+		s->placed = true;
+	if (moves && n < SAAKM_MOVES && !(t->flags & SAAKM_T_OUTSIDE)) {
+		s->moves[n].thread = t->index;
+		s->moves[n].from = saakm_core_of(old);
+		s->moves[n].queue = saakm_queue_of(old);
+		s->nr_moves = n + 1;
+	}
+	saakm_record(s, SAAKM_RECORD(moves ? SAAKM_R_MOVE : SAAKM_R_PLACE, moves, c, reason), t->serial,
+		     moves ? saakm_core_of(old) : saakm_nests(), key);
+	saakm_not_idle(s, c);
+	saakm_leave(SAAKM_WORLD_SET(claimed), c);
+	if (s->nr_claims && saakm_has(&s->claims, c)) {
+		saakm_exclude(&s->claims, c);
+		s->nr_claims--;
+	}
+}
+
+static inline void saakm_run(saakm_t s, thread_t t)
+{
+	s->run = t->index;
+}
+
+static inline void saakm_blocked(saakm_t s, thread_t t)
+{
+	u64 old = t->where;
+
+	saakm_go(t, old, SAAKM_BLOCKED, saakm_core_of(old), 0);
+}
+
+static inline void saakm_terminated(saakm_t s, thread_t t)
+{
+	u64 old = t->where;
+
+	saakm_go(t, old, SAAKM_TERMINATED, saakm_core_of(old), 0);
+}
+
+/* c is idle, and this placement is the only one that may have it until t => c or release(c). */
+static inline bool saakm_claim(saakm_t s, core_t c)
+{
+	if (!saakm_has(&WORLD->idle, c))
+		return false;
+	if (!saakm_enter(SAAKM_WORLD_SET(claimed), c)) {
+		saakm_core_at(s->cpu)->count.claims_lost++;
+		return false;
+	}
+	/* A placement ends the idleness first, the claim second. */
+	if (!saakm_has(&WORLD->idle, c)) {
+		saakm_leave(SAAKM_WORLD_SET(claimed), c);
+		return false;
+	}
+	saakm_include(&s->claims, c);
+	s->nr_claims++;
+	return true;
+}
+
+static inline void saakm_release(saakm_t s, core_t c)
+{
+	saakm_leave(SAAKM_WORLD_SET(claimed), c);
+}
+
+/* A timer is never cancelled: when it fires, it looks whether it is still wanted. */
+static inline void saakm_arm(saakm_t s, thread_t t, nsec_t ns)
+{
+	t->timer_at = s->now + ns;
+	s->armed = true;
+}
+
+static inline void saakm_cancel(saakm_t s, thread_t t)
+{
+	t->timer_at = 0;
+}
+
+static inline void saakm_keep_warm(saakm_t s, core_t c, nsec_t ns)
+{
+	struct saakm_core SAAKM_MEM *core = saakm_core_at(c);
+
+	if (saakm_has(&WORLD->idle, c))
+		core->warm_until = s->now + ns;
+	else
+		core->warm_ns = ns;
+}
+
+static inline void saakm_preempt(saakm_t s, core_t c)
+{
+	saakm_include(&s->preempts, c);
+	s->nr_preempts++;
+}
+
+/* Adds c to set number id of the policy; false if that is full and c not in it. The member count
+   is taken before the bit, so that concurrent handlers never exceed max. */
+static inline bool saakm_add(saakm_t s, struct saakm_set SAAKM_MEM *set, u32 id, core_t c,
+			     int64_t max)
+{
+	int64_t SAAKM_MEM *members = &WORLD->members[id & (SAAKM_MAX_SETS - 1)];
+
+	if (saakm_has(set, c))
+		return true;
+	if (__sync_fetch_and_add(members, 1) >= max) {
+		__sync_fetch_and_add(members, -1);
+		return false;
+	}
+	if (!saakm_enter((u64)set, c)) {
+		__sync_fetch_and_add(members, -1);
+		return true;
+	}
+	saakm_record(s, SAAKM_RECORD(SAAKM_R_SET, true, c, id), 0, 0, 0);
+	return true;
+}
+
+/* Removes c from set number id of the policy; false if it was not in it. */
+static inline bool saakm_remove(saakm_t s, struct saakm_set SAAKM_MEM *set, u32 id, core_t c)
+{
+	if (!saakm_leave((u64)set, c))
+		return false;
+	__sync_fetch_and_add(&WORLD->members[id & (SAAKM_MAX_SETS - 1)], -1);
+	saakm_record(s, SAAKM_RECORD(SAAKM_R_SET, false, c, id), 0, 0, 0);
+	return true;
+}
+
+/* Set number id of the policy becomes `members`. */
+#define SAAKM_REPLACE(s, set, id, w, members)                                                      \
+	do {                                                                                       \
+		for (uint32_t w = 0; w < saakm_nr_words(s) && SAAKM_GO_ON;                         \
+		     w = SAAKM_FORGET(w + 1))                                                      \
+			saakm_replace_word(s, set, id, w, (members));                              \
+	} while (0)
+
+static inline void saakm_replace_word(saakm_t s, struct saakm_set SAAKM_MEM *set, u32 id, u32 w,
+				      u64 members)
+{
+	u64 changed = set->word[w] ^ members;
+
+	for (; changed && SAAKM_GO_ON; changed &= changed - 1) {
+		u32 c = w * 64 + (u32)__builtin_ctzll(changed);
+
+		if ((members >> (c % 64)) & 1)
+			saakm_add(s, set, id, c, SAAKM_MAX_CORES);
+		else
+			saakm_remove(s, set, id, c);
+	}
+}
+
+#endif

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* SaaKM on sched_ext: the words that saakm.h and its structures are written in. */
+#ifndef SAAKM_TYPES_H
+#define SAAKM_TYPES_H
+
+#include <scx/common.bpf.h>
+#include <scx/compat.bpf.h>
+
+/* The kernel's own values of its constants, whatever they were when vmlinux.h was made. */
+#define SAAKM_CONST(type, name) bpf_core_enum_value(enum type, name)
+#undef SCX_TASK_QUEUED
+#define SCX_TASK_QUEUED SAAKM_CONST(scx_ent_flags, SCX_TASK_QUEUED)
+#undef SCX_DSQ_GLOBAL
+#define SCX_DSQ_GLOBAL SAAKM_CONST(scx_dsq_id_flags, SCX_DSQ_GLOBAL)
+#undef SCX_DSQ_LOCAL
+#define SCX_DSQ_LOCAL SAAKM_CONST(scx_dsq_id_flags, SCX_DSQ_LOCAL)
+#undef SCX_SLICE_INF
+#define SCX_SLICE_INF SAAKM_CONST(scx_public_consts, SCX_SLICE_INF)
+#undef SCX_SLICE_DFL
+#define SCX_SLICE_DFL SAAKM_CONST(scx_public_consts, SCX_SLICE_DFL)
+#undef SCX_KICK_IDLE
+#define SCX_KICK_IDLE SAAKM_CONST(scx_kick_flags, SCX_KICK_IDLE)
+#undef SCX_KICK_PREEMPT
+#define SCX_KICK_PREEMPT SAAKM_CONST(scx_kick_flags, SCX_KICK_PREEMPT)
+#undef SCX_ENQ_WAKEUP
+#define SCX_ENQ_WAKEUP SAAKM_CONST(scx_enq_flags, SCX_ENQ_WAKEUP)
+#undef SCX_DEQ_SLEEP
+#define SCX_DEQ_SLEEP SAAKM_CONST(scx_deq_flags, SCX_DEQ_SLEEP)
+#undef SCX_ECODE_RSN_HOTPLUG
+#define SCX_ECODE_RSN_HOTPLUG SAAKM_CONST(scx_exit_code, SCX_ECODE_RSN_HOTPLUG)
+#undef SCX_ECODE_ACT_RESTART
+#define SCX_ECODE_ACT_RESTART SAAKM_CONST(scx_exit_code, SCX_ECODE_ACT_RESTART)
+
+#ifndef NULL
+#define NULL ((void *)0)
+#endif
+#ifndef INT64_MAX
+#define INT64_MAX 0x7fffffffffffffffLL
+#endif
+
+/*
+ * SaaKM's structures lie in a BPF arena, which the loader maps as well: it fills in the topology and
+ * the parameters, and reads the statistics. To the verifier an arena address is a number: an index
+ * needs no proof, and an access outside of the arena reads zero.
+ */
+#define SAAKM_MEM __arena
+/* Lets the verifier stop following a loop (may_goto); ends it after millions of rounds. */
+#define SAAKM_GO_ON can_loop
+
+/* x, with a zero from memory in it, which the verifier does not know to be zero. */
+#define SAAKM_FORGET(x) ((x) | (typeof(x)) * (volatile u64 SAAKM_MEM *)(u64)SAAKM_ZERO_AT)
+
+/* The verifier looks at a global function once, and not again at each call: it takes numbers, and
+   arena addresses are numbers. */
+#define SAAKM_GLOBAL __noinline
+#define SAAKM_FUNCTION SAAKM_GLOBAL
+
+/* Begins the function that lets core `dst` steal from the cores in `from`: one that the verifier
+   looks at once, behind the name that the policy calls. */
+#define SAAKM_STEAL(name, dst, from)                                                               \
+	static void name##_once(saakm_t s, core_t dst, set_t from);                                \
+	SAAKM_GLOBAL int name##_global(u64 s, u32 dst, u64 from)                                   \
+	{                                                                                          \
+		name##_once((saakm_t)s, dst, (set_t)from);                                         \
+		return 0;                                                                          \
+	}                                                                                          \
+	static inline __attribute__((unused)) void name(saakm_t s, core_t dst, set_t from)         \
+	{                                                                                          \
+		name##_global((u64)s, dst, (u64)from);                                             \
+	}                                                                                          \
+	static void name##_once(saakm_t s, core_t dst, set_t from)
+
+#endif

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* SaaKM on sched_ext: the slots in the arena that stand for the kernel's threads. */
+#ifndef SAAKM_THREADS_H
+#define SAAKM_THREADS_H
+
+#define TASK_DEAD 0x80
+
+/* From a thread of the kernel to the index of its slot. */
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, u32);
+} saakm_slots SEC(".maps");
+
+/* A program may touch the arena only if it names it. */
+static __always_inline void saakm_use_arena(void)
+{
+	asm volatile("" ::"r"(&arena));
+}
+
+static __always_inline thread_t saakm_thread_of(struct task_struct *p)
+{
+	u32 *slot;
+
+	saakm_use_arena();
+	slot = bpf_task_storage_get(&saakm_slots, p, 0, 0);
+	return slot ? saakm_thread_at(*slot) : NULL;
+}
+
+/* A free slot, or 0. Sleeps: it may need another page. */
+SAAKM_GLOBAL u32 saakm_take_slot(void)
+{
+	u64 old = WORLD->free, seen;
+	u64 fresh, page;
+	thread_t t;
+
+	while ((u32)old && can_loop) {
+		u64 next = saakm_thread_at((u32)old)->next_free;
+
+		seen = old;
+		old = __sync_val_compare_and_swap(&WORLD->free, seen, next | ((seen >> 32) + 1) << 32);
+		if (old == seen)
+			return (u32)seen;
+	}
+	fresh = __sync_fetch_and_add(&WORLD->fresh, 1);
+	if (fresh >= SAAKM_MAX_THREADS)
+		return 0;
+	page = (SAAKM_THREADS_AT + fresh * SAAKM_THREAD_BYTES) & ~4095UL;
+	/* Fails if a neighbour has brought the page: then it is there. */
+	bpf_arena_alloc_pages(&arena, (void __arena *)page, 1, NUMA_NO_NODE, 0);
+	t = saakm_thread_at(fresh);
+	t->index = fresh;
+	return t->index == fresh ? fresh : 0;
+}
+
+SAAKM_GLOBAL int saakm_give_slot(u32 index)
+{
+	u64 old = WORLD->free, seen;
+	thread_t t = saakm_thread_at(index);
+
+	if (!t)
+		return 0;
+	do {
+		t->next_free = (u32)old;
+		seen = old;
+		old = __sync_val_compare_and_swap(&WORLD->free, seen,
+						  index | ((seen >> 32) + 1) << 32);
+	} while (old != seen && can_loop);
+	return 0;
+}
+
+/* Tells the recording who t is. */
+static __noinline int saakm_write_name(struct task_struct *p, u64 thread)
+{
+	thread_t t = SAAKM_FIELD_AT(struct saakm_thread, thread);
+	struct saakm_record *r = bpf_ringbuf_reserve(&saakm_records, sizeof(*r), 0);
+
+	if (!r)
+		return 0;
+	__builtin_memset(r, 0, sizeof(*r));
+	r->time = scx_bpf_now();
+	r->kind = SAAKM_R_THREAD;
+	r->thread = t->serial;
+	r->other = p->pid;
+	r->value = t->weight;
+	bpf_probe_read_kernel(r->text, sizeof(r->text), p->comm);
+	bpf_ringbuf_submit(r, 0);
+	t->flags |= SAAKM_T_NAMED;
+	return 0;
+}
+
+SAAKM_GLOBAL int saakm_write_record(u64 s, u64 what, u32 thread, u32 other, u64 value)
+{
+	saakm_t context = SAAKM_FIELD_AT(struct saakm, s);
+	struct saakm_record *r = bpf_ringbuf_reserve(&saakm_records, sizeof(*r), 0);
+	u16 target = what >> 16;
+
+	if (!r) {
+		saakm_core_at(context->cpu)->count.lost++;
+		return 0;
+	}
+	r->time = context->now;
+	r->sequence = WORLD->sequence;
+	r->value = value;
+	r->thread = thread;
+	r->other = other;
+	r->khz = saakm_core_at(target)->seen_khz;
+	r->core = context->cpu;
+	r->target = target;
+	r->reason = what >> 32;
+	r->kind = what;
+	r->flag = what >> 8;
+	r->pad = 0;
+	r->text[0] = r->text[1] = 0;
+	bpf_ringbuf_submit(r, 0);
+	return 0;
+}
+
+/* ---- where a thread may run -------------------------------------------------------------- */
+
+/* p has one core only, or is in a critical section that it may not leave. */
+static __always_inline bool saakm_pinned(struct task_struct *p)
+{
+	return p->nr_cpus_allowed == 1 || is_migration_disabled(p);
+}
+
+/* Kernel threads that belong to a core run there at once, past the policy. */
+static __always_inline bool saakm_belongs(struct task_struct *p)
+{
+	return (p->flags & PF_KTHREAD) && p->nr_cpus_allowed == 1;
+}
+
+/* Reads the cores that p may use; called where they change. */
+static __noinline int saakm_read_allowed(struct task_struct *p, u64 thread)
+{
+	thread_t t = SAAKM_FIELD_AT(struct saakm_thread, thread);
+	u32 c, n = WORLD->nr_cores, allowed = 0;
+
+	bpf_for(c, 0, n) {
+		if (bpf_cpumask_test_cpu(c, p->cpus_ptr)) {
+			saakm_include(&t->allowed, c);
+			allowed++;
+		} else {
+			saakm_exclude(&t->allowed, c);
+		}
+	}
+	if (allowed < n)
+		t->flags |= SAAKM_T_RESTRICTED;
+	else
+		t->flags &= ~SAAKM_T_RESTRICTED;
+	t->hotplugs = ~0;
+	return 0;
+}
+
+/* Brings t's affinity up to date, before a handler looks at it. `home` is p's core. */
+SAAKM_GLOBAL int saakm_update_affinity(u64 thread, u32 home, bool pinned)
+{
+	thread_t t = SAAKM_FIELD_AT(struct saakm_thread, thread);
+	u64 some = 0;
+	u32 w;
+
+	home &= SAAKM_MAX_CORES - 1;
+	if (pinned) {
+		t->affinity = (u64)&saakm_core_at(home)->self;
+		return 0;
+	}
+	if (!(t->flags & SAAKM_T_RESTRICTED)) {
+		t->affinity = SAAKM_WORLD_SET(online);
+		return 0;
+	}
+	if (t->hotplugs != WORLD->hotplugs) {
+		t->hotplugs = WORLD->hotplugs;
+		for (w = 0; w < WORLD->nr_words && can_loop; w = SAAKM_FORGET(w + 1))
+			t->usable.word[w] =
+				t->allowed.word[w] & WORLD->online.word[w];
+	}
+	for (w = 0; w < WORLD->nr_words && can_loop; w = SAAKM_FORGET(w + 1))
+		some |= t->usable.word[w];
+	/* All its cores are off line: the kernel is about to give it others. */
+	t->affinity = some ? (u64)&t->usable : (u64)&saakm_core_at(home)->self;
+	return 0;
+}
+
+#endif

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * SaaKM on sched_ext: moving threads between the kernel's queues, and timers.
+ *
+ * A handler moves a thread by changing its slot. Its entry in the kernel's queue can follow only
+ * where no run queue is locked: in dispatch, and in timers.
+ */
+#ifndef SAAKM_TIMERS_H
+#define SAAKM_TIMERS_H
+
+struct saakm_timer {
+	struct bpf_timer timer;
+};
+
+/* Moves entry p of thread t, which `it` has come to, to the queue where t is READY. */
+#define SAAKM_FOLLOW(it, p, where, key)                                                            \
+	({                                                                                         \
+		u64 dsq_ = saakm_dsq(saakm_core_of(where), saakm_queue_of(where));                 \
+		bool moved_;                                                                       \
+		if ((SAAKM_ORDERED >> saakm_queue_of(where)) & 1) {                                \
+			scx_bpf_dsq_move_set_vtime(it, key);                                       \
+			moved_ = scx_bpf_dsq_move_vtime(it, p, dsq_, 0);                           \
+		} else {                                                                           \
+			moved_ = scx_bpf_dsq_move(it, p, dsq_, 0);                                 \
+		}                                                                                  \
+		if (moved_)                                                                        \
+			scx_bpf_kick_cpu(saakm_core_of(where), SCX_KICK_IDLE);                     \
+		moved_;                                                                            \
+	})
+
+/* Carries out the move of a thread from a queue of core `from`. */
+SAAKM_GLOBAL int saakm_carry_out(u32 thread, u32 from, u32 queue, u32 cpu)
+{
+	struct task_struct *p;
+	bool moved = false;
+	u64 where;
+
+	bpf_for_each(scx_dsq, p, saakm_dsq(from, queue), 0) {
+		thread_t t = saakm_thread_of(p);
+
+		if (!t || t->index != thread)
+			continue;
+		where = t->where;
+		if (saakm_state_of(where) == SAAKM_READY)
+			moved = SAAKM_FOLLOW(BPF_FOR_EACH_ITER, p, where, t->key);
+		break;
+	}
+	if (!moved)
+		saakm_core_at(cpu)->count.moves_failed++;
+	return moved;
+}
+
+/* ---- moves that a handler decided where they cannot be carried out ------------------------ */
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, SAAKM_MAX_CORES);
+	__type(key, u32);
+	__type(value, struct saakm_timer);
+} saakm_move_timers SEC(".maps");
+
+/* Hands the moves of a handler to the core's timer. */
+SAAKM_GLOBAL int saakm_postpone_moves(u64 context)
+{
+	saakm_t s = SAAKM_FIELD_AT(struct saakm, context);
+	saakm_t later = saakm_context(s->cpu, SAAKM_IN_TIMER);
+	struct saakm_core SAAKM_MEM *core = saakm_core_at(s->cpu);
+	struct saakm_timer *timer;
+	u32 i, cpu = s->cpu;
+
+	if (!s->nr_moves)
+		return 0;
+	for (i = 0; i < s->nr_moves && can_loop; i++) {
+		u32 tail = core->pending_tail;
+
+		/* What does not fit is mended by the core that comes to the entry. */
+		if (tail - core->pending_head >= SAAKM_MOVES)
+			break;
+		later->moves[tail & (SAAKM_MOVES - 1)].thread = s->moves[i & (SAAKM_MOVES - 1)].thread;
+		later->moves[tail & (SAAKM_MOVES - 1)].from = s->moves[i & (SAAKM_MOVES - 1)].from;
+		later->moves[tail & (SAAKM_MOVES - 1)].queue = s->moves[i & (SAAKM_MOVES - 1)].queue;
+		core->pending_tail = tail + 1;
+	}
+	core->count.steals += s->nr_moves;
+	s->nr_moves = 0;
+	timer = bpf_map_lookup_elem(&saakm_move_timers, &cpu);
+	if (timer)
+		bpf_timer_start(&timer->timer, 0, 0);
+	return 0;
+}
+
+static int saakm_moves_due(void *map, u32 *key, struct saakm_timer *timer)
+{
+	u32 cpu = *key;
+	saakm_t s = saakm_context(cpu, SAAKM_IN_TIMER);
+	struct saakm_core SAAKM_MEM *core = saakm_core_at(cpu);
+
+	while (core->pending_head != core->pending_tail && can_loop) {
+		u32 head = core->pending_head & (SAAKM_MOVES - 1);
+		u32 thread = s->moves[head].thread, from = s->moves[head].from;
+		u32 queue = s->moves[head].queue;
+
+		core->pending_head++;
+		bpf_rcu_read_lock();
+		saakm_carry_out(thread, from, queue, cpu);
+		bpf_rcu_read_unlock();
+	}
+	return 0;
+}
+
+/* ---- timers of threads ------------------------------------------------------------------- */
+
+#ifdef SAAKM_ON_TIMER
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1 << 16); /* threads that can have one; the loader changes it */
+	__type(key, u32);
+	__type(value, struct saakm_timer);
+} saakm_thread_timers SEC(".maps");
+
+static int saakm_timer_due(void *map, u32 *key, struct saakm_timer *timer)
+{
+	u32 cpu = bpf_get_smp_processor_id(), from, queue;
+	thread_t t = saakm_thread_at(*key);
+	u64 where, at;
+	saakm_t s;
+
+	if (!t)
+		return 0;
+	at = t->timer_at;
+	where = t->where;
+	saakm_core_at(cpu)->count.timers_fired++;
+	/* Cancelled, armed again, or the thread was scheduled. */
+	if (!at || scx_bpf_now() < at || saakm_state_of(where) != SAAKM_READY)
+		return 0;
+	t->timer_at = 0;
+	from = saakm_core_of(where);
+	queue = saakm_queue_of(where);
+	s = saakm_begin(cpu, SAAKM_IN_HOTPLUG, t);
+	saakm_record(s, SAAKM_RECORD(SAAKM_R_TIMER, 0, from, 0), t->serial, 0, 0);
+	saakm_on_timer((u64)s, (u64)t);
+	saakm_end((u64)s);
+	if (s->nr_moves) {
+		s->nr_moves = 0;
+		saakm_core_at(cpu)->count.timers_moved++;
+		bpf_rcu_read_lock();
+		saakm_carry_out(*key, from, queue, cpu);
+		bpf_rcu_read_unlock();
+	}
+	saakm_kick_preempted((u64)s);
+	return 0;
+}
+
+static __always_inline void saakm_start_timer(thread_t t)
+{
+	u32 index = t->index;
+	struct saakm_timer *timer = bpf_map_lookup_elem(&saakm_thread_timers, &index);
+	u64 now = scx_bpf_now(), at = t->timer_at;
+
+	if (!timer || !at)
+		return;
+	saakm_core_at(bpf_get_smp_processor_id())->count.timers_armed++;
+	bpf_timer_start(&timer->timer, at > now ? at - now : 0, 0);
+}
+
+static __always_inline void saakm_init_timer(u32 index)
+{
+	struct saakm_timer *timer = bpf_map_lookup_elem(&saakm_thread_timers, &index);
+
+	if (!timer)
+		return;
+	bpf_timer_init(&timer->timer, &saakm_thread_timers, CLOCK_MONOTONIC);
+	bpf_timer_set_callback(&timer->timer, saakm_timer_due);
+}
+
+#else
+
+static __always_inline void saakm_start_timer(thread_t t)
+{
+}
+
+static __always_inline void saakm_init_timer(u32 index)
+{
+}
+
+#endif
+
+#endif

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* SaaKM for the simulator: how a policy reads a core, a thread or a domain. */
+#ifndef SAAKM_ACCESS_H
+#define SAAKM_ACCESS_H
+
+#define SAAKM_ATTRIBUTES_FIT(name) /* memory is allocated to measure */
+
+static inline void *saakm_state_attrs(saakm_t s)
+{
+	return s->state;
+}
+
+static inline void *saakm_core_attrs(saakm_t s, core_t c)
+{
+	return s->cores[c].attrs;
+}
+
+static inline void *saakm_thread_attrs(thread_t t)
+{
+	return t->attrs;
+}
+
+static inline uint32_t saakm_nr_cores(saakm_t s)
+{
+	return s->nr_cores;
+}
+
+static inline uint32_t saakm_nr_words(saakm_t s)
+{
+	return s->nr_words;
+}
+
+static inline uint32_t saakm_domain_index(saakm_t s, core_t c, enum saakm_level level)
+{
+	return s->cores[c].domain[level];
+}
+
+static inline domain_t saakm_domain_at(saakm_t s, enum saakm_level level, uint32_t i)
+{
+	return &s->domains[level][i];
+}
+
+/* A temporary set, seen through a pointer: it need not live on the stack. Not initialised. */
+#define SAAKM_SET(name)                                                                            \
+	struct saakm_set name##_storage;                                                           \
+	struct saakm_set *const name = &name##_storage
+
+static inline nsec_t saakm_now(saakm_t s)
+{
+	return s->now;
+}
+
+static inline set_t saakm_online(saakm_t s)
+{
+	return &s->online;
+}
+
+static inline set_t saakm_idle(saakm_t s)
+{
+	return &s->idle;
+}
+
+static inline set_t saakm_idle_whole(saakm_t s)
+{
+	return &s->idle_whole;
+}
+
+static inline set_t saakm_waiting(saakm_t s)
+{
+	return &s->waiting;
+}
+
+static inline thread_t saakm_current(saakm_t s, core_t c)
+{
+	return s->cores[c].current;
+}
+
+static inline int64_t saakm_nr_ready(saakm_t s, core_t c)
+{
+	return s->cores[c].nr_ready;
+}
+
+static inline int64_t saakm_nr_running(saakm_t s, core_t c)
+{
+	return s->cores[c].nr_running;
+}
+
+static inline int64_t saakm_frequency(saakm_t s, core_t c)
+{
+	return s->cores[c].seen_khz;
+}
+
+static inline int64_t saakm_min_frequency(saakm_t s, core_t c)
+{
+	return s->cores[c].min_khz;
+}
+
+static inline nsec_t saakm_exit_latency(saakm_t s, core_t c)
+{
+	return s->cores[c].exit_latency_ns;
+}
+
+static inline nsec_t saakm_idle_since(saakm_t s, core_t c)
+{
+	return s->cores[c].idle_since;
+}
+
+static inline core_t saakm_core(thread_t t)
+{
+	return t->core;
+}
+
+static inline int64_t saakm_weight(thread_t t)
+{
+	return t->weight;
+}
+
+/* What t has executed so far; while it runs, up to now. */
+static inline nsec_t saakm_runtime(saakm_t s, thread_t t)
+{
+	return t->running_since < 0 ? t->runtime : t->runtime + s->now - t->running_since;
+}
+
+static inline set_t saakm_affinity(thread_t t)
+{
+	return t->affinity;
+}
+
+#endif
