@@ -3,7 +3,7 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo build test bench lint fmt docs clean
+.PHONY: help demo build bpf install test bench lint fmt docs clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -14,6 +14,13 @@ demo: ## Record a real ./configure here; predict it for the papers' machines; wr
 build: ## Build the hearth binary: target/release/hearth
 	@scripts/need rust cc
 	cargo build --locked --release -p hearth
+
+bpf: ## Compile the built-in policies for the kernel: target/bpf/NAME.bpf.o
+	@scripts/bpf
+
+PREFIX ?= /usr/local
+install: build bpf ## Install hearth, what it needs to run policies, and its systemd unit, below PREFIX
+	@scripts/install "$(DESTDIR)" "$(PREFIX)"
 
 test: ## Everything that CI checks: format, lints, tests, licences, documentation
 	@scripts/test

@@ -70,6 +70,9 @@ enum saakm_unit { SAAKM_BOOL, SAAKM_INT, SAAKM_TIME /* ns */, SAAKM_FREQUENCY /*
 #define SAAKM_GO_ON true
 /* x; hides from a verifier what it has found out about a counter, lest it follow every value. */
 #define SAAKM_FORGET(x) (x)
+/* A function of the policy's. */
+#define SAAKM_LOCAL static __attribute__((unused))
+#define SAAKM_PHASE static
 /* A function of numbers that is worth a call of its own in the kernel. */
 #define SAAKM_FUNCTION static inline
 /* Begins the function that lets core `dst` steal from the cores in `from`. */

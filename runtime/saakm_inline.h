@@ -20,9 +20,6 @@
 #ifndef SAAKM_INLINE_H
 #define SAAKM_INLINE_H
 
-/* Functions with more arguments than a BPF call can have. */
-#define SAAKM_INLINE inline __attribute__((always_inline))
-
 #define SAAKM_US 1000LL
 #define SAAKM_MS 1000000LL
 #define SAAKM_S 1000000000LL

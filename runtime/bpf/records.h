@@ -52,7 +52,7 @@ struct {
 
 SAAKM_GLOBAL int saakm_write_record(u64 s, u64 what, u32 thread, u32 other, u64 value);
 
-static inline void saakm_record(saakm_t s, u64 what, u32 thread, u32 other, u64 value)
+static __always_inline void saakm_record(saakm_t s, u64 what, u32 thread, u32 other, u64 value)
 {
 	if (SAAKM_FIELD_AT(struct saakm_world, SAAKM_WORLD_AT)->recording)
 		saakm_write_record((u64)s, what, thread, other, value);

@@ -20,13 +20,13 @@
 
 #define WORLD SAAKM_FIELD_AT(struct saakm_world, SAAKM_WORLD_AT)
 
-static inline struct saakm_core SAAKM_MEM *saakm_core_at(core_t c)
+static __always_inline struct saakm_core SAAKM_MEM *saakm_core_at(core_t c)
 {
 	return SAAKM_FIELD_AT(struct saakm_core,
 			      SAAKM_CORES_AT + (c & (SAAKM_MAX_CORES - 1)) * SAAKM_CORE_BYTES);
 }
 
-static inline thread_t saakm_thread_at(u32 index)
+static __always_inline thread_t saakm_thread_at(u32 index)
 {
 	if (!index)
 		return NULL;
@@ -34,24 +34,24 @@ static inline thread_t saakm_thread_at(u32 index)
 			      (index & (SAAKM_MAX_THREADS - 1)) * SAAKM_THREAD_BYTES);
 }
 
-static inline saakm_t saakm_context(u32 cpu, enum saakm_context_level level)
+static __always_inline saakm_t saakm_context(u32 cpu, enum saakm_context_level level)
 {
 	u64 i = (cpu & (SAAKM_MAX_CORES - 1)) * SAAKM_CONTEXTS + level;
 
 	return SAAKM_FIELD_AT(struct saakm, SAAKM_CONTEXTS_AT + i * SAAKM_CONTEXT_BYTES);
 }
 
-static inline void SAAKM_MEM *saakm_state_attrs(saakm_t s)
+static __always_inline void SAAKM_MEM *saakm_state_attrs(saakm_t s)
 {
 	return SAAKM_FIELD_AT(void, SAAKM_STATE_AT);
 }
 
-static inline void SAAKM_MEM *saakm_core_attrs(saakm_t s, core_t c)
+static __always_inline void SAAKM_MEM *saakm_core_attrs(saakm_t s, core_t c)
 {
 	return saakm_core_at(c)->attrs;
 }
 
-static inline void SAAKM_MEM *saakm_thread_attrs(thread_t t)
+static __always_inline void SAAKM_MEM *saakm_thread_attrs(thread_t t)
 {
 	return t->attrs;
 }
@@ -63,22 +63,22 @@ static inline void SAAKM_MEM *saakm_thread_attrs(thread_t t)
 	_Static_assert(sizeof(struct name##_thread) <= SAAKM_THREAD_ATTRS,                         \
 		       "a thread has too many attributes");
 
-static inline u32 saakm_nr_cores(saakm_t s)
+static __always_inline u32 saakm_nr_cores(saakm_t s)
 {
 	return WORLD->nr_cores;
 }
 
-static inline u32 saakm_nr_words(saakm_t s)
+static __always_inline u32 saakm_nr_words(saakm_t s)
 {
 	return WORLD->nr_words;
 }
 
-static inline u32 saakm_domain_index(saakm_t s, core_t c, enum saakm_level level)
+static __always_inline u32 saakm_domain_index(saakm_t s, core_t c, enum saakm_level level)
 {
 	return saakm_core_at(c)->domain[level];
 }
 
-static inline domain_t saakm_domain_at(saakm_t s, enum saakm_level level, u32 i)
+static __always_inline domain_t saakm_domain_at(saakm_t s, enum saakm_level level, u32 i)
 {
 	return SAAKM_FIELD_AT(struct saakm_domain, SAAKM_DOMAINS_AT +
 			      ((u64)level * SAAKM_MAX_CORES + (i & (SAAKM_MAX_CORES - 1))) *
@@ -87,100 +87,100 @@ static inline domain_t saakm_domain_at(saakm_t s, enum saakm_level level, u32 i)
 
 /* ---- cores and threads ------------------------------------------------------------------- */
 
-static inline nsec_t saakm_now(saakm_t s)
+static __always_inline nsec_t saakm_now(saakm_t s)
 {
 	return s->now;
 }
 
-static inline set_t saakm_online(saakm_t s)
+static __always_inline set_t saakm_online(saakm_t s)
 {
 	return &WORLD->online;
 }
 
-static inline set_t saakm_idle(saakm_t s)
+static __always_inline set_t saakm_idle(saakm_t s)
 {
 	return &WORLD->idle;
 }
 
-static inline set_t saakm_idle_whole(saakm_t s)
+static __always_inline set_t saakm_idle_whole(saakm_t s)
 {
 	return &WORLD->idle_whole;
 }
 
-static inline set_t saakm_waiting(saakm_t s)
+static __always_inline set_t saakm_waiting(saakm_t s)
 {
 	return &WORLD->waiting;
 }
 
-static inline thread_t saakm_current(saakm_t s, core_t c)
+static __always_inline thread_t saakm_current(saakm_t s, core_t c)
 {
 	return saakm_thread_at(saakm_core_at(c)->current);
 }
 
-static inline int64_t saakm_nr_ready(saakm_t s, core_t c)
+static __always_inline int64_t saakm_nr_ready(saakm_t s, core_t c)
 {
 	return saakm_core_at(c)->nr_ready;
 }
 
-static inline int64_t saakm_nr_running(saakm_t s, core_t c)
+static __always_inline int64_t saakm_nr_running(saakm_t s, core_t c)
 {
 	return saakm_core_at(c)->nr_ready + (saakm_core_at(c)->current != 0);
 }
 
-static inline int64_t saakm_frequency(saakm_t s, core_t c)
+static __always_inline int64_t saakm_frequency(saakm_t s, core_t c)
 {
 	return saakm_core_at(c)->seen_khz;
 }
 
-static inline int64_t saakm_min_frequency(saakm_t s, core_t c)
+static __always_inline int64_t saakm_min_frequency(saakm_t s, core_t c)
 {
 	return saakm_core_at(c)->min_khz;
 }
 
 /* sched_ext does not say in which idle state a core is. */
-static inline nsec_t saakm_exit_latency(saakm_t s, core_t c)
+static __always_inline nsec_t saakm_exit_latency(saakm_t s, core_t c)
 {
 	return 0;
 }
 
-static inline nsec_t saakm_idle_since(saakm_t s, core_t c)
+static __always_inline nsec_t saakm_idle_since(saakm_t s, core_t c)
 {
 	return saakm_core_at(c)->idle_since;
 }
 
-static inline u32 saakm_state_of(u64 where)
+static __always_inline u32 saakm_state_of(u64 where)
 {
 	return where & 0xff;
 }
 
-static inline u32 saakm_queue_of(u64 where)
+static __always_inline u32 saakm_queue_of(u64 where)
 {
 	return (where >> 8) & 0xff;
 }
 
-static inline core_t saakm_core_of(u64 where)
+static __always_inline core_t saakm_core_of(u64 where)
 {
 	return (where >> 16) & 0xffff;
 }
 
-static inline core_t saakm_core(thread_t t)
+static __always_inline core_t saakm_core(thread_t t)
 {
 	return saakm_core_of(t->where);
 }
 
-static inline int64_t saakm_weight(thread_t t)
+static __always_inline int64_t saakm_weight(thread_t t)
 {
 	return t->weight;
 }
 
-static inline nsec_t saakm_runtime(saakm_t s, thread_t t)
+static __always_inline nsec_t saakm_runtime(saakm_t s, thread_t t)
 {
 	nsec_t since = t->running_since;
 
 	return since < 0 || s->now < since ? t->runtime : t->runtime + s->now - since;
 }
 
-static inline set_t saakm_affinity(thread_t t)
+static __always_inline set_t saakm_affinity(thread_t t)
 {
 	return SAAKM_FIELD_AT(const struct saakm_set, t->affinity);
 }

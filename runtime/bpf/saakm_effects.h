@@ -5,7 +5,7 @@
 
 /* ---- sets that handlers share ------------------------------------------------------------ */
 
-static inline u64 SAAKM_MEM *saakm_word(set_t set, core_t c)
+static __always_inline u64 SAAKM_MEM *saakm_word(set_t set, core_t c)
 {
 	return (u64 SAAKM_MEM *)&set->word[(c / 64) & (SAAKM_SET_WORDS - 1)];
 }
@@ -44,7 +44,7 @@ SAAKM_GLOBAL bool saakm_leave(u64 set, core_t c)
 
 /* ---- walks over queues ------------------------------------------------------------------- */
 
-static inline u64 saakm_dsq(core_t c, u32 queue)
+static __always_inline u64 saakm_dsq(core_t c, u32 queue)
 {
 	return (u64)queue * SAAKM_MAX_CORES + c;
 }
@@ -53,7 +53,7 @@ static inline u64 saakm_dsq(core_t c, u32 queue)
 static thread_t saakm_thread_of(struct task_struct *p);
 
 /* t, if it is READY in that queue; else NULL: the kernel's queue has not followed yet. */
-static inline thread_t saakm_if_ready(thread_t t, core_t c, u32 queue)
+static __always_inline thread_t saakm_if_ready(thread_t t, core_t c, u32 queue)
 {
 	u64 where = t ? t->where : 0;
 
@@ -70,7 +70,7 @@ static inline thread_t saakm_if_ready(thread_t t, core_t c, u32 queue)
 		if ((t = saakm_if_ready(saakm_thread_of(t##_task), c, queue)) != NULL)
 
 /* The first thread of a queue of the core that schedules. */
-static inline thread_t saakm_first(saakm_t s, core_t c, u32 queue)
+static __always_inline thread_t saakm_first(saakm_t s, core_t c, u32 queue)
 {
 	if (s->scheduling != c + 1)
 		return NULL;
@@ -79,7 +79,7 @@ static inline thread_t saakm_first(saakm_t s, core_t c, u32 queue)
 
 /* ---- effects ----------------------------------------------------------------------------- */
 
-static inline void saakm_count_ready(core_t c, int change)
+static __always_inline void saakm_count_ready(core_t c, int change)
 {
 	struct saakm_core SAAKM_MEM *core = saakm_core_at(c);
 	u32 now = __sync_fetch_and_add(&core->nr_ready, change) + change;
@@ -96,13 +96,13 @@ static inline void saakm_count_ready(core_t c, int change)
 
 SAAKM_GLOBAL int saakm_runnable(int change);
 
-static inline bool saakm_is_runnable(u32 state)
+static __always_inline bool saakm_is_runnable(u32 state)
 {
 	return state == SAAKM_READY || state == SAAKM_RUNNING;
 }
 
 /* t goes from `old` to state, core and queue, unless it is no longer at `old`. */
-static inline bool saakm_go(thread_t t, u64 old, u32 state, core_t c, u32 queue)
+static __always_inline bool saakm_go(thread_t t, u64 old, u32 state, core_t c, u32 queue)
 {
 	u64 version = (old >> 32) + 1;
 	u64 new = state | (u64)queue << 8 | (u64)c << 16 | version << 32;
@@ -119,7 +119,7 @@ static inline bool saakm_go(thread_t t, u64 old, u32 state, core_t c, u32 queue)
 }
 
 /* Members of the first two sets of the policy. */
-static inline u32 saakm_nests(void)
+static __always_inline u32 saakm_nests(void)
 {
 	return (u32)WORLD->members[0] | (u32)WORLD->members[1] << 16;
 }
@@ -127,7 +127,7 @@ static inline u32 saakm_nests(void)
 /* c no longer counts as idle: a thread is on its way there. */
 static void saakm_not_idle(saakm_t s, core_t c);
 
-static inline void saakm_ready(saakm_t s, thread_t t, core_t c, u32 queue, int64_t key, u32 reason)
+static __always_inline void saakm_ready(saakm_t s, thread_t t, core_t c, u32 queue, int64_t key, u32 reason)
 {
 	u64 old = t->where;
 	bool moves = saakm_state_of(old) == SAAKM_READY;
@@ -157,19 +157,19 @@ static inline void saakm_ready(saakm_t s, thread_t t, core_t c, u32 queue, int64
 	}
 }
 
-static inline void saakm_run(saakm_t s, thread_t t)
+static __always_inline void saakm_run(saakm_t s, thread_t t)
 {
 	s->run = t->index;
 }
 
-static inline void saakm_blocked(saakm_t s, thread_t t)
+static __always_inline void saakm_blocked(saakm_t s, thread_t t)
 {
 	u64 old = t->where;
 
 	saakm_go(t, old, SAAKM_BLOCKED, saakm_core_of(old), 0);
 }
 
-static inline void saakm_terminated(saakm_t s, thread_t t)
+static __always_inline void saakm_terminated(saakm_t s, thread_t t)
 {
 	u64 old = t->where;
 
@@ -177,7 +177,7 @@ static inline void saakm_terminated(saakm_t s, thread_t t)
 }
 
 /* c is idle, and this placement is the only one that may have it until t => c or release(c). */
-static inline bool saakm_claim(saakm_t s, core_t c)
+static __always_inline bool saakm_claim(saakm_t s, core_t c)
 {
 	if (!saakm_has(&WORLD->idle, c))
 		return false;
@@ -195,24 +195,24 @@ static inline bool saakm_claim(saakm_t s, core_t c)
 	return true;
 }
 
-static inline void saakm_release(saakm_t s, core_t c)
+static __always_inline void saakm_release(saakm_t s, core_t c)
 {
 	saakm_leave(SAAKM_WORLD_SET(claimed), c);
 }
 
 /* A timer is never cancelled: when it fires, it looks whether it is still wanted. */
-static inline void saakm_arm(saakm_t s, thread_t t, nsec_t ns)
+static __always_inline void saakm_arm(saakm_t s, thread_t t, nsec_t ns)
 {
 	t->timer_at = s->now + ns;
 	s->armed = true;
 }
 
-static inline void saakm_cancel(saakm_t s, thread_t t)
+static __always_inline void saakm_cancel(saakm_t s, thread_t t)
 {
 	t->timer_at = 0;
 }
 
-static inline void saakm_keep_warm(saakm_t s, core_t c, nsec_t ns)
+static __always_inline void saakm_keep_warm(saakm_t s, core_t c, nsec_t ns)
 {
 	struct saakm_core SAAKM_MEM *core = saakm_core_at(c);
 
@@ -222,7 +222,7 @@ static inline void saakm_keep_warm(saakm_t s, core_t c, nsec_t ns)
 		core->warm_ns = ns;
 }
 
-static inline void saakm_preempt(saakm_t s, core_t c)
+static __always_inline void saakm_preempt(saakm_t s, core_t c)
 {
 	saakm_include(&s->preempts, c);
 	s->nr_preempts++;
@@ -230,7 +230,7 @@ static inline void saakm_preempt(saakm_t s, core_t c)
 
 /* Adds c to set number id of the policy; false if that is full and c not in it. The member count
    is taken before the bit, so that concurrent handlers never exceed max. */
-static inline bool saakm_add(saakm_t s, struct saakm_set SAAKM_MEM *set, u32 id, core_t c,
+static __always_inline bool saakm_add(saakm_t s, struct saakm_set SAAKM_MEM *set, u32 id, core_t c,
 			     int64_t max)
 {
 	int64_t SAAKM_MEM *members = &WORLD->members[id & (SAAKM_MAX_SETS - 1)];
@@ -250,7 +250,7 @@ static inline bool saakm_add(saakm_t s, struct saakm_set SAAKM_MEM *set, u32 id,
 }
 
 /* Removes c from set number id of the policy; false if it was not in it. */
-static inline bool saakm_remove(saakm_t s, struct saakm_set SAAKM_MEM *set, u32 id, core_t c)
+static __always_inline bool saakm_remove(saakm_t s, struct saakm_set SAAKM_MEM *set, u32 id, core_t c)
 {
 	if (!saakm_leave((u64)set, c))
 		return false;
@@ -267,7 +267,7 @@ static inline bool saakm_remove(saakm_t s, struct saakm_set SAAKM_MEM *set, u32 
 			saakm_replace_word(s, set, id, w, (members));                              \
 	} while (0)
 
-static inline void saakm_replace_word(saakm_t s, struct saakm_set SAAKM_MEM *set, u32 id, u32 w,
+static __always_inline void saakm_replace_word(saakm_t s, struct saakm_set SAAKM_MEM *set, u32 id, u32 w,
 				      u64 members)
 {
 	u64 changed = set->word[w] ^ members;

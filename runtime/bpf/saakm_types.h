@@ -54,6 +54,11 @@
    arena addresses are numbers. */
 #define SAAKM_GLOBAL __noinline
 #define SAAKM_FUNCTION SAAKM_GLOBAL
+/* A function of the policy's: the verifier would look at it at each call anyway, a call takes five
+   arguments at most, and 6.18's verifier loses its way back through a loop that calls. */
+#define SAAKM_LOCAL static inline __attribute__((always_inline, unused))
+/* But for the phases of a steal: together they need more stack than there is. */
+#define SAAKM_PHASE static __noinline
 
 /* Begins the function that lets core `dst` steal from the cores in `from`: one that the verifier
    looks at once, behind the name that the policy calls. */

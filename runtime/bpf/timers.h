@@ -35,6 +35,8 @@ SAAKM_GLOBAL int saakm_carry_out(u32 thread, u32 from, u32 queue, u32 cpu)
 	bool moved = false;
 	u64 where;
 
+	/* Timers sleep, to the verifier of old kernels. */
+	bpf_rcu_read_lock();
 	bpf_for_each(scx_dsq, p, saakm_dsq(from, queue), 0) {
 		thread_t t = saakm_thread_of(p);
 
@@ -45,6 +47,7 @@ SAAKM_GLOBAL int saakm_carry_out(u32 thread, u32 from, u32 queue, u32 cpu)
 			moved = SAAKM_FOLLOW(BPF_FOR_EACH_ITER, p, where, t->key);
 		break;
 	}
+	bpf_rcu_read_unlock();
 	if (!moved)
 		saakm_core_at(cpu)->count.moves_failed++;
 	return moved;
@@ -101,9 +104,7 @@ static int saakm_moves_due(void *map, u32 *key, struct saakm_timer *timer)
 		u32 queue = s->moves[head].queue;
 
 		core->pending_head++;
-		bpf_rcu_read_lock();
 		saakm_carry_out(thread, from, queue, cpu);
-		bpf_rcu_read_unlock();
 	}
 	return 0;
 }
@@ -144,9 +145,7 @@ static int saakm_timer_due(void *map, u32 *key, struct saakm_timer *timer)
 	if (s->nr_moves) {
 		s->nr_moves = 0;
 		saakm_core_at(cpu)->count.timers_moved++;
-		bpf_rcu_read_lock();
 		saakm_carry_out(*key, from, queue, cpu);
-		bpf_rcu_read_unlock();
 	}
 	saakm_kick_preempted((u64)s);
 	return 0;

@@ -2,7 +2,8 @@
 
 use crate::failure::Outcome;
 use crate::verbs::{
-    build, check, exec, fmt, list, play, predict, record, report, reproduce, run, set, sim, status, stop, top, vm,
+    build, check, exec, fmt, list, play, predict, record, report, reproduce, run, set, sim, status, stop,
+    top, vm,
 };
 use clap::{Parser, Subcommand};
 

@@ -1,19 +1,37 @@
-use hearth_scx::{load, read};
-fn main() {
-    let a: Vec<String> = std::env::args().collect();
-    let name = std::path::Path::new(&a[1]).file_name().unwrap().to_str().unwrap().split('.').next().unwrap().to_owned();
-    let policy = hearth_scx::Policy::new(&hearth_ipanema::compile(&|_: &str| None, &name).ok().unwrap().ir);
+//! try OBJECT COMMAND: runs a shell command under an object named after its policy, and shows the statistics.
+
+use hearth_scx::statistics::{Statistics, now};
+use hearth_scx::{Error, Policy, load};
+use std::process::{Command, ExitCode};
+
+fn run(object: &str, command: &str) -> Result<(), Error> {
+    let name = object.rsplit('/').next().and_then(|file| file.split('.').next()).unwrap_or(object);
+    let Ok(compiled) = hearth_ipanema::compile(&|_: &str| None, name) else {
+        return Err(Error::Object(format!("there is no policy {name}")));
+    };
+    let policy = Policy::new(&compiled.ir);
     let settings = load::Settings { params: policy.initial(), underload: true, ..Default::default() };
-    let object = std::fs::read(&a[1]).unwrap();
-    let mut loaded = match load::load(&policy, &object, &hearth_kernel::Host::detect(), &settings) { Ok(l) => l, Err(e) => { eprintln!("{e}"); std::process::exit(1) } };
-    if let Err(e) = loaded.attach() { eprintln!("{e}"); std::process::exit(1) }
+    let bytes = std::fs::read(object).map_err(Error::file("read", object))?;
+    let mut loaded = load::load(&policy, &bytes, &hearth_kernel::Host::detect(), &settings)?;
+    loaded.attach()?;
+    let since = now();
     eprintln!("attached");
-    let st = std::process::Command::new("sh").arg("-c").arg(&a[2]).status().unwrap();
-    eprintln!("{st}");
-    let w = loaded.arena.world();
-    eprintln!("threads {} fresh {} no_slot {} underload {}/{} runnable {}", read!(w, threads), read!(w, fresh), read!(w, no_slot), read!(w, window.underload), read!(w, window.intervals), read!(w, window.runnable));
-    for c in 0..read!(w, nr_cores) as usize { let c = loaded.arena.core(c); let n = read!(c, count);
-        eprintln!("sw {} mig {} wake {} new {} placed {:?} steals {} failed {} pre {} idles {} spins {} kicks {} bypass {} ready {} cur {} place_ns {} arm {} fired {} tmoved {}", n.switches, n.migrations, n.wakeups, n.news, &n.placed[..6], n.steals, n.moves_failed, n.preemptions, n.idles, n.spins, n.kicks, n.bypassed, read!(c, nr_ready), read!(c, current), n.place_ns / (n.wakeups + n.news).max(1), n.timers_armed, n.timers_fired, n.timers_moved); }
-    if let Some(exit) = loaded.exit() { eprintln!("{exit}"); }
-    eprintln!("state {}", std::fs::read_to_string("/sys/kernel/sched_ext/state").unwrap_or_default());
+    let status = Command::new("sh").arg("-c").arg(command).status().map_err(Error::file("start", "sh"))?;
+    eprintln!("{status}\n{:#?}", Statistics::read(&loaded.arena, &policy, since, loaded.placing()));
+    loaded.exit().map_or(Ok(()), |exit| Err(Error::Ended(Box::new(exit))))
+}
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().collect();
+    let [_, object, command] = &arguments[..] else {
+        eprintln!("try OBJECT COMMAND");
+        return ExitCode::from(2);
+    };
+    match run(object, command) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
 }

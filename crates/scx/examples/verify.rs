@@ -1,19 +1,71 @@
-use libbpf_rs::*;
-fn main() {
-    fn show(_: PrintLevel, m: String) { let l: Vec<&str> = m.lines().collect(); let n = l.len(); for x in l.iter().skip(n.saturating_sub(30000)) { eprintln!("    {}", &x[..x.len().min(1500)]); } }
-    let path = std::env::args().nth(1).unwrap();
-    let only = std::env::args().nth(2);
-    let names: Vec<String> = ObjectBuilder::default().open_file(&path).unwrap().progs().map(|p| p.name().to_str().unwrap().to_owned()).collect();
-    for n in names {
-        if only.as_ref().is_some_and(|o| *o != n) { continue }
-        if only.is_some() { set_print(Some((PrintLevel::Debug, show))); }
-        let mut o = ObjectBuilder::default(); if only.is_some() { o.debug(true); }
-        let mut o = o.open_file(&path).unwrap();
-        for mut p in o.progs_mut() { let me = p.name().to_str().unwrap() == n; p.set_autoload(me); if me && only.is_none() { p.set_log_level(4); } }
-        let t = std::time::Instant::now();
-        let r = o.load();
-        let e = t.elapsed();
-        let insns = match &r { Ok(obj) => obj.progs().find(|p| p.name().to_str().unwrap() == n).map(|p| { use std::os::fd::{AsFd, AsRawFd}; std::fs::read_to_string(format!("/proc/self/fdinfo/{}", p.as_fd().as_raw_fd())).unwrap_or_default().lines().filter(|l| l.contains("verified") || l.contains("memlock")).collect::<Vec<_>>().join(" ") }).unwrap_or_default(), Err(e) => format!("{e:?}") };
-        println!("{n:22} {:8.1} ms {insns}", e.as_secs_f64() * 1e3);
+//! verify OBJECT [PROGRAM]: loads each program of an object by itself, and says how long the verifier took; with
+//! PROGRAM, shows the end of its log.
+
+use libbpf_rs::{ObjectBuilder, PrintLevel, Result, set_print};
+use std::os::fd::{AsFd, AsRawFd};
+use std::process::ExitCode;
+use std::time::Instant;
+
+/// Lines of the log that are shown.
+const SHOWN: usize = 30_000;
+
+fn show(_: PrintLevel, message: String) {
+    let lines: Vec<&str> = message.lines().collect();
+    for line in &lines[lines.len().saturating_sub(SHOWN)..] {
+        eprintln!("    {}", line.chars().take(1500).collect::<String>());
+    }
+}
+
+/// What the kernel says of the loaded program, or why it is rejected.
+fn verify(object: &str, program: &str, debug: bool) -> Result<String> {
+    let mut open = ObjectBuilder::default().debug(debug).open_file(object)?;
+    for mut other in open.progs_mut() {
+        let wanted = other.name() == program;
+        other.set_autoload(wanted);
+        if wanted && !debug {
+            other.set_log_level(4);
+        }
+    }
+    let loaded = match open.load() {
+        Ok(loaded) => loaded,
+        Err(error) => return Ok(format!("{error:?}")),
+    };
+    let found = loaded.progs().find(|loaded| loaded.name() == program);
+    let info = found.map_or_else(String::new, |program| {
+        std::fs::read_to_string(format!("/proc/self/fdinfo/{}", program.as_fd().as_raw_fd()))
+            .unwrap_or_default()
+    });
+    let lines = info.lines().filter(|line| line.contains("verified") || line.contains("memlock"));
+    Ok(lines.collect::<Vec<_>>().join(" "))
+}
+
+fn run(object: &str, only: Option<&str>) -> Result<()> {
+    let names: Vec<String> = {
+        let open = ObjectBuilder::default().open_file(object)?;
+        open.progs().map(|program| program.name().to_string_lossy().into_owned()).collect()
+    };
+    for name in names.iter().filter(|name| only.is_none_or(|only| only == *name)) {
+        if only.is_some() {
+            set_print(Some((PrintLevel::Debug, show)));
+        }
+        let begun = Instant::now();
+        let said = verify(object, name, only.is_some())?;
+        println!("{name:22} {:8.1} ms {said}", begun.elapsed().as_secs_f64() * 1e3);
+    }
+    Ok(())
+}
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().collect();
+    let Some(object) = arguments.get(1) else {
+        eprintln!("verify OBJECT [PROGRAM]");
+        return ExitCode::from(2);
+    };
+    match run(object, arguments.get(2).map(String::as_str)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:?}");
+            ExitCode::FAILURE
+        }
     }
 }

@@ -9,7 +9,7 @@ const BASE: usize = 1 << 44;
 /// The memory of the one policy that this process has loaded.
 ///
 /// The policy writes to it at any time, from any core: fields are read and written one by one, by volatile
-/// loads and stores ([`crate::read!`], [`crate::store!`]), and no reference to them is ever made. Who writes
+/// loads and stores (`read!`, `store!`), and no reference to them is ever made. Who writes
 /// what is said in layout.h.
 #[derive(Debug)]
 pub struct Arena {
@@ -64,10 +64,10 @@ impl Arena {
 
     /// The members of a set in the arena, ascending.
     pub(crate) fn members(&self, set: *const Set) -> Vec<u32> {
-        let nr_words = (crate::read!(self.world(), nr_words) as usize).min(SET_WORDS);
+        let nr_words = (read!(self.world(), nr_words) as usize).min(SET_WORDS);
         let mut members = Vec::new();
         for word in 0..nr_words {
-            let mut bits = crate::read!(set, word[word]);
+            let mut bits = read!(set, word[word]);
             while bits != 0 {
                 members.push((word * 64) as u32 + bits.trailing_zeros());
                 bits &= bits - 1;
@@ -78,8 +78,8 @@ impl Arena {
 
     /// The kernel's numbers of the cores that were there when the topology was read, ascending.
     pub fn known(&self) -> impl Iterator<Item = usize> {
-        let nr_cores = (crate::read!(self.world(), nr_cores) as usize).min(MAX_CORES);
-        (0..nr_cores).filter(|core| crate::read!(self.core(*core), known) != 0)
+        let nr_cores = (read!(self.world(), nr_cores) as usize).min(MAX_CORES);
+        (0..nr_cores).filter(|core| read!(self.core(*core), known) != 0)
     }
 
     /// Touches the pages that belong to no core, so that they are there: where there is none, the kernel reads
@@ -102,7 +102,6 @@ impl Arena {
 }
 
 /// Reads a field through a pointer to its structure in an [`Arena`].
-#[macro_export]
 macro_rules! read {
     ($pointer:expr, $($field:tt)+) => {
         // SAFETY: the pointer is one of an arena's.
@@ -111,10 +110,11 @@ macro_rules! read {
 }
 
 /// Writes a field through a pointer to its structure in an [`Arena`].
-#[macro_export]
 macro_rules! store {
     ($pointer:expr, $field:ident $([$index:expr])*, $value:expr) => {
         // SAFETY: the pointer is one of an arena's.
         unsafe { std::ptr::write_volatile(&raw mut (*$pointer).$field $([$index])*, $value) }
     };
 }
+
+pub(crate) use {read, store};

@@ -20,7 +20,9 @@ pub enum Error {
     RealTime,
     #[error("this kernel does not describe its types: there is no /sys/kernel/btf/vmlinux")]
     NoBtf,
-    #[error("this kernel's configuration cannot be read: there is neither /boot/config-{kernel} nor /proc/config.gz")]
+    #[error(
+        "this kernel's configuration cannot be read: there is neither /boot/config-{kernel} nor /proc/config.gz"
+    )]
     NoConfig { kernel: String },
     #[error("sched_ext is busy: {ops} runs{}", by.as_deref().map_or_else(String::new, |by| format!(" ({by})")))]
     Busy { ops: String, by: Option<String>, ours: bool },

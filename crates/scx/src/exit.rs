@@ -60,8 +60,12 @@ impl ExitInfo {
     pub fn help(&self) -> Option<String> {
         let what = match self.kind {
             SYSRQ => "somebody pressed SysRq-S; start the policy again when the machine is well",
-            STALL => "a thread did not run for longer than the watchdog allows: the machine is overloaded, or the policy forgets threads",
-            kind if kind >= ERROR => "the kernel's own scheduler has taken over, and nothing is lost; please report these lines",
+            STALL => {
+                "a thread did not run for longer than the watchdog allows: the machine is overloaded, or the policy forgets threads"
+            }
+            kind if kind >= ERROR => {
+                "the kernel's own scheduler has taken over, and nothing is lost; please report these lines"
+            }
             _ => return None,
         };
         Some(what.into())
@@ -111,10 +115,7 @@ mod tests {
         };
         let stall = exit(STALL, 0);
         assert!(!stall.none() && !stall.ordinary() && !stall.restart() && stall.help().is_some());
-        assert_eq!(
-            stall.to_string(),
-            "the kernel let policy nest go: runnable task stall (sh[7] 30 s)"
-        );
+        assert_eq!(stall.to_string(), "the kernel let policy nest go: runnable task stall (sh[7] 30 s)");
         assert!(exit(0, 0).none());
         assert!(exit(UNREG, 0).ordinary());
         assert!(exit(65, RESTART | 1 << 32).restart());

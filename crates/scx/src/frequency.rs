@@ -1,9 +1,8 @@
 //! Where the policy's knowledge of frequencies comes from: the kernel, nowhere, or a model of a machine that
 //! is driven by what the cores do. (In a virtual machine cores have no frequency.)
 
-use crate::arena::Arena;
+use crate::arena::{Arena, read, store};
 use crate::error::Error;
-use crate::{read, store};
 use hearth_kernel::Host;
 use hearth_machine::{Governor, Machine, Model};
 use std::collections::BTreeMap;
@@ -27,7 +26,10 @@ pub enum Source {
     Kernel,
     Unknown,
     /// `model:MACHINE[:GOVERNOR]`
-    Model { machine: String, governor: Governor },
+    Model {
+        machine: String,
+        governor: Governor,
+    },
 }
 
 impl FromStr for Source {

@@ -31,11 +31,9 @@ impl Library {
 
     fn among(candidates: Vec<Library>) -> Result<Library, Error> {
         let exists = |library: &Library| library.main().is_file();
-        candidates
-            .iter()
-            .find(|library| exists(library))
-            .cloned()
-            .ok_or_else(|| Error::NoLibrary { sought: candidates.into_iter().map(|library| library.runtime).collect() })
+        candidates.iter().find(|library| exists(library)).cloned().ok_or_else(|| Error::NoLibrary {
+            sought: candidates.into_iter().map(|library| library.runtime).collect(),
+        })
     }
 
     /// The C file that includes all others.

@@ -1,14 +1,17 @@
 //! Loads a policy's BPF object, and makes it the kernel's scheduler.
 
-use crate::arena::Arena;
+use crate::arena::{Arena, store};
 use crate::error::Error;
 use crate::exit::ExitInfo;
 use crate::layout::*;
 use crate::policy::Policy;
-use crate::{object, requirements, store, topology};
+use crate::{object, requirements, topology};
 use hearth_kernel::Host;
 use libbpf_rs::btf::types::{DataSec, Enum, Enum64, MemberAttr, Struct, Var};
-use libbpf_rs::{Btf, Link, MapCore, MapFlags, MapImpl, MapType, Object, ObjectBuilder, OpenObject, PrintLevel};
+use libbpf_rs::{
+    Btf, Link, MapCore, MapFlags, MapImpl, MapType, Object, ObjectBuilder, OpenObject, PrintLevel, libbpf_sys,
+};
+use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 use std::path::PathBuf;
 use std::sync::Mutex;
 use std::time::Duration;
@@ -32,6 +35,8 @@ pub struct Settings {
     pub records: Option<u32>,
     /// Intervals are watched for underload.
     pub underload: bool,
+    /// The kernel measures how long each operation of the policy takes, at a small cost of its own.
+    pub cost: bool,
 }
 
 /// A policy that the kernel has verified, and which does not schedule yet.
@@ -43,6 +48,8 @@ pub struct Loaded {
     exit: Global,
     exit_dump: Global,
     links: Vec<Link>,
+    /// As long as it is open, the kernel measures.
+    _cost: Option<OwnedFd>,
 }
 
 /// Where a global variable of the object is: the end of its map's name, offset and size in bytes.
@@ -86,7 +93,8 @@ pub fn load(policy: &Policy, object: &[u8], host: &Host, settings: &Settings) ->
     // SAFETY: `object` declares the arena, and goes together with it.
     let arena = unsafe { Arena::mapped() };
     describe(&arena, host, settings);
-    Ok(Loaded { policy: policy.name.clone(), object, arena, exit, exit_dump, links: Vec::new() })
+    let cost = settings.cost.then(measure).transpose()?;
+    Ok(Loaded { policy: policy.name.clone(), object, arena, exit, exit_dump, links: Vec::new(), _cost: cost })
 }
 
 /// Sets what must be set before loading.
@@ -191,7 +199,11 @@ fn rejected(policy: &Policy, error: &libbpf_rs::Error) -> Error {
     match log.contains("BEGIN PROG LOAD LOG").then(file).flatten() {
         Some(path) => Error::Verifier { policy, what: last_words(&log), log: path },
         None => {
-            let what = if log.trim().is_empty() { error.to_string() } else { format!("{error}\n{}", tail(&log, 10)) };
+            let what = if log.trim().is_empty() {
+                error.to_string()
+            } else {
+                format!("{error}\n{}", tail(&log, 10))
+            };
             Error::Load { policy, action: "loaded", what }
         }
     }
@@ -208,6 +220,18 @@ fn last_words(log: &str) -> String {
 fn tail(text: &str, count: usize) -> String {
     let lines: Vec<&str> = text.trim_end().lines().collect();
     lines[lines.len().saturating_sub(count)..].join("\n")
+}
+
+/// Has the kernel measure how long BPF programs take.
+fn measure() -> Result<OwnedFd, Error> {
+    // SAFETY: no pointers.
+    let fd = unsafe { libbpf_sys::bpf_enable_stats(libbpf_sys::BPF_STATS_RUN_TIME) };
+    if fd < 0 {
+        let error = std::io::Error::from_raw_os_error(-fd);
+        return Err(Error::Object(format!("the kernel cannot measure the cost of placements: {error}")));
+    }
+    // SAFETY: the kernel has just given it to us.
+    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
 /// Tells the policy what it must know before it starts.
@@ -278,6 +302,19 @@ impl Loaded {
             return None;
         }
         ExitInfo::parse(&self.policy, &read(self.exit)?, &read(self.exit_dump).unwrap_or_default())
+    }
+
+    /// How many placements the kernel has measured, and their time in ns.
+    pub fn placing(&self) -> (u64, u64) {
+        let Some(program) = self.object.progs().find(|program| program.name() == "saakm_select_cpu") else {
+            return (0, 0);
+        };
+        let mut info = libbpf_sys::bpf_prog_info::default();
+        let mut size = size_of_val(&info) as u32;
+        // SAFETY: `info` and `size` are valid for the call, and `size` is that of `info`.
+        let error =
+            unsafe { libbpf_sys::bpf_prog_get_info_by_fd(program.as_fd().as_raw_fd(), &mut info, &mut size) };
+        if error == 0 { (info.run_cnt, info.run_time_ns) } else { (0, 0) }
     }
 
     /// The ring buffer of records.

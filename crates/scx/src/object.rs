@@ -192,7 +192,9 @@ impl Clang {
         }
         Err(match too_old {
             Some((program, version)) => Error::OldClang { program, version, needed: CLANG },
-            None => Error::NoClang { tried: programs.iter().map(|p| p.to_string_lossy().into_owned()).collect() },
+            None => {
+                Error::NoClang { tried: programs.iter().map(|p| p.to_string_lossy().into_owned()).collect() }
+            }
         })
     }
 }

@@ -49,7 +49,8 @@ pub fn architecture() -> Result<(&'static str, &'static str), Error> {
 }
 
 fn under(root: &Path) -> Result<(), Error> {
-    let kernel = fs::read_to_string(root.join("proc/sys/kernel/osrelease")).unwrap_or_default().trim().to_owned();
+    let kernel =
+        fs::read_to_string(root.join("proc/sys/kernel/osrelease")).unwrap_or_default().trim().to_owned();
     if !root.join(SCHED_EXT).is_dir() {
         return Err(Error::NoSchedExt { kernel });
     }
@@ -82,7 +83,10 @@ mod tests {
         };
         write("proc/sys/kernel/osrelease", "6.1.0\n");
         let error = under(root.path()).unwrap_err();
-        assert!(error.to_string().contains("6.1.0") && error.help().unwrap().contains("hearth vm"), "{error}");
+        assert!(
+            error.to_string().contains("6.1.0") && error.help().unwrap().contains("hearth vm"),
+            "{error}"
+        );
         write("sys/kernel/sched_ext/state", "disabled\n");
         write("sys/kernel/realtime", "1\n");
         assert!(matches!(under(root.path()), Err(Error::RealTime)));

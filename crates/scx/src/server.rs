@@ -52,7 +52,8 @@ impl Server {
             Err(_) => {}
         }
         let listener = UnixListener::bind(path).map_err(Error::file("make the socket", path))?;
-        fs::set_permissions(path, fs::Permissions::from_mode(0o666)).map_err(Error::file("open to all", path))?;
+        fs::set_permissions(path, fs::Permissions::from_mode(0o666))
+            .map_err(Error::file("open to all", path))?;
         let closing = Arc::new(AtomicBool::new(false));
         let stop = closing.clone();
         let listener = thread::spawn(move || listen(&listener, &service, &stop));

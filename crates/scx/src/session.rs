@@ -1,5 +1,6 @@
 //! One policy at work, from its loading to its end.
 
+use crate::arena::{read, store};
 use crate::cgroup::Cgroup;
 use crate::client::Client;
 use crate::error::Error;
@@ -11,7 +12,7 @@ use crate::protocol::{Changed, Info, ParamInfo, Place, Refusal, Request, SOCKET,
 use crate::record::{self, NewFrequency, Prepared, Recorded, Recording, convert::Names};
 use crate::server::{Server, Service};
 use crate::statistics::{self, Cores, Statistics};
-use crate::{object, read, requirements, schedule, store};
+use crate::{object, requirements, schedule};
 use hearth_kernel::Host;
 use hearth_trace::Header;
 use serde_json::Value;
@@ -57,6 +58,8 @@ pub struct Options {
     pub replace: bool,
     /// Intervals are watched for underload, at a small cost at each wake-up.
     pub underload: bool,
+    /// The kernel measures how long a placement takes.
+    pub cost: bool,
     /// How long a ready thread may wait before the kernel ejects the policy [default: the kernel's 30 s].
     pub watchdog: Option<Duration>,
 }
@@ -133,7 +136,7 @@ impl Session {
         // Finds out early whether the machine fits.
         let driver = driver(&frequency, &host)?;
         let prepared = options.record.as_deref().map(Prepared::new).transpose()?;
-        let mut loaded = load::load(&policy, &object, &host, &settings(&options))?;
+        let loaded = load::load(&policy, &object, &host, &settings(&options))?;
         if let Some((mut old, ops)) = old {
             old.stop()?;
             wait_until_gone(&ops)?;
@@ -147,7 +150,6 @@ impl Session {
         };
         frequency.tell(&loaded.arena);
         let since = statistics::now();
-        loaded.attach()?;
         let shared = Arc::new(Shared {
             policy,
             scope,
@@ -169,9 +171,16 @@ impl Session {
             recording: None,
             restarts: Vec::new(),
         };
-        session.begin(driver, prepared)?;
+        // Before it schedules, so that whoever sees it can ask it.
         session.server = Some(Server::open(Path::new(SOCKET), session.shared.clone())?);
+        session.attach()?;
+        session.begin(driver, prepared)?;
         Ok(session)
+    }
+
+    fn attach(&mut self) -> Result<(), Error> {
+        let mut running = self.shared.running.write().unwrap_or_else(PoisonError::into_inner);
+        running.as_mut().map_or(Ok(()), |running| running.loaded.attach())
     }
 
     /// What accompanies a policy that was attached.
@@ -267,7 +276,8 @@ impl Session {
         }
         self.model = None;
         if let Some(recording) = self.recording.take() {
-            let header = self.shared.running().as_ref().map(|running| self.header(running)).unwrap_or_default();
+            let header =
+                self.shared.running().as_ref().map(|running| self.header(running)).unwrap_or_default();
             recording.finish(header)?;
         }
         let mut running = self.shared.running.write().unwrap_or_else(PoisonError::into_inner);
@@ -298,7 +308,8 @@ impl Session {
         self.detach();
         let mut recorded = None;
         if let Some(recording) = self.recording.take() {
-            let header = self.shared.running().as_ref().map(|running| self.header(running)).unwrap_or_default();
+            let header =
+                self.shared.running().as_ref().map(|running| self.header(running)).unwrap_or_default();
             recorded = Some(recording.finish(header)?);
         }
         Ok(Summary { statistics, recorded })
@@ -319,7 +330,8 @@ impl Session {
     fn header(&self, running: &Running) -> Header {
         let Running { host, loaded, .. } = running;
         let policy = &self.shared.policy;
-        let changed = policy.params.iter().zip(&self.options.params).filter(|(p, value)| p.initial != **value);
+        let changed =
+            policy.params.iter().zip(&self.options.params).filter(|(p, value)| p.initial != **value);
         let changed: Vec<String> = changed.map(|(p, v)| format!("{}={}", p.name, p.unit.show(*v))).collect();
         let changed = if changed.is_empty() { String::new() } else { format!(":{}", changed.join(",")) };
         let lost = |cpu: &u32| read!(loaded.arena.core(*cpu as usize), count.lost);
@@ -365,6 +377,7 @@ fn settings(options: &Options) -> Settings {
         watchdog: options.watchdog,
         records: options.record.is_some().then_some(record::RING_BYTES),
         underload: options.underload,
+        cost: options.cost,
     }
 }
 
@@ -411,13 +424,14 @@ fn watch_signals(events: Sender<Event>) -> Result<Handle, Error> {
         // SAFETY: an all-zero `sigaction` is valid, and `before` for the call.
         unsafe {
             let mut before: libc::sigaction = std::mem::zeroed();
-            libc::sigaction(signal, std::ptr::null(), &mut before) == 0 && before.sa_sigaction == libc::SIG_IGN
+            libc::sigaction(signal, std::ptr::null(), &mut before) == 0
+                && before.sa_sigaction == libc::SIG_IGN
         }
     };
     // What is ignored (`nohup`) stays ignored.
     let wanted = [SIGINT, SIGTERM, SIGHUP, SIGQUIT].into_iter().filter(|signal| !ignored(*signal));
-    let mut signals = Signals::new(wanted)
-        .map_err(|error| Error::Object(format!("signals cannot be caught: {error}")))?;
+    let mut signals =
+        Signals::new(wanted).map_err(|error| Error::Object(format!("signals cannot be caught: {error}")))?;
     let handle = signals.handle();
     thread::spawn(move || {
         for signal in &mut signals {
@@ -480,7 +494,12 @@ impl Shared {
 
     fn statistics(&self) -> Option<Statistics> {
         let running = self.running();
-        running.as_ref().map(|running| Statistics::read(&running.loaded.arena, &self.policy, running.since))
+        running.as_ref().map(|running| self.read(running))
+    }
+
+    fn read(&self, running: &Running) -> Statistics {
+        let Running { loaded, since, .. } = running;
+        Statistics::read(&loaded.arena, &self.policy, *since, loaded.placing())
     }
 
     fn info(&self, running: &Running) -> Info {
@@ -544,7 +563,8 @@ impl Shared {
 impl Service for Shared {
     fn answer(&self, request: &Request, root: bool) -> Result<Value, Refusal> {
         let running = self.running();
-        let running = running.as_ref().ok_or_else(|| Refusal::new(libc::EAGAIN, "the policy is being loaded"))?;
+        let running =
+            running.as_ref().ok_or_else(|| Refusal::new(libc::EAGAIN, "the policy is being loaded"))?;
         let argument = |name: &str| {
             let value = request.args.get(name).map(String::as_str);
             value.ok_or_else(|| Refusal::new(libc::EINVAL, format!("the argument `{name}` is missing")))
@@ -558,11 +578,7 @@ impl Service for Shared {
         };
         match request.req.as_str() {
             "stats" => match request.args.get("target").map_or("top", String::as_str) {
-                "top" => json(serde_json::to_value(Statistics::read(
-                    &running.loaded.arena,
-                    &self.policy,
-                    running.since,
-                ))),
+                "top" => json(serde_json::to_value(self.read(running))),
                 "cores" => json(serde_json::to_value(Cores::read(
                     &running.loaded.arena,
                     &self.policy,

@@ -1,10 +1,9 @@
 //! What a running policy counts. This is the one place that declares each statistic: the socket's description
 //! of itself, `hearth status --explain` and docs/src/statistics.md are made of it.
 
-use crate::arena::Arena;
+use crate::arena::{Arena, read};
 use crate::layout::*;
 use crate::policy::Policy;
-use crate::read;
 use hearth_kernel::Host;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
@@ -100,9 +99,11 @@ statistics! {
         runnable: u64, "threads";
         /// Placements of new and woken threads, by the policy's reason.
         placements: BTreeMap<String, u64>, "placements";
-        /// Time spent in placements.
+        /// Placements whose time the kernel has measured: 0 without --cost.
+        place_runs: u64, "placements";
+        /// Time of these: the whole operation select_cpu, as the kernel's BPF statistics have it.
         place_ns: u64, "ns";
-        /// Mean time of a placement: the policy's handler and what is around it.
+        /// Mean time of a placement; 0: not measured.
         place_mean_ns: f64, "ns";
         /// Threads that were new to the policy.
         news: u64, "threads";
@@ -236,7 +237,11 @@ pub fn markdown() -> String {
          (This page is made from `crates/scx/src/statistics.rs`, as is `hearth status --explain`.)\n",
     );
     for schema in &SCHEMAS {
-        text += &format!("\n## {}\n\n{}\n\n| name | unit | meaning |\n|---|---|---|\n", schema.name, schema.doc.trim());
+        text += &format!(
+            "\n## {}\n\n{}\n\n| name | unit | meaning |\n|---|---|---|\n",
+            schema.name,
+            schema.doc.trim()
+        );
         for field in schema.fields {
             text += &format!("| `{}` | {} | {} |\n", field.name, field.unit, field.doc.trim());
         }
@@ -253,8 +258,9 @@ pub fn now() -> u64 {
 }
 
 impl Statistics {
-    /// Reads them; `since` is when the policy became the scheduler, as [`now`] tells the time.
-    pub fn read(arena: &Arena, policy: &Policy, since: u64) -> Statistics {
+    /// Reads them; `since` is when the policy became the scheduler, as [`now`] tells the time; `placing` how many
+    /// placements the kernel has measured, and their time in ns.
+    pub fn read(arena: &Arena, policy: &Policy, since: u64, placing: (u64, u64)) -> Statistics {
         let world = arena.world();
         let now = now();
         let uptime_ns = now.saturating_sub(since);
@@ -269,7 +275,6 @@ impl Statistics {
             let count = read!(core, count);
             cores += 1;
             placements.iter_mut().zip(count.placed).for_each(|(sum, n)| *sum += n);
-            s.place_ns += count.place_ns;
             s.news += count.news;
             s.wakeups += count.wakeups;
             s.switches += count.switches;
@@ -306,7 +311,8 @@ impl Statistics {
         s.underload = read!(world, window.underload);
         s.cores_used = ratio(read!(world, window.cores_used), s.intervals);
         s.underload_per_s = ratio(s.underload, s.intervals) / (INTERVAL_NS as f64 / 1e9);
-        s.place_mean_ns = ratio(s.place_ns, s.news + s.wakeups);
+        (s.place_runs, s.place_ns) = placing;
+        s.place_mean_ns = ratio(s.place_ns, s.place_runs);
         s.idle_percent = 100.0 * ratio(s.idle_ns, uptime_ns * cores.max(1));
         s.spin_percent = 100.0 * ratio(s.spin_ns, uptime_ns * cores.max(1));
         let reasons = policy.reasons.iter().zip(placements).enumerate();

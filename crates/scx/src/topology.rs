@@ -1,8 +1,7 @@
 //! The host's topology, as SaaKM's domains.
 
-use crate::arena::Arena;
+use crate::arena::{Arena, store};
 use crate::layout::*;
-use crate::store;
 use hearth_kernel::Host;
 
 /// Cores that share hardware, at one level.

@@ -10,7 +10,6 @@ B=/run/hearth/busybox
 
 $B hostname hearth
 $B ip link set lo up
-$B mkfifo in out err
 
 # What the host says: the terminal's size, that the command's time is over, that all has arrived.
 while read -r word rows columns; do
@@ -33,15 +32,21 @@ if [ -n "$terminal" ]; then
 	echo ready >"$status"
 	$B setsid -c /bin/sh ./command <&9 >&9 2>&1 9<&-
 else
-	{ $B cat out; printf '%s' "$mark"; } >"$stdout" &
+	# Both ends of each pipe, opened by way of a third: to open one end alone is to wait for the other, and
+	# the end of any child would interrupt that.
+	$B mkfifo in out err
+	exec 9<>in 3<in 4>in 9<>out 5<out 6>out 9<>err 7<err 8>err 9<&-
+	$B cat "$stdin" >&4 3<&- 4>&- 5<&- 6>&- 7<&- 8>&- &
+	{ $B cat <&5; printf '%s' "$mark"; } >"$stdout" 3<&- 4>&- 6>&- 7<&- 8>&- &
 	copies=$!
-	{ $B cat err; printf '%s' "$mark"; } >"$stderr" &
+	{ $B cat <&7; printf '%s' "$mark"; } >"$stderr" 3<&- 4>&- 5<&- 6>&- 8>&- &
 	copies="$copies $!"
-	$B cat "$stdin" >in &
+	exec 4>&- 5<&- 7<&-
 	echo ready >"$status"
-	$B setsid /bin/sh ./command <in >out 2>err
+	$B setsid /bin/sh ./command <&3 >&6 2>&8 3<&- 6>&- 8>&-
 fi
 ended=$?
+exec 3<&- 6>&- 8>&-
 
 # What the command left behind would keep its output open: end all but ourselves. Kernel threads have no
 # program.

@@ -107,76 +107,33 @@ pub fn run(options: &Options, command: &[OsString], streams: Streams, watch: Wat
         watch(Progress::Note(&format!("emulating, which is slow: KVM cannot be used here ({why})")));
     }
 
-    let shares = shares(options)?;
-    let mark = mark()?;
-    let mut settings = Settings::default();
-    settings.set("mode", "run");
-    settings.set("mark", &mark);
-    let folders: Vec<&[u8]> = shares.iter().map(|folder| folder.as_os_str().as_bytes()).collect();
-    settings.set_bytes("shares", &folders.join(&b'\n'));
-    let modules = kernel.modules.as_deref().map_or(&[][..], |path| path.as_os_str().as_bytes());
-    settings.set_bytes("modules", modules);
-    settings.set("want_dmesg", if options.dmesg.is_some() { "yes" } else { "" });
-    let (rows, columns) = terminal::size();
-    settings.set("terminal", if options.terminal { format!("{rows} {columns}") } else { String::new() });
-    let streams_ports = if options.terminal { "" } else { "stdin stdout stderr" };
-    let dmesg_port = if options.dmesg.is_some() { "dmesg" } else { "" };
-    settings.set("ports", format!("control {dmesg_port} {streams_ports}"));
-
-    let inherited = INHERITED.map(|name| (OsString::from(name), std::env::var_os(name)));
-    let mut environment: Vec<(OsString, OsString)> =
-        inherited.into_iter().filter_map(|(name, value)| Some((name, value?))).collect();
-    environment.extend(options.env.iter().cloned());
-    let environment: Vec<_> =
-        environment.iter().map(|(name, value)| (name.as_ref(), value.as_ref())).collect();
-    let words: Vec<&OsStr> = command.iter().map(AsRef::as_ref).collect();
-    let command = Command { words: &words, directory: &options.directory, environment: &environment };
-
+    let (shares, mark) = (shares(options)?, mark()?);
     let mut guest = Guest::prepare()?;
     if let Some(path) = &options.console {
         guest.keep_console(path)?;
     }
-    guest.listen()?;
-    let (say, to_say) = channel();
-    guest.add_loose_port("control", move |stream| speak(stream, &to_say))?;
-    if options.dmesg.is_some() {
-        let (mark, sender) = (mark.clone(), guest.sender.clone());
-        guest.add_port("dmesg", move |mut stream| {
-            let mut log = Vec::new();
-            copy_until(mark.as_bytes(), &mut stream, &mut log)?;
-            let _ = sender.send(Event::Log(log));
-            Ok(())
-        })?;
-    }
-    let streams_to_drain = if options.terminal {
-        let sender = guest.sender.clone();
-        guest.add_terminal(move |stream| attend(stream, sender))?;
-        0
-    } else {
-        connect(&mut guest, streams, &mark)?;
-        2
-    };
+    let mut session = Session::connect(&mut guest, options, streams, &mark)?;
     guest.add_share("root", Path::new("/"), Access::ReadOnly)?;
     for (number, folder) in shares.iter().enumerate() {
         guest.add_share(&format!("rw{number}"), folder, Access::ReadWrite)?;
     }
-    let config = kernel.config()?;
-    let initramfs =
-        Initramfs { busybox, modules: kernel.needed_modules()?, config, settings, command: &command };
+    let environment = environment(options);
+    let environment: Vec<_> =
+        environment.iter().map(|(name, value)| (name.as_ref(), value.as_ref())).collect();
+    let words: Vec<&OsStr> = command.iter().map(AsRef::as_ref).collect();
+    let initramfs = Initramfs {
+        busybox,
+        modules: kernel.needed_modules()?,
+        config: kernel.config()?,
+        settings: settings(options, &kernel, &shares, &mark),
+        command: &Command { words: &words, directory: &options.directory, environment: &environment },
+    };
     let memory_mib = options.memory_mib.unwrap_or_else(default_memory);
     let _signals = options.signals.then(|| watch_signals(&guest, options.terminal)).transpose()?;
 
     let begun = Instant::now();
     guest.start(&qemu, &kernel, &initramfs, accelerator, &options.topology, memory_mib, &options.append)?;
-    let mut session = Session {
-        say,
-        wants_log: options.dmesg.is_some(),
-        log: None,
-        to_drain: streams_to_drain,
-        status: None,
-    };
-    let label = label(&kernel, options, accelerator);
-    let booted_in = session.boot(&mut guest, options, accelerator, &label, begun, watch)?;
+    let booted_in = session.boot(&mut guest, options, accelerator, &kernel, begun, watch)?;
     let raw = options.terminal.then(Raw::new).transpose().map_err(Error::file("set up", "the terminal"))?;
     let ended = session.attend(&mut guest, options);
     if let (Some(path), Some(log)) = (&options.dmesg, &session.log) {
@@ -189,12 +146,37 @@ pub fn run(options: &Options, command: &[OsString], streams: Streams, watch: Wat
         drop(guest);
     }
     drop(raw);
-    let status = ended?;
-    Ok(Exit { status, kernel: kernel.release, accelerator, booted_in })
+    Ok(Exit { status: ended?, kernel: kernel.release, accelerator, booted_in })
+}
+
+/// What the guest's scripts are told.
+fn settings(options: &Options, kernel: &Kernel, shares: &[PathBuf], mark: &str) -> Settings {
+    let mut settings = Settings::default();
+    let folders: Vec<&[u8]> = shares.iter().map(|folder| folder.as_os_str().as_bytes()).collect();
+    let modules = kernel.modules.as_deref().map_or(&[][..], |path| path.as_os_str().as_bytes());
+    let (rows, columns) = terminal::size();
+    let log = options.dmesg.is_some();
+    settings.set("mode", "run");
+    settings.set("mark", mark);
+    settings.set_bytes("shares", &folders.join(&b'\n'));
+    settings.set_bytes("modules", modules);
+    settings.set("want_dmesg", if log { "yes" } else { "" });
+    settings.set("terminal", if options.terminal { format!("{rows} {columns}") } else { String::new() });
+    let (log, streams) =
+        (if log { "dmesg" } else { "" }, if options.terminal { "" } else { "stdin stdout stderr" });
+    settings.set("ports", format!("control {log} {streams}"));
+    settings
+}
+
+/// The command's environment.
+fn environment(options: &Options) -> Vec<(OsString, OsString)> {
+    let inherited = INHERITED.iter().filter_map(|name| Some((OsString::from(name), std::env::var_os(name)?)));
+    inherited.chain(options.env.iter().cloned()).collect()
 }
 
 /// What the guest still owes.
 struct Session {
+    /// Lines for the guest's scripts.
     say: Sender<String>,
     wants_log: bool,
     log: Option<Vec<u8>>,
@@ -203,21 +185,49 @@ struct Session {
 }
 
 impl Session {
+    /// Makes the guest's ports.
+    fn connect(guest: &mut Guest, options: &Options, streams: Streams, mark: &str) -> Result<Self, Error> {
+        guest.listen()?;
+        let (say, to_say) = channel();
+        guest.add_loose_port("control", move |stream| speak(stream, &to_say))?;
+        let wants_log = options.dmesg.is_some();
+        if wants_log {
+            let (mark, sender) = (mark.to_owned(), guest.sender.clone());
+            guest.add_port("dmesg", move |mut stream| {
+                let mut log = Vec::new();
+                copy_until(mark.as_bytes(), &mut stream, &mut log)?;
+                let _ = sender.send(Event::Log(log));
+                Ok(())
+            })?;
+        }
+        if options.terminal {
+            let sender = guest.sender.clone();
+            guest.add_terminal(move |stream| attend(stream, sender))?;
+        } else {
+            connect(guest, streams, mark)?;
+        }
+        let to_drain = if options.terminal { 0 } else { 2 };
+        Ok(Session { say, wants_log, log: None, to_drain, status: None })
+    }
+
+    /// Until the command runs: how long that took.
     fn boot(
         &mut self,
         guest: &mut Guest,
         options: &Options,
         accelerator: Accelerator,
-        label: &str,
+        kernel: &Kernel,
         begun: Instant,
         watch: Watch,
     ) -> Result<Duration, Error> {
+        let emulated = if accelerator == Accelerator::Tcg { ", emulated" } else { "" };
+        let label = format!("Linux {}, {}{emulated}", kernel.release, options.topology);
         let patience = match accelerator {
             Accelerator::Kvm => Duration::from_secs(120),
             Accelerator::Tcg => Duration::from_secs(120 + 6 * u64::from(options.topology.cpus())),
         };
         loop {
-            watch(Progress::Booting { guest: label, since: begun.elapsed() });
+            watch(Progress::Booting { guest: &label, since: begun.elapsed() });
             match guest.next(Instant::now() + Duration::from_millis(200))? {
                 Some(Event::Said(line)) if line == "ready" => {
                     guest.is_ready();
@@ -399,11 +409,6 @@ fn mark() -> Result<String, Error> {
     let path = "/proc/sys/kernel/random/uuid";
     let uuid = fs::read_to_string(path).map_err(Error::file("read", path))?;
     Ok(format!("hearth-{}", uuid.trim()))
-}
-
-fn label(kernel: &Kernel, options: &Options, accelerator: Accelerator) -> String {
-    let emulated = if accelerator == Accelerator::Tcg { ", emulated" } else { "" };
-    format!("Linux {}, {}{emulated}", kernel.release, options.topology)
 }
 
 /// Beside, then renamed: nobody sees half a file.

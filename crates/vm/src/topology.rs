@@ -72,9 +72,13 @@ impl Topology {
             }
             (None, Some(cpus)) if cpus % rows == 0 => (cpus / rows) as u16,
             (None, Some(cpus)) => {
-                return Err(Error::Topology(format!(
-                    "{cpus} CPUs cannot be split evenly over {packages} sockets with {threads} to a core (--smt)"
-                )));
+                let smt = if threads > 1 {
+                    format!(" of cores with {threads} hardware threads")
+                } else {
+                    String::new()
+                };
+                let sockets = format!("{packages} sockets{smt}");
+                return Err(Error::Topology(format!("{cpus} CPUs cannot be split evenly over {sockets}")));
             }
             (None, None) => (4 / rows).max(1) as u16,
         };

@@ -38,7 +38,9 @@ impl Args {
     pub fn run(self) -> Outcome {
         if let Emit::Bpf = self.emit {
             let Some(path) = &self.output else {
-                return Err(Failure::usage("a BPF object is no text: say where to write it, with -o FILE.bpf.o"));
+                return Err(Failure::usage(
+                    "a BPF object is no text: say where to write it, with -o FILE.bpf.o",
+                ));
             };
             output::check_writable(path)?;
             hearth_scx::object::build(&policy_params::compile(&self.policy)?, path)?;

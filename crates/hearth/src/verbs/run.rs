@@ -45,6 +45,10 @@ pub struct Common {
     #[arg(long)]
     no_underload: bool,
 
+    /// Have the kernel measure how long placements take (a small cost at each operation of the policy)
+    #[arg(long)]
+    cost: bool,
+
     /// Eject the policy if it lets a ready thread wait longer than this: 5s; at most 30s [default: 30s]
     #[arg(long, value_name = "TIME", value_parser = watchdog)]
     watchdog: Option<Duration>,
@@ -60,6 +64,7 @@ impl Common {
             frequency: self.frequency,
             record: self.record,
             underload: !self.no_underload,
+            cost: self.cost,
             watchdog: self.watchdog,
             ..Options::default()
         })
@@ -76,7 +81,9 @@ impl Args {
             ..self.common.options(params)?
         };
         let mut session = Session::start(policy, options)?;
-        eprintln!("hearth: {name} schedules; `hearth status` and `hearth top` show it, Ctrl-C or `hearth stop` ends it");
+        eprintln!(
+            "hearth: {name} schedules; `hearth status` and `hearth top` show it, Ctrl-C or `hearth stop` ends it"
+        );
         let ended = session.wait();
         let summary = session.finish();
         let ended = ended?;

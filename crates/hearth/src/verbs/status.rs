@@ -128,9 +128,12 @@ fn counts(s: &Statistics) -> String {
     }
     let mut text = table.render();
     text += &format!(
-        "\na placement takes {} ns; {} cores are used in 4 ms; {} threads, {} of them runnable\n\
+        "\n{}{} cores are used in 4 ms; {} threads, {} of them runnable\n\
          cores are idle {} % of the time, and kept warm {} %\n",
-        number(s.place_mean_ns),
+        match s.place_runs {
+            0 => String::new(),
+            _ => format!("a placement takes {} ns; ", number(s.place_mean_ns)),
+        },
         number(s.cores_used),
         s.threads,
         s.runnable,
@@ -138,7 +141,10 @@ fn counts(s: &Statistics) -> String {
         number(s.spin_percent),
     );
     if s.no_slot > 0 {
-        text += &format!("{} threads found no room in the policy: the kernel's global queue runs them\n", s.no_slot);
+        text += &format!(
+            "{} threads found no room in the policy: the kernel's global queue runs them\n",
+            s.no_slot
+        );
     }
     text
 }
@@ -165,7 +171,9 @@ fn ranges(cores: &[u32]) -> String {
     if ranges.is_empty() {
         return "no core".into();
     }
-    let shown = |(first, last): &(u32, u32)| if first == last { first.to_string() } else { format!("{first}-{last}") };
+    let shown = |(first, last): &(u32, u32)| {
+        if first == last { first.to_string() } else { format!("{first}-{last}") }
+    };
     ranges.iter().map(shown).collect::<Vec<_>>().join(",")
 }
 

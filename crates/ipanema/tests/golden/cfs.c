@@ -146,27 +146,26 @@ static __attribute__((unused)) void cfs_init_thread(void SAAKM_MEM *attrs)
 	p->util = 512;
 }
 
-static void cfs_on_enqueue(saakm_t s, thread_t t, core_t c);
-static int64_t cfs_busy_load(saakm_t s, core_t c);
-static int64_t cfs_idle_load(saakm_t s, core_t c);
-static void cfs_leave(saakm_t s, core_t c, int64_t part);
-static int64_t cfs_asleep(saakm_t s, thread_t t);
-static core_t cfs_fallback(saakm_t s, thread_t t, core_t c);
-static void cfs_nohz(saakm_t s, core_t i);
+SAAKM_LOCAL void cfs_on_enqueue(saakm_t s, thread_t t, core_t c);
+SAAKM_LOCAL int64_t cfs_busy_load(saakm_t s, core_t c);
+SAAKM_LOCAL int64_t cfs_idle_load(saakm_t s, core_t c);
+SAAKM_LOCAL void cfs_leave(saakm_t s, core_t c, int64_t part);
+SAAKM_LOCAL int64_t cfs_asleep(saakm_t s, thread_t t);
+SAAKM_LOCAL core_t cfs_fallback(saakm_t s, thread_t t, core_t c);
+SAAKM_LOCAL void cfs_nohz(saakm_t s, core_t i);
 
 /*
  * cfs.ipa:48
  * t => c.ready
  */
-static __attribute__((unused)) void cfs_enter_ready(saakm_t s, thread_t t, core_t c,
-		uint32_t reason)
+SAAKM_LOCAL void cfs_enter_ready(saakm_t s, thread_t t, core_t c, uint32_t reason)
 {
 	cfs_on_enqueue(s, t, c);
 	saakm_ready(s, t, c, CFS_QUEUE_READY, cfs_thread(t)->vruntime, reason);
 }
 
 /* cfs.ipa:52 */
-static nsec_t cfs_vruntime_now(saakm_t s, thread_t t)
+SAAKM_LOCAL nsec_t cfs_vruntime_now(saakm_t s, thread_t t)
 {
 	return cfs_thread(t)->vruntime
 			+ saakm_div((saakm_runtime(s, t) - cfs_thread(t)->charged) * 1024,
@@ -174,7 +173,7 @@ static nsec_t cfs_vruntime_now(saakm_t s, thread_t t)
 }
 
 /* cfs.ipa:56 */
-static void cfs_charge(saakm_t s, thread_t t)
+SAAKM_LOCAL void cfs_charge(saakm_t s, thread_t t)
 {
 	cfs_thread(t)->vruntime = cfs_vruntime_now(s, t);
 	cfs_thread(t)->util = 1024
@@ -188,7 +187,7 @@ static void cfs_charge(saakm_t s, thread_t t)
  * cfs.ipa:63
  * Called before every entry into a ready queue: puts t on the time line of core c.
  */
-static void cfs_on_enqueue(saakm_t s, thread_t t, core_t c)
+SAAKM_LOCAL void cfs_on_enqueue(saakm_t s, thread_t t, core_t c)
 {
 	core_t h = cfs_thread(t)->home;
 
@@ -215,7 +214,7 @@ static void cfs_on_enqueue(saakm_t s, thread_t t, core_t c)
 }
 
 /* cfs.ipa:73 */
-static void cfs_on_schedule(saakm_t s, core_t c)
+SAAKM_LOCAL void cfs_on_schedule(saakm_t s, core_t c)
 {
 	thread_t t = saakm_first(s, c, CFS_QUEUE_READY);
 
@@ -228,7 +227,7 @@ static void cfs_on_schedule(saakm_t s, core_t c)
 }
 
 /* cfs.ipa:81 */
-static void cfs_on_tick(saakm_t s, thread_t t)
+SAAKM_LOCAL void cfs_on_tick(saakm_t s, thread_t t)
 {
 	core_t c = saakm_core(t);
 	cfs_charge(s, t);
@@ -241,21 +240,21 @@ static void cfs_on_tick(saakm_t s, thread_t t)
 }
 
 /* cfs.ipa:88 */
-static void cfs_on_yield(saakm_t s, thread_t t)
+SAAKM_LOCAL void cfs_on_yield(saakm_t s, thread_t t)
 {
 	cfs_charge(s, t);
 	cfs_enter_ready(s, t, saakm_core(t), CFS_REASON_NONE);
 }
 
 /* cfs.ipa:93 */
-static void cfs_on_preempt(saakm_t s, thread_t t)
+SAAKM_LOCAL void cfs_on_preempt(saakm_t s, thread_t t)
 {
 	cfs_charge(s, t);
 	cfs_enter_ready(s, t, saakm_core(t), CFS_REASON_NONE);
 }
 
 /* cfs.ipa:98 */
-static void cfs_on_block(saakm_t s, thread_t t)
+SAAKM_LOCAL void cfs_on_block(saakm_t s, thread_t t)
 {
 	cfs_charge(s, t);
 	cfs_thread(t)->slept = saakm_now(s);
@@ -263,7 +262,7 @@ static void cfs_on_block(saakm_t s, thread_t t)
 }
 
 /* cfs.ipa:104 */
-static void cfs_on_terminate(saakm_t s, thread_t t)
+SAAKM_LOCAL void cfs_on_terminate(saakm_t s, thread_t t)
 {
 	cfs_charge(s, t);
 	cfs_leave(s, saakm_core(t), cfs_thread(t)->util);
@@ -275,13 +274,13 @@ static void cfs_on_terminate(saakm_t s, thread_t t)
  * As fork placement knows it: an idle core has no tick, so its load is brought up to date
  * only every `refresh`, and what exited threads left there counts until then.
  */
-static int64_t cfs_recent(saakm_t s, core_t c)
+SAAKM_LOCAL int64_t cfs_recent(saakm_t s, core_t c)
 {
 	return saakm_has(saakm_idle(s), c) ? cfs_idle_load(s, c) : cfs_busy_load(s, c);
 }
 
 /* cfs.ipa:118 */
-static int64_t cfs_busy_load(saakm_t s, core_t c)
+SAAKM_LOCAL int64_t cfs_busy_load(saakm_t s, core_t c)
 {
 	return 1024
 			- saakm_decay(1024 - cfs_core(s, c)->past,
@@ -289,7 +288,7 @@ static int64_t cfs_busy_load(saakm_t s, core_t c)
 }
 
 /* cfs.ipa:122 */
-static int64_t cfs_idle_load(saakm_t s, core_t c)
+SAAKM_LOCAL int64_t cfs_idle_load(saakm_t s, core_t c)
 {
 	nsec_t last = saakm_now(s) - saakm_mod(saakm_now(s), cfs_state(s)->refresh);
 	if (cfs_core(s, c)->since >= last) {
@@ -301,14 +300,14 @@ static int64_t cfs_idle_load(saakm_t s, core_t c)
 }
 
 /* cfs.ipa:128 */
-static void cfs_on_enter_idle(saakm_t s, core_t c)
+SAAKM_LOCAL void cfs_on_enter_idle(saakm_t s, core_t c)
 {
 	cfs_core(s, c)->past = cfs_busy_load(s, c);
 	cfs_core(s, c)->since = saakm_now(s);
 }
 
 /* cfs.ipa:133 */
-static void cfs_on_exit_idle(saakm_t s, core_t c)
+SAAKM_LOCAL void cfs_on_exit_idle(saakm_t s, core_t c)
 {
 	cfs_core(s, c)->past = cfs_idle_load(s, c);
 	if (cfs_core(s, c)->since < saakm_now(s) - saakm_mod(saakm_now(s), cfs_state(s)->refresh)) {
@@ -324,14 +323,14 @@ static void cfs_on_exit_idle(saakm_t s, core_t c)
  * cfs.ipa:141
  * A thread comes with half a core's load to its name, and has exited with load `part`.
  */
-static void cfs_leave(saakm_t s, core_t c, int64_t part)
+SAAKM_LOCAL void cfs_leave(saakm_t s, core_t c, int64_t part)
 {
 	cfs_core(s, c)->past = saakm_min(cfs_core(s, c)->past + 512, 1024);
 	cfs_core(s, c)->gone = saakm_min(cfs_core(s, c)->gone + part, 1024);
 }
 
 /* cfs.ipa:146 */
-static int64_t cfs_load_of(saakm_t s, domain_t d)
+SAAKM_LOCAL int64_t cfs_load_of(saakm_t s, domain_t d)
 {
 	int64_t sum = 0;
 	core_t c;
@@ -348,7 +347,7 @@ static int64_t cfs_load_of(saakm_t s, domain_t d)
  * is kept while it has an idle core; then idle cores count first, recent load second; of a
  * pair, the core that was idle for the shortest time (find_idlest_group, find_idlest_cpu).
  */
-static core_t cfs_choose_fork(saakm_t s, thread_t t, core_t parent)
+SAAKM_LOCAL core_t cfs_choose_fork(saakm_t s, thread_t t, core_t parent)
 {
 	domain_t die = saakm_llc(s, parent);
 	if (SAAKM_EMPTY(s, w,
@@ -417,7 +416,7 @@ static core_t cfs_choose_fork(saakm_t s, thread_t t, core_t parent)
  * cfs.ipa:169
  * The target is the previous core or the waker's; an idle core is sought on its die only.
  */
-static core_t cfs_choose_wakeup(saakm_t s, thread_t t, core_t waker)
+SAAKM_LOCAL core_t cfs_choose_wakeup(saakm_t s, thread_t t, core_t waker)
 {
 	core_t prev = saakm_core(t);
 	core_t target = prev;
@@ -471,7 +470,7 @@ static core_t cfs_choose_wakeup(saakm_t s, thread_t t, core_t waker)
  * cfs.ipa:188
  * The load that t brings, having slept.
  */
-static int64_t cfs_asleep(saakm_t s, thread_t t)
+SAAKM_LOCAL int64_t cfs_asleep(saakm_t s, thread_t t)
 {
 	return saakm_decay(cfs_thread(t)->util, saakm_now(s) - cfs_thread(t)->slept,
 			cfs_state(s)->half_life);
@@ -481,7 +480,7 @@ static int64_t cfs_asleep(saakm_t s, thread_t t)
  * cfs.ipa:193
  * c, or a core near it if t may not run on c.
  */
-static core_t cfs_fallback(saakm_t s, thread_t t, core_t c)
+SAAKM_LOCAL core_t cfs_fallback(saakm_t s, thread_t t, core_t c)
 {
 	core_t choice;
 	if (saakm_has(saakm_affinity(t), c)) {
@@ -494,13 +493,13 @@ static core_t cfs_fallback(saakm_t s, thread_t t, core_t c)
 }
 
 /* cfs.ipa:197 */
-static void cfs_on_new(saakm_t s, thread_t t, core_t parent)
+SAAKM_LOCAL void cfs_on_new(saakm_t s, thread_t t, core_t parent)
 {
 	cfs_enter_ready(s, t, cfs_choose_fork(s, t, parent), CFS_REASON_CFS);
 }
 
 /* cfs.ipa:201 */
-static void cfs_on_unblock(saakm_t s, thread_t t, core_t waker)
+SAAKM_LOCAL void cfs_on_unblock(saakm_t s, thread_t t, core_t waker)
 {
 	cfs_enter_ready(s, t, cfs_choose_wakeup(s, t, waker), CFS_REASON_CFS);
 }
@@ -509,7 +508,7 @@ static void cfs_on_unblock(saakm_t s, thread_t t, core_t waker)
  * cfs.ipa:208
  * A die with at most two threads keeps them (adjust_numa_imbalance).
  */
-static bool cfs_crowded(saakm_t s, domain_t die)
+SAAKM_LOCAL bool cfs_crowded(saakm_t s, domain_t die)
 {
 	int64_t sum = 0;
 	core_t c;
@@ -521,7 +520,7 @@ static bool cfs_crowded(saakm_t s, domain_t die)
 }
 
 /* cfs.ipa:214 */
-static bool cfs_pull_can_steal_core(saakm_t s, core_t dst, core_t src)
+SAAKM_PHASE bool cfs_pull_can_steal_core(saakm_t s, core_t dst, core_t src)
 {
 	return saakm_nr_ready(s, src) > 0
 			&& saakm_nr_running(s, src) >= saakm_nr_running(s, dst) + 2
@@ -530,7 +529,7 @@ static bool cfs_pull_can_steal_core(saakm_t s, core_t dst, core_t src)
 }
 
 /* cfs.ipa:219 */
-static int64_t cfs_pull_select_core(saakm_t s, core_t dst, core_t src)
+SAAKM_PHASE int64_t cfs_pull_select_core(saakm_t s, core_t dst, core_t src)
 {
 	(void)dst;
 
@@ -538,7 +537,7 @@ static int64_t cfs_pull_select_core(saakm_t s, core_t dst, core_t src)
 }
 
 /* cfs.ipa:220 */
-static bool cfs_pull_steal_thread(saakm_t s, core_t dst, thread_t t)
+SAAKM_PHASE bool cfs_pull_steal_thread(saakm_t s, core_t dst, thread_t t)
 {
 	(void)s;
 
@@ -546,7 +545,7 @@ static bool cfs_pull_steal_thread(saakm_t s, core_t dst, thread_t t)
 }
 
 /* cfs.ipa:221 */
-static bool cfs_pull_stop_core(saakm_t s, core_t dst, int64_t stolen)
+SAAKM_PHASE bool cfs_pull_stop_core(saakm_t s, core_t dst, int64_t stolen)
 {
 	(void)s;
 	(void)dst;
@@ -555,7 +554,7 @@ static bool cfs_pull_stop_core(saakm_t s, core_t dst, int64_t stolen)
 }
 
 /* cfs.ipa:222 */
-static bool cfs_pull_stop(saakm_t s, core_t dst, int64_t stolen)
+SAAKM_PHASE bool cfs_pull_stop(saakm_t s, core_t dst, int64_t stolen)
 {
 	(void)s;
 	(void)dst;
@@ -564,7 +563,7 @@ static bool cfs_pull_stop(saakm_t s, core_t dst, int64_t stolen)
 }
 
 /* cfs.ipa:223 */
-static void cfs_pull_move(saakm_t s, core_t dst, thread_t t)
+SAAKM_PHASE void cfs_pull_move(saakm_t s, core_t dst, thread_t t)
 {
 	cfs_enter_ready(s, t, dst, CFS_REASON_BALANCE);
 }
@@ -623,7 +622,7 @@ SAAKM_STEAL(cfs_pull, dst, from)
 }
 
 /* cfs.ipa:226 */
-static void cfs_on_newly_idle(saakm_t s, core_t c)
+SAAKM_LOCAL void cfs_on_newly_idle(saakm_t s, core_t c)
 {
 	if (cfs_core(s, c)->usual_idle < cfs_state(s)->migration_cost) {
 		return;
@@ -637,7 +636,7 @@ static void cfs_on_newly_idle(saakm_t s, core_t c)
 }
 
 /* cfs.ipa:232 */
-static void cfs_on_balance(saakm_t s, core_t c)
+SAAKM_LOCAL void cfs_on_balance(saakm_t s, core_t c)
 {
 	if (saakm_now(s) >= cfs_core(s, c)->next_die) {
 		cfs_core(s, c)->next_die = saakm_now(s)
@@ -671,7 +670,7 @@ static void cfs_on_balance(saakm_t s, core_t c)
  * cfs.ipa:247
  * Idle core i does what it would do at its tick.
  */
-static void cfs_nohz(saakm_t s, core_t i)
+SAAKM_LOCAL void cfs_nohz(saakm_t s, core_t i)
 {
 	if (saakm_has(saakm_idle(s), i) && saakm_now(s) >= cfs_core(s, i)->next_die) {
 		cfs_core(s, i)->next_die = saakm_now(s)

@@ -245,28 +245,27 @@ static __attribute__((unused)) void nest_init_thread(void SAAKM_MEM *attrs)
 	p->before = SAAKM_NO_CORE;
 }
 
-static void nest_on_enqueue(saakm_t s, thread_t t, core_t c);
-static int64_t nest_busy_load(saakm_t s, core_t c);
-static int64_t nest_idle_load(saakm_t s, core_t c);
-static void nest_leave(saakm_t s, core_t c, int64_t part);
-static int64_t nest_asleep(saakm_t s, thread_t t);
-static core_t nest_fallback(saakm_t s, thread_t t, core_t c);
-static void nest_nohz(saakm_t s, core_t i);
-static core_t nest_choose_wakeup(saakm_t s, thread_t t, core_t waker);
+SAAKM_LOCAL void nest_on_enqueue(saakm_t s, thread_t t, core_t c);
+SAAKM_LOCAL int64_t nest_busy_load(saakm_t s, core_t c);
+SAAKM_LOCAL int64_t nest_idle_load(saakm_t s, core_t c);
+SAAKM_LOCAL void nest_leave(saakm_t s, core_t c, int64_t part);
+SAAKM_LOCAL int64_t nest_asleep(saakm_t s, thread_t t);
+SAAKM_LOCAL core_t nest_fallback(saakm_t s, thread_t t, core_t c);
+SAAKM_LOCAL void nest_nohz(saakm_t s, core_t i);
+SAAKM_LOCAL core_t nest_choose_wakeup(saakm_t s, thread_t t, core_t waker);
 
 /*
  * cfs.ipa:48
  * t => c.ready
  */
-static __attribute__((unused)) void nest_enter_ready(saakm_t s, thread_t t, core_t c,
-		uint32_t reason)
+SAAKM_LOCAL void nest_enter_ready(saakm_t s, thread_t t, core_t c, uint32_t reason)
 {
 	nest_on_enqueue(s, t, c);
 	saakm_ready(s, t, c, NEST_QUEUE_READY, nest_thread(t)->vruntime, reason);
 }
 
 /* cfs.ipa:52 */
-static nsec_t nest_vruntime_now(saakm_t s, thread_t t)
+SAAKM_LOCAL nsec_t nest_vruntime_now(saakm_t s, thread_t t)
 {
 	return nest_thread(t)->vruntime
 			+ saakm_div((saakm_runtime(s, t) - nest_thread(t)->charged) * 1024,
@@ -274,7 +273,7 @@ static nsec_t nest_vruntime_now(saakm_t s, thread_t t)
 }
 
 /* cfs.ipa:56 */
-static void nest_charge(saakm_t s, thread_t t)
+SAAKM_LOCAL void nest_charge(saakm_t s, thread_t t)
 {
 	nest_thread(t)->vruntime = nest_vruntime_now(s, t);
 	nest_thread(t)->util = 1024
@@ -288,7 +287,7 @@ static void nest_charge(saakm_t s, thread_t t)
  * cfs.ipa:63
  * Called before every entry into a ready queue: puts t on the time line of core c.
  */
-static void nest_on_enqueue(saakm_t s, thread_t t, core_t c)
+SAAKM_LOCAL void nest_on_enqueue(saakm_t s, thread_t t, core_t c)
 {
 	core_t h = nest_thread(t)->home;
 
@@ -315,7 +314,7 @@ static void nest_on_enqueue(saakm_t s, thread_t t, core_t c)
 }
 
 /* cfs.ipa:73 */
-static void nest_on_schedule(saakm_t s, core_t c)
+SAAKM_LOCAL void nest_on_schedule(saakm_t s, core_t c)
 {
 	thread_t t = saakm_first(s, c, NEST_QUEUE_READY);
 
@@ -328,7 +327,7 @@ static void nest_on_schedule(saakm_t s, core_t c)
 }
 
 /* cfs.ipa:81 */
-static void nest_on_tick(saakm_t s, thread_t t)
+SAAKM_LOCAL void nest_on_tick(saakm_t s, thread_t t)
 {
 	core_t c = saakm_core(t);
 	nest_charge(s, t);
@@ -341,21 +340,21 @@ static void nest_on_tick(saakm_t s, thread_t t)
 }
 
 /* cfs.ipa:88 */
-static void nest_on_yield(saakm_t s, thread_t t)
+SAAKM_LOCAL void nest_on_yield(saakm_t s, thread_t t)
 {
 	nest_charge(s, t);
 	nest_enter_ready(s, t, saakm_core(t), NEST_REASON_NONE);
 }
 
 /* cfs.ipa:93 */
-static void nest_on_preempt(saakm_t s, thread_t t)
+SAAKM_LOCAL void nest_on_preempt(saakm_t s, thread_t t)
 {
 	nest_charge(s, t);
 	nest_enter_ready(s, t, saakm_core(t), NEST_REASON_NONE);
 }
 
 /* cfs.ipa:98 */
-static void nest__cfs_on_block(saakm_t s, thread_t t)
+SAAKM_LOCAL void nest__cfs_on_block(saakm_t s, thread_t t)
 {
 	nest_charge(s, t);
 	nest_thread(t)->slept = saakm_now(s);
@@ -363,7 +362,7 @@ static void nest__cfs_on_block(saakm_t s, thread_t t)
 }
 
 /* cfs.ipa:104 */
-static void nest__cfs_on_terminate(saakm_t s, thread_t t)
+SAAKM_LOCAL void nest__cfs_on_terminate(saakm_t s, thread_t t)
 {
 	nest_charge(s, t);
 	nest_leave(s, saakm_core(t), nest_thread(t)->util);
@@ -375,13 +374,13 @@ static void nest__cfs_on_terminate(saakm_t s, thread_t t)
  * As fork placement knows it: an idle core has no tick, so its load is brought up to date
  * only every `refresh`, and what exited threads left there counts until then.
  */
-static int64_t nest_recent(saakm_t s, core_t c)
+SAAKM_LOCAL int64_t nest_recent(saakm_t s, core_t c)
 {
 	return saakm_has(saakm_idle(s), c) ? nest_idle_load(s, c) : nest_busy_load(s, c);
 }
 
 /* cfs.ipa:118 */
-static int64_t nest_busy_load(saakm_t s, core_t c)
+SAAKM_LOCAL int64_t nest_busy_load(saakm_t s, core_t c)
 {
 	return 1024
 			- saakm_decay(1024 - nest_core(s, c)->past,
@@ -389,7 +388,7 @@ static int64_t nest_busy_load(saakm_t s, core_t c)
 }
 
 /* cfs.ipa:122 */
-static int64_t nest_idle_load(saakm_t s, core_t c)
+SAAKM_LOCAL int64_t nest_idle_load(saakm_t s, core_t c)
 {
 	nsec_t last = saakm_now(s) - saakm_mod(saakm_now(s), nest_state(s)->refresh);
 	if (nest_core(s, c)->since >= last) {
@@ -401,14 +400,14 @@ static int64_t nest_idle_load(saakm_t s, core_t c)
 }
 
 /* cfs.ipa:128 */
-static void nest_on_enter_idle(saakm_t s, core_t c)
+SAAKM_LOCAL void nest_on_enter_idle(saakm_t s, core_t c)
 {
 	nest_core(s, c)->past = nest_busy_load(s, c);
 	nest_core(s, c)->since = saakm_now(s);
 }
 
 /* cfs.ipa:133 */
-static void nest_on_exit_idle(saakm_t s, core_t c)
+SAAKM_LOCAL void nest_on_exit_idle(saakm_t s, core_t c)
 {
 	nest_core(s, c)->past = nest_idle_load(s, c);
 	if (nest_core(s, c)->since
@@ -425,14 +424,14 @@ static void nest_on_exit_idle(saakm_t s, core_t c)
  * cfs.ipa:141
  * A thread comes with half a core's load to its name, and has exited with load `part`.
  */
-static void nest_leave(saakm_t s, core_t c, int64_t part)
+SAAKM_LOCAL void nest_leave(saakm_t s, core_t c, int64_t part)
 {
 	nest_core(s, c)->past = saakm_min(nest_core(s, c)->past + 512, 1024);
 	nest_core(s, c)->gone = saakm_min(nest_core(s, c)->gone + part, 1024);
 }
 
 /* cfs.ipa:146 */
-static int64_t nest_load_of(saakm_t s, domain_t d)
+SAAKM_LOCAL int64_t nest_load_of(saakm_t s, domain_t d)
 {
 	int64_t sum = 0;
 	core_t c;
@@ -449,7 +448,7 @@ static int64_t nest_load_of(saakm_t s, domain_t d)
  * is kept while it has an idle core; then idle cores count first, recent load second; of a
  * pair, the core that was idle for the shortest time (find_idlest_group, find_idlest_cpu).
  */
-static core_t nest_choose_fork(saakm_t s, thread_t t, core_t parent)
+SAAKM_LOCAL core_t nest_choose_fork(saakm_t s, thread_t t, core_t parent)
 {
 	domain_t die = saakm_llc(s, parent);
 	if (SAAKM_EMPTY(s, w,
@@ -518,7 +517,7 @@ static core_t nest_choose_fork(saakm_t s, thread_t t, core_t parent)
  * cfs.ipa:169
  * The target is the previous core or the waker's; an idle core is sought on its die only.
  */
-static core_t nest__cfs_choose_wakeup(saakm_t s, thread_t t, core_t waker)
+SAAKM_LOCAL core_t nest__cfs_choose_wakeup(saakm_t s, thread_t t, core_t waker)
 {
 	core_t prev = saakm_core(t);
 	core_t target = prev;
@@ -573,7 +572,7 @@ static core_t nest__cfs_choose_wakeup(saakm_t s, thread_t t, core_t waker)
  * cfs.ipa:188
  * The load that t brings, having slept.
  */
-static int64_t nest_asleep(saakm_t s, thread_t t)
+SAAKM_LOCAL int64_t nest_asleep(saakm_t s, thread_t t)
 {
 	return saakm_decay(nest_thread(t)->util, saakm_now(s) - nest_thread(t)->slept,
 			nest_state(s)->half_life);
@@ -583,7 +582,7 @@ static int64_t nest_asleep(saakm_t s, thread_t t)
  * cfs.ipa:193
  * c, or a core near it if t may not run on c.
  */
-static core_t nest_fallback(saakm_t s, thread_t t, core_t c)
+SAAKM_LOCAL core_t nest_fallback(saakm_t s, thread_t t, core_t c)
 {
 	core_t choice;
 	if (saakm_has(saakm_affinity(t), c)) {
@@ -599,7 +598,7 @@ static core_t nest_fallback(saakm_t s, thread_t t, core_t c)
  * cfs.ipa:208
  * A die with at most two threads keeps them (adjust_numa_imbalance).
  */
-static bool nest_crowded(saakm_t s, domain_t die)
+SAAKM_LOCAL bool nest_crowded(saakm_t s, domain_t die)
 {
 	int64_t sum = 0;
 	core_t c;
@@ -611,7 +610,7 @@ static bool nest_crowded(saakm_t s, domain_t die)
 }
 
 /* cfs.ipa:214 */
-static bool nest_pull_can_steal_core(saakm_t s, core_t dst, core_t src)
+SAAKM_PHASE bool nest_pull_can_steal_core(saakm_t s, core_t dst, core_t src)
 {
 	return saakm_nr_ready(s, src) > 0
 			&& saakm_nr_running(s, src) >= saakm_nr_running(s, dst) + 2
@@ -620,7 +619,7 @@ static bool nest_pull_can_steal_core(saakm_t s, core_t dst, core_t src)
 }
 
 /* cfs.ipa:219 */
-static int64_t nest_pull_select_core(saakm_t s, core_t dst, core_t src)
+SAAKM_PHASE int64_t nest_pull_select_core(saakm_t s, core_t dst, core_t src)
 {
 	(void)dst;
 
@@ -628,7 +627,7 @@ static int64_t nest_pull_select_core(saakm_t s, core_t dst, core_t src)
 }
 
 /* cfs.ipa:220 */
-static bool nest_pull_steal_thread(saakm_t s, core_t dst, thread_t t)
+SAAKM_PHASE bool nest_pull_steal_thread(saakm_t s, core_t dst, thread_t t)
 {
 	(void)s;
 
@@ -636,7 +635,7 @@ static bool nest_pull_steal_thread(saakm_t s, core_t dst, thread_t t)
 }
 
 /* cfs.ipa:221 */
-static bool nest_pull_stop_core(saakm_t s, core_t dst, int64_t stolen)
+SAAKM_PHASE bool nest_pull_stop_core(saakm_t s, core_t dst, int64_t stolen)
 {
 	(void)s;
 	(void)dst;
@@ -645,7 +644,7 @@ static bool nest_pull_stop_core(saakm_t s, core_t dst, int64_t stolen)
 }
 
 /* cfs.ipa:222 */
-static bool nest_pull_stop(saakm_t s, core_t dst, int64_t stolen)
+SAAKM_PHASE bool nest_pull_stop(saakm_t s, core_t dst, int64_t stolen)
 {
 	(void)s;
 	(void)dst;
@@ -654,7 +653,7 @@ static bool nest_pull_stop(saakm_t s, core_t dst, int64_t stolen)
 }
 
 /* cfs.ipa:223 */
-static void nest_pull_move(saakm_t s, core_t dst, thread_t t)
+SAAKM_PHASE void nest_pull_move(saakm_t s, core_t dst, thread_t t)
 {
 	nest_enter_ready(s, t, dst, NEST_REASON_BALANCE);
 }
@@ -713,7 +712,7 @@ SAAKM_STEAL(nest_pull, dst, from)
 }
 
 /* cfs.ipa:226 */
-static void nest_on_newly_idle(saakm_t s, core_t c)
+SAAKM_LOCAL void nest_on_newly_idle(saakm_t s, core_t c)
 {
 	if (nest_core(s, c)->usual_idle < nest_state(s)->migration_cost) {
 		return;
@@ -727,7 +726,7 @@ static void nest_on_newly_idle(saakm_t s, core_t c)
 }
 
 /* cfs.ipa:232 */
-static void nest_on_balance(saakm_t s, core_t c)
+SAAKM_LOCAL void nest_on_balance(saakm_t s, core_t c)
 {
 	if (saakm_now(s) >= nest_core(s, c)->next_die) {
 		nest_core(s, c)->next_die = saakm_now(s)
@@ -761,7 +760,7 @@ static void nest_on_balance(saakm_t s, core_t c)
  * cfs.ipa:247
  * Idle core i does what it would do at its tick.
  */
-static void nest_nohz(saakm_t s, core_t i)
+SAAKM_LOCAL void nest_nohz(saakm_t s, core_t i)
 {
 	if (saakm_has(saakm_idle(s), i) && saakm_now(s) >= nest_core(s, i)->next_die) {
 		nest_core(s, i)->next_die = saakm_now(s)
@@ -784,13 +783,13 @@ static void nest_nohz(saakm_t s, core_t i)
  * nest.ipa:49
  * c is idle, and no other placement has it.
  */
-static bool nest_take(saakm_t s, core_t c)
+SAAKM_LOCAL bool nest_take(saakm_t s, core_t c)
 {
 	return nest_state(s)->placement_flag ? saakm_claim(s, c) : saakm_has(saakm_idle(s), c);
 }
 
 /* nest.ipa:53 */
-static bool nest_stale(saakm_t s, core_t c)
+SAAKM_LOCAL bool nest_stale(saakm_t s, core_t c)
 {
 	return nest_state(s)->compaction && saakm_has(saakm_idle(s), c)
 			&& saakm_now(s) - saakm_idle_since(s, c) > nest_state(s)->p_remove;
@@ -800,7 +799,7 @@ static bool nest_stale(saakm_t s, core_t c)
  * nest.ipa:58
  * To the reserve nest, or out of both if that is full.
  */
-static void nest_demote(saakm_t s, core_t c)
+SAAKM_LOCAL void nest_demote(saakm_t s, core_t c)
 {
 	saakm_remove(s, &nest_state(s)->primary, NEST_SET_PRIMARY, c);
 	if (nest_state(s)->reserve_nest) {
@@ -809,7 +808,7 @@ static void nest_demote(saakm_t s, core_t c)
 }
 
 /* nest.ipa:63 */
-static void nest_promote(saakm_t s, core_t c)
+SAAKM_LOCAL void nest_promote(saakm_t s, core_t c)
 {
 	saakm_remove(s, &nest_state(s)->reserve, NEST_SET_RESERVE, c);
 	saakm_add(s, &nest_state(s)->primary, NEST_SET_PRIMARY, c, SAAKM_MAX_CORES);
@@ -820,7 +819,7 @@ static void nest_promote(saakm_t s, core_t c)
  * Starts at the previous core, to stay clear of concurrent searches. A stale core is demoted
  * on the way.
  */
-static core_t nest_search_primary(saakm_t s, set_t allowed, core_t home)
+SAAKM_LOCAL core_t nest_search_primary(saakm_t s, set_t allowed, core_t home)
 {
 	SAAKM_SET(members);
 	SAAKM_ASSIGN(s, members, w,
@@ -841,7 +840,7 @@ static core_t nest_search_primary(saakm_t s, set_t allowed, core_t home)
  * nest.ipa:78
  * Starts at a fixed core, to gather threads.
  */
-static core_t nest_search_reserve(saakm_t s, set_t allowed, core_t home)
+SAAKM_LOCAL core_t nest_search_reserve(saakm_t s, set_t allowed, core_t home)
 {
 	core_t origin = nest_state(s)->anchor != SAAKM_NO_CORE ? nest_state(s)->anchor : home;
 	core_t c;
@@ -859,7 +858,7 @@ static core_t nest_search_reserve(saakm_t s, set_t allowed, core_t home)
  * nest.ipa:83
  * The die of `home` first, then the others.
  */
-static core_t nest_primary_of(saakm_t s, thread_t t, core_t home)
+SAAKM_LOCAL core_t nest_primary_of(saakm_t s, thread_t t, core_t home)
 {
 	if (nest_state(s)->die_first) {
 		SAAKM_SET(allowed);
@@ -875,7 +874,7 @@ static core_t nest_primary_of(saakm_t s, thread_t t, core_t home)
 }
 
 /* nest.ipa:89 */
-static core_t nest_reserve_of(saakm_t s, thread_t t, core_t home)
+SAAKM_LOCAL core_t nest_reserve_of(saakm_t s, thread_t t, core_t home)
 {
 	if (nest_state(s)->die_first) {
 		SAAKM_SET(allowed);
@@ -894,7 +893,7 @@ static core_t nest_reserve_of(saakm_t s, thread_t t, core_t home)
  * nest.ipa:98
  * An attached thread may take its core even if it is stale.
  */
-static bool nest_take_attached(saakm_t s, thread_t t)
+SAAKM_LOCAL bool nest_take_attached(saakm_t s, thread_t t)
 {
 	core_t c = nest_thread(t)->last;
 
@@ -911,7 +910,7 @@ static bool nest_take_attached(saakm_t s, thread_t t)
  * nest.ipa:105
  * Counts how often in a row the previous core was busy.
  */
-static bool nest_impatient(saakm_t s, thread_t t, core_t home)
+SAAKM_LOCAL bool nest_impatient(saakm_t s, thread_t t, core_t home)
 {
 	nest_thread(t)->misses = saakm_has(saakm_idle(s), home) ? 0LL : nest_thread(t)->misses + 1;
 	return nest_state(s)->r_impatient > 0
@@ -922,8 +921,8 @@ static bool nest_impatient(saakm_t s, thread_t t, core_t home)
  * nest.ipa:111
  * Places t. `home` is its previous core or its parent's, `waker` the core that wakes or forks.
  */
-static SAAKM_INLINE void nest_nest_place(saakm_t s, thread_t t, core_t home, core_t waker,
-		bool forked, bool hurry)
+SAAKM_LOCAL void nest_nest_place(saakm_t s, thread_t t, core_t home, core_t waker, bool forked,
+		bool hurry)
 {
 	if (nest_state(s)->anchor == SAAKM_NO_CORE) {
 		nest_state(s)->anchor = waker;
@@ -957,13 +956,13 @@ static SAAKM_INLINE void nest_nest_place(saakm_t s, thread_t t, core_t home, cor
 }
 
 /* nest.ipa:129 */
-static void nest_on_new(saakm_t s, thread_t t, core_t parent)
+SAAKM_LOCAL void nest_on_new(saakm_t s, thread_t t, core_t parent)
 {
 	nest_nest_place(s, t, parent, parent, true, false);
 }
 
 /* nest.ipa:133 */
-static void nest_on_unblock(saakm_t s, thread_t t, core_t waker)
+SAAKM_LOCAL void nest_on_unblock(saakm_t s, thread_t t, core_t waker)
 {
 	bool hurry = nest_impatient(s, t, saakm_core(t));
 	if (!hurry && nest_take_attached(s, t)) {
@@ -977,7 +976,7 @@ static void nest_on_unblock(saakm_t s, thread_t t, core_t waker)
  * nest.ipa:140
  * CFS's choice; where its die has no idle core, the other dies are searched too.
  */
-static core_t nest_choose_wakeup(saakm_t s, thread_t t, core_t waker)
+SAAKM_LOCAL core_t nest_choose_wakeup(saakm_t s, thread_t t, core_t waker)
 {
 	core_t c = nest__cfs_choose_wakeup(s, t, waker);
 	if (saakm_has(saakm_idle(s), c) || !nest_state(s)->work_conserving) {
@@ -989,7 +988,7 @@ static core_t nest_choose_wakeup(saakm_t s, thread_t t, core_t waker)
 }
 
 /* nest.ipa:148 */
-static void nest_on_block(saakm_t s, thread_t t)
+SAAKM_LOCAL void nest_on_block(saakm_t s, thread_t t)
 {
 	nest_thread(t)->before = nest_thread(t)->last;
 	nest_thread(t)->last = saakm_core(t);
@@ -1000,7 +999,7 @@ static void nest_on_block(saakm_t s, thread_t t)
 }
 
 /* nest.ipa:155 */
-static void nest_on_terminate(saakm_t s, thread_t t)
+SAAKM_LOCAL void nest_on_terminate(saakm_t s, thread_t t)
 {
 	if (nest_state(s)->exit_demotion && saakm_has(&nest_state(s)->primary, saakm_core(t))
 			&& saakm_nr_ready(s, saakm_core(t)) == 0) {

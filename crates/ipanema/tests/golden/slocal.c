@@ -145,23 +145,22 @@ static __attribute__((unused)) void slocal_init_thread(void SAAKM_MEM *attrs)
 	p->util = 512;
 }
 
-static void slocal_on_enqueue(saakm_t s, thread_t t, core_t c);
-static void slocal_leave(saakm_t s, core_t c, int64_t part);
-static void slocal_nohz(saakm_t s, core_t i);
+SAAKM_LOCAL void slocal_on_enqueue(saakm_t s, thread_t t, core_t c);
+SAAKM_LOCAL void slocal_leave(saakm_t s, core_t c, int64_t part);
+SAAKM_LOCAL void slocal_nohz(saakm_t s, core_t i);
 
 /*
  * cfs.ipa:48
  * t => c.ready
  */
-static __attribute__((unused)) void slocal_enter_ready(saakm_t s, thread_t t, core_t c,
-		uint32_t reason)
+SAAKM_LOCAL void slocal_enter_ready(saakm_t s, thread_t t, core_t c, uint32_t reason)
 {
 	slocal_on_enqueue(s, t, c);
 	saakm_ready(s, t, c, SLOCAL_QUEUE_READY, slocal_thread(t)->vruntime, reason);
 }
 
 /* cfs.ipa:52 */
-static nsec_t slocal_vruntime_now(saakm_t s, thread_t t)
+SAAKM_LOCAL nsec_t slocal_vruntime_now(saakm_t s, thread_t t)
 {
 	return slocal_thread(t)->vruntime
 			+ saakm_div((saakm_runtime(s, t) - slocal_thread(t)->charged) * 1024,
@@ -169,7 +168,7 @@ static nsec_t slocal_vruntime_now(saakm_t s, thread_t t)
 }
 
 /* cfs.ipa:56 */
-static void slocal_charge(saakm_t s, thread_t t)
+SAAKM_LOCAL void slocal_charge(saakm_t s, thread_t t)
 {
 	slocal_thread(t)->vruntime = slocal_vruntime_now(s, t);
 	slocal_thread(t)->util = 1024
@@ -183,7 +182,7 @@ static void slocal_charge(saakm_t s, thread_t t)
  * cfs.ipa:63
  * Called before every entry into a ready queue: puts t on the time line of core c.
  */
-static void slocal_on_enqueue(saakm_t s, thread_t t, core_t c)
+SAAKM_LOCAL void slocal_on_enqueue(saakm_t s, thread_t t, core_t c)
 {
 	core_t h = slocal_thread(t)->home;
 
@@ -211,7 +210,7 @@ static void slocal_on_enqueue(saakm_t s, thread_t t, core_t c)
 }
 
 /* cfs.ipa:73 */
-static void slocal_on_schedule(saakm_t s, core_t c)
+SAAKM_LOCAL void slocal_on_schedule(saakm_t s, core_t c)
 {
 	thread_t t = saakm_first(s, c, SLOCAL_QUEUE_READY);
 
@@ -224,7 +223,7 @@ static void slocal_on_schedule(saakm_t s, core_t c)
 }
 
 /* cfs.ipa:81 */
-static void slocal_on_tick(saakm_t s, thread_t t)
+SAAKM_LOCAL void slocal_on_tick(saakm_t s, thread_t t)
 {
 	core_t c = saakm_core(t);
 	slocal_charge(s, t);
@@ -237,21 +236,21 @@ static void slocal_on_tick(saakm_t s, thread_t t)
 }
 
 /* cfs.ipa:88 */
-static void slocal_on_yield(saakm_t s, thread_t t)
+SAAKM_LOCAL void slocal_on_yield(saakm_t s, thread_t t)
 {
 	slocal_charge(s, t);
 	slocal_enter_ready(s, t, saakm_core(t), SLOCAL_REASON_NONE);
 }
 
 /* cfs.ipa:93 */
-static void slocal_on_preempt(saakm_t s, thread_t t)
+SAAKM_LOCAL void slocal_on_preempt(saakm_t s, thread_t t)
 {
 	slocal_charge(s, t);
 	slocal_enter_ready(s, t, saakm_core(t), SLOCAL_REASON_NONE);
 }
 
 /* cfs.ipa:98 */
-static void slocal_on_block(saakm_t s, thread_t t)
+SAAKM_LOCAL void slocal_on_block(saakm_t s, thread_t t)
 {
 	slocal_charge(s, t);
 	slocal_thread(t)->slept = saakm_now(s);
@@ -259,7 +258,7 @@ static void slocal_on_block(saakm_t s, thread_t t)
 }
 
 /* cfs.ipa:104 */
-static void slocal_on_terminate(saakm_t s, thread_t t)
+SAAKM_LOCAL void slocal_on_terminate(saakm_t s, thread_t t)
 {
 	slocal_charge(s, t);
 	slocal_leave(s, saakm_core(t), slocal_thread(t)->util);
@@ -267,7 +266,7 @@ static void slocal_on_terminate(saakm_t s, thread_t t)
 }
 
 /* cfs.ipa:118 */
-static int64_t slocal_busy_load(saakm_t s, core_t c)
+SAAKM_LOCAL int64_t slocal_busy_load(saakm_t s, core_t c)
 {
 	return 1024
 			- saakm_decay(1024 - slocal_core(s, c)->past,
@@ -276,7 +275,7 @@ static int64_t slocal_busy_load(saakm_t s, core_t c)
 }
 
 /* cfs.ipa:122 */
-static int64_t slocal_idle_load(saakm_t s, core_t c)
+SAAKM_LOCAL int64_t slocal_idle_load(saakm_t s, core_t c)
 {
 	nsec_t last = saakm_now(s) - saakm_mod(saakm_now(s), slocal_state(s)->refresh);
 	if (slocal_core(s, c)->since >= last) {
@@ -288,14 +287,14 @@ static int64_t slocal_idle_load(saakm_t s, core_t c)
 }
 
 /* cfs.ipa:128 */
-static void slocal_on_enter_idle(saakm_t s, core_t c)
+SAAKM_LOCAL void slocal_on_enter_idle(saakm_t s, core_t c)
 {
 	slocal_core(s, c)->past = slocal_busy_load(s, c);
 	slocal_core(s, c)->since = saakm_now(s);
 }
 
 /* cfs.ipa:133 */
-static void slocal_on_exit_idle(saakm_t s, core_t c)
+SAAKM_LOCAL void slocal_on_exit_idle(saakm_t s, core_t c)
 {
 	slocal_core(s, c)->past = slocal_idle_load(s, c);
 	if (slocal_core(s, c)->since
@@ -312,7 +311,7 @@ static void slocal_on_exit_idle(saakm_t s, core_t c)
  * cfs.ipa:141
  * A thread comes with half a core's load to its name, and has exited with load `part`.
  */
-static void slocal_leave(saakm_t s, core_t c, int64_t part)
+SAAKM_LOCAL void slocal_leave(saakm_t s, core_t c, int64_t part)
 {
 	slocal_core(s, c)->past = saakm_min(slocal_core(s, c)->past + 512, 1024);
 	slocal_core(s, c)->gone = saakm_min(slocal_core(s, c)->gone + part, 1024);
@@ -322,7 +321,7 @@ static void slocal_leave(saakm_t s, core_t c, int64_t part)
  * cfs.ipa:193
  * c, or a core near it if t may not run on c.
  */
-static core_t slocal_fallback(saakm_t s, thread_t t, core_t c)
+SAAKM_LOCAL core_t slocal_fallback(saakm_t s, thread_t t, core_t c)
 {
 	core_t choice;
 	if (saakm_has(saakm_affinity(t), c)) {
@@ -338,7 +337,7 @@ static core_t slocal_fallback(saakm_t s, thread_t t, core_t c)
  * cfs.ipa:208
  * A die with at most two threads keeps them (adjust_numa_imbalance).
  */
-static bool slocal_crowded(saakm_t s, domain_t die)
+SAAKM_LOCAL bool slocal_crowded(saakm_t s, domain_t die)
 {
 	int64_t sum = 0;
 	core_t c;
@@ -350,7 +349,7 @@ static bool slocal_crowded(saakm_t s, domain_t die)
 }
 
 /* cfs.ipa:214 */
-static bool slocal_pull_can_steal_core(saakm_t s, core_t dst, core_t src)
+SAAKM_PHASE bool slocal_pull_can_steal_core(saakm_t s, core_t dst, core_t src)
 {
 	return saakm_nr_ready(s, src) > 0
 			&& saakm_nr_running(s, src) >= saakm_nr_running(s, dst) + 2
@@ -359,7 +358,7 @@ static bool slocal_pull_can_steal_core(saakm_t s, core_t dst, core_t src)
 }
 
 /* cfs.ipa:219 */
-static int64_t slocal_pull_select_core(saakm_t s, core_t dst, core_t src)
+SAAKM_PHASE int64_t slocal_pull_select_core(saakm_t s, core_t dst, core_t src)
 {
 	(void)dst;
 
@@ -367,7 +366,7 @@ static int64_t slocal_pull_select_core(saakm_t s, core_t dst, core_t src)
 }
 
 /* cfs.ipa:220 */
-static bool slocal_pull_steal_thread(saakm_t s, core_t dst, thread_t t)
+SAAKM_PHASE bool slocal_pull_steal_thread(saakm_t s, core_t dst, thread_t t)
 {
 	(void)s;
 
@@ -375,7 +374,7 @@ static bool slocal_pull_steal_thread(saakm_t s, core_t dst, thread_t t)
 }
 
 /* cfs.ipa:221 */
-static bool slocal_pull_stop_core(saakm_t s, core_t dst, int64_t stolen)
+SAAKM_PHASE bool slocal_pull_stop_core(saakm_t s, core_t dst, int64_t stolen)
 {
 	(void)s;
 	(void)dst;
@@ -384,7 +383,7 @@ static bool slocal_pull_stop_core(saakm_t s, core_t dst, int64_t stolen)
 }
 
 /* cfs.ipa:222 */
-static bool slocal_pull_stop(saakm_t s, core_t dst, int64_t stolen)
+SAAKM_PHASE bool slocal_pull_stop(saakm_t s, core_t dst, int64_t stolen)
 {
 	(void)s;
 	(void)dst;
@@ -393,7 +392,7 @@ static bool slocal_pull_stop(saakm_t s, core_t dst, int64_t stolen)
 }
 
 /* cfs.ipa:223 */
-static void slocal_pull_move(saakm_t s, core_t dst, thread_t t)
+SAAKM_PHASE void slocal_pull_move(saakm_t s, core_t dst, thread_t t)
 {
 	slocal_enter_ready(s, t, dst, SLOCAL_REASON_BALANCE);
 }
@@ -452,7 +451,7 @@ SAAKM_STEAL(slocal_pull, dst, from)
 }
 
 /* cfs.ipa:226 */
-static void slocal_on_newly_idle(saakm_t s, core_t c)
+SAAKM_LOCAL void slocal_on_newly_idle(saakm_t s, core_t c)
 {
 	if (slocal_core(s, c)->usual_idle < slocal_state(s)->migration_cost) {
 		return;
@@ -466,7 +465,7 @@ static void slocal_on_newly_idle(saakm_t s, core_t c)
 }
 
 /* cfs.ipa:232 */
-static void slocal_on_balance(saakm_t s, core_t c)
+SAAKM_LOCAL void slocal_on_balance(saakm_t s, core_t c)
 {
 	if (saakm_now(s) >= slocal_core(s, c)->next_die) {
 		slocal_core(s, c)->next_die = saakm_now(s)
@@ -500,7 +499,7 @@ static void slocal_on_balance(saakm_t s, core_t c)
  * cfs.ipa:247
  * Idle core i does what it would do at its tick.
  */
-static void slocal_nohz(saakm_t s, core_t i)
+SAAKM_LOCAL void slocal_nohz(saakm_t s, core_t i)
 {
 	if (saakm_has(saakm_idle(s), i) && saakm_now(s) >= slocal_core(s, i)->next_die) {
 		slocal_core(s, i)->next_die = saakm_now(s)
@@ -520,13 +519,13 @@ static void slocal_nohz(saakm_t s, core_t i)
 }
 
 /* slocal.ipa:5 */
-static void slocal_on_new(saakm_t s, thread_t t, core_t parent)
+SAAKM_LOCAL void slocal_on_new(saakm_t s, thread_t t, core_t parent)
 {
 	slocal_enter_ready(s, t, slocal_fallback(s, t, parent), SLOCAL_REASON_LOCAL);
 }
 
 /* slocal.ipa:9 */
-static void slocal_on_unblock(saakm_t s, thread_t t, core_t waker)
+SAAKM_LOCAL void slocal_on_unblock(saakm_t s, thread_t t, core_t waker)
 {
 	slocal_enter_ready(s, t, slocal_fallback(s, t, waker), SLOCAL_REASON_LOCAL);
 }

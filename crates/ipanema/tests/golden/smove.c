@@ -158,27 +158,26 @@ static __attribute__((unused)) void smove_init_thread(void SAAKM_MEM *attrs)
 	p->chosen = SAAKM_NO_CORE;
 }
 
-static void smove_on_enqueue(saakm_t s, thread_t t, core_t c);
-static int64_t smove_busy_load(saakm_t s, core_t c);
-static int64_t smove_idle_load(saakm_t s, core_t c);
-static void smove_leave(saakm_t s, core_t c, int64_t part);
-static int64_t smove_asleep(saakm_t s, thread_t t);
-static core_t smove_fallback(saakm_t s, thread_t t, core_t c);
-static void smove_nohz(saakm_t s, core_t i);
+SAAKM_LOCAL void smove_on_enqueue(saakm_t s, thread_t t, core_t c);
+SAAKM_LOCAL int64_t smove_busy_load(saakm_t s, core_t c);
+SAAKM_LOCAL int64_t smove_idle_load(saakm_t s, core_t c);
+SAAKM_LOCAL void smove_leave(saakm_t s, core_t c, int64_t part);
+SAAKM_LOCAL int64_t smove_asleep(saakm_t s, thread_t t);
+SAAKM_LOCAL core_t smove_fallback(saakm_t s, thread_t t, core_t c);
+SAAKM_LOCAL void smove_nohz(saakm_t s, core_t i);
 
 /*
  * cfs.ipa:48
  * t => c.ready
  */
-static __attribute__((unused)) void smove_enter_ready(saakm_t s, thread_t t, core_t c,
-		uint32_t reason)
+SAAKM_LOCAL void smove_enter_ready(saakm_t s, thread_t t, core_t c, uint32_t reason)
 {
 	smove_on_enqueue(s, t, c);
 	saakm_ready(s, t, c, SMOVE_QUEUE_READY, smove_thread(t)->vruntime, reason);
 }
 
 /* cfs.ipa:52 */
-static nsec_t smove_vruntime_now(saakm_t s, thread_t t)
+SAAKM_LOCAL nsec_t smove_vruntime_now(saakm_t s, thread_t t)
 {
 	return smove_thread(t)->vruntime
 			+ saakm_div((saakm_runtime(s, t) - smove_thread(t)->charged) * 1024,
@@ -186,7 +185,7 @@ static nsec_t smove_vruntime_now(saakm_t s, thread_t t)
 }
 
 /* cfs.ipa:56 */
-static void smove_charge(saakm_t s, thread_t t)
+SAAKM_LOCAL void smove_charge(saakm_t s, thread_t t)
 {
 	smove_thread(t)->vruntime = smove_vruntime_now(s, t);
 	smove_thread(t)->util = 1024
@@ -200,7 +199,7 @@ static void smove_charge(saakm_t s, thread_t t)
  * cfs.ipa:63
  * Called before every entry into a ready queue: puts t on the time line of core c.
  */
-static void smove_on_enqueue(saakm_t s, thread_t t, core_t c)
+SAAKM_LOCAL void smove_on_enqueue(saakm_t s, thread_t t, core_t c)
 {
 	core_t h = smove_thread(t)->home;
 
@@ -228,7 +227,7 @@ static void smove_on_enqueue(saakm_t s, thread_t t, core_t c)
 }
 
 /* cfs.ipa:73 */
-static void smove_on_schedule(saakm_t s, core_t c)
+SAAKM_LOCAL void smove_on_schedule(saakm_t s, core_t c)
 {
 	thread_t t = saakm_first(s, c, SMOVE_QUEUE_READY);
 
@@ -241,7 +240,7 @@ static void smove_on_schedule(saakm_t s, core_t c)
 }
 
 /* cfs.ipa:81 */
-static void smove_on_tick(saakm_t s, thread_t t)
+SAAKM_LOCAL void smove_on_tick(saakm_t s, thread_t t)
 {
 	core_t c = saakm_core(t);
 	smove_charge(s, t);
@@ -254,21 +253,21 @@ static void smove_on_tick(saakm_t s, thread_t t)
 }
 
 /* cfs.ipa:88 */
-static void smove_on_yield(saakm_t s, thread_t t)
+SAAKM_LOCAL void smove_on_yield(saakm_t s, thread_t t)
 {
 	smove_charge(s, t);
 	smove_enter_ready(s, t, saakm_core(t), SMOVE_REASON_NONE);
 }
 
 /* cfs.ipa:93 */
-static void smove_on_preempt(saakm_t s, thread_t t)
+SAAKM_LOCAL void smove_on_preempt(saakm_t s, thread_t t)
 {
 	smove_charge(s, t);
 	smove_enter_ready(s, t, saakm_core(t), SMOVE_REASON_NONE);
 }
 
 /* cfs.ipa:98 */
-static void smove_on_block(saakm_t s, thread_t t)
+SAAKM_LOCAL void smove_on_block(saakm_t s, thread_t t)
 {
 	smove_charge(s, t);
 	smove_thread(t)->slept = saakm_now(s);
@@ -276,7 +275,7 @@ static void smove_on_block(saakm_t s, thread_t t)
 }
 
 /* cfs.ipa:104 */
-static void smove_on_terminate(saakm_t s, thread_t t)
+SAAKM_LOCAL void smove_on_terminate(saakm_t s, thread_t t)
 {
 	smove_charge(s, t);
 	smove_leave(s, saakm_core(t), smove_thread(t)->util);
@@ -288,13 +287,13 @@ static void smove_on_terminate(saakm_t s, thread_t t)
  * As fork placement knows it: an idle core has no tick, so its load is brought up to date
  * only every `refresh`, and what exited threads left there counts until then.
  */
-static int64_t smove_recent(saakm_t s, core_t c)
+SAAKM_LOCAL int64_t smove_recent(saakm_t s, core_t c)
 {
 	return saakm_has(saakm_idle(s), c) ? smove_idle_load(s, c) : smove_busy_load(s, c);
 }
 
 /* cfs.ipa:118 */
-static int64_t smove_busy_load(saakm_t s, core_t c)
+SAAKM_LOCAL int64_t smove_busy_load(saakm_t s, core_t c)
 {
 	return 1024
 			- saakm_decay(1024 - smove_core(s, c)->past,
@@ -302,7 +301,7 @@ static int64_t smove_busy_load(saakm_t s, core_t c)
 }
 
 /* cfs.ipa:122 */
-static int64_t smove_idle_load(saakm_t s, core_t c)
+SAAKM_LOCAL int64_t smove_idle_load(saakm_t s, core_t c)
 {
 	nsec_t last = saakm_now(s) - saakm_mod(saakm_now(s), smove_state(s)->refresh);
 	if (smove_core(s, c)->since >= last) {
@@ -314,14 +313,14 @@ static int64_t smove_idle_load(saakm_t s, core_t c)
 }
 
 /* cfs.ipa:128 */
-static void smove_on_enter_idle(saakm_t s, core_t c)
+SAAKM_LOCAL void smove_on_enter_idle(saakm_t s, core_t c)
 {
 	smove_core(s, c)->past = smove_busy_load(s, c);
 	smove_core(s, c)->since = saakm_now(s);
 }
 
 /* cfs.ipa:133 */
-static void smove_on_exit_idle(saakm_t s, core_t c)
+SAAKM_LOCAL void smove_on_exit_idle(saakm_t s, core_t c)
 {
 	smove_core(s, c)->past = smove_idle_load(s, c);
 	if (smove_core(s, c)->since
@@ -338,14 +337,14 @@ static void smove_on_exit_idle(saakm_t s, core_t c)
  * cfs.ipa:141
  * A thread comes with half a core's load to its name, and has exited with load `part`.
  */
-static void smove_leave(saakm_t s, core_t c, int64_t part)
+SAAKM_LOCAL void smove_leave(saakm_t s, core_t c, int64_t part)
 {
 	smove_core(s, c)->past = saakm_min(smove_core(s, c)->past + 512, 1024);
 	smove_core(s, c)->gone = saakm_min(smove_core(s, c)->gone + part, 1024);
 }
 
 /* cfs.ipa:146 */
-static int64_t smove_load_of(saakm_t s, domain_t d)
+SAAKM_LOCAL int64_t smove_load_of(saakm_t s, domain_t d)
 {
 	int64_t sum = 0;
 	core_t c;
@@ -362,7 +361,7 @@ static int64_t smove_load_of(saakm_t s, domain_t d)
  * is kept while it has an idle core; then idle cores count first, recent load second; of a
  * pair, the core that was idle for the shortest time (find_idlest_group, find_idlest_cpu).
  */
-static core_t smove_choose_fork(saakm_t s, thread_t t, core_t parent)
+SAAKM_LOCAL core_t smove_choose_fork(saakm_t s, thread_t t, core_t parent)
 {
 	domain_t die = saakm_llc(s, parent);
 	if (SAAKM_EMPTY(s, w,
@@ -431,7 +430,7 @@ static core_t smove_choose_fork(saakm_t s, thread_t t, core_t parent)
  * cfs.ipa:169
  * The target is the previous core or the waker's; an idle core is sought on its die only.
  */
-static core_t smove_choose_wakeup(saakm_t s, thread_t t, core_t waker)
+SAAKM_LOCAL core_t smove_choose_wakeup(saakm_t s, thread_t t, core_t waker)
 {
 	core_t prev = saakm_core(t);
 	core_t target = prev;
@@ -486,7 +485,7 @@ static core_t smove_choose_wakeup(saakm_t s, thread_t t, core_t waker)
  * cfs.ipa:188
  * The load that t brings, having slept.
  */
-static int64_t smove_asleep(saakm_t s, thread_t t)
+SAAKM_LOCAL int64_t smove_asleep(saakm_t s, thread_t t)
 {
 	return saakm_decay(smove_thread(t)->util, saakm_now(s) - smove_thread(t)->slept,
 			smove_state(s)->half_life);
@@ -496,7 +495,7 @@ static int64_t smove_asleep(saakm_t s, thread_t t)
  * cfs.ipa:193
  * c, or a core near it if t may not run on c.
  */
-static core_t smove_fallback(saakm_t s, thread_t t, core_t c)
+SAAKM_LOCAL core_t smove_fallback(saakm_t s, thread_t t, core_t c)
 {
 	core_t choice;
 	if (saakm_has(saakm_affinity(t), c)) {
@@ -512,7 +511,7 @@ static core_t smove_fallback(saakm_t s, thread_t t, core_t c)
  * cfs.ipa:208
  * A die with at most two threads keeps them (adjust_numa_imbalance).
  */
-static bool smove_crowded(saakm_t s, domain_t die)
+SAAKM_LOCAL bool smove_crowded(saakm_t s, domain_t die)
 {
 	int64_t sum = 0;
 	core_t c;
@@ -524,7 +523,7 @@ static bool smove_crowded(saakm_t s, domain_t die)
 }
 
 /* cfs.ipa:214 */
-static bool smove_pull_can_steal_core(saakm_t s, core_t dst, core_t src)
+SAAKM_PHASE bool smove_pull_can_steal_core(saakm_t s, core_t dst, core_t src)
 {
 	return saakm_nr_ready(s, src) > 0
 			&& saakm_nr_running(s, src) >= saakm_nr_running(s, dst) + 2
@@ -533,7 +532,7 @@ static bool smove_pull_can_steal_core(saakm_t s, core_t dst, core_t src)
 }
 
 /* cfs.ipa:219 */
-static int64_t smove_pull_select_core(saakm_t s, core_t dst, core_t src)
+SAAKM_PHASE int64_t smove_pull_select_core(saakm_t s, core_t dst, core_t src)
 {
 	(void)dst;
 
@@ -541,7 +540,7 @@ static int64_t smove_pull_select_core(saakm_t s, core_t dst, core_t src)
 }
 
 /* cfs.ipa:220 */
-static bool smove_pull_steal_thread(saakm_t s, core_t dst, thread_t t)
+SAAKM_PHASE bool smove_pull_steal_thread(saakm_t s, core_t dst, thread_t t)
 {
 	(void)s;
 
@@ -549,7 +548,7 @@ static bool smove_pull_steal_thread(saakm_t s, core_t dst, thread_t t)
 }
 
 /* cfs.ipa:221 */
-static bool smove_pull_stop_core(saakm_t s, core_t dst, int64_t stolen)
+SAAKM_PHASE bool smove_pull_stop_core(saakm_t s, core_t dst, int64_t stolen)
 {
 	(void)s;
 	(void)dst;
@@ -558,7 +557,7 @@ static bool smove_pull_stop_core(saakm_t s, core_t dst, int64_t stolen)
 }
 
 /* cfs.ipa:222 */
-static bool smove_pull_stop(saakm_t s, core_t dst, int64_t stolen)
+SAAKM_PHASE bool smove_pull_stop(saakm_t s, core_t dst, int64_t stolen)
 {
 	(void)s;
 	(void)dst;
@@ -567,7 +566,7 @@ static bool smove_pull_stop(saakm_t s, core_t dst, int64_t stolen)
 }
 
 /* cfs.ipa:223 */
-static void smove_pull_move(saakm_t s, core_t dst, thread_t t)
+SAAKM_PHASE void smove_pull_move(saakm_t s, core_t dst, thread_t t)
 {
 	smove_enter_ready(s, t, dst, SMOVE_REASON_BALANCE);
 }
@@ -626,7 +625,7 @@ SAAKM_STEAL(smove_pull, dst, from)
 }
 
 /* cfs.ipa:226 */
-static void smove_on_newly_idle(saakm_t s, core_t c)
+SAAKM_LOCAL void smove_on_newly_idle(saakm_t s, core_t c)
 {
 	if (smove_core(s, c)->usual_idle < smove_state(s)->migration_cost) {
 		return;
@@ -640,7 +639,7 @@ static void smove_on_newly_idle(saakm_t s, core_t c)
 }
 
 /* cfs.ipa:232 */
-static void smove_on_balance(saakm_t s, core_t c)
+SAAKM_LOCAL void smove_on_balance(saakm_t s, core_t c)
 {
 	if (saakm_now(s) >= smove_core(s, c)->next_die) {
 		smove_core(s, c)->next_die = saakm_now(s)
@@ -674,7 +673,7 @@ static void smove_on_balance(saakm_t s, core_t c)
  * cfs.ipa:247
  * Idle core i does what it would do at its tick.
  */
-static void smove_nohz(saakm_t s, core_t i)
+SAAKM_LOCAL void smove_nohz(saakm_t s, core_t i)
 {
 	if (saakm_has(saakm_idle(s), i) && saakm_now(s) >= smove_core(s, i)->next_die) {
 		smove_core(s, i)->next_die = saakm_now(s)
@@ -694,7 +693,7 @@ static void smove_nohz(saakm_t s, core_t i)
 }
 
 /* smove.ipa:13 */
-static void smove_defer(saakm_t s, thread_t t, core_t chosen, core_t waker)
+SAAKM_LOCAL void smove_defer(saakm_t s, thread_t t, core_t chosen, core_t waker)
 {
 	if (saakm_frequency(s, chosen) > saakm_min_frequency(s, chosen)
 			|| !saakm_has(saakm_affinity(t), waker)) {
@@ -707,13 +706,13 @@ static void smove_defer(saakm_t s, thread_t t, core_t chosen, core_t waker)
 }
 
 /* smove.ipa:21 */
-static void smove_on_new(saakm_t s, thread_t t, core_t parent)
+SAAKM_LOCAL void smove_on_new(saakm_t s, thread_t t, core_t parent)
 {
 	smove_defer(s, t, smove_choose_fork(s, t, parent), parent);
 }
 
 /* smove.ipa:25 */
-static void smove_on_unblock(saakm_t s, thread_t t, core_t waker)
+SAAKM_LOCAL void smove_on_unblock(saakm_t s, thread_t t, core_t waker)
 {
 	smove_defer(s, t, smove_choose_wakeup(s, t, waker), waker);
 }
@@ -722,7 +721,7 @@ static void smove_on_unblock(saakm_t s, thread_t t, core_t waker)
  * smove.ipa:30
  * Still waiting after the delay (it is cancelled when the thread is scheduled).
  */
-static void smove_on_timer(saakm_t s, thread_t t)
+SAAKM_LOCAL void smove_on_timer(saakm_t s, thread_t t)
 {
 	core_t c = smove_thread(t)->chosen;
 

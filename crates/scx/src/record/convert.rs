@@ -173,11 +173,9 @@ impl<S: Sink> Converter<S> {
             kind::MOVE => self.moved(core, r, target),
             kind::RUN => self.run(r.thread, target),
             kind::STOP => self.stop(r.thread, target, r.flag),
-            kind::IDLE => {
-                if r.flag != 0 && self.current[usize::from(target)] == IDLE {
-                    self.pending[usize::from(target)] = None;
-                    self.emit(target, Kind::Idle { state: 0 });
-                }
+            kind::IDLE if r.flag != 0 && self.current[usize::from(target)] == IDLE => {
+                self.pending[usize::from(target)] = None;
+                self.emit(target, Kind::Idle { state: 0 });
             }
             kind::SPIN => {
                 self.emit(target, Kind::Spin { on: r.flag != 0 });
@@ -288,7 +286,7 @@ impl<S: Sink> Converter<S> {
             Life::Ready(from) => self.migrate(core, tid, from, target),
             Life::Running(_) => self.thread(tid).wants = Some(target),
             Life::Unknown => {
-                let from = u32::try_from(r.other).ok().and_then(|cpu| self.cores.get(&cpu).copied());
+                let from = self.cores.get(&r.other).copied();
                 self.migrate(core, tid, from.unwrap_or(target), target);
             }
             Life::Blocked | Life::Ended => return,
@@ -335,7 +333,11 @@ impl<S: Sink> Converter<S> {
             Life::Ready(there) => self.migrate(core, tid, there, core),
             Life::Blocked => {
                 self.inferred += 1;
-                self.emit_about(tid, core, Kind::Wakeup { thread: tid, waker: Waker::Interrupt, target: core });
+                self.emit_about(
+                    tid,
+                    core,
+                    Kind::Wakeup { thread: tid, waker: Waker::Interrupt, target: core },
+                );
             }
             Life::Unknown => {}
             Life::Ended => return,

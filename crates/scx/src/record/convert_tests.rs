@@ -168,7 +168,10 @@ fn threads_that_were_there_are_not_forked() {
     let mut s = Script(Vec::new());
     s.at(10, kind::NEW, 3, 0).other = 2;
     s.at(10, kind::PLACE, 3, 1);
-    assert!(matches!(s.kinds(5)[..], [(10, 0, Kind::Wakeup { thread: 3, waker: Waker::Interrupt, target: 1 })]));
+    assert!(matches!(
+        s.kinds(5)[..],
+        [(10, 0, Kind::Wakeup { thread: 3, waker: Waker::Interrupt, target: 1 })]
+    ));
 }
 
 #[test]
@@ -181,7 +184,10 @@ fn names_come_from_records_and_change_by_exec() {
         s.at(time + 1, kind::STOP, 7, 0);
     }
     let (trace, converted) = convert(&s.0, 9);
-    assert_eq!((converted.threads[0].name.as_str(), trace.header.names.as_slice()), ("sh", &["cc".to_owned()][..]));
+    assert_eq!(
+        (converted.threads[0].name.as_str(), trace.header.names.as_slice()),
+        ("sh", &["cc".to_owned()][..])
+    );
     assert!(trace.events.iter().any(|event| event.kind == Kind::Exec { thread: 7, name: 0 }));
 }
 

@@ -77,7 +77,13 @@ impl Prepared {
     ///
     /// # Errors
     /// The ring buffer cannot be mapped.
-    pub fn start(self, map: &dyn MapCore, names: Names, start: u64, existing: u32) -> Result<Recording, Error> {
+    pub fn start(
+        self,
+        map: &dyn MapCore,
+        names: Names,
+        start: u64,
+        existing: u32,
+    ) -> Result<Recording, Error> {
         let converter = Converter::new(FileSink(self.writer), names, start, existing);
         let writer = Arc::new(Mutex::new(Some(converter)));
         let (frequencies, changes) = channel();
@@ -142,7 +148,8 @@ impl Recording {
         let converter = self.writer.lock().unwrap_or_else(PoisonError::into_inner).take();
         let Some(converter) = converter else { return Err(Error::Object("the recording is lost".into())) };
         let (FileSink(writer), Converted { threads, names, duration, events, .. }) = converter.finish();
-        let recorded = Recorded { path: self.path, events, threads: threads.len(), lost: header.lost.iter().sum() };
+        let recorded =
+            Recorded { path: self.path, events, threads: threads.len(), lost: header.lost.iter().sum() };
         writer.commit(&Header { threads, names, duration, ..header })?;
         Ok(recorded)
     }

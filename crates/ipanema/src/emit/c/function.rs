@@ -8,9 +8,6 @@ use super::text::Text;
 use crate::ir::visit::Calls;
 use crate::ir::{Event, Function, FunctionId, LocalId, QueueId, Role, StealId, StmtKind, Type};
 
-/// As many can a BPF function be given; one with more must be part of its callers.
-const BPF_ARGUMENTS: usize = 5;
-
 impl Unit<'_> {
     pub fn functions(&self, out: &mut Text) {
         self.prototypes(out);
@@ -66,7 +63,7 @@ impl Unit<'_> {
         out.comment(&place(&declared.at), &format!("t => c.{}", declared.name));
         let name = &names.ready[queue.index()];
         out.line(&format!(
-            "static __attribute__((unused)) void {name}(saakm_t s, thread_t t, core_t c, \
+            "SAAKM_LOCAL void {name}(saakm_t s, thread_t t, core_t c, \
              uint32_t reason)"
         ));
         out.open("{");
@@ -137,8 +134,8 @@ impl Unit<'_> {
             names.push(name);
         }
         let name = &self.names.functions[id.index()];
-        let inline = if params.len() > BPF_ARGUMENTS { "SAAKM_INLINE " } else { "" };
-        (format!("static {inline}{result} {name}({})", params.join(", ")), names)
+        let kind = if matches!(function.role, Role::Phase(_)) { "SAAKM_PHASE" } else { "SAAKM_LOCAL" };
+        (format!("{kind} {result} {name}({})", params.join(", ")), names)
     }
 }
 

@@ -1,0 +1,66 @@
+//! Policies in live kernels, in virtual machines. `HEARTH_VM_TESTS=6.18,7.3` names the kernels; without it these
+//! tests do nothing. They need the command line (`cargo build -p hearth`) and the objects (`make bpf`).
+
+use hearth_vm::{Options, Streams, Topology, Wish};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+fn hearth() -> PathBuf {
+    let test = std::env::current_exe().expect("a test has a file");
+    let hearth = test.ancestors().nth(2).expect("it is in target/PROFILE/deps").join("hearth");
+    assert!(hearth.is_file(), "{} is missing: cargo build -p hearth", hearth.display());
+    hearth
+}
+
+#[test]
+fn policies_run_in_live_kernels() {
+    let kernels = std::env::var("HEARTH_VM_TESTS").unwrap_or_default();
+    for kernel in kernels.split(',').filter(|kernel| !kernel.is_empty()) {
+        let (said, log) = run(kernel);
+        println!("Linux {kernel}:\n{said}");
+        assert!(
+            !said.contains("FAILED") && said.trim_end().ends_with("end"),
+            "Linux {kernel}:\n{said}\n{log}"
+        );
+        let complaints: Vec<&str> = log.lines().filter(|line| complains(line)).collect();
+        assert!(complaints.is_empty(), "Linux {kernel} complains: {complaints:#?}");
+    }
+}
+
+/// What a kernel says when something is wrong.
+fn complains(line: &str) -> bool {
+    ["BUG", "WARNING:", "Call Trace", "runnable task stall", "hung task", "soft lockup", "rcu: INFO"]
+        .iter()
+        .any(|word| line.contains(word))
+}
+
+/// Runs the script in a guest: what it printed, and the kernel's log.
+fn run(kernel: &str) -> (String, String) {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let dmesg = folder.path().join("dmesg");
+    let wish = Wish { cpus: Some(4), ..Wish::default() };
+    let options = Options {
+        kernel: kernel.into(),
+        topology: Topology::new(wish).expect("four cores"),
+        directory: folder.path().into(),
+        dmesg: Some(dmesg.clone()),
+        timeout: Some(Duration::from_secs(1200)),
+        ..Options::default()
+    };
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/kernel.sh");
+    let command = ["sh".into(), script.into(), hearth().into()];
+    let (mut reader, writer) = std::io::pipe().expect("a pipe");
+    let text = std::thread::spawn(move || {
+        let mut text = String::new();
+        reader.read_to_string(&mut text).expect("the script prints text");
+        text
+    });
+    let errors = writer.try_clone().expect("a pipe");
+    let streams =
+        Streams { stdin: Box::new(std::io::empty()), stdout: Box::new(writer), stderr: Box::new(errors) };
+    let exit = hearth_vm::run(&options, &command, streams, &mut |_| ());
+    let said = text.join().expect("the reader ends");
+    exit.unwrap_or_else(|error| panic!("Linux {kernel}: {error}\n{said}"));
+    (said, std::fs::read_to_string(dmesg).unwrap_or_default())
+}

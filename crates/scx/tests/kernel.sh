@@ -1,0 +1,87 @@
+# kernel.sh HEARTH: what must work in a live kernel. Prints `ok WHAT` or `FAILED WHAT` for each; then the last line
+# is `end`.
+H=$1
+check() { # check WHAT COMMAND...: the command succeeds
+	what=$1
+	shift
+	if "$@" >/tmp/said 2>&1; then echo "ok $what"; else
+		echo "FAILED $what (status $?)"
+		sed 's/^/  | /' /tmp/said
+	fi
+}
+status() { # status N COMMAND...: the command ends with this status
+	wanted=$1
+	shift
+	"$@"
+	got=$?
+	[ $got = "$wanted" ] || { echo "status $got instead of $wanted"; return 1; }
+}
+is() { [ "$(cat /sys/kernel/sched_ext/root/ops 2>/dev/null)" = "$1" ]; }
+until_is() { n=0; until is "$1"; do n=$((n + 1)); [ $n -lt 600 ] || return 1; sleep 0.2; done; }
+gone() { n=0; until [ "$(cat /sys/kernel/sched_ext/state)" = disabled ]; do n=$((n + 1)); [ $n -lt 100 ] || return 1; sleep 0.2; done; }
+alive() { timeout 60 sh -c 'for i in 1 2 3 4 5 6 7 8 9 10; do /bin/true & done; wait'; }
+says() { # says TEXT COMMAND...: the command's output has the text
+	text=$1
+	shift
+	"$@" 2>&1 | tee /tmp/out | grep -q -- "$text" || { cat /tmp/out; return 1; }
+}
+load() { for i in 1 2 3 4 5 6; do (while :; do /bin/true; sleep 0.02; done) & loads="$loads $!"; done; }
+
+check "nothing runs at first" says "no policy of Hearth runs here" $H status
+for policy in cfs slocal smove nest; do
+	$H run $policy 2>/tmp/$policy.log &
+	check "$policy starts" until_is $policy
+	check "$policy lets threads run" alive
+	check "$policy is shown" says "$policy schedules the system" $H status
+	check "$policy has statistics" says '"placements"' $H status --json
+	check "$policy stops" $H stop
+	check "$policy is gone" gone
+done
+
+check "exec returns the command's status" status 7 $H exec nest -- sh -c 'grep -q "^policy.* 7$" /proc/self/sched && exit 7'
+check "exec of nothing" status 127 $H exec nest -- /nonexistent/program
+check "exec records" $H exec nest --record exec.trace -- sh -c 'for i in 1 2 3 4 5; do /bin/true & done; wait'
+check "the recording can be read" says "placements by reason" $H report exec.trace
+
+load
+$H run nest --frequency model:xeon-5218 --record run.trace --cost 2>/tmp/nest.log &
+nest=$!
+check "nest starts under load" until_is nest
+check "parameters change" says "r_max was 5, is 2" $H set r_max=2
+check "bounds hold" status 1 $H set s_max=99s
+check "the kernel measures placements" says "a placement takes" $H status
+check "a second run is refused" says "nest runs (hearth, process $nest" $H run cfs
+$H run smove --replace 2>/tmp/smove.log &
+smove=$!
+check "the old one ends well" wait $nest
+check "the new one takes over under load" until_is smove
+check "the loads live" kill -0 $loads
+check "the system's recording can be read" says "placements by reason" $H report run.trace
+kill -9 $smove
+check "the kernel takes over from a killed loader" gone
+check "threads run then" alive
+check "the loads live then" kill -0 $loads
+check "a dead loader is no policy" says "no policy of Hearth runs here" $H status
+kill $loads
+
+mount | grep -q ' /sys/fs/cgroup .*cgroup2' || { mkdir -p /sys/fs/cgroup && mount -t cgroup2 none /sys/fs/cgroup; }
+mkdir -p /sys/fs/cgroup/hearth/below
+sleep 1000 &
+sleeper=$!
+echo $sleeper >/sys/fs/cgroup/hearth/below/cgroup.procs
+$H run slocal --cgroup hearth 2>/tmp/slocal.log &
+slocal=$!
+class() { n=0; until grep -q "^policy.* $2\$" /proc/$1/sched; do n=$((n + 1)); [ $n -lt 50 ] || return 1; sleep 0.2; done; }
+check "a cgroup's policy starts" until_is slocal
+check "threads in it are the policy's" class $sleeper 7
+sleep 1000 &
+late=$!
+echo $late >/sys/fs/cgroup/hearth/cgroup.procs
+check "so are those that enter it" class $late 7
+echo $late >/sys/fs/cgroup/cgroup.procs
+check "those that leave it are not" class $late 0
+kill -TERM $slocal
+check "the cgroup's policy ends" wait $slocal
+check "its threads are the kernel's again" class $sleeper 0
+kill $sleeper $late
+echo end

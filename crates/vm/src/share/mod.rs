@@ -1,0 +1,213 @@
+//! Shares a folder of the host with the guest: a virtio-fs device whose other end is this process.
+//!
+//! QEMU hands the device's queues over a socket (vhost-user); the file system behind them is
+//! [`fuse_backend_rs`]'s pass-through. So the guest needs nothing but the kernel's virtio-fs, and the host
+//! no daemon and no rights: what the guest's root may do here is what this process may do.
+
+mod files;
+mod request;
+
+use crate::error::Error;
+use files::{apart, file_system, many_files, stand_apart};
+use fuse_backend_rs::api::Vfs;
+use fuse_backend_rs::api::server::Server;
+use fuse_backend_rs::transport::{FuseBuf, Reader, VirtioFsWriter, Writer};
+use request::Request;
+use std::io;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
+use vhost::vhost_user::Listener;
+use vhost::vhost_user::message::{VhostUserProtocolFeatures, VhostUserVirtioFeatures};
+use vhost_user_backend::{VhostUserBackendMut, VhostUserDaemon, VringMutex, VringT};
+use virtio_queue::{DescriptorChain, QueueOwnedT};
+use vm_memory::{GuestAddressSpace, GuestMemoryAtomic, GuestMemoryLoadGuard, GuestMemoryMmap};
+use vmm_sys_util::epoll::EventSet;
+use vmm_sys_util::event::{EventConsumer, EventFlag, EventNotifier, new_event_consumer_and_notifier};
+
+/// What the guest may do with a share.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    /// Nothing is written, whatever the guest asks for; and the guest keeps all that it has read.
+    ReadOnly,
+    /// Files come back. What the host changes meanwhile is seen when a file is opened.
+    ReadWrite,
+}
+
+/// A share that waits for QEMU, or serves it, until it is dropped.
+pub struct Share {
+    socket: PathBuf,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Share {
+    /// Offers `folder` on a socket, which is made.
+    pub fn offer(folder: &Path, access: Access, socket: &Path) -> Result<Self, Error> {
+        many_files();
+        let files = apart(|| file_system(folder, access)).map_err(Error::file("share", folder))?;
+        let backend = Backend {
+            server: Server::new(Arc::new(files)),
+            access,
+            memory: None,
+            event_idx: false,
+            apart: false,
+        };
+        let memory = GuestMemoryAtomic::new(GuestMemoryMmap::<()>::new());
+        let failed = |error| Error::file("share", folder)(io::Error::other::<String>(error));
+        let mut daemon = VhostUserDaemon::new("share".into(), Arc::new(Mutex::new(backend)), memory)
+            .map_err(|error| failed(error.to_string()))?;
+        let mut listener = Listener::new(socket, true).map_err(|error| failed(error.to_string()))?;
+        let thread = std::thread::Builder::new()
+            .name("share".into())
+            .spawn(move || {
+                // It ends when QEMU does: there is nobody left to tell of an error.
+                if daemon.start(&mut listener).is_ok() {
+                    let _ = daemon.wait();
+                }
+            })
+            .map_err(Error::file("share", folder))?;
+        Ok(Share { socket: socket.into(), thread: Some(thread) })
+    }
+}
+
+impl Drop for Share {
+    /// To be dropped after QEMU has ended.
+    fn drop(&mut self) {
+        // If QEMU never came, the thread still waits for it.
+        drop(UnixStream::connect(&self.socket));
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// The queue of urgent requests, and the one of all others.
+const QUEUES: usize = 2;
+pub const QUEUE_SIZE: usize = 1024;
+const VIRTIO_F_VERSION_1: u64 = 1 << 32;
+const VIRTIO_RING_F_INDIRECT_DESC: u64 = 1 << 28;
+const VIRTIO_RING_F_EVENT_IDX: u64 = 1 << 29;
+
+type Memory = GuestMemoryAtomic<GuestMemoryMmap>;
+type Chain = DescriptorChain<GuestMemoryLoadGuard<GuestMemoryMmap>>;
+
+struct Backend {
+    server: Server<Arc<Vfs>>,
+    access: Access,
+    memory: Option<Memory>,
+    event_idx: bool,
+    /// Whether the thread that serves has file system attributes (umask) of its own.
+    apart: bool,
+}
+
+impl Backend {
+    /// Serves all requests in a queue.
+    fn serve(&self, vring: &VringMutex) -> io::Result<()> {
+        let memory = self.memory.as_ref().ok_or_else(|| io::Error::other("no guest memory"))?.memory();
+        let mut vring = vring.get_mut();
+        let chains: Vec<Chain> =
+            vring.get_queue_mut().iter(memory.clone()).map_err(io::Error::other)?.collect();
+        for chain in chains {
+            let head = chain.head_index();
+            // A request that makes no sense is given back without an answer: only a broken guest sends it.
+            let written = self.answer(&memory, chain).unwrap_or(0);
+            vring.add_used(head, written as u32).map_err(io::Error::other)?;
+            if !self.event_idx || vring.needs_notification().unwrap_or(true) {
+                vring.signal_used_queue()?;
+            }
+        }
+        Ok(())
+    }
+
+    fn answer(&self, memory: &GuestMemoryMmap, chain: Chain) -> io::Result<usize> {
+        let reader = || Reader::from_descriptor_chain(memory, chain.clone()).map_err(io::Error::other);
+        let mut writer = VirtioFsWriter::new(memory, chain.clone()).map_err(io::Error::other)?;
+        let mut request = Request::read(&mut reader()?)?;
+        if self.access == Access::ReadOnly && request.writes() {
+            let refusal = request.refusal(libc::EROFS);
+            writer.write_obj(refusal)?;
+            return Ok(size_of_val(&refusal));
+        }
+        let reader = match &mut request.changed {
+            Some(changed) => Reader::from_fuse_buffer(FuseBuf::new(changed)).map_err(io::Error::other)?,
+            None => reader()?,
+        };
+        self.server.handle_message(reader, Writer::VirtioFs(writer), None, None).map_err(io::Error::other)
+    }
+}
+
+impl VhostUserBackendMut for Backend {
+    type Bitmap = ();
+    type Vring = VringMutex;
+
+    fn num_queues(&self) -> usize {
+        QUEUES
+    }
+
+    fn max_queue_size(&self) -> usize {
+        QUEUE_SIZE
+    }
+
+    fn features(&self) -> u64 {
+        VIRTIO_F_VERSION_1
+            | VIRTIO_RING_F_INDIRECT_DESC
+            | VIRTIO_RING_F_EVENT_IDX
+            | VhostUserVirtioFeatures::PROTOCOL_FEATURES.bits()
+    }
+
+    fn protocol_features(&self) -> VhostUserProtocolFeatures {
+        VhostUserProtocolFeatures::MQ
+            | VhostUserProtocolFeatures::REPLY_ACK
+            | VhostUserProtocolFeatures::CONFIGURE_MEM_SLOTS
+    }
+
+    fn set_event_idx(&mut self, enabled: bool) {
+        self.event_idx = enabled;
+    }
+
+    fn update_memory(&mut self, memory: Memory) -> io::Result<()> {
+        self.memory = Some(memory);
+        Ok(())
+    }
+
+    fn exit_event(&self, _thread: usize) -> Option<(EventConsumer, EventNotifier)> {
+        new_event_consumer_and_notifier(EventFlag::NONBLOCK | EventFlag::CLOEXEC).ok()
+    }
+
+    fn handle_event(
+        &mut self,
+        queue: u16,
+        _events: EventSet,
+        vrings: &[VringMutex],
+        _thread: usize,
+    ) -> io::Result<()> {
+        if !self.apart {
+            stand_apart()?;
+            self.apart = true;
+        }
+        let vring = vrings.get(usize::from(queue)).ok_or_else(|| io::Error::other("no such queue"))?;
+        if !self.event_idx {
+            return self.serve(vring);
+        }
+        loop {
+            vring.disable_notification().map_err(io::Error::other)?;
+            self.serve(vring)?;
+            if !vring.enable_notification().map_err(io::Error::other)? {
+                return Ok(());
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_share_that_nobody_takes_can_be_dropped() {
+        let folder = tempfile::tempdir().unwrap();
+        let share = Share::offer(folder.path(), Access::ReadOnly, &folder.path().join("socket")).unwrap();
+        drop(share);
+    }
+}
