@@ -12,7 +12,7 @@ demo: ## Record a real ./configure here; predict it for the papers' machines; wr
 	@scripts/demo
 
 build: ## Build the hearth binary: target/release/hearth
-	@scripts/need rust cc
+	@scripts/need rust cc elf
 	cargo build --locked --release -p hearth
 
 bpf: ## Compile the built-in policies for the kernel: target/bpf/NAME.bpf.o
@@ -26,14 +26,14 @@ test: ## Everything that CI checks: format, lints, tests, licences, documentatio
 	@scripts/test
 
 bench: ## Measure the simulator: events per second by policy and by number of cores
-	@scripts/need rust cc
+	@scripts/need rust cc elf
 	cargo bench --locked -p hearth-sim
 
 lint: ## Format and lints only
 	@scripts/test format clippy
 
 fmt: ## Put Rust and Ipanema sources into the common format
-	@scripts/need rust cc
+	@scripts/need rust cc elf
 	cargo fmt --all
 	cargo run --locked --quiet -p hearth -- fmt policies/*.ipa
 

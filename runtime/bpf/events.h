@@ -420,23 +420,14 @@ void BPF_STRUCT_OPS(saakm_set_cpumask, struct task_struct *p, const struct cpuma
 
 void BPF_STRUCT_OPS(saakm_cpu_online, s32 cpu)
 {
-	saakm_t s;
-
+	saakm_use_arena();
 	/* It was not there when the topology was read: the loader starts anew. */
 	if (!saakm_core_at(cpu)->known) {
 		scx_bpf_exit(SCX_ECODE_ACT_RESTART | SCX_ECODE_RSN_HOTPLUG, "core %d is new", cpu);
 		return;
 	}
-	s = saakm_begin(cpu, SAAKM_IN_HOTPLUG, NULL);
-	saakm_enter(SAAKM_WORLD_SET(online), cpu);
-	__sync_fetch_and_add(&WORLD->hotplugs, 1);
-	saakm_update_whole(cpu);
-#ifdef SAAKM_ON_ENTRY
-	saakm_on_entry((u64)s, cpu);
-#endif
-	saakm_end((u64)s);
-	/* Something may wait in its queues since before it left. */
-	scx_bpf_kick_cpu(cpu, 0);
+	/* The kernel asks it for a thread only some time after this: then it is on line to us too. */
+	saakm_core_at(cpu)->returns = 1;
 }
 
 /* The READY threads of a core that leaves are placed again. */
@@ -465,7 +456,9 @@ void BPF_STRUCT_OPS(saakm_cpu_offline, s32 cpu)
 	saakm_t s = saakm_begin(cpu, SAAKM_IN_HOTPLUG, NULL);
 	u32 queue;
 
+	saakm_core_at(cpu)->returns = 0;
 	saakm_leave(SAAKM_WORLD_SET(online), cpu);
+	saakm_leave(SAAKM_WORLD_SET(kernel_idle), cpu);
 	__sync_fetch_and_add(&WORLD->hotplugs, 1);
 	saakm_leave(SAAKM_WORLD_SET(idle), cpu);
 	saakm_update_whole(cpu);

@@ -120,7 +120,7 @@ struct saakm_core {
 	uint64_t spin_since;
 	uint64_t busy_ns;
 	uint64_t rounds;         /* looks for a thread that is on its way, since one ran */
-	uint64_t pad[1];
+	uint64_t returns;        /* it came on line, and has not looked for a thread yet */
 	struct saakm_set self;   /* only this core */
 	struct saakm_counters count;
 	uint8_t attrs[SAAKM_CORE_ATTRS];

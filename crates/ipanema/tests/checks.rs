@@ -190,7 +190,7 @@ fn a_schedule_handler_goes_on_to_its_base() {
     ));
     let c = emit::c(&compile_text(&text).unwrap().ir);
     assert!(c.contains("\tif (test__cfs_on_schedule(s, c))\n\t\treturn;\n"), "{c}");
-    assert!(c.contains("static bool test__cfs_on_schedule("), "{c}");
+    assert!(c.contains("SAAKM_LOCAL bool test__cfs_on_schedule("), "{c}");
     // Over two policies, of which the nearer always chooses.
     let always = "policy base extends cfs { on schedule (core c) { super; super; } }";
     let test = "policy test extends base { on schedule (core c) { super; } }";

@@ -64,7 +64,7 @@ impl Client {
     pub fn info(&mut self) -> Result<Info, Error> {
         self.ask(&Request::new("info", &[])).map_err(|error| match error {
             // Other schedulers serve statistics as well, but not this.
-            Error::Refused { .. } => Error::NotRunning { ops: requirements::running() },
+            Error::Refused { errno: libc::EINVAL, .. } => Error::NotRunning { ops: requirements::running() },
             error => error,
         })
     }

@@ -93,7 +93,7 @@ pub struct Core {
     pub spin_since: u64,
     pub busy_ns: u64,
     pub rounds: u64,
-    pub pad: [u64; 1],
+    pub returns: u64,
     pub this: Set,
     pub count: Counters,
 }

@@ -209,12 +209,16 @@ fn rejected(policy: &Policy, error: &libbpf_rs::Error) -> Error {
     }
 }
 
-/// The verifier's own conclusion: the line before it counts what it has processed.
+/// The verifier's own conclusion: newer kernels mark it; with older ones it is the last line before the count of
+/// what was processed. And the program that it is about.
 fn last_words(log: &str) -> String {
     let lines: Vec<&str> = log.lines().collect();
+    let marked = lines.iter().find_map(|line| line.split_once("^-- error: ").map(|(_, words)| words));
     let end = lines.iter().position(|line| line.starts_with("processed ")).unwrap_or(lines.len());
-    let words = lines[..end].last().copied().unwrap_or("no reason given");
-    words.trim().to_owned()
+    let last = || lines[..end].iter().rev().find(|line| !line.trim().is_empty()).copied();
+    let words = marked.or_else(last).unwrap_or("no reason given").trim();
+    let program = lines.iter().find_map(|line| line.strip_prefix("libbpf: prog '")?.split('\'').next());
+    program.map_or_else(|| words.to_owned(), |program| format!("{program}: {words}"))
 }
 
 fn tail(text: &str, count: usize) -> String {
@@ -331,7 +335,9 @@ mod tests {
     fn the_verifiers_conclusion_is_found() {
         let log = "libbpf: prog 'x': BPF program load failed\n-- BEGIN PROG LOAD LOG --\n12: r1 = r2\n\
                    R1 invalid mem access 'scalar'\nprocessed 12 insns\n-- END --\n";
-        assert_eq!(last_words(log), "R1 invalid mem access 'scalar'");
+        assert_eq!(last_words(log), "x: R1 invalid mem access 'scalar'");
+        let newer = "Reason:\n   | ^-- error: argument 1 is not initialized\n\nSuggestion:\n  Write it.\n\nprocessed 5 insns\n";
+        assert_eq!(last_words(newer), "argument 1 is not initialized");
         assert_eq!(last_words(""), "no reason given");
     }
 

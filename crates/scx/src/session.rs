@@ -97,6 +97,8 @@ pub struct Session {
     cgroup: Option<Cgroup>,
     model: Option<Stepper>,
     recording: Option<Recording>,
+    /// What became of a recording that is over.
+    recorded: Option<Recorded>,
     restarts: Vec<Instant>,
 }
 
@@ -105,7 +107,7 @@ struct Shared {
     policy: Policy,
     scope: String,
     frequency: Source,
-    recording: Option<PathBuf>,
+    recording: Mutex<Option<PathBuf>>,
     since: SystemTime,
     running: RwLock<Option<Running>>,
     events: Mutex<Sender<Event>>,
@@ -154,7 +156,7 @@ impl Session {
             policy,
             scope,
             frequency,
-            recording: options.record.clone(),
+            recording: Mutex::new(options.record.clone()),
             since: SystemTime::now(),
             running: RwLock::new(Some(Running { loaded, host, since })),
             events: Mutex::new(sender),
@@ -169,6 +171,7 @@ impl Session {
             cgroup,
             model: None,
             recording: None,
+            recorded: None,
             restarts: Vec::new(),
         };
         // Before it schedules, so that whoever sees it can ask it.
@@ -278,15 +281,17 @@ impl Session {
         if let Some(recording) = self.recording.take() {
             let header =
                 self.shared.running().as_ref().map(|running| self.header(running)).unwrap_or_default();
-            recording.finish(header)?;
+            self.recorded = Some(recording.finish(header)?);
+            *self.shared.recording.lock().unwrap_or_else(PoisonError::into_inner) = None;
         }
-        let mut running = self.shared.running.write().unwrap_or_else(PoisonError::into_inner);
-        if let Some(old) = running.as_ref() {
+        // Who asks meanwhile is told that it is being loaded.
+        let old = self.shared.running.write().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(old) = old {
             let count = self.shared.policy.params.len();
             self.options.params = (0..count).map(|index| read_param(&old.loaded, index)).collect();
+            // The arena can be mapped only once.
+            drop(old);
         }
-        // The arena can be mapped only once.
-        drop(running.take());
         let host = Host::detect();
         let driver = driver(&self.shared.frequency, &host)?;
         let settings = Settings { records: None, ..settings(&self.options) };
@@ -294,8 +299,8 @@ impl Session {
         self.shared.frequency.tell(&loaded.arena);
         let since = statistics::now();
         loaded.attach()?;
-        *running = Some(Running { loaded, host, since });
-        drop(running);
+        let running = Some(Running { loaded, host, since });
+        *self.shared.running.write().unwrap_or_else(PoisonError::into_inner) = running;
         self.begin(driver, None)
     }
 
@@ -306,7 +311,7 @@ impl Session {
     pub fn finish(mut self) -> Result<Summary, Error> {
         let statistics = self.shared.statistics().unwrap_or_default();
         self.detach();
-        let mut recorded = None;
+        let mut recorded = self.recorded.take();
         if let Some(recording) = self.recording.take() {
             let header =
                 self.shared.running().as_ref().map(|running| self.header(running)).unwrap_or_default();
@@ -524,6 +529,7 @@ impl Shared {
             },
             members: loaded.arena.set(self.policy.params.len(), index),
         });
+        let recording = self.recording.lock().unwrap_or_else(PoisonError::into_inner);
         let places = host.cpus.iter().zip(&host.cores).map(|(cpu, at)| Place { cpu: *cpu, at: *at });
         Info {
             policy: self.policy.name.clone(),
@@ -535,7 +541,7 @@ impl Shared {
             since: self.since.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs()),
             scope: self.scope.clone(),
             frequency: self.frequency.to_string(),
-            recording: self.recording.as_ref().map(|path| path.display().to_string()),
+            recording: recording.as_ref().map(|path| path.display().to_string()),
             params: params.collect(),
             reasons: self.policy.reasons.clone(),
             sets: sets.collect(),

@@ -6,7 +6,7 @@ check() { # check WHAT COMMAND...: the command succeeds
 	shift
 	if "$@" >/tmp/said 2>&1; then echo "ok $what"; else
 		echo "FAILED $what (status $?)"
-		sed 's/^/  | /' /tmp/said
+		tail -n 20 /tmp/said /tmp/*.log 2>/dev/null | sed 's/^/  | /'
 	fi
 }
 status() { # status N COMMAND...: the command ends with this status
@@ -84,4 +84,33 @@ kill -TERM $slocal
 check "the cgroup's policy ends" wait $slocal
 check "its threads are the kernel's again" class $sleeper 0
 kill $sleeper $late
+check "the cgroup's policy is gone" gone
+
+cpu3=/sys/devices/system/cpu/cpu3/online
+echo 0 >$cpu3
+$H run nest:r_max=3 2>/tmp/nest.log &
+nest=$!
+check "nest starts without a core" until_is nest
+check "it has three" says "on 3 cores" $H status
+check "a parameter changes" $H set s_max=1tick
+echo 1 >$cpu3
+has_four() { n=0; until $H status 2>&1 | grep -q "on 4 cores"; do n=$((n + 1)); [ $n -lt 100 ] || return 1; sleep 0.5; done; }
+check "it is loaded again for the new core" has_four
+check "its parameters stay" says "changed: r_max=3 s_max=4ms" $H status
+check "threads run on four" alive
+echo 0 >$cpu3
+check "threads run on three" alive
+echo 1 >$cpu3
+check "threads run on four again" alive
+kill -TERM $nest
+check "it ends well" wait $nest
+check "SysRq-S ends a policy, and the loader says so" says "SysRq-S" sh -c "$H run cfs & p=\$!; n=0; until grep -q cfs /sys/kernel/sched_ext/root/ops 2>/dev/null || [ \$n -gt 600 ]; do sleep 0.2; n=\$((n + 1)); done; echo S >/proc/sysrq-trigger; wait \$p; [ \$? = 1 ]"
+if command -v script >/dev/null; then
+	$H run nest 2>/tmp/nest.log &
+	nest=$!
+	check "nest starts for top" until_is nest
+	check "top draws, and q ends it" says "placements by reason" sh -c "(sleep 5; printf q) | timeout 60 script -qec '$H top' /dev/null"
+	kill -TERM $nest
+	check "it ends well again" wait $nest
+fi
 echo end

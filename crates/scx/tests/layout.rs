@@ -79,6 +79,8 @@ fn rust_and_c_agree_on_every_offset() {
         warm_until,
         spin_since,
         busy_ns,
+        rounds,
+        returns,
         this = "self",
         count
     );

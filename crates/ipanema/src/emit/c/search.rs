@@ -225,7 +225,7 @@ impl Body<'_> {
             self.out.line(&format!("(void){};", self.name_of(local)));
         }
         self.filter(search);
-        let value = self.expr(of).text;
+        let value = self.expr(of).within(level::PRODUCT);
         self.out.line(&format!("{0} = SAAKM_FORGET({0} + {value});", sum.text));
         self.close_loop();
         sum

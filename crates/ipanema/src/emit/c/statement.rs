@@ -1,6 +1,6 @@
 //! Statements.
 
-use super::body::{Body, C};
+use super::body::{Body, C, level};
 use super::declare::{declarator, none};
 use crate::ir::{
     Arithmetic, BaseType, Block, Expr, ExprKind, FunctionId, LocalId, Moves, Role, SearchKind, State, Stmt,
@@ -232,11 +232,12 @@ impl Body<'_> {
         if place != left || !before.is_empty() {
             return false;
         }
-        let right = self.expr(right).text;
+        let right = self.expr(right);
         if counts {
+            let right = right.within(level::PRODUCT);
             self.out.line(&format!("{place} = SAAKM_FORGET({place} {symbol} {right});"));
         } else {
-            self.out.line(&format!("{place} {symbol}= {right};"));
+            self.out.line(&format!("{place} {symbol}= {};", right.text));
         }
         true
     }
