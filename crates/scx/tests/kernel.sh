@@ -109,7 +109,7 @@ if command -v script >/dev/null; then
 	$H run nest 2>/tmp/nest.log &
 	nest=$!
 	check "nest starts for top" until_is nest
-	check "top draws, and q ends it" says "placements by reason" sh -c "(sleep 5; printf q) | timeout 60 script -qec '$H top' /dev/null"
+	check "top draws, and q ends it" says "placements by reason" sh -c "(sleep 5; printf q) | timeout 60 script -qec 'stty rows 30 cols 100; $H top' /dev/null"
 	kill -TERM $nest
 	check "it ends well again" wait $nest
 fi
