@@ -89,6 +89,17 @@ static __always_inline void saakm_insert(struct task_struct *p, thread_t t, u64 
 		scx_bpf_kick_cpu(c, SCX_KICK_IDLE);
 	}
 	saakm_start_timer(t);
+	/* c left after it was chosen: its threads were placed again without this one. */
+	if (!saakm_has(&WORLD->online, c))
+		saakm_find_stranded();
+}
+
+/* For what the policy cannot have. Cores look there before they look into their queues, but not
+   while their thread's slice lasts. */
+static __always_inline void saakm_to_global(struct task_struct *p, u64 enq_flags)
+{
+	scx_bpf_dsq_insert(p, SCX_DSQ_GLOBAL, SCX_SLICE_DFL, enq_flags);
+	scx_bpf_kick_cpu(scx_bpf_task_cpu(p), SCX_KICK_PREEMPT);
 }
 
 void BPF_STRUCT_OPS(saakm_enqueue, struct task_struct *p, u64 enq_flags)
@@ -100,12 +111,13 @@ void BPF_STRUCT_OPS(saakm_enqueue, struct task_struct *p, u64 enq_flags)
 	saakm_t s;
 
 	if (!t) {
-		scx_bpf_dsq_insert(p, SCX_DSQ_GLOBAL, SCX_SLICE_DFL, enq_flags);
+		saakm_to_global(p, enq_flags);
 		return;
 	}
 	if (saakm_belongs(p)) {
 		saakm_core_at(cpu)->count.bypassed++;
-		scx_bpf_dsq_insert(p, SCX_DSQ_LOCAL, SCX_SLICE_DFL, enq_flags);
+		/* The slice of the thread that runs there does not end by itself. */
+		scx_bpf_dsq_insert(p, SCX_DSQ_LOCAL, SCX_SLICE_DFL, enq_flags | SCX_ENQ_PREEMPT);
 		return;
 	}
 	where = t->where;
@@ -134,10 +146,10 @@ void BPF_STRUCT_OPS(saakm_enqueue, struct task_struct *p, u64 enq_flags)
 		s = saakm_begin(cpu, SAAKM_IN_OPERATION, t);
 		saakm_place((u64)s, (u64)t, home, 0);
 		saakm_kick_preempted((u64)s);
-			where = t->where;
+		where = t->where;
 		if (!bpf_cpumask_test_cpu(saakm_core_of(where), p->cpus_ptr)) {
 			saakm_core_at(cpu)->count.bypassed++;
-			scx_bpf_dsq_insert(p, SCX_DSQ_GLOBAL, SCX_SLICE_DFL, enq_flags);
+			saakm_to_global(p, enq_flags);
 			return;
 		}
 	}
@@ -430,27 +442,6 @@ void BPF_STRUCT_OPS(saakm_cpu_online, s32 cpu)
 	saakm_core_at(cpu)->returns = 1;
 }
 
-/* The READY threads of a core that leaves are placed again. */
-static __always_inline void saakm_evacuate(u32 cpu, u32 queue)
-{
-	struct task_struct *p;
-
-	bpf_for_each(scx_dsq, p, saakm_dsq(cpu, queue), 0) {
-		thread_t t = saakm_thread_of(p);
-		u64 where = t ? t->where : 0;
-		saakm_t s;
-
-		if (!saakm_if_ready(t, cpu, queue) || !saakm_go(t, where, SAAKM_DETACHED, cpu, queue))
-			continue;
-		saakm_update_affinity((u64)t, cpu, false);
-		s = saakm_begin(cpu, SAAKM_IN_HOTPLUG, t);
-		saakm_place((u64)s, (u64)t, cpu, 0);
-		t->flags &= ~SAAKM_T_OUTSIDE;
-		where = t->where;
-		SAAKM_FOLLOW(BPF_FOR_EACH_ITER, p, where, t->key);
-	}
-}
-
 void BPF_STRUCT_OPS(saakm_cpu_offline, s32 cpu)
 {
 	saakm_t s = saakm_begin(cpu, SAAKM_IN_HOTPLUG, NULL);
@@ -503,6 +494,12 @@ s32 BPF_STRUCT_OPS_SLEEPABLE(saakm_init)
 		bpf_timer_init(&timer->timer, &saakm_move_timers, CLOCK_MONOTONIC);
 		bpf_timer_set_callback(&timer->timer, saakm_moves_due);
 	}
+	c = 0;
+	timer = bpf_map_lookup_elem(&saakm_stranded_timer, &c);
+	if (!timer)
+		return -EINVAL;
+	bpf_timer_init(&timer->timer, &saakm_stranded_timer, CLOCK_MONOTONIC);
+	bpf_timer_set_callback(&timer->timer, saakm_stranded_due);
 	WORLD->ready = 1;
 	return 0;
 }

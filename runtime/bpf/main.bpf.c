@@ -31,4 +31,5 @@ struct {
 #include "cores.h"
 #include "timers.h"
 #include "dispatch.h"
+#include "stranded.h"
 #include "events.h"

@@ -14,6 +14,8 @@
 #define SCX_DSQ_GLOBAL SAAKM_CONST(scx_dsq_id_flags, SCX_DSQ_GLOBAL)
 #undef SCX_DSQ_LOCAL
 #define SCX_DSQ_LOCAL SAAKM_CONST(scx_dsq_id_flags, SCX_DSQ_LOCAL)
+#undef SCX_DSQ_LOCAL_ON
+#define SCX_DSQ_LOCAL_ON SAAKM_CONST(scx_dsq_id_flags, SCX_DSQ_LOCAL_ON)
 #undef SCX_SLICE_INF
 #define SCX_SLICE_INF SAAKM_CONST(scx_public_consts, SCX_SLICE_INF)
 #undef SCX_SLICE_DFL
@@ -24,6 +26,8 @@
 #define SCX_KICK_PREEMPT SAAKM_CONST(scx_kick_flags, SCX_KICK_PREEMPT)
 #undef SCX_ENQ_WAKEUP
 #define SCX_ENQ_WAKEUP SAAKM_CONST(scx_enq_flags, SCX_ENQ_WAKEUP)
+#undef SCX_ENQ_PREEMPT
+#define SCX_ENQ_PREEMPT SAAKM_CONST(scx_enq_flags, SCX_ENQ_PREEMPT)
 #undef SCX_DEQ_SLEEP
 #define SCX_DEQ_SLEEP SAAKM_CONST(scx_deq_flags, SCX_DEQ_SLEEP)
 #undef SCX_ECODE_RSN_HOTPLUG

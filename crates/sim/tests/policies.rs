@@ -243,6 +243,28 @@ fn nice_decides_who_gets_more_of_a_core() {
     assert!((0.52..0.60).contains(&share), "{share}");
 }
 
+/// Time that nobody else wanted is not owed: a thread that had a core for itself, and meets another
+/// there, shares it from then on.
+#[test]
+fn a_thread_that_ran_alone_does_not_starve_later() {
+    let here = |name: &str, ops| Thread { affinity: vec![0], ..thread(name, ops) };
+    let long = here("long", vec![Op::Run(3000 * WORK_MS)]);
+    let late = here("late", vec![Op::Sleep(2000 * MS), Op::Run(1000 * WORK_MS)]);
+    let workload = Workload { name: "late".into(), threads: vec![long, late], ..Workload::default() };
+    for policy in ["cfs", "nest", "smove"] {
+        let (_, trace) = simulate(&workload, policy, &[]);
+        let (mut stopped, mut waited) = (0, 0);
+        for event in &trace.events {
+            match event.kind {
+                Kind::Switch { prev: 1, .. } => stopped = event.time,
+                Kind::Switch { next: 1, .. } => waited = waited.max(event.time - stopped),
+                _ => {}
+            }
+        }
+        assert!(waited < 100 * MS, "{policy}: {} ms", waited / MS);
+    }
+}
+
 #[test]
 fn a_broken_policy_is_stopped_with_a_reason() {
     let folder = tempfile::tempdir().unwrap();

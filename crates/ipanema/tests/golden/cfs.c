@@ -181,10 +181,15 @@ SAAKM_LOCAL void cfs_charge(saakm_t s, thread_t t)
 				saakm_runtime(s, t) - cfs_thread(t)->charged,
 				cfs_state(s)->half_life);
 	cfs_thread(t)->charged = saakm_runtime(s, t);
+	core_t c = saakm_core(t);
+	if (saakm_nr_ready(s, c) == 0) {
+		cfs_core(s, c)->min_vruntime =
+				saakm_max(cfs_core(s, c)->min_vruntime, cfs_thread(t)->vruntime);
+	}
 }
 
 /*
- * cfs.ipa:63
+ * cfs.ipa:67
  * Called before every entry into a ready queue: puts t on the time line of core c.
  */
 SAAKM_LOCAL void cfs_on_enqueue(saakm_t s, thread_t t, core_t c)
@@ -213,7 +218,7 @@ SAAKM_LOCAL void cfs_on_enqueue(saakm_t s, thread_t t, core_t c)
 	}
 }
 
-/* cfs.ipa:73 */
+/* cfs.ipa:77 */
 SAAKM_LOCAL void cfs_on_schedule(saakm_t s, core_t c)
 {
 	thread_t t = saakm_first(s, c, CFS_QUEUE_READY);
@@ -226,7 +231,7 @@ SAAKM_LOCAL void cfs_on_schedule(saakm_t s, core_t c)
 	}
 }
 
-/* cfs.ipa:81 */
+/* cfs.ipa:85 */
 SAAKM_LOCAL void cfs_on_tick(saakm_t s, thread_t t)
 {
 	core_t c = saakm_core(t);
@@ -239,21 +244,21 @@ SAAKM_LOCAL void cfs_on_tick(saakm_t s, thread_t t)
 	}
 }
 
-/* cfs.ipa:88 */
+/* cfs.ipa:92 */
 SAAKM_LOCAL void cfs_on_yield(saakm_t s, thread_t t)
 {
 	cfs_charge(s, t);
 	cfs_enter_ready(s, t, saakm_core(t), CFS_REASON_NONE);
 }
 
-/* cfs.ipa:93 */
+/* cfs.ipa:97 */
 SAAKM_LOCAL void cfs_on_preempt(saakm_t s, thread_t t)
 {
 	cfs_charge(s, t);
 	cfs_enter_ready(s, t, saakm_core(t), CFS_REASON_NONE);
 }
 
-/* cfs.ipa:98 */
+/* cfs.ipa:102 */
 SAAKM_LOCAL void cfs_on_block(saakm_t s, thread_t t)
 {
 	cfs_charge(s, t);
@@ -261,7 +266,7 @@ SAAKM_LOCAL void cfs_on_block(saakm_t s, thread_t t)
 	saakm_blocked(s, t);
 }
 
-/* cfs.ipa:104 */
+/* cfs.ipa:108 */
 SAAKM_LOCAL void cfs_on_terminate(saakm_t s, thread_t t)
 {
 	cfs_charge(s, t);
@@ -270,7 +275,7 @@ SAAKM_LOCAL void cfs_on_terminate(saakm_t s, thread_t t)
 }
 
 /*
- * cfs.ipa:114
+ * cfs.ipa:118
  * As fork placement knows it: an idle core has no tick, so its load is brought up to date
  * only every `refresh`, and what exited threads left there counts until then.
  */
@@ -279,7 +284,7 @@ SAAKM_LOCAL int64_t cfs_recent(saakm_t s, core_t c)
 	return saakm_has(saakm_idle(s), c) ? cfs_idle_load(s, c) : cfs_busy_load(s, c);
 }
 
-/* cfs.ipa:118 */
+/* cfs.ipa:122 */
 SAAKM_LOCAL int64_t cfs_busy_load(saakm_t s, core_t c)
 {
 	return 1024
@@ -287,7 +292,7 @@ SAAKM_LOCAL int64_t cfs_busy_load(saakm_t s, core_t c)
 				saakm_now(s) - cfs_core(s, c)->since, cfs_state(s)->half_life);
 }
 
-/* cfs.ipa:122 */
+/* cfs.ipa:126 */
 SAAKM_LOCAL int64_t cfs_idle_load(saakm_t s, core_t c)
 {
 	nsec_t last = saakm_now(s) - saakm_mod(saakm_now(s), cfs_state(s)->refresh);
@@ -299,14 +304,14 @@ SAAKM_LOCAL int64_t cfs_idle_load(saakm_t s, core_t c)
 			last - cfs_core(s, c)->since, cfs_state(s)->half_life);
 }
 
-/* cfs.ipa:128 */
+/* cfs.ipa:132 */
 SAAKM_LOCAL void cfs_on_enter_idle(saakm_t s, core_t c)
 {
 	cfs_core(s, c)->past = cfs_busy_load(s, c);
 	cfs_core(s, c)->since = saakm_now(s);
 }
 
-/* cfs.ipa:133 */
+/* cfs.ipa:137 */
 SAAKM_LOCAL void cfs_on_exit_idle(saakm_t s, core_t c)
 {
 	cfs_core(s, c)->past = cfs_idle_load(s, c);
@@ -320,7 +325,7 @@ SAAKM_LOCAL void cfs_on_exit_idle(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:141
+ * cfs.ipa:145
  * A thread comes with half a core's load to its name, and has exited with load `part`.
  */
 SAAKM_LOCAL void cfs_leave(saakm_t s, core_t c, int64_t part)
@@ -329,7 +334,7 @@ SAAKM_LOCAL void cfs_leave(saakm_t s, core_t c, int64_t part)
 	cfs_core(s, c)->gone = saakm_min(cfs_core(s, c)->gone + part, 1024);
 }
 
-/* cfs.ipa:146 */
+/* cfs.ipa:150 */
 SAAKM_LOCAL int64_t cfs_load_of(saakm_t s, domain_t d)
 {
 	int64_t sum = 0;
@@ -342,7 +347,7 @@ SAAKM_LOCAL int64_t cfs_load_of(saakm_t s, domain_t d)
 }
 
 /*
- * cfs.ipa:155
+ * cfs.ipa:159
  * From the widest domain down: the die, the hyperthread pair, the core. The parent's die
  * is kept while it has an idle core; then idle cores count first, recent load second; of a
  * pair, the core that was idle for the shortest time (find_idlest_group, find_idlest_cpu).
@@ -413,7 +418,7 @@ SAAKM_LOCAL core_t cfs_choose_fork(saakm_t s, thread_t t, core_t parent)
 }
 
 /*
- * cfs.ipa:169
+ * cfs.ipa:173
  * The target is the previous core or the waker's; an idle core is sought on its die only.
  */
 SAAKM_LOCAL core_t cfs_choose_wakeup(saakm_t s, thread_t t, core_t waker)
@@ -467,7 +472,7 @@ SAAKM_LOCAL core_t cfs_choose_wakeup(saakm_t s, thread_t t, core_t waker)
 }
 
 /*
- * cfs.ipa:188
+ * cfs.ipa:192
  * The load that t brings, having slept.
  */
 SAAKM_LOCAL int64_t cfs_asleep(saakm_t s, thread_t t)
@@ -477,7 +482,7 @@ SAAKM_LOCAL int64_t cfs_asleep(saakm_t s, thread_t t)
 }
 
 /*
- * cfs.ipa:193
+ * cfs.ipa:197
  * c, or a core near it if t may not run on c.
  */
 SAAKM_LOCAL core_t cfs_fallback(saakm_t s, thread_t t, core_t c)
@@ -492,20 +497,20 @@ SAAKM_LOCAL core_t cfs_fallback(saakm_t s, thread_t t, core_t c)
 	return choice;
 }
 
-/* cfs.ipa:197 */
+/* cfs.ipa:201 */
 SAAKM_LOCAL void cfs_on_new(saakm_t s, thread_t t, core_t parent)
 {
 	cfs_enter_ready(s, t, cfs_choose_fork(s, t, parent), CFS_REASON_CFS);
 }
 
-/* cfs.ipa:201 */
+/* cfs.ipa:205 */
 SAAKM_LOCAL void cfs_on_unblock(saakm_t s, thread_t t, core_t waker)
 {
 	cfs_enter_ready(s, t, cfs_choose_wakeup(s, t, waker), CFS_REASON_CFS);
 }
 
 /*
- * cfs.ipa:208
+ * cfs.ipa:212
  * A die with at most two threads keeps them (adjust_numa_imbalance).
  */
 SAAKM_LOCAL bool cfs_crowded(saakm_t s, domain_t die)
@@ -519,7 +524,7 @@ SAAKM_LOCAL bool cfs_crowded(saakm_t s, domain_t die)
 	return sum > 2;
 }
 
-/* cfs.ipa:214 */
+/* cfs.ipa:218 */
 SAAKM_PHASE bool cfs_pull_can_steal_core(saakm_t s, core_t dst, core_t src)
 {
 	return saakm_nr_ready(s, src) > 0
@@ -528,7 +533,7 @@ SAAKM_PHASE bool cfs_pull_can_steal_core(saakm_t s, core_t dst, core_t src)
 				|| cfs_crowded(s, saakm_llc(s, src)));
 }
 
-/* cfs.ipa:219 */
+/* cfs.ipa:223 */
 SAAKM_PHASE int64_t cfs_pull_select_core(saakm_t s, core_t dst, core_t src)
 {
 	(void)dst;
@@ -536,7 +541,7 @@ SAAKM_PHASE int64_t cfs_pull_select_core(saakm_t s, core_t dst, core_t src)
 	return saakm_nr_running(s, src);
 }
 
-/* cfs.ipa:220 */
+/* cfs.ipa:224 */
 SAAKM_PHASE bool cfs_pull_steal_thread(saakm_t s, core_t dst, thread_t t)
 {
 	(void)s;
@@ -544,7 +549,7 @@ SAAKM_PHASE bool cfs_pull_steal_thread(saakm_t s, core_t dst, thread_t t)
 	return saakm_has(saakm_affinity(t), dst);
 }
 
-/* cfs.ipa:221 */
+/* cfs.ipa:225 */
 SAAKM_PHASE bool cfs_pull_stop_core(saakm_t s, core_t dst, int64_t stolen)
 {
 	(void)s;
@@ -553,7 +558,7 @@ SAAKM_PHASE bool cfs_pull_stop_core(saakm_t s, core_t dst, int64_t stolen)
 	return stolen > 0;
 }
 
-/* cfs.ipa:222 */
+/* cfs.ipa:226 */
 SAAKM_PHASE bool cfs_pull_stop(saakm_t s, core_t dst, int64_t stolen)
 {
 	(void)s;
@@ -562,14 +567,14 @@ SAAKM_PHASE bool cfs_pull_stop(saakm_t s, core_t dst, int64_t stolen)
 	return stolen > 0;
 }
 
-/* cfs.ipa:223 */
+/* cfs.ipa:227 */
 SAAKM_PHASE void cfs_pull_move(saakm_t s, core_t dst, thread_t t)
 {
 	cfs_enter_ready(s, t, dst, CFS_REASON_BALANCE);
 }
 
 /*
- * cfs.ipa:213
+ * cfs.ipa:217
  * dst takes one thread from the longest run queue among `from`.
  */
 SAAKM_STEAL(cfs_pull, dst, from)
@@ -621,7 +626,7 @@ SAAKM_STEAL(cfs_pull, dst, from)
 	}
 }
 
-/* cfs.ipa:226 */
+/* cfs.ipa:230 */
 SAAKM_LOCAL void cfs_on_newly_idle(saakm_t s, core_t c)
 {
 	if (cfs_core(s, c)->usual_idle < cfs_state(s)->migration_cost) {
@@ -635,7 +640,7 @@ SAAKM_LOCAL void cfs_on_newly_idle(saakm_t s, core_t c)
 	}
 }
 
-/* cfs.ipa:232 */
+/* cfs.ipa:236 */
 SAAKM_LOCAL void cfs_on_balance(saakm_t s, core_t c)
 {
 	if (saakm_now(s) >= cfs_core(s, c)->next_die) {
@@ -667,7 +672,7 @@ SAAKM_LOCAL void cfs_on_balance(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:247
+ * cfs.ipa:251
  * Idle core i does what it would do at its tick.
  */
 SAAKM_LOCAL void cfs_nohz(saakm_t s, core_t i)

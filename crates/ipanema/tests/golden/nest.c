@@ -281,10 +281,15 @@ SAAKM_LOCAL void nest_charge(saakm_t s, thread_t t)
 				saakm_runtime(s, t) - nest_thread(t)->charged,
 				nest_state(s)->half_life);
 	nest_thread(t)->charged = saakm_runtime(s, t);
+	core_t c = saakm_core(t);
+	if (saakm_nr_ready(s, c) == 0) {
+		nest_core(s, c)->min_vruntime =
+				saakm_max(nest_core(s, c)->min_vruntime, nest_thread(t)->vruntime);
+	}
 }
 
 /*
- * cfs.ipa:63
+ * cfs.ipa:67
  * Called before every entry into a ready queue: puts t on the time line of core c.
  */
 SAAKM_LOCAL void nest_on_enqueue(saakm_t s, thread_t t, core_t c)
@@ -313,7 +318,7 @@ SAAKM_LOCAL void nest_on_enqueue(saakm_t s, thread_t t, core_t c)
 	}
 }
 
-/* cfs.ipa:73 */
+/* cfs.ipa:77 */
 SAAKM_LOCAL void nest_on_schedule(saakm_t s, core_t c)
 {
 	thread_t t = saakm_first(s, c, NEST_QUEUE_READY);
@@ -326,7 +331,7 @@ SAAKM_LOCAL void nest_on_schedule(saakm_t s, core_t c)
 	}
 }
 
-/* cfs.ipa:81 */
+/* cfs.ipa:85 */
 SAAKM_LOCAL void nest_on_tick(saakm_t s, thread_t t)
 {
 	core_t c = saakm_core(t);
@@ -339,21 +344,21 @@ SAAKM_LOCAL void nest_on_tick(saakm_t s, thread_t t)
 	}
 }
 
-/* cfs.ipa:88 */
+/* cfs.ipa:92 */
 SAAKM_LOCAL void nest_on_yield(saakm_t s, thread_t t)
 {
 	nest_charge(s, t);
 	nest_enter_ready(s, t, saakm_core(t), NEST_REASON_NONE);
 }
 
-/* cfs.ipa:93 */
+/* cfs.ipa:97 */
 SAAKM_LOCAL void nest_on_preempt(saakm_t s, thread_t t)
 {
 	nest_charge(s, t);
 	nest_enter_ready(s, t, saakm_core(t), NEST_REASON_NONE);
 }
 
-/* cfs.ipa:98 */
+/* cfs.ipa:102 */
 SAAKM_LOCAL void nest__cfs_on_block(saakm_t s, thread_t t)
 {
 	nest_charge(s, t);
@@ -361,7 +366,7 @@ SAAKM_LOCAL void nest__cfs_on_block(saakm_t s, thread_t t)
 	saakm_blocked(s, t);
 }
 
-/* cfs.ipa:104 */
+/* cfs.ipa:108 */
 SAAKM_LOCAL void nest__cfs_on_terminate(saakm_t s, thread_t t)
 {
 	nest_charge(s, t);
@@ -370,7 +375,7 @@ SAAKM_LOCAL void nest__cfs_on_terminate(saakm_t s, thread_t t)
 }
 
 /*
- * cfs.ipa:114
+ * cfs.ipa:118
  * As fork placement knows it: an idle core has no tick, so its load is brought up to date
  * only every `refresh`, and what exited threads left there counts until then.
  */
@@ -379,7 +384,7 @@ SAAKM_LOCAL int64_t nest_recent(saakm_t s, core_t c)
 	return saakm_has(saakm_idle(s), c) ? nest_idle_load(s, c) : nest_busy_load(s, c);
 }
 
-/* cfs.ipa:118 */
+/* cfs.ipa:122 */
 SAAKM_LOCAL int64_t nest_busy_load(saakm_t s, core_t c)
 {
 	return 1024
@@ -387,7 +392,7 @@ SAAKM_LOCAL int64_t nest_busy_load(saakm_t s, core_t c)
 				saakm_now(s) - nest_core(s, c)->since, nest_state(s)->half_life);
 }
 
-/* cfs.ipa:122 */
+/* cfs.ipa:126 */
 SAAKM_LOCAL int64_t nest_idle_load(saakm_t s, core_t c)
 {
 	nsec_t last = saakm_now(s) - saakm_mod(saakm_now(s), nest_state(s)->refresh);
@@ -399,14 +404,14 @@ SAAKM_LOCAL int64_t nest_idle_load(saakm_t s, core_t c)
 			last - nest_core(s, c)->since, nest_state(s)->half_life);
 }
 
-/* cfs.ipa:128 */
+/* cfs.ipa:132 */
 SAAKM_LOCAL void nest_on_enter_idle(saakm_t s, core_t c)
 {
 	nest_core(s, c)->past = nest_busy_load(s, c);
 	nest_core(s, c)->since = saakm_now(s);
 }
 
-/* cfs.ipa:133 */
+/* cfs.ipa:137 */
 SAAKM_LOCAL void nest_on_exit_idle(saakm_t s, core_t c)
 {
 	nest_core(s, c)->past = nest_idle_load(s, c);
@@ -421,7 +426,7 @@ SAAKM_LOCAL void nest_on_exit_idle(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:141
+ * cfs.ipa:145
  * A thread comes with half a core's load to its name, and has exited with load `part`.
  */
 SAAKM_LOCAL void nest_leave(saakm_t s, core_t c, int64_t part)
@@ -430,7 +435,7 @@ SAAKM_LOCAL void nest_leave(saakm_t s, core_t c, int64_t part)
 	nest_core(s, c)->gone = saakm_min(nest_core(s, c)->gone + part, 1024);
 }
 
-/* cfs.ipa:146 */
+/* cfs.ipa:150 */
 SAAKM_LOCAL int64_t nest_load_of(saakm_t s, domain_t d)
 {
 	int64_t sum = 0;
@@ -443,7 +448,7 @@ SAAKM_LOCAL int64_t nest_load_of(saakm_t s, domain_t d)
 }
 
 /*
- * cfs.ipa:155
+ * cfs.ipa:159
  * From the widest domain down: the die, the hyperthread pair, the core. The parent's die
  * is kept while it has an idle core; then idle cores count first, recent load second; of a
  * pair, the core that was idle for the shortest time (find_idlest_group, find_idlest_cpu).
@@ -514,7 +519,7 @@ SAAKM_LOCAL core_t nest_choose_fork(saakm_t s, thread_t t, core_t parent)
 }
 
 /*
- * cfs.ipa:169
+ * cfs.ipa:173
  * The target is the previous core or the waker's; an idle core is sought on its die only.
  */
 SAAKM_LOCAL core_t nest__cfs_choose_wakeup(saakm_t s, thread_t t, core_t waker)
@@ -569,7 +574,7 @@ SAAKM_LOCAL core_t nest__cfs_choose_wakeup(saakm_t s, thread_t t, core_t waker)
 }
 
 /*
- * cfs.ipa:188
+ * cfs.ipa:192
  * The load that t brings, having slept.
  */
 SAAKM_LOCAL int64_t nest_asleep(saakm_t s, thread_t t)
@@ -579,7 +584,7 @@ SAAKM_LOCAL int64_t nest_asleep(saakm_t s, thread_t t)
 }
 
 /*
- * cfs.ipa:193
+ * cfs.ipa:197
  * c, or a core near it if t may not run on c.
  */
 SAAKM_LOCAL core_t nest_fallback(saakm_t s, thread_t t, core_t c)
@@ -595,7 +600,7 @@ SAAKM_LOCAL core_t nest_fallback(saakm_t s, thread_t t, core_t c)
 }
 
 /*
- * cfs.ipa:208
+ * cfs.ipa:212
  * A die with at most two threads keeps them (adjust_numa_imbalance).
  */
 SAAKM_LOCAL bool nest_crowded(saakm_t s, domain_t die)
@@ -609,7 +614,7 @@ SAAKM_LOCAL bool nest_crowded(saakm_t s, domain_t die)
 	return sum > 2;
 }
 
-/* cfs.ipa:214 */
+/* cfs.ipa:218 */
 SAAKM_PHASE bool nest_pull_can_steal_core(saakm_t s, core_t dst, core_t src)
 {
 	return saakm_nr_ready(s, src) > 0
@@ -618,7 +623,7 @@ SAAKM_PHASE bool nest_pull_can_steal_core(saakm_t s, core_t dst, core_t src)
 				|| nest_crowded(s, saakm_llc(s, src)));
 }
 
-/* cfs.ipa:219 */
+/* cfs.ipa:223 */
 SAAKM_PHASE int64_t nest_pull_select_core(saakm_t s, core_t dst, core_t src)
 {
 	(void)dst;
@@ -626,7 +631,7 @@ SAAKM_PHASE int64_t nest_pull_select_core(saakm_t s, core_t dst, core_t src)
 	return saakm_nr_running(s, src);
 }
 
-/* cfs.ipa:220 */
+/* cfs.ipa:224 */
 SAAKM_PHASE bool nest_pull_steal_thread(saakm_t s, core_t dst, thread_t t)
 {
 	(void)s;
@@ -634,7 +639,7 @@ SAAKM_PHASE bool nest_pull_steal_thread(saakm_t s, core_t dst, thread_t t)
 	return saakm_has(saakm_affinity(t), dst);
 }
 
-/* cfs.ipa:221 */
+/* cfs.ipa:225 */
 SAAKM_PHASE bool nest_pull_stop_core(saakm_t s, core_t dst, int64_t stolen)
 {
 	(void)s;
@@ -643,7 +648,7 @@ SAAKM_PHASE bool nest_pull_stop_core(saakm_t s, core_t dst, int64_t stolen)
 	return stolen > 0;
 }
 
-/* cfs.ipa:222 */
+/* cfs.ipa:226 */
 SAAKM_PHASE bool nest_pull_stop(saakm_t s, core_t dst, int64_t stolen)
 {
 	(void)s;
@@ -652,14 +657,14 @@ SAAKM_PHASE bool nest_pull_stop(saakm_t s, core_t dst, int64_t stolen)
 	return stolen > 0;
 }
 
-/* cfs.ipa:223 */
+/* cfs.ipa:227 */
 SAAKM_PHASE void nest_pull_move(saakm_t s, core_t dst, thread_t t)
 {
 	nest_enter_ready(s, t, dst, NEST_REASON_BALANCE);
 }
 
 /*
- * cfs.ipa:213
+ * cfs.ipa:217
  * dst takes one thread from the longest run queue among `from`.
  */
 SAAKM_STEAL(nest_pull, dst, from)
@@ -711,7 +716,7 @@ SAAKM_STEAL(nest_pull, dst, from)
 	}
 }
 
-/* cfs.ipa:226 */
+/* cfs.ipa:230 */
 SAAKM_LOCAL void nest_on_newly_idle(saakm_t s, core_t c)
 {
 	if (nest_core(s, c)->usual_idle < nest_state(s)->migration_cost) {
@@ -725,7 +730,7 @@ SAAKM_LOCAL void nest_on_newly_idle(saakm_t s, core_t c)
 	}
 }
 
-/* cfs.ipa:232 */
+/* cfs.ipa:236 */
 SAAKM_LOCAL void nest_on_balance(saakm_t s, core_t c)
 {
 	if (saakm_now(s) >= nest_core(s, c)->next_die) {
@@ -757,7 +762,7 @@ SAAKM_LOCAL void nest_on_balance(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:247
+ * cfs.ipa:251
  * Idle core i does what it would do at its tick.
  */
 SAAKM_LOCAL void nest_nohz(saakm_t s, core_t i)

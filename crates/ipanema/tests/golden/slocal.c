@@ -176,10 +176,15 @@ SAAKM_LOCAL void slocal_charge(saakm_t s, thread_t t)
 				saakm_runtime(s, t) - slocal_thread(t)->charged,
 				slocal_state(s)->half_life);
 	slocal_thread(t)->charged = saakm_runtime(s, t);
+	core_t c = saakm_core(t);
+	if (saakm_nr_ready(s, c) == 0) {
+		slocal_core(s, c)->min_vruntime = saakm_max(slocal_core(s, c)->min_vruntime,
+				slocal_thread(t)->vruntime);
+	}
 }
 
 /*
- * cfs.ipa:63
+ * cfs.ipa:67
  * Called before every entry into a ready queue: puts t on the time line of core c.
  */
 SAAKM_LOCAL void slocal_on_enqueue(saakm_t s, thread_t t, core_t c)
@@ -209,7 +214,7 @@ SAAKM_LOCAL void slocal_on_enqueue(saakm_t s, thread_t t, core_t c)
 	}
 }
 
-/* cfs.ipa:73 */
+/* cfs.ipa:77 */
 SAAKM_LOCAL void slocal_on_schedule(saakm_t s, core_t c)
 {
 	thread_t t = saakm_first(s, c, SLOCAL_QUEUE_READY);
@@ -222,7 +227,7 @@ SAAKM_LOCAL void slocal_on_schedule(saakm_t s, core_t c)
 	}
 }
 
-/* cfs.ipa:81 */
+/* cfs.ipa:85 */
 SAAKM_LOCAL void slocal_on_tick(saakm_t s, thread_t t)
 {
 	core_t c = saakm_core(t);
@@ -235,21 +240,21 @@ SAAKM_LOCAL void slocal_on_tick(saakm_t s, thread_t t)
 	}
 }
 
-/* cfs.ipa:88 */
+/* cfs.ipa:92 */
 SAAKM_LOCAL void slocal_on_yield(saakm_t s, thread_t t)
 {
 	slocal_charge(s, t);
 	slocal_enter_ready(s, t, saakm_core(t), SLOCAL_REASON_NONE);
 }
 
-/* cfs.ipa:93 */
+/* cfs.ipa:97 */
 SAAKM_LOCAL void slocal_on_preempt(saakm_t s, thread_t t)
 {
 	slocal_charge(s, t);
 	slocal_enter_ready(s, t, saakm_core(t), SLOCAL_REASON_NONE);
 }
 
-/* cfs.ipa:98 */
+/* cfs.ipa:102 */
 SAAKM_LOCAL void slocal_on_block(saakm_t s, thread_t t)
 {
 	slocal_charge(s, t);
@@ -257,7 +262,7 @@ SAAKM_LOCAL void slocal_on_block(saakm_t s, thread_t t)
 	saakm_blocked(s, t);
 }
 
-/* cfs.ipa:104 */
+/* cfs.ipa:108 */
 SAAKM_LOCAL void slocal_on_terminate(saakm_t s, thread_t t)
 {
 	slocal_charge(s, t);
@@ -265,7 +270,7 @@ SAAKM_LOCAL void slocal_on_terminate(saakm_t s, thread_t t)
 	saakm_terminated(s, t);
 }
 
-/* cfs.ipa:118 */
+/* cfs.ipa:122 */
 SAAKM_LOCAL int64_t slocal_busy_load(saakm_t s, core_t c)
 {
 	return 1024
@@ -274,7 +279,7 @@ SAAKM_LOCAL int64_t slocal_busy_load(saakm_t s, core_t c)
 				slocal_state(s)->half_life);
 }
 
-/* cfs.ipa:122 */
+/* cfs.ipa:126 */
 SAAKM_LOCAL int64_t slocal_idle_load(saakm_t s, core_t c)
 {
 	nsec_t last = saakm_now(s) - saakm_mod(saakm_now(s), slocal_state(s)->refresh);
@@ -286,14 +291,14 @@ SAAKM_LOCAL int64_t slocal_idle_load(saakm_t s, core_t c)
 			last - slocal_core(s, c)->since, slocal_state(s)->half_life);
 }
 
-/* cfs.ipa:128 */
+/* cfs.ipa:132 */
 SAAKM_LOCAL void slocal_on_enter_idle(saakm_t s, core_t c)
 {
 	slocal_core(s, c)->past = slocal_busy_load(s, c);
 	slocal_core(s, c)->since = saakm_now(s);
 }
 
-/* cfs.ipa:133 */
+/* cfs.ipa:137 */
 SAAKM_LOCAL void slocal_on_exit_idle(saakm_t s, core_t c)
 {
 	slocal_core(s, c)->past = slocal_idle_load(s, c);
@@ -308,7 +313,7 @@ SAAKM_LOCAL void slocal_on_exit_idle(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:141
+ * cfs.ipa:145
  * A thread comes with half a core's load to its name, and has exited with load `part`.
  */
 SAAKM_LOCAL void slocal_leave(saakm_t s, core_t c, int64_t part)
@@ -318,7 +323,7 @@ SAAKM_LOCAL void slocal_leave(saakm_t s, core_t c, int64_t part)
 }
 
 /*
- * cfs.ipa:193
+ * cfs.ipa:197
  * c, or a core near it if t may not run on c.
  */
 SAAKM_LOCAL core_t slocal_fallback(saakm_t s, thread_t t, core_t c)
@@ -334,7 +339,7 @@ SAAKM_LOCAL core_t slocal_fallback(saakm_t s, thread_t t, core_t c)
 }
 
 /*
- * cfs.ipa:208
+ * cfs.ipa:212
  * A die with at most two threads keeps them (adjust_numa_imbalance).
  */
 SAAKM_LOCAL bool slocal_crowded(saakm_t s, domain_t die)
@@ -348,7 +353,7 @@ SAAKM_LOCAL bool slocal_crowded(saakm_t s, domain_t die)
 	return sum > 2;
 }
 
-/* cfs.ipa:214 */
+/* cfs.ipa:218 */
 SAAKM_PHASE bool slocal_pull_can_steal_core(saakm_t s, core_t dst, core_t src)
 {
 	return saakm_nr_ready(s, src) > 0
@@ -357,7 +362,7 @@ SAAKM_PHASE bool slocal_pull_can_steal_core(saakm_t s, core_t dst, core_t src)
 				|| slocal_crowded(s, saakm_llc(s, src)));
 }
 
-/* cfs.ipa:219 */
+/* cfs.ipa:223 */
 SAAKM_PHASE int64_t slocal_pull_select_core(saakm_t s, core_t dst, core_t src)
 {
 	(void)dst;
@@ -365,7 +370,7 @@ SAAKM_PHASE int64_t slocal_pull_select_core(saakm_t s, core_t dst, core_t src)
 	return saakm_nr_running(s, src);
 }
 
-/* cfs.ipa:220 */
+/* cfs.ipa:224 */
 SAAKM_PHASE bool slocal_pull_steal_thread(saakm_t s, core_t dst, thread_t t)
 {
 	(void)s;
@@ -373,7 +378,7 @@ SAAKM_PHASE bool slocal_pull_steal_thread(saakm_t s, core_t dst, thread_t t)
 	return saakm_has(saakm_affinity(t), dst);
 }
 
-/* cfs.ipa:221 */
+/* cfs.ipa:225 */
 SAAKM_PHASE bool slocal_pull_stop_core(saakm_t s, core_t dst, int64_t stolen)
 {
 	(void)s;
@@ -382,7 +387,7 @@ SAAKM_PHASE bool slocal_pull_stop_core(saakm_t s, core_t dst, int64_t stolen)
 	return stolen > 0;
 }
 
-/* cfs.ipa:222 */
+/* cfs.ipa:226 */
 SAAKM_PHASE bool slocal_pull_stop(saakm_t s, core_t dst, int64_t stolen)
 {
 	(void)s;
@@ -391,14 +396,14 @@ SAAKM_PHASE bool slocal_pull_stop(saakm_t s, core_t dst, int64_t stolen)
 	return stolen > 0;
 }
 
-/* cfs.ipa:223 */
+/* cfs.ipa:227 */
 SAAKM_PHASE void slocal_pull_move(saakm_t s, core_t dst, thread_t t)
 {
 	slocal_enter_ready(s, t, dst, SLOCAL_REASON_BALANCE);
 }
 
 /*
- * cfs.ipa:213
+ * cfs.ipa:217
  * dst takes one thread from the longest run queue among `from`.
  */
 SAAKM_STEAL(slocal_pull, dst, from)
@@ -450,7 +455,7 @@ SAAKM_STEAL(slocal_pull, dst, from)
 	}
 }
 
-/* cfs.ipa:226 */
+/* cfs.ipa:230 */
 SAAKM_LOCAL void slocal_on_newly_idle(saakm_t s, core_t c)
 {
 	if (slocal_core(s, c)->usual_idle < slocal_state(s)->migration_cost) {
@@ -464,7 +469,7 @@ SAAKM_LOCAL void slocal_on_newly_idle(saakm_t s, core_t c)
 	}
 }
 
-/* cfs.ipa:232 */
+/* cfs.ipa:236 */
 SAAKM_LOCAL void slocal_on_balance(saakm_t s, core_t c)
 {
 	if (saakm_now(s) >= slocal_core(s, c)->next_die) {
@@ -496,7 +501,7 @@ SAAKM_LOCAL void slocal_on_balance(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:247
+ * cfs.ipa:251
  * Idle core i does what it would do at its tick.
  */
 SAAKM_LOCAL void slocal_nohz(saakm_t s, core_t i)

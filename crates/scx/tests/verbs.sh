@@ -1,30 +1,8 @@
-# kernel.sh HEARTH: what must work in a live kernel. Prints `ok WHAT` or `FAILED WHAT` for each; then the last line
-# is `end`.
+# verbs.sh HEARTH: what run, exec, set, status, top and stop must do in a live kernel. Prints `ok WHAT` or
+# `FAILED WHAT` for each; the last line is `end`.
 H=$1
-check() { # check WHAT COMMAND...: the command succeeds
-	what=$1
-	shift
-	if "$@" >/tmp/said 2>&1; then echo "ok $what"; else
-		echo "FAILED $what (status $?)"
-		tail -n 20 /tmp/said /tmp/*.log 2>/dev/null | sed 's/^/  | /'
-	fi
-}
-status() { # status N COMMAND...: the command ends with this status
-	wanted=$1
-	shift
-	"$@"
-	got=$?
-	[ $got = "$wanted" ] || { echo "status $got instead of $wanted"; return 1; }
-}
-is() { [ "$(cat /sys/kernel/sched_ext/root/ops 2>/dev/null)" = "$1" ]; }
-until_is() { n=0; until is "$1"; do n=$((n + 1)); [ $n -lt 600 ] || return 1; sleep 0.2; done; }
-gone() { n=0; until [ "$(cat /sys/kernel/sched_ext/state)" = disabled ]; do n=$((n + 1)); [ $n -lt 100 ] || return 1; sleep 0.2; done; }
+. "$(dirname "$0")/checks.sh"
 alive() { timeout 60 sh -c 'for i in 1 2 3 4 5 6 7 8 9 10; do /bin/true & done; wait'; }
-says() { # says TEXT COMMAND...: the command's output has the text
-	text=$1
-	shift
-	"$@" 2>&1 | tee /tmp/out | grep -q -- "$text" || { cat /tmp/out; return 1; }
-}
 load() { for i in 1 2 3 4 5 6; do (while :; do /bin/true; sleep 0.02; done) & loads="$loads $!"; done; }
 
 check "nothing runs at first" says "no policy of Hearth runs here" $H status
@@ -109,7 +87,7 @@ if command -v script >/dev/null; then
 	$H run nest 2>/tmp/nest.log &
 	nest=$!
 	check "nest starts for top" until_is nest
-	check "top draws, and q ends it" says "placements by reason" sh -c "(sleep 5; printf q) | timeout 60 script -qec 'stty rows 30 cols 100; $H top' /dev/null"
+	check "top draws, and q ends it" says "reserve" sh -c "(sleep 5; printf q) | timeout 60 script -qec 'stty rows 30 cols 100; $H top' /dev/null"
 	kill -TERM $nest
 	check "it ends well again" wait $nest
 fi

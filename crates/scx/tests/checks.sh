@@ -1,0 +1,24 @@
+# The words that the scripts beside this file are written in. $H is the hearth to try.
+check() { # check WHAT COMMAND...: the command succeeds
+	what=$1
+	shift
+	if "$@" >/tmp/said 2>&1; then echo "ok $what"; else
+		echo "FAILED $what (status $?)"
+		tail -n 20 /tmp/said /tmp/*.log 2>/dev/null | sed 's/^/  | /'
+	fi
+}
+status() { # status N COMMAND...: the command ends with this status
+	wanted=$1
+	shift
+	"$@"
+	got=$?
+	[ $got = "$wanted" ] || { echo "status $got instead of $wanted"; return 1; }
+}
+says() { # says TEXT COMMAND...: the command's output has the text
+	text=$1
+	shift
+	"$@" 2>&1 | tee /tmp/out | grep -q -- "$text" || { cat /tmp/out; return 1; }
+}
+is() { [ "$(cat /sys/kernel/sched_ext/root/ops 2>/dev/null)" = "$1" ]; }
+until_is() { n=0; until is "$1"; do n=$((n + 1)); [ $n -lt 600 ] || return 1; sleep 0.2; done; }
+gone() { n=0; until [ "$(cat /sys/kernel/sched_ext/state)" = disabled ]; do n=$((n + 1)); [ $n -lt 100 ] || return 1; sleep 0.2; done; }

@@ -1,0 +1,74 @@
+# loads.sh HEARTH POLICY...: what each policy must survive in a live kernel of four cores. Prints `ok WHAT` or
+# `FAILED WHAT`; the last line is `end`.
+H=$1
+shift
+. "$(dirname "$0")/checks.sh"
+
+forks() { timeout 120 sh -c 'n=0; while [ $n -lt 150 ]; do /bin/true & /bin/true; wait; n=$((n + 1)); done'; }
+pipes() { timeout 240 $H play hackbench:groups=2,fds=5,loops=20 --burn time; }
+thousand() { timeout 240 $H play hackbench:groups=25,fds=20,loops=1 --burn time; }
+latencies() { timeout 240 $H play schbench:messages=2,workers=8,rounds=5 --burn time; }
+
+# A core that goes and comes back, while threads are pinned to it, near it, and everywhere.
+hotplug() {
+	hogs=
+	for cores in 3 3 2,3 0-3; do
+		taskset -c $cores sh -c 'while :; do :; done' &
+		hogs="$hogs $!"
+	done
+	(while :; do taskset -c 2,3 /bin/true; /bin/true; done) &
+	hogs="$hogs $!"
+	$H play hackbench:groups=2,fds=5,loops=100 --burn time >/tmp/play 2>&1 &
+	play=$!
+	for cpu in 3 2 1 3; do
+		sleep 1
+		echo 0 >/sys/devices/system/cpu/cpu$cpu/online || return 1
+		sleep 1
+		echo 1 >/sys/devices/system/cpu/cpu$cpu/online || return 1
+	done
+	wait $play || { cat /tmp/play; return 1; }
+	kill $hogs && is "$policy"
+}
+
+# Threads that may run on one core only share it, whatever the others do.
+pinned() {
+	pins=
+	for core in 0 1 1 2; do
+		taskset -c $core sh -c 'n=0; while [ $n -lt 3000 ]; do n=$((n + 1)); done; grep -q "^Cpus_allowed_list:	'$core'$" /proc/self/status' &
+		pins="$pins $!"
+	done
+	for pin in $pins; do wait $pin || return 1; done
+}
+
+# Of two threads that share a core, the one with more weight gets more of it.
+nice_counts() {
+	taskset -c 2 nice -n 10 sh -c 'while :; do :; done' &
+	low=$!
+	taskset -c 2 sh -c 'while :; do :; done' &
+	high=$!
+	sleep 6
+	ticks() { cut -d ' ' -f 14 /proc/$1/stat; }
+	low_ticks=$(ticks $low)
+	high_ticks=$(ticks $high)
+	kill $low $high
+	echo "nice 10: $low_ticks ticks, nice 0: $high_ticks"
+	[ $((high_ticks)) -gt $((low_ticks * 3)) ] && [ $((low_ticks)) -gt 0 ]
+}
+
+for policy; do
+	$H run $policy 2>/tmp/$policy.log &
+	loader=$!
+	check "$policy starts" until_is $policy
+	check "$policy runs programs" forks
+	check "$policy runs pipes" pipes
+	check "$policy runs 1000 threads" thousand
+	check "$policy runs message threads" latencies
+	check "$policy respects affinity" pinned
+	case $policy in slocal) ;; *) check "$policy respects nice" nice_counts ;; esac
+	check "$policy survives cores that come and go" hotplug
+	check "$policy still schedules" is $policy
+	$H status >/tmp/$policy.status 2>&1
+	kill -TERM $loader
+	check "$policy ends" wait $loader
+done
+echo end
