@@ -17,6 +17,14 @@ pub enum Accelerator {
     Kvm,
     /// An emulator: everywhere, but slow.
     Tcg,
+    /// The emulator, one CPU at a time; time is what was executed: a nanosecond for each instruction.
+    Counted,
+}
+
+impl Accelerator {
+    pub fn emulated(self) -> bool {
+        self != Accelerator::Kvm
+    }
 }
 
 /// What the user wants.
@@ -29,6 +37,8 @@ pub enum Acceleration {
     Kvm,
     /// Emulation.
     Tcg,
+    /// Emulation in which time is the number of executed instructions.
+    Counted,
 }
 
 const DEVICE: &str = "/dev/kvm";
@@ -43,8 +53,10 @@ pub(crate) fn decide(
     busybox: &[u8],
     cache: &Cache,
 ) -> Result<(Accelerator, Option<String>), Error> {
-    if wanted == Acceleration::Tcg {
-        return Ok((Accelerator::Tcg, None));
+    match wanted {
+        Acceleration::Tcg => return Ok((Accelerator::Tcg, None)),
+        Acceleration::Counted => return Ok((Accelerator::Counted, None)),
+        Acceleration::Auto | Acceleration::Kvm => {}
     }
     let before = recall(cache);
     let works = match (device(), &before) {

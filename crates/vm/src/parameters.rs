@@ -16,13 +16,18 @@ const PATIENT: &str = "watchdog_thresh=60 rcupdate.rcu_cpu_stall_timeout=300 wor
 /// `jiffies` is the kernel's number of them in a second.
 pub fn parameters(accelerator: Accelerator, jiffies: u64, own: &str) -> String {
     let mut all = ALWAYS.to_owned();
-    if accelerator == Accelerator::Tcg {
-        all = format!("{all} {PATIENT} {}", clock(tsc_khz(), jiffies));
+    let khz = match accelerator {
+        Accelerator::Kvm => None,
+        Accelerator::Tcg => Some(tsc_khz()),
+        Accelerator::Counted => Some(1_000_000),
+    };
+    if let Some(khz) = khz {
+        all = format!("{all} {PATIENT} {}", clock(khz, jiffies));
     }
     format!("{all} {own}").trim_end().into()
 }
 
-/// Emulated, the time stamp counter is the host's, and the same for all CPUs. The kernel cannot know that,
+/// Emulated, the time stamp counter is the host's (or counts instructions), and the same for all CPUs. The kernel cannot know that,
 /// would measure it (badly, and long), and then prefer a clock that stops all CPUs for each look at it.
 fn clock(khz: u64, jiffies: u64) -> String {
     let loops_per_jiffy = khz * 1000 / jiffies;
@@ -63,5 +68,6 @@ mod tests {
         assert!(kvm.ends_with(" panic=5") && !kvm.contains("tsc="));
         let tcg = parameters(Accelerator::Tcg, 250, "");
         assert!(tcg.contains(" tsc_early_khz=") && !tcg.ends_with(' '));
+        assert!(parameters(Accelerator::Counted, 250, "").contains(" tsc_early_khz=1000000 "));
     }
 }

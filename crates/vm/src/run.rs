@@ -220,11 +220,16 @@ impl Session {
         begun: Instant,
         watch: Watch,
     ) -> Result<Duration, Error> {
-        let emulated = if accelerator == Accelerator::Tcg { ", emulated" } else { "" };
+        let emulated = match accelerator {
+            Accelerator::Kvm => "",
+            Accelerator::Tcg => ", emulated",
+            Accelerator::Counted => ", emulated, with time by instructions",
+        };
         let label = format!("Linux {}, {}{emulated}", kernel.release, options.topology);
         let patience = match accelerator {
             Accelerator::Kvm => Duration::from_secs(120),
             Accelerator::Tcg => Duration::from_secs(120 + 6 * u64::from(options.topology.cpus())),
+            Accelerator::Counted => Duration::from_secs(240 + 20 * u64::from(options.topology.cpus())),
         };
         loop {
             watch(Progress::Booting { guest: &label, since: begun.elapsed() });

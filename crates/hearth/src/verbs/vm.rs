@@ -102,6 +102,9 @@ enum Accel {
     Kvm,
     /// Emulation
     Tcg,
+    /// Emulation in which time is the number of executed instructions: reproducible, whatever else the
+    /// host does, and slower
+    Icount,
 }
 
 #[derive(Serialize)]
@@ -132,6 +135,7 @@ impl Args {
                 Accel::Auto => Acceleration::Auto,
                 Accel::Kvm => Acceleration::Kvm,
                 Accel::Tcg => Acceleration::Tcg,
+                Accel::Icount => Acceleration::Counted,
             },
             rw: self.rw,
             env: self.env,

@@ -47,8 +47,13 @@ impl Launch<'_> {
         let (accelerator, processor) = match self.accelerator {
             Accelerator::Kvm => ("kvm", if is_amd() { "host,topoext=on" } else { "host" }),
             Accelerator::Tcg => ("tcg,thread=multi", EMULATED),
+            Accelerator::Counted => ("tcg,thread=single", EMULATED),
         };
         add(&[text("-accel"), text(accelerator), text("-cpu"), text(processor)]);
+        if self.accelerator == Accelerator::Counted {
+            // Where all CPUs sleep, time goes on to the next timer.
+            add(&[text("-icount"), text("shift=0,sleep=off")]);
+        }
         for argument in self.topology.arguments(self.memory_mib)? {
             add(&[&argument]);
         }
