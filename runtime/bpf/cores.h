@@ -5,16 +5,6 @@
 
 /* ---- one handler at work ----------------------------------------------------------------- */
 
-/* While a recording is to be replayed, handlers run one at a time. Bounded: a policy that hangs
-   here would otherwise hang the machine. */
-SAAKM_GLOBAL int saakm_lock(void)
-{
-	while (__sync_val_compare_and_swap(&WORLD->lock, 0, 1) && can_loop)
-		;
-	WORLD->sequence++;
-	return 0;
-}
-
 static __always_inline saakm_t saakm_begin(u32 cpu, enum saakm_context_level level, thread_t t)
 {
 	saakm_t s = saakm_context(cpu, level);
@@ -24,8 +14,7 @@ static __always_inline saakm_t saakm_begin(u32 cpu, enum saakm_context_level lev
 	s->cpu = cpu;
 	s->subject = t ? t->index : 0;
 	s->placed = s->run = s->nr_moves = s->armed = s->scheduling = 0;
-	if (WORLD->serialise)
-		saakm_lock();
+	SAAKM_LOCK();
 	return s;
 }
 
@@ -127,8 +116,7 @@ SAAKM_GLOBAL int saakm_end(u64 context)
 		}
 		s->nr_claims = 0;
 	}
-	if (WORLD->serialise)
-		WORLD->lock = 0;
+	SAAKM_UNLOCK();
 	return 0;
 }
 

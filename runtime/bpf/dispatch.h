@@ -39,6 +39,7 @@ SAAKM_GLOBAL bool saakm_to_local(u32 cpu, u32 thread, u32 queue)
 
 	bpf_for_each(scx_dsq, p, saakm_dsq(cpu, queue), 0) {
 		thread_t t = saakm_thread_of(p);
+		bool went;
 		u64 where;
 
 		if (passed++ >= SAAKM_PASSES)
@@ -51,15 +52,22 @@ SAAKM_GLOBAL bool saakm_to_local(u32 cpu, u32 thread, u32 queue)
 		    (saakm_pinned(p) || !bpf_cpumask_test_cpu(cpu, p->cpus_ptr))) {
 			core_t home = scx_bpf_task_cpu(p);
 
-			if (saakm_if_ready(t, cpu, queue) && saakm_go(t, where, SAAKM_READY, home, queue)) {
+			SAAKM_LOCK();
+			went = saakm_if_ready(t, cpu, queue) && saakm_go(t, where, SAAKM_READY, home, queue);
+			SAAKM_UNLOCK();
+			if (went) {
 				where = t->where;
 				SAAKM_FOLLOW(BPF_FOR_EACH_ITER, p, where, t->key);
 			}
 			return false;
 		}
-		if (!saakm_if_ready(t, cpu, queue) || !saakm_go(t, where, SAAKM_RUNNING, cpu, 0))
+		SAAKM_LOCK();
+		went = saakm_if_ready(t, cpu, queue) && saakm_go(t, where, SAAKM_RUNNING, cpu, 0);
+		if (went)
+			saakm_core_at(cpu)->current = thread;
+		SAAKM_UNLOCK();
+		if (!went)
 			return false;
-		saakm_core_at(cpu)->current = thread;
 		t->timer_at = 0;
 		return scx_bpf_dsq_move(BPF_FOR_EACH_ITER, p, SCX_DSQ_LOCAL, 0);
 	}
@@ -112,8 +120,12 @@ SAAKM_GLOBAL int saakm_schedule(u64 context, u32 cpu, u32 prev)
 		saakm_t s = SAAKM_CONTEXT_AT(context);
 
 		saakm_find_heads(context, cpu, prev);
-		if (s->heads[0] == prev)
-			return saakm_choose(context, cpu) == prev ? 2 : 0;
+		if (s->heads[0] == prev) {
+			SAAKM_LOCK();
+			saakm_choose(context, cpu);
+			SAAKM_UNLOCK();
+			return s->run == prev ? 2 : 0;
+		}
 	}
 	if (scx_bpf_dsq_move_to_local(saakm_dsq(cpu, 0), 0))
 		return 1;
@@ -130,7 +142,9 @@ SAAKM_GLOBAL int saakm_schedule(u64 context, u32 cpu, u32 prev)
 
 		if (!saakm_find_heads(context, cpu, prev))
 			return 0;
+		SAAKM_LOCK();
 		chosen = saakm_choose(context, cpu);
+		SAAKM_UNLOCK();
 		if (!chosen)
 			return 0;
 		if (chosen == prev)
@@ -147,6 +161,8 @@ static __always_inline void saakm_stop_running(saakm_t s, struct task_struct *p,
 {
 	saakm_core_at(s->cpu)->current = 0;
 	t->flags |= SAAKM_T_OUTSIDE;
+	/* It may be in a section that it must end on this core: nobody may steal it then. */
+	saakm_update_affinity((u64)t, s->cpu, saakm_pinned(p));
 	if (t->flags & SAAKM_T_YIELDS) {
 		saakm_on_yield((u64)s, (u64)t);
 	} else {
@@ -220,7 +236,7 @@ SAAKM_GLOBAL int saakm_no_thread(u64 context, u32 cpu)
 {
 	saakm_t s = SAAKM_FIELD_AT(struct saakm, context);
 	struct saakm_core SAAKM_MEM *core = saakm_core_at(cpu);
-	bool was_idle = saakm_has(&WORLD->kernel_idle, cpu);
+	bool was_idle = saakm_has(&WORLD->kernel_idle, cpu), found;
 	u32 i;
 
 #ifdef SAAKM_ON_NEWLY_IDLE
@@ -230,11 +246,14 @@ SAAKM_GLOBAL int saakm_no_thread(u64 context, u32 cpu)
 		s->nr_moves = 0;
 		saakm_on_newly_idle((u64)s, cpu);
 		core->count.steals += s->nr_moves;
+		SAAKM_UNLOCK();
 		for (i = 0; i < s->nr_moves && can_loop; i++)
 			saakm_carry_out(s->moves[i & (SAAKM_MOVES - 1)].thread,
 					s->moves[i & (SAAKM_MOVES - 1)].from,
 					s->moves[i & (SAAKM_MOVES - 1)].queue, cpu);
-		if (s->nr_moves && saakm_schedule(context, cpu, 0))
+		found = s->nr_moves && saakm_schedule(context, cpu, 0);
+		SAAKM_LOCK();
+		if (found)
 			return 0;
 	}
 #endif
@@ -277,7 +296,10 @@ void BPF_STRUCT_OPS(saakm_dispatch, s32 cpu, struct task_struct *prev)
 		saakm_stop_running(s, prev, t);
 	else
 		t = NULL;
+	/* The kernel may wait for another core's run queue here, and that core for the lock. */
+	SAAKM_UNLOCK();
 	found = saakm_schedule((u64)s, cpu, t ? t->index : 0);
+	SAAKM_LOCK();
 	if (found == 2 && t) {
 		u64 where = t->where;
 

@@ -75,6 +75,7 @@ static __always_inline void saakm_insert(struct task_struct *p, thread_t t, u64 
 	core_t c = saakm_core_of(where);
 	u32 queue = saakm_queue_of(where);
 
+	t->home = scx_bpf_task_cpu(p);
 	t->flags &= ~(SAAKM_T_OUTSIDE | SAAKM_T_YIELDS);
 	if ((SAAKM_ORDERED >> queue) & 1)
 		scx_bpf_dsq_insert_vtime(p, saakm_dsq(c, queue), SCX_SLICE_INF, t->key, enq_flags);
@@ -128,6 +129,7 @@ void BPF_STRUCT_OPS(saakm_enqueue, struct task_struct *p, u64 enq_flags)
 		if (saakm_core_at(saakm_core_of(where))->current == t->index)
 			saakm_core_at(saakm_core_of(where))->current = 0;
 		t->flags |= SAAKM_T_OUTSIDE;
+		saakm_update_affinity((u64)t, home, saakm_pinned(p));
 		saakm_on_preempt((u64)s, (u64)t);
 		saakm_end((u64)s);
 	} else if (state != SAAKM_READY) {
@@ -141,7 +143,9 @@ void BPF_STRUCT_OPS(saakm_enqueue, struct task_struct *p, u64 enq_flags)
 	where = t->where;
 	if (!saakm_has(&WORLD->online, saakm_core_of(where)) ||
 	    !bpf_cpumask_test_cpu(saakm_core_of(where), p->cpus_ptr)) {
+		SAAKM_LOCK();
 		saakm_go(t, where, SAAKM_DETACHED, home, 0);
+		SAAKM_UNLOCK();
 		saakm_update_affinity((u64)t, home, saakm_pinned(p));
 		s = saakm_begin(cpu, SAAKM_IN_OPERATION, t);
 		saakm_place((u64)s, (u64)t, home, 0);
@@ -181,15 +185,17 @@ void BPF_STRUCT_OPS(saakm_running, struct task_struct *p)
 	/* Or the kernel, or we, brought it here past the policy. */
 	if (saakm_state_of(where) != SAAKM_RUNNING || saakm_core_of(where) != cpu)
 		saakm_go(t, where, SAAKM_RUNNING, cpu, 0);
+	/* A core that leaves waits until its run queue is empty, and would not see that it now is. */
+	if (t->home != cpu && !saakm_has(&WORLD->online, t->home))
+		scx_bpf_kick_cpu(t->home, 0);
+	t->home = cpu;
 	core->current = t->index;
 	t->running_since = s->now;
 	t->timer_at = 0;
-	if (t->ran_on != cpu) {
-		core->count.migrations++;
-		t->ran_on = cpu;
-	}
+	core->count.migrations += t->ran_on != cpu && t->ran_on != SAAKM_NO_CORE;
+	t->ran_on = cpu;
 	core->count.switches++;
-	if (WORLD->underload) {
+	if (SAAKM_UNDERLOAD) {
 		saakm_window(s->now);
 		saakm_enter(SAAKM_WORLD_AT + offsetof(struct saakm_world, window.used), cpu);
 	}
@@ -214,9 +220,11 @@ void BPF_STRUCT_OPS(saakm_stopping, struct task_struct *p, bool runnable)
 	s = saakm_context(cpu, SAAKM_IN_OPERATION);
 	s->now = now;
 	s->cpu = cpu;
+	SAAKM_LOCK();
 	t->runtime += now - t->running_since;
 	core->busy_ns += now - t->running_since;
 	t->running_since = -1;
+	SAAKM_UNLOCK();
 	if (runnable)
 		why = t->flags & SAAKM_T_YIELDS ? SAAKM_YIELDED : SAAKM_PREEMPTED;
 	else if (p->__state & TASK_DEAD)
@@ -239,18 +247,18 @@ void BPF_STRUCT_OPS(saakm_quiescent, struct task_struct *p, u64 deq_flags)
 		return;
 	where = t->where;
 	core = saakm_core_at(saakm_core_of(where));
-	if (core->current == t->index)
-		core->current = 0;
 	t->timer_at = 0;
 	t->flags &= ~SAAKM_T_YIELDS;
-	if (!(deq_flags & SCX_DEQ_SLEEP)) {
+	SAAKM_LOCK();
+	if (core->current == t->index)
+		core->current = 0;
+	if (!(deq_flags & SCX_DEQ_SLEEP))
 		saakm_go(t, where, SAAKM_DETACHED, saakm_core_of(where), saakm_queue_of(where));
-		return;
-	}
-	if (saakm_belongs(p)) {
+	else if (saakm_belongs(p))
 		saakm_go(t, where, SAAKM_BLOCKED, cpu, 0);
+	SAAKM_UNLOCK();
+	if (!(deq_flags & SCX_DEQ_SLEEP) || saakm_belongs(p))
 		return;
-	}
 	s = saakm_begin(cpu, SAAKM_IN_OPERATION, t);
 	if (saakm_state_of(where) != SAAKM_RUNNING)
 		saakm_go(t, where, SAAKM_RUNNING, cpu, 0);
@@ -302,9 +310,9 @@ void BPF_STRUCT_OPS(saakm_tick, struct task_struct *p)
 	if (!t || saakm_state_of(t->where) != SAAKM_RUNNING ||
 	    now - core->last_tick < SAAKM_TICK_NS - SAAKM_TICK_NS / 16)
 		return;
+	s = saakm_begin(cpu, SAAKM_IN_OPERATION, t);
 	core->last_tick = now;
 	core->seen_khz = saakm_measure(cpu);
-	s = saakm_begin(cpu, SAAKM_IN_OPERATION, t);
 	saakm_record(s, SAAKM_RECORD(SAAKM_R_TICK, 0, cpu, 0), t->serial, 0, 0);
 #ifdef SAAKM_ON_TICK
 	saakm_on_tick((u64)s, (u64)t);
@@ -369,9 +377,11 @@ s32 BPF_STRUCT_OPS_SLEEPABLE(saakm_init_task, struct task_struct *p, struct scx_
 	t->timer_at = 0;
 	t->flags = 0;
 	t->reason = 0;
-	t->ran_on = scx_bpf_task_cpu(p);
+	t->ran_on = SAAKM_NO_CORE;
+	t->home = scx_bpf_task_cpu(p);
 	t->affinity = SAAKM_WORLD_SET(online);
 	t->where = SAAKM_NOT_QUEUED | (u64)scx_bpf_task_cpu(p) << 16 | ((old >> 32) + 1) << 32;
+	saakm_clear_attrs((u64)t);
 	SAAKM_INIT_THREAD(saakm_thread_attrs(t));
 	saakm_init_timer(index);
 	__sync_fetch_and_add(&WORLD->threads, 1);
@@ -408,8 +418,11 @@ void BPF_STRUCT_OPS(saakm_disable, struct task_struct *p)
 {
 	thread_t t = saakm_thread_of(p);
 
-	if (t)
-		saakm_go(t, t->where, SAAKM_NOT_QUEUED, saakm_core(t), 0);
+	if (!t)
+		return;
+	SAAKM_LOCK();
+	saakm_go(t, t->where, SAAKM_NOT_QUEUED, saakm_core(t), 0);
+	SAAKM_UNLOCK();
 }
 
 void BPF_STRUCT_OPS(saakm_set_weight, struct task_struct *p, u32 weight)
@@ -444,9 +457,11 @@ void BPF_STRUCT_OPS(saakm_cpu_online, s32 cpu)
 
 void BPF_STRUCT_OPS(saakm_cpu_offline, s32 cpu)
 {
-	saakm_t s = saakm_begin(cpu, SAAKM_IN_HOTPLUG, NULL);
+	saakm_t s;
 	u32 queue;
 
+	SAAKM_IRQS_OFF(irqs);
+	s = saakm_begin(cpu, SAAKM_IN_HOTPLUG, NULL);
 	saakm_core_at(cpu)->returns = 0;
 	saakm_leave(SAAKM_WORLD_SET(online), cpu);
 	saakm_leave(SAAKM_WORLD_SET(kernel_idle), cpu);
@@ -457,8 +472,9 @@ void BPF_STRUCT_OPS(saakm_cpu_offline, s32 cpu)
 	saakm_on_exit((u64)s, cpu);
 #endif
 	saakm_end((u64)s);
+	SAAKM_IRQS_ON(irqs);
 	for (queue = 0; queue < SAAKM_QUEUES && can_loop; queue++)
-		saakm_evacuate(cpu, queue);
+		saakm_evacuate(cpu, queue, SAAKM_IN_HOTPLUG);
 }
 
 /* ---- beginning and end ---------------------------------------------------------------------- */
@@ -504,6 +520,29 @@ s32 BPF_STRUCT_OPS_SLEEPABLE(saakm_init)
 	return 0;
 }
 
+/* For the kernel's dump: where we have the threads and cores that it shows. */
+void BPF_STRUCT_OPS(saakm_dump_task, struct scx_dump_ctx *context, struct task_struct *p)
+{
+	thread_t t = saakm_thread_of(p);
+	u64 where = t ? t->where : 0;
+
+	if (t)
+		scx_bpf_dump("thread %u: state %u, core %u, queue %u, key %lld, flags %x", t->serial,
+			     saakm_state_of(where), saakm_core_of(where), saakm_queue_of(where), t->key,
+			     t->flags);
+}
+
+void BPF_STRUCT_OPS(saakm_dump_cpu, struct scx_dump_ctx *context, s32 cpu, bool idle)
+{
+	struct saakm_core SAAKM_MEM *core = saakm_core_at(cpu);
+
+	saakm_use_arena();
+	scx_bpf_dump("core %d: thread %u runs, %u ready, %d queued, %s, %s", cpu,
+		     core->current ? saakm_thread_at(core->current)->serial : 0, core->nr_ready,
+		     scx_bpf_dsq_nr_queued(saakm_dsq(cpu, 0)), saakm_has(&WORLD->idle, cpu) ? "idle" : "busy",
+		     saakm_has(&WORLD->online, cpu) ? "on line" : "off line");
+}
+
 void BPF_STRUCT_OPS(saakm_exit, struct scx_exit_info *info)
 {
 	UEI_RECORD(uei, info);
@@ -528,6 +567,8 @@ SCX_OPS_DEFINE(saakm_ops,
 	       .cpu_online = (void *)saakm_cpu_online,
 	       .cpu_offline = (void *)saakm_cpu_offline,
 	       .init = (void *)saakm_init,
+	       .dump_task = (void *)saakm_dump_task,
+	       .dump_cpu = (void *)saakm_dump_cpu,
 	       .exit = (void *)saakm_exit,
 	       .flags = SCX_OPS_ENQ_EXITING,
 	       .name = SAAKM_NAME);

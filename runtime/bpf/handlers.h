@@ -6,59 +6,59 @@
 #define SAAKM_THREAD_AT(at) SAAKM_FIELD_AT(struct saakm_thread, at)
 #define SAAKM_CONTEXT_AT(at) SAAKM_FIELD_AT(struct saakm, at)
 
-#define SAAKM_THREAD_HANDLER(event, HANDLER)                                                       \
-	SAAKM_GLOBAL int saakm_on_##event(u64 s, u64 t)                                            \
+/* A handler; and the function that calls it, between the beginning and the end of its part of the log. */
+#define SAAKM_HANDLER_OF(event, EVENT, parameters, call, thread, core, ...)                        \
+	SAAKM_HANDLER int saakm_do_##event parameters                                              \
 	{                                                                                          \
-		HANDLER(SAAKM_CONTEXT_AT(s), SAAKM_THREAD_AT(t));                                  \
+		SAAKM_ON_##EVENT(__VA_ARGS__);                                                     \
+		return 0;                                                                          \
+	}                                                                                          \
+	SAAKM_GLOBAL int saakm_on_##event parameters                                               \
+	{                                                                                          \
+		SAAKM_LOG_BEGIN(s, SAAKM_E_##EVENT, thread, core);                                 \
+		saakm_do_##event call;                                                             \
+		SAAKM_LOG_END(thread);                                                             \
 		return 0;                                                                          \
 	}
-#define SAAKM_CORE_HANDLER(event, HANDLER)                                                         \
-	SAAKM_GLOBAL int saakm_on_##event(u64 s, u32 c)                                            \
-	{                                                                                          \
-		HANDLER(SAAKM_CONTEXT_AT(s), c);                                                   \
-		return 0;                                                                          \
-	}
+#define SAAKM_PLACEMENT_HANDLER(event, EVENT)                                                      \
+	SAAKM_HANDLER_OF(event, EVENT, (u64 s, u64 t, u32 c), (s, t, c), t, c,                     \
+			 SAAKM_CONTEXT_AT(s), SAAKM_THREAD_AT(t), c)
+#define SAAKM_THREAD_HANDLER(event, EVENT)                                                         \
+	SAAKM_HANDLER_OF(event, EVENT, (u64 s, u64 t), (s, t), t, 0, SAAKM_CONTEXT_AT(s),          \
+			 SAAKM_THREAD_AT(t))
+#define SAAKM_CORE_HANDLER(event, EVENT)                                                           \
+	SAAKM_HANDLER_OF(event, EVENT, (u64 s, u32 c), (s, c), 0, c, SAAKM_CONTEXT_AT(s), c)
 
-SAAKM_GLOBAL int saakm_on_new(u64 s, u64 t, u32 c)
-{
-	SAAKM_ON_NEW(SAAKM_CONTEXT_AT(s), SAAKM_THREAD_AT(t), c);
-	return 0;
-}
-
-SAAKM_GLOBAL int saakm_on_unblock(u64 s, u64 t, u32 c)
-{
-	SAAKM_ON_UNBLOCK(SAAKM_CONTEXT_AT(s), SAAKM_THREAD_AT(t), c);
-	return 0;
-}
-
-SAAKM_CORE_HANDLER(schedule, SAAKM_ON_SCHEDULE)
-SAAKM_THREAD_HANDLER(preempt, SAAKM_ON_PREEMPT)
-SAAKM_THREAD_HANDLER(yield, SAAKM_ON_YIELD)
-SAAKM_THREAD_HANDLER(block, SAAKM_ON_BLOCK)
-SAAKM_THREAD_HANDLER(terminate, SAAKM_ON_TERMINATE)
+SAAKM_PLACEMENT_HANDLER(new, NEW)
+SAAKM_PLACEMENT_HANDLER(unblock, UNBLOCK)
+SAAKM_CORE_HANDLER(schedule, SCHEDULE)
+SAAKM_THREAD_HANDLER(preempt, PREEMPT)
+SAAKM_THREAD_HANDLER(yield, YIELD)
+SAAKM_THREAD_HANDLER(block, BLOCK)
+SAAKM_THREAD_HANDLER(terminate, TERMINATE)
 #ifdef SAAKM_ON_TICK
-SAAKM_THREAD_HANDLER(tick, SAAKM_ON_TICK)
+SAAKM_THREAD_HANDLER(tick, TICK)
 #endif
 #ifdef SAAKM_ON_TIMER
-SAAKM_THREAD_HANDLER(timer, SAAKM_ON_TIMER)
+SAAKM_THREAD_HANDLER(timer, TIMER)
 #endif
 #ifdef SAAKM_ON_NEWLY_IDLE
-SAAKM_CORE_HANDLER(newly_idle, SAAKM_ON_NEWLY_IDLE)
+SAAKM_CORE_HANDLER(newly_idle, NEWLY_IDLE)
 #endif
 #ifdef SAAKM_ON_BALANCE
-SAAKM_CORE_HANDLER(balance, SAAKM_ON_BALANCE)
+SAAKM_CORE_HANDLER(balance, BALANCE)
 #endif
 #ifdef SAAKM_ON_ENTER_IDLE
-SAAKM_CORE_HANDLER(enter_idle, SAAKM_ON_ENTER_IDLE)
+SAAKM_CORE_HANDLER(enter_idle, ENTER_IDLE)
 #endif
 #ifdef SAAKM_ON_EXIT_IDLE
-SAAKM_CORE_HANDLER(exit_idle, SAAKM_ON_EXIT_IDLE)
+SAAKM_CORE_HANDLER(exit_idle, EXIT_IDLE)
 #endif
 #ifdef SAAKM_ON_ENTRY
-SAAKM_CORE_HANDLER(entry, SAAKM_ON_ENTRY)
+SAAKM_CORE_HANDLER(entry, ENTRY)
 #endif
 #ifdef SAAKM_ON_EXIT
-SAAKM_CORE_HANDLER(exit, SAAKM_ON_EXIT)
+SAAKM_CORE_HANDLER(exit, EXIT)
 #endif
 
 #endif

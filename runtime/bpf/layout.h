@@ -9,12 +9,14 @@
 #ifndef SAAKM_LAYOUT_H
 #define SAAKM_LAYOUT_H
 
-#define SAAKM_LAYOUT 1 /* changes with anything below */
+#define SAAKM_LAYOUT 3 /* changes with anything below */
 
 #define SAAKM_WORLD_AT 0x1000UL
+#define SAAKM_TOLD_SETS_AT 0x2000UL /* what the log last told of sets, and of cores (log.h) */
 #define SAAKM_ZERO_AT 0x3000UL     /* always 0 */
 #define SAAKM_STATE_AT 0x4000UL    /* the policy's parameters, sets and globals */
 #define SAAKM_STATE_BYTES 0x4000UL
+#define SAAKM_TOLD_AT 0x8000UL
 #define SAAKM_CORES_AT 0x10000UL
 #define SAAKM_CORE_BYTES 1024UL
 #define SAAKM_DOMAINS_AT 0x200000UL /* [SAAKM_LEVELS][SAAKM_MAX_CORES] */
@@ -37,9 +39,12 @@
 
 /*
  * What runs on a core at a time has a context of its own: operations of sched_ext run with
- * interrupts off; timers are interrupted by them; hot plugging is interrupted by both.
+ * interrupts off; timers are interrupted by them; hot plugging is interrupted by both. The moves
+ * of a fourth one wait for a timer.
  */
-enum saakm_context_level { SAAKM_IN_OPERATION, SAAKM_IN_TIMER, SAAKM_IN_HOTPLUG, SAAKM_CONTEXTS };
+enum saakm_context_level {
+	SAAKM_IN_OPERATION, SAAKM_IN_TIMER, SAAKM_IN_HOTPLUG, SAAKM_POSTPONED, SAAKM_CONTEXTS
+};
 
 /* States of a thread, and the events that lead there, are those of saakm.h. */
 enum saakm_state {
@@ -93,7 +98,8 @@ struct saakm_thread {
 	uint32_t hotplugs;       /* count of hot plug events that `usable` is true for */
 	uint32_t next_free;
 	uint32_t reason;
-	uint32_t pad[9];
+	uint32_t home;           /* core in whose run queue the kernel has it while it is READY */
+	uint32_t pad[8];
 	uint8_t attrs[SAAKM_THREAD_ATTRS];
 	struct saakm_set allowed;   /* as set by the user, where it is not every core */
 	struct saakm_set usable;    /* those of them that are on line */
@@ -111,7 +117,7 @@ struct saakm_core {
 	uint32_t seen_khz, min_khz, max_khz, model_khz;
 	uint32_t domain[SAAKM_LEVELS];
 	uint32_t searched;       /* newly_idle was tried since the core was last busy */
-	uint32_t pending_head, pending_tail; /* of the moves that wait for the timer, in IN_TIMER */
+	uint32_t pending_head, pending_tail; /* of the moves that wait for the timer, in POSTPONED */
 	uint32_t known;          /* it is part of the topology */
 	uint64_t idle_since;
 	uint64_t last_tick;
@@ -176,13 +182,13 @@ struct saakm_world {
 	uint32_t nr_domains[SAAKM_LEVELS];
 	uint32_t frequency_source;
 	uint32_t recording;         /* records are wanted */
-	uint32_t serialise;         /* handlers run one at a time, for a recording to be replayed */
+	uint32_t torn;              /* times that the lock was not to be had */
 	uint32_t nr_params;
 	uint32_t hotplugs;
 	uint32_t underload;         /* windows are wanted */
 	uint32_t pad[2];
-	uint64_t lock;
-	uint64_t sequence;          /* of handlers, where they are serialised */
+	uint64_t lock;              /* of handlers that are logged, which run one at a time */
+	uint64_t logged;            /* records of the log */
 	uint64_t free;              /* free thread slots: index | version << 32 */
 	uint64_t fresh;             /* slots from here on were never used */
 	uint64_t threads;           /* in use */

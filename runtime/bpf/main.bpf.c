@@ -28,6 +28,7 @@ struct {
 
 #include "handlers.h"
 #include "threads.h"
+#include "write_log.h"
 #include "cores.h"
 #include "timers.h"
 #include "dispatch.h"

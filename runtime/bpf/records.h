@@ -8,7 +8,6 @@
 
 struct saakm_record {
 	u64 time;     /* CLOCK_MONOTONIC, ns */
-	u64 sequence; /* of the handler it belongs to, where handlers are serialised */
 	u64 value;
 	u32 thread;   /* serial of a thread, 0: none */
 	u32 other;

@@ -13,6 +13,7 @@
 
 #include "layout.h"
 #include "records.h"
+#include "log.h"
 
 
 
@@ -61,7 +62,12 @@ static __always_inline void SAAKM_MEM *saakm_thread_attrs(thread_t t)
 	_Static_assert(sizeof(struct name##_core) <= SAAKM_CORE_ATTRS,                             \
 		       "a core has too many attributes");                                          \
 	_Static_assert(sizeof(struct name##_thread) <= SAAKM_THREAD_ATTRS,                         \
-		       "a thread has too many attributes");
+		       "a thread has too many attributes");                                        \
+	enum {                                                                                     \
+		SAAKM_STATE_WORDS = (sizeof(struct name##_state) + 7) / 8,                         \
+		SAAKM_CORE_WORDS = (sizeof(struct name##_core) + 7) / 8,                           \
+		SAAKM_THREAD_WORDS = (sizeof(struct name##_thread) + 7) / 8,                       \
+	};
 
 static __always_inline u32 saakm_nr_cores(saakm_t s)
 {

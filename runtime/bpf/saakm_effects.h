@@ -66,8 +66,10 @@ static __always_inline thread_t saakm_if_ready(thread_t t, core_t c, u32 queue)
 /* The threads of a ready queue, in its order. */
 #define SAAKM_EACH_THREAD(s, t, c, queue)                                                          \
 	struct task_struct *t##_task;                                                              \
+	SAAKM_LOG(SAAKM_L_WALK, queue, c, 0, 0, 0, 0);                                             \
 	bpf_for_each(scx_dsq, t##_task, saakm_dsq(c, queue), 0)                                    \
-		if ((t = saakm_if_ready(saakm_thread_of(t##_task), c, queue)) != NULL)
+		if ((t = saakm_if_ready(saakm_thread_of(t##_task), c, queue)) != NULL &&           \
+		    SAAKM_LOG_VISIT(t))
 
 /* The first thread of a queue of the core that schedules. */
 static __always_inline thread_t saakm_first(saakm_t s, core_t c, u32 queue)
@@ -113,7 +115,7 @@ static __always_inline bool saakm_go(thread_t t, u64 old, u32 state, core_t c, u
 		saakm_count_ready(saakm_core_of(old), -1);
 	if (state == SAAKM_READY)
 		saakm_count_ready(c, 1);
-	if (WORLD->underload && saakm_is_runnable(state) != saakm_is_runnable(saakm_state_of(old)))
+	if (SAAKM_UNDERLOAD && saakm_is_runnable(state) != saakm_is_runnable(saakm_state_of(old)))
 		saakm_runnable(saakm_is_runnable(state) ? 1 : -1);
 	return true;
 }
@@ -149,6 +151,7 @@ static __always_inline void saakm_ready(saakm_t s, thread_t t, core_t c, u32 que
 	}
 	saakm_record(s, SAAKM_RECORD(moves ? SAAKM_R_MOVE : SAAKM_R_PLACE, moves, c, reason), t->serial,
 		     moves ? saakm_core_of(old) : saakm_nests(), key);
+	SAAKM_LOG(SAAKM_L_READY, 0, c, t->serial, queue, key, reason);
 	saakm_not_idle(s, c);
 	saakm_leave(SAAKM_WORLD_SET(claimed), c);
 	if (s->nr_claims && saakm_has(&s->claims, c)) {
@@ -160,6 +163,7 @@ static __always_inline void saakm_ready(saakm_t s, thread_t t, core_t c, u32 que
 static __always_inline void saakm_run(saakm_t s, thread_t t)
 {
 	s->run = t->index;
+	SAAKM_LOG(SAAKM_L_RUN, 0, 0, t->serial, 0, 0, 0);
 }
 
 static __always_inline void saakm_blocked(saakm_t s, thread_t t)
@@ -167,6 +171,7 @@ static __always_inline void saakm_blocked(saakm_t s, thread_t t)
 	u64 old = t->where;
 
 	saakm_go(t, old, SAAKM_BLOCKED, saakm_core_of(old), 0);
+	SAAKM_LOG(SAAKM_L_BLOCKED, 0, 0, t->serial, 0, 0, 0);
 }
 
 static __always_inline void saakm_terminated(saakm_t s, thread_t t)
@@ -174,6 +179,7 @@ static __always_inline void saakm_terminated(saakm_t s, thread_t t)
 	u64 old = t->where;
 
 	saakm_go(t, old, SAAKM_TERMINATED, saakm_core_of(old), 0);
+	SAAKM_LOG(SAAKM_L_TERMINATED, 0, 0, t->serial, 0, 0, 0);
 }
 
 /* c is idle, and this placement is the only one that may have it until t => c or release(c). */
@@ -205,11 +211,13 @@ static __always_inline void saakm_arm(saakm_t s, thread_t t, nsec_t ns)
 {
 	t->timer_at = s->now + ns;
 	s->armed = true;
+	SAAKM_LOG(SAAKM_L_ARM, 0, 0, t->serial, ns, 0, 0);
 }
 
 static __always_inline void saakm_cancel(saakm_t s, thread_t t)
 {
 	t->timer_at = 0;
+	SAAKM_LOG(SAAKM_L_CANCEL, 0, 0, t->serial, 0, 0, 0);
 }
 
 static __always_inline void saakm_keep_warm(saakm_t s, core_t c, nsec_t ns)
@@ -220,12 +228,14 @@ static __always_inline void saakm_keep_warm(saakm_t s, core_t c, nsec_t ns)
 		core->warm_until = s->now + ns;
 	else
 		core->warm_ns = ns;
+	SAAKM_LOG(SAAKM_L_KEEP_WARM, 0, c, 0, ns, 0, 0);
 }
 
 static __always_inline void saakm_preempt(saakm_t s, core_t c)
 {
 	saakm_include(&s->preempts, c);
 	s->nr_preempts++;
+	SAAKM_LOG(SAAKM_L_PREEMPT, 0, c, 0, 0, 0, 0);
 }
 
 /* Adds c to set number id of the policy; false if that is full and c not in it. The member count
@@ -246,6 +256,7 @@ static __always_inline bool saakm_add(saakm_t s, struct saakm_set SAAKM_MEM *set
 		return true;
 	}
 	saakm_record(s, SAAKM_RECORD(SAAKM_R_SET, true, c, id), 0, 0, 0);
+	SAAKM_LOG(SAAKM_L_SET, id, c, 0, true, 0, 0);
 	return true;
 }
 
@@ -256,6 +267,7 @@ static __always_inline bool saakm_remove(saakm_t s, struct saakm_set SAAKM_MEM *
 		return false;
 	__sync_fetch_and_add(&WORLD->members[id & (SAAKM_MAX_SETS - 1)], -1);
 	saakm_record(s, SAAKM_RECORD(SAAKM_R_SET, false, c, id), 0, 0, 0);
+	SAAKM_LOG(SAAKM_L_SET, id, c, 0, false, 0, 0);
 	return true;
 }
 

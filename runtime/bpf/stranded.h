@@ -6,7 +6,7 @@
 SAAKM_GLOBAL u32 saakm_place(u64 context, u64 thread, u32 waker, u32 by);
 
 /* The READY threads of a core that leaves are placed again. */
-SAAKM_GLOBAL int saakm_evacuate(u32 cpu, u32 queue)
+SAAKM_GLOBAL int saakm_evacuate(u32 cpu, u32 queue, u32 level)
 {
 	struct task_struct *p;
 
@@ -14,13 +14,28 @@ SAAKM_GLOBAL int saakm_evacuate(u32 cpu, u32 queue)
 	bpf_for_each(scx_dsq, p, saakm_dsq(cpu, queue), 0) {
 		thread_t t = saakm_thread_of(p);
 		u64 where = t ? t->where : 0;
+		bool taken;
 		saakm_t s;
 
-		if (!saakm_if_ready(t, cpu, queue) || !saakm_go(t, where, SAAKM_DETACHED, cpu, queue))
+		if (saakm_state_of(where) != SAAKM_READY)
 			continue;
-		saakm_update_affinity((u64)t, cpu, false);
-		s = saakm_begin(cpu, SAAKM_IN_HOTPLUG, t);
-		saakm_place((u64)s, (u64)t, cpu, 0);
+		/* It was moved, and its entry has not followed: nobody else would come to it any more. */
+		if (saakm_core_of(where) != cpu || saakm_queue_of(where) != queue) {
+			SAAKM_FOLLOW(BPF_FOR_EACH_ITER, p, where, t->key);
+			continue;
+		}
+		SAAKM_IRQS_OFF(irqs);
+		SAAKM_LOCK();
+		taken = saakm_go(t, where, SAAKM_DETACHED, cpu, queue);
+		SAAKM_UNLOCK();
+		if (taken) {
+			saakm_update_affinity((u64)t, cpu, saakm_pinned(p));
+			s = saakm_begin(bpf_get_smp_processor_id(), level, t);
+			saakm_place((u64)s, (u64)t, cpu, 0);
+		}
+		SAAKM_IRQS_ON(irqs);
+		if (!taken)
+			continue;
 		t->flags &= ~SAAKM_T_OUTSIDE;
 		where = t->where;
 		/* It may run nowhere else: the kernel gives a thread that is about to run there another core. */
@@ -33,35 +48,19 @@ SAAKM_GLOBAL int saakm_evacuate(u32 cpu, u32 queue)
 	return 0;
 }
 
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, u32);
-	__type(value, struct saakm_timer);
-} saakm_stranded_timer SEC(".maps");
-
 static int saakm_stranded_due(void *map, u32 *key, struct saakm_timer *timer)
 {
 	u32 c, queue, n = WORLD->nr_cores;
 
 	saakm_use_arena();
 	for (c = 0; c < n && can_loop; c = SAAKM_FORGET(c + 1)) {
-		if (!saakm_core_at(c)->known || saakm_has(&WORLD->online, c) || !saakm_core_at(c)->nr_ready)
+		if (!saakm_core_at(c)->known || saakm_has(&WORLD->online, c))
 			continue;
 		for (queue = 0; queue < SAAKM_QUEUES && can_loop; queue++)
-			saakm_evacuate(c, queue);
+			if (scx_bpf_dsq_nr_queued(saakm_dsq(c, queue)) > 0)
+				saakm_evacuate(c, queue, SAAKM_IN_TIMER);
 	}
 	return 0;
-}
-
-/* A thread went to a core that is off line: looks for such threads where no run queue is locked. */
-static __always_inline void saakm_find_stranded(void)
-{
-	u32 only = 0;
-	struct saakm_timer *timer = bpf_map_lookup_elem(&saakm_stranded_timer, &only);
-
-	if (timer)
-		bpf_timer_start(&timer->timer, 0, 0);
 }
 
 #endif

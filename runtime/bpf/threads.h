@@ -70,6 +70,17 @@ SAAKM_GLOBAL int saakm_give_slot(u32 index)
 	return 0;
 }
 
+/* The slot may have been another thread's: attributes begin as zeros, in every runtime. */
+SAAKM_GLOBAL int saakm_clear_attrs(u64 thread)
+{
+	u64 SAAKM_MEM *word = SAAKM_FIELD_AT(u64, thread + offsetof(struct saakm_thread, attrs));
+	u32 i;
+
+	for (i = 0; i < SAAKM_THREAD_WORDS && can_loop; i = SAAKM_FORGET(i + 1))
+		word[i] = 0;
+	return 0;
+}
+
 /* Tells the recording who t is. */
 static __noinline int saakm_write_name(struct task_struct *p, u64 thread)
 {
@@ -101,7 +112,6 @@ SAAKM_GLOBAL int saakm_write_record(u64 s, u64 what, u32 thread, u32 other, u64 
 		return 0;
 	}
 	r->time = context->now;
-	r->sequence = WORLD->sequence;
 	r->value = value;
 	r->thread = thread;
 	r->other = other;

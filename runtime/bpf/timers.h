@@ -28,12 +28,33 @@ struct saakm_timer {
 		moved_;                                                                            \
 	})
 
+/* ---- threads that went to a core that is off line ----------------------------------------- */
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct saakm_timer);
+} saakm_stranded_timer SEC(".maps");
+
+/* A thread went to a core that is off line: looks for such threads where no run queue is locked. */
+static __always_inline void saakm_find_stranded(void)
+{
+	u32 only = 0;
+	struct saakm_timer *timer = bpf_map_lookup_elem(&saakm_stranded_timer, &only);
+
+	if (timer)
+		bpf_timer_start(&timer->timer, 0, 0);
+}
+
+/* ---- moves --------------------------------------------------------------------------------- */
+
 /* Carries out the move of a thread from a queue of core `from`. */
 SAAKM_GLOBAL int saakm_carry_out(u32 thread, u32 from, u32 queue, u32 cpu)
 {
 	struct task_struct *p;
 	bool moved = false;
-	u64 where;
+	u64 where = 0;
 
 	/* Timers sleep, to the verifier of old kernels. */
 	bpf_rcu_read_lock();
@@ -50,6 +71,8 @@ SAAKM_GLOBAL int saakm_carry_out(u32 thread, u32 from, u32 queue, u32 cpu)
 	bpf_rcu_read_unlock();
 	if (!moved)
 		saakm_core_at(cpu)->count.moves_failed++;
+	else if (!saakm_has(&WORLD->online, saakm_core_of(where)))
+		saakm_find_stranded();
 	return moved;
 }
 
@@ -66,7 +89,7 @@ struct {
 SAAKM_GLOBAL int saakm_postpone_moves(u64 context)
 {
 	saakm_t s = SAAKM_FIELD_AT(struct saakm, context);
-	saakm_t later = saakm_context(s->cpu, SAAKM_IN_TIMER);
+	saakm_t later = saakm_context(s->cpu, SAAKM_POSTPONED);
 	struct saakm_core SAAKM_MEM *core = saakm_core_at(s->cpu);
 	struct saakm_timer *timer;
 	u32 i, cpu = s->cpu;
@@ -95,7 +118,7 @@ SAAKM_GLOBAL int saakm_postpone_moves(u64 context)
 static int saakm_moves_due(void *map, u32 *key, struct saakm_timer *timer)
 {
 	u32 cpu = *key;
-	saakm_t s = saakm_context(cpu, SAAKM_IN_TIMER);
+	saakm_t s = saakm_context(cpu, SAAKM_POSTPONED);
 	struct saakm_core SAAKM_MEM *core = saakm_core_at(cpu);
 
 	while (core->pending_head != core->pending_tail && can_loop) {
@@ -138,10 +161,12 @@ static int saakm_timer_due(void *map, u32 *key, struct saakm_timer *timer)
 	t->timer_at = 0;
 	from = saakm_core_of(where);
 	queue = saakm_queue_of(where);
-	s = saakm_begin(cpu, SAAKM_IN_HOTPLUG, t);
+	SAAKM_IRQS_OFF(irqs);
+	s = saakm_begin(cpu, SAAKM_IN_TIMER, t);
 	saakm_record(s, SAAKM_RECORD(SAAKM_R_TIMER, 0, from, 0), t->serial, 0, 0);
 	saakm_on_timer((u64)s, (u64)t);
 	saakm_end((u64)s);
+	SAAKM_IRQS_ON(irqs);
 	if (s->nr_moves) {
 		s->nr_moves = 0;
 		saakm_core_at(cpu)->count.timers_moved++;

@@ -115,10 +115,13 @@ static inline int64_t saakm_weight(thread_t t)
 	return t->weight;
 }
 
-/* What t has executed so far; while it runs, up to now. */
+/* What t has executed so far; while it runs, up to now. In a kernel, now may be before the start: another core's
+   clock is ahead. */
 static inline nsec_t saakm_runtime(saakm_t s, thread_t t)
 {
-	return t->running_since < 0 ? t->runtime : t->runtime + s->now - t->running_since;
+	nsec_t since = t->running_since;
+
+	return since < 0 || s->now < since ? t->runtime : t->runtime + s->now - since;
 }
 
 static inline set_t saakm_affinity(thread_t t)

@@ -1,4 +1,5 @@
-//! All that needs a live Linux: the recorder today; loader, player and probes to come.
+//! What a live Linux tells: the host's shape, and the recorder. (Policies are loaded by `hearth-scx`, workloads played by
+//! `hearth-play`, virtual machines started by `hearth-vm`.)
 
 mod host;
 mod record;

@@ -12,8 +12,8 @@ pub enum Burn {
     /// after a preemption it takes longer.
     #[default]
     Work,
-    /// A fixed amount of the thread's CPU time, whatever is done in it. For emulated machines, where the
-    /// speed of a core means nothing.
+    /// A fixed amount of the thread's CPU time, whatever is done in it; what the kernel does for the thread is
+    /// part of it. For emulated machines, where the speed of a core means nothing.
     Time,
 }
 

@@ -1,6 +1,6 @@
 //! A thread of the graph as it executes its steps.
 
-use crate::clock::now;
+use crate::clock::{now, thread_cpu};
 use crate::error::Error;
 use crate::ledger::{Ledger, Usage};
 use crate::program::{LEVELS, Name, Program, Step};
@@ -189,7 +189,12 @@ impl<'a> Played<'a> {
         }
         let stamp = match self.shared.script.workload.barrier_spin {
             0 => self.slot.mailbox.wait(),
-            spin => self.slot.mailbox.spin_then_wait(spin),
+            spin => {
+                let before = thread_cpu();
+                let stamp = self.slot.mailbox.spin_then_wait(spin);
+                self.burner.spun(thread_cpu() - before);
+                stamp
+            }
         };
         self.woken(stamp);
     }

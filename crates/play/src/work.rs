@@ -1,7 +1,7 @@
 //! The work of a `run` step.
 
 use crate::calibration::Calibration;
-use crate::clock::thread_cpu;
+use crate::clock::{now, thread_cpu};
 use crate::options::{Burn, Options};
 use std::hint::black_box;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -26,6 +26,8 @@ pub struct Work {
 
 /// Rounds between two looks at whether the play was stopped: tens of microseconds.
 const CHUNK: u64 = 16_384;
+/// Rounds between two looks at the clock: a fraction of a microsecond.
+const TURN: u64 = 64;
 
 impl Work {
     pub fn new(options: &Options, calibration: &Calibration) -> Self {
@@ -50,14 +52,14 @@ impl Work {
 /// What a thread has under way.
 pub struct Burner {
     state: u64,
-    /// CPU time in nanoseconds that earlier steps took beyond what they should have.
-    ahead: u64,
+    /// CPU time in nanoseconds that the steps so far say.
+    due: u64,
 }
 
 impl Default for Burner {
     fn default() -> Self {
         // 0 would stay 0 for ever, and some processors multiply by 0 faster.
-        Burner { state: 1, ahead: 0 }
+        Burner { state: 1, due: 0 }
     }
 }
 
@@ -66,7 +68,7 @@ impl Burner {
     pub fn burn(&mut self, work: &Work, cycles: u64, stop: &AtomicBool) {
         match work.burn {
             Burn::Work => self.execute(work.loops(cycles), stop),
-            Burn::Time => self.spend(work, work.nanoseconds(cycles).round() as u64, stop),
+            Burn::Time => self.spend(work.nanoseconds(cycles).round() as u64, stop),
         }
     }
 
@@ -78,17 +80,27 @@ impl Burner {
         }
     }
 
-    /// Spends CPU time. The clock is read rarely (it is a system call): after half of what seems to be left.
-    fn spend(&mut self, work: &Work, ns: u64, stop: &AtomicBool) {
-        let start = thread_cpu();
-        let end = start.saturating_add(ns).saturating_sub(self.ahead);
-        let mut now = start;
-        while now < end && !stop.load(Relaxed) {
-            let loops = ((end - now) as f64 * work.loops_per_ns / 2.0) as u64;
-            self.state = black_box(rounds(black_box(self.state), loops.clamp(64, CHUNK)));
-            now = thread_cpu();
+    /// Spends CPU time, until the thread has had as much since it began as its steps say. So what the kernel does
+    /// for the thread is part of the graph's work, as it is where a recording was extracted.
+    ///
+    /// CPU time passes no faster than time: it is looked at (a system call) when so much time has passed. An emulator
+    /// takes a PAUSE as the hint to let another CPU execute, so that all CPUs take turns of a microsecond or less.
+    fn spend(&mut self, ns: u64, stop: &AtomicBool) {
+        self.due = self.due.saturating_add(ns);
+        let mut spent = thread_cpu();
+        while spent < self.due && !stop.load(Relaxed) {
+            let until = now().saturating_add(self.due - spent);
+            while now() < until && !stop.load(Relaxed) {
+                std::hint::spin_loop();
+                self.state = black_box(rounds(black_box(self.state), TURN));
+            }
+            spent = thread_cpu();
         }
-        self.ahead = now.saturating_sub(end);
+    }
+
+    /// The thread spun so long, which is CPU time but none of its steps'.
+    pub fn spun(&mut self, ns: u64) {
+        self.due = self.due.saturating_add(ns);
     }
 }
 
@@ -116,16 +128,30 @@ mod tests {
         assert_ne!(rounds(7, 1000), rounds(7, 1001));
     }
 
+    /// CPU time of a new thread that burns 200 times 10 us, and has `before` done first.
+    fn spent(before: impl FnOnce(&mut Burner) + Send) -> u64 {
+        let burn = || {
+            let (go_on, work) = (AtomicBool::new(false), work(Burn::Time, 1.0, 1.0));
+            let mut burner = Burner::default();
+            before(&mut burner);
+            for _ in 0..200 {
+                burner.burn(&work, 10_000, &go_on);
+            }
+            thread_cpu()
+        };
+        std::thread::scope(|scope| scope.spawn(burn).join().unwrap())
+    }
+
     #[test]
     fn cpu_time_adds_up_exactly() {
-        let (go_on, work) = (AtomicBool::new(false), work(Burn::Time, 1.0, 1.0));
-        let mut burner = Burner::default();
-        let start = thread_cpu();
-        for _ in 0..200 {
-            burner.burn(&work, 10_000, &go_on);
-        }
-        let spent = thread_cpu() - start;
+        let spent = spent(|_| ());
         assert!(spent >= 200 * 10_000, "{spent}");
+    }
+
+    #[test]
+    fn spinning_is_no_work() {
+        let spent = spent(|burner| burner.spun(3_000_000));
+        assert!(spent >= 5_000_000, "{spent}");
     }
 
     #[test]

@@ -91,6 +91,14 @@ impl Arena {
         }
     }
 
+    /// Touches the pages in which the log keeps what it last told.
+    pub(crate) fn touch_told(&self) {
+        for at in (TOLD_SETS_AT..ZERO_AT).chain(TOLD_AT..CORES_AT).step_by(4096) {
+            // SAFETY: as above.
+            unsafe { ptr::write_volatile(self.at::<u8>(at), 0) };
+        }
+    }
+
     /// Touches the pages of `core`'s contexts.
     pub(crate) fn touch_contexts(&self, core: usize) {
         for context in 0..CONTEXTS {

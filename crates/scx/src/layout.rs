@@ -4,9 +4,12 @@
 //! volatile loads, and makes no reference to a whole structure.
 
 /// `SAAKM_LAYOUT`: changes with anything below.
-pub const LAYOUT: u32 = 1;
+pub const LAYOUT: u32 = 3;
 
 pub const WORLD_AT: usize = 0x1000;
+/// What the log last told of sets of cores, and of cores.
+pub const TOLD_SETS_AT: usize = 0x2000;
+pub const TOLD_AT: usize = 0x8000;
 /// A page of zeros that the policy reads.
 pub const ZERO_AT: usize = 0x3000;
 pub const STATE_AT: usize = 0x4000;
@@ -23,7 +26,7 @@ pub const THREAD_BYTES: usize = 512;
 pub const MAX_CORES: usize = 1024;
 pub const SET_WORDS: usize = MAX_CORES / 64;
 pub const LEVELS: usize = 4;
-pub const CONTEXTS: usize = 3;
+pub const CONTEXTS: usize = 4;
 pub const MAX_REASONS: usize = 32;
 pub const MAX_SETS: usize = 16;
 pub const MAX_PARAMS: usize = 64;
@@ -127,13 +130,13 @@ pub struct World {
     pub nr_domains: [u32; LEVELS],
     pub frequency_source: u32,
     pub recording: u32,
-    pub serialise: u32,
+    pub torn: u32,
     pub nr_params: u32,
     pub hotplugs: u32,
     pub underload: u32,
     pub pad: [u32; 2],
     pub lock: u64,
-    pub sequence: u64,
+    pub logged: u64,
     pub free: u64,
     pub fresh: u64,
     pub threads: u64,
@@ -156,7 +159,6 @@ pub struct World {
 #[derive(Clone, Copy, Debug)]
 pub struct Record {
     pub time: u64,
-    pub sequence: u64,
     pub value: u64,
     pub thread: u32,
     pub other: u32,

@@ -33,6 +33,8 @@ pub struct Settings {
     pub watchdog: Option<Duration>,
     /// Bytes of the ring buffer for records, a power of two; `None`: nothing is recorded.
     pub records: Option<u32>,
+    /// The object writes a log (see [`crate::log`]) into the ring buffer, and not records.
+    pub log: bool,
     /// Intervals are watched for underload.
     pub underload: bool,
     /// The kernel measures how long each operation of the policy takes, at a small cost of its own.
@@ -251,7 +253,10 @@ fn describe(arena: &Arena, host: &Host, settings: &Settings) {
         store!(world, params[index], *value);
     }
     store!(world, underload, settings.underload.into());
-    store!(world, recording, settings.records.is_some().into());
+    store!(world, recording, (settings.records.is_some() && !settings.log).into());
+    if settings.log {
+        arena.touch_told();
+    }
 }
 
 impl Loaded {

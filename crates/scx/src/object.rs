@@ -37,14 +37,39 @@ const FLAGS: [&str; 13] = [
     "-Wno-address-of-packed-member",
 ];
 
+/// What an object is for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Purpose {
+    Run,
+    /// It runs one handler at a time, and writes a log of them (see [`crate::log`]).
+    Log,
+}
+
+impl Purpose {
+    /// What is added to [`FLAGS`].
+    fn flag(self) -> Option<&'static str> {
+        match self {
+            Purpose::Run => None,
+            Purpose::Log => Some("-DSAAKM_CONFORMANCE"),
+        }
+    }
+
+    fn extension(self) -> &'static str {
+        match self {
+            Purpose::Run => "bpf.o",
+            Purpose::Log => "log.bpf.o",
+        }
+    }
+}
+
 /// The object of a policy: made in advance, from the cache, or compiled now.
 ///
 /// # Errors
 /// There is no library folder, clang or header; or clang rejects the C.
-pub fn for_policy(policy: &Policy) -> Result<Vec<u8>, Error> {
+pub fn for_policy(policy: &Policy, purpose: Purpose) -> Result<Vec<u8>, Error> {
     let library = Library::find()?;
-    let sources = Hash::of_sources(policy, &library)?;
-    if let Some(object) = prebuilt(policy, &library, sources) {
+    let sources = Hash::of_sources(policy, &library, purpose)?;
+    if let Some(object) = prebuilt(policy, &library, purpose, sources) {
         return Ok(object);
     }
     let clang = Clang::find()?;
@@ -52,7 +77,7 @@ pub fn for_policy(policy: &Policy) -> Result<Vec<u8>, Error> {
     if let Ok(object) = fs::read(&cached) {
         return Ok(object);
     }
-    let object = compile(policy, &library, &clang)?;
+    let object = compile(policy, &library, &clang, purpose)?;
     // Without a cache it is compiled again next time.
     let _ = write(&cached, &object);
     Ok(object)
@@ -62,10 +87,10 @@ pub fn for_policy(policy: &Policy) -> Result<Vec<u8>, Error> {
 ///
 /// # Errors
 /// As [`for_policy`], and that a file cannot be written.
-pub fn build(policy: &Policy, path: &Path) -> Result<(), Error> {
+pub fn build(policy: &Policy, purpose: Purpose, path: &Path) -> Result<(), Error> {
     let library = Library::find()?;
-    let hash = Hash::of_sources(policy, &library)?;
-    let object = compile(policy, &library, &Clang::find()?)?;
+    let hash = Hash::of_sources(policy, &library, purpose)?;
+    let object = compile(policy, &library, &Clang::find()?, purpose)?;
     write(path, &object).map_err(Error::file("write", path))?;
     let beside = hash_file(path);
     write(&beside, format!("{hash}\n").as_bytes()).map_err(Error::file("write", &beside))
@@ -102,8 +127,8 @@ fn hash_file(object: &Path) -> PathBuf {
     name.into()
 }
 
-fn prebuilt(policy: &Policy, library: &Library, sources: Hash) -> Option<Vec<u8>> {
-    let path = library.objects.join(format!("{}.bpf.o", policy.name));
+fn prebuilt(policy: &Policy, library: &Library, purpose: Purpose, sources: Hash) -> Option<Vec<u8>> {
+    let path = library.objects.join(format!("{}.{}", policy.name, purpose.extension()));
     let hash = fs::read_to_string(hash_file(&path)).ok()?;
     (hash.trim() == sources.to_string()).then(|| fs::read(path).ok()).flatten()
 }
@@ -120,14 +145,14 @@ impl std::fmt::Display for Hash {
 
 impl Hash {
     /// The policy's C, every file of the runtime, the flags, the architecture, and the pinned headers.
-    fn of_sources(policy: &Policy, library: &Library) -> Result<Hash, Error> {
+    fn of_sources(policy: &Policy, library: &Library, purpose: Purpose) -> Result<Hash, Error> {
         let mut hasher = Xxh3::new();
         let mut add = |part: &[u8]| {
             hasher.update(&(part.len() as u64).to_le_bytes());
             hasher.update(part);
         };
         add(policy.c.as_bytes());
-        for flag in FLAGS {
+        for flag in FLAGS.into_iter().chain(purpose.flag()) {
             add(flag.as_bytes());
         }
         add(architecture()?.0.as_bytes());
@@ -205,7 +230,7 @@ fn major(version: &str) -> Option<u32> {
     number.split('.').next()?.parse().ok()
 }
 
-fn compile(policy: &Policy, library: &Library, clang: &Clang) -> Result<Vec<u8>, Error> {
+fn compile(policy: &Policy, library: &Library, clang: &Clang, purpose: Purpose) -> Result<Vec<u8>, Error> {
     let (target, folder) = architecture()?;
     let include = &library.include;
     if !include.join("scx/common.bpf.h").is_file() {
@@ -216,7 +241,7 @@ fn compile(policy: &Policy, library: &Library, clang: &Clang) -> Result<Vec<u8>,
     let object = work.0.join("policy.bpf.o");
     fs::write(&c, &policy.c).map_err(Error::file("write", &c))?;
     let mut command = Command::new(&clang.program);
-    command.args(FLAGS).arg(format!("-D__TARGET_ARCH_{target}"));
+    command.args(FLAGS).args(purpose.flag()).arg(format!("-D__TARGET_ARCH_{target}"));
     for folder in [
         include.clone(),
         include.join("arch").join(folder),
@@ -284,15 +309,17 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let library = Library { objects: folder.path().into(), ..Library::find().unwrap() };
         let nest = policy("nest");
-        let hash = Hash::of_sources(&nest, &library).unwrap();
-        assert_ne!(hash, Hash::of_sources(&policy("cfs"), &library).unwrap());
+        let hash = Hash::of_sources(&nest, &library, Purpose::Run).unwrap();
+        assert_ne!(hash, Hash::of_sources(&policy("cfs"), &library, Purpose::Run).unwrap());
+        assert_ne!(hash, Hash::of_sources(&nest, &library, Purpose::Log).unwrap());
         assert_ne!(hash, hash.and(b"clang"));
         let path = folder.path().join("nest.bpf.o");
         fs::write(&path, "object").unwrap();
-        assert_eq!(prebuilt(&nest, &library, hash), None);
+        let found = || prebuilt(&nest, &library, Purpose::Run, hash);
+        assert_eq!(found(), None);
         fs::write(hash_file(&path), format!("{hash}\n")).unwrap();
-        assert_eq!(prebuilt(&nest, &library, hash).as_deref(), Some(&b"object"[..]));
+        assert_eq!(found().as_deref(), Some(&b"object"[..]));
         fs::write(hash_file(&path), format!("{}\n", hash.and(b"other"))).unwrap();
-        assert_eq!(prebuilt(&nest, &library, hash), None);
+        assert_eq!(found(), None);
     }
 }

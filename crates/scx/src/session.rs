@@ -7,11 +7,13 @@ use crate::error::Error;
 use crate::exit::ExitInfo;
 use crate::frequency::{self, Driver, Source};
 use crate::load::{self, Loaded, Settings};
+use crate::log::{self, Logged, Logging};
 use crate::policy::{Capacity, Policy};
 use crate::protocol::{Changed, Info, ParamInfo, Place, Refusal, Request, SOCKET, SetInfo};
 use crate::record::{self, NewFrequency, Prepared, Recorded, Recording, convert::Names};
 use crate::server::{Server, Service};
 use crate::statistics::{self, Cores, Statistics};
+use crate::topology::Domains;
 use crate::{object, requirements, schedule};
 use hearth_kernel::Host;
 use hearth_trace::Header;
@@ -52,6 +54,8 @@ pub struct Options {
     pub frequency: Source,
     /// The trace to write.
     pub record: Option<PathBuf>,
+    /// The log to write (see [`crate::log`]); then nothing is recorded.
+    pub log: Option<PathBuf>,
     /// What the trace says was recorded.
     pub command: Vec<String>,
     /// One of Hearth's policies that runs already is asked to go.
@@ -78,6 +82,7 @@ pub enum Ended {
 pub struct Summary {
     pub statistics: Statistics,
     pub recorded: Option<Recorded>,
+    pub logged: Option<Logged>,
 }
 
 enum Event {
@@ -99,6 +104,8 @@ pub struct Session {
     recording: Option<Recording>,
     /// What became of a recording that is over.
     recorded: Option<Recorded>,
+    logging: Option<Logging>,
+    logged: Option<Logged>,
     restarts: Vec<Instant>,
 }
 
@@ -108,6 +115,8 @@ struct Shared {
     scope: String,
     frequency: Source,
     recording: Mutex<Option<PathBuf>>,
+    /// A log is written: parameters must stay.
+    logging: AtomicBool,
     since: SystemTime,
     running: RwLock<Option<Running>>,
     events: Mutex<Sender<Event>>,
@@ -128,7 +137,7 @@ impl Session {
     pub fn start(policy: Policy, options: Options) -> Result<Session, Error> {
         requirements::check()?;
         let old = who_runs(options.replace)?;
-        let object = object::for_policy(&policy)?;
+        let object = object::for_policy(&policy, purpose(&options))?;
         let host = Host::detect();
         let frequency = options.frequency.clone().resolve(&host);
         let cgroup = match &options.partial {
@@ -157,6 +166,7 @@ impl Session {
             scope,
             frequency,
             recording: Mutex::new(options.record.clone()),
+            logging: AtomicBool::new(options.log.is_some()),
             since: SystemTime::now(),
             running: RwLock::new(Some(Running { loaded, host, since })),
             events: Mutex::new(sender),
@@ -172,10 +182,13 @@ impl Session {
             model: None,
             recording: None,
             recorded: None,
+            logging: None,
+            logged: None,
             restarts: Vec::new(),
         };
         // Before it schedules, so that whoever sees it can ask it.
         session.server = Some(Server::open(Path::new(SOCKET), session.shared.clone())?);
+        session.begin_log()?;
         session.attach()?;
         session.begin(driver, prepared)?;
         Ok(session)
@@ -184,6 +197,32 @@ impl Session {
     fn attach(&mut self) -> Result<(), Error> {
         let mut running = self.shared.running.write().unwrap_or_else(PoisonError::into_inner);
         running.as_mut().map_or(Ok(()), |running| running.loaded.attach())
+    }
+
+    /// Before the policy schedules: its first handler is in the log.
+    fn begin_log(&mut self) -> Result<(), Error> {
+        let (Some(path), Some(running)) = (&self.options.log, &*self.shared.running()) else { return Ok(()) };
+        let Running { host, loaded, .. } = running;
+        let min_khz = |cpu: &u32| read!(loaded.arena.core(*cpu as usize), min_khz);
+        let header = log::Header {
+            command: self.options.command.clone(),
+            cores: host.cpus.iter().map(|cpu| log::Core { cpu: *cpu, min_khz: min_khz(cpu) }).collect(),
+            domains: Domains::of(host),
+            ..log::Header::new(&self.shared.policy, &self.options.params, &host.kernel)
+        };
+        let ring = loaded.records().ok_or_else(|| Error::Object("the object cannot be logged".into()))?;
+        self.logging = Some(Logging::start(path, &header, &ring)?);
+        Ok(())
+    }
+
+    /// Ends the log: the policy was detached.
+    fn end_log(&mut self) -> Result<(), Error> {
+        if let (Some(logging), Some(running)) = (self.logging.take(), &*self.shared.running()) {
+            let world = running.loaded.arena.world();
+            self.logged = Some(logging.finish(read!(world, logged), read!(world, torn).into())?);
+            self.shared.logging.store(false, Ordering::Relaxed);
+        }
+        Ok(())
     }
 
     /// What accompanies a policy that was attached.
@@ -269,8 +308,8 @@ impl Session {
         }
     }
 
-    /// A core came that was not known: loads the policy again, with the parameters that it has now. A recording
-    /// ends here, because its cores and threads have other numbers from now on.
+    /// A core came that was not known: loads the policy again, with the parameters that it has now. A recording or
+    /// log ends here, because its cores and threads have other numbers from now on.
     fn restart(&mut self, info: ExitInfo) -> Result<(), Error> {
         self.restarts.retain(|at| at.elapsed() < RESTARTS_IN);
         self.restarts.push(Instant::now());
@@ -278,6 +317,7 @@ impl Session {
             return Err(Error::Ended(Box::new(info)));
         }
         self.model = None;
+        self.end_log()?;
         if let Some(recording) = self.recording.take() {
             let header =
                 self.shared.running().as_ref().map(|running| self.header(running)).unwrap_or_default();
@@ -291,6 +331,9 @@ impl Session {
             self.options.params = (0..count).map(|index| read_param(&old.loaded, index)).collect();
             // The arena can be mapped only once.
             drop(old);
+        }
+        if self.options.log.take().is_some() {
+            self.object = object::for_policy(&self.shared.policy, object::Purpose::Run)?;
         }
         let host = Host::detect();
         let driver = driver(&self.shared.frequency, &host)?;
@@ -311,13 +354,14 @@ impl Session {
     pub fn finish(mut self) -> Result<Summary, Error> {
         let statistics = self.shared.statistics().unwrap_or_default();
         self.detach();
+        self.end_log()?;
         let mut recorded = self.recorded.take();
         if let Some(recording) = self.recording.take() {
             let header =
                 self.shared.running().as_ref().map(|running| self.header(running)).unwrap_or_default();
             recorded = Some(recording.finish(header)?);
         }
-        Ok(Summary { statistics, recorded })
+        Ok(Summary { statistics, recorded, logged: self.logged.take() })
     }
 
     fn detach(&mut self) {
@@ -380,10 +424,19 @@ fn settings(options: &Options) -> Settings {
         params: options.params.clone(),
         partial: options.partial.is_some(),
         watchdog: options.watchdog,
-        records: options.record.is_some().then_some(record::RING_BYTES),
+        records: match (&options.log, &options.record) {
+            (Some(_), _) => Some(log::RING_BYTES),
+            (None, Some(_)) => Some(record::RING_BYTES),
+            (None, None) => None,
+        },
+        log: options.log.is_some(),
         underload: options.underload,
         cost: options.cost,
     }
+}
+
+fn purpose(options: &Options) -> object::Purpose {
+    if options.log.is_some() { object::Purpose::Log } else { object::Purpose::Run }
 }
 
 fn driver(frequency: &Source, host: &Host) -> Result<Option<Driver>, Error> {
@@ -550,6 +603,12 @@ impl Shared {
     }
 
     fn set(&self, running: &Running, name: &str, text: &str) -> Result<Changed, Refusal> {
+        if self.logging.load(Ordering::Relaxed) {
+            return Err(Refusal::new(
+                libc::EBUSY,
+                "a log is being written, in which parameters must not change",
+            ));
+        }
         let refused = |error: Error| Refusal::new(libc::EINVAL, error.to_string());
         let (index, new) = self.policy.value(name, text).map_err(refused)?;
         let old = read_param(&running.loaded, index);

@@ -3,9 +3,10 @@
 use crate::arena::{Arena, store};
 use crate::layout::*;
 use hearth_kernel::Host;
+use serde::{Deserialize, Serialize};
 
 /// Cores that share hardware, at one level.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Group {
     /// The kernel's numbers.
     pub cores: Vec<u32>,
@@ -15,7 +16,7 @@ pub struct Group {
 }
 
 /// All groups: physical cores, last-level caches, NUMA nodes, and the machine.
-#[derive(Clone, Debug, PartialEq, Eq, Default)]
+#[derive(Clone, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Domains {
     /// By level, numbered without gaps; the narrower groups of one wider group come one after the other.
     pub groups: [Vec<Group>; LEVELS],

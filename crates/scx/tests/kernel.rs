@@ -4,6 +4,7 @@
 use hearth_vm::{Options, Streams, Topology, Wish};
 use std::io::Read;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::time::Duration;
 
 fn hearth() -> PathBuf {
@@ -23,12 +24,33 @@ fn policies_survive_loads_in_live_kernels() {
     in_each_kernel(&["loads.sh", "cfs", "slocal", "smove", "nest"]);
 }
 
+/// What policies do in a kernel, the simulator's build of them does too.
+#[test]
+fn decisions_agree_with_the_native_build() {
+    let policies = ["cfs", "slocal", "smove", "nest"];
+    in_each_kernel_then(&[&["conform.sh"], &policies[..]].concat(), |folder| {
+        for policy in policies {
+            let log = folder.join(format!("{policy}.log"));
+            let conform = Command::new(hearth()).arg("conform").arg(&log).output().expect("hearth runs");
+            let said = String::from_utf8_lossy(&conform.stdout);
+            println!("{said}");
+            assert!(conform.status.success() && said.contains("the log is whole"), "{said}");
+        }
+    });
+}
+
 /// Runs one of the scripts beside this file in each kernel: all that it checks is fine, and the kernel has
 /// nothing to complain of.
 fn in_each_kernel(script: &[&str]) {
+    in_each_kernel_then(script, |_| ());
+}
+
+/// And looks at what it left in its folder.
+fn in_each_kernel_then(script: &[&str], then: impl Fn(&Path)) {
     let kernels = std::env::var("HEARTH_VM_TESTS").unwrap_or_default();
     for kernel in kernels.split(',').filter(|kernel| !kernel.is_empty()) {
-        let (said, log) = run(kernel, script);
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let (said, log) = run(kernel, script, folder.path());
         println!("Linux {kernel}:\n{said}");
         assert!(
             !said.contains("FAILED") && said.trim_end().ends_with("end"),
@@ -36,6 +58,7 @@ fn in_each_kernel(script: &[&str]) {
         );
         let complaints: Vec<&str> = log.lines().filter(|line| complains(line)).collect();
         assert!(complaints.is_empty(), "Linux {kernel} complains: {complaints:#?}");
+        then(folder.path());
     }
 }
 
@@ -46,15 +69,14 @@ fn complains(line: &str) -> bool {
         .any(|word| line.contains(word))
 }
 
-/// Runs the script in a guest: what it printed, and the kernel's log.
-fn run(kernel: &str, script: &[&str]) -> (String, String) {
-    let folder = tempfile::tempdir().expect("a temporary folder");
-    let dmesg = folder.path().join("dmesg");
+/// Runs the script in a guest, in `folder`: what it printed, and the kernel's log.
+fn run(kernel: &str, script: &[&str], folder: &Path) -> (String, String) {
+    let dmesg = folder.join("dmesg");
     let wish = Wish { cpus: Some(4), ..Wish::default() };
     let options = Options {
         kernel: kernel.into(),
         topology: Topology::new(wish).expect("four cores"),
-        directory: folder.path().into(),
+        directory: folder.into(),
         dmesg: Some(dmesg.clone()),
         timeout: Some(Duration::from_secs(1200)),
         ..Options::default()

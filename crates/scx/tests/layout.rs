@@ -1,6 +1,7 @@
 //! `src/layout.rs` and `runtime/bpf/layout.h` must describe the same memory.
 
 use hearth_scx::layout::*;
+use hearth_scx::log::Record as Logged;
 use std::fmt::Write as _;
 use std::mem::{offset_of, size_of};
 use std::process::Command;
@@ -40,6 +41,10 @@ fn rust_and_c_agree_on_every_offset() {
     let begin = records.find("struct saakm_record {").unwrap();
     let end = records[begin..].find("};").unwrap();
     c.push_str(&records[begin..begin + end + 3]);
+    let log = include_str!("../../../runtime/bpf/log.h");
+    let begin = log.find("struct saakm_log_record {").unwrap();
+    let end = log[begin..].find("};").unwrap();
+    c.push_str(&log[begin..begin + end + 3]);
     c.push_str("int main(void) {\n");
     layout! { rust, c;
         "saakm_set" Set { word }
@@ -48,10 +53,11 @@ fn rust_and_c_agree_on_every_offset() {
             bypassed, lost }
         "saakm_domain" Domain { cores, first, count }
         "saakm_window" Window { interval, runnable, most, intervals, cores_used, underload, used }
-        "saakm_world" World { layout, ready, nr_cores, nr_words, nr_domains, frequency_source, recording, serialise,
-            nr_params, hotplugs, underload, lock, sequence, free, fresh, threads, no_slot, serials, online, kernel_idle,
+        "saakm_world" World { layout, ready, nr_cores, nr_words, nr_domains, frequency_source, recording, torn,
+            nr_params, hotplugs, underload, lock, logged, free, fresh, threads, no_slot, serials, online, kernel_idle,
             idle, idle_whole, waiting, claimed, members, params, window }
-        "saakm_record" Record { time, sequence, value, thread, other, khz, core, target, reason, kind, flag, text }
+        "saakm_record" Record { time, value, thread, other, khz, core, target, reason, kind, flag, text }
+        "saakm_log_record" Logged { number, kind, flag, core, thread, a, b, c, d, e, f }
     }
     // A core ends with the policy's attributes, which are not the loader's.
     macro_rules! core {
@@ -84,7 +90,7 @@ fn rust_and_c_agree_on_every_offset() {
         this = "self",
         count
     );
-    constants! { rust, c; LAYOUT, WORLD_AT, ZERO_AT, STATE_AT, STATE_BYTES, CORES_AT, CORE_BYTES, DOMAINS_AT, DOMAIN_BYTES,
+    constants! { rust, c; LAYOUT, WORLD_AT, TOLD_SETS_AT, TOLD_AT, ZERO_AT, STATE_AT, STATE_BYTES, CORES_AT, CORE_BYTES, DOMAINS_AT, DOMAIN_BYTES,
     CONTEXTS_AT, CONTEXT_BYTES, THREADS_AT, THREAD_BYTES, CONTEXTS, MAX_REASONS, MAX_SETS, MAX_PARAMS }
     c.push_str("return 0;\n}\n");
 

@@ -124,7 +124,8 @@ impl Policy {
         &self.sets
     }
 
-    pub(crate) fn table(&self) -> &PolicyTable {
+    /// Its handlers.
+    pub fn table(&self) -> &PolicyTable {
         // SAFETY: valid as long as the library, which self keeps.
         unsafe { &*self.table }
     }

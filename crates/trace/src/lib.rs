@@ -7,6 +7,7 @@ mod check;
 mod event;
 mod hash;
 mod metrics;
+mod played;
 mod record;
 pub mod series;
 mod store;

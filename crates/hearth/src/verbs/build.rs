@@ -3,6 +3,7 @@ use crate::{output, policy_file, policy_params};
 use clap::ValueEnum;
 use hearth_ipanema::diagnostic::render_all;
 use hearth_ipanema::{SourceId, emit, syntax};
+use hearth_scx::object::{self, Purpose};
 use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -32,23 +33,30 @@ enum Emit {
     /// The BPF object that the kernel runs (needs clang 19 or newer); what it was made from stands beside it, in
     /// FILE.hash
     Bpf,
+    /// The same for `hearth run --log`: it runs one handler at a time, and writes a log of them
+    BpfLog,
 }
 
 impl Args {
     pub fn run(self) -> Outcome {
-        if let Emit::Bpf = self.emit {
+        let purpose = match self.emit {
+            Emit::Bpf => Some(Purpose::Run),
+            Emit::BpfLog => Some(Purpose::Log),
+            Emit::C | Emit::Ir | Emit::Ast => None,
+        };
+        if let Some(purpose) = purpose {
             let Some(path) = &self.output else {
                 return Err(Failure::usage(
                     "a BPF object is no text: say where to write it, with -o FILE.bpf.o",
                 ));
             };
             output::check_writable(path)?;
-            hearth_scx::object::build(&policy_params::compile(&self.policy)?, path)?;
+            object::build(&policy_params::compile(&self.policy)?, purpose, path)?;
             return Ok(ExitCode::SUCCESS);
         }
         let text = match self.emit {
             Emit::Ast => self.ast()?,
-            Emit::C | Emit::Ir | Emit::Bpf => self.compile()?,
+            _ => self.compile()?,
         };
         match &self.output {
             Some(path) => output::file(path, text.as_bytes())?,

@@ -2,6 +2,7 @@
 
 pub mod build;
 pub mod check;
+pub mod conform;
 pub mod exec;
 pub mod fmt;
 pub mod list;

@@ -33,7 +33,7 @@ pub struct Args {
     scale: f64,
 
     /// What work is: `work`, rounds of a loop, which take longer on a slow core; or `time`, CPU time of the
-    /// thread, for emulated machines, where the speed of a core means nothing
+    /// thread, the kernel's part included, for emulated machines, where the speed of a core means nothing
     #[arg(long, value_name = "WHAT", default_value_t = Options::default().burn)]
     burn: Burn,
 

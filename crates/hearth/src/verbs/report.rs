@@ -4,7 +4,7 @@ use crate::statistics::{Sample, saving, speedup};
 use crate::table::{Plain, known, number, percent};
 use hearth_trace::{Header, Source, Summary, Trace};
 use serde::Serialize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// Measure a trace: underload, overload, inversions, latencies, frequencies, energy
@@ -16,6 +16,10 @@ pub struct Args {
     trace: PathBuf,
     /// A second one, to compare with the first
     other: Option<PathBuf>,
+    /// Of recordings of `hearth play`, measure the play alone: the workload's threads, from the first one's fork
+    /// to the last one's exit, without the player's own thread
+    #[arg(long)]
+    played: bool,
     /// Print JSON (schema hearth.report/1) instead of text
     #[arg(long)]
     json: bool,
@@ -51,6 +55,7 @@ impl Args {
             .flatten()
             .map(|path| {
                 let trace = Trace::read(&path)?;
+                let trace = if self.played { play_of(trace, &path)? } else { trace };
                 let summary = trace.summary();
                 let Header { machine, source, .. } = trace.header;
                 Ok(Measured { path: path.display().to_string(), machine, source, summary })
@@ -67,6 +72,17 @@ impl Args {
         }
         Ok(ExitCode::SUCCESS)
     }
+}
+
+/// The play alone. A simulated trace has nothing else in it.
+fn play_of(trace: Trace, path: &Path) -> Result<Trace, Failure> {
+    if matches!(trace.header.source, Source::Simulated { .. }) {
+        return Ok(trace);
+    }
+    trace.played().ok_or_else(|| {
+        let message = format!("{} is no recording of a play that came to its end", path.display());
+        Failure::new(message).help("record one: hearth record -o FILE -- hearth play WORKLOAD")
+    })
 }
 
 fn compare(a: &Summary, b: &Summary) -> Option<Comparison> {
@@ -106,8 +122,10 @@ fn text(traces: &[Measured], comparison: Option<&Comparison>) -> String {
     metric("frequency inversion (core·ms)", &|s| number(s.inversion_core_ms));
     metric("frequency inversions", &|s| s.inversions.to_string());
     metric("cores used", &|s| s.cores_used.to_string());
+    metric("cores used in 4 ms, mean", &|s| number(s.cores_used_per_tick));
     metric("sockets used", &|s| s.sockets_used.to_string());
     metric("mean frequency when busy (GHz)", &|s| known(s.busy_ghz_mean));
+    metric("wake-ups", &|s| s.wakeups.to_string());
     metric("wake-up latency, median (µs)", &|s| number(s.wakeup_latency_us.p50));
     metric("wake-up latency, 99% (µs)", &|s| number(s.wakeup_latency_us.p99));
     metric("wake-up latency, 99.9% (µs)", &|s| number(s.wakeup_latency_us.p99_9));

@@ -41,6 +41,11 @@ pub struct Common {
     #[arg(long, value_name = "FILE.trace")]
     record: Option<PathBuf>,
 
+    /// Write a log of every handler of the policy, with all that it saw, for `hearth conform`: handlers run one at a
+    /// time, which costs
+    #[arg(long, value_name = "FILE.log", conflicts_with = "record")]
+    log: Option<PathBuf>,
+
     /// Do not watch for underload (a small cost at each wake-up)
     #[arg(long)]
     no_underload: bool,
@@ -56,13 +61,14 @@ pub struct Common {
 
 impl Common {
     pub fn options(self, params: Vec<i64>) -> Result<Options, Failure> {
-        if let Some(path) = &self.record {
+        for path in self.record.iter().chain(&self.log) {
             output::check_writable(path)?;
         }
         Ok(Options {
             params,
             frequency: self.frequency,
             record: self.record,
+            log: self.log,
             underload: !self.no_underload,
             cost: self.cost,
             watchdog: self.watchdog,
@@ -98,6 +104,18 @@ impl Args {
 
 /// Says what was recorded.
 pub fn tell(summary: &Summary) {
+    if let Some(logged) = &summary.logged {
+        let lost = match logged.lost {
+            0 => String::new(),
+            lost => format!("; {lost} records were lost, and it is good up to the first of them only"),
+        };
+        let torn = if logged.torn == 0 {
+            ""
+        } else {
+            "; handlers did not wait for one another, so that it is worth nothing"
+        };
+        eprintln!("hearth: {} records in {}{lost}{torn}", logged.records, logged.path.display());
+    }
     if let Some(recorded) = &summary.recorded {
         let lost = match recorded.lost {
             0 => String::new(),

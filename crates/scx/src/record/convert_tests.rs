@@ -4,7 +4,6 @@ use proptest::prelude::*;
 
 const ZERO: Record = Record {
     time: 0,
-    sequence: 0,
     value: 0,
     thread: 0,
     other: 0,

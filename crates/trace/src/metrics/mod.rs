@@ -44,6 +44,7 @@ pub struct Metrics {
     skipped: u64,
     underload: u64,
     context_switches: u64,
+    wakeups: u64,
     /// By reason.
     placements: Vec<u64>,
     reasons: Vec<String>,
@@ -90,6 +91,7 @@ impl Metrics {
             skipped: 0,
             underload: 0,
             context_switches: 0,
+            wakeups: 0,
             placements: vec![0; header.reasons.len()],
             reasons: header.reasons.clone(),
             spinning: vec![None; n],
@@ -108,6 +110,7 @@ impl Metrics {
         for since in self.spinning.iter().flatten() {
             self.spun_ns = self.spun_ns.saturating_add(duration - since);
         }
+        let cores_used_per_tick = self.meters.underload.cores_used();
         let Meters { cores, overload, inversion, frequency, latencies, migrations, .. } = self.meters;
         let used =
             || frequency.used.iter().zip(&cores).filter(|(used, _)| **used).map(|(_, core)| core.socket);
@@ -124,11 +127,13 @@ impl Metrics {
             inversions: inversion.count,
             cores_used: used().count() as u32,
             sockets_used: used().collect::<BTreeSet<_>>().len() as u32,
+            cores_used_per_tick,
             busy_core_s: frequency.busy_core_s(),
             busy_ghz_mean: frequency.mean_ghz(),
             frequency_residency: frequency.residency(),
             frequency_unknown_ms: frequency.unknown_ms(),
             wakeup_latency_us: latencies.summary(),
+            wakeups: self.wakeups,
             context_switches: self.context_switches,
             migrations: migrations.total(),
             migrations_by_distance: migrations,
@@ -183,6 +188,7 @@ impl Sink for Metrics {
             Kind::Switch { prev, next, .. } if prev != next => {
                 self.context_switches += u64::from(self.state.traced(prev) || self.state.traced(next));
             }
+            Kind::Wakeup { thread, .. } => self.wakeups += u64::from(self.state.traced(thread)),
             Kind::Place { reason, .. } => self.place(reason),
             Kind::Spin { on } => self.spin(event.core, on),
             _ => {}

@@ -74,7 +74,7 @@ fn reference(trace: &Trace) -> Summary {
     let duration = trace.header.duration;
     let mut summary = Summary { duration_s: duration as f64 / 1e9, ..Summary::default() };
 
-    let mut underload = 0;
+    let (mut underload, mut all_used) = (0, 0);
     for begin in (0..=duration).step_by(UNDERLOAD_INTERVAL as usize) {
         let end = begin + UNDERLOAD_INTERVAL;
         // What held when it began: the last state before. Then all that came in it.
@@ -87,8 +87,12 @@ fn reference(trace: &Trace) -> Summary {
         let used = (0..cores).filter(|core| inside.iter().any(|at| at.running[*core] != IDLE)).count();
         let most = inside.iter().map(|at| at.runnable()).max().unwrap_or(0);
         underload += used.saturating_sub(most);
+        all_used += used;
     }
     summary.underload_per_s = underload as f64 / summary.duration_s;
+    summary.cores_used_per_tick = all_used as f64 / (duration / UNDERLOAD_INTERVAL + 1) as f64;
+    let wakeup = |event: &&Event| matches!(event.kind, Kind::Wakeup { .. });
+    summary.wakeups = trace.events.iter().filter(wakeup).count() as u64;
 
     let (mut overload, mut inversion, mut busy) = (0, 0, 0);
     for pair in all.windows(2) {

@@ -29,6 +29,9 @@ pub struct Summary {
     /// Cores (hardware threads) and sockets on which a traced thread ran.
     pub cores_used: u32,
     pub sockets_used: u32,
+    /// Cores on which a traced thread ran in an interval of 4 ms: the mean of all intervals.
+    #[serde(default)]
+    pub cores_used_per_tick: f64,
     /// CPU time of the traced threads in core-seconds.
     pub busy_core_s: f64,
     /// Mean frequency while traced threads ran; `None` if no frequency is known.
@@ -39,6 +42,9 @@ pub struct Summary {
     pub frequency_unknown_ms: f64,
 
     pub wakeup_latency_us: Latency,
+    /// Wake-ups of traced threads, forks not included.
+    #[serde(default)]
+    pub wakeups: u64,
     /// Switches from or to a traced thread.
     pub context_switches: u64,
     /// How often a traced thread ran on another core than the last time.

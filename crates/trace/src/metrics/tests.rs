@@ -245,11 +245,13 @@ fn the_json_has_the_documented_names() {
         "inversions",
         "cores_used",
         "sockets_used",
+        "cores_used_per_tick",
         "busy_core_s",
         "busy_ghz_mean",
         "frequency_residency",
         "frequency_unknown_ms",
         "wakeup_latency_us",
+        "wakeups",
         "context_switches",
         "migrations",
         "migrations_by_distance",
@@ -260,5 +262,5 @@ fn the_json_has_the_documented_names() {
     }
     assert!(json["wakeup_latency_us"]["p99_9"].is_number());
     assert!(json["frequency_residency"][0]["ghz"].is_number());
-    assert_eq!(json.as_object().unwrap().len(), 21, "a new name needs a line in docs/src/metrics.md");
+    assert_eq!(json.as_object().unwrap().len(), 23, "a new name needs a line in docs/src/metrics.md");
 }

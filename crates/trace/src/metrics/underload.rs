@@ -12,6 +12,8 @@ pub const INTERVAL: Time = 4_000_000;
 pub struct Underload {
     index: u64,
     end: Time,
+    /// Cores used in each of the intervals before, summed.
+    used_before: u64,
     /// Cores used, and the most threads runnable, in the interval so far.
     used: u32,
     most: u32,
@@ -27,6 +29,7 @@ impl Underload {
         Underload {
             index: 0,
             end: INTERVAL,
+            used_before: 0,
             used: 0,
             most: 0,
             running: 0,
@@ -42,7 +45,10 @@ impl Underload {
             return None;
         }
         let ended = self.finish();
-        self.index = now / INTERVAL;
+        let index = now / INTERVAL;
+        // In the intervals without events, the cores that run now were used.
+        self.used_before += u64::from(self.used) + u64::from(self.running) * (index - self.index - 1);
+        self.index = index;
         self.end = (self.index + 1).saturating_mul(INTERVAL);
         self.used = self.running;
         self.most = self.runnable;
@@ -53,6 +59,11 @@ impl Underload {
     pub fn finish(&self) -> Option<(u64, u32)> {
         let underload = self.used.saturating_sub(self.most);
         (underload > 0).then_some((self.index, underload))
+    }
+
+    /// Cores used in an interval: the mean of all intervals so far, the one at hand included.
+    pub fn cores_used(&self) -> f64 {
+        (self.used_before + u64::from(self.used)) as f64 / (self.index + 1) as f64
     }
 
     pub fn core(&mut self, core: usize, before: CoreState, after: CoreState) {

@@ -1,0 +1,272 @@
+//! Reads a log, repeats its handlers, and compares. A log may say anything: what does not make sense is an error, before
+//! it comes to the policy's code.
+
+use crate::replica::{Call, QUEUES, Replica, Slot, Stage};
+use crate::report::{Disagreement, KEPT, Report};
+use hearth_scx::log::{EVENTS, Ending, Header, Reader, Record, kind};
+use hearth_sim::Policy;
+use hearth_sim::saakm::{LEVELS, MAX_CORES, SET_WORDS, Set};
+use std::collections::BTreeMap;
+use std::io::Read;
+use std::ptr;
+
+/// Records of one handler at most.
+const MOST: usize = 1 << 20;
+/// Events that are about a thread, and those that are about a core (`new` and `unblock` about both).
+const THREAD_EVENTS: [usize; 8] = [0, 1, 3, 4, 5, 6, 7, 8];
+
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    #[error("the log {0}")]
+    Log(#[from] hearth_scx::log::Error),
+    #[error("the log is of policy {log}, not of {policy}")]
+    OtherPolicy { log: String, policy: String },
+    #[error("the log's header makes no sense: {0}")]
+    Header(String),
+    #[error("record {number} of the log makes no sense: {what}")]
+    Record { number: u64, what: String },
+}
+
+/// Repeats a log with `policy`.
+///
+/// # Errors
+/// It cannot be read, or is not one of this policy.
+pub fn replay<R: Read>(mut log: Reader<R>, policy: &Policy) -> Result<Report, Error> {
+    let header = std::mem::take(&mut log.header);
+    check(&header, policy)?;
+    let mut replay = Replay {
+        replica: Replica::new(policy, &header),
+        handler: None,
+        handlers: BTreeMap::new(),
+        called: 0,
+        disagreements: 0,
+        first: Vec::new(),
+    };
+    while let Some(record) = log.record()? {
+        replay.record(record).map_err(|what| Error::Record { number: record.number, what })?;
+    }
+    let stage = replay.replica.get();
+    Ok(Report {
+        policy: header.policy,
+        kernel: header.kernel,
+        command: header.command,
+        cores: header.cores.len(),
+        records: log.read(),
+        threads: stage.threads(),
+        decisions: std::mem::take(&mut stage.decisions),
+        visits: stage.visits,
+        handlers: replay.handlers,
+        disagreements: replay.disagreements,
+        first: replay.first,
+        ending: log.ending(),
+    })
+}
+
+/// What the policy's code takes for granted.
+fn check(header: &Header, policy: &Policy) -> Result<(), Error> {
+    if header.policy != policy.name() {
+        return Err(Error::OtherPolicy { log: header.policy.clone(), policy: policy.name().into() });
+    }
+    let wrong = |what: &str| Err(Error::Header(what.into()));
+    let params = policy.parameters();
+    if header.params.len() != params.len() {
+        return wrong("the policy has another number of parameters");
+    }
+    if params.iter().zip(&header.params).any(|(param, value)| !(param.min..=param.max).contains(value)) {
+        return wrong("a parameter is out of its bounds");
+    }
+    let cpus: Vec<u32> = header.cores.iter().map(|core| core.cpu).collect();
+    if cpus.is_empty() || !cpus.is_sorted_by(|a, b| a < b) || cpus.iter().any(|cpu| *cpu >= MAX_CORES as u32)
+    {
+        return wrong("its cores are not ascending numbers");
+    }
+    let groups = &header.domains.groups;
+    for (level, of_level) in groups.iter().enumerate() {
+        let mut members: Vec<u32> = of_level.iter().flat_map(|group| group.cores.iter().copied()).collect();
+        members.sort_unstable();
+        if members != cpus || of_level.iter().any(|group| group.cores.is_empty()) {
+            return wrong("not every core is in one domain of each level");
+        }
+        for group in of_level {
+            for (narrower, of_narrower) in groups.iter().enumerate().take(level + 1) {
+                let (first, count) = (group.first[narrower] as usize, group.count[narrower] as usize);
+                if count == 0 || first + count > of_narrower.len() {
+                    return wrong("a domain has domains that do not exist");
+                }
+            }
+        }
+    }
+    if groups[LEVELS - 1].len() != 1 {
+        return wrong("there is more than one machine");
+    }
+    Ok(())
+}
+
+struct Replay<'a> {
+    replica: Replica<'a>,
+    /// The handler under way, and the record with which it began.
+    handler: Option<(Call, Record)>,
+    handlers: BTreeMap<&'static str, u64>,
+    called: u64,
+    disagreements: u64,
+    first: Vec<Disagreement>,
+}
+
+impl Replay<'_> {
+    fn record(&mut self, record: Record) -> Result<(), String> {
+        let within = self.handler.is_some();
+        let stage = self.replica.get();
+        sound(stage, &record)?;
+        match record.kind {
+            kind::BEGIN if !within => self.begin(record)?,
+            kind::END if within => self.end(&record)?,
+            kind::BEGIN | kind::END => return Err("a handler within a handler".into()),
+            // Told when the handler comes to it.
+            _ if within => {
+                if stage.script.records.len() >= MOST {
+                    return Err("a handler without end".into());
+                }
+                // A thread that is visited exists from here on.
+                if record.kind == kind::THREAD {
+                    stage.thread(record.thread);
+                }
+                stage.script.records.push(record);
+            }
+            _ => tell(stage, &record)?,
+        }
+        Ok(())
+    }
+
+    fn begin(&mut self, record: Record) -> Result<(), String> {
+        let event = usize::from(record.flag);
+        let stage = self.replica.get();
+        let thread =
+            if THREAD_EVENTS.contains(&event) { subject(stage, record.thread)? } else { ptr::null_mut() };
+        let current = stage.told.cores.iter().map(|core| core.current);
+        for slot in current.chain(stage.told.heads) {
+            may_run_somewhere(slot)?;
+        }
+        stage.script.records.clear();
+        let call = Call { event, thread, core: record.core.into(), now: record.a as i64 };
+        self.handler = Some((call, record));
+        Ok(())
+    }
+
+    fn end(&mut self, record: &Record) -> Result<(), String> {
+        let Some((call, began)) = self.handler.take() else { return Ok(()) };
+        let exists = self.replica.call(call);
+        let stage = self.replica.get();
+        if !exists {
+            stage.script.difference = Some(("a handler of this event".into(), "none".into()));
+        }
+        let records = std::mem::take(&mut stage.script.records);
+        // What became of the world comes after what was done.
+        let seen =
+            |record: &Record| matches!(record.kind, kind::SETS | kind::CORE | kind::THREAD | kind::AFFINITY);
+        let done = records.iter().rposition(|record| !seen(record)).map_or(0, |last| last + 1);
+        for record in &records[done..] {
+            tell(stage, record)?;
+        }
+        stage.script.records = records;
+        stage.compare(record.a, call.thread);
+        self.called += 1;
+        let event = EVENTS[call.event];
+        *self.handlers.entry(event).or_default() += 1;
+        if let Some((kernel, native)) = stage.script.difference.take() {
+            self.disagreements += 1;
+            if self.first.len() < KEPT {
+                let (handler, thread, core) = (self.called, began.thread, call.core);
+                let record = began.number;
+                let now = call.now;
+                self.first.push(Disagreement { handler, record, event, thread, core, now, kernel, native });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Takes over what handlers see.
+pub(crate) fn tell(stage: &mut Stage, record: &Record) -> Result<(), String> {
+    match record.kind {
+        kind::SETS => {
+            let words = [record.a, record.b, record.c, record.d, record.e];
+            for (set, word) in stage.told.sets.iter_mut().zip(words) {
+                set.word[usize::from(record.flag)] = word;
+            }
+        }
+        kind::CORE => {
+            let current = match record.thread {
+                0 => ptr::null_mut(),
+                serial => subject(stage, serial)?,
+            };
+            let told = &mut stage.told.cores[usize::from(record.core)];
+            told.nr_ready = record.a as u32;
+            told.seen_khz = record.b as u32;
+            told.idle_since = record.c as i64;
+            told.current = current;
+        }
+        kind::THREAD | kind::AFFINITY => stage.describe(record),
+        kind::HEAD => {
+            stage.told.heads[usize::from(record.flag)] = match record.thread {
+                0 => ptr::null_mut(),
+                serial => subject(stage, serial)?,
+            };
+        }
+        _ => return Err("a decision outside of a handler".into()),
+    }
+    Ok(())
+}
+
+/// Does a record fit into the machine?
+fn sound(stage: &Stage, record: &Record) -> Result<(), String> {
+    let nr_cores = stage.nr_cores();
+    let fits = |word: usize, bits: u64| {
+        let cores = (nr_cores as usize).saturating_sub(word * 64).min(64);
+        word < SET_WORDS && (cores == 64 || bits >> cores == 0)
+    };
+    let flag = usize::from(record.flag);
+    let sound = match record.kind {
+        kind::SETS => [record.a, record.b, record.c, record.d, record.e].iter().all(|word| fits(flag, *word)),
+        kind::CORE => record.a < 1 << 31 && u32::from(record.core) < nr_cores,
+        kind::THREAD => {
+            record.thread != 0
+                && record.a < u64::from(nr_cores)
+                && (1..1 << 31).contains(&record.b)
+                && fits(0, record.e)
+                && (record.c as i64) >= 0
+        }
+        kind::AFFINITY => {
+            record.thread != 0 && stage.known_thread(record.thread).is_some() && fits(flag, record.a)
+        }
+        kind::HEAD => flag < QUEUES,
+        kind::BEGIN => flag < EVENTS.len() && u32::from(record.core) < nr_cores,
+        kind::VISIT => stage.known_thread(record.thread).is_some(),
+        kind::END | kind::WALK | kind::READY..=kind::SET => true,
+        _ => false,
+    };
+    if sound { Ok(()) } else { Err(format!("{record:?}")) }
+}
+
+/// A thread that the log has told of.
+fn subject(stage: &Stage, serial: u32) -> Result<*mut Slot, String> {
+    let slot = stage.known_thread(serial).ok_or_else(|| format!("thread {serial} is unknown"))?;
+    may_run_somewhere(slot)?;
+    Ok(slot)
+}
+
+fn may_run_somewhere(slot: *mut Slot) -> Result<(), String> {
+    // SAFETY: null, or a slot that lives as long as its stage.
+    match unsafe { slot.as_ref() } {
+        Some(slot) if slot.affinity.word == Set::EMPTY.word => {
+            Err(format!("thread {} may run nowhere", slot.thread.tid))
+        }
+        _ => Ok(()),
+    }
+}
+
+impl Report {
+    /// Nothing is missing from the log.
+    pub fn whole(&self) -> bool {
+        self.ending == Ending::Whole
+    }
+}

@@ -1,0 +1,376 @@
+//! A small world in the kernel's place: it calls a policy's native build at random and writes the log of it. The log,
+//! repeated, agrees; a log that was tampered with, or another policy, does not; and nothing makes the reader panic.
+
+use crate::replay::tell;
+use crate::replica::{Call, Replica, Slot};
+use crate::{Decision, Report, replay};
+use hearth_scx::log::{Core, EVENTS, Ending, Header, Reader, Record, Writer, kind};
+use hearth_scx::topology::{Domains, Group};
+use hearth_sim::Policy;
+use hearth_sim::saakm::Set;
+use proptest::prelude::*;
+use proptest::test_runner::{RngAlgorithm, TestRng};
+use std::ptr;
+
+const CORES: u32 = 4;
+const NOT_QUEUED: u8 = 0;
+const BLOCKED: u8 = 1;
+const RUNNING: u8 = 3;
+const TERMINATED: u8 = 4;
+
+/// A number below `bound`.
+fn below(rng: &mut TestRng, bound: usize) -> usize {
+    rng.next_u64() as usize % bound
+}
+
+/// What a handler does is written down, and its walks go over the world's queues.
+#[derive(Default)]
+pub struct Learning {
+    records: Vec<Record>,
+    decisions: Vec<Decision>,
+    /// By core; ordered by key.
+    queues: [Vec<(i64, *mut Slot)>; CORES as usize],
+    walk: Vec<*mut Slot>,
+}
+
+impl Learning {
+    pub fn decided(&mut self, decision: Decision) {
+        self.decisions.push(decision);
+        self.records.push(record(decision));
+    }
+
+    pub fn walk(&mut self, core: u32, queue: u32) -> *mut Slot {
+        self.records.push(Record {
+            kind: kind::WALK,
+            flag: queue as u8,
+            core: core as u16,
+            ..Record::default()
+        });
+        self.walk = self.queues[core as usize].iter().rev().map(|(_, slot)| *slot).collect();
+        self.walk.pop().unwrap_or(ptr::null_mut())
+    }
+
+    /// The walk's thread is looked at; which one is next?
+    pub fn next(&mut self, slot: &Slot) -> *mut Slot {
+        let thread = slot.thread.tid;
+        self.records.extend([describe(slot), Record { kind: kind::VISIT, thread, ..Record::default() }]);
+        self.walk.pop().unwrap_or(ptr::null_mut())
+    }
+}
+
+fn describe(slot: &Slot) -> Record {
+    let t = &slot.thread;
+    Record {
+        kind: kind::THREAD,
+        thread: t.tid,
+        a: t.core.into(),
+        b: t.weight.into(),
+        c: t.runtime as u64,
+        d: t.running_since as u64,
+        e: slot.affinity.word[0],
+        f: u64::from(slot.state) << 8,
+        ..Record::default()
+    }
+}
+
+fn record(decision: Decision) -> Record {
+    let of = |kind, thread, core: u32| Record { kind, thread, core: core as u16, ..Record::default() };
+    match decision {
+        Decision::Ready { thread, core, queue, key, reason } => {
+            Record { a: queue.into(), b: key as u64, c: reason.into(), ..of(kind::READY, thread, core) }
+        }
+        Decision::Run { thread } => of(kind::RUN, thread, 0),
+        Decision::Blocked { thread } => of(kind::BLOCKED, thread, 0),
+        Decision::Terminated { thread } => of(kind::TERMINATED, thread, 0),
+        Decision::Arm { thread, ns } => Record { a: ns as u64, ..of(kind::ARM, thread, 0) },
+        Decision::Cancel { thread } => of(kind::CANCEL, thread, 0),
+        Decision::KeepWarm { core, ns } => Record { a: ns as u64, ..of(kind::KEEP_WARM, 0, core) },
+        Decision::Preempt { core } => of(kind::PREEMPT, 0, core),
+        Decision::Set { set, core, member } => {
+            Record { flag: set as u8, a: member.into(), ..of(kind::SET, 0, core) }
+        }
+    }
+}
+
+struct World<'a> {
+    replica: Replica<'a>,
+    log: Writer<Vec<u8>>,
+    rng: TestRng,
+    now: i64,
+    threads: Vec<*mut Slot>,
+    current: [*mut Slot; CORES as usize],
+    idle: Set,
+    frequencies: [u32; CORES as usize],
+}
+
+fn header(policy: &Policy) -> Header {
+    let group = |cores: std::ops::Range<u32>, first: [u32; 4], count: [u32; 4]| Group {
+        cores: cores.collect(),
+        first,
+        count,
+    };
+    let pairs = vec![group(0..2, [0; 4], [1, 0, 0, 0]), group(2..4, [1, 0, 0, 0], [1, 0, 0, 0])];
+    let all = |count| vec![group(0..4, [0; 4], count)];
+    Header {
+        policy: policy.name().into(),
+        params: policy.parameters().iter().map(|param| param.initial).collect(),
+        cores: (0..CORES).map(|cpu| Core { cpu, min_khz: 1_000_000 }).collect(),
+        domains: Domains { groups: [pairs, all([2, 1, 0, 0]), all([2, 1, 1, 0]), all([2, 1, 1, 1])] },
+        ..Header::default()
+    }
+}
+
+impl World<'_> {
+    fn emit(&mut self, record: Record) {
+        let number = self.log.written();
+        self.log.record(Record { number, ..record }).expect("memory");
+    }
+
+    /// To the log, and to the policy.
+    fn tell(&mut self, record: Record) {
+        self.emit(record);
+        tell(self.replica.get(), &record).expect("a sound record");
+    }
+
+    fn world(&mut self) {
+        let queues = &self.replica.get().learning.as_ref().expect("it learns").queues;
+        let ready = queues.each_ref().map(|queue| queue.len() as u64);
+        let idle = self.idle.word[0];
+        let whole = [0b0011, 0b1100].iter().filter(|pair| idle & *pair == **pair).sum();
+        let waiting = (0..4).map(|core| u64::from(ready[core] > 0) << core).sum();
+        self.tell(Record { kind: kind::SETS, a: 0b1111, b: idle, c: whole, d: waiting, ..Record::default() });
+        for core in 0..CORES as usize {
+            // SAFETY: null, or a slot that lives as long as the replica; so below.
+            let thread = unsafe { self.current[core].as_ref() }.map_or(0, |slot| slot.thread.tid);
+            let (b, core) = (self.frequencies[core].into(), core as u16);
+            let a = ready[usize::from(core)];
+            self.tell(Record { kind: kind::CORE, core, thread, a, b, ..Record::default() });
+        }
+    }
+
+    /// Calls a handler with the world as it is, and lets what it does happen.
+    fn call(&mut self, event: &str, slot: *mut Slot, core: u32) {
+        self.now += 1 + below(&mut self.rng, 3_000_000) as i64;
+        for thread in self.threads.clone() {
+            // SAFETY: as above.
+            let record = describe(unsafe { &*thread });
+            self.tell(record);
+        }
+        self.world();
+        let event = EVENTS.iter().position(|name| *name == event).expect("an event");
+        if event == 2 {
+            let queue = &self.replica.get().learning.as_ref().expect("it learns").queues[core as usize];
+            // SAFETY: as above.
+            let thread = queue.first().map_or(0, |(_, slot)| unsafe { (**slot).thread.tid });
+            self.tell(Record { kind: kind::HEAD, thread, ..Record::default() });
+        }
+        // SAFETY: as above.
+        let thread = unsafe { slot.as_ref() }.map_or(0, |slot| slot.thread.tid);
+        let (flag, a) = (event as u8, self.now as u64);
+        self.emit(Record { kind: kind::BEGIN, flag, thread, core: core as u16, a, ..Record::default() });
+        assert!(self.replica.call(Call { event, thread: slot, core, now: self.now }));
+        let stage = self.replica.get();
+        let learning = stage.learning.as_mut().expect("it learns");
+        let (records, decisions) =
+            (std::mem::take(&mut learning.records), std::mem::take(&mut learning.decisions));
+        self.idle = stage.instance.idle;
+        records.into_iter().for_each(|record| self.emit(record));
+        decisions.into_iter().for_each(|decision| self.happen(decision, core));
+        self.world_and_hash(slot);
+    }
+
+    /// `run` changes nothing before its handler has ended.
+    fn world_and_hash(&mut self, slot: *mut Slot) {
+        self.world();
+        // SAFETY: as above.
+        let attrs = unsafe { slot.as_ref() }.map_or(&[][..], |slot| &slot.attrs);
+        let a = self.replica.get().hash(attrs);
+        self.emit(Record { kind: kind::END, a, ..Record::default() });
+    }
+
+    fn happen(&mut self, decision: Decision, _core: u32) {
+        let stage = self.replica.get();
+        let slot = |serial| stage.known_thread(serial).expect("a thread");
+        match decision {
+            Decision::Ready { thread, core, key, .. } => {
+                let slot = slot(thread);
+                let queues = &mut stage.learning.as_mut().expect("it learns").queues;
+                queues.iter_mut().for_each(|queue| queue.retain(|(_, other)| *other != slot));
+                let queue = &mut queues[core as usize];
+                let at = queue.partition_point(|(other, _)| *other <= key);
+                queue.insert(at, (key, slot));
+            }
+            // SAFETY: as above.
+            Decision::Blocked { thread } => unsafe { (*slot(thread)).state = BLOCKED },
+            Decision::Terminated { thread } => {
+                let slot = slot(thread);
+                // SAFETY: as above.
+                unsafe { (*slot).state = TERMINATED };
+                self.threads.retain(|other| *other != slot);
+            }
+            _ => {}
+        }
+    }
+
+    /// The core takes the first thread of its queue.
+    fn schedule(&mut self, core: u32) {
+        self.call("schedule", ptr::null_mut(), core);
+        let queue = &mut self.replica.get().learning.as_mut().expect("it learns").queues[core as usize];
+        let (_, slot) = queue.remove(0);
+        // SAFETY: as above.
+        let t = unsafe { &mut *slot };
+        (t.state, t.thread.core, t.thread.running_since) = (RUNNING, core, self.now);
+        self.current[core as usize] = slot;
+        self.idle.remove(core);
+    }
+
+    fn stop(&mut self, core: u32, event: &str) {
+        let slot = std::mem::replace(&mut self.current[core as usize], ptr::null_mut());
+        // SAFETY: as above.
+        let t = unsafe { &mut (*slot).thread };
+        (t.runtime, t.running_since) = (t.runtime + self.now - t.running_since, -1);
+        self.call(event, slot, 0);
+    }
+
+    fn step(&mut self) {
+        let core = below(&mut self.rng, CORES as usize) as u32;
+        let queued =
+            !self.replica.get().learning.as_ref().expect("it learns").queues[core as usize].is_empty();
+        let current = self.current[core as usize];
+        // SAFETY: as above.
+        let asleep = self.threads.iter().copied().find(|slot| unsafe { (**slot).state } == BLOCKED);
+        match below(&mut self.rng, 8) {
+            0 if self.threads.len() < 12 => {
+                let serial = self.replica.get().threads() as u32 + 1;
+                let slot = self.replica.get().thread(serial);
+                // SAFETY: as above.
+                let t = unsafe { &mut *slot };
+                (t.thread.core, t.state, t.affinity.word[0]) =
+                    (core, NOT_QUEUED, 1 + below(&mut self.rng, 15) as u64);
+                self.threads.push(slot);
+                self.call("new", slot, core);
+            }
+            1 | 2 if asleep.is_some() => self.call("unblock", asleep.expect("there is one"), core),
+            3 if !current.is_null() => {
+                let event = ["block", "terminate"][below(&mut self.rng, 6) / 5];
+                self.stop(core, event);
+            }
+            4 if !current.is_null() => {
+                let event = ["preempt", "yield"][below(&mut self.rng, 2)];
+                self.stop(core, event);
+            }
+            5 if !current.is_null() => {
+                self.frequencies[core as usize] = 1_000_000 + below(&mut self.rng, 2) as u32 * 1_000_000;
+                self.call("tick", current, 0);
+                self.call("balance", ptr::null_mut(), core);
+            }
+            _ if current.is_null() && queued => self.schedule(core),
+            _ if current.is_null() && !self.idle.contains(core) => {
+                self.call("newly_idle", ptr::null_mut(), core);
+                let queues = &self.replica.get().learning.as_ref().expect("it learns").queues;
+                if queues[core as usize].is_empty() {
+                    self.idle.insert(core);
+                    self.call("enter_idle", ptr::null_mut(), core);
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// A log of so many steps.
+fn log(policy: &Policy, seed: u8, steps: usize) -> Vec<u8> {
+    let header = header(policy);
+    let mut replica = Replica::new(policy, &header);
+    replica.get().learning = Some(Learning::default());
+    let mut world = World {
+        replica,
+        log: Writer::new(Vec::new(), &header).expect("memory"),
+        rng: TestRng::from_seed(RngAlgorithm::ChaCha, &[seed; 32]),
+        now: 1_000_000,
+        threads: Vec::new(),
+        current: [ptr::null_mut(); CORES as usize],
+        idle: Set::EMPTY,
+        frequencies: [1_000_000; CORES as usize],
+    };
+    (0..steps).for_each(|_| world.step());
+    let written = world.log.written();
+    world.log.finish(written, 0).expect("memory")
+}
+
+fn repeat(log: &[u8], policy: &Policy) -> Report {
+    replay(Reader::new(log).expect("a log"), policy).expect("a sound log")
+}
+
+const POLICIES: [&str; 4] = ["cfs", "slocal", "smove", "nest"];
+
+#[test]
+fn what_was_logged_is_repeated() {
+    for name in POLICIES {
+        let policy = Policy::load(name).unwrap();
+        let report = repeat(&log(&policy, 1, 3000), &policy);
+        assert_eq!((report.disagreements, report.ending), (0, Ending::Whole), "{name}: {:#?}", report.first);
+        assert!(report.handlers() > 1500 && report.decisions() > 500, "{name}: {report:#?}");
+        assert!(report.visits > 20, "{name} walks over queues: {report:#?}");
+    }
+}
+
+#[test]
+fn another_policy_disagrees() {
+    let cfs = hearth_ipanema::builtin::source("cfs").unwrap();
+    let mutated = cfs.replace("latency / 2", "latency / 3");
+    assert_ne!(cfs, mutated);
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("cfs.ipa");
+    std::fs::write(&path, mutated).unwrap();
+    let log = log(&Policy::load("cfs").unwrap(), 2, 3000);
+    let report = repeat(&log, &Policy::load(path.to_str().unwrap()).unwrap());
+    assert!(report.disagreements > 0);
+}
+
+#[test]
+fn each_tampered_decision_is_found() {
+    let policy = Policy::load("nest").unwrap();
+    let log = log(&policy, 3, 300);
+    let records = |log: &[u8]| (log.len() - log.len() % Record::BYTES) / Record::BYTES;
+    let header = log.len() % Record::BYTES;
+    let (mut tried, at) = (0, |index: usize| header + index * Record::BYTES);
+    for index in 0..records(&log) {
+        let mut tampered = log.clone();
+        let bytes = &mut tampered[at(index)..][..Record::BYTES];
+        if !(kind::READY..=kind::SET).contains(&bytes[8]) {
+            continue;
+        }
+        // Another thread, or another core.
+        bytes[if matches!(bytes[8], kind::KEEP_WARM | kind::PREEMPT | kind::SET) { 10 } else { 12 }] ^= 64;
+        let Ok(report) = replay(Reader::new(&*tampered).unwrap(), &policy) else { continue };
+        assert!(report.disagreements > 0 && report.first[0].record < index as u64, "record {index}");
+        tried += 1;
+    }
+    assert!(tried > 50, "{tried}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    /// A log may say anything: an error or a disagreement comes out, never a panic or worse.
+    #[test]
+    fn no_log_brings_it_down(
+        seed in 0u8..8, policy in 0usize..4, changes in prop::collection::vec((any::<usize>(), any::<u8>()), 0..8),
+        cut in prop::option::of(any::<usize>()),
+    ) {
+        let policy = Policy::load(POLICIES[policy]).unwrap();
+        let mut log = log(&policy, seed, 200);
+        let start = log.len() % Record::BYTES;
+        for (at, value) in changes {
+            let at = start + at % (log.len() - start);
+            log[at] = value;
+        }
+        if let Some(cut) = cut {
+            log.truncate(cut % log.len());
+        }
+        if let Ok(reader) = Reader::new(&*log) {
+            let _ = replay(reader, &policy);
+        }
+    }
+}

@@ -1,0 +1,335 @@
+//! A log as a file: `HEARTLOG`, a version, a header in JSON, then the records of `runtime/bpf/log.h` as they are, and
+//! one that says that the log is whole. All numbers are little-endian. It can be read while it is written, and up to
+//! where it ends if its writer was killed.
+
+use crate::topology::Domains;
+use serde::{Deserialize, Serialize};
+use std::io::{self, Read, Write};
+
+const MAGIC: [u8; 8] = *b"HEARTLOG";
+const VERSION: u32 = 1;
+/// The longest header that a reader accepts.
+const MOST_HEADER: u32 = 16 << 20;
+
+/// What handlers were called with, besides the records.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Header {
+    pub policy: String,
+    /// Hash of the C that the policy was compiled to.
+    pub c: String,
+    /// A value for each parameter, in order.
+    pub params: Vec<i64>,
+    pub kernel: String,
+    pub command: Vec<String>,
+    /// By the kernel's numbers, ascending.
+    pub cores: Vec<Core>,
+    pub domains: Domains,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Core {
+    pub cpu: u32,
+    pub min_khz: u32,
+}
+
+/// `struct saakm_log_record`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Record {
+    pub number: u64,
+    pub kind: u8,
+    pub flag: u8,
+    pub core: u16,
+    pub thread: u32,
+    pub a: u64,
+    pub b: u64,
+    pub c: u64,
+    pub d: u64,
+    pub e: u64,
+    pub f: u64,
+}
+
+/// `enum saakm_log_kind`.
+pub mod kind {
+    pub const SETS: u8 = 1;
+    pub const CORE: u8 = 2;
+    pub const THREAD: u8 = 3;
+    pub const AFFINITY: u8 = 4;
+    pub const HEAD: u8 = 5;
+    pub const BEGIN: u8 = 6;
+    pub const WALK: u8 = 7;
+    pub const VISIT: u8 = 8;
+    pub const END: u8 = 9;
+    pub const READY: u8 = 10;
+    pub const RUN: u8 = 11;
+    pub const BLOCKED: u8 = 12;
+    pub const TERMINATED: u8 = 13;
+    pub const ARM: u8 = 14;
+    pub const CANCEL: u8 = 15;
+    pub const KEEP_WARM: u8 = 16;
+    pub const PREEMPT: u8 = 17;
+    pub const SET: u8 = 18;
+    /// The log is whole: records that the kernel wrote (a); handlers that did not wait for one another (b).
+    pub const WHOLE: u8 = 255;
+}
+
+/// Names of the events, by number: `enum saakm_event`.
+pub const EVENTS: [&str; 15] = [
+    "new",
+    "unblock",
+    "schedule",
+    "tick",
+    "yield",
+    "preempt",
+    "block",
+    "terminate",
+    "timer",
+    "newly_idle",
+    "enter_idle",
+    "exit_idle",
+    "balance",
+    "entry",
+    "exit",
+];
+
+impl Record {
+    pub const BYTES: usize = size_of::<Record>();
+
+    pub fn to_bytes(self) -> [u8; Self::BYTES] {
+        let mut bytes = [0; Self::BYTES];
+        bytes[..8].copy_from_slice(&self.number.to_le_bytes());
+        (bytes[8], bytes[9]) = (self.kind, self.flag);
+        bytes[10..12].copy_from_slice(&self.core.to_le_bytes());
+        bytes[12..16].copy_from_slice(&self.thread.to_le_bytes());
+        for (at, value) in [self.a, self.b, self.c, self.d, self.e, self.f].into_iter().enumerate() {
+            bytes[16 + at * 8..][..8].copy_from_slice(&value.to_le_bytes());
+        }
+        bytes
+    }
+
+    pub fn from_bytes(bytes: &[u8; Self::BYTES]) -> Record {
+        let word = |at: usize| {
+            let mut word = [0; 8];
+            word.copy_from_slice(&bytes[at * 8..at * 8 + 8]);
+            u64::from_le_bytes(word)
+        };
+        let head = word(1);
+        Record {
+            number: word(0),
+            kind: head as u8,
+            flag: (head >> 8) as u8,
+            core: (head >> 16) as u16,
+            thread: (head >> 32) as u32,
+            a: word(2),
+            b: word(3),
+            c: word(4),
+            d: word(5),
+            e: word(6),
+            f: word(7),
+        }
+    }
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    #[error("it cannot be read: {0}")]
+    Read(#[from] io::Error),
+    #[error("it is no log of Hearth's")]
+    NoLog,
+    #[error("it has version {0} of the format; this version of Hearth reads version {VERSION}")]
+    Version(u32),
+    #[error("its header makes no sense: {0}")]
+    Header(String),
+}
+
+/// How a log ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Ending {
+    /// Nothing is missing.
+    Whole,
+    /// Its writer did not end it.
+    Truncated,
+    /// Records were lost; it was read up to there.
+    Lost,
+    /// Handlers did not wait for one another: it is worth nothing.
+    Torn,
+}
+
+pub struct Writer<W> {
+    to: W,
+    written: u64,
+}
+
+impl<W: Write> Writer<W> {
+    /// # Errors
+    /// It cannot be written.
+    pub fn new(mut to: W, header: &Header) -> io::Result<Writer<W>> {
+        let header = serde_json::to_vec(header)?;
+        let length = u32::try_from(header.len()).map_err(io::Error::other)?;
+        to.write_all(&MAGIC)?;
+        to.write_all(&VERSION.to_le_bytes())?;
+        to.write_all(&length.to_le_bytes())?;
+        to.write_all(&header)?;
+        Ok(Writer { to, written: 0 })
+    }
+
+    /// # Errors
+    /// It cannot be written.
+    pub fn record(&mut self, record: Record) -> io::Result<()> {
+        self.written += 1;
+        self.to.write_all(&record.to_bytes())
+    }
+
+    /// How many records were written.
+    pub fn written(&self) -> u64 {
+        self.written
+    }
+
+    /// Ends the log. `logged` records there were; so often, handlers did not wait for one another.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn finish(mut self, logged: u64, torn: u64) -> io::Result<W> {
+        let whole = Record { number: logged, kind: kind::WHOLE, a: logged, b: torn, ..Record::default() };
+        self.to.write_all(&whole.to_bytes())?;
+        self.to.flush()?;
+        Ok(self.to)
+    }
+}
+
+pub struct Reader<R> {
+    from: R,
+    pub header: Header,
+    read: u64,
+    ending: Option<Ending>,
+}
+
+impl<R: Read> Reader<R> {
+    /// # Errors
+    /// It is no log, or of another version.
+    pub fn new(mut from: R) -> Result<Reader<R>, Error> {
+        let mut start = [0; 16];
+        let got = fill(&mut from, &mut start)?;
+        if got < start.len() || start[..8] != MAGIC {
+            return Err(Error::NoLog);
+        }
+        let number = |at: usize| u32::from_le_bytes([start[at], start[at + 1], start[at + 2], start[at + 3]]);
+        if number(8) != VERSION {
+            return Err(Error::Version(number(8)));
+        }
+        if number(12) > MOST_HEADER {
+            return Err(Error::Header("it is too long".into()));
+        }
+        let mut header = Vec::new();
+        from.by_ref().take(number(12).into()).read_to_end(&mut header)?;
+        let header = serde_json::from_slice(&header).map_err(|error| Error::Header(error.to_string()))?;
+        Ok(Reader { from, header, read: 0, ending: None })
+    }
+
+    /// The next record; `None` at the end, or where records are missing.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub fn record(&mut self) -> Result<Option<Record>, Error> {
+        if self.ending.is_some() {
+            return Ok(None);
+        }
+        let mut bytes = [0; Record::BYTES];
+        if fill(&mut self.from, &mut bytes)? < bytes.len() {
+            self.ending = Some(Ending::Truncated);
+            return Ok(None);
+        }
+        let record = Record::from_bytes(&bytes);
+        if record.number != self.read {
+            self.ending = Some(Ending::Lost);
+            return Ok(None);
+        }
+        if record.kind == kind::WHOLE {
+            self.ending = Some(if record.b != 0 { Ending::Torn } else { Ending::Whole });
+            return Ok(None);
+        }
+        self.read += 1;
+        Ok(Some(record))
+    }
+
+    /// How many records were read.
+    pub fn read(&self) -> u64 {
+        self.read
+    }
+
+    /// How the log ends, as far as it was read.
+    pub fn ending(&self) -> Ending {
+        self.ending.unwrap_or(Ending::Truncated)
+    }
+}
+
+/// Fills the buffer; how much of it, if there is not enough.
+fn fill(from: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
+    let mut got = 0;
+    while got < buffer.len() {
+        match from.read(&mut buffer[got..]) {
+            Ok(0) => break,
+            Ok(n) => got += n,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(got)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn log(records: u64, torn: u64) -> Vec<u8> {
+        let mut writer = Writer::new(Vec::new(), &Header::default()).unwrap();
+        for number in 0..records {
+            writer.record(Record { number, kind: kind::RUN, f: u64::MAX, ..Record::default() }).unwrap();
+        }
+        writer.finish(records, torn).unwrap()
+    }
+
+    fn read(bytes: &[u8]) -> Result<(u64, Ending), Error> {
+        let mut reader = Reader::new(bytes)?;
+        while reader.record()?.is_some() {}
+        Ok((reader.read(), reader.ending()))
+    }
+
+    #[test]
+    fn what_is_written_can_be_read() {
+        let log = log(3, 0);
+        let mut reader = Reader::new(&*log).unwrap();
+        let record = reader.record().unwrap().unwrap();
+        assert_eq!(record, Record { kind: kind::RUN, f: u64::MAX, ..Record::default() });
+        assert_eq!(read(&log).unwrap(), (3, Ending::Whole));
+    }
+
+    #[test]
+    fn what_is_missing_is_noticed() {
+        assert_eq!(read(&log(3, 1)).unwrap(), (3, Ending::Torn));
+        let whole = log(3, 0);
+        assert_eq!(read(&whole[..whole.len() - 1]).unwrap(), (3, Ending::Truncated));
+        assert_eq!(read(&whole[..whole.len() - 70]).unwrap(), (2, Ending::Truncated));
+        let mut gap = whole.clone();
+        let end = gap.len() - 2 * Record::BYTES;
+        gap.drain(end..end + Record::BYTES);
+        assert_eq!(read(&gap).unwrap(), (2, Ending::Lost));
+        assert!(matches!(read(b"HEARTLO"), Err(Error::NoLog)));
+        assert!(matches!(read(b"HEARTLOG\x09\0\0\0\0\0\0\0"), Err(Error::Version(9))));
+        assert!(matches!(read(b"HEARTLOG\x01\0\0\0\xff\xff\xff\xff"), Err(Error::Header(_))));
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_make_the_reader_panic(mut bytes in proptest::collection::vec(any::<u8>(), 0..400), real: bool) {
+            if real {
+                bytes = [&log(2, 0)[..], &bytes[..]].concat();
+                let at = bytes[bytes.len() - 1] as usize % bytes.len();
+                bytes[at] ^= 0x55;
+            }
+            let _ = read(&bytes);
+        }
+    }
+}

@@ -1,0 +1,35 @@
+# conform.sh HEARTH POLICY...: logs each policy under loads in a live kernel of four cores. The logs are POLICY.log in
+# the current folder, to be repeated elsewhere. Prints `ok WHAT` or `FAILED WHAT`; the last line is `end`.
+H=$1
+shift
+. "$(dirname "$0")/checks.sh"
+
+forks() { timeout 120 sh -c 'n=0; while [ $n -lt 40 ]; do /bin/true & /bin/true; wait; n=$((n + 1)); done'; }
+pipes() { timeout 240 $H play hackbench:groups=1,fds=5,loops=10 --burn time; }
+pinned() { for cores in 3 2,3 0-3; do taskset -c $cores sh -c 'n=0; while [ $n -lt 30000 ]; do n=$((n + 1)); done' & hogs="$hogs $!"; done; }
+hotplug() {
+	for cpu in 3 2; do
+		echo 0 >/sys/devices/system/cpu/cpu$cpu/online || return 1
+		sleep 0.5
+		echo 1 >/sys/devices/system/cpu/cpu$cpu/online || return 1
+		sleep 0.5
+	done
+}
+
+for policy; do
+	$H run $policy --log $policy.log 2>/tmp/$policy.log &
+	loader=$!
+	check "$policy starts" until_is $policy
+	hogs=
+	pinned
+	check "$policy runs programs" forks
+	check "$policy runs pipes" pipes
+	check "$policy keeps its parameters" status 1 $H set latency=1s
+	check "$policy survives cores that come and go" hotplug
+	kill $hogs 2>/dev/null
+	check "$policy still schedules" is $policy
+	kill -TERM $loader
+	check "$policy ends" wait $loader
+	check "$policy lost nothing" status 1 grep -q "lost\|worth nothing" /tmp/$policy.log
+done
+echo end

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * SaaKM on sched_ext: the log of a run that is to be repeated by the simulator's build of the same policy. Compiled in
+ * with -DSAAKM_CONFORMANCE only; else nothing remains of it.
+ *
+ * Handlers then run one at a time. The log has, for each, all that the runtime lets it see, what it did, and what
+ * became of the runtime's and the policy's state: enough to call the same handler elsewhere, and to compare.
+ * crates/scx/src/log.rs reads it; docs/src/conformance.md describes it.
+ *
+ * What handlers see of cores and of sets of cores is told by differences: a record where something is not what was
+ * last told.
+ */
+#ifndef SAAKM_LOG_H
+#define SAAKM_LOG_H
+
+struct saakm_log_record {
+	u64 number;   /* of the record, from 0: a gap says that some were lost */
+	u8 kind;
+	u8 flag;      /* an event, or a word's number */
+	u16 core;
+	u32 thread;   /* serial, 0: none */
+	u64 a, b, c, d, e, f;
+};
+
+enum saakm_log_kind {
+	SAAKM_L_NONE,
+	/* What handlers see. */
+	SAAKM_L_SETS,       /* word `flag`: online, idle, idle_whole, waiting, claimed */
+	SAAKM_L_CORE,       /* core and the thread that it runs: nr_ready, seen kHz, idle since */
+	SAAKM_L_THREAD,     /* thread: core, weight, runtime, running since, word 0 of its affinity, queue | state << 8 */
+	SAAKM_L_AFFINITY,   /* thread: word `flag` of its affinity, if not 0 */
+	SAAKM_L_HEAD,       /* thread, or none, is first in queue `flag` of the core that schedules */
+	/* A handler, from here to its end. */
+	SAAKM_L_BEGIN,      /* event `flag` of thread or core, or of both: now, the CPU that it runs on */
+	SAAKM_L_WALK,       /* it walks over queue `flag` of core */
+	SAAKM_L_VISIT,      /* and comes to thread */
+	SAAKM_L_END,        /* hash of the policy's state */
+	/* What it does. */
+	SAAKM_L_READY,      /* thread => core: queue, key, reason */
+	SAAKM_L_RUN,        /* thread => running */
+	SAAKM_L_BLOCKED,    /* thread => blocked */
+	SAAKM_L_TERMINATED, /* thread => terminated */
+	SAAKM_L_ARM,        /* thread's timer: ns */
+	SAAKM_L_CANCEL,     /* thread's timer */
+	SAAKM_L_KEEP_WARM,  /* core: ns */
+	SAAKM_L_PREEMPT,    /* core */
+	SAAKM_L_SET,        /* core enters (a) or leaves set number `flag` */
+};
+
+enum saakm_event {
+	SAAKM_E_NEW,
+	SAAKM_E_UNBLOCK,
+	SAAKM_E_SCHEDULE,
+	SAAKM_E_TICK,
+	SAAKM_E_YIELD,
+	SAAKM_E_PREEMPT,
+	SAAKM_E_BLOCK,
+	SAAKM_E_TERMINATE,
+	SAAKM_E_TIMER,
+	SAAKM_E_NEWLY_IDLE,
+	SAAKM_E_ENTER_IDLE,
+	SAAKM_E_EXIT_IDLE,
+	SAAKM_E_BALANCE,
+	SAAKM_E_ENTRY,
+	SAAKM_E_EXIT,
+};
+
+/* kind, flag, core and thread as one argument. */
+#define SAAKM_LOG_WHAT(kind, flag, core, thread)                                                   \
+	((u64)(kind) | (u64)(flag) << 8 | (u64)((core) & 0xffff) << 16 | (u64)(thread) << 32)
+
+#ifdef SAAKM_CONFORMANCE
+
+/* ---- one handler at a time --------------------------------------------------------------- */
+
+SAAKM_GLOBAL int saakm_lock(void);
+SAAKM_GLOBAL int saakm_unlock(void);
+/* Windows are not watched: there is no stack left. */
+#define SAAKM_UNDERLOAD 0
+#define SAAKM_LOCK() saakm_lock()
+#define SAAKM_UNLOCK() saakm_unlock()
+/* Where interrupts are on: an operation that interrupts the owner of the lock would wait for ever. */
+#define SAAKM_IRQS_OFF(flags)                                                                      \
+	unsigned long flags;                                                                       \
+	bpf_local_irq_save(&flags)
+#define SAAKM_IRQS_ON(flags) bpf_local_irq_restore(&flags)
+
+/* ---- the log ----------------------------------------------------------------------------- */
+
+SAAKM_GLOBAL int saakm_log(u64 what, u64 a, u64 b, u64 c);
+SAAKM_GLOBAL int saakm_log_thread(u64 thread);
+SAAKM_GLOBAL int saakm_log_begin(u64 context, u32 event, u64 thread, u32 core);
+SAAKM_GLOBAL int saakm_log_end(u64 thread);
+
+/* A handler's own stack does not add to that of the log. */
+#define SAAKM_HANDLER SAAKM_GLOBAL
+#define SAAKM_LOG(kind, flag, core, thread, a, b, c)                                               \
+	saakm_log(SAAKM_LOG_WHAT(kind, flag, core, thread), a, b, c)
+/* In the condition of a walk. */
+#define SAAKM_LOG_VISIT(t)                                                                         \
+	(saakm_log_thread((u64)(t)), SAAKM_LOG(SAAKM_L_VISIT, 0, 0, (t)->serial, 0, 0, 0), true)
+#define SAAKM_LOG_BEGIN(s, event, t, c) saakm_log_begin((u64)(s), event, (u64)(t), c)
+#define SAAKM_LOG_END(t) saakm_log_end((u64)(t))
+
+/* What was last told of a core. */
+struct saakm_told {
+	u32 nr_ready, current, seen_khz, weight;
+	u64 idle_since, running_since;
+};
+
+#define SAAKM_TOLD ((struct saakm_told SAAKM_MEM *)(u64)SAAKM_TOLD_AT)
+#define SAAKM_TOLD_SETS ((struct saakm_set SAAKM_MEM *)(u64)SAAKM_TOLD_SETS_AT)
+_Static_assert(sizeof(struct saakm_told) * SAAKM_MAX_CORES <= SAAKM_CORES_AT - SAAKM_TOLD_AT, "overlap");
+_Static_assert(SAAKM_WORLD_AT + sizeof(struct saakm_world) <= SAAKM_TOLD_SETS_AT, "overlap");
+
+#else
+
+#define SAAKM_HANDLER static __always_inline
+#define SAAKM_UNDERLOAD WORLD->underload
+#define SAAKM_LOCK() do {} while (0)
+#define SAAKM_UNLOCK() do {} while (0)
+#define SAAKM_IRQS_OFF(flags) do {} while (0)
+#define SAAKM_IRQS_ON(flags) do {} while (0)
+#define SAAKM_LOG(kind, flag, core, thread, a, b, c) do {} while (0)
+#define SAAKM_LOG_VISIT(t) true
+#define SAAKM_LOG_BEGIN(s, event, t, c) do {} while (0)
+#define SAAKM_LOG_END(t) do {} while (0)
+
+#endif
+
+#endif
