@@ -3,10 +3,10 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo build bpf install test bench lint fmt docs clean
+.PHONY: help demo build bpf install test test-kernels bench play-and-sim lint fmt docs clean
 
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: ## Record a real ./configure here; predict it for the papers' machines; write out/report.html
 	@scripts/demo
@@ -22,12 +22,18 @@ PREFIX ?= /usr/local
 install: build bpf ## Install hearth, what it needs to run policies, and its systemd unit, below PREFIX
 	@scripts/install "$(DESTDIR)" "$(PREFIX)"
 
-test: ## Everything that CI checks: format, lints, tests, licences, documentation
+test: ## Everything that CI checks: format, lints, tests, a live kernel, licences
 	@scripts/test
+
+test-kernels: ## Try the policies in every kernel with sched_ext that can be had
+	@KERNELS=all scripts/test kernels
 
 bench: ## Measure the simulator: events per second by policy and by number of cores
 	@scripts/need rust cc elf
 	cargo bench --locked -p hearth-sim
+
+play-and-sim: ## Play workloads in virtual machines, simulate the same, compare: out/play-and-sim/table.md
+	@scripts/play-and-sim
 
 lint: ## Format and lints only
 	@scripts/test format clippy

@@ -1,0 +1,63 @@
+# guest.sh HEARTH ROUNDS NAME=COMMAND...: in the guest, runs each load under each scheduler, one scheduler after the
+# other, ROUNDS times. An empty COMMAND is the kernel's own scheduler. Leaves in the present folder, for each round,
+# scheduler and load: ROUND.NAME.LOAD.time (seconds), .trace, and for hackbench .programs (the kernel's statistics of the
+# scheduler's BPF programs).
+H=$1
+rounds=$2
+shift 2
+
+# timed FILE COMMAND...: how long the command took, by a clock that is fine enough.
+timed() {
+	file=$1
+	shift
+	begun=$(date +%s.%N)
+	"$@" >/tmp/out 2>&1 || { echo "FAILED $file: $(tail -n 3 /tmp/out)"; return; }
+	ended=$(date +%s.%N)
+	awk -v a="$begun" -v b="$ended" 'BEGIN { printf "%.6f\n", b - a }' >"$file.time"
+}
+recorded() {
+	file=$1
+	shift
+	timed "$file" $H record -o "$PWD/$file.trace" -- "$@"
+}
+
+loads() { # loads PREFIX
+	recorded "$1.configure" sh load.sh configure
+	recorded "$1.build" sh load.sh build
+	recorded "$1.schbench" $H play schbench:messages=2,workers=8,rounds=15,cpu=1000,sleep=5000 --burn time --json
+	cp /tmp/out "$1.schbench.json"
+	timed "$1.hackbench" hackbench -p -g 10 -l 20
+	echo 1 >/proc/sys/kernel/bpf_stats_enabled
+	recorded "$1.hackbench-recorded" hackbench -p -g 10 -l 20
+	echo 0 >/proc/sys/kernel/bpf_stats_enabled
+	PATH=$PATH:/usr/sbin bpftool -j prog show >"$1.programs"
+}
+
+begin() { # begin COMMAND: waits until a scheduler runs
+	$1 >/tmp/scheduler.log 2>&1 &
+	scheduler=$!
+	until [ "$(cat /sys/kernel/sched_ext/state)" = enabled ]; do
+		kill -0 $scheduler 2>/dev/null || { cat /tmp/scheduler.log; return 1; }
+		sleep 0.1
+	done
+	sleep 0.3
+}
+end() {
+	[ "$(cat /sys/kernel/sched_ext/state)" = enabled ] || { echo "FAILED $1 was ejected"; dmesg | tail -n 5; }
+	kill -INT $scheduler
+	wait $scheduler
+	until [ "$(cat /sys/kernel/sched_ext/state)" = disabled ]; do sleep 0.1; done
+}
+
+round=1
+while [ $round -le "$rounds" ]; do
+	for wish; do
+		name=${wish%%=*} command=${wish#*=}
+		echo "round $round: $name, after $(cut -d ' ' -f 1 /proc/uptime) s"
+		if [ -z "$command" ]; then loads "$round.$name"; continue; fi
+		begin "$command" || { echo "FAILED $name did not start"; continue; }
+		loads "$round.$name"
+		end "$name"
+	done
+	round=$((round + 1))
+done
