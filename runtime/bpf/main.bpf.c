@@ -32,5 +32,5 @@ struct {
 #include "cores.h"
 #include "timers.h"
 #include "dispatch.h"
-#include "stranded.h"
+#include "hotplug.h"
 #include "events.h"

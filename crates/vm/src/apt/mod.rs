@@ -231,7 +231,8 @@ fn line(source: &Source, suite: &str, key: &Path) -> String {
     format!("deb {signed}{} {suite} main\n", source.uri)
 }
 
-/// Everything that apt writes goes into `folder`; what the system does after an update is not done.
+/// Everything that apt writes goes into `folder`; what the system does after an update is not done. An archive that
+/// cannot be reached is an error: for apt alone it is a warning.
 fn configuration(folder: &Path) -> String {
     let folder = folder.display();
     format!(
@@ -248,6 +249,7 @@ fn configuration(folder: &Path) -> String {
          Acquire::IndexTargets::deb::DEP-11-icons::DefaultEnabled \"false\";\n\
          Acquire::IndexTargets::deb::Contents-deb::DefaultEnabled \"false\";\n\
          APT::Sandbox::User \"root\";\n\
+         APT::Update::Error-Mode \"any\";\n\
          Debug::NoLocking \"true\";\n\
          #clear APT::Update::Pre-Invoke;\n\
          #clear APT::Update::Post-Invoke;\n\

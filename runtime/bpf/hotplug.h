@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* SaaKM on sched_ext: threads in the queues of cores that are off line. */
-#ifndef SAAKM_STRANDED_H
-#define SAAKM_STRANDED_H
+/* SaaKM on sched_ext: cores come and go, and what becomes of the threads in their queues. */
+#ifndef SAAKM_HOTPLUG_H
+#define SAAKM_HOTPLUG_H
 
 SAAKM_GLOBAL u32 saakm_place(u64 context, u64 thread, u32 waker, u32 by);
 
@@ -61,6 +61,40 @@ static int saakm_stranded_due(void *map, u32 *key, struct saakm_timer *timer)
 				saakm_evacuate(c, queue, SAAKM_IN_TIMER);
 	}
 	return 0;
+}
+
+void BPF_STRUCT_OPS(saakm_cpu_online, s32 cpu)
+{
+	saakm_use_arena();
+	/* It was not there when the topology was read: the loader starts anew. */
+	if (!saakm_core_at(cpu)->known) {
+		scx_bpf_exit(SCX_ECODE_ACT_RESTART | SCX_ECODE_RSN_HOTPLUG, "core %d is new", cpu);
+		return;
+	}
+	/* The kernel asks it for a thread only some time after this: then it is on line to us too. */
+	saakm_core_at(cpu)->returns = 1;
+}
+
+void BPF_STRUCT_OPS(saakm_cpu_offline, s32 cpu)
+{
+	saakm_t s;
+	u32 queue;
+
+	SAAKM_IRQS_OFF(irqs);
+	s = saakm_begin(cpu, SAAKM_IN_HOTPLUG, NULL);
+	saakm_core_at(cpu)->returns = 0;
+	saakm_leave(SAAKM_WORLD_SET(online), cpu);
+	saakm_leave(SAAKM_WORLD_SET(kernel_idle), cpu);
+	__sync_fetch_and_add(&WORLD->hotplugs, 1);
+	saakm_leave(SAAKM_WORLD_SET(idle), cpu);
+	saakm_update_whole(cpu);
+#ifdef SAAKM_ON_EXIT
+	saakm_on_exit((u64)s, cpu);
+#endif
+	saakm_end((u64)s);
+	SAAKM_IRQS_ON(irqs);
+	for (queue = 0; queue < SAAKM_QUEUES && can_loop; queue++)
+		saakm_evacuate(cpu, queue, SAAKM_IN_HOTPLUG);
 }
 
 #endif
