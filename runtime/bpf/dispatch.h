@@ -162,7 +162,7 @@ static __always_inline void saakm_stop_running(saakm_t s, struct task_struct *p,
 	saakm_core_at(s->cpu)->current = 0;
 	t->flags |= SAAKM_T_OUTSIDE;
 	/* It may be in a section that it must end on this core: nobody may steal it then. */
-	saakm_update_affinity((u64)t, s->cpu, saakm_pinned(p));
+	saakm_update_affinity(t, s->cpu, saakm_pinned(p));
 	if (t->flags & SAAKM_T_YIELDS) {
 		saakm_on_yield((u64)s, (u64)t);
 	} else {
@@ -270,19 +270,6 @@ SAAKM_GLOBAL int saakm_no_thread(u64 context, u32 cpu)
 	return 0;
 }
 
-/* cpu came on line, and looks for a thread for the first time since. */
-SAAKM_GLOBAL int saakm_core_returned(u64 context, u32 cpu)
-{
-	saakm_core_at(cpu)->returns = 0;
-	saakm_enter(SAAKM_WORLD_SET(online), cpu);
-	__sync_fetch_and_add(&WORLD->hotplugs, 1);
-	saakm_update_whole(cpu);
-#ifdef SAAKM_ON_ENTRY
-	saakm_on_entry(context, cpu);
-#endif
-	return 0;
-}
-
 void BPF_STRUCT_OPS(saakm_dispatch, s32 cpu, struct task_struct *prev)
 {
 	bool runnable = prev && (prev->scx.flags & SCX_TASK_QUEUED);
@@ -290,8 +277,6 @@ void BPF_STRUCT_OPS(saakm_dispatch, s32 cpu, struct task_struct *prev)
 	saakm_t s = saakm_begin(cpu, SAAKM_IN_OPERATION, t);
 	int found;
 
-	if (saakm_core_at(cpu)->returns)
-		saakm_core_returned((u64)s, cpu);
 	if (t && saakm_state_of(t->where) == SAAKM_RUNNING)
 		saakm_stop_running(s, prev, t);
 	else

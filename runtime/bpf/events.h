@@ -61,7 +61,7 @@ s32 BPF_STRUCT_OPS(saakm_select_cpu, struct task_struct *p, s32 prev_cpu, u64 wa
 		return prev_cpu;
 	if (saakm_belongs(p))
 		return prev_cpu;
-	saakm_update_affinity((u64)t, prev_cpu, saakm_pinned(p));
+	saakm_update_affinity(t, prev_cpu, saakm_pinned(p));
 	s = saakm_begin(cpu, SAAKM_IN_OPERATION, t);
 	chosen = saakm_place((u64)s, (u64)t, cpu, saakm_by());
 	saakm_kick_preempted((u64)s);
@@ -75,7 +75,6 @@ static __always_inline void saakm_insert(struct task_struct *p, thread_t t, u64 
 	core_t c = saakm_core_of(where);
 	u32 queue = saakm_queue_of(where);
 
-	t->home = scx_bpf_task_cpu(p);
 	t->flags &= ~(SAAKM_T_OUTSIDE | SAAKM_T_YIELDS);
 	if ((SAAKM_ORDERED >> queue) & 1)
 		scx_bpf_dsq_insert_vtime(p, saakm_dsq(c, queue), SCX_SLICE_INF, t->key, enq_flags);
@@ -90,9 +89,6 @@ static __always_inline void saakm_insert(struct task_struct *p, thread_t t, u64 
 		scx_bpf_kick_cpu(c, SCX_KICK_IDLE);
 	}
 	saakm_start_timer(t);
-	/* c left after it was chosen: its threads were placed again without this one. */
-	if (!saakm_has(&WORLD->online, c))
-		saakm_find_stranded();
 }
 
 /* For what the policy cannot have. Cores look there before they look into their queues, but not
@@ -129,24 +125,23 @@ void BPF_STRUCT_OPS(saakm_enqueue, struct task_struct *p, u64 enq_flags)
 		if (saakm_core_at(saakm_core_of(where))->current == t->index)
 			saakm_core_at(saakm_core_of(where))->current = 0;
 		t->flags |= SAAKM_T_OUTSIDE;
-		saakm_update_affinity((u64)t, home, saakm_pinned(p));
+		saakm_update_affinity(t, home, saakm_pinned(p));
 		saakm_on_preempt((u64)s, (u64)t);
 		saakm_end((u64)s);
 	} else if (state != SAAKM_READY) {
 		/* No core was chosen: the thread has only one, or comes back to its queue. */
-		saakm_update_affinity((u64)t, home, saakm_pinned(p));
+		saakm_update_affinity(t, home, saakm_pinned(p));
 		s = saakm_begin(cpu, SAAKM_IN_OPERATION, t);
 		saakm_place((u64)s, (u64)t, cpu, saakm_by());
 		saakm_kick_preempted((u64)s);
 	}
 	/* The choice may have become impossible since. */
 	where = t->where;
-	if (!saakm_has(&WORLD->online, saakm_core_of(where)) ||
-	    !bpf_cpumask_test_cpu(saakm_core_of(where), p->cpus_ptr)) {
+	if (!bpf_cpumask_test_cpu(saakm_core_of(where), p->cpus_ptr)) {
 		SAAKM_LOCK();
 		saakm_go(t, where, SAAKM_DETACHED, home, 0);
 		SAAKM_UNLOCK();
-		saakm_update_affinity((u64)t, home, saakm_pinned(p));
+		saakm_update_affinity(t, home, saakm_pinned(p));
 		s = saakm_begin(cpu, SAAKM_IN_OPERATION, t);
 		saakm_place((u64)s, (u64)t, home, 0);
 		saakm_kick_preempted((u64)s);
@@ -185,10 +180,6 @@ void BPF_STRUCT_OPS(saakm_running, struct task_struct *p)
 	/* Or the kernel, or we, brought it here past the policy. */
 	if (saakm_state_of(where) != SAAKM_RUNNING || saakm_core_of(where) != cpu)
 		saakm_go(t, where, SAAKM_RUNNING, cpu, 0);
-	/* A core that leaves waits until its run queue is empty, and would not see that it now is. */
-	if (t->home != cpu && !saakm_has(&WORLD->online, t->home))
-		scx_bpf_kick_cpu(t->home, 0);
-	t->home = cpu;
 	core->current = t->index;
 	t->running_since = s->now;
 	t->timer_at = 0;
@@ -378,7 +369,6 @@ s32 BPF_STRUCT_OPS_SLEEPABLE(saakm_init_task, struct task_struct *p, struct scx_
 	t->flags = 0;
 	t->reason = 0;
 	t->ran_on = SAAKM_NO_CORE;
-	t->home = scx_bpf_task_cpu(p);
 	t->affinity = SAAKM_WORLD_SET(online);
 	t->where = SAAKM_NOT_QUEUED | (u64)scx_bpf_task_cpu(p) << 16 | ((old >> 32) + 1) << 32;
 	saakm_clear_attrs((u64)t);
@@ -474,12 +464,6 @@ s32 BPF_STRUCT_OPS_SLEEPABLE(saakm_init)
 		bpf_timer_init(&timer->timer, &saakm_move_timers, CLOCK_MONOTONIC);
 		bpf_timer_set_callback(&timer->timer, saakm_moves_due);
 	}
-	c = 0;
-	timer = bpf_map_lookup_elem(&saakm_stranded_timer, &c);
-	if (!timer)
-		return -EINVAL;
-	bpf_timer_init(&timer->timer, &saakm_stranded_timer, CLOCK_MONOTONIC);
-	bpf_timer_set_callback(&timer->timer, saakm_stranded_due);
 	WORLD->ready = 1;
 	return 0;
 }
@@ -501,10 +485,9 @@ void BPF_STRUCT_OPS(saakm_dump_cpu, struct scx_dump_ctx *context, s32 cpu, bool 
 	struct saakm_core SAAKM_MEM *core = saakm_core_at(cpu);
 
 	saakm_use_arena();
-	scx_bpf_dump("core %d: thread %u runs, %u ready, %d queued, %s, %s", cpu,
+	scx_bpf_dump("core %d: thread %u runs, %u ready, %d queued, %s", cpu,
 		     core->current ? saakm_thread_at(core->current)->serial : 0, core->nr_ready,
-		     scx_bpf_dsq_nr_queued(saakm_dsq(cpu, 0)), saakm_has(&WORLD->idle, cpu) ? "idle" : "busy",
-		     saakm_has(&WORLD->online, cpu) ? "on line" : "off line");
+		     scx_bpf_dsq_nr_queued(saakm_dsq(cpu, 0)), saakm_has(&WORLD->idle, cpu) ? "idle" : "busy");
 }
 
 void BPF_STRUCT_OPS(saakm_exit, struct scx_exit_info *info)
@@ -512,6 +495,11 @@ void BPF_STRUCT_OPS(saakm_exit, struct scx_exit_info *info)
 	UEI_RECORD(uei, info);
 }
 
+/*
+ * Without cpu_online and cpu_offline: when a core comes or goes, the kernel takes over, and tells the
+ * loader to load the policy again for the cores that there are then. Living on would be possible,
+ * but a leaving core waits for its last threads in ways that differ from kernel to kernel.
+ */
 SCX_OPS_DEFINE(saakm_ops,
 	       .select_cpu = (void *)saakm_select_cpu,
 	       .enqueue = (void *)saakm_enqueue,
@@ -528,8 +516,6 @@ SCX_OPS_DEFINE(saakm_ops,
 	       .disable = (void *)saakm_disable,
 	       .set_weight = (void *)saakm_set_weight,
 	       .set_cpumask = (void *)saakm_set_cpumask,
-	       .cpu_online = (void *)saakm_cpu_online,
-	       .cpu_offline = (void *)saakm_cpu_offline,
 	       .init = (void *)saakm_init,
 	       .dump_task = (void *)saakm_dump_task,
 	       .dump_cpu = (void *)saakm_dump_cpu,

@@ -9,7 +9,7 @@
 #ifndef SAAKM_LAYOUT_H
 #define SAAKM_LAYOUT_H
 
-#define SAAKM_LAYOUT 3 /* changes with anything below */
+#define SAAKM_LAYOUT 4 /* changes with anything below */
 
 #define SAAKM_WORLD_AT 0x1000UL
 #define SAAKM_TOLD_SETS_AT 0x2000UL /* what the log last told of sets, and of cores (log.h) */
@@ -39,12 +39,9 @@
 
 /*
  * What runs on a core at a time has a context of its own: operations of sched_ext run with
- * interrupts off; timers are interrupted by them; hot plugging is interrupted by both. The moves
- * of a fourth one wait for a timer.
+ * interrupts off; timers are interrupted by them. The moves of a third one wait for a timer.
  */
-enum saakm_context_level {
-	SAAKM_IN_OPERATION, SAAKM_IN_TIMER, SAAKM_IN_HOTPLUG, SAAKM_POSTPONED, SAAKM_CONTEXTS
-};
+enum saakm_context_level { SAAKM_IN_OPERATION, SAAKM_IN_TIMER, SAAKM_POSTPONED, SAAKM_CONTEXTS };
 
 /* States of a thread, and the events that lead there, are those of saakm.h. */
 enum saakm_state {
@@ -95,14 +92,11 @@ struct saakm_thread {
 	uint64_t woken_at;
 	uint32_t flags;
 	uint32_t ran_on;         /* core of the last execution */
-	uint32_t hotplugs;       /* count of hot plug events that `usable` is true for */
 	uint32_t next_free;
 	uint32_t reason;
-	uint32_t home;           /* core in whose run queue the kernel has it while it is READY */
-	uint32_t pad[8];
+	uint32_t pad[10];
 	uint8_t attrs[SAAKM_THREAD_ATTRS];
 	struct saakm_set allowed;   /* as set by the user, where it is not every core */
-	struct saakm_set usable;    /* those of them that are on line */
 };
 
 #define SAAKM_T_OUTSIDE 1u     /* READY, but not in its core's queue of the kernel's yet */
@@ -126,7 +120,6 @@ struct saakm_core {
 	uint64_t spin_since;
 	uint64_t busy_ns;
 	uint64_t rounds;         /* looks for a thread that is on its way, since one ran */
-	uint64_t returns;        /* it came on line, and has not looked for a thread yet */
 	struct saakm_set self;   /* only this core */
 	struct saakm_counters count;
 	uint8_t attrs[SAAKM_CORE_ATTRS];
@@ -184,9 +177,8 @@ struct saakm_world {
 	uint32_t recording;         /* records are wanted */
 	uint32_t torn;              /* times that the lock was not to be had */
 	uint32_t nr_params;
-	uint32_t hotplugs;
 	uint32_t underload;         /* windows are wanted */
-	uint32_t pad[2];
+	uint32_t pad[3];
 	uint64_t lock;              /* of handlers that are logged, which run one at a time */
 	uint64_t logged;            /* records of the log */
 	uint64_t free;              /* free thread slots: index | version << 32 */

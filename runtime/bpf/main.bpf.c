@@ -32,5 +32,4 @@ struct {
 #include "cores.h"
 #include "timers.h"
 #include "dispatch.h"
-#include "hotplug.h"
 #include "events.h"

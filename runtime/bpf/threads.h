@@ -141,55 +141,41 @@ static __always_inline bool saakm_belongs(struct task_struct *p)
 	return (p->flags & PF_KTHREAD) && p->nr_cpus_allowed == 1;
 }
 
-/* Reads the cores that p may use; called where they change. */
+/* Reads the cores that p may use; called where they change. None of ours: the kernel is about to
+   give it others. */
 static __noinline int saakm_read_allowed(struct task_struct *p, u64 thread)
 {
 	thread_t t = SAAKM_FIELD_AT(struct saakm_thread, thread);
-	u32 c, n = WORLD->nr_cores, allowed = 0;
+	u32 c, n = WORLD->nr_cores;
+	bool some = false, all = true;
 
 	bpf_for(c, 0, n) {
+		if (!saakm_has(&WORLD->online, c))
+			continue;
 		if (bpf_cpumask_test_cpu(c, p->cpus_ptr)) {
 			saakm_include(&t->allowed, c);
-			allowed++;
+			some = true;
 		} else {
 			saakm_exclude(&t->allowed, c);
+			all = false;
 		}
 	}
-	if (allowed < n)
+	if (some && !all)
 		t->flags |= SAAKM_T_RESTRICTED;
 	else
 		t->flags &= ~SAAKM_T_RESTRICTED;
-	t->hotplugs = ~0;
 	return 0;
 }
 
 /* Brings t's affinity up to date, before a handler looks at it. `home` is p's core. */
-SAAKM_GLOBAL int saakm_update_affinity(u64 thread, u32 home, bool pinned)
+static __always_inline void saakm_update_affinity(thread_t t, u32 home, bool pinned)
 {
-	thread_t t = SAAKM_FIELD_AT(struct saakm_thread, thread);
-	u64 some = 0;
-	u32 w;
-
-	home &= SAAKM_MAX_CORES - 1;
-	if (pinned) {
+	if (pinned)
 		t->affinity = (u64)&saakm_core_at(home)->self;
-		return 0;
-	}
-	if (!(t->flags & SAAKM_T_RESTRICTED)) {
+	else if (t->flags & SAAKM_T_RESTRICTED)
+		t->affinity = (u64)&t->allowed;
+	else
 		t->affinity = SAAKM_WORLD_SET(online);
-		return 0;
-	}
-	if (t->hotplugs != WORLD->hotplugs) {
-		t->hotplugs = WORLD->hotplugs;
-		for (w = 0; w < WORLD->nr_words && can_loop; w = SAAKM_FORGET(w + 1))
-			t->usable.word[w] =
-				t->allowed.word[w] & WORLD->online.word[w];
-	}
-	for (w = 0; w < WORLD->nr_words && can_loop; w = SAAKM_FORGET(w + 1))
-		some |= t->usable.word[w];
-	/* All its cores are off line: the kernel is about to give it others. */
-	t->affinity = some ? (u64)&t->usable : (u64)&saakm_core_at(home)->self;
-	return 0;
 }
 
 #endif

@@ -28,25 +28,6 @@ struct saakm_timer {
 		moved_;                                                                            \
 	})
 
-/* ---- threads that went to a core that is off line ----------------------------------------- */
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, u32);
-	__type(value, struct saakm_timer);
-} saakm_stranded_timer SEC(".maps");
-
-/* A thread went to a core that is off line: looks for such threads where no run queue is locked. */
-static __always_inline void saakm_find_stranded(void)
-{
-	u32 only = 0;
-	struct saakm_timer *timer = bpf_map_lookup_elem(&saakm_stranded_timer, &only);
-
-	if (timer)
-		bpf_timer_start(&timer->timer, 0, 0);
-}
-
 /* ---- moves --------------------------------------------------------------------------------- */
 
 /* Carries out the move of a thread from a queue of core `from`. */
@@ -71,8 +52,6 @@ SAAKM_GLOBAL int saakm_carry_out(u32 thread, u32 from, u32 queue, u32 cpu)
 	bpf_rcu_read_unlock();
 	if (!moved)
 		saakm_core_at(cpu)->count.moves_failed++;
-	else if (!saakm_has(&WORLD->online, saakm_core_of(where)))
-		saakm_find_stranded();
 	return moved;
 }
 

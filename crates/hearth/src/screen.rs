@@ -108,7 +108,6 @@ fn cell(core: &CoreState, info: &Info, frequency: bool) -> Span<'static> {
     let set = (0..info.sets.len().min(64)).find(|set| core.sets >> set & 1 == 1);
     let initial = set.and_then(|set| info.sets[set].name.chars().next()).unwrap_or('·').to_ascii_uppercase();
     let (does, modifier) = match core {
-        CoreState { online: 0, .. } => ('-', Modifier::DIM),
         CoreState { spinning: 1, .. } => ('~', Modifier::BOLD),
         CoreState { running: 1, .. } => ('#', Modifier::REVERSED),
         _ => (' ', Modifier::DIM),
@@ -224,7 +223,7 @@ mod tests {
         let statistics = Statistics {
             policy: "nest".into(),
             uptime_ns: uptime_s * 1_000_000_000,
-            cores_online: 7,
+            cores_online: 8,
             threads: 90,
             runnable: 3,
             placements: [("cfs".into(), placements[0]), ("primary".into(), placements[1])].into(),
@@ -237,7 +236,6 @@ mod tests {
         };
         let core = |cpu: u64| CoreState {
             cpu,
-            online: u64::from(cpu != 7),
             socket: cpu / 4,
             llc: cpu / 4,
             physical: cpu / 2,

@@ -4,7 +4,7 @@
 //! volatile loads, and makes no reference to a whole structure.
 
 /// `SAAKM_LAYOUT`: changes with anything below.
-pub const LAYOUT: u32 = 3;
+pub const LAYOUT: u32 = 4;
 
 pub const WORLD_AT: usize = 0x1000;
 /// What the log last told of sets of cores, and of cores.
@@ -26,7 +26,7 @@ pub const THREAD_BYTES: usize = 512;
 pub const MAX_CORES: usize = 1024;
 pub const SET_WORDS: usize = MAX_CORES / 64;
 pub const LEVELS: usize = 4;
-pub const CONTEXTS: usize = 4;
+pub const CONTEXTS: usize = 3;
 pub const MAX_REASONS: usize = 32;
 pub const MAX_SETS: usize = 16;
 pub const MAX_PARAMS: usize = 64;
@@ -96,7 +96,6 @@ pub struct Core {
     pub spin_since: u64,
     pub busy_ns: u64,
     pub rounds: u64,
-    pub returns: u64,
     pub this: Set,
     pub count: Counters,
 }
@@ -132,9 +131,8 @@ pub struct World {
     pub recording: u32,
     pub torn: u32,
     pub nr_params: u32,
-    pub hotplugs: u32,
     pub underload: u32,
-    pub pad: [u32; 2],
+    pub pad: [u32; 3],
     pub lock: u64,
     pub logged: u64,
     pub free: u64,

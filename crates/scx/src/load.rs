@@ -75,11 +75,18 @@ fn complaints() -> String {
     COMPLAINTS.lock().map(|mut complaints| std::mem::take(&mut *complaints)).unwrap_or_default()
 }
 
-/// Loads a policy; the kernel verifies it.
+/// Loads a policy; the kernel verifies it. `hotplugs` is how often cores had come and gone before `host` was looked at
+/// ([`requirements::hotplugs`]): if it is more often when the policy is attached, the kernel refuses it.
 ///
 /// # Errors
 /// The kernel rejects the object: [`Error::Verifier`] names the file with its log.
-pub fn load(policy: &Policy, object: &[u8], host: &Host, settings: &Settings) -> Result<Loaded, Error> {
+pub fn load(
+    policy: &Policy,
+    object: &[u8],
+    host: &Host,
+    hotplugs: u64,
+    settings: &Settings,
+) -> Result<Loaded, Error> {
     libbpf_rs::set_print(Some((PrintLevel::Warn, complain)));
     complaints();
     let bad = |what: String| Error::Load { policy: policy.name.clone(), action: "loaded", what };
@@ -90,7 +97,7 @@ pub fn load(policy: &Policy, object: &[u8], host: &Host, settings: &Settings) ->
     let mut builder = ObjectBuilder::default();
     let opened = builder.name("saakm").and_then(|builder| builder.open_memory(object));
     let mut open = opened.map_err(|error| bad(format!("it is no BPF object: {error}")))?;
-    let (exit, exit_dump) = prepare(&mut open, settings).map_err(bad)?;
+    let (exit, exit_dump) = prepare(&mut open, hotplugs, settings).map_err(bad)?;
     let object = open.load().map_err(|error| rejected(policy, &error))?;
     // SAFETY: `object` declares the arena, and goes together with it.
     let arena = unsafe { Arena::mapped() };
@@ -100,8 +107,7 @@ pub fn load(policy: &Policy, object: &[u8], host: &Host, settings: &Settings) ->
 }
 
 /// Sets what must be set before loading.
-fn prepare(open: &mut OpenObject, settings: &Settings) -> Result<(Global, Global), String> {
-    let hotplugs = requirements::hotplugs();
+fn prepare(open: &mut OpenObject, hotplugs: u64, settings: &Settings) -> Result<(Global, Global), String> {
     let (ops, exit, exit_dump, dump_len) = {
         use libbpf_rs::AsRawLibbpf;
         // SAFETY: the object lives as long as `open`, and the types are dropped before it changes.

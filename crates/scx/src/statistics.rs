@@ -155,8 +155,8 @@ statistics! {
         no_slot: u64, "threads";
         /// Records that did not fit into the recording's buffer.
         lost: u64, "records";
-        /// Times that a core came on line or went off line.
-        hotplugs: u64, "times";
+        /// Times that the policy was loaded again because a core came or went; everything else is counted from there.
+        restarts: u64, "times";
         /// Members of each of the policy's core sets.
         sets: BTreeMap<String, u64>, "cores";
     }
@@ -175,8 +175,6 @@ statistics! {
     CoreState("") {
         /// The kernel's number.
         cpu: u64, "";
-        /// 1: on line.
-        online: u64, "";
         /// Processor package.
         socket: u64, "";
         /// NUMA node.
@@ -266,9 +264,8 @@ impl Statistics {
         let uptime_ns = now.saturating_sub(since);
         let mut placements = [0u64; MAX_REASONS];
         let mut s = Statistics { policy: policy.name.clone(), uptime_ns, ..Statistics::default() };
-        // SAFETY: these are fields of the arena's `World`.
-        let (online, idle) = unsafe { (&raw const (*world).online, &raw const (*world).idle) };
-        let idle = arena.members(idle);
+        // SAFETY: this is a field of the arena's `World`.
+        let idle = arena.members(unsafe { &raw const (*world).idle });
         let mut cores = 0u64;
         for cpu in arena.known() {
             let core = arena.core(cpu);
@@ -302,10 +299,9 @@ impl Statistics {
                 s.spin_ns += now.saturating_sub(spin_since);
             }
         }
-        s.cores_online = arena.members(online).len() as u64;
+        s.cores_online = cores;
         s.threads = read!(world, threads);
         s.no_slot = read!(world, no_slot);
-        s.hotplugs = read!(world, hotplugs).into();
         s.runnable = read!(world, window.runnable).max(0) as u64;
         s.intervals = read!(world, window.intervals);
         s.underload = read!(world, window.underload);
@@ -338,9 +334,8 @@ fn ratio(part: u64, whole: u64) -> f64 {
 impl Cores {
     pub fn read(arena: &Arena, policy: &Policy, host: &Host) -> Cores {
         let world = arena.world();
-        // SAFETY: these are fields of the arena's `World`.
-        let (online, idle) = unsafe { (&raw const (*world).online, &raw const (*world).idle) };
-        let (online, idle) = (arena.members(online), arena.members(idle));
+        // SAFETY: this is a field of the arena's `World`.
+        let idle = arena.members(unsafe { &raw const (*world).idle });
         let sets: Vec<Vec<u32>> =
             (0..policy.sets.len().min(MAX_SETS)).map(|set| arena.set(policy.params.len(), set)).collect();
         let state = |(cpu, info): (&u32, &hearth_trace::CoreInfo)| {
@@ -348,7 +343,6 @@ impl Cores {
             let is_in = |set: &[u32]| u64::from(set.binary_search(cpu).is_ok());
             CoreState {
                 cpu: (*cpu).into(),
-                online: is_in(&online),
                 socket: info.socket.into(),
                 numa: info.numa.into(),
                 llc: info.llc.into(),

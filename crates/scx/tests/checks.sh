@@ -1,9 +1,10 @@
 # The words that the scripts beside this file are written in. $H is the hearth to try.
 check() { # check WHAT COMMAND...: the command succeeds
 	what=$1
+	begun=$(date +%s)
 	shift
-	if "$@" >/tmp/said 2>&1; then echo "ok $what"; else
-		echo "FAILED $what (status $?)"
+	if "$@" >/tmp/said 2>&1; then echo "ok $what ($(($(date +%s) - begun)) s)"; else
+		echo "FAILED $what (status $?, $(($(date +%s) - begun)) s)"
 		tail -n 20 /tmp/said /tmp/*.log 2>/dev/null | sed 's/^/  | /'
 	fi
 }

@@ -54,7 +54,7 @@ fn rust_and_c_agree_on_every_offset() {
         "saakm_domain" Domain { cores, first, count }
         "saakm_window" Window { interval, runnable, most, intervals, cores_used, underload, used }
         "saakm_world" World { layout, ready, nr_cores, nr_words, nr_domains, frequency_source, recording, torn,
-            nr_params, hotplugs, underload, lock, logged, free, fresh, threads, no_slot, serials, online, kernel_idle,
+            nr_params, underload, lock, logged, free, fresh, threads, no_slot, serials, online, kernel_idle,
             idle, idle_whole, waiting, claimed, members, params, window }
         "saakm_record" Record { time, value, thread, other, khz, core, target, reason, kind, flag, text }
         "saakm_log_record" Logged { number, kind, flag, core, thread, a, b, c, d, e, f }
@@ -86,7 +86,6 @@ fn rust_and_c_agree_on_every_offset() {
         spin_since,
         busy_ns,
         rounds,
-        returns,
         this = "self",
         count
     );

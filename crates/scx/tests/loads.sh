@@ -9,7 +9,10 @@ pipes() { timeout 240 $H play hackbench:groups=2,fds=5,loops=20 --burn time; }
 thousand() { timeout 240 $H play hackbench:groups=25,fds=20,loops=1 --burn time; }
 latencies() { timeout 240 $H play schbench:messages=2,workers=8,rounds=5 --burn time; }
 
-# A core that goes and comes back, while threads are pinned to it, near it, and everywhere.
+loaded_again() { n=0; until says "\"restarts\": $1," $H status --json; do n=$((n + 1)); [ $n -lt 100 ] || return 1; sleep 0.2; done; }
+
+# A core that goes and comes back, while threads are pinned to it, near it, and everywhere. Each time the kernel takes
+# over, and the policy is loaded again.
 hotplug() {
 	hogs=
 	for cores in 3 3 2,3 0-3; do
@@ -20,11 +23,14 @@ hotplug() {
 	hogs="$hogs $!"
 	$H play hackbench:groups=2,fds=5,loops=100 --burn time >/tmp/play 2>&1 &
 	play=$!
-	for cpu in 3 2 1 3; do
-		sleep 1
-		echo 0 >/sys/devices/system/cpu/cpu$cpu/online || return 1
-		sleep 1
-		echo 1 >/sys/devices/system/cpu/cpu$cpu/online || return 1
+	times=0
+	for cpu in 3 1; do
+		for state in 0 1; do
+			sleep 1
+			echo $state >/sys/devices/system/cpu/cpu$cpu/online || return 1
+			times=$((times + 1))
+			loaded_again $times || return 1
+		done
 	done
 	wait $play || { cat /tmp/play; return 1; }
 	kill $hogs && is "$policy"
