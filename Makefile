@@ -22,7 +22,7 @@ PREFIX ?= /usr/local
 install: build bpf ## Install hearth, what it needs to run policies, and its systemd unit, below PREFIX
 	@scripts/install "$(DESTDIR)" "$(PREFIX)"
 
-test: ## Everything that CI checks: format, lints, tests, policies, licences
+test: ## Everything that CI checks: format, lints, tests, policies in a live kernel, licences
 	@scripts/test
 
 test-kernels: ## Try the policies in every kernel with sched_ext that can be had

@@ -44,7 +44,7 @@ begin() { # begin COMMAND: waits until a scheduler runs
 }
 end() {
 	[ "$(cat /sys/kernel/sched_ext/state)" = enabled ] || { echo "FAILED $1 was ejected"; dmesg | tail -n 5; }
-	kill -INT $scheduler
+	kill -TERM $scheduler
 	wait $scheduler
 	until [ "$(cat /sys/kernel/sched_ext/state)" = disabled ]; do sleep 0.1; done
 }

@@ -120,6 +120,16 @@ static __always_inline bool saakm_go(thread_t t, u64 old, u32 state, core_t c, u
 	return true;
 }
 
+/* This placement's claim of c is over; false: it has none. */
+static __always_inline bool saakm_forget_claim(saakm_t s, core_t c)
+{
+	if (!s->nr_claims || !saakm_has(&s->claims, c))
+		return false;
+	saakm_exclude(&s->claims, c);
+	s->nr_claims--;
+	return true;
+}
+
 /* Members of the first two sets of the policy. */
 static __always_inline u32 saakm_nests(void)
 {
@@ -153,11 +163,9 @@ static __always_inline void saakm_ready(saakm_t s, thread_t t, core_t c, u32 que
 		     moves ? saakm_core_of(old) : saakm_nests(), key);
 	SAAKM_LOG(SAAKM_L_READY, 0, c, t->serial, queue, key, reason);
 	saakm_not_idle(s, c);
+	/* Whoever claimed it. */
 	saakm_leave(SAAKM_WORLD_SET(claimed), c);
-	if (s->nr_claims && saakm_has(&s->claims, c)) {
-		saakm_exclude(&s->claims, c);
-		s->nr_claims--;
-	}
+	saakm_forget_claim(s, c);
 }
 
 static __always_inline void saakm_run(saakm_t s, thread_t t)
@@ -203,7 +211,8 @@ static __always_inline bool saakm_claim(saakm_t s, core_t c)
 
 static __always_inline void saakm_release(saakm_t s, core_t c)
 {
-	saakm_leave(SAAKM_WORLD_SET(claimed), c);
+	if (saakm_forget_claim(s, c))
+		saakm_leave(SAAKM_WORLD_SET(claimed), c);
 }
 
 /* A timer is never cancelled: when it fires, it looks whether it is still wanted. */

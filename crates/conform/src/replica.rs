@@ -57,7 +57,7 @@ pub struct Script {
 pub struct Stage {
     pub instance: Instance,
     cores: Vec<Core>,
-    _domains: [Vec<Domain>; LEVELS],
+    domains: [Vec<Domain>; LEVELS],
     state: Vec<u64>,
     core_attrs: Vec<u64>,
     core_words: usize,
@@ -147,24 +147,9 @@ impl<'a> Replica<'a> {
         }
         let told = ToldCore { nr_ready: 0, seen_khz: 0, idle_since: 0, current: ptr::null_mut() };
         let stage = Box::into_raw(Box::new(Stage {
-            instance: Instance {
-                ops: &OPS,
-                runtime_private: ptr::null_mut(),
-                state: ptr::null_mut(),
-                now: 0,
-                nr_cores: nr_cores as u32,
-                nr_words: nr_cores.div_ceil(64) as u32,
-                cores: ptr::null_mut(),
-                domains: [ptr::null_mut(); LEVELS],
-                nr_domains: std::array::from_fn(|level| domains[level].len() as u32),
-                online: Set::EMPTY,
-                idle: Set::EMPTY,
-                idle_whole: Set::EMPTY,
-                waiting: Set::EMPTY,
-                claimed: Set::EMPTY,
-            },
+            instance: Instance::new(&OPS, nr_cores),
             cores,
-            _domains: domains,
+            domains,
             state,
             core_attrs,
             core_words,
@@ -192,10 +177,7 @@ impl<'a> Replica<'a> {
             // SAFETY: there are so many words for each core.
             core.attrs = unsafe { this.core_attrs.as_mut_ptr().add(core_words * at) }.cast();
         }
-        this.instance.cores = this.cores.as_mut_ptr();
-        for level in 0..LEVELS {
-            this.instance.domains[level] = this._domains[level].as_mut_ptr();
-        }
+        this.instance.point_to(&mut this.cores, &mut this.domains);
         Replica { stage, policy }
     }
 
@@ -434,7 +416,7 @@ impl Stage {
         self.instance.claimed.remove(core);
         if self.instance.idle.contains(core) {
             self.instance.idle.remove(core);
-            let pair = self._domains[0][self.cores[core as usize].domain[0] as usize].cores;
+            let pair = self.domains[0][self.cores[core as usize].domain[0] as usize].cores;
             for w in 0..SET_WORDS {
                 self.instance.idle_whole.word[w] &= !pair.word[w];
             }

@@ -7,15 +7,6 @@ shift
 forks() { timeout 120 sh -c 'n=0; while [ $n -lt 40 ]; do /bin/true & /bin/true; wait; n=$((n + 1)); done'; }
 pipes() { timeout 240 $H play hackbench:groups=1,fds=5,loops=10 --burn time; }
 pinned() { for cores in 3 2,3 0-3; do taskset -c $cores sh -c 'n=0; while [ $n -lt 30000 ]; do n=$((n + 1)); done' & hogs="$hogs $!"; done; }
-hotplug() {
-	for cpu in 3 2; do
-		echo 0 >/sys/devices/system/cpu/cpu$cpu/online || return 1
-		sleep 0.5
-		echo 1 >/sys/devices/system/cpu/cpu$cpu/online || return 1
-		sleep 0.5
-	done
-}
-
 for policy; do
 	$H run $policy --log $policy.log 2>/tmp/$policy.log &
 	loader=$!
@@ -25,7 +16,6 @@ for policy; do
 	check "$policy runs programs" forks
 	check "$policy runs pipes" pipes
 	check "$policy keeps its parameters" status 1 $H set latency=1s
-	check "$policy survives cores that come and go" hotplug
 	kill $hogs 2>/dev/null
 	check "$policy still schedules" is $policy
 	kill -TERM $loader

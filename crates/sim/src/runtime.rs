@@ -166,22 +166,7 @@ impl Handle {
 
         let ordered: Vec<bool> = policy.queues_ordered().collect();
         let runtime = Box::into_raw(Box::new(Runtime {
-            instance: Instance {
-                ops: &OPS,
-                runtime_private: ptr::null_mut(),
-                state: ptr::null_mut(),
-                now: 0,
-                nr_cores: nr_cores as u32,
-                nr_words: nr_cores.div_ceil(64) as u32,
-                cores: ptr::null_mut(),
-                domains: [ptr::null_mut(); LEVELS],
-                nr_domains: std::array::from_fn(|level| domains[level].len() as u32),
-                online,
-                idle: online,
-                idle_whole: online,
-                waiting: Set::EMPTY,
-                claimed: Set::EMPTY,
-            },
+            instance: Instance { online, idle: online, idle_whole: online, ..Instance::new(&OPS, nr_cores) },
             queues: vec![ReadyQueue::new(); nr_cores * ordered.len()],
             ordered,
             position: vec![(0, 0); specs.len()],
@@ -200,10 +185,7 @@ impl Handle {
         let this = unsafe { &mut *runtime };
         this.instance.runtime_private = runtime.cast();
         this.instance.state = this._attributes[0].as_mut_ptr().cast();
-        this.instance.cores = this.cores.as_mut_ptr();
-        for level in 0..LEVELS {
-            this.instance.domains[level] = this._domains[level].as_mut_ptr();
-        }
+        this.instance.point_to(&mut this.cores, &mut this._domains);
         debug_assert!(!this.affinities.is_empty());
         Handle(runtime)
     }

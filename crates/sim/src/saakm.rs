@@ -3,6 +3,7 @@
 //! Field names, order and types follow the header; `tests/abi.rs` compares the layouts.
 
 use std::ffi::{c_char, c_void};
+use std::ptr;
 
 pub const ABI: u32 = 1;
 pub const MAX_CORES: usize = 1024;
@@ -116,6 +117,37 @@ pub struct Instance {
     pub idle_whole: Set,
     pub waiting: Set,
     pub claimed: Set,
+}
+
+impl Instance {
+    /// Of a machine of which nothing is known but the number of its cores: none is on line.
+    pub fn new(ops: &'static Ops, nr_cores: usize) -> Instance {
+        Instance {
+            ops,
+            runtime_private: ptr::null_mut(),
+            state: ptr::null_mut(),
+            now: 0,
+            nr_cores: nr_cores as u32,
+            nr_words: nr_cores.div_ceil(64) as u32,
+            cores: ptr::null_mut(),
+            domains: [ptr::null_mut(); LEVELS],
+            nr_domains: [0; LEVELS],
+            online: Set::EMPTY,
+            idle: Set::EMPTY,
+            idle_whole: Set::EMPTY,
+            waiting: Set::EMPTY,
+            claimed: Set::EMPTY,
+        }
+    }
+
+    /// Points to the machine, which must live as long and stay where it is.
+    pub fn point_to(&mut self, cores: &mut [Core], domains: &mut [Vec<Domain>; LEVELS]) {
+        self.cores = cores.as_mut_ptr();
+        for (level, domains) in domains.iter_mut().enumerate() {
+            self.domains[level] = domains.as_mut_ptr();
+            self.nr_domains[level] = domains.len() as u32;
+        }
+    }
 }
 
 #[repr(C)]

@@ -27,7 +27,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
 /// What the command gets of this process's environment; `Options::env` adds to it.
-const INHERITED: [&str; 5] = ["PATH", "HOME", "TERM", "LANG", "SHELL"];
+const INHERITED: [&str; 6] = ["PATH", "HOME", "TERM", "LANG", "SHELL", "HEARTH_LIB"];
 /// Memory, unless it is told. Half of the host's if that is less.
 const MEMORY_MIB: u64 = 4096;
 /// How long a guest may take to say its last words.

@@ -70,7 +70,7 @@ pub struct Args {
     /// Another folder that the guest may write into
     #[arg(long, value_name = "FOLDER")]
     rw: Vec<PathBuf>,
-    /// A variable for the command's environment, which has PATH, HOME, TERM, LANG and SHELL anyway
+    /// A variable for the command's environment, which has PATH, HOME, TERM, LANG, SHELL and HEARTH_LIB anyway
     #[arg(short, long, value_parser = assignment, value_name = "NAME=VALUE")]
     env: Vec<(OsString, OsString)>,
     /// Give the command the terminal, as the interactive shell has it

@@ -218,6 +218,7 @@ fn check(output: Output, what: &str) -> Result<String, Error> {
     let said = String::from_utf8_lossy(&output.stderr);
     let errors: Vec<_> = said.lines().filter(|line| line.starts_with("E: ")).map(|line| &line[3..]).collect();
     let why = if errors.is_empty() { said.trim().to_owned() } else { errors.join("; ") };
+    let why = why.trim_end_matches('.').into();
     Err(Error::Fetch { what: what.into(), why, help: HELP })
 }
 

@@ -13,8 +13,10 @@ use std::path::{Path, PathBuf};
 /// QEMU would not sleep in MWAIT, but spin.
 const EMULATED: &str = "max,vendor=GenuineIntel,family=6,model=85,stepping=7,monitor=off";
 
-/// A timer every so many microseconds of the guest's time.
-const TURNS: &str = "filter-buffer,id=turns,netdev=nobody,interval=50";
+/// How long a CPU's turn is at most, in microseconds of the guest's time, and all CPUs' together at least: shorter
+/// ones let small guests answer sooner; with more CPUs the emulator would do nothing but change turns.
+const TURN_US: u32 = 10;
+const ROUND_US: u32 = 50;
 
 /// A virtual machine, before it is started.
 pub(crate) struct Launch<'a> {
@@ -56,10 +58,13 @@ impl Launch<'_> {
         if self.accelerator == Accelerator::Counted {
             // Where all CPUs sleep, time goes on to the next timer.
             add(&[text("-icount"), text("shift=0,sleep=off")]);
-            // A CPU's turn ends at the next timer of any CPU, or sooner if it has nothing to do. One that spins would
-            // keep the others waiting for milliseconds: so a device that nobody uses has a timer all the time.
+            // Of the time until the next timer of any CPU, each has an equal share as its turn, which is over sooner
+            // if it has nothing to do. One that spins would keep the others waiting for milliseconds: so a device that
+            // nobody uses has a timer all the time.
             add(&[text("-netdev"), text("hubport,hubid=0,id=nobody")]);
-            add(&[text("-object"), text(TURNS)]);
+            let round = ROUND_US.max(TURN_US * u32::from(self.topology.cpus()));
+            let timer = OsString::from(format!("filter-buffer,id=turns,netdev=nobody,interval={round}"));
+            add(&[text("-object"), &timer]);
         }
         for argument in self.topology.arguments(self.memory_mib)? {
             add(&[&argument]);

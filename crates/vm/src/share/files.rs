@@ -35,10 +35,13 @@ pub fn file_system(folder: &Path, access: Access) -> io::Result<Vfs> {
         Access::ReadOnly => FsOptions::empty(),
         Access::ReadWrite => FsOptions::EXPLICIT_INVAL_DATA | FsOptions::CACHE_SYMLINKS,
     };
+    // Where the guest keeps what it has read, it need not tell that it opens and closes a file: to start a program
+    // that was started before asks the host for nothing.
+    let silent = access == Access::ReadOnly;
     let defaults = VfsOptions::default();
     let vfs = Vfs::new(VfsOptions {
-        no_open: false,
-        no_opendir: false,
+        no_open: silent,
+        no_opendir: silent,
         no_writeback: true,
         out_opts: defaults.out_opts - unwanted - FsOptions::PERFILE_DAX,
         ..defaults
