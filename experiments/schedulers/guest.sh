@@ -1,7 +1,7 @@
 # guest.sh HEARTH ROUNDS NAME=COMMAND...: in the guest, runs each load under each scheduler, one scheduler after the
 # other, ROUNDS times. An empty COMMAND is the kernel's own scheduler. Leaves in the present folder, for each round,
-# scheduler and load: ROUND.NAME.LOAD.time (seconds), .trace, and for hackbench .programs (the kernel's statistics of the
-# scheduler's BPF programs).
+# scheduler and load: ROUND.NAME.LOAD.time (seconds), .trace, and for configure .programs (the kernel's statistics of the
+# scheduler's BPF programs). LOADS names the loads.
 H=$1
 rounds=$2
 shift 2
@@ -21,17 +21,26 @@ recorded() {
 	timed "$file" $H record -o "$PWD/$file.trace" -- "$@"
 }
 
-loads() { # loads PREFIX
-	recorded "$1.configure" sh load.sh configure
-	recorded "$1.build" sh load.sh build
-	recorded "$1.schbench" $H play schbench:messages=2,workers=8,rounds=15,cpu=1000,sleep=5000 --burn time --json
-	cp /tmp/out "$1.schbench.json"
-	timed "$1.hackbench" hackbench -p -g 10 -l 20
-	echo 1 >/proc/sys/kernel/bpf_stats_enabled
-	recorded "$1.hackbench-recorded" hackbench -p -g 10 -l 20
-	echo 0 >/proc/sys/kernel/bpf_stats_enabled
-	PATH=$PATH:/usr/sbin bpftool -j prog show >"$1.programs"
+load() { # load NAME PREFIX
+	case $1 in
+	configure)
+		# Here most CPUs sleep: those that work would be in each other's times.
+		echo 1 >/proc/sys/kernel/bpf_stats_enabled
+		recorded "$2.configure" sh load.sh configure
+		echo 0 >/proc/sys/kernel/bpf_stats_enabled
+		PATH=$PATH:/usr/sbin bpftool -j prog show >"$2.configure.programs"
+		;;
+	build) recorded "$2.build" sh load.sh build ;;
+	schbench)
+		recorded "$2.schbench" $H play schbench:messages=2,workers=8,rounds=15,cpu=1000,sleep=5000 --burn time
+		;;
+	hackbench)
+		timed "$2.hackbench" hackbench -p -g 10 -l 20
+		recorded "$2.hackbench-recorded" hackbench -p -g 10 -l 20
+		;;
+	esac
 }
+loads() { for load in ${LOADS:-configure build schbench hackbench}; do load "$load" "$1"; done; }
 
 begin() { # begin COMMAND: waits until a scheduler runs
 	$1 >/tmp/scheduler.log 2>&1 &

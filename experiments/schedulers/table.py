@@ -37,7 +37,7 @@ def measured(out):
     """rounds[load][scheduler] is a list, with one entry for each round."""
     guest, rounds = out / "guest", {load: {} for load in LOADS}
     hearth = guest / "hearth/bin/hearth"
-    for time in sorted(guest.glob("*.time")):
+    for time in sorted(guest.glob("*.time"), key=lambda path: path.stat().st_mtime_ns):
         number, scheduler, load = time.name.removesuffix(".time").split(".")
         if load not in LOADS:
             continue
@@ -46,7 +46,7 @@ def measured(out):
         run = {"round": int(number), "seconds": float(time.read_text())}
         if (trace := guest / f"{recorded}.trace").exists():
             run |= summary(hearth, trace)
-        if load == "hackbench" and (programs := guest / f"{number}.{scheduler}.programs").exists():
+        if (programs := guest / f"{number}.{scheduler}.{load}.programs").exists():
             run["cost"] = cost(programs)
         rounds[load].setdefault(scheduler, []).append(run)
     return rounds
@@ -72,11 +72,13 @@ def span(values):
 
 
 def table(load, runs):
+    """In the order in which they ran first."""
     kernel = runs.get("kernel", [])
     head = ["scheduler", "s", "time ratio", "cores in 4 ms", "underload/s", "wake-up latency p50 µs", "p99", "p99.9",
             "migrations"]
-    if load == "hackbench":
-        head += ["select_cpu ns", "enqueue ns", "dispatch ns"]
+    costly = any("cost" in run for rounds in runs.values() for run in rounds)
+    if costly:
+        head += [f"{operation} ns" for operation in OPERATIONS]
     lines = [f"### {load}", "", "| " + " | ".join(head) + " |", "|---" + "|--:" * (len(head) - 1) + "|"]
     for scheduler, rounds in runs.items():
         traced = [run for run in rounds if "underload_per_s" in run]
@@ -84,7 +86,7 @@ def table(load, runs):
         row += [span(run[field] for run in traced) for field in ("cores_used_per_tick", "underload_per_s")]
         row += [span(run["wakeup_latency_us"][p] for run in traced) for p in ("p50", "p99", "p99_9")]
         row.append(span(run["migrations"] for run in traced))
-        if load == "hackbench":
+        if costly:
             costs = [run.get("cost", {}) for run in rounds]
             row += [span(c[operation]["ns"] for c in costs if operation in c) for operation in OPERATIONS]
         lines.append("| " + " | ".join(row) + " |")

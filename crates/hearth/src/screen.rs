@@ -61,7 +61,7 @@ fn title(now: &Reading) -> Line<'static> {
     Line::from(vec![Span::styled(now.info.policy.clone(), bold), Span::raw(rest)])
 }
 
-/// ` cores: primary 3, reserve 1 of 5 · # busy ~ kept warm - off line `
+/// ` cores: primary 3, reserve 1 of 5 · # busy ~ kept warm `
 fn legend(info: &Info) -> Line<'static> {
     let mut spans = vec![Span::raw(" cores")];
     for (index, set) in info.sets.iter().enumerate() {
@@ -69,7 +69,7 @@ fn legend(info: &Info) -> Line<'static> {
         let text = format!("{} {} {}{most}", if index == 0 { ":" } else { "," }, set.name, set.members.len());
         spans.push(Span::styled(text, SET_COLOURS[index % SET_COLOURS.len()]));
     }
-    spans.push(Span::raw(" · # busy, ~ kept warm, - off line "));
+    spans.push(Span::raw(" · # busy, ~ kept warm "));
     Line::from(spans)
 }
 
@@ -268,9 +268,9 @@ mod tests {
     fn a_screen() {
         let expected = "\
 nest (q quits) · system · 12s · Linux 7.3.4 · frequencies: model:xeon-5218
-┌ cores: primary 2, reserve 1 of 5 · # busy, ~ kept warm, - off line ──────────────┐
+┌ cores: primary 2, reserve 1 of 5 · # busy, ~ kept warm ──────────────────────────┐
 │socket 0 die 0   P#3.9P~3.9 ·    ·                                                │
-│socket 1 die 1   R    ·     ·    ·-                                               │
+│socket 1 die 1   R    ·     ·    ·                                                │
 └──────────────────────────────────────────────────────────────────────────────────┘
 ┌ placements by reason, per second ────────┐┌ per second ──────────────────────────┐
 │cfs            10.0   25% ████            ││wake-ups              200             │
@@ -280,8 +280,8 @@ nest (q quits) · system · 12s · Linux 7.3.4 · frequencies: model:xeon-5218
 │                                          ││steals               0.00             │
 │                                          ││preemptions          0.00             │
 │                                          ││underload            10.0             │
-│                                          ││kept warm          20.0 %             │
-│                                          ││idle               50.0 %             │
+│                                          ││kept warm          17.5 %             │
+│                                          ││idle               43.8 %             │
 │                                          ││a placement             -             │
 │                                          ││runnable          3 of 90             │
 └──────────────────────────────────────────┘└──────────────────────────────────────┘";

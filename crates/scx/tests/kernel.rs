@@ -24,11 +24,17 @@ fn policies_survive_loads_in_live_kernels() {
     in_each_kernel(&["loads.sh", "cfs", "slocal", "smove", "nest"]);
 }
 
+/// Sets of cores have more than one word there.
+#[test]
+fn policies_run_on_more_than_64_cores() {
+    in_each_kernel_on(72, &["many.sh", "cfs", "nest"], |_| ());
+}
+
 /// What policies do in a kernel, the simulator's build of them does too.
 #[test]
 fn decisions_agree_with_the_native_build() {
     let policies = ["cfs", "slocal", "smove", "nest"];
-    in_each_kernel_then(&[&["conform.sh"], &policies[..]].concat(), |folder| {
+    in_each_kernel_on(CPUS, &[&["conform.sh"], &policies[..]].concat(), |folder| {
         for policy in policies {
             let log = folder.join(format!("{policy}.log"));
             let conform = Command::new(hearth()).arg("conform").arg(&log).output().expect("hearth runs");
@@ -39,18 +45,19 @@ fn decisions_agree_with_the_native_build() {
     });
 }
 
-/// Runs one of the scripts beside this file in each kernel: all that it checks is fine, and the kernel has
-/// nothing to complain of.
+const CPUS: u16 = 4;
+
 fn in_each_kernel(script: &[&str]) {
-    in_each_kernel_then(script, |_| ());
+    in_each_kernel_on(CPUS, script, |_| ());
 }
 
-/// And looks at what it left in its folder.
-fn in_each_kernel_then(script: &[&str], then: impl Fn(&Path)) {
+/// Runs one of the scripts beside this file in each kernel: all that it checks is fine, and the kernel has
+/// nothing to complain of. Then looks at what it left in its folder.
+fn in_each_kernel_on(cpus: u16, script: &[&str], then: impl Fn(&Path)) {
     let kernels = std::env::var("HEARTH_VM_TESTS").unwrap_or_default();
     for kernel in kernels.split(',').filter(|kernel| !kernel.is_empty()) {
         let folder = tempfile::tempdir().expect("a temporary folder");
-        let (said, log) = run(kernel, script, folder.path());
+        let (said, log) = run(kernel, cpus, script, folder.path());
         println!("Linux {kernel}:\n{said}");
         assert!(
             !said.contains("FAILED") && said.trim_end().ends_with("end"),
@@ -70,12 +77,12 @@ fn complains(line: &str) -> bool {
 }
 
 /// Runs the script in a guest, in `folder`: what it printed, and the kernel's log.
-fn run(kernel: &str, script: &[&str], folder: &Path) -> (String, String) {
+fn run(kernel: &str, cpus: u16, script: &[&str], folder: &Path) -> (String, String) {
     let dmesg = folder.join("dmesg");
-    let wish = Wish { cpus: Some(4), ..Wish::default() };
+    let wish = Wish { cpus: Some(cpus), ..Wish::default() };
     let options = Options {
         kernel: kernel.into(),
-        topology: Topology::new(wish).expect("four cores"),
+        topology: Topology::new(wish).expect("a topology"),
         directory: folder.into(),
         dmesg: Some(dmesg.clone()),
         timeout: Some(Duration::from_secs(1200)),
