@@ -51,7 +51,7 @@ impl ExitInfo {
         self.kind == UNREG
     }
 
-    /// A core came on line that was not known: load the policy again.
+    /// A core came or went: load the policy again.
     pub fn restart(&self) -> bool {
         (UNREG..ERROR).contains(&self.kind) && self.code & RESTART != 0
     }
