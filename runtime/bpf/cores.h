@@ -18,6 +18,13 @@ static __always_inline saakm_t saakm_begin(u32 cpu, enum saakm_context_level lev
 	return s;
 }
 
+/* Time from `begun` on. Another core's handler may have begun, and looked at the clock, before the
+   one that set `begun`, and still come after it: then none has passed. */
+static __always_inline u64 saakm_between(u64 begun, u64 now)
+{
+	return now > begun ? now - begun : 0;
+}
+
 static __always_inline void saakm_enter_idle(saakm_t s, core_t c);
 SAAKM_GLOBAL int saakm_end(u64 context);
 
@@ -83,7 +90,7 @@ SAAKM_GLOBAL int saakm_exit_idle(u64 context, u32 c)
 	saakm_t s = SAAKM_FIELD_AT(struct saakm, context);
 	struct saakm_core SAAKM_MEM *core = saakm_core_at(c);
 
-	core->count.idle_ns += s->now - core->idle_since;
+	core->count.idle_ns += saakm_between(core->idle_since, s->now);
 	saakm_record(s, SAAKM_RECORD(SAAKM_R_IDLE, false, c, 0), 0, 0, 0);
 #ifdef SAAKM_ON_EXIT_IDLE
 	saakm_on_exit_idle((u64)s, c);

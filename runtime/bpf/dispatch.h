@@ -186,7 +186,7 @@ SAAKM_GLOBAL int saakm_stop_spinning(u64 context, u32 cpu)
 	struct saakm_core SAAKM_MEM *core = saakm_core_at(cpu);
 
 	if (core->spin_since) {
-		core->count.spin_ns += s->now - core->spin_since;
+		core->count.spin_ns += saakm_between(core->spin_since, s->now);
 		core->spin_since = 0;
 		saakm_record(s, SAAKM_RECORD(SAAKM_R_SPIN, false, cpu, 0), 0, 0, 0);
 	}
