@@ -5,7 +5,7 @@
  *
  * Handlers then run one at a time. The log has, for each, all that the runtime lets it see, what it did, and what
  * became of the runtime's and the policy's state: enough to call the same handler elsewhere, and to compare.
- * crates/scx/src/log.rs reads it; docs/src/conformance.md describes it.
+ * crates/scx/src/log reads it; docs/src/conformance.md describes it.
  *
  * What handlers see of cores and of sets of cores is told by differences: a record where something is not what was
  * last told.
