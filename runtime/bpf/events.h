@@ -499,7 +499,8 @@ void BPF_STRUCT_OPS(saakm_exit, struct scx_exit_info *info)
 /*
  * Without cpu_online and cpu_offline: when a core comes or goes, the kernel takes over, and tells the
  * loader to load the policy again for the cores that there are then. Living on would be possible,
- * but a leaving core waits for its last threads in ways that differ from kernel to kernel.
+ * but a leaving core waits for its last threads in ways that differ from kernel to kernel. See
+ * hotplug.h.
  */
 SCX_OPS_DEFINE(saakm_ops,
 	       .select_cpu = (void *)saakm_select_cpu,

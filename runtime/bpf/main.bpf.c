@@ -33,3 +33,4 @@ struct {
 #include "timers.h"
 #include "dispatch.h"
 #include "events.h"
+#include "hotplug.h"

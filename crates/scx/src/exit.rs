@@ -23,7 +23,7 @@ pub struct ExitInfo {
     pub dump: String,
 }
 
-/// Lines of the dump that are shown; the first ones say what happened, and to whom.
+/// Lines of the dump that are shown. The first ones say what happened.
 const SHOWN: usize = 40;
 
 impl ExitInfo {
@@ -80,13 +80,27 @@ impl fmt::Display for ExitInfo {
         }
         if !self.dump.trim().is_empty() {
             let lines: Vec<&str> = self.dump.trim_end().lines().collect();
-            write!(f, "\n{}", lines[..lines.len().min(SHOWN)].join("\n"))?;
-            if lines.len() > SHOWN {
-                write!(f, "\n... {} lines more", lines.len() - SHOWN)?;
+            // And where the thread is that did not run: `name[pid]`, in its own line.
+            let thread = self.message.split_once(" failed to run").map(|(thread, _)| format!("R {thread} "));
+            let victim = thread.and_then(|thread| lines.iter().position(|line| line.contains(&thread)));
+            let mut next = 0;
+            for part in match victim {
+                Some(line) if line >= SHOWN => vec![0..SHOWN / 2, line..line + SHOWN / 2],
+                _ => vec![0..SHOWN],
+            } {
+                gap(f, next, part.start)?;
+                next = part.end.min(lines.len());
+                write!(f, "\n{}", lines[part.start..next].join("\n"))?;
             }
+            gap(f, next, lines.len())?;
         }
         Ok(())
     }
+}
+
+/// Lines that are left out.
+fn gap(f: &mut fmt::Formatter<'_>, from: usize, to: usize) -> fmt::Result {
+    if from < to { write!(f, "\n... {} lines more", to - from) } else { Ok(()) }
 }
 
 /// Up to the first zero.
@@ -129,5 +143,17 @@ mod tests {
         let exit = ExitInfo::parse("nest", &bytes(1024, 0, "error", ""), dump.as_bytes()).unwrap();
         let shown = exit.to_string();
         assert!(shown.contains("line 39") && !shown.contains("line 40") && shown.ends_with("60 lines more"));
+    }
+
+    #[test]
+    fn the_thread_that_did_not_run_is_shown() {
+        let thread = "R rcu_preempt[15] *root -44768ms\n";
+        let dump: String =
+            (0..100).map(|n| if n == 70 { thread.into() } else { format!("line {n}\n") }).collect();
+        let message = "rcu_preempt[15] failed to run for 44.768s";
+        let exit = ExitInfo::parse("nest", &bytes(STALL, 0, "stall", message), dump.as_bytes()).unwrap();
+        let shown = exit.to_string();
+        assert!(shown.contains("line 19\n... 50 lines more\nR rcu_preempt[15]"), "{shown}");
+        assert!(shown.ends_with("line 89\n... 10 lines more"), "{shown}");
     }
 }

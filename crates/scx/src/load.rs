@@ -284,14 +284,15 @@ impl Loaded {
     }
 
     fn try_attach(&mut self) -> libbpf_rs::Result<()> {
-        for program in self.object.progs_mut() {
-            if program.name() == "scx_lib_init_probe" {
-                self.links.push(program.attach()?);
-            }
-        }
         for mut map in self.object.maps_mut() {
             if map.name() == "saakm_ops" {
                 self.links.push(map.attach_struct_ops()?);
+            }
+        }
+        // It ends whichever scheduler there is: only after ours is.
+        for program in self.object.progs_mut() {
+            if program.name() == "saakm_core_goes" {
+                self.links.push(program.attach()?);
             }
         }
         Ok(())

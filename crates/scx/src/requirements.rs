@@ -36,6 +36,15 @@ pub(crate) fn hotplugs() -> u64 {
     text.trim().parse().unwrap_or(0)
 }
 
+/// Is a core on its way in or out?
+pub(crate) fn hotplugging() -> bool {
+    let cores = fs::read_dir("/sys/devices/system/cpu").into_iter().flatten().flatten();
+    cores.map(|core| core.path().join("hotplug")).any(|hotplug| {
+        let read = |file: &str| fs::read_to_string(hotplug.join(file)).ok();
+        read("state") != read("target")
+    })
+}
+
 /// This architecture as libbpf's headers call it, and their folder for it.
 ///
 /// # Errors

@@ -508,7 +508,7 @@ fn wait_until_settled() -> u64 {
     loop {
         let before = requirements::hotplugs();
         thread::sleep(SETTLED);
-        if requirements::hotplugs() == before {
+        if requirements::hotplugs() == before && !requirements::hotplugging() {
             return before;
         }
     }

@@ -66,17 +66,20 @@ check "the cgroup's policy is gone" gone
 
 cpu3=/sys/devices/system/cpu/cpu3/online
 echo 0 >$cpu3
-$H run nest:r_max=3 2>/tmp/nest.log &
+$H run nest:r_max=3 --record cores.trace 2>/tmp/nest.log &
 nest=$!
 check "nest starts without a core" until_is nest
 check "it has three" says "on 3 cores" $H status
 check "a parameter changes" $H set s_max=1tick
 echo 1 >$cpu3
-has_four() { n=0; until $H status 2>&1 | grep -q "on 4 cores"; do n=$((n + 1)); [ $n -lt 100 ] || return 1; sleep 0.5; done; }
-check "it is loaded again for the new core" has_four
+on_cores() { n=0; until says "on $1 cores" $H status; do n=$((n + 1)); [ $n -lt 100 ] || return 1; sleep 0.5; done; }
+check "it is loaded again for the new core" on_cores 4
+check "its recording ended whole" says "placements by reason" $H report cores.trace
 check "its parameters stay" says "changed: r_max=3 s_max=4ms" $H status
 check "threads run on four" alive
+# Nothing else is at work: what must run for the core to go are the kernel's own threads.
 echo 0 >$cpu3
+check "it is loaded again when a core goes" on_cores 3
 check "threads run on three" alive
 echo 1 >$cpu3
 check "threads run on four again" alive
