@@ -3,7 +3,7 @@
 
 use crate::replica::{Call, QUEUES, Replica, Slot, Stage};
 use crate::report::{Disagreement, KEPT, Report};
-use hearth_scx::log::{EVENTS, Ending, Header, Reader, Record, kind};
+use hearth_scx::log::{EVENTS, Ending, Header, Reader, Record, event, kind};
 use hearth_sim::Policy;
 use hearth_sim::saakm::{LEVELS, MAX_CORES, SET_WORDS, Set};
 use std::collections::BTreeMap;
@@ -13,7 +13,16 @@ use std::ptr;
 /// Records of one handler at most.
 const MOST: usize = 1 << 20;
 /// Events that are about a thread, and those that are about a core (`new` and `unblock` about both).
-const THREAD_EVENTS: [usize; 8] = [0, 1, 3, 4, 5, 6, 7, 8];
+const THREAD_EVENTS: [usize; 8] = [
+    event::NEW,
+    event::UNBLOCK,
+    event::TICK,
+    event::YIELD,
+    event::PREEMPT,
+    event::BLOCK,
+    event::TERMINATE,
+    event::TIMER,
+];
 
 #[derive(Debug, thiserror::Error)]
 pub enum Error {

@@ -2,7 +2,7 @@
 //! what they do is compared with what the log says that they did.
 
 use crate::decision::Decision;
-use hearth_scx::log::{Header, Record, kind};
+use hearth_scx::log::{Header, Record, event, kind};
 use hearth_sim::Policy;
 use hearth_sim::saakm::{
     Core, Domain, Instance, LEVELS, MAX_CORES, Ops, PolicyTable, SET_WORDS, Set, Thread,
@@ -193,34 +193,34 @@ impl<'a> Replica<'a> {
         self.get().begin(call);
         let table = self.policy.table();
         let on_thread = [
-            (3, table.tick),
-            (4, table.yield_),
-            (5, table.preempt),
-            (6, table.block),
-            (7, table.terminate),
-            (8, table.timer),
+            (event::TICK, table.tick),
+            (event::YIELD, table.yield_),
+            (event::PREEMPT, table.preempt),
+            (event::BLOCK, table.block),
+            (event::TERMINATE, table.terminate),
+            (event::TIMER, table.timer),
         ];
         let on_core = [
-            (2, table.schedule),
-            (9, table.newly_idle),
-            (10, table.enter_idle),
-            (11, table.exit_idle),
-            (12, table.balance),
-            (13, table.entry),
-            (14, table.exit),
+            (event::SCHEDULE, table.schedule),
+            (event::NEWLY_IDLE, table.newly_idle),
+            (event::ENTER_IDLE, table.enter_idle),
+            (event::EXIT_IDLE, table.exit_idle),
+            (event::BALANCE, table.balance),
+            (event::ENTRY, table.entry),
+            (event::EXIT, table.exit),
         ];
-        let find = |event| (call.event == event).then_some(());
+        let find = |of| (call.event == of).then_some(());
         // SAFETY: handlers of this policy, with their own instance, and threads and cores that were checked. Only
         // addresses are taken: no reference lives while a handler runs.
         unsafe {
             let s = &raw mut (*self.stage).instance;
             let t: *mut Thread = call.thread.cast();
             let called = match call.event {
-                0 => table.new_thread.map(|on| on(s, t, call.core)),
-                1 => table.unblock.map(|on| on(s, t, call.core)),
+                event::NEW => table.new_thread.map(|on| on(s, t, call.core)),
+                event::UNBLOCK => table.unblock.map(|on| on(s, t, call.core)),
                 _ => {
-                    let thread = on_thread.iter().find_map(|(event, on)| find(*event).and(*on));
-                    let core = on_core.iter().find_map(|(event, on)| find(*event).and(*on));
+                    let thread = on_thread.iter().find_map(|(of, on)| find(*of).and(*on));
+                    let core = on_core.iter().find_map(|(of, on)| find(*of).and(*on));
                     thread.map(|on| on(s, t)).or_else(|| core.map(|on| on(s, call.core)))
                 }
             };
@@ -307,7 +307,7 @@ impl Stage {
             core.seen_khz = told.seen_khz;
             core.idle_since = told.idle_since;
         }
-        self.scheduling = call.event == 2;
+        self.scheduling = call.event == event::SCHEDULE;
         (self.script.at, self.script.walk, self.script.visits) = (0, 0, 0);
         self.script.difference = None;
     }

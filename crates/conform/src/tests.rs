@@ -4,7 +4,7 @@
 use crate::replay::tell;
 use crate::replica::{Call, Replica, Slot};
 use crate::{Decision, Report, replay};
-use hearth_scx::log::{Core, EVENTS, Ending, Header, Reader, Record, Writer, kind};
+use hearth_scx::log::{Core, EVENTS, Ending, Header, Reader, Record, Writer, event, kind};
 use hearth_scx::topology::{Domains, Group};
 use hearth_sim::Policy;
 use hearth_sim::saakm::Set;
@@ -158,7 +158,7 @@ impl World<'_> {
         }
         self.world();
         let event = EVENTS.iter().position(|name| *name == event).expect("an event");
-        if event == 2 {
+        if event == event::SCHEDULE {
             let queue = &self.replica.get().learning.as_ref().expect("it learns").queues[core as usize];
             // SAFETY: as above.
             let thread = queue.first().map_or(0, |(_, slot)| unsafe { (**slot).thread.tid });

@@ -83,16 +83,16 @@ impl fmt::Display for ExitInfo {
             // And where the thread is that did not run: `name[pid]`, in its own line.
             let thread = self.message.split_once(" failed to run").map(|(thread, _)| format!("R {thread} "));
             let victim = thread.and_then(|thread| lines.iter().position(|line| line.contains(&thread)));
-            let mut next = 0;
-            for part in match victim {
-                Some(line) if line >= SHOWN => vec![0..SHOWN / 2, line..line + SHOWN / 2],
-                _ => vec![0..SHOWN],
-            } {
-                gap(f, next, part.start)?;
-                next = part.end.min(lines.len());
-                write!(f, "\n{}", lines[part.start..next].join("\n"))?;
+            let (first, second) = match victim {
+                Some(line) if line >= SHOWN => (SHOWN / 2, line..lines.len().min(line + SHOWN / 2)),
+                _ => (lines.len().min(SHOWN), SHOWN..SHOWN),
+            };
+            write!(f, "\n{}", lines[..first].join("\n"))?;
+            if !second.is_empty() {
+                gap(f, first, second.start)?;
+                write!(f, "\n{}", lines[second.clone()].join("\n"))?;
             }
-            gap(f, next, lines.len())?;
+            gap(f, first.max(second.end), lines.len())?;
         }
         Ok(())
     }

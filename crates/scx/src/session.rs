@@ -64,6 +64,8 @@ pub struct Options {
     pub cost: bool,
     /// How long a ready thread may wait before the kernel ejects the policy [default: the kernel's 30 s].
     pub watchdog: Option<Duration>,
+    /// Called when the policy was loaded again because a core came or went, with the number of cores there are.
+    pub reloaded: Option<fn(usize)>,
 }
 
 /// Why a session's wait is over.
@@ -346,9 +348,14 @@ impl Session {
                 attached => attached?,
             }
             drop(hurry);
+            let cores = host.cpus.len();
             let running = Some(Running { loaded, host, since, restarts });
             *self.shared.running.write().unwrap_or_else(PoisonError::into_inner) = running;
-            return self.begin(driver, None);
+            self.begin(driver, None)?;
+            if let Some(reloaded) = self.options.reloaded {
+                reloaded(cores);
+            }
+            return Ok(());
         }
     }
 

@@ -85,6 +85,7 @@ echo 1 >$cpu3
 check "threads run on four again" alive
 kill -TERM $nest
 check "it ends well" wait $nest
+check "it said what happened" says "loaded again, for 3 cores" cat /tmp/nest.log
 check "SysRq-S ends a policy, and the loader says so" says "SysRq-S" sh -c "$H run cfs & p=\$!; n=0; until grep -q cfs /sys/kernel/sched_ext/root/ops 2>/dev/null || [ \$n -gt 600 ]; do sleep 0.2; n=\$((n + 1)); done; echo S >/proc/sysrq-trigger; wait \$p; [ \$? = 1 ]"
 if command -v script >/dev/null; then
 	$H run nest 2>/tmp/nest.log &

@@ -72,6 +72,9 @@ impl Common {
             underload: !self.no_underload,
             cost: self.cost,
             watchdog: self.watchdog,
+            reloaded: Some(|cores| {
+                eprintln!("hearth: a core came or went; the policy is loaded again, for {cores} cores");
+            }),
             ..Options::default()
         })
     }

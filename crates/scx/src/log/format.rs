@@ -73,7 +73,26 @@ pub mod kind {
     pub const WHOLE: u8 = 255;
 }
 
-/// Names of the events, by number: `enum saakm_event`.
+/// `enum saakm_event`: indices into [`EVENTS`].
+pub mod event {
+    pub const NEW: usize = 0;
+    pub const UNBLOCK: usize = 1;
+    pub const SCHEDULE: usize = 2;
+    pub const TICK: usize = 3;
+    pub const YIELD: usize = 4;
+    pub const PREEMPT: usize = 5;
+    pub const BLOCK: usize = 6;
+    pub const TERMINATE: usize = 7;
+    pub const TIMER: usize = 8;
+    pub const NEWLY_IDLE: usize = 9;
+    pub const ENTER_IDLE: usize = 10;
+    pub const EXIT_IDLE: usize = 11;
+    pub const BALANCE: usize = 12;
+    pub const ENTRY: usize = 13;
+    pub const EXIT: usize = 14;
+}
+
+/// Names of the events, by number.
 pub const EVENTS: [&str; 15] = [
     "new",
     "unblock",

@@ -6,7 +6,7 @@
 
 mod format;
 
-pub use format::{Core, EVENTS, Ending, Error, Header, Reader, Record, Writer, kind};
+pub use format::{Core, EVENTS, Ending, Error, Header, Reader, Record, Writer, event, kind};
 
 use crate::error;
 use crate::policy::Policy;
