@@ -87,6 +87,18 @@ kill -TERM $nest
 check "it ends well" wait $nest
 check "it said what happened" says "loaded again, for 3 cores" cat /tmp/nest.log
 check "SysRq-S ends a policy, and the loader says so" says "SysRq-S" sh -c "$H run cfs & p=\$!; n=0; until grep -q cfs /sys/kernel/sched_ext/root/ops 2>/dev/null || [ \$n -gt 600 ]; do sleep 0.2; n=\$((n + 1)); done; echo S >/proc/sysrq-trigger; wait \$p; [ \$? = 1 ]"
+
+$H run "$(dirname "$0")/loses.ipa" --watchdog 5s 2>/tmp/loses.log &
+loses=$!
+check "a policy that loses threads starts" until_is loses
+nice -n 10 sh -c 'sleep 0.1; exit 3' &
+lost=$!
+check "it is ejected" gone
+check "its loader ends with an error" status 1 wait $loses
+check "that says what happened" says "failed to run for" cat /tmp/loses.log
+check "the lost thread runs again" status 3 wait $lost
+check "threads run then as well" alive
+
 if command -v script >/dev/null; then
 	$H run nest 2>/tmp/nest.log &
 	nest=$!
