@@ -1,10 +1,11 @@
 # load.sh LOAD: runs it in the guest's memory, from what lies beside this script.
 here=$(cd "$(dirname "$0")" && pwd)
+[ -d /tmp/source ] || cp -r "$here/source" /tmp/source
 case $1 in
 configure)
 	rm -rf /tmp/configure
 	mkdir /tmp/configure
-	cd /tmp/configure && exec sh "$here/source/configure" --quiet
+	cd /tmp/configure && exec sh /tmp/source/configure --quiet
 	;;
 build)
 	rm -rf /tmp/build
