@@ -9,7 +9,7 @@ pipes() { timeout 240 $H play hackbench:groups=2,fds=5,loops=20 --burn time; }
 thousand() { timeout 240 $H play hackbench:groups=25,fds=20,loops=1 --burn time; }
 latencies() { timeout 240 $H play schbench:messages=2,workers=8,rounds=5 --burn time; }
 
-loaded_again() { n=0; until says "\"restarts\": $1," $H status --json; do n=$((n + 1)); [ $n -lt 100 ] || return 1; sleep 0.2; done; }
+loaded_again() { n=0; until says "\"restarts\": $1," $H status --json; do n=$((n + 1)); [ $n -lt 300 ] || return 1; sleep 0.2; done; }
 
 # A core that goes and comes back, while threads are pinned to it, near it, and everywhere. Each time the kernel takes
 # over, and the policy is loaded again.
