@@ -41,8 +41,8 @@ def measured(out):
         number, scheduler, load = time.name.removesuffix(".time").split(".")
         if load not in LOADS:
             continue
-        # A recording costs time: hackbench is timed without one. The others take too short for what the recorder
-        # needs to start and to stop, so theirs is the time from the first to the last of their events.
+        # A recording costs time: hackbench is timed without one. The others are timed by their recording, from the
+        # first event to the last: to start and to stop the recorder takes longer than some of them.
         recorded = f"{number}.{scheduler}.{load}" + ("-recorded" if load == "hackbench" else "")
         run = {"round": int(number), "seconds": float(time.read_text())}
         if (trace := guest / f"{recorded}.trace").exists():
