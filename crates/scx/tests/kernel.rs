@@ -85,8 +85,27 @@ fn complains(line: &str) -> bool {
         .any(|word| line.contains(word))
 }
 
+/// How often a guest is started again that ended by the emulator's fault.
+const AGAIN: u32 = 2;
+
 /// Runs the script in a guest, in `folder`: what it printed, and the kernel's log.
 fn run(kernel: &str, cpus: u16, script: &[&str], folder: &Path) -> (String, String) {
+    for _ in 0..AGAIN {
+        match run_once(kernel, cpus, script, folder) {
+            Err((error @ hearth_vm::Error::StaleCode { .. }, _)) => println!("Linux {kernel}: {error}"),
+            other => return finished(kernel, other),
+        }
+    }
+    finished(kernel, run_once(kernel, cpus, script, folder))
+}
+
+type Said = (String, String);
+
+fn finished(kernel: &str, result: Result<Said, (hearth_vm::Error, String)>) -> Said {
+    result.unwrap_or_else(|(error, said)| panic!("Linux {kernel}: {error}\n{said}"))
+}
+
+fn run_once(kernel: &str, cpus: u16, script: &[&str], folder: &Path) -> (String, String) {
     let dmesg = folder.join("dmesg");
     let wish = Wish { cpus: Some(cpus), ..Wish::default() };
     let options = Options {

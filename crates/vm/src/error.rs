@@ -35,6 +35,13 @@ pub enum Error {
     #[error("the guest {what}{console}")]
     Guest { what: String, console: Console },
 
+    /// Nothing that the guest did: the same may well go through the next time.
+    #[error(
+        "the emulator failed: one of its CPUs executed kernel code that another had already replaced. Run it \
+         again, or with `--accel icount`, which is slower and emulates CPUs one at a time{console}"
+    )]
+    StaleCode { console: Console },
+
     #[error("the guest was still running after {}: it was ended (`--timeout` gives it longer){console}", seconds(*after))]
     Timeout { after: Duration, console: Console },
 

@@ -26,6 +26,10 @@ const DISASTER: usize = 40;
 /// How the kernel begins to tell.
 const DISASTERS: [&str; 5] =
     ["BUG: ", "Oops: ", "kernel BUG at ", "general protection fault", "Kernel panic - not syncing: "];
+/// A breakpoint that nobody knows of. The kernel patches its code through breakpoints, and takes them away when all
+/// CPUs have seen them. QEMU drops what it has translated of a page just before it writes there: with CPUs side by
+/// side, one of them may translate the breakpoint again in between, and keeps it (`notdirty_write`, QEMU 10.0).
+const BREAKPOINT: &str = "Oops: int3:";
 const TICK: Duration = Duration::from_millis(100);
 
 /// Something that has happened.
@@ -57,6 +61,7 @@ pub struct Guest {
     ends: Vec<End>,
     shares: Vec<Share>,
     qemu: Option<Child>,
+    accelerator: Option<Accelerator>,
 }
 
 impl Guest {
@@ -76,6 +81,7 @@ impl Guest {
             ends: Vec::new(),
             shares: Vec::new(),
             qemu: None,
+            accelerator: None,
         })
     }
 
@@ -182,6 +188,7 @@ impl Guest {
         let child = command.spawn();
         let help = "Check that QEMU can be run";
         self.qemu = Some(child.map_err(|source| Error::Program { program, source, help })?);
+        self.accelerator = Some(accelerator);
         Ok(())
     }
 
@@ -269,7 +276,11 @@ impl Guest {
 
     fn why_it_ended(&self, status: ExitStatus) -> Error {
         let said = self.said_by_qemu();
-        if let Some((_, reason)) = self.printed().split_once("Kernel panic - not syncing: ") {
+        let printed = self.printed();
+        if self.accelerator == Some(Accelerator::Tcg) && printed.contains(BREAKPOINT) {
+            return Error::StaleCode { console: self.tail() };
+        }
+        if let Some((_, reason)) = printed.split_once("Kernel panic - not syncing: ") {
             let reason = reason.lines().next().unwrap_or_default().trim();
             return self.failed(format!("panicked: {reason}"));
         }
@@ -311,4 +322,33 @@ impl Drop for Guest {
 /// No guest outlives this process, however that ends.
 fn die_with_parent() -> io::Result<()> {
     Ok(rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::process::ExitStatusExt;
+
+    /// Why a guest ended whose kernel printed this.
+    fn why(accelerator: Accelerator, printed: &str) -> Error {
+        let mut guest = Guest::prepare().unwrap();
+        guest.accelerator = Some(accelerator);
+        fs::write(&guest.console, printed).unwrap();
+        guest.why_it_ended(ExitStatus::from_raw(0))
+    }
+
+    #[test]
+    fn breakpoints_that_nobody_set_are_the_emulators_fault() {
+        let oops = |kind| {
+            format!(
+                "[ 1.0] Oops: {kind}: 0000 [#1] SMP\n[ 1.1] Kernel panic - not syncing: Fatal exception\n"
+            )
+        };
+        assert!(matches!(why(Accelerator::Tcg, &oops("int3")), Error::StaleCode { .. }));
+        // With one CPU at a time, and on the processor, it would be the kernel's.
+        for accelerator in [Accelerator::Counted, Accelerator::Kvm] {
+            assert!(why(accelerator, &oops("int3")).to_string().contains("panicked: Fatal exception"));
+        }
+        assert!(why(Accelerator::Tcg, &oops("general protection fault")).to_string().contains("panicked"));
+    }
 }
