@@ -62,17 +62,18 @@ struct nest_state {
 	 */
 	int64_t scan;
 	/*
-	 * cfs.ipa:20
-	 * An idle spell shorter than this is not worth pulling a thread for.
+	 * cfs.ipa:21
+	 * An idle spell shorter than this is not worth pulling a thread for; and a thread that ran so
+	 * recently stays where its caches are (task_hot).
 	 */
 	int64_t migration_cost;
 	/*
-	 * cfs.ipa:22
+	 * cfs.ipa:23
 	 * Cores balance their die every so many ms for each core in it.
 	 */
 	int64_t interval;
 	/*
-	 * cfs.ipa:24
+	 * cfs.ipa:25
 	 * Busy cores balance this much more rarely than idle ones.
 	 */
 	int64_t busy_factor;
@@ -144,48 +145,51 @@ struct nest_state {
 };
 
 struct nest_core {
-	/* cfs.ipa:38 */
+	/* cfs.ipa:40 */
 	nsec_t min_vruntime;
 	/*
-	 * cfs.ipa:41
+	 * cfs.ipa:43
 	 * Recent load (1024: always busy) at time `since`, when the core last changed between
 	 * busy and idle; and the part of it that threads left that have exited.
 	 */
 	int64_t past;
 	int64_t gone;
-	/* cfs.ipa:42 */
+	/* cfs.ipa:44 */
 	nsec_t since;
 	/*
-	 * cfs.ipa:44
+	 * cfs.ipa:46
 	 * Usual length of an idle spell.
 	 */
 	nsec_t usual_idle;
-	/* cfs.ipa:45 */
+	/* cfs.ipa:47 */
 	nsec_t next_die;
 	nsec_t next_machine;
 };
 
 struct nest_thread {
 	/*
-	 * cfs.ipa:28
+	 * cfs.ipa:29
 	 * Virtual runtime, on the time line of core `home`.
 	 */
 	nsec_t vruntime;
-	/* cfs.ipa:29 */
+	/* cfs.ipa:30 */
 	core_t home;
 	/*
-	 * cfs.ipa:31
+	 * cfs.ipa:32
 	 * Runtime when the thread was last charged, and when it last started.
 	 */
 	nsec_t charged;
 	nsec_t started;
 	/*
-	 * cfs.ipa:33
-	 * Recent load of the thread; half a core's to start with. And when it blocked.
+	 * cfs.ipa:34
+	 * When the thread was last seen running.
+	 */
+	nsec_t ran;
+	/*
+	 * cfs.ipa:36
+	 * Recent load of the thread; half a core's to start with.
 	 */
 	int64_t util;
-	/* cfs.ipa:34 */
-	nsec_t slept;
 	/*
 	 * nest.ipa:41
 	 * Cores of the last execution and of the one before.
@@ -240,6 +244,7 @@ static __attribute__((unused)) void nest_init_thread(void SAAKM_MEM *attrs)
 	struct nest_thread SAAKM_MEM *p = (struct nest_thread SAAKM_MEM *)attrs;
 
 	p->home = SAAKM_NO_CORE;
+	p->ran = -1 * SAAKM_S;
 	p->util = 512;
 	p->last = SAAKM_NO_CORE;
 	p->before = SAAKM_NO_CORE;
@@ -255,7 +260,7 @@ SAAKM_LOCAL void nest_nohz(saakm_t s, core_t i);
 SAAKM_LOCAL core_t nest_choose_wakeup(saakm_t s, thread_t t, core_t waker);
 
 /*
- * cfs.ipa:48
+ * cfs.ipa:50
  * t => c.ready
  */
 SAAKM_LOCAL void nest_enter_ready(saakm_t s, thread_t t, core_t c, uint32_t reason)
@@ -264,7 +269,7 @@ SAAKM_LOCAL void nest_enter_ready(saakm_t s, thread_t t, core_t c, uint32_t reas
 	saakm_ready(s, t, c, NEST_QUEUE_READY, nest_thread(t)->vruntime, reason);
 }
 
-/* cfs.ipa:52 */
+/* cfs.ipa:54 */
 SAAKM_LOCAL nsec_t nest_vruntime_now(saakm_t s, thread_t t)
 {
 	return nest_thread(t)->vruntime
@@ -272,7 +277,7 @@ SAAKM_LOCAL nsec_t nest_vruntime_now(saakm_t s, thread_t t)
 				saakm_weight(t));
 }
 
-/* cfs.ipa:56 */
+/* cfs.ipa:58 */
 SAAKM_LOCAL void nest_charge(saakm_t s, thread_t t)
 {
 	nest_thread(t)->vruntime = nest_vruntime_now(s, t);
@@ -281,6 +286,7 @@ SAAKM_LOCAL void nest_charge(saakm_t s, thread_t t)
 				saakm_runtime(s, t) - nest_thread(t)->charged,
 				nest_state(s)->half_life);
 	nest_thread(t)->charged = saakm_runtime(s, t);
+	nest_thread(t)->ran = saakm_now(s);
 	core_t c = saakm_core(t);
 	if (saakm_nr_ready(s, c) == 0) {
 		nest_core(s, c)->min_vruntime =
@@ -289,7 +295,7 @@ SAAKM_LOCAL void nest_charge(saakm_t s, thread_t t)
 }
 
 /*
- * cfs.ipa:67
+ * cfs.ipa:70
  * Called before every entry into a ready queue: puts t on the time line of core c.
  */
 SAAKM_LOCAL void nest_on_enqueue(saakm_t s, thread_t t, core_t c)
@@ -318,7 +324,7 @@ SAAKM_LOCAL void nest_on_enqueue(saakm_t s, thread_t t, core_t c)
 	}
 }
 
-/* cfs.ipa:77 */
+/* cfs.ipa:80 */
 SAAKM_LOCAL void nest_on_schedule(saakm_t s, core_t c)
 {
 	thread_t t = saakm_first(s, c, NEST_QUEUE_READY);
@@ -331,7 +337,7 @@ SAAKM_LOCAL void nest_on_schedule(saakm_t s, core_t c)
 	}
 }
 
-/* cfs.ipa:85 */
+/* cfs.ipa:88 */
 SAAKM_LOCAL void nest_on_tick(saakm_t s, thread_t t)
 {
 	core_t c = saakm_core(t);
@@ -344,29 +350,28 @@ SAAKM_LOCAL void nest_on_tick(saakm_t s, thread_t t)
 	}
 }
 
-/* cfs.ipa:92 */
+/* cfs.ipa:95 */
 SAAKM_LOCAL void nest_on_yield(saakm_t s, thread_t t)
 {
 	nest_charge(s, t);
 	nest_enter_ready(s, t, saakm_core(t), NEST_REASON_NONE);
 }
 
-/* cfs.ipa:97 */
+/* cfs.ipa:100 */
 SAAKM_LOCAL void nest_on_preempt(saakm_t s, thread_t t)
 {
 	nest_charge(s, t);
 	nest_enter_ready(s, t, saakm_core(t), NEST_REASON_NONE);
 }
 
-/* cfs.ipa:102 */
+/* cfs.ipa:105 */
 SAAKM_LOCAL void nest__cfs_on_block(saakm_t s, thread_t t)
 {
 	nest_charge(s, t);
-	nest_thread(t)->slept = saakm_now(s);
 	saakm_blocked(s, t);
 }
 
-/* cfs.ipa:108 */
+/* cfs.ipa:110 */
 SAAKM_LOCAL void nest__cfs_on_terminate(saakm_t s, thread_t t)
 {
 	nest_charge(s, t);
@@ -375,7 +380,7 @@ SAAKM_LOCAL void nest__cfs_on_terminate(saakm_t s, thread_t t)
 }
 
 /*
- * cfs.ipa:118
+ * cfs.ipa:120
  * As fork placement knows it: an idle core has no tick, so its load is brought up to date
  * only every `refresh`, and what exited threads left there counts until then.
  */
@@ -384,7 +389,7 @@ SAAKM_LOCAL int64_t nest_recent(saakm_t s, core_t c)
 	return saakm_has(saakm_idle(s), c) ? nest_idle_load(s, c) : nest_busy_load(s, c);
 }
 
-/* cfs.ipa:122 */
+/* cfs.ipa:124 */
 SAAKM_LOCAL int64_t nest_busy_load(saakm_t s, core_t c)
 {
 	return 1024
@@ -392,7 +397,7 @@ SAAKM_LOCAL int64_t nest_busy_load(saakm_t s, core_t c)
 				saakm_now(s) - nest_core(s, c)->since, nest_state(s)->half_life);
 }
 
-/* cfs.ipa:126 */
+/* cfs.ipa:128 */
 SAAKM_LOCAL int64_t nest_idle_load(saakm_t s, core_t c)
 {
 	nsec_t last = saakm_now(s) - saakm_mod(saakm_now(s), nest_state(s)->refresh);
@@ -404,14 +409,14 @@ SAAKM_LOCAL int64_t nest_idle_load(saakm_t s, core_t c)
 			last - nest_core(s, c)->since, nest_state(s)->half_life);
 }
 
-/* cfs.ipa:132 */
+/* cfs.ipa:134 */
 SAAKM_LOCAL void nest_on_enter_idle(saakm_t s, core_t c)
 {
 	nest_core(s, c)->past = nest_busy_load(s, c);
 	nest_core(s, c)->since = saakm_now(s);
 }
 
-/* cfs.ipa:137 */
+/* cfs.ipa:139 */
 SAAKM_LOCAL void nest_on_exit_idle(saakm_t s, core_t c)
 {
 	nest_core(s, c)->past = nest_idle_load(s, c);
@@ -426,7 +431,7 @@ SAAKM_LOCAL void nest_on_exit_idle(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:145
+ * cfs.ipa:147
  * A thread comes with half a core's load to its name, and has exited with load `part`.
  */
 SAAKM_LOCAL void nest_leave(saakm_t s, core_t c, int64_t part)
@@ -435,7 +440,7 @@ SAAKM_LOCAL void nest_leave(saakm_t s, core_t c, int64_t part)
 	nest_core(s, c)->gone = saakm_min(nest_core(s, c)->gone + part, 1024);
 }
 
-/* cfs.ipa:150 */
+/* cfs.ipa:152 */
 SAAKM_LOCAL int64_t nest_load_of(saakm_t s, domain_t d)
 {
 	int64_t sum = 0;
@@ -448,7 +453,7 @@ SAAKM_LOCAL int64_t nest_load_of(saakm_t s, domain_t d)
 }
 
 /*
- * cfs.ipa:159
+ * cfs.ipa:161
  * From the widest domain down: the die, the hyperthread pair, the core. The parent's die
  * is kept while it has an idle core; then idle cores count first, recent load second; of a
  * pair, the core that was idle for the shortest time (find_idlest_group, find_idlest_cpu).
@@ -519,7 +524,7 @@ SAAKM_LOCAL core_t nest_choose_fork(saakm_t s, thread_t t, core_t parent)
 }
 
 /*
- * cfs.ipa:173
+ * cfs.ipa:175
  * The target is the previous core or the waker's; an idle core is sought on its die only.
  */
 SAAKM_LOCAL core_t nest__cfs_choose_wakeup(saakm_t s, thread_t t, core_t waker)
@@ -574,17 +579,17 @@ SAAKM_LOCAL core_t nest__cfs_choose_wakeup(saakm_t s, thread_t t, core_t waker)
 }
 
 /*
- * cfs.ipa:192
+ * cfs.ipa:194
  * The load that t brings, having slept.
  */
 SAAKM_LOCAL int64_t nest_asleep(saakm_t s, thread_t t)
 {
-	return saakm_decay(nest_thread(t)->util, saakm_now(s) - nest_thread(t)->slept,
+	return saakm_decay(nest_thread(t)->util, saakm_now(s) - nest_thread(t)->ran,
 			nest_state(s)->half_life);
 }
 
 /*
- * cfs.ipa:197
+ * cfs.ipa:199
  * c, or a core near it if t may not run on c.
  */
 SAAKM_LOCAL core_t nest_fallback(saakm_t s, thread_t t, core_t c)
@@ -600,7 +605,7 @@ SAAKM_LOCAL core_t nest_fallback(saakm_t s, thread_t t, core_t c)
 }
 
 /*
- * cfs.ipa:212
+ * cfs.ipa:214
  * A die with at most two threads keeps them (adjust_numa_imbalance).
  */
 SAAKM_LOCAL bool nest_crowded(saakm_t s, domain_t die)
@@ -614,7 +619,7 @@ SAAKM_LOCAL bool nest_crowded(saakm_t s, domain_t die)
 	return sum > 2;
 }
 
-/* cfs.ipa:218 */
+/* cfs.ipa:220 */
 SAAKM_PHASE bool nest_pull_can_steal_core(saakm_t s, core_t dst, core_t src)
 {
 	return saakm_nr_ready(s, src) > 0
@@ -623,7 +628,7 @@ SAAKM_PHASE bool nest_pull_can_steal_core(saakm_t s, core_t dst, core_t src)
 				|| nest_crowded(s, saakm_llc(s, src)));
 }
 
-/* cfs.ipa:223 */
+/* cfs.ipa:225 */
 SAAKM_PHASE int64_t nest_pull_select_core(saakm_t s, core_t dst, core_t src)
 {
 	(void)dst;
@@ -631,15 +636,14 @@ SAAKM_PHASE int64_t nest_pull_select_core(saakm_t s, core_t dst, core_t src)
 	return saakm_nr_running(s, src);
 }
 
-/* cfs.ipa:224 */
+/* cfs.ipa:226 */
 SAAKM_PHASE bool nest_pull_steal_thread(saakm_t s, core_t dst, thread_t t)
 {
-	(void)s;
-
-	return saakm_has(saakm_affinity(t), dst);
+	return saakm_has(saakm_affinity(t), dst)
+			&& saakm_now(s) - nest_thread(t)->ran >= nest_state(s)->migration_cost;
 }
 
-/* cfs.ipa:225 */
+/* cfs.ipa:227 */
 SAAKM_PHASE bool nest_pull_stop_core(saakm_t s, core_t dst, int64_t stolen)
 {
 	(void)s;
@@ -648,7 +652,7 @@ SAAKM_PHASE bool nest_pull_stop_core(saakm_t s, core_t dst, int64_t stolen)
 	return stolen > 0;
 }
 
-/* cfs.ipa:226 */
+/* cfs.ipa:228 */
 SAAKM_PHASE bool nest_pull_stop(saakm_t s, core_t dst, int64_t stolen)
 {
 	(void)s;
@@ -657,14 +661,14 @@ SAAKM_PHASE bool nest_pull_stop(saakm_t s, core_t dst, int64_t stolen)
 	return stolen > 0;
 }
 
-/* cfs.ipa:227 */
+/* cfs.ipa:229 */
 SAAKM_PHASE void nest_pull_move(saakm_t s, core_t dst, thread_t t)
 {
 	nest_enter_ready(s, t, dst, NEST_REASON_BALANCE);
 }
 
 /*
- * cfs.ipa:217
+ * cfs.ipa:219
  * dst takes one thread from the longest run queue among `from`.
  */
 SAAKM_STEAL(nest_pull, dst, from)
@@ -716,7 +720,7 @@ SAAKM_STEAL(nest_pull, dst, from)
 	}
 }
 
-/* cfs.ipa:230 */
+/* cfs.ipa:232 */
 SAAKM_LOCAL void nest_on_newly_idle(saakm_t s, core_t c)
 {
 	if (nest_core(s, c)->usual_idle < nest_state(s)->migration_cost) {
@@ -730,7 +734,7 @@ SAAKM_LOCAL void nest_on_newly_idle(saakm_t s, core_t c)
 	}
 }
 
-/* cfs.ipa:236 */
+/* cfs.ipa:238 */
 SAAKM_LOCAL void nest_on_balance(saakm_t s, core_t c)
 {
 	if (saakm_now(s) >= nest_core(s, c)->next_die) {
@@ -762,7 +766,7 @@ SAAKM_LOCAL void nest_on_balance(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:251
+ * cfs.ipa:253
  * Idle core i does what it would do at its tick.
  */
 SAAKM_LOCAL void nest_nohz(saakm_t s, core_t i)
@@ -1090,7 +1094,7 @@ static const struct saakm_param nest_params[] = {
 	},
 	{
 		.name = "migration_cost",
-		.doc = "An idle spell shorter than this is not worth pulling a thread for.",
+		.doc = "An idle spell shorter than this is not worth pulling a thread for; and a thread that ran so recently stays where its caches are (task_hot).",
 		.unit = SAAKM_TIME,
 		.offset = offsetof(struct nest_state, migration_cost),
 		.min = 0, .max = 10 * SAAKM_MS,

@@ -52,65 +52,69 @@ struct slocal_state {
 	 */
 	int64_t scan;
 	/*
-	 * cfs.ipa:20
-	 * An idle spell shorter than this is not worth pulling a thread for.
+	 * cfs.ipa:21
+	 * An idle spell shorter than this is not worth pulling a thread for; and a thread that ran so
+	 * recently stays where its caches are (task_hot).
 	 */
 	int64_t migration_cost;
 	/*
-	 * cfs.ipa:22
+	 * cfs.ipa:23
 	 * Cores balance their die every so many ms for each core in it.
 	 */
 	int64_t interval;
 	/*
-	 * cfs.ipa:24
+	 * cfs.ipa:25
 	 * Busy cores balance this much more rarely than idle ones.
 	 */
 	int64_t busy_factor;
 };
 
 struct slocal_core {
-	/* cfs.ipa:38 */
+	/* cfs.ipa:40 */
 	nsec_t min_vruntime;
 	/*
-	 * cfs.ipa:41
+	 * cfs.ipa:43
 	 * Recent load (1024: always busy) at time `since`, when the core last changed between
 	 * busy and idle; and the part of it that threads left that have exited.
 	 */
 	int64_t past;
 	int64_t gone;
-	/* cfs.ipa:42 */
+	/* cfs.ipa:44 */
 	nsec_t since;
 	/*
-	 * cfs.ipa:44
+	 * cfs.ipa:46
 	 * Usual length of an idle spell.
 	 */
 	nsec_t usual_idle;
-	/* cfs.ipa:45 */
+	/* cfs.ipa:47 */
 	nsec_t next_die;
 	nsec_t next_machine;
 };
 
 struct slocal_thread {
 	/*
-	 * cfs.ipa:28
+	 * cfs.ipa:29
 	 * Virtual runtime, on the time line of core `home`.
 	 */
 	nsec_t vruntime;
-	/* cfs.ipa:29 */
+	/* cfs.ipa:30 */
 	core_t home;
 	/*
-	 * cfs.ipa:31
+	 * cfs.ipa:32
 	 * Runtime when the thread was last charged, and when it last started.
 	 */
 	nsec_t charged;
 	nsec_t started;
 	/*
-	 * cfs.ipa:33
-	 * Recent load of the thread; half a core's to start with. And when it blocked.
+	 * cfs.ipa:34
+	 * When the thread was last seen running.
+	 */
+	nsec_t ran;
+	/*
+	 * cfs.ipa:36
+	 * Recent load of the thread; half a core's to start with.
 	 */
 	int64_t util;
-	/* cfs.ipa:34 */
-	nsec_t slept;
 };
 
 SAAKM_ATTRIBUTES(slocal)
@@ -142,6 +146,7 @@ static __attribute__((unused)) void slocal_init_thread(void SAAKM_MEM *attrs)
 	struct slocal_thread SAAKM_MEM *p = (struct slocal_thread SAAKM_MEM *)attrs;
 
 	p->home = SAAKM_NO_CORE;
+	p->ran = -1 * SAAKM_S;
 	p->util = 512;
 }
 
@@ -150,7 +155,7 @@ SAAKM_LOCAL void slocal_leave(saakm_t s, core_t c, int64_t part);
 SAAKM_LOCAL void slocal_nohz(saakm_t s, core_t i);
 
 /*
- * cfs.ipa:48
+ * cfs.ipa:50
  * t => c.ready
  */
 SAAKM_LOCAL void slocal_enter_ready(saakm_t s, thread_t t, core_t c, uint32_t reason)
@@ -159,7 +164,7 @@ SAAKM_LOCAL void slocal_enter_ready(saakm_t s, thread_t t, core_t c, uint32_t re
 	saakm_ready(s, t, c, SLOCAL_QUEUE_READY, slocal_thread(t)->vruntime, reason);
 }
 
-/* cfs.ipa:52 */
+/* cfs.ipa:54 */
 SAAKM_LOCAL nsec_t slocal_vruntime_now(saakm_t s, thread_t t)
 {
 	return slocal_thread(t)->vruntime
@@ -167,7 +172,7 @@ SAAKM_LOCAL nsec_t slocal_vruntime_now(saakm_t s, thread_t t)
 				saakm_weight(t));
 }
 
-/* cfs.ipa:56 */
+/* cfs.ipa:58 */
 SAAKM_LOCAL void slocal_charge(saakm_t s, thread_t t)
 {
 	slocal_thread(t)->vruntime = slocal_vruntime_now(s, t);
@@ -176,6 +181,7 @@ SAAKM_LOCAL void slocal_charge(saakm_t s, thread_t t)
 				saakm_runtime(s, t) - slocal_thread(t)->charged,
 				slocal_state(s)->half_life);
 	slocal_thread(t)->charged = saakm_runtime(s, t);
+	slocal_thread(t)->ran = saakm_now(s);
 	core_t c = saakm_core(t);
 	if (saakm_nr_ready(s, c) == 0) {
 		slocal_core(s, c)->min_vruntime = saakm_max(slocal_core(s, c)->min_vruntime,
@@ -184,7 +190,7 @@ SAAKM_LOCAL void slocal_charge(saakm_t s, thread_t t)
 }
 
 /*
- * cfs.ipa:67
+ * cfs.ipa:70
  * Called before every entry into a ready queue: puts t on the time line of core c.
  */
 SAAKM_LOCAL void slocal_on_enqueue(saakm_t s, thread_t t, core_t c)
@@ -214,7 +220,7 @@ SAAKM_LOCAL void slocal_on_enqueue(saakm_t s, thread_t t, core_t c)
 	}
 }
 
-/* cfs.ipa:77 */
+/* cfs.ipa:80 */
 SAAKM_LOCAL void slocal_on_schedule(saakm_t s, core_t c)
 {
 	thread_t t = saakm_first(s, c, SLOCAL_QUEUE_READY);
@@ -227,7 +233,7 @@ SAAKM_LOCAL void slocal_on_schedule(saakm_t s, core_t c)
 	}
 }
 
-/* cfs.ipa:85 */
+/* cfs.ipa:88 */
 SAAKM_LOCAL void slocal_on_tick(saakm_t s, thread_t t)
 {
 	core_t c = saakm_core(t);
@@ -240,29 +246,28 @@ SAAKM_LOCAL void slocal_on_tick(saakm_t s, thread_t t)
 	}
 }
 
-/* cfs.ipa:92 */
+/* cfs.ipa:95 */
 SAAKM_LOCAL void slocal_on_yield(saakm_t s, thread_t t)
 {
 	slocal_charge(s, t);
 	slocal_enter_ready(s, t, saakm_core(t), SLOCAL_REASON_NONE);
 }
 
-/* cfs.ipa:97 */
+/* cfs.ipa:100 */
 SAAKM_LOCAL void slocal_on_preempt(saakm_t s, thread_t t)
 {
 	slocal_charge(s, t);
 	slocal_enter_ready(s, t, saakm_core(t), SLOCAL_REASON_NONE);
 }
 
-/* cfs.ipa:102 */
+/* cfs.ipa:105 */
 SAAKM_LOCAL void slocal_on_block(saakm_t s, thread_t t)
 {
 	slocal_charge(s, t);
-	slocal_thread(t)->slept = saakm_now(s);
 	saakm_blocked(s, t);
 }
 
-/* cfs.ipa:108 */
+/* cfs.ipa:110 */
 SAAKM_LOCAL void slocal_on_terminate(saakm_t s, thread_t t)
 {
 	slocal_charge(s, t);
@@ -270,7 +275,7 @@ SAAKM_LOCAL void slocal_on_terminate(saakm_t s, thread_t t)
 	saakm_terminated(s, t);
 }
 
-/* cfs.ipa:122 */
+/* cfs.ipa:124 */
 SAAKM_LOCAL int64_t slocal_busy_load(saakm_t s, core_t c)
 {
 	return 1024
@@ -279,7 +284,7 @@ SAAKM_LOCAL int64_t slocal_busy_load(saakm_t s, core_t c)
 				slocal_state(s)->half_life);
 }
 
-/* cfs.ipa:126 */
+/* cfs.ipa:128 */
 SAAKM_LOCAL int64_t slocal_idle_load(saakm_t s, core_t c)
 {
 	nsec_t last = saakm_now(s) - saakm_mod(saakm_now(s), slocal_state(s)->refresh);
@@ -291,14 +296,14 @@ SAAKM_LOCAL int64_t slocal_idle_load(saakm_t s, core_t c)
 			last - slocal_core(s, c)->since, slocal_state(s)->half_life);
 }
 
-/* cfs.ipa:132 */
+/* cfs.ipa:134 */
 SAAKM_LOCAL void slocal_on_enter_idle(saakm_t s, core_t c)
 {
 	slocal_core(s, c)->past = slocal_busy_load(s, c);
 	slocal_core(s, c)->since = saakm_now(s);
 }
 
-/* cfs.ipa:137 */
+/* cfs.ipa:139 */
 SAAKM_LOCAL void slocal_on_exit_idle(saakm_t s, core_t c)
 {
 	slocal_core(s, c)->past = slocal_idle_load(s, c);
@@ -313,7 +318,7 @@ SAAKM_LOCAL void slocal_on_exit_idle(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:145
+ * cfs.ipa:147
  * A thread comes with half a core's load to its name, and has exited with load `part`.
  */
 SAAKM_LOCAL void slocal_leave(saakm_t s, core_t c, int64_t part)
@@ -323,7 +328,7 @@ SAAKM_LOCAL void slocal_leave(saakm_t s, core_t c, int64_t part)
 }
 
 /*
- * cfs.ipa:197
+ * cfs.ipa:199
  * c, or a core near it if t may not run on c.
  */
 SAAKM_LOCAL core_t slocal_fallback(saakm_t s, thread_t t, core_t c)
@@ -339,7 +344,7 @@ SAAKM_LOCAL core_t slocal_fallback(saakm_t s, thread_t t, core_t c)
 }
 
 /*
- * cfs.ipa:212
+ * cfs.ipa:214
  * A die with at most two threads keeps them (adjust_numa_imbalance).
  */
 SAAKM_LOCAL bool slocal_crowded(saakm_t s, domain_t die)
@@ -353,7 +358,7 @@ SAAKM_LOCAL bool slocal_crowded(saakm_t s, domain_t die)
 	return sum > 2;
 }
 
-/* cfs.ipa:218 */
+/* cfs.ipa:220 */
 SAAKM_PHASE bool slocal_pull_can_steal_core(saakm_t s, core_t dst, core_t src)
 {
 	return saakm_nr_ready(s, src) > 0
@@ -362,7 +367,7 @@ SAAKM_PHASE bool slocal_pull_can_steal_core(saakm_t s, core_t dst, core_t src)
 				|| slocal_crowded(s, saakm_llc(s, src)));
 }
 
-/* cfs.ipa:223 */
+/* cfs.ipa:225 */
 SAAKM_PHASE int64_t slocal_pull_select_core(saakm_t s, core_t dst, core_t src)
 {
 	(void)dst;
@@ -370,15 +375,14 @@ SAAKM_PHASE int64_t slocal_pull_select_core(saakm_t s, core_t dst, core_t src)
 	return saakm_nr_running(s, src);
 }
 
-/* cfs.ipa:224 */
+/* cfs.ipa:226 */
 SAAKM_PHASE bool slocal_pull_steal_thread(saakm_t s, core_t dst, thread_t t)
 {
-	(void)s;
-
-	return saakm_has(saakm_affinity(t), dst);
+	return saakm_has(saakm_affinity(t), dst)
+			&& saakm_now(s) - slocal_thread(t)->ran >= slocal_state(s)->migration_cost;
 }
 
-/* cfs.ipa:225 */
+/* cfs.ipa:227 */
 SAAKM_PHASE bool slocal_pull_stop_core(saakm_t s, core_t dst, int64_t stolen)
 {
 	(void)s;
@@ -387,7 +391,7 @@ SAAKM_PHASE bool slocal_pull_stop_core(saakm_t s, core_t dst, int64_t stolen)
 	return stolen > 0;
 }
 
-/* cfs.ipa:226 */
+/* cfs.ipa:228 */
 SAAKM_PHASE bool slocal_pull_stop(saakm_t s, core_t dst, int64_t stolen)
 {
 	(void)s;
@@ -396,14 +400,14 @@ SAAKM_PHASE bool slocal_pull_stop(saakm_t s, core_t dst, int64_t stolen)
 	return stolen > 0;
 }
 
-/* cfs.ipa:227 */
+/* cfs.ipa:229 */
 SAAKM_PHASE void slocal_pull_move(saakm_t s, core_t dst, thread_t t)
 {
 	slocal_enter_ready(s, t, dst, SLOCAL_REASON_BALANCE);
 }
 
 /*
- * cfs.ipa:217
+ * cfs.ipa:219
  * dst takes one thread from the longest run queue among `from`.
  */
 SAAKM_STEAL(slocal_pull, dst, from)
@@ -455,7 +459,7 @@ SAAKM_STEAL(slocal_pull, dst, from)
 	}
 }
 
-/* cfs.ipa:230 */
+/* cfs.ipa:232 */
 SAAKM_LOCAL void slocal_on_newly_idle(saakm_t s, core_t c)
 {
 	if (slocal_core(s, c)->usual_idle < slocal_state(s)->migration_cost) {
@@ -469,7 +473,7 @@ SAAKM_LOCAL void slocal_on_newly_idle(saakm_t s, core_t c)
 	}
 }
 
-/* cfs.ipa:236 */
+/* cfs.ipa:238 */
 SAAKM_LOCAL void slocal_on_balance(saakm_t s, core_t c)
 {
 	if (saakm_now(s) >= slocal_core(s, c)->next_die) {
@@ -501,7 +505,7 @@ SAAKM_LOCAL void slocal_on_balance(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:251
+ * cfs.ipa:253
  * Idle core i does what it would do at its tick.
  */
 SAAKM_LOCAL void slocal_nohz(saakm_t s, core_t i)
@@ -612,7 +616,7 @@ static const struct saakm_param slocal_params[] = {
 	},
 	{
 		.name = "migration_cost",
-		.doc = "An idle spell shorter than this is not worth pulling a thread for.",
+		.doc = "An idle spell shorter than this is not worth pulling a thread for; and a thread that ran so recently stays where its caches are (task_hot).",
 		.unit = SAAKM_TIME,
 		.offset = offsetof(struct slocal_state, migration_cost),
 		.min = 0, .max = 10 * SAAKM_MS,

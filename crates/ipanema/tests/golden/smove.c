@@ -53,17 +53,18 @@ struct smove_state {
 	 */
 	int64_t scan;
 	/*
-	 * cfs.ipa:20
-	 * An idle spell shorter than this is not worth pulling a thread for.
+	 * cfs.ipa:21
+	 * An idle spell shorter than this is not worth pulling a thread for; and a thread that ran so
+	 * recently stays where its caches are (task_hot).
 	 */
 	int64_t migration_cost;
 	/*
-	 * cfs.ipa:22
+	 * cfs.ipa:23
 	 * Cores balance their die every so many ms for each core in it.
 	 */
 	int64_t interval;
 	/*
-	 * cfs.ipa:24
+	 * cfs.ipa:25
 	 * Busy cores balance this much more rarely than idle ones.
 	 */
 	int64_t busy_factor;
@@ -75,48 +76,51 @@ struct smove_state {
 };
 
 struct smove_core {
-	/* cfs.ipa:38 */
+	/* cfs.ipa:40 */
 	nsec_t min_vruntime;
 	/*
-	 * cfs.ipa:41
+	 * cfs.ipa:43
 	 * Recent load (1024: always busy) at time `since`, when the core last changed between
 	 * busy and idle; and the part of it that threads left that have exited.
 	 */
 	int64_t past;
 	int64_t gone;
-	/* cfs.ipa:42 */
+	/* cfs.ipa:44 */
 	nsec_t since;
 	/*
-	 * cfs.ipa:44
+	 * cfs.ipa:46
 	 * Usual length of an idle spell.
 	 */
 	nsec_t usual_idle;
-	/* cfs.ipa:45 */
+	/* cfs.ipa:47 */
 	nsec_t next_die;
 	nsec_t next_machine;
 };
 
 struct smove_thread {
 	/*
-	 * cfs.ipa:28
+	 * cfs.ipa:29
 	 * Virtual runtime, on the time line of core `home`.
 	 */
 	nsec_t vruntime;
-	/* cfs.ipa:29 */
+	/* cfs.ipa:30 */
 	core_t home;
 	/*
-	 * cfs.ipa:31
+	 * cfs.ipa:32
 	 * Runtime when the thread was last charged, and when it last started.
 	 */
 	nsec_t charged;
 	nsec_t started;
 	/*
-	 * cfs.ipa:33
-	 * Recent load of the thread; half a core's to start with. And when it blocked.
+	 * cfs.ipa:34
+	 * When the thread was last seen running.
+	 */
+	nsec_t ran;
+	/*
+	 * cfs.ipa:36
+	 * Recent load of the thread; half a core's to start with.
 	 */
 	int64_t util;
-	/* cfs.ipa:34 */
-	nsec_t slept;
 	/*
 	 * smove.ipa:10
 	 * Where CFS wanted it.
@@ -154,6 +158,7 @@ static __attribute__((unused)) void smove_init_thread(void SAAKM_MEM *attrs)
 	struct smove_thread SAAKM_MEM *p = (struct smove_thread SAAKM_MEM *)attrs;
 
 	p->home = SAAKM_NO_CORE;
+	p->ran = -1 * SAAKM_S;
 	p->util = 512;
 	p->chosen = SAAKM_NO_CORE;
 }
@@ -167,7 +172,7 @@ SAAKM_LOCAL core_t smove_fallback(saakm_t s, thread_t t, core_t c);
 SAAKM_LOCAL void smove_nohz(saakm_t s, core_t i);
 
 /*
- * cfs.ipa:48
+ * cfs.ipa:50
  * t => c.ready
  */
 SAAKM_LOCAL void smove_enter_ready(saakm_t s, thread_t t, core_t c, uint32_t reason)
@@ -176,7 +181,7 @@ SAAKM_LOCAL void smove_enter_ready(saakm_t s, thread_t t, core_t c, uint32_t rea
 	saakm_ready(s, t, c, SMOVE_QUEUE_READY, smove_thread(t)->vruntime, reason);
 }
 
-/* cfs.ipa:52 */
+/* cfs.ipa:54 */
 SAAKM_LOCAL nsec_t smove_vruntime_now(saakm_t s, thread_t t)
 {
 	return smove_thread(t)->vruntime
@@ -184,7 +189,7 @@ SAAKM_LOCAL nsec_t smove_vruntime_now(saakm_t s, thread_t t)
 				saakm_weight(t));
 }
 
-/* cfs.ipa:56 */
+/* cfs.ipa:58 */
 SAAKM_LOCAL void smove_charge(saakm_t s, thread_t t)
 {
 	smove_thread(t)->vruntime = smove_vruntime_now(s, t);
@@ -193,6 +198,7 @@ SAAKM_LOCAL void smove_charge(saakm_t s, thread_t t)
 				saakm_runtime(s, t) - smove_thread(t)->charged,
 				smove_state(s)->half_life);
 	smove_thread(t)->charged = saakm_runtime(s, t);
+	smove_thread(t)->ran = saakm_now(s);
 	core_t c = saakm_core(t);
 	if (saakm_nr_ready(s, c) == 0) {
 		smove_core(s, c)->min_vruntime = saakm_max(smove_core(s, c)->min_vruntime,
@@ -201,7 +207,7 @@ SAAKM_LOCAL void smove_charge(saakm_t s, thread_t t)
 }
 
 /*
- * cfs.ipa:67
+ * cfs.ipa:70
  * Called before every entry into a ready queue: puts t on the time line of core c.
  */
 SAAKM_LOCAL void smove_on_enqueue(saakm_t s, thread_t t, core_t c)
@@ -231,7 +237,7 @@ SAAKM_LOCAL void smove_on_enqueue(saakm_t s, thread_t t, core_t c)
 	}
 }
 
-/* cfs.ipa:77 */
+/* cfs.ipa:80 */
 SAAKM_LOCAL void smove_on_schedule(saakm_t s, core_t c)
 {
 	thread_t t = saakm_first(s, c, SMOVE_QUEUE_READY);
@@ -244,7 +250,7 @@ SAAKM_LOCAL void smove_on_schedule(saakm_t s, core_t c)
 	}
 }
 
-/* cfs.ipa:85 */
+/* cfs.ipa:88 */
 SAAKM_LOCAL void smove_on_tick(saakm_t s, thread_t t)
 {
 	core_t c = saakm_core(t);
@@ -257,29 +263,28 @@ SAAKM_LOCAL void smove_on_tick(saakm_t s, thread_t t)
 	}
 }
 
-/* cfs.ipa:92 */
+/* cfs.ipa:95 */
 SAAKM_LOCAL void smove_on_yield(saakm_t s, thread_t t)
 {
 	smove_charge(s, t);
 	smove_enter_ready(s, t, saakm_core(t), SMOVE_REASON_NONE);
 }
 
-/* cfs.ipa:97 */
+/* cfs.ipa:100 */
 SAAKM_LOCAL void smove_on_preempt(saakm_t s, thread_t t)
 {
 	smove_charge(s, t);
 	smove_enter_ready(s, t, saakm_core(t), SMOVE_REASON_NONE);
 }
 
-/* cfs.ipa:102 */
+/* cfs.ipa:105 */
 SAAKM_LOCAL void smove_on_block(saakm_t s, thread_t t)
 {
 	smove_charge(s, t);
-	smove_thread(t)->slept = saakm_now(s);
 	saakm_blocked(s, t);
 }
 
-/* cfs.ipa:108 */
+/* cfs.ipa:110 */
 SAAKM_LOCAL void smove_on_terminate(saakm_t s, thread_t t)
 {
 	smove_charge(s, t);
@@ -288,7 +293,7 @@ SAAKM_LOCAL void smove_on_terminate(saakm_t s, thread_t t)
 }
 
 /*
- * cfs.ipa:118
+ * cfs.ipa:120
  * As fork placement knows it: an idle core has no tick, so its load is brought up to date
  * only every `refresh`, and what exited threads left there counts until then.
  */
@@ -297,7 +302,7 @@ SAAKM_LOCAL int64_t smove_recent(saakm_t s, core_t c)
 	return saakm_has(saakm_idle(s), c) ? smove_idle_load(s, c) : smove_busy_load(s, c);
 }
 
-/* cfs.ipa:122 */
+/* cfs.ipa:124 */
 SAAKM_LOCAL int64_t smove_busy_load(saakm_t s, core_t c)
 {
 	return 1024
@@ -305,7 +310,7 @@ SAAKM_LOCAL int64_t smove_busy_load(saakm_t s, core_t c)
 				saakm_now(s) - smove_core(s, c)->since, smove_state(s)->half_life);
 }
 
-/* cfs.ipa:126 */
+/* cfs.ipa:128 */
 SAAKM_LOCAL int64_t smove_idle_load(saakm_t s, core_t c)
 {
 	nsec_t last = saakm_now(s) - saakm_mod(saakm_now(s), smove_state(s)->refresh);
@@ -317,14 +322,14 @@ SAAKM_LOCAL int64_t smove_idle_load(saakm_t s, core_t c)
 			last - smove_core(s, c)->since, smove_state(s)->half_life);
 }
 
-/* cfs.ipa:132 */
+/* cfs.ipa:134 */
 SAAKM_LOCAL void smove_on_enter_idle(saakm_t s, core_t c)
 {
 	smove_core(s, c)->past = smove_busy_load(s, c);
 	smove_core(s, c)->since = saakm_now(s);
 }
 
-/* cfs.ipa:137 */
+/* cfs.ipa:139 */
 SAAKM_LOCAL void smove_on_exit_idle(saakm_t s, core_t c)
 {
 	smove_core(s, c)->past = smove_idle_load(s, c);
@@ -339,7 +344,7 @@ SAAKM_LOCAL void smove_on_exit_idle(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:145
+ * cfs.ipa:147
  * A thread comes with half a core's load to its name, and has exited with load `part`.
  */
 SAAKM_LOCAL void smove_leave(saakm_t s, core_t c, int64_t part)
@@ -348,7 +353,7 @@ SAAKM_LOCAL void smove_leave(saakm_t s, core_t c, int64_t part)
 	smove_core(s, c)->gone = saakm_min(smove_core(s, c)->gone + part, 1024);
 }
 
-/* cfs.ipa:150 */
+/* cfs.ipa:152 */
 SAAKM_LOCAL int64_t smove_load_of(saakm_t s, domain_t d)
 {
 	int64_t sum = 0;
@@ -361,7 +366,7 @@ SAAKM_LOCAL int64_t smove_load_of(saakm_t s, domain_t d)
 }
 
 /*
- * cfs.ipa:159
+ * cfs.ipa:161
  * From the widest domain down: the die, the hyperthread pair, the core. The parent's die
  * is kept while it has an idle core; then idle cores count first, recent load second; of a
  * pair, the core that was idle for the shortest time (find_idlest_group, find_idlest_cpu).
@@ -432,7 +437,7 @@ SAAKM_LOCAL core_t smove_choose_fork(saakm_t s, thread_t t, core_t parent)
 }
 
 /*
- * cfs.ipa:173
+ * cfs.ipa:175
  * The target is the previous core or the waker's; an idle core is sought on its die only.
  */
 SAAKM_LOCAL core_t smove_choose_wakeup(saakm_t s, thread_t t, core_t waker)
@@ -487,17 +492,17 @@ SAAKM_LOCAL core_t smove_choose_wakeup(saakm_t s, thread_t t, core_t waker)
 }
 
 /*
- * cfs.ipa:192
+ * cfs.ipa:194
  * The load that t brings, having slept.
  */
 SAAKM_LOCAL int64_t smove_asleep(saakm_t s, thread_t t)
 {
-	return saakm_decay(smove_thread(t)->util, saakm_now(s) - smove_thread(t)->slept,
+	return saakm_decay(smove_thread(t)->util, saakm_now(s) - smove_thread(t)->ran,
 			smove_state(s)->half_life);
 }
 
 /*
- * cfs.ipa:197
+ * cfs.ipa:199
  * c, or a core near it if t may not run on c.
  */
 SAAKM_LOCAL core_t smove_fallback(saakm_t s, thread_t t, core_t c)
@@ -513,7 +518,7 @@ SAAKM_LOCAL core_t smove_fallback(saakm_t s, thread_t t, core_t c)
 }
 
 /*
- * cfs.ipa:212
+ * cfs.ipa:214
  * A die with at most two threads keeps them (adjust_numa_imbalance).
  */
 SAAKM_LOCAL bool smove_crowded(saakm_t s, domain_t die)
@@ -527,7 +532,7 @@ SAAKM_LOCAL bool smove_crowded(saakm_t s, domain_t die)
 	return sum > 2;
 }
 
-/* cfs.ipa:218 */
+/* cfs.ipa:220 */
 SAAKM_PHASE bool smove_pull_can_steal_core(saakm_t s, core_t dst, core_t src)
 {
 	return saakm_nr_ready(s, src) > 0
@@ -536,7 +541,7 @@ SAAKM_PHASE bool smove_pull_can_steal_core(saakm_t s, core_t dst, core_t src)
 				|| smove_crowded(s, saakm_llc(s, src)));
 }
 
-/* cfs.ipa:223 */
+/* cfs.ipa:225 */
 SAAKM_PHASE int64_t smove_pull_select_core(saakm_t s, core_t dst, core_t src)
 {
 	(void)dst;
@@ -544,15 +549,14 @@ SAAKM_PHASE int64_t smove_pull_select_core(saakm_t s, core_t dst, core_t src)
 	return saakm_nr_running(s, src);
 }
 
-/* cfs.ipa:224 */
+/* cfs.ipa:226 */
 SAAKM_PHASE bool smove_pull_steal_thread(saakm_t s, core_t dst, thread_t t)
 {
-	(void)s;
-
-	return saakm_has(saakm_affinity(t), dst);
+	return saakm_has(saakm_affinity(t), dst)
+			&& saakm_now(s) - smove_thread(t)->ran >= smove_state(s)->migration_cost;
 }
 
-/* cfs.ipa:225 */
+/* cfs.ipa:227 */
 SAAKM_PHASE bool smove_pull_stop_core(saakm_t s, core_t dst, int64_t stolen)
 {
 	(void)s;
@@ -561,7 +565,7 @@ SAAKM_PHASE bool smove_pull_stop_core(saakm_t s, core_t dst, int64_t stolen)
 	return stolen > 0;
 }
 
-/* cfs.ipa:226 */
+/* cfs.ipa:228 */
 SAAKM_PHASE bool smove_pull_stop(saakm_t s, core_t dst, int64_t stolen)
 {
 	(void)s;
@@ -570,14 +574,14 @@ SAAKM_PHASE bool smove_pull_stop(saakm_t s, core_t dst, int64_t stolen)
 	return stolen > 0;
 }
 
-/* cfs.ipa:227 */
+/* cfs.ipa:229 */
 SAAKM_PHASE void smove_pull_move(saakm_t s, core_t dst, thread_t t)
 {
 	smove_enter_ready(s, t, dst, SMOVE_REASON_BALANCE);
 }
 
 /*
- * cfs.ipa:217
+ * cfs.ipa:219
  * dst takes one thread from the longest run queue among `from`.
  */
 SAAKM_STEAL(smove_pull, dst, from)
@@ -629,7 +633,7 @@ SAAKM_STEAL(smove_pull, dst, from)
 	}
 }
 
-/* cfs.ipa:230 */
+/* cfs.ipa:232 */
 SAAKM_LOCAL void smove_on_newly_idle(saakm_t s, core_t c)
 {
 	if (smove_core(s, c)->usual_idle < smove_state(s)->migration_cost) {
@@ -643,7 +647,7 @@ SAAKM_LOCAL void smove_on_newly_idle(saakm_t s, core_t c)
 	}
 }
 
-/* cfs.ipa:236 */
+/* cfs.ipa:238 */
 SAAKM_LOCAL void smove_on_balance(saakm_t s, core_t c)
 {
 	if (saakm_now(s) >= smove_core(s, c)->next_die) {
@@ -675,7 +679,7 @@ SAAKM_LOCAL void smove_on_balance(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:251
+ * cfs.ipa:253
  * Idle core i does what it would do at its tick.
  */
 SAAKM_LOCAL void smove_nohz(saakm_t s, core_t i)
@@ -813,7 +817,7 @@ static const struct saakm_param smove_params[] = {
 	},
 	{
 		.name = "migration_cost",
-		.doc = "An idle spell shorter than this is not worth pulling a thread for.",
+		.doc = "An idle spell shorter than this is not worth pulling a thread for; and a thread that ran so recently stays where its caches are (task_hot).",
 		.unit = SAAKM_TIME,
 		.offset = offsetof(struct smove_state, migration_cost),
 		.min = 0, .max = 10 * SAAKM_MS,
