@@ -716,7 +716,8 @@ SAAKM_LOCAL void cfs_nohz(saakm_t s, core_t i)
 #define SAAKM_INIT_CORE cfs_init_core
 #define SAAKM_INIT_THREAD cfs_init_thread
 
-/* Its name; how many ready queues a core has, and which are ordered, as bits; sets. */
+/* Its name, as the kernel can spell it; how many ready queues a core has, and which are
+   ordered, as bits; sets. */
 #define SAAKM_NAME "cfs"
 #define SAAKM_QUEUES 1
 #define SAAKM_ORDERED 0x1

@@ -557,7 +557,8 @@ SAAKM_LOCAL void slocal_on_unblock(saakm_t s, thread_t t, core_t waker)
 #define SAAKM_INIT_CORE slocal_init_core
 #define SAAKM_INIT_THREAD slocal_init_thread
 
-/* Its name; how many ready queues a core has, and which are ordered, as bits; sets. */
+/* Its name, as the kernel can spell it; how many ready queues a core has, and which are
+   ordered, as bits; sets. */
 #define SAAKM_NAME "slocal"
 #define SAAKM_QUEUES 1
 #define SAAKM_ORDERED 0x1

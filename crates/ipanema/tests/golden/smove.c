@@ -758,7 +758,8 @@ SAAKM_LOCAL void smove_on_timer(saakm_t s, thread_t t)
 #define SAAKM_INIT_CORE smove_init_core
 #define SAAKM_INIT_THREAD smove_init_thread
 
-/* Its name; how many ready queues a core has, and which are ordered, as bits; sets. */
+/* Its name, as the kernel can spell it; how many ready queues a core has, and which are
+   ordered, as bits; sets. */
 #define SAAKM_NAME "smove"
 #define SAAKM_QUEUES 1
 #define SAAKM_ORDERED 0x1
