@@ -66,10 +66,10 @@ static __always_inline thread_t saakm_if_ready(thread_t t, core_t c, u32 queue)
 /* The threads of a ready queue, in its order. */
 #define SAAKM_EACH_THREAD(s, t, c, queue)                                                          \
 	struct task_struct *t##_task;                                                              \
-	SAAKM_LOG(SAAKM_L_WALK, queue, c, 0, 0, 0, 0);                                             \
+	u64 t##_walk = SAAKM_LOG_WALK(c, queue);                                                   \
 	bpf_for_each(scx_dsq, t##_task, saakm_dsq(c, queue), 0)                                    \
 		if ((t = saakm_if_ready(saakm_thread_of(t##_task), c, queue)) != NULL &&           \
-		    SAAKM_LOG_VISIT(t))
+		    SAAKM_LOG_VISIT(t, t##_walk))
 
 /* The first thread of a queue of the core that schedules. */
 static __always_inline thread_t saakm_first(saakm_t s, core_t c, u32 queue)

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use std::io::{self, Read, Write};
 
 const MAGIC: [u8; 8] = *b"HEARTLOG";
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 /// The longest header that a reader accepts.
 const MOST_HEADER: u32 = 16 << 20;
 
