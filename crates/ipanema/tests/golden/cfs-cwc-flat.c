@@ -180,7 +180,7 @@ SAAKM_LOCAL void cfs_cwc_flat_on_terminate(saakm_t s, thread_t t)
 }
 
 /* cfs-cwc-flat.ipa:80 */
-SAAKM_LOCAL int64_t cfs_cwc_flat_load_of(saakm_t s, core_t c)
+SAAKM_SHARED_1(int64_t, cfs_cwc_flat_load_of, core_t, c)
 {
 	int64_t running = 0;
 	thread_t t = saakm_current(s, c);

@@ -177,7 +177,7 @@ SAAKM_LOCAL void cfs_cwc_on_terminate(saakm_t s, thread_t t)
 }
 
 /* cfs-cwc-flat.ipa:80 */
-SAAKM_LOCAL int64_t cfs_cwc_load_of(saakm_t s, core_t c)
+SAAKM_SHARED_1(int64_t, cfs_cwc_load_of, core_t, c)
 {
 	int64_t running = 0;
 	thread_t t = saakm_current(s, c);
@@ -279,7 +279,7 @@ SAAKM_LOCAL void cfs_cwc_on_balance(saakm_t s, core_t c)
 }
 
 /* cfs-cwc.ipa:4 */
-SAAKM_LOCAL int64_t cfs_cwc_average(saakm_t s, domain_t d)
+SAAKM_SHARED_1(int64_t, cfs_cwc_average, domain_t, d)
 {
 	int64_t sum = 0;
 	core_t c;
