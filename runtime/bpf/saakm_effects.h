@@ -146,9 +146,14 @@ static __always_inline void saakm_ready(saakm_t s, thread_t t, core_t c, u32 que
 	u32 n = s->nr_moves;
 
 	c &= SAAKM_MAX_CORES - 1;
-	/* Whoever takes a READY thread first, by a steal, a timer or to run it, has it. */
+	s->moved = false;
+	/* Whoever takes a READY thread first, by a steal, a timer or to run it, has it: it may run by now. Only its
+	   own event makes one READY that was not. */
+	if (!moves && (s->on_timer || t->index != s->subject))
+		return;
 	if (!saakm_go(t, old, SAAKM_READY, c, queue))
 		return;
+	s->moved = true;
 	t->key = key;
 	t->reason = reason;
 	if (t->index == s->subject)
@@ -166,6 +171,12 @@ static __always_inline void saakm_ready(saakm_t s, thread_t t, core_t c, u32 que
 	/* Whoever claimed it. */
 	saakm_leave(SAAKM_WORLD_SET(claimed), c);
 	saakm_forget_claim(s, c);
+}
+
+/* The thread that was last to be READY is: nobody else had taken it. */
+static __always_inline bool saakm_moved(saakm_t s)
+{
+	return s->moved;
 }
 
 static __always_inline void saakm_run(saakm_t s, thread_t t)

@@ -451,6 +451,8 @@ SAAKM_STEAL(cfs_cwc_pull, dst, from)
 			if (!cfs_cwc_pull_steal_thread(s, dst, t))
 				continue;
 			cfs_cwc_pull_move(s, dst, t);
+			if (!saakm_moved(s))
+				continue;
 			stolen = SAAKM_FORGET(stolen + 1);
 			if (cfs_cwc_pull_stop(s, dst, stolen))
 				return;

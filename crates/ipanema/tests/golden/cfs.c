@@ -620,6 +620,8 @@ SAAKM_STEAL(cfs_pull, dst, from)
 			if (!cfs_pull_steal_thread(s, dst, t))
 				continue;
 			cfs_pull_move(s, dst, t);
+			if (!saakm_moved(s))
+				continue;
 			stolen = SAAKM_FORGET(stolen + 1);
 			if (cfs_pull_stop(s, dst, stolen))
 				return;

@@ -710,6 +710,8 @@ SAAKM_STEAL(nest_pull, dst, from)
 			if (!nest_pull_steal_thread(s, dst, t))
 				continue;
 			nest_pull_move(s, dst, t);
+			if (!saakm_moved(s))
+				continue;
 			stolen = SAAKM_FORGET(stolen + 1);
 			if (nest_pull_stop(s, dst, stolen))
 				return;

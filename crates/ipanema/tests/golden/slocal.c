@@ -449,6 +449,8 @@ SAAKM_STEAL(slocal_pull, dst, from)
 			if (!slocal_pull_steal_thread(s, dst, t))
 				continue;
 			slocal_pull_move(s, dst, t);
+			if (!saakm_moved(s))
+				continue;
 			stolen = SAAKM_FORGET(stolen + 1);
 			if (slocal_pull_stop(s, dst, stolen))
 				return;

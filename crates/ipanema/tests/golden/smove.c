@@ -623,6 +623,8 @@ SAAKM_STEAL(smove_pull, dst, from)
 			if (!smove_pull_steal_thread(s, dst, t))
 				continue;
 			smove_pull_move(s, dst, t);
+			if (!saakm_moved(s))
+				continue;
 			stolen = SAAKM_FORGET(stolen + 1);
 			if (smove_pull_stop(s, dst, stolen))
 				return;

@@ -369,6 +369,8 @@ SAAKM_STEAL(ule_cwc_pull, dst, from)
 			if (!ule_cwc_pull_steal_thread(s, dst, t))
 				continue;
 			ule_cwc_pull_move(s, dst, t);
+			if (!saakm_moved(s))
+				continue;
 			stolen = SAAKM_FORGET(stolen + 1);
 			if (ule_cwc_pull_stop(s, dst, stolen))
 				return;
@@ -387,6 +389,8 @@ SAAKM_STEAL(ule_cwc_pull, dst, from)
 				if (!ule_cwc_pull_steal_thread(s, dst, t))
 					continue;
 				ule_cwc_pull_move(s, dst, t);
+				if (!saakm_moved(s))
+					continue;
 				stolen = SAAKM_FORGET(stolen + 1);
 				if (ule_cwc_pull_stop(s, dst, stolen))
 					return;

@@ -370,6 +370,8 @@ SAAKM_STEAL(ule_pull, dst, from)
 			if (!ule_pull_steal_thread(s, dst, t))
 				continue;
 			ule_pull_move(s, dst, t);
+			if (!saakm_moved(s))
+				continue;
 			stolen = SAAKM_FORGET(stolen + 1);
 			if (ule_pull_stop(s, dst, stolen))
 				return;
@@ -388,6 +390,8 @@ SAAKM_STEAL(ule_pull, dst, from)
 				if (!ule_pull_steal_thread(s, dst, t))
 					continue;
 				ule_pull_move(s, dst, t);
+				if (!saakm_moved(s))
+					continue;
 				stolen = SAAKM_FORGET(stolen + 1);
 				if (ule_pull_stop(s, dst, stolen))
 					return;
