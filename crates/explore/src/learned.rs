@@ -1,0 +1,116 @@
+//! Which accesses need not be interleaved: those that commute with all that other cores can do
+//! while the handler is under way. They are done at once with the step before them (Lipton's
+//! reduction: they are both movers, and no property sees them).
+//!
+//! - *Owned* data: while an event of a thread is under way (but for `timer`, whose thread is READY
+//!   and can be stolen), only its own core works on the thread; and only a core's own handlers work
+//!   on a core's attributes. So they do, as a rule. The exceptions (an enqueue that reads another
+//!   core's clock, a balancer that sets another core's deadline) are found out: an access by
+//!   another core while the owner has an event under way is noted here, by attribute.
+//! - Sets and global attributes that nobody ever changes.
+//!
+//! An exploration begins with the assumption that there are no exceptions. When it meets the first
+//! access that breaks it, the assumption is corrected and the exploration begins anew. The last
+//! one, which meets none, is sound: up to the first access that breaks the assumption every merged
+//! access commutes, so that the state before it is reached also by merged steps.
+
+use serde::{Deserialize, Serialize};
+
+use crate::access::Access;
+use crate::model::Model;
+use crate::world::{Activity, World};
+use hearth_ipanema::ir::{CoreField, Event};
+
+/// What other cores do to an attribute while its owner has an event under way.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+struct Others {
+    read: bool,
+    write: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Learned {
+    reduces: bool,
+    core: Vec<Others>,
+    thread: Vec<Others>,
+    written_sets: Vec<bool>,
+    written_globals: Vec<bool>,
+    /// Something was learned since `take_news`.
+    news: bool,
+}
+
+fn learn(known: &mut bool, news: &mut bool) {
+    *news |= !*known;
+    *known = true;
+}
+
+impl Learned {
+    /// Without reduction, every access to what is shared is a step of its own.
+    pub fn new(model: &Model, reduces: bool) -> Learned {
+        Learned {
+            reduces,
+            core: vec![Others::default(); model.policy.core.len()],
+            thread: vec![Others::default(); model.policy.thread.len()],
+            written_sets: vec![false; model.policy.sets.len()],
+            written_globals: vec![false; model.policy.globals.len()],
+            news: false,
+        }
+    }
+
+    /// Was an assumption broken since the last call?
+    pub fn take_news(&mut self) -> bool {
+        std::mem::take(&mut self.news) && self.reduces
+    }
+
+    /// May core `me`, on which `activity` is under way, make this access at once?
+    pub fn is_private(&self, access: &Access, me: u8, activity: &Activity, world: &World) -> bool {
+        if !self.reduces {
+            return false;
+        }
+        let owns = |thread: u8| {
+            activity.subject == thread && activity.cause != Event::Timer && !activity.moved
+        };
+        match *access {
+            Access::Set(set) => !self.written_sets[set.index()],
+            Access::Global(attribute) => !self.written_globals[attribute.index()],
+            Access::ThreadAttribute(t, a) => owns(t) && !self.thread[a.index()].write,
+            Access::SetThread(t, a, _) => {
+                let others = self.thread[a.index()];
+                owns(t) && !others.read && !others.write
+            }
+            Access::CoreAttribute(c, a) => c == me && !self.core[a.index()].write,
+            Access::SetCore(c, a, _) => {
+                let others = self.core[a.index()];
+                c == me && !others.read && !others.write
+            }
+            Access::CoreField(c, CoreField::Current | CoreField::IdleSince) => c == me,
+            Access::ThreadCore(t) => owns(t),
+            Access::Runtime(t) => owns(t) || world.core(me).current == t,
+            Access::Arm(t, _) | Access::Cancel(t) => owns(t),
+            // Only looked at between two events of the core.
+            Access::Preempt(c) => c == me,
+            _ => false,
+        }
+    }
+
+    /// Takes notice of an access that core `me` makes. Its own activity is not in the world.
+    pub fn note(&mut self, access: &Access, me: u8, world: &World) {
+        let news = &mut self.news;
+        let busy = |core: u8| core != me && world.core(core).activity.is_some();
+        match *access {
+            Access::ThreadAttribute(t, a) if world.owner(t).is_some() => {
+                learn(&mut self.thread[a.index()].read, news);
+            }
+            Access::SetThread(t, a, _) if world.owner(t).is_some() => {
+                learn(&mut self.thread[a.index()].write, news);
+            }
+            Access::CoreAttribute(c, a) if busy(c) => learn(&mut self.core[a.index()].read, news),
+            Access::SetCore(c, a, _) if busy(c) => learn(&mut self.core[a.index()].write, news),
+            Access::SetSet(set, _) | Access::Add { set, .. } | Access::Remove { set, .. } => {
+                learn(&mut self.written_sets[set.index()], news);
+            }
+            Access::SetGlobal(a, _) => learn(&mut self.written_globals[a.index()], news),
+            _ => {}
+        }
+    }
+}
