@@ -19,6 +19,8 @@ mod scenario;
 mod search;
 mod standard;
 mod step;
+#[cfg(test)]
+mod tests;
 mod topology;
 mod world;
 
