@@ -1,6 +1,9 @@
 //! Prints a table: policies x scenarios, with states, steps, seconds and what was found. Arguments:
 //! the directory of the policies, the most states of an exploration, and the scenarios (all).
 //!
+//! With `SCHEDULES` in the environment it shows the schedules; `POLICY` is the only policy to look
+//! at; `COMPARE_AND_SWAP` lets steals do without locks.
+//!
 //! `cargo run --release -p hearth-explore --example table -- policies 2000000 wake-2`
 
 use std::env;
@@ -8,7 +11,7 @@ use std::fs;
 use std::path::Path;
 use std::time::Instant;
 
-use hearth_explore::{Options, Scenario, explore, standard_scenarios};
+use hearth_explore::{Options, Scenario, Stealing, explore, standard_scenarios};
 use hearth_ipanema::ir::Policy;
 use hearth_ipanema::syntax::Source;
 
@@ -53,9 +56,14 @@ fn main() {
     let wanted = |name: &str| args.len() < 3 || args[2..].iter().any(|arg| arg == name);
     let schedules = env::var_os("SCHEDULES").is_some();
     let only = env::var("POLICY").ok();
+    let stealing = match env::var_os("COMPARE_AND_SWAP") {
+        Some(_) => Stealing::CompareAndSwap,
+        None => Stealing::Locked,
+    };
     println!("| policy | scenario | property | states | steps | depth | seconds | verdict |");
     println!("|---|---|---|---|---|---|---|---|");
     for scenario in standard_scenarios().into_iter().filter(|scenario| wanted(&scenario.name)) {
+        let scenario = Scenario { stealing, ..scenario };
         for name in POLICIES.into_iter().filter(|name| only.as_deref().is_none_or(|only| only == *name)) {
             let policy = load(Path::new(directory), name);
             let plain = Options { max_states, ..Options::default() };

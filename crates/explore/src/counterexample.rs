@@ -57,7 +57,7 @@ pub(crate) fn repeat<'m>(
 ) -> Replayed<'m> {
     let mut driver = Driver { model, learned, checks: Checks::default() };
     let mut replayed = Replayed { model, worlds: Vec::new(), logs: Vec::new() };
-    let Ok(mut world) = initial::world(&mut driver, scenario) else { return replayed };
+    let Ok(mut world) = initial::world(model, scenario) else { return replayed };
     for step in steps {
         replayed.worlds.push(world.clone());
         let mut log = Log::new();

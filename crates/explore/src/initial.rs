@@ -3,17 +3,38 @@
 
 use hearth_ipanema::ir::Event;
 
-use crate::driver::Driver;
+use crate::cores::Cores;
+use crate::learned::Learned;
+use crate::model::Model;
+
+use crate::driver::{Checks, Driver};
 use crate::env::Budget;
 use crate::property::Violation;
 use crate::scenario::{Scenario, Start};
 use crate::step::{Step, enabled};
 use crate::world::{NO_THREAD, World};
 
+/// Each thread begins on the core that the scenario says: until all are there, it may use no other.
+/// A policy that does not care where a thread may run places them as it likes.
+///
 /// # Errors
 /// If the policy breaks a rule even without concurrency.
-pub fn world(driver: &mut Driver<'_>, scenario: &Scenario) -> Result<World, Violation> {
-    let mut world = driver.model.empty_world(scenario.ticks);
+pub fn world(model: &Model<'_>, scenario: &Scenario) -> Result<World, Violation> {
+    let mut pinned = model.clone();
+    for (affinity, spec) in pinned.affinity.iter_mut().zip(&scenario.threads) {
+        if let Start::Blocked(core) | Start::Awake(core) = spec.start
+            && affinity.contains(core)
+        {
+            *affinity = Cores::one(core);
+        }
+    }
+    populated(&pinned, scenario).or_else(|_| populated(model, scenario))
+}
+
+fn populated(model: &Model<'_>, scenario: &Scenario) -> Result<World, Violation> {
+    let learned = Learned::new(model, false);
+    let driver = &mut Driver { model, learned, checks: Checks::default() };
+    let mut world = model.empty_world(scenario.ticks);
     // Those that block come first: then no other stands before them.
     for (id, spec) in (0..).zip(&scenario.threads) {
         if let Start::Blocked(core) = spec.start {

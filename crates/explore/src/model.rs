@@ -33,6 +33,7 @@ struct Layout {
     per_thread: usize,
 }
 
+#[derive(Clone)]
 pub struct Model<'p> {
     pub policy: &'p Policy,
     pub params: Vec<i64>,

@@ -2,40 +2,46 @@
 
 use hearth_ipanema::ir::Event;
 
+use crate::access::Access;
 use crate::counterexample::Replayed;
 use crate::log::Happening;
 use crate::model::Model;
 use crate::step::Step;
 use crate::world::{NO_THREAD, World};
 
-/// The lines of a schedule, the state at its beginning first.
+/// The lines of a schedule, the state at its beginning first. Steps of one core that follow each
+/// other are one line for each handler; what a handler sees twice, and what it notes in attributes,
+/// is left out.
 pub(crate) fn lines(replayed: &Replayed<'_>) -> Vec<String> {
-    let mut lines: Vec<String> = replayed.worlds.first().map(|world| format!("at first: {}", show(world))).into_iter().collect();
+    let mut lines: Vec<String> = Vec::new();
+    lines.extend(replayed.worlds.first().map(|world| format!("at first: {}", show(world))));
     let mut speaker: Option<u8> = None;
+    let mut said: Vec<String> = Vec::new();
     for ((step, log), world) in replayed.logs.iter().zip(&replayed.worlds) {
         let core = core_of(*step, world);
-        let mut words: Vec<String> = Vec::new();
-        if let Some(intro) = introduction(*step, world) {
-            words.push(intro);
+        let intro = introduction(*step, world);
+        let told = log.iter().filter_map(|happening| Some((tell(replayed.model, happening)?, happening)));
+        let words = intro.map(|intro| (intro, true)).into_iter().chain(told.map(|(text, happening)| {
+            (text, matches!(happening, Happening::Begins { .. }) && !begins(*step))
+        }));
+        for (text, new_line) in words.collect::<Vec<_>>() {
+            if new_line || speaker != core {
+                said.clear();
+                lines.push(core.map_or_else(|| text.clone(), |core| format!("core {core}: {text}")));
+            } else if let (Some(last), false) = (lines.last_mut(), said.contains(&text)) {
+                *last += &format!("; {text}");
+            }
+            speaker = core;
+            said.push(text);
         }
-        words.extend(log.iter().filter_map(|happening| tell(replayed.model, happening)));
-        if words.is_empty() {
-            continue;
-        }
-        let text = words.join("; ");
-        match lines.last_mut() {
-            Some(last) if speaker == core && core.is_some() => *last += &format!("; {text}"),
-            _ => match core {
-                Some(core) => lines.push(format!("core {core}: {text}")),
-                None => lines.push(text),
-            },
-        }
-        speaker = core;
     }
-    if let Some(world) = replayed.worlds.last() {
-        lines.push(format!("at last: {}", show(world)));
-    }
+    lines.extend(replayed.worlds.last().map(|world| format!("at last: {}", show(world))));
     lines
+}
+
+/// The step introduces its event itself.
+fn begins(step: Step) -> bool {
+    matches!(step, Step::Op(_) | Step::Interrupt(_))
 }
 
 /// Where a step happens.
@@ -70,6 +76,7 @@ fn tell(model: &Model<'_>, happening: &Happening) -> Option<String> {
         }),
         // What `schedule` looks at is its own queue.
         Happening::Access { event: Event::Schedule, access, .. } if access.is_read() => None,
+        Happening::Access { access: Access::SetThread(..) | Access::SetCore(..), .. } => None,
         Happening::Access { access, result, .. } => Some(access.describe(model, *result)),
         Happening::Idle => Some("goes idle".to_owned()),
         Happening::StaysAwake => Some("does not go idle: a thread has come".to_owned()),

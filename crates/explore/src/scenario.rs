@@ -29,9 +29,9 @@ pub enum Op {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Start {
-    /// It was made on this core before, runs or is ready wherever the policy placed it.
+    /// It was made on this core before. The first one there runs, the others are ready.
     Awake(u8),
-    /// The same, but it has blocked since: another thread wakes it.
+    /// The same, but it has run and blocked since: another thread wakes it.
     Blocked(u8),
     /// Another thread makes it.
     Forked,

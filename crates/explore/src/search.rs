@@ -146,14 +146,13 @@ struct Node {
 /// `None`: an assumption of the reduction was broken.
 fn once(driver: &mut Driver<'_>, scenario: &Scenario, options: &Options) -> Option<Outcome> {
     let mut outcome = Outcome { states: 0, transitions: 0, depth: 0, complete: true, violation: None };
-    let first = match initial::world(driver, scenario).and_then(|w| whole(driver, w, &options.invariants)) {
+    let first = match initial::world(driver.model, scenario).and_then(|w| whole(driver, w, &options.invariants)) {
         Ok(world) => world,
         Err(violation) => {
             outcome.violation = Some(report(driver, scenario, options, violation, Vec::new()));
             return Some(outcome);
         }
     };
-    driver.learned.take_news();
     let mut buffer = Bytes(Vec::new());
     let mut seen: HashSet<u128, BuildHasherDefault<Named>> = HashSet::default();
     seen.insert(name(&first, &mut buffer));

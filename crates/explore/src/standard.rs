@@ -67,7 +67,7 @@ pub fn all() -> Vec<Scenario> {
         ),
         scenario(
             "thieves-3",
-            "2+1 cores, 5 threads: the threads of two cores exit, two others wait",
+            "2+1 cores, 5 threads: those of two cores exit, while two wait on the third",
             &[2, 1],
             0,
             &[(Awake(0), forever), (Awake(1), &[]), (Awake(2), &[]), (Awake(0), forever), (Awake(0), forever)],
@@ -94,11 +94,31 @@ pub fn all() -> Vec<Scenario> {
             &[(Blocked(2), &[]), (Blocked(3), &[]), (Awake(0), &[Wake(0), Forever]), (Awake(1), &[Wake(1), Forever])],
         ),
         scenario(
-            "thieves-4",
-            "2+2 cores, 5 threads: two of them exit",
+            "victims-4",
+            "2+2 cores, 6 threads: those of two cores exit, while one waits on each of the others",
             &[2, 2],
             0,
-            &[(Awake(0), forever), (Awake(1), forever), (Awake(2), &[]), (Awake(3), &[]), (Awake(0), forever)],
+            &[
+                (Awake(0), forever),
+                (Awake(2), forever),
+                (Awake(1), &[]),
+                (Awake(3), &[]),
+                (Awake(0), forever),
+                (Awake(2), forever),
+            ],
+        ),
+        scenario(
+            "balance-4",
+            "2+2 cores, 5 threads, 1 tick: three wait on one core, and one comes and goes",
+            &[2, 2],
+            1,
+            &[
+                (Awake(0), forever),
+                (Awake(2), &[Sleep, Forever]),
+                (Awake(0), forever),
+                (Awake(0), forever),
+                (Awake(0), forever),
+            ],
         ),
     ]
 }

@@ -63,6 +63,7 @@ impl DomainId {
 }
 
 /// A topology with all that is asked of it often.
+#[derive(Clone)]
 pub struct Map {
     pub nr_cores: u8,
     pub online: Cores,

@@ -131,7 +131,7 @@ fn agree(name: &str, native: &Policy, fast: u8, choices: &[u8]) -> (usize, usize
     let scenario = rich(fast);
     let model = Model::new(&policy, &scenario).expect("a sound scenario");
     let mut driver = Driver { model: &model, learned: Learned::new(&model, false), checks: Checks::default() };
-    let mut world = initial::world(&mut driver, &scenario).expect("a sound policy");
+    let mut world = initial::world(&model, &scenario).expect("a sound policy");
     let (mut handlers, mut decisions) = (0, 0);
     for choice in choices {
         let steps = enabled(&model, &world);
