@@ -15,8 +15,7 @@ use hearth_explore::{Options, Scenario, Stealing, explore, standard_scenarios};
 use hearth_ipanema::ir::Policy;
 use hearth_ipanema::syntax::Source;
 
-const POLICIES: [&str; 8] =
-    ["cfs", "nest", "smove", "slocal", "cfs-cwc", "cfs-cwc-flat", "ule", "ule-cwc"];
+const POLICIES: [&str; 8] = ["cfs", "nest", "smove", "slocal", "cfs-cwc", "cfs-cwc-flat", "ule", "ule-cwc"];
 
 fn load(directory: &Path, name: &str) -> Policy {
     let provider = |name: &str| {

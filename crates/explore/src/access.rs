@@ -25,15 +25,28 @@ pub enum Access {
     SetGlobal(AttributeId, i64),
     SetCore(u8, AttributeId, i64),
     SetThread(u8, AttributeId, i64),
-    Add { set: SetId, core: u8, max: i64 },
-    Remove { set: SetId, core: u8 },
+    Add {
+        set: SetId,
+        core: u8,
+        max: i64,
+    },
+    Remove {
+        set: SetId,
+        core: u8,
+    },
     Claim(u8),
     Release(u8),
     Arm(u8, i64),
     Cancel(u8),
     Preempt(u8),
 
-    Ready { thread: u8, core: u8, queue: QueueId, key: i64, reason: ReasonId },
+    Ready {
+        thread: u8,
+        core: u8,
+        queue: QueueId,
+        key: i64,
+        reason: ReasonId,
+    },
     Run(u8),
     Blocked(u8),
     Terminated(u8),
@@ -98,7 +111,9 @@ impl Access {
             Access::SetThread(t, id, value) => format!("thread {t}.{} := {}", of_thread(id), number(value)),
             Access::Add { set: id, core, .. } if result != 0 => format!("adds core {core} to {}", set(id)),
             Access::Add { set: id, core, .. } => format!("cannot add core {core} to {}: full", set(id)),
-            Access::Remove { set: id, core } if result != 0 => format!("removes core {core} from {}", set(id)),
+            Access::Remove { set: id, core } if result != 0 => {
+                format!("removes core {core} from {}", set(id))
+            }
             Access::Remove { set: id, core } => format!("core {core} is not in {}", set(id)),
             Access::Claim(core) if result != 0 => format!("claims core {core}"),
             Access::Claim(core) => format!("cannot claim core {core}"),

@@ -12,7 +12,10 @@ pub fn check(world: &World) -> Result<(), Violation> {
             places[usize::from(thread)] += 1;
             let t = world.thread(thread);
             if t.state != State::Ready || t.core != id {
-                let what = format!("thread {thread} is queued on core {id}, but is {:?} on core {}", t.state, t.core);
+                let what = format!(
+                    "thread {thread} is queued on core {id}, but is {:?} on core {}",
+                    t.state, t.core
+                );
                 return Err(Violation::safety(what));
             }
         }
@@ -20,7 +23,10 @@ pub fn check(world: &World) -> Result<(), Violation> {
             places[usize::from(core.current)] += 1;
             let t = world.thread(core.current);
             if t.state != State::Running || t.core != id {
-                let what = format!("core {id} runs thread {}, which is {:?} on core {}", core.current, t.state, t.core);
+                let what = format!(
+                    "core {id} runs thread {}, which is {:?} on core {}",
+                    core.current, t.state, t.core
+                );
                 return Err(Violation::safety(what));
             }
         }

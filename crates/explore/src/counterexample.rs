@@ -5,6 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::driver::{Checks, Driver};
+use crate::initial;
 use crate::learned::Learned;
 use crate::log::Log;
 use crate::model::Model;
@@ -12,7 +13,6 @@ use crate::property::Violation;
 use crate::scenario::Scenario;
 use crate::step::Step;
 use crate::world::World;
-use crate::initial;
 
 /// A policy, a scenario, and what happened. Shown, it is a schedule for people; serialised, it can be
 /// repeated.

@@ -23,7 +23,12 @@ fn taken(world: &World, core: u8) -> bool {
 
 /// After `new` and `unblock`: the thread was not placed behind another while a core was idle for it
 /// all the time.
-pub fn at_placement(driver: &Driver<'_>, world: &World, me: u8, activity: &Activity) -> Result<(), Violation> {
+pub fn at_placement(
+    driver: &Driver<'_>,
+    world: &World,
+    me: u8,
+    activity: &Activity,
+) -> Result<(), Violation> {
     if !driver.checks.cwc && !driver.checks.collisions {
         return Ok(());
     }
@@ -66,9 +71,8 @@ pub fn at_end(driver: &Driver<'_>, world: &World, me: u8, activity: &Activity) -
         if taken(world, core) {
             continue;
         }
-        let guilty = |other: &u8| {
-            overloaded_for(driver.model, world, *other, core) && !ghost.placed.contains(*other)
-        };
+        let guilty =
+            |other: &u8| overloaded_for(driver.model, world, *other, core) && !ghost.placed.contains(*other);
         if let Some(other) = (0..driver.model.map.nr_cores).find(guilty) {
             let who = if core == me { "it" } else { "for which it balances" };
             return Err(Violation {

@@ -57,6 +57,15 @@ impl Learned {
         }
     }
 
+    /// Is it about the attributes and sets of this policy?
+    pub fn fits(&self, model: &Model) -> bool {
+        let policy = model.policy;
+        self.core.len() == policy.core.len()
+            && self.thread.len() == policy.thread.len()
+            && self.written_sets.len() == policy.sets.len()
+            && self.written_globals.len() == policy.globals.len()
+    }
+
     /// Was an assumption broken since the last call?
     pub fn take_news(&mut self) -> bool {
         std::mem::take(&mut self.news) && self.reduces
@@ -67,9 +76,8 @@ impl Learned {
         if !self.reduces {
             return false;
         }
-        let owns = |thread: u8| {
-            activity.subject == thread && activity.cause != Event::Timer && !activity.moved
-        };
+        let owns =
+            |thread: u8| activity.subject == thread && activity.cause != Event::Timer && !activity.moved;
         match *access {
             Access::Set(set) => !self.written_sets[set.index()],
             Access::Global(attribute) => !self.written_globals[attribute.index()],

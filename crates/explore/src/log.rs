@@ -7,8 +7,16 @@ use crate::access::Access;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Happening {
     /// A handler begins; `thread` is `NO_THREAD` for an event of a core.
-    Begins { event: Event, thread: u8, core: u8 },
-    Access { event: Event, access: Access, result: i64 },
+    Begins {
+        event: Event,
+        thread: u8,
+        core: u8,
+    },
+    Access {
+        event: Event,
+        access: Access,
+        result: i64,
+    },
     /// The core has nothing to do.
     Idle,
     /// It was about to go idle, but a thread has come.

@@ -1,6 +1,8 @@
 //! A policy on a scenario: what stays the same while it is explored.
 
-use hearth_ipanema::ir::{AttributeId, Attribute, BaseType, Event, Expr, FunctionId, Owner, Policy, SetId, Type};
+use hearth_ipanema::ir::{
+    Attribute, AttributeId, BaseType, Event, Expr, FunctionId, Owner, Policy, SetId, Type,
+};
 
 use crate::cores::Cores;
 use crate::scenario::{Op, Scenario, ScenarioError, Stealing};

@@ -87,7 +87,9 @@ impl Env<'_> {
         match access {
             Access::SetSet(set, value) => self.world.vars[model.set_at(set)] = value,
             Access::SetGlobal(attribute, value) => self.world.vars[model.global_at(attribute)] = value,
-            Access::SetCore(core, attribute, value) => self.world.vars[model.core_at(core, attribute)] = value,
+            Access::SetCore(core, attribute, value) => {
+                self.world.vars[model.core_at(core, attribute)] = value
+            }
             Access::SetThread(t, attribute, value) => self.world.vars[model.thread_at(t, attribute)] = value,
             Access::Add { set, core, max } => {
                 let members = &mut self.world.vars[model.set_at(set)];
@@ -150,7 +152,8 @@ impl Env<'_> {
             _ => State::Ready,
         };
         let subject = moves && event != Event::Timer || thread == self.activity.subject;
-        if before != from || !subject || self.activity.moved && !moves || self.world.thread(thread).since >= 0 {
+        if before != from || !subject || self.activity.moved && !moves || self.world.thread(thread).since >= 0
+        {
             return breach(format!("`{}` makes thread {thread} ready, which is {before:?}", event.name()));
         }
         if core >= self.model.map.nr_cores {
@@ -183,12 +186,16 @@ impl Env<'_> {
             return Ok(());
         }
         self.activity.claims.remove(core);
-        let claims = |other: &crate::world::Core| other.activity.as_ref().is_some_and(|a| a.claims.contains(core));
+        let claims =
+            |other: &crate::world::Core| other.activity.as_ref().is_some_and(|a| a.claims.contains(core));
         match self.world.cores.iter().position(claims) {
             None => Ok(()),
             Some(other) => Err(Violation {
                 property: Property::Claims,
-                what: format!("cores {} and {other} both have claimed core {core}, and place threads there", self.me),
+                what: format!(
+                    "cores {} and {other} both have claimed core {core}, and place threads there",
+                    self.me
+                ),
             }),
         }
     }
@@ -205,7 +212,10 @@ impl Env<'_> {
     fn run(&mut self, thread: u8) -> Result<(), Violation> {
         let t = *self.world.thread(thread);
         if self.event != Event::Schedule || t.state != State::Ready || t.core != self.me {
-            return breach(format!("core {} runs thread {thread}, which is {:?} on core {}", self.me, t.state, t.core));
+            return breach(format!(
+                "core {} runs thread {thread}, which is {:?} on core {}",
+                self.me, t.state, t.core
+            ));
         }
         self.world.dequeue(thread);
         let now = self.world.now;
@@ -218,8 +228,13 @@ impl Env<'_> {
 
     fn leave(&mut self, thread: u8, event: Event, to: State) -> Result<(), Violation> {
         let t = self.world.thread_mut(thread);
-        if self.event != event || thread != self.activity.subject || t.state != State::Running || t.since >= 0 {
-            return breach(format!("`{}` makes thread {thread} {to:?}, which is {:?}", self.event.name(), t.state));
+        if self.event != event || thread != self.activity.subject || t.state != State::Running || t.since >= 0
+        {
+            return breach(format!(
+                "`{}` makes thread {thread} {to:?}, which is {:?}",
+                self.event.name(),
+                t.state
+            ));
         }
         t.state = to;
         self.activity.moved = true;

@@ -68,6 +68,8 @@ pub enum ExploreError {
     Scenario(#[from] ScenarioError),
     #[error("policy `{policy}` has no parameter `{param}`")]
     UnknownParam { policy: String, param: String },
+    #[error("the counter-example is of policy `{of}`, and does not fit `{given}`")]
+    OtherPolicy { of: String, given: String },
 }
 
 /// Sets the parameters.
@@ -146,13 +148,14 @@ struct Node {
 /// `None`: an assumption of the reduction was broken.
 fn once(driver: &mut Driver<'_>, scenario: &Scenario, options: &Options) -> Option<Outcome> {
     let mut outcome = Outcome { states: 0, transitions: 0, depth: 0, complete: true, violation: None };
-    let first = match initial::world(driver.model, scenario).and_then(|w| whole(driver, w, &options.invariants)) {
-        Ok(world) => world,
-        Err(violation) => {
-            outcome.violation = Some(report(driver, scenario, options, violation, Vec::new()));
-            return Some(outcome);
-        }
-    };
+    let first =
+        match initial::world(driver.model, scenario).and_then(|w| whole(driver, w, &options.invariants)) {
+            Ok(world) => world,
+            Err(violation) => {
+                outcome.violation = Some(report(driver, scenario, options, violation, Vec::new()));
+                return Some(outcome);
+            }
+        };
     let mut buffer = Bytes(Vec::new());
     let mut seen: HashSet<u128, BuildHasherDefault<Named>> = HashSet::default();
     seen.insert(name(&first, &mut buffer));
@@ -177,7 +180,8 @@ fn once(driver: &mut Driver<'_>, scenario: &Scenario, options: &Options) -> Opti
                 Err(violation) => {
                     outcome.states = nodes.len();
                     outcome.complete = false;
-                    outcome.violation = Some(report(driver, scenario, options, violation, way(&nodes, node, step)));
+                    outcome.violation =
+                        Some(report(driver, scenario, options, violation, way(&nodes, node, step)));
                     return Some(outcome);
                 }
             }

@@ -63,14 +63,25 @@ pub fn all() -> Vec<Scenario> {
             "2+1 cores: two threads wake one each at the same time; one core is idle",
             &[2, 1],
             0,
-            &[(Blocked(2), &[]), (Blocked(2), &[]), (Awake(0), &[Wake(0), Forever]), (Awake(1), &[Wake(1), Forever])],
+            &[
+                (Blocked(2), &[]),
+                (Blocked(2), &[]),
+                (Awake(0), &[Wake(0), Forever]),
+                (Awake(1), &[Wake(1), Forever]),
+            ],
         ),
         scenario(
             "thieves-3",
             "2+1 cores, 5 threads: those of two cores exit, while two wait on the third",
             &[2, 1],
             0,
-            &[(Awake(0), forever), (Awake(1), &[]), (Awake(2), &[]), (Awake(0), forever), (Awake(0), forever)],
+            &[
+                (Awake(0), forever),
+                (Awake(1), &[]),
+                (Awake(2), &[]),
+                (Awake(0), forever),
+                (Awake(0), forever),
+            ],
         ),
         scenario(
             "sleepers-3",
@@ -91,7 +102,12 @@ pub fn all() -> Vec<Scenario> {
             "2+2 cores: two threads wake one each at the same time; two cores are idle",
             &[2, 2],
             0,
-            &[(Blocked(2), &[]), (Blocked(3), &[]), (Awake(0), &[Wake(0), Forever]), (Awake(1), &[Wake(1), Forever])],
+            &[
+                (Blocked(2), &[]),
+                (Blocked(3), &[]),
+                (Awake(0), &[Wake(0), Forever]),
+                (Awake(1), &[Wake(1), Forever]),
+            ],
         ),
         scenario(
             "victims-4",

@@ -91,10 +91,18 @@ impl Map {
             .collect();
         let domains = std::array::from_fn(|level| {
             let count = of.iter().map(|of| of[level] + 1).max().unwrap_or(0);
-            (0..count).map(|index| (0..nr_cores).filter(|c| of[usize::from(*c)][level] == index).collect()).collect()
+            (0..count)
+                .map(|index| (0..nr_cores).filter(|c| of[usize::from(*c)][level] == index).collect())
+                .collect()
         });
-        let mut map =
-            Map { nr_cores, online: (0..nr_cores).collect(), domains, of, from: Vec::new(), nearest: Vec::new() };
+        let mut map = Map {
+            nr_cores,
+            online: (0..nr_cores).collect(),
+            domains,
+            of,
+            from: Vec::new(),
+            nearest: Vec::new(),
+        };
         map.from = (0..nr_cores).map(|x| (x..nr_cores).chain(0..x).collect()).collect();
         map.nearest = (0..nr_cores).map(|x| map.rings(x)).collect();
         map

@@ -59,7 +59,12 @@ impl Line {
 
 impl FromIterator<u8> for Line {
     fn from_iter<I: IntoIterator<Item = u8>>(threads: I) -> Line {
-        Line(threads.into_iter().zip(0..).fold(0, |line, (thread, at)| line | (u32::from(thread) + 1) << (4 * at)))
+        Line(
+            threads
+                .into_iter()
+                .zip(0..)
+                .fold(0, |line, (thread, at)| line | (u32::from(thread) + 1) << (4 * at)),
+        )
     }
 }
 

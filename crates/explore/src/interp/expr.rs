@@ -75,7 +75,11 @@ impl<'x> Interp<'_, '_, 'x> {
             E::Not(inner) => Ok(i64::from(!self.holds(inner)?)),
             E::Neg(inner) => Ok(self.expr(inner)?.wrapping_neg()),
             E::Logic { and, left, right } => {
-                if self.holds(left)? == *and { self.expr(right) } else { Ok(i64::from(!*and)) }
+                if self.holds(left)? == *and {
+                    self.expr(right)
+                } else {
+                    Ok(i64::from(!*and))
+                }
             }
             E::Compare { op, left, right } => {
                 let (left, right) = (self.expr(left)?, self.expr(right)?);
@@ -98,7 +102,11 @@ impl<'x> Interp<'_, '_, 'x> {
                 })
             }
             E::Conditional { test, then, otherwise } => {
-                if self.holds(test)? { self.expr(then) } else { self.expr(otherwise) }
+                if self.holds(test)? {
+                    self.expr(then)
+                } else {
+                    self.expr(otherwise)
+                }
             }
             E::Default { optional, default } => match self.expr(optional)? {
                 held if held >= 0 => Ok(held),

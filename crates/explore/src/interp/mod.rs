@@ -51,7 +51,6 @@ impl<'e, 'a: 'x, 'x> Interp<'e, 'a, 'x> {
         let policy = env.model.policy;
         Interp { env, policy, locals: Vec::with_capacity(64), base: 0 }
     }
-
 }
 
 impl<'x> Interp<'_, '_, 'x> {

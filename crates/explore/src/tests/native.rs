@@ -11,6 +11,7 @@ use proptest::prelude::*;
 
 use super::stage::{Decision, Stage};
 use super::{load, path, present};
+use crate::Cores;
 use crate::access::Access;
 use crate::driver::{Checks, Driver};
 use crate::initial;
@@ -21,7 +22,6 @@ use crate::scenario::{Op, Scenario, Start, ThreadSpec};
 use crate::step::{Step, enabled};
 use crate::topology::Topology;
 use crate::world::{Activity, NO_THREAD, Phase, World};
-use crate::Cores;
 
 /// Hyperthreads, two LLCs, affinities, weights, timers, ticks: all that a handler can meet.
 fn rich(fast: u8) -> Scenario {
@@ -130,7 +130,8 @@ fn agree(name: &str, native: &Policy, fast: u8, choices: &[u8]) -> (usize, usize
     let policy = load(name);
     let scenario = rich(fast);
     let model = Model::new(&policy, &scenario).expect("a sound scenario");
-    let mut driver = Driver { model: &model, learned: Learned::new(&model, false), checks: Checks::default() };
+    let mut driver =
+        Driver { model: &model, learned: Learned::new(&model, false), checks: Checks::default() };
     let mut world = initial::world(&model, &scenario).expect("a sound policy");
     let (mut handlers, mut decisions) = (0, 0);
     for choice in choices {

@@ -1,8 +1,10 @@
 //! Small policies with known races: each is found, by the shortest schedule; and what cures it does.
 
 use super::{path, tiny};
+use crate::counterexample::Counterexample;
 use crate::model::Invariant;
 use crate::property::Property;
+use crate::replay::{Kind, Left, replay};
 use crate::scenario::{Op, Scenario, Start, Stealing, ThreadSpec};
 use crate::search::{Options, Outcome, explore};
 use crate::step::Step;
@@ -38,8 +40,13 @@ pub fn two_wakers() -> Scenario {
 
 /// Two cores lose their threads; two threads wait on the third.
 pub fn two_thieves() -> Scenario {
-    let threads: &[(Start, &[Op])] =
-        &[(Awake(0), &[Forever]), (Awake(1), &[]), (Awake(2), &[]), (Awake(0), &[Forever]), (Awake(0), &[Forever])];
+    let threads: &[(Start, &[Op])] = &[
+        (Awake(0), &[Forever]),
+        (Awake(1), &[]),
+        (Awake(2), &[]),
+        (Awake(0), &[Forever]),
+        (Awake(0), &[Forever]),
+    ];
     scenario(&[3], threads)
 }
 
@@ -139,7 +146,8 @@ fn the_reserve_of_nest_is_bounded_whatever_happens() {
         on tick (thread t) { if (small()) super; }
     }";
     let provider = |name: &str| {
-        let text = if name == "watched" { text.to_owned() } else { std::fs::read_to_string(path(name)).ok()? };
+        let text =
+            if name == "watched" { text.to_owned() } else { std::fs::read_to_string(path(name)).ok()? };
         Some(Source { name: name.to_owned(), text })
     };
     let policy = hearth_ipanema::compile(&provider, "watched").expect("it is sound").ir;
@@ -235,4 +243,34 @@ fn what_may_not_be_is_not() {
     let (property, _, text) = violated(run(&forgetful, &scenario, &Options::default()));
     assert_eq!(property, Property::Safety, "{text}");
     assert!(text.contains("without a thread, though one is ready"), "{text}");
+}
+
+#[test]
+fn a_counter_example_can_be_kept_and_repeated() {
+    let policy = tiny(PLACE_ON_IDLE);
+    let outcome = run(&policy, &two_wakers(), &collisions());
+    let found = outcome.violation.expect("it is found");
+    let kept = serde_json::to_string(&found).expect("it can be written");
+    let read: Counterexample = serde_json::from_str(&kept).expect("and read");
+    assert_eq!(read, found);
+    let events = replay(&policy, &read).expect("it is of this policy");
+    let wakeups: Vec<&Kind> = events.iter().map(|event| &event.kind).collect();
+    assert_eq!(
+        wakeups,
+        [
+            &Kind::Wakeup { thread: 0, waker: Some(2), target: 2 },
+            &Kind::Wakeup { thread: 1, waker: Some(3), target: 2 }
+        ]
+    );
+    assert!(events.windows(2).all(|pair| pair[0].time <= pair[1].time));
+
+    let threads: &[(Start, &[Op])] = &[(Awake(0), &[Forever]), (Awake(1), &[]), (Awake(0), &[Forever])];
+    let steal = tiny(&STEAL.replace("GIVEN", "if (c.nr_ready > 0) pull(c, waiting);"));
+    let options = Options { cwc: true, ..Options::default() };
+    let found = run(&steal, &scenario(&[2], threads), &options).violation.expect("it is found");
+    let kinds: Vec<Kind> =
+        replay(&steal, &found).expect("it fits").into_iter().map(|event| event.kind).collect();
+    let switch = Kind::Switch { previous: Some(1), why: Left::Exited, next: None };
+    assert_eq!(kinds, [Kind::Exit { thread: 1 }, switch]);
+    assert!(replay(&policy, &found).is_ok(), "of the same name, and with the same attributes");
 }

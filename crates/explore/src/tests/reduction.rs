@@ -42,7 +42,8 @@ fn both(policy: &Policy, scenario: &Scenario, options: &Options) -> (Outcome, Ou
     let reduced = run(policy, scenario, &Options { reduce: true, ..options.clone() });
     let full = run(policy, scenario, &Options { reduce: false, ..options.clone() });
     let verdict = |outcome: &Outcome| outcome.violation.as_ref().map(|found| found.violation.property);
-    let shown = |outcome: &Outcome| outcome.violation.as_ref().map_or(String::new(), |found| found.to_string());
+    let shown =
+        |outcome: &Outcome| outcome.violation.as_ref().map_or(String::new(), |found| found.to_string());
     assert_eq!(
         verdict(&reduced),
         verdict(&full),

@@ -183,7 +183,8 @@ impl Stage {
     fn store(&mut self, model: &Model<'_>, world: &World) {
         let policy = model.policy;
         let state = &mut self.memory[0][0];
-        state[..model.params.len()].copy_from_slice(&model.params.iter().map(|v| *v as u64).collect::<Vec<u64>>());
+        state[..model.params.len()]
+            .copy_from_slice(&model.params.iter().map(|v| *v as u64).collect::<Vec<u64>>());
         for at in 0..policy.sets.len() {
             state[model.params.len() + at * SET_WORDS] = world.vars[at] as u64;
         }
