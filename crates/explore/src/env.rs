@@ -99,7 +99,7 @@ impl<'a> Env<'a> {
     }
 
     fn make(&mut self, access: Access) -> Result<i64, Stop> {
-        self.learned.note(&access, self.me, self.world);
+        self.learned.note(&access, self.me, &self.activity, self.world);
         let result = self.perform(access).map_err(Stop::Violated)?;
         if let Some(log) = &mut self.log {
             log.push(Happening::Access { event: self.event, access, result });

@@ -3,25 +3,31 @@
 //! reduction: they are both movers, and no property sees them).
 //!
 //! - *Owned* data: while an event of a thread is under way (but for `timer`, whose thread is READY
-//!   and can be stolen), only its own core works on the thread; and only a core's own handlers work
-//!   on a core's attributes. So they do, as a rule. The exceptions (an enqueue that reads another
-//!   core's clock, a balancer that sets another core's deadline) are found out: an access by
-//!   another core while the owner has an event under way is noted here, by attribute.
+//!   and can be stolen), only that event works on the thread; and only a core's own handlers work on
+//!   a core's attributes. So they do, as a rule. The exceptions (an enqueue that reads another core's
+//!   clock, a balancer that sets another core's deadline) are found out, by attribute.
 //! - Sets and global attributes that nobody ever changes.
 //!
 //! An exploration begins with the assumption that there are no exceptions. When it meets the first
 //! access that breaks it, the assumption is corrected and the exploration begins anew. The last
-//! one, which meets none, is sound: up to the first access that breaks the assumption every merged
-//! access commutes, so that the state before it is reached also by merged steps.
+//! one, which meets none, is sound. Say that in some schedule an access B of another core comes
+//! between two merged accesses of the owner, and that it is the first that does so. Up to there all
+//! merged accesses commute, so the state before them is explored. So is B right after the whole run
+//! of merged accesses: what B is depends on its own handler only. There it is noticed:
+//!
+//! - a core's attribute, because every access by another core counts, at whatever time;
+//! - a thread's, because every access counts while the thread is not READY. It is not READY right
+//!   after a run of merged accesses: an event begins with a thread that is not, and the transition
+//!   that may make it so is never merged.
 
 use serde::{Deserialize, Serialize};
 
 use crate::access::Access;
 use crate::model::Model;
-use crate::world::{Activity, World};
+use crate::world::{Activity, State, World};
 use hearth_ipanema::ir::{CoreField, Event};
 
-/// What other cores do to an attribute while its owner has an event under way.
+/// What others than its owner do to an attribute.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct Others {
     read: bool,
@@ -76,8 +82,7 @@ impl Learned {
         if !self.reduces {
             return false;
         }
-        let owns =
-            |thread: u8| activity.subject == thread && activity.cause != Event::Timer && !activity.moved;
+        let owns = |thread: u8| owns(activity, thread);
         match *access {
             Access::Set(set) => !self.written_sets[set.index()],
             Access::Global(attribute) => !self.written_globals[attribute.index()],
@@ -101,19 +106,16 @@ impl Learned {
         }
     }
 
-    /// Takes notice of an access that core `me` makes. Its own activity is not in the world.
-    pub fn note(&mut self, access: &Access, me: u8, world: &World) {
+    /// Takes notice of an access that core `me` makes in this activity.
+    pub fn note(&mut self, access: &Access, me: u8, activity: &Activity, world: &World) {
         let news = &mut self.news;
-        let busy = |core: u8| core != me && world.core(core).activity.is_some();
+        // What works on a READY thread has taken it from its queue, or finds it there.
+        let foreign = |t: u8| !owns(activity, t) && world.thread(t).state != State::Ready;
         match *access {
-            Access::ThreadAttribute(t, a) if world.owner(t).is_some() => {
-                learn(&mut self.thread[a.index()].read, news);
-            }
-            Access::SetThread(t, a, _) if world.owner(t).is_some() => {
-                learn(&mut self.thread[a.index()].write, news);
-            }
-            Access::CoreAttribute(c, a) if busy(c) => learn(&mut self.core[a.index()].read, news),
-            Access::SetCore(c, a, _) if busy(c) => learn(&mut self.core[a.index()].write, news),
+            Access::ThreadAttribute(t, a) if foreign(t) => learn(&mut self.thread[a.index()].read, news),
+            Access::SetThread(t, a, _) if foreign(t) => learn(&mut self.thread[a.index()].write, news),
+            Access::CoreAttribute(c, a) if c != me => learn(&mut self.core[a.index()].read, news),
+            Access::SetCore(c, a, _) if c != me => learn(&mut self.core[a.index()].write, news),
             Access::SetSet(set, _) | Access::Add { set, .. } | Access::Remove { set, .. } => {
                 learn(&mut self.written_sets[set.index()], news);
             }
@@ -121,4 +123,9 @@ impl Learned {
             _ => {}
         }
     }
+}
+
+/// The event is the thread's, and has not made its transition.
+fn owns(activity: &Activity, thread: u8) -> bool {
+    activity.subject == thread && activity.cause != Event::Timer && !activity.moved
 }

@@ -118,7 +118,7 @@ const CHECK_THEN_ACT: &str = "
     }";
 
 /// The result of a function without parameters, as a closed expression.
-fn body(policy: &Policy, function: &str) -> Invariant {
+pub fn returned(policy: &Policy, function: &str) -> Invariant {
     let function = policy.functions.iter().find(|f| f.name == function).expect("it is there");
     let Some(StmtKind::Return(Some(expr))) = function.body.first().map(|stmt| &stmt.kind) else {
         panic!("it returns at once");
@@ -130,7 +130,7 @@ fn body(policy: &Policy, function: &str) -> Invariant {
 fn an_invariant_that_a_race_breaks_is_broken_by_the_shortest_one() {
     let text = CHECK_THEN_ACT.replace("if (one() &&", "if (one() && empty(busy) &&");
     let policy = tiny(&text);
-    let options = Options { invariants: vec![body(&policy, "one")], ..Options::default() };
+    let options = Options { invariants: vec![returned(&policy, "one")], ..Options::default() };
     let (property, steps, text) = violated(run(&policy, &two_wakers(), &options));
     assert_eq!(property, Property::Invariant);
     // Each wakes, looks at `busy` three times, and adds itself; nobody looks at `within` in vain, as
@@ -152,7 +152,7 @@ fn the_reserve_of_nest_is_bounded_whatever_happens() {
     };
     let policy = hearth_ipanema::compile(&provider, "watched").expect("it is sound").ir;
     let options = Options {
-        invariants: vec![body(&policy, "small")],
+        invariants: vec![returned(&policy, "small")],
         params: vec![("r_max".to_owned(), 1)],
         ..Options::default()
     };
@@ -273,4 +273,29 @@ fn a_counter_example_can_be_kept_and_repeated() {
     let switch = Kind::Switch { previous: Some(1), why: Left::Exited, next: None };
     assert_eq!(kinds, [Kind::Exit { thread: 1 }, switch]);
     assert!(replay(&policy, &found).is_ok(), "of the same name, and with the same attributes");
+}
+
+#[test]
+fn a_claim_that_another_placement_ended_can_be_had_twice() {
+    // Pinned threads are placed without a claim.
+    let mixed = tiny(
+        "on new (thread t, core parent) { t => near(t, parent).ready; }
+         on unblock (thread t, core waker) {
+             if (count(t.affinity) == 1) t => near(t, waker).ready;
+             if (core c = first(core c in idle & t.affinity where claim(c))) t => c.ready;
+             t => near(t, waker).ready;
+         }",
+    );
+    let threads: &[(Start, &[Op])] = &[
+        (Blocked(2), &[]),
+        (Blocked(2), &[Forever]),
+        (Blocked(2), &[Forever]),
+        (Awake(0), &[Wake(1), Forever]),
+        (Awake(1), &[Wake(0), Wake(2), Forever]),
+    ];
+    let mut scenario = scenario(&[3], threads);
+    scenario.threads[0].affinity = [2].into_iter().collect();
+    let (property, _, text) = violated(run(&mixed, &scenario, &Options::default()));
+    assert_eq!(property, Property::Claims, "{text}");
+    assert_eq!(text.matches("claims core 2").count(), 2, "{text}");
 }

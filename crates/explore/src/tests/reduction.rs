@@ -2,12 +2,12 @@
 
 use proptest::prelude::*;
 
-use super::races::{PLACE_WITH_CLAIM, STEAL, run, scenario, two_thieves, two_wakers};
+use super::races::{PLACE_WITH_CLAIM, STEAL, returned, run, scenario, two_thieves, two_wakers};
 use super::{load, present, tiny};
 use crate::model::Invariant;
 use crate::scenario::{Op, Scenario, Start, Stealing};
 use crate::search::{Options, Outcome};
-use hearth_ipanema::ir::{Policy, StmtKind};
+use hearth_ipanema::ir::Policy;
 
 /// Attributes through which cores see each other's handlers at work, up to a global one.
 const CLOCKS: &str = "
@@ -30,11 +30,7 @@ const CLOCKS: &str = "
     }";
 
 fn fine(policy: &Policy) -> Invariant {
-    let function = policy.functions.iter().find(|f| f.name == "fine").expect("it is there");
-    match function.body.first().map(|stmt| &stmt.kind) {
-        Some(StmtKind::Return(Some(expr))) => Invariant { name: "fine".into(), expr: expr.clone() },
-        _ => panic!("it returns at once"),
-    }
+    returned(policy, "fine")
 }
 
 /// Which property is violated, if any; reduced and not.
@@ -144,5 +140,44 @@ proptest! {
         both(&clocks, &scenario, &Options { invariants: vec![fine(&clocks)], ..Options::default() });
         let steal = tiny(&STEAL.replace("GIVEN", "pull(c, waiting);"));
         both(&steal, &scenario, &Options { cwc: true, ..Options::default() });
+    }
+}
+
+/// A flag that is up for a moment only, of a core and of a thread, and others that look once.
+const FLAGS: &str = "
+    global { bool core_seen; bool thread_seen; }
+    thread { bool up; }
+    core { bool up; }
+    bool unseen_core() { return !core_seen; }
+    bool unseen_thread() { return !thread_seen; }
+    on new (thread t, core parent) { t => near(t, parent).ready; }
+    on tick (thread t) {
+        core c = t.core;
+        t.up = true;
+        t.up = false;
+        c.up = true;
+        c.up = false;
+        if (unseen_core() && unseen_thread()) return;
+    }
+    on unblock (thread t, core waker) {
+        core other = t.core;
+        if (other.up) core_seen = true;
+        if (thread r = other.current) if (r.up) thread_seen = true;
+        t => near(t, waker).ready;
+    }";
+
+#[test]
+fn what_is_there_for_a_moment_is_seen() {
+    let policy = tiny(FLAGS);
+    let threads: &[(Start, &[Op])] = &[
+        (Start::Blocked(0), &[Op::Forever]),
+        (Start::Awake(0), &[Op::Forever]),
+        (Start::Awake(1), &[Op::Wake(0), Op::Forever]),
+    ];
+    let scenario = Scenario { ticks: 1, ..scenario(&[2], threads) };
+    for name in ["unseen_core", "unseen_thread"] {
+        let options = Options { invariants: vec![returned(&policy, name)], ..Options::default() };
+        let (reduced, _) = both(&policy, &scenario, &options);
+        assert!(reduced.violation.is_some(), "{name}");
     }
 }
