@@ -181,3 +181,29 @@ fn what_is_there_for_a_moment_is_seen() {
         assert!(reduced.violation.is_some(), "{name}");
     }
 }
+
+#[test]
+fn a_global_attribute_is_read_when_it_is_read() {
+    // Each says that it is there, and then looks for the other: both may find each other.
+    let policy = tiny(
+        "global { bool heavy; bool light; bool heavy_sees; bool light_sees; }
+         bool apart() { return !(heavy_sees && light_sees); }
+         on new (thread t, core parent) { t => near(t, parent).ready; }
+         on unblock (thread t, core waker) {
+             if (t.weight > 1024) {
+                 heavy = true;
+                 if (light) heavy_sees = true;
+             } else {
+                 light = true;
+                 if (heavy) light_sees = true;
+             }
+             if (apart()) t => near(t, waker).ready;
+             t => near(t, waker).ready;
+         }",
+    );
+    let mut scenario = two_wakers();
+    scenario.threads[0].weight = 3121;
+    let options = Options { invariants: vec![returned(&policy, "apart")], ..Options::default() };
+    let (reduced, _) = both(&policy, &scenario, &options);
+    assert!(reduced.violation.is_some());
+}
