@@ -30,8 +30,8 @@
  *   terminate(t)                 t's        RUNNING               make it TERMINATED
  *   timer(t)                     any        READY, armed          may move it to another core
  *   newly_idle(core)             core       core has no thread    may steal for the core
- *   enter_idle(core)      core       -                     (no transition)
- *   exit_idle(core)       any        -                     (no transition)
+ *   enter_idle(core)             core       -                     (no transition)
+ *   exit_idle(core)              any        -                     (no transition)
  *   balance(core)                core       core runs a thread    may steal; at each tick
  *   entry, exit(core)            core       core on/off line      on exit: READY threads are placed
  *                                                                 again with unblock

@@ -1,7 +1,7 @@
 //! A policy on a scenario: what stays the same while it is explored.
 
 use hearth_ipanema::ir::{
-    Attribute, AttributeId, BaseType, Event, Expr, FunctionId, Owner, Policy, SetId, Type,
+    Attribute, AttributeId, BaseType, Event, Expr, Function, FunctionId, Owner, Policy, SetId, StmtKind, Type,
 };
 
 use crate::cores::Cores;
@@ -23,6 +23,18 @@ pub const EXIT_LATENCY_NS: i64 = 50_000;
 pub struct Invariant {
     pub name: String,
     pub expr: Expr,
+}
+
+impl Invariant {
+    /// Those that the policy declares.
+    pub fn declared(policy: &Policy) -> Vec<Invariant> {
+        let functions = policy.invariants.iter().map(|id| policy.function(*id));
+        let expr = |f: &Function| match f.body.first().map(|stmt| &stmt.kind) {
+            Some(StmtKind::Return(Some(expr))) => Some(expr.clone()),
+            _ => None,
+        };
+        functions.filter_map(|f| Some(Invariant { name: f.name.clone(), expr: expr(f)? })).collect()
+    }
 }
 
 /// Where `World::vars` has each set and attribute.

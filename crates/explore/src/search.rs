@@ -29,6 +29,7 @@ pub struct Options {
     pub cwc: bool,
     /// Look at placements that collide.
     pub collisions: bool,
+    /// Besides those that the policy declares.
     pub invariants: Vec<Invariant>,
     /// Values of parameters, by name; the others have their initial values.
     pub params: Vec<(String, i64)>,
@@ -148,14 +149,15 @@ struct Node {
 /// `None`: an assumption of the reduction was broken.
 fn once(driver: &mut Driver<'_>, scenario: &Scenario, options: &Options) -> Option<Outcome> {
     let mut outcome = Outcome { states: 0, transitions: 0, depth: 0, complete: true, violation: None };
-    let first =
-        match initial::world(driver.model, scenario).and_then(|w| whole(driver, w, &options.invariants)) {
-            Ok(world) => world,
-            Err(violation) => {
-                outcome.violation = Some(report(driver, scenario, options, violation, Vec::new()));
-                return Some(outcome);
-            }
-        };
+    let mut invariants = Invariant::declared(driver.model.policy);
+    invariants.extend_from_slice(&options.invariants);
+    let first = match initial::world(driver.model, scenario).and_then(|w| whole(driver, w, &invariants)) {
+        Ok(world) => world,
+        Err(violation) => {
+            outcome.violation = Some(report(driver, scenario, options, violation, Vec::new()));
+            return Some(outcome);
+        }
+    };
     let mut buffer = Bytes(Vec::new());
     let mut seen: HashSet<u128, BuildHasherDefault<Named>> = HashSet::default();
     seen.insert(name(&first, &mut buffer));
@@ -170,7 +172,7 @@ fn once(driver: &mut Driver<'_>, scenario: &Scenario, options: &Options) -> Opti
             if driver.learned.take_news() {
                 return None;
             }
-            match stepped.and_then(|()| whole(driver, next, &options.invariants)) {
+            match stepped.and_then(|()| whole(driver, next, &invariants)) {
                 Ok(next) => {
                     if seen.insert(name(&next, &mut buffer)) {
                         frontier.push_back((nodes.len() as u32, depth + 1, next));

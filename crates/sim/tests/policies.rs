@@ -228,7 +228,8 @@ fn idle_cores_pull_waiting_threads() {
 /// The short threads of one half of the cores end, and each core of the other half still has two long ones.
 #[test]
 fn work_conserving_policies_leave_no_core_idle_while_threads_wait() {
-    let children = (0..128).map(|i| thread("work", vec![Op::Run(if i % 64 < 32 { 5 } else { 100 } * WORK_MS)]));
+    let children =
+        (0..128).map(|i| thread("work", vec![Op::Run(if i % 64 < 32 { 5 } else { 100 } * WORK_MS)]));
     let mut threads = vec![thread("main", (1..=128).map(Op::Fork).collect())];
     threads.extend(children);
     let workload = Workload { name: "halves".into(), threads, ..Workload::default() };

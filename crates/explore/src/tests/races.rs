@@ -139,23 +139,37 @@ fn an_invariant_that_a_race_breaks_is_broken_by_the_shortest_one() {
     assert!(text.contains("`one` does not hold"), "{text}");
 }
 
-#[test]
-fn the_reserve_of_nest_is_bounded_whatever_happens() {
-    let text = "policy watched extends nest {
-        bool small() { return count(reserve) <= r_max; }
-        on tick (thread t) { if (small()) super; }
-    }";
+/// Nest with an invariant, and a small reserve.
+fn watched(invariant: &str) -> (Policy, Options) {
+    let text = format!("policy watched extends nest {{ invariant {invariant}; }}");
     let provider = |name: &str| {
-        let text =
-            if name == "watched" { text.to_owned() } else { std::fs::read_to_string(path(name)).ok()? };
+        let text = if name == "watched" { text.clone() } else { std::fs::read_to_string(path(name)).ok()? };
         Some(Source { name: name.to_owned(), text })
     };
     let policy = hearth_ipanema::compile(&provider, "watched").expect("it is sound").ir;
-    let options = Options {
-        invariants: vec![returned(&policy, "small")],
-        params: vec![("r_max".to_owned(), 1)],
-        ..Options::default()
-    };
+    (policy, Options { params: vec![("r_max".to_owned(), 1)], ..Options::default() })
+}
+
+#[test]
+fn a_core_of_nest_is_in_one_nest() {
+    let (policy, options) = watched("disjoint : empty(primary & reserve)");
+    for scenario in ["wake-2", "fork-2"] {
+        let scenario = Scenario::named(scenario).expect("it is there");
+        let outcome = run(&policy, &scenario, &options);
+        assert!(outcome.violation.is_none(), "{}", outcome.violation.expect("one"));
+    }
+}
+
+#[test]
+fn what_a_policy_declares_is_looked_at() {
+    let (policy, options) = watched("never : empty(primary)");
+    let (property, ..) = violated(run(&policy, &Scenario::named("wake-2").expect("it is there"), &options));
+    assert_eq!(property, Property::Invariant);
+}
+
+#[test]
+fn the_reserve_of_nest_is_bounded_whatever_happens() {
+    let (policy, options) = watched("small : count(reserve) <= r_max");
     let scenario = Scenario::named("wake-2").expect("it is there");
     let outcome = run(&policy, &scenario, &options);
     assert!(outcome.violation.is_none(), "{}", outcome.violation.expect("one"));
