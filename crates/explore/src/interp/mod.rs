@@ -34,6 +34,8 @@ pub struct Interp<'e, 'a, 'x> {
     /// Those of all calls under way; the innermost from `base` on.
     locals: Vec<i64>,
     base: usize,
+    /// The last transition happened: nobody had been faster.
+    moved: bool,
 }
 
 /// Runs a handler as far as it may go: `Ok` at its end.
@@ -49,7 +51,7 @@ pub fn closed(env: &mut Env<'_>, expr: &hearth_ipanema::ir::Expr) -> Value {
 impl<'e, 'a: 'x, 'x> Interp<'e, 'a, 'x> {
     fn new(env: &'e mut Env<'a>) -> Interp<'e, 'a, 'x> {
         let policy = env.model.policy;
-        Interp { env, policy, locals: Vec::with_capacity(64), base: 0 }
+        Interp { env, policy, locals: Vec::with_capacity(64), base: 0, moved: false }
     }
 }
 

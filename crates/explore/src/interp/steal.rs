@@ -96,6 +96,10 @@ impl<'x> Interp<'_, '_, 'x> {
                     continue;
                 }
                 self.result(steal.move_thread, &[i64::from(theft.thief), theft.victims, i64::from(thread)])?;
+                // Another thief may have been faster: that counts for nothing.
+                if !self.moved {
+                    continue;
+                }
                 if let Some(stop) = steal.stop {
                     theft.stolen += 1;
                     if self.asks(stop, theft, theft.stolen)? {

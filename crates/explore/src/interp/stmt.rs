@@ -107,7 +107,8 @@ impl<'x> Interp<'_, '_, 'x> {
             State::Blocked => Access::Blocked(t),
             State::Terminated => Access::Terminated(t),
         };
-        self.env.access(access).map(|_| ())
+        self.moved = self.env.access(access)? != 0;
+        Ok(())
     }
 
     /// 1 if it succeeded.
