@@ -106,7 +106,12 @@ fn finished(kernel: &str, result: Result<Said, (hearth_vm::Error, String)>) -> S
     result.unwrap_or_else(|(error, said)| panic!("Linux {kernel}: {error}\n{said}"))
 }
 
-fn run_once(kernel: &str, cpus: u16, script: &[&str], folder: &Path) -> (String, String) {
+fn run_once(
+    kernel: &str,
+    cpus: u16,
+    script: &[&str],
+    folder: &Path,
+) -> Result<Said, (hearth_vm::Error, String)> {
     let dmesg = folder.join("dmesg");
     let wish = Wish { cpus: Some(cpus), ..Wish::default() };
     let options = Options {
@@ -131,6 +136,8 @@ fn run_once(kernel: &str, cpus: u16, script: &[&str], folder: &Path) -> (String,
         Streams { stdin: Box::new(std::io::empty()), stdout: Box::new(writer), stderr: Box::new(errors) };
     let exit = hearth_vm::run(&options, &command, streams, &mut |_| ());
     let said = text.join().expect("the reader ends");
-    exit.unwrap_or_else(|error| panic!("Linux {kernel}: {error}\n{said}"));
-    (said, std::fs::read_to_string(dmesg).unwrap_or_default())
+    match exit {
+        Ok(_) => Ok((said, std::fs::read_to_string(dmesg).unwrap_or_default())),
+        Err(error) => Err((error, said)),
+    }
 }
