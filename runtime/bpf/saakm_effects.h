@@ -81,6 +81,14 @@ static __always_inline thread_t saakm_first(saakm_t s, core_t c, u32 queue)
 
 /* ---- effects ----------------------------------------------------------------------------- */
 
+/* c has no READY thread any more. If it idles, and no longer counts as idle because that thread was on its way there,
+   it waits in vain: let it look, find nothing, and be idle again. */
+static __always_inline void saakm_not_coming(core_t c)
+{
+	if (saakm_has(&WORLD->kernel_idle, c) && !saakm_has(&WORLD->idle, c) && c != bpf_get_smp_processor_id())
+		scx_bpf_kick_cpu(c, 0);
+}
+
 static __always_inline void saakm_count_ready(core_t c, int change)
 {
 	struct saakm_core SAAKM_MEM *core = saakm_core_at(c);
@@ -93,6 +101,7 @@ static __always_inline void saakm_count_ready(core_t c, int change)
 		/* Another thread may have come in between the two. */
 		if (core->nr_ready)
 			saakm_enter(SAAKM_WORLD_SET(waiting), c);
+		saakm_not_coming(c);
 	}
 }
 

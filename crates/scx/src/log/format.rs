@@ -337,7 +337,7 @@ mod tests {
         assert_eq!(read(&gap).unwrap(), (2, Ending::Lost));
         assert!(matches!(read(b"HEARTLO"), Err(Error::NoLog)));
         assert!(matches!(read(b"HEARTLOG\x09\0\0\0\0\0\0\0"), Err(Error::Version(9))));
-        assert!(matches!(read(b"HEARTLOG\x01\0\0\0\xff\xff\xff\xff"), Err(Error::Header(_))));
+        assert!(matches!(read(b"HEARTLOG\x02\0\0\0\xff\xff\xff\xff"), Err(Error::Header(_))));
     }
 
     proptest! {
