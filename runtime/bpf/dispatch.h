@@ -31,6 +31,19 @@ SAAKM_GLOBAL u32 saakm_head(u32 cpu, u32 queue)
 	return 0;
 }
 
+/* cpu was to run t, but its entry has left the queue: another core had taken t for a while, and the entry followed
+   only now. t waits again, and whoever comes to its entry mends that. */
+static __always_inline void saakm_give_back(thread_t t, u32 cpu, u32 queue)
+{
+	u64 where = t->where;
+
+	SAAKM_LOCK();
+	saakm_core_at(cpu)->current = 0;
+	if (saakm_state_of(where) == SAAKM_RUNNING && saakm_core_of(where) == cpu)
+		saakm_go(t, where, SAAKM_READY, cpu, queue);
+	SAAKM_UNLOCK();
+}
+
 /* Puts the thread that the policy chose where the core runs it next. */
 SAAKM_GLOBAL bool saakm_to_local(u32 cpu, u32 thread, u32 queue)
 {
@@ -53,7 +66,7 @@ SAAKM_GLOBAL bool saakm_to_local(u32 cpu, u32 thread, u32 queue)
 			core_t home = scx_bpf_task_cpu(p);
 
 			SAAKM_LOCK();
-			went = saakm_if_ready(t, cpu, queue) && saakm_go(t, where, SAAKM_READY, home, queue);
+			went = saakm_is_ready_in(where, cpu, queue) && saakm_go(t, where, SAAKM_READY, home, queue);
 			SAAKM_UNLOCK();
 			if (went) {
 				where = t->where;
@@ -62,14 +75,17 @@ SAAKM_GLOBAL bool saakm_to_local(u32 cpu, u32 thread, u32 queue)
 			return false;
 		}
 		SAAKM_LOCK();
-		went = saakm_if_ready(t, cpu, queue) && saakm_go(t, where, SAAKM_RUNNING, cpu, 0);
+		went = saakm_is_ready_in(where, cpu, queue) && saakm_go(t, where, SAAKM_RUNNING, cpu, 0);
 		if (went)
 			saakm_core_at(cpu)->current = thread;
 		SAAKM_UNLOCK();
 		if (!went)
 			return false;
 		t->timer_at = 0;
-		return scx_bpf_dsq_move(BPF_FOR_EACH_ITER, p, SCX_DSQ_LOCAL, 0);
+		if (scx_bpf_dsq_move(BPF_FOR_EACH_ITER, p, SCX_DSQ_LOCAL, 0))
+			return true;
+		saakm_give_back(t, cpu, queue);
+		return false;
 	}
 	return false;
 }
@@ -285,12 +301,11 @@ void BPF_STRUCT_OPS(saakm_dispatch, s32 cpu, struct task_struct *prev)
 	SAAKM_UNLOCK();
 	found = saakm_schedule((u64)s, cpu, t ? t->index : 0);
 	SAAKM_LOCK();
-	if (found == 2 && t) {
-		u64 where = t->where;
-
-		/* Its turn again. */
+	if (t && found != 1) {
+		/* Its turn again; the kernel lets it go on if there is nobody else. */
 		t->flags &= ~(SAAKM_T_OUTSIDE | SAAKM_T_YIELDS);
-		saakm_go(t, where, SAAKM_RUNNING, cpu, 0);
+		while (!saakm_go(t, t->where, SAAKM_RUNNING, cpu, 0) && can_loop)
+			;
 		saakm_core_at(cpu)->current = t->index;
 		scx_bpf_task_set_slice(prev, SCX_SLICE_INF);
 	} else if (!found && !runnable) {

@@ -9,7 +9,7 @@
 #ifndef SAAKM_LAYOUT_H
 #define SAAKM_LAYOUT_H
 
-#define SAAKM_LAYOUT 4 /* changes with anything below */
+#define SAAKM_LAYOUT 5 /* changes with anything below */
 
 #define SAAKM_WORLD_AT 0x1000UL
 #define SAAKM_TOLD_SETS_AT 0x2000UL /* what the log last told of sets, and of cores (log.h) */
@@ -153,7 +153,8 @@ struct saakm {
 	uint32_t nr_left;        /* and the others */
 	uint32_t on_timer;       /* the event is that of a timer */
 	uint32_t moved;          /* the last thread that was to be READY is */
-	uint32_t pad;
+	uint32_t held;           /* the thread that a steal is about to move, */
+	uint64_t from;           /* and where it found it */
 	struct saakm_move moves[SAAKM_MOVES];
 	struct saakm_set claims, preempts, left;
 	struct saakm_set scratch[SAAKM_SCRATCH_SETS];

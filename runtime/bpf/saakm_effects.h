@@ -52,24 +52,23 @@ static __always_inline u64 saakm_dsq(core_t c, u32 queue)
 /* The thread that stands for p, or NULL. */
 static thread_t saakm_thread_of(struct task_struct *p);
 
-/* t, if it is READY in that queue; else NULL: the kernel's queue has not followed yet. */
-static __always_inline thread_t saakm_if_ready(thread_t t, core_t c, u32 queue)
+static __always_inline bool saakm_is_ready_in(u64 where, core_t c, u32 queue)
 {
-	u64 where = t ? t->where : 0;
-
-	if (saakm_state_of(where) != SAAKM_READY || saakm_core_of(where) != c ||
-	    saakm_queue_of(where) != queue)
-		return NULL;
-	return t;
+	return saakm_state_of(where) == SAAKM_READY && saakm_core_of(where) == c &&
+	       saakm_queue_of(where) == queue;
 }
 
-/* The threads of a ready queue, in its order. */
+/* The threads of a ready queue, in its order. Not where the kernel's queue has not followed yet. */
 #define SAAKM_EACH_THREAD(s, t, c, queue)                                                          \
 	struct task_struct *t##_task;                                                              \
-	u64 t##_walk = SAAKM_LOG_WALK(c, queue);                                                   \
+	u64 t##_where __attribute__((unused)), t##_walk = SAAKM_LOG_WALK(c, queue);                \
 	bpf_for_each(scx_dsq, t##_task, saakm_dsq(c, queue), 0)                                    \
-		if ((t = saakm_if_ready(saakm_thread_of(t##_task), c, queue)) != NULL &&           \
-		    SAAKM_LOG_VISIT(t, t##_walk))
+		if ((t = saakm_thread_of(t##_task)) != NULL &&                                     \
+		    saakm_is_ready_in(t##_where = t->where, c, queue) && SAAKM_LOG_VISIT(t, t##_walk))
+
+/* A steal moves t, which the walk has come to, if it has been in that queue ever since: what the steal asked was
+   about that queue, and meanwhile another core may have taken the thread, and wait for it. */
+#define SAAKM_FROM(s, t) ((s)->from = t##_where, (s)->held = (t)->index)
 
 /* The first thread of a queue of the core that schedules. */
 static __always_inline thread_t saakm_first(saakm_t s, core_t c, u32 queue)
@@ -139,6 +138,12 @@ static __always_inline bool saakm_forget_claim(saakm_t s, core_t c)
 	return true;
 }
 
+static __always_inline void saakm_release(saakm_t s, core_t c)
+{
+	if (saakm_forget_claim(s, c))
+		saakm_leave(SAAKM_WORLD_SET(claimed), c);
+}
+
 /* Members of the first two sets of the policy. */
 static __always_inline u32 saakm_nests(void)
 {
@@ -150,7 +155,8 @@ static void saakm_not_idle(saakm_t s, core_t c);
 
 static __always_inline void saakm_ready(saakm_t s, thread_t t, core_t c, u32 queue, int64_t key, u32 reason)
 {
-	u64 old = t->where;
+	bool own = t->index == s->subject;
+	u64 old = own ? t->where : s->from;
 	bool moves = saakm_state_of(old) == SAAKM_READY;
 	u32 n = s->nr_moves;
 
@@ -158,7 +164,7 @@ static __always_inline void saakm_ready(saakm_t s, thread_t t, core_t c, u32 que
 	s->moved = false;
 	/* Whoever takes a READY thread first, by a steal, a timer or to run it, has it: it may run by now. Only its
 	   own event makes one READY that was not. */
-	if (!moves && (s->on_timer || t->index != s->subject))
+	if (own ? !moves && s->on_timer : t->index != s->held)
 		return;
 	if (!saakm_go(t, old, SAAKM_READY, c, queue))
 		return;
@@ -177,9 +183,7 @@ static __always_inline void saakm_ready(saakm_t s, thread_t t, core_t c, u32 que
 		     moves ? saakm_core_of(old) : saakm_nests(), key);
 	SAAKM_LOG(SAAKM_L_READY, 0, c, t->serial, queue, key, reason);
 	saakm_not_idle(s, c);
-	/* Whoever claimed it. */
-	saakm_leave(SAAKM_WORLD_SET(claimed), c);
-	saakm_forget_claim(s, c);
+	saakm_release(s, c);
 }
 
 /* The thread that was last to be READY is: nobody else had taken it. */
@@ -227,12 +231,6 @@ static __always_inline bool saakm_claim(saakm_t s, core_t c)
 	saakm_include(&s->claims, c);
 	s->nr_claims++;
 	return true;
-}
-
-static __always_inline void saakm_release(saakm_t s, core_t c)
-{
-	if (saakm_forget_claim(s, c))
-		saakm_leave(SAAKM_WORLD_SET(claimed), c);
 }
 
 /* A timer is never cancelled: when it fires, it looks whether it is still wanted. */

@@ -61,6 +61,9 @@ static inline thread_t saakm_next(saakm_t s, thread_t t)
 	for (thread_t t##_next = saakm_first(s, c, queue);                             \
 	     (t = t##_next) != NULL && (t##_next = saakm_next(s, t), true);)
 
+/* A steal moves t, which the walk has come to: here nobody takes it in between. */
+#define SAAKM_FROM(s, t) ((void)(s), (void)(t))
+
 /* ---- effects -------------------------------------------------------------------------------- */
 
 static inline void saakm_ready(saakm_t s, thread_t t, core_t c, uint32_t queue,

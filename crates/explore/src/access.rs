@@ -46,6 +46,8 @@ pub enum Access {
         queue: QueueId,
         key: i64,
         reason: ReasonId,
+        /// A steal found it there: elsewhere it is another core's already.
+        from: Option<(u8, QueueId)>,
     },
     Run(u8),
     Blocked(u8),

@@ -128,6 +128,11 @@ impl Env<'_> {
                 let c = self.world.core_mut(core);
                 c.resched |= c.current != NO_THREAD;
             }
+            Access::Ready { thread, from: Some((core, queue)), .. }
+                if !self.world.core(core).queues[queue.index()].contains(thread) =>
+            {
+                return Ok(0);
+            }
             Access::Ready { thread, core, queue, key, .. } => return self.ready(thread, core, queue, key),
             Access::Run(thread) => self.run(thread)?,
             Access::Blocked(thread) => self.leave(thread, Event::Block, State::Blocked)?,
@@ -179,12 +184,12 @@ impl Env<'_> {
         Ok(1)
     }
 
-    /// A placement on the core ends a claim, whoever has it.
+    /// A placement on the core ends this handler's claim of it.
     fn end_claim(&mut self, core: u8) -> Result<(), Violation> {
-        self.world.claimed.remove(core);
         if !self.activity.claims.contains(core) {
             return Ok(());
         }
+        self.world.claimed.remove(core);
         self.activity.claims.remove(core);
         let claims =
             |other: &crate::world::Core| other.activity.as_ref().is_some_and(|a| a.claims.contains(core));

@@ -4,7 +4,7 @@
 //! volatile loads, and makes no reference to a whole structure.
 
 /// `SAAKM_LAYOUT`: changes with anything below.
-pub const LAYOUT: u32 = 4;
+pub const LAYOUT: u32 = 5;
 
 pub const WORLD_AT: usize = 0x1000;
 /// What the log last told of sets of cores, and of cores.

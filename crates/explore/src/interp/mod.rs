@@ -9,7 +9,7 @@ mod search;
 mod steal;
 mod stmt;
 
-use hearth_ipanema::ir::{Block, FunctionId, LocalId, Policy};
+use hearth_ipanema::ir::{Block, FunctionId, LocalId, Policy, QueueId};
 
 use crate::env::{Env, Stop};
 
@@ -36,6 +36,8 @@ pub struct Interp<'e, 'a, 'x> {
     base: usize,
     /// The last transition happened: nobody had been faster.
     moved: bool,
+    /// Where the steal that is about to move a thread found it.
+    from: Option<(u8, QueueId)>,
 }
 
 /// Runs a handler as far as it may go: `Ok` at its end.
@@ -51,7 +53,7 @@ pub fn closed(env: &mut Env<'_>, expr: &hearth_ipanema::ir::Expr) -> Value {
 impl<'e, 'a: 'x, 'x> Interp<'e, 'a, 'x> {
     fn new(env: &'e mut Env<'a>) -> Interp<'e, 'a, 'x> {
         let policy = env.model.policy;
-        Interp { env, policy, locals: Vec::with_capacity(64), base: 0, moved: false }
+        Interp { env, policy, locals: Vec::with_capacity(64), base: 0, moved: false, from: None }
     }
 }
 

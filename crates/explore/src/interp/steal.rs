@@ -95,7 +95,10 @@ impl<'x> Interp<'_, '_, 'x> {
                 if !may {
                     continue;
                 }
-                self.result(steal.move_thread, &[i64::from(theft.thief), theft.victims, i64::from(thread)])?;
+                self.from = Some((src, queue));
+                let moved = self.phase(steal.move_thread, theft, i64::from(thread));
+                self.from = None;
+                moved?;
                 // Another thief may have been faster: that counts for nothing.
                 if !self.moved {
                     continue;

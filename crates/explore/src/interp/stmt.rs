@@ -101,7 +101,7 @@ impl<'x> Interp<'_, '_, 'x> {
                     Some(attribute) => self.env.access(Access::ThreadAttribute(t, attribute))?,
                     None => 0,
                 };
-                Access::Ready { thread: t, core, queue: *queue, key, reason }
+                Access::Ready { thread: t, core, queue: *queue, key, reason, from: self.from }
             }
             State::Running => Access::Run(t),
             State::Blocked => Access::Blocked(t),

@@ -75,7 +75,7 @@ fn call(table: &PolicyTable, stage: &mut Stage, activity: &Activity) {
 
 fn decision(access: Access) -> Option<Decision> {
     Some(match access {
-        Access::Ready { thread, core, queue, key, reason } => {
+        Access::Ready { thread, core, queue, key, reason, .. } => {
             Decision::Ready { thread, core, queue: queue.0, key, reason: reason.0 }
         }
         Access::Run(thread) => Decision::Run(thread),

@@ -215,19 +215,15 @@ fn a_thief_that_gives_up_after_its_first_victim_stays_idle() {
     assert!(outcome.violation.is_none(), "{}", outcome.violation.expect("one"));
 }
 
-/// What the kernel's runtime still allows: it looks anew where a thread is when it moves it. The other thief goes
-/// idle with nothing, while a thread waits elsewhere.
+/// A thread is moved from where the steal asked about, or not at all. Else the thief that was faster would go idle
+/// with nothing, while a thread waits elsewhere.
 #[test]
-fn without_locks_a_thread_is_taken_from_whoever_has_just_taken_it() {
+fn without_locks_no_thread_is_taken_from_whoever_has_just_taken_it() {
     let options = Options { cwc: true, ..Options::default() };
     let policy = tiny(&STEAL.replace("GIVEN", "pull(c, waiting);"));
     let scenario = Scenario { stealing: Stealing::CompareAndSwap, ..two_victims() };
-    let (property, _, text) = violated(run(&policy, &scenario, &options));
-    assert_eq!(property, Property::Cwc);
-    assert!(
-        text.contains("thread 1 => core 2 (balance)") && text.contains("thread 1 => core 3 (balance)"),
-        "{text}"
-    );
+    let outcome = run(&policy, &scenario, &options);
+    assert!(outcome.violation.is_none(), "{}", outcome.violation.expect("one"));
 }
 
 #[test]
@@ -295,7 +291,7 @@ fn a_counter_example_can_be_kept_and_repeated() {
 }
 
 #[test]
-fn a_claim_that_another_placement_ended_can_be_had_twice() {
+fn a_claim_lasts_until_the_placement_that_has_it_ends_it() {
     // Pinned threads are placed without a claim.
     let mixed = tiny(
         "on new (thread t, core parent) { t => near(t, parent).ready; }
@@ -314,7 +310,6 @@ fn a_claim_that_another_placement_ended_can_be_had_twice() {
     ];
     let mut scenario = scenario(&[3], threads);
     scenario.threads[0].affinity = [2].into_iter().collect();
-    let (property, _, text) = violated(run(&mixed, &scenario, &Options::default()));
-    assert_eq!(property, Property::Claims, "{text}");
-    assert_eq!(text.matches("claims core 2").count(), 2, "{text}");
+    let outcome = run(&mixed, &scenario, &Options::default());
+    assert!(outcome.violation.is_none(), "{}", outcome.violation.expect("one"));
 }

@@ -370,6 +370,7 @@ SAAKM_STEAL(cfs_cwc_flat_pull, dst, from)
 				break;
 			if (!cfs_cwc_flat_pull_steal_thread(s, dst, t))
 				continue;
+			SAAKM_FROM(s, t);
 			cfs_cwc_flat_pull_move(s, dst, t);
 			if (!saakm_moved(s))
 				continue;

@@ -619,6 +619,7 @@ SAAKM_STEAL(cfs_pull, dst, from)
 				break;
 			if (!cfs_pull_steal_thread(s, dst, t))
 				continue;
+			SAAKM_FROM(s, t);
 			cfs_pull_move(s, dst, t);
 			if (!saakm_moved(s))
 				continue;

@@ -709,6 +709,7 @@ SAAKM_STEAL(nest_pull, dst, from)
 				break;
 			if (!nest_pull_steal_thread(s, dst, t))
 				continue;
+			SAAKM_FROM(s, t);
 			nest_pull_move(s, dst, t);
 			if (!saakm_moved(s))
 				continue;

@@ -448,6 +448,7 @@ SAAKM_STEAL(slocal_pull, dst, from)
 				break;
 			if (!slocal_pull_steal_thread(s, dst, t))
 				continue;
+			SAAKM_FROM(s, t);
 			slocal_pull_move(s, dst, t);
 			if (!saakm_moved(s))
 				continue;

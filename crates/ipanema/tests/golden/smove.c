@@ -622,6 +622,7 @@ SAAKM_STEAL(smove_pull, dst, from)
 				break;
 			if (!smove_pull_steal_thread(s, dst, t))
 				continue;
+			SAAKM_FROM(s, t);
 			smove_pull_move(s, dst, t);
 			if (!saakm_moved(s))
 				continue;

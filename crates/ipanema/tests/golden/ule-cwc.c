@@ -368,6 +368,7 @@ SAAKM_STEAL(ule_cwc_pull, dst, from)
 			}
 			if (!ule_cwc_pull_steal_thread(s, dst, t))
 				continue;
+			SAAKM_FROM(s, t);
 			ule_cwc_pull_move(s, dst, t);
 			if (!saakm_moved(s))
 				continue;
@@ -388,6 +389,7 @@ SAAKM_STEAL(ule_cwc_pull, dst, from)
 				}
 				if (!ule_cwc_pull_steal_thread(s, dst, t))
 					continue;
+				SAAKM_FROM(s, t);
 				ule_cwc_pull_move(s, dst, t);
 				if (!saakm_moved(s))
 					continue;

@@ -369,6 +369,7 @@ SAAKM_STEAL(ule_pull, dst, from)
 			}
 			if (!ule_pull_steal_thread(s, dst, t))
 				continue;
+			SAAKM_FROM(s, t);
 			ule_pull_move(s, dst, t);
 			if (!saakm_moved(s))
 				continue;
@@ -389,6 +390,7 @@ SAAKM_STEAL(ule_pull, dst, from)
 				}
 				if (!ule_pull_steal_thread(s, dst, t))
 					continue;
+				SAAKM_FROM(s, t);
 				ule_pull_move(s, dst, t);
 				if (!saakm_moved(s))
 					continue;

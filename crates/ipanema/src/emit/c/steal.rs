@@ -168,6 +168,7 @@ impl Unit<'_> {
         };
         out.line(&format!("if (!{may})"));
         out.line("\tcontinue;");
+        out.line(&format!("SAAKM_FROM(s, {thread});"));
         out.line(&format!("{};", self.phase(steal.move_thread, v, thread)));
         if steal.stop.is_some() || steal.stop_core.is_some() {
             // Another core may have been faster: that counts for nothing.
