@@ -432,11 +432,19 @@ SAAKM_LOCAL core_t cfs_choose_wakeup(saakm_t s, thread_t t, core_t waker)
 	core_t target = prev;
 	if (saakm_has(saakm_idle(s), waker) && saakm_has(&saakm_llc(s, prev)->cores, waker)) {
 		target = saakm_has(saakm_idle(s), prev) ? prev : waker;
-	} else if (cfs_recent(s, waker) + cfs_asleep(s, t)
-			< cfs_recent(s, prev) - saakm_min(cfs_asleep(s, t), cfs_recent(s, prev))) {
-		target = waker;
+	} else if (waker != prev) {
+		int64_t mine = cfs_asleep(s, t);
+		int64_t there = cfs_recent(s, prev);
+		if (cfs_recent(s, waker) + mine < there - saakm_min(mine, there)) {
+			target = waker;
+		}
 	}
 	target = cfs_fallback(s, t, target);
+	if (SAAKM_EMPTY(s, w,
+			saakm_idle(s)->word[w] & saakm_llc(s, target)->cores.word[w]
+			& saakm_affinity(t)->word[w])) {
+		return target;
+	}
 	if (saakm_has(saakm_idle(s), target)) {
 		return target;
 	}
@@ -477,7 +485,7 @@ SAAKM_LOCAL core_t cfs_choose_wakeup(saakm_t s, thread_t t, core_t waker)
 }
 
 /*
- * cfs.ipa:194
+ * cfs.ipa:199
  * The load that t brings, having slept.
  */
 SAAKM_LOCAL int64_t cfs_asleep(saakm_t s, thread_t t)
@@ -487,7 +495,7 @@ SAAKM_LOCAL int64_t cfs_asleep(saakm_t s, thread_t t)
 }
 
 /*
- * cfs.ipa:199
+ * cfs.ipa:204
  * c, or a core near it if t may not run on c.
  */
 SAAKM_LOCAL core_t cfs_fallback(saakm_t s, thread_t t, core_t c)
@@ -502,20 +510,20 @@ SAAKM_LOCAL core_t cfs_fallback(saakm_t s, thread_t t, core_t c)
 	return choice;
 }
 
-/* cfs.ipa:203 */
+/* cfs.ipa:208 */
 SAAKM_LOCAL void cfs_on_new(saakm_t s, thread_t t, core_t parent)
 {
 	cfs_enter_ready(s, t, cfs_choose_fork(s, t, parent), CFS_REASON_CFS);
 }
 
-/* cfs.ipa:207 */
+/* cfs.ipa:212 */
 SAAKM_LOCAL void cfs_on_unblock(saakm_t s, thread_t t, core_t waker)
 {
 	cfs_enter_ready(s, t, cfs_choose_wakeup(s, t, waker), CFS_REASON_CFS);
 }
 
 /*
- * cfs.ipa:214
+ * cfs.ipa:219
  * A die with at most two threads keeps them (adjust_numa_imbalance).
  */
 SAAKM_LOCAL bool cfs_crowded(saakm_t s, domain_t die)
@@ -529,7 +537,7 @@ SAAKM_LOCAL bool cfs_crowded(saakm_t s, domain_t die)
 	return sum > 2;
 }
 
-/* cfs.ipa:220 */
+/* cfs.ipa:225 */
 SAAKM_PHASE bool cfs_pull_can_steal_core(saakm_t s, core_t dst, core_t src)
 {
 	return saakm_nr_ready(s, src) > 0
@@ -538,7 +546,7 @@ SAAKM_PHASE bool cfs_pull_can_steal_core(saakm_t s, core_t dst, core_t src)
 				|| cfs_crowded(s, saakm_llc(s, src)));
 }
 
-/* cfs.ipa:225 */
+/* cfs.ipa:230 */
 SAAKM_PHASE int64_t cfs_pull_select_core(saakm_t s, core_t dst, core_t src)
 {
 	(void)dst;
@@ -546,14 +554,14 @@ SAAKM_PHASE int64_t cfs_pull_select_core(saakm_t s, core_t dst, core_t src)
 	return saakm_nr_running(s, src);
 }
 
-/* cfs.ipa:226 */
+/* cfs.ipa:231 */
 SAAKM_PHASE bool cfs_pull_steal_thread(saakm_t s, core_t dst, thread_t t)
 {
 	return saakm_has(saakm_affinity(t), dst)
 			&& saakm_now(s) - cfs_thread(t)->ran >= cfs_state(s)->migration_cost;
 }
 
-/* cfs.ipa:227 */
+/* cfs.ipa:232 */
 SAAKM_PHASE bool cfs_pull_stop_core(saakm_t s, core_t dst, int64_t stolen)
 {
 	(void)s;
@@ -562,7 +570,7 @@ SAAKM_PHASE bool cfs_pull_stop_core(saakm_t s, core_t dst, int64_t stolen)
 	return stolen > 0;
 }
 
-/* cfs.ipa:228 */
+/* cfs.ipa:233 */
 SAAKM_PHASE bool cfs_pull_stop(saakm_t s, core_t dst, int64_t stolen)
 {
 	(void)s;
@@ -571,14 +579,14 @@ SAAKM_PHASE bool cfs_pull_stop(saakm_t s, core_t dst, int64_t stolen)
 	return stolen > 0;
 }
 
-/* cfs.ipa:229 */
+/* cfs.ipa:234 */
 SAAKM_PHASE void cfs_pull_move(saakm_t s, core_t dst, thread_t t)
 {
 	cfs_enter_ready(s, t, dst, CFS_REASON_BALANCE);
 }
 
 /*
- * cfs.ipa:219
+ * cfs.ipa:224
  * dst takes one thread from the longest run queue among `from`.
  */
 SAAKM_STEAL(cfs_pull, dst, from)
@@ -633,7 +641,7 @@ SAAKM_STEAL(cfs_pull, dst, from)
 	}
 }
 
-/* cfs.ipa:232 */
+/* cfs.ipa:237 */
 SAAKM_LOCAL void cfs_on_newly_idle(saakm_t s, core_t c)
 {
 	if (cfs_core(s, c)->usual_idle < cfs_state(s)->migration_cost) {
@@ -647,7 +655,7 @@ SAAKM_LOCAL void cfs_on_newly_idle(saakm_t s, core_t c)
 	}
 }
 
-/* cfs.ipa:238 */
+/* cfs.ipa:243 */
 SAAKM_LOCAL void cfs_on_balance(saakm_t s, core_t c)
 {
 	if (saakm_now(s) >= cfs_core(s, c)->next_die) {
@@ -679,7 +687,7 @@ SAAKM_LOCAL void cfs_on_balance(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:253
+ * cfs.ipa:258
  * Idle core i does what it would do at its tick.
  */
 SAAKM_LOCAL void cfs_nohz(saakm_t s, core_t i)

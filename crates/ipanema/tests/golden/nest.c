@@ -533,12 +533,19 @@ SAAKM_LOCAL core_t nest__cfs_choose_wakeup(saakm_t s, thread_t t, core_t waker)
 	core_t target = prev;
 	if (saakm_has(saakm_idle(s), waker) && saakm_has(&saakm_llc(s, prev)->cores, waker)) {
 		target = saakm_has(saakm_idle(s), prev) ? prev : waker;
-	} else if (nest_recent(s, waker) + nest_asleep(s, t)
-			< nest_recent(s, prev)
-			- saakm_min(nest_asleep(s, t), nest_recent(s, prev))) {
-		target = waker;
+	} else if (waker != prev) {
+		int64_t mine = nest_asleep(s, t);
+		int64_t there = nest_recent(s, prev);
+		if (nest_recent(s, waker) + mine < there - saakm_min(mine, there)) {
+			target = waker;
+		}
 	}
 	target = nest_fallback(s, t, target);
+	if (SAAKM_EMPTY(s, w,
+			saakm_idle(s)->word[w] & saakm_llc(s, target)->cores.word[w]
+			& saakm_affinity(t)->word[w])) {
+		return target;
+	}
 	if (saakm_has(saakm_idle(s), target)) {
 		return target;
 	}
@@ -579,7 +586,7 @@ SAAKM_LOCAL core_t nest__cfs_choose_wakeup(saakm_t s, thread_t t, core_t waker)
 }
 
 /*
- * cfs.ipa:194
+ * cfs.ipa:199
  * The load that t brings, having slept.
  */
 SAAKM_LOCAL int64_t nest_asleep(saakm_t s, thread_t t)
@@ -589,7 +596,7 @@ SAAKM_LOCAL int64_t nest_asleep(saakm_t s, thread_t t)
 }
 
 /*
- * cfs.ipa:199
+ * cfs.ipa:204
  * c, or a core near it if t may not run on c.
  */
 SAAKM_LOCAL core_t nest_fallback(saakm_t s, thread_t t, core_t c)
@@ -605,7 +612,7 @@ SAAKM_LOCAL core_t nest_fallback(saakm_t s, thread_t t, core_t c)
 }
 
 /*
- * cfs.ipa:214
+ * cfs.ipa:219
  * A die with at most two threads keeps them (adjust_numa_imbalance).
  */
 SAAKM_LOCAL bool nest_crowded(saakm_t s, domain_t die)
@@ -619,7 +626,7 @@ SAAKM_LOCAL bool nest_crowded(saakm_t s, domain_t die)
 	return sum > 2;
 }
 
-/* cfs.ipa:220 */
+/* cfs.ipa:225 */
 SAAKM_PHASE bool nest_pull_can_steal_core(saakm_t s, core_t dst, core_t src)
 {
 	return saakm_nr_ready(s, src) > 0
@@ -628,7 +635,7 @@ SAAKM_PHASE bool nest_pull_can_steal_core(saakm_t s, core_t dst, core_t src)
 				|| nest_crowded(s, saakm_llc(s, src)));
 }
 
-/* cfs.ipa:225 */
+/* cfs.ipa:230 */
 SAAKM_PHASE int64_t nest_pull_select_core(saakm_t s, core_t dst, core_t src)
 {
 	(void)dst;
@@ -636,14 +643,14 @@ SAAKM_PHASE int64_t nest_pull_select_core(saakm_t s, core_t dst, core_t src)
 	return saakm_nr_running(s, src);
 }
 
-/* cfs.ipa:226 */
+/* cfs.ipa:231 */
 SAAKM_PHASE bool nest_pull_steal_thread(saakm_t s, core_t dst, thread_t t)
 {
 	return saakm_has(saakm_affinity(t), dst)
 			&& saakm_now(s) - nest_thread(t)->ran >= nest_state(s)->migration_cost;
 }
 
-/* cfs.ipa:227 */
+/* cfs.ipa:232 */
 SAAKM_PHASE bool nest_pull_stop_core(saakm_t s, core_t dst, int64_t stolen)
 {
 	(void)s;
@@ -652,7 +659,7 @@ SAAKM_PHASE bool nest_pull_stop_core(saakm_t s, core_t dst, int64_t stolen)
 	return stolen > 0;
 }
 
-/* cfs.ipa:228 */
+/* cfs.ipa:233 */
 SAAKM_PHASE bool nest_pull_stop(saakm_t s, core_t dst, int64_t stolen)
 {
 	(void)s;
@@ -661,14 +668,14 @@ SAAKM_PHASE bool nest_pull_stop(saakm_t s, core_t dst, int64_t stolen)
 	return stolen > 0;
 }
 
-/* cfs.ipa:229 */
+/* cfs.ipa:234 */
 SAAKM_PHASE void nest_pull_move(saakm_t s, core_t dst, thread_t t)
 {
 	nest_enter_ready(s, t, dst, NEST_REASON_BALANCE);
 }
 
 /*
- * cfs.ipa:219
+ * cfs.ipa:224
  * dst takes one thread from the longest run queue among `from`.
  */
 SAAKM_STEAL(nest_pull, dst, from)
@@ -723,7 +730,7 @@ SAAKM_STEAL(nest_pull, dst, from)
 	}
 }
 
-/* cfs.ipa:232 */
+/* cfs.ipa:237 */
 SAAKM_LOCAL void nest_on_newly_idle(saakm_t s, core_t c)
 {
 	if (nest_core(s, c)->usual_idle < nest_state(s)->migration_cost) {
@@ -737,7 +744,7 @@ SAAKM_LOCAL void nest_on_newly_idle(saakm_t s, core_t c)
 	}
 }
 
-/* cfs.ipa:238 */
+/* cfs.ipa:243 */
 SAAKM_LOCAL void nest_on_balance(saakm_t s, core_t c)
 {
 	if (saakm_now(s) >= nest_core(s, c)->next_die) {
@@ -769,7 +776,7 @@ SAAKM_LOCAL void nest_on_balance(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:253
+ * cfs.ipa:258
  * Idle core i does what it would do at its tick.
  */
 SAAKM_LOCAL void nest_nohz(saakm_t s, core_t i)

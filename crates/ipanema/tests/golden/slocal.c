@@ -328,7 +328,7 @@ SAAKM_LOCAL void slocal_leave(saakm_t s, core_t c, int64_t part)
 }
 
 /*
- * cfs.ipa:199
+ * cfs.ipa:204
  * c, or a core near it if t may not run on c.
  */
 SAAKM_LOCAL core_t slocal_fallback(saakm_t s, thread_t t, core_t c)
@@ -344,7 +344,7 @@ SAAKM_LOCAL core_t slocal_fallback(saakm_t s, thread_t t, core_t c)
 }
 
 /*
- * cfs.ipa:214
+ * cfs.ipa:219
  * A die with at most two threads keeps them (adjust_numa_imbalance).
  */
 SAAKM_LOCAL bool slocal_crowded(saakm_t s, domain_t die)
@@ -358,7 +358,7 @@ SAAKM_LOCAL bool slocal_crowded(saakm_t s, domain_t die)
 	return sum > 2;
 }
 
-/* cfs.ipa:220 */
+/* cfs.ipa:225 */
 SAAKM_PHASE bool slocal_pull_can_steal_core(saakm_t s, core_t dst, core_t src)
 {
 	return saakm_nr_ready(s, src) > 0
@@ -367,7 +367,7 @@ SAAKM_PHASE bool slocal_pull_can_steal_core(saakm_t s, core_t dst, core_t src)
 				|| slocal_crowded(s, saakm_llc(s, src)));
 }
 
-/* cfs.ipa:225 */
+/* cfs.ipa:230 */
 SAAKM_PHASE int64_t slocal_pull_select_core(saakm_t s, core_t dst, core_t src)
 {
 	(void)dst;
@@ -375,14 +375,14 @@ SAAKM_PHASE int64_t slocal_pull_select_core(saakm_t s, core_t dst, core_t src)
 	return saakm_nr_running(s, src);
 }
 
-/* cfs.ipa:226 */
+/* cfs.ipa:231 */
 SAAKM_PHASE bool slocal_pull_steal_thread(saakm_t s, core_t dst, thread_t t)
 {
 	return saakm_has(saakm_affinity(t), dst)
 			&& saakm_now(s) - slocal_thread(t)->ran >= slocal_state(s)->migration_cost;
 }
 
-/* cfs.ipa:227 */
+/* cfs.ipa:232 */
 SAAKM_PHASE bool slocal_pull_stop_core(saakm_t s, core_t dst, int64_t stolen)
 {
 	(void)s;
@@ -391,7 +391,7 @@ SAAKM_PHASE bool slocal_pull_stop_core(saakm_t s, core_t dst, int64_t stolen)
 	return stolen > 0;
 }
 
-/* cfs.ipa:228 */
+/* cfs.ipa:233 */
 SAAKM_PHASE bool slocal_pull_stop(saakm_t s, core_t dst, int64_t stolen)
 {
 	(void)s;
@@ -400,14 +400,14 @@ SAAKM_PHASE bool slocal_pull_stop(saakm_t s, core_t dst, int64_t stolen)
 	return stolen > 0;
 }
 
-/* cfs.ipa:229 */
+/* cfs.ipa:234 */
 SAAKM_PHASE void slocal_pull_move(saakm_t s, core_t dst, thread_t t)
 {
 	slocal_enter_ready(s, t, dst, SLOCAL_REASON_BALANCE);
 }
 
 /*
- * cfs.ipa:219
+ * cfs.ipa:224
  * dst takes one thread from the longest run queue among `from`.
  */
 SAAKM_STEAL(slocal_pull, dst, from)
@@ -462,7 +462,7 @@ SAAKM_STEAL(slocal_pull, dst, from)
 	}
 }
 
-/* cfs.ipa:232 */
+/* cfs.ipa:237 */
 SAAKM_LOCAL void slocal_on_newly_idle(saakm_t s, core_t c)
 {
 	if (slocal_core(s, c)->usual_idle < slocal_state(s)->migration_cost) {
@@ -476,7 +476,7 @@ SAAKM_LOCAL void slocal_on_newly_idle(saakm_t s, core_t c)
 	}
 }
 
-/* cfs.ipa:238 */
+/* cfs.ipa:243 */
 SAAKM_LOCAL void slocal_on_balance(saakm_t s, core_t c)
 {
 	if (saakm_now(s) >= slocal_core(s, c)->next_die) {
@@ -508,7 +508,7 @@ SAAKM_LOCAL void slocal_on_balance(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:253
+ * cfs.ipa:258
  * Idle core i does what it would do at its tick.
  */
 SAAKM_LOCAL void slocal_nohz(saakm_t s, core_t i)

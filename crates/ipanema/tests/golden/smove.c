@@ -446,12 +446,19 @@ SAAKM_LOCAL core_t smove_choose_wakeup(saakm_t s, thread_t t, core_t waker)
 	core_t target = prev;
 	if (saakm_has(saakm_idle(s), waker) && saakm_has(&saakm_llc(s, prev)->cores, waker)) {
 		target = saakm_has(saakm_idle(s), prev) ? prev : waker;
-	} else if (smove_recent(s, waker) + smove_asleep(s, t)
-			< smove_recent(s, prev)
-			- saakm_min(smove_asleep(s, t), smove_recent(s, prev))) {
-		target = waker;
+	} else if (waker != prev) {
+		int64_t mine = smove_asleep(s, t);
+		int64_t there = smove_recent(s, prev);
+		if (smove_recent(s, waker) + mine < there - saakm_min(mine, there)) {
+			target = waker;
+		}
 	}
 	target = smove_fallback(s, t, target);
+	if (SAAKM_EMPTY(s, w,
+			saakm_idle(s)->word[w] & saakm_llc(s, target)->cores.word[w]
+			& saakm_affinity(t)->word[w])) {
+		return target;
+	}
 	if (saakm_has(saakm_idle(s), target)) {
 		return target;
 	}
@@ -492,7 +499,7 @@ SAAKM_LOCAL core_t smove_choose_wakeup(saakm_t s, thread_t t, core_t waker)
 }
 
 /*
- * cfs.ipa:194
+ * cfs.ipa:199
  * The load that t brings, having slept.
  */
 SAAKM_LOCAL int64_t smove_asleep(saakm_t s, thread_t t)
@@ -502,7 +509,7 @@ SAAKM_LOCAL int64_t smove_asleep(saakm_t s, thread_t t)
 }
 
 /*
- * cfs.ipa:199
+ * cfs.ipa:204
  * c, or a core near it if t may not run on c.
  */
 SAAKM_LOCAL core_t smove_fallback(saakm_t s, thread_t t, core_t c)
@@ -518,7 +525,7 @@ SAAKM_LOCAL core_t smove_fallback(saakm_t s, thread_t t, core_t c)
 }
 
 /*
- * cfs.ipa:214
+ * cfs.ipa:219
  * A die with at most two threads keeps them (adjust_numa_imbalance).
  */
 SAAKM_LOCAL bool smove_crowded(saakm_t s, domain_t die)
@@ -532,7 +539,7 @@ SAAKM_LOCAL bool smove_crowded(saakm_t s, domain_t die)
 	return sum > 2;
 }
 
-/* cfs.ipa:220 */
+/* cfs.ipa:225 */
 SAAKM_PHASE bool smove_pull_can_steal_core(saakm_t s, core_t dst, core_t src)
 {
 	return saakm_nr_ready(s, src) > 0
@@ -541,7 +548,7 @@ SAAKM_PHASE bool smove_pull_can_steal_core(saakm_t s, core_t dst, core_t src)
 				|| smove_crowded(s, saakm_llc(s, src)));
 }
 
-/* cfs.ipa:225 */
+/* cfs.ipa:230 */
 SAAKM_PHASE int64_t smove_pull_select_core(saakm_t s, core_t dst, core_t src)
 {
 	(void)dst;
@@ -549,14 +556,14 @@ SAAKM_PHASE int64_t smove_pull_select_core(saakm_t s, core_t dst, core_t src)
 	return saakm_nr_running(s, src);
 }
 
-/* cfs.ipa:226 */
+/* cfs.ipa:231 */
 SAAKM_PHASE bool smove_pull_steal_thread(saakm_t s, core_t dst, thread_t t)
 {
 	return saakm_has(saakm_affinity(t), dst)
 			&& saakm_now(s) - smove_thread(t)->ran >= smove_state(s)->migration_cost;
 }
 
-/* cfs.ipa:227 */
+/* cfs.ipa:232 */
 SAAKM_PHASE bool smove_pull_stop_core(saakm_t s, core_t dst, int64_t stolen)
 {
 	(void)s;
@@ -565,7 +572,7 @@ SAAKM_PHASE bool smove_pull_stop_core(saakm_t s, core_t dst, int64_t stolen)
 	return stolen > 0;
 }
 
-/* cfs.ipa:228 */
+/* cfs.ipa:233 */
 SAAKM_PHASE bool smove_pull_stop(saakm_t s, core_t dst, int64_t stolen)
 {
 	(void)s;
@@ -574,14 +581,14 @@ SAAKM_PHASE bool smove_pull_stop(saakm_t s, core_t dst, int64_t stolen)
 	return stolen > 0;
 }
 
-/* cfs.ipa:229 */
+/* cfs.ipa:234 */
 SAAKM_PHASE void smove_pull_move(saakm_t s, core_t dst, thread_t t)
 {
 	smove_enter_ready(s, t, dst, SMOVE_REASON_BALANCE);
 }
 
 /*
- * cfs.ipa:219
+ * cfs.ipa:224
  * dst takes one thread from the longest run queue among `from`.
  */
 SAAKM_STEAL(smove_pull, dst, from)
@@ -636,7 +643,7 @@ SAAKM_STEAL(smove_pull, dst, from)
 	}
 }
 
-/* cfs.ipa:232 */
+/* cfs.ipa:237 */
 SAAKM_LOCAL void smove_on_newly_idle(saakm_t s, core_t c)
 {
 	if (smove_core(s, c)->usual_idle < smove_state(s)->migration_cost) {
@@ -650,7 +657,7 @@ SAAKM_LOCAL void smove_on_newly_idle(saakm_t s, core_t c)
 	}
 }
 
-/* cfs.ipa:238 */
+/* cfs.ipa:243 */
 SAAKM_LOCAL void smove_on_balance(saakm_t s, core_t c)
 {
 	if (saakm_now(s) >= smove_core(s, c)->next_die) {
@@ -682,7 +689,7 @@ SAAKM_LOCAL void smove_on_balance(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:253
+ * cfs.ipa:258
  * Idle core i does what it would do at its tick.
  */
 SAAKM_LOCAL void smove_nohz(saakm_t s, core_t i)
