@@ -1,6 +1,6 @@
 //! Small policies with known races: each is found, by the shortest schedule; and what cures it does.
 
-use super::{path, tiny};
+use super::{load, path, tiny};
 use crate::counterexample::Counterexample;
 use crate::model::Invariant;
 use crate::property::Property;
@@ -224,6 +224,22 @@ fn without_locks_no_thread_is_taken_from_whoever_has_just_taken_it() {
     let scenario = Scenario { stealing: Stealing::CompareAndSwap, ..two_victims() };
     let outcome = run(&policy, &scenario, &options);
     assert!(outcome.violation.is_none(), "{}", outcome.violation.expect("one"));
+}
+
+/// As the kernel's runtime steals.
+#[test]
+fn the_work_conserving_policies_are_so_without_locks() {
+    let options = Options { cwc: true, ..Options::default() };
+    for (policy, name) in ["cfs-cwc", "cfs-cwc-flat", "ule-cwc"]
+        .into_iter()
+        .flat_map(|policy| ["exit-2", "wakers-3", "thieves-3", "victims-4"].map(|name| (policy, name)))
+    {
+        let standard = Scenario::named(name).expect("a standard scenario");
+        let scenario = Scenario { stealing: Stealing::CompareAndSwap, ..standard };
+        let outcome = run(&load(policy), &scenario, &options);
+        assert!(outcome.complete, "{policy}, {name}: {} states", outcome.states);
+        assert!(outcome.violation.is_none(), "{policy}: {}", outcome.violation.expect("one"));
+    }
 }
 
 #[test]
