@@ -13,7 +13,7 @@
 		SAAKM_ON_##EVENT(__VA_ARGS__);                                                     \
 		return 0;                                                                          \
 	}                                                                                          \
-	SAAKM_GLOBAL int saakm_on_##event parameters                                               \
+	SAAKM_EVENT int saakm_on_##event parameters                                                \
 	{                                                                                          \
 		SAAKM_LOG_BEGIN(s, SAAKM_E_##EVENT, thread, core);                                 \
 		saakm_do_##event call;                                                             \

@@ -92,8 +92,10 @@ SAAKM_GLOBAL int saakm_log_thread(u64 thread);
 SAAKM_GLOBAL int saakm_log_begin(u64 context, u32 event, u64 thread, u32 core);
 SAAKM_GLOBAL int saakm_log_end(u64 thread);
 
-/* A handler's own stack does not add to that of the log. */
+/* A handler's own stack does not add to that of the log; and of the eight functions that may call one another, the log
+   needs the last one. */
 #define SAAKM_HANDLER SAAKM_GLOBAL
+#define SAAKM_EVENT static __always_inline
 #define SAAKM_LOG(kind, flag, core, thread, a, b, c)                                               \
 	saakm_log(SAAKM_LOG_WHAT(kind, flag, core, thread), a, b, c)
 /* Names a walk: walks may be within each other, even over one queue. */
@@ -123,6 +125,7 @@ _Static_assert(SAAKM_WORLD_AT + sizeof(struct saakm_world) <= SAAKM_TOLD_SETS_AT
 #else
 
 #define SAAKM_HANDLER static __always_inline
+#define SAAKM_EVENT SAAKM_GLOBAL
 #define SAAKM_UNDERLOAD WORLD->underload
 #define SAAKM_LOCK() do {} while (0)
 #define SAAKM_UNLOCK() do {} while (0)
