@@ -1,0 +1,143 @@
+//! Timers and claims: what a placement promises for later, and what it takes for itself.
+
+use super::actions::OWN;
+use super::events::{THREAD_EVENT, bound, handler_text, placement_requires, placing};
+use super::program::Program;
+use super::text::indented;
+use super::unit::{Unit, why_type};
+use super::watch::Watch;
+use super::{Theory, sound};
+use crate::obligation::Property;
+use hearth_ipanema::ir::effects::Access;
+use hearth_ipanema::ir::visit::{Visitor, walk_block, walk_effect};
+use hearth_ipanema::ir::{AttributeId, Effect, Event, Expr, ExprKind, Function};
+use std::collections::BTreeSet;
+
+pub fn emit(unit: &Unit, theory: &mut Theory) {
+    for (event, id) in placing(unit.policy) {
+        let handler = unit.policy.function(id);
+        if handler.effects.claims {
+            claims(unit, theory, event, handler);
+        }
+        if let Some(timer) = unit.policy.handler(Event::Timer)
+            && handler.effects.timers
+        {
+            timer_moves(unit, theory, event, handler, unit.policy.function(timer));
+        }
+    }
+    delays(unit, theory);
+}
+
+/// A core that an event claims gets the event's thread, and it claims no second one.
+fn claims(unit: &Unit, theory: &mut Theory, event: Event, handler: &Function) {
+    unit.restart();
+    let unchanged = "!claimed = (!claimed at LABEL)".to_owned();
+    let program = Program { unit, watch: Watch::Claims, places: false, loop_invariants: vec![unchanged] };
+    let body = format!("claimed := F.empty;\n{}", program.body(&bound(handler)));
+    let ensures = "forall c. F.mem c !claimed -> result = Just c";
+    let text = format!(
+        "  use set.Fset as F\n\n  \
+         (* The cores that this event has claimed: no other event has. *)\n  \
+         val claimed : ref (F.fset int)\n  \
+         val nothing_claimed () : unit\n    writes {{ claimed }} ensures {{ !claimed = F.empty }}\n  \
+         val claim (c: int) : bool\n    writes {{ claimed }}\n    \
+         ensures {{ !claimed = if result then F.add c (old !claimed) else old !claimed }}\n  \
+         val release (c: int) : unit\n    writes {{ claimed }}\n    \
+         ensures {{ !claimed = F.remove c (old !claimed) }}\n\n{}",
+        handler_text(
+            "keeps",
+            THREAD_EVENT,
+            &placement_requires(),
+            ensures,
+            &body.replace("claimed := F.empty", "nothing_claimed ()")
+        )
+    );
+    let module = format!("Claims_{}", event.name());
+    theory.module(&module, &text);
+    let what = "a core that it claims gets this thread and no other";
+    theory.goal(Property::Invariants, event.name(), what, &handler.at, &module, "keeps'vc");
+}
+
+/// After an event that arms the timer, the timer's handler moves the thread, whatever happened to
+/// others meanwhile, to a core of its affinity.
+fn timer_moves(unit: &Unit, theory: &mut Theory, event: Event, handler: &Function, timer: &Function) {
+    let what = "if it arms the timer, the timer moves the thread to a core of its affinity";
+    if let Some(attribute) = disturbed(unit, timer) {
+        let name = &unit.policy.thread[attribute.index()].name;
+        let construct = format!("attribute `{name}`, which other events change while the timer runs");
+        return theory.not_modelled(Property::Invariants, event.name(), what, &handler.at, &construct);
+    }
+    unit.restart();
+    let program = Program { unit, watch: Watch::Timer, places: false, loop_invariants: sound() };
+    let catch = "with Placed c -> Just c | Return -> Nothing | Gone -> Nothing end";
+    let first = indented(&format!("{};\nNothing", program.body(&bound(handler))));
+    let then = indented(&format!("{};\nNothing", program.body(&bound(timer))));
+    let body = format!(
+        "armed := false;\nlet first =\ntry\n{first}\n{catch} in\nif not !armed then first else\ntry\n{then}\n{catch}"
+    );
+    let requires: String =
+        placement_requires().iter().map(|r| format!("    requires {{ {r} }}\n")).collect();
+    let mut text = String::from("  val armed : ref bool\n");
+    for attribute in &unit.policy.thread {
+        text += &format!("  val own_{} : ref {}\n", attribute.name, why_type(attribute.ty));
+    }
+    text += &format!(
+        "\n  let moves_later {THREAD_EVENT} : maybe\n    requires {{ sound !now_state /\\ single !now_state }}\n\
+         {requires}    ensures {{ match result with Just c -> is_core c /\\ allowed {OWN} c | Nothing -> false end }}\n  = {}\n",
+        indented(&indented(&body)).trim_start()
+    );
+    let module = format!("Timer_{}", event.name());
+    theory.module(&module, &text);
+    theory.goal(Property::Invariants, event.name(), what, &handler.at, &module, "moves_later'vc");
+}
+
+/// An attribute that the timer's handler reads and an event other than a placement changes.
+fn disturbed(unit: &Unit, timer: &Function) -> Option<AttributeId> {
+    let thread_attributes = |accesses: &BTreeSet<Access>| -> Vec<AttributeId> {
+        let of = |access: &Access| match access {
+            Access::Thread { attribute, .. } => Some(*attribute),
+            _ => None,
+        };
+        accesses.iter().filter_map(of).collect()
+    };
+    let read = thread_attributes(&timer.effects.reads);
+    let others = unit.policy.handlers.iter().filter(|h| !matches!(h.event, Event::New | Event::Unblock));
+    let handlers = others.map(|h| &unit.policy.function(h.function).effects);
+    let steals = unit.policy.steals.iter().map(|steal| &steal.effects);
+    let written: Vec<AttributeId> = handlers.chain(steals).flat_map(|e| thread_attributes(&e.writes)).collect();
+    read.into_iter().find(|attribute| written.contains(attribute))
+}
+
+/// How long each timer is armed for.
+fn delays(unit: &Unit, theory: &mut Theory) {
+    struct Arms(Vec<Expr>);
+    impl Visitor for Arms {
+        fn effect(&mut self, effect: &Effect) {
+            if let Effect::Arm { after, .. } = effect {
+                self.0.push(after.clone());
+            }
+            walk_effect(self, effect);
+        }
+    }
+    for function in &unit.policy.functions {
+        let mut arms = Arms(Vec::new());
+        walk_block(&mut arms, &function.body);
+        for after in arms.0 {
+            let what = "the thread waits no longer than the timer's delay and its slack";
+            match &after.kind {
+                ExprKind::Param(id) => {
+                    let name = &unit.policy.params[id.index()].name;
+                    let what = format!("the thread waits no longer than `{name}` and the timer's slack");
+                    theory.decided(Property::Invariants, &function.name, &what, &function.at, true);
+                }
+                ExprKind::Number(_) => {
+                    theory.decided(Property::Invariants, &function.name, what, &function.at, true);
+                }
+                _ => {
+                    let construct = "a delay that is neither a number nor a parameter";
+                    theory.not_modelled(Property::Invariants, &function.name, what, &function.at, construct);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,198 @@
+//! Why3 as a program: finding it and its provers, and reading its results.
+
+use crate::report::Verdict;
+use crate::run::Options;
+use serde::Deserialize;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    #[error("cannot write {}: {error}", path.display())]
+    Write { path: PathBuf, error: io::Error },
+    #[error("cannot run why3: {0}")]
+    NoWhy3(io::Error),
+    #[error("why3 knows no prover")]
+    NoProver,
+    #[error("why3 does not understand what was emitted: {0}")]
+    Rejected(String),
+}
+
+impl Error {
+    /// What to do about it.
+    pub fn help(&self) -> Option<&'static str> {
+        match self {
+            Error::NoWhy3(_) => Some("install why3 and z3 (on Debian: apt-get install why3 z3)"),
+            Error::NoProver => Some("install z3 (on Debian: apt-get install z3); a second prover, cvc4 or cvc5, is of use"),
+            Error::Write { .. } => None,
+            Error::Rejected(_) => Some("please report this, with the policy: it is a bug of hearth's"),
+        }
+    }
+}
+
+/// A goal of a module.
+pub struct Goal<'a> {
+    pub module: &'a str,
+    pub goal: &'a str,
+}
+
+pub struct Why3 {
+    folder: PathBuf,
+    config: PathBuf,
+    /// As `why3 prove -P` wants them, the first one first.
+    provers: Vec<&'static str>,
+    steps: u64,
+    seconds: u64,
+}
+
+/// In the order in which they are asked.
+const PROVERS: [&str; 3] = ["Z3", "CVC4", "CVC5"];
+
+impl Why3 {
+    /// Looks for provers; `folder` gets the configuration of Why3 that this makes.
+    pub fn find(folder: &Path, options: &Options) -> Result<Self, Error> {
+        let config = folder.join("why3.conf");
+        let detected = Command::new("why3").arg("-C").arg(&config).args(["config", "detect"]).output();
+        detected.map_err(Error::NoWhy3)?;
+        let listed =
+            Command::new("why3").arg("-C").arg(&config).args(["config", "list-provers"]).output();
+        let listed = String::from_utf8_lossy(&listed.map_err(Error::NoWhy3)?.stdout).into_owned();
+        let known = |prover: &&str| {
+            listed.lines().any(|line| line.trim_start().to_uppercase().starts_with(prover))
+        };
+        let provers: Vec<_> = PROVERS.into_iter().filter(known).collect();
+        if provers.is_empty() {
+            return Err(Error::NoProver);
+        }
+        let seconds = options.time.as_secs().max(1);
+        Ok(Why3 { folder: folder.to_owned(), config, provers, steps: options.steps, seconds })
+    }
+
+    /// Proves a goal, or all of a file.
+    pub fn prove(&self, file: &Path, goal: Option<&Goal>) -> Result<(Verdict, f64), Error> {
+        let mut seconds = 0.0;
+        let mut left: Option<Vec<Part>> = None;
+        let mut used = Vec::new();
+        for prover in &self.provers {
+            let parts = self.run(prover, file, goal)?;
+            seconds += parts.iter().map(|part| part.time).sum::<f64>();
+            used.push(*prover);
+            let open: Vec<Part> = parts.into_iter().filter(|part| !part.valid).collect();
+            // What one prover has shown is done, whatever the next one says.
+            let still = match left {
+                None => open,
+                Some(before) => before.into_iter().filter(|part| open.contains(part)).collect(),
+            };
+            if still.is_empty() {
+                return Ok((Verdict::Holds { prover: used.join(" + ").to_lowercase() }, seconds));
+            }
+            left = Some(still);
+        }
+        let parts = left.unwrap_or_default().into_iter().map(|part| part.name).collect();
+        Ok((Verdict::NotProved { parts }, seconds))
+    }
+
+    fn run(&self, prover: &str, file: &Path, goal: Option<&Goal>) -> Result<Vec<Part>, Error> {
+        let mut command = Command::new("why3");
+        command.arg("-C").arg(&self.config).args(["prove", "--json", "-a", "split_vc", "-P", prover]);
+        command.arg("-L").arg(&self.folder).args(["-t", &self.seconds.to_string()]);
+        if prover == "Z3" {
+            command.args(["-s", &self.steps.to_string()]);
+        } else {
+            // Its steps are others: a short time is all that it gets.
+            command.args(["-t", "10"]);
+        }
+        command.arg(file);
+        if let Some(Goal { module, goal }) = goal {
+            command.args(["-T", module, "-G", goal]);
+        }
+        let output = command.output().map_err(Error::NoWhy3)?;
+        let parts = parse(&output.stdout);
+        if parts.is_empty() {
+            return Err(Error::Rejected(String::from_utf8_lossy(&output.stderr).trim().to_owned()));
+        }
+        Ok(parts)
+    }
+}
+
+/// Why3 splits a goal into parts.
+#[derive(Debug)]
+struct Part {
+    name: String,
+    at: (u32, u32, u32),
+    /// How many parts before it have this name and place.
+    nth: usize,
+    valid: bool,
+    time: f64,
+}
+
+impl PartialEq for Part {
+    fn eq(&self, other: &Part) -> bool {
+        (&self.name, self.at, self.nth) == (&other.name, other.at, other.nth)
+    }
+}
+
+#[derive(Deserialize)]
+struct Answer {
+    #[serde(rename = "prover-result")]
+    result: ProverResult,
+    term: Term,
+}
+
+#[derive(Deserialize)]
+struct ProverResult {
+    answer: String,
+    time: f64,
+}
+
+#[derive(Deserialize)]
+struct Term {
+    goal_name: String,
+    explanations: Vec<String>,
+    loc: Option<Location>,
+}
+
+#[derive(Deserialize)]
+struct Location {
+    line: u32,
+    #[serde(rename = "start-char")]
+    start: u32,
+    #[serde(rename = "end-char")]
+    end: u32,
+}
+
+/// One answer after the other.
+fn parse(output: &[u8]) -> Vec<Part> {
+    let answers = serde_json::Deserializer::from_slice(output).into_iter::<Answer>();
+    let mut parts: Vec<Part> = Vec::new();
+    for answer in answers.map_while(Result::ok) {
+        let name = match answer.term.explanations.first() {
+            Some(explanation) => explanation.clone(),
+            None => answer.term.goal_name,
+        };
+        let at = answer.term.loc.map_or((0, 0, 0), |loc| (loc.line, loc.start, loc.end));
+        let nth = parts.iter().filter(|part| part.name == name && part.at == at).count();
+        let valid = answer.result.answer == "Valid";
+        parts.push(Part { name, at, nth, valid, time: answer.result.time });
+    }
+    parts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn answers_are_read() {
+        let text = br#"{"prover-result": {"answer": "Valid", "ce-models": [], "status": "", "step": 3, "time": 0.5},
+            "term": {"explanations": ["postcondition"], "goal_name": "f'vc", "loc": null}}
+            {"prover-result": {"answer": "Unknown\n(unknown)", "ce-models": [], "status": "", "step": 3, "time": 1},
+            "term": {"explanations": [], "goal_name": "g",
+                     "loc": {"end-char": 14, "filename": "x", "line": 5, "start-char": 9}}}"#;
+        let parts = parse(text);
+        assert_eq!(parts.len(), 2);
+        assert!(parts[0].valid && parts[0].name == "postcondition");
+        assert!(!parts[1].valid && parts[1].name == "g" && parts[1].at == (5, 9, 14));
+    }
+}
