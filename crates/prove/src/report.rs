@@ -7,12 +7,20 @@ use serde::Serialize;
 #[serde(tag = "verdict", rename_all = "snake_case")]
 pub enum Verdict {
     /// By a prover of Why3, or by the compiler's checks.
-    Holds { prover: String },
+    Holds {
+        prover: String,
+    },
     /// Proved itself, but on what did not hold.
-    RestsOn { missing: String },
+    RestsOn {
+        missing: String,
+    },
     /// No prover could show it. `parts`: which parts of it, as Why3 calls them.
-    NotProved { parts: Vec<String> },
-    NotModelled { construct: String },
+    NotProved {
+        parts: Vec<String>,
+    },
+    NotModelled {
+        construct: String,
+    },
 }
 
 impl Verdict {

@@ -24,7 +24,9 @@ impl Error {
     pub fn help(&self) -> Option<&'static str> {
         match self {
             Error::NoWhy3(_) => Some("install why3 and z3 (on Debian: apt-get install why3 z3)"),
-            Error::NoProver => Some("install z3 (on Debian: apt-get install z3); a second prover, cvc4 or cvc5, is of use"),
+            Error::NoProver => {
+                Some("install z3 (on Debian: apt-get install z3); a second prover, cvc4 or cvc5, is of use")
+            }
             Error::Write { .. } => None,
             Error::Rejected(_) => Some("please report this, with the policy: it is a bug of hearth's"),
         }
@@ -41,30 +43,33 @@ pub struct Why3 {
     folder: PathBuf,
     config: PathBuf,
     /// As `why3 prove -P` wants them, the first one first.
-    provers: Vec<&'static str>,
+    provers: Vec<String>,
     steps: u64,
     seconds: u64,
 }
 
-/// In the order in which they are asked.
-const PROVERS: [&str; 3] = ["Z3", "CVC4", "CVC5"];
-
 impl Why3 {
-    /// Looks for provers; `folder` gets the configuration of Why3 that this makes.
+    /// Looks for provers, and makes a configuration of Why3 in `folder`: the user's own is not used,
+    /// so that results are the same for all.
     pub fn find(folder: &Path, options: &Options) -> Result<Self, Error> {
-        let config = folder.join("why3.conf");
-        let detected = Command::new("why3").arg("-C").arg(&config).args(["config", "detect"]).output();
-        detected.map_err(Error::NoWhy3)?;
-        let listed =
-            Command::new("why3").arg("-C").arg(&config).args(["config", "list-provers"]).output();
-        let listed = String::from_utf8_lossy(&listed.map_err(Error::NoWhy3)?.stdout).into_owned();
-        let known = |prover: &&str| {
-            listed.lines().any(|line| line.trim_start().to_uppercase().starts_with(prover))
-        };
-        let provers: Vec<_> = PROVERS.into_iter().filter(known).collect();
+        version("why3", "version ").map_err(Error::NoWhy3)?;
+        let mut text = "[main]\nmagic = 14\n".to_owned();
+        let mut provers = Vec::new();
+        if let Ok(version) = version("z3", "Z3 version ") {
+            text += &z3(&version);
+            provers.push("Z3".to_owned());
+        }
+        if let Ok(version) = version("cvc4", "CVC4 version ") {
+            text +=
+                &format!("\n[partial_prover]\nname = \"CVC4\"\npath = \"cvc4\"\nversion = \"{version}\"\n");
+            // Not one of its variants for counterexamples or strings.
+            provers.push(format!("CVC4,{version},"));
+        }
         if provers.is_empty() {
             return Err(Error::NoProver);
         }
+        let config = folder.join("why3.conf");
+        std::fs::write(&config, text).map_err(|error| Error::Write { path: config.clone(), error })?;
         let seconds = options.time.as_secs().max(1);
         Ok(Why3 { folder: folder.to_owned(), config, provers, steps: options.steps, seconds })
     }
@@ -77,7 +82,7 @@ impl Why3 {
         for prover in &self.provers {
             let parts = self.run(prover, file, goal)?;
             seconds += parts.iter().map(|part| part.time).sum::<f64>();
-            used.push(*prover);
+            used.push(prover.split(',').next().unwrap_or_default());
             let open: Vec<Part> = parts.into_iter().filter(|part| !part.valid).collect();
             // What one prover has shown is done, whatever the next one says.
             let still = match left {
@@ -96,12 +101,12 @@ impl Why3 {
     fn run(&self, prover: &str, file: &Path, goal: Option<&Goal>) -> Result<Vec<Part>, Error> {
         let mut command = Command::new("why3");
         command.arg("-C").arg(&self.config).args(["prove", "--json", "-a", "split_vc", "-P", prover]);
-        command.arg("-L").arg(&self.folder).args(["-t", &self.seconds.to_string()]);
+        command.arg("-L").arg(&self.folder);
         if prover == "Z3" {
-            command.args(["-s", &self.steps.to_string()]);
+            command.args(["-s", &self.steps.to_string(), "-t", &self.seconds.to_string()]);
         } else {
             // Its steps are others: a short time is all that it gets.
-            command.args(["-t", "10"]);
+            command.args(["-t", "5"]);
         }
         command.arg(file);
         if let Some(Goal { module, goal }) = goal {
@@ -114,6 +119,26 @@ impl Why3 {
         }
         Ok(parts)
     }
+}
+
+/// What a program says of itself.
+fn version(program: &str, before: &str) -> io::Result<String> {
+    let output = Command::new(program).arg("--version").output()?;
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let version = text.split(before).nth(1).and_then(|rest| rest.split_whitespace().next());
+    version.map(str::to_owned).ok_or_else(|| io::Error::other(format!("{program} does not say its version")))
+}
+
+/// Z3 by triggers alone: with model-based instantiation it searches long for models that are of no
+/// use here. Bounded by steps, so that the same holds on each machine, however busy.
+fn z3(version: &str) -> String {
+    let options = "smt.mbqi=false sat.random_seed=42 nlsat.randomize=false smt.random_seed=42 -st";
+    format!(
+        "\n[prover]\nname = \"Z3\"\nversion = \"{version}\"\nalternative = \"triggers\"\n\
+         driver = \"z3_471\"\ncommand = \"z3 -smt2 -T:%t {options} %f\"\n\
+         command_steps = \"z3 -smt2 {options} rlimit=%S %f\"\neditor = \"\"\n\
+         in_place = false\ninteractive = false\n"
+    )
 }
 
 /// Why3 splits a goal into parts.

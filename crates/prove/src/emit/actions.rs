@@ -1,7 +1,7 @@
 //! Transitions, steals, and changes of sets, claims and timers, as far as they are watched.
 
 use super::program::Program;
-use super::unit::{Scope, why_type};
+use super::unit::Scope;
 use super::watch::Watch;
 use hearth_ipanema::ir::{BaseType, Effect, Event, Expr, ExprKind, State, StealId, ThreadField};
 
@@ -90,8 +90,7 @@ impl<'p> Program<'_, 'p> {
             (ExprKind::Param(id), _) => {
                 let param = &self.unit.policy.params[id.index()];
                 let relation = if param.ty.base == BaseType::Bool { "<->" } else { "=" };
-                let ty = why_type(param.ty);
-                Some(format!("(any {ty} ensures {{ result {relation} param_{} }})", param.name))
+                Some(self.read("", param.ty, &format!("result {relation} param_{}", param.name)))
             }
             _ => None,
         }

@@ -1,11 +1,11 @@
 //! The obligations of the events.
 
+use super::Theory;
 use super::program::Program;
 use super::steals::CONTRACT;
 use super::text::indented;
 use super::unit::{Scope, Unit};
 use super::watch::Watch;
-use super::{Theory, sound};
 use crate::obligation::{Claim, Property};
 use hearth_ipanema::ir::{Event, Function, FunctionId, LocalId, Moves, Place, Policy};
 
@@ -23,7 +23,9 @@ pub fn emit(unit: &Unit, theory: &mut Theory) {
             (Event::Block | Event::Terminate, Some(handler)) => leave(theory, event, handler),
             (Event::NewlyIdle, handler) => newly_idle(unit, theory, handler),
             (Event::Balance, Some(handler)) => balance(unit, theory, handler),
-            (Event::Timer | Event::Exit | Event::Entry, Some(handler)) => moved_by_others(theory, event, handler),
+            (Event::Timer | Event::Exit | Event::Entry, Some(handler)) => {
+                moved_by_others(theory, event, handler)
+            }
             (_, Some(handler)) => quiet(theory, event, handler),
             (_, None) => {}
         }
@@ -34,7 +36,7 @@ pub fn emit(unit: &Unit, theory: &mut Theory) {
 pub fn handler_text(name: &str, params: &str, requires: &[String], ensures: &str, body: &str) -> String {
     let requires: String = requires.iter().map(|r| format!("    requires {{ {r} }}\n")).collect();
     format!(
-        "  let {name} {params} : maybe\n    requires {{ sound !now_state /\\ single !now_state }}\n{requires}    \
+        "  let {name} {params} : maybe\n{requires}    \
          ensures {{ {ensures} }}\n  = try\n{}\n    with Placed c -> Just c | Return -> Nothing | Gone -> Nothing end\n",
         indented(&indented(&indented(&format!("{body};\nNothing"))))
     )
@@ -74,7 +76,7 @@ fn placement(unit: &Unit, theory: &mut Theory, event: Event, handler: &Function)
         ),
     ] {
         unit.restart();
-        let program = Program { unit, watch: Watch::Cores, places, loop_invariants: sound() };
+        let program = Program { unit, watch: Watch::Cores, places, loop_invariants: Vec::new() };
         let body = program.body(&bound(handler));
         let text = handler_text(goal, THREAD_EVENT, &placement_requires(), ensures, &body);
         let module = format!("{}_{name}", capital(property.name()));
@@ -95,28 +97,21 @@ fn schedule(unit: &Unit, theory: &mut Theory, handler: &Function) {
     unit.restart();
     let mut scope = Scope::new(handler);
     scope.bind(LocalId(0), "own_core".into());
-    let program = Program { unit, watch: Watch::OwnCore, places: false, loop_invariants: sound() };
+    let program = Program { unit, watch: Watch::OwnCore, places: false, loop_invariants: Vec::new() };
     let body = indented(&indented(&indented(&format!("{};\nNoThread", program.body(&scope)))));
     let text = format!(
         "  let picks (own_core: int) : maybe_thread\n    requires {{ is_core own_core }}\n    \
-         requires {{ sound !now_state /\\ single !now_state }}\n    \
+         \
          ensures {{ result = NoThread -> filled (state !now_state own_core) \\/ nr_ready (state !now_state own_core) = 0 }}\n  \
          = try\n{body}\n    with Chosen t -> Thread t | Return -> NoThread end\n"
     );
     theory.module("Conservation_schedule", &text);
-    theory.goal(
-        Property::Conservation,
-        "schedule",
-        PICKS,
-        &handler.at,
-        "Conservation_schedule",
-        "picks'vc",
-    );
+    theory.goal(Property::Conservation, "schedule", PICKS, &handler.at, "Conservation_schedule", "picks'vc");
 }
 
 fn back(unit: &Unit, theory: &mut Theory, event: Event, handler: &Function) {
     unit.restart();
-    let program = Program { unit, watch: Watch::Cores, places: false, loop_invariants: sound() };
+    let program = Program { unit, watch: Watch::Cores, places: false, loop_invariants: Vec::new() };
     let body = program.body(&bound(handler));
     let ensures = "match result with Just c -> c = core_of own_thread | Nothing -> true end";
     let text = handler_text("stays", "(own_thread: thread)", &[], ensures, &body);
@@ -124,7 +119,14 @@ fn back(unit: &Unit, theory: &mut Theory, event: Event, handler: &Function) {
     theory.module(&module, &text);
     let claim = Claim::Goal { module, goal: "stays'vc".into() };
     let what = "the thread stays on its core, which takes another";
-    theory.add(Property::Conservation, event.name(), what, &handler.at, claim, vec![("schedule".into(), PICKS.into())]);
+    theory.add(
+        Property::Conservation,
+        event.name(),
+        what,
+        &handler.at,
+        claim,
+        vec![("schedule".into(), PICKS.into())],
+    );
 }
 
 /// The core that is left asks `schedule`, and then `newly_idle`.
@@ -145,13 +147,13 @@ fn newly_idle(unit: &Unit, theory: &mut Theory, handler: Option<&Function>) {
     if let Some(handler) = handler {
         let mut scope = Scope::new(handler);
         scope.bind(LocalId(0), "own_core".into());
-        let program = Program { unit, watch: Watch::Cores, places: false, loop_invariants: sound() };
+        let program = Program { unit, watch: Watch::Cores, places: false, loop_invariants: Vec::new() };
         body = program.body(&scope);
         rests_on = contracts(unit, handler);
     }
     let text = format!(
         "  let finds (own_core: int) : unit\n    requires {{ is_core own_core }}\n    \
-         requires {{ sound !now_state /\\ single !now_state }}\n    \
+         \
          ensures {{ conserved_for !now_state own_core }}\n  = try\n{}\n    with Return -> () end\n",
         indented(&indented(&indented(&body)))
     );
@@ -166,13 +168,12 @@ fn balance(unit: &Unit, theory: &mut Theory, handler: &Function) {
     let mut scope = Scope::new(handler);
     scope.bind(LocalId(0), "own_core".into());
     let pulled = "forall i. is_core i -> mem i !pulled -> conserved_for !now_state i";
-    let mut loop_invariants = sound();
-    loop_invariants.push(pulled.into());
+    let loop_invariants = vec![pulled.into()];
     let program = Program { unit, watch: Watch::Cores, places: false, loop_invariants };
     let body = format!("pulled := no_cores ();\n{}", program.body(&scope));
     let text = format!(
         "  let balances (own_core: int) : unit\n    requires {{ is_core own_core }}\n    \
-         requires {{ sound !now_state /\\ single !now_state }}\n    \
+         \
          ensures {{ {pulled} }}\n  = try\n{}\n    with Return -> () end\n",
         indented(&indented(&indented(&body)))
     );

@@ -48,11 +48,6 @@ pub fn theorems(policy: &Policy, invariants: &[Invariant]) -> Theorems {
     Theorems { whyml, obligations }
 }
 
-/// What holds whenever a loop begins anew.
-fn sound() -> Vec<String> {
-    vec!["sound !now_state /\\ single !now_state".into()]
-}
-
 /// The modules and obligations so far.
 pub struct Theory {
     text: String,

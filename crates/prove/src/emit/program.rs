@@ -151,7 +151,9 @@ impl<'u, 'p> Program<'u, 'p> {
                 Some(name) => format!("{name} := {};\n", self.expr(scope, value)),
                 None => String::new(),
             },
-            Target::Thread { attribute, thread } if self.watch == Watch::Timer && self.is_own(scope, thread) => {
+            Target::Thread { attribute, thread }
+                if self.watch == Watch::Timer && self.is_own(scope, thread) =>
+            {
                 let name = &self.unit.policy.thread[attribute.index()].name;
                 format!("own_{name} := {};\n", self.expr(scope, value))
             }
@@ -233,13 +235,15 @@ impl<'u, 'p> Program<'u, 'p> {
         self.read(&r, e.ty, &spec)
     }
 
-    /// Some value with which `spec` is true of the readings `r`.
+    /// Some value with which `spec`, about `result`, is true of the readings `r`.
     pub fn read(&self, r: &str, ty: Type, spec: &str) -> String {
         let look = match spec.contains(&format!(" {r} ")) {
             true => format!("let {r} = {} in ", self.watch.look()),
             false => String::new(),
         };
-        format!("({look}any {} ensures {{ {spec} }})", why_type(ty))
+        let x = self.unit.fresh("value");
+        let spec = spec.replace("result", &x);
+        format!("({look}let {x} = any {} in\nassume {{ {spec} }}; {x})", why_type(ty))
     }
 }
 

@@ -5,9 +5,7 @@ use super::term::Terms;
 use super::text::block;
 use super::unit::{Scope, why_type};
 use hearth_ipanema::ir::effects::is_pure;
-use hearth_ipanema::ir::{
-    BaseType, Expr, Extreme, Iteration, LocalId, Over, Search, SearchKind, Stmt, Type,
-};
+use hearth_ipanema::ir::{BaseType, Expr, Extreme, Iteration, LocalId, Over, Search, SearchKind, Stmt, Type};
 use std::collections::HashSet;
 
 impl<'p> Program<'_, 'p> {
@@ -91,9 +89,7 @@ impl<'p> Program<'_, 'p> {
         let (some, none) = super::term::cases(found.optional());
         let element = self.element(scope, &search.iteration, found);
         let holds = self.expr(&inner, filter);
-        let body = format!(
-            "let {x} = {element} in\nif {holds} then begin {result} := {some} {x}; break end"
-        );
+        let body = format!("let {x} = {element} in\nif {holds} then begin {result} := {some} {x}; break end");
         let value = match search.kind {
             SearchKind::Any => format!("(!{result} <> {none})"),
             _ => format!("!{result}"),
@@ -134,8 +130,7 @@ impl<'p> Program<'_, 'p> {
         if self.watch.is_vague() {
             return format!("any {}", why_type(ty));
         }
-        let search =
-            Search { kind: SearchKind::First, iteration: iteration.clone(), filter: None };
+        let search = Search { kind: SearchKind::First, iteration: iteration.clone(), filter: None };
         let r = self.unit.fresh("r");
         let element = if ty.base == BaseType::Thread { "0" } else { "result" };
         let mut terms = Terms::new(self.unit, &r, element);

@@ -6,17 +6,15 @@
 //! may end with a core open. So the invariant holds of each core with which no event is under way.
 //! All other invariants have to hold after each single change.
 
+use super::Theory;
 use super::events::{bound, handler_text};
 use super::program::Program;
 use super::unit::Unit;
 use super::watch::Watch;
-use super::Theory;
 use crate::Invariant;
 use crate::obligation::Property;
 use hearth_ipanema::ir::effects::Access;
-use hearth_ipanema::ir::{
-    Arithmetic, Comparison, Event, Expr, ExprKind, Function, Place, SetOp, StmtKind,
-};
+use hearth_ipanema::ir::{Arithmetic, Comparison, Event, Expr, ExprKind, Function, Place, SetOp, StmtKind};
 
 pub fn emit(unit: &Unit, theory: &mut Theory, invariants: &[Invariant]) {
     for set in &unit.policy.sets {
@@ -96,10 +94,13 @@ fn under(
 /// Of a thread's event or a core's.
 fn parameters(handler: &Function) -> String {
     let mut names = ["own_thread", "origin"].iter();
-    handler.params().iter().filter_map(|local| Some((names.next()?, local))).fold(
-        String::new(),
-        |text, (name, local)| format!("{text} ({name}: {})", super::unit::why_type(local.ty)),
-    )
+    handler
+        .params()
+        .iter()
+        .filter_map(|local| Some((names.next()?, local)))
+        .fold(String::new(), |text, (name, local)| {
+            format!("{text} ({name}: {})", super::unit::why_type(local.ty))
+        })
 }
 
 fn names(unit: &Unit) -> Vec<String> {

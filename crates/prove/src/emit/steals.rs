@@ -77,7 +77,7 @@ fn moves(unit: &Unit, theory: &mut Theory, steal: &Steal) {
     let mut scope = Scope::new(function);
     scope.bind(LocalId(0), "dst".into());
     scope.bind(LocalId(2), "own_thread".into());
-    let program = Program { unit, watch: Watch::Cores, places: false, loop_invariants: super::sound() };
+    let program = Program { unit, watch: Watch::Cores, places: false, loop_invariants: Vec::new() };
     let text = super::events::handler_text(
         "moves",
         "(own_thread: thread) (dst: int)",
@@ -99,12 +99,14 @@ struct Phases<'u, 'p> {
 impl Phases<'_, '_> {
     fn can_steal(&self, r: &str, dst: &str, src: &str) -> String {
         let mut terms = Terms::new(self.unit, r, src);
+        terms.adds_up = true;
         terms.inline(self.steal.can_steal_core, vec![Some(dst.into()), None, Some(src.into())])
     }
 
     fn rule(&self, r: &str, dst: &str, src: &str, t: &str) -> String {
         let Some(rule) = self.steal.steal_thread else { return format!("allowed {t} {dst}") };
         let mut terms = Terms::new(self.unit, r, src);
+        terms.adds_up = true;
         terms.waits_on = Some((t.into(), src.into()));
         terms.inline(rule, vec![Some(dst.into()), None, Some(t.into())])
     }
@@ -129,7 +131,11 @@ impl Phases<'_, '_> {
 
     fn measured(&self, r: &str, view: &str, core: &str) -> String {
         match self.measure().0 {
-            Some(id) => Terms::new(self.unit, r, core).inline(id, vec![Some(core.into())]),
+            Some(id) => {
+                let mut terms = Terms::new(self.unit, r, core);
+                terms.adds_up = true;
+                terms.inline(id, vec![Some(core.into())])
+            }
             None => format!("(nr (state {view} {core}))"),
         }
     }
@@ -173,4 +179,3 @@ fn compared(policy: &Policy, rule: &[hearth_ipanema::ir::Stmt]) -> Option<Functi
     walk_block(&mut find, &rule.to_vec());
     find.found
 }
-

@@ -6,8 +6,8 @@
 
 use super::unit::{Scope, Sum, Unit, why_type};
 use hearth_ipanema::ir::{
-    Arithmetic, BaseType, Comparison, CoreField, Expr, ExprKind, Extreme, KeptSet, Level, Over, Owner, Search,
-    SearchKind, SetOp, ThreadField, Type,
+    Arithmetic, BaseType, Comparison, CoreField, Expr, ExprKind, Extreme, KeptSet, Level, Over, Owner,
+    Search, SearchKind, SetOp, ThreadField, Type,
 };
 use std::collections::HashMap;
 
@@ -23,12 +23,21 @@ pub struct Terms<'u, 'p> {
     /// In a steal: a thread, and the core that it waits on.
     pub waits_on: Option<(String, String)>,
     pub hoisted: Hoisted,
+    /// Sums over queues mean what they say. Elsewhere they are any number: loads do not matter there.
+    pub adds_up: bool,
 }
 
 impl<'u, 'p> Terms<'u, 'p> {
     pub fn new(unit: &'u Unit<'p>, readings: &str, element: &str) -> Self {
         let readings = Some(readings.to_owned());
-        Terms { unit, readings, element: element.to_owned(), waits_on: None, hoisted: HashMap::new() }
+        Terms {
+            unit,
+            readings,
+            element: element.to_owned(),
+            waits_on: None,
+            hoisted: HashMap::new(),
+            adds_up: false,
+        }
     }
 
     fn time(&self, place: u32) -> String {
@@ -250,7 +259,7 @@ impl<'u, 'p> Terms<'u, 'p> {
                 format!("(exists {c}. is_core {c} /\\ {member})")
             }
             (SearchKind::Sum { of }, Over::Threads { core, .. })
-                if search.iteration.limit.is_none() && self.unit.policy.queues.len() == 1 =>
+                if self.adds_up && search.iteration.limit.is_none() && self.unit.policy.queues.len() == 1 =>
             {
                 let number = self.sum(scope, e, search, of);
                 let core = self.expr(scope, core);
@@ -299,6 +308,7 @@ impl<'u, 'p> Terms<'u, 'p> {
             element: "0".into(),
             waits_on: None,
             hoisted: HashMap::new(),
+            adds_up: false,
         };
         let weight = terms.expr(&inner, of);
         let mut sums = self.unit.sums.borrow_mut();

@@ -1,12 +1,12 @@
 //! Timers and claims: what a placement promises for later, and what it takes for itself.
 
+use super::Theory;
 use super::actions::OWN;
 use super::events::{THREAD_EVENT, bound, handler_text, placement_requires, placing};
 use super::program::Program;
 use super::text::indented;
 use super::unit::{Unit, why_type};
 use super::watch::Watch;
-use super::{Theory, sound};
 use crate::obligation::Property;
 use hearth_ipanema::ir::effects::Access;
 use hearth_ipanema::ir::visit::{Visitor, walk_block, walk_effect};
@@ -68,21 +68,20 @@ fn timer_moves(unit: &Unit, theory: &mut Theory, event: Event, handler: &Functio
         return theory.not_modelled(Property::Invariants, event.name(), what, &handler.at, &construct);
     }
     unit.restart();
-    let program = Program { unit, watch: Watch::Timer, places: false, loop_invariants: sound() };
+    let program = Program { unit, watch: Watch::Timer, places: false, loop_invariants: Vec::new() };
     let catch = "with Placed c -> Just c | Return -> Nothing | Gone -> Nothing end";
     let first = indented(&format!("{};\nNothing", program.body(&bound(handler))));
     let then = indented(&format!("{};\nNothing", program.body(&bound(timer))));
     let body = format!(
         "armed := false;\nlet first =\ntry\n{first}\n{catch} in\nif not !armed then first else\ntry\n{then}\n{catch}"
     );
-    let requires: String =
-        placement_requires().iter().map(|r| format!("    requires {{ {r} }}\n")).collect();
+    let requires: String = placement_requires().iter().map(|r| format!("    requires {{ {r} }}\n")).collect();
     let mut text = String::from("  val armed : ref bool\n");
     for attribute in &unit.policy.thread {
         text += &format!("  val own_{} : ref {}\n", attribute.name, why_type(attribute.ty));
     }
     text += &format!(
-        "\n  let moves_later {THREAD_EVENT} : maybe\n    requires {{ sound !now_state /\\ single !now_state }}\n\
+        "\n  let moves_later {THREAD_EVENT} : maybe\n\
          {requires}    ensures {{ match result with Just c -> is_core c /\\ allowed {OWN} c | Nothing -> false end }}\n  = {}\n",
         indented(&indented(&body)).trim_start()
     );
@@ -104,7 +103,8 @@ fn disturbed(unit: &Unit, timer: &Function) -> Option<AttributeId> {
     let others = unit.policy.handlers.iter().filter(|h| !matches!(h.event, Event::New | Event::Unblock));
     let handlers = others.map(|h| &unit.policy.function(h.function).effects);
     let steals = unit.policy.steals.iter().map(|steal| &steal.effects);
-    let written: Vec<AttributeId> = handlers.chain(steals).flat_map(|e| thread_attributes(&e.writes)).collect();
+    let written: Vec<AttributeId> =
+        handlers.chain(steals).flat_map(|e| thread_attributes(&e.writes)).collect();
     read.into_iter().find(|attribute| written.contains(attribute))
 }
 

@@ -1,0 +1,20 @@
+//! The obligations of a policy file, as a table: `cargo run -p hearth-prove --example table nest ..`
+#[path = "../tests/common/mod.rs"]
+mod common;
+fn main() {
+    for name in std::env::args().skip(1) {
+        let start = std::time::Instant::now();
+        let report = common::proved(&common::policy(&name), &hearth_prove::Property::ALL);
+        for o in &report.obligations {
+            println!(
+                "{:12} {:12} {:70} {:6.2}s {:?}",
+                o.obligation.property.name(),
+                o.obligation.about,
+                o.obligation.what,
+                o.seconds,
+                o.verdict
+            );
+        }
+        println!("{name}: {:?}, holds: {}\n", start.elapsed(), report.holds());
+    }
+}
