@@ -106,7 +106,7 @@ impl Why3 {
             command.args(["-s", &self.steps.to_string(), "-t", &self.seconds.to_string()]);
         } else {
             // Its steps are others: a short time is all that it gets.
-            command.args(["-t", "5"]);
+            command.args(["-t", "2"]);
         }
         command.arg(file);
         if let Some(Goal { module, goal }) = goal {

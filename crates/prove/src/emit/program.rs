@@ -242,7 +242,12 @@ impl<'u, 'p> Program<'u, 'p> {
             false => String::new(),
         };
         let x = self.unit.fresh("value");
-        let spec = spec.replace("result", &x);
+        let mut spec = spec.replace("result", &x);
+        if ty.optional {
+            // Said plainly, for provers that go by triggers.
+            let (some, none) = cases(ty);
+            spec += &format!("\n  /\\ ({x} = {none} \\/ exists held. {x} = {some} held)");
+        }
         format!("({look}let {x} = any {} in\nassume {{ {spec} }}; {x})", why_type(ty))
     }
 }

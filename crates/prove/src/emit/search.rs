@@ -50,7 +50,7 @@ impl<'p> Program<'_, 'p> {
             let mut scope = scope.clone();
             scope.bind(search.iteration.local, x.to_owned());
             let member = terms.element_of(&scope, search, x);
-            let keys: Vec<String> = keys.iter().map(|(_, key)| terms.expr(&scope, key)).collect();
+            let keys: Vec<String> = keys.iter().map(|(_, key)| known(&mut terms, &scope, key)).collect();
             (member, keys)
         };
         let range = if matches!(search.iteration.over, Over::Cores(_)) {
@@ -76,7 +76,8 @@ impl<'p> Program<'_, 'p> {
             one += &format!("\n    /\\ forall {f}. {} -> {member_f} -> {order}", range.replace(&e, &f));
         }
         let (some, nothing) = super::term::cases(ty);
-        let spec = format!("match result with\n  | {nothing} -> {none}\n  | {some} {e} -> {one} end");
+        let spec =
+            format!("(result = {nothing} -> {none}) /\\\n  (forall {e}. result = {some} {e} -> {one})");
         self.read(&r, ty, &spec)
     }
 
@@ -138,6 +139,12 @@ impl<'p> Program<'_, 'p> {
         let range = if ty == Type::CORE { "is_core result /\\ " } else { "" };
         self.read(&r, ty, &format!("{range}{member}"))
     }
+}
+
+/// A key. One that is not fully known is any number, as a whole: the proof is shorter.
+fn known(terms: &mut Terms, scope: &Scope, key: &Expr) -> String {
+    let text = terms.expr(scope, key);
+    if text.contains("(unknown ") { terms.unknown(key.ty) } else { text }
 }
 
 /// The keys of `e` come before or are equal to those of `f`.
