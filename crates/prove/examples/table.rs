@@ -2,9 +2,12 @@
 #[path = "../tests/common/mod.rs"]
 mod common;
 fn main() {
-    for name in std::env::args().skip(1) {
+    for arg in std::env::args().skip(1) {
+        let (name, wanted) = arg.split_once(':').unwrap_or((&arg, ""));
+        let properties: Vec<_> =
+            hearth_prove::Property::ALL.into_iter().filter(|p| p.name().starts_with(wanted)).collect();
         let start = std::time::Instant::now();
-        let report = common::proved(&common::policy(&name), &hearth_prove::Property::ALL);
+        let report = common::proved(&common::policy(name), &properties);
         for o in &report.obligations {
             println!(
                 "{:12} {:12} {:70} {:6.2}s {:?}",

@@ -33,7 +33,7 @@ impl Default for Options {
             properties: Property::ALL.to_vec(),
             keep: None,
             at_once: 2,
-            steps: 2_000_000,
+            steps: 4_000_000,
             time: Duration::from_secs(60),
         }
     }

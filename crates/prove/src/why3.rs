@@ -57,7 +57,7 @@ impl Why3 {
         let mut provers = Vec::new();
         if let Ok(version) = version("z3", "Z3 version ") {
             text += &z3(&version);
-            provers.push("Z3".to_owned());
+            provers.extend(Z3_VARIANTS.map(|(name, _)| format!("Z3,{version},{name}")));
         }
         if let Ok(version) = version("cvc4", "CVC4 version ") {
             text +=
@@ -82,7 +82,10 @@ impl Why3 {
         for prover in &self.provers {
             let parts = self.run(prover, file, goal)?;
             seconds += parts.iter().map(|part| part.time).sum::<f64>();
-            used.push(prover.split(',').next().unwrap_or_default());
+            let name = prover.split(',').next().unwrap_or_default();
+            if !used.contains(&name) {
+                used.push(name);
+            }
             let open: Vec<Part> = parts.into_iter().filter(|part| !part.valid).collect();
             // What one prover has shown is done, whatever the next one says.
             let still = match left {
@@ -102,7 +105,7 @@ impl Why3 {
         let mut command = Command::new("why3");
         command.arg("-C").arg(&self.config).args(["prove", "--json", "-a", "split_vc", "-P", prover]);
         command.arg("-L").arg(&self.folder);
-        if prover == "Z3" {
+        if prover.starts_with("Z3") {
             command.args(["-s", &self.steps.to_string(), "-t", &self.seconds.to_string()]);
         } else {
             // Its steps are others: a short time is all that it gets.
@@ -130,16 +133,26 @@ fn version(program: &str, before: &str) -> io::Result<String> {
 }
 
 /// Z3 by triggers alone: with model-based instantiation it searches long for models that are of no
-/// use here. Bounded by steps, so that the same holds on each machine, however busy.
+/// use here. Twice: how eagerly it makes instances is a matter of luck. Bounded by steps, so that the
+/// same holds on each machine, however busy.
 fn z3(version: &str) -> String {
-    let options = "smt.mbqi=false sat.random_seed=42 nlsat.randomize=false smt.random_seed=42 -st";
-    format!(
-        "\n[prover]\nname = \"Z3\"\nversion = \"{version}\"\nalternative = \"triggers\"\n\
-         driver = \"z3_471\"\ncommand = \"z3 -smt2 -T:%t {options} %f\"\n\
-         command_steps = \"z3 -smt2 {options} rlimit=%S %f\"\neditor = \"\"\n\
-         in_place = false\ninteractive = false\n"
-    )
+    let variant = |(name, threshold): &(&str, u32)| {
+        let options = format!(
+            "smt.mbqi=false smt.qi.eager_threshold={threshold} sat.random_seed=42 nlsat.randomize=false \
+             smt.random_seed=42 -st"
+        );
+        format!(
+            "\n[prover]\nname = \"Z3\"\nversion = \"{version}\"\nalternative = \"{name}\"\n\
+             driver = \"z3_471\"\ncommand = \"z3 -smt2 -T:%t {options} %f\"\n\
+             command_steps = \"z3 -smt2 {options} rlimit=%S %f\"\neditor = \"\"\n\
+             in_place = false\ninteractive = false\n"
+        )
+    };
+    Z3_VARIANTS.iter().map(variant).collect()
 }
+
+/// Names, and from which cost on an instance has to wait.
+const Z3_VARIANTS: [(&str, u32); 2] = [("eager", 10), ("patient", 5)];
 
 /// Why3 splits a goal into parts.
 #[derive(Debug)]

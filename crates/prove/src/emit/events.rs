@@ -102,7 +102,7 @@ fn schedule(unit: &Unit, theory: &mut Theory, handler: &Function) {
     let text = format!(
         "  let picks (own_core: int) : maybe_thread\n    requires {{ is_core own_core }}\n    \
          \
-         ensures {{ result = NoThread -> filled (state !now_state own_core) \\/ nr_ready (state !now_state own_core) = 0 }}\n  \
+         ensures {{ result = NoThread -> forall t. waits (state !now_state own_core) t -> filled (state !now_state own_core) }}\n  \
          = try\n{body}\n    with Chosen t -> Thread t | Return -> NoThread end\n"
     );
     theory.module("Conservation_schedule", &text);

@@ -9,8 +9,8 @@ use super::unit::{Unit, why_type};
 use super::watch::Watch;
 use crate::obligation::Property;
 use hearth_ipanema::ir::effects::Access;
-use hearth_ipanema::ir::visit::{Visitor, walk_block, walk_effect};
-use hearth_ipanema::ir::{AttributeId, Effect, Event, Expr, ExprKind, Function};
+use hearth_ipanema::ir::visit::{Visitor, walk_block, walk_effect, walk_expr};
+use hearth_ipanema::ir::{AttributeId, Effect, Event, Expr, ExprKind, Function, FunctionId};
 use std::collections::BTreeSet;
 
 pub fn emit(unit: &Unit, theory: &mut Theory) {
@@ -99,13 +99,34 @@ fn disturbed(unit: &Unit, timer: &Function) -> Option<AttributeId> {
         };
         accesses.iter().filter_map(of).collect()
     };
-    let read = thread_attributes(&timer.effects.reads);
+    let mut read = Reads { unit, found: Vec::new() };
+    walk_block(&mut read, &timer.body);
+    let read = read.found;
     let others = unit.policy.handlers.iter().filter(|h| !matches!(h.event, Event::New | Event::Unblock));
     let handlers = others.map(|h| &unit.policy.function(h.function).effects);
     let steals = unit.policy.steals.iter().map(|steal| &steal.effects);
     let written: Vec<AttributeId> =
         handlers.chain(steals).flat_map(|e| thread_attributes(&e.writes)).collect();
     read.into_iter().find(|attribute| written.contains(attribute))
+}
+
+/// The thread attributes that a body reads, with what it calls; `enqueue` decides nothing.
+struct Reads<'u, 'p> {
+    unit: &'u Unit<'p>,
+    found: Vec<AttributeId>,
+}
+
+impl Visitor for Reads<'_, '_> {
+    fn expr(&mut self, e: &Expr) {
+        if let ExprKind::Thread { attribute, .. } = e.kind {
+            self.found.push(attribute);
+        }
+        walk_expr(self, e);
+    }
+
+    fn call(&mut self, function: FunctionId, _args: &[Expr]) {
+        walk_block(self, &self.unit.policy.function(function).body);
+    }
 }
 
 /// How long each timer is armed for.
