@@ -25,6 +25,8 @@ pub struct Options {
     pub steps: u64,
     /// The most time that it takes, whatever the steps.
     pub time: Duration,
+    /// The most time that Why3 takes for an obligation with all its parts, with one prover.
+    pub whole: Duration,
 }
 
 impl Default for Options {
@@ -35,6 +37,7 @@ impl Default for Options {
             at_once: 2,
             steps: 4_000_000,
             time: Duration::from_secs(60),
+            whole: Duration::from_secs(40),
         }
     }
 }
@@ -42,23 +45,28 @@ impl Default for Options {
 /// Proves what there is to prove of a policy.
 pub fn prove(policy: &Policy, theorems: &Theorems, options: &Options) -> Result<Report, Error> {
     let folder = Folder::new(options)?;
-    let file = folder.path().join("policy.mlw");
-    write(&file, &theorems.whyml)?;
+    write(&folder.path().join("policy.mlw"), &theorems.whyml)?;
     let why3 = Why3::find(folder.path(), options)?;
     let wanted: Vec<&Obligation> =
         theorems.obligations.iter().filter(|o| options.properties.contains(&o.property)).collect();
-    let obligations = at_once(options.at_once, &wanted, |obligation| one(&why3, &file, obligation))?;
+    let obligations =
+        at_once(options.at_once, &wanted, |obligation| one(&why3, &folder, theorems, obligation))?;
     let mut report = Report { policy: policy.name.clone(), obligations };
     report.settle();
     Ok(report)
 }
 
-fn one(why3: &Why3, file: &Path, obligation: &Obligation) -> Result<Proved, Error> {
+fn one(why3: &Why3, folder: &Folder, theorems: &Theorems, obligation: &Obligation) -> Result<Proved, Error> {
     let (verdict, seconds) = match &obligation.claim {
         Claim::Decided { holds: true } => (Verdict::Holds { prover: "compiler".into() }, 0.0),
         Claim::Decided { holds: false } => (Verdict::NotProved { parts: Vec::new() }, 0.0),
         Claim::NotModelled { construct } => (Verdict::NotModelled { construct: construct.clone() }, 0.0),
-        Claim::Goal { module, goal } => why3.prove(file, Some(&Goal { module, goal }))?,
+        Claim::Goal { module, goal } => {
+            // Why3 makes the verification conditions of all modules of a file: one is enough.
+            let file = folder.path().join(format!("{module}-{goal}.mlw"));
+            write(&file, &theorems.alone(module))?;
+            why3.prove(&file, Some(&Goal { module, goal }))?
+        }
     };
     Ok(Proved { obligation: obligation.clone(), verdict, seconds })
 }

@@ -5,7 +5,8 @@ use crate::run::Options;
 use serde::Deserialize;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
 
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -46,6 +47,8 @@ pub struct Why3 {
     provers: Vec<String>,
     steps: u64,
     seconds: u64,
+    /// For an obligation with all its parts: then Why3 is stopped.
+    whole: Duration,
 }
 
 impl Why3 {
@@ -71,7 +74,14 @@ impl Why3 {
         let config = folder.join("why3.conf");
         std::fs::write(&config, text).map_err(|error| Error::Write { path: config.clone(), error })?;
         let seconds = options.time.as_secs().max(1);
-        Ok(Why3 { folder: folder.to_owned(), config, provers, steps: options.steps, seconds })
+        Ok(Why3 {
+            folder: folder.to_owned(),
+            config,
+            provers,
+            steps: options.steps,
+            seconds,
+            whole: options.whole,
+        })
     }
 
     /// Proves a goal, or all of a file.
@@ -115,13 +125,48 @@ impl Why3 {
         if let Some(Goal { module, goal }) = goal {
             command.args(["-T", module, "-G", goal]);
         }
-        let output = command.output().map_err(Error::NoWhy3)?;
+        let output = bounded(command, self.whole)?;
+        let Some(output) = output else {
+            let name = format!("why3 was not done after {} s", self.whole.as_secs());
+            return Ok(vec![Part { name, at: (0, 0, 0), nth: 0, valid: false, time: 0.0 }]);
+        };
         let parts = parse(&output.stdout);
         if parts.is_empty() {
             return Err(Error::Rejected(String::from_utf8_lossy(&output.stderr).trim().to_owned()));
         }
         Ok(parts)
     }
+}
+
+/// The output of a command; `None` if it takes too long, and is stopped.
+fn bounded(mut command: Command, limit: Duration) -> Result<Option<Output>, Error> {
+    let piped = command.stdout(Stdio::piped()).stderr(Stdio::piped()).stdin(Stdio::null());
+    let mut child = piped.spawn().map_err(Error::NoWhy3)?;
+    let (out, err) = (child.stdout.take(), child.stderr.take());
+    let read = |pipe: Option<Box<dyn io::Read + Send>>| {
+        std::thread::spawn(move || {
+            let mut text = Vec::new();
+            let _ = pipe.map(|mut pipe| pipe.read_to_end(&mut text));
+            text
+        })
+    };
+    let out = read(out.map(|pipe| Box::new(pipe) as _));
+    let err = read(err.map(|pipe| Box::new(pipe) as _));
+    let start = Instant::now();
+    let status = loop {
+        match child.try_wait().map_err(Error::NoWhy3)? {
+            Some(status) => break status,
+            None if start.elapsed() > limit => {
+                let _ = child.kill();
+                let _ = child.wait();
+                return Ok(None);
+            }
+            None => std::thread::sleep(Duration::from_millis(20)),
+        }
+    };
+    let stdout = out.join().unwrap_or_default();
+    let stderr = err.join().unwrap_or_default();
+    Ok(Some(Output { status, stdout, stderr }))
 }
 
 /// What a program says of itself.

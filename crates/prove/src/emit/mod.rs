@@ -31,6 +31,17 @@ pub struct Theorems {
     pub obligations: Vec<Obligation>,
 }
 
+impl Theorems {
+    /// The file with one of its modules, and the one that all use.
+    pub fn alone(&self, module: &str) -> String {
+        let mut modules = self.whyml.split("\nmodule ");
+        let (head, policy) = (modules.next().unwrap_or_default(), modules.next().unwrap_or_default());
+        let named = |text: &&str| text.lines().next() == Some(module);
+        let alone = modules.find(named).unwrap_or_default();
+        format!("{head}\nmodule {policy}\nmodule {alone}")
+    }
+}
+
 /// Makes the obligations of a policy. `invariants`: its own.
 pub fn theorems(policy: &Policy, invariants: &[Invariant]) -> Theorems {
     let unit = unit::Unit::new(policy);
