@@ -75,7 +75,6 @@ fn function(owner: Owner, attribute: &Attribute, params: &str, args: &str) -> St
         (BaseType::Core, false) => "is_core",
         _ => return text,
     };
-    let vars = args.replace("w t", "w t").replace("w c", "w c");
-    text += &format!("  axiom {name}_is: forall {vars}. {valid} ({name} {args})\n");
+    text += &format!("  axiom {name}_is: forall {args}. {valid} ({name} {args})\n");
     text
 }
