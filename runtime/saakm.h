@@ -30,7 +30,8 @@
  *   terminate(t)                 t's        RUNNING               make it TERMINATED
  *   timer(t)                     any        READY, armed          may move it to another core
  *   newly_idle(core)             core       core has no thread    may steal for the core
- *   enter_idle, exit_idle(core)  core       -                     (no transition)
+ *   enter_idle(core)             core       -                     (no transition)
+ *   exit_idle(core)              any        -                     (no transition)
  *   balance(core)                core       core runs a thread    may steal; at each tick
  *   entry, exit(core)            core       core on/off line      on exit: READY threads are placed
  *                                                                 again with unblock
@@ -75,6 +76,16 @@ enum saakm_unit { SAAKM_BOOL, SAAKM_INT, SAAKM_TIME /* ns */, SAAKM_FREQUENCY /*
 #define SAAKM_PHASE static
 /* A function of numbers that is worth a call of its own in the kernel. */
 #define SAAKM_FUNCTION static inline
+/* Begins a function of so many parameters that walks over queues, only asks, and is called from several places. */
+#define SAAKM_SHARED(result, name, ...)                                                            \
+	static inline __attribute__((unused)) result name(__VA_ARGS__)
+#define SAAKM_SHARED_0(result, name) SAAKM_SHARED(result, name, saakm_t s)
+#define SAAKM_SHARED_1(result, name, A, a) SAAKM_SHARED(result, name, saakm_t s, A a)
+#define SAAKM_SHARED_2(result, name, A, a, B, b) SAAKM_SHARED(result, name, saakm_t s, A a, B b)
+#define SAAKM_SHARED_3(result, name, A, a, B, b, C, c)                                             \
+	SAAKM_SHARED(result, name, saakm_t s, A a, B b, C c)
+#define SAAKM_SHARED_4(result, name, A, a, B, b, C, c, D, d)                                       \
+	SAAKM_SHARED(result, name, saakm_t s, A a, B b, C c, D d)
 /* Begins the function that lets core `dst` steal from the cores in `from`. */
 #define SAAKM_STEAL(name, dst, from) static void name(saakm_t s, core_t dst, set_t from)
 #endif

@@ -14,6 +14,7 @@ static __always_inline saakm_t saakm_begin(u32 cpu, enum saakm_context_level lev
 	s->cpu = cpu;
 	s->subject = t ? t->index : 0;
 	s->placed = s->run = s->nr_moves = s->armed = s->scheduling = 0;
+	s->on_timer = level == SAAKM_IN_TIMER;
 	SAAKM_LOCK();
 	return s;
 }

@@ -146,11 +146,12 @@ void BPF_STRUCT_OPS(saakm_enqueue, struct task_struct *p, u64 enq_flags)
 		saakm_place((u64)s, (u64)t, home, 0);
 		saakm_kick_preempted((u64)s);
 		where = t->where;
-		if (!bpf_cpumask_test_cpu(saakm_core_of(where), p->cpus_ptr)) {
-			saakm_core_at(cpu)->count.bypassed++;
-			saakm_to_global(p, enq_flags);
-			return;
-		}
+	}
+	/* Nobody would look for it in a queue. */
+	if (saakm_state_of(where) != SAAKM_READY || !bpf_cpumask_test_cpu(saakm_core_of(where), p->cpus_ptr)) {
+		saakm_core_at(cpu)->count.bypassed++;
+		saakm_to_global(p, enq_flags);
+		return;
 	}
 	saakm_insert(p, t, enq_flags);
 }

@@ -151,6 +151,8 @@ struct saakm {
 	uint32_t scheduling;     /* that core + 1 */
 	uint32_t left_idle;      /* first core + 1 that a placement takes out of idleness */
 	uint32_t nr_left;        /* and the others */
+	uint32_t on_timer;       /* the event is that of a timer */
+	uint32_t moved;          /* the last thread that was to be READY is */
 	uint32_t pad;
 	struct saakm_move moves[SAAKM_MOVES];
 	struct saakm_set claims, preempts, left;

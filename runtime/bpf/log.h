@@ -32,8 +32,8 @@ enum saakm_log_kind {
 	SAAKM_L_HEAD,       /* thread, or none, is first in queue `flag` of the core that schedules */
 	/* A handler, from here to its end. */
 	SAAKM_L_BEGIN,      /* event `flag` of thread or core, or of both: now, the CPU that it runs on */
-	SAAKM_L_WALK,       /* it walks over queue `flag` of core */
-	SAAKM_L_VISIT,      /* and comes to thread */
+	SAAKM_L_WALK,       /* it walks over queue `flag` of core; a names the walk */
+	SAAKM_L_VISIT,      /* and comes to thread, on walk a */
 	SAAKM_L_END,        /* hash of the policy's state */
 	/* What it does. */
 	SAAKM_L_READY,      /* thread => core: queue, key, reason */
@@ -96,9 +96,16 @@ SAAKM_GLOBAL int saakm_log_end(u64 thread);
 #define SAAKM_HANDLER SAAKM_GLOBAL
 #define SAAKM_LOG(kind, flag, core, thread, a, b, c)                                               \
 	saakm_log(SAAKM_LOG_WHAT(kind, flag, core, thread), a, b, c)
+/* Names a walk: walks may be within each other, even over one queue. */
+#define SAAKM_LOG_WALK(c, queue)                                                                   \
+	({                                                                                         \
+		u64 name = WORLD->logged;                                                          \
+		SAAKM_LOG(SAAKM_L_WALK, queue, c, 0, name, 0, 0);                                  \
+		name;                                                                              \
+	})
 /* In the condition of a walk. */
-#define SAAKM_LOG_VISIT(t)                                                                         \
-	(saakm_log_thread((u64)(t)), SAAKM_LOG(SAAKM_L_VISIT, 0, 0, (t)->serial, 0, 0, 0), true)
+#define SAAKM_LOG_VISIT(t, walk)                                                                   \
+	(saakm_log_thread((u64)(t)), SAAKM_LOG(SAAKM_L_VISIT, 0, 0, (t)->serial, walk, 0, 0), true)
 #define SAAKM_LOG_BEGIN(s, event, t, c) saakm_log_begin((u64)(s), event, (u64)(t), c)
 #define SAAKM_LOG_END(t) saakm_log_end((u64)(t))
 
@@ -122,7 +129,8 @@ _Static_assert(SAAKM_WORLD_AT + sizeof(struct saakm_world) <= SAAKM_TOLD_SETS_AT
 #define SAAKM_IRQS_OFF(flags) do {} while (0)
 #define SAAKM_IRQS_ON(flags) do {} while (0)
 #define SAAKM_LOG(kind, flag, core, thread, a, b, c) do {} while (0)
-#define SAAKM_LOG_VISIT(t) true
+#define SAAKM_LOG_WALK(c, queue) 0
+#define SAAKM_LOG_VISIT(t, walk) ((void)(walk), true)
 #define SAAKM_LOG_BEGIN(s, event, t, c) do {} while (0)
 #define SAAKM_LOG_END(t) do {} while (0)
 

@@ -66,10 +66,10 @@ static __always_inline thread_t saakm_if_ready(thread_t t, core_t c, u32 queue)
 /* The threads of a ready queue, in its order. */
 #define SAAKM_EACH_THREAD(s, t, c, queue)                                                          \
 	struct task_struct *t##_task;                                                              \
-	SAAKM_LOG(SAAKM_L_WALK, queue, c, 0, 0, 0, 0);                                             \
+	u64 t##_walk = SAAKM_LOG_WALK(c, queue);                                                   \
 	bpf_for_each(scx_dsq, t##_task, saakm_dsq(c, queue), 0)                                    \
 		if ((t = saakm_if_ready(saakm_thread_of(t##_task), c, queue)) != NULL &&           \
-		    SAAKM_LOG_VISIT(t))
+		    SAAKM_LOG_VISIT(t, t##_walk))
 
 /* The first thread of a queue of the core that schedules. */
 static __always_inline thread_t saakm_first(saakm_t s, core_t c, u32 queue)
@@ -80,6 +80,14 @@ static __always_inline thread_t saakm_first(saakm_t s, core_t c, u32 queue)
 }
 
 /* ---- effects ----------------------------------------------------------------------------- */
+
+/* c has no READY thread any more. If it idles, and no longer counts as idle because that thread was on its way there,
+   it waits in vain: let it look, find nothing, and be idle again. */
+static __always_inline void saakm_not_coming(core_t c)
+{
+	if (saakm_has(&WORLD->kernel_idle, c) && !saakm_has(&WORLD->idle, c) && c != bpf_get_smp_processor_id())
+		scx_bpf_kick_cpu(c, 0);
+}
 
 static __always_inline void saakm_count_ready(core_t c, int change)
 {
@@ -93,6 +101,7 @@ static __always_inline void saakm_count_ready(core_t c, int change)
 		/* Another thread may have come in between the two. */
 		if (core->nr_ready)
 			saakm_enter(SAAKM_WORLD_SET(waiting), c);
+		saakm_not_coming(c);
 	}
 }
 
@@ -146,9 +155,14 @@ static __always_inline void saakm_ready(saakm_t s, thread_t t, core_t c, u32 que
 	u32 n = s->nr_moves;
 
 	c &= SAAKM_MAX_CORES - 1;
-	/* Whoever takes a READY thread first, by a steal, a timer or to run it, has it. */
+	s->moved = false;
+	/* Whoever takes a READY thread first, by a steal, a timer or to run it, has it: it may run by now. Only its
+	   own event makes one READY that was not. */
+	if (!moves && (s->on_timer || t->index != s->subject))
+		return;
 	if (!saakm_go(t, old, SAAKM_READY, c, queue))
 		return;
+	s->moved = true;
 	t->key = key;
 	t->reason = reason;
 	if (t->index == s->subject)
@@ -166,6 +180,12 @@ static __always_inline void saakm_ready(saakm_t s, thread_t t, core_t c, u32 que
 	/* Whoever claimed it. */
 	saakm_leave(SAAKM_WORLD_SET(claimed), c);
 	saakm_forget_claim(s, c);
+}
+
+/* The thread that was last to be READY is: nobody else had taken it. */
+static __always_inline bool saakm_moved(saakm_t s)
+{
+	return s->moved;
 }
 
 static __always_inline void saakm_run(saakm_t s, thread_t t)

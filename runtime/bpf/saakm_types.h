@@ -55,14 +55,43 @@
 #define SAAKM_FORGET(x) ((x) | (typeof(x)) * (volatile u64 SAAKM_MEM *)(u64)SAAKM_ZERO_AT)
 
 /* The verifier looks at a global function once, and not again at each call: it takes numbers, and
-   arena addresses are numbers. */
-#define SAAKM_GLOBAL __noinline
+   arena addresses are numbers. Weak, because the compiler would else leave a register as it is for
+   a parameter that the function does not use, and the verifier wants a number in each. */
+#define SAAKM_GLOBAL __noinline __weak
 #define SAAKM_FUNCTION SAAKM_GLOBAL
 /* A function of the policy's: the verifier would look at it at each call anyway, a call takes five
    arguments at most, and 6.18's verifier loses its way back through a loop that calls. */
 #define SAAKM_LOCAL static inline __attribute__((always_inline, unused))
 /* But for the phases of a steal: together they need more stack than there is. */
 #define SAAKM_PHASE static __noinline
+
+/* Begins a function that the verifier looks at once, behind the name that the policy calls. */
+#define SAAKM_SHARED(result, name, typed, plain, back, there)                                      \
+	static __always_inline result name##_once typed;                                           \
+	SAAKM_GLOBAL u64 name##_global plain                                                       \
+	{                                                                                          \
+		return (u64)name##_once back;                                                      \
+	}                                                                                          \
+	static inline __attribute__((unused)) result name typed                                    \
+	{                                                                                          \
+		return (result)name##_global there;                                                \
+	}                                                                                          \
+	static __always_inline result name##_once typed
+#define SAAKM_SHARED_0(result, name)                                                               \
+	SAAKM_SHARED(result, name, (saakm_t s), (u64 s), ((saakm_t)s), ((u64)s))
+#define SAAKM_SHARED_1(result, name, A, a)                                                         \
+	SAAKM_SHARED(result, name, (saakm_t s, A a), (u64 s, u64 a), ((saakm_t)s, (A)a),           \
+		     ((u64)s, (u64)a))
+#define SAAKM_SHARED_2(result, name, A, a, B, b)                                                   \
+	SAAKM_SHARED(result, name, (saakm_t s, A a, B b), (u64 s, u64 a, u64 b),                   \
+		     ((saakm_t)s, (A)a, (B)b), ((u64)s, (u64)a, (u64)b))
+#define SAAKM_SHARED_3(result, name, A, a, B, b, C, c)                                             \
+	SAAKM_SHARED(result, name, (saakm_t s, A a, B b, C c), (u64 s, u64 a, u64 b, u64 c),       \
+		     ((saakm_t)s, (A)a, (B)b, (C)c), ((u64)s, (u64)a, (u64)b, (u64)c))
+#define SAAKM_SHARED_4(result, name, A, a, B, b, C, c, D, d)                                       \
+	SAAKM_SHARED(result, name, (saakm_t s, A a, B b, C c, D d),                                \
+		     (u64 s, u64 a, u64 b, u64 c, u64 d), ((saakm_t)s, (A)a, (B)b, (C)c, (D)d),    \
+		     ((u64)s, (u64)a, (u64)b, (u64)c, (u64)d))
 
 /* Begins the function that lets core `dst` steal from the cores in `from`: one that the verifier
    looks at once, behind the name that the policy calls. */

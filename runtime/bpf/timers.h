@@ -138,12 +138,16 @@ static int saakm_timer_due(void *map, u32 *key, struct saakm_timer *timer)
 	if (!at || scx_bpf_now() < at || saakm_state_of(where) != SAAKM_READY)
 		return 0;
 	t->timer_at = 0;
-	from = saakm_core_of(where);
-	queue = saakm_queue_of(where);
 	SAAKM_IRQS_OFF(irqs);
 	s = saakm_begin(cpu, SAAKM_IN_TIMER, t);
-	saakm_record(s, SAAKM_RECORD(SAAKM_R_TIMER, 0, from, 0), t->serial, 0, 0);
-	saakm_on_timer((u64)s, (u64)t);
+	where = t->where;
+	from = saakm_core_of(where);
+	queue = saakm_queue_of(where);
+	/* It may have begun to run meanwhile. */
+	if (saakm_state_of(where) == SAAKM_READY) {
+		saakm_record(s, SAAKM_RECORD(SAAKM_R_TIMER, 0, from, 0), t->serial, 0, 0);
+		saakm_on_timer((u64)s, (u64)t);
+	}
 	saakm_end((u64)s);
 	SAAKM_IRQS_ON(irqs);
 	if (s->nr_moves) {

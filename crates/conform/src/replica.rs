@@ -47,11 +47,22 @@ pub struct Script {
     pub records: Vec<Record>,
     /// The next decision is from here on.
     at: usize,
-    /// The walk under way has come to here.
+    /// The next walk is from here on.
     walk: usize,
+    /// Walks under way, the innermost last.
+    walks: Vec<Walk>,
     visits: u64,
     /// The first difference: the kernel's side, the native side.
     pub difference: Option<(String, String)>,
+}
+
+/// A walk over a queue, as far as it has come: the thread that it comes to next was looked up when it came to the
+/// one before, because that may leave the queue.
+struct Walk {
+    name: u64,
+    /// Where in the script that thread is; and it, or null.
+    at: usize,
+    next: *mut Slot,
 }
 
 pub struct Stage {
@@ -92,7 +103,7 @@ pub struct Call {
 /// given. Borrows the policy, whose code it calls.
 pub struct Replica<'a> {
     stage: *mut Stage,
-    policy: &'a Policy,
+    pub(crate) policy: &'a Policy,
 }
 
 impl Drop for Replica<'_> {
@@ -309,6 +320,7 @@ impl Stage {
         }
         self.scheduling = call.event == event::SCHEDULE;
         (self.script.at, self.script.walk, self.script.visits) = (0, 0, 0);
+        self.script.walks.clear();
         self.script.difference = None;
     }
 
@@ -441,8 +453,10 @@ impl Stage {
                     && u32::from(walk.core) == core
                     && u32::from(walk.flag) == queue =>
             {
-                self.script.walk = from + at + 1;
-                self.visit()
+                let (name, at) = (walk.a, from + at + 1);
+                self.script.walk = at;
+                self.script.walks.push(Walk { name, at, next: ptr::null_mut() });
+                self.step()
             }
             other => {
                 let kernel = match other {
@@ -458,20 +472,36 @@ impl Stage {
         }
     }
 
-    /// The next thread of the walk.
-    fn visit(&mut self) -> *mut Slot {
-        let from = self.script.walk;
-        let rest = &self.script.records[from..];
-        let stop = rest.iter().position(|record| matches!(record.kind, kind::VISIT | kind::WALK));
-        let Some(at) = stop.filter(|at| rest[*at].kind == kind::VISIT) else { return ptr::null_mut() };
-        self.script.walk = from + at + 1;
-        for at in from..self.script.walk {
-            let record = self.script.records[at];
-            if matches!(record.kind, kind::THREAD | kind::AFFINITY) {
-                self.describe(&record);
-            }
+    /// The walk that has come to `slot`, within which all others are over, goes on.
+    fn visit(&mut self, slot: *mut Slot) -> *mut Slot {
+        self.script.visits += 1;
+        while self.script.walks.last().is_some_and(|walk| walk.next != slot) {
+            self.script.walks.pop();
         }
-        self.known_thread(self.script.records[from + at].thread).unwrap_or(ptr::null_mut())
+        self.step()
+    }
+
+    /// The next thread of the innermost walk; null if it ends.
+    fn step(&mut self) -> *mut Slot {
+        let Some(walk) = self.script.walks.last() else { return ptr::null_mut() };
+        let (name, from) = (walk.name, walk.at);
+        let records = &self.script.records;
+        let is_visit = |at: &usize| records[*at].kind == kind::VISIT && records[*at].a == name;
+        let Some(at) = (from..records.len()).find(is_visit) else {
+            self.script.walks.pop();
+            return ptr::null_mut();
+        };
+        let told = |record: &Record| matches!(record.kind, kind::THREAD | kind::AFFINITY);
+        let of_it = records[..at].iter().rev().take_while(|record| told(record)).count();
+        for at in at - of_it..at {
+            let record = self.script.records[at];
+            self.describe(&record);
+        }
+        let next = self.known_thread(self.script.records[at].thread).unwrap_or(ptr::null_mut());
+        if let Some(walk) = self.script.walks.last_mut() {
+            (walk.at, walk.next) = (at + 1, next);
+        }
+        next
     }
 
     /// Takes over what a record says of a thread. It was checked.
@@ -536,15 +566,13 @@ extern "C" fn first(s: *mut Instance, c: u32, queue: u32) -> *mut Thread {
     unsafe { behind(s) }.first(c, queue).cast()
 }
 
-extern "C" fn next(s: *mut Instance, _t: *mut Thread) -> *mut Thread {
+extern "C" fn next(s: *mut Instance, t: *mut Thread) -> *mut Thread {
     let stage = unsafe { behind(s) };
     #[cfg(test)]
     if let Some(learning) = &mut stage.learning {
-        // SAFETY: it is one of the threads that the walk has come to.
-        return learning.next(unsafe { &*_t.cast::<Slot>() }).cast();
+        return learning.next(t.cast()).cast();
     }
-    stage.script.visits += 1;
-    stage.visit().cast()
+    stage.visit(t.cast()).cast()
 }
 
 extern "C" fn arm(s: *mut Instance, t: *mut Thread, ns: i64) {

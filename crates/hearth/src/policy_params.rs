@@ -3,6 +3,7 @@
 use crate::failure::Failure;
 use crate::policy_file;
 use hearth_ipanema::diagnostic::render_all;
+use hearth_ipanema::ir;
 use hearth_ipanema::suggest::closest;
 use hearth_scx::{Error, Policy};
 use std::io::IsTerminal;
@@ -44,6 +45,18 @@ impl FromStr for Param {
 impl PolicyArgs {
     /// The policy, and a value for each of its parameters.
     pub fn load(&self) -> Result<(Policy, Vec<i64>), Failure> {
+        let (ir, values) = self.compiled()?;
+        Ok((Policy::new(&ir), values))
+    }
+
+    /// The compiled policy, and its parameters with their values.
+    pub fn load_ir(&self) -> Result<(ir::Policy, Vec<(String, i64)>), Failure> {
+        let (ir, values) = self.compiled()?;
+        let names: Vec<String> = ir.params.iter().map(|param| param.name.clone()).collect();
+        Ok((ir, names.into_iter().zip(values).collect()))
+    }
+
+    fn compiled(&self) -> Result<(ir::Policy, Vec<i64>), Failure> {
         // A file may have a colon in its name.
         let (source, params) = match self.policy.split_once(':') {
             Some(parts) if !Path::new(&self.policy).exists() => parts,
@@ -51,26 +64,31 @@ impl PolicyArgs {
         };
         let appended = params.split(',').filter(|param| !param.trim().is_empty()).map(Param::from_str);
         let appended = appended.collect::<Result<Vec<_>, _>>().map_err(Failure::usage)?;
-        let policy = compile(source)?;
+        let ir = compile_ir(source)?;
+        let policy = Policy::new(&ir);
         let mut values = policy.initial();
         // Said twice: the last one counts.
         for Param { name, value } in appended.iter().chain(&self.params) {
             let (index, value) = policy.value(name, value).map_err(|error| param(error, &policy))?;
             values[index] = value;
         }
-        Ok((policy, values))
+        Ok((ir, values))
     }
 }
 
 /// Compiles a policy, and shows what the compiler has to say.
 pub fn compile(name_or_path: &str) -> Result<Policy, Failure> {
+    Ok(Policy::new(&compile_ir(name_or_path)?))
+}
+
+fn compile_ir(name_or_path: &str) -> Result<ir::Policy, Failure> {
     let colour = std::io::stderr().is_terminal();
     let compiled = policy_file::compile_named(name_or_path)?.map_err(|failed| {
         eprint!("{}", render_all(&failed.diagnostics, &failed.sources, colour));
         Failure::quiet()
     })?;
     eprint!("{}", render_all(&compiled.warnings, &compiled.sources, colour));
-    Ok(Policy::new(&compiled.ir))
+    Ok(compiled.ir)
 }
 
 fn param(error: Error, policy: &Policy) -> Failure {

@@ -6,6 +6,10 @@ const POLICIES: &[(&str, &str)] = &[
     ("slocal", include_str!("../../../policies/slocal.ipa")),
     ("smove", include_str!("../../../policies/smove.ipa")),
     ("nest", include_str!("../../../policies/nest.ipa")),
+    ("cfs-cwc", include_str!("../../../policies/cfs-cwc.ipa")),
+    ("cfs-cwc-flat", include_str!("../../../policies/cfs-cwc-flat.ipa")),
+    ("ule", include_str!("../../../policies/ule.ipa")),
+    ("ule-cwc", include_str!("../../../policies/ule-cwc.ipa")),
 ];
 
 /// Their names, in the order in which tables show them.

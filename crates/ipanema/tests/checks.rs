@@ -375,6 +375,22 @@ fn effects_are_in_plain_sight() {
     );
 }
 
+#[test]
+fn invariants_only_say_what_holds() {
+    let set = "set fast; ";
+    check(
+        codes::HIDDEN_EFFECT,
+        &format!("{set} invariant one : any(core c in fast where claim(c));"),
+        &format!("{set} invariant one : any(core c in fast where c in online);"),
+    );
+    check(
+        codes::MISMATCH,
+        &format!("{set} invariant one : count(fast);"),
+        &format!("{set} invariant one : count(fast) < 9;"),
+    );
+    check(codes::DECLARED_TWICE, "invariant one : true; invariant one : true;", "invariant one : true;");
+}
+
 // ---- transitions ------------------------------------------------------------------------------
 
 #[test]

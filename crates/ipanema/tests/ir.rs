@@ -4,8 +4,8 @@ mod harness;
 
 use harness::compile_text;
 use hearth_ipanema::ir::effects::{Access, Whose};
-use hearth_ipanema::ir::{Event, Function, Moves, Owner, Policy};
-use hearth_ipanema::{builtin, compile};
+use hearth_ipanema::ir::{Event, Function, Moves, Owner, Policy, Role, Stmt, StmtKind};
+use hearth_ipanema::{builtin, compile, emit};
 
 fn policy(name: &str) -> Policy {
     compile(&|_: &str| None, name).unwrap().ir
@@ -91,4 +91,21 @@ fn every_built_in_policy_has_a_source() {
         assert!(builtin::source(name).unwrap().contains(&format!("policy {name}")));
     }
     assert_eq!(builtin::source("nothing"), None);
+}
+
+#[test]
+fn invariants_are_conditions_that_no_event_calls() {
+    let text = "policy test extends cfs { set a; set b;
+        bool apart(core c) { return !(c in b); }
+        /// Not both.
+        invariant disjoint : !any(core c in a where !apart(c)); }";
+    let policy = compile_text(text).unwrap().ir;
+    let [invariant] = policy.invariants[..] else { panic!("{:?}", policy.invariants) };
+    let invariant = policy.function(invariant);
+    assert_eq!((invariant.name.as_str(), invariant.doc.as_str()), ("disjoint", "Not both."));
+    assert_eq!((invariant.role, invariant.arity), (Role::Invariant, 0));
+    assert!(matches!(invariant.body[..], [Stmt { kind: StmtKind::Return(Some(_)), .. }]));
+    // What it calls is there, though no event reaches it; in C it is not.
+    assert!(policy.functions.iter().any(|f| f.name == "apart"));
+    assert!(!emit::c(&policy).contains("disjoint"));
 }

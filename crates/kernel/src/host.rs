@@ -15,6 +15,8 @@ pub struct Host {
     /// The kernel's number of each online core, ascending. Cores are numbered by their place in
     /// here, so that a hole left by an offline core is not taken for an idle core.
     pub cpus: Vec<u32>,
+    /// The kernel's numbers of those that may come on line as well as those that are, ascending.
+    pub possible: Vec<u32>,
     /// In the order of `cpus`.
     pub cores: Vec<CoreInfo>,
     /// Frequency without turbo, or whatever is the next best known, in kHz.
@@ -45,6 +47,7 @@ impl Host {
             Some(list) => cpu_list(&list),
             None => vec![0],
         };
+        let possible = files.text("sys/devices/system/cpu/possible").map(|list| cpu_list(&list));
         let cpuinfo = files.text("proc/cpuinfo").unwrap_or_default();
         Host {
             model: field(&cpuinfo, "model name").next().unwrap_or_default().to_owned(),
@@ -56,6 +59,7 @@ impl Host {
                 files.frequencies(&cpus, "cpuinfo_max_freq").max().unwrap_or(0),
             ),
             idle_states: files.idle_states(cpus.first().copied().unwrap_or(0)),
+            possible: possible.unwrap_or_else(|| cpus.clone()),
             cpus,
         }
     }
@@ -194,6 +198,7 @@ mod tests {
         };
         let cpu = "sys/devices/system/cpu";
         write(&format!("{cpu}/online"), "0-1,3\n");
+        write(&format!("{cpu}/possible"), "0-3\n");
         for (n, package, siblings) in [(0, 0, "0-1"), (1, 0, "0-1"), (3, 7, "3")] {
             write(&format!("{cpu}/cpu{n}/topology/physical_package_id"), &format!("{package}\n"));
             write(&format!("{cpu}/cpu{n}/topology/thread_siblings_list"), siblings);
@@ -214,6 +219,7 @@ mod tests {
             model: "A Processor".into(),
             kernel: "6.18.0".into(),
             cpus: vec![0, 1, 3],
+            possible: vec![0, 1, 2, 3],
             cores: vec![info(0, 0, 0, 0), info(0, 0, 0, 0), info(1, 1, 1, 1)],
             nominal_khz: 2_100_000,
             khz_range: (1_000_000, 3_700_000),
@@ -225,6 +231,7 @@ mod tests {
     #[test]
     fn a_machine_that_says_nothing_has_one_core() {
         let root = tempfile::tempdir().unwrap();
-        assert_eq!(Host::under(root.path()).cores, [CoreInfo::default()]);
+        let host = Host::under(root.path());
+        assert_eq!((host.cores, host.possible), (vec![CoreInfo::default()], vec![0]));
     }
 }

@@ -14,7 +14,7 @@ pub mod theory;
 mod why3;
 
 pub use emit::{Theorems, theorems};
-use hearth_ipanema::ir::{Expr, Place, Policy};
+use hearth_ipanema::ir::{Expr, Place, Policy, Stmt, StmtKind};
 pub use obligation::{Claim, Obligation, Property};
 pub use report::{Proved, Report, Verdict};
 pub use run::{Options, prove, prove_theory};
@@ -28,8 +28,14 @@ pub struct Invariant {
     pub at: Place,
 }
 
-/// The invariants that a policy states.
-pub fn invariants(_policy: &Policy) -> Vec<Invariant> {
-    // The language has no word for them yet.
-    Vec::new()
+/// The invariants that a policy declares.
+pub fn invariants(policy: &Policy) -> Vec<Invariant> {
+    let functions = policy.invariants.iter().map(|id| policy.function(*id));
+    let stated = functions.filter_map(|function| match &function.body.as_slice() {
+        [Stmt { kind: StmtKind::Return(Some(expr)), .. }] => {
+            Some(Invariant { name: function.name.clone(), expr: expr.clone(), at: function.at.clone() })
+        }
+        _ => None,
+    });
+    stated.collect()
 }

@@ -99,8 +99,10 @@ impl Arena {
         }
     }
 
-    /// Touches the pages of `core`'s contexts.
-    pub(crate) fn touch_contexts(&self, core: usize) {
+    /// Touches the pages of `core` and its contexts.
+    pub(crate) fn touch_core(&self, core: usize) {
+        let seen = read!(self.core(core), known);
+        store!(self.core(core), known, seen);
         for context in 0..CONTEXTS {
             let at = CONTEXTS_AT + (core * CONTEXTS + context) * CONTEXT_BYTES;
             // SAFETY: as above.

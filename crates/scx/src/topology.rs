@@ -80,7 +80,10 @@ pub fn fill(arena: &Arena, host: &Host) {
             include(&raw mut (*core).this, cpu);
             include(&raw mut (*world).online, cpu);
         }
-        arena.touch_contexts(cpu);
+    }
+    // A core that comes wakes threads before the kernel tells us of it.
+    for &cpu in host.possible.iter().chain(&host.cpus).filter(|cpu| (**cpu as usize) < MAX_CORES) {
+        arena.touch_core(cpu as usize);
     }
     for (level, groups) in Domains::of(host).groups.iter().enumerate() {
         for (index, group) in groups.iter().enumerate().take(MAX_CORES) {

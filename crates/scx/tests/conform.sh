@@ -15,7 +15,12 @@ for policy; do
 	pinned
 	check "$policy runs programs" forks
 	check "$policy runs pipes" pipes
-	check "$policy keeps its parameters" status 1 $H set latency=1s
+	case $policy in
+	cfs-cwc*) parameter=quantum ;;
+	ule*) parameter=slice ;;
+	*) parameter=latency ;;
+	esac
+	check "$policy keeps its parameters" status 1 $H set $parameter=1s
 	kill $hogs 2>/dev/null
 	check "$policy still schedules" is $policy
 	kill -TERM $loader

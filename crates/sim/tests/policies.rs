@@ -225,6 +225,23 @@ fn idle_cores_pull_waiting_threads() {
     assert!(outcome.time_s < 0.2, "{}", outcome.time_s);
 }
 
+/// The short threads of one half of the cores end, and each core of the other half still has two long ones.
+#[test]
+fn work_conserving_policies_leave_no_core_idle_while_threads_wait() {
+    let children =
+        (0..128).map(|i| thread("work", vec![Op::Run(if i % 64 < 32 { 5 } else { 100 } * WORK_MS)]));
+    let mut threads = vec![thread("main", (1..=128).map(Op::Fork).collect())];
+    threads.extend(children);
+    let workload = Workload { name: "halves".into(), threads, ..Workload::default() };
+    let overload = |policy: &str| simulate(&workload, policy, &[]).0.summary.overload_core_ms;
+    let ule = overload("ule");
+    assert!(ule > 32.0 * 50.0, "{ule}");
+    for policy in ["ule-cwc", "cfs-cwc", "cfs-cwc-flat"] {
+        let some = overload(policy);
+        assert!(some < ule / 50.0, "{policy}: {some} of {ule}");
+    }
+}
+
 #[test]
 fn nice_decides_who_gets_more_of_a_core() {
     let mut threads = vec![thread("main", vec![Op::Fork(1), Op::Fork(2)])];

@@ -2,6 +2,7 @@ use crate::failure::{Failure, Outcome};
 use crate::output;
 use crate::table::Plain;
 use clap::ValueEnum;
+use hearth_explore::{Scenario, standard_scenarios};
 use hearth_ipanema::{SourceId, builtin, syntax};
 use hearth_machine::Machine;
 use hearth_sim::Policy;
@@ -9,7 +10,7 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::process::ExitCode;
 
-/// List what is built in: machines, policies with their parameters, workload generators with theirs
+/// List what is built in: machines, policies and workload generators with their parameters, scenarios to explore
 #[derive(clap::Args)]
 pub struct Args {
     what: What,
@@ -23,6 +24,7 @@ enum What {
     Machines,
     Policies,
     Workloads,
+    Scenarios,
 }
 
 #[derive(Serialize)]
@@ -69,6 +71,7 @@ impl Args {
             What::Machines => self.print("machines", machines()?, machines_text),
             What::Policies => self.print("policies", policies()?, entries_text),
             What::Workloads => self.print("workloads", workloads(), entries_text),
+            What::Scenarios => self.print("scenarios", scenarios(), scenarios_text),
         }
     }
 
@@ -85,6 +88,26 @@ impl Args {
         }
         Ok(ExitCode::SUCCESS)
     }
+}
+
+/// What `hearth explore` can try a policy on.
+#[derive(Serialize)]
+struct ScenarioEntry {
+    name: String,
+    doc: String,
+}
+
+fn scenarios() -> Vec<ScenarioEntry> {
+    let entry = |scenario: Scenario| ScenarioEntry { name: scenario.name, doc: scenario.doc };
+    standard_scenarios().into_iter().map(entry).collect()
+}
+
+fn scenarios_text(scenarios: &[ScenarioEntry]) -> String {
+    let mut table = Plain::new(2);
+    for scenario in scenarios {
+        table.row(&[&scenario.name, &scenario.doc]);
+    }
+    table.render()
 }
 
 fn machines() -> Result<Vec<MachineEntry>, Failure> {

@@ -4,6 +4,7 @@ pub mod build;
 pub mod check;
 pub mod conform;
 pub mod exec;
+pub mod explore;
 pub mod fmt;
 pub mod list;
 pub mod play;

@@ -1,5 +1,5 @@
 //! Effects stand where the order in which they happen can be seen: not in the keys and filters of
-//! searches that look at every element, nor in the phases of a steal that only ask.
+//! searches that look at every element, nor in invariants and the phases of a steal that only ask.
 
 use crate::codes::HIDDEN_EFFECT;
 use crate::diagnostic::Diagnostic;
@@ -11,6 +11,16 @@ pub fn check(policy: &Policy, diagnostics: &mut Vec<Diagnostic>) {
     for function in &policy.functions {
         let mut searches = Searches { policy, diagnostics };
         walk_block(&mut searches, &function.body);
+    }
+    for &invariant in &policy.invariants {
+        let invariant = policy.function(invariant);
+        if !invariant.effects.is_pure() {
+            let message = format!("invariant `{}` changes something", invariant.name);
+            diagnostics.push(
+                Diagnostic::error(HIDDEN_EFFECT, invariant.at.span, message)
+                    .help("an invariant only says what holds"),
+            );
+        }
     }
     for steal in &policy.steals {
         for phase in steal.phases().into_iter().filter(|&phase| phase != steal.move_thread) {

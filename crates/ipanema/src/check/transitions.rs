@@ -280,7 +280,7 @@ impl Body<'_, '_> {
 
     fn check(&mut self, flow: &Flow) {
         match self.function.role {
-            Role::Function => self.function_moves(),
+            Role::Function | Role::Invariant => self.function_moves(),
             Role::Handler(event) => self.handler(event, flow),
             Role::Phase(steal) => {
                 let moving = &self.policy.steals[steal.index()].move_thread;

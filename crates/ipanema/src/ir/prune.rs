@@ -1,14 +1,15 @@
-//! Drops the functions and steals that no event can reach, and numbers the others anew.
+//! Drops the functions and steals that no event and no invariant can reach, and numbers the others anew.
 
 use super::visit::Calls;
 use super::{Block, Expr, ExprKind, FunctionId, Policy, Role, SearchKind, Steal, StealId, Stmt};
 use super::{Effect, Iteration, Over, State, StmtKind, Target};
 
-/// Which functions and steals a policy's handlers reach.
+/// Which functions and steals a policy's handlers and invariants reach.
 pub fn reachable(policy: &Policy) -> (Vec<bool>, Vec<bool>) {
     let mut functions = vec![false; policy.functions.len()];
     let mut steals = vec![false; policy.steals.len()];
     let mut todo: Vec<FunctionId> = policy.handlers.iter().map(|h| h.function).collect();
+    todo.extend(&policy.invariants);
     while let Some(id) = todo.pop() {
         if std::mem::replace(&mut functions[id.index()], true) {
             continue;
@@ -63,6 +64,9 @@ pub fn prune(policy: &mut Policy) {
     }
     for handler in &mut policy.handlers {
         rename.function(&mut handler.function);
+    }
+    for invariant in &mut policy.invariants {
+        rename.function(invariant);
     }
 }
 

@@ -61,6 +61,7 @@ pub struct Merged<'a> {
     pub params: Vec<Declared<'a, ast::Param>>,
     pub sets: Vec<Declared<'a, ast::SetDecl>>,
     pub queues: Vec<Declared<'a, ast::Queue>>,
+    pub invariants: Vec<Declared<'a, ast::Invariant>>,
     pub globals: Vec<Attribute<'a>>,
     pub thread: Vec<Attribute<'a>>,
     pub core: Vec<Attribute<'a>>,
@@ -91,7 +92,7 @@ impl<'a> Merged<'a> {
 /// Which declarations exclude each other.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Space {
-    /// What can be named alone: parameters, sets, globals, functions, steals.
+    /// What can be named alone: parameters, sets, globals, functions, steals; and invariants.
     Top,
     Thread,
     /// Attributes of cores, and queues.
@@ -147,6 +148,13 @@ impl<'a> Merge<'a, '_> {
                     let span = node.name.span;
                     let declared = Declared { node, doc, policy, span };
                     put(&mut self.merged.queues, declared, |d| &d.node.name.name);
+                }
+            }
+            ItemKind::Invariant(node) => {
+                if self.declare(Space::Top, "invariant", &node.name, policy) {
+                    let span = node.name.span;
+                    let declared = Declared { node, doc, policy, span };
+                    put(&mut self.merged.invariants, declared, |d| &d.node.name.name);
                 }
             }
             ItemKind::Attributes(attributes) => {
@@ -258,8 +266,11 @@ impl<'a> Merge<'a, '_> {
             }
             Some(before) if before.what != what => {
                 let message = format!(
-                    "`{}` is a {} in `{}`, and cannot become a {what}",
-                    name.name, before.what, self.chain[before.policy].name.name
+                    "`{}` is {} in `{}`, and cannot become {}",
+                    name.name,
+                    with_article(before.what),
+                    self.chain[before.policy].name.name,
+                    with_article(what)
                 );
                 self.diagnostics.push(
                     Diagnostic::error(BAD_OVERRIDE, name.span, message).label(before.span, "declared here"),
@@ -272,6 +283,11 @@ impl<'a> Merge<'a, '_> {
             }
         }
     }
+}
+
+fn with_article(what: &str) -> String {
+    let article = if what.starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" };
+    format!("{article} {what}")
 }
 
 /// Replaces what has the same name, or appends.

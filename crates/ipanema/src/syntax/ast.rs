@@ -57,6 +57,7 @@ pub enum ItemKind {
     /// `global { ... }`, `thread { ... }` or `core { ... }`. Several of one kind add up.
     Attributes(Attributes),
     Queue(Queue),
+    Invariant(Invariant),
     Function(Function),
     Handler(Handler),
     Steal(Steal),
@@ -85,6 +86,13 @@ pub struct Range {
 pub struct SetDecl {
     pub name: Ident,
     pub capacity: Option<Expr>,
+}
+
+/// `invariant name : condition;`
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Invariant {
+    pub name: Ident,
+    pub condition: Expr,
 }
 
 /// Who has an attribute.

@@ -122,6 +122,7 @@ fixed_tokens! {
     Queue "queue"
     On "on"
     Steal "steal"
+    Invariant "invariant"
     Bool "bool"
     Int "int"
     Time "time"

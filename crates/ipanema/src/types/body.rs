@@ -60,15 +60,15 @@ pub fn lower(
     // The parameters' scope is the body's: a local cannot hide a parameter.
     let body = match job.body {
         JobBody::Block(block) => lowering.statements(&block.stmts),
-        JobBody::Value(value) => lowering
-            .key(value)
-            .map(|value| {
-                let span = value.span;
-                vec![ir::Stmt { kind: StmtKind::Return(Some(value)), span }]
-            })
-            .unwrap_or_default(),
+        JobBody::Value(value) => lowering.key(value).map(returned).unwrap_or_default(),
+        JobBody::Condition(value) => lowering.expr_of(value, Type::BOOL).map(returned).unwrap_or_default(),
     };
     (lowering.locals.into_iter().map(|v| v.local).collect(), body)
+}
+
+fn returned(value: Expr) -> ir::Block {
+    let span = value.span;
+    vec![ir::Stmt { kind: StmtKind::Return(Some(value)), span }]
 }
 
 /// Threads stand for themselves all along, so that one can see which one is moved.

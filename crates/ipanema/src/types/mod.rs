@@ -95,6 +95,7 @@ pub fn lower(
         functions: Vec::new(),
         steals: Vec::new(),
         handlers: Vec::new(),
+        invariants: Vec::new(),
     };
     let mut context = Context { chain, merged, sources, policy, versions: Vec::new(), top: HashMap::new() };
     let before = errors(diagnostics);

@@ -16,8 +16,10 @@ pub struct Job<'a> {
 
 pub enum JobBody<'a> {
     Block(&'a ast::Block),
-    /// The function returns this.
+    /// The function returns this, of whatever scalar type it is.
     Value(&'a ast::Expr),
+    /// The function returns whether this holds.
+    Condition(&'a ast::Expr),
 }
 
 /// The parameters of an event's handler.
@@ -52,6 +54,20 @@ pub fn signatures<'a>(context: &mut Context<'a>, diagnostics: &mut Vec<Diagnosti
             context.top.insert(name, Top::Version(index));
         }
     }
+    for declared in &merged.invariants {
+        let stub = Stub {
+            name: declared.node.name.name.clone(),
+            role: Role::Invariant,
+            locals: Vec::new(),
+            result: Some(Type::BOOL),
+            doc: doc(declared.doc),
+            span: declared.span,
+        };
+        let function = push(context, declared.policy, false, stub);
+        context.policy.invariants.push(function);
+        let body = JobBody::Condition(&declared.node.condition);
+        jobs.push(Job { function, policy: declared.policy, body });
+    }
     jobs
 }
 
@@ -65,13 +81,13 @@ struct Stub {
     span: Span,
 }
 
-fn push(context: &mut Context, version: &Version, stub: Stub) -> FunctionId {
+fn push(context: &mut Context, policy: usize, superseded: bool, stub: Stub) -> FunctionId {
     let id = FunctionId(context.policy.functions.len() as u32);
-    let at = context.place(version.policy, stub.span);
+    let at = context.place(policy, stub.span);
     context.policy.functions.push(ir::Function {
         name: stub.name,
         role: stub.role,
-        superseded: version.superseded,
+        superseded,
         doc: stub.doc,
         at,
         arity: stub.locals.len() as u32,
@@ -124,7 +140,7 @@ fn function<'a>(
         doc: doc(version.doc),
         span: node.name.span,
     };
-    let function = push(context, version, stub);
+    let function = push(context, version.policy, version.superseded, stub);
     jobs.push(Job { function, policy: version.policy, body: JobBody::Block(&node.body) });
     Some(Lowered::Function(function))
 }
@@ -157,7 +173,7 @@ fn handler<'a>(
         doc: doc(version.doc),
         span: node.event_span,
     };
-    let function = push(context, version, stub);
+    let function = push(context, version.policy, version.superseded, stub);
     jobs.push(Job { function, policy: version.policy, body: JobBody::Block(&node.body) });
     Some(Lowered::Function(function))
 }
@@ -311,7 +327,7 @@ impl<'a> Phases<'_, 'a, '_> {
             doc,
             span,
         };
-        let function = push(self.context, self.version, stub);
+        let function = push(self.context, self.version.policy, self.version.superseded, stub);
         self.jobs.push(Job { function, policy: self.version.policy, body });
         function
     }

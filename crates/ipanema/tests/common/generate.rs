@@ -296,6 +296,7 @@ fn item() -> impl Strategy<Value = Item> {
         2 => (ident(), of(small())).prop_map(|(name, capacity)| ItemKind::Set(SetDecl { name, capacity })),
         1 => (owner, vec(field(), 0..4)).prop_map(|(owner, fields)| ItemKind::Attributes(Attributes { owner, fields })),
         1 => (ident(), order).prop_map(|(name, order)| ItemKind::Queue(Queue { name, order })),
+        1 => (ident(), expr()).prop_map(|(name, condition)| ItemKind::Invariant(Invariant { name, condition })),
         2 => (of(ty()), ident(), vec(formal(), 0..5), block())
             .prop_map(|(result, name, formals, body)| ItemKind::Function(Function { result, name, formals, body })),
         2 => (select(&Event::ALL[..]), vec(formal(), 0..3), block())

@@ -620,6 +620,8 @@ SAAKM_STEAL(cfs_pull, dst, from)
 			if (!cfs_pull_steal_thread(s, dst, t))
 				continue;
 			cfs_pull_move(s, dst, t);
+			if (!saakm_moved(s))
+				continue;
 			stolen = SAAKM_FORGET(stolen + 1);
 			if (cfs_pull_stop(s, dst, stolen))
 				return;
@@ -716,7 +718,8 @@ SAAKM_LOCAL void cfs_nohz(saakm_t s, core_t i)
 #define SAAKM_INIT_CORE cfs_init_core
 #define SAAKM_INIT_THREAD cfs_init_thread
 
-/* Its name; how many ready queues a core has, and which are ordered, as bits; sets. */
+/* Its name, as the kernel can spell it; how many ready queues a core has, and which are
+   ordered, as bits; sets. */
 #define SAAKM_NAME "cfs"
 #define SAAKM_QUEUES 1
 #define SAAKM_ORDERED 0x1

@@ -710,6 +710,8 @@ SAAKM_STEAL(nest_pull, dst, from)
 			if (!nest_pull_steal_thread(s, dst, t))
 				continue;
 			nest_pull_move(s, dst, t);
+			if (!saakm_moved(s))
+				continue;
 			stolen = SAAKM_FORGET(stolen + 1);
 			if (nest_pull_stop(s, dst, stolen))
 				return;
@@ -1035,7 +1037,8 @@ SAAKM_LOCAL void nest_on_terminate(saakm_t s, thread_t t)
 #define SAAKM_INIT_CORE nest_init_core
 #define SAAKM_INIT_THREAD nest_init_thread
 
-/* Its name; how many ready queues a core has, and which are ordered, as bits; sets. */
+/* Its name, as the kernel can spell it; how many ready queues a core has, and which are
+   ordered, as bits; sets. */
 #define SAAKM_NAME "nest"
 #define SAAKM_QUEUES 1
 #define SAAKM_ORDERED 0x1

@@ -449,6 +449,8 @@ SAAKM_STEAL(slocal_pull, dst, from)
 			if (!slocal_pull_steal_thread(s, dst, t))
 				continue;
 			slocal_pull_move(s, dst, t);
+			if (!saakm_moved(s))
+				continue;
 			stolen = SAAKM_FORGET(stolen + 1);
 			if (slocal_pull_stop(s, dst, stolen))
 				return;
@@ -557,7 +559,8 @@ SAAKM_LOCAL void slocal_on_unblock(saakm_t s, thread_t t, core_t waker)
 #define SAAKM_INIT_CORE slocal_init_core
 #define SAAKM_INIT_THREAD slocal_init_thread
 
-/* Its name; how many ready queues a core has, and which are ordered, as bits; sets. */
+/* Its name, as the kernel can spell it; how many ready queues a core has, and which are
+   ordered, as bits; sets. */
 #define SAAKM_NAME "slocal"
 #define SAAKM_QUEUES 1
 #define SAAKM_ORDERED 0x1

@@ -623,6 +623,8 @@ SAAKM_STEAL(smove_pull, dst, from)
 			if (!smove_pull_steal_thread(s, dst, t))
 				continue;
 			smove_pull_move(s, dst, t);
+			if (!saakm_moved(s))
+				continue;
 			stolen = SAAKM_FORGET(stolen + 1);
 			if (smove_pull_stop(s, dst, stolen))
 				return;
@@ -758,7 +760,8 @@ SAAKM_LOCAL void smove_on_timer(saakm_t s, thread_t t)
 #define SAAKM_INIT_CORE smove_init_core
 #define SAAKM_INIT_THREAD smove_init_thread
 
-/* Its name; how many ready queues a core has, and which are ordered, as bits; sets. */
+/* Its name, as the kernel can spell it; how many ready queues a core has, and which are
+   ordered, as bits; sets. */
 #define SAAKM_NAME "smove"
 #define SAAKM_QUEUES 1
 #define SAAKM_ORDERED 0x1

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use std::io::{self, Read, Write};
 
 const MAGIC: [u8; 8] = *b"HEARTLOG";
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 /// The longest header that a reader accepts.
 const MOST_HEADER: u32 = 16 << 20;
 
@@ -337,7 +337,7 @@ mod tests {
         assert_eq!(read(&gap).unwrap(), (2, Ending::Lost));
         assert!(matches!(read(b"HEARTLO"), Err(Error::NoLog)));
         assert!(matches!(read(b"HEARTLOG\x09\0\0\0\0\0\0\0"), Err(Error::Version(9))));
-        assert!(matches!(read(b"HEARTLOG\x01\0\0\0\xff\xff\xff\xff"), Err(Error::Header(_))));
+        assert!(matches!(read(b"HEARTLOG\x02\0\0\0\xff\xff\xff\xff"), Err(Error::Header(_))));
     }
 
     proptest! {

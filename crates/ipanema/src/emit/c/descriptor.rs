@@ -18,10 +18,11 @@ impl Unit<'_> {
             out.line(&format!("#define SAAKM_INIT_{} {prefix}_init_{kind}", kind.to_uppercase()));
         }
         out.blank();
-        out.line("/* Its name; how many ready queues a core has, and which are ordered, as bits; sets. */");
+        out.line("/* Its name, as the kernel can spell it; how many ready queues a core has, and which are");
+        out.line("   ordered, as bits; sets. */");
         let queues = &self.policy.queues;
         let ordered = (0..queues.len()).filter(|i| queues[*i].by.is_some()).fold(0, |bits, i| bits | 1 << i);
-        out.line(&format!("#define SAAKM_NAME {}", quoted(&self.policy.name)));
+        out.line(&format!("#define SAAKM_NAME {}", quoted(&self.policy.name.replace('-', "_"))));
         out.line(&format!("#define SAAKM_QUEUES {}", queues.len()));
         out.line(&format!("#define SAAKM_ORDERED {ordered:#x}"));
         out.line(&format!("#define SAAKM_NR_SETS {}", self.policy.sets.len()));

@@ -5,8 +5,11 @@ use super::body::{Body, reads};
 use super::declare::{c_type, declarator, place};
 use super::statement::reports;
 use super::text::Text;
-use crate::ir::visit::Calls;
-use crate::ir::{Event, Function, FunctionId, LocalId, QueueId, Role, StealId, StmtKind, Type};
+use crate::ir::visit::{Calls, Visitor, walk_block, walk_iteration};
+use crate::ir::{
+    Block, Event, Expr, Function, FunctionId, Iteration, LocalId, Over, QueueId, Role, StealId, StmtKind,
+    Type,
+};
 
 impl Unit<'_> {
     pub fn functions(&self, out: &mut Text) {
@@ -15,6 +18,10 @@ impl Unit<'_> {
             self.enter(out, QueueId(index as u32));
         }
         for (index, function) in self.policy.functions.iter().enumerate() {
+            // Nothing calls it: it is for proofs.
+            if function.role == Role::Invariant {
+                continue;
+            }
             let id = FunctionId(index as u32);
             self.function(out, id);
             // A steal comes behind its last phase.
@@ -98,7 +105,7 @@ impl Unit<'_> {
         let text = body.out;
         out.blank();
         out.comment(&place(&function.at), &function.doc);
-        out.line(&head);
+        out.line(&if self.is_shared(id) { self.shared_head(function, id) } else { head });
         out.line("{");
         let unused: Vec<&String> =
             params.iter().filter(|name| !text.contains(name) || unread.contains(name)).collect();
@@ -112,6 +119,35 @@ impl Unit<'_> {
         out.indent -= 1;
         out.append(text);
         out.line("}");
+    }
+
+    /// A function that a verifier had better look at once, and not anew at each call: it only asks, walks over
+    /// queues, which is what costs most, and is called from several places.
+    fn is_shared(&self, id: FunctionId) -> bool {
+        let function = self.policy.function(id);
+        function.role == Role::Function
+            && function.result.is_some()
+            && function.effects.is_pure()
+            && function.arity <= MOST_SHARED
+            && self.policy.functions.iter().map(|f| Walks::of(&f.body).calls_of(id)).sum::<usize>() > 1
+            && self.walks(id)
+    }
+
+    fn walks(&self, id: FunctionId) -> bool {
+        let body = Walks::of(&self.policy.function(id).body);
+        body.walks || body.calls.iter().any(|callee| self.walks(*callee))
+    }
+
+    /// The head of such a function.
+    fn shared_head(&self, function: &Function, id: FunctionId) -> String {
+        let body = Body::new(self, function);
+        let params =
+            function.params().iter().enumerate().map(|(index, local)| {
+                format!(", {}, {}", c_type(local.ty), body.name_of(LocalId(index as u32)))
+            });
+        let result = function.result.map_or("void", c_type);
+        let name = &self.names.functions[id.index()];
+        format!("SAAKM_SHARED_{}({result}, {name}{})", function.arity, params.collect::<String>())
     }
 
     /// The head of a C function, and the names of its parameters.
@@ -136,6 +172,39 @@ impl Unit<'_> {
         let name = &self.names.functions[id.index()];
         let kind = if matches!(function.role, Role::Phase(_)) { "SAAKM_PHASE" } else { "SAAKM_LOCAL" };
         (format!("{kind} {result} {name}({})", params.join(", ")), names)
+    }
+}
+
+/// Parameters of a shared function, besides the instance: a call in the kernel takes five arguments.
+const MOST_SHARED: u32 = 4;
+
+/// Calls in a body, each as often as it stands there, and whether it walks over a queue.
+#[derive(Default)]
+struct Walks {
+    calls: Vec<FunctionId>,
+    walks: bool,
+}
+
+impl Walks {
+    fn of(body: &Block) -> Self {
+        let mut walks = Walks::default();
+        walk_block(&mut walks, body);
+        walks
+    }
+
+    fn calls_of(&self, id: FunctionId) -> usize {
+        self.calls.iter().filter(|callee| **callee == id).count()
+    }
+}
+
+impl Visitor for Walks {
+    fn call(&mut self, function: FunctionId, _args: &[Expr]) {
+        self.calls.push(function);
+    }
+
+    fn iteration(&mut self, iteration: &Iteration) {
+        self.walks |= matches!(iteration.over, Over::Threads { .. });
+        walk_iteration(self, iteration);
     }
 }
 

@@ -159,7 +159,7 @@ impl Names {
 
 fn function_name(prefix: &str, policy: &Policy, function: &Function) -> String {
     let own = match function.role {
-        Role::Function => function.name.clone(),
+        Role::Function | Role::Invariant => function.name.clone(),
         Role::Handler(event) => format!("on_{}", event.name()),
         Role::Phase(_) => function.name.replace('.', "_"),
     };

@@ -169,6 +169,11 @@ impl Unit<'_> {
         out.line(&format!("if (!{may})"));
         out.line("\tcontinue;");
         out.line(&format!("{};", self.phase(steal.move_thread, v, thread)));
+        if steal.stop.is_some() || steal.stop_core.is_some() {
+            // Another core may have been faster: that counts for nothing.
+            out.line("if (!saakm_moved(s))");
+            out.line("\tcontinue;");
+        }
         if let Some(stop) = steal.stop {
             out.line(&format!("{stolen} = SAAKM_FORGET({stolen} + 1);"));
             out.line(&format!("if ({})", self.phase(stop, v, stolen)));

@@ -45,7 +45,9 @@ impl Printer<'_> {
                 columns = self.columns(&items[i..]);
             }
             let head_end = match &item.kind {
-                ItemKind::Param(_) | ItemKind::Set(_) | ItemKind::Queue(_) => item.span.end,
+                ItemKind::Param(_) | ItemKind::Set(_) | ItemKind::Queue(_) | ItemKind::Invariant(_) => {
+                    item.span.end
+                }
                 ItemKind::Attributes(_) => item.span.start,
                 ItemKind::Function(function) => function.body.span.start,
                 ItemKind::Handler(handler) => handler.body.span.start,
@@ -101,6 +103,10 @@ impl Printer<'_> {
                     QueueOrder::Rbtree { by } => format!("rbtree by {}", by.name),
                 };
                 self.write(&format!("queue {} : {order};", queue.name.name));
+            }
+            ItemKind::Invariant(invariant) => {
+                self.write(&format!("invariant {} : ", invariant.name.name));
+                self.write_layout(&Group(vec![expr(&invariant.condition, Place::Anywhere), text(";")]));
             }
             ItemKind::Function(function) => {
                 let result = function.result.as_ref().map_or("void".to_owned(), ty);
@@ -201,7 +207,9 @@ impl Printer<'_> {
 
 /// Is there always a blank line between two such items?
 fn stands_apart(above: &ItemKind, below: &ItemKind) -> bool {
-    let small = |kind: &ItemKind| matches!(kind, ItemKind::Param(_) | ItemKind::Set(_) | ItemKind::Queue(_));
+    let small = |kind: &ItemKind| {
+        matches!(kind, ItemKind::Param(_) | ItemKind::Set(_) | ItemKind::Queue(_) | ItemKind::Invariant(_))
+    };
     !(small(above) && small(below) && std::mem::discriminant(above) == std::mem::discriminant(below))
 }
 

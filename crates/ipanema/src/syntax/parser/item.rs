@@ -10,7 +10,7 @@ use crate::syntax::token::TokenKind;
 /// The tokens that begin items and nothing else.
 pub(super) fn begins_item_anywhere(kind: TokenKind) -> bool {
     use TokenKind::*;
-    matches!(kind, Policy | Param | Global | Queue | On | Steal)
+    matches!(kind, Policy | Param | Global | Queue | Invariant | On | Steal)
 }
 
 fn begins_item(kind: TokenKind) -> bool {
@@ -33,7 +33,8 @@ pub(super) fn base_type(kind: TokenKind) -> Option<BaseType> {
     })
 }
 
-const ITEM_WORDS: &[&str] = &["param", "set", "global", "thread", "core", "queue", "on", "steal"];
+const ITEM_WORDS: &[&str] =
+    &["param", "set", "global", "thread", "core", "queue", "invariant", "on", "steal"];
 
 const PHASES: [&str; 6] = ["can_steal_core", "select_core", "steal_thread", "stop_core", "stop", "move"];
 
@@ -118,6 +119,7 @@ impl Parser<'_> {
             TokenKind::Core if opens_block => ItemKind::Attributes(self.attributes(Owner::Core)?),
             TokenKind::Set if self.ahead(2).kind != TokenKind::LeftParen => ItemKind::Set(self.set()?),
             TokenKind::Queue => ItemKind::Queue(self.queue()?),
+            TokenKind::Invariant => ItemKind::Invariant(self.invariant()?),
             TokenKind::On => ItemKind::Handler(self.handler()?),
             TokenKind::Steal => ItemKind::Steal(self.steal()?),
             kind if kind == TokenKind::Void || base_type(kind).is_some() => {
@@ -247,6 +249,20 @@ impl Parser<'_> {
         };
         self.semicolon()?;
         Ok(Queue { name, order })
+    }
+
+    /// `invariant name : condition;`
+    fn invariant(&mut self) -> Parse<Invariant> {
+        self.expect(TokenKind::Invariant)?;
+        let name = self.ident("the name of an invariant")?;
+        if !self.at(TokenKind::Colon) {
+            let help = "an invariant has a name: `invariant disjoint : empty(a & b);`".to_owned();
+            return Err(self.unexpected_help("`:`", Some(help)));
+        }
+        self.bump();
+        let condition = self.expr()?;
+        self.semicolon()?;
+        Ok(Invariant { name, condition })
     }
 
     fn function(&mut self) -> Parse<Function> {

@@ -1,0 +1,176 @@
+//! A policy on a scenario: what stays the same while it is explored.
+
+use hearth_ipanema::ir::{
+    Attribute, AttributeId, BaseType, Event, Expr, Function, FunctionId, Owner, Policy, SetId, StmtKind, Type,
+};
+
+use crate::cores::Cores;
+use crate::scenario::{Op, Scenario, ScenarioError, Stealing};
+use crate::topology::Map;
+use crate::world::{Core, Does, Ghost, Line, MAX_QUEUES, NO_THREAD, State, Thread, World};
+
+/// The time at which a scenario begins: late enough that nothing looks as if it was just done.
+pub const START_NS: i64 = 1_000_000_000;
+/// What is seen of a core, in kHz.
+pub const MIN_KHZ: i64 = 1_000_000;
+pub const FAST_KHZ: i64 = 2_000_000;
+/// Of an idle core, in nanoseconds.
+pub const EXIT_LATENCY_NS: i64 = 50_000;
+
+/// A condition that is to hold in every state: closed, over the policy's sets, parameters and
+/// global attributes.
+#[derive(Clone, Debug)]
+pub struct Invariant {
+    pub name: String,
+    pub expr: Expr,
+}
+
+impl Invariant {
+    /// Those that the policy declares.
+    pub fn declared(policy: &Policy) -> Vec<Invariant> {
+        let functions = policy.invariants.iter().map(|id| policy.function(*id));
+        let expr = |f: &Function| match f.body.first().map(|stmt| &stmt.kind) {
+            Some(StmtKind::Return(Some(expr))) => Some(expr.clone()),
+            _ => None,
+        };
+        functions.filter_map(|f| Some(Invariant { name: f.name.clone(), expr: expr(f)? })).collect()
+    }
+}
+
+/// Where `World::vars` has each set and attribute.
+#[derive(Clone, Copy)]
+struct Layout {
+    globals: usize,
+    cores: usize,
+    threads: usize,
+    per_core: usize,
+    per_thread: usize,
+}
+
+#[derive(Clone)]
+pub struct Model<'p> {
+    pub policy: &'p Policy,
+    pub params: Vec<i64>,
+    pub map: Map,
+    pub affinity: Vec<Cores>,
+    pub weight: Vec<i64>,
+    pub programs: Vec<&'p [Op]>,
+    pub fast: Cores,
+    pub stealing: Stealing,
+    pub queues: usize,
+    handlers: [Option<FunctionId>; Event::ALL.len()],
+    layout: Layout,
+}
+
+/// What a variable of this type begins with.
+fn initial(attribute: &Attribute) -> i64 {
+    match attribute.ty {
+        Type { optional: true, .. } => -1,
+        Type { base: BaseType::Set, .. } => 0,
+        _ => attribute.initial,
+    }
+}
+
+impl<'p> Model<'p> {
+    /// # Errors
+    /// If the scenario speaks of what is not there, or is too large.
+    pub fn new(policy: &'p Policy, scenario: &'p Scenario) -> Result<Model<'p>, ScenarioError> {
+        scenario.check()?;
+        if policy.queues.len() > MAX_QUEUES {
+            return Err(ScenarioError::Queues(policy.queues.len()));
+        }
+        let map = Map::new(&scenario.topology);
+        let all = map.online;
+        let globals = policy.sets.len();
+        let cores = globals + policy.globals.len();
+        let layout = Layout {
+            globals,
+            cores,
+            threads: cores + policy.core.len() * scenario.topology.nr_cores(),
+            per_core: policy.core.len(),
+            per_thread: policy.thread.len(),
+        };
+        let specs = &scenario.threads;
+        Ok(Model {
+            policy,
+            params: policy.params.iter().map(|param| param.initial).collect(),
+            map,
+            affinity: specs.iter().map(|s| if s.affinity.is_empty() { all } else { s.affinity }).collect(),
+            weight: specs.iter().map(|spec| i64::from(spec.weight)).collect(),
+            programs: specs.iter().map(|spec| spec.program.as_slice()).collect(),
+            fast: scenario.fast,
+            stealing: scenario.stealing,
+            queues: policy.queues.len(),
+            handlers: Event::ALL.map(|event| policy.handler(event)),
+            layout,
+        })
+    }
+
+    pub fn handler(&self, event: Event) -> Option<FunctionId> {
+        self.handlers[event as usize]
+    }
+
+    /// What is seen of a core, in kHz.
+    pub fn frequency(&self, core: u8) -> i64 {
+        if self.fast.contains(core) { FAST_KHZ } else { MIN_KHZ }
+    }
+
+    pub fn set_at(&self, set: SetId) -> usize {
+        set.index()
+    }
+
+    pub fn global_at(&self, attribute: AttributeId) -> usize {
+        self.layout.globals + attribute.index()
+    }
+
+    pub fn core_at(&self, core: u8, attribute: AttributeId) -> usize {
+        self.layout.cores + usize::from(core) * self.layout.per_core + attribute.index()
+    }
+
+    pub fn thread_at(&self, thread: u8, attribute: AttributeId) -> usize {
+        self.layout.threads + usize::from(thread) * self.layout.per_thread + attribute.index()
+    }
+
+    /// No thread was made yet, and every core is idle.
+    pub fn empty_world(&self, ticks: u8) -> World {
+        let of = |owner| self.policy.attributes(owner).iter().map(initial).collect::<Vec<i64>>();
+        let nr_cores = usize::from(self.map.nr_cores);
+        let nr_threads = self.programs.len();
+        let mut vars = vec![0; self.policy.sets.len()];
+        vars.extend(of(Owner::Global));
+        vars.extend(of(Owner::Core).repeat(nr_cores));
+        vars.extend(of(Owner::Thread).repeat(nr_threads));
+        let core = Core {
+            current: NO_THREAD,
+            queues: [Line::default(); MAX_QUEUES],
+            idle_since: 0,
+            resched: false,
+            tick: false,
+            does: Does::Idle,
+            ghost: Ghost::default(),
+            activity: None,
+        };
+        let thread = Thread {
+            state: State::NotQueued,
+            core: 0,
+            queue: 0,
+            next: 0,
+            token: false,
+            sleeps: false,
+            key: 0,
+            runtime: 0,
+            since: -1,
+            timer: -1,
+            timer_core: 0,
+        };
+        World {
+            now: START_NS,
+            ticks,
+            idle: self.map.online,
+            claimed: Cores::EMPTY,
+            vars,
+            cores: vec![core; nr_cores],
+            threads: vec![thread; nr_threads],
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! Scenarios that a user has by name, the smallest first.
+
+use crate::cores::Cores;
+use crate::scenario::{Op, Scenario, Start, Stealing, ThreadSpec};
+use crate::topology::Topology;
+
+use Op::{Block, Forever, Fork, Sleep, Wake, Yield};
+use Start::{Awake, Blocked, Forked};
+
+fn scenario(name: &str, doc: &str, llcs: &[u8], ticks: u8, threads: &[(Start, &[Op])]) -> Scenario {
+    Scenario {
+        name: name.to_owned(),
+        doc: doc.to_owned(),
+        topology: Topology::llcs(llcs),
+        threads: threads.iter().map(|(start, program)| ThreadSpec::new(*start, program)).collect(),
+        ticks,
+        fast: Cores::EMPTY,
+        stealing: Stealing::Locked,
+    }
+}
+
+/// All of them.
+pub fn all() -> Vec<Scenario> {
+    let forever: &[Op] = &[Forever];
+    vec![
+        scenario(
+            "wake-2",
+            "2 cores: a thread wakes another, and blocks until that one wakes it",
+            &[2],
+            0,
+            &[(Awake(0), &[Wake(1), Block]), (Blocked(1), &[Wake(0)])],
+        ),
+        scenario(
+            "exit-2",
+            "2 cores, 3 threads: two threads exit while one waits",
+            &[2],
+            0,
+            &[(Awake(0), &[]), (Awake(1), &[]), (Awake(0), forever)],
+        ),
+        scenario(
+            "fork-2",
+            "2 cores: a thread forks two others and blocks; they wake it",
+            &[2],
+            0,
+            &[(Awake(0), &[Fork(1), Fork(2), Block]), (Forked, &[Wake(0)]), (Forked, &[Wake(0)])],
+        ),
+        scenario(
+            "yield-2",
+            "2 cores, 3 threads: threads yield, block and exit",
+            &[2],
+            0,
+            &[(Awake(0), &[Yield]), (Awake(1), &[Sleep]), (Awake(0), &[Yield])],
+        ),
+        scenario(
+            "ticks-2",
+            "2 cores, 3 threads, 2 ticks: balancing and preemption, and a thread that exits",
+            &[2],
+            2,
+            &[(Awake(0), forever), (Awake(1), &[]), (Awake(0), forever)],
+        ),
+        scenario(
+            "wakers-3",
+            "2+1 cores: two threads wake one each at the same time; one core is idle",
+            &[2, 1],
+            0,
+            &[
+                (Blocked(2), &[]),
+                (Blocked(2), &[]),
+                (Awake(0), &[Wake(0), Forever]),
+                (Awake(1), &[Wake(1), Forever]),
+            ],
+        ),
+        scenario(
+            "thieves-3",
+            "2+1 cores, 5 threads: those of two cores exit, while two wait on the third",
+            &[2, 1],
+            0,
+            &[
+                (Awake(0), forever),
+                (Awake(1), &[]),
+                (Awake(2), &[]),
+                (Awake(0), forever),
+                (Awake(0), forever),
+            ],
+        ),
+        scenario(
+            "sleepers-3",
+            "2+1 cores, 4 threads: sleepers come and go while others compute",
+            &[2, 1],
+            0,
+            &[(Awake(0), forever), (Awake(1), &[Sleep]), (Awake(2), &[Sleep]), (Awake(0), &[Sleep])],
+        ),
+        scenario(
+            "ticks-3",
+            "2+1 cores, 4 threads, 1 tick: balancing on every core",
+            &[2, 1],
+            1,
+            &[(Awake(0), forever), (Awake(1), forever), (Awake(2), &[]), (Awake(0), forever)],
+        ),
+        scenario(
+            "wakers-4",
+            "2+2 cores: two threads wake one each at the same time; two cores are idle",
+            &[2, 2],
+            0,
+            &[
+                (Blocked(2), &[]),
+                (Blocked(3), &[]),
+                (Awake(0), &[Wake(0), Forever]),
+                (Awake(1), &[Wake(1), Forever]),
+            ],
+        ),
+        scenario(
+            "victims-4",
+            "2+2 cores, 6 threads: those of two cores exit, while one waits on each of the others",
+            &[2, 2],
+            0,
+            &[
+                (Awake(0), forever),
+                (Awake(2), forever),
+                (Awake(1), &[]),
+                (Awake(3), &[]),
+                (Awake(0), forever),
+                (Awake(2), forever),
+            ],
+        ),
+        scenario(
+            "balance-4",
+            "2+2 cores, 5 threads, 1 tick: three wait on one core, and one comes and goes",
+            &[2, 2],
+            1,
+            &[
+                (Awake(0), forever),
+                (Awake(2), &[Sleep, Forever]),
+                (Awake(0), forever),
+                (Awake(0), forever),
+                (Awake(0), forever),
+            ],
+        ),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn they_are_sound_and_have_names_of_their_own() {
+        let all = all();
+        for (index, scenario) in all.iter().enumerate() {
+            assert_eq!(scenario.check(), Ok(()), "{}", scenario.name);
+            assert!(!all[..index].iter().any(|other| other.name == scenario.name));
+            assert_eq!(Scenario::named(&scenario.name).as_ref(), Ok(scenario));
+        }
+        let unknown = Scenario::named("nowhere").expect_err("no such scenario").to_string();
+        assert!(unknown.contains("wake-2"), "{unknown}");
+    }
+}

@@ -1,0 +1,51 @@
+//! Tests that look inside.
+
+mod native;
+mod races;
+mod reduction;
+mod stage;
+
+use std::fs;
+use std::path::PathBuf;
+
+use hearth_ipanema::ir::Policy;
+use hearth_ipanema::syntax::Source;
+
+/// Policies whose files are there. The CWC policies come to the built-in ones with their proofs.
+pub const POLICIES: [&str; 8] =
+    ["cfs", "nest", "smove", "slocal", "cfs-cwc", "cfs-cwc-flat", "ule", "ule-cwc"];
+
+pub fn path(name: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(format!("../../policies/{name}.ipa"))
+}
+
+/// The policies that are there.
+pub fn present() -> impl Iterator<Item = &'static str> {
+    POLICIES.into_iter().filter(|name| path(name).exists())
+}
+
+pub fn load(name: &str) -> Policy {
+    let provider = |name: &str| {
+        let text = fs::read_to_string(path(name)).ok()?;
+        Some(Source { name: name.to_owned(), text })
+    };
+    hearth_ipanema::compile(&provider, name).unwrap_or_else(|failed| panic!("{failed}")).ir
+}
+
+/// A policy of its own, with what every policy needs and this text besides.
+pub fn tiny(text: &str) -> Policy {
+    let common = "
+        queue ready : fifo;
+        on schedule (core c) { if (thread t = first(thread t in c.ready)) t => running; }
+        on yield (thread t) { t => t.core.ready; }
+        on preempt (thread t) { t => t.core.ready; }
+        on block (thread t) { t => blocked; }
+        on terminate (thread t) { t => terminated; }
+        core near(thread t, core c) {
+            return c in t.affinity ? c : (first(core x in t.affinity nearest c) else c);
+        }
+    ";
+    let text = format!("policy tiny {{ {common} {text} }}");
+    let provider = move |_: &str| Some(Source { name: "tiny".to_owned(), text: text.clone() });
+    hearth_ipanema::compile(&provider, "tiny").unwrap_or_else(|failed| panic!("{failed}")).ir
+}

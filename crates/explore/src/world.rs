@@ -1,0 +1,272 @@
+//! The state that handlers share, and where each core has come to. Small and cheap to copy.
+
+use std::sync::Arc;
+
+use hearth_ipanema::ir::Event;
+
+use crate::cores::Cores;
+
+/// No thread, in a `u8`.
+pub const NO_THREAD: u8 = u8::MAX;
+/// More threads than this do not fit.
+pub const MAX_THREADS: usize = 7;
+/// More ready queues on a core than this do not fit: that of the runtimes.
+pub const MAX_QUEUES: usize = 4;
+/// A tick as the papers use the word, in nanoseconds.
+pub const TICK_NS: i64 = 4_000_000;
+
+/// SaaKM's states of a thread. MIGRATING is within an atomic step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum State {
+    NotQueued,
+    Ready,
+    Running,
+    Blocked,
+    Terminated,
+}
+
+/// Threads in the order of a ready queue: four bits each, number + 1, the first lowest.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Line(pub u32);
+
+impl Line {
+    pub fn iter(self) -> impl Iterator<Item = u8> {
+        let mut rest = self.0;
+        std::iter::from_fn(move || {
+            let thread = (rest & 15).checked_sub(1)?;
+            rest >>= 4;
+            Some(thread as u8)
+        })
+    }
+
+    pub fn len(self) -> usize {
+        (u32::BITS - self.0.leading_zeros()).div_ceil(4) as usize
+    }
+
+    pub fn contains(self, thread: u8) -> bool {
+        self.iter().any(|other| other == thread)
+    }
+
+    pub fn remove(&mut self, thread: u8) {
+        *self = self.iter().filter(|other| *other != thread).collect();
+    }
+
+    pub fn insert(&mut self, at: usize, thread: u8) {
+        let below = self.0 & ((1 << (4 * at)) - 1);
+        self.0 = below | (u32::from(thread) + 1) << (4 * at) | (self.0 - below) << 4;
+    }
+}
+
+impl FromIterator<u8> for Line {
+    fn from_iter<I: IntoIterator<Item = u8>>(threads: I) -> Line {
+        Line(
+            threads
+                .into_iter()
+                .zip(0..)
+                .fold(0, |line, (thread, at)| line | (u32::from(thread) + 1) << (4 * at)),
+        )
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Thread {
+    pub state: State,
+    /// Where it runs, is ready, or last ran; of a new thread its parent's.
+    pub core: u8,
+    /// While it is ready.
+    pub queue: u8,
+    /// The next operation of its program.
+    pub next: u8,
+    /// It was woken while it was awake: its next block does not.
+    pub token: bool,
+    /// It sleeps: an interrupt wakes it.
+    pub sleeps: bool,
+    /// Its place in an ordered queue.
+    pub key: i64,
+    /// Executed before `since`, in nanoseconds.
+    pub runtime: i64,
+    /// Start of the present execution, or -1.
+    pub since: i64,
+    /// When its timer is due, or -1; and the core that armed it.
+    pub timer: i64,
+    pub timer_core: u8,
+}
+
+/// What a core does between two events.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Does {
+    Idle,
+    Run,
+}
+
+/// What is remembered about an event on a core for the sake of the properties only.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Ghost {
+    /// Cores that were idle when it began.
+    pub idle_before: Cores,
+    /// Cores that other cores' events made idle since.
+    pub became_idle: Cores,
+    /// Cores on which other cores' events placed a thread since.
+    pub placed: Cores,
+    /// Cores that it has stolen for, successfully or not.
+    pub thieves: Cores,
+}
+
+/// What a core that is not between two events has come to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Phase {
+    /// The handler of the event is under way.
+    Handler(Event),
+    /// It holds its queue's lock next, and schedules.
+    Schedule,
+    /// It goes idle next, unless a thread has come.
+    GoIdle,
+}
+
+/// An event under way on a core: the handler, and the results of all accesses that it made so far.
+/// To go on, the handler is run again from its start with these results.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Activity {
+    pub phase: Phase,
+    /// The event that began it; what follows is part of it.
+    pub cause: Event,
+    /// The last handler of it that was not `exit_idle`.
+    pub last: Event,
+    /// The thread of the event, or `NO_THREAD`.
+    pub subject: u8,
+    /// The core of the event.
+    pub core: u8,
+    pub record: Vec<i64>,
+    /// Cores that the handler has claimed.
+    pub claims: Cores,
+    /// Cores that the handler's placements woke: their exit_idle comes after it.
+    pub left: Cores,
+    /// The subject has made its transition.
+    pub moved: bool,
+    /// newly_idle was called, and found nothing.
+    pub searched: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Core {
+    pub current: u8,
+    pub queues: [Line; MAX_QUEUES],
+    pub idle_since: i64,
+    /// Its thread is to be preempted.
+    pub resched: bool,
+    /// Its tick of this period is still to come.
+    pub tick: bool,
+    pub does: Does,
+    pub ghost: Ghost,
+    pub activity: Option<Arc<Activity>>,
+}
+
+impl Core {
+    pub fn nr_ready(&self) -> usize {
+        self.queues.iter().map(|queue| queue.len()).sum()
+    }
+
+    pub fn nr_running(&self) -> usize {
+        self.nr_ready() + usize::from(self.current != NO_THREAD)
+    }
+
+    pub fn ready(&self) -> impl Iterator<Item = u8> {
+        self.queues.into_iter().flat_map(Line::iter)
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct World {
+    /// Nanoseconds.
+    pub now: i64,
+    /// How often the clock will still go on.
+    pub ticks: u8,
+    pub idle: Cores,
+    pub claimed: Cores,
+    /// The policy's sets and attributes: see `Layout`.
+    pub vars: Vec<i64>,
+    pub cores: Vec<Core>,
+    pub threads: Vec<Thread>,
+}
+
+impl Activity {
+    /// For what is computed outside of every event.
+    pub fn none() -> Activity {
+        Activity {
+            phase: Phase::Schedule,
+            cause: Event::Schedule,
+            last: Event::Schedule,
+            subject: NO_THREAD,
+            core: 0,
+            record: Vec::new(),
+            claims: Cores::EMPTY,
+            left: Cores::EMPTY,
+            moved: false,
+            searched: false,
+        }
+    }
+
+    /// The event whose handler is, or is next, under way.
+    pub fn event(&self) -> Event {
+        match self.phase {
+            Phase::Handler(event) => event,
+            Phase::Schedule => Event::Schedule,
+            Phase::GoIdle => Event::EnterIdle,
+        }
+    }
+}
+
+impl World {
+    pub fn core(&self, core: u8) -> &Core {
+        &self.cores[usize::from(core)]
+    }
+
+    pub fn core_mut(&mut self, core: u8) -> &mut Core {
+        &mut self.cores[usize::from(core)]
+    }
+
+    pub fn thread(&self, thread: u8) -> &Thread {
+        &self.threads[usize::from(thread)]
+    }
+
+    pub fn thread_mut(&mut self, thread: u8) -> &mut Thread {
+        &mut self.threads[usize::from(thread)]
+    }
+
+    /// Cores with threads in their ready queues.
+    pub fn waiting(&self) -> Cores {
+        (0..).zip(&self.cores).filter(|(_, core)| core.nr_ready() > 0).map(|(id, _)| id).collect()
+    }
+
+    /// The core on which an event of this thread is under way that no steal can interfere with.
+    pub fn owner(&self, thread: u8) -> Option<u8> {
+        let owns = |core: &Core| {
+            let activity = core.activity.as_ref();
+            activity.is_some_and(|a| a.subject == thread && a.cause != Event::Timer && !a.moved)
+        };
+        self.cores.iter().position(owns).map(|core| core as u8)
+    }
+
+    /// What the thread has executed so far.
+    pub fn runtime(&self, thread: u8) -> i64 {
+        let t = self.thread(thread);
+        if t.since < 0 || self.now < t.since { t.runtime } else { t.runtime + self.now - t.since }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_keeps_its_order() {
+        let mut line: Line = [3, 0, 6].into_iter().collect();
+        line.insert(1, 2);
+        assert_eq!(line.iter().collect::<Vec<u8>>(), [3, 2, 0, 6]);
+        line.remove(2);
+        line.insert(3, 1);
+        assert_eq!(line.iter().collect::<Vec<u8>>(), [3, 0, 6, 1]);
+        assert_eq!(line.len(), 4);
+        assert!(line.contains(6) && !line.contains(2));
+    }
+}
