@@ -101,7 +101,6 @@ fn schedule(unit: &Unit, theory: &mut Theory, handler: &Function) {
     let body = indented(&indented(&indented(&format!("{};\nNoThread", program.body(&scope)))));
     let text = format!(
         "  let picks (own_core: int) : maybe_thread\n    requires {{ is_core own_core }}\n    \
-         \
          ensures {{ result = NoThread -> forall t. waits (state !now_state own_core) t -> filled (state !now_state own_core) }}\n  \
          = try\n{body}\n    with Chosen t -> Thread t | Return -> NoThread end\n"
     );
@@ -153,7 +152,6 @@ fn newly_idle(unit: &Unit, theory: &mut Theory, handler: Option<&Function>) {
     }
     let text = format!(
         "  let finds (own_core: int) : unit\n    requires {{ is_core own_core }}\n    \
-         \
          ensures {{ conserved_for !now_state own_core }}\n  = try\n{}\n    with Return -> () end\n",
         indented(&indented(&indented(&body)))
     );
@@ -168,12 +166,11 @@ fn balance(unit: &Unit, theory: &mut Theory, handler: &Function) {
     let mut scope = Scope::new(handler);
     scope.bind(LocalId(0), "own_core".into());
     let pulled = "forall i. is_core i -> mem i !pulled -> conserved_for !now_state i";
-    let loop_invariants = vec![pulled.into()];
+    let loop_invariants = vec!["sound !now_state /\\ single !now_state".into(), pulled.into()];
     let program = Program { unit, watch: Watch::Cores, places: false, loop_invariants };
     let body = format!("pulled := no_cores ();\n{}", program.body(&scope));
     let text = format!(
         "  let balances (own_core: int) : unit\n    requires {{ is_core own_core }}\n    \
-         \
          ensures {{ {pulled} }}\n  = try\n{}\n    with Return -> () end\n",
         indented(&indented(&indented(&body)))
     );

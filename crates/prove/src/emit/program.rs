@@ -13,7 +13,7 @@ use hearth_ipanema::ir::visit::{Visitor, walk_block, walk_stmt};
 use hearth_ipanema::ir::{
     BaseType, Block, Expr, ExprKind, Function, FunctionId, LocalId, Stmt, StmtKind, Target, Type,
 };
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
 pub struct Program<'u, 'p> {
     pub unit: &'u Unit<'p>,
@@ -248,8 +248,18 @@ impl<'u, 'p> Program<'u, 'p> {
             let (some, none) = cases(ty);
             spec += &format!("\n  /\\ ({x} = {none} \\/ exists held. {x} = {some} held)");
         }
+        for place in places(&spec, r) {
+            spec += &format!("\n  /\\ noted {place}");
+        }
         format!("({look}let {x} = any {} in\nassume {{ {spec} }}; {x})", why_type(ty))
     }
+}
+
+/// The places of `r` in a formula that do not depend on a search's element.
+fn places(spec: &str, r: &str) -> BTreeSet<String> {
+    let begin = format!("(seen {r} ");
+    let after = spec.split(&begin).skip(1).filter_map(|rest| rest.split(')').next());
+    after.filter(|place| place.ends_with(" 0")).map(|place| format!("{begin}{place})")).collect()
 }
 
 /// Finds the greatest parts of an expression that need programs.
