@@ -1,8 +1,13 @@
-//! The obligations of a policy file, as a table: `cargo run -p hearth-prove --example table nest ..`
+//! The obligations of policies, as a table, and how much of the theory is proved:
+//! `cargo run -p hearth-prove --example table nest cfs:invariants theory`
 #[path = "../tests/common/mod.rs"]
 mod common;
 fn main() {
     for arg in std::env::args().skip(1) {
+        if arg == "theory" {
+            println!("{:#?}", hearth_prove::prove_theory(&hearth_prove::Options::default()).unwrap());
+            continue;
+        }
         let (name, wanted) = arg.split_once(':').unwrap_or((&arg, ""));
         let properties: Vec<_> =
             hearth_prove::Property::ALL.into_iter().filter(|p| p.name().starts_with(wanted)).collect();

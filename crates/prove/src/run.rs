@@ -10,7 +10,6 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
 
 /// How to prove.
 #[derive(Clone, Debug)]
@@ -21,12 +20,8 @@ pub struct Options {
     pub keep: Option<PathBuf>,
     /// Provers that run at a time.
     pub at_once: usize,
-    /// The most steps that a prover takes for a part of an obligation: the same on each machine.
+    /// The most steps that Z3 takes for a part of an obligation: the same on each machine.
     pub steps: u64,
-    /// The most time that it takes, whatever the steps.
-    pub time: Duration,
-    /// The most time that Why3 takes for an obligation with all its parts, with one prover.
-    pub whole: Duration,
 }
 
 impl Default for Options {
@@ -36,8 +31,6 @@ impl Default for Options {
             keep: None,
             at_once: 2,
             steps: 4_000_000,
-            time: Duration::from_secs(60),
-            whole: Duration::from_secs(40),
         }
     }
 }
@@ -65,20 +58,38 @@ fn one(why3: &Why3, folder: &Folder, theorems: &Theorems, obligation: &Obligatio
             // Why3 makes the verification conditions of all modules of a file: one is enough.
             let file = folder.path().join(format!("{module}-{goal}.mlw"));
             write(&file, &theorems.alone(module))?;
-            why3.prove(&file, Some(&Goal { module, goal }))?
+            why3.prove(&file, &Goal { module, goal })?
         }
     };
     Ok(Proved { obligation: obligation.clone(), verdict, seconds })
 }
 
-/// Proves the theory itself: a verdict and the seconds for each of its files.
-pub fn prove_theory(options: &Options) -> Result<Vec<(String, Verdict, f64)>, Error> {
+/// What was proved of a file of the theory.
+#[derive(Clone, Debug)]
+pub struct Lemmas {
+    pub file: &'static str,
+    pub parts: usize,
+    /// Which parts were not.
+    pub open: Vec<String>,
+    pub seconds: f64,
+}
+
+/// Proves the theory itself.
+pub fn prove_theory(options: &Options) -> Result<Vec<Lemmas>, Error> {
     let folder = Folder::new(options)?;
     let why3 = Why3::find(folder.path(), options)?;
-    at_once(options.at_once, &theory::FILES, |(name, _)| {
-        let (verdict, seconds) = why3.prove(&folder.path().join(name), None)?;
-        Ok((name.to_string(), verdict, seconds))
-    })
+    let prove = |(file, _): (&'static str, &str)| {
+        let parts = why3.parts(&folder.path().join(file), None)?;
+        let verdicts = at_once(options.at_once, &parts, |part| why3.part(part))?;
+        let open = parts.iter().zip(&verdicts).filter(|(_, (prover, _))| prover.is_none());
+        Ok(Lemmas {
+            file,
+            parts: parts.len(),
+            open: open.map(|(part, _)| part.place(parts.len())).collect(),
+            seconds: verdicts.iter().map(|(_, seconds)| seconds).sum(),
+        })
+    };
+    theory::FILES.into_iter().map(prove).collect()
 }
 
 /// A temporary folder with the theory, or the one that keeps it.

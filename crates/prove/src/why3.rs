@@ -1,8 +1,9 @@
-//! Why3 as a program: finding it and its provers, and reading its results.
+//! Why3 and its provers, as programs: Why3 splits a goal into parts and writes them down in the
+//! provers' language; which prover looks at which part, for how long, is decided here.
 
 use crate::report::Verdict;
 use crate::run::Options;
-use serde::Deserialize;
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -18,6 +19,8 @@ pub enum Error {
     NoProver,
     #[error("why3 does not understand what was emitted: {0}")]
     Rejected(String),
+    #[error("why3 does not come to an end with a goal")]
+    TooLarge,
 }
 
 impl Error {
@@ -29,7 +32,7 @@ impl Error {
                 Some("install z3 (on Debian: apt-get install z3); a second prover, cvc4 or cvc5, is of use")
             }
             Error::Write { .. } => None,
-            Error::Rejected(_) => Some("please report this, with the policy: it is a bug of hearth's"),
+            Error::Rejected(_) | Error::TooLarge => Some("please report this, with the policy: it is a bug of hearth's"),
         }
     }
 }
@@ -43,12 +46,20 @@ pub struct Goal<'a> {
 pub struct Why3 {
     folder: PathBuf,
     config: PathBuf,
-    /// As `why3 prove -P` wants them, the first one first.
-    provers: Vec<String>,
+    /// For what provers read.
+    scratch: tempfile::TempDir,
+    /// As `why3 prove -P` wants them.
+    z3: Option<String>,
+    cvc4: Option<String>,
     steps: u64,
-    seconds: u64,
-    /// For an obligation with all its parts: then Why3 is stopped.
-    whole: Duration,
+}
+
+/// One of the pieces into which Why3 splits a goal.
+pub struct Part {
+    smt: PathBuf,
+    file: PathBuf,
+    goal: Option<(String, String)>,
+    nth: usize,
 }
 
 impl Why3 {
@@ -56,86 +67,153 @@ impl Why3 {
     /// so that results are the same for all.
     pub fn find(folder: &Path, options: &Options) -> Result<Self, Error> {
         version("why3", "version ").map_err(Error::NoWhy3)?;
-        let mut text = "[main]\nmagic = 14\n".to_owned();
-        let mut provers = Vec::new();
-        if let Ok(version) = version("z3", "Z3 version ") {
-            text += &z3(&version);
-            provers.extend(Z3_VARIANTS.map(|(name, _)| format!("Z3,{version},{name}")));
-        }
-        if let Ok(version) = version("cvc4", "CVC4 version ") {
-            text +=
-                &format!("\n[partial_prover]\nname = \"CVC4\"\npath = \"cvc4\"\nversion = \"{version}\"\n");
-            // Not one of its variants for counterexamples or strings.
-            provers.push(format!("CVC4,{version},"));
-        }
-        if provers.is_empty() {
+        let versions = [version("z3", "Z3 version ").ok(), version("cvc4", "CVC4 version ").ok()];
+        if versions.iter().all(Option::is_none) {
             return Err(Error::NoProver);
         }
+        let mut text = "[main]\nmagic = 14\n".to_owned();
+        let [z3, cvc4] = [("Z3", "z3", "z3_471"), ("CVC4", "cvc4", "cvc4_16")];
+        let known = [z3, cvc4].into_iter().zip(versions).map(|((name, command, driver), version)| {
+            let version = version?;
+            text += &format!(
+                "\n[prover]\nname = \"{name}\"\nversion = \"{version}\"\ndriver = \"{driver}\"\n\
+                 command = \"{command} %f\"\neditor = \"\"\nin_place = false\ninteractive = false\n"
+            );
+            Some(format!("{name},{version}"))
+        });
+        let [z3, cvc4] = <[Option<String>; 2]>::try_from(known.collect::<Vec<_>>()).unwrap_or_default();
         let config = folder.join("why3.conf");
-        std::fs::write(&config, text).map_err(|error| Error::Write { path: config.clone(), error })?;
-        let seconds = options.time.as_secs().max(1);
-        Ok(Why3 {
-            folder: folder.to_owned(),
-            config,
-            provers,
-            steps: options.steps,
-            seconds,
-            whole: options.whole,
-        })
-    }
-
-    /// Proves a goal, or all of a file.
-    pub fn prove(&self, file: &Path, goal: Option<&Goal>) -> Result<(Verdict, f64), Error> {
-        let mut seconds = 0.0;
-        let mut left: Option<Vec<Part>> = None;
-        let mut used = Vec::new();
-        for prover in &self.provers {
-            let parts = self.run(prover, file, goal)?;
-            seconds += parts.iter().map(|part| part.time).sum::<f64>();
-            let name = prover.split(',').next().unwrap_or_default();
-            if !used.contains(&name) {
-                used.push(name);
-            }
-            let open: Vec<Part> = parts.into_iter().filter(|part| !part.valid).collect();
-            // What one prover has shown is done, whatever the next one says.
-            let still = match left {
-                None => open,
-                Some(before) => before.into_iter().filter(|part| open.contains(part)).collect(),
-            };
-            if still.is_empty() {
-                return Ok((Verdict::Holds { prover: used.join(" + ").to_lowercase() }, seconds));
-            }
-            left = Some(still);
-        }
-        let parts = left.unwrap_or_default().into_iter().map(|part| part.name).collect();
-        Ok((Verdict::NotProved { parts }, seconds))
-    }
-
-    fn run(&self, prover: &str, file: &Path, goal: Option<&Goal>) -> Result<Vec<Part>, Error> {
-        let mut command = Command::new("why3");
-        command.arg("-C").arg(&self.config).args(["prove", "--json", "-a", "split_vc", "-P", prover]);
-        command.arg("-L").arg(&self.folder);
-        if prover.starts_with("Z3") {
-            command.args(["-s", &self.steps.to_string(), "-t", &self.seconds.to_string()]);
-        } else {
-            // Its steps are others: a short time is all that it gets.
-            command.args(["-t", "2"]);
-        }
-        command.arg(file);
-        if let Some(Goal { module, goal }) = goal {
-            command.args(["-T", module, "-G", goal]);
-        }
-        let output = bounded(command, self.whole)?;
-        let Some(output) = output else {
-            let name = format!("why3 was not done after {} s", self.whole.as_secs());
-            return Ok(vec![Part { name, at: (0, 0, 0), nth: 0, valid: false, time: 0.0 }]);
+        let wrong = |path: &Path| {
+            let path = path.to_owned();
+            move |error| Error::Write { path, error }
         };
-        let parts = parse(&output.stdout);
-        if parts.is_empty() {
+        fs::write(&config, text).map_err(wrong(&config))?;
+        let scratch = tempfile::Builder::new().prefix("hearth-prove-").tempdir();
+        let scratch = scratch.map_err(wrong(&std::env::temp_dir()))?;
+        Ok(Why3 { folder: folder.to_owned(), config, scratch, z3, cvc4, steps: options.steps })
+    }
+
+    /// Proves a goal: part after part, until one is not proved.
+    pub fn prove(&self, file: &Path, goal: &Goal) -> Result<(Verdict, f64), Error> {
+        let parts = self.parts(file, Some(goal))?;
+        let (mut seconds, mut used) = (0.0, Vec::new());
+        for part in &parts {
+            let (prover, time) = self.part(part)?;
+            seconds += time;
+            match prover {
+                Some(prover) if used.contains(&prover) => {}
+                Some(prover) => used.push(prover),
+                None => return Ok((Verdict::NotProved { parts: vec![part.place(parts.len())] }, seconds)),
+            }
+        }
+        // Why3 itself sees that a part is true by its form.
+        let prover = if used.is_empty() { "why3".into() } else { used.join(" + ") };
+        Ok((Verdict::Holds { prover }, seconds))
+    }
+
+    /// The parts of a goal, or of all goals of a file.
+    pub fn parts(&self, file: &Path, goal: Option<&Goal>) -> Result<Vec<Part>, Error> {
+        let prover = self.z3.as_ref().or(self.cvc4.as_ref()).ok_or(Error::NoProver)?;
+        let goal = goal.map(|goal| (goal.module.to_owned(), goal.goal.to_owned()));
+        let files = self.split(prover, file, goal.as_ref())?;
+        let part = |(nth, smt)| Part { smt, file: file.to_owned(), goal: goal.clone(), nth };
+        Ok(files.into_iter().enumerate().map(part).collect())
+    }
+
+    /// What a prover is to read, in Why3's order.
+    fn split(
+        &self,
+        prover: &str,
+        file: &Path,
+        goal: Option<&(String, String)>,
+    ) -> Result<Vec<PathBuf>, Error> {
+        let (module, name) = goal.map_or(("", ""), |(module, goal)| (module, goal));
+        let stem = file.file_stem().unwrap_or_default().to_string_lossy();
+        let folder = self.scratch.path().join(format!("{stem}-{module}-{name}-{prover}"));
+        fs::create_dir_all(&folder).map_err(|error| Error::Write { path: folder.clone(), error })?;
+        let mut command = Command::new("why3");
+        command.arg("-C").arg(&self.config).args(["prove", "-a", "split_vc", "-P", prover]);
+        command.arg("-L").arg(&self.folder).arg("-o").arg(&folder).arg(file);
+        if goal.is_some() {
+            command.args(["-T", module, "-G", name]);
+        }
+        let Some(output) = bounded(command, WAIT)? else { return Err(Error::TooLarge) };
+        if !output.status.success() {
             return Err(Error::Rejected(String::from_utf8_lossy(&output.stderr).trim().to_owned()));
         }
-        Ok(parts)
+        let entries = fs::read_dir(&folder).map_err(|error| Error::Write { path: folder.clone(), error })?;
+        let mut files: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
+        files.sort_by_cached_key(|path| numbered(&path.file_stem().unwrap_or_default().to_string_lossy()));
+        Ok(files)
     }
+
+    /// Who proves a part, and after how long.
+    pub fn part(&self, part: &Part) -> Result<(Option<&'static str>, f64), Error> {
+        let start = Instant::now();
+        let prover = self.proved_by(part)?;
+        Ok((prover, start.elapsed().as_secs_f64()))
+    }
+
+    fn proved_by(&self, part: &Part) -> Result<Option<&'static str>, Error> {
+        if self.z3.is_some() {
+            for (threshold, share) in ATTEMPTS {
+                if unsat(z3(&part.smt, threshold, self.steps / share))? {
+                    return Ok(Some("z3"));
+                }
+            }
+        }
+        let Some(cvc4) = &self.cvc4 else { return Ok(None) };
+        // Its dialect is another. It splits alike.
+        let smt = match self.z3 {
+            Some(_) => self.split(cvc4, &part.file, part.goal.as_ref())?.into_iter().nth(part.nth),
+            None => Some(part.smt.clone()),
+        };
+        let Some(smt) = smt else { return Ok(None) };
+        let mut command = Command::new("cvc4");
+        command.args(["--lang=smt2", CVC4_LIMIT]).arg(smt);
+        Ok(unsat(command)?.then_some("cvc4"))
+    }
+}
+
+impl Part {
+    /// Where it comes from, for who looks at the WhyML.
+    pub fn place(&self, of: usize) -> String {
+        let text = fs::read_to_string(&self.smt).unwrap_or_default();
+        let line = text.rsplit(";; File \"").next().and_then(|rest| rest.split("line ").nth(1));
+        let line = line.and_then(|rest| rest.split(',').next()).unwrap_or("?");
+        let file = self.file.file_name().unwrap_or_default().to_string_lossy();
+        format!("part {} of {of}, {file}:{line}", self.nth + 1)
+    }
+}
+
+/// A prover or Why3 that does not come to an end is stopped. No verdict should hang on it: provers
+/// are bounded by steps, so that the same holds on each machine, however busy.
+const WAIT: Duration = Duration::from_secs(600);
+
+/// Z3 by triggers alone: with model-based instantiation it searches long for models that are of no
+/// use here. How eagerly it should make instances is a matter of luck: the cost from which on an
+/// instance has to wait, and which part of all steps it gets.
+const ATTEMPTS: [(u32, u64); 4] = [(10, 16), (5, 16), (10, 1), (5, 1)];
+
+const CVC4_LIMIT: &str = "--rlimit=20000";
+
+fn z3(smt: &Path, threshold: u32, steps: u64) -> Command {
+    let mut command = Command::new("z3");
+    command.args(["-smt2", "smt.mbqi=false", "smt.random_seed=42", "sat.random_seed=42"]);
+    command.arg("nlsat.randomize=false").arg(format!("smt.qi.eager_threshold={threshold}"));
+    command.arg(format!("rlimit={steps}")).arg(smt);
+    command
+}
+
+fn unsat(command: Command) -> Result<bool, Error> {
+    let output = bounded(command, WAIT)?;
+    Ok(output.is_some_and(|output| output.stdout.starts_with(b"unsat")))
+}
+
+/// By the number at its end; Why3 gives the first one none.
+fn numbered(name: &str) -> (String, u32) {
+    let stem = name.trim_end_matches(|c: char| c.is_ascii_digit());
+    (stem.to_owned(), name[stem.len()..].parse().unwrap_or(0))
 }
 
 /// The output of a command; `None` if it takes too long, and is stopped.
@@ -177,105 +255,14 @@ fn version(program: &str, before: &str) -> io::Result<String> {
     version.map(str::to_owned).ok_or_else(|| io::Error::other(format!("{program} does not say its version")))
 }
 
-/// Z3 by triggers alone: with model-based instantiation it searches long for models that are of no
-/// use here. Twice: how eagerly it makes instances is a matter of luck. Bounded by steps, so that the
-/// same holds on each machine, however busy.
-fn z3(version: &str) -> String {
-    let variant = |(name, threshold): &(&str, u32)| {
-        let options = format!(
-            "smt.mbqi=false smt.qi.eager_threshold={threshold} sat.random_seed=42 nlsat.randomize=false \
-             smt.random_seed=42 -st"
-        );
-        format!(
-            "\n[prover]\nname = \"Z3\"\nversion = \"{version}\"\nalternative = \"{name}\"\n\
-             driver = \"z3_471\"\ncommand = \"z3 -smt2 -T:%t {options} %f\"\n\
-             command_steps = \"z3 -smt2 {options} rlimit=%S %f\"\neditor = \"\"\n\
-             in_place = false\ninteractive = false\n"
-        )
-    };
-    Z3_VARIANTS.iter().map(variant).collect()
-}
-
-/// Names, and from which cost on an instance has to wait.
-const Z3_VARIANTS: [(&str, u32); 2] = [("eager", 10), ("patient", 5)];
-
-/// Why3 splits a goal into parts.
-#[derive(Debug)]
-struct Part {
-    name: String,
-    at: (u32, u32, u32),
-    /// How many parts before it have this name and place.
-    nth: usize,
-    valid: bool,
-    time: f64,
-}
-
-impl PartialEq for Part {
-    fn eq(&self, other: &Part) -> bool {
-        (&self.name, self.at, self.nth) == (&other.name, other.at, other.nth)
-    }
-}
-
-#[derive(Deserialize)]
-struct Answer {
-    #[serde(rename = "prover-result")]
-    result: ProverResult,
-    term: Term,
-}
-
-#[derive(Deserialize)]
-struct ProverResult {
-    answer: String,
-    time: f64,
-}
-
-#[derive(Deserialize)]
-struct Term {
-    goal_name: String,
-    explanations: Vec<String>,
-    loc: Option<Location>,
-}
-
-#[derive(Deserialize)]
-struct Location {
-    line: u32,
-    #[serde(rename = "start-char")]
-    start: u32,
-    #[serde(rename = "end-char")]
-    end: u32,
-}
-
-/// One answer after the other.
-fn parse(output: &[u8]) -> Vec<Part> {
-    let answers = serde_json::Deserializer::from_slice(output).into_iter::<Answer>();
-    let mut parts: Vec<Part> = Vec::new();
-    for answer in answers.map_while(Result::ok) {
-        let name = match answer.term.explanations.first() {
-            Some(explanation) => explanation.clone(),
-            None => answer.term.goal_name,
-        };
-        let at = answer.term.loc.map_or((0, 0, 0), |loc| (loc.line, loc.start, loc.end));
-        let nth = parts.iter().filter(|part| part.name == name && part.at == at).count();
-        let valid = answer.result.answer == "Valid";
-        parts.push(Part { name, at, nth, valid, time: answer.result.time });
-    }
-    parts
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn answers_are_read() {
-        let text = br#"{"prover-result": {"answer": "Valid", "ce-models": [], "status": "", "step": 3, "time": 0.5},
-            "term": {"explanations": ["postcondition"], "goal_name": "f'vc", "loc": null}}
-            {"prover-result": {"answer": "Unknown\n(unknown)", "ce-models": [], "status": "", "step": 3, "time": 1},
-            "term": {"explanations": [], "goal_name": "g",
-                     "loc": {"end-char": 14, "filename": "x", "line": 5, "start-char": 9}}}"#;
-        let parts = parse(text);
-        assert_eq!(parts.len(), 2);
-        assert!(parts[0].valid && parts[0].name == "postcondition");
-        assert!(!parts[1].valid && parts[1].name == "g" && parts[1].at == (5, 9, 14));
+    fn parts_are_in_order() {
+        let mut names = ["f10", "f", "f2", "f1"];
+        names.sort_by_cached_key(|name| numbered(name));
+        assert_eq!(names, ["f", "f1", "f2", "f10"]);
     }
 }
