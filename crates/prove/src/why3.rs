@@ -193,7 +193,7 @@ const WAIT: Duration = Duration::from_secs(600);
 /// Z3 by triggers alone: with model-based instantiation it searches long for models that are of no
 /// use here. How eagerly it should make instances is a matter of luck: the cost from which on an
 /// instance has to wait, and which part of all steps it gets.
-const ATTEMPTS: [(u32, u64); 4] = [(10, 16), (5, 16), (10, 1), (5, 1)];
+const ATTEMPTS: [(u32, u64); 4] = [(5, 4), (10, 4), (5, 1), (10, 1)];
 
 const CVC4_LIMIT: &str = "--rlimit=20000";
 
