@@ -26,12 +26,7 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Options {
-            properties: Property::ALL.to_vec(),
-            keep: None,
-            at_once: 2,
-            steps: 4_000_000,
-        }
+        Options { properties: Property::ALL.to_vec(), keep: None, at_once: 2, steps: 4_000_000 }
     }
 }
 

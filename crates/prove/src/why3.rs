@@ -32,7 +32,9 @@ impl Error {
                 Some("install z3 (on Debian: apt-get install z3); a second prover, cvc4 or cvc5, is of use")
             }
             Error::Write { .. } => None,
-            Error::Rejected(_) | Error::TooLarge => Some("please report this, with the policy: it is a bug of hearth's"),
+            Error::Rejected(_) | Error::TooLarge => {
+                Some("please report this, with the policy: it is a bug of hearth's")
+            }
         }
     }
 }

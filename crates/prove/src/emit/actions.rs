@@ -30,7 +30,7 @@ impl<'p> Program<'_, 'p> {
     fn enqueue(&self, scope: &Scope<'p>, thread: &Expr, core: &str) -> String {
         let Some(id) = self.unit.policy.handler(Event::Enqueue) else { return String::new() };
         let handler = self.unit.policy.function(id);
-        if !self.watch.minds(&handler.effects) {
+        if !self.minds(&handler.effects) {
             return String::new();
         }
         let mut inner = Scope::new(handler);
@@ -81,7 +81,9 @@ impl<'p> Program<'_, 'p> {
                 }
                 _ => None,
             },
-            (ExprKind::Thread { attribute, thread }, Watch::Timer) if self.is_own(scope, thread) => {
+            (ExprKind::Thread { attribute, thread }, Watch::Timer)
+                if self.unit.timed.borrow().contains(attribute) && self.is_own(scope, thread) =>
+            {
                 Some(format!("!own_{}", self.unit.policy.thread[attribute.index()].name))
             }
             (ExprKind::ThreadField { field: ThreadField::Core, .. }, Watch::Claims) => {

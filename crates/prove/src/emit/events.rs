@@ -76,7 +76,8 @@ fn placement(unit: &Unit, theory: &mut Theory, event: Event, handler: &Function)
         ),
     ] {
         unit.restart();
-        let program = Program { unit, watch: Watch::Cores, places, loop_invariants: Vec::new() };
+        let watch = if places { Watch::Cores } else { Watch::Affinity };
+        let program = Program { unit, watch, places, loop_invariants: Vec::new() };
         let body = program.body(&bound(handler));
         let text = handler_text(goal, THREAD_EVENT, &placement_requires(), ensures, &body);
         let module = format!("{}_{name}", capital(property.name()));

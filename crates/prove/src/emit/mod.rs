@@ -5,6 +5,7 @@
 //! (`program`, `search`, `actions`: bodies as programs; `header`: what they all use).
 
 mod actions;
+mod contract;
 mod events;
 mod header;
 mod inline;

@@ -4,11 +4,13 @@
 //! transition is one that ends the event. Between two accesses to shared state others go on
 //! (`look`, `env`). What is not watched is left out if it cannot matter, and else is any value.
 
+use super::contract::tells_affinity;
 use super::inline::needs_program;
 use super::term::{Hoisted, Terms, cases, some};
 use super::text::{block, indented};
 use super::unit::{Scope, Unit, why_type};
 use super::watch::Watch;
+use hearth_ipanema::ir::effects::{Access, Effects};
 use hearth_ipanema::ir::visit::{Visitor, walk_block, walk_stmt};
 use hearth_ipanema::ir::{
     BaseType, Block, Expr, ExprKind, Function, FunctionId, LocalId, Stmt, StmtKind, Target, Type,
@@ -63,15 +65,30 @@ impl<'u, 'p> Program<'u, 'p> {
             inner.bind(local, name);
         }
         let body = self.body(&inner);
+        let (before, after) = self.contract(&inner);
         let (result, exception) = match function.result {
             Some(ty) => (format!("any {}", why_type(ty)), format!("Return_{} x -> x", why_type(ty))),
             None => ("()".into(), "Return -> ()".into()),
         };
         format!(
-            "({lets}(* {} *)\ntry\n{}\nwith {exception} end)",
+            "({lets}(* {} *)\n{before}try\n{}\nwith {exception} end{after})",
             function.name,
             indented(&format!("{body};\n{result}"))
         )
+    }
+
+    /// Could a function with these effects matter?
+    pub fn minds(&self, effects: &Effects) -> bool {
+        let timed = |access: &Access| match access {
+            Access::Thread { attribute, .. } => self.unit.timed.borrow().contains(attribute),
+            _ => false,
+        };
+        self.watch.minds(effects) || (self.watch == Watch::Timer && effects.writes.iter().any(timed))
+    }
+
+    /// A call whose value is any value, and that does nothing else.
+    fn is_nothing(&self, id: FunctionId) -> bool {
+        self.watch.is_vague() && !self.minds(&self.unit.policy.function(id).effects)
     }
 
     // ---- statements ---------------------------------------------------------------------------
@@ -132,7 +149,7 @@ impl<'u, 'p> Program<'u, 'p> {
             StmtKind::Transition { thread, to, .. } => self.transition(scope, thread, to),
             StmtKind::Call { function, args } => {
                 let callee = self.unit.policy.function(*function);
-                if !self.watch.minds(&callee.effects) {
+                if !self.minds(&callee.effects) {
                     return format!("(* {}: nothing that matters here *)\n", callee.name);
                 }
                 let drop = if callee.result.is_some() { "let _ = " } else { "" };
@@ -152,7 +169,9 @@ impl<'u, 'p> Program<'u, 'p> {
                 None => String::new(),
             },
             Target::Thread { attribute, thread }
-                if self.watch == Watch::Timer && self.is_own(scope, thread) =>
+                if self.watch == Watch::Timer
+                    && self.unit.timed.borrow().contains(attribute)
+                    && self.is_own(scope, thread) =>
             {
                 let name = &self.unit.policy.thread[attribute.index()].name;
                 format!("own_{name} := {};\n", self.expr(scope, value))
@@ -184,6 +203,7 @@ impl<'u, 'p> Program<'u, 'p> {
             },
             E::Some(inner) => some(e.ty, &self.expr(scope, inner)),
             _ if !needs_program(self.unit.policy, e) => self.value(scope, e, Hoisted::new()),
+            E::Call { function, .. } if self.is_nothing(*function) => format!("(any {})", why_type(e.ty)),
             E::Call { function, args } => self.call(scope, *function, args),
             E::Search(search) => self.search(scope, search),
             E::Effect(effect) => self.effect(scope, effect),
@@ -216,11 +236,16 @@ impl<'u, 'p> Program<'u, 'p> {
 
     /// A value that is read while others go on.
     pub fn value(&self, scope: &Scope<'p>, e: &Expr, hoisted: Hoisted) -> String {
-        if self.watch.is_vague() {
+        let told = self.watch.is_about_affinity()
+            && (tells_affinity(self.unit.policy, e)
+                || !matches!(why_type(e.ty), "bool" | "int")
+                || e.ty.base == BaseType::Core);
+        if self.watch.is_vague() || (self.watch.is_about_affinity() && !told) {
             return format!("(any {})", why_type(e.ty));
         }
         let r = self.unit.fresh("r");
         let mut terms = Terms::new(self.unit, &r, "0");
+        terms.blind = self.watch.is_about_affinity();
         terms.hoisted = hoisted;
         let spec = match e.ty {
             Type { base: BaseType::Set, .. } => {

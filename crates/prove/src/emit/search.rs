@@ -43,7 +43,7 @@ impl<'p> Program<'_, 'p> {
         let e = self.unit.fresh("e");
         let is_one = |x: &str| {
             self.unit.back_to(start);
-            let mut terms = Terms::new(self.unit, &r, x);
+            let mut terms = self.terms(&r, x);
             if ty.base == BaseType::Thread {
                 terms.element = "0".into();
             }
@@ -69,7 +69,7 @@ impl<'p> Program<'_, 'p> {
             false => format!("forall {e}. {range} -> not {member}"),
         };
         let mut one = format!("{range} /\\ {member}");
-        if !keys.is_empty() && !limited {
+        if !keys.is_empty() && !limited && !self.watch.is_about_affinity() {
             let f = self.unit.fresh("f");
             let (member_f, keys_of_f) = is_one(&f);
             let order = in_order(keys, &keys_of_e, &keys_of_f);
@@ -79,6 +79,12 @@ impl<'p> Program<'_, 'p> {
         let spec =
             format!("(result = {nothing} -> {none}) /\\\n  (forall {e}. result = {some} {e} -> {one})");
         self.read(&r, ty, &spec)
+    }
+
+    fn terms<'t>(&'t self, readings: &str, element: &str) -> Terms<'t, 'p> {
+        let mut terms = Terms::new(self.unit, readings, element);
+        terms.blind = self.watch.is_about_affinity();
+        terms
     }
 
     /// A search whose filter does something, for one element after the other.
@@ -134,7 +140,7 @@ impl<'p> Program<'_, 'p> {
         let search = Search { kind: SearchKind::First, iteration: iteration.clone(), filter: None };
         let r = self.unit.fresh("r");
         let element = if ty.base == BaseType::Thread { "0" } else { "result" };
-        let mut terms = Terms::new(self.unit, &r, element);
+        let mut terms = self.terms(&r, element);
         let member = terms.element_of(scope, &search, "result");
         let range = if ty == Type::CORE { "is_core result /\\ " } else { "" };
         self.read(&r, ty, &format!("{range}{member}"))

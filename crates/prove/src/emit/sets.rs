@@ -74,7 +74,10 @@ fn under(
         return theory.not_modelled(Property::Invariants, about, &what, at, construct);
     };
     unit.restart();
-    let loop_invariants = vec!["held ()".replace(" ()", &arguments(unit)), "!ours = (!ours at LABEL)".into()];
+    let loop_invariants = vec![
+        "held ()".replace(" ()", &arguments(unit)),
+        "(forall x. F.mem x !ours -> F.mem x (!ours at LABEL))".into(),
+    ];
     let program = Program { unit, watch: Watch::Sets, places: false, loop_invariants };
     let body = format!("start ();\n{}", program.body(&bound(handler)));
     let ensures = "forall c. not F.mem c !ours";

@@ -25,6 +25,8 @@ pub struct Terms<'u, 'p> {
     pub hoisted: Hoisted,
     /// Sums over queues mean what they say. Elsewhere they are any number: loads do not matter there.
     pub adds_up: bool,
+    /// The state of cores does not matter: it is unknown.
+    pub blind: bool,
 }
 
 impl<'u, 'p> Terms<'u, 'p> {
@@ -37,6 +39,7 @@ impl<'u, 'p> Terms<'u, 'p> {
             waits_on: None,
             hoisted: HashMap::new(),
             adds_up: false,
+            blind: false,
         }
     }
 
@@ -54,7 +57,7 @@ impl<'u, 'p> Terms<'u, 'p> {
 
     /// The state of a core at a new place.
     fn state(&self, core: &str) -> Option<String> {
-        let r = self.readings.as_ref()?;
+        let r = self.readings.as_ref().filter(|_| !self.blind)?;
         Some(format!("(state (seen {r} {} {}) {core})", self.unit.place(), self.element))
     }
 
@@ -309,6 +312,7 @@ impl<'u, 'p> Terms<'u, 'p> {
             waits_on: None,
             hoisted: HashMap::new(),
             adds_up: false,
+            blind: false,
         };
         let weight = terms.expr(&inner, of);
         let mut sums = self.unit.sums.borrow_mut();

@@ -77,7 +77,7 @@ fn timer_moves(unit: &Unit, theory: &mut Theory, event: Event, handler: &Functio
     );
     let requires: String = placement_requires().iter().map(|r| format!("    requires {{ {r} }}\n")).collect();
     let mut text = String::from("  val armed : ref bool\n");
-    for attribute in &unit.policy.thread {
+    for attribute in unit.timed.borrow().iter().map(|id| &unit.policy.thread[id.index()]) {
         text += &format!("  val own_{} : ref {}\n", attribute.name, why_type(attribute.ty));
     }
     text += &format!(
@@ -101,7 +101,10 @@ fn disturbed(unit: &Unit, timer: &Function) -> Option<AttributeId> {
     };
     let mut read = Reads { unit, found: Vec::new() };
     walk_block(&mut read, &timer.body);
-    let read = read.found;
+    let mut read = read.found;
+    read.sort();
+    read.dedup();
+    unit.timed.replace(read.clone());
     let others = unit.policy.handlers.iter().filter(|h| !matches!(h.event, Event::New | Event::Unblock));
     let handlers = others.map(|h| &unit.policy.function(h.function).effects);
     let steals = unit.policy.steals.iter().map(|steal| &steal.effects);

@@ -18,11 +18,19 @@ pub struct Unit<'p> {
     next_place: Cell<u32>,
     next_name: Cell<u32>,
     pub sums: RefCell<Vec<Sum>>,
+    /// The thread's attributes that the timer's handler reads.
+    pub timed: RefCell<Vec<AttributeId>>,
 }
 
 impl<'p> Unit<'p> {
     pub fn new(policy: &'p Policy) -> Self {
-        Unit { policy, next_place: Cell::new(0), next_name: Cell::new(0), sums: RefCell::default() }
+        Unit {
+            policy,
+            next_place: Cell::new(0),
+            next_name: Cell::new(0),
+            sums: RefCell::default(),
+            timed: RefCell::default(),
+        }
     }
 
     /// A number for a place in the text that reads shared state.
