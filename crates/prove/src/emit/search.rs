@@ -101,7 +101,7 @@ impl<'p> Program<'_, 'p> {
             SearchKind::Any => format!("(!{result} <> {none})"),
             _ => format!("!{result}"),
         };
-        let rounds = self.rounds(&body);
+        let rounds = self.rounds(&body, &[format!("!{result} = {none}")]);
         format!("(let {result} = ref {none} in\n{rounds}\n{value})")
     }
 
@@ -118,14 +118,14 @@ impl<'p> Program<'_, 'p> {
         let mut inner = scope.clone();
         inner.bind(iteration.local, x.clone());
         let body = self.nested(&inner, body, assigned);
-        self.rounds(&format!("let {x} = {element} in\n{body}")) + "\n"
+        self.rounds(&format!("let {x} = {element} in\n{body}"), &[]) + "\n"
     }
 
     /// Some rounds, of which nothing is known but that they end.
-    fn rounds(&self, body: &str) -> String {
+    fn rounds(&self, body: &str, also: &[String]) -> String {
         let label = self.unit.fresh("Loop").replace("loop", "Loop");
         let invariants: String =
-            self.loop_invariants.iter().map(|i| format!("invariant {{ {i} }}\n")).collect();
+            self.loop_invariants.iter().chain(also).map(|i| format!("invariant {{ {i} }}\n")).collect();
         let invariants = invariants.replace("LABEL", &label);
         let body = block(&format!("{invariants}{body}")).replacen("begin\n", "do\n", 1);
         let body = body.strip_suffix("end").unwrap_or(&body).to_owned() + "done";
