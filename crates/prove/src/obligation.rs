@@ -47,7 +47,7 @@ pub struct Obligation {
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Claim {
-    /// A goal of a module of the policy's WhyML.
+    /// A goal of a module of the policy's WhyML; without a name, all goals of the module.
     Goal { module: String, goal: String },
     /// The compiler's checks and the IR decide it.
     Decided { holds: bool },

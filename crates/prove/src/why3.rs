@@ -39,7 +39,7 @@ impl Error {
     }
 }
 
-/// A goal of a module.
+/// A goal of a module; without a name, all of them.
 pub struct Goal<'a> {
     pub module: &'a str,
     pub goal: &'a str,
@@ -137,7 +137,10 @@ impl Why3 {
         command.arg("-C").arg(&self.config).args(["prove", "-a", "split_vc", "-P", prover]);
         command.arg("-L").arg(&self.folder).arg("-o").arg(&folder).arg(file);
         if goal.is_some() {
-            command.args(["-T", module, "-G", name]);
+            command.args(["-T", module]);
+        }
+        if !name.is_empty() {
+            command.args(["-G", name]);
         }
         let Some(output) = bounded(command, WAIT)? else { return Err(Error::TooLarge) };
         if !output.status.success() {

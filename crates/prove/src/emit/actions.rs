@@ -48,7 +48,7 @@ impl<'p> Program<'_, 'p> {
         let name = &self.unit.policy.steals[steal.index()].name;
         format!(
             "let {dst} = {thief} in\nlet {from} = {victims} in\n(* {name} *) steal {dst} {from};\n\
-             pulled := with_core !pulled {dst};\n"
+             pull_for {dst};\n"
         )
     }
 

@@ -63,7 +63,7 @@ impl<'p> Program<'_, 'p> {
         let ensures = match (self.watch, core) {
             (Watch::Claims, Some(ty)) => {
                 let was = format!("(!claimed at {label})");
-                let one = format!("!claimed = F.add x_ {was}");
+                let one = format!("!claimed = added x_ {was}");
                 let one = match ty.optional {
                     true => format!("match result with Just x_ -> {one} | Nothing -> false end"),
                     false => format!("let x_ = result in {one}"),

@@ -169,7 +169,7 @@ fn balance(unit: &Unit, theory: &mut Theory, handler: &Function) {
     let pulled = "forall i. is_core i -> mem i !pulled -> conserved_for !now_state i";
     let loop_invariants = vec!["sound !now_state /\\ single !now_state".into(), pulled.into()];
     let program = Program { unit, watch: Watch::Cores, places: false, loop_invariants };
-    let body = format!("pulled := no_cores ();\n{}", program.body(&scope));
+    let body = format!("pull_none ();\n{}", program.body(&scope));
     let text = format!(
         "  let balances (own_core: int) : unit\n    requires {{ is_core own_core }}\n    \
          ensures {{ {pulled} }}\n  = try\n{}\n    with Return -> () end\n",

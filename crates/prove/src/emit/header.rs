@@ -19,6 +19,10 @@ const EXCEPTIONS: &str = "
 
   (* The cores for which this event has stolen. *)
   val pulled : ref cset
+  val pull_none () : unit
+    writes { pulled } ensures { !pulled = no_core }
+  val pull_for (c: int) : unit
+    writes { pulled } ensures { !pulled = added c (old !pulled) }
 ";
 
 pub fn header(unit: &Unit) -> String {

@@ -4,7 +4,6 @@
 //! sets too. `empty(S)` is looked at core by core: an event that brings a core into S, against the
 //! invariant, has it open until it sees the core outside of S again, or takes it out; and no event
 //! may end with a core open. So the invariant holds of each core with which no event is under way.
-//! All other invariants have to hold after each single change.
 
 use super::Theory;
 use super::events::{bound, handler_text};
@@ -14,7 +13,7 @@ use super::watch::Watch;
 use crate::Invariant;
 use crate::obligation::Property;
 use hearth_ipanema::ir::effects::Access;
-use hearth_ipanema::ir::{Arithmetic, Comparison, Event, Expr, ExprKind, Function, Place, SetOp, StmtKind};
+use hearth_ipanema::ir::{Event, Expr, ExprKind, Function, Place, SetOp, StmtKind};
 
 pub fn emit(unit: &Unit, theory: &mut Theory, invariants: &[Invariant]) {
     for set in &unit.policy.sets {
@@ -69,29 +68,25 @@ fn under(
         true => format!("keeps the invariant of line {}", at.line),
         false => format!("keeps `{}`", invariant.name),
     };
-    let Some((broken, whole)) = formula(unit, &invariant.expr) else {
-        let construct = "an invariant of more than sets, parameters and numbers";
+    let Some(broken) = formula(unit, &invariant.expr) else {
+        let construct = "an invariant that does not say that a set is empty";
         return theory.not_modelled(Property::Invariants, about, &what, at, construct);
     };
     unit.restart();
     let loop_invariants = vec![
         "held ()".replace(" ()", &arguments(unit)),
-        "(forall x. F.mem x !ours -> F.mem x (!ours at LABEL))".into(),
+        "(forall x. mem x !ours -> mem x (!ours at LABEL))".into(),
     ];
     let program = Program { unit, watch: Watch::Sets, places: false, loop_invariants };
-    let body = format!("start ();\n{}", program.body(&bound(handler)));
-    let ensures = "forall c. not F.mem c !ours";
-    let requires = vec![format!("held{}", arguments(unit))];
-    let ensures = match whole {
-        None => ensures.to_owned(),
-        Some(_) => "true".to_owned(),
-    };
-    let text = declarations(unit, &broken, whole.as_deref())
-        + &handler_text("keeps", &parameters(handler), &requires, &ensures, &body);
+    let body = program.body(&bound(handler));
+    let closed = "forall c. not mem c !ours";
+    let requires = vec![format!("held{}", arguments(unit)), closed.to_owned()];
+    let text =
+        declarations(unit, &broken) + &handler_text("keeps", &parameters(handler), &requires, closed, &body);
     let module = format!("Invariant_{number}_{about}");
     theory.module(&module, &text);
     let place = Place { policy: at.policy.clone(), line: at.line, span: at.span };
-    theory.goal(Property::Invariants, about, &what, &place, &module, "keeps'vc");
+    theory.goal(Property::Invariants, about, &what, &place, &module, "");
 }
 
 /// Of a thread's event or a core's.
@@ -115,80 +110,75 @@ fn arguments(unit: &Unit) -> String {
 }
 
 /// The sets, what may be said of them, and their changes.
-fn declarations(unit: &Unit, broken: &str, whole: Option<&str>) -> String {
+fn declarations(unit: &Unit, broken: &str) -> String {
     let names = names(unit);
-    let params: String = names.iter().map(|name| format!(" ({name}: F.fset int)")).collect();
+    let params: String = names.iter().map(|name| format!(" ({name}: cset)")).collect();
     let args: String = names.iter().map(|name| format!(" {name}")).collect();
     let now: String = names.iter().map(|name| format!(" !{name}")).collect();
     let was: String = names.iter().map(|name| format!(" (old !{name})")).collect();
-    let vals: String = names.iter().map(|name| format!("  val {name} : ref (F.fset int)\n")).collect();
-    let held = match whole {
-        Some(whole) => whole.to_owned(),
-        None => format!("forall c. broken{args} c -> F.mem c ours \\/ F.mem c others"),
-    };
+    let vals: String = names.iter().map(|name| format!("  val {name} : ref cset\n")).collect();
+    let held = format!("forall c. broken{args} c -> mem c ours \\/ mem c others");
     let mut text = format!(
-        "  use set.Fset as F\n\n  (* Core c is not as the invariant wants it. *)\n  \
+        "  (* Core c is not as the invariant wants it. *)\n  \
          predicate broken{params} (c: int) =\n    {broken}\n\n  \
-         (* Cores that this event, or others, will put right. *)\n  val ours : ref (F.fset int)\n  \
-         val others : ref (F.fset int)\n{vals}\n  \
-         predicate held{params} (ours others: F.fset int) =\n    {held}\n\n  \
-         val start () : unit\n    writes {{ ours }} ensures {{ !ours = F.empty }}\n    \
-         requires {{ forall c. not F.mem c !ours }}\n\n  \
+         (* Cores that this event, or others, will put right. *)\n  val ours : ref cset\n  \
+         val others : ref cset\n{vals}\n  \
+         predicate held{params} (ours others: cset) =\n    {held}\n\n  \
          (* Other events change the sets too. *)\n  val interleave () : unit\n    \
          requires {{ held{now} !ours !others }}\n    writes {{ others, {} }}\n    \
          ensures {{ held{now} !ours !others }}\n",
         names.join(", "),
     );
-    // Start with nothing open.
-    text = text.replace("    requires { forall c. not F.mem c !ours }\n", "");
     let settled = format!(
-        "!ours = if broken{now} c then (if broken{was} c then old !ours else F.add c (old !ours))\n      \
-         else F.remove c (old !ours)"
+        "!ours = if broken{now} c then (if broken{was} c then old !ours else added c (old !ours))\n      \
+         else removed c (old !ours)"
     );
     for (set, name) in unit.policy.sets.iter().zip(&names) {
         let refused = if set.capacity.is_some() { "!{name} = old !{name} \\/ " } else { "" };
         let refused = refused.replace("{name}", name);
         text += &format!(
             "\n  val change_{0} (c: int) (add: bool) : bool\n    writes {{ {name}, ours }}\n    \
-             ensures {{ if add then {refused}!{name} = F.add c (old !{name}) else !{name} = F.remove c (old !{name}) }}\n    \
+             ensures {{ if add then {refused}!{name} = added c (old !{name}) else !{name} = removed c (old !{name}) }}\n    \
              ensures {{ {settled} }}\n  \
              val see_{0} (c: int) : bool\n    writes {{ ours }}\n    \
-             ensures {{ result <-> F.mem c !{name} }}\n    \
-             ensures {{ !ours = if broken{now} c then old !ours else F.remove c (old !ours) }}\n",
+             ensures {{ result <-> mem c !{name} }}\n    \
+             ensures {{ !ours = if broken{now} c then old !ours else removed c (old !ours) }}\n",
             set.name
         );
-        let check = "assert { [@expl:the invariant after a change] held{args} }";
-        let check = check.replace("{args}", &arguments(unit));
+        let held = format!("held{}", arguments(unit));
+        let open = format!(
+            "    requires {{ {held} }}\n    ensures {{ {held} }}\n    \
+             ensures {{ forall d. mem d !ours -> mem d (old !ours) \\/ d = c }}\n    \
+             ensures {{ mem c !ours -> broken{now} c }}\n"
+        );
+        let writes = format!("    writes {{ ours, others, {} }}\n", names.join(", "));
         for (verb, adds) in [("add_to", true), ("remove_from", false)] {
+            let now = if adds { String::new() } else { format!("    ensures {{ not mem c !{name} }}\n") };
             text += &format!(
-                "  let {verb}_{0} (c: int) : bool\n    requires {{ held{args} }} ensures {{ held{args} }}\n    \
-                 writes {{ ours, others, {all} }}\n  = interleave ();\n    let done_ = change_{0} c {adds} in\n    {check};\n    done_\n",
+                "  let {verb}_{0} (c: int) : bool\n{open}{now}{writes}  = interleave ();\n    change_{0} c {adds}\n",
                 set.name,
-                args = arguments(unit),
-                all = names.join(", "),
             );
         }
         text += &format!(
-            "  let is_in_{0} (c: int) : bool\n    requires {{ held{args} }} ensures {{ held{args} }}\n  \
-             = interleave ();\n    see_{0} c\n",
+            "  let is_in_{0} (c: int) : bool\n{open}    ensures {{ result <-> mem c !{name} }}\n    \
+             ensures {{ forall d. mem d !ours -> mem d (old !ours) }}\n{writes}  = interleave ();\n    see_{0} c\n",
             set.name,
-            args = arguments(unit),
         );
     }
     text + "\n"
 }
 
-/// What breaks an invariant for core `c`, and the invariant as a whole if it is not of that form.
-fn formula(unit: &Unit, e: &Expr) -> Option<(String, Option<String>)> {
-    if let ExprKind::Empty(set) = &e.kind {
-        return Some((member(unit, set)?, None));
+/// What breaks an invariant for core `c`; `None`: it is not of the form `empty(...)`.
+fn formula(unit: &Unit, e: &Expr) -> Option<String> {
+    match &e.kind {
+        ExprKind::Empty(set) => member(unit, set),
+        _ => None,
     }
-    Some(("false".into(), Some(term(unit, e)?)))
 }
 
 fn member(unit: &Unit, set: &Expr) -> Option<String> {
     match &set.kind {
-        ExprKind::Set(id) => Some(format!("F.mem c set_{}", unit.policy.sets[id.index()].name)),
+        ExprKind::Set(id) => Some(format!("mem c set_{}", unit.policy.sets[id.index()].name)),
         ExprKind::SetOp { op, left, right } => {
             let (left, right) = (member(unit, left)?, member(unit, right)?);
             Some(match op {
@@ -199,55 +189,4 @@ fn member(unit: &Unit, set: &Expr) -> Option<String> {
         }
         _ => None,
     }
-}
-
-fn set_term(unit: &Unit, set: &Expr) -> Option<String> {
-    match &set.kind {
-        ExprKind::Set(id) => Some(format!("set_{}", unit.policy.sets[id.index()].name)),
-        ExprKind::SetOp { op, left, right } => {
-            let function = match op {
-                SetOp::Union => "F.union",
-                SetOp::Intersection => "F.inter",
-                SetOp::Difference => "F.diff",
-            };
-            Some(format!("({function} {} {})", set_term(unit, left)?, set_term(unit, right)?))
-        }
-        _ => None,
-    }
-}
-
-fn term(unit: &Unit, e: &Expr) -> Option<String> {
-    Some(match &e.kind {
-        ExprKind::Bool(value) => value.to_string(),
-        ExprKind::Number(n) => format!("({n})"),
-        ExprKind::Param(id) => format!("param_{}", unit.policy.params[id.index()].name),
-        ExprKind::Empty(set) => format!("(F.is_empty {})", set_term(unit, set)?),
-        ExprKind::Count(set) => format!("(F.cardinal {})", set_term(unit, set)?),
-        ExprKind::Not(inner) => format!("(not {})", term(unit, inner)?),
-        ExprKind::Logic { and, left, right } => {
-            let op = if *and { "/\\" } else { "\\/" };
-            format!("({} {op} {})", term(unit, left)?, term(unit, right)?)
-        }
-        ExprKind::Compare { op, left, right } if left.ty.is_scalar() => {
-            let op = match op {
-                Comparison::Eq => "=",
-                Comparison::Ne => "<>",
-                Comparison::Lt => "<",
-                Comparison::Le => "<=",
-                Comparison::Gt => ">",
-                Comparison::Ge => ">=",
-            };
-            format!("({} {op} {})", term(unit, left)?, term(unit, right)?)
-        }
-        ExprKind::Arithmetic { op, left, right } => {
-            let op = match op {
-                Arithmetic::Add => "+",
-                Arithmetic::Sub => "-",
-                Arithmetic::Mul => "*",
-                Arithmetic::Div | Arithmetic::Rem => return None,
-            };
-            format!("({} {op} {})", term(unit, left)?, term(unit, right)?)
-        }
-        _ => return None,
-    })
 }

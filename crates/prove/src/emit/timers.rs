@@ -33,23 +33,22 @@ fn claims(unit: &Unit, theory: &mut Theory, event: Event, handler: &Function) {
     unit.restart();
     let unchanged = "!claimed = (!claimed at LABEL)".to_owned();
     let program = Program { unit, watch: Watch::Claims, places: false, loop_invariants: vec![unchanged] };
-    let body = format!("claimed := F.empty;\n{}", program.body(&bound(handler)));
-    let ensures = "forall c. F.mem c !claimed -> result = Just c";
+    let body = format!("claimed := no_core;\n{}", program.body(&bound(handler)));
+    let ensures = "forall c. mem c !claimed -> result = Just c";
     let text = format!(
-        "  use set.Fset as F\n\n  \
-         (* The cores that this event has claimed: no other event has. *)\n  \
-         val claimed : ref (F.fset int)\n  \
-         val nothing_claimed () : unit\n    writes {{ claimed }} ensures {{ !claimed = F.empty }}\n  \
+        "  (* The cores that this event has claimed: no other event has. *)\n  \
+         val claimed : ref cset\n  \
+         val nothing_claimed () : unit\n    writes {{ claimed }} ensures {{ !claimed = no_core }}\n  \
          val claim (c: int) : bool\n    writes {{ claimed }}\n    \
-         ensures {{ !claimed = if result then F.add c (old !claimed) else old !claimed }}\n  \
+         ensures {{ !claimed = if result then added c (old !claimed) else old !claimed }}\n  \
          val release (c: int) : unit\n    writes {{ claimed }}\n    \
-         ensures {{ !claimed = F.remove c (old !claimed) }}\n\n{}",
+         ensures {{ !claimed = removed c (old !claimed) }}\n\n{}",
         handler_text(
             "keeps",
             THREAD_EVENT,
             &placement_requires(),
             ensures,
-            &body.replace("claimed := F.empty", "nothing_claimed ()")
+            &body.replace("claimed := no_core", "nothing_claimed ()")
         )
     );
     let module = format!("Claims_{}", event.name());
