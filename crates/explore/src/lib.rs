@@ -46,7 +46,8 @@
 //! **Safety**, always: every thread is in one state and one place; transitions are legal, exactly one
 //! where the event asks for one; no thread is placed where it may not run; `schedule` does not leave
 //! a ready thread for idleness. **Claims**: no two placements of threads on a core that both had
-//! claimed. **Invariants** ([`Options::invariants`]): conditions over sets, parameters and globals.
+//! claimed. **Invariants**: conditions over sets, parameters and globals; those that a policy declares
+//! while no event is under way, others ([`Options::invariants`]) always.
 //!
 //! **Concurrent work conservation** ([`Options::cwc`]; Lepers et al., *Provable Multicore Schedulers
 //! with Ipanema*, EuroSys 2020). A core is *idle* if it is in the set `idle`; it is *overloaded* for an

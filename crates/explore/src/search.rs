@@ -149,8 +149,10 @@ struct Node {
 /// `None`: an assumption of the reduction was broken.
 fn once(driver: &mut Driver<'_>, scenario: &Scenario, options: &Options) -> Option<Outcome> {
     let mut outcome = Outcome { states: 0, transitions: 0, depth: 0, complete: true, violation: None };
-    let mut invariants = Invariant::declared(driver.model.policy);
-    invariants.extend_from_slice(&options.invariants);
+    let invariants = Invariants {
+        always: options.invariants.clone(),
+        at_rest: Invariant::declared(driver.model.policy),
+    };
     let first = match initial::world(driver.model, scenario).and_then(|w| whole(driver, w, &invariants)) {
         Ok(world) => world,
         Err(violation) => {
@@ -228,14 +230,22 @@ fn way(nodes: &[Node], mut node: u32, last: Step) -> Vec<Step> {
     steps
 }
 
+/// What is looked at in each state, and what while no event is under way.
+pub(crate) struct Invariants {
+    always: Vec<Invariant>,
+    at_rest: Vec<Invariant>,
+}
+
 /// Does everything hold in this state?
 pub(crate) fn whole(
     driver: &mut Driver<'_>,
     mut world: World,
-    invariants: &[Invariant],
+    invariants: &Invariants,
 ) -> Result<World, Violation> {
     consistency::check(&world)?;
-    for invariant in invariants {
+    let rests = world.cores.iter().all(|core| core.activity.is_none());
+    let at_rest = invariants.at_rest.iter().filter(|_| rests);
+    for invariant in invariants.always.iter().chain(at_rest) {
         let mut learned = Learned::new(driver.model, false);
         let mut env = Env::new(driver.model, &mut world, &mut learned, 0, Activity::none(), Budget::All);
         match interp::closed(&mut env, &invariant.expr) {

@@ -2,8 +2,8 @@
 
 use crate::failure::Outcome;
 use crate::verbs::{
-    build, check, conform, exec, explore, fmt, list, play, predict, record, report, reproduce, run, set, sim,
-    status, stop, top, vm,
+    build, check, conform, exec, explore, fmt, list, play, predict, prove, record, report, reproduce, run,
+    set, sim, status, stop, top, vm,
 };
 use clap::{Parser, Subcommand};
 
@@ -31,6 +31,7 @@ enum Verb {
     Vm(Box<vm::Args>),
     Reproduce(reproduce::Args),
     Check(check::Args),
+    Prove(prove::Args),
     Explore(explore::Args),
     Conform(conform::Args),
     Build(build::Args),
@@ -55,6 +56,7 @@ impl Cli {
             Verb::Vm(args) => args.run(),
             Verb::Reproduce(args) => args.run(),
             Verb::Check(args) => args.run(),
+            Verb::Prove(args) => args.run(),
             Verb::Explore(args) => args.run(),
             Verb::Conform(args) => args.run(),
             Verb::Build(args) => args.run(),

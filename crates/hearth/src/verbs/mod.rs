@@ -9,6 +9,7 @@ pub mod fmt;
 pub mod list;
 pub mod play;
 pub mod predict;
+pub mod prove;
 pub mod record;
 pub mod report;
 pub mod reproduce;

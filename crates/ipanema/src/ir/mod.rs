@@ -75,7 +75,7 @@ pub struct Policy {
     pub steals: Vec<Steal>,
     /// The effective handler of each event that has one.
     pub handlers: Vec<Handler>,
-    /// What holds at every moment, by what the policy says: functions without parameters that return it.
+    /// What holds while no event is under way, by what the policy says: functions without parameters that return it.
     pub invariants: Vec<FunctionId>,
 }
 
@@ -177,7 +177,7 @@ pub enum Role {
     /// A phase of a steal. Its parameters are the thief, the victims, and then the candidate core
     /// or thread, or how many were `stolen`.
     Phase(StealId),
-    /// A condition that always holds: one `return`, without effects. No event calls it.
+    /// A condition that holds while no event is under way: one `return`, without effects. No event calls it.
     Invariant,
 }
 

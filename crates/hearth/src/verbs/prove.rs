@@ -1,0 +1,94 @@
+use crate::failure::{Failure, Outcome};
+use crate::table::Plain;
+use crate::{output, policy_file};
+use hearth_prove::{Options, Property, Proved, Report, Verdict, invariants, prove, theorems};
+use serde::Serialize;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// Prove a policy: work conservation, progress of steals, invariants
+///
+/// Makes WhyML of it, which Why3 and its provers check. Exits with 0 only if all obligations hold.
+#[derive(clap::Args)]
+pub struct Args {
+    /// A policy file, or the name of a built-in policy
+    #[arg(value_name = "FILE.ipa")]
+    policy: String,
+    /// Prove only this; may be given more than once
+    #[arg(long = "property", value_name = "PROPERTY", value_parser = ["conservation", "progress", "invariants"])]
+    properties: Vec<String>,
+    /// Keep the WhyML in this folder
+    #[arg(long, value_name = "DIR")]
+    why: Option<PathBuf>,
+    /// Print JSON (schema hearth.prove/1) instead of a table
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Serialize)]
+struct Printed<'a> {
+    schema: &'static str,
+    holds: bool,
+    #[serde(flatten)]
+    report: &'a Report,
+}
+
+impl Args {
+    pub fn run(self) -> Outcome {
+        let compiled = policy_file::compile_named(&self.policy)?.map_err(Failure::new)?;
+        let mut options = Options { keep: self.why.clone(), ..Options::default() };
+        if !self.properties.is_empty() {
+            options.properties.retain(|p| self.properties.iter().any(|name| name == p.name()));
+        }
+        let theorems = theorems(&compiled.ir, &invariants(&compiled.ir));
+        let report = prove(&compiled.ir, &theorems, &options)?;
+        if self.json {
+            output::json(&Printed { schema: "hearth.prove/1", holds: report.holds(), report: &report })?;
+        } else {
+            output::text(&table(&report))?;
+        }
+        if report.holds() { Ok(ExitCode::SUCCESS) } else { Err(Failure::quiet()) }
+    }
+}
+
+fn table(report: &Report) -> String {
+    let mut text = String::new();
+    for property in Property::ALL {
+        let obligations: Vec<&Proved> = report.of(property).collect();
+        if obligations.is_empty() {
+            continue;
+        }
+        let mut table = Plain::new(4);
+        table.head(&[property.name(), "obligation", "line", "verdict", "s"]);
+        for proved in &obligations {
+            let o = &proved.obligation;
+            let line = if o.line == 0 { "-".into() } else { format!("{}:{}", o.policy, o.line) };
+            let seconds = format!("{:.2}", proved.seconds);
+            table.row(&[&o.about, &o.what, &line, &verdict(&proved.verdict), &seconds]);
+        }
+        text += &table.render();
+        text += "\n";
+    }
+    let held = report.obligations.iter().filter(|o| o.verdict.holds()).count();
+    let all = report.obligations.len();
+    text + &format!("policy `{}`: {held} of {all} obligations hold\n", report.policy)
+}
+
+fn verdict(verdict: &Verdict) -> String {
+    match verdict {
+        Verdict::Holds { prover } => format!("holds ({prover})"),
+        Verdict::RestsOn { missing } => format!("rests on {missing}"),
+        Verdict::NotProved { .. } => "NOT PROVED".into(),
+        Verdict::NotModelled { construct } => format!("NOT PROVABLE: not modelled: {construct}"),
+    }
+}
+
+impl From<hearth_prove::Error> for Failure {
+    fn from(error: hearth_prove::Error) -> Self {
+        let failure = Failure::new(&error);
+        match error.help() {
+            Some(help) => failure.help(help),
+            None => failure,
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! Transitions, steals, and changes of sets, claims and timers, as far as they are watched.
+
+use super::program::Program;
+use super::unit::Scope;
+use super::watch::Watch;
+use hearth_ipanema::ir::{BaseType, Effect, Event, Expr, ExprKind, State, StealId, ThreadField};
+
+/// The thread of the event.
+pub const OWN: &str = "own_thread";
+
+impl<'p> Program<'_, 'p> {
+    pub fn transition(&self, scope: &Scope<'p>, thread: &Expr, to: &State) -> String {
+        match to {
+            State::Ready { core, queue } => {
+                let c = self.unit.fresh("to");
+                let target = self.expr(scope, core);
+                let enqueue = self.enqueue(scope, thread, &c);
+                let place = match (self.watch, self.places) {
+                    (Watch::Cores, true) => format!("env ();\nplace {OWN} {c} {};\n", queue.0),
+                    _ => String::new(),
+                };
+                format!("let {c} = {target} in\n{enqueue}{place}raise (Placed {c});\n")
+            }
+            State::Running => format!("raise (Chosen {});\n", self.expr(scope, thread)),
+            State::Blocked | State::Terminated => "raise Gone;\n".into(),
+        }
+    }
+
+    /// The handler of `enqueue` comes first.
+    fn enqueue(&self, scope: &Scope<'p>, thread: &Expr, core: &str) -> String {
+        let Some(id) = self.unit.policy.handler(Event::Enqueue) else { return String::new() };
+        let handler = self.unit.policy.function(id);
+        if !self.minds(&handler.effects) {
+            return String::new();
+        }
+        let mut inner = Scope::new(handler);
+        inner.bind(hearth_ipanema::ir::LocalId(0), self.expr(scope, thread));
+        inner.bind(hearth_ipanema::ir::LocalId(1), core.to_owned());
+        format!("(try {} with Return -> () end);\n", self.body(&inner))
+    }
+
+    pub fn steal(&self, scope: &Scope<'p>, steal: StealId, thief: &Expr, victims: &Expr) -> String {
+        if !matches!(self.watch, Watch::Cores) {
+            return String::new();
+        }
+        let (dst, from) = (self.unit.fresh("dst"), self.unit.fresh("from"));
+        let (thief, victims) = (self.expr(scope, thief), self.expr(scope, victims));
+        let name = &self.unit.policy.steals[steal.index()].name;
+        format!(
+            "let {dst} = {thief} in\nlet {from} = {victims} in\n(* {name} *) steal {dst} {from};\n\
+             pull_for {dst};\n"
+        )
+    }
+
+    /// As an expression.
+    pub fn effect(&self, scope: &Scope<'p>, effect: &Effect) -> String {
+        let set = |id: &hearth_ipanema::ir::SetId| &self.unit.policy.sets[id.index()].name;
+        match (effect, self.watch) {
+            (Effect::Add { set: id, core }, Watch::Sets) => {
+                format!("(add_to_{} {})", set(id), self.expr(scope, core))
+            }
+            (Effect::Remove { set: id, core }, Watch::Sets) => {
+                format!("(remove_from_{} {})", set(id), self.expr(scope, core))
+            }
+            (Effect::Claim(core), Watch::Claims) => format!("(claim {})", self.expr(scope, core)),
+            (Effect::Release(core), Watch::Claims) => format!("(release {})", self.expr(scope, core)),
+            (Effect::Arm { .. }, Watch::Timer) => "(armed := true)".into(),
+            (Effect::Cancel(_), Watch::Timer) => "(armed := false)".into(),
+            (Effect::Add { .. } | Effect::Remove { .. } | Effect::Claim(_), _) => "(any bool)".into(),
+            _ => "()".into(),
+        }
+    }
+
+    /// Expressions that read what is watched.
+    pub fn watched_value(&self, scope: &Scope<'p>, e: &Expr) -> Option<String> {
+        match (&e.kind, self.watch) {
+            (ExprKind::In { core, set }, Watch::Sets) => match (&set.kind, core.ty.optional) {
+                (ExprKind::Set(id), false) => {
+                    let name = &self.unit.policy.sets[id.index()].name;
+                    Some(format!("(is_in_{name} {})", self.expr(scope, core)))
+                }
+                _ => None,
+            },
+            (ExprKind::Thread { attribute, thread }, Watch::Timer)
+                if self.unit.timed.borrow().contains(attribute) && self.is_own(scope, thread) =>
+            {
+                Some(format!("!own_{}", self.unit.policy.thread[attribute.index()].name))
+            }
+            (ExprKind::ThreadField { field: ThreadField::Core, .. }, Watch::Claims) => {
+                Some("(any int)".into())
+            }
+            (ExprKind::Param(id), _) => {
+                let param = &self.unit.policy.params[id.index()];
+                let relation = if param.ty.base == BaseType::Bool { "<->" } else { "=" };
+                Some(self.read("", param.ty, &format!("result {relation} param_{}", param.name)))
+            }
+            _ => None,
+        }
+    }
+
+    pub fn is_own(&self, scope: &Scope<'p>, thread: &Expr) -> bool {
+        matches!(thread.kind, ExprKind::Local(id) if scope.value(id).as_deref() == Some(OWN))
+    }
+}

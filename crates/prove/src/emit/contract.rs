@@ -1,0 +1,114 @@
+//! Contracts of functions, so that who calls one does not look at each of its paths.
+//!
+//! A function that returns a core, and says something of affinity, is expected to return one that the
+//! thread may run on; one that claims cores, to return what it claimed. A policy whose functions are
+//! not like that loses the obligation, though it might hold.
+
+use super::actions::OWN;
+use super::program::Program;
+use super::unit::Scope;
+use super::watch::Watch;
+use hearth_ipanema::ir::visit::{Visitor, walk_block, walk_expr};
+use hearth_ipanema::ir::{BaseType, Block, Expr, ExprKind, FunctionId, LocalId, Policy, ThreadField};
+
+impl<'p> Program<'_, 'p> {
+    /// What stands before and after the body of a called function; nothing if it has no contract.
+    pub fn contract(&self, scope: &Scope<'p>) -> (String, String) {
+        let ensures = match self.watch {
+            Watch::Affinity | Watch::Timer => self.returns_allowed(scope).map(|e| (String::new(), e)),
+            Watch::Claims | Watch::Sets => self.keeps(scope),
+            Watch::Cores | Watch::OwnCore => None,
+        };
+        match ensures {
+            Some((label, ensures)) => (format!("{label}begin ensures {{ {ensures} }}\n"), "\nend".into()),
+            None => Default::default(),
+        }
+    }
+
+    /// A core that the thread may run on, and that is in the set that was given.
+    fn returns_allowed(&self, scope: &Scope<'p>) -> Option<String> {
+        let function = scope.function;
+        let core = function.result.filter(|ty| ty.base == BaseType::Core)?;
+        let mut facts = vec!["is_core x_".to_owned()];
+        for (i, local) in function.params().iter().enumerate() {
+            let value = scope.value(LocalId(i as u32));
+            match (local.ty.base, value) {
+                (BaseType::Thread, Some(value)) if value == OWN => {
+                    if block_tells_affinity(self.unit.policy, &function.body) {
+                        facts.push(format!("allowed {OWN} x_"));
+                    }
+                }
+                (BaseType::Set, Some(value)) => facts.push(format!("mem x_ {value}")),
+                _ => {}
+            }
+        }
+        if facts.len() == 1 {
+            return None;
+        }
+        let facts = facts.join(" /\\ ");
+        Some(match core.optional {
+            true => format!("match result with Just x_ -> {facts} | Nothing -> true end"),
+            false => format!("let x_ = result in {facts}"),
+        })
+    }
+
+    /// What is watched is as it was before, but for what is returned.
+    fn keeps(&self, scope: &Scope<'p>) -> Option<(String, String)> {
+        let function = scope.function;
+        if function.effects.moves {
+            return None;
+        }
+        let label = self.unit.fresh("Call").replace("call", "Call");
+        let core = function.result.filter(|ty| ty.base == BaseType::Core);
+        let ensures = match (self.watch, core) {
+            (Watch::Claims, Some(ty)) => {
+                let was = format!("(!claimed at {label})");
+                let one = format!("!claimed = added x_ {was}");
+                let one = match ty.optional {
+                    true => format!("match result with Just x_ -> {one} | Nothing -> false end"),
+                    false => format!("let x_ = result in {one}"),
+                };
+                format!("!claimed = {was} \\/ {one}")
+            }
+            (Watch::Sets, _) => {
+                let held = self.loop_invariants.join(" /\\ ");
+                held.replace("LABEL", &label)
+            }
+            _ => return None,
+        };
+        Some((format!("label {label} in\n"), ensures))
+    }
+}
+
+/// Does the affinity of a thread, or a set that was passed on, matter to a value?
+pub fn tells_affinity(policy: &Policy, e: &Expr) -> bool {
+    let mut tells = Tells { policy, found: false };
+    tells.expr(e);
+    tells.found
+}
+
+fn block_tells_affinity(policy: &Policy, block: &Block) -> bool {
+    let mut tells = Tells { policy, found: false };
+    walk_block(&mut tells, block);
+    tells.found
+}
+
+struct Tells<'p> {
+    policy: &'p Policy,
+    found: bool,
+}
+
+impl Visitor for Tells<'_> {
+    fn expr(&mut self, e: &Expr) {
+        self.found |= match &e.kind {
+            ExprKind::ThreadField { field: ThreadField::Affinity, .. } => true,
+            ExprKind::Local(_) => e.ty.base == BaseType::Set,
+            _ => false,
+        };
+        walk_expr(self, e);
+    }
+
+    fn call(&mut self, function: FunctionId, _args: &[Expr]) {
+        walk_block(self, &self.policy.function(function).body);
+    }
+}

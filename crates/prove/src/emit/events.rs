@@ -1,0 +1,219 @@
+//! The obligations of the events.
+
+use super::Theory;
+use super::program::Program;
+use super::steals::CONTRACT;
+use super::text::indented;
+use super::unit::{Scope, Unit};
+use super::watch::Watch;
+use crate::obligation::{Claim, Property};
+use hearth_ipanema::ir::{Event, Function, FunctionId, LocalId, Moves, Place, Policy};
+
+/// As both sides of an obligation know it.
+const PICKS: &str = "it takes a thread if the core has one, from any of its queues";
+const FINDS: &str = "the core is not left idle while another is overloaded";
+
+pub fn emit(unit: &Unit, theory: &mut Theory) {
+    for event in Event::ALL {
+        let handler = unit.policy.handler(event).map(|id| unit.policy.function(id));
+        match (event, handler) {
+            (Event::New | Event::Unblock, Some(handler)) => placement(unit, theory, event, handler),
+            (Event::Schedule, Some(handler)) => schedule(unit, theory, handler),
+            (Event::Yield | Event::Preempt, Some(handler)) => back(unit, theory, event, handler),
+            (Event::Block | Event::Terminate, Some(handler)) => leave(theory, event, handler),
+            (Event::NewlyIdle, handler) => newly_idle(unit, theory, handler),
+            (Event::Balance, Some(handler)) => balance(unit, theory, handler),
+            (Event::Timer | Event::Exit | Event::Entry, Some(handler)) => {
+                moved_by_others(theory, event, handler)
+            }
+            (_, Some(handler)) => quiet(theory, event, handler),
+            (_, None) => {}
+        }
+    }
+}
+
+/// A handler as a WhyML function that says where it placed its thread.
+pub fn handler_text(name: &str, params: &str, requires: &[String], ensures: &str, body: &str) -> String {
+    let requires: String = requires.iter().map(|r| format!("    requires {{ {r} }}\n")).collect();
+    format!(
+        "  let {name} {params} : maybe\n{requires}    \
+         ensures {{ {ensures} }}\n  = try\n{}\n    with Placed c -> Just c | Return -> Nothing | Gone -> Nothing end\n",
+        indented(&indented(&indented(&format!("{body};\nNothing"))))
+    )
+}
+
+/// The parameters of a thread event's handler, bound: the thread, and a core.
+pub fn bound(handler: &Function) -> Scope<'_> {
+    let mut scope = Scope::new(handler);
+    for (i, name) in ["own_thread", "origin"].iter().enumerate().take(handler.arity as usize) {
+        scope.bind(LocalId(i as u32), (*name).into());
+    }
+    scope
+}
+
+pub const THREAD_EVENT: &str = "(own_thread: thread) (origin: int)";
+
+pub fn placement_requires() -> Vec<String> {
+    vec!["is_core origin".into(), "exists c. is_core c /\\ allowed own_thread c".into()]
+}
+
+fn placement(unit: &Unit, theory: &mut Theory, event: Event, handler: &Function) {
+    let name = event.name();
+    for (property, places, goal, ensures, what) in [
+        (
+            Property::Conservation,
+            true,
+            "conserves",
+            "match result with Just c -> conserved_by !now_state own_thread c | Nothing -> true end",
+            "no core stays idle while the thread makes another overloaded",
+        ),
+        (
+            Property::Invariants,
+            false,
+            "affinity",
+            "match result with Just c -> is_core c /\\ allowed own_thread c | Nothing -> true end",
+            "the thread goes to a core of its affinity",
+        ),
+    ] {
+        unit.restart();
+        let watch = if places { Watch::Cores } else { Watch::Affinity };
+        let program = Program { unit, watch, places, loop_invariants: Vec::new() };
+        let body = program.body(&bound(handler));
+        let text = handler_text(goal, THREAD_EVENT, &placement_requires(), ensures, &body);
+        let module = format!("{}_{name}", capital(property.name()));
+        theory.module(&module, &text);
+        theory.goal(property, name, what, &handler.at, &module, &format!("{goal}'vc"));
+    }
+    once(theory, name, handler);
+}
+
+/// A thread is on exactly one queue: each placement puts it on one, once.
+fn once(theory: &mut Theory, name: &str, handler: &Function) {
+    let holds = matches!(handler.moves, Moves::Always { .. });
+    let what = "the thread enters one queue, once";
+    theory.decided(Property::Invariants, name, what, &handler.at, holds);
+}
+
+fn schedule(unit: &Unit, theory: &mut Theory, handler: &Function) {
+    unit.restart();
+    let mut scope = Scope::new(handler);
+    scope.bind(LocalId(0), "own_core".into());
+    let program = Program { unit, watch: Watch::OwnCore, places: false, loop_invariants: Vec::new() };
+    let body = indented(&indented(&indented(&format!("{};\nNoThread", program.body(&scope)))));
+    let text = format!(
+        "  let picks (own_core: int) : maybe_thread\n    requires {{ is_core own_core }}\n    \
+         ensures {{ result = NoThread -> forall t. waits (state !now_state own_core) t -> filled (state !now_state own_core) }}\n  \
+         = try\n{body}\n    with Chosen t -> Thread t | Return -> NoThread end\n"
+    );
+    theory.module("Conservation_schedule", &text);
+    theory.goal(Property::Conservation, "schedule", PICKS, &handler.at, "Conservation_schedule", "picks'vc");
+}
+
+fn back(unit: &Unit, theory: &mut Theory, event: Event, handler: &Function) {
+    unit.restart();
+    let program = Program { unit, watch: Watch::Cores, places: false, loop_invariants: Vec::new() };
+    let body = program.body(&bound(handler));
+    let ensures = "match result with Just c -> c = core_of own_thread | Nothing -> true end";
+    let text = handler_text("stays", "(own_thread: thread)", &[], ensures, &body);
+    let module = format!("Conservation_{}", event.name());
+    theory.module(&module, &text);
+    let claim = Claim::Goal { module, goal: "stays'vc".into() };
+    let what = "the thread stays on its core, which takes another";
+    theory.add(
+        Property::Conservation,
+        event.name(),
+        what,
+        &handler.at,
+        claim,
+        vec![("schedule".into(), PICKS.into())],
+    );
+}
+
+/// The core that is left asks `schedule`, and then `newly_idle`.
+fn leave(theory: &mut Theory, event: Event, handler: &Function) {
+    let holds = handler.effects.steals.is_empty();
+    let what = "the core that the thread leaves takes another, or looks for one";
+    let rests_on = vec![("schedule".into(), PICKS.into()), ("newly_idle".into(), FINDS.into())];
+    let claim = Claim::Decided { holds };
+    theory.add(Property::Conservation, event.name(), what, &handler.at, claim, rests_on);
+}
+
+fn newly_idle(unit: &Unit, theory: &mut Theory, handler: Option<&Function>) {
+    unit.restart();
+    let mut rests_on = Vec::new();
+    let mut body = "()".to_owned();
+    let nowhere = Place { policy: unit.policy.name.clone(), line: 0, span: Default::default() };
+    let at = handler.map_or(nowhere, |handler| handler.at.clone());
+    if let Some(handler) = handler {
+        let mut scope = Scope::new(handler);
+        scope.bind(LocalId(0), "own_core".into());
+        let program = Program { unit, watch: Watch::Cores, places: false, loop_invariants: Vec::new() };
+        body = program.body(&scope);
+        rests_on = contracts(unit, handler);
+    }
+    let text = format!(
+        "  let finds (own_core: int) : unit\n    requires {{ is_core own_core }}\n    \
+         ensures {{ conserved_for !now_state own_core }}\n  = try\n{}\n    with Return -> () end\n",
+        indented(&indented(&indented(&body)))
+    );
+    theory.module("Conservation_newly_idle", &text);
+    let goal = "finds'vc";
+    let claim = Claim::Goal { module: "Conservation_newly_idle".into(), goal: goal.into() };
+    theory.add(Property::Conservation, "newly_idle", FINDS, &at, claim, rests_on);
+}
+
+fn balance(unit: &Unit, theory: &mut Theory, handler: &Function) {
+    unit.restart();
+    let mut scope = Scope::new(handler);
+    scope.bind(LocalId(0), "own_core".into());
+    let pulled = "forall i. is_core i -> mem i !pulled -> conserved_for !now_state i";
+    let loop_invariants = vec!["sound !now_state /\\ single !now_state".into(), pulled.into()];
+    let program = Program { unit, watch: Watch::Cores, places: false, loop_invariants };
+    let body = format!("pull_none ();\n{}", program.body(&scope));
+    let text = format!(
+        "  let balances (own_core: int) : unit\n    requires {{ is_core own_core }}\n    \
+         ensures {{ {pulled} }}\n  = try\n{}\n    with Return -> () end\n",
+        indented(&indented(&indented(&body)))
+    );
+    theory.module("Conservation_balance", &text);
+    let what = "no core that it steals for is left idle while another is overloaded";
+    let claim = Claim::Goal { module: "Conservation_balance".into(), goal: "balances'vc".into() };
+    theory.add(Property::Conservation, "balance", what, &handler.at, claim, contracts(unit, handler));
+}
+
+/// A handler that moves nothing leaves all cores as they are.
+fn quiet(theory: &mut Theory, event: Event, handler: &Function) {
+    let holds = !handler.effects.moves && handler.effects.steals.is_empty();
+    let what = "it moves no thread";
+    theory.decided(Property::Conservation, event.name(), what, &handler.at, holds);
+}
+
+fn moved_by_others(theory: &mut Theory, event: Event, handler: &Function) {
+    if !handler.effects.moves {
+        return quiet(theory, event, handler);
+    }
+    let what = "no core stays idle while another is overloaded";
+    let construct = "a thread that leaves a core which runs none at that time";
+    theory.not_modelled(Property::Conservation, event.name(), what, &handler.at, construct);
+}
+
+/// The contracts of the steals that a handler calls.
+fn contracts(unit: &Unit, handler: &Function) -> Vec<(String, String)> {
+    let contract = |id: &hearth_ipanema::ir::StealId| {
+        let name = unit.policy.steals[id.index()].name.clone();
+        CONTRACT.iter().map(move |(_, what)| (name.clone(), (*what).to_owned()))
+    };
+    handler.effects.steals.iter().flat_map(contract).collect()
+}
+
+fn capital(name: &str) -> String {
+    name[..1].to_uppercase() + &name[1..]
+}
+
+/// The handlers that place a thread.
+pub fn placing(policy: &Policy) -> Vec<(Event, FunctionId)> {
+    [Event::New, Event::Unblock]
+        .into_iter()
+        .filter_map(|event| Some((event, policy.handler(event)?)))
+        .collect()
+}

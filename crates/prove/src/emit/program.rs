@@ -1,0 +1,326 @@
+//! Pass "emit": bodies as WhyML programs.
+//!
+//! Calls are put in place. A `return` is an exception, caught where the function was called; a
+//! transition is one that ends the event. Between two accesses to shared state others go on
+//! (`look`, `env`). What is not watched is left out if it cannot matter, and else is any value.
+
+use super::contract::tells_affinity;
+use super::inline::needs_program;
+use super::term::{Hoisted, Terms, cases, some};
+use super::text::{block, indented};
+use super::unit::{Scope, Unit, why_type};
+use super::watch::Watch;
+use hearth_ipanema::ir::effects::{Access, Effects};
+use hearth_ipanema::ir::visit::{Visitor, walk_block, walk_stmt};
+use hearth_ipanema::ir::{
+    BaseType, Block, Expr, ExprKind, Function, FunctionId, LocalId, Stmt, StmtKind, Target, Type,
+};
+use std::collections::{BTreeSet, HashSet};
+
+pub struct Program<'u, 'p> {
+    pub unit: &'u Unit<'p>,
+    pub watch: Watch,
+    /// A transition puts the thread on its core.
+    pub places: bool,
+    /// What holds at the head of each loop.
+    pub loop_invariants: Vec<String>,
+}
+
+impl<'u, 'p> Program<'u, 'p> {
+    // ---- functions ----------------------------------------------------------------------------
+
+    /// The body of a function whose parameters are bound.
+    pub fn body(&self, scope: &Scope<'p>) -> String {
+        let mut scope = scope.clone();
+        let assigned = assigned(scope.function);
+        let mut lets = String::new();
+        for i in 0..scope.function.arity {
+            let local = LocalId(i);
+            if assigned.contains(&local) {
+                let value = scope.value(local).unwrap_or_else(|| "any int".into());
+                let name = self.unit.fresh(&scope.function.local(local).name);
+                lets += &format!("let {name} = ref {value} in\n");
+                scope.bind_mutable(local, name);
+            }
+        }
+        let function: &'p Function = scope.function;
+        lets + &self.block(&mut scope, &function.body, &assigned)
+    }
+
+    fn call(&self, scope: &Scope<'p>, id: FunctionId, args: &[Expr]) -> String {
+        let function = self.unit.policy.function(id);
+        let mut inner = Scope::new(function);
+        let mut lets = String::new();
+        for (i, arg) in args.iter().enumerate() {
+            let local = LocalId(i as u32);
+            if let ExprKind::Local(id) = arg.kind
+                && let Some(value) = scope.value(id)
+                && !value.starts_with('!')
+            {
+                inner.bind(local, value);
+                continue;
+            }
+            let name = self.unit.fresh(&function.local(local).name);
+            lets += &format!("let {name} = {} in\n", self.expr(scope, arg));
+            inner.bind(local, name);
+        }
+        let body = self.body(&inner);
+        let (before, after) = self.contract(&inner);
+        let (result, exception) = match function.result {
+            Some(ty) => (format!("any {}", why_type(ty)), format!("Return_{} x -> x", why_type(ty))),
+            None => ("()".into(), "Return -> ()".into()),
+        };
+        format!(
+            "({lets}(* {} *)\n{before}try\n{}\nwith {exception} end{after})",
+            function.name,
+            indented(&format!("{body};\n{result}"))
+        )
+    }
+
+    /// Could a function with these effects matter?
+    pub fn minds(&self, effects: &Effects) -> bool {
+        let timed = |access: &Access| match access {
+            Access::Thread { attribute, .. } => self.unit.timed.borrow().contains(attribute),
+            _ => false,
+        };
+        self.watch.minds(effects) || (self.watch == Watch::Timer && effects.writes.iter().any(timed))
+    }
+
+    /// A call whose value is any value, and that does nothing else.
+    fn is_nothing(&self, id: FunctionId) -> bool {
+        self.watch.is_vague() && !self.minds(&self.unit.policy.function(id).effects)
+    }
+
+    // ---- statements ---------------------------------------------------------------------------
+
+    fn block(&self, scope: &mut Scope<'p>, stmts: &[Stmt], assigned: &HashSet<LocalId>) -> String {
+        let mut parts = String::new();
+        for stmt in stmts {
+            parts += &self.stmt(scope, stmt, assigned);
+        }
+        // A sequence of `let` and `;` ends with a value.
+        parts + "()"
+    }
+
+    pub fn nested(&self, scope: &Scope<'p>, stmts: &[Stmt], assigned: &HashSet<LocalId>) -> String {
+        block(&self.block(&mut scope.clone(), stmts, assigned))
+    }
+
+    /// With what stands between it and the next.
+    fn stmt(&self, scope: &mut Scope<'p>, stmt: &Stmt, assigned: &HashSet<LocalId>) -> String {
+        match &stmt.kind {
+            StmtKind::Let { local, value } => {
+                let value = self.expr(scope, value);
+                let name = self.unit.fresh(&scope.function.local(*local).name);
+                if assigned.contains(local) {
+                    scope.bind_mutable(*local, name.clone());
+                    return format!("let {name} = ref {value} in\n");
+                }
+                scope.bind(*local, name.clone());
+                format!("let {name} = {value} in\n")
+            }
+            StmtKind::Assign { target, value } => self.assign(scope, target, value),
+            StmtKind::If { test, then, otherwise } => {
+                let test = self.expr(scope, test);
+                let then = self.nested(scope, then, assigned);
+                let otherwise = match otherwise.is_empty() {
+                    true => String::new(),
+                    false => format!("\nelse {}", self.nested(scope, otherwise, assigned)),
+                };
+                format!("if {test} then {then}{otherwise};\n")
+            }
+            StmtKind::IfSome { local, value, then, otherwise } => {
+                let optional = self.expr(scope, value);
+                let name = self.unit.fresh(&scope.function.local(*local).name);
+                let mut inner = scope.clone();
+                inner.bind(*local, name.clone());
+                let (some, none) = cases(value.ty);
+                let then = self.nested(&inner, then, assigned);
+                let otherwise = self.nested(scope, otherwise, assigned);
+                format!("(match {optional} with\n| {some} {name} -> {then}\n| {none} -> {otherwise}\nend);\n")
+            }
+            StmtKind::For { iteration, body } => self.for_each(scope, iteration, body, assigned),
+            StmtKind::Break => "break;\n".into(),
+            StmtKind::Continue => "continue;\n".into(),
+            StmtKind::Return(None) => "raise Return;\n".into(),
+            StmtKind::Return(Some(value)) => {
+                format!("raise (Return_{} {});\n", why_type(value.ty), self.expr(scope, value))
+            }
+            StmtKind::Transition { thread, to, .. } => self.transition(scope, thread, to),
+            StmtKind::Call { function, args } => {
+                let callee = self.unit.policy.function(*function);
+                if !self.minds(&callee.effects) {
+                    return format!("(* {}: nothing that matters here *)\n", callee.name);
+                }
+                let drop = if callee.result.is_some() { "let _ = " } else { "" };
+                let end = if callee.result.is_some() { " in\n" } else { ";\n" };
+                format!("{drop}{}{end}", self.call(scope, *function, args))
+            }
+            StmtKind::Effect(effect) => format!("let _ = {} in\n", self.effect(scope, effect)),
+            StmtKind::Steal { steal, thief, victims } => self.steal(scope, *steal, thief, victims),
+            StmtKind::Block(inner) => format!("{};\n", self.nested(scope, inner, assigned)),
+        }
+    }
+
+    fn assign(&self, scope: &Scope<'p>, target: &Target, value: &Expr) -> String {
+        match target {
+            Target::Local(local) => match scope.name(*local) {
+                Some(name) => format!("{name} := {};\n", self.expr(scope, value)),
+                None => String::new(),
+            },
+            Target::Thread { attribute, thread }
+                if self.watch == Watch::Timer
+                    && self.unit.timed.borrow().contains(attribute)
+                    && self.is_own(scope, thread) =>
+            {
+                let name = &self.unit.policy.thread[attribute.index()].name;
+                format!("own_{name} := {};\n", self.expr(scope, value))
+            }
+            // Attributes are any value whenever they are read.
+            _ if self.has_effect(value) => format!("let _ = {} in\n", self.expr(scope, value)),
+            _ => String::new(),
+        }
+    }
+
+    fn has_effect(&self, value: &Expr) -> bool {
+        !hearth_ipanema::ir::effects::is_pure(self.unit.policy, value)
+    }
+
+    // ---- expressions --------------------------------------------------------------------------
+
+    pub fn expr(&self, scope: &Scope<'p>, e: &Expr) -> String {
+        use ExprKind as E;
+        if let Some(value) = self.watched_value(scope, e) {
+            return value;
+        }
+        match &e.kind {
+            E::Bool(value) => value.to_string(),
+            E::Number(n) => format!("({n})"),
+            E::None => cases(e.ty).1.into(),
+            E::Local(id) => match scope.value(*id) {
+                Some(value) => value,
+                None => format!("(any {})", why_type(e.ty)),
+            },
+            E::Some(inner) => some(e.ty, &self.expr(scope, inner)),
+            _ if !needs_program(self.unit.policy, e) => self.value(scope, e, Hoisted::new()),
+            E::Call { function, .. } if self.is_nothing(*function) => format!("(any {})", why_type(e.ty)),
+            E::Call { function, args } => self.call(scope, *function, args),
+            E::Search(search) => self.search(scope, search),
+            E::Effect(effect) => self.effect(scope, effect),
+            E::Not(inner) => format!("(not {})", self.expr(scope, inner)),
+            E::Logic { and, left, right } => {
+                let op = if *and { "&&" } else { "||" };
+                format!("({} {op} {})", self.expr(scope, left), self.expr(scope, right))
+            }
+            E::Conditional { test, then, otherwise } => {
+                let [test, then, otherwise] = [test, then, otherwise].map(|e| self.expr(scope, e));
+                format!("(if {test} then {then} else {otherwise})")
+            }
+            E::Default { optional, default } => {
+                let x = self.unit.fresh("x");
+                let (some, none) = cases(optional.ty);
+                let (value, default) = (self.expr(scope, optional), self.expr(scope, default));
+                format!("(match {value} with {some} {x} -> {x} | {none} -> {default} end)")
+            }
+            _ => self.hoisting(scope, e),
+        }
+    }
+
+    /// An expression with parts that need programs: these come first.
+    fn hoisting(&self, scope: &Scope<'p>, e: &Expr) -> String {
+        let mut parts = Parts { program: self, scope, root: e, lets: String::new(), hoisted: Hoisted::new() };
+        hearth_ipanema::ir::visit::walk_expr(&mut parts, e);
+        let (lets, hoisted) = (parts.lets, parts.hoisted);
+        format!("({lets}{})", self.value(scope, e, hoisted))
+    }
+
+    /// A value that is read while others go on.
+    pub fn value(&self, scope: &Scope<'p>, e: &Expr, hoisted: Hoisted) -> String {
+        let told = self.watch.is_about_affinity()
+            && (tells_affinity(self.unit.policy, e)
+                || !matches!(why_type(e.ty), "bool" | "int")
+                || e.ty.base == BaseType::Core);
+        if self.watch.is_vague() || (self.watch.is_about_affinity() && !told) {
+            return format!("(any {})", why_type(e.ty));
+        }
+        let r = self.unit.fresh("r");
+        let mut terms = Terms::new(self.unit, &r, "0");
+        terms.blind = self.watch.is_about_affinity();
+        terms.hoisted = hoisted;
+        let spec = match e.ty {
+            Type { base: BaseType::Set, .. } => {
+                let c = self.unit.fresh("c");
+                terms.element.clone_from(&c);
+                let member = terms.member(scope, e, &c);
+                format!("forall {c}. is_core {c} -> (mem {c} result <-> {member})")
+            }
+            Type::BOOL => format!("result <-> {}", terms.expr(scope, e)),
+            _ => format!("result = {}", terms.expr(scope, e)),
+        };
+        self.read(&r, e.ty, &spec)
+    }
+
+    /// Some value with which `spec`, about `result`, is true of the readings `r`.
+    pub fn read(&self, r: &str, ty: Type, spec: &str) -> String {
+        let look = match spec.contains(&format!(" {r} ")) {
+            true => format!("let {r} = {} in ", self.watch.look()),
+            false => String::new(),
+        };
+        let x = self.unit.fresh("value");
+        let mut spec = spec.replace("result", &x);
+        if ty.optional {
+            // Said plainly, for provers that go by triggers.
+            let (some, none) = cases(ty);
+            spec += &format!("\n  /\\ ({x} = {none} \\/ exists held. {x} = {some} held)");
+        }
+        for place in places(&spec, r) {
+            spec += &format!("\n  /\\ noted {place}");
+        }
+        format!("({look}let {x} = any {} in\nassume {{ {spec} }}; {x})", why_type(ty))
+    }
+}
+
+/// The places of `r` in a formula that do not depend on a search's element.
+fn places(spec: &str, r: &str) -> BTreeSet<String> {
+    let begin = format!("(seen {r} ");
+    let after = spec.split(&begin).skip(1).filter_map(|rest| rest.split(')').next());
+    after.filter(|place| place.ends_with(" 0")).map(|place| format!("{begin}{place})")).collect()
+}
+
+/// Finds the greatest parts of an expression that need programs.
+struct Parts<'a, 'u, 'p> {
+    program: &'a Program<'u, 'p>,
+    scope: &'a Scope<'p>,
+    root: &'a Expr,
+    lets: String,
+    hoisted: Hoisted,
+}
+
+impl Visitor for Parts<'_, '_, '_> {
+    fn expr(&mut self, e: &Expr) {
+        let policy = self.program.unit.policy;
+        if std::ptr::eq(e, self.root) || !needs_program(policy, e) {
+            return;
+        }
+        let name = self.program.unit.fresh("part");
+        self.lets += &format!("let {name} = {} in\n", self.program.expr(self.scope, e));
+        self.hoisted.insert(std::ptr::from_ref(e), name);
+    }
+}
+
+/// The variables of a function that are assigned to after their first value.
+fn assigned(function: &Function) -> HashSet<LocalId> {
+    struct Assigned(HashSet<LocalId>);
+    impl Visitor for Assigned {
+        fn stmt(&mut self, stmt: &Stmt) {
+            if let StmtKind::Assign { target: Target::Local(local), .. } = stmt.kind {
+                self.0.insert(local);
+            }
+            walk_stmt(self, stmt);
+        }
+    }
+    let mut found = Assigned(HashSet::new());
+    let body: &Block = &function.body;
+    walk_block(&mut found, body);
+    found.0
+}

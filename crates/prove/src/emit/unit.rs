@@ -1,0 +1,120 @@
+//! What all passes of the emitter share: the policy, and numbers that nothing else has.
+
+use hearth_ipanema::Span;
+use hearth_ipanema::ir::{AttributeId, BaseType, Function, LocalId, Owner, Policy, Type};
+use std::cell::{Cell, RefCell};
+use std::collections::{HashMap, HashSet};
+
+/// A sum over the threads of a ready queue: the module that is made of it.
+pub struct Sum {
+    /// Which expression it is.
+    pub at: Span,
+    /// What each thread adds, as a term over `w` and `t`.
+    pub weight: String,
+}
+
+pub struct Unit<'p> {
+    pub policy: &'p Policy,
+    next_place: Cell<u32>,
+    next_name: Cell<u32>,
+    pub sums: RefCell<Vec<Sum>>,
+    /// The thread's attributes that the timer's handler reads.
+    pub timed: RefCell<Vec<AttributeId>>,
+}
+
+impl<'p> Unit<'p> {
+    pub fn new(policy: &'p Policy) -> Self {
+        Unit {
+            policy,
+            next_place: Cell::new(0),
+            next_name: Cell::new(0),
+            sums: RefCell::default(),
+            timed: RefCell::default(),
+        }
+    }
+
+    /// A number for a place in the text that reads shared state.
+    pub fn place(&self) -> u32 {
+        self.next_place.replace(self.next_place.get() + 1)
+    }
+
+    pub fn places(&self) -> u32 {
+        self.next_place.get()
+    }
+
+    /// To translate the same text twice, with the same places.
+    pub fn back_to(&self, place: u32) {
+        self.next_place.set(place);
+    }
+
+    /// A name that is used nowhere else.
+    pub fn fresh(&self, name: &str) -> String {
+        let n = self.next_name.replace(self.next_name.get() + 1);
+        format!("{}_{n}", name.to_lowercase())
+    }
+
+    /// Names and places begin anew: for each module.
+    pub fn restart(&self) {
+        self.next_place.set(0);
+        self.next_name.set(0);
+    }
+
+    pub fn attribute(&self, owner: Owner, id: AttributeId) -> String {
+        attribute_name(owner, &self.policy.attribute(owner, id).name)
+    }
+}
+
+pub fn attribute_name(owner: Owner, name: &str) -> String {
+    let owner = match owner {
+        Owner::Global => "global",
+        Owner::Thread => "thread",
+        Owner::Core => "core",
+    };
+    format!("{owner}_{name}")
+}
+
+/// The WhyML type of a value.
+pub fn why_type(ty: Type) -> &'static str {
+    match (ty.base, ty.optional) {
+        (BaseType::Bool, _) => "bool",
+        (BaseType::Set, _) => "cset",
+        (BaseType::Thread, true) => "maybe_thread",
+        (BaseType::Thread, false) => "thread",
+        (_, true) => "maybe",
+        (_, false) => "int",
+    }
+}
+
+/// What the variables of a function are called in WhyML.
+#[derive(Clone)]
+pub struct Scope<'p> {
+    pub function: &'p Function,
+    values: HashMap<LocalId, String>,
+    /// References.
+    mutable: HashSet<LocalId>,
+}
+
+impl<'p> Scope<'p> {
+    pub fn new(function: &'p Function) -> Self {
+        Scope { function, values: HashMap::new(), mutable: HashSet::new() }
+    }
+
+    pub fn bind(&mut self, local: LocalId, value: String) {
+        self.values.insert(local, value);
+    }
+
+    pub fn bind_mutable(&mut self, local: LocalId, name: String) {
+        self.values.insert(local, name);
+        self.mutable.insert(local);
+    }
+
+    /// To be read. A variable that was not bound has no value that is known.
+    pub fn value(&self, local: LocalId) -> Option<String> {
+        let name = self.values.get(&local)?;
+        Some(if self.mutable.contains(&local) { format!("!{name}") } else { name.clone() })
+    }
+
+    pub fn name(&self, local: LocalId) -> Option<&str> {
+        self.values.get(&local).map(String::as_str)
+    }
+}

@@ -1,0 +1,157 @@
+//! Runs Why3 on what was emitted.
+
+use crate::emit::Theorems;
+use crate::obligation::{Claim, Obligation, Property};
+use crate::report::{Proved, Report, Verdict};
+use crate::theory;
+use crate::why3::{Error, Goal, Why3};
+use hearth_ipanema::ir::Policy;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// How to prove.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Only obligations of these.
+    pub properties: Vec<Property>,
+    /// Keep the WhyML in this folder.
+    pub keep: Option<PathBuf>,
+    /// Provers that run at a time.
+    pub at_once: usize,
+    /// The most steps that Z3 takes for a part of an obligation: the same on each machine.
+    pub steps: u64,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options { properties: Property::ALL.to_vec(), keep: None, at_once: 2, steps: 4_000_000 }
+    }
+}
+
+/// Proves what there is to prove of a policy.
+pub fn prove(policy: &Policy, theorems: &Theorems, options: &Options) -> Result<Report, Error> {
+    let folder = Folder::new(options)?;
+    write(&folder.path().join("policy.mlw"), &theorems.whyml)?;
+    let why3 = Why3::find(folder.path(), options)?;
+    let wanted: Vec<&Obligation> =
+        theorems.obligations.iter().filter(|o| options.properties.contains(&o.property)).collect();
+    let obligations =
+        at_once(options.at_once, &wanted, |obligation| one(&why3, &folder, theorems, obligation))?;
+    let mut report = Report { policy: policy.name.clone(), obligations };
+    report.settle();
+    Ok(report)
+}
+
+fn one(why3: &Why3, folder: &Folder, theorems: &Theorems, obligation: &Obligation) -> Result<Proved, Error> {
+    let (verdict, seconds) = match &obligation.claim {
+        Claim::Decided { holds: true } => (Verdict::Holds { prover: "compiler".into() }, 0.0),
+        Claim::Decided { holds: false } => (Verdict::NotProved { parts: Vec::new() }, 0.0),
+        Claim::NotModelled { construct } => (Verdict::NotModelled { construct: construct.clone() }, 0.0),
+        Claim::Goal { module, goal } => {
+            // Why3 makes the verification conditions of all modules of a file: one is enough.
+            let file = folder.path().join(format!("{module}-{goal}.mlw"));
+            write(&file, &theorems.alone(module))?;
+            why3.prove(&file, &Goal { module, goal })?
+        }
+    };
+    Ok(Proved { obligation: obligation.clone(), verdict, seconds })
+}
+
+/// What was proved of a file of the theory.
+#[derive(Clone, Debug)]
+pub struct Lemmas {
+    pub file: &'static str,
+    pub parts: usize,
+    /// Which parts were not.
+    pub open: Vec<String>,
+    pub seconds: f64,
+}
+
+/// Proves the theory itself.
+pub fn prove_theory(options: &Options) -> Result<Vec<Lemmas>, Error> {
+    let folder = Folder::new(options)?;
+    let why3 = Why3::find(folder.path(), options)?;
+    let prove = |(file, _): (&'static str, &str)| {
+        let parts = why3.parts(&folder.path().join(file), None)?;
+        let verdicts = at_once(options.at_once, &parts, |part| why3.part(part))?;
+        let open = parts.iter().zip(&verdicts).filter(|(_, (prover, _))| prover.is_none());
+        Ok(Lemmas {
+            file,
+            parts: parts.len(),
+            open: open.map(|(part, _)| part.place(parts.len())).collect(),
+            seconds: verdicts.iter().map(|(_, seconds)| seconds).sum(),
+        })
+    };
+    theory::FILES.into_iter().map(prove).collect()
+}
+
+/// A temporary folder with the theory, or the one that keeps it.
+enum Folder {
+    Kept(PathBuf),
+    Temporary(tempfile::TempDir),
+}
+
+impl Folder {
+    fn new(options: &Options) -> Result<Self, Error> {
+        let folder = match &options.keep {
+            Some(path) => {
+                fs::create_dir_all(path).map_err(|error| Error::Write { path: path.clone(), error })?;
+                Folder::Kept(path.clone())
+            }
+            None => {
+                let made = tempfile::Builder::new().prefix("hearth-prove-").tempdir();
+                Folder::Temporary(made.map_err(|error| Error::Write { path: std::env::temp_dir(), error })?)
+            }
+        };
+        for (name, text) in theory::FILES {
+            write(&folder.path().join(name), text)?;
+        }
+        Ok(folder)
+    }
+
+    fn path(&self) -> &Path {
+        match self {
+            Folder::Kept(path) => path,
+            Folder::Temporary(folder) => folder.path(),
+        }
+    }
+}
+
+/// Writes beside, then renames.
+fn write(path: &Path, text: &str) -> Result<(), Error> {
+    let beside = path.with_extension(format!("{}.partial", std::process::id()));
+    let written = fs::write(&beside, text).and_then(|()| fs::rename(&beside, path));
+    written.map_err(|error| {
+        let _ = fs::remove_file(&beside);
+        Error::Write { path: path.to_owned(), error }
+    })
+}
+
+/// `work` on all items, so many at a time; the results in the items' order.
+fn at_once<T: Sync, R: Send>(
+    threads: usize,
+    items: &[T],
+    work: impl Fn(&T) -> Result<R, Error> + Sync,
+) -> Result<Vec<R>, Error> {
+    let next = AtomicUsize::new(0);
+    let results: Mutex<Vec<(usize, Result<R, Error>)>> = Mutex::new(Vec::new());
+    std::thread::scope(|scope| {
+        for _ in 0..threads.max(1) {
+            scope.spawn(|| {
+                while let Some((i, item)) = items.get(next.load(Ordering::Relaxed)..).and_then(|_| {
+                    let i = next.fetch_add(1, Ordering::Relaxed);
+                    Some((i, items.get(i)?))
+                }) {
+                    let result = work(item);
+                    let mut results = results.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+                    results.push((i, result));
+                }
+            });
+        }
+    });
+    let mut results = results.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
+    results.sort_by_key(|(i, _)| *i);
+    results.into_iter().map(|(_, result)| result).collect()
+}

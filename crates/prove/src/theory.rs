@@ -1,0 +1,9 @@
+//! The hand-written theory, as it lies in `proofs/`.
+
+/// Name and text of each file.
+pub const FILES: [(&str, &str); 4] = [
+    ("cores.mlw", include_str!("../../../proofs/cores.mlw")),
+    ("events.mlw", include_str!("../../../proofs/events.mlw")),
+    ("steal.mlw", include_str!("../../../proofs/steal.mlw")),
+    ("progress.mlw", include_str!("../../../proofs/progress.mlw")),
+];

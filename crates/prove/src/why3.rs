@@ -1,0 +1,273 @@
+//! Why3 and its provers, as programs: Why3 splits a goal into parts and writes them down in the
+//! provers' language; which prover looks at which part, for how long, is decided here.
+
+use crate::report::Verdict;
+use crate::run::Options;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    #[error("cannot write {}: {error}", path.display())]
+    Write { path: PathBuf, error: io::Error },
+    #[error("cannot run why3: {0}")]
+    NoWhy3(io::Error),
+    #[error("why3 knows no prover")]
+    NoProver,
+    #[error("why3 does not understand what was emitted: {0}")]
+    Rejected(String),
+    #[error("why3 does not come to an end with a goal")]
+    TooLarge,
+}
+
+impl Error {
+    /// What to do about it.
+    pub fn help(&self) -> Option<&'static str> {
+        match self {
+            Error::NoWhy3(_) => Some("install why3 and z3 (on Debian: apt-get install why3 z3)"),
+            Error::NoProver => {
+                Some("install z3 (on Debian: apt-get install z3); a second prover, cvc4 or cvc5, is of use")
+            }
+            Error::Write { .. } => None,
+            Error::Rejected(_) | Error::TooLarge => {
+                Some("please report this, with the policy: it is a bug of hearth's")
+            }
+        }
+    }
+}
+
+/// A goal of a module; without a name, all of them.
+pub struct Goal<'a> {
+    pub module: &'a str,
+    pub goal: &'a str,
+}
+
+pub struct Why3 {
+    folder: PathBuf,
+    config: PathBuf,
+    /// For what provers read.
+    scratch: tempfile::TempDir,
+    /// As `why3 prove -P` wants them.
+    z3: Option<String>,
+    cvc4: Option<String>,
+    steps: u64,
+}
+
+/// One of the pieces into which Why3 splits a goal.
+pub struct Part {
+    smt: PathBuf,
+    file: PathBuf,
+    goal: Option<(String, String)>,
+    nth: usize,
+}
+
+impl Why3 {
+    /// Looks for provers, and makes a configuration of Why3 in `folder`: the user's own is not used,
+    /// so that results are the same for all.
+    pub fn find(folder: &Path, options: &Options) -> Result<Self, Error> {
+        version("why3", "version ").map_err(Error::NoWhy3)?;
+        let versions = [version("z3", "Z3 version ").ok(), version("cvc4", "CVC4 version ").ok()];
+        if versions.iter().all(Option::is_none) {
+            return Err(Error::NoProver);
+        }
+        let mut text = "[main]\nmagic = 14\n".to_owned();
+        let [z3, cvc4] = [("Z3", "z3", "z3_471"), ("CVC4", "cvc4", "cvc4_16")];
+        let known = [z3, cvc4].into_iter().zip(versions).map(|((name, command, driver), version)| {
+            let version = version?;
+            text += &format!(
+                "\n[prover]\nname = \"{name}\"\nversion = \"{version}\"\ndriver = \"{driver}\"\n\
+                 command = \"{command} %f\"\neditor = \"\"\nin_place = false\ninteractive = false\n"
+            );
+            Some(format!("{name},{version}"))
+        });
+        let [z3, cvc4] = <[Option<String>; 2]>::try_from(known.collect::<Vec<_>>()).unwrap_or_default();
+        let config = folder.join("why3.conf");
+        let wrong = |path: &Path| {
+            let path = path.to_owned();
+            move |error| Error::Write { path, error }
+        };
+        fs::write(&config, text).map_err(wrong(&config))?;
+        let scratch = tempfile::Builder::new().prefix("hearth-prove-").tempdir();
+        let scratch = scratch.map_err(wrong(&std::env::temp_dir()))?;
+        Ok(Why3 { folder: folder.to_owned(), config, scratch, z3, cvc4, steps: options.steps })
+    }
+
+    /// Proves a goal: part after part, until one is not proved.
+    pub fn prove(&self, file: &Path, goal: &Goal) -> Result<(Verdict, f64), Error> {
+        let parts = self.parts(file, Some(goal))?;
+        let (mut seconds, mut used) = (0.0, Vec::new());
+        for part in &parts {
+            let (prover, time) = self.part(part)?;
+            seconds += time;
+            match prover {
+                Some(prover) if used.contains(&prover) => {}
+                Some(prover) => used.push(prover),
+                None => return Ok((Verdict::NotProved { parts: vec![part.place(parts.len())] }, seconds)),
+            }
+        }
+        // Why3 itself sees that a part is true by its form.
+        let prover = if used.is_empty() { "why3".into() } else { used.join(" + ") };
+        Ok((Verdict::Holds { prover }, seconds))
+    }
+
+    /// The parts of a goal, or of all goals of a file.
+    pub fn parts(&self, file: &Path, goal: Option<&Goal>) -> Result<Vec<Part>, Error> {
+        let prover = self.z3.as_ref().or(self.cvc4.as_ref()).ok_or(Error::NoProver)?;
+        let goal = goal.map(|goal| (goal.module.to_owned(), goal.goal.to_owned()));
+        let files = self.split(prover, file, goal.as_ref())?;
+        let part = |(nth, smt)| Part { smt, file: file.to_owned(), goal: goal.clone(), nth };
+        Ok(files.into_iter().enumerate().map(part).collect())
+    }
+
+    /// What a prover is to read, in Why3's order.
+    fn split(
+        &self,
+        prover: &str,
+        file: &Path,
+        goal: Option<&(String, String)>,
+    ) -> Result<Vec<PathBuf>, Error> {
+        let (module, name) = goal.map_or(("", ""), |(module, goal)| (module, goal));
+        let stem = file.file_stem().unwrap_or_default().to_string_lossy();
+        let folder = self.scratch.path().join(format!("{stem}-{module}-{name}-{prover}"));
+        fs::create_dir_all(&folder).map_err(|error| Error::Write { path: folder.clone(), error })?;
+        let mut command = Command::new("why3");
+        command.arg("-C").arg(&self.config).args(["prove", "-a", "split_vc", "-P", prover]);
+        command.arg("-L").arg(&self.folder).arg("-o").arg(&folder).arg(file);
+        if goal.is_some() {
+            command.args(["-T", module]);
+        }
+        if !name.is_empty() {
+            command.args(["-G", name]);
+        }
+        let Some(output) = bounded(command, WAIT)? else { return Err(Error::TooLarge) };
+        if !output.status.success() {
+            return Err(Error::Rejected(String::from_utf8_lossy(&output.stderr).trim().to_owned()));
+        }
+        let entries = fs::read_dir(&folder).map_err(|error| Error::Write { path: folder.clone(), error })?;
+        let mut files: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
+        files.sort_by_cached_key(|path| numbered(&path.file_stem().unwrap_or_default().to_string_lossy()));
+        Ok(files)
+    }
+
+    /// Who proves a part, and after how long.
+    pub fn part(&self, part: &Part) -> Result<(Option<&'static str>, f64), Error> {
+        let start = Instant::now();
+        let prover = self.proved_by(part)?;
+        Ok((prover, start.elapsed().as_secs_f64()))
+    }
+
+    fn proved_by(&self, part: &Part) -> Result<Option<&'static str>, Error> {
+        if self.z3.is_some() {
+            for (threshold, share) in ATTEMPTS {
+                if unsat(z3(&part.smt, threshold, self.steps / share))? {
+                    return Ok(Some("z3"));
+                }
+            }
+        }
+        let Some(cvc4) = &self.cvc4 else { return Ok(None) };
+        // Its dialect is another. It splits alike.
+        let smt = match self.z3 {
+            Some(_) => self.split(cvc4, &part.file, part.goal.as_ref())?.into_iter().nth(part.nth),
+            None => Some(part.smt.clone()),
+        };
+        let Some(smt) = smt else { return Ok(None) };
+        let mut command = Command::new("cvc4");
+        command.args(["--lang=smt2", CVC4_LIMIT]).arg(smt);
+        Ok(unsat(command)?.then_some("cvc4"))
+    }
+}
+
+impl Part {
+    /// Where it comes from, for who looks at the WhyML.
+    pub fn place(&self, of: usize) -> String {
+        let text = fs::read_to_string(&self.smt).unwrap_or_default();
+        let line = text.rsplit(";; File \"").next().and_then(|rest| rest.split("line ").nth(1));
+        let line = line.and_then(|rest| rest.split(',').next()).unwrap_or("?");
+        let file = self.file.file_name().unwrap_or_default().to_string_lossy();
+        format!("part {} of {of}, {file}:{line}", self.nth + 1)
+    }
+}
+
+/// A prover or Why3 that does not come to an end is stopped. No verdict should hang on it: provers
+/// are bounded by steps, so that the same holds on each machine, however busy.
+const WAIT: Duration = Duration::from_secs(600);
+
+/// Z3 by triggers alone: with model-based instantiation it searches long for models that are of no
+/// use here. How eagerly it should make instances is a matter of luck: the cost from which on an
+/// instance has to wait, and which part of all steps it gets.
+const ATTEMPTS: [(u32, u64); 4] = [(5, 4), (10, 4), (5, 1), (10, 1)];
+
+const CVC4_LIMIT: &str = "--rlimit=20000";
+
+fn z3(smt: &Path, threshold: u32, steps: u64) -> Command {
+    let mut command = Command::new("z3");
+    command.args(["-smt2", "smt.mbqi=false", "smt.random_seed=42", "sat.random_seed=42"]);
+    command.arg("nlsat.randomize=false").arg(format!("smt.qi.eager_threshold={threshold}"));
+    command.arg(format!("rlimit={steps}")).arg(smt);
+    command
+}
+
+fn unsat(command: Command) -> Result<bool, Error> {
+    let output = bounded(command, WAIT)?;
+    Ok(output.is_some_and(|output| output.stdout.starts_with(b"unsat")))
+}
+
+/// By the number at its end; Why3 gives the first one none.
+fn numbered(name: &str) -> (String, u32) {
+    let stem = name.trim_end_matches(|c: char| c.is_ascii_digit());
+    (stem.to_owned(), name[stem.len()..].parse().unwrap_or(0))
+}
+
+/// The output of a command; `None` if it takes too long, and is stopped.
+fn bounded(mut command: Command, limit: Duration) -> Result<Option<Output>, Error> {
+    let piped = command.stdout(Stdio::piped()).stderr(Stdio::piped()).stdin(Stdio::null());
+    let mut child = piped.spawn().map_err(Error::NoWhy3)?;
+    let (out, err) = (child.stdout.take(), child.stderr.take());
+    let read = |pipe: Option<Box<dyn io::Read + Send>>| {
+        std::thread::spawn(move || {
+            let mut text = Vec::new();
+            let _ = pipe.map(|mut pipe| pipe.read_to_end(&mut text));
+            text
+        })
+    };
+    let out = read(out.map(|pipe| Box::new(pipe) as _));
+    let err = read(err.map(|pipe| Box::new(pipe) as _));
+    let start = Instant::now();
+    let status = loop {
+        match child.try_wait().map_err(Error::NoWhy3)? {
+            Some(status) => break status,
+            None if start.elapsed() > limit => {
+                let _ = child.kill();
+                let _ = child.wait();
+                return Ok(None);
+            }
+            None => std::thread::sleep(Duration::from_millis(20)),
+        }
+    };
+    let stdout = out.join().unwrap_or_default();
+    let stderr = err.join().unwrap_or_default();
+    Ok(Some(Output { status, stdout, stderr }))
+}
+
+/// What a program says of itself.
+fn version(program: &str, before: &str) -> io::Result<String> {
+    let output = Command::new(program).arg("--version").output()?;
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let version = text.split(before).nth(1).and_then(|rest| rest.split_whitespace().next());
+    version.map(str::to_owned).ok_or_else(|| io::Error::other(format!("{program} does not say its version")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_are_in_order() {
+        let mut names = ["f10", "f", "f2", "f1"];
+        names.sort_by_cached_key(|name| numbered(name));
+        assert_eq!(names, ["f", "f1", "f2", "f10"]);
+    }
+}
