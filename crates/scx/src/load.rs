@@ -5,6 +5,7 @@ use crate::error::Error;
 use crate::exit::ExitInfo;
 use crate::layout::*;
 use crate::policy::Policy;
+use crate::schedule::RealTime;
 use crate::{object, requirements, topology};
 use hearth_kernel::Host;
 use libbpf_rs::btf::types::{DataSec, Enum, Enum64, MemberAttr, Struct, Var};
@@ -272,6 +273,7 @@ impl Loaded {
     /// Another one runs; or the policy failed to start.
     pub fn attach(&mut self) -> Result<(), Error> {
         complaints();
+        let _first = RealTime::begin();
         let attached = self.try_attach();
         attached.map_err(|error| match self.exit() {
             Some(info) => Error::Ended(Box::new(info)),

@@ -32,6 +32,39 @@ fn set(tid: i32, class: i32) -> io::Result<()> {
     }
 }
 
+/// While it lives, this thread comes before all ordinary ones, if it may.
+///
+/// Whoever switches a policy on needs that: the kernel gives threads to the policy one by one, this one among them, and
+/// those that it has not come to yet go first. If they are busy, the switch is never done, and threads that are already the
+/// policy's wait: all of 6.16 and 6.18 stands still, with RCU. (Later kernels let a thread of their own do it.)
+#[derive(Debug)]
+pub struct RealTime {
+    before: Option<(i32, libc::sched_param)>,
+}
+
+impl RealTime {
+    pub fn begin() -> RealTime {
+        let mut param = libc::sched_param { sched_priority: 0 };
+        // SAFETY: no pointers; and `param` is valid for the call.
+        let class = unsafe { libc::sched_getscheduler(0) };
+        // SAFETY: `param` is valid for the call.
+        let known = class >= 0 && unsafe { libc::sched_getparam(0, &mut param) } == 0;
+        let first = libc::sched_param { sched_priority: 1 };
+        // SAFETY: `first` is valid for the call.
+        let begun = known && unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &first) } == 0;
+        RealTime { before: begun.then_some((class, param)) }
+    }
+}
+
+impl Drop for RealTime {
+    fn drop(&mut self) {
+        if let Some((class, param)) = self.before {
+            // SAFETY: `param` is valid for the call.
+            unsafe { libc::sched_setscheduler(0, class, &param) };
+        }
+    }
+}
+
 /// What schedules a thread.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Class {
@@ -56,4 +89,21 @@ pub(crate) fn class(tid: i32) -> Class {
 pub fn with_policy(command: &mut Command) -> &mut Command {
     // SAFETY: between fork and exec only a system call is made.
     unsafe { command.pre_exec(|| to_policy(0)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn real_time_lasts_as_long_as_it_is_held() {
+        // SAFETY: no pointers.
+        let class = || unsafe { libc::sched_getscheduler(0) };
+        let before = class();
+        let first = RealTime::begin();
+        // Who may not have it goes on without.
+        assert_eq!(class(), if first.before.is_some() { libc::SCHED_FIFO } else { before });
+        drop(first);
+        assert_eq!(class(), before);
+    }
 }
