@@ -149,10 +149,8 @@ struct Node {
 /// `None`: an assumption of the reduction was broken.
 fn once(driver: &mut Driver<'_>, scenario: &Scenario, options: &Options) -> Option<Outcome> {
     let mut outcome = Outcome { states: 0, transitions: 0, depth: 0, complete: true, violation: None };
-    let invariants = Invariants {
-        always: options.invariants.clone(),
-        at_rest: Invariant::declared(driver.model.policy),
-    };
+    let invariants =
+        Invariants { always: options.invariants.clone(), at_rest: Invariant::declared(driver.model.policy) };
     let first = match initial::world(driver.model, scenario).and_then(|w| whole(driver, w, &invariants)) {
         Ok(world) => world,
         Err(violation) => {

@@ -2,8 +2,8 @@
 
 mod common;
 
-use common::{can_prove, changed, failed, policy, proved};
-use hearth_prove::{Property, Report};
+use common::{can_prove, changed, emitted, failed, policy, proved};
+use hearth_prove::{Options, Property, Report, prove_theory, vacuous};
 
 const WORK: [Property; 2] = [Property::Conservation, Property::Progress];
 
@@ -25,13 +25,25 @@ fn loses(report: &Report, about: &str, what: &str) {
 }
 
 #[test]
-#[ignore = "the loop invariant of `balance` is not found yet"]
+fn the_theory_holds() {
+    if can_prove() {
+        for lemmas in prove_theory(&Options::default()).unwrap() {
+            assert!(lemmas.parts > 0 && lemmas.open.is_empty(), "{lemmas:?}");
+        }
+    }
+}
+
+#[test]
+fn cfs_cwc_conserves_work() {
+    holds("cfs-cwc", &WORK);
+}
+
+#[test]
 fn cfs_cwc_flat_conserves_work() {
     holds("cfs-cwc-flat", &WORK);
 }
 
 #[test]
-#[ignore = "`schedule` with two queues is not proved yet"]
 fn ule_cwc_conserves_work() {
     holds("ule-cwc", &WORK);
 }
@@ -39,6 +51,22 @@ fn ule_cwc_conserves_work() {
 #[test]
 fn smove_keeps_its_invariants() {
     holds("smove", &[Property::Invariants]);
+}
+
+#[test]
+fn nest_keeps_its_invariants() {
+    holds("nest", &[Property::Invariants]);
+}
+
+/// A contradiction in the theory, or in what is emitted, would prove everything.
+#[test]
+fn no_obligation_holds_whatever_it_says() {
+    if can_prove() {
+        for name in ["cfs-cwc", "ule-cwc", "smove"] {
+            let found = vacuous(&emitted(&policy(name)), &Options::default()).unwrap();
+            assert_eq!(found, Vec::<String>::new(), "{name}");
+        }
+    }
 }
 
 /// A policy loses an obligation of conservation by a change.
@@ -51,6 +79,33 @@ fn broken(name: &str, changes: &[(&str, &str)], about: &str, what: &str) {
 #[test]
 fn ule_leaves_cores_idle() {
     broken("ule", &[], "newly_idle", "the core is not left idle");
+}
+
+#[test]
+fn slocal_leaves_cores_idle() {
+    broken("slocal", &[], "unblock", "no core stays idle");
+}
+
+#[test]
+fn cfs_leaves_cores_idle() {
+    broken("cfs", &[], "unblock", "no core stays idle");
+}
+
+#[test]
+fn a_fork_that_trusts_an_idle_core_of_before_leaves_others_idle() {
+    let trusts = ("if (best in idle) return best;", "if (c_free(best)) return best;");
+    let free =
+        ("load average(domain d) {", "bool c_free(core c) { return true; }\n load average(domain d) {");
+    broken("cfs-cwc", &[trusts, free], "new", "no core stays idle");
+}
+
+#[test]
+fn nests_that_are_left_before_the_other_is_entered_are_not_disjoint() {
+    if can_prove() {
+        let first =
+            ("primary.add(c);\n        reserve.remove(c);", "reserve.remove(c);\n        primary.add(c);");
+        loses(&proved(&changed("nest", &[first]), &[Property::Invariants]), "unblock", "keeps `disjoint`");
+    }
 }
 
 #[test]
