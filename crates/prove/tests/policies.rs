@@ -98,7 +98,8 @@ fn a_fork_that_trusts_an_idle_core_of_before_leaves_others_idle() {
 
 #[test]
 fn nests_that_are_left_before_the_other_is_entered_are_not_disjoint() {
-    let first = ("primary.add(c);\n        reserve.remove(c);", "reserve.remove(c);\n        primary.add(c);");
+    let first =
+        ("primary.add(c);\n        reserve.remove(c);", "reserve.remove(c);\n        primary.add(c);");
     broken("nest", &[first], "unblock", "keeps `disjoint`");
 }
 
