@@ -17,7 +17,7 @@ pub use emit::{Theorems, theorems};
 use hearth_ipanema::ir::{Expr, Place, Policy, Stmt, StmtKind};
 pub use obligation::{Claim, Obligation, Property};
 pub use report::{Proved, Report, Verdict};
-pub use run::{Lemmas, Options, prove, prove_theory};
+pub use run::{Lemmas, Options, prove, prove_theory, vacuous};
 pub use why3::Error;
 
 /// An invariant of a policy: a closed boolean expression over its sets and parameters.

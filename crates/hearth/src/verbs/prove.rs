@@ -1,6 +1,8 @@
 use crate::failure::{Failure, Outcome};
 use crate::table::Plain;
 use crate::{output, policy_file};
+use hearth_explore::{Counterexample, explore, standard_scenarios};
+use hearth_ipanema::ir::Policy;
 use hearth_prove::{Options, Property, Proved, Report, Verdict, invariants, prove, theorems};
 use serde::Serialize;
 use std::path::PathBuf;
@@ -8,7 +10,8 @@ use std::process::ExitCode;
 
 /// Prove a policy: work conservation, progress of steals, invariants
 ///
-/// Makes WhyML of it, which Why3 and its provers check. Exits with 0 only if all obligations hold.
+/// Makes WhyML of it, which Why3 and its provers check. Exits with 0 only if all obligations hold. Where
+/// one does not, small machines are searched for a schedule that goes wrong.
 #[derive(clap::Args)]
 pub struct Args {
     /// A policy file, or the name of a built-in policy
@@ -31,6 +34,7 @@ struct Printed<'a> {
     holds: bool,
     #[serde(flatten)]
     report: &'a Report,
+    counterexample: Option<&'a Counterexample>,
 }
 
 impl Args {
@@ -42,12 +46,40 @@ impl Args {
         }
         let theorems = theorems(&compiled.ir, &invariants(&compiled.ir));
         let report = prove(&compiled.ir, &theorems, &options)?;
+        let counterexample = if report.holds() { None } else { counterexample(&compiled.ir) };
         if self.json {
-            output::json(&Printed { schema: "hearth.prove/1", holds: report.holds(), report: &report })?;
+            let holds = report.holds();
+            let counterexample = counterexample.as_ref();
+            output::json(&Printed { schema: "hearth.prove/1", holds, report: &report, counterexample })?;
         } else {
             output::text(&table(&report))?;
+            if !report.holds() {
+                output::text(&advice(&self.policy, counterexample.as_ref()))?;
+            }
         }
         if report.holds() { Ok(ExitCode::SUCCESS) } else { Err(Failure::quiet()) }
+    }
+}
+
+/// How many states of each scenario are looked at: that takes a second or two.
+const STATES: usize = 2_000;
+
+/// The shortest schedule of the first scenario in which something goes wrong.
+fn counterexample(policy: &Policy) -> Option<Counterexample> {
+    let options = hearth_explore::Options { max_states: STATES, cwc: true, ..Default::default() };
+    let violation = |scenario| explore(policy, &scenario, &options).ok()?.violation;
+    standard_scenarios().into_iter().find_map(violation)
+}
+
+fn advice(policy: &str, counterexample: Option<&Counterexample>) -> String {
+    match counterexample {
+        Some(found) => {
+            format!("\n{found}\n\n`hearth explore {policy}` shows all that it finds on small machines.\n")
+        }
+        None => format!(
+            "\nWhat is not proved may still hold. No counter-example is among the first {STATES} states of each scenario;\n\
+             `hearth explore {policy}` looks at more.\n"
+        ),
     }
 }
 

@@ -334,10 +334,16 @@ SAAKM_LOCAL core_t cfs_cwc_choose_fork(saakm_t s, thread_t t, core_t parent)
 		least_c2 = key2;
 		best_c = c;
 	}
-	return best_c != SAAKM_NO_CORE ? best_c : cfs_cwc_fallback(s, t, parent);
+	core_t best = best_c != SAAKM_NO_CORE ? best_c : cfs_cwc_fallback(s, t, parent);
+	if (saakm_has(saakm_idle(s), best)) {
+		return best;
+	}
+	core_t found = SAAKM_FIRST_NEAREST(s, parent, w,
+			saakm_idle(s)->word[w] & saakm_affinity(t)->word[w]);
+	return found != SAAKM_NO_CORE ? found : best;
 }
 
-/* cfs-cwc.ipa:19 */
+/* cfs-cwc.ipa:22 */
 SAAKM_PHASE bool cfs_cwc_pull_can_steal_core(saakm_t s, core_t dst, core_t src)
 {
 	(void)dst;
@@ -345,13 +351,13 @@ SAAKM_PHASE bool cfs_cwc_pull_can_steal_core(saakm_t s, core_t dst, core_t src)
 	return saakm_nr_ready(s, src) > 0 && saakm_nr_running(s, src) >= 2;
 }
 
-/* cfs-cwc.ipa:20 */
+/* cfs-cwc.ipa:23 */
 SAAKM_PHASE int64_t cfs_cwc_pull_select_core(saakm_t s, core_t dst, core_t src)
 {
 	return saakm_has(&saakm_llc(s, dst)->cores, src) ? 1LL : 0LL;
 }
 
-/* cfs-cwc.ipa:20 */
+/* cfs-cwc.ipa:23 */
 SAAKM_PHASE int64_t cfs_cwc_pull_select_core_2(saakm_t s, core_t dst, core_t src)
 {
 	(void)dst;
@@ -359,7 +365,7 @@ SAAKM_PHASE int64_t cfs_cwc_pull_select_core_2(saakm_t s, core_t dst, core_t src
 	return cfs_cwc_average(s, saakm_llc(s, src));
 }
 
-/* cfs-cwc.ipa:20 */
+/* cfs-cwc.ipa:23 */
 SAAKM_PHASE int64_t cfs_cwc_pull_select_core_3(saakm_t s, core_t dst, core_t src)
 {
 	(void)dst;
@@ -367,14 +373,14 @@ SAAKM_PHASE int64_t cfs_cwc_pull_select_core_3(saakm_t s, core_t dst, core_t src
 	return cfs_cwc_load_of(s, src);
 }
 
-/* cfs-cwc.ipa:21 */
+/* cfs-cwc.ipa:24 */
 SAAKM_PHASE bool cfs_cwc_pull_steal_thread(saakm_t s, core_t dst, thread_t t)
 {
 	return cfs_cwc_load_of(s, saakm_core(t)) - cfs_cwc_load_of(s, dst)
 			> cfs_cwc_thread(t)->share && saakm_has(saakm_affinity(t), dst);
 }
 
-/* cfs-cwc.ipa:22 */
+/* cfs-cwc.ipa:25 */
 SAAKM_PHASE bool cfs_cwc_pull_stop_core(saakm_t s, core_t dst, int64_t stolen)
 {
 	(void)s;
@@ -383,7 +389,7 @@ SAAKM_PHASE bool cfs_cwc_pull_stop_core(saakm_t s, core_t dst, int64_t stolen)
 	return stolen > 0;
 }
 
-/* cfs-cwc.ipa:23 */
+/* cfs-cwc.ipa:26 */
 SAAKM_PHASE bool cfs_cwc_pull_stop(saakm_t s, core_t dst, int64_t stolen)
 {
 	(void)s;
@@ -392,14 +398,14 @@ SAAKM_PHASE bool cfs_cwc_pull_stop(saakm_t s, core_t dst, int64_t stolen)
 	return stolen > 0;
 }
 
-/* cfs-cwc.ipa:24 */
+/* cfs-cwc.ipa:27 */
 SAAKM_PHASE void cfs_cwc_pull_move(saakm_t s, core_t dst, thread_t t)
 {
 	cfs_cwc_enter_ready(s, t, dst, CFS_CWC_REASON_BALANCE);
 }
 
 /*
- * cfs-cwc.ipa:18
+ * cfs-cwc.ipa:21
  * The dies only say in which order cores are tried: none is left out.
  */
 SAAKM_STEAL(cfs_cwc_pull, dst, from)

@@ -137,7 +137,7 @@ struct nest_state {
 	/* nest.ipa:31 */
 	struct saakm_set reserve;
 	/*
-	 * nest.ipa:36
+	 * nest.ipa:39
 	 * The core on which Nest made its first placement. It is in use, so it is the first in the
 	 * primary nest; and the search of the reserve nest starts here.
 	 */
@@ -191,13 +191,13 @@ struct nest_thread {
 	 */
 	int64_t util;
 	/*
-	 * nest.ipa:41
+	 * nest.ipa:44
 	 * Cores of the last execution and of the one before.
 	 */
 	core_t last;
 	core_t before;
 	/*
-	 * nest.ipa:43
+	 * nest.ipa:46
 	 * Times in a row that the previous core was busy.
 	 */
 	int64_t misses;
@@ -257,6 +257,7 @@ SAAKM_LOCAL void nest_leave(saakm_t s, core_t c, int64_t part);
 SAAKM_LOCAL int64_t nest_asleep(saakm_t s, thread_t t);
 SAAKM_LOCAL core_t nest_fallback(saakm_t s, thread_t t, core_t c);
 SAAKM_LOCAL void nest_nohz(saakm_t s, core_t i);
+SAAKM_LOCAL void nest_set_aside(saakm_t s, core_t c);
 SAAKM_LOCAL core_t nest_choose_wakeup(saakm_t s, thread_t t, core_t waker);
 
 /*
@@ -799,7 +800,7 @@ SAAKM_LOCAL void nest_nohz(saakm_t s, core_t i)
 }
 
 /*
- * nest.ipa:49
+ * nest.ipa:52
  * c is idle, and no other placement has it.
  */
 SAAKM_LOCAL bool nest_take(saakm_t s, core_t c)
@@ -807,7 +808,7 @@ SAAKM_LOCAL bool nest_take(saakm_t s, core_t c)
 	return nest_state(s)->placement_flag ? saakm_claim(s, c) : saakm_has(saakm_idle(s), c);
 }
 
-/* nest.ipa:53 */
+/* nest.ipa:56 */
 SAAKM_LOCAL bool nest_stale(saakm_t s, core_t c)
 {
 	return nest_state(s)->compaction && saakm_has(saakm_idle(s), c)
@@ -815,26 +816,35 @@ SAAKM_LOCAL bool nest_stale(saakm_t s, core_t c)
 }
 
 /*
- * nest.ipa:58
+ * nest.ipa:65
  * To the reserve nest, or out of both if that is full.
  */
 SAAKM_LOCAL void nest_demote(saakm_t s, core_t c)
 {
 	saakm_remove(s, &nest_state(s)->primary, NEST_SET_PRIMARY, c);
 	if (nest_state(s)->reserve_nest) {
-		saakm_add(s, &nest_state(s)->reserve, NEST_SET_RESERVE, c, nest_state(s)->r_max);
+		nest_set_aside(s, c);
 	}
 }
 
-/* nest.ipa:63 */
+/* nest.ipa:70 */
 SAAKM_LOCAL void nest_promote(saakm_t s, core_t c)
 {
-	saakm_remove(s, &nest_state(s)->reserve, NEST_SET_RESERVE, c);
 	saakm_add(s, &nest_state(s)->primary, NEST_SET_PRIMARY, c, SAAKM_MAX_CORES);
+	saakm_remove(s, &nest_state(s)->reserve, NEST_SET_RESERVE, c);
+}
+
+/* nest.ipa:75 */
+SAAKM_LOCAL void nest_set_aside(saakm_t s, core_t c)
+{
+	saakm_add(s, &nest_state(s)->reserve, NEST_SET_RESERVE, c, nest_state(s)->r_max);
+	if (saakm_has(&nest_state(s)->primary, c)) {
+		saakm_remove(s, &nest_state(s)->reserve, NEST_SET_RESERVE, c);
+	}
 }
 
 /*
- * nest.ipa:70
+ * nest.ipa:82
  * Starts at the previous core, to stay clear of concurrent searches. A stale core is demoted
  * on the way.
  */
@@ -856,7 +866,7 @@ SAAKM_LOCAL core_t nest_search_primary(saakm_t s, set_t allowed, core_t home)
 }
 
 /*
- * nest.ipa:78
+ * nest.ipa:90
  * Starts at a fixed core, to gather threads.
  */
 SAAKM_LOCAL core_t nest_search_reserve(saakm_t s, set_t allowed, core_t home)
@@ -874,7 +884,7 @@ SAAKM_LOCAL core_t nest_search_reserve(saakm_t s, set_t allowed, core_t home)
 }
 
 /*
- * nest.ipa:83
+ * nest.ipa:95
  * The die of `home` first, then the others.
  */
 SAAKM_LOCAL core_t nest_primary_of(saakm_t s, thread_t t, core_t home)
@@ -892,7 +902,7 @@ SAAKM_LOCAL core_t nest_primary_of(saakm_t s, thread_t t, core_t home)
 	return nest_search_primary(s, saakm_affinity(t), home);
 }
 
-/* nest.ipa:89 */
+/* nest.ipa:101 */
 SAAKM_LOCAL core_t nest_reserve_of(saakm_t s, thread_t t, core_t home)
 {
 	if (nest_state(s)->die_first) {
@@ -909,24 +919,26 @@ SAAKM_LOCAL core_t nest_reserve_of(saakm_t s, thread_t t, core_t home)
 }
 
 /*
- * nest.ipa:98
+ * nest.ipa:110
  * An attached thread may take its core even if it is stale.
  */
-SAAKM_LOCAL bool nest_take_attached(saakm_t s, thread_t t)
+SAAKM_LOCAL core_t nest_attached_of(saakm_t s, thread_t t)
 {
 	core_t c = nest_thread(t)->last;
 
 	if (c != SAAKM_NO_CORE) {
-		return nest_state(s)->attachment && nest_thread(t)->last == nest_thread(t)->before
+		if (nest_state(s)->attachment && nest_thread(t)->last == nest_thread(t)->before
 				&& saakm_has(&nest_state(s)->primary, c)
 				&& saakm_has(saakm_idle(s), c) && saakm_has(saakm_affinity(t), c)
-				&& nest_take(s, c);
+				&& nest_take(s, c)) {
+			return c;
+		}
 	}
-	return false;
+	return SAAKM_NO_CORE;
 }
 
 /*
- * nest.ipa:105
+ * nest.ipa:118
  * Counts how often in a row the previous core was busy.
  */
 SAAKM_LOCAL bool nest_impatient(saakm_t s, thread_t t, core_t home)
@@ -937,7 +949,7 @@ SAAKM_LOCAL bool nest_impatient(saakm_t s, thread_t t, core_t home)
 }
 
 /*
- * nest.ipa:111
+ * nest.ipa:124
  * Places t. `home` is its previous core or its parent's, `waker` the core that wakes or forks.
  */
 SAAKM_LOCAL void nest_nest_place(saakm_t s, thread_t t, core_t home, core_t waker, bool forked,
@@ -945,7 +957,7 @@ SAAKM_LOCAL void nest_nest_place(saakm_t s, thread_t t, core_t home, core_t wake
 {
 	if (nest_state(s)->anchor == SAAKM_NO_CORE) {
 		nest_state(s)->anchor = waker;
-		saakm_add(s, &nest_state(s)->primary, NEST_SET_PRIMARY, waker, SAAKM_MAX_CORES);
+		nest_promote(s, waker);
 	}
 	if (!hurry) {
 		core_t c = nest_primary_of(s, t, home);
@@ -969,30 +981,34 @@ SAAKM_LOCAL void nest_nest_place(saakm_t s, thread_t t, core_t home, core_t wake
 	if (hurry || !nest_state(s)->reserve_nest) {
 		nest_promote(s, c2);
 	} else if (!saakm_has(&nest_state(s)->primary, c2)) {
-		saakm_add(s, &nest_state(s)->reserve, NEST_SET_RESERVE, c2, nest_state(s)->r_max);
+		nest_set_aside(s, c2);
 	}
 	nest_enter_ready(s, t, c2, NEST_REASON_CFS);
 }
 
-/* nest.ipa:129 */
+/* nest.ipa:142 */
 SAAKM_LOCAL void nest_on_new(saakm_t s, thread_t t, core_t parent)
 {
 	nest_nest_place(s, t, parent, parent, true, false);
 }
 
-/* nest.ipa:133 */
+/* nest.ipa:146 */
 SAAKM_LOCAL void nest_on_unblock(saakm_t s, thread_t t, core_t waker)
 {
 	bool hurry = nest_impatient(s, t, saakm_core(t));
-	if (!hurry && nest_take_attached(s, t)) {
-		nest_enter_ready(s, t, saakm_core(t), NEST_REASON_ATTACHED);
-		return;
+	if (!hurry) {
+		core_t c = nest_attached_of(s, t);
+
+		if (c != SAAKM_NO_CORE) {
+			nest_enter_ready(s, t, c, NEST_REASON_ATTACHED);
+			return;
+		}
 	}
 	nest_nest_place(s, t, saakm_core(t), waker, false, hurry);
 }
 
 /*
- * nest.ipa:140
+ * nest.ipa:154
  * CFS's choice; where its die has no idle core, the other dies are searched too.
  */
 SAAKM_LOCAL core_t nest_choose_wakeup(saakm_t s, thread_t t, core_t waker)
@@ -1006,7 +1022,7 @@ SAAKM_LOCAL core_t nest_choose_wakeup(saakm_t s, thread_t t, core_t waker)
 	return found != SAAKM_NO_CORE ? found : c;
 }
 
-/* nest.ipa:148 */
+/* nest.ipa:162 */
 SAAKM_LOCAL void nest_on_block(saakm_t s, thread_t t)
 {
 	nest_thread(t)->before = nest_thread(t)->last;
@@ -1017,7 +1033,7 @@ SAAKM_LOCAL void nest_on_block(saakm_t s, thread_t t)
 	nest__cfs_on_block(s, t);
 }
 
-/* nest.ipa:155 */
+/* nest.ipa:169 */
 SAAKM_LOCAL void nest_on_terminate(saakm_t s, thread_t t)
 {
 	if (nest_state(s)->exit_demotion && saakm_has(&nest_state(s)->primary, saakm_core(t))

@@ -33,10 +33,10 @@ impl<'p> Program<'_, 'p> {
         for (i, local) in function.params().iter().enumerate() {
             let value = scope.value(LocalId(i as u32));
             match (local.ty.base, value) {
-                (BaseType::Thread, Some(value)) if value == OWN => {
-                    if block_tells_affinity(self.unit.policy, &function.body) {
-                        facts.push(format!("allowed {OWN} x_"));
-                    }
+                (BaseType::Thread, Some(value))
+                    if value == OWN && block_tells_affinity(self.unit.policy, &function.body) =>
+                {
+                    facts.push(format!("allowed {OWN} x_"));
                 }
                 (BaseType::Set, Some(value)) => facts.push(format!("mem x_ {value}")),
                 _ => {}
