@@ -3,7 +3,7 @@
 use std::collections::{HashSet, VecDeque};
 use std::hash::{BuildHasherDefault, Hash, Hasher};
 
-use hearth_ipanema::ir::Policy;
+use hearth_ipanema::ir::{self, Policy};
 use xxhash_rust::xxh3::xxh3_128;
 
 use crate::counterexample::Counterexample;
@@ -69,8 +69,18 @@ pub enum ExploreError {
     Scenario(#[from] ScenarioError),
     #[error("policy `{policy}` has no parameter `{param}`")]
     UnknownParam { policy: String, param: String },
-    #[error("the counter-example is of policy `{of}`, and does not fit `{given}`")]
+    #[error("policy `{policy}` takes {min} to {max} for its parameter `{param}`, not {value}")]
+    ParamRange { policy: String, param: String, value: i64, min: i64, max: i64 },
+    #[error("the schedule is of policy `{of}`, and does not fit `{given}`")]
     OtherPolicy { of: String, given: String },
+    #[error("the schedule is of another policy called `{policy}`, with other attributes, globals or sets")]
+    OtherShape { policy: String },
+    #[error("step {step} of the schedule cannot happen under `{policy}`: it is of another version of the policy")]
+    Impossible { policy: String, step: usize },
+    #[error(
+        "under `{policy}` the schedule does not end in a violation of {property}: it is of another version of the policy"
+    )]
+    Harmless { policy: String, property: Property },
 }
 
 /// Sets the parameters.
@@ -81,6 +91,11 @@ pub(crate) fn set_params(model: &mut Model<'_>, params: &[(String, i64)]) -> Res
             let (policy, param) = (model.policy.name.clone(), name.clone());
             return Err(ExploreError::UnknownParam { policy, param });
         };
+        let ir::Param { min, max, .. } = model.policy.params[at];
+        if !(min..=max).contains(value) {
+            let (policy, param) = (model.policy.name.clone(), name.clone());
+            return Err(ExploreError::ParamRange { policy, param, value: *value, min, max });
+        }
         model.params[at] = *value;
     }
     Ok(())
