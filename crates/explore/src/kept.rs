@@ -103,9 +103,9 @@ pub(crate) fn fitting<'p>(policy: &'p Policy, found: &'p Counterexample) -> Resu
         return Err(ExploreError::OtherPolicy { of: found.policy.clone(), given: policy.name.clone() });
     }
     let mut model = Model::new(policy, &found.scenario)?;
-    set_params(&mut model, &found.params)?;
     if !found.learned.fits(&model) {
         return Err(ExploreError::OtherShape { policy: policy.name.clone() });
     }
+    set_params(&mut model, &found.params)?;
     Ok(model)
 }

@@ -108,7 +108,7 @@ mod world;
 pub use cores::Cores;
 pub use counterexample::Counterexample;
 pub use kept::{KeptError, SCHEMA as SCHEDULE_SCHEMA};
-pub use model::Invariant;
+pub use model::{Faults, Invariant};
 pub use property::{Property, Violation};
 pub use replay::{Kind, Left, SchedulerEvent, replay};
 pub use scenario::{Op, Scenario, ScenarioError, Start, Stealing, ThreadSpec};

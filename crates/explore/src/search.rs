@@ -10,7 +10,7 @@ use crate::counterexample::Counterexample;
 use crate::driver::{Checks, Driver};
 use crate::env::{Budget, Env, Stop};
 use crate::learned::Learned;
-use crate::model::{Invariant, Model};
+use crate::model::{Faults, Invariant, Model};
 use crate::property::{Property, Violation};
 use crate::scenario::{Scenario, ScenarioError};
 use crate::step::{Step, enabled};
@@ -33,6 +33,8 @@ pub struct Options {
     pub invariants: Vec<Invariant>,
     /// Values of parameters, by name; the others have their initial values.
     pub params: Vec<(String, i64)>,
+    /// What is wrong with the machinery below the policy, to see whether it is noticed.
+    pub faults: Faults,
 }
 
 impl Default for Options {
@@ -44,6 +46,7 @@ impl Default for Options {
             collisions: false,
             invariants: Vec::new(),
             params: Vec::new(),
+            faults: Faults::default(),
         }
     }
 }
@@ -108,6 +111,7 @@ pub(crate) fn set_params(model: &mut Model<'_>, params: &[(String, i64)]) -> Res
 pub fn explore(policy: &Policy, scenario: &Scenario, options: &Options) -> Result<Outcome, ExploreError> {
     let mut model = Model::new(policy, scenario)?;
     set_params(&mut model, &options.params)?;
+    model.faults = options.faults;
     let checks = Checks { cwc: options.cwc, collisions: options.collisions };
     let mut driver = Driver { model: &model, learned: Learned::new(&model, options.reduce), checks };
     loop {
