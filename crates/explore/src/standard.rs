@@ -58,6 +58,8 @@ pub fn all() -> Vec<Scenario> {
             2,
             &[(Awake(0), forever), (Awake(1), &[]), (Awake(0), forever)],
         ),
+        pinned(),
+        pairs(),
         scenario(
             "wakers-3",
             "2+1 cores: two threads wake one each at the same time; one core is idle",
@@ -137,6 +139,27 @@ pub fn all() -> Vec<Scenario> {
             ],
         ),
     ]
+}
+
+/// Threads that may not run where there is room.
+fn pinned() -> Scenario {
+    let threads: &[(Start, &[Op])] =
+        &[(Awake(0), &[Wake(1), Fork(3)]), (Blocked(1), &[]), (Awake(1), &[Forever]), (Forked, &[])];
+    let doc = "2 cores: a thread wakes one and forks one that may only run on the other core, which is busy";
+    let mut scenario = scenario("pinned-2", doc, &[2], 0, threads);
+    for thread in [1, 3] {
+        scenario.threads[thread].affinity = Cores::one(1);
+    }
+    scenario
+}
+
+/// Hyperthreads.
+fn pairs() -> Scenario {
+    let threads: &[(Start, &[Op])] =
+        &[(Awake(0), &[Wake(1), Fork(2), Forever]), (Blocked(0), &[Forever]), (Forked, &[])];
+    let doc = "2 pairs of hyperthreads: a thread wakes one and forks one";
+    let topology = Topology::smt_llcs(&[2]);
+    Scenario { topology, ..scenario("pairs-4", doc, &[4], 0, threads) }
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use crate::failure::Outcome;
 use crate::verbs::{
-    build, check, conform, exec, explore, fmt, list, play, predict, record, report, reproduce, run, set, sim,
+    build, check, conform, exec, explore, fmt, list, mutate, play, predict, record, report, reproduce, run, set, sim,
     status, stop, top, vm,
 };
 use clap::{Parser, Subcommand};
@@ -32,6 +32,7 @@ enum Verb {
     Reproduce(reproduce::Args),
     Check(check::Args),
     Explore(explore::Args),
+    Mutate(mutate::Args),
     Conform(conform::Args),
     Build(build::Args),
     Fmt(fmt::Args),
@@ -56,6 +57,7 @@ impl Cli {
             Verb::Reproduce(args) => args.run(),
             Verb::Check(args) => args.run(),
             Verb::Explore(args) => args.run(),
+            Verb::Mutate(args) => args.run(),
             Verb::Conform(args) => args.run(),
             Verb::Build(args) => args.run(),
             Verb::Fmt(args) => args.run(),
