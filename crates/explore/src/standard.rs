@@ -52,6 +52,13 @@ pub fn all() -> Vec<Scenario> {
             &[(Awake(0), &[Yield]), (Awake(1), &[Sleep]), (Awake(0), &[Yield])],
         ),
         scenario(
+            "yields-2",
+            "2 cores, 3 threads: two take turns on a core without running for long, and the third exits",
+            &[2],
+            0,
+            &[(Awake(0), &[Yield, Yield, Forever]), (Awake(1), &[]), (Awake(0), &[Yield, Yield, Forever])],
+        ),
+        scenario(
             "ticks-2",
             "2 cores, 3 threads, 2 ticks: balancing and preemption, and a thread that exits",
             &[2],
@@ -59,6 +66,7 @@ pub fn all() -> Vec<Scenario> {
             &[(Awake(0), forever), (Awake(1), &[]), (Awake(0), forever)],
         ),
         pinned(),
+        stuck(),
         pairs(),
         scenario(
             "wakers-3",
@@ -71,6 +79,13 @@ pub fn all() -> Vec<Scenario> {
                 (Awake(0), &[Wake(0), Forever]),
                 (Awake(1), &[Wake(1), Forever]),
             ],
+        ),
+        scenario(
+            "forks-3",
+            "2+1 cores: two threads fork one each at the same time; one core is idle",
+            &[2, 1],
+            0,
+            &[(Awake(0), &[Fork(2), Forever]), (Awake(1), &[Fork(3), Forever]), (Forked, &[]), (Forked, &[])],
         ),
         scenario(
             "thieves-3",
@@ -141,14 +156,39 @@ pub fn all() -> Vec<Scenario> {
     ]
 }
 
-/// Threads that may not run where there is room.
+/// Threads that may not run where there is room: sometimes on an idle core, sometimes on one with less
+/// load.
 fn pinned() -> Scenario {
-    let threads: &[(Start, &[Op])] =
-        &[(Awake(0), &[Wake(1), Fork(3)]), (Blocked(1), &[]), (Awake(1), &[Forever]), (Forked, &[])];
-    let doc = "2 cores: a thread wakes one and forks one that may only run on the other core, which is busy";
-    let mut scenario = scenario("pinned-2", doc, &[2], 0, threads);
+    let threads: &[(Start, &[Op])] = &[
+        (Awake(0), &[Fork(3), Wake(1)]),
+        (Blocked(1), &[]),
+        (Awake(1), &[Forever]),
+        (Forked, &[]),
+        (Awake(2), &[]),
+    ];
+    let doc = "2+1 cores: a thread forks one and wakes one that may only run on core 1, which is busy; others exit";
+    let mut scenario = scenario("pinned-3", doc, &[2, 1], 0, threads);
     for thread in [1, 3] {
         scenario.threads[thread].affinity = Cores::one(1);
+    }
+    scenario
+}
+
+/// The core with the most threads has none that the thief may take.
+fn stuck() -> Scenario {
+    let forever: &[Op] = &[Forever];
+    let threads: &[(Start, &[Op])] = &[
+        (Awake(0), forever),
+        (Awake(0), forever),
+        (Awake(0), forever),
+        (Awake(1), forever),
+        (Awake(1), forever),
+        (Awake(2), &[]),
+    ];
+    let doc = "3 cores: a thread exits, while two wait on a core that they may not leave, and one on another";
+    let mut scenario = scenario("stuck-3", doc, &[3], 0, threads);
+    for thread in [0, 1, 2] {
+        scenario.threads[thread].affinity = Cores::one(0);
     }
     scenario
 }

@@ -21,7 +21,7 @@ pub fn mutants(subject: &Subject) -> Vec<Mutant> {
     };
     let mut all: Vec<Mutant> = Vec::new();
     for (source, text) in subject.texts.iter().enumerate() {
-        let mut finder = Finder { source, text, names: &names, found: Vec::new() };
+        let mut finder = Finder { source, text, names: &names, found: Vec::new(), negated: Vec::new() };
         visit::policy(&text.tree, &mut |node| finder.node(&node));
         let mut found = finder.found;
         // Faults of a steal are those of the one that is in force.
@@ -61,6 +61,8 @@ struct Finder<'s> {
     text: &'s Text,
     names: &'s Names<'s>,
     found: Vec<Mutant>,
+    /// Where a `!` stands before: that one is forgotten, not doubled.
+    negated: Vec<Span>,
 }
 
 /// The comparisons that are off by one of this one, and its opposite.
@@ -178,6 +180,7 @@ impl<'s> Finder<'s> {
             ExprKind::Binary { op, left, right } => self.binary(expr, *op, left, right),
             ExprKind::Unary { op: UnaryOp::Not, operand } => {
                 self.change(Operator::Negation, expr.span, self.of(operand.span));
+                self.negated.push(operand.span);
             }
             ExprKind::Call { function, args } => self.call(expr, &function.name, args),
             ExprKind::Member { member, .. } if self.names.queues.contains(&member.name.as_str()) => {
@@ -189,8 +192,11 @@ impl<'s> Finder<'s> {
 
     fn binary(&mut self, expr: &Expr, op: BinaryOp, left: &Expr, right: &Expr) {
         let (l, r) = (self.of(left.span), self.of(right.span));
+        let negated = self.negated.contains(&expr.span);
         if let Some((off, opposite)) = neighbours(op) {
-            self.change(Operator::Negation, expr.span, &self.again(expr, l, opposite, r));
+            if !negated {
+                self.change(Operator::Negation, expr.span, &self.again(expr, l, opposite, r));
+            }
             if let Some(off) = off {
                 self.change(Operator::OffByOne, expr.span, &self.again(expr, l, off, r));
             }
@@ -210,7 +216,7 @@ impl<'s> Finder<'s> {
                 self.change(Operator::Operand, expr.span, &self.alone(expr, r));
             }
             BinaryOp::In if is_affinity(right) => self.change(Operator::Affinity, expr.span, "true"),
-            BinaryOp::In => self.change(Operator::Negation, expr.span, &format!("!({l} in {r})")),
+            BinaryOp::In if !negated => self.change(Operator::Negation, expr.span, &format!("!({l} in {r})")),
             BinaryOp::Intersection if is_affinity(right) => {
                 self.change(Operator::Affinity, expr.span, &self.alone(expr, l));
             }

@@ -5,13 +5,10 @@ use std::str::FromStr;
 
 use serde::{Serialize, Serializer};
 
-/// A kind of change.
+/// A kind of change. Where two make the same text of a policy, the first one counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Operator {
     OffByOne,
-    Condition,
-    Negation,
-    Operand,
     Affinity,
     Group,
     Narrow,
@@ -20,15 +17,15 @@ pub enum Operator {
     Claim,
     Queue,
     MinMax,
+    Operand,
+    Negation,
+    Condition,
     Statement,
 }
 
 impl Operator {
     pub const ALL: [Operator; 13] = [
         Operator::OffByOne,
-        Operator::Condition,
-        Operator::Negation,
-        Operator::Operand,
         Operator::Affinity,
         Operator::Group,
         Operator::Narrow,
@@ -37,6 +34,9 @@ impl Operator {
         Operator::Claim,
         Operator::Queue,
         Operator::MinMax,
+        Operator::Operand,
+        Operator::Negation,
+        Operator::Condition,
         Operator::Statement,
     ];
 
