@@ -37,7 +37,8 @@ impl Counterexample {
     /// One JSON document; [`Counterexample::from_json`] reads it.
     pub fn to_json(&self) -> String {
         let written = Written { schema: SCHEMA, counterexample: self };
-        let json = serde_json::to_string_pretty(&written).expect("it has names for keys, and no maps besides");
+        let json =
+            serde_json::to_string_pretty(&written).expect("it has names for keys, and no maps besides");
         json + "\n"
     }
 

@@ -120,7 +120,8 @@ impl Scenario {
             return Err(ScenarioError::Cores(cores));
         }
         for (what, numbers) in [("physical cores", &self.topology.physical), ("LLCs", &self.topology.llc)] {
-            let steps = numbers.windows(2).all(|pair| pair[1] == pair[0] || pair[1] == pair[0].saturating_add(1));
+            let steps =
+                numbers.windows(2).all(|pair| pair[1] == pair[0] || pair[1] == pair[0].saturating_add(1));
             if numbers[0] != 0 || !steps {
                 return Err(ScenarioError::Numbering(what));
             }

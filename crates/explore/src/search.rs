@@ -78,7 +78,9 @@ pub enum ExploreError {
     OtherPolicy { of: String, given: String },
     #[error("the schedule is of another policy called `{policy}`, with other attributes, globals or sets")]
     OtherShape { policy: String },
-    #[error("step {step} of the schedule cannot happen under `{policy}`: it is of another version of the policy")]
+    #[error(
+        "step {step} of the schedule cannot happen under `{policy}`: it is of another version of the policy"
+    )]
     Impossible { policy: String, step: usize },
     #[error(
         "under `{policy}` the schedule does not end in a violation of {property}: it is of another version of the policy"

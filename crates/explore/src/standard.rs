@@ -30,6 +30,7 @@ pub fn all() -> Vec<Scenario> {
             0,
             &[(Awake(0), &[Wake(1), Block]), (Blocked(1), &[Wake(0)])],
         ),
+        fast(),
         scenario(
             "exit-2",
             "2 cores, 3 threads: two threads exit while one waits",
@@ -68,6 +69,8 @@ pub fn all() -> Vec<Scenario> {
         pinned(),
         stuck(),
         pairs(),
+        crowd(),
+        allowed(),
         scenario(
             "wakers-3",
             "2+1 cores: two threads wake one each at the same time; one core is idle",
@@ -156,17 +159,25 @@ pub fn all() -> Vec<Scenario> {
     ]
 }
 
+/// As `wake-2`, where a policy has no reason to avoid a core for its frequency.
+fn fast() -> Scenario {
+    let threads: &[(Start, &[Op])] = &[(Awake(0), &[Wake(1), Block]), (Blocked(1), &[Wake(0)])];
+    let doc = "2 fast cores: a thread wakes another, and blocks until that one wakes it";
+    Scenario { fast: [0, 1].into_iter().collect(), ..scenario("fast-2", doc, &[2], 0, threads) }
+}
+
 /// Threads that may not run where there is room: sometimes on an idle core, sometimes on one with less
 /// load.
 fn pinned() -> Scenario {
     let threads: &[(Start, &[Op])] = &[
         (Awake(0), &[Fork(3), Wake(1)]),
-        (Blocked(1), &[]),
+        (Blocked(1), &[Sleep]),
         (Awake(1), &[Forever]),
         (Forked, &[]),
         (Awake(2), &[]),
     ];
-    let doc = "2+1 cores: a thread forks one and wakes one that may only run on core 1, which is busy; others exit";
+    let doc =
+        "2+1 cores: a thread forks one and wakes one that may only run on core 1, which is busy; others exit";
     let mut scenario = scenario("pinned-3", doc, &[2, 1], 0, threads);
     for thread in [1, 3] {
         scenario.threads[thread].affinity = Cores::one(1);
@@ -189,6 +200,38 @@ fn stuck() -> Scenario {
     let mut scenario = scenario("stuck-3", doc, &[3], 0, threads);
     for thread in [0, 1, 2] {
         scenario.threads[thread].affinity = Cores::one(0);
+    }
+    scenario
+}
+
+/// The die with an idle core has the higher load.
+fn crowd() -> Scenario {
+    let forever: &[Op] = &[Forever];
+    let threads: &[(Start, &[Op])] = &[
+        (Awake(0), &[Fork(1), Forever]),
+        (Forked, &[]),
+        (Awake(0), forever),
+        (Awake(0), forever),
+        (Awake(2), forever),
+        (Awake(3), forever),
+    ];
+    let doc = "2+2 cores: a thread forks one; a die has an idle core beside one with three threads, two of them pinned";
+    let mut scenario = scenario("crowd-4", doc, &[2, 2], 0, threads);
+    for thread in [2, 3] {
+        scenario.threads[thread].affinity = Cores::one(0);
+    }
+    scenario
+}
+
+/// Of two idle cores the thread may use one.
+fn allowed() -> Scenario {
+    let threads: &[(Start, &[Op])] =
+        &[(Awake(0), &[Fork(1), Forever]), (Forked, &[]), (Awake(2), &[Forever]), (Awake(2), &[Forever])];
+    let doc = "2+2 cores: a thread forks one that may use its parent's core, and of the idle ones that of the other die";
+    let mut scenario = scenario("allowed-4", doc, &[2, 2], 0, threads);
+    scenario.threads[1].affinity = [0, 3].into_iter().collect();
+    for thread in [2, 3] {
+        scenario.threads[thread].affinity = Cores::one(2);
     }
     scenario
 }

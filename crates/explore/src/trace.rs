@@ -102,7 +102,8 @@ fn beginning(model: &Model<'_>, world: &World) -> Vec<Event> {
         if current.is_some() {
             tell(Kind::Switch { prev: IDLE, stop: Stop::Preempted, next: tid(current) });
         }
-        for (number, _) in model.policy.sets.iter().enumerate().filter(|(n, _)| world.vars[*n] >> id & 1 == 1) {
+        for (number, _) in model.policy.sets.iter().enumerate().filter(|(n, _)| world.vars[*n] >> id & 1 == 1)
+        {
             tell(Kind::Set { set: number as u8, member: true });
         }
     }

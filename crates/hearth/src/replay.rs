@@ -29,8 +29,11 @@ pub fn run(path: &Path, flags: &ReplayFlags<'_>) -> Outcome {
     // Where the schedule's own policy is not built in, somebody must say where it is.
     let policy = flags.policy.unwrap_or(&found.policy);
     if flags.policy.is_none() && hearth_ipanema::builtin::source(policy).is_none() {
-        return Err(Failure::new(format_args!("{} is of policy `{policy}`, which is not built in", path.display()))
-            .help("name its file: --policy FILE.ipa"));
+        return Err(Failure::new(format_args!(
+            "{} is of policy `{policy}`, which is not built in",
+            path.display()
+        ))
+        .help("name its file: --policy FILE.ipa"));
     }
     let ir = compile_ir(policy)?;
     let trace = trace(&ir, &found).map_err(|error| unfit(path, &error))?;

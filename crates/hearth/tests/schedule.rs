@@ -29,12 +29,9 @@ fn refute(folder: &Path, policy: &str, scenario: &str) {
 
 #[test]
 fn a_refuted_policy_shows_an_idle_core_beside_one_with_two_threads() {
-    for (policy, scenario) in [
-        ("slocal", "wake-2"),
-        ("ule", "thieves-3"),
-        ("cfs", "sleepers-3"),
-        (ONE_DIE, "sleepers-3"),
-    ] {
+    for (policy, scenario) in
+        [("slocal", "wake-2"), ("ule", "thieves-3"), ("cfs", "sleepers-3"), (ONE_DIE, "sleepers-3")]
+    {
         let folder = tempfile::tempdir().expect("a temporary folder");
         refute(folder.path(), policy, scenario);
         let mut args = vec!["sim", "--schedule", "schedule.json", "-o", "replayed.trace", "--json"];
@@ -120,7 +117,12 @@ fn a_schedule_that_does_not_fit_is_refused() {
     fails(folder, &replay(None), 1, &["does not end in a violation", "another version"]);
 
     fails(folder, &["sim", "--schedule", "nowhere.json"], 1, &["nowhere.json"]);
-    fails(folder, &["sim", "--schedule", "schedule.json", "-w", "configure"], 2, &["--workload", "--schedule"]);
+    fails(
+        folder,
+        &["sim", "--schedule", "schedule.json", "-w", "configure"],
+        2,
+        &["--workload", "--schedule"],
+    );
     fails(folder, &["sim", "--machine", "xeon-5218"], 2, &["--workload"]);
     fails(folder, &["sim", "-w", "configure"], 2, &["--machine"]);
 }

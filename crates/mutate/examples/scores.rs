@@ -4,7 +4,7 @@
 //! A policy is broken in its own text. Those that promise work conservation are also broken in what
 //! they inherit, as `ule-cwc` is little more than a promise about `ule`.
 //!
-//! `cargo run --release -p hearth-mutate --example scores -- 20000`
+//! `cargo run --release -p hearth-mutate --example scores -- 30000`
 
 use std::env;
 use std::path::Path;
@@ -28,7 +28,7 @@ fn judged(name: &str, max_states: usize) -> Vec<Judged> {
 
 fn main() {
     let args: Vec<String> = env::args().skip(1).collect();
-    let max_states = args.first().and_then(|n| n.parse().ok()).unwrap_or(20_000);
+    let max_states = args.first().and_then(|n| n.parse().ok()).unwrap_or(30_000);
     let mut survivors = String::new();
     println!("| policy | mutants | do not compile | refuted | survive | noticed | seconds |");
     println!("|---|---|---|---|---|---|---|");
@@ -45,8 +45,10 @@ fn main() {
         println!("| {name} | {all} | {rejected} | {refuted} | {survive} | {percent:.0} % | {seconds:.1} |");
         for Judged { mutant, .. } in judged.iter().filter(|one| one.verdict.survives()) {
             let file = Path::new(&mutant.file).display();
-            survivors +=
-                &format!("{name}: {file}:{} {}: {} -> {}\n", mutant.line, mutant.operator, mutant.before, mutant.after);
+            survivors += &format!(
+                "{name}: {file}:{} {}: {} -> {}\n",
+                mutant.line, mutant.operator, mutant.before, mutant.after
+            );
         }
     }
     println!("\n{survivors}");

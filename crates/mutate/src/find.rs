@@ -15,10 +15,8 @@ use crate::visit::{self, Bound, Node};
 /// All mutants, in the order of the texts: the policy's own first, then those of its bases, each once.
 pub fn mutants(subject: &Subject) -> Vec<Mutant> {
     let items = || subject.texts.iter().flat_map(|text| &text.tree.items);
-    let names = Names {
-        queues: items().filter_map(queue).collect(),
-        steals: items().filter_map(steal).collect(),
-    };
+    let names =
+        Names { queues: items().filter_map(queue).collect(), steals: items().filter_map(steal).collect() };
     let mut all: Vec<Mutant> = Vec::new();
     for (source, text) in subject.texts.iter().enumerate() {
         let mut finder = Finder { source, text, names: &names, found: Vec::new(), negated: Vec::new() };
@@ -83,7 +81,7 @@ fn is_affinity(expr: &Expr) -> bool {
 }
 
 /// Whole numbers that an expression adds up from: not those in calls and searches.
-fn numbers<'a>(expr: &'a Expr, found: &mut Vec<(i64, Span)>) {
+fn numbers(expr: &Expr, found: &mut Vec<(i64, Span)>) {
     match &expr.kind {
         ExprKind::Int(value) => found.push((*value, expr.span)),
         ExprKind::Binary { op: BinaryOp::Add | BinaryOp::Sub, left, right } => {

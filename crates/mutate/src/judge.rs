@@ -33,7 +33,10 @@ pub struct Kill {
 #[serde(rename_all = "snake_case", tag = "verdict")]
 pub enum Verdict {
     /// It does not compile.
-    Rejected { code: &'static str, message: String },
+    Rejected {
+        code: &'static str,
+        message: String,
+    },
     Refuted(Kill),
     Survives,
 }

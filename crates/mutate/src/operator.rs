@@ -61,7 +61,9 @@ impl Operator {
     /// What it does, in a sentence.
     pub fn doc(self) -> &'static str {
         match self {
-            Operator::OffByOne => "`>=` becomes `>` and the like; a number in a comparison is one more or less",
+            Operator::OffByOne => {
+                "`>=` becomes `>` and the like; a number in a comparison is one more or less"
+            }
             Operator::Condition => "a condition, filter or stop is always true, or always false",
             Operator::Negation => "a comparison becomes its opposite; a `!` is forgotten",
             Operator::Operand => "an operand of `&&` or `||` is forgotten",

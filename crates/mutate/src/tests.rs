@@ -147,7 +147,8 @@ fn mutants_are_judged() {
         judge_all(&subject, some, &[&explorer], 1, &|| {})
     };
     let statements = judged(Operator::Statement);
-    let of = |line: &str| &statements.iter().find(|one| one.mutant.before.contains(line)).expect("one").verdict;
+    let of =
+        |line: &str| &statements.iter().find(|one| one.mutant.before.contains(line)).expect("one").verdict;
     assert!(matches!(of("on block"), Verdict::Rejected { code: "E0502", .. }), "it blocks nobody");
     let twice = judge_all(&subject, mutants(&subject), &[&explorer], 2, &|| {});
     assert_eq!(twice, judge_all(&subject, mutants(&subject), &[&explorer], 1, &|| {}), "whatever the jobs");

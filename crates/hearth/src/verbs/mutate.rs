@@ -26,7 +26,7 @@ pub struct Args {
     own: bool,
 
     /// Stop exploring a scenario behind so many states
-    #[arg(long, value_name = "N", default_value_t = 20_000, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = 30_000, value_parser = clap::value_parser!(u32).range(1..))]
     max_states: u32,
 
     /// Mutants at a time [default: one on each core]
@@ -106,7 +106,9 @@ impl Args {
         let states = self.max_states as usize;
         let explorer =
             Explorer::new(&subject.ir, standard_scenarios(), Vec::new(), states).map_err(Failure::new)?;
-        let jobs = self.jobs.map_or_else(|| std::thread::available_parallelism().map_or(1, usize::from), usize::from);
+        let jobs = self
+            .jobs
+            .map_or_else(|| std::thread::available_parallelism().map_or(1, usize::from), usize::from);
         let bar = progress::bar("judging", wanted.len());
         let judged = judge_all(&subject, wanted, &[&explorer], jobs, &|| bar.inc(1));
         bar.finish_and_clear();
