@@ -172,7 +172,7 @@ fn pinned() -> Scenario {
     let threads: &[(Start, &[Op])] = &[
         (Awake(0), &[Fork(3), Wake(1)]),
         (Blocked(1), &[Sleep]),
-        (Awake(1), &[Forever]),
+        (Awake(1), &[Yield, Forever]),
         (Forked, &[]),
         (Awake(2), &[]),
     ];
@@ -196,8 +196,8 @@ fn stuck() -> Scenario {
         (Awake(1), forever),
         (Awake(2), &[]),
     ];
-    let doc = "3 cores: a thread exits, while two wait on a core that they may not leave, and one on another";
-    let mut scenario = scenario("stuck-3", doc, &[3], 0, threads);
+    let doc = "3 cores, 1 tick: a thread exits, while two wait on a core that they may not leave, and one on another";
+    let mut scenario = scenario("stuck-3", doc, &[3], 1, threads);
     for thread in [0, 1, 2] {
         scenario.threads[thread].affinity = Cores::one(0);
     }
