@@ -66,6 +66,7 @@ pub fn all() -> Vec<Scenario> {
             2,
             &[(Awake(0), forever), (Awake(1), &[]), (Awake(0), forever)],
         ),
+        held(),
         pinned(),
         stuck(),
         pairs(),
@@ -196,8 +197,8 @@ fn stuck() -> Scenario {
         (Awake(1), forever),
         (Awake(2), &[]),
     ];
-    let doc = "3 cores, 1 tick: a thread exits, while two wait on a core that they may not leave, and one on another";
-    let mut scenario = scenario("stuck-3", doc, &[3], 1, threads);
+    let doc = "3 cores: a thread exits, while two wait on a core that they may not leave, and one on another";
+    let mut scenario = scenario("stuck-3", doc, &[3], 0, threads);
     for thread in [0, 1, 2] {
         scenario.threads[thread].affinity = Cores::one(0);
     }
@@ -232,6 +233,17 @@ fn allowed() -> Scenario {
     scenario.threads[1].affinity = [0, 3].into_iter().collect();
     for thread in [2, 3] {
         scenario.threads[thread].affinity = Cores::one(2);
+    }
+    scenario
+}
+
+/// A thread that waits may not leave its core.
+fn held() -> Scenario {
+    let threads: &[(Start, &[Op])] = &[(Awake(0), &[Forever]), (Awake(0), &[Forever])];
+    let doc = "2 cores, 1 tick: two threads that may only run on one core; the other core is idle";
+    let mut scenario = scenario("held-2", doc, &[2], 1, threads);
+    for thread in &mut scenario.threads {
+        thread.affinity = Cores::one(0);
     }
     scenario
 }
