@@ -4,7 +4,7 @@
 //! [`explore`] takes a compiled policy ([`hearth_ipanema::ir::Policy`], the one from which C is
 //! emitted), a [`Scenario`] (2 to 4 cores, 2 to 7 threads with small programs), and reaches every
 //! state that there is, or the nearest one that is wrong, as a [`Counterexample`]: a short schedule.
-//! [`replay()`] makes a scheduler's trace of that.
+//! [`trace()`] makes a trace of that, as of any other run.
 //!
 //! ```
 //! use hearth_explore::{Options, Scenario, explore};
@@ -88,6 +88,7 @@ mod driver;
 mod env;
 mod initial;
 mod interp;
+mod kept;
 mod learned;
 mod log;
 mod model;
@@ -102,11 +103,13 @@ mod step;
 #[cfg(test)]
 mod tests;
 mod topology;
+mod trace;
 mod world;
 
 pub use cores::Cores;
 pub use counterexample::Counterexample;
-pub use model::Invariant;
+pub use kept::{KeptError, SCHEMA as SCHEDULE_SCHEMA};
+pub use model::{Faults, Invariant};
 pub use property::{Property, Violation};
 pub use replay::{Kind, Left, SchedulerEvent, replay};
 pub use scenario::{Op, Scenario, ScenarioError, Start, Stealing, ThreadSpec};
@@ -114,3 +117,4 @@ pub use search::{ExploreError, Options, Outcome, explore};
 pub use standard::all as standard_scenarios;
 pub use step::Step;
 pub use topology::Topology;
+pub use trace::{HELD, trace};

@@ -37,6 +37,15 @@ impl Invariant {
     }
 }
 
+/// Faults of a steal that no policy can be written to have.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Faults {
+    /// The third phase does not ask `can_steal_core` again: what was true may be so no longer.
+    pub no_recheck: bool,
+    /// A steal ends behind its first candidate, whether it got anything there or not.
+    pub one_victim: bool,
+}
+
 /// Where `World::vars` has each set and attribute.
 #[derive(Clone, Copy)]
 struct Layout {
@@ -57,6 +66,7 @@ pub struct Model<'p> {
     pub programs: Vec<&'p [Op]>,
     pub fast: Cores,
     pub stealing: Stealing,
+    pub faults: Faults,
     pub queues: usize,
     handlers: [Option<FunctionId>; Event::ALL.len()],
     layout: Layout,
@@ -100,6 +110,7 @@ impl<'p> Model<'p> {
             programs: specs.iter().map(|spec| spec.program.as_slice()).collect(),
             fast: scenario.fast,
             stealing: scenario.stealing,
+            faults: Faults::default(),
             queues: policy.queues.len(),
             handlers: Event::ALL.map(|event| policy.handler(event)),
             layout,

@@ -4,11 +4,13 @@ use hearth_ipanema::ir::{Event, Policy};
 use serde::{Deserialize, Serialize};
 
 use crate::access::Access;
-use crate::counterexample::{Counterexample, repeat};
+use crate::counterexample::{Counterexample, Replayed, repeat};
+use crate::kept::fitting;
 use crate::log::Happening;
 use crate::model::{Model, START_NS};
 use crate::narrate::core_of;
-use crate::search::{ExploreError, set_params};
+use crate::search::ExploreError;
+use crate::step::Step;
 use crate::world::{NO_THREAD, State, World};
 
 /// What happened on a core. Between two steps a microsecond passes, so that a trace has an order;
@@ -81,24 +83,27 @@ pub enum Kind {
 /// # Errors
 /// If the counter-example is of another policy, or does not fit.
 pub fn replay(policy: &Policy, counterexample: &Counterexample) -> Result<Vec<SchedulerEvent>, ExploreError> {
-    let mut model = Model::new(policy, &counterexample.scenario)?;
-    set_params(&mut model, &counterexample.params)?;
-    if counterexample.policy != policy.name || !counterexample.learned.fits(&model) {
-        return Err(ExploreError::OtherPolicy {
-            of: counterexample.policy.clone(),
-            given: policy.name.clone(),
-        });
-    }
+    let model = fitting(policy, counterexample)?;
     let learned = counterexample.learned.clone();
-    let replayed = repeat(&model, &counterexample.scenario, learned, &counterexample.steps);
+    Ok(events(&repeat(&model, &counterexample.scenario, learned, &counterexample.steps)))
+}
+
+/// What happens between the worlds of a replay.
+pub(crate) fn events(replayed: &Replayed<'_>) -> Vec<SchedulerEvent> {
+    let model = replayed.model;
     let mut events = Vec::new();
     let mut left: Vec<Option<(u8, Left)>> = vec![None; usize::from(model.map.nr_cores)];
+    // The thread is being woken by an interrupt, whoever runs there.
+    let mut interrupted = vec![false; model.programs.len()];
     for (at, (step, log)) in replayed.logs.iter().enumerate() {
         let (before, after) = (&replayed.worlds[at], &replayed.worlds[at + 1]);
+        if let Step::Interrupt(thread) = step {
+            interrupted[usize::from(*thread)] = true;
+        }
         let Some(core) = core_of(*step, before) else { continue };
         let time = (before.now - START_NS) as u64 + 1000 * at as u64;
-        let mut tell = |kind| events.push(SchedulerEvent { time, core, kind });
         for happening in log {
+            let mut tell = |kind| events.push(SchedulerEvent { time, core, kind });
             match happening {
                 Happening::Begins { event, thread, .. } => {
                     if *event == Event::Tick {
@@ -113,8 +118,21 @@ pub fn replay(policy: &Policy, counterexample: &Counterexample) -> Result<Vec<Sc
                 }
                 Happening::Access { access, result: 0, .. } if !access.is_read() => {}
                 Happening::Access { access, .. } => {
-                    for kind in of_access(&model, before, core, *access) {
-                        tell(kind);
+                    for mut kind in of_access(model, before, core, *access) {
+                        if let Kind::Wakeup { thread, waker, .. } = &mut kind
+                            && std::mem::take(&mut interrupted[usize::from(*thread)])
+                        {
+                            *waker = None;
+                        }
+                        // It left its core, which has not found another thread yet.
+                        if let Kind::Wakeup { thread, .. } | Kind::Migrate { thread, .. } = kind
+                            && let Some(from) = left.iter().position(|l| l.is_some_and(|l| l.0 == thread))
+                            && let Some((_, why)) = left[from].take()
+                        {
+                            let kind = Kind::Switch { previous: Some(thread), why, next: None };
+                            events.push(SchedulerEvent { time, core: from as u8, kind });
+                        }
+                        events.push(SchedulerEvent { time, core, kind });
                     }
                 }
                 Happening::Idle | Happening::StaysAwake => {}
@@ -126,11 +144,12 @@ pub fn replay(policy: &Policy, counterexample: &Counterexample) -> Result<Vec<Sc
             let (previous, why) = left[usize::from(core)].take().unzip();
             let next = (is != NO_THREAD).then_some(is);
             if previous != next {
-                tell(Kind::Switch { previous, why: why.unwrap_or(Left::Preempted), next });
+                let kind = Kind::Switch { previous, why: why.unwrap_or(Left::Preempted), next };
+                events.push(SchedulerEvent { time, core, kind });
             }
         }
     }
-    Ok(events)
+    events
 }
 
 fn why(event: Event) -> Option<Left> {
@@ -155,7 +174,9 @@ fn of_access(model: &Model<'_>, before: &World, core: u8, access: Access) -> Vec
             let mut kinds = match t.state {
                 State::NotQueued => vec![Kind::Fork { parent: current, child: thread, target }],
                 State::Blocked => vec![Kind::Wakeup { thread, waker: current, target }],
-                State::Ready if t.core != target => vec![Kind::Migrate { thread, from: t.core, to: target }],
+                State::Ready | State::Running if t.core != target => {
+                    vec![Kind::Migrate { thread, from: t.core, to: target }]
+                }
                 _ => Vec::new(),
             };
             if reason.0 != 0 {

@@ -104,6 +104,10 @@ pub enum ScenarioError {
     Threads(usize),
     #[error("thread {thread} speaks of {what}, which does not exist")]
     Dangling { thread: usize, what: String },
+    #[error("the {0} of the cores are not numbered from 0 in their order")]
+    Numbering(&'static str),
+    #[error("thread {0} has more than 255 operations")]
+    Program(usize),
     #[error("the policy has {0} ready queues on a core; at most {max} can be explored", max = crate::world::MAX_QUEUES)]
     Queues(usize),
 }
@@ -115,10 +119,20 @@ impl Scenario {
         if cores == 0 || cores > Cores::MAX || self.topology.physical.len() != cores {
             return Err(ScenarioError::Cores(cores));
         }
+        for (what, numbers) in [("physical cores", &self.topology.physical), ("LLCs", &self.topology.llc)] {
+            let steps =
+                numbers.windows(2).all(|pair| pair[1] == pair[0] || pair[1] == pair[0].saturating_add(1));
+            if numbers[0] != 0 || !steps {
+                return Err(ScenarioError::Numbering(what));
+            }
+        }
         if self.threads.len() > MAX_THREADS {
             return Err(ScenarioError::Threads(self.threads.len()));
         }
         for (thread, spec) in self.threads.iter().enumerate() {
+            if spec.program.len() > usize::from(u8::MAX) {
+                return Err(ScenarioError::Program(thread));
+            }
             let dangling = |what: String| Err(ScenarioError::Dangling { thread, what });
             if let Start::Awake(core) | Start::Blocked(core) = spec.start
                 && usize::from(core) >= cores

@@ -3,14 +3,14 @@
 use std::collections::{HashSet, VecDeque};
 use std::hash::{BuildHasherDefault, Hash, Hasher};
 
-use hearth_ipanema::ir::Policy;
+use hearth_ipanema::ir::{self, Policy};
 use xxhash_rust::xxh3::xxh3_128;
 
 use crate::counterexample::Counterexample;
 use crate::driver::{Checks, Driver};
 use crate::env::{Budget, Env, Stop};
 use crate::learned::Learned;
-use crate::model::{Invariant, Model};
+use crate::model::{Faults, Invariant, Model};
 use crate::property::{Property, Violation};
 use crate::scenario::{Scenario, ScenarioError};
 use crate::step::{Step, enabled};
@@ -33,6 +33,8 @@ pub struct Options {
     pub invariants: Vec<Invariant>,
     /// Values of parameters, by name; the others have their initial values.
     pub params: Vec<(String, i64)>,
+    /// What is wrong with the machinery below the policy, to see whether it is noticed.
+    pub faults: Faults,
 }
 
 impl Default for Options {
@@ -44,6 +46,7 @@ impl Default for Options {
             collisions: false,
             invariants: Vec::new(),
             params: Vec::new(),
+            faults: Faults::default(),
         }
     }
 }
@@ -69,8 +72,20 @@ pub enum ExploreError {
     Scenario(#[from] ScenarioError),
     #[error("policy `{policy}` has no parameter `{param}`")]
     UnknownParam { policy: String, param: String },
-    #[error("the counter-example is of policy `{of}`, and does not fit `{given}`")]
+    #[error("policy `{policy}` takes {min} to {max} for its parameter `{param}`, not {value}")]
+    ParamRange { policy: String, param: String, value: i64, min: i64, max: i64 },
+    #[error("the schedule is of policy `{of}`, and does not fit `{given}`")]
     OtherPolicy { of: String, given: String },
+    #[error("the schedule is of another policy called `{policy}`, with other attributes, globals or sets")]
+    OtherShape { policy: String },
+    #[error(
+        "step {step} of the schedule cannot happen under `{policy}`: it is of another version of the policy"
+    )]
+    Impossible { policy: String, step: usize },
+    #[error(
+        "under `{policy}` the schedule does not end in a violation of {property}: it is of another version of the policy"
+    )]
+    Harmless { policy: String, property: Property },
 }
 
 /// Sets the parameters.
@@ -81,6 +96,11 @@ pub(crate) fn set_params(model: &mut Model<'_>, params: &[(String, i64)]) -> Res
             let (policy, param) = (model.policy.name.clone(), name.clone());
             return Err(ExploreError::UnknownParam { policy, param });
         };
+        let ir::Param { min, max, .. } = model.policy.params[at];
+        if !(min..=max).contains(value) {
+            let (policy, param) = (model.policy.name.clone(), name.clone());
+            return Err(ExploreError::ParamRange { policy, param, value: *value, min, max });
+        }
         model.params[at] = *value;
     }
     Ok(())
@@ -93,6 +113,7 @@ pub(crate) fn set_params(model: &mut Model<'_>, params: &[(String, i64)]) -> Res
 pub fn explore(policy: &Policy, scenario: &Scenario, options: &Options) -> Result<Outcome, ExploreError> {
     let mut model = Model::new(policy, scenario)?;
     set_params(&mut model, &options.params)?;
+    model.faults = options.faults;
     let checks = Checks { cwc: options.cwc, collisions: options.collisions };
     let mut driver = Driver { model: &model, learned: Learned::new(&model, options.reduce), checks };
     loop {
@@ -149,8 +170,7 @@ struct Node {
 /// `None`: an assumption of the reduction was broken.
 fn once(driver: &mut Driver<'_>, scenario: &Scenario, options: &Options) -> Option<Outcome> {
     let mut outcome = Outcome { states: 0, transitions: 0, depth: 0, complete: true, violation: None };
-    let invariants =
-        Invariants { always: options.invariants.clone(), at_rest: Invariant::declared(driver.model.policy) };
+    let invariants = Invariants::of(driver.model.policy, options.invariants.clone());
     let first = match initial::world(driver.model, scenario).and_then(|w| whole(driver, w, &invariants)) {
         Ok(world) => world,
         Err(violation) => {
@@ -232,6 +252,13 @@ fn way(nodes: &[Node], mut node: u32, last: Step) -> Vec<Step> {
 pub(crate) struct Invariants {
     always: Vec<Invariant>,
     at_rest: Vec<Invariant>,
+}
+
+impl Invariants {
+    /// Those that the policy declares, and those that hold even while events are under way.
+    pub(crate) fn of(policy: &Policy, always: Vec<Invariant>) -> Invariants {
+        Invariants { always, at_rest: Invariant::declared(policy) }
+    }
 }
 
 /// Does everything hold in this state?

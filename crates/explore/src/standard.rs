@@ -30,6 +30,7 @@ pub fn all() -> Vec<Scenario> {
             0,
             &[(Awake(0), &[Wake(1), Block]), (Blocked(1), &[Wake(0)])],
         ),
+        fast(),
         scenario(
             "exit-2",
             "2 cores, 3 threads: two threads exit while one waits",
@@ -52,12 +53,25 @@ pub fn all() -> Vec<Scenario> {
             &[(Awake(0), &[Yield]), (Awake(1), &[Sleep]), (Awake(0), &[Yield])],
         ),
         scenario(
+            "yields-2",
+            "2 cores, 3 threads: two take turns on a core without running for long, and the third exits",
+            &[2],
+            0,
+            &[(Awake(0), &[Yield, Yield, Forever]), (Awake(1), &[]), (Awake(0), &[Yield, Yield, Forever])],
+        ),
+        scenario(
             "ticks-2",
             "2 cores, 3 threads, 2 ticks: balancing and preemption, and a thread that exits",
             &[2],
             2,
             &[(Awake(0), forever), (Awake(1), &[]), (Awake(0), forever)],
         ),
+        held(),
+        pinned(),
+        stuck(),
+        pairs(),
+        crowd(),
+        allowed(),
         scenario(
             "wakers-3",
             "2+1 cores: two threads wake one each at the same time; one core is idle",
@@ -69,6 +83,13 @@ pub fn all() -> Vec<Scenario> {
                 (Awake(0), &[Wake(0), Forever]),
                 (Awake(1), &[Wake(1), Forever]),
             ],
+        ),
+        scenario(
+            "forks-3",
+            "2+1 cores: two threads fork one each at the same time; one core is idle",
+            &[2, 1],
+            0,
+            &[(Awake(0), &[Fork(2), Forever]), (Awake(1), &[Fork(3), Forever]), (Forked, &[]), (Forked, &[])],
         ),
         scenario(
             "thieves-3",
@@ -137,6 +158,103 @@ pub fn all() -> Vec<Scenario> {
             ],
         ),
     ]
+}
+
+/// As `wake-2`, where a policy has no reason to avoid a core for its frequency.
+fn fast() -> Scenario {
+    let threads: &[(Start, &[Op])] = &[(Awake(0), &[Wake(1), Block]), (Blocked(1), &[Wake(0)])];
+    let doc = "2 fast cores: a thread wakes another, and blocks until that one wakes it";
+    Scenario { fast: [0, 1].into_iter().collect(), ..scenario("fast-2", doc, &[2], 0, threads) }
+}
+
+/// Threads that may not run where there is room: sometimes on an idle core, sometimes on one with less
+/// load.
+fn pinned() -> Scenario {
+    let threads: &[(Start, &[Op])] = &[
+        (Awake(0), &[Fork(3), Wake(1)]),
+        (Blocked(1), &[]),
+        (Awake(1), &[Forever]),
+        (Forked, &[]),
+        (Awake(2), &[]),
+    ];
+    let doc =
+        "3 cores: a thread forks one and wakes one that may only run on core 1, which is busy; others exit";
+    let mut scenario = scenario("pinned-3", doc, &[3], 0, threads);
+    for thread in [1, 3] {
+        scenario.threads[thread].affinity = Cores::one(1);
+    }
+    scenario
+}
+
+/// The core with the most threads has none that the thief may take.
+fn stuck() -> Scenario {
+    let forever: &[Op] = &[Forever];
+    let threads: &[(Start, &[Op])] = &[
+        (Awake(0), forever),
+        (Awake(0), forever),
+        (Awake(0), forever),
+        (Awake(1), forever),
+        (Awake(1), forever),
+        (Awake(2), &[]),
+    ];
+    let doc = "3 cores: a thread exits, while two wait on a core that they may not leave, and one on another";
+    let mut scenario = scenario("stuck-3", doc, &[3], 0, threads);
+    for thread in [0, 1, 2] {
+        scenario.threads[thread].affinity = Cores::one(0);
+    }
+    scenario
+}
+
+/// The die with an idle core has the higher load.
+fn crowd() -> Scenario {
+    let forever: &[Op] = &[Forever];
+    let threads: &[(Start, &[Op])] = &[
+        (Awake(0), &[Fork(1), Forever]),
+        (Forked, &[]),
+        (Awake(0), forever),
+        (Awake(0), forever),
+        (Awake(2), forever),
+        (Awake(3), forever),
+    ];
+    let doc = "2+2 cores: a thread forks one; a die has an idle core beside one with three threads, two of them pinned";
+    let mut scenario = scenario("crowd-4", doc, &[2, 2], 0, threads);
+    for thread in [2, 3] {
+        scenario.threads[thread].affinity = Cores::one(0);
+    }
+    scenario
+}
+
+/// Of two idle cores the thread may use one.
+fn allowed() -> Scenario {
+    let threads: &[(Start, &[Op])] =
+        &[(Awake(0), &[Fork(1), Forever]), (Forked, &[]), (Awake(2), &[Forever]), (Awake(2), &[Forever])];
+    let doc = "2+2 cores: a thread forks one that may use its parent's core, and of the idle ones that of the other die";
+    let mut scenario = scenario("allowed-4", doc, &[2, 2], 0, threads);
+    scenario.threads[1].affinity = [0, 3].into_iter().collect();
+    for thread in [2, 3] {
+        scenario.threads[thread].affinity = Cores::one(2);
+    }
+    scenario
+}
+
+/// A thread that waits may not leave its core.
+fn held() -> Scenario {
+    let threads: &[(Start, &[Op])] = &[(Awake(0), &[Forever]), (Awake(0), &[Forever])];
+    let doc = "2 cores, 1 tick: two threads that may only run on one core; the other core is idle";
+    let mut scenario = scenario("held-2", doc, &[2], 1, threads);
+    for thread in &mut scenario.threads {
+        thread.affinity = Cores::one(0);
+    }
+    scenario
+}
+
+/// Hyperthreads.
+fn pairs() -> Scenario {
+    let threads: &[(Start, &[Op])] =
+        &[(Awake(0), &[Wake(1), Fork(2), Forever]), (Blocked(0), &[Forever]), (Forked, &[])];
+    let doc = "2 pairs of hyperthreads: a thread wakes one and forks one";
+    let topology = Topology::smt_llcs(&[2]);
+    Scenario { topology, ..scenario("pairs-4", doc, &[4], 0, threads) }
 }
 
 #[cfg(test)]

@@ -2,8 +2,8 @@
 
 use crate::failure::Outcome;
 use crate::verbs::{
-    build, check, conform, exec, explore, fmt, list, play, predict, prove, record, report, reproduce, run,
-    set, sim, status, stop, top, vm,
+    build, check, conform, exec, explore, fmt, list, mutate, play, predict, prove, record, report, reproduce,
+    run, set, sim, status, stop, top, vm,
 };
 use clap::{Parser, Subcommand};
 
@@ -33,6 +33,7 @@ enum Verb {
     Check(check::Args),
     Prove(prove::Args),
     Explore(explore::Args),
+    Mutate(mutate::Args),
     Conform(conform::Args),
     Build(build::Args),
     Fmt(fmt::Args),
@@ -58,6 +59,7 @@ impl Cli {
             Verb::Check(args) => args.run(),
             Verb::Prove(args) => args.run(),
             Verb::Explore(args) => args.run(),
+            Verb::Mutate(args) => args.run(),
             Verb::Conform(args) => args.run(),
             Verb::Build(args) => args.run(),
             Verb::Fmt(args) => args.run(),

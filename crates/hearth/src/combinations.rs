@@ -63,6 +63,13 @@ pub struct Combinations {
     output: Option<PathBuf>,
 }
 
+/// The flags that matter when a schedule is replayed.
+pub struct ReplayFlags<'a> {
+    pub policy: Option<&'a str>,
+    pub output: Option<&'a Path>,
+    pub json: bool,
+}
+
 const WHAT: &str = "What to simulate";
 const HOW: &str = "How";
 const RESULTS: &str = "Results";
@@ -139,6 +146,20 @@ struct Variant {
 }
 
 impl Combinations {
+    /// What a replay takes of the flags.
+    pub fn of_replay(&self) -> Result<ReplayFlags<'_>, Failure> {
+        match self.policies.as_slice() {
+            [] => Ok(ReplayFlags { policy: None, output: self.output.as_deref(), json: self.json }),
+            [only] if only.params.is_empty() => {
+                let policy = Some(only.source.as_str());
+                Ok(ReplayFlags { policy, output: self.output.as_deref(), json: self.json })
+            }
+            [_] => Err(Failure::usage("a schedule has the parameters that it was found with")
+                .help("name the policy without any")),
+            _ => Err(Failure::usage("a schedule is of one policy, but several are named")),
+        }
+    }
+
     /// What can be said against the flags before any long work is done.
     pub fn check(&self) -> Result<(), Failure> {
         [&self.report, &self.output]

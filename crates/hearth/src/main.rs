@@ -9,6 +9,7 @@ mod policy_params;
 mod prediction;
 mod progress;
 mod recording;
+mod replay;
 mod screen;
 mod statistics;
 mod table;

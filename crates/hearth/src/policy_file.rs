@@ -4,6 +4,7 @@ use crate::failure::Failure;
 use hearth_ipanema::diagnostic::{Diagnostic, render_all};
 use hearth_ipanema::syntax::Sources;
 use hearth_ipanema::{Compiled, Failed, builtin, compile};
+use hearth_mutate::Subject;
 use std::fs;
 use std::io::IsTerminal;
 use std::path::Path;
@@ -35,6 +36,19 @@ pub fn compile_named(name_or_path: &str) -> Result<Result<Compiled, Box<Failed>>
         return Ok(compile(&|_: &str| None, name_or_path));
     }
     Ok(compile(&hearth_sim::beside(name_or_path, read(name_or_path)?), name_or_path))
+}
+
+/// The policy with all of its texts, to be changed. What is wrong with it has been shown if it does not compile.
+pub fn subject(name_or_path: &str) -> Result<Subject, Failure> {
+    let subject = if builtin::source(name_or_path).is_some() {
+        Subject::new(&|_: &str| None, name_or_path)
+    } else {
+        Subject::new(&hearth_sim::beside(name_or_path, read(name_or_path)?), name_or_path)
+    };
+    subject.map_err(|failed| {
+        eprint!("{}", render_all(&failed.diagnostics, &failed.sources, std::io::stderr().is_terminal()));
+        Failure::quiet()
+    })
 }
 
 /// Shows what is wrong with the syntax of a text, if anything is.

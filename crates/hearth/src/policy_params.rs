@@ -81,7 +81,8 @@ pub fn compile(name_or_path: &str) -> Result<Policy, Failure> {
     Ok(Policy::new(&compile_ir(name_or_path)?))
 }
 
-fn compile_ir(name_or_path: &str) -> Result<ir::Policy, Failure> {
+/// The same, before anything is made of it.
+pub fn compile_ir(name_or_path: &str) -> Result<ir::Policy, Failure> {
     let colour = std::io::stderr().is_terminal();
     let compiled = policy_file::compile_named(name_or_path)?.map_err(|failed| {
         eprint!("{}", render_all(&failed.diagnostics, &failed.sources, colour));

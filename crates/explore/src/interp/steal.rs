@@ -42,7 +42,7 @@ impl<'x> Interp<'_, '_, 'x> {
             }
             let then = self.take(&mut theft, src)?;
             self.env.end_atomic();
-            if then == Then::Done {
+            if then == Then::Done || self.env.model.faults.one_victim {
                 break;
             }
         }
@@ -85,7 +85,8 @@ impl<'x> Interp<'_, '_, 'x> {
                 if !locked && self.env.access(Access::InQueue(thread, src, queue))? == 0 {
                     continue;
                 }
-                if !self.asks(steal.can_steal_core, theft, i64::from(src))? {
+                let trusts = self.env.model.faults.no_recheck;
+                if !trusts && !self.asks(steal.can_steal_core, theft, i64::from(src))? {
                     return Ok(Then::NextCandidate);
                 }
                 let may = match steal.steal_thread {

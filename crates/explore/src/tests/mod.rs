@@ -1,5 +1,6 @@
 //! Tests that look inside.
 
+mod kept;
 mod native;
 mod races;
 mod reduction;

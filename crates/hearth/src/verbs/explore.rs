@@ -4,6 +4,7 @@ use crate::policy_params::PolicyArgs;
 use crate::table::Plain;
 use hearth_explore::{Counterexample, Options, Scenario, Stealing, explore, standard_scenarios};
 use serde::Serialize;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// Try every order of events of a small machine: is a thread lost, a claim broken, a core left idle while threads wait?
@@ -30,6 +31,10 @@ pub struct Args {
     /// Steal as kernels do, without locks: who changes a thread's state first has it
     #[arg(long)]
     lock_free: bool,
+
+    /// Write the first schedule that is found (schema hearth.schedule/1): `hearth sim --schedule` replays it
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
 
     /// Print JSON (schema hearth.explore/1) instead of text
     #[arg(long)]
@@ -66,6 +71,7 @@ impl Explored {
 
 impl Args {
     pub fn run(self) -> Outcome {
+        self.output.as_deref().map_or(Ok(()), output::check_writable)?;
         let (ir, params) = self.policy.load_ir()?;
         let options =
             Options { max_states: self.max_states, cwc: !self.no_cwc, params, ..Options::default() };
@@ -81,6 +87,7 @@ impl Args {
                 violation: found.violation,
             });
         }
+        self.keep(&all)?;
         if self.json {
             output::json(&Json { schema: "hearth.explore/1", policy: &ir.name, scenarios: &all })?;
         } else {
@@ -89,6 +96,17 @@ impl Args {
         match all.iter().any(|explored| explored.violation.is_some()) {
             true => Err(Failure::quiet()),
             false => Ok(ExitCode::SUCCESS),
+        }
+    }
+
+    fn keep(&self, all: &[Explored]) -> Result<(), Failure> {
+        let Some(path) = &self.output else { return Ok(()) };
+        match all.iter().find_map(|explored| explored.violation.as_ref()) {
+            Some(found) => output::file(path, found.to_json().as_bytes()),
+            None => {
+                eprintln!("note: nothing is wrong, so {} is not written", path.display());
+                Ok(())
+            }
         }
     }
 

@@ -7,6 +7,7 @@ pub mod exec;
 pub mod explore;
 pub mod fmt;
 pub mod list;
+pub mod mutate;
 pub mod play;
 pub mod predict;
 pub mod prove;

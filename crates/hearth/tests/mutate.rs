@@ -1,0 +1,81 @@
+//! Policies that are broken, and who notices.
+
+use serde_json::Value;
+use std::process::{Command, Output};
+
+fn hearth(args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_hearth")).args(args).output().expect("hearth starts")
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+fn printed(args: &[&str]) -> String {
+    let output = hearth(args);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    text(&output.stdout)
+}
+
+/// `UPDATE=1` takes over what comes out now.
+#[test]
+fn the_mutants_of_a_policy() {
+    let golden = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/smove.mutants");
+    let now = printed(&["mutate", "smove", "--own", "--list"]);
+    if std::env::var_os("UPDATE").is_some() {
+        std::fs::write(golden, &now).expect("the golden file");
+    }
+    assert_eq!(now, std::fs::read_to_string(golden).expect("the golden file"));
+}
+
+const ULE: [&str; 5] = ["mutate", "ule-cwc", "--own", "--max-states", "2000"];
+
+#[test]
+fn a_steal_that_sees_its_die_only_is_refuted() {
+    let text = printed(&ULE);
+    let expected = "\
+ule-cwc.ipa:5: narrow
+  - pull(c, waiting);
+  + pull(c, waiting & llc(c));
+  refuted by ";
+    assert!(text.starts_with(expected) && text.contains(": concurrent work conservation after "), "{text}");
+    assert!(text.contains("2 mutants: 0 do not compile, 2 refuted, 0 survive; 100% noticed"), "{text}");
+}
+
+#[test]
+fn as_json_and_by_operator() {
+    let args = [&ULE[..], &["statement", "--json", "-j", "2"]].concat();
+    let json: Value = serde_json::from_str(&printed(&args)).expect("one JSON document");
+    assert_eq!(json["schema"], "hearth.mutate/1");
+    assert_eq!(json["score"]["mutants"], 1);
+    let mutant = &json["mutants"][0];
+    assert_eq!(mutant["operator"], "statement");
+    assert_eq!((&mutant["line"], &mutant["verdict"]), (&5.into(), &"refuted".into()));
+    assert_eq!(mutant["property"], "cwc");
+    let kept = json["scenarios"].as_array().expect("a list");
+    assert!(kept.iter().any(|one| one["scenario"] == "wake-2" && one["cwc"] == true));
+}
+
+/// A policy that does not conserve work is not blamed for that.
+#[test]
+fn only_what_the_original_keeps_counts() {
+    let args = ["mutate", "slocal", "--own", "--max-states", "500", "--json"];
+    let json: Value = serde_json::from_str(&printed(&args)).expect("one JSON document");
+    let kept = json["scenarios"].as_array().expect("a list");
+    assert!(kept.iter().any(|one| one["scenario"] == "wake-2" && one["cwc"] == false));
+}
+
+#[test]
+fn slips_of_the_hand() {
+    for (args, status, says) in [
+        (&["mutate", "nset"][..], 1, "did you mean the built-in policy `nest`"),
+        (&["mutate", "nest", "off-by-two"], 2, "off-by-one"),
+        (&["mutate", "nest", "--max-states", "0"], 2, "--max-states"),
+        (&["mutate"], 2, "<POLICY>"),
+    ] {
+        let output = hearth(args);
+        assert_eq!(output.status.code(), Some(status), "{args:?}");
+        assert!(text(&output.stderr).contains(says), "{}", text(&output.stderr));
+        assert!(output.stdout.is_empty());
+    }
+}

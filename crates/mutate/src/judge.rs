@@ -1,0 +1,99 @@
+//! Who says what about a mutant.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use hearth_explore::{Faults, Property};
+use hearth_ipanema::ir::Policy;
+use serde::Serialize;
+
+use crate::mutant::Mutant;
+use crate::subject::Subject;
+
+/// Somebody who may notice that a mutant is wrong where the original is right. The model checker is
+/// one; a prover would be another.
+pub trait Judge: Sync {
+    /// What it has against the mutant; `None`: nothing.
+    fn judge(&self, mutant: &Policy, faults: Faults) -> Option<Kill>;
+}
+
+/// What a judge has against a mutant.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Kill {
+    /// Where: a scenario, or an obligation.
+    pub by: String,
+    pub property: Property,
+    /// A sentence.
+    pub what: String,
+    /// Length of the schedule.
+    pub steps: usize,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case", tag = "verdict")]
+pub enum Verdict {
+    /// It does not compile.
+    Rejected {
+        code: &'static str,
+        message: String,
+    },
+    Refuted(Kill),
+    Survives,
+}
+
+impl Verdict {
+    pub fn survives(&self) -> bool {
+        matches!(self, Verdict::Survives)
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Judged {
+    #[serde(flatten)]
+    pub mutant: Mutant,
+    #[serde(flatten)]
+    pub verdict: Verdict,
+}
+
+/// Judges mutants, `jobs` at a time. Those that are the original (what they change is not in force)
+/// are left out; the others stay in their order. `done` is called behind each.
+pub fn judge_all(
+    subject: &Subject,
+    mutants: Vec<Mutant>,
+    judges: &[&dyn Judge],
+    jobs: usize,
+    done: &(dyn Fn() + Sync),
+) -> Vec<Judged> {
+    let verdicts: Mutex<Vec<Option<Verdict>>> = Mutex::new(vec![None; mutants.len()]);
+    let next = AtomicUsize::new(0);
+    let work = || {
+        loop {
+            let at = next.fetch_add(1, Ordering::Relaxed);
+            let Some(mutant) = mutants.get(at) else { break };
+            let verdict = verdict(subject, mutant, judges);
+            verdicts.lock().unwrap_or_else(PoisonError::into_inner)[at] = verdict;
+            done();
+        }
+    };
+    std::thread::scope(|scope| {
+        (0..jobs.max(1)).for_each(|_| {
+            scope.spawn(work);
+        });
+    });
+    let verdicts = verdicts.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let judged = mutants.into_iter().zip(verdicts);
+    judged.filter_map(|(mutant, verdict)| Some(Judged { mutant, verdict: verdict? })).collect()
+}
+
+fn verdict(subject: &Subject, mutant: &Mutant, judges: &[&dyn Judge]) -> Option<Verdict> {
+    let policy = match subject.compile(mutant)? {
+        Ok(policy) => policy,
+        Err(failed) => {
+            let error = failed.diagnostics.iter().find(|diagnostic| diagnostic.is_error())?;
+            return Some(Verdict::Rejected { code: error.code.id, message: error.message.clone() });
+        }
+    };
+    let faults = Subject::faults(mutant);
+    let kill = judges.iter().find_map(|judge| judge.judge(&policy, faults));
+    Some(kill.map_or(Verdict::Survives, Verdict::Refuted))
+}

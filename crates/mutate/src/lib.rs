@@ -1,0 +1,34 @@
+//! Mutation testing of policies: breaks a policy in the small ways in which real schedulers broke,
+//! one at a time, and looks whether anything notices.
+//!
+//! A mutant is a change of one place of a policy's source text ([`mutants`] finds all), or a fault of
+//! the machinery below the policy that the language cannot express. Whoever can tell that a mutant is
+//! wrong is a [`Judge`]: here the compiler ([`Verdict::Rejected`]), then the model checker
+//! ([`Explorer`]). What is left [survives](Verdict::Survives): either no judge looked where it is
+//! wrong, or it does what the original does.
+//!
+//! ```
+//! use hearth_mutate::{Operator, Subject, mutants};
+//!
+//! let subject = Subject::new(&|_: &str| None, "ule-cwc").expect("it is sound");
+//! let min_max: Vec<_> =
+//!     mutants(&subject).into_iter().filter(|m| m.operator == Operator::MinMax).collect();
+//! assert!(min_max.iter().any(|m| m.before.contains("max by src.nr_running")));
+//! ```
+
+mod explorer;
+mod find;
+mod judge;
+mod mutant;
+mod operator;
+mod subject;
+#[cfg(test)]
+mod tests;
+mod visit;
+
+pub use explorer::{Explorer, Promise};
+pub use find::mutants;
+pub use judge::{Judge, Judged, Kill, Verdict, judge_all};
+pub use mutant::{Change, Mutant};
+pub use operator::Operator;
+pub use subject::Subject;
