@@ -76,7 +76,7 @@ int main(void)
 	{
 		char expected[128];
 
-		snprintf(expected, sizeof(expected), "-primary %u +reserve %u -reserve %u +primary %u ",
+		snprintf(expected, sizeof(expected), "-primary %u +reserve %u +primary %u -reserve %u ",
 			 c, c, c, c);
 		EXPECT(!strcmp(changes, expected));
 	}
