@@ -1,6 +1,7 @@
 use crate::failure::{Failure, Outcome};
+use crate::output;
+use crate::policy_params::compile_ir;
 use crate::table::Plain;
-use crate::{output, policy_file};
 use hearth_explore::{Counterexample, explore, standard_scenarios};
 use hearth_ipanema::ir::Policy;
 use hearth_prove::{Options, Property, Proved, Report, Verdict, invariants, prove, theorems};
@@ -39,14 +40,14 @@ struct Printed<'a> {
 
 impl Args {
     pub fn run(self) -> Outcome {
-        let compiled = policy_file::compile_named(&self.policy)?.map_err(Failure::new)?;
+        let ir = compile_ir(&self.policy)?;
         let mut options = Options { keep: self.why.clone(), ..Options::default() };
         if !self.properties.is_empty() {
             options.properties.retain(|p| self.properties.iter().any(|name| name == p.name()));
         }
-        let theorems = theorems(&compiled.ir, &invariants(&compiled.ir));
-        let report = prove(&compiled.ir, &theorems, &options)?;
-        let counterexample = if report.holds() { None } else { counterexample(&compiled.ir) };
+        let theorems = theorems(&ir, &invariants(&ir));
+        let report = prove(&ir, &theorems, &options)?;
+        let counterexample = if report.holds() { None } else { counterexample(&ir) };
         if self.json {
             let holds = report.holds();
             let counterexample = counterexample.as_ref();
