@@ -8,6 +8,7 @@ mod policy_file;
 mod policy_params;
 mod prediction;
 mod progress;
+mod prover;
 mod recording;
 mod replay;
 mod screen;

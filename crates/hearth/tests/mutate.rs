@@ -79,3 +79,19 @@ fn slips_of_the_hand() {
         assert!(output.stdout.is_empty());
     }
 }
+
+/// The second look of a fork matters only between two reads of another core's event: no small scenario has that. Where
+/// Why3 is not installed there is nothing to see.
+#[test]
+fn the_proofs_notice_what_the_explorer_does_not() {
+    let asked = ["mutate", "cfs-cwc", "narrow", "--own", "--max-states", "300"];
+    let survives =
+        |text: &str| text.split("cfs-cwc.ipa:17").nth(1).is_some_and(|rest| rest.contains("  survives"));
+    assert!(survives(&printed(&asked)));
+    if Command::new("why3").arg("--version").output().is_ok()
+        && Command::new("z3").arg("--version").output().is_ok()
+    {
+        let told = printed(&[&asked[..], &["--prove"]].concat());
+        assert!(told.contains("loses a proof: new: no core stays idle"), "{told}");
+    }
+}

@@ -4,7 +4,7 @@ use hearth_explore::{ExploreError, Faults, Options, Outcome, Property, Scenario,
 use hearth_ipanema::ir::Policy;
 use serde::Serialize;
 
-use crate::judge::{Judge, Kill};
+use crate::judge::{Judge, Kill, Verdict};
 
 /// What the original keeps in a scenario: a mutant must keep it too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -80,25 +80,25 @@ impl Explorer {
 }
 
 impl Judge for Explorer {
-    fn judge(&self, mutant: &Policy, faults: Faults) -> Option<Kill> {
+    fn judge(&self, mutant: &Policy, faults: Faults) -> Option<Verdict> {
         self.known.iter().find_map(|Known { scenario, promise, depth }| {
             let found = match self.explore(mutant, scenario, *promise, faults) {
                 Ok(outcome) => outcome.violation?,
                 Err(error) => {
                     let (by, what) = (scenario.name.clone(), error.to_string());
-                    return Some(Kill { by, property: Property::Safety, what, steps: 0 });
+                    return Some(Verdict::Refuted(Kill { by, property: Property::Safety, what, steps: 0 }));
                 }
             };
             // So deep nobody has looked at the original.
             if depth.is_some_and(|depth| found.steps.len() > depth) {
                 return None;
             }
-            Some(Kill {
+            Some(Verdict::Refuted(Kill {
                 by: scenario.name.clone(),
                 property: found.violation.property,
                 what: found.violation.what,
                 steps: found.steps.len(),
-            })
+            }))
         })
     }
 }

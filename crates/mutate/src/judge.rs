@@ -10,17 +10,17 @@ use serde::Serialize;
 use crate::mutant::Mutant;
 use crate::subject::Subject;
 
-/// Somebody who may notice that a mutant is wrong where the original is right. The model checker is
-/// one; a prover would be another.
+/// Somebody who may notice that a mutant is wrong where the original is right: the model checker, or
+/// a prover.
 pub trait Judge: Sync {
     /// What it has against the mutant; `None`: nothing.
-    fn judge(&self, mutant: &Policy, faults: Faults) -> Option<Kill>;
+    fn judge(&self, mutant: &Policy, faults: Faults) -> Option<Verdict>;
 }
 
-/// What a judge has against a mutant.
+/// What the model checker has against a mutant.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Kill {
-    /// Where: a scenario, or an obligation.
+    /// In which scenario.
     pub by: String,
     pub property: Property,
     /// A sentence.
@@ -38,6 +38,11 @@ pub enum Verdict {
         message: String,
     },
     Refuted(Kill),
+    /// What is proved of the original is not proved of it.
+    Unproved {
+        /// The handler or steal, and what it owes.
+        obligation: String,
+    },
     Survives,
 }
 
@@ -94,6 +99,5 @@ fn verdict(subject: &Subject, mutant: &Mutant, judges: &[&dyn Judge]) -> Option<
         }
     };
     let faults = Subject::faults(mutant);
-    let kill = judges.iter().find_map(|judge| judge.judge(&policy, faults));
-    Some(kill.map_or(Verdict::Survives, Verdict::Refuted))
+    Some(judges.iter().find_map(|judge| judge.judge(&policy, faults)).unwrap_or(Verdict::Survives))
 }

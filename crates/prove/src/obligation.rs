@@ -54,3 +54,13 @@ pub enum Claim {
     /// A construct that no WhyML is made of: not provable.
     NotModelled { construct: String },
 }
+
+impl Claim {
+    /// The module of the WhyML in which it is.
+    pub fn module(&self) -> Option<&str> {
+        match self {
+            Claim::Goal { module, .. } => Some(module),
+            _ => None,
+        }
+    }
+}

@@ -1,7 +1,8 @@
 use crate::failure::{Failure, Outcome};
+use crate::prover::Prover;
 use crate::{output, policy_file, progress};
 use hearth_explore::standard_scenarios;
-use hearth_mutate::{Explorer, Judged, Mutant, Operator, Verdict, judge_all, mutants};
+use hearth_mutate::{Explorer, Judge, Judged, Mutant, Operator, Verdict, judge_all, mutants};
 use serde::Serialize;
 use std::path::Path;
 use std::process::ExitCode;
@@ -28,6 +29,11 @@ pub struct Args {
     /// Stop exploring a scenario behind so many states
     #[arg(long, value_name = "N", default_value_t = 30_000, value_parser = clap::value_parser!(u32).range(1..))]
     max_states: u32,
+
+    /// Ask the provers about those that the explorer does not refute: does one lose an obligation that the policy meets
+    /// (`hearth prove`)? Takes seconds for each
+    #[arg(long)]
+    prove: bool,
 
     /// Mutants at a time [default: one on each core]
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
@@ -66,6 +72,7 @@ struct Score {
     mutants: usize,
     rejected: usize,
     refuted: usize,
+    unproved: usize,
     survive: usize,
 }
 
@@ -76,16 +83,18 @@ impl Score {
             mutants: judged.len(),
             rejected: count(|verdict| matches!(verdict, Verdict::Rejected { .. })),
             refuted: count(|verdict| matches!(verdict, Verdict::Refuted(_))),
+            unproved: count(|verdict| matches!(verdict, Verdict::Unproved { .. })),
             survive: count(Verdict::survives),
         }
     }
 
     fn text(&self) -> String {
-        let Score { mutants, rejected, refuted, survive } = self;
-        let noticed = rejected + refuted;
+        let Score { mutants, rejected, refuted, unproved, survive } = self;
+        let noticed = rejected + refuted + unproved;
         let percent = if *mutants == 0 { 100.0 } else { 100.0 * noticed as f64 / *mutants as f64 };
+        let lose = if *unproved == 0 { String::new() } else { format!("{unproved} lose a proof, ") };
         format!(
-            "{mutants} mutants: {rejected} do not compile, {refuted} refuted, {survive} survive; {percent:.0}% noticed\n"
+            "{mutants} mutants: {rejected} do not compile, {refuted} refuted, {lose}{survive} survive; {percent:.0}% noticed\n"
         )
     }
 }
@@ -109,8 +118,11 @@ impl Args {
         let jobs = self
             .jobs
             .map_or_else(|| std::thread::available_parallelism().map_or(1, usize::from), usize::from);
+        let prover = if self.prove { Some(Prover::new(&subject.ir)?) } else { None };
+        let judges: Vec<&dyn Judge> =
+            std::iter::once(&explorer as &dyn Judge).chain(prover.iter().map(|prover| prover as _)).collect();
         let bar = progress::bar("judging", wanted.len());
-        let judged = judge_all(&subject, wanted, &[&explorer], jobs, &|| bar.inc(1));
+        let judged = judge_all(&subject, wanted, &judges, jobs, &|| bar.inc(1));
         bar.finish_and_clear();
         if self.json {
             let scenarios = explorer.promises().map(|(scenario, promise, complete)| Kept {
@@ -147,6 +159,7 @@ fn told(verdict: &Verdict) -> String {
         Verdict::Refuted(kill) => {
             format!("  refuted by {}: {} after {} steps\n", kill.by, kill.property, kill.steps)
         }
+        Verdict::Unproved { obligation } => format!("  loses a proof: {obligation}\n"),
         Verdict::Survives => "  survives\n".to_owned(),
     }
 }

@@ -1,0 +1,60 @@
+//! The prover as a judge of mutants: does one lose an obligation that the original meets?
+
+use crate::failure::Failure;
+use hearth_explore::Faults;
+use hearth_ipanema::ir::Policy;
+use hearth_mutate::{Judge, Verdict};
+use hearth_prove::{Obligation, Options, Theorems, invariants, prove, theorems};
+
+pub struct Prover {
+    original: Theorems,
+    /// What is proved of the original.
+    met: Vec<Obligation>,
+    options: Options,
+}
+
+impl Prover {
+    /// Proves the original.
+    pub fn new(original: &Policy) -> Result<Prover, Failure> {
+        let all = theorems(original, &invariants(original));
+        let report = prove(original, &all, &Options::default())?;
+        let met = report.obligations.into_iter().filter(|one| one.verdict.holds());
+        // Mutants are judged side by side already.
+        let options = Options { at_once: 1, ..Options::default() };
+        Ok(Prover { original: all, met: met.map(|one| one.obligation).collect(), options })
+    }
+
+    /// Is that what the original has proved, word by word?
+    fn is_as_before(&self, of: &Theorems, obligation: &Obligation) -> bool {
+        let text = |theorems: &Theorems, wanted: &Obligation| {
+            let found = theorems.obligations.iter().find(|one| same(one, wanted))?;
+            found.claim.module().map(|module| theorems.alone(module))
+        };
+        text(of, obligation).is_some_and(|made| Some(made) == text(&self.original, obligation))
+    }
+
+    fn meets(&self, mutant: &Policy, all: &Theorems, obligation: &Obligation) -> bool {
+        let only = Theorems { obligations: vec![obligation.clone()], ..all.clone() };
+        // Where Why3 itself gives up, nothing is proved.
+        prove(mutant, &only, &self.options).is_ok_and(|report| report.holds())
+    }
+}
+
+fn same(one: &Obligation, other: &Obligation) -> bool {
+    (&one.about, &one.what) == (&other.about, &other.what)
+}
+
+impl Judge for Prover {
+    fn judge(&self, mutant: &Policy, faults: Faults) -> Option<Verdict> {
+        // Those are below the policy.
+        if faults != Faults::default() {
+            return None;
+        }
+        let all = theorems(mutant, &invariants(mutant));
+        let lost = self.met.iter().find(|due| match all.obligations.iter().find(|one| same(one, due)) {
+            Some(one) => !self.is_as_before(&all, one) && !self.meets(mutant, &all, one),
+            None => true,
+        })?;
+        Some(Verdict::Unproved { obligation: format!("{}: {}", lost.about, lost.what) })
+    }
+}
