@@ -1,6 +1,7 @@
 //! Counter-examples that are kept, and come back as traces.
 
 use hearth_trace::Kind;
+use serde_json::{Value, json};
 
 use super::load;
 use crate::counterexample::Counterexample;
@@ -96,4 +97,54 @@ fn a_schedule_that_ends_in_something_else_is_refused() {
     let mut found = found("slocal", "wake-2");
     found.violation.property = Property::Safety;
     assert!(matches!(found.check(&load("slocal")), Err(ExploreError::Harmless { .. })));
+}
+
+/// All places in a document, by their pointers.
+fn places(value: &Value, at: &str, all: &mut Vec<String>) {
+    match value {
+        Value::Object(fields) => {
+            fields.iter().for_each(|(name, inner)| places(inner, &format!("{at}/{name}"), all))
+        }
+        Value::Array(items) => {
+            items.iter().enumerate().for_each(|(n, inner)| places(inner, &format!("{at}/{n}"), all))
+        }
+        _ => {}
+    }
+    all.push(at.to_owned());
+}
+
+/// Whatever a file says, it is an error or a trace, and never a panic.
+#[test]
+fn a_file_that_somebody_changed_is_told_or_harmless() {
+    let policy = load("slocal");
+    let text = found("slocal", "wake-2").to_json();
+    let whole: Value = serde_json::from_str(&text).expect("it is JSON");
+    let mut all = Vec::new();
+    places(&whole, "", &mut all);
+    let values = [
+        json!(null),
+        json!(0),
+        json!(7),
+        json!(-1),
+        json!(255),
+        json!(1_u64 << 40),
+        json!("x"),
+        json!([]),
+        json!([255, 255, 255, 255, 255, 255, 255, 255, 255]),
+        json!({}),
+    ];
+    let (mut refused, mut taken) = (0, 0);
+    for (place, value) in all.iter().flat_map(|place| values.iter().map(move |value| (place, value))) {
+        let mut changed = whole.clone();
+        *changed.pointer_mut(place).expect("it is there") = value.clone();
+        match Counterexample::from_json(&changed.to_string()) {
+            Ok(found) if trace(&policy, &found).is_ok() => taken += 1,
+            _ => refused += 1,
+        }
+    }
+    // Names and sentences are for people.
+    assert!(refused > 10 * taken && taken > 0, "{refused} refused, {taken} taken");
+    for end in (0..text.len() - 2).step_by(7) {
+        assert!(Counterexample::from_json(&text[..end]).is_err());
+    }
 }
