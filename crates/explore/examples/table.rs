@@ -12,10 +12,9 @@ use std::path::Path;
 use std::time::Instant;
 
 use hearth_explore::{Options, Scenario, Stealing, explore, standard_scenarios};
+use hearth_ipanema::builtin::NAMES;
 use hearth_ipanema::ir::Policy;
 use hearth_ipanema::syntax::Source;
-
-const POLICIES: [&str; 8] = ["cfs", "nest", "smove", "slocal", "cfs-cwc", "cfs-cwc-flat", "ule", "ule-cwc"];
 
 fn load(directory: &Path, name: &str) -> Policy {
     let provider = |name: &str| {
@@ -63,7 +62,7 @@ fn main() {
     println!("|---|---|---|---|---|---|---|---|");
     for scenario in standard_scenarios().into_iter().filter(|scenario| wanted(&scenario.name)) {
         let scenario = Scenario { stealing, ..scenario };
-        for name in POLICIES.into_iter().filter(|name| only.as_deref().is_none_or(|only| only == *name)) {
+        for name in NAMES.into_iter().filter(|name| only.as_deref().is_none_or(|only| only == *name)) {
             let policy = load(Path::new(directory), name);
             let plain = Options { max_states, ..Options::default() };
             explored(&policy, &scenario, &plain, "safety, claims", schedules);

@@ -36,7 +36,8 @@ fn set(tid: i32, class: i32) -> io::Result<()> {
 ///
 /// Whoever switches a policy on needs that: the kernel gives threads to the policy one by one, this one among them, and
 /// those that it has not come to yet go first. If they are busy, the switch is never done, and threads that are already the
-/// policy's wait: all of 6.16 and 6.18 stands still, with RCU. (Later kernels let a thread of their own do it.)
+/// policy's wait: seen on 6.16, everything stands still, with RCU. (Later kernels let a real-time thread of their own do it,
+/// `scx_enable_helper`.)
 #[derive(Debug)]
 pub struct RealTime {
     before: Option<(i32, libc::sched_param)>,

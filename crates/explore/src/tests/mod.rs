@@ -12,17 +12,8 @@ use std::path::PathBuf;
 use hearth_ipanema::ir::Policy;
 use hearth_ipanema::syntax::Source;
 
-/// Policies whose files are there. The CWC policies come to the built-in ones with their proofs.
-pub const POLICIES: [&str; 8] =
-    ["cfs", "nest", "smove", "slocal", "cfs-cwc", "cfs-cwc-flat", "ule", "ule-cwc"];
-
 pub fn path(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(format!("../../policies/{name}.ipa"))
-}
-
-/// The policies that are there.
-pub fn present() -> impl Iterator<Item = &'static str> {
-    POLICIES.into_iter().filter(|name| path(name).exists())
 }
 
 pub fn load(name: &str) -> Policy {

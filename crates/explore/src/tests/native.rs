@@ -2,6 +2,7 @@
 //! each set and each queue. The interpreter goes on access by access, so that its record is tried
 //! as well.
 
+use hearth_ipanema::builtin::NAMES;
 use std::cell::Cell;
 
 use hearth_ipanema::ir::Event;
@@ -10,7 +11,7 @@ use hearth_sim::saakm::PolicyTable;
 use proptest::prelude::*;
 
 use super::stage::{Decision, Stage};
-use super::{load, path, present};
+use super::{load, path};
 use crate::Cores;
 use crate::access::Access;
 use crate::driver::{Checks, Driver};
@@ -154,7 +155,7 @@ fn agree(name: &str, native: &Policy, fast: u8, choices: &[u8]) -> (usize, usize
 
 #[test]
 fn the_interpreter_agrees_with_the_native_build() {
-    for name in present() {
+    for name in NAMES {
         let native = Policy::load(path(name).to_str().expect("a path")).expect("it compiles");
         let counts = Cell::new((0, 0));
         let config = ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() };
