@@ -5,9 +5,10 @@ use crate::report::Verdict;
 use crate::run::Options;
 use std::fs;
 use std::io;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -142,7 +143,7 @@ impl Why3 {
         if !name.is_empty() {
             command.args(["-G", name]);
         }
-        let Some(output) = bounded(command, WAIT)? else { return Err(Error::TooLarge) };
+        let Some(output) = bounded(command)? else { return Err(Error::TooLarge) };
         if !output.status.success() {
             return Err(Error::Rejected(String::from_utf8_lossy(&output.stderr).trim().to_owned()));
         }
@@ -202,8 +203,9 @@ impl Part {
 }
 
 /// A prover or Why3 that does not come to an end is stopped. No verdict should hang on it: provers
-/// are bounded by steps, so that the same holds on each machine, however busy.
-const WAIT: Duration = Duration::from_secs(600);
+/// are bounded by steps, so that the same holds on each machine, and this is the processor's time, not
+/// the clock's, so that it holds however busy the machine is.
+const MOST_SECONDS: u64 = 600;
 
 /// Z3 by triggers alone: with model-based instantiation it searches long for models that are of no
 /// use here. How eagerly it should make instances is a matter of luck: the cost from which on an
@@ -224,7 +226,7 @@ fn z3(smt: &Path, threshold: u32, steps: u64) -> Command {
 }
 
 fn unsat(command: Command) -> Result<bool, Error> {
-    let output = bounded(command, WAIT)?;
+    let output = bounded(command)?;
     Ok(output.is_some_and(|output| output.stdout.starts_with(b"unsat")))
 }
 
@@ -234,35 +236,21 @@ fn numbered(name: &str) -> (String, u32) {
     (stem.to_owned(), name[stem.len()..].parse().unwrap_or(0))
 }
 
-/// The output of a command; `None` if it takes too long, and is stopped.
-fn bounded(mut command: Command, limit: Duration) -> Result<Option<Output>, Error> {
-    let piped = command.stdout(Stdio::piped()).stderr(Stdio::piped()).stdin(Stdio::null());
-    let mut child = piped.spawn().map_err(Error::NoWhy3)?;
-    let (out, err) = (child.stdout.take(), child.stderr.take());
-    let read = |pipe: Option<Box<dyn io::Read + Send>>| {
-        std::thread::spawn(move || {
-            let mut text = Vec::new();
-            let _ = pipe.map(|mut pipe| pipe.read_to_end(&mut text));
-            text
-        })
-    };
-    let out = read(out.map(|pipe| Box::new(pipe) as _));
-    let err = read(err.map(|pipe| Box::new(pipe) as _));
-    let start = Instant::now();
-    let status = loop {
-        match child.try_wait().map_err(Error::NoWhy3)? {
-            Some(status) => break status,
-            None if start.elapsed() > limit => {
-                let _ = child.kill();
-                let _ = child.wait();
-                return Ok(None);
-            }
-            None => std::thread::sleep(Duration::from_millis(20)),
+/// The output of a command; `None` if it takes more of a processor's time than [`MOST_SECONDS`].
+fn bounded(mut command: Command) -> Result<Option<Output>, Error> {
+    let limit = || {
+        let limit = libc::rlimit { rlim_cur: MOST_SECONDS, rlim_max: MOST_SECONDS + 1 };
+        // SAFETY: a valid structure; the call is allowed between fork and exec.
+        match unsafe { libc::setrlimit(libc::RLIMIT_CPU, &limit) } {
+            0 => Ok(()),
+            _ => Err(io::Error::last_os_error()),
         }
     };
-    let stdout = out.join().unwrap_or_default();
-    let stderr = err.join().unwrap_or_default();
-    Ok(Some(Output { status, stdout, stderr }))
+    // SAFETY: the closure makes one system call, and allocates nothing.
+    unsafe { command.pre_exec(limit) };
+    let output = command.stdin(Stdio::null()).output().map_err(Error::NoWhy3)?;
+    let stopped = matches!(output.status.signal(), Some(libc::SIGXCPU | libc::SIGKILL));
+    Ok((!stopped).then_some(output))
 }
 
 /// What a program says of itself.
@@ -276,6 +264,17 @@ fn version(program: &str, before: &str) -> io::Result<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_does_not_end_is_stopped() {
+        let mut command = Command::new("sh");
+        command.args(["-c", "kill -s XCPU $$"]);
+        assert!(bounded(command).expect("a shell").is_none());
+        let mut command = Command::new("sh");
+        command.args(["-c", "ulimit -t"]);
+        let output = bounded(command).expect("a shell").expect("it ends");
+        assert_eq!(String::from_utf8_lossy(&output.stdout).trim(), MOST_SECONDS.to_string());
+    }
 
     #[test]
     fn parts_are_in_order() {
