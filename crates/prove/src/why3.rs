@@ -98,7 +98,14 @@ impl Why3 {
 
     /// Proves a goal: part after part, until one is not proved.
     pub fn prove(&self, file: &Path, goal: &Goal) -> Result<(Verdict, f64), Error> {
-        let parts = self.parts(file, Some(goal))?;
+        let start = Instant::now();
+        let parts = match self.parts(file, Some(goal)) {
+            Err(Error::TooLarge) => {
+                let why = "Why3 cannot take it apart: too many paths";
+                return Ok((Verdict::NotProved { parts: vec![why.into()] }, start.elapsed().as_secs_f64()));
+            }
+            parts => parts?,
+        };
         let (mut seconds, mut used) = (0.0, Vec::new());
         for part in &parts {
             let (prover, time) = self.part(part)?;
@@ -143,7 +150,7 @@ impl Why3 {
         if !name.is_empty() {
             command.args(["-G", name]);
         }
-        let Some(output) = bounded(command)? else { return Err(Error::TooLarge) };
+        let Some(output) = bounded(command, SPLIT_SECONDS)? else { return Err(Error::TooLarge) };
         if !output.status.success() {
             return Err(Error::Rejected(String::from_utf8_lossy(&output.stderr).trim().to_owned()));
         }
@@ -205,7 +212,13 @@ impl Part {
 /// A prover or Why3 that does not come to an end is stopped. No verdict should hang on it: provers
 /// are bounded by steps, so that the same holds on each machine, and this is the processor's time, not
 /// the clock's, so that it holds however busy the machine is.
-const MOST_SECONDS: u64 = 600;
+const PROVER_SECONDS: u64 = 600;
+
+/// Why3 takes a goal apart in a few seconds, or never comes to an end: it has too many paths.
+const SPLIT_SECONDS: u64 = 120;
+
+/// Nor more memory than this: such a goal makes Why3 take all that there is.
+const MOST_BYTES: u64 = 4 << 30;
 
 /// Z3 by triggers alone: with model-based instantiation it searches long for models that are of no
 /// use here. How eagerly it should make instances is a matter of luck: the cost from which on an
@@ -226,7 +239,7 @@ fn z3(smt: &Path, threshold: u32, steps: u64) -> Command {
 }
 
 fn unsat(command: Command) -> Result<bool, Error> {
-    let output = bounded(command)?;
+    let output = bounded(command, PROVER_SECONDS)?;
     Ok(output.is_some_and(|output| output.stdout.starts_with(b"unsat")))
 }
 
@@ -236,21 +249,25 @@ fn numbered(name: &str) -> (String, u32) {
     (stem.to_owned(), name[stem.len()..].parse().unwrap_or(0))
 }
 
-/// The output of a command; `None` if it takes more of a processor's time than [`MOST_SECONDS`].
-fn bounded(mut command: Command) -> Result<Option<Output>, Error> {
-    let limit = || {
-        let limit = libc::rlimit { rlim_cur: MOST_SECONDS, rlim_max: MOST_SECONDS + 1 };
+/// The output of a command; `None` if it takes more seconds of a processor, or more memory than [`MOST_BYTES`].
+fn bounded(mut command: Command, seconds: u64) -> Result<Option<Output>, Error> {
+    let limit = |what, most| {
+        let limit = libc::rlimit { rlim_cur: most, rlim_max: most };
         // SAFETY: a valid structure; the call is allowed between fork and exec.
-        match unsafe { libc::setrlimit(libc::RLIMIT_CPU, &limit) } {
+        match unsafe { libc::setrlimit(what, &limit) } {
             0 => Ok(()),
             _ => Err(io::Error::last_os_error()),
         }
     };
-    // SAFETY: the closure makes one system call, and allocates nothing.
-    unsafe { command.pre_exec(limit) };
+    let limits = move || limit(libc::RLIMIT_CPU, seconds).and_then(|()| limit(libc::RLIMIT_AS, MOST_BYTES));
+    // SAFETY: the closure makes two system calls, and allocates nothing.
+    unsafe { command.pre_exec(limits) };
     let output = command.stdin(Stdio::null()).output().map_err(Error::NoWhy3)?;
-    let stopped = matches!(output.status.signal(), Some(libc::SIGXCPU | libc::SIGKILL));
-    Ok((!stopped).then_some(output))
+    let stopped = matches!(output.status.signal(), Some(libc::SIGXCPU | libc::SIGKILL | libc::SIGABRT));
+    // Why3 is written in OCaml.
+    let full =
+        || String::from_utf8_lossy(&output.stderr).to_lowercase().replace('_', " ").contains("out of memory");
+    Ok((!stopped && (output.status.success() || !full())).then_some(output))
 }
 
 /// What a program says of itself.
@@ -269,11 +286,11 @@ mod tests {
     fn what_does_not_end_is_stopped() {
         let mut command = Command::new("sh");
         command.args(["-c", "kill -s XCPU $$"]);
-        assert!(bounded(command).expect("a shell").is_none());
+        assert!(bounded(command, 5).expect("a shell").is_none());
         let mut command = Command::new("sh");
         command.args(["-c", "ulimit -t"]);
-        let output = bounded(command).expect("a shell").expect("it ends");
-        assert_eq!(String::from_utf8_lossy(&output.stdout).trim(), MOST_SECONDS.to_string());
+        let output = bounded(command, 5).expect("a shell").expect("it ends");
+        assert_eq!(String::from_utf8_lossy(&output.stdout).trim(), "5");
     }
 
     #[test]
