@@ -14,7 +14,7 @@ use super::build::TileBuilder;
 use super::demand;
 use super::error::Error;
 use super::plan::Span;
-use super::snapshot::Snapshot;
+use super::snapshot::{CoreSnapshot, Snapshot};
 use super::source::Groups;
 use super::table::{Block, GroupEntry, Table};
 use super::tile::{Shape, Tile, TileId, coarsest_level};
@@ -240,11 +240,33 @@ impl Index {
         Ok(Some(tile))
     }
 
+    /// What holds at `time`, behind the events of that instant.
+    pub fn moment(&self, groups: &impl Groups, time: Time) -> Result<Moment, Error> {
+        let first = self.group_before(time.saturating_add(1));
+        let snapshot = self.snapshot(first)?;
+        let mut lanes = snapshot.lanes(self.shape, self.state.clone(), snapshot.time);
+        if first < self.groups() {
+            let events = groups.read(first)?;
+            for event in events.iter().take_while(|event| event.time <= time) {
+                lanes.event(&Event { time: event.time.max(lanes.now()), ..*event });
+            }
+        }
+        let runnable = lanes.state().cores().iter().map(|core| core.runnable).collect();
+        Ok(Moment { cores: Snapshot::take(&lanes, time).cores, runnable })
+    }
+
     fn unpack(&self, block: Block, raw: usize) -> Result<Vec<u8>, Error> {
         let length = self.place.length().map_err(|source| Error::Io { action: "read", source })?;
         let bytes = checked(&self.place, block, length)?;
         zstd::bulk::decompress(&bytes, raw).map_err(|_| Error::Damaged("a block cannot be decompressed"))
     }
+}
+
+/// What holds at an instant, core by core.
+pub struct Moment {
+    pub cores: Vec<CoreSnapshot>,
+    /// Threads that run or are ready.
+    pub runnable: Vec<u32>,
 }
 
 struct GroupEvents(Arc<Vec<Event>>);

@@ -20,7 +20,8 @@ mod underload;
 
 pub use build::TileBuilder;
 pub use error::Error;
-pub use index::{Index, Place};
+pub use index::{Index, Moment, Place};
+pub use lanes::Marks;
 pub use plan::Span;
 pub use snapshot::{CoreSnapshot, Snapshot};
 pub use source::Groups;

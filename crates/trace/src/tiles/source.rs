@@ -61,3 +61,17 @@ impl<G: Groups + ?Sized> Groups for Arc<G> {
         (**self).read(group)
     }
 }
+
+impl<G: Groups + ?Sized> Groups for Box<G> {
+    fn header(&self) -> &Header {
+        (**self).header()
+    }
+
+    fn spans(&self) -> Vec<Span> {
+        (**self).spans()
+    }
+
+    fn read(&self, group: usize) -> Result<Arc<Vec<Event>>, Error> {
+        (**self).read(group)
+    }
+}
