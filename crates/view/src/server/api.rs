@@ -3,7 +3,7 @@
 use super::error::Refusal;
 use super::viewed::Viewed;
 use super::views::View;
-use super::{look, page, slices};
+use super::{look, slices};
 use axum::Router;
 use axum::body::Body;
 use axum::extract::rejection::{PathRejection, QueryRejection};
@@ -33,17 +33,15 @@ const MOST_THREADS: usize = 1000;
 
 pub fn routes() -> Router<Arc<Shared>> {
     Router::new()
-        .route("/", get(async || page::file("index.html")))
-        .route("/{file}", get(async |Path(name): Path<String>| page::file(&name)))
-        .route("/api/traces", get(traces))
-        .route("/api/traces/{trace}/tiles/{level}/{index}", get(tile))
-        .route("/api/traces/{trace}/events", get(events))
-        .route("/api/traces/{trace}/threads", get(threads))
-        .route("/api/traces/{trace}/threads/{thread}", get(thread))
-        .route("/api/traces/{trace}/threads/{thread}/next", get(next))
-        .route("/api/traces/{trace}/at", get(at))
-        .route("/api/views", get(async |State(app): App| Json(app.views.clone())))
-        .route("/api/views/{name}", get(view))
+        .route("/traces", get(traces))
+        .route("/traces/{trace}/tiles/{level}/{index}", get(tile))
+        .route("/traces/{trace}/events", get(events))
+        .route("/traces/{trace}/threads", get(threads))
+        .route("/traces/{trace}/threads/{thread}", get(thread))
+        .route("/traces/{trace}/threads/{thread}/next", get(next))
+        .route("/traces/{trace}/at", get(at))
+        .route("/views", get(async |State(app): App| Json(app.views.clone())))
+        .route("/views/{name}", get(view))
 }
 
 /// Works an answer out, away from the threads that serve connections, when its turn comes.

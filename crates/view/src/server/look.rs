@@ -153,7 +153,7 @@ fn cause(trace: &Viewed, place: Place, thread: Tid) -> Result<Cause, tiles::Erro
             }
             Kind::Fork { parent, child, .. } if child == thread => {
                 cause.woken = Some(event.time);
-                cause.waker = Some(parent);
+                cause.waker = Some(parent).filter(|tid| *tid != IDLE);
                 return ControlFlow::Break(());
             }
             Kind::Switch { prev, next, .. } if prev == thread || next == thread => {

@@ -19,10 +19,11 @@ pub use views::{Error as ViewError, View};
 
 use api::Shared;
 use axum::Router;
-use axum::extract::{Request, State};
+use axum::extract::{Path, Request, State};
 use axum::http::{HeaderValue, Method, StatusCode, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
+use axum::routing::get;
 use error::Refusal;
 use std::io;
 use std::net::{Ipv4Addr, TcpListener};
@@ -81,9 +82,13 @@ fn router(shared: Arc<Shared>, token: &str, port: u16) -> Router {
         async || Refusal::not_found("there is nothing here", "open the address that hearth printed");
     // Without the slash at the end, the page's own addresses would not lead here.
     let slash = axum::response::Redirect::permanent(&format!("/{token}/"));
+    let index = async || page::file("index.html");
+    let file = async |Path(name): Path<String>| page::file(&name);
     Router::new()
-        .nest(&format!("/{token}"), api::routes())
-        .route(&format!("/{token}"), axum::routing::get(async move || slash))
+        .route(&format!("/{token}"), get(async move || slash))
+        .route(&format!("/{token}/"), get(index))
+        .route(&format!("/{token}/{{file}}"), get(file))
+        .nest(&format!("/{token}/api"), api::routes())
         .fallback(fallback)
         .with_state(shared)
         .layer(guard)

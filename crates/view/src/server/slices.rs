@@ -160,7 +160,9 @@ impl Follow {
                 let waker = if let Waker::Thread(tid) = waker { Some(tid) } else { None };
                 self.woken(event, thread, waker);
             }
-            Kind::Fork { parent, child, .. } => self.woken(event, child, Some(parent)),
+            Kind::Fork { parent, child, .. } => {
+                self.woken(event, child, Some(parent).filter(|tid| *tid != IDLE))
+            }
             Kind::Place { thread, reason, .. } => {
                 self.threads.entry(thread).or_default().reason = Some(reason);
             }
