@@ -15,6 +15,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     for violation in violations.iter().take(10) {
         eprintln!("{violation}");
     }
+    eprintln!("{:?}", trace.header.source);
     let (lost, missing) = (&trace.header.lost, recording.inferred);
     eprintln!(
         "{} violations, lost {lost:?} ({missing} switches missing), {}",

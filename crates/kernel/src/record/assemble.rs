@@ -177,6 +177,11 @@ impl<S: Sink> Assembler<S> {
         assembler
     }
 
+    /// Where the events go.
+    pub fn sink(&mut self) -> &mut S {
+        self.recent.sink()
+    }
+
     /// The frequency of each core at the start (0: unknown). To be told before the first event.
     pub fn starts_with_khz(&mut self, khz: &[u32]) {
         self.khz = khz.to_vec();

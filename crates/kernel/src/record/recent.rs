@@ -51,6 +51,10 @@ impl<S: Sink> Recent<S> {
         }
     }
 
+    pub fn sink(&mut self) -> &mut S {
+        &mut self.sink
+    }
+
     /// Appends an event, not before the last one (the clocks of two cores may differ by some nanoseconds).
     /// Returns its number.
     pub fn push(&mut self, time: Time, core: CoreId, kind: Kind) -> u64 {
