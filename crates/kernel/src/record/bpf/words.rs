@@ -160,7 +160,7 @@ impl Lane {
     }
 }
 
-fn stop(number: u64) -> Stop {
+pub(super) fn stop(number: u64) -> Stop {
     match number {
         2 => Stop::Blocked,
         3 => Stop::Exited,
