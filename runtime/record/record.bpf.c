@@ -17,7 +17,7 @@
  * more than 2^23 ns lie between them, a RESYNC comes first. The others (slow records) may be delayed by interrupts and
  * preemption, have their full time in their second word, and say nothing about the time of the fast ones.
  *
- * Which thread runs is said by RESYNC, HERE and SWITCH only: all other events are of the thread that runs.
+ * Fast records are of the thread that runs, as the last RESYNC, HERE, SWITCH or slow record said; slow ones name it.
  *
  * crates/kernel/src/record/bpf reads it.
  */
@@ -176,7 +176,8 @@ static __noinline int resync(struct lane *lane, u64 now)
 	if (!has_room(lane, at, 8))
 		return 0;
 	lane->head = at + 3;
-	put(lane, at, header(RESYNC, now, (u32)bpf_get_current_pid_tgid()));
+	lane->running = (u32)bpf_get_current_pid_tgid();
+	put(lane, at, header(RESYNC, now, lane->running));
 	put(lane, at + 1, now);
 	put(lane, at + 2, lane->lost);
 	lane->lost = 0;
@@ -184,12 +185,14 @@ static __noinline int resync(struct lane *lane, u64 now)
 }
 
 /* Interrupts are off: nothing comes between reading and writing the head. */
-static __always_inline void fast(struct lane *lane, u64 kind, u64 payload, u64 more, bool two, bool force)
+static __always_inline void fast(struct lane *lane, u64 kind, u64 payload, u64 more, bool two)
 {
 	u64 at, now = bpf_ktime_get_ns();
+	int current = ((struct task_struct *)bpf_get_current_task_btf())->pid;
 	if (!lane)
 		return;
-	if (force || now - lane->last > SPAN || lane->lost) {
+	/* Some kernels leave switches out now and then: then it is said who runs. */
+	if (lane->running != current || now - lane->last > SPAN || lane->lost) {
 		if (!resync(lane, now)) {
 			lane->lost++;
 			return;
@@ -218,12 +221,14 @@ static __always_inline bool reserve(struct lane *lane, u64 count, u64 *at)
 	return 1;
 }
 
-static __always_inline void slow(u64 kind, u64 payload)
+/* Of the thread that runs. */
+static __always_inline void slow(u64 kind, u64 flags)
 {
-	u64 at, now = bpf_ktime_get_ns();
+	u64 at, pid = (u32)bpf_get_current_pid_tgid();
 	struct lane *to = lane();
+	u64 now = bpf_ktime_get_ns();
 	if (to && reserve(to, 2, &at)) {
-		put(to, at, header(kind, now, payload));
+		put(to, at, header(kind, now, pid | flags << 22));
 		put(to, at + 1, now);
 	}
 }
@@ -231,14 +236,16 @@ static __always_inline void slow(u64 kind, u64 payload)
 /* With a name: 15 bytes in two words. */
 static __always_inline void named(u64 kind, u64 payload, const char *comm)
 {
-	u64 at, name[2] = {}, now = bpf_ktime_get_ns();
+	u64 at, now, name[2] = {};
 	struct lane *to = lane();
 	bpf_probe_read_kernel_str(name, sizeof name, comm);
-	if (to && reserve(to, 4, &at)) {
+	now = bpf_ktime_get_ns();
+	if (to && reserve(to, 5, &at)) {
 		put(to, at, header(kind, now, payload));
 		put(to, at + 1, now);
 		put(to, at + 2, name[0] & MASK(62));
 		put(to, at + 3, name[0] >> 62 | name[1] << 2);
+		put(to, at + 4, (u32)bpf_get_current_pid_tgid());
 	}
 }
 
@@ -281,32 +288,30 @@ int BPF_PROG(switched, bool preempt, struct task_struct *prev, struct task_struc
 	u64 length = queue ? queue->nr_running : 0;
 	struct lane *to = lane();
 	length = length > 255 ? 255 : length;
-	/* Some kernels leave switches out: then it is said who runs. */
-	bool missing = to && to->running != prev->pid;
+	fast(to, SWITCH, next->pid | stop << 22 | length << 24, 0, 0);
 	if (to)
 		to->running = next->pid;
-	fast(to, SWITCH, next->pid | stop << 22 | length << 24, 0, 0, missing);
 	return 0;
 }
 
 SEC("tp_btf/sched_waking")
 int BPF_PROG(waking, struct task_struct *task)
 {
-	fast(lane(), in_interrupt() ? WAKING_IN_INTERRUPT : WAKING, task->pid | cpu_of(task) << 22, 0, 0, 0);
+	fast(lane(), in_interrupt() ? WAKING_IN_INTERRUPT : WAKING, task->pid | cpu_of(task) << 22, 0, 0);
 	return 0;
 }
 
 SEC("tp_btf/sched_wakeup_new")
 int BPF_PROG(wakeup_new, struct task_struct *task)
 {
-	fast(lane(), WAKEUP_NEW, task->pid | cpu_of(task) << 22, 0, 0, 0);
+	fast(lane(), WAKEUP_NEW, task->pid | cpu_of(task) << 22, 0, 0);
 	return 0;
 }
 
 SEC("tp_btf/sched_migrate_task")
 int BPF_PROG(migrate, struct task_struct *task, int to)
 {
-	fast(lane(), MIGRATE, task->pid | (u64)to << 22, cpu_of(task), 1, 0);
+	fast(lane(), MIGRATE, task->pid | (u64)to << 22, cpu_of(task), 1);
 	return 0;
 }
 
@@ -314,7 +319,7 @@ SEC("tp_btf/cpu_idle")
 int BPF_PROG(idle, unsigned state, unsigned cpu)
 {
 	if (state <= 255)
-		fast(lane(), IDLE, state, 0, 0, 0);
+		fast(lane(), IDLE, state, 0, 0);
 	return 0;
 }
 
@@ -329,7 +334,7 @@ int BPF_PROG(tick)
 		bpf_probe_read_kernel(&counted, sizeof counted,
 				      (void *)run_queue((void *)bpf_get_current_task_btf()) + samples_behind);
 	if (counted.mperf)
-		fast(lane(), TICK, counted.aperf * base_khz / counted.mperf & MASK(35), 0, 0, 0);
+		fast(lane(), TICK, counted.aperf * base_khz / counted.mperf & MASK(35), 0, 0);
 	return 0;
 }
 
@@ -355,7 +360,7 @@ int BPF_PROG(renamed, struct task_struct *task, const char *comm)
 SEC("tp_btf/sched_process_exec")
 int BPF_PROG(execed, struct task_struct *task, int old_pid, struct linux_binprm *program)
 {
-	u64 at, now = bpf_ktime_get_ns(), path[PATH_WORDS] = {};
+	u64 at, now, path[PATH_WORDS] = {};
 	const char *name = program->filename;
 	struct lane *to = lane();
 	char whole[PATH_MOST];
@@ -364,6 +369,7 @@ int BPF_PROG(execed, struct task_struct *task, int old_pid, struct linux_binprm 
 	if (length > 0 && length < PATH_MOST && length > (s64)sizeof path)
 		name += length - sizeof path;
 	bpf_probe_read_kernel_str(path, sizeof path, name);
+	now = bpf_ktime_get_ns();
 	if (to && reserve(to, 3 + PATH_WORDS + 1, &at)) {
 		u64 left = 0;
 		put(to, at, header(EXEC, now, old_pid));
@@ -410,6 +416,6 @@ int BPF_PROG(frequency, unsigned khz, unsigned cpu)
 SEC("raw_tp")
 int here(void *context)
 {
-	slow(HERE, (u32)bpf_get_current_pid_tgid() | (u64)in_interrupt() << 22);
+	slow(HERE, in_interrupt());
 	return 0;
 }

@@ -61,11 +61,11 @@ fn each_kind_of_record() {
         word(5, 1_000_000_040, 9 | 6 << 22),
         5,
     ]);
-    words.extend([word(9, 1_000_000_050, 12), 1_000_000_050, named[0], named[1]]);
+    words.extend([word(9, 1_000_000_050, 12), 1_000_000_050, named[0], named[1], 8]);
     words.extend([word(10, 1_000_000_060, 8), 1_000_000_060, 77]);
     words.extend(path.iter().map(|word| word & (u64::MAX >> 1)));
     words.push(highest);
-    words.extend([word(12, 1_000_000_070, 0), 1_000_000_070, word(11, 1_000_000_080, 0), 1_000_000_080]);
+    words.extend([word(12, 1_000_000_070, 77), 1_000_000_070, word(11, 1_000_000_080, 77), 1_000_000_080]);
     words.extend([word(13, 1_000_000_090, 3), 1_000_000_090, 2_100_000]);
     words.extend([
         switch(1_000_000_100, 0, 3, 0),
@@ -115,8 +115,11 @@ fn run_queues_are_told_from_two_threads_on() {
 #[test]
 fn before_it_is_known_who_runs_nothing_is_told() {
     let here = [word(15, 70, 9), 70];
-    let words = [&[word(11, 50, 0), 50][..], &here, &[word(12, 80, 0), 80]].concat();
-    assert_eq!(texts(&items(&[(u64::MAX, [&words, &[]])])), ["9: Runs", "9: Wait"]);
+    let words = [&[word(2, 50, 3)][..], &here, &[word(2, 80, 3)]].concat();
+    assert_eq!(
+        texts(&items(&[(u64::MAX, [&words, &[]])])),
+        ["9: Runs", "9: Waking { pid: 3, comm: [], target: 0 }"]
+    );
 }
 
 proptest! {

@@ -24,7 +24,7 @@ mod kind {
 }
 
 /// Words of each record, by kind; 0: there is none.
-const LENGTHS: [usize; 16] = [0, 1, 1, 1, 1, 2, 1, 1, 3, 4, 3 + PATH_WORDS + 1, 2, 2, 3, 4, 2];
+const LENGTHS: [usize; 16] = [0, 1, 1, 1, 1, 2, 1, 1, 3, 5, 3 + PATH_WORDS + 1, 2, 2, 3, 5, 2];
 const PATH_WORDS: usize = 7;
 const TIME_BITS: u64 = 24;
 
@@ -97,8 +97,9 @@ impl Lane {
                     take(lost(more[1]));
                 }
             }
-            kind::HERE => self.current = Some(pid),
-            kind::EXEC if self.current == Some(pid) => self.current = Some(more[1] as i32),
+            kind::HERE | kind::EXIT | kind::WAIT => self.current = Some(pid),
+            kind::EXEC => self.current = Some(more[1] as i32),
+            kind::FORK | kind::NAME => self.current = Some(more[3] as i32),
             _ => {}
         }
         let Some(mut current) = self.current else { return };
