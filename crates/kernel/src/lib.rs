@@ -5,4 +5,7 @@ mod host;
 mod record;
 
 pub use host::Host;
-pub use record::{Error, Options, Recording, record};
+pub use record::{
+    Assembled, Assembler, Error, KernelEvent, Method, Options, Recorded, Recording, Scope, Session, Subject,
+    What, record,
+};

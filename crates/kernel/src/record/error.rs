@@ -43,6 +43,12 @@ pub enum Error {
     )]
     Page { cpu: u32, why: super::page::Error },
 
+    #[error("cannot record by BPF: {why}. `--method tracefs` records without")]
+    NoBpf { why: String },
+
+    #[error("the thread that converts the recording has failed: please report it")]
+    ConverterFailed,
+
     #[error(
         "the recording holds nothing of the command: its beginning was lost. Record again with larger buffers (`--buffer-kb`)"
     )]

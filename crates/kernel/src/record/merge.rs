@@ -2,14 +2,16 @@
 
 use super::page::{self, Layout, Missed, Page, Record};
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BinaryHeap, VecDeque};
 
-/// The pages of one core, in the order in which they were read.
+/// The pages of one core that were not merged yet, in the order in which they were read.
 #[derive(Clone, Debug, Default)]
 pub struct Pages {
     /// The kernel's number of the core.
     pub cpu: u32,
-    pub pages: Vec<Box<[u8]>>,
+    pub pages: VecDeque<Box<[u8]>>,
+    /// So many events of the first page were given.
+    pub given: usize,
 }
 
 /// What the merged stream consists of.
@@ -26,46 +28,63 @@ pub enum Item<'a> {
     },
 }
 
-/// Calls `take` with the events of all cores, in order of time; at equal times in order of cores.
-/// The error names the core whose page is damaged.
-pub fn merge<'a>(
+/// Calls `take` with the events of all cores up to the time `until`, in order of time; at equal times in order of
+/// cores. What is later is kept. The error names the core whose page is damaged.
+pub fn merge(
     layout: &Layout,
-    cores: &'a [Pages],
-    mut take: impl FnMut(Item<'a>),
+    cores: &mut [Pages],
+    until: u64,
+    mut take: impl FnMut(Item<'_>),
 ) -> Result<(), (u32, page::Error)> {
     let mut streams: Vec<Stream> = cores.iter().map(Stream::new).collect();
     let mut heap = BinaryHeap::with_capacity(streams.len());
     for (index, stream) in streams.iter_mut().enumerate() {
-        let first = stream.next(layout).map_err(|error| (stream.cpu, error))?;
-        heap.extend(first.map(|record| Reverse((record.time, index))));
-        stream.head = first;
+        stream.head = stream.first(layout).map_err(|error| (stream.core.cpu, error))?;
+        heap.extend(stream.head.map(|record| Reverse((record.time, index))));
     }
-    while let Some(Reverse((_, index))) = heap.pop() {
+    while let Some(Reverse((time, index))) = heap.pop() {
+        if time > until {
+            break;
+        }
         let stream = &mut streams[index];
-        let cpu = stream.cpu;
+        let cpu = stream.core.cpu;
         if let Some(count) = stream.lost.take() {
             take(Item::Lost { cpu, count });
         }
         if let Some(record) = stream.head {
             take(Item::Event { cpu, record });
         }
+        stream.given += 1;
         stream.head = stream.next(layout).map_err(|error| (cpu, error))?;
         heap.extend(stream.head.map(|record| Reverse((record.time, index))));
     }
-    // Losses behind the last event.
+    let mut rests = Vec::with_capacity(streams.len());
     for stream in &mut streams {
-        if let Some(count) = stream.lost.take() {
-            take(Item::Lost { cpu: stream.cpu, count });
+        if stream.head.is_some() {
+            rests.push((stream.begun - 1, stream.given));
+            continue;
         }
+        // Losses behind the last event.
+        if let Some(count) = stream.lost.take() {
+            take(Item::Lost { cpu: stream.core.cpu, count });
+        }
+        rests.push((stream.core.pages.len(), 0));
+    }
+    for (core, (done, given)) in cores.iter_mut().zip(rests) {
+        core.pages.drain(..done);
+        core.given = given;
     }
     Ok(())
 }
 
 /// The events of one core.
 struct Stream<'a> {
-    cpu: u32,
-    pages: std::slice::Iter<'a, Box<[u8]>>,
+    core: &'a Pages,
+    /// So many pages were begun.
+    begun: usize,
     page: Option<Page<'a>>,
+    /// So many events of the page were given.
+    given: usize,
     /// The event that is next in turn.
     head: Option<Record<'a>>,
     /// Events were lost before `head`: how many, if that is known.
@@ -74,7 +93,18 @@ struct Stream<'a> {
 
 impl<'a> Stream<'a> {
     fn new(core: &'a Pages) -> Self {
-        Stream { cpu: core.cpu, pages: core.pages.iter(), page: None, head: None, lost: None }
+        Stream { core, begun: 0, page: None, given: 0, head: None, lost: None }
+    }
+
+    /// The first event that was not given in an earlier round.
+    fn first(&mut self, layout: &Layout) -> Result<Option<Record<'a>>, page::Error> {
+        let mut first = self.next(layout)?;
+        for _ in 0..self.core.given {
+            self.lost = None; // told before the event
+            self.given += 1;
+            first = self.next(layout)?;
+        }
+        Ok(first)
     }
 
     fn next(&mut self, layout: &Layout) -> Result<Option<Record<'a>>, page::Error> {
@@ -82,8 +112,9 @@ impl<'a> Stream<'a> {
             if let Some(record) = self.page.as_mut().and_then(|page| page.next()) {
                 return record.map(Some);
             }
-            let Some(bytes) = self.pages.next() else { return Ok(None) };
+            let Some(bytes) = self.core.pages.get(self.begun) else { return Ok(None) };
             let page = Page::new(layout, bytes)?;
+            (self.begun, self.given) = (self.begun + 1, 0);
             match (page.missed, self.lost.flatten()) {
                 (Missed::None, _) => {}
                 (Missed::Unknown, before) => self.lost = Some(before),
@@ -118,22 +149,47 @@ mod tests {
         bytes.into()
     }
 
-    fn merged(cores: &[Pages]) -> Vec<(u32, Option<u64>)> {
+    fn pages(cpu: u32, pages: &[Box<[u8]>]) -> Pages {
+        Pages { cpu, pages: pages.iter().cloned().collect(), given: 0 }
+    }
+
+    fn merged_until(cores: &mut [Pages], until: u64) -> Vec<(u32, Option<u64>)> {
         let mut items = Vec::new();
         let take = |item: Item| match item {
             Item::Event { cpu, record } => items.push((cpu, Some(record.time))),
             Item::Lost { cpu, .. } => items.push((cpu, None)),
         };
-        merge(&layout(), cores, take).unwrap();
+        merge(&layout(), cores, until, take).unwrap();
         items
+    }
+
+    /// All items, which are the same if they are taken in many rounds.
+    fn merged(cores: &[Pages]) -> Vec<(u32, Option<u64>)> {
+        let at_once = merged_until(&mut cores.to_vec(), u64::MAX);
+        let (mut rounds, mut cores) = (Vec::new(), cores.to_vec());
+        for until in (0..200).step_by(3) {
+            let round = merged_until(&mut cores, until);
+            assert!(round.iter().all(|(_, time)| time.is_none_or(|time| time <= until)));
+            rounds.extend(round);
+        }
+        // Losses behind a core's last event come with its round.
+        let by_core = |items: &[(u32, Option<u64>)]| {
+            let mut items = items.to_vec();
+            items.sort_by_key(|(cpu, _)| *cpu); // stable
+            items
+        };
+        assert_eq!(by_core(&rounds), by_core(&at_once));
+        assert!(rounds.iter().filter_map(|(_, time)| *time).is_sorted());
+        assert!(cores.iter().all(|core| core.pages.is_empty()));
+        at_once
     }
 
     #[test]
     fn cores_are_merged_by_time() {
         let cores = [
-            Pages { cpu: 0, pages: vec![page(10, 0, &[0, 5]), page(30, 0, &[0])] },
-            Pages { cpu: 4, pages: vec![page(0, 0, &[]), page(12, 0, &[0, 3, 100])] },
-            Pages { cpu: 9, pages: vec![] },
+            pages(0, &[page(10, 0, &[0, 5]), page(30, 0, &[0])]),
+            pages(4, &[page(0, 0, &[]), page(12, 0, &[0, 3, 100])]),
+            pages(9, &[]),
         ];
         let times: Vec<_> = merged(&cores).iter().map(|(cpu, time)| (*cpu, time.unwrap())).collect();
         assert_eq!(times, [(0, 10), (4, 12), (0, 15), (4, 15), (0, 30), (4, 115)]);
@@ -143,15 +199,15 @@ mod tests {
     fn losses_stand_where_they_happened() {
         let missed = 1 << 31;
         let cores = [
-            Pages { cpu: 0, pages: vec![page(10, 0, &[0]), page(30, missed, &[0])] },
-            Pages { cpu: 1, pages: vec![page(20, 0, &[0]), page(40, missed, &[])] },
+            pages(0, &[page(10, 0, &[0]), page(30, missed, &[0])]),
+            pages(1, &[page(20, 0, &[0]), page(40, missed, &[])]),
         ];
         assert_eq!(merged(&cores), [(0, Some(10)), (1, Some(20)), (0, None), (0, Some(30)), (1, None)]);
     }
 
     #[test]
     fn a_damaged_page_names_its_core() {
-        let cores = [Pages { cpu: 3, pages: vec![vec![0; 5].into()] }];
-        assert_eq!(merge(&layout(), &cores, |_| ()).unwrap_err().0, 3);
+        let mut cores = [pages(3, &[vec![0; 5].into()])];
+        assert_eq!(merge(&layout(), &mut cores, u64::MAX, |_| ()).unwrap_err().0, 3);
     }
 }

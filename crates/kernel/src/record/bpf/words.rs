@@ -1,0 +1,190 @@
+//! From the words of the BPF programs (`record.bpf.c` describes them) to the kernel's events.
+
+use crate::record::decode::{KernelEvent, What};
+use crate::record::round::Item;
+use hearth_trace::Stop;
+
+/// `enum kind`
+mod kind {
+    pub const SWITCH: u64 = 1;
+    pub const WAKING: u64 = 2;
+    pub const WAKING_IN_INTERRUPT: u64 = 3;
+    pub const WAKEUP_NEW: u64 = 4;
+    pub const MIGRATE: u64 = 5;
+    pub const IDLE: u64 = 6;
+    pub const TICK: u64 = 7;
+    pub const RESYNC: u64 = 8;
+    pub const FORK: u64 = 9;
+    pub const EXEC: u64 = 10;
+    pub const EXIT: u64 = 11;
+    pub const WAIT: u64 = 12;
+    pub const FREQUENCY: u64 = 13;
+    pub const NAME: u64 = 14;
+    pub const HERE: u64 = 15;
+}
+
+/// Words of each record, by kind; 0: there is none.
+const LENGTHS: [usize; 16] = [0, 1, 1, 1, 1, 2, 1, 1, 3, 5, 3 + PATH_WORDS + 1, 2, 2, 3, 5, 2];
+const PATH_WORDS: usize = 7;
+const TIME_BITS: u64 = 24;
+
+fn bits(word: u64, from: u64, count: u64) -> u64 {
+    word >> from & ((1 << count) - 1)
+}
+
+/// The words of one core that are not converted yet.
+#[derive(Debug, Default)]
+pub struct Lane {
+    cpu: u32,
+    words: Vec<u64>,
+    at: usize,
+    /// Time of the last fast record.
+    time: u64,
+    /// Who runs, if that is known.
+    current: Option<i32>,
+    /// Length of the run queue that was told last.
+    length: u16,
+}
+
+impl Lane {
+    pub fn new(cpu: u32) -> Self {
+        Lane { cpu, ..Lane::default() }
+    }
+
+    /// More words have come.
+    pub fn extend(&mut self, bytes: &[u8]) {
+        self.words.drain(..self.at);
+        self.at = 0;
+        let word = |bytes: &[u8]| bytes.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte));
+        self.words.extend(bytes.chunks_exact(8).map(word));
+    }
+
+    /// Time of the next record, if all of it is there.
+    pub fn time(&self) -> Option<u64> {
+        let words = &self.words[self.at..];
+        let header = *words.first()?;
+        let kind = bits(header, 0, 4);
+        match LENGTHS[kind as usize] {
+            length if words.len() < length => None,
+            0 => Some(self.time),
+            _ if kind >= kind::RESYNC => Some(words[1]),
+            _ => Some(
+                self.time + (bits(header, 4, TIME_BITS).wrapping_sub(self.time) & ((1 << TIME_BITS) - 1)),
+            ),
+        }
+    }
+
+    /// Gives the next record, whose time is `time`.
+    pub fn take(&mut self, time: u64, take: &mut dyn FnMut(Item<'_>)) {
+        let header = self.words[self.at];
+        let (kind, payload) = (bits(header, 0, 4), header >> 28);
+        let count = LENGTHS[kind as usize];
+        let more: [u64; 3 + PATH_WORDS] =
+            std::array::from_fn(|i| if i + 1 < count { self.words[self.at + 1 + i] } else { 0 });
+        self.at += count.max(1);
+        if kind < kind::RESYNC {
+            self.time = time;
+        }
+        let pid = bits(payload, 0, 22) as i32;
+        let cpu = bits(payload, 22, 13) as u32;
+        let lost = |count| Item::Lost { cpu: self.cpu, count: Some(count) };
+        match kind {
+            0 => return take(lost(1)), // not a record: nothing better is known of what it should have been
+            kind::RESYNC => {
+                self.time = time;
+                self.current = Some(pid);
+                if more[1] > 0 {
+                    take(lost(more[1]));
+                }
+            }
+            kind::HERE | kind::EXIT | kind::WAIT => self.current = Some(pid),
+            kind::EXEC => self.current = Some(more[1] as i32),
+            kind::FORK | kind::NAME => self.current = Some(more[3] as i32),
+            _ => {}
+        }
+        let Some(mut current) = self.current else { return };
+        let mut length = None;
+        let what = match kind {
+            kind::SWITCH => {
+                self.current = Some(pid);
+                length = Some(bits(payload, 24, 8) as u16);
+                What::Switch {
+                    prev: current,
+                    prev_comm: b"",
+                    stop: stop(bits(payload, 22, 2)),
+                    next: pid,
+                    next_comm: b"",
+                }
+            }
+            kind::WAKING | kind::WAKING_IN_INTERRUPT => What::Waking { pid, comm: b"", target: cpu },
+            kind::WAKEUP_NEW => What::WakeupNew { pid, comm: b"", target: cpu },
+            kind::MIGRATE => What::Migrate { pid, from: more[0] as u32, to: cpu },
+            kind::IDLE => {
+                (self.current, current) = (Some(0), 0); // whoever else was to run: a switch is missing
+                What::Idle { cpu: self.cpu, state: Some(payload as u32) }
+            }
+            kind::TICK => What::Tick { khz: u32::try_from(payload).unwrap_or(0) },
+            kind::FREQUENCY => {
+                What::Frequency { cpu: payload as u32, khz: u32::try_from(more[1]).unwrap_or(0) }
+            }
+            kind::EXIT => What::Exit { pid: current },
+            kind::WAIT => What::Wait,
+            kind::FORK | kind::NAME => {
+                let name = name(more[1], more[2]);
+                let comm = until_zero(&name);
+                let event = match kind {
+                    kind::FORK => What::Fork { parent: current, child: pid, child_comm: comm },
+                    _ => What::Name { pid, comm },
+                };
+                return take(Item::Event(self.event(time, current, false, event)));
+            }
+            kind::EXEC => {
+                let path = path(&more[2..]);
+                let (pid, old_pid) = (more[1] as i32, pid);
+                let what = What::Exec { pid, old_pid, filename: until_zero(&path) };
+                return take(Item::Event(self.event(time, pid, false, what)));
+            }
+            _ => What::Runs,
+        };
+        take(Item::Event(self.event(time, current, kind == kind::WAKING_IN_INTERRUPT, what)));
+        if let Some(length) = length {
+            // That it is 0 or 1 is told by the switch.
+            if length != self.length && (length > 1 || self.length > 1) {
+                take(Item::Event(self.event(time, pid, false, What::Queue { length })));
+            }
+            self.length = length;
+        }
+    }
+
+    fn event<'a>(&self, time: u64, pid: i32, interrupt: bool, what: What<'a>) -> KernelEvent<'a> {
+        KernelEvent { time, cpu: self.cpu, pid, interrupt, what }
+    }
+}
+
+pub(super) fn stop(number: u64) -> Stop {
+    match number {
+        2 => Stop::Blocked,
+        3 => Stop::Exited,
+        _ => Stop::Preempted,
+    }
+}
+
+/// 15 bytes in two words of 62 and 58 bits.
+fn name(first: u64, second: u64) -> [u8; 16] {
+    let bits = u128::from(first) | u128::from(second) << 62;
+    bits.to_le_bytes()
+}
+
+/// Seven times eight bytes, whose highest bits stand in the last word.
+fn path(words: &[u64]) -> [u8; 8 * PATH_WORDS] {
+    let mut path = [0; 8 * PATH_WORDS];
+    let highest = words.get(PATH_WORDS).copied().unwrap_or(0);
+    for (index, (bytes, word)) in path.chunks_exact_mut(8).zip(words).enumerate() {
+        bytes.copy_from_slice(&(word | bits(highest, index as u64, 1) << 63).to_le_bytes());
+    }
+    path
+}
+
+fn until_zero(bytes: &[u8]) -> &[u8] {
+    bytes.split(|byte| *byte == 0).next().unwrap_or_default()
+}

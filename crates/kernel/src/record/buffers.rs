@@ -1,0 +1,145 @@
+//! The kernel's own trace events: enabling them, and reading the buffers of all cores.
+
+use super::Error;
+use super::decode::{Decoder, EVENTS};
+use super::merge::{self, Pages};
+use super::page::{self, Layout, Page};
+use super::round::{Decode, Item, Round, now};
+use super::tracefs::{self, Instance};
+use crate::Host;
+use crate::host::per_cpu;
+use std::fs::File;
+use std::io::{ErrorKind, Read};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::PathBuf;
+
+/// How this kernel writes its events.
+pub struct Setup {
+    pub layout: Layout,
+    pub decoder: Decoder,
+}
+
+impl Setup {
+    /// Prepares the instance: everything but the last switch, `tracing_on`.
+    pub fn new(instance: &Instance, buffer_kb: u32) -> Result<Self, Error> {
+        instance.set("tracing_on", "0")?;
+        instance.set("trace_clock", "mono")?;
+        instance.set("buffer_size_kb", &buffer_kb.to_string())?;
+        let events = instance.path().join("events");
+        let mut formats = Vec::new();
+        for (event, needed) in EVENTS {
+            if !needed && !events.join(event).is_dir() {
+                continue;
+            }
+            formats.push((event, tracefs::read(&events.join(event).join("format"))?));
+            instance.set(&format!("events/{event}/enable"), "1")?;
+        }
+        let decoder = Decoder::new(&formats).map_err(|(what, why)| Error::format(what, why))?;
+        let layout = Layout::parse(&tracefs::read(&events.join("header_page"))?)
+            .map_err(|why| Error::format("its trace buffer", why))?;
+        Ok(Setup { layout, decoder })
+    }
+}
+
+/// The open buffers of all cores.
+pub struct Readers {
+    instance: PathBuf,
+    layout: Layout,
+    cpus: Vec<u32>,
+    files: Vec<File>,
+    /// Room for one page.
+    buffer: Vec<u8>,
+}
+
+impl Readers {
+    pub fn open(instance: &Instance, layout: &Layout, host: &Host) -> Result<Self, Error> {
+        let open = |cpu: &u32| {
+            let path = per_cpu(instance.path(), *cpu, "trace_pipe_raw");
+            File::options()
+                .read(true)
+                .custom_flags(libc::O_NONBLOCK)
+                .open(&path)
+                .map_err(|error| Error::file("open", &path, error))
+        };
+        Ok(Readers {
+            instance: instance.path().into(),
+            layout: layout.clone(),
+            cpus: host.cpus.clone(),
+            files: host.cpus.iter().map(open).collect::<Result<_, _>>()?,
+            buffer: vec![0; layout.size],
+        })
+    }
+
+    /// Empties all buffers. Pages are only copied here, each behind its length: while the command runs, every
+    /// microsecond of ours may be one of its own.
+    pub fn drain(&mut self) -> Result<Round, Error> {
+        let mut round = Round { cores: Vec::with_capacity(self.files.len()), complete_to: now() };
+        for (file, cpu) in self.files.iter_mut().zip(&self.cpus) {
+            let mut bytes = Vec::new();
+            loop {
+                match file.read(&mut self.buffer) {
+                    Ok(0) => break,
+                    Ok(length) => {
+                        let used = Page::used(&self.layout, &self.buffer[..length]);
+                        bytes.extend((used as u32).to_le_bytes());
+                        bytes.extend_from_slice(&self.buffer[..used]);
+                    }
+                    Err(error) if error.kind() == ErrorKind::WouldBlock => break,
+                    Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                    Err(error) => {
+                        let path = per_cpu(&self.instance, *cpu, "trace_pipe_raw");
+                        return Err(Error::file("read", &path, error));
+                    }
+                }
+            }
+            round.cores.push(bytes);
+        }
+        Ok(round)
+    }
+
+    /// Events that the kernel says it dropped on a core.
+    pub fn dropped(&self, cpu: u32) -> u64 {
+        let stats = std::fs::read_to_string(per_cpu(&self.instance, cpu, "stats")).unwrap_or_default();
+        let value = |name: &str| stats.lines().find_map(|line| line.strip_prefix(name)?.trim().parse().ok());
+        ["overrun:", "commit overrun:", "dropped events:"]
+            .iter()
+            .map(|name| value(name).unwrap_or(0u64))
+            .sum()
+    }
+}
+
+/// Makes one stream of the pages of all cores.
+pub struct PageStream {
+    setup: Setup,
+    cores: Vec<Pages>,
+}
+
+impl PageStream {
+    pub fn new(setup: Setup, host: &Host) -> Self {
+        let pages = |&cpu: &u32| Pages { cpu, ..Pages::default() };
+        PageStream { setup, cores: host.cpus.iter().map(pages).collect() }
+    }
+}
+
+impl Decode for PageStream {
+    fn round(&mut self, round: Round, take: &mut dyn FnMut(Item<'_>)) -> Result<(), (u32, page::Error)> {
+        for (core, bytes) in self.cores.iter_mut().zip(&round.cores) {
+            let mut rest = bytes.as_slice();
+            while let Some((length, behind)) = rest.split_first_chunk() {
+                let length = u32::from_le_bytes(*length) as usize;
+                let Some((page, behind)) = behind.split_at_checked(length) else { break };
+                core.pages.push_back(page.into());
+                rest = behind;
+            }
+        }
+        let Setup { layout, decoder } = &self.setup;
+        merge::merge(layout, &mut self.cores, round.complete_to, |item| match item {
+            merge::Item::Lost { cpu, count } => take(Item::Lost { cpu, count }),
+            merge::Item::Event { cpu, record } => {
+                if let Some(event) = decoder.decode(cpu, record.time, record.payload) {
+                    take(Item::Event(event));
+                }
+            }
+        })
+    }
+}

@@ -1,0 +1,421 @@
+/* SPDX-License-Identifier: (MIT OR GPL-2.0-only) */
+/*
+ * The recorder's half in the kernel: what the scheduler does, as words of 64 bits in a ring for each core ("lane").
+ *
+ * Nobody is woken, no lock is taken, and no core writes where another one does: user space empties the lanes now and
+ * then, through shared memory. A word is written by one store, and its lowest bit changes with every lap around the
+ * ring, so that the reader sees by the word alone whether it is there yet:
+ *
+ *   bit 0      lap: 1 in the first lap, 0 in the second, ...
+ *   bits 1-4   kind (enum kind)
+ *   bits 5-28  the lowest 24 bits of the time in ns
+ *   bits 29-63 payload
+ *
+ * Further words of a record have the lap and 63 bits of content.
+ *
+ * A fast record is made where interrupts are off. Its full time follows from that of the fast record before it: where
+ * more than 2^23 ns lie between them, a RESYNC comes first. The others (slow records) may be delayed by interrupts and
+ * preemption, have their full time in their second word, and say nothing about the time of the fast ones.
+ *
+ * Fast records are of the thread that runs, as the last RESYNC, HERE, SWITCH or slow record said; slow ones name it.
+ *
+ * crates/kernel/src/record/bpf reads it.
+ */
+typedef unsigned char u8;
+typedef unsigned short u16;
+typedef unsigned int u32;
+typedef unsigned long long u64;
+typedef int s32;
+typedef long long s64;
+typedef u16 __u16;
+typedef u32 __u32;
+typedef u64 __u64;
+typedef s32 __s32;
+typedef s64 __s64;
+typedef u16 __be16;
+typedef u32 __be32;
+typedef u32 __wsum;
+typedef _Bool bool;
+
+enum bpf_map_type_we_use { BPF_MAP_TYPE_ARRAY = 2 };
+enum { BPF_F_MMAPABLE = 1 << 10 };
+
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_tracing.h>
+
+char _license[] SEC("license") = "Dual MIT/GPL";
+
+/* What is used of the kernel's types, found by name when the program is loaded. */
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+struct task_struct {
+	int pid;
+	int on_rq;
+	char comm[16];
+	struct sched_entity {
+		struct cfs_rq *cfs_rq;
+	} se;
+	unsigned in_execve : 1;
+	struct thread_info {
+		u32 cpu; /* where the kernel has it here */
+	} thread_info;
+};
+struct linux_binprm {
+	const char *filename;
+};
+struct cfs_rq {
+	struct rq *rq;
+};
+struct rq {
+	unsigned nr_running;
+};
+#pragma clang attribute pop
+
+/* arm64 has it in the thread. */
+struct task_struct___preempt {
+	struct thread_info___preempt {
+		struct {
+			u32 count;
+		} preempt;
+	} thread_info;
+} __attribute__((preserve_access_index));
+
+enum kind {
+	SWITCH = 1,
+	WAKING,
+	WAKING_IN_INTERRUPT,
+	WAKEUP_NEW,
+	MIGRATE,
+	IDLE,
+	TICK,
+	RESYNC,
+	FORK,
+	EXEC,
+	EXIT,
+	WAIT,
+	FREQUENCY,
+	NAME,
+	HERE,
+};
+
+struct lane {
+	/* Number of the next word. */
+	u64 head;
+	/* Time of the last fast record. */
+	u64 last;
+	/* The head may go up to here, as far as was last seen. */
+	u64 limit;
+	/* Events that were dropped since the last RESYNC. */
+	u64 lost;
+	/* The thread that was switched to last. */
+	u64 running;
+	u64 line[11];
+	/* Written by the reader: words before this one are not needed any more. */
+	u64 tail;
+	u64 lines[15];
+	u64 words[];
+};
+
+/* Set before loading: a power of two, and what follows from it. */
+const volatile u64 words = 1 << 12;
+/* The frequency at which MPERF counts. */
+const volatile u64 base_khz = 0;
+/*
+ * How far behind a core's run queue its other variables are, in bytes; 0: not known. (Their symbols are not in every
+ * kernel's table; the type information has their places.)
+ */
+const volatile s64 preempt_count_behind = 0;
+const volatile s64 samples_behind = 0;
+
+/* A value for each core. The loader sets both sizes. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__uint(key_size, sizeof(u32));
+	__uint(value_size, sizeof(struct lane) + (8 << 12));
+} lanes SEC(".maps");
+
+/* Records that were begun while another saw that there was room. */
+#define SLACK 256
+/* After so many ns the time is told in full again. */
+#define SPAN (1 << 23)
+#define MASK(bits) ((1ull << (bits)) - 1)
+
+static __always_inline struct lane *lane(void)
+{
+	u32 cpu = bpf_get_smp_processor_id();
+	return bpf_map_lookup_elem(&lanes, &cpu);
+}
+
+static __always_inline void put(struct lane *lane, u64 at, u64 content)
+{
+	u64 *word = (void *)lane->words + ((at & (words - 1)) << 3);
+	*(volatile u64 *)word = content << 1 | !(at & words);
+}
+
+static __always_inline u64 header(u64 kind, u64 time, u64 payload)
+{
+	return kind | (time & MASK(24)) << 4 | payload << 28;
+}
+
+static __always_inline bool has_room(struct lane *lane, u64 head, u64 count)
+{
+	if (head + count <= lane->limit)
+		return 1;
+	lane->limit = *(volatile u64 *)&lane->tail + words - SLACK;
+	return head + count <= lane->limit;
+}
+
+static __noinline int resync(struct lane *lane, u64 now)
+{
+	u64 at;
+	if (!lane)
+		return 0;
+	at = lane->head;
+	if (!has_room(lane, at, 8))
+		return 0;
+	lane->head = at + 3;
+	lane->running = (u32)bpf_get_current_pid_tgid();
+	put(lane, at, header(RESYNC, now, lane->running));
+	put(lane, at + 1, now);
+	put(lane, at + 2, lane->lost);
+	lane->lost = 0;
+	return 1;
+}
+
+/* Interrupts are off: nothing comes between reading and writing the head. */
+static __always_inline void fast(struct lane *lane, u64 kind, u64 payload, u64 more, bool two)
+{
+	u64 at, now = bpf_ktime_get_ns();
+	int current = ((struct task_struct *)bpf_get_current_task_btf())->pid;
+	if (!lane)
+		return;
+	/* Some kernels leave switches out now and then: then it is said who runs. */
+	if (lane->running != current || now - lane->last > SPAN || lane->lost) {
+		if (!resync(lane, now)) {
+			lane->lost++;
+			return;
+		}
+	}
+	at = lane->head;
+	if (!has_room(lane, at, 2)) {
+		lane->lost++;
+		return;
+	}
+	lane->last = now;
+	lane->head = at + 1 + two;
+	put(lane, at, header(kind, now, payload));
+	if (two)
+		put(lane, at + 1, more);
+}
+
+/* Room for a slow record: the number of its first word. Interrupts may come at any time. */
+static __always_inline bool reserve(struct lane *lane, u64 count, u64 *at)
+{
+	if (!has_room(lane, *(volatile u64 *)&lane->head, count)) {
+		__sync_fetch_and_add(&lane->lost, 1);
+		return 0;
+	}
+	*at = __sync_fetch_and_add(&lane->head, count);
+	return 1;
+}
+
+/* Of the thread that runs. */
+static __always_inline void slow(u64 kind, u64 flags)
+{
+	u64 at, pid = (u32)bpf_get_current_pid_tgid();
+	struct lane *to = lane();
+	u64 now = bpf_ktime_get_ns();
+	if (to && reserve(to, 2, &at)) {
+		put(to, at, header(kind, now, pid | flags << 22));
+		put(to, at + 1, now);
+	}
+}
+
+/* With a name: 15 bytes in two words. */
+static __always_inline void named(u64 kind, u64 payload, const char *comm)
+{
+	u64 at, now, name[2] = {};
+	struct lane *to = lane();
+	bpf_probe_read_kernel_str(name, sizeof name, comm);
+	now = bpf_ktime_get_ns();
+	if (to && reserve(to, 5, &at)) {
+		put(to, at, header(kind, now, payload));
+		put(to, at + 1, now);
+		put(to, at + 2, name[0] & MASK(62));
+		put(to, at + 3, name[0] >> 62 | name[1] << 2);
+		put(to, at + 4, (u32)bpf_get_current_pid_tgid());
+	}
+}
+
+/* This core's, found through a thread that runs on it; NULL where the kernel has no groups of threads. */
+static __always_inline struct rq *run_queue(struct task_struct *running)
+{
+	if (!bpf_core_field_exists(struct cfs_rq, rq) || !bpf_core_field_exists(struct task_struct, se.cfs_rq))
+		return 0;
+	return running->se.cfs_rq->rq;
+}
+
+static __always_inline u32 preempt_count(void)
+{
+	struct task_struct *current = (void *)bpf_get_current_task_btf();
+	struct task_struct___preempt *with_count = (void *)current;
+	u32 count = 0;
+	if (preempt_count_behind)
+		bpf_probe_read_kernel(&count, sizeof count, (void *)run_queue(current) + preempt_count_behind);
+	else if (bpf_core_field_exists(with_count->thread_info.preempt.count))
+		count = with_count->thread_info.preempt.count;
+	return count;
+}
+
+/* NMI and hard interrupts are counted in bits 16-23, a soft one that is served is bit 8. */
+static __always_inline bool in_interrupt(void)
+{
+	return (preempt_count() & 0xff0100) != 0;
+}
+
+static __always_inline u64 cpu_of(struct task_struct *task)
+{
+	return task->thread_info.cpu;
+}
+
+SEC("tp_btf/sched_switch")
+int BPF_PROG(switched, bool preempt, struct task_struct *prev, struct task_struct *next, unsigned state)
+{
+	u64 stop = preempt || !state ? 0 : state & 0x80 ? 3 : 2; /* TASK_DEAD */
+	struct rq *queue = run_queue(prev);
+	u64 length = queue ? queue->nr_running : 0;
+	struct lane *to = lane();
+	length = length > 255 ? 255 : length;
+	fast(to, SWITCH, next->pid | stop << 22 | length << 24, 0, 0);
+	if (to)
+		to->running = next->pid;
+	return 0;
+}
+
+SEC("tp_btf/sched_waking")
+int BPF_PROG(waking, struct task_struct *task)
+{
+	fast(lane(), in_interrupt() ? WAKING_IN_INTERRUPT : WAKING, task->pid | cpu_of(task) << 22, 0, 0);
+	return 0;
+}
+
+SEC("tp_btf/sched_wakeup_new")
+int BPF_PROG(wakeup_new, struct task_struct *task)
+{
+	fast(lane(), WAKEUP_NEW, task->pid | cpu_of(task) << 22, 0, 0);
+	return 0;
+}
+
+SEC("tp_btf/sched_migrate_task")
+int BPF_PROG(migrate, struct task_struct *task, int to)
+{
+	fast(lane(), MIGRATE, task->pid | (u64)to << 22, cpu_of(task), 1);
+	return 0;
+}
+
+SEC("tp_btf/cpu_idle")
+int BPF_PROG(idle, unsigned state, unsigned cpu)
+{
+	if (state <= 255)
+		fast(lane(), IDLE, state, 0, 0);
+	return 0;
+}
+
+/* The kernel itself reads both counters at every tick. */
+SEC("fentry/sched_tick")
+int BPF_PROG(tick)
+{
+	struct {
+		u64 aperf, mperf;
+	} counted = {};
+	if (samples_behind)
+		bpf_probe_read_kernel(&counted, sizeof counted,
+				      (void *)run_queue((void *)bpf_get_current_task_btf()) + samples_behind);
+	if (counted.mperf)
+		fast(lane(), TICK, counted.aperf * base_khz / counted.mperf & MASK(35), 0, 0);
+	return 0;
+}
+
+SEC("tp_btf/sched_process_fork")
+int BPF_PROG(forked, struct task_struct *parent, struct task_struct *child)
+{
+	named(FORK, child->pid, child->comm);
+	return 0;
+}
+
+SEC("tp_btf/task_rename")
+int BPF_PROG(renamed, struct task_struct *task, const char *comm)
+{
+	/* What `exec` calls a thread is told by `exec`. */
+	if (!bpf_core_field_exists(task->in_execve) || !BPF_CORE_READ_BITFIELD(task, in_execve))
+		named(NAME, task->pid, comm);
+	return 0;
+}
+
+#define PATH_WORDS 7
+#define PATH_MOST 256
+
+SEC("tp_btf/sched_process_exec")
+int BPF_PROG(execed, struct task_struct *task, int old_pid, struct linux_binprm *program)
+{
+	u64 at, now, path[PATH_WORDS] = {};
+	const char *name = program->filename;
+	struct lane *to = lane();
+	char whole[PATH_MOST];
+	s64 length = bpf_probe_read_kernel_str(whole, sizeof whole, name);
+	/* The end of the path: it has the program's name. */
+	if (length > 0 && length < PATH_MOST && length > (s64)sizeof path)
+		name += length - sizeof path;
+	bpf_probe_read_kernel_str(path, sizeof path, name);
+	now = bpf_ktime_get_ns();
+	if (to && reserve(to, 3 + PATH_WORDS + 1, &at)) {
+		u64 left = 0;
+		put(to, at, header(EXEC, now, old_pid));
+		put(to, at + 1, now);
+		put(to, at + 2, task->pid);
+		/* 63 bits to a word: the highest bits go together into the last. */
+		for (int i = 0; i < PATH_WORDS; i++) {
+			put(to, at + 3 + i, path[i] & MASK(63));
+			left |= path[i] >> 63 << i;
+		}
+		put(to, at + 3 + PATH_WORDS, left);
+	}
+	return 0;
+}
+
+SEC("tp_btf/sched_process_exit")
+int BPF_PROG(exited)
+{
+	slow(EXIT, 0);
+	return 0;
+}
+
+SEC("tp_btf/sched_process_wait")
+int BPF_PROG(waits)
+{
+	slow(WAIT, 0);
+	return 0;
+}
+
+SEC("tp_btf/cpu_frequency")
+int BPF_PROG(frequency, unsigned khz, unsigned cpu)
+{
+	u64 at, now = bpf_ktime_get_ns();
+	struct lane *to = lane();
+	if (to && reserve(to, 3, &at)) {
+		put(to, at, header(FREQUENCY, now, cpu));
+		put(to, at + 1, now);
+		put(to, at + 2, khz);
+	}
+	return 0;
+}
+
+/* Run on each core when recording begins: who runs there. */
+SEC("raw_tp")
+int here(void *context)
+{
+	slow(HERE, in_interrupt());
+	return 0;
+}
