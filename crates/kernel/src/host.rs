@@ -1,6 +1,6 @@
 //! What this machine is: its cores, how they share hardware, and how fast they are.
 
-use hearth_trace::CoreInfo;
+use hearth_trace::{CoreInfo, Header, Source};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -38,6 +38,19 @@ impl Host {
         let files = Files { root: Path::new("/") };
         let khz = |cpu: &u32| files.cpu(*cpu, "cpufreq/scaling_cur_freq")?.parse().ok();
         self.cpus.iter().map(|cpu| khz(cpu).unwrap_or(0)).collect()
+    }
+
+    /// What a trace of this machine says before its first event.
+    pub fn header(&self, source: Source) -> Header {
+        Header {
+            source,
+            machine: self.model.clone(),
+            cores: self.cores.clone(),
+            idle_states: self.idle_states.clone(),
+            assumed_khz: self.nominal_khz,
+            khz_range: self.khz_range,
+            ..Header::default()
+        }
     }
 
     /// Reads the machine whose `sys` and `proc` lie in `root`.

@@ -5,4 +5,4 @@ mod host;
 mod record;
 
 pub use host::Host;
-pub use record::{Error, Options, Recording, record};
+pub use record::{Assembled, Assembler, Error, KernelEvent, Options, Recording, Scope, What, record};

@@ -12,12 +12,24 @@
 //! - **Missing switches.** Every event says which thread was running. Where that is not the one
 //!   that was switched to, a switch is missing: it is put in, and counted as lost. (Buffers that
 //!   overflow are one cause; some kernels leave switches out now and then.)
+//!
+//! Events are given away as soon as nothing that comes can change them ([`Recent`]); memory is bounded but for some
+//! 24 bytes per thread.
 
 use super::decode::{KernelEvent, What};
-use super::moves;
-use crate::Host;
-use hearth_trace::{CoreId, Event, Header, IDLE, Kind, Source, Stop, ThreadInfo, Tid, Time, Trace, Waker};
+use super::recent::{Finished, Recent};
+use hearth_trace::{CoreId, Event, Header, IDLE, Kind, Sink, Stop, ThreadInfo, Tid, Time, Waker};
 use std::collections::HashMap;
+
+/// What of a recording is `traced`, and where its trace begins and ends.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Scope {
+    /// A process and what descends from it. The trace begins when it is first woken or acts, and ends when the last
+    /// of its threads has ended.
+    Tree { root_pid: i32 },
+    /// Every thread, from the first event to the last.
+    All,
+}
 
 /// What is known of a thread.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -33,95 +45,152 @@ enum Life {
 /// A wake-up that may not have been one.
 #[derive(Clone, Copy, Debug)]
 struct Attempt {
-    /// Where in the events it belongs if it was.
-    at: usize,
+    /// Before which event it belongs if it was.
+    at: u64,
     time: Time,
     core: CoreId,
     waker: Waker,
     target: CoreId,
 }
 
+/// Small, because there is one for every thread that ever lived.
 #[derive(Clone, Debug)]
 struct Thread {
     pid: i32,
     parent: Tid,
-    traced: bool,
     /// The name before its first `exec`: it may still be changed by the program itself.
-    name: Vec<u8>,
+    name: u32,
+    traced: bool,
     execed: bool,
     exiting: bool,
     life: Life,
-    attempt: Option<Attempt>,
-    /// Index of the switch by which it last left a core, and that core.
-    left: Option<(usize, CoreId)>,
+    /// The core that it last left, and the number of that switch (wrapping: it is of use while it is recent).
+    left: Option<(CoreId, u32)>,
 }
 
 /// The last event of a core, if it was a wake-up: the migration to the core that was chosen
 /// follows at once.
 #[derive(Clone, Copy)]
 enum Woke {
-    Emitted { tid: Tid, index: usize },
+    Emitted { tid: Tid, number: u64 },
     Attempted { tid: Tid },
 }
 
-/// What becomes of a recording.
-pub struct Assembled {
-    pub trace: Trace,
+/// Names, each once.
+#[derive(Default)]
+struct Names {
+    numbers: HashMap<Box<[u8]>, u32>,
+    names: Vec<Box<[u8]>>,
+}
+
+impl Names {
+    fn number(&mut self, name: &[u8]) -> u32 {
+        if let Some(number) = self.numbers.get(name) {
+            return *number;
+        }
+        let number = self.names.len() as u32;
+        self.numbers.insert(name.into(), number);
+        self.names.push(name.into());
+        number
+    }
+
+    fn text(&self, number: u32) -> String {
+        let name = self.names.get(number as usize);
+        name.map(|name| String::from_utf8_lossy(name).into_owned()).unwrap_or_default()
+    }
+
+    fn is(&self, number: u32, name: &[u8]) -> bool {
+        self.names.get(number as usize).is_some_and(|known| **known == *name)
+    }
+}
+
+/// What becomes of the kernel's events.
+pub struct Assembled<S> {
+    /// Where the events went.
+    pub sink: S,
+    /// The header that was given to [`Assembler::new`], with what only the events told: threads, names, duration,
+    /// losses.
+    pub header: Header,
+    pub events: u64,
     /// Switches and moves that the kernel did not tell of, and that were put in.
     pub inferred: u64,
 }
 
 /// Makes a trace of the events of the kernel, which are given to it in order of time.
-pub struct Assembler<'a> {
-    host: &'a Host,
-    command: &'a [String],
-    root: Tid,
+pub struct Assembler<S> {
+    header: Header,
+    scope: Scope,
     /// Our number of each of the kernel's cores.
     cores: HashMap<u32, CoreId>,
     pids: HashMap<i32, Tid>,
+    /// Names of threads that were not seen yet.
+    foretold: HashMap<i32, u32>,
     /// Thread `t` at `t - 1`.
     threads: Vec<Thread>,
+    thread_names: Names,
+    attempts: HashMap<Tid, Attempt>,
+    /// Traced threads that have not ended.
+    alive: u64,
     /// Who runs on each core, as far as known.
     current: Vec<Option<Tid>>,
     woke: Vec<Option<Woke>>,
-    /// When the command was released, in the kernel's time.
+    /// When the trace begins, in the kernel's time.
     start: Option<Time>,
-    events: Vec<Event>,
-    /// Events that turned out later to have happened: each goes before the event with this index.
-    late: Vec<(usize, Event)>,
-    /// When the last traced thread ended, and the number of events then.
-    last_exit: Option<(Time, usize)>,
-    names: HashMap<Vec<u8>, u32>,
+    khz: Vec<u32>,
+    recent: Recent<S>,
+    programs: Names,
     lost: Vec<u64>,
     /// Switches that had to be put in, per core.
     missing: Vec<u64>,
     most_idle_state: Option<u8>,
 }
 
-impl<'a> Assembler<'a> {
-    /// `root` is the process that becomes the command.
-    pub fn new(host: &'a Host, command: &'a [String], root: i32) -> Self {
-        let n = host.cpus.len();
+impl<S: Sink> Assembler<S> {
+    /// `header` says what is known before the first event: source, machine, cores, idle states, frequencies. `cpus`
+    /// are the kernel's numbers of its cores, in order.
+    pub fn new(header: Header, cpus: &[u32], scope: Scope, sink: S) -> Self {
+        let n = header.cores.len();
+        let cores = cpus.iter().take(n).enumerate().map(|(core, cpu)| (*cpu, core as CoreId)).collect();
         let mut assembler = Assembler {
-            host,
-            command,
-            root: 1,
-            cores: host.cpus.iter().enumerate().map(|(core, cpu)| (*cpu, core as CoreId)).collect(),
+            header,
+            scope,
+            cores,
             pids: HashMap::new(),
+            foretold: HashMap::new(),
             threads: Vec::new(),
+            thread_names: Names::default(),
+            attempts: HashMap::new(),
+            alive: 0,
             current: vec![None; n],
             woke: vec![None; n],
             start: None,
-            events: Vec::new(),
-            late: Vec::new(),
-            last_exit: None,
-            names: HashMap::new(),
+            khz: Vec::new(),
+            recent: Recent::new(sink, n),
+            programs: Names::default(),
             lost: vec![0; n],
             missing: vec![0; n],
             most_idle_state: None,
         };
-        assembler.root = assembler.new_thread(root, IDLE, true, b"");
+        if let Scope::Tree { root_pid } = scope {
+            assembler.new_thread(root_pid, IDLE, true, b"");
+        }
         assembler
+    }
+
+    /// The frequency of each core at the start (0: unknown). To be told before the first event.
+    pub fn starts_with_khz(&mut self, khz: &[u32]) {
+        self.khz = khz.to_vec();
+    }
+
+    /// The thread that now has this `pid` has this name.
+    pub fn name(&mut self, pid: i32, comm: &[u8]) {
+        match self.pids.get(&pid) {
+            Some(&tid) => self.rename(tid, comm),
+            None => {
+                let name = self.thread_names.number(comm);
+                self.foretold.insert(pid, name);
+            }
+        }
     }
 
     /// Events of `cpu` were lost: how many, if the kernel knows.
@@ -152,6 +221,13 @@ impl<'a> Assembler<'a> {
         if !matches!(event.what, What::Exec { pid, old_pid, .. } if pid != old_pid) {
             self.runs(event.time, core, event.pid);
         }
+        self.means(event, core, woke);
+        let (threads, names) = (&self.threads, &self.thread_names);
+        self.recent.release(|tid| describe(threads, names, tid));
+    }
+
+    /// What an event means, apart from who was running.
+    fn means(&mut self, event: &KernelEvent, core: CoreId, woke: Option<Woke>) {
         let waker = |this: &mut Self| match event.interrupt || event.pid == 0 {
             true => Waker::Interrupt,
             false => Waker::Thread(this.tid(event.pid)),
@@ -211,66 +287,52 @@ impl<'a> Assembler<'a> {
                     self.emit(event.time, core, Kind::Idle { state });
                 }
             }
+            What::Tick { khz } => {
+                self.emit(event.time, core, Kind::Tick { khz });
+            }
+            What::Queue { length } => {
+                self.emit(event.time, core, Kind::Queue { length });
+            }
+            What::Name { pid, comm } => self.name(pid, comm),
+            What::Runs => {}
         }
     }
 
-    /// The trace, or `None` if nothing of the command was seen. `khz` is the frequency of each
-    /// core at the start (0: unknown).
-    pub fn finish(mut self, khz: &[u32]) -> Option<Assembled> {
+    /// The trace is whole; `None`: nothing of the command was seen.
+    pub fn finish(mut self) -> Option<Assembled<S>> {
         self.start?;
-        let alive = |thread: &Thread| thread.traced && thread.life != Life::Ended;
-        let end = match self.last_exit {
-            Some(exit) if !self.threads.iter().any(alive) => exit,
-            _ => (self.events.last().map_or(0, |event| event.time), self.events.len()),
-        };
-        self.events.truncate(end.1);
-        let first = khz.iter().enumerate().filter(|(_, khz)| **khz > 0);
-        let first = first
-            .map(|(core, &khz)| (0, Event { time: 0, core: core as CoreId, kind: Kind::Frequency { khz } }));
-        let mut late: Vec<_> = first.chain(self.late).filter(|(at, _)| *at <= end.1).collect();
-        late.sort_by_key(|(at, event)| (*at, event.time)); // stable
-        let events = moves::infer(insert(self.events, late), &mut self.missing);
-        for (lost, missing) in self.lost.iter_mut().zip(&self.missing) {
-            *lost = (*lost).max(*missing);
+        if self.alive > 0 {
+            self.recent.may_cut(None);
         }
-        let inferred = self.missing.iter().sum();
-        let mut names: Vec<_> = self.names.into_iter().collect();
-        names.sort_by_key(|(_, number)| *number);
-        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-        let thread = |(index, thread): (usize, &Thread)| ThreadInfo {
-            tid: index as Tid + 1,
-            name: text(&thread.name),
-            parent: thread.parent,
-            traced: thread.traced,
-        };
-        let mut idle_states = self.host.idle_states.clone();
+        let (threads, names) = (&self.threads, &self.thread_names);
+        let Finished { sink, duration, events, missing } =
+            self.recent.finish(|tid| describe(threads, names, tid));
+        let missing = missing.iter().zip(&self.missing).map(|(moves, switches)| moves + switches);
+        let mut inferred = 0;
+        for (lost, missing) in self.lost.iter_mut().zip(missing) {
+            *lost = (*lost).max(missing);
+            inferred += missing;
+        }
+        let mut idle_states = std::mem::take(&mut self.header.idle_states);
         for state in idle_states.len()..self.most_idle_state.map_or(0, |state| usize::from(state) + 1) {
             idle_states.push(format!("state {state}"));
         }
         let header = Header {
-            source: Source::Recorded {
-                method: "tracefs".into(),
-                command: self.command.to_vec(),
-                kernel: self.host.kernel.clone(),
-            },
-            machine: self.host.model.clone(),
-            cores: self.host.cores.clone(),
-            duration: end.0,
-            threads: self.threads.iter().enumerate().map(thread).collect(),
-            names: names.iter().map(|(name, _)| text(name)).collect(),
+            duration,
+            threads: (1..=threads.len() as Tid).map(|tid| describe(threads, names, tid)).collect(),
+            names: (0..self.programs.names.len()).map(|name| self.programs.text(name as u32)).collect(),
             idle_states,
-            assumed_khz: self.host.nominal_khz,
-            khz_range: self.host.khz_range,
             lost: self.lost,
-            ..Header::default()
+            ..self.header
         };
-        Some(Assembled { trace: Trace { header, events }, inferred })
+        Some(Assembled { sink, header, events, inferred })
     }
 
     /// Whether the command begins with this event: it is woken, or acts.
     fn begins(&self, event: &KernelEvent) -> bool {
-        let root = self.threads[self.root as usize - 1].pid;
+        let Scope::Tree { root_pid: root } = self.scope else { return true };
         match event.what {
+            What::Runs => false,
             What::Waking { pid, .. } => pid == root,
             What::Switch { next, .. } => next == root,
             _ => event.pid == root && !event.interrupt,
@@ -280,6 +342,11 @@ impl<'a> Assembler<'a> {
     /// Time 0: whoever runs now is told by a switch, whatever was before is forgotten.
     fn begin(&mut self, time: Time) {
         self.start = Some(time);
+        for (core, khz) in std::mem::take(&mut self.khz).into_iter().enumerate().take(self.current.len()) {
+            if khz > 0 {
+                self.emit(time, core as CoreId, Kind::Frequency { khz });
+            }
+        }
         for core in 0..self.current.len() {
             if let Some(next) = self.current[core].filter(|tid| *tid != IDLE) {
                 self.emit(time, core as CoreId, Kind::Switch { prev: IDLE, stop: Stop::Preempted, next });
@@ -287,33 +354,24 @@ impl<'a> Assembler<'a> {
         }
         for thread in &mut self.threads {
             thread.left = None;
-            thread.attempt = None;
         }
+        self.attempts.clear();
     }
 
-    /// Appends an event, if the command has begun. Returns its index.
-    fn emit(&mut self, time: Time, core: CoreId, kind: Kind) -> usize {
-        if let Some(start) = self.start {
-            // The clocks of two cores may differ by some nanoseconds.
-            let before = self.events.last().map_or(0, |event| event.time);
-            let time = time.saturating_sub(start).max(before);
-            self.events.push(Event { time, core, kind });
+    /// Appends an event, if the trace has begun. Returns its number.
+    fn emit(&mut self, time: Time, core: CoreId, kind: Kind) -> u64 {
+        match self.start {
+            Some(start) => self.recent.push(time.saturating_sub(start), core, kind),
+            None => 0,
         }
-        self.events.len().saturating_sub(1)
     }
 
     fn new_thread(&mut self, pid: i32, parent: Tid, traced: bool, name: &[u8]) -> Tid {
-        self.threads.push(Thread {
-            pid,
-            parent,
-            traced,
-            name: name.to_vec(),
-            execed: false,
-            exiting: false,
-            life: Life::Unknown,
-            attempt: None,
-            left: None,
-        });
+        let name = self.thread_names.number(name);
+        let traced = traced || self.scope == Scope::All;
+        self.alive += u64::from(traced);
+        let (execed, exiting, life, left) = (false, false, Life::Unknown, None);
+        self.threads.push(Thread { pid, parent, name, traced, execed, exiting, life, left });
         let tid = self.threads.len() as Tid;
         self.pids.insert(pid, tid);
         tid
@@ -328,7 +386,22 @@ impl<'a> Assembler<'a> {
         match self.pids.get(&pid) {
             _ if pid == 0 => IDLE,
             Some(tid) => *tid,
-            None => self.new_thread(pid, IDLE, false, b""),
+            None => {
+                let tid = self.new_thread(pid, IDLE, false, b"");
+                if let Some(name) = self.foretold.remove(&pid) {
+                    self.thread(tid).name = name;
+                }
+                tid
+            }
+        }
+    }
+
+    fn set_life(&mut self, tid: Tid, life: Life) {
+        let thread = self.thread(tid);
+        let before = std::mem::replace(&mut thread.life, life);
+        if thread.traced {
+            self.alive -= u64::from(before != Life::Ended);
+            self.alive += u64::from(life != Life::Ended);
         }
     }
 
@@ -343,10 +416,9 @@ impl<'a> Assembler<'a> {
         if tid == IDLE || comm.is_empty() {
             return;
         }
-        let thread = self.thread(tid);
-        if !thread.execed && thread.name != comm {
-            thread.name.clear();
-            thread.name.extend_from_slice(comm);
+        let Thread { name, execed, .. } = self.threads[tid as usize - 1];
+        if !execed && !self.thread_names.is(name, comm) {
+            self.thread(tid).name = self.thread_names.number(comm);
         }
     }
 
@@ -366,11 +438,11 @@ impl<'a> Assembler<'a> {
             // It has been running since before the command began.
             self.current[slot] = Some(running);
             if running != IDLE {
-                self.thread(running).life = Life::Running;
-                self.thread(running).attempt = None;
+                self.set_life(running, Life::Running);
+                self.attempts.remove(&running);
                 if self.start.is_some() {
                     let kind = Kind::Switch { prev: IDLE, stop: Stop::Preempted, next: running };
-                    self.late.push((0, Event { time: 0, core, kind }));
+                    self.recent.insert(0, Event { time: 0, core, kind });
                 }
             }
             return;
@@ -391,17 +463,20 @@ impl<'a> Assembler<'a> {
             self.arrives(time, core, next);
         }
         let stop = if prev == IDLE { Stop::Preempted } else { stop };
-        let index = self.emit(time, core, Kind::Switch { prev, stop, next });
+        let number = self.emit(time, core, Kind::Switch { prev, stop, next });
         if prev != IDLE {
-            self.leaves(core, prev, stop, index);
+            self.leaves(core, prev, stop, number);
         }
     }
 
     /// `tid` begins to run: what was unclear about it is clear now.
     fn arrives(&mut self, time: Time, core: CoreId, tid: Tid) {
         let thread = self.thread(tid);
-        let life = std::mem::replace(&mut thread.life, Life::Running);
-        let (attempt, left) = (thread.attempt.take(), thread.left.take());
+        let (life, left) = (thread.life, thread.left.take());
+        self.set_life(tid, Life::Running);
+        let attempt = self.attempts.remove(&tid);
+        let left =
+            left.filter(|(from, _)| *from == core).and_then(|(_, number)| self.recent_switch(number, tid));
         match (life, attempt, left) {
             (Life::Blocked | Life::Unknown, Some(attempt), _) => {
                 let moved = attempt.target != core;
@@ -412,11 +487,7 @@ impl<'a> Assembler<'a> {
             }
             // Nobody woke it, so it did not sleep: a signal was pending. (Kernels before 6.14
             // report the state that it was about to assume.)
-            (Life::Blocked, None, Some((index, from))) if from == core => {
-                if let Some(Event { kind: Kind::Switch { stop, .. }, .. }) = self.events.get_mut(index) {
-                    *stop = Stop::Preempted;
-                }
-            }
+            (Life::Blocked, None, Some(stop)) => *stop = Stop::Preempted,
             (Life::Blocked, None, _) => {
                 self.emit(time, core, Kind::Wakeup { thread: tid, waker: Waker::Interrupt, target: core });
             }
@@ -424,10 +495,21 @@ impl<'a> Assembler<'a> {
         }
     }
 
-    fn leaves(&mut self, core: CoreId, tid: Tid, stop: Stop, index: usize) {
-        let (started, end) = (self.start.is_some(), self.events.len());
-        let time = self.events.last().map_or(0, |event| event.time);
-        let attempt = self.thread(tid).attempt.take();
+    /// The stop of the switch by which a thread left its core, if it may still be changed.
+    fn recent_switch(&mut self, number: u32, tid: Tid) -> Option<&mut Stop> {
+        // `number` is cut to 32 bits: it means the newest event that it may.
+        let next = self.recent.next();
+        let number = next.checked_sub(u64::from((next as u32).wrapping_sub(number)))?;
+        match self.recent.kind(number)? {
+            Kind::Switch { prev, stop, .. } if *prev == tid => Some(stop),
+            _ => None,
+        }
+    }
+
+    fn leaves(&mut self, core: CoreId, tid: Tid, stop: Stop, number: u64) {
+        let (started, end) = (self.start.is_some(), self.recent.next());
+        let time = self.recent.newest();
+        let attempt = self.attempts.remove(&tid);
         // A wake-up of a thread that was about to block happened, if it did, when it had blocked.
         let attempt = attempt.filter(|_| stop == Stop::Blocked && started).map(|attempt| {
             let still_there = match attempt.waker {
@@ -437,34 +519,33 @@ impl<'a> Assembler<'a> {
             let waker = if still_there { attempt.waker } else { Waker::Interrupt };
             Attempt { at: end, time, waker, ..attempt }
         });
-        let thread = self.thread(tid);
-        thread.attempt = attempt;
-        thread.left = started.then_some((index, core));
-        thread.life = match stop {
+        self.attempts.extend(attempt.map(|attempt| (tid, attempt)));
+        self.thread(tid).left = started.then_some((core, number as u32));
+        let life = match stop {
             Stop::Preempted | Stop::Yielded => Life::Ready,
             Stop::Blocked => Life::Blocked,
             Stop::Exited => Life::Ended,
         };
-        if stop == Stop::Exited && thread.traced {
-            self.last_exit = Some((time, end));
+        self.set_life(tid, life);
+        if stop == Stop::Exited && self.thread(tid).traced && self.scope != Scope::All {
+            // If nothing of the command lives then, the trace ends here.
+            self.recent.may_cut(Some(end).filter(|_| self.alive == 0));
         }
     }
 
     fn waking(&mut self, time: Time, core: CoreId, tid: Tid, waker: Waker, target: CoreId) {
         let started = self.start.is_some();
         let relative = time.saturating_sub(self.start.unwrap_or(time));
-        let at = self.events.len();
-        let time_here = self.events.last().map_or(0, |event| event.time).max(relative);
-        let thread = self.thread(tid);
-        let woke = match thread.life {
+        let woke = match self.thread(tid).life {
             Life::Blocked => {
-                thread.life = Life::Ready;
-                thread.attempt = None;
-                let index = self.emit(time, core, Kind::Wakeup { thread: tid, waker, target });
-                started.then_some(Woke::Emitted { tid, index })
+                self.set_life(tid, Life::Ready);
+                self.attempts.remove(&tid);
+                let number = self.emit(time, core, Kind::Wakeup { thread: tid, waker, target });
+                started.then_some(Woke::Emitted { tid, number })
             }
             Life::Running | Life::Unknown => {
-                thread.attempt = Some(Attempt { at, time: time_here, core, waker, target });
+                let (at, time) = (self.recent.next(), self.recent.newest().max(relative));
+                self.attempts.insert(tid, Attempt { at, time, core, waker, target });
                 Some(Woke::Attempted { tid })
             }
             Life::Ready | Life::Ended => None,
@@ -476,7 +557,7 @@ impl<'a> Assembler<'a> {
     fn woken_late(&mut self, tid: Tid, attempt: Attempt) {
         let Attempt { at, time, core, waker, target } = attempt;
         if self.start.is_some() {
-            self.late.push((at, Event { time, core, kind: Kind::Wakeup { thread: tid, waker, target } }));
+            self.recent.insert(at, Event { time, core, kind: Kind::Wakeup { thread: tid, waker, target } });
         }
     }
 
@@ -486,14 +567,14 @@ impl<'a> Assembler<'a> {
         }
         match woke {
             // Part of the wake-up: the core that was chosen for the thread.
-            Some(Woke::Emitted { tid: woken, index }) if woken == tid => {
-                if let Some(Event { kind: Kind::Wakeup { target, .. }, .. }) = self.events.get_mut(index) {
+            Some(Woke::Emitted { tid: woken, number }) if woken == tid => {
+                if let Some(Kind::Wakeup { target, .. }) = self.recent.kind(number) {
                     *target = to;
+                    return;
                 }
-                return;
             }
             Some(Woke::Attempted { tid: woken }) if woken == tid => {
-                if let Some(attempt) = &mut self.thread(tid).attempt {
+                if let Some(attempt) = self.attempts.get_mut(&tid) {
                     attempt.target = to;
                 }
                 return;
@@ -507,7 +588,7 @@ impl<'a> Assembler<'a> {
             // A thread that sleeps may be moved too; it does not matter to anybody. If it turns
             // out that it had been woken, it must be known where it waited.
             _ => {
-                if let Some(attempt) = &mut self.thread(tid).attempt {
+                if let Some(attempt) = self.attempts.get_mut(&tid) {
                     attempt.target = to;
                 }
             }
@@ -529,7 +610,7 @@ impl<'a> Assembler<'a> {
             thread.life == Life::Unknown && thread.parent != IDLE
         });
         let child = fresh.unwrap_or_else(|| self.born(pid, parent, comm));
-        self.thread(child).life = Life::Ready;
+        self.set_life(child, Life::Ready);
         let parent = self.thread(child).parent;
         self.emit(time, core, Kind::Fork { parent, child, target });
     }
@@ -546,27 +627,14 @@ impl<'a> Assembler<'a> {
             self.thread(thread).execed = true;
         }
         let program = filename.rsplit(|byte| *byte == b'/').next().unwrap_or(filename);
-        let next = self.names.len() as u32;
-        let name = *self.names.entry(program.to_vec()).or_insert(next);
+        let name = self.programs.number(program);
         self.emit(time, core, Kind::Exec { thread, name });
     }
 }
 
-/// Inserts events before those with the given indices, which ascend.
-fn insert(events: Vec<Event>, late: Vec<(usize, Event)>) -> Vec<Event> {
-    if late.is_empty() {
-        return events;
-    }
-    let mut merged = Vec::with_capacity(events.len() + late.len());
-    let mut late = late.into_iter().peekable();
-    for (index, event) in events.into_iter().enumerate() {
-        while let Some((_, inserted)) = late.next_if(|(at, _)| *at <= index) {
-            merged.push(inserted);
-        }
-        merged.push(event);
-    }
-    merged.extend(late.map(|(_, inserted)| inserted));
-    merged
+fn describe(threads: &[Thread], names: &Names, tid: Tid) -> ThreadInfo {
+    let thread = &threads[tid as usize - 1];
+    ThreadInfo { tid, name: names.text(thread.name), parent: thread.parent, traced: thread.traced }
 }
 
 #[cfg(test)]

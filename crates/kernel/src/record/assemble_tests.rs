@@ -2,6 +2,7 @@
 //! command have a `pid` from 1 on, the command has 100.
 
 use super::*;
+use hearth_trace::{CoreInfo, Trace};
 
 /// The command.
 const ROOT: i32 = 100;
@@ -30,12 +31,13 @@ impl Kernel {
 
     /// The trace, which must be sound.
     fn trace(&self) -> Trace {
-        let host =
-            Host { cpus: vec![0, 2], cores: vec![hearth_trace::CoreInfo::default(); 2], ..Host::default() };
-        let command = ["it".to_owned()];
-        let mut assembler = Assembler::new(&host, &command, ROOT);
+        self.trace_of(Scope::Tree { root_pid: ROOT })
+    }
+
+    fn trace_of(&self, scope: Scope) -> Trace {
+        let mut assembler = assembler(scope);
         self.0.iter().for_each(|event| assembler.event(event));
-        let trace = assembler.finish(&[0, 0]).expect("the command was seen").trace;
+        let trace = trace(assembler);
         assert_eq!(trace.check(), vec![], "{:#?}", trace.events);
         trace
     }
@@ -46,6 +48,17 @@ impl Kernel {
         let begun = trace.events.iter().position(|event| event.time >= 10).expect("the command runs") + 1;
         trace.events[begun..].iter().map(|event| (event.time, event.core, event.kind)).collect()
     }
+}
+
+fn assembler(scope: Scope) -> Assembler<Vec<Event>> {
+    let header = Header { cores: vec![CoreInfo::default(); 2], ..Header::default() };
+    Assembler::new(header, &[0, 2], scope, Vec::new())
+}
+
+fn trace(assembler: Assembler<Vec<Event>>) -> Trace {
+    let assembled = assembler.finish().expect("the command was seen");
+    assert_eq!(assembled.events, assembled.sink.len() as u64);
+    Trace { header: assembled.header, events: assembled.sink }
 }
 
 fn switch(prev: i32, stop: Stop, next: i32) -> What<'static> {
@@ -193,8 +206,8 @@ fn a_missing_switch_is_put_in_and_counted() {
 
 #[test]
 fn losses_are_counted() {
-    let host = Host { cpus: vec![0, 2], cores: vec![Default::default(); 2], ..Host::default() };
-    let mut assembler = Assembler::new(&host, &[], ROOT);
+    let mut assembler = assembler(Scope::Tree { root_pid: ROOT });
+    assembler.starts_with_khz(&[0, 1_000_000]);
     for event in &Kernel::started().0 {
         assembler.event(event);
     }
@@ -203,13 +216,57 @@ fn losses_are_counted() {
     assembler.lost_at_least(0, 3);
     assembler.lost_at_least(2, 2);
     assembler.lost(9, Some(1)); // no such core
-    let trace = assembler.finish(&[0, 1_000_000]).unwrap().trace;
+    let trace = trace(assembler);
     assert_eq!(trace.header.lost, [3, 6]);
     assert_eq!(trace.events[0].kind, Kind::Frequency { khz: 1_000_000 });
 }
 
 #[test]
 fn nothing_of_the_command_is_no_trace() {
-    let host = Host { cpus: vec![0], cores: vec![Default::default()], ..Host::default() };
-    assert!(Assembler::new(&host, &[], ROOT).finish(&[]).is_none());
+    assert!(assembler(Scope::Tree { root_pid: ROOT }).finish().is_none());
+    assert!(assembler(Scope::All).finish().is_none());
+}
+
+#[test]
+fn of_the_whole_system_everything_is_traced_to_the_end() {
+    let mut kernel = Kernel::started();
+    kernel.at(1020, 2, ROOT, What::Exit { pid: ROOT });
+    kernel.at(1030, 2, ROOT, switch(ROOT, Stop::Exited, 0));
+    kernel.at(1040, 0, 7, switch(7, Stop::Exited, 0));
+    kernel.at(1050, 2, 0, What::Queue { length: 3 });
+    kernel.at(1060, 0, 0, What::Tick { khz: 5 });
+    let trace = kernel.trace_of(Scope::All);
+    assert_eq!(trace.header.duration, 160, "from the first event, at 900, to the last");
+    assert!(trace.header.threads.iter().all(|thread| thread.traced));
+    let ends: Vec<_> = trace.events.iter().rev().take(2).map(|event| (event.core, event.kind)).collect();
+    assert_eq!(ends, [(0, Kind::Tick { khz: 5 }), (1, Kind::Queue { length: 3 })]);
+}
+
+#[test]
+fn names_come_with_events_or_beside_them() {
+    let mut kernel = Kernel::started();
+    kernel.at(1020, 2, ROOT, What::Fork { parent: ROOT, child: 101, child_comm: b"it" });
+    kernel.at(1021, 2, ROOT, What::WakeupNew { pid: 101, comm: b"", target: 0 });
+    kernel.at(1022, 0, 7, switch(7, Stop::Preempted, 101));
+    kernel.at(1023, 0, 101, What::Name { pid: 101, comm: b"worker" });
+    kernel.at(1024, 0, 101, switch(101, Stop::Blocked, 8));
+    let mut assembler = assembler(Scope::Tree { root_pid: ROOT });
+    assembler.name(8, b"known before");
+    assembler.name(9, b"never seen");
+    kernel.0.iter().for_each(|event| assembler.event(event));
+    let threads = trace(assembler).header.threads;
+    let names: Vec<_> = threads.iter().map(|thread| thread.name.as_str()).collect();
+    assert_eq!(names, ["", "", "", "worker", "known before"]);
+}
+
+/// What is told long after it happened is put right where it shows, and the trace stays sound.
+#[test]
+fn a_thread_that_turns_out_late_not_to_have_slept_is_woken() {
+    let mut kernel = Kernel::started();
+    kernel.at(1020, 2, ROOT, switch(ROOT, Stop::Blocked, 0));
+    kernel.at(2_000_000_000, 0, 7, switch(7, Stop::Blocked, 0));
+    kernel.at(2_000_000_010, 2, 0, switch(0, Stop::Preempted, ROOT));
+    let events = kernel.events();
+    assert!(matches!(events[0].2, Kind::Switch { prev: 1, stop: Stop::Blocked, .. }), "{events:?}");
+    assert!(matches!(events[2].2, Kind::Wakeup { thread: 1, waker: Waker::Interrupt, .. }), "{events:?}");
 }

@@ -3,7 +3,8 @@
 use super::format::{Field, Format};
 use hearth_trace::Stop;
 
-/// A kernel event. Threads are the kernel's `pid`s, cores the kernel's numbers.
+/// A kernel event. Threads are the kernel's `pid`s (0: the idle thread), cores the kernel's numbers. Names may be
+/// empty: not told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KernelEvent<'a> {
     pub time: u64,
@@ -63,6 +64,21 @@ pub enum What<'a> {
         cpu: u32,
         state: Option<u32>,
     },
+    /// A scheduler tick, at which the core had this frequency (0: unknown).
+    Tick {
+        khz: u32,
+    },
+    /// Threads in the core's run queue, the running one included.
+    Queue {
+        length: u16,
+    },
+    /// From now on the thread has this name.
+    Name {
+        pid: i32,
+        comm: &'a [u8],
+    },
+    /// Nothing but who was running.
+    Runs,
 }
 
 /// The events that are recorded: folder in tracefs, and whether recording makes sense without.

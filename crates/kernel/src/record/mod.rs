@@ -14,17 +14,19 @@ mod format;
 mod merge;
 mod moves;
 mod page;
+mod recent;
 mod signals;
 mod tracefs;
 
+pub use assemble::{Assembled, Assembler, Scope};
+pub use decode::{KernelEvent, What};
 pub use error::Error;
 
 use crate::Host;
 use crate::host::per_cpu;
-use assemble::{Assembled, Assembler};
 use command::Held;
 use decode::{Decoder, EVENTS};
-use hearth_trace::Trace;
+use hearth_trace::{Event, Source, Trace};
 use merge::{Item, Pages};
 use page::{Layout, Page};
 use signals::Signals;
@@ -98,8 +100,9 @@ pub fn record(command: &[String], options: Options) -> Result<Recording, Error> 
     std::thread::sleep(LAST_SWITCH);
     instance.set("tracing_on", "0")?;
     readers.drain()?;
-    let Assembled { trace, inferred } = assemble(&host, command, child.pid(), &khz, &setup, &readers)?;
-    Ok(Recording { trace, status, inferred })
+    let Assembled { sink: events, header, inferred, .. } =
+        assemble(&host, command, child.pid(), &khz, &setup, &readers)?;
+    Ok(Recording { trace: Trace { header, events }, status, inferred })
 }
 
 /// How long the last thread of a command may take from its end to its last switch.
@@ -211,8 +214,11 @@ fn assemble(
     khz: &[u32],
     setup: &Setup,
     readers: &Readers,
-) -> Result<Assembled, Error> {
-    let mut assembler = Assembler::new(host, command, root);
+) -> Result<Assembled<Vec<Event>>, Error> {
+    let (command, kernel) = (command.to_vec(), host.kernel.clone());
+    let header = host.header(Source::Recorded { method: "tracefs".into(), command, kernel });
+    let mut assembler = Assembler::new(header, &host.cpus, Scope::Tree { root_pid: root }, Vec::new());
+    assembler.starts_with_khz(khz);
     let take = |item: Item| match item {
         Item::Lost { cpu, count } => assembler.lost(cpu, count),
         Item::Event { cpu, record } => {
@@ -225,5 +231,5 @@ fn assemble(
     for &cpu in &host.cpus {
         assembler.lost_at_least(cpu, readers.dropped(cpu));
     }
-    assembler.finish(khz).ok_or(Error::NothingSeen)
+    assembler.finish().ok_or(Error::NothingSeen)
 }

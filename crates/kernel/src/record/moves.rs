@@ -6,12 +6,14 @@
 use hearth_trace::{CoreId, Event, IDLE, Kind, Stop, Tid};
 use std::collections::HashMap;
 
-/// The events with the missing moves put in; `missing` counts them per core.
-pub fn infer(events: Vec<Event>, missing: &mut [u64]) -> Vec<Event> {
-    // The core in whose run queue each ready thread is.
-    let mut queue: HashMap<Tid, CoreId> = HashMap::new();
-    let mut whole = Vec::with_capacity(events.len());
-    for event in events {
+/// The core in whose run queue each ready thread is.
+#[derive(Default)]
+pub struct Moves(HashMap<Tid, CoreId>);
+
+impl Moves {
+    /// The move that is missing right before this event. Events are given in their order.
+    pub fn before(&mut self, event: &Event) -> Option<Event> {
+        let Moves(queue) = self;
         match event.kind {
             Kind::Wakeup { thread, target, .. } | Kind::Fork { child: thread, target, .. } => {
                 queue.insert(thread, target);
@@ -20,20 +22,17 @@ pub fn infer(events: Vec<Event>, missing: &mut [u64]) -> Vec<Event> {
                 queue.entry(thread).and_modify(|core| *core = to);
             }
             Kind::Switch { prev, stop, next } => {
-                if let Some(from) = queue.remove(&next).filter(|from| *from != event.core) {
-                    let kind = Kind::Migrate { thread: next, from, to: event.core };
-                    whole.push(Event { kind, ..event });
-                    missing[usize::from(event.core)] += 1;
-                }
+                let elsewhere = queue.remove(&next).filter(|from| *from != event.core);
                 if prev != IDLE && matches!(stop, Stop::Preempted | Stop::Yielded) {
                     queue.insert(prev, event.core);
                 }
+                let kind = |from| Kind::Migrate { thread: next, from, to: event.core };
+                return elsewhere.map(|from| Event { kind: kind(from), ..*event });
             }
             _ => {}
         }
-        whole.push(event);
+        None
     }
-    whole
 }
 
 #[cfg(test)]
@@ -45,6 +44,12 @@ mod tests {
         Event { time, core, kind }
     }
 
+    /// The events with the missing moves put in.
+    fn whole(events: &[Event]) -> Vec<Event> {
+        let mut moves = Moves::default();
+        events.iter().flat_map(|event| moves.before(event).into_iter().chain([*event])).collect()
+    }
+
     #[test]
     fn a_thread_that_starts_elsewhere_has_moved() {
         let wakeup = at(1, 0, Kind::Wakeup { thread: 5, waker: Waker::Interrupt, target: 0 });
@@ -52,10 +57,8 @@ mod tests {
         let preempted = at(3, 1, Kind::Switch { prev: 5, stop: Stop::Preempted, next: IDLE });
         let moved = |time, from, to| at(time, to, Kind::Migrate { thread: 5, from, to });
 
-        let mut missing = [0, 0];
-        let events = infer(vec![wakeup, runs(2, 1), preempted, runs(4, 0)], &mut missing);
+        let events = whole(&[wakeup, runs(2, 1), preempted, runs(4, 0)]);
         assert_eq!(events, [wakeup, moved(2, 0, 1), runs(2, 1), preempted, moved(4, 1, 0), runs(4, 0)]);
-        assert_eq!(missing, [1, 1]);
     }
 
     #[test]
@@ -67,8 +70,6 @@ mod tests {
             at(4, 1, Kind::Switch { prev: 2, stop: Stop::Blocked, next: IDLE }),
             at(5, 0, Kind::Switch { prev: IDLE, stop: Stop::Preempted, next: 2 }),
         ];
-        let mut missing = [0, 0];
-        assert_eq!(infer(events.clone(), &mut missing), events);
-        assert_eq!(missing, [0, 0]);
+        assert_eq!(whole(&events), events);
     }
 }
