@@ -1,7 +1,7 @@
 //! Series for pictures: underload over time, and cores × time coloured by frequency.
 
 use crate::Trace;
-use crate::event::{CoreId, Event, Time};
+use crate::event::{CoreId, Event, Header, Time};
 use crate::metrics::{CoreState, Observer, Occupant, State, UNDERLOAD_INTERVAL, Underload};
 use serde::{Deserialize, Serialize};
 
@@ -15,30 +15,60 @@ pub struct UnderloadPoint {
 /// The intervals that have underload, in order of time. All others have none: so the length is
 /// bounded by the number of events, whatever duration a file claims.
 pub fn underload(trace: &Trace) -> Vec<UnderloadPoint> {
-    struct Meter(Underload);
-    impl Observer for Meter {
-        fn core(&mut self, _: Time, core: usize, before: CoreState, after: CoreState) {
-            self.0.core(core, before, after);
-        }
-        fn runnable(&mut self, count: u32) {
-            self.0.runnable(count);
-        }
-    }
-    let mut state = State::new(&trace.header);
-    let mut meter = Meter(Underload::new(trace.header.cores.len()));
-    let mut points = Vec::new();
-    let point = |(index, underload)| UnderloadPoint { time: index * UNDERLOAD_INTERVAL, underload };
-    let mut now = 0;
-    for event in &trace.events {
-        if state.possible(event) {
-            now = event.time.max(now);
-            points.extend(meter.0.advance(now).map(point));
-            state.apply(&Event { time: now, ..*event }, &mut meter);
-        }
-    }
-    points.extend(meter.0.advance(trace.header.duration.max(now)).map(point));
-    points.extend(meter.0.finish().map(point));
+    let mut meter = UnderloadMeter::new(&trace.header);
+    let mut points: Vec<_> = trace.events.iter().filter_map(|event| meter.event(event)).collect();
+    points.extend(meter.finish(trace.header.duration));
     points
+}
+
+/// [`underload`] as a stream: events go in, and the intervals that ended come out.
+pub struct UnderloadMeter {
+    state: State,
+    meter: Meter,
+    now: Time,
+}
+
+struct Meter(Underload);
+
+impl Observer for Meter {
+    fn core(&mut self, _: Time, core: usize, before: CoreState, after: CoreState) {
+        self.0.core(core, before, after);
+    }
+    fn runnable(&mut self, count: u32) {
+        self.0.runnable(count);
+    }
+}
+
+impl UnderloadMeter {
+    pub fn new(header: &Header) -> Self {
+        let meter = Meter(Underload::new(header.cores.len()));
+        UnderloadMeter { state: State::new(header), meter, now: 0 }
+    }
+
+    /// Takes the next event. If the interval before it ended with underload, returns that.
+    pub fn event(&mut self, event: &Event) -> Option<UnderloadPoint> {
+        if !self.state.possible(event) {
+            return None;
+        }
+        let ended = self.advance(event.time);
+        self.state.apply(&Event { time: self.now, ..*event }, &mut self.meter);
+        ended
+    }
+
+    /// The last intervals of a trace of this length that have underload.
+    pub fn finish(mut self, duration: Time) -> impl Iterator<Item = UnderloadPoint> {
+        let ended = self.advance(duration);
+        ended.into_iter().chain(self.meter.0.finish().map(point))
+    }
+
+    fn advance(&mut self, time: Time) -> Option<UnderloadPoint> {
+        self.now = time.max(self.now);
+        self.meter.0.advance(self.now).map(point)
+    }
+}
+
+fn point((index, underload): (u64, u32)) -> UnderloadPoint {
+    UnderloadPoint { time: index * UNDERLOAD_INTERVAL, underload }
 }
 
 /// The execution trace of the papers: what every core did, at which frequency.

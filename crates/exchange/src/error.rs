@@ -1,0 +1,81 @@
+//! What can go wrong with a trace in another format.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Where in a file something is wrong.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Place {
+    Line(u64),
+    Byte(u64),
+}
+
+impl std::fmt::Display for Place {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Place::Line(line) => write!(f, "line {line}"),
+            Place::Byte(byte) => write!(f, "byte {byte}"),
+        }
+    }
+}
+
+/// Why a trace could not be imported or exported. Every message says what to do, or where to look.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    #[error("cannot {action} {}: {source}", path.display())]
+    File { action: &'static str, path: PathBuf, source: io::Error },
+
+    #[error("cannot {action}: {source}")]
+    Io { action: &'static str, source: io::Error },
+
+    #[error(transparent)]
+    Trace(#[from] hearth_trace::Error),
+
+    #[error(
+        "this is no trace in a known format: neither Perfetto, trace.dat, perf.data, ftrace text nor JSON trace events. \
+         Say which it is with --format, if it is one"
+    )]
+    Unknown,
+
+    #[error("this is a Hearth trace already: use it as it is")]
+    Hearth,
+
+    #[error("{place}: {what}")]
+    At { place: Place, what: String },
+
+    #[error("{0}")]
+    Format(String),
+
+    #[error("it holds no event of a scheduler. {help}")]
+    Empty { help: &'static str },
+
+    #[error("{}: {source}", path.display())]
+    In { path: PathBuf, source: Box<Error> },
+}
+
+impl Error {
+    pub(crate) fn at(place: Place, what: impl Into<String>) -> Self {
+        Error::At { place, what: what.into() }
+    }
+
+    pub(crate) fn byte(offset: u64, what: impl Into<String>) -> Self {
+        Error::at(Place::Byte(offset), what)
+    }
+
+    pub(crate) fn read(source: io::Error) -> Self {
+        Error::Io { action: "read", source }
+    }
+
+    pub(crate) fn write(source: io::Error) -> Self {
+        Error::Io { action: "write", source }
+    }
+
+    /// The same error, with the file's name.
+    pub(crate) fn named(self, path: &Path) -> Self {
+        match self {
+            Error::Io { action, source } => Error::File { action, path: path.into(), source },
+            named @ (Error::File { .. } | Error::In { .. } | Error::Trace(_)) => named,
+            other => Error::In { path: path.into(), source: Box::new(other) },
+        }
+    }
+}

@@ -1,0 +1,237 @@
+//! A trace in other formats. Everything is a stream: memory does not depend on the length of the trace.
+
+mod parquet;
+mod perfetto;
+mod programs;
+mod row;
+mod table;
+mod tracks;
+
+use crate::{Error, Notes};
+use hearth_trace::series::UnderloadMeter;
+use hearth_trace::{Event, Header, Kind, Reader};
+use parquet::Parquet;
+use programs::Programs;
+use row::Rows;
+use std::fs;
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+use table::{Csv, Lines};
+
+/// What a trace can be written as.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ExportFormat {
+    Perfetto,
+    Csv,
+    Parquet,
+    JsonLines,
+}
+
+impl ExportFormat {
+    /// By the end of a file's name.
+    pub fn of(path: &Path) -> Option<Self> {
+        Some(match path.extension()?.to_str()? {
+            "pftrace" | "perfetto-trace" | "perfetto" | "pb" => ExportFormat::Perfetto,
+            "csv" => ExportFormat::Csv,
+            "parquet" => ExportFormat::Parquet,
+            "jsonl" | "ndjson" => ExportFormat::JsonLines,
+            _ => return None,
+        })
+    }
+
+    /// What of a trace it does not carry.
+    fn leaves_out(self) -> &'static [&'static str] {
+        match self {
+            ExportFormat::Csv => &[
+                "CSV has no place for what a trace says once (machine, parents of threads, losses): Parquet and JSON lines have",
+            ],
+            _ => &[],
+        }
+    }
+}
+
+/// What was exported.
+#[derive(Clone, Debug)]
+pub struct Exported {
+    pub events: u64,
+    pub bytes: u64,
+    /// What was not carried over.
+    pub notes: Vec<String>,
+}
+
+/// Writes the trace `input` to `output`: beside it first, and then renamed. (What is no regular file, `/dev/stdout`
+/// for instance, is written to directly.)
+pub fn export(input: &Path, output: &Path, format: ExportFormat) -> Result<Exported, Error> {
+    let created = |source| Error::File { action: "create", path: output.into(), source };
+    if fs::metadata(output).is_ok_and(|meta| !meta.is_file()) {
+        let mut file =
+            Counted { out: fs::File::options().write(true).open(output).map_err(created)?, bytes: 0 };
+        let events = write(input, format, &mut file).map_err(|error| error.named(output))?;
+        return Ok(exported(input, format, events, file.bytes)?);
+    }
+    let folder = output.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let file = tempfile::Builder::new().prefix(".export-").tempfile_in(folder).map_err(created)?;
+    let mut file = Counted { out: file, bytes: 0 };
+    let events = write(input, format, &mut file).map_err(|error| error.named(output))?;
+    readable(file.out.as_file()).map_err(created)?;
+    file.out.persist(output).map_err(|error| created(error.error))?;
+    exported(input, format, events, file.bytes)
+}
+
+/// A temporary file can be read by its owner alone; this one is to be as any other new file.
+fn readable(file: &fs::File) -> io::Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    file.set_permissions(fs::Permissions::from_mode(0o644))
+}
+
+fn exported(input: &Path, format: ExportFormat, events: u64, bytes: u64) -> Result<Exported, Error> {
+    let mut notes = Notes::default();
+    format.leaves_out().iter().for_each(|note| notes.say(*note));
+    let lost: u64 = Reader::open(input)?.header().lost.iter().sum();
+    if lost > 0 {
+        notes.add("the recorder had lost events, which are missing here too", lost);
+    }
+    Ok(Exported { events, bytes, notes: notes.lines() })
+}
+
+struct Counted<W> {
+    out: W,
+    bytes: u64,
+}
+
+impl<W: Write> Write for Counted<W> {
+    fn write(&mut self, buffer: &[u8]) -> io::Result<usize> {
+        let written = self.out.write(buffer)?;
+        self.bytes += written as u64;
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}
+
+fn write(input: &Path, format: ExportFormat, out: &mut (impl Write + Send)) -> Result<u64, Error> {
+    let programs = match format {
+        ExportFormat::Perfetto => programs_of(input)?,
+        _ => Programs::default(),
+    };
+    let reader = Reader::open(input)?;
+    let header = reader.header().clone();
+    write_events(&header, &programs, reader, format, out)
+}
+
+/// Which programs the threads execute is needed before the first event is written.
+fn programs_of(input: &Path) -> Result<Programs, Error> {
+    let mut programs = Programs::default();
+    let reader = Reader::open(input)?;
+    if !reader.header().names.is_empty() {
+        for event in reader {
+            programs.event(&event?);
+        }
+    }
+    Ok(programs)
+}
+
+/// Writes events in a format. Returns how many there were.
+fn write_events(
+    header: &Header,
+    programs: &Programs,
+    events: impl Iterator<Item = Result<Event, hearth_trace::Error>>,
+    format: ExportFormat,
+    out: &mut (impl Write + Send),
+) -> Result<u64, Error> {
+    let mut out = BufWriter::with_capacity(256 << 10, out);
+    let mut count = 0;
+    match format {
+        ExportFormat::Perfetto => {
+            let mut exporter = perfetto::Exporter::new(header, programs, &mut out).map_err(Error::write)?;
+            let mut underload = Underload::new(header);
+            for event in events {
+                let event = event?;
+                count += 1;
+                underload.event(&event, &mut exporter).map_err(Error::write)?;
+                exporter.event(&event).map_err(Error::write)?;
+            }
+            underload.finish(header, &mut exporter).map_err(Error::write)?;
+            exporter.finish().map_err(Error::write)?;
+        }
+        ExportFormat::JsonLines => {
+            let mut lines = Lines::new(header, &mut out).map_err(Error::write)?;
+            for event in events {
+                count += 1;
+                lines.event(&event?).map_err(Error::write)?;
+            }
+            lines.finish().map_err(Error::write)?;
+        }
+        ExportFormat::Csv => {
+            let (mut rows, mut csv) = (Rows::new(header), Csv::new(&mut out).map_err(Error::write)?);
+            for event in events {
+                count += 1;
+                csv.row(&rows.row(&event?)).map_err(Error::write)?;
+            }
+            csv.finish().map_err(Error::write)?;
+        }
+        ExportFormat::Parquet => {
+            let (mut rows, mut file) =
+                (Rows::new(header), Parquet::new(header, &mut out).map_err(Error::write)?);
+            for event in events {
+                count += 1;
+                file.row(&rows.row(&event?)).map_err(Error::write)?;
+            }
+            file.finish().map_err(Error::write)?;
+        }
+    }
+    out.flush().map_err(Error::write)?;
+    Ok(count)
+}
+
+/// The underload counter: a value for each interval, written where it changes.
+struct Underload {
+    meter: UnderloadMeter,
+    /// Underload of the last interval that had some, and its end.
+    last: Option<(u32, u64)>,
+}
+
+impl Underload {
+    fn new(header: &Header) -> Self {
+        Underload { meter: UnderloadMeter::new(header), last: None }
+    }
+
+    fn event<W: Write>(&mut self, event: &Event, exporter: &mut perfetto::Exporter<W>) -> io::Result<()> {
+        // Only what moves threads changes it.
+        if matches!(event.kind, Kind::Queue { .. } | Kind::Tick { .. } | Kind::Set { .. }) {
+            return Ok(());
+        }
+        let point = self.meter.event(event);
+        point.map_or(Ok(()), |point| self.point(point.time, point.underload, exporter))
+    }
+
+    fn point<W: Write>(
+        &mut self,
+        time: u64,
+        value: u32,
+        exporter: &mut perfetto::Exporter<W>,
+    ) -> io::Result<()> {
+        match self.last {
+            Some((_, end)) if end < time => exporter.underload(end, 0)?,
+            None if time > 0 => exporter.underload(0, 0)?,
+            _ => {}
+        }
+        let end = time + hearth_trace::UNDERLOAD_INTERVAL;
+        let same = self.last.is_some_and(|last| last == (value, time));
+        self.last = Some((value, end));
+        if same { Ok(()) } else { exporter.underload(time, value) }
+    }
+
+    fn finish<W: Write>(mut self, header: &Header, exporter: &mut perfetto::Exporter<W>) -> io::Result<()> {
+        let meter = std::mem::replace(&mut self.meter, UnderloadMeter::new(&Header::default()));
+        for point in meter.finish(header.duration) {
+            self.point(point.time, point.underload, exporter)?;
+        }
+        match self.last {
+            Some((_, end)) if end < header.duration => exporter.underload(end, 0),
+            _ => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,422 @@
+//! A trace as Perfetto's protobuf, for its user interface and its SQL.
+//!
+//! What the kernel has events for is written as the kernel's events, one bundle a core: that is what Perfetto
+//! understands best. The rest is Hearth's own tracks. Packets lie in the file in such an order that a stable sort by
+//! time gives back the order of the trace, also where events of several cores have the same time.
+
+use super::programs::Programs;
+use super::tracks::Tracks;
+use crate::perfetto::*;
+use crate::wire::Put;
+use hearth_trace::{CoreId, Event, Header, IDLE, Kind, Source, Stop, ThreadInfo, Tid, Time, Waker};
+use std::collections::HashMap;
+use std::io::{self, Write};
+
+/// A bundle is written when it has this many bytes, and all are when they have `MOST` together.
+const BUNDLE: usize = 32 << 10;
+const MOST: usize = 8 << 20;
+/// Threads in one packet.
+const THREADS_AT_ONCE: usize = 1000;
+/// All packets are of one sequence.
+const SEQUENCE: u64 = 1;
+
+pub struct Exporter<'a, W> {
+    header: &'a Header,
+    out: W,
+    /// The open bundle of each core: its events.
+    bundles: Vec<Vec<u8>>,
+    buffered: usize,
+    /// Time of the last event, and the bundle it went to (`None`: a track).
+    last: Option<(Time, Option<CoreId>)>,
+    names: Names<'a>,
+    tracks: Tracks,
+    /// Whether each core is in an idle state, as far as was told.
+    idle: Vec<bool>,
+    set_sizes: HashMap<u8, u64>,
+    /// One event, on its way into a bundle.
+    scratch: Vec<u8>,
+}
+
+/// The name of each thread, as it changes with `exec`.
+struct Names<'a> {
+    threads: HashMap<Tid, &'a str>,
+    programs: &'a [String],
+    /// Threads whose present name was written.
+    told: HashMap<Tid, ()>,
+}
+
+impl<'a> Names<'a> {
+    /// The name, if it is news.
+    fn news(&mut self, thread: Tid) -> Option<&'a str> {
+        let name = self.threads.get(&thread)?;
+        self.told.insert(thread, ()).is_none().then_some(*name)
+    }
+
+    fn exec(&mut self, thread: Tid, name: u32) {
+        if let Some(name) = self.programs.get(name as usize) {
+            self.threads.insert(thread, name);
+            self.told.remove(&thread);
+        }
+    }
+}
+
+impl<'a, W: Write> Exporter<'a, W> {
+    /// Writes what is said once.
+    pub fn new(header: &'a Header, programs: &Programs, out: W) -> io::Result<Self> {
+        let cores = header.cores.len();
+        let mut exporter = Exporter {
+            header,
+            out,
+            bundles: vec![Vec::new(); cores],
+            buffered: 0,
+            last: None,
+            names: Names {
+                threads: header.threads.iter().map(|thread| (thread.tid, thread.name.as_str())).collect(),
+                programs: &header.names,
+                told: HashMap::new(),
+            },
+            tracks: Tracks::default(),
+            idle: vec![false; cores],
+            set_sizes: HashMap::new(),
+            scratch: Vec::new(),
+        };
+        exporter.system()?;
+        exporter.about()?;
+        exporter.processes(programs)?;
+        Ok(exporter)
+    }
+
+    /// Which kernel: it tells Perfetto how to read the states of threads.
+    fn system(&mut self) -> io::Result<()> {
+        let release = match &self.header.source {
+            Source::Recorded { kernel, .. } if kernel.starts_with(|c: char| c.is_ascii_digit()) => kernel,
+            _ => "6.12 (states are written as this kernel does)",
+        };
+        let mut packet = Vec::new();
+        packet.message(packet::SYSTEM_INFO, |info| {
+            info.message(1, |utsname| {
+                utsname.text(1, "Linux");
+                utsname.text(3, release);
+            });
+        });
+        self.packet(packet)
+    }
+
+    /// The header, for whoever reads the file back.
+    fn about(&mut self) -> io::Result<()> {
+        let header = Header { threads: Vec::new(), ..self.header.clone() };
+        let json = |value: Result<String, serde_json::Error>| value.map_err(io::Error::from);
+        let about = json(serde_json::to_string(&header))?;
+        self.annotated(0, Track::About, "what the trace says once", &[(HEADER, Note::Text(&about))])?;
+        for threads in self.header.threads.chunks(THREADS_AT_ONCE) {
+            let threads = json(serde_json::to_string(threads))?;
+            self.annotated(0, Track::About, "threads", &[(THREADS, Note::Text(&threads))])?;
+        }
+        Ok(())
+    }
+
+    fn processes(&mut self, programs: &Programs) -> io::Result<()> {
+        let by_tid: HashMap<Tid, &ThreadInfo> =
+            self.header.threads.iter().map(|thread| (thread.tid, thread)).collect();
+        for threads in self.header.threads.chunks(THREADS_AT_ONCE) {
+            let mut packet = Vec::new();
+            packet.number(packet::TIMESTAMP, 0);
+            packet.message(packet::PROCESS_TREE, |tree| {
+                for thread in threads.iter().filter(|thread| thread.tid != IDLE) {
+                    let process = programs.process(thread.tid, &by_tid);
+                    if process == thread.tid {
+                        tree.message(1, |message| {
+                            message.number(1, thread.tid.into());
+                            let parent = by_tid.get(&thread.parent).map(|parent| parent.tid);
+                            message.number(2, parent.map_or(0, |tid| programs.process(tid, &by_tid)).into());
+                            message.text(3, programs.name(thread.tid, self.header).unwrap_or(&thread.name));
+                        });
+                    } else {
+                        tree.message(2, |message| {
+                            message.number(1, thread.tid.into());
+                            message.text(2, &thread.name);
+                            message.number(3, process.into());
+                        });
+                    }
+                }
+            });
+            self.packet(packet)?;
+        }
+        Ok(())
+    }
+
+    pub fn event(&mut self, event: &Event) -> io::Result<()> {
+        let Event { time, core, kind } = *event;
+        match kind {
+            Kind::Switch { prev, stop, next } => {
+                if prev == IDLE && next != IDLE {
+                    self.leave_idle(time, core)?;
+                }
+                let (prev_name, next_name) = (self.names.news(prev), self.names.news(next));
+                self.kernel(time, core, prev, ftrace::SWITCH, false, |message| {
+                    prev_name.inspect(|name| message.text(1, name));
+                    message.number(2, prev.into());
+                    message.int(3, priority(prev));
+                    message.number(4, state_of(stop));
+                    next_name.inspect(|name| message.text(5, name));
+                    message.number(6, next.into());
+                    message.int(7, priority(next));
+                })
+            }
+            Kind::Wakeup { thread, waker, target } => {
+                let (by, interrupt) = match waker {
+                    Waker::Thread(tid) => (tid, false),
+                    Waker::Interrupt => (IDLE, true),
+                };
+                let name = self.names.news(thread);
+                self.kernel(time, core, by, ftrace::WAKING, interrupt, |message| {
+                    woken(message, thread, name, target);
+                })
+            }
+            Kind::Fork { parent, child, target } => {
+                self.kernel(time, core, parent, ftrace::FORK, false, |message| {
+                    message.number(2, parent.into());
+                    message.number(4, child.into());
+                })?;
+                let name = self.names.news(child);
+                self.kernel(time, core, parent, ftrace::WAKEUP_NEW, false, |message| {
+                    woken(message, child, name, target);
+                })
+            }
+            Kind::Exec { thread, name } => {
+                self.names.exec(thread, name);
+                let program = self.header.names.get(name as usize);
+                self.kernel(time, core, thread, ftrace::EXEC, false, |message| {
+                    program.inspect(|program| message.text(1, program));
+                    message.number(2, thread.into());
+                    message.number(3, thread.into());
+                })
+            }
+            Kind::Exit { thread } => self.kernel(time, core, thread, ftrace::EXIT, false, |message| {
+                message.number(2, thread.into());
+                message.int(4, priority(thread));
+            }),
+            Kind::Wait { thread } => self.kernel(time, core, thread, ftrace::WAIT, false, |message| {
+                message.number(2, 0);
+            }),
+            Kind::Migrate { thread, from, to } => {
+                self.kernel(time, core, IDLE, ftrace::MIGRATE, false, |message| {
+                    message.number(2, thread.into());
+                    message.int(3, priority(thread));
+                    message.number(4, from.into());
+                    message.number(5, to.into());
+                })
+            }
+            Kind::Frequency { khz } => self.power(time, core, ftrace::FREQUENCY, khz),
+            Kind::Idle { state } => {
+                if let Some(idle) = self.idle.get_mut(usize::from(core)) {
+                    *idle = true;
+                }
+                self.power(time, core, ftrace::IDLE, state.into())
+            }
+            own => self.own(time, core, own),
+        }
+    }
+
+    /// Events that the kernel does not have.
+    fn own(&mut self, time: Time, core: CoreId, kind: Kind) -> io::Result<()> {
+        match kind {
+            Kind::Place { thread, target, reason, seen_khz } => {
+                let number = format!("reason {reason}");
+                let name = self.header.reasons.get(usize::from(reason)).unwrap_or(&number);
+                let notes = [
+                    ("thread", Note::Number(thread.into())),
+                    ("target", Note::Number(target.into())),
+                    ("reason", Note::Number(reason.into())),
+                    ("seen_khz", Note::Number(seen_khz.into())),
+                ];
+                self.annotated(time, Track::Core(Group::Place, core), name, &notes)
+            }
+            Kind::Tick { khz } => self.counter(time, Track::Core(Group::Tick, core), khz.into()),
+            Kind::Queue { length } => self.counter(time, Track::Core(Group::Queue, core), length.into()),
+            Kind::Spin { on } => self.slice(time, Track::Core(Group::Spin, core), "spins", on),
+            Kind::Set { set, member } => {
+                let size = self.set_sizes.entry(set).or_default();
+                *size = if member { *size + 1 } else { size.saturating_sub(1) };
+                let size = *size;
+                let name = self.header.sets.get(usize::from(set)).map_or("member", String::as_str);
+                self.slice(time, Track::Core(Group::Set(set), core), name, member)?;
+                self.counter(time, Track::SetSize(set), size)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// A core that runs is in no idle state: Perfetto wants to be told.
+    fn leave_idle(&mut self, time: Time, core: CoreId) -> io::Result<()> {
+        match self.idle.get_mut(usize::from(core)) {
+            Some(idle) if *idle => *idle = false,
+            _ => return Ok(()),
+        }
+        self.power(time, core, ftrace::IDLE, u32::MAX)
+    }
+
+    fn power(&mut self, time: Time, core: CoreId, field: u32, state: u32) -> io::Result<()> {
+        self.kernel(time, core, IDLE, field, false, |message| {
+            message.number(1, state.into());
+            message.number(2, core.into());
+        })
+    }
+
+    /// Adds an event of the kernel to the bundle of its core.
+    fn kernel(
+        &mut self,
+        time: Time,
+        core: CoreId,
+        pid: Tid,
+        field: u32,
+        interrupt: bool,
+        fill: impl FnOnce(&mut Vec<u8>),
+    ) -> io::Result<()> {
+        self.in_order(time, Some(core))?;
+        let mut event = std::mem::take(&mut self.scratch);
+        event.clear();
+        event.number(ftrace::TIME, time);
+        event.number(ftrace::PID, pid.into());
+        event.message(field, fill);
+        if interrupt {
+            event.number(ftrace::FLAGS, INTERRUPT);
+        }
+        let slot = usize::from(core);
+        if slot >= self.bundles.len() {
+            self.bundles.resize_with(slot + 1, Vec::new); // a core that the header does not have
+        }
+        let before = self.bundles[slot].len();
+        self.bundles[slot].bytes(bundle::EVENT, &event);
+        let length = self.bundles[slot].len();
+        self.scratch = event;
+        self.buffered += length - before;
+        match (length >= BUNDLE, self.buffered >= MOST) {
+            (_, true) => self.flush(),
+            (true, _) => self.flush_core(slot),
+            _ => Ok(()),
+        }
+    }
+
+    /// Before an event that has the time of the one before, which went elsewhere, all is written that was before.
+    fn in_order(&mut self, time: Time, to: Option<CoreId>) -> io::Result<()> {
+        let before = self.last.replace((time, to));
+        match before {
+            Some((last, place)) if last == time && place != to => self.flush(),
+            _ => Ok(()),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        (0..self.bundles.len()).try_for_each(|slot| self.flush_core(slot))
+    }
+
+    fn flush_core(&mut self, slot: usize) -> io::Result<()> {
+        if self.bundles[slot].is_empty() {
+            return Ok(());
+        }
+        let mut events = std::mem::take(&mut self.bundles[slot]);
+        self.buffered -= events.len();
+        let mut content = Vec::with_capacity(events.len() + 8);
+        content.number(bundle::CPU, slot as u64);
+        content.append(&mut events);
+        self.bundles[slot] = events; // its room is used again
+        let mut packet = Vec::with_capacity(content.len() + 16);
+        packet.bytes(packet::FTRACE_EVENTS, &content);
+        self.packet(packet)
+    }
+
+    pub fn underload(&mut self, time: Time, cores: u32) -> io::Result<()> {
+        self.counter(time, Track::Underload, cores.into())
+    }
+
+    fn counter(&mut self, time: Time, track: Track, value: u64) -> io::Result<()> {
+        self.track_event(time, track, |event| {
+            event.number(event::TYPE, event::COUNT);
+            event.number(event::COUNTER, value);
+        })
+    }
+
+    fn slice(&mut self, time: Time, track: Track, name: &str, begin: bool) -> io::Result<()> {
+        self.track_event(time, track, |event| {
+            event.number(event::TYPE, if begin { event::BEGIN } else { event::END });
+            event.text(event::NAME, name);
+        })
+    }
+
+    fn annotated(&mut self, time: Time, track: Track, name: &str, notes: &[(&str, Note)]) -> io::Result<()> {
+        self.track_event(time, track, |event| {
+            event.number(event::TYPE, event::INSTANT);
+            event.text(event::NAME, name);
+            for (name, value) in notes {
+                event.message(event::ANNOTATION, |message| {
+                    message.text(annotation::NAME, name);
+                    match value {
+                        Note::Number(value) => message.number(annotation::UINT, *value),
+                        Note::Text(value) => message.text(annotation::STRING, value),
+                    }
+                });
+            }
+        })
+    }
+
+    fn track_event(&mut self, time: Time, track: Track, fill: impl FnOnce(&mut Vec<u8>)) -> io::Result<()> {
+        if !matches!(track, Track::Underload | Track::SetSize(_)) {
+            self.in_order(time, None)?;
+        }
+        for descriptor in self.tracks.needed(track, self.header) {
+            let mut packet = Vec::new();
+            packet.bytes(packet::TRACK_DESCRIPTOR, &descriptor);
+            self.packet(packet)?;
+        }
+        let mut packet = Vec::new();
+        packet.number(packet::TIMESTAMP, time);
+        packet.message(packet::TRACK_EVENT, |event| {
+            event.number(event::TRACK, track.uuid());
+            event.text(event::CATEGORY, CATEGORY);
+            fill(event);
+        });
+        self.packet(packet)
+    }
+
+    fn packet(&mut self, mut packet: Vec<u8>) -> io::Result<()> {
+        packet.number(packet::SEQUENCE, SEQUENCE);
+        let mut head = Vec::with_capacity(12);
+        prost::encoding::encode_key(PACKET, prost::encoding::WireType::LengthDelimited, &mut head);
+        prost::encoding::encode_varint(packet.len() as u64, &mut head);
+        self.out.write_all(&head)?;
+        self.out.write_all(&packet)
+    }
+
+    pub fn finish(mut self) -> io::Result<()> {
+        self.flush()?;
+        self.out.flush()
+    }
+}
+
+enum Note<'a> {
+    Number(u64),
+    Text(&'a str),
+}
+
+/// `SCHED_OTHER` without niceness, and the idle thread.
+fn priority(thread: Tid) -> i64 {
+    120 * i64::from(thread != IDLE)
+}
+
+fn state_of(stop: Stop) -> u64 {
+    match stop {
+        Stop::Preempted => state::PREEMPTED,
+        Stop::Yielded => state::RUNNABLE,
+        Stop::Blocked => state::SLEEPING,
+        Stop::Exited => state::ZOMBIE,
+    }
+}
+
+fn woken(message: &mut Vec<u8>, thread: Tid, name: Option<&str>, target: CoreId) {
+    name.inspect(|name| message.text(1, name));
+    message.number(2, thread.into());
+    message.int(3, priority(thread));
+    message.number(4, 1);
+    message.number(5, target.into());
+}
