@@ -90,8 +90,8 @@ impl Disturbance {
         let mut warnings = Vec::new();
         if self.involuntary_switches > 0 || self.lost_percent > MUCH_LOST_PERCENT {
             warnings.push(format!(
-                "the busy loop lost {:.1} % of its time to interrupts, other threads or the hypervisor, and was taken off \
-                 core {core} {} times",
+                "the busy loop lost {:.1} % of its time on core {core} to interrupts, other threads or the hypervisor \
+                 (involuntary switches: {})",
                 self.lost_percent, self.involuntary_switches
             ));
         }

@@ -108,3 +108,6 @@ fn stretches(curve: &[Point]) -> Vec<Vec<(f64, Quantiles)>> {
         .map(|known| known.iter().filter_map(|point| Some((point.at_ms, point.speed?))).collect())
         .collect()
 }
+
+#[cfg(test)]
+mod tests;

@@ -23,7 +23,7 @@ pub struct Together {
 }
 
 /// The median speed of the first `n` of `cores` when all of them are busy, for growing `n`. None if
-/// the processor's cycles cannot be counted. The cores should be of one socket and no two of one
+/// the processor's cycles cannot be counted, or the cores were not ours for long enough. The cores should be of one socket and no two of one
 /// physical core.
 pub fn measure(cores: &[u32], mut progress: impl FnMut()) -> Result<Option<Vec<Together>>, Error> {
     let mut measured = Vec::new();
@@ -62,10 +62,11 @@ fn together(cores: &[u32]) -> Result<Option<f64>, Error> {
 /// The speed of one of them.
 fn one(core: u32, start: &Barrier) -> Result<Option<f64>, Error> {
     let pinned = os::pin(core).map_err(|source| Error::Pin { core, source });
+    // Where it is refused, the windows in which something else ran are not known.
+    os::real_time();
     // Whoever cannot take part still comes to the start: the others wait for it.
     start.wait();
     pinned?;
-    // At normal priority: a whole machine of real-time threads would hear nobody.
     let chunk = Chunk::calibrate();
     let mut meter = Meter::new(chunk, None, SETTLE + LOOK, WINDOW);
     let speeds = meter.busy(SETTLE + LOOK, WINDOW);

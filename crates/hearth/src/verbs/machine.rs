@@ -93,11 +93,14 @@ fn measure(files: &Files, options: &Options) -> Result<Measured, Failure> {
     let together = match together {
         // Cores that this process may not use cannot be measured: the file says what is known without.
         Err(Error::Pin { core, source }) => {
-            eprintln!("warning: turbo is not measured: core {core} cannot be used: {source}");
+            eprintln!("warning: core {core} cannot be used: {source}");
             None
         }
         other => other?,
     };
+    if together.is_none() {
+        eprintln!("warning: turbo is not measured: the cores were busy, or their cycles cannot be counted");
+    }
     let options = hearth_probe::ftl::Options { core: cores.last().copied(), ..Default::default() };
     let report = match ftl::measure(&options) {
         Ok(report) => {

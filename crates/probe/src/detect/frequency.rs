@@ -215,10 +215,12 @@ impl Sources<'_> {
         }
         match self.highest(nominal) {
             Some(highest) => self.between(highest, cores, nominal),
-            None => Known::new(
-                vec![TurboLimit { cores, khz: nominal }],
-                "assumption: no turbo; nothing tells of any here (`--measure` measures it)",
-            ),
+            None => {
+                let measuring = if measured.ftl.is_some() { "gave no answer" } else { "finds out" };
+                let whence =
+                    format!("assumption: no turbo; nothing tells of any here (`--measure` {measuring})");
+                Known::new(vec![TurboLimit { cores, khz: nominal }], whence)
+            }
         }
     }
 
