@@ -138,6 +138,22 @@ mod tests {
         assert_eq!(before.ratio_since(&wrapped), Some(2.0));
     }
 
+    /// The way to perf's counters, shown with the one that virtual machines have too.
+    #[test]
+    fn the_time_stamp_counter_counts_where_perf_has_it() {
+        let files = Files::under(std::path::Path::new("/"));
+        let folder = "sys/bus/event_source/devices/msr";
+        let config = files.text(&format!("{folder}/events/tsc")).and_then(|text| event_config(&text));
+        let opened = files.number(&format!("{folder}/type")).zip(config);
+        let Some(Ok(file)) = opened.map(|(kind, config)| os::open_perf_counter(kind, config)) else { return };
+        let (begin, first) = (Instant::now(), counter(&file).unwrap());
+        while begin.elapsed() < TRIAL {}
+        let (last, ms) = (counter(&file).unwrap(), begin.elapsed().as_secs_f64() * 1e3);
+        // Of a thread, it counts while that runs: another one may have had part of the time.
+        let khz = (last - first) as f64 / ms;
+        assert!(khz > 0.0 && khz < PLAUSIBLE_KHZ.end, "{khz}");
+    }
+
     #[test]
     fn events_as_sysfs_writes_them() {
         assert_eq!(event_config("event=0x02\n"), Some(2));

@@ -5,12 +5,15 @@
 //! number, and leave the core's other units to the second hyperthread; so a chain of them measures
 //! the clock with little disturbance. How many cycles it is, is measured against the additions.
 
+use crate::settle::{median, quantile};
 use std::time::Instant;
 
 /// Instructions of one round of a chain's loop.
 const UNROLLED: u32 = 16;
-/// Pairs of chains that the calibration times.
-const PAIRS: usize = 301;
+/// Pairs of chains that a vote of the calibration times, votes, and how many must agree.
+const PAIRS: usize = 201;
+const VOTES: usize = 5;
+const MAJORITY: usize = 3;
 /// Rounds of a chain in the calibration: some microseconds.
 const ROUNDS: u32 = 200;
 /// How far the measured cycles may be from a whole number.
@@ -34,11 +37,13 @@ pub struct Chunk {
 impl Chunk {
     /// Finds out how long a multiplication takes on the core on which this runs.
     pub fn calibrate() -> Chunk {
-        let mut pairs: Vec<(f64, f64)> =
-            (0..PAIRS).map(|_| (time(additions, ROUNDS), time(multiplications, ROUNDS))).collect();
-        let cycles = whole_cycles(&pairs);
-        pairs.sort_by(|a, b| a.1.total_cmp(&b.1));
-        let typical_ns = pairs[PAIRS / 2].1.max(1.0);
+        let vote = |_| -> Vec<(f64, f64)> {
+            (0..PAIRS).map(|_| (time(additions, ROUNDS), time(multiplications, ROUNDS))).collect()
+        };
+        let votes: Vec<Vec<(f64, f64)>> = (0..VOTES).map(vote).collect();
+        let cycles = elected(votes.iter().map(|pairs| whole_cycles(pairs)));
+        let took: Vec<f64> = votes.iter().flatten().map(|(_, muls)| *muls).collect();
+        let typical_ns = median(&took).unwrap_or(1.0).max(1.0);
         let rounds = (f64::from(ROUNDS) * CHUNK_NS / typical_ns).clamp(1.0, 1e6) as u32;
         let reference_ns = typical_ns * f64::from(rounds) / f64::from(ROUNDS);
         Chunk { rounds, cycles, reference_ns }
@@ -69,12 +74,20 @@ impl Chunk {
 /// Cycles of a multiplication, from pairs of the time of additions and that of multiplications; none
 /// if that is no whole number, as it is where instructions are emulated.
 fn whole_cycles(pairs: &[(f64, f64)]) -> Option<u32> {
-    let mut ratios: Vec<f64> = pairs.iter().map(|(adds, muls)| muls / adds).collect();
-    ratios.sort_by(f64::total_cmp);
-    let ratio = *ratios.get(ratios.len() / 2)?;
+    // What disturbs makes slower: among the fastest is what took its own time.
+    let fast = |times: Vec<f64>| quantile(&times, 0.1);
+    let additions = fast(pairs.iter().map(|(adds, _)| *adds).collect())?;
+    let ratio = fast(pairs.iter().map(|(_, muls)| *muls).collect())? / additions;
     let whole = ratio.round();
     let sound = (ratio - whole).abs() <= TOLERANCE && (2.0..=MOST_CYCLES).contains(&whole);
     (sound && HAS_CHAINS).then_some(whole as u32)
+}
+
+/// What most votes say.
+fn elected(votes: impl Iterator<Item = Option<u32>>) -> Option<u32> {
+    let votes: Vec<u32> = votes.flatten().collect();
+    let count = |cycles: u32| votes.iter().filter(|&&vote| vote == cycles).count();
+    votes.iter().copied().find(|&cycles| count(cycles) >= MAJORITY)
 }
 
 fn time(chain: fn(u32), rounds: u32) -> f64 {
@@ -140,6 +153,12 @@ mod tests {
         assert_eq!(whole_cycles(&[(100.0, 100.0)]), None);
         assert_eq!(whole_cycles(&[(0.0, 0.0)]), None);
         assert_eq!(whole_cycles(&[]), None);
+    }
+
+    #[test]
+    fn most_votes_win() {
+        assert_eq!(elected([Some(3), None, Some(3), Some(4), Some(3)].into_iter()), Some(3));
+        assert_eq!(elected([Some(3), None, Some(3), Some(4), Some(4)].into_iter()), None);
     }
 
     #[test]
