@@ -2,8 +2,8 @@
 
 use crate::failure::Outcome;
 use crate::verbs::{
-    build, check, conform, exec, explore, fmt, list, mutate, play, predict, prove, record, report, reproduce,
-    run, set, sim, status, stop, top, vm,
+    build, check, conform, exec, explore, fmt, ftl, list, machine, mutate, play, predict, prove, record,
+    report, reproduce, run, set, sim, status, stop, top, vm,
 };
 use clap::{Parser, Subcommand};
 
@@ -37,6 +37,8 @@ enum Verb {
     Conform(conform::Args),
     Build(build::Args),
     Fmt(fmt::Args),
+    Machine(machine::Args),
+    Ftl(ftl::Args),
     List(list::Args),
 }
 
@@ -63,6 +65,8 @@ impl Cli {
             Verb::Conform(args) => args.run(),
             Verb::Build(args) => args.run(),
             Verb::Fmt(args) => args.run(),
+            Verb::Machine(args) => args.run(),
+            Verb::Ftl(args) => args.run(),
             Verb::List(args) => args.run(),
         }
     }

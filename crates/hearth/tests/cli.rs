@@ -346,3 +346,30 @@ fn recording() {
     assert!(report["traces"][0]["summary"]["context_switches"].as_u64() > Some(0));
     assert_eq!(hearth(folder.path(), &["record", "--", "/no/such/command"]).status.code(), Some(127));
 }
+
+/// What is found here is not known; that it can be used is.
+#[test]
+fn the_detected_machine_can_be_simulated() {
+    let folder = folder();
+    let detected = hearth(folder.path(), &["machine", "detect", "-o", "mine.toml"]);
+    assert!(detected.status.success(), "{}", text(&detected.stderr));
+    let args = ["sim", "--machine", "mine.toml", "--workload", SMALL, "--policy", "cfs", "--json"];
+    assert_eq!(json(folder.path(), &args)["runs"][0]["policy"], "cfs");
+    assert!(hearth(folder.path(), &["machine", "show", "mine.toml"]).status.success());
+    fails(&["machine", "detect", "--cores", "x"], 2, &["give cores as in `0-3,8`"]);
+    fails(&["machine", "show", "ryzen-4650"], 1, &["did you mean `ryzen-4650g`?"]);
+}
+
+#[test]
+fn transition_latency_is_measured_and_drawn() {
+    let folder = folder();
+    let args = "ftl --rounds 3 --busy 20ms --idle 20ms --quiet 5ms --json --plot ftl.svg";
+    let report = json(folder.path(), &args.split(' ').collect::<Vec<_>>());
+    assert_eq!(report["schema"], "hearth.ftl/1");
+    assert_eq!(report["up"]["curve"].as_array().map(Vec::len), Some(200));
+    let svg = fs::read_to_string(folder.path().join("ftl.svg")).expect("the picture");
+    assert!(svg.starts_with("<svg"));
+    fails(&["ftl", "--core", "4000000"], 1, &["may not use core 4000000", "choose one of"]);
+    fails(&["ftl", "--rounds", "0"], 1, &["0 rounds; give 1 to 10000"]);
+    fails(&["ftl", "--plot", "."], 1, &["is a folder"]);
+}

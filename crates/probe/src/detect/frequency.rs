@@ -1,0 +1,377 @@
+//! How fast the cores can run, from whoever tells it.
+
+use super::nearest::control;
+use super::topology::Regular;
+use super::{Known, Measured, Processor, Registers, Vendor};
+use crate::sysfs::{Files, fields};
+use crate::turbo::Together;
+use hearth_machine::frequency::TurboLimit;
+use hearth_machine::{Control, Machine, Powersave};
+
+/// Intel's: base and lowest ratio; turbo ratios; from Skylake-SP on their numbers of cores, before the
+/// ratios of more cores.
+const PLATFORM_INFO: u64 = 0xce;
+const TURBO_RATIOS: [u64; 3] = [0x1ad, 0x1ae, 0x1af];
+/// Models whose turbo ratios come in groups: Skylake-SP and Cascade Lake, Ice Lake, Sapphire Rapids,
+/// Emerald Rapids, Granite Rapids.
+const GROUPED: [u32; 7] = [0x55, 0x6a, 0x6c, 0x8f, 0xcf, 0xad, 0xae];
+/// Intel's ratios count this.
+const RATIO_KHZ: u32 = 100_000;
+const STEP_KHZ: u32 = 100_000;
+/// No core's frequency is outside of this.
+const PLAUSIBLE_KHZ: std::ops::RangeInclusive<u32> = 100_000..=10_000_000;
+
+pub struct Sources<'a> {
+    pub files: &'a Files,
+    pub registers: Registers<'a>,
+    pub processor: &'a Processor,
+    pub nearest: &'a Machine,
+    pub cpus: &'a [u32],
+}
+
+/// Section `[frequency]`, as far as it is about frequencies.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Frequencies {
+    pub min_khz: Known<u32>,
+    pub nominal_khz: Known<u32>,
+    pub step_khz: Known<u32>,
+    pub control: Known<Control>,
+    pub powersave: Known<Powersave>,
+    pub limits: Known<Vec<TurboLimit>>,
+    pub notes: Vec<String>,
+}
+
+pub fn read(sources: &Sources<'_>, shape: &Regular, measured: &Measured) -> Frequencies {
+    let mut notes = Vec::new();
+    let nominal_khz = sources.nominal();
+    let mut min_khz = sources.min();
+    if min_khz.value > nominal_khz.value {
+        min_khz = Known::new(nominal_khz.value, "no lower frequency than the nominal one is known");
+    }
+    let limits = sources.limits(shape.cores_per_socket, nominal_khz.value, measured, &mut notes);
+    Frequencies {
+        step_khz: match sources.processor.vendor {
+            Vendor::Intel => Known::new(STEP_KHZ, "One multiplier step of the 100 MHz clock."),
+            _ => Known::new(STEP_KHZ, "assumption: 100 MHz, as all known machines."),
+        },
+        control: sources.control(),
+        powersave: sources.powersave(),
+        min_khz,
+        nominal_khz,
+        limits,
+        notes,
+    }
+}
+
+impl Sources<'_> {
+    /// A frequency in a file of cpufreq: of all cores the best by `pick`.
+    fn cpufreq(&self, file: &str, pick: fn(u32, u32) -> u32) -> Option<u32> {
+        let read = |cpu: &u32| {
+            let khz = self.files.number(&format!("sys/devices/system/cpu/cpu{cpu}/cpufreq/{file}"))?;
+            PLAUSIBLE_KHZ.contains(&khz).then_some(khz)
+        };
+        self.cpus.iter().filter_map(read).reduce(pick)
+    }
+
+    /// A frequency of ACPI's CPPC, which counts in MHz.
+    fn cppc(&self, file: &str) -> Option<u32> {
+        let cpu = self.cpus.first()?;
+        let mhz: u32 = self.files.number(&format!("sys/devices/system/cpu/cpu{cpu}/acpi_cppc/{file}"))?;
+        mhz.checked_mul(1000).filter(|khz| PLAUSIBLE_KHZ.contains(khz))
+    }
+
+    /// A register of the first core, on Intel's processors.
+    fn register(&self, register: u64) -> Option<u64> {
+        let family = self.processor.vendor == Vendor::Intel && self.processor.family == 6;
+        (self.registers)(*self.cpus.first()?, register).filter(|_| family)
+    }
+
+    fn ratio(&self, shift: u32) -> Option<u32> {
+        let ratio = (self.register(PLATFORM_INFO)? >> shift) as u8;
+        Some(u32::from(ratio) * RATIO_KHZ).filter(|khz| PLAUSIBLE_KHZ.contains(khz))
+    }
+
+    fn nominal(&self) -> Known<u32> {
+        let told = None
+            .or_else(|| {
+                Some(Known::new(self.cpufreq("base_frequency", u32::max)?, "sysfs, cpufreq/base_frequency"))
+            })
+            .or_else(|| Some(Known::new(self.ratio(8)?, "MSR_PLATFORM_INFO")))
+            .or_else(|| Some(Known::new(self.cppc("nominal_freq")?, "sysfs, acpi_cppc/nominal_freq")))
+            .or_else(|| Some(Known::new(self.name_khz()?, "the processor's name")))
+            .or_else(|| Some(Known::new(self.highest_available()?, "sysfs, scaling_available_frequencies")))
+            .or_else(|| {
+                Some(Known::new(
+                    self.cpufreq("cpuinfo_max_freq", u32::max)?,
+                    "sysfs, cpuinfo_max_freq: no base frequency is told",
+                ))
+            })
+            .or_else(|| {
+                Some(Known::new(
+                    self.cpuinfo_khz()?,
+                    "/proc/cpuinfo, cpu MHz: where there is no cpufreq, the time-stamp counter's rate",
+                ))
+            });
+        told.unwrap_or_else(|| {
+            let khz = self.nearest.frequency.nominal_khz;
+            Known::new(khz, format!("assumption: as {}", self.nearest.name))
+        })
+    }
+
+    /// `… @ 2.10GHz`
+    fn name_khz(&self) -> Option<u32> {
+        let (_, after) = self.processor.name.split_once('@')?;
+        let ghz: f64 = after.trim().strip_suffix("GHz")?.trim().parse().ok()?;
+        plausible(ghz * 1e6)
+    }
+
+    /// ACPI lists the P-states: the first one stands for turbo if it is a megahertz above the second.
+    fn highest_available(&self) -> Option<u32> {
+        let cpu = self.cpus.first()?;
+        let list = self
+            .files
+            .text(&format!("sys/devices/system/cpu/cpu{cpu}/cpufreq/scaling_available_frequencies"))?;
+        let mut all: Vec<u32> = list.split_whitespace().filter_map(|khz| khz.parse().ok()).collect();
+        all.retain(|khz| PLAUSIBLE_KHZ.contains(khz));
+        all.sort_unstable_by(|a, b| b.cmp(a));
+        match all[..] {
+            [turbo, nominal, ..] if turbo - nominal == 1000 => Some(nominal),
+            [highest, ..] => Some(highest),
+            [] => None,
+        }
+    }
+
+    fn cpuinfo_khz(&self) -> Option<u32> {
+        let mhz = fields(&self.processor.cpuinfo, "cpu MHz").filter_map(|mhz| mhz.parse::<f64>().ok());
+        let most = mhz.fold(0.0, f64::max);
+        // To whole steps of 10 MHz, which is as exact as the counter's rate is known.
+        plausible((most / 10.0).round() * 10_000.0)
+    }
+
+    fn min(&self) -> Known<u32> {
+        let told = None
+            .or_else(|| {
+                Some(Known::new(
+                    self.cpufreq("cpuinfo_min_freq", u32::min)?,
+                    "sysfs, cpufreq/cpuinfo_min_freq",
+                ))
+            })
+            .or_else(|| Some(Known::new(self.cppc("lowest_freq")?, "sysfs, acpi_cppc/lowest_freq")))
+            .or_else(|| Some(Known::new(self.ratio(40)?, "MSR_PLATFORM_INFO")));
+        let nearest = &self.nearest;
+        told.unwrap_or_else(|| {
+            Known::new(
+                nearest.frequency.min_khz,
+                format!("assumption: as {}; nothing tells it here", nearest.name),
+            )
+        })
+    }
+
+    fn control(&self) -> Known<Control> {
+        let control = control(self.processor);
+        let whence = match self.processor.vendor {
+            Vendor::Intel if control == Control::SpeedShift => "/proc/cpuinfo: flag hwp",
+            Vendor::Intel => "/proc/cpuinfo: an Intel processor without the flag hwp",
+            Vendor::Amd => "AMD: each core has its own frequency",
+            Vendor::Other => "assumption: each core has its own frequency",
+        };
+        Known::new(control, whence)
+    }
+
+    fn powersave(&self) -> Known<Powersave> {
+        let cpu = self.cpus.first().copied().unwrap_or(0);
+        let driver = self.files.text(&format!("sys/devices/system/cpu/cpu{cpu}/cpufreq/scaling_driver"));
+        match driver.as_deref() {
+            Some(driver @ ("intel_pstate" | "amd-pstate-epp" | "amd_pstate_epp")) => Known::new(
+                Powersave::Hardware,
+                format!("the cpufreq driver is {driver}: the hardware decides"),
+            ),
+            Some(driver) => Known::new(Powersave::Lowest, format!("the cpufreq driver is {driver}")),
+            None => Known::new(
+                self.nearest.frequency.powersave,
+                format!("assumption: as {}; there is no cpufreq here", self.nearest.name),
+            ),
+        }
+    }
+
+    /// The turbo table: measured, read from registers, or from the highest frequency alone.
+    fn limits(
+        &self,
+        cores: u16,
+        nominal: u32,
+        measured: &Measured,
+        notes: &mut Vec<String>,
+    ) -> Known<Vec<TurboLimit>> {
+        if let Some(off) = self.turbo_is_off() {
+            notes.push(format!("turbo is switched off on this machine ({off}), and so it is in this file"));
+            return Known::new(vec![TurboLimit { cores, khz: nominal }], format!("{off}: turbo is off"));
+        }
+        if let Some(together) = measured.turbo.as_deref().filter(|together| !together.is_empty()) {
+            return measured_limits(together, cores, nominal, notes);
+        }
+        if let Some(table) = self.turbo_registers() {
+            let limits = falling(table, cores, nominal);
+            return Known::new(limits, "MSR_TURBO_RATIO_LIMIT");
+        }
+        match self.highest(nominal) {
+            Some(highest) => self.between(highest, cores, nominal),
+            None => {
+                let measuring = if measured.ftl.is_some() { "gave no answer" } else { "finds out" };
+                let whence =
+                    format!("assumption: no turbo; nothing tells of any here (`--measure` {measuring})");
+                Known::new(vec![TurboLimit { cores, khz: nominal }], whence)
+            }
+        }
+    }
+
+    fn turbo_is_off(&self) -> Option<&'static str> {
+        let off = |path: &str, value: &str| self.files.text(path).is_some_and(|text| text == value);
+        if off("sys/devices/system/cpu/intel_pstate/no_turbo", "1") {
+            return Some("intel_pstate/no_turbo");
+        }
+        off("sys/devices/system/cpu/cpufreq/boost", "0").then_some("cpufreq/boost")
+    }
+
+    /// Up to so many cores, so fast; in the registers' order.
+    fn turbo_registers(&self) -> Option<Vec<(u16, u32)>> {
+        let bytes = |register: u64| Some(self.register(register)?.to_le_bytes());
+        let khz = |ratio: u8| u32::from(ratio) * RATIO_KHZ;
+        let ratios = bytes(TURBO_RATIOS[0])?;
+        let table: Vec<(u16, u32)> = if GROUPED.contains(&self.processor.model) {
+            let counts = bytes(TURBO_RATIOS[1])?;
+            counts.iter().zip(ratios).map(|(&cores, ratio)| (u16::from(cores), khz(ratio))).collect()
+        } else {
+            let more = TURBO_RATIOS[1..].iter().filter_map(|&register| bytes(register)).flatten();
+            (1..).zip(ratios.into_iter().chain(more)).map(|(cores, ratio)| (cores, khz(ratio))).collect()
+        };
+        let sound: Vec<(u16, u32)> =
+            table.into_iter().filter(|(cores, khz)| *cores > 0 && PLAUSIBLE_KHZ.contains(khz)).collect();
+        (!sound.is_empty()).then_some(sound)
+    }
+
+    /// The highest frequency that is told, if it is turbo.
+    fn highest(&self, nominal: u32) -> Option<Known<u32>> {
+        let cpufreq = self
+            .cpufreq("cpuinfo_max_freq", u32::max)
+            .map(|khz| Known::new(khz, "sysfs, cpufreq/cpuinfo_max_freq"));
+        let cppc = || {
+            let cpu = self.cpus.first()?;
+            let perf = |file: &str| -> Option<u64> {
+                self.files.number(&format!("sys/devices/system/cpu/cpu{cpu}/acpi_cppc/{file}"))
+            };
+            let (highest, base) = (perf("highest_perf")?, perf("nominal_perf").filter(|&base| base > 0)?);
+            let khz = plausible(u64::from(nominal).checked_mul(highest)? as f64 / base as f64)?;
+            Some(Known::new(khz, "sysfs, acpi_cppc/highest_perf over nominal_perf"))
+        };
+        cpufreq
+            .filter(|highest| highest.value > nominal)
+            .or_else(cppc)
+            .filter(|highest| highest.value > nominal)
+    }
+
+    /// One core runs at the highest frequency; all of them as much lower as on the nearest machine.
+    fn between(&self, highest: Known<u32>, cores: u16, nominal: u32) -> Known<Vec<TurboLimit>> {
+        let theirs = &self.nearest.frequency;
+        let span = f64::from(theirs.max_khz().saturating_sub(theirs.nominal_khz)).max(1.0);
+        let all = theirs.turbo.limits.last().map_or(theirs.nominal_khz, |limit| limit.khz);
+        let part = f64::from(all.saturating_sub(theirs.nominal_khz)) / span;
+        let khz = f64::from(nominal) + part * f64::from(highest.value - nominal);
+        let all = (khz / f64::from(STEP_KHZ)).floor() as u32 * STEP_KHZ;
+        let limits = falling(vec![(1, highest.value), (cores, all)], cores, nominal);
+        let whence = match limits.len() {
+            1 => highest.whence,
+            _ => format!(
+                "One core: {}. All cores: assumption, from the proportions of {}; `--measure` measures it.",
+                highest.whence, self.nearest.name
+            ),
+        };
+        Known::new(limits, whence)
+    }
+}
+
+fn plausible(khz: f64) -> Option<u32> {
+    // Also refuses what is no number.
+    let (low, high) = (f64::from(*PLAUSIBLE_KHZ.start()), f64::from(*PLAUSIBLE_KHZ.end()));
+    (low..=high).contains(&khz).then_some(khz.round() as u32)
+}
+
+/// A measured table, in whole steps.
+fn measured_limits(
+    together: &[Together],
+    cores: u16,
+    nominal: u32,
+    notes: &mut Vec<String>,
+) -> Known<Vec<TurboLimit>> {
+    let steps =
+        |khz: f64| plausible((khz / f64::from(STEP_KHZ)).round() * f64::from(STEP_KHZ)).unwrap_or(nominal);
+    let table: Vec<(u16, u32)> = together.iter().map(|t| (t.cores, steps(t.khz))).collect();
+    let shown: Vec<String> =
+        together.iter().map(|t| format!("{}: {:.2} GHz", t.cores, t.khz / 1e6)).collect();
+    if table.iter().any(|(_, khz)| *khz < nominal) {
+        notes.push(
+            "some measured frequencies were below the nominal one, which this file cannot say: the cores were \
+             disturbed, or are slowed by power or heat"
+                .into(),
+        );
+    }
+    let limits = falling(table, cores, nominal);
+    Known::new(limits, format!("Measured with n busy cores, rounded to 100 MHz ({}).", shown.join(", ")))
+}
+
+/// Limits that fall with rising numbers of cores, none below `nominal`, the last one for all `cores`.
+fn falling(mut table: Vec<(u16, u32)>, cores: u16, nominal: u32) -> Vec<TurboLimit> {
+    table.sort_by_key(|(count, _)| *count);
+    let mut limits: Vec<TurboLimit> = Vec::new();
+    for (count, khz) in table {
+        let below = limits.last().map_or(u32::MAX, |limit| limit.khz);
+        let khz = khz.max(nominal).min(below);
+        match limits.last_mut() {
+            // The table goes beyond this socket.
+            Some(last) if last.cores >= cores => break,
+            Some(last) if last.khz == khz => last.cores = count.min(cores),
+            // Two entries for one number of cores: the lower one is the limit.
+            Some(last) if last.cores == count => last.khz = khz,
+            _ => limits.push(TurboLimit { cores: count.min(cores), khz }),
+        }
+    }
+    match limits.last_mut() {
+        Some(last) => last.cores = cores,
+        None => limits.push(TurboLimit { cores, khz: nominal }),
+    }
+    limits
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn table(limits: &[TurboLimit]) -> Vec<(u16, u32)> {
+        limits.iter().map(|limit| (limit.cores, limit.khz)).collect()
+    }
+
+    #[test]
+    fn measured_tables_fall() {
+        let together = |khz: &[f64]| -> Vec<Together> {
+            (1..).zip(khz).map(|(cores, khz)| Together { cores, khz: khz * 1e6 }).collect()
+        };
+        let mut notes = Vec::new();
+        let limits = measured_limits(&together(&[3.68, 3.71, 3.52, 3.55, 2.0]), 5, 2_100_000, &mut notes);
+        assert_eq!(table(&limits.value), [(2, 3_700_000), (4, 3_500_000), (5, 2_100_000)]);
+        assert_eq!(notes.len(), 1);
+    }
+
+    proptest! {
+        #[test]
+        fn any_table_becomes_limits(
+            entries in proptest::collection::vec((1u16..80, 0u32..9_000_000), 0..30),
+            cores in 1u16..64,
+            nominal in 1_000_000u32..4_000_000,
+        ) {
+            let limits = falling(entries, cores, nominal);
+            prop_assert_eq!(limits.last().unwrap().cores, cores);
+            prop_assert!(limits.iter().all(|limit| limit.khz >= nominal && limit.cores > 0));
+            prop_assert!(limits.windows(2).all(|w| w[0].cores < w[1].cores && w[0].khz > w[1].khz), "{limits:?}");
+        }
+    }
+}

@@ -1,0 +1,46 @@
+//! Idle states, from the kernel's idle driver.
+
+use super::Known;
+use crate::sysfs::Files;
+use hearth_machine::{IdleState, Machine};
+
+/// The kernel has at most ten.
+const MOST: u32 = 16;
+
+/// Shallow to deep; those of the nearest machine if the kernel tells none.
+pub fn read(files: &Files, cpu: u32, nearest: &Machine) -> Known<Vec<IdleState>> {
+    let mut states: Vec<IdleState> = Vec::new();
+    for state in (0..MOST).map_while(|state| one(files, cpu, state)).flatten() {
+        let deeper = states.last().is_none_or(|last| {
+            state.target_residency_us > last.target_residency_us
+                && state.exit_latency_us >= last.exit_latency_us
+        });
+        if deeper {
+            states.push(state);
+        }
+    }
+    if states.is_empty() {
+        return Known::new(
+            nearest.idle.clone(),
+            format!("assumption: as {}; the kernel tells of no idle states", nearest.name),
+        );
+    }
+    let driver = files.text("sys/devices/system/cpu/cpuidle/current_driver").unwrap_or_default();
+    Known::new(states, format!("sysfs, cpuidle: driver {driver}; polling left out"))
+}
+
+/// The outer none ends the list; the inner one is a state that is none, or is switched off.
+fn one(files: &Files, cpu: u32, state: u32) -> Option<Option<IdleState>> {
+    let folder = format!("sys/devices/system/cpu/cpu{cpu}/cpuidle/state{state}");
+    let name = files.text(&format!("{folder}/name"))?;
+    let off = files.text(&format!("{folder}/disable")).is_some_and(|off| off != "0");
+    let latency: Option<u32> = files.number(&format!("{folder}/latency"));
+    let residency: Option<u32> = files.number(&format!("{folder}/residency"));
+    let (Some(latency), false, false) = (latency, off, name == "POLL") else { return Some(None) };
+    Some(Some(IdleState {
+        name,
+        exit_latency_us: latency,
+        // A sleep shorter than its wake-up never pays, whatever the firmware says.
+        target_residency_us: residency.unwrap_or(0).max(latency).max(1),
+    }))
+}

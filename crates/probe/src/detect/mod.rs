@@ -1,0 +1,191 @@
+//! The machine file of this machine.
+
+mod frequency;
+mod idle;
+mod nearest;
+mod topology;
+mod write;
+
+use crate::error::Error;
+use crate::report::Report;
+use crate::sysfs::{Files, cpu_list, fields};
+use crate::turbo::Together;
+use crate::{ftl, sysfs};
+use hearth_machine::Machine;
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+/// A value, and where it comes from: the comment above it in the file.
+#[derive(Debug, Clone, PartialEq)]
+struct Known<T> {
+    value: T,
+    whence: String,
+}
+
+impl<T> Known<T> {
+    fn new(value: T, whence: impl Into<String>) -> Known<T> {
+        Known { value, whence: whence.into() }
+    }
+}
+
+/// What to describe.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Options {
+    /// The machine's name; none: made from the processor's.
+    pub name: Option<String>,
+    /// Only these cores.
+    pub cores: Option<Vec<u32>>,
+}
+
+/// What was measured, beside what the kernel tells.
+#[derive(Debug, Clone, Default)]
+pub struct Measured {
+    pub ftl: Option<Report>,
+    /// Of one socket.
+    pub turbo: Option<Vec<Together>>,
+}
+
+/// A machine file.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Detected {
+    /// It loads: that was tried.
+    pub toml: String,
+    /// What it cannot say, or says in another way than the machine is. They stand in it as comments, too.
+    pub notes: Vec<String>,
+}
+
+/// Reads a model-specific register of a core, where that is possible.
+pub type Registers<'a> = &'a dyn Fn(u32, u64) -> Option<u64>;
+
+/// This machine's registers, through its msr devices.
+pub fn registers(core: u32, register: u64) -> Option<u64> {
+    let mut value = [0; 8];
+    let path = Path::new("/dev/cpu").join(core.to_string()).join("msr");
+    File::open(path).ok()?.read_exact_at(&mut value, register).ok()?;
+    Some(u64::from_ne_bytes(value))
+}
+
+/// The machine file of the machine whose `sys` and `proc` are `files`.
+pub fn detect(
+    files: &Files,
+    registers: Registers<'_>,
+    options: &Options,
+    measured: &Measured,
+) -> Result<Detected, Error> {
+    let processor = Processor::read(files);
+    let mut layout = topology::Layout::read(files, options.cores.as_deref())?;
+    layout.require_one_kind(files)?;
+    let shape = layout.regular()?;
+    let nearest = nearest::nearest(&processor, &shape);
+    let cpus = layout.cpus();
+    let sources =
+        frequency::Sources { files, registers, processor: &processor, nearest: &nearest, cpus: &cpus };
+    let frequency = frequency::read(&sources, &shape, measured);
+    let name = options.name.clone().unwrap_or_else(|| processor.short_name());
+    let mut notes = std::mem::take(&mut layout.notes);
+    notes.extend(shape.notes.iter().cloned());
+    notes.extend(frequency.notes.iter().cloned());
+    if ftl::is_virtual(files) {
+        notes.push(
+            "this is a virtual machine: its cores are what the hypervisor shows, and may share physical cores, caches \
+             and turbo with others"
+                .into(),
+        );
+    }
+    let toml = write::file(&write::Parts {
+        name: &name,
+        processor: &processor,
+        shape: &shape,
+        frequency: &frequency,
+        idle: &idle::read(files, cpus.first().copied().unwrap_or(0), &nearest),
+        tdp: tdp(files),
+        nearest: &nearest,
+        measured,
+        rate_limit: rate_limit(files),
+        notes: &notes,
+    });
+    // What we write must be what `--machine` takes.
+    Machine::parse("the detected machine", &toml)?;
+    Ok(Detected { toml, notes })
+}
+
+/// The first thread of each physical core of the first socket: who is to be busy when turbo is measured.
+pub fn cores_of_a_socket(files: &Files, options: &Options) -> Result<Vec<u32>, Error> {
+    Ok(topology::Layout::read(files, options.cores.as_deref())?.one_socket())
+}
+
+/// Cores as the user writes them: `0-3,8`.
+pub fn parse_cores(list: &str) -> Result<Vec<u32>, String> {
+    let cores = cpu_list(list);
+    let sound = !list.trim().is_empty() && list.chars().all(|c| c.is_ascii_digit() || "-, ".contains(c));
+    if !sound || cores.is_empty() || cores.len() > sysfs::MOST_CORES as usize / 2 {
+        return Err("give cores as in `0-3,8`".into());
+    }
+    Ok(cores)
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Vendor {
+    Intel,
+    Amd,
+    Other,
+}
+
+/// What /proc/cpuinfo tells.
+#[derive(Debug, Clone, PartialEq)]
+struct Processor {
+    vendor: Vendor,
+    /// Family and model, as Intel numbers them.
+    family: u32,
+    model: u32,
+    name: String,
+    /// Has Intel's hardware-managed P-states, also called Speed Shift.
+    speed_shift: bool,
+    cpuinfo: String,
+}
+
+impl Processor {
+    fn read(files: &Files) -> Processor {
+        let cpuinfo = files.text("proc/cpuinfo").unwrap_or_default();
+        let first = |key: &'static str| fields(&cpuinfo, key).next().unwrap_or_default();
+        Processor {
+            vendor: match first("vendor_id") {
+                "GenuineIntel" => Vendor::Intel,
+                "AuthenticAMD" => Vendor::Amd,
+                _ => Vendor::Other,
+            },
+            family: first("cpu family").parse().unwrap_or(0),
+            model: first("model").parse().unwrap_or(0),
+            name: ftl::model(files),
+            speed_shift: first("flags").split_whitespace().any(|flag| flag == "hwp"),
+            cpuinfo,
+        }
+    }
+
+    /// `intel-xeon-e7-8870-v4`
+    fn short_name(&self) -> String {
+        let name = self.name.to_lowercase();
+        let name = name.split('@').next().unwrap_or_default();
+        let name = ["(r)", "(tm)", " cpu", " processor"]
+            .iter()
+            .fold(name.to_owned(), |name, noise| name.replace(noise, " "));
+        let words = name.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
+        let name = words.take(8).collect::<Vec<_>>().join("-");
+        if name.is_empty() { "this-machine".into() } else { name }
+    }
+}
+
+/// Long-term power limit of a package as Intel's and AMD's RAPL tell it, in watts.
+fn tdp(files: &Files) -> Option<f64> {
+    let limit: f64 = files.number("sys/class/powercap/intel-rapl:0/constraint_0_max_power_uw")?;
+    Some(limit / 1e6).filter(|watts| (1.0..1500.0).contains(watts))
+}
+
+fn rate_limit(files: &Files) -> Option<u32> {
+    let path = |folder: &str| format!("sys/devices/system/cpu/cpufreq/{folder}schedutil/rate_limit_us");
+    ["policy0/", ""]
+        .iter()
+        .find_map(|folder| files.number(&path(folder)))
+        .filter(|&us: &u32| us <= 10_000_000)
+}

@@ -1,0 +1,373 @@
+//! Where the cores are, and whether a machine file can say it.
+
+use crate::error::Error;
+use crate::sysfs::{Files, show_list};
+use hearth_machine::Numbering;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Most hardware threads of a machine file.
+const MOST_CORES: usize = 1024;
+/// ACPI's distance of a node to itself, and ours for nodes that the kernel takes for one.
+const LOCAL: u8 = 10;
+const NEXT: u8 = 11;
+/// A usual distance between sockets, where the kernel tells none.
+const USUAL: u8 = 21;
+/// Cores whose capacity or highest frequency differ by more than this are not of one kind. (Favoured
+/// cores of one kind differ by a few per cent.)
+const ONE_KIND: f64 = 0.1;
+
+/// One hardware thread. What names a domain is any core of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Place {
+    cpu: u32,
+    socket: i64,
+    /// A node that spans sockets is a node of each.
+    numa: (i64, u32),
+    /// A cache that spans nodes is a cache of each.
+    llc: (i64, u32, u32),
+    physical: u32,
+}
+
+/// The online cores, as sysfs tells them.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Layout {
+    places: Vec<Place>,
+    /// Distance between two of the kernel's nodes.
+    distances: BTreeMap<(u32, u32), u8>,
+    pub notes: Vec<String>,
+}
+
+/// What section `[topology]` says.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Regular {
+    pub sockets: u16,
+    pub numa_per_socket: u16,
+    pub llcs_per_socket: u16,
+    pub cores_per_socket: u16,
+    pub threads_per_core: u16,
+    pub numbering: Numbering,
+    pub numa_distances: Vec<Vec<u8>>,
+    /// Distances that nobody told.
+    pub assumed_distances: bool,
+    pub notes: Vec<String>,
+}
+
+/// The four kinds of domains: socket, node, cache, physical core.
+type Domains = [usize; 4];
+
+impl Layout {
+    /// All online cores, or only those of `only`.
+    pub fn read(files: &Files, only: Option<&[u32]>) -> Result<Layout, Error> {
+        let online = files.cores("sys/devices/system/cpu/online").unwrap_or_else(|| vec![0]);
+        let mut notes = Vec::new();
+        let offline = files.cores("sys/devices/system/cpu/offline").unwrap_or_default();
+        let present = files.cores("sys/devices/system/cpu/present").unwrap_or_default();
+        let offline: Vec<u32> = offline.into_iter().filter(|cpu| present.contains(cpu)).collect();
+        let cpus: Vec<u32> = match only {
+            None => online,
+            Some(only) => {
+                if let Some(missing) = only.iter().find(|cpu| !online.contains(cpu)) {
+                    return Err(Error::Irregular(format!(
+                        "core {missing} is not online; the online cores are {}",
+                        show_list(&online)
+                    )));
+                }
+                notes.push(format!("only the kernel's cores {} are described", show_list(only)));
+                only.to_vec()
+            }
+        };
+        if only.is_none() && !offline.is_empty() {
+            notes.push(format!("the kernel's cores {} are offline, and left out", show_list(&offline)));
+        }
+        if cpus.len() > MOST_CORES {
+            return Err(Error::Irregular(format!(
+                "this machine has {} hardware threads; a machine file has at most {MOST_CORES}: describe a part of it \
+                 with `--cores LIST`",
+                cpus.len()
+            )));
+        }
+        if cpus.iter().enumerate().any(|(i, &cpu)| i != cpu as usize) {
+            notes.push(format!("cores 0 to {} are the kernel's {}", cpus.len() - 1, show_list(&cpus)));
+        }
+        let nodes = nodes(files);
+        let places = cpus.iter().map(|&cpu| place(files, cpu, &cpus, &nodes)).collect();
+        Ok(Layout { places, distances: distances(files), notes })
+    }
+
+    /// The kernel's numbers.
+    pub fn cpus(&self) -> Vec<u32> {
+        self.places.iter().map(|place| place.cpu).collect()
+    }
+
+    /// The first thread of each physical core of the first socket.
+    pub fn one_socket(&self) -> Vec<u32> {
+        let mut seen = BTreeSet::new();
+        let first = self.places.first().map(|place| place.socket);
+        let here = self.places.iter().filter(|place| Some(place.socket) == first);
+        here.filter(|place| seen.insert(place.physical)).map(|place| place.cpu).collect()
+    }
+
+    /// An error if some cores are faster than others by construction.
+    pub fn require_one_kind(&self, files: &Files) -> Result<(), Error> {
+        for file in ["cpu_capacity", "cpufreq/cpuinfo_max_freq"] {
+            let mut kinds: BTreeMap<u64, Vec<u32>> = BTreeMap::new();
+            for cpu in self.cpus() {
+                if let Some(speed) = files.number(&format!("sys/devices/system/cpu/cpu{cpu}/{file}")) {
+                    kinds.entry(speed).or_default().push(cpu);
+                }
+            }
+            let (Some((&slowest, _)), Some((&fastest, fast))) =
+                (kinds.first_key_value(), kinds.last_key_value())
+            else {
+                continue;
+            };
+            if (slowest as f64) < (1.0 - ONE_KIND) * fastest as f64 {
+                let list: Vec<String> = kinds
+                    .iter()
+                    .map(|(speed, cpus)| format!("cores {} have {speed}", show_list(cpus)))
+                    .collect();
+                return Err(Error::Irregular(format!(
+                    "this machine has cores of more than one kind: in {file}, {}; a machine file has one kind: describe \
+                     it with `--cores {}`, say",
+                    list.join(", "),
+                    show_list(fast)
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    /// The shape; an error if the sockets, nodes, caches or cores are not all alike.
+    pub fn regular(&self) -> Result<Regular, Error> {
+        let sockets = self.children("socket", |_| 0, |p| p.socket)?;
+        let numa_per_socket = self.children("NUMA node", |p| p.socket, |p| p.numa)?;
+        let llcs_per_node = self.children("last-level cache", |p| p.numa, |p| p.llc)?;
+        let cores_per_llc = self.children("physical core", |p| p.llc, |p| p.physical)?;
+        let threads_per_core = self.children("hardware thread", |p| p.physical, |p| p.cpu)?;
+        let llcs_per_socket = numa_per_socket * llcs_per_node;
+        let mut shape = Regular {
+            sockets: sockets as u16,
+            numa_per_socket: numa_per_socket as u16,
+            llcs_per_socket: llcs_per_socket as u16,
+            cores_per_socket: (llcs_per_socket * cores_per_llc) as u16,
+            threads_per_core: threads_per_core as u16,
+            numbering: Numbering::Blocked,
+            numa_distances: Vec::new(),
+            assumed_distances: false,
+            notes: Vec::new(),
+        };
+        self.number(&mut shape);
+        self.measure(&mut shape);
+        Ok(shape)
+    }
+
+    /// How many children each parent has: all the same number, or an error.
+    fn children<P: Ord, C: Ord>(
+        &self,
+        what: &str,
+        parent: impl Fn(&Place) -> P,
+        child: impl Fn(&Place) -> C,
+    ) -> Result<usize, Error> {
+        let mut families: BTreeMap<P, (BTreeSet<C>, u32)> = BTreeMap::new();
+        for place in &self.places {
+            families
+                .entry(parent(place))
+                .or_insert_with(|| (BTreeSet::new(), place.cpu))
+                .0
+                .insert(child(place));
+        }
+        let mut sizes: BTreeMap<usize, u32> = BTreeMap::new();
+        for (children, cpu) in families.values() {
+            sizes.entry(children.len()).or_insert(*cpu);
+        }
+        match sizes.len() {
+            0 | 1 => Ok(sizes.keys().next().copied().unwrap_or(1)),
+            _ => {
+                let list: Vec<String> =
+                    sizes.iter().map(|(size, cpu)| format!("{size} around core {cpu}")).collect();
+                Err(Error::Irregular(format!(
+                    "this machine is irregular: the number of {what}s differs ({}), but a machine file describes parts \
+                     that are all alike; describe a part of the machine with `--cores LIST`, or bring offline cores \
+                     online",
+                    list.join(", ")
+                )))
+            }
+        }
+    }
+
+    /// Finds the numbering that puts each core where it is.
+    fn number(&self, shape: &mut Regular) {
+        let mut best = (0, Numbering::Blocked);
+        for numbering in [Numbering::Blocked, Numbering::Interleaved, Numbering::Adjacent] {
+            let placed: Vec<Domains> = (0..self.places.len()).map(|i| locate(shape, numbering, i)).collect();
+            let right = (0..4).filter(|&kind| self.same_parts(&placed, kind)).count();
+            if right > best.0 {
+                best = (right, numbering);
+            }
+        }
+        shape.numbering = best.1;
+        if best.0 < 4 {
+            shape.notes.push(format!(
+                "the kernel numbers this machine's cores in a way that a machine file cannot say: the numbers of \
+                 domains are right, but core n here is not the kernel's core n; the nearest numbering, `{}`, is used",
+                numbering_name(best.1)
+            ));
+        }
+    }
+
+    /// Whether two cores share a domain in `placed` exactly if they do on the machine.
+    fn same_parts(&self, placed: &[Domains], kind: usize) -> bool {
+        let (mut there, mut back) = (BTreeMap::new(), BTreeMap::new());
+        self.places.iter().zip(placed).all(|(place, domains)| {
+            let (real, model) = (key(place, kind), domains[kind]);
+            *there.entry(real).or_insert(model) == model && *back.entry(model).or_insert(real) == real
+        })
+    }
+
+    /// The matrix of distances, in the order of the file's nodes.
+    fn measure(&self, shape: &mut Regular) {
+        let nodes: usize = usize::from(shape.sockets) * usize::from(shape.numa_per_socket);
+        let mut real: Vec<Option<(i64, u32)>> = vec![None; nodes];
+        for (i, place) in self.places.iter().enumerate() {
+            let node = locate(shape, shape.numbering, i)[1];
+            if let Some(slot) = real.get_mut(node) {
+                slot.get_or_insert(place.numa);
+            }
+        }
+        let mut spans = false;
+        let mut assumed = false;
+        let mut distance = |a: usize, b: usize| -> u8 {
+            match (a == b, real[a], real[b]) {
+                (true, ..) => LOCAL,
+                (false, Some((_, a)), Some((_, b))) if a == b => {
+                    spans = true;
+                    NEXT
+                }
+                (false, Some((_, a)), Some((_, b))) => {
+                    let told = self.distances.get(&(a, b)).copied().filter(|&told| told > LOCAL);
+                    assumed |= told.is_none();
+                    told.unwrap_or(USUAL)
+                }
+                _ => {
+                    assumed = true;
+                    USUAL
+                }
+            }
+        };
+        shape.numa_distances = (0..nodes).map(|a| (0..nodes).map(|b| distance(a, b)).collect()).collect();
+        shape.assumed_distances = assumed;
+        if spans {
+            shape.notes.push(format!(
+                "the kernel knows one NUMA node that spans sockets; here each socket is a node, at a distance of {NEXT}"
+            ));
+        }
+    }
+}
+
+/// The domain of one kind that a core belongs to.
+fn key(place: &Place, kind: usize) -> (i64, u32, u32) {
+    match kind {
+        0 => (place.socket, 0, 0),
+        1 => (place.numa.0, place.numa.1, 0),
+        2 => place.llc,
+        _ => (0, 0, place.physical),
+    }
+}
+
+/// Where a machine file's core `id` is. (docs/src/machines.md, `numbering`)
+fn locate(shape: &Regular, numbering: Numbering, id: usize) -> Domains {
+    let sockets = usize::from(shape.sockets).max(1);
+    let per_socket = usize::from(shape.cores_per_socket).max(1);
+    let threads = usize::from(shape.threads_per_core).max(1);
+    let physical = match numbering {
+        Numbering::Blocked => id % (sockets * per_socket),
+        Numbering::Adjacent => id / threads,
+        Numbering::Interleaved => {
+            let n = id % (sockets * per_socket);
+            n % sockets * per_socket + n / sockets
+        }
+    };
+    let (socket, index) = (physical / per_socket, physical % per_socket);
+    let part = |parts: u16| {
+        let parts = usize::from(parts).max(1);
+        socket * parts + index / (per_socket / parts).max(1)
+    };
+    [socket, part(shape.numa_per_socket), part(shape.llcs_per_socket), physical]
+}
+
+pub fn numbering_name(numbering: Numbering) -> &'static str {
+    match numbering {
+        Numbering::Interleaved => "interleaved",
+        Numbering::Blocked => "blocked",
+        Numbering::Adjacent => "adjacent",
+    }
+}
+
+fn place(files: &Files, cpu: u32, cpus: &[u32], nodes: &BTreeMap<u32, u32>) -> Place {
+    let folder = format!("sys/devices/system/cpu/cpu{cpu}");
+    // The lowest core of a list names the domain. A list without the core itself cannot be right.
+    let first = |path: String| {
+        let list = files.cores(&path).filter(|list| list.contains(&cpu))?;
+        list.into_iter().find(|cpu| cpus.contains(cpu))
+    };
+    // Virtual machines and some boards say -1, or nothing: then it is one package.
+    let package: Option<i64> = files.number(&format!("{folder}/topology/physical_package_id"));
+    let socket = package.unwrap_or(0).max(0);
+    let numa = (socket, nodes.get(&cpu).copied().unwrap_or(0));
+    let siblings = ["core_cpus_list", "thread_siblings_list"];
+    let cluster =
+        || first(format!("{folder}/topology/cluster_cpus_list")).filter(|_| has_cluster(files, &folder));
+    let shared = last_level_cache(files, &folder).and_then(first).or_else(cluster).unwrap_or(0);
+    Place {
+        cpu,
+        socket,
+        numa,
+        llc: (numa.0, numa.1, shared),
+        physical: siblings.iter().find_map(|list| first(format!("{folder}/topology/{list}"))).unwrap_or(cpu),
+    }
+}
+
+/// Cores of the highest-level cache, if it is more than a core's own first level.
+fn last_level_cache(files: &Files, folder: &str) -> Option<String> {
+    let levels = (0..16).map_while(|index| {
+        let level: u32 = files.number(&format!("{folder}/cache/index{index}/level"))?;
+        Some((level, index))
+    });
+    let (_, index) = levels.filter(|(level, _)| *level > 1).max()?;
+    Some(format!("{folder}/cache/index{index}/shared_cpu_list"))
+}
+
+fn has_cluster(files: &Files, folder: &str) -> bool {
+    files.number(&format!("{folder}/topology/cluster_id")).is_some_and(|id: i64| (0..65_535).contains(&id))
+}
+
+/// The node of each core.
+fn nodes(files: &Files) -> BTreeMap<u32, u32> {
+    let mut nodes = BTreeMap::new();
+    for node in online_nodes(files) {
+        let cores = files.cores(&format!("sys/devices/system/node/node{node}/cpulist")).unwrap_or_default();
+        nodes.extend(cores.into_iter().map(|cpu| (cpu, node)));
+    }
+    nodes
+}
+
+/// At most as many as the kernel can have.
+fn online_nodes(files: &Files) -> Vec<u32> {
+    let mut nodes = files.cores("sys/devices/system/node/online").unwrap_or_default();
+    nodes.truncate(1024);
+    nodes
+}
+
+fn distances(files: &Files) -> BTreeMap<(u32, u32), u8> {
+    let nodes = online_nodes(files);
+    let mut distances = BTreeMap::new();
+    for &node in &nodes {
+        let row = files.text(&format!("sys/devices/system/node/node{node}/distance")).unwrap_or_default();
+        for (&other, distance) in nodes.iter().zip(row.split_whitespace()) {
+            if let Ok(distance) = distance.parse() {
+                distances.insert((node, other), distance);
+            }
+        }
+    }
+    distances
+}

@@ -1,0 +1,303 @@
+//! The file: each number below the comment that says where it comes from.
+
+use super::frequency::Frequencies;
+use super::topology::{Regular, numbering_name};
+use super::{Known, Measured, Processor};
+use crate::report::{Direction, Verdict};
+use hearth_machine::frequency::VoltagePoint;
+use hearth_machine::{Control, IdleState, Machine, Powersave};
+use std::fmt::Display;
+
+pub struct Parts<'a> {
+    pub name: &'a str,
+    pub processor: &'a Processor,
+    pub shape: &'a Regular,
+    pub frequency: &'a Frequencies,
+    pub idle: &'a Known<Vec<IdleState>>,
+    /// In watts.
+    pub tdp: Option<f64>,
+    pub nearest: &'a Machine,
+    pub measured: &'a Measured,
+    pub rate_limit: Option<u32>,
+    pub notes: &'a [String],
+}
+
+pub fn file(parts: &Parts<'_>) -> String {
+    let mut out = Out::default();
+    out.comment(&format!("{}. Keys and units: docs/src/machines.md.", parts.processor.name));
+    out.comment("Written by `hearth machine detect`; every number says whence.");
+    for note in parts.notes {
+        out.comment(&format!("note: {note}"));
+    }
+    out.line("");
+    out.key("name", text(parts.name));
+    out.key("model", text(&parts.processor.name));
+    topology(&mut out, parts);
+    frequency(&mut out, parts);
+    ramp(&mut out, parts);
+    power(&mut out, parts);
+    costs(&mut out, parts);
+    idle(&mut out, parts);
+    out.text
+}
+
+#[derive(Default)]
+struct Out {
+    text: String,
+}
+
+impl Out {
+    fn line(&mut self, line: &str) {
+        self.text.push_str(line);
+        self.text.push('\n');
+    }
+
+    fn section(&mut self, name: &str) {
+        self.line(&format!("\n[{name}]"));
+    }
+
+    /// In lines of about a hundred letters. Nothing that a file said can end the comment.
+    fn comment(&mut self, comment: &str) {
+        let mut line = String::from("#");
+        for word in
+            comment.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty())
+        {
+            if line.chars().count() + word.chars().count() > 98 && line != "#" {
+                self.line(&line);
+                line = String::from("#");
+            }
+            line.push(' ');
+            line.push_str(word);
+        }
+        self.line(&line);
+    }
+
+    fn key(&mut self, key: &str, value: impl Display) {
+        self.line(&format!("{key} = {value}"));
+    }
+
+    fn known(&mut self, key: &str, value: impl Display, whence: &str) {
+        self.comment(whence);
+        self.key(key, value);
+    }
+}
+
+/// A string as TOML writes it, whatever is in it.
+fn text(value: &str) -> String {
+    toml::Value::String(value.chars().map(|c| if c.is_control() { ' ' } else { c }).take(200).collect())
+        .to_string()
+}
+
+/// `1_200_000`
+fn digits(number: u32) -> String {
+    let plain = number.to_string();
+    let mut shown = String::new();
+    for (i, digit) in plain.chars().enumerate() {
+        if i > 0 && (plain.len() - i).is_multiple_of(3) {
+            shown.push('_');
+        }
+        shown.push(digit);
+    }
+    shown
+}
+
+fn topology(out: &mut Out, parts: &Parts<'_>) {
+    let shape = parts.shape;
+    out.section("topology");
+    out.comment("sysfs: cpu*/topology, cpu*/cache, node*/cpulist.");
+    out.key("sockets", shape.sockets);
+    out.key("numa_per_socket", shape.numa_per_socket);
+    out.key("llcs_per_socket", shape.llcs_per_socket);
+    out.key("cores_per_socket", shape.cores_per_socket);
+    out.key("threads_per_core", shape.threads_per_core);
+    out.key("numbering", text(numbering_name(shape.numbering)));
+    out.comment(match (shape.numa_distances.len(), shape.assumed_distances) {
+        (_, true) => "assumption: 21, a usual distance, where sysfs tells none.",
+        (1, false) => "One node.",
+        _ => "sysfs, node*/distance.",
+    });
+    let rows: Vec<String> = shape.numa_distances.iter().map(|row| format!("{row:?}")).collect();
+    match rows.len() {
+        0 | 1 => out.key("numa_distances", format!("[{}]", rows.join(""))),
+        _ => out.key("numa_distances", format!("[\n  {},\n]", rows.join(",\n  "))),
+    }
+}
+
+fn frequency(out: &mut Out, parts: &Parts<'_>) {
+    let f = parts.frequency;
+    out.section("frequency");
+    for (key, known) in [("min_khz", &f.min_khz), ("nominal_khz", &f.nominal_khz), ("step_khz", &f.step_khz)]
+    {
+        out.known(key, digits(known.value), &known.whence);
+    }
+    let control = match f.control.value {
+        Control::SpeedStep => "speedstep",
+        Control::SpeedShift => "speedshift",
+        Control::PerCore => "percore",
+    };
+    out.known("control", text(control), &f.control.whence);
+    let powersave = match f.powersave.value {
+        Powersave::Hardware => "hardware",
+        Powersave::Lowest => "lowest",
+    };
+    out.known("powersave", text(powersave), &f.powersave.whence);
+    out.section("frequency.turbo");
+    out.known("release_us", digits(parts.nearest.frequency.turbo.release_us), &assumed(parts));
+    out.comment(&f.limits.whence);
+    out.line("limits = [");
+    for limit in &f.limits.value {
+        out.line(&format!("  {{ cores = {}, khz = {} }},", limit.cores, digits(limit.khz)));
+    }
+    out.line("]");
+}
+
+fn assumed(parts: &Parts<'_>) -> String {
+    format!("assumption: as {}, the nearest known machine.", parts.nearest.name)
+}
+
+/// The longest that a machine file knows.
+const LONGEST_US: u32 = 1_000_000;
+
+fn ramp(out: &mut Out, parts: &Parts<'_>) {
+    let nearest = &parts.nearest.frequency.ramp;
+    let up = measured_phase(parts, true);
+    let down = measured_phase(parts, false);
+    let us = |ms: f64| ((ms * 1000.0).round().max(1.0) as u32).min(LONGEST_US);
+    out.section("frequency.ramp");
+    out.known("window_us", digits(nearest.window_us), &assumed(parts));
+    match &up {
+        Ok((times, whence)) => {
+            out.known("up_us", digits(us(times.settled)), &format!("{whence}: settled (median)."));
+        }
+        Err(why) => out.known("up_us", digits(nearest.up_us), &format!("{} {why}", assumed(parts))),
+    }
+    match &down {
+        Ok((times, whence)) => {
+            let down_us = us(times.reached);
+            out.known("down_us", digits(down_us), &format!("{whence}: lowest speed reached (median)."));
+            let settle_us = us(times.settled).max(down_us);
+            out.known("settle_us", digits(settle_us), &format!("{whence}: settled there (median)."));
+        }
+        Err(why) => {
+            out.known("down_us", digits(nearest.down_us), &format!("{} {why}", assumed(parts)));
+            out.known("settle_us", digits(nearest.settle_us), &assumed(parts));
+        }
+    }
+    out.section("frequency.schedutil");
+    match parts.rate_limit {
+        Some(us) => out.known("rate_limit_us", digits(us), "sysfs, cpufreq/schedutil/rate_limit_us"),
+        None => out.known(
+            "rate_limit_us",
+            digits(parts.nearest.frequency.schedutil.rate_limit_us),
+            &assumed(parts),
+        ),
+    }
+}
+
+/// In milliseconds.
+struct Times {
+    reached: f64,
+    settled: f64,
+}
+
+/// What `hearth ftl` measured, and how; or why it is not used.
+fn measured_phase(parts: &Parts<'_>, up: bool) -> Result<(Times, String), String> {
+    let Some(report) = &parts.measured.ftl else {
+        return Err("(`--measure` measures it.)".into());
+    };
+    let (phase, wanted) = if up { (&report.up, Direction::Rises) } else { (&report.down, Direction::Falls) };
+    let on = format!("on core {} by {}", report.core, report.source.kind);
+    let times = phase.reached_ms.zip(phase.settled_ms).filter(|_| phase.direction == Some(wanted));
+    match times {
+        Some((reached, settled)) => {
+            let whence =
+                format!("Measured {on}, {} rounds, resolution {} ms", phase.usable, phase.resolution_ms);
+            Ok((Times { reached: reached.median, settled: settled.median }, whence))
+        }
+        None if phase.verdict == Verdict::NotSeen => Err(format!("Measured {on}: no transition was seen.")),
+        None => Err(format!("Measured {on}: no clear transition was seen.")),
+    }
+}
+
+fn power(out: &mut Out, parts: &Parts<'_>) {
+    let theirs = &parts.nearest.power;
+    let old = parts.nearest.topology.shape();
+    let size = f64::from(parts.shape.cores_per_socket) / f64::from(old.cores_per_socket.max(1));
+    let tdp = parts.tdp.unwrap_or(theirs.tdp_w * size);
+    let factor = tdp / theirs.tdp_w.max(1.0);
+    let scaled = format!("assumption: as {}, in proportion to the TDP.", parts.nearest.name);
+    out.section("power");
+    match parts.tdp {
+        Some(_) => out.comment("sysfs, powercap: the package's long-term limit."),
+        None => out.comment(&format!("assumption: as {}, in proportion to the cores.", parts.nearest.name)),
+    }
+    let tdp_w = tenths(tdp).max(0.2);
+    let uncore_w = tenths(theirs.uncore_w * factor).min(tenths(tdp_w / 2.0));
+    out.key("tdp_w", float(tdp_w));
+    out.known("uncore_w", float(uncore_w), &scaled);
+    out.known("package_idle_w", float(tenths(theirs.package_idle_w * factor).min(uncore_w)), &scaled);
+    let busy = (tdp_w - uncore_w) / f64::from(parts.shape.cores_per_socket);
+    let core_idle_w = (theirs.core_idle_w.min(busy / 2.0) * 1000.0).floor() / 1000.0;
+    out.known("core_idle_w", float(core_idle_w), &assumed(parts));
+    out.known("leakage", float(theirs.leakage), &assumed(parts));
+    out.comment(&format!("assumption: the voltages of {} at the ends of its ranges.", parts.nearest.name));
+    out.line("voltage = [");
+    for point in voltage(parts) {
+        out.line(&format!("  {{ khz = {}, mv = {} }},", digits(point.khz), point.mv));
+    }
+    out.line("]");
+}
+
+fn tenths(watts: f64) -> f64 {
+    (watts * 10.0).round() / 10.0
+}
+
+/// TOML tells floats from integers.
+fn float(value: f64) -> String {
+    format!("{value:?}")
+}
+
+/// The nearest machine's first, middle and last voltages at our lowest, nominal and highest frequency.
+fn voltage(parts: &Parts<'_>) -> Vec<VoltagePoint> {
+    let theirs = &parts.nearest.power.voltage;
+    let f = parts.frequency;
+    let highest = f.limits.value.first().map_or(f.nominal_khz.value, |limit| limit.khz);
+    let ours = [f.min_khz.value, f.nominal_khz.value, highest];
+    let mv = |i: usize| theirs.get((i * theirs.len().saturating_sub(1)) / 2).map_or(1000, |point| point.mv);
+    let mut points: Vec<VoltagePoint> =
+        ours.iter().enumerate().map(|(i, &khz)| VoltagePoint { khz, mv: mv(i) }).collect();
+    points.dedup_by_key(|point| point.khz);
+    points
+}
+
+fn costs(out: &mut Out, parts: &Parts<'_>) {
+    let costs = &parts.nearest.costs;
+    out.section("costs");
+    out.comment(&assumed(parts));
+    out.key("stall_permille", costs.stall_permille);
+    out.key("context_switch_ns", digits(costs.context_switch_ns));
+    out.key("remote_wakeup_ns", digits(costs.remote_wakeup_ns));
+    out.key("smt_share_permille", costs.smt_share_permille);
+    out.section("costs.migration");
+    out.comment(&assumed(parts));
+    for (key, ns) in [
+        ("smt_ns", costs.migration.smt_ns),
+        ("llc_ns", costs.migration.llc_ns),
+        ("numa_ns", costs.migration.numa_ns),
+        ("machine_ns", costs.migration.machine_ns),
+    ] {
+        out.key(key, digits(ns));
+    }
+}
+
+fn idle(out: &mut Out, parts: &Parts<'_>) {
+    for (i, state) in parts.idle.value.iter().enumerate() {
+        out.line("\n[[idle]]");
+        if i == 0 {
+            out.comment(&parts.idle.whence);
+        }
+        out.key("name", text(&state.name));
+        out.key("exit_latency_us", digits(state.exit_latency_us));
+        out.key("target_residency_us", digits(state.target_residency_us));
+    }
+}

@@ -1,0 +1,28 @@
+//! Why something could not be measured or told.
+
+use std::io;
+use std::time::Duration;
+
+/// Every message says what is wrong, where, and what to do.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    #[error("this process may not use core {core}: choose one of {allowed}")]
+    Core { core: u32, allowed: String },
+    #[error("this process has no core: its affinity is empty")]
+    NoCore,
+    #[error("cannot stay on core {core}: {source}; is it online?")]
+    Pin { core: u32, source: io::Error },
+    #[error("the measuring thread has ended early: please report this as a bug of hearth")]
+    Thread,
+    #[error("the {name} time is {value:?}; give {low:?} to {high:?}")]
+    Time { name: &'static str, value: Duration, low: Duration, high: Duration },
+    #[error("{0} rounds; give 1 to 10000")]
+    Rounds(u32),
+    #[error("cannot draw: {0}")]
+    Plot(String),
+    /// No machine file can say what this machine is.
+    #[error("{0}")]
+    Irregular(String),
+    #[error("{0}")]
+    Machine(#[from] hearth_machine::Error),
+}

@@ -1,0 +1,113 @@
+//! The curve as a picture.
+
+use crate::error::Error;
+use crate::report::{Phase, Point, Quantiles, Report, Unit, Verdict};
+use plotters::coord::Shift;
+use plotters::prelude::*;
+
+const SIZE: (u32, u32) = (960, 460);
+const LINE: RGBColor = RGBColor(0xb0, 0x3a, 0x1e);
+const BAND: RGBColor = RGBColor(0xe9, 0xb8, 0xa4);
+const GRID: RGBColor = RGBColor(0xe4, 0xe4, 0xe4);
+const INK: RGBColor = RGBColor(0x33, 0x33, 0x33);
+const MARK: RGBColor = RGBColor(0x1f, 0x5f, 0x8b);
+
+type Canvas<'a> = DrawingArea<SVGBackend<'a>, Shift>;
+
+/// An SVG: the busy loop to the left, the idle time after it to the right; the median over the rounds,
+/// and the band from the tenth to the ninetieth of a hundred.
+pub fn svg(report: &Report) -> Result<String, Error> {
+    let mut svg = String::new();
+    draw(report, &mut svg).map_err(|error| Error::Plot(error.to_string()))?;
+    Ok(svg)
+}
+
+fn draw(report: &Report, svg: &mut String) -> Result<(), Box<dyn std::error::Error>> {
+    let canvas = SVGBackend::with_string(svg, SIZE).into_drawing_area();
+    canvas.fill(&WHITE)?;
+    let of = match report.source.kind {
+        "rate" => "rate of a calibrated loop",
+        _ => "APERF/MPERF",
+    };
+    let title = format!("{}, core {}: {of}, {} rounds", report.model, report.core, report.up.rounds);
+    canvas.draw(&Text::new(title, (16, 14), ("sans-serif", 17).into_font().color(&INK)))?;
+    let (top, unit) = scale(report);
+    let (left, right) = canvas.margin(44, 8, 8, 14).split_horizontally(SIZE.0 / 2);
+    half(&left, &report.up, &format!("busy loop: {}", said(&report.up)), (top, unit), true)?;
+    half(&right, &report.down, &format!("idle after it: {}", said(&report.down)), (top, unit), false)?;
+    canvas.present()?;
+    Ok(())
+}
+
+/// Where the axis ends, and its name.
+fn scale(report: &Report) -> (f64, &'static str) {
+    let known = [&report.up, &report.down].into_iter().flat_map(|phase| phase.curve.iter());
+    let most = known.filter_map(|point| Some(point.speed?.q90)).fold(0.0, f64::max);
+    match report.source.unit {
+        Unit::Khz => ((most / 1e6 * 1.12).max(0.5), "GHz"),
+        Unit::Relative => ((most * 1.12).max(0.5), "relative speed"),
+    }
+}
+
+/// What the phase came to, in a few words.
+fn said(phase: &Phase) -> String {
+    match (phase.verdict, phase.settled_ms) {
+        (Verdict::Seen, Some(settled)) => format!("settled after {:.1} ms (median)", settled.median),
+        (Verdict::Seen | Verdict::Unsettled, _) => "not settled in this time".into(),
+        (Verdict::NotSeen, _) => "no transition seen".into(),
+        (Verdict::Unclear, _) => "unclear".into(),
+        (Verdict::TooLittle, _) => "too little is known".into(),
+    }
+}
+
+fn half(
+    area: &Canvas<'_>,
+    phase: &Phase,
+    title: &str,
+    (top, unit): (f64, &str),
+    first: bool,
+) -> Result<(), Box<dyn std::error::Error>> {
+    let end = phase.curve.last().map_or(1.0, |point| point.at_ms).max(1.0);
+    let mut chart = ChartBuilder::on(area)
+        .caption(title, ("sans-serif", 15).into_font().color(&INK))
+        .margin_right(14)
+        .x_label_area_size(44)
+        .y_label_area_size(if first { 54 } else { 40 })
+        .build_cartesian_2d(0.0..end, 0.0..top)?;
+    chart
+        .configure_mesh()
+        .bold_line_style(GRID)
+        .light_line_style(TRANSPARENT)
+        .axis_style(INK)
+        .x_desc(if first { "ms since the loop began" } else { "ms since the loop ended" })
+        .y_desc(if first { unit } else { "" })
+        .label_style(("sans-serif", 13).into_font().color(&INK))
+        .x_label_formatter(&|ms| format!("{ms:.0}"))
+        .y_label_formatter(&|speed| format!("{speed:.1}"))
+        .draw()?;
+    let shown = |speed: f64| if unit == "GHz" { speed / 1e6 } else { speed };
+    for known in stretches(&phase.curve) {
+        let upper = known.iter().map(|(at, speed)| (*at, shown(speed.q90).min(top)));
+        let lower = known.iter().rev().map(|(at, speed)| (*at, shown(speed.q10)));
+        chart.draw_series([Polygon::new(upper.chain(lower).collect::<Vec<_>>(), BAND.mix(0.7).filled())])?;
+        let median = known.iter().map(|(at, speed)| (*at, shown(speed.median)));
+        chart.draw_series(LineSeries::new(median, LINE.stroke_width(2)))?;
+    }
+    if let Some(settled) = phase.settled_ms {
+        let mark = [(settled.median, 0.0), (settled.median, top)];
+        chart.draw_series(DashedLineSeries::new(mark, 5, 4, MARK.stroke_width(1)))?;
+    }
+    Ok(())
+}
+
+/// The stretches of the curve between what is not known.
+fn stretches(curve: &[Point]) -> Vec<Vec<(f64, Quantiles)>> {
+    curve
+        .split(|point| point.speed.is_none())
+        .filter(|known| !known.is_empty())
+        .map(|known| known.iter().filter_map(|point| Some((point.at_ms, point.speed?))).collect())
+        .collect()
+}
+
+#[cfg(test)]
+mod tests;
