@@ -75,6 +75,11 @@ impl Inversion {
         self.core_ns as f64 / 1e6
     }
 
+    /// The integral so far, in core-nanoseconds.
+    pub fn core_ns(&self) -> u64 {
+        self.core_ns
+    }
+
     fn inverted(&self, class: Class) -> bool {
         matches!(class, Class::Busy(bin) if bin < self.limit)
     }
