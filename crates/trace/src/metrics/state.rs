@@ -59,6 +59,12 @@ pub trait Observer {
     fn thread(&mut self, _now: Time, _thread: Tid, _before: Place, _after: Place) {}
 }
 
+/// Nobody looks.
+impl Observer for () {
+    fn core(&mut self, _: Time, _: usize, _: CoreState, _: CoreState) {}
+    fn runnable(&mut self, _: u32) {}
+}
+
 /// Where a thread is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Place {
