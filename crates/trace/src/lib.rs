@@ -11,6 +11,14 @@ mod played;
 mod record;
 pub mod series;
 mod store;
+
+/// Who runs and waits where, followed event by event, and the meters that stand on that: for
+/// consumers of events that tell more than [`Metrics`].
+pub mod follow {
+    pub use crate::metrics::{
+        CoreState, Inversion, Observer, Occupant, Overload, Place, State, Underload, bin,
+    };
+}
 #[cfg(test)]
 mod testing;
 pub mod tiles;

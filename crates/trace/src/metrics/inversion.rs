@@ -80,6 +80,11 @@ impl Inversion {
         self.limit
     }
 
+    /// The integral so far, in core-nanoseconds.
+    pub fn core_ns(&self) -> u64 {
+        self.core_ns
+    }
+
     fn inverted(&self, class: Class) -> bool {
         matches!(class, Class::Busy(bin) if bin < self.limit)
     }

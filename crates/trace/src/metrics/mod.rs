@@ -11,17 +11,18 @@ mod state;
 mod summary;
 mod underload;
 
-pub(crate) use inversion::{BINS as FREQUENCY_BINS, Class, Inversion};
-pub(crate) use state::{CoreState, Observer, Occupant, State};
+pub(crate) use inversion::{BINS as FREQUENCY_BINS, Class};
+pub use inversion::{Inversion, bin};
+pub use overload::Overload;
+pub use state::{CoreState, Observer, Occupant, Place, State};
 pub use summary::{Latency, Migrations, Residency, Summary};
 pub use underload::INTERVAL as UNDERLOAD_INTERVAL;
-pub(crate) use underload::Underload;
+pub use underload::Underload;
 
 use crate::Trace;
 use crate::event::{CoreId, CoreInfo, Event, Header, Kind, Sink, Time};
 use frequency::Frequency;
 use latency::Latencies;
-use overload::Overload;
 use std::collections::BTreeSet;
 
 /// A busy core is inverted if it is slower than an idle one by more than this.

@@ -31,4 +31,9 @@ impl Overload {
     pub fn core_ms(&self) -> f64 {
         self.core_ns as f64 / 1e6
     }
+
+    /// The integral so far, in core-nanoseconds.
+    pub fn core_ns(&self) -> u64 {
+        self.core_ns
+    }
 }

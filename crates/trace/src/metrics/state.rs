@@ -50,10 +50,24 @@ pub trait Observer {
     /// A traced thread begins to run: `waited` ns after it was woken or forked (`None`: it had
     /// only been preempted), having last run on `from` (`None`: never).
     fn start(&mut self, _core: CoreId, _waited: Option<Time>, _from: Option<CoreId>) {}
+
+    /// As `start`, of any thread, traced or not.
+    fn run(&mut self, _now: Time, _thread: Tid, _core: CoreId, _waited: Option<Time>, _from: Option<CoreId>) {
+    }
+
+    /// Any thread was at `before` until `now`, and is at `after` from then on. Told before `core`.
+    fn thread(&mut self, _now: Time, _thread: Tid, _before: Place, _after: Place) {}
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-enum Place {
+/// Nobody looks.
+impl Observer for () {
+    fn core(&mut self, _: Time, _: usize, _: CoreState, _: CoreState) {}
+    fn runnable(&mut self, _: u32) {}
+}
+
+/// Where a thread is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Place {
     /// Blocked, ended, or not seen yet.
     #[default]
     Away,
@@ -216,16 +230,16 @@ impl State {
         let runnable = self.runnable;
         match event.kind {
             Kind::Switch { prev, stop, next } => self.switch(now, core, prev, stop, next, observer),
-            Kind::Wakeup { thread, target, .. } => self.wake(now, thread, target),
+            Kind::Wakeup { thread, target, .. } => self.wake(now, thread, target, observer),
             Kind::Fork { parent, child, target } => {
                 if self.threads.known(child).is_none() {
                     self.threads.get(child).traced = parent == IDLE || self.traced(parent);
                 }
-                self.wake(now, child, target);
+                self.wake(now, child, target, observer);
             }
             Kind::Migrate { thread, to, .. } if thread != IDLE => {
                 if let Place::Ready(_) = self.threads.get(thread).place {
-                    self.put(thread, Place::Ready(to));
+                    self.put(now, thread, Place::Ready(to), observer);
                 }
             }
             Kind::Frequency { khz } => {
@@ -261,7 +275,7 @@ impl State {
     ) {
         let current = self.current[usize::from(core)];
         if current != prev && current != IDLE {
-            self.put(current, Place::Away); // its own switch was lost
+            self.put(now, current, Place::Away, observer); // its own switch was lost
         }
         if prev != IDLE {
             let place = match stop {
@@ -269,19 +283,21 @@ impl State {
                 Stop::Blocked | Stop::Exited => Place::Away,
             };
             self.threads.get(prev).last = Some(core);
-            self.put(prev, place);
+            self.put(now, prev, place, observer);
         }
         if next != IDLE {
             let thread = self.threads.get(next);
             let (waited, from) = (thread.woken.take(), thread.last.replace(core));
+            let waited = waited.map(|woken| now.saturating_sub(woken));
+            observer.run(now, next, core, waited, from);
             if thread.traced {
-                observer.start(core, waited.map(|woken| now.saturating_sub(woken)), from);
+                observer.start(core, waited, from);
             }
-            self.put(next, Place::Running(core));
+            self.put(now, next, Place::Running(core), observer);
         }
     }
 
-    fn wake(&mut self, now: Time, tid: Tid, target: CoreId) {
+    fn wake(&mut self, now: Time, tid: Tid, target: CoreId, observer: &mut impl Observer) {
         if tid == IDLE {
             return;
         }
@@ -291,13 +307,16 @@ impl State {
             Place::Ready(_) => {}
             Place::Away => thread.woken = Some(now),
         }
-        self.put(tid, Place::Ready(target));
+        self.put(now, tid, Place::Ready(target), observer);
     }
 
     /// Moves a thread. Whoever ran where it is going to run has been put away before.
-    fn put(&mut self, tid: Tid, place: Place) {
+    fn put(&mut self, now: Time, tid: Tid, place: Place, observer: &mut impl Observer) {
         let thread = self.threads.get(tid);
         let (old, traced) = (std::mem::replace(&mut thread.place, place), thread.traced);
+        if old != place {
+            observer.thread(now, tid, old, place);
+        }
         if let Place::Ready(core) | Place::Running(core) = old {
             self.touch(core);
             let index = usize::from(core);

@@ -1,0 +1,196 @@
+//! What a trace tells beyond its metrics: each second of it, each thread, each process, who woke
+//! whom, the longest frequency inversions and overloads, and pictures.
+//!
+//! All in one pass over the events, with memory in proportion to cores, threads, and what was
+//! asked for. Every consumer stands on [`hearth_trace::follow::State`], as the metrics do, so that
+//! the sums over the parts are the whole of [`hearth_trace::Summary`].
+
+mod coreset;
+mod intervals;
+mod inversions;
+mod names;
+mod overloads;
+pub mod plot;
+mod ratio;
+mod sketch;
+mod table;
+#[cfg(test)]
+mod testing;
+mod threads;
+mod top;
+mod underload;
+mod wakers;
+
+pub use intervals::{ByInterval, Interval, MOST_INTERVALS};
+pub use inversions::{Inversion, Inversions};
+pub use names::Names;
+pub use overloads::{Overload, Overloads, Queue, Waiter};
+pub use ratio::ratios;
+pub use threads::{Load, ProcessRow, ThreadRow};
+pub use underload::{UnderloadColumn, UnderloadSeries};
+pub use wakers::WakerPair;
+
+use hearth_trace::follow::{CoreState, Observer, Place, State};
+use hearth_trace::{CoreId, Event, Header, Sink, Tid, Time};
+
+/// What is wanted. Nothing else is computed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Wanted {
+    /// Rows of so many nanoseconds each.
+    pub interval: Option<Time>,
+    /// Of threads and processes.
+    pub threads: bool,
+    pub wakers: bool,
+    /// The longest so many.
+    pub inversions: Option<usize>,
+    pub overloads: Option<usize>,
+    /// Underload over time, for a picture.
+    pub underload: bool,
+}
+
+/// What came out: of what was wanted.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Findings {
+    pub intervals: Option<ByInterval>,
+    /// Most CPU time first.
+    pub threads: Option<Vec<ThreadRow>>,
+    pub processes: Option<Vec<ProcessRow>>,
+    /// Most wake-ups first.
+    pub wakers: Option<Vec<WakerPair>>,
+    pub inversions: Option<Inversions>,
+    pub overloads: Option<Overloads>,
+    pub underload: Option<UnderloadSeries>,
+}
+
+/// Follows the state of cores and threads, and what happens to them.
+trait Consumer: Observer {
+    /// Time moves on to `now`. All was as it is since the last event.
+    fn advance(&mut self, _now: Time) {}
+
+    /// Before the state follows it.
+    fn event(&mut self, _state: &State, _event: &Event) {}
+}
+
+/// Takes events one by one, and says what is in them.
+pub struct Analysis {
+    state: State,
+    names: Names,
+    now: Time,
+    parts: Parts,
+}
+
+struct Parts {
+    intervals: Option<intervals::Intervals>,
+    threads: Option<threads::Threads>,
+    wakers: Option<wakers::Wakers>,
+    inversions: Option<inversions::Tracker>,
+    overloads: Option<overloads::Tracker>,
+    underload: Option<underload::Columns>,
+}
+
+impl Analysis {
+    pub fn new(header: &Header, wanted: Wanted) -> Self {
+        let cores = header.cores.len();
+        let parts = Parts {
+            intervals: wanted.interval.map(|width| intervals::Intervals::new(cores, width)),
+            threads: wanted.threads.then(|| threads::Threads::new(cores)),
+            wakers: wanted.wakers.then(|| wakers::Wakers::new(header)),
+            inversions: wanted.inversions.map(|most| inversions::Tracker::new(cores, most)),
+            overloads: wanted.overloads.map(|most| overloads::Tracker::new(cores, most)),
+            underload: wanted.underload.then(|| underload::Columns::new(cores)),
+        };
+        Analysis { state: State::new(header), names: Names::new(header), now: 0, parts }
+    }
+
+    /// Of a run of `duration` nanoseconds (at least up to the last event).
+    pub fn finish(mut self, duration: Time) -> Findings {
+        self.advance(duration);
+        let (now, names, parts) = (self.now, &self.names, self.parts);
+        let threads = parts.threads.map(|threads| threads.finish(now, &self.state));
+        Findings {
+            intervals: parts.intervals.map(|intervals| intervals.finish(now)),
+            processes: threads.as_ref().map(|threads| threads::processes(threads, names)),
+            threads: threads.map(|threads| threads::rows(threads, names)),
+            wakers: parts.wakers.map(|wakers| wakers.finish(names)),
+            inversions: parts.inversions.map(|tracker| tracker.finish(now, names)),
+            overloads: parts.overloads.map(|tracker| tracker.finish(now, names)),
+            underload: parts.underload.map(|columns| columns.finish(now)),
+        }
+    }
+
+    fn advance(&mut self, time: Time) {
+        if time > self.now {
+            self.now = time;
+            self.parts.advance(time);
+        }
+    }
+}
+
+impl Sink for Analysis {
+    fn event(&mut self, event: &Event) {
+        // As in the metrics: what cannot be is skipped, and time never runs backwards.
+        if self.state.possible(event) {
+            self.advance(event.time);
+            let event = Event { time: self.now, ..*event };
+            self.parts.event(&self.state, &event);
+            self.state.apply(&event, &mut self.parts);
+        }
+    }
+}
+
+/// Calls the method on each part that is wanted.
+macro_rules! each {
+    ($parts:expr, $method:ident($($argument:expr),*)) => {{
+        let Parts { intervals, threads, wakers, inversions, overloads, underload } = $parts;
+        if let Some(part) = intervals { part.$method($($argument),*); }
+        if let Some(part) = threads { part.$method($($argument),*); }
+        if let Some(part) = wakers { part.$method($($argument),*); }
+        if let Some(part) = inversions { part.$method($($argument),*); }
+        if let Some(part) = overloads { part.$method($($argument),*); }
+        if let Some(part) = underload { part.$method($($argument),*); }
+    }};
+}
+
+impl Consumer for Parts {
+    fn advance(&mut self, now: Time) {
+        each!(self, advance(now));
+    }
+
+    fn event(&mut self, state: &State, event: &Event) {
+        each!(self, event(state, event));
+    }
+}
+
+impl Observer for Parts {
+    fn core(&mut self, now: Time, core: usize, before: CoreState, after: CoreState) {
+        each!(self, core(now, core, before, after));
+    }
+
+    fn runnable(&mut self, count: u32) {
+        each!(self, runnable(count));
+    }
+
+    fn start(&mut self, core: CoreId, waited: Option<Time>, from: Option<CoreId>) {
+        each!(self, start(core, waited, from));
+    }
+
+    fn run(&mut self, now: Time, thread: Tid, core: CoreId, waited: Option<Time>, from: Option<CoreId>) {
+        each!(self, run(now, thread, core, waited, from));
+    }
+
+    fn thread(&mut self, now: Time, thread: Tid, before: Place, after: Place) {
+        each!(self, thread(now, thread, before, after));
+    }
+}
+
+fn seconds(ns: Time) -> f64 {
+    ns as f64 / 1e9
+}
+
+fn ms(ns: Time) -> f64 {
+    ns as f64 / 1e6
+}
+
+fn ghz(khz: u32) -> f64 {
+    f64::from(khz) / 1e6
+}
