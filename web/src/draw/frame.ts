@@ -1,7 +1,6 @@
 // What stands around the rows: axis, titles, labels, the marked area.
 
 import { length, ticks } from "../model/time";
-import { css, OVERLOAD } from "../model/colour";
 import { AXIS, GUTTER, labelled, type Panel, type Row } from "../model/layout";
 import type { TraceInfo } from "../data/api";
 import type { Painter } from "./painter";
@@ -54,7 +53,7 @@ export function drawTitle(p: Painter, scene: Scene, source: Source, panel: Panel
   const text = facts.filter(Boolean).join("  ·  ");
   const quiet = { fill: theme.quiet, size: 11.5 };
   const lost = lostText(info);
-  const warn = { fill: theme.dark ? "#ff8a80" : "#b3122a", size: 11.5, weight: 600 };
+  const warn = { fill: theme.warn, size: 11.5, weight: 600 };
   const room = scene.width - 12 - x - (lost ? Math.min(420, p.measure(`⚠ ${lost}`, warn)) + 16 : 0);
   p.text(x, y, text, { ...quiet, most: Math.max(0, room) });
   x += Math.min(Math.max(0, room), p.measure(text, quiet)) + 16;
@@ -79,7 +78,7 @@ export function drawGutter(p: Painter, scene: Scene, source: Source, panel: Pane
     if (!seen.has(row)) continue;
     const lossy = byCore && (source.info.lost[row.key] ?? 0) > 0;
     const most = byCore ? (dies ? 34 : 58) : GUTTER - 14;
-    p.text(GUTTER - 8, y0 + row.y + row.h / 2 + 3.7, lossy ? `⚠ ${row.label}` : row.label, { anchor: "end", fill: lossy ? css(OVERLOAD) : theme.quiet, size: 10, most });
+    p.text(GUTTER - 8, y0 + row.y + row.h / 2 + 3.7, lossy ? `⚠ ${row.label}` : row.label, { anchor: "end", fill: lossy ? theme.warn : theme.quiet, size: 10, most });
   }
 }
 

@@ -58,7 +58,7 @@ function drawRows(p: Painter, scene: Scene, source: Source, panel: Panel, y0: nu
   const inside = () => {
     if (!whole) for (const chunk of chunks) drawEmptyPiece(p, scene, source, panel, y0, rows, chunk.span);
     if (byCore) drawSets(p, scene, source, y0, rows);
-    drawSlices(p, scene, source, y0, rowOf, shown.slices);
+    drawSlices(p, scene, source, y0, rowOf, shown);
     if (byCore) drawMarks(p, scene, source, y0, rows);
   };
   // Chunks that are here may have a dense one between them: each is drawn by itself.

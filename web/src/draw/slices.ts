@@ -44,7 +44,8 @@ export function sliceColour(scene: Scene, source: Source, slice: Slice): Rgb {
   }
 }
 
-export function drawSlices(p: Painter, scene: Scene, source: Source, y0: number, rowOf: RowOf, slices: readonly Slice[]): void {
+export function drawSlices(p: Painter, scene: Scene, source: Source, y0: number, rowOf: RowOf, { slices, marks }: Shown): void {
+  const signs = signsByRow(scene, source, rowOf, marks);
   const selected = scene.view.selection?.trace === source.index ? scene.view.selection : null;
   const right = GUTTER + plotWidth(scene);
   for (const slice of slices) {
@@ -64,7 +65,10 @@ export function drawSlices(p: Painter, scene: Scene, source: Source, y0: number,
     if (w > 22 && h >= 10) {
       const size = Math.min(11, h - 1);
       const name = source.threads.name(slice.thread);
-      p.text(Math.max(x0, GUTTER) + 4, y + h / 2 + size * 0.36, name, { fill: inkOn(colour), size, most: x1 - Math.max(x0, GUTTER) - 8, ...(mine ? { weight: 600 } : {}) });
+      let x = Math.max(x0, GUTTER) + 4;
+      // Room for a sign at the slice's begin.
+      for (const sign of signs.get(row) ?? []) if (sign > x - 8 && sign < x + 6) x = sign + 8;
+      p.text(x, y + h / 2 + size * 0.36, name, { fill: inkOn(colour), size, most: x1 - x - 4, ...(mine ? { weight: 600 } : {}) });
     }
   }
 }
@@ -77,12 +81,26 @@ export function coreOf(mark: EventMark): number {
   return there && mark.target !== undefined && mark.target !== null ? mark.target : mark.core;
 }
 
-export function drawGlyphs(p: Painter, scene: Scene, y0: number, source: Source, rowOf: RowOf, marks: readonly EventMark[]): void {
-  const { view, theme } = scene;
+/** Marks that are drawn in the middle of a row, where names are. */
+function signsByRow(scene: Scene, source: Source, rowOf: RowOf, marks: readonly EventMark[]): Map<Row, number[]> {
+  const out = new Map<Row, number[]>();
+  for (const mark of wantedMarks(scene, source, marks)) {
+    const row = mark.kind === "wakeup" || mark.kind === "place" ? undefined : rowOf(coreOf(mark), mark.thread);
+    if (row) out.set(row, [...(out.get(row) ?? []), xOf(scene, mark.time)]);
+  }
+  return out;
+}
+
+function wantedMarks(scene: Scene, source: Source, marks: readonly EventMark[]): EventMark[] {
   const style = scene.styles[source.index]!;
-  const wanted = marks.filter((m) => GLYPH[m.kind] && view.marks.includes(GLYPH[m.kind]!) && (!style.passes || style.passes(m.thread)));
-  const rare = wanted.filter((m) => m.kind !== "wakeup" && m.kind !== "place");
-  for (const mark of wanted.length <= MOST_GLYPHS ? wanted : rare.slice(0, MOST_GLYPHS)) {
+  const wanted = marks.filter((m) => GLYPH[m.kind] && scene.view.marks.includes(GLYPH[m.kind]!) && (!style.passes || style.passes(m.thread)));
+  if (wanted.length <= MOST_GLYPHS) return wanted;
+  return wanted.filter((m) => m.kind !== "wakeup" && m.kind !== "place").slice(0, MOST_GLYPHS);
+}
+
+export function drawGlyphs(p: Painter, scene: Scene, y0: number, source: Source, rowOf: RowOf, marks: readonly EventMark[]): void {
+  const { theme } = scene;
+  for (const mark of wantedMarks(scene, source, marks)) {
     const row = rowOf(coreOf(mark), mark.thread);
     if (!row || row.h < 6) continue;
     glyph(p, mark.kind, xOf(scene, mark.time), y0 + row.y, row.h, theme.ink, theme.paper);

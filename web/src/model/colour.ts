@@ -25,6 +25,7 @@ export interface Theme {
   line: string;
   faint: string;
   accent: string;
+  warn: string;
   /** A core that does nothing. */
   row: Rgb;
   /** A thread that is not looked for (filter, selection), and an unknown frequency. */
@@ -38,14 +39,14 @@ export interface Theme {
 export const LIGHT: Theme = {
   dark: false,
   paper: "#ffffff", panel: "#f6f7f9", ink: "#1b1e24", quiet: "#5d6470", line: "#dfe2e7", faint: "#eef0f3",
-  accent: "#b8520a", row: [244, 245, 247], unknown: [150, 155, 165], dimmed: [212, 216, 222],
+  accent: "#b8520a", warn: "#b3122a", row: [244, 245, 247], unknown: [150, 155, 165], dimmed: [212, 216, 222],
   strip: "#8d98aa", stripPeak: "#c3cad5", select: "#11141a",
 };
 
 export const DARK: Theme = {
   dark: true,
   paper: "#15171b", panel: "#1b1e23", ink: "#e6e8ec", quiet: "#9ca3af", line: "#343841", faint: "#23262c",
-  accent: "#f2a65a", row: [30, 33, 39], unknown: [120, 126, 137], dimmed: [58, 63, 73],
+  accent: "#f2a65a", warn: "#ff8a80", row: [30, 33, 39], unknown: [120, 126, 137], dimmed: [58, 63, 73],
   strip: "#8b97ab", stripPeak: "#434c5c", select: "#ffffff",
 };
 

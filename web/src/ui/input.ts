@@ -43,7 +43,6 @@ function pointer({ app, follow, tip, mark }: Parts): void {
   canvas.addEventListener("pointerdown", (event) => {
     const [x, y] = at(event);
     if (event.button > 1) return;
-    canvas.focus({ preventScroll: true });
     canvas.setPointerCapture(event.pointerId);
     drag = { x, y, moved: false, pan: event.shiftKey || event.button === 1 || x < GUTTER, span: { ...app.span }, scroll: app.view.scroll, time: timeAt(app.scene, inside(app, x)) };
   });
