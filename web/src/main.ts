@@ -42,7 +42,7 @@ async function start(): Promise<void> {
   const follow: Follow = new Follow(app, () => details.update(), say);
   const details: Details = new Details(app, byId("details"), () => follow, () => mark(null));
   const tip = new Tip(app, byId("tip"), byId("cursor"));
-  const search = new Search(app, (trace, thread) => void follow.select(trace, thread, null).then(() => follow.jump("forward")));
+  const search = new Search(app, (trace, thread) => void follow.select(trace, thread, null).then(() => follow.first()));
   const keys = byId<HTMLDialogElement>("help");
   help(keys);
 

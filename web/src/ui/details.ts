@@ -38,7 +38,7 @@ export class Details {
     const text = threadText(source, tid);
     if (text === null || !tid) return text;
     const follow = this.follow();
-    return button(text, "Select this thread", () => void follow.select(trace, tid, null).then(() => follow.jump("forward")), { class: "link", ...(id ? { id } : {}) });
+    return button(text, "Select this thread", () => void follow.select(trace, tid, null).then(() => follow.first()), { class: "link", ...(id ? { id } : {}) });
   }
 
   private thread({ trace, thread, slice, at }: Followed): Node[] {

@@ -100,6 +100,17 @@ export class Follow {
     await this.select(trace, thread, at && at.thread === thread ? sliceOf(at) : null);
   }
 
+  /** The selected thread's first slice in sight, or else its first. */
+  async first(): Promise<void> {
+    const selection = this.app.view.selection;
+    if (!selection) return;
+    const from = (time: number) => api.nextSlice(selection.trace, selection.thread, Math.max(0, time), "forward").catch(() => null);
+    const slice = (await from(this.app.span.from)) ?? (await from(0));
+    if (!slice) return this.said("It never ran");
+    this.app.show(slice.from, slice.to);
+    await this.select(selection.trace, selection.thread, slice);
+  }
+
   /** The next or previous slice of the selected thread. */
   async jump(direction: "forward" | "back"): Promise<void> {
     const selection = this.app.view.selection;

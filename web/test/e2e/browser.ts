@@ -22,6 +22,7 @@ export async function open(browser: Browser, url: string, options: { width?: num
     acceptDownloads: true,
   });
   const page = await context.newPage();
+  page.setDefaultTimeout(8000);
   const errors: string[] = [];
   page.on("pageerror", (error) => errors.push(String(error)));
   page.on("console", (message) => message.type() === "error" && errors.push(message.text()));
