@@ -249,6 +249,8 @@ export class App {
       const [key, run] = source.chunks.fetch(id, done);
       wanted.set(key, run);
     }
+    const { colour, filter } = scene.view;
+    if (colour === "process" || filter.name || filter.traced !== undefined) for (const id of visible(scene, source)) source.threads.wantTile(source.tiles.get(id)?.fields.thread);
     const here = slicesHere(scene, source);
     if (here.length > 0) source.threads.want(new Set(here.flatMap((chunk) => chunk.slices.map((slice) => slice.thread)).filter((tid) => tid !== 0)));
   }

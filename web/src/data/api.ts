@@ -41,7 +41,9 @@ export interface Wake {
   time: number;
   /** `null`: an interrupt. */
   waker: number | null;
+  /** Where the waker ran. */
   core: number;
+  /** Where the thread last ran. */
   from_core?: number | null;
 }
 
@@ -79,6 +81,7 @@ export interface At {
   name?: string | null;
   from?: number | null;
   to?: number | null;
+  stop?: Stop | null;
   waker?: number | null;
   waker_name?: string | null;
   wake_time?: number | null;

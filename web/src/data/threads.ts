@@ -3,18 +3,21 @@
 import * as api from "./api";
 import type { Thread } from "./api";
 
-/** Up to so many threads, all names are fetched at once. */
-const ALL = 20000;
-const AT_ONCE = 6;
+/** The server gives at most so many threads in one answer; if there are no more, all are fetched. */
+const MOST = 1000;
+const AT_ONCE = 4;
+/** Names that wait at most: of more threads than this nobody reads the names. */
+const QUEUE = 4000;
 
 export class Threads {
   private readonly known = new Map<number, Thread>();
   private readonly asked = new Set<number>();
   private readonly waiting: number[] = [];
+  private readonly seen = new WeakSet<Uint32Array>();
+  private timer: ReturnType<typeof setTimeout> | undefined;
   private running = 0;
   /** Grows when names come in. */
   version = 0;
-  readonly whole: Promise<void>;
 
   constructor(
     readonly trace: number,
@@ -22,7 +25,7 @@ export class Threads {
     private readonly changed: () => void,
   ) {
     this.known.set(0, { thread: 0, name: "idle", parent: null, traced: false });
-    this.whole = count <= ALL ? this.all(count) : Promise.resolve();
+    if (count <= MOST) void this.all();
   }
 
   get(tid: number): Thread | undefined {
@@ -33,15 +36,21 @@ export class Threads {
     return this.known.get(tid)?.name || `thread ${tid}`;
   }
 
-  /** All that are known, and whether that is all there are. */
-  list(): Thread[] {
-    return [...this.known.values()];
-  }
-
   learn(threads: readonly Thread[]): void {
     for (const thread of threads) this.known.set(thread.thread, { ...this.known.get(thread.thread), ...thread });
-    this.version++;
-    this.changed();
+    // Many names come one by one: the picture is drawn again a few times a second, not for each.
+    this.timer ??= setTimeout(() => {
+      this.timer = undefined;
+      this.version++;
+      this.changed();
+    }, 60);
+  }
+
+  /** Asks for the names of the threads in a tile, once. */
+  wantTile(threads: Uint32Array | undefined): void {
+    if (!threads || this.seen.has(threads)) return;
+    this.seen.add(threads);
+    this.want(new Set(threads));
   }
 
   /** Asks for names that are not known yet. */
@@ -51,12 +60,13 @@ export class Threads {
       this.asked.add(tid);
       this.waiting.push(tid);
     }
+    // The oldest are the least wanted.
+    for (const tid of this.waiting.splice(0, Math.max(0, this.waiting.length - QUEUE))) this.asked.delete(tid);
     this.pump();
   }
 
-  private async all(count: number): Promise<void> {
-    const threads = await api.search(this.trace, "", count + 1).catch(() => []);
-    this.learn(threads);
+  private async all(): Promise<void> {
+    this.learn(await api.search(this.trace, "", MOST).catch(() => []));
   }
 
   private pump(): void {

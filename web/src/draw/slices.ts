@@ -149,7 +149,7 @@ export function drawArrows(p: Painter, scene: Scene, source: Source, y0: number,
     if (!to || !(mine || woken)) continue;
     drawn++;
     const waker = wake.waker === null ? null : slices.find((s) => s.thread === wake.waker && s.from <= wake.time && wake.time <= s.to);
-    const from = waker ? rowOf(waker.core, waker.thread) : rowOf(wake.from_core ?? wake.core, wake.waker ?? slice.thread);
+    const from = waker ? rowOf(waker.core, waker.thread) : rowOf(wake.core, wake.waker ?? slice.thread);
     const strong = mine ? selected.time === undefined || (selected.time === slice.from && selected.core === slice.core) : waker?.from === selected.time;
     arrow(p, scene, xOf(scene, wake.time), y0 + (from ?? to).y + (from ?? to).h / 2, xOf(scene, slice.from), y0 + to.y + to.h / 2, strong, wake.waker === null);
   }

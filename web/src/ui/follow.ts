@@ -83,7 +83,10 @@ export class Follow {
     const [thread, at] = await Promise.all([api.thread(trace, tid).catch(() => known), slice ? api.at(trace, slice.core, slice.from).catch(() => null) : null]);
     if (turn !== this.turn) return;
     source.threads.learn([thread]);
-    this.followed = { trace, thread, slice, at };
+    // A slice at the edge of what was fetched may be cut off there: its real begin is this.
+    const whole = slice && at && at.thread === tid ? { ...slice, from: at.from ?? slice.from, to: at.to ?? slice.to, stop: at.stop ?? slice.stop } : slice;
+    if (whole && whole.from !== slice?.from) this.app.change({ selection: { trace, thread: tid, time: whole.from, core: whole.core } });
+    this.followed = { trace, thread, slice: whole, at };
     this.said(`${thread.name}, thread ${tid} selected`);
     this.changed(this.followed);
   }
@@ -117,11 +120,8 @@ export class Follow {
     if (!selection) return this.said("Select a thread first");
     const now = this.followed?.slice ?? null;
     const middle = (this.app.span.from + this.app.span.to) / 2;
-    const from = now ? (direction === "forward" ? now.to : Math.max(0, now.from - 1)) : Math.max(0, middle);
-    let next = await api.nextSlice(selection.trace, selection.thread, from, direction).catch(() => null);
-    if (next && now && next.from === now.from && next.core === now.core) {
-      next = direction === "forward" ? await api.nextSlice(selection.trace, selection.thread, now.to + 1, direction).catch(() => null) : null;
-    }
+    const from = now ? now.from : Math.max(0, middle);
+    const next = await api.nextSlice(selection.trace, selection.thread, from, direction).catch(() => null);
     if (!next) return this.said(direction === "forward" ? "No later slice" : "No earlier slice");
     this.app.show(next.from, next.to);
     await this.select(selection.trace, selection.thread, next);
@@ -151,5 +151,5 @@ export class Follow {
 
 function sliceOf(at: At): Slice {
   const wake = at.wake_time === undefined || at.wake_time === null ? null : { time: at.wake_time, waker: at.waker ?? null, core: at.core };
-  return { core: at.core, thread: at.thread, from: at.from ?? at.time, to: at.to ?? at.time, khz: at.khz ?? 0, stop: null, wake, reason: typeof at.reason === "number" ? at.reason : null };
+  return { core: at.core, thread: at.thread, from: at.from ?? at.time, to: at.to ?? at.time, khz: at.khz ?? 0, stop: at.stop ?? null, wake, reason: typeof at.reason === "number" ? at.reason : null };
 }

@@ -125,6 +125,15 @@ function without<T extends object, K extends keyof T>(object: T, key: K): T {
 export function apply(app: App, name: string): void {
   const view = app.named.find((v) => v.name === name);
   const start = initial();
-  const { rows, group, colour, marks, strips, filter } = { ...start, ...view };
-  app.change({ rows, group, colour, marks, strips, filter: filter ?? {}, scroll: 0, named: view ? name : null });
+  const some = <T>(list: T[] | undefined, otherwise: T[]) => (list && list.length > 0 ? list : otherwise);
+  app.change({
+    rows: view?.rows ?? start.rows,
+    colour: view?.colour ?? start.colour,
+    group: some(view?.group, start.group),
+    marks: some(view?.marks, start.marks),
+    strips: some(view?.strips, start.strips),
+    filter: { ...view?.filter },
+    scroll: 0,
+    named: view ? name : null,
+  });
 }

@@ -132,7 +132,7 @@ export function schedule(asked: Asked): Schedule {
     if (!fork) marks.push({ time, core: wakerCore, kind: "wakeup", thread: thread.tid, other: waker, target: core, detail: null });
     marks.push({ time, core: wakerCore, kind: "place", thread: thread.tid, other: null, target: core, detail: reason });
     const ends = --thread.left <= 0 && thread.children < 1e9;
-    slices[target]!.push({ core: target, thread: thread.tid, from: begin, to: end, khz, stop: ends ? "exited" : "blocked", wake: { time, waker, core: target, from_core: wakerCore }, reason });
+    slices[target]!.push({ core: target, thread: thread.tid, from: begin, to: end, khz, stop: ends ? "exited" : "blocked", wake: { time, waker, core: wakerCore, from_core: thread.core }, reason });
     free[target] = end;
     thread.core = target;
     if (fork) marks.push({ time: begin + 2000, core: target, kind: "exec", thread: thread.tid, other: null, target: null, detail: null });

@@ -98,7 +98,7 @@ function threads(response: ServerResponse, s: Schedule, [tid, next]: string[], u
   if (next !== "next") return s.names.has(Number(tid)) ? json(response, thread(s, Number(tid))) : fail(response, 404, "no such thread");
   const time = num(url, "time");
   const mine = s.slices.flat().filter((slice) => slice.thread === Number(tid)).sort((a, b) => a.from - b.from);
-  const found: Slice | undefined = url.searchParams.get("direction") === "back" ? mine.filter((x) => x.from < time).pop() : mine.find((x) => x.from >= time);
+  const found: Slice | undefined = url.searchParams.get("direction") === "back" ? mine.filter((x) => x.from < time).pop() : mine.find((x) => x.from > time);
   json(response, found ?? null);
 }
 
