@@ -120,7 +120,7 @@ export class App {
       theme: this.theme,
       mhz: [source.info.khz_range[0] / 1000, source.info.khz_range[1] / 1000],
       passes: passes(view, source.index, source.threads),
-      process: (tid) => source.threads.name(tid),
+      process: (tid) => source.threads.get(tid)?.name ?? null,
       sets: view.rows === "core" ? source.info.sets.length : 0,
     };
   }
@@ -151,7 +151,7 @@ export class App {
     const all = stays(scene, source, keyOf(scene, source));
     source.threads.want(new Set(all.map((stay) => stay.thread).filter((tid) => tid !== 0).slice(0, 300)));
     const name = (thread: number) => source.threads.name(thread);
-    return rowsOf(all.filter((stay) => stay.thread !== 0), (_, thread) => (scene.view.rows === "process" ? name(thread) : `${name(thread)} ${thread}`));
+    return rowsOf(all.filter((stay) => stay.thread !== 0), (_, thread) => (scene.view.rows === "process" ? name(thread) : source.threads.label(thread)));
   }
 
   private draw(): void {

@@ -67,7 +67,12 @@ async function start(): Promise<void> {
   overview(app, byId<HTMLCanvasElement>("overview"));
   input({ app, follow, search, tip, mark, help: () => keys.showModal() });
 
+  let names = 0;
   app.onDraw(() => {
+    // The details name threads, too.
+    const known = app.sources.reduce((sum, source) => sum + source.threads.version, 0);
+    if (known !== names) details.update();
+    names = known;
     document.documentElement.dataset.theme = app.theme.dark ? "dark" : "light";
     legend(app, byId("legend"));
     canvas.setAttribute("aria-label", `Cores over time: ${length(app.span.to - app.span.from)} of ${traces.map((t) => t.name).join(" and ")}, coloured by ${app.view.colour}`);

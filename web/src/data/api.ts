@@ -141,6 +141,9 @@ export const thread = (trace: number, tid: number) => json<Thread>(`api/traces/$
 export const search = (trace: number, text: string, limit: number, signal?: AbortSignal) =>
   json<Thread[]>(`api/traces/${trace}/threads?q=${encodeURIComponent(text)}&limit=${limit}`, signal);
 
+/** Several threads by their numbers. A server that does not know `ids` answers something else. */
+export const threadsById = (trace: number, ids: readonly number[]) => json<Thread[]>(`api/traces/${trace}/threads?ids=${ids.join(",")}&limit=${ids.length}`);
+
 export const nextSlice = (trace: number, tid: number, time: number, direction: "forward" | "back", signal?: AbortSignal) =>
   json<Slice | null>(`api/traces/${trace}/threads/${tid}/next?time=${Math.round(time)}&direction=${direction}`, signal);
 

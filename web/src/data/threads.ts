@@ -5,9 +5,10 @@ import type { Thread } from "./api";
 
 /** The server gives at most so many threads in one answer; if there are no more, all are fetched. */
 const MOST = 1000;
-const AT_ONCE = 4;
+const AT_ONCE = 2;
+const BATCH = 500;
 /** Names that wait at most: of more threads than this nobody reads the names. */
-const QUEUE = 4000;
+const QUEUE = 20_000;
 
 export class Threads {
   private readonly known = new Map<number, Thread>();
@@ -34,6 +35,12 @@ export class Threads {
 
   name(tid: number): string {
     return this.known.get(tid)?.name || `thread ${tid}`;
+  }
+
+  /** With its number, as several threads may have one name. */
+  label(tid: number): string {
+    const name = this.known.get(tid)?.name;
+    return name ? `${name} (${tid})` : `thread ${tid}`;
   }
 
   learn(threads: readonly Thread[]): void {
@@ -71,12 +78,12 @@ export class Threads {
 
   private pump(): void {
     while (this.running < AT_ONCE && this.waiting.length > 0) {
-      const tid = this.waiting.pop()!;
+      const ids = this.waiting.splice(-BATCH);
       this.running++;
       api
-        .thread(this.trace, tid)
-        .then((thread) => this.learn([thread]))
-        .catch(() => {})
+        .threadsById(this.trace, ids)
+        .then((threads) => this.learn(threads))
+        .catch(() => ids.forEach((tid) => this.asked.delete(tid)))
         .finally(() => {
           this.running--;
           this.pump();

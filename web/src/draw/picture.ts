@@ -24,7 +24,6 @@ export function drawPicture(p: Painter, scene: Scene): void {
       if (y0 > scene.height || y0 + panel.height < AXIS) continue;
       const source = scene.sources[panel.trace]!;
       if (panel.trace > 0) p.line(0, y0 - 4.5, scene.width, y0 - 4.5, theme.line);
-      drawTitle(p, scene, source, panel, y0);
       const rows = rowsSeen(scene, panel, AXIS);
       drawGutter(p, scene, source, panel, y0 + panel.rowsY, rows);
       p.clip(GUTTER, AXIS, plotWidth(scene), scene.height - AXIS, () => {
@@ -35,6 +34,7 @@ export function drawPicture(p: Painter, scene: Scene): void {
       drawEnd(p, scene, source, y0 + panel.rowsY, panel.height - panel.rowsY - 14);
     }
     drawArea(p, scene);
+    for (const panel of scene.panels) drawTitle(p, scene, scene.sources[panel.trace]!, panel, AXIS + panel.y - scene.view.scroll);
   });
   drawAxis(p, scene);
   if (scene.view.area) p.clip(0, 0, scene.width, AXIS, () => drawArea(p, scene));

@@ -2,7 +2,7 @@
 // picture is stretched in time when it is drawn, never in height.
 
 import { BINS } from "../model/levels";
-import { INVERSION, OVERLOAD, css, hashName, hashed, kind, mix, ordered, pack, queueShare, type Rgb, type Theme } from "../model/colour";
+import { INVERSION, OVERLOAD, css, hashName, hashed, kind, mix, ordered, pack, queued, type Rgb, type Theme } from "../model/colour";
 import type { Field, FieldArray, Fields } from "../data/api";
 import type { Row } from "../model/layout";
 import type { Colour, Mark } from "../model/state";
@@ -14,8 +14,8 @@ export interface Style {
   mhz: readonly [number, number];
   /** Whether a thread is looked at; `null`: all are. */
   passes: ((thread: number) => boolean) | null;
-  /** The program that a thread runs. */
-  process: (thread: number) => string;
+  /** The program that a thread runs, if it is known yet. */
+  process: (thread: number) => string | null;
   sets: number;
 }
 
@@ -72,11 +72,13 @@ export function colourOf(value: number, style: Style): Rgb {
     case "frequency":
       return value === 0 ? theme.unknown : ordered((value - mhz[0]) / Math.max(1, mhz[1] - mhz[0]), theme.dark);
     case "queue":
-      return ordered(queueShare(value), theme.dark);
+      return queued(value, theme.dark);
     case "thread":
       return value === 0 ? theme.unknown : hashed(value, theme.dark);
-    case "process":
-      return value === 0 ? theme.unknown : hashed(hashName(style.process(value)), theme.dark);
+    case "process": {
+      const name = value === 0 ? null : style.process(value);
+      return name === null ? theme.unknown : hashed(hashName(name), theme.dark);
+    }
     case "reason":
       return value === 0 ? theme.unknown : kind(value - 1);
   }

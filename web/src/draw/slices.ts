@@ -68,7 +68,8 @@ export function drawSlices(p: Painter, scene: Scene, source: Source, y0: number,
       let x = Math.max(x0, GUTTER) + 4;
       // Room for a sign at the slice's begin.
       for (const sign of signs.get(row) ?? []) if (sign > x - 8 && sign < x + 6) x = sign + 8;
-      p.text(x, y + h / 2 + size * 0.36, name, { fill: inkOn(colour), size, most: x1 - x - 4, ...(mine ? { weight: 600 } : {}) });
+      const next = (signs.get(row) ?? []).reduce((least, sign) => (sign > x && sign - 6 < least ? sign - 6 : least), x1 - 4);
+      p.text(x, y + h / 2 + size * 0.36, name, { fill: inkOn(colour), size, most: Math.max(0, next - x), ...(mine ? { weight: 600 } : {}) });
     }
   }
 }

@@ -77,6 +77,17 @@ export function queueShare(length: number): number {
   return Math.min(1, Math.log2(Math.max(1, length)) / 4);
 }
 
+/** One thread is the usual: it stays quiet, and more stand out from the page. */
+const QUEUE: readonly Rgb[] = [[176, 207, 230], [116, 168, 214], [72, 121, 190], [68, 74, 160], [58, 32, 112]];
+
+export function queued(length: number, dark: boolean): Rgb {
+  const share = queueShare(length);
+  if (dark) return ordered(0.15 + 0.85 * share, true);
+  const x = share * (QUEUE.length - 1);
+  const i = Math.min(QUEUE.length - 2, Math.floor(x));
+  return mix(QUEUE[i]!, QUEUE[i + 1]!, x - i);
+}
+
 export function kind(index: number): Rgb {
   return KINDS[index % KINDS.length]!;
 }

@@ -87,6 +87,7 @@ export class Follow {
     const whole = slice && at && at.thread === tid ? { ...slice, from: at.from ?? slice.from, to: at.to ?? slice.to, stop: at.stop ?? slice.stop } : slice;
     if (whole && whole.from !== slice?.from) this.app.change({ selection: { trace, thread: tid, time: whole.from, core: whole.core } });
     this.followed = { trace, thread, slice: whole, at };
+    source.threads.want([thread.parent, slice?.wake?.waker, at?.waker].filter((tid): tid is number => !!tid));
     this.said(`${thread.name}, thread ${tid} selected`);
     this.changed(this.followed);
   }

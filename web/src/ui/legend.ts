@@ -6,7 +6,7 @@ import { CanvasPainter } from "../draw/painter";
 import { colourOf, setColour, SPIN } from "../draw/raster";
 import { glyph } from "../draw/slices";
 import { visible, slicesHere } from "../draw/scene";
-import { css, hashed, hashName, INVERSION, kind, ordered, OVERLOAD, queueShare } from "../model/colour";
+import { css, hashed, hashName, INVERSION, kind, ordered, OVERLOAD, queued } from "../model/colour";
 import { el } from "./dom";
 
 let shown = "";
@@ -25,7 +25,7 @@ export function legend(app: App, element: HTMLElement): void {
   };
   const nodes: Node[] = colours(app, swatch, programs);
   const inSets = view.rows === "core" ? new Map(app.sources.flatMap((s) => s.info.sets.map((name, i) => [name, i] as const))) : new Map<string, number>();
-  for (const [name, i] of inSets) nodes.push(swatch(css(setColour(i, theme.dark)), name, "line"));
+  for (const [name, i] of inSets) nodes.push(swatch(css(setColour(i, theme.dark)), `in ${name}`, "line"));
   if (view.marks.includes("overload")) nodes.push(swatch(css(OVERLOAD), "overload"));
   if (view.marks.includes("inversion")) nodes.push(swatch(css(INVERSION), "inversion", "line"));
   if (view.rows === "core") nodes.push(swatch(css(SPIN), "spinning", "line"));
@@ -52,7 +52,7 @@ function colours(app: App, swatch: Swatch, programs: readonly string[]): Node[] 
       return [el("span", {}, `${(low / 1000).toFixed(1)}`, bar, `${(high / 1000).toFixed(1)} GHz`), swatch(css(theme.unknown), "unknown")];
     }
     case "queue":
-      return [el("span", {}, "runnable on the core:"), ...[1, 2, 3, 4, 8, 16].map((n) => swatch(css(ordered(queueShare(n), theme.dark)), n === 16 ? "16 and more" : String(n)))];
+      return [el("span", {}, "runnable on the core:"), ...[1, 2, 3, 4, 8, 16].map((n) => swatch(css(queued(n, theme.dark)), n === 16 ? "16 and more" : String(n)))];
     case "reason": {
       const names = [...new Set(app.sources.flatMap((s) => s.info.reasons.map((name, i) => `${i}\n${name}`)))];
       return names.map((text) => text.split("\n") as [string, string]).map(([i, name]) => swatch(css(kind(Number(i))), name));
@@ -74,7 +74,8 @@ function topPrograms(app: App): string[] {
       for (let i = 0; i < threads.length; i += 7) {
         const thread = threads[i]!;
         if (thread === 0) continue;
-        const name = source.threads.name(thread);
+        const name = source.threads.get(thread)?.name;
+        if (!name) continue;
         sums.set(name, (sums.get(name) ?? 0) + 1);
       }
     }

@@ -11,7 +11,7 @@ export function ghz(khz: number | null | undefined): string | null {
 export function threadText(source: Source, tid: number | null | undefined): string | null {
   if (tid === undefined) return null;
   if (tid === null || tid === 0) return "an interrupt";
-  return `${source.threads.name(tid)} (${tid})`;
+  return source.threads.label(tid);
 }
 
 export function reasonText(source: Source, reason: string | number | null | undefined): string | null {

@@ -91,9 +91,11 @@ function thread(s: Schedule, tid: number): unknown {
 
 function threads(response: ServerResponse, s: Schedule, [tid, next]: string[], url: URL): void {
   if (tid === undefined) {
+    const ids = url.searchParams.get("ids");
+    if (ids) return json(response, ids.split(",").map((id) => thread(s, Number(id))).filter(Boolean));
     const text = (url.searchParams.get("q") ?? "").toLowerCase();
     const found = [...s.names].filter(([t, { name }]) => name.toLowerCase().includes(text) || String(t) === text);
-    return json(response, found.slice(0, num(url, "limit") || 50).map(([t]) => thread(s, t)));
+    return json(response, found.slice(0, Math.min(1000, num(url, "limit") || 50)).map(([t]) => thread(s, t)));
   }
   if (next !== "next") return s.names.has(Number(tid)) ? json(response, thread(s, Number(tid))) : fail(response, 404, "no such thread");
   const time = num(url, "time");

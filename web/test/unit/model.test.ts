@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { INVERSION, LIGHT, DARK, OVERLOAD, css, hashed, inkOn, kind, luminance, ordered, queueShare, type Rgb } from "../../src/model/colour";
+import { INVERSION, LIGHT, DARK, OVERLOAD, css, hashed, inkOn, kind, luminance, ordered, queueShare, queued, type Rgb } from "../../src/model/colour";
 import { pattern, passes } from "../../src/model/filter";
 import { ancestor, binWidth, levelFor, levelForSums, tilesOf, tileSpan, tileWidth } from "../../src/model/levels";
 import { clampSpan, fromHash, initial, toHash, zoom, type View } from "../../src/model/state";
@@ -122,8 +122,18 @@ test("the scale grows lighter all the way, for everybody", () => {
   }
 });
 
+test("more runnable threads stand out more from the page, for everybody", () => {
+  const lengths = [1, 2, 3, 4, 8, 16];
+  for (const dark of [false, true]) {
+    for (const matrix of Object.values(BLIND)) {
+      const light = lengths.map((n) => luminance(seenBy(queued(n, dark), matrix)));
+      for (let i = 1; i < light.length; i++) assert.ok(dark ? light[i]! > light[i - 1]! : light[i]! < light[i - 1]!, `${light}`);
+    }
+  }
+});
+
 test("overload is mistaken for nothing else, by anybody", () => {
-  const others = [...Array.from({ length: 11 }, (_, i) => ordered(i / 10)), INVERSION, LIGHT.unknown, DARK.unknown];
+  const others = [...Array.from({ length: 11 }, (_, i) => ordered(i / 10)), ...[1, 2, 4, 16].map((n) => queued(n, false)), INVERSION, LIGHT.unknown, DARK.unknown];
   for (const matrix of [[[1, 0, 0], [0, 1, 0], [0, 0, 1]], ...Object.values(BLIND)]) {
     for (const other of others) assert.ok(distance(seenBy(OVERLOAD, matrix), seenBy(other, matrix)) > 40, `${css(other)} ${matrix[0]}`);
   }
