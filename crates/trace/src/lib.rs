@@ -13,6 +13,7 @@ pub mod series;
 mod store;
 #[cfg(test)]
 mod testing;
+pub mod tiles;
 
 pub use check::{Problem, Violation};
 pub use event::*;

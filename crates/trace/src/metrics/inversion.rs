@@ -75,6 +75,11 @@ impl Inversion {
         self.core_ns as f64 / 1e6
     }
 
+    /// Busy cores in the bins from 1 to this (exclusive) are inverted now.
+    pub fn limit(&self) -> usize {
+        self.limit
+    }
+
     fn inverted(&self, class: Class) -> bool {
         matches!(class, Class::Busy(bin) if bin < self.limit)
     }
@@ -125,14 +130,14 @@ impl Inversion {
 
 /// How a core takes part, with its bin. Cores of unknown frequency do not.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Class {
+pub enum Class {
     Busy(usize),
     Idle(usize),
     Neither,
 }
 
 impl Class {
-    fn of(core: CoreState) -> Self {
+    pub fn of(core: CoreState) -> Self {
         match bin(core.khz) {
             0 => Class::Neither,
             bin if core.busy() => Class::Busy(bin),

@@ -11,6 +11,7 @@ mod state;
 mod summary;
 mod underload;
 
+pub(crate) use inversion::{BINS as FREQUENCY_BINS, Class, Inversion};
 pub(crate) use state::{CoreState, Observer, Occupant, State};
 pub use summary::{Latency, Migrations, Residency, Summary};
 pub use underload::INTERVAL as UNDERLOAD_INTERVAL;
@@ -19,7 +20,6 @@ pub(crate) use underload::Underload;
 use crate::Trace;
 use crate::event::{CoreId, CoreInfo, Event, Header, Kind, Sink, Time};
 use frequency::Frequency;
-use inversion::Inversion;
 use latency::Latencies;
 use overload::Overload;
 use std::collections::BTreeSet;

@@ -52,7 +52,7 @@ pub trait Observer {
     fn start(&mut self, _core: CoreId, _waited: Option<Time>, _from: Option<CoreId>) {}
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 enum Place {
     /// Blocked, ended, or not seen yet.
     #[default]
@@ -76,7 +76,7 @@ impl Thread {
 
 /// Threads by [`Tid`]. Recorders and simulators number threads from 1, so they lie in a table;
 /// a file may hold any number, so the table is bounded and the rest is hashed.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Threads {
     dense: Vec<Option<Thread>>,
     sparse: HashMap<Tid, Thread>,
@@ -104,6 +104,7 @@ impl Threads {
     }
 }
 
+#[derive(Clone)]
 pub struct State {
     cores: Vec<CoreState>,
     /// The thread on each core. `current[c] == t` exactly when `threads[t]` is `Running(c)`.
@@ -138,6 +139,55 @@ impl State {
 
     pub fn cores(&self) -> &[CoreState] {
         &self.cores
+    }
+
+    /// The thread that runs on `core`.
+    pub fn current(&self, core: usize) -> Tid {
+        self.current[core]
+    }
+
+    /// Traced threads that run or are ready.
+    pub fn runnable(&self) -> u32 {
+        self.runnable
+    }
+
+    /// Whether `core` has had a `Frequency` event.
+    pub fn exact(&self, core: usize) -> bool {
+        self.exact[core]
+    }
+
+    /// The ready threads, in the order of their numbers, and where they wait.
+    pub fn ready(&self) -> Vec<(Tid, CoreId)> {
+        let running = self.current.iter().filter(|tid| **tid != IDLE).count();
+        let count = self.cores.iter().map(|core| core.runnable as usize).sum::<usize>() - running;
+        let place = |(tid, thread): (Tid, &Thread)| match thread.place {
+            Place::Ready(core) => Some((tid, core)),
+            _ => None,
+        };
+        // New threads have high numbers, and few threads are ready: all are soon found.
+        let dense = self.threads.dense.iter().enumerate().rev();
+        let dense = dense.filter_map(|(tid, thread)| Some((tid as Tid, thread.as_ref()?)));
+        let sparse = self.threads.sparse.iter().map(|(tid, thread)| (*tid, thread));
+        let mut ready: Vec<_> = dense.chain(sparse).filter_map(place).take(count).collect();
+        ready.sort_unstable();
+        ready
+    }
+
+    /// Puts back what a snapshot of a core says. For a state in which nothing has happened yet.
+    pub fn restore_core(&mut self, core: CoreId, current: Tid, khz: u32, exact: bool) {
+        let index = usize::from(core);
+        self.cores[index].khz = khz;
+        self.exact[index] = exact;
+        if current != IDLE {
+            self.put(current, Place::Running(core));
+        }
+        self.touched_len = 0;
+    }
+
+    /// Puts a thread back into the queue in which a snapshot says that it was ready.
+    pub fn restore_ready(&mut self, tid: Tid, core: CoreId) {
+        self.put(tid, Place::Ready(core));
+        self.touched_len = 0;
     }
 
     /// Whether `tid` is part of what was asked for. What the header does not list is, unless its

@@ -1,0 +1,255 @@
+//! Tiles against their definitions, on random traces of a machine that makes no mistakes.
+
+use super::plan::Plan;
+use super::reference::Reference;
+use super::*;
+use crate::event::*;
+use crate::metrics::State;
+use crate::testing::any_trace;
+use crate::{Metrics, Trace};
+use proptest::collection::vec;
+use proptest::prelude::*;
+use std::convert::Infallible;
+
+/// What the machine tries next; what is not possible is left out.
+#[derive(Clone, Debug)]
+enum Step {
+    Pass(Time),
+    Fork(CoreId),
+    Wake(usize, CoreId),
+    /// The core takes the n-th of its ready threads, or goes idle.
+    Switch(CoreId, usize, bool),
+    Migrate(usize, CoreId),
+    Say(CoreId, Kind),
+}
+
+const CORES: u16 = 3;
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let core = || 0..CORES;
+    let passes = prop_oneof![0..3u64, 0..3_000u64, Just(1024), Just(262_144), 0..600_000u64, 0..9_000_000u64];
+    let khz = || (0..45u32).prop_map(|tenths| tenths * 100_000);
+    let say = prop_oneof![
+        2 => khz().prop_map(|khz| Kind::Frequency { khz }),
+        1 => khz().prop_map(|khz| Kind::Tick { khz: khz.max(100_000) }),
+        1 => any::<bool>().prop_map(|on| Kind::Spin { on }),
+        2 => (0..3u8, any::<bool>()).prop_map(|(set, member)| Kind::Set { set, member }),
+        1 => (core(), 0..4u16).prop_map(|(target, reason)| Kind::Place { thread: 1, target, reason, seen_khz: 0 }),
+    ];
+    let step = prop_oneof![
+        4 => passes.prop_map(Step::Pass),
+        2 => core().prop_map(Step::Fork),
+        4 => (any::<usize>(), core()).prop_map(|(n, core)| Step::Wake(n, core)),
+        8 => (core(), any::<usize>(), any::<bool>()).prop_map(|(core, n, block)| Step::Switch(core, n, block)),
+        1 => (any::<usize>(), core()).prop_map(|(n, core)| Step::Migrate(n, core)),
+        4 => (core(), say).prop_map(|(core, kind)| Step::Say(core, kind)),
+    ];
+    vec(step, 0..150)
+}
+
+fn play(steps: &[Step]) -> Trace {
+    let mut trace = Trace::default();
+    trace.header.cores = vec![CoreInfo::default(); usize::from(CORES)];
+    trace.header.sets = ["primary", "reserve", "other"].map(String::from).to_vec();
+    let mut time = 0;
+    let mut running = vec![IDLE; usize::from(CORES)];
+    let (mut ready, mut blocked) = (Vec::<(Tid, CoreId)>::new(), Vec::<Tid>::new());
+    let mut threads = 0;
+    for step in steps {
+        let (core, kind) = match *step {
+            Step::Pass(ns) => {
+                time += ns;
+                continue;
+            }
+            Step::Fork(target) => {
+                threads += 1;
+                ready.push((threads, target));
+                (target, Kind::Fork { parent: IDLE, child: threads, target })
+            }
+            Step::Wake(n, target) if !blocked.is_empty() => {
+                let thread = blocked.swap_remove(n % blocked.len());
+                ready.push((thread, target));
+                (target, Kind::Wakeup { thread, waker: Waker::Interrupt, target })
+            }
+            Step::Switch(core, n, block) => {
+                let queue: Vec<usize> = (0..ready.len()).filter(|i| ready[*i].1 == core).collect();
+                let prev = running[usize::from(core)];
+                let next = match queue.is_empty() {
+                    true => IDLE,
+                    false => ready.swap_remove(queue[n % queue.len()]).0,
+                };
+                if prev == next {
+                    continue;
+                }
+                let blocks = prev != IDLE && (block || next == IDLE);
+                match blocks {
+                    true => blocked.push(prev),
+                    false if prev != IDLE => ready.push((prev, core)),
+                    false => {}
+                }
+                running[usize::from(core)] = next;
+                (
+                    core,
+                    Kind::Switch { prev, stop: if blocks { Stop::Blocked } else { Stop::Preempted }, next },
+                )
+            }
+            Step::Migrate(n, to) if !ready.is_empty() => {
+                let index = n % ready.len();
+                let (thread, from) = ready[index];
+                ready[index] = (thread, to);
+                (to, Kind::Migrate { thread, from, to })
+            }
+            Step::Say(core, kind) => (core, kind),
+            _ => continue,
+        };
+        trace.events.push(Event { time, core, kind });
+    }
+    trace.header.duration = time + 1;
+    // Every third thread is somebody else's.
+    let thread = |tid| ThreadInfo { tid, name: String::new(), parent: 0, traced: tid % 3 != 0 };
+    trace.header.threads = (1..=threads).map(thread).collect();
+    trace
+}
+
+/// The index of a trace in groups of `size` events, built so that tiles with `threshold` events
+/// are stored.
+struct Built {
+    end: Time,
+    snapshots: Vec<Snapshot>,
+    tiles: Vec<(TileId, Tile)>,
+    underload: UnderloadSeries,
+}
+
+fn spans(trace: &Trace, size: usize) -> Vec<Span> {
+    let mut spans: Vec<Span> = Vec::new();
+    for group in trace.events.chunks(size) {
+        let latest = group.iter().map(|event| event.time).max().unwrap_or(0);
+        spans.push(Span::new(group[0].time, latest, group.len() as u64, spans.last()));
+    }
+    spans
+}
+
+fn build(trace: &Trace, size: usize, threshold: u64) -> Built {
+    let spans = spans(trace, size);
+    let end = spans.last().map_or(0, |span| span.end).max(trace.header.duration.min(tile::LAST_TIME));
+    let plan = Plan::new(&spans, trace.header.cores.len(), end).with_threshold(threshold);
+    let mut builder = TileBuilder::with_plan(&trace.header, &plan, end);
+    let snapshots = trace.events.chunks(size).map(|group| builder.group(group)).collect();
+    let underload = builder.finish();
+    let mut tiles = builder.take_tiles();
+    tiles.iter_mut().for_each(|(id, tile)| underload.fill(*id, end, tile));
+    Built { end, snapshots, tiles, underload }
+}
+
+impl Built {
+    fn demand(&self, trace: &Trace, size: usize, id: TileId) -> Option<Tile> {
+        let begin = id.begin()?;
+        let first = self.snapshots.partition_point(|snapshot| snapshot.time < begin).saturating_sub(1);
+        let start = Snapshot::start(trace.header.cores.len());
+        let snapshot = self.snapshots.get(first).unwrap_or(&start);
+        let groups = trace.events.chunks(size).skip(first).map(Ok::<_, Infallible>);
+        let state = State::new(&trace.header);
+        let mut tile =
+            demand::compute(Shape::of(&trace.header), id, state, snapshot, self.end, groups).unwrap()?;
+        self.underload.fill(id, self.end, &mut tile);
+        Some(tile)
+    }
+}
+
+/// The entries of a field as numbers.
+fn numbers(tile: &Tile, field: Field) -> Vec<f64> {
+    let bytes = tile.field(field);
+    let wide = |bytes: &[u8]| bytes.try_into().unwrap();
+    match field {
+        Field::Underload => bytes.chunks(4).map(|b| f32::from_le_bytes(wide(b)).into()).collect(),
+        Field::Thread => bytes.chunks(4).map(|b| u32::from_le_bytes(wide(b)).into()).collect(),
+        Field::Mhz | Field::Runnable | Field::CoresUsed | Field::SetSizes => {
+            bytes.chunks(2).map(|b| u16::from_le_bytes([b[0], b[1]]).into()).collect()
+        }
+        _ => bytes.iter().map(|b| f64::from(*b)).collect(),
+    }
+}
+
+fn assert_defined(reference: &Reference, id: TileId, tile: &Tile, how: &str) {
+    for field in Field::ALL {
+        let (found, defined) = (numbers(tile, field), reference.field(id, field));
+        if let Some(at) = (0..found.len().max(defined.len())).find(|at| found.get(*at) != defined.get(*at)) {
+            let (row, bin) = (at / BINS, at % BINS);
+            panic!(
+                "{how} {id:?} {}: row {row} bin {bin} is {:?}, not {:?}",
+                field.name(),
+                found.get(at),
+                defined.get(at)
+            );
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(32))]
+
+    #[test]
+    fn tiles_agree_with_the_definitions(
+        steps in steps(), size in 1usize..40, threshold in 2u64..30, picks in vec((0u8..8, any::<u64>()), 3),
+    ) {
+        let trace = play(&steps);
+        prop_assert_eq!(trace.check().iter().filter(|v| !v.to_string().contains("has no")).count(), 0);
+        let built = build(&trace, size, threshold);
+        let reference = Reference::new(&trace, built.end);
+        for (id, tile) in built.tiles.iter().take(6) {
+            assert_defined(&reference, *id, tile, "stored");
+            prop_assert!(built.demand(&trace, size, *id).as_ref() == Some(tile));
+        }
+        for (level, index) in picks {
+            let id = TileId { level, index: index % (built.end / tile_width(level) + 1) };
+            let tile = built.demand(&trace, size, id).expect("a tile of the trace");
+            assert_defined(&reference, id, &tile, "computed");
+        }
+    }
+
+    /// Whatever the groups are, the tiles are the same; and those that are stored are a tree.
+    #[test]
+    fn groups_do_not_matter(steps in steps(), size in 1usize..40, threshold in 2u64..30) {
+        let trace = play(&steps);
+        let (built, other) = (build(&trace, size, threshold), build(&trace, 7, threshold));
+        for (id, tile) in built.tiles.iter().take(20) {
+            prop_assert!(other.demand(&trace, 7, *id).as_ref() == Some(tile));
+            let parent = TileId { level: id.level + 1, index: id.index / 4 };
+            let top = id.level == coarsest_level(built.end);
+            prop_assert!(top || built.tiles.iter().any(|(other, _)| *other == parent));
+        }
+        let root = TileId { level: coarsest_level(built.end), index: 0 };
+        prop_assert_eq!(built.tiles.iter().filter(|(id, _)| *id == root).count(), 1);
+    }
+
+    /// The tiles are the metrics, spread over the time: added up they are the same.
+    #[test]
+    fn tiles_add_up_to_the_metrics(steps in steps()) {
+        let trace = play(&steps);
+        let built = build(&trace, 16, 1000);
+        let mut metrics = Metrics::new(&trace.header);
+        trace.events.iter().for_each(|event| metrics.event(event));
+        let summary = metrics.finish(trace.header.duration);
+        let underload: u32 = built.underload.0.iter().map(|(_, underload)| underload).sum();
+        prop_assert_eq!(f64::from(underload) / summary.duration_s, summary.underload_per_s);
+    }
+
+    /// Traces that contradict themselves give tiles, not panics; stored or computed, the same.
+    #[test]
+    fn nonsense_never_panics(mut trace in any_trace(), small in any::<bool>(), level in 0u8..30, index in any::<u64>()) {
+        trace.header.cores.resize(4, CoreInfo::default());
+        for event in trace.events.iter_mut().filter(|_| small) {
+            event.core %= 4;
+            event.time %= 1 << 24;
+            if let Kind::Switch { prev, next, .. } = &mut event.kind {
+                (*prev, *next) = (*prev % 4, *next % 4);
+            }
+            if let Kind::Wakeup { thread, target, .. } = &mut event.kind {
+                (*thread, *target) = (*thread % 4, *target % 4);
+            }
+        }
+        let built = build(&trace, 13, 20);
+        built.demand(&trace, 13, TileId { level, index });
+        built.demand(&trace, 13, TileId { level: level % 4, index: index % 256 });
+    }
+}

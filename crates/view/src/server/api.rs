@@ -1,0 +1,233 @@
+//! What is asked for, and the answers (docs/src/view.md lists them).
+
+use super::error::Refusal;
+use super::viewed::Viewed;
+use super::views::View;
+use super::{look, slices};
+use axum::Router;
+use axum::body::Body;
+use axum::extract::rejection::{PathRejection, QueryRejection};
+use axum::extract::{Path, Query, State};
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Json, Response};
+use axum::routing::get;
+use hearth_trace::tiles::{Field, TileId};
+use hearth_trace::{CoreId, Tid, Time};
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+use tokio::sync::Semaphore;
+
+/// All that requests are answered from.
+pub struct Shared {
+    pub traces: Vec<Viewed>,
+    pub views: Vec<View>,
+    /// Answers that are worked out at a time: the others wait.
+    pub turns: Semaphore,
+}
+
+type App = State<Arc<Shared>>;
+type Answer = Result<Response, Refusal>;
+
+const MOST_EVENTS: usize = 20_000;
+const MOST_THREADS: usize = 1000;
+
+pub fn routes() -> Router<Arc<Shared>> {
+    Router::new()
+        .route("/traces", get(traces))
+        .route("/traces/{trace}/tiles/{level}/{index}", get(tile))
+        .route("/traces/{trace}/events", get(events))
+        .route("/traces/{trace}/threads", get(threads))
+        .route("/traces/{trace}/threads/{thread}", get(thread))
+        .route("/traces/{trace}/threads/{thread}/next", get(next))
+        .route("/traces/{trace}/at", get(at))
+        .route("/views", get(async |State(app): App| Json(app.views.clone())))
+        .route("/views/{name}", get(view))
+}
+
+/// Works an answer out, away from the threads that serve connections, when its turn comes.
+async fn work<T: Send + 'static>(
+    app: Arc<Shared>,
+    work: impl FnOnce(&Shared) -> Result<T, Refusal> + Send + 'static,
+) -> Result<T, Refusal> {
+    let failed = || {
+        let help = "please report this, with hearth's version and what you looked at";
+        Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, "hearth has a bug: an answer was not finished", help)
+    };
+    let held = app.clone();
+    let _turn = held.turns.acquire().await.map_err(|_| failed())?;
+    tokio::task::spawn_blocking(move || work(&app)).await.map_err(|_| failed())?
+}
+
+fn trace(app: &Shared, number: usize) -> Result<&Viewed, Refusal> {
+    let help = || format!("the traces are numbered from 0 to {}", app.traces.len().saturating_sub(1));
+    app.traces.get(number).ok_or_else(|| Refusal::not_found(format!("there is no trace {number}"), help()))
+}
+
+/// Parameters, or what is wrong with them.
+fn path<T>(parameters: Result<Path<T>, PathRejection>) -> Result<T, Refusal> {
+    parameters.map(|Path(value)| value).map_err(|error| Refusal::bad(error.body_text(), "see docs: view"))
+}
+
+fn query<T>(parameters: Result<Query<T>, QueryRejection>) -> Result<T, Refusal> {
+    parameters.map(|Query(value)| value).map_err(|error| Refusal::bad(error.body_text(), "see docs: view"))
+}
+
+fn json(value: impl Serialize) -> Answer {
+    Ok(Json(value).into_response())
+}
+
+async fn traces(State(app): App) -> Answer {
+    json(app.traces.iter().map(Viewed::info).collect::<Vec<_>>())
+}
+
+#[derive(Deserialize)]
+struct Fields {
+    fields: String,
+}
+
+async fn tile(
+    State(app): App,
+    at: Result<Path<(usize, u8, u64)>, PathRejection>,
+    asked: Result<Query<Fields>, QueryRejection>,
+) -> Answer {
+    let (number, level, index) = path(at)?;
+    let fields = fields(&query(asked)?.fields)?;
+    let id = TileId { level, index };
+    let bytes = work(app, move |app| {
+        let trace = trace(app, number)?;
+        let tile = trace.index.tile(&trace.groups, id)?;
+        let tile = tile.ok_or_else(|| {
+            let error = format!("tile {index} of level {level} is not in the trace");
+            Refusal::not_found(error, format!("it ends at {} ns", trace.index.end()))
+        })?;
+        let mut bytes = Vec::new();
+        for field in fields {
+            bytes.extend_from_slice(tile.field(field));
+            bytes.resize(bytes.len().next_multiple_of(8), 0);
+        }
+        Ok(bytes)
+    });
+    let headers = [
+        (header::CONTENT_TYPE, "application/octet-stream"),
+        (header::CACHE_CONTROL, "private, max-age=86400, immutable"),
+    ];
+    Ok((headers, Body::from(bytes.await?)).into_response())
+}
+
+/// The fields asked for, each at most once.
+fn fields(names: &str) -> Result<Vec<Field>, Refusal> {
+    let known = || Field::ALL.map(Field::name).join(", ");
+    let mut fields: Vec<Field> = Vec::new();
+    for name in names.split(',') {
+        let field = Field::named(name)
+            .filter(|field| !fields.contains(field))
+            .ok_or_else(|| Refusal::bad(format!("'{name}' is no field, or is asked for twice"), known()))?;
+        fields.push(field);
+    }
+    Ok(fields)
+}
+
+#[derive(Deserialize)]
+struct Range {
+    from: Time,
+    to: Time,
+    limit: Option<usize>,
+}
+
+async fn events(
+    State(app): App,
+    number: Result<Path<usize>, PathRejection>,
+    range: Result<Query<Range>, QueryRejection>,
+) -> Answer {
+    let (number, range) = (path(number)?, query(range)?);
+    let limit = range.limit.unwrap_or(5000);
+    if range.from >= range.to || limit > MOST_EVENTS {
+        let help = format!("'from' must be below 'to', and 'limit' at most {MOST_EVENTS}");
+        return Err(Refusal::bad("this range cannot be answered", help));
+    }
+    let found = work(app, move |app| Ok(slices::events(trace(app, number)?, range.from, range.to, limit)?));
+    json(found.await?)
+}
+
+#[derive(Deserialize)]
+struct Search {
+    #[serde(default)]
+    q: String,
+    limit: Option<usize>,
+}
+
+async fn threads(
+    State(app): App,
+    number: Result<Path<usize>, PathRejection>,
+    search: Result<Query<Search>, QueryRejection>,
+) -> Answer {
+    let (number, search) = (path(number)?, query(search)?);
+    let limit = search.limit.unwrap_or(50).min(MOST_THREADS);
+    work(app, move |app| json(trace(app, number)?.search(&search.q, limit))).await
+}
+
+async fn thread(State(app): App, at: Result<Path<(usize, Tid)>, PathRejection>) -> Answer {
+    let (number, tid) = path(at)?;
+    let thread = trace(&app, number)?.thread(tid);
+    json(thread.ok_or_else(|| no_thread(tid))?)
+}
+
+fn no_thread(tid: Tid) -> Refusal {
+    Refusal::not_found(format!("there is no thread {tid}"), "look for it by its name: threads?q=NAME")
+}
+
+#[derive(Deserialize)]
+struct Next {
+    time: Time,
+    #[serde(default)]
+    direction: Direction,
+}
+
+#[derive(Deserialize, Default, Clone, Copy, PartialEq)]
+#[serde(rename_all = "snake_case")]
+enum Direction {
+    #[default]
+    Forward,
+    Back,
+}
+
+async fn next(
+    State(app): App,
+    at: Result<Path<(usize, Tid)>, PathRejection>,
+    next: Result<Query<Next>, QueryRejection>,
+) -> Answer {
+    let ((number, tid), next) = (path(at)?, query(next)?);
+    let back = next.direction == Direction::Back;
+    json(work(app, move |app| Ok(look::next(trace(app, number)?, tid, next.time, back)?)).await?)
+}
+
+#[derive(Deserialize)]
+struct Point {
+    core: CoreId,
+    time: Time,
+}
+
+async fn at(
+    State(app): App,
+    number: Result<Path<usize>, PathRejection>,
+    point: Result<Query<Point>, QueryRejection>,
+) -> Answer {
+    let (number, point) = (path(number)?, query(point)?);
+    let found = work(app, move |app| {
+        let trace = trace(app, number)?;
+        let cores = trace.header().cores.len();
+        if usize::from(point.core) >= cores {
+            let help = format!("the cores are numbered from 0 to {}", cores.saturating_sub(1));
+            return Err(Refusal::not_found(format!("there is no core {}", point.core), help));
+        }
+        Ok(look::at(trace, point.core, point.time)?)
+    });
+    json(found.await?)
+}
+
+async fn view(State(app): App, name: Result<Path<String>, PathRejection>) -> Answer {
+    let name = path(name)?;
+    let names = || app.views.iter().map(|view| view.name.as_str()).collect::<Vec<_>>().join(", ");
+    let view = app.views.iter().find(|view| view.name == name);
+    json(view.ok_or_else(|| Refusal::not_found(format!("there is no view '{name}'"), names()))?)
+}

@@ -1,0 +1,205 @@
+//! What is under the pointer, and where a thread runs next.
+
+use super::slices::{Slice, stop_name};
+use super::viewed::Viewed;
+use hearth_trace::tiles::{self, Groups};
+use hearth_trace::{CoreId, Event, IDLE, Kind, Stop, Tid, Time, Waker};
+use serde::Serialize;
+use std::ops::ControlFlow;
+use std::time::{Duration, Instant};
+
+/// Groups that are looked through for where a slice begins or ends.
+const NEAR: usize = 16;
+/// For how long a thread's next slice is looked for.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+#[derive(Serialize, Debug)]
+pub struct At {
+    core: CoreId,
+    time: Time,
+    /// 0: idle.
+    thread: Tid,
+    name: Option<String>,
+    /// `None`: too far away to look for.
+    from: Option<Time>,
+    to: Option<Time>,
+    stop: Option<&'static str>,
+    /// `None`: it was not woken, but preempted before; or an interrupt woke it.
+    waker: Option<Tid>,
+    waker_name: Option<String>,
+    wake_time: Option<Time>,
+    latency: Option<Time>,
+    reason: Option<u16>,
+    seen_khz: Option<u32>,
+    khz: Option<u32>,
+    queue: u32,
+    sets: Vec<u8>,
+}
+
+/// Where an event is.
+type Place = (usize, usize);
+
+pub fn at(trace: &Viewed, core: CoreId, time: Time) -> Result<At, tiles::Error> {
+    let moment = trace.index.moment(&trace.groups, time)?;
+    let now = moment.cores.get(usize::from(core)).copied().unwrap_or_default();
+    let begin = slice_begin(trace, core, time)?.filter(|(_, thread, _)| *thread == now.current);
+    let from = begin.map(|(_, _, from)| from);
+    let end = slice_end(trace, core, time)?;
+    let cause = match begin {
+        Some((place, thread, _)) if thread != IDLE => cause(trace, place, thread)?,
+        _ => Cause::default(),
+    };
+    let name = |tid: Tid| trace.name_of(tid).map(str::to_owned);
+    Ok(At {
+        core,
+        time,
+        thread: now.current,
+        name: name(now.current),
+        from,
+        to: end.map(|(to, _)| to),
+        stop: end.filter(|_| now.current != IDLE).map(|(_, stop)| stop_name(stop)),
+        waker: cause.waker,
+        waker_name: cause.waker.and_then(name),
+        wake_time: cause.woken,
+        latency: from.zip(cause.woken).map(|(from, woken)| from.saturating_sub(woken)),
+        reason: cause.reason,
+        seen_khz: cause.seen_khz,
+        khz: (now.khz != 0).then_some(now.khz),
+        queue: moment.runnable.get(usize::from(core)).copied().unwrap_or(0),
+        sets: (0..8).filter(|set| now.marks.sets >> set & 1 == 1).collect(),
+    })
+}
+
+/// The slice of `thread` that begins next after `time`, or last before it.
+pub fn next(trace: &Viewed, thread: Tid, time: Time, back: bool) -> Result<Option<Slice>, tiles::Error> {
+    let begins = |event: &Event| matches!(event.kind, Kind::Switch { next, .. } if next == thread);
+    let started = Instant::now();
+    let patience = |_: usize| started.elapsed() < PATIENCE;
+    let look = |_: Place, event: &Event| match begins(event)
+        && (if back { event.time < time } else { event.time > time })
+    {
+        true => ControlFlow::Break(*event),
+        false => ControlFlow::Continue(()),
+    };
+    let start = trace.index.group_before(time);
+    let found = match back {
+        true => backward(trace, (start, usize::MAX), patience, look)?,
+        false => forward(trace, start, patience, look)?,
+    };
+    let Some(begin) = found else { return Ok(None) };
+    let found = at(trace, begin.core, begin.time)?;
+    Ok(Some(Slice {
+        core: begin.core,
+        thread,
+        from: begin.time,
+        to: found.to.filter(|_| found.thread == thread).unwrap_or(begin.time),
+        khz: found.khz.unwrap_or(0),
+        stop: found.stop,
+        wake: None,
+        reason: found.reason,
+    }))
+}
+
+/// The last switch on `core` up to `time`: where it is, to whom, and when.
+fn slice_begin(trace: &Viewed, core: CoreId, time: Time) -> Result<Option<(Place, Tid, Time)>, tiles::Error> {
+    let start = trace.index.group_before(time.saturating_add(1));
+    let near = |group: usize| start - group < NEAR;
+    backward(trace, (start, usize::MAX), near, |place, event| match event.kind {
+        Kind::Switch { next, .. } if event.core == core && event.time <= time => {
+            ControlFlow::Break((place, next, event.time))
+        }
+        _ => ControlFlow::Continue(()),
+    })
+}
+
+/// The first switch on `core` behind `time`.
+fn slice_end(trace: &Viewed, core: CoreId, time: Time) -> Result<Option<(Time, Stop)>, tiles::Error> {
+    let start = trace.index.group_before(time.saturating_add(1));
+    forward(
+        trace,
+        start,
+        |group| group - start < NEAR,
+        |_, event| match event.kind {
+            Kind::Switch { stop, .. } if event.core == core && event.time > time => {
+                ControlFlow::Break((event.time, stop))
+            }
+            _ => ControlFlow::Continue(()),
+        },
+    )
+}
+
+/// Why a thread runs where it does.
+#[derive(Default, Clone, Copy)]
+struct Cause {
+    woken: Option<Time>,
+    waker: Option<Tid>,
+    reason: Option<u16>,
+    seen_khz: Option<u32>,
+}
+
+/// What happened to `thread` between its last run and the one that begins at `place`.
+fn cause(trace: &Viewed, place: Place, thread: Tid) -> Result<Cause, tiles::Error> {
+    let mut cause = Cause::default();
+    let near = |group: usize| place.0 - group < NEAR;
+    backward(trace, place, near, |_, event| {
+        match event.kind {
+            Kind::Place { thread: placed, reason, seen_khz, .. } if placed == thread => {
+                cause.reason = cause.reason.or(Some(reason));
+                cause.seen_khz = cause.seen_khz.or(Some(seen_khz).filter(|khz| *khz != 0));
+            }
+            Kind::Wakeup { thread: woken, waker, .. } if woken == thread && cause.woken.is_none() => {
+                cause.woken = Some(event.time);
+                cause.waker = if let Waker::Thread(tid) = waker { Some(tid) } else { None };
+            }
+            Kind::Fork { parent, child, .. } if child == thread => {
+                cause.woken = Some(event.time);
+                cause.waker = Some(parent).filter(|tid| *tid != IDLE);
+                return ControlFlow::Break(());
+            }
+            Kind::Switch { prev, next, .. } if prev == thread || next == thread => {
+                return ControlFlow::Break(());
+            }
+            _ => {}
+        }
+        ControlFlow::Continue(())
+    })?;
+    Ok(cause)
+}
+
+/// Looks at the events before `start`, the last first, as long as their group is `near`.
+fn backward<T>(
+    trace: &Viewed,
+    start: Place,
+    near: impl Fn(usize) -> bool,
+    mut look: impl FnMut(Place, &Event) -> ControlFlow<T>,
+) -> Result<Option<T>, tiles::Error> {
+    let groups = trace.index.groups();
+    for group in (0..groups.min(start.0.saturating_add(1))).rev().take_while(|group| near(*group)) {
+        let events = trace.groups.read(group)?;
+        let count = if group == start.0 { events.len().min(start.1) } else { events.len() };
+        for (index, event) in events[..count].iter().enumerate().rev() {
+            if let ControlFlow::Break(found) = look((group, index), event) {
+                return Ok(Some(found));
+            }
+        }
+    }
+    Ok(None)
+}
+
+/// Looks at the events from a group on, as long as their group is `near`.
+fn forward<T>(
+    trace: &Viewed,
+    start: usize,
+    near: impl Fn(usize) -> bool,
+    mut look: impl FnMut(Place, &Event) -> ControlFlow<T>,
+) -> Result<Option<T>, tiles::Error> {
+    for group in (start..trace.index.groups()).take_while(|group| near(*group)) {
+        let events = trace.groups.read(group)?;
+        for (index, event) in events.iter().enumerate() {
+            if let ControlFlow::Break(found) = look((group, index), event) {
+                return Ok(Some(found));
+            }
+        }
+    }
+    Ok(None)
+}

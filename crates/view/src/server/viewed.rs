@@ -1,0 +1,145 @@
+//! A trace that is looked at, and what the page is told of it as a whole.
+
+use super::cache::Cached;
+use hearth_trace::tiles::{self, Groups, Index};
+use hearth_trace::{CoreInfo, Header, Source, ThreadInfo, Tid};
+use serde::Serialize;
+use std::collections::HashMap;
+
+pub struct Viewed {
+    pub name: String,
+    pub groups: Cached<Box<dyn Groups>>,
+    pub index: Index,
+    /// Where in the header a thread is.
+    threads: HashMap<Tid, usize>,
+    complete: bool,
+}
+
+#[derive(Serialize)]
+pub struct Info {
+    name: String,
+    machine: String,
+    source: String,
+    duration: u64,
+    events: u64,
+    lost: Vec<u64>,
+    cores: Vec<CoreInfo>,
+    reasons: Vec<String>,
+    sets: Vec<String>,
+    khz_range: (u32, u32),
+    threads: usize,
+    levels: Levels,
+    complete: bool,
+    warnings: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct Levels {
+    finest_stored: u8,
+    coarsest: u8,
+}
+
+#[derive(Serialize)]
+pub struct Thread<'a> {
+    thread: Tid,
+    name: &'a str,
+    parent: Option<Tid>,
+    traced: bool,
+}
+
+impl Viewed {
+    /// With the index of the same trace.
+    pub fn new(name: String, groups: Box<dyn Groups>, index: Index, complete: bool) -> Self {
+        let threads = groups.header().threads.iter().enumerate().map(|(at, thread)| (thread.tid, at));
+        let threads = threads.collect();
+        Viewed { name, groups: Cached::new(groups), index, threads, complete }
+    }
+
+    /// A trace that is in memory.
+    pub fn in_memory(name: String, trace: hearth_trace::Trace) -> Result<Self, tiles::Error> {
+        let index = Index::in_memory(&trace)?;
+        Ok(Viewed::new(name, Box::new(trace), index, true))
+    }
+
+    pub fn header(&self) -> &Header {
+        self.groups.header()
+    }
+
+    pub fn info(&self) -> Info {
+        let header = self.header();
+        Info {
+            name: self.name.clone(),
+            machine: header.machine.clone(),
+            source: source(&header.source),
+            // The last instant is within the last bin.
+            duration: self.index.end(),
+            events: self.groups.spans().iter().map(|span| span.events).sum(),
+            lost: header.lost.clone(),
+            cores: header.cores.clone(),
+            reasons: header.reasons.clone(),
+            sets: header.sets.iter().take(tiles::MOST_SETS).cloned().collect(),
+            khz_range: header.khz_range,
+            threads: header.threads.len(),
+            levels: Levels { finest_stored: self.index.finest_stored(), coarsest: self.index.coarsest() },
+            complete: self.complete,
+            warnings: self.warnings(),
+        }
+    }
+
+    fn warnings(&self) -> Vec<String> {
+        let lost = self.header().lost.iter().fold(0u64, |sum, lost| sum.saturating_add(*lost));
+        let mut warnings = Vec::new();
+        if lost > 0 {
+            warnings.push(format!("the recorder lost {lost} events: what they said is missing"));
+        }
+        if !self.complete {
+            warnings
+                .push("the recording was not finished: its end and the threads' names may be missing".into());
+        }
+        if self.header().sets.len() > tiles::MOST_SETS {
+            warnings.push(format!(
+                "the policy has more than {} core sets: the rest is not shown",
+                tiles::MOST_SETS
+            ));
+        }
+        warnings
+    }
+
+    pub fn thread(&self, tid: Tid) -> Option<Thread<'_>> {
+        self.header().threads.get(*self.threads.get(&tid)?).map(thread)
+    }
+
+    pub fn name_of(&self, tid: Tid) -> Option<&str> {
+        Some(self.header().threads.get(*self.threads.get(&tid)?)?.name.as_str())
+    }
+
+    /// Threads whose name contains `text`, or whose number it is.
+    pub fn search(&self, text: &str, limit: usize) -> Vec<Thread<'_>> {
+        let text = text.to_lowercase();
+        let number = text.parse().ok().and_then(|tid| self.thread(tid));
+        let is_number = |info: &ThreadInfo| number.as_ref().is_some_and(|thread| thread.thread == info.tid);
+        let named = self.header().threads.iter();
+        let named = named.filter(|info| !is_number(info) && info.name.to_lowercase().contains(&text));
+        let mut found: Vec<Thread> = named.take(limit).map(thread).collect();
+        if let Some(thread) = number {
+            found.insert(0, thread);
+            found.truncate(limit);
+        }
+        found
+    }
+}
+
+fn thread(info: &ThreadInfo) -> Thread<'_> {
+    let parent = (info.parent != 0).then_some(info.parent);
+    Thread { thread: info.tid, name: &info.name, parent, traced: info.traced }
+}
+
+fn source(source: &Source) -> String {
+    match source {
+        Source::Recorded { command, kernel, .. } => format!("{} on Linux {kernel}", command.join(" ")),
+        Source::Simulated { policy, workload, governor, seed, .. } => {
+            format!("{workload} under {policy}, {governor}, seed {seed}")
+        }
+        Source::Unknown => "of unknown origin".into(),
+    }
+}
