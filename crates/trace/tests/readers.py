@@ -40,12 +40,12 @@ def with_frames(read):
 def with_sql():
     events = f"'{trace}/events/*.parquet'"
     select = ", ".join(f"sum({name})::hugeint" for name in columns)
-    sums = dict(zip(columns, duckdb.sql(f"select {select} from {events}").fetchone()))
+    sums = dict(zip(columns, duckdb.sql(f"select {select} from {events}").fetchall()[0]))
     by_kind = f"select k.name, count(*) from {events} e join '{trace}/kinds.parquet' k using (kind) group by 1"
     counts = dict(duckdb.sql(by_kind).fetchall())
-    (sums["cores.socket"],) = duckdb.sql(f"select sum(socket) from '{trace}/cores.parquet'").fetchone()
+    ((sums["cores.socket"],),) = duckdb.sql(f"select sum(socket) from '{trace}/cores.parquet'").fetchall()
     of_threads = f"select sum(traced::int), sum(length(name)) from '{trace}/threads.parquet'"
-    sums["threads.traced"], sums["threads.name"] = duckdb.sql(of_threads).fetchone()
+    sums["threads.traced"], sums["threads.name"] = duckdb.sql(of_threads).fetchall()[0]
     return {**sums, **counts, "events": sum(counts.values())}
 
 
