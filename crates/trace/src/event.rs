@@ -143,9 +143,9 @@ pub struct Header {
 pub trait Sink {
     fn event(&mut self, event: &Event);
 
-    /// A thread appears: said before its first event, so that it is known while events pass whether the thread
-    /// is part of what was asked for. Its name may still change: the header at the end has the last word.
-    fn thread(&mut self, _: &ThreadInfo) {}
+    /// A thread appears. Said before its first event, so that while the events pass it is known
+    /// whether it is traced.
+    fn thread(&mut self, _thread: &ThreadInfo) {}
 }
 
 impl Sink for Vec<Event> {

@@ -19,7 +19,8 @@ use crate::event::{Event, Kind, Stop, Waker};
 /// Length of an encoded event.
 pub const RECORD_BYTES: usize = 24;
 
-mod tag {
+/// The number of each kind, in the hash and in the store.
+pub mod tag {
     pub const SWITCH: u8 = 1;
     pub const WAKEUP: u8 = 2;
     pub const FORK: u8 = 3;

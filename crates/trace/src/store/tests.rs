@@ -2,19 +2,7 @@ use super::*;
 use crate::testing::any_trace;
 use crate::{Event, Header, Kind, Stop};
 use proptest::prelude::*;
-use std::io::Cursor;
-
-fn to_bytes(trace: &Trace) -> Vec<u8> {
-    let mut writer = Writer::new(Vec::new()).unwrap();
-    trace.events.iter().for_each(|event| writer.event(event));
-    writer.finish(&trace.header).unwrap()
-}
-
-fn from_bytes(bytes: &[u8]) -> Result<Trace, Error> {
-    let mut reader = Reader::new(Cursor::new(bytes))?;
-    let events = (&mut reader).collect::<Result<_, _>>()?;
-    Ok(Trace { header: reader.into_header(), events })
-}
+use std::fs;
 
 fn small() -> Trace {
     let kind = |next| Kind::Switch { prev: 0, stop: Stop::Preempted, next };
@@ -24,143 +12,71 @@ fn small() -> Trace {
     }
 }
 
-#[test]
-fn more_than_one_block() {
+/// A trace of more than one segment.
+fn large() -> Trace {
     let mut trace = small();
-    for time in 0..2 * BLOCK_RECORDS as u64 + 7 {
+    for time in 0..SEGMENT_EVENTS as u64 + 7 {
         trace.events.push(Event { time, core: 3, kind: Kind::Tick { khz: time as u32 } });
     }
-    assert_eq!(from_bytes(&to_bytes(&trace)).unwrap(), trace);
+    trace
 }
 
 #[test]
-fn truncated_anywhere_is_an_error() {
-    let bytes = to_bytes(&small());
-    for length in 0..bytes.len() {
-        let error = from_bytes(&bytes[..length]).expect_err("a part of a trace must not be read as a trace");
-        match error {
-            Error::NotATrace => assert_eq!(length, 0),
-            Error::Truncated { length: told } => assert_eq!(told, length as u64),
-            other => panic!("truncated at {length}: {other}"),
-        }
-    }
-}
-
-#[test]
-fn every_single_changed_byte_is_found() {
-    let bytes = to_bytes(&small());
-    for at in 0..bytes.len() {
-        let mut damaged = bytes.clone();
-        damaged[at] ^= 0x10;
-        assert!(from_bytes(&damaged).is_err(), "byte {at} of {} changed and nobody noticed", bytes.len());
-    }
-}
-
-#[test]
-fn an_error_names_the_offset_and_the_remedy() {
-    let mut bytes = to_bytes(&small());
-    bytes[40] ^= 1;
-    let message = from_bytes(&bytes).unwrap_err().to_string();
-    assert!(message.contains("byte 32") && message.contains("again"), "{message}");
-    let message = from_bytes(b"#!/bin/sh\n").unwrap_err().to_string();
-    assert!(message.contains("not a trace"), "{message}");
-}
-
-#[test]
-fn a_footer_that_lies_about_events_allocates_nothing() {
-    let mut bytes = to_bytes(&small());
-    let footer = bytes.len() - 32;
-    bytes[footer + 24..].copy_from_slice(&u64::MAX.to_le_bytes());
-    let checksum = xxhash_rust::xxh3::xxh3_64(&bytes[footer + 16..]);
-    bytes[footer + 8..footer + 16].copy_from_slice(&checksum.to_le_bytes());
-    let message = from_bytes(&bytes).unwrap_err().to_string();
-    assert!(message.contains("too short"), "{message}");
-}
-
-#[test]
-fn a_file_appears_only_when_it_is_whole() {
+fn more_than_one_segment() {
     let dir = tempfile::tempdir().unwrap();
-    let path = dir.path().join("t.hearth");
-    let writer = Writer::create(&path).unwrap();
+    let path = dir.path().join("t");
+    let trace = large();
+    trace.write(&path).unwrap();
+    assert_eq!(Trace::read(&path).unwrap(), trace);
+    let store = Store::open(&path).unwrap();
+    assert_eq!(store.groups().len(), 9);
+    for (index, group) in store.groups().iter().enumerate().rev() {
+        let expected = &trace.events[group.first_event as usize..][..group.events as usize];
+        assert_eq!((expected[0].time, expected[expected.len() - 1].time), (group.begin, group.end));
+        assert!(store.read_group(index).unwrap() == expected, "group {index}");
+    }
+}
+
+#[test]
+fn what_was_flushed_is_a_trace() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("t");
+    let trace = small();
+    let mut writer = Writer::create(&path, &trace.header).unwrap();
+    trace.events.iter().for_each(|event| writer.event(event));
+    writer.flush();
+    writer.event(&trace.events[2]);
+    drop(writer); // as after an error
     assert!(!path.exists());
-    drop(writer);
-    assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0, "an abandoned file stays behind");
-    small().write(&path).unwrap();
-    small().write(&path).unwrap(); // replaces it
-    assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1);
-    assert_eq!(Trace::read(&path).unwrap(), small());
+    let partial = Store::open(dir.path().join("t.partial")).unwrap();
+    assert!(!partial.complete());
+    assert_eq!((partial.events(), partial.header().machine.as_str()), (4, "tiny"));
+    assert_eq!(partial.read_group(0).unwrap(), trace.events);
+    // The next writer of this name takes its place.
+    trace.write(&path).unwrap();
+    assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
+    assert!(Store::open(&path).unwrap().complete());
 }
 
 #[test]
-fn errors_name_the_file() {
+fn same_events_same_bytes() {
     let dir = tempfile::tempdir().unwrap();
-    let missing = dir.path().join("no/such.hearth");
-    for message in [
-        Trace::read(&missing).unwrap_err().to_string(),
-        small().write(&missing).unwrap_err().to_string(),
-        small().write(dir.path()).unwrap_err().to_string(),
-    ] {
-        assert!(message.contains(dir.path().to_str().unwrap()), "{message}");
+    let trace = large();
+    for name in ["a", "b"] {
+        trace.write(dir.path().join(name)).unwrap();
     }
-    let path = dir.path().join("t.hearth");
-    std::fs::write(&path, b"HEARTHTRxxxx").unwrap();
-    let message = Trace::read(&path).unwrap_err().to_string();
-    assert!(message.contains("t.hearth") && message.contains("12 bytes"), "{message}");
-}
-
-#[test]
-fn a_writer_keeps_its_first_error() {
-    struct Full(usize);
-    impl std::io::Write for Full {
-        fn write(&mut self, buf: &[u8]) -> std::io::Result<usize> {
-            if self.0 < buf.len() {
-                return Err(std::io::Error::other("disk full"));
-            }
-            self.0 -= buf.len();
-            Ok(buf.len())
-        }
-        fn flush(&mut self) -> std::io::Result<()> {
-            Ok(())
-        }
+    for file in ["trace.json", "cores.parquet", "threads.parquet", "kinds.parquet", "events/000000.parquet"] {
+        let read = |name: &str| fs::read(dir.path().join(name).join(file)).unwrap();
+        assert!(read("a") == read("b"), "{file}");
     }
-    let mut writer = Writer::new(Full(100)).unwrap();
-    for _ in 0..10 * BLOCK_RECORDS {
-        writer.event(&small().events[0]);
-    }
-    assert!(writer.finish(&Header::default()).err().unwrap().to_string().contains("disk full"));
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
     #[test]
     fn what_is_written_is_read(trace in any_trace()) {
-        prop_assert_eq!(from_bytes(&to_bytes(&trace)).unwrap(), trace);
-    }
-
-    /// A damaged file gives an error or (where the damage undid itself) the same trace.
-    #[test]
-    fn damage_is_found(
-        trace in any_trace(),
-        damage in proptest::collection::vec((any::<proptest::sample::Index>(), any::<u8>()), 1..5),
-        cut in proptest::option::of(any::<proptest::sample::Index>()),
-    ) {
-        let mut bytes = to_bytes(&trace);
-        for (at, value) in damage {
-            let at = at.index(bytes.len());
-            bytes[at] = value;
-        }
-        if let Some(cut) = cut {
-            bytes.truncate(cut.index(bytes.len()));
-        }
-        if let Ok(read) = from_bytes(&bytes) {
-            prop_assert_eq!(read, trace);
-        }
-    }
-
-    #[test]
-    fn noise_never_panics(noise in proptest::collection::vec(any::<u8>(), 0..300)) {
-        let _ = from_bytes(&noise);
-        let mut framed = to_bytes(&small())[..16].to_vec();
-        framed.extend(noise);
-        let _ = from_bytes(&framed);
+        let dir = tempfile::tempdir().unwrap();
+        trace.write(dir.path().join("t")).unwrap();
+        prop_assert_eq!(Trace::read(dir.path().join("t")).unwrap(), trace);
     }
 }
