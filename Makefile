@@ -15,7 +15,7 @@ build: ## Build the hearth binary: target/release/hearth
 	@scripts/need rust cc elf
 	cargo build --locked --release -p hearth
 
-bpf: ## Compile the built-in policies for the kernel: target/bpf/NAME.bpf.o
+bpf: ## Compile the built-in policies and the recorder for the kernel: target/bpf/NAME.bpf.o
 	@scripts/bpf
 
 PREFIX ?= /usr/local
@@ -28,9 +28,10 @@ test: ## Everything that CI checks: format, lints, tests, policies in a live ker
 test-kernels: ## Try the policies in every kernel with sched_ext that can be had
 	@KERNELS=all scripts/test kernels
 
-bench: ## Measure the simulator: events per second by policy and by number of cores
+bench: ## Measure the simulator (events per second) and, as root, what recording costs
 	@scripts/need rust cc elf
 	cargo bench --locked -p hearth-sim
+	@experiments/recording/overhead
 
 play-and-sim: ## Play workloads in virtual machines, simulate the same, compare: out/play-and-sim/table.md
 	@scripts/play-and-sim

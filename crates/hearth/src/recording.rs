@@ -1,8 +1,8 @@
-//! Recording a command, for `record` and `predict`.
+//! Recording, for `record` and `predict`.
 
 use crate::failure::{Failure, RECORDER_FAILED};
-use hearth_kernel::{Error, Options, Recording};
-use hearth_trace::{Reader, Trace};
+use hearth_kernel::{Assembled, Error, Method, Options, Quiet, Recorded, Recording, Session, Subject};
+use hearth_trace::{Header, Reader, Source, Trace, Writer};
 use std::io::ErrorKind;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
@@ -10,7 +10,10 @@ use std::process::ExitStatus;
 
 #[derive(clap::Args)]
 pub struct RecorderOptions {
-    /// Size of the kernel's event buffer of each core, in KiB
+    /// How to record: by BPF programs, by the kernel's own trace events, or by the first of these that works
+    #[arg(long, value_name = "METHOD", value_enum, default_value_t = Means::Auto)]
+    method: Means,
+    /// Size of the buffer of each core, in KiB
     #[arg(
         long,
         value_name = "KIB",
@@ -20,22 +23,88 @@ pub struct RecorderOptions {
     buffer_kb: u32,
 }
 
-/// Runs the command and records it. What went wrong with the command or was lost is told.
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Means {
+    Auto,
+    Bpf,
+    Tracefs,
+}
+
+impl RecorderOptions {
+    fn options(&self) -> Options {
+        let method = match self.method {
+            Means::Auto => Method::Auto,
+            Means::Bpf => Method::Bpf,
+            Means::Tracefs => Method::Tracefs,
+        };
+        Options { method, buffer_kb: self.buffer_kb, ..Options::default() }
+    }
+}
+
+/// Runs the command and records it, into memory. What went wrong with the command or was lost is told.
 pub fn record(command: &[String], options: &RecorderOptions) -> Result<Recording, Failure> {
-    let options = Options { buffer_kb: options.buffer_kb, ..Options::default() };
-    let recording = hearth_kernel::record(command, options)
-        .map_err(|error| Failure::new(&error).status(status_of_error(&error)))?;
+    let recording = hearth_kernel::record(command, options.options()).map_err(failure)?;
+    tell(&recording.trace.header, recording.inferred, Some((command, recording.status)));
+    Ok(recording)
+}
+
+/// Records into a trace, as it goes. What went wrong with the command or was lost is told.
+pub fn record_to(
+    path: &Path,
+    subject: Subject<'_>,
+    options: &RecorderOptions,
+) -> Result<Recorded<()>, Failure> {
+    let session = Session::prepare(subject, options.options()).map_err(failure)?;
+    let header = session.header().clone();
+    let writer = Quiet::new(|| Writer::create(path, &header)).transpose()?;
+    // Beside the trace there is room for what waits to be converted.
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let recorded = session.run(folder, writer, Writer::flush).map_err(failure)?;
+    let command = match subject {
+        Subject::Command(command) | Subject::SystemWhile(command) => command,
+        Subject::System(_) => &[],
+    };
+    let Recorded { assembled, status, bytes, kernel_events, finishing } = recorded;
+    let Assembled { sink, header, events, inferred } = assembled;
+    sink.commit(&header)?;
+    tell(&header, inferred, status.map(|status| (command, status)));
+    let assembled = Assembled { sink: (), header, events, inferred };
+    Ok(Recorded { assembled, status, bytes, kernel_events, finishing })
+}
+
+/// By what means a trace was recorded, without the reasons.
+pub fn method(header: &Header) -> &str {
+    match &header.source {
+        Source::Recorded { method, .. } => method.split(' ').next().unwrap_or_default(),
+        _ => "nobody",
+    }
+}
+
+fn failure(error: Error) -> Failure {
+    Failure::new(&error).status(status_of_error(&error))
+}
+
+/// What the user must know of a recording.
+fn tell(header: &Header, inferred: u64, command: Option<(&[String], ExitStatus)>) {
+    if let Source::Recorded { method, .. } = &header.source
+        && let Some(why) = method.strip_prefix("tracefs (not BPF: ").and_then(|why| why.strip_suffix(')'))
+    {
+        eprintln!("note: recorded through tracefs, which costs more than BPF: {why}");
+    }
     // Switches that the recorder inferred are counted among the lost; no buffer would have held them.
-    let lost = recording.trace.header.lost.iter().sum::<u64>().saturating_sub(recording.inferred);
+    let lost = header.lost.iter().sum::<u64>().saturating_sub(inferred);
     if lost > 0 {
-        eprintln!("warning: {lost} events were lost: the trace has gaps");
+        let cores = header.lost.iter().enumerate().filter(|(_, lost)| **lost > 0);
+        let cores: Vec<_> = cores.map(|(core, lost)| format!("core {core}: {lost}")).collect();
+        eprintln!("warning: {lost} events were lost: the trace has gaps ({})", cores.join(", "));
         eprintln!("  help: record again with larger buffers (--buffer-kb)");
     }
-    if !recording.status.success() {
+    if let Some((command, status)) = command
+        && !status.success()
+    {
         // "exit status: 1", or "signal: 9 (SIGKILL)"
-        eprintln!("warning: {} ended with {}", command[0], recording.status);
+        eprintln!("warning: {} ended with {status}", command.first().map_or("the command", String::as_str));
     }
-    Ok(recording)
 }
 
 /// Reads a trace. That it is only the beginning of one is told.

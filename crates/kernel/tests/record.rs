@@ -96,3 +96,103 @@ fn a_long_loop_is_sound() {
     let violations = trace.check();
     assert!(violations.is_empty(), "{} violations, first: {}", violations.len(), violations[0]);
 }
+
+/// What the threads of one command did, each in its order: by both methods at the same time.
+mod both {
+    use super::*;
+    use hearth_kernel::{Method, Quiet, Session, Subject};
+    use hearth_trace::{Event, Header, Tid, Trace, Waker};
+    use std::collections::HashMap;
+    use std::time::Duration;
+
+    fn session(subject: Subject<'_>, method: Method) -> Option<Trace> {
+        let session = match Session::prepare(subject, Options { method, ..Options::default() }) {
+            Ok(session) => session,
+            Err(error) => {
+                eprintln!("skipped: {error}");
+                return None;
+            }
+        };
+        let folder = std::env::temp_dir();
+        let assembled = session.run(&folder, Quiet::new(Vec::<Event>::new), |_| ()).unwrap().assembled;
+        Some(Trace { header: assembled.header, events: assembled.sink })
+    }
+
+    /// The command's threads, in the order of their forks, and what each did.
+    fn deeds(Trace { header, events }: &Trace, program: &str) -> Vec<Vec<String>> {
+        let name = |header: &Header, name: u32| header.names.get(name as usize).cloned().unwrap_or_default();
+        let mut numbers: HashMap<Tid, usize> = HashMap::new();
+        let mut deeds: Vec<Vec<String>> = Vec::new();
+        for event in events {
+            match event.kind {
+                Kind::Exec { thread, name: program_name } if name(header, program_name) == program => {
+                    numbers.insert(thread, 0);
+                    deeds.push(Vec::new());
+                }
+                Kind::Fork { parent, child, .. } if numbers.contains_key(&parent) => {
+                    numbers.insert(child, deeds.len());
+                    deeds.push(vec!["forked".into()]);
+                }
+                _ => {}
+            }
+            let mut does = |thread: Tid, what: String| {
+                if let Some(number) = numbers.get(&thread) {
+                    deeds[*number].push(what);
+                }
+            };
+            match event.kind {
+                Kind::Switch { prev, stop, next } => {
+                    does(prev, format!("{stop:?} on {}", event.core));
+                    does(next, format!("runs on {}", event.core));
+                }
+                Kind::Wakeup { thread, waker, target } => {
+                    let by = if waker == Waker::Interrupt { "an interrupt" } else { "a thread" };
+                    does(thread, format!("woken by {by} on {target}"));
+                }
+                Kind::Fork { parent, target, .. } => does(parent, format!("forks to {target}")),
+                Kind::Exec { thread, name: program } => {
+                    does(thread, format!("exec {}", name(header, program)))
+                }
+                Kind::Exit { thread } => does(thread, "exit".into()),
+                Kind::Wait { thread } => does(thread, "wait".into()),
+                Kind::Migrate { thread, from, to } => does(thread, format!("moves from {from} to {to}")),
+                _ => {}
+            }
+        }
+        deeds
+    }
+
+    #[test]
+    fn both_methods_see_the_same() {
+        let folder = tempfile::tempdir().unwrap();
+        let program = folder.path().join("seen-twice");
+        std::fs::copy("/bin/sh", &program).unwrap();
+        let script = "for i in 1 2 3 4 5; do /bin/true; done; echo a | cat | cat > /dev/null; sleep 0.02";
+        let words = [program.to_str().unwrap(), "-c", script].map(str::to_owned);
+        for attempt in 0..8 {
+            let (by_tracefs, by_bpf) = std::thread::scope(|scope| {
+                let time = Duration::from_millis(1500 + 500 * attempt);
+                let tracefs = scope.spawn(move || session(Subject::System(Some(time)), Method::Tracefs));
+                std::thread::sleep(Duration::from_millis(300));
+                let bpf = session(Subject::Command(&words), Method::Bpf);
+                (tracefs.join().unwrap(), bpf)
+            });
+            let (Some(by_tracefs), Some(by_bpf)) = (by_tracefs, by_bpf) else { return };
+            let lost = |trace: &Trace| trace.header.lost.iter().sum::<u64>();
+            if lost(&by_tracefs) + lost(&by_bpf) > 0 {
+                eprintln!("attempt {attempt}: the kernel left out switches");
+                continue;
+            }
+            assert_eq!(by_bpf.check(), []);
+            let (bpf, mut tracefs) = (deeds(&by_bpf, "seen-twice"), deeds(&by_tracefs, "seen-twice"));
+            assert!(bpf.len() >= 9, "{bpf:#?}");
+            // The command's own trace ends with its last switch.
+            for (long, short) in tracefs.iter_mut().zip(&bpf) {
+                long.truncate(short.len());
+            }
+            assert_eq!(bpf, tracefs);
+            return;
+        }
+        eprintln!("skipped: the kernel left out switches every time");
+    }
+}

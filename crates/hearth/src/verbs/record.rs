@@ -1,22 +1,30 @@
 use crate::failure::{Failure, Outcome, RECORDER_FAILED};
 use crate::output;
 use crate::recording::{self, RecorderOptions};
+use hearth_kernel::Subject;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::Duration;
 
-/// Record what a command and its children do: every switch, wake-up, fork, exit
+/// Record what a command and its children do, or the whole system: every switch, wake-up, fork, exit
 ///
-/// Needs root, or the rights to use tracefs. The exit status is the command's (128 + N if signal N ended it;
-/// 126 or 127 if it cannot be run), or 125 if hearth could not record.
+/// Needs root, or the rights to use BPF or tracefs. The exit status is the command's (128 + N if signal N ended it;
+/// 126 or 127 if it cannot be run), or 125 if hearth could not record. Without a command: 0.
 #[derive(clap::Args)]
 pub struct Args {
     /// The trace to write
     #[arg(short, long, value_name = "TRACE", default_value = "hearth.trace")]
     output: PathBuf,
+    /// Record everything: while the command runs, for --duration, or until Ctrl-C
+    #[arg(short = 'a', long)]
+    system: bool,
+    /// For how long to record everything, such as 10s or 2min
+    #[arg(long, value_name = "TIME", requires = "system", conflicts_with = "command", value_parser = humantime::parse_duration)]
+    duration: Option<Duration>,
     #[command(flatten)]
     recorder: RecorderOptions,
     /// The command and its arguments
-    #[arg(last = true, required = true, value_name = "COMMAND")]
+    #[arg(last = true, required_unless_present = "system", value_name = "COMMAND")]
     command: Vec<String>,
 }
 
@@ -24,16 +32,25 @@ impl Args {
     pub fn run(self) -> Outcome {
         let not_ours = |failure: Failure| failure.status(RECORDER_FAILED);
         output::check_trace(&self.output).map_err(not_ours)?;
-        let recording = recording::record(&self.command, &self.recorder)?;
-        let trace = &recording.trace;
-        trace.write(&self.output).map_err(|error| not_ours(error.into()))?;
+        let subject = match (self.system, self.command.is_empty()) {
+            (false, _) => Subject::Command(&self.command),
+            (true, false) => Subject::SystemWhile(&self.command),
+            (true, true) => Subject::System(self.duration),
+        };
+        if subject == Subject::System(None) {
+            eprintln!("recording the whole system; Ctrl-C ends it");
+        }
+        let recorded = recording::record_to(&self.output, subject, &self.recorder)?;
+        let header = &recorded.assembled.header;
         eprintln!(
-            "{}: {} events of {} threads in {:.2} s",
+            "{}: {} events of {} threads in {:.2} s, recorded by {}, {:.1} bytes each",
             self.output.display(),
-            trace.events.len(),
-            trace.header.threads.iter().filter(|thread| thread.traced).count(),
-            trace.header.duration as f64 / 1e9,
+            recorded.assembled.events,
+            header.threads.iter().filter(|thread| thread.traced).count(),
+            header.duration as f64 / 1e9,
+            recording::method(header),
+            recorded.bytes as f64 / recorded.kernel_events.max(1) as f64,
         );
-        Ok(ExitCode::from(recording::passed_on(recording.status)))
+        Ok(ExitCode::from(recorded.status.map_or(0, recording::passed_on)))
     }
 }

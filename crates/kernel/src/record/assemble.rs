@@ -480,6 +480,9 @@ impl<S: Sink> Assembler<S> {
         let (life, left) = (thread.life, thread.left.take());
         self.set_life(tid, Life::Running);
         let attempt = self.attempts.remove(&tid);
+        if life == Life::Running {
+            self.leaves_unseen(time, core, tid);
+        }
         let left =
             left.filter(|(from, _)| *from == core).and_then(|(_, number)| self.recent_switch(number, tid));
         match (life, attempt, left) {
@@ -497,6 +500,16 @@ impl<S: Sink> Assembler<S> {
                 self.emit(time, core, Kind::Wakeup { thread: tid, waker: Waker::Interrupt, target: core });
             }
             _ => {}
+        }
+    }
+
+    /// A thread begins to run on `core`; if it was running on another one, a switch is missing there.
+    fn leaves_unseen(&mut self, time: Time, core: CoreId, tid: Tid) {
+        let elsewhere = |slot: &usize| *slot != usize::from(core) && self.current[*slot] == Some(tid);
+        if let Some(slot) = (0..self.current.len()).find(elsewhere) {
+            self.current[slot] = Some(IDLE);
+            self.emit(time, slot as CoreId, Kind::Switch { prev: tid, stop: Stop::Preempted, next: IDLE });
+            self.missing[slot] += u64::from(self.start.is_some());
         }
     }
 

@@ -204,6 +204,16 @@ fn a_missing_switch_is_put_in_and_counted() {
     assert_eq!(kernel.trace().header.idle_states.len(), 2);
 }
 
+/// What a core left shows on another core: the thread runs there now.
+#[test]
+fn a_thread_that_runs_elsewhere_has_left_its_core() {
+    let mut kernel = Kernel::started();
+    kernel.at(1020, 0, 7, switch(7, Stop::Blocked, ROOT)); // it was running on core 2
+    kernel.at(1030, 2, 9, switch(9, Stop::Blocked, 0));
+    let trace = kernel.trace();
+    assert_eq!(trace.header.lost, [1, 2], "a move to core 0; and on core 2 two switches");
+}
+
 #[test]
 fn losses_are_counted() {
     let mut assembler = assembler(Scope::Tree { root_pid: ROOT });

@@ -16,16 +16,72 @@ const FAR_BEHIND: usize = 256 << 20;
 /// How often the sink is flushed.
 const FLUSH: Duration = Duration::from_secs(2);
 
+/// A sink whose threads have a low priority too.
+pub struct Quiet<S> {
+    pub sink: S,
+    threads: Vec<i32>,
+}
+
+impl<S: Send> Quiet<S> {
+    /// Makes the sink by a thread of low priority: those that it starts inherit that.
+    pub fn new(make: impl FnOnce() -> S + Send) -> Self {
+        let before = threads();
+        std::thread::scope(|scope| {
+            let make = move || {
+                let own = own_number();
+                set_nice(own, LOW);
+                let sink = make();
+                let threads =
+                    threads().into_iter().filter(|thread| *thread != own && !before.contains(thread));
+                Quiet { sink, threads: threads.collect() }
+            };
+            match scope.spawn(make).join() {
+                Ok(quiet) => quiet,
+                Err(panic) => std::panic::resume_unwind(panic),
+            }
+        })
+    }
+}
+
+impl<S, E> Quiet<Result<S, E>> {
+    /// The sink, if it could be made.
+    pub fn transpose(self) -> Result<Quiet<S>, E> {
+        let threads = self.threads;
+        self.sink.map(|sink| Quiet { sink, threads })
+    }
+}
+
+/// The numbers of this process's threads.
+fn threads() -> Vec<i32> {
+    let entries = std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
+}
+
+fn own_number() -> i32 {
+    // SAFETY: no pointers.
+    unsafe { libc::gettid() }
+}
+
+/// Without the right to raise it, the priority stays low.
+fn set_nice(thread: i32, nice: i32) {
+    // SAFETY: no pointers.
+    unsafe { libc::setpriority(libc::PRIO_PROCESS, thread as u32, nice) };
+}
+
 pub struct Converter<'a> {
     spool: &'a Spool,
     /// Number of the thread (0: it does not run yet), and its `nice`.
     thread: AtomicI32,
     nice: AtomicI32,
+    /// The sink's threads.
+    others: Vec<i32>,
 }
 
 impl<'a> Converter<'a> {
-    pub fn new(spool: &'a Spool) -> Self {
-        Converter { spool, thread: AtomicI32::new(0), nice: AtomicI32::new(LOW) }
+    /// `quiet`: where the events will go.
+    pub fn new<S>(spool: &'a Spool, quiet: &Quiet<S>) -> Self {
+        let others = quiet.threads.clone();
+        Converter { spool, thread: AtomicI32::new(0), nice: AtomicI32::new(LOW), others }
     }
 
     /// A round for the converter.
@@ -51,8 +107,8 @@ impl<'a> Converter<'a> {
     fn apply(&self) {
         let thread = self.thread.load(Ordering::SeqCst);
         if thread != 0 {
-            // SAFETY: no pointers. Without the right to raise it, the priority stays low.
-            unsafe { libc::setpriority(libc::PRIO_PROCESS, thread as u32, self.nice.load(Ordering::SeqCst)) };
+            let nice = self.nice.load(Ordering::SeqCst);
+            self.others.iter().chain([&thread]).for_each(|thread| set_nice(*thread, nice));
         }
     }
 
@@ -63,8 +119,7 @@ impl<'a> Converter<'a> {
         mut assembler: Assembler<S>,
         mut flush: impl FnMut(&mut S),
     ) -> Result<(Assembler<S>, u64), Error> {
-        // SAFETY: no pointers.
-        self.thread.store(unsafe { libc::gettid() }, Ordering::SeqCst);
+        self.thread.store(own_number(), Ordering::SeqCst);
         self.apply();
         let mut events = 0;
         let mut flushed = Instant::now();

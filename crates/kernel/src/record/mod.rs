@@ -28,6 +28,7 @@ mod spool;
 mod tracefs;
 
 pub use assemble::{Assembled, Assembler, Scope};
+pub use convert::Quiet;
 pub use decode::{KernelEvent, What};
 pub use error::Error;
 pub use session::{Recorded, Session};
@@ -95,7 +96,7 @@ pub struct Recording {
 pub fn record(command: &[String], options: Options) -> Result<Recording, Error> {
     let session = Session::prepare(Subject::Command(command), options)?;
     let Recorded { assembled, status, .. } =
-        session.run(&std::env::temp_dir(), Vec::<Event>::new(), |_| ())?;
+        session.run(&std::env::temp_dir(), Quiet::new(Vec::<Event>::new), |_| ())?;
     let Assembled { sink: events, header, inferred, .. } = assembled;
     let status = status.ok_or(Error::NoCommand)?;
     Ok(Recording { trace: Trace { header, events }, status, inferred })

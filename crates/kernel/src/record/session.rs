@@ -4,7 +4,7 @@ use super::assemble::{Assembled, Assembler, Scope};
 use super::bpf::{Programs, Words};
 use super::buffers::{PageStream, Readers, Setup};
 use super::command::Held;
-use super::convert::Converter;
+use super::convert::{Converter, Quiet};
 use super::round::{Decode, Round};
 use super::signals::Signals;
 use super::spool::Spool;
@@ -90,15 +90,15 @@ impl Session {
     pub fn run<S: Sink + Send>(
         mut self,
         folder: &Path,
-        sink: S,
+        sink: Quiet<S>,
         flush: impl FnMut(&mut S) + Send,
     ) -> Result<Recorded<S>, Error> {
-        let mut assembler = Assembler::new(self.header.clone(), &self.host.cpus, self.scope, sink);
+        let spool = Spool::new(folder.into());
+        let converter = Converter::new(&spool, &sink);
+        let mut assembler = Assembler::new(self.header.clone(), &self.host.cpus, self.scope, sink.sink);
         assembler.starts_with_khz(&self.host.present_khz());
         self.means.start()?;
         names_of_threads(|pid, name| assembler.name(pid, name));
-        let spool = Spool::new(folder.into());
-        let converter = Converter::new(&spool);
         let (status, converted, bytes, finishing) = std::thread::scope(|scope| {
             let decode = std::mem::replace(&mut self.decode, Box::new(()));
             let thread = scope.spawn(|| converter.run(decode, assembler, flush));
