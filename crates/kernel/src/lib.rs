@@ -5,4 +5,7 @@ mod host;
 mod record;
 
 pub use host::Host;
-pub use record::{Assembled, Assembler, Error, KernelEvent, Options, Recording, Scope, What, record};
+pub use record::{
+    Assembled, Assembler, Decoder, EVENTS, Error, KernelEvent, Missed, Options, Page, PageError, PageLayout,
+    PageRecord, Recording, Scope, What, record,
+};

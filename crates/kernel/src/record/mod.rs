@@ -19,16 +19,16 @@ mod signals;
 mod tracefs;
 
 pub use assemble::{Assembled, Assembler, Scope};
-pub use decode::{KernelEvent, What};
+pub use decode::{Decoder, EVENTS, KernelEvent, What};
 pub use error::Error;
+pub use page::{Error as PageError, Layout as PageLayout, Missed, Page, Record as PageRecord};
 
 use crate::Host;
 use crate::host::per_cpu;
 use command::Held;
-use decode::{Decoder, EVENTS};
 use hearth_trace::{Event, Source, Trace};
 use merge::{Item, Pages};
-use page::{Layout, Page};
+use page::Layout;
 use signals::Signals;
 use std::fs::File;
 use std::io::{ErrorKind, Read};
