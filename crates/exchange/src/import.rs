@@ -6,6 +6,7 @@
 mod collect;
 mod detect;
 mod input;
+mod json;
 mod perf_data;
 mod perfetto;
 mod sort;
@@ -57,7 +58,7 @@ pub fn import(input: &Path, format: Option<ImportFormat>, output: &Path) -> Resu
     };
     let folder = output.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let parts = read(reader, format, folder).map_err(named)?;
-    let mut writer = Writer::create(output)?;
+    let mut writer = Writer::create(output, parts.header())?;
     let imported = parts.pass(format, &mut writer).map_err(named)?;
     writer.commit(&imported.header)?;
     Ok(imported)
@@ -81,7 +82,8 @@ pub fn detect(beginning: &[u8]) -> Option<ImportFormat> {
 /// A file that was read: its events wait, in order.
 enum Parts {
     Ours(Box<Ours>, Notes),
-    Kernel(Box<Collected>),
+    /// With what is known of the header.
+    Kernel(Box<Collected>, Box<Header>),
 }
 
 fn read(input: impl BufRead + Seek, format: ImportFormat, folder: &Path) -> Result<Parts, Error> {
@@ -90,6 +92,7 @@ fn read(input: impl BufRead + Seek, format: ImportFormat, folder: &Path) -> Resu
         ImportFormat::Text => text::read(input, &mut collector)?,
         ImportFormat::TraceDat => trace_dat::read(input, &mut collector)?,
         ImportFormat::PerfData => perf_data::read(input, &mut collector)?,
+        ImportFormat::Json => json::read(input, &mut collector)?,
         ImportFormat::Perfetto => match perfetto::read(input, collector, folder)? {
             Found::Ours(ours, notes) => return Ok(Parts::Ours(ours, notes)),
             Found::Kernel(found) => collector = *found,
@@ -98,14 +101,24 @@ fn read(input: impl BufRead + Seek, format: ImportFormat, folder: &Path) -> Resu
     if collector.events() == 0 {
         return Err(Error::Empty { help: "Record it with the events sched_switch and sched_waking" });
     }
-    Ok(Parts::Kernel(Box::new(collector.collected()?)))
+    let mut collected = collector.collected()?;
+    let header = provisional(&mut collected);
+    Ok(Parts::Kernel(Box::new(collected), Box::new(header)))
 }
 
 impl Parts {
     fn pass(self, format: ImportFormat, sink: &mut impl Sink) -> Result<Imported, Error> {
         match self {
             Parts::Ours(ours, notes) => pass_ours(*ours, notes, format, sink),
-            Parts::Kernel(collected) => pass_kernel(*collected, format, sink),
+            Parts::Kernel(collected, header) => pass_kernel(*collected, *header, format, sink),
+        }
+    }
+
+    /// What is known before the events pass.
+    fn header(&self) -> &Header {
+        match self {
+            Parts::Ours(ours, _) => &ours.header,
+            Parts::Kernel(_, header) => header,
         }
     }
 }
@@ -128,10 +141,10 @@ fn pass_ours(
 
 fn pass_kernel(
     mut collected: Collected,
+    header: Header,
     format: ImportFormat,
     sink: &mut impl Sink,
 ) -> Result<Imported, Error> {
-    let header = provisional(&mut collected);
     let cpus: Vec<u32> = (0..collected.cores).collect();
     let mut assembler = Assembler::new(header, &cpus, Scope::All, sink);
     for (pid, name) in collected.threads() {

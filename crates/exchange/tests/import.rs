@@ -25,8 +25,9 @@ fn the_kernels_text_and_trace_cmds_say_the_same() {
     let (kernel, from_kernel) = read(FTRACE.as_bytes(), ImportFormat::Text).unwrap();
     let (_, from_report) = read(REPORT.as_bytes(), ImportFormat::Text).unwrap();
     assert_eq!(kernel.header.cores.len(), 2);
+    // Who was running on the two cores when it began is told by a switch too.
     let switches = FTRACE.matches(" sched_switch: ").count();
-    assert_eq!(count(&from_kernel, |kind| matches!(kind, Kind::Switch { .. })), switches);
+    assert_eq!(count(&from_kernel, |kind| matches!(kind, Kind::Switch { .. })), switches + 2);
     let same = |event: &Event| match event.kind {
         // trace-cmd does not print the flags by which an interrupt is known.
         Kind::Wakeup { thread, target, .. } => {
@@ -98,15 +99,52 @@ fn errors_say_where() {
     assert!(message(&giant, ImportFormat::Perfetto).contains("byte 0"));
 }
 
+/// As scxsim writes it: a core goes from one thread to the next at the same time, and then idles.
+#[test]
+fn slices_of_scxsim_become_switches() {
+    let json = r#"{"traceEvents":[
+        {"ph":"M","pid":0,"tid":0,"name":"process_name","args":{"name":"CPU 0"}},
+        {"ph":"i","pid":0,"tid":0,"ts":1,"name":"wake","s":"t","args":{"task":"b","pid":2}},
+        {"ph":"B","pid":0,"tid":0,"ts":2,"name":"a","cat":"sched","args":{"pid":1}},
+        {"ph":"i","pid":0,"tid":0,"ts":2,"name":"dsq_insert","cat":"kfunc","s":"t","args":{"pid":1,"dsq_id":"LOCAL"}},
+        {"ph":"E","pid":0,"tid":0,"ts":5,"cat":"sched","args":{"reason":"slept","pid":1}},
+        {"ph":"B","pid":0,"tid":0,"ts":5,"name":"b","cat":"sched","args":{"pid":2}},
+        {"ph":"E","pid":0,"tid":0,"ts":9,"cat":"sched","args":{"reason":"completed","pid":2}}
+    ]}"#;
+    let json = json.replace("\n        ", "").replace("\n    ", "");
+    assert_eq!(detect(json.as_bytes()), Some(ImportFormat::Json));
+    let (imported, events) = read(json.as_bytes(), ImportFormat::Json).unwrap();
+    let switches: Vec<_> = events
+        .iter()
+        .filter_map(|event| match event.kind {
+            Kind::Switch { prev, stop, next } => {
+                Some((event.time, prev != 0, format!("{stop:?}"), next != 0))
+            }
+            _ => None,
+        })
+        .collect();
+    let expected = [
+        (1000, false, "Preempted".to_owned(), true),
+        (4000, true, "Blocked".to_owned(), true),
+        (8000, true, "Exited".to_owned(), false),
+    ];
+    assert_eq!(switches, expected);
+    let names: Vec<_> = imported.header.threads.iter().map(|thread| thread.name.as_str()).collect();
+    assert_eq!(names, ["b", "a"]);
+    let negative = json.replace("\"ts\":9", "\"ts\":-9");
+    assert!(message(negative.as_bytes(), ImportFormat::Json).contains("event 7 of its JSON: its time, -9"));
+}
+
 proptest! {
     /// No bytes make it panic, whatever they are taken for.
     #[test]
-    fn any_bytes_are_survived(bytes in proptest::collection::vec(any::<u8>(), 0..400), which in 0..4usize) {
+    fn any_bytes_are_survived(bytes in proptest::collection::vec(any::<u8>(), 0..400), which in 0..5usize) {
         let (format, begin): (_, &[u8]) = [
             (ImportFormat::Text, &b"a-1 [000] 1.5: sched_"[..]),
             (ImportFormat::TraceDat, b"\x17\x08\x44tracing6\0\0\x08\0\x10\0\0"),
             (ImportFormat::PerfData, b"PERFILE2\x68\0\0\0\0\0\0\0\x90\0\0\0\0\0\0\0"),
             (ImportFormat::Perfetto, b"\x0a"),
+            (ImportFormat::Json, b"{\"traceEvents\":[{"),
         ][which];
         let bytes = [begin, &bytes].concat();
         let _ = import_bytes(Cursor::new(bytes), format, &std::env::temp_dir(), &mut Count::default());

@@ -11,6 +11,8 @@ pub enum ImportFormat {
     TraceDat,
     PerfData,
     Perfetto,
+    /// scxsim's trace events.
+    Json,
 }
 
 impl ImportFormat {
@@ -20,6 +22,7 @@ impl ImportFormat {
             ImportFormat::TraceDat => "trace.dat",
             ImportFormat::PerfData => "perf.data",
             ImportFormat::Perfetto => "Perfetto",
+            ImportFormat::Json => "JSON trace events",
         }
     }
 }
@@ -39,6 +42,9 @@ pub fn detect(beginning: &[u8]) -> Result<ImportFormat, Error> {
     let first = beginning.first_chunk::<2>();
     if first.is_some_and(|[tag, length]| *tag == 0x0a && *length != 0) && !is_text(beginning) {
         return Ok(ImportFormat::Perfetto);
+    }
+    if begins(b"{\"traceEvents\"") {
+        return Ok(ImportFormat::Json);
     }
     match is_text(beginning) && !beginning.is_empty() {
         true => Ok(ImportFormat::Text),

@@ -11,7 +11,7 @@ use crate::perfetto::{CATEGORY, HEADER, PACKET, THREADS, Track, annotation, bund
 use crate::wire::{Damaged, Fields, Value};
 use crate::{Error, Notes};
 pub use ours::Ours;
-use slices::Slices;
+pub use slices::{Slices, stop};
 use std::io::{BufRead, Read};
 use std::path::Path;
 

@@ -42,13 +42,7 @@ impl Slices {
                 let (Some(cpu), Some(tid)) = (number("cpu"), number("tid")) else {
                     return missing("a slice");
                 };
-                let stop = match text("offcpu_reason") {
-                    Some(b"preempted") => Stop::Preempted,
-                    Some(b"yielded") => Stop::Yielded,
-                    Some(b"completed") => Stop::Exited,
-                    Some(b"sim_end") => return Ok(Ok(())), // it still runs when the trace ends
-                    _ => Stop::Blocked,
-                };
+                let Some(stop) = stop(text("offcpu_reason").unwrap_or_default()) else { return Ok(Ok(())) };
                 self.end(time, cpu.min(u32::MAX.into()) as u32, thread(tid), stop, collector)
             }
             (b"WAKEE", event::INSTANT) => {
@@ -56,15 +50,7 @@ impl Slices {
                 let (Some(cpu), Some(tid)) = (number("target_cpu"), tid) else { return missing("a wake-up") };
                 let cpu = cpu.min(u32::MAX.into()) as u32;
                 let comm = text("wakee_comm").unwrap_or_default();
-                collector
-                    .notes
-                    .say("the slices do not say who woke a thread: wake-ups are those of interrupts");
-                if let Err(refused) = self.settle(cpu, Some(time), collector)? {
-                    return Ok(Err(refused));
-                }
-                let pid = self.cores.get(&cpu).map_or(0, |core| core.running);
-                let what = What::Waking { pid: thread(tid), comm, target: cpu };
-                collector.event(&KernelEvent { time, cpu, pid, interrupt: true, what })
+                self.woken(time, cpu, thread(tid), comm, collector)
             }
             _ => {
                 collector.notes.count("events of tracks that a trace has no place for");
@@ -73,7 +59,7 @@ impl Slices {
         }
     }
 
-    fn begin(&mut self, time: u64, cpu: u32, tid: i32, comm: &[u8], collector: &mut Collector) -> Taken {
+    pub fn begin(&mut self, time: u64, cpu: u32, tid: i32, comm: &[u8], collector: &mut Collector) -> Taken {
         if let Err(refused) = self.settle(cpu, Some(time), collector)? {
             return Ok(Err(refused));
         }
@@ -86,7 +72,7 @@ impl Slices {
         switch(time, cpu, prev, stop, tid, comm, collector)
     }
 
-    fn end(&mut self, time: u64, cpu: u32, tid: i32, stop: Stop, collector: &mut Collector) -> Taken {
+    pub fn end(&mut self, time: u64, cpu: u32, tid: i32, stop: Stop, collector: &mut Collector) -> Taken {
         if let Err(refused) = self.settle(cpu, None, collector)? {
             return Ok(Err(refused));
         }
@@ -94,6 +80,17 @@ impl Slices {
         core.running = tid;
         core.ended = Some((time, stop));
         Ok(Ok(()))
+    }
+
+    /// A thread was woken, on this core.
+    pub fn woken(&mut self, time: u64, cpu: u32, tid: i32, comm: &[u8], collector: &mut Collector) -> Taken {
+        collector.notes.say("the slices do not say who woke a thread: wake-ups are those of interrupts");
+        if let Err(refused) = self.settle(cpu, Some(time), collector)? {
+            return Ok(Err(refused));
+        }
+        let pid = self.cores.get(&cpu).map_or(0, |core| core.running);
+        let what = What::Waking { pid: tid, comm, target: cpu };
+        collector.event(&KernelEvent { time, cpu, pid, interrupt: true, what })
     }
 
     /// A slice that ended before `now` was followed by nothing: the core was idle.
@@ -115,6 +112,17 @@ impl Slices {
             }
         }
         Ok(Ok(()))
+    }
+}
+
+/// Why a slice ends; `None`: the trace does, and the thread still runs.
+pub fn stop(reason: &[u8]) -> Option<Stop> {
+    match reason {
+        b"preempted" => Some(Stop::Preempted),
+        b"yielded" => Some(Stop::Yielded),
+        b"completed" => Some(Stop::Exited),
+        b"sim_end" => None,
+        _ => Some(Stop::Blocked),
     }
 }
 
