@@ -1,7 +1,7 @@
 //! Recordings by others, imported; and files that are broken in every way.
 
 use hearth_exchange::{Count, Error, ImportFormat, Imported, detect, import_bytes};
-use hearth_trace::{Event, Kind, Waker};
+use hearth_trace::{Event, Kind, Source, Waker};
 use proptest::prelude::*;
 use std::io::Cursor;
 
@@ -39,6 +39,50 @@ fn the_kernels_text_and_trace_cmds_say_the_same() {
     assert_eq!(same(&from_kernel), same(&from_report));
     assert!(kernel.header.threads.iter().any(|thread| thread.name == "rcu_preempt"));
     assert!(kernel.header.names.contains(&"cat".to_owned()));
+}
+
+const TRACE_V6: &[u8] = include_bytes!("data/trace-v6.dat");
+const TRACE_V7: &[u8] = include_bytes!("data/trace-v7.dat");
+const PERF_DATA: &[u8] = include_bytes!("data/perf.data");
+
+/// The first pages of one recording, as both versions hold them; the kernel's text begins with the same events.
+#[test]
+fn both_versions_of_trace_dat_say_the_same() {
+    let (six, from_six) = read(TRACE_V6, ImportFormat::TraceDat).unwrap();
+    let (_, from_seven) = read(TRACE_V7, ImportFormat::TraceDat).unwrap();
+    assert_eq!(from_six, from_seven);
+    assert_eq!(count(&from_six, |kind| matches!(kind, Kind::Switch { .. })), 146);
+    assert_eq!(six.header.cores.len(), 2);
+    let (_, from_text) = read(FTRACE.as_bytes(), ImportFormat::Text).unwrap();
+    let kinds =
+        |events: &[Event]| events.iter().take(40).map(|event| (event.core, event.kind)).collect::<Vec<_>>();
+    assert_eq!(kinds(&from_six), kinds(&from_text));
+}
+
+#[test]
+fn perf_data_is_read() {
+    let (imported, events) = read(PERF_DATA, ImportFormat::PerfData).unwrap();
+    assert!(count(&events, |kind| matches!(kind, Kind::Switch { .. })) >= 40);
+    assert!(count(&events, |kind| matches!(kind, Kind::Wakeup { .. })) >= 10);
+    assert_eq!(imported.header.machine, "Example CPU");
+    assert!(matches!(imported.header.source, Source::Recorded { kernel, .. } if kernel == "6.18.0"));
+}
+
+/// Cut off anywhere, or with any byte changed: a trace or an error.
+#[test]
+fn damaged_recordings_are_survived() {
+    for (bytes, format) in [
+        (TRACE_V6, ImportFormat::TraceDat),
+        (TRACE_V7, ImportFormat::TraceDat),
+        (PERF_DATA, ImportFormat::PerfData),
+    ] {
+        for at in (0..bytes.len()).step_by(bytes.len() / 80) {
+            assert!(read(&bytes[..at], format).is_err(), "{format:?} cut at {at}");
+            let mut changed = bytes.to_vec();
+            changed[at] ^= 0xff;
+            let _ = read(&changed, format);
+        }
+    }
 }
 
 #[test]
