@@ -235,3 +235,59 @@ impl Underload {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::perfetto::{PACKET, Track, event, packet};
+    use crate::wire::{Fields, Value};
+    use hearth_trace::{CoreInfo, Stop, ThreadInfo};
+
+    /// The counters of a track in an exported file.
+    fn counters(file: &[u8], track: Track) -> Vec<(u64, u64)> {
+        let number = |message, wanted| {
+            let found = Fields::of(message).map(Result::unwrap).find(|(field, _)| *field == wanted);
+            found.map(|(_, value): (u32, Value)| value)
+        };
+        let mut counters = Vec::new();
+        for (field, packet) in Fields::of(file).map(Result::unwrap) {
+            assert_eq!(field, PACKET);
+            let Some(content) = number(packet.bytes(), packet::TRACK_EVENT) else { continue };
+            if number(content.bytes(), event::TRACK) == Some(Value::Number(track.uuid())) {
+                let time = number(packet.bytes(), packet::TIMESTAMP).unwrap().number();
+                counters.push((time, number(content.bytes(), event::COUNTER).unwrap().number()));
+            }
+        }
+        counters
+    }
+
+    /// A thread that runs on two cores in one interval, where one would do, is an underload of one core.
+    #[test]
+    fn underload_and_sets_are_counters() {
+        let at = |ms: u64, core, kind| Ok(Event { time: ms * 1_000_000, core, kind });
+        let run = |next| Kind::Switch { prev: 0, stop: Stop::Preempted, next };
+        let stop = |prev| Kind::Switch { prev, stop: Stop::Blocked, next: 0 };
+        let events = vec![
+            at(1, 0, Kind::Set { set: 0, member: true }),
+            at(2, 1, Kind::Set { set: 0, member: true }),
+            at(5, 0, run(1)),
+            at(6, 0, stop(1)),
+            at(6, 0, Kind::Wakeup { thread: 1, waker: hearth_trace::Waker::Interrupt, target: 1 }),
+            at(7, 1, run(1)),
+            at(9, 0, Kind::Set { set: 0, member: false }),
+            at(30, 1, stop(1)),
+        ];
+        let header = Header {
+            cores: vec![CoreInfo::default(); 2],
+            threads: vec![ThreadInfo { tid: 1, name: "t".into(), parent: 0, traced: true }],
+            sets: vec!["primary".into()],
+            duration: 30_000_000,
+            ..Header::default()
+        };
+        let mut file = Vec::new();
+        write_events(&header, &Programs::default(), events.into_iter(), ExportFormat::Perfetto, &mut file)
+            .unwrap();
+        assert_eq!(counters(&file, Track::Underload), [(0, 0), (4_000_000, 1), (8_000_000, 0)]);
+        assert_eq!(counters(&file, Track::SetSize(0)), [(1_000_000, 1), (2_000_000, 2), (9_000_000, 1)]);
+    }
+}

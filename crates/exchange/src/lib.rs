@@ -5,10 +5,12 @@
 
 mod error;
 mod export;
+mod import;
 mod notes;
 mod perfetto;
 mod wire;
 
 pub use error::{Error, Place};
 pub use export::{ExportFormat, Exported, export};
+pub use import::{Count, ImportFormat, Imported, detect, import, import_bytes};
 pub use notes::Notes;

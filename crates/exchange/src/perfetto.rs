@@ -12,10 +12,8 @@ pub mod packet {
     pub const TIMESTAMP: u32 = 8;
     pub const SEQUENCE: u32 = 10;
     pub const TRACK_EVENT: u32 = 11;
-    pub const INTERNED_DATA: u32 = 12;
     pub const SYSTEM_INFO: u32 = 45;
     pub const COMPRESSED: u32 = 50;
-    pub const CLOCK: u32 = 58;
     pub const TRACK_DESCRIPTOR: u32 = 60;
 }
 
@@ -69,7 +67,6 @@ pub mod annotation {
 pub mod descriptor {
     pub const UUID: u32 = 1;
     pub const NAME: u32 = 2;
-    pub const THREAD: u32 = 4;
     pub const PARENT: u32 = 5;
     pub const COUNTER: u32 = 8;
     pub const ORDERING: u32 = 11;

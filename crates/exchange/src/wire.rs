@@ -25,11 +25,6 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// An `int32`: negative ones take ten bytes, of which the lower four count.
-    pub fn int(self) -> i32 {
-        self.number() as i32
-    }
-
     pub fn bytes(self) -> &'a [u8] {
         match self {
             Value::Bytes(bytes) => bytes,
@@ -155,7 +150,7 @@ mod tests {
         message.message(4, |inner| inner.number(1, 5));
         let fields: Vec<_> = Fields::of(&message).map(Result::unwrap).collect();
         assert_eq!(fields[0], (1, Value::Number(300)));
-        assert_eq!(fields[1].1.int(), -7);
+        assert_eq!(fields[1].1.number() as i64, -7);
         assert_eq!(fields[2].1.text(), "sh");
         assert_eq!(Fields::of(fields[3].1.bytes()).next(), Some(Ok((1, Value::Number(5)))));
     }

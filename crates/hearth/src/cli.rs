@@ -2,8 +2,8 @@
 
 use crate::failure::Outcome;
 use crate::verbs::{
-    build, check, conform, exec, explore, fmt, ftl, list, machine, mutate, play, predict, prove, record,
-    report, reproduce, run, set, sim, status, stop, top, vm,
+    build, check, conform, exec, explore, export, fmt, ftl, import, list, machine, mutate, play, predict,
+    prove, record, report, reproduce, run, set, sim, status, stop, top, vm,
 };
 use clap::{Parser, Subcommand};
 
@@ -19,6 +19,8 @@ pub struct Cli {
 enum Verb {
     Record(record::Args),
     Report(report::Args),
+    Export(export::Args),
+    Import(import::Args),
     Predict(predict::Args),
     Sim(sim::Args),
     Play(play::Args),
@@ -47,6 +49,8 @@ impl Cli {
         match self.verb {
             Verb::Record(args) => args.run(),
             Verb::Report(args) => args.run(),
+            Verb::Export(args) => args.run(),
+            Verb::Import(args) => args.run(),
             Verb::Predict(args) => args.run(),
             Verb::Sim(args) => args.run(),
             Verb::Play(args) => args.run(),

@@ -6,6 +6,6 @@ mod record;
 
 pub use host::Host;
 pub use record::{
-    Assembled, Assembler, Error, KernelEvent, Method, Options, Quiet, Recorded, Recording, Scope, Session,
-    Subject, What, record,
+    Assembled, Assembler, Decoder, EVENTS, Error, KernelEvent, Method, Missed, Options, Page, PageError,
+    PageLayout, PageRecord, Quiet, Recorded, Recording, Scope, Session, Subject, What, record,
 };

@@ -29,8 +29,9 @@ mod tracefs;
 
 pub use assemble::{Assembled, Assembler, Scope};
 pub use convert::Quiet;
-pub use decode::{KernelEvent, What};
+pub use decode::{Decoder, EVENTS, KernelEvent, What};
 pub use error::Error;
+pub use page::{Error as PageError, Layout as PageLayout, Missed, Page, Record as PageRecord};
 pub use session::{Recorded, Session};
 
 use hearth_trace::{Event, Trace};

@@ -1,0 +1,58 @@
+//! Which format a file has, by its first bytes.
+
+use super::{perf_data, tracing_data};
+use crate::Error;
+
+/// What can be imported.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ImportFormat {
+    /// ftrace, `trace-cmd report` or `perf script`.
+    Text,
+    TraceDat,
+    PerfData,
+    Perfetto,
+    /// scxsim's trace events.
+    Json,
+}
+
+impl ImportFormat {
+    pub fn name(self) -> &'static str {
+        match self {
+            ImportFormat::Text => "ftrace text",
+            ImportFormat::TraceDat => "trace.dat",
+            ImportFormat::PerfData => "perf.data",
+            ImportFormat::Perfetto => "Perfetto",
+            ImportFormat::Json => "JSON trace events",
+        }
+    }
+}
+
+pub fn detect(beginning: &[u8]) -> Result<ImportFormat, Error> {
+    let begins = |with: &[u8]| beginning.starts_with(with);
+    if begins(tracing_data::MAGIC) {
+        return Ok(ImportFormat::TraceDat);
+    }
+    if begins(perf_data::MAGIC) || begins(perf_data::MAGIC_BIG_ENDIAN) {
+        return Ok(ImportFormat::PerfData);
+    }
+    if begins(b"HEARTHTR") {
+        return Err(Error::Hearth);
+    }
+    // A packet, and within it a field: text may begin with a line feed too, but not go on like this.
+    let first = beginning.first_chunk::<2>();
+    if first.is_some_and(|[tag, length]| *tag == 0x0a && *length != 0) && !is_text(beginning) {
+        return Ok(ImportFormat::Perfetto);
+    }
+    if begins(b"{\"traceEvents\"") {
+        return Ok(ImportFormat::Json);
+    }
+    match is_text(beginning) && !beginning.is_empty() {
+        true => Ok(ImportFormat::Text),
+        false => Err(Error::Unknown),
+    }
+}
+
+fn is_text(bytes: &[u8]) -> bool {
+    let head = &bytes[..bytes.len().min(4096)];
+    !head.iter().any(|byte| *byte < b' ' && !matches!(byte, b'\n' | b'\t' | b'\r'))
+}

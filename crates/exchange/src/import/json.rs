@@ -1,0 +1,148 @@
+//! JSON trace events, as scxsim writes them: a "process" is a core, a slice is a thread on it.
+
+use super::collect::Collector;
+use super::perfetto::{Slices, stop};
+use crate::Error;
+use serde::Deserialize;
+use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use std::borrow::Cow;
+use std::fmt;
+use std::io::Read;
+
+/// A text may be as long as the file: so that is bounded.
+const MOST_BYTES: u64 = 1 << 30;
+
+/// What of an event is of use.
+#[derive(Deserialize)]
+struct Event<'a> {
+    ph: Cow<'a, str>,
+    #[serde(default)]
+    pid: i64,
+    #[serde(default)]
+    ts: f64,
+    #[serde(default)]
+    name: Cow<'a, str>,
+    #[serde(default)]
+    cat: Cow<'a, str>,
+    #[serde(default)]
+    args: Arguments,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct Arguments {
+    pid: Option<i64>,
+    reason: Option<String>,
+    task: Option<String>,
+}
+
+struct Sink<'a> {
+    collector: &'a mut Collector,
+    slices: Slices,
+    count: u64,
+    /// An error that is not one of JSON.
+    failed: Option<Error>,
+}
+
+pub fn read(input: impl Read, collector: &mut Collector) -> Result<(), Error> {
+    let mut sink = Sink { collector, slices: Slices::default(), count: 0, failed: None };
+    let mut json = serde_json::Deserializer::from_reader(input.take(MOST_BYTES));
+    let read = Document(&mut sink).deserialize(&mut json);
+    if let Some(error) = sink.failed.take() {
+        return Err(error);
+    }
+    read.map_err(|why| {
+        Error::Format(format!("after {} events: {why}. (At most 1 GiB of JSON is read.)", sink.count))
+    })?;
+    let Sink { collector, mut slices, .. } = sink;
+    collector.notes.say("times are in whole microseconds: that is all the file has");
+    slices.finish(collector)?.map_err(Error::Format)
+}
+
+impl Sink<'_> {
+    fn event(&mut self, event: &Event) -> Result<(), Error> {
+        self.count += 1;
+        let wrong = |why: &str| Error::Format(format!("event {} of its JSON: {why}", self.count));
+        let wanted =
+            matches!((&*event.ph, &*event.cat, &*event.name), ("B" | "E", "sched", _) | ("i", _, "wake"));
+        if !wanted {
+            if event.ph != "M" {
+                self.collector.notes.count("events of tracks that a trace has no place for");
+            }
+            return Ok(());
+        }
+        // 2^53 µs: beyond it, numbers are not whole any more.
+        if !(0.0..9e15).contains(&event.ts) {
+            return Err(wrong(&format!("its time, {} µs, is negative or makes no sense", event.ts)));
+        }
+        let time = (event.ts * 1000.0) as u64;
+        let cpu =
+            u32::try_from(event.pid).map_err(|_| wrong("its `pid`, which should be a core, is none"))?;
+        let tid = event.args.pid.and_then(|pid| i32::try_from(pid).ok());
+        let tid = tid.ok_or_else(|| wrong("it does not say which thread (`args.pid`)"))?;
+        let name = event.name.as_bytes();
+        let taken = match &*event.ph {
+            "B" => self.slices.begin(time, cpu, tid, name, self.collector)?,
+            "E" => match stop(event.args.reason.as_deref().unwrap_or_default().as_bytes()) {
+                Some(stop) => self.slices.end(time, cpu, tid, stop, self.collector)?,
+                None => Ok(()),
+            },
+            _ => {
+                let comm = event.args.task.as_deref().unwrap_or_default().as_bytes();
+                self.slices.woken(time, cpu, tid, comm, self.collector)?
+            }
+        };
+        taken.map_err(|why| wrong(&why))
+    }
+}
+
+/// `{"traceEvents": [...], ...}`
+struct Document<'a, 'b>(&'a mut Sink<'b>);
+
+impl<'de> DeserializeSeed<'de> for Document<'_, '_> {
+    type Value = ();
+    fn deserialize<D: Deserializer<'de>>(self, json: D) -> Result<(), D::Error> {
+        json.deserialize_map(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Document<'_, '_> {
+    type Value = ();
+    fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str("an object with traceEvents")
+    }
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        while let Some(key) = map.next_key::<Cow<str>>()? {
+            match &*key {
+                "traceEvents" => map.next_value_seed(Events(self.0))?,
+                _ => drop(map.next_value::<IgnoredAny>()?),
+            }
+        }
+        Ok(())
+    }
+}
+
+struct Events<'a, 'b>(&'a mut Sink<'b>);
+
+impl<'de> DeserializeSeed<'de> for Events<'_, '_> {
+    type Value = ();
+    fn deserialize<D: Deserializer<'de>>(self, json: D) -> Result<(), D::Error> {
+        json.deserialize_seq(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Events<'_, '_> {
+    type Value = ();
+    fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str("an array of events")
+    }
+    fn visit_seq<A: SeqAccess<'de>>(self, mut events: A) -> Result<(), A::Error> {
+        while let Some(event) = events.next_element::<Event>()? {
+            if let Err(error) = self.0.event(&event) {
+                self.0.failed = Some(error);
+                return Err(serde::de::Error::custom("an event makes no sense"));
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,159 @@
+//! How a line begins: the thread, the core, flags, the time, and the name of the event.
+
+/// A line, taken apart.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Head<'a> {
+    pub comm: &'a str,
+    /// `None`: the line does not say (`perf script` of a thread that has ended).
+    pub pid: Option<i32>,
+    pub cpu: u32,
+    pub time: u64,
+    /// Digits behind the point of the time.
+    pub digits: usize,
+    /// Whether there are flags, and whether they say that this happened in an interrupt.
+    pub flags: bool,
+    pub interrupt: bool,
+    /// Without the subsystem.
+    pub event: &'a str,
+    pub rest: &'a str,
+}
+
+impl<'a> Head<'a> {
+    /// `None`: this is no event. An error: it is one, with a head that makes no sense.
+    pub fn parse(line: &'a str) -> Option<Result<Self, String>> {
+        let (task, cpu, rest) = core(line)?;
+        let (comm, pid) = task_of(task)?;
+        let mut head =
+            Head { comm, pid, cpu, time: 0, digits: 0, flags: false, interrupt: false, event: "", rest: "" };
+        let mut rest = rest.trim_start();
+        loop {
+            let (word, after) = rest.split_once(' ').unwrap_or((rest, ""));
+            if let Some(time) = word.strip_suffix(':').filter(|word| word.starts_with(is_number)) {
+                (head.time, head.digits) = match nanoseconds(time) {
+                    Ok(time) => time,
+                    Err(why) => return Some(Err(why)),
+                };
+                rest = after.trim_start();
+                break;
+            }
+            if word.is_empty() || word.len() > 12 || head.flags {
+                return None;
+            }
+            head.flags = true;
+            head.interrupt = word.chars().any(|flag| matches!(flag, 'h' | 'H' | 's' | 'Z' | 'z'));
+            rest = after.trim_start();
+        }
+        // `perf script` may put the period of the sample before the event.
+        if let Some((period, after)) = rest.split_once(' ')
+            && !period.is_empty()
+            && period.bytes().all(|byte| byte.is_ascii_digit())
+        {
+            rest = after.trim_start();
+        }
+        let end = rest.find(": ").unwrap_or_else(|| rest.trim_end_matches(':').len());
+        let name = &rest[..end];
+        head.event = name.rsplit(':').next().unwrap_or(name);
+        head.rest = rest[end..].trim_start_matches(':').trim();
+        match head.event.is_empty() || head.event.contains(' ') {
+            true => None,
+            false => Some(Ok(head)),
+        }
+    }
+}
+
+fn is_number(c: char) -> bool {
+    c.is_ascii_digit() || c == '-'
+}
+
+/// Before, in and after the first `[NNN]` between blanks.
+fn core(line: &str) -> Option<(&str, u32, &str)> {
+    let mut from = 0;
+    while let Some(open) = line[from..].find(" [").map(|at| from + at) {
+        let inside = &line[open + 2..];
+        let close = inside.find(']')?;
+        let digits = &inside[..close];
+        let after = &inside[close + 1..];
+        if !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit()) && after.starts_with(' ') {
+            return Some((&line[..open], digits.parse().ok()?, after));
+        }
+        from = open + 2;
+    }
+    None
+}
+
+/// `comm-pid`, `comm-pid (tgid)`, `comm pid` or `comm pid/tid`, perhaps after the name of a buffer.
+fn task_of(task: &str) -> Option<(&str, Option<i32>)> {
+    let mut task = task.trim();
+    if task.ends_with(')') {
+        task = task[..task.rfind('(')?].trim_end();
+    }
+    let (comm, number) = match task.rsplit_once(char::is_whitespace) {
+        Some((comm, number)) if number.split('/').all(|part| part.parse::<i64>().is_ok()) => {
+            (comm.trim(), number.rsplit('/').next()?)
+        }
+        _ => task.rsplit_once('-')?,
+    };
+    // trace-cmd names the buffer first, if it is not the main one.
+    let comm = comm.rsplit_once(": ").map_or(comm, |(_, comm)| comm.trim_start());
+    let pid = number.parse().ok().filter(|pid| *pid >= 0);
+    (pid.is_some() || number.starts_with('-')).then_some((comm, pid))
+}
+
+/// `SECONDS.FRACTION`, with six or nine digits.
+fn nanoseconds(text: &str) -> Result<(u64, usize), String> {
+    if text.starts_with('-') {
+        return Err(format!("its time, {text}, is negative"));
+    }
+    let (seconds, fraction) = text.split_once('.').ok_or_else(|| {
+        format!("its time, {text}, is not in seconds: record with a clock that counts them (mono, local or global)")
+    })?;
+    let wrong = || format!("its time, {text}, is no number of seconds");
+    let digits = fraction.len();
+    if !(1..=9).contains(&digits) || !fraction.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Err(wrong());
+    }
+    let seconds: u64 = seconds.parse().map_err(|_| wrong())?;
+    let fraction: u64 = fraction.parse().map_err(|_| wrong())?;
+    let time = seconds.checked_mul(1_000_000_000).ok_or_else(wrong)?;
+    Ok((time.checked_add(fraction * 10u64.pow(9 - digits as u32)).ok_or_else(wrong)?, digits))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(line: &str) -> Head<'_> {
+        Head::parse(line).unwrap().unwrap()
+    }
+
+    #[test]
+    fn the_three_forms() {
+        let kernel = parse("      lto cgu.08-23831   [001] dNs2. 85994.892048: sched_switch: prev_comm=x");
+        assert_eq!((kernel.comm, kernel.pid, kernel.cpu), ("lto cgu.08", Some(23831), 1));
+        assert_eq!((kernel.time, kernel.interrupt, kernel.event), (85_994_892_048_000, true, "sched_switch"));
+        assert_eq!(kernel.rest, "prev_comm=x");
+        let report = parse("xchg:   bash-23843 [000] 85994.891858123: sched_process_fork:   comm=bash");
+        assert_eq!((report.comm, report.pid, report.digits), ("bash", Some(23843), 9));
+        let perf = parse("  migration/0    18 [000] 85969.858661:          1 sched:sched_waking: comm=perf");
+        assert_eq!((perf.comm, perf.pid, perf.event), ("migration/0", Some(18), "sched_waking"));
+        let perf = parse(":-1 -1/-1 [003] 1.5: sched:sched_switch: prev_comm=a");
+        assert_eq!((perf.pid, perf.time), (None, 1_500_000_000));
+        let tgid = parse("  sh-7 (    7) [002] d.h1. 1.000001: sched_waking: comm=a [1] pid=2");
+        assert_eq!((tgid.comm, tgid.pid, tgid.interrupt), ("sh", Some(7), true));
+    }
+
+    #[test]
+    fn what_is_no_event_is_none() {
+        for line in ["", "cpus=2", "version = 7", "a [0]", "a-1 [000] ", "x [000] 1.2: y", "a-1 [000] 1.2:"] {
+            assert!(Head::parse(line).is_none(), "{line}");
+        }
+    }
+
+    #[test]
+    fn times_that_make_no_sense_are_errors() {
+        for time in ["-1.5", "12345", "1.", "1.1234567890", "99999999999999999999.0", "18446744073.9"] {
+            let line = format!("sh-7 [000] {time}: sched_switch: x");
+            assert!(Head::parse(&line).is_some_and(|head| head.is_err()), "{time}");
+        }
+    }
+}

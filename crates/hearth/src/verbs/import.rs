@@ -1,0 +1,94 @@
+use crate::failure::{Failure, Outcome};
+use crate::output;
+use hearth_exchange::{ImportFormat, import};
+use hearth_trace::Writer;
+use serde::Serialize;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// Read a trace of others: Perfetto, trace.dat, perf.data, ftrace as text, scxsim's JSON
+///
+/// What the format is shows in the file. What could not be carried over is said.
+#[derive(clap::Args)]
+pub struct Args {
+    /// The file to read
+    file: PathBuf,
+    /// The trace to write
+    #[arg(short, long, value_name = "TRACE", default_value = "hearth.trace")]
+    output: PathBuf,
+    /// What the file is, if it does not show
+    #[arg(long)]
+    format: Option<Format>,
+    /// Print JSON (schema hearth.import/1): what was read, and what could not be carried over
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Clone, Copy, clap::ValueEnum)]
+enum Format {
+    /// `/sys/kernel/tracing/trace`, `trace-cmd report`, `perf script`
+    Text,
+    /// trace-cmd's `trace.dat`, version 6 or 7
+    TraceDat,
+    /// `perf sched record`
+    PerfData,
+    /// Protobuf: of Hearth, of Perfetto's recorder, of scxsim
+    Perfetto,
+    /// JSON trace events of scxsim
+    Json,
+}
+
+#[derive(Serialize)]
+struct Report {
+    schema: &'static str,
+    trace: String,
+    format: &'static str,
+    events: u64,
+    threads: usize,
+    cores: usize,
+    duration_s: f64,
+    lost: u64,
+    inferred: u64,
+    notes: Vec<String>,
+}
+
+impl Args {
+    pub fn run(self) -> Outcome {
+        let format = self.format.map(|format| match format {
+            Format::Text => ImportFormat::Text,
+            Format::TraceDat => ImportFormat::TraceDat,
+            Format::PerfData => ImportFormat::PerfData,
+            Format::Perfetto => ImportFormat::Perfetto,
+            Format::Json => ImportFormat::Json,
+        });
+        Writer::check(&self.output)?;
+        let imported = import(&self.file, format, &self.output).map_err(Failure::new)?;
+        imported.notes.iter().for_each(|note| eprintln!("note: {note}"));
+        let header = &imported.header;
+        let trace = self.output.display().to_string();
+        if self.json {
+            output::json(&Report {
+                schema: "hearth.import/1",
+                trace,
+                format: imported.format.name(),
+                events: imported.events,
+                threads: header.threads.len(),
+                cores: header.cores.len(),
+                duration_s: header.duration as f64 / 1e9,
+                lost: header.lost.iter().sum(),
+                inferred: imported.inferred,
+                notes: imported.notes,
+            })?;
+        } else {
+            eprintln!(
+                "{trace}: {} events of {} threads on {} cores in {:.2} s, from {}",
+                imported.events,
+                header.threads.len(),
+                header.cores.len(),
+                header.duration as f64 / 1e9,
+                imported.format.name(),
+            );
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+}
