@@ -246,7 +246,7 @@ proptest! {
         changes in proptest::collection::vec((0usize..PATHS.len(), 0u32..4, nonsense()), 0..40),
         register in any::<u64>(),
     ) {
-        let tree = common::ryzen_4650g();
+        let tree = common::virtual_machine();
         for (path, cpu, text) in changes {
             tree.write(&PATHS[path].replace('#', &cpu.to_string()), text);
         }

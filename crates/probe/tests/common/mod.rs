@@ -18,7 +18,9 @@ pub struct Core<'a> {
 
 impl Tree {
     pub fn new() -> Tree {
-        Tree { root: tempfile::tempdir().expect("a temporary folder") }
+        // Hundreds of small files: in memory, where there is such a place.
+        let root = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir());
+        Tree { root: root.expect("a temporary folder") }
     }
 
     pub fn files(&self) -> Files {
