@@ -207,12 +207,18 @@ fn read_text(folder: &Path, path: &Path) -> Result<String, Error> {
         Ok(_) => Error::io("open", path)(error),
         Err(error) => Error::io("open", folder)(error),
     })?;
-    let mut bytes = Vec::new();
-    file.take(MAX_BYTES + 1).read_to_end(&mut bytes).map_err(Error::io("read", path))?;
-    if bytes.len() as u64 > MAX_BYTES {
-        return Err(Error::corrupt(path, format!("it is larger than {MAX_BYTES} bytes")));
-    }
+    let bytes = read_all(file, path, MAX_BYTES)?;
     String::from_utf8(bytes).map_err(|_| Error::corrupt(path, "it is not UTF-8"))
+}
+
+/// The content of a file of at most `most` bytes.
+pub fn read_all(file: File, path: &Path, most: u64) -> Result<Vec<u8>, Error> {
+    let mut bytes = Vec::new();
+    file.take(most + 1).read_to_end(&mut bytes).map_err(Error::io("read", path))?;
+    if bytes.len() as u64 > most {
+        return Err(Error::corrupt(path, format!("it is larger than {most} bytes")));
+    }
+    Ok(bytes)
 }
 
 /// Up to version 1 a trace was one file.

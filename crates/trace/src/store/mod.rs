@@ -5,10 +5,12 @@
 //! read and decoded at once.
 
 mod columns;
+mod decode;
 mod error;
 mod folder;
 mod index;
 mod meta;
+mod pages;
 mod parquet_file;
 mod reader;
 mod segment;

@@ -1,21 +1,23 @@
 //! Parquet, as far as a trace needs it: files of required columns without nesting.
 
-use super::Error;
+use super::pages::Pages;
+use super::{Error, decode};
 use parquet::basic::{Compression, Encoding, ZstdLevel};
-use parquet::column::reader::{ColumnReaderImpl, get_column_reader, get_typed_column_reader};
 use parquet::data_type::DataType;
 use parquet::errors::ParquetError;
-use parquet::file::metadata::{ParquetMetaData, ParquetMetaDataReader};
+use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData, ParquetMetaDataReader};
 use parquet::file::properties::{
     EnabledStatistics, WriterProperties, WriterPropertiesBuilder, WriterVersion,
 };
-use parquet::file::serialized_reader::SerializedPageReader;
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::parser::parse_message_type;
 use parquet::schema::types::{ColumnPath, SchemaDescriptor, TypePtr};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+
+/// No page of a table is larger.
+const MAX_TABLE_PAGE: usize = 256 << 20;
 
 /// What all files have in common.
 fn properties() -> WriterPropertiesBuilder {
@@ -69,20 +71,19 @@ pub fn table(
     writer.into_inner()
 }
 
-/// A file with one row group, in memory.
+/// A file with at most one row group, in memory.
 pub struct Table {
     path: PathBuf,
-    bytes: bytes::Bytes,
+    bytes: Vec<u8>,
     metadata: ParquetMetaData,
-    rows: usize,
+    pub rows: usize,
 }
 
 impl Table {
     /// An error if it is not of this schema, or has more than `most` rows.
     pub fn open(path: &Path, bytes: Vec<u8>, schema_text: &str, most: usize) -> Result<Self, Error> {
-        let bytes = bytes::Bytes::from(bytes);
         let read = || {
-            let metadata = ParquetMetaDataReader::new().parse_and_finish(&bytes)?;
+            let metadata = metadata(&bytes)?;
             check_schema(&metadata, schema_text)?;
             let rows = match metadata.row_groups() {
                 [] => 0,
@@ -98,36 +99,53 @@ impl Table {
         Ok(Table { path: path.into(), bytes, metadata, rows })
     }
 
-    /// The values of a column, as many as there are rows.
-    pub fn column<T: DataType>(&self, index: usize) -> Result<Vec<T::T>, Error> {
-        if self.metadata.num_row_groups() == 0 {
-            return Ok(Vec::new());
-        }
-        let column = self.metadata.row_group(0).column(index);
-        let read = || {
-            let source = Arc::new(self.bytes.clone());
-            let pages = SerializedPageReader::new(source, column, self.rows, None)?;
-            let reader = get_column_reader(column.column_descr_ptr(), Box::new(pages));
+    /// What `decode` makes of a column.
+    pub fn column<T: Default>(
+        &self,
+        index: usize,
+        decode: impl FnOnce(Pages) -> Result<T, &'static str>,
+    ) -> Result<T, Error> {
+        let Some(group) = self.metadata.row_groups().first() else { return Ok(T::default()) };
+        let chunk = chunk(&self.bytes, 0, group.column(index));
+        let decoded = chunk.and_then(|(bytes, codec)| decode(Pages::new(bytes, codec, MAX_TABLE_PAGE)));
+        decoded.map_err(|what| Error::corrupt(&self.path, format!("column {index}: {what}")))
+    }
+
+    pub fn integers(&self, index: usize) -> Result<Vec<i32>, Error> {
+        self.column(index, |pages| {
             let mut values = Vec::new();
-            read_exactly(get_typed_column_reader::<T>(reader), self.rows, &mut values)?;
+            decode::integers(pages, self.rows, &mut values)?;
             Ok(values)
-        };
-        read().map_err(Error::reading(&self.path))
+        })
     }
 }
 
-/// Decodes `rows` values; it is an error if there are fewer.
-pub fn read_exactly<T: DataType>(
-    mut reader: ColumnReaderImpl<T>,
-    rows: usize,
-    values: &mut Vec<T::T>,
-) -> Result<(), ParquetError> {
-    values.clear();
-    reader.read_records(rows, None, None, values)?;
-    if values.len() != rows {
-        return Err(ParquetError::General(format!("a column has {} rows of {rows}", values.len())));
-    }
-    Ok(())
+/// The bytes of a column chunk, and how they are compressed. `bytes` are those of the file from
+/// `begin` on.
+pub fn chunk<'a>(
+    bytes: &'a [u8],
+    begin: u64,
+    column: &ColumnChunkMetaData,
+) -> Result<(&'a [u8], Compression), &'static str> {
+    let first = column.dictionary_page_offset().unwrap_or(column.data_page_offset());
+    let range = || {
+        let from = usize::try_from(u64::try_from(first).ok()?.checked_sub(begin)?).ok()?;
+        let to = from.checked_add(usize::try_from(column.compressed_size()).ok()?)?;
+        bytes.get(from..to)
+    };
+    Ok((range().ok_or("it lies outside of its group")?, column.compression()))
+}
+
+/// From the end of a Parquet file: its metadata, their length, and `PAR1`.
+pub fn metadata(end: &[u8]) -> Result<ParquetMetaData, ParquetError> {
+    let read = || {
+        let (rest, magic) = end.split_last_chunk::<4>()?;
+        let (rest, length) = rest.split_last_chunk::<4>()?;
+        let from = rest.len().checked_sub(u32::from_le_bytes(*length) as usize)?;
+        (magic == b"PAR1").then_some(&rest[from..])
+    };
+    let metadata = read().ok_or_else(|| ParquetError::General("its footer is not that of Parquet".into()))?;
+    ParquetMetaDataReader::decode_metadata(metadata)
 }
 
 /// An error if the columns are not those of `schema_text`.

@@ -1,16 +1,13 @@
 //! A file of events.
 
-use super::columns::{Columns, NARROW};
+use super::columns::Columns;
 use super::meta::{Checksum, GroupInfo, Segment, Sum};
-use super::{Error, GROUP_EVENTS, parquet_file};
+use super::pages::Pages;
+use super::{Error, GROUP_EVENTS, decode, parquet_file};
 use crate::event::Event;
-use bytes::Bytes;
-use parquet::column::reader::{get_column_reader, get_typed_column_reader};
 use parquet::data_type::{Int32Type, Int64Type};
 use parquet::errors::ParquetError;
-use parquet::file::metadata::{ParquetMetaData, ParquetMetaDataReader};
-use parquet::file::reader::Length;
-use parquet::file::serialized_reader::SerializedPageReader;
+use parquet::file::metadata::ParquetMetaData;
 use parquet::file::writer::SerializedFileWriter;
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -32,6 +29,8 @@ const SCHEMA: &str = "message events {
 /// More than any group has: eight columns that do not compress, and their pages' headers.
 const MAX_GROUP_BYTES: u64 = 64 * GROUP_EVENTS as u64;
 const MAX_FOOTER_BYTES: u64 = 1 << 20;
+/// A page has at most a group of numbers of 64 bits, and what their encoding adds.
+const MAX_PAGE_BYTES: usize = 16 * GROUP_EVENTS;
 
 /// The name of a segment in the folder of events.
 pub fn file_name(number: usize) -> String {
@@ -134,13 +133,17 @@ pub fn read_group(
     columns: &mut Columns,
 ) -> Result<Vec<Event>, Error> {
     let info = segment.groups[group];
-    let length: u64 = segment.groups.iter().map(|group| group.bytes).sum();
-    let begin: u64 = segment.groups[..group].iter().map(|group| group.bytes).sum();
+    let bytes =
+        |groups: &[GroupInfo]| groups.iter().fold(0, |sum: u64, group| sum.saturating_add(group.bytes));
+    let (begin, length) = (bytes(&segment.groups[..group]), bytes(&segment.groups));
     let mut file = File::open(path).map_err(Error::io("open", path))?;
     let footer = read_part(&mut file, path, length, segment.footer, MAX_FOOTER_BYTES)?;
     let sum = Sum { bytes: info.bytes, checksum: info.checksum };
-    let content = Part { begin, bytes: read_part(&mut file, path, begin, sum, MAX_GROUP_BYTES)? };
-    decode(content, &footer, group, info.events as usize, columns).map_err(Error::reading(path))?;
+    let content = read_part(&mut file, path, begin, sum, MAX_GROUP_BYTES)?;
+    let metadata = parquet_file::metadata(&footer).map_err(Error::reading(path))?;
+    parquet_file::check_schema(&metadata, SCHEMA).map_err(Error::reading(path))?;
+    decode_columns(&content, begin, &metadata, group, info.events as usize, columns)
+        .map_err(|what| Error::corrupt(path, what))?;
     let events = columns.events();
     let events = events.map_err(|row| {
         Error::corrupt(path, format!("row {row} of group {group} is no event that this program knows"))
@@ -152,7 +155,7 @@ pub fn read_group(
     Ok(events)
 }
 
-fn read_part(file: &mut File, path: &Path, begin: u64, sum: Sum, most: u64) -> Result<Bytes, Error> {
+fn read_part(file: &mut File, path: &Path, begin: u64, sum: Sum, most: u64) -> Result<Vec<u8>, Error> {
     let what = || format!("bytes {begin} to {}", begin.saturating_add(sum.bytes));
     if sum.bytes > most {
         return Err(Error::corrupt(path, format!("{} are more than it can have", what())));
@@ -166,76 +169,32 @@ fn read_part(file: &mut File, path: &Path, begin: u64, sum: Sum, most: u64) -> R
     if Checksum::of(&bytes) != sum.checksum {
         return Err(Error::corrupt(path, format!("the checksum of {} is wrong", what())));
     }
-    Ok(bytes.into())
+    Ok(bytes)
 }
 
-fn decode(
-    content: Part,
-    footer: &Bytes,
+/// Decodes the columns of a group, whose bytes begin at `begin` of the file.
+fn decode_columns(
+    content: &[u8],
+    begin: u64,
+    metadata: &ParquetMetaData,
     group: usize,
     rows: usize,
     columns: &mut Columns,
-) -> Result<(), ParquetError> {
-    let metadata = metadata(footer)?;
-    parquet_file::check_schema(&metadata, SCHEMA)?;
-    let Some(info) = metadata.row_groups().get(group) else {
-        return Err(ParquetError::General(format!("it has no group {group}")));
-    };
+) -> Result<(), String> {
+    let Some(info) = metadata.row_groups().get(group) else { return Err(format!("it has no group {group}")) };
     if rows > GROUP_EVENTS {
-        return Err(ParquetError::General(format!("a group has {rows} rows, of at most {GROUP_EVENTS}")));
+        return Err(format!("group {group} has {rows} events, of at most {GROUP_EVENTS}"));
     }
-    let content = Arc::new(content);
-    let reader = |index: usize| {
-        let column = info.column(index);
-        let pages = SerializedPageReader::new(content.clone(), column, rows, None)?;
-        Ok::<_, ParquetError>(get_column_reader(column.column_descr_ptr(), Box::new(pages)))
+    let failed = |index: usize| move |what| format!("group {group}, column {index}: {what}");
+    let pages = |index: usize| {
+        let (bytes, compression) = parquet_file::chunk(content, begin, info.column(index))?;
+        Ok(Pages::new(bytes, compression, MAX_PAGE_BYTES))
     };
-    parquet_file::read_exactly(get_typed_column_reader::<Int64Type>(reader(0)?), rows, &mut columns.time)?;
-    for index in 0..NARROW.len() {
-        let reader = get_typed_column_reader::<Int32Type>(reader(1 + index)?);
-        parquet_file::read_exactly(reader, rows, &mut columns.narrow[index])?;
+    pages(0).and_then(|pages| decode::integers(pages, rows, &mut columns.time)).map_err(failed(0))?;
+    for (index, column) in columns.narrow.iter_mut().enumerate() {
+        pages(1 + index)
+            .and_then(|pages| decode::integers(pages, rows, column))
+            .map_err(failed(1 + index))?;
     }
     Ok(())
-}
-
-/// From the end of a Parquet file: its metadata, their length, and `PAR1`.
-fn metadata(footer: &Bytes) -> Result<ParquetMetaData, ParquetError> {
-    let wrong = || ParquetError::General("its footer is not that of a Parquet file".into());
-    let (rest, magic) = footer.split_last_chunk::<4>().ok_or_else(wrong)?;
-    let (metadata, length) = rest.split_last_chunk::<4>().ok_or_else(wrong)?;
-    if magic != b"PAR1" || u32::from_le_bytes(*length) as usize != metadata.len() {
-        return Err(wrong());
-    }
-    ParquetMetaDataReader::decode_metadata(metadata)
-}
-
-/// The bytes of one group, as if they were the file.
-struct Part {
-    begin: u64,
-    bytes: Bytes,
-}
-
-impl Length for Part {
-    fn len(&self) -> u64 {
-        self.begin + self.bytes.len() as u64
-    }
-}
-
-impl parquet::file::reader::ChunkReader for Part {
-    type T = io::Cursor<Bytes>;
-
-    fn get_read(&self, start: u64) -> Result<Self::T, ParquetError> {
-        let available = self.len().saturating_sub(start) as usize;
-        Ok(io::Cursor::new(self.get_bytes(start, available)?))
-    }
-
-    fn get_bytes(&self, start: u64, length: usize) -> Result<Bytes, ParquetError> {
-        let range = || {
-            let from = usize::try_from(start.checked_sub(self.begin)?).ok()?;
-            let to = from.checked_add(length)?;
-            (to <= self.bytes.len()).then_some(from..to)
-        };
-        let range = range().ok_or_else(|| ParquetError::EOF("a page outside of its group".into()))?;
-        Ok(self.bytes.slice(range))
-    }
 }

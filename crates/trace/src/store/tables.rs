@@ -1,11 +1,11 @@
 //! The small tables of a trace: cores, threads, kinds.
 
-use super::meta::{Checksum, Meta, Sum};
-use super::{Error, parquet_file};
+use super::meta::{Checksum, Meta, Sum, read_all};
+use super::{Error, decode, parquet_file};
 use crate::event::{CoreInfo, Header, ThreadInfo};
 use crate::record::tag;
 use parquet::data_type::{BoolType, ByteArray, ByteArrayType, Int32Type};
-use std::fs;
+use std::fs::{self, File};
 use std::path::Path;
 
 pub const CORES: &str = "cores.parquet";
@@ -50,8 +50,9 @@ const KIND_NAMES: [(u8, &str); 14] = [
 /// Core numbers have 16 bits.
 const MAX_CORES: usize = 1 << 16;
 /// A file of a few bytes can say that a name comes a million times: there are bounds.
-const MAX_THREADS: usize = 16 << 20;
-const MAX_NAMES_BYTES: usize = 256 << 20;
+const MAX_THREADS: usize = 4 << 20;
+const MAX_NAMES_BYTES: usize = 128 << 20;
+const MAX_TABLE_BYTES: u64 = 256 << 20;
 
 /// Writes the tables, and says what is in the files.
 pub fn write(folder: &Path, header: &Header, meta: &mut Meta) -> Result<(), Error> {
@@ -115,7 +116,8 @@ fn kinds() -> Written {
 pub fn read(folder: &Path, meta: &Meta) -> Result<(Vec<CoreInfo>, Vec<ThreadInfo>), Error> {
     let open = |name: &str, schema: &str, most: usize| {
         let path = folder.join(name);
-        let bytes = fs::read(&path).map_err(Error::io("read", &path))?;
+        let file = File::open(&path).map_err(Error::io("open", &path))?;
+        let bytes = read_all(file, &path, MAX_TABLE_BYTES)?;
         let sum = Sum { bytes: bytes.len() as u64, checksum: Checksum::of(&bytes) };
         match meta.tables.get(name) {
             Some(expected) if *expected != sum => {
@@ -129,7 +131,7 @@ pub fn read(folder: &Path, meta: &Meta) -> Result<(Vec<CoreInfo>, Vec<ThreadInfo
     let table = open(CORES, CORES_SCHEMA, MAX_CORES)?;
     let mut columns = [const { Vec::new() }; 5];
     for (index, column) in columns.iter_mut().enumerate() {
-        *column = table.column::<Int32Type>(index)?;
+        *column = table.integers(index)?;
     }
     let [numbers, physical, llc, numa, socket] = columns;
     let mut cores = Vec::with_capacity(numbers.len());
@@ -144,20 +146,13 @@ pub fn read(folder: &Path, meta: &Meta) -> Result<(Vec<CoreInfo>, Vec<ThreadInfo
             _ => return Err(Error::corrupt(&folder.join(CORES), format!("row {i} is no core"))),
         }
     }
-    let path = folder.join(THREADS);
     let table = open(THREADS, THREADS_SCHEMA, MAX_THREADS)?;
-    let tids = table.column::<Int32Type>(0)?;
-    let names = table.column::<ByteArrayType>(1)?;
-    let parents = table.column::<Int32Type>(2)?;
-    let traced = table.column::<BoolType>(3)?;
-    if names.iter().map(ByteArray::len).sum::<usize>() > MAX_NAMES_BYTES {
-        return Err(Error::corrupt(&path, "its names are longer than any that are written"));
-    }
-    let mut threads = Vec::with_capacity(tids.len());
-    for (i, name) in names.iter().enumerate() {
-        let name = name.as_utf8().map_err(|_| Error::corrupt(&path, format!("name {i} is not UTF-8")))?;
+    let (tids, parents) = (table.integers(0)?, table.integers(2)?);
+    let names = table.column(1, |pages| decode::strings(pages, table.rows, MAX_NAMES_BYTES))?;
+    let traced = table.column(3, |pages| decode::booleans(pages, table.rows))?;
+    let thread = |(i, name)| {
         let (tid, parent) = (tids[i] as u32, parents[i] as u32);
-        threads.push(ThreadInfo { tid, name: name.into(), parent, traced: traced[i] });
-    }
-    Ok((cores, threads))
+        ThreadInfo { tid, name, parent, traced: traced[i] }
+    };
+    Ok((cores, names.into_iter().enumerate().map(thread).collect()))
 }

@@ -3,6 +3,7 @@ use crate::testing::any_trace;
 use crate::{Event, Header, Kind, Stop};
 use proptest::prelude::*;
 use std::fs;
+use std::path::{Path, PathBuf};
 
 fn small() -> Trace {
     let kind = |next| Kind::Switch { prev: 0, stop: Stop::Preempted, next };
@@ -71,6 +72,195 @@ fn same_events_same_bytes() {
     }
 }
 
+/// All files of a trace.
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() { files.extend(self::files(&path)) } else { files.push(path) }
+    }
+    files.sort();
+    files
+}
+
+/// A trace that was written, and whatever can be done to one of its files.
+fn damaged(damage: impl Fn(&Path, &[u8], &mut dyn FnMut(&[u8], bool))) {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("t");
+    let mut trace = small();
+    trace.header.cores = vec![Default::default(); 2];
+    trace.header.threads = vec![crate::ThreadInfo { tid: 7, name: "cc1".into(), parent: 0, traced: true }];
+    trace.write(&path).unwrap();
+    for file in files(&path) {
+        if file.ends_with(tables::KINDS) {
+            continue; // it is for others: we know the kinds
+        }
+        let whole = fs::read(&file).unwrap();
+        damage(&file, &whole, &mut |bytes, may_be_sound| {
+            fs::write(&file, bytes).unwrap();
+            match Trace::read(&path) {
+                Ok(read) => {
+                    assert!(may_be_sound && read == trace, "{} of {} bytes", file.display(), bytes.len())
+                }
+                Err(error) => assert!(error.to_string().contains("again"), "{error}"),
+            }
+        });
+        fs::write(&file, &whole).unwrap();
+    }
+    assert_eq!(Trace::read(&path).unwrap(), trace);
+}
+
+#[test]
+fn truncated_anywhere_is_an_error() {
+    damaged(|_, whole, read| (0..whole.len()).for_each(|length| read(&whole[..length], false)));
+}
+
+#[test]
+fn every_single_changed_byte_is_found() {
+    damaged(|_, whole, read| {
+        for at in 0..whole.len() {
+            let mut changed = whole.to_vec();
+            changed[at] ^= 0x10;
+            read(&changed, false);
+        }
+    });
+}
+
+/// A lie whose checksums are right: nothing is believed, and nothing panics.
+#[test]
+fn a_lie_with_the_right_checksum_is_an_error_or_harmless() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("t");
+    small().write(&path).unwrap();
+    let segment = path.join("events/000000.parquet");
+    let whole = fs::read(&segment).unwrap();
+    let meta = meta::Meta::read(&path).unwrap();
+    for at in 0..whole.len() {
+        for change in [0x01, 0x40, 0xff] {
+            let mut changed = whole.clone();
+            changed[at] ^= change;
+            fs::write(&segment, &changed).unwrap();
+            let mut meta = meta.clone();
+            let group = meta.segments[0].groups[0].bytes as usize;
+            meta.segments[0].groups[0].checksum = meta::Checksum::of(&changed[..group]);
+            meta.segments[0].footer.checksum = meta::Checksum::of(&changed[group..]);
+            meta.write(&path).unwrap();
+            let _ = Trace::read(&path);
+        }
+    }
+}
+
+#[test]
+fn what_is_missing_is_named() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("t");
+    small().write(&path).unwrap();
+    for file in files(&path) {
+        if file.ends_with(tables::KINDS) {
+            continue;
+        }
+        let aside = dir.path().join("aside");
+        fs::rename(&file, &aside).unwrap();
+        let message = Trace::read(&path).unwrap_err().to_string();
+        let name = if file.ends_with(meta::FILE) { path.as_path() } else { file.as_path() };
+        assert!(message.contains(&name.display().to_string()), "{message}");
+        fs::rename(&aside, &file).unwrap();
+    }
+}
+
+#[test]
+fn what_is_no_trace_is_said_to_be_none() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("t");
+    let message = || Trace::read(&path).unwrap_err().to_string();
+    assert!(message().contains("No such file"), "{}", message());
+    fs::create_dir(&path).unwrap();
+    assert!(message().contains("not a trace"), "{}", message());
+    fs::write(path.join("trace.json"), "{\"format\": 1}").unwrap();
+    assert!(message().contains("checksum"), "{}", message());
+    fs::remove_dir_all(&path).unwrap();
+    fs::write(&path, b"#!/bin/sh\n").unwrap();
+    assert!(message().contains("not a trace"), "{}", message());
+    fs::write(&path, b"HEARTHTR\x01\0").unwrap();
+    assert!(message().contains("version 1"), "{}", message());
+}
+
+#[test]
+fn only_a_trace_is_replaced() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("t");
+    let refused = |why: &str| {
+        let message = small().write(&path).unwrap_err().to_string();
+        assert!(message.contains(why) && message.contains("another name"), "{message}");
+        assert!(!dir.path().join("t.partial").exists());
+    };
+    fs::write(&path, "a letter").unwrap();
+    refused("not a trace");
+    fs::remove_file(&path).unwrap();
+    fs::create_dir(&path).unwrap();
+    refused("not that of a trace");
+    fs::remove_dir(&path).unwrap();
+    small().write(&path).unwrap();
+    fs::write(path.join("notes.txt"), "mine").unwrap();
+    refused("notes.txt");
+    fs::remove_file(path.join("notes.txt")).unwrap();
+    small().write(&path).unwrap();
+    let missing = dir.path().join("no/such");
+    assert!(small().write(&missing).unwrap_err().to_string().contains("No such file"));
+    assert!(small().write("/").is_err());
+}
+
+#[test]
+fn two_writers_of_one_trace_do_not_meet() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("t");
+    let first = Writer::create(&path, &Header::default()).unwrap();
+    let second = Writer::create(&path, &Header::default()).err().unwrap().to_string();
+    assert!(second.contains("another process"), "{second}");
+    first.commit(&Header::default()).unwrap();
+    assert!(Store::open(&path).unwrap().complete());
+}
+
+#[test]
+fn a_writer_tells_its_first_error_at_the_end() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut writer = Writer::create(dir.path().join("t"), &Header::default()).unwrap();
+    fs::remove_dir_all(dir.path().join("t.partial")).unwrap();
+    for event in &large().events {
+        writer.event(event);
+    }
+    let message = writer.commit(&Header::default()).unwrap_err().to_string();
+    assert!(message.contains("t.partial"), "{message}");
+}
+
+/// A page of a few bytes that would be a gigabyte is refused before memory is taken.
+#[test]
+fn a_page_that_is_too_large_is_refused() {
+    let zeros = vec![0; 1 << 22];
+    let content = zstd::bulk::compress(&zeros, 1).unwrap();
+    let mut page = vec![0x15, 0, 0x15]; // type 0; uncompressed size:
+    let number = |mut value: u64, page: &mut Vec<u8>| {
+        while value >= 0x80 {
+            page.push(value as u8 | 0x80);
+            value >>= 7;
+        }
+        page.push(value as u8);
+    };
+    number(2 * zeros.len() as u64, &mut page);
+    page.push(0x15);
+    number(2 * content.len() as u64, &mut page);
+    page.push(0);
+    page.extend(&content);
+    let codec = parquet::basic::Compression::ZSTD(Default::default());
+    let read = |most| pages::Pages::new(&page, codec, most).next().map(|page| page.unwrap().content().len());
+    assert_eq!(read(1 << 22), Ok(1 << 22));
+    assert!(read((1 << 22) - 1).unwrap_err().contains("larger"));
+    // One that says less than it has.
+    let mut less = page.clone();
+    less[3] ^= 0x02;
+    assert!(pages::Pages::new(&less, codec, 1 << 23).next().is_err());
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
     #[test]
@@ -78,5 +268,32 @@ proptest! {
         let dir = tempfile::tempdir().unwrap();
         trace.write(dir.path().join("t")).unwrap();
         prop_assert_eq!(Trace::read(dir.path().join("t")).unwrap(), trace);
+    }
+
+    /// A damaged trace gives an error, or is read as what it was.
+    #[test]
+    fn damage_is_found(
+        trace in any_trace(),
+        file in any::<proptest::sample::Index>(),
+        damage in proptest::collection::vec((any::<proptest::sample::Index>(), any::<u8>()), 1..5),
+        cut in proptest::option::of(any::<proptest::sample::Index>()),
+    ) {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("t");
+        trace.write(&path).unwrap();
+        let files = files(&path);
+        let file = &files[file.index(files.len())];
+        let mut bytes = fs::read(file).unwrap();
+        for (at, value) in damage {
+            let at = at.index(bytes.len());
+            bytes[at] = value;
+        }
+        if let Some(cut) = cut {
+            bytes.truncate(cut.index(bytes.len()));
+        }
+        fs::write(file, bytes).unwrap();
+        if let Ok(read) = Trace::read(&path) {
+            prop_assert_eq!(read, trace);
+        }
     }
 }
