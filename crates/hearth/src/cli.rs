@@ -3,7 +3,7 @@
 use crate::failure::Outcome;
 use crate::verbs::{
     build, check, conform, exec, explore, export, fmt, ftl, import, list, machine, mutate, play, predict,
-    prove, record, report, reproduce, run, set, sim, status, stop, top, vm,
+    prove, query, record, report, reproduce, run, set, sim, status, stop, top, vm,
 };
 use clap::{Parser, Subcommand};
 
@@ -21,6 +21,7 @@ enum Verb {
     Report(report::Args),
     Export(export::Args),
     Import(import::Args),
+    Query(query::Args),
     Predict(predict::Args),
     Sim(sim::Args),
     Play(play::Args),
@@ -51,6 +52,7 @@ impl Cli {
             Verb::Report(args) => args.run(),
             Verb::Export(args) => args.run(),
             Verb::Import(args) => args.run(),
+            Verb::Query(args) => args.run(),
             Verb::Predict(args) => args.run(),
             Verb::Sim(args) => args.run(),
             Verb::Play(args) => args.run(),

@@ -2,7 +2,7 @@
 
 use crate::failure::{Failure, RECORDER_FAILED};
 use hearth_kernel::{Assembled, Error, Method, Options, Quiet, Recorded, Recording, Session, Subject};
-use hearth_trace::{Header, Reader, Source, Trace, Writer};
+use hearth_trace::{Header, Reader, Source, Store, Trace, Writer};
 use std::io::ErrorKind;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
@@ -107,17 +107,33 @@ fn tell(header: &Header, inferred: u64, command: Option<(&[String], ExitStatus)>
     }
 }
 
-/// Reads a trace. That it is only the beginning of one is told.
-pub fn read(path: &Path) -> Result<Trace, Failure> {
+/// Says whether there is a trace of this name. That it is only the beginning of one is told.
+pub fn check(path: &Path) -> Result<(), Failure> {
+    let store = Store::open(path)?;
+    tell_if_incomplete(&store, path);
+    Ok(())
+}
+
+/// Opens a trace. That it is only the beginning of one is told.
+pub fn open(path: &Path) -> Result<Reader, Failure> {
     let reader = Reader::open(path)?;
-    if !reader.store().complete() {
-        let end = reader.header().duration as f64 / 1e9;
+    tell_if_incomplete(reader.store(), path);
+    Ok(reader)
+}
+
+fn tell_if_incomplete(store: &Store, path: &Path) {
+    if !store.complete() {
+        let end = store.header().duration as f64 / 1e9;
         eprintln!(
             "warning: {} is the beginning of a trace, {end:.3} s: its writer was interrupted",
             path.display()
         );
     }
-    Ok(reader.into_trace()?)
+}
+
+/// Reads a whole trace.
+pub fn read(path: &Path) -> Result<Trace, Failure> {
+    Ok(open(path)?.into_trace()?)
 }
 
 /// The shell's conventions: 127 for a command that is not there, 126 for one that cannot be run.

@@ -15,6 +15,7 @@ pub mod mutate;
 pub mod play;
 pub mod predict;
 pub mod prove;
+pub mod query;
 pub mod record;
 pub mod report;
 pub mod reproduce;

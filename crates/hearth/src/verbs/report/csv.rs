@@ -1,0 +1,118 @@
+//! One table as CSV, with the names of the JSON.
+
+use super::measure::Measured;
+use super::summary::NAMES;
+use crate::failure::Failure;
+use serde_json::{Map, Value};
+
+/// The rows of what is looked into, or else the metrics of the whole as one row. With two traces, a
+/// first column says which one a row is of. Within a cell, parts of a name are joined by dots.
+pub fn csv(traces: &[Measured]) -> Result<String, Failure> {
+    let mut rows: Vec<Vec<(String, String)>> = Vec::new();
+    for (trace, name) in traces.iter().zip(NAMES) {
+        for row in table(trace).map_err(Failure::new)? {
+            let mut cells = Vec::new();
+            if traces.len() > 1 {
+                cells.push(("trace".to_owned(), name.to_owned()));
+            }
+            flatten("", &row, &mut cells);
+            rows.push(cells);
+        }
+    }
+    // Not all rows have the same placements, for instance.
+    let mut titles: Vec<String> = Vec::new();
+    for (title, _) in rows.iter().flatten() {
+        if !titles.contains(title) {
+            titles.push(title.clone());
+        }
+    }
+    let cell = |row: &[(String, String)], title: &String| {
+        row.iter().find(|(name, _)| name == title).map_or(String::new(), |(_, value)| quoted(value))
+    };
+    let mut csv = titles.iter().map(|title| quoted(title)).collect::<Vec<_>>().join(",") + "\n";
+    for row in &rows {
+        csv += &(titles.iter().map(|title| cell(row, title)).collect::<Vec<_>>().join(",") + "\n");
+    }
+    Ok(csv)
+}
+
+fn table(trace: &Measured) -> serde_json::Result<Vec<Value>> {
+    let value = match trace {
+        Measured { by_interval: Some(by), .. } => serde_json::to_value(&by.rows)?,
+        Measured { by_process: Some(rows), .. } => serde_json::to_value(rows)?,
+        Measured { by_thread: Some(rows), .. } => serde_json::to_value(rows)?,
+        Measured { wakers: Some(rows), .. } => serde_json::to_value(rows)?,
+        Measured { inversions: Some(found), .. } => serde_json::to_value(&found.longest)?,
+        Measured { overloads: Some(found), .. } => serde_json::to_value(&found.longest)?,
+        _ => serde_json::to_value(vec![&trace.summary])?,
+    };
+    Ok(match value {
+        Value::Array(rows) => rows,
+        _ => Vec::new(),
+    })
+}
+
+fn flatten(prefix: &str, value: &Value, cells: &mut Vec<(String, String)>) {
+    let name = |part: &str| if prefix.is_empty() { part.to_owned() } else { format!("{prefix}.{part}") };
+    match value {
+        Value::Object(object) => object.iter().for_each(|(part, value)| flatten(&name(part), value, cells)),
+        // Lists of pairs, as the time at each frequency, become columns; other lists stay one cell.
+        Value::Array(list) if list.iter().all(|item| pair(item).is_some()) && !list.is_empty() => {
+            list.iter().filter_map(pair).for_each(|(key, value)| flatten(&name(&key), value, cells));
+        }
+        Value::Array(list) => cells.push((prefix.into(), list.iter().map(plain).collect::<Vec<_>>().join(" "))),
+        value => cells.push((prefix.into(), plain(value))),
+    }
+}
+
+/// `{ "ghz": 2.1, "ms": 3.0 }`
+fn pair(item: &Value) -> Option<(String, &Value)> {
+    let object: &Map<String, Value> = item.as_object()?;
+    (object.len() == 2).then_some(())?;
+    Some((format!("{}ghz", object.get("ghz")?), object.get("ms")?))
+}
+
+fn plain(value: &Value) -> String {
+    match value {
+        Value::Null => String::new(),
+        Value::String(text) => text.clone(),
+        Value::Object(object) => object.values().map(plain).collect::<Vec<_>>().join(":"),
+        value => value.to_string(),
+    }
+}
+
+/// As RFC 4180 has it.
+fn quoted(text: &str) -> String {
+    match text.contains(['"', ',', '\n', '\r']) {
+        true => format!("\"{}\"", text.replace('"', "\"\"")),
+        false => text.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn values_are_flat() {
+        let mut cells = Vec::new();
+        let row = json!({
+            "name": "a", "n": null, "latency": { "p50": 1.5 },
+            "residency": [{ "ghz": 2.1, "ms": 3.0 }], "idle": [1, 2], "waited": [{ "thread": 1, "name": "x" }],
+        });
+        flatten("", &row, &mut cells);
+        let cells: Vec<_> = cells.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        let mut expected =
+            ["name=a", "n=", "latency.p50=1.5", "residency.2.1ghz=3.0", "idle=1 2", "waited=x:1"].map(str::to_owned);
+        expected.sort();
+        let mut ours = cells.clone();
+        ours.sort();
+        assert_eq!(ours, expected);
+    }
+
+    #[test]
+    fn quotes_where_they_must_be() {
+        assert_eq!((quoted("a b"), quoted("a,b"), quoted("a\"b")), ("a b".into(), "\"a,b\"".into(), "\"a\"\"b\"".into()));
+    }
+}

@@ -1,0 +1,125 @@
+//! A table of numbers, of one trace or of two.
+
+use crate::table::{Plain, number};
+
+#[derive(Clone, PartialEq, Debug)]
+pub enum Cell {
+    Text(String),
+    Count(u64),
+    Number(f64),
+    Unknown,
+}
+
+impl Cell {
+    pub fn known(value: Option<f64>) -> Cell {
+        value.map_or(Cell::Unknown, Cell::Number)
+    }
+
+    pub fn text(&self) -> String {
+        match self {
+            Cell::Text(text) => text.clone(),
+            Cell::Count(count) => count.to_string(),
+            Cell::Number(value) => number(*value),
+            Cell::Unknown => "-".into(),
+        }
+    }
+
+    fn value(&self) -> Option<f64> {
+        match self {
+            Cell::Count(count) => Some(*count as f64),
+            Cell::Number(value) => Some(*value),
+            _ => None,
+        }
+    }
+
+    /// `other` against this one: `×0.52`.
+    pub fn ratio(&self, other: &Cell) -> String {
+        match (self.value(), other.value()) {
+            (Some(0.0), Some(0.0)) => "×1.00".into(),
+            (Some(a), Some(b)) if a != 0.0 => format!("×{}", number(b / a)),
+            _ => "-".into(),
+        }
+    }
+}
+
+/// Rows that are told apart by their first `keys` cells.
+pub struct Sheet {
+    pub title: String,
+    pub keys: usize,
+    pub titles: Vec<&'static str>,
+    pub rows: Vec<Vec<Cell>>,
+}
+
+impl Sheet {
+    /// The first `most` rows.
+    pub fn one(&self, most: usize) -> String {
+        let mut table = Plain::new(self.keys);
+        table.head(&self.titles);
+        for row in self.rows.iter().take(most) {
+            table.row(&row.iter().map(Cell::text).collect::<Vec<_>>());
+        }
+        self.titled(table, most)
+    }
+
+    /// The first `most` rows, each with that of the same name in the other sheet, and their ratios.
+    pub fn two(&self, other: &Sheet, most: usize) -> String {
+        let mut table = Plain::new(self.keys + 1);
+        let mut titles = self.titles.clone();
+        titles.insert(self.keys, "");
+        table.head(&titles);
+        for row in self.rows.iter().take(most) {
+            let (key, values) = row.split_at(self.keys);
+            let found = other.rows.iter().find(|other| other.starts_with(key));
+            let mut line = |what: &str, key: Vec<String>, values: Vec<String>| {
+                table.row(&[key, vec![what.to_owned()], values].concat());
+            };
+            let texts = |cells: &[Cell]| cells.iter().map(Cell::text).collect::<Vec<_>>();
+            line("first", texts(key), texts(values));
+            if let Some((_, theirs)) = found.map(|found| found.split_at(self.keys)) {
+                line("second", vec![String::new(); self.keys], texts(theirs));
+                let ratios = values.iter().zip(theirs).map(|(a, b)| a.ratio(b)).collect();
+                line("ratio", vec![String::new(); self.keys], ratios);
+            }
+        }
+        self.titled(table, most)
+    }
+
+    fn titled(&self, table: Plain, most: usize) -> String {
+        let left = self.rows.len().saturating_sub(most);
+        let more = if left > 0 { format!("({left} more)\n") } else { String::new() };
+        format!("\n{}\n\n{}{more}", self.title, table.render())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sheet(rows: &[(&str, u64)]) -> Sheet {
+        let row = |(name, n): &(&str, u64)| vec![Cell::Text((*name).into()), Cell::Count(*n), Cell::Unknown];
+        Sheet { title: "T".into(), keys: 1, titles: vec!["name", "n", "x"], rows: rows.iter().map(row).collect() }
+    }
+
+    #[test]
+    fn rows_of_two_traces_are_found_by_name() {
+        let (a, b) = (sheet(&[("cc1", 4), ("sh", 1), ("ld", 0)]), sheet(&[("cc1", 2), ("ld", 3)]));
+        let expected = "\nT\n\n\
+            name          n  x\n\
+            ------------------\n\
+            cc1  first    4  -\n\
+            \x20    second   2  -\n\
+            \x20    ratio  ×0.500  -\n";
+        let text = a.two(&b, 1);
+        let squeeze = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ").replace('-', "");
+        assert_eq!(squeeze(&text), squeeze(&(expected.to_owned() + "(2 more)")), "{text}");
+        assert!(a.one(9).contains("sh") && !a.one(9).contains("more"));
+    }
+
+    #[test]
+    fn ratios_of_what_is_known() {
+        let (zero, two) = (Cell::Count(0), Cell::Number(2.0));
+        assert_eq!(two.ratio(&Cell::Count(3)), "×1.50");
+        assert_eq!((zero.ratio(&two), zero.ratio(&zero), two.ratio(&zero)), ("-".into(), "×1.00".into(), "×0.00".into()));
+        assert_eq!(Cell::Unknown.ratio(&two), "-");
+    }
+}

@@ -1,0 +1,123 @@
+//! The metrics of the whole, of one trace or of two.
+
+use super::measure::Measured;
+use super::sheet::Cell;
+use crate::table::{Plain, percent};
+use hearth_trace::{Source, Summary};
+
+/// What two traces are called where they stand side by side.
+pub const NAMES: [&str; 2] = ["first", "second"];
+
+pub fn text(traces: &[Measured]) -> String {
+    let mut text = String::new();
+    for (trace, name) in traces.iter().zip(NAMES) {
+        let name = if traces.len() > 1 { format!("{name}: ") } else { String::new() };
+        text += &format!("{name}{}\n  {}\n  on {}\n\n", trace.path, origin(&trace.source), trace.machine);
+    }
+    let mut table = Plain::new(1);
+    if traces.len() > 1 {
+        table.head(&["", NAMES[0], NAMES[1], "ratio"]);
+    }
+    let columns: Vec<Vec<(&str, Cell)>> = traces.iter().map(|trace| metrics(&trace.summary)).collect();
+    for (at, (title, _)) in columns[0].iter().enumerate() {
+        table.row(&row(title, &columns.iter().map(|column| column[at].1.clone()).collect::<Vec<_>>()));
+    }
+    text += &table.render();
+    text += &breakdown(traces, "time at a frequency (ms)", |s| {
+        s.frequency_residency.iter().map(|r| (format!("{:.1} GHz", r.ghz), r.ms)).collect()
+    });
+    text += &breakdown(traces, "placements by reason", |s| {
+        s.placements.iter().map(|(reason, count)| (reason.clone(), *count as f64)).collect()
+    });
+    if let [a, b] = traces {
+        text += &verdict(&a.summary, &b.summary);
+    }
+    text
+}
+
+/// A number of each trace; of two, with their ratio.
+fn row(title: &str, cells: &[Cell]) -> Vec<String> {
+    let mut row = vec![title.to_owned()];
+    row.extend(cells.iter().map(Cell::text));
+    if let [a, b] = cells {
+        row.push(a.ratio(b));
+    }
+    row
+}
+
+fn verdict(a: &Summary, b: &Summary) -> String {
+    let mut text = String::new();
+    if a.duration_s > 0.0 && b.duration_s > 0.0 {
+        text += &format!("\nThe second against the first: speed-up {}", percent(a.duration_s / b.duration_s - 1.0));
+        if let Some((a, b)) = a.energy_j.zip(b.energy_j).filter(|(a, _)| *a > 0.0) {
+            text += &format!(", energy saving {}", percent(1.0 - b / a));
+        }
+        text += ".\n";
+    }
+    text
+}
+
+fn metrics(s: &Summary) -> Vec<(&'static str, Cell)> {
+    use Cell::{Count, Number};
+    let (latency, distance) = (&s.wakeup_latency_us, &s.migrations_by_distance);
+    vec![
+        ("time (s)", Number(s.duration_s)),
+        ("energy (J)", Cell::known(s.energy_j)),
+        ("CPU time (core·s)", Number(s.busy_core_s)),
+        ("underload per second", Number(s.underload_per_s)),
+        ("overload (core·ms)", Number(s.overload_core_ms)),
+        ("frequency inversion (core·ms)", Number(s.inversion_core_ms)),
+        ("frequency inversions", Count(s.inversions)),
+        ("cores used", Count(s.cores_used.into())),
+        ("cores used in 4 ms, mean", Number(s.cores_used_per_tick)),
+        ("sockets used", Count(s.sockets_used.into())),
+        ("mean frequency when busy (GHz)", Cell::known(s.busy_ghz_mean)),
+        ("wake-ups", Count(s.wakeups)),
+        ("wake-up latency, median (µs)", Number(latency.p50)),
+        ("wake-up latency, 90% (µs)", Number(latency.p90)),
+        ("wake-up latency, 99% (µs)", Number(latency.p99)),
+        ("wake-up latency, 99.9% (µs)", Number(latency.p99_9)),
+        ("wake-up latency, longest (µs)", Number(latency.max)),
+        ("context switches", Count(s.context_switches)),
+        ("migrations", Count(s.migrations)),
+        ("  between hyperthreads", Count(distance.smt)),
+        ("  on a die", Count(distance.llc)),
+        ("  on a NUMA node", Count(distance.numa)),
+        ("  across the machine", Count(distance.machine)),
+        ("kept warm by spinning (core·ms)", Number(s.spin_core_ms)),
+        ("events", Count(s.events)),
+        ("events lost", s.lost_events.map_or(Cell::Unknown, Count)),
+    ]
+}
+
+/// A metric that has several named values, which need not be the same in both traces.
+fn breakdown(traces: &[Measured], title: &str, values: impl Fn(&Summary) -> Vec<(String, f64)>) -> String {
+    let columns: Vec<Vec<(String, f64)>> = traces.iter().map(|trace| values(&trace.summary)).collect();
+    let mut names: Vec<&String> = columns.iter().flatten().map(|(name, _)| name).collect();
+    names.sort();
+    names.dedup();
+    if names.is_empty() {
+        return String::new();
+    }
+    let mut table = Plain::new(1);
+    for name in names {
+        let cells = columns.iter().map(|column| {
+            match column.iter().find(|(n, _)| n == name).map_or(0.0, |(_, value)| *value) {
+                0.0 => Cell::Count(0),
+                value => Cell::Number(value),
+            }
+        });
+        table.row(&row(&format!("  {name}"), &cells.collect::<Vec<_>>()));
+    }
+    format!("\n{title}\n{}", table.render())
+}
+
+pub fn origin(source: &Source) -> String {
+    match source {
+        Source::Recorded { command, .. } => command.join(" "),
+        Source::Simulated { policy, workload, governor, seed, .. } => {
+            format!("{workload} under {policy}, {governor}, seed {seed}")
+        }
+        Source::Unknown => "of unknown origin".into(),
+    }
+}

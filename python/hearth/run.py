@@ -1,0 +1,88 @@
+# What `hearth query` runs: takes {"views", "query", "format"} as JSON on its standard input.
+import csv
+import json
+import sys
+
+try:
+    import duckdb
+except ImportError:
+    sys.exit(3)
+
+
+def plain(value):
+    """As JSON has it."""
+    if value is None or isinstance(value, (bool, int, str)):
+        return value
+    if isinstance(value, float):
+        return value if value - value == 0 else None
+    if isinstance(value, (list, tuple)):
+        return [plain(item) for item in value]
+    if isinstance(value, dict):
+        return {str(name): plain(item) for name, item in value.items()}
+    if type(value).__name__ == "Decimal":
+        return int(value) if value == value.to_integral_value() else float(value)
+    return str(value)
+
+
+def text(value):
+    if value is None:
+        return "-"
+    if isinstance(value, float):
+        return f"{value:.6g}" if abs(value) < 1e6 else f"{value:.0f}"
+    return str(plain(value)).replace("\n", " ")
+
+
+def rows(result):
+    while chunk := result.fetchmany(10000):
+        yield from chunk
+
+
+def table(columns, result):
+    lines = list(rows(result))
+    cells = [[text(value) for value in line] for line in lines]
+    right = [
+        any(isinstance(line[at], (int, float)) for line in lines)
+        and not any(isinstance(line[at], (str, bool)) for line in lines)
+        for at in range(len(columns))
+    ]
+    widths = [max(len(line[at]) for line in [columns, *cells]) for at in range(len(columns))]
+    for line in [columns, ["-" * width for width in widths], *cells]:
+        padded = [c.rjust(w) if r else c.ljust(w) for c, w, r in zip(line, widths, right)]
+        print("  ".join(padded).rstrip())
+
+
+def document(columns, result):
+    print('{"schema": "hearth.query/1", "columns": ' + json.dumps(columns) + ', "rows": [', end="")
+    separator = "\n"
+    for row in rows(result):
+        print(separator + json.dumps([plain(value) for value in row]), end="")
+        separator = ",\n"
+    print("\n]}")
+
+
+def main():
+    sys.stdin.reconfigure(encoding="utf-8")
+    sys.stdout.reconfigure(encoding="utf-8")
+    asked = json.load(sys.stdin)
+    con = duckdb.connect()
+    try:
+        con.execute(asked["views"])
+        result = con.execute(asked["query"])
+        columns = [column[0] for column in result.description or []]
+        if asked["format"] == "json":
+            document(columns, result)
+        elif asked["format"] == "csv":
+            out = csv.writer(sys.stdout, lineterminator="\n")
+            out.writerow(columns)
+            out.writerows([plain(value) for value in row] for row in rows(result))
+        else:
+            table(columns, result)
+        sys.stdout.flush()
+    except duckdb.Error as error:
+        sys.stderr.write(f"error: {str(error).strip()}\n")
+        sys.exit(1)
+    except BrokenPipeError:
+        sys.stdout = None  # Whoever reads has seen enough.
+
+
+main()

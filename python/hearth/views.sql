@@ -1,0 +1,136 @@
+-- A Hearth trace as tables. Times and durations are nanoseconds; thread 0 is the idle thread.
+-- `seq` is the place of an event in the trace: of two events of one time, the lower came first.
+
+-- What a trace says once (trace.json).
+CREATE OR REPLACE VIEW trace AS
+SELECT machine, events, duration, reasons, sets, names, idle_states, khz_range, assumed_khz, lost,
+    nullif(energy_uj, 0) / 1e6 AS energy_j, complete, source
+FROM read_json('{trace}/trace.json', maximum_object_size = 268435456, columns = {
+    machine: 'VARCHAR', events: 'BIGINT', duration: 'BIGINT', reasons: 'VARCHAR[]', sets: 'VARCHAR[]',
+    names: 'VARCHAR[]', idle_states: 'VARCHAR[]', khz_range: 'BIGINT[]', assumed_khz: 'BIGINT', lost: 'BIGINT[]',
+    energy_uj: 'BIGINT', complete: 'BOOLEAN', source: 'JSON'});
+
+CREATE OR REPLACE VIEW cores AS SELECT * FROM read_parquet('{trace}/cores.parquet');
+CREATE OR REPLACE VIEW threads AS SELECT * FROM read_parquet('{trace}/threads.parquet');
+CREATE OR REPLACE VIEW kinds AS SELECT * FROM read_parquet('{trace}/kinds.parquet');
+
+-- The columns as they are in the files: kinds are numbers.
+CREATE OR REPLACE VIEW raw AS
+SELECT CAST(regexp_extract(filename, '([0-9]+)[.]parquet$', 1) AS BIGINT) * 1048576 + file_row_number AS seq,
+    time, core, kind, thread, other, target, detail, value
+FROM read_parquet('{trace}/events/*.parquet', filename = true, file_row_number = true);
+
+CREATE OR REPLACE VIEW events AS
+SELECT seq, time, core, kinds.name AS kind, thread, other, target, detail, value
+FROM raw JOIN kinds USING (kind);
+
+-- The core goes from `prev` to `next`; `stop` says why `prev` stopped.
+CREATE OR REPLACE VIEW switches AS
+SELECT seq, time, core, thread AS prev, ['preempted', 'yielded', 'blocked', 'exited'][detail + 1] AS stop,
+    other AS next
+FROM raw WHERE kind = 1;
+
+-- `waker` is NULL where an interrupt did it. `core` is the waker's.
+CREATE OR REPLACE VIEW wakeups AS
+SELECT seq, time, core, thread, CASE WHEN other > 0 OR detail = 1 THEN other END AS waker, target
+FROM raw WHERE kind = 2;
+
+CREATE OR REPLACE VIEW forks AS
+SELECT seq, time, core, thread AS parent, other AS child, target FROM raw WHERE kind = 3;
+
+CREATE OR REPLACE VIEW execs AS
+SELECT seq, time, core, thread, (SELECT names FROM trace)[other + 1] AS program FROM raw WHERE kind = 4;
+
+CREATE OR REPLACE VIEW exits AS SELECT seq, time, core, thread FROM raw WHERE kind = 5;
+CREATE OR REPLACE VIEW waits AS SELECT seq, time, core, thread FROM raw WHERE kind = 6;
+
+-- A ready thread moved to another queue.
+CREATE OR REPLACE VIEW migrations AS
+SELECT seq, time, core, thread, detail AS from_core, target AS to_core FROM raw WHERE kind = 7;
+
+-- A policy put `thread` on `target`, and saw this frequency there (NULL: unknown).
+CREATE OR REPLACE VIEW placements AS
+SELECT seq, time, core, thread, target,
+    coalesce((SELECT reasons FROM trace)[detail + 1], 'reason ' || detail) AS reason, nullif(value, 0) AS seen_khz
+FROM raw WHERE kind = 8;
+
+CREATE OR REPLACE VIEW frequencies AS
+SELECT seq, time, core, nullif(value, 0) AS khz FROM raw WHERE kind = 9;
+CREATE OR REPLACE VIEW ticks AS SELECT seq, time, core, nullif(value, 0) AS khz FROM raw WHERE kind = 10;
+CREATE OR REPLACE VIEW idles AS
+SELECT seq, time, core, detail AS state, (SELECT idle_states FROM trace)[detail + 1] AS name FROM raw WHERE kind = 11;
+CREATE OR REPLACE VIEW spins AS SELECT seq, time, core, detail = 1 AS spinning FROM raw WHERE kind = 12;
+CREATE OR REPLACE VIEW queues AS SELECT seq, time, core, value AS length FROM raw WHERE kind = 13;
+CREATE OR REPLACE VIEW sets AS
+SELECT seq, time, core, coalesce((SELECT sets FROM trace)[detail + 1], 'set ' || detail) AS name, value = 1 AS member
+FROM raw WHERE kind = 14;
+
+-- Where the trace ends.
+CREATE OR REPLACE VIEW ends AS
+SELECT greatest((SELECT duration FROM trace), coalesce(max(time), 0)) AS time FROM raw;
+
+-- Each piece of time that a thread ran on a core.
+CREATE OR REPLACE VIEW slices AS
+SELECT core, thread, start, stop, stop - start AS duration, ended FROM (
+    SELECT core, next AS thread, time AS start,
+        coalesce(lead(time) OVER w, (SELECT time FROM ends)) AS stop, lead(switches.stop) OVER w AS ended
+    FROM switches WINDOW w AS (PARTITION BY core ORDER BY seq)
+) WHERE thread > 0;
+
+-- As slices, cut where the frequency changes. (Ticks tell it of cores that have no better.) NULL: unknown.
+CREATE OR REPLACE VIEW running AS
+WITH exact AS (SELECT core, min(seq) AS seq FROM raw WHERE kind = 9 GROUP BY core),
+changes AS (
+    SELECT seq, time, core, other AS thread, NULL AS khz FROM raw WHERE kind = 1
+    UNION ALL SELECT seq, time, core, NULL, value FROM raw WHERE kind = 9
+    UNION ALL SELECT raw.seq, time, core, NULL, value FROM raw LEFT JOIN exact USING (core)
+    WHERE kind = 10 AND value > 0 AND (exact.seq IS NULL OR raw.seq < exact.seq)
+)
+SELECT core, thread, start, stop, stop - start AS duration, khz FROM (
+    SELECT core, time AS start, coalesce(lead(time) OVER w, (SELECT time FROM ends)) AS stop,
+        last_value(thread IGNORE NULLS) OVER (w ROWS UNBOUNDED PRECEDING) AS thread,
+        nullif(last_value(khz IGNORE NULLS) OVER (w ROWS UNBOUNDED PRECEDING), 0) AS khz
+    FROM changes WINDOW w AS (PARTITION BY core ORDER BY seq)
+) WHERE thread > 0 AND stop > start;
+
+-- What became of each thread, and where: 'ready', 'running' or 'away' (blocked or ended), from one event to another.
+CREATE OR REPLACE VIEW states AS
+WITH changes AS (
+    SELECT seq, 0 AS part, time, thread, CASE WHEN stop IN ('preempted', 'yielded') THEN 'ready' ELSE 'away' END AS state,
+        core FROM (SELECT seq, time, core, prev AS thread, stop FROM switches WHERE prev > 0)
+    UNION ALL SELECT seq, 1, time, next, 'running', core FROM switches WHERE next > 0
+    UNION ALL SELECT seq, 0, time, thread, 'ready', target FROM wakeups WHERE thread > 0
+    UNION ALL SELECT seq, 0, time, child, 'ready', target FROM forks WHERE child > 0
+    UNION ALL SELECT seq, 0, time, thread, 'ready', to_core FROM migrations WHERE thread > 0
+)
+SELECT *, stop - start AS duration FROM (
+    SELECT thread, state, CASE WHEN state != 'away' THEN core END AS core, time AS start,
+        coalesce(lead(time) OVER w, (SELECT time FROM ends)) AS stop, seq AS start_seq, lead(seq) OVER w AS stop_seq
+    FROM changes WINDOW w AS (PARTITION BY thread ORDER BY seq, part)
+);
+
+-- From each wake-up or fork to the moment at which the thread first runs.
+CREATE OR REPLACE VIEW latencies AS
+WITH steps AS (
+    SELECT seq, time, thread, 'wakeup' AS what, waker, core, target FROM wakeups
+    UNION ALL SELECT seq, time, child, 'fork', parent, core, target FROM forks
+    UNION ALL SELECT seq, time, next, 'run', NULL, core, core FROM switches WHERE next > 0
+),
+pairs AS (
+    SELECT thread, what, time AS ran, core AS on_core, lag(what) OVER w AS cause, lag(time) OVER w AS woken,
+        lag(waker) OVER w AS waker, lag(core) OVER w AS waker_core, lag(target) OVER w AS target
+    FROM steps WINDOW w AS (PARTITION BY thread ORDER BY seq)
+)
+SELECT thread, cause, waker, waker_core, target, on_core, woken, ran, ran - woken AS latency
+FROM pairs WHERE what = 'run' AND cause != 'run';
+
+-- Each time that a thread ran on another core than the last time, and the nearest that both share.
+CREATE OR REPLACE VIEW moves AS
+SELECT thread, time, from_core, to_core, CASE
+        WHEN a.physical = b.physical THEN 'smt' WHEN a.llc = b.llc THEN 'llc' WHEN a.numa = b.numa THEN 'numa'
+        ELSE 'machine' END AS distance
+FROM (
+    SELECT thread, start AS time, core AS to_core, lag(core) OVER (PARTITION BY thread ORDER BY start_seq) AS from_core
+    FROM states WHERE state = 'running'
+) JOIN cores a ON a.core = from_core JOIN cores b ON b.core = to_core
+WHERE from_core != to_core;

@@ -1,0 +1,161 @@
+"""Every query of the book's chapter on queries runs, and those that are metrics agree with `hearth report`.
+
+HEARTH names the program to test; the module duckdb must be there.
+"""
+
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+HEARTH = os.environ.get("HEARTH", ROOT / "target/debug/hearth")
+sys.path.insert(0, str(ROOT / "python"))
+
+import hearth  # noqa: E402
+
+SIMULATIONS = {
+    "cfs": ["-w", "configure:tests=20", "-m", "xeon-5218", "-p", "cfs"],
+    "nest": ["-w", "configure:tests=20", "-m", "xeon-6130-2s", "-p", "nest"],
+    "overload": ["-w", "hackbench:groups=1", "-m", "ryzen-3400g", "-p", "slocal"],
+}
+
+
+def run(*arguments, **kwargs):
+    environment = {**os.environ, "HEARTH_PYTHON": sys.executable}
+    return subprocess.run([HEARTH, *arguments], capture_output=True, text=True, env=environment, **kwargs)
+
+
+def queries():
+    """(what it must equal, SQL) of each block of the chapter."""
+    text = (ROOT / "docs/src/query.md").read_text(encoding="utf-8")
+    return re.findall(r"(?:<!-- = (.*?) -->\n)?```sql\n(.*?)```", text, re.DOTALL)
+
+
+def look_up(summary, path):
+    for part in path.split("."):
+        summary = summary[part]
+    return summary
+
+
+class Queries(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.traces = {}
+        for name, arguments in SIMULATIONS.items():
+            # A path that must be quoted, in SQL and as a pattern.
+            path = Path(cls.folder.name) / f"it's [{name}] *.trace"
+            made = run("sim", *arguments, "--runs", "1", "-o", path)
+            assert made.returncode == 0, made.stderr
+            report = json.loads(run("report", path, "--json", "--by", "process", "--wakers").stdout)
+            cls.traces[name] = (path, report["traces"][0], hearth.connect(path))
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.folder.cleanup()
+
+    def near(self, ours, expected, what):
+        if isinstance(expected, (int, float)):
+            # Percentiles of the report are right to three digits.
+            digits = 2e-3 if "latency" in what else 1e-9
+            self.assertLessEqual(abs(float(ours or 0) - expected), digits * abs(expected) + 1e-9, what)
+        else:
+            self.assertEqual(ours, expected, what)
+
+    def agree(self, what, rows, summary):
+        if what.endswith("{}"):
+            expected = {name: count for name, count in look_up(summary, what[:-2]).items() if count}
+            self.assertEqual(dict(rows), expected, what)
+        elif what.endswith("]"):
+            path, key, value = re.match(r"(.*)\[(.*):(.*)\]", what).groups()
+            expected = look_up(summary, path)
+            self.assertEqual([row[0] for row in rows], [row[key] for row in expected], what)
+            for row, want in zip(rows, expected):
+                self.near(row[1], want[value], what)
+        else:
+            for ours, path in zip(rows[0], what.split(), strict=True):
+                self.near(ours, look_up(summary, path), path)
+
+    def test_metrics_agree_with_the_report(self):
+        seen = set()
+        for name, (_, report, con) in self.traces.items():
+            for what, sql in queries():
+                with self.subTest(trace=name, query=what or sql):
+                    rows = con.execute(sql).fetchall()
+                    if what:
+                        self.agree(what, rows, report["summary"])
+                        seen.add(what)
+        self.assertGreaterEqual(len(seen), 11)
+        # The traces are not so simple that all would agree.
+        summaries = {name: report["summary"] for name, (_, report, _) in self.traces.items()}
+        self.assertGreater(summaries["cfs"]["underload_per_s"], 10)
+        self.assertGreater(summaries["overload"]["overload_core_ms"], 0.1)
+        self.assertGreater(summaries["overload"]["migrations"], 0)
+
+    def test_processes_and_wakers_agree_with_the_report(self):
+        for name, (_, report, con) in self.traces.items():
+            with self.subTest(trace=name):
+                cpu = dict(con.execute("SELECT name, sum(duration) / 1e9 FROM slices JOIN threads USING (thread) GROUP BY name").fetchall())
+                waiting = dict(con.execute(
+                    "SELECT name, sum(duration) / 1e6 FROM states JOIN threads USING (thread) WHERE state = 'ready' GROUP BY name"
+                ).fetchall())
+                for row in report["by_process"]:
+                    self.near(cpu.get(row["process"], 0), row["cpu_s"], "cpu_s")
+                    self.near(waiting.get(row["process"], 0), row["waiting_ms"], "waiting_ms")
+                pairs = con.execute(
+                    "SELECT coalesce(a.name, '(interrupt)'), b.name, count(*), count(*) FILTER (w.core = w.target)"
+                    " FROM wakeups w LEFT JOIN threads a ON a.thread = w.waker JOIN threads b ON b.thread = w.thread"
+                    " WHERE b.traced GROUP BY ALL"
+                ).fetchall()
+                ours = {(waker, wakee): (n, same) for waker, wakee, n, same in pairs}
+                wakers = {(row["waker"], row["wakee"]): (row["wakeups"], row["same_core"]) for row in report["wakers"]}
+                self.assertEqual(ours, wakers)
+
+    def test_the_command_prints_tables_json_and_csv(self):
+        path, report, _ = self.traces["nest"]
+        sql = "SELECT reason, count(*) AS n FROM placements GROUP BY reason ORDER BY n DESC, reason"
+        expected = sorted(report["summary"]["placements"].items(), key=lambda pair: (-pair[1], pair[0]))
+        document = json.loads(run("query", path, sql, "--json").stdout)
+        self.assertEqual(document, {
+            "schema": "hearth.query/1", "columns": ["reason", "n"], "rows": [list(pair) for pair in expected]
+        })
+        csv = run("query", path, sql, "--csv").stdout.splitlines()
+        self.assertEqual(csv, ["reason,n", *(f"{reason},{count}" for reason, count in expected)])
+        table = run("query", path, sql).stdout.splitlines()
+        self.assertEqual([line.split() for line in table[2:]], [[reason, str(count)] for reason, count in expected])
+        odd = json.loads(run("query", path, "SELECT 'nan'::DOUBLE, 1::HUGEINT, NULL, [1, 2]", "--json").stdout)
+        self.assertEqual(odd["rows"], [[None, 1, None, [1, 2]]])
+
+    def test_the_command_prints_the_views(self):
+        path, _, _ = self.traces["cfs"]
+        self.assertEqual(run("query", path, "--sql").stdout, hearth.views(path.resolve()))
+
+    def test_errors_say_what_is_wrong(self):
+        path, _, _ = self.traces["cfs"]
+        wrong = run("query", path, "SELECT nothing FROM events")
+        self.assertEqual((wrong.returncode, wrong.stdout), (1, ""))
+        self.assertIn("nothing", wrong.stderr)
+        self.assertNotIn("Traceback", wrong.stderr)
+        none = run("query", "none.trace", "SELECT 1")
+        self.assertEqual(none.returncode, 1)
+        self.assertIn("none.trace", none.stderr)
+        with self.assertRaises(FileNotFoundError):
+            hearth.connect("none.trace")
+        # A Python that has no packages.
+        bare = Path(self.folder.name) / "python"
+        bare.write_text(f'#!/bin/sh\nunset PYTHONPATH\nexec "{sys.executable}" -I -S "$@"\n')
+        bare.chmod(0o755)
+        lacking = subprocess.run(
+            [HEARTH, "query", path, "SELECT 1"], capture_output=True, text=True,
+            env={**os.environ, "HEARTH_PYTHON": str(bare)})
+        self.assertEqual(lacking.returncode, 1)
+        self.assertIn("-m pip install duckdb", lacking.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
