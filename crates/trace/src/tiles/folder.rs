@@ -50,6 +50,11 @@ impl Index {
         Index::in_memory(store)
     }
 
+    /// Whether a stored trace has an index. (Whether it fits is seen when it is opened.)
+    pub fn is_there(store: &Store) -> bool {
+        store.path().join(FOLDER).join(FILE).exists()
+    }
+
     /// Builds the index of a stored trace into its folder. It gets its name when it is whole.
     pub fn write(store: &Store) -> Result<(), Error> {
         let folder = store.path().join(FOLDER);
