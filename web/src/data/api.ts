@@ -1,0 +1,195 @@
+// What the server tells. Addresses are relative: the page's own address holds the token.
+
+import type { Colour, Filter, Group, Mark, Rows, Strip } from "../model/state";
+import { BINS } from "../model/levels";
+
+export interface Core {
+  physical: number;
+  llc: number;
+  numa: number;
+  socket: number;
+}
+
+export interface TraceInfo {
+  name: string;
+  machine: string;
+  source: string;
+  duration: number;
+  events: number;
+  lost: number[];
+  cores: Core[];
+  reasons: string[];
+  sets: string[];
+  khz_range: [number, number];
+  threads: number;
+  levels: { finest_stored: number; coarsest: number };
+  complete: boolean;
+  warnings: string[];
+}
+
+export interface Thread {
+  thread: number;
+  name: string;
+  parent: number | null;
+  traced: boolean;
+  names?: string[];
+}
+
+export type Stop = string;
+
+export interface Wake {
+  time: number;
+  /** `null`: an interrupt. */
+  waker: number | null;
+  /** Where the waker ran. */
+  core: number;
+  /** Where the thread last ran. */
+  from_core?: number | null;
+}
+
+export interface Slice {
+  core: number;
+  thread: number;
+  from: number;
+  to: number;
+  khz: number;
+  stop: Stop | null;
+  wake?: Wake | null;
+  reason?: number | null;
+}
+
+export interface EventMark {
+  time: number;
+  core: number;
+  kind: string;
+  thread: number;
+  other?: number | null;
+  target?: number | null;
+  detail?: number | string | null;
+}
+
+export interface Events {
+  truncated: boolean;
+  slices: Slice[];
+  marks: EventMark[];
+}
+
+export interface At {
+  core: number;
+  time: number;
+  thread: number;
+  name?: string | null;
+  from?: number | null;
+  to?: number | null;
+  stop?: Stop | null;
+  waker?: number | null;
+  waker_name?: string | null;
+  wake_time?: number | null;
+  latency?: number | null;
+  reason?: string | number | null;
+  seen_khz?: number | null;
+  khz?: number | null;
+  queue?: number | null;
+  sets?: (string | number)[] | null;
+}
+
+export interface NamedView {
+  name: string;
+  rows?: Rows;
+  group?: Group[];
+  colour?: Colour;
+  marks?: Mark[];
+  strips?: Strip[];
+  filter?: Filter;
+}
+
+/** An answer of the server that is no answer. */
+export class ApiError extends Error {
+  constructor(
+    readonly status: number,
+    message: string,
+    readonly help: string,
+  ) {
+    super(message);
+  }
+}
+
+async function ask(path: string, signal?: AbortSignal): Promise<Response> {
+  let response: Response;
+  try {
+    response = await fetch(path, { signal: signal ?? null });
+  } catch (error) {
+    if (signal?.aborted) throw error;
+    throw new ApiError(0, "the server does not answer", "is `hearth view` still running? Start it again and open the address that it prints");
+  }
+  if (response.ok) return response;
+  const told = (await response.json().catch(() => ({}))) as { error?: unknown; help?: unknown };
+  const text = (value: unknown, otherwise: string) => (typeof value === "string" ? value : otherwise);
+  throw new ApiError(response.status, text(told.error, `status ${response.status}`), text(told.help, ""));
+}
+
+async function json<T>(path: string, signal?: AbortSignal): Promise<T> {
+  return (await (await ask(path, signal)).json()) as T;
+}
+
+export const traces = () => json<TraceInfo[]>("api/traces");
+
+export const views = () => json<NamedView[]>("api/views");
+
+export const thread = (trace: number, tid: number) => json<Thread>(`api/traces/${trace}/threads/${tid}`);
+
+export const search = (trace: number, text: string, limit: number, signal?: AbortSignal) =>
+  json<Thread[]>(`api/traces/${trace}/threads?q=${encodeURIComponent(text)}&limit=${limit}`, signal);
+
+/** Several threads by their numbers. A server that does not know `ids` answers something else. */
+export const threadsById = (trace: number, ids: readonly number[]) => json<Thread[]>(`api/traces/${trace}/threads?ids=${ids.join(",")}&limit=${ids.length}`);
+
+export const nextSlice = (trace: number, tid: number, time: number, direction: "forward" | "back", signal?: AbortSignal) =>
+  json<Slice | null>(`api/traces/${trace}/threads/${tid}/next?time=${Math.round(time)}&direction=${direction}`, signal);
+
+export const at = (trace: number, core: number, time: number, signal?: AbortSignal) =>
+  json<At>(`api/traces/${trace}/at?core=${core}&time=${Math.round(time)}`, signal);
+
+export const events = (trace: number, from: number, to: number, limit: number, signal?: AbortSignal) =>
+  json<Events>(`api/traces/${trace}/events?from=${Math.round(from)}&to=${Math.round(to)}&limit=${limit}`, signal);
+
+// ---- tiles ----------------------------------------------------------------------------------------
+
+export const FIELDS = {
+  busy: Uint8Array, traced: Uint8Array, mhz: Uint16Array, thread: Uint32Array, queue: Uint8Array,
+  overload: Uint8Array, inverted: Uint8Array, reason: Uint8Array, sets: Uint8Array, spin: Uint8Array,
+  wakeups: Uint8Array, migrations: Uint8Array, forks: Uint8Array,
+  underload: Float32Array, runnable: Uint16Array, cores_used: Uint16Array, set_sizes: Uint16Array,
+} as const;
+export type Field = keyof typeof FIELDS;
+export type FieldArray = Uint8Array | Uint16Array | Uint32Array | Float32Array;
+export type Fields = { [F in Field]?: InstanceType<(typeof FIELDS)[F]> };
+
+const PER_BIN: readonly Field[] = ["underload", "runnable", "cores_used"];
+
+export function entries(field: Field, cores: number, sets: number): number {
+  if (PER_BIN.includes(field)) return BINS;
+  return BINS * (field === "set_sizes" ? sets : cores);
+}
+
+/** Splits a tile's bytes into its arrays: in the order asked for, each padded to 8 bytes. */
+export function decodeTile(bytes: ArrayBuffer, fields: readonly Field[], cores: number, sets: number): Fields {
+  const out: Record<string, FieldArray> = {};
+  let offset = 0;
+  for (const field of fields) {
+    const kind = FIELDS[field];
+    const count = entries(field, cores, sets);
+    const length = count * kind.BYTES_PER_ELEMENT;
+    if (offset + length > bytes.byteLength) {
+      throw new ApiError(0, `a tile is too short: ${bytes.byteLength} bytes end in '${field}'`, "do the page and the server come from one build?");
+    }
+    out[field] = new kind(bytes, offset, count);
+    offset += Math.ceil(length / 8) * 8;
+  }
+  return out as Fields;
+}
+
+export async function tile(trace: number, info: TraceInfo, level: number, index: number, fields: readonly Field[], signal?: AbortSignal): Promise<Fields> {
+  const response = await ask(`api/traces/${trace}/tiles/${level}/${index}?fields=${fields.join(",")}`, signal);
+  return decodeTile(await response.arrayBuffer(), fields, info.cores.length, info.sets.length);
+}

@@ -1,0 +1,69 @@
+// Real slices, in chunks of time that are cached like tiles. A chunk with too many of them says so,
+// and tiles are drawn in its place.
+
+import { tileSpan, tilesOf, type Span, type TileId } from "../model/levels";
+import { events, type EventMark, type Slice, type TraceInfo } from "./api";
+import { Lru } from "./cache";
+
+export interface Chunk {
+  span: Span;
+  /** Too many events to draw one by one. */
+  dense: boolean;
+  slices: Slice[];
+  marks: EventMark[];
+}
+
+export const LIMIT = 5000;
+/** About what an object of the answer takes. */
+const BYTES_EACH = 200;
+const cache = new Lru<Chunk>(32 << 20);
+
+export class Chunks {
+  constructor(
+    readonly trace: number,
+    readonly info: TraceInfo,
+  ) {}
+
+  /** Chunks for pictures at a tile level; none if they would surely be too dense. */
+  of(level: number, span: Span): TileId[] {
+    const chunks = tilesOf(level + 1, span, this.info.duration);
+    const width = chunks[0] ? tileSpan(chunks[0]).to - tileSpan(chunks[0]).from : 0;
+    const expected = (this.info.events / Math.max(1, this.info.duration)) * width;
+    return expected > 20 * LIMIT ? [] : chunks;
+  }
+
+  get(id: TileId): Chunk | undefined {
+    return cache.get(this.key(id));
+  }
+
+  fetch(id: TileId, done: () => void): [string, (signal: AbortSignal) => Promise<void>] {
+    const run = async (signal: AbortSignal) => {
+      const span = tileSpan(id);
+      const got = await events(this.trace, span.from, Math.min(span.to, this.info.duration + 1), LIMIT, signal);
+      const chunk = got.truncated ? { span, dense: true, slices: [], marks: [] } : { span, dense: false, slices: got.slices, marks: got.marks };
+      cache.set(this.key(id), chunk, 500 + BYTES_EACH * (chunk.slices.length + chunk.marks.length));
+      done();
+    };
+    return [this.key(id), run];
+  }
+
+  private key(id: TileId): string {
+    return `events ${this.trace}/${id.level}/${id.index}`;
+  }
+}
+
+/** Slices of neighbouring chunks: one that was cut at the border is whole again. */
+export function join(chunks: readonly Chunk[]): Slice[] {
+  const all = chunks.flatMap((chunk) => chunk.slices).sort((a, b) => a.core - b.core || a.from - b.from || a.to - b.to);
+  const borders = new Set(chunks.flatMap((chunk) => [chunk.span.from, chunk.span.to]));
+  const out: Slice[] = [];
+  for (const slice of all) {
+    const last = out[out.length - 1];
+    const one = last && last.core === slice.core && last.thread === slice.thread;
+    const overlaps = one && slice.from < last.to;
+    const cut = one && slice.from === last.to && borders.has(slice.from);
+    if (!one || !(overlaps || cut)) out.push(slice);
+    else if (slice.to > last.to) out[out.length - 1] = { ...last, to: slice.to, stop: slice.stop };
+  }
+  return out;
+}

@@ -1,0 +1,93 @@
+// Names of threads, asked for as they are needed.
+
+import * as api from "./api";
+import type { Thread } from "./api";
+
+/** The server gives at most so many threads in one answer; if there are no more, all are fetched. */
+const MOST = 1000;
+const AT_ONCE = 2;
+const BATCH = 500;
+/** Names that wait at most: of more threads than this nobody reads the names. */
+const QUEUE = 20_000;
+
+export class Threads {
+  private readonly known = new Map<number, Thread>();
+  private readonly asked = new Set<number>();
+  private readonly waiting: number[] = [];
+  private readonly seen = new WeakSet<Uint32Array>();
+  private timer: ReturnType<typeof setTimeout> | undefined;
+  private running = 0;
+  /** Grows when names come in. */
+  version = 0;
+
+  constructor(
+    readonly trace: number,
+    count: number,
+    private readonly changed: () => void,
+  ) {
+    this.known.set(0, { thread: 0, name: "idle", parent: null, traced: false });
+    if (count <= MOST) void this.all();
+  }
+
+  get(tid: number): Thread | undefined {
+    return this.known.get(tid);
+  }
+
+  name(tid: number): string {
+    return this.known.get(tid)?.name || `thread ${tid}`;
+  }
+
+  /** With its number, as several threads may have one name. */
+  label(tid: number): string {
+    const name = this.known.get(tid)?.name;
+    return name ? `${name} (${tid})` : `thread ${tid}`;
+  }
+
+  learn(threads: readonly Thread[]): void {
+    for (const thread of threads) this.known.set(thread.thread, { ...this.known.get(thread.thread), ...thread });
+    // Many names come one by one: the picture is drawn again a few times a second, not for each.
+    this.timer ??= setTimeout(() => {
+      this.timer = undefined;
+      this.version++;
+      this.changed();
+    }, 60);
+  }
+
+  /** Asks for the names of the threads in a tile, once. */
+  wantTile(threads: Uint32Array | undefined): void {
+    if (!threads || this.seen.has(threads)) return;
+    this.seen.add(threads);
+    this.want(new Set(threads));
+  }
+
+  /** Asks for names that are not known yet. */
+  want(tids: Iterable<number>): void {
+    for (const tid of tids) {
+      if (this.known.has(tid) || this.asked.has(tid)) continue;
+      this.asked.add(tid);
+      this.waiting.push(tid);
+    }
+    // The oldest are the least wanted.
+    for (const tid of this.waiting.splice(0, Math.max(0, this.waiting.length - QUEUE))) this.asked.delete(tid);
+    this.pump();
+  }
+
+  private async all(): Promise<void> {
+    this.learn(await api.search(this.trace, "", MOST).catch(() => []));
+  }
+
+  private pump(): void {
+    while (this.running < AT_ONCE && this.waiting.length > 0) {
+      const ids = this.waiting.splice(-BATCH);
+      this.running++;
+      api
+        .threadsById(this.trace, ids)
+        .then((threads) => this.learn(threads))
+        .catch(() => ids.forEach((tid) => this.asked.delete(tid)))
+        .finally(() => {
+          this.running--;
+          this.pump();
+        });
+    }
+  }
+}

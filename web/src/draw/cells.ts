@@ -1,0 +1,205 @@
+// Rows made of tiles: what is drawn while there is too much to draw it event by event.
+
+import { Lru } from "../data/cache";
+import type { Tile } from "../data/tiles";
+import { BINS } from "../model/levels";
+import { css } from "../model/colour";
+import { GUTTER, bands, type Panel, type Row } from "../model/layout";
+import { INVERSION, OVERLOAD } from "../model/colour";
+import type { Painter } from "./painter";
+import { colourOf, fieldsFor, lowestBit, parts, raster, rowColour, setColour, SPIN, type Style } from "./raster";
+import { pieces, plotWidth, xOf, type Piece, type Scene, type Source } from "./scene";
+
+const pictures = new Lru<OffscreenCanvas>(64 << 20, (canvas) => (canvas.width = 0));
+
+export const pictureBytes = () => pictures.bytes;
+
+/** Distinguishes pictures: grows when names, theme, layout or style change. */
+let epoch = 0;
+let epochKey = "";
+
+export function styleEpoch(key: string): void {
+  if (key === epochKey) return;
+  epochKey = key;
+  epoch++;
+}
+
+function picture(trace: number, tile: Tile, band: readonly Row[], ratio: number, style: Style): OffscreenCanvas {
+  const key = `${epoch} ${trace}/${tile.level}/${tile.index} ${tile.version} ${band[0]!.y}`;
+  const known = pictures.get(key);
+  if (known) return known;
+  const pixels = raster(tile.fields, band, ratio, style);
+  const canvas = new OffscreenCanvas(pixels.width, pixels.height);
+  canvas.getContext("2d")!.putImageData(pixels, 0, 0);
+  pictures.set(key, canvas, pixels.data.length);
+  return canvas;
+}
+
+/** Rows of a panel that can be seen, given how far it is scrolled. */
+export function rowsSeen(scene: Scene, panel: Panel, top: number): Row[] {
+  const y0 = panel.y + panel.rowsY - scene.view.scroll + top;
+  return panel.rows.rows.filter((row) => y0 + row.y + row.h > top && y0 + row.y < scene.height);
+}
+
+export function drawEmptyRows(p: Painter, scene: Scene, source: Source, panel: Panel, y0: number, rows: readonly Row[]): void {
+  const from = Math.max(GUTTER, xOf(scene, 0));
+  const to = Math.min(GUTTER + plotWidth(scene), xOf(scene, source.info.duration));
+  if (to <= from) return;
+  const fill = css(scene.theme.row);
+  if ((panel.rows.rows[0]?.h ?? 0) < 3) {
+    const [first, last] = [rows[0], rows[rows.length - 1]];
+    if (first && last) p.rect(from, y0 + first.y, to - from, last.y + last.h - first.y, fill);
+    return;
+  }
+  for (const row of rows) p.rect(from, y0 + row.y, to - from, row.h, fill);
+}
+
+export function drawCells(p: Painter, scene: Scene, source: Source, y0: number, rows: readonly Row[]): void {
+  const style = scene.styles[source.index]!;
+  const seen = bands(rows.length ? scene.panels[source.index]!.rows.rows : [], Math.max(32, Math.floor(256 / scene.ratio))).filter(
+    (band) => band[band.length - 1]!.y >= rows[0]!.y && band[0]!.y <= rows[rows.length - 1]!.y,
+  );
+  for (const piece of pieces(scene, source, fieldsFor(style))) {
+    const [x0, x1] = [xOf(scene, piece.span.from), xOf(scene, piece.span.to)];
+    const [b0, b1] = binsOf(piece);
+    for (const band of seen) {
+      const image = picture(source.index, piece.tile, band, scene.ratio, style);
+      const y = Math.round((y0 + band[0]!.y) * scene.ratio) / scene.ratio;
+      // A little too wide: neighbours overlap, so that no seam shows.
+      p.image(image, b0, b1 - b0, x0, y, x1 - x0 + 0.5 / scene.ratio, image.height / scene.ratio);
+    }
+  }
+}
+
+/** Bins of the drawn tile (a fraction, if it stands in) that fall into the piece. */
+function binsOf({ span, tile }: Piece): [number, number] {
+  const width = (tile.span.to - tile.span.from) / BINS;
+  const from = (span.from - tile.span.from) / width;
+  const to = Math.min(BINS, (span.to - tile.span.from) / width);
+  return [from, Math.max(to, from + 0.01)];
+}
+
+/** Calls `run` for equal neighbours in one core's cells. */
+function runs(piece: Piece, core: number, value: (cell: number) => number, run: (from: number, to: number, value: number) => void): void {
+  const width = (piece.tile.span.to - piece.tile.span.from) / BINS;
+  const [b0, b1] = binsOf(piece);
+  const [first, last] = [Math.floor(b0), Math.ceil(b1)];
+  const time = (bin: number) => Math.min(piece.span.to, Math.max(piece.span.from, piece.tile.span.from + bin * width));
+  let start = first;
+  let open = value(core * BINS + first);
+  for (let bin = first + 1; bin <= last; bin++) {
+    const next = bin < last ? value(core * BINS + bin) : NaN;
+    if (next === open) continue;
+    if (open > 0) run(time(start), time(bin), open);
+    [start, open] = [bin, next];
+  }
+}
+
+/** Core sets behind slices. */
+export function drawSets(p: Painter, scene: Scene, source: Source, y0: number, rows: readonly Row[]): void {
+  const { theme } = scene;
+  if (source.info.sets.length === 0) return;
+  for (const piece of pieces(scene, source, ["sets"])) {
+    const { sets } = piece.tile.fields;
+    for (const row of rows) {
+      const { flat, band } = parts(row.h, true, 1);
+      runs(piece, row.key, (cell) => sets![cell]!, (from, to, bits) => {
+        const [x, w] = [xOf(scene, from), xOf(scene, to) - xOf(scene, from)];
+        p.rect(x, y0 + row.y, w, row.h, css(rowColour(bits, theme)));
+        if (!flat && band > 0) p.rect(x, y0 + row.y + row.h - band, w, band, css(setColour(lowestBit(bits), theme.dark)));
+      });
+    }
+  }
+}
+
+/** Overload, inversion and spinning on top of slices. */
+export function drawMarks(p: Painter, scene: Scene, source: Source, y0: number, rows: readonly Row[]): void {
+  const draw = (field: "overload" | "inverted" | "spin", least: number, place: (row: Row) => [number, number], fill: string) => {
+    for (const piece of pieces(scene, source, [field])) {
+      const cells = piece.tile.fields[field]!;
+      for (const row of rows) {
+        const [y, h] = place(row);
+        runs(piece, row.key, (cell) => (cells[cell]! >= least ? 1 : 0), (from, to) => p.rect(xOf(scene, from), y0 + y, Math.max(0.75, xOf(scene, to) - xOf(scene, from)), h, fill));
+      }
+    }
+  };
+  const band = (row: Row) => parts(row.h, source.info.sets.length > 0, 1).band;
+  const { marks } = scene.view;
+  draw("spin", 64, (row) => [row.y + row.h - band(row) - 2, row.h >= 4 ? 2 : 1], css(SPIN));
+  if (marks.includes("overload")) draw("overload", 64, (row) => [row.y, Math.max(1, Math.min(4, row.h * 0.2))], css(OVERLOAD));
+  if (marks.includes("inversion")) draw("inverted", 64, (row) => [row.y + row.h - band(row) - Math.max(1, Math.min(3, row.h * 0.16)), Math.max(1, Math.min(3, row.h * 0.16))], css(INVERSION));
+}
+
+/** The value of a cell field at a moment, from the finest tile that is here. */
+export function cellAt(scene: Scene, source: Source, field: "queue" | "mhz" | "reason" | "thread" | "sets", core: number, time: number): number {
+  for (const id of pieces(scene, source, [field])) {
+    if (time < id.span.from || time >= id.span.to) continue;
+    const width = (id.tile.span.to - id.tile.span.from) / BINS;
+    const bin = Math.min(BINS - 1, Math.floor((time - id.tile.span.from) / width));
+    return id.tile.fields[field]![core * BINS + bin]!;
+  }
+  return 0;
+}
+
+export { colourOf };
+
+// ---- rows that are threads or programs -------------------------------------------------------------
+
+export interface Stay {
+  key: number;
+  core: number;
+  thread: number;
+  from: number;
+  to: number;
+  colour: number;
+}
+
+/** Who was where, as far as tiles tell: the longest thread of each cell, as runs. */
+export function stays(scene: Scene, source: Source, keyOf: (thread: number) => number): Stay[] {
+  const style = scene.styles[source.index]!;
+  const fields = [...new Set([...fieldsFor(style), "thread" as const])];
+  const valueField = fields[1]!;
+  const out: Stay[] = [];
+  for (const piece of pieces(scene, source, fields)) {
+    const threads = piece.tile.fields.thread!;
+    const values = piece.tile.fields[valueField]!;
+    const width = (piece.tile.span.to - piece.tile.span.from) / BINS;
+    for (let core = 0; core < source.info.cores.length; core++) {
+      runs(piece, core, (cell) => threads[cell]!, (from, to, thread) => {
+        if (!scene.view.selection && style.passes && !style.passes(thread)) return;
+        const bin = Math.min(BINS - 1, Math.floor(((from + to) / 2 - piece.tile.span.from) / width));
+        out.push({ key: keyOf(thread), core, thread, from, to, colour: values[core * BINS + bin]! });
+      });
+    }
+  }
+  return out;
+}
+
+/** The rows that these stays need: the busiest, in order of first appearance. */
+export function rowsOf(all: readonly Stay[], label: (key: number, thread: number) => string, most = 120): { key: number; label: string }[] {
+  const sums = new Map<number, { time: number; first: number; thread: number }>();
+  for (const stay of all) {
+    const sum = sums.get(stay.key);
+    if (!sum) sums.set(stay.key, { time: stay.to - stay.from, first: stay.from, thread: stay.thread });
+    else {
+      sum.time += stay.to - stay.from;
+      sum.first = Math.min(sum.first, stay.from);
+    }
+  }
+  return [...sums]
+    .sort((a, b) => b[1].time - a[1].time)
+    .slice(0, most)
+    .sort((a, b) => a[1].first - b[1].first || a[0] - b[0])
+    .map(([key, { thread }]) => ({ key, label: label(key, thread) }));
+}
+
+export function drawStays(p: Painter, scene: Scene, source: Source, y0: number, rows: readonly Row[], all: readonly Stay[]): void {
+  const style = scene.styles[source.index]!;
+  const by = new Map(rows.map((row) => [row.key, row]));
+  for (const stay of all) {
+    const row = by.get(stay.key);
+    if (!row) continue;
+    const x = xOf(scene, stay.from);
+    p.rect(x, y0 + row.y + (row.h >= 5 ? 1 : 0), Math.max(0.6, xOf(scene, stay.to) - x), row.h - (row.h >= 5 ? 2 : 0), css(colourOf(stay.colour, style)));
+  }
+}

@@ -1,0 +1,157 @@
+// A tile's cells as pixels: 256 columns (bins), and the rows in their height on the screen. The
+// picture is stretched in time when it is drawn, never in height.
+
+import { BINS } from "../model/levels";
+import { INVERSION, OVERLOAD, css, hashName, hashed, kind, mix, ordered, pack, queued, type Rgb, type Theme } from "../model/colour";
+import type { Field, FieldArray, Fields } from "../data/api";
+import type { Row } from "../model/layout";
+import type { Colour, Mark } from "../model/state";
+
+export interface Style {
+  colour: Colour;
+  marks: readonly Mark[];
+  theme: Theme;
+  mhz: readonly [number, number];
+  /** Whether a thread is looked at; `null`: all are. */
+  passes: ((thread: number) => boolean) | null;
+  /** The program that a thread runs, if it is known yet. */
+  process: (thread: number) => string | null;
+  sets: number;
+}
+
+/** The field that a colour is made of. */
+const OF_COLOUR: Record<Colour, Field> = { frequency: "mhz", queue: "queue", thread: "thread", process: "thread", reason: "reason" };
+
+export function fieldsFor(style: { colour: Colour; marks: readonly Mark[]; passes: unknown; sets: number }): Field[] {
+  const fields: Field[] = ["busy", OF_COLOUR[style.colour], "spin"];
+  if (style.marks.includes("overload")) fields.push("overload");
+  if (style.marks.includes("inversion")) fields.push("inverted");
+  if (style.sets > 0) fields.push("sets");
+  if (style.passes && !fields.includes("thread")) fields.push("thread");
+  return fields;
+}
+
+/** How the parts of a row share its height (in pixels of the screen). */
+export interface Parts {
+  /** Too low for parts: the whole row is one colour. */
+  flat: boolean;
+  top: number;
+  band: number;
+  bar: number;
+}
+
+export function parts(h: number, sets: boolean, ratio: number): Parts {
+  if (h < 4 * ratio) return { flat: true, top: 0, band: 0, bar: h };
+  const band = !sets ? 0 : h >= 14 * ratio ? Math.round(3 * ratio) : h >= 8 * ratio ? Math.round(2 * ratio) : Math.max(1, Math.round(ratio));
+  const top = h >= 10 * ratio ? Math.max(1, Math.round(ratio)) : 0;
+  return { flat: false, top, band, bar: h - band - top };
+}
+
+export function setColour(set: number, dark: boolean): Rgb {
+  const SETS: Rgb[] = [[217, 119, 6], [37, 140, 175], [120, 95, 200], [60, 150, 90]];
+  const colour = SETS[set % SETS.length]!;
+  return dark ? mix(colour, [255, 255, 255], 0.12) : colour;
+}
+
+/** A core that belongs to a set is a warm row even while it is idle. */
+export function rowColour(sets: number, theme: Theme): Rgb {
+  const set = lowestBit(sets);
+  return set < 0 ? theme.row : mix(theme.row, setColour(set, theme.dark), theme.dark ? 0.2 : 0.16);
+}
+
+export function lowestBit(bits: number): number {
+  return bits === 0 ? -1 : 31 - Math.clz32(bits & -bits);
+}
+
+export const SPIN: Rgb = [222, 156, 92];
+
+/** The colour of a cell, from the value of its field. */
+export function colourOf(value: number, style: Style): Rgb {
+  const { theme, mhz } = style;
+  switch (style.colour) {
+    case "frequency":
+      return value === 0 ? theme.unknown : ordered((value - mhz[0]) / Math.max(1, mhz[1] - mhz[0]), theme.dark);
+    case "queue":
+      return queued(value, theme.dark);
+    case "thread":
+      return value === 0 ? theme.unknown : hashed(value, theme.dark);
+    case "process": {
+      const name = value === 0 ? null : style.process(value);
+      return name === null ? theme.unknown : hashed(hashName(name), theme.dark);
+    }
+    case "reason":
+      return value === 0 ? theme.unknown : kind(value - 1);
+  }
+}
+
+/** Colours of the values of one picture, packed, each computed once. */
+function palette(style: Style): (value: number) => number {
+  const known = new Map<number, number>();
+  return (value) => {
+    let packed = known.get(value);
+    if (packed === undefined) known.set(value, (packed = pack(colourOf(value, style))));
+    return packed;
+  };
+}
+
+const at = (array: FieldArray | undefined, i: number): number => (array ? array[i]! : 0);
+
+export function raster(fields: Fields, rows: readonly Row[], ratio: number, style: Style): ImageData {
+  const top = Math.round(rows[0]!.y * ratio);
+  const last = rows[rows.length - 1]!;
+  const height = Math.max(1, Math.round((last.y + last.h) * ratio) - top);
+  const picture = new ImageData(BINS, height);
+  const pixels = new Uint32Array(picture.data.buffer);
+  const colours = palette(style);
+  for (const row of rows) {
+    const from = Math.round(row.y * ratio) - top;
+    const to = Math.round((row.y + row.h) * ratio) - top;
+    if (to > from) paintRow(pixels, from, to, row.key * BINS, fields, ratio, style, colours);
+  }
+  return picture;
+}
+
+function paintRow(pixels: Uint32Array, from: number, to: number, cell: number, fields: Fields, ratio: number, style: Style, colours: (value: number) => number): void {
+  const { theme } = style;
+  const h = to - from;
+  const p = parts(h, style.sets > 0, ratio);
+  const values = fields[OF_COLOUR[style.colour]]!;
+  const busyOf = fields.busy!;
+  const dimmed = pack(theme.dimmed);
+  const [overload, inversion, spin] = [pack(OVERLOAD), pack(INVERSION), pack(SPIN)];
+  const backs = new Map<number, number>();
+  const base = to - p.band;
+  const fill = (x: number, a: number, b: number, colour: number) => {
+    for (let y = a, i = a * BINS + x; y < b; y++, i += BINS) pixels[i] = colour;
+  };
+  for (let x = 0; x < BINS; x++) {
+    const i = cell + x;
+    const busy = busyOf[i]!;
+    const sets = at(fields.sets, i);
+    let back = backs.get(sets);
+    if (back === undefined) backs.set(sets, (back = pack(rowColour(sets, theme))));
+    fill(x, from, to, back);
+    if (p.band > 0 && sets !== 0) fill(x, base, to, pack(setColour(lowestBit(sets), theme.dark)));
+    const over = at(fields.overload, i);
+    const inverted = at(fields.inverted, i);
+    const spins = at(fields.spin, i);
+    if (busy > 0) {
+      const seen = !style.passes || style.passes(at(fields.thread, i));
+      const colour = seen ? colours(values[i]!) : dimmed;
+      if (p.flat) fill(x, from, to, over >= 24 ? overload : inverted >= 128 ? inversion : blend(back, colour, 0.3 + (0.7 * busy) / 255));
+      else fill(x, base - Math.max(1, Math.round((p.bar * busy) / 255)), base, colour);
+    }
+    if (spins > 0 && busy < 250 && !p.flat) fill(x, base - Math.max(1, Math.round(ratio)), base, spin);
+    if (p.flat) continue;
+    if (over >= 3) fill(x, from, from + Math.max(Math.round(1.5 * ratio), Math.round((h * 0.35 * over) / 255)), overload);
+    if (inverted >= 3) fill(x, base - Math.max(1, Math.round((h * 0.22 * inverted) / 255)), base, inversion);
+  }
+}
+
+/** Mixes two packed opaque colours. */
+function blend(a: number, b: number, share: number): number {
+  const part = (shift: number) => Math.round(((a >>> shift) & 255) * (1 - share) + ((b >>> shift) & 255) * share) << shift;
+  return (0xff000000 | part(16) | part(8) | part(0)) >>> 0;
+}
+
+export const reasonColour = (index: number): string => css(kind(index));

@@ -1,0 +1,169 @@
+// Real slices, with names and glyphs: what is drawn when few events are in the window.
+
+import type { EventMark, Slice } from "../data/api";
+import { join, type Chunk } from "../data/chunks";
+import { css, inkOn, mix, type Rgb } from "../model/colour";
+import { GUTTER, type Row } from "../model/layout";
+import type { Mark } from "../model/state";
+import { cellAt } from "./cells";
+import type { Painter } from "./painter";
+import { colourOf, parts } from "./raster";
+import { plotWidth, xOf, type Scene, type Source } from "./scene";
+
+/** More glyphs than this in one picture tell nothing. */
+const MOST_GLYPHS = 1200;
+
+export interface Shown {
+  slices: Slice[];
+  marks: EventMark[];
+}
+
+/** What of the chunks is in the window; a slice that crosses a border is one. */
+export function shownSlices(scene: Scene, chunks: readonly Chunk[]): Shown {
+  const { from, to } = scene.span;
+  return {
+    slices: join(chunks).filter((s) => s.to > from && s.from < to),
+    marks: chunks.flatMap((c) => c.marks).filter((m) => m.time >= from && m.time <= to),
+  };
+}
+
+export type RowOf = (core: number, thread: number) => Row | undefined;
+
+export function sliceColour(scene: Scene, source: Source, slice: Slice): Rgb {
+  const style = scene.styles[source.index]!;
+  if (style.passes && !style.passes(slice.thread)) return scene.theme.dimmed;
+  switch (style.colour) {
+    case "frequency":
+      return colourOf(Math.round(slice.khz / 1000), style);
+    case "queue":
+      return colourOf(cellAt(scene, source, "queue", slice.core, (slice.from + slice.to) / 2), style);
+    case "reason":
+      return colourOf(slice.reason === undefined || slice.reason === null ? cellAt(scene, source, "reason", slice.core, slice.from) : slice.reason + 1, style);
+    default:
+      return colourOf(slice.thread, style);
+  }
+}
+
+export function drawSlices(p: Painter, scene: Scene, source: Source, y0: number, rowOf: RowOf, { slices, marks }: Shown): void {
+  const signs = signsByRow(scene, source, rowOf, marks);
+  const selected = scene.view.selection?.trace === source.index ? scene.view.selection : null;
+  const right = GUTTER + plotWidth(scene);
+  for (const slice of slices) {
+    const row = rowOf(slice.core, slice.thread);
+    if (!row) continue;
+    const [x0, x1] = [Math.max(GUTTER - 2, xOf(scene, slice.from)), Math.min(right + 2, xOf(scene, slice.to))];
+    const { band, top } = parts(row.h, source.info.sets.length > 0, 1);
+    const [y, h] = [y0 + row.y + top, Math.max(1, row.h - band - top - (band ? 1 : 0))];
+    const colour = sliceColour(scene, source, slice);
+    const w = Math.max(0.75, x1 - x0 - (x1 - x0 > 3 ? 0.75 : 0));
+    p.rect(x0, y, w, h, css(colour));
+    const mine = selected?.thread === slice.thread;
+    if (mine && h >= 3) {
+      const chosen = selected.time === slice.from && selected.core === slice.core;
+      p.frame(x0, y, Math.max(w, 2), h, scene.theme.select, chosen ? 2 : 1);
+    }
+    if (w > 22 && h >= 10) {
+      const size = Math.min(11, h - 1);
+      const name = source.threads.name(slice.thread);
+      let x = Math.max(x0, GUTTER) + 4;
+      // Room for a sign at the slice's begin.
+      for (const sign of signs.get(row) ?? []) if (sign > x - 8 && sign < x + 6) x = sign + 8;
+      const next = (signs.get(row) ?? []).reduce((least, sign) => (sign > x && sign - 6 < least ? sign - 6 : least), x1 - 4);
+      p.text(x, y + h / 2 + size * 0.36, name, { fill: inkOn(colour), size, most: Math.max(0, next - x), ...(mine ? { weight: 600 } : {}) });
+    }
+  }
+}
+
+const GLYPH: Record<string, Mark> = { fork: "fork", exec: "exec", exit: "exit", migrate: "migrate", wakeup: "wakeup", place: "place" };
+
+/** The core in whose row a mark stands: where its thread is. */
+export function coreOf(mark: EventMark): number {
+  const there = mark.kind === "wakeup" || mark.kind === "place" || mark.kind === "migrate";
+  return there && mark.target !== undefined && mark.target !== null ? mark.target : mark.core;
+}
+
+/** Marks that are drawn in the middle of a row, where names are. */
+function signsByRow(scene: Scene, source: Source, rowOf: RowOf, marks: readonly EventMark[]): Map<Row, number[]> {
+  const out = new Map<Row, number[]>();
+  for (const mark of wantedMarks(scene, source, marks)) {
+    const row = mark.kind === "wakeup" || mark.kind === "place" ? undefined : rowOf(coreOf(mark), mark.thread);
+    if (row) out.set(row, [...(out.get(row) ?? []), xOf(scene, mark.time)]);
+  }
+  return out;
+}
+
+function wantedMarks(scene: Scene, source: Source, marks: readonly EventMark[]): EventMark[] {
+  const style = scene.styles[source.index]!;
+  const wanted = marks.filter((m) => GLYPH[m.kind] && scene.view.marks.includes(GLYPH[m.kind]!) && (!style.passes || style.passes(m.thread)));
+  if (wanted.length <= MOST_GLYPHS) return wanted;
+  return wanted.filter((m) => m.kind !== "wakeup" && m.kind !== "place").slice(0, MOST_GLYPHS);
+}
+
+export function drawGlyphs(p: Painter, scene: Scene, y0: number, source: Source, rowOf: RowOf, marks: readonly EventMark[]): void {
+  const { theme } = scene;
+  for (const mark of wantedMarks(scene, source, marks)) {
+    const row = rowOf(coreOf(mark), mark.thread);
+    if (!row || row.h < 6) continue;
+    glyph(p, mark.kind, xOf(scene, mark.time), y0 + row.y, row.h, theme.ink, theme.paper);
+  }
+}
+
+/** The sign of an event, in a row. Also drawn in the legend. */
+export function glyph(p: Painter, kind: string, x: number, y: number, h: number, ink: string, paper: string): void {
+  const r = Math.max(2, Math.min(4, h * 0.24));
+  const middle = y + h / 2;
+  const halo = { fill: ink, stroke: paper, width: 1 };
+  switch (kind) {
+    case "fork":
+      return p.shape([x, middle - r, x + r * 1.1, middle + r, x - r * 1.1, middle + r, x, middle - r], halo);
+    case "exec":
+      return p.shape([x, middle - r * 1.2, x + r * 1.2, middle, x, middle + r * 1.2, x - r * 1.2, middle, x, middle - r * 1.2], halo);
+    case "exit":
+      p.line(x - r, middle - r, x + r, middle + r, paper, 3);
+      p.line(x - r, middle + r, x + r, middle - r, paper, 3);
+      p.line(x - r, middle - r, x + r, middle + r, ink, 1.5);
+      return p.line(x - r, middle + r, x + r, middle - r, ink, 1.5);
+    case "migrate":
+      p.line(x - r * 1.6, middle, x + r, middle, paper, 3.5);
+      p.line(x - r * 1.6, middle, x + r * 0.4, middle, ink, 1.5);
+      return p.shape([x + r * 1.4, middle, x, middle - r, x, middle + r, x + r * 1.4, middle], halo);
+    case "wakeup":
+      return p.shape([x - r * 0.8, y, x + r * 0.8, y, x, y + r * 1.3, x - r * 0.8, y], { fill: ink });
+    case "place":
+      return p.disc(x, y + h - r * 0.9, r * 0.55, { fill: ink });
+  }
+}
+
+// ---- who woke whom -----------------------------------------------------------------------------------
+
+/** Arrows to the selected thread from its wakers, and from its selected slice to those it woke. */
+export function drawArrows(p: Painter, scene: Scene, source: Source, y0: number, rowOf: RowOf, slices: readonly Slice[]): void {
+  const selected = scene.view.selection;
+  if (!selected || selected.trace !== source.index) return;
+  let drawn = 0;
+  for (const slice of slices) {
+    const wake = slice.wake;
+    if (!wake || drawn > 200) continue;
+    const to = rowOf(slice.core, slice.thread);
+    const mine = slice.thread === selected.thread;
+    const woken = wake.waker === selected.thread && wake.waker !== null;
+    if (!to || !(mine || woken)) continue;
+    drawn++;
+    const waker = wake.waker === null ? null : slices.find((s) => s.thread === wake.waker && s.from <= wake.time && wake.time <= s.to);
+    const from = waker ? rowOf(waker.core, waker.thread) : rowOf(wake.core, wake.waker ?? slice.thread);
+    const strong = mine ? selected.time === undefined || (selected.time === slice.from && selected.core === slice.core) : waker?.from === selected.time;
+    arrow(p, scene, xOf(scene, wake.time), y0 + (from ?? to).y + (from ?? to).h / 2, xOf(scene, slice.from), y0 + to.y + to.h / 2, strong, wake.waker === null);
+  }
+}
+
+function arrow(p: Painter, scene: Scene, x0: number, y0: number, x1: number, y1: number, strong: boolean, interrupt: boolean): void {
+  const { theme } = scene;
+  const colour = strong ? theme.accent : css(mix(theme.dark ? [242, 166, 90] : [184, 82, 10], theme.row, 0.35));
+  const width = strong ? 2 : 1.25;
+  const bend = Math.max(10, Math.abs(x1 - x0) / 2);
+  p.curve([x0, y0, x0 + bend, y0, x1 - bend, y1, x1 - 1, y1], theme.paper, width + 2);
+  p.curve([x0, y0, x0 + bend, y0, x1 - bend, y1, x1 - 1, y1], colour, width);
+  p.disc(x0, y0, strong ? 3 : 2.2, interrupt ? { fill: theme.paper, stroke: colour, width: 1.5 } : { fill: colour });
+  const r = strong ? 4.5 : 3.5;
+  p.shape([x1, y1, x1 - r * 1.5, y1 - r, x1 - r * 1.5, y1 + r, x1, y1], { fill: colour });
+}

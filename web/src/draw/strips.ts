@@ -1,0 +1,115 @@
+// What the whole machine did, below the rows: underload, runnable threads, cores used, core sets.
+
+import type { Field } from "../data/api";
+import { BINS } from "../model/levels";
+import { niceStep } from "../model/time";
+import { css } from "../model/colour";
+import { GUTTER, type Panel } from "../model/layout";
+import type { Strip } from "../model/state";
+import type { Painter } from "./painter";
+import { setColour } from "./raster";
+import { pieces, plotWidth, xOf, type Scene, type Source } from "./scene";
+
+const FIELD: Record<Strip, Field> = { underload: "underload", runnable: "runnable", cores_used: "cores_used", sets: "set_sizes" };
+export const NAME: Record<Strip, string> = { underload: "underload", runnable: "runnable", cores_used: "cores used", sets: "sets" };
+
+export const STRIP_FIELDS: readonly Field[] = ["underload", "runnable", "cores_used"];
+
+/** For each pixel from left to right the largest value of its bins; NaN where nothing is known. */
+function columns(scene: Scene, source: Source, strip: Strip, set: number): Float32Array {
+  const width = Math.ceil(plotWidth(scene));
+  const out = new Float32Array(width).fill(NaN);
+  const field = FIELD[strip];
+  for (const { tile, span } of pieces(scene, source, [field])) {
+    const values = tile.fields[field]!;
+    const binWidth = (tile.span.to - tile.span.from) / BINS;
+    const first = Math.max(0, Math.floor(xOf(scene, Math.max(span.from, scene.span.from)) - GUTTER));
+    const last = Math.min(width, Math.ceil(xOf(scene, Math.min(span.to, scene.span.to)) - GUTTER));
+    const perPixel = (scene.span.to - scene.span.from) / plotWidth(scene) / binWidth;
+    for (let x = first; x < last; x++) {
+      const at = (scene.span.from - tile.span.from) / binWidth + x * perPixel;
+      const from = Math.max(0, Math.floor(at));
+      const to = Math.min(BINS, Math.max(from + 1, Math.floor(at + perPixel)));
+      let most = Number.isNaN(out[x]!) ? -1 : out[x]!;
+      for (let bin = from; bin < to; bin++) most = Math.max(most, values[set * BINS + bin]!);
+      if (most >= 0) out[x] = most;
+    }
+  }
+  return out;
+}
+
+type Drawn = Record<Strip, Float32Array[]>;
+
+export interface StripData {
+  /** For each trace. */
+  columns: Partial<Drawn>[];
+  /** One scale for all traces. */
+  most: Partial<Record<Strip, number>>;
+}
+
+export function stripData(scene: Scene): StripData {
+  const data: StripData = { columns: [], most: {} };
+  for (const source of scene.sources) {
+    const drawn: Partial<Drawn> = {};
+    for (const strip of scene.view.strips) {
+      const count = strip === "sets" ? source.info.sets.length : 1;
+      drawn[strip] = Array.from({ length: count }, (_, set) => columns(scene, source, strip, set));
+      const most = drawn[strip]!.reduce((m, values) => values.reduce((a, b) => (b > a ? b : a), m), 0);
+      data.most[strip] = Math.max(data.most[strip] ?? 0, most);
+    }
+    data.columns.push(drawn);
+  }
+  for (const strip of scene.view.strips) data.most[strip] = niceTop(data.most[strip] ?? 0);
+  return data;
+}
+
+/** The end of a scale: 1, 2, 5, 10 …, or in between where that is much too high. */
+export function niceTop(most: number): number {
+  if (most <= 1) return most <= 0 ? 1 : most <= 0.2 ? 0.2 : most <= 0.5 ? 0.5 : 1;
+  const step = niceStep(most / 5);
+  return Math.ceil(most / step - 1e-6) * step;
+}
+
+export function drawStrips(p: Painter, scene: Scene, source: Source, panel: Panel, y0: number, data: StripData): void {
+  const { theme } = scene;
+  const width = plotWidth(scene);
+  for (const { strip, y, h } of panel.strips) {
+    const [top, bottom] = [y0 + y, y0 + y + h];
+    const most = data.most[strip] ?? 1;
+    p.line(GUTTER, bottom + 0.5, GUTTER + width, bottom + 0.5, theme.line);
+    const names = strip === "sets" ? source.info.sets.map((name, set) => [name, css(setColour(set, theme.dark))] as const) : [[NAME[strip], theme.quiet] as const];
+    names.slice(0, 2).forEach(([name, fill], i, all) => p.text(GUTTER - 26, bottom - 1 - (all.length - 1 - i) * 11, name, { anchor: "end", fill, size: 10.5, most: GUTTER - 34 }));
+    p.text(GUTTER - 5, top + 8, String(Math.round(most * 100) / 100), { anchor: "end", fill: theme.quiet, size: 9.5 });
+    p.text(GUTTER - 5, bottom, "0", { anchor: "end", fill: theme.quiet, size: 9.5 });
+    (data.columns[source.index]?.[strip] ?? []).forEach((values, set) => {
+      const yOf = (value: number) => bottom - (value / most) * (h - 2);
+      if (strip === "sets") line(p, values, yOf, css(setColour(set, theme.dark)));
+      else bars(p, values, yOf, bottom, strip === "underload" ? theme.accent : theme.strip);
+    });
+  }
+}
+
+function bars(p: Painter, values: Float32Array, yOf: (value: number) => number, bottom: number, fill: string): void {
+  let start = 0;
+  for (let x = 1; x <= values.length; x++) {
+    if (x < values.length && values[x] === values[start]) continue;
+    if (values[start]! > 0) p.rect(GUTTER + start, yOf(values[start]!), x - start, bottom - yOf(values[start]!), fill);
+    start = x;
+  }
+}
+
+function line(p: Painter, values: Float32Array, yOf: (value: number) => number, stroke: string): void {
+  let points: number[] = [];
+  const flush = () => {
+    if (points.length >= 4) p.shape(points, { stroke, width: 1.5 });
+    points = [];
+  };
+  values.forEach((value, x) => {
+    if (Number.isNaN(value)) return flush();
+    const y = yOf(value);
+    const n = points.length;
+    if (n >= 4 && points[n - 1] === y && points[n - 3] === y) points[n - 2] = GUTTER + x + 1;
+    else points.push(GUTTER + x, y, GUTTER + x + 1, y);
+  });
+  flush();
+}

@@ -1,0 +1,98 @@
+// The viewer's page.
+
+import { App } from "./app";
+import * as api from "./data/api";
+import { apply, toolbar } from "./ui/toolbar";
+import { sumUp, type Sums } from "./ui/area";
+import { Details } from "./ui/details";
+import { byId } from "./ui/dom";
+import { Follow } from "./ui/follow";
+import { help } from "./ui/help";
+import { input } from "./ui/input";
+import { legend } from "./ui/legend";
+import { overview } from "./ui/overview";
+import { savePng, saveSvg } from "./ui/save";
+import { Search } from "./ui/search";
+import { Tip } from "./ui/tip";
+import { length } from "./model/time";
+import type { Span } from "./model/levels";
+
+let silence: ReturnType<typeof setTimeout> | undefined;
+
+function tell(text: string | null): void {
+  const message = byId("message");
+  message.hidden = text === null;
+  message.textContent = text ?? "";
+  clearTimeout(silence);
+  if (text !== null) silence = setTimeout(() => (message.hidden = true), 15_000);
+}
+
+function say(text: string): void {
+  byId("said").textContent = text;
+}
+
+async function start(): Promise<void> {
+  const [traces, views] = await Promise.all([api.traces(), api.views().catch(() => [])]);
+  if (traces.length === 0) return tell("there is no trace\ngive one: hearth view T");
+  document.title = `${traces.map((t) => t.name).join(" and ")} – Hearth`;
+  const canvas = byId<HTMLCanvasElement>("picture");
+  const app = new App(canvas, traces, views, tell);
+
+  // Each of these needs the others only when something happens.
+  const follow: Follow = new Follow(app, () => details.update(), say);
+  const details: Details = new Details(app, byId("details"), () => follow, () => mark(null));
+  const tip = new Tip(app, byId("tip"), byId("cursor"));
+  const search = new Search(app, (trace, thread) => void follow.select(trace, thread, null).then(() => follow.first()));
+  const keys = byId<HTMLDialogElement>("help");
+  help(keys);
+
+  let adding = new AbortController();
+  const mark = (area: Span | null): void => {
+    adding.abort();
+    adding = new AbortController();
+    const { signal } = adding;
+    app.change({ area });
+    details.area(null);
+    if (!area) return;
+    say(`Marked ${length(area.to - area.from)}`);
+    const all: Promise<Sums>[] = app.sources.map((source) => sumUp(source.index, source.info, area, signal));
+    Promise.all(all).then((sums) => details.area(sums), (error: unknown) => signal.aborted || tell(String(error)));
+  };
+
+  const link = async (): Promise<void> => {
+    app.writeHash();
+    await navigator.clipboard.writeText(location.href).then(() => say("Link copied"), () => tell(`copy the address:\n${location.href}`));
+  };
+  toolbar(app, { whole: () => app.change({ span: null }), help: () => keys.showModal(), save: (kind) => (kind === "png" ? void savePng(app) : saveSvg(app)), link: () => void link() }, search.element);
+  overview(app, byId<HTMLCanvasElement>("overview"));
+  input({ app, follow, search, tip, mark, help: () => keys.showModal() });
+
+  let names = 0;
+  app.onDraw(() => {
+    // The details name threads, too.
+    const known = app.sources.reduce((sum, source) => sum + source.threads.version, 0);
+    if (known !== names) details.update();
+    names = known;
+    document.documentElement.dataset.theme = app.theme.dark ? "dark" : "light";
+    legend(app, byId("legend"));
+    canvas.setAttribute("aria-label", `Cores over time: ${length(app.span.to - app.span.from)} of ${traces.map((t) => t.name).join(" and ")}, coloured by ${app.view.colour}`);
+  });
+  new ResizeObserver(() => app.redraw()).observe(byId("plot"));
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => app.redraw());
+  const restore = (): void => {
+    if (app.view.named && !location.hash.includes("colour=") && !location.hash.includes("rows=")) apply(app, app.view.named);
+    void follow.restore();
+    if (app.view.area) mark(app.view.area);
+  };
+  window.addEventListener("hashchange", () => {
+    app.readHash();
+    restore();
+  });
+  restore();
+}
+
+start().catch((error: unknown) => {
+  document.documentElement.dataset.state = "failed";
+  const help = error instanceof api.ApiError && error.help ? `\n${error.help}` : "";
+  tell(`${error instanceof Error ? error.message : String(error)}${help}`);
+});

@@ -1,0 +1,220 @@
+// Where things stand on the canvas, in CSS pixels. Panels (one for each trace) stand above each
+// other; a panel has a title, rows, and strips.
+
+import type { Core, TraceInfo } from "../data/api";
+import type { Group, Height, Strip } from "./state";
+
+export const GUTTER = 96;
+export const AXIS = 26;
+export const RIGHT = 14;
+const TITLE = 30;
+const BELOW_ROWS = 6;
+const BELOW_PANEL = 14;
+const STRIP = 34;
+const STRIP_GAP = 5;
+
+export interface Row {
+  /** Core, thread or (hash of the) process. */
+  key: number;
+  label: string;
+  /** From the top of the panel's rows. */
+  y: number;
+  h: number;
+}
+
+/** Rows that share a socket or a die. */
+export interface Bracket {
+  kind: "socket" | "llc";
+  label: string;
+  y: number;
+  h: number;
+}
+
+export interface Rows {
+  rows: Row[];
+  brackets: Bracket[];
+  height: number;
+}
+
+export interface StripPlace {
+  strip: Strip;
+  y: number;
+  h: number;
+}
+
+export interface Panel {
+  trace: number;
+  /** From the top of the first panel. */
+  y: number;
+  titleY: number;
+  rowsY: number;
+  rows: Rows;
+  strips: StripPlace[];
+  height: number;
+}
+
+const HEIGHT: Record<Exclude<Height, "fit">, number> = { small: 5, normal: 12, large: 24 };
+const FIT = { least: 1, most: 26 };
+
+interface Unit {
+  key: number;
+  label: string;
+  /** Pixels of air before it. */
+  gap: number;
+  socket?: number;
+  llc?: number;
+}
+
+/** Cores in the order of the hardware: what shares something is adjacent. */
+export function order(cores: readonly Core[], group: readonly Group[], shown: (core: number) => boolean): number[] {
+  const by: ((c: Core) => number)[] = [];
+  if (group.includes("socket")) by.push((c) => c.socket);
+  if (group.includes("llc")) by.push((c) => c.llc);
+  if (group.includes("physical")) by.push((c) => c.physical);
+  const compare = (a: number, b: number) => {
+    for (const key of by) {
+      const difference = key(cores[a]!) - key(cores[b]!);
+      if (difference !== 0) return difference;
+    }
+    return a - b;
+  };
+  return cores.map((_, core) => core).filter(shown).sort(compare);
+}
+
+function coreUnits(info: TraceInfo, group: readonly Group[], shown: (core: number) => boolean): Unit[] {
+  const { cores } = info;
+  const sockets = group.includes("socket");
+  const dies = group.includes("llc") && new Set(cores.map((c) => c.llc)).size > new Set(cores.map((c) => c.socket)).size;
+  const pairs = group.includes("physical") && new Set(cores.map((c) => c.physical)).size < cores.length;
+  let before: Core | null = null;
+  return order(cores, group, shown).map((core) => {
+    const at = cores[core]!;
+    let gap = 0;
+    if (before) {
+      if (sockets && at.socket !== before.socket) gap = 8;
+      else if (dies && at.llc !== before.llc) gap = 4;
+      else if (pairs && at.physical !== before.physical) gap = 1;
+    }
+    before = at;
+    const unit: Unit = { key: core, label: String(core), gap };
+    if (sockets) unit.socket = at.socket;
+    if (dies) unit.llc = at.llc;
+    return unit;
+  });
+}
+
+/** Rows of one height. Air between pairs only where rows are high enough to spare it. */
+function place(units: readonly Unit[], h: number): Rows {
+  const rows: Row[] = [];
+  let y = 0;
+  for (const unit of units) {
+    const gap = unit.gap === 1 ? (h >= 7 ? 2 : h >= 4 ? 1 : 0) : h >= 3 ? unit.gap : Math.min(unit.gap, 3);
+    y += gap;
+    rows.push({ key: unit.key, label: unit.label, y, h });
+    y += h;
+  }
+  return { rows, brackets: [...brackets("socket", units, rows), ...brackets("llc", units, rows)], height: y };
+}
+
+function brackets(kind: "socket" | "llc", units: readonly Unit[], rows: readonly Row[]): Bracket[] {
+  const out: Bracket[] = [];
+  let last: number | undefined;
+  units.forEach((unit, i) => {
+    const id = unit[kind];
+    if (id === undefined) return;
+    const row = rows[i]!;
+    const open = out[out.length - 1];
+    if (open && last === id) open.h = row.y + row.h - open.y;
+    else out.push({ kind, label: `${kind === "socket" ? "S" : "L"}${id}`, y: row.y, h: row.h });
+    last = id;
+  });
+  return out;
+}
+
+/** The rows in the height that is asked for; `fit`: so high that they fill `room`, if that can be. */
+function rowsIn(units: readonly Unit[], height: Height, room: number): Rows {
+  if (height !== "fit") return place(units, HEIGHT[height]);
+  let best = place(units, FIT.least);
+  for (let h = FIT.least + 1; h <= FIT.most; h++) {
+    const rows = place(units, h);
+    if (rows.height > room) break;
+    best = rows;
+  }
+  return best;
+}
+
+export function threadUnits(keys: readonly { key: number; label: string }[]): Unit[] {
+  return keys.map(({ key, label }) => ({ key, label, gap: 0 }));
+}
+
+export interface PanelInput {
+  info: TraceInfo;
+  /** Cores to show, or rows of another kind. */
+  shown: (core: number) => boolean;
+  others: readonly { key: number; label: string }[] | null;
+}
+
+export interface LayoutInput {
+  panels: readonly PanelInput[];
+  group: readonly Group[];
+  strips: readonly Strip[];
+  height: Height;
+  /** Height for all panels together. */
+  room: number;
+}
+
+export function layout(input: LayoutInput): { panels: Panel[]; height: number } {
+  const share = input.room / Math.max(1, input.panels.length);
+  const panels: Panel[] = [];
+  let y = 0;
+  input.panels.forEach(({ info, shown, others }, trace) => {
+    const strips = input.strips.filter((strip) => strip !== "sets" || info.sets.length > 0);
+    const low = share < 420;
+    const stripH = low ? STRIP - 12 : STRIP;
+    const below = BELOW_ROWS + strips.length * (stripH + STRIP_GAP) + BELOW_PANEL;
+    const units = others ? threadUnits(others) : coreUnits(info, input.group, shown);
+    const rows = rowsIn(units, others && input.height === "fit" ? "normal" : input.height, share - TITLE - below);
+    let at = TITLE + rows.height + BELOW_ROWS;
+    const places = strips.map((strip) => {
+      const place = { strip, y: at, h: stripH };
+      at += stripH + STRIP_GAP;
+      return place;
+    });
+    const height = TITLE + rows.height + below;
+    panels.push({ trace, y, titleY: 0, rowsY: TITLE, rows, strips: places, height });
+    y += height;
+  });
+  return { panels, height: y };
+}
+
+/** Which rows have room for their label: all, or every second, fourth … An even step, so that the
+ * labelled ones of SMT siblings are all first siblings. */
+export function labelled(rows: readonly Row[], lineHeight = 11): Row[] {
+  const h = rows[0]?.h ?? lineHeight;
+  const step = h >= lineHeight ? 1 : 2 * Math.ceil(lineHeight / h / 2);
+  return rows.filter((_, i) => i % step === 0);
+}
+
+/** The row at a height, by bisection. */
+export function rowAt(rows: readonly Row[], y: number): Row | null {
+  let [low, high] = [0, rows.length - 1];
+  while (low <= high) {
+    const middle = (low + high) >> 1;
+    const row = rows[middle]!;
+    if (y < row.y) high = middle - 1;
+    else if (y >= row.y + row.h) low = middle + 1;
+    else return row;
+  }
+  return null;
+}
+
+/** Consecutive rows in pieces of at most `most` pixels: what is rasterised at once. */
+export function bands(rows: readonly Row[], most = 256): Row[][] {
+  const out: Row[][] = [];
+  for (const row of rows) {
+    const open = out[out.length - 1];
+    if (open && row.y + row.h - open[0]!.y <= most) open.push(row);
+    else out.push([row]);
+  }
+  return out;
+}

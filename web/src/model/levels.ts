@@ -1,0 +1,56 @@
+// Levels and tiles. A bin of level L is 2^(10+2L) ns wide; a tile is 256 bins of all cores.
+
+/** Bins of a tile. */
+export const BINS = 256;
+/** Above this, a bin is longer than any trace: 2^(10+2·20) ns are 13 days. */
+export const MOST_LEVEL = 20;
+
+/** A span of time in nanoseconds. */
+export interface Span {
+  from: number;
+  to: number;
+}
+
+export interface TileId {
+  level: number;
+  index: number;
+}
+
+export function binWidth(level: number): number {
+  return 2 ** (10 + 2 * level);
+}
+
+export function tileWidth(level: number): number {
+  return BINS * binWidth(level);
+}
+
+export function tileSpan(tile: TileId): Span {
+  const width = tileWidth(tile.level);
+  return { from: tile.index * width, to: (tile.index + 1) * width };
+}
+
+/** The level whose bins are nearest to one pixel: between half a pixel and two. */
+export function levelFor(nsPerPixel: number, coarsest: number): number {
+  const level = Math.round((Math.log2(nsPerPixel) - 10) / 2);
+  return Math.max(0, Math.min(level, coarsest));
+}
+
+/** The tiles of a level that a span of time touches, within a trace of this duration. */
+export function tilesOf(level: number, span: Span, duration: number): TileId[] {
+  const width = tileWidth(level);
+  const first = Math.max(0, Math.floor(span.from / width));
+  const last = Math.min(Math.ceil(span.to / width), Math.ceil(duration / width)) - 1;
+  const tiles: TileId[] = [];
+  for (let index = first; index <= last; index++) tiles.push({ level, index });
+  return tiles;
+}
+
+/** The tile of a coarser level in which a tile lies. */
+export function ancestor(tile: TileId, level: number): TileId {
+  return { level, index: Math.floor(tile.index / 4 ** (level - tile.level)) };
+}
+
+/** The level at which a span has between 256 and 1024 bins: for sums over a marked area. */
+export function levelForSums(span: Span, coarsest: number): number {
+  return levelFor((span.to - span.from) / 512, coarsest);
+}

@@ -1,0 +1,174 @@
+// What is looked at. All of it is in the address after `#`, so that a link restores it.
+
+import type { Span } from "./levels";
+
+export const COLOURS = ["frequency", "queue", "thread", "process", "reason"] as const;
+export type Colour = (typeof COLOURS)[number];
+
+export const MARKS = ["overload", "inversion", "fork", "exec", "exit", "migrate", "wakeup", "place"] as const;
+export type Mark = (typeof MARKS)[number];
+
+export const STRIPS = ["underload", "runnable", "cores_used", "sets"] as const;
+export type Strip = (typeof STRIPS)[number];
+
+export const HEIGHTS = ["fit", "small", "normal", "large"] as const;
+export type Height = (typeof HEIGHTS)[number];
+
+export const ROWS = ["core", "thread", "process"] as const;
+export type Rows = (typeof ROWS)[number];
+
+export const GROUPS = ["socket", "llc", "physical"] as const;
+export type Group = (typeof GROUPS)[number];
+
+/** Threads that are looked at; the others are drawn pale. */
+export interface Filter {
+  traced?: boolean;
+  name?: string;
+  thread?: number[];
+}
+
+export interface Selection {
+  trace: number;
+  thread: number;
+  /** Begin and core of the slice that is looked at, if one is. */
+  time?: number;
+  core?: number;
+}
+
+export interface View {
+  /** The named view that the rest was taken from. */
+  named: string | null;
+  /** The time from left to right. `null`: all of it. */
+  span: Span | null;
+  colour: Colour;
+  rows: Rows;
+  group: Group[];
+  marks: Mark[];
+  strips: Strip[];
+  height: Height;
+  /** Whether cores on which nothing ever ran are shown. */
+  unused: boolean;
+  filter: Filter;
+  selection: Selection | null;
+  area: Span | null;
+  scroll: number;
+  theme: "system" | "light" | "dark";
+}
+
+export function initial(): View {
+  return {
+    named: null,
+    span: null,
+    colour: "frequency",
+    rows: "core",
+    group: ["socket", "llc", "physical"],
+    marks: [...MARKS],
+    strips: [...STRIPS],
+    height: "fit",
+    unused: true,
+    filter: {},
+    selection: null,
+    area: null,
+    scroll: 0,
+    theme: "system",
+  };
+}
+
+/** What differs from the start, as `key=value&…`. */
+export function toHash(view: View): string {
+  const start = initial();
+  const out = new URLSearchParams();
+  if (view.named) out.set("view", view.named);
+  if (view.span) out.set("t", spanText(view.span));
+  if (view.colour !== start.colour) out.set("colour", view.colour);
+  if (view.rows !== start.rows) out.set("rows", view.rows);
+  if (!same(view.group, start.group)) out.set("group", view.group.join("."));
+  if (!same(view.marks, start.marks)) out.set("marks", view.marks.join("."));
+  if (!same(view.strips, start.strips)) out.set("strips", view.strips.join("."));
+  if (view.height !== start.height) out.set("height", view.height);
+  if (!view.unused) out.set("unused", "0");
+  if (view.filter.traced !== undefined) out.set("traced", view.filter.traced ? "1" : "0");
+  if (view.filter.name) out.set("name", view.filter.name);
+  if (view.filter.thread?.length) out.set("threads", view.filter.thread.join("."));
+  const s = view.selection;
+  if (s) out.set("select", [s.trace, s.thread, ...(s.time === undefined ? [] : [s.time, s.core ?? 0])].join("."));
+  if (view.area) out.set("area", spanText(view.area));
+  if (view.scroll) out.set("scroll", String(Math.round(view.scroll)));
+  if (view.theme !== "system") out.set("theme", view.theme);
+  return out.toString();
+}
+
+/** Anything may stand in a link: what is not understood is left out. */
+export function fromHash(hash: string): View {
+  const view = initial();
+  const given = new URLSearchParams(hash.replace(/^#/, ""));
+  const text = (key: string) => given.get(key);
+  view.named = text("view");
+  view.span = parseSpan(text("t"));
+  view.area = parseSpan(text("area"));
+  view.colour = oneOf(COLOURS, text("colour")) ?? view.colour;
+  view.rows = oneOf(ROWS, text("rows")) ?? view.rows;
+  view.height = oneOf(HEIGHTS, text("height")) ?? view.height;
+  view.theme = oneOf(["system", "light", "dark"] as const, text("theme")) ?? view.theme;
+  view.group = someOf(GROUPS, text("group")) ?? view.group;
+  view.marks = someOf(MARKS, text("marks")) ?? view.marks;
+  view.strips = someOf(STRIPS, text("strips")) ?? view.strips;
+  view.unused = text("unused") !== "0";
+  if (text("traced") !== null) view.filter.traced = text("traced") === "1";
+  if (text("name")) view.filter.name = text("name")!;
+  const threads = numbers(text("threads"));
+  if (threads?.length) view.filter.thread = threads;
+  const s = numbers(text("select"));
+  if (s && s.length >= 2) {
+    view.selection = { trace: s[0]!, thread: s[1]! };
+    if (s.length >= 4) Object.assign(view.selection, { time: s[2], core: s[3] });
+  }
+  const scroll = Number(text("scroll"));
+  view.scroll = Number.isFinite(scroll) && scroll > 0 ? scroll : 0;
+  return view;
+}
+
+function spanText(span: Span): string {
+  return `${Math.round(span.from)}-${Math.round(span.to)}`;
+}
+
+function parseSpan(text: string | null): Span | null {
+  const match = /^(\d{1,16})-(\d{1,16})$/.exec(text ?? "");
+  if (!match) return null;
+  const [from, to] = [Number(match[1]), Number(match[2])];
+  return to > from ? { from, to } : null;
+}
+
+function numbers(text: string | null): number[] | null {
+  if (!text || !/^\d{1,16}(\.\d{1,16})*$/.test(text)) return null;
+  return text.split(".").map(Number);
+}
+
+function oneOf<T extends string>(all: readonly T[], text: string | null): T | null {
+  return all.find((one) => one === text) ?? null;
+}
+
+function someOf<T extends string>(all: readonly T[], text: string | null): T[] | null {
+  if (text === null) return null;
+  const given = text.split(".");
+  return all.filter((one) => given.includes(one));
+}
+
+function same(a: readonly string[], b: readonly string[]): boolean {
+  return a.join() === b.join();
+}
+
+/** Moves a span into `[0, end]`, with some air, and keeps its length if that can be. */
+export function clampSpan(span: Span, end: number): Span {
+  const air = 0.02 * end;
+  const least = 100;
+  const width = Math.min(Math.max(span.to - span.from, least), end + 2 * air);
+  const middle = (span.from + span.to) / 2;
+  let from = middle - width / 2;
+  from = Math.max(-air, Math.min(from, end + air - width));
+  return { from, to: from + width };
+}
+
+export function zoom(span: Span, around: number, factor: number): Span {
+  return { from: around - (around - span.from) * factor, to: around + (span.to - around) * factor };
+}

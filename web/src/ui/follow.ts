@@ -1,0 +1,156 @@
+// The selected thread: picking it, following it from slice to slice.
+
+import type { App } from "../app";
+import * as api from "../data/api";
+import type { At, Slice, Thread } from "../data/api";
+import { AXIS, GUTTER, rowAt, type Row } from "../model/layout";
+import { plotWidth, slicesHere, timeAt, type Source } from "../draw/scene";
+import { cellAt } from "../draw/cells";
+
+export interface Hit {
+  source: Source;
+  core: number;
+  /** Set where a row is a thread. */
+  thread: number | null;
+  row: Row;
+  time: number;
+}
+
+/** What is at a point of the canvas. */
+export function hit(app: App, x: number, y: number): Hit | null {
+  const scene = app.scene;
+  if (x < GUTTER || x > GUTTER + plotWidth(scene) || y < AXIS) return null;
+  for (const panel of scene.panels) {
+    const y0 = AXIS + panel.y + panel.rowsY - scene.view.scroll;
+    const row = rowAt(panel.rows.rows, y - y0);
+    if (!row) continue;
+    const source = scene.sources[panel.trace]!;
+    const time = timeAt(scene, x);
+    if (time < 0 || time >= source.info.duration) return null;
+    if (scene.view.rows === "core") return { source, core: row.key, thread: null, row, time };
+    const core = source.info.cores.findIndex((_, core) => cellAt(scene, source, "thread", core, time) === row.key);
+    return { source, core, thread: scene.view.rows === "thread" ? row.key : null, row, time };
+  }
+  return null;
+}
+
+export interface Followed {
+  trace: number;
+  thread: Thread;
+  slice: Slice | null;
+  at: At | null;
+}
+
+export class Follow {
+  followed: Followed | null = null;
+  private turn = 0;
+
+  constructor(
+    private readonly app: App,
+    private readonly changed: (followed: Followed | null) => void,
+    private readonly said: (text: string) => void,
+  ) {}
+
+  clear(): void {
+    this.turn++;
+    this.followed = null;
+    this.app.change({ selection: null });
+    this.changed(null);
+  }
+
+  /** What is at a point of the canvas becomes the selection. */
+  async pick(at: Hit): Promise<void> {
+    const { source, time } = at;
+    if (at.thread !== null && at.core < 0) return this.select(source.index, at.thread, null);
+    const slice = this.app.sliceAt(source, at.core, time);
+    if (slice) return this.select(source.index, slice.thread, slice);
+    const turn = ++this.turn;
+    const there = await api.at(source.index, at.core, time).catch(() => null);
+    if (turn !== this.turn) return;
+    const thread = at.thread ?? there?.thread ?? 0;
+    if (!thread) return this.clear();
+    return this.select(source.index, thread, there?.thread === thread ? sliceOf(there) : null);
+  }
+
+  async select(trace: number, tid: number, slice: Slice | null): Promise<void> {
+    const turn = ++this.turn;
+    const source = this.app.sources[trace]!;
+    const selection = { trace, thread: tid, ...(slice ? { time: slice.from, core: slice.core } : {}) };
+    this.app.change({ selection });
+    const known = source.threads.get(tid) ?? { thread: tid, name: `thread ${tid}`, parent: null, traced: false };
+    this.followed = { trace, thread: known, slice, at: null };
+    this.changed(this.followed);
+    const [thread, at] = await Promise.all([api.thread(trace, tid).catch(() => known), slice ? api.at(trace, slice.core, slice.from).catch(() => null) : null]);
+    if (turn !== this.turn) return;
+    source.threads.learn([thread]);
+    // A slice at the edge of what was fetched may be cut off there: its real begin is this.
+    const whole = slice && at && at.thread === tid ? { ...slice, from: at.from ?? slice.from, to: at.to ?? slice.to, stop: at.stop ?? slice.stop } : slice;
+    if (whole && whole.from !== slice?.from) this.app.change({ selection: { trace, thread: tid, time: whole.from, core: whole.core } });
+    this.followed = { trace, thread, slice: whole, at };
+    source.threads.want([thread.parent, slice?.wake?.waker, at?.waker].filter((tid): tid is number => !!tid));
+    this.said(`${thread.name}, thread ${tid} selected`);
+    this.changed(this.followed);
+  }
+
+  /** Takes up the selection that a link holds. */
+  async restore(): Promise<void> {
+    const selection = this.app.view.selection;
+    if (!selection) {
+      this.followed = null;
+      return this.changed(null);
+    }
+    const { trace, thread, time, core } = selection;
+    const at = time === undefined || core === undefined ? null : await api.at(trace, core, time).catch(() => null);
+    await this.select(trace, thread, at && at.thread === thread ? sliceOf(at) : null);
+  }
+
+  /** The selected thread's first slice in sight, or else its first. */
+  async first(): Promise<void> {
+    const selection = this.app.view.selection;
+    if (!selection) return;
+    const from = (time: number) => api.nextSlice(selection.trace, selection.thread, Math.max(0, time), "forward").catch(() => null);
+    const slice = (await from(this.app.span.from)) ?? (await from(0));
+    if (!slice) return this.said("It never ran");
+    this.app.show(slice.from, slice.to);
+    await this.select(selection.trace, selection.thread, slice);
+  }
+
+  /** The next or previous slice of the selected thread. */
+  async jump(direction: "forward" | "back"): Promise<void> {
+    const selection = this.app.view.selection;
+    if (!selection) return this.said("Select a thread first");
+    const now = this.followed?.slice ?? null;
+    const middle = (this.app.span.from + this.app.span.to) / 2;
+    const from = now ? now.from : Math.max(0, middle);
+    const next = await api.nextSlice(selection.trace, selection.thread, from, direction).catch(() => null);
+    if (!next) return this.said(direction === "forward" ? "No later slice" : "No earlier slice");
+    this.app.show(next.from, next.to);
+    await this.select(selection.trace, selection.thread, next);
+  }
+
+  /** Fits the marked area, the selected slice, or everything. */
+  fit(): void {
+    const { area, selection } = this.app.view;
+    const slice = this.followed?.slice;
+    const span = selection && slice ? { from: slice.from, to: slice.to } : area;
+    if (!span) return this.app.change({ span: null });
+    const air = Math.max(200, (span.to - span.from) * (slice && selection ? 0.6 : 0.03));
+    this.app.change({ span: { from: span.from - air, to: span.to + air } });
+  }
+
+  /** Threads that the selected slice woke, as far as they are in sight. */
+  wakees(): Slice[] {
+    const { followed } = this;
+    if (!followed?.slice) return [];
+    const { slice, thread, trace } = followed;
+    const source = this.app.sources[trace]!;
+    const all = slicesHere(this.app.scene, source).flatMap((chunk) => chunk.slices);
+    const woken = all.filter((s) => s.wake && s.wake.waker === thread.thread && s.wake.time >= slice.from && s.wake.time <= slice.to);
+    return [...new Map(woken.map((s) => [`${s.core} ${s.from}`, s])).values()];
+  }
+}
+
+function sliceOf(at: At): Slice {
+  const wake = at.wake_time === undefined || at.wake_time === null ? null : { time: at.wake_time, waker: at.waker ?? null, core: at.core };
+  return { core: at.core, thread: at.thread, from: at.from ?? at.time, to: at.to ?? at.time, khz: at.khz ?? 0, stop: at.stop ?? null, wake, reason: typeof at.reason === "number" ? at.reason : null };
+}
