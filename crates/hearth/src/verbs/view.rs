@@ -35,13 +35,18 @@ impl Args {
         views.extend(
             View::built_in().into_iter().filter(|view| views.iter().all(|own| own.name != view.name)),
         );
+        let first = views.first().map_or_else(String::new, |view| view.name.clone());
         let server = Server::bind(traces, views, self.port).map_err(|error| {
             let failure =
                 Failure::new(format_args!("cannot listen on port {} of 127.0.0.1: {error}", self.port));
             failure.help("leave --port out: then a free one is taken")
         })?;
-        output::text(&format!("{}\n", server.address()))?;
-        let page = if self.no_open || !has_display() { None } else { Page::open(&server.address()) };
+        let address = match self.view.is_empty() {
+            true => server.address(),
+            false => format!("{}#view={}", server.address(), first.replace(' ', "%20")),
+        };
+        output::text(&format!("{address}\n"))?;
+        let page = if self.no_open || !has_display() { None } else { Page::open(&address) };
         let served = server.run();
         drop(page);
         served.map_err(|error| Failure::new(format_args!("the server stopped: {error}")))?;
