@@ -216,7 +216,7 @@ impl Desk {
         // The index is not made while events pass: a recording is not to be disturbed by it, and
         // what is worth storing is known at the end. A trace without one is whole all the same: it
         // is built when the trace is looked at.
-        let _ = crate::tiles::Index::write(&Store::open(self.partial.folder())?);
+        let _ = Store::open(self.partial.folder()).map(|store| crate::tiles::Index::write(&store));
         self.partial.commit()
     }
 }
