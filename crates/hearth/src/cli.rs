@@ -3,7 +3,7 @@
 use crate::failure::Outcome;
 use crate::verbs::{
     build, check, conform, exec, explore, fmt, list, mutate, play, predict, prove, record, report, reproduce,
-    run, set, sim, status, stop, top, vm,
+    run, set, sim, status, stop, top, view, vm,
 };
 use clap::{Parser, Subcommand};
 
@@ -19,6 +19,7 @@ pub struct Cli {
 enum Verb {
     Record(record::Args),
     Report(report::Args),
+    View(view::Args),
     Predict(predict::Args),
     Sim(sim::Args),
     Play(play::Args),
@@ -45,6 +46,7 @@ impl Cli {
         match self.verb {
             Verb::Record(args) => args.run(),
             Verb::Report(args) => args.run(),
+            Verb::View(args) => args.run(),
             Verb::Predict(args) => args.run(),
             Verb::Sim(args) => args.run(),
             Verb::Play(args) => args.run(),

@@ -7,7 +7,7 @@ use crate::progress;
 use hearth_ipanema::suggest::closest;
 use hearth_machine::{Governor, Machine};
 use hearth_sim::{Job, Policy, PolicyError};
-use hearth_trace::{Event, Trace};
+use hearth_trace::{Event, Trace, Writer};
 use hearth_workload::Workload;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -162,10 +162,8 @@ impl Combinations {
 
     /// What can be said against the flags before any long work is done.
     pub fn check(&self) -> Result<(), Failure> {
-        [&self.report, &self.output]
-            .into_iter()
-            .flatten()
-            .try_for_each(|path| output::check_writable(path))?;
+        self.report.as_deref().map_or(Ok(()), output::check_writable)?;
+        self.output.as_deref().map_or(Ok(()), output::check_trace)?;
         let combinations = self.machines()?.len()
             * unique(&self.governors).count()
             * self.variants()?.len()
@@ -222,7 +220,9 @@ impl Combinations {
         let prediction = Prediction::new(WorkloadFacts::of(workload, notes), runs);
 
         if let Some(path) = &self.output {
-            trace(&jobs[0])?.write(path)?;
+            let mut writer = Writer::create(path, &hearth_sim::header(&jobs[0]))?;
+            let outcome = hearth_sim::run(&jobs[0], &mut writer).map_err(Failure::new)?;
+            writer.commit(&outcome.header)?;
         }
         if let Some(path) = &self.report {
             let first: Vec<&Job> = jobs.iter().step_by(self.runs() as usize).collect();

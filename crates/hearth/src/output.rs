@@ -1,6 +1,7 @@
 //! Results: to standard output, or into files that are never seen half-written.
 
 use crate::failure::Failure;
+use hearth_trace::Writer;
 use serde::Serialize;
 use std::fs;
 use std::io::{self, Write};
@@ -42,10 +43,20 @@ pub fn file(path: &Path, content: &[u8]) -> Result<(), Failure> {
 
 /// Says early that a file cannot be written, before long work is done for it.
 pub fn check_writable(path: &Path) -> Result<(), Failure> {
-    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     if path.is_dir() {
         return Err(Failure::new(format_args!("{} is a folder", path.display())).help("name a file in it"));
     }
+    check_parent(path)
+}
+
+/// The same for a trace, which is a folder itself.
+pub fn check_trace(path: &Path) -> Result<(), Failure> {
+    check_parent(path)?;
+    Ok(Writer::check(path)?)
+}
+
+fn check_parent(path: &Path) -> Result<(), Failure> {
+    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     match fs::metadata(parent) {
         Ok(meta) if meta.is_dir() => Ok(()),
         Ok(_) => Err(Failure::new(format_args!("{} is not a folder", parent.display()))),

@@ -2,8 +2,10 @@
 
 use crate::failure::{Failure, RECORDER_FAILED};
 use hearth_kernel::{Error, Options, Recording};
+use hearth_trace::{Reader, Trace};
 use std::io::ErrorKind;
 use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
 use std::process::ExitStatus;
 
 #[derive(clap::Args)]
@@ -34,6 +36,19 @@ pub fn record(command: &[String], options: &RecorderOptions) -> Result<Recording
         eprintln!("warning: {} ended with {}", command[0], recording.status);
     }
     Ok(recording)
+}
+
+/// Reads a trace. That it is only the beginning of one is told.
+pub fn read(path: &Path) -> Result<Trace, Failure> {
+    let reader = Reader::open(path)?;
+    if !reader.store().complete() {
+        let end = reader.header().duration as f64 / 1e9;
+        eprintln!(
+            "warning: {} is the beginning of a trace, {end:.3} s: its writer was interrupted",
+            path.display()
+        );
+    }
+    Ok(reader.into_trace()?)
 }
 
 /// The shell's conventions: 127 for a command that is not there, 126 for one that cannot be run.

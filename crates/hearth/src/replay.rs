@@ -24,7 +24,7 @@ struct Json<'a> {
 }
 
 pub fn run(path: &Path, flags: &ReplayFlags<'_>) -> Outcome {
-    flags.output.map_or(Ok(()), output::check_writable)?;
+    flags.output.map_or(Ok(()), output::check_trace)?;
     let found = read(path)?;
     // Where the schedule's own policy is not built in, somebody must say where it is.
     let policy = flags.policy.unwrap_or(&found.policy);

@@ -225,18 +225,22 @@ fn a_simulated_trace_can_be_measured_and_predicted_again() {
 }
 
 #[test]
-fn a_truncated_trace_is_refused() {
+fn a_damaged_trace_is_refused() {
     let folder = folder();
     let sim = ["sim", "-w", SMALL, "-m", "xeon-5218", "-p", "cfs", "-o", "t.trace"];
     assert!(hearth(folder.path(), &sim).status.success());
-    let path = folder.path().join("t.trace");
-    let whole = fs::read(&path).unwrap();
-    for length in [whole.len() - 1, whole.len() / 2, 20, 3, 0] {
-        fs::write(&path, &whole[..length]).unwrap();
-        let output = hearth(folder.path(), &["report", "t.trace"]);
-        assert_eq!(output.status.code(), Some(1), "{length}");
-        assert!(text(&output.stderr).contains("t.trace"));
+    for file in ["trace.json", "cores.parquet", "threads.parquet", "events/000000.parquet"] {
+        let path = folder.path().join("t.trace").join(file);
+        let whole = fs::read(&path).unwrap();
+        for length in [whole.len() - 1, whole.len() / 2, 20, 3, 0] {
+            fs::write(&path, &whole[..length]).unwrap();
+            let output = hearth(folder.path(), &["report", "t.trace"]);
+            assert_eq!(output.status.code(), Some(1), "{file}, {length} bytes");
+            assert!(text(&output.stderr).contains("t.trace"));
+        }
+        fs::write(&path, &whole).unwrap();
     }
+    assert!(hearth(folder.path(), &["report", "t.trace"]).status.success());
 }
 
 #[test]

@@ -1,13 +1,13 @@
 //! Records a command, checks the trace, prints its metrics as JSON, and stores it.
 //!
-//! `cargo run --release -p hearth-kernel --example record -- OUT.hearth COMMAND [ARGUMENT…]`
+//! `cargo run --release -p hearth-kernel --example record -- OUT.trace COMMAND [ARGUMENT…]`
 
 use hearth_kernel::{Options, record};
 use std::error::Error;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1);
-    let out = arguments.next().ok_or("usage: record OUT.hearth COMMAND [ARGUMENT…]")?;
+    let out = arguments.next().ok_or("usage: record OUT.trace COMMAND [ARGUMENT…]")?;
     let command: Vec<String> = arguments.collect();
     let recording = record(&command, Options::default())?;
     let trace = &recording.trace;

@@ -238,7 +238,7 @@ impl Session {
             let existing = read!(running.loaded.arena.world(), serials) as u32;
             let ring = running.loaded.records();
             let ring = ring.ok_or_else(|| Error::Object("the object cannot be recorded".into()))?;
-            let recording = prepared.start(&ring, names, running.since, existing)?;
+            let recording = prepared.start(&ring, names, running.since, existing, &self.header(running))?;
             new_frequencies = Some(recording.frequencies());
             self.recording = Some(recording);
         }

@@ -120,7 +120,7 @@ pub(crate) fn program_names(workload: &Workload) -> Vec<String> {
 }
 
 /// All of a trace's header that is known before the run.
-fn header(job: &Job) -> Header {
+pub fn header(job: &Job) -> Header {
     let topology = &job.machine.topology;
     let mut parents = vec![0; job.workload.threads.len()];
     fn find(ops: &[Op], parent: u32, parents: &mut [u32]) {

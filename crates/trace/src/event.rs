@@ -142,6 +142,10 @@ pub struct Header {
 /// metrics and a hash, and then keeps nothing.
 pub trait Sink {
     fn event(&mut self, event: &Event);
+
+    /// A thread appears. Said before its first event, so that while the events pass it is known
+    /// whether it is traced.
+    fn thread(&mut self, _thread: &ThreadInfo) {}
 }
 
 impl Sink for Vec<Event> {
@@ -160,11 +164,20 @@ impl<A: Sink, B: Sink> Sink for (A, B) {
         self.0.event(event);
         self.1.event(event);
     }
+
+    fn thread(&mut self, thread: &ThreadInfo) {
+        self.0.thread(thread);
+        self.1.thread(thread);
+    }
 }
 
 impl<S: Sink + ?Sized> Sink for &mut S {
     fn event(&mut self, event: &Event) {
         (**self).event(event);
+    }
+
+    fn thread(&mut self, thread: &ThreadInfo) {
+        (**self).thread(thread);
     }
 }
 
@@ -172,6 +185,12 @@ impl<S: Sink> Sink for Option<S> {
     fn event(&mut self, event: &Event) {
         if let Some(sink) = self {
             sink.event(event);
+        }
+    }
+
+    fn thread(&mut self, thread: &ThreadInfo) {
+        if let Some(sink) = self {
+            sink.thread(thread);
         }
     }
 }

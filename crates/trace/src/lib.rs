@@ -21,7 +21,7 @@ pub use hash::TraceHash;
 pub use metrics::{
     INVERSION_THRESHOLD_PERCENT, Latency, Metrics, Migrations, Residency, Summary, UNDERLOAD_INTERVAL,
 };
-pub use store::{Error, PartialFile, Reader, Writer};
+pub use store::{Error, Group, Reader, Store, Writer};
 
 /// A whole trace in memory.
 #[derive(Clone, PartialEq, Debug, Default)]

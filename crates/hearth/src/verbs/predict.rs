@@ -1,7 +1,6 @@
 use crate::combinations::Combinations;
 use crate::failure::Outcome;
 use crate::recording::{self, RecorderOptions};
-use hearth_trace::Trace;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -28,7 +27,7 @@ impl Args {
     pub fn run(self) -> Outcome {
         self.combinations.check()?;
         let (trace, status) = match &self.trace {
-            Some(path) => (Trace::read(path)?, 0),
+            Some(path) => (recording::read(path)?, 0),
             None => {
                 let recording = recording::record(&self.command, &self.recorder)?;
                 (recording.trace, recording::passed_on(recording.status))

@@ -23,7 +23,7 @@ pub struct Args {
 impl Args {
     pub fn run(self) -> Outcome {
         let not_ours = |failure: Failure| failure.status(RECORDER_FAILED);
-        output::check_writable(&self.output).map_err(not_ours)?;
+        output::check_trace(&self.output).map_err(not_ours)?;
         let recording = recording::record(&self.command, &self.recorder)?;
         let trace = &recording.trace;
         trace.write(&self.output).map_err(|error| not_ours(error.into()))?;

@@ -1,5 +1,6 @@
 use crate::failure::{Failure, Outcome};
 use crate::output;
+use crate::recording;
 use crate::statistics::{Sample, saving, speedup};
 use crate::table::{Plain, known, number, percent};
 use hearth_trace::{Header, Source, Summary, Trace};
@@ -54,7 +55,7 @@ impl Args {
             .into_iter()
             .flatten()
             .map(|path| {
-                let trace = Trace::read(&path)?;
+                let trace = recording::read(&path)?;
                 let trace = if self.played { play_of(trace, &path)? } else { trace };
                 let summary = trace.summary();
                 let Header { machine, source, .. } = trace.header;

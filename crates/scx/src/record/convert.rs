@@ -220,6 +220,11 @@ impl<S: Sink> Converter<S> {
         (self.out, converted)
     }
 
+    /// Where the events go.
+    pub fn sink(&mut self) -> &mut S {
+        &mut self.out
+    }
+
     fn advance(&mut self, time: u64) {
         self.now = self.now.max(time.saturating_sub(self.start));
     }

@@ -9,7 +9,7 @@ pub mod convert;
 use crate::error::Error;
 use crate::layout::Record;
 use convert::{Converted, Converter, Names};
-use hearth_trace::{Event, Header, PartialFile, Sink, Writer};
+use hearth_trace::{Header, Writer};
 use libbpf_rs::{MapCore, RingBuffer, RingBufferBuilder};
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
@@ -17,12 +17,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Bytes of the ring buffer: half a million records.
 pub const RING_BYTES: u32 = 32 << 20;
 /// How often it is emptied. It is polled: a reader that is woken by what it records records itself.
 const POLL: Duration = Duration::from_millis(20);
+/// How often what has been recorded is made readable, should all end suddenly.
+const FLUSH: Duration = Duration::from_secs(5);
 
 /// The model gave a core another frequency.
 #[derive(Clone, Copy, Debug)]
@@ -36,7 +38,7 @@ pub struct NewFrequency {
 /// A trace that is being written.
 pub struct Recording {
     path: PathBuf,
-    writer: Arc<Mutex<Option<Converter<FileSink>>>>,
+    writer: Arc<Mutex<Option<Converter<Writer>>>>,
     frequencies: Sender<NewFrequency>,
     ending: Arc<AtomicBool>,
     reader: JoinHandle<()>,
@@ -51,40 +53,33 @@ pub struct Recorded {
     pub lost: u64,
 }
 
-struct FileSink(Writer<PartialFile>);
-
-impl Sink for FileSink {
-    fn event(&mut self, event: &Event) {
-        self.0.event(event);
-    }
-}
-
-/// The file of a recording, made before the policy is attached, so that a wrong path is found early.
+/// Where a recording goes: looked at before the policy is attached, so that a wrong path is found early.
 pub struct Prepared {
     path: PathBuf,
-    writer: Writer<PartialFile>,
 }
 
 impl Prepared {
     /// # Errors
-    /// The file cannot be made.
+    /// A trace cannot be written there.
     pub fn new(path: &Path) -> Result<Prepared, Error> {
-        Ok(Prepared { path: path.into(), writer: Writer::create(path)? })
+        Writer::check(path)?;
+        Ok(Prepared { path: path.into() })
     }
 
     /// Starts to empty the ring buffer `map`. `start` is CLOCK_MONOTONIC of time 0; threads up to number
-    /// `existing` were there before the policy.
+    /// `existing` were there before the policy. `header` is what is known before anything has happened.
     ///
     /// # Errors
-    /// The ring buffer cannot be mapped.
+    /// The ring buffer cannot be mapped, or the trace cannot be made.
     pub fn start(
         self,
         map: &dyn MapCore,
         names: Names,
         start: u64,
         existing: u32,
+        header: &Header,
     ) -> Result<Recording, Error> {
-        let converter = Converter::new(FileSink(self.writer), names, start, existing);
+        let converter = Converter::new(Writer::create(&self.path, header)?, names, start, existing);
         let writer = Arc::new(Mutex::new(Some(converter)));
         let (frequencies, changes) = channel();
         let waiting = Arc::new(Mutex::new(VecDeque::<NewFrequency>::new()));
@@ -108,8 +103,8 @@ impl Prepared {
             built.map_err(|error| Error::Object(format!("the records cannot be read: {error}")))?
         };
         let ending = Arc::new(AtomicBool::new(false));
-        let stop = ending.clone();
-        let reader = thread::spawn(move || drain(&ring, &changes, &waiting, &stop));
+        let (stop, flushed) = (ending.clone(), writer.clone());
+        let reader = thread::spawn(move || drain(&ring, &changes, &waiting, &flushed, &stop));
         Ok(Recording { path: self.path, writer, frequencies, ending, reader })
     }
 }
@@ -118,8 +113,10 @@ fn drain(
     ring: &RingBuffer,
     changes: &Receiver<NewFrequency>,
     waiting: &Mutex<VecDeque<NewFrequency>>,
+    writer: &Mutex<Option<Converter<Writer>>>,
     ending: &AtomicBool,
 ) {
+    let mut flushed = Instant::now();
     loop {
         let last = ending.load(Ordering::Acquire);
         waiting.lock().unwrap_or_else(PoisonError::into_inner).extend(changes.try_iter());
@@ -127,6 +124,12 @@ fn drain(
         let _ = ring.consume();
         if last {
             return;
+        }
+        if flushed.elapsed() >= FLUSH {
+            flushed = Instant::now();
+            if let Some(converter) = &mut *writer.lock().unwrap_or_else(PoisonError::into_inner) {
+                converter.sink().flush();
+            }
         }
         thread::sleep(POLL);
     }
@@ -147,7 +150,7 @@ impl Recording {
         let _ = self.reader.join();
         let converter = self.writer.lock().unwrap_or_else(PoisonError::into_inner).take();
         let Some(converter) = converter else { return Err(Error::Object("the recording is lost".into())) };
-        let (FileSink(writer), Converted { threads, names, duration, events, .. }) = converter.finish();
+        let (writer, Converted { threads, names, duration, events, .. }) = converter.finish();
         let recorded =
             Recorded { path: self.path, events, threads: threads.len(), lost: header.lost.iter().sum() };
         writer.commit(&Header { threads, names, duration, ..header })?;

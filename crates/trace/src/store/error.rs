@@ -1,50 +1,59 @@
-//! What can go wrong with a trace file.
+//! What can go wrong with a trace on disk.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Why a trace could not be read or written. Every message says what to do.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    #[error("cannot {action} the trace {}: {source}", path.display())]
+    #[error("cannot {action} {}: {source}", path.display())]
     File { action: &'static str, path: PathBuf, source: io::Error },
 
-    #[error("cannot {action} the trace: {source}")]
-    Io { action: &'static str, source: io::Error },
+    #[error(
+        "{} is not a trace: it is no folder with a trace.json (was it written by `hearth record` or `hearth sim`?)",
+        path.display()
+    )]
+    NotATrace { path: PathBuf },
 
     #[error(
-        "this is not a trace: it does not begin with \"HEARTHTR\" (was it written by `hearth record` or `hearth sim`?)"
+        "the trace {} has format version {found}, this program reads version {supported}: use the version of hearth that wrote it, or record it again",
+        path.display()
     )]
-    NotATrace,
+    Version { path: PathBuf, found: u32, supported: u32 },
 
-    #[error(
-        "the trace has format version {found}, this program reads version {supported}: use the version of hearth that wrote it, or record it again"
-    )]
-    Version { found: u16, supported: u16 },
+    #[error("the trace is damaged: {}: {what}. Copy or record it again", path.display())]
+    Corrupt { path: PathBuf, what: String },
 
-    #[error(
-        "the trace ends early, after {length} bytes: whoever wrote it was interrupted, or the copy is incomplete. Copy or record it again"
-    )]
-    Truncated { length: u64 },
+    #[error("{} exists and is not replaced: {why}. Remove it, or give another name", path.display())]
+    Exists { path: PathBuf, why: String },
 
-    #[error("the trace is damaged at byte {offset}: {what}. Copy or record it again")]
-    Corrupt { offset: u64, what: String },
+    #[error("{} is being written by another process: wait for it, or give another name", path.display())]
+    Busy { path: PathBuf },
 
-    #[error("in the trace {}: {source}", path.display())]
-    In { path: PathBuf, source: Box<Error> },
+    #[error("the trace {} cannot be written: {what}", path.display())]
+    TooLarge { path: PathBuf, what: String },
 }
 
 impl Error {
-    pub(super) fn corrupt(offset: u64, what: impl Into<String>) -> Self {
-        Error::Corrupt { offset, what: what.into() }
+    pub(super) fn corrupt(path: &Path, what: impl Into<String>) -> Self {
+        Error::Corrupt { path: path.into(), what: what.into() }
     }
 
-    /// The same error, with the file's name.
-    pub(super) fn at(self, path: &std::path::Path) -> Self {
-        match self {
-            Error::Io { action, source } => Error::File { action, path: path.into(), source },
-            named @ (Error::File { .. } | Error::In { .. }) => named,
-            other => Error::In { path: path.into(), source: Box::new(other) },
-        }
+    /// An error of the system, about `path`.
+    pub(super) fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self + use<> {
+        let path = path.to_owned();
+        move |source| Error::File { action, path, source }
+    }
+
+    /// What the Parquet library says when it writes: an error of the system, in fact.
+    pub(super) fn writing(path: &Path) -> impl FnOnce(parquet::errors::ParquetError) -> Self + use<> {
+        let path = path.to_owned();
+        move |error| Error::File { action: "write", path, source: io::Error::other(error) }
+    }
+
+    /// What the Parquet library says when it reads bytes that are in memory: they are wrong.
+    pub(super) fn reading(path: &Path) -> impl Fn(parquet::errors::ParquetError) -> Self + use<> {
+        let path = path.to_owned();
+        move |error| Error::corrupt(&path, error.to_string())
     }
 }

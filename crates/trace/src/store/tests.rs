@@ -2,19 +2,8 @@ use super::*;
 use crate::testing::any_trace;
 use crate::{Event, Header, Kind, Stop};
 use proptest::prelude::*;
-use std::io::Cursor;
-
-fn to_bytes(trace: &Trace) -> Vec<u8> {
-    let mut writer = Writer::new(Vec::new()).unwrap();
-    trace.events.iter().for_each(|event| writer.event(event));
-    writer.finish(&trace.header).unwrap()
-}
-
-fn from_bytes(bytes: &[u8]) -> Result<Trace, Error> {
-    let mut reader = Reader::new(Cursor::new(bytes))?;
-    let events = (&mut reader).collect::<Result<_, _>>()?;
-    Ok(Trace { header: reader.into_header(), events })
-}
+use std::fs;
+use std::path::{Path, PathBuf};
 
 fn small() -> Trace {
     let kind = |next| Kind::Switch { prev: 0, stop: Stop::Preempted, next };
@@ -24,126 +13,277 @@ fn small() -> Trace {
     }
 }
 
-#[test]
-fn more_than_one_block() {
+/// A trace of more than one segment.
+fn large() -> Trace {
     let mut trace = small();
-    for time in 0..2 * BLOCK_RECORDS as u64 + 7 {
+    for time in 0..SEGMENT_EVENTS as u64 + 7 {
         trace.events.push(Event { time, core: 3, kind: Kind::Tick { khz: time as u32 } });
     }
-    assert_eq!(from_bytes(&to_bytes(&trace)).unwrap(), trace);
+    trace
+}
+
+#[test]
+fn more_than_one_segment() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("t");
+    let trace = large();
+    trace.write(&path).unwrap();
+    assert_eq!(Trace::read(&path).unwrap(), trace);
+    let store = Store::open(&path).unwrap();
+    assert_eq!(store.groups().len(), 9);
+    for (index, group) in store.groups().iter().enumerate().rev() {
+        let expected = &trace.events[group.first_event as usize..][..group.events as usize];
+        assert_eq!((expected[0].time, expected[expected.len() - 1].time), (group.begin, group.end));
+        assert!(store.read_group(index).unwrap() == expected, "group {index}");
+    }
+}
+
+#[test]
+fn what_was_flushed_is_a_trace() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("t");
+    let trace = small();
+    let mut writer = Writer::create(&path, &trace.header).unwrap();
+    trace.events.iter().for_each(|event| writer.event(event));
+    writer.flush();
+    writer.event(&trace.events[2]);
+    drop(writer); // as after an error
+    assert!(!path.exists());
+    let partial = Store::open(dir.path().join("t.partial")).unwrap();
+    assert!(!partial.complete());
+    assert_eq!((partial.events(), partial.header().machine.as_str()), (4, "tiny"));
+    assert_eq!(partial.read_group(0).unwrap(), trace.events);
+    // The next writer of this name takes its place.
+    trace.write(&path).unwrap();
+    assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
+    assert!(Store::open(&path).unwrap().complete());
+}
+
+#[test]
+fn same_events_same_bytes() {
+    let dir = tempfile::tempdir().unwrap();
+    let trace = large();
+    for name in ["a", "b"] {
+        trace.write(dir.path().join(name)).unwrap();
+    }
+    for file in ["trace.json", "cores.parquet", "threads.parquet", "kinds.parquet", "events/000000.parquet"] {
+        let read = |name: &str| fs::read(dir.path().join(name).join(file)).unwrap();
+        assert!(read("a") == read("b"), "{file}");
+    }
+}
+
+/// All files of a trace.
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() { files.extend(self::files(&path)) } else { files.push(path) }
+    }
+    files.sort();
+    files
+}
+
+/// A trace that was written, and whatever can be done to one of its files.
+fn damaged(damage: impl Fn(&Path, &[u8], &mut dyn FnMut(&[u8], bool))) {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("t");
+    let mut trace = small();
+    trace.header.cores = vec![Default::default(); 2];
+    trace.header.threads = vec![crate::ThreadInfo { tid: 7, name: "cc1".into(), parent: 0, traced: true }];
+    trace.write(&path).unwrap();
+    for file in files(&path) {
+        if file.ends_with(tables::KINDS) {
+            continue; // it is for others: we know the kinds
+        }
+        let whole = fs::read(&file).unwrap();
+        damage(&file, &whole, &mut |bytes, may_be_sound| {
+            fs::write(&file, bytes).unwrap();
+            match Trace::read(&path) {
+                Ok(read) => {
+                    assert!(may_be_sound && read == trace, "{} of {} bytes", file.display(), bytes.len())
+                }
+                Err(error) => assert!(error.to_string().contains("again"), "{error}"),
+            }
+        });
+        fs::write(&file, &whole).unwrap();
+    }
+    assert_eq!(Trace::read(&path).unwrap(), trace);
 }
 
 #[test]
 fn truncated_anywhere_is_an_error() {
-    let bytes = to_bytes(&small());
-    for length in 0..bytes.len() {
-        let error = from_bytes(&bytes[..length]).expect_err("a part of a trace must not be read as a trace");
-        match error {
-            Error::NotATrace => assert_eq!(length, 0),
-            Error::Truncated { length: told } => assert_eq!(told, length as u64),
-            other => panic!("truncated at {length}: {other}"),
-        }
-    }
+    damaged(|_, whole, read| (0..whole.len()).for_each(|length| read(&whole[..length], false)));
 }
 
 #[test]
 fn every_single_changed_byte_is_found() {
-    let bytes = to_bytes(&small());
-    for at in 0..bytes.len() {
-        let mut damaged = bytes.clone();
-        damaged[at] ^= 0x10;
-        assert!(from_bytes(&damaged).is_err(), "byte {at} of {} changed and nobody noticed", bytes.len());
-    }
+    damaged(|_, whole, read| {
+        for at in 0..whole.len() {
+            let mut changed = whole.to_vec();
+            changed[at] ^= 0x10;
+            read(&changed, false);
+        }
+    });
 }
 
+/// A lie whose checksums are right: nothing is believed, and nothing panics.
 #[test]
-fn an_error_names_the_offset_and_the_remedy() {
-    let mut bytes = to_bytes(&small());
-    bytes[40] ^= 1;
-    let message = from_bytes(&bytes).unwrap_err().to_string();
-    assert!(message.contains("byte 32") && message.contains("again"), "{message}");
-    let message = from_bytes(b"#!/bin/sh\n").unwrap_err().to_string();
-    assert!(message.contains("not a trace"), "{message}");
-}
-
-#[test]
-fn a_footer_that_lies_about_events_allocates_nothing() {
-    let mut bytes = to_bytes(&small());
-    let footer = bytes.len() - 32;
-    bytes[footer + 24..].copy_from_slice(&u64::MAX.to_le_bytes());
-    let checksum = xxhash_rust::xxh3::xxh3_64(&bytes[footer + 16..]);
-    bytes[footer + 8..footer + 16].copy_from_slice(&checksum.to_le_bytes());
-    let message = from_bytes(&bytes).unwrap_err().to_string();
-    assert!(message.contains("too short"), "{message}");
-}
-
-#[test]
-fn a_file_appears_only_when_it_is_whole() {
+fn a_lie_with_the_right_checksum_is_an_error_or_harmless() {
     let dir = tempfile::tempdir().unwrap();
-    let path = dir.path().join("t.hearth");
-    let writer = Writer::create(&path).unwrap();
-    assert!(!path.exists());
-    drop(writer);
-    assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0, "an abandoned file stays behind");
+    let path = dir.path().join("t");
     small().write(&path).unwrap();
-    small().write(&path).unwrap(); // replaces it
-    assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1);
-    assert_eq!(Trace::read(&path).unwrap(), small());
+    let segment = path.join("events/000000.parquet");
+    let whole = fs::read(&segment).unwrap();
+    let meta = meta::Meta::read(&path).unwrap();
+    for at in 0..whole.len() {
+        for change in [0x01, 0x40, 0xff] {
+            let mut changed = whole.clone();
+            changed[at] ^= change;
+            fs::write(&segment, &changed).unwrap();
+            let mut meta = meta.clone();
+            let group = meta.segments[0].groups[0].bytes as usize;
+            meta.segments[0].groups[0].checksum = meta::Checksum::of(&changed[..group]);
+            meta.segments[0].footer.checksum = meta::Checksum::of(&changed[group..]);
+            meta.write(&path).unwrap();
+            let _ = Trace::read(&path);
+        }
+    }
 }
 
 #[test]
-fn errors_name_the_file() {
+fn what_is_missing_is_named() {
     let dir = tempfile::tempdir().unwrap();
-    let missing = dir.path().join("no/such.hearth");
-    for message in [
-        Trace::read(&missing).unwrap_err().to_string(),
-        small().write(&missing).unwrap_err().to_string(),
-        small().write(dir.path()).unwrap_err().to_string(),
-    ] {
-        assert!(message.contains(dir.path().to_str().unwrap()), "{message}");
+    let path = dir.path().join("t");
+    small().write(&path).unwrap();
+    for file in files(&path) {
+        if file.ends_with(tables::KINDS) {
+            continue;
+        }
+        let aside = dir.path().join("aside");
+        fs::rename(&file, &aside).unwrap();
+        let message = Trace::read(&path).unwrap_err().to_string();
+        let name = if file.ends_with(meta::FILE) { path.as_path() } else { file.as_path() };
+        assert!(message.contains(&name.display().to_string()), "{message}");
+        fs::rename(&aside, &file).unwrap();
     }
-    let path = dir.path().join("t.hearth");
-    std::fs::write(&path, b"HEARTHTRxxxx").unwrap();
-    let message = Trace::read(&path).unwrap_err().to_string();
-    assert!(message.contains("t.hearth") && message.contains("12 bytes"), "{message}");
 }
 
 #[test]
-fn a_writer_keeps_its_first_error() {
-    struct Full(usize);
-    impl std::io::Write for Full {
-        fn write(&mut self, buf: &[u8]) -> std::io::Result<usize> {
-            if self.0 < buf.len() {
-                return Err(std::io::Error::other("disk full"));
-            }
-            self.0 -= buf.len();
-            Ok(buf.len())
-        }
-        fn flush(&mut self) -> std::io::Result<()> {
-            Ok(())
-        }
+fn what_is_no_trace_is_said_to_be_none() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("t");
+    let message = || Trace::read(&path).unwrap_err().to_string();
+    assert!(message().contains("No such file"), "{}", message());
+    fs::create_dir(&path).unwrap();
+    assert!(message().contains("not a trace"), "{}", message());
+    fs::write(path.join("trace.json"), "{\"format\": 1}").unwrap();
+    assert!(message().contains("checksum"), "{}", message());
+    fs::remove_dir_all(&path).unwrap();
+    fs::write(&path, b"#!/bin/sh\n").unwrap();
+    assert!(message().contains("not a trace"), "{}", message());
+    fs::write(&path, b"HEARTHTR\x01\0").unwrap();
+    assert!(message().contains("version 1"), "{}", message());
+}
+
+#[test]
+fn only_a_trace_is_replaced() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("t");
+    let refused = |why: &str| {
+        let message = small().write(&path).unwrap_err().to_string();
+        assert!(message.contains(why) && message.contains("another name"), "{message}");
+        assert!(!dir.path().join("t.partial").exists());
+    };
+    fs::write(&path, "a letter").unwrap();
+    refused("not a trace");
+    fs::remove_file(&path).unwrap();
+    fs::create_dir(&path).unwrap();
+    refused("not that of a trace");
+    fs::remove_dir(&path).unwrap();
+    small().write(&path).unwrap();
+    fs::write(path.join("notes.txt"), "mine").unwrap();
+    refused("notes.txt");
+    fs::remove_file(path.join("notes.txt")).unwrap();
+    small().write(&path).unwrap();
+    let missing = dir.path().join("no/such");
+    assert!(small().write(&missing).unwrap_err().to_string().contains("No such file"));
+    assert!(small().write("/").is_err());
+}
+
+#[test]
+fn two_writers_of_one_trace_do_not_meet() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("t");
+    let first = Writer::create(&path, &Header::default()).unwrap();
+    let second = Writer::create(&path, &Header::default()).err().unwrap().to_string();
+    assert!(second.contains("another process"), "{second}");
+    first.commit(&Header::default()).unwrap();
+    assert!(Store::open(&path).unwrap().complete());
+}
+
+#[test]
+fn a_writer_tells_its_first_error_at_the_end() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut writer = Writer::create(dir.path().join("t"), &Header::default()).unwrap();
+    fs::remove_dir_all(dir.path().join("t.partial")).unwrap();
+    for event in &large().events {
+        writer.event(event);
     }
-    let mut writer = Writer::new(Full(100)).unwrap();
-    for _ in 0..10 * BLOCK_RECORDS {
-        writer.event(&small().events[0]);
-    }
-    assert!(writer.finish(&Header::default()).err().unwrap().to_string().contains("disk full"));
+    let message = writer.commit(&Header::default()).unwrap_err().to_string();
+    assert!(message.contains("t.partial"), "{message}");
+}
+
+/// A page of a few bytes that would be a gigabyte is refused before memory is taken.
+#[test]
+fn a_page_that_is_too_large_is_refused() {
+    let zeros = vec![0; 1 << 22];
+    let content = zstd::bulk::compress(&zeros, 1).unwrap();
+    let mut page = vec![0x15, 0, 0x15]; // type 0; uncompressed size:
+    let number = |mut value: u64, page: &mut Vec<u8>| {
+        while value >= 0x80 {
+            page.push(value as u8 | 0x80);
+            value >>= 7;
+        }
+        page.push(value as u8);
+    };
+    number(2 * zeros.len() as u64, &mut page);
+    page.push(0x15);
+    number(2 * content.len() as u64, &mut page);
+    page.push(0);
+    page.extend(&content);
+    let codec = parquet::basic::Compression::ZSTD(Default::default());
+    let read = |most| pages::Pages::new(&page, codec, most).next().map(|page| page.unwrap().content().len());
+    assert_eq!(read(1 << 22), Ok(1 << 22));
+    assert!(read((1 << 22) - 1).unwrap_err().contains("larger"));
+    // One that says less than it has.
+    let mut less = page.clone();
+    less[3] ^= 0x02;
+    assert!(pages::Pages::new(&less, codec, 1 << 23).next().is_err());
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
     #[test]
     fn what_is_written_is_read(trace in any_trace()) {
-        prop_assert_eq!(from_bytes(&to_bytes(&trace)).unwrap(), trace);
+        let dir = tempfile::tempdir().unwrap();
+        trace.write(dir.path().join("t")).unwrap();
+        prop_assert_eq!(Trace::read(dir.path().join("t")).unwrap(), trace);
     }
 
-    /// A damaged file gives an error or (where the damage undid itself) the same trace.
+    /// A damaged trace gives an error, or is read as what it was.
     #[test]
     fn damage_is_found(
         trace in any_trace(),
+        file in any::<proptest::sample::Index>(),
         damage in proptest::collection::vec((any::<proptest::sample::Index>(), any::<u8>()), 1..5),
         cut in proptest::option::of(any::<proptest::sample::Index>()),
     ) {
-        let mut bytes = to_bytes(&trace);
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("t");
+        trace.write(&path).unwrap();
+        let files = files(&path);
+        let file = &files[file.index(files.len())];
+        let mut bytes = fs::read(file).unwrap();
         for (at, value) in damage {
             let at = at.index(bytes.len());
             bytes[at] = value;
@@ -151,16 +291,9 @@ proptest! {
         if let Some(cut) = cut {
             bytes.truncate(cut.index(bytes.len()));
         }
-        if let Ok(read) = from_bytes(&bytes) {
+        fs::write(file, bytes).unwrap();
+        if let Ok(read) = Trace::read(&path) {
             prop_assert_eq!(read, trace);
         }
-    }
-
-    #[test]
-    fn noise_never_panics(noise in proptest::collection::vec(any::<u8>(), 0..300)) {
-        let _ = from_bytes(&noise);
-        let mut framed = to_bytes(&small())[..16].to_vec();
-        framed.extend(noise);
-        let _ = from_bytes(&framed);
     }
 }

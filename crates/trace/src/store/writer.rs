@@ -1,170 +1,222 @@
 //! Writing a trace in one pass.
 
-use super::{BLOCK_RECORDS, EVENTS, Error, FOOTER, HEADER, MAGIC, START_BYTES, VERSION};
-use crate::record::{self, RECORD_BYTES};
-use crate::{Event, Header, Sink};
-use std::fs::{self, File};
-use std::io::{self, Write};
+use super::columns::Columns;
+use super::folder::{self, Partial};
+use super::meta::Meta;
+use super::segment::{self, SegmentWriter};
+use super::{Error, GROUP_EVENTS, SEGMENT_EVENTS, Store, tables};
+use crate::event::{Event, Header, Sink, ThreadInfo};
 use std::path::{Path, PathBuf};
-use xxhash_rust::xxh3::xxh3_64;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread::{self, JoinHandle};
 
-/// Writes events as they come; holds one block of them (96 KiB).
+/// Groups that may wait for the worker.
+const AHEAD: usize = 2;
+
+/// Writes events as they come. A worker thread encodes them, a group at a time; if it is slower
+/// than the events, they wait.
 ///
 /// A [`Sink`] cannot fail, so the first error is kept, everything after it is dropped, and
-/// [`Writer::finish`] returns it.
-pub struct Writer<W: Write> {
-    out: W,
-    block: Vec<u8>,
-    offset: u64,
-    events: u64,
-    error: Option<io::Error>,
+/// [`Writer::commit`] returns it. A writer that is dropped without it leaves `NAME.partial`, if
+/// there is something in it to be read.
+pub struct Writer {
+    path: PathBuf,
+    group: Vec<Event>,
+    /// `None`: it has ended.
+    worker: Option<Worker>,
 }
 
-impl<W: Write> Writer<W> {
-    /// Starts a trace. `out` need not be able to seek, nor be buffered.
-    pub fn new(mut out: W) -> Result<Self, Error> {
-        let mut start = Vec::with_capacity(START_BYTES as usize);
-        start.extend(MAGIC);
-        start.extend(VERSION.to_le_bytes());
-        start.extend((RECORD_BYTES as u16).to_le_bytes());
-        start.extend(0u32.to_le_bytes());
-        out.write_all(&start).map_err(|source| Error::Io { action: "write", source })?;
+struct Worker {
+    jobs: SyncSender<Job>,
+    /// Memory of groups that have been written.
+    used: Receiver<Vec<Event>>,
+    thread: JoinHandle<Result<(), Error>>,
+}
+
+enum Job {
+    Thread(ThreadInfo),
+    Group(Vec<Event>),
+    Flush,
+    Commit(Box<Header>),
+}
+
+impl Writer {
+    /// Starts a trace in the folder `path.partial`, which gets the name `path` when it is whole
+    /// ([`Writer::commit`]). `header` is what is known so far: the source, the machine, the cores,
+    /// perhaps threads; it is what the prefix of the trace is read with, should it end early.
+    pub fn create(path: impl AsRef<Path>, header: &Header) -> Result<Self, Error> {
+        let path = path.as_ref();
+        let partial = Partial::create(path)?;
+        let (jobs, work) = sync_channel(AHEAD);
+        let (give_back, used) = sync_channel(AHEAD + 1);
+        let mut desk = Desk::new(partial, header)?;
+        let work = move || {
+            for job in work {
+                match job {
+                    Job::Thread(thread) => desk.thread(thread),
+                    Job::Group(events) => {
+                        desk.group(&events)?;
+                        let _ = give_back.try_send(events); // it may have enough
+                    }
+                    Job::Flush => desk.close_segment()?,
+                    Job::Commit(header) => return desk.commit(&header),
+                }
+            }
+            Ok(())
+        };
+        let thread = thread::Builder::new().name("trace writer".into()).spawn(work);
+        let thread = thread.map_err(Error::io("write", path))?;
         Ok(Writer {
-            out,
-            block: Vec::with_capacity(BLOCK_RECORDS * RECORD_BYTES),
-            offset: START_BYTES,
-            events: 0,
-            error: None,
+            path: path.into(),
+            group: Vec::with_capacity(GROUP_EVENTS),
+            worker: Some(Worker { jobs, used, thread }),
         })
     }
 
-    /// Writes the header and the footer. Without it the file is not a trace.
-    pub fn finish(mut self, header: &Header) -> Result<W, Error> {
-        let failed = |source| Error::Io { action: "write", source };
-        self.flush_block();
-        if let Some(source) = self.error {
-            return Err(failed(source));
-        }
-        let json = serde_json::to_vec(header).map_err(|error| failed(error.into()))?;
-        let length = u32::try_from(json.len())
-            .map_err(|_| failed(io::Error::other("its header is larger than 4 GiB")))?;
-        let mut tail = part(HEADER, length, &json);
-        let mut pointer = Vec::with_capacity(16);
-        pointer.extend(self.offset.to_le_bytes());
-        pointer.extend(self.events.to_le_bytes());
-        tail.extend(part(FOOTER, 0, &pointer));
-        self.out.write_all(&tail).and_then(|()| self.out.flush()).map_err(failed)?;
-        Ok(self.out)
+    /// An error if a trace of this name cannot be written: found before long work is done for it.
+    pub fn check(path: impl AsRef<Path>) -> Result<(), Error> {
+        folder::check_replaceable(path.as_ref())
     }
 
-    fn flush_block(&mut self) {
-        if self.block.is_empty() || self.error.is_some() {
+    /// Closes the segment at hand: whatever happens later, all events so far can be read.
+    pub fn flush(&mut self) {
+        self.send_group();
+        self.send(Job::Flush);
+    }
+
+    /// Writes what is left and the final header, and gives the trace its name.
+    pub fn commit(mut self, header: &Header) -> Result<(), Error> {
+        self.send_group();
+        self.send(Job::Commit(Box::new(header.clone())));
+        self.end()
+    }
+
+    fn send_group(&mut self) {
+        if self.group.is_empty() {
             return;
         }
-        let records = (self.block.len() / RECORD_BYTES) as u32;
-        let block = part(EVENTS, records, &self.block);
-        match self.out.write_all(&block) {
-            Ok(()) => self.offset += block.len() as u64,
-            Err(error) => self.error = Some(error),
+        let used = self.worker.as_ref().and_then(|worker| worker.used.try_recv().ok());
+        let mut empty = used.unwrap_or_else(|| Vec::with_capacity(GROUP_EVENTS));
+        empty.clear();
+        let group = std::mem::replace(&mut self.group, empty);
+        self.send(Job::Group(group));
+    }
+
+    fn send(&mut self, job: Job) {
+        if let Some(worker) = &self.worker {
+            // A worker that has failed takes nothing more; `commit` tells its error.
+            let _ = worker.jobs.send(job);
         }
-        self.block.clear();
+    }
+
+    fn end(&mut self) -> Result<(), Error> {
+        let Some(worker) = self.worker.take() else { return Ok(()) };
+        drop(worker.jobs);
+        worker.thread.join().unwrap_or_else(|_| {
+            let source = std::io::Error::other("its thread has ended unexpectedly");
+            Err(Error::File { action: "write", path: self.path.clone(), source })
+        })
     }
 }
 
-/// A part of the file: tag, number, checksum, content.
-fn part(tag: &[u8; 4], number: u32, content: &[u8]) -> Vec<u8> {
-    let mut part = Vec::with_capacity(16 + content.len());
-    part.extend(tag);
-    part.extend(number.to_le_bytes());
-    part.extend(xxh3_64(content).to_le_bytes());
-    part.extend(content);
-    part
-}
-
-impl<W: Write> Sink for Writer<W> {
-    fn event(&mut self, event: &Event) {
-        self.block.extend_from_slice(&record::encode(event));
-        self.events += 1;
-        if self.block.len() == BLOCK_RECORDS * RECORD_BYTES {
-            self.flush_block();
-        }
-    }
-}
-
-/// A file under a temporary name beside its final one. Dropped without
-/// [`Writer::commit`], it is removed.
-pub struct PartialFile {
-    file: File,
-    /// Where it is until it is whole; `None` if it is written in place.
-    partial: Option<PathBuf>,
-    path: PathBuf,
-}
-
-impl PartialFile {
-    fn create(path: &Path) -> io::Result<Self> {
-        // A device or a pipe must not be replaced by a file.
-        if fs::metadata(path).is_ok_and(|meta| !meta.is_file() && !meta.is_dir()) {
-            let file = File::options().write(true).open(path)?;
-            return Ok(PartialFile { file, partial: None, path: path.into() });
-        }
-        let name = path.file_name().ok_or_else(|| io::Error::other("this path names no file"))?;
-        if path.is_dir() {
-            return Err(io::Error::other("this is a folder: give the name of a file"));
-        }
-        // Two writers of the same trace, in this process or another, must not share a file.
-        for attempt in 0..1000 {
-            let mut beside = std::ffi::OsString::from(".");
-            beside.push(name);
-            beside.push(format!(".{}-{attempt}.partial", std::process::id()));
-            let partial = path.with_file_name(beside);
-            match File::options().write(true).create_new(true).open(&partial) {
-                Ok(file) => return Ok(PartialFile { file, partial: Some(partial), path: path.into() }),
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-                Err(error) => return Err(error),
-            }
-        }
-        Err(io::Error::other("too many unfinished traces beside it: remove the `.partial` files"))
-    }
-}
-
-impl Write for PartialFile {
-    fn write(&mut self, buf: &[u8]) -> io::Result<usize> {
-        self.file.write(buf)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.file.flush()
-    }
-}
-
-impl Drop for PartialFile {
+impl Drop for Writer {
     fn drop(&mut self) {
-        if let Some(partial) = &self.partial {
-            let _ = fs::remove_file(partial); // nothing better can be done while dropping
+        if self.worker.is_some() {
+            self.flush();
+            let _ = self.end(); // nobody is left to be told
         }
     }
 }
 
-impl Writer<PartialFile> {
-    /// Starts a trace that gets the name `path` when it is whole ([`Writer::commit`]).
-    pub fn create(path: impl AsRef<Path>) -> Result<Self, Error> {
-        let path = path.as_ref();
-        let file = PartialFile::create(path).map_err(|source| Error::File {
-            action: "create",
-            path: path.into(),
-            source,
-        })?;
-        Writer::new(file).map_err(|error| error.at(path))
+impl Sink for Writer {
+    fn event(&mut self, event: &Event) {
+        self.group.push(*event);
+        if self.group.len() == GROUP_EVENTS {
+            self.send_group();
+        }
     }
 
-    /// [`Writer::finish`], then gives the file its name.
-    pub fn commit(self, header: &Header) -> Result<(), Error> {
-        let path = self.out.path.clone();
-        let mut file = self.finish(header).map_err(|error| error.at(&path))?;
-        if let Some(partial) = &file.partial {
-            fs::rename(partial, &path).map_err(|source| Error::File { action: "rename", path, source })?;
-            file.partial = None;
+    fn thread(&mut self, thread: &ThreadInfo) {
+        self.send(Job::Thread(thread.clone()));
+    }
+}
+
+/// What the worker works at.
+struct Desk {
+    partial: Partial,
+    header: Header,
+    meta: Meta,
+    segment: Option<SegmentWriter>,
+    columns: Columns,
+    /// Threads were added since the tables were written.
+    tables_are_old: bool,
+}
+
+impl Desk {
+    fn new(partial: Partial, header: &Header) -> Result<Self, Error> {
+        let mut desk = Desk {
+            partial,
+            header: header.clone(),
+            meta: Meta::new(header, false),
+            segment: None,
+            columns: Columns::default(),
+            tables_are_old: true,
+        };
+        desk.write_tables()?;
+        desk.meta.write(desk.partial.folder())?;
+        Ok(desk)
+    }
+
+    fn thread(&mut self, thread: ThreadInfo) {
+        self.header.threads.push(thread);
+        self.tables_are_old = true;
+    }
+
+    fn group(&mut self, events: &[Event]) -> Result<(), Error> {
+        let segment = match &mut self.segment {
+            Some(segment) => segment,
+            none => none.insert(SegmentWriter::create(&self.partial.folder().join(folder::OPEN_SEGMENT))?),
+        };
+        segment.group(events, &mut self.columns)?;
+        if segment.events() + GROUP_EVENTS > SEGMENT_EVENTS {
+            self.close_segment()?;
         }
         Ok(())
+    }
+
+    fn close_segment(&mut self) -> Result<(), Error> {
+        let Some(segment) = self.segment.take() else { return Ok(()) };
+        let folder = self.partial.folder();
+        let name = segment::file_name(self.meta.segments.len());
+        self.meta.events += segment.events() as u64;
+        self.meta.segments.push(segment.close(&folder.join(folder::EVENTS).join(name))?);
+        let last = self.meta.segments.iter().rev().find_map(|segment| segment.groups.last());
+        self.meta.duration = self.meta.duration.max(last.map_or(0, |group| group.end));
+        self.write_tables()?;
+        self.meta.write(self.partial.folder())?;
+        self.partial.keep();
+        Ok(())
+    }
+
+    /// While the trace is not complete, nobody relies on the sums: the tables are replaced one by one.
+    fn write_tables(&mut self) -> Result<(), Error> {
+        if std::mem::take(&mut self.tables_are_old) {
+            tables::write(self.partial.folder(), &self.header, &mut self.meta)?;
+            self.meta.tables.clear();
+        }
+        Ok(())
+    }
+
+    fn commit(mut self, header: &Header) -> Result<(), Error> {
+        self.close_segment()?;
+        let mut meta = Meta::new(header, true);
+        (meta.events, meta.segments) = (self.meta.events, self.meta.segments);
+        tables::write(self.partial.folder(), header, &mut meta)?;
+        meta.write(self.partial.folder())?;
+        // The index is not made while events pass: a recording is not to be disturbed by it, and
+        // what is worth storing is known at the end. A trace without one is whole all the same: it
+        // is built when the trace is looked at.
+        let _ = Store::open(self.partial.folder()).map(|store| crate::tiles::Index::write(&store));
+        self.partial.commit()
     }
 }

@@ -1,0 +1,239 @@
+//! `trace.json`: all that a trace says once, but for its tables, and where its events are.
+
+use super::{Error, FORMAT, VERSION};
+use crate::event::{Header, Source, Time};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::{Read, Write};
+use std::path::Path;
+use xxhash_rust::xxh3::xxh3_64;
+
+pub const FILE: &str = "trace.json";
+/// It is written under this name, then renamed.
+pub const NEW: &str = "trace.json.new";
+/// More than an hour of flushing every second has; so much may be read into memory.
+const MAX_BYTES: u64 = 256 << 20;
+const CHECKSUM: &str = ",\"checksum\":\"";
+
+/// The content of `trace.json`, but for its last member, the checksum of what stands before it.
+#[derive(Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Meta {
+    pub format: String,
+    pub version: u32,
+    /// False while it is written, and for ever if that was interrupted.
+    pub complete: bool,
+    pub events: u64,
+    pub duration: Time,
+    pub source: Source,
+    pub machine: String,
+    pub names: Vec<String>,
+    pub reasons: Vec<String>,
+    pub sets: Vec<String>,
+    pub idle_states: Vec<String>,
+    pub assumed_khz: u32,
+    pub khz_range: (u32, u32),
+    pub lost: Vec<u64>,
+    pub energy_uj: u64,
+    /// Length and checksum of the tables, when the trace is complete.
+    #[serde(default)]
+    pub tables: BTreeMap<String, Sum>,
+    pub segments: Vec<Segment>,
+}
+
+/// A file's length, and its XXH3-64.
+#[derive(Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Sum {
+    pub bytes: u64,
+    pub checksum: Checksum,
+}
+
+/// A file of events: its groups lie one after the other, then comes the Parquet footer.
+#[derive(Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Segment {
+    pub groups: Vec<GroupInfo>,
+    pub footer: Sum,
+}
+
+/// A row group. `begin` and `end` are the times of its first and its last event. Its bytes are all
+/// since those of the group before; the first one's begin with the file.
+#[derive(Clone, Copy, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct GroupInfo {
+    pub events: u32,
+    pub begin: Time,
+    pub end: Time,
+    pub bytes: u64,
+    pub checksum: Checksum,
+}
+
+/// An XXH3-64, in JSON as 16 hexadecimal digits.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Checksum(pub u64);
+
+impl Checksum {
+    pub fn of(bytes: &[u8]) -> Self {
+        Checksum(xxh3_64(bytes))
+    }
+}
+
+impl From<Checksum> for String {
+    fn from(checksum: Checksum) -> String {
+        format!("{:016x}", checksum.0)
+    }
+}
+
+impl TryFrom<String> for Checksum {
+    type Error = &'static str;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        let number = u64::from_str_radix(&text, 16).ok().map(Checksum);
+        number.filter(|it| String::from(*it) == text).ok_or("a checksum has 16 hexadecimal digits")
+    }
+}
+
+impl Meta {
+    pub fn new(header: &Header, complete: bool) -> Self {
+        Meta {
+            format: FORMAT.into(),
+            version: VERSION,
+            complete,
+            events: 0,
+            duration: header.duration,
+            source: header.source.clone(),
+            machine: header.machine.clone(),
+            names: header.names.clone(),
+            reasons: header.reasons.clone(),
+            sets: header.sets.clone(),
+            idle_states: header.idle_states.clone(),
+            assumed_khz: header.assumed_khz,
+            khz_range: header.khz_range,
+            lost: header.lost.clone(),
+            energy_uj: header.energy_uj,
+            tables: BTreeMap::new(),
+            segments: Vec::new(),
+        }
+    }
+
+    /// The header; its tables are elsewhere.
+    pub fn header(&self) -> Header {
+        Header {
+            source: self.source.clone(),
+            machine: self.machine.clone(),
+            cores: Vec::new(),
+            duration: self.duration,
+            threads: Vec::new(),
+            names: self.names.clone(),
+            reasons: self.reasons.clone(),
+            sets: self.sets.clone(),
+            idle_states: self.idle_states.clone(),
+            assumed_khz: self.assumed_khz,
+            khz_range: self.khz_range,
+            lost: self.lost.clone(),
+            energy_uj: self.energy_uj,
+        }
+    }
+
+    /// Replaces the file, so that there is a whole one at any time.
+    pub fn write(&self, folder: &Path) -> Result<(), Error> {
+        let (new, path) = (folder.join(NEW), folder.join(FILE));
+        let mut text =
+            serde_json::to_string(self).map_err(|error| Error::io("write", &path)(error.into()))?;
+        text.pop();
+        let checksum = Checksum::of(text.as_bytes());
+        text.push_str(CHECKSUM);
+        text.push_str(&String::from(checksum));
+        text.push_str("\"}\n");
+        if text.len() as u64 > MAX_BYTES {
+            return Err(Error::TooLarge { path, what: format!("it would have {} bytes", text.len()) });
+        }
+        let write = || {
+            File::create(&new)?.write_all(text.as_bytes())?;
+            fs::rename(&new, &path)
+        };
+        write().map_err(Error::io("write", &path))
+    }
+
+    pub fn read(folder: &Path) -> Result<Self, Error> {
+        let path = folder.join(FILE);
+        let text = read_text(folder, &path)?;
+        #[derive(Deserialize)]
+        struct Probe {
+            format: String,
+            version: u32,
+        }
+        let misunderstood = |error: serde_json::Error| Error::corrupt(&path, error.to_string());
+        let body =
+            checked(&text).ok_or_else(|| Error::corrupt(&path, "its checksum is wrong, or it has none"))?;
+        let probe: Probe = serde_json::from_str(&body).map_err(misunderstood)?;
+        if probe.format != FORMAT {
+            return Err(Error::NotATrace { path: folder.into() });
+        }
+        if probe.version != VERSION {
+            return Err(Error::Version { path: folder.into(), found: probe.version, supported: VERSION });
+        }
+        let meta: Meta = serde_json::from_str(&body).map_err(misunderstood)?;
+        let groups = || meta.segments.iter().flat_map(|segment| &segment.groups);
+        let events: u64 = groups().map(|group| u64::from(group.events)).sum();
+        if events != meta.events {
+            let what = format!("{} events are announced, its groups have {events}", meta.events);
+            return Err(Error::corrupt(&path, what));
+        }
+        Ok(meta)
+    }
+}
+
+/// Whether the folder is that of a trace, however damaged.
+pub fn is_trace(folder: &Path) -> bool {
+    #[derive(Deserialize)]
+    struct Probe {
+        format: String,
+    }
+    let text = read_text(folder, &folder.join(FILE)).ok();
+    let probe = text.and_then(|text| serde_json::from_str::<Probe>(&text).ok());
+    probe.is_some_and(|probe| probe.format == FORMAT)
+}
+
+fn read_text(folder: &Path, path: &Path) -> Result<String, Error> {
+    let file = File::open(path).map_err(|error| match fs::metadata(folder) {
+        Ok(meta) if meta.is_dir() && error.kind() == std::io::ErrorKind::NotFound => {
+            Error::NotATrace { path: folder.into() }
+        }
+        Ok(meta) if !meta.is_dir() => not_a_folder(folder),
+        Ok(_) => Error::io("open", path)(error),
+        Err(error) => Error::io("open", folder)(error),
+    })?;
+    let bytes = read_all(file, path, MAX_BYTES)?;
+    String::from_utf8(bytes).map_err(|_| Error::corrupt(path, "it is not UTF-8"))
+}
+
+/// The content of a file of at most `most` bytes.
+pub fn read_all(file: File, path: &Path, most: u64) -> Result<Vec<u8>, Error> {
+    let mut bytes = Vec::new();
+    file.take(most + 1).read_to_end(&mut bytes).map_err(Error::io("read", path))?;
+    if bytes.len() as u64 > most {
+        return Err(Error::corrupt(path, format!("it is larger than {most} bytes")));
+    }
+    Ok(bytes)
+}
+
+/// Up to version 1 a trace was one file.
+fn not_a_folder(path: &Path) -> Error {
+    let mut start = [0; 8];
+    let read = File::open(path).and_then(|mut file| file.read_exact(&mut start));
+    if read.is_ok() && &start == b"HEARTHTR" {
+        return Error::Version { path: path.into(), found: 1, supported: VERSION };
+    }
+    Error::NotATrace { path: path.into() }
+}
+
+/// The text without its checksum, if that is right.
+fn checked(text: &str) -> Option<String> {
+    let (body, rest) = text.rsplit_once(CHECKSUM)?;
+    let checksum = rest.strip_suffix("\"}\n")?;
+    (checksum == String::from(Checksum::of(body.as_bytes()))).then(|| format!("{body}}}"))
+}

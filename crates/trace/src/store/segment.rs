@@ -1,0 +1,200 @@
+//! A file of events.
+
+use super::columns::Columns;
+use super::meta::{Checksum, GroupInfo, Segment, Sum};
+use super::pages::Pages;
+use super::{Error, GROUP_EVENTS, decode, parquet_file};
+use crate::event::Event;
+use parquet::data_type::{Int32Type, Int64Type};
+use parquet::errors::ParquetError;
+use parquet::file::metadata::ParquetMetaData;
+use parquet::file::writer::SerializedFileWriter;
+use std::fs::{self, File};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use xxhash_rust::xxh3::Xxh3;
+
+const SCHEMA: &str = "message events {
+    required int64 time;
+    required int32 core (INTEGER(16,false));
+    required int32 kind (INTEGER(8,false));
+    required int32 thread (INTEGER(32,false));
+    required int32 other (INTEGER(32,false));
+    required int32 target (INTEGER(16,false));
+    required int32 detail (INTEGER(16,false));
+    required int32 value (INTEGER(32,false));
+}";
+
+/// More than any group has: eight columns that do not compress, and their pages' headers.
+const MAX_GROUP_BYTES: u64 = 64 * GROUP_EVENTS as u64;
+const MAX_FOOTER_BYTES: u64 = 1 << 20;
+/// A page has at most a group of numbers of 64 bits, and what their encoding adds.
+const MAX_PAGE_BYTES: usize = 16 * GROUP_EVENTS;
+
+/// The name of a segment in the folder of events.
+pub fn file_name(number: usize) -> String {
+    format!("{number:06}.parquet")
+}
+
+/// Writes one segment.
+pub struct SegmentWriter {
+    path: PathBuf,
+    file: SerializedFileWriter<Hashing>,
+    groups: Vec<GroupInfo>,
+    events: usize,
+}
+
+/// A file, and what has been written into it since it was last asked.
+struct Hashing {
+    file: File,
+    bytes: u64,
+    hash: Xxh3,
+}
+
+impl Hashing {
+    fn take(&mut self) -> Sum {
+        let sum = Sum { bytes: self.bytes, checksum: Checksum(self.hash.digest()) };
+        self.bytes = 0;
+        self.hash.reset();
+        sum
+    }
+}
+
+impl Write for Hashing {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.file.write(bytes)?;
+        self.hash.update(&bytes[..written]);
+        self.bytes += written as u64;
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
+
+impl SegmentWriter {
+    pub fn create(path: &Path) -> Result<Self, Error> {
+        let file = File::create(path).map_err(Error::io("create", path))?;
+        let out = Hashing { file, bytes: 0, hash: Xxh3::new() };
+        let properties = Arc::new(parquet_file::event_properties());
+        let new = || SerializedFileWriter::new(out, parquet_file::schema(SCHEMA)?, properties);
+        let file = new().map_err(Error::writing(path))?;
+        Ok(SegmentWriter { path: path.into(), file, groups: Vec::new(), events: 0 })
+    }
+
+    pub fn events(&self) -> usize {
+        self.events
+    }
+
+    /// Writes a group: some events, not more than [`GROUP_EVENTS`]. `columns` is memory to work in.
+    pub fn group(&mut self, events: &[Event], columns: &mut Columns) -> Result<(), Error> {
+        let (Some(first), Some(last)) = (events.first(), events.last()) else { return Ok(()) };
+        columns.set(events);
+        let sum = self.row_group(columns).map_err(Error::writing(&self.path))?;
+        self.groups.push(GroupInfo {
+            events: events.len() as u32,
+            begin: first.time,
+            end: last.time,
+            bytes: sum.bytes,
+            checksum: sum.checksum,
+        });
+        self.events += events.len();
+        Ok(())
+    }
+
+    fn row_group(&mut self, columns: &Columns) -> Result<Sum, ParquetError> {
+        let mut group = self.file.next_row_group()?;
+        let mut next = parquet_file::NextColumn(&mut group);
+        next.next::<Int64Type>(&columns.time)?;
+        for column in &columns.narrow {
+            next.next::<Int32Type>(column)?;
+        }
+        group.close()?;
+        self.file.flush()?;
+        Ok(self.file.inner_mut().take())
+    }
+
+    /// Ends the file, which is a Parquet file only then, and gives it its name.
+    pub fn close(self, name: &Path) -> Result<Segment, Error> {
+        let mut out = self.file.into_inner().map_err(Error::writing(&self.path))?;
+        let footer = out.take();
+        fs::rename(&self.path, name).map_err(Error::io("rename", &self.path))?;
+        Ok(Segment { groups: self.groups, footer })
+    }
+}
+
+/// Reads a group of a segment. `columns` is memory to work in.
+pub fn read_group(
+    path: &Path,
+    segment: &Segment,
+    group: usize,
+    columns: &mut Columns,
+) -> Result<Vec<Event>, Error> {
+    let info = segment.groups[group];
+    let bytes =
+        |groups: &[GroupInfo]| groups.iter().fold(0, |sum: u64, group| sum.saturating_add(group.bytes));
+    let (begin, length) = (bytes(&segment.groups[..group]), bytes(&segment.groups));
+    let mut file = File::open(path).map_err(Error::io("open", path))?;
+    let footer = read_part(&mut file, path, length, segment.footer, MAX_FOOTER_BYTES)?;
+    let sum = Sum { bytes: info.bytes, checksum: info.checksum };
+    let content = read_part(&mut file, path, begin, sum, MAX_GROUP_BYTES)?;
+    let metadata = parquet_file::metadata(&footer).map_err(Error::reading(path))?;
+    parquet_file::check_schema(&metadata, SCHEMA).map_err(Error::reading(path))?;
+    decode_columns(&content, begin, &metadata, group, info.events as usize, columns)
+        .map_err(|what| Error::corrupt(path, what))?;
+    let events = columns.events();
+    let events = events.map_err(|row| {
+        Error::corrupt(path, format!("row {row} of group {group} is no event that this program knows"))
+    })?;
+    let times = |events: &[Event]| Some((events.first()?.time, events.last()?.time));
+    if times(&events) != Some((info.begin, info.end)) {
+        return Err(Error::corrupt(path, format!("the times of group {group} are not those of trace.json")));
+    }
+    Ok(events)
+}
+
+fn read_part(file: &mut File, path: &Path, begin: u64, sum: Sum, most: u64) -> Result<Vec<u8>, Error> {
+    let what = || format!("bytes {begin} to {}", begin.saturating_add(sum.bytes));
+    if sum.bytes > most {
+        return Err(Error::corrupt(path, format!("{} are more than it can have", what())));
+    }
+    let mut bytes = Vec::with_capacity(sum.bytes as usize);
+    file.seek(SeekFrom::Start(begin)).map_err(Error::io("read", path))?;
+    file.take(sum.bytes).read_to_end(&mut bytes).map_err(Error::io("read", path))?;
+    if bytes.len() as u64 != sum.bytes {
+        return Err(Error::corrupt(path, format!("it ends before byte {}", begin.saturating_add(sum.bytes))));
+    }
+    if Checksum::of(&bytes) != sum.checksum {
+        return Err(Error::corrupt(path, format!("the checksum of {} is wrong", what())));
+    }
+    Ok(bytes)
+}
+
+/// Decodes the columns of a group, whose bytes begin at `begin` of the file.
+fn decode_columns(
+    content: &[u8],
+    begin: u64,
+    metadata: &ParquetMetaData,
+    group: usize,
+    rows: usize,
+    columns: &mut Columns,
+) -> Result<(), String> {
+    let Some(info) = metadata.row_groups().get(group) else { return Err(format!("it has no group {group}")) };
+    if rows > GROUP_EVENTS {
+        return Err(format!("group {group} has {rows} events, of at most {GROUP_EVENTS}"));
+    }
+    let failed = |index: usize| move |what| format!("group {group}, column {index}: {what}");
+    let pages = |index: usize| {
+        let (bytes, compression) = parquet_file::chunk(content, begin, info.column(index))?;
+        Ok(Pages::new(bytes, compression, MAX_PAGE_BYTES))
+    };
+    pages(0).and_then(|pages| decode::integers(pages, rows, &mut columns.time)).map_err(failed(0))?;
+    for (index, column) in columns.narrow.iter_mut().enumerate() {
+        pages(1 + index)
+            .and_then(|pages| decode::integers(pages, rows, column))
+            .map_err(failed(1 + index))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,158 @@
+//! The small tables of a trace: cores, threads, kinds.
+
+use super::meta::{Checksum, Meta, Sum, read_all};
+use super::{Error, decode, parquet_file};
+use crate::event::{CoreInfo, Header, ThreadInfo};
+use crate::record::tag;
+use parquet::data_type::{BoolType, ByteArray, ByteArrayType, Int32Type};
+use std::fs::{self, File};
+use std::path::Path;
+
+pub const CORES: &str = "cores.parquet";
+pub const THREADS: &str = "threads.parquet";
+pub const KINDS: &str = "kinds.parquet";
+
+const CORES_SCHEMA: &str = "message cores {
+    required int32 core (INTEGER(16,false));
+    required int32 physical (INTEGER(16,false));
+    required int32 llc (INTEGER(16,false));
+    required int32 numa (INTEGER(16,false));
+    required int32 socket (INTEGER(16,false));
+}";
+const THREADS_SCHEMA: &str = "message threads {
+    required int32 thread (INTEGER(32,false));
+    required binary name (STRING);
+    required int32 parent (INTEGER(32,false));
+    required boolean traced;
+}";
+const KINDS_SCHEMA: &str = "message kinds {
+    required int32 kind (INTEGER(8,false));
+    required binary name (STRING);
+}";
+
+const KIND_NAMES: [(u8, &str); 14] = [
+    (tag::SWITCH, "switch"),
+    (tag::WAKEUP, "wakeup"),
+    (tag::FORK, "fork"),
+    (tag::EXEC, "exec"),
+    (tag::EXIT, "exit"),
+    (tag::WAIT, "wait"),
+    (tag::MIGRATE, "migrate"),
+    (tag::PLACE, "place"),
+    (tag::FREQUENCY, "frequency"),
+    (tag::TICK, "tick"),
+    (tag::IDLE, "idle"),
+    (tag::SPIN, "spin"),
+    (tag::QUEUE, "queue"),
+    (tag::SET, "set"),
+];
+
+/// Core numbers have 16 bits.
+const MAX_CORES: usize = 1 << 16;
+/// A file of a few bytes can say that a name comes a million times: there are bounds.
+const MAX_THREADS: usize = 4 << 20;
+const MAX_NAMES_BYTES: usize = 128 << 20;
+const MAX_TABLE_BYTES: u64 = 256 << 20;
+
+/// Writes the tables, and says what is in the files.
+pub fn write(folder: &Path, header: &Header, meta: &mut Meta) -> Result<(), Error> {
+    let too_many = |what: String| Error::TooLarge { path: folder.into(), what };
+    if header.cores.len() > MAX_CORES {
+        return Err(too_many(format!("{} cores, of at most {MAX_CORES}", header.cores.len())));
+    }
+    let names: usize = header.threads.iter().map(|thread| thread.name.len()).sum();
+    if header.threads.len() > MAX_THREADS || names > MAX_NAMES_BYTES {
+        return Err(too_many(format!("{} threads, of at most {MAX_THREADS}", header.threads.len())));
+    }
+    let mut table = |name: &str, content: Vec<u8>| {
+        let new = folder.join(format!("{name}.new"));
+        let write = fs::write(&new, &content).and_then(|()| fs::rename(&new, folder.join(name)));
+        write.map_err(Error::io("write", &folder.join(name)))?;
+        let sum = Sum { bytes: content.len() as u64, checksum: Checksum::of(&content) };
+        meta.tables.insert(name.into(), sum);
+        Ok(())
+    };
+    let failed = Error::writing(folder);
+    let contents = || Ok((cores(&header.cores)?, threads(&header.threads)?, kinds()?));
+    let (cores, threads, kinds) = contents().map_err(failed)?;
+    table(CORES, cores)?;
+    table(THREADS, threads)?;
+    table(KINDS, kinds)
+}
+
+type Written = parquet::errors::Result<Vec<u8>>;
+
+fn cores(cores: &[CoreInfo]) -> Written {
+    let column = |get: fn(&CoreInfo) -> u16| cores.iter().map(|core| get(core).into()).collect::<Vec<i32>>();
+    parquet_file::table(CORES_SCHEMA, |columns| {
+        columns.next::<Int32Type>(&(0..cores.len() as i32).collect::<Vec<_>>())?;
+        columns.next::<Int32Type>(&column(|core| core.physical))?;
+        columns.next::<Int32Type>(&column(|core| core.llc))?;
+        columns.next::<Int32Type>(&column(|core| core.numa))?;
+        columns.next::<Int32Type>(&column(|core| core.socket))
+    })
+}
+
+fn threads(threads: &[ThreadInfo]) -> Written {
+    let names: Vec<ByteArray> = threads.iter().map(|thread| thread.name.as_str().into()).collect();
+    let traced: Vec<bool> = threads.iter().map(|thread| thread.traced).collect();
+    parquet_file::table(THREADS_SCHEMA, |columns| {
+        columns.next::<Int32Type>(&threads.iter().map(|thread| thread.tid as i32).collect::<Vec<_>>())?;
+        columns.next::<ByteArrayType>(&names)?;
+        columns.next::<Int32Type>(&threads.iter().map(|thread| thread.parent as i32).collect::<Vec<_>>())?;
+        columns.next::<BoolType>(&traced)
+    })
+}
+
+fn kinds() -> Written {
+    let names: Vec<ByteArray> = KIND_NAMES.iter().map(|(_, name)| (*name).into()).collect();
+    parquet_file::table(KINDS_SCHEMA, |columns| {
+        columns.next::<Int32Type>(&KIND_NAMES.map(|(kind, _)| kind.into()))?;
+        columns.next::<ByteArrayType>(&names)
+    })
+}
+
+/// Reads the cores and the threads.
+pub fn read(folder: &Path, meta: &Meta) -> Result<(Vec<CoreInfo>, Vec<ThreadInfo>), Error> {
+    let open = |name: &str, schema: &str, most: usize| {
+        let path = folder.join(name);
+        let file = File::open(&path).map_err(Error::io("open", &path))?;
+        let bytes = read_all(file, &path, MAX_TABLE_BYTES)?;
+        let sum = Sum { bytes: bytes.len() as u64, checksum: Checksum::of(&bytes) };
+        match meta.tables.get(name) {
+            Some(expected) if *expected != sum => {
+                return Err(Error::corrupt(&path, "its length or its checksum is wrong"));
+            }
+            None if meta.complete => return Err(Error::corrupt(&path, "trace.json does not know of it")),
+            _ => {}
+        }
+        parquet_file::Table::open(&path, bytes, schema, most)
+    };
+    let table = open(CORES, CORES_SCHEMA, MAX_CORES)?;
+    let mut columns = [const { Vec::new() }; 5];
+    for (index, column) in columns.iter_mut().enumerate() {
+        *column = table.integers(index)?;
+    }
+    let [numbers, physical, llc, numa, socket] = columns;
+    let mut cores = Vec::with_capacity(numbers.len());
+    for i in 0..numbers.len() {
+        let small = |value: i32| u16::try_from(value).ok();
+        let core = || {
+            let (physical, llc) = (small(physical[i])?, small(llc[i])?);
+            Some(CoreInfo { physical, llc, numa: small(numa[i])?, socket: small(socket[i])? })
+        };
+        match core() {
+            Some(core) if numbers[i] as usize == i => cores.push(core),
+            _ => return Err(Error::corrupt(&folder.join(CORES), format!("row {i} is no core"))),
+        }
+    }
+    let table = open(THREADS, THREADS_SCHEMA, MAX_THREADS)?;
+    let (tids, parents) = (table.integers(0)?, table.integers(2)?);
+    let names = table.column(1, |pages| decode::strings(pages, table.rows, MAX_NAMES_BYTES))?;
+    let traced = table.column(3, |pages| decode::booleans(pages, table.rows))?;
+    let thread = |(i, name)| {
+        let (tid, parent) = (tids[i] as u32, parents[i] as u32);
+        ThreadInfo { tid, name, parent, traced: traced[i] }
+    };
+    Ok((cores, names.into_iter().enumerate().map(thread).collect()))
+}
