@@ -3,17 +3,20 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo build bpf install test test-kernels bench play-and-sim lint fmt docs clean
+.PHONY: help demo build web bpf install test test-kernels bench play-and-sim lint fmt docs clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-demo: ## Record a real ./configure here; predict it for the papers' machines; write out/report.html
+demo: web ## Record a real ./configure here; predict it for the papers' machines; write out/report.html
 	@scripts/demo
 
-build: ## Build the hearth binary: target/release/hearth
+build: web ## Build the hearth binary: target/release/hearth
 	@scripts/need rust cc elf
 	cargo build --locked --release -p hearth
+
+web: ## Build the viewer's page, which the hearth binary takes in: web/dist
+	@scripts/web
 
 bpf: ## Compile the built-in policies and the recorder for the kernel: target/bpf/NAME.bpf.o
 	@scripts/bpf
@@ -49,4 +52,4 @@ docs: ## Build the book: docs/book/index.html
 
 clean: ## Remove everything that was built, downloaded or recorded
 	cargo clean
-	rm -rf out docs/book
+	rm -rf out docs/book web/dist web/out web/node_modules

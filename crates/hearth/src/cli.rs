@@ -3,7 +3,7 @@
 use crate::failure::Outcome;
 use crate::verbs::{
     build, check, conform, exec, explore, export, fmt, ftl, import, list, machine, mutate, play, predict,
-    prove, query, record, report, reproduce, run, set, sim, status, stop, top, vm,
+    prove, query, record, report, reproduce, run, set, sim, status, stop, top, view, vm,
 };
 use clap::{Parser, Subcommand};
 
@@ -22,6 +22,7 @@ enum Verb {
     Export(export::Args),
     Import(import::Args),
     Query(query::Args),
+    View(view::Args),
     Predict(predict::Args),
     Sim(sim::Args),
     Play(play::Args),
@@ -53,6 +54,7 @@ impl Cli {
             Verb::Export(args) => args.run(),
             Verb::Import(args) => args.run(),
             Verb::Query(args) => args.run(),
+            Verb::View(args) => args.run(),
             Verb::Predict(args) => args.run(),
             Verb::Sim(args) => args.run(),
             Verb::Play(args) => args.run(),

@@ -1,7 +1,8 @@
 //! Serves traces to the viewer's page, or an invented one if none is given:
 //! `cargo run -p hearth-view --example serve -- [TRACE]...`
 //!
-//! `PORT` and `TOKEN` in the environment make the address one that is known in advance.
+//! `PORT` and `TOKEN` in the environment make the address one that is known in advance; `EVENTS` and
+//! `TRACES` say how much is invented.
 
 use hearth_trace::*;
 use hearth_view::server::{Server, View, Viewed};
@@ -12,15 +13,22 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         viewed.push(Viewed::in_memory(path.clone(), Trace::read(&path)?)?);
     }
     if viewed.is_empty() {
-        viewed.push(Viewed::in_memory("demo".into(), demo(2_000_000))?);
+        for copy in 1..=number("TRACES", 1)? {
+            viewed.push(Viewed::in_memory(format!("demo {copy}"), demo(number("EVENTS", 2_000_000)?))?);
+        }
     }
-    let port = std::env::var("PORT").ok().map_or(Ok(0), |port| port.parse())?;
+    let port = number("PORT", 0)?;
     let mut server = Server::bind(viewed, View::built_in(), port)?;
     if let Ok(token) = std::env::var("TOKEN") {
         server = server.with_token(&token);
     }
     println!("{}", server.address());
     Ok(server.run()?)
+}
+
+/// A number from the environment.
+fn number<T: std::str::FromStr>(name: &str, otherwise: T) -> Result<T, T::Err> {
+    std::env::var(name).ok().map_or(Ok(otherwise), |text| text.parse())
 }
 
 /// Numbers that look random, always the same.
@@ -58,7 +66,8 @@ fn demo(events: usize) -> Trace {
         machine.step();
     }
     header.duration = machine.time;
-    let names = ["make", "sh", "cc1", "as", "ld", "sed", "grep"];
+    // The last one is what somebody may call a thread who wants to run something in the page.
+    let names = ["make", "sh", "cc1", "as", "ld", "sed", "grep", "<img src=x onerror=\"window.hacked=1\">"];
     header.threads = (1..=machine.threads)
         .map(|tid| ThreadInfo {
             tid,

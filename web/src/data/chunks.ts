@@ -9,6 +9,8 @@ export interface Chunk {
   span: Span;
   /** Too many events to draw one by one. */
   dense: boolean;
+  /** Slices of the core that has most of them. */
+  busiest: number;
   slices: Slice[];
   marks: EventMark[];
 }
@@ -40,7 +42,7 @@ export class Chunks {
     const run = async (signal: AbortSignal) => {
       const span = tileSpan(id);
       const got = await events(this.trace, span.from, Math.min(span.to, this.info.duration + 1), LIMIT, signal);
-      const chunk = got.truncated ? { span, dense: true, slices: [], marks: [] } : { span, dense: false, slices: got.slices, marks: got.marks };
+      const chunk = got.truncated ? { span, dense: true, busiest: 0, slices: [], marks: [] } : { span, dense: false, busiest: busiest(got.slices), slices: got.slices, marks: got.marks };
       cache.set(this.key(id), chunk, 500 + BYTES_EACH * (chunk.slices.length + chunk.marks.length));
       done();
     };
@@ -50,6 +52,12 @@ export class Chunks {
   private key(id: TileId): string {
     return `events ${this.trace}/${id.level}/${id.index}`;
   }
+}
+
+export function busiest(slices: readonly Slice[]): number {
+  const counts = new Map<number, number>();
+  for (const { core } of slices) counts.set(core, (counts.get(core) ?? 0) + 1);
+  return Math.max(0, ...counts.values());
 }
 
 /** Slices of neighbouring chunks: one that was cut at the border is whole again. */

@@ -104,7 +104,9 @@ export function drawSets(p: Painter, scene: Scene, source: Source, y0: number, r
     for (const row of rows) {
       const { flat, band } = parts(row.h, true, 1);
       runs(piece, row.key, (cell) => sets![cell]!, (from, to, bits) => {
-        const [x, w] = [xOf(scene, from), xOf(scene, to) - xOf(scene, from)];
+        // On whole pixels: no seam shows between neighbours.
+        const [x, end] = [from, to].map((time) => Math.round(xOf(scene, time) * scene.ratio) / scene.ratio) as [number, number];
+        const w = end - x;
         p.rect(x, y0 + row.y, w, row.h, css(rowColour(bits, theme)));
         if (!flat && band > 0) p.rect(x, y0 + row.y + row.h - band, w, band, css(setColour(lowestBit(bits), theme.dark)));
       });

@@ -72,11 +72,17 @@ export function pieces(scene: Scene, source: Source, fields: readonly Field[]): 
   });
 }
 
-/** Chunks of real slices that are here and can be drawn. */
+/** Narrower slices than this are better told by tiles. */
+const LEAST_PIXELS = 5;
+
+/** Chunks of real slices that are here and have room. */
 export function slicesHere(scene: Scene, source: Source): Chunk[] {
   const wanted = source.chunks.of(levelOf(scene, source), scene.span);
   return wanted.flatMap((id) => {
     const chunk = source.chunks.get(id);
-    return chunk && !chunk.dense ? [chunk] : [];
+    if (!chunk || chunk.dense) return [];
+    const inside = Math.min(chunk.span.to, source.info.duration) - chunk.span.from;
+    const pixels = (inside / (scene.span.to - scene.span.from)) * plotWidth(scene);
+    return chunk.busiest * LEAST_PIXELS <= pixels ? [chunk] : [];
   });
 }

@@ -10,8 +10,8 @@ import type { Painter } from "./painter";
 import { colourOf, parts } from "./raster";
 import { plotWidth, xOf, type Scene, type Source } from "./scene";
 
-/** More glyphs than this in one picture tell nothing. */
-const MOST_GLYPHS = 1200;
+/** A row has one sign in so many pixels, or none: more tell nothing. */
+const PIXELS_EACH = 16;
 
 export interface Shown {
   slices: Slice[];
@@ -45,7 +45,8 @@ export function sliceColour(scene: Scene, source: Source, slice: Slice): Rgb {
 }
 
 export function drawSlices(p: Painter, scene: Scene, source: Source, y0: number, rowOf: RowOf, { slices, marks }: Shown): void {
-  const signs = signsByRow(scene, source, rowOf, marks);
+  // Signs in the middle of a row stand where names would.
+  const signs = new Map([...signsOf(scene, source, rowOf, marks)].map(([row, list]) => [row, list.filter((m) => !EDGE.includes(m.kind)).map((m) => xOf(scene, m.time))]));
   const selected = scene.view.selection?.trace === source.index ? scene.view.selection : null;
   const right = GUTTER + plotWidth(scene);
   for (const slice of slices) {
@@ -76,35 +77,41 @@ export function drawSlices(p: Painter, scene: Scene, source: Source, y0: number,
 
 const GLYPH: Record<string, Mark> = { fork: "fork", exec: "exec", exit: "exit", migrate: "migrate", wakeup: "wakeup", place: "place" };
 
+/** Signs at a row's edge, out of the names' way. */
+const EDGE = ["wakeup", "place"];
+
 /** The core in whose row a mark stands: where its thread is. */
 export function coreOf(mark: EventMark): number {
   const there = mark.kind === "wakeup" || mark.kind === "place" || mark.kind === "migrate";
   return there && mark.target !== undefined && mark.target !== null ? mark.target : mark.core;
 }
 
-/** Marks that are drawn in the middle of a row, where names are. */
-function signsByRow(scene: Scene, source: Source, rowOf: RowOf, marks: readonly EventMark[]): Map<Row, number[]> {
-  const out = new Map<Row, number[]>();
-  for (const mark of wantedMarks(scene, source, marks)) {
-    const row = mark.kind === "wakeup" || mark.kind === "place" ? undefined : rowOf(coreOf(mark), mark.thread);
-    if (row) out.set(row, [...(out.get(row) ?? []), xOf(scene, mark.time)]);
-  }
-  return out;
-}
-
-function wantedMarks(scene: Scene, source: Source, marks: readonly EventMark[]): EventMark[] {
+/** Signs that have room, by row: all, or the rare ones, or none. */
+function signsOf(scene: Scene, source: Source, rowOf: RowOf, marks: readonly EventMark[]): Map<Row, EventMark[]> {
   const style = scene.styles[source.index]!;
-  const wanted = marks.filter((m) => GLYPH[m.kind] && scene.view.marks.includes(GLYPH[m.kind]!) && (!style.passes || style.passes(m.thread)));
-  if (wanted.length <= MOST_GLYPHS) return wanted;
-  return wanted.filter((m) => m.kind !== "wakeup" && m.kind !== "place").slice(0, MOST_GLYPHS);
+  const rows = new Map<Row, EventMark[]>();
+  for (const mark of marks) {
+    const kind = GLYPH[mark.kind];
+    if (!kind || !scene.view.marks.includes(kind) || (style.passes && !style.passes(mark.thread))) continue;
+    const row = rowOf(coreOf(mark), mark.thread);
+    if (!row || row.h < 6) continue;
+    const list = rows.get(row);
+    if (list) list.push(mark);
+    else rows.set(row, [mark]);
+  }
+  const most = plotWidth(scene) / PIXELS_EACH;
+  for (const [row, all] of rows) {
+    if (all.length <= most) continue;
+    const rare = all.filter((mark) => !EDGE.includes(mark.kind));
+    rows.set(row, rare.length <= most ? rare : []);
+  }
+  return rows;
 }
 
 export function drawGlyphs(p: Painter, scene: Scene, y0: number, source: Source, rowOf: RowOf, marks: readonly EventMark[]): void {
   const { theme } = scene;
-  for (const mark of wantedMarks(scene, source, marks)) {
-    const row = rowOf(coreOf(mark), mark.thread);
-    if (!row || row.h < 6) continue;
-    glyph(p, mark.kind, xOf(scene, mark.time), y0 + row.y, row.h, theme.ink, theme.paper);
+  for (const [row, list] of signsOf(scene, source, rowOf, marks)) {
+    for (const mark of list) glyph(p, mark.kind, xOf(scene, mark.time), y0 + row.y, row.h, theme.ink, theme.paper);
   }
 }
 

@@ -54,7 +54,7 @@ export interface Panel {
 }
 
 const HEIGHT: Record<Exclude<Height, "fit">, number> = { small: 5, normal: 12, large: 24 };
-const FIT = { least: 1, most: 26 };
+const FIT = { least: 1, most: 40 };
 
 interface Unit {
   key: number;

@@ -110,8 +110,10 @@ test("a coarser picture stands in at once while finer tiles load", async () => {
     assert.equal(await page.evaluate(() => document.documentElement.dataset.state), "loading");
     assert.ok((await colours(page, 120, 60, 1000, 200)) > 20, "something is drawn");
     // Moving on: what was under way for the old window is given up.
-    await page.evaluate(() => (location.hash = "#t=300000000-301000000"));
-    const failed = await page.waitForEvent("requestfailed", { timeout: 3000 });
+    const [failed] = await Promise.all([
+      page.waitForEvent("requestfailed"),
+      page.evaluate(() => (location.hash = "#t=300000000-301000000")),
+    ]);
     assert.match(failed.failure()?.errorText ?? "", /ABORTED/);
   } finally {
     mock.delay = 0;

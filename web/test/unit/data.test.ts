@@ -61,7 +61,7 @@ test("fetches that are no longer wanted are given up; the rest goes on", async (
 
 test("a slice that two chunks cut is one again", () => {
   const slice = (thread: number, from: number, to: number): Slice => ({ core: 0, thread, from, to, khz: 0, stop: null });
-  const chunk = (from: number, to: number, slices: Slice[]) => ({ span: { from, to }, dense: false, slices, marks: [] });
+  const chunk = (from: number, to: number, slices: Slice[]) => ({ span: { from, to }, dense: false, busiest: 0, slices, marks: [] });
   const whole = join([chunk(0, 100, [slice(1, 10, 40), slice(1, 40, 60), slice(2, 80, 100)]), chunk(100, 200, [slice(2, 100, 130)])]);
   assert.deepEqual(whole.map((s) => [s.thread, s.from, s.to]), [[1, 10, 40], [1, 40, 60], [2, 80, 130]]);
   const twice = join([chunk(0, 100, [slice(2, 80, 130)]), chunk(100, 200, [slice(2, 80, 130)])]);

@@ -25,4 +25,5 @@ pub mod sim;
 pub mod status;
 pub mod stop;
 pub mod top;
+pub mod view;
 pub mod vm;

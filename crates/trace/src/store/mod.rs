@@ -8,7 +8,6 @@ mod columns;
 mod decode;
 mod error;
 mod folder;
-mod index;
 mod meta;
 mod pages;
 mod parquet_file;

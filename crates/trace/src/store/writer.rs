@@ -2,10 +2,9 @@
 
 use super::columns::Columns;
 use super::folder::{self, Partial};
-use super::index::Index;
 use super::meta::Meta;
 use super::segment::{self, SegmentWriter};
-use super::{Error, GROUP_EVENTS, SEGMENT_EVENTS, tables};
+use super::{Error, GROUP_EVENTS, SEGMENT_EVENTS, Store, tables};
 use crate::event::{Event, Header, Sink, ThreadInfo};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -149,7 +148,6 @@ struct Desk {
     meta: Meta,
     segment: Option<SegmentWriter>,
     columns: Columns,
-    index: Index,
     /// Threads were added since the tables were written.
     tables_are_old: bool,
 }
@@ -157,7 +155,6 @@ struct Desk {
 impl Desk {
     fn new(partial: Partial, header: &Header) -> Result<Self, Error> {
         let mut desk = Desk {
-            index: Index::new(partial.folder(), header),
             partial,
             header: header.clone(),
             meta: Meta::new(header, false),
@@ -171,7 +168,6 @@ impl Desk {
     }
 
     fn thread(&mut self, thread: ThreadInfo) {
-        self.index.thread(&thread);
         self.header.threads.push(thread);
         self.tables_are_old = true;
     }
@@ -182,7 +178,6 @@ impl Desk {
             none => none.insert(SegmentWriter::create(&self.partial.folder().join(folder::OPEN_SEGMENT))?),
         };
         segment.group(events, &mut self.columns)?;
-        self.index.group(events)?;
         if segment.events() + GROUP_EVENTS > SEGMENT_EVENTS {
             self.close_segment()?;
         }
@@ -217,8 +212,11 @@ impl Desk {
         let mut meta = Meta::new(header, true);
         (meta.events, meta.segments) = (self.meta.events, self.meta.segments);
         tables::write(self.partial.folder(), header, &mut meta)?;
-        self.index.finish(header)?;
         meta.write(self.partial.folder())?;
+        // The index is not made while events pass: a recording is not to be disturbed by it, and
+        // what is worth storing is known at the end. A trace without one is whole all the same: it
+        // is built when the trace is looked at.
+        let _ = Store::open(self.partial.folder()).map(|store| crate::tiles::Index::write(&store));
         self.partial.commit()
     }
 }

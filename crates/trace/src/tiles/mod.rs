@@ -9,6 +9,7 @@ mod build;
 mod cell;
 mod demand;
 mod error;
+mod folder;
 mod index;
 mod lanes;
 mod plan;

@@ -253,3 +253,112 @@ proptest! {
         built.demand(&trace, 13, TileId { level: level % 4, index: index % 256 });
     }
 }
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(32))]
+
+    /// What is read from an index is what the definitions say, and the same trace has the same
+    /// index, to the byte.
+    #[test]
+    fn an_index_gives_the_tiles_that_were_put_in(steps in steps(), level in 0u8..8, index in any::<u64>()) {
+        let trace = play(&steps);
+        let (mut bytes, mut again) = (Vec::new(), Vec::new());
+        Index::build(&trace, &mut bytes).unwrap();
+        Index::build(&trace, &mut again).unwrap();
+        prop_assert!(bytes == again);
+        let opened = Index::open(Place::Memory(bytes), &trace).unwrap();
+        let reference = Reference::new(&trace, opened.end());
+        let root = TileId { level: opened.coarsest(), index: 0 };
+        prop_assert!(opened.is_stored(root));
+        let level = level.min(opened.coarsest());
+        let other = TileId { level, index: index % (opened.end() / tile_width(level) + 1) };
+        for id in [root, other] {
+            let tile = opened.tile(&trace, id).unwrap().expect("a tile of the trace");
+            assert_defined(&reference, id, &tile, "read");
+        }
+        let behind = TileId { level, index: opened.end() / tile_width(level) + 1 };
+        prop_assert!(opened.tile(&trace, behind).unwrap().is_none());
+    }
+
+    /// A damaged index is found out: it cannot be opened, or what is read is an error, or the
+    /// damage did not touch it.
+    #[test]
+    fn damage_is_found(steps in steps(), at in any::<prop::sample::Index>(), bit in 0u8..8, cut in any::<bool>()) {
+        let trace = play(&steps);
+        let mut bytes = Vec::new();
+        Index::build(&trace, &mut bytes).unwrap();
+        let root = TileId { level: coarsest_level(Groups::end(&trace)), index: 0 };
+        let sound = Index::open(Place::Memory(bytes.clone()), &trace).unwrap().tile(&trace, root).unwrap();
+        let at = at.index(bytes.len());
+        match cut {
+            true => bytes.truncate(at),
+            false => bytes[at] ^= 1 << bit,
+        }
+        if let Ok(index) = Index::open(Place::Memory(bytes), &trace)
+            && let Ok(tile) = index.tile(&trace, root)
+        {
+            prop_assert!(tile == sound);
+        }
+    }
+
+    /// Whatever bytes a table or a snapshot is made of: an answer, or none.
+    #[test]
+    fn hostile_bytes_are_no_table(mut bytes in vec(any::<u8>(), 0..400), counts in any::<[u8; 3]>(), cores in 0usize..9) {
+        // Counts that are small enough to be believed.
+        for (at, count) in [8, 12, 16].into_iter().zip(counts) {
+            if let Some(place) = bytes.get_mut(at..at + 4) {
+                place.copy_from_slice(&u32::from(count % 4).to_le_bytes());
+            }
+        }
+        if let Some(table) = table::Table::decode(&bytes) {
+            prop_assert_eq!(table.encode(), bytes.clone());
+            let mut tile = Tile::new(Shape { cores, sets: 0 });
+            table.underload.fill(TileId { level: 2, index: 0 }, table.end, &mut tile);
+        }
+        if let Some(snapshot) = Snapshot::decode(5, cores, &bytes) {
+            let header = Header { cores: vec![CoreInfo::default(); cores], ..Header::default() };
+            let nothing = std::iter::empty::<Result<Vec<Event>, Infallible>>();
+            let id = TileId { level: 0, index: 0 };
+            demand::compute(Shape::of(&header), id, State::new(&header), &snapshot, 1000, nothing).unwrap();
+        }
+    }
+}
+
+#[test]
+fn an_index_of_other_events_is_refused() {
+    let event = |time| Event { time, core: 0, kind: Kind::Tick { khz: 1 } };
+    let header = Header { cores: vec![CoreInfo::default()], duration: 9, ..Header::default() };
+    let one = Trace { header: header.clone(), events: vec![event(1)] };
+    let two = Trace { header, events: vec![event(1), event(2)] };
+    let mut bytes = Vec::new();
+    Index::build(&one, &mut bytes).unwrap();
+    let error = Index::open(Place::Memory(bytes), &two).err().unwrap();
+    assert!(error.to_string().contains("it belongs to other events"), "{error}");
+}
+
+/// A trace in its folder: the index is there when it is committed, is built again when it is
+/// gone or damaged, and serves nothing of a folder that cannot be.
+#[test]
+fn the_index_of_a_folder_is_built_when_it_is_missing() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("some.trace");
+    let event =
+        |time| Event { time, core: 0, kind: Kind::Switch { prev: IDLE, stop: Stop::Preempted, next: 1 } };
+    let header = Header { cores: vec![CoreInfo::default()], duration: 999, ..Header::default() };
+    Trace { header, events: vec![event(100)] }.write(&path).unwrap();
+    let store = crate::Store::open(&path).unwrap();
+    let file = path.join("tiles/index");
+    let written = std::fs::read(&file).unwrap();
+    let root = TileId { level: 0, index: 0 };
+    let busy = |index: &Index| index.tile(&store, root).unwrap().unwrap().field(Field::Busy)[0];
+    assert_eq!(busy(&Index::of(&store).unwrap()), 224); // 899 of 1024 ns
+    for damage in [None, Some(&b"no index"[..]), Some(&written[..written.len() - 1])] {
+        std::fs::remove_file(&file).unwrap();
+        if let Some(bytes) = damage {
+            std::fs::write(&file, bytes).unwrap();
+        }
+        assert_eq!(busy(&Index::of(&store).unwrap()), 224);
+        assert!(std::fs::read(&file).unwrap() == written);
+    }
+    assert_eq!(std::fs::read_dir(path.join("tiles")).unwrap().count(), 1);
+}

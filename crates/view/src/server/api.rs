@@ -154,6 +154,8 @@ struct Search {
     #[serde(default)]
     q: String,
     limit: Option<usize>,
+    /// Numbers with commas between them: these threads, and no search.
+    ids: Option<String>,
 }
 
 async fn threads(
@@ -163,7 +165,17 @@ async fn threads(
 ) -> Answer {
     let (number, search) = (path(number)?, query(search)?);
     let limit = search.limit.unwrap_or(50).min(MOST_THREADS);
-    work(app, move |app| json(trace(app, number)?.search(&search.q, limit))).await
+    work(app, move |app| {
+        let trace = trace(app, number)?;
+        match &search.ids {
+            Some(ids) => {
+                let ids = ids.split(',').take(MOST_THREADS).filter_map(|id| id.parse().ok());
+                json(ids.filter_map(|id| trace.thread(id)).collect::<Vec<_>>())
+            }
+            None => json(trace.search(&search.q, limit)),
+        }
+    })
+    .await
 }
 
 async fn thread(State(app): App, at: Result<Path<(usize, Tid)>, PathRejection>) -> Answer {

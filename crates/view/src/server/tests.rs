@@ -1,1 +1,212 @@
+//! The server over a connection, as a browser and as somebody worse would ask it.
 
+use super::*;
+use hearth_trace::*;
+use serde_json::{Value, json};
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::sync::OnceLock;
+
+const TOKEN: &str = "0123456789abcdef";
+
+/// Thread 1 runs on core 0 from 100 to 500 ns and wakes thread 2, which runs on core 1 from 300 on.
+fn trace() -> Trace {
+    let at = |time, core, kind| Event { time, core, kind };
+    let run = |time, core, next| at(time, core, Kind::Switch { prev: IDLE, stop: Stop::Preempted, next });
+    let thread = |tid, name: &str| ThreadInfo { tid, name: name.into(), parent: tid - 1, traced: true };
+    let header = Header {
+        cores: vec![CoreInfo::default(); 3],
+        duration: 3_000_000,
+        threads: vec![thread(1, "make"), thread(2, "Cc1 <b>")],
+        sets: vec!["primary".into()],
+        reasons: vec!["attached".into()],
+        ..Header::default()
+    };
+    let events = vec![
+        run(100, 0, 1),
+        at(200, 0, Kind::Place { thread: 2, target: 1, reason: 0, seen_khz: 7 }),
+        at(200, 0, Kind::Wakeup { thread: 2, waker: Waker::Thread(1), target: 1 }),
+        at(250, 1, Kind::Frequency { khz: 2_000_000 }),
+        run(300, 1, 2),
+        at(500, 0, Kind::Switch { prev: 1, stop: Stop::Blocked, next: IDLE }),
+    ];
+    Trace { header, events }
+}
+
+/// One server for all tests; it ends with them.
+fn port() -> u16 {
+    static PORT: OnceLock<u16> = OnceLock::new();
+    *PORT.get_or_init(|| {
+        let viewed = Viewed::in_memory("a".into(), trace()).expect("an index");
+        let server = Server::bind(vec![viewed], View::built_in(), 0).expect("a port").with_token(TOKEN);
+        let port = server.port;
+        std::thread::spawn(move || server.run());
+        port
+    })
+}
+
+struct Answer {
+    status: u16,
+    head: String,
+    body: Vec<u8>,
+}
+
+impl Answer {
+    fn json(&self) -> Value {
+        serde_json::from_slice(&self.body).expect("JSON")
+    }
+}
+
+fn ask(method: &str, path: &str, host: &str) -> Answer {
+    let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port())).expect("a connection");
+    write!(stream, "{method} {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n").expect("sent");
+    let mut bytes = Vec::new();
+    stream.read_to_end(&mut bytes).expect("an answer");
+    let split = bytes.windows(4).position(|four| four == b"\r\n\r\n").expect("a head");
+    let head = String::from_utf8_lossy(&bytes[..split]).into_owned();
+    Answer { status: head[9..12].parse().expect("a status"), head, body: bytes[split + 4..].to_vec() }
+}
+
+fn get(path: &str) -> Answer {
+    ask("GET", &format!("/{TOKEN}/{path}"), &format!("127.0.0.1:{}", port()))
+}
+
+#[test]
+fn only_who_knows_the_address_is_answered() {
+    let host = format!("127.0.0.1:{}", port());
+    for path in ["/", "/api/traces", "/0123456789abcdee/api/traces", "/0123456789abcdef0/", "//api/traces"] {
+        assert_eq!(ask("GET", path, &host).status, 404, "{path}");
+    }
+    let ours = format!("/{TOKEN}/api/traces");
+    for host in ["evil.example", "127.0.0.1.evil.example", "evil.example:80", "127.0.0.1", "127.0.0.1:1", ""]
+    {
+        assert_eq!(ask("GET", &ours, host).status, 403, "{host}");
+    }
+    assert_eq!(ask("GET", &ours, &format!("localhost:{}", port())).status, 200);
+    for method in ["POST", "PUT", "DELETE", "OPTIONS"] {
+        assert_eq!(ask(method, &ours, &host).status, 405, "{method}");
+    }
+}
+
+#[test]
+fn no_path_leads_to_the_disk() {
+    for path in
+        ["../Cargo.toml", "..%2fCargo.toml", "%2e%2e/%2e%2e/etc/passwd", "%2fetc%2fpasswd", "Cargo.toml"]
+    {
+        assert_eq!(get(path).status, 404, "{path}");
+    }
+    assert_eq!(get("").status, 200);
+}
+
+#[test]
+fn browsers_are_told_what_not_to_do() {
+    for path in ["", "api/traces", "api/none"] {
+        let head = get(path).head.to_lowercase();
+        for said in ["content-security-policy: default-src 'self'", "nosniff", "no-referrer", "same-origin"] {
+            assert!(head.contains(said), "{path}: {head}");
+        }
+    }
+}
+
+#[test]
+fn parameters_are_checked() {
+    let bad = [
+        "api/traces/0/tiles/0/0?fields=busy,none",
+        "api/traces/0/tiles/0/0?fields=busy,busy",
+        "api/traces/0/tiles/0/0?fields=",
+        "api/traces/0/tiles/0/0",
+        "api/traces/0/tiles/256/0?fields=busy",
+        "api/traces/0/tiles/0/-1?fields=busy",
+        "api/traces/0/tiles/0/99999999999999999999?fields=busy",
+        "api/traces/0/events?from=5&to=5",
+        "api/traces/0/events?from=0&to=9&limit=20001",
+        "api/traces/0/at?core=x&time=0",
+        "api/traces/0/threads/1/next?time=0&direction=up",
+        "api/traces/x/at?core=0&time=0",
+    ];
+    for path in bad {
+        let answer = get(path);
+        assert_eq!(answer.status, 400, "{path}");
+        assert!(answer.json()["error"].is_string() && answer.json()["help"].is_string(), "{path}");
+    }
+    let missing = [
+        "api/traces/1/at?core=0&time=0",
+        "api/traces/0/at?core=3&time=0",
+        "api/traces/0/tiles/0/18446744073709551615?fields=busy",
+        "api/traces/0/tiles/200/0?fields=busy",
+        "api/traces/0/threads/9",
+        "api/views/none",
+        "api/none",
+    ];
+    for path in missing {
+        assert_eq!(get(path).status, 404, "{path}");
+    }
+}
+
+#[test]
+fn a_trace_is_described() {
+    let info = get("api/traces").json()[0].clone();
+    assert_eq!(
+        (&info["name"], &info["duration"], &info["events"]),
+        (&json!("a"), &json!(3_000_000), &json!(6))
+    );
+    assert_eq!(info["levels"], json!({ "finest_stored": 2, "coarsest": 2 }));
+}
+
+#[test]
+fn a_tile_holds_the_fields_asked_for_in_their_order() {
+    let answer = get("api/traces/0/tiles/0/0?fields=set_sizes,thread,busy");
+    let (sizes, threads) = (2 * 256, 4 * 3 * 256);
+    assert_eq!(answer.body.len(), sizes + threads + 3 * 256);
+    let thread = |core: usize| answer.body[sizes + 4 * 256 * core];
+    assert_eq!((thread(0), thread(1), thread(2)), (1, 2, 0));
+    // 400 of 1024 ns, and 724 of them.
+    let busy = |core: usize| answer.body[sizes + threads + 256 * core];
+    assert_eq!((busy(0), busy(1), busy(2)), (100, 180, 0));
+    assert!(answer.head.contains("immutable"));
+}
+
+#[test]
+fn slices_say_who_woke_them_and_why_they_are_there() {
+    let found = get("api/traces/0/events?from=0&to=1000").json();
+    let slices = found["slices"].as_array().expect("slices");
+    assert_eq!(slices.len(), 2);
+    assert_eq!(
+        slices[0],
+        json!({ "core": 0, "thread": 1, "from": 100, "to": 500, "khz": 0, "stop": "blocked", "wake": null, "reason": null })
+    );
+    let wake = json!({ "time": 200, "waker": 1, "core": 0, "from_core": null });
+    assert_eq!(
+        slices[1],
+        json!({ "core": 1, "thread": 2, "from": 300, "to": 1000, "khz": 2_000_000, "stop": null, "wake": wake, "reason": 0 })
+    );
+    let kinds: Vec<&str> =
+        found["marks"].as_array().unwrap().iter().filter_map(|mark| mark["kind"].as_str()).collect();
+    assert_eq!(kinds, ["place", "wakeup"]);
+    assert_eq!(get("api/traces/0/events?from=0&to=1000&limit=1").json()["truncated"], true);
+}
+
+#[test]
+fn what_is_under_the_pointer() {
+    let at = get("api/traces/0/at?core=1&time=400").json();
+    let expected = json!({
+        "core": 1, "time": 400, "thread": 2, "name": "Cc1 <b>", "from": 300, "to": null, "stop": null,
+        "waker": 1, "waker_name": "make", "wake_time": 200, "latency": 100, "reason": 0, "seen_khz": 7,
+        "khz": 2_000_000, "queue": 1, "sets": [],
+    });
+    assert_eq!(at, expected);
+    assert_eq!(get("api/traces/0/at?core=0&time=500").json()["thread"], 0);
+}
+
+#[test]
+fn threads_are_found_by_name_and_number_and_followed() {
+    let names = |path: &str| get(path).json().as_array().expect("threads").len();
+    assert_eq!(names("api/traces/0/threads?q=CC"), 1);
+    assert_eq!(names("api/traces/0/threads?q=2"), 1);
+    assert_eq!(names("api/traces/0/threads?limit=1"), 1);
+    assert_eq!(get("api/traces/0/threads/2").json()["parent"], 1);
+    let next = get("api/traces/0/threads/2/next?time=0").json();
+    assert_eq!((&next["core"], &next["from"]), (&json!(1), &json!(300)));
+    assert_eq!(get("api/traces/0/threads/2/next?time=300").json(), Value::Null);
+    assert_eq!(get("api/traces/0/threads/1/next?time=300&direction=back").json()["from"], 100);
+}

@@ -1,0 +1,76 @@
+//! The index in the folder of its trace: `tiles/index`.
+
+use super::error::Error;
+use super::index::{Index, Place};
+use super::plan::Span;
+use super::source::Groups;
+use crate::event::{Event, Header};
+use crate::{Error as TraceError, Store};
+use std::fs::{self, File};
+use std::io::BufWriter;
+use std::path::Path;
+use std::sync::Arc;
+
+const FOLDER: &str = "tiles";
+const FILE: &str = "index";
+
+impl Groups for Store {
+    fn header(&self) -> &Header {
+        Store::header(self)
+    }
+
+    fn spans(&self) -> Vec<Span> {
+        let mut spans: Vec<Span> = Vec::with_capacity(self.groups().len());
+        for group in self.groups() {
+            spans.push(Span::new(group.begin, group.end, group.events.into(), spans.last()));
+        }
+        spans
+    }
+
+    fn read(&self, group: usize) -> Result<Arc<Vec<Event>>, TraceError> {
+        self.read_group(group).map(Arc::new)
+    }
+}
+
+impl Index {
+    /// The index of a stored trace. Where there is none that fits (the trace is foreign, its
+    /// recorder crashed, another version wrote it), it is built, and kept if that is possible.
+    pub fn of(store: &Store) -> Result<Index, Error> {
+        let path = store.path().join(FOLDER).join(FILE);
+        match File::open(&path).map(|file| Index::open(Place::File(file), store)) {
+            Ok(Ok(index)) => return Ok(index),
+            Ok(Err(error @ Error::TooManyCores(_))) => return Err(error),
+            _ => {}
+        }
+        // A trace that is still being written would soon have another one.
+        if store.complete() && Index::write(store).is_ok() {
+            let file = File::open(&path).map_err(|source| Error::Io { action: "open", source })?;
+            return Index::open(Place::File(file), store);
+        }
+        Index::in_memory(store)
+    }
+
+    /// Whether a stored trace has an index. (Whether it fits is seen when it is opened.)
+    pub fn is_there(store: &Store) -> bool {
+        store.path().join(FOLDER).join(FILE).exists()
+    }
+
+    /// Builds the index of a stored trace into its folder. It gets its name when it is whole.
+    pub fn write(store: &Store) -> Result<(), Error> {
+        let folder = store.path().join(FOLDER);
+        let failed = |source| Error::Io { action: "write", source };
+        fs::create_dir_all(&folder).map_err(failed)?;
+        let partial = folder.join(format!("{FILE}.{}.partial", std::process::id()));
+        let built =
+            build(store, &partial).and_then(|()| fs::rename(&partial, folder.join(FILE)).map_err(failed));
+        if built.is_err() {
+            let _ = fs::remove_file(&partial); // the error says more
+        }
+        built
+    }
+}
+
+fn build(store: &Store, path: &Path) -> Result<(), Error> {
+    let file = File::create(path).map_err(|source| Error::Io { action: "write", source })?;
+    Index::build(store, BufWriter::with_capacity(1 << 20, file))
+}
