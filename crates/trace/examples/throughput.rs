@@ -61,8 +61,9 @@ fn read(path: &Path) -> Result<(), Box<dyn Error>> {
         println!("{:.2} bytes per event", bytes as f64 / store.events() as f64);
         let events = store.events();
         let begin = Since::now();
-        for group in 0..store.groups().len() {
-            store.read_group(group)?;
+        let mut group = Vec::new();
+        for index in 0..store.groups().len() {
+            store.read_group_into(index, &mut group)?;
         }
         begin.told("decoded on one core", events);
         each(path, "read", |_| {})?;

@@ -148,12 +148,13 @@ impl Columns {
     }
 
     /// The events. `Err`: the number of a row that is none. All columns are equally long.
-    pub fn events(&self) -> Result<Vec<Event>, usize> {
+    pub fn events(&self, events: &mut Vec<Event>) -> Result<(), usize> {
         let [core, kind, thread, other, target, detail, value] = self.narrow.each_ref().map(Vec::as_slice);
         let n = self.time.len();
         let (core, kind, thread, other) = (&core[..n], &kind[..n], &thread[..n], &other[..n]);
         let (target, detail, value) = (&target[..n], &detail[..n], &value[..n]);
-        let mut events = Vec::with_capacity(n);
+        events.clear();
+        events.reserve(n);
         for i in 0..n {
             // Values that are too large for their column.
             if (core[i] | target[i] | detail[i]) as u32 > u32::from(u16::MAX) || kind[i] as u32 > 0xff {
@@ -170,7 +171,7 @@ impl Columns {
             let Some(kind) = row.kind() else { return Err(i) };
             events.push(Event { time: self.time[i] as u64, core: core[i] as u16, kind });
         }
-        Ok(events)
+        Ok(())
     }
 }
 

@@ -6,8 +6,8 @@ use super::{Error, folder, segment, tables};
 use crate::Trace;
 use crate::event::{Event, Header, Time};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::mpsc::{Receiver, sync_channel};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
 /// Groups that are decoded before they are asked for.
@@ -21,6 +21,8 @@ pub struct Store {
     groups: Vec<Group>,
     /// Where each group is: its segment, and its number there.
     places: Vec<(usize, usize)>,
+    /// Memory to decode in.
+    spare: Mutex<Vec<Columns>>,
 }
 
 /// Events that are read together: some hundred thousand, at most.
@@ -50,7 +52,7 @@ impl Store {
                 first_event += u64::from(group.events);
             }
         }
-        Ok(Store { path: path.into(), meta, header, groups, places })
+        Ok(Store { path: path.into(), meta, header, groups, places, spare: Mutex::default() })
     }
 
     pub fn path(&self) -> &Path {
@@ -80,13 +82,20 @@ impl Store {
 
     /// The events of group `index`, of which there must be one.
     pub fn read_group(&self, index: usize) -> Result<Vec<Event>, Error> {
-        self.read_group_with(index, &mut Columns::default())
+        let mut events = Vec::new();
+        self.read_group_into(index, &mut events)?;
+        Ok(events)
     }
 
-    fn read_group_with(&self, index: usize, columns: &mut Columns) -> Result<Vec<Event>, Error> {
+    /// The same into memory that is there: to ask for it anew costs as much as half of the decoding.
+    pub fn read_group_into(&self, index: usize, events: &mut Vec<Event>) -> Result<(), Error> {
         let (number, group) = self.places[index];
         let path = self.path.join(folder::EVENTS).join(segment::file_name(number));
-        segment::read_group(&path, &self.meta.segments[number], group, columns)
+        let spare = || self.spare.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut columns = spare().pop().unwrap_or_default();
+        let read = segment::read_group(&path, &self.meta.segments[number], group, &mut columns, events);
+        spare().push(columns);
+        read
     }
 }
 
@@ -96,7 +105,11 @@ impl Store {
 pub struct Reader {
     store: Arc<Store>,
     groups: Receiver<Result<Vec<Event>, Error>>,
-    group: std::vec::IntoIter<Event>,
+    /// Memory of groups that have been read.
+    used: SyncSender<Vec<Event>>,
+    group: Vec<Event>,
+    /// The next event in the group.
+    next: usize,
 }
 
 impl Reader {
@@ -108,21 +121,22 @@ impl Reader {
     /// Reads a trace that is open already.
     pub fn of(store: Arc<Store>) -> Result<Self, Error> {
         let (send, groups) = sync_channel(AHEAD);
+        let (used, empty) = sync_channel(AHEAD + 2);
         let source = store.clone();
         let work = move || {
-            let mut columns = Columns::default();
             for index in 0..source.groups.len() {
-                let group = source.read_group_with(index, &mut columns);
-                let failed = group.is_err();
+                let mut events = empty.try_recv().unwrap_or_default();
+                let read = source.read_group_into(index, &mut events).map(|()| events);
+                let failed = read.is_err();
                 // Nobody may want any more.
-                if send.send(group).is_err() || failed {
+                if send.send(read).is_err() || failed {
                     return;
                 }
             }
         };
         let thread = thread::Builder::new().name("trace reader".into()).spawn(work);
         thread.map_err(Error::io("read", &store.path))?;
-        Ok(Reader { store, groups, group: Vec::new().into_iter() })
+        Ok(Reader { store, groups, used, group: Vec::new(), next: 0 })
     }
 
     pub fn header(&self) -> &Header {
@@ -137,17 +151,33 @@ impl Reader {
     pub fn into_trace(mut self) -> Result<Trace, Error> {
         let mut events = Vec::new();
         while let Some(group) = self.next_group() {
-            events.append(&mut group?);
+            events.extend_from_slice(group?);
         }
         Ok(Trace { header: self.store.header.clone(), events })
     }
 
     /// The rest of the group at hand, or the next one.
-    pub fn next_group(&mut self) -> Option<Result<Vec<Event>, Error>> {
-        if !self.group.as_slice().is_empty() {
-            return Some(Ok(std::mem::take(&mut self.group).collect()));
+    pub fn next_group(&mut self) -> Option<Result<&[Event], Error>> {
+        if self.next == self.group.len()
+            && let Err(error) = self.advance()?
+        {
+            return Some(Err(error));
         }
-        self.groups.recv().ok()
+        let rest = &self.group[self.next..];
+        self.next = self.group.len();
+        Some(Ok(rest))
+    }
+
+    /// Goes on to the next group.
+    fn advance(&mut self) -> Option<Result<(), Error>> {
+        match self.groups.recv().ok()? {
+            Ok(events) => {
+                let _ = self.used.try_send(std::mem::replace(&mut self.group, events)); // it may have enough
+                self.next = 0;
+                Some(Ok(()))
+            }
+            Err(error) => Some(Err(error)),
+        }
     }
 }
 
@@ -157,12 +187,12 @@ impl Iterator for Reader {
     #[inline]
     fn next(&mut self) -> Option<Self::Item> {
         loop {
-            if let Some(event) = self.group.next() {
-                return Some(Ok(event));
+            if let Some(event) = self.group.get(self.next) {
+                self.next += 1;
+                return Some(Ok(*event));
             }
-            match self.groups.recv().ok()? {
-                Ok(events) => self.group = events.into_iter(),
-                Err(error) => return Some(Err(error)),
+            if let Err(error) = self.advance()? {
+                return Some(Err(error));
             }
         }
     }

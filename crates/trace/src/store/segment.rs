@@ -125,13 +125,14 @@ impl SegmentWriter {
     }
 }
 
-/// Reads a group of a segment. `columns` is memory to work in.
+/// Reads a group of a segment into `events`. `columns` is memory to work in.
 pub fn read_group(
     path: &Path,
     segment: &Segment,
     group: usize,
     columns: &mut Columns,
-) -> Result<Vec<Event>, Error> {
+    events: &mut Vec<Event>,
+) -> Result<(), Error> {
     let info = segment.groups[group];
     let bytes =
         |groups: &[GroupInfo]| groups.iter().fold(0, |sum: u64, group| sum.saturating_add(group.bytes));
@@ -144,15 +145,14 @@ pub fn read_group(
     parquet_file::check_schema(&metadata, SCHEMA).map_err(Error::reading(path))?;
     decode_columns(&content, begin, &metadata, group, info.events as usize, columns)
         .map_err(|what| Error::corrupt(path, what))?;
-    let events = columns.events();
-    let events = events.map_err(|row| {
+    columns.events(events).map_err(|row| {
         Error::corrupt(path, format!("row {row} of group {group} is no event that this program knows"))
     })?;
     let times = |events: &[Event]| Some((events.first()?.time, events.last()?.time));
-    if times(&events) != Some((info.begin, info.end)) {
+    if times(events) != Some((info.begin, info.end)) {
         return Err(Error::corrupt(path, format!("the times of group {group} are not those of trace.json")));
     }
-    Ok(events)
+    Ok(())
 }
 
 fn read_part(file: &mut File, path: &Path, begin: u64, sum: Sum, most: u64) -> Result<Vec<u8>, Error> {
