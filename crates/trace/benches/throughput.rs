@@ -4,10 +4,9 @@
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use hearth_trace::{
-    CoreInfo, Event, Header, IDLE, Kind, Metrics, Reader, Sink, Stop, TraceHash, Waker, Writer,
+    CoreInfo, Event, Header, IDLE, Kind, Metrics, Reader, Sink, Stop, Store, TraceHash, Waker, Writer,
 };
 use std::hint::black_box;
-use std::io::Cursor;
 
 const CORES: u16 = 160;
 
@@ -56,18 +55,30 @@ fn bench(c: &mut Criterion) {
             black_box(hash.value())
         });
     });
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("t");
     let write = || {
-        let mut writer = Writer::new(Vec::with_capacity(30 << 20)).expect("memory");
+        let mut writer = Writer::create(&path, &header).expect("a folder");
         events.iter().for_each(|event| writer.event(event));
-        writer.finish(&header).expect("memory")
+        writer.commit(&header).expect("a folder");
     };
-    group.bench_function("write", |b| b.iter(|| black_box(write().len())));
-    let bytes = write();
+    group.bench_function("write", |b| b.iter(write));
+    write();
+    group.bench_function("open", |b| b.iter(|| black_box(Store::open(&path).expect("a trace").events())));
+    // One core decodes what another one asks for.
     group.bench_function("read", |b| {
+        b.iter(|| black_box(Reader::open(&path).expect("a trace").filter(|event| event.is_ok()).count()));
+    });
+    group.bench_function("decode", |b| {
+        let store = Store::open(&path).expect("a trace");
+        b.iter(|| (0..store.groups().len()).for_each(|i| drop(black_box(store.read_group(i)))));
+    });
+    // From the disk to the numbers, on two cores.
+    group.bench_function("read and measure", |b| {
         b.iter(|| {
-            black_box(
-                Reader::new(Cursor::new(&bytes)).expect("a trace").filter(|event| event.is_ok()).count(),
-            )
+            let mut metrics = Metrics::new(&header);
+            Reader::open(&path).expect("a trace").flatten().for_each(|event| metrics.event(&event));
+            black_box(metrics.finish(0))
         });
     });
     group.finish();

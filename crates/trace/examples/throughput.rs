@@ -28,7 +28,7 @@ fn make(events: u64, path: &Path) -> Result<(), Box<dyn Error>> {
     let core =
         |n: u16| CoreInfo { physical: n % 80, llc: n % 80 / 20, numa: n % 80 / 20, socket: n % 80 / 20 };
     let mut header = Header { cores: (0..CORES).map(core).collect(), ..Header::default() };
-    let begin = Instant::now();
+    let begin = Since::now();
     let mut writer = Writer::create(path, &header)?;
     let (mut random, mut time, mut written) = (1u64, 0, 0);
     while written < events {
@@ -46,25 +46,25 @@ fn make(events: u64, path: &Path) -> Result<(), Box<dyn Error>> {
     }
     header.duration = time;
     writer.commit(&header)?;
-    told("written", written, begin);
+    begin.told("written", written);
     Ok(())
 }
 
 fn read(path: &Path) -> Result<(), Box<dyn Error>> {
     for _ in 0..3 {
-        let begin = Instant::now();
+        let opened = Instant::now();
         let store = Store::open(path)?;
-        println!("opened in {:.1} ms", begin.elapsed().as_secs_f64() * 1e3);
+        println!("opened in {:.1} ms", opened.elapsed().as_secs_f64() * 1e3);
         let bytes: u64 = fs::read_dir(path.join("events"))?
             .map(|file| file?.metadata().map(|m| m.len()))
             .sum::<Result<_, _>>()?;
         println!("{:.2} bytes per event", bytes as f64 / store.events() as f64);
         let events = store.events();
-        let begin = Instant::now();
+        let begin = Since::now();
         for group in 0..store.groups().len() {
             store.read_group(group)?;
         }
-        told("decoded on one core", events, begin);
+        begin.told("decoded on one core", events);
         each(path, "read", |_| {})?;
         let mut hash = TraceHash::new();
         each(path, "hashed", |event| hash.event(event))?;
@@ -76,7 +76,7 @@ fn read(path: &Path) -> Result<(), Box<dyn Error>> {
 }
 
 fn each(path: &Path, what: &str, mut take: impl FnMut(&Event)) -> Result<(), Box<dyn Error>> {
-    let begin = Instant::now();
+    let begin = Since::now();
     let mut reader = Reader::open(path)?;
     let mut events = 0;
     while let Some(group) = reader.next_group() {
@@ -84,20 +84,42 @@ fn each(path: &Path, what: &str, mut take: impl FnMut(&Event)) -> Result<(), Box
         group.iter().for_each(&mut take);
         events += group.len() as u64;
     }
-    told(what, events, begin);
+    begin.told(what, events);
     Ok(())
 }
 
 /// Reads one into memory and writes it again.
 fn copy(from: &Path, to: &Path) -> Result<(), Box<dyn Error>> {
     let trace = Reader::open(from)?.into_trace()?;
-    let begin = Instant::now();
+    let begin = Since::now();
     trace.write(to)?;
-    told("written", trace.events.len() as u64, begin);
+    begin.told("written", trace.events.len() as u64);
     Ok(())
 }
 
-fn told(what: &str, events: u64, begin: Instant) {
-    let seconds = begin.elapsed().as_secs_f64();
-    println!("{what}: {events} events in {seconds:.2} s, {:.1} M/s", events as f64 / seconds / 1e6);
+/// Since when, and how much CPU time all threads had used by then: on a machine that has other
+/// things to do, that is the number to look at.
+struct Since(Instant, f64);
+
+impl Since {
+    fn now() -> Self {
+        Since(Instant::now(), cpu_seconds())
+    }
+
+    fn told(self, what: &str, events: u64) {
+        let (wall, cpu) = (self.0.elapsed().as_secs_f64(), cpu_seconds() - self.1);
+        let rate = |seconds: f64| events as f64 / seconds / 1e6;
+        println!(
+            "{what}: {events} events in {wall:.2} s, {:.1} M/s; {cpu:.2} s of CPU time, {:.1} M/s a core",
+            rate(wall),
+            rate(cpu)
+        );
+    }
+}
+
+/// User and system time of this process, from `/proc`, in which a second has a hundred ticks.
+fn cpu_seconds() -> f64 {
+    let stat = fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    let after_name = stat.rsplit(") ").next().unwrap_or_default();
+    after_name.split(' ').skip(11).take(2).filter_map(|ticks| ticks.parse::<f64>().ok()).sum::<f64>() / 100.0
 }
