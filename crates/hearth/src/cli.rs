@@ -2,8 +2,8 @@
 
 use crate::failure::Outcome;
 use crate::verbs::{
-    build, check, conform, exec, explore, fmt, list, mutate, play, predict, prove, query, record, report, reproduce,
-    run, set, sim, status, stop, top, vm,
+    build, check, conform, exec, explore, fmt, list, mutate, play, predict, prove, query, record, report,
+    reproduce, run, set, sim, status, stop, top, vm,
 };
 use clap::{Parser, Subcommand};
 

@@ -51,7 +51,9 @@ fn names(traces: &[Measured]) -> Vec<String> {
         source => origin(source),
     };
     let file = |trace: &Measured| {
-        Path::new(&trace.path).file_name().map_or(trace.path.clone(), |name| name.to_string_lossy().into_owned())
+        Path::new(&trace.path)
+            .file_name()
+            .map_or(trace.path.clone(), |name| name.to_string_lossy().into_owned())
     };
     let names: Vec<String> = traces.iter().map(short).collect();
     match &names[..] {
