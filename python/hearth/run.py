@@ -83,6 +83,8 @@ def main():
         sys.exit(1)
     except BrokenPipeError:
         sys.stdout = None  # Whoever reads has seen enough.
+    except KeyboardInterrupt:
+        sys.exit(130)
 
 
 main()

@@ -49,11 +49,6 @@ pub fn number(value: f64) -> String {
     format!("{value:.*}", (2 - digits).clamp(0, 6) as usize)
 }
 
-/// `-` where a number is not known.
-pub fn known(value: Option<f64>) -> String {
-    value.map_or_else(|| "-".into(), number)
-}
-
 /// A share as per cent, with its sign.
 pub fn percent(share: f64) -> String {
     format!("{:+.1}%", share * 100.0)
@@ -76,7 +71,6 @@ mod tests {
         ] {
             assert_eq!(number(value), text);
         }
-        assert_eq!(known(None), "-");
         assert_eq!((percent(0.1234), percent(-0.05)), ("+12.3%".into(), "-5.0%".into()));
     }
 

@@ -224,6 +224,127 @@ fn a_simulated_trace_can_be_measured_and_predicted_again() {
     assert_eq!(files, ["t.trace"], "nothing else is left behind");
 }
 
+/// Two simulations in `a.trace` and `b.trace`.
+fn two_traces() -> tempfile::TempDir {
+    let folder = folder();
+    for (policy, name) in [("cfs", "a.trace"), ("nest", "b.trace")] {
+        let sim =
+            ["sim", "-w", "hackbench:groups=1", "-m", "ryzen-3400g", "-p", policy, "--runs", "1", "-o", name];
+        assert!(hearth(folder.path(), &sim).status.success());
+    }
+    folder
+}
+
+#[test]
+fn a_trace_is_looked_into() {
+    let folder = two_traces();
+    let args = "report a.trace b.trace --json --by 10ms --by process --by thread --wakers --inversions 3 --overloads 3";
+    let report = json(folder.path(), &args.split(' ').collect::<Vec<_>>());
+    let load = "cpu_s runs preemptions wakeups wakeup_latency_us waiting_ms overload_ms migrations ghz_mean";
+    let documented = [
+        (
+            "/by_interval/rows/0",
+            "begin_s length_s events busy_core_s busy_ghz_mean underload_per_s overload_core_ms inversion_core_ms \
+             inversions cores_used wakeups wakeup_latency_us context_switches migrations",
+        ),
+        ("/by_process/0", &*format!("process threads traced {load}")),
+        ("/by_thread/0", &*format!("thread name traced {load}")),
+        ("/wakers/0", "waker wakee wakeups wakeup_latency_us same_core smt llc numa machine"),
+        ("/inversions", "count core_ms longest"),
+        ("/inversions/longest/0", "begin_s ms core ghz thread name runs idle_core idle_ghz"),
+        ("/overloads", "count ms core_ms longest"),
+        ("/overloads/longest/0", "begin_s ms core_ms overloaded idle most_waiting waited"),
+        ("/overloads/longest/0/overloaded/0", "core runnable"),
+        ("/overloads/longest/0/waited/0", "thread name"),
+    ];
+    for (path, names) in documented {
+        let value = report["traces"][0].pointer(path).unwrap_or_else(|| panic!("{path}"));
+        let mut names: Vec<&str> = names.split_whitespace().collect();
+        let mut ours: Vec<&String> = value.as_object().expect(path).keys().collect();
+        names.sort();
+        ours.sort();
+        assert_eq!(ours, names, "{path}");
+    }
+    let ratios = &report["comparison"]["ratios"];
+    let summary = |trace: usize| report["traces"][trace]["summary"]["busy_core_s"].as_f64().unwrap();
+    assert_eq!(ratios["summary"]["busy_core_s"].as_f64(), Some(summary(1) / summary(0)));
+    for part in ["by_process", "wakers"] {
+        assert!(ratios[part].as_array().is_some_and(|rows| !rows.is_empty()), "{part}");
+    }
+    assert_eq!(ratios["by_interval"]["rows"][0]["begin_s"], 0.0);
+    assert_eq!(ratios["by_thread"], Value::Null, "threads have no counterparts");
+
+    let args: Vec<&str> = args.split(' ').filter(|arg| *arg != "--json").collect();
+    let said = text(&hearth(folder.path(), &args).stdout);
+    for part in [
+        "×",
+        "each 0.01 s",
+        "processes",
+        "second: threads",
+        "who woke whom",
+        "longest frequency",
+        "longest overloads",
+    ] {
+        assert!(said.contains(part), "{part} is not in:\n{said}");
+    }
+}
+
+#[test]
+fn a_table_as_csv() {
+    let folder = two_traces();
+    let csv = |args: &[&str]| {
+        let output = hearth(folder.path(), &[&["report", "a.trace", "--csv"], args].concat());
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        text(&output.stdout).lines().map(str::to_owned).collect::<Vec<_>>()
+    };
+    let whole = csv(&[]);
+    assert!(whole.len() == 2 && whole[0].contains("wakeup_latency_us.p99_9"), "{whole:?}");
+    assert!(csv(&["b.trace"])[2].starts_with("second,"));
+    assert!(csv(&["--by", "process"])[0].contains("cpu_s"));
+    let many = hearth(folder.path(), &["report", "a.trace", "--csv", "--wakers", "--by", "second"]);
+    assert_eq!(many.status.code(), Some(2));
+}
+
+#[test]
+fn a_picture_is_drawn() {
+    let folder = two_traces();
+    let output = hearth(folder.path(), &["report", "a.trace", "b.trace", "--plot", "p.svg"]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let svg = fs::read_to_string(folder.path().join("p.svg")).unwrap();
+    assert!(svg.contains("Underload: cfs, schedutil") && svg.contains("Underload: nest, schedutil"));
+    fails(&["report", "a.trace", "--plot", "p.pdf"], 1, &["p.pdf", ".svg"]);
+}
+
+#[test]
+fn what_cannot_be_looked_into() {
+    fails(&["report", "a.trace", "--by", "core"], 2, &["--by", "100ms"]);
+    fails(&["report", "a.trace", "--by", "1s", "--by", "2s"], 2, &["--by", "one length"]);
+    fails(&["query", "none.trace", "SELECT 1"], 1, &["none.trace"]);
+    fails(&["query", "none.trace"], 2, &["QUERY"]);
+    let folder = two_traces();
+    let fine = hearth(folder.path(), &["report", "a.trace", "--by", "1us"]);
+    assert!(fine.status.success(), "a short trace can be cut finely: {}", text(&fine.stderr));
+}
+
+/// DuckDB itself is tested by python/tests.
+#[test]
+fn the_tables_of_a_trace_can_be_printed() {
+    let folder = two_traces();
+    let sql = text(&hearth(folder.path(), &["query", "a.trace", "--sql"]).stdout);
+    assert!(
+        sql.contains("CREATE OR REPLACE VIEW slices") && sql.contains("/a.trace/events/*.parquet'"),
+        "{sql}"
+    );
+    let output = Command::new(env!("CARGO_BIN_EXE_hearth"))
+        .current_dir(folder.path())
+        .env("HEARTH_PYTHON", "no-such-python")
+        .args(["query", "a.trace", "SELECT 1"])
+        .output()
+        .unwrap();
+    let said = text(&output.stderr);
+    assert!(output.status.code() == Some(1) && said.contains("pip install duckdb"), "{said}");
+}
+
 #[test]
 fn a_damaged_trace_is_refused() {
     let folder = folder();

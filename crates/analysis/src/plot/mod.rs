@@ -48,7 +48,7 @@ fn draw(area: &Area, runs: &[Run], lower: u32) -> Drawn {
     area.fill(&WHITE)?;
     let (_, height) = area.dim_in_pixel();
     let (upper, lower) = area.split_vertically(height - lower);
-    let panels = upper.margin(16, 8, 0, 16).split_evenly((runs.len().max(1), 1));
+    let panels = upper.margin(16, 8, 16, 16).split_evenly((runs.len().max(1), 1));
     let duration = runs.iter().map(|run| run.underload.duration_s).fold(0.0, f64::max);
     let columns = runs.iter().flat_map(|run| &run.underload.columns);
     let most = columns.map(|column| column.max).max().unwrap_or(0).max(4);
@@ -81,8 +81,15 @@ fn underload(area: &Area, run: &Run, duration: f64, most: u32) -> Drawn {
         .y_labels(5)
         .y_label_formatter(&|value| format!("{value:.0}"))
         .x_desc(format!("time ({unit})"))
-        .y_desc("cores in 4 ms")
+        .x_label_formatter(&|at| if end < 10.0 { format!("{at:.1}") } else { format!("{at:.0}") })
+        .y_desc("underload (cores)")
         .draw()?;
+    // Behind the end of a run that ends earlier than another, nothing was.
+    let over = run.underload.duration_s * factor;
+    if over < end {
+        let behind = [(over, 0.0), (end, f64::from(most) * 1.05)];
+        chart.draw_series([Rectangle::new(behind, FAINT.mix(0.5).filled())])?;
+    }
     let width = run.underload.column_s * factor;
     let bar = |at: usize, value: f64, colour: RGBColor| {
         let begin = at as f64 * width;

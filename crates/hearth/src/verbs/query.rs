@@ -82,7 +82,8 @@ fn no_duckdb(why: impl std::fmt::Display, python: &str) -> Failure {
 }
 
 fn views(trace: &Path) -> Result<String, Failure> {
-    let folder = std::fs::canonicalize(trace)?;
+    let folder = std::fs::canonicalize(trace)
+        .map_err(|error| Failure::new(format_args!("cannot open {}: {error}", trace.display())))?;
     let path = folder.to_str().ok_or_else(|| {
         Failure::new(format_args!("the path {} is not UTF-8: SQL cannot name it", folder.display()))
     })?;

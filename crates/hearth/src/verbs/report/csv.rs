@@ -60,7 +60,9 @@ fn flatten(prefix: &str, value: &Value, cells: &mut Vec<(String, String)>) {
         Value::Array(list) if list.iter().all(|item| pair(item).is_some()) && !list.is_empty() => {
             list.iter().filter_map(pair).for_each(|(key, value)| flatten(&name(&key), value, cells));
         }
-        Value::Array(list) => cells.push((prefix.into(), list.iter().map(plain).collect::<Vec<_>>().join(" "))),
+        Value::Array(list) => {
+            cells.push((prefix.into(), list.iter().map(plain).collect::<Vec<_>>().join(" ")))
+        }
         value => cells.push((prefix.into(), plain(value))),
     }
 }
@@ -104,7 +106,8 @@ mod tests {
         flatten("", &row, &mut cells);
         let cells: Vec<_> = cells.iter().map(|(name, value)| format!("{name}={value}")).collect();
         let mut expected =
-            ["name=a", "n=", "latency.p50=1.5", "residency.2.1ghz=3.0", "idle=1 2", "waited=x:1"].map(str::to_owned);
+            ["name=a", "n=", "latency.p50=1.5", "residency.2.1ghz=3.0", "idle=1 2", "waited=x:1"]
+                .map(str::to_owned);
         expected.sort();
         let mut ours = cells.clone();
         ours.sort();
@@ -113,6 +116,9 @@ mod tests {
 
     #[test]
     fn quotes_where_they_must_be() {
-        assert_eq!((quoted("a b"), quoted("a,b"), quoted("a\"b")), ("a b".into(), "\"a,b\"".into(), "\"a\"\"b\"".into()));
+        assert_eq!(
+            (quoted("a b"), quoted("a,b"), quoted("a\"b")),
+            ("a b".into(), "\"a,b\"".into(), "\"a\"\"b\"".into())
+        );
     }
 }

@@ -22,7 +22,9 @@ const CONVERTERS: [(&str, &[&str]); 4] = [
 pub fn check(path: &Path) -> Result<(), Failure> {
     output::check_writable(path)?;
     match kind(path) {
-        "svg" | "png" => Ok(()),
+        "svg" => Ok(()),
+        "png" if CONVERTERS.iter().any(|(program, _)| installed(program)) => Ok(()),
+        "png" => Err(no_converter()),
         _ => Err(Failure::new(format_args!("cannot draw {}: it is neither .svg nor .png", path.display()))
             .help("name a file that ends in .svg or .png")),
     }
@@ -51,7 +53,9 @@ fn names(traces: &[Measured]) -> Vec<String> {
         source => origin(source),
     };
     let file = |trace: &Measured| {
-        Path::new(&trace.path).file_name().map_or(trace.path.clone(), |name| name.to_string_lossy().into_owned())
+        Path::new(&trace.path)
+            .file_name()
+            .map_or(trace.path.clone(), |name| name.to_string_lossy().into_owned())
     };
     let names: Vec<String> = traces.iter().map(short).collect();
     match &names[..] {
@@ -69,16 +73,25 @@ fn png(svg: &str) -> Result<Vec<u8>, Failure> {
             .stderr(Stdio::null())
             .spawn();
         let Ok(mut child) = child else { continue };
-        // It reads all before it writes: the pipes cannot block each other.
+        // Each of them reads all before it writes: the pipes cannot block each other.
         let written = child.stdin.take().map(|mut input| input.write_all(svg.as_bytes()));
         let made = child.wait_with_output()?;
         if matches!(written, Some(Ok(()))) && made.status.success() && made.stdout.starts_with(b"\x89PNG") {
             return Ok(made.stdout);
         }
     }
+    Err(no_converter())
+}
+
+fn installed(program: &str) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).any(|folder| folder.join(program).is_file())
+}
+
+fn no_converter() -> Failure {
     let names = CONVERTERS.map(|(program, _)| program).join(", ");
-    Err(Failure::new(format_args!("cannot make a PNG: none of {names} is installed and works"))
-        .help("write an .svg, or install one: apt install librsvg2-bin"))
+    Failure::new(format_args!("cannot make a PNG: none of {names} is installed and works"))
+        .help("write an .svg, or install one: apt install librsvg2-bin")
 }
 
 #[cfg(test)]
@@ -88,7 +101,7 @@ mod tests {
 
     #[test]
     fn only_what_can_be_drawn() {
-        assert!(check(Path::new("a.svg")).is_ok() && check(Path::new("a.png")).is_ok());
+        assert!(check(Path::new("a.svg")).is_ok());
         assert!(check(Path::new("a.pdf")).is_err() && check(Path::new("no/such/a.svg")).is_err());
         assert!(fs::metadata("a.svg").is_err(), "nothing is written yet");
     }

@@ -4,9 +4,7 @@ use super::measure::Measured;
 use super::sheet::Cell::{Count, Number, Text};
 use super::sheet::{Cell, Sheet};
 use super::summary::NAMES;
-use hearth_analysis::{
-    ByInterval, Inversions, Load, Overload, Overloads, ProcessRow, ThreadRow, WakerPair,
-};
+use hearth_analysis::{ByInterval, Inversions, Load, Overload, Overloads, ProcessRow, ThreadRow, WakerPair};
 use hearth_trace::CoreId;
 
 pub fn text(traces: &[Measured], top: usize) -> String {
@@ -155,7 +153,8 @@ fn wakers(rows: &[WakerPair]) -> Sheet {
         ]
     };
     Sheet {
-        title: "who woke whom, and where the woken thread was put: on the waker's core, or beside it on ...".into(),
+        title: "who woke whom, and where the woken thread was put: on the waker's core, or beside it on ..."
+            .into(),
         keys: 2,
         titles: vec![
             "waker",
@@ -194,7 +193,17 @@ fn inversions(found: &Inversions) -> Sheet {
             Number(found.core_ms).text()
         ),
         keys: 3,
-        titles: vec!["from (s)", "thread", "name", "ms", "on core", "GHz", "idle core", "its GHz", "threads run"],
+        titles: vec![
+            "from (s)",
+            "thread",
+            "name",
+            "ms",
+            "on core",
+            "GHz",
+            "idle core",
+            "its GHz",
+            "threads run",
+        ],
         rows: found.longest.iter().map(row).collect(),
     }
 }

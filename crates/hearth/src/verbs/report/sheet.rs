@@ -97,7 +97,12 @@ mod tests {
 
     fn sheet(rows: &[(&str, u64)]) -> Sheet {
         let row = |(name, n): &(&str, u64)| vec![Cell::Text((*name).into()), Cell::Count(*n), Cell::Unknown];
-        Sheet { title: "T".into(), keys: 1, titles: vec!["name", "n", "x"], rows: rows.iter().map(row).collect() }
+        Sheet {
+            title: "T".into(),
+            keys: 1,
+            titles: vec!["name", "n", "x"],
+            rows: rows.iter().map(row).collect(),
+        }
     }
 
     #[test]
@@ -119,7 +124,10 @@ mod tests {
     fn ratios_of_what_is_known() {
         let (zero, two) = (Cell::Count(0), Cell::Number(2.0));
         assert_eq!(two.ratio(&Cell::Count(3)), "×1.50");
-        assert_eq!((zero.ratio(&two), zero.ratio(&zero), two.ratio(&zero)), ("-".into(), "×1.00".into(), "×0.00".into()));
+        assert_eq!(
+            (zero.ratio(&two), zero.ratio(&zero), two.ratio(&zero)),
+            ("-".into(), "×1.00".into(), "×0.00".into())
+        );
         assert_eq!(Cell::Unknown.ratio(&two), "-");
     }
 }

@@ -48,7 +48,10 @@ fn row(title: &str, cells: &[Cell]) -> Vec<String> {
 fn verdict(a: &Summary, b: &Summary) -> String {
     let mut text = String::new();
     if a.duration_s > 0.0 && b.duration_s > 0.0 {
-        text += &format!("\nThe second against the first: speed-up {}", percent(a.duration_s / b.duration_s - 1.0));
+        text += &format!(
+            "\nThe second against the first: speed-up {}",
+            percent(a.duration_s / b.duration_s - 1.0)
+        );
         if let Some((a, b)) = a.energy_j.zip(b.energy_j).filter(|(a, _)| *a > 0.0) {
             text += &format!(", energy saving {}", percent(1.0 - b / a));
         }
