@@ -193,14 +193,14 @@ impl State {
         self.cores[index].khz = khz;
         self.exact[index] = exact;
         if current != IDLE {
-            self.put(current, Place::Running(core));
+            self.put(0, current, Place::Running(core), &mut ());
         }
         self.touched_len = 0;
     }
 
     /// Puts a thread back into the queue in which a snapshot says that it was ready.
     pub fn restore_ready(&mut self, tid: Tid, core: CoreId) {
-        self.put(tid, Place::Ready(core));
+        self.put(0, tid, Place::Ready(core), &mut ());
         self.touched_len = 0;
     }
 
