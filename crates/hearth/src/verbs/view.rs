@@ -32,9 +32,9 @@ impl Args {
     pub fn run(self) -> Outcome {
         let traces = self.traces.iter().map(|path| open(path)).collect::<Result<_, _>>()?;
         let mut views = self.view.iter().map(|path| view(path)).collect::<Result<Vec<_>, _>>()?;
-        views.extend(
-            View::built_in().into_iter().filter(|view| views.iter().all(|own| own.name != view.name)),
-        );
+        let mut others = View::built_in();
+        others.retain(|view| views.iter().all(|own| own.name != view.name));
+        views.extend(others);
         let first = views.first().map_or_else(String::new, |view| view.name.clone());
         let server = Server::bind(traces, views, self.port).map_err(|error| {
             let failure =
