@@ -80,6 +80,8 @@ struct task_struct___preempt {
 	} thread_info;
 } __attribute__((preserve_access_index));
 
+extern void *bpf_rdonly_cast(const void *, u32) __ksym __weak;
+
 enum kind {
 	SWITCH = 1,
 	WAKING,
@@ -262,7 +264,13 @@ static __always_inline u32 preempt_count(void)
 	struct task_struct *current = (void *)bpf_get_current_task_btf();
 	struct task_struct___preempt *with_count = (void *)current;
 	u32 count = 0;
-	if (preempt_count_behind)
+	if (preempt_count_behind && bpf_ksym_exists(bpf_rdonly_cast)) {
+		/* Loaded as if it were the first number of a run queue: that needs no call. */
+		void *place = (void *)run_queue(current) + preempt_count_behind;
+		struct rq *as_queue = bpf_rdonly_cast(place - bpf_core_field_offset(struct rq, nr_running),
+						      bpf_core_type_id_kernel(struct rq));
+		count = as_queue->nr_running;
+	} else if (preempt_count_behind)
 		bpf_probe_read_kernel(&count, sizeof count, (void *)run_queue(current) + preempt_count_behind);
 	else if (bpf_core_field_exists(with_count->thread_info.preempt.count))
 		count = with_count->thread_info.preempt.count;

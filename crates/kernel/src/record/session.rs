@@ -47,7 +47,11 @@ pub struct Recorded<S> {
 /// Where the kernel's events come from.
 enum Means {
     Bpf(Programs),
-    Tracefs { instance: Instance, readers: Readers },
+    /// The readers are dropped first: an instance whose buffers are open cannot be removed.
+    Tracefs {
+        readers: Readers,
+        instance: Instance,
+    },
 }
 
 impl Session {
