@@ -67,7 +67,7 @@ pub fn export(input: &Path, output: &Path, format: ExportFormat) -> Result<Expor
         let mut file =
             Counted { out: fs::File::options().write(true).open(output).map_err(created)?, bytes: 0 };
         let events = write(input, format, &mut file).map_err(|error| error.named(output))?;
-        return Ok(exported(input, format, events, file.bytes)?);
+        return exported(input, format, events, file.bytes);
     }
     let folder = output.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let file = tempfile::Builder::new().prefix(".export-").tempfile_in(folder).map_err(created)?;

@@ -9,7 +9,7 @@ use super::tracks::Tracks;
 use crate::perfetto::*;
 use crate::wire::Put;
 use hearth_trace::{CoreId, Event, Header, IDLE, Kind, Source, Stop, ThreadInfo, Tid, Time, Waker};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::io::{self, Write};
 
 /// A bundle is written when it has this many bytes, and all are when they have `MOST` together.
@@ -42,14 +42,14 @@ struct Names<'a> {
     threads: HashMap<Tid, &'a str>,
     programs: &'a [String],
     /// Threads whose present name was written.
-    told: HashMap<Tid, ()>,
+    told: HashSet<Tid>,
 }
 
 impl<'a> Names<'a> {
     /// The name, if it is news.
     fn news(&mut self, thread: Tid) -> Option<&'a str> {
         let name = self.threads.get(&thread)?;
-        self.told.insert(thread, ()).is_none().then_some(*name)
+        self.told.insert(thread).then_some(*name)
     }
 
     fn exec(&mut self, thread: Tid, name: u32) {
@@ -73,7 +73,7 @@ impl<'a, W: Write> Exporter<'a, W> {
             names: Names {
                 threads: header.threads.iter().map(|thread| (thread.tid, thread.name.as_str())).collect(),
                 programs: &header.names,
-                told: HashMap::new(),
+                told: HashSet::new(),
             },
             tracks: Tracks::default(),
             idle: vec![false; cores],

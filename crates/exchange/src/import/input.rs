@@ -23,6 +23,10 @@ impl<R: Read + Seek> Input<R> {
         self.at
     }
 
+    pub fn length(&self) -> u64 {
+        self.length
+    }
+
     pub fn rest(&self) -> u64 {
         self.length - self.at
     }

@@ -9,7 +9,7 @@ use super::tracing_data::{self, Formats};
 use crate::Error;
 use hearth_kernel::Decoder;
 use linux_perf_event_reader::{
-    AttrFlags, Endianness, PerfEventAttr, RawData, RawEventRecord, RecordParseInfo, RecordType, SampleFormat,
+    Endianness, PerfEventAttr, RawData, RawEventRecord, RecordParseInfo, RecordType, SampleFormat,
 };
 use std::collections::HashMap;
 use std::io::{Cursor, Read, Seek};
@@ -81,6 +81,7 @@ impl Attributes {
             );
         }
         let mut attributes = Attributes { infos: Vec::new(), ids: HashMap::new() };
+        let mut left = input.length() / 8;
         for index in 0..section.size / size {
             input.seek(section.offset.saturating_add(index * size), "the attributes")?;
             let bytes = input.bytes(size - 16, "an attribute")?;
@@ -89,13 +90,15 @@ impl Attributes {
             let (attr, _) = PerfEventAttr::parse::<_, byteorder::LittleEndian>(&bytes[..])
                 .map_err(|why| Error::byte(at, format!("before it, an attribute makes no sense: {why}")))?;
             input.seek(ids.offset, "the numbers of an event")?;
+            left = left
+                .checked_sub(ids.size / 8)
+                .ok_or_else(|| input.wrong("the numbers of events overlap: the file is damaged"))?;
             for _ in 0..ids.size / 8 {
                 let id = input.u64("the numbers of an event")?;
                 attributes.ids.insert(id, attributes.infos.len());
             }
             let info = RecordParseInfo::new(&attr, Endianness::LittleEndian);
             attributes.infos.push((info, attr.sample_format));
-            let _all: AttrFlags = attr.flags;
         }
         match attributes.infos.is_empty() {
             true => Err(Error::Format("it describes no events".into())),

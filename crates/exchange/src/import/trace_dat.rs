@@ -58,8 +58,10 @@ pub fn read(input: impl Read + Seek, collector: &mut Collector) -> Result<(), Er
     let decoder = described.formats.decoder()?;
     let layout = PageLayout::parse(&described.formats.header_page)
         .map_err(|why| Error::Format(format!("its description of a page makes no sense: {why}")))?;
+    // No byte is read twice: else a small file could hold any number of events.
+    let mut left = input.length();
     for pages in &described.pages {
-        read_pages(&mut input, pages, &layout, &decoder, collector)?;
+        read_pages(&mut input, pages, &mut left, &layout, &decoder, collector)?;
     }
     Ok(())
 }
@@ -148,6 +150,7 @@ fn flyrecord(
 fn read_pages(
     input: &mut Input<impl Read + Seek>,
     pages: &Pages,
+    left: &mut u64,
     layout: &PageLayout,
     decoder: &Decoder,
     collector: &mut Collector,
@@ -166,7 +169,9 @@ fn read_pages(
         }
         Ok(())
     };
+    let overlap = |input: &Input<_>| input.wrong("the pages of its cores overlap: the file is damaged");
     if pages.packing == Packing::None {
+        *left = left.checked_sub(pages.bytes).ok_or_else(|| overlap(input))?;
         let (mut left, mut page) = (pages.bytes, Vec::new());
         while left > 0 {
             let at = input.at();
@@ -179,6 +184,7 @@ fn read_pages(
     for _ in 0..input.u32("the number of chunks")? {
         let at = input.at();
         let chunk = unpack(input, pages.packing, "a chunk of pages")?;
+        *left = left.checked_sub(input.at() - at).ok_or_else(|| overlap(input))?;
         take(at, &chunk)?;
     }
     Ok(())
