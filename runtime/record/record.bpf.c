@@ -128,6 +128,11 @@ const volatile u64 base_khz = 0;
  */
 const volatile s64 preempt_count_behind = 0;
 const volatile s64 samples_behind = 0;
+/*
+ * Bits of the preempt count that say that an interrupt is served: NMI and hard ones are counted in bits 16-23, in newer
+ * kernels in bits 24-31; a soft one is bit 8.
+ */
+const volatile u64 interrupt_bits = 0xff0100;
 
 /* A value for each core. The loader sets both sizes. */
 struct {
@@ -277,10 +282,9 @@ static __always_inline u32 preempt_count(void)
 	return count;
 }
 
-/* NMI and hard interrupts are counted in bits 16-23, a soft one that is served is bit 8. */
 static __always_inline bool in_interrupt(void)
 {
-	return (preempt_count() & 0xff0100) != 0;
+	return (preempt_count() & interrupt_bits) != 0;
 }
 
 static __always_inline u64 cpu_of(struct task_struct *task)

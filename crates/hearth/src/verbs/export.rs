@@ -50,9 +50,8 @@ impl Args {
             Some(Format::Jsonl) => ExportFormat::JsonLines,
             None => ExportFormat::of(&self.output).ok_or_else(|| {
                 let message = format!("{} does not say which format it is to have", self.output.display());
-                Failure::usage(message).help(
-                    "let its name end in .pftrace, .csv, .parquet or .jsonl, or give --format",
-                )
+                Failure::usage(message)
+                    .help("let its name end in .pftrace, .csv, .parquet or .jsonl, or give --format")
             })?,
         };
         output::check_writable(&self.output)?;

@@ -149,6 +149,7 @@ fn prepare(open: &mut OpenObject, lanes: usize, words: u64) -> Result<(), String
         ("base_khz", base_khz),
         ("preempt_count_behind", places.preempt_count_behind as u64),
         ("samples_behind", places.samples_behind as u64),
+        ("interrupt_bits", places.interrupt_bits),
     ];
     let offsets: Vec<_> = {
         use libbpf_rs::AsRawLibbpf;
@@ -183,10 +184,17 @@ fn offset_of(btf: &Btf<'_>, section: &str, name: &str) -> Option<usize> {
 }
 
 /// How far behind a core's run queue other variables of the core are, in bytes; 0: not known.
-#[derive(Default)]
 struct Places {
     preempt_count_behind: i64,
     samples_behind: i64,
+    /// Of the preempt count, those that say that an interrupt is served.
+    interrupt_bits: u64,
+}
+
+impl Default for Places {
+    fn default() -> Self {
+        Places { preempt_count_behind: 0, samples_behind: 0, interrupt_bits: 0x00ff_0100 }
+    }
 }
 
 impl Places {
@@ -215,7 +223,13 @@ impl Places {
         });
         let samples = || Some(place("cpu_samples")? + member("aperfmperf", "acnt")?);
         let behind = |place: Option<i64>| place.map_or(0, |place| place - queue);
-        Places { preempt_count_behind: behind(count), samples_behind: behind(samples()) }
+        // Where disabled interrupts are counted too, that number stands below the served ones'.
+        let counts_disabled = place("local_interrupt_disable_state").is_some();
+        Places {
+            preempt_count_behind: behind(count),
+            samples_behind: behind(samples()),
+            interrupt_bits: if counts_disabled { 0xff00_0100 } else { 0x00ff_0100 },
+        }
     }
 }
 
