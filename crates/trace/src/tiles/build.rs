@@ -116,7 +116,7 @@ impl TileBuilder {
         let begin = self.bin_end - bin_width(level);
         let (levels, done) = (&mut self.levels, &mut self.done);
         self.lanes.close(end, |cells, strip| put(levels, done, self.shape, level, begin, cells, strip));
-        while usize::from(level) + 1 < levels.len() && (last || end % bin_width(level + 1) == 0) {
+        while usize::from(level) + 1 < levels.len() && (last || end.is_multiple_of(bin_width(level + 1))) {
             level += 1;
             let Level { cells, strip, .. } = &mut levels[usize::from(level)];
             let (mut cells, strip) = (std::mem::take(cells), std::mem::take(strip));

@@ -197,7 +197,7 @@ impl Reference<'_> {
                     sum += u64::from(moment.khz[row]) * ns;
                     time += ns;
                 }
-                if time == 0 { 0.0 } else { ((sum / time) as f64 / 1000.0).round() }
+                sum.checked_div(time).map_or(0.0, |khz| (khz as f64 / 1000.0).round())
             }
             Field::Thread => f64::from(self.longest(row, begin, end)),
             Field::Queue => most(&|moment| moment.runnable_on(row)),

@@ -142,7 +142,7 @@ impl Snapshot {
         for core in &self.cores {
             out.extend(core.current.to_le_bytes());
             out.extend(core.khz.to_le_bytes());
-            let flags = u8::from(core.exact) * EXACT | u8::from(core.marks.spin) * SPIN;
+            let flags = (u8::from(core.exact) * EXACT) | (u8::from(core.marks.spin) * SPIN);
             out.extend([flags, core.marks.sets, core.marks.reason]);
         }
         out.extend((self.ready.len() as u32).to_le_bytes());
