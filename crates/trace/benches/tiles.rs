@@ -14,7 +14,7 @@ const EVENTS: usize = 4_000_000;
 fn trace() -> Trace {
     let core = |n: u16| CoreInfo { physical: n / 2, llc: n / 32, numa: n / 32, socket: n / 32 };
     let header = Header { cores: (0..CORES).map(core).collect(), ..Header::default() };
-    let mut trace = Trace { header, ..Trace::default() };
+    let mut trace = Trace { header, events: Vec::with_capacity(EVENTS) };
     let (mut random, mut time) = (1u64, 0);
     while trace.events.len() < EVENTS {
         random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);

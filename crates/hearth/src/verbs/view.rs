@@ -32,9 +32,12 @@ impl Args {
     pub fn run(self) -> Outcome {
         let traces = self.traces.iter().map(|path| open(path)).collect::<Result<_, _>>()?;
         let mut views = self.view.iter().map(|path| view(path)).collect::<Result<Vec<_>, _>>()?;
-        let mut others = View::built_in();
-        others.retain(|view| views.iter().all(|own| own.name != view.name));
-        views.extend(others);
+        // A file with the name of a built-in view takes its place.
+        for built_in in View::built_in() {
+            if views.iter().all(|own| own.name != built_in.name) {
+                views.push(built_in);
+            }
+        }
         let first = views.first().map_or_else(String::new, |view| view.name.clone());
         let server = Server::bind(traces, views, self.port).map_err(|error| {
             let failure =
