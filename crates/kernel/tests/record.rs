@@ -140,26 +140,31 @@ mod both {
         Some(Trace { header: assembled.header, events: assembled.sink })
     }
 
-    /// The command's threads, in the order of their forks, and what each did.
-    fn deeds(Trace { header, events }: &Trace, program: &str) -> Vec<Vec<String>> {
+    /// What a thread did, in order: with the scheduler, where interrupts are off; and what it may be
+    /// preempted in. One recorder may see that before the preemption, the other one after it.
+    type Deeds = [Vec<String>; 2];
+
+    /// The command's threads, in the order of their forks.
+    fn deeds(Trace { header, events }: &Trace, program: &str) -> Vec<Deeds> {
         let name = |header: &Header, name: u32| header.names.get(name as usize).cloned().unwrap_or_default();
         let mut numbers: HashMap<Tid, usize> = HashMap::new();
-        let mut deeds: Vec<Vec<String>> = Vec::new();
+        let mut deeds: Vec<Deeds> = Vec::new();
         for event in events {
             match event.kind {
                 Kind::Exec { thread, name: program_name } if name(header, program_name) == program => {
                     numbers.insert(thread, 0);
-                    deeds.push(Vec::new());
+                    deeds.push(Deeds::default());
                 }
                 Kind::Fork { parent, child, .. } if numbers.contains_key(&parent) => {
                     numbers.insert(child, deeds.len());
-                    deeds.push(vec!["forked".into()]);
+                    deeds.push([vec!["forked".into()], Vec::new()]);
                 }
                 _ => {}
             }
             let mut does = |thread: Tid, what: String| {
                 if let Some(number) = numbers.get(&thread) {
-                    deeds[*number].push(what);
+                    let preemptible = ["exec", "exit", "wait"].iter().any(|deed| what.starts_with(deed));
+                    deeds[*number][usize::from(preemptible)].push(what);
                 }
             };
             match event.kind {
@@ -208,8 +213,8 @@ mod both {
             }
             assert_eq!(by_bpf.check(), []);
             let (bpf, mut tracefs) = (deeds(&by_bpf, "seen-twice"), deeds(&by_tracefs, "seen-twice"));
-            let ended = |deeds: &[Vec<String>]| {
-                deeds.first().is_some_and(|first| first.iter().any(|deed| deed.starts_with("Exited")))
+            let ended = |deeds: &[Deeds]| {
+                deeds.first().is_some_and(|[first, _]| first.iter().any(|deed| deed.starts_with("Exited")))
             };
             if !ended(&tracefs) {
                 eprintln!("attempt {attempt}: the command took too long");
@@ -217,7 +222,7 @@ mod both {
             }
             assert!(bpf.len() >= 9, "{bpf:#?}");
             // The command's own trace ends with its last switch.
-            for (long, short) in tracefs.iter_mut().zip(&bpf) {
+            for (long, short) in tracefs.iter_mut().flatten().zip(bpf.iter().flatten()) {
                 long.truncate(short.len());
             }
             assert_eq!(bpf, tracefs);
