@@ -31,6 +31,9 @@ pub enum Scope {
     All,
 }
 
+/// The kernel keeps so much of a thread's name.
+const COMM_BYTES: usize = 15;
+
 /// What is known of a thread.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Life {
@@ -58,10 +61,9 @@ struct Attempt {
 struct Thread {
     pid: i32,
     parent: Tid,
-    /// The name before its first `exec`: it may still be changed by the program itself.
+    /// Its last name: that of the program that it executed last, or what it called itself after that.
     name: u32,
     traced: bool,
-    execed: bool,
     exiting: bool,
     life: Life,
     /// The core that it last left, and the number of that switch (wrapping: it is of use while it is recent).
@@ -375,8 +377,8 @@ impl<S: Sink> Assembler<S> {
         let name = self.thread_names.number(name);
         let traced = traced || self.scope == Scope::All;
         self.alive += u64::from(traced);
-        let (execed, exiting, life, left) = (false, false, Life::Unknown, None);
-        self.threads.push(Thread { pid, parent, name, traced, execed, exiting, life, left });
+        let (exiting, life, left) = (false, Life::Unknown, None);
+        self.threads.push(Thread { pid, parent, name, traced, exiting, life, left });
         let tid = self.threads.len() as Tid;
         self.pids.insert(pid, tid);
         tid
@@ -421,8 +423,8 @@ impl<S: Sink> Assembler<S> {
         if tid == IDLE || comm.is_empty() {
             return;
         }
-        let Thread { name, execed, .. } = self.threads[tid as usize - 1];
-        if !execed && !self.thread_names.is(name, comm) {
+        let name = self.threads[tid as usize - 1].name;
+        if !self.thread_names.is(name, comm) {
             self.thread(tid).name = self.thread_names.number(comm);
         }
     }
@@ -641,10 +643,8 @@ impl<S: Sink> Assembler<S> {
             self.pids.insert(pid, thread);
             self.thread(thread).pid = pid;
         }
-        if thread != IDLE {
-            self.thread(thread).execed = true;
-        }
         let program = filename.rsplit(|byte| *byte == b'/').next().unwrap_or(filename);
+        self.rename(thread, &program[..program.len().min(COMM_BYTES)]);
         let name = self.programs.number(program);
         self.emit(time, core, Kind::Exec { thread, name });
     }

@@ -170,7 +170,7 @@ fn a_pid_that_is_used_again_is_another_thread() {
     let trace = kernel.trace();
     let children: Vec<_> = trace.header.threads.iter().filter(|thread| thread.parent == 1).collect();
     assert_eq!(children.len(), 2);
-    assert!(children.iter().all(|child| child.traced && child.name == "child"));
+    assert!(children.iter().all(|child| child.traced && child.name == "true"));
     assert_eq!(trace.header.names, ["true"]);
     assert_eq!(trace.header.duration, 210, "the trace ends with the last exit");
     assert_eq!(trace.events.last().map(|event| event.time), Some(210));
