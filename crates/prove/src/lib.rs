@@ -7,6 +7,7 @@
 //! invariants; `docs/src/proofs.md` says what the model leaves out.
 
 mod emit;
+mod known;
 mod obligation;
 mod report;
 mod run;
@@ -15,6 +16,7 @@ mod why3;
 
 pub use emit::{Theorems, theorems};
 use hearth_ipanema::ir::{Expr, Place, Policy, Stmt, StmtKind};
+pub use known::Known;
 pub use obligation::{Claim, Obligation, Property};
 pub use report::{Proved, Report, Verdict};
 pub use run::{Lemmas, Options, prove, prove_theory, vacuous};

@@ -1,6 +1,7 @@
 //! Runs Why3 on what was emitted.
 
 use crate::emit::Theorems;
+use crate::known::Known;
 use crate::obligation::{Claim, Obligation, Property};
 use crate::report::{Proved, Report, Verdict};
 use crate::theory;
@@ -22,11 +23,14 @@ pub struct Options {
     pub at_once: usize,
     /// The most steps that Z3 takes for a part of an obligation: the same on each machine.
     pub steps: u64,
+    /// What is proved already; what is proved now is added.
+    pub known: Known,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Options { properties: Property::ALL.to_vec(), keep: None, at_once: 2, steps: 3_000_000 }
+        let properties = Property::ALL.to_vec();
+        Options { properties, keep: None, at_once: 2, steps: 3_000_000, known: Known::default() }
     }
 }
 
@@ -50,7 +54,8 @@ fn one(why3: &Why3, folder: &Folder, theorems: &Theorems, obligation: &Obligatio
         Claim::Decided { holds: false } => (Verdict::NotProved { parts: Vec::new() }, 0.0),
         Claim::NotModelled { construct } => (Verdict::NotModelled { construct: construct.clone() }, 0.0),
         Claim::Goal { module, goal } => {
-            why3.prove(&alone(folder, theorems, module, goal)?, &Goal { module, goal })?
+            let file = alone(folder, theorems, module, goal)?;
+            why3.prove(&file, &theorems.alone(module), &Goal { module, goal })?
         }
     };
     Ok(Proved { obligation: obligation.clone(), verdict, seconds })

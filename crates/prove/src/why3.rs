@@ -1,8 +1,10 @@
 //! Why3 and its provers, as programs: Why3 splits a goal into parts and writes them down in the
 //! provers' language; which prover looks at which part, for how long, is decided here.
 
+use crate::known::{Known, key};
 use crate::report::Verdict;
 use crate::run::Options;
+use crate::theory;
 use std::fs;
 use std::io;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
@@ -55,6 +57,7 @@ pub struct Why3 {
     z3: Option<String>,
     cvc4: Option<String>,
     steps: u64,
+    known: Known,
 }
 
 /// One of the pieces into which Why3 splits a goal.
@@ -93,11 +96,30 @@ impl Why3 {
         fs::write(&config, text).map_err(wrong(&config))?;
         let scratch = tempfile::Builder::new().prefix("hearth-prove-").tempdir();
         let scratch = scratch.map_err(wrong(&std::env::temp_dir()))?;
-        Ok(Why3 { folder: folder.to_owned(), config, scratch, z3, cvc4, steps: options.steps })
+        Ok(Why3 { folder: folder.to_owned(), config, scratch, z3, cvc4, steps: options.steps, known: options.known.clone() })
     }
 
-    /// Proves a goal: part after part, until one is not proved.
-    pub fn prove(&self, file: &Path, goal: &Goal) -> Result<(Verdict, f64), Error> {
+    /// Proves a goal of a file with this text, unless that was done before.
+    pub fn prove(&self, file: &Path, text: &str, goal: &Goal) -> Result<(Verdict, f64), Error> {
+        let theory = theory::FILES.map(|(_, text)| text).concat();
+        let key = key(&[&self.provers(), &theory, text, goal.module, goal.goal]);
+        if let Some(prover) = self.known.prover(key) {
+            return Ok((Verdict::Holds { prover }, 0.0));
+        }
+        let proved = self.prove_parts(file, goal)?;
+        if let Verdict::Holds { prover } = &proved.0 {
+            self.known.add(key, prover);
+        }
+        Ok(proved)
+    }
+
+    /// With their versions.
+    fn provers(&self) -> String {
+        format!("{:?} {:?}", self.z3, self.cvc4)
+    }
+
+    /// Part after part, until one is not proved.
+    fn prove_parts(&self, file: &Path, goal: &Goal) -> Result<(Verdict, f64), Error> {
         let start = Instant::now();
         let parts = match self.parts(file, Some(goal)) {
             Err(Error::TooLarge) => {
@@ -106,7 +128,7 @@ impl Why3 {
             }
             parts => parts?,
         };
-        let (mut seconds, mut used) = (0.0, Vec::new());
+        let (mut seconds, mut used) = (0.0, Vec::<String>::new());
         for part in &parts {
             let (prover, time) = self.part(part)?;
             seconds += time;
@@ -161,9 +183,17 @@ impl Why3 {
     }
 
     /// Who proves a part, and after how long.
-    pub fn part(&self, part: &Part) -> Result<(Option<&'static str>, f64), Error> {
+    pub fn part(&self, part: &Part) -> Result<(Option<String>, f64), Error> {
         let start = Instant::now();
-        let prover = self.proved_by(part)?;
+        let key = key(&[&self.provers(), &part.meaning()?]);
+        let known = self.known.prover(key);
+        let prover = match known {
+            Some(prover) => Some(prover),
+            None => self.proved_by(part)?.map(str::to_owned),
+        };
+        if let Some(prover) = &prover {
+            self.known.add(key, prover);
+        }
         Ok((prover, start.elapsed().as_secs_f64()))
     }
 
@@ -199,6 +229,13 @@ impl Why3 {
 }
 
 impl Part {
+    /// What the prover reads, without Why3's comments: they say where it comes from.
+    fn meaning(&self) -> Result<String, Error> {
+        let wrong = |error| Error::Write { path: self.smt.clone(), error };
+        let text = fs::read_to_string(&self.smt).map_err(wrong)?;
+        Ok(text.lines().filter(|line| !line.trim_start().starts_with(";;")).collect::<Vec<_>>().join("\n"))
+    }
+
     /// Where it comes from, for who looks at the WhyML.
     pub fn place(&self, of: usize) -> String {
         let text = fs::read_to_string(&self.smt).unwrap_or_default();

@@ -4,7 +4,7 @@ use crate::policy_params::compile_ir;
 use crate::table::Plain;
 use hearth_explore::{Counterexample, explore, standard_scenarios};
 use hearth_ipanema::ir::Policy;
-use hearth_prove::{Options, Property, Proved, Report, Verdict, invariants, prove, theorems};
+use hearth_prove::{Known, Options, Property, Proved, Report, Verdict, invariants, prove, theorems};
 use serde::Serialize;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -21,6 +21,9 @@ pub struct Args {
     /// Prove only this; may be given more than once
     #[arg(long = "property", value_name = "PROPERTY", value_parser = ["conservation", "progress", "invariants"])]
     properties: Vec<String>,
+    /// Prove everything anew, also what was proved by an earlier run (which is kept in ~/.cache/hearth/proofs)
+    #[arg(long)]
+    anew: bool,
     /// Keep the WhyML in this folder
     #[arg(long, value_name = "DIR")]
     why: Option<PathBuf>,
@@ -46,7 +49,13 @@ impl Args {
             options.properties.retain(|p| self.properties.iter().any(|name| name == p.name()));
         }
         let theorems = theorems(&ir, &invariants(&ir));
+        let cache = cache();
+        if let (Some(path), false) = (&cache, self.anew) {
+            options.known = Known::load(path);
+        }
         let report = prove(&ir, &theorems, &options)?;
+        // Without it the next run takes longer, and that is all.
+        let _ = cache.map(|path| options.known.save(&path));
         let counterexample = if report.holds() { None } else { counterexample(&ir) };
         if self.json {
             let holds = report.holds();
@@ -54,11 +63,27 @@ impl Args {
             output::json(&Printed { schema: "hearth.prove/1", holds, report: &report, counterexample })?;
         } else {
             output::text(&table(&report))?;
+            output::text(&reused(options.known.used()))?;
             if !report.holds() {
                 output::text(&advice(&self.policy, counterexample.as_ref()))?;
             }
         }
         if report.holds() { Ok(ExitCode::SUCCESS) } else { Err(Failure::quiet()) }
+    }
+}
+
+/// What was proved in earlier runs: `$XDG_CACHE_HOME/hearth/proofs` or `~/.cache/hearth/proofs`.
+fn cache() -> Option<PathBuf> {
+    let absolute = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let base = absolute("XDG_CACHE_HOME").or_else(|| Some(absolute("HOME")?.join(".cache")))?;
+    Some(base.join("hearth/proofs"))
+}
+
+fn reused(answers: usize) -> String {
+    match answers {
+        0 => String::new(),
+        1 => "One of them, or a part of one, was proved by an earlier run (--anew proves all again)\n".into(),
+        n => format!("{n} of them and their parts were proved by earlier runs (--anew proves all again)\n"),
     }
 }
 
