@@ -57,4 +57,14 @@ static __always_inline void saakm_record(saakm_t s, u64 what, u32 thread, u32 ot
 		saakm_write_record((u64)s, what, thread, other, value);
 }
 
+/*
+ * A decision: PLACE or MOVE of the thread `pid`, whose target the policy saw at `khz`; SET; SPIN. Nobody listens, until
+ * `hearth record` attaches a program here (runtime/record/record.bpf.c): so it costs a call.
+ */
+SAAKM_GLOBAL int saakm_decided(u64 what, u64 pid, u64 khz)
+{
+	asm volatile("" : : "r"(what), "r"(pid), "r"(khz));
+	return 0;
+}
+
 #endif

@@ -159,6 +159,7 @@ static __always_inline void saakm_ready(saakm_t s, thread_t t, core_t c, u32 que
 	u64 old = own ? t->where : s->from;
 	bool moves = saakm_state_of(old) == SAAKM_READY;
 	u32 n = s->nr_moves;
+	u64 what;
 
 	c &= SAAKM_MAX_CORES - 1;
 	s->moved = false;
@@ -179,8 +180,9 @@ static __always_inline void saakm_ready(saakm_t s, thread_t t, core_t c, u32 que
 		s->moves[n].queue = saakm_queue_of(old);
 		s->nr_moves = n + 1;
 	}
-	saakm_record(s, SAAKM_RECORD(moves ? SAAKM_R_MOVE : SAAKM_R_PLACE, moves, c, reason), t->serial,
-		     moves ? saakm_core_of(old) : saakm_nests(), key);
+	what = SAAKM_RECORD(moves ? SAAKM_R_MOVE : SAAKM_R_PLACE, moves, c, reason);
+	saakm_record(s, what, t->serial, moves ? saakm_core_of(old) : saakm_nests(), key);
+	saakm_decided(what, t->pid, saakm_core_at(c)->seen_khz);
 	SAAKM_LOG(SAAKM_L_READY, 0, c, t->serial, queue, key, reason);
 	saakm_not_idle(s, c);
 	saakm_release(s, c);
@@ -283,6 +285,7 @@ static __always_inline bool saakm_add(saakm_t s, struct saakm_set SAAKM_MEM *set
 		return true;
 	}
 	saakm_record(s, SAAKM_RECORD(SAAKM_R_SET, true, c, id), 0, 0, 0);
+	saakm_decided(SAAKM_RECORD(SAAKM_R_SET, true, c, id), 0, 0);
 	SAAKM_LOG(SAAKM_L_SET, id, c, 0, true, 0, 0);
 	return true;
 }
@@ -294,6 +297,7 @@ static __always_inline bool saakm_remove(saakm_t s, struct saakm_set SAAKM_MEM *
 		return false;
 	__sync_fetch_and_add(&WORLD->members[id & (SAAKM_MAX_SETS - 1)], -1);
 	saakm_record(s, SAAKM_RECORD(SAAKM_R_SET, false, c, id), 0, 0, 0);
+	saakm_decided(SAAKM_RECORD(SAAKM_R_SET, false, c, id), 0, 0);
 	SAAKM_LOG(SAAKM_L_SET, id, c, 0, false, 0, 0);
 	return true;
 }

@@ -83,7 +83,8 @@ struct task_struct___preempt {
 extern void *bpf_rdonly_cast(const void *, u32) __ksym __weak;
 
 enum kind {
-	SWITCH = 1,
+	DECISION,
+	SWITCH,
 	WAKING,
 	WAKING_IN_INTERRUPT,
 	WAKEUP_NEW,
@@ -420,6 +421,24 @@ int BPF_PROG(frequency, unsigned khz, unsigned cpu)
 		put(to, at, header(FREQUENCY, now, cpu));
 		put(to, at + 1, now);
 		put(to, at + 2, khz);
+	}
+	return 0;
+}
+
+/*
+ * Attached to each program of a policy that Hearth runs, where it tells what it decides: saakm_decided() of
+ * runtime/bpf/records.h, whose numbers of decisions go into the record as they are.
+ */
+SEC("?fentry")
+int BPF_PROG(decided, u64 what, u64 pid, u64 khz)
+{
+	u64 at, now = bpf_ktime_get_ns(), decision = what & MASK(8), flag = what >> 8 & 1;
+	u64 target = what >> 16 & MASK(13), reason = what >> 32 & MASK(16);
+	struct lane *to = lane();
+	if (to && reserve(to, 3, &at)) {
+		put(to, at, header(DECISION, now, (pid & MASK(22)) | target << 22));
+		put(to, at + 1, now);
+		put(to, at + 2, (khz & MASK(32)) | reason << 32 | decision << 48 | flag << 56);
 	}
 	return 0;
 }

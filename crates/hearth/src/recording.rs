@@ -1,7 +1,10 @@
 //! Recording, for `record` and `predict`.
 
 use crate::failure::{Failure, RECORDER_FAILED};
-use hearth_kernel::{Assembled, Error, Method, Options, Quiet, Recorded, Recording, Session, Subject};
+use hearth_kernel::{
+    Assembled, Error, Method, Options, Quiet, Recorded, Recording, RunningPolicy, Session, Subject,
+};
+use hearth_scx::client::Client;
 use hearth_trace::{Header, Reader, Source, Store, Trace, Writer};
 use std::io::ErrorKind;
 use std::os::unix::process::ExitStatusExt;
@@ -54,7 +57,8 @@ pub fn record_to(
     subject: Subject<'_>,
     options: &RecorderOptions,
 ) -> Result<Recorded<()>, Failure> {
-    let session = Session::prepare(subject, options.options()).map_err(failure)?;
+    let mut session = Session::prepare(subject, options.options()).map_err(failure)?;
+    follow_policy(&mut session);
     let header = session.header().clone();
     let writer = Quiet::new(|| Writer::create(path, &header)).transpose()?;
     // Beside the trace there is room for what waits to be converted.
@@ -70,6 +74,17 @@ pub fn record_to(
     tell(&header, inferred, status.map(|status| (command, status)));
     let assembled = Assembled { sink: (), header, events, inferred };
     Ok(Recorded { assembled, status, bytes, kernel_events, finishing })
+}
+
+/// If a policy of ours runs here, its decisions are recorded too.
+fn follow_policy(session: &mut Session) {
+    let Ok(info) = Client::of_this_machine().and_then(|mut client| client.info()) else { return };
+    let members = info.sets.iter().map(|set| set.members.clone()).collect();
+    let sets = info.sets.into_iter().map(|set| set.name).collect();
+    match session.follow(RunningPolicy { reasons: info.reasons, sets, members }) {
+        Ok(()) => eprintln!("note: {} runs here: its decisions are recorded too", info.policy),
+        Err(why) => eprintln!("note: {} runs here, but its decisions are not recorded: {why}", info.policy),
+    }
 }
 
 /// By what means a trace was recorded, without the reasons.

@@ -96,7 +96,15 @@ impl Why3 {
         fs::write(&config, text).map_err(wrong(&config))?;
         let scratch = tempfile::Builder::new().prefix("hearth-prove-").tempdir();
         let scratch = scratch.map_err(wrong(&std::env::temp_dir()))?;
-        Ok(Why3 { folder: folder.to_owned(), config, scratch, z3, cvc4, steps: options.steps, known: options.known.clone() })
+        Ok(Why3 {
+            folder: folder.to_owned(),
+            config,
+            scratch,
+            z3,
+            cvc4,
+            steps: options.steps,
+            known: options.known.clone(),
+        })
     }
 
     /// Proves a goal of a file with this text, unless that was done before.

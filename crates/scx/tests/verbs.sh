@@ -28,6 +28,8 @@ check "nest starts under load" until_is nest
 check "parameters change" says "r_max was 5, is 2" $H set r_max=2
 check "bounds hold" status 1 $H set s_max=99s
 check "the kernel measures placements" says "a placement takes" $H status
+check "a recorder beside it sees what it decides" says "its decisions are recorded" $H record -a --duration 2s -o beside.trace
+check "they have reasons" says "placements by reason" $H report beside.trace
 check "a second run is refused" says "nest runs (hearth, process $nest" $H run cfs
 $H run smove --replace 2>/tmp/smove.log &
 smove=$!

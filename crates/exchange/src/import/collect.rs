@@ -181,7 +181,7 @@ impl Collector {
             }
             What::Frequency { cpu, .. } | What::Idle { cpu, .. } => most = most.max(core(cpu)?),
             What::Name { pid: named, .. } => pid(named)?,
-            What::Wait | What::Tick { .. } | What::Queue { .. } | What::Runs => {}
+            What::Wait | What::Tick { .. } | What::Queue { .. } | What::Decided(_) | What::Runs => {}
         }
         self.cores = self.cores.max(most + 1);
         Ok(())
@@ -211,7 +211,8 @@ impl Collector {
             What::Name { pid, comm } => (11, 0, pid as u32, 0, name(names, comm)?, 0),
             What::Tick { khz } => (12, 0, khz, 0, 0, 0),
             What::Queue { length } => (13, 0, length.into(), 0, 0, 0),
-            What::Runs => (14, 0, 0, 0, 0, 0),
+            // No foreign format has decisions.
+            What::Runs | What::Decided(_) => (14, 0, 0, 0, 0, 0),
         };
         let head = event.cpu | tag << 16 | u32::from(event.interrupt) << 24 | stop << 25;
         Ok([head, event.pid as u32, a, b, c, d])

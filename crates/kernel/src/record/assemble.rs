@@ -16,7 +16,7 @@
 //! Events are given away as soon as nothing that comes can change them ([`Recent`]); memory is bounded but for some
 //! 24 bytes per thread.
 
-use super::decode::{KernelEvent, What};
+use super::decode::{Decision, KernelEvent, What};
 use super::recent::{Finished, Recent};
 use hearth_trace::{CoreId, Event, Header, IDLE, Kind, Sink, Stop, ThreadInfo, Tid, Time, Waker};
 use std::collections::HashMap;
@@ -139,6 +139,8 @@ pub struct Assembler<S> {
     /// When the trace begins, in the kernel's time.
     start: Option<Time>,
     khz: Vec<u32>,
+    /// Sets of the policy, and their cores, at the start.
+    members: Vec<(u8, CoreId)>,
     recent: Recent<S>,
     programs: Names,
     lost: Vec<u64>,
@@ -167,6 +169,7 @@ impl<S: Sink> Assembler<S> {
             woke: vec![None; n],
             start: None,
             khz: Vec::new(),
+            members: Vec::new(),
             recent: Recent::new(sink, n),
             programs: Names::default(),
             lost: vec![0; n],
@@ -182,6 +185,17 @@ impl<S: Sink> Assembler<S> {
     /// Where the events go.
     pub fn sink(&mut self) -> &mut S {
         self.recent.sink()
+    }
+
+    /// The members of each of the policy's sets at the start, by the kernel's numbers. To be told before the first
+    /// event.
+    pub fn starts_with_members(&mut self, sets: &[Vec<u32>]) {
+        let cores = &self.cores;
+        let members = |(set, cpus): (usize, &Vec<u32>)| {
+            let known: Vec<CoreId> = cpus.iter().filter_map(|cpu| cores.get(cpu).copied()).collect();
+            known.into_iter().map(move |core| (set as u8, core))
+        };
+        self.members = sets.iter().take(usize::from(u8::MAX)).enumerate().flat_map(members).collect();
     }
 
     /// The frequency of each core at the start (0: unknown). To be told before the first event.
@@ -300,8 +314,39 @@ impl<S: Sink> Assembler<S> {
             What::Queue { length } => {
                 self.emit(event.time, core, Kind::Queue { length });
             }
+            What::Decided(decision) => {
+                self.decided(event.time, core, decision);
+                // A placement comes between a wake-up and the migration that belongs to it.
+                self.woke[usize::from(core)] = woke;
+            }
             What::Name { pid, comm } => self.name(pid, comm),
             What::Runs => {}
+        }
+    }
+
+    /// Decisions about cores that the trace does not have, or without a reason, are left out.
+    fn decided(&mut self, time: Time, core: CoreId, decision: Decision) {
+        let of = |cpu| self.cores.get(&cpu).copied();
+        match decision {
+            Decision::Place { pid, target, reason, khz: seen_khz } => {
+                let Some(target) = of(target) else { return };
+                let known = reason > 0 && usize::from(reason) < self.header.reasons.len();
+                let thread = self.tid(pid);
+                if known && thread != IDLE {
+                    self.emit(time, core, Kind::Place { thread, target, reason, seen_khz });
+                }
+            }
+            Decision::Set { cpu, set, member } => {
+                let known = u8::try_from(set).ok().filter(|set| usize::from(*set) < self.header.sets.len());
+                if let (Some(core), Some(set)) = (of(cpu), known) {
+                    self.emit(time, core, Kind::Set { set, member });
+                }
+            }
+            Decision::Spin { cpu, on } => {
+                if let Some(core) = of(cpu) {
+                    self.emit(time, core, Kind::Spin { on });
+                }
+            }
         }
     }
 
@@ -353,6 +398,9 @@ impl<S: Sink> Assembler<S> {
             if khz > 0 {
                 self.emit(time, core as CoreId, Kind::Frequency { khz });
             }
+        }
+        for (set, core) in std::mem::take(&mut self.members) {
+            self.emit(time, core, Kind::Set { set, member: true });
         }
         for core in 0..self.current.len() {
             if let Some(next) = self.current[core].filter(|tid| *tid != IDLE) {

@@ -96,6 +96,40 @@ fn a_wakeup_goes_to_the_core_that_was_chosen() {
     assert!(events.iter().all(|(_, _, kind)| !matches!(kind, Kind::Migrate { .. })));
 }
 
+/// A policy's decision comes between a wake-up and the migration that is part of it.
+#[test]
+fn decisions_are_told_and_part_no_wakeup_from_its_core() {
+    let mut kernel = Kernel::started();
+    let decided = |pid, reason| What::Decided(Decision::Place { pid, target: 0, reason, khz: 7 });
+    kernel.at(1020, 2, ROOT, switch(ROOT, Stop::Blocked, 0));
+    kernel.at(1030, 0, 7, waking(ROOT, 2));
+    kernel.at(1031, 0, 7, decided(ROOT, 1));
+    kernel.at(1032, 0, 7, What::Migrate { pid: ROOT, from: 2, to: 0 });
+    kernel.at(1033, 0, 7, decided(ROOT, 0));
+    kernel.at(1034, 0, 7, decided(ROOT, 2));
+    kernel.at(1035, 0, 7, What::Decided(Decision::Set { cpu: 2, set: 0, member: false }));
+    kernel.at(1036, 0, 7, What::Decided(Decision::Set { cpu: 2, set: 1, member: true }));
+    kernel.at(1037, 0, 7, What::Decided(Decision::Spin { cpu: 2, on: true }));
+    let mut assembler = assembler(Scope::Tree { root_pid: ROOT });
+    assembler.header.reasons = vec!["none".into(), "primary".into()];
+    assembler.header.sets = vec!["primary".into()];
+    assembler.starts_with_members(&[vec![2, 77], vec![]]);
+    kernel.0.iter().for_each(|event| assembler.event(event));
+    let trace = trace(assembler);
+    assert_eq!(trace.check(), vec![]);
+    let set = |member| Kind::Set { set: 0, member };
+    assert_eq!((trace.events[0].time, trace.events[0].core, trace.events[0].kind), (0, 1, set(true)));
+    let late: Vec<_> = trace.events.iter().filter(|event| event.time >= 30).collect();
+    let late: Vec<_> = late.iter().map(|event| (event.core, event.kind)).collect();
+    let expected = [
+        (0, Kind::Wakeup { thread: 1, waker: Waker::Thread(2), target: 0 }),
+        (0, Kind::Place { thread: 1, target: 0, reason: 1, seen_khz: 7 }),
+        (1, set(false)),
+        (1, Kind::Spin { on: true }),
+    ];
+    assert_eq!(late, expected);
+}
+
 #[test]
 fn a_later_migration_is_a_migration() {
     let mut kernel = Kernel::started();

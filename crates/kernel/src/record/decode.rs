@@ -72,6 +72,8 @@ pub enum What<'a> {
     Queue {
         length: u16,
     },
+    /// A policy of Hearth's decided: see [`Decision`].
+    Decided(Decision),
     /// From now on the thread has this name.
     Name {
         pid: i32,
@@ -79,6 +81,28 @@ pub enum What<'a> {
     },
     /// Nothing but who was running.
     Runs,
+}
+
+/// What a policy of Hearth's tells that it decided (`saakm_decided` of `runtime/bpf/records.h`). Cores have the kernel's
+/// numbers, reasons and sets the policy's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Decision {
+    /// A thread goes to a core's queue. `reason` 0: none. `khz`: what the policy saw of it; 0: nothing.
+    Place {
+        pid: i32,
+        target: u32,
+        reason: u16,
+        khz: u32,
+    },
+    Set {
+        cpu: u32,
+        set: u16,
+        member: bool,
+    },
+    Spin {
+        cpu: u32,
+        on: bool,
+    },
 }
 
 /// The events that are recorded: folder in tracefs, and whether recording makes sense without.

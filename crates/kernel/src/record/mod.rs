@@ -29,10 +29,10 @@ mod tracefs;
 
 pub use assemble::{Assembled, Assembler, Scope};
 pub use convert::Quiet;
-pub use decode::{Decoder, EVENTS, KernelEvent, What};
+pub use decode::{Decision, Decoder, EVENTS, KernelEvent, What};
 pub use error::Error;
 pub use page::{Error as PageError, Layout as PageLayout, Missed, Page, Record as PageRecord};
-pub use session::{Recorded, Session};
+pub use session::{Recorded, RunningPolicy, Session};
 
 use hearth_trace::{Event, Trace};
 use std::process::ExitStatus;

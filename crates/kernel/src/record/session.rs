@@ -30,6 +30,18 @@ pub struct Session {
     header: Header,
     means: Means,
     decode: Box<dyn Decode>,
+    /// Of each set of the policy that is followed.
+    members: Vec<Vec<u32>>,
+}
+
+/// What a policy that Hearth runs says of itself.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RunningPolicy {
+    /// By the numbers that its decisions have.
+    pub reasons: Vec<String>,
+    pub sets: Vec<String>,
+    /// The present members of each set, by the kernel's numbers.
+    pub members: Vec<Vec<u32>>,
 }
 
 /// What a recording ends with.
@@ -78,12 +90,37 @@ impl Session {
         let (means, decode, method) = Means::prepare(&host, options)?;
         let source = Source::Recorded { method, command: command.to_vec(), kernel: host.kernel.clone() };
         let header = host.header(source);
-        Ok(Session { host, options, signals, child, scope, duration, header, means, decode })
+        Ok(Session {
+            host,
+            options,
+            signals,
+            child,
+            scope,
+            duration,
+            header,
+            means,
+            decode,
+            members: Vec::new(),
+        })
     }
 
     /// What the trace will say, as far as it is known: how it is recorded, and the machine.
     pub fn header(&self) -> &Header {
         &self.header
+    }
+
+    /// Records what the policy that Hearth runs here decides, too.
+    ///
+    /// # Errors
+    /// Why that cannot be done; all else is recorded all the same.
+    pub fn follow(&mut self, policy: RunningPolicy) -> Result<(), String> {
+        match &mut self.means {
+            Means::Bpf(programs) => programs.follow_policy()?,
+            Means::Tracefs { .. } => return Err("only BPF can see them".into()),
+        }
+        (self.header.reasons, self.header.sets) = (policy.reasons, policy.sets);
+        self.members = policy.members;
+        Ok(())
     }
 
     /// Lets the command go, and records until the end. What waits to be converted may lie in a file in `folder`.
@@ -101,6 +138,7 @@ impl Session {
         let converter = Converter::new(&spool, &sink);
         let mut assembler = Assembler::new(self.header.clone(), &self.host.cpus, self.scope, sink.sink);
         assembler.starts_with_khz(&self.host.present_khz());
+        assembler.starts_with_members(&self.members);
         self.means.start()?;
         names_of_threads(|pid, name| assembler.name(pid, name));
         let (status, converted, bytes, finishing) = std::thread::scope(|scope| {

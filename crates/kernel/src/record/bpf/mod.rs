@@ -1,5 +1,6 @@
 //! Recording by BPF programs: `runtime/record/record.bpf.c`, whose object is a file of its own.
 
+mod decisions;
 mod lanes;
 mod words;
 
@@ -20,10 +21,24 @@ use words::Lane;
 
 /// The programs, verified by the kernel; attached while `links` live.
 pub struct Programs {
+    /// The bytes of the object, and how they are to be loaded.
+    file: Vec<u8>,
+    settings: Settings,
     object: Object,
+    /// For the programs of a policy, until they are attached.
+    decisions: Vec<Object>,
     links: Vec<Link>,
     lanes: Lanes,
     cpus: Vec<u32>,
+}
+
+/// What must be set before loading.
+struct Settings {
+    places: Places,
+    base_khz: u64,
+    lanes: usize,
+    /// Of each lane.
+    words: u64,
 }
 
 /// What libbpf has complained about since it was last asked.
@@ -68,30 +83,37 @@ impl Programs {
             return Err("this kernel has no type information (CONFIG_DEBUG_INFO_BTF)".into());
         }
         let path = object()?;
-        let object =
+        let file =
             std::fs::read(&path).map_err(|error| format!("cannot read {}: {error}", path.display()))?;
         libbpf_rs::set_print(Some((PrintLevel::Warn, complain)));
-        complaints();
         // A power of two that is at most what was asked for.
         let words = 1 << (bytes / 8).max(1 << 12).ilog2();
         let count = host.cpus.last().map_or(1, |last| *last as usize + 1);
-        let loaded = ObjectBuilder::default()
-            .name("hearth_record")
-            .and_then(|builder| builder.open_memory(&object))
-            .map_err(|error| error.to_string())
-            .and_then(|mut open| {
-                prepare(&mut open, count, words)?;
-                open.load().map_err(|error| refusal(&error))
-            });
+        let settings = Settings::find(count, words);
+        let loaded = opened(&file, &settings).and_then(|open| open.load().map_err(|error| refusal(&error)));
         let object = loaded.map_err(|why| format!("the kernel does not take its programs: {why}"))?;
         let map = object.maps().find(|map| map.name() == "lanes").ok_or("its program has no lanes")?;
         let lanes = Lanes::map(map.as_fd(), count, words);
         let lanes = lanes.map_err(|error| format!("its memory cannot be shared: {error}"))?;
-        Ok(Programs { object, links: Vec::new(), lanes, cpus: host.cpus.clone() })
+        let (decisions, links) = (Vec::new(), Vec::new());
+        Ok(Programs { file, settings, object, decisions, links, lanes, cpus: host.cpus.clone() })
+    }
+
+    /// Records what a policy that Hearth runs decides. The error says why that cannot be done.
+    pub fn follow_policy(&mut self) -> Result<(), String> {
+        let map = self.object.maps().find(|map| map.name() == "lanes").ok_or("its program has no lanes")?;
+        self.decisions = decisions::load(&self.file, &self.settings, map.as_fd())?;
+        match self.decisions.is_empty() {
+            true => {
+                Err("none of its programs tells what it decides: it was started by an older hearth".into())
+            }
+            false => Ok(()),
+        }
     }
 
     /// Begins to record, with who runs on each core.
     pub fn attach(&mut self) -> Result<(), String> {
+        decisions::attach(&mut self.decisions, &mut self.links)?;
         for program in self.object.progs_mut() {
             if program.name() != "here" && program.autoload() {
                 let link = program.attach();
@@ -134,45 +156,58 @@ fn refusal(error: &libbpf_rs::Error) -> String {
     format!("{error}: {}", lines.join("; "))
 }
 
-/// Sets what must be set before loading.
-fn prepare(open: &mut OpenObject, lanes: usize, words: u64) -> Result<(), String> {
-    let places = Places::find();
-    let base_khz = if places.samples_behind == 0 { 0 } else { counter_khz() };
-    for mut program in open.progs_mut() {
-        // Without a frequency a tick tells nothing.
-        if program.name() == "tick" {
-            program.set_autoload(base_khz > 0);
-        }
+/// The object, ready to be loaded.
+fn opened(file: &[u8], settings: &Settings) -> Result<OpenObject, String> {
+    complaints();
+    let mut builder = ObjectBuilder::default();
+    let open = builder.name("hearth_record").and_then(|builder| builder.open_memory(file));
+    let mut open = open.map_err(|error| error.to_string())?;
+    settings.apply(&mut open)?;
+    Ok(open)
+}
+
+impl Settings {
+    fn find(lanes: usize, words: u64) -> Self {
+        let places = Places::find();
+        let base_khz = if places.samples_behind == 0 { 0 } else { counter_khz() };
+        Settings { places, base_khz, lanes, words }
     }
-    let constants = [
-        ("words", words),
-        ("base_khz", base_khz),
-        ("preempt_count_behind", places.preempt_count_behind as u64),
-        ("samples_behind", places.samples_behind as u64),
-        ("interrupt_bits", places.interrupt_bits),
-    ];
-    let offsets: Vec<_> = {
-        use libbpf_rs::AsRawLibbpf;
-        // SAFETY: the object lives as long as `open`, and the types are dropped before it changes.
-        let raw = unsafe { open.as_libbpf_object().as_ref() };
-        let btf = Btf::from_bpf_object(raw).ok().flatten().ok_or("it describes no types")?;
-        constants.iter().map(|(name, _)| offset_of(&btf, ".rodata", name)).collect()
-    };
-    for mut map in open.maps_mut() {
-        if map.name() == "lanes" {
-            let sized = map.set_max_entries(lanes as u32);
-            sized
-                .and_then(|()| map.set_value_size(Lanes::lane_bytes(words) as u32))
-                .map_err(|error| error.to_string())?;
-        } else if map.name().to_string_lossy().ends_with(".rodata") {
-            let value = map.initial_value_mut().ok_or("it has no constants")?;
-            for ((name, constant), offset) in constants.iter().zip(&offsets) {
-                let place = offset.and_then(|offset| value.get_mut(offset..offset + 8));
-                place.ok_or(format!("it has no {name}"))?.copy_from_slice(&constant.to_ne_bytes());
+
+    fn apply(&self, open: &mut OpenObject) -> Result<(), String> {
+        for mut program in open.progs_mut().filter(|program| program.name() == "tick") {
+            // Without a frequency a tick tells nothing.
+            program.set_autoload(self.base_khz > 0);
+        }
+        let constants = [
+            ("words", self.words),
+            ("base_khz", self.base_khz),
+            ("preempt_count_behind", self.places.preempt_count_behind as u64),
+            ("samples_behind", self.places.samples_behind as u64),
+            ("interrupt_bits", self.places.interrupt_bits),
+        ];
+        let offsets: Vec<_> = {
+            use libbpf_rs::AsRawLibbpf;
+            // SAFETY: the object lives as long as `open`, and the types are dropped before it changes.
+            let raw = unsafe { open.as_libbpf_object().as_ref() };
+            let btf = Btf::from_bpf_object(raw).ok().flatten().ok_or("it describes no types")?;
+            constants.iter().map(|(name, _)| offset_of(&btf, ".rodata", name)).collect()
+        };
+        for mut map in open.maps_mut() {
+            if map.name() == "lanes" {
+                let sized = map.set_max_entries(self.lanes as u32);
+                sized
+                    .and_then(|()| map.set_value_size(Lanes::lane_bytes(self.words) as u32))
+                    .map_err(|error| error.to_string())?;
+            } else if map.name().to_string_lossy().ends_with(".rodata") {
+                let value = map.initial_value_mut().ok_or("it has no constants")?;
+                for ((name, constant), offset) in constants.iter().zip(&offsets) {
+                    let place = offset.and_then(|offset| value.get_mut(offset..offset + 8));
+                    place.ok_or(format!("it has no {name}"))?.copy_from_slice(&constant.to_ne_bytes());
+                }
             }
         }
+        Ok(())
     }
-    Ok(())
 }
 
 fn offset_of(btf: &Btf<'_>, section: &str, name: &str) -> Option<usize> {

@@ -72,6 +72,10 @@ fn each_kind_of_record() {
         word(6, 1_000_000_110, 2),
         word(7, 1_000_000_120, 3_000_000),
     ]);
+    let decision = |time: u64, subject: u64, what: u64| [word(0, time, subject), time, what];
+    words.extend(decision(1_000_000_130, 9 | 6 << 22, 2_300_000 | 3 << 32 | 4 << 48));
+    words.extend(decision(1_000_000_140, 5 << 22, 1 << 32 | 13 << 48 | 1 << 56));
+    words.extend(decision(1_000_000_150, 5 << 22, 10 << 48));
     let expected = [
         "7: Runs",
         "7: Switch { prev: 7, prev_comm: [], stop: Blocked, next: 8, next_comm: [] }",
@@ -86,11 +90,14 @@ fn each_kind_of_record() {
         "77: Switch { prev: 77, prev_comm: [], stop: Exited, next: 0, next_comm: [] }",
         "0: Idle { cpu: 0, state: Some(2) }",
         "0: Tick { khz: 3000000 }",
+        "0: Decided(Place { pid: 9, target: 6, reason: 3, khz: 2300000 })",
+        "0: Decided(Set { cpu: 5, set: 1, member: true })",
+        "0: Decided(Spin { cpu: 5, on: false })",
     ];
     let items = items(&[(u64::MAX, [&words, &[]])]);
     assert_eq!(texts(&items), expected);
     let times: Vec<u64> = items.iter().map(|(time, ..)| time - 1_000_000_000).collect();
-    assert_eq!(times, [0, 10, 20, 30, 40, 50, 60, 70, 80, 90, 100, 110, 120]);
+    assert_eq!(times, [0, 10, 20, 30, 40, 50, 60, 70, 80, 90, 100, 110, 120, 130, 140, 150]);
 }
 
 #[test]

@@ -1,11 +1,12 @@
 //! From the words of the BPF programs (`record.bpf.c` describes them) to the kernel's events.
 
-use crate::record::decode::{KernelEvent, What};
+use crate::record::decode::{Decision, KernelEvent, What};
 use crate::record::round::Item;
 use hearth_trace::Stop;
 
 /// `enum kind`
 mod kind {
+    pub const DECISION: u64 = 0;
     pub const SWITCH: u64 = 1;
     pub const WAKING: u64 = 2;
     pub const WAKING_IN_INTERRUPT: u64 = 3;
@@ -23,8 +24,8 @@ mod kind {
     pub const HERE: u64 = 15;
 }
 
-/// Words of each record, by kind; 0: there is none.
-const LENGTHS: [usize; 16] = [0, 1, 1, 1, 1, 2, 1, 1, 3, 5, 3 + PATH_WORDS + 1, 2, 2, 3, 5, 2];
+/// Words of each record, by kind.
+const LENGTHS: [usize; 16] = [3, 1, 1, 1, 1, 2, 1, 1, 3, 5, 3 + PATH_WORDS + 1, 2, 2, 3, 5, 2];
 const PATH_WORDS: usize = 7;
 const TIME_BITS: u64 = 24;
 
@@ -66,8 +67,7 @@ impl Lane {
         let kind = bits(header, 0, 4);
         match LENGTHS[kind as usize] {
             length if words.len() < length => None,
-            0 => Some(self.time),
-            _ if kind >= kind::RESYNC => Some(words[1]),
+            _ if is_slow(kind) => Some(words[1]),
             _ => Some(
                 self.time + (bits(header, 4, TIME_BITS).wrapping_sub(self.time) & ((1 << TIME_BITS) - 1)),
             ),
@@ -81,15 +81,14 @@ impl Lane {
         let count = LENGTHS[kind as usize];
         let more: [u64; 3 + PATH_WORDS] =
             std::array::from_fn(|i| if i + 1 < count { self.words[self.at + 1 + i] } else { 0 });
-        self.at += count.max(1);
-        if kind < kind::RESYNC {
+        self.at += count;
+        if !is_slow(kind) {
             self.time = time;
         }
         let pid = bits(payload, 0, 22) as i32;
         let cpu = bits(payload, 22, 13) as u32;
         let lost = |count| Item::Lost { cpu: self.cpu, count: Some(count) };
         match kind {
-            0 => return take(lost(1)), // not a record: nothing better is known of what it should have been
             kind::RESYNC => {
                 self.time = time;
                 self.current = Some(pid);
@@ -127,6 +126,10 @@ impl Lane {
             kind::FREQUENCY => {
                 What::Frequency { cpu: payload as u32, khz: u32::try_from(more[1]).unwrap_or(0) }
             }
+            kind::DECISION => match decision(pid, cpu, more[1]) {
+                Some(decision) => What::Decided(decision),
+                None => What::Runs,
+            },
             kind::EXIT => What::Exit { pid: current },
             kind::WAIT => What::Wait,
             kind::FORK | kind::NAME => {
@@ -158,6 +161,22 @@ impl Lane {
 
     fn event<'a>(&self, time: u64, pid: i32, interrupt: bool, what: What<'a>) -> KernelEvent<'a> {
         KernelEvent { time, cpu: self.cpu, pid, interrupt, what }
+    }
+}
+
+/// With its full time in the second word.
+fn is_slow(kind: u64) -> bool {
+    kind >= kind::RESYNC || kind == kind::DECISION
+}
+
+/// By the policy's numbers (`enum saakm_record_kind` of `runtime/bpf/records.h`).
+fn decision(pid: i32, cpu: u32, word: u64) -> Option<Decision> {
+    let (khz, number, flag) = (word as u32, bits(word, 32, 16) as u16, bits(word, 56, 1) == 1);
+    match bits(word, 48, 8) {
+        4 | 5 => Some(Decision::Place { pid, target: cpu, reason: number, khz }),
+        10 => Some(Decision::Spin { cpu, on: flag }),
+        13 => Some(Decision::Set { cpu, set: number, member: flag }),
+        _ => None,
     }
 }
 
