@@ -274,14 +274,14 @@ mod tests {
         assert_eq!((found.longest[0].begin_s, found.longest[0].ms), (0.002, 7.0));
     }
 
-    /// Core, begin and length of all inversions, from snapshots.
+    /// Core, begin and length of all inversions, from moments.
     fn reference(trace: &Trace) -> Vec<(u64, u64, usize)> {
-        let all = snapshots(trace);
+        let all = moments(trace);
         let mut found = Vec::new();
         for core in 0..usize::from(CORES) {
             let mut begin = None;
             for at in &all {
-                match (begin, at.inverted(core)) {
+                match (begin, inverted(at, core)) {
                     (None, true) => begin = Some(at.time),
                     (Some(since), false) => {
                         found.push((at.time - since, since, core));

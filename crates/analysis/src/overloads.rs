@@ -335,14 +335,14 @@ mod tests {
         assert_eq!((found.longest[0].waited.len(), found.longest[0].most_waiting), (MOST_WAITERS, 98));
     }
 
-    /// Begin, length and core-time of all episodes, from snapshots that last.
+    /// Begin, length and core-time of all episodes, from moments that last.
     fn reference(trace: &Trace) -> Vec<(u64, u64, u64)> {
         let mut found: Vec<(u64, u64, u64)> = Vec::new();
         let mut lasts = false;
-        for pair in snapshots(trace).windows(2).filter(|pair| pair[0].time < pair[1].time) {
+        for pair in moments(trace).windows(2).filter(|pair| pair[0].time < pair[1].time) {
             let (at, ns) = (&pair[0], pair[1].time - pair[0].time);
-            let overloaded = at.overloaded().len() as u64;
-            let overload = overloaded > 0 && !at.idle().is_empty();
+            let overloaded = overloaded(at).len() as u64;
+            let overload = overloaded > 0 && at.idle().next().is_some();
             if overload && !lasts {
                 found.push((at.time, 0, 0));
             }
@@ -376,16 +376,16 @@ mod tests {
         #[test]
         fn episodes_tell_all(steps in steps()) {
             let trace = play(&steps);
-            let all = snapshots(&trace);
+            let all = moments(&trace);
             for row in longest(&trace, usize::MAX).longest {
                 let ns = |s: f64| (s * 1e9).round() as u64;
                 let (begin, end) = (ns(row.begin_s), ns(row.begin_s + row.ms / 1e3));
                 for pair in all.windows(2).filter(|pair| pair[0].time < pair[1].time) {
                     let at = &pair[0];
                     if at.time < begin || at.time >= end { continue; }
-                    prop_assert!(at.idle().iter().all(|core| row.idle.contains(&(*core as CoreId))));
+                    prop_assert!(at.idle().all(|core| row.idle.contains(&(core as CoreId))));
                     let mut waiting = 0;
-                    for core in at.overloaded() {
+                    for core in overloaded(at) {
                         let queue = row.overloaded.iter().find(|queue| usize::from(queue.core) == core).unwrap();
                         prop_assert!(queue.runnable as usize >= at.runnable_on(core));
                         waiting += at.ready_on(core).count();

@@ -362,18 +362,18 @@ mod tests {
         assert_eq!(processes[0].load.ghz_mean, Some((4.0 * 1.0 + 6.0 * 2.5) / 10.0));
     }
 
-    /// Waiting and overload of a thread, from snapshots.
+    /// Waiting and overload of a thread, from moments.
     fn reference(trace: &Trace, thread: Tid) -> (Time, Time, Time, u128) {
         let (mut cpu, mut waiting, mut overload, mut cycles) = (0, 0, 0, 0);
-        for pair in snapshots(trace).windows(2) {
+        for pair in moments(trace).windows(2) {
             let (at, ns) = (&pair[0], pair[1].time - pair[0].time);
             if let Some(core) = at.running.iter().position(|running| *running == thread) {
                 cpu += ns;
                 cycles += u128::from(at.khz[core]) * u128::from(ns);
             }
-            for (_, core) in at.ready.iter().filter(|(ready, _)| *ready == thread) {
+            if let Some(core) = at.ready.get(&thread) {
                 waiting += ns;
-                if at.runnable_on(usize::from(*core)) > 1 && !at.idle().is_empty() {
+                if at.runnable_on(usize::from(*core)) > 1 && at.idle().next().is_some() {
                     overload += ns;
                 }
             }

@@ -20,7 +20,7 @@ impl Notes {
     /// Something happened (once more).
     pub fn count(&mut self, note: &str) {
         match self.notes.get_mut(note) {
-            Some(count) => *count += 1,
+            Some(count) => *count = count.saturating_add(1),
             None => self.add(note, 1),
         }
     }
@@ -30,7 +30,8 @@ impl Notes {
         if self.notes.len() >= MOST && !self.notes.contains_key(&note) {
             note = "others of which there are too many kinds to list".into();
         }
-        *self.notes.entry(note).or_default() += count;
+        let known = self.notes.entry(note).or_default();
+        *known = known.saturating_add(count);
     }
 
     /// One line each.
@@ -46,6 +47,15 @@ impl Notes {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// perf and ftrace say in the file how much they lost.
+    #[test]
+    fn counts_of_a_file_do_not_overflow() {
+        let mut notes = Notes::default();
+        (0..2).for_each(|_| notes.add("lost", u64::MAX));
+        notes.count("lost");
+        assert_eq!(notes.lines(), [format!("lost: {}", u64::MAX)]);
+    }
 
     #[test]
     fn notes_are_bounded() {

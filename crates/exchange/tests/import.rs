@@ -87,6 +87,25 @@ fn damaged_recordings_are_survived() {
     }
 }
 
+/// Lists of pages that are read again and again would fill the memory: a buffer many times, a ring of options.
+#[test]
+fn no_part_of_trace_dat_is_read_twice() {
+    let mark = b"options  \0";
+    let at = TRACE_V6.windows(mark.len()).position(|it| it == mark).unwrap();
+    let (begin, end) = TRACE_V6.split_at(at + mark.len());
+    let buffer = [&[3, 0, 8, 0, 0, 0][..], &(at as u64).to_le_bytes()].concat();
+    let buffers = [begin, &buffer.repeat(3000), end].concat();
+    assert!(message(&buffers, ImportFormat::TraceDat).contains("buffers overlap"));
+
+    let begin = b"\x17\x08\x44tracing7\0\0\x08\0\x10\0\0none\0\0";
+    let section = begin.len() as u64 + 8;
+    let mut ring = [&begin[..], &section.to_le_bytes()].concat();
+    let (option, done) = ([&[99, 0, 0, 0, 1, 0][..], &[0; 1 << 16]].concat(), [0, 0, 8, 0, 0, 0]);
+    let options = [&option[..], &done, &section.to_le_bytes()].concat();
+    ring.extend([&[0; 8][..], &(options.len() as u64).to_le_bytes(), &options].concat());
+    assert!(message(&ring, ImportFormat::TraceDat).contains("longer than 16 MiB"));
+}
+
 #[test]
 fn perf_script_is_read() {
     let (imported, events) = read(PERF_SCRIPT.as_bytes(), ImportFormat::Text).unwrap();

@@ -81,8 +81,9 @@ pub enum Kind {
 /// Lets the schedule of a counter-example happen again.
 ///
 /// # Errors
-/// If the counter-example is of another policy, or does not fit.
+/// If the counter-example is of another policy, or does not fit it (any longer).
 pub fn replay(policy: &Policy, counterexample: &Counterexample) -> Result<Vec<SchedulerEvent>, ExploreError> {
+    counterexample.check(policy)?;
     let model = fitting(policy, counterexample)?;
     let learned = counterexample.learned.clone();
     Ok(events(&repeat(&model, &counterexample.scenario, learned, &counterexample.steps)))

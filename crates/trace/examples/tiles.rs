@@ -3,8 +3,11 @@
 //!
 //! The trace is made there if it is not there yet.
 
+mod since;
+
 use hearth_trace::tiles::{Index, TileId, coarsest_level, tile_width};
 use hearth_trace::*;
+use since::Since;
 use std::path::Path;
 use std::time::Instant;
 
@@ -23,14 +26,11 @@ fn main() -> Outcome {
     let started = Instant::now();
     let store = Store::open(folder)?;
     println!("trace opened in {:.1} ms", ms(started));
-    let count = store.events() as f64;
-    let (started, worked) = (Instant::now(), cpu_seconds());
+    let begin = Since::now();
     Index::write(&store)?;
-    let (s, cpu) = (started.elapsed().as_secs_f64(), cpu_seconds() - worked);
-    println!("index built in {s:.2} s: {:.1} million events/s", count / s / 1e6);
-    println!("  {cpu:.2} s of CPU time: {:.1} million events/s a core", count / cpu / 1e6);
+    begin.told("index built", store.events());
     let bytes = std::fs::metadata(folder.join("tiles/index"))?.len();
-    println!("index: {bytes} bytes, {:.3} bytes an event", bytes as f64 / count);
+    println!("index: {bytes} bytes, {:.3} bytes an event", bytes as f64 / store.events() as f64);
     let started = Instant::now();
     let index = Index::of(&store)?;
     println!(
@@ -49,15 +49,6 @@ fn main() -> Outcome {
 
 fn ms(started: Instant) -> f64 {
     started.elapsed().as_secs_f64() * 1e3
-}
-
-/// CPU time of all threads so far.
-fn cpu_seconds() -> f64 {
-    let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
-    let behind_name = stat.rsplit(')').next().unwrap_or_default();
-    let ticks =
-        |at: usize| behind_name.split_whitespace().nth(at).and_then(|n| n.parse().ok()).unwrap_or(0.0);
-    (ticks(11) + ticks(12)) / 100.0
 }
 
 /// CPU time of this thread so far: on a busy machine, a time by the clock says little.

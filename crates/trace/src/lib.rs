@@ -19,8 +19,8 @@ pub mod follow {
         CoreState, Inversion, Observer, Occupant, Overload, Place, State, Underload, bin,
     };
 }
-#[cfg(test)]
-mod testing;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
 pub mod tiles;
 
 pub use check::{Problem, Violation};

@@ -98,9 +98,13 @@ fn version_6(
     let mut buffers = Vec::new();
     flyrecord(input, cpus, page_size, &mut described, &mut buffers)?;
     collector.origin.cores = collector.origin.cores.max(cpus);
+    let mut left = input.length();
     for buffer in buffers {
         input.seek(buffer, "a buffer")?;
         flyrecord(input, cpus, page_size, &mut described, &mut Vec::new())?;
+        left = left
+            .checked_sub(input.at() - buffer)
+            .ok_or_else(|| input.wrong("its buffers overlap: the file is damaged"))?;
     }
     Ok(described)
 }

@@ -7,6 +7,7 @@ use super::load;
 use crate::counterexample::Counterexample;
 use crate::kept::SCHEMA;
 use crate::property::Property;
+use crate::replay::replay;
 use crate::scenario::Scenario;
 use crate::search::{ExploreError, Options, explore};
 use crate::step::Step;
@@ -79,6 +80,7 @@ fn what_does_not_fit_is_told() {
 
     let mut impossible = found.clone();
     impossible.steps[0] = Step::Go(7);
+    assert!(replay(&load("ule"), &impossible).is_err());
     let refused = impossible.check(&load("ule"));
     assert!(matches!(refused, Err(ExploreError::Impossible { step: 1, .. })), "{refused:?}");
     let mut short = found.clone();

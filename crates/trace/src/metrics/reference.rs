@@ -2,75 +2,24 @@
 //! definitions applied to that list. The streaming metrics must agree with it.
 
 use super::*;
-use crate::event::{IDLE, Stop, Tid, Waker};
-use crate::testing::any_trace;
-use proptest::collection::vec;
+use crate::event::{CoreInfo, IDLE};
+use crate::testing::{self, Moment, Step, any_khz, any_trace, moments};
 use proptest::prelude::*;
-use std::collections::BTreeMap;
 
-/// The state from `time` until the next snapshot.
-#[derive(Clone, Default)]
-struct Snapshot {
-    time: Time,
-    running: Vec<Tid>,
-    ready: BTreeMap<Tid, CoreId>,
-    khz: Vec<u32>,
+fn runnable(at: &Moment) -> usize {
+    at.running.iter().filter(|tid| **tid != IDLE).count() + at.ready.len()
 }
 
-impl Snapshot {
-    fn runnable_on(&self, core: usize) -> usize {
-        usize::from(self.running[core] != IDLE)
-            + self.ready.values().filter(|queue| usize::from(**queue) == core).count()
-    }
-
-    fn runnable(&self) -> usize {
-        self.running.iter().filter(|tid| **tid != IDLE).count() + self.ready.len()
-    }
-
-    /// Whether a core is busy at a frequency below 90 % of that of an idle one. Frequencies here
-    /// are multiples of 100 MHz.
-    fn inverted(&self, core: usize) -> bool {
-        let idle = |other: &usize| self.runnable_on(*other) == 0;
-        let fastest = (0..self.running.len()).filter(idle).map(|other| self.khz[other]).max().unwrap_or(0);
-        let khz = u64::from(self.khz[core]);
-        self.running[core] != IDLE && khz > 0 && khz * 10 < u64::from(fastest) * 9
-    }
-}
-
-fn snapshots(trace: &Trace) -> Vec<Snapshot> {
-    let cores = trace.header.cores.len();
-    let mut now = Snapshot { running: vec![IDLE; cores], khz: vec![0; cores], ..Snapshot::default() };
-    let mut all = vec![now.clone()];
-    for event in &trace.events {
-        now.time = event.time;
-        let core = usize::from(event.core);
-        match event.kind {
-            Kind::Switch { prev, stop, next } => {
-                if prev != IDLE && matches!(stop, Stop::Preempted | Stop::Yielded) {
-                    now.ready.insert(prev, event.core);
-                }
-                now.ready.remove(&next);
-                now.running[core] = next;
-            }
-            Kind::Wakeup { thread, target, .. } | Kind::Fork { child: thread, target, .. } => {
-                now.ready.insert(thread, target);
-            }
-            Kind::Migrate { thread, to, .. } => {
-                now.ready.insert(thread, to);
-            }
-            Kind::Frequency { khz } => now.khz[core] = khz,
-            _ => {}
-        }
-        all.push(now.clone());
-    }
-    now.time = trace.header.duration;
-    all.push(now);
-    all
+/// Whether a core is busy at a frequency below 90 % of that of an idle one. Frequencies here are multiples of 100 MHz.
+fn inverted(at: &Moment, core: usize) -> bool {
+    let fastest = at.idle().map(|idle| at.khz[idle]).max().unwrap_or(0);
+    let khz = u64::from(at.khz[core]);
+    at.running[core] != IDLE && khz > 0 && khz * 10 < u64::from(fastest) * 9
 }
 
 fn reference(trace: &Trace) -> Summary {
     let cores = trace.header.cores.len();
-    let all = snapshots(trace);
+    let all = moments(trace);
     let duration = trace.header.duration;
     let mut summary = Summary { duration_s: duration as f64 / 1e9, ..Summary::default() };
 
@@ -78,14 +27,14 @@ fn reference(trace: &Trace) -> Summary {
     for begin in (0..=duration).step_by(UNDERLOAD_INTERVAL as usize) {
         let end = begin + UNDERLOAD_INTERVAL;
         // What held when it began: the last state before. Then all that came in it.
-        let before = all.iter().rposition(|snapshot| snapshot.time < begin);
+        let before = all.iter().rposition(|at| at.time < begin);
         let inside = all
             .iter()
             .enumerate()
-            .filter(|(index, snapshot)| Some(*index) == before || (begin..end).contains(&snapshot.time));
-        let inside: Vec<&Snapshot> = inside.map(|(_, snapshot)| snapshot).collect();
+            .filter(|(index, at)| Some(*index) == before || (begin..end).contains(&at.time));
+        let inside: Vec<&Moment> = inside.map(|(_, at)| at).collect();
         let used = (0..cores).filter(|core| inside.iter().any(|at| at.running[*core] != IDLE)).count();
-        let most = inside.iter().map(|at| at.runnable()).max().unwrap_or(0);
+        let most = inside.iter().map(|at| runnable(at)).max().unwrap_or(0);
         underload += used.saturating_sub(most);
         all_used += used;
     }
@@ -101,9 +50,9 @@ fn reference(trace: &Trace) -> Summary {
         if (0..cores).any(|core| on(&core) == 0) {
             overload += ns * (0..cores).filter(|core| on(core) > 1).count() as u64;
         }
-        inversion += ns * (0..cores).filter(|core| at.inverted(*core)).count() as u64;
+        inversion += ns * (0..cores).filter(|core| inverted(at, *core)).count() as u64;
         busy += ns * at.running.iter().filter(|tid| **tid != IDLE).count() as u64;
-        let begins = |core: &usize| !at.inverted(*core) && pair[1].inverted(*core);
+        let begins = |core: &usize| !inverted(at, *core) && inverted(&pair[1], *core);
         summary.inversions += (0..cores).filter(begins).count() as u64;
     }
     summary.overload_core_ms = overload as f64 / 1e6;
@@ -140,99 +89,19 @@ fn reference(trace: &Trace) -> Summary {
     summary
 }
 
-/// What the machine tries next; what is not possible is left out.
-#[derive(Clone, Debug)]
-enum Step {
-    Pass(Time),
-    Fork(CoreId),
-    Wake(usize, CoreId),
-    /// The core takes the n-th of its ready threads, or goes idle.
-    Switch(CoreId, usize, bool),
-    Migrate(usize, CoreId),
-    Frequency(CoreId, u32),
-}
-
 const CORES: u16 = 5;
 
 fn steps() -> impl Strategy<Value = Vec<Step>> {
-    let core = || 0..CORES;
-    let step = prop_oneof![
-        4 => prop_oneof![0..3u64, 0..3_000_000u64, Just(4_000_000), 0..20_000_000u64].prop_map(Step::Pass),
-        2 => core().prop_map(Step::Fork),
-        4 => (any::<usize>(), core()).prop_map(|(n, core)| Step::Wake(n, core)),
-        8 => (core(), any::<usize>(), any::<bool>()).prop_map(|(core, n, block)| Step::Switch(core, n, block)),
-        1 => (any::<usize>(), core()).prop_map(|(n, core)| Step::Migrate(n, core)),
-        2 => (core(), 0..45u32).prop_map(|(core, tenths)| Step::Frequency(core, tenths * 100_000)),
-    ];
-    vec(step, 0..150)
+    let pass = prop_oneof![0..3u64, 0..3_000_000u64, Just(4_000_000), 0..20_000_000u64];
+    testing::steps(CORES, pass, any_khz().prop_map(|khz| Kind::Frequency { khz }))
 }
 
-/// Plays the steps on a machine that makes no mistakes.
+/// The metrics here are those of all threads.
 fn play(steps: &[Step]) -> Trace {
-    let mut trace = Trace::default();
-    trace.header.cores =
-        (0..CORES).map(|n| CoreInfo { physical: n / 2, llc: n / 2, numa: 0, socket: n / 3 }).collect();
-    let mut time = 0;
-    let mut running = vec![IDLE; usize::from(CORES)];
-    let (mut ready, mut blocked) = (Vec::<(Tid, CoreId)>::new(), Vec::<Tid>::new());
-    let mut threads = 0;
-    for step in steps {
-        let (core, kind) = match *step {
-            Step::Pass(ns) => {
-                time += ns;
-                continue;
-            }
-            Step::Fork(target) => {
-                threads += 1;
-                ready.push((threads, target));
-                (target, Kind::Fork { parent: IDLE, child: threads, target })
-            }
-            Step::Wake(n, target) => {
-                if blocked.is_empty() {
-                    continue;
-                }
-                let thread = blocked.swap_remove(n % blocked.len());
-                ready.push((thread, target));
-                (target, Kind::Wakeup { thread, waker: Waker::Interrupt, target })
-            }
-            Step::Switch(core, n, block) => {
-                let queue: Vec<usize> = (0..ready.len()).filter(|i| ready[*i].1 == core).collect();
-                let prev = running[usize::from(core)];
-                let next = match queue.is_empty() {
-                    true => IDLE,
-                    false => ready.swap_remove(queue[n % queue.len()]).0,
-                };
-                if prev == next {
-                    continue;
-                }
-                // Only who has a successor can be preempted.
-                let stop =
-                    if prev != IDLE && (block || next == IDLE) { Stop::Blocked } else { Stop::Preempted };
-                match stop {
-                    Stop::Blocked => blocked.push(prev),
-                    _ if prev != IDLE => ready.push((prev, core)),
-                    _ => {}
-                }
-                running[usize::from(core)] = next;
-                (core, Kind::Switch { prev, stop, next })
-            }
-            Step::Migrate(n, to) => {
-                if ready.is_empty() {
-                    continue;
-                }
-                let index = n % ready.len();
-                let (thread, from) = ready[index];
-                ready[index] = (thread, to);
-                (to, Kind::Migrate { thread, from, to })
-            }
-            Step::Frequency(core, khz) => (core, Kind::Frequency { khz }),
-        };
-        trace.events.push(Event { time, core, kind });
-    }
-    trace.header.duration = time + 1;
-    trace.header.threads = (1..=threads)
-        .map(|tid| crate::event::ThreadInfo { tid, name: String::new(), parent: 0, traced: true })
-        .collect();
+    let core = |n| CoreInfo { physical: n / 2, llc: n / 2, numa: 0, socket: n / 3 };
+    let header = Header { cores: (0..CORES).map(core).collect(), ..Header::default() };
+    let mut trace = testing::play(header, steps);
+    trace.header.threads.iter_mut().for_each(|thread| thread.traced = true);
     trace
 }
 

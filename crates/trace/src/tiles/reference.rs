@@ -2,22 +2,10 @@
 
 use super::{BINS, Field, MOST_SETS, Shape, TileId, bin_width};
 use crate::Trace;
-use crate::event::{CoreId, IDLE, Kind, Stop, Tid, Time, Waker};
+use crate::event::{CoreId, IDLE, Kind, Tid, Time};
 use crate::metrics::UNDERLOAD_INTERVAL;
-use std::collections::{BTreeMap, BTreeSet};
-
-/// All that is the case from `time` on.
-#[derive(Clone, Default)]
-struct Moment {
-    time: Time,
-    running: Vec<Tid>,
-    ready: BTreeMap<Tid, CoreId>,
-    khz: Vec<u32>,
-    exact: BTreeSet<CoreId>,
-    spin: Vec<bool>,
-    members: BTreeSet<(u8, CoreId)>,
-    reason: Vec<u8>,
-}
+use crate::testing::{Moment, moments};
+use std::collections::BTreeSet;
 
 /// The moments of a trace, and what they amount to.
 pub struct Reference<'a> {
@@ -27,77 +15,21 @@ pub struct Reference<'a> {
     end: Time,
 }
 
-impl Moment {
-    fn runnable_on(&self, core: usize) -> usize {
-        usize::from(self.running[core] != IDLE)
-            + self.ready.values().filter(|queue| usize::from(**queue) == core).count()
-    }
+/// Frequencies in these traces are multiples of 100 MHz.
+fn inverted(at: &Moment, core: usize) -> bool {
+    let fastest = at.idle().map(|idle| at.khz[idle]).max().unwrap_or(0);
+    let khz = u64::from(at.khz[core]);
+    at.running[core] != IDLE && khz > 0 && khz * 10 < u64::from(fastest) * 9
+}
 
-    fn idle(&self, core: usize) -> bool {
-        self.runnable_on(core) == 0
-    }
-
-    /// Frequencies in these traces are multiples of 100 MHz.
-    fn inverted(&self, core: usize) -> bool {
-        let idle = (0..self.running.len()).filter(|other| self.idle(*other));
-        let fastest = idle.map(|other| self.khz[other]).max().unwrap_or(0);
-        let khz = u64::from(self.khz[core]);
-        self.running[core] != IDLE && khz > 0 && khz * 10 < u64::from(fastest) * 9
-    }
-
-    fn overloaded(&self, core: usize) -> bool {
-        self.runnable_on(core) > 1 && (0..self.running.len()).any(|other| self.idle(other))
-    }
+fn overloaded(at: &Moment, core: usize) -> bool {
+    at.runnable_on(core) > 1 && at.idle().next().is_some()
 }
 
 impl Reference<'_> {
     pub fn new(trace: &Trace, end: Time) -> Reference<'_> {
-        let cores = trace.header.cores.len();
-        let mut now = Moment {
-            running: vec![IDLE; cores],
-            khz: vec![0; cores],
-            spin: vec![false; cores],
-            reason: vec![0; cores],
-            ..Moment::default()
-        };
-        let mut moments = vec![now.clone()];
-        for event in &trace.events {
-            now.time = event.time;
-            let core = usize::from(event.core);
-            match event.kind {
-                Kind::Switch { prev, stop, next } => {
-                    if prev != IDLE && matches!(stop, Stop::Preempted | Stop::Yielded) {
-                        now.ready.insert(prev, event.core);
-                    }
-                    now.ready.remove(&next);
-                    now.running[core] = next;
-                }
-                Kind::Wakeup { thread, target, waker: Waker::Thread(_) | Waker::Interrupt }
-                | Kind::Fork { child: thread, target, .. } => {
-                    now.ready.insert(thread, target);
-                }
-                Kind::Migrate { thread, to, .. } => {
-                    now.ready.insert(thread, to);
-                }
-                Kind::Place { target, reason, .. } => now.reason[usize::from(target)] = reason as u8 + 1,
-                Kind::Frequency { khz } => {
-                    now.exact.insert(event.core);
-                    now.khz[core] = khz;
-                }
-                Kind::Tick { khz } if !now.exact.contains(&event.core) => now.khz[core] = khz,
-                Kind::Spin { on } => now.spin[core] = on,
-                Kind::Set { set, member: true } => {
-                    now.members.insert((set, event.core));
-                }
-                Kind::Set { set, member: false } => {
-                    now.members.remove(&(set, event.core));
-                }
-                _ => {}
-            }
-            moments.push(now.clone());
-        }
         let untraced = trace.header.threads.iter().filter(|thread| !thread.traced).map(|thread| thread.tid);
-        Reference { trace, moments, untraced: untraced.collect(), end }
+        Reference { trace, moments: moments(trace), untraced: untraced.collect(), end }
     }
 
     fn traced(&self, tid: Tid) -> bool {
@@ -187,8 +119,8 @@ impl Reference<'_> {
         match field {
             Field::Busy => part(&|moment| moment.running[row] != IDLE),
             Field::Traced => part(&|moment| self.traced(moment.running[row])),
-            Field::Overload => part(&|moment| moment.overloaded(row)),
-            Field::Inverted => part(&|moment| moment.inverted(row)),
+            Field::Overload => part(&|moment| overloaded(moment, row)),
+            Field::Inverted => part(&|moment| inverted(moment, row)),
             Field::Spin => part(&|moment| moment.spin[row]),
             Field::Mhz => {
                 let busy = |(moment, _): &(&Moment, Time)| moment.running[row] != IDLE && moment.khz[row] > 0;

@@ -5,111 +5,34 @@ use super::reference::Reference;
 use super::*;
 use crate::event::*;
 use crate::metrics::State;
-use crate::testing::any_trace;
+use crate::testing::{self, Step, any_khz, any_trace};
 use crate::{Metrics, Trace};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use std::convert::Infallible;
 
-/// What the machine tries next; what is not possible is left out.
-#[derive(Clone, Debug)]
-enum Step {
-    Pass(Time),
-    Fork(CoreId),
-    Wake(usize, CoreId),
-    /// The core takes the n-th of its ready threads, or goes idle.
-    Switch(CoreId, usize, bool),
-    Migrate(usize, CoreId),
-    Say(CoreId, Kind),
-}
-
 const CORES: u16 = 3;
 
 fn steps() -> impl Strategy<Value = Vec<Step>> {
-    let core = || 0..CORES;
-    let passes = prop_oneof![0..3u64, 0..3_000u64, Just(1024), Just(262_144), 0..600_000u64, 0..9_000_000u64];
-    let khz = || (0..45u32).prop_map(|tenths| tenths * 100_000);
+    let pass = prop_oneof![0..3u64, 0..3_000u64, Just(1024), Just(262_144), 0..600_000u64, 0..9_000_000u64];
     let say = prop_oneof![
-        2 => khz().prop_map(|khz| Kind::Frequency { khz }),
-        1 => khz().prop_map(|khz| Kind::Tick { khz: khz.max(100_000) }),
+        2 => any_khz().prop_map(|khz| Kind::Frequency { khz }),
+        1 => any_khz().prop_map(|khz| Kind::Tick { khz: khz.max(100_000) }),
         1 => any::<bool>().prop_map(|on| Kind::Spin { on }),
         2 => (0..3u8, any::<bool>()).prop_map(|(set, member)| Kind::Set { set, member }),
-        1 => (core(), 0..4u16).prop_map(|(target, reason)| Kind::Place { thread: 1, target, reason, seen_khz: 0 }),
+        1 => (0..CORES, 0..4u16).prop_map(|(target, reason)| Kind::Place { thread: 1, target, reason, seen_khz: 0 }),
     ];
-    let step = prop_oneof![
-        4 => passes.prop_map(Step::Pass),
-        2 => core().prop_map(Step::Fork),
-        4 => (any::<usize>(), core()).prop_map(|(n, core)| Step::Wake(n, core)),
-        8 => (core(), any::<usize>(), any::<bool>()).prop_map(|(core, n, block)| Step::Switch(core, n, block)),
-        1 => (any::<usize>(), core()).prop_map(|(n, core)| Step::Migrate(n, core)),
-        4 => (core(), say).prop_map(|(core, kind)| Step::Say(core, kind)),
-    ];
-    vec(step, 0..150)
+    testing::steps(CORES, pass, say)
 }
 
 fn play(steps: &[Step]) -> Trace {
-    let mut trace = Trace::default();
-    trace.header.cores = vec![CoreInfo::default(); usize::from(CORES)];
-    trace.header.sets = ["primary", "reserve", "other"].map(String::from).to_vec();
-    trace.header.reasons = ["a", "b", "c", "d"].map(String::from).to_vec();
-    let mut time = 0;
-    let mut running = vec![IDLE; usize::from(CORES)];
-    let (mut ready, mut blocked) = (Vec::<(Tid, CoreId)>::new(), Vec::<Tid>::new());
-    let mut threads = 0;
-    for step in steps {
-        let (core, kind) = match *step {
-            Step::Pass(ns) => {
-                time += ns;
-                continue;
-            }
-            Step::Fork(target) => {
-                threads += 1;
-                ready.push((threads, target));
-                (target, Kind::Fork { parent: IDLE, child: threads, target })
-            }
-            Step::Wake(n, target) if !blocked.is_empty() => {
-                let thread = blocked.swap_remove(n % blocked.len());
-                ready.push((thread, target));
-                (target, Kind::Wakeup { thread, waker: Waker::Interrupt, target })
-            }
-            Step::Switch(core, n, block) => {
-                let queue: Vec<usize> = (0..ready.len()).filter(|i| ready[*i].1 == core).collect();
-                let prev = running[usize::from(core)];
-                let next = match queue.is_empty() {
-                    true => IDLE,
-                    false => ready.swap_remove(queue[n % queue.len()]).0,
-                };
-                if prev == next {
-                    continue;
-                }
-                let blocks = prev != IDLE && (block || next == IDLE);
-                match blocks {
-                    true => blocked.push(prev),
-                    false if prev != IDLE => ready.push((prev, core)),
-                    false => {}
-                }
-                running[usize::from(core)] = next;
-                (
-                    core,
-                    Kind::Switch { prev, stop: if blocks { Stop::Blocked } else { Stop::Preempted }, next },
-                )
-            }
-            Step::Migrate(n, to) if !ready.is_empty() => {
-                let index = n % ready.len();
-                let (thread, from) = ready[index];
-                ready[index] = (thread, to);
-                (to, Kind::Migrate { thread, from, to })
-            }
-            Step::Say(core, kind) => (core, kind),
-            _ => continue,
-        };
-        trace.events.push(Event { time, core, kind });
-    }
-    trace.header.duration = time + 1;
-    // Every third thread is somebody else's.
-    let thread = |tid| ThreadInfo { tid, name: String::new(), parent: 0, traced: tid % 3 != 0 };
-    trace.header.threads = (1..=threads.max(1)).map(thread).collect();
-    trace
+    let header = Header {
+        cores: vec![CoreInfo::default(); usize::from(CORES)],
+        sets: ["primary", "reserve", "other"].map(String::from).to_vec(),
+        reasons: ["a", "b", "c", "d"].map(String::from).to_vec(),
+        ..Header::default()
+    };
+    testing::play(header, steps)
 }
 
 /// The index of a trace in groups of `size` events, built so that tiles with `threshold` events

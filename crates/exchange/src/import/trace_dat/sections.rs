@@ -18,6 +18,8 @@ const COMMAND_LINES: u16 = 21;
 
 /// More sections of options than this are a ring.
 const MOST_SECTIONS: u32 = 1000;
+/// Bytes of options, uncompressed: they list the pages of each core, which are kept in memory.
+const MOST_OPTIONS: usize = 16 << 20;
 const COMPRESSED: u16 = 1;
 
 /// What the options refer to.
@@ -42,6 +44,7 @@ pub fn describe(input: &mut Input<impl Read + Seek>, collector: &mut Collector) 
     };
     let mut found = Found::default();
     let mut next = input.u64("where the options are")?;
+    let mut left = MOST_OPTIONS;
     for section in 0.. {
         if next == 0 {
             break;
@@ -50,6 +53,9 @@ pub fn describe(input: &mut Input<impl Read + Seek>, collector: &mut Collector) 
             return Err(input.wrong("its options do not end"));
         }
         let options = content(input, next, packing, "options")?;
+        left = left
+            .checked_sub(options.len())
+            .ok_or_else(|| input.wrong("its options are longer than 16 MiB: the file is damaged"))?;
         next = read_options(&mut Input::new(Cursor::new(options))?, next, &mut found, collector)?;
     }
     let mut formats = Formats::default();

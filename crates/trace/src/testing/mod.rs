@@ -1,7 +1,10 @@
 //! Random events and traces for property tests.
 
+mod machine;
+
 use crate::Trace;
 use crate::event::*;
+pub use machine::*;
 use proptest::collection::vec;
 use proptest::prelude::*;
 
