@@ -18,6 +18,29 @@ pub struct Row {
 /// `detail` of a wake-up by the idle thread, which would otherwise look like an interrupt.
 const IDLE_WAKER: u16 = 1;
 
+/// The bits that a kind may have in each column. All of these are values that it has.
+const USED: [Row; 15] = {
+    const ALL: u32 = u32::MAX;
+    const ALL16: u16 = u16::MAX;
+    const NONE: Row = Row { kind: 0, thread: 0, other: 0, target: 0, detail: 0, value: 0 };
+    let mut used = [NONE; 15];
+    used[tag::SWITCH as usize] = Row { thread: ALL, other: ALL, detail: 3, ..NONE };
+    used[tag::WAKEUP as usize] = Row { thread: ALL, other: ALL, target: ALL16, detail: IDLE_WAKER, ..NONE };
+    used[tag::FORK as usize] = Row { thread: ALL, other: ALL, target: ALL16, ..NONE };
+    used[tag::EXEC as usize] = Row { thread: ALL, other: ALL, ..NONE };
+    used[tag::EXIT as usize] = Row { thread: ALL, ..NONE };
+    used[tag::WAIT as usize] = Row { thread: ALL, ..NONE };
+    used[tag::MIGRATE as usize] = Row { thread: ALL, target: ALL16, detail: ALL16, ..NONE };
+    used[tag::PLACE as usize] = Row { thread: ALL, target: ALL16, detail: ALL16, value: ALL, ..NONE };
+    used[tag::FREQUENCY as usize] = Row { value: ALL, ..NONE };
+    used[tag::TICK as usize] = Row { value: ALL, ..NONE };
+    used[tag::IDLE as usize] = Row { detail: 0xff, ..NONE };
+    used[tag::SPIN as usize] = Row { detail: 1, ..NONE };
+    used[tag::QUEUE as usize] = Row { value: 0xffff, ..NONE };
+    used[tag::SET as usize] = Row { detail: 0xff, value: 1, ..NONE };
+    used
+};
+
 impl Row {
     #[inline]
     pub fn of(kind: &Kind) -> Row {
@@ -67,8 +90,17 @@ impl Row {
     /// column that the kind does not use).
     #[inline]
     pub fn kind(&self) -> Option<Kind> {
-        let kind = self.lenient()?;
-        (Row::of(&kind) == *self).then_some(kind)
+        let most = USED.get(usize::from(self.kind))?;
+        let unused = (self.thread & !most.thread) | (self.other & !most.other) | (self.value & !most.value);
+        let unused_narrow = (self.target & !most.target) | (self.detail & !most.detail);
+        if unused != 0 || unused_narrow != 0 {
+            return None;
+        }
+        // Only the idle thread needs to be told from an interrupt.
+        if self.kind == tag::WAKEUP && self.detail != 0 && self.other != 0 {
+            return None;
+        }
+        self.lenient()
     }
 
     #[inline]
@@ -147,18 +179,23 @@ impl Columns {
         self.narrow.iter_mut().for_each(Vec::clear);
     }
 
-    /// The events. `Err`: the number of a row that is none. All columns are equally long.
+    /// Makes all columns so long.
+    pub fn resize(&mut self, rows: usize) {
+        self.time.resize(rows, 0);
+        self.narrow.iter_mut().for_each(|column| column.resize(rows, 0));
+    }
+
+    /// Appends the events. `Err`: the number of a row that is none. All columns are equally long.
     pub fn events(&self, events: &mut Vec<Event>) -> Result<(), usize> {
         let [core, kind, thread, other, target, detail, value] = self.narrow.each_ref().map(Vec::as_slice);
-        let n = self.time.len();
+        let time = self.time.as_slice();
+        let n = time.len();
         let (core, kind, thread, other) = (&core[..n], &kind[..n], &thread[..n], &other[..n]);
         let (target, detail, value) = (&target[..n], &detail[..n], &value[..n]);
-        events.clear();
-        events.reserve(n);
-        for i in 0..n {
+        let event = |i: usize| {
             // Values that are too large for their column.
             if (core[i] | target[i] | detail[i]) as u32 > u32::from(u16::MAX) || kind[i] as u32 > 0xff {
-                return Err(i);
+                return None;
             }
             let row = Row {
                 kind: kind[i] as u8,
@@ -168,10 +205,19 @@ impl Columns {
                 detail: detail[i] as u16,
                 value: value[i] as u32,
             };
-            let Some(kind) = row.kind() else { return Err(i) };
-            events.push(Event { time: self.time[i] as u64, core: core[i] as u16, kind });
-        }
-        Ok(())
+            Some(Event { time: time[i] as u64, core: core[i] as u16, kind: row.kind()? })
+        };
+        // Of an iterator that cannot end early the vector knows the length beforehand, which is worth
+        // a check in each row.
+        const WRONG: Event = Event { time: 0, core: 0, kind: Kind::Exit { thread: 0 } };
+        let mut wrong = None;
+        events.extend((0..n).map(|i| {
+            event(i).unwrap_or_else(|| {
+                wrong.get_or_insert(i);
+                WRONG
+            })
+        }));
+        wrong.map_or(Ok(()), Err)
     }
 }
 
