@@ -9,10 +9,11 @@ pub const BIN_KHZ: u32 = 100_000;
 pub const BINS: usize = 128;
 
 /// The nearest multiple of 100 MHz; at least 1 where the frequency is known.
+#[inline]
 pub fn bin(khz: u32) -> usize {
     match khz {
         0 => 0,
-        _ => ((khz / BIN_KHZ + u32::from(khz % BIN_KHZ >= BIN_KHZ / 2)) as usize).clamp(1, BINS - 1),
+        _ => ((khz.saturating_add(BIN_KHZ / 2) / BIN_KHZ) as usize).clamp(1, BINS - 1),
     }
 }
 
@@ -54,17 +55,19 @@ impl Inversion {
         self.core_ns = self.core_ns.saturating_add(self.now.saturating_mul(ns));
     }
 
+    #[inline]
     pub fn core(&mut self, before: CoreState, after: CoreState) {
         let (old, new) = (Class::of(before), Class::of(after));
         if old == new {
             return;
         }
         let was_inverted = self.inverted(old);
-        self.remove(old);
-        self.add(new);
+        let (emptied, filled) = (self.remove(old), self.add(new));
         // Once, when all is in place: an idle core that only changes its frequency must not
         // take the limit down and up again.
-        self.move_limit();
+        if emptied || filled {
+            self.move_limit();
+        }
         // The limit rises only with an idle core, and then `move_limit` counts: not both.
         if self.inverted(new) && !was_inverted {
             self.count += 1;
@@ -89,8 +92,9 @@ impl Inversion {
         matches!(class, Class::Busy(bin) if bin < self.limit)
     }
 
-    /// Takes a core out.
-    fn remove(&mut self, class: Class) {
+    /// Takes a core out. True if it was the last idle one of its bin.
+    #[inline]
+    fn remove(&mut self, class: Class) -> bool {
         self.now -= u64::from(self.inverted(class));
         match class {
             Class::Busy(bin) => self.busy[bin] -= 1,
@@ -98,26 +102,34 @@ impl Inversion {
                 self.idle[bin] -= 1;
                 if self.idle[bin] == 0 {
                     self.idle_bins &= !(1 << bin);
+                    return true;
                 }
             }
             Class::Neither => {}
         }
+        false
     }
 
-    /// Puts a core in.
-    fn add(&mut self, class: Class) {
+    /// Puts a core in. True if it is the first idle one of its bin.
+    #[inline]
+    fn add(&mut self, class: Class) -> bool {
         self.now += u64::from(self.inverted(class));
         match class {
             Class::Busy(bin) => self.busy[bin] += 1,
             Class::Idle(bin) => {
                 self.idle[bin] += 1;
-                self.idle_bins |= 1 << bin;
+                if self.idle[bin] == 1 {
+                    self.idle_bins |= 1 << bin;
+                    return true;
+                }
             }
             Class::Neither => {}
         }
+        false
     }
 
     /// Follows the fastest idle core.
+    #[inline(never)] // seldom
     fn move_limit(&mut self) {
         let max = 127 - (self.idle_bins | 1).leading_zeros() as usize;
         let limit = (max * (100 - self.threshold_percent)).div_ceil(100);
@@ -142,6 +154,7 @@ pub enum Class {
 }
 
 impl Class {
+    #[inline]
     pub fn of(core: CoreState) -> Self {
         match bin(core.khz) {
             0 => Class::Neither,

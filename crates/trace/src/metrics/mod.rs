@@ -200,6 +200,7 @@ impl Sink for Metrics {
 }
 
 impl Observer for Meters {
+    #[inline(always)] // see `state::Touched`
     fn core(&mut self, now: Time, core: usize, before: CoreState, after: CoreState) {
         self.underload.core(core, before, after);
         self.overload.core(before, after);

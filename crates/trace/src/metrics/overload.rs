@@ -22,6 +22,7 @@ impl Overload {
         }
     }
 
+    #[inline]
     pub fn core(&mut self, before: CoreState, after: CoreState) {
         let overloaded = |core: CoreState| u64::from(core.runnable > 1);
         self.overloaded = self.overloaded + overloaded(after) - overloaded(before);

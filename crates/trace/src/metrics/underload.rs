@@ -66,6 +66,7 @@ impl Underload {
         (self.used_before + u64::from(self.used)) as f64 / (self.index + 1) as f64
     }
 
+    #[inline]
     pub fn core(&mut self, core: usize, before: CoreState, after: CoreState) {
         let (was, is) = (before.occupant == Occupant::Traced, after.occupant == Occupant::Traced);
         if was == is {
