@@ -32,7 +32,7 @@ pub struct Inversion {
     limit: usize,
     /// Cores that are inverted now.
     now: u64,
-    core_ns: u64,
+    core_ns: u128,
     /// How often a core became inverted.
     pub count: u64,
 }
@@ -51,13 +51,16 @@ impl Inversion {
         }
     }
 
+    #[inline]
     pub fn advance(&mut self, ns: Time) {
-        self.core_ns = self.core_ns.saturating_add(self.now.saturating_mul(ns));
+        self.core_ns += u128::from(self.now) * u128::from(ns);
     }
 
     #[inline]
     pub fn core(&mut self, before: CoreState, after: CoreState) {
-        let (old, new) = (Class::of(before), Class::of(after));
+        let old_bin = bin(before.khz);
+        let new_bin = if after.khz == before.khz { old_bin } else { bin(after.khz) };
+        let (old, new) = (Class::in_bin(before, old_bin), Class::in_bin(after, new_bin));
         if old == new {
             return;
         }
@@ -75,7 +78,7 @@ impl Inversion {
     }
 
     pub fn core_ms(&self) -> f64 {
-        self.core_ns as f64 / 1e6
+        self.core_ns() as f64 / 1e6
     }
 
     /// Busy cores in the bins from 1 to this (exclusive) are inverted now.
@@ -85,7 +88,7 @@ impl Inversion {
 
     /// The integral so far, in core-nanoseconds.
     pub fn core_ns(&self) -> u64 {
-        self.core_ns
+        u64::try_from(self.core_ns).unwrap_or(u64::MAX)
     }
 
     fn inverted(&self, class: Class) -> bool {
@@ -156,7 +159,12 @@ pub enum Class {
 impl Class {
     #[inline]
     pub fn of(core: CoreState) -> Self {
-        match bin(core.khz) {
+        Self::in_bin(core, bin(core.khz))
+    }
+
+    #[inline]
+    fn in_bin(core: CoreState, bin: usize) -> Self {
+        match bin {
             0 => Class::Neither,
             bin if core.busy() => Class::Busy(bin),
             bin if core.idle() => Class::Idle(bin),

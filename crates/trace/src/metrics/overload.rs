@@ -8,7 +8,7 @@ use crate::event::Time;
 pub struct Overload {
     overloaded: u64,
     idle: u64,
-    core_ns: u64,
+    core_ns: u128,
 }
 
 impl Overload {
@@ -16,9 +16,10 @@ impl Overload {
         Overload { overloaded: 0, idle: cores as u64, core_ns: 0 }
     }
 
+    #[inline]
     pub fn advance(&mut self, ns: Time) {
         if self.idle > 0 {
-            self.core_ns = self.core_ns.saturating_add(self.overloaded.saturating_mul(ns));
+            self.core_ns += u128::from(self.overloaded) * u128::from(ns);
         }
     }
 
@@ -30,11 +31,11 @@ impl Overload {
     }
 
     pub fn core_ms(&self) -> f64 {
-        self.core_ns as f64 / 1e6
+        self.core_ns() as f64 / 1e6
     }
 
     /// The integral so far, in core-nanoseconds.
     pub fn core_ns(&self) -> u64 {
-        self.core_ns
+        u64::try_from(self.core_ns).unwrap_or(u64::MAX)
     }
 }

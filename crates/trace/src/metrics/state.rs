@@ -217,6 +217,7 @@ impl State {
     }
 
     /// Whether `core` has had a `Frequency` event.
+    #[inline]
     pub fn exact(&self, core: usize) -> bool {
         self.exact[core]
     }

@@ -18,29 +18,6 @@ pub struct Row {
 /// `detail` of a wake-up by the idle thread, which would otherwise look like an interrupt.
 const IDLE_WAKER: u16 = 1;
 
-/// The bits that a kind may have in each column. All of these are values that it has.
-const USED: [Row; 15] = {
-    const ALL: u32 = u32::MAX;
-    const ALL16: u16 = u16::MAX;
-    const NONE: Row = Row { kind: 0, thread: 0, other: 0, target: 0, detail: 0, value: 0 };
-    let mut used = [NONE; 15];
-    used[tag::SWITCH as usize] = Row { thread: ALL, other: ALL, detail: 3, ..NONE };
-    used[tag::WAKEUP as usize] = Row { thread: ALL, other: ALL, target: ALL16, detail: IDLE_WAKER, ..NONE };
-    used[tag::FORK as usize] = Row { thread: ALL, other: ALL, target: ALL16, ..NONE };
-    used[tag::EXEC as usize] = Row { thread: ALL, other: ALL, ..NONE };
-    used[tag::EXIT as usize] = Row { thread: ALL, ..NONE };
-    used[tag::WAIT as usize] = Row { thread: ALL, ..NONE };
-    used[tag::MIGRATE as usize] = Row { thread: ALL, target: ALL16, detail: ALL16, ..NONE };
-    used[tag::PLACE as usize] = Row { thread: ALL, target: ALL16, detail: ALL16, value: ALL, ..NONE };
-    used[tag::FREQUENCY as usize] = Row { value: ALL, ..NONE };
-    used[tag::TICK as usize] = Row { value: ALL, ..NONE };
-    used[tag::IDLE as usize] = Row { detail: 0xff, ..NONE };
-    used[tag::SPIN as usize] = Row { detail: 1, ..NONE };
-    used[tag::QUEUE as usize] = Row { value: 0xffff, ..NONE };
-    used[tag::SET as usize] = Row { detail: 0xff, value: 1, ..NONE };
-    used
-};
-
 impl Row {
     #[inline]
     pub fn of(kind: &Kind) -> Row {
@@ -90,50 +67,70 @@ impl Row {
     /// column that the kind does not use).
     #[inline]
     pub fn kind(&self) -> Option<Kind> {
-        let most = USED.get(usize::from(self.kind))?;
-        let unused = (self.thread & !most.thread) | (self.other & !most.other) | (self.value & !most.value);
-        let unused_narrow = (self.target & !most.target) | (self.detail & !most.detail);
-        if unused != 0 || unused_narrow != 0 {
-            return None;
-        }
-        // Only the idle thread needs to be told from an interrupt.
-        if self.kind == tag::WAKEUP && self.detail != 0 && self.other != 0 {
-            return None;
-        }
-        self.lenient()
-    }
-
-    #[inline]
-    fn lenient(&self) -> Option<Kind> {
-        let Row { thread, other, target, detail, value, .. } = *self;
-        Some(match self.kind {
-            tag::SWITCH => Kind::Switch {
-                prev: thread,
-                stop: match detail {
+        let Row { kind, thread, other, target, detail, value } = *self;
+        let unused = |columns: u32| (columns == 0).then_some(());
+        let (target32, detail32) = (u32::from(target), u32::from(detail));
+        Some(match kind {
+            tag::SWITCH => {
+                unused(target32 | value)?;
+                let stop = match detail {
                     0 => Stop::Preempted,
                     1 => Stop::Yielded,
                     2 => Stop::Blocked,
                     3 => Stop::Exited,
                     _ => return None,
-                },
-                next: other,
-            },
+                };
+                Kind::Switch { prev: thread, stop, next: other }
+            }
             tag::WAKEUP => {
-                let waker = if other == 0 && detail == 0 { Waker::Interrupt } else { Waker::Thread(other) };
+                unused(value)?;
+                let waker = match (other, detail) {
+                    (0, 0) => Waker::Interrupt,
+                    (0, IDLE_WAKER) | (_, 0) => Waker::Thread(other),
+                    _ => return None,
+                };
                 Kind::Wakeup { thread, waker, target }
             }
-            tag::FORK => Kind::Fork { parent: thread, child: other, target },
-            tag::EXEC => Kind::Exec { thread, name: other },
-            tag::EXIT => Kind::Exit { thread },
-            tag::WAIT => Kind::Wait { thread },
-            tag::MIGRATE => Kind::Migrate { thread, from: detail, to: target },
-            tag::PLACE => Kind::Place { thread, target, reason: detail, seen_khz: value },
-            tag::FREQUENCY => Kind::Frequency { khz: value },
-            tag::TICK => Kind::Tick { khz: value },
-            tag::IDLE => Kind::Idle { state: detail as u8 },
-            tag::SPIN => Kind::Spin { on: detail != 0 },
-            tag::QUEUE => Kind::Queue { length: value as u16 },
-            tag::SET => Kind::Set { set: detail as u8, member: value != 0 },
+            tag::FORK => {
+                unused(detail32 | value)?;
+                Kind::Fork { parent: thread, child: other, target }
+            }
+            tag::EXEC => {
+                unused(target32 | detail32 | value)?;
+                Kind::Exec { thread, name: other }
+            }
+            tag::EXIT | tag::WAIT => {
+                unused(other | target32 | detail32 | value)?;
+                if kind == tag::EXIT { Kind::Exit { thread } } else { Kind::Wait { thread } }
+            }
+            tag::MIGRATE => {
+                unused(other | value)?;
+                Kind::Migrate { thread, from: detail, to: target }
+            }
+            tag::PLACE => {
+                unused(other)?;
+                Kind::Place { thread, target, reason: detail, seen_khz: value }
+            }
+            tag::FREQUENCY | tag::TICK => {
+                unused(thread | other | target32 | detail32)?;
+                if kind == tag::TICK { Kind::Tick { khz: value } } else { Kind::Frequency { khz: value } }
+            }
+            tag::IDLE => {
+                unused(thread | other | target32 | value)?;
+                Kind::Idle { state: u8::try_from(detail).ok()? }
+            }
+            tag::SPIN => {
+                unused(thread | other | target32 | value | (detail32 & !1))?;
+                Kind::Spin { on: detail == 1 }
+            }
+            tag::QUEUE => {
+                unused(thread | other | target32 | detail32)?;
+                Kind::Queue { length: u16::try_from(value).ok()? }
+            }
+            tag::SET => {
+                unused(thread | other | target32 | (value & !1))?;
+                Kind::Set { set: u8::try_from(detail).ok()?, member: value == 1 }
+            }
             _ => return None,
         })
     }
@@ -187,37 +184,43 @@ impl Columns {
 
     /// Appends the events. `Err`: the number of a row that is none. All columns are equally long.
     pub fn events(&self, events: &mut Vec<Event>) -> Result<(), usize> {
-        let [core, kind, thread, other, target, detail, value] = self.narrow.each_ref().map(Vec::as_slice);
-        let time = self.time.as_slice();
-        let n = time.len();
-        let (core, kind, thread, other) = (&core[..n], &kind[..n], &thread[..n], &other[..n]);
-        let (target, detail, value) = (&target[..n], &detail[..n], &value[..n]);
-        let event = |i: usize| {
+        let [core, kind, thread, other, target, detail, value] = &self.narrow;
+        let event = |row: ((((i32, i32), (i32, i32)), ((i32, i32), i32)), i64)| {
+            let ((((core, kind), (thread, other)), ((target, detail), value)), time) = row;
             // Values that are too large for their column.
-            if (core[i] | target[i] | detail[i]) as u32 > u32::from(u16::MAX) || kind[i] as u32 > 0xff {
+            if (core | target | detail) as u32 > u32::from(u16::MAX) || kind as u32 > 0xff {
                 return None;
             }
             let row = Row {
-                kind: kind[i] as u8,
-                thread: thread[i] as u32,
-                other: other[i] as u32,
-                target: target[i] as u16,
-                detail: detail[i] as u16,
-                value: value[i] as u32,
+                kind: kind as u8,
+                thread: thread as u32,
+                other: other as u32,
+                target: target as u16,
+                detail: detail as u16,
+                value: value as u32,
             };
-            Some(Event { time: time[i] as u64, core: core[i] as u16, kind: row.kind()? })
+            Some(Event { time: time as u64, core: core as u16, kind: row.kind()? })
         };
-        // Of an iterator that cannot end early the vector knows the length beforehand, which is worth
-        // a check in each row.
+        // Zipped, the columns are known to be equally long; and of an iterator that cannot end early the
+        // vector knows the length: both save checks in each row.
         const WRONG: Event = Event { time: 0, core: 0, kind: Kind::Exit { thread: 0 } };
-        let mut wrong = None;
-        events.extend((0..n).map(|i| {
-            event(i).unwrap_or_else(|| {
-                wrong.get_or_insert(i);
+        let copied = <[i32]>::iter;
+        let front = copied(core).copied().zip(copied(kind).copied());
+        let threads = copied(thread).copied().zip(copied(other).copied());
+        let back = copied(target).copied().zip(copied(detail).copied()).zip(copied(value).copied());
+        let rows = front.zip(threads).zip(back).zip(self.time.iter().copied());
+        let before = events.len();
+        let mut sound = true;
+        events.extend(rows.map(|row| {
+            event(row).unwrap_or_else(|| {
+                sound = false;
                 WRONG
             })
         }));
-        wrong.map_or(Ok(()), Err)
+        match sound {
+            true => Ok(()),
+            false => Err(events[before..].iter().position(|event| *event == WRONG).unwrap_or_default()),
+        }
     }
 }
 
