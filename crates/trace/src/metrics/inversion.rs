@@ -11,11 +11,8 @@ pub const BINS: usize = 128;
 /// The nearest multiple of 100 MHz; at least 1 where the frequency is known.
 #[inline]
 pub fn bin(khz: u32) -> usize {
-    match khz {
-        0 => 0,
-        _ => ((u64::from(khz) + u64::from(BIN_KHZ / 2)) / u64::from(BIN_KHZ)).clamp(1, BINS as u64 - 1)
-            as usize,
-    }
+    let steps = (u64::from(khz) + u64::from(BIN_KHZ / 2)) / u64::from(BIN_KHZ);
+    if khz == 0 { 0 } else { (steps as usize).clamp(1, BINS - 1) }
 }
 
 /// Busy cores that run slower than an idle core last ran, by more than a threshold.

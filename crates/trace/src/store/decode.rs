@@ -400,3 +400,28 @@ pub fn booleans(mut pages: Pages, rows: usize) -> Result<Vec<bool>> {
     }
     Ok(out)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::pages::PADDING;
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// Bit by bit, whatever the width and wherever the first number is.
+        #[test]
+        fn numbers_are_unpacked(
+            bytes in proptest::collection::vec(any::<u8>(), 0..400), width in 0usize..=64, first in 0usize..20,
+        ) {
+            let count = (bytes.len() * 8).checked_div(width).unwrap_or(50).saturating_sub(first);
+            let bit = |at: usize| u64::from(bytes[at / 8] >> (at % 8) & 1);
+            let number = |i: usize| (0..width).fold(0, |number, k| number | bit(i * width + k) << k);
+            let expected: Vec<u64> = (first..first + count).map(number).collect();
+            let mut padded = bytes.clone();
+            padded.resize(bytes.len() + PADDING, 0);
+            let mut out = vec![0; count];
+            prop_assert_eq!(unpack(&padded, width as u32, first, &mut out, Some), Some(()));
+            prop_assert_eq!(out, expected);
+        }
+    }
+}

@@ -1,5 +1,5 @@
 use super::*;
-use crate::testing::any_trace;
+use crate::testing::{any_event, any_trace};
 use crate::{Event, Header, Kind, Stop};
 use proptest::prelude::*;
 use std::fs;
@@ -278,6 +278,20 @@ proptest! {
         let dir = tempfile::tempdir().unwrap();
         trace.write(dir.path().join("t")).unwrap();
         prop_assert_eq!(Trace::read(dir.path().join("t")).unwrap(), trace);
+    }
+
+    /// Events that are alike for long and then are not: runs of all sorts, over the ends of blocks.
+    #[test]
+    fn runs_and_blocks_do_not_show(
+        runs in proptest::collection::vec((any_event(), 1usize..300, 0u64..1 << 40), 1..40),
+    ) {
+        let repeated = |(event, times, step): (Event, usize, u64)| {
+            (0..times as u64).map(move |i| Event { time: event.time.wrapping_add(i * step), ..event })
+        };
+        let trace = Trace { events: runs.into_iter().flat_map(repeated).collect(), ..small() };
+        let dir = tempfile::tempdir().unwrap();
+        trace.write(dir.path().join("t")).unwrap();
+        prop_assert!(Trace::read(dir.path().join("t")).unwrap() == trace);
     }
 
     /// A damaged trace gives an error, or is read as what it was.
