@@ -184,13 +184,17 @@ impl Columns {
 
     /// Appends the events. `Err`: the number of a row that is none. All columns are equally long.
     pub fn events(&self, events: &mut Vec<Event>) -> Result<(), usize> {
-        let [core, kind, thread, other, target, detail, value] = &self.narrow;
-        let event = |row: ((((i32, i32), (i32, i32)), ((i32, i32), i32)), i64)| {
-            let ((((core, kind), (thread, other)), ((target, detail), value)), time) = row;
-            // Values that are too large for their column.
-            if (core | target | detail) as u32 > u32::from(u16::MAX) || kind as u32 > 0xff {
-                return None;
-            }
+        // Zipped, the columns are known to be equally long; and of an iterator that cannot end early the
+        // vector knows the length: both save checks in each row.
+        const WRONG: Event = Event { time: 0, core: 0, kind: Kind::Exit { thread: 0 } };
+        let [core, kind, thread, other, target, detail, value] =
+            self.narrow.each_ref().map(|c| c.iter().copied());
+        let (front, threads) = (core.zip(kind), thread.zip(other));
+        let back = target.zip(detail).zip(value).zip(self.time.iter().copied());
+        let rows = front.zip(threads).zip(back);
+        let before = events.len();
+        let mut sound = true;
+        events.extend(rows.map(|(((core, kind), (thread, other)), (((target, detail), value), time))| {
             let row = Row {
                 kind: kind as u8,
                 thread: thread as u32,
@@ -199,23 +203,15 @@ impl Columns {
                 detail: detail as u16,
                 value: value as u32,
             };
-            Some(Event { time: time as u64, core: core as u16, kind: row.kind()? })
-        };
-        // Zipped, the columns are known to be equally long; and of an iterator that cannot end early the
-        // vector knows the length: both save checks in each row.
-        const WRONG: Event = Event { time: 0, core: 0, kind: Kind::Exit { thread: 0 } };
-        let copied = <[i32]>::iter;
-        let front = copied(core).copied().zip(copied(kind).copied());
-        let threads = copied(thread).copied().zip(copied(other).copied());
-        let back = copied(target).copied().zip(copied(detail).copied()).zip(copied(value).copied());
-        let rows = front.zip(threads).zip(back).zip(self.time.iter().copied());
-        let before = events.len();
-        let mut sound = true;
-        events.extend(rows.map(|row| {
-            event(row).unwrap_or_else(|| {
-                sound = false;
-                WRONG
-            })
+            // Some values may be too large for their column.
+            let small = (core | target | detail) as u32 <= u32::from(u16::MAX) && kind as u32 <= 0xff;
+            match row.kind() {
+                Some(kind) if small => Event { time: time as u64, core: core as u16, kind },
+                _ => {
+                    sound = false;
+                    WRONG
+                }
+            }
         }));
         match sound {
             true => Ok(()),
