@@ -22,6 +22,7 @@ impl Frequency {
         Frequency { since: vec![0; cores], ns: [0; BINS], cycles: 0, used: vec![false; cores] }
     }
 
+    #[inline]
     pub fn core(&mut self, now: Time, core: usize, before: CoreState, after: CoreState) {
         if (before.occupant, before.khz) == (after.occupant, after.khz) {
             return;
@@ -32,6 +33,7 @@ impl Frequency {
     }
 
     /// Counts what a core did since its last change.
+    #[inline]
     pub fn settle(&mut self, now: Time, core: usize, state: CoreState) {
         if state.occupant == Occupant::Traced {
             let ns = now.saturating_sub(self.since[core]);

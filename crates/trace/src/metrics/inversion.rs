@@ -9,11 +9,10 @@ pub const BIN_KHZ: u32 = 100_000;
 pub const BINS: usize = 128;
 
 /// The nearest multiple of 100 MHz; at least 1 where the frequency is known.
+#[inline]
 pub fn bin(khz: u32) -> usize {
-    match khz {
-        0 => 0,
-        _ => ((khz / BIN_KHZ + u32::from(khz % BIN_KHZ >= BIN_KHZ / 2)) as usize).clamp(1, BINS - 1),
-    }
+    let steps = (u64::from(khz) + u64::from(BIN_KHZ / 2)) / u64::from(BIN_KHZ);
+    if khz == 0 { 0 } else { (steps as usize).clamp(1, BINS - 1) }
 }
 
 /// Busy cores that run slower than an idle core last ran, by more than a threshold.
@@ -23,15 +22,16 @@ pub fn bin(khz: u32) -> usize {
 /// many cores there are: only where `max` moves, the bins between are looked at.
 pub struct Inversion {
     threshold_percent: usize,
-    busy: [u32; BINS],
-    idle: [u32; BINS],
+    /// Cores by [`place`]. Where the frequency is unknown, or a core is neither busy nor idle, the
+    /// number means nothing.
+    cores: [u32; 3 * BINS],
     /// Bit `b` is set while an idle core is in bin `b`.
     idle_bins: u128,
     /// Busy cores in the bins from 1 to `limit` (exclusive) are inverted.
     limit: usize,
     /// Cores that are inverted now.
     now: u64,
-    core_ns: u64,
+    core_ns: u128,
     /// How often a core became inverted.
     pub count: u64,
 }
@@ -40,8 +40,7 @@ impl Inversion {
     pub fn new(threshold_percent: u32) -> Self {
         Inversion {
             threshold_percent: threshold_percent.min(100) as usize,
-            busy: [0; BINS],
-            idle: [0; BINS],
+            cores: [0; 3 * BINS],
             idle_bins: 0,
             limit: 0,
             now: 0,
@@ -50,29 +49,42 @@ impl Inversion {
         }
     }
 
+    #[inline]
     pub fn advance(&mut self, ns: Time) {
-        self.core_ns = self.core_ns.saturating_add(self.now.saturating_mul(ns));
+        self.core_ns += u128::from(self.now) * u128::from(ns);
     }
 
+    #[inline(always)]
     pub fn core(&mut self, before: CoreState, after: CoreState) {
-        let (old, new) = (Class::of(before), Class::of(after));
+        let old_bin = bin(before.khz);
+        let new_bin = if after.khz == before.khz { old_bin } else { bin(after.khz) };
+        let (old, new) = (place(before, old_bin), place(after, new_bin));
         if old == new {
             return;
         }
-        let was_inverted = self.inverted(old);
-        self.remove(old);
-        self.add(new);
-        // Once, when all is in place: an idle core that only changes its frequency must not
-        // take the limit down and up again.
-        self.move_limit();
-        // The limit rises only with an idle core, and then `move_limit` counts: not both.
-        if self.inverted(new) && !was_inverted {
-            self.count += 1;
+        let (was, is) = (self.inverted(old), self.inverted(new));
+        self.now = self.now + u64::from(is) - u64::from(was);
+        self.cores[old] = self.cores[old].wrapping_sub(1);
+        self.cores[new] = self.cores[new].wrapping_add(1);
+        let emptied = old >= IDLE && self.cores[old] == 0;
+        let filled = new >= IDLE && self.cores[new] == 1;
+        if emptied || filled {
+            // Once, when all is in place: an idle core that only changes its frequency must not
+            // take the limit down and up again.
+            if emptied {
+                self.idle_bins &= !(1 << (old - IDLE));
+            }
+            if filled {
+                self.idle_bins |= 1 << (new - IDLE);
+            }
+            self.move_limit();
         }
+        // The limit rises only with an idle core, and then `move_limit` counts: not both.
+        self.count += u64::from(self.inverted(new) && !was);
     }
 
     pub fn core_ms(&self) -> f64 {
-        self.core_ns as f64 / 1e6
+        self.core_ns() as f64 / 1e6
     }
 
     /// Busy cores in the bins from 1 to this (exclusive) are inverted now.
@@ -82,56 +94,45 @@ impl Inversion {
 
     /// The integral so far, in core-nanoseconds.
     pub fn core_ns(&self) -> u64 {
-        self.core_ns
+        u64::try_from(self.core_ns).unwrap_or(u64::MAX)
     }
 
-    fn inverted(&self, class: Class) -> bool {
-        matches!(class, Class::Busy(bin) if bin < self.limit)
-    }
-
-    /// Takes a core out.
-    fn remove(&mut self, class: Class) {
-        self.now -= u64::from(self.inverted(class));
-        match class {
-            Class::Busy(bin) => self.busy[bin] -= 1,
-            Class::Idle(bin) => {
-                self.idle[bin] -= 1;
-                if self.idle[bin] == 0 {
-                    self.idle_bins &= !(1 << bin);
-                }
-            }
-            Class::Neither => {}
-        }
-    }
-
-    /// Puts a core in.
-    fn add(&mut self, class: Class) {
-        self.now += u64::from(self.inverted(class));
-        match class {
-            Class::Busy(bin) => self.busy[bin] += 1,
-            Class::Idle(bin) => {
-                self.idle[bin] += 1;
-                self.idle_bins |= 1 << bin;
-            }
-            Class::Neither => {}
-        }
+    /// Whether it is the place of busy cores in a bin from 1 to the limit.
+    #[inline]
+    fn inverted(&self, place: usize) -> bool {
+        place.wrapping_sub(BUSY + 1) < self.limit.saturating_sub(1)
     }
 
     /// Follows the fastest idle core.
+    #[inline(never)] // seldom
     fn move_limit(&mut self) {
         let max = 127 - (self.idle_bins | 1).leading_zeros() as usize;
         let limit = (max * (100 - self.threshold_percent)).div_ceil(100);
         let cores = |bins: &[u32]| bins.iter().map(|n| u64::from(*n)).sum::<u64>();
         if limit > self.limit {
-            let more = cores(&self.busy[self.limit.max(1)..limit.max(1)]);
+            let more = cores(&self.cores[BUSY + self.limit.max(1)..BUSY + limit.max(1)]);
             self.now += more;
             self.count += more;
         } else if limit < self.limit {
-            self.now -= cores(&self.busy[limit.max(1)..self.limit]);
+            self.now -= cores(&self.cores[BUSY + limit.max(1)..BUSY + self.limit]);
         }
         self.limit = limit;
     }
 }
+
+/// Where a core is counted: by how it takes part, and its bin.
+#[inline]
+fn place(core: CoreState, bin: usize) -> usize {
+    let part = match (core.busy(), core.idle()) {
+        (true, _) => BUSY,
+        (false, true) => IDLE,
+        _ => 0,
+    };
+    part + bin
+}
+
+const BUSY: usize = BINS;
+const IDLE: usize = 2 * BINS;
 
 /// How a core takes part, with its bin. Cores of unknown frequency do not.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -142,6 +143,7 @@ pub enum Class {
 }
 
 impl Class {
+    #[inline]
     pub fn of(core: CoreState) -> Self {
         match bin(core.khz) {
             0 => Class::Neither,

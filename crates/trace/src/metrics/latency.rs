@@ -18,6 +18,7 @@ impl Latencies {
         Latencies { histogram, max: 0 }
     }
 
+    #[inline]
     pub fn record(&mut self, ns: Time) {
         self.histogram.saturating_record(ns);
         self.max = self.max.max(ns);

@@ -41,6 +41,8 @@ pub struct Metrics {
     state: State,
     meters: Meters,
     now: Time,
+    /// Up to when the meters have measured.
+    measured: Time,
     events: u64,
     skipped: u64,
     underload: u64,
@@ -88,6 +90,7 @@ impl Metrics {
                 migrations: Migrations::default(),
             },
             now: 0,
+            measured: 0,
             events: 0,
             skipped: 0,
             underload: 0,
@@ -102,7 +105,8 @@ impl Metrics {
 
     /// The numbers of a run of `duration` nanoseconds (at least up to the last event).
     pub fn finish(mut self, duration: Time) -> Summary {
-        self.advance(duration);
+        self.now = self.now.max(duration);
+        self.measure();
         let duration = self.now;
         self.underload += u64::from(self.meters.underload.finish().map_or(0, |(_, underload)| underload));
         for (core, state) in self.state.cores().iter().enumerate() {
@@ -143,17 +147,19 @@ impl Metrics {
         }
     }
 
-    fn advance(&mut self, time: Time) {
-        if time <= self.now {
+    /// Takes the meters, for which all has been as it is, up to now.
+    #[inline]
+    fn measure(&mut self) {
+        let ns = self.now - self.measured;
+        if ns == 0 {
             return;
         }
-        let ns = time - self.now;
+        self.measured = self.now;
         self.meters.overload.advance(ns);
         self.meters.inversion.advance(ns);
-        if let Some((_, underload)) = self.meters.underload.advance(time) {
+        if let Some((_, underload)) = self.meters.underload.advance(self.now) {
             self.underload += u64::from(underload);
         }
-        self.now = time;
     }
 
     fn place(&mut self, reason: u16) {
@@ -184,22 +190,28 @@ impl Sink for Metrics {
             self.skipped += 1;
             return;
         }
-        self.advance(event.time);
+        // Time never runs backwards, even where a damaged trace says so.
+        self.now = self.now.max(event.time);
         match event.kind {
             Kind::Switch { prev, next, .. } if prev != next => {
                 self.context_switches += u64::from(self.state.traced(prev) || self.state.traced(next));
             }
             Kind::Wakeup { thread, .. } => self.wakeups += u64::from(self.state.traced(thread)),
-            Kind::Place { reason, .. } => self.place(reason),
-            Kind::Spin { on } => self.spin(event.core, on),
+            Kind::Place { reason, .. } => return self.place(reason),
+            Kind::Spin { on } => return self.spin(event.core, on),
+            // The state does not follow these, so the meters need not look up.
+            Kind::Idle { .. } | Kind::Queue { .. } | Kind::Set { .. } => return,
+            Kind::Exec { .. } | Kind::Exit { .. } | Kind::Wait { .. } => return,
+            Kind::Tick { .. } if self.state.exact(event.core.into()) => return,
             _ => {}
         }
-        // Time never runs backwards, even where a damaged trace says so.
+        self.measure();
         self.state.apply(&Event { time: self.now, ..*event }, &mut self.meters);
     }
 }
 
 impl Observer for Meters {
+    #[inline(always)] // see `state::Touched`
     fn core(&mut self, now: Time, core: usize, before: CoreState, after: CoreState) {
         self.underload.core(core, before, after);
         self.overload.core(before, after);

@@ -8,7 +8,7 @@ use crate::event::Time;
 pub struct Overload {
     overloaded: u64,
     idle: u64,
-    core_ns: u64,
+    core_ns: u128,
 }
 
 impl Overload {
@@ -16,12 +16,14 @@ impl Overload {
         Overload { overloaded: 0, idle: cores as u64, core_ns: 0 }
     }
 
+    #[inline]
     pub fn advance(&mut self, ns: Time) {
         if self.idle > 0 {
-            self.core_ns = self.core_ns.saturating_add(self.overloaded.saturating_mul(ns));
+            self.core_ns += u128::from(self.overloaded) * u128::from(ns);
         }
     }
 
+    #[inline]
     pub fn core(&mut self, before: CoreState, after: CoreState) {
         let overloaded = |core: CoreState| u64::from(core.runnable > 1);
         self.overloaded = self.overloaded + overloaded(after) - overloaded(before);
@@ -29,11 +31,11 @@ impl Overload {
     }
 
     pub fn core_ms(&self) -> f64 {
-        self.core_ns as f64 / 1e6
+        self.core_ns() as f64 / 1e6
     }
 
     /// The integral so far, in core-nanoseconds.
     pub fn core_ns(&self) -> u64 {
-        self.core_ns
+        u64::try_from(self.core_ns).unwrap_or(u64::MAX)
     }
 }

@@ -82,39 +82,57 @@ struct Thread {
     last: Option<CoreId>,
     /// When it was woken or forked, until it runs.
     woken: Option<Time>,
+    /// Whether an event or the header has told of it.
+    seen: bool,
 }
 
 impl Thread {
-    const UNSEEN: Thread = Thread { place: Place::Away, traced: true, last: None, woken: None };
+    const UNSEEN: Thread = Thread { place: Place::Away, traced: true, last: None, woken: None, seen: false };
 }
 
 /// Threads by [`Tid`]. Recorders and simulators number threads from 1, so they lie in a table;
 /// a file may hold any number, so the table is bounded and the rest is hashed.
 #[derive(Clone, Default)]
 struct Threads {
-    dense: Vec<Option<Thread>>,
+    dense: Vec<Thread>,
     sparse: HashMap<Tid, Thread>,
 }
 
 impl Threads {
     const DENSE: usize = 1 << 20;
 
-    fn known(&self, tid: Tid) -> Option<&Thread> {
-        match tid as usize {
-            index if index < Self::DENSE => self.dense.get(index)?.as_ref(),
-            _ => self.sparse.get(&tid),
+    /// As it is known, or a thread that has not been seen.
+    #[inline]
+    fn look(&self, tid: Tid) -> &Thread {
+        match self.dense.get(tid as usize) {
+            Some(thread) => thread,
+            None => self.sparse.get(&tid).unwrap_or(&Thread::UNSEEN),
         }
     }
 
+    #[inline]
     fn get(&mut self, tid: Tid) -> &mut Thread {
+        if tid as usize >= self.dense.len() {
+            return self.far(tid);
+        }
+        let thread = &mut self.dense[tid as usize];
+        thread.seen = true;
+        thread
+    }
+
+    /// A thread that is not in the table, which grows for it or does not.
+    #[cold]
+    fn far(&mut self, tid: Tid) -> &mut Thread {
         let index = tid as usize;
-        if index >= Self::DENSE {
-            return self.sparse.entry(tid).or_insert(Thread::UNSEEN);
-        }
-        if index >= self.dense.len() {
-            self.dense.resize(index + 1, None);
-        }
-        self.dense[index].get_or_insert(Thread::UNSEEN)
+        let thread = match index < Self::DENSE {
+            true => {
+                self.dense.resize(index + 1, Thread::UNSEEN);
+                &mut self.dense[index]
+            }
+            false => self.sparse.entry(tid).or_insert(Thread::UNSEEN),
+        };
+        thread.seen = true;
+        thread
     }
 }
 
@@ -127,10 +145,45 @@ pub struct State {
     exact: Vec<bool>,
     threads: Threads,
     runnable: u32,
-    /// Cores changed by the event at hand, as they were before it. A switch changes at most
-    /// three: its own, and where `prev` and `next` were thought to be.
-    touched: [(usize, CoreState); 3],
-    touched_len: usize,
+}
+
+/// Cores that an event changes, in order, as they were before it. A switch changes at most three:
+/// its own, and where `prev` and `next` were thought to be. Nearly always it is one, which stands
+/// by itself so that it is held in registers: read again as a whole from memory into which parts of
+/// it were just written, it would be waited for.
+#[derive(Default)]
+struct Touched {
+    first: Option<(usize, CoreState)>,
+    more: [Option<(usize, CoreState)>; 2],
+}
+
+impl Touched {
+    #[inline(always)]
+    fn touch(&mut self, cores: &[CoreState], core: CoreId) {
+        let index = usize::from(core);
+        match self.first {
+            None => {
+                let CoreState { occupant, runnable, khz } = cores[index];
+                self.first = Some((index, CoreState { occupant, runnable, khz }));
+            }
+            Some((first, _)) if first == index => {}
+            Some(_) => Self::touch_more(&mut self.more, index, cores[index]),
+        }
+    }
+
+    #[cold]
+    fn touch_more(more: &mut [Option<(usize, CoreState)>; 2], index: usize, before: CoreState) {
+        for slot in more {
+            match slot {
+                Some((touched, _)) if *touched == index => return,
+                Some(_) => {}
+                None => {
+                    *slot = Some((index, before));
+                    return;
+                }
+            }
+        }
+    }
 }
 
 impl State {
@@ -146,8 +199,6 @@ impl State {
             exact: vec![false; n],
             threads,
             runnable: 0,
-            touched: Default::default(),
-            touched_len: 0,
         }
     }
 
@@ -166,6 +217,7 @@ impl State {
     }
 
     /// Whether `core` has had a `Frequency` event.
+    #[inline]
     pub fn exact(&self, core: usize) -> bool {
         self.exact[core]
     }
@@ -179,8 +231,7 @@ impl State {
             _ => None,
         };
         // New threads have high numbers, and few threads are ready: all are soon found.
-        let dense = self.threads.dense.iter().enumerate().rev();
-        let dense = dense.filter_map(|(tid, thread)| Some((tid as Tid, thread.as_ref()?)));
+        let dense = self.threads.dense.iter().enumerate().rev().map(|(tid, thread)| (tid as Tid, thread));
         let sparse = self.threads.sparse.iter().map(|(tid, thread)| (*tid, thread));
         let mut ready: Vec<_> = dense.chain(sparse).filter_map(place).take(count).collect();
         ready.sort_unstable();
@@ -193,24 +244,24 @@ impl State {
         self.cores[index].khz = khz;
         self.exact[index] = exact;
         if current != IDLE {
-            self.put(0, current, Place::Running(core), &mut ());
+            self.put(0, current, Place::Running(core), &mut Touched::default(), &mut ());
         }
-        self.touched_len = 0;
     }
 
     /// Puts a thread back into the queue in which a snapshot says that it was ready.
     pub fn restore_ready(&mut self, tid: Tid, core: CoreId) {
-        self.put(0, tid, Place::Ready(core), &mut ());
-        self.touched_len = 0;
+        self.put(0, tid, Place::Ready(core), &mut Touched::default(), &mut ());
     }
 
     /// Whether `tid` is part of what was asked for. What the header does not list is, unless its
     /// parent is not.
+    #[inline]
     pub fn traced(&self, tid: Tid) -> bool {
-        tid != IDLE && self.threads.known(tid).is_none_or(|thread| thread.traced)
+        tid != IDLE && self.threads.look(tid).traced
     }
 
     /// False if the event speaks of a core that the machine does not have.
+    #[inline]
     pub fn possible(&self, event: &Event) -> bool {
         let n = self.cores.len();
         let exists = |core: CoreId| usize::from(core) < n;
@@ -225,45 +276,56 @@ impl State {
     }
 
     /// Follows an event that is [`State::possible`], and tells `observer` what it changed.
+    #[inline]
     pub fn apply(&mut self, event: &Event, observer: &mut impl Observer) {
         let (now, core) = (event.time, event.core);
         let runnable = self.runnable;
+        let mut touched = Touched::default();
         match event.kind {
-            Kind::Switch { prev, stop, next } => self.switch(now, core, prev, stop, next, observer),
-            Kind::Wakeup { thread, target, .. } => self.wake(now, thread, target, observer),
+            Kind::Switch { prev, stop, next } => {
+                self.switch(now, core, prev, stop, next, &mut touched, observer);
+            }
+            Kind::Wakeup { thread, target, .. } => self.wake(now, thread, target, &mut touched, observer),
             Kind::Fork { parent, child, target } => {
-                if self.threads.known(child).is_none() {
+                if !self.threads.look(child).seen {
                     self.threads.get(child).traced = parent == IDLE || self.traced(parent);
                 }
-                self.wake(now, child, target, observer);
+                self.wake(now, child, target, &mut touched, observer);
             }
             Kind::Migrate { thread, to, .. } if thread != IDLE => {
                 if let Place::Ready(_) = self.threads.get(thread).place {
-                    self.put(now, thread, Place::Ready(to), observer);
+                    self.put(now, thread, Place::Ready(to), &mut touched, observer);
                 }
             }
             Kind::Frequency { khz } => {
                 self.exact[usize::from(core)] = true;
-                self.touch(core);
+                touched.touch(&self.cores, core);
                 self.cores[usize::from(core)].khz = khz;
             }
             Kind::Tick { khz } if khz != 0 && !self.exact[usize::from(core)] => {
-                self.touch(core);
+                touched.touch(&self.cores, core);
                 self.cores[usize::from(core)].khz = khz;
             }
-            _ => {}
+            _ => return,
         }
-        for &(core, before) in &self.touched[..self.touched_len] {
-            if self.cores[core] != before {
-                observer.core(now, core, before, self.cores[core]);
+        let Some((index, before)) = touched.first else { return };
+        let CoreState { occupant, runnable: on_core, khz } = self.cores[index];
+        let after = CoreState { occupant, runnable: on_core, khz };
+        if after != before {
+            observer.core(now, index, before, after);
+        }
+        for &(index, before) in touched.more.iter().flatten() {
+            if self.cores[index] != before {
+                observer.core(now, index, before, self.cores[index]);
             }
         }
-        self.touched_len = 0;
         if self.runnable != runnable {
             observer.runnable(self.runnable);
         }
     }
 
+    #[inline(always)]
+    #[expect(clippy::too_many_arguments)]
     fn switch(
         &mut self,
         now: Time,
@@ -271,11 +333,12 @@ impl State {
         prev: Tid,
         stop: Stop,
         next: Tid,
+        touched: &mut Touched,
         observer: &mut impl Observer,
     ) {
         let current = self.current[usize::from(core)];
         if current != prev && current != IDLE {
-            self.put(now, current, Place::Away, observer); // its own switch was lost
+            self.put(now, current, Place::Away, touched, observer); // its own switch was lost
         }
         if prev != IDLE {
             let place = match stop {
@@ -283,7 +346,7 @@ impl State {
                 Stop::Blocked | Stop::Exited => Place::Away,
             };
             self.threads.get(prev).last = Some(core);
-            self.put(now, prev, place, observer);
+            self.put(now, prev, place, touched, observer);
         }
         if next != IDLE {
             let thread = self.threads.get(next);
@@ -293,11 +356,19 @@ impl State {
             if thread.traced {
                 observer.start(core, waited, from);
             }
-            self.put(now, next, Place::Running(core), observer);
+            self.put(now, next, Place::Running(core), touched, observer);
         }
     }
 
-    fn wake(&mut self, now: Time, tid: Tid, target: CoreId, observer: &mut impl Observer) {
+    #[inline(always)]
+    fn wake(
+        &mut self,
+        now: Time,
+        tid: Tid,
+        target: CoreId,
+        touched: &mut Touched,
+        observer: &mut impl Observer,
+    ) {
         if tid == IDLE {
             return;
         }
@@ -307,18 +378,26 @@ impl State {
             Place::Ready(_) => {}
             Place::Away => thread.woken = Some(now),
         }
-        self.put(now, tid, Place::Ready(target), observer);
+        self.put(now, tid, Place::Ready(target), touched, observer);
     }
 
     /// Moves a thread. Whoever ran where it is going to run has been put away before.
-    fn put(&mut self, now: Time, tid: Tid, place: Place, observer: &mut impl Observer) {
+    #[inline(always)] // at each place, half of it goes without saying
+    fn put(
+        &mut self,
+        now: Time,
+        tid: Tid,
+        place: Place,
+        touched: &mut Touched,
+        observer: &mut impl Observer,
+    ) {
         let thread = self.threads.get(tid);
         let (old, traced) = (std::mem::replace(&mut thread.place, place), thread.traced);
         if old != place {
             observer.thread(now, tid, old, place);
         }
         if let Place::Ready(core) | Place::Running(core) = old {
-            self.touch(core);
+            touched.touch(&self.cores, core);
             let index = usize::from(core);
             self.cores[index].runnable -= 1;
             self.runnable -= u32::from(traced);
@@ -328,7 +407,7 @@ impl State {
             }
         }
         if let Place::Ready(core) | Place::Running(core) = place {
-            self.touch(core);
+            touched.touch(&self.cores, core);
             let index = usize::from(core);
             self.cores[index].runnable += 1;
             self.runnable += u32::from(traced);
@@ -336,14 +415,6 @@ impl State {
                 self.cores[index].occupant = if traced { Occupant::Traced } else { Occupant::Other };
                 self.current[index] = tid;
             }
-        }
-    }
-
-    fn touch(&mut self, core: CoreId) {
-        let index = usize::from(core);
-        if self.touched[..self.touched_len].iter().all(|(touched, _)| *touched != index) {
-            self.touched[self.touched_len] = (index, self.cores[index]);
-            self.touched_len += 1;
         }
     }
 }

@@ -40,10 +40,12 @@ impl Underload {
 
     /// Moves on to `now`. Returns the interval that ended, if it had underload: its index and how
     /// much. Intervals without events have none: who runs is runnable.
+    #[inline]
     pub fn advance(&mut self, now: Time) -> Option<(u64, u32)> {
-        if now < self.end {
-            return None;
-        }
+        if now < self.end { None } else { self.next_interval(now) }
+    }
+
+    fn next_interval(&mut self, now: Time) -> Option<(u64, u32)> {
         let ended = self.finish();
         let index = now / INTERVAL;
         // In the intervals without events, the cores that run now were used.
@@ -66,6 +68,7 @@ impl Underload {
         (self.used_before + u64::from(self.used)) as f64 / (self.index + 1) as f64
     }
 
+    #[inline]
     pub fn core(&mut self, core: usize, before: CoreState, after: CoreState) {
         let (was, is) = (before.occupant == Occupant::Traced, after.occupant == Occupant::Traced);
         if was == is {

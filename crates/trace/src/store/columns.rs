@@ -67,41 +67,70 @@ impl Row {
     /// column that the kind does not use).
     #[inline]
     pub fn kind(&self) -> Option<Kind> {
-        let kind = self.lenient()?;
-        (Row::of(&kind) == *self).then_some(kind)
-    }
-
-    #[inline]
-    fn lenient(&self) -> Option<Kind> {
-        let Row { thread, other, target, detail, value, .. } = *self;
-        Some(match self.kind {
-            tag::SWITCH => Kind::Switch {
-                prev: thread,
-                stop: match detail {
+        let Row { kind, thread, other, target, detail, value } = *self;
+        let unused = |columns: u32| (columns == 0).then_some(());
+        let (target32, detail32) = (u32::from(target), u32::from(detail));
+        Some(match kind {
+            tag::SWITCH => {
+                unused(target32 | value)?;
+                let stop = match detail {
                     0 => Stop::Preempted,
                     1 => Stop::Yielded,
                     2 => Stop::Blocked,
                     3 => Stop::Exited,
                     _ => return None,
-                },
-                next: other,
-            },
+                };
+                Kind::Switch { prev: thread, stop, next: other }
+            }
             tag::WAKEUP => {
-                let waker = if other == 0 && detail == 0 { Waker::Interrupt } else { Waker::Thread(other) };
+                unused(value)?;
+                let waker = match (other, detail) {
+                    (0, 0) => Waker::Interrupt,
+                    (0, IDLE_WAKER) | (_, 0) => Waker::Thread(other),
+                    _ => return None,
+                };
                 Kind::Wakeup { thread, waker, target }
             }
-            tag::FORK => Kind::Fork { parent: thread, child: other, target },
-            tag::EXEC => Kind::Exec { thread, name: other },
-            tag::EXIT => Kind::Exit { thread },
-            tag::WAIT => Kind::Wait { thread },
-            tag::MIGRATE => Kind::Migrate { thread, from: detail, to: target },
-            tag::PLACE => Kind::Place { thread, target, reason: detail, seen_khz: value },
-            tag::FREQUENCY => Kind::Frequency { khz: value },
-            tag::TICK => Kind::Tick { khz: value },
-            tag::IDLE => Kind::Idle { state: detail as u8 },
-            tag::SPIN => Kind::Spin { on: detail != 0 },
-            tag::QUEUE => Kind::Queue { length: value as u16 },
-            tag::SET => Kind::Set { set: detail as u8, member: value != 0 },
+            tag::FORK => {
+                unused(detail32 | value)?;
+                Kind::Fork { parent: thread, child: other, target }
+            }
+            tag::EXEC => {
+                unused(target32 | detail32 | value)?;
+                Kind::Exec { thread, name: other }
+            }
+            tag::EXIT | tag::WAIT => {
+                unused(other | target32 | detail32 | value)?;
+                if kind == tag::EXIT { Kind::Exit { thread } } else { Kind::Wait { thread } }
+            }
+            tag::MIGRATE => {
+                unused(other | value)?;
+                Kind::Migrate { thread, from: detail, to: target }
+            }
+            tag::PLACE => {
+                unused(other)?;
+                Kind::Place { thread, target, reason: detail, seen_khz: value }
+            }
+            tag::FREQUENCY | tag::TICK => {
+                unused(thread | other | target32 | detail32)?;
+                if kind == tag::TICK { Kind::Tick { khz: value } } else { Kind::Frequency { khz: value } }
+            }
+            tag::IDLE => {
+                unused(thread | other | target32 | value)?;
+                Kind::Idle { state: u8::try_from(detail).ok()? }
+            }
+            tag::SPIN => {
+                unused(thread | other | target32 | value | (detail32 & !1))?;
+                Kind::Spin { on: detail == 1 }
+            }
+            tag::QUEUE => {
+                unused(thread | other | target32 | detail32)?;
+                Kind::Queue { length: u16::try_from(value).ok()? }
+            }
+            tag::SET => {
+                unused(thread | other | target32 | (value & !1))?;
+                Kind::Set { set: u8::try_from(detail).ok()?, member: value == 1 }
+            }
             _ => return None,
         })
     }
@@ -147,31 +176,47 @@ impl Columns {
         self.narrow.iter_mut().for_each(Vec::clear);
     }
 
-    /// The events. `Err`: the number of a row that is none. All columns are equally long.
+    /// Makes all columns so long.
+    pub fn resize(&mut self, rows: usize) {
+        self.time.resize(rows, 0);
+        self.narrow.iter_mut().for_each(|column| column.resize(rows, 0));
+    }
+
+    /// Appends the events. `Err`: the number of a row that is none. All columns are equally long.
     pub fn events(&self, events: &mut Vec<Event>) -> Result<(), usize> {
-        let [core, kind, thread, other, target, detail, value] = self.narrow.each_ref().map(Vec::as_slice);
-        let n = self.time.len();
-        let (core, kind, thread, other) = (&core[..n], &kind[..n], &thread[..n], &other[..n]);
-        let (target, detail, value) = (&target[..n], &detail[..n], &value[..n]);
-        events.clear();
-        events.reserve(n);
-        for i in 0..n {
-            // Values that are too large for their column.
-            if (core[i] | target[i] | detail[i]) as u32 > u32::from(u16::MAX) || kind[i] as u32 > 0xff {
-                return Err(i);
-            }
+        // Zipped, the columns are known to be equally long; and of an iterator that cannot end early the
+        // vector knows the length: both save checks in each row.
+        const WRONG: Event = Event { time: 0, core: 0, kind: Kind::Exit { thread: 0 } };
+        let [core, kind, thread, other, target, detail, value] =
+            self.narrow.each_ref().map(|c| c.iter().copied());
+        let (front, threads) = (core.zip(kind), thread.zip(other));
+        let back = target.zip(detail).zip(value).zip(self.time.iter().copied());
+        let rows = front.zip(threads).zip(back);
+        let before = events.len();
+        let mut sound = true;
+        events.extend(rows.map(|(((core, kind), (thread, other)), (((target, detail), value), time))| {
             let row = Row {
-                kind: kind[i] as u8,
-                thread: thread[i] as u32,
-                other: other[i] as u32,
-                target: target[i] as u16,
-                detail: detail[i] as u16,
-                value: value[i] as u32,
+                kind: kind as u8,
+                thread: thread as u32,
+                other: other as u32,
+                target: target as u16,
+                detail: detail as u16,
+                value: value as u32,
             };
-            let Some(kind) = row.kind() else { return Err(i) };
-            events.push(Event { time: self.time[i] as u64, core: core[i] as u16, kind });
+            // Some values may be too large for their column.
+            let small = (core | target | detail) as u32 <= u32::from(u16::MAX) && kind as u32 <= 0xff;
+            match row.kind() {
+                Some(kind) if small => Event { time: time as u64, core: core as u16, kind },
+                _ => {
+                    sound = false;
+                    WRONG
+                }
+            }
+        }));
+        match sound {
+            true => Ok(()),
+            false => Err(events[before..].iter().position(|event| *event == WRONG).unwrap_or_default()),
         }
-        Ok(())
     }
 }
 

@@ -1,8 +1,9 @@
 //! The encodings of Parquet that a trace's files use.
 //!
-//! Whole columns are decoded into arrays, which is most of what reading a trace costs.
+//! This is most of what reading a trace costs. A column is decoded a block at a time: the blocks of
+//! all columns fit into the nearest caches together, and events are made of them there.
 
-use super::pages::{PADDING, Page, Pages, varint, zigzag};
+use super::pages::{Pages, Zstd, content, varint, zigzag};
 
 const PLAIN: i32 = 0;
 const PLAIN_DICTIONARY: i32 = 2;
@@ -11,203 +12,366 @@ const RLE_DICTIONARY: i32 = 8;
 
 type Result<T> = std::result::Result<T, &'static str>;
 const SHORT: &str = "a page ends early";
+const FEWER: &str = "a column has fewer rows than its group";
+const UNKNOWN: &str = "a value is not in its dictionary";
+
+/// Rows that are decoded together.
+pub const BLOCK: usize = 1024;
 
 /// An integer of a column.
 pub trait Integer: Copy + Default {
-    const BYTES: usize;
-    fn plain(bytes: &[u8]) -> Self;
+    const BITS: u32;
     /// The lowest bits.
     fn of(value: i64) -> Self;
 }
 
 impl Integer for i32 {
-    const BYTES: usize = 4;
-    fn plain(bytes: &[u8]) -> Self {
-        bytes.first_chunk().map_or(0, |bytes| i32::from_le_bytes(*bytes))
-    }
+    const BITS: u32 = 32;
     fn of(value: i64) -> Self {
         value as i32
     }
 }
 
 impl Integer for i64 {
-    const BYTES: usize = 8;
-    fn plain(bytes: &[u8]) -> Self {
-        bytes.first_chunk().map_or(0, |bytes| i64::from_le_bytes(*bytes))
-    }
+    const BITS: u32 = 64;
     fn of(value: i64) -> Self {
         value
     }
 }
 
-/// A column of integers with `rows` rows.
-pub fn integers<T: Integer>(mut pages: Pages, rows: usize, out: &mut Vec<T>) -> Result<()> {
-    out.clear();
-    out.reserve(rows);
-    let mut dictionary = Vec::new();
-    while let Some(page) = pages.next()? {
-        let count = page.values;
-        if page.dictionary {
-            dictionary.clear();
-            plain(&page, count, &mut dictionary)?;
-            continue;
+/// What a column of integers keeps in memory: the page at hand, and its dictionary.
+#[derive(Default)]
+pub struct Memory<T> {
+    page: Vec<u8>,
+    dictionary: Vec<T>,
+}
+
+/// A column of integers, from its first row to its last.
+pub struct Integers<'a, T> {
+    pages: Pages<'a>,
+    memory: &'a mut Memory<T>,
+    encoding: i32,
+    /// Where the next run begins in the page, and the values that are in it and all after it.
+    at: usize,
+    left: usize,
+    run: Run<T>,
+    /// Values that the run still has.
+    run_left: usize,
+    deltas: Deltas,
+}
+
+/// Values that are encoded alike.
+#[derive(Clone, Copy)]
+enum Run<T> {
+    Equal(T),
+    Packed(Packed),
+}
+
+/// Numbers of `width` bits each, from byte `from` of the page on. The next one is number `next`.
+#[derive(Clone, Copy)]
+struct Packed {
+    what: What,
+    from: usize,
+    width: u32,
+    next: usize,
+}
+
+#[derive(Clone, Copy)]
+enum What {
+    Values,
+    /// Numbers of values in the dictionary.
+    Indexes,
+    /// What is added to the smallest difference to the value before.
+    Deltas,
+}
+
+/// The state of DELTA_BINARY_PACKED: blocks with a smallest difference each, and in these
+/// miniblocks with a number of bits each.
+#[derive(Clone, Copy, Default)]
+struct Deltas {
+    /// The value before.
+    value: i64,
+    least: i64,
+    /// Values of a miniblock, and miniblocks of a block.
+    length: usize,
+    minis: usize,
+    /// Where the widths of the miniblocks of this block are that are still to come, and how many.
+    widths: usize,
+    minis_left: usize,
+}
+
+impl<'a, T: Integer> Integers<'a, T> {
+    /// `memory` is to work in.
+    pub fn new(pages: Pages<'a>, memory: &'a mut Memory<T>) -> Self {
+        memory.dictionary.clear();
+        Integers {
+            pages,
+            memory,
+            encoding: PLAIN,
+            at: 0,
+            left: 0,
+            run: Run::Equal(T::default()),
+            run_left: 0,
+            deltas: Deltas::default(),
         }
-        if count > rows - out.len() {
+    }
+
+    /// Decodes the next rows, as many as `out` is long.
+    pub fn fill(&mut self, zstd: &mut Zstd, mut out: &mut [T]) -> Result<()> {
+        while !out.is_empty() {
+            if self.run_left == 0 {
+                if self.left == 0 && !self.next_page(zstd)? {
+                    return Err(FEWER);
+                }
+                self.next_run()?;
+            }
+            let (now, rest) = out.split_at_mut(out.len().min(self.run_left));
+            self.run_left -= now.len();
+            out = rest;
+            match &mut self.run {
+                Run::Equal(value) => now.fill(*value),
+                Run::Packed(packed) => {
+                    let bytes = &self.memory.page[packed.from..];
+                    let (width, first) = (packed.width, packed.next);
+                    packed.next += now.len();
+                    let (dictionary, deltas) = (&self.memory.dictionary, &mut self.deltas);
+                    match packed.what {
+                        What::Values => unpack(bytes, width, first, now, |bits| Some(T::of(bits as i64))),
+                        What::Indexes => {
+                            unpack(bytes, width, first, now, |index| dictionary.get(index as usize).copied())
+                        }
+                        What::Deltas => {
+                            let (mut value, least) = (deltas.value, deltas.least);
+                            let done = unpack(bytes, width, first, now, |delta| {
+                                value = value.wrapping_add(least).wrapping_add(delta as i64);
+                                Some(T::of(value))
+                            });
+                            deltas.value = value;
+                            done
+                        }
+                    }
+                    .ok_or(UNKNOWN)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// An error if there are more rows.
+    pub fn end(mut self, zstd: &mut Zstd) -> Result<()> {
+        if self.run_left > 0 || self.left > 0 || self.next_page(zstd)? {
             return Err("a column has more rows than its group");
         }
-        match page.encoding {
-            PLAIN => plain(&page, count, out)?,
-            PLAIN_DICTIONARY | RLE_DICTIONARY => indexed(&page, count, &dictionary, out)?,
-            DELTA_BINARY_PACKED => deltas(&page, count, out)?,
+        Ok(())
+    }
+
+    /// Goes on to the next page that has values. False: there is none.
+    fn next_page(&mut self, zstd: &mut Zstd) -> Result<bool> {
+        while let Some(page) = self.pages.next(zstd, &mut self.memory.page)? {
+            self.at = 0;
+            if page.dictionary {
+                let run = self.plain(page.values)?;
+                self.memory.dictionary.resize(page.values, T::default());
+                let values = unpack(&self.memory.page, run.width, 0, &mut self.memory.dictionary, |bits| {
+                    Some(T::of(bits as i64))
+                });
+                values.ok_or(SHORT)?;
+                continue;
+            }
+            (self.left, self.encoding) = (page.values, page.encoding);
+            if page.encoding == DELTA_BINARY_PACKED {
+                self.begin_deltas()?;
+            }
+            if self.left > 0 || self.run_left > 0 {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Sets the next run of the page, which has values left. It has at least one value.
+    fn next_run(&mut self) -> Result<()> {
+        if self.run_left > 0 {
+            return Ok(()); // the first value of a page of differences
+        }
+        let (run, length) = match self.encoding {
+            PLAIN => (Run::Packed(self.plain(self.left)?), self.left),
+            PLAIN_DICTIONARY | RLE_DICTIONARY => self.indexes()?,
+            DELTA_BINARY_PACKED => self.miniblock()?,
             _ => return Err("a column has an encoding that traces do not use"),
+        };
+        self.run = run;
+        self.run_left = length.min(self.left);
+        self.left -= self.run_left;
+        Ok(())
+    }
+
+    /// Values of their full width.
+    fn plain(&self, count: usize) -> Result<Packed> {
+        let bytes = count.checked_mul(T::BITS as usize / 8).ok_or(SHORT)?;
+        content(&self.memory.page).get(..bytes).ok_or(SHORT)?;
+        Ok(Packed { what: What::Values, from: 0, width: T::BITS, next: 0 })
+    }
+
+    /// Numbers of values in the dictionary: as often the same one, or bit-packed ones.
+    fn indexes(&mut self) -> Result<(Run<T>, usize)> {
+        let content = content(&self.memory.page);
+        let width = u32::from(*content.first().ok_or(SHORT)?);
+        if width > 32 {
+            return Err("numbers of more than 32 bits");
         }
-    }
-    if out.len() != rows {
-        return Err("a column has fewer rows than its group");
-    }
-    Ok(())
-}
-
-fn plain<T: Integer>(page: &Page, count: usize, out: &mut Vec<T>) -> Result<()> {
-    let bytes = count.checked_mul(T::BYTES).and_then(|length| page.content().get(..length));
-    out.extend(bytes.ok_or(SHORT)?.chunks_exact(T::BYTES).map(T::plain));
-    Ok(())
-}
-
-/// Numbers of values in the dictionary: runs of equal ones, and bit-packed ones.
-fn indexed<T: Integer>(page: &Page, count: usize, dictionary: &[T], out: &mut Vec<T>) -> Result<()> {
-    let unknown = "a value is not in its dictionary";
-    let (width, _) = page.content().split_first().ok_or(SHORT)?;
-    let width = u32::from(*width);
-    if width > 32 {
-        return Err("numbers of more than 32 bits");
-    }
-    let mut at = 1;
-    let mut left = count;
-    while left > 0 {
-        let mut rest = page.content().get(at..).ok_or(SHORT)?;
+        let mut rest = content.get(self.at.max(1)..).ok_or(SHORT)?;
         let head = varint(&mut rest).ok_or(SHORT)?;
-        at = page.content().len() - rest.len();
+        let from = content.len() - rest.len();
         let (length, packed) = (usize::try_from(head >> 1).map_err(|_| SHORT)?, head & 1 == 1);
+        if length == 0 {
+            return Err("an empty run");
+        }
+        let bytes =
+            if packed { length.checked_mul(width as usize) } else { Some(width.div_ceil(8) as usize) };
+        let value = bytes.and_then(|bytes| rest.get(..bytes)).ok_or(SHORT)?;
+        self.at = from + value.len();
         if packed {
-            let bytes = length.checked_mul(width as usize).ok_or(SHORT)?;
-            let end = at.checked_add(bytes).filter(|end| *end <= page.content().len()).ok_or(SHORT)?;
-            let values = left.min(length.saturating_mul(8));
-            let packed = &page.bytes[at..end + PADDING];
-            let mut known = true;
-            out.extend((0..values).map(|i| {
-                let index = unpack_narrow(packed, i, width) as usize;
-                dictionary.get(index).copied().unwrap_or_else(|| {
-                    known = false;
-                    T::default()
-                })
-            }));
-            if !known {
-                return Err(unknown);
+            let run = Packed { what: What::Indexes, from, width, next: 0 };
+            return Ok((Run::Packed(run), length.saturating_mul(8)));
+        }
+        let index = value.iter().rev().fold(0, |value, byte| value << 8 | usize::from(*byte));
+        Ok((Run::Equal(*self.memory.dictionary.get(index).ok_or(UNKNOWN)?), length))
+    }
+
+    /// Reads the head of a page of differences. Its first value is a run of its own.
+    fn begin_deltas(&mut self) -> Result<()> {
+        let content = content(&self.memory.page);
+        let mut rest = content;
+        let mut number = || varint(&mut rest).ok_or(SHORT);
+        let (block, minis, total, first) = (number()?, number()?, number()?, number()?);
+        let wrong = "blocks of an impossible length";
+        let (block, minis) =
+            (usize::try_from(block).map_err(|_| wrong)?, usize::try_from(minis).map_err(|_| wrong)?);
+        if minis == 0 || minis > 512 || block > 1 << 20 || block % (minis * 32) != 0 || block == 0 {
+            return Err(wrong);
+        }
+        if total != self.left as u64 {
+            return Err("a page has another number of values than it says");
+        }
+        self.at = content.len() - rest.len();
+        let value = zigzag(first);
+        self.deltas = Deltas { value, length: block / minis, minis, ..Deltas::default() };
+        if self.left > 0 {
+            (self.run, self.run_left) = (Run::Equal(T::of(value)), 1);
+            self.left -= 1;
+        }
+        Ok(())
+    }
+
+    fn miniblock(&mut self) -> Result<(Run<T>, usize)> {
+        let content = content(&self.memory.page);
+        let deltas = &mut self.deltas;
+        if deltas.minis_left == 0 {
+            let mut rest = content.get(self.at..).ok_or(SHORT)?;
+            deltas.least = zigzag(varint(&mut rest).ok_or(SHORT)?);
+            deltas.widths = content.len() - rest.len();
+            deltas.minis_left = deltas.minis;
+            self.at = deltas.widths + deltas.minis;
+        }
+        let width = usize::from(*content.get(deltas.widths).ok_or(SHORT)?);
+        if width > 64 {
+            return Err("numbers of more than 64 bits");
+        }
+        deltas.widths += 1;
+        deltas.minis_left -= 1;
+        let (from, length) = (self.at, deltas.length);
+        self.at += length * width / 8;
+        if self.at > content.len() {
+            return Err(SHORT);
+        }
+        Ok((Run::Packed(Packed { what: What::Deltas, from, width: width as u32, next: 0 }), length))
+    }
+}
+
+/// Makes `out` of the numbers from number `first` on of those packed with `width` bits, at most 64.
+/// `None`: `make` had nothing for one of them. The bytes are padded.
+#[inline]
+fn unpack<T>(
+    bytes: &[u8],
+    width: u32,
+    mut first: usize,
+    mut out: &mut [T],
+    mut make: impl FnMut(u64) -> Option<T>,
+) -> Option<()> {
+    loop {
+        // Eight numbers are `width` bytes, so they begin at a whole byte: these are quick.
+        if first.is_multiple_of(8) && out.len() >= 8 && width <= 32 {
+            let bytes = &bytes[first / 8 * width as usize..];
+            let done = out.len() / 8 * 8;
+            let (eights, rest) = out.as_chunks_mut();
+            (first, out) = (first + done, rest);
+            macro_rules! by_width {
+                ($($known:literal)*) => {
+                    match width {
+                        $($known => unpack_eights::<$known, T>(bytes, eights, &mut make)?,)*
+                        _ => return None,
+                    }
+                };
             }
-            (at, left) = (end, left - values);
-            if values == 0 {
-                return Err("an empty run");
-            }
-        } else {
-            let bytes = width.div_ceil(8) as usize;
-            let value = page.content().get(at..at + bytes).ok_or(SHORT)?;
-            let index = value.iter().rev().fold(0, |value, byte| value << 8 | usize::from(*byte));
-            let value = *dictionary.get(index).ok_or(unknown)?;
-            if length == 0 {
-                return Err("an empty run");
-            }
-            let values = left.min(length);
-            out.resize(out.len() + values, value);
-            (at, left) = (at + bytes, left - values);
+            by_width!(0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32);
+        }
+        let Some((one, rest)) = out.split_first_mut() else { return Some(()) };
+        let bit = first * width as usize;
+        let word = u128::from_le_bytes(*bytes[bit / 8..].first_chunk()?);
+        *one = make((word >> (bit % 8) & ((1 << width) - 1)) as u64)?;
+        (first, out) = (first + 1, rest);
+    }
+}
+
+/// With a width that the compiler knows, all positions and shifts are constants.
+#[inline]
+fn unpack_eights<const WIDTH: usize, T>(
+    bytes: &[u8],
+    out: &mut [[T; 8]],
+    make: &mut impl FnMut(u64) -> Option<T>,
+) -> Option<()> {
+    for (i, out) in out.iter_mut().enumerate() {
+        let bytes: &[u8; 40] = bytes[i * WIDTH..].first_chunk()?;
+        for (k, out) in out.iter_mut().enumerate() {
+            let bit = k * WIDTH;
+            let word = u64::from_le_bytes(*bytes[bit / 8..].first_chunk()?);
+            *out = make(word >> (bit % 8) & ((1 << WIDTH) - 1))?;
         }
     }
-    Ok(())
+    Some(())
 }
 
-/// Differences to the value before, in blocks with a smallest difference each, and in these
-/// miniblocks with a number of bits each.
-fn deltas<T: Integer>(page: &Page, count: usize, out: &mut Vec<T>) -> Result<()> {
-    let mut rest = page.content();
-    let mut number = || varint(&mut rest).ok_or(SHORT);
-    let (block, minis, total, first) = (number()?, number()?, number()?, number()?);
-    let wrong = "blocks of an impossible length";
-    let (block, minis) =
-        (usize::try_from(block).map_err(|_| wrong)?, usize::try_from(minis).map_err(|_| wrong)?);
-    if minis == 0 || minis > 512 || block > 1 << 20 || block % (minis * 32) != 0 || block == 0 {
-        return Err(wrong);
+/// A whole column of integers with `rows` rows.
+pub fn integers(pages: Pages, rows: usize) -> Result<Vec<i32>> {
+    let (mut zstd, mut memory) = (Zstd::default(), Memory::default());
+    let mut column = Integers::new(pages, &mut memory);
+    let mut out = Vec::new();
+    // Memory is taken for what is there, whatever the number of rows is said to be.
+    while out.len() < rows {
+        let from = out.len();
+        out.resize(rows.min(from + BLOCK), 0);
+        column.fill(&mut zstd, &mut out[from..])?;
     }
-    if total != count as u64 {
-        return Err("a page has another number of values than it says");
-    }
-    if count == 0 {
-        return Ok(());
-    }
-    let mut value = zigzag(first);
-    out.push(T::of(value));
-    let mut left = count - 1;
-    while left > 0 {
-        let least = zigzag(varint(&mut rest).ok_or(SHORT)?);
-        let (widths, packed) = rest.split_at_checked(minis).ok_or(SHORT)?;
-        let mut at = page.content().len() - packed.len();
-        for width in widths.iter().map(|width| usize::from(*width)) {
-            if left == 0 {
-                break;
-            }
-            if width > 64 {
-                return Err("numbers of more than 64 bits");
-            }
-            let end = at + block / minis * width / 8;
-            if end > page.content().len() {
-                return Err(SHORT);
-            }
-            let packed = &page.bytes[at..end + PADDING];
-            let values = left.min(block / minis);
-            let mut step = |delta: u64| {
-                value = value.wrapping_add(least).wrapping_add(delta as i64);
-                T::of(value)
-            };
-            if width <= 32 {
-                out.extend((0..values).map(|i| step(unpack_narrow(packed, i, width as u32))));
-            } else {
-                out.extend((0..values).map(|i| step(unpack_wide(packed, i, width))));
-            }
-            (at, left) = (end, left - values);
-        }
-        rest = &page.content()[at..];
-    }
-    Ok(())
-}
-
-/// Value `i` of those packed with `width` bits, at most 32. The bytes are padded.
-#[inline(always)]
-fn unpack_narrow(bytes: &[u8], i: usize, width: u32) -> u64 {
-    let bit = i * width as usize;
-    let word = bytes[bit / 8..].first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
-    word >> (bit % 8) & ((1 << width) - 1)
-}
-
-/// The same for up to 64 bits.
-fn unpack_wide(bytes: &[u8], i: usize, width: usize) -> u64 {
-    let bit = i * width;
-    let word = bytes[bit / 8..].first_chunk().map_or(0, |bytes| u128::from_le_bytes(*bytes));
-    (word >> (bit % 8) & ((1 << width) - 1)) as u64
+    column.end(&mut zstd)?;
+    Ok(out)
 }
 
 /// A column of strings with `rows` rows, of together no more than `most` bytes.
 pub fn strings(mut pages: Pages, rows: usize, most: usize) -> Result<Vec<String>> {
     let mut out = Vec::new();
-    let mut bytes = 0;
-    while let Some(page) = pages.next()? {
+    let mut length_of_all = 0;
+    let (mut zstd, mut bytes) = (Zstd::default(), Vec::new());
+    while let Some(page) = pages.next(&mut zstd, &mut bytes)? {
         if page.dictionary || page.encoding != PLAIN || page.values > rows - out.len() {
             return Err("names are not encoded as traces do");
         }
-        let mut rest = page.content();
+        let mut rest = content(&bytes);
         for _ in 0..page.values {
             let (length, after) = rest.split_first_chunk().ok_or(SHORT)?;
             let (name, after) = after.split_at_checked(u32::from_le_bytes(*length) as usize).ok_or(SHORT)?;
-            bytes += name.len();
-            if bytes > most {
+            length_of_all += name.len();
+            if length_of_all > most {
                 return Err("its names are longer than any that are written");
             }
             out.push(String::from_utf8(name.to_vec()).map_err(|_| "a name is not UTF-8")?);
@@ -223,15 +387,41 @@ pub fn strings(mut pages: Pages, rows: usize, most: usize) -> Result<Vec<String>
 /// A column of booleans with `rows` rows.
 pub fn booleans(mut pages: Pages, rows: usize) -> Result<Vec<bool>> {
     let mut out = Vec::new();
-    while let Some(page) = pages.next()? {
+    let (mut zstd, mut bytes) = (Zstd::default(), Vec::new());
+    while let Some(page) = pages.next(&mut zstd, &mut bytes)? {
         if page.dictionary || page.encoding != PLAIN || page.values > rows - out.len() {
             return Err("booleans are not encoded as traces do");
         }
-        let bytes = page.content().get(..page.values.div_ceil(8)).ok_or(SHORT)?;
-        out.extend((0..page.values).map(|i| bytes[i / 8] >> (i % 8) & 1 == 1));
+        let bits = content(&bytes).get(..page.values.div_ceil(8)).ok_or(SHORT)?;
+        out.extend((0..page.values).map(|i| bits[i / 8] >> (i % 8) & 1 == 1));
     }
     if out.len() != rows {
         return Err("a column has fewer rows than its group");
     }
     Ok(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::pages::PADDING;
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// Bit by bit, whatever the width and wherever the first number is.
+        #[test]
+        fn numbers_are_unpacked(
+            bytes in proptest::collection::vec(any::<u8>(), 0..400), width in 0usize..=64, first in 0usize..20,
+        ) {
+            let count = (bytes.len() * 8).checked_div(width).unwrap_or(50).saturating_sub(first);
+            let bit = |at: usize| u64::from(bytes[at / 8] >> (at % 8) & 1);
+            let number = |i: usize| (0..width).fold(0, |number, k| number | bit(i * width + k) << k);
+            let expected: Vec<u64> = (first..first + count).map(number).collect();
+            let mut padded = bytes.clone();
+            padded.resize(bytes.len() + PADDING, 0);
+            let mut out = vec![0; count];
+            prop_assert_eq!(unpack(&padded, width as u32, first, &mut out, Some), Some(()));
+            prop_assert_eq!(out, expected);
+        }
+    }
 }

@@ -5,22 +5,35 @@
 
 use parquet::basic::Compression;
 
-/// A page, decompressed. `bytes` are followed by [`PADDING`] zeros.
+/// What is said of a page. Its content lies in memory that the caller keeps.
 pub struct Page {
     pub dictionary: bool,
     pub values: usize,
     pub encoding: i32,
-    pub bytes: Vec<u8>,
 }
 
-impl Page {
-    pub fn content(&self) -> &[u8] {
-        &self.bytes[..self.bytes.len() - PADDING]
+/// A page's content is followed by so many zeros: bit-packed values are read 40 bytes at a time.
+pub const PADDING: usize = 40;
+
+/// The content of a page, of the bytes that [`Pages::next`] gave.
+pub fn content(padded: &[u8]) -> &[u8] {
+    &padded[..padded.len().saturating_sub(PADDING)]
+}
+
+/// What Zstandard needs to work, kept from page to page: to make it anew costs as much as a short page.
+#[derive(Default)]
+pub struct Zstd(Option<zstd::bulk::Decompressor<'static>>);
+
+impl Zstd {
+    /// Decompresses into the memory that `to` has.
+    fn decompress(&mut self, from: &[u8], to: &mut Vec<u8>) -> std::io::Result<usize> {
+        let zstd = match &mut self.0 {
+            Some(zstd) => zstd,
+            none => none.insert(zstd::bulk::Decompressor::new()?),
+        };
+        zstd.decompress_to_buffer(from, to)
     }
 }
-
-/// Bit-packed values are read 16 bytes at a time.
-pub const PADDING: usize = 16;
 
 type Result<T> = std::result::Result<T, &'static str>;
 
@@ -37,25 +50,31 @@ impl<'a> Pages<'a> {
         Pages { bytes, compression, most }
     }
 
-    /// `None`: there are no more.
-    pub fn next(&mut self) -> Result<Option<Page>> {
+    /// Makes `content` the next page, decompressed and padded. `None`: there are no more.
+    pub fn next(&mut self, zstd: &mut Zstd, content: &mut Vec<u8>) -> Result<Option<Page>> {
         while !self.bytes.is_empty() {
             let mut thrift = Thrift { bytes: self.bytes };
             let header = PageHeader::read(&mut thrift)?;
             let size = usize::try_from(header.compressed).map_err(|_| "a page has no size")?;
-            let content = thrift.bytes.get(..size).ok_or("a page is longer than its column")?;
+            let stored = thrift.bytes.get(..size).ok_or("a page is longer than its column")?;
             self.bytes = &thrift.bytes[size..];
-            if header.crc.is_some_and(|crc| crc != crc32fast::hash(content)) {
+            if header.crc.is_some_and(|crc| crc != crc32fast::hash(stored)) {
                 return Err("a page's checksum is wrong");
             }
-            if let Some(page) = self.page(&header, content)? {
+            if let Some(page) = self.page(&header, stored, zstd, content)? {
                 return Ok(Some(page));
             }
         }
         Ok(None)
     }
 
-    fn page(&self, header: &PageHeader, content: &[u8]) -> Result<Option<Page>> {
+    fn page(
+        &self,
+        header: &PageHeader,
+        stored: &[u8],
+        zstd: &mut Zstd,
+        content: &mut Vec<u8>,
+    ) -> Result<Option<Page>> {
         let dictionary = match header.kind {
             0 | 3 => false,
             2 => true,
@@ -69,25 +88,24 @@ impl<'a> Pages<'a> {
         if size > self.most {
             return Err("a page is larger than any that is written");
         }
-        let mut bytes = Vec::with_capacity(size + PADDING);
+        content.clear();
+        content.reserve(size + PADDING);
         match self.compression {
             Compression::ZSTD(_) if header.is_compressed => {
-                let read = zstd::bulk::Decompressor::new()
-                    .and_then(|mut zstd| zstd.decompress_to_buffer(content, &mut bytes));
-                read.map_err(|_| "a page cannot be decompressed")?;
+                zstd.decompress(stored, content).map_err(|_| "a page cannot be decompressed")?;
             }
             Compression::ZSTD(_) | Compression::UNCOMPRESSED => {
                 // As long as what is in memory already.
-                bytes.extend_from_slice(content);
+                content.extend_from_slice(stored);
             }
             _ => return Err("a page is compressed by another method than Zstandard"),
         }
-        if bytes.len() != size {
+        if content.len() != size {
             return Err("a page has another size than it says");
         }
-        bytes.resize(size + PADDING, 0);
+        content.resize(size + PADDING, 0);
         let values = usize::try_from(header.values).map_err(|_| "a page has a negative number of values")?;
-        Ok(Some(Page { dictionary, values, encoding: header.encoding, bytes }))
+        Ok(Some(Page { dictionary, values, encoding: header.encoding }))
     }
 }
 

@@ -112,11 +112,7 @@ impl Table {
     }
 
     pub fn integers(&self, index: usize) -> Result<Vec<i32>, Error> {
-        self.column(index, |pages| {
-            let mut values = Vec::new();
-            decode::integers(pages, self.rows, &mut values)?;
-            Ok(values)
-        })
+        self.column(index, |pages| decode::integers(pages, self.rows))
     }
 }
 

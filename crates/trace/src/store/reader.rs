@@ -1,7 +1,7 @@
 //! Reading a trace: group by group in any order, or event by event.
 
-use super::columns::Columns;
 use super::meta::Meta;
+use super::segment::Memory;
 use super::{Error, folder, segment, tables};
 use crate::Trace;
 use crate::event::{Event, Header, Time};
@@ -22,7 +22,7 @@ pub struct Store {
     /// Where each group is: its segment, and its number there.
     places: Vec<(usize, usize)>,
     /// Memory to decode in.
-    spare: Mutex<Vec<Columns>>,
+    spare: Mutex<Vec<Memory>>,
 }
 
 /// Events that are read together: some hundred thousand, at most.
@@ -92,9 +92,9 @@ impl Store {
         let (number, group) = self.places[index];
         let path = self.path.join(folder::EVENTS).join(segment::file_name(number));
         let spare = || self.spare.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut columns = spare().pop().unwrap_or_default();
-        let read = segment::read_group(&path, &self.meta.segments[number], group, &mut columns, events);
-        spare().push(columns);
+        let mut memory = spare().pop().unwrap_or_default();
+        let read = segment::read_group(&path, &self.meta.segments[number], group, &mut memory, events);
+        spare().push(memory);
         read
     }
 }

@@ -1,9 +1,10 @@
 //! A file of events.
 
-use super::columns::Columns;
+use super::columns::{Columns, NARROW};
+use super::decode::{self, BLOCK, Integers};
 use super::meta::{Checksum, GroupInfo, Segment, Sum};
-use super::pages::Pages;
-use super::{Error, GROUP_EVENTS, decode, parquet_file};
+use super::pages::{Pages, Zstd};
+use super::{Error, GROUP_EVENTS, parquet_file};
 use crate::event::Event;
 use parquet::data_type::{Int32Type, Int64Type};
 use parquet::errors::ParquetError;
@@ -125,14 +126,24 @@ impl SegmentWriter {
     }
 }
 
-/// Reads a group of a segment into `events`. `columns` is memory to work in.
+/// Memory to read groups in, kept from one to the next.
+#[derive(Default)]
+pub struct Memory {
+    zstd: Zstd,
+    time: decode::Memory<i64>,
+    narrow: [decode::Memory<i32>; NARROW.len()],
+    block: Columns,
+}
+
+/// Reads a group of a segment into `events`.
 pub fn read_group(
     path: &Path,
     segment: &Segment,
     group: usize,
-    columns: &mut Columns,
+    memory: &mut Memory,
     events: &mut Vec<Event>,
 ) -> Result<(), Error> {
+    events.clear();
     let info = segment.groups[group];
     let bytes =
         |groups: &[GroupInfo]| groups.iter().fold(0, |sum: u64, group| sum.saturating_add(group.bytes));
@@ -143,11 +154,8 @@ pub fn read_group(
     let content = read_part(&mut file, path, begin, sum, MAX_GROUP_BYTES)?;
     let metadata = parquet_file::metadata(&footer).map_err(Error::reading(path))?;
     parquet_file::check_schema(&metadata, SCHEMA).map_err(Error::reading(path))?;
-    decode_columns(&content, begin, &metadata, group, info.events as usize, columns)
-        .map_err(|what| Error::corrupt(path, what))?;
-    columns.events(events).map_err(|row| {
-        Error::corrupt(path, format!("row {row} of group {group} is no event that this program knows"))
-    })?;
+    decode_events(&content, begin, &metadata, group, info.events as usize, memory, events)
+        .map_err(|what| Error::corrupt(path, format!("group {group}{what}")))?;
     let times = |events: &[Event]| Some((events.first()?.time, events.last()?.time));
     if times(events) != Some((info.begin, info.end)) {
         return Err(Error::corrupt(path, format!("the times of group {group} are not those of trace.json")));
@@ -172,29 +180,43 @@ fn read_part(file: &mut File, path: &Path, begin: u64, sum: Sum, most: u64) -> R
     Ok(bytes)
 }
 
-/// Decodes the columns of a group, whose bytes begin at `begin` of the file.
-fn decode_columns(
+/// Decodes the events of a group, whose bytes begin at `begin` of the file, block by block.
+fn decode_events(
     content: &[u8],
     begin: u64,
     metadata: &ParquetMetaData,
     group: usize,
     rows: usize,
-    columns: &mut Columns,
+    memory: &mut Memory,
+    events: &mut Vec<Event>,
 ) -> Result<(), String> {
-    let Some(info) = metadata.row_groups().get(group) else { return Err(format!("it has no group {group}")) };
+    let Some(info) = metadata.row_groups().get(group) else { return Err(" is not in it".into()) };
     if rows > GROUP_EVENTS {
-        return Err(format!("group {group} has {rows} events, of at most {GROUP_EVENTS}"));
+        return Err(format!(" has {rows} events, of at most {GROUP_EVENTS}"));
     }
-    let failed = |index: usize| move |what| format!("group {group}, column {index}: {what}");
     let pages = |index: usize| {
         let (bytes, compression) = parquet_file::chunk(content, begin, info.column(index))?;
         Ok(Pages::new(bytes, compression, MAX_PAGE_BYTES))
     };
-    pages(0).and_then(|pages| decode::integers(pages, rows, &mut columns.time)).map_err(failed(0))?;
-    for (index, column) in columns.narrow.iter_mut().enumerate() {
-        pages(1 + index)
-            .and_then(|pages| decode::integers(pages, rows, column))
-            .map_err(failed(1 + index))?;
+    let failed = |index: usize| move |what: &str| format!(", column {index}: {what}");
+    let Memory { zstd, time, narrow, block } = memory;
+    let mut time = Integers::new(pages(0).map_err(failed(0))?, time);
+    let mut columns = Vec::with_capacity(NARROW.len());
+    for (index, memory) in (1..).zip(narrow) {
+        columns.push(Integers::new(pages(index).map_err(failed(index))?, memory));
     }
-    Ok(())
+    events.reserve(rows);
+    while events.len() < rows {
+        block.resize(BLOCK.min(rows - events.len()));
+        time.fill(zstd, &mut block.time).map_err(failed(0))?;
+        for (index, (column, values)) in (1..).zip(columns.iter_mut().zip(&mut block.narrow)) {
+            column.fill(zstd, values).map_err(failed(index))?;
+        }
+        let before = events.len();
+        block
+            .events(events)
+            .map_err(|row| format!(": row {} is no event that this program knows", before + row))?;
+    }
+    time.end(zstd).map_err(failed(0))?;
+    (1..).zip(columns).try_for_each(|(index, column)| column.end(zstd).map_err(failed(index)))
 }

@@ -1,5 +1,5 @@
 use super::*;
-use crate::testing::any_trace;
+use crate::testing::{any_event, any_trace};
 use crate::{Event, Header, Kind, Stop};
 use proptest::prelude::*;
 use std::fs;
@@ -258,13 +258,17 @@ fn a_page_that_is_too_large_is_refused() {
     page.push(0);
     page.extend(&content);
     let codec = parquet::basic::Compression::ZSTD(Default::default());
-    let read = |most| pages::Pages::new(&page, codec, most).next().map(|page| page.unwrap().content().len());
-    assert_eq!(read(1 << 22), Ok(1 << 22));
-    assert!(read((1 << 22) - 1).unwrap_err().contains("larger"));
+    let read = |page: &[u8], most| {
+        let mut content = Vec::new();
+        let read = pages::Pages::new(page, codec, most).next(&mut pages::Zstd::default(), &mut content);
+        read.map(|page| page.map(|_| pages::content(&content).len()))
+    };
+    assert_eq!(read(&page, 1 << 22), Ok(Some(1 << 22)));
+    assert!(read(&page, (1 << 22) - 1).unwrap_err().contains("larger"));
     // One that says less than it has.
     let mut less = page.clone();
     less[3] ^= 0x02;
-    assert!(pages::Pages::new(&less, codec, 1 << 23).next().is_err());
+    assert!(read(&less, 1 << 23).is_err());
 }
 
 proptest! {
@@ -274,6 +278,20 @@ proptest! {
         let dir = tempfile::tempdir().unwrap();
         trace.write(dir.path().join("t")).unwrap();
         prop_assert_eq!(Trace::read(dir.path().join("t")).unwrap(), trace);
+    }
+
+    /// Events that are alike for long and then are not: runs of all sorts, over the ends of blocks.
+    #[test]
+    fn runs_and_blocks_do_not_show(
+        runs in proptest::collection::vec((any_event(), 1usize..300, 0u64..1 << 40), 1..40),
+    ) {
+        let repeated = |(event, times, step): (Event, usize, u64)| {
+            (0..times as u64).map(move |i| Event { time: event.time.wrapping_add(i * step), ..event })
+        };
+        let trace = Trace { events: runs.into_iter().flat_map(repeated).collect(), ..small() };
+        let dir = tempfile::tempdir().unwrap();
+        trace.write(dir.path().join("t")).unwrap();
+        prop_assert!(Trace::read(dir.path().join("t")).unwrap() == trace);
     }
 
     /// A damaged trace gives an error, or is read as what it was.
