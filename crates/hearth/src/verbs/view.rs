@@ -14,8 +14,8 @@ use std::process::{Command, ExitCode, Stdio};
 /// The server answers this machine alone, and only who knows the address that is printed. Ctrl-C ends it.
 #[derive(clap::Args)]
 pub struct Args {
-    /// Traces that `hearth record`, `hearth predict` or `hearth sim` wrote: one, or two to compare
-    #[arg(required = true, num_args = 1..=2, value_name = "TRACE")]
+    /// Traces that `hearth record`, `hearth predict` or `hearth sim` wrote: one, or up to four to compare
+    #[arg(required = true, num_args = 1..=4, value_name = "TRACE")]
     traces: Vec<PathBuf>,
     /// Listen on this port of 127.0.0.1, not on any that is free
     #[arg(long, default_value_t = 0, hide_default_value = true)]
