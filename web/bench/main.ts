@@ -30,11 +30,11 @@ const hearth = option("--hearth");
 const json = flag("--json");
 const address = rest[0] ?? usage();
 
-const server: Served = hearth ? await serve(hearth, rest) : { address, opened: null, memory: () => null, stop: () => {} };
+const server: Served = hearth ? await serve(hearth, rest) : { address, opened: null, memory: () => null, cpu: () => 0, stop: () => {} };
 const result: Result = { traces: [], opened: server.opened, first: [], complete: [], steps: [] as Step[], page: 0, renderer: 0, server: null };
 const browser = await launch();
 try {
-  for (let round = 0; round < rounds; round++) await measure(browser, server.address, { round, pause }, result);
+  for (let round = 0; round < rounds; round++) await measure(browser, server, { round, pause }, result);
   result.server = server.memory();
 } finally {
   await browser.close();

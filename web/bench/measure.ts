@@ -2,7 +2,7 @@
 
 import type { Browser, Page } from "playwright-core";
 import { GUTTER, RIGHT } from "../src/model/layout";
-import { peak } from "./serve";
+import { cpu, peak, type Served } from "./serve";
 import type { Result } from "./table";
 
 export interface Step {
@@ -20,6 +20,9 @@ export interface Step {
   work: number;
   answers: number;
   bytes: number;
+  /** CPU time in ms, of the server and of the page's process: what a busy machine does not change much. */
+  serverCpu: number;
+  pageCpu: number;
 }
 
 const STEPS = 14;
@@ -32,10 +35,10 @@ interface Told {
   cores: unknown[];
 }
 
-export async function measure(browser: Browser, address: string, { round, pause }: { round: number; pause: number }, result: Result): Promise<void> {
+export async function measure(browser: Browser, server: Served, { round, pause }: { round: number; pause: number }, result: Result): Promise<void> {
   const context = await browser.newContext({ viewport: { width: 1600, height: 900 } });
   const page = await context.newPage();
-  await page.goto(address);
+  await page.goto(server.address);
   await page.waitForFunction(() => document.documentElement.dataset.state === "ready", undefined, { timeout: 120_000 });
   const [first, complete] = await page.evaluate(() => ["hearth:first-picture", "hearth:complete"].map((name) => performance.getEntriesByName(name)[0]!.startTime));
   result.first.push(first!);
@@ -46,12 +49,15 @@ export async function measure(browser: Browser, address: string, { round, pause 
   // Other places each time, all over the trace: what the server still holds from the last round is of no use.
   const place = (0.4137 + round * 0.618034) % 1;
   await point(page, place);
+  const processes = await renderers(browser);
   for (const [kind, from, width] of walk(duration, place)) {
     await page.waitForTimeout(pause);
-    result.steps.push({ kind, width, ...(await step(page, from, width)) });
+    const before = [server.cpu(), all(processes, cpu)] as const;
+    const seen = await step(page, from, width);
+    result.steps.push({ kind, width, ...seen, serverCpu: server.cpu() - before[0], pageCpu: all(processes, cpu) - before[1] });
   }
   result.page = Math.max(result.page, await heap(page));
-  result.renderer = Math.max(result.renderer, await renderer(browser));
+  result.renderer = Math.max(result.renderer, ...processes.map((id) => peak(id) ?? 0));
   await context.close();
 }
 
@@ -77,7 +83,7 @@ async function point(page: Page, place: number): Promise<void> {
   await page.mouse.move(left + place * (right - left), box.y + box.height / 2);
 }
 
-function step(page: Page, from: number, width: number): Promise<Omit<Step, "kind" | "width">> {
+function step(page: Page, from: number, width: number): Promise<Omit<Step, "kind" | "width" | "serverCpu" | "pageCpu">> {
   return page.evaluate(async (hash) => {
     performance.clearResourceTimings();
     performance.clearMeasures("hearth:draw");
@@ -112,10 +118,12 @@ async function heap(page: Page): Promise<number> {
   return usedSize + backingStorageSize;
 }
 
-/** The most memory that a process with a page in it had: pictures and all. */
-async function renderer(browser: Browser): Promise<number> {
+/** The processes of pages. One is that of ours; the browser does not say which. */
+async function renderers(browser: Browser): Promise<number[]> {
   const session = await browser.newBrowserCDPSession();
   const { processInfo } = (await session.send("SystemInfo.getProcessInfo")) as { processInfo: { type: string; id: number }[] };
   await session.detach();
-  return Math.max(0, ...processInfo.filter(({ type }) => type === "renderer").map(({ id }) => peak(id) ?? 0));
+  return processInfo.filter(({ type }) => type === "renderer").map(({ id }) => id);
 }
+
+const all = (processes: readonly number[], value: (id: number) => number) => processes.reduce((sum, id) => sum + value(id), 0);
