@@ -1,5 +1,5 @@
 // node build.mjs           the page: dist/index.html, dist/view.js, dist/view.css
-// node build.mjs --tests   tests, the mock server and the benchmark, for Node: out/
+// node build.mjs --tests   tests, the mock server, the benchmark and the book's pictures, for Node: out/
 import { build } from "esbuild";
 import { copyFileSync, mkdirSync, readdirSync, rmSync } from "node:fs";
 
@@ -19,6 +19,7 @@ if (tests) {
       ...below("test/e2e").filter((f) => f.endsWith(".test.ts")).map((f) => entry(f, `e2e/${f.split("/").pop().replace(/\.ts$/, "")}`)),
       entry("test/mock/main.ts", "mock/main"),
       entry("bench/main.ts", "bench/main"),
+      entry("pictures/main.ts", "pictures/main"),
     ],
     platform: "node",
     format: "esm",

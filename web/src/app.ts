@@ -10,13 +10,16 @@ import { rowsOf, stays, styleEpoch } from "./draw/cells";
 import { CanvasPainter } from "./draw/painter";
 import { drawPicture, keyOf } from "./draw/picture";
 import { fieldsFor, type Style } from "./draw/raster";
-import { levelOf, plotWidth, slicesHere, visible, type Scene, type Source } from "./draw/scene";
+import { levelOf, plotWidth, slicesHere, timeAt, visible, type Scene, type Source } from "./draw/scene";
 import { STRIP_FIELDS } from "./draw/strips";
 import { DARK, LIGHT, type Theme } from "./model/colour";
 import { AXIS, layout, type Panel } from "./model/layout";
-import { tilesOf, type Span } from "./model/levels";
+import { next, tilesOf, type Span } from "./model/levels";
 import { clampSpan, fromHash, initial, toHash, type View } from "./model/state";
 import { passes } from "./model/filter";
+
+/** So many ms without a step are a pause in which one can look ahead. */
+const CALM = 100;
 
 type Run = (signal: AbortSignal) => Promise<void>;
 
@@ -36,6 +39,13 @@ export class App {
   private contentHeight = 0;
   private picture: Scene | null = null;
   private drawn = false;
+  /** Whether all that the last picture wanted was there. */
+  private complete = false;
+  /** When the view was changed last. */
+  private moved = 0;
+  private calmTimer: ReturnType<typeof setTimeout> | undefined;
+  /** Where the pointer is: people zoom there. */
+  private pointer: number | null = null;
 
   constructor(
     readonly canvas: HTMLCanvasElement,
@@ -55,6 +65,8 @@ export class App {
     this.end = Math.max(1, ...infos.map((info) => info.duration));
     this.used = infos.map(() => null);
     this.fetches = new Fetches(6, (_, error) => this.failed(error));
+    canvas.addEventListener("pointermove", (event) => (this.pointer = event.offsetX));
+    canvas.addEventListener("pointerleave", () => (this.pointer = null));
     this.readHash();
   }
 
@@ -64,6 +76,7 @@ export class App {
   }
 
   change(patch: Partial<View>): void {
+    this.moved = performance.now();
     Object.assign(this.view, patch);
     if (patch.span) this.view.span = this.whole(clampSpan(patch.span, this.end)) ? null : clampSpan(patch.span, this.end);
     this.redraw();
@@ -76,6 +89,7 @@ export class App {
   }
 
   readHash(): void {
+    this.moved = performance.now();
     this.view = fromHash(location.hash);
     if (this.view.span) this.view.span = clampSpan(this.view.span, this.end);
     if (this.view.selection && !this.sources[this.view.selection.trace]) this.view.selection = null;
@@ -223,8 +237,27 @@ export class App {
       this.wantOverview(wanted, source, done);
     }
     for (const source of this.sources) this.wantSlices(wanted, scene, source, done);
+    this.complete = wanted.size === 0;
+    if (this.complete) this.lookAhead(wanted, scene);
     this.fetches.want(wanted);
-    return wanted.size === 0;
+    return this.complete;
+  }
+
+  /** When all is here and nobody moves: what a step from here would ask for. The next picture's wishes end it. */
+  private lookAhead(wanted: Map<string, Run>, scene: Scene): void {
+    const calm = performance.now() - this.moved;
+    clearTimeout(this.calmTimer);
+    if (calm < CALM) {
+      this.calmTimer = setTimeout(() => void this.want(this.scene), CALM - calm + 1);
+      return;
+    }
+    const middle = this.pointer === null ? (scene.span.from + scene.span.to) / 2 : timeAt(scene, this.pointer);
+    // By the time that a tile comes, it may be in sight.
+    const done = () => this.complete || this.redraw();
+    for (const source of this.sources) {
+      const fields = this.fields(scene, source);
+      for (const id of next(levelOf(scene, source), scene.span, plotWidth(scene), middle, source.info.duration)) this.wantTile(wanted, source, id, fields, done);
+    }
   }
 
   private wantTile(wanted: Map<string, Run>, source: Source, id: { level: number; index: number }, fields: Field[], done: () => void): void {

@@ -345,6 +345,16 @@ fn the_tables_of_a_trace_can_be_printed() {
     assert!(output.status.code() == Some(1) && said.contains("pip install duckdb"), "{said}");
 }
 
+/// By who reads all events, and by the viewer, which reads none before it is asked.
+#[track_caller]
+fn refused(folder: &tempfile::TempDir, what: &str) {
+    for verb in [&["report"][..], &["view", "--no-open"]] {
+        let output = hearth(folder.path(), &[verb, &["t.trace"]].concat());
+        assert_eq!(output.status.code(), Some(1), "{verb:?}: {what}");
+        assert!(text(&output.stderr).contains("t.trace"), "{verb:?}: {what}");
+    }
+}
+
 #[test]
 fn a_damaged_trace_is_refused() {
     let folder = folder();
@@ -355,10 +365,10 @@ fn a_damaged_trace_is_refused() {
         let whole = fs::read(&path).unwrap();
         for length in [whole.len() - 1, whole.len() / 2, 20, 3, 0] {
             fs::write(&path, &whole[..length]).unwrap();
-            let output = hearth(folder.path(), &["report", "t.trace"]);
-            assert_eq!(output.status.code(), Some(1), "{file}, {length} bytes");
-            assert!(text(&output.stderr).contains("t.trace"));
+            refused(&folder, &format!("{file}, {length} bytes"));
         }
+        fs::remove_file(&path).unwrap();
+        refused(&folder, &format!("no {file}"));
         fs::write(&path, &whole).unwrap();
     }
     assert!(hearth(folder.path(), &["report", "t.trace"]).status.success());

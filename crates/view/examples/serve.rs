@@ -4,13 +4,17 @@
 //! `PORT` and `TOKEN` in the environment make the address one that is known in advance; `EVENTS` and
 //! `TRACES` say how much is invented.
 
+use hearth_trace::tiles::Index;
 use hearth_trace::*;
 use hearth_view::server::{Server, View, Viewed};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut viewed = Vec::new();
     for path in std::env::args().skip(1) {
-        viewed.push(Viewed::in_memory(path.clone(), Trace::read(&path)?)?);
+        let store = Store::open(&path)?;
+        let index = Index::of(&store)?;
+        let complete = store.complete();
+        viewed.push(Viewed::new(path, Box::new(store), index, complete));
     }
     if viewed.is_empty() {
         for copy in 1..=number("TRACES", 1)? {

@@ -151,7 +151,7 @@ export const at = (trace: number, core: number, time: number, signal?: AbortSign
   json<At>(`api/traces/${trace}/at?core=${core}&time=${Math.round(time)}`, signal);
 
 export const events = (trace: number, from: number, to: number, limit: number, signal?: AbortSignal) =>
-  json<Events>(`api/traces/${trace}/events?from=${Math.round(from)}&to=${Math.round(to)}&limit=${limit}`, signal);
+  json<Events>(`api/traces/${trace}/events?from=${Math.round(from)}&to=${Math.round(to)}&limit=${limit}&whole=true`, signal);
 
 // ---- tiles ----------------------------------------------------------------------------------------
 

@@ -47,7 +47,15 @@ test("two traces are drawn above each other; what was lost is said", async () =>
   await page.context().close();
 });
 
-test("nothing but what is visible is fetched; zooming fetches finer tiles", async () => {
+/** Until nothing has been asked for a while: what the page looks ahead for has come, too. */
+async function quiet(page: Page): Promise<void> {
+  for (let asked = -1; asked !== mock.asked.length; ) {
+    asked = mock.asked.length;
+    await page.waitForTimeout(400);
+  }
+}
+
+test("nothing but what is visible, or next to it, is fetched; zooming fetches finer tiles", async () => {
   const page = await fresh();
   mock.asked.length = 0;
   await page.mouse.move(700, 300);
@@ -56,14 +64,28 @@ test("nothing but what is visible is fetched; zooming fetches finer tiles", asyn
   const [from, to] = (await span(page))!;
   assert.ok(to - from < 4e8 / 4, `${from}-${to}`);
   await view(page, `#t=100000000-101000000`);
+  await quiet(page);
   mock.asked.length = 0;
   await view(page, `#t=200000000-201000000`);
+  await quiet(page);
   const tiles = mock.asked.filter((path) => path.includes("/tiles/")).map((path) => path.split(/[/?]/).slice(4, 6).map(Number) as [number, number]);
   assert.ok(tiles.length > 0 && tiles.length <= 30, `${tiles.length} tiles`);
   for (const [level, index] of tiles) {
     const width = 2 ** (18 + 2 * level);
-    assert.ok(index * width < 201e6 && (index + 1) * width > 200e6, `tile ${level}/${index} is out of sight`);
+    assert.ok((index - 1) * width < 201e6 && (index + 2) * width > 200e6, `tile ${level}/${index} is out of sight`);
   }
+  await page.context().close();
+});
+
+test("in a pause, what the next step needs is fetched", async () => {
+  mock.asked.length = 0;
+  const page = await fresh("#t=100000000-140000000");
+  const inSight = () => mock.asked.filter((path) => /\/tiles\/2\/(26|27|28|29|30)\?/.test(path));
+  await quiet(page);
+  const ahead = inSight().length;
+  assert.ok(ahead > 0, "tiles of level 2 have come while those of level 3 are shown");
+  await view(page, "#t=110000000-130000000");
+  assert.equal(inSight().length, ahead, "none of them is asked for again");
   await page.context().close();
 });
 

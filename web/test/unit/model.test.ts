@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { INVERSION, LIGHT, DARK, OVERLOAD, css, hashed, inkOn, kind, luminance, ordered, queueShare, queued, type Rgb } from "../../src/model/colour";
 import { pattern, passes } from "../../src/model/filter";
-import { ancestor, binWidth, levelFor, levelForSums, tilesOf, tileSpan, tileWidth } from "../../src/model/levels";
+import { ancestor, binWidth, levelFor, levelForSums, next, tilesOf, tileSpan, tileWidth } from "../../src/model/levels";
 import { clampSpan, fromHash, initial, toHash, zoom, type View } from "../../src/model/state";
 import { length, moment, niceStep, ticks } from "../../src/model/time";
 
@@ -42,6 +42,20 @@ test("sums of an area never need more than a few tiles", () => {
     const level = levelForSums({ from: 0, to: span }, 20);
     assert.ok(tilesOf(level, { from: 0, to: span }, 1e13).length <= 5);
   }
+});
+
+test("what comes next: the sides, and finer tiles where one would zoom in", () => {
+  const [w, pixels] = [tileWidth(3), 1024];
+  const window = { from: 10 * w, to: 14 * w };
+  const level = levelFor((4 * w) / pixels, 20);
+  assert.equal(level, 3);
+  const all = next(level, window, pixels, 11 * w, 100 * w);
+  assert.deepEqual(all.filter((t) => t.level === 3).map((t) => t.index), [9, 14]);
+  // A window of two tiles is the first to be drawn finer: from a quarter of it before the moment on.
+  const finer = all.filter((t) => t.level === 2).map((t) => t.index);
+  assert.deepEqual(finer, [42, 43, 44, 45, 46, 47, 48, 49]);
+  // Nothing is finer than the finest, and nothing lies outside of the trace.
+  assert.deepEqual(next(0, { from: 0, to: tileWidth(0) }, pixels, 0, tileWidth(0)), []);
 });
 
 test("ticks are round, apart, inside, and say their unit", () => {

@@ -1,10 +1,10 @@
 use crate::failure::{Failure, Outcome};
 use crate::output;
-use hearth_trace::Store;
 use hearth_trace::tiles::Index;
+use hearth_trace::{Error as TraceError, Store};
 use hearth_view::server::{Server, View, Viewed};
-use std::fs::{self, OpenOptions};
-use std::io::Write;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
@@ -14,8 +14,8 @@ use std::process::{Command, ExitCode, Stdio};
 /// The server answers this machine alone, and only who knows the address that is printed. Ctrl-C ends it.
 #[derive(clap::Args)]
 pub struct Args {
-    /// Traces that `hearth record`, `hearth predict` or `hearth sim` wrote: one, or two to compare
-    #[arg(required = true, num_args = 1..=2, value_name = "TRACE")]
+    /// Traces that `hearth record`, `hearth predict` or `hearth sim` wrote: one, or up to four to compare
+    #[arg(required = true, num_args = 1..=4, value_name = "TRACE")]
     traces: Vec<PathBuf>,
     /// Listen on this port of 127.0.0.1, not on any that is free
     #[arg(long, default_value_t = 0, hide_default_value = true)]
@@ -59,6 +59,7 @@ impl Args {
 
 fn open(path: &Path) -> Result<Viewed, Failure> {
     let store = Store::open(path)?;
+    whole(&store)?;
     if !Index::is_there(&store) {
         eprintln!("{}: building its index, once", path.display());
     }
@@ -66,6 +67,42 @@ fn open(path: &Path) -> Result<Viewed, Failure> {
     let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
     let complete = store.complete();
     Ok(Viewed::new(name, Box::new(store), index, complete))
+}
+
+/// An index hides that files of events are cut off or missing: nobody reads them until a tile is wanted
+/// that is not stored. So their ends are looked at before.
+fn whole(store: &Store) -> Result<(), TraceError> {
+    let Some(last) = store.groups().len().checked_sub(1) else { return Ok(()) };
+    let folder = store.path().join("events");
+    let reading = |path: &Path| {
+        let path = path.to_owned();
+        move |source| TraceError::File { action: "read", path, source }
+    };
+    let mut files = 0;
+    for entry in fs::read_dir(&folder).map_err(reading(&folder))? {
+        let name = entry.map_err(reading(&folder))?.file_name();
+        files += usize::from(Path::new(&name).extension().is_some_and(|extension| extension == "parquet"));
+    }
+    for number in 0..files {
+        let path = folder.join(format!("{number:06}.parquet"));
+        if !ends_as_parquet(&path).map_err(reading(&path))? {
+            return Err(TraceError::Corrupt { path, what: "it is cut off: its end is missing".into() });
+        }
+    }
+    // The last file may be missing altogether.
+    store.read_group(last).map(drop)
+}
+
+fn ends_as_parquet(path: &Path) -> io::Result<bool> {
+    const MAGIC: &[u8; 4] = b"PAR1";
+    let mut file = File::open(path)?;
+    if file.metadata()?.len() < 2 * MAGIC.len() as u64 {
+        return Ok(false);
+    }
+    file.seek(SeekFrom::End(-(MAGIC.len() as i64)))?;
+    let mut end = [0; MAGIC.len()];
+    file.read_exact(&mut end)?;
+    Ok(end == *MAGIC)
 }
 
 fn view(path: &Path) -> Result<View, Failure> {

@@ -17,11 +17,12 @@ use super::plan::Span;
 use super::snapshot::{CoreSnapshot, Snapshot};
 use super::source::Groups;
 use super::table::{Block, GroupEntry, Table};
-use super::tile::{Shape, Tile, TileId, coarsest_level};
+use super::tile::{LAST_TIME, Shape, Tile, TileId, coarsest_level};
 use crate::event::{Event, Time};
 use crate::metrics::State;
 use std::fs::File;
 use std::io::{self, Write};
+use std::ops::Range;
 use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 use std::sync::mpsc::sync_channel;
@@ -29,12 +30,16 @@ use xxhash_rust::xxh3::xxh3_64;
 
 const MAGIC: &[u8; 8] = b"HEARTHTI";
 /// Raised whenever tiles mean something else, or lie elsewhere: older indexes are built anew.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 const START_BYTES: u64 = 16;
 const FOOTER_BYTES: u64 = 24;
 const COMPRESSION: i32 = 3;
 /// No snapshot is larger, whatever a file says.
 const MOST_SNAPSHOT_BYTES: u32 = 64 << 20;
+
+/// Tiles are computed together up to so many events in the groups that they need, and bytes of theirs.
+const MOST_RUN_EVENTS: u64 = 3 << 17;
+const MOST_RUN_BYTES: u64 = 16 << 20;
 
 /// Where an index lies.
 pub enum Place {
@@ -217,19 +222,15 @@ impl Index {
 
     /// A tile, stored or computed. `None`: there is no such tile in the trace.
     pub fn tile(&self, groups: &impl Groups, id: TileId) -> Result<Option<Tile>, Error> {
-        let Some(begin) = id.begin().filter(|begin| *begin <= self.table.end && id.level <= self.coarsest())
-        else {
-            return Ok(None);
-        };
+        let Some(begin) = self.begin_of(id) else { return Ok(None) };
         let mut tile = match self.stored(id) {
             Some(block) => {
                 let bytes = self.unpack(block, self.shape.stored_bytes())?;
                 Tile::from_stored(self.shape, bytes).ok_or(Error::Damaged("a tile has another size"))?
             }
             None => {
-                let first = self.group_before(begin);
-                let events = (first..self.groups()).map(|group| groups.read(group).map(GroupEvents));
-                let (state, snapshot) = (self.state.clone(), self.snapshot(first)?);
+                let (snapshot, events) = self.follow(groups, begin)?;
+                let state = self.state.clone();
                 match demand::compute(self.shape, id, state, &snapshot, self.table.end, events)? {
                     Some(tile) => tile,
                     None => return Ok(None),
@@ -238,6 +239,66 @@ impl Index {
         };
         self.table.underload.fill(id, self.table.end, &mut tile);
         Ok(Some(tile))
+    }
+
+    /// Tiles of the level of `id`, it among them, that are soonest computed together: they come
+    /// from the same groups of events. A tile that is stored is alone. For each of them the answer
+    /// is the same.
+    pub fn run_of(&self, id: TileId) -> Range<u64> {
+        let fits = |run: &Range<u64>| {
+            let bytes = self.shape.bytes() as u64 * (run.end - run.start);
+            bytes <= MOST_RUN_BYTES && self.most_events(id.level, run) <= MOST_RUN_EVENTS
+        };
+        let runs = [8u64, 4, 2].map(|length| {
+            let begin = id.index - id.index % length;
+            begin..begin.saturating_add(length)
+        });
+        let alone = id.index..id.index.saturating_add(1);
+        if self.is_stored(id) { alone } else { runs.into_iter().find(fits).unwrap_or(alone) }
+    }
+
+    /// Events in the groups that touch these tiles of a level: no fewer than are in the tiles.
+    fn most_events(&self, level: u8, run: &Range<u64>) -> u64 {
+        let time = |index: u64| TileId { level, index }.begin().unwrap_or(LAST_TIME);
+        let (begin, end) = (time(run.start), time(run.end));
+        let groups = &self.table.groups;
+        let behind = groups.partition_point(|group| group.span.begin < end);
+        groups[self.group_before(begin).min(behind)..behind].iter().map(|group| group.span.events).sum()
+    }
+
+    /// The tiles of such a run, computed in one pass over the events. Those behind the end of the
+    /// trace are left out.
+    pub fn tiles_of(&self, groups: &impl Groups, level: u8, run: Range<u64>) -> Result<Vec<Tile>, Error> {
+        let first = TileId { level, index: run.start };
+        if run.end <= run.start.saturating_add(1) {
+            return Ok(self.tile(groups, first)?.into_iter().collect());
+        }
+        let Some(begin) = self.begin_of(first) else { return Ok(Vec::new()) };
+        let count = (run.end - run.start) as usize;
+        let (snapshot, events) = self.follow(groups, begin)?;
+        let state = self.state.clone();
+        let mut tiles =
+            demand::compute_run(self.shape, (first, count), state, &snapshot, self.table.end, events)?;
+        for (index, tile) in run.zip(&mut tiles) {
+            self.table.underload.fill(TileId { level, index }, self.table.end, tile);
+        }
+        Ok(tiles)
+    }
+
+    /// When a tile begins, if there is such a tile in the trace.
+    fn begin_of(&self, id: TileId) -> Option<Time> {
+        id.begin().filter(|begin| *begin <= self.table.end && id.level <= self.coarsest())
+    }
+
+    /// What is known where the group before `time` begins, and the events from there on.
+    fn follow<'a>(
+        &self,
+        groups: &'a impl Groups,
+        time: Time,
+    ) -> Result<(Snapshot, impl Iterator<Item = Result<GroupEvents, crate::Error>> + 'a), Error> {
+        let first = self.group_before(time);
+        let events = (first..self.groups()).map(|group| groups.read(group).map(GroupEvents));
+        Ok((self.snapshot(first)?, events))
     }
 
     /// What holds at `time`, behind the events of that instant.

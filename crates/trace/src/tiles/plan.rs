@@ -27,9 +27,9 @@ pub struct Segment {
     pub end: Time,
 }
 
-/// A tile is stored if its time holds many events: at least 32 for each of its cells, but no
-/// fewer than are read at once anyway, and no more than can be followed while somebody waits.
-/// So what is stored is small beside the events, and what is not is soon computed from them.
+/// A tile is stored if its time holds more events than can be followed while somebody waits, for a
+/// window of them: no fewer than are read at once anyway, and on large machines no fewer than one
+/// for each of its cells, so that what is stored stays small beside the events.
 /// The tile that holds everything is stored in any case.
 pub struct Plan<'a> {
     spans: &'a [Span],
@@ -46,7 +46,7 @@ impl<'a> Plan<'a> {
             *sum = sum.saturating_add(span.events);
             Some(before)
         });
-        let threshold = (32 * BINS as u64 * cores as u64).clamp(1 << 17, 1 << 20);
+        let threshold = (BINS as u64 * cores as u64).max(1 << 17);
         Plan { spans, before: before.collect(), threshold, end }
     }
 

@@ -78,6 +78,22 @@ impl Built {
         self.underload.fill(id, self.end, &mut tile);
         Some(tile)
     }
+
+    /// The same of some tiles in one pass; those that come before the trace ends.
+    fn run(&self, trace: &Trace, size: usize, first: TileId, count: usize) -> Vec<Tile> {
+        let begin = first.begin().expect("a time");
+        let group = self.snapshots.partition_point(|snapshot| snapshot.time < begin).saturating_sub(1);
+        let start = Snapshot::start(trace.header.cores.len());
+        let snapshot = self.snapshots.get(group).unwrap_or(&start);
+        let groups = trace.events.chunks(size).skip(group).map(Ok::<_, Infallible>);
+        let (shape, state) = (Shape::of(&trace.header), State::new(&trace.header));
+        let mut tiles =
+            demand::compute_run(shape, (first, count), state, snapshot, self.end, groups).unwrap();
+        for (index, tile) in (first.index..).zip(&mut tiles) {
+            self.underload.fill(TileId { index, ..first }, self.end, tile);
+        }
+        tiles
+    }
 }
 
 /// The entries of a field as numbers.
@@ -128,6 +144,10 @@ proptest! {
             let id = TileId { level, index: index % (built.end / tile_width(level) + 1) };
             let tile = built.demand(&trace, size, id).expect("a tile of the trace");
             assert_defined(&reference, id, &tile, "computed");
+            for (index, tile) in (id.index..).zip(built.run(&trace, size, id, 3)) {
+                let alone = built.demand(&trace, size, TileId { level, index });
+                prop_assert!(alone.as_ref() == Some(&tile), "tile {} of level {}", index, level);
+            }
         }
     }
 

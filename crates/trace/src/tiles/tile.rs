@@ -186,6 +186,11 @@ impl Tile {
         })
     }
 
+    /// How much memory it takes.
+    pub fn bytes(&self) -> usize {
+        self.bytes.len()
+    }
+
     pub fn stored(&self) -> &[u8] {
         &self.bytes[..self.shape.stored_bytes()]
     }

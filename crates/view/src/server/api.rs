@@ -3,24 +3,26 @@
 use super::error::Refusal;
 use super::viewed::Viewed;
 use super::views::View;
-use super::{look, slices};
+use super::{look, slices, tiles};
 use axum::Router;
 use axum::body::Body;
 use axum::extract::rejection::{PathRejection, QueryRejection};
 use axum::extract::{Path, Query, State};
-use axum::http::{StatusCode, header};
+use axum::http::{HeaderName, StatusCode, header};
 use axum::response::{IntoResponse, Json, Response};
 use axum::routing::get;
 use hearth_trace::tiles::{Field, TileId};
 use hearth_trace::{CoreId, Tid, Time};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
+use std::time::Instant;
 use tokio::sync::Semaphore;
 
 /// All that requests are answered from.
 pub struct Shared {
     pub traces: Vec<Viewed>,
     pub views: Vec<View>,
+    pub tiles: tiles::Tiles,
     /// Answers that are worked out at a time: the others wait.
     pub turns: Semaphore,
 }
@@ -45,7 +47,7 @@ pub fn routes() -> Router<Arc<Shared>> {
 }
 
 /// Works an answer out, away from the threads that serve connections, when its turn comes.
-async fn work<T: Send + 'static>(
+pub async fn work<T: Send + 'static>(
     app: Arc<Shared>,
     work: impl FnOnce(&Shared) -> Result<T, Refusal> + Send + 'static,
 ) -> Result<T, Refusal> {
@@ -58,7 +60,7 @@ async fn work<T: Send + 'static>(
     tokio::task::spawn_blocking(move || work(&app)).await.map_err(|_| failed())?
 }
 
-fn trace(app: &Shared, number: usize) -> Result<&Viewed, Refusal> {
+pub fn trace(app: &Shared, number: usize) -> Result<&Viewed, Refusal> {
     let help = || format!("the traces are numbered from 0 to {}", app.traces.len().saturating_sub(1));
     app.traces.get(number).ok_or_else(|| Refusal::not_found(format!("there is no trace {number}"), help()))
 }
@@ -70,6 +72,13 @@ fn path<T>(parameters: Result<Path<T>, PathRejection>) -> Result<T, Refusal> {
 
 fn query<T>(parameters: Result<Query<T>, QueryRejection>) -> Result<T, Refusal> {
     parameters.map(|Query(value)| value).map_err(|error| Refusal::bad(error.body_text(), "see docs: view"))
+}
+
+/// How long an answer took since `began`, waiting for its turn included: browsers show it, and the
+/// benchmark reads it.
+fn timing(began: Instant) -> [(HeaderName, String); 1] {
+    let ms = began.elapsed().as_secs_f64() * 1e3;
+    [(HeaderName::from_static("server-timing"), format!("work;dur={ms:.2}"))]
 }
 
 fn json(value: impl Serialize) -> Answer {
@@ -93,25 +102,23 @@ async fn tile(
     let (number, level, index) = path(at)?;
     let fields = fields(&query(asked)?.fields)?;
     let id = TileId { level, index };
-    let bytes = work(app, move |app| {
-        let trace = trace(app, number)?;
-        let tile = trace.index.tile(&trace.groups, id)?;
-        let tile = tile.ok_or_else(|| {
-            let error = format!("tile {index} of level {level} is not in the trace");
-            Refusal::not_found(error, format!("it ends at {} ns", trace.index.end()))
-        })?;
-        let mut bytes = Vec::new();
-        for field in fields {
-            bytes.extend_from_slice(tile.field(field));
-            bytes.resize(bytes.len().next_multiple_of(8), 0);
-        }
-        Ok(bytes)
-    });
+    let began = Instant::now();
+    let found = tiles::tile(app.clone(), number, id).await?;
+    let end = trace(&app, number)?.index.end();
+    let tile = found.ok_or_else(|| {
+        let error = format!("tile {index} of level {level} is not in the trace");
+        Refusal::not_found(error, format!("it ends at {end} ns"))
+    })?;
+    let mut bytes = Vec::new();
+    for field in fields {
+        bytes.extend_from_slice(tile.field(field));
+        bytes.resize(bytes.len().next_multiple_of(8), 0);
+    }
     let headers = [
         (header::CONTENT_TYPE, "application/octet-stream"),
         (header::CACHE_CONTROL, "private, max-age=86400, immutable"),
     ];
-    Ok((headers, Body::from(bytes.await?)).into_response())
+    Ok((headers, timing(began), Body::from(bytes)).into_response())
 }
 
 /// The fields asked for, each at most once.
@@ -132,6 +139,9 @@ struct Range {
     from: Time,
     to: Time,
     limit: Option<usize>,
+    /// Nothing rather than a part: for who would not draw a part.
+    #[serde(default)]
+    whole: bool,
 }
 
 async fn events(
@@ -145,8 +155,13 @@ async fn events(
         let help = format!("'from' must be below 'to', and 'limit' at most {MOST_EVENTS}");
         return Err(Refusal::bad("this range cannot be answered", help));
     }
+    let began = Instant::now();
     let found = work(app, move |app| Ok(slices::events(trace(app, number)?, range.from, range.to, limit)?));
-    json(found.await?)
+    let mut found = found.await?;
+    if range.whole && found.truncated {
+        found = slices::Events { truncated: true, ..slices::Events::default() };
+    }
+    Ok((timing(began), Json(found)).into_response())
 }
 
 #[derive(Deserialize)]

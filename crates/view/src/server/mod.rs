@@ -11,6 +11,7 @@ mod error;
 mod look;
 mod page;
 mod slices;
+mod tiles;
 mod viewed;
 mod views;
 
@@ -44,7 +45,7 @@ impl Server {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port))?;
         listener.set_nonblocking(true)?;
         let workers = std::thread::available_parallelism().map_or(1, |n| n.get());
-        let shared = Shared { traces, views, turns: Semaphore::new(workers) };
+        let shared = Shared { traces, views, tiles: tiles::Tiles::default(), turns: Semaphore::new(workers) };
         let port = listener.local_addr()?.port();
         Ok(Server { listener, port, token: token()?, shared: Arc::new(shared) })
     }

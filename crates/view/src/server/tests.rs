@@ -1,6 +1,7 @@
 //! The server over a connection, as a browser and as somebody worse would ask it.
 
 use super::*;
+use hearth_trace::tiles::{Field, Index, TileId};
 use hearth_trace::*;
 use serde_json::{Value, json};
 use std::io::{Read, Write};
@@ -183,7 +184,11 @@ fn slices_say_who_woke_them_and_why_they_are_there() {
     let kinds: Vec<&str> =
         found["marks"].as_array().unwrap().iter().filter_map(|mark| mark["kind"].as_str()).collect();
     assert_eq!(kinds, ["place", "wakeup"]);
-    assert_eq!(get("api/traces/0/events?from=0&to=1000&limit=1").json()["truncated"], true);
+    let part = get("api/traces/0/events?from=0&to=1000&limit=1").json();
+    assert_eq!((&part["truncated"], part["marks"].as_array().map(Vec::len)), (&json!(true), Some(1)));
+    let nothing = json!({ "truncated": true, "slices": [], "marks": [] });
+    assert_eq!(get("api/traces/0/events?from=0&to=1000&limit=1&whole=true").json(), nothing);
+    assert_eq!(get("api/traces/0/events?from=0&to=1000&whole=true").json(), found);
 }
 
 #[test]
@@ -209,4 +214,26 @@ fn threads_are_found_by_name_and_number_and_followed() {
     assert_eq!((&next["core"], &next["from"]), (&json!(1), &json!(300)));
     assert_eq!(get("api/traces/0/threads/2/next?time=300").json(), Value::Null);
     assert_eq!(get("api/traces/0/threads/1/next?time=300&direction=back").json()["from"], 100);
+}
+
+/// Neighbours come out of one pass over the events, whoever asks first; each is what it is alone.
+#[test]
+fn tiles_asked_for_at_one_time_are_what_they_are_alone() {
+    let tile = |level: u8, index: u64| get(&format!("api/traces/0/tiles/{level}/{index}?fields=busy,thread"));
+    let index = Index::in_memory(&trace()).expect("an index");
+    let asked: Vec<(u8, u64)> = (0..13).map(|index| (0, index)).chain([(1, 0), (1, 2), (1, 3)]).collect();
+    let answers: Vec<Answer> = std::thread::scope(|scope| {
+        let asking: Vec<_> =
+            asked.iter().map(|&(level, index)| scope.spawn(move || tile(level, index))).collect();
+        asking.into_iter().map(|thread| thread.join().expect("an answer")).collect()
+    });
+    for ((level, number), answer) in asked.into_iter().zip(answers) {
+        let id = TileId { level, index: number };
+        let Some(alone) = index.tile(&trace(), id).expect("a tile") else {
+            assert_eq!(answer.status, 404, "{id:?}");
+            continue;
+        };
+        let fields = [Field::Busy, Field::Thread].map(|field| alone.field(field));
+        assert_eq!(answer.body, fields.concat(), "{id:?}");
+    }
 }
