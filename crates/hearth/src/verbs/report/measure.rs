@@ -61,29 +61,39 @@ pub fn measure(path: &Path, played: bool, wanted: Wanted, by: &[By]) -> Result<M
     if !played {
         let mut reader = recording::open(path)?;
         let header = reader.header().clone();
-        return of(path, header, &mut reader, wanted, by);
+        return of(path, header, wanted, by, |take| {
+            while let Some(group) = reader.next_group() {
+                take(group?);
+            }
+            Ok(())
+        });
     }
     let Trace { header, events } = play_of(recording::read(path)?, path)?;
-    of(path, header, events.into_iter().map(Ok), wanted, by)
+    of(path, header, wanted, by, |take| {
+        take(&events);
+        Ok(())
+    })
 }
 
+/// `read` gives all events, some at a time.
 fn of(
     path: &Path,
     header: Header,
-    events: impl Iterator<Item = Result<Event, hearth_trace::Error>>,
     wanted: Wanted,
     by: &[By],
+    read: impl FnOnce(&mut dyn FnMut(&[Event])) -> Result<(), hearth_trace::Error>,
 ) -> Result<Measured, Failure> {
     if let Some(why) = by.iter().find_map(|by| by.too_fine(header.duration)) {
         return Err(Failure::new(format_args!("{}: {why}", path.display())));
     }
     let mut metrics = Metrics::new(&header);
     let mut analysis = (wanted != Wanted::default()).then(|| Analysis::new(&header, wanted));
-    for event in events {
-        let event = event?;
-        metrics.event(&event);
-        analysis.event(&event);
-    }
+    read(&mut |events| {
+        events.iter().for_each(|event| metrics.event(event));
+        if let Some(analysis) = &mut analysis {
+            events.iter().for_each(|event| analysis.event(event));
+        }
+    })?;
     let found = analysis.map(|analysis| analysis.finish(header.duration)).unwrap_or_default();
     let is = |what: By| by.contains(&what);
     Ok(Measured {
