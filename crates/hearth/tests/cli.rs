@@ -132,7 +132,7 @@ fn one_trace_is_of_one_run() {
 
 #[test]
 fn a_recording_needs_a_command() {
-    fails(&["record"], 2, &["<COMMAND>"]);
+    fails(&["record"], 2, &["nothing to record", "record -a"]);
     fails(&["predict", "-m", "xeon-5218"], 2, &["<COMMAND>"]);
 }
 

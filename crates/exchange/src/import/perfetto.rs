@@ -18,6 +18,8 @@ use std::path::Path;
 /// Packets that are longer hold no events, and are passed over.
 const MOST_PACKET: u64 = 32 << 20;
 const MOST_UNPACKED: u64 = 128 << 20;
+/// More threads than Linux has numbers for, twice over: a compressed list of them could fill the memory.
+const MOST_THREADS: usize = 8 << 20;
 
 /// What the file turns out to be.
 pub enum Found {
@@ -295,6 +297,9 @@ impl Reader<'_> {
                 serde_json::from_slice(threads.bytes()).map_err(json)?;
             if let Some(ours) = &mut self.ours {
                 ours.header.threads.extend(threads);
+                if ours.header.threads.len() > MOST_THREADS {
+                    return Err(self.wrong(format_args!("it names more than {MOST_THREADS} threads")));
+                }
             }
         }
         Ok(())

@@ -24,13 +24,18 @@ pub struct Args {
     #[command(flatten)]
     recorder: RecorderOptions,
     /// The command and its arguments
-    #[arg(last = true, required_unless_present = "system", value_name = "COMMAND")]
+    #[arg(last = true, value_name = "COMMAND")]
     command: Vec<String>,
 }
 
 impl Args {
     pub fn run(self) -> Outcome {
         let not_ours = |failure: Failure| failure.status(RECORDER_FAILED);
+        if self.command.is_empty() && !self.system {
+            let help =
+                "name a command (hearth record -- make -j8), or record the whole system (hearth record -a)";
+            return Err(Failure::usage("there is nothing to record").help(help));
+        }
         output::check_trace(&self.output).map_err(not_ours)?;
         let subject = match (self.system, self.command.is_empty()) {
             (false, _) => Subject::Command(&self.command),
