@@ -1,7 +1,7 @@
 //! What was proved before. A part of an obligation that reads as one that was proved is not proved again: after a
 //! change of one line of a policy, most parts do.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::{self, Write as _};
 use std::path::Path;
@@ -22,6 +22,8 @@ pub struct Known(Arc<Inner>);
 #[derive(Debug, Default)]
 struct Inner {
     proved: Mutex<BTreeMap<Key, String>>,
+    /// Keys of the file that it was loaded from.
+    earlier: BTreeSet<Key>,
     used: AtomicUsize,
 }
 
@@ -33,9 +35,9 @@ impl Known {
             let (key, prover) = line.split_once(' ')?;
             (key.len() == 32).then_some((Key::from_str_radix(key, 16).ok()?, prover.to_owned()))
         };
-        let known = Known::default();
-        known.proved().extend(text.lines().take(MOST + 1).filter_map(line));
-        known
+        let proved: BTreeMap<_, _> = text.lines().take(MOST + 1).filter_map(line).collect();
+        let earlier = proved.keys().copied().collect();
+        Known(Arc::new(Inner { proved: Mutex::new(proved), earlier, ..Inner::default() }))
     }
 
     /// Adds all to a file. What another run has put there since stays.
@@ -54,14 +56,14 @@ impl Known {
         Ok(())
     }
 
-    /// How many answers it gave.
+    /// How many answers it gave from the file.
     pub fn used(&self) -> usize {
         self.0.used.load(Ordering::Relaxed)
     }
 
     pub(crate) fn prover(&self, key: Key) -> Option<String> {
         let prover = self.proved().get(&key).cloned();
-        self.0.used.fetch_add(usize::from(prover.is_some()), Ordering::Relaxed);
+        self.0.used.fetch_add(usize::from(self.0.earlier.contains(&key)), Ordering::Relaxed);
         prover
     }
 
@@ -100,7 +102,9 @@ mod tests {
         let known = Known::load(&path);
         assert_eq!(known.prover(1).as_deref(), Some("z3"));
         assert_eq!(known.prover(Key::MAX).as_deref(), Some("z3 + cvc4"));
-        assert_eq!((known.prover(2), known.used()), (None, 2));
+        known.add(2, "z3");
+        assert_eq!((known.prover(2).as_deref(), known.prover(3)), (Some("z3"), None));
+        assert_eq!(known.used(), 2, "the third was proved now");
     }
 
     #[test]
