@@ -93,11 +93,19 @@ const AGAIN: u32 = 2;
 fn run(kernel: &str, cpus: u16, script: &[&str], folder: &Path) -> (String, String) {
     for _ in 0..AGAIN {
         match run_once(kernel, cpus, script, folder) {
-            Err((error @ hearth_vm::Error::StaleCode { .. }, _)) => println!("Linux {kernel}: {error}"),
+            Err((error @ hearth_vm::Error::StaleCode { .. }, _)) => {
+                println!("Linux {kernel}: {error}");
+                clear(folder);
+            }
             other => return finished(kernel, other),
         }
     }
     finished(kernel, run_once(kernel, cpus, script, folder))
+}
+
+/// What the guest left.
+fn clear(folder: &Path) {
+    std::fs::remove_dir_all(folder).and_then(|()| std::fs::create_dir(folder)).expect("an empty folder");
 }
 
 type Said = (String, String);

@@ -19,6 +19,7 @@ done
 check "exec returns the command's status" status 7 $H exec nest -- sh -c 'grep -q "^policy.* 7$" /proc/self/sched && exit 7'
 check "exec of nothing" status 127 $H exec nest -- /nonexistent/program
 check "exec records" $H exec nest --record exec.trace -- sh -c 'for i in 1 2 3 4 5; do /bin/true & done; wait'
+check "it records over that" $H exec nest --record exec.trace -- true
 check "the recording can be read" says "placements by reason" $H report exec.trace
 
 load

@@ -61,9 +61,8 @@ pub struct Common {
 
 impl Common {
     pub fn options(self, params: Vec<i64>) -> Result<Options, Failure> {
-        for path in self.record.iter().chain(&self.log) {
-            output::check_writable(path)?;
-        }
+        self.record.as_deref().map_or(Ok(()), output::check_trace)?;
+        self.log.as_deref().map_or(Ok(()), output::check_writable)?;
         Ok(Options {
             params,
             frequency: self.frequency,
