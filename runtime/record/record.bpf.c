@@ -50,7 +50,7 @@ char _license[] SEC("license") = "Dual MIT/GPL";
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 struct task_struct {
 	int pid;
-	int on_rq;
+	unsigned on_rq; /* signed in older kernels, of 8 bits in newer ones */
 	char comm[16];
 	struct sched_entity {
 		struct cfs_rq *cfs_rq;
@@ -324,7 +324,8 @@ int BPF_PROG(wakeup_new, struct task_struct *task)
 SEC("tp_btf/sched_migrate_task")
 int BPF_PROG(migrate, struct task_struct *task, int to)
 {
-	fast(lane(), MIGRATE, task->pid | (u64)to << 22, cpu_of(task), 1);
+	u64 queued = task->on_rq == 2; /* TASK_ON_RQ_MIGRATING: not placed by a wake-up, but moved while it waits */
+	fast(lane(), MIGRATE, task->pid | (u64)to << 22, cpu_of(task) | queued << 32, 1);
 	return 0;
 }
 

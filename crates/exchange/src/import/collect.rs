@@ -175,7 +175,7 @@ impl Collector {
             What::Fork { parent, child, .. } => pid(parent).and(pid(child))?,
             What::Exec { pid: new, old_pid, .. } => pid(new).and(pid(old_pid))?,
             What::Exit { pid: exiting } => pid(exiting)?,
-            What::Migrate { pid: moved, from, to } => {
+            What::Migrate { pid: moved, from, to, .. } => {
                 pid(moved)?;
                 most = most.max(core(from)?).max(core(to)?);
             }
@@ -205,7 +205,8 @@ impl Collector {
             }
             What::Exit { pid } => (6, 0, pid as u32, 0, 0, 0),
             What::Wait => (7, 0, 0, 0, 0, 0),
-            What::Migrate { pid, from, to } => (8, 0, pid as u32, from, to, 0),
+            // No foreign format has `queued`.
+            What::Migrate { pid, from, to, .. } => (8, 0, pid as u32, from, to, 0),
             What::Frequency { cpu, khz } => (9, 0, cpu, khz, 0, 0),
             What::Idle { cpu, state } => (10, 0, cpu, state.unwrap_or(0), state.is_some().into(), 0),
             What::Name { pid, comm } => (11, 0, pid as u32, 0, name(names, comm)?, 0),
@@ -290,7 +291,7 @@ fn unpack(names: &Names, time: u64, [head, pid, a, b, c, d]: [u32; 6]) -> Kernel
         5 => What::Exec { pid: a as i32, old_pid: b as i32, filename: names.get(c) },
         6 => What::Exit { pid: a as i32 },
         7 => What::Wait,
-        8 => What::Migrate { pid: a as i32, from: b, to: c },
+        8 => What::Migrate { pid: a as i32, from: b, to: c, queued: false },
         9 => What::Frequency { cpu: a, khz: b },
         10 => What::Idle { cpu: a, state: (c == 1).then_some(b) },
         11 => What::Name { pid: a as i32, comm: names.get(c) },

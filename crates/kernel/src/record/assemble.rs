@@ -290,8 +290,8 @@ impl<S: Sink> Assembler<S> {
                 let thread = self.tid(event.pid);
                 self.emit(event.time, core, Kind::Wait { thread });
             }
-            What::Migrate { pid, from, to } => {
-                let tid = self.tid(pid);
+            What::Migrate { pid, from, to, queued } => {
+                let (tid, woke) = (self.tid(pid), woke.filter(|_| !queued));
                 if let (Some(&from), Some(&to)) = (self.cores.get(&from), self.cores.get(&to)) {
                     self.migrate(event.time, core, tid, from, to, woke);
                 }

@@ -89,7 +89,7 @@ fn a_wakeup_goes_to_the_core_that_was_chosen() {
     let mut kernel = Kernel::started();
     kernel.at(1020, 2, ROOT, switch(ROOT, Stop::Blocked, 0));
     kernel.interrupt(1030, 0, 7, waking(ROOT, 2));
-    kernel.at(1031, 0, 7, What::Migrate { pid: ROOT, from: 2, to: 0 });
+    kernel.at(1031, 0, 7, What::Migrate { pid: ROOT, from: 2, to: 0, queued: false });
     kernel.at(1040, 0, 7, switch(7, Stop::Preempted, ROOT));
     let events = kernel.events();
     assert_eq!(events[1], (30, 0, Kind::Wakeup { thread: 1, waker: Waker::Interrupt, target: 0 }));
@@ -104,7 +104,7 @@ fn decisions_are_told_and_part_no_wakeup_from_its_core() {
     kernel.at(1020, 2, ROOT, switch(ROOT, Stop::Blocked, 0));
     kernel.at(1030, 0, 7, waking(ROOT, 2));
     kernel.at(1031, 0, 7, decided(ROOT, 1));
-    kernel.at(1032, 0, 7, What::Migrate { pid: ROOT, from: 2, to: 0 });
+    kernel.at(1032, 0, 7, What::Migrate { pid: ROOT, from: 2, to: 0, queued: false });
     kernel.at(1033, 0, 7, decided(ROOT, 0));
     kernel.at(1034, 0, 7, decided(ROOT, 2));
     kernel.at(1035, 0, 7, What::Decided(Decision::Set { cpu: 2, set: 0, member: false }));
@@ -136,9 +136,22 @@ fn a_later_migration_is_a_migration() {
     kernel.at(1020, 2, ROOT, switch(ROOT, Stop::Blocked, 0));
     kernel.at(1030, 0, 7, waking(ROOT, 2));
     kernel.at(1032, 0, 7, switch(7, Stop::Blocked, 0));
-    kernel.at(1035, 0, 0, What::Migrate { pid: ROOT, from: 2, to: 0 });
+    kernel.at(1035, 0, 0, What::Migrate { pid: ROOT, from: 2, to: 0, queued: false });
     kernel.at(1040, 0, 0, switch(0, Stop::Preempted, ROOT));
     assert_eq!(kernel.events()[3], (35, 0, Kind::Migrate { thread: 1, from: 1, to: 0 }));
+}
+
+/// A core wakes a thread, and takes it from its queue in the next moment, because it has nothing else to do.
+#[test]
+fn a_steal_right_after_the_wakeup_is_a_migration() {
+    let mut kernel = Kernel::started();
+    kernel.at(1020, 2, ROOT, switch(ROOT, Stop::Blocked, 0));
+    kernel.at(1030, 0, 7, waking(ROOT, 2));
+    kernel.at(1035, 0, 7, What::Migrate { pid: ROOT, from: 2, to: 0, queued: true });
+    kernel.at(1040, 0, 7, switch(7, Stop::Blocked, ROOT));
+    let events = kernel.events();
+    assert!(matches!(events[1].2, Kind::Wakeup { thread: 1, target: 1, .. }), "{events:?}");
+    assert_eq!(events[2], (35, 0, Kind::Migrate { thread: 1, from: 1, to: 0 }));
 }
 
 #[test]

@@ -54,6 +54,8 @@ pub enum What<'a> {
         pid: i32,
         from: u32,
         to: u32,
+        /// It stood in a run queue: balancing moves it, not a wake-up. tracefs does not tell: `false`.
+        queued: bool,
     },
     Frequency {
         cpu: u32,
@@ -220,7 +222,7 @@ impl Decoder {
             Layout::Exit { pid: exiting } => What::Exit { pid: pid(exiting)? },
             Layout::Wait => What::Wait,
             Layout::Migrate { pid: moved, from, to } => {
-                What::Migrate { pid: pid(moved)?, from: number(from)?, to: number(to)? }
+                What::Migrate { pid: pid(moved)?, from: number(from)?, to: number(to)?, queued: false }
             }
             Layout::Frequency { cpu, khz } => What::Frequency { cpu: number(cpu)?, khz: number(khz)? },
             Layout::Idle { cpu, state } => {

@@ -91,7 +91,9 @@ pub fn event(
         ftrace::EXIT => What::Exit { pid: content.int(2) },
         ftrace::WAIT => What::Wait,
         ftrace::RENAME => What::Name { pid: content.int(1), comm: content.bytes(3) },
-        ftrace::MIGRATE => What::Migrate { pid: content.int(2), from: content.core(4), to: content.core(5) },
+        ftrace::MIGRATE => {
+            What::Migrate { pid: content.int(2), from: content.core(4), to: content.core(5), queued: false }
+        }
         ftrace::FREQUENCY => What::Frequency { cpu: content.core(2), khz: content.core(1) },
         ftrace::IDLE => {
             let state = content.core(1);

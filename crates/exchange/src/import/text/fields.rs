@@ -35,6 +35,7 @@ pub fn event<'a>(head: &Head<'a>) -> Parsed<Option<KernelEvent<'a>>> {
             pid: number(rest, "pid")?,
             from: number(rest, "orig_cpu")?,
             to: number(rest, "dest_cpu")?,
+            queued: false,
         },
         "cpu_frequency" => What::Frequency { cpu: number(rest, "cpu_id")?, khz: number(rest, "state")? },
         "cpu_idle" => {

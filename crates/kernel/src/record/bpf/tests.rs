@@ -59,7 +59,7 @@ fn each_kind_of_record() {
         word(3, 1_000_000_020, 7 | 5 << 22),
         word(4, 1_000_000_030, 9 | 4095 << 22),
         word(5, 1_000_000_040, 9 | 6 << 22),
-        5,
+        5 | 1 << 32,
     ]);
     words.extend([word(9, 1_000_000_050, 12), 1_000_000_050, named[0], named[1], 8]);
     words.extend([word(10, 1_000_000_060, 8), 1_000_000_060, 77]);
@@ -81,7 +81,7 @@ fn each_kind_of_record() {
         "7: Switch { prev: 7, prev_comm: [], stop: Blocked, next: 8, next_comm: [] }",
         "interrupt over 8: Waking { pid: 7, comm: [], target: 5 }",
         "8: WakeupNew { pid: 9, comm: [], target: 4095 }",
-        "8: Migrate { pid: 9, from: 5, to: 6 }",
+        "8: Migrate { pid: 9, from: 5, to: 6, queued: true }",
         &format!("8: Fork {{ parent: 8, child: 12, child_comm: {:?} }}", b"fifteen letters"),
         &format!("77: Exec {{ pid: 77, old_pid: 8, filename: {:?} }}", &exec_path[..exec_path.len() - 1]),
         "77: Wait",

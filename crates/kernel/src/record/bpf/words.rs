@@ -117,7 +117,7 @@ impl Lane {
             }
             kind::WAKING | kind::WAKING_IN_INTERRUPT => What::Waking { pid, comm: b"", target: cpu },
             kind::WAKEUP_NEW => What::WakeupNew { pid, comm: b"", target: cpu },
-            kind::MIGRATE => What::Migrate { pid, from: more[0] as u32, to: cpu },
+            kind::MIGRATE => What::Migrate { pid, from: more[0] as u32, to: cpu, queued: more[0] >> 32 != 0 },
             kind::IDLE => {
                 (self.current, current) = (Some(0), 0); // whoever else was to run: a switch is missing
                 What::Idle { cpu: self.cpu, state: Some(payload as u32) }
