@@ -8,6 +8,7 @@ use crate::error::Error;
 use crate::library::Library;
 use crate::policy::Policy;
 use crate::requirements::architecture;
+use etcetera::base_strategy::{BaseStrategy, Xdg};
 use std::env;
 use std::ffi::OsString;
 use std::fs;
@@ -101,11 +102,8 @@ pub fn build(policy: &Policy, purpose: Purpose, path: &Path) -> Result<(), Error
 /// # Errors
 /// The folder can be neither found nor made.
 pub fn cache() -> Result<PathBuf, Error> {
-    let absolute = |name: &str| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    let folder = absolute("XDG_CACHE_HOME")
-        .or_else(|| Some(absolute("HOME")?.join(".cache")))
-        .unwrap_or_else(|| "/var/cache".into())
-        .join("hearth/bpf");
+    let folder = Xdg::new()
+        .map_or_else(|_| "/var/cache/hearth/bpf".into(), |base| base.cache_dir().join("hearth/bpf"));
     fs::create_dir_all(&folder).map_err(Error::file("make the folder", &folder))?;
     Ok(folder)
 }

@@ -1,6 +1,7 @@
 //! Where fetched things are kept. What is in the cache is whole: it is made beside and renamed.
 
 use crate::error::Error;
+use etcetera::base_strategy::{BaseStrategy, Xdg};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
@@ -10,14 +11,9 @@ pub struct Cache(PathBuf);
 impl Cache {
     /// The user's: `$XDG_CACHE_HOME/hearth/vm` or `~/.cache/hearth/vm`.
     pub fn of_user() -> Result<Self, Error> {
-        let absolute =
-            |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
-        let base = absolute("XDG_CACHE_HOME").or_else(|| absolute("HOME").map(|home| home.join(".cache")));
-        let base = base.ok_or_else(|| {
-            let missing = std::io::Error::other("neither XDG_CACHE_HOME nor HOME says where that is");
-            Error::file("find", "the cache folder")(missing)
-        })?;
-        Cache::at(base.join("hearth/vm"))
+        let missing = |_| std::io::Error::other("neither XDG_CACHE_HOME nor HOME says where that is");
+        let base = Xdg::new().map_err(missing).map_err(Error::file("find", "the cache folder"))?;
+        Cache::at(base.cache_dir().join("hearth/vm"))
     }
 
     fn at(folder: PathBuf) -> Result<Self, Error> {

@@ -2,6 +2,7 @@ use crate::failure::{Failure, Outcome};
 use crate::output;
 use crate::policy_params::compile_ir;
 use crate::table::Plain;
+use etcetera::base_strategy::{BaseStrategy, Xdg};
 use hearth_explore::{Counterexample, explore, standard_scenarios};
 use hearth_ipanema::ir::Policy;
 use hearth_prove::{Known, Options, Property, Proved, Report, Verdict, invariants, prove, theorems};
@@ -74,9 +75,7 @@ impl Args {
 
 /// What was proved in earlier runs: `$XDG_CACHE_HOME/hearth/proofs` or `~/.cache/hearth/proofs`.
 fn cache() -> Option<PathBuf> {
-    let absolute = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    let base = absolute("XDG_CACHE_HOME").or_else(|| Some(absolute("HOME")?.join(".cache")))?;
-    Some(base.join("hearth/proofs"))
+    Some(Xdg::new().ok()?.cache_dir().join("hearth/proofs"))
 }
 
 fn reused(answers: usize) -> String {
