@@ -60,6 +60,16 @@ fn effects_say_whose_attributes_are_touched() {
 }
 
 #[test]
+fn effects_say_who_looks_at_frequencies() {
+    let sees = |policy: &Policy| policy.functions.iter().any(|f| f.effects.frequencies);
+    let smove = policy("smove");
+    // By way of `defer`.
+    assert!(smove.function(smove.handler(Event::Unblock).unwrap()).effects.frequencies);
+    assert!(!function(&smove, "choose_wakeup", "cfs").effects.frequencies);
+    assert!(!sees(&policy("nest")) && !sees(&policy("slocal")));
+}
+
+#[test]
 fn bases_come_first_and_are_named() {
     let nest = policy("nest");
     assert_eq!(nest.bases, ["cfs"]);

@@ -43,6 +43,8 @@ pub struct Policy {
     /// Why a thread was placed; the first, `none`, stands for no reason.
     pub reasons: Vec<String>,
     pub sets: Vec<CoreSet>,
+    /// It looks at how fast cores were seen to be.
+    pub sees_frequencies: bool,
     /// What the Ipanema compiler made of it.
     pub c: String,
 }
@@ -72,6 +74,7 @@ impl Policy {
             params: ir.params.iter().map(param).collect(),
             reasons: ir.reasons.clone(),
             sets: ir.sets.iter().map(set).collect(),
+            sees_frequencies: ir.functions.iter().any(|function| function.effects.frequencies),
             c: emit::c(ir),
         }
     }

@@ -195,6 +195,14 @@ impl Session {
         Ok(session)
     }
 
+    /// The policy looks at frequencies, and this machine shows none: all cores count as being at their lowest. (Not if it
+    /// was asked for.)
+    pub fn misses_frequencies(&self) -> bool {
+        self.shared.policy.sees_frequencies
+            && self.options.frequency == Source::Auto
+            && self.shared.frequency == Source::Unknown
+    }
+
     fn attach(&mut self) -> Result<(), Error> {
         let mut running = self.shared.running.write().unwrap_or_else(PoisonError::into_inner);
         running.as_mut().map_or(Ok(()), |running| running.loaded.attach())

@@ -16,6 +16,10 @@ for policy in cfs slocal smove nest; do
 	check "$policy is gone" gone
 done
 
+check "who looks at frequencies is told that there are none" says "smove looks at frequencies" cat /tmp/smove.log
+check "who does not is not" status 1 grep frequencies /tmp/nest.log
+check "nor is who asks for it" status 1 sh -c "$H exec smove --frequency unknown -- true 2>&1 | grep warning"
+
 check "exec returns the command's status" status 7 $H exec nest -- sh -c 'grep -q "^policy.* 7$" /proc/self/sched && exit 7'
 check "exec of nothing" status 127 $H exec nest -- /nonexistent/program
 check "exec records" $H exec nest --record exec.trace -- sh -c 'for i in 1 2 3 4 5; do /bin/true & done; wait'

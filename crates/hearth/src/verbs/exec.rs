@@ -1,6 +1,6 @@
 use crate::failure::{Failure, Outcome};
 use crate::policy_params::PolicyArgs;
-use crate::verbs::run::{Common, tell};
+use crate::verbs::run::{Common, tell, warn};
 use hearth_scx::{Options, Partial, Session};
 use std::ffi::OsString;
 use std::io::ErrorKind;
@@ -39,6 +39,7 @@ impl Args {
             ..self.common.options(params).map_err(failed)?
         };
         let mut session = Session::start(policy, options).map_err(|error| failed(error.into()))?;
+        warn(&session, &name);
         let (program, arguments) = self.command.split_first().ok_or_else(Failure::quiet)?;
         let mut command = Command::new(program);
         command.args(arguments);

@@ -92,6 +92,7 @@ impl Args {
         eprintln!(
             "hearth: {name} schedules; `hearth status` and `hearth top` show it, Ctrl-C or `hearth stop` ends it"
         );
+        warn(&session, &name);
         let ended = session.wait();
         let summary = session.finish();
         let ended = ended?;
@@ -101,6 +102,17 @@ impl Args {
             Ended::Signal(_) => eprintln!("hearth: {name} stopped"),
         }
         Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// Says what the user will want to know from the start.
+pub fn warn(session: &Session, policy: &str) {
+    if session.misses_frequencies() {
+        eprintln!(
+            "warning: {policy} looks at frequencies, and this machine does not show any: all cores count as slow\n  \
+             help: `--frequency model:MACHINE` runs the model of a machine in their place (`hearth list machines`); \
+             `--frequency unknown` leaves it so"
+        );
     }
 }
 

@@ -7,8 +7,8 @@ use serde::Serialize;
 
 use super::visit::{Visitor, walk_block, walk_effect, walk_expr, walk_stmt};
 use super::{
-    AttributeId, Block, Effect, Event, Expr, ExprKind, Function, FunctionId, KeptSet, LocalId, Policy, SetId,
-    State, StealId, Stmt, StmtKind, Target, ThreadField,
+    AttributeId, Block, CoreField, Effect, Event, Expr, ExprKind, Function, FunctionId, KeptSet, LocalId,
+    Policy, SetId, State, StealId, Stmt, StmtKind, Target, ThreadField,
 };
 
 /// Effects of a function, in terms of its parameters.
@@ -16,6 +16,8 @@ use super::{
 pub struct Effects {
     pub reads: BTreeSet<Access>,
     pub writes: BTreeSet<Access>,
+    /// Looks at how fast cores were seen to be.
+    pub frequencies: bool,
     /// Claims or releases cores.
     pub claims: bool,
     /// Moves a thread to another state.
@@ -74,6 +76,7 @@ impl Effects {
         };
         self.reads.extend(callee.reads.iter().map(renamed));
         self.writes.extend(callee.writes.iter().map(renamed));
+        self.frequencies |= callee.frequencies;
         self.claims |= callee.claims;
         self.moves |= callee.moves;
         self.timers |= callee.timers;
@@ -225,6 +228,8 @@ impl Visitor for Collector<'_> {
             }
             _ => None,
         };
+        self.effects.frequencies |=
+            matches!(expr.kind, ExprKind::CoreField { field: CoreField::Frequency, .. });
         self.effects.reads.extend(read);
         walk_expr(self, expr);
     }
