@@ -2,10 +2,10 @@
 
 use crate::failure::{Failure, RECORDER_FAILED};
 use hearth_kernel::{
-    Assembled, Error, Method, Options, Quiet, Recorded, Recording, RunningPolicy, Session, Subject,
+    Assembled, Error, How, Method, Options, Quiet, Recorded, Recording, RunningPolicy, Session, Subject,
 };
 use hearth_scx::client::Client;
-use hearth_trace::{Header, Reader, Source, Store, Trace, Writer};
+use hearth_trace::{Header, Reader, Store, Trace, Writer};
 use std::io::ErrorKind;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
@@ -87,23 +87,13 @@ fn follow_policy(session: &mut Session) {
     }
 }
 
-/// By what means a trace was recorded, without the reasons.
-pub fn method(header: &Header) -> &str {
-    match &header.source {
-        Source::Recorded { method, .. } => method.split(' ').next().unwrap_or_default(),
-        _ => "nobody",
-    }
-}
-
 fn failure(error: Error) -> Failure {
     Failure::new(&error).status(status_of_error(&error))
 }
 
 /// What the user must know of a recording.
 fn tell(header: &Header, inferred: u64, command: Option<(&[String], ExitStatus)>) {
-    if let Source::Recorded { method, .. } = &header.source
-        && let Some(why) = method.strip_prefix("tracefs (not BPF: ").and_then(|why| why.strip_suffix(')'))
-    {
+    if let Some(How::Tracefs { why_not_bpf: Some(why) }) = How::of(header) {
         eprintln!("note: recorded through tracefs, which costs more than BPF: {why}");
     }
     // Switches that the recorder inferred are counted among the lost; no buffer would have held them.

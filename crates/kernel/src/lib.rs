@@ -6,7 +6,7 @@ mod record;
 
 pub use host::Host;
 pub use record::{
-    Assembled, Assembler, Decision, Decoder, EVENTS, Error, KernelEvent, Method, Missed, Options, Page,
+    Assembled, Assembler, Decision, Decoder, EVENTS, Error, How, KernelEvent, Method, Missed, Options, Page,
     PageError, PageLayout, PageRecord, Quiet, Recorded, Recording, RunningPolicy, Scope, Session, Subject,
     What, record,
 };

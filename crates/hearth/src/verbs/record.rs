@@ -1,7 +1,7 @@
 use crate::failure::{Failure, Outcome, RECORDER_FAILED};
 use crate::output;
 use crate::recording::{self, RecorderOptions};
-use hearth_kernel::Subject;
+use hearth_kernel::{How, Subject};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -53,7 +53,7 @@ impl Args {
             recorded.assembled.events,
             header.threads.iter().filter(|thread| thread.traced).count(),
             header.duration as f64 / 1e9,
-            recording::method(header),
+            How::of(header).map_or("nobody", |how| how.method()),
             recorded.bytes as f64 / recorded.kernel_events.max(1) as f64,
         );
         Ok(ExitCode::from(recorded.status.map_or(0, recording::passed_on)))

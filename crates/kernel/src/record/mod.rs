@@ -17,6 +17,7 @@ mod convert;
 mod decode;
 mod error;
 mod format;
+mod how;
 mod merge;
 mod moves;
 mod page;
@@ -31,6 +32,7 @@ pub use assemble::{Assembled, Assembler, Scope};
 pub use convert::Quiet;
 pub use decode::{Decision, Decoder, EVENTS, KernelEvent, What};
 pub use error::Error;
+pub use how::How;
 pub use page::{Error as PageError, Layout as PageLayout, Missed, Page, Record as PageRecord};
 pub use session::{Recorded, RunningPolicy, Session};
 

@@ -5,6 +5,7 @@ use super::bpf::{Programs, Words};
 use super::buffers::{PageStream, Readers, Setup};
 use super::command::Held;
 use super::convert::{Converter, Quiet};
+use super::how::How;
 use super::round::{Decode, Round};
 use super::signals::Signals;
 use super::spool::Spool;
@@ -87,8 +88,12 @@ impl Session {
             (Subject::Command(_), Some(child)) => Scope::Tree { root_pid: child.pid() },
             _ => Scope::All,
         };
-        let (means, decode, method) = Means::prepare(&host, options)?;
-        let source = Source::Recorded { method, command: command.to_vec(), kernel: host.kernel.clone() };
+        let (means, decode, how) = Means::prepare(&host, options)?;
+        let source = Source::Recorded {
+            method: how.to_string(),
+            command: command.to_vec(),
+            kernel: host.kernel.clone(),
+        };
         let header = host.header(source);
         Ok(Session {
             host,
@@ -254,24 +259,27 @@ fn names_of_threads(mut take: impl FnMut(i32, &[u8])) {
 }
 
 impl Means {
-    fn prepare(host: &Host, options: Options) -> Result<(Means, Box<dyn Decode>, String), Error> {
+    fn prepare(host: &Host, options: Options) -> Result<(Means, Box<dyn Decode>, How), Error> {
         let bpf = || Programs::load(host, u64::from(options.buffer_kb) * 1024);
-        let why_not = match options.method {
+        let why_not_bpf = match options.method {
             Method::Tracefs => None,
             Method::Bpf => {
                 let programs = bpf().map_err(|why| Error::NoBpf { why })?;
-                return Ok((Means::Bpf(programs), Box::new(Words::new(host)), "bpf".into()));
+                return Ok((Means::Bpf(programs), Box::new(Words::new(host)), How::Bpf));
             }
             Method::Auto => match bpf() {
-                Ok(programs) => return Ok((Means::Bpf(programs), Box::new(Words::new(host)), "bpf".into())),
+                Ok(programs) => return Ok((Means::Bpf(programs), Box::new(Words::new(host)), How::Bpf)),
                 Err(why) => Some(why),
             },
         };
-        let method = why_not.map_or("tracefs".into(), |why| format!("tracefs (not BPF: {why})"));
         let instance = Instance::create(&tracefs::find()?)?;
         let setup = Setup::new(&instance, options.buffer_kb)?;
         let readers = Readers::open(&instance, &setup.layout, host)?;
-        Ok((Means::Tracefs { instance, readers }, Box::new(PageStream::new(setup, host)), method))
+        Ok((
+            Means::Tracefs { instance, readers },
+            Box::new(PageStream::new(setup, host)),
+            How::Tracefs { why_not_bpf },
+        ))
     }
 
     fn start(&mut self) -> Result<(), Error> {
