@@ -192,7 +192,6 @@ impl Columns {
         let (front, threads) = (core.zip(kind), thread.zip(other));
         let back = target.zip(detail).zip(value).zip(self.time.iter().copied());
         let rows = front.zip(threads).zip(back);
-        let before = events.len();
         let mut sound = true;
         events.extend(rows.map(|(((core, kind), (thread, other)), (((target, detail), value), time))| {
             let row = Row {
@@ -215,8 +214,18 @@ impl Columns {
         }));
         match sound {
             true => Ok(()),
-            false => Err(events[before..].iter().position(|event| *event == WRONG).unwrap_or_default()),
+            false => Err(self.first_wrong()),
         }
+    }
+
+    /// The first row that is no event, of columns that have one. Each is looked at by itself: a lone one is it.
+    fn first_wrong(&self) -> usize {
+        let alone = |row: usize| Columns {
+            time: vec![self.time[row]],
+            narrow: self.narrow.each_ref().map(|column| vec![column[row]]),
+        };
+        let wrong = |row: &usize| alone(*row).events(&mut Vec::new()).is_err();
+        (0..self.time.len() - 1).find(wrong).unwrap_or(self.time.len() - 1)
     }
 }
 
@@ -225,6 +234,19 @@ mod tests {
     use super::*;
     use crate::testing::any_event;
     use proptest::prelude::*;
+
+    #[test]
+    fn a_row_that_is_no_event_is_named() {
+        let event = Event { time: 0, core: 0, kind: Kind::Exit { thread: 0 } };
+        for (column, value) in [(1, 200), (1, 256), (0, 1 << 16), (0, -1)] {
+            let mut columns = Columns::default();
+            columns.set(&[event; 5]);
+            assert_eq!(columns.events(&mut Vec::new()), Ok(()));
+            columns.narrow[column][2] = value;
+            columns.narrow[column][4] = value;
+            assert_eq!(columns.events(&mut Vec::new()), Err(2));
+        }
+    }
 
     proptest! {
         #[test]
