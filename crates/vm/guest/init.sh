@@ -5,12 +5,13 @@
 # /settings (written by hearth, see ../src/initramfs.rs) says what to share:
 #   mode      "probe": only say that a guest can run here; "run": all of this
 #   shares    the folders of the shares rw0, rw1, ..., one a line
+#   seen      what is seen of the host's /tmp: folders and files, one a line
 #   ports     the names of the ports besides "status"
 #   modules   where the host keeps this kernel's modules ("": nowhere)
 B=/busybox
 export PATH=/none
 
-$B mkdir -p /proc /sys /dev /host /over /new
+$B mkdir -p /proc /sys /dev /tmp /host /over /new
 $B mount -t proc proc /proc
 $B mount -t sysfs sys /sys
 $B mount -t devtmpfs dev /dev
@@ -67,7 +68,13 @@ $B mount -t tmpfs -o mode=1777 shm /new/dev/shm
 for link in fd:fd stdin:fd/0 stdout:fd/1 stderr:fd/2; do
 	$B ln -sfn "/proc/self/${link#*:}" "/new/dev/${link%%:*}"
 done
+$B mount --bind /new/tmp /tmp
 $B mount -t tmpfs -o mode=1777 tmp /new/tmp
+echo "$seen" | while read -r place; do
+	[ -e "$place" ] || continue
+	if [ -d "$place" ]; then $B mkdir "/new$place"; else : >"/new$place"; fi
+	$B mount --bind "$place" "/new$place"
+done
 $B mount -t tmpfs -o mode=755 run /new/run
 # Not every kernel has all of these.
 $B mount -t cgroup2 cgroup2 /new/sys/fs/cgroup

@@ -15,6 +15,7 @@ use crate::terminal::{self, Escape, Raw};
 use crate::topology::Topology;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGWINCH};
 use signal_hook::iterator::Signals;
+use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io::{self, Read, Write};
@@ -125,7 +126,7 @@ pub fn run(options: &Options, command: &[OsString], streams: Streams, watch: Wat
         busybox,
         modules: kernel.needed_modules()?,
         config: kernel.config()?,
-        settings: settings(options, &kernel, &shares, &mark),
+        settings: settings(options, command, &kernel, &shares, &mark),
         command: &Command { words: &words, directory: &options.directory, environment: &environment },
     };
     let memory_mib = options.memory_mib.unwrap_or_else(default_memory);
@@ -150,15 +151,24 @@ pub fn run(options: &Options, command: &[OsString], streams: Streams, watch: Wat
 }
 
 /// What the guest's scripts are told.
-fn settings(options: &Options, kernel: &Kernel, shares: &[PathBuf], mark: &str) -> Settings {
+fn settings(
+    options: &Options,
+    command: &[OsString],
+    kernel: &Kernel,
+    shares: &[PathBuf],
+    mark: &str,
+) -> Settings {
     let mut settings = Settings::default();
-    let folders: Vec<&[u8]> = shares.iter().map(|folder| folder.as_os_str().as_bytes()).collect();
+    let lines = |folders: &[PathBuf]| -> Vec<u8> {
+        folders.iter().map(|folder| folder.as_os_str().as_bytes()).collect::<Vec<_>>().join(&b'\n')
+    };
     let modules = kernel.modules.as_deref().map_or(&[][..], |path| path.as_os_str().as_bytes());
     let (rows, columns) = terminal::size();
     let log = options.dmesg.is_some();
     settings.set("mode", "run");
     settings.set("mark", mark);
-    settings.set_bytes("shares", &folders.join(&b'\n'));
+    settings.set_bytes("shares", &lines(shares));
+    settings.set_bytes("seen", &lines(&seen(&options.directory, command)));
     settings.set_bytes("modules", modules);
     settings.set("want_dmesg", if log { "yes" } else { "" });
     settings.set("terminal", if options.terminal { format!("{rows} {columns}") } else { String::new() });
@@ -401,6 +411,15 @@ fn shares(options: &Options) -> Result<Vec<PathBuf>, Error> {
     Ok(shares)
 }
 
+/// What is right below the host's `/tmp`, and has in it the current folder or something that the command names.
+fn seen(directory: &Path, command: &[OsString]) -> Vec<PathBuf> {
+    let words = command.iter().map(|word| directory.join(word));
+    let places = words.filter_map(|path| fs::canonicalize(path).ok()).chain([directory.to_owned()]);
+    let below =
+        |path: PathBuf| Some(Path::new("/tmp").join(path.strip_prefix("/tmp").ok()?.components().next()?));
+    BTreeSet::from_iter(places.filter_map(below)).into_iter().collect()
+}
+
 /// Half of the host's memory, or `MEMORY_MIB`.
 fn default_memory() -> u64 {
     let text = fs::read_to_string("/proc/meminfo").unwrap_or_default();
@@ -425,4 +444,26 @@ fn write_whole(path: &Path, content: &[u8]) -> Result<(), Error> {
     file.write_all(content).map_err(Error::file("write", path))?;
     file.persist(path).map_err(|error| Error::file("write", path)(error.error))?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_command_names_in_tmp_is_seen() {
+        let folder = tempfile::tempdir_in("/tmp").unwrap();
+        let script = folder.path().join("below/script");
+        fs::create_dir(script.parent().unwrap()).unwrap();
+        fs::write(&script, "").unwrap();
+        let command = |words: &[&Path]| words.iter().map(|word| word.into()).collect::<Vec<OsString>>();
+        let top = [folder.path().to_owned()];
+        assert_eq!(seen(Path::new("/"), &command(&[Path::new("sh"), &script])), top);
+        assert_eq!(seen(script.parent().unwrap(), &command(&[Path::new("script")])), top);
+        let missing = folder.path().join("missing");
+        assert_eq!(
+            seen(Path::new("/"), &command(&[&missing, Path::new("/tmp"), Path::new("/bin/sh")])),
+            top[..0]
+        );
+    }
 }

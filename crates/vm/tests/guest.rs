@@ -60,13 +60,16 @@ fn a_command_has_all_it_needs() {
     }
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let other = tempfile::tempdir().unwrap();
+    // In the host's /tmp: only what is named is seen.
+    let (named, unnamed) = (tempfile::tempdir_in("/tmp").unwrap(), tempfile::tempdir_in("/tmp").unwrap());
+    let named = named.path().join("named");
     let dmesg = folder.path().join("dmesg");
     let wish = Wish { sockets: Some(2), cores: Some(1), ..Wish::default() };
     let options = Options {
         topology: Topology::new(wish).unwrap(),
         directory: folder.path().into(),
         rw: vec![other.path().into()],
-        env: vec![("ADDED".into(), "it's here".into())],
+        env: vec![("ADDED".into(), "it's here".into()), ("UNNAMED".into(), unnamed.path().into())],
         dmesg: Some(dmesg.clone()),
         timeout: Some(Duration::from_secs(120)),
         ..Options::default()
@@ -78,6 +81,9 @@ fn a_command_has_all_it_needs() {
         echo "$ADDED" >&2
         cat given; echo
         echo made >made; echo "made elsewhere" >"$3/made"
+        cat "$4"
+        test -e "$UNNAMED" && echo "too much is seen"
+        echo gone >"$4"
         echo gone >/etc/hearth-vm-test && echo "root is writable"
         nproc
         cat /sys/devices/system/cpu/cpu*/cache/index3/shared_cpu_list
@@ -89,12 +95,16 @@ fn a_command_has_all_it_needs() {
         exit 3
     "#;
     let place = other.path().to_str().unwrap();
-    let (exit, stdout, stderr) = in_guest(&options, script, &["two words", "it's $HOME", place], "input\n");
+    std::fs::write(&named, "seen\n").unwrap();
+    let words = ["two words", "it's $HOME", place, named.to_str().unwrap()];
+    let (exit, stdout, stderr) = in_guest(&options, script, &words, "input\n");
     let exit = exit.unwrap_or_else(|error| panic!("{error}\n{stdout}{stderr}"));
     assert_eq!(exit.status, 3, "{stdout}{stderr}");
     let expected = format!(
-        "input\n<two words><it's $HOME><{place}>\ngiven\nroot is writable\n2\n0\n1\n0-1\ndisabled\nall mounted\n"
+        "input\n<two words><it's $HOME><{place}><{}>\ngiven\nseen\nroot is writable\n2\n0\n1\n0-1\ndisabled\nall mounted\n",
+        named.display()
     );
+    assert_eq!(std::fs::read_to_string(&named).unwrap(), "seen\n", "the host's /tmp was written to");
     assert_eq!(stdout, expected, "{stderr}");
     assert_eq!(stderr, "it's here\n");
     assert_eq!(std::fs::read_to_string(folder.path().join("made")).unwrap(), "made\n");
