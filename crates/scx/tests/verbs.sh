@@ -23,8 +23,9 @@ check "nor is who asks for it" status 1 sh -c "$H exec smove --frequency unknown
 check "exec returns the command's status" status 7 $H exec nest -- sh -c 'grep -q "^policy.* 7$" /proc/self/sched && exit 7'
 check "exec of nothing" status 127 $H exec nest -- /nonexistent/program
 check "exec records" $H exec nest --record exec.trace -- sh -c 'for i in 1 2 3 4 5; do /bin/true & done; wait'
-check "it records over that" $H exec nest --record exec.trace -- true
 check "the recording can be read" says "placements by reason" $H report exec.trace
+check "it records over that" $H exec nest --record exec.trace -- true
+check "the new recording can be read, too" says "underload" $H report exec.trace
 
 load
 $H run nest --frequency model:xeon-5218 --record run.trace --cost 2>/tmp/nest.log &
