@@ -1,6 +1,6 @@
 #![no_main]
 
-use hearth_exchange::ImportFormat;
+use hearth_formats::ImportFormat;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| hearth_fuzz::import(bytes, ImportFormat::Json));

@@ -1,6 +1,6 @@
 //! What the fuzz targets share.
 
-use hearth_exchange::{ImportFormat, import_bytes};
+use hearth_formats::{ImportFormat, import_bytes};
 use hearth_trace::Event;
 use std::io::Cursor;
 use std::path::PathBuf;

@@ -19,7 +19,7 @@
  *
  * Fast records are of the thread that runs, as the last RESYNC, HERE, SWITCH or slow record said; slow ones name it.
  *
- * crates/kernel/src/record/bpf reads it.
+ * crates/recorder/src/record/bpf reads it.
  */
 typedef unsigned char u8;
 typedef unsigned short u16;

@@ -1,8 +1,8 @@
 //! The command line: its verbs. Each verb's flags stand in its own module.
 
-use crate::failure::Outcome;
+use crate::failure::{Failure, Outcome};
 use crate::verbs::{
-    build, check, conform, exec, explore, export, fmt, ftl, import, list, machine, mutate, play, predict,
+    build, check, conform, exec, export, fmt, ftl, import, list, machine, modelcheck, mutate, play, predict,
     prove, query, record, report, reproduce, run, set, sim, status, stop, top, view, vm,
 };
 use clap::{Parser, Subcommand};
@@ -36,7 +36,7 @@ enum Verb {
     Reproduce(reproduce::Args),
     Check(check::Args),
     Prove(prove::Args),
-    Explore(explore::Args),
+    Modelcheck(modelcheck::Args),
     Mutate(mutate::Args),
     Conform(conform::Args),
     Build(build::Args),
@@ -44,6 +44,13 @@ enum Verb {
     Machine(machine::Args),
     Ftl(ftl::Args),
     List(list::Args),
+
+    /// The former name of `modelcheck`
+    #[command(hide = true, disable_help_flag = true)]
+    Explore {
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true, hide = true)]
+        _arguments: Vec<String>,
+    },
 }
 
 impl Cli {
@@ -68,7 +75,7 @@ impl Cli {
             Verb::Reproduce(args) => args.run(),
             Verb::Check(args) => args.run(),
             Verb::Prove(args) => args.run(),
-            Verb::Explore(args) => args.run(),
+            Verb::Modelcheck(args) => args.run(),
             Verb::Mutate(args) => args.run(),
             Verb::Conform(args) => args.run(),
             Verb::Build(args) => args.run(),
@@ -76,6 +83,8 @@ impl Cli {
             Verb::Machine(args) => args.run(),
             Verb::Ftl(args) => args.run(),
             Verb::List(args) => args.run(),
+            Verb::Explore { .. } => Err(Failure::usage("`hearth explore` is now `hearth modelcheck`")
+                .help("the arguments are the same: hearth modelcheck POLICY")),
         }
     }
 }

@@ -1,8 +1,8 @@
 //! The prover as a judge of mutants: does one lose an obligation that the original meets?
 
 use crate::failure::Failure;
-use hearth_explore::Faults;
 use hearth_ipanema::ir::Policy;
+use hearth_modelcheck::Faults;
 use hearth_mutate::{Judge, Verdict};
 use hearth_prove::{Obligation, Options, Theorems, invariants, prove, theorems};
 

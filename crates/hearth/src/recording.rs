@@ -1,7 +1,7 @@
 //! Recording, for `record` and `predict`.
 
 use crate::failure::{Failure, RECORDER_FAILED};
-use hearth_kernel::{
+use hearth_recorder::{
     Assembled, Error, How, Method, Options, Quiet, Recorded, Recording, RunningPolicy, Session, Subject,
 };
 use hearth_scx::client::Client;
@@ -46,7 +46,7 @@ impl RecorderOptions {
 
 /// Runs the command and records it, into memory. What went wrong with the command or was lost is told.
 pub fn record(command: &[String], options: &RecorderOptions) -> Result<Recording, Failure> {
-    let recording = hearth_kernel::record(command, options.options()).map_err(failure)?;
+    let recording = hearth_recorder::record(command, options.options()).map_err(failure)?;
     tell(&recording.trace.header, recording.inferred, Some((command, recording.status)));
     Ok(recording)
 }

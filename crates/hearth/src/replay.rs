@@ -5,7 +5,7 @@ use crate::failure::{Failure, Outcome};
 use crate::output;
 use crate::policy_params::compile_ir;
 use crate::table::number;
-use hearth_explore::{Counterexample, ExploreError, HELD, Violation, trace};
+use hearth_modelcheck::{CheckError, Counterexample, HELD, Violation, trace};
 use hearth_trace::Summary;
 use serde::Serialize;
 use std::fs;
@@ -62,16 +62,16 @@ fn read(path: &Path) -> Result<Counterexample, Failure> {
         .map_err(|error| Failure::new(format_args!("cannot read the schedule {shown}: {error}")))?;
     Counterexample::from_json(&text).map_err(|error| {
         Failure::new(format_args!("cannot replay {shown}: {error}"))
-            .help("write one: hearth explore POLICY --output FILE")
+            .help("write one: hearth modelcheck POLICY --output FILE")
     })
 }
 
-fn unfit(path: &Path, error: &ExploreError) -> Failure {
+fn unfit(path: &Path, error: &CheckError) -> Failure {
     let failure = Failure::new(format_args!("cannot replay {}: {error}", path.display()));
     match error {
-        ExploreError::OtherPolicy { .. } => failure.help("name the policy that it was found in: --policy"),
-        ExploreError::OtherShape { .. } | ExploreError::Impossible { .. } | ExploreError::Harmless { .. } => {
-            failure.help("look for a new one: hearth explore POLICY --output FILE")
+        CheckError::OtherPolicy { .. } => failure.help("name the policy that it was found in: --policy"),
+        CheckError::OtherShape { .. } | CheckError::Impossible { .. } | CheckError::Harmless { .. } => {
+            failure.help("look for a new one: hearth modelcheck POLICY --output FILE")
         }
         _ => failure,
     }

@@ -1,4 +1,4 @@
-//! What `hearth explore` finds is kept, and `hearth sim` lets it happen again.
+//! What `hearth modelcheck` finds is kept, and `hearth sim` lets it happen again.
 
 use serde_json::Value;
 use std::fs;
@@ -22,7 +22,7 @@ const ONE_DIE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/policies/one-d
 
 /// Explores, which must find something, and keeps it in `schedule.json`.
 fn refute(folder: &Path, policy: &str, scenario: &str) {
-    let output = hearth(folder, &["explore", policy, "-s", scenario, "-o", "schedule.json"]);
+    let output = hearth(folder, &["modelcheck", policy, "-s", scenario, "-o", "schedule.json"]);
     assert_eq!(output.status.code(), Some(1), "{}", said(&output));
     assert!(folder.join("schedule.json").exists());
 }
@@ -99,7 +99,7 @@ fn a_schedule_that_does_not_fit_is_refused() {
     fails(folder, &replay(Some("cfs")), 1, &["schedule.json", "of policy `ule`", "--policy"]);
     fails(folder, &replay(Some("ule:slice=40ms")), 2, &["the parameters that it was found with"]);
     write(&whole[..whole.len() / 2]);
-    fails(folder, &replay(None), 1, &["no schedule", "EOF", "hearth explore POLICY --output"]);
+    fails(folder, &replay(None), 1, &["no schedule", "EOF", "hearth modelcheck POLICY --output"]);
     write(&whole.replace("hearth.schedule/1", "hearth.schedule/9"));
     fails(folder, &replay(None), 1, &["hearth.schedule/9", "hearth.schedule/1"]);
     write("{\"schema\": \"hearth.schedule/1\"}");
@@ -112,7 +112,7 @@ fn a_schedule_that_does_not_fit_is_refused() {
     // A file of the same name with other attributes, and one that does what ule should.
     fs::write(folder.join("ule.ipa"), "policy ule extends cfs {}").expect("a file");
     write(&whole);
-    fails(folder, &replay(Some("ule.ipa")), 1, &["other attributes", "hearth explore"]);
+    fails(folder, &replay(Some("ule.ipa")), 1, &["other attributes", "hearth modelcheck"]);
     write(&whole.replace("\"policy\": \"ule\"", "\"policy\": \"ule-cwc\""));
     fails(folder, &replay(None), 1, &["does not end in a violation", "another version"]);
 
@@ -130,7 +130,7 @@ fn a_schedule_that_does_not_fit_is_refused() {
 #[test]
 fn nothing_is_written_where_nothing_is_wrong() {
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let output = hearth(folder.path(), &["explore", "ule-cwc", "-s", "wake-2", "-o", "schedule.json"]);
+    let output = hearth(folder.path(), &["modelcheck", "ule-cwc", "-s", "wake-2", "-o", "schedule.json"]);
     assert!(output.status.success());
     assert!(said(&output).contains("nothing is wrong"), "{}", said(&output));
     assert!(!folder.path().join("schedule.json").exists());

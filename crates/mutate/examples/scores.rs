@@ -10,20 +10,21 @@ use std::env;
 use std::path::Path;
 use std::time::Instant;
 
-use hearth_explore::standard_scenarios;
 use hearth_ipanema::builtin::NAMES;
-use hearth_mutate::{Explorer, Judged, Subject, Verdict, judge_all, mutants};
+use hearth_modelcheck::standard_scenarios;
+use hearth_mutate::{Judged, ModelChecker, Subject, Verdict, judge_all, mutants};
 
 fn judged(name: &str, max_states: usize) -> Vec<Judged> {
     let subject = Subject::new(&|_: &str| None, name).expect("a built-in policy is sound");
-    let explorer = Explorer::new(&subject.ir, standard_scenarios(), Vec::new(), max_states).expect("it fits");
-    for (scenario, promise, complete) in explorer.promises() {
+    let checker =
+        ModelChecker::new(&subject.ir, standard_scenarios(), Vec::new(), max_states).expect("it fits");
+    for (scenario, promise, complete) in checker.promises() {
         eprintln!("{name} {scenario}: {promise:?}{}", if complete { "" } else { ", as far as it was seen" });
     }
     let mut wanted = mutants(&subject);
     wanted.retain(|mutant| name.contains("cwc") || subject.is_own(mutant));
     let jobs = std::thread::available_parallelism().map_or(1, usize::from);
-    judge_all(&subject, wanted, &[&explorer], jobs, &|| {})
+    judge_all(&subject, wanted, &[&checker], jobs, &|| {})
 }
 
 fn main() {

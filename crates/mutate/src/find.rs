@@ -1,11 +1,11 @@
 //! Finds everything in a policy that can be broken.
 
-use hearth_explore::Faults;
 use hearth_ipanema::syntax::Span;
 use hearth_ipanema::syntax::ast::{
     BaseType, BinaryOp, Condition, Expr, ExprKind, Extreme, Item, ItemKind, Iteration, Search, SearchKind,
     SelectCore, Stmt, StmtKind, Target, UnaryOp,
 };
+use hearth_modelcheck::Faults;
 
 use crate::mutant::{Change, Mutant, edit};
 use crate::operator::Operator;

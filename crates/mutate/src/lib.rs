@@ -4,7 +4,7 @@
 //! A mutant is a change of one place of a policy's source text ([`mutants`] finds all), or a fault of
 //! the machinery below the policy that the language cannot express. Whoever can tell that a mutant is
 //! wrong is a [`Judge`]: here the compiler ([`Verdict::Rejected`]), then the model checker
-//! ([`Explorer`]). What is left [survives](Verdict::Survives): either no judge looked where it is
+//! ([`ModelChecker`]). What is left [survives](Verdict::Survives): either no judge looked where it is
 //! wrong, or it does what the original does.
 //!
 //! ```
@@ -16,7 +16,7 @@
 //! assert!(min_max.iter().any(|m| m.before.contains("max by src.nr_running")));
 //! ```
 
-mod explorer;
+mod checker;
 mod find;
 mod judge;
 mod mutant;
@@ -26,7 +26,7 @@ mod subject;
 mod tests;
 mod visit;
 
-pub use explorer::{Explorer, Promise};
+pub use checker::{ModelChecker, Promise};
 pub use find::mutants;
 pub use judge::{Judge, Judged, Kill, Verdict, judge_all};
 pub use mutant::{Change, Mutant};

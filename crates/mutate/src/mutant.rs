@@ -1,6 +1,6 @@
 //! A policy with one change.
 
-use hearth_explore::Faults;
+use hearth_modelcheck::Faults;
 use serde::Serialize;
 
 use crate::operator::Operator;

@@ -1,9 +1,9 @@
 //! The policy that is broken.
 
-use hearth_explore::Faults;
 use hearth_ipanema::ir::Policy;
 use hearth_ipanema::syntax::{Source, SourceId, ast, parse};
 use hearth_ipanema::{Compiled, Failed, SourceProvider, compile, emit};
+use hearth_modelcheck::Faults;
 
 use crate::mutant::{Change, Mutant};
 

@@ -1,9 +1,9 @@
 //! Each operator on a small policy: what becomes of its text.
 
-use hearth_explore::standard_scenarios;
 use hearth_ipanema::syntax::Source;
+use hearth_modelcheck::standard_scenarios;
 
-use crate::explorer::Explorer;
+use crate::checker::ModelChecker;
 use crate::find::mutants;
 use crate::judge::{Verdict, judge_all};
 use crate::operator::Operator;
@@ -140,18 +140,18 @@ fn no_mutant_comes_twice() {
 fn mutants_are_judged() {
     let subject = subject(TINY);
     let scenarios = standard_scenarios().into_iter().take(3).collect();
-    let explorer = Explorer::new(&subject.ir, scenarios, Vec::new(), 2000).expect("it fits");
+    let checker = ModelChecker::new(&subject.ir, scenarios, Vec::new(), 2000).expect("it fits");
     let judged = |operator| {
         let mut some = mutants(&subject);
         some.retain(|mutant| mutant.operator == operator);
-        judge_all(&subject, some, &[&explorer], 1, &|| {})
+        judge_all(&subject, some, &[&checker], 1, &|| {})
     };
     let statements = judged(Operator::Statement);
     let of =
         |line: &str| &statements.iter().find(|one| one.mutant.before.contains(line)).expect("one").verdict;
     assert!(matches!(of("on block"), Verdict::Rejected { code: "E0502", .. }), "it blocks nobody");
-    let twice = judge_all(&subject, mutants(&subject), &[&explorer], 2, &|| {});
-    assert_eq!(twice, judge_all(&subject, mutants(&subject), &[&explorer], 1, &|| {}), "whatever the jobs");
+    let twice = judge_all(&subject, mutants(&subject), &[&checker], 2, &|| {});
+    assert_eq!(twice, judge_all(&subject, mutants(&subject), &[&checker], 1, &|| {}), "whatever the jobs");
     assert!(twice.iter().any(|one| matches!(one.verdict, Verdict::Refuted(_))));
     assert!(twice.iter().any(|one| one.verdict.survives()));
 }

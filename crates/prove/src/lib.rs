@@ -7,8 +7,8 @@
 //! invariants; `docs/src/proofs.md` says what the model leaves out.
 
 mod emit;
-mod known;
 mod obligation;
+mod proof_cache;
 mod report;
 mod run;
 pub mod theory;
@@ -16,8 +16,8 @@ mod why3;
 
 pub use emit::{Theorems, theorems};
 use hearth_ipanema::ir::{Expr, Place, Policy, Stmt, StmtKind};
-pub use known::Known;
 pub use obligation::{Claim, Obligation, Property};
+pub use proof_cache::ProofCache;
 pub use report::{Proved, Report, Verdict};
 pub use run::{Lemmas, Options, prove, prove_theory, vacuous};
 pub use why3::Error;

@@ -1,8 +1,8 @@
 //! Runs Why3 on what was emitted.
 
 use crate::emit::Theorems;
-use crate::known::Known;
 use crate::obligation::{Claim, Obligation, Property};
+use crate::proof_cache::ProofCache;
 use crate::report::{Proved, Report, Verdict};
 use crate::theory;
 use crate::why3::{Error, Goal, Why3};
@@ -24,13 +24,13 @@ pub struct Options {
     /// The most steps that Z3 takes for a part of an obligation: the same on each machine.
     pub steps: u64,
     /// What is proved already; what is proved now is added.
-    pub known: Known,
+    pub known: ProofCache,
 }
 
 impl Default for Options {
     fn default() -> Self {
         let properties = Property::ALL.to_vec();
-        Options { properties, keep: None, at_once: 2, steps: 3_000_000, known: Known::default() }
+        Options { properties, keep: None, at_once: 2, steps: 3_000_000, known: ProofCache::default() }
     }
 }
 

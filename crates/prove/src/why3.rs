@@ -1,7 +1,7 @@
 //! Why3 and its provers, as programs: Why3 splits a goal into parts and writes them down in the
 //! provers' language; which prover looks at which part, for how long, is decided here.
 
-use crate::known::{Known, key};
+use crate::proof_cache::{ProofCache, key};
 use crate::report::Verdict;
 use crate::run::Options;
 use crate::theory;
@@ -57,7 +57,7 @@ pub struct Why3 {
     z3: Option<String>,
     cvc4: Option<String>,
     steps: u64,
-    known: Known,
+    known: ProofCache,
 }
 
 /// One of the pieces into which Why3 splits a goal.

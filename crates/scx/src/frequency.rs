@@ -3,8 +3,8 @@
 
 use crate::arena::{Arena, read, store};
 use crate::error::Error;
-use hearth_kernel::Host;
 use hearth_machine::{Governor, Machine, Model};
+use hearth_recorder::Host;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;

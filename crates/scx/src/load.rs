@@ -7,7 +7,7 @@ use crate::layout::*;
 use crate::policy::Policy;
 use crate::schedule::RealTime;
 use crate::{object, requirements, topology};
-use hearth_kernel::Host;
+use hearth_recorder::Host;
 use libbpf_rs::btf::types::{DataSec, Enum, Enum64, MemberAttr, Struct, Var};
 use libbpf_rs::{
     Btf, Link, MapCore, MapFlags, MapImpl, MapType, Object, ObjectBuilder, OpenObject, PrintLevel, libbpf_sys,

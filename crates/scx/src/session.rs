@@ -14,7 +14,7 @@ use crate::server::{Server, Service};
 use crate::statistics::{self, Cores, Statistics};
 use crate::topology::Domains;
 use crate::{object, requirements, schedule};
-use hearth_kernel::Host;
+use hearth_recorder::Host;
 use hearth_trace::Header;
 use serde_json::Value;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};

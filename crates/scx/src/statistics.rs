@@ -4,7 +4,7 @@
 use crate::arena::{Arena, read};
 use crate::layout::*;
 use crate::policy::Policy;
-use hearth_kernel::Host;
+use hearth_recorder::Host;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;

@@ -2,7 +2,7 @@
 
 use crate::arena::{Arena, store};
 use crate::layout::*;
-use hearth_kernel::Host;
+use hearth_recorder::Host;
 use serde::{Deserialize, Serialize};
 
 /// Cores that share hardware, at one level.

@@ -1,6 +1,6 @@
 use crate::failure::{Failure, Outcome};
 use crate::output;
-use hearth_exchange::{ExportFormat, export};
+use hearth_formats::{ExportFormat, export};
 use serde::Serialize;
 use std::path::PathBuf;
 use std::process::ExitCode;

@@ -1,6 +1,6 @@
 use crate::failure::{Failure, Outcome};
 use crate::output;
-use hearth_exchange::{ImportFormat, import};
+use hearth_formats::{ImportFormat, import};
 use hearth_trace::Writer;
 use serde::Serialize;
 use std::path::PathBuf;

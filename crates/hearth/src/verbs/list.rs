@@ -2,15 +2,15 @@ use crate::failure::{Failure, Outcome};
 use crate::output;
 use crate::table::Plain;
 use clap::ValueEnum;
-use hearth_explore::{Scenario, standard_scenarios};
 use hearth_ipanema::{SourceId, builtin, syntax};
 use hearth_machine::Machine;
+use hearth_modelcheck::{Scenario, standard_scenarios};
 use hearth_sim::Policy;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::process::ExitCode;
 
-/// List what is built in: machines, policies and workload generators with their parameters, scenarios to explore
+/// List what is built in: machines, policies and workload generators with their parameters, scenarios to check
 #[derive(clap::Args)]
 pub struct Args {
     what: What,
@@ -90,7 +90,7 @@ impl Args {
     }
 }
 
-/// What `hearth explore` can try a policy on.
+/// What `hearth modelcheck` can try a policy on.
 #[derive(Serialize)]
 struct ScenarioEntry {
     name: String,

@@ -1,8 +1,8 @@
 use crate::failure::{Failure, Outcome};
 use crate::prover::Prover;
 use crate::{output, policy_file, progress};
-use hearth_explore::standard_scenarios;
-use hearth_mutate::{Explorer, Judge, Judged, Mutant, Operator, Verdict, judge_all, mutants};
+use hearth_modelcheck::standard_scenarios;
+use hearth_mutate::{Judge, Judged, ModelChecker, Mutant, Operator, Verdict, judge_all, mutants};
 use serde::Serialize;
 use std::path::Path;
 use std::process::ExitCode;
@@ -10,7 +10,7 @@ use std::process::ExitCode;
 /// Break a policy in the small ways in which schedulers broke, and look whether anything notices
 ///
 /// Each mutant has one change. It is compiled (`hearth check`), and explored in every scenario in which the policy
-/// itself holds (`hearth explore`), for what the policy keeps there; so that a mutant of a policy that is not
+/// itself holds (`hearth modelcheck`), for what the policy keeps there; so that a mutant of a policy that is not
 /// work-conserving is not held to that. What nobody notices survives. Exits with 0 whatever comes out.
 #[derive(clap::Args)]
 pub struct Args {
@@ -30,7 +30,7 @@ pub struct Args {
     #[arg(long, value_name = "N", default_value_t = 30_000, value_parser = clap::value_parser!(u32).range(1..))]
     max_states: u32,
 
-    /// Ask the provers about those that the explorer does not refute: does one lose an obligation that the policy meets
+    /// Ask the provers about those that the checker does not refute: does one lose an obligation that the policy meets
     /// (`hearth prove`)? Takes seconds for each
     #[arg(long)]
     prove: bool,
@@ -113,19 +113,19 @@ impl Args {
             return Ok(ExitCode::SUCCESS);
         }
         let states = self.max_states as usize;
-        let explorer =
-            Explorer::new(&subject.ir, standard_scenarios(), Vec::new(), states).map_err(Failure::new)?;
+        let checker =
+            ModelChecker::new(&subject.ir, standard_scenarios(), Vec::new(), states).map_err(Failure::new)?;
         let jobs = self
             .jobs
             .map_or_else(|| std::thread::available_parallelism().map_or(1, usize::from), usize::from);
         let prover = if self.prove { Some(Prover::new(&subject.ir)?) } else { None };
         let judges: Vec<&dyn Judge> =
-            std::iter::once(&explorer as &dyn Judge).chain(prover.iter().map(|prover| prover as _)).collect();
+            std::iter::once(&checker as &dyn Judge).chain(prover.iter().map(|prover| prover as _)).collect();
         let bar = progress::bar("judging", wanted.len());
         let judged = judge_all(&subject, wanted, &judges, jobs, &|| bar.inc(1));
         bar.finish_and_clear();
         if self.json {
-            let scenarios = explorer.promises().map(|(scenario, promise, complete)| Kept {
+            let scenarios = checker.promises().map(|(scenario, promise, complete)| Kept {
                 scenario,
                 cwc: promise.cwc,
                 collisions: promise.collisions,

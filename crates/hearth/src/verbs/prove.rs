@@ -3,9 +3,9 @@ use crate::output;
 use crate::policy_params::compile_ir;
 use crate::table::Plain;
 use etcetera::base_strategy::{BaseStrategy, Xdg};
-use hearth_explore::{Counterexample, explore, standard_scenarios};
 use hearth_ipanema::ir::Policy;
-use hearth_prove::{Known, Options, Property, Proved, Report, Verdict, invariants, prove, theorems};
+use hearth_modelcheck::{Counterexample, check, standard_scenarios};
+use hearth_prove::{Options, ProofCache, Property, Proved, Report, Verdict, invariants, prove, theorems};
 use serde::Serialize;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -52,7 +52,7 @@ impl Args {
         let theorems = theorems(&ir, &invariants(&ir));
         let cache = cache();
         if let (Some(path), false) = (&cache, self.anew) {
-            options.known = Known::load(path);
+            options.known = ProofCache::load(path);
         }
         let report = prove(&ir, &theorems, &options)?;
         // Without it the next run takes longer, and that is all.
@@ -91,19 +91,19 @@ const STATES: usize = 2_000;
 
 /// The shortest schedule of the first scenario in which something goes wrong.
 fn counterexample(policy: &Policy) -> Option<Counterexample> {
-    let options = hearth_explore::Options { max_states: STATES, cwc: true, ..Default::default() };
-    let violation = |scenario| explore(policy, &scenario, &options).ok()?.violation;
+    let options = hearth_modelcheck::Options { max_states: STATES, cwc: true, ..Default::default() };
+    let violation = |scenario| check(policy, &scenario, &options).ok()?.violation;
     standard_scenarios().into_iter().find_map(violation)
 }
 
 fn advice(policy: &str, counterexample: Option<&Counterexample>) -> String {
     match counterexample {
         Some(found) => {
-            format!("\n{found}\n\n`hearth explore {policy}` shows all that it finds on small machines.\n")
+            format!("\n{found}\n\n`hearth modelcheck {policy}` shows all that it finds on small machines.\n")
         }
         None => format!(
             "\nWhat is not proved may still hold. No counter-example is among the first {STATES} states of each scenario;\n\
-             `hearth explore {policy}` looks at more.\n"
+             `hearth modelcheck {policy}` looks at more.\n"
         ),
     }
 }

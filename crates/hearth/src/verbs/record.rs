@@ -1,7 +1,7 @@
 use crate::failure::{Failure, Outcome, RECORDER_FAILED};
 use crate::output;
 use crate::recording::{self, RecorderOptions};
-use hearth_kernel::{How, Subject};
+use hearth_recorder::{How, Subject};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;

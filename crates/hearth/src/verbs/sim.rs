@@ -7,7 +7,7 @@ use std::path::PathBuf;
 /// Simulate a workload: on machines, under governors and policies
 ///
 /// Prints one table; the first policy under the first governor is the baseline of each machine. With --schedule, lets
-/// happen again what `hearth explore` has found.
+/// happen again what `hearth modelcheck` has found.
 #[derive(clap::Args)]
 #[command(override_usage = "hearth sim [OPTIONS] --workload <SPEC|FILE> --machine <NAME|FILE>\n       \
                             hearth sim --schedule <FILE> [--policy <NAME|FILE>] [--output <TRACE>] [--json]")]
@@ -17,7 +17,7 @@ pub struct Args {
     #[arg(short, long, value_name = "SPEC|FILE", required = true, help_heading = "What to simulate")]
     workload: Option<String>,
 
-    /// A schedule that `hearth explore --output` wrote, instead of a workload: lets it happen again on its small
+    /// A schedule that `hearth modelcheck --output` wrote, instead of a workload: lets it happen again on its small
     /// machine, step by step. The policy is that of the schedule, or --policy names its file
     #[arg(long, value_name = "FILE", help_heading = "What to simulate", conflicts_with_all = NOT_OF_A_SCHEDULE)]
     schedule: Option<PathBuf>,

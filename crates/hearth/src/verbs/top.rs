@@ -1,5 +1,7 @@
+mod tui;
+
+use self::tui::Reading;
 use crate::failure::{Failure, Outcome};
-use crate::screen::{self, Reading};
 use hearth_scx::Error;
 use hearth_scx::client::Client;
 use ratatui::DefaultTerminal;
@@ -51,7 +53,7 @@ fn watch(
         |error: std::io::Error| Failure::new(format_args!("cannot use the terminal: {error}"));
     let (mut before, mut now) = (None, first);
     loop {
-        terminal.draw(|frame| screen::draw(frame, before.as_ref(), &now)).map_err(terminal_failed)?;
+        terminal.draw(|frame| tui::draw(frame, before.as_ref(), &now)).map_err(terminal_failed)?;
         let until = Instant::now() + interval;
         loop {
             let left = until.saturating_duration_since(Instant::now());
@@ -63,7 +65,7 @@ fn watch(
                 // Drawn anew at once.
                 Event::Resize(..) => {
                     terminal
-                        .draw(|frame| screen::draw(frame, before.as_ref(), &now))
+                        .draw(|frame| tui::draw(frame, before.as_ref(), &now))
                         .map_err(terminal_failed)?;
                 }
                 _ => {}

@@ -1,0 +1,200 @@
+//! Traces of others, made ours.
+//!
+//! The events of a file are collected, brought into order of time (in a file, if they are many), and given to the
+//! assembler that makes a trace of what our own recorder reads.
+
+mod collect;
+mod detect;
+mod input;
+mod json;
+mod perf_data;
+mod perfetto;
+mod sort;
+mod text;
+mod trace_dat;
+mod tracing_data;
+
+use crate::{Error, Notes};
+use collect::{Collected, Collector};
+pub use detect::ImportFormat;
+use hearth_recorder::{Assembler, Scope};
+use hearth_trace::{CoreId, CoreInfo, Event, Header, Sink, Source, Writer};
+use perfetto::{Found, Ours};
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read, Seek};
+use std::path::Path;
+
+/// What was imported.
+#[derive(Clone, Debug)]
+pub struct Imported {
+    pub format: ImportFormat,
+    pub header: Header,
+    pub events: u64,
+    /// Switches and moves that the file did not tell of, and that were put in.
+    pub inferred: u64,
+    /// What could not be carried over.
+    pub notes: Vec<String>,
+}
+
+/// Reads `input`, a trace in another format, and writes it to `output`. Without a format, it is detected.
+pub fn import(input: &Path, format: Option<ImportFormat>, output: &Path) -> Result<Imported, Error> {
+    let named = |error: Error| error.named(input);
+    let file =
+        |path| File::open(path).map_err(|source| Error::File { action: "open", path: input.into(), source });
+    let meta = std::fs::metadata(input).map_err(|source| Error::File {
+        action: "open",
+        path: input.into(),
+        source,
+    })?;
+    if meta.is_dir() {
+        return Err(named(if input.join("trace.json").exists() { Error::Hearth } else { Error::Unknown }));
+    }
+    let mut reader = BufReader::with_capacity(256 << 10, file(input)?);
+    let format = match format {
+        Some(format) => format,
+        None => {
+            detect::detect(reader.fill_buf().map_err(|error| named(Error::read(error)))?).map_err(named)?
+        }
+    };
+    let folder = output.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let parts = read(reader, format, folder).map_err(named)?;
+    let mut writer = Writer::create(output, parts.header())?;
+    let imported = parts.pass(format, &mut writer).map_err(named)?;
+    writer.commit(&imported.header)?;
+    Ok(imported)
+}
+
+/// The same from bytes to any sink. Temporary files go to `folder`.
+pub fn import_bytes(
+    input: impl Read + Seek + Send,
+    format: ImportFormat,
+    folder: &Path,
+    sink: &mut impl Sink,
+) -> Result<Imported, Error> {
+    read(BufReader::new(input), format, folder)?.pass(format, sink)
+}
+
+/// The format that a file with this beginning has.
+pub fn detect(beginning: &[u8]) -> Option<ImportFormat> {
+    detect::detect(beginning).ok()
+}
+
+/// A file that was read: its events wait, in order.
+enum Parts {
+    Ours(Box<Ours>, Notes),
+    /// With what is known of the header.
+    Kernel(Box<Collected>, Box<Header>),
+}
+
+fn read(input: impl BufRead + Seek, format: ImportFormat, folder: &Path) -> Result<Parts, Error> {
+    let mut collector = Collector::new(format.name(), folder);
+    match format {
+        ImportFormat::Text => text::read(input, &mut collector)?,
+        ImportFormat::TraceDat => trace_dat::read(input, &mut collector)?,
+        ImportFormat::PerfData => perf_data::read(input, &mut collector)?,
+        ImportFormat::Json => json::read(input, &mut collector)?,
+        ImportFormat::Perfetto => match perfetto::read(input, collector, folder)? {
+            Found::Ours(ours, notes) => return Ok(Parts::Ours(ours, notes)),
+            Found::Kernel(found) => collector = *found,
+        },
+    }
+    if collector.events() == 0 {
+        return Err(Error::Empty { help: "Record it with the events sched_switch and sched_waking" });
+    }
+    let mut collected = collector.collected()?;
+    let header = provisional(&mut collected);
+    Ok(Parts::Kernel(Box::new(collected), Box::new(header)))
+}
+
+impl Parts {
+    fn pass(self, format: ImportFormat, sink: &mut impl Sink) -> Result<Imported, Error> {
+        match self {
+            Parts::Ours(ours, notes) => pass_ours(*ours, notes, format, sink),
+            Parts::Kernel(collected, header) => pass_kernel(*collected, *header, format, sink),
+        }
+    }
+
+    /// What is known before the events pass.
+    fn header(&self) -> &Header {
+        match self {
+            Parts::Ours(ours, _) => &ours.header,
+            Parts::Kernel(_, header) => header,
+        }
+    }
+}
+
+fn pass_ours(
+    ours: Ours,
+    notes: Notes,
+    format: ImportFormat,
+    sink: &mut impl Sink,
+) -> Result<Imported, Error> {
+    let (header, mut events) = ours.finish()?;
+    header.threads.iter().for_each(|thread| sink.thread(thread));
+    let mut count = 0;
+    while let Some(event) = events.next()? {
+        count += 1;
+        sink.event(&event);
+    }
+    Ok(Imported { format, header, events: count, inferred: 0, notes: notes.lines() })
+}
+
+fn pass_kernel(
+    mut collected: Collected,
+    header: Header,
+    format: ImportFormat,
+    sink: &mut impl Sink,
+) -> Result<Imported, Error> {
+    let cpus: Vec<u32> = (0..collected.cores).collect();
+    let mut assembler = Assembler::new(header, &cpus, Scope::All, sink);
+    for (pid, name) in collected.threads() {
+        assembler.name(pid, name);
+    }
+    for (cpu, count) in &collected.lost {
+        assembler.lost(*cpu, Some(*count));
+    }
+    collected.each(|event| {
+        assembler.event(event);
+        Ok(())
+    })?;
+    let empty = Error::Empty { help: "Record it with the events sched_switch and sched_waking" };
+    let assembled = assembler.finish().ok_or(empty)?;
+    let mut notes = std::mem::take(&mut collected.notes);
+    if assembled.inferred > 0 {
+        notes.add(
+            "switches and moves that the file does not tell of, put in and counted as lost",
+            assembled.inferred,
+        );
+    }
+    let (header, events, inferred) = (assembled.header, assembled.events, assembled.inferred);
+    Ok(Imported { format, header, events, inferred, notes: notes.lines() })
+}
+
+/// What is known before the first event.
+fn provisional(collected: &mut Collected) -> Header {
+    let origin = std::mem::take(&mut collected.origin);
+    collected.notes.say(
+        "the file does not say which cores share hardware: each is taken for a physical core, all for one socket",
+    );
+    let core = |core| CoreInfo { physical: core as CoreId, ..CoreInfo::default() };
+    Header {
+        source: Source::Recorded {
+            method: origin.method.into(),
+            command: origin.command,
+            kernel: origin.kernel,
+        },
+        machine: origin.machine,
+        cores: (0..collected.cores).map(core).collect(),
+        ..Header::default()
+    }
+}
+
+/// Nothing is kept but a count.
+#[derive(Default)]
+pub struct Count(pub u64);
+
+impl Sink for Count {
+    fn event(&mut self, _: &Event) {
+        self.0 += 1;
+    }
+}

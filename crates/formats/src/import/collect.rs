@@ -1,0 +1,303 @@
+//! What an importer finds, on its way to a trace.
+
+use super::sort::Sorter;
+use crate::{Error, Notes};
+use hearth_recorder::{KernelEvent, What};
+use hearth_trace::Stop;
+use std::collections::HashMap;
+use std::path::Path;
+
+/// No Linux has more cores.
+pub const MOST_CORES: u32 = 8192;
+/// `PID_MAX_LIMIT` of Linux.
+const MOST_PIDS: i32 = 4 << 20;
+/// Bytes of names: a file must not fill the memory with them.
+const MOST_NAMES: usize = 256 << 20;
+
+/// What a file says about where it was recorded.
+#[derive(Clone, Debug, Default)]
+pub struct Origin {
+    /// The program that recorded it.
+    pub method: &'static str,
+    pub kernel: String,
+    pub machine: String,
+    pub command: Vec<String>,
+    /// Cores that there were, if the file says so.
+    pub cores: u32,
+}
+
+pub struct Collector {
+    sorter: Sorter,
+    names: Names,
+    /// Cores that were seen.
+    cores: u32,
+    pub origin: Origin,
+    /// Names of threads that the file tells apart from the events.
+    pub threads: HashMap<i32, u32>,
+    pub lost: HashMap<u32, u64>,
+    pub notes: Notes,
+    wakings: bool,
+    /// Who ran last on each core, where switches do not say who leaves.
+    running: HashMap<u32, i32>,
+}
+
+/// Names, each once.
+#[derive(Default)]
+struct Names {
+    numbers: HashMap<Box<[u8]>, u32>,
+    names: Vec<Box<[u8]>>,
+    bytes: usize,
+}
+
+impl Names {
+    fn number(&mut self, name: &[u8]) -> Result<u32, Error> {
+        if let Some(number) = self.numbers.get(name) {
+            return Ok(*number);
+        }
+        self.bytes += name.len() + 64;
+        if self.bytes > MOST_NAMES {
+            return Err(Error::Format("it has more than 256 MiB of different names: it is damaged".into()));
+        }
+        let number = self.names.len() as u32;
+        self.names.push(name.into());
+        self.numbers.insert(name.into(), number);
+        Ok(number)
+    }
+
+    fn get(&self, number: u32) -> &[u8] {
+        self.names.get(number as usize).map_or(&[], |name| name)
+    }
+}
+
+/// In place of a thread: whoever runs on the core when the event's turn comes.
+pub const WHOEVER_RUNS: i32 = i32::MAX;
+
+/// Why an event cannot be taken. The importer adds where it stands.
+pub type Refused = String;
+
+impl Collector {
+    pub fn new(method: &'static str, folder: &Path) -> Self {
+        Collector {
+            sorter: Sorter::new(folder),
+            names: Names::default(),
+            cores: 0,
+            origin: Origin { method, ..Origin::default() },
+            threads: HashMap::new(),
+            lost: HashMap::new(),
+            notes: Notes::default(),
+            wakings: false,
+            running: HashMap::new(),
+        }
+    }
+
+    pub fn events(&self) -> u64 {
+        self.sorter.count()
+    }
+
+    pub fn lost(&mut self, cpu: u32, count: u64) {
+        if cpu < MOST_CORES {
+            let lost = self.lost.entry(cpu).or_default();
+            *lost = lost.saturating_add(count);
+        }
+    }
+
+    /// A thread has this name, as a list of the file tells.
+    pub fn name(&mut self, pid: i32, comm: &[u8]) -> Result<(), Error> {
+        if (1..=MOST_PIDS).contains(&pid) {
+            let name = self.names.number(comm)?;
+            self.threads.insert(pid, name);
+        }
+        Ok(())
+    }
+
+    /// The same, if the file did not name it better.
+    pub fn name_if_new(&mut self, pid: i32, comm: &[u8]) -> Result<(), Error> {
+        match self.threads.contains_key(&pid) {
+            true => Ok(()),
+            false => self.name(pid, comm),
+        }
+    }
+
+    pub fn running(&self, cpu: u32) -> Option<i32> {
+        self.running.get(&cpu).copied()
+    }
+
+    pub fn runs(&mut self, cpu: u32, pid: i32) {
+        self.running.insert(cpu, pid);
+    }
+
+    /// `sched_wakeup` says when a wake-up was carried out, `sched_waking` who did it: it is the better one.
+    pub fn wakeup(&mut self, event: &KernelEvent) -> Result<Result<(), Refused>, Error> {
+        if self.wakings {
+            return Ok(Ok(()));
+        }
+        self.notes.say("some wake-ups are from sched_wakeup, not sched_waking: their wakers may be wrong");
+        self.take(event)
+    }
+
+    pub fn event(&mut self, event: &KernelEvent) -> Result<Result<(), Refused>, Error> {
+        self.wakings |= matches!(event.what, What::Waking { .. });
+        self.take(event)
+    }
+
+    fn take(&mut self, event: &KernelEvent) -> Result<Result<(), Refused>, Error> {
+        if let Err(refused) = self.check(event) {
+            return Ok(Err(refused));
+        }
+        let words = self.pack(event)?;
+        self.sorter.push(event.time, words)?;
+        Ok(Ok(()))
+    }
+
+    /// Numbers that no kernel has are damage.
+    fn check(&mut self, event: &KernelEvent) -> Result<(), Refused> {
+        let core = |cpu: u32| match cpu < MOST_CORES {
+            true => Ok(cpu),
+            false => Err(format!("it names core {cpu}, and no Linux has more than {MOST_CORES}")),
+        };
+        let pid = |pid: i32| match (0..=MOST_PIDS).contains(&pid) {
+            true => Ok(()),
+            false => Err(format!("it names thread {pid}, and Linux numbers them from 0 to {MOST_PIDS}")),
+        };
+        if event.time > i64::MAX as u64 {
+            return Err("its time is negative, or beyond 292 years".into());
+        }
+        if event.pid != WHOEVER_RUNS {
+            pid(event.pid)?;
+        }
+        let mut most = core(event.cpu)?;
+        match event.what {
+            What::Switch { prev, next, .. } => pid(prev).and(pid(next))?,
+            What::Waking { pid: woken, target, .. } | What::WakeupNew { pid: woken, target, .. } => {
+                pid(woken)?;
+                most = most.max(core(target)?);
+            }
+            What::Fork { parent, child, .. } => pid(parent).and(pid(child))?,
+            What::Exec { pid: new, old_pid, .. } => pid(new).and(pid(old_pid))?,
+            What::Exit { pid: exiting } => pid(exiting)?,
+            What::Migrate { pid: moved, from, to, .. } => {
+                pid(moved)?;
+                most = most.max(core(from)?).max(core(to)?);
+            }
+            What::Frequency { cpu, .. } | What::Idle { cpu, .. } => most = most.max(core(cpu)?),
+            What::Name { pid: named, .. } => pid(named)?,
+            What::Wait | What::Tick { .. } | What::Queue { .. } | What::Decided(_) | What::Runs => {}
+        }
+        self.cores = self.cores.max(most + 1);
+        Ok(())
+    }
+
+    fn pack(&mut self, event: &KernelEvent) -> Result<[u32; 6], Error> {
+        let name = |names: &mut Names, name: &[u8]| names.number(name);
+        let names = &mut self.names;
+        let (tag, stop, a, b, c, d) = match event.what {
+            What::Switch { prev, prev_comm, stop, next, next_comm } => {
+                let (prev_comm, next_comm) = (name(names, prev_comm)?, name(names, next_comm)?);
+                (1, stop as u32, prev as u32, next as u32, prev_comm, next_comm)
+            }
+            What::Waking { pid, comm, target } => (2, 0, pid as u32, target, name(names, comm)?, 0),
+            What::WakeupNew { pid, comm, target } => (3, 0, pid as u32, target, name(names, comm)?, 0),
+            What::Fork { parent, child, child_comm } => {
+                (4, 0, parent as u32, child as u32, name(names, child_comm)?, 0)
+            }
+            What::Exec { pid, old_pid, filename } => {
+                (5, 0, pid as u32, old_pid as u32, name(names, filename)?, 0)
+            }
+            What::Exit { pid } => (6, 0, pid as u32, 0, 0, 0),
+            What::Wait => (7, 0, 0, 0, 0, 0),
+            // No foreign format has `queued`.
+            What::Migrate { pid, from, to, .. } => (8, 0, pid as u32, from, to, 0),
+            What::Frequency { cpu, khz } => (9, 0, cpu, khz, 0, 0),
+            What::Idle { cpu, state } => (10, 0, cpu, state.unwrap_or(0), state.is_some().into(), 0),
+            What::Name { pid, comm } => (11, 0, pid as u32, 0, name(names, comm)?, 0),
+            What::Tick { khz } => (12, 0, khz, 0, 0, 0),
+            What::Queue { length } => (13, 0, length.into(), 0, 0, 0),
+            // No foreign format has decisions.
+            What::Runs | What::Decided(_) => (14, 0, 0, 0, 0, 0),
+        };
+        let head = event.cpu | tag << 16 | u32::from(event.interrupt) << 24 | stop << 25;
+        Ok([head, event.pid as u32, a, b, c, d])
+    }
+
+    /// The events, and all that goes with them.
+    pub fn collected(self) -> Result<Collected, Error> {
+        let cores = self.cores.max(self.origin.cores.min(MOST_CORES));
+        let sorted = self.sorter.sorted()?;
+        let (names, threads) = (self.names, self.threads);
+        Ok(Collected {
+            sorted,
+            names,
+            threads,
+            cores,
+            origin: self.origin,
+            lost: self.lost,
+            notes: self.notes,
+        })
+    }
+}
+
+pub struct Collected {
+    sorted: super::sort::Sorted,
+    names: Names,
+    threads: HashMap<i32, u32>,
+    pub cores: u32,
+    pub origin: Origin,
+    pub lost: HashMap<u32, u64>,
+    pub notes: Notes,
+}
+
+impl Collected {
+    /// Names of threads, as the file's list has them.
+    pub fn threads(&self) -> impl Iterator<Item = (i32, &[u8])> {
+        self.threads.iter().map(|(pid, name)| (*pid, self.names.get(*name)))
+    }
+
+    pub fn each(&mut self, mut take: impl FnMut(&KernelEvent) -> Result<(), Error>) -> Result<(), Error> {
+        let mut running = vec![0; self.cores as usize];
+        while let Some(packed) = self.sorted.next()? {
+            let mut event = unpack(&self.names, packed.time, packed.words);
+            let slot = event.cpu as usize;
+            if event.pid == WHOEVER_RUNS {
+                event.pid = running[slot];
+            }
+            running[slot] = match event.what {
+                What::Switch { next, .. } => next,
+                _ => event.pid,
+            };
+            take(&event)?;
+        }
+        Ok(())
+    }
+}
+
+fn unpack(names: &Names, time: u64, [head, pid, a, b, c, d]: [u32; 6]) -> KernelEvent<'_> {
+    let stop = match head >> 25 & 3 {
+        0 => Stop::Preempted,
+        1 => Stop::Yielded,
+        2 => Stop::Blocked,
+        _ => Stop::Exited,
+    };
+    let what = match head >> 16 & 0xff {
+        1 => What::Switch {
+            prev: a as i32,
+            prev_comm: names.get(c),
+            stop,
+            next: b as i32,
+            next_comm: names.get(d),
+        },
+        2 => What::Waking { pid: a as i32, comm: names.get(c), target: b },
+        3 => What::WakeupNew { pid: a as i32, comm: names.get(c), target: b },
+        4 => What::Fork { parent: a as i32, child: b as i32, child_comm: names.get(c) },
+        5 => What::Exec { pid: a as i32, old_pid: b as i32, filename: names.get(c) },
+        6 => What::Exit { pid: a as i32 },
+        7 => What::Wait,
+        8 => What::Migrate { pid: a as i32, from: b, to: c, queued: false },
+        9 => What::Frequency { cpu: a, khz: b },
+        10 => What::Idle { cpu: a, state: (c == 1).then_some(b) },
+        11 => What::Name { pid: a as i32, comm: names.get(c) },
+        12 => What::Tick { khz: a },
+        13 => What::Queue { length: a as u16 },
+        _ => What::Runs,
+    };
+    KernelEvent { time, cpu: head & 0xffff, pid: pid as i32, interrupt: head >> 24 & 1 == 1, what }
+}

@@ -1,0 +1,199 @@
+//! The kernel's events as Perfetto stores them.
+
+use crate::Error;
+use crate::import::collect::{Collector, Origin, Refused};
+use crate::perfetto::{ftrace, state};
+use crate::wire::{Fields, Value, packed};
+use hearth_recorder::{KernelEvent, What};
+use hearth_trace::Stop;
+
+/// What every event says.
+#[derive(Clone, Copy)]
+pub struct At {
+    pub cpu: u32,
+    pub time: u64,
+    pub pid: u32,
+    pub flags: u64,
+}
+
+/// `TRACE_FLAG_HARDIRQ | TRACE_FLAG_SOFTIRQ | TRACE_FLAG_NMI` of the kernel.
+const INTERRUPTS: u64 = 0x08 | 0x10 | 0x40;
+
+/// The fields of an event's message that are numbered 1 to 7: no event that is read here has more.
+pub struct Content<'a>([Option<Value<'a>>; 8]);
+
+impl<'a> Content<'a> {
+    pub fn read(message: &'a [u8]) -> Result<Self, Refused> {
+        let mut content = Content([None; 8]);
+        for field in Fields::of(message) {
+            let (field, value) = field.map_err(|_| "an event is damaged")?;
+            if let Some(place) = content.0.get_mut(field as usize) {
+                *place = Some(value);
+            }
+        }
+        Ok(content)
+    }
+
+    pub fn bytes(&self, field: usize) -> &'a [u8] {
+        self.0[field].map_or(&[], Value::bytes)
+    }
+
+    /// 0 is not written.
+    pub fn number(&self, field: usize) -> u64 {
+        self.0[field].map_or(0, Value::number)
+    }
+
+    pub fn int(&self, field: usize) -> i32 {
+        self.number(field) as i32
+    }
+
+    /// A core; negative ones become one that no machine has.
+    pub fn core(&self, field: usize) -> u32 {
+        self.number(field).min(u32::MAX.into()) as u32
+    }
+}
+
+pub fn event(
+    at: At,
+    field: u32,
+    message: &[u8],
+    collector: &mut Collector,
+) -> Result<Result<(), Refused>, Error> {
+    let content = match Content::read(message) {
+        Ok(content) => content,
+        Err(refused) => return Ok(Err(refused)),
+    };
+    let mut pid = at.pid as i32;
+    let what = match field {
+        ftrace::SWITCH => {
+            // Perfetto may record it without saying who it was that ran.
+            pid = content.int(2);
+            What::Switch {
+                prev: pid,
+                prev_comm: content.bytes(1),
+                stop: stop(content.number(4)),
+                next: content.int(6),
+                next_comm: content.bytes(5),
+            }
+        }
+        ftrace::WAKING | ftrace::WAKEUP => {
+            What::Waking { pid: content.int(2), comm: content.bytes(1), target: content.core(5) }
+        }
+        ftrace::WAKEUP_NEW => {
+            What::WakeupNew { pid: content.int(2), comm: content.bytes(1), target: content.core(5) }
+        }
+        ftrace::FORK => {
+            What::Fork { parent: content.int(2), child: content.int(4), child_comm: content.bytes(3) }
+        }
+        ftrace::EXEC => {
+            What::Exec { pid: content.int(2), old_pid: content.int(3), filename: content.bytes(1) }
+        }
+        ftrace::EXIT => What::Exit { pid: content.int(2) },
+        ftrace::WAIT => What::Wait,
+        ftrace::RENAME => What::Name { pid: content.int(1), comm: content.bytes(3) },
+        ftrace::MIGRATE => {
+            What::Migrate { pid: content.int(2), from: content.core(4), to: content.core(5), queued: false }
+        }
+        ftrace::FREQUENCY => What::Frequency { cpu: content.core(2), khz: content.core(1) },
+        ftrace::IDLE => {
+            let state = content.core(1);
+            What::Idle { cpu: content.core(2), state: (state != u32::MAX).then_some(state) }
+        }
+        _ => {
+            collector.notes.count("events of kinds that a trace has no place for");
+            return Ok(Ok(()));
+        }
+    };
+    let interrupt = at.flags & INTERRUPTS != 0;
+    let event = KernelEvent { time: at.time, cpu: at.cpu, pid, interrupt, what };
+    if field == ftrace::WAKEUP { collector.wakeup(&event) } else { collector.event(&event) }
+}
+
+/// What stands in `prev_state`, since Linux 4.14.
+pub fn stop(value: u64) -> Stop {
+    match value {
+        state::RUNNABLE => Stop::Preempted,
+        value if value & !0xff != 0 => Stop::Preempted,
+        value if value & (state::ZOMBIE | state::DEAD) != 0 => Stop::Exited,
+        _ => Stop::Blocked,
+    }
+}
+
+/// `CompactSched`: the columns of the switches and wake-ups of a core. Who leaves is who came before.
+pub fn compact(cpu: u32, message: &[u8], collector: &mut Collector) -> Result<Result<(), Refused>, Error> {
+    let mut names: Vec<&[u8]> = Vec::new();
+    let mut columns = [const { None }; 13];
+    for field in Fields::of(message) {
+        let Ok((field, value)) = field else { return Ok(Err("a compact bundle is damaged".into())) };
+        match (field, columns.get_mut(field as usize)) {
+            (5, _) => names.push(value.bytes()),
+            (_, Some(column)) => *column = Some(value),
+            _ => {}
+        }
+    }
+    let column = |field: usize| columns[field].into_iter().flat_map(packed);
+    let name = |index: u64| names.get(index as usize).copied().unwrap_or_default();
+    let next = column(3).zip(column(6));
+    let (mut time, mut prev) = (0u64, None);
+    for ((delta, state), (pid, comm)) in column(1).zip(column(2)).zip(next) {
+        time = time.wrapping_add(delta);
+        let (next, next_comm) = (pid as i32, name(comm));
+        let before =
+            prev.replace((next, next_comm)).or_else(|| collector.running(cpu).map(|pid| (pid, &[][..])));
+        // Who left at the first switch of all is not told: it is one that begins.
+        let (prev, prev_comm) = before.unwrap_or((0, &[]));
+        let what = What::Switch { prev, prev_comm, stop: stop(state), next, next_comm };
+        let event = KernelEvent { time, cpu, pid: prev, interrupt: false, what };
+        if let refused @ Err(_) = collector.event(&event)? {
+            return Ok(refused);
+        }
+    }
+    if let Some((pid, _)) = prev {
+        collector.runs(cpu, pid);
+    }
+    let mut flags = column(12);
+    let mut time = 0u64;
+    for ((delta, pid), (target, comm)) in column(7).zip(column(8)).zip(column(9).zip(column(11))) {
+        time = time.wrapping_add(delta);
+        let interrupt = flags.next().unwrap_or(0) & INTERRUPTS != 0;
+        let what =
+            What::Waking { pid: pid as i32, comm: name(comm), target: target.min(u32::MAX.into()) as u32 };
+        // Who ran then is known when all is in order.
+        let event = KernelEvent { time, cpu, pid: super::super::collect::WHOEVER_RUNS, interrupt, what };
+        if let refused @ Err(_) = collector.event(&event)? {
+            return Ok(refused);
+        }
+    }
+    Ok(Ok(()))
+}
+
+/// Names of threads. Of a process, the first word of its command line, without the folder.
+pub fn process_tree(message: &[u8], collector: &mut Collector) -> Result<(), Error> {
+    for field in Fields::of(message) {
+        let Ok((field, value)) = field else { return Ok(()) };
+        let Ok(content) = Content::read(value.bytes()) else { return Ok(()) };
+        match field {
+            1 => {
+                let command = content.bytes(3);
+                let name = command.rsplit(|byte| *byte == b'/').next().unwrap_or(command);
+                collector.name_if_new(content.int(1), name)?;
+            }
+            2 => collector.name(content.int(1), content.bytes(2))?,
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+pub fn system_info(message: &[u8], origin: &mut Origin) {
+    for (field, value) in Fields::of(message).flatten() {
+        match field {
+            1 => {
+                let release = Fields::of(value.bytes()).flatten().find(|(field, _)| *field == 3);
+                origin.kernel = release.map(|(_, value)| value.text()).unwrap_or_default();
+            }
+            8 => origin.cores = value.number().min(u32::MAX.into()) as u32,
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! The kernel's own description of its events, as trace.dat (up to version 6) and perf.data hold it.
+
+use super::collect::Collector;
+use super::input::Input;
+use crate::Error;
+use hearth_recorder::{Decoder, EVENTS};
+use std::io::{Read, Seek};
+
+/// The first bytes of trace.dat, and of this part of perf.data.
+pub const MAGIC: &[u8; 10] = b"\x17\x08\x44tracing";
+
+/// What stands before the description.
+#[derive(Debug)]
+pub struct Start {
+    /// `6` and `7` of trace-cmd, `0.6` of perf.
+    pub version: String,
+    pub page_size: u32,
+}
+
+pub fn start(input: &mut Input<impl Read + Seek>) -> Result<Start, Error> {
+    input.expect(MAGIC, "the mark of trace.dat")?;
+    let version = input.text("the version")?;
+    if input.u8("the order of bytes")? != 0 {
+        return Err(input.wrong("it is from a big-endian machine, which is not supported"));
+    }
+    if !matches!(input.u8("the size of a long")?, 4 | 8) {
+        return Err(input.wrong("the size of a long before it is neither 4 nor 8: the file is damaged"));
+    }
+    let page_size = input.u32("the size of a page")?;
+    Ok(Start { version, page_size })
+}
+
+/// The formats of events.
+#[derive(Default)]
+pub struct Formats {
+    pub header_page: String,
+    events: Vec<(&'static str, String)>,
+}
+
+fn sized(input: &mut Input<impl Read + Seek>, what: &str) -> Result<String, Error> {
+    let size = input.u64(what)?;
+    let bytes = input.bytes(size, what)?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+impl Formats {
+    pub fn header_info(&mut self, input: &mut Input<impl Read + Seek>) -> Result<(), Error> {
+        input.expect(b"header_page\0", "\"header_page\"")?;
+        self.header_page = sized(input, "header_page")?;
+        input.expect(b"header_event\0", "\"header_event\"")?;
+        let size = input.u64("header_event")?;
+        input.skip(size, "header_event")
+    }
+
+    /// Those of ftrace itself are of no use.
+    pub fn skip_ftrace(input: &mut Input<impl Read + Seek>) -> Result<(), Error> {
+        for _ in 0..input.u32("the number of formats of ftrace")? {
+            let size = input.u64("a format of ftrace")?;
+            input.skip(size, "a format of ftrace")?;
+        }
+        Ok(())
+    }
+
+    pub fn events(&mut self, input: &mut Input<impl Read + Seek>) -> Result<(), Error> {
+        for _ in 0..input.u32("the number of systems of events")? {
+            let system = input.text("the name of a system of events")?;
+            for _ in 0..input.u32("the number of events of a system")? {
+                let wanted = matches!(system.as_str(), "sched" | "power");
+                if !wanted {
+                    let size = input.u64("the format of an event")?;
+                    input.skip(size, "the format of an event")?;
+                    continue;
+                }
+                let format = sized(input, "the format of an event")?;
+                let name =
+                    format.lines().find_map(|line| line.strip_prefix("name:")).unwrap_or_default().trim();
+                let full = format!("{system}/{name}");
+                if let Some((event, _)) = EVENTS.iter().find(|(event, _)| *event == full)
+                    && !self.events.iter().any(|(known, _)| known == event)
+                {
+                    self.events.push((event, format));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    pub fn decoder(&self) -> Result<Decoder, Error> {
+        if !self.events.iter().any(|(event, _)| *event == "sched/sched_switch") {
+            return Err(Error::Empty {
+                help: "It was recorded without sched_switch: record it with the events of the scheduler \
+                       (`trace-cmd record -e sched`, `perf sched record`)",
+            });
+        }
+        Decoder::new(&self.events)
+            .map_err(|(what, why)| Error::Format(format!("its description of {what} makes no sense: {why}")))
+    }
+}
+
+/// `PID COMM`, a line each.
+pub fn command_lines(text: &[u8], collector: &mut Collector) -> Result<(), Error> {
+    for line in text.split(|byte| *byte == b'\n') {
+        let mut parts = line.splitn(2, |byte| *byte == b' ');
+        let pid = parts.next().and_then(|pid| std::str::from_utf8(pid).ok()?.trim().parse().ok());
+        if let (Some(pid), Some(comm)) = (pid, parts.next())
+            && comm != b"<...>"
+        {
+            collector.name(pid, comm)?;
+        }
+    }
+    Ok(())
+}

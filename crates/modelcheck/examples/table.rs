@@ -1,0 +1,73 @@
+//! Prints a table: policies x scenarios, with states, steps, seconds and what was found. Arguments:
+//! the directory of the policies, the most states of an exploration, and the scenarios (all).
+//!
+//! With `SCHEDULES` in the environment it shows the schedules; `POLICY` is the only policy to look
+//! at; `COMPARE_AND_SWAP` lets steals do without locks.
+//!
+//! `cargo run --release -p hearth-modelcheck --example table -- policies 2000000 wake-2`
+
+use std::env;
+use std::fs;
+use std::path::Path;
+use std::time::Instant;
+
+use hearth_ipanema::builtin::NAMES;
+use hearth_ipanema::ir::Policy;
+use hearth_ipanema::syntax::Source;
+use hearth_modelcheck::{Options, Scenario, Stealing, check, standard_scenarios};
+
+fn load(directory: &Path, name: &str) -> Policy {
+    let provider = |name: &str| {
+        let text = fs::read_to_string(directory.join(format!("{name}.ipa"))).ok()?;
+        Some(Source { name: name.to_owned(), text })
+    };
+    hearth_ipanema::compile(&provider, name).unwrap_or_else(|failed| panic!("{failed}")).ir
+}
+
+/// Explores with one property, and says in a word what came out.
+fn explored(policy: &Policy, scenario: &Scenario, options: &Options, what: &str, schedules: bool) {
+    let start = Instant::now();
+    let outcome = check(policy, scenario, options).expect("a sound scenario");
+    let verdict = match (&outcome.violation, outcome.complete) {
+        (Some(violation), _) => format!("VIOLATED ({} steps)", violation.steps.len()),
+        (None, true) => "holds".to_owned(),
+        (None, false) => "unknown: stopped".to_owned(),
+    };
+    println!(
+        "| {} | {} | {what} | {} | {} | {} | {:.1} | {verdict} |",
+        policy.name,
+        scenario.name,
+        outcome.states,
+        outcome.transitions,
+        outcome.depth,
+        start.elapsed().as_secs_f64()
+    );
+    if let (Some(violation), true) = (&outcome.violation, schedules) {
+        println!("\n{violation}");
+    }
+}
+
+fn main() {
+    let args: Vec<String> = env::args().skip(1).collect();
+    let directory = args.first().map_or("policies", String::as_str);
+    let max_states = args.get(1).and_then(|n| n.parse().ok()).unwrap_or(2_000_000);
+    let wanted = |name: &str| args.len() < 3 || args[2..].iter().any(|arg| arg == name);
+    let schedules = env::var_os("SCHEDULES").is_some();
+    let only = env::var("POLICY").ok();
+    let stealing = match env::var_os("COMPARE_AND_SWAP") {
+        Some(_) => Stealing::CompareAndSwap,
+        None => Stealing::Locked,
+    };
+    println!("| policy | scenario | property | states | steps | depth | seconds | verdict |");
+    println!("|---|---|---|---|---|---|---|---|");
+    for scenario in standard_scenarios().into_iter().filter(|scenario| wanted(&scenario.name)) {
+        let scenario = Scenario { stealing, ..scenario };
+        for name in NAMES.into_iter().filter(|name| only.as_deref().is_none_or(|only| only == *name)) {
+            let policy = load(Path::new(directory), name);
+            let plain = Options { max_states, ..Options::default() };
+            explored(&policy, &scenario, &plain, "safety, claims", schedules);
+            explored(&policy, &scenario, &Options { cwc: true, ..plain.clone() }, "CWC", schedules);
+            explored(&policy, &scenario, &Options { collisions: true, ..plain }, "collision", schedules);
+        }
+    }
+}

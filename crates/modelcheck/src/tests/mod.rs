@@ -1,0 +1,43 @@
+//! Tests that look inside.
+
+mod native;
+mod races;
+mod reduction;
+mod schedule_file;
+mod stage;
+
+use std::fs;
+use std::path::PathBuf;
+
+use hearth_ipanema::ir::Policy;
+use hearth_ipanema::syntax::Source;
+
+pub fn path(name: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(format!("../../policies/{name}.ipa"))
+}
+
+pub fn load(name: &str) -> Policy {
+    let provider = |name: &str| {
+        let text = fs::read_to_string(path(name)).ok()?;
+        Some(Source { name: name.to_owned(), text })
+    };
+    hearth_ipanema::compile(&provider, name).unwrap_or_else(|failed| panic!("{failed}")).ir
+}
+
+/// A policy of its own, with what every policy needs and this text besides.
+pub fn tiny(text: &str) -> Policy {
+    let common = "
+        queue ready : fifo;
+        on schedule (core c) { if (thread t = first(thread t in c.ready)) t => running; }
+        on yield (thread t) { t => t.core.ready; }
+        on preempt (thread t) { t => t.core.ready; }
+        on block (thread t) { t => blocked; }
+        on terminate (thread t) { t => terminated; }
+        core near(thread t, core c) {
+            return c in t.affinity ? c : (first(core x in t.affinity nearest c) else c);
+        }
+    ";
+    let text = format!("policy tiny {{ {common} {text} }}");
+    let provider = move |_: &str| Some(Source { name: "tiny".to_owned(), text: text.clone() });
+    hearth_ipanema::compile(&provider, "tiny").unwrap_or_else(|failed| panic!("{failed}")).ir
+}

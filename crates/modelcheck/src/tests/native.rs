@@ -1,0 +1,175 @@
+//! The interpreter does what the native build does: event by event, each decision, each attribute,
+//! each set and each queue. The interpreter goes on access by access, so that its record is tried
+//! as well.
+
+use hearth_ipanema::builtin::NAMES;
+use std::cell::Cell;
+
+use hearth_ipanema::ir::Event;
+use hearth_sim::Policy;
+use hearth_sim::saakm::PolicyTable;
+use proptest::prelude::*;
+
+use super::stage::{Decision, Stage};
+use super::{load, path};
+use crate::Cores;
+use crate::access::Access;
+use crate::driver::{Checks, Driver};
+use crate::initial;
+use crate::log::Happening;
+use crate::model::Model;
+use crate::reduction::Reduction;
+use crate::scenario::{Op, Scenario, Start, ThreadSpec};
+use crate::step::{Step, enabled};
+use crate::topology::Topology;
+use crate::world::{Activity, NO_THREAD, Phase, World};
+
+/// Hyperthreads, two LLCs, affinities, weights, timers, ticks: all that a handler can meet.
+fn rich(fast: u8) -> Scenario {
+    use Op::{Block, Fork, Sleep, Wake, Yield};
+    let spec = ThreadSpec::new;
+    let mut threads = vec![
+        spec(Start::Awake(0), &[Fork(5), Wake(2), Yield, Fork(6), Sleep, Wake(2), Block]),
+        spec(Start::Awake(1), &[Sleep, Wake(3), Sleep, Sleep, Yield]),
+        spec(Start::Blocked(2), &[Wake(0), Block, Yield, Sleep]),
+        spec(Start::Blocked(3), &[Yield, Wake(2), Sleep, Sleep]).on(&[0, 3]),
+        spec(Start::Awake(4), &[Yield, Sleep, Wake(0), Sleep]),
+        spec(Start::Forked, &[Sleep, Wake(0)]),
+        spec(Start::Forked, &[Yield]).on(&[1, 4, 5]),
+    ];
+    threads[1].weight = 335;
+    threads[4].weight = 3121;
+    let topology = Topology::smt_llcs(&[2, 1]);
+    let (name, doc, stealing) = ("rich".into(), String::new(), Default::default());
+    Scenario { name, doc, topology, threads, ticks: 40, fast: Cores(fast), stealing }
+}
+
+/// Calls the handler that is next on core `me`.
+fn call(table: &PolicyTable, stage: &mut Stage, activity: &Activity) {
+    let core = u32::from(activity.core);
+    let thread = match activity.subject {
+        NO_THREAD => std::ptr::null_mut(),
+        subject => stage.thread(subject),
+    };
+    let s = &raw mut stage.instance;
+    // SAFETY: handlers of this policy, with an instance and a thread of their own; no reference to
+    // the stage is used while they run.
+    unsafe {
+        match activity.event() {
+            Event::New => table.new_thread.inspect(|on| on(s, thread, core)).is_some(),
+            Event::Unblock => table.unblock.inspect(|on| on(s, thread, core)).is_some(),
+            Event::Tick => table.tick.inspect(|on| on(s, thread)).is_some(),
+            Event::Yield => table.yield_.inspect(|on| on(s, thread)).is_some(),
+            Event::Preempt => table.preempt.inspect(|on| on(s, thread)).is_some(),
+            Event::Block => table.block.inspect(|on| on(s, thread)).is_some(),
+            Event::Terminate => table.terminate.inspect(|on| on(s, thread)).is_some(),
+            Event::Timer => table.timer.inspect(|on| on(s, thread)).is_some(),
+            Event::Schedule => table.schedule.inspect(|on| on(s, core)).is_some(),
+            Event::NewlyIdle => table.newly_idle.inspect(|on| on(s, core)).is_some(),
+            Event::EnterIdle => table.enter_idle.inspect(|on| on(s, core)).is_some(),
+            Event::ExitIdle => table.exit_idle.inspect(|on| on(s, core)).is_some(),
+            Event::Balance => table.balance.inspect(|on| on(s, core)).is_some(),
+            Event::Enqueue | Event::Entry | Event::Exit => false,
+        };
+    }
+}
+
+fn decision(access: Access) -> Option<Decision> {
+    Some(match access {
+        Access::Ready { thread, core, queue, key, reason, .. } => {
+            Decision::Ready { thread, core, queue: queue.0, key, reason: reason.0 }
+        }
+        Access::Run(thread) => Decision::Run(thread),
+        Access::Blocked(thread) => Decision::Blocked(thread),
+        Access::Terminated(thread) => Decision::Terminated(thread),
+        Access::Arm(thread, ns) => Decision::Arm(thread, ns),
+        Access::Cancel(thread) => Decision::Cancel(thread),
+        Access::Preempt(core) => Decision::Preempt(core),
+        _ => return None,
+    })
+}
+
+/// The handler, or what takes its place, that is next on the core.
+fn next(world: &World, core: u8) -> Option<(Phase, u8)> {
+    world.core(core).activity.as_ref().map(|activity| (activity.phase, activity.core))
+}
+
+/// Runs one handler in both worlds, and compares. Number of decisions.
+fn handler(driver: &mut Driver<'_>, native: &Policy, world: &mut World, core: u8) -> usize {
+    let before = next(world, core);
+    let activity = world.core(core).activity.clone().expect("an event is under way");
+    assert!(activity.record.is_empty(), "nothing was done yet");
+    let mut stage = Stage::new(driver.model, native, world);
+    if activity.phase != Phase::GoIdle {
+        call(native.table(), &mut stage, &activity);
+    }
+    let mut log = Vec::new();
+    loop {
+        driver.step(world, Step::Go(core), Some(&mut log)).expect("a sound policy");
+        let over = world.core(core).activity.as_ref().is_none_or(|a| a.record.is_empty());
+        if over || next(world, core) != before {
+            break;
+        }
+    }
+    let decisions: Vec<Decision> = log
+        .iter()
+        .filter_map(|happening| match happening {
+            Happening::Access { access, .. } => decision(*access),
+            _ => None,
+        })
+        .collect();
+    let event = activity.event().name();
+    assert_eq!(decisions, stage.decisions, "decisions of {event}");
+    assert_eq!(world.vars, stage.vars(driver.model), "sets and attributes after {event}");
+    let lines: Vec<_> = world.cores.iter().map(|core| core.queues).collect();
+    assert_eq!(lines, stage.lines(), "queues after {event}");
+    decisions.len()
+}
+
+/// Events one after the other, as the numbers say. Numbers of handlers and decisions.
+fn agree(name: &str, native: &Policy, fast: u8, choices: &[u8]) -> (usize, usize) {
+    let policy = load(name);
+    let scenario = rich(fast);
+    let model = Model::new(&policy, &scenario).expect("a sound scenario");
+    let mut driver =
+        Driver { model: &model, reduction: Reduction::new(&model, false), checks: Checks::default() };
+    let mut world = initial::world(&model, &scenario).expect("a sound policy");
+    let (mut handlers, mut decisions) = (0, 0);
+    for choice in choices {
+        let steps = enabled(&model, &world);
+        let Some(step) = steps.get(usize::from(*choice) % steps.len().max(1)) else { break };
+        if let Step::Dispatch(core) = step {
+            // It begins with its schedule.
+            let mut log = Vec::new();
+            driver.step(&mut world, Step::Dispatch(*core), Some(&mut log)).expect("a sound policy");
+        } else {
+            driver.step(&mut world, *step, None).expect("a sound policy");
+        }
+        while let Some(core) = (0..model.map.nr_cores).find(|core| world.core(*core).activity.is_some()) {
+            decisions += handler(&mut driver, native, &mut world, core);
+            handlers += 1;
+        }
+    }
+    (handlers, decisions)
+}
+
+#[test]
+fn the_interpreter_agrees_with_the_native_build() {
+    for name in NAMES {
+        let native = Policy::load(path(name).to_str().expect("a path")).expect("it compiles");
+        let counts = Cell::new((0, 0));
+        let config = ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() };
+        let sequences = (0u8..64, proptest::collection::vec(any::<u8>(), 150));
+        let mut runner = proptest::test_runner::TestRunner::new(config);
+        let result = runner.run(&sequences, |(fast, choices)| {
+            let (h, d) = agree(name, &native, fast, &choices);
+            let (handlers, decisions) = counts.get();
+            counts.set((handlers + h, decisions + d));
+            Ok(())
+        });
+        result.unwrap_or_else(|error| panic!("{name}: {error}"));
+        let (handlers, decisions) = counts.get();
+        println!("{name}: {handlers} handlers, {decisions} decisions");
+        assert!(decisions > 1000, "{name}: only {decisions} decisions");
+    }
+}

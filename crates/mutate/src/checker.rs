@@ -1,0 +1,104 @@
+//! The model checker as a judge.
+
+use hearth_ipanema::ir::Policy;
+use hearth_modelcheck::{CheckError, Faults, Options, Outcome, Property, Scenario, check};
+use serde::Serialize;
+
+use crate::judge::{Judge, Kill, Verdict};
+
+/// What the original keeps in a scenario: a mutant must keep it too.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Promise {
+    pub cwc: bool,
+    pub collisions: bool,
+}
+
+struct Known {
+    scenario: Scenario,
+    promise: Promise,
+    /// Every schedule of so many steps was looked at; `None`: every schedule.
+    depth: Option<usize>,
+}
+
+/// Explores a mutant in every scenario in which the original holds, smallest first.
+pub struct ModelChecker {
+    max_states: usize,
+    params: Vec<(String, i64)>,
+    known: Vec<Known>,
+}
+
+/// The strongest first. Safety, claims and declared invariants are always looked at.
+const PROMISES: [Promise; 4] = [
+    Promise { cwc: true, collisions: true },
+    Promise { cwc: true, collisions: false },
+    Promise { cwc: false, collisions: true },
+    Promise { cwc: false, collisions: false },
+];
+
+impl ModelChecker {
+    /// Explores the original, to know what it keeps in which scenario.
+    ///
+    /// # Errors
+    /// If a scenario or parameter does not fit the policy.
+    pub fn new(
+        original: &Policy,
+        scenarios: Vec<Scenario>,
+        params: Vec<(String, i64)>,
+        max_states: usize,
+    ) -> Result<ModelChecker, CheckError> {
+        let mut checker = ModelChecker { max_states, params, known: Vec::new() };
+        for scenario in scenarios {
+            for promise in PROMISES {
+                let outcome = checker.check(original, &scenario, promise, Faults::default())?;
+                if outcome.violation.is_none() {
+                    let depth = (!outcome.complete).then_some(outcome.depth);
+                    checker.known.push(Known { scenario, promise, depth });
+                    break;
+                }
+            }
+        }
+        Ok(checker)
+    }
+
+    /// The scenarios in which the original holds, what it keeps there, and whether all of it was seen.
+    pub fn promises(&self) -> impl Iterator<Item = (&str, Promise, bool)> {
+        self.known.iter().map(|known| (known.scenario.name.as_str(), known.promise, known.depth.is_none()))
+    }
+
+    fn check(
+        &self,
+        policy: &Policy,
+        scenario: &Scenario,
+        promise: Promise,
+        faults: Faults,
+    ) -> Result<Outcome, CheckError> {
+        let Promise { cwc, collisions } = promise;
+        let (max_states, params) = (self.max_states, self.params.clone());
+        let options = Options { max_states, cwc, collisions, params, faults, ..Options::default() };
+        check(policy, scenario, &options)
+    }
+}
+
+impl Judge for ModelChecker {
+    fn judge(&self, mutant: &Policy, faults: Faults) -> Option<Verdict> {
+        self.known.iter().find_map(|Known { scenario, promise, depth }| {
+            let found = match self.check(mutant, scenario, *promise, faults) {
+                Ok(outcome) => outcome.violation?,
+                Err(error) => {
+                    let (by, what) = (scenario.name.clone(), error.to_string());
+                    return Some(Verdict::Refuted(Kill { by, property: Property::Safety, what, steps: 0 }));
+                }
+            };
+            // So deep nobody has looked at the original.
+            if depth.is_some_and(|depth| found.steps.len() > depth) {
+                return None;
+            }
+            Some(Verdict::Refuted(Kill {
+                by: scenario.name.clone(),
+                property: found.violation.property,
+                what: found.violation.what,
+                steps: found.steps.len(),
+            }))
+        })
+    }
+}

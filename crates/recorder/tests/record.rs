@@ -1,0 +1,330 @@
+//! Records real commands, by both methods. Where one cannot be used, says so and passes, but where
+//! `HEARTH_RECORDER=required` (as in the guests of `scripts/test kernels`) fails. (`scripts/bpf recorder` makes the
+//! BPF programs.)
+
+use hearth_recorder::{Error, Method, Options, Recording, record};
+use hearth_trace::{IDLE, Kind};
+
+/// A test ends here, for want of what this machine need not have.
+fn skip(why: impl std::fmt::Display) {
+    let required = std::env::var_os("HEARTH_RECORDER").is_some_and(|value| value == "required");
+    assert!(!required, "{why}");
+    eprintln!("skipped: {why}");
+}
+
+/// `None`, with the reason printed: this machine does not let us record.
+fn try_record(words: &[&str], method: Method) -> Option<Recording> {
+    let words: Vec<String> = words.iter().map(|word| word.to_string()).collect();
+    match record(&words, Options { method, ..Options::default() }) {
+        Ok(recording) => Some(recording),
+        Err(
+            error @ (Error::NoTracefs | Error::NotAllowed { .. } | Error::Lockdown | Error::NoBpf { .. }),
+        ) => {
+            skip(error);
+            None
+        }
+        Err(error) => panic!("{error}"),
+    }
+}
+
+#[test]
+fn a_loop_of_forks_by_bpf() {
+    a_loop_of_forks(Method::Bpf);
+}
+
+#[test]
+fn a_loop_of_forks_by_tracefs() {
+    a_loop_of_forks(Method::Tracefs);
+}
+
+fn a_loop_of_forks(method: Method) {
+    let script = "for i in 1 2 3; do /bin/true; done";
+    let Some(recording) = try_record(&["sh", "-c", script], method) else { return };
+    let Recording { trace, status, inferred } = recording;
+    assert!(status.success());
+    let header = &trace.header;
+    let traced = |tid| header.threads.iter().any(|thread| thread.tid == tid && thread.traced);
+    let count = |what: fn(&Kind) -> Option<u32>| {
+        trace.events.iter().filter_map(|event| what(&event.kind)).filter(|tid| traced(*tid)).count()
+    };
+    let forks = count(|kind| if let Kind::Fork { child, .. } = kind { Some(*child) } else { None });
+    let exits = count(|kind| if let Kind::Exit { thread } = kind { Some(*thread) } else { None });
+    let waits = count(|kind| if let Kind::Wait { thread } = kind { Some(*thread) } else { None });
+    let execs: Vec<&str> = (trace.events.iter())
+        .filter_map(|event| match event.kind {
+            Kind::Exec { thread, name } if traced(thread) => Some(header.names[name as usize].as_str()),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(forks, 3);
+    assert_eq!(exits, 4);
+    assert!(waits >= 3, "{waits} waits");
+    assert_eq!(execs, ["sh", "true", "true", "true"]);
+    // No buffer overflowed. (Some kernels leave out a switch now and then, in their own
+    // text trace too.)
+    assert_eq!(header.lost.iter().sum::<u64>(), inferred, "events were lost");
+    let violations = trace.check();
+    assert!(violations.is_empty(), "{} violations, first: {}", violations.len(), violations[0]);
+
+    let summary = trace.summary();
+    assert!(summary.duration_s > 0.0 && summary.busy_core_s > 0.0, "{summary:?}");
+    assert!(summary.busy_core_s <= summary.duration_s * header.cores.len() as f64);
+    assert!(summary.wakeup_latency_us.count >= 3);
+    assert!(header.threads.iter().all(|thread| thread.tid != IDLE));
+}
+
+#[test]
+fn the_status_of_the_command_is_returned() {
+    let Some(recording) = try_record(&["sh", "-c", "exit 3"], Method::Auto) else { return };
+    assert_eq!(recording.status.code(), Some(3));
+}
+
+#[test]
+fn a_command_that_does_not_exist() {
+    match record(&["no-such-program-anywhere".into()], Options::default()) {
+        Err(Error::NoTracefs | Error::NotAllowed { .. } | Error::Lockdown) => {}
+        Err(error) => assert!(error.to_string().contains("no-such-program-anywhere"), "{error}"),
+        Ok(_) => panic!("it was recorded"),
+    }
+}
+
+/// A recording leaves nothing behind in the kernel, also when the command is killed.
+#[test]
+fn the_instance_is_removed() {
+    let Some(recording) = try_record(&["sh", "-c", "kill -9 $$"], Method::Tracefs) else { return };
+    assert!(!recording.status.success());
+    let ours = format!("hearth-{}-", std::process::id());
+    let left = || {
+        let instances = std::fs::read_dir("/sys/kernel/tracing/instances").into_iter().flatten().flatten();
+        instances.filter(|entry| entry.file_name().to_string_lossy().starts_with(&ours)).count()
+    };
+    // The other tests of this process record too: theirs are gone when they have ended.
+    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(90);
+    while left() > 0 {
+        assert!(std::time::Instant::now() < deadline, "{} instances are left", left());
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
+}
+
+/// A thousand forks: the buffers hold, and the trace stays sound.
+#[test]
+fn a_long_loop_by_bpf_is_sound() {
+    a_long_loop_is_sound(Method::Bpf);
+}
+
+#[test]
+fn a_long_loop_by_tracefs_is_sound() {
+    a_long_loop_is_sound(Method::Tracefs);
+}
+
+fn a_long_loop_is_sound(method: Method) {
+    let script = "i=0; while [ $i -lt 1000 ]; do /bin/true; i=$((i+1)); done";
+    let Some(Recording { trace, inferred, .. }) = try_record(&["sh", "-c", script], method) else { return };
+    let forks = |event: &&hearth_trace::Event| matches!(event.kind, Kind::Fork { .. });
+    assert!(trace.events.iter().filter(forks).count() >= 1000);
+    assert_eq!(trace.header.lost.iter().sum::<u64>(), inferred, "events were lost");
+    let violations = trace.check();
+    assert!(violations.is_empty(), "{} violations, first: {}", violations.len(), violations[0]);
+}
+
+/// What the threads of one command did, each in its order: by both methods at the same time.
+mod both {
+    use super::*;
+    use hearth_recorder::{Method, Quiet, Session, Subject};
+    use hearth_trace::{CoreId, Event, Header, Tid, Time, Trace, Waker};
+    use std::collections::HashMap;
+    use std::time::Duration;
+
+    fn session(subject: Subject<'_>, method: Method) -> Option<Trace> {
+        let session = match Session::prepare(subject, Options { method, ..Options::default() }) {
+            Ok(session) => session,
+            Err(error) => {
+                skip(error);
+                return None;
+            }
+        };
+        let folder = std::env::temp_dir();
+        let assembled = session.run(&folder, Quiet::new(Vec::<Event>::new), |_| ()).unwrap().assembled;
+        Some(Trace { header: assembled.header, events: assembled.sink })
+    }
+
+    /// What a thread did, in order: with the scheduler, where interrupts are off; and what it may be
+    /// preempted in. One recorder may see that before the preemption, the other one after it.
+    type Deeds = [Vec<(Time, String)>; 2];
+
+    /// Who wakes a thread that is about to block may leave its own core at the same moment. A recorder that sees it leave
+    /// first cannot say any more who it was (see `assemble.rs`).
+    const SOMEBODY: &str = "somebody";
+
+    fn agree_on((_, ours): &(Time, String), (_, theirs): &(Time, String)) -> bool {
+        let anybody = |deed: &str| deed.replace("a thread", SOMEBODY).replace("an interrupt", SOMEBODY);
+        ours == theirs
+            || ((ours.contains(SOMEBODY) || theirs.contains(SOMEBODY)) && anybody(ours) == anybody(theirs))
+    }
+
+    /// The command's threads, in the order of their forks.
+    #[derive(Default)]
+    struct Story {
+        deeds: Vec<Deeds>,
+        numbers: HashMap<Tid, usize>,
+        blocked: HashMap<Tid, Time>,
+        woken_by: HashMap<Tid, CoreId>,
+    }
+
+    impl Story {
+        fn of(Trace { header, events }: &Trace, program: &str) -> Vec<Deeds> {
+            let mut story = Story::default();
+            for event in events {
+                story.begins(header, event, program);
+                story.goes_on(header, event);
+            }
+            // The exec by which it is found may be seen on either side of a preemption, too.
+            if let Some([first, _]) = story.deeds.first_mut() {
+                let fork = first.iter().position(|(_, deed)| deed.starts_with("forks")).unwrap_or(0);
+                first.drain(..fork);
+            }
+            story.deeds
+        }
+
+        fn begins(&mut self, header: &Header, event: &Event, program: &str) {
+            match event.kind {
+                Kind::Exec { thread, name } if text(header, name) == program => {
+                    self.numbers.insert(thread, 0);
+                    self.deeds.push(Deeds::default());
+                }
+                Kind::Fork { parent, child, .. } if self.numbers.contains_key(&parent) => {
+                    self.numbers.insert(child, self.deeds.len());
+                    self.deeds.push([vec![(event.time, "forked".into())], Vec::new()]);
+                }
+                _ => {}
+            }
+        }
+
+        fn goes_on(&mut self, header: &Header, event: &Event) {
+            let &Event { time, core, kind } = event;
+            match kind {
+                Kind::Switch { prev, stop, next } => {
+                    self.blocked.insert(prev, time);
+                    self.does(time, prev, format!("{stop:?} on {core}"));
+                    self.does(time, next, format!("runs on {core}"));
+                }
+                Kind::Wakeup { thread, waker, target } => {
+                    let by = match waker {
+                        Waker::Interrupt if self.blocked.get(&thread) == Some(&time) => SOMEBODY,
+                        Waker::Interrupt => "an interrupt",
+                        Waker::Thread(_) => "a thread",
+                    };
+                    self.woken_by.insert(thread, core);
+                    self.does(time, thread, format!("woken by {by} on {target}"));
+                }
+                Kind::Migrate { thread, from, to } => self.moves(event, thread, from, to),
+                Kind::Fork { parent, target, .. } => self.does(time, parent, format!("forks to {target}")),
+                Kind::Exec { thread, name } => {
+                    self.may_do(time, thread, format!("exec {}", text(header, name)))
+                }
+                Kind::Exit { thread } => self.may_do(time, thread, "exit".into()),
+                Kind::Wait { thread } => self.may_do(time, thread, "wait".into()),
+                _ => {}
+            }
+        }
+
+        /// That the waker's core takes a thread from another's queue in the next moment is a wake-up to tracefs.
+        fn moves(&mut self, event: &Event, thread: Tid, from: CoreId, to: CoreId) {
+            let by_waker = self.woken_by.get(&thread) == Some(&event.core);
+            let last = self.numbers.get(&thread).and_then(|number| self.deeds[*number][0].last_mut());
+            match last.filter(|_| by_waker) {
+                Some((_, deed)) if *deed == format!("woken by a thread on {from}") => {
+                    *deed = format!("woken by a thread on {to}")
+                }
+                _ => self.does(event.time, thread, format!("moves from {from} to {to}")),
+            }
+        }
+
+        fn does(&mut self, time: Time, thread: Tid, what: String) {
+            if let Some(number) = self.numbers.get(&thread) {
+                self.deeds[*number][0].push((time, what));
+            }
+        }
+
+        /// In what it may be preempted.
+        fn may_do(&mut self, time: Time, thread: Tid, what: String) {
+            if let Some(number) = self.numbers.get(&thread) {
+                self.deeds[*number][1].push((time, what));
+            }
+        }
+    }
+
+    fn text(header: &Header, name: u32) -> String {
+        header.names.get(name as usize).cloned().unwrap_or_default()
+    }
+
+    /// Fails with the first difference, and what came before it.
+    fn agree(bpf: &[Deeds], tracefs: &[Deeds]) {
+        for (number, (ours, theirs)) in bpf.iter().zip(tracefs).enumerate() {
+            for (ours, theirs) in ours.iter().zip(theirs) {
+                let same = ours.iter().zip(theirs).take_while(|(a, b)| agree_on(a, b)).count();
+                let around = same.saturating_sub(4)..same + 5;
+                let shown = |deeds: &[(Time, String)]| {
+                    let deeds = &deeds[around.start..around.end.min(deeds.len())];
+                    deeds
+                        .iter()
+                        .map(|(time, deed)| format!("{} us {deed}", time / 1000))
+                        .collect::<Vec<_>>()
+                        .join(", ")
+                };
+                assert!(
+                    same == ours.len() && same == theirs.len(),
+                    "thread {number}, deed {same} of {}:\nBPF:     {}\ntracefs: {}",
+                    ours.len(),
+                    shown(ours),
+                    shown(theirs)
+                );
+            }
+        }
+        assert_eq!(bpf.len(), tracefs.len(), "threads");
+    }
+
+    #[test]
+    fn both_methods_see_the_same() {
+        let folder = tempfile::tempdir().unwrap();
+        let program = folder.path().join("seen-twice");
+        std::fs::copy("/bin/sh", &program).unwrap();
+        let script = "for i in 1 2 3 4 5; do /bin/true; done; echo a | cat | cat > /dev/null; sleep 0.02";
+        let words = [program.to_str().unwrap(), "-c", script].map(str::to_owned);
+        for attempt in 0..5 {
+            let (by_tracefs, by_bpf) = std::thread::scope(|scope| {
+                // On a slow machine the command may take longer: then again, with more time.
+                let time = Duration::from_secs(2 << attempt);
+                let tracefs = scope.spawn(move || session(Subject::System(Some(time)), Method::Tracefs));
+                std::thread::sleep(Duration::from_millis(300));
+                let bpf = session(Subject::Command(&words), Method::Bpf);
+                (tracefs.join().unwrap(), bpf)
+            });
+            let (Some(by_tracefs), Some(by_bpf)) = (by_tracefs, by_bpf) else { return };
+            let lost = |trace: &Trace| trace.header.lost.iter().sum::<u64>();
+            if lost(&by_tracefs) + lost(&by_bpf) > 0 {
+                eprintln!("attempt {attempt}: the kernel left out switches");
+                continue;
+            }
+            assert_eq!(by_bpf.check(), []);
+            let (bpf, mut tracefs) = (Story::of(&by_bpf, "seen-twice"), Story::of(&by_tracefs, "seen-twice"));
+            let ended = |deeds: &[Deeds]| {
+                deeds
+                    .first()
+                    .is_some_and(|[first, _]| first.iter().any(|(_, deed)| deed.starts_with("Exited")))
+            };
+            if !ended(&tracefs) {
+                eprintln!("attempt {attempt}: the command took too long");
+                continue;
+            }
+            assert!(bpf.len() >= 9, "{bpf:#?}");
+            // The command's own trace ends with its last switch.
+            for (long, short) in tracefs.iter_mut().flatten().zip(bpf.iter().flatten()) {
+                long.truncate(short.len());
+            }
+            agree(&bpf, &tracefs);
+            return;
+        }
+        skip("none of the attempts could be compared");
+    }
+}
