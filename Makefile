@@ -52,4 +52,4 @@ docs: ## Build the book: docs/book/index.html
 
 clean: ## Remove everything that was built, downloaded or recorded
 	cargo clean
-	rm -rf out docs/book web/dist web/out web/node_modules
+	rm -rf out docs/book docs/.cache web/dist web/out web/node_modules

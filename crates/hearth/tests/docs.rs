@@ -48,7 +48,7 @@ fn the_tutorials_policies_are_sound() {
 
 #[test]
 fn links_lead_somewhere() {
-    let mut pages: Vec<PathBuf> = chapters().collect();
+    let mut pages: Vec<PathBuf> = pages("docs/src").chain(pages("docs/src/data")).collect();
     pages.extend(["README.md", "CONTRIBUTING.md", "LICENSE.md"].map(|page| root().join(page)));
     let mut broken = Vec::new();
     for page in &pages {
@@ -67,19 +67,98 @@ fn links_lead_somewhere() {
     assert!(broken.is_empty(), "broken links:\n  {}", broken.join("\n  "));
 }
 
+/// docs/src/data/help.md: the complete help, and what is built in. `TRYCMD=overwrite` writes the page again.
 #[test]
-fn every_chapter_is_in_the_table_of_contents() {
-    let contents = root().join("docs/src/SUMMARY.md");
-    let listed: BTreeSet<PathBuf> =
-        links(&read(&contents)).map(|link| contents.with_file_name(link)).collect();
-    let missing: Vec<_> = chapters().filter(|page| *page != contents && !listed.contains(page)).collect();
-    assert!(missing.is_empty(), "not in SUMMARY.md: {missing:?}");
+fn the_help_page_is_what_hearth_prints() {
+    let mut page = String::from(
+        "# Complete help\n\n*Reference: the help of every command, and the built-in machines, policies and \
+         workloads, as `hearth` prints them.*\n\nThis page is generated: `TRYCMD=overwrite cargo test --test docs`. \
+         [Commands](../commands.md) has examples.\n",
+    );
+    add_help(&mut page, &[]);
+    for what in ["machines", "policies", "workloads"] {
+        add_output(&mut page, &["list", what], &["list", what]);
+    }
+    let path = root().join("docs/src/data/help.md");
+    if std::env::var("TRYCMD").is_ok_and(|value| value == "overwrite") {
+        fs::write(&path, &page).expect("the page");
+    }
+    assert!(
+        read(&path) == page,
+        "docs/src/data/help.md is out of date: TRYCMD=overwrite cargo test --test docs"
+    );
 }
 
-fn chapters() -> impl Iterator<Item = PathBuf> {
-    let folder = fs::read_dir(root().join("docs/src")).expect("the book");
+/// Adds the help of a command, then that of each of its subcommands.
+fn add_help(page: &mut String, command: &[&str]) {
+    let help = add_output(page, command, &[command, &["--help"]].concat());
+    let list =
+        help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
+    for line in list.filter(|line| !line.starts_with("   ")) {
+        let name = line.split_whitespace().next().expect("a name");
+        if name != "help" {
+            add_help(page, &[command, &[name]].concat());
+        }
+    }
+}
+
+fn add_output(page: &mut String, title: &[&str], arguments: &[&str]) -> String {
+    let mut hearth = Command::new(env!("CARGO_BIN_EXE_hearth"));
+    let hearth = hearth.args(arguments).env("COLUMNS", "100").output().expect("hearth");
+    assert!(hearth.status.success(), "{arguments:?}");
+    let printed = String::from_utf8(hearth.stdout).expect("UTF-8");
+    let lines: Vec<_> = printed.trim_end().lines().map(str::trim_end).collect();
+    *page += &format!("\n## hearth {}\n\n```text\n{}\n```\n", title.join(" "), lines.join("\n"));
+    *page = page.replace("## hearth \n", "## hearth\n");
+    printed
+}
+
+/// The part of the book that each page is in, by `nav` in docs/mkdocs.yml.
+fn contents() -> Vec<(String, PathBuf)> {
+    let text = read(&root().join("docs/mkdocs.yml"));
+    let (_, nav) = text.split_once("\nnav:\n").expect("nav");
+    let mut part = String::new();
+    let mut pages = Vec::new();
+    for line in nav.lines() {
+        if let Some((_, page)) = line.split_once(": ") {
+            pages.push((part.clone(), root().join("docs/src").join(page)));
+        } else {
+            part = line.trim_matches([' ', '-', ':']).to_owned();
+        }
+    }
+    pages
+}
+
+#[test]
+fn every_page_is_in_the_table_of_contents() {
+    let listed: BTreeSet<PathBuf> = contents().into_iter().map(|(_, page)| page).collect();
+    let pages: BTreeSet<PathBuf> = pages("docs/src").collect();
+    assert_eq!(pages, listed, "the pages (left), and those in docs/mkdocs.yml (right)");
+}
+
+#[test]
+fn every_page_says_which_kind_of_question_it_answers() {
+    for (part, page) in contents() {
+        let kind = if part.is_empty() { "Explanation" } else { &part };
+        let text = read(&page);
+        let first = text.lines().nth(2).unwrap_or_default();
+        assert!(first.starts_with(&format!("*{kind}")), "{}: {first}", page.display());
+    }
+}
+
+#[test]
+fn the_book_is_short() {
+    let words = |page: &Path| read(page).split_whitespace().count();
+    let sum: usize =
+        contents().iter().filter(|(part, _)| part != "Evidence").map(|(_, page)| words(page)).sum();
+    assert!(sum < 40_000, "{sum} words without the evidence");
+}
+
+/// The pages in a folder.
+fn pages(folder: &str) -> impl Iterator<Item = PathBuf> {
+    let folder = fs::read_dir(root().join(folder)).expect("the book");
     folder
-        .map(|entry| entry.expect("a chapter").path())
+        .map(|entry| entry.expect("a page").path())
         .filter(|path| path.extension().is_some_and(|e| e == "md"))
 }
 
@@ -97,7 +176,7 @@ fn links(markdown: &str) -> impl Iterator<Item = String> {
     })
 }
 
-/// What `#...` can name: headings as mdBook and forges turn them into anchors.
+/// What `#...` can name: headings as the book and forges turn them into anchors.
 fn anchors(markdown: &str) -> BTreeSet<String> {
     let mut anchors = BTreeSet::new();
     let mut heading: Option<String> = None;

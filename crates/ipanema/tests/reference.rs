@@ -18,7 +18,7 @@ fn examples() -> Vec<(String, String)> {
         let text = text.join("\n") + "\n";
         let text = match kind {
             "" => text,
-            ",fragment" => format!("policy example extends cfs {{\n{text}}}\n"),
+            "-fragment" => format!("policy example extends cfs {{\n{text}}}\n"),
             _ => panic!("line {}: unknown kind of example", i + 1),
         };
         examples.push((format!("ipanema.md:{}", i + 1), text));

@@ -1,4 +1,4 @@
-//! The numbers of states in `docs/src/modelcheck.md` are those that come out. Cells that take long are not
+//! The numbers of states in `docs/src/data/modelcheck.md` are those that come out. Cells that take long are not
 //! tried again; a refuted one is, as far as its schedule is short.
 
 use hearth_modelcheck::{Options, Scenario, Stealing, check};
@@ -14,7 +14,7 @@ struct Table {
 
 /// The first table behind `heading`.
 fn table(heading: &str) -> Table {
-    let page = include_str!("../../../docs/src/modelcheck.md");
+    let page = include_str!("../../../docs/src/data/modelcheck.md");
     let (_, text) = page.split_once(heading).unwrap_or_else(|| panic!("no table \"{heading}\""));
     let mut lines =
         text.lines().skip_while(|line| !line.starts_with('|')).take_while(|line| line.starts_with('|'));
@@ -54,7 +54,11 @@ fn try_again(heading: &str, stealing: Stealing, cwc: bool) -> usize {
                 (None, false) => format!("more than {STATES}"),
             };
             let documented = if cell.ends_with("steps") { cell.clone() } else { documented.to_string() };
-            assert_eq!(found, documented, "{name}, {}: docs/src/modelcheck.md, \"{heading}\"", scenario.name);
+            assert_eq!(
+                found, documented,
+                "{name}, {}: docs/src/data/modelcheck.md, \"{heading}\"",
+                scenario.name
+            );
             tried += 1;
         }
     }
@@ -63,12 +67,12 @@ fn try_again(heading: &str, stealing: Stealing, cwc: bool) -> usize {
 
 #[test]
 fn work_conservation() {
-    assert!(try_again("Concurrent work conservation, with safety and claims:", Stealing::Locked, true) > 100);
+    assert!(try_again("Concurrent work conservation, with safety and claims", Stealing::Locked, true) > 100);
 }
 
 #[test]
 fn lock_free() {
-    assert!(try_again("lock-free:", Stealing::CompareAndSwap, true) > 40);
+    assert!(try_again("Lock-free steals", Stealing::CompareAndSwap, true) > 40);
 }
 
 #[test]

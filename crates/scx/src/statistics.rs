@@ -230,9 +230,10 @@ pub fn meta() -> Value {
 pub fn markdown() -> String {
     let mut text = String::from(
         "# Statistics\n\n\
-         What a policy that runs in the kernel counts. `hearth status` prints it, `hearth status --json` and the socket\n\
-         `/var/run/scx/root/stats` (the protocol of scx_stats) serve it, and `hearth top` draws it.\n\
-         (This page is made from `crates/scx/src/statistics.rs`, as is `hearth status --explain`.)\n",
+         *Reference: the counters of a policy that runs in the kernel.*\n\n\
+         `hearth status` prints them, `hearth status --json` and the socket `/var/run/scx/root/stats` (protocol of scx_stats)\n\
+         serve them, and `hearth top` draws them. This page and `hearth status --explain` are generated from\n\
+         `crates/scx/src/statistics.rs`.\n",
     );
     for schema in &SCHEMAS {
         text += &format!(

@@ -240,19 +240,6 @@ fn the_example_of_the_book_is_good() {
     Workload::parse(example, "docs/src/workloads.md").unwrap();
 }
 
-/// The book names every generator and every parameter with its default.
-#[test]
-fn the_book_knows_all_generators() {
-    let book = include_str!("../../../docs/src/workloads.md");
-    for generator in hearth_workload::generators() {
-        assert!(book.contains(&format!("### `{}`", generator.name)), "{}", generator.name);
-        for param in generator.params {
-            let row = format!("| `{}` | {} |", param.name, param.default);
-            assert!(book.contains(&row), "{}: {row}", generator.name);
-        }
-    }
-}
-
 proptest! {
     #[test]
     fn arbitrary_text_never_panics(text in ".{0,300}") {
