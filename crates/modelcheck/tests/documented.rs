@@ -77,5 +77,5 @@ fn lock_free() {
 
 #[test]
 fn safety_and_claims() {
-    assert!(try_again("Safety and claims alone:", Stealing::Locked, false) > 100);
+    assert!(try_again("Safety and claims alone", Stealing::Locked, false) > 100);
 }
