@@ -1,4 +1,6 @@
 //! Files that are either whole or absent: written beside their final name, flushed to the disk, renamed.
+//!
+//! A path that is no regular file, such as `/dev/stdout` or a symbolic link, is written directly.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
@@ -8,8 +10,13 @@ use tempfile::NamedTempFile;
 
 /// A file under a temporary name in the folder of its final name. It is removed unless [`commit`](Self::commit)ted.
 pub struct AtomicFile {
-    out: BufWriter<NamedTempFile>,
+    out: BufWriter<Target>,
     path: PathBuf,
+}
+
+enum Target {
+    Temporary(NamedTempFile),
+    Special(File),
 }
 
 impl AtomicFile {
@@ -18,15 +25,9 @@ impl AtomicFile {
     /// # Errors
     /// `path` names no file, or its folder cannot be written.
     pub fn create(path: &Path) -> io::Result<AtomicFile> {
-        let name = path.file_name().ok_or_else(|| io::Error::other("this path names no file"))?;
-        let mut prefix = std::ffi::OsString::from(".");
-        prefix.push(name);
-        // The umask still applies.
-        let permissions = fs::Permissions::from_mode(0o666);
-        let mut builder = tempfile::Builder::new();
-        let file =
-            builder.prefix(&prefix).suffix(".partial").permissions(permissions).tempfile_in(folder(path))?;
-        Ok(AtomicFile { out: BufWriter::with_capacity(1 << 16, file), path: path.to_owned() })
+        let target =
+            if is_special(path) { Target::Special(File::create(path)?) } else { Target::temporary(path)? };
+        Ok(AtomicFile { out: BufWriter::with_capacity(1 << 16, target), path: path.to_owned() })
     }
 
     /// Flushes the content to the disk, then gives the file its name. A file of that name is replaced.
@@ -34,10 +35,40 @@ impl AtomicFile {
     /// # Errors
     /// The disk is full, or the name is taken by a folder. No file of the name is lost then.
     pub fn commit(self) -> io::Result<()> {
-        let file = self.out.into_inner().map_err(io::IntoInnerError::into_error)?;
-        file.as_file().sync_all()?;
-        file.persist(&self.path)?;
-        sync_folder(folder(&self.path))
+        match self.out.into_inner().map_err(io::IntoInnerError::into_error)? {
+            Target::Special(_) => Ok(()),
+            Target::Temporary(file) => {
+                file.as_file().sync_all()?;
+                file.persist(&self.path)?;
+                sync_folder(folder(&self.path))
+            }
+        }
+    }
+}
+
+impl Target {
+    fn temporary(path: &Path) -> io::Result<Target> {
+        let name = path.file_name().ok_or_else(|| io::Error::other("this path names no file"))?;
+        let mut prefix = std::ffi::OsString::from(".");
+        prefix.push(name);
+        // The umask still applies.
+        let permissions = fs::Permissions::from_mode(0o666);
+        let mut builder = tempfile::Builder::new();
+        builder.prefix(&prefix).suffix(".partial").permissions(permissions);
+        builder.tempfile_in(folder(path)).map(Target::Temporary)
+    }
+}
+
+impl Write for Target {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Target::Temporary(file) => file.write(bytes),
+            Target::Special(file) => file.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }
 
@@ -51,22 +82,19 @@ impl Write for AtomicFile {
     }
 }
 
-/// Writes a whole file. What exists and is no regular file, such as `/dev/stdout`, is written directly.
+/// Writes a whole file.
 ///
 /// # Errors
 /// As [`AtomicFile::create`] and [`AtomicFile::commit`].
 pub fn write(path: &Path, content: &[u8]) -> io::Result<()> {
-    if is_special(path) {
-        return fs::write(path, content);
-    }
     let mut file = AtomicFile::create(path)?;
     file.write_all(content)?;
     file.commit()
 }
 
-/// Whether `path` exists and is neither a regular file nor a link to one: it cannot be replaced by renaming.
+/// Whether `path` exists and is no regular file. Renaming must not replace a device or a symbolic link.
 pub fn is_special(path: &Path) -> bool {
-    fs::metadata(path).is_ok_and(|meta| !meta.is_file())
+    fs::symlink_metadata(path).is_ok_and(|meta| !meta.is_file())
 }
 
 /// Renames a file or folder whose content is on the disk, and flushes the new name to the disk, too.
@@ -129,6 +157,13 @@ mod tests {
     fn what_is_no_regular_file_is_written_directly() {
         write(Path::new("/dev/null"), b"text").unwrap();
         assert!(is_special(Path::new("/dev/null")));
+        let folder = tempfile::tempdir().unwrap();
+        let (file, link) = (folder.path().join("file"), folder.path().join("link"));
+        fs::write(&file, "a longer text").unwrap();
+        std::os::unix::fs::symlink(&file, &link).unwrap();
+        write(&link, b"text").unwrap();
+        assert_eq!(fs::read(&file).unwrap(), b"text");
+        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
     }
 
     #[test]
@@ -136,9 +171,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a");
         fs::create_dir(&path).unwrap();
-        let mut file = AtomicFile::create(&path).unwrap();
-        file.write_all(b"text").unwrap();
-        assert!(file.commit().is_err());
+        assert!(AtomicFile::create(&path).is_err());
         assert_eq!(names(folder.path()), ["a"]);
         assert!(AtomicFile::create(Path::new("/")).is_err());
     }

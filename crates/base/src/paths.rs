@@ -53,7 +53,7 @@ fn candidates(named: Option<PathBuf>, program: &Path) -> Vec<Library> {
     root.map(Library::source_tree).into_iter().chain(installed).collect()
 }
 
-/// The folder `name` in the user's cache (`$XDG_CACHE_HOME/hearth`, `~/.cache/hearth`), or in
+/// The file or folder `name` in the user's cache (`$XDG_CACHE_HOME/hearth`, `~/.cache/hearth`), or in
 /// `/var/cache/hearth` for a user without a home. It need not exist.
 pub fn cache(name: &str) -> PathBuf {
     let base = Xdg::new().map_or_else(|_| "/var/cache".into(), |base| base.cache_dir());

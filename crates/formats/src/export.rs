@@ -8,12 +8,12 @@ mod table;
 mod tracks;
 
 use crate::{Error, Notes};
+use hearth_base::file::AtomicFile;
 use hearth_trace::series::UnderloadMeter;
 use hearth_trace::{Event, Header, Kind, Reader};
 use parquet::Parquet;
 use programs::Programs;
 use row::Rows;
-use std::fs;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 use table::{Csv, Lines};
@@ -59,29 +59,13 @@ pub struct Exported {
     pub notes: Vec<String>,
 }
 
-/// Writes the trace `input` to `output`: beside it first, and then renamed. (What is no regular file, `/dev/stdout`
-/// for instance, is written to directly.)
+/// Writes the trace `input` to `output`, which has its old content until the new one is whole.
 pub fn export(input: &Path, output: &Path, format: ExportFormat) -> Result<Exported, Error> {
     let created = |source| Error::File { action: "create", path: output.into(), source };
-    if fs::metadata(output).is_ok_and(|meta| !meta.is_file()) {
-        let mut file =
-            Counted { out: fs::File::options().write(true).open(output).map_err(created)?, bytes: 0 };
-        let events = write(input, format, &mut file).map_err(|error| error.named(output))?;
-        return exported(input, format, events, file.bytes);
-    }
-    let folder = output.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let file = tempfile::Builder::new().prefix(".export-").tempfile_in(folder).map_err(created)?;
-    let mut file = Counted { out: file, bytes: 0 };
+    let mut file = Counted { out: AtomicFile::create(output).map_err(created)?, bytes: 0 };
     let events = write(input, format, &mut file).map_err(|error| error.named(output))?;
-    readable(file.out.as_file()).map_err(created)?;
-    file.out.persist(output).map_err(|error| created(error.error))?;
+    file.out.commit().map_err(created)?;
     exported(input, format, events, file.bytes)
-}
-
-/// A temporary file can be read by its owner alone; this one is to be as any other new file.
-fn readable(file: &fs::File) -> io::Result<()> {
-    use std::os::unix::fs::PermissionsExt;
-    file.set_permissions(fs::Permissions::from_mode(0o644))
 }
 
 fn exported(input: &Path, format: ExportFormat, events: u64, bytes: u64) -> Result<Exported, Error> {

@@ -4,7 +4,7 @@ use crate::failure::{Failure, Outcome};
 use crate::output;
 use crate::prediction::{Prediction, Run, Setting, WorkloadFacts};
 use crate::progress;
-use hearth_ipanema::suggest::closest;
+use hearth_base::suggest::closest;
 use hearth_machine::{Governor, Machine};
 use hearth_sim::{Job, Policy, PolicyError};
 use hearth_trace::{Event, Trace, Writer};

@@ -20,25 +20,10 @@ pub fn json(value: &impl Serialize) -> Result<(), Failure> {
     text(&(json + "\n"))
 }
 
-/// Writes beside `path`, then renames. (What is no regular file, `/dev/stdout` for instance, is written to
-/// directly.)
+/// Writes a file that is never seen half-written (see [`hearth_base::file`]).
 pub fn file(path: &Path, content: &[u8]) -> Result<(), Failure> {
-    let failed = |error: io::Error| Failure::new(format_args!("cannot write {}: {error}", path.display()));
-    if fs::metadata(path).is_ok_and(|meta| !meta.is_file()) {
-        return fs::write(path, content).map_err(failed);
-    }
-    let Some(name) = path.file_name() else {
-        return Err(failed(io::Error::other("this path names no file")));
-    };
-    let mut beside = name.to_owned();
-    beside.push(format!(".{}.partial", std::process::id()));
-    let beside = path.with_file_name(beside);
-    let written = fs::write(&beside, content).and_then(|()| fs::rename(&beside, path));
-    if written.is_err() {
-        // The first error is the one to tell.
-        let _ = fs::remove_file(&beside);
-    }
-    written.map_err(failed)
+    let failed = |error| Failure::new(format_args!("cannot write {}: {error}", path.display()));
+    hearth_base::file::write(path, content).map_err(failed)
 }
 
 /// Says early that a file cannot be written, before long work is done for it.
@@ -56,7 +41,7 @@ pub fn check_trace(path: &Path) -> Result<(), Failure> {
 }
 
 fn check_parent(path: &Path) -> Result<(), Failure> {
-    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let parent = hearth_base::file::folder(path);
     match fs::metadata(parent) {
         Ok(meta) if meta.is_dir() => Ok(()),
         Ok(_) => Err(Failure::new(format_args!("{} is not a folder", parent.display()))),

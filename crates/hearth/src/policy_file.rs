@@ -20,7 +20,7 @@ pub fn read(name_or_path: &str) -> Result<String, Failure> {
         if !looks_like_a_name {
             return failure;
         }
-        match hearth_ipanema::suggest::closest(name_or_path, builtin::NAMES) {
+        match hearth_base::suggest::closest(name_or_path, builtin::NAMES) {
             Some(near) => failure.help(format_args!("did you mean the built-in policy `{near}`?")),
             None => failure.help(format_args!(
                 "give the path of an .ipa file, or a built-in policy: {}",

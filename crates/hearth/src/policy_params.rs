@@ -2,9 +2,9 @@
 
 use crate::failure::Failure;
 use crate::policy_file;
+use hearth_base::suggest::closest;
 use hearth_ipanema::diagnostic::render_all;
 use hearth_ipanema::ir;
-use hearth_ipanema::suggest::closest;
 use hearth_scx::{Error, Policy};
 use std::io::IsTerminal;
 use std::path::Path;

@@ -13,7 +13,6 @@ pub mod emit;
 pub mod ir;
 pub mod library;
 pub mod resolve;
-pub mod suggest;
 pub mod syntax;
 mod types;
 mod unit;

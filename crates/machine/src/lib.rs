@@ -29,7 +29,6 @@ pub mod frequency;
 pub mod idle;
 mod machine;
 pub mod pelt;
-mod suggest;
 pub mod topology;
 mod validate;
 

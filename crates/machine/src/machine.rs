@@ -7,7 +7,8 @@ use crate::file::MachineFile;
 use crate::frequency::{FrequencySpec, PowerSpec};
 use crate::idle::{self, IdleState};
 use crate::topology::{Level, Shape, Topology};
-use crate::{suggest, validate};
+use crate::validate;
+use hearth_base::suggest::closest;
 use std::path::Path;
 
 /// One machine.
@@ -147,7 +148,7 @@ impl Machine {
 
     fn unknown(name: &str) -> Error {
         let known: Vec<&str> = Machine::names().collect();
-        Error::Unknown { suggestion: suggest::closest(name, &known), name: name.to_owned(), known }
+        Error::Unknown { suggestion: closest(name, known.iter().copied()), name: name.to_owned(), known }
     }
 
     fn checked(origin: &str, file: MachineFile) -> Result<Machine, Error> {

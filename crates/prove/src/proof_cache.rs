@@ -1,9 +1,10 @@
 //! What was proved before. A part of an obligation that reads as one that was proved is not proved again: after a
 //! change of one line of a policy, most parts do.
 
+use hearth_base::file;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::io::{self, Write as _};
+use std::io;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -47,13 +48,9 @@ impl ProofCache {
         if all.len() > MOST {
             all.clone_from(&self.proved());
         }
-        let folder = path.parent().unwrap_or(Path::new("."));
-        fs::create_dir_all(folder)?;
-        let mut file = tempfile::NamedTempFile::new_in(folder)?;
+        fs::create_dir_all(file::folder(path))?;
         let text: String = all.iter().map(|(key, prover)| format!("{key:032x} {prover}\n")).collect();
-        file.write_all(text.as_bytes())?;
-        file.persist(path)?;
-        Ok(())
+        file::write(path, text.as_bytes())
     }
 
     /// How many answers it gave from the file.

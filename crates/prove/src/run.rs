@@ -150,14 +150,9 @@ impl Folder {
     }
 }
 
-/// Writes beside, then renames.
 fn write(path: &Path, text: &str) -> Result<(), Error> {
-    let beside = path.with_extension(format!("{}.partial", std::process::id()));
-    let written = fs::write(&beside, text).and_then(|()| fs::rename(&beside, path));
-    written.map_err(|error| {
-        let _ = fs::remove_file(&beside);
-        Error::Write { path: path.to_owned(), error }
-    })
+    let written = hearth_base::file::write(path, text.as_bytes());
+    written.map_err(|error| Error::Write { path: path.to_owned(), error })
 }
 
 /// `work` on all items, so many at a time; the results in the items' order.

@@ -34,7 +34,7 @@ pub enum Error {
     #[error("the headers for BPF are not in {}", .folder.display())]
     NoHeaders { folder: PathBuf },
     #[error("there is no clang to compile the policy for the kernel (tried: {})", .tried.join(", "))]
-    NoClang { tried: Vec<String> },
+    NoClang { tried: Vec<String>, needed: u32 },
     #[error("{program} is version {version}; policies need clang {needed} or newer")]
     OldClang { program: String, version: String, needed: u32 },
     #[error("clang rejects the C of policy {policy}:\n{}", .log.trim_end())]
@@ -103,8 +103,8 @@ impl Error {
             Error::DoesNotGo { .. } => "end its process, or press SysRq-S, which gives the kernel its own scheduler back".into(),
             Error::NoLibrary { .. } => "set HEARTH_LIB to the folder that has runtime/, or install Hearth with `make install`".into(),
             Error::NoHeaders { .. } => "run `make bpf` in Hearth's sources, which unpacks them".into(),
-            Error::NoClang { .. } | Error::OldClang { .. } => {
-                "install clang 19 or newer (Debian: apt install clang-19) or name one by CLANG; built-in policies need none after `make bpf`".into()
+            Error::NoClang { needed, .. } | Error::OldClang { needed, .. } => {
+                format!("install clang {needed} or newer (Debian: apt install clang-{needed}) or name one by CLANG; built-in policies need none after `make bpf`")
             }
             Error::Compile { .. } | Error::Verifier { .. } => {
                 "this is a bug of Hearth's compiler or runtime: please report the policy, the kernel and this log".into()

@@ -201,7 +201,7 @@ fn rejected(policy: &Policy, error: &libbpf_rs::Error) -> Error {
     let log = complaints();
     let file = || -> Option<PathBuf> {
         let path = object::cache().ok()?.join(format!("{}.verifier.log", policy.name));
-        object::write(&path, log.as_bytes()).ok()?;
+        hearth_base::file::write(&path, log.as_bytes()).ok()?;
         Some(path)
     };
     let policy = policy.name.clone();

@@ -8,17 +8,16 @@ use crate::error::Error;
 use crate::library::Library;
 use crate::policy::Policy;
 use crate::requirements::architecture;
-use etcetera::base_strategy::{BaseStrategy, Xdg};
+use hearth_base::{file, paths};
 use std::env;
 use std::ffi::OsString;
 use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use xxhash_rust::xxh3::Xxh3;
 
-/// The oldest clang that knows arenas.
-const CLANG: u32 = 19;
+/// The clangs that are tried, in order. The first names the oldest version that is accepted.
+const CLANGS: &str = include_str!("../../../runtime/clang");
 
 /// Flags that do not depend on where anything is. Loops over memory must not become calls of functions that
 /// the kernel does not have.
@@ -80,7 +79,7 @@ pub fn for_policy(policy: &Policy, purpose: Purpose) -> Result<Vec<u8>, Error> {
     }
     let object = compile(policy, &library, &clang, purpose)?;
     // Without a cache it is compiled again next time.
-    let _ = write(&cached, &object);
+    let _ = file::write(&cached, &object);
     Ok(object)
 }
 
@@ -92,9 +91,9 @@ pub fn build(policy: &Policy, purpose: Purpose, path: &Path) -> Result<(), Error
     let library = Library::find()?;
     let hash = Hash::of_sources(policy, &library, purpose)?;
     let object = compile(policy, &library, &Clang::find()?, purpose)?;
-    write(path, &object).map_err(Error::file("write", path))?;
+    file::write(path, &object).map_err(Error::file("write", path))?;
     let beside = hash_file(path);
-    write(&beside, format!("{hash}\n").as_bytes()).map_err(Error::file("write", &beside))
+    file::write(&beside, format!("{hash}\n").as_bytes()).map_err(Error::file("write", &beside))
 }
 
 /// Where verifiers' logs and compiled objects are kept.
@@ -102,21 +101,9 @@ pub fn build(policy: &Policy, purpose: Purpose, path: &Path) -> Result<(), Error
 /// # Errors
 /// The folder can be neither found nor made.
 pub fn cache() -> Result<PathBuf, Error> {
-    let folder = Xdg::new()
-        .map_or_else(|_| "/var/cache/hearth/bpf".into(), |base| base.cache_dir().join("hearth/bpf"));
+    let folder = paths::cache("bpf");
     fs::create_dir_all(&folder).map_err(Error::file("make the folder", &folder))?;
     Ok(folder)
-}
-
-/// Writes beside `path`, then renames.
-pub(crate) fn write(path: &Path, content: &[u8]) -> io::Result<()> {
-    let mut beside = path.as_os_str().to_owned();
-    beside.push(format!(".{}.partial", std::process::id()));
-    let written = fs::write(&beside, content).and_then(|()| fs::rename(&beside, path));
-    if written.is_err() {
-        let _ = fs::remove_file(&beside);
-    }
-    written
 }
 
 fn hash_file(object: &Path) -> PathBuf {
@@ -199,27 +186,34 @@ impl Clang {
     /// `$CLANG`, or the first in the search path that is new enough.
     fn find() -> Result<Clang, Error> {
         let named = env::var_os("CLANG").filter(|name| !name.is_empty());
-        let programs = match named {
-            Some(name) => vec![name],
-            None => ["clang-19", "clang", "clang-22", "clang-21", "clang-20"].map(OsString::from).to_vec(),
-        };
-        let mut too_old = None;
+        let programs = named.map_or_else(|| clangs().map(OsString::from).collect(), |name| vec![name]);
+        let (mut too_old, needed) = (None, oldest_clang());
         for program in &programs {
             let Ok(output) = Command::new(program).arg("--version").output() else { continue };
             let text = String::from_utf8_lossy(&output.stdout).into_owned();
             let version = text.lines().next().unwrap_or_default().to_owned();
             match major(&version) {
-                Some(major) if major >= CLANG => return Ok(Clang { program: program.clone(), version }),
+                Some(major) if major >= needed => return Ok(Clang { program: program.clone(), version }),
                 _ => too_old = Some((program.to_string_lossy().into_owned(), version)),
             }
         }
         Err(match too_old {
-            Some((program, version)) => Error::OldClang { program, version, needed: CLANG },
+            Some((program, version)) => Error::OldClang { program, version, needed },
             None => {
-                Error::NoClang { tried: programs.iter().map(|p| p.to_string_lossy().into_owned()).collect() }
+                let tried = programs.iter().map(|p| p.to_string_lossy().into_owned()).collect();
+                Error::NoClang { tried, needed }
             }
         })
     }
+}
+
+fn clangs() -> impl Iterator<Item = &'static str> {
+    CLANGS.lines().filter(|line| !line.starts_with('#'))
+}
+
+fn oldest_clang() -> u32 {
+    let first = clangs().next().and_then(|name| name.strip_prefix("clang-")?.parse().ok());
+    first.expect("runtime/clang begins with clang-VERSION")
 }
 
 /// `Debian clang version 19.1.7 (3)` → 19
@@ -297,6 +291,7 @@ mod tests {
 
     #[test]
     fn versions_of_clang() {
+        assert!(oldest_clang() >= 19, "older ones do not know arenas");
         assert_eq!(major("Debian clang version 19.1.7 (3)"), Some(19));
         assert_eq!(major("clang version 21.0.0git"), Some(21));
         assert_eq!(major("gcc (GCC) 14"), None);

@@ -1,7 +1,7 @@
 //! Where fetched things are kept. What is in the cache is whole: it is made beside and renamed.
 
 use crate::error::Error;
-use etcetera::base_strategy::{BaseStrategy, Xdg};
+use hearth_base::{file, paths};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
@@ -9,11 +9,9 @@ use tempfile::TempDir;
 pub struct Cache(PathBuf);
 
 impl Cache {
-    /// The user's: `$XDG_CACHE_HOME/hearth/vm` or `~/.cache/hearth/vm`.
+    /// The user's: `~/.cache/hearth/vm` (see [`paths::cache`]).
     pub fn of_user() -> Result<Self, Error> {
-        let missing = |_| std::io::Error::other("neither XDG_CACHE_HOME nor HOME says where that is");
-        let base = Xdg::new().map_err(missing).map_err(Error::file("find", "the cache folder"))?;
-        Cache::at(base.cache_dir().join("hearth/vm"))
+        Cache::at(paths::cache("vm"))
     }
 
     fn at(folder: PathBuf) -> Result<Self, Error> {
@@ -61,18 +59,15 @@ impl Cache {
         if target.exists() {
             fs::remove_dir_all(&target).map_err(Error::file("remove", &target))?;
         }
-        fs::rename(&made, &target).map_err(Error::file("rename", &made))?;
+        let on_disk = File::open(&made).and_then(|folder| Ok(rustix::fs::syncfs(folder)?));
+        on_disk.and_then(|()| file::rename(&made, &target)).map_err(Error::file("rename", &made))?;
         Ok(target)
     }
 
     /// Remembers a line of text.
     pub fn remember(&self, name: &str, text: &str) -> Result<(), Error> {
         let path = self.path(name);
-        let mut file =
-            tempfile::NamedTempFile::new_in(&self.0).map_err(Error::file("write into", &self.0))?;
-        std::io::Write::write_all(&mut file, text.as_bytes()).map_err(Error::file("write", &path))?;
-        file.persist(&path).map_err(|error| Error::file("write", &path)(error.error))?;
-        Ok(())
+        file::write(&path, text.as_bytes()).map_err(Error::file("write", &path))
     }
 
     pub fn recall(&self, name: &str) -> Option<String> {

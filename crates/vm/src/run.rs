@@ -21,7 +21,6 @@ use std::fs;
 use std::io::{self, Read, Write};
 use std::net::Shutdown;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -138,7 +137,7 @@ pub fn run(options: &Options, command: &[OsString], streams: Streams, watch: Wat
     let raw = options.terminal.then(Raw::new).transpose().map_err(Error::file("set up", "the terminal"))?;
     let ended = session.attend(&mut guest, options);
     if let (Some(path), Some(log)) = (&options.dmesg, &session.log) {
-        write_whole(path, log)?;
+        hearth_base::file::write(path, log).map_err(Error::file("write", path))?;
     }
     if ended.is_ok() {
         let _ = session.say.send("bye".into());
@@ -433,17 +432,6 @@ fn mark() -> Result<String, Error> {
     let path = "/proc/sys/kernel/random/uuid";
     let uuid = fs::read_to_string(path).map_err(Error::file("read", path))?;
     Ok(format!("hearth-{}", uuid.trim()))
-}
-
-/// Beside, then renamed: nobody sees half a file.
-fn write_whole(path: &Path, content: &[u8]) -> Result<(), Error> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let permissions = fs::Permissions::from_mode(0o666); // less the umask
-    let file = tempfile::Builder::new().permissions(permissions).tempfile_in(folder);
-    let mut file = file.map_err(Error::file("write", path))?;
-    file.write_all(content).map_err(Error::file("write", path))?;
-    file.persist(path).map_err(|error| Error::file("write", path)(error.error))?;
-    Ok(())
 }
 
 #[cfg(test)]

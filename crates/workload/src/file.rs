@@ -7,6 +7,7 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
 
+use hearth_base::file::AtomicFile;
 use serde::{Deserialize, Serialize};
 
 use crate::{Error, Thread, Workload};
@@ -75,30 +76,15 @@ impl Workload {
         Ok(workload)
     }
 
-    /// Writes a workload file: beside its place first, so that a reader sees the old file or the
-    /// new one, never a part.
+    /// Writes a workload file. A reader sees the old file or the new one, never a part.
     pub fn save(&self, path: impl AsRef<Path>) -> Result<(), Error> {
         let path = path.as_ref();
-        let failed = |source| Error::Write { path: path.to_path_buf(), source };
-        let name = path.file_name().ok_or_else(|| {
-            failed(io::Error::new(io::ErrorKind::InvalidInput, "the path does not name a file"))
-        })?;
-        let mut beside = std::ffi::OsString::from(".");
-        beside.push(name);
-        beside.push(format!(".{}.tmp", std::process::id()));
-        let beside = path.with_file_name(beside);
         let write = || {
-            let mut file = io::BufWriter::new(fs::File::create(&beside)?);
+            let mut file = AtomicFile::create(path)?;
             self.write(&mut file)?;
-            file.flush()?;
-            file.get_ref().sync_all()?;
-            fs::rename(&beside, path)
+            file.commit()
         };
-        write().map_err(|e| {
-            // Best effort: the error that matters is already known.
-            let _ = fs::remove_file(&beside);
-            failed(e)
-        })
+        write().map_err(|source| Error::Write { path: path.to_path_buf(), source })
     }
 
     /// Writes the text of a workload file.

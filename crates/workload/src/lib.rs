@@ -20,7 +20,6 @@ pub mod import;
 mod resolve;
 mod stats;
 mod steps;
-mod suggest;
 mod validate;
 
 pub use dry_run::{DRY_RUN_STEPS, DryRun, Obstacle, Stuck};

@@ -2,7 +2,6 @@ use crate::failure::{Failure, Outcome};
 use crate::output;
 use crate::policy_params::compile_ir;
 use crate::table::Plain;
-use etcetera::base_strategy::{BaseStrategy, Xdg};
 use hearth_ipanema::ir::Policy;
 use hearth_modelcheck::{Counterexample, check, standard_scenarios};
 use hearth_prove::{Options, ProofCache, Property, Proved, Report, Verdict, invariants, prove, theorems};
@@ -50,13 +49,13 @@ impl Args {
             options.properties.retain(|p| self.properties.iter().any(|name| name == p.name()));
         }
         let theorems = theorems(&ir, &invariants(&ir));
-        let cache = cache();
-        if let (Some(path), false) = (&cache, self.anew) {
-            options.known = ProofCache::load(path);
+        let cache = hearth_base::paths::cache("proofs");
+        if !self.anew {
+            options.known = ProofCache::load(&cache);
         }
         let report = prove(&ir, &theorems, &options)?;
         // Without it the next run takes longer, and that is all.
-        let _ = cache.map(|path| options.known.save(&path));
+        let _ = options.known.save(&cache);
         let counterexample = if report.holds() { None } else { counterexample(&ir) };
         if self.json {
             let holds = report.holds();
@@ -71,11 +70,6 @@ impl Args {
         }
         if report.holds() { Ok(ExitCode::SUCCESS) } else { Err(Failure::quiet()) }
     }
-}
-
-/// What was proved in earlier runs: `$XDG_CACHE_HOME/hearth/proofs` or `~/.cache/hearth/proofs`.
-fn cache() -> Option<PathBuf> {
-    Some(Xdg::new().ok()?.cache_dir().join("hearth/proofs"))
 }
 
 fn reused(answers: usize) -> String {

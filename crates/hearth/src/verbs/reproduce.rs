@@ -6,7 +6,7 @@ use crate::failure::{Failure, Outcome};
 use crate::{output, progress};
 use claims::{Book, Claim};
 use evaluation::Plan;
-use hearth_ipanema::suggest::closest;
+use hearth_base::suggest::closest;
 use std::fs;
 use std::path::PathBuf;
 use std::process::ExitCode;

@@ -2,9 +2,9 @@
 
 use crate::codes::{CYCLE, NO_SUCH_POLICY, WRONG_POLICY};
 use crate::diagnostic::Diagnostic;
-use crate::suggest::closest;
 use crate::syntax::{Source, Sources, Span, ast};
 use crate::{builtin, syntax};
+use hearth_base::suggest::closest;
 
 /// A policy has fewer bases than this.
 const MAX_CHAIN: usize = 32;

@@ -1,7 +1,7 @@
 //! Values of number tokens.
 
 use super::ast::{ExprKind, FrequencyUnit, TimeUnit};
-use crate::suggest::closest;
+use hearth_base::suggest::closest;
 
 /// What is wrong with a number, and perhaps what to do about it.
 #[derive(Debug)]

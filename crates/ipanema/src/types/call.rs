@@ -7,9 +7,9 @@ use crate::diagnostic::Diagnostic;
 use crate::ir::{BaseType, Effect, Expr, ExprKind, Extreme, FunctionId, Level, StealId, StmtKind, Type};
 use crate::library::{self, Function, Kind, SetMethod, WORDS};
 use crate::resolve::Key;
-use crate::suggest::closest;
 use crate::syntax::Span;
 use crate::syntax::ast::{self, ExprKind as Ast};
+use hearth_base::suggest::closest;
 
 impl Lowering<'_, '_> {
     /// Any kind of call. As a statement it need not return anything.

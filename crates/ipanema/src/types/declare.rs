@@ -6,8 +6,8 @@ use crate::codes::{BAD_STORAGE, MISMATCH, NOT_CONSTANT, OUT_OF_RANGE, TOO_MANY_P
 use crate::diagnostic::Diagnostic;
 use crate::ir::{self, BaseType, ExprKind, Owner, Type};
 use crate::resolve::Declared;
-use crate::suggest::closest;
 use crate::syntax::ast;
+use hearth_base::suggest::closest;
 
 /// Sets of a policy; the BPF runtime keeps them in one map value.
 const MAX_SETS: usize = 64;

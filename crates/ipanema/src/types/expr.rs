@@ -6,9 +6,9 @@ use crate::codes::{DIVISION_BY_ZERO, MISMATCH, MISUSED_NAME, OPTIONAL, UNITS, UN
 use crate::diagnostic::Diagnostic;
 use crate::ir::{Arithmetic, BaseType, Comparison, Expr, ExprKind, Owner, SetOp, Type};
 use crate::library::{self, Kind, Value, WORDS};
-use crate::suggest::closest;
 use crate::syntax::Span;
 use crate::syntax::ast::{self, BinaryOp, ExprKind as Ast, UnaryOp};
+use hearth_base::suggest::closest;
 
 impl Lowering<'_, '_> {
     /// An expression of a type that is known.

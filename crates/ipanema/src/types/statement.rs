@@ -6,9 +6,9 @@ use crate::codes::{MISMATCH, MISUSED_NAME, NOT_ASSIGNABLE, NOT_IN_LOOP, NOTHING_
 use crate::diagnostic::Diagnostic;
 use crate::ir::{Arithmetic, Block, Expr, ExprKind, ReasonId, Role, State, Stmt, StmtKind, Target, Type};
 use crate::resolve::Key;
-use crate::suggest::closest;
 use crate::syntax::ast::{self, AssignOp, Condition, ExprKind as Ast};
 use crate::syntax::{Span, ast::StmtKind as AstStmt};
+use hearth_base::suggest::closest;
 
 impl Lowering<'_, '_> {
     /// All that can be lowered; the rest has been reported.

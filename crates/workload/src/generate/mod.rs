@@ -82,7 +82,7 @@ pub fn generate(spec: &str) -> Result<Workload, Error> {
 fn unknown_generator(name: &str) -> String {
     use std::fmt::Write;
     let mut text = "there is no such generator, and it is not the path of a .json file".to_string();
-    if let Some(near) = crate::suggest::nearest(name, generators().iter().map(|g| g.name)) {
+    if let Some(near) = hearth_base::suggest::closest(name, generators().iter().map(|g| g.name)) {
         let _ = write!(text, "; did you mean \"{near}\"?");
     }
     text.push_str("\ngenerators:");

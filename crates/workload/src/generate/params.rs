@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::suggest::nearest;
+use hearth_base::suggest::closest;
 
 /// A parameter of a generator. All are whole numbers.
 #[derive(Debug)]
@@ -94,7 +94,7 @@ impl Param {
 
 fn unknown_param(params: &[Param], key: &str) -> String {
     let mut text = format!("no parameter \"{key}\"");
-    if let Some(near) = nearest(key, params.iter().map(|p| p.name)) {
+    if let Some(near) = closest(key, params.iter().map(|p| p.name)) {
         let _ = write!(text, "; did you mean \"{near}\"?");
     }
     text + &listing(params)

@@ -1,7 +1,7 @@
 //! The claims' file: what a paper found, and how to look for it. Everything that it names is loaded here.
 
 use crate::failure::Failure;
-use hearth_ipanema::suggest::closest;
+use hearth_base::suggest::closest;
 use hearth_machine::{Governor, Machine};
 use hearth_sim::{Policy, PolicyError, Setting};
 use hearth_workload::Workload;

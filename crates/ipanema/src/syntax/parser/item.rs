@@ -2,10 +2,10 @@
 
 use super::{Failed, Parse, Parser};
 use crate::diagnostic::Diagnostic;
-use crate::suggest::closest;
 use crate::syntax::ast::*;
 use crate::syntax::codes;
 use crate::syntax::token::TokenKind;
+use hearth_base::suggest::closest;
 
 /// The tokens that begin items and nothing else.
 pub(super) fn begins_item_anywhere(kind: TokenKind) -> bool {

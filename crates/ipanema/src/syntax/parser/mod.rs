@@ -15,7 +15,7 @@ use super::lexer::{Lexed, MAX_ERRORS, lex};
 use super::span::{SourceId, Span};
 use super::token::{Comment, CommentKind, Token, TokenKind, looks_like_doc};
 use crate::diagnostic::Diagnostic;
-use crate::suggest::closest;
+use hearth_base::suggest::closest;
 
 /// The outcome of [`parse`].
 #[derive(Debug)]

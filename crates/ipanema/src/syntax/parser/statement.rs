@@ -4,10 +4,10 @@ use super::item::{base_type, begins_item_anywhere};
 use super::search::clauses_behind;
 use super::{Failed, Parse, Parser};
 use crate::diagnostic::Diagnostic;
-use crate::suggest::closest;
 use crate::syntax::ast::*;
 use crate::syntax::codes;
 use crate::syntax::token::TokenKind;
+use hearth_base::suggest::closest;
 
 /// The tokens that begin statements and nothing else.
 fn begins_statement(kind: TokenKind) -> bool {
