@@ -4,7 +4,7 @@ use crate::builtin::MACHINES;
 use crate::costs::Costs;
 use crate::error::Error;
 use crate::file::MachineFile;
-use crate::frequency::{FrequencySpec, PowerSpec};
+use crate::frequency::{FrequencySpec, Governor, Model, PowerSpec};
 use crate::idle::{self, IdleState};
 use crate::topology::{Level, Shape, Topology};
 use crate::validate;
@@ -119,6 +119,11 @@ impl Machine {
         file.power.scale_by(f64::from(cores_per_socket) / f64::from(old.cores_per_socket));
         let origin = file.name.clone();
         Machine::checked(&origin, file)
+    }
+
+    /// The frequency and energy of this machine, idle, at time 0.
+    pub fn frequency_model(&self, governor: Governor) -> Model {
+        Model::new(&self.topology, &self.frequency, &self.power, governor)
     }
 
     /// The deepest idle state that a core idle for `idle_ns` has reached by

@@ -2,13 +2,13 @@
 
 mod common;
 use common::{MS, machine, spread};
-use hearth_machine::{Governor, Machine, Model};
+use hearth_machine::{Governor, Machine};
 
 const WARM: u64 = 500 * MS;
 
 /// Power in watts with these cores busy and warm.
 fn watts(m: &Machine, governor: Governor, cores: &[u16]) -> f64 {
-    let mut model = Model::new(m, governor);
+    let mut model = m.frequency_model(governor);
     for &core in cores {
         model.set_active(0, core, true);
     }
@@ -54,7 +54,7 @@ fn the_fastest_core_sets_the_voltage() {
     let (here, there) = (topology.cores_of_socket(0), topology.cores_of_socket(1));
     // Two slow cores, asked for 1.3 GHz, with a fast one on their socket or not.
     let drawn = |fast: u16| {
-        let mut model = Model::new(&m, Governor::Schedutil);
+        let mut model = m.frequency_model(Governor::Schedutil);
         for core in [here[0], here[1], fast] {
             model.set_util(0, core, if core == fast { 1024 } else { 350 });
             model.set_active(0, core, true);
@@ -72,7 +72,7 @@ fn the_fastest_core_sets_the_voltage() {
 fn the_voltage_falls_when_the_fastest_core_sleeps() {
     let m = machine("xeon-e7-8870v4");
     let drawn = |with_fast: bool| {
-        let mut model = Model::new(&m, Governor::Schedutil);
+        let mut model = m.frequency_model(Governor::Schedutil);
         model.set_util(0, 0, 350);
         model.set_active(0, 0, true);
         model.set_util(0, 4, 1024);
@@ -101,7 +101,7 @@ fn more_voltage_more_power() {
 #[test]
 fn energy_is_power_times_time() {
     let m = machine("xeon-5218");
-    let mut model = Model::new(&m, Governor::Performance);
+    let mut model = m.frequency_model(Governor::Performance);
     model.set_active(0, 0, true);
     let warm = model.energy_uj(WARM);
     let power = model.power_uw();
@@ -116,7 +116,7 @@ fn racing_to_idle_saves_the_uncore() {
     // as in figure 7 of the Nest paper, although its power is higher.
     let m = machine("xeon-6130-2s");
     let energy = |governor| {
-        let mut model = Model::new(&m, governor);
+        let mut model = m.frequency_model(governor);
         let mut cycles = 0u64;
         let mut now = 0;
         while cycles < 2_000_000_000 {

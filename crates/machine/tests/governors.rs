@@ -8,7 +8,7 @@ use hearth_machine::{Governor, Machine, Model};
 fn performance_is_at_least_nominal() {
     for name in Machine::names() {
         let m = machine(name);
-        let mut model = Model::new(&m, Governor::Performance);
+        let mut model = m.frequency_model(Governor::Performance);
         assert_eq!(model.khz(0), m.frequency.nominal_khz, "{name}, idle");
         model.set_active(0, 0, true);
         assert!(model.khz(0) >= m.frequency.nominal_khz, "{name}, cold");
@@ -68,7 +68,7 @@ fn schedutil_is_a_floor_on_speed_shift() {
 #[test]
 fn schedutil_takes_the_busier_hyperthread() {
     let m = machine("xeon-e7-8870v4");
-    let mut e7 = Model::new(&m, Governor::Schedutil);
+    let mut e7 = m.frequency_model(Governor::Schedutil);
     let sibling = m.topology.siblings(0)[1];
     assert_eq!(sibling, 80);
     e7.set_active(0, 0, true);
@@ -130,7 +130,7 @@ fn an_idle_core_keeps_its_last_seen_frequency() {
 #[test]
 fn changes_are_reported_once() {
     let m = machine("xeon-5218");
-    let mut model = Model::new(&m, Governor::Powersave);
+    let mut model = m.frequency_model(Governor::Powersave);
     let cores = spread(&m, 3);
     model.set_active(0, cores[0], true);
     model.set_active(0, cores[1], true);

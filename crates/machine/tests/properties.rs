@@ -78,7 +78,7 @@ proptest! {
 
     #[test]
     fn frequencies_are_possible(m in machines(), governor in governors(), steps in steps()) {
-        let mut model = Model::new(&m, governor);
+        let mut model = m.frequency_model(governor);
         let mut now = 0;
         let mut energy = 0;
         for (gap, call) in steps {
@@ -107,8 +107,8 @@ proptest! {
         steps in steps(),
         parts in 1u64..7,
     ) {
-        let mut big = Model::new(&m, governor);
-        let mut small = Model::new(&m, governor);
+        let mut big = m.frequency_model(governor);
+        let mut small = m.frequency_model(governor);
         let mut now = 0;
         for (gap, call) in steps {
             for part in 1..parts {
@@ -130,7 +130,7 @@ proptest! {
     /// those knows all frequencies.
     #[test]
     fn draining_misses_nothing(m in machines(), governor in governors(), steps in steps()) {
-        let mut model = Model::new(&m, governor);
+        let mut model = m.frequency_model(governor);
         let all = |model: &Model| -> Vec<u32> {
             (0..m.topology.physical_count() as u16)
                 .map(|p| model.khz(m.topology.cores_of_physical(p)[0]))
@@ -155,7 +155,7 @@ proptest! {
     /// An undisturbed model comes to rest, cold and at idle power.
     #[test]
     fn it_comes_to_rest(m in machines(), governor in governors(), steps in steps()) {
-        let mut model = Model::new(&m, governor);
+        let mut model = m.frequency_model(governor);
         let mut now = 0;
         for (gap, call) in steps {
             now += gap;
@@ -171,7 +171,7 @@ proptest! {
             changes += 1;
             prop_assert!(changes < 100_000);
         }
-        let fresh = Model::new(&m, governor);
+        let fresh = m.frequency_model(governor);
         prop_assert_eq!(model.power_uw(), fresh.power_uw());
         for core in 0..m.topology.core_count() as u16 {
             prop_assert_eq!(model.khz(core), fresh.khz(core));
@@ -192,7 +192,7 @@ proptest! {
             text = replace_number(&text, which, value);
         }
         if let Ok(m) = Machine::parse("any", &text) {
-            let mut model = Model::new(&m, Governor::Schedutil);
+            let mut model = m.frequency_model(Governor::Schedutil);
             let mut now = 0;
             for (gap, call) in calls {
                 now += gap;

@@ -2,7 +2,7 @@
 
 mod common;
 use common::machine;
-use hearth_machine::{Governor, Level, Machine, Model};
+use hearth_machine::{Governor, Level, Machine};
 
 #[test]
 fn shapes_are_the_papers() {
@@ -84,7 +84,7 @@ fn scaled_machines() {
         let m = machine(base).scaled(sockets, cores).expect("possible");
         assert_eq!(m.topology.core_count(), usize::from(sockets * cores) * 2);
         assert_eq!(m.name, format!("{base}-{sockets}x{cores}"));
-        let mut model = Model::new(&m, Governor::Performance);
+        let mut model = m.frequency_model(Governor::Performance);
         for core in 0..m.topology.core_count() as u16 {
             model.set_active(0, core, true);
         }

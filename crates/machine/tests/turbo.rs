@@ -2,7 +2,7 @@
 
 mod common;
 use common::{MS, WINDOW, machine, model, spread};
-use hearth_machine::{Governor, Machine, Model};
+use hearth_machine::{Governor, Machine};
 
 /// Long enough for any machine's ramp.
 const WARM: u64 = 500 * MS;
@@ -13,7 +13,7 @@ fn every_machine_reaches_its_table() {
         let m = machine(name);
         let per_socket = usize::from(m.topology.shape().cores_per_socket);
         for busy in 1..=per_socket {
-            let mut model = Model::new(&m, Governor::Performance);
+            let mut model = m.frequency_model(Governor::Performance);
             let cores = spread(&m, busy);
             for &core in &cores {
                 model.set_active(0, core, true);
@@ -45,7 +45,7 @@ fn tables_are_the_papers() {
     ] {
         let m = machine(name);
         for (busy, tenths) in [1, 2, 3, 4, 8, 12, 16].into_iter().zip(tens) {
-            let mut model = Model::new(&m, Governor::Powersave);
+            let mut model = m.frequency_model(Governor::Powersave);
             for core in spread(&m, busy) {
                 model.set_active(0, core, true);
             }
@@ -58,7 +58,7 @@ fn tables_are_the_papers() {
 #[test]
 fn a_hopping_task_runs_in_the_eight_core_range() {
     let m = machine("xeon-5218");
-    let mut model = Model::new(&m, Governor::Schedutil);
+    let mut model = m.frequency_model(Governor::Schedutil);
     let cores = spread(&m, 8);
     let mut now = 0;
     for round in 0..20 {
@@ -75,7 +75,7 @@ fn a_hopping_task_runs_in_the_eight_core_range() {
         }
     }
     // Figure 2(b): the same on two cores stays at the highest.
-    let mut nest = Model::new(&m, Governor::Schedutil);
+    let mut nest = m.frequency_model(Governor::Schedutil);
     for hop in 0..40 {
         let core = cores[hop % 2];
         nest.set_active(hop as u64 * 5 * MS, core, true);
@@ -87,7 +87,7 @@ fn a_hopping_task_runs_in_the_eight_core_range() {
 #[test]
 fn a_core_is_released_in_time() {
     let m = machine("xeon-6130-2s");
-    let mut model = Model::new(&m, Governor::Powersave);
+    let mut model = m.frequency_model(Governor::Powersave);
     let cores = spread(&m, 3);
     for &core in &cores {
         model.set_active(0, core, true);
@@ -129,7 +129,7 @@ fn a_core_that_goes_on_working_is_not_released() {
 #[test]
 fn sockets_and_hyperthreads() {
     let m = machine("xeon-6130-2s");
-    let mut model = Model::new(&m, Governor::Powersave);
+    let mut model = m.frequency_model(Governor::Powersave);
     let (a, b) = (m.topology.siblings(0)[0], m.topology.siblings(0)[1]);
     model.set_active(0, a, true);
     model.set_active(0, b, true);

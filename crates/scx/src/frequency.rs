@@ -120,7 +120,7 @@ impl Driver {
         let max = limits.max().unwrap_or(machine.frequency.nominal_khz).max(machine.frequency.nominal_khz);
         Ok(Driver {
             range: (machine.frequency.min_khz, max),
-            model: Model::new(&machine, governor),
+            model: machine.frequency_model(governor),
             cores: pairs
                 .into_iter()
                 .map(|(cpu, core)| Core { cpu: cpu as usize, core, busy_ns: 0, util: 0.0 })

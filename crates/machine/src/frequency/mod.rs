@@ -37,7 +37,7 @@ pub use spec::{
 
 pub(crate) use pstate::{MAX_PSTATES, pstate_count};
 
-use crate::machine::Machine;
+use crate::topology::Topology;
 use due::Due;
 use governor::{Bounds, Policy};
 use power::{Load, Meter};
@@ -109,9 +109,7 @@ pub struct Model {
 
 impl Model {
     /// A machine that has always been idle, at time 0.
-    pub fn new(machine: &Machine, governor: Governor) -> Model {
-        let topology = &machine.topology;
-        let spec = &machine.frequency;
+    pub fn new(topology: &Topology, spec: &FrequencySpec, power: &PowerSpec, governor: Governor) -> Model {
         let pstates = PStates::new(spec);
         let curve = Curve::new(&spec.ramp);
         let cores_per_socket = topology.shape().cores_per_socket;
@@ -133,14 +131,7 @@ impl Model {
             })
             .collect();
         Model {
-            meter: Meter::new(
-                spec,
-                &machine.power,
-                topology.socket_count(),
-                cores_per_socket,
-                &pstates,
-                idle,
-            ),
+            meter: Meter::new(spec, power, topology.socket_count(), cores_per_socket, &pstates, idle),
             threads: topology
                 .cores
                 .iter()

@@ -1,8 +1,7 @@
 //! Utilisation of one core.
 
-use super::FULL;
 use super::decay::visible;
-use super::thread::{SHIFT, Util, approach, fixed};
+use super::thread::{FULL, SHIFT, Util, approach, fixed};
 
 /// The utilisation of a core: the sum over the threads attached to it, running,
 /// ready or blocked.

@@ -37,8 +37,4 @@ mod thread;
 
 pub use self::core::CoreUtil;
 pub use decay::{PERIOD_NS, decay};
-pub use thread::Util;
-
-/// Utilisation of a core that is always busy at its highest frequency: Linux's
-/// `SCHED_CAPACITY_SCALE`.
-pub const FULL: u32 = 1024;
+pub use thread::{FULL, Util};

@@ -1,7 +1,10 @@
 //! Utilisation of one thread.
 
-use super::FULL;
 use super::decay::{decay, visible};
+
+/// Utilisation of a core that is always busy at its highest frequency: Linux's
+/// `SCHED_CAPACITY_SCALE`.
+pub const FULL: u32 = 1024;
 
 /// Fixed-point places of a utilisation.
 pub(super) const SHIFT: u32 = 20;

@@ -13,7 +13,7 @@ pub fn machine(name: &str) -> Machine {
 }
 
 pub fn model(name: &str, governor: Governor) -> Model {
-    Model::new(&machine(name), governor)
+    machine(name).frequency_model(governor)
 }
 
 /// A core on each of the first `n` physical cores of socket 0.

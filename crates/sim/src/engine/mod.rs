@@ -155,7 +155,7 @@ impl<'a> Engine<'a> {
             })
             .collect::<Result<Vec<_>, _>>()?;
         let phase = |core: u64| noise_millionths(config.seed, u32::MAX, core, 1.0) * TICK_NS / 2 / 1_000_000;
-        let model = Model::new(machine, config.governor);
+        let model = machine.frequency_model(config.governor);
         let cores = (0..nr_cores as u16)
             .map(|id| CoreState {
                 does: Does::Sleep,
@@ -199,7 +199,7 @@ impl<'a> Engine<'a> {
             waker: Waker::Interrupt,
             effects: Vec::new(),
             changed: Vec::new(),
-            programs: crate::batch::program_names(workload).into_iter().zip(0..).collect(),
+            programs: workload.program_names().into_iter().zip(0..).collect(),
             sink,
             result: Raw { duration_ns: 0, energy_uj: 0, events: 0, demanded: 0, executed: 0 },
             config,
