@@ -4,7 +4,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::driver::{Checks, Driver};
+use crate::cwc::Checks;
+use crate::driver::Driver;
 use crate::initial;
 use crate::log::Log;
 use crate::model::Model;

@@ -5,10 +5,16 @@
 use hearth_ipanema::ir::Event;
 
 use crate::cores::Cores;
-use crate::driver::Driver;
 use crate::model::Model;
 use crate::property::{Property, Violation};
 use crate::world::{Activity, World};
+
+/// Which of the properties that cost something are looked at.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Checks {
+    pub cwc: bool,
+    pub collisions: bool,
+}
 
 /// Two threads or more, one of which waits and may run on `idle`.
 fn overloaded_for(model: &Model, world: &World, core: u8, idle: u8) -> bool {
@@ -24,12 +30,13 @@ fn taken(world: &World, core: u8) -> bool {
 /// After `new` and `unblock`: the thread was not placed behind another while a core was idle for it
 /// all the time.
 pub fn at_placement(
-    driver: &Driver<'_>,
+    checks: Checks,
+    model: &Model,
     world: &World,
     me: u8,
     activity: &Activity,
 ) -> Result<(), Violation> {
-    if !driver.checks.cwc && !driver.checks.collisions {
+    if !checks.cwc && !checks.collisions {
         return Ok(());
     }
     let thread = activity.subject;
@@ -37,13 +44,13 @@ pub fn at_placement(
     let ghost = world.core(me).ghost;
     let property = match ghost.placed.contains(chosen) {
         // Somebody else placed a thread there at the same time.
-        true if driver.checks.collisions => Property::Collision,
-        false if driver.checks.cwc => Property::Cwc,
+        true if checks.collisions => Property::Collision,
+        false if checks.cwc => Property::Cwc,
         false => Property::Collision,
         true => return Ok(()),
     };
     let throughout = (ghost.idle_before & world.idle) - ghost.became_idle;
-    let allowed = throughout & driver.model.affinity[usize::from(thread)];
+    let allowed = throughout & model.affinity[usize::from(thread)];
     let spare = allowed.iter().find(|core| !taken(world, *core));
     match spare {
         Some(spare) if world.core(chosen).nr_running() >= 2 => Err(Violation {
@@ -60,8 +67,14 @@ pub fn at_placement(
 }
 
 /// When an event, with what followed it on its core, is over.
-pub fn at_end(driver: &Driver<'_>, world: &World, me: u8, activity: &Activity) -> Result<(), Violation> {
-    if !driver.checks.cwc {
+pub fn at_end(
+    checks: Checks,
+    model: &Model,
+    world: &World,
+    me: u8,
+    activity: &Activity,
+) -> Result<(), Violation> {
+    if !checks.cwc {
         return Ok(());
     }
     let ghost = world.core(me).ghost;
@@ -72,8 +85,8 @@ pub fn at_end(driver: &Driver<'_>, world: &World, me: u8, activity: &Activity) -
             continue;
         }
         let guilty =
-            |other: &u8| overloaded_for(driver.model, world, *other, core) && !ghost.placed.contains(*other);
-        if let Some(other) = (0..driver.model.map.nr_cores).find(guilty) {
+            |other: &u8| overloaded_for(model, world, *other, core) && !ghost.placed.contains(*other);
+        if let Some(other) = (0..model.map.nr_cores).find(guilty) {
             let who = if core == me { "it" } else { "for which it balances" };
             return Err(Violation {
                 property: Property::Cwc,

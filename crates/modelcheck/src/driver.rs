@@ -5,7 +5,7 @@ use std::sync::Arc;
 use hearth_ipanema::ir::Event;
 
 use crate::cores::Cores;
-use crate::cwc;
+use crate::cwc::{self, Checks};
 use crate::env::{Budget, Env, Stop};
 use crate::interp;
 use crate::log::{Happening, Log};
@@ -15,13 +15,6 @@ use crate::reduction::Reduction;
 use crate::scenario::Op;
 use crate::step::{Step, next_op};
 use crate::world::{Activity, Does, Ghost, NO_THREAD, Phase, State, TICK_NS, World};
-
-/// Which of the properties that cost something are looked at.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Checks {
-    pub cwc: bool,
-    pub collisions: bool,
-}
 
 pub struct Driver<'a> {
     pub model: &'a Model<'a>,
@@ -210,7 +203,7 @@ impl<'a> Driver<'a> {
             }
             self.ended(world, me, event, &mut activity)?;
             if !next_phase(world, me, event, &mut activity)? {
-                cwc::at_end(self, world, me, &activity)?;
+                cwc::at_end(self.checks, self.model, world, me, &activity)?;
                 world.core_mut(me).ghost = Ghost::default();
                 return Ok(());
             }
@@ -275,7 +268,7 @@ impl<'a> Driver<'a> {
         world.claimed = world.claimed - activity.claims;
         activity.claims = Cores::EMPTY;
         if matches!(event, New | Unblock) {
-            cwc::at_placement(self, world, me, activity)?;
+            cwc::at_placement(self.checks, self.model, world, me, activity)?;
         }
         Ok(())
     }

@@ -7,7 +7,8 @@ use crate::cores::Cores;
 use crate::model::Model;
 use crate::reduction::Reduction;
 
-use crate::driver::{Checks, Driver};
+use crate::cwc::Checks;
+use crate::driver::Driver;
 use crate::env::Budget;
 use crate::property::Violation;
 use crate::scenario::{Scenario, Start};

@@ -152,12 +152,4 @@ impl Scenario {
         }
         Ok(())
     }
-
-    /// A standard scenario by its name.
-    pub fn named(name: &str) -> Result<Scenario, ScenarioError> {
-        let all = crate::standard::all();
-        let known = all.iter().map(|scenario| scenario.name.as_str()).collect::<Vec<_>>().join(", ");
-        let found = all.into_iter().find(|scenario| scenario.name == name);
-        found.ok_or_else(|| ScenarioError::Unknown(name.to_owned(), known))
-    }
 }

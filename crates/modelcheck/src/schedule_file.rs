@@ -5,7 +5,8 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::counterexample::Counterexample;
-use crate::driver::{Checks, Driver};
+use crate::cwc::Checks;
+use crate::driver::Driver;
 use crate::initial;
 use crate::model::Model;
 use crate::property::{Property, Violation};

@@ -7,7 +7,8 @@ use hearth_ipanema::ir::{self, Policy};
 use xxhash_rust::xxh3::xxh3_128;
 
 use crate::counterexample::Counterexample;
-use crate::driver::{Checks, Driver};
+use crate::cwc::Checks;
+use crate::driver::Driver;
 use crate::env::{Budget, Env, Stop};
 use crate::model::{Faults, Invariant, Model};
 use crate::property::{Property, Violation};

@@ -1,7 +1,7 @@
 //! Scenarios that a user has by name, the smallest first.
 
 use crate::cores::Cores;
-use crate::scenario::{Op, Scenario, Start, Stealing, ThreadSpec};
+use crate::scenario::{Op, Scenario, ScenarioError, Start, Stealing, ThreadSpec};
 use crate::topology::Topology;
 
 use Op::{Block, Forever, Fork, Sleep, Wake, Yield};
@@ -16,6 +16,16 @@ fn scenario(name: &str, doc: &str, llcs: &[u8], ticks: u8, threads: &[(Start, &[
         ticks,
         fast: Cores::EMPTY,
         stealing: Stealing::Locked,
+    }
+}
+
+impl Scenario {
+    /// A standard scenario by its name.
+    pub fn named(name: &str) -> Result<Scenario, ScenarioError> {
+        let all = all();
+        let known = all.iter().map(|scenario| scenario.name.as_str()).collect::<Vec<_>>().join(", ");
+        let found = all.into_iter().find(|scenario| scenario.name == name);
+        found.ok_or_else(|| ScenarioError::Unknown(name.to_owned(), known))
     }
 }
 

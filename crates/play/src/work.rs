@@ -1,20 +1,10 @@
 //! The work of a `run` step.
 
-use crate::calibration::Calibration;
+use crate::calibration::{Calibration, rounds};
 use crate::clock::{now, thread_cpu};
 use crate::options::{Burn, Options};
 use std::hint::black_box;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-
-/// Rounds of a shift, an exclusive or and a multiplication, each of which needs the result of the one before.
-/// So a processor cannot do two at once; nor can a compiler make one of two, as it does of multiplications and
-/// additions. Memory is not touched. A round takes five cycles on most processors.
-pub fn rounds(mut x: u64, loops: u64) -> u64 {
-    for _ in 0..loops {
-        x = (x ^ (x >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    }
-    x
-}
 
 /// How cycles of the graph become work here.
 #[derive(Clone, Copy, Debug)]

@@ -7,7 +7,9 @@
 //! invariants; `docs/src/proofs.md` says what the model leaves out.
 
 mod emit;
+mod error;
 mod obligation;
+mod options;
 mod proof_cache;
 mod report;
 mod run;
@@ -15,12 +17,13 @@ pub mod theory;
 mod why3;
 
 pub use emit::{Theorems, theorems};
+pub use error::Error;
 use hearth_ipanema::ir::{Expr, Place, Policy, Stmt, StmtKind};
 pub use obligation::{Claim, Obligation, Property};
+pub use options::Options;
 pub use proof_cache::ProofCache;
 pub use report::{Proved, Report, Verdict};
-pub use run::{Lemmas, Options, prove, prove_theory, vacuous};
-pub use why3::Error;
+pub use run::{Lemmas, prove, prove_theory, vacuous};
 
 /// An invariant of a policy: a closed boolean expression over its sets and parameters.
 #[derive(Clone, Debug)]

@@ -1,38 +1,17 @@
 //! Runs Why3 on what was emitted.
 
 use crate::emit::Theorems;
-use crate::obligation::{Claim, Obligation, Property};
-use crate::proof_cache::ProofCache;
+use crate::error::Error;
+use crate::obligation::{Claim, Obligation};
+use crate::options::Options;
 use crate::report::{Proved, Report, Verdict};
 use crate::theory;
-use crate::why3::{Error, Goal, Why3};
+use crate::why3::{Goal, Why3};
 use hearth_ipanema::ir::Policy;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
-
-/// How to prove.
-#[derive(Clone, Debug)]
-pub struct Options {
-    /// Only obligations of these.
-    pub properties: Vec<Property>,
-    /// Keep the WhyML in this folder.
-    pub keep: Option<PathBuf>,
-    /// Provers that run at a time.
-    pub at_once: usize,
-    /// The most steps that Z3 takes for a part of an obligation: the same on each machine.
-    pub steps: u64,
-    /// What is proved already; what is proved now is added.
-    pub known: ProofCache,
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        let properties = Property::ALL.to_vec();
-        Options { properties, keep: None, at_once: 2, steps: 3_000_000, known: ProofCache::default() }
-    }
-}
 
 /// Proves what there is to prove of a policy.
 pub fn prove(policy: &Policy, theorems: &Theorems, options: &Options) -> Result<Report, Error> {

@@ -1,9 +1,10 @@
 //! Why3 and its provers, as programs: Why3 splits a goal into parts and writes them down in the
 //! provers' language; which prover looks at which part, for how long, is decided here.
 
+use crate::error::Error;
+use crate::options::Options;
 use crate::proof_cache::{ProofCache, key};
 use crate::report::Verdict;
-use crate::run::Options;
 use crate::theory;
 use std::fs;
 use std::io;
@@ -11,36 +12,6 @@ use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::Instant;
-
-#[derive(Debug, thiserror::Error)]
-pub enum Error {
-    #[error("cannot write {}: {error}", path.display())]
-    Write { path: PathBuf, error: io::Error },
-    #[error("cannot run why3: {0}")]
-    NoWhy3(io::Error),
-    #[error("why3 knows no prover")]
-    NoProver,
-    #[error("why3 does not understand what was emitted: {0}")]
-    Rejected(String),
-    #[error("why3 does not come to an end with a goal")]
-    TooLarge,
-}
-
-impl Error {
-    /// What to do about it.
-    pub fn help(&self) -> Option<&'static str> {
-        match self {
-            Error::NoWhy3(_) => Some("install why3 and z3 (on Debian: apt-get install why3 z3)"),
-            Error::NoProver => {
-                Some("install z3 (on Debian: apt-get install z3); a second prover, cvc4 or cvc5, is of use")
-            }
-            Error::Write { .. } => None,
-            Error::Rejected(_) | Error::TooLarge => {
-                Some("please report this, with the policy: it is a bug of hearth's")
-            }
-        }
-    }
-}
 
 /// A goal of a module; without a name, all of them.
 pub struct Goal<'a> {

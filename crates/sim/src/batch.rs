@@ -101,24 +101,6 @@ pub fn run_all(jobs: &[Job], threads: usize, done: impl Fn() + Sync) -> Vec<Resu
     }
 }
 
-/// Names of programs that the workload executes, each once, in order of appearance.
-pub(crate) fn program_names(workload: &Workload) -> Vec<String> {
-    fn collect(ops: &[Op], names: &mut Vec<String>, seen: &mut std::collections::HashSet<String>) {
-        for op in ops {
-            match op {
-                Op::Exec(name) if seen.insert(name.clone()) => names.push(name.clone()),
-                Op::Repeat(_, ops) => collect(ops, names, seen),
-                _ => {}
-            }
-        }
-    }
-    let (mut names, mut seen) = (Vec::new(), std::collections::HashSet::new());
-    for thread in &workload.threads {
-        collect(&thread.ops, &mut names, &mut seen);
-    }
-    names
-}
-
 /// All of a trace's header that is known before the run.
 pub fn header(job: &Job) -> Header {
     let topology = &job.machine.topology;
@@ -162,7 +144,7 @@ pub fn header(job: &Job) -> Header {
                 traced: true,
             })
             .collect(),
-        names: program_names(job.workload),
+        names: job.workload.program_names(),
         reasons: job.policy.reasons().to_vec(),
         sets: job.policy.sets().to_vec(),
         idle_states: job.machine.idle.iter().map(|s| s.name.clone()).collect(),

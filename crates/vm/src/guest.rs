@@ -1,6 +1,6 @@
 //! A running guest: QEMU, the sockets to it, and what it says.
 
-use crate::accel::Accelerator;
+use crate::accelerator::Accelerator;
 use crate::error::{Console, Error};
 use crate::initramfs::Initramfs;
 use crate::kernel::Kernel;

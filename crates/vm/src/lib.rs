@@ -11,6 +11,7 @@
 //! `docs/src/vm.md` says what the guest sees.
 
 mod accel;
+mod accelerator;
 mod apt;
 mod busybox;
 mod cache;
@@ -27,7 +28,7 @@ mod stream;
 mod terminal;
 mod topology;
 
-pub use accel::{Acceleration, Accelerator};
+pub use accelerator::{Acceleration, Accelerator};
 pub use error::{Console, Error};
 pub use kernel::Listed;
 pub use progress::{Progress, Watch};

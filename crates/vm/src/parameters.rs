@@ -1,6 +1,6 @@
 //! The kernel's command line.
 
-use crate::accel::Accelerator;
+use crate::accelerator::Accelerator;
 
 /// For every guest: its console, an end at the first panic or oops (its results would be worth nothing), and
 /// nothing that takes time and protects nobody here.

@@ -1,6 +1,7 @@
 //! One command in one guest.
 
-use crate::accel::{self, Acceleration, Accelerator};
+use crate::accel;
+use crate::accelerator::{Acceleration, Accelerator};
 use crate::busybox;
 use crate::cache::Cache;
 use crate::error::Error;

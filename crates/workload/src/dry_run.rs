@@ -12,10 +12,9 @@
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
-use std::fmt;
 
 use crate::steps::{Move, Steps};
-use crate::{BarrierIdx, Op, Problem, SemIdx, ThreadIdx, What, Workload};
+use crate::{NOMINAL_KHZ, Obstacle, Op, Problem, ThreadIdx, What, Workload};
 
 /// After so many steps [`Workload::check`] gives up looking for the end: about half a second.
 pub const DRY_RUN_STEPS: u64 = 5_000_000;
@@ -39,27 +38,6 @@ pub struct Stuck {
     pub obstacle: Obstacle,
 }
 
-/// What a thread waits for.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Obstacle {
-    Exit(ThreadIdx),
-    Semaphore(SemIdx),
-    Barrier(BarrierIdx),
-    /// The thread was never forked, because its parent is stuck before the fork.
-    Fork,
-}
-
-impl fmt::Display for Obstacle {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Obstacle::Exit(thread) => write!(f, "it waits for the exit of thread {thread}"),
-            Obstacle::Semaphore(sem) => write!(f, "it waits for a post of semaphore {sem}"),
-            Obstacle::Barrier(barrier) => write!(f, "it waits for others at barrier {barrier}"),
-            Obstacle::Fork => write!(f, "it is never forked"),
-        }
-    }
-}
-
 impl DryRun {
     /// The problems that the outcome amounts to. Threads that were never forked are left out:
     /// the thread that should have forked them says why.
@@ -81,7 +59,7 @@ impl Workload {
     /// Executes the graph on a core for everybody, at most `max_steps` steps (see [`DRY_RUN_STEPS`]).
     /// Steps that [`validate`](Workload::validate) rejects are skipped.
     pub fn dry_run(&self, max_steps: u64) -> DryRun {
-        self.dry_run_at(max_steps, crate::generate::NOMINAL_KHZ)
+        self.dry_run_at(max_steps, NOMINAL_KHZ)
     }
 
     /// [`dry_run`](Self::dry_run) with all cores at `khz`.

@@ -10,10 +10,7 @@ use std::path::Path;
 use hearth_base::file::AtomicFile;
 use serde::{Deserialize, Serialize};
 
-use crate::{Error, Thread, Workload};
-
-/// Value of the field `hearth_workload`. It rises when an old program would misread a new file.
-pub const FORMAT_VERSION: u32 = 1;
+use crate::{Error, FORMAT_VERSION, Thread, Workload};
 
 /// What is read first: is this a workload, and of which version?
 #[derive(Deserialize)]

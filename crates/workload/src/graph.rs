@@ -8,7 +8,15 @@
 //! adds to a semaphore, `Wait` takes from it or blocks. Waiters of one semaphore are woken in
 //! the order in which they blocked.
 
+use std::collections::HashSet;
+
 use serde::{Deserialize, Serialize};
+
+/// Version of the file format, in its field `hearth_workload`. It rises when an old program would misread a new file.
+pub const FORMAT_VERSION: u32 = 1;
+
+/// The frequency at which the generators' CPU times become cycles, in kHz.
+pub const NOMINAL_KHZ: u32 = 2_100_000;
 
 pub type ThreadIdx = u32;
 pub type SemIdx = u32;
@@ -76,4 +84,24 @@ pub struct Workload {
     /// Nanoseconds that a thread spins at a barrier before it blocks, as OpenMP's runtimes do.
     #[serde(skip_serializing_if = "is_default")]
     pub barrier_spin: u64,
+}
+
+impl Workload {
+    /// Names of the programs that the workload executes, each once, in order of appearance.
+    pub fn program_names(&self) -> Vec<String> {
+        fn collect(ops: &[Op], names: &mut Vec<String>, seen: &mut HashSet<String>) {
+            for op in ops {
+                match op {
+                    Op::Exec(name) if seen.insert(name.clone()) => names.push(name.clone()),
+                    Op::Repeat(_, ops) => collect(ops, names, seen),
+                    _ => {}
+                }
+            }
+        }
+        let (mut names, mut seen) = (Vec::new(), HashSet::new());
+        for thread in &self.threads {
+            collect(&thread.ops, &mut names, &mut seen);
+        }
+        names
+    }
 }

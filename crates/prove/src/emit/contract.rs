@@ -7,9 +7,16 @@
 use super::actions::OWN;
 use super::program::Program;
 use super::unit::Scope;
-use super::watch::Watch;
-use hearth_ipanema::ir::visit::{Visitor, walk_block, walk_expr};
-use hearth_ipanema::ir::{BaseType, Block, Expr, ExprKind, FunctionId, LocalId, Policy, ThreadField};
+use super::watch::{Watch, block_tells_affinity};
+use hearth_ipanema::ir::{BaseType, LocalId};
+
+/// Goals of `steal.Steal`, and what each says.
+pub const CONTRACT: [(&str, &str); 4] = [
+    ("complete", "an idle core sees each overloaded core"),
+    ("safe", "no core is left idle by a steal"),
+    ("takes", "an idle core takes any thread that may run on it"),
+    ("not_too_early", "it does not stop before it has a thread"),
+];
 
 impl<'p> Program<'_, 'p> {
     /// What stands before and after the body of a called function; nothing if it has no contract.
@@ -77,38 +84,5 @@ impl<'p> Program<'_, 'p> {
             _ => return None,
         };
         Some((format!("label {label} in\n"), ensures))
-    }
-}
-
-/// Does the affinity of a thread, or a set that was passed on, matter to a value?
-pub fn tells_affinity(policy: &Policy, e: &Expr) -> bool {
-    let mut tells = Tells { policy, found: false };
-    tells.expr(e);
-    tells.found
-}
-
-fn block_tells_affinity(policy: &Policy, block: &Block) -> bool {
-    let mut tells = Tells { policy, found: false };
-    walk_block(&mut tells, block);
-    tells.found
-}
-
-struct Tells<'p> {
-    policy: &'p Policy,
-    found: bool,
-}
-
-impl Visitor for Tells<'_> {
-    fn expr(&mut self, e: &Expr) {
-        self.found |= match &e.kind {
-            ExprKind::ThreadField { field: ThreadField::Affinity, .. } => true,
-            ExprKind::Local(_) => e.ty.base == BaseType::Set,
-            _ => false,
-        };
-        walk_expr(self, e);
-    }
-
-    fn call(&mut self, function: FunctionId, _args: &[Expr]) {
-        walk_block(self, &self.policy.function(function).body);
     }
 }

@@ -1,8 +1,8 @@
 //! The obligations of the events.
 
 use super::Theory;
+use super::contract::CONTRACT;
 use super::program::Program;
-use super::steals::CONTRACT;
 use super::text::indented;
 use super::unit::{Scope, Unit};
 use super::watch::Watch;

@@ -4,12 +4,11 @@
 //! transition is one that ends the event. Between two accesses to shared state others go on
 //! (`look`, `env`). What is not watched is left out if it cannot matter, and else is any value.
 
-use super::contract::tells_affinity;
 use super::inline::needs_program;
 use super::term::{Hoisted, Terms, cases, some};
 use super::text::{block, indented};
 use super::unit::{Scope, Unit, why_type};
-use super::watch::Watch;
+use super::watch::{Watch, tells_affinity};
 use hearth_ipanema::ir::effects::{Access, Effects};
 use hearth_ipanema::ir::visit::{Visitor, walk_block, walk_stmt};
 use hearth_ipanema::ir::{

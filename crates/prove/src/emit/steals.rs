@@ -2,6 +2,7 @@
 //! contract of `proofs/steal.mlw`, and that each thread it moves brings the cores nearer together.
 
 use super::Theory;
+use super::contract::CONTRACT;
 use super::term::Terms;
 use super::unit::{Scope, Unit};
 use crate::obligation::Property;
@@ -11,14 +12,6 @@ use hearth_ipanema::ir::{Expr, ExprKind, FunctionId, LocalId, Policy, Steal, Thr
 pub fn module_name(steal: &str) -> String {
     format!("Steal_{steal}")
 }
-
-/// Goals of `steal.Steal`, and what each says.
-pub const CONTRACT: [(&str, &str); 4] = [
-    ("complete", "an idle core sees each overloaded core"),
-    ("safe", "no core is left idle by a steal"),
-    ("takes", "an idle core takes any thread that may run on it"),
-    ("not_too_early", "it does not stop before it has a thread"),
-];
 
 pub fn emit(unit: &Unit, theory: &mut Theory, steal: &Steal) {
     unit.restart();

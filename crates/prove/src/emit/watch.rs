@@ -1,6 +1,7 @@
 //! What a program is made for: each property watches other things that a handler does.
 
-use hearth_ipanema::ir::Effects;
+use hearth_ipanema::ir::visit::{Visitor, walk_block, walk_expr};
+use hearth_ipanema::ir::{BaseType, Block, Effects, Expr, ExprKind, FunctionId, Policy, ThreadField};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Watch {
@@ -49,5 +50,39 @@ impl Watch {
             Watch::Affinity | Watch::Timer => "any readings",
             _ => "look ()",
         }
+    }
+}
+
+/// Does the affinity of a thread, or a set that was passed on, matter to a value?
+pub fn tells_affinity(policy: &Policy, e: &Expr) -> bool {
+    let mut tells = Tells { policy, found: false };
+    tells.expr(e);
+    tells.found
+}
+
+/// The same of a block.
+pub fn block_tells_affinity(policy: &Policy, block: &Block) -> bool {
+    let mut tells = Tells { policy, found: false };
+    walk_block(&mut tells, block);
+    tells.found
+}
+
+struct Tells<'p> {
+    policy: &'p Policy,
+    found: bool,
+}
+
+impl Visitor for Tells<'_> {
+    fn expr(&mut self, e: &Expr) {
+        self.found |= match &e.kind {
+            ExprKind::ThreadField { field: ThreadField::Affinity, .. } => true,
+            ExprKind::Local(_) => e.ty.base == BaseType::Set,
+            _ => false,
+        };
+        walk_expr(self, e);
+    }
+
+    fn call(&mut self, function: FunctionId, _args: &[Expr]) {
+        walk_block(self, &self.policy.function(function).body);
     }
 }

@@ -1,6 +1,6 @@
 //! QEMU's command line.
 
-use crate::accel::Accelerator;
+use crate::accelerator::Accelerator;
 use crate::error::Error;
 use crate::share::QUEUE_SIZE;
 use crate::topology::Topology;

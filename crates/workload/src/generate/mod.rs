@@ -21,14 +21,12 @@ mod schbench;
 mod server;
 mod shell;
 
+pub use crate::graph::NOMINAL_KHZ;
 pub use params::Param;
 
 use params::Args;
 
 use crate::{Error, Workload};
-
-/// The frequency at which the generators' CPU times become cycles, in kHz.
-pub const NOMINAL_KHZ: u32 = 2_100_000;
 
 /// Cycles per microsecond of CPU time at [`NOMINAL_KHZ`].
 pub(crate) const CYCLES_PER_US: u64 = NOMINAL_KHZ as u64 / 1000;

@@ -8,7 +8,7 @@ use super::names::Locals;
 use super::text::Text;
 use crate::ir::effects::{self, Effects};
 use crate::ir::visit::{Visitor, walk_block, walk_expr};
-use crate::ir::{Block, Expr, ExprKind, Function, LocalId, Policy, Type};
+use crate::ir::{Block, Expr, ExprKind, Function, LocalId, Policy, Role, Type};
 
 /// A C expression, and how tightly its outermost operator binds.
 pub struct C {
@@ -244,6 +244,11 @@ pub fn reads(function: &Function, id: LocalId) -> bool {
     let mut reads = Reads(vec![0; function.locals.len()]);
     walk_block(&mut reads, &function.body);
     reads.0[id.index()] > 0
+}
+
+/// Phases of a steal are only given the victims if they look at them.
+pub fn takes(function: &Function, param: LocalId) -> bool {
+    !matches!(function.role, Role::Phase(_)) || param != LocalId(1) || reads(function, param)
 }
 
 /// Does an expression look at a variable?

@@ -1,8 +1,7 @@
 //! Constants, state and its initial values.
 
 use super::Unit;
-use super::expr::number;
-use super::text::Text;
+use super::text::{Text, number};
 use crate::ir::{Attribute, BaseType, Place, Type};
 
 impl Unit<'_> {

@@ -1,8 +1,7 @@
 //! What the loader needs to know of a policy.
 
 use super::Unit;
-use super::expr::number;
-use super::text::{Text, quoted};
+use super::text::{Text, number, quoted};
 use crate::ir::{BaseType, Event, Type};
 
 impl Unit<'_> {

@@ -1,8 +1,8 @@
 //! Expressions.
 
-use super::body::{Body, C, level};
+use super::body::{Body, C, level, takes};
 use super::declare::none;
-use super::function::takes;
+use super::text::number;
 use crate::ir::{
     Arithmetic, Comparison, CoreField, Effect, Expr, ExprKind, Extreme, Level, LocalId, StealId, ThreadField,
     Type,
@@ -300,35 +300,4 @@ impl Body<'_> {
 fn wide(c: C, ty: Type) -> C {
     let literal = ty.is_scalar() && c.text.chars().all(|c| c.is_ascii_digit());
     if literal { C::atom(c.text + "LL") } else { c }
-}
-
-/// A number in C, with its unit where that makes it readable.
-pub fn number(value: i64, ty: Type) -> String {
-    if value == i64::MIN {
-        return "(-9223372036854775807LL - 1)".to_owned();
-    }
-    if ty == Type::TIME && value != 0 {
-        for (unit, name) in [(1_000_000_000, "SAAKM_S"), (1_000_000, "SAAKM_MS"), (1_000, "SAAKM_US")] {
-            if value % unit == 0 {
-                return format!("{} * {name}", value / unit);
-            }
-        }
-    }
-    // A product of two of these still fits into an int.
-    if value.unsigned_abs() < 1 << 15 { value.to_string() } else { format!("{value}LL") }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn numbers_keep_their_units() {
-        assert_eq!(number(24_000_000, Type::TIME), "24 * SAAKM_MS");
-        assert_eq!(number(50_000, Type::TIME), "50 * SAAKM_US");
-        assert_eq!(number(0, Type::TIME), "0");
-        assert_eq!(number(1024, Type::INT), "1024");
-        assert_eq!(number(2_000_000, Type::FREQUENCY), "2000000LL");
-        assert_eq!(number(i64::MIN, Type::TIME), "(-9223372036854775807LL - 1)");
-    }
 }

@@ -1,7 +1,7 @@
 //! Functions, in the order of the sources.
 
 use super::Unit;
-use super::body::{Body, reads};
+use super::body::{Body, takes};
 use super::declare::{c_type, declarator, place};
 use super::statement::reports;
 use super::text::Text;
@@ -206,11 +206,6 @@ impl Visitor for Walks {
         self.walks |= matches!(iteration.over, Over::Threads { .. });
         walk_iteration(self, iteration);
     }
-}
-
-/// Phases of a steal are only given the victims if they look at them.
-pub fn takes(function: &Function, param: LocalId) -> bool {
-    !matches!(function.role, Role::Phase(_)) || param != LocalId(1) || reads(function, param)
 }
 
 /// The last statement leaves the function.

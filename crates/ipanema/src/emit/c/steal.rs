@@ -1,9 +1,8 @@
 //! Steals: the three phases around the functions that the policy gives.
 
 use super::Unit;
-use super::body::{Body, C};
+use super::body::{Body, C, takes};
 use super::declare::place;
-use super::function::takes;
 use super::text::Text;
 use crate::ir::{Extreme, FunctionId, LocalId, OrderKind, StealId, Type};
 

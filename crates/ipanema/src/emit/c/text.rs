@@ -1,5 +1,7 @@
 //! Lines of C.
 
+use crate::ir::Type;
+
 /// Lines of C are at most so wide, where that can be.
 const WIDTH: usize = 100;
 const TAB: usize = 8;
@@ -213,9 +215,35 @@ fn words(line: &str) -> impl Iterator<Item = &str> {
     line.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').filter(|word| !word.is_empty())
 }
 
+/// A number in C, with its unit where that makes it readable.
+pub fn number(value: i64, ty: Type) -> String {
+    if value == i64::MIN {
+        return "(-9223372036854775807LL - 1)".to_owned();
+    }
+    if ty == Type::TIME && value != 0 {
+        for (unit, name) in [(1_000_000_000, "SAAKM_S"), (1_000_000, "SAAKM_MS"), (1_000, "SAAKM_US")] {
+            if value % unit == 0 {
+                return format!("{} * {name}", value / unit);
+            }
+        }
+    }
+    // A product of two of these still fits into an int.
+    if value.unsigned_abs() < 1 << 15 { value.to_string() } else { format!("{value}LL") }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn numbers_keep_their_units() {
+        assert_eq!(number(24_000_000, Type::TIME), "24 * SAAKM_MS");
+        assert_eq!(number(50_000, Type::TIME), "50 * SAAKM_US");
+        assert_eq!(number(0, Type::TIME), "0");
+        assert_eq!(number(1024, Type::INT), "1024");
+        assert_eq!(number(2_000_000, Type::FREQUENCY), "2000000LL");
+        assert_eq!(number(i64::MIN, Type::TIME), "(-9223372036854775807LL - 1)");
+    }
 
     #[test]
     fn documentation_cannot_leave_its_comment() {

@@ -1,0 +1,34 @@
+//! What can go wrong besides a proof.
+
+use std::io;
+use std::path::PathBuf;
+
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    #[error("cannot write {}: {error}", path.display())]
+    Write { path: PathBuf, error: io::Error },
+    #[error("cannot run why3: {0}")]
+    NoWhy3(io::Error),
+    #[error("why3 knows no prover")]
+    NoProver,
+    #[error("why3 does not understand what was emitted: {0}")]
+    Rejected(String),
+    #[error("why3 does not come to an end with a goal")]
+    TooLarge,
+}
+
+impl Error {
+    /// What to do about it.
+    pub fn help(&self) -> Option<&'static str> {
+        match self {
+            Error::NoWhy3(_) => Some("install why3 and z3 (on Debian: apt-get install why3 z3)"),
+            Error::NoProver => {
+                Some("install z3 (on Debian: apt-get install z3); a second prover, cvc4 or cvc5, is of use")
+            }
+            Error::Write { .. } => None,
+            Error::Rejected(_) | Error::TooLarge => {
+                Some("please report this, with the policy: it is a bug of hearth's")
+            }
+        }
+    }
+}
