@@ -1,7 +1,7 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT OR Apache-2.0 */
 /*
- * SaaKM on sched_ext: what lies where in the arena. crates/scx/src/layout.rs is the loader's view of
- * the same memory; a test compares the two.
+ * SaaKM on sched_ext: the memory that the loader and a running policy share: what lies where in the
+ * arena, and the records of the ring buffers. scripts/bindings makes Rust of it (crates/scx/src/layout).
  *
  * Addresses are offsets from the start of the arena, fixed for the greatest machine, so that no
  * address need ever be stored. Pages that nobody has touched take no memory.
@@ -194,6 +194,94 @@ struct saakm_world {
 	int64_t members[SAAKM_MAX_SETS]; /* of each set of the policy */
 	int64_t params[SAAKM_MAX_PARAMS]; /* what the loader wants of the policy's parameters */
 	struct saakm_window window;
+};
+
+/* A record of what happened, for the recorder (records.h). */
+struct saakm_record {
+	uint64_t time;     /* CLOCK_MONOTONIC, ns */
+	uint64_t value;
+	uint32_t thread;   /* serial of a thread, 0: none */
+	uint32_t other;
+	uint32_t khz;      /* that the policy could see of the target core */
+	uint16_t core;     /* where it happened */
+	uint16_t target;
+	uint16_t reason;
+	uint8_t kind;
+	uint8_t flag;
+	uint32_t pad;
+	uint64_t text[2];  /* a thread's name */
+};
+
+enum saakm_record_kind {
+	SAAKM_R_NONE,
+	SAAKM_R_THREAD,  /* a thread, its pid (other), weight (value) and name */
+	SAAKM_R_NEW,     /* thread was made on core by thread `other` */
+	SAAKM_R_WAKE,    /* thread was woken on core by thread `other` (0: an interrupt) */
+	SAAKM_R_PLACE,   /* thread was placed on target for reason; key in value; nests in other */
+	SAAKM_R_MOVE,    /* READY thread went from core `other` to target, for reason */
+	SAAKM_R_RUN,     /* thread runs on core target from now on */
+	SAAKM_R_STOP,    /* thread no longer runs on core target; flag: why (saakm_stop) */
+	SAAKM_R_EXIT,    /* thread has ended */
+	SAAKM_R_IDLE,    /* core target is idle (flag) or no longer so */
+	SAAKM_R_SPIN,    /* core target is kept awake (flag) or no longer so */
+	SAAKM_R_TICK,    /* tick on core target, at khz */
+	SAAKM_R_TIMER,   /* the timer of thread, READY on core target, is due */
+	SAAKM_R_SET,     /* core target entered (flag) or left set number reason */
+};
+
+enum saakm_stop { SAAKM_PREEMPTED, SAAKM_YIELDED, SAAKM_STOPPED_BLOCKED, SAAKM_EXITED };
+
+/* A record of the log (log.h). */
+struct saakm_log_record {
+	uint64_t number;   /* of the record, from 0: a gap says that some were lost */
+	uint8_t kind;
+	uint8_t flag;      /* an event, or a word's number */
+	uint16_t core;
+	uint32_t thread;   /* serial, 0: none */
+	uint64_t a, b, c, d, e, f;
+};
+
+enum saakm_log_kind {
+	SAAKM_L_NONE,
+	/* What handlers see. */
+	SAAKM_L_SETS,       /* word `flag`: online, idle, idle_whole, waiting, claimed */
+	SAAKM_L_CORE,       /* core and the thread that it runs: nr_ready, seen kHz, idle since */
+	SAAKM_L_THREAD,     /* thread: core, weight, runtime, running since, word 0 of its affinity, queue | state << 8 */
+	SAAKM_L_AFFINITY,   /* thread: word `flag` of its affinity, if not 0 */
+	SAAKM_L_HEAD,       /* thread, or none, is first in queue `flag` of the core that schedules */
+	/* A handler, from here to its end. */
+	SAAKM_L_BEGIN,      /* event `flag` of thread or core, or of both: now, the CPU that it runs on */
+	SAAKM_L_WALK,       /* it walks over queue `flag` of core; a names the walk */
+	SAAKM_L_VISIT,      /* and comes to thread, on walk a */
+	SAAKM_L_END,        /* hash of the policy's state */
+	/* What it does. */
+	SAAKM_L_READY,      /* thread => core: queue, key, reason */
+	SAAKM_L_RUN,        /* thread => running */
+	SAAKM_L_BLOCKED,    /* thread => blocked */
+	SAAKM_L_TERMINATED, /* thread => terminated */
+	SAAKM_L_ARM,        /* thread's timer: ns */
+	SAAKM_L_CANCEL,     /* thread's timer */
+	SAAKM_L_KEEP_WARM,  /* core: ns */
+	SAAKM_L_PREEMPT,    /* core */
+	SAAKM_L_SET,        /* core enters (a) or leaves set number `flag` */
+};
+
+enum saakm_event {
+	SAAKM_E_NEW,
+	SAAKM_E_UNBLOCK,
+	SAAKM_E_SCHEDULE,
+	SAAKM_E_TICK,
+	SAAKM_E_YIELD,
+	SAAKM_E_PREEMPT,
+	SAAKM_E_BLOCK,
+	SAAKM_E_TERMINATE,
+	SAAKM_E_TIMER,
+	SAAKM_E_NEWLY_IDLE,
+	SAAKM_E_ENTER_IDLE,
+	SAAKM_E_EXIT_IDLE,
+	SAAKM_E_BALANCE,
+	SAAKM_E_ENTRY,
+	SAAKM_E_EXIT,
 };
 
 #endif

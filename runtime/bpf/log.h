@@ -5,65 +5,13 @@
  *
  * Handlers then run one at a time. The log has, for each, all that the runtime lets it see, what it did, and what
  * became of the runtime's and the policy's state: enough to call the same handler elsewhere, and to compare.
- * crates/scx/src/log reads it; docs/src/conformance.md describes it.
+ * layout.h has its records; crates/scx/src/log reads it; docs/src/conformance.md describes it.
  *
  * What handlers see of cores and of sets of cores is told by differences: a record where something is not what was
  * last told.
  */
 #ifndef SAAKM_LOG_H
 #define SAAKM_LOG_H
-
-struct saakm_log_record {
-	u64 number;   /* of the record, from 0: a gap says that some were lost */
-	u8 kind;
-	u8 flag;      /* an event, or a word's number */
-	u16 core;
-	u32 thread;   /* serial, 0: none */
-	u64 a, b, c, d, e, f;
-};
-
-enum saakm_log_kind {
-	SAAKM_L_NONE,
-	/* What handlers see. */
-	SAAKM_L_SETS,       /* word `flag`: online, idle, idle_whole, waiting, claimed */
-	SAAKM_L_CORE,       /* core and the thread that it runs: nr_ready, seen kHz, idle since */
-	SAAKM_L_THREAD,     /* thread: core, weight, runtime, running since, word 0 of its affinity, queue | state << 8 */
-	SAAKM_L_AFFINITY,   /* thread: word `flag` of its affinity, if not 0 */
-	SAAKM_L_HEAD,       /* thread, or none, is first in queue `flag` of the core that schedules */
-	/* A handler, from here to its end. */
-	SAAKM_L_BEGIN,      /* event `flag` of thread or core, or of both: now, the CPU that it runs on */
-	SAAKM_L_WALK,       /* it walks over queue `flag` of core; a names the walk */
-	SAAKM_L_VISIT,      /* and comes to thread, on walk a */
-	SAAKM_L_END,        /* hash of the policy's state */
-	/* What it does. */
-	SAAKM_L_READY,      /* thread => core: queue, key, reason */
-	SAAKM_L_RUN,        /* thread => running */
-	SAAKM_L_BLOCKED,    /* thread => blocked */
-	SAAKM_L_TERMINATED, /* thread => terminated */
-	SAAKM_L_ARM,        /* thread's timer: ns */
-	SAAKM_L_CANCEL,     /* thread's timer */
-	SAAKM_L_KEEP_WARM,  /* core: ns */
-	SAAKM_L_PREEMPT,    /* core */
-	SAAKM_L_SET,        /* core enters (a) or leaves set number `flag` */
-};
-
-enum saakm_event {
-	SAAKM_E_NEW,
-	SAAKM_E_UNBLOCK,
-	SAAKM_E_SCHEDULE,
-	SAAKM_E_TICK,
-	SAAKM_E_YIELD,
-	SAAKM_E_PREEMPT,
-	SAAKM_E_BLOCK,
-	SAAKM_E_TERMINATE,
-	SAAKM_E_TIMER,
-	SAAKM_E_NEWLY_IDLE,
-	SAAKM_E_ENTER_IDLE,
-	SAAKM_E_EXIT_IDLE,
-	SAAKM_E_BALANCE,
-	SAAKM_E_ENTRY,
-	SAAKM_E_EXIT,
-};
 
 /* kind, flag, core and thread as one argument. */
 #define SAAKM_LOG_WHAT(kind, flag, core, thread)                                                   \

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * SaaKM for the simulator: the memory that the simulator (crates/sim/src/saakm.rs) and a policy
- * share. What changes the world goes through `struct saakm_ops`, which the simulator fills.
+ * SaaKM for the simulator: the memory that the simulator and a policy share. What changes the world goes through `struct saakm_ops`, which the simulator fills.
  *
- * Layouts here are mirrored in Rust; a test compares the two.
+ * scripts/bindings makes Rust of the structures (crates/sim/src/saakm).
  */
 #ifndef SAAKM_HOST_H
 #define SAAKM_HOST_H

@@ -77,7 +77,7 @@ pub fn fill(arena: &Arena, host: &Host) {
         store!(core, min_khz, host.khz_range.0);
         // SAFETY: both are sets in the arena; nobody else writes to it yet.
         unsafe {
-            include(&raw mut (*core).this, cpu);
+            include(&raw mut (*core).self_, cpu);
             include(&raw mut (*world).online, cpu);
         }
     }

@@ -79,8 +79,19 @@ pub struct Runtime {
     broken: Option<String>,
 }
 
-static OPS: saakm::Ops =
-    saakm::Ops { ready, run, blocked, terminated, first, next, arm, cancel, keep_warm, preempt, set_changed };
+static OPS: saakm::Ops = saakm::Ops {
+    ready: Some(ready),
+    run: Some(run),
+    blocked: Some(blocked),
+    terminated: Some(terminated),
+    first: Some(first),
+    next: Some(next),
+    arm: Some(arm),
+    cancel: Some(cancel),
+    keep_warm: Some(keep_warm),
+    preempt: Some(preempt),
+    set_changed: Some(set_changed),
+};
 
 /// What a thread is made with.
 pub struct ThreadSpec {

@@ -37,8 +37,19 @@ pub struct Stage {
     pub decisions: Vec<Decision>,
 }
 
-static OPS: Ops =
-    Ops { ready, run, blocked, terminated, first, next, arm, cancel, keep_warm, preempt, set_changed };
+static OPS: Ops = Ops {
+    ready: Some(ready),
+    run: Some(run),
+    blocked: Some(blocked),
+    terminated: Some(terminated),
+    first: Some(first),
+    next: Some(next),
+    arm: Some(arm),
+    cancel: Some(cancel),
+    keep_warm: Some(keep_warm),
+    preempt: Some(preempt),
+    set_changed: Some(set_changed),
+};
 
 /// Bytes of a stored attribute: size and, the same, alignment.
 fn size(base: BaseType) -> usize {

@@ -1,10 +1,12 @@
-//! A log as a file: `HEARTLOG`, a version, a header in JSON, then the records of `runtime/bpf/log.h` as they are, and
+//! A log as a file: `HEARTLOG`, a version, a header in JSON, then the records of `runtime/bpf/layout.h` as they are, and
 //! one that says that the log is whole. All numbers are little-endian. It can be read while it is written, and up to
 //! where it ends if its writer was killed.
 
+pub use crate::layout::{LogRecord as Record, event};
 use crate::topology::Domains;
 use serde::{Deserialize, Serialize};
 use std::io::{self, Read, Write};
+use std::mem::offset_of;
 
 const MAGIC: [u8; 8] = *b"HEARTLOG";
 const VERSION: u32 = 2;
@@ -32,67 +34,14 @@ pub struct Core {
     pub min_khz: u32,
 }
 
-/// `struct saakm_log_record`.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Record {
-    pub number: u64,
-    pub kind: u8,
-    pub flag: u8,
-    pub core: u16,
-    pub thread: u32,
-    pub a: u64,
-    pub b: u64,
-    pub c: u64,
-    pub d: u64,
-    pub e: u64,
-    pub f: u64,
-}
-
-/// `enum saakm_log_kind`.
+/// What a record tells.
 pub mod kind {
-    pub const SETS: u8 = 1;
-    pub const CORE: u8 = 2;
-    pub const THREAD: u8 = 3;
-    pub const AFFINITY: u8 = 4;
-    pub const HEAD: u8 = 5;
-    pub const BEGIN: u8 = 6;
-    pub const WALK: u8 = 7;
-    pub const VISIT: u8 = 8;
-    pub const END: u8 = 9;
-    pub const READY: u8 = 10;
-    pub const RUN: u8 = 11;
-    pub const BLOCKED: u8 = 12;
-    pub const TERMINATED: u8 = 13;
-    pub const ARM: u8 = 14;
-    pub const CANCEL: u8 = 15;
-    pub const KEEP_WARM: u8 = 16;
-    pub const PREEMPT: u8 = 17;
-    pub const SET: u8 = 18;
+    pub use crate::layout::log_kind::*;
     /// The log is whole: records that the kernel wrote (a); handlers that did not wait for one another (b).
     pub const WHOLE: u8 = 255;
 }
 
-/// `enum saakm_event`: indices into [`EVENTS`].
-pub mod event {
-    pub const NEW: usize = 0;
-    pub const UNBLOCK: usize = 1;
-    pub const SCHEDULE: usize = 2;
-    pub const TICK: usize = 3;
-    pub const YIELD: usize = 4;
-    pub const PREEMPT: usize = 5;
-    pub const BLOCK: usize = 6;
-    pub const TERMINATE: usize = 7;
-    pub const TIMER: usize = 8;
-    pub const NEWLY_IDLE: usize = 9;
-    pub const ENTER_IDLE: usize = 10;
-    pub const EXIT_IDLE: usize = 11;
-    pub const BALANCE: usize = 12;
-    pub const ENTRY: usize = 13;
-    pub const EXIT: usize = 14;
-}
-
-/// Names of the events, by number.
+/// Names of the events, by number ([`event`]).
 pub const EVENTS: [&str; 15] = [
     "new",
     "unblock",
@@ -110,6 +59,10 @@ pub const EVENTS: [&str; 15] = [
     "entry",
     "exit",
 ];
+
+// What `to_bytes` and `from_bytes` rely on.
+const _: () = assert!(offset_of!(Record, flag) == 9 && offset_of!(Record, core) == 10);
+const _: () = assert!(offset_of!(Record, thread) == 12 && offset_of!(Record, f) == 56);
 
 impl Record {
     pub const BYTES: usize = size_of::<Record>();

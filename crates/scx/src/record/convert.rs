@@ -12,26 +12,9 @@
 //! - **Threads of the kernel that belong to one core** run past the policy, and their wake-ups are not told: one
 //!   is put in where such a thread runs. So is everything else that a lost record would have told.
 
-use crate::layout::Record;
+use crate::layout::{Record, record_kind as kind};
 use hearth_trace::{CoreId, Event, IDLE, Kind, Sink, Stop, ThreadInfo, Tid, Time, Waker};
 use std::collections::{BTreeMap, HashMap, VecDeque};
-
-/// `enum saakm_record_kind`
-pub mod kind {
-    pub const THREAD: u8 = 1;
-    pub const NEW: u8 = 2;
-    pub const WAKE: u8 = 3;
-    pub const PLACE: u8 = 4;
-    pub const MOVE: u8 = 5;
-    pub const RUN: u8 = 6;
-    pub const STOP: u8 = 7;
-    pub const EXIT: u8 = 8;
-    pub const IDLE: u8 = 9;
-    pub const SPIN: u8 = 10;
-    pub const TICK: u8 = 11;
-    pub const TIMER: u8 = 12;
-    pub const SET: u8 = 13;
-}
 
 /// What the trace's header has of names, and how the cores are numbered.
 #[derive(Clone, Debug, Default)]
@@ -246,8 +229,10 @@ impl<S: Sink> Converter<S> {
         if r.thread == IDLE {
             return;
         }
-        let end = r.text.iter().position(|byte| *byte == 0).unwrap_or(r.text.len());
-        let name = String::from_utf8_lossy(&r.text[..end]).into_owned();
+        let text = r.text.map(u64::to_ne_bytes);
+        let text = text.as_flattened();
+        let end = text.iter().position(|byte| *byte == 0).unwrap_or(text.len());
+        let name = String::from_utf8_lossy(&text[..end]).into_owned();
         let thread = self.thread(r.thread);
         thread.pid = r.other;
         if thread.name.is_empty() {

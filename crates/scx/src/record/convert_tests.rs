@@ -2,21 +2,6 @@ use super::*;
 use hearth_trace::{CoreInfo, Header, Trace};
 use proptest::prelude::*;
 
-const ZERO: Record = Record {
-    time: 0,
-    value: 0,
-    thread: 0,
-    other: 0,
-    khz: 0,
-    core: 0,
-    target: 0,
-    reason: 0,
-    kind: 0,
-    flag: 0,
-    pad: 0,
-    text: [0; 16],
-};
-
 const CORES: usize = 3;
 
 fn names() -> Names {
@@ -47,7 +32,7 @@ struct Script(Vec<Record>);
 
 impl Script {
     fn at(&mut self, time: u64, kind: u8, thread: Tid, target: u16) -> &mut Record {
-        self.0.push(Record { time: 1000 + time, kind, thread, core: target, target, ..ZERO });
+        self.0.push(Record { time: 1000 + time, kind, thread, core: target, target, ..Record::default() });
         self.0.last_mut().expect("one was pushed")
     }
 
@@ -178,7 +163,8 @@ fn names_come_from_records_and_change_by_exec() {
     let mut s = Script(Vec::new());
     for (time, name) in [(0, b"sh"), (5, b"cc")] {
         let named = s.at(time, kind::THREAD, 7, 0);
-        (named.other, named.text[0], named.text[1]) = (77, name[0], name[1]);
+        named.other = 77;
+        named.text[0] = u64::from_ne_bytes([name[0], name[1], 0, 0, 0, 0, 0, 0]);
         s.at(time, kind::RUN, 7, 0);
         s.at(time + 1, kind::STOP, 7, 0);
     }
@@ -211,8 +197,8 @@ fn any_record() -> impl Strategy<Value = Record> {
             reason,
             kind,
             flag,
-            text: [if name == 0 { 0 } else { b'a' + name }; 16],
-            ..ZERO
+            text: [u64::from_ne_bytes([if name == 0 { 0 } else { b'a' + name }; 8]); 2],
+            ..Record::default()
         },
     )
 }

@@ -1,0 +1,299 @@
+// Made by scripts/bindings from runtime/bpf/layout.h.
+
+pub const SAAKM_MAX_CORES: u32 = 1024;
+pub const SAAKM_SET_WORDS: u32 = 16;
+pub const SAAKM_LAYOUT: u32 = 5;
+pub const SAAKM_WORLD_AT: u32 = 4096;
+pub const SAAKM_TOLD_SETS_AT: u32 = 8192;
+pub const SAAKM_ZERO_AT: u32 = 12288;
+pub const SAAKM_STATE_AT: u32 = 16384;
+pub const SAAKM_STATE_BYTES: u32 = 16384;
+pub const SAAKM_TOLD_AT: u32 = 32768;
+pub const SAAKM_CORES_AT: u32 = 65536;
+pub const SAAKM_CORE_BYTES: u32 = 1024;
+pub const SAAKM_DOMAINS_AT: u32 = 2097152;
+pub const SAAKM_DOMAIN_BYTES: u32 = 256;
+pub const SAAKM_CONTEXTS_AT: u32 = 4194304;
+pub const SAAKM_CONTEXT_BYTES: u32 = 4096;
+pub const SAAKM_THREADS_AT: u32 = 67108864;
+pub const SAAKM_THREAD_BYTES: u32 = 512;
+pub const SAAKM_MAX_THREADS: u32 = 1048576;
+pub const SAAKM_ARENA_PAGES: u32 = 147456;
+pub const SAAKM_CORE_ATTRS: u32 = 256;
+pub const SAAKM_THREAD_ATTRS: u32 = 128;
+pub const SAAKM_MAX_REASONS: u32 = 32;
+pub const SAAKM_MAX_SETS: u32 = 16;
+pub const SAAKM_MAX_QUEUES: u32 = 4;
+pub const SAAKM_MAX_PARAMS: u32 = 64;
+pub const SAAKM_MOVES: u32 = 32;
+pub const SAAKM_SCRATCH_SETS: u32 = 16;
+pub const SAAKM_SMT: saakm_level = 0;
+pub const SAAKM_LLC: saakm_level = 1;
+pub const SAAKM_NUMA: saakm_level = 2;
+pub const SAAKM_MACHINE: saakm_level = 3;
+pub const SAAKM_LEVELS: saakm_level = 4;
+pub type saakm_level = ::std::os::raw::c_uint;
+#[repr(C)]
+#[derive(Debug, Copy, Clone, Default, PartialEq, Eq)]
+pub struct saakm_set {
+    pub word: [u64; 16usize],
+}
+pub type saakm_t = *mut saakm;
+pub const SAAKM_IN_OPERATION: saakm_context_level = 0;
+pub const SAAKM_IN_TIMER: saakm_context_level = 1;
+pub const SAAKM_POSTPONED: saakm_context_level = 2;
+pub const SAAKM_CONTEXTS: saakm_context_level = 3;
+pub type saakm_context_level = ::std::os::raw::c_uint;
+pub const SAAKM_NOT_QUEUED: saakm_state = 0;
+pub const SAAKM_BLOCKED: saakm_state = 1;
+pub const SAAKM_READY: saakm_state = 2;
+pub const SAAKM_RUNNING: saakm_state = 3;
+pub const SAAKM_TERMINATED: saakm_state = 4;
+pub const SAAKM_DETACHED: saakm_state = 5;
+pub type saakm_state = ::std::os::raw::c_uint;
+pub const SAAKM_KHZ_UNKNOWN: saakm_frequency_source = 0;
+pub const SAAKM_KHZ_KERNEL: saakm_frequency_source = 1;
+pub const SAAKM_KHZ_MODEL: saakm_frequency_source = 2;
+pub type saakm_frequency_source = ::std::os::raw::c_uint;
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct saakm_counters {
+    pub placed: [u64; 32usize],
+    pub place_ns: u64,
+    pub news: u64,
+    pub wakeups: u64,
+    pub switches: u64,
+    pub preemptions: u64,
+    pub migrations: u64,
+    pub steals: u64,
+    pub moves_failed: u64,
+    pub timers_armed: u64,
+    pub timers_fired: u64,
+    pub timers_moved: u64,
+    pub claims_lost: u64,
+    pub idles: u64,
+    pub idle_ns: u64,
+    pub spins: u64,
+    pub spin_ns: u64,
+    pub kicks: u64,
+    pub bypassed: u64,
+    pub lost: u64,
+}
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct saakm_thread {
+    pub where_: u64,
+    pub key: i64,
+    pub index: u32,
+    pub serial: u32,
+    pub pid: u32,
+    pub weight: u32,
+    pub runtime: i64,
+    pub running_since: i64,
+    pub affinity: u64,
+    pub timer_at: u64,
+    pub woken_at: u64,
+    pub flags: u32,
+    pub ran_on: u32,
+    pub next_free: u32,
+    pub reason: u32,
+    pub pad: [u32; 10usize],
+    pub attrs: [u8; 128usize],
+    pub allowed: saakm_set,
+}
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct saakm_core {
+    pub current: u32,
+    pub nr_ready: u32,
+    pub seen_khz: u32,
+    pub min_khz: u32,
+    pub max_khz: u32,
+    pub model_khz: u32,
+    pub domain: [u32; 4usize],
+    pub searched: u32,
+    pub pending_head: u32,
+    pub pending_tail: u32,
+    pub known: u32,
+    pub idle_since: u64,
+    pub last_tick: u64,
+    pub warm_ns: u64,
+    pub warm_until: u64,
+    pub spin_since: u64,
+    pub busy_ns: u64,
+    pub rounds: u64,
+    pub self_: saakm_set,
+    pub count: saakm_counters,
+    pub attrs: [u8; 256usize],
+}
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct saakm_domain {
+    pub cores: saakm_set,
+    pub first: [u32; 4usize],
+    pub count: [u32; 4usize],
+}
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct saakm_move {
+    pub thread: u32,
+    pub from: u16,
+    pub queue: u16,
+}
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct saakm {
+    pub now: i64,
+    pub cpu: u32,
+    pub subject: u32,
+    pub placed: u32,
+    pub run: u32,
+    pub nr_moves: u32,
+    pub nr_claims: u32,
+    pub nr_preempts: u32,
+    pub armed: u32,
+    pub heads: [u32; 4usize],
+    pub scheduling: u32,
+    pub left_idle: u32,
+    pub nr_left: u32,
+    pub on_timer: u32,
+    pub moved: u32,
+    pub held: u32,
+    pub from: u64,
+    pub moves: [saakm_move; 32usize],
+    pub claims: saakm_set,
+    pub preempts: saakm_set,
+    pub left: saakm_set,
+    pub scratch: [saakm_set; 16usize],
+}
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct saakm_window {
+    pub interval: u64,
+    pub runnable: i64,
+    pub most: i64,
+    pub intervals: u64,
+    pub cores_used: u64,
+    pub underload: u64,
+    pub pad: [u64; 2usize],
+    pub used: saakm_set,
+}
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct saakm_world {
+    pub layout: u32,
+    pub ready: u32,
+    pub nr_cores: u32,
+    pub nr_words: u32,
+    pub nr_domains: [u32; 4usize],
+    pub frequency_source: u32,
+    pub recording: u32,
+    pub torn: u32,
+    pub nr_params: u32,
+    pub underload: u32,
+    pub pad: [u32; 3usize],
+    pub lock: u64,
+    pub logged: u64,
+    pub free: u64,
+    pub fresh: u64,
+    pub threads: u64,
+    pub no_slot: u64,
+    pub serials: u64,
+    pub pad2: [u64; 1usize],
+    pub online: saakm_set,
+    pub kernel_idle: saakm_set,
+    pub idle: saakm_set,
+    pub idle_whole: saakm_set,
+    pub waiting: saakm_set,
+    pub claimed: saakm_set,
+    pub members: [i64; 16usize],
+    pub params: [i64; 64usize],
+    pub window: saakm_window,
+}
+#[repr(C)]
+#[derive(Debug, Copy, Clone, Default, PartialEq, Eq)]
+pub struct saakm_record {
+    pub time: u64,
+    pub value: u64,
+    pub thread: u32,
+    pub other: u32,
+    pub khz: u32,
+    pub core: u16,
+    pub target: u16,
+    pub reason: u16,
+    pub kind: u8,
+    pub flag: u8,
+    pub pad: u32,
+    pub text: [u64; 2usize],
+}
+pub const SAAKM_R_NONE: saakm_record_kind = 0;
+pub const SAAKM_R_THREAD: saakm_record_kind = 1;
+pub const SAAKM_R_NEW: saakm_record_kind = 2;
+pub const SAAKM_R_WAKE: saakm_record_kind = 3;
+pub const SAAKM_R_PLACE: saakm_record_kind = 4;
+pub const SAAKM_R_MOVE: saakm_record_kind = 5;
+pub const SAAKM_R_RUN: saakm_record_kind = 6;
+pub const SAAKM_R_STOP: saakm_record_kind = 7;
+pub const SAAKM_R_EXIT: saakm_record_kind = 8;
+pub const SAAKM_R_IDLE: saakm_record_kind = 9;
+pub const SAAKM_R_SPIN: saakm_record_kind = 10;
+pub const SAAKM_R_TICK: saakm_record_kind = 11;
+pub const SAAKM_R_TIMER: saakm_record_kind = 12;
+pub const SAAKM_R_SET: saakm_record_kind = 13;
+pub type saakm_record_kind = ::std::os::raw::c_uint;
+pub const SAAKM_PREEMPTED: saakm_stop = 0;
+pub const SAAKM_YIELDED: saakm_stop = 1;
+pub const SAAKM_STOPPED_BLOCKED: saakm_stop = 2;
+pub const SAAKM_EXITED: saakm_stop = 3;
+pub type saakm_stop = ::std::os::raw::c_uint;
+#[repr(C)]
+#[derive(Debug, Copy, Clone, Default, PartialEq, Eq)]
+pub struct saakm_log_record {
+    pub number: u64,
+    pub kind: u8,
+    pub flag: u8,
+    pub core: u16,
+    pub thread: u32,
+    pub a: u64,
+    pub b: u64,
+    pub c: u64,
+    pub d: u64,
+    pub e: u64,
+    pub f: u64,
+}
+pub const SAAKM_L_NONE: saakm_log_kind = 0;
+pub const SAAKM_L_SETS: saakm_log_kind = 1;
+pub const SAAKM_L_CORE: saakm_log_kind = 2;
+pub const SAAKM_L_THREAD: saakm_log_kind = 3;
+pub const SAAKM_L_AFFINITY: saakm_log_kind = 4;
+pub const SAAKM_L_HEAD: saakm_log_kind = 5;
+pub const SAAKM_L_BEGIN: saakm_log_kind = 6;
+pub const SAAKM_L_WALK: saakm_log_kind = 7;
+pub const SAAKM_L_VISIT: saakm_log_kind = 8;
+pub const SAAKM_L_END: saakm_log_kind = 9;
+pub const SAAKM_L_READY: saakm_log_kind = 10;
+pub const SAAKM_L_RUN: saakm_log_kind = 11;
+pub const SAAKM_L_BLOCKED: saakm_log_kind = 12;
+pub const SAAKM_L_TERMINATED: saakm_log_kind = 13;
+pub const SAAKM_L_ARM: saakm_log_kind = 14;
+pub const SAAKM_L_CANCEL: saakm_log_kind = 15;
+pub const SAAKM_L_KEEP_WARM: saakm_log_kind = 16;
+pub const SAAKM_L_PREEMPT: saakm_log_kind = 17;
+pub const SAAKM_L_SET: saakm_log_kind = 18;
+pub type saakm_log_kind = ::std::os::raw::c_uint;
+pub const SAAKM_E_NEW: saakm_event = 0;
+pub const SAAKM_E_UNBLOCK: saakm_event = 1;
+pub const SAAKM_E_SCHEDULE: saakm_event = 2;
+pub const SAAKM_E_TICK: saakm_event = 3;
+pub const SAAKM_E_YIELD: saakm_event = 4;
+pub const SAAKM_E_PREEMPT: saakm_event = 5;
+pub const SAAKM_E_BLOCK: saakm_event = 6;
+pub const SAAKM_E_TERMINATE: saakm_event = 7;
+pub const SAAKM_E_TIMER: saakm_event = 8;
+pub const SAAKM_E_NEWLY_IDLE: saakm_event = 9;
+pub const SAAKM_E_ENTER_IDLE: saakm_event = 10;
+pub const SAAKM_E_EXIT_IDLE: saakm_event = 11;
+pub const SAAKM_E_BALANCE: saakm_event = 12;
+pub const SAAKM_E_ENTRY: saakm_event = 13;
+pub const SAAKM_E_EXIT: saakm_event = 14;
+pub type saakm_event = ::std::os::raw::c_uint;
