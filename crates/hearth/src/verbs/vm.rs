@@ -115,9 +115,9 @@ struct List {
 
 impl Args {
     pub fn run(self) -> Outcome {
-        let mut teller = Teller::new(self.quiet);
+        let mut progress = ProgressDisplay::new(self.quiet);
         if self.list {
-            return list(self.json, &mut teller);
+            return list(self.json, &mut progress);
         }
         let topology = self.topology()?;
         let interactive = self.command.is_empty();
@@ -154,9 +154,9 @@ impl Args {
             true => vec![std::env::var_os("SHELL").unwrap_or_else(|| "/bin/sh".into())],
             false => self.command,
         };
-        teller.on_terminal = options.terminal;
-        let exit = hearth_vm::run(&options, &command, Streams::inherited(), &mut |step| teller.tell(step));
-        teller.bar.finish_and_clear();
+        progress.on_terminal = options.terminal;
+        let exit = hearth_vm::run(&options, &command, Streams::inherited(), &mut |step| progress.tell(step));
+        progress.bar.finish_and_clear();
         Ok(ExitCode::from(exit.map_err(failure)?.status))
     }
 
@@ -187,9 +187,9 @@ fn failure(error: Error) -> Failure {
     }
 }
 
-fn list(json: bool, teller: &mut Teller) -> Outcome {
-    let (kernels, problem) = hearth_vm::kernels(&mut |step| teller.tell(step)).map_err(failure)?;
-    teller.bar.finish_and_clear();
+fn list(json: bool, progress: &mut ProgressDisplay) -> Outcome {
+    let (kernels, problem) = hearth_vm::kernels(&mut |step| progress.tell(step)).map_err(failure)?;
+    progress.bar.finish_and_clear();
     if let Some(problem) = problem {
         if kernels.is_empty() {
             return Err(failure(problem));
@@ -210,8 +210,8 @@ fn list(json: bool, teller: &mut Teller) -> Outcome {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Tells the user what goes on: in place on a terminal, else in lines.
-struct Teller {
+/// Shows progress: in place on a terminal, else in lines.
+struct ProgressDisplay {
     quiet: bool,
     bar: ProgressBar,
     /// The command gets the terminal: say how a guest that does not listen is ended.
@@ -220,10 +220,10 @@ struct Teller {
     said: String,
 }
 
-impl Teller {
+impl ProgressDisplay {
     fn new(quiet: bool) -> Self {
         let bar = if quiet { ProgressBar::hidden() } else { ProgressBar::new_spinner() };
-        Teller { quiet, bar, on_terminal: false, said: String::new() }
+        ProgressDisplay { quiet, bar, on_terminal: false, said: String::new() }
     }
 
     fn tell(&mut self, step: Progress) {

@@ -103,8 +103,8 @@ impl<'b> Plan<'b> {
                 value: change.value,
                 ci95: change.ci95,
                 in_range: (claim.range[0]..=claim.range[1]).contains(&change.value),
-                subject: Means::of(subject),
-                baseline: baseline.map(Means::of),
+                subject: MeanMetrics::of(subject),
+                baseline: baseline.map(MeanMetrics::of),
             }
         });
         ClaimResult {
@@ -243,13 +243,13 @@ pub struct Found<'b> {
     pub value: f64,
     pub ci95: Option<[f64; 2]>,
     pub in_range: bool,
-    subject: Means,
-    baseline: Option<Means>,
+    subject: MeanMetrics,
+    baseline: Option<MeanMetrics>,
 }
 
-/// Over the runs, to see why.
+/// Means over the runs, which explain the value.
 #[derive(Serialize)]
-struct Means {
+struct MeanMetrics {
     time_s: f64,
     energy_j: f64,
     underload_per_s: f64,
@@ -258,10 +258,10 @@ struct Means {
     busy_ghz_mean: Option<f64>,
 }
 
-impl Means {
+impl MeanMetrics {
     fn of(runs: &[Run]) -> Self {
         let mean = |value: fn(&Run) -> f64| sample(runs, value).mean;
-        Means {
+        MeanMetrics {
             time_s: mean(|run| run.time_s),
             energy_j: mean(|run| run.energy_j),
             underload_per_s: mean(|run| run.underload_per_s),
