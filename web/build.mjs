@@ -10,13 +10,18 @@ mkdirSync(to);
 
 const common = { bundle: true, outdir: to, logLevel: "warning", charset: "utf8" };
 if (tests) {
-  const below = (dir) => readdirSync(dir).filter((f) => f.endsWith(".ts")).map((f) => `${dir}/${f}`);
+  const below = (dir) =>
+    readdirSync(dir)
+      .filter((f) => f.endsWith(".ts"))
+      .map((f) => `${dir}/${f}`);
   const entry = (file, name) => ({ in: file, out: name });
   await build({
     ...common,
     entryPoints: [
       ...below("test/unit").map((f) => entry(f, `unit/${f.split("/").pop().replace(/\.ts$/, "")}`)),
-      ...below("test/e2e").filter((f) => f.endsWith(".test.ts")).map((f) => entry(f, `e2e/${f.split("/").pop().replace(/\.ts$/, "")}`)),
+      ...below("test/e2e")
+        .filter((f) => f.endsWith(".test.ts"))
+        .map((f) => entry(f, `e2e/${f.split("/").pop().replace(/\.ts$/, "")}`)),
       entry("test/mock/main.ts", "mock/main"),
       entry("bench/main.ts", "bench/main"),
       entry("pictures/main.ts", "pictures/main"),
@@ -27,7 +32,13 @@ if (tests) {
     sourcemap: "inline",
   });
 } else {
-  await build({ ...common, entryPoints: { view: "src/main.ts" }, minify: true, target: "es2022", format: "esm" });
+  await build({
+    ...common,
+    entryPoints: { view: "src/main.ts" },
+    minify: true,
+    target: "es2022",
+    format: "esm",
+  });
   await build({ ...common, entryPoints: { view: "src/page.css" }, minify: true });
   copyFileSync("src/index.html", "dist/index.html");
 }

@@ -10,7 +10,9 @@ import { serve, type Served } from "./serve";
 import { table, type Result } from "./table";
 
 function usage(): never {
-  console.error("error: what is to be looked at?\n  help: node out/bench/main.js [--rounds N] [--pause MS] [--json] (ADDRESS | --hearth BINARY TRACE...)");
+  console.error(
+    "error: what is to be looked at?\n  help: node out/bench/main.js [--rounds N] [--pause MS] [--json] (ADDRESS | --hearth BINARY TRACE...)",
+  );
   process.exit(2);
 }
 
@@ -30,8 +32,19 @@ const hearth = option("--hearth");
 const json = flag("--json");
 const address = rest[0] ?? usage();
 
-const server: Served = hearth ? await serve(hearth, rest) : { address, opened: null, memory: () => null, cpu: () => 0, stop: () => {} };
-const result: Result = { traces: [], opened: server.opened, first: [], complete: [], steps: [] as Step[], page: 0, renderer: 0, server: null };
+const server: Served = hearth
+  ? await serve(hearth, rest)
+  : { address, opened: null, memory: () => null, cpu: () => 0, stop: () => {} };
+const result: Result = {
+  traces: [],
+  opened: server.opened,
+  first: [],
+  complete: [],
+  steps: [] as Step[],
+  page: 0,
+  renderer: 0,
+  server: null,
+};
 const browser = await launch();
 try {
   for (let round = 0; round < rounds; round++) await measure(browser, server, { round, pause }, result);

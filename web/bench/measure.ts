@@ -35,12 +35,23 @@ interface Told {
   cores: unknown[];
 }
 
-export async function measure(browser: Browser, server: Served, { round, pause }: { round: number; pause: number }, result: Result): Promise<void> {
+export async function measure(
+  browser: Browser,
+  server: Served,
+  { round, pause }: { round: number; pause: number },
+  result: Result,
+): Promise<void> {
   const context = await browser.newContext({ viewport: { width: 1600, height: 900 } });
   const page = await context.newPage();
   await page.goto(server.address);
-  await page.waitForFunction(() => document.documentElement.dataset.state === "ready", undefined, { timeout: 120_000 });
-  const [first, complete] = await page.evaluate(() => ["hearth:first-picture", "hearth:complete"].map((name) => performance.getEntriesByName(name)[0]!.startTime));
+  await page.waitForFunction(() => document.documentElement.dataset.state === "ready", undefined, {
+    timeout: 120_000,
+  });
+  const [first, complete] = await page.evaluate(() =>
+    ["hearth:first-picture", "hearth:complete"].map(
+      (name) => performance.getEntriesByName(name)[0]!.startTime,
+    ),
+  );
   result.first.push(first!);
   result.complete.push(complete!);
   const traces = await page.evaluate(async () => (await (await fetch("api/traces")).json()) as Told[]);
@@ -54,7 +65,13 @@ export async function measure(browser: Browser, server: Served, { round, pause }
     await page.waitForTimeout(pause);
     const before = [server.cpu(), all(processes, cpu)] as const;
     const seen = await step(page, from, width);
-    result.steps.push({ kind, width, ...seen, serverCpu: server.cpu() - before[0], pageCpu: all(processes, cpu) - before[1] });
+    result.steps.push({
+      kind,
+      width,
+      ...seen,
+      serverCpu: server.cpu() - before[0],
+      pageCpu: all(processes, cpu) - before[1],
+    });
   }
   result.page = Math.max(result.page, await heap(page));
   result.renderer = Math.max(result.renderer, ...processes.map((id) => peak(id) ?? 0));
@@ -68,7 +85,8 @@ function* walk(duration: number, place: number): Generator<[Step["kind"], number
   for (let n = 0; n < STEPS && width > NARROWEST; n++) {
     width = Math.max(NARROWEST, Math.round(width / 2));
     yield ["in", at(width), width];
-    for (const part of n % 3 === 2 ? [0.5, 1] : []) yield ["move", Math.min(duration - width, at(width) + Math.round(part * width)), width];
+    for (const part of n % 3 === 2 ? [0.5, 1] : [])
+      yield ["move", Math.min(duration - width, at(width) + Math.round(part * width)), width];
   }
   while (width < duration) {
     width = Math.min(duration, width * 2);
@@ -83,47 +101,66 @@ async function point(page: Page, place: number): Promise<void> {
   await page.mouse.move(left + place * (right - left), box.y + box.height / 2);
 }
 
-function step(page: Page, from: number, width: number): Promise<Omit<Step, "kind" | "width" | "serverCpu" | "pageCpu">> {
-  return page.evaluate(async (hash) => {
-    performance.clearResourceTimings();
-    performance.clearMeasures("hearth:draw");
-    const frame = () => new Promise<number>((done) => requestAnimationFrame(() => done(performance.now())));
-    const began = performance.now();
-    location.hash = hash;
-    await new Promise((done) => window.addEventListener("hashchange", done, { once: true }));
-    // The page draws in the next frame; when the one after it begins, that has been shown.
-    await frame();
-    const redraw = (await frame()) - began;
-    while (document.documentElement.dataset.state !== "ready") await frame();
-    const sharp = performance.now() - began;
-    const most = (values: number[]) => Math.max(0, ...values);
-    const answers = performance.getEntriesByType("resource") as PerformanceResourceTiming[];
-    return {
-      redraw,
-      sharp,
-      draw: most(performance.getEntriesByName("hearth:draw").map((entry) => entry.duration)),
-      answer: most(answers.map((entry) => entry.duration)),
-      work: most(answers.map((entry) => most(entry.serverTiming.filter((timing) => timing.name === "work").map((timing) => timing.duration)))),
-      answers: answers.length,
-      bytes: answers.reduce((sum, entry) => sum + entry.encodedBodySize, 0),
-    };
-  }, `t=${from}-${from + width}`);
+function step(
+  page: Page,
+  from: number,
+  width: number,
+): Promise<Omit<Step, "kind" | "width" | "serverCpu" | "pageCpu">> {
+  return page.evaluate(
+    async (hash) => {
+      performance.clearResourceTimings();
+      performance.clearMeasures("hearth:draw");
+      const frame = () => new Promise<number>((done) => requestAnimationFrame(() => done(performance.now())));
+      const began = performance.now();
+      location.hash = hash;
+      await new Promise((done) => window.addEventListener("hashchange", done, { once: true }));
+      // The page draws in the next frame; when the one after it begins, that has been shown.
+      await frame();
+      const redraw = (await frame()) - began;
+      while (document.documentElement.dataset.state !== "ready") await frame();
+      const sharp = performance.now() - began;
+      const most = (values: number[]) => Math.max(0, ...values);
+      const answers = performance.getEntriesByType("resource") as PerformanceResourceTiming[];
+      return {
+        redraw,
+        sharp,
+        draw: most(performance.getEntriesByName("hearth:draw").map((entry) => entry.duration)),
+        answer: most(answers.map((entry) => entry.duration)),
+        work: most(
+          answers.map((entry) =>
+            most(
+              entry.serverTiming.filter((timing) => timing.name === "work").map((timing) => timing.duration),
+            ),
+          ),
+        ),
+        answers: answers.length,
+        bytes: answers.reduce((sum, entry) => sum + entry.encodedBodySize, 0),
+      };
+    },
+    `t=${from}-${from + width}`,
+  );
 }
 
 /** JavaScript's heap with its buffers, after collection. */
 async function heap(page: Page): Promise<number> {
   const session = await page.context().newCDPSession(page);
   await session.send("HeapProfiler.collectGarbage");
-  const { usedSize, backingStorageSize = 0 } = (await session.send("Runtime.getHeapUsage")) as { usedSize: number; backingStorageSize?: number };
+  const { usedSize, backingStorageSize = 0 } = (await session.send("Runtime.getHeapUsage")) as {
+    usedSize: number;
+    backingStorageSize?: number;
+  };
   return usedSize + backingStorageSize;
 }
 
 /** The processes of pages. One is that of ours; the browser does not say which. */
 async function renderers(browser: Browser): Promise<number[]> {
   const session = await browser.newBrowserCDPSession();
-  const { processInfo } = (await session.send("SystemInfo.getProcessInfo")) as { processInfo: { type: string; id: number }[] };
+  const { processInfo } = (await session.send("SystemInfo.getProcessInfo")) as {
+    processInfo: { type: string; id: number }[];
+  };
   await session.detach();
   return processInfo.filter(({ type }) => type === "renderer").map(({ id }) => id);
 }
 
-const all = (processes: readonly number[], value: (id: number) => number) => processes.reduce((sum, id) => sum + value(id), 0);
+const all = (processes: readonly number[], value: (id: number) => number) =>
+  processes.reduce((sum, id) => sum + value(id), 0);

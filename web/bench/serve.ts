@@ -20,9 +20,17 @@ export function serve(hearth: string, traces: readonly string[]): Promise<Served
   return new Promise((resolve, reject) => {
     child.on("error", reject);
     child.on("exit", (status) => reject(new Error(`hearth view ended with ${status}`)));
-    child.stdout.setEncoding("utf8").once("data", (line: string) =>
-      resolve({ address: line.trim(), opened: performance.now() - began, memory: () => peak(child.pid!), cpu: () => cpu(child.pid!), stop: () => child.kill("SIGINT") }),
-    );
+    child.stdout
+      .setEncoding("utf8")
+      .once("data", (line: string) =>
+        resolve({
+          address: line.trim(),
+          opened: performance.now() - began,
+          memory: () => peak(child.pid!),
+          cpu: () => cpu(child.pid!),
+          stop: () => child.kill("SIGINT"),
+        }),
+      );
   });
 }
 
@@ -38,7 +46,9 @@ export function peak(pid: number): number | null {
 /** CPU time of a process's threads in ms; those that have ended are left out. 0 where the system does not tell. */
 export function cpu(pid: number): number {
   try {
-    const threads = readdirSync(`/proc/${pid}/task`).map((thread) => readFileSync(`/proc/${pid}/task/${thread}/schedstat`, "utf8"));
+    const threads = readdirSync(`/proc/${pid}/task`).map((thread) =>
+      readFileSync(`/proc/${pid}/task/${thread}/schedstat`, "utf8"),
+    );
     return threads.reduce((sum, stat) => sum + Number(stat.split(" ")[0]) / 1e6, 0);
   } catch {
     return 0;

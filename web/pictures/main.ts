@@ -24,14 +24,18 @@ if (!hearth || !list || !traces || !to) {
 const all = JSON.parse(readFileSync(list, "utf8")) as Picture[];
 const browser = await launch();
 try {
-  for (const picture of all.filter(({ name }) => only.length === 0 || only.includes(name))) await take(picture);
+  for (const picture of all.filter(({ name }) => only.length === 0 || only.includes(name)))
+    await take(picture);
 } finally {
   await browser.close();
 }
 
 async function take(picture: Picture): Promise<void> {
   const { name, view, width, height, pointer } = picture;
-  const server = await serve(hearth!, picture.traces.map((trace) => join(traces!, trace)));
+  const server = await serve(
+    hearth!,
+    picture.traces.map((trace) => join(traces!, trace)),
+  );
   const page = await browser.newPage({ viewport: { width, height } });
   try {
     await page.goto(`${server.address}#${view}`);

@@ -78,7 +78,8 @@ export class App {
   change(patch: Partial<View>): void {
     this.moved = performance.now();
     Object.assign(this.view, patch);
-    if (patch.span) this.view.span = this.whole(clampSpan(patch.span, this.end)) ? null : clampSpan(patch.span, this.end);
+    if (patch.span)
+      this.view.span = this.whole(clampSpan(patch.span, this.end)) ? null : clampSpan(patch.span, this.end);
     this.redraw();
     clearTimeout(this.hashTimer);
     this.hashTimer = setTimeout(() => this.writeHash(), 150);
@@ -107,7 +108,10 @@ export class App {
   }
 
   get theme(): Theme {
-    const dark = this.view.theme === "system" ? matchMedia("(prefers-color-scheme: dark)").matches : this.view.theme === "dark";
+    const dark =
+      this.view.theme === "system"
+        ? matchMedia("(prefers-color-scheme: dark)").matches
+        : this.view.theme === "dark";
     return dark ? DARK : LIGHT;
   }
 
@@ -146,16 +150,30 @@ export class App {
     return [Math.min(...ranges.map((r) => r[0])) / 1000, Math.max(...ranges.map((r) => r[1])) / 1000];
   }
 
-  compose(width = this.canvas.clientWidth, height = this.canvas.clientHeight, ratio = window.devicePixelRatio || 1): Scene {
+  compose(
+    width = this.canvas.clientWidth,
+    height = this.canvas.clientHeight,
+    ratio = window.devicePixelRatio || 1,
+  ): Scene {
     const { view, theme, span, end, sources } = this;
     const mhz = this.mhz;
     const styles = sources.map((source) => ({ ...this.style(source), mhz }));
     const scene: Scene = { view, theme, span, end, sources, styles, width, height, ratio, panels: [] };
     const panels = sources.map((source) => {
       const others = view.rows === "core" ? null : this.otherRows(scene, source);
-      return { info: source.info, shown: (core: number) => view.unused || (this.used[source.index]?.[core] ?? 1) > 0, others };
+      return {
+        info: source.info,
+        shown: (core: number) => view.unused || (this.used[source.index]?.[core] ?? 1) > 0,
+        others,
+      };
     });
-    const { panels: placed, height: content } = layout({ panels, group: view.group, strips: view.strips, height: view.height, room: height - AXIS });
+    const { panels: placed, height: content } = layout({
+      panels,
+      group: view.group,
+      strips: view.strips,
+      height: view.height,
+      room: height - AXIS,
+    });
     this.contentHeight = content;
     view.scroll = Math.max(0, Math.min(view.scroll, Math.max(0, content - (height - AXIS))));
     return { ...scene, panels: placed };
@@ -163,9 +181,19 @@ export class App {
 
   private otherRows(scene: Scene, source: Source): { key: number; label: string }[] {
     const all = stays(scene, source, keyOf(scene, source));
-    source.threads.want(new Set(all.map((stay) => stay.thread).filter((tid) => tid !== 0).slice(0, 300)));
+    source.threads.want(
+      new Set(
+        all
+          .map((stay) => stay.thread)
+          .filter((tid) => tid !== 0)
+          .slice(0, 300),
+      ),
+    );
     const name = (thread: number) => source.threads.name(thread);
-    return rowsOf(all.filter((stay) => stay.thread !== 0), (_, thread) => (scene.view.rows === "process" ? name(thread) : source.threads.label(thread)));
+    return rowsOf(
+      all.filter((stay) => stay.thread !== 0),
+      (_, thread) => (scene.view.rows === "process" ? name(thread) : source.threads.label(thread)),
+    );
   }
 
   private draw(): void {
@@ -189,9 +217,26 @@ export class App {
   /** Names matter to a picture only where they make its colours or its filter. */
   private styles(scene: Scene): void {
     const { view } = scene;
-    const names = view.colour === "process" || view.filter.name || view.filter.traced !== undefined ? this.sources.map((s) => s.threads.version) : [];
+    const names =
+      view.colour === "process" || view.filter.name || view.filter.traced !== undefined
+        ? this.sources.map((s) => s.threads.version)
+        : [];
     const rows = scene.panels.map((p: Panel) => [p.rows.rows.length, p.rows.rows[0]?.h, p.rows.height]);
-    styleEpoch(JSON.stringify([view.colour, view.marks, view.group, view.filter, view.selection?.trace, view.selection?.thread, view.rows, scene.theme.dark, scene.ratio, names, rows]));
+    styleEpoch(
+      JSON.stringify([
+        view.colour,
+        view.marks,
+        view.group,
+        view.filter,
+        view.selection?.trace,
+        view.selection?.thread,
+        view.rows,
+        scene.theme.dark,
+        scene.ratio,
+        names,
+        rows,
+      ]),
+    );
   }
 
   private note(scene: Scene, began: number, complete: boolean): void {
@@ -231,9 +276,11 @@ export class App {
       const { coarsest } = source.info.levels;
       // Something to look at first: the whole trace in one tile.
       if (!this.used[source.index]) this.learnUsed(source);
-      if (cold || !this.used[source.index]) this.wantTile(wanted, source, { level: coarsest, index: 0 }, fields, done);
+      if (cold || !this.used[source.index])
+        this.wantTile(wanted, source, { level: coarsest, index: 0 }, fields, done);
       const middle = (ids.length - 1) / 2 + (ids[0]?.index ?? 0);
-      for (const id of [...ids].sort((a, b) => Math.abs(a.index - middle) - Math.abs(b.index - middle))) this.wantTile(wanted, source, id, fields, done);
+      for (const id of [...ids].sort((a, b) => Math.abs(a.index - middle) - Math.abs(b.index - middle)))
+        this.wantTile(wanted, source, id, fields, done);
       this.wantOverview(wanted, source, done);
     }
     for (const source of this.sources) this.wantSlices(wanted, scene, source, done);
@@ -251,16 +298,30 @@ export class App {
       this.calmTimer = setTimeout(() => void this.want(this.scene), CALM - calm + 1);
       return;
     }
-    const middle = this.pointer === null ? (scene.span.from + scene.span.to) / 2 : timeAt(scene, this.pointer);
+    const middle =
+      this.pointer === null ? (scene.span.from + scene.span.to) / 2 : timeAt(scene, this.pointer);
     // By the time that a tile comes, it may be in sight.
     const done = () => this.complete || this.redraw();
     for (const source of this.sources) {
       const fields = this.fields(scene, source);
-      for (const id of next(levelOf(scene, source), scene.span, plotWidth(scene), middle, source.info.duration)) this.wantTile(wanted, source, id, fields, done);
+      for (const id of next(
+        levelOf(scene, source),
+        scene.span,
+        plotWidth(scene),
+        middle,
+        source.info.duration,
+      ))
+        this.wantTile(wanted, source, id, fields, done);
     }
   }
 
-  private wantTile(wanted: Map<string, Run>, source: Source, id: { level: number; index: number }, fields: Field[], done: () => void): void {
+  private wantTile(
+    wanted: Map<string, Run>,
+    source: Source,
+    id: { level: number; index: number },
+    fields: Field[],
+    done: () => void,
+  ): void {
     const missing = source.tiles.missing(id, fields);
     if (missing.length === 0) return;
     const [key, run] = source.tiles.fetch(id, missing, done);
@@ -283,9 +344,15 @@ export class App {
       wanted.set(key, run);
     }
     const { colour, filter } = scene.view;
-    if (colour === "process" || filter.name || filter.traced !== undefined) for (const id of visible(scene, source)) source.threads.wantTile(source.tiles.get(id)?.fields.thread);
+    if (colour === "process" || filter.name || filter.traced !== undefined)
+      for (const id of visible(scene, source)) source.threads.wantTile(source.tiles.get(id)?.fields.thread);
     const here = slicesHere(scene, source);
-    if (here.length > 0) source.threads.want(new Set(here.flatMap((chunk) => chunk.slices.map((slice) => slice.thread)).filter((tid) => tid !== 0)));
+    if (here.length > 0)
+      source.threads.want(
+        new Set(
+          here.flatMap((chunk) => chunk.slices.map((slice) => slice.thread)).filter((tid) => tid !== 0),
+        ),
+      );
   }
 
   private learnUsed(source: Source): void {
@@ -308,7 +375,9 @@ export class App {
   /** The slice of a core at a moment, if slices are drawn there. */
   sliceAt(source: Source, core: number, time: number): Slice | null {
     for (const chunk of slicesHere(this.scene, source)) {
-      const found = chunk.slices.find((s) => s.core === core && s.thread !== 0 && s.from <= time && time < s.to);
+      const found = chunk.slices.find(
+        (s) => s.core === core && s.thread !== 0 && s.from <= time && time < s.to,
+      );
       if (found) return found;
     }
     return null;

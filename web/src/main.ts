@@ -40,9 +40,17 @@ async function start(): Promise<void> {
 
   // Each of these needs the others only when something happens.
   const follow: Follow = new Follow(app, () => details.update(), say);
-  const details: Details = new Details(app, byId("details"), () => follow, () => mark(null));
+  const details: Details = new Details(
+    app,
+    byId("details"),
+    () => follow,
+    () => mark(null),
+  );
   const tip = new Tip(app, byId("tip"), byId("cursor"));
-  const search = new Search(app, (trace, thread) => void follow.select(trace, thread, null).then(() => follow.first()));
+  const search = new Search(
+    app,
+    (trace, thread) => void follow.select(trace, thread, null).then(() => follow.first()),
+  );
   const keys = byId<HTMLDialogElement>("help");
   help(keys);
 
@@ -56,14 +64,29 @@ async function start(): Promise<void> {
     if (!area) return;
     say(`Marked ${length(area.to - area.from)}`);
     const all: Promise<Sums>[] = app.sources.map((source) => sumUp(source.index, source.info, area, signal));
-    Promise.all(all).then((sums) => details.area(sums), (error: unknown) => signal.aborted || tell(String(error)));
+    Promise.all(all).then(
+      (sums) => details.area(sums),
+      (error: unknown) => signal.aborted || tell(String(error)),
+    );
   };
 
   const link = async (): Promise<void> => {
     app.writeHash();
-    await navigator.clipboard.writeText(location.href).then(() => say("Link copied"), () => tell(`copy the address:\n${location.href}`));
+    await navigator.clipboard.writeText(location.href).then(
+      () => say("Link copied"),
+      () => tell(`copy the address:\n${location.href}`),
+    );
   };
-  toolbar(app, { whole: () => app.change({ span: null }), help: () => keys.showModal(), save: (kind) => (kind === "png" ? void savePng(app) : saveSvg(app)), link: () => void link() }, search.element);
+  toolbar(
+    app,
+    {
+      whole: () => app.change({ span: null }),
+      help: () => keys.showModal(),
+      save: (kind) => (kind === "png" ? void savePng(app) : saveSvg(app)),
+      link: () => void link(),
+    },
+    search.element,
+  );
   overview(app, byId<HTMLCanvasElement>("overview"));
   input({ app, follow, search, tip, mark, help: () => keys.showModal() });
 
@@ -75,12 +98,16 @@ async function start(): Promise<void> {
     names = known;
     document.documentElement.dataset.theme = app.theme.dark ? "dark" : "light";
     legend(app, byId("legend"));
-    canvas.setAttribute("aria-label", `Cores over time: ${length(app.span.to - app.span.from)} of ${traces.map((t) => t.name).join(" and ")}, coloured by ${app.view.colour}`);
+    canvas.setAttribute(
+      "aria-label",
+      `Cores over time: ${length(app.span.to - app.span.from)} of ${traces.map((t) => t.name).join(" and ")}, coloured by ${app.view.colour}`,
+    );
   });
   new ResizeObserver(() => app.redraw()).observe(byId("plot"));
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => app.redraw());
   const restore = (): void => {
-    if (app.view.named && !location.hash.includes("colour=") && !location.hash.includes("rows=")) apply(app, app.view.named);
+    if (app.view.named && !location.hash.includes("colour=") && !location.hash.includes("rows="))
+      apply(app, app.view.named);
     void follow.restore();
     if (app.view.area) mark(app.view.area);
   };

@@ -120,7 +120,11 @@ async function ask(path: string, signal?: AbortSignal): Promise<Response> {
     response = await fetch(path, { signal: signal ?? null });
   } catch (error) {
     if (signal?.aborted) throw error;
-    throw new ApiError(0, "the server does not answer", "is `hearth view` still running? Start it again and open the address that it prints");
+    throw new ApiError(
+      0,
+      "the server does not answer",
+      "is `hearth view` still running? Start it again and open the address that it prints",
+    );
   }
   if (response.ok) return response;
   const told = (await response.json().catch(() => ({}))) as { error?: unknown; help?: unknown };
@@ -142,24 +146,50 @@ export const search = (trace: number, text: string, limit: number, signal?: Abor
   json<Thread[]>(`api/traces/${trace}/threads?q=${encodeURIComponent(text)}&limit=${limit}`, signal);
 
 /** Several threads by their numbers. A server that does not know `ids` answers something else. */
-export const threadsById = (trace: number, ids: readonly number[]) => json<Thread[]>(`api/traces/${trace}/threads?ids=${ids.join(",")}&limit=${ids.length}`);
+export const threadsById = (trace: number, ids: readonly number[]) =>
+  json<Thread[]>(`api/traces/${trace}/threads?ids=${ids.join(",")}&limit=${ids.length}`);
 
-export const nextSlice = (trace: number, tid: number, time: number, direction: "forward" | "back", signal?: AbortSignal) =>
-  json<Slice | null>(`api/traces/${trace}/threads/${tid}/next?time=${Math.round(time)}&direction=${direction}`, signal);
+export const nextSlice = (
+  trace: number,
+  tid: number,
+  time: number,
+  direction: "forward" | "back",
+  signal?: AbortSignal,
+) =>
+  json<Slice | null>(
+    `api/traces/${trace}/threads/${tid}/next?time=${Math.round(time)}&direction=${direction}`,
+    signal,
+  );
 
 export const at = (trace: number, core: number, time: number, signal?: AbortSignal) =>
   json<At>(`api/traces/${trace}/at?core=${core}&time=${Math.round(time)}`, signal);
 
 export const events = (trace: number, from: number, to: number, limit: number, signal?: AbortSignal) =>
-  json<Events>(`api/traces/${trace}/events?from=${Math.round(from)}&to=${Math.round(to)}&limit=${limit}&whole=true`, signal);
+  json<Events>(
+    `api/traces/${trace}/events?from=${Math.round(from)}&to=${Math.round(to)}&limit=${limit}&whole=true`,
+    signal,
+  );
 
 // ---- tiles ----------------------------------------------------------------------------------------
 
 export const FIELDS = {
-  busy: Uint8Array, traced: Uint8Array, mhz: Uint16Array, thread: Uint32Array, queue: Uint8Array,
-  overload: Uint8Array, inverted: Uint8Array, reason: Uint8Array, sets: Uint8Array, spin: Uint8Array,
-  wakeups: Uint8Array, migrations: Uint8Array, forks: Uint8Array,
-  underload: Float32Array, runnable: Uint16Array, cores_used: Uint16Array, set_sizes: Uint16Array,
+  busy: Uint8Array,
+  traced: Uint8Array,
+  mhz: Uint16Array,
+  thread: Uint32Array,
+  queue: Uint8Array,
+  overload: Uint8Array,
+  inverted: Uint8Array,
+  reason: Uint8Array,
+  sets: Uint8Array,
+  spin: Uint8Array,
+  wakeups: Uint8Array,
+  migrations: Uint8Array,
+  forks: Uint8Array,
+  underload: Float32Array,
+  runnable: Uint16Array,
+  cores_used: Uint16Array,
+  set_sizes: Uint16Array,
 } as const;
 export type Field = keyof typeof FIELDS;
 export type FieldArray = Uint8Array | Uint16Array | Uint32Array | Float32Array;
@@ -173,7 +203,12 @@ export function entries(field: Field, cores: number, sets: number): number {
 }
 
 /** Splits a tile's bytes into its arrays: in the order asked for, each padded to 8 bytes. */
-export function decodeTile(bytes: ArrayBuffer, fields: readonly Field[], cores: number, sets: number): Fields {
+export function decodeTile(
+  bytes: ArrayBuffer,
+  fields: readonly Field[],
+  cores: number,
+  sets: number,
+): Fields {
   const out: Record<string, FieldArray> = {};
   let offset = 0;
   for (const field of fields) {
@@ -181,7 +216,11 @@ export function decodeTile(bytes: ArrayBuffer, fields: readonly Field[], cores: 
     const count = entries(field, cores, sets);
     const length = count * kind.BYTES_PER_ELEMENT;
     if (offset + length > bytes.byteLength) {
-      throw new ApiError(0, `a tile is too short: ${bytes.byteLength} bytes end in '${field}'`, "do the page and the server come from one build?");
+      throw new ApiError(
+        0,
+        `a tile is too short: ${bytes.byteLength} bytes end in '${field}'`,
+        "do the page and the server come from one build?",
+      );
     }
     out[field] = new kind(bytes, offset, count);
     offset += Math.ceil(length / 8) * 8;
@@ -189,7 +228,17 @@ export function decodeTile(bytes: ArrayBuffer, fields: readonly Field[], cores: 
   return out as Fields;
 }
 
-export async function tile(trace: number, info: TraceInfo, level: number, index: number, fields: readonly Field[], signal?: AbortSignal): Promise<Fields> {
-  const response = await ask(`api/traces/${trace}/tiles/${level}/${index}?fields=${fields.join(",")}`, signal);
+export async function tile(
+  trace: number,
+  info: TraceInfo,
+  level: number,
+  index: number,
+  fields: readonly Field[],
+  signal?: AbortSignal,
+): Promise<Fields> {
+  const response = await ask(
+    `api/traces/${trace}/tiles/${level}/${index}?fields=${fields.join(",")}`,
+    signal,
+  );
   return decodeTile(await response.arrayBuffer(), fields, info.cores.length, info.sets.length);
 }

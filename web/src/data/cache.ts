@@ -71,7 +71,8 @@ export class Fetches {
       job.abort.abort();
     }
     const order = new Map<string, Job>();
-    for (const [key, run] of wanted) order.set(key, this.jobs.get(key) ?? { run, abort: new AbortController(), running: false });
+    for (const [key, run] of wanted)
+      order.set(key, this.jobs.get(key) ?? { run, abort: new AbortController(), running: false });
     this.jobs.clear();
     for (const [key, job] of order) this.jobs.set(key, job);
     this.pump();

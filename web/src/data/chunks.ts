@@ -41,8 +41,16 @@ export class Chunks {
   fetch(id: TileId, done: () => void): [string, (signal: AbortSignal) => Promise<void>] {
     const run = async (signal: AbortSignal) => {
       const span = tileSpan(id);
-      const got = await events(this.trace, span.from, Math.min(span.to, this.info.duration + 1), LIMIT, signal);
-      const chunk = got.truncated ? { span, dense: true, busiest: 0, slices: [], marks: [] } : { span, dense: false, busiest: busiest(got.slices), slices: got.slices, marks: got.marks };
+      const got = await events(
+        this.trace,
+        span.from,
+        Math.min(span.to, this.info.duration + 1),
+        LIMIT,
+        signal,
+      );
+      const chunk = got.truncated
+        ? { span, dense: true, busiest: 0, slices: [], marks: [] }
+        : { span, dense: false, busiest: busiest(got.slices), slices: got.slices, marks: got.marks };
       cache.set(this.key(id), chunk, 500 + BYTES_EACH * (chunk.slices.length + chunk.marks.length));
       done();
     };
@@ -62,7 +70,9 @@ export function busiest(slices: readonly Slice[]): number {
 
 /** Slices of neighbouring chunks: one that was cut at the border is whole again. */
 export function join(chunks: readonly Chunk[]): Slice[] {
-  const all = chunks.flatMap((chunk) => chunk.slices).sort((a, b) => a.core - b.core || a.from - b.from || a.to - b.to);
+  const all = chunks
+    .flatMap((chunk) => chunk.slices)
+    .sort((a, b) => a.core - b.core || a.from - b.from || a.to - b.to);
   const borders = new Set(chunks.flatMap((chunk) => [chunk.span.from, chunk.span.to]));
   const out: Slice[] = [];
   for (const slice of all) {

@@ -44,7 +44,8 @@ export class Threads {
   }
 
   learn(threads: readonly Thread[]): void {
-    for (const thread of threads) this.known.set(thread.thread, { ...this.known.get(thread.thread), ...thread });
+    for (const thread of threads)
+      this.known.set(thread.thread, { ...this.known.get(thread.thread), ...thread });
     // Many names come one by one: the picture is drawn again a few times a second, not for each.
     this.timer ??= setTimeout(() => {
       this.timer = undefined;
@@ -68,7 +69,8 @@ export class Threads {
       this.waiting.push(tid);
     }
     // The oldest are the least wanted.
-    for (const tid of this.waiting.splice(0, Math.max(0, this.waiting.length - QUEUE))) this.asked.delete(tid);
+    for (const tid of this.waiting.splice(0, Math.max(0, this.waiting.length - QUEUE)))
+      this.asked.delete(tid);
     this.pump();
   }
 

@@ -43,7 +43,11 @@ export class Tiles {
   }
 
   /** The job that brings these fields. */
-  fetch(id: TileId, fields: readonly Field[], done: () => void): [string, (signal: AbortSignal) => Promise<void>] {
+  fetch(
+    id: TileId,
+    fields: readonly Field[],
+    done: () => void,
+  ): [string, (signal: AbortSignal) => Promise<void>] {
     const key = keyOf(this.trace, id);
     const run = async (signal: AbortSignal) => {
       const fetched = await fetchTile(this.trace, this.info, id.level, id.index, fields, signal);

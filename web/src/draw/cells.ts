@@ -7,7 +7,17 @@ import { css } from "../model/colour";
 import { GUTTER, bands, type Panel, type Row } from "../model/layout";
 import { INVERSION, OVERLOAD } from "../model/colour";
 import type { Painter } from "./painter";
-import { colourOf, fieldsFor, lowestBit, parts, raster, rowColour, setColour, SPIN, type Style } from "./raster";
+import {
+  colourOf,
+  fieldsFor,
+  lowestBit,
+  parts,
+  raster,
+  rowColour,
+  setColour,
+  SPIN,
+  type Style,
+} from "./raster";
 import { pieces, plotWidth, xOf, type Piece, type Scene, type Source } from "./scene";
 
 const pictures = new Lru<OffscreenCanvas>(64 << 20, (canvas) => (canvas.width = 0));
@@ -24,7 +34,13 @@ export function styleEpoch(key: string): void {
   epoch++;
 }
 
-function picture(trace: number, tile: Tile, band: readonly Row[], ratio: number, style: Style): OffscreenCanvas {
+function picture(
+  trace: number,
+  tile: Tile,
+  band: readonly Row[],
+  ratio: number,
+  style: Style,
+): OffscreenCanvas {
   const key = `${epoch} ${trace}/${tile.level}/${tile.index} ${tile.version} ${band[0]!.y}`;
   const known = pictures.get(key);
   if (known) return known;
@@ -41,7 +57,14 @@ export function rowsSeen(scene: Scene, panel: Panel, top: number): Row[] {
   return panel.rows.rows.filter((row) => y0 + row.y + row.h > top && y0 + row.y < scene.height);
 }
 
-export function drawEmptyRows(p: Painter, scene: Scene, source: Source, panel: Panel, y0: number, rows: readonly Row[]): void {
+export function drawEmptyRows(
+  p: Painter,
+  scene: Scene,
+  source: Source,
+  panel: Panel,
+  y0: number,
+  rows: readonly Row[],
+): void {
   const from = Math.max(GUTTER, xOf(scene, 0));
   const to = Math.min(GUTTER + plotWidth(scene), xOf(scene, source.info.duration));
   if (to <= from) return;
@@ -56,9 +79,10 @@ export function drawEmptyRows(p: Painter, scene: Scene, source: Source, panel: P
 
 export function drawCells(p: Painter, scene: Scene, source: Source, y0: number, rows: readonly Row[]): void {
   const style = scene.styles[source.index]!;
-  const seen = bands(rows.length ? scene.panels[source.index]!.rows.rows : [], Math.max(32, Math.floor(256 / scene.ratio))).filter(
-    (band) => band[band.length - 1]!.y >= rows[0]!.y && band[0]!.y <= rows[rows.length - 1]!.y,
-  );
+  const seen = bands(
+    rows.length ? scene.panels[source.index]!.rows.rows : [],
+    Math.max(32, Math.floor(256 / scene.ratio)),
+  ).filter((band) => band[band.length - 1]!.y >= rows[0]!.y && band[0]!.y <= rows[rows.length - 1]!.y);
   for (const piece of pieces(scene, source, fieldsFor(style))) {
     const [x0, x1] = [xOf(scene, piece.span.from), xOf(scene, piece.span.to)];
     const [b0, b1] = binsOf(piece);
@@ -80,11 +104,17 @@ function binsOf({ span, tile }: Piece): [number, number] {
 }
 
 /** Calls `run` for equal neighbours in one core's cells. */
-function runs(piece: Piece, core: number, value: (cell: number) => number, run: (from: number, to: number, value: number) => void): void {
+function runs(
+  piece: Piece,
+  core: number,
+  value: (cell: number) => number,
+  run: (from: number, to: number, value: number) => void,
+): void {
   const width = (piece.tile.span.to - piece.tile.span.from) / BINS;
   const [b0, b1] = binsOf(piece);
   const [first, last] = [Math.floor(b0), Math.ceil(b1)];
-  const time = (bin: number) => Math.min(piece.span.to, Math.max(piece.span.from, piece.tile.span.from + bin * width));
+  const time = (bin: number) =>
+    Math.min(piece.span.to, Math.max(piece.span.from, piece.tile.span.from + bin * width));
   let start = first;
   let open = value(core * BINS + first);
   for (let bin = first + 1; bin <= last; bin++) {
@@ -103,37 +133,72 @@ export function drawSets(p: Painter, scene: Scene, source: Source, y0: number, r
     const { sets } = piece.tile.fields;
     for (const row of rows) {
       const { flat, band } = parts(row.h, true, 1);
-      runs(piece, row.key, (cell) => sets![cell]!, (from, to, bits) => {
-        // On whole pixels: no seam shows between neighbours.
-        const [x, end] = [from, to].map((time) => Math.round(xOf(scene, time) * scene.ratio) / scene.ratio) as [number, number];
-        const w = end - x;
-        p.rect(x, y0 + row.y, w, row.h, css(rowColour(bits, theme)));
-        if (!flat && band > 0) p.rect(x, y0 + row.y + row.h - band, w, band, css(setColour(lowestBit(bits), theme.dark)));
-      });
+      runs(
+        piece,
+        row.key,
+        (cell) => sets![cell]!,
+        (from, to, bits) => {
+          // On whole pixels: no seam shows between neighbours.
+          const [x, end] = [from, to].map(
+            (time) => Math.round(xOf(scene, time) * scene.ratio) / scene.ratio,
+          ) as [number, number];
+          const w = end - x;
+          p.rect(x, y0 + row.y, w, row.h, css(rowColour(bits, theme)));
+          if (!flat && band > 0)
+            p.rect(x, y0 + row.y + row.h - band, w, band, css(setColour(lowestBit(bits), theme.dark)));
+        },
+      );
     }
   }
 }
 
 /** Overload, inversion and spinning on top of slices. */
 export function drawMarks(p: Painter, scene: Scene, source: Source, y0: number, rows: readonly Row[]): void {
-  const draw = (field: "overload" | "inverted" | "spin", least: number, place: (row: Row) => [number, number], fill: string) => {
+  const draw = (
+    field: "overload" | "inverted" | "spin",
+    least: number,
+    place: (row: Row) => [number, number],
+    fill: string,
+  ) => {
     for (const piece of pieces(scene, source, [field])) {
       const cells = piece.tile.fields[field]!;
       for (const row of rows) {
         const [y, h] = place(row);
-        runs(piece, row.key, (cell) => (cells[cell]! >= least ? 1 : 0), (from, to) => p.rect(xOf(scene, from), y0 + y, Math.max(0.75, xOf(scene, to) - xOf(scene, from)), h, fill));
+        runs(
+          piece,
+          row.key,
+          (cell) => (cells[cell]! >= least ? 1 : 0),
+          (from, to) =>
+            p.rect(xOf(scene, from), y0 + y, Math.max(0.75, xOf(scene, to) - xOf(scene, from)), h, fill),
+        );
       }
     }
   };
   const band = (row: Row) => parts(row.h, source.info.sets.length > 0, 1).band;
   const { marks } = scene.view;
   draw("spin", 64, (row) => [row.y + row.h - band(row) - 2, row.h >= 4 ? 2 : 1], css(SPIN));
-  if (marks.includes("overload")) draw("overload", 64, (row) => [row.y, Math.max(1, Math.min(4, row.h * 0.2))], css(OVERLOAD));
-  if (marks.includes("inversion")) draw("inverted", 64, (row) => [row.y + row.h - band(row) - Math.max(1, Math.min(3, row.h * 0.16)), Math.max(1, Math.min(3, row.h * 0.16))], css(INVERSION));
+  if (marks.includes("overload"))
+    draw("overload", 64, (row) => [row.y, Math.max(1, Math.min(4, row.h * 0.2))], css(OVERLOAD));
+  if (marks.includes("inversion"))
+    draw(
+      "inverted",
+      64,
+      (row) => [
+        row.y + row.h - band(row) - Math.max(1, Math.min(3, row.h * 0.16)),
+        Math.max(1, Math.min(3, row.h * 0.16)),
+      ],
+      css(INVERSION),
+    );
 }
 
 /** The value of a cell field at a moment, from the finest tile that is here. */
-export function cellAt(scene: Scene, source: Source, field: "queue" | "mhz" | "reason" | "thread" | "sets", core: number, time: number): number {
+export function cellAt(
+  scene: Scene,
+  source: Source,
+  field: "queue" | "mhz" | "reason" | "thread" | "sets",
+  core: number,
+  time: number,
+): number {
   for (const id of pieces(scene, source, [field])) {
     if (time < id.span.from || time >= id.span.to) continue;
     const width = (id.tile.span.to - id.tile.span.from) / BINS;
@@ -167,18 +232,27 @@ export function stays(scene: Scene, source: Source, keyOf: (thread: number) => n
     const values = piece.tile.fields[valueField]!;
     const width = (piece.tile.span.to - piece.tile.span.from) / BINS;
     for (let core = 0; core < source.info.cores.length; core++) {
-      runs(piece, core, (cell) => threads[cell]!, (from, to, thread) => {
-        if (!scene.view.selection && style.passes && !style.passes(thread)) return;
-        const bin = Math.min(BINS - 1, Math.floor(((from + to) / 2 - piece.tile.span.from) / width));
-        out.push({ key: keyOf(thread), core, thread, from, to, colour: values[core * BINS + bin]! });
-      });
+      runs(
+        piece,
+        core,
+        (cell) => threads[cell]!,
+        (from, to, thread) => {
+          if (!scene.view.selection && style.passes && !style.passes(thread)) return;
+          const bin = Math.min(BINS - 1, Math.floor(((from + to) / 2 - piece.tile.span.from) / width));
+          out.push({ key: keyOf(thread), core, thread, from, to, colour: values[core * BINS + bin]! });
+        },
+      );
     }
   }
   return out;
 }
 
 /** The rows that these stays need: the busiest, in order of first appearance. */
-export function rowsOf(all: readonly Stay[], label: (key: number, thread: number) => string, most = 120): { key: number; label: string }[] {
+export function rowsOf(
+  all: readonly Stay[],
+  label: (key: number, thread: number) => string,
+  most = 120,
+): { key: number; label: string }[] {
   const sums = new Map<number, { time: number; first: number; thread: number }>();
   for (const stay of all) {
     const sum = sums.get(stay.key);
@@ -195,13 +269,26 @@ export function rowsOf(all: readonly Stay[], label: (key: number, thread: number
     .map(([key, { thread }]) => ({ key, label: label(key, thread) }));
 }
 
-export function drawStays(p: Painter, scene: Scene, source: Source, y0: number, rows: readonly Row[], all: readonly Stay[]): void {
+export function drawStays(
+  p: Painter,
+  scene: Scene,
+  source: Source,
+  y0: number,
+  rows: readonly Row[],
+  all: readonly Stay[],
+): void {
   const style = scene.styles[source.index]!;
   const by = new Map(rows.map((row) => [row.key, row]));
   for (const stay of all) {
     const row = by.get(stay.key);
     if (!row) continue;
     const x = xOf(scene, stay.from);
-    p.rect(x, y0 + row.y + (row.h >= 5 ? 1 : 0), Math.max(0.6, xOf(scene, stay.to) - x), row.h - (row.h >= 5 ? 2 : 0), css(colourOf(stay.colour, style)));
+    p.rect(
+      x,
+      y0 + row.y + (row.h >= 5 ? 1 : 0),
+      Math.max(0.6, xOf(scene, stay.to) - x),
+      row.h - (row.h >= 5 ? 2 : 0),
+      css(colourOf(stay.colour, style)),
+    );
   }
 }

@@ -11,12 +11,16 @@ export function drawAxis(p: Painter, scene: Scene): void {
   const width = plotWidth(scene);
   p.rect(0, 0, scene.width, AXIS, theme.paper);
   const { ticks: all, base } = ticks(span.from, span.to, width);
-  if (base !== null) p.text(GUTTER - 8, 17, `${length(base, 12)} +`, { anchor: "end", fill: theme.quiet, size: 10 });
+  if (base !== null)
+    p.text(GUTTER - 8, 17, `${length(base, 12)} +`, { anchor: "end", fill: theme.quiet, size: 10 });
   for (const tick of all) {
     const x = xOf(scene, tick.time);
     p.line(x, AXIS - 6, x, AXIS, theme.quiet);
     const half = p.measure(tick.label, { fill: "" }) / 2;
-    p.text(Math.max(GUTTER + half - 2, Math.min(x, scene.width - half - 4)), 15, tick.label, { anchor: "middle", fill: theme.ink });
+    p.text(Math.max(GUTTER + half - 2, Math.min(x, scene.width - half - 4)), 15, tick.label, {
+      anchor: "middle",
+      fill: theme.ink,
+    });
   }
   p.line(0, AXIS - 0.5, scene.width, AXIS - 0.5, theme.line);
 }
@@ -34,9 +38,14 @@ export function lostText(info: TraceInfo): string {
   const lost = info.lost.reduce((a, b) => a + b, 0);
   const parts: string[] = [];
   if (lost > 0) {
-    const worst = info.lost.map((n, core) => [n, core] as const).filter(([n]) => n > 0).sort((a, b) => b[0] - a[0]);
+    const worst = info.lost
+      .map((n, core) => [n, core] as const)
+      .filter(([n]) => n > 0)
+      .sort((a, b) => b[0] - a[0]);
     const named = worst.slice(0, 3).map(([n, core]) => `core ${core}: ${n.toLocaleString("en")}`);
-    parts.push(`${lost.toLocaleString("en")} events lost (${named.join(", ")}${worst.length > 3 ? `, ${worst.length - 3} more cores` : ""})`);
+    parts.push(
+      `${lost.toLocaleString("en")} events lost (${named.join(", ")}${worst.length > 3 ? `, ${worst.length - 3} more cores` : ""})`,
+    );
   }
   if (!info.complete) parts.push("incomplete: the recording was cut off");
   return parts.join(" · ");
@@ -49,7 +58,12 @@ export function drawTitle(p: Painter, scene: Scene, source: Source, panel: Panel
   const title = { fill: theme.ink, size: 13, weight: 600, most: 340 };
   p.text(10, y, info.name, title);
   let x = 10 + Math.min(340, p.measure(info.name, title)) + 12;
-  const facts = [info.machine, length(info.duration), `${info.cores.length} cores`, `${info.events.toLocaleString("en")} events`];
+  const facts = [
+    info.machine,
+    length(info.duration),
+    `${info.cores.length} cores`,
+    `${info.events.toLocaleString("en")} events`,
+  ];
   const text = facts.filter(Boolean).join("  ·  ");
   const quiet = { fill: theme.quiet, size: 11.5 };
   const lost = lostText(info);
@@ -60,7 +74,14 @@ export function drawTitle(p: Painter, scene: Scene, source: Source, panel: Panel
   if (lost) p.text(x, y, `⚠ ${lost}`, { ...warn, most: scene.width - x - 8 });
 }
 
-export function drawGutter(p: Painter, scene: Scene, source: Source, panel: Panel, y0: number, rows: readonly Row[]): void {
+export function drawGutter(
+  p: Painter,
+  scene: Scene,
+  source: Source,
+  panel: Panel,
+  y0: number,
+  rows: readonly Row[],
+): void {
   const { theme } = scene;
   const byCore = scene.view.rows === "core";
   const dies = panel.rows.brackets.some((b) => b.kind === "llc");
@@ -68,17 +89,34 @@ export function drawGutter(p: Painter, scene: Scene, source: Source, panel: Pane
     const x = bracket.kind === "socket" ? 8 : 36;
     const [top, bottom] = [y0 + bracket.y, y0 + bracket.y + bracket.h];
     if (bottom < AXIS || top > scene.height || bracket.h < 4) continue;
-    p.line(x + 19.5, top + 0.5, x + 19.5, bottom - 0.5, bracket.kind === "socket" ? theme.quiet : theme.line, bracket.kind === "socket" ? 1.5 : 2);
+    p.line(
+      x + 19.5,
+      top + 0.5,
+      x + 19.5,
+      bottom - 0.5,
+      bracket.kind === "socket" ? theme.quiet : theme.line,
+      bracket.kind === "socket" ? 1.5 : 2,
+    );
     // The label stays in sight while its rows are.
     const middle = (Math.max(top, AXIS) + Math.min(bottom, scene.height)) / 2;
-    if (bracket.h >= 10) p.text(x + 14, middle + 4, bracket.label, { anchor: "end", fill: bracket.kind === "socket" ? theme.ink : theme.quiet, size: 10.5 });
+    if (bracket.h >= 10)
+      p.text(x + 14, middle + 4, bracket.label, {
+        anchor: "end",
+        fill: bracket.kind === "socket" ? theme.ink : theme.quiet,
+        size: 10.5,
+      });
   }
   const seen = new Set(rows);
   for (const row of labelled(panel.rows.rows, byCore ? 11 : 12)) {
     if (!seen.has(row)) continue;
     const lossy = byCore && (source.info.lost[row.key] ?? 0) > 0;
     const most = byCore ? (dies ? 34 : 58) : GUTTER - 14;
-    p.text(GUTTER - 8, y0 + row.y + row.h / 2 + 3.7, lossy ? `⚠ ${row.label}` : row.label, { anchor: "end", fill: lossy ? theme.warn : theme.quiet, size: 10, most });
+    p.text(GUTTER - 8, y0 + row.y + row.h / 2 + 3.7, lossy ? `⚠ ${row.label}` : row.label, {
+      anchor: "end",
+      fill: lossy ? theme.warn : theme.quiet,
+      size: 10,
+      most,
+    });
   }
 }
 
@@ -89,7 +127,8 @@ export function drawEnd(p: Painter, scene: Scene, source: Source, y: number, h: 
   const { theme } = scene;
   p.line(x + 0.5, y, x + 0.5, y + h, theme.quiet, 1);
   const label = `end, ${length(source.info.duration)}`;
-  if (x + 8 + p.measure(label, { fill: "" }) < scene.width) p.text(x + 6, y + h / 2 + 4, label, { fill: theme.quiet });
+  if (x + 8 + p.measure(label, { fill: "" }) < scene.width)
+    p.text(x + 6, y + h / 2 + 4, label, { fill: theme.quiet });
 }
 
 export function drawArea(p: Painter, scene: Scene): void {
@@ -105,7 +144,12 @@ export function drawArea(p: Painter, scene: Scene): void {
   p.line(x0, AXIS - 8, x0, scene.height, theme.accent, 1.5);
   p.line(x1, AXIS - 8, x1, scene.height, theme.accent, 1.5);
   const label = length(area.to - area.from, 4);
-  const style = { fill: theme.dark ? "#15171b" : "#ffffff", size: 11, weight: 600, anchor: "middle" as const };
+  const style = {
+    fill: theme.dark ? "#15171b" : "#ffffff",
+    size: 11,
+    weight: 600,
+    anchor: "middle" as const,
+  };
   const w = p.measure(label, style) + 14;
   const middle = Math.max(left + w / 2, Math.min(right - w / 2, (x0 + x1) / 2));
   p.line(x0, AXIS - 3, x1, AXIS - 3, theme.accent, 1.5);

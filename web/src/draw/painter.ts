@@ -154,17 +154,23 @@ export class SvgPainter implements Painter {
   ) {}
 
   rect(x: number, y: number, w: number, h: number, fill: string): void {
-    if (w > 0 && h > 0) this.out.push(`<rect x="${n(x)}" y="${n(y)}" width="${n(w)}" height="${n(h)}" fill="${fill}"/>`);
+    if (w > 0 && h > 0)
+      this.out.push(`<rect x="${n(x)}" y="${n(y)}" width="${n(w)}" height="${n(h)}" fill="${fill}"/>`);
   }
 
   frame(x: number, y: number, w: number, h: number, stroke: string, width = 1): void {
     const [a, b, c, d] = [x + width / 2, y + width / 2, w - width, h - width];
-    if (c > 0 && d > 0) this.out.push(`<rect x="${n(a)}" y="${n(b)}" width="${n(c)}" height="${n(d)}" fill="none" stroke="${stroke}" stroke-width="${n(width)}"/>`);
+    if (c > 0 && d > 0)
+      this.out.push(
+        `<rect x="${n(a)}" y="${n(b)}" width="${n(c)}" height="${n(d)}" fill="none" stroke="${stroke}" stroke-width="${n(width)}"/>`,
+      );
   }
 
   line(x1: number, y1: number, x2: number, y2: number, stroke: string, width = 1, dash: number[] = []): void {
     const dashes = dash.length ? ` stroke-dasharray="${dash.join(" ")}"` : "";
-    this.out.push(`<line x1="${n(x1)}" y1="${n(y1)}" x2="${n(x2)}" y2="${n(y2)}" stroke="${stroke}" stroke-width="${n(width)}"${dashes}/>`);
+    this.out.push(
+      `<line x1="${n(x1)}" y1="${n(y1)}" x2="${n(x2)}" y2="${n(y2)}" stroke="${stroke}" stroke-width="${n(width)}"${dashes}/>`,
+    );
   }
 
   shape(points: readonly number[], style: { fill?: string; stroke?: string; width?: number }): void {
@@ -201,7 +207,9 @@ export class SvgPainter implements Painter {
 
   clip(x: number, y: number, w: number, h: number, inside: () => void): void {
     const id = `c${this.defs.length}`;
-    this.defs.push(`<clipPath id="${id}"><rect x="${n(x)}" y="${n(y)}" width="${n(Math.max(0, w))}" height="${n(Math.max(0, h))}"/></clipPath>`);
+    this.defs.push(
+      `<clipPath id="${id}"><rect x="${n(x)}" y="${n(y)}" width="${n(Math.max(0, w))}" height="${n(Math.max(0, h))}"/></clipPath>`,
+    );
     this.out.push(`<g clip-path="url(#${id})">`);
     inside();
     this.out.push("</g>");
@@ -234,5 +242,10 @@ function paint(style: { fill?: string; stroke?: string; width?: number }): strin
 /** Names come from a trace, so from anybody; what XML cannot hold at all is replaced. */
 export function escapeXml(text: string): string {
   const named: Record<string, string> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
-  return text.replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g, "\ufffd").replace(/[&<>"]/g, (c) => named[c]!);
+  return text
+    .replace(
+      /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g,
+      "\ufffd",
+    )
+    .replace(/[&<>"]/g, (c) => named[c]!);
 }

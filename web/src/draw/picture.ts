@@ -11,7 +11,9 @@ import { drawStrips, stripData } from "./strips";
 
 /** Rows that are not cores have a key that comes from the thread. */
 export function keyOf(scene: Pick<Scene, "view">, source: Source): (thread: number) => number {
-  return scene.view.rows === "process" ? (thread) => hashName(source.threads.name(thread)) : (thread) => thread;
+  return scene.view.rows === "process"
+    ? (thread) => hashName(source.threads.name(thread))
+    : (thread) => thread;
 }
 
 export function drawPicture(p: Painter, scene: Scene): void {
@@ -34,13 +36,21 @@ export function drawPicture(p: Painter, scene: Scene): void {
       drawEnd(p, scene, source, y0 + panel.rowsY, panel.height - panel.rowsY - 14);
     }
     drawArea(p, scene);
-    for (const panel of scene.panels) drawTitle(p, scene, scene.sources[panel.trace]!, panel, AXIS + panel.y - scene.view.scroll);
+    for (const panel of scene.panels)
+      drawTitle(p, scene, scene.sources[panel.trace]!, panel, AXIS + panel.y - scene.view.scroll);
   });
   drawAxis(p, scene);
   if (scene.view.area) p.clip(0, 0, scene.width, AXIS, () => drawArea(p, scene));
 }
 
-function drawRows(p: Painter, scene: Scene, source: Source, panel: Panel, y0: number, rows: readonly Row[]): void {
+function drawRows(
+  p: Painter,
+  scene: Scene,
+  source: Source,
+  panel: Panel,
+  y0: number,
+  rows: readonly Row[],
+): void {
   if (rows.length === 0) return;
   drawEmptyRows(p, scene, source, panel, y0, rows);
   const byCore = scene.view.rows === "core";
@@ -48,7 +58,8 @@ function drawRows(p: Painter, scene: Scene, source: Source, panel: Panel, y0: nu
   const key = keyOf(scene, source);
   const rowOf: RowOf = byCore ? (core) => by.get(core) : (_, thread) => by.get(key(thread));
   const chunks = slicesHere(scene, source);
-  const whole = chunks.length > 0 && chunks.length === source.chunks.of(levelOf(scene, source), scene.span).length;
+  const whole =
+    chunks.length > 0 && chunks.length === source.chunks.of(levelOf(scene, source), scene.span).length;
   if (!whole) {
     if (byCore) drawCells(p, scene, source, y0, rows);
     else drawStays(p, scene, source, y0, rows, stays(scene, source, key));
@@ -63,12 +74,22 @@ function drawRows(p: Painter, scene: Scene, source: Source, panel: Panel, y0: nu
   };
   // Chunks that are here may have a dense one between them: each is drawn by itself.
   if (whole) inside();
-  else for (const { span } of chunks) p.clip(xOf(scene, span.from), AXIS, xOf(scene, span.to) - xOf(scene, span.from), scene.height, inside);
+  else
+    for (const { span } of chunks)
+      p.clip(xOf(scene, span.from), AXIS, xOf(scene, span.to) - xOf(scene, span.from), scene.height, inside);
   drawGlyphs(p, scene, y0, source, rowOf, shown.marks);
   drawArrows(p, scene, source, y0, rowOf, shown.slices);
 }
 
-function drawEmptyPiece(p: Painter, scene: Scene, source: Source, panel: Panel, y0: number, rows: readonly Row[], span: { from: number; to: number }): void {
+function drawEmptyPiece(
+  p: Painter,
+  scene: Scene,
+  source: Source,
+  panel: Panel,
+  y0: number,
+  rows: readonly Row[],
+  span: { from: number; to: number },
+): void {
   const x = xOf(scene, span.from);
   p.clip(x, AXIS, xOf(scene, span.to) - x, scene.height, () => {
     p.rect(x, y0, xOf(scene, span.to) - x, panel.rows.height, scene.theme.paper);

@@ -2,7 +2,20 @@
 // picture is stretched in time when it is drawn, never in height.
 
 import { BINS } from "../model/levels";
-import { INVERSION, OVERLOAD, css, hashName, hashed, kind, mix, ordered, pack, queued, type Rgb, type Theme } from "../model/colour";
+import {
+  INVERSION,
+  OVERLOAD,
+  css,
+  hashName,
+  hashed,
+  kind,
+  mix,
+  ordered,
+  pack,
+  queued,
+  type Rgb,
+  type Theme,
+} from "../model/colour";
 import type { Field, FieldArray, Fields } from "../data/api";
 import type { Row } from "../model/layout";
 import type { Colour, Mark } from "../model/state";
@@ -20,9 +33,20 @@ export interface Style {
 }
 
 /** The field that a colour is made of. */
-const OF_COLOUR: Record<Colour, Field> = { frequency: "mhz", queue: "queue", thread: "thread", process: "thread", reason: "reason" };
+const OF_COLOUR: Record<Colour, Field> = {
+  frequency: "mhz",
+  queue: "queue",
+  thread: "thread",
+  process: "thread",
+  reason: "reason",
+};
 
-export function fieldsFor(style: { colour: Colour; marks: readonly Mark[]; passes: unknown; sets: number }): Field[] {
+export function fieldsFor(style: {
+  colour: Colour;
+  marks: readonly Mark[];
+  passes: unknown;
+  sets: number;
+}): Field[] {
   const fields: Field[] = ["busy", OF_COLOUR[style.colour], "spin"];
   if (style.marks.includes("overload")) fields.push("overload");
   if (style.marks.includes("inversion")) fields.push("inverted");
@@ -42,13 +66,24 @@ export interface Parts {
 
 export function parts(h: number, sets: boolean, ratio: number): Parts {
   if (h < 4 * ratio) return { flat: true, top: 0, band: 0, bar: h };
-  const band = !sets ? 0 : h >= 14 * ratio ? Math.round(3 * ratio) : h >= 8 * ratio ? Math.round(2 * ratio) : Math.max(1, Math.round(ratio));
+  const band = !sets
+    ? 0
+    : h >= 14 * ratio
+      ? Math.round(3 * ratio)
+      : h >= 8 * ratio
+        ? Math.round(2 * ratio)
+        : Math.max(1, Math.round(ratio));
   const top = h >= 10 * ratio ? Math.max(1, Math.round(ratio)) : 0;
   return { flat: false, top, band, bar: h - band - top };
 }
 
 export function setColour(set: number, dark: boolean): Rgb {
-  const SETS: Rgb[] = [[217, 119, 6], [37, 140, 175], [120, 95, 200], [60, 150, 90]];
+  const SETS: Rgb[] = [
+    [217, 119, 6],
+    [37, 140, 175],
+    [120, 95, 200],
+    [60, 150, 90],
+  ];
   const colour = SETS[set % SETS.length]!;
   return dark ? mix(colour, [255, 255, 255], 0.12) : colour;
 }
@@ -70,7 +105,9 @@ export function colourOf(value: number, style: Style): Rgb {
   const { theme, mhz } = style;
   switch (style.colour) {
     case "frequency":
-      return value === 0 ? theme.unknown : ordered((value - mhz[0]) / Math.max(1, mhz[1] - mhz[0]), theme.dark);
+      return value === 0
+        ? theme.unknown
+        : ordered((value - mhz[0]) / Math.max(1, mhz[1] - mhz[0]), theme.dark);
     case "queue":
       return queued(value, theme.dark);
     case "thread":
@@ -111,7 +148,16 @@ export function raster(fields: Fields, rows: readonly Row[], ratio: number, styl
   return picture;
 }
 
-function paintRow(pixels: Uint32Array, from: number, to: number, cell: number, fields: Fields, ratio: number, style: Style, colours: (value: number) => number): void {
+function paintRow(
+  pixels: Uint32Array,
+  from: number,
+  to: number,
+  cell: number,
+  fields: Fields,
+  ratio: number,
+  style: Style,
+  colours: (value: number) => number,
+): void {
   const { theme } = style;
   const h = to - from;
   const p = parts(h, style.sets > 0, ratio);
@@ -138,19 +184,27 @@ function paintRow(pixels: Uint32Array, from: number, to: number, cell: number, f
     if (busy > 0) {
       const seen = !style.passes || style.passes(at(fields.thread, i));
       const colour = seen ? colours(values[i]!) : dimmed;
-      if (p.flat) fill(x, from, to, over >= 24 ? overload : inverted >= 128 ? inversion : blend(back, colour, 0.3 + (0.7 * busy) / 255));
+      if (p.flat)
+        fill(
+          x,
+          from,
+          to,
+          over >= 24 ? overload : inverted >= 128 ? inversion : blend(back, colour, 0.3 + (0.7 * busy) / 255),
+        );
       else fill(x, base - Math.max(1, Math.round((p.bar * busy) / 255)), base, colour);
     }
     if (spins > 0 && busy < 250 && !p.flat) fill(x, base - Math.max(1, Math.round(ratio)), base, spin);
     if (p.flat) continue;
-    if (over >= 3) fill(x, from, from + Math.max(Math.round(1.5 * ratio), Math.round((h * 0.35 * over) / 255)), overload);
+    if (over >= 3)
+      fill(x, from, from + Math.max(Math.round(1.5 * ratio), Math.round((h * 0.35 * over) / 255)), overload);
     if (inverted >= 3) fill(x, base - Math.max(1, Math.round((h * 0.22 * inverted) / 255)), base, inversion);
   }
 }
 
 /** Mixes two packed opaque colours. */
 function blend(a: number, b: number, share: number): number {
-  const part = (shift: number) => Math.round(((a >>> shift) & 255) * (1 - share) + ((b >>> shift) & 255) * share) << shift;
+  const part = (shift: number) =>
+    Math.round(((a >>> shift) & 255) * (1 - share) + ((b >>> shift) & 255) * share) << shift;
   return (0xff000000 | part(16) | part(8) | part(0)) >>> 0;
 }
 

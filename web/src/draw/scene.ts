@@ -68,7 +68,13 @@ export function pieces(scene: Scene, source: Source, fields: readonly Field[]): 
     const tile = source.tiles.standIn(id, fields);
     if (!tile) return [];
     const width = 2 ** (18 + 2 * id.level);
-    return [{ id, span: { from: id.index * width, to: Math.min((id.index + 1) * width, source.info.duration) }, tile }];
+    return [
+      {
+        id,
+        span: { from: id.index * width, to: Math.min((id.index + 1) * width, source.info.duration) },
+        tile,
+      },
+    ];
   });
 }
 

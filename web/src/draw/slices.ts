@@ -38,21 +38,41 @@ export function sliceColour(scene: Scene, source: Source, slice: Slice): Rgb {
     case "queue":
       return colourOf(cellAt(scene, source, "queue", slice.core, (slice.from + slice.to) / 2), style);
     case "reason":
-      return colourOf(slice.reason === undefined || slice.reason === null ? cellAt(scene, source, "reason", slice.core, slice.from) : slice.reason + 1, style);
+      return colourOf(
+        slice.reason === undefined || slice.reason === null
+          ? cellAt(scene, source, "reason", slice.core, slice.from)
+          : slice.reason + 1,
+        style,
+      );
     default:
       return colourOf(slice.thread, style);
   }
 }
 
-export function drawSlices(p: Painter, scene: Scene, source: Source, y0: number, rowOf: RowOf, { slices, marks }: Shown): void {
+export function drawSlices(
+  p: Painter,
+  scene: Scene,
+  source: Source,
+  y0: number,
+  rowOf: RowOf,
+  { slices, marks }: Shown,
+): void {
   // Signs in the middle of a row stand where names would.
-  const signs = new Map([...signsOf(scene, source, rowOf, marks)].map(([row, list]) => [row, list.filter((m) => !EDGE.includes(m.kind)).map((m) => xOf(scene, m.time))]));
+  const signs = new Map(
+    [...signsOf(scene, source, rowOf, marks)].map(([row, list]) => [
+      row,
+      list.filter((m) => !EDGE.includes(m.kind)).map((m) => xOf(scene, m.time)),
+    ]),
+  );
   const selected = scene.view.selection?.trace === source.index ? scene.view.selection : null;
   const right = GUTTER + plotWidth(scene);
   for (const slice of slices) {
     const row = rowOf(slice.core, slice.thread);
     if (!row) continue;
-    const [x0, x1] = [Math.max(GUTTER - 2, xOf(scene, slice.from)), Math.min(right + 2, xOf(scene, slice.to))];
+    const [x0, x1] = [
+      Math.max(GUTTER - 2, xOf(scene, slice.from)),
+      Math.min(right + 2, xOf(scene, slice.to)),
+    ];
     const { band, top } = parts(row.h, source.info.sets.length > 0, 1);
     const [y, h] = [y0 + row.y + top, Math.max(1, row.h - band - top - (band ? 1 : 0))];
     const colour = sliceColour(scene, source, slice);
@@ -69,13 +89,28 @@ export function drawSlices(p: Painter, scene: Scene, source: Source, y0: number,
       let x = Math.max(x0, GUTTER) + 4;
       // Room for a sign at the slice's begin.
       for (const sign of signs.get(row) ?? []) if (sign > x - 8 && sign < x + 6) x = sign + 8;
-      const next = (signs.get(row) ?? []).reduce((least, sign) => (sign > x && sign - 6 < least ? sign - 6 : least), x1 - 4);
-      p.text(x, y + h / 2 + size * 0.36, name, { fill: inkOn(colour), size, most: Math.max(0, next - x), ...(mine ? { weight: 600 } : {}) });
+      const next = (signs.get(row) ?? []).reduce(
+        (least, sign) => (sign > x && sign - 6 < least ? sign - 6 : least),
+        x1 - 4,
+      );
+      p.text(x, y + h / 2 + size * 0.36, name, {
+        fill: inkOn(colour),
+        size,
+        most: Math.max(0, next - x),
+        ...(mine ? { weight: 600 } : {}),
+      });
     }
   }
 }
 
-const GLYPH: Record<string, Mark> = { fork: "fork", exec: "exec", exit: "exit", migrate: "migrate", wakeup: "wakeup", place: "place" };
+const GLYPH: Record<string, Mark> = {
+  fork: "fork",
+  exec: "exec",
+  exit: "exit",
+  migrate: "migrate",
+  wakeup: "wakeup",
+  place: "place",
+};
 
 /** Signs at a row's edge, out of the names' way. */
 const EDGE = ["wakeup", "place"];
@@ -87,7 +122,12 @@ export function coreOf(mark: EventMark): number {
 }
 
 /** Signs that have room, by row: all, or the rare ones, or none. */
-function signsOf(scene: Scene, source: Source, rowOf: RowOf, marks: readonly EventMark[]): Map<Row, EventMark[]> {
+function signsOf(
+  scene: Scene,
+  source: Source,
+  rowOf: RowOf,
+  marks: readonly EventMark[],
+): Map<Row, EventMark[]> {
   const style = scene.styles[source.index]!;
   const rows = new Map<Row, EventMark[]>();
   for (const mark of marks) {
@@ -108,15 +148,31 @@ function signsOf(scene: Scene, source: Source, rowOf: RowOf, marks: readonly Eve
   return rows;
 }
 
-export function drawGlyphs(p: Painter, scene: Scene, y0: number, source: Source, rowOf: RowOf, marks: readonly EventMark[]): void {
+export function drawGlyphs(
+  p: Painter,
+  scene: Scene,
+  y0: number,
+  source: Source,
+  rowOf: RowOf,
+  marks: readonly EventMark[],
+): void {
   const { theme } = scene;
   for (const [row, list] of signsOf(scene, source, rowOf, marks)) {
-    for (const mark of list) glyph(p, mark.kind, xOf(scene, mark.time), y0 + row.y, row.h, theme.ink, theme.paper);
+    for (const mark of list)
+      glyph(p, mark.kind, xOf(scene, mark.time), y0 + row.y, row.h, theme.ink, theme.paper);
   }
 }
 
 /** The sign of an event, in a row. Also drawn in the legend. */
-export function glyph(p: Painter, kind: string, x: number, y: number, h: number, ink: string, paper: string): void {
+export function glyph(
+  p: Painter,
+  kind: string,
+  x: number,
+  y: number,
+  h: number,
+  ink: string,
+  paper: string,
+): void {
   const r = Math.max(2, Math.min(4, h * 0.24));
   const middle = y + h / 2;
   const halo = { fill: ink, stroke: paper, width: 1 };
@@ -124,7 +180,21 @@ export function glyph(p: Painter, kind: string, x: number, y: number, h: number,
     case "fork":
       return p.shape([x, middle - r, x + r * 1.1, middle + r, x - r * 1.1, middle + r, x, middle - r], halo);
     case "exec":
-      return p.shape([x, middle - r * 1.2, x + r * 1.2, middle, x, middle + r * 1.2, x - r * 1.2, middle, x, middle - r * 1.2], halo);
+      return p.shape(
+        [
+          x,
+          middle - r * 1.2,
+          x + r * 1.2,
+          middle,
+          x,
+          middle + r * 1.2,
+          x - r * 1.2,
+          middle,
+          x,
+          middle - r * 1.2,
+        ],
+        halo,
+      );
     case "exit":
       p.line(x - r, middle - r, x + r, middle + r, paper, 3);
       p.line(x - r, middle + r, x + r, middle - r, paper, 3);
@@ -144,7 +214,14 @@ export function glyph(p: Painter, kind: string, x: number, y: number, h: number,
 // ---- who woke whom -----------------------------------------------------------------------------------
 
 /** Arrows to the selected thread from its wakers, and from its selected slice to those it woke. */
-export function drawArrows(p: Painter, scene: Scene, source: Source, y0: number, rowOf: RowOf, slices: readonly Slice[]): void {
+export function drawArrows(
+  p: Painter,
+  scene: Scene,
+  source: Source,
+  y0: number,
+  rowOf: RowOf,
+  slices: readonly Slice[],
+): void {
   const selected = scene.view.selection;
   if (!selected || selected.trace !== source.index) return;
   let drawn = 0;
@@ -156,21 +233,51 @@ export function drawArrows(p: Painter, scene: Scene, source: Source, y0: number,
     const woken = wake.waker === selected.thread && wake.waker !== null;
     if (!to || !(mine || woken)) continue;
     drawn++;
-    const waker = wake.waker === null ? null : slices.find((s) => s.thread === wake.waker && s.from <= wake.time && wake.time <= s.to);
+    const waker =
+      wake.waker === null
+        ? null
+        : slices.find((s) => s.thread === wake.waker && s.from <= wake.time && wake.time <= s.to);
     const from = waker ? rowOf(waker.core, waker.thread) : rowOf(wake.core, wake.waker ?? slice.thread);
-    const strong = mine ? selected.time === undefined || (selected.time === slice.from && selected.core === slice.core) : waker?.from === selected.time;
-    arrow(p, scene, xOf(scene, wake.time), y0 + (from ?? to).y + (from ?? to).h / 2, xOf(scene, slice.from), y0 + to.y + to.h / 2, strong, wake.waker === null);
+    const strong = mine
+      ? selected.time === undefined || (selected.time === slice.from && selected.core === slice.core)
+      : waker?.from === selected.time;
+    arrow(
+      p,
+      scene,
+      xOf(scene, wake.time),
+      y0 + (from ?? to).y + (from ?? to).h / 2,
+      xOf(scene, slice.from),
+      y0 + to.y + to.h / 2,
+      strong,
+      wake.waker === null,
+    );
   }
 }
 
-function arrow(p: Painter, scene: Scene, x0: number, y0: number, x1: number, y1: number, strong: boolean, interrupt: boolean): void {
+function arrow(
+  p: Painter,
+  scene: Scene,
+  x0: number,
+  y0: number,
+  x1: number,
+  y1: number,
+  strong: boolean,
+  interrupt: boolean,
+): void {
   const { theme } = scene;
-  const colour = strong ? theme.accent : css(mix(theme.dark ? [242, 166, 90] : [184, 82, 10], theme.row, 0.35));
+  const colour = strong
+    ? theme.accent
+    : css(mix(theme.dark ? [242, 166, 90] : [184, 82, 10], theme.row, 0.35));
   const width = strong ? 2 : 1.25;
   const bend = Math.max(10, Math.abs(x1 - x0) / 2);
   p.curve([x0, y0, x0 + bend, y0, x1 - bend, y1, x1 - 1, y1], theme.paper, width + 2);
   p.curve([x0, y0, x0 + bend, y0, x1 - bend, y1, x1 - 1, y1], colour, width);
-  p.disc(x0, y0, strong ? 3 : 2.2, interrupt ? { fill: theme.paper, stroke: colour, width: 1.5 } : { fill: colour });
+  p.disc(
+    x0,
+    y0,
+    strong ? 3 : 2.2,
+    interrupt ? { fill: theme.paper, stroke: colour, width: 1.5 } : { fill: colour },
+  );
   const r = strong ? 4.5 : 3.5;
   p.shape([x1, y1, x1 - r * 1.5, y1 - r, x1 - r * 1.5, y1 + r, x1, y1], { fill: colour });
 }

@@ -10,8 +10,18 @@ import type { Painter } from "./painter";
 import { setColour } from "./raster";
 import { pieces, plotWidth, xOf, type Scene, type Source } from "./scene";
 
-const FIELD: Record<Strip, Field> = { underload: "underload", runnable: "runnable", cores_used: "cores_used", sets: "set_sizes" };
-export const NAME: Record<Strip, string> = { underload: "underload", runnable: "runnable", cores_used: "cores used", sets: "sets" };
+const FIELD: Record<Strip, Field> = {
+  underload: "underload",
+  runnable: "runnable",
+  cores_used: "cores_used",
+  sets: "set_sizes",
+};
+export const NAME: Record<Strip, string> = {
+  underload: "underload",
+  runnable: "runnable",
+  cores_used: "cores used",
+  sets: "sets",
+};
 
 export const STRIP_FIELDS: readonly Field[] = ["underload", "runnable", "cores_used"];
 
@@ -70,16 +80,39 @@ export function niceTop(most: number): number {
   return Math.ceil(most / step - 1e-6) * step;
 }
 
-export function drawStrips(p: Painter, scene: Scene, source: Source, panel: Panel, y0: number, data: StripData): void {
+export function drawStrips(
+  p: Painter,
+  scene: Scene,
+  source: Source,
+  panel: Panel,
+  y0: number,
+  data: StripData,
+): void {
   const { theme } = scene;
   const width = plotWidth(scene);
   for (const { strip, y, h } of panel.strips) {
     const [top, bottom] = [y0 + y, y0 + y + h];
     const most = data.most[strip] ?? 1;
     p.line(GUTTER, bottom + 0.5, GUTTER + width, bottom + 0.5, theme.line);
-    const names = strip === "sets" ? source.info.sets.map((name, set) => [name, css(setColour(set, theme.dark))] as const) : [[NAME[strip], theme.quiet] as const];
-    names.slice(0, 2).forEach(([name, fill], i, all) => p.text(GUTTER - 26, bottom - 1 - (all.length - 1 - i) * 11, name, { anchor: "end", fill, size: 10.5, most: GUTTER - 34 }));
-    p.text(GUTTER - 5, top + 8, String(Math.round(most * 100) / 100), { anchor: "end", fill: theme.quiet, size: 9.5 });
+    const names =
+      strip === "sets"
+        ? source.info.sets.map((name, set) => [name, css(setColour(set, theme.dark))] as const)
+        : [[NAME[strip], theme.quiet] as const];
+    names
+      .slice(0, 2)
+      .forEach(([name, fill], i, all) =>
+        p.text(GUTTER - 26, bottom - 1 - (all.length - 1 - i) * 11, name, {
+          anchor: "end",
+          fill,
+          size: 10.5,
+          most: GUTTER - 34,
+        }),
+      );
+    p.text(GUTTER - 5, top + 8, String(Math.round(most * 100) / 100), {
+      anchor: "end",
+      fill: theme.quiet,
+      size: 9.5,
+    });
     p.text(GUTTER - 5, bottom, "0", { anchor: "end", fill: theme.quiet, size: 9.5 });
     (data.columns[source.index]?.[strip] ?? []).forEach((values, set) => {
       const yOf = (value: number) => bottom - (value / most) * (h - 2);
@@ -89,11 +122,18 @@ export function drawStrips(p: Painter, scene: Scene, source: Source, panel: Pane
   }
 }
 
-function bars(p: Painter, values: Float32Array, yOf: (value: number) => number, bottom: number, fill: string): void {
+function bars(
+  p: Painter,
+  values: Float32Array,
+  yOf: (value: number) => number,
+  bottom: number,
+  fill: string,
+): void {
   let start = 0;
   for (let x = 1; x <= values.length; x++) {
     if (x < values.length && values[x] === values[start]) continue;
-    if (values[start]! > 0) p.rect(GUTTER + start, yOf(values[start]!), x - start, bottom - yOf(values[start]!), fill);
+    if (values[start]! > 0)
+      p.rect(GUTTER + start, yOf(values[start]!), x - start, bottom - yOf(values[start]!), fill);
     start = x;
   }
 }

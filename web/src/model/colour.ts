@@ -5,12 +5,25 @@ export type Rgb = readonly [number, number, number];
 
 /** Cold blue to warm amber, by way of green; evenly spaced, linear between. */
 const SCALE: readonly Rgb[] = [
-  [52, 64, 158], [34, 103, 178], [22, 139, 171], [43, 172, 142], [128, 196, 100], [205, 212, 72], [255, 221, 87],
+  [52, 64, 158],
+  [34, 103, 178],
+  [22, 139, 171],
+  [43, 172, 142],
+  [128, 196, 100],
+  [205, 212, 72],
+  [255, 221, 87],
 ];
 
 /** Okabe and Ito's, without their vermilion and black; told apart by the colour-blind. */
 const KINDS: readonly Rgb[] = [
-  [86, 180, 233], [230, 159, 0], [0, 158, 115], [204, 121, 167], [0, 114, 178], [240, 228, 66], [140, 110, 200], [140, 140, 120],
+  [86, 180, 233],
+  [230, 159, 0],
+  [0, 158, 115],
+  [204, 121, 167],
+  [0, 114, 178],
+  [240, 228, 66],
+  [140, 110, 200],
+  [140, 140, 120],
 ];
 
 export const OVERLOAD: Rgb = [224, 30, 44];
@@ -38,16 +51,38 @@ export interface Theme {
 
 export const LIGHT: Theme = {
   dark: false,
-  paper: "#ffffff", panel: "#f6f7f9", ink: "#1b1e24", quiet: "#5d6470", line: "#dfe2e7", faint: "#eef0f3",
-  accent: "#b8520a", warn: "#b3122a", row: [244, 245, 247], unknown: [150, 155, 165], dimmed: [212, 216, 222],
-  strip: "#8d98aa", stripPeak: "#c3cad5", select: "#11141a",
+  paper: "#ffffff",
+  panel: "#f6f7f9",
+  ink: "#1b1e24",
+  quiet: "#5d6470",
+  line: "#dfe2e7",
+  faint: "#eef0f3",
+  accent: "#b8520a",
+  warn: "#b3122a",
+  row: [244, 245, 247],
+  unknown: [150, 155, 165],
+  dimmed: [212, 216, 222],
+  strip: "#8d98aa",
+  stripPeak: "#c3cad5",
+  select: "#11141a",
 };
 
 export const DARK: Theme = {
   dark: true,
-  paper: "#15171b", panel: "#1b1e23", ink: "#e6e8ec", quiet: "#9ca3af", line: "#343841", faint: "#23262c",
-  accent: "#f2a65a", warn: "#ff8a80", row: [30, 33, 39], unknown: [120, 126, 137], dimmed: [58, 63, 73],
-  strip: "#8b97ab", stripPeak: "#434c5c", select: "#ffffff",
+  paper: "#15171b",
+  panel: "#1b1e23",
+  ink: "#e6e8ec",
+  quiet: "#9ca3af",
+  line: "#343841",
+  faint: "#23262c",
+  accent: "#f2a65a",
+  warn: "#ff8a80",
+  row: [30, 33, 39],
+  unknown: [120, 126, 137],
+  dimmed: [58, 63, 73],
+  strip: "#8b97ab",
+  stripPeak: "#434c5c",
+  select: "#ffffff",
 };
 
 export function css([r, g, b]: Rgb, alpha = 1): string {
@@ -78,7 +113,13 @@ export function queueShare(length: number): number {
 }
 
 /** One thread is the usual: it stays quiet, and more stand out from the page. */
-const QUEUE: readonly Rgb[] = [[176, 207, 230], [116, 168, 214], [72, 121, 190], [68, 74, 160], [58, 32, 112]];
+const QUEUE: readonly Rgb[] = [
+  [176, 207, 230],
+  [116, 168, 214],
+  [72, 121, 190],
+  [68, 74, 160],
+  [58, 32, 112],
+];
 
 export function queued(length: number, dark: boolean): Rgb {
   const share = queueShare(length);

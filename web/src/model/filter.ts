@@ -15,7 +15,11 @@ export function pattern(text: string): (name: string) => boolean {
 }
 
 /** `null`: all of them. */
-export function passes(view: View, trace: number, threads: Pick<Threads, "get">): ((thread: number) => boolean) | null {
+export function passes(
+  view: View,
+  trace: number,
+  threads: Pick<Threads, "get">,
+): ((thread: number) => boolean) | null {
   const { filter, selection } = view;
   if (selection && selection.trace === trace) return (thread) => thread === selection.thread;
   const tests: ((thread: number) => boolean)[] = [];
@@ -23,7 +27,8 @@ export function passes(view: View, trace: number, threads: Pick<Threads, "get">)
     const wanted = new Set(filter.thread);
     tests.push((thread) => wanted.has(thread));
   }
-  if (filter.traced !== undefined) tests.push((thread) => (threads.get(thread)?.traced ?? filter.traced) === filter.traced);
+  if (filter.traced !== undefined)
+    tests.push((thread) => (threads.get(thread)?.traced ?? filter.traced) === filter.traced);
   if (filter.name) {
     const matches = pattern(filter.name);
     tests.push((thread) => matches(threads.get(thread)?.name ?? ""));

@@ -66,7 +66,11 @@ interface Unit {
 }
 
 /** Cores in the order of the hardware: what shares something is adjacent. */
-export function order(cores: readonly Core[], group: readonly Group[], shown: (core: number) => boolean): number[] {
+export function order(
+  cores: readonly Core[],
+  group: readonly Group[],
+  shown: (core: number) => boolean,
+): number[] {
   const by: ((c: Core) => number)[] = [];
   if (group.includes("socket")) by.push((c) => c.socket);
   if (group.includes("llc")) by.push((c) => c.llc);
@@ -78,13 +82,17 @@ export function order(cores: readonly Core[], group: readonly Group[], shown: (c
     }
     return a - b;
   };
-  return cores.map((_, core) => core).filter(shown).sort(compare);
+  return cores
+    .map((_, core) => core)
+    .filter(shown)
+    .sort(compare);
 }
 
 function coreUnits(info: TraceInfo, group: readonly Group[], shown: (core: number) => boolean): Unit[] {
   const { cores } = info;
   const sockets = group.includes("socket");
-  const dies = group.includes("llc") && new Set(cores.map((c) => c.llc)).size > new Set(cores.map((c) => c.socket)).size;
+  const dies =
+    group.includes("llc") && new Set(cores.map((c) => c.llc)).size > new Set(cores.map((c) => c.socket)).size;
   const pairs = group.includes("physical") && new Set(cores.map((c) => c.physical)).size < cores.length;
   let before: Core | null = null;
   return order(cores, group, shown).map((core) => {
@@ -173,7 +181,11 @@ export function layout(input: LayoutInput): { panels: Panel[]; height: number } 
     const stripH = low ? STRIP - 12 : STRIP;
     const below = BELOW_ROWS + strips.length * (stripH + STRIP_GAP) + BELOW_PANEL;
     const units = others ? threadUnits(others) : coreUnits(info, input.group, shown);
-    const rows = rowsIn(units, others && input.height === "fit" ? "normal" : input.height, share - TITLE - below);
+    const rows = rowsIn(
+      units,
+      others && input.height === "fit" ? "normal" : input.height,
+      share - TITLE - below,
+    );
     let at = TITLE + rows.height + BELOW_ROWS;
     const places = strips.map((strip) => {
       const place = { strip, y: at, h: stripH };

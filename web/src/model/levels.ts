@@ -49,7 +49,13 @@ export function tilesOf(level: number, span: Span, duration: number): TileId[] {
  * The tiles that the next steps from a window would need: its neighbours at both sides, and those of
  * the next finer level around the moment at which one would zoom in.
  */
-export function next(level: number, window: Span, pixels: number, moment: number, duration: number): TileId[] {
+export function next(
+  level: number,
+  window: Span,
+  pixels: number,
+  moment: number,
+  duration: number,
+): TileId[] {
   const here = tilesOf(level, window, duration);
   const width = tileWidth(level);
   const around = tilesOf(level, { from: window.from - width, to: window.to + width }, duration);
@@ -57,7 +63,8 @@ export function next(level: number, window: Span, pixels: number, moment: number
   // The widest window that is drawn at that level, with the moment where it is now.
   const share = Math.min(1, (pixels * binWidth(level)) / 2 / (window.to - window.from));
   const part = (time: number) => moment + (time - moment) * share;
-  const finer = level > 0 ? tilesOf(level - 1, { from: part(window.from), to: part(window.to) }, duration) : [];
+  const finer =
+    level > 0 ? tilesOf(level - 1, { from: part(window.from), to: part(window.to) }, duration) : [];
   return [...finer, ...sides];
 }
 

@@ -91,7 +91,8 @@ export function toHash(view: View): string {
   if (view.filter.name) out.set("name", view.filter.name);
   if (view.filter.thread?.length) out.set("threads", view.filter.thread.join("."));
   const s = view.selection;
-  if (s) out.set("select", [s.trace, s.thread, ...(s.time === undefined ? [] : [s.time, s.core ?? 0])].join("."));
+  if (s)
+    out.set("select", [s.trace, s.thread, ...(s.time === undefined ? [] : [s.time, s.core ?? 0])].join("."));
   if (view.area) out.set("area", spanText(view.area));
   if (view.scroll) out.set("scroll", String(Math.round(view.scroll)));
   if (view.theme !== "system") out.set("theme", view.theme);

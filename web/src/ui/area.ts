@@ -21,18 +21,52 @@ export interface Sums {
   capped: boolean;
 }
 
-const FIELDS: Field[] = ["busy", "mhz", "overload", "inverted", "wakeups", "migrations", "forks", "underload", "runnable", "cores_used"];
+const FIELDS: Field[] = [
+  "busy",
+  "mhz",
+  "overload",
+  "inverted",
+  "wakeups",
+  "migrations",
+  "forks",
+  "underload",
+  "runnable",
+  "cores_used",
+];
 
 export async function sumUp(trace: number, info: TraceInfo, area: Span, signal: AbortSignal): Promise<Sums> {
   const level = levelForSums(area, info.levels.coarsest);
   const ids = tilesOf(level, area, info.duration);
   const tiles = await Promise.all(ids.map((id) => api.tile(trace, info, id.level, id.index, FIELDS, signal)));
-  return addTiles(tiles.map((fields, i) => ({ fields, from: tileSpan(ids[i]!).from })), level, area, info.cores.length);
+  return addTiles(
+    tiles.map((fields, i) => ({ fields, from: tileSpan(ids[i]!).from })),
+    level,
+    area,
+    info.cores.length,
+  );
 }
 
-export function addTiles(tiles: readonly { fields: Fields; from: number }[], level: number, area: Span, cores: number): Sums {
+export function addTiles(
+  tiles: readonly { fields: Fields; from: number }[],
+  level: number,
+  area: Span,
+  cores: number,
+): Sums {
   const bin = binWidth(level);
-  const sums: Sums = { bin, busy: 0, used: 0, runnable: 0, khz: 0, underload: 0, overload: 0, inverted: 0, wakeups: 0, migrations: 0, forks: 0, capped: false };
+  const sums: Sums = {
+    bin,
+    busy: 0,
+    used: 0,
+    runnable: 0,
+    khz: 0,
+    underload: 0,
+    overload: 0,
+    inverted: 0,
+    wakeups: 0,
+    migrations: 0,
+    forks: 0,
+    capped: false,
+  };
   let time = 0;
   let weighted = 0;
   let known = 0;

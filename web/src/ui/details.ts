@@ -30,7 +30,10 @@ export class Details {
       this.app.redraw();
     }
     if (!shown) return;
-    this.element.replaceChildren(...(followed ? this.thread(followed) : []), ...(area ? this.areaFacts(area) : []));
+    this.element.replaceChildren(
+      ...(followed ? this.thread(followed) : []),
+      ...(area ? this.areaFacts(area) : []),
+    );
   }
 
   private threadLink(trace: number, tid: number | null | undefined, id?: string): Node | string | null {
@@ -38,7 +41,12 @@ export class Details {
     const text = threadText(source, tid);
     if (text === null || !tid) return text;
     const follow = this.follow();
-    return button(text, "Select this thread", () => void follow.select(trace, tid, null).then(() => follow.first()), { class: "link", ...(id ? { id } : {}) });
+    return button(
+      text,
+      "Select this thread",
+      () => void follow.select(trace, tid, null).then(() => follow.first()),
+      { class: "link", ...(id ? { id } : {}) },
+    );
   }
 
   private thread({ trace, thread, slice, at }: Followed): Node[] {
@@ -48,7 +56,11 @@ export class Details {
     const nodes: Node[] = [
       button("✕", "Close (Esc)", () => follow.clear(), { class: "quiet close", "aria-label": "Close" }),
       el("h2", {}, thread.name || `thread ${thread.thread}`),
-      el("p", { class: "sub" }, `thread ${thread.thread}${this.app.sources.length > 1 ? ` in ${source.info.name}` : ""}`),
+      el(
+        "p",
+        { class: "sub" },
+        `thread ${thread.thread}${this.app.sources.length > 1 ? ` in ${source.info.name}` : ""}`,
+      ),
       el(
         "div",
         { class: "row" },
@@ -63,7 +75,11 @@ export class Details {
       ]),
     ];
     if (!slice) return nodes;
-    const wake = slice.wake ?? (at?.wake_time !== null && at?.wake_time !== undefined ? { time: at.wake_time, waker: at.waker ?? null } : null);
+    const wake =
+      slice.wake ??
+      (at?.wake_time !== null && at?.wake_time !== undefined
+        ? { time: at.wake_time, waker: at.waker ?? null }
+        : null);
     nodes.push(
       el("h3", {}, "This slice"),
       facts([
@@ -90,7 +106,15 @@ export class Details {
     const wakees = follow.wakees();
     if (wakees.length > 0) {
       const list = el("ul", { "aria-label": "Threads that it woke" });
-      for (const s of wakees.slice(0, 30)) list.append(el("li", {}, this.threadLink(trace, s.thread), el("small", {}, `core ${s.core}, after ${length(s.from - s.wake!.time)}`)));
+      for (const s of wakees.slice(0, 30))
+        list.append(
+          el(
+            "li",
+            {},
+            this.threadLink(trace, s.thread),
+            el("small", {}, `core ${s.core}, after ${length(s.from - s.wake!.time)}`),
+          ),
+        );
       nodes.push(el("h3", {}, `It woke ${wakees.length}`), list);
     }
     return nodes;
@@ -98,7 +122,10 @@ export class Details {
 
   private areaFacts(area: { from: number; to: number }): Node[] {
     const nodes: Node[] = [
-      button("✕", "Remove the area (Esc)", this.noArea, { class: "quiet close", "aria-label": "Remove the area" }),
+      button("✕", "Remove the area (Esc)", this.noArea, {
+        class: "quiet close",
+        "aria-label": "Remove the area",
+      }),
       el("h3", {}, "Marked area"),
       facts([
         ["length", length(area.to - area.from, 5)],

@@ -28,7 +28,9 @@ export function hit(app: App, x: number, y: number): Hit | null {
     const time = timeAt(scene, x);
     if (time < 0 || time >= source.info.duration) return null;
     if (scene.view.rows === "core") return { source, core: row.key, thread: null, row, time };
-    const core = source.info.cores.findIndex((_, core) => cellAt(scene, source, "thread", core, time) === row.key);
+    const core = source.info.cores.findIndex(
+      (_, core) => cellAt(scene, source, "thread", core, time) === row.key,
+    );
     return { source, core, thread: scene.view.rows === "thread" ? row.key : null, row, time };
   }
   return null;
@@ -77,15 +79,27 @@ export class Follow {
     const source = this.app.sources[trace]!;
     const selection = { trace, thread: tid, ...(slice ? { time: slice.from, core: slice.core } : {}) };
     this.app.change({ selection });
-    const known = source.threads.get(tid) ?? { thread: tid, name: `thread ${tid}`, parent: null, traced: false };
+    const known = source.threads.get(tid) ?? {
+      thread: tid,
+      name: `thread ${tid}`,
+      parent: null,
+      traced: false,
+    };
     this.followed = { trace, thread: known, slice, at: null };
     this.changed(this.followed);
-    const [thread, at] = await Promise.all([api.thread(trace, tid).catch(() => known), slice ? api.at(trace, slice.core, slice.from).catch(() => null) : null]);
+    const [thread, at] = await Promise.all([
+      api.thread(trace, tid).catch(() => known),
+      slice ? api.at(trace, slice.core, slice.from).catch(() => null) : null,
+    ]);
     if (turn !== this.turn) return;
     source.threads.learn([thread]);
     // A slice at the edge of what was fetched may be cut off there: its real begin is this.
-    const whole = slice && at && at.thread === tid ? { ...slice, from: at.from ?? slice.from, to: at.to ?? slice.to, stop: at.stop ?? slice.stop } : slice;
-    if (whole && whole.from !== slice?.from) this.app.change({ selection: { trace, thread: tid, time: whole.from, core: whole.core } });
+    const whole =
+      slice && at && at.thread === tid
+        ? { ...slice, from: at.from ?? slice.from, to: at.to ?? slice.to, stop: at.stop ?? slice.stop }
+        : slice;
+    if (whole && whole.from !== slice?.from)
+      this.app.change({ selection: { trace, thread: tid, time: whole.from, core: whole.core } });
     this.followed = { trace, thread, slice: whole, at };
     source.threads.want([thread.parent, slice?.wake?.waker, at?.waker].filter((tid): tid is number => !!tid));
     this.said(`${thread.name}, thread ${tid} selected`);
@@ -100,7 +114,8 @@ export class Follow {
       return this.changed(null);
     }
     const { trace, thread, time, core } = selection;
-    const at = time === undefined || core === undefined ? null : await api.at(trace, core, time).catch(() => null);
+    const at =
+      time === undefined || core === undefined ? null : await api.at(trace, core, time).catch(() => null);
     await this.select(trace, thread, at && at.thread === thread ? sliceOf(at) : null);
   }
 
@@ -108,7 +123,8 @@ export class Follow {
   async first(): Promise<void> {
     const selection = this.app.view.selection;
     if (!selection) return;
-    const from = (time: number) => api.nextSlice(selection.trace, selection.thread, Math.max(0, time), "forward").catch(() => null);
+    const from = (time: number) =>
+      api.nextSlice(selection.trace, selection.thread, Math.max(0, time), "forward").catch(() => null);
     const slice = (await from(this.app.span.from)) ?? (await from(0));
     if (!slice) return this.said("It never ran");
     this.app.show(slice.from, slice.to);
@@ -145,12 +161,26 @@ export class Follow {
     const { slice, thread, trace } = followed;
     const source = this.app.sources[trace]!;
     const all = slicesHere(this.app.scene, source).flatMap((chunk) => chunk.slices);
-    const woken = all.filter((s) => s.wake && s.wake.waker === thread.thread && s.wake.time >= slice.from && s.wake.time <= slice.to);
+    const woken = all.filter(
+      (s) => s.wake && s.wake.waker === thread.thread && s.wake.time >= slice.from && s.wake.time <= slice.to,
+    );
     return [...new Map(woken.map((s) => [`${s.core} ${s.from}`, s])).values()];
   }
 }
 
 function sliceOf(at: At): Slice {
-  const wake = at.wake_time === undefined || at.wake_time === null ? null : { time: at.wake_time, waker: at.waker ?? null, core: at.core };
-  return { core: at.core, thread: at.thread, from: at.from ?? at.time, to: at.to ?? at.time, khz: at.khz ?? 0, stop: at.stop ?? null, wake, reason: typeof at.reason === "number" ? at.reason : null };
+  const wake =
+    at.wake_time === undefined || at.wake_time === null
+      ? null
+      : { time: at.wake_time, waker: at.waker ?? null, core: at.core };
+  return {
+    core: at.core,
+    thread: at.thread,
+    from: at.from ?? at.time,
+    to: at.to ?? at.time,
+    khz: at.khz ?? 0,
+    stop: at.stop ?? null,
+    wake,
+    reason: typeof at.reason === "number" ? at.reason : null,
+  };
 }

@@ -25,7 +25,11 @@ const KEYS: [string[], string][] = [
 
 export function help(dialog: HTMLDialogElement): void {
   const list = el("dl", { class: "keys" });
-  for (const [keys, what] of KEYS) list.append(el("dt", {}, ...keys.flatMap((key, i) => [i ? " " : "", el("kbd", {}, key)])), el("dd", {}, what));
+  for (const [keys, what] of KEYS)
+    list.append(
+      el("dt", {}, ...keys.flatMap((key, i) => [i ? " " : "", el("kbd", {}, key)])),
+      el("dd", {}, what),
+    );
   const close = button("Close", "Close (Esc)", () => dialog.close());
   close.style.marginTop = "14px";
   dialog.replaceChildren(el("h2", {}, "Keys and mouse"), list, close);

@@ -35,7 +35,15 @@ function inside(app: App, x: number): number {
 
 function pointer({ app, follow, tip, mark }: Parts): void {
   const { canvas } = app;
-  let drag: { x: number; y: number; moved: boolean; pan: boolean; span: { from: number; to: number }; scroll: number; time: number } | null = null;
+  let drag: {
+    x: number;
+    y: number;
+    moved: boolean;
+    pan: boolean;
+    span: { from: number; to: number };
+    scroll: number;
+    time: number;
+  } | null = null;
   const at = (event: MouseEvent): [number, number] => {
     const box = canvas.getBoundingClientRect();
     return [event.clientX - box.left, event.clientY - box.top];
@@ -44,7 +52,15 @@ function pointer({ app, follow, tip, mark }: Parts): void {
     const [x, y] = at(event);
     if (event.button > 1) return;
     canvas.setPointerCapture(event.pointerId);
-    drag = { x, y, moved: false, pan: event.shiftKey || event.button === 1 || x < GUTTER, span: { ...app.span }, scroll: app.view.scroll, time: timeAt(app.scene, inside(app, x)) };
+    drag = {
+      x,
+      y,
+      moved: false,
+      pan: event.shiftKey || event.button === 1 || x < GUTTER,
+      span: { ...app.span },
+      scroll: app.view.scroll,
+      time: timeAt(app.scene, inside(app, x)),
+    };
   });
   canvas.addEventListener("pointermove", (event) => {
     const [x, y] = at(event);
@@ -56,10 +72,16 @@ function pointer({ app, follow, tip, mark }: Parts): void {
     if (drag.pan) {
       canvas.classList.add("moving");
       const by = (x - drag.x) * app.nsPerPixel;
-      app.change({ span: { from: drag.span.from - by, to: drag.span.to - by }, scroll: Math.max(0, drag.scroll - (y - drag.y)) });
+      app.change({
+        span: { from: drag.span.from - by, to: drag.span.to - by },
+        scroll: Math.max(0, drag.scroll - (y - drag.y)),
+      });
     } else {
       const other = timeAt(app.scene, inside(app, x));
-      const [from, to] = [Math.max(0, Math.min(drag.time, other)), Math.min(app.end, Math.max(drag.time, other))];
+      const [from, to] = [
+        Math.max(0, Math.min(drag.time, other)),
+        Math.min(app.end, Math.max(drag.time, other)),
+      ];
       if (to > from) app.change({ area: { from: Math.round(from), to: Math.round(to) } });
     }
   });
@@ -79,7 +101,9 @@ function pointer({ app, follow, tip, mark }: Parts): void {
     tip.hide();
     pointerX = null;
   });
-  canvas.addEventListener("dblclick", (event) => app.change({ span: zoom(app.span, timeAt(app.scene, inside(app, at(event)[0])), 0.25) }));
+  canvas.addEventListener("dblclick", (event) =>
+    app.change({ span: zoom(app.span, timeAt(app.scene, inside(app, at(event)[0])), 0.25) }),
+  );
 }
 
 function wheel({ app, tip }: Parts): void {
@@ -93,7 +117,13 @@ function wheel({ app, tip }: Parts): void {
       const box = app.canvas.getBoundingClientRect();
       const sideways = event.shiftKey ? dx || dy : Math.abs(dx) > Math.abs(dy) ? dx : 0;
       if (event.ctrlKey || event.metaKey || (!sideways && app.scrollMost === 0)) {
-        app.change({ span: zoom(app.span, timeAt(app.scene, inside(app, event.clientX - box.left)), 2 ** (Math.max(-300, Math.min(300, dy)) / 240)) });
+        app.change({
+          span: zoom(
+            app.span,
+            timeAt(app.scene, inside(app, event.clientX - box.left)),
+            2 ** (Math.max(-300, Math.min(300, dy)) / 240),
+          ),
+        });
       } else if (sideways) {
         const by = sideways * app.nsPerPixel;
         app.change({ span: { from: app.span.from + by, to: app.span.to + by } });
@@ -125,7 +155,14 @@ function keys({ app, follow, search, mark, help }: Parts): void {
   };
   const MOVES: Record<string, string> = { w: "w", a: "a", s: "s", d: "d", ArrowLeft: "a", ArrowRight: "d" };
   document.addEventListener("keydown", (event) => {
-    if (typing(event) || event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
+    if (
+      typing(event) ||
+      event.ctrlKey ||
+      event.metaKey ||
+      event.altKey ||
+      document.querySelector("dialog[open]")
+    )
+      return;
     const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
     const moves = MOVES[key];
     if (moves) {
@@ -150,7 +187,8 @@ function keys({ app, follow, search, mark, help }: Parts): void {
   document.addEventListener("keyup", release);
   window.addEventListener("blur", () => held.clear());
 
-  const scroll = (by: number) => app.change({ scroll: Math.max(0, Math.min(app.scrollMost, app.view.scroll + by)) });
+  const scroll = (by: number) =>
+    app.change({ scroll: Math.max(0, Math.min(app.scrollMost, app.view.scroll + by)) });
   const actions: Record<string, () => void> = {
     "0": () => app.change({ span: null }),
     Home: () => app.change({ span: null }),
@@ -166,7 +204,11 @@ function keys({ app, follow, search, mark, help }: Parts): void {
     m: () => {
       const slice = follow.followed?.slice;
       const { from, to } = app.span;
-      mark(slice ? { from: slice.from, to: slice.to } : { from: Math.max(0, Math.round(from)), to: Math.min(app.end, Math.round(to)) });
+      mark(
+        slice
+          ? { from: slice.from, to: slice.to }
+          : { from: Math.max(0, Math.round(from)), to: Math.min(app.end, Math.round(to)) },
+      );
     },
     c: () => app.change({ colour: COLOURS[(COLOURS.indexOf(app.view.colour) + 1) % COLOURS.length]! }),
     Escape: () => (app.view.selection ? follow.clear() : mark(null)),

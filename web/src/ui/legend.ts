@@ -24,15 +24,28 @@ export function legend(app: App, element: HTMLElement): void {
     return el("span", { title: text }, square, text);
   };
   const nodes: Node[] = colours(app, swatch, programs);
-  const inSets = view.rows === "core" ? new Map(app.sources.flatMap((s) => s.info.sets.map((name, i) => [name, i] as const))) : new Map<string, number>();
+  const inSets =
+    view.rows === "core"
+      ? new Map(app.sources.flatMap((s) => s.info.sets.map((name, i) => [name, i] as const)))
+      : new Map<string, number>();
   for (const [name, i] of inSets) nodes.push(swatch(css(setColour(i, theme.dark)), `in ${name}`, "line"));
   if (view.marks.includes("overload")) nodes.push(swatch(css(OVERLOAD), "overload"));
   if (view.marks.includes("inversion")) nodes.push(swatch(css(INVERSION), "inversion", "line"));
   if (view.rows === "core") nodes.push(swatch(css(SPIN), "spinning", "line"));
-  if (slices) for (const mark of ["fork", "exec", "exit", "migrate", "wakeup", "place"] as const) if (view.marks.includes(mark)) nodes.push(sign(mark, theme.ink, theme.paper));
+  if (slices)
+    for (const mark of ["fork", "exec", "exit", "migrate", "wakeup", "place"] as const)
+      if (view.marks.includes(mark)) nodes.push(sign(mark, theme.ink, theme.paper));
   const lost = app.sources.reduce((sum, { info }) => sum + info.lost.reduce((a, b) => a + b, 0), 0);
-  const short = [lost > 0 && `${lost.toLocaleString("en")} events lost`, app.sources.some(({ info }) => !info.complete) && "incomplete"].filter(Boolean).join(", ");
-  const all = app.sources.map(({ info }) => lostText(info) && `${info.name}: ${lostText(info)}`).filter(Boolean).join("\n");
+  const short = [
+    lost > 0 && `${lost.toLocaleString("en")} events lost`,
+    app.sources.some(({ info }) => !info.complete) && "incomplete",
+  ]
+    .filter(Boolean)
+    .join(", ");
+  const all = app.sources
+    .map(({ info }) => lostText(info) && `${info.name}: ${lostText(info)}`)
+    .filter(Boolean)
+    .join("\n");
   if (short) nodes.push(el("span", { class: "lost", title: all, role: "note" }, `⚠ ${short}`));
   element.replaceChildren(...nodes);
 }
@@ -49,16 +62,31 @@ function colours(app: App, swatch: Swatch, programs: readonly string[]): Node[] 
       const stops = Array.from({ length: 9 }, (_, i) => css(ordered(i / 8, theme.dark))).join(",");
       const bar = el("i", { class: "bar" });
       bar.style.background = `linear-gradient(90deg,${stops})`;
-      return [el("span", {}, `${(low / 1000).toFixed(1)}`, bar, `${(high / 1000).toFixed(1)} GHz`), swatch(css(theme.unknown), "unknown")];
+      return [
+        el("span", {}, `${(low / 1000).toFixed(1)}`, bar, `${(high / 1000).toFixed(1)} GHz`),
+        swatch(css(theme.unknown), "unknown"),
+      ];
     }
     case "queue":
-      return [el("span", {}, "runnable on the core:"), ...[1, 2, 3, 4, 8, 16].map((n) => swatch(css(queued(n, theme.dark)), n === 16 ? "16 and more" : String(n)))];
+      return [
+        el("span", {}, "runnable on the core:"),
+        ...[1, 2, 3, 4, 8, 16].map((n) =>
+          swatch(css(queued(n, theme.dark)), n === 16 ? "16 and more" : String(n)),
+        ),
+      ];
     case "reason": {
-      const names = [...new Set(app.sources.flatMap((s) => s.info.reasons.map((name, i) => `${i}\n${name}`)))];
-      return names.map((text) => text.split("\n") as [string, string]).map(([i, name]) => swatch(css(kind(Number(i))), name));
+      const names = [
+        ...new Set(app.sources.flatMap((s) => s.info.reasons.map((name, i) => `${i}\n${name}`))),
+      ];
+      return names
+        .map((text) => text.split("\n") as [string, string])
+        .map(([i, name]) => swatch(css(kind(Number(i))), name));
     }
     case "thread":
-      return [el("span", {}, "each thread has a colour of its own"), swatch(css(colourOf(0, style)), "unknown")];
+      return [
+        el("span", {}, "each thread has a colour of its own"),
+        swatch(css(colourOf(0, style)), "unknown"),
+      ];
     case "process":
       return programs.map((name) => swatch(css(hashed(hashName(name), theme.dark)), name));
   }
@@ -80,16 +108,31 @@ function topPrograms(app: App): string[] {
       }
     }
   }
-  return [...sums].sort((a, b) => b[1] - a[1] || a[0].localeCompare(b[0])).slice(0, 8).map(([name]) => name);
+  return [...sums]
+    .sort((a, b) => b[1] - a[1] || a[0].localeCompare(b[0]))
+    .slice(0, 8)
+    .map(([name]) => name);
 }
 
 const SIGN: Record<string, string> = { wakeup: "wake-up", place: "placement", migrate: "migration" };
 
 function sign(mark: string, ink: string, paper: string): HTMLElement {
   const ratio = window.devicePixelRatio || 1;
-  const canvas = el("canvas", { width: String(14 * ratio), height: String(14 * ratio), "aria-hidden": "true" });
+  const canvas = el("canvas", {
+    width: String(14 * ratio),
+    height: String(14 * ratio),
+    "aria-hidden": "true",
+  });
   const context = canvas.getContext("2d")!;
   context.scale(ratio, ratio);
-  glyph(new CanvasPainter(context), mark, 7, mark === "wakeup" ? 4 : mark === "place" ? -3 : 0, 14, ink, paper);
+  glyph(
+    new CanvasPainter(context),
+    mark,
+    7,
+    mark === "wakeup" ? 4 : mark === "place" ? -3 : 0,
+    14,
+    ink,
+    paper,
+  );
   return el("span", {}, canvas, SIGN[mark] ?? mark);
 }

@@ -14,7 +14,14 @@ function download(name: string, blob: Blob): void {
 
 /** A name that every file system takes. */
 export function fileName(app: App, kind: string): string {
-  const name = app.sources.map((s) => s.info.name.replace(/^.*\//, "").replace(/\.trace$/, "").replace(/[^A-Za-z0-9._-]+/g, "_")).join("-and-");
+  const name = app.sources
+    .map((s) =>
+      s.info.name
+        .replace(/^.*\//, "")
+        .replace(/\.trace$/, "")
+        .replace(/[^A-Za-z0-9._-]+/g, "_"),
+    )
+    .join("-and-");
   return `${name.slice(0, 80) || "trace"}.${kind}`;
 }
 
@@ -33,7 +40,10 @@ export function saveSvg(app: App): void {
   const measurer = new CanvasPainter(new OffscreenCanvas(1, 1).getContext("2d")!);
   const painter = new SvgPainter(w, h, measurer, dataUrl);
   drawPicture(painter, app.compose(w, h));
-  download(fileName(app, "svg"), new Blob([painter.finish(app.sources.map((s) => s.info.name).join(" and "))], { type: "image/svg+xml" }));
+  download(
+    fileName(app, "svg"),
+    new Blob([painter.finish(app.sources.map((s) => s.info.name).join(" and "))], { type: "image/svg+xml" }),
+  );
 }
 
 function dataUrl(source: OffscreenCanvas): string {

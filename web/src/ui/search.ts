@@ -21,8 +21,16 @@ export class Search {
     private readonly pick: (trace: number, thread: number) => void,
   ) {
     this.input = el("input", {
-      type: "search", id: "query", placeholder: "Search threads  /", "aria-label": "Search threads by name or number", role: "combobox",
-      "aria-expanded": "false", "aria-controls": "found", "aria-autocomplete": "list", autocomplete: "off", spellcheck: "false",
+      type: "search",
+      id: "query",
+      placeholder: "Search threads  /",
+      "aria-label": "Search threads by name or number",
+      role: "combobox",
+      "aria-expanded": "false",
+      "aria-controls": "found",
+      "aria-autocomplete": "list",
+      autocomplete: "off",
+      spellcheck: "false",
     });
     this.list = el("ul", { id: "found", role: "listbox", "aria-label": "Threads found", hidden: "" });
     this.element = el("div", { id: "search" }, this.input, this.list);
@@ -47,7 +55,9 @@ export class Search {
     const text = this.input.value.trim();
     if (!text) return this.open(false);
     try {
-      const lists = await Promise.all(this.app.sources.map((source) => api.search(source.index, text, MOST, signal)));
+      const lists = await Promise.all(
+        this.app.sources.map((source) => api.search(source.index, text, MOST, signal)),
+      );
       this.found = lists.flatMap((threads, trace) => threads.map((thread) => ({ trace, thread })));
       lists.forEach((threads, trace) => this.app.sources[trace]!.threads.learn(threads));
     } catch {
@@ -61,15 +71,24 @@ export class Search {
   private show(): void {
     const several = this.app.sources.length > 1;
     const items = this.found.map(({ trace, thread }, i) => {
-      const where = several ? `${this.app.sources[trace]!.info.name} · ${thread.thread}` : String(thread.thread);
-      const item = el("li", { role: "option", id: `found-${i}`, "aria-selected": String(i === this.chosen) }, el("span", { class: "who" }, thread.name || `thread ${thread.thread}`), el("small", {}, where));
+      const where = several
+        ? `${this.app.sources[trace]!.info.name} · ${thread.thread}`
+        : String(thread.thread);
+      const item = el(
+        "li",
+        { role: "option", id: `found-${i}`, "aria-selected": String(i === this.chosen) },
+        el("span", { class: "who" }, thread.name || `thread ${thread.thread}`),
+        el("small", {}, where),
+      );
       item.addEventListener("pointerdown", (event) => {
         event.preventDefault();
         this.take(i);
       });
       return item;
     });
-    this.list.replaceChildren(...(items.length ? items : [el("li", { class: "none" }, "No thread has this name or number")]));
+    this.list.replaceChildren(
+      ...(items.length ? items : [el("li", { class: "none" }, "No thread has this name or number")]),
+    );
     this.input.setAttribute("aria-activedescendant", items.length ? `found-${this.chosen}` : "");
     this.open(true);
   }

@@ -34,7 +34,12 @@ export class Tip {
       return;
     }
     const slice = this.app.sliceAt(at.source, at.core, at.time);
-    const quick: At | null = slice && { ...slice, time: at.time, waker: slice.wake ? slice.wake.waker : null, wake_time: slice.wake?.time ?? null };
+    const quick: At | null = slice && {
+      ...slice,
+      time: at.time,
+      waker: slice.wake ? slice.wake.waker : null,
+      wake_time: slice.wake?.time ?? null,
+    };
     if (quick) this.show(x, y, at, quick);
     this.abort = new AbortController();
     const { signal } = this.abort;
@@ -59,8 +64,14 @@ export class Tip {
         ["at", moment(hit.time)],
         ["for", bounded ? length(at.to! - at.from!) : null],
         ["frequency", idle ? null : (ghz(at.khz) ?? "unknown")],
-        ["woken by", woken ? (at.waker_name ? `${at.waker_name} (${at.waker})` : threadText(source, at.waker)) : null],
-        ["wake-up latency", woken ? latency(null, { ...at, latency: at.latency ?? at.from! - at.wake_time! }) : null],
+        [
+          "woken by",
+          woken ? (at.waker_name ? `${at.waker_name} (${at.waker})` : threadText(source, at.waker)) : null,
+        ],
+        [
+          "wake-up latency",
+          woken ? latency(null, { ...at, latency: at.latency ?? at.from! - at.wake_time! }) : null,
+        ],
         ["placed", idle ? null : reasonText(source, at.reason)],
         ["frequency seen", idle ? null : ghz(at.seen_khz)],
         ["runnable here", (at.queue ?? 0) > 1 ? String(at.queue) : null],

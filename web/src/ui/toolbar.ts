@@ -12,13 +12,37 @@ export interface Actions {
   link(): void;
 }
 
-const MARK_NAME: Record<string, string> = { wakeup: "wake-ups", place: "placements", fork: "forks", exec: "new programs (exec)", exit: "ends of threads", migrate: "migrations", overload: "overload", inversion: "inversion" };
-const COLOUR_NAME: Record<string, string> = { queue: "run-queue length", process: "program", reason: "placement reason" };
-const GROUP_NAME: Record<string, string> = { socket: "sockets", llc: "dies (last-level cache)", physical: "SMT siblings" };
+const MARK_NAME: Record<string, string> = {
+  wakeup: "wake-ups",
+  place: "placements",
+  fork: "forks",
+  exec: "new programs (exec)",
+  exit: "ends of threads",
+  migrate: "migrations",
+  overload: "overload",
+  inversion: "inversion",
+};
+const COLOUR_NAME: Record<string, string> = {
+  queue: "run-queue length",
+  process: "program",
+  reason: "placement reason",
+};
+const GROUP_NAME: Record<string, string> = {
+  socket: "sockets",
+  llc: "dies (last-level cache)",
+  physical: "SMT siblings",
+};
 const HEIGHT_NAME: Record<string, string> = { fit: "fit the window" };
 const ROW_NAME: Record<string, string> = { core: "cores", thread: "threads", process: "programs" };
 
-function select<T extends string>(id: string, label: string, all: readonly T[], names: Record<string, string>, get: (view: View) => T, set: (value: T) => void): [HTMLElement, (view: View) => void] {
+function select<T extends string>(
+  id: string,
+  label: string,
+  all: readonly T[],
+  names: Record<string, string>,
+  get: (view: View) => T,
+  set: (value: T) => void,
+): [HTMLElement, (view: View) => void] {
   const box = el("select", { id }, ...all.map((one) => el("option", { value: one }, names[one] ?? one)));
   box.addEventListener("change", () => {
     set(box.value as T);
@@ -48,19 +72,41 @@ export function toolbar(app: App, actions: Actions, search: HTMLElement): void {
     syncs.push(sync);
     return node;
   };
-  const checks = <T extends string>(all: readonly T[], names: Record<string, string>, get: (view: View) => T[], set: (some: T[]) => void): HTMLElement[] =>
+  const checks = <T extends string>(
+    all: readonly T[],
+    names: Record<string, string>,
+    get: (view: View) => T[],
+    set: (some: T[]) => void,
+  ): HTMLElement[] =>
     all.map((one) => {
       const box = el("input", { type: "checkbox", "data-check": one });
-      box.addEventListener("change", () => set(all.filter((other) => (other === one ? box.checked : get(app.view).includes(other)))));
+      box.addEventListener("change", () =>
+        set(all.filter((other) => (other === one ? box.checked : get(app.view).includes(other)))),
+      );
       syncs.push((view) => (box.checked = get(view).includes(one)));
       return el("label", {}, box, names[one] ?? one);
     });
 
-  const name = el("input", { type: "text", id: "filter-name", placeholder: "name, as a pattern", "aria-label": "Only threads with this name", spellcheck: "false", autocomplete: "off" });
-  name.addEventListener("input", () => app.change({ filter: name.value ? { ...app.view.filter, name: name.value } : without(app.view.filter, "name") }));
+  const name = el("input", {
+    type: "text",
+    id: "filter-name",
+    placeholder: "name, as a pattern",
+    "aria-label": "Only threads with this name",
+    spellcheck: "false",
+    autocomplete: "off",
+  });
+  name.addEventListener("input", () =>
+    app.change({
+      filter: name.value ? { ...app.view.filter, name: name.value } : without(app.view.filter, "name"),
+    }),
+  );
   syncs.push((view) => document.activeElement !== name && (name.value = view.filter.name ?? ""));
   const traced = el("input", { type: "checkbox", id: "filter-traced" });
-  traced.addEventListener("change", () => app.change({ filter: traced.checked ? { ...app.view.filter, traced: true } : without(app.view.filter, "traced") }));
+  traced.addEventListener("change", () =>
+    app.change({
+      filter: traced.checked ? { ...app.view.filter, traced: true } : without(app.view.filter, "traced"),
+    }),
+  );
   syncs.push((view) => (traced.checked = view.filter.traced === true));
   const unused = el("input", { type: "checkbox", id: "unused" });
   unused.addEventListener("change", () => app.change({ unused: unused.checked, scroll: 0 }));
@@ -71,26 +117,60 @@ export function toolbar(app: App, actions: Actions, search: HTMLElement): void {
     "What is drawn",
     el("b", {}, "Rows"),
     el("label", {}, unused, "cores that were never used"),
-    ...checks(GROUPS, GROUP_NAME, (v) => v.group, (group) => app.change({ group })),
+    ...checks(
+      GROUPS,
+      GROUP_NAME,
+      (v) => v.group,
+      (group) => app.change({ group }),
+    ),
     el("b", {}, "Marks"),
-    ...checks(MARKS, MARK_NAME, (v) => v.marks, (marks) => app.change({ marks })),
+    ...checks(
+      MARKS,
+      MARK_NAME,
+      (v) => v.marks,
+      (marks) => app.change({ marks }),
+    ),
     el("b", {}, "Strips"),
-    ...checks(STRIPS, { ...NAME, sets: "core sets (nests)" }, (v) => v.strips, (strips) => app.change({ strips })),
+    ...checks(
+      STRIPS,
+      { ...NAME, sets: "core sets (nests)" },
+      (v) => v.strips,
+      (strips) => app.change({ strips }),
+    ),
   );
-  const only = menu("Only", "Threads that are looked at", el("label", {}, traced, "threads of the command"), name);
+  const only = menu(
+    "Only",
+    "Threads that are looked at",
+    el("label", {}, traced, "threads of the command"),
+    name,
+  );
   const save = menu(
     "Save",
     "Save the picture",
     button("Picture (PNG)", "Save what is shown as PNG", () => actions.save("png"), { id: "save-png" }),
     button("Drawing (SVG)", "Save what is shown as SVG", () => actions.save("svg"), { id: "save-svg" }),
-    button("Copy the link", "Copy an address that restores this view", () => actions.link(), { id: "copy-link" }),
+    button("Copy the link", "Copy an address that restores this view", () => actions.link(), {
+      id: "copy-link",
+    }),
   );
   save.classList.add("right");
 
   const named = app.named.length
-    ? add(select("named", "View", ["", ...app.named.map((v) => v.name)], { "": "—" }, (view) => view.named ?? "", (chosen) => apply(app, chosen)))
+    ? add(
+        select(
+          "named",
+          "View",
+          ["", ...app.named.map((v) => v.name)],
+          { "": "—" },
+          (view) => view.named ?? "",
+          (chosen) => apply(app, chosen),
+        ),
+      )
     : null;
-  const theme = button("", "", () => app.change({ theme: app.theme.dark ? "light" : "dark" }), { class: "quiet", id: "theme" });
+  const theme = button("", "", () => app.change({ theme: app.theme.dark ? "light" : "dark" }), {
+    class: "quiet",
+    id: "theme",
+  });
   syncs.push(() => {
     theme.textContent = app.theme.dark ? "☀" : "☾";
     theme.title = app.theme.dark ? "Light" : "Dark";
@@ -100,9 +180,36 @@ export function toolbar(app: App, actions: Actions, search: HTMLElement): void {
   bar.append(
     el("span", { class: "name" }, el("i", { "aria-hidden": "true" }), "Hearth"),
     ...(named ? [named] : []),
-    add(select("colour", "Colour", COLOURS, COLOUR_NAME, (v) => v.colour, (colour) => app.change({ colour }))),
-    add(select("rows", "Rows", ROWS, ROW_NAME, (v) => v.rows, (rows) => app.change({ rows, scroll: 0 }))),
-    add(select("height", "Height", HEIGHTS, HEIGHT_NAME, (v) => v.height, (height) => app.change({ height }))),
+    add(
+      select(
+        "colour",
+        "Colour",
+        COLOURS,
+        COLOUR_NAME,
+        (v) => v.colour,
+        (colour) => app.change({ colour }),
+      ),
+    ),
+    add(
+      select(
+        "rows",
+        "Rows",
+        ROWS,
+        ROW_NAME,
+        (v) => v.rows,
+        (rows) => app.change({ rows, scroll: 0 }),
+      ),
+    ),
+    add(
+      select(
+        "height",
+        "Height",
+        HEIGHTS,
+        HEIGHT_NAME,
+        (v) => v.height,
+        (height) => app.change({ height }),
+      ),
+    ),
     show,
     only,
     button("Whole run", "Show all of it (0)", () => actions.whole(), { id: "whole" }),

@@ -21,7 +21,9 @@ export function reasonText(source: Source, reason: string | number | null | unde
 
 export function setsText(source: Source, sets: At["sets"]): string | null {
   if (!sets || sets.length === 0) return null;
-  return sets.map((set) => (typeof set === "number" ? (source.info.sets[set] ?? `set ${set}`) : set)).join(", ");
+  return sets
+    .map((set) => (typeof set === "number" ? (source.info.sets[set] ?? `set ${set}`) : set))
+    .join(", ");
 }
 
 export function place(source: Source, core: number): string {

@@ -2,7 +2,16 @@
 
 import { chromium, type Browser, type Page } from "playwright-core";
 
-const FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"];
+const FLAGS = [
+  "--headless",
+  "--no-sandbox",
+  "--disable-gpu",
+  "--disable-quic",
+  "--no-first-run",
+  "--disable-background-networking",
+  "--disable-component-update",
+  "--disable-sync",
+];
 
 export function launch(): Promise<Browser> {
   return chromium.launch({ executablePath: process.env.CHROMIUM || "/usr/bin/chromium", args: FLAGS });
@@ -14,7 +23,11 @@ export interface Opened {
   errors: string[];
 }
 
-export async function open(browser: Browser, url: string, options: { width?: number; height?: number; dark?: boolean; scale?: number } = {}): Promise<Opened> {
+export async function open(
+  browser: Browser,
+  url: string,
+  options: { width?: number; height?: number; dark?: boolean; scale?: number } = {},
+): Promise<Opened> {
   const context = await browser.newContext({
     viewport: { width: options.width ?? 1280, height: options.height ?? 800 },
     colorScheme: options.dark ? "dark" : "light",
@@ -35,7 +48,9 @@ export async function open(browser: Browser, url: string, options: { width?: num
 export async function ready(page: Page): Promise<void> {
   // The state is set with the next picture: let that come first.
   await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
-  await page.waitForFunction(() => document.documentElement.dataset.state === "ready", undefined, { timeout: 20_000 });
+  await page.waitForFunction(() => document.documentElement.dataset.state === "ready", undefined, {
+    timeout: 20_000,
+  });
 }
 
 /** Goes to another view of the open page by its address. */

@@ -15,7 +15,10 @@ const ASKED = { cores: 8, duration: 4e8, seed: 7 };
 before(async () => {
   [browser, mock] = await Promise.all([
     launch(),
-    serve([{ ...ASKED, name: "cfs.trace", spread: true, lossy: true }, { ...ASKED, name: "nest.trace", spread: false }]),
+    serve([
+      { ...ASKED, name: "cfs.trace", spread: true, lossy: true },
+      { ...ASKED, name: "nest.trace", spread: false },
+    ]),
   ]);
 });
 after(async () => {
@@ -23,12 +26,18 @@ after(async () => {
   await mock.close();
 });
 
-async function fresh(hash = "", options: Parameters<typeof open>[2] = {}): Promise<Page & { errors: string[] }> {
+async function fresh(
+  hash = "",
+  options: Parameters<typeof open>[2] = {},
+): Promise<Page & { errors: string[] }> {
   const { page, errors } = await open(browser, `${mock.url}${hash}`, options);
   return Object.assign(page, { errors });
 }
 
-const span = (page: Page) => page.evaluate(() => (/t=(\d+)-(\d+)/.exec(location.hash)?.slice(1).map(Number) ?? null) as [number, number] | null);
+const span = (page: Page) =>
+  page.evaluate(
+    () => (/t=(\d+)-(\d+)/.exec(location.hash)?.slice(1).map(Number) ?? null) as [number, number] | null,
+  );
 const settle = (page: Page) => page.waitForTimeout(200).then(() => ready(page));
 /** A point in the first row of the first panel. */
 async function row(page: Page): Promise<[number, number]> {
@@ -49,7 +58,7 @@ test("two traces are drawn above each other; what was lost is said", async () =>
 
 /** Until nothing has been asked for a while: what the page looks ahead for has come, too. */
 async function quiet(page: Page): Promise<void> {
-  for (let asked = -1; asked !== mock.asked.length; ) {
+  for (let asked = -1; asked !== mock.asked.length;) {
     asked = mock.asked.length;
     await page.waitForTimeout(400);
   }
@@ -68,11 +77,16 @@ test("nothing but what is visible, or next to it, is fetched; zooming fetches fi
   mock.asked.length = 0;
   await view(page, `#t=200000000-201000000`);
   await quiet(page);
-  const tiles = mock.asked.filter((path) => path.includes("/tiles/")).map((path) => path.split(/[/?]/).slice(4, 6).map(Number) as [number, number]);
+  const tiles = mock.asked
+    .filter((path) => path.includes("/tiles/"))
+    .map((path) => path.split(/[/?]/).slice(4, 6).map(Number) as [number, number]);
   assert.ok(tiles.length > 0 && tiles.length <= 30, `${tiles.length} tiles`);
   for (const [level, index] of tiles) {
     const width = 2 ** (18 + 2 * level);
-    assert.ok((index - 1) * width < 201e6 && (index + 2) * width > 200e6, `tile ${level}/${index} is out of sight`);
+    assert.ok(
+      (index - 1) * width < 201e6 && (index + 2) * width > 200e6,
+      `tile ${level}/${index} is out of sight`,
+    );
   }
   await page.context().close();
 });
@@ -150,7 +164,8 @@ test("hover tells what runs there", async () => {
   await page.waitForSelector("#tip:not([hidden]) dd");
   await page.waitForFunction(() => document.getElementById("tip")!.textContent!.includes("frequency seen"));
   const text = (await page.textContent("#tip"))!;
-  for (const part of ["core 0, socket 0", "GHz", "wake-up latency", "woken by", "placed"]) assert.ok(text.includes(part), `${part} in ${text}`);
+  for (const part of ["core 0, socket 0", "GHz", "wake-up latency", "woken by", "placed"])
+    assert.ok(text.includes(part), `${part} in ${text}`);
   await page.context().close();
 });
 
@@ -158,7 +173,8 @@ test("a click selects a thread, which is followed with , and .", async () => {
   const page = await fresh(IN);
   await page.mouse.click(...(await row(page)));
   await page.waitForSelector("#details:not([hidden]) h3");
-  const selected = () => page.evaluate(() => /select=([\d.]+)/.exec(location.hash)?.[1]?.split(".").map(Number));
+  const selected = () =>
+    page.evaluate(() => /select=([\d.]+)/.exec(location.hash)?.[1]?.split(".").map(Number));
   await settle(page);
   const first = (await selected())!;
   await page.keyboard.press(".");
@@ -222,7 +238,10 @@ test("a link restores the view", async () => {
   await page.waitForSelector("#details:not([hidden]) h3");
   await page.click("#theme");
   await settle(page);
-  const [link, picture] = [await page.evaluate(() => location.href), await page.locator("#picture").screenshot()];
+  const [link, picture] = [
+    await page.evaluate(() => location.href),
+    await page.locator("#picture").screenshot(),
+  ];
   const other = await fresh(link.slice(mock.url.length));
   await other.waitForSelector("#details:not([hidden]) h3");
   await settle(other);
@@ -284,7 +303,11 @@ test("the picture is saved as PNG and SVG, names as text", async () => {
   assert.equal(svgName, "cfs-and-nest.svg");
   const counted = await page.evaluate((text) => {
     const parsed = new DOMParser().parseFromString(text, "image/svg+xml");
-    return { error: parsed.querySelector("parsererror")?.textContent ?? null, rects: parsed.querySelectorAll("rect").length, texts: [...parsed.querySelectorAll("text")].map((t) => t.textContent) };
+    return {
+      error: parsed.querySelector("parsererror")?.textContent ?? null,
+      rects: parsed.querySelectorAll("rect").length,
+      texts: [...parsed.querySelectorAll("text")].map((t) => t.textContent),
+    };
   }, svg.toString());
   assert.equal(counted.error, null);
   assert.ok(counted.rects > 50 && counted.texts.includes("cfs.trace") && counted.texts.includes("underload"));
@@ -298,24 +321,36 @@ test("keys are listed, the keyboard gets everywhere, and everything has a name",
   await page.keyboard.press("Escape");
   assert.equal(await page.isVisible("#help"), false);
   const nameless = await page.evaluate(() =>
-    [...document.querySelectorAll("button, select, input, summary, canvas:not([aria-hidden])")].filter((e) => {
-      const labelled = e.getAttribute("aria-label") || (e as HTMLInputElement).labels?.length || e.textContent?.trim();
-      return !labelled;
-    }).map((e) => e.outerHTML),
+    [...document.querySelectorAll("button, select, input, summary, canvas:not([aria-hidden])")]
+      .filter((e) => {
+        const labelled =
+          e.getAttribute("aria-label") || (e as HTMLInputElement).labels?.length || e.textContent?.trim();
+        return !labelled;
+      })
+      .map((e) => e.outerHTML),
   );
   assert.deepEqual(nameless, []);
   const focused: string[] = [];
   for (let i = 0; i < 14; i++) {
     await page.keyboard.press("Tab");
-    focused.push(await page.evaluate(() => document.activeElement!.id || document.activeElement!.textContent || ""));
+    focused.push(
+      await page.evaluate(() => document.activeElement!.id || document.activeElement!.textContent || ""),
+    );
   }
-  for (const id of ["colour", "query", "theme", "picture"]) assert.ok(focused.includes(id), `${id} in ${focused}`);
+  for (const id of ["colour", "query", "theme", "picture"])
+    assert.ok(focused.includes(id), `${id} in ${focused}`);
   await page.context().close();
 });
 
 test("an error of the server is told with what to do", async () => {
   const page = await fresh();
-  await page.route("**/tiles/**", (route) => route.fulfill({ status: 500, contentType: "application/json", body: JSON.stringify({ error: "the index is <b>damaged</b>", help: "remove T/tiles" }) }));
+  await page.route("**/tiles/**", (route) =>
+    route.fulfill({
+      status: 500,
+      contentType: "application/json",
+      body: JSON.stringify({ error: "the index is <b>damaged</b>", help: "remove T/tiles" }),
+    }),
+  );
   await page.evaluate(() => (location.hash = "#t=100000000-101000000"));
   await page.waitForSelector("#message:not([hidden])");
   assert.equal(await page.textContent("#message"), "the index is <b>damaged</b>\nremove T/tiles");

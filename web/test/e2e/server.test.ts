@@ -18,7 +18,10 @@ let url = "";
 
 before(async () => {
   if (!binary) return;
-  server = spawn(binary, [], { env: { ...process.env, EVENTS: "200000", TRACES: "2" }, stdio: ["ignore", "pipe", "inherit"] });
+  server = spawn(binary, [], {
+    env: { ...process.env, EVENTS: "200000", TRACES: "2" },
+    stdio: ["ignore", "pipe", "inherit"],
+  });
   const said = new Promise<string>((done, failed) => {
     server.stdout!.on("data", (bytes: Buffer) => done(String(bytes).trim()));
     server.on("exit", (code) => failed(new Error(`the server ended with ${code}`)));
@@ -32,7 +35,8 @@ after(async () => {
 
 const settle = (page: Page) => page.waitForTimeout(200).then(() => ready(page));
 const close = (page: Page) => page.context().close();
-const infos = (page: Page) => page.evaluate(async () => (await (await fetch("api/traces")).json()) as TraceInfo[]);
+const infos = (page: Page) =>
+  page.evaluate(async () => (await (await fetch("api/traces")).json()) as TraceInfo[]);
 
 test("draws what the server gives, without complaint", options, async () => {
   const { page, errors } = await open(browser, url);
@@ -69,15 +73,28 @@ test("zoomed in, slices, hover, click, following and search agree with the serve
   const { page, errors } = await open(browser, `${url}${IN}`);
   // Who runs in the middle of the window, on any core.
   const { from, to } = { from: 100_000_000, to: 100_400_000 };
-  const { slices } = (await page.evaluate(async ([a, b]) => await (await fetch(`api/traces/0/events?from=${a}&to=${b}&limit=5000`)).json(), [from, to])) as { slices: { core: number; thread: number; from: number; to: number }[] };
-  const inside = slices.filter((s) => s.from > from && s.to < to).sort((a, b) => b.to - b.from - (a.to - a.from));
+  const { slices } = (await page.evaluate(
+    async ([a, b]) => await (await fetch(`api/traces/0/events?from=${a}&to=${b}&limit=5000`)).json(),
+    [from, to],
+  )) as { slices: { core: number; thread: number; from: number; to: number }[] };
+  const inside = slices
+    .filter((s) => s.from > from && s.to < to)
+    .sort((a, b) => b.to - b.from - (a.to - a.from));
   assert.ok(inside.length > 0, "a slice to look at");
   const slice = inside[0]!;
   const box = (await page.locator("#picture").boundingBox())!;
   const x = 96 + ((slice.from + slice.to) / 2 - from) * ((box.width - 96 - 14) / (to - from));
   // The row of its core: cores are in the order of socket, die, and physical core.
   const { cores } = (await infos(page))[0]!;
-  const order = cores.map((_, i) => i).sort((a, b) => cores[a]!.socket - cores[b]!.socket || cores[a]!.llc - cores[b]!.llc || cores[a]!.physical - cores[b]!.physical || a - b);
+  const order = cores
+    .map((_, i) => i)
+    .sort(
+      (a, b) =>
+        cores[a]!.socket - cores[b]!.socket ||
+        cores[a]!.llc - cores[b]!.llc ||
+        cores[a]!.physical - cores[b]!.physical ||
+        a - b,
+    );
   const nth = order.indexOf(slice.core);
   let y = box.y + 26 + 30 + 6 + nth * 12;
   for (let i = 1; i <= nth; i++) {
@@ -85,16 +102,29 @@ test("zoomed in, slices, hover, click, following and search agree with the serve
     y += a.socket !== b.socket ? 8 : a.physical !== b.physical ? 2 : 0;
   }
   await page.mouse.move(x, y);
-  await page.waitForFunction((tid) => document.querySelector("#tip b")?.textContent?.endsWith(`· ${tid}`), slice.thread);
+  await page.waitForFunction(
+    (tid) => document.querySelector("#tip b")?.textContent?.endsWith(`· ${tid}`),
+    slice.thread,
+  );
   await page.mouse.click(x, y);
-  await page.waitForFunction((tid) => document.querySelector("#details .sub")?.textContent?.startsWith(`thread ${tid} `), slice.thread);
+  await page.waitForFunction(
+    (tid) => document.querySelector("#details .sub")?.textContent?.startsWith(`thread ${tid} `),
+    slice.thread,
+  );
   await settle(page);
-  const selected = () => page.evaluate(() => /select=([\d.]+)/.exec(location.hash)![1]!.split(".").map(Number));
+  const selected = () =>
+    page.evaluate(() => /select=([\d.]+)/.exec(location.hash)![1]!.split(".").map(Number));
   assert.deepEqual(await selected(), [0, slice.thread, slice.from, slice.core]);
-  for (const [key, later] of [[".", true], [",", false]] as const) {
+  for (const [key, later] of [
+    [".", true],
+    [",", false],
+  ] as const) {
     const before = (await selected())[2]!;
     await page.keyboard.press(key);
-    await page.waitForFunction((t) => Number(/select=[\d]+\.\d+\.(\d+)/.exec(location.hash)?.[1]) !== t, before);
+    await page.waitForFunction(
+      (t) => Number(/select=[\d]+\.\d+\.(\d+)/.exec(location.hash)?.[1]) !== t,
+      before,
+    );
     await settle(page);
     assert.equal((await selected())[2]! > before, later, key);
   }
@@ -115,8 +145,14 @@ test("an area's numbers agree with the events", options, async () => {
   await page.waitForFunction(() => document.getElementById("details")!.textContent!.includes("overload"));
   const text = (await page.textContent("#details"))!;
   const told = Number(/cores busy, mean([\d.]+)/.exec(text)![1]);
-  const { slices } = (await page.evaluate(async () => await (await fetch("api/traces/0/events?from=100000000&to=100400000&limit=5000")).json())) as { slices: { from: number; to: number }[] };
-  const busy = slices.reduce((sum, s) => sum + Math.max(0, Math.min(s.to, 100_400_000) - Math.max(s.from, 100_000_000)), 0) / 400_000;
+  const { slices } = (await page.evaluate(
+    async () => await (await fetch("api/traces/0/events?from=100000000&to=100400000&limit=5000")).json(),
+  )) as { slices: { from: number; to: number }[] };
+  const busy =
+    slices.reduce(
+      (sum, s) => sum + Math.max(0, Math.min(s.to, 100_400_000) - Math.max(s.from, 100_000_000)),
+      0,
+    ) / 400_000;
   assert.ok(Math.abs(told - busy) < 0.02 * busy + 0.05, `${told} against ${busy}`);
   await close(page);
 });
@@ -129,7 +165,10 @@ test("a link restores the view; dark; nothing leaves the machine", options, asyn
   await ready(page);
   assert.equal(await page.inputValue("#colour"), "reason");
   assert.equal(await page.getAttribute("html", "data-theme"), "dark");
-  assert.deepEqual([...hosts].filter((host) => host && host !== new URL(url).host), []);
+  assert.deepEqual(
+    [...hosts].filter((host) => host && host !== new URL(url).host),
+    [],
+  );
   await view(page, "#t=100000000-100001000");
   await close(page);
 });

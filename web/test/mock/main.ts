@@ -3,6 +3,13 @@
 import { serve } from "./server";
 
 const [cores, seconds, port] = process.argv.slice(2).map(Number);
-const asked = (spread: boolean) => ({ name: spread ? "cfs.trace" : "nest.trace", cores: cores || 160, duration: (seconds || 2) * 1e9, spread, seed: 7, lossy: spread });
+const asked = (spread: boolean) => ({
+  name: spread ? "cfs.trace" : "nest.trace",
+  cores: cores || 160,
+  duration: (seconds || 2) * 1e9,
+  spread,
+  seed: 7,
+  lossy: spread,
+});
 const mock = await serve([asked(true), asked(false)], "dist", port || 0);
 console.log(mock.url);

@@ -34,7 +34,19 @@ export interface Asked {
 }
 
 export const HOSTILE = `<img src=x onerror="window.hacked=1">`;
-const PROGRAMS = ["make", "cc1", "as", "ld", "sh", "configure", "grep", "sed", HOSTILE, "\u202egnp.exe\u0007 & <b>\"bold\"</b>", "x".repeat(300)];
+const PROGRAMS = [
+  "make",
+  "cc1",
+  "as",
+  "ld",
+  "sh",
+  "configure",
+  "grep",
+  "sed",
+  HOSTILE,
+  '\u202egnp.exe\u0007 & <b>"bold"</b>',
+  "x".repeat(300),
+];
 
 /** Mulberry32: small, and the same everywhere. */
 export function random(seed: number): () => number {
@@ -77,7 +89,8 @@ export function schedule(asked: Asked): Schedule {
   const names: Schedule["names"] = new Map();
   const free = new Float64Array(n);
   const heat = new Float64Array(n);
-  const ready: { time: number; thread: Thread; waker: number | null; wakerCore: number; fork: boolean }[] = [];
+  const ready: { time: number; thread: Thread; waker: number | null; wakerCore: number; fork: boolean }[] =
+    [];
   let tids = 100;
   let turn = 0;
   const push = (entry: (typeof ready)[number]) => {
@@ -88,9 +101,27 @@ export function schedule(asked: Asked): Schedule {
   const born = (parent: Thread | null, time: number, core: number): void => {
     const tid = tids++;
     const program = PROGRAMS[tid < 100 + PROGRAMS.length ? tid - 100 : Math.floor(rand() ** 2 * 8)]!;
-    names.set(tid, { name: program, parent: parent?.tid ?? null, traced: rand() < 0.9, names: ["sh", program] });
-    push({ time, thread: { tid, parent: parent?.tid ?? null, core, left: 3 + Math.floor(rand() * 12), children: parent ? 0 : 1e9 }, waker: parent?.tid ?? null, wakerCore: core, fork: true });
-    if (parent) marks.push({ time, core, kind: "fork", thread: parent.tid, other: tid, target: core, detail: null });
+    names.set(tid, {
+      name: program,
+      parent: parent?.tid ?? null,
+      traced: rand() < 0.9,
+      names: ["sh", program],
+    });
+    push({
+      time,
+      thread: {
+        tid,
+        parent: parent?.tid ?? null,
+        core,
+        left: 3 + Math.floor(rand() * 12),
+        children: parent ? 0 : 1e9,
+      },
+      waker: parent?.tid ?? null,
+      wakerCore: core,
+      fork: true,
+    });
+    if (parent)
+      marks.push({ time, core, kind: "fork", thread: parent.tid, other: tid, target: core, detail: null });
   };
   const jobs = Math.max(2, Math.round(n / 10));
   for (let i = 0; i < jobs; i++) born(null, Math.round(rand() * 1e6), i % n);
@@ -99,7 +130,8 @@ export function schedule(asked: Asked): Schedule {
     if (rand() < 0.03) return [last, 3];
     if (!asked.spread) {
       if (free[last]! <= time && heat[last]! > 0) return [last, 0];
-      for (let core = 0; core < Math.min(n, jobs * 2 + 4); core++) if (free[core]! <= time) return [core, heat[core]! > 0 ? 1 : 2];
+      for (let core = 0; core < Math.min(n, jobs * 2 + 4); core++)
+        if (free[core]! <= time) return [core, heat[core]! > 0 ? 1 : 2];
     }
     for (let tries = 0; tries < 8; tries++) {
       turn = (turn + 1 + Math.floor(rand() * 7)) % n;
@@ -118,7 +150,15 @@ export function schedule(asked: Asked): Schedule {
       const other = (core + 1) % n;
       if (free[other]! <= time + 50_000) {
         target = other;
-        marks.push({ time: time + 40_000, core: other, kind: "migrate", thread: thread.tid, other: null, target: other, detail: core });
+        marks.push({
+          time: time + 40_000,
+          core: other,
+          kind: "migrate",
+          thread: thread.tid,
+          other: null,
+          target: other,
+          detail: core,
+        });
       }
     }
     const at = Math.max(time + (target === core ? 0 : 40_000), free[target]!);
@@ -129,31 +169,98 @@ export function schedule(asked: Asked): Schedule {
     if (end <= begin) continue;
     heat[target] = asked.spread ? 0.3 + 0.4 * rand() : Math.min(1, heat[target]! + 0.2);
     const khz = Math.round(1000 + 2900 * heat[target]!) * 1000;
-    if (!fork) marks.push({ time, core: wakerCore, kind: "wakeup", thread: thread.tid, other: waker, target: core, detail: null });
-    marks.push({ time, core: wakerCore, kind: "place", thread: thread.tid, other: null, target: core, detail: reason });
+    if (!fork)
+      marks.push({
+        time,
+        core: wakerCore,
+        kind: "wakeup",
+        thread: thread.tid,
+        other: waker,
+        target: core,
+        detail: null,
+      });
+    marks.push({
+      time,
+      core: wakerCore,
+      kind: "place",
+      thread: thread.tid,
+      other: null,
+      target: core,
+      detail: reason,
+    });
     const ends = --thread.left <= 0 && thread.children < 1e9;
-    slices[target]!.push({ core: target, thread: thread.tid, from: begin, to: end, khz, stop: ends ? "exited" : "blocked", wake: { time, waker, core: wakerCore, from_core: thread.core }, reason });
+    slices[target]!.push({
+      core: target,
+      thread: thread.tid,
+      from: begin,
+      to: end,
+      khz,
+      stop: ends ? "exited" : "blocked",
+      wake: { time, waker, core: wakerCore, from_core: thread.core },
+      reason,
+    });
     free[target] = end;
     thread.core = target;
-    if (fork) marks.push({ time: begin + 2000, core: target, kind: "exec", thread: thread.tid, other: null, target: null, detail: null });
+    if (fork)
+      marks.push({
+        time: begin + 2000,
+        core: target,
+        kind: "exec",
+        thread: thread.tid,
+        other: null,
+        target: null,
+        detail: null,
+      });
     if (ends) {
-      marks.push({ time: end, core: target, kind: "exit", thread: thread.tid, other: null, target: null, detail: null });
+      marks.push({
+        time: end,
+        core: target,
+        kind: "exit",
+        thread: thread.tid,
+        other: null,
+        target: null,
+        detail: null,
+      });
       continue;
     }
     const children = thread.children >= 1e9 ? (rand() < 0.5 ? 1 : 0) : rand() < 0.08 ? 1 : 0;
     for (let i = 0; i < children; i++) born(thread, Math.round(begin + (end - begin) * rand()), target);
     const byTimer = rand() < 0.4;
-    push({ time: Math.round(end + rand() ** 2 * 8e6), thread, waker: byTimer ? null : 100 + Math.floor(rand() * Math.min(jobs, 10)), wakerCore: byTimer ? target : Math.floor(rand() * n), fork: false });
+    push({
+      time: Math.round(end + rand() ** 2 * 8e6),
+      thread,
+      waker: byTimer ? null : 100 + Math.floor(rand() * Math.min(jobs, 10)),
+      wakerCore: byTimer ? target : Math.floor(rand() * n),
+      fork: false,
+    });
   }
   marks.sort((a, b) => a.time - b.time);
   const lost = cores.map((_, core) => (asked.lossy && core % 7 === 3 ? 17 * (core + 1) : 0));
   const events = slices.reduce((sum, list) => sum + 2 * list.length, marks.length);
   const info: TraceInfo = {
-    name: asked.name, machine: `made-up-${n}`, source: "mock", duration: asked.duration, events, lost, cores,
-    reasons: ["attached", "primary", "reserve", "cfs"], sets: asked.spread ? [] : ["primary", "reserve"], khz_range: [1_000_000, 3_900_000],
-    threads: names.size, levels: { finest_stored: 4, coarsest: coarsest(asked.duration) }, complete: !asked.lossy, warnings: [],
+    name: asked.name,
+    machine: `made-up-${n}`,
+    source: "mock",
+    duration: asked.duration,
+    events,
+    lost,
+    cores,
+    reasons: ["attached", "primary", "reserve", "cfs"],
+    sets: asked.spread ? [] : ["primary", "reserve"],
+    khz_range: [1_000_000, 3_900_000],
+    threads: names.size,
+    levels: { finest_stored: 4, coarsest: coarsest(asked.duration) },
+    complete: !asked.lossy,
+    warnings: [],
   };
-  return { info, names, slices, waiting, sets: slices.map((list) => (asked.spread ? [] : membership(list, asked.duration))), marks };
+  return {
+    info,
+    names,
+    slices,
+    waiting,
+    sets: slices.map((list) => (asked.spread ? [] : membership(list, asked.duration))),
+    marks,
+  };
 }
 
 export function coarsest(duration: number): number {

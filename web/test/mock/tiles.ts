@@ -9,13 +9,15 @@ type Arrays = Record<Field, FieldArray>;
 export function makeTile(s: Schedule, level: number, index: number): Arrays {
   const { cores, sets } = s.info;
   const arrays = {} as Arrays;
-  for (const field of Object.keys(FIELDS) as Field[]) arrays[field] = new FIELDS[field](entries(field, cores.length, sets.length));
+  for (const field of Object.keys(FIELDS) as Field[])
+    arrays[field] = new FIELDS[field](entries(field, cores.length, sets.length));
   const { from, to } = tileSpan({ level, index });
   const width = binWidth(level);
   const cover = (a: number, b: number, visit: (bin: number, ns: number) => void): void => {
     const first = Math.max(0, Math.floor((a - from) / width));
     const last = Math.min(BINS - 1, Math.floor((b - 1 - from) / width));
-    for (let bin = first; bin <= last; bin++) visit(bin, Math.min(b, from + (bin + 1) * width) - Math.max(a, from + bin * width));
+    for (let bin = first; bin <= last; bin++)
+      visit(bin, Math.min(b, from + (bin + 1) * width) - Math.max(a, from + bin * width));
   };
   const share = (old: number, ns: number) => Math.min(255, old + Math.max(1, Math.round((255 * ns) / width)));
   const running = new Float64Array(BINS);
@@ -30,7 +32,12 @@ export function makeTile(s: Schedule, level: number, index: number): Arrays {
         const cell = core * BINS + bin;
         busyNs[bin] = busyNs[bin]! + ns;
         mhz[bin] = mhz[bin]! + (slice.khz / 1000) * ns;
-        if (ns > best[bin]!) [best[bin], arrays.thread[cell], arrays.reason[cell]] = [ns, slice.thread, (slice.reason ?? -1) + 1];
+        if (ns > best[bin]!)
+          [best[bin], arrays.thread[cell], arrays.reason[cell]] = [
+            ns,
+            slice.thread,
+            (slice.reason ?? -1) + 1,
+          ];
         if (slice.khz < 1_800_000) arrays.inverted[cell] = share(arrays.inverted[cell]!, ns * 0.7);
         arrays.wakeups[cell] = Math.min(255, arrays.wakeups[cell]! + 1);
       });
@@ -57,7 +64,8 @@ export function makeTile(s: Schedule, level: number, index: number): Arrays {
       if (b <= from || a >= to) continue;
       cover(a, b, (bin) => {
         const cell = core * BINS + bin;
-        if (!(arrays.sets[cell]! & (1 << set))) arrays.set_sizes[set * BINS + bin] = arrays.set_sizes[set * BINS + bin]! + 1;
+        if (!(arrays.sets[cell]! & (1 << set)))
+          arrays.set_sizes[set * BINS + bin] = arrays.set_sizes[set * BINS + bin]! + 1;
         arrays.sets[cell] = arrays.sets[cell]! | (1 << set);
         if (set === 0) arrays.spin[cell] = Math.max(0, 60 - arrays.busy[cell]!);
       });

@@ -1,6 +1,15 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ApiError, FIELDS, decodeTile, entries, type Core, type Field, type Slice, type TraceInfo } from "../../src/data/api";
+import {
+  ApiError,
+  FIELDS,
+  decodeTile,
+  entries,
+  type Core,
+  type Field,
+  type Slice,
+  type TraceInfo,
+} from "../../src/data/api";
 import { Fetches, Lru } from "../../src/data/cache";
 import { join } from "../../src/data/chunks";
 import { fieldsFor, parts, raster, type Style } from "../../src/draw/raster";
@@ -21,7 +30,10 @@ test("a tile's arrays come in the order asked for, padded to 8 bytes", () => {
   const decoded = decodeTile(bytes.buffer as ArrayBuffer, fields, 8, 2);
   for (const field of fields) assert.deepEqual(decoded[field], all[field], field);
   assert.equal(entries("set_sizes", 8, 2), 512);
-  assert.throws(() => decodeTile(bytes.buffer.slice(0, bytes.length - 8) as ArrayBuffer, fields, 8, 2), ApiError);
+  assert.throws(
+    () => decodeTile(bytes.buffer.slice(0, bytes.length - 8) as ArrayBuffer, fields, 8, 2),
+    ApiError,
+  );
 });
 
 test("the cache keeps what was used last, within its bytes", () => {
@@ -43,16 +55,32 @@ test("fetches that are no longer wanted are given up; the rest goes on", async (
   const log: string[] = [];
   const failed: string[] = [];
   const fetches = new Fetches(2, (key) => failed.push(key));
-  const job = (name: string, fails = false) => (signal: AbortSignal) =>
-    new Promise<void>((done, no) => {
-      log.push(`start ${name}`);
-      const timer = setTimeout(() => (fails ? no(new Error(name)) : done()), 5);
-      signal.addEventListener("abort", () => (clearTimeout(timer), log.push(`abort ${name}`), no(new Error("aborted"))));
-    });
+  const job =
+    (name: string, fails = false) =>
+    (signal: AbortSignal) =>
+      new Promise<void>((done, no) => {
+        log.push(`start ${name}`);
+        const timer = setTimeout(() => (fails ? no(new Error(name)) : done()), 5);
+        signal.addEventListener(
+          "abort",
+          () => (clearTimeout(timer), log.push(`abort ${name}`), no(new Error("aborted"))),
+        );
+      });
   const [a, b, c] = [job("a"), job("b"), job("c", true)];
-  fetches.want(new Map([["a", a], ["b", b], ["c", c]]));
+  fetches.want(
+    new Map([
+      ["a", a],
+      ["b", b],
+      ["c", c],
+    ]),
+  );
   assert.deepEqual(log, ["start a", "start b"], "two at a time");
-  fetches.want(new Map([["c", c], ["b", b]]));
+  fetches.want(
+    new Map([
+      ["c", c],
+      ["b", b],
+    ]),
+  );
   await new Promise((done) => setTimeout(done, 30));
   assert.deepEqual(log, ["start a", "start b", "abort a", "start c"]);
   assert.deepEqual(failed, ["c"], "an abort is no failure");
@@ -60,31 +88,77 @@ test("fetches that are no longer wanted are given up; the rest goes on", async (
 });
 
 test("a slice that two chunks cut is one again", () => {
-  const slice = (thread: number, from: number, to: number): Slice => ({ core: 0, thread, from, to, khz: 0, stop: null });
-  const chunk = (from: number, to: number, slices: Slice[]) => ({ span: { from, to }, dense: false, busiest: 0, slices, marks: [] });
-  const whole = join([chunk(0, 100, [slice(1, 10, 40), slice(1, 40, 60), slice(2, 80, 100)]), chunk(100, 200, [slice(2, 100, 130)])]);
-  assert.deepEqual(whole.map((s) => [s.thread, s.from, s.to]), [[1, 10, 40], [1, 40, 60], [2, 80, 130]]);
+  const slice = (thread: number, from: number, to: number): Slice => ({
+    core: 0,
+    thread,
+    from,
+    to,
+    khz: 0,
+    stop: null,
+  });
+  const chunk = (from: number, to: number, slices: Slice[]) => ({
+    span: { from, to },
+    dense: false,
+    busiest: 0,
+    slices,
+    marks: [],
+  });
+  const whole = join([
+    chunk(0, 100, [slice(1, 10, 40), slice(1, 40, 60), slice(2, 80, 100)]),
+    chunk(100, 200, [slice(2, 100, 130)]),
+  ]);
+  assert.deepEqual(
+    whole.map((s) => [s.thread, s.from, s.to]),
+    [
+      [1, 10, 40],
+      [1, 40, 60],
+      [2, 80, 130],
+    ],
+  );
   const twice = join([chunk(0, 100, [slice(2, 80, 130)]), chunk(100, 200, [slice(2, 80, 130)])]);
   assert.equal(twice.length, 1);
 });
 
 const info = (cores: Core[], sets: string[] = []): TraceInfo => ({
-  name: "t", machine: "m", source: "s", duration: 1e9, events: 1, lost: [], cores, reasons: [], sets, khz_range: [1e6, 4e6], threads: 1, levels: { finest_stored: 0, coarsest: 6 }, complete: true, warnings: [],
+  name: "t",
+  machine: "m",
+  source: "s",
+  duration: 1e9,
+  events: 1,
+  lost: [],
+  cores,
+  reasons: [],
+  sets,
+  khz_range: [1e6, 4e6],
+  threads: 1,
+  levels: { finest_stored: 0, coarsest: 6 },
+  complete: true,
+  warnings: [],
 });
 
 test("cores of one socket, die and SMT pair are adjacent", () => {
   const cores = topology(640);
   const sorted = order(cores, ["socket", "llc", "physical"], () => true);
   const keys = sorted.map((c) => [cores[c]!.socket, cores[c]!.llc, cores[c]!.physical]);
-  for (let i = 1; i < keys.length; i++) assert.ok(keys[i]!.join("/").localeCompare(keys[i - 1]!.join("/"), "en", { numeric: true }) >= 0);
-  assert.deepEqual(order(topology(8), [], (c) => c !== 3), [0, 1, 2, 4, 5, 6, 7]);
+  for (let i = 1; i < keys.length; i++)
+    assert.ok(keys[i]!.join("/").localeCompare(keys[i - 1]!.join("/"), "en", { numeric: true }) >= 0);
+  assert.deepEqual(
+    order(topology(8), [], (c) => c !== 3),
+    [0, 1, 2, 4, 5, 6, 7],
+  );
 });
 
 test("a layout fits its room if it can, and nothing overlaps", () => {
   for (const n of [8, 160, 640]) {
     const panel = { info: info(topology(n), ["primary"]), shown: () => true, others: null };
     for (const panels of [[panel], [panel, panel]]) {
-      const { panels: placed, height } = layout({ panels, group: ["socket", "llc", "physical"], strips: ["underload", "sets"], height: "fit", room: 800 });
+      const { panels: placed, height } = layout({
+        panels,
+        group: ["socket", "llc", "physical"],
+        strips: ["underload", "sets"],
+        height: "fit",
+        room: 800,
+      });
       if (n < 640) assert.ok(height <= 800, `${n}: ${height}`);
       let end = 0;
       for (const p of placed) {
@@ -100,7 +174,10 @@ test("a layout fits its room if it can, and nothing overlaps", () => {
         assert.equal(bands(p.rows.rows, 64).flat().length, n);
         const labels = labelled(p.rows.rows);
         for (let i = 1; i < labels.length; i++) assert.ok(labels[i]!.y - labels[i - 1]!.y >= 10.9);
-        assert.equal(p.rows.brackets.filter((b) => b.kind === "socket").length, new Set(topology(n).map((c) => c.socket)).size);
+        assert.equal(
+          p.rows.brackets.filter((b) => b.kind === "socket").length,
+          new Set(topology(n).map((c) => c.socket)).size,
+        );
       }
     }
   }
@@ -118,41 +195,79 @@ globalThis.ImageData ??= class {
 } as unknown as typeof ImageData;
 
 test("a cell's height is how busy it was, its colour the frequency, its top the overload", () => {
-  const style: Style = { colour: "frequency", marks: ["overload"], theme: LIGHT, mhz: [1000, 3000], passes: null, process: String, sets: 0 };
+  const style: Style = {
+    colour: "frequency",
+    marks: ["overload"],
+    theme: LIGHT,
+    mhz: [1000, 3000],
+    passes: null,
+    process: String,
+    sets: 0,
+  };
   const busy = new Uint8Array(2 * BINS);
   const mhz = new Uint16Array(2 * BINS);
   const overload = new Uint8Array(2 * BINS);
   [busy[0], mhz[0]] = [255, 3000];
   [busy[1], mhz[1]] = [128, 1000];
   [busy[BINS + 2], mhz[BINS + 2], overload[BINS + 2]] = [255, 2000, 255];
-  const rows = [{ key: 0, label: "0", y: 0, h: 21 }, { key: 1, label: "1", y: 21, h: 21 }];
+  const rows = [
+    { key: 0, label: "0", y: 0, h: 21 },
+    { key: 1, label: "1", y: 21, h: 21 },
+  ];
   const image = raster({ busy, mhz, overload, spin: new Uint8Array(2 * BINS) }, rows, 1, style);
   const pixels = new Uint32Array(image.data.buffer);
   const at = (x: number, y: number) => pixels[y * BINS + x];
-  const column = (x: number, colour: number) => Array.from({ length: 42 }, (_, y) => at(x, y)).filter((c) => c === colour).length;
+  const column = (x: number, colour: number) =>
+    Array.from({ length: 42 }, (_, y) => at(x, y)).filter((c) => c === colour).length;
   assert.equal(image.height, 42);
   assert.equal(column(0, pack(ordered(1))), 20, "all of the row but its first pixel");
   assert.equal(column(1, pack(ordered(0))), 10);
   assert.equal(at(2, 21), pack(OVERLOAD));
   assert.equal(at(2, 41), pack(ordered(0.5)));
   assert.equal(at(9, 5), pack(LIGHT.row));
-  const dimmed = raster({ busy, mhz, overload, spin: new Uint8Array(512), thread: new Uint32Array(512) }, rows, 1, { ...style, passes: () => false });
+  const dimmed = raster(
+    { busy, mhz, overload, spin: new Uint8Array(512), thread: new Uint32Array(512) },
+    rows,
+    1,
+    { ...style, passes: () => false },
+  );
   assert.equal(new Uint32Array(dimmed.data.buffer)[20 * BINS], pack(LIGHT.dimmed));
 });
 
 test("only what a picture shows is fetched", () => {
   const style = { colour: "queue" as const, marks: [], passes: null, sets: 0 };
   assert.deepEqual(fieldsFor(style), ["busy", "queue", "spin"]);
-  assert.deepEqual(fieldsFor({ ...style, colour: "thread", marks: ["overload", "inversion"], sets: 2 }), ["busy", "thread", "spin", "overload", "inverted", "sets"]);
+  assert.deepEqual(fieldsFor({ ...style, colour: "thread", marks: ["overload", "inversion"], sets: 2 }), [
+    "busy",
+    "thread",
+    "spin",
+    "overload",
+    "inverted",
+    "sets",
+  ]);
   assert.ok(parts(3, true, 1).flat && !parts(4, true, 1).flat);
 });
 
 test("an area's numbers count the parts of bins that are inside", () => {
-  const f = { busy: new Uint8Array(BINS).fill(255), mhz: new Uint16Array(BINS).fill(2000), overload: new Uint8Array(BINS), inverted: new Uint8Array(BINS), wakeups: new Uint8Array(BINS), migrations: new Uint8Array(BINS), forks: new Uint8Array(BINS), underload: new Float32Array(BINS).fill(1.5), runnable: new Uint16Array(BINS), cores_used: new Uint16Array(BINS).fill(1) };
+  const f = {
+    busy: new Uint8Array(BINS).fill(255),
+    mhz: new Uint16Array(BINS).fill(2000),
+    overload: new Uint8Array(BINS),
+    inverted: new Uint8Array(BINS),
+    wakeups: new Uint8Array(BINS),
+    migrations: new Uint8Array(BINS),
+    forks: new Uint8Array(BINS),
+    underload: new Float32Array(BINS).fill(1.5),
+    runnable: new Uint16Array(BINS),
+    cores_used: new Uint16Array(BINS).fill(1),
+  };
   f.overload[1] = 255;
   f.wakeups[1] = 255;
   const sums = addTiles([{ fields: f, from: 0 }], 0, { from: 512, to: 1536 }, 1);
-  assert.deepEqual([sums.busy, sums.khz, sums.underload, sums.used, sums.overload], [1, 2_000_000, 1.5, 1, 512]);
+  assert.deepEqual(
+    [sums.busy, sums.khz, sums.underload, sums.used, sums.overload],
+    [1, 2_000_000, 1.5, 1, 512],
+  );
   assert.ok(sums.capped);
 });
 

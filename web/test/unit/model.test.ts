@@ -1,8 +1,31 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { INVERSION, LIGHT, DARK, OVERLOAD, css, hashed, inkOn, kind, luminance, ordered, queueShare, queued, type Rgb } from "../../src/model/colour";
+import {
+  INVERSION,
+  LIGHT,
+  DARK,
+  OVERLOAD,
+  css,
+  hashed,
+  inkOn,
+  kind,
+  luminance,
+  ordered,
+  queueShare,
+  queued,
+  type Rgb,
+} from "../../src/model/colour";
 import { pattern, passes } from "../../src/model/filter";
-import { ancestor, binWidth, levelFor, levelForSums, next, tilesOf, tileSpan, tileWidth } from "../../src/model/levels";
+import {
+  ancestor,
+  binWidth,
+  levelFor,
+  levelForSums,
+  next,
+  tilesOf,
+  tileSpan,
+  tileWidth,
+} from "../../src/model/levels";
 import { clampSpan, fromHash, initial, toHash, zoom, type View } from "../../src/model/state";
 import { length, moment, niceStep, ticks } from "../../src/model/time";
 
@@ -24,9 +47,18 @@ test("a bin is half a pixel to two pixels wide, except at the ends", () => {
 
 test("the tiles of a span are those that it touches, and none beyond the end", () => {
   const w = tileWidth(0);
-  assert.deepEqual(tilesOf(0, { from: 0, to: w }, 10 * w).map((t) => t.index), [0]);
-  assert.deepEqual(tilesOf(0, { from: w - 1, to: w + 1 }, 10 * w).map((t) => t.index), [0, 1]);
-  assert.deepEqual(tilesOf(0, { from: -5 * w, to: 50 * w }, 2.5 * w).map((t) => t.index), [0, 1, 2]);
+  assert.deepEqual(
+    tilesOf(0, { from: 0, to: w }, 10 * w).map((t) => t.index),
+    [0],
+  );
+  assert.deepEqual(
+    tilesOf(0, { from: w - 1, to: w + 1 }, 10 * w).map((t) => t.index),
+    [0, 1],
+  );
+  assert.deepEqual(
+    tilesOf(0, { from: -5 * w, to: 50 * w }, 2.5 * w).map((t) => t.index),
+    [0, 1, 2],
+  );
   assert.deepEqual(tilesOf(0, { from: 5 * w, to: 6 * w }, 2 * w), []);
 });
 
@@ -50,7 +82,10 @@ test("what comes next: the sides, and finer tiles where one would zoom in", () =
   const level = levelFor((4 * w) / pixels, 20);
   assert.equal(level, 3);
   const all = next(level, window, pixels, 11 * w, 100 * w);
-  assert.deepEqual(all.filter((t) => t.level === 3).map((t) => t.index), [9, 14]);
+  assert.deepEqual(
+    all.filter((t) => t.level === 3).map((t) => t.index),
+    [9, 14],
+  );
   // A window of two tiles is the first to be drawn finer: from a quarter of it before the moment on.
   const finer = all.filter((t) => t.level === 2).map((t) => t.index);
   assert.deepEqual(finer, [42, 43, 44, 45, 46, 47, 48, 49]);
@@ -59,7 +94,13 @@ test("what comes next: the sides, and finer tiles where one would zoom in", () =
 });
 
 test("ticks are round, apart, inside, and say their unit", () => {
-  for (const [from, to] of [[0, 2e9], [5e8, 5.2e8], [1_234_567_000, 1_234_569_000], [0, 40], [3e12, 3e12 + 500]] as const) {
+  for (const [from, to] of [
+    [0, 2e9],
+    [5e8, 5.2e8],
+    [1_234_567_000, 1_234_569_000],
+    [0, 40],
+    [3e12, 3e12 + 500],
+  ] as const) {
     const { ticks: all, step, base } = ticks(from, to, 1200);
     assert.ok(all.length >= 2 && all.length <= 1200 / 60, `${from}-${to}: ${all.length}`);
     assert.match(String(step), /^[125]0*$/);
@@ -74,7 +115,10 @@ test("ticks are round, apart, inside, and say their unit", () => {
 });
 
 test("times are written in the unit that fits", () => {
-  assert.deepEqual([0, 7, 1500, 2_340_000, 1e9, 61.5e9].map((ns) => length(ns)), ["0 s", "7 ns", "1.5 µs", "2.34 ms", "1 s", "61.5 s"]);
+  assert.deepEqual(
+    [0, 7, 1500, 2_340_000, 1e9, 61.5e9].map((ns) => length(ns)),
+    ["0 s", "7 ns", "1.5 µs", "2.34 ms", "1 s", "61.5 s"],
+  );
   assert.equal(length(999_999), "1 ms");
   assert.equal(moment(1_234_567_890), "1.234 567 890 s");
   assert.equal(moment(500_000_000), "0.500 s");
@@ -83,8 +127,20 @@ test("times are written in the unit that fits", () => {
 
 test("a link holds all of the view", () => {
   const view: View = {
-    named: "a & b", span: { from: 17, to: 4200 }, colour: "reason", rows: "thread", group: ["socket"], marks: [], strips: ["sets"], height: "large", unused: false,
-    filter: { traced: true, name: "^cc1|<b>&=#", thread: [4, 5] }, selection: { trace: 1, thread: 9, time: 33, core: 7 }, area: { from: 20, to: 30 }, scroll: 12, theme: "dark",
+    named: "a & b",
+    span: { from: 17, to: 4200 },
+    colour: "reason",
+    rows: "thread",
+    group: ["socket"],
+    marks: [],
+    strips: ["sets"],
+    height: "large",
+    unused: false,
+    filter: { traced: true, name: "^cc1|<b>&=#", thread: [4, 5] },
+    selection: { trace: 1, thread: 9, time: 33, core: 7 },
+    area: { from: 20, to: 30 },
+    scroll: 12,
+    theme: "dark",
   };
   assert.deepEqual(fromHash(`#${toHash(view)}`), view);
   assert.equal(toHash(initial()), "");
@@ -92,7 +148,17 @@ test("a link holds all of the view", () => {
 });
 
 test("a link may hold anything", () => {
-  for (const hash of ["#t=5-1", "#t=a-b", "#colour=__proto__", "#select=1", "#select=-1.x", "#scroll=NaN", "#t=99999999999999999999-1", "#%E0%A4%A", "#marks=toString.overload"]) {
+  for (const hash of [
+    "#t=5-1",
+    "#t=a-b",
+    "#colour=__proto__",
+    "#select=1",
+    "#select=-1.x",
+    "#scroll=NaN",
+    "#t=99999999999999999999-1",
+    "#%E0%A4%A",
+    "#marks=toString.overload",
+  ]) {
     const view = fromHash(hash);
     assert.equal(view.span, null);
     assert.equal(view.colour, "frequency");
@@ -102,34 +168,58 @@ test("a link may hold anything", () => {
 });
 
 test("a window stays at the trace and keeps its width", () => {
-  const close = (a: number, b: number) => assert.ok(Math.abs(a - b) < 1e-6 * Math.max(1, Math.abs(b)), `${a} ${b}`);
+  const close = (a: number, b: number) =>
+    assert.ok(Math.abs(a - b) < 1e-6 * Math.max(1, Math.abs(b)), `${a} ${b}`);
   const right = clampSpan({ from: 900, to: 1900 - 400 }, 1000);
   close(right.to, 1020);
   close(right.to - right.from, 600);
   const all = clampSpan({ from: -1e9, to: 1e9 }, 1e6);
   close(all.to - all.from, 1.04e6);
-  assert.ok(clampSpan({ from: 5e5, to: 5e5 + 1 }, 1e6).to - clampSpan({ from: 5e5, to: 5e5 + 1 }, 1e6).from >= 100);
+  assert.ok(
+    clampSpan({ from: 5e5, to: 5e5 + 1 }, 1e6).to - clampSpan({ from: 5e5, to: 5e5 + 1 }, 1e6).from >= 100,
+  );
   const zoomed = zoom({ from: 0, to: 100 }, 25, 0.5);
   assert.deepEqual(zoomed, { from: 12.5, to: 62.5 });
 });
 
 // Machado and others 2009, severity 1.
 const BLIND: Record<string, number[][]> = {
-  protan: [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]],
-  deutan: [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.01182, 0.04294, 0.968881]],
-  tritan: [[1.255528, -0.076749, -0.178779], [-0.078411, 0.930809, 0.147602], [0.004733, 0.691367, 0.3039]],
+  protan: [
+    [0.152286, 1.052583, -0.204868],
+    [0.114503, 0.786281, 0.099216],
+    [-0.003882, -0.048116, 1.051998],
+  ],
+  deutan: [
+    [0.367322, 0.860646, -0.227968],
+    [0.280085, 0.672501, 0.047413],
+    [-0.01182, 0.04294, 0.968881],
+  ],
+  tritan: [
+    [1.255528, -0.076749, -0.178779],
+    [-0.078411, 0.930809, 0.147602],
+    [0.004733, 0.691367, 0.3039],
+  ],
 };
 function seenBy(colour: Rgb, matrix: number[][]): Rgb {
-  const linear = colour.map((v) => (v / 255 <= 0.04045 ? v / 255 / 12.92 : ((v / 255 + 0.055) / 1.055) ** 2.4));
-  const out = matrix.map((row) => row.reduce((sum, f, i) => sum + f * linear[i]!, 0)).map((v) => Math.max(0, Math.min(1, v)));
-  return out.map((v) => Math.round(255 * (v <= 0.0031308 ? 12.92 * v : 1.055 * v ** (1 / 2.4) - 0.055))) as unknown as Rgb;
+  const linear = colour.map((v) =>
+    v / 255 <= 0.04045 ? v / 255 / 12.92 : ((v / 255 + 0.055) / 1.055) ** 2.4,
+  );
+  const out = matrix
+    .map((row) => row.reduce((sum, f, i) => sum + f * linear[i]!, 0))
+    .map((v) => Math.max(0, Math.min(1, v)));
+  return out.map((v) =>
+    Math.round(255 * (v <= 0.0031308 ? 12.92 * v : 1.055 * v ** (1 / 2.4) - 0.055)),
+  ) as unknown as Rgb;
 }
 const distance = (a: Rgb, b: Rgb) => Math.hypot(a[0] - b[0], a[1] - b[1], a[2] - b[2]);
 
 test("the scale grows lighter all the way, for everybody", () => {
   for (const dark of [false, true]) {
     const scale = Array.from({ length: 21 }, (_, i) => ordered(i / 20, dark));
-    for (const seen of [scale, ...Object.values(BLIND).map((matrix) => scale.map((c) => seenBy(c, matrix)))]) {
+    for (const seen of [
+      scale,
+      ...Object.values(BLIND).map((matrix) => scale.map((c) => seenBy(c, matrix))),
+    ]) {
       const light = seen.map(luminance);
       for (let i = 1; i < light.length; i++) assert.ok(light[i]! > light[i - 1]!, `${i} of ${light}`);
     }
@@ -141,21 +231,38 @@ test("more runnable threads stand out more from the page, for everybody", () => 
   for (const dark of [false, true]) {
     for (const matrix of Object.values(BLIND)) {
       const light = lengths.map((n) => luminance(seenBy(queued(n, dark), matrix)));
-      for (let i = 1; i < light.length; i++) assert.ok(dark ? light[i]! > light[i - 1]! : light[i]! < light[i - 1]!, `${light}`);
+      for (let i = 1; i < light.length; i++)
+        assert.ok(dark ? light[i]! > light[i - 1]! : light[i]! < light[i - 1]!, `${light}`);
     }
   }
 });
 
 test("overload is mistaken for nothing else, by anybody", () => {
-  const others = [...Array.from({ length: 11 }, (_, i) => ordered(i / 10)), ...[1, 2, 4, 16].map((n) => queued(n, false)), INVERSION, LIGHT.unknown, DARK.unknown];
-  for (const matrix of [[[1, 0, 0], [0, 1, 0], [0, 0, 1]], ...Object.values(BLIND)]) {
-    for (const other of others) assert.ok(distance(seenBy(OVERLOAD, matrix), seenBy(other, matrix)) > 40, `${css(other)} ${matrix[0]}`);
+  const others = [
+    ...Array.from({ length: 11 }, (_, i) => ordered(i / 10)),
+    ...[1, 2, 4, 16].map((n) => queued(n, false)),
+    INVERSION,
+    LIGHT.unknown,
+    DARK.unknown,
+  ];
+  for (const matrix of [
+    [
+      [1, 0, 0],
+      [0, 1, 0],
+      [0, 0, 1],
+    ],
+    ...Object.values(BLIND),
+  ]) {
+    for (const other of others)
+      assert.ok(distance(seenBy(OVERLOAD, matrix), seenBy(other, matrix)) > 40, `${css(other)} ${matrix[0]}`);
   }
 });
 
 test("reasons are told apart, names can be read", () => {
   for (const matrix of Object.values(BLIND)) {
-    for (let a = 0; a < 6; a++) for (let b = 0; b < a; b++) assert.ok(distance(seenBy(kind(a), matrix), seenBy(kind(b), matrix)) > 25, `${a} ${b}`);
+    for (let a = 0; a < 6; a++)
+      for (let b = 0; b < a; b++)
+        assert.ok(distance(seenBy(kind(a), matrix), seenBy(kind(b), matrix)) > 25, `${a} ${b}`);
   }
   const contrast = (a: number, b: number) => (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
   for (let i = 0; i < 200; i++) {
@@ -171,7 +278,9 @@ test("reasons are told apart, names can be read", () => {
 test("a filter takes a pattern, or text that is none", () => {
   assert.ok(pattern("^cc")("cc1") && !pattern("^cc")("gcc"));
   assert.ok(pattern("a(b")("xA(By"));
-  const threads = { get: (t: number) => ({ thread: t, name: t === 1 ? "cc1" : "make", parent: null, traced: t < 3 }) };
+  const threads = {
+    get: (t: number) => ({ thread: t, name: t === 1 ? "cc1" : "make", parent: null, traced: t < 3 }),
+  };
   const view = initial();
   assert.equal(passes(view, 0, threads), null);
   view.filter = { name: "make", traced: true };
