@@ -1,9 +1,11 @@
 //! What every crate of Hearth may need and none of them is about.
 //!
+//! - [`colour`]: the table of colours that all pages and plots share.
 //! - [`suggest`]: "did you mean …?"
 //! - [`file`]: files that are either whole or absent.
 //! - [`paths`]: the folder of installed files, and the user's cache.
 
+pub mod colour;
 pub mod file;
 pub mod paths;
 pub mod suggest;

@@ -2,15 +2,11 @@
 
 use crate::error::Error;
 use crate::report::{Phase, Point, Quantiles, Report, Unit, Verdict};
+use hearth_base::colour::{Rgb, Theme, table};
 use plotters::coord::Shift;
 use plotters::prelude::*;
 
 const SIZE: (u32, u32) = (960, 460);
-const LINE: RGBColor = RGBColor(0xb0, 0x3a, 0x1e);
-const BAND: RGBColor = RGBColor(0xe9, 0xb8, 0xa4);
-const GRID: RGBColor = RGBColor(0xe4, 0xe4, 0xe4);
-const INK: RGBColor = RGBColor(0x33, 0x33, 0x33);
-const MARK: RGBColor = RGBColor(0x1f, 0x5f, 0x8b);
 
 type Canvas<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 
@@ -24,19 +20,28 @@ pub fn svg(report: &Report) -> Result<String, Error> {
 
 fn draw(report: &Report, svg: &mut String) -> Result<(), Box<dyn std::error::Error>> {
     let canvas = SVGBackend::with_string(svg, SIZE).into_drawing_area();
-    canvas.fill(&WHITE)?;
+    canvas.fill(&rgb(theme().paper))?;
     let of = match report.source.kind {
         "rate" => "rate of a calibrated loop",
         _ => "APERF/MPERF",
     };
     let title = format!("{}, core {}: {of}, {} rounds", report.model, report.core, report.up.rounds);
-    canvas.draw(&Text::new(title, (16, 14), ("sans-serif", 17).into_font().color(&INK)))?;
+    canvas.draw(&Text::new(title, (16, 14), ("sans-serif", 17).into_font().color(&rgb(theme().ink))))?;
     let (top, unit) = scale(report);
     let (left, right) = canvas.margin(44, 8, 8, 14).split_horizontally(SIZE.0 / 2);
     half(&left, &report.up, &format!("busy loop: {}", said(&report.up)), (top, unit), true)?;
     half(&right, &report.down, &format!("idle after it: {}", said(&report.down)), (top, unit), false)?;
     canvas.present()?;
     Ok(())
+}
+
+/// Plots are on white paper.
+fn theme() -> &'static Theme {
+    &table().light
+}
+
+fn rgb(Rgb(r, g, b): Rgb) -> RGBColor {
+    RGBColor(r, g, b)
 }
 
 /// Where the axis ends, and its name.
@@ -69,19 +74,19 @@ fn half(
 ) -> Result<(), Box<dyn std::error::Error>> {
     let end = phase.curve.last().map_or(1.0, |point| point.at_ms).max(1.0);
     let mut chart = ChartBuilder::on(area)
-        .caption(title, ("sans-serif", 15).into_font().color(&INK))
+        .caption(title, ("sans-serif", 15).into_font().color(&rgb(theme().ink)))
         .margin_right(14)
         .x_label_area_size(44)
         .y_label_area_size(if first { 54 } else { 40 })
         .build_cartesian_2d(0.0..end, 0.0..top)?;
     chart
         .configure_mesh()
-        .bold_line_style(GRID)
+        .bold_line_style(rgb(theme().line))
         .light_line_style(TRANSPARENT)
-        .axis_style(INK)
+        .axis_style(rgb(theme().ink))
         .x_desc(if first { "ms since the loop began" } else { "ms since the loop ended" })
         .y_desc(if first { unit } else { "" })
-        .label_style(("sans-serif", 13).into_font().color(&INK))
+        .label_style(("sans-serif", 13).into_font().color(&rgb(theme().ink)))
         .x_label_formatter(&|ms| format!("{ms:.0}"))
         .y_label_formatter(&|speed| format!("{speed:.1}"))
         .draw()?;
@@ -89,13 +94,16 @@ fn half(
     for known in stretches(&phase.curve) {
         let upper = known.iter().map(|(at, speed)| (*at, shown(speed.q90).min(top)));
         let lower = known.iter().rev().map(|(at, speed)| (*at, shown(speed.q10)));
-        chart.draw_series([Polygon::new(upper.chain(lower).collect::<Vec<_>>(), BAND.mix(0.7).filled())])?;
+        chart.draw_series([Polygon::new(
+            upper.chain(lower).collect::<Vec<_>>(),
+            rgb(theme().accent_soft).filled(),
+        )])?;
         let median = known.iter().map(|(at, speed)| (*at, shown(speed.median)));
-        chart.draw_series(LineSeries::new(median, LINE.stroke_width(2)))?;
+        chart.draw_series(LineSeries::new(median, rgb(theme().accent).stroke_width(2)))?;
     }
     if let Some(settled) = phase.settled_ms {
         let mark = [(settled.median, 0.0), (settled.median, top)];
-        chart.draw_series(DashedLineSeries::new(mark, 5, 4, MARK.stroke_width(1)))?;
+        chart.draw_series(DashedLineSeries::new(mark, 5, 4, rgb(theme().quiet).stroke_width(1)))?;
     }
     Ok(())
 }

@@ -1,9 +1,10 @@
-//! The pictures of the Nest paper (EuroSys 2022): underload over time (figure 3), underload per
+//! Plots of the Nest paper (EuroSys 2022): underload over time (figure 3), underload per
 //! second (figure 4) and the time at each frequency (figure 6), of one run or two.
 
 mod scale;
 
 use crate::UnderloadSeries;
+use hearth_base::colour::{self, Rgb, Theme};
 use hearth_trace::Summary;
 use plotters::coord::Shift;
 use plotters::prelude::*;
@@ -13,7 +14,7 @@ use scale::Scale;
 /// A run to draw.
 #[derive(Clone, Copy, Debug)]
 pub struct Run<'a> {
-    /// Told apart by this: a policy, for instance.
+    /// Its title: a policy, for instance.
     pub name: &'a str,
     pub summary: &'a Summary,
     pub underload: &'a UnderloadSeries,
@@ -21,12 +22,8 @@ pub struct Run<'a> {
 
 const WIDTH: u32 = 960;
 const PANEL: u32 = 200;
-/// A bar of the lower pictures, with the room around it.
+/// Height of a bar in the lower plots, with the room around it.
 const BAR: i32 = 34;
-const INK: RGBColor = RGBColor(34, 38, 46);
-const FAINT: RGBColor = RGBColor(226, 229, 234);
-const MEAN: RGBColor = RGBColor(54, 72, 172);
-const MOST: RGBColor = RGBColor(190, 198, 232);
 
 type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 type Drawn = Result<(), Box<dyn std::error::Error>>;
@@ -45,7 +42,7 @@ pub fn svg(runs: &[Run]) -> Result<String, String> {
 }
 
 fn draw(area: &Area, runs: &[Run], lower: u32) -> Drawn {
-    area.fill(&WHITE)?;
+    area.fill(&rgb(theme().paper))?;
     let (_, height) = area.dim_in_pixel();
     let (upper, lower) = area.split_vertically(height - lower);
     let panels = upper.margin(16, 8, 16, 16).split_evenly((runs.len().max(1), 1));
@@ -73,9 +70,9 @@ fn underload(area: &Area, run: &Run, duration: f64, most: u32) -> Drawn {
         .build_cartesian_2d(0.0..end, 0.0..f64::from(most) * 1.05)?;
     (chart.configure_mesh())
         .disable_x_mesh()
-        .light_line_style(WHITE)
-        .bold_line_style(FAINT)
-        .axis_style(INK)
+        .light_line_style(TRANSPARENT)
+        .bold_line_style(rgb(theme().line))
+        .axis_style(rgb(theme().ink))
         .label_style(text(13))
         .axis_desc_style(text(13))
         .y_labels(5)
@@ -84,22 +81,22 @@ fn underload(area: &Area, run: &Run, duration: f64, most: u32) -> Drawn {
         .x_label_formatter(&|at| if end < 10.0 { format!("{at:.1}") } else { format!("{at:.0}") })
         .y_desc("underload (cores)")
         .draw()?;
-    // Behind the end of a run that ends earlier than another, nothing was.
+    // A shorter run has no data behind its end.
     let over = run.underload.duration_s * factor;
     if over < end {
         let behind = [(over, 0.0), (end, f64::from(most) * 1.05)];
-        chart.draw_series([Rectangle::new(behind, FAINT.mix(0.5).filled())])?;
+        chart.draw_series([Rectangle::new(behind, rgb(theme().row).filled())])?;
     }
     let width = run.underload.column_s * factor;
-    let bar = |at: usize, value: f64, colour: RGBColor| {
+    let bar = |at: usize, value: f64, colour: Rgb| {
         let begin = at as f64 * width;
-        Rectangle::new([(begin, 0.0), ((begin + width).min(end), value)], colour.filled())
+        Rectangle::new([(begin, 0.0), ((begin + width).min(end), value)], rgb(colour).filled())
     };
     let columns = || run.underload.columns.iter().enumerate();
     let higher = columns().filter(|(_, column)| f64::from(column.max) > column.mean);
-    chart.draw_series(higher.map(|(at, column)| bar(at, column.max.into(), MOST)))?;
+    chart.draw_series(higher.map(|(at, column)| bar(at, column.max.into(), theme().accent_soft)))?;
     let some = columns().filter(|(_, column)| column.mean > 0.0);
-    chart.draw_series(some.map(|(at, column)| bar(at, column.mean, MEAN)))?;
+    chart.draw_series(some.map(|(at, column)| bar(at, column.mean, theme().accent)))?;
     Ok(())
 }
 
@@ -113,7 +110,10 @@ fn per_second(area: &Area, runs: &[Run]) -> Drawn {
         let top = 44 + row as i32 * (BAR + 8);
         let long = if most > 0.0 { (f64::from(width) * (value / most)) as i32 } else { 0 };
         area.draw(&Text::new(run.name.to_owned(), (left, top), text(13)))?;
-        area.draw(&Rectangle::new([(left, top + 16), (left + long.max(1), top + BAR - 2)], MEAN.filled()))?;
+        area.draw(&Rectangle::new(
+            [(left, top + 16), (left + long.max(1), top + BAR - 2)],
+            rgb(theme().accent).filled(),
+        ))?;
         area.draw(&Text::new(amount(value), (left + long + 6, top + 19), text(13)))?;
     }
     Ok(())
@@ -130,14 +130,14 @@ fn frequencies(area: &Area, runs: &[Run]) -> Drawn {
         area.draw(&Text::new(run.name.to_owned(), (left, top), text(13)))?;
         let (shares, unknown) = scale.shares(run.summary);
         let mut from = 0.0;
-        let bins = (0..).map(|bin| scale.colour(bin)).zip(shares).chain([(scale::UNKNOWN, unknown)]);
+        let bins = (0..).map(|bin| scale.colour(bin)).zip(shares).chain([(colour::table().unknown, unknown)]);
         for (colour, share) in bins {
             let x = |share: f64| left + (f64::from(width) * share).round() as i32;
             let (begin, end) = (x(from), x(from + share));
             from += share;
             if end > begin {
                 let bar = [(begin, top + 16), (end, top + BAR - 2)];
-                area.draw(&Rectangle::new(bar, colour.filled()))?;
+                area.draw(&Rectangle::new(bar, rgb(colour).filled()))?;
             }
         }
         if from == 0.0 {
@@ -150,13 +150,22 @@ fn frequencies(area: &Area, runs: &[Run]) -> Drawn {
 
 fn legend(area: &Area, scale: &Scale, left: i32, top: i32, unknown: bool) -> Drawn {
     let bins = (0..scale.bins).map(|bin| (scale.colour(bin), scale.range(bin)));
-    let unknown = unknown.then(|| (scale::UNKNOWN, "unknown".to_owned()));
+    let unknown = unknown.then(|| (colour::table().unknown, "unknown".to_owned()));
     for (place, (colour, label)) in bins.chain(unknown).enumerate() {
         let (x, y) = (left + (place as i32 % 5) * 116, top + (place as i32 / 5) * 20);
-        area.draw(&Rectangle::new([(x, y), (x + 12, y + 12)], colour.filled()))?;
+        area.draw(&Rectangle::new([(x, y), (x + 12, y + 12)], rgb(colour).filled()))?;
         area.draw(&Text::new(label, (x + 18, y), text(12)))?;
     }
     Ok(())
+}
+
+/// Plots are on white paper.
+fn theme() -> &'static Theme {
+    &colour::table().light
+}
+
+fn rgb(Rgb(r, g, b): Rgb) -> RGBColor {
+    RGBColor(r, g, b)
 }
 
 fn title(area: &Area, title: &str) -> Drawn {
@@ -165,7 +174,7 @@ fn title(area: &Area, title: &str) -> Drawn {
 }
 
 fn text(size: u32) -> TextStyle<'static> {
-    ("sans-serif", size).into_font().color(&INK).pos(Pos::new(HPos::Left, VPos::Top))
+    ("sans-serif", size).into_font().color(&rgb(theme().ink)).pos(Pos::new(HPos::Left, VPos::Top))
 }
 
 /// Three digits, or all before the point.

@@ -1,15 +1,11 @@
-//! Frequencies in a few ranges, each with a colour: those of the report page, from cold blue to
-//! warm amber, lighter all the way, so that the order survives colour blindness and grey print.
+//! Bins of frequency with their colours.
 
+use hearth_base::colour::{self, Rgb};
 use hearth_trace::Summary;
-use plotters::style::RGBColor;
 
-const ANCHORS: [(u8, u8, u8); 6] =
-    [(54, 72, 172), (124, 74, 184), (186, 77, 158), (226, 98, 108), (243, 142, 70), (250, 199, 58)];
-pub const UNKNOWN: RGBColor = RGBColor(138, 143, 152);
 const MOST_BINS: usize = 9;
 
-/// Ranges of equal width. Range i holds (low + i·step, low + (i+1)·step].
+/// Bins of equal width in GHz. Bin i holds (low + i·step, low + (i+1)·step].
 pub struct Scale {
     low: f64,
     step: f64,
@@ -18,13 +14,13 @@ pub struct Scale {
 
 impl Scale {
     pub fn new(ghz: impl Iterator<Item = f64>) -> Scale {
-        // In tenths, as frequencies are told: sums of tenths are exact.
+        // In tenths of a GHz: sums of tenths are exact.
         let tenths = |ghz: f64| (ghz * 10.0).round().clamp(0.0, 127.0) as u32;
         let (low, high) = ghz.map(tenths).fold((u32::MAX, 0), |(low, high), at| (low.min(at), high.max(at)));
         if low > high {
             return Scale { low: 0.0, step: 1.0, bins: 0 };
         }
-        // The lowest frequency lies in the first range, not at its lower end.
+        // A bin does not hold its lower edge: the first one starts below the lowest frequency.
         let low = low.saturating_sub(1);
         let fit = |step: u32| (low / step * step, step, (high - low / step * step).div_ceil(step) as usize);
         let steps = [1, 2, 5, 10, 20, 50].map(fit);
@@ -37,17 +33,11 @@ impl Scale {
         format!("{:.1}–{:.1} GHz", edge(bin), edge(bin + 1))
     }
 
-    pub fn colour(&self, bin: usize) -> RGBColor {
-        let place = bin as f64 / (self.bins.max(2) - 1) as f64 * (ANCHORS.len() - 1) as f64;
-        let at = (place as usize).min(ANCHORS.len() - 2);
-        let mix = |a: u8, b: u8| {
-            (f64::from(a) + (f64::from(b) - f64::from(a)) * (place - at as f64).min(1.0)) as u8
-        };
-        let (a, b) = (ANCHORS[at], ANCHORS[at + 1]);
-        RGBColor(mix(a.0, b.0), mix(a.1, b.1), mix(a.2, b.2))
+    pub fn colour(&self, bin: usize) -> Rgb {
+        colour::table().frequency(bin as f64 / (self.bins.max(2) - 1) as f64)
     }
 
-    /// Of the busy time, the share of each range, and that of unknown frequency.
+    /// Shares of busy time: of each bin, and of unknown frequency.
     pub fn shares(&self, summary: &Summary) -> (Vec<f64>, f64) {
         let mut shares = vec![0.0; self.bins];
         for residency in &summary.frequency_residency {
@@ -96,7 +86,7 @@ mod tests {
     #[test]
     fn colours_end_at_the_ends() {
         let scale = Scale::new([1.0, 4.0].into_iter());
-        let rgb = |colour: RGBColor| (colour.0, colour.1, colour.2);
-        assert_eq!((rgb(scale.colour(0)), rgb(scale.colour(scale.bins - 1))), (ANCHORS[0], ANCHORS[5]));
+        let of = |share| colour::table().frequency(share);
+        assert_eq!((scale.colour(0), scale.colour(scale.bins - 1)), (of(0.0), of(1.0)));
     }
 }
