@@ -1,12 +1,34 @@
-// node build.mjs           the page: dist/index.html, dist/view.js, dist/view.css
-// node build.mjs --tests   tests, the mock server, the benchmark and the book's pictures, for Node: out/
+// node build.mjs           the pages: dist/{index.html,view.js,view.css} and dist/report.{js,css}
+// node build.mjs --tests   tests, mock server, benchmark and pictures of the book, for Node: out/
 import { build } from "esbuild";
-import { copyFileSync, mkdirSync, readdirSync, rmSync } from "node:fs";
+import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
 
 const tests = process.argv.includes("--tests");
 const to = tests ? "out" : "dist";
 rmSync(to, { recursive: true, force: true });
 mkdirSync(to);
+
+/** `@import "hearth:colours"` in a style sheet: the table of colours as custom properties. */
+const colours = {
+  name: "colours",
+  setup(build) {
+    build.onResolve({ filter: /^hearth:colours$/ }, ({ path }) => ({ path, namespace: "colours" }));
+    build.onLoad({ filter: /.*/, namespace: "colours" }, () => {
+      const table = JSON.parse(readFileSync("../crates/base/colours.json", "utf8"));
+      const theme = (name) =>
+        Object.entries(table[name])
+          .filter(([, value]) => typeof value === "string")
+          .map(([key, value]) => `--${key.replaceAll("_", "-")}: ${value};`)
+          .concat(`color-scheme: ${name};`)
+          .join(" ");
+      const contents = `
+        :root { ${theme("light")} }
+        @media screen and (prefers-color-scheme: dark) { :root:not([data-theme=light]) { ${theme("dark")} } }
+        :root[data-theme=dark] { ${theme("dark")} }`;
+      return { contents, loader: "css" };
+    });
+  },
+};
 
 const common = { bundle: true, outdir: to, logLevel: "warning", charset: "utf8" };
 if (tests) {
@@ -15,13 +37,14 @@ if (tests) {
       .filter((f) => f.endsWith(".ts"))
       .map((f) => `${dir}/${f}`);
   const entry = (file, name) => ({ in: file, out: name });
+  const under = (dir, file) => entry(file, `${dir}/${file.split("/").pop().replace(/\.ts$/, "")}`);
   await build({
     ...common,
     entryPoints: [
-      ...below("test/unit").map((f) => entry(f, `unit/${f.split("/").pop().replace(/\.ts$/, "")}`)),
+      ...below("test/unit").map((f) => under("unit", f)),
       ...below("test/e2e")
         .filter((f) => f.endsWith(".test.ts"))
-        .map((f) => entry(f, `e2e/${f.split("/").pop().replace(/\.ts$/, "")}`)),
+        .map((f) => under("e2e", f)),
       entry("test/mock/main.ts", "mock/main"),
       entry("bench/main.ts", "bench/main"),
       entry("pictures/main.ts", "pictures/main"),
@@ -32,13 +55,14 @@ if (tests) {
     sourcemap: "inline",
   });
 } else {
+  const page = { ...common, minify: true, target: "es2022" };
+  await build({ ...page, entryPoints: { view: "src/main.ts" }, format: "esm" });
+  // The report embeds its script in HTML: it cannot be a file of its own.
+  await build({ ...page, entryPoints: { report: "src/report/main.ts" }, format: "iife" });
   await build({
-    ...common,
-    entryPoints: { view: "src/main.ts" },
-    minify: true,
-    target: "es2022",
-    format: "esm",
+    ...page,
+    entryPoints: { view: "src/page.css", report: "src/report/page.css" },
+    plugins: [colours],
   });
-  await build({ ...common, entryPoints: { view: "src/page.css" }, minify: true });
   copyFileSync("src/index.html", "dist/index.html");
 }

@@ -1,5 +1,7 @@
-//! Embeds the viewer's page, if it has been built: `make web` makes `web/dist`. It is never built
-//! here: who builds the binary need not have Node.
+//! Embeds the web pages that `make web` builds in `web/dist`.
+//!
+//! It never builds them: building the binary does not need Node. Without them, `hearth` says that
+//! they are missing.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,10 +17,10 @@ fn main() {
         })
         .unwrap_or_default();
     files.sort();
-    fs::write(out.join("page.rs"), table(&files)).expect("the build's own folder can be written to");
+    fs::write(out.join("page.rs"), table(&files)).expect("OUT_DIR is writable");
 }
 
-/// An array of names and contents, as Rust.
+/// Rust source of an array of names and contents.
 fn table(files: &[PathBuf]) -> String {
     let entry = |path: &PathBuf| {
         let name = path.file_name()?.to_str()?;

@@ -20,17 +20,15 @@ export function serve(hearth: string, traces: readonly string[]): Promise<Served
   return new Promise((resolve, reject) => {
     child.on("error", reject);
     child.on("exit", (status) => reject(new Error(`hearth view ended with ${status}`)));
-    child.stdout
-      .setEncoding("utf8")
-      .once("data", (line: string) =>
-        resolve({
-          address: line.trim(),
-          opened: performance.now() - began,
-          memory: () => peak(child.pid!),
-          cpu: () => cpu(child.pid!),
-          stop: () => child.kill("SIGINT"),
-        }),
-      );
+    child.stdout.setEncoding("utf8").once("data", (line: string) =>
+      resolve({
+        address: line.trim(),
+        opened: performance.now() - began,
+        memory: () => peak(child.pid!),
+        cpu: () => cpu(child.pid!),
+        stop: () => child.kill("SIGINT"),
+      }),
+    );
   });
 }
 

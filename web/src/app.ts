@@ -12,7 +12,7 @@ import { drawPicture, keyOf } from "./draw/picture";
 import { fieldsFor, type Style } from "./draw/raster";
 import { levelOf, plotWidth, slicesHere, timeAt, visible, type Scene, type Source } from "./draw/scene";
 import { STRIP_FIELDS } from "./draw/strips";
-import { DARK, LIGHT, type Theme } from "./model/colour";
+import { DARK, frequency, LIGHT, type Theme } from "./model/colour";
 import { AXIS, layout, type Panel } from "./model/layout";
 import { next, tilesOf, type Span } from "./model/levels";
 import { clampSpan, fromHash, initial, toHash, type View } from "./model/state";
@@ -132,18 +132,19 @@ export class App {
 
   private style(source: Source): Style {
     const { view } = this;
+    const [low, high] = this.mhz;
     return {
       colour: view.colour,
       marks: view.marks,
       theme: this.theme,
-      mhz: [source.info.khz_range[0] / 1000, source.info.khz_range[1] / 1000],
+      frequency: (mhz) => frequency((mhz - low) / Math.max(1, high - low)),
       passes: passes(view, source.index, source.threads),
       process: (tid) => source.threads.get(tid)?.name ?? null,
       sets: view.rows === "core" ? source.info.sets.length : 0,
     };
   }
 
-  /** One scale of frequency for all traces, so that colours can be compared. */
+  /** The range of the scale of frequency, which all traces share. */
   get mhz(): [number, number] {
     const ranges = this.sources.map((s) => s.info.khz_range).filter(([low, high]) => high > 0 && high >= low);
     if (ranges.length === 0) return [0, 0];
@@ -156,8 +157,7 @@ export class App {
     ratio = window.devicePixelRatio || 1,
   ): Scene {
     const { view, theme, span, end, sources } = this;
-    const mhz = this.mhz;
-    const styles = sources.map((source) => ({ ...this.style(source), mhz }));
+    const styles = sources.map((source) => this.style(source));
     const scene: Scene = { view, theme, span, end, sources, styles, width, height, ratio, panels: [] };
     const panels = sources.map((source) => {
       const others = view.rows === "core" ? null : this.otherRows(scene, source);

@@ -1,7 +1,8 @@
-//! Pages that show results and traces.
+//! Web pages that show results and traces.
 //!
-//! [`report`] makes one self-contained HTML file out of measured or simulated runs; [`server`]
-//! serves traces to the viewer's page.
+//! [`report`] renders measured or simulated runs as one self-contained HTML file. [`server`] serves
+//! traces to the viewer's page. The scripts and styles of both pages are built from `web/`.
 
+mod page;
 pub mod report;
 pub mod server;

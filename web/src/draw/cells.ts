@@ -3,21 +3,10 @@
 import { Lru } from "../data/cache";
 import type { Tile } from "../data/tiles";
 import { BINS } from "../model/levels";
-import { css } from "../model/colour";
+import { css, INVERSION, OVERLOAD, setColour, SPIN } from "../model/colour";
 import { GUTTER, bands, type Panel, type Row } from "../model/layout";
-import { INVERSION, OVERLOAD } from "../model/colour";
 import type { Painter } from "./painter";
-import {
-  colourOf,
-  fieldsFor,
-  lowestBit,
-  parts,
-  raster,
-  rowColour,
-  setColour,
-  SPIN,
-  type Style,
-} from "./raster";
+import { colourOf, fieldsFor, lowestBit, parts, raster, rowColour, type Style } from "./raster";
 import { pieces, plotWidth, xOf, type Piece, type Scene, type Source } from "./scene";
 
 const pictures = new Lru<OffscreenCanvas>(64 << 20, (canvas) => (canvas.width = 0));
@@ -145,7 +134,7 @@ export function drawSets(p: Painter, scene: Scene, source: Source, y0: number, r
           const w = end - x;
           p.rect(x, y0 + row.y, w, row.h, css(rowColour(bits, theme)));
           if (!flat && band > 0)
-            p.rect(x, y0 + row.y + row.h - band, w, band, css(setColour(lowestBit(bits), theme.dark)));
+            p.rect(x, y0 + row.y + row.h - band, w, band, css(setColour(lowestBit(bits), theme)));
         },
       );
     }
@@ -207,8 +196,6 @@ export function cellAt(
   }
   return 0;
 }
-
-export { colourOf };
 
 // ---- rows that are threads or programs -------------------------------------------------------------
 

@@ -1,39 +1,38 @@
-// What stands around the rows: axis, titles, labels, the marked area.
+// What surrounds the rows: axis, titles, labels, the marked area.
 
 import { length, ticks } from "../model/time";
-import { AXIS, GUTTER, labelled, type Panel, type Row } from "../model/layout";
+import { AXIS, GUTTER, labelled, type Bracket, type Panel, type Row } from "../model/layout";
 import type { TraceInfo } from "../data/api";
 import type { Painter } from "./painter";
-import { plotWidth, xOf, type Scene, type Source } from "./scene";
+import { plotWidth, xOf, type Frame, type Scene, type Source } from "./scene";
 
-export function drawAxis(p: Painter, scene: Scene): void {
-  const { theme, span } = scene;
-  const width = plotWidth(scene);
-  p.rect(0, 0, scene.width, AXIS, theme.paper);
+export function drawAxis(p: Painter, frame: Frame): void {
+  const { theme, span } = frame;
+  const width = plotWidth(frame);
+  p.rect(0, 0, frame.width, AXIS, theme.paper);
   const { ticks: all, base } = ticks(span.from, span.to, width);
   if (base !== null)
     p.text(GUTTER - 8, 17, `${length(base, 12)} +`, { anchor: "end", fill: theme.quiet, size: 10 });
   for (const tick of all) {
-    const x = xOf(scene, tick.time);
+    const x = xOf(frame, tick.time);
     p.line(x, AXIS - 6, x, AXIS, theme.quiet);
     const half = p.measure(tick.label, { fill: "" }) / 2;
-    p.text(Math.max(GUTTER + half - 2, Math.min(x, scene.width - half - 4)), 15, tick.label, {
+    p.text(Math.max(GUTTER + half - 2, Math.min(x, frame.width - half - 4)), 15, tick.label, {
       anchor: "middle",
       fill: theme.ink,
     });
   }
-  p.line(0, AXIS - 0.5, scene.width, AXIS - 0.5, theme.line);
+  p.line(0, AXIS - 0.5, frame.width, AXIS - 0.5, theme.line);
 }
 
-export function drawGrid(p: Painter, scene: Scene, y: number, h: number): void {
-  const stroke = scene.theme.dark ? "rgba(255,255,255,.07)" : "rgba(20,24,32,.08)";
-  for (const tick of ticks(scene.span.from, scene.span.to, plotWidth(scene)).ticks) {
-    const x = Math.round(xOf(scene, tick.time)) + 0.5;
-    p.line(x, y, x, y + h, stroke);
+export function drawGrid(p: Painter, frame: Frame, y: number, h: number): void {
+  for (const tick of ticks(frame.span.from, frame.span.to, plotWidth(frame)).ticks) {
+    const x = Math.round(xOf(frame, tick.time)) + 0.5;
+    p.line(x, y, x, y + h, frame.theme.grid);
   }
 }
 
-/** What a reader has to know before trusting a picture; empty if all is there. */
+/** What is missing from the trace; empty if it is complete. */
 export function lostText(info: TraceInfo): string {
   const lost = info.lost.reduce((a, b) => a + b, 0);
   const parts: string[] = [];
@@ -82,52 +81,54 @@ export function drawGutter(
   y0: number,
   rows: readonly Row[],
 ): void {
-  const { theme } = scene;
   const byCore = scene.view.rows === "core";
   const dies = panel.rows.brackets.some((b) => b.kind === "llc");
-  for (const bracket of panel.rows.brackets) {
-    const x = bracket.kind === "socket" ? 8 : 36;
-    const [top, bottom] = [y0 + bracket.y, y0 + bracket.y + bracket.h];
-    if (bottom < AXIS || top > scene.height || bracket.h < 4) continue;
-    p.line(
-      x + 19.5,
-      top + 0.5,
-      x + 19.5,
-      bottom - 0.5,
-      bracket.kind === "socket" ? theme.quiet : theme.line,
-      bracket.kind === "socket" ? 1.5 : 2,
-    );
-    // The label stays in sight while its rows are.
-    const middle = (Math.max(top, AXIS) + Math.min(bottom, scene.height)) / 2;
-    if (bracket.h >= 10)
-      p.text(x + 14, middle + 4, bracket.label, {
-        anchor: "end",
-        fill: bracket.kind === "socket" ? theme.ink : theme.quiet,
-        size: 10.5,
-      });
-  }
+  drawBrackets(p, scene, panel.rows.brackets, y0);
   const seen = new Set(rows);
-  for (const row of labelled(panel.rows.rows, byCore ? 11 : 12)) {
-    if (!seen.has(row)) continue;
-    const lossy = byCore && (source.info.lost[row.key] ?? 0) > 0;
-    const most = byCore ? (dies ? 34 : 58) : GUTTER - 14;
-    p.text(GUTTER - 8, y0 + row.y + row.h / 2 + 3.7, lossy ? `⚠ ${row.label}` : row.label, {
-      anchor: "end",
-      fill: lossy ? theme.warn : theme.quiet,
-      size: 10,
-      most,
-    });
+  const shown = labelled(panel.rows.rows, byCore ? 11 : 12).filter((row) => seen.has(row));
+  const lossy = (row: Row) => byCore && (source.info.lost[row.key] ?? 0) > 0;
+  drawLabels(p, scene, shown, y0, byCore ? (dies ? 34 : 58) : GUTTER - 14, lossy);
+}
+
+/** Sockets and dies at the left of their rows. */
+export function drawBrackets(p: Painter, frame: Frame, brackets: readonly Bracket[], y0: number): void {
+  const { theme, height } = frame;
+  for (const bracket of brackets) {
+    const socket = bracket.kind === "socket";
+    const x = socket ? 8 : 36;
+    const [top, bottom] = [y0 + bracket.y, y0 + bracket.y + bracket.h];
+    if (bottom < AXIS || top > height || bracket.h < 4) continue;
+    const stroke = socket ? theme.quiet : theme.line;
+    p.line(x + 19.5, top + 0.5, x + 19.5, bottom - 0.5, stroke, socket ? 1.5 : 2);
+    // The label stays in sight while its rows are.
+    const middle = (Math.max(top, AXIS) + Math.min(bottom, height)) / 2;
+    const fill = socket ? theme.ink : theme.quiet;
+    if (bracket.h >= 10) p.text(x + 14, middle + 4, bracket.label, { anchor: "end", fill, size: 10.5 });
   }
 }
 
-/** Where a trace ends before the window does. */
-export function drawEnd(p: Painter, scene: Scene, source: Source, y: number, h: number): void {
-  const x = xOf(scene, source.info.duration);
-  if (x < GUTTER || x > GUTTER + plotWidth(scene)) return;
-  const { theme } = scene;
+export function drawLabels(
+  p: Painter,
+  frame: Frame,
+  rows: readonly Row[],
+  y0: number,
+  most: number,
+  warn: (row: Row) => boolean,
+): void {
+  for (const row of rows) {
+    const [text, fill] = warn(row) ? [`⚠ ${row.label}`, frame.theme.warn] : [row.label, frame.theme.quiet];
+    p.text(GUTTER - 8, y0 + row.y + row.h / 2 + 3.7, text, { anchor: "end", fill, size: 10, most });
+  }
+}
+
+/** The end of a trace inside the window. */
+export function drawEnd(p: Painter, frame: Frame, duration: number, y: number, h: number): void {
+  const x = xOf(frame, duration);
+  if (x < GUTTER || x > GUTTER + plotWidth(frame)) return;
+  const { theme } = frame;
   p.line(x + 0.5, y, x + 0.5, y + h, theme.quiet, 1);
-  const label = `end, ${length(source.info.duration)}`;
-  if (x + 8 + p.measure(label, { fill: "" }) < scene.width)
+  const label = `end, ${length(duration)}`;
+  if (x + 8 + p.measure(label, { fill: "" }) < frame.width)
     p.text(x + 6, y + h / 2 + 4, label, { fill: theme.quiet });
 }
 
@@ -138,14 +139,13 @@ export function drawArea(p: Painter, scene: Scene): void {
   const [x0, x1] = [Math.max(left, xOf(scene, area.from)), Math.min(right, xOf(scene, area.to))];
   if (x1 < left || x0 > right) return;
   const { theme } = scene;
-  const shade = theme.dark ? "rgba(8,9,11,.45)" : "rgba(255,255,255,.6)";
-  p.rect(left, AXIS, x0 - left, scene.height - AXIS, shade);
-  p.rect(x1, AXIS, right - x1, scene.height - AXIS, shade);
+  p.rect(left, AXIS, x0 - left, scene.height - AXIS, theme.shade);
+  p.rect(x1, AXIS, right - x1, scene.height - AXIS, theme.shade);
   p.line(x0, AXIS - 8, x0, scene.height, theme.accent, 1.5);
   p.line(x1, AXIS - 8, x1, scene.height, theme.accent, 1.5);
   const label = length(area.to - area.from, 4);
   const style = {
-    fill: theme.dark ? "#15171b" : "#ffffff",
+    fill: theme.paper,
     size: 11,
     weight: 600,
     anchor: "middle" as const,

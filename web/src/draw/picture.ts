@@ -33,7 +33,7 @@ export function drawPicture(p: Painter, scene: Scene): void {
         drawGrid(p, scene, y0 + panel.rowsY, panel.height - panel.rowsY - 14);
       });
       drawStrips(p, scene, source, panel, y0, strips);
-      drawEnd(p, scene, source, y0 + panel.rowsY, panel.height - panel.rowsY - 14);
+      drawEnd(p, scene, source.info.duration, y0 + panel.rowsY, panel.height - panel.rowsY - 14);
     }
     drawArea(p, scene);
     for (const panel of scene.panels)

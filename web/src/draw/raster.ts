@@ -1,18 +1,19 @@
-// A tile's cells as pixels: 256 columns (bins), and the rows in their height on the screen. The
-// picture is stretched in time when it is drawn, never in height.
+// Cells as pixels: one column for each bin, and the rows at their height on the screen. Drawing
+// stretches the picture in time, never in height.
 
 import { BINS } from "../model/levels";
 import {
   INVERSION,
   OVERLOAD,
-  css,
+  SPIN,
+  UNKNOWN,
   hashName,
   hashed,
   kind,
   mix,
-  ordered,
   pack,
   queued,
+  setColour,
   type Rgb,
   type Theme,
 } from "../model/colour";
@@ -24,15 +25,16 @@ export interface Style {
   colour: Colour;
   marks: readonly Mark[];
   theme: Theme;
-  mhz: readonly [number, number];
-  /** Whether a thread is looked at; `null`: all are. */
+  /** The colour of a frequency. */
+  frequency: (mhz: number) => Rgb;
+  /** Whether the filter includes a thread; `null`: it includes all. */
   passes: ((thread: number) => boolean) | null;
   /** The program that a thread runs, if it is known yet. */
   process: (thread: number) => string | null;
   sets: number;
 }
 
-/** The field that a colour is made of. */
+/** The field that decides the colour. */
 const OF_COLOUR: Record<Colour, Field> = {
   frequency: "mhz",
   queue: "queue",
@@ -55,9 +57,9 @@ export function fieldsFor(style: {
   return fields;
 }
 
-/** How the parts of a row share its height (in pixels of the screen). */
+/** How the parts of a row share its height, in device pixels. */
 export interface Parts {
-  /** Too low for parts: the whole row is one colour. */
+  /** Too low for parts: each column has one colour. */
   flat: boolean;
   top: number;
   band: number;
@@ -77,51 +79,36 @@ export function parts(h: number, sets: boolean, ratio: number): Parts {
   return { flat: false, top, band, bar: h - band - top };
 }
 
-export function setColour(set: number, dark: boolean): Rgb {
-  const SETS: Rgb[] = [
-    [217, 119, 6],
-    [37, 140, 175],
-    [120, 95, 200],
-    [60, 150, 90],
-  ];
-  const colour = SETS[set % SETS.length]!;
-  return dark ? mix(colour, [255, 255, 255], 0.12) : colour;
-}
-
-/** A core that belongs to a set is a warm row even while it is idle. */
+/** The background of a row: tinted while the core belongs to a set. */
 export function rowColour(sets: number, theme: Theme): Rgb {
   const set = lowestBit(sets);
-  return set < 0 ? theme.row : mix(theme.row, setColour(set, theme.dark), theme.dark ? 0.2 : 0.16);
+  return set < 0 ? theme.row : mix(theme.row, setColour(set, theme), theme.dark ? 0.2 : 0.16);
 }
 
 export function lowestBit(bits: number): number {
   return bits === 0 ? -1 : 31 - Math.clz32(bits & -bits);
 }
 
-export const SPIN: Rgb = [222, 156, 92];
-
 /** The colour of a cell, from the value of its field. */
 export function colourOf(value: number, style: Style): Rgb {
-  const { theme, mhz } = style;
+  const { theme } = style;
+  if (style.colour === "queue") return queued(value, theme);
+  if (value === 0) return UNKNOWN;
   switch (style.colour) {
     case "frequency":
-      return value === 0
-        ? theme.unknown
-        : ordered((value - mhz[0]) / Math.max(1, mhz[1] - mhz[0]), theme.dark);
-    case "queue":
-      return queued(value, theme.dark);
+      return style.frequency(value);
     case "thread":
-      return value === 0 ? theme.unknown : hashed(value, theme.dark);
+      return hashed(value, theme);
     case "process": {
-      const name = value === 0 ? null : style.process(value);
-      return name === null ? theme.unknown : hashed(hashName(name), theme.dark);
+      const name = style.process(value);
+      return name === null ? UNKNOWN : hashed(hashName(name), theme);
     }
     case "reason":
-      return value === 0 ? theme.unknown : kind(value - 1);
+      return kind(value - 1);
   }
 }
 
-/** Colours of the values of one picture, packed, each computed once. */
+/** Packed colours, each computed once. */
 function palette(style: Style): (value: number) => number {
   const known = new Map<number, number>();
   return (value) => {
@@ -133,23 +120,30 @@ function palette(style: Style): (value: number) => number {
 
 const at = (array: FieldArray | undefined, i: number): number => (array ? array[i]! : 0);
 
-export function raster(fields: Fields, rows: readonly Row[], ratio: number, style: Style): ImageData {
+export function raster(
+  fields: Fields,
+  rows: readonly Row[],
+  ratio: number,
+  style: Style,
+  columns = BINS,
+): ImageData {
   const top = Math.round(rows[0]!.y * ratio);
   const last = rows[rows.length - 1]!;
   const height = Math.max(1, Math.round((last.y + last.h) * ratio) - top);
-  const picture = new ImageData(BINS, height);
+  const picture = new ImageData(columns, height);
   const pixels = new Uint32Array(picture.data.buffer);
   const colours = palette(style);
   for (const row of rows) {
     const from = Math.round(row.y * ratio) - top;
     const to = Math.round((row.y + row.h) * ratio) - top;
-    if (to > from) paintRow(pixels, from, to, row.key * BINS, fields, ratio, style, colours);
+    if (to > from) paintRow(pixels, columns, from, to, row.key * columns, fields, ratio, style, colours);
   }
   return picture;
 }
 
 function paintRow(
   pixels: Uint32Array,
+  columns: number,
   from: number,
   to: number,
   cell: number,
@@ -168,16 +162,16 @@ function paintRow(
   const backs = new Map<number, number>();
   const base = to - p.band;
   const fill = (x: number, a: number, b: number, colour: number) => {
-    for (let y = a, i = a * BINS + x; y < b; y++, i += BINS) pixels[i] = colour;
+    for (let y = a, i = a * columns + x; y < b; y++, i += columns) pixels[i] = colour;
   };
-  for (let x = 0; x < BINS; x++) {
+  for (let x = 0; x < columns; x++) {
     const i = cell + x;
     const busy = busyOf[i]!;
     const sets = at(fields.sets, i);
     let back = backs.get(sets);
     if (back === undefined) backs.set(sets, (back = pack(rowColour(sets, theme))));
     fill(x, from, to, back);
-    if (p.band > 0 && sets !== 0) fill(x, base, to, pack(setColour(lowestBit(sets), theme.dark)));
+    if (p.band > 0 && sets !== 0) fill(x, base, to, pack(setColour(lowestBit(sets), theme)));
     const over = at(fields.overload, i);
     const inverted = at(fields.inverted, i);
     const spins = at(fields.spin, i);
@@ -207,5 +201,3 @@ function blend(a: number, b: number, share: number): number {
     Math.round(((a >>> shift) & 255) * (1 - share) + ((b >>> shift) & 255) * share) << shift;
   return (0xff000000 | part(16) | part(8) | part(0)) >>> 0;
 }
-
-export const reasonColour = (index: number): string => css(kind(index));

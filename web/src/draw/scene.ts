@@ -1,5 +1,4 @@
-// All that a picture is made of. Drawing asks for nothing else, so that the canvas, a PNG and an
-// SVG show the same.
+// The input of drawing. Drawing uses nothing else, so the canvas, a PNG and an SVG show the same.
 
 import type { TraceInfo } from "../data/api";
 import type { Chunk, Chunks } from "../data/chunks";
@@ -20,32 +19,38 @@ export interface Source {
   threads: Threads;
 }
 
-export interface Scene {
-  view: View;
+/** What all pictures of cores over time have: those of the viewer and those of the report. */
+export interface Frame {
+  /** The time from left to right. */
   span: Span;
-  /** The end of the longest trace. */
-  end: number;
+  /** Size in CSS pixels. */
   width: number;
   height: number;
-  /** Pixels of the screen to one CSS pixel. */
-  ratio: number;
   theme: Theme;
+}
+
+export interface Scene extends Frame {
+  view: View;
+  /** The end of the longest trace. */
+  end: number;
+  /** Device pixels per CSS pixel. */
+  ratio: number;
   sources: readonly Source[];
   panels: readonly Panel[];
   styles: readonly Style[];
 }
 
-export const plotWidth = (scene: { width: number }): number => Math.max(1, scene.width - GUTTER - RIGHT);
+export const plotWidth = (frame: { width: number }): number => Math.max(1, frame.width - GUTTER - RIGHT);
 
-export function xOf(scene: Scene, time: number): number {
-  return GUTTER + ((time - scene.span.from) / (scene.span.to - scene.span.from)) * plotWidth(scene);
+export function xOf({ span, width }: Pick<Frame, "span" | "width">, time: number): number {
+  return GUTTER + ((time - span.from) / (span.to - span.from)) * plotWidth({ width });
 }
 
-export function timeAt(scene: Scene, x: number): number {
-  return scene.span.from + ((x - GUTTER) / plotWidth(scene)) * (scene.span.to - scene.span.from);
+export function timeAt({ span, width }: Pick<Frame, "span" | "width">, x: number): number {
+  return span.from + ((x - GUTTER) / plotWidth({ width })) * (span.to - span.from);
 }
 
-/** Tiles that the picture wants of one trace. */
+/** The tiles of one trace that are in sight. */
 export function visible(scene: Scene, source: Source): TileId[] {
   const level = levelOf(scene, source);
   return tilesOf(level, scene.span, source.info.duration);
@@ -62,7 +67,7 @@ export interface Piece {
   tile: Tile;
 }
 
-/** What there is to draw for the visible tiles: themselves, or coarser ones. */
+/** The visible tiles, or the coarser ones that stand in for them. */
 export function pieces(scene: Scene, source: Source, fields: readonly Field[]): Piece[] {
   return visible(scene, source).flatMap((id) => {
     const tile = source.tiles.standIn(id, fields);
@@ -78,10 +83,10 @@ export function pieces(scene: Scene, source: Source, fields: readonly Field[]): 
   });
 }
 
-/** Narrower slices than this are better told by tiles. */
+/** Slices are drawn if their mean width is at least this many pixels; tiles otherwise. */
 const LEAST_PIXELS = 5;
 
-/** Chunks of real slices that are here and have room. */
+/** Loaded chunks whose slices are wide enough to be drawn. */
 export function slicesHere(scene: Scene, source: Source): Chunk[] {
   const wanted = source.chunks.of(levelOf(scene, source), scene.span);
   return wanted.flatMap((id) => {

@@ -2,7 +2,7 @@
 
 import type { EventMark, Slice } from "../data/api";
 import { join, type Chunk } from "../data/chunks";
-import { css, inkOn, mix, type Rgb } from "../model/colour";
+import { css, inkOn, mix, rgb, type Rgb } from "../model/colour";
 import { GUTTER, type Row } from "../model/layout";
 import type { Mark } from "../model/state";
 import { cellAt } from "./cells";
@@ -265,9 +265,7 @@ function arrow(
   interrupt: boolean,
 ): void {
   const { theme } = scene;
-  const colour = strong
-    ? theme.accent
-    : css(mix(theme.dark ? [242, 166, 90] : [184, 82, 10], theme.row, 0.35));
+  const colour = strong ? theme.accent : css(mix(rgb(theme.accent), theme.row, 0.35));
   const width = strong ? 2 : 1.25;
   const bend = Math.max(10, Math.abs(x1 - x0) / 2);
   p.curve([x0, y0, x0 + bend, y0, x1 - bend, y1, x1 - 1, y1], theme.paper, width + 2);

@@ -1,14 +1,13 @@
-// What the whole machine did, below the rows: underload, runnable threads, cores used, core sets.
+// Strips below the rows: underload, runnable threads, cores used, and core sets of the whole machine.
 
 import type { Field } from "../data/api";
 import { BINS } from "../model/levels";
 import { niceStep } from "../model/time";
-import { css } from "../model/colour";
+import { css, setColour } from "../model/colour";
 import { GUTTER, type Panel } from "../model/layout";
 import type { Strip } from "../model/state";
 import type { Painter } from "./painter";
-import { setColour } from "./raster";
-import { pieces, plotWidth, xOf, type Scene, type Source } from "./scene";
+import { pieces, plotWidth, xOf, type Frame, type Scene, type Source } from "./scene";
 
 const FIELD: Record<Strip, Field> = {
   underload: "underload",
@@ -25,7 +24,7 @@ export const NAME: Record<Strip, string> = {
 
 export const STRIP_FIELDS: readonly Field[] = ["underload", "runnable", "cores_used"];
 
-/** For each pixel from left to right the largest value of its bins; NaN where nothing is known. */
+/** The largest value in each pixel column; NaN where it is unknown. */
 function columns(scene: Scene, source: Source, strip: Strip, set: number): Float32Array {
   const width = Math.ceil(plotWidth(scene));
   const out = new Float32Array(width).fill(NaN);
@@ -51,9 +50,9 @@ function columns(scene: Scene, source: Source, strip: Strip, set: number): Float
 type Drawn = Record<Strip, Float32Array[]>;
 
 export interface StripData {
-  /** For each trace. */
+  /** One entry for each trace. */
   columns: Partial<Drawn>[];
-  /** One scale for all traces. */
+  /** The end of the scale, which all traces share. */
   most: Partial<Record<Strip, number>>;
 }
 
@@ -73,7 +72,7 @@ export function stripData(scene: Scene): StripData {
   return data;
 }
 
-/** The end of a scale: 1, 2, 5, 10 …, or in between where that is much too high. */
+/** A round end for a scale that has to show `most`. */
 export function niceTop(most: number): number {
   if (most <= 1) return most <= 0 ? 1 : most <= 0.2 ? 0.2 : most <= 0.5 ? 0.5 : 1;
   const step = niceStep(most / 5);
@@ -89,40 +88,43 @@ export function drawStrips(
   data: StripData,
 ): void {
   const { theme } = scene;
-  const width = plotWidth(scene);
   for (const { strip, y, h } of panel.strips) {
     const [top, bottom] = [y0 + y, y0 + y + h];
     const most = data.most[strip] ?? 1;
-    p.line(GUTTER, bottom + 0.5, GUTTER + width, bottom + 0.5, theme.line);
     const names =
       strip === "sets"
-        ? source.info.sets.map((name, set) => [name, css(setColour(set, theme.dark))] as const)
+        ? source.info.sets.map((name, set) => [name, css(setColour(set, theme))] as const)
         : [[NAME[strip], theme.quiet] as const];
-    names
-      .slice(0, 2)
-      .forEach(([name, fill], i, all) =>
-        p.text(GUTTER - 26, bottom - 1 - (all.length - 1 - i) * 11, name, {
-          anchor: "end",
-          fill,
-          size: 10.5,
-          most: GUTTER - 34,
-        }),
-      );
-    p.text(GUTTER - 5, top + 8, String(Math.round(most * 100) / 100), {
-      anchor: "end",
-      fill: theme.quiet,
-      size: 9.5,
-    });
-    p.text(GUTTER - 5, bottom, "0", { anchor: "end", fill: theme.quiet, size: 9.5 });
+    drawScale(p, scene, top, bottom, most, names);
     (data.columns[source.index]?.[strip] ?? []).forEach((values, set) => {
       const yOf = (value: number) => bottom - (value / most) * (h - 2);
-      if (strip === "sets") line(p, values, yOf, css(setColour(set, theme.dark)));
+      if (strip === "sets") line(p, values, yOf, css(setColour(set, theme)));
       else bars(p, values, yOf, bottom, strip === "underload" ? theme.accent : theme.strip);
     });
   }
 }
 
-function bars(
+/** Base line, names and the ends of the scale of a strip. */
+export function drawScale(
+  p: Painter,
+  frame: Frame,
+  top: number,
+  bottom: number,
+  most: number,
+  names: readonly (readonly [string, string])[],
+): void {
+  const { theme } = frame;
+  p.line(GUTTER, bottom + 0.5, GUTTER + plotWidth(frame), bottom + 0.5, theme.line);
+  names.slice(0, 2).forEach(([name, fill], i, all) => {
+    const y = bottom - 1 - (all.length - 1 - i) * 11;
+    p.text(GUTTER - 26, y, name, { anchor: "end", fill, size: 10.5, most: GUTTER - 34 });
+  });
+  const style = { anchor: "end", fill: theme.quiet, size: 9.5 } as const;
+  p.text(GUTTER - 5, top + 8, String(Math.round(most * 100) / 100), style);
+  p.text(GUTTER - 5, bottom, "0", style);
+}
+
+export function bars(
   p: Painter,
   values: Float32Array,
   yOf: (value: number) => number,

@@ -1,33 +1,25 @@
-// Colours. Scales that order something grow lighter all the way, so that the order survives colour
-// blindness and grey print. None of them comes near red: red is overload, and nothing else.
+// Colours of the viewer and the report. The values are in crates/base/colours.json; Rust reads it, too.
+
+import table from "../../../crates/base/colours.json";
 
 export type Rgb = readonly [number, number, number];
 
-/** Cold blue to warm amber, by way of green; evenly spaced, linear between. */
-const SCALE: readonly Rgb[] = [
-  [52, 64, 158],
-  [34, 103, 178],
-  [22, 139, 171],
-  [43, 172, 142],
-  [128, 196, 100],
-  [205, 212, 72],
-  [255, 221, 87],
-];
+export function rgb(hex: string): Rgb {
+  const part = (at: number) => parseInt(hex.slice(at, at + 2), 16);
+  return [part(1), part(3), part(5)];
+}
 
-/** Okabe and Ito's, without their vermilion and black; told apart by the colour-blind. */
-const KINDS: readonly Rgb[] = [
-  [86, 180, 233],
-  [230, 159, 0],
-  [0, 158, 115],
-  [204, 121, 167],
-  [0, 114, 178],
-  [240, 228, 66],
-  [140, 110, 200],
-  [140, 140, 120],
-];
+/** Lightness grows from the first to the last colour, also for colour-blind readers. */
+const FREQUENCY = table.frequency.map(rgb);
+const KINDS = table.kinds.map(rgb);
+const SETS = table.sets.map(rgb);
 
-export const OVERLOAD: Rgb = [224, 30, 44];
-export const INVERSION: Rgb = [190, 60, 214];
+/** An unknown frequency, thread or reason. */
+export const UNKNOWN = rgb(table.unknown);
+export const BASELINE = rgb(table.baseline);
+export const OVERLOAD = rgb(table.overload);
+export const INVERSION = rgb(table.inversion);
+export const SPIN = rgb(table.spinning);
 
 export interface Theme {
   dark: boolean;
@@ -36,62 +28,46 @@ export interface Theme {
   ink: string;
   quiet: string;
   line: string;
-  faint: string;
+  /** Vertical lines over the rows. */
+  grid: string;
+  /** Covers what is outside a marked area. */
+  shade: string;
   accent: string;
+  accentSoft: string;
   warn: string;
-  /** A core that does nothing. */
+  /** An idle core. */
   row: Rgb;
-  /** A thread that is not looked for (filter, selection), and an unknown frequency. */
-  unknown: Rgb;
+  /** A thread that the filter or the selection excludes. */
   dimmed: Rgb;
   strip: string;
-  stripPeak: string;
   select: string;
+  queue: readonly Rgb[];
+  /** Lightness and chroma (OKLCH) of the colours of threads and programs. */
+  names: readonly (readonly number[])[];
 }
 
-export const LIGHT: Theme = {
-  dark: false,
-  paper: "#ffffff",
-  panel: "#f6f7f9",
-  ink: "#1b1e24",
-  quiet: "#5d6470",
-  line: "#dfe2e7",
-  faint: "#eef0f3",
-  accent: "#b8520a",
-  warn: "#b3122a",
-  row: [244, 245, 247],
-  unknown: [150, 155, 165],
-  dimmed: [212, 216, 222],
-  strip: "#8d98aa",
-  stripPeak: "#c3cad5",
-  select: "#11141a",
-};
-
-export const DARK: Theme = {
-  dark: true,
-  paper: "#15171b",
-  panel: "#1b1e23",
-  ink: "#e6e8ec",
-  quiet: "#9ca3af",
-  line: "#343841",
-  faint: "#23262c",
-  accent: "#f2a65a",
-  warn: "#ff8a80",
-  row: [30, 33, 39],
-  unknown: [120, 126, 137],
-  dimmed: [58, 63, 73],
-  strip: "#8b97ab",
-  stripPeak: "#434c5c",
-  select: "#ffffff",
-};
-
-export function css([r, g, b]: Rgb, alpha = 1): string {
-  return alpha === 1 ? `rgb(${r},${g},${b})` : `rgba(${r},${g},${b},${alpha})`;
+function theme(dark: boolean): Theme {
+  const from = dark ? table.dark : table.light;
+  return {
+    ...from,
+    dark,
+    accentSoft: from.accent_soft,
+    row: rgb(from.row),
+    dimmed: rgb(from.dimmed),
+    queue: from.queue.map(rgb),
+  };
 }
 
-/** As one pixel of an ImageData on a little-endian machine. */
-export function pack([r, g, b]: Rgb, alpha = 255): number {
-  return ((alpha << 24) | (b << 16) | (g << 8) | r) >>> 0;
+export const LIGHT = theme(false);
+export const DARK = theme(true);
+
+export function css([r, g, b]: Rgb): string {
+  return `rgb(${r},${g},${b})`;
+}
+
+/** An opaque pixel of an ImageData on a little-endian machine. */
+export function pack([r, g, b]: Rgb): number {
+  return ((255 << 24) | (b << 16) | (g << 8) | r) >>> 0;
 }
 
 export function mix(a: Rgb, b: Rgb, share: number): Rgb {
@@ -99,56 +75,52 @@ export function mix(a: Rgb, b: Rgb, share: number): Rgb {
   return [at(0), at(1), at(2)];
 }
 
-/** A colour of the ordered scale, 0 to 1. In the dark, its dark end is lifted off the page. */
-export function ordered(share: number, dark = false): Rgb {
-  const x = Math.max(0, Math.min(1, share)) * (SCALE.length - 1);
-  const i = Math.min(SCALE.length - 2, Math.floor(x));
-  const colour = mix(SCALE[i]!, SCALE[i + 1]!, x - i);
-  return dark ? mix(colour, [120, 150, 255], 0.22 * (1 - share)) : colour;
+/** A ramp of evenly spaced colours at `share`, 0 to 1. */
+function along(ramp: readonly Rgb[], share: number): Rgb {
+  const x = Math.max(0, Math.min(1, share)) * (ramp.length - 1);
+  const i = Math.min(ramp.length - 2, Math.floor(x));
+  return mix(ramp[i]!, ramp[i + 1]!, x - i);
 }
 
-/** Runnable threads on a core: 1, 2, 3, 4, 8, 16 and more are told apart. */
+/** The colour of a frequency at `share` of the machine's range, 0 to 1. */
+export function frequency(share: number): Rgb {
+  return along(FREQUENCY, share);
+}
+
+/** The position of a number of runnable threads on its ramp: 1, 2, 3, 4, 8, and 16 or more differ. */
 export function queueShare(length: number): number {
   return Math.min(1, Math.log2(Math.max(1, length)) / 4);
 }
 
-/** One thread is the usual: it stays quiet, and more stand out from the page. */
-const QUEUE: readonly Rgb[] = [
-  [176, 207, 230],
-  [116, 168, 214],
-  [72, 121, 190],
-  [68, 74, 160],
-  [58, 32, 112],
-];
-
-export function queued(length: number, dark: boolean): Rgb {
-  const share = queueShare(length);
-  if (dark) return ordered(0.15 + 0.85 * share, true);
-  const x = share * (QUEUE.length - 1);
-  const i = Math.min(QUEUE.length - 2, Math.floor(x));
-  return mix(QUEUE[i]!, QUEUE[i + 1]!, x - i);
+export function queued(length: number, theme: Theme): Rgb {
+  return along(theme.queue, queueShare(length));
 }
 
 export function kind(index: number): Rgb {
   return KINDS[index % KINDS.length]!;
 }
 
-/** One of 48 colours for a number or a name; no reds. */
-export function hashed(hash: number, dark: boolean): Rgb {
-  const mixed = Math.imul(hash ^ (hash >>> 15), 0x2c1b3c6d) >>> 0;
-  const hue = 50 + ((mixed % 16) * 290) / 16;
-  const tone = (mixed >>> 8) % 3;
-  const light = dark ? [0.58, 0.68, 0.78][tone]! : [0.52, 0.63, 0.74][tone]!;
-  return oklch(light, [0.13, 0.11, 0.1][tone]!, hue);
+export function setColour(set: number, theme: Theme): Rgb {
+  const colour = SETS[set % SETS.length]!;
+  return theme.dark ? mix(colour, rgb(theme.ink), 0.12) : colour;
 }
 
+/** One of 48 colours for the hash of a thread or program. Red is left out: it means overload. */
+export function hashed(hash: number, theme: Theme): Rgb {
+  const mixed = Math.imul(hash ^ (hash >>> 15), 0x2c1b3c6d) >>> 0;
+  const hue = 50 + ((mixed % 16) * 290) / 16;
+  const [light, chroma] = theme.names[(mixed >>> 8) % theme.names.length]!;
+  return oklch(light!, chroma!, hue);
+}
+
+/** FNV-1a. */
 export function hashName(name: string): number {
   let hash = 0x811c9dc5;
   for (let i = 0; i < name.length; i++) hash = Math.imul(hash ^ name.charCodeAt(i), 0x01000193);
   return hash >>> 0;
 }
 
-/** Björn Ottosson's OKLCH, into sRGB, clamped. */
+/** Björn Ottosson's OKLCH in sRGB, clamped. */
 export function oklch(light: number, chroma: number, hue: number): Rgb {
   const a = chroma * Math.cos((hue * Math.PI) / 180);
   const b = chroma * Math.sin((hue * Math.PI) / 180);
@@ -166,13 +138,13 @@ export function oklch(light: number, chroma: number, hue: number): Rgb {
   ];
 }
 
-/** Relative luminance, as WCAG has it. */
+/** Relative luminance (WCAG). */
 export function luminance([r, g, b]: Rgb): number {
   const linear = (v: number) => (v <= 10.31475 ? v / 255 / 12.92 : ((v / 255 + 0.055) / 1.055) ** 2.4);
   return 0.2126 * linear(r) + 0.7152 * linear(g) + 0.0722 * linear(b);
 }
 
-/** Black or white, whichever is better to read on a colour. */
-export function inkOn(colour: Rgb): string {
-  return luminance(colour) > 0.22 ? "#101216" : "#ffffff";
+/** The more readable text colour on a background. */
+export function inkOn(background: Rgb): string {
+  return luminance(background) > 0.22 ? table.on_light : table.on_dark;
 }

@@ -8,9 +8,9 @@ export const GUTTER = 96;
 export const AXIS = 26;
 export const RIGHT = 14;
 const TITLE = 30;
-const BELOW_ROWS = 6;
+export const BELOW_ROWS = 6;
 const BELOW_PANEL = 14;
-const STRIP = 34;
+export const STRIP = 34;
 const STRIP_GAP = 5;
 
 export interface Row {
@@ -88,8 +88,11 @@ export function order(
     .sort(compare);
 }
 
-function coreUnits(info: TraceInfo, group: readonly Group[], shown: (core: number) => boolean): Unit[] {
-  const { cores } = info;
+export function coreUnits(
+  cores: readonly Core[],
+  group: readonly Group[],
+  shown: (core: number) => boolean,
+): Unit[] {
   const sockets = group.includes("socket");
   const dies =
     group.includes("llc") && new Set(cores.map((c) => c.llc)).size > new Set(cores.map((c) => c.socket)).size;
@@ -111,8 +114,8 @@ function coreUnits(info: TraceInfo, group: readonly Group[], shown: (core: numbe
   });
 }
 
-/** Rows of one height. Air between pairs only where rows are high enough to spare it. */
-function place(units: readonly Unit[], h: number): Rows {
+/** Rows of one height. SMT pairs are set apart only if the rows are high enough. */
+export function place(units: readonly Unit[], h: number): Rows {
   const rows: Row[] = [];
   let y = 0;
   for (const unit of units) {
@@ -180,7 +183,7 @@ export function layout(input: LayoutInput): { panels: Panel[]; height: number } 
     const low = share < 420;
     const stripH = low ? STRIP - 12 : STRIP;
     const below = BELOW_ROWS + strips.length * (stripH + STRIP_GAP) + BELOW_PANEL;
-    const units = others ? threadUnits(others) : coreUnits(info, input.group, shown);
+    const units = others ? threadUnits(others) : coreUnits(info.cores, input.group, shown);
     const rows = rowsIn(
       units,
       others && input.height === "fit" ? "normal" : input.height,

@@ -3,10 +3,21 @@
 import type { App } from "../app";
 import { lostText } from "../draw/frame";
 import { CanvasPainter } from "../draw/painter";
-import { colourOf, setColour, SPIN } from "../draw/raster";
 import { glyph } from "../draw/slices";
 import { visible, slicesHere } from "../draw/scene";
-import { css, hashed, hashName, INVERSION, kind, ordered, OVERLOAD, queued } from "../model/colour";
+import {
+  css,
+  frequency,
+  hashed,
+  hashName,
+  INVERSION,
+  kind,
+  OVERLOAD,
+  queued,
+  setColour,
+  SPIN,
+  UNKNOWN,
+} from "../model/colour";
 import { el } from "./dom";
 
 let shown = "";
@@ -28,7 +39,7 @@ export function legend(app: App, element: HTMLElement): void {
     view.rows === "core"
       ? new Map(app.sources.flatMap((s) => s.info.sets.map((name, i) => [name, i] as const)))
       : new Map<string, number>();
-  for (const [name, i] of inSets) nodes.push(swatch(css(setColour(i, theme.dark)), `in ${name}`, "line"));
+  for (const [name, i] of inSets) nodes.push(swatch(css(setColour(i, theme)), `in ${name}`, "line"));
   if (view.marks.includes("overload")) nodes.push(swatch(css(OVERLOAD), "overload"));
   if (view.marks.includes("inversion")) nodes.push(swatch(css(INVERSION), "inversion", "line"));
   if (view.rows === "core") nodes.push(swatch(css(SPIN), "spinning", "line"));
@@ -54,24 +65,23 @@ type Swatch = (fill: string, text: string, cls?: string) => HTMLElement;
 
 function colours(app: App, swatch: Swatch, programs: readonly string[]): Node[] {
   const { view, theme } = app;
-  const style = app.scene.styles[0]!;
   switch (view.colour) {
     case "frequency": {
       const [low, high] = app.mhz;
-      if (high <= 0) return [swatch(css(theme.unknown), "frequency unknown")];
-      const stops = Array.from({ length: 9 }, (_, i) => css(ordered(i / 8, theme.dark))).join(",");
+      if (high <= 0) return [swatch(css(UNKNOWN), "frequency unknown")];
+      const stops = Array.from({ length: 9 }, (_, i) => css(frequency(i / 8))).join(",");
       const bar = el("i", { class: "bar" });
       bar.style.background = `linear-gradient(90deg,${stops})`;
       return [
         el("span", {}, `${(low / 1000).toFixed(1)}`, bar, `${(high / 1000).toFixed(1)} GHz`),
-        swatch(css(theme.unknown), "unknown"),
+        swatch(css(UNKNOWN), "unknown"),
       ];
     }
     case "queue":
       return [
         el("span", {}, "runnable on the core:"),
         ...[1, 2, 3, 4, 8, 16].map((n) =>
-          swatch(css(queued(n, theme.dark)), n === 16 ? "16 and more" : String(n)),
+          swatch(css(queued(n, theme)), n === 16 ? "16 and more" : String(n)),
         ),
       ];
     case "reason": {
@@ -83,12 +93,9 @@ function colours(app: App, swatch: Swatch, programs: readonly string[]): Node[] 
         .map(([i, name]) => swatch(css(kind(Number(i))), name));
     }
     case "thread":
-      return [
-        el("span", {}, "each thread has a colour of its own"),
-        swatch(css(colourOf(0, style)), "unknown"),
-      ];
+      return [el("span", {}, "each thread has a colour of its own"), swatch(css(UNKNOWN), "unknown")];
     case "process":
-      return programs.map((name) => swatch(css(hashed(hashName(name), theme.dark)), name));
+      return programs.map((name) => swatch(css(hashed(hashName(name), theme)), name));
   }
 }
 

@@ -59,7 +59,7 @@ export function overview(app: App, canvas: HTMLCanvasElement): void {
     context.fillText("whole run", GUTTER - 8, height / 2 + 4);
     if (!app.view.span) return;
     const [a, b] = [Math.max(GUTTER, x(span.from)), Math.min(GUTTER + plot, x(span.to))];
-    context.fillStyle = theme.dark ? "rgba(8,9,11,.6)" : "rgba(255,255,255,.72)";
+    context.fillStyle = theme.shade;
     context.fillRect(GUTTER, 0, a - GUTTER, height);
     context.fillRect(b, 0, GUTTER + plot - b, height);
     context.strokeStyle = theme.accent;

@@ -79,10 +79,20 @@ export class Tip {
       ]),
     );
     this.element.hidden = false;
-    const box = this.element.getBoundingClientRect();
-    const around = this.element.parentElement!.getBoundingClientRect();
-    const left = x + 16 + box.width > around.width ? x - 16 - box.width : x + 16;
-    this.element.style.left = `${Math.max(4, left)}px`;
-    this.element.style.top = `${Math.max(4, Math.min(y + 14, around.height - box.height - 6))}px`;
+    const around = this.element.parentElement!;
+    placeTip(this.element, x, y, { left: 0, right: around.clientWidth, bottom: around.clientHeight });
   }
+}
+
+/** Puts a tip beside the pointer, on the side with room. */
+export function placeTip(
+  tip: HTMLElement,
+  x: number,
+  y: number,
+  room: { left: number; right: number; bottom: number },
+): void {
+  const { width, height } = tip.getBoundingClientRect();
+  const left = x + 16 + width > room.right ? x - 16 - width : x + 16;
+  tip.style.left = `${Math.max(room.left + 4, left)}px`;
+  tip.style.top = `${Math.max(4, Math.min(y + 14, room.bottom - height - 6))}px`;
 }

@@ -15,7 +15,7 @@ import { join } from "../../src/data/chunks";
 import { fieldsFor, parts, raster, type Style } from "../../src/draw/raster";
 import { ellipsis, escapeXml } from "../../src/draw/painter";
 import { niceTop } from "../../src/draw/strips";
-import { LIGHT, OVERLOAD, css, ordered, pack } from "../../src/model/colour";
+import { LIGHT, OVERLOAD, css, frequency, pack } from "../../src/model/colour";
 import { bands, labelled, layout, order, rowAt } from "../../src/model/layout";
 import { BINS } from "../../src/model/levels";
 import { addTiles } from "../../src/ui/area";
@@ -199,7 +199,7 @@ test("a cell's height is how busy it was, its colour the frequency, its top the 
     colour: "frequency",
     marks: ["overload"],
     theme: LIGHT,
-    mhz: [1000, 3000],
+    frequency: (mhz) => frequency((mhz - 1000) / 2000),
     passes: null,
     process: String,
     sets: 0,
@@ -220,10 +220,10 @@ test("a cell's height is how busy it was, its colour the frequency, its top the 
   const column = (x: number, colour: number) =>
     Array.from({ length: 42 }, (_, y) => at(x, y)).filter((c) => c === colour).length;
   assert.equal(image.height, 42);
-  assert.equal(column(0, pack(ordered(1))), 20, "all of the row but its first pixel");
-  assert.equal(column(1, pack(ordered(0))), 10);
+  assert.equal(column(0, pack(frequency(1))), 20, "all of the row but its first pixel");
+  assert.equal(column(1, pack(frequency(0))), 10);
   assert.equal(at(2, 21), pack(OVERLOAD));
-  assert.equal(at(2, 41), pack(ordered(0.5)));
+  assert.equal(at(2, 41), pack(frequency(0.5)));
   assert.equal(at(9, 5), pack(LIGHT.row));
   const dimmed = raster(
     { busy, mhz, overload, spin: new Uint8Array(512), thread: new Uint32Array(512) },

@@ -1,20 +1,5 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import {
-  INVERSION,
-  LIGHT,
-  DARK,
-  OVERLOAD,
-  css,
-  hashed,
-  inkOn,
-  kind,
-  luminance,
-  ordered,
-  queueShare,
-  queued,
-  type Rgb,
-} from "../../src/model/colour";
 import { pattern, passes } from "../../src/model/filter";
 import {
   ancestor,
@@ -180,99 +165,6 @@ test("a window stays at the trace and keeps its width", () => {
   );
   const zoomed = zoom({ from: 0, to: 100 }, 25, 0.5);
   assert.deepEqual(zoomed, { from: 12.5, to: 62.5 });
-});
-
-// Machado and others 2009, severity 1.
-const BLIND: Record<string, number[][]> = {
-  protan: [
-    [0.152286, 1.052583, -0.204868],
-    [0.114503, 0.786281, 0.099216],
-    [-0.003882, -0.048116, 1.051998],
-  ],
-  deutan: [
-    [0.367322, 0.860646, -0.227968],
-    [0.280085, 0.672501, 0.047413],
-    [-0.01182, 0.04294, 0.968881],
-  ],
-  tritan: [
-    [1.255528, -0.076749, -0.178779],
-    [-0.078411, 0.930809, 0.147602],
-    [0.004733, 0.691367, 0.3039],
-  ],
-};
-function seenBy(colour: Rgb, matrix: number[][]): Rgb {
-  const linear = colour.map((v) =>
-    v / 255 <= 0.04045 ? v / 255 / 12.92 : ((v / 255 + 0.055) / 1.055) ** 2.4,
-  );
-  const out = matrix
-    .map((row) => row.reduce((sum, f, i) => sum + f * linear[i]!, 0))
-    .map((v) => Math.max(0, Math.min(1, v)));
-  return out.map((v) =>
-    Math.round(255 * (v <= 0.0031308 ? 12.92 * v : 1.055 * v ** (1 / 2.4) - 0.055)),
-  ) as unknown as Rgb;
-}
-const distance = (a: Rgb, b: Rgb) => Math.hypot(a[0] - b[0], a[1] - b[1], a[2] - b[2]);
-
-test("the scale grows lighter all the way, for everybody", () => {
-  for (const dark of [false, true]) {
-    const scale = Array.from({ length: 21 }, (_, i) => ordered(i / 20, dark));
-    for (const seen of [
-      scale,
-      ...Object.values(BLIND).map((matrix) => scale.map((c) => seenBy(c, matrix))),
-    ]) {
-      const light = seen.map(luminance);
-      for (let i = 1; i < light.length; i++) assert.ok(light[i]! > light[i - 1]!, `${i} of ${light}`);
-    }
-  }
-});
-
-test("more runnable threads stand out more from the page, for everybody", () => {
-  const lengths = [1, 2, 3, 4, 8, 16];
-  for (const dark of [false, true]) {
-    for (const matrix of Object.values(BLIND)) {
-      const light = lengths.map((n) => luminance(seenBy(queued(n, dark), matrix)));
-      for (let i = 1; i < light.length; i++)
-        assert.ok(dark ? light[i]! > light[i - 1]! : light[i]! < light[i - 1]!, `${light}`);
-    }
-  }
-});
-
-test("overload is mistaken for nothing else, by anybody", () => {
-  const others = [
-    ...Array.from({ length: 11 }, (_, i) => ordered(i / 10)),
-    ...[1, 2, 4, 16].map((n) => queued(n, false)),
-    INVERSION,
-    LIGHT.unknown,
-    DARK.unknown,
-  ];
-  for (const matrix of [
-    [
-      [1, 0, 0],
-      [0, 1, 0],
-      [0, 0, 1],
-    ],
-    ...Object.values(BLIND),
-  ]) {
-    for (const other of others)
-      assert.ok(distance(seenBy(OVERLOAD, matrix), seenBy(other, matrix)) > 40, `${css(other)} ${matrix[0]}`);
-  }
-});
-
-test("reasons are told apart, names can be read", () => {
-  for (const matrix of Object.values(BLIND)) {
-    for (let a = 0; a < 6; a++)
-      for (let b = 0; b < a; b++)
-        assert.ok(distance(seenBy(kind(a), matrix), seenBy(kind(b), matrix)) > 25, `${a} ${b}`);
-  }
-  const contrast = (a: number, b: number) => (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
-  for (let i = 0; i < 200; i++) {
-    for (const dark of [false, true]) {
-      const colour = hashed(i * 7919, dark);
-      const ink = inkOn(colour) === "#ffffff" ? 1 : luminance([16, 18, 22]);
-      assert.ok(contrast(luminance(colour), ink) >= 3.5, css(colour));
-    }
-  }
-  assert.deepEqual([0, 1, 2, 4, 16, 99].map(queueShare), [0, 0, 0.25, 0.5, 1, 1]);
 });
 
 test("a filter takes a pattern, or text that is none", () => {

@@ -1,6 +1,7 @@
-//! Speed-up and energy saving as bars, like figures 5 and 7 of the Nest paper, lying on their
-//! side so that there is room for the policies' names. One chart per machine; all charts of a
-//! kind have the same scale.
+//! Speed-up and energy saving as bars, as in figures 5 and 7 of the Nest paper.
+//!
+//! The bars are horizontal, which leaves room for the policies' names. Each machine has one chart of
+//! each kind; all charts of a kind have the same scale.
 
 use super::colour::{self, named_policy};
 use super::headline::bounded;
@@ -9,13 +10,14 @@ use super::number::{UNKNOWN, fixed, four, signed_percent, spread, three};
 use super::scale::Axis;
 use super::table::{MARK, Machine, known, machines, name_width, policies, tone};
 use super::{Estimate, Row};
+use hearth_base::colour::Rgb;
 use std::fmt::Write;
 
-/// What a chart shows of a row.
+/// The quantity that a chart shows.
 struct Kind {
     title: &'static str,
     improvement: fn(&Row) -> Option<Estimate>,
-    /// The baseline's own value, said under the title.
+    /// The baseline's value, which the caption shows.
     absolute: fn(&Row) -> String,
 }
 
@@ -34,8 +36,8 @@ pub fn section(rows: &[Row]) -> String {
     let width = name_width(rows.iter().flat_map(|row| [&*row.setting.policy, &row.setting.governor]));
     let mut html = format!(
         "<section id=\"bars\"><h2>Speed-up and energy</h2>\
-         <p class=\"lead\">To the right is better. Whiskers are 95% confidence intervals; \
-         the dotted lines are at ±5%.</p><div class=\"charts\" style=\"{width}\">"
+         <p class=\"lead\">Longer to the right is better. Whiskers are 95% confidence intervals. \
+         Dotted lines are at ±5%.</p><div class=\"charts\" style=\"{width}\">"
     );
     let axes: Vec<Axis> = kinds.iter().map(|kind| axis(rows, kind)).collect();
     for machine in machines(rows) {
@@ -99,7 +101,7 @@ fn chart(machine: &Machine, kind: &Kind, axis: &Axis, policies: &[&str]) -> Stri
     html + "</table>"
 }
 
-/// The row that the others of a machine compare with, if it is one and the same.
+/// The baseline of a machine, if all its rows have the same one.
 fn baseline<'a>(machine: &Machine<'a>) -> Option<&'a Row> {
     let rows = || machine.governors.iter().flat_map(|(_, rows)| rows.iter().copied());
     let mut against = rows().filter_map(|row| row.against.as_ref());
@@ -115,7 +117,7 @@ fn value(estimate: Option<Estimate>, row: &Row) -> String {
     }
 }
 
-fn bar(estimate: Option<Estimate>, axis: &Axis, colour: &str) -> String {
+fn bar(estimate: Option<Estimate>, axis: &Axis, colour: Rgb) -> String {
     let Some(e) = estimate else { return String::new() };
     let (zero, end) = (axis.at(0.0), axis.at(e.mean));
     let mut svg = format!(
@@ -133,7 +135,7 @@ fn bar(estimate: Option<Estimate>, axis: &Axis, colour: &str) -> String {
     svg
 }
 
-/// The lines that run through all rows: ticks, zero and ±5%.
+/// The vertical lines: ticks, zero and ±5%.
 fn grid(axis: &Axis) -> String {
     let line = |class: &str, x: f64| {
         format!("<line class=\"{class}\" x1=\"{0:.2}%\" y1=\"0\" x2=\"{0:.2}%\" y2=\"100%\"/>", axis.at(x))

@@ -1,22 +1,15 @@
-//! Colours of frequencies, one scale for each machine.
-//!
-//! From cold blue to warm amber. Lightness grows all the way, so that the order survives colour
-//! blindness and grey print; both ends stand out from a white and from a dark page.
+//! Colours of frequencies and policies. Each machine has its own scale of frequency.
 
 use super::html::escape;
 use super::{Report, Setting};
+use hearth_base::colour::{Rgb, table};
 use std::fmt::Write;
 
-/// The scale in sRGB, evenly spaced; between them it is interpolated linearly.
-const ANCHORS: [[u8; 3]; 6] =
-    [[54, 72, 172], [124, 74, 184], [186, 77, 158], [226, 98, 108], [243, 142, 70], [250, 199, 58]];
-/// Where the frequency is not known.
-pub const UNKNOWN: &str = "#8a8f98";
 const MOST_BINS: usize = 10;
-/// Rounding noise in a frequency, in GHz.
+/// Tolerance for rounding, in GHz.
 const NOISE: f64 = 1e-4;
 
-/// Frequencies in bins of equal width. Bin i holds (low + i·step, low + (i+1)·step].
+/// Bins of equal width in GHz. Bin i holds (low + i·step, low + (i+1)·step].
 #[derive(Clone, PartialEq, Debug)]
 pub struct GhzScale {
     pub low: f64,
@@ -50,14 +43,8 @@ impl GhzScale {
         known(ghz).then(|| (bin.max(0.0) as usize).min(self.bins - 1))
     }
 
-    pub fn colour(&self, bin: usize) -> String {
-        let at = if self.bins > 1 { bin as f64 / (self.bins - 1) as f64 } else { 1.0 };
-        let [r, g, b] = mix(at);
-        format!("#{r:02x}{g:02x}{b:02x}")
-    }
-
-    pub fn colours(&self) -> Vec<String> {
-        (0..self.bins).map(|bin| self.colour(bin)).collect()
+    pub fn colour(&self, bin: usize) -> Rgb {
+        table().frequency(if self.bins > 1 { bin as f64 / (self.bins - 1) as f64 } else { 1.0 })
     }
 
     fn edge(&self, i: usize) -> f64 {
@@ -74,7 +61,7 @@ impl GhzScale {
         format!("{:.decimals$}–{:.decimals$} GHz", self.edge(bin), self.edge(bin + 1))
     }
 
-    /// The colours with the edges of their bins in GHz.
+    /// The colours as a list, with the edges of the bins in GHz.
     pub fn legend(&self) -> String {
         let mut legend = String::from("<ol class=\"legend\">");
         let decimals = self.decimals();
@@ -88,15 +75,15 @@ impl GhzScale {
     }
 }
 
-/// The colour of unknown frequencies, if there are any to explain.
+/// The legend's entry for an unknown frequency, if the chart has any.
 pub fn unknown_key(any: bool) -> String {
     if !any {
         return String::new();
     }
-    format!("<span class=\"unit\"><i class=\"key\" style=\"--c:{UNKNOWN}\"></i>unknown</span>")
+    format!("<span class=\"unit\"><i class=\"key\" style=\"--c:{}\"></i>unknown</span>", table().unknown)
 }
 
-/// The scales of all machines of a report.
+/// The scale of each machine in a report.
 pub struct Scales(Vec<(String, GhzScale)>);
 
 impl Scales {
@@ -106,7 +93,7 @@ impl Scales {
     }
 }
 
-/// One scale per machine, over all that the report shows of it.
+/// The scales cover every frequency that the report shows.
 pub fn scales(report: &Report) -> Scales {
     let mut seen: Vec<(String, Vec<f64>)> = Vec::new();
     let mut add = |setting: &Setting, frequencies: &mut dyn Iterator<Item = f64>| {
@@ -137,27 +124,12 @@ fn known_bound(ghz: f64) -> bool {
     known(ghz) && ghz < f64::MAX
 }
 
-fn mix(at: f64) -> [u8; 3] {
-    let at = at.clamp(0.0, 1.0) * (ANCHORS.len() - 1) as f64;
-    let i = (at as usize).min(ANCHORS.len() - 2);
-    let part = at - i as f64;
-    std::array::from_fn(|c| {
-        let (a, b) = (f64::from(ANCHORS[i][c]), f64::from(ANCHORS[i + 1][c]));
-        (a + (b - a) * part).round() as u8
-    })
+/// The colour of a policy. The first policy is the one that the others are compared with.
+pub fn policy(index: usize) -> Rgb {
+    index.checked_sub(1).map_or(table().baseline, |kind| table().kind(kind))
 }
 
-/// Colours for policies (Okabe and Ito's, which colour-blind people tell apart). The first is for
-/// what the others are compared with.
-pub fn policy(index: usize) -> &'static str {
-    const COLOURS: [&str; 6] = ["#d55e00", "#0072b2", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"];
-    match index {
-        0 => "#8a8f98",
-        i => COLOURS[(i - 1) % COLOURS.len()],
-    }
-}
-
-/// A little square of a policy's colour, before its name.
+/// A policy's name after a square of its colour.
 pub fn named_policy(index: usize, name: &str) -> String {
     format!("<i class=\"key\" style=\"--c:{}\"></i>{}", policy(index), escape(name))
 }
@@ -165,23 +137,6 @@ pub fn named_policy(index: usize, name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// CIE L* of an sRGB colour.
-    fn lightness(rgb: [u8; 3]) -> f64 {
-        let linear = rgb.map(|c| {
-            let c = f64::from(c) / 255.0;
-            if c <= 0.04045 { c / 12.92 } else { ((c + 0.055) / 1.055).powf(2.4) }
-        });
-        let y = 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2];
-        if y > 0.008856 { 116.0 * y.cbrt() - 16.0 } else { 903.3 * y }
-    }
-
-    #[test]
-    fn warmer_is_lighter() {
-        let all: Vec<f64> = (0..=50).map(|i| lightness(mix(f64::from(i) / 50.0))).collect();
-        assert!(all.windows(2).all(|w| w[0] < w[1]), "{all:?}");
-        assert!(all[0] > 30.0 && all[50] < 85.0, "both ends stand out from black and white");
-    }
 
     #[test]
     fn bins_have_round_edges_and_hold_their_upper_edge() {
@@ -204,6 +159,6 @@ mod tests {
         assert!(GhzScale::new([]).bins > 0);
         assert_eq!(GhzScale::new([2.1]).bins, 1);
         assert_eq!(GhzScale::new([1e-9, 1e9]).bins, MOST_BINS);
-        assert!(GhzScale::new([2.1]).colour(0).starts_with('#'));
+        assert_eq!(GhzScale::new([2.1]).colour(0), table().frequency(1.0));
     }
 }

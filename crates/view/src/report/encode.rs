@@ -1,23 +1,22 @@
-//! Execution traces as compact data within a bound.
+//! Compact encoding of execution traces, with a limit of size.
 //!
-//! A panel becomes bytes in base64. For each core: the number of its segments, and for each
-//! segment the gap since the previous one, its length (both in steps of the panel's duration),
-//! its frequency in units of 25 MHz and its busy fraction in units of 1/255. The first three
-//! numbers are variable-length, the last two are one byte. A panel that does not fit its share of
-//! [`TRACE_BUDGET`] is averaged over as many columns as do fit.
+//! A panel becomes bytes in base64. Each core starts with the number of its segments. A segment is:
+//! the gap since the previous segment and its length, both in steps of the panel's duration and of
+//! variable length; its frequency in units of 25 MHz and its busy fraction in units of 1/255, one
+//! byte each. A panel that exceeds its share of [`TRACE_BUDGET`] is averaged over columns of time.
 
 use super::{Segment, TimelinePanel};
 use base64::{Engine, engine::general_purpose::STANDARD};
 
-/// The most bytes that the data of all traces of a page take together.
+/// Limit of the data of all traces on a page, in bytes.
 pub const TRACE_BUDGET: usize = 4 << 20;
 pub const GHZ_UNIT: f64 = 0.025;
 pub const UNDERLOAD_UNIT: f64 = 0.1;
-/// Steps of a panel that fits as it is.
+/// Steps of a panel that is not averaged.
 const EXACT: u32 = 1 << 20;
 const MOST_COLUMNS: u32 = 4096;
 
-/// One panel. `columns` is 0 when nothing was averaged.
+/// One panel. `columns` is 0 if it is not averaged.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Encoded {
     pub steps: u32,
@@ -32,8 +31,8 @@ impl Encoded {
     }
 }
 
-/// All panels; together at most `budget` bytes as long as a panel fits at all in one column.
-/// Small panels leave what they do not need to the large ones.
+/// Encodes all panels in at most `budget` bytes, unless one column of each is already larger.
+/// Large panels get what small ones leave of their share.
 pub fn panels(panels: &[TimelinePanel], budget: usize) -> Vec<Encoded> {
     let mut all: Vec<Encoded> = panels.iter().map(exact).collect();
     let mut by_size: Vec<usize> = (0..all.len()).collect();
@@ -49,7 +48,7 @@ pub fn panels(panels: &[TimelinePanel], budget: usize) -> Vec<Encoded> {
     all
 }
 
-/// The most columns, nearly, that do not take more than `share` bytes.
+/// Averages over nearly as many columns as fit into `share` bytes.
 fn fit(panel: &TimelinePanel, share: usize) -> Encoded {
     let rows = rows(panel);
     let (mut fits, mut too_many) = (1, MOST_COLUMNS);
@@ -62,7 +61,7 @@ fn fit(panel: &TimelinePanel, share: usize) -> Encoded {
         } else {
             too_many = try_next;
         }
-        // Halve until something fits, then look between.
+        // Halve until something fits, then bisect.
         try_next = if fits == 1 { too_many / 2 } else { (fits + too_many) / 2 };
         if try_next <= fits {
             break;
@@ -86,7 +85,7 @@ impl Piece {
     }
 }
 
-/// The segments of each row in order of time, without what is outside the panel or not a number.
+/// The segments of each row by time, clipped to the panel. Invalid segments are dropped.
 fn rows(panel: &TimelinePanel) -> Vec<Vec<Segment>> {
     let mut rows = vec![Vec::new(); panel.cores.len()];
     let end = duration(panel);
@@ -107,7 +106,7 @@ pub fn duration(panel: &TimelinePanel) -> f64 {
     if panel.duration_s.is_finite() { panel.duration_s.max(0.0) } else { 0.0 }
 }
 
-/// The underload at points inside the panel, in order of time, none below zero.
+/// The points of underload inside the panel by time, clamped to at least 0.
 fn underload(panel: &TimelinePanel) -> Vec<(f64, f64)> {
     let inside = |t: f64| t >= 0.0 && t < duration(panel);
     let points = panel.underload.iter().filter(|(t, x)| inside(*t) && x.is_finite());
@@ -135,7 +134,7 @@ fn averaged(panel: &TimelinePanel, rows: &[Vec<Segment>], columns: u32) -> Encod
     let width = duration(panel) / f64::from(columns);
     let column = |t: f64| ((t / width) as u32).min(columns - 1);
     let pieces = rows.iter().map(|row| {
-        // The column, its busy seconds, those of them at a known frequency, and those times it.
+        // Column, busy seconds, busy seconds at a known frequency, GHz-seconds.
         let mut cells: Vec<(u32, f64, f64, f64)> = Vec::new();
         for s in row {
             let reached = cells.last().map_or(0, |cell| cell.0);
@@ -199,7 +198,7 @@ fn encode(steps: u32, columns: u32, rows: Vec<Vec<Piece>>, points: Vec<(u32, f64
     Encoded { steps, columns, rows: STANDARD.encode(bytes), underload: STANDARD.encode(series) }
 }
 
-/// Neighbours that look alike become one piece.
+/// Merges adjacent pieces with equal frequency and load.
 fn joined(row: Vec<Piece>) -> Vec<Piece> {
     let mut joined: Vec<Piece> = Vec::with_capacity(row.len());
     for piece in row {
@@ -213,7 +212,7 @@ fn joined(row: Vec<Piece>) -> Vec<Piece> {
     joined
 }
 
-/// Seven bits at a time, the lowest first; the high bit says that more follow.
+/// LEB128: seven bits a byte, lowest first; the high bit says that more follow.
 fn number(bytes: &mut Vec<u8>, mut x: u32) {
     while x >= 0x80 {
         bytes.push(x as u8 | 0x80);

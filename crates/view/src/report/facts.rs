@@ -1,4 +1,4 @@
-//! The facts about the workload, and the notes.
+//! The sections of facts and notes.
 
 use super::html::escape;
 use std::fmt::Write;

@@ -1,10 +1,11 @@
-//! At which frequencies the busy cores ran, like figure 6 of the Nest paper.
+//! Distributions of the busy cores' frequencies, as in figure 6 of the Nest paper.
 
 use super::Distribution;
 use super::colour::{self, GhzScale, Scales};
 use super::html::escape;
 use super::number::{UNKNOWN, fixed, percent};
 use super::table::{grouped, name_width};
+use hearth_base::colour::table;
 use std::fmt::Write;
 
 pub fn section(all: &[Distribution], scales: &Scales) -> String {
@@ -54,7 +55,7 @@ pub fn section(all: &[Distribution], scales: &Scales) -> String {
 fn line(it: &Distribution, scale: &GhzScale) -> String {
     let Shares { shares, unknown, mean } = shares(&it.residency, scale);
     let named = shares.iter().enumerate().map(|(bin, share)| (scale.range(bin), scale.colour(bin), *share));
-    let unknown = ("unknown frequency".to_string(), colour::UNKNOWN.to_string(), unknown);
+    let unknown = ("unknown frequency".to_string(), table().unknown, unknown);
     let (mut bars, mut words, mut x) = (String::new(), Vec::new(), 0.0);
     for (range, colour, share) in named.chain([unknown]).filter(|(_, _, share)| *share > 0.0) {
         let share_text = percent(share);
@@ -76,7 +77,7 @@ fn line(it: &Distribution, scale: &GhzScale) -> String {
 }
 
 struct Shares {
-    /// Of the whole busy time, for each bin.
+    /// Share of the busy time in each bin.
     shares: Vec<f64>,
     unknown: f64,
     mean: f64,

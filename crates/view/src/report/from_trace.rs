@@ -1,4 +1,4 @@
-//! Panels and distributions from traces.
+//! Panels and distributions of traces.
 
 use super::{CoreRow, Distribution, Segment, Setting, TimelinePanel};
 use hearth_trace::{Source, Summary, Trace, UNDERLOAD_INTERVAL, series};
@@ -6,8 +6,8 @@ use hearth_trace::{Source, Summary, Trace, UNDERLOAD_INTERVAL, series};
 const SECOND: f64 = 1e9;
 
 impl TimelinePanel {
-    /// A trace drawn with `columns` columns of time. What the trace does not say about its
-    /// setting (a recording does not know the policy) is left for the caller to fill in.
+    /// A panel with at most `columns` columns of time. The caller fills in what the trace does not
+    /// know about its setting: the policy of a recording.
     pub fn from_trace(trace: &Trace, columns: u32) -> TimelinePanel {
         let timeline = series::timeline(trace, columns);
         let segments = timeline.cores.iter().zip(0u32..).flat_map(|(core, row)| {

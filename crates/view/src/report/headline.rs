@@ -1,4 +1,4 @@
-//! What came out, in one sentence for each machine and governor.
+//! The result in one sentence for each machine and governor.
 
 use super::html::escape;
 use super::number::{bare_percent, percent, rough};
@@ -9,7 +9,7 @@ use std::fmt::Write;
 pub fn section(rows: &[Row]) -> String {
     let mut html = String::from("<section id=\"result\"><h2>Result</h2>");
     if rows.is_empty() {
-        return html + "<p>There are no results: nothing was run.</p></section>";
+        return html + "<p>No results: nothing was run.</p></section>";
     }
     html.push_str("<div class=\"findings\">");
     for machine in machines(rows) {
@@ -29,13 +29,13 @@ pub fn section(rows: &[Row]) -> String {
     html + "</div></section>"
 }
 
-/// The best policy of one machine and governor against what it is compared with.
+/// Compares the best policy of one machine and governor with its baseline.
 fn sentence(group: &[&Row], rows: &[Row]) -> String {
     let compared = group.iter().filter_map(|row| Some((*row, known(row.speedup)?, row.against.as_ref()?)));
     let Some((best, speedup, against)) = compared.max_by(|a, b| a.1.mean.total_cmp(&b.1.mean)) else {
         return match group {
             [only] => {
-                format!("Only {} was run: there is nothing to compare it with.", escape(&only.setting.policy))
+                format!("Only {} was run, so there is no comparison.", escape(&only.setting.policy))
             }
             _ => "No speed-up is known.".into(),
         };
@@ -72,7 +72,7 @@ fn by(speedup: f64) -> String {
     format!("{} {}", percent(speedup.abs()), if speedup < 0.0 { "slower" } else { "faster" })
 }
 
-/// `23.1% faster than`, or `as fast as` where there is nothing between the two.
+/// `23.1% faster than`, or `as fast as` if the difference rounds to 0.
 fn than(speedup: f64) -> String {
     match by(speedup) {
         zero if zero.starts_with("0.0%") => "as fast as".into(),
@@ -80,7 +80,7 @@ fn than(speedup: f64) -> String {
     }
 }
 
-/// `cfs with schedutil`, saying as much of the setting as differs.
+/// `cfs with schedutil`: the policy, and the parts of the setting that differ.
 fn other(against: &Setting, from: &Setting) -> String {
     let mut text = escape(&against.policy);
     if against.governor != from.governor {
@@ -100,7 +100,7 @@ fn interval(speedup: &Estimate) -> String {
     format!(" <span class=\"ci\">({low} to {high}%)</span>")
 }
 
-/// What the best policy does to energy and underload.
+/// The effect of the best policy on energy and underload.
 fn also(best: &Row, baseline: Option<&Row>) -> String {
     let energy = known(best.energy_saving).map(|saving| match verdict(&saving) {
         Verdict::Unclear => "no clear change in energy".to_string(),
@@ -121,7 +121,7 @@ fn also(best: &Row, baseline: Option<&Row>) -> String {
     if both.is_empty() { String::new() } else { format!(", with {}", both.join(" and ")) }
 }
 
-/// What an estimate of an improvement says.
+/// The conclusion from an estimate.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Verdict {
     Faster,
@@ -201,7 +201,7 @@ mod tests {
 
     #[test]
     fn little_to_say() {
-        assert_eq!(of(&[row("cfs", None)]), "Only cfs was run: there is nothing to compare it with.");
+        assert_eq!(of(&[row("cfs", None)]), "Only cfs was run, so there is no comparison.");
         let nan = f64::NAN;
         assert_eq!(of(&[row("a", Some((nan, nan, nan))), row("b", None)]), "No speed-up is known.");
         assert!(of(&[row("cfs", None), row("nest", Some((0.1, nan, nan)))]).contains("one run"));

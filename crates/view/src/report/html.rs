@@ -1,6 +1,6 @@
 //! Escaping and templates.
 
-/// Text from outside, made safe for HTML text and quoted attribute values.
+/// Escapes untrusted text for HTML text and quoted attribute values.
 pub fn escape(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for c in clean(text).chars() {
@@ -16,7 +16,7 @@ pub fn escape(text: &str) -> String {
     safe
 }
 
-/// The same text on one line, without characters that cannot be seen but do something.
+/// The text on one line; control characters become U+FFFD.
 pub fn clean(text: &str) -> String {
     let visible = |c: char| match c {
         '\n' | '\t' => ' ',
@@ -31,7 +31,7 @@ fn reorders(c: char) -> bool {
     matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// JSON that may stand inside a `script` element.
+/// JSON for the inside of a `script` element.
 pub fn json(value: &impl serde::Serialize) -> String {
     serde_json::to_string(value)
         .expect("plain data")
@@ -40,7 +40,7 @@ pub fn json(value: &impl serde::Serialize) -> String {
         .replace('\u{2029}', "\\u2029")
 }
 
-/// Fills the `{{slots}}` of a template in one pass, so that content is never taken for a slot.
+/// Fills the `{{slots}}` of a template in one pass: slots in the content stay text.
 pub fn fill(template: &str, mut content: impl FnMut(&str) -> String) -> String {
     let mut page = String::new();
     let mut rest = template;

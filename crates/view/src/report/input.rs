@@ -1,15 +1,15 @@
-//! What a report is made of. Plain data, without a reference to any other crate's types.
+//! The input of a report: plain data without types of other crates.
 
 use serde::{Deserialize, Deserializer, Serialize};
 
-/// All that the page shows.
+/// A report.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Report {
     pub title: String,
     /// The command, the host, and when.
     pub subtitle: String,
-    /// Facts about the workload: name and value, in order.
+    /// Facts about the workload: names and values.
     pub workload: Vec<(String, String)>,
     pub rows: Vec<Row>,
     pub distributions: Vec<Distribution>,
@@ -17,7 +17,7 @@ pub struct Report {
     pub notes: Vec<String>,
 }
 
-/// What was run: a policy under a governor on a machine.
+/// A policy under a governor on a machine.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Setting {
     pub machine: String,
@@ -26,8 +26,7 @@ pub struct Setting {
     pub policy: String,
 }
 
-/// A mean with its 95% confidence interval. `low` and `high` are NaN when there is no interval
-/// (a single run).
+/// A mean with its 95% confidence interval. A single run has no interval: `low` and `high` are NaN.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Estimate {
     #[serde(deserialize_with = "null_is_nan")]
@@ -38,21 +37,21 @@ pub struct Estimate {
     pub high: f64,
 }
 
-/// The result of the runs of one setting. A number that is NaN is unknown.
+/// The result of the runs of one setting. NaN means unknown.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Row {
     #[serde(flatten)]
     pub setting: Setting,
-    /// What `speedup` and `energy_saving` compare with. `None`: this row is a baseline.
+    /// The baseline of `speedup` and `energy_saving`. `None`: this row is a baseline.
     pub against: Option<Setting>,
     pub runs: u32,
-    /// Mean and standard deviation of the time.
+    /// Mean time; `time_sd` is its standard deviation.
     #[serde(deserialize_with = "null_is_nan")]
     pub time_s: f64,
     #[serde(deserialize_with = "null_is_nan")]
     pub time_sd: f64,
-    /// The papers' sense: 0 is equal, 0.10 is 10% faster.
+    /// As in the papers: 0 is equal, 0.10 is 10% faster.
     pub speedup: Option<Estimate>,
     #[serde(deserialize_with = "null_is_nan")]
     pub energy_j: f64,
@@ -64,7 +63,7 @@ pub struct Row {
     pub overload_core_ms: f64,
     #[serde(deserialize_with = "null_is_nan")]
     pub inversion_core_ms: f64,
-    /// Means over the runs, like all that follows.
+    /// This and the following fields are means over the runs.
     #[serde(deserialize_with = "null_is_nan")]
     pub cores_used: f64,
     #[serde(deserialize_with = "null_is_nan")]
@@ -98,13 +97,13 @@ impl Default for Row {
     }
 }
 
-/// How long the busy cores ran at which frequency.
+/// Busy time at each frequency.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Distribution {
     #[serde(flatten)]
     pub setting: Setting,
-    /// GHz (0: unknown) and milliseconds, in any order.
+    /// GHz (0: unknown) and milliseconds, unsorted.
     pub residency: Vec<(f64, f64)>,
 }
 
@@ -117,11 +116,11 @@ pub struct TimelinePanel {
     pub duration_s: f64,
     /// Lowest and highest frequency of the machine in GHz ((0, 0): unknown).
     pub ghz_range: (f32, f32),
-    /// The rows, in the order in which they are drawn; cores of one socket side by side.
+    /// The rows from top to bottom. Cores of a socket must be adjacent.
     pub cores: Vec<CoreRow>,
-    /// In any order; segments of one row do not overlap.
+    /// Unsorted. Segments of one row must not overlap.
     pub segments: Vec<Segment>,
-    /// From when on, in seconds, the underload has which value, until the next one.
+    /// Start in seconds and value. A value holds until the next start.
     pub underload: Vec<(f64, f64)>,
 }
 
@@ -131,7 +130,7 @@ pub struct CoreRow {
     pub socket: u32,
 }
 
-/// A piece of time, in seconds, in which a core was busy.
+/// A time in which a core was busy, in seconds.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Segment {
     /// Index in [`TimelinePanel::cores`].
@@ -140,11 +139,11 @@ pub struct Segment {
     pub t1: f64,
     /// 0: unknown.
     pub ghz: f32,
-    /// The part of the time in which the core ran threads, from 0 to 1.
+    /// Share of the time in which the core ran threads, 0 to 1.
     pub busy: f32,
 }
 
-/// JSON has no NaN: it is written as `null`, and read back here.
+/// Reads NaN, which serde_json writes as `null`.
 fn null_is_nan<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
     Ok(Option::deserialize(from)?.unwrap_or(f64::NAN))
 }

@@ -1,11 +1,11 @@
 //! The report page: one HTML file that needs neither network nor server.
 //!
 //! [`render`] is a pure function from a [`Report`], which is plain data, to the text of the page.
-//! Tables and charts are static HTML and SVG and need no script. The execution traces are drawn
-//! on canvas from compact embedded data, whose size is bounded by [`TRACE_BUDGET`].
+//! Tables and charts are static HTML and SVG. The page's script (`web/src/report`) draws the execution
+//! traces on canvas from embedded data, at most [`TRACE_BUDGET`] bytes.
 //!
-//! All text in a [`Report`] is taken as coming from outside and is escaped here. A number that is
-//! not finite means "unknown" and is shown as a dash.
+//! All text in a [`Report`] is untrusted and is escaped here. A number that is not finite means
+//! "unknown" and is shown as a dash.
 
 mod bars;
 mod colour;
@@ -21,12 +21,17 @@ mod scale;
 mod table;
 mod traces;
 
+use crate::page;
+
 pub use encode::TRACE_BUDGET;
 pub use input::{CoreRow, Distribution, Estimate, Report, Row, Segment, Setting, TimelinePanel};
 
 const PAGE: &str = include_str!("page.html");
-const STYLE: &str = include_str!("page.css");
-const SCRIPT: &str = include_str!("page.js");
+
+/// The page's script; `None` if `make web` did not run before the build.
+fn script() -> Option<&'static str> {
+    page::text("report.js")
+}
 
 /// The whole page.
 pub fn render(report: &Report) -> String {
@@ -34,8 +39,8 @@ pub fn render(report: &Report) -> String {
     html::fill(PAGE, |slot| match slot {
         "title" => html::escape(&report.title),
         "subtitle" => html::escape(&report.subtitle),
-        "style" => STYLE.to_string(),
-        "script" => SCRIPT.to_string(),
+        "style" => page::text("report.css").unwrap_or_default().to_string(),
+        "script" => script().unwrap_or_default().to_string(),
         "facts" => facts::workload(&report.workload),
         "headline" => headline::section(&report.rows),
         "table" => table::section(&report.rows),
@@ -43,6 +48,6 @@ pub fn render(report: &Report) -> String {
         "frequencies" => frequency::section(&report.distributions, &scales),
         "traces" => traces::section(&report.timelines, &scales),
         "notes" => facts::notes(&report.notes),
-        _ => unreachable!("the page has a slot without content: {slot}"),
+        _ => unreachable!("unknown slot in the template: {slot}"),
     })
 }

@@ -1,8 +1,8 @@
-//! Numbers for people: as many digits as mean something, a real minus sign, a dash for unknown.
+//! Numbers as text: significant digits only, a real minus sign, a dash for unknown.
 
 pub const UNKNOWN: &str = "–";
 
-/// `decimals` places after the point, thousands separated.
+/// A number with `decimals` places after the point and separated thousands.
 pub fn fixed(x: f64, decimals: usize) -> String {
     if !x.is_finite() {
         return UNKNOWN.into();
@@ -23,28 +23,28 @@ pub fn fixed(x: f64, decimals: usize) -> String {
     format!("{}{grouped}{fraction}", if negative { "−" } else { "" })
 }
 
-/// Three significant digits, or all of the whole part.
+/// Three significant digits; the integer part is never cut.
 pub fn three(x: f64) -> String {
     fixed(x, decimals_for(x, 3))
 }
 
-/// A count: whole where it is whole, one decimal where it is a mean.
+/// A count, or a mean of counts with one decimal.
 pub fn count(x: f64) -> String {
     let whole = (x - x.round()).abs() < 0.05 || x.abs() >= 100.0;
     fixed(x, if whole { 0 } else { 1 })
 }
 
-/// As many decimals as give `like` four significant digits, so that numbers of one kind line up.
+/// As many decimals as `like` has with four significant digits, so that numbers line up.
 pub fn four(x: f64, like: f64) -> String {
     fixed(x, decimals_for(like, 4))
 }
 
-/// The spread of such a number, if there is any.
+/// The spread of a number that `four` writes; `None` if it is 0 or unknown.
 pub fn spread(x: f64, like: f64) -> Option<String> {
     (x.is_finite() && x > 0.0).then(|| four(x, like))
 }
 
-/// For running text: one decimal below ten, none above.
+/// For sentences: one decimal below ten, none above.
 pub fn rough(x: f64) -> String {
     fixed(x, if x.abs() < 9.95 { 1 } else { 0 })
 }
@@ -57,14 +57,14 @@ pub fn percent(ratio: f64) -> String {
     }
 }
 
-/// The same with its sign: `+23.1%`, `−3.0%`, `0.0%`.
+/// A ratio as a percentage with its sign: `+23.1%`, `−3.0%`, `0.0%`.
 pub fn signed_percent(ratio: f64) -> String {
     let text = percent(ratio);
     let plus = ratio.is_finite() && text.bytes().any(|b| matches!(b, b'1'..=b'9'));
     if plus && ratio > 0.0 { format!("+{text}") } else { text }
 }
 
-/// For ends of intervals: `20.1` and `24.5`, the sign `%` being said once.
+/// A ratio as a percentage without `%`, for the ends of intervals.
 pub fn bare_percent(ratio: f64) -> String {
     let x = ratio * 100.0;
     fixed(x, if x.abs() < 99.95 { 1 } else { 0 })

@@ -1,6 +1,6 @@
-//! Axes: from values to positions and ticks.
+//! Axes: positions of values, and ticks.
 
-/// What is larger is nonsense, and would make everything else on an axis invisible.
+/// Larger values are ignored: they would hide all others.
 const MOST: f64 = 1e9;
 
 /// A linear axis with its ticks.
@@ -12,7 +12,7 @@ pub struct Axis {
 }
 
 impl Axis {
-    /// An axis that shows all sensible `values`, always 0, and about `count` ticks.
+    /// An axis that covers `values` and 0, with about `count` ticks.
     pub fn around(values: impl IntoIterator<Item = f64>, count: usize) -> Axis {
         let finite = values.into_iter().filter(|x| x.abs() < MOST);
         let (mut low, mut high) = finite.fold((0.0f64, 0.0f64), |(a, b), x| (a.min(x), b.max(x)));
@@ -24,7 +24,7 @@ impl Axis {
         Axis { low, high, ticks: ticks(low, high, count) }
     }
 
-    /// The position of `x` in percent of the axis' length; what is outside goes to the edge.
+    /// The position of `x` in percent of the axis' length, clamped to the axis.
     pub fn at(&self, x: f64) -> f64 {
         let x = if x.is_finite() { x.clamp(self.low, self.high) } else { 0.0 };
         (x - self.low) / (self.high - self.low) * 100.0

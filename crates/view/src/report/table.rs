@@ -1,4 +1,4 @@
-//! The table of all numbers, and how rows are grouped everywhere on the page.
+//! The table of all numbers, and the grouping of rows that all sections share.
 
 use super::colour::named_policy;
 use super::headline::{Verdict, bounded, verdict};
@@ -7,7 +7,7 @@ use super::number::{bare_percent, count, four, signed_percent, spread, three};
 use super::{Estimate, Row};
 use std::fmt::Write;
 
-/// The rows of one machine, by governor; both in the order of their first row.
+/// The rows of one machine by governor, in order of appearance.
 pub struct Machine<'a> {
     pub name: &'a str,
     pub governors: Vec<(&'a str, Vec<&'a Row>)>,
@@ -22,7 +22,7 @@ pub fn machines(rows: &[Row]) -> Vec<Machine<'_>> {
     machines
 }
 
-/// Groups in the order of their first member.
+/// Groups of equal keys, in order of appearance.
 pub fn grouped<'a, T>(
     all: impl Iterator<Item = &'a T>,
     key: impl Fn(&'a T) -> &'a str,
@@ -37,7 +37,7 @@ pub fn grouped<'a, T>(
     groups
 }
 
-/// The names of all policies, in the order in which they first appear: their colours.
+/// The distinct policies in order of appearance. The index selects the colour.
 pub fn policies<'a>(names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     let mut policies = Vec::new();
     for name in names {
@@ -48,21 +48,21 @@ pub fn policies<'a>(names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     policies
 }
 
-/// The width that a chart's column of names needs, as a style.
+/// The width of a chart's column of names, as a style.
 pub fn name_width<'a>(names: impl Iterator<Item = &'a str>) -> String {
     let longest = names.map(|name| name.chars().count()).max().unwrap_or(0);
     format!("--name:{}ch", (longest + 4).clamp(14, 26))
 }
 
-/// An estimate that says something.
+/// The estimate, if its mean is known.
 pub fn known(estimate: Option<Estimate>) -> Option<Estimate> {
     estimate.filter(|e| e.mean.is_finite())
 }
 
-/// The papers mark what differs by more than 5%.
+/// The papers mark differences of more than 5%.
 pub const MARK: f64 = 0.05;
 
-/// The class of an improvement's text: marked when it is clear and more than 5%.
+/// The CSS class of an improvement. `better` and `worse` are clear and beyond 5%.
 pub fn tone(estimate: &Estimate) -> &'static str {
     match verdict(estimate) {
         Verdict::Unclear => "unclear",
@@ -76,9 +76,9 @@ struct Column {
     name: &'static str,
     unit: &'static str,
     value: fn(&Row) -> f64,
-    /// With the largest value on the machine, for the number of digits.
+    /// The second argument is the machine's largest value: it sets the number of decimals.
     text: fn(&Row, f64) -> String,
-    /// Has a bar that compares it within its machine.
+    /// Whether a bar compares the values of a machine.
     bar: bool,
 }
 
@@ -157,8 +157,8 @@ pub fn section(rows: &[Row]) -> String {
     let policies = policies(rows.iter().map(|row| row.setting.policy.as_str()));
     let mut html = String::from(
         "<section id=\"numbers\"><h2>All numbers</h2>\
-         <p class=\"lead\">Means over the runs of each policy; bars compare within a machine. \
-         Times are with their standard deviation.</p><div class=\"wide\"><table class=\"numbers\">\
+         <p class=\"lead\">Means over the runs of each policy. Bars compare the policies on one machine. \
+         Times have their standard deviation.</p><div class=\"wide\"><table class=\"numbers\">\
          <caption class=\"hidden\">All numbers, by machine and governor</caption>\
          <thead><tr><th scope=\"col\">Policy</th><th scope=\"col\">Runs</th>",
     );

@@ -1,4 +1,4 @@
-//! Execution traces: the data and the frame into which the page's script draws.
+//! Execution traces: the data and the elements into which the page's script draws.
 
 use super::TimelinePanel;
 use super::colour::{self, GhzScale, Scales};
@@ -10,21 +10,24 @@ use serde::Serialize;
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-/// What the script reads.
+/// The data of one trace; `web/src/report/data.ts` reads it.
 #[derive(Serialize)]
 struct Data<'a> {
     duration: f64,
     steps: u32,
-    /// Bins of frequency: lowest edge, width, colours.
+    /// Bins of frequency: lowest edge and width in GHz, and their number.
     low: f64,
     step: f64,
-    colours: Vec<String>,
-    unknown: &'static str,
+    bins: usize,
     cores: Vec<(String, u32)>,
     rows: &'a str,
     underload: &'a str,
+    /// Units of frequency (GHz) and of underload in `rows` and `underload`.
     units: (f64, f64),
 }
+
+const NOT_BUILT: &str = "<p>The traces are missing: this <code>hearth</code> was built without its web pages. \
+    Run <code>make web</code>, then build <code>hearth</code> again.</p>";
 
 pub fn section(panels: &[TimelinePanel], scales: &Scales) -> String {
     if panels.is_empty() {
@@ -32,10 +35,13 @@ pub fn section(panels: &[TimelinePanel], scales: &Scales) -> String {
     }
     let mut html = String::from(
         "<section id=\"traces\"><h2>Execution traces</h2>\
-         <p class=\"lead\">Each line is a core; colour is its frequency while it runs, height how busy it is. \
-         Policies on one machine share the scales of time and colour. Beneath each trace, its underload.</p>\
-         <noscript><p>The traces are drawn by a script, which is switched off here; all else on this page needs none.</p></noscript>",
+         <p class=\"lead\">Each row is a core. Colour shows the frequency of a busy core, and height how busy it is. \
+         Policies on one machine share the scales of time and colour. The strip below each trace is its underload.</p>\
+         <noscript><p>JavaScript is off, so the traces are missing. The rest of the page is complete.</p></noscript>",
     );
+    if super::script().is_none() {
+        html.push_str(NOT_BUILT);
+    }
     let encoded = encode::panels(panels, TRACE_BUDGET);
     let all: Vec<(&TimelinePanel, Encoded)> = panels.iter().zip(encoded).collect();
     let mut open = " open";
@@ -59,8 +65,8 @@ pub fn section(panels: &[TimelinePanel], scales: &Scales) -> String {
                 html.push_str(&figure(panel, encoded, scale));
             }
             html.push_str(
-                "<p class=\"hint\">Drag to zoom in; Ctrl and wheel zoom too, wheel sideways moves, a double click \
-                 shows the whole run. Keys: +, −, ←, →, 0.</p></details>",
+                "<p class=\"hint\">Drag to zoom in. Ctrl and wheel zoom, the wheel sideways moves, and a double click \
+                 shows the whole run. Keys: + − ← → 0.</p></details>",
             );
             open = "";
         }
@@ -74,8 +80,7 @@ fn figure(panel: &TimelinePanel, encoded: &Encoded, scale: &GhzScale) -> String 
         steps: encoded.steps,
         low: scale.low,
         step: scale.step,
-        colours: scale.colours(),
-        unknown: colour::UNKNOWN,
+        bins: scale.bins,
         cores: panel.cores.iter().map(|core| (clean(&core.label), core.socket)).collect(),
         rows: &encoded.rows,
         underload: &encoded.underload,
@@ -90,7 +95,7 @@ fn figure(panel: &TimelinePanel, encoded: &Encoded, scale: &GhzScale) -> String 
     )
 }
 
-/// `12.4 s, 23 of 64 cores, 1 of 2 sockets`, and how far the data was averaged.
+/// `12.4 s, 23 of 64 cores, 1 of 2 sockets`, and the width of the averages, if there are any.
 fn summary(panel: &TimelinePanel, encoded: &Encoded) -> String {
     let used: BTreeSet<u32> = panel.segments.iter().filter(|s| s.busy > 0.0).map(|s| s.row).collect();
     let used: Vec<u32> =

@@ -1,14 +1,15 @@
-//! What is asked for, and the answers (docs/src/view.md lists them).
+//! The requests of the page and their answers (docs/src/view.md lists them).
 
 use super::error::Refusal;
 use super::viewed::Viewed;
 use super::views::View;
+use super::work::Turns;
 use super::{look, slices, tiles};
 use axum::Router;
 use axum::body::Body;
 use axum::extract::rejection::{PathRejection, QueryRejection};
 use axum::extract::{Path, Query, State};
-use axum::http::{HeaderName, StatusCode, header};
+use axum::http::{HeaderName, header};
 use axum::response::{IntoResponse, Json, Response};
 use axum::routing::get;
 use hearth_trace::tiles::{Field, TileId};
@@ -16,15 +17,13 @@ use hearth_trace::{CoreId, Tid, Time};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use std::time::Instant;
-use tokio::sync::Semaphore;
 
-/// All that requests are answered from.
+/// The state that all requests share.
 pub struct Shared {
-    pub traces: Vec<Viewed>,
+    pub traces: Vec<Arc<Viewed>>,
     pub views: Vec<View>,
-    pub tiles: tiles::Tiles,
-    /// Answers that are worked out at a time: the others wait.
-    pub turns: Semaphore,
+    pub tiles: Arc<tiles::Tiles>,
+    pub turns: Turns,
 }
 
 type App = State<Arc<Shared>>;
@@ -46,36 +45,33 @@ pub fn routes() -> Router<Arc<Shared>> {
         .route("/views/{name}", get(view))
 }
 
-/// Works an answer out, away from the threads that serve connections, when its turn comes.
-pub async fn work<T: Send + 'static>(
+/// Computes an answer when its turn comes.
+async fn work<T: Send + 'static>(
     app: Arc<Shared>,
     work: impl FnOnce(&Shared) -> Result<T, Refusal> + Send + 'static,
 ) -> Result<T, Refusal> {
-    let failed = || {
-        let help = "please report this, with hearth's version and what you looked at";
-        Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, "hearth has a bug: an answer was not finished", help)
-    };
-    let held = app.clone();
-    let _turn = held.turns.acquire().await.map_err(|_| failed())?;
-    tokio::task::spawn_blocking(move || work(&app)).await.map_err(|_| failed())?
+    let shared = app.clone();
+    app.turns.run(move || work(&shared)).await
 }
 
-pub fn trace(app: &Shared, number: usize) -> Result<&Viewed, Refusal> {
+fn trace(app: &Shared, number: usize) -> Result<&Arc<Viewed>, Refusal> {
     let help = || format!("the traces are numbered from 0 to {}", app.traces.len().saturating_sub(1));
     app.traces.get(number).ok_or_else(|| Refusal::not_found(format!("there is no trace {number}"), help()))
 }
 
-/// Parameters, or what is wrong with them.
 fn path<T>(parameters: Result<Path<T>, PathRejection>) -> Result<T, Refusal> {
-    parameters.map(|Path(value)| value).map_err(|error| Refusal::bad(error.body_text(), "see docs: view"))
+    parameters
+        .map(|Path(value)| value)
+        .map_err(|error| Refusal::bad(error.body_text(), "see the page about `hearth view` in the book"))
 }
 
 fn query<T>(parameters: Result<Query<T>, QueryRejection>) -> Result<T, Refusal> {
-    parameters.map(|Query(value)| value).map_err(|error| Refusal::bad(error.body_text(), "see docs: view"))
+    parameters
+        .map(|Query(value)| value)
+        .map_err(|error| Refusal::bad(error.body_text(), "see the page about `hearth view` in the book"))
 }
 
-/// How long an answer took since `began`, waiting for its turn included: browsers show it, and the
-/// benchmark reads it.
+/// The time since `began` as a `Server-Timing` header. The benchmark reads it.
 fn timing(began: Instant) -> [(HeaderName, String); 1] {
     let ms = began.elapsed().as_secs_f64() * 1e3;
     [(HeaderName::from_static("server-timing"), format!("work;dur={ms:.2}"))]
@@ -86,7 +82,7 @@ fn json(value: impl Serialize) -> Answer {
 }
 
 async fn traces(State(app): App) -> Answer {
-    json(app.traces.iter().map(Viewed::info).collect::<Vec<_>>())
+    json(app.traces.iter().map(|trace| trace.info()).collect::<Vec<_>>())
 }
 
 #[derive(Deserialize)]
@@ -103,8 +99,9 @@ async fn tile(
     let fields = fields(&query(asked)?.fields)?;
     let id = TileId { level, index };
     let began = Instant::now();
-    let found = tiles::tile(app.clone(), number, id).await?;
-    let end = trace(&app, number)?.index.end();
+    let trace = trace(&app, number)?;
+    let found = tiles::tile(&app.tiles, &app.turns, (number, trace), id).await?;
+    let end = trace.index.end();
     let tile = found.ok_or_else(|| {
         let error = format!("tile {index} of level {level} is not in the trace");
         Refusal::not_found(error, format!("it ends at {end} ns"))
@@ -121,14 +118,14 @@ async fn tile(
     Ok((headers, timing(began), Body::from(bytes)).into_response())
 }
 
-/// The fields asked for, each at most once.
+/// The requested fields, each at most once.
 fn fields(names: &str) -> Result<Vec<Field>, Refusal> {
     let known = || Field::ALL.map(Field::name).join(", ");
     let mut fields: Vec<Field> = Vec::new();
     for name in names.split(',') {
         let field = Field::named(name)
             .filter(|field| !fields.contains(field))
-            .ok_or_else(|| Refusal::bad(format!("'{name}' is no field, or is asked for twice"), known()))?;
+            .ok_or_else(|| Refusal::bad(format!("'{name}' is not a field, or is given twice"), known()))?;
         fields.push(field);
     }
     Ok(fields)
@@ -139,7 +136,7 @@ struct Range {
     from: Time,
     to: Time,
     limit: Option<usize>,
-    /// Nothing rather than a part: for who would not draw a part.
+    /// Answer with no events rather than with some of them.
     #[serde(default)]
     whole: bool,
 }
@@ -153,7 +150,7 @@ async fn events(
     let limit = range.limit.unwrap_or(5000);
     if range.from >= range.to || limit > MOST_EVENTS {
         let help = format!("'from' must be below 'to', and 'limit' at most {MOST_EVENTS}");
-        return Err(Refusal::bad("this range cannot be answered", help));
+        return Err(Refusal::bad("the range or the limit is not valid", help));
     }
     let began = Instant::now();
     let found = work(app, move |app| Ok(slices::events(trace(app, number)?, range.from, range.to, limit)?));
@@ -169,7 +166,7 @@ struct Search {
     #[serde(default)]
     q: String,
     limit: Option<usize>,
-    /// Numbers with commas between them: these threads, and no search.
+    /// Thread numbers, separated by commas. They replace the search.
     ids: Option<String>,
 }
 
@@ -200,7 +197,7 @@ async fn thread(State(app): App, at: Result<Path<(usize, Tid)>, PathRejection>) 
 }
 
 fn no_thread(tid: Tid) -> Refusal {
-    Refusal::not_found(format!("there is no thread {tid}"), "look for it by its name: threads?q=NAME")
+    Refusal::not_found(format!("there is no thread {tid}"), "search by name: threads?q=NAME")
 }
 
 #[derive(Deserialize)]

@@ -1,4 +1,4 @@
-//! The groups of events that were read last: whoever looks at a place asks for it again and again.
+//! A cache of groups of events: neighbouring requests read the same groups.
 
 use hearth_trace::tiles::{Groups, Span};
 use hearth_trace::{Error, Event, Header};
@@ -13,7 +13,7 @@ type Groupful = (usize, Arc<Vec<Event>>);
 pub struct Cached<G> {
     groups: G,
     spans: Vec<Span>,
-    /// The one used last is at the end.
+    /// Least recently used first.
     recent: Mutex<VecDeque<Groupful>>,
 }
 

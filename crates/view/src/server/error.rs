@@ -1,4 +1,4 @@
-//! What a request is answered when it cannot be served: what is wrong, and what to do.
+//! The answer to a request that fails: what is wrong, and what to do.
 
 use axum::Json;
 use axum::http::StatusCode;
@@ -30,7 +30,7 @@ impl From<tiles::Error> for Refusal {
         Refusal::new(
             StatusCode::INTERNAL_SERVER_ERROR,
             error,
-            "the trace may have been changed while it is looked at: start `hearth view` again",
+            "the trace may have changed while it was open: restart `hearth view`",
         )
     }
 }

@@ -1,4 +1,4 @@
-//! What is under the pointer, and where a thread runs next.
+//! The slice under the pointer, and the next slice of a thread.
 
 use super::slices::{Slice, stop_name};
 use super::viewed::Viewed;
@@ -8,23 +8,23 @@ use serde::Serialize;
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
-/// Groups that are looked through for where a slice begins or ends.
+/// Limit of groups that are searched for the ends of a slice.
 const NEAR: usize = 16;
-/// For how long a thread's next slice is looked for.
+/// Limit of the search for a thread's next slice.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 #[derive(Serialize, Debug)]
 pub struct At {
     core: CoreId,
     time: Time,
-    /// 0: idle.
+    /// 0 means idle.
     thread: Tid,
     name: Option<String>,
-    /// `None`: too far away to look for.
+    /// `None`: not within [`NEAR`] groups.
     from: Option<Time>,
     to: Option<Time>,
     stop: Option<&'static str>,
-    /// `None`: it was not woken, but preempted before; or an interrupt woke it.
+    /// `None`: the thread was preempted before this slice, or an interrupt woke it.
     waker: Option<Tid>,
     waker_name: Option<String>,
     wake_time: Option<Time>,
@@ -36,7 +36,7 @@ pub struct At {
     sets: Vec<u8>,
 }
 
-/// Where an event is.
+/// A group, and the index of an event in it.
 type Place = (usize, usize);
 
 pub fn at(trace: &Viewed, core: CoreId, time: Time) -> Result<At, tiles::Error> {
@@ -70,7 +70,7 @@ pub fn at(trace: &Viewed, core: CoreId, time: Time) -> Result<At, tiles::Error> 
     })
 }
 
-/// The slice of `thread` that begins next after `time`, or last before it.
+/// The first slice of `thread` that begins after `time`, or the last that begins before it.
 pub fn next(trace: &Viewed, thread: Tid, time: Time, back: bool) -> Result<Option<Slice>, tiles::Error> {
     let begins = |event: &Event| matches!(event.kind, Kind::Switch { next, .. } if next == thread);
     let started = Instant::now();
@@ -100,7 +100,7 @@ pub fn next(trace: &Viewed, thread: Tid, time: Time, back: bool) -> Result<Optio
     }))
 }
 
-/// The last switch on `core` up to `time`: where it is, to whom, and when.
+/// The last switch on `core` up to `time`: its place, the next thread, and its time.
 fn slice_begin(trace: &Viewed, core: CoreId, time: Time) -> Result<Option<(Place, Tid, Time)>, tiles::Error> {
     let start = trace.index.group_before(time.saturating_add(1));
     let near = |group: usize| start - group < NEAR;
@@ -112,7 +112,7 @@ fn slice_begin(trace: &Viewed, core: CoreId, time: Time) -> Result<Option<(Place
     })
 }
 
-/// The first switch on `core` behind `time`.
+/// The first switch on `core` after `time`: its time, and why the slice ended.
 fn slice_end(trace: &Viewed, core: CoreId, time: Time) -> Result<Option<(Time, Stop)>, tiles::Error> {
     let start = trace.index.group_before(time.saturating_add(1));
     forward(
@@ -128,7 +128,7 @@ fn slice_end(trace: &Viewed, core: CoreId, time: Time) -> Result<Option<(Time, S
     )
 }
 
-/// Why a thread runs where it does.
+/// What made a slice begin on its core.
 #[derive(Default, Clone, Copy)]
 struct Cause {
     woken: Option<Time>,
@@ -137,7 +137,7 @@ struct Cause {
     seen_khz: Option<u32>,
 }
 
-/// What happened to `thread` between its last run and the one that begins at `place`.
+/// The events of `thread` between its previous slice and the one that begins at `place`.
 fn cause(trace: &Viewed, place: Place, thread: Tid) -> Result<Cause, tiles::Error> {
     let mut cause = Cause::default();
     let near = |group: usize| place.0 - group < NEAR;
@@ -166,7 +166,7 @@ fn cause(trace: &Viewed, place: Place, thread: Tid) -> Result<Cause, tiles::Erro
     Ok(cause)
 }
 
-/// Looks at the events before `start`, the last first, as long as their group is `near`.
+/// Searches the events before `start`, latest first, while their group is `near`.
 fn backward<T>(
     trace: &Viewed,
     start: Place,
@@ -186,7 +186,7 @@ fn backward<T>(
     Ok(None)
 }
 
-/// Looks at the events from a group on, as long as their group is `near`.
+/// Searches the events from group `start` on, while their group is `near`.
 fn forward<T>(
     trace: &Viewed,
     start: usize,

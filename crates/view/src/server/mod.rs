@@ -1,9 +1,8 @@
 //! The web server of the viewer.
 //!
-//! It serves this machine alone, and of it only who knows the address: it listens on 127.0.0.1,
-//! every path begins with a random token, and the `Host` must be this machine's name, so that no
-//! page from elsewhere can ask through a name that it controls (DNS rebinding). It reads traces
-//! and files that are part of the binary; no path of a request ever becomes a path of the disk.
+//! It listens on 127.0.0.1 and requires the random token in the URL. The `Host` header must name
+//! 127.0.0.1 or localhost, which prevents DNS rebinding. It reads the given traces and files that are
+//! part of the binary. The path of a request never becomes a path on the disk.
 
 mod api;
 mod cache;
@@ -14,6 +13,7 @@ mod slices;
 mod tiles;
 mod viewed;
 mod views;
+mod work;
 
 pub use viewed::Viewed;
 pub use views::{Error as ViewError, View};
@@ -29,9 +29,9 @@ use error::Refusal;
 use std::io;
 use std::net::{Ipv4Addr, TcpListener};
 use std::sync::Arc;
-use tokio::sync::Semaphore;
+use work::Turns;
 
-/// A server that listens, and does not answer yet.
+/// A server that listens. [`Server::run`] answers requests.
 pub struct Server {
     listener: TcpListener,
     port: u16,
@@ -40,27 +40,27 @@ pub struct Server {
 }
 
 impl Server {
-    /// Listens on `port` of 127.0.0.1; 0: on any that is free.
+    /// Listens on `port` of 127.0.0.1; 0 means any free port.
     pub fn bind(traces: Vec<Viewed>, views: Vec<View>, port: u16) -> io::Result<Server> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port))?;
         listener.set_nonblocking(true)?;
-        let workers = std::thread::available_parallelism().map_or(1, |n| n.get());
-        let shared = Shared { traces, views, tiles: tiles::Tiles::default(), turns: Semaphore::new(workers) };
+        let traces = traces.into_iter().map(Arc::new).collect();
+        let shared = Shared { traces, views, tiles: Arc::default(), turns: Turns::default() };
         let port = listener.local_addr()?.port();
         Ok(Server { listener, port, token: token()?, shared: Arc::new(shared) })
     }
 
-    /// With this token instead of a random one. Whoever knows it can read the traces.
+    /// Replaces the random token. Whoever knows the token can read the traces.
     pub fn with_token(self, token: &str) -> Server {
         Server { token: token.into(), ..self }
     }
 
-    /// What to open in the browser. It holds the token: do not show it to others.
+    /// The URL of the page. It contains the token: keep it secret.
     pub fn address(&self) -> String {
         format!("http://127.0.0.1:{}/{}/", self.port, self.token)
     }
 
-    /// Answers until it is interrupted (Ctrl-C).
+    /// Answers requests until it is interrupted (Ctrl-C).
     pub fn run(self) -> io::Result<()> {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
         let result = runtime.block_on(async {
@@ -71,7 +71,7 @@ impl Server {
                 interrupted = tokio::signal::ctrl_c() => interrupted,
             }
         });
-        // Nobody waits for the answers that are being worked out.
+        // No connection waits for the answers that are still being computed.
         runtime.shutdown_background();
         result
     }
@@ -81,7 +81,7 @@ fn router(shared: Arc<Shared>, token: &str, port: u16) -> Router {
     let guard = middleware::from_fn_with_state(port, guard);
     let fallback =
         async || Refusal::not_found("there is nothing here", "open the address that hearth printed");
-    // Without the slash at the end, the page's own addresses would not lead here.
+    // The page's relative addresses need the slash at the end.
     let slash = axum::response::Redirect::permanent(&format!("/{token}/"));
     let index = async || page::file("index.html");
     let file = async |Path(name): Path<String>| page::file(&name);
@@ -95,7 +95,7 @@ fn router(shared: Arc<Shared>, token: &str, port: u16) -> Router {
         .layer(guard)
 }
 
-/// Lets in who asks this machine by its own name, and says what the browser must not do.
+/// Rejects foreign `Host` names and methods other than GET, and adds the security headers.
 async fn guard(State(port): State<u16>, request: Request, next: Next) -> Response {
     let host = request.headers().get(header::HOST).and_then(|host| host.to_str().ok()).unwrap_or("");
     let ours = ["127.0.0.1", "localhost"].iter().any(|name| {
@@ -106,7 +106,8 @@ async fn guard(State(port): State<u16>, request: Request, next: Next) -> Respons
         let help = "open the address that hearth printed, with 127.0.0.1 or localhost in it";
         Refusal::new(StatusCode::FORBIDDEN, format!("this server is not '{host}'"), help).into_response()
     } else if !matches!(*request.method(), Method::GET | Method::HEAD) {
-        Refusal::new(StatusCode::METHOD_NOT_ALLOWED, "nothing can be changed here", "use GET").into_response()
+        Refusal::new(StatusCode::METHOD_NOT_ALLOWED, "only GET and HEAD are allowed", "use GET")
+            .into_response()
     } else {
         next.run(request).await
     };

@@ -1,4 +1,4 @@
-//! What ran where, one by one: for zoom levels at which single events can be seen.
+//! Slices and marks of a time range, for zoom levels that show single events.
 
 use super::viewed::Viewed;
 use hearth_trace::tiles::{self, Groups, Snapshot};
@@ -6,19 +6,19 @@ use hearth_trace::{CoreId, Event, IDLE, Kind, Stop, Tid, Time, Waker};
 use serde::Serialize;
 use std::collections::HashMap;
 
-/// More events than this are not followed for one answer.
+/// Limit of events that are read for one answer.
 const MOST_EVENTS: u64 = 4 << 20;
 
-/// A thread on a core. What ran when the answer's time begins or ends may be cut off there.
+/// A run of a thread on a core. Slices that cross an end of the range may be cut there.
 #[derive(Serialize, Clone, Debug, PartialEq)]
 pub struct Slice {
     pub core: CoreId,
     pub thread: Tid,
     pub from: Time,
     pub to: Time,
-    /// The mean over the slice; 0: unknown.
+    /// Mean over the slice; 0 means unknown.
     pub khz: u32,
-    /// Why it ended, if it has.
+    /// Why it ended; `None`: it did not end in the range.
     pub stop: Option<&'static str>,
     pub wake: Option<Wake>,
     pub reason: Option<u16>,
@@ -27,11 +27,11 @@ pub struct Slice {
 #[derive(Serialize, Clone, Copy, Debug, PartialEq)]
 pub struct Wake {
     pub time: Time,
-    /// `None`: an interrupt.
+    /// `None` means an interrupt.
     pub waker: Option<Tid>,
-    /// Where the waker ran.
+    /// The waker's core.
     pub core: CoreId,
-    /// Where the thread last ran, if that is known.
+    /// The thread's previous core, if it is known.
     pub from_core: Option<CoreId>,
 }
 
@@ -53,7 +53,7 @@ pub struct Events {
     pub marks: Vec<Mark>,
 }
 
-/// What is known of a thread before it runs.
+/// Facts about a thread that wait for its next slice.
 #[derive(Default, Clone, Copy)]
 struct Pending {
     wake: Option<Wake>,
@@ -66,7 +66,7 @@ struct Lane {
     open: Option<Slice>,
     khz: u32,
     exact: bool,
-    /// Until when `sum` (kHz·ns) and `known` (ns) of the open slice are complete.
+    /// `sum` (kHz·ns) and `known` (ns) cover the open slice up to this time.
     since: Time,
     sum: u128,
     known: Time,
@@ -189,7 +189,7 @@ impl Follow {
         if next == IDLE {
             return;
         }
-        // Events were lost: it was thought to run elsewhere.
+        // A lost event left the thread open on another core.
         let elsewhere = self.lanes.iter().position(|l| l.open.as_ref().is_some_and(|o| o.thread == next));
         if let Some(elsewhere) = elsewhere {
             self.close(elsewhere, event.time, None);

@@ -1,9 +1,8 @@
-//! Tiles for those who ask: each is worked out once, with its neighbours if that is cheaper, and
-//! those asked for last are kept.
+//! A cache of tiles. Each tile is computed once, together with its neighbours if that is cheaper.
 
-use super::api::{Shared, work};
 use super::error::Refusal;
 use super::viewed::Viewed;
+use super::work::Turns;
 use hearth_trace::tiles::{Groups, Span, Tile, TileId};
 use hearth_trace::{Error, Event, Header};
 use std::collections::{HashMap, VecDeque};
@@ -14,13 +13,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 const MOST_BYTES: usize = 64 << 20;
 
-/// Which trace's, and which.
+/// The number of a trace, and one of its tiles.
 type Key = (usize, TileId);
 
 #[derive(Default)]
 pub struct Tiles {
     recent: Mutex<Recent>,
-    /// Runs of tiles that are being worked out, or waited for: one asks, the others wait for it.
+    /// Runs of tiles that a request computes or waits for. The first request computes, the others wait.
     under_way: Mutex<HashMap<Key, Arc<tokio::sync::Mutex<()>>>>,
 }
 
@@ -28,10 +27,10 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The tiles used last.
+/// The most recently used tiles.
 #[derive(Default)]
 struct Recent {
-    /// The one used last is at the end.
+    /// Least recently used first.
     tiles: VecDeque<(Key, Arc<Tile>)>,
     bytes: usize,
 }
@@ -51,72 +50,73 @@ impl Recent {
         }
         self.bytes += tile.bytes();
         self.tiles.push_back((key, tile));
-        // The last one stays, however large it is: somebody is about to ask for it.
+        // The newest stays, whatever its size: a request is about to take it.
         while self.bytes > MOST_BYTES && self.tiles.len() > 1 {
             self.bytes -= self.tiles.pop_front().map_or(0, |(_, tile)| tile.bytes());
         }
     }
 }
 
-/// A tile of trace `number`; `None`: there is no such tile in it.
-pub async fn tile(app: Arc<Shared>, number: usize, id: TileId) -> Result<Option<Arc<Tile>>, Refusal> {
-    let run = super::api::trace(&app, number)?.index.run_of(id);
-    let turn = Turn::of(&app.tiles, (number, TileId { level: id.level, index: run.start }));
-    let _mine = turn.wait.lock().await;
-    let known = locked(&app.tiles.recent).get((number, id));
-    match known {
-        Some(tile) => Ok(Some(tile)),
-        None => make(app.clone(), number, id, run).await,
+/// A tile of `trace`, which has this number; `None`: the trace has no such tile.
+pub async fn tile(
+    tiles: &Arc<Tiles>,
+    turns: &Turns,
+    (number, trace): (usize, &Arc<Viewed>),
+    id: TileId,
+) -> Result<Option<Arc<Tile>>, Refusal> {
+    let run = trace.index.run_of(id);
+    let request = Request::of(tiles, (number, TileId { level: id.level, index: run.start }));
+    let _mine = request.wait.lock().await;
+    let known = locked(&tiles.recent).get((number, id));
+    if known.is_some() {
+        return Ok(known);
     }
+    let wanted = Wanted::default();
+    let given_up = wanted.0.clone();
+    let (tiles, trace) = (tiles.clone(), trace.clone());
+    turns.run(move || compute(&tiles, WhileWanted { trace: &trace, given_up }, (number, id), run)).await
 }
 
-/// One who wants a tile of a run, also after the connection was closed: then it is dropped.
-struct Turn<'a> {
+/// A request for a tile of a run. It is dropped when it is answered or its connection closes.
+struct Request<'a> {
     tiles: &'a Tiles,
     run: Key,
     wait: Arc<tokio::sync::Mutex<()>>,
 }
 
-impl<'a> Turn<'a> {
-    fn of(tiles: &'a Tiles, run: Key) -> Turn<'a> {
+impl<'a> Request<'a> {
+    fn of(tiles: &'a Tiles, run: Key) -> Request<'a> {
         let wait = locked(&tiles.under_way).entry(run).or_default().clone();
-        Turn { tiles, run, wait }
+        Request { tiles, run, wait }
     }
 }
 
-impl Drop for Turn<'_> {
+impl Drop for Request<'_> {
     fn drop(&mut self) {
         let mut under_way = locked(&self.tiles.under_way);
-        // The last one: the list itself holds the other.
+        // No other request waits: the second reference is the map's own.
         if Arc::strong_count(&self.wait) == 2 {
             under_way.remove(&self.run);
         }
     }
 }
 
-/// Works a run of tiles out, keeps them, and gives the one asked for.
-async fn make(
-    app: Arc<Shared>,
-    number: usize,
-    id: TileId,
+/// Computes a run of tiles, keeps them, and returns the one that was requested.
+fn compute(
+    tiles: &Tiles,
+    groups: WhileWanted,
+    (number, id): Key,
     run: Range<u64>,
 ) -> Result<Option<Arc<Tile>>, Refusal> {
-    let wanted = Wanted::default();
-    let given_up = wanted.0.clone();
-    work(app, move |app| {
-        let trace = super::api::trace(app, number)?;
-        let groups = WhileWanted { trace, given_up };
-        let tiles = trace.index.tiles_of(&groups, id.level, run.clone())?;
-        let mut recent = locked(&app.tiles.recent);
-        for (index, tile) in run.zip(tiles) {
-            recent.put((number, TileId { level: id.level, index }), Arc::new(tile));
-        }
-        Ok(recent.get((number, id)))
-    })
-    .await
+    let made = groups.trace.index.tiles_of(&groups, id.level, run.clone())?;
+    let mut recent = locked(&tiles.recent);
+    for (index, tile) in run.zip(made) {
+        recent.put((number, TileId { level: id.level, index }), Arc::new(tile));
+    }
+    Ok(recent.get((number, id)))
 }
 
-/// Tells, when it is dropped, that nobody waits any more: a page gives up what goes out of sight.
+/// Sets its flag when it is dropped: the page cancels requests for tiles that go out of sight.
 #[derive(Default)]
 struct Wanted(Arc<AtomicBool>);
 
@@ -126,7 +126,7 @@ impl Drop for Wanted {
     }
 }
 
-/// Groups of events, until nobody waits for what is made of them.
+/// The groups of a trace. Reading fails as soon as no request waits for the result.
 struct WhileWanted<'a> {
     trace: &'a Viewed,
     given_up: Arc<AtomicBool>,
@@ -143,7 +143,7 @@ impl Groups for WhileWanted<'_> {
 
     fn read(&self, group: usize) -> Result<Arc<Vec<Event>>, Error> {
         if self.given_up.load(Ordering::Relaxed) {
-            let source = std::io::ErrorKind::Interrupted.into(); // nobody reads this
+            let source = std::io::ErrorKind::Interrupted.into(); // no request reads this
             return Err(Error::File { action: "read", path: PathBuf::new(), source });
         }
         self.trace.groups.read(group)

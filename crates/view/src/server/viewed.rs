@@ -1,4 +1,4 @@
-//! A trace that is looked at, and what the page is told of it as a whole.
+//! An open trace, and the facts about it that the page shows.
 
 use super::cache::Cached;
 use hearth_trace::tiles::{self, Groups, Index};
@@ -10,7 +10,7 @@ pub struct Viewed {
     pub name: String,
     pub groups: Cached<Box<dyn Groups>>,
     pub index: Index,
-    /// Where in the header a thread is.
+    /// The index of each thread in the header.
     threads: HashMap<Tid, usize>,
     complete: bool,
 }
@@ -48,14 +48,13 @@ pub struct Thread<'a> {
 }
 
 impl Viewed {
-    /// With the index of the same trace.
+    /// `index` must be the index of the trace that `groups` reads.
     pub fn new(name: String, groups: Box<dyn Groups>, index: Index, complete: bool) -> Self {
         let threads = groups.header().threads.iter().enumerate().map(|(at, thread)| (thread.tid, at));
         let threads = threads.collect();
         Viewed { name, groups: Cached::new(groups), index, threads, complete }
     }
 
-    /// A trace that is in memory.
     pub fn in_memory(name: String, trace: hearth_trace::Trace) -> Result<Self, tiles::Error> {
         let index = Index::in_memory(&trace)?;
         Ok(Viewed::new(name, Box::new(trace), index, true))
@@ -71,7 +70,6 @@ impl Viewed {
             name: self.name.clone(),
             machine: header.machine.clone(),
             source: source(&header.source),
-            // The last instant is within the last bin.
             duration: self.index.end(),
             events: self.groups.spans().iter().map(|span| span.events).sum(),
             lost: header.lost.clone(),
@@ -90,15 +88,15 @@ impl Viewed {
         let lost = self.header().lost.iter().fold(0u64, |sum, lost| sum.saturating_add(*lost));
         let mut warnings = Vec::new();
         if lost > 0 {
-            warnings.push(format!("the recorder lost {lost} events: what they said is missing"));
+            warnings.push(format!("the recorder lost {lost} events; the picture lacks them"));
         }
         if !self.complete {
             warnings
-                .push("the recording was not finished: its end and the threads' names may be missing".into());
+                .push("the recording was cut off: its end and some names of threads may be missing".into());
         }
         if self.header().sets.len() > tiles::MOST_SETS {
             warnings.push(format!(
-                "the policy has more than {} core sets: the rest is not shown",
+                "the policy has more than {} core sets; only these are shown",
                 tiles::MOST_SETS
             ));
         }
@@ -113,7 +111,7 @@ impl Viewed {
         Some(self.header().threads.get(*self.threads.get(&tid)?)?.name.as_str())
     }
 
-    /// Threads whose name contains `text`, or whose number it is.
+    /// Threads whose name contains `text` or whose number is `text`.
     pub fn search(&self, text: &str, limit: usize) -> Vec<Thread<'_>> {
         let text = text.to_lowercase();
         let number = text.parse().ok().and_then(|tid| self.thread(tid));
@@ -140,6 +138,6 @@ fn source(source: &Source) -> String {
         Source::Simulated { policy, workload, governor, seed, .. } => {
             format!("{workload} under {policy}, {governor}, seed {seed}")
         }
-        Source::Unknown => "of unknown origin".into(),
+        Source::Unknown => "unknown origin".into(),
     }
 }

@@ -1,9 +1,9 @@
-//! Views: what is shown and how, as files that one can write oneself.
+//! Named views: TOML files that say what the viewer shows and how.
 
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
-/// One view. What is left out is left to the page.
+/// One view. The page has a default for each missing field.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct View {
@@ -32,16 +32,16 @@ macro_rules! words {
 }
 
 words! {
-    /// What a row of the picture is.
+    /// What a row stands for.
     Rows { Core, Thread, Process }
-    /// What rows of cores are gathered by.
+    /// How rows of cores are grouped.
     Group { Socket, Llc, Physical }
     Colour { Frequency, Queue, Thread, Process, Reason }
     Mark { Overload, Inversion, Fork, Exec, Exit, Migrate, Wakeup, Place }
     Strip { Underload, Runnable, CoresUsed, Sets }
 }
 
-/// Which threads are shown in full.
+/// The threads that are drawn in full colour.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Filter {
@@ -62,7 +62,7 @@ pub enum Error {
     Parse { path: String, message: String },
 }
 
-/// A view file is text that somebody wrote.
+/// Limit of a view file's size.
 const MOST_BYTES: u64 = 64 << 10;
 
 impl View {
@@ -72,8 +72,7 @@ impl View {
         let failed = |source| Error::Read { path: shown.clone(), source };
         let length = std::fs::metadata(path).map_err(failed)?.len();
         if length > MOST_BYTES {
-            let message =
-                format!("this is no view: it has {length} bytes, and a view has at most {MOST_BYTES}");
+            let message = format!("not a view file: it has {length} bytes; the limit is {MOST_BYTES}");
             return Err(Error::Parse { path: shown, message });
         }
         View::parse(&std::fs::read_to_string(path).map_err(failed)?, &shown)
@@ -84,7 +83,7 @@ impl View {
         let view: View = toml::from_str(text).map_err(|error| failed(error.to_string().trim_end().into()))?;
         if view.name.is_empty() || !view.name.chars().all(|c| c.is_alphanumeric() || "-_ ".contains(c)) {
             return Err(failed(format!(
-                "the name '{}' must be made of letters, digits, spaces, '-' and '_'",
+                "the name '{}' may only contain letters, digits, spaces, '-' and '_'",
                 view.name
             )));
         }
@@ -94,7 +93,7 @@ impl View {
         Ok(view)
     }
 
-    /// The views that are part of the binary.
+    /// The views that come with Hearth.
     pub fn built_in() -> Vec<View> {
         BUILT_IN.iter().filter_map(|(name, text)| View::parse(text, name).ok()).collect()
     }
@@ -132,7 +131,7 @@ mod tests {
         );
         assert!(error("name = 'x'\ncolor = 'queue'").contains("unknown field `color`"));
         assert!(error("rows = 'core'").contains("missing field `name`"));
-        assert!(error("name = '../x'").contains("must be made of letters"));
+        assert!(error("name = '../x'").contains("may only contain letters"));
         assert!(error("name = 'x'\n[filter]\nname = '('").contains("filter.name: regex parse error"));
     }
 }

@@ -1,0 +1,143 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import {
+  BASELINE,
+  DARK,
+  INVERSION,
+  LIGHT,
+  OVERLOAD,
+  UNKNOWN,
+  css,
+  frequency,
+  hashed,
+  inkOn,
+  kind,
+  luminance,
+  queueShare,
+  queued,
+  rgb,
+  type Rgb,
+} from "../../src/model/colour";
+
+/** Colour vision: normal, and the simulations of Machado and others (2009) at severity 1. */
+const SIGHT: Record<string, number[][]> = {
+  normal: [
+    [1, 0, 0],
+    [0, 1, 0],
+    [0, 0, 1],
+  ],
+  protan: [
+    [0.152286, 1.052583, -0.204868],
+    [0.114503, 0.786281, 0.099216],
+    [-0.003882, -0.048116, 1.051998],
+  ],
+  deutan: [
+    [0.367322, 0.860646, -0.227968],
+    [0.280085, 0.672501, 0.047413],
+    [-0.01182, 0.04294, 0.968881],
+  ],
+  tritan: [
+    [1.255528, -0.076749, -0.178779],
+    [-0.078411, 0.930809, 0.147602],
+    [0.004733, 0.691367, 0.3039],
+  ],
+};
+
+const linear = (v: number) => (v / 255 <= 0.04045 ? v / 255 / 12.92 : ((v / 255 + 0.055) / 1.055) ** 2.4);
+
+/** Linear RGB as seen with a kind of sight. */
+function seen(colour: Rgb, sight: number[][]): [number, number, number] {
+  const [r, g, b] = colour.map(linear) as [number, number, number];
+  const at = ([x, y, z]: number[]) => Math.max(0, Math.min(1, x! * r + y! * g + z! * b));
+  return [at(sight[0]!), at(sight[1]!), at(sight[2]!)];
+}
+
+function oklab([r, g, b]: readonly number[]): [number, number, number] {
+  const l = Math.cbrt(0.4122214708 * r! + 0.5363325363 * g! + 0.0514459929 * b!);
+  const m = Math.cbrt(0.2119034982 * r! + 0.6806995451 * g! + 0.1073969566 * b!);
+  const s = Math.cbrt(0.0883024619 * r! + 0.2817188376 * g! + 0.6299787005 * b!);
+  return [
+    0.2104542553 * l + 0.793617785 * m - 0.0040720468 * s,
+    1.9779984951 * l - 2.428592205 * m + 0.4505937099 * s,
+    0.0259040371 * l + 0.7827717662 * m - 0.808675766 * s,
+  ];
+}
+
+/** The smallest distance of two colours in OKLab over all kinds of sight; black to white is 100. */
+function distance(a: Rgb, b: Rgb): number {
+  const each = Object.values(SIGHT).map((sight) => {
+    const [p, q] = [oklab(seen(a, sight)), oklab(seen(b, sight))];
+    return 100 * Math.hypot(p[0] - q[0], p[1] - q[1], p[2] - q[2]);
+  });
+  return Math.min(...each);
+}
+
+const ramp = Array.from({ length: 41 }, (_, i) => frequency(i / 40));
+const kinds = [0, 1, 2, 3, 4, 5].map(kind);
+const lightness = (colours: readonly Rgb[], sight: number[][]) =>
+  colours.map((colour) => oklab(seen(colour, sight))[0]);
+
+function apart(name: string, colour: Rgb, others: readonly Rgb[], least: number): void {
+  for (const other of others) {
+    const d = distance(colour, other);
+    assert.ok(d >= least, `${name} ${css(colour)} and ${css(other)}: ${d.toFixed(1)} < ${least}`);
+  }
+}
+
+test("a higher frequency is lighter for every kind of sight", () => {
+  for (const sight of Object.values(SIGHT)) {
+    const light = lightness(ramp, sight);
+    for (let i = 1; i < light.length; i++) assert.ok(light[i]! > light[i - 1]!, `${i} of ${light}`);
+  }
+});
+
+test("both ends of the frequency ramp contrast with idle rows, light and dark", () => {
+  for (const theme of [LIGHT, DARK]) apart("the row", theme.row, [ramp[0]!, ramp[40]!], 10);
+});
+
+test("overload is no frequency, inversion, category or queue length for any kind of sight", () => {
+  apart("overload", OVERLOAD, ramp, 12);
+  apart("overload", OVERLOAD, [INVERSION, UNKNOWN, LIGHT.row, DARK.row], 10);
+  apart("overload", OVERLOAD, kinds, 8);
+  for (const theme of [LIGHT, DARK])
+    apart(
+      "overload",
+      OVERLOAD,
+      [1, 2, 4, 16].map((n) => queued(n, theme)),
+      8,
+    );
+});
+
+test("inversion and an unknown frequency are no frequency", () => {
+  apart("inversion", INVERSION, ramp, 7);
+  apart("unknown", UNKNOWN, ramp, 7);
+});
+
+test("categories differ from each other and from the baseline", () => {
+  kinds.forEach((colour, i) => apart("category", colour, [BASELINE, ...kinds.slice(0, i)], 7));
+});
+
+test("more runnable threads contrast more with the page for every kind of sight", () => {
+  const lengths = [1, 2, 3, 4, 8, 16];
+  for (const theme of [LIGHT, DARK]) {
+    for (const sight of Object.values(SIGHT)) {
+      const light = lightness(
+        lengths.map((n) => queued(n, theme)),
+        sight,
+      );
+      for (let i = 1; i < light.length; i++)
+        assert.ok(theme.dark ? light[i]! > light[i - 1]! : light[i]! < light[i - 1]!, `${light}`);
+    }
+  }
+  assert.deepEqual([0, 1, 2, 4, 16, 99].map(queueShare), [0, 0, 0.25, 0.5, 1, 1]);
+});
+
+test("names on the colours of threads are readable", () => {
+  const contrast = (a: number, b: number) => (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+  for (let i = 0; i < 200; i++) {
+    for (const theme of [LIGHT, DARK]) {
+      const colour = hashed(i * 7919, theme);
+      assert.ok(contrast(luminance(colour), luminance(rgb(inkOn(colour)))) >= 3.5, css(colour));
+    }
+  }
+});
