@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 const USERS: [&str; 4] =
     ["web/src", "crates/view/src", "crates/analysis/src/plot", "crates/probe/src/plot.rs"];
 
-/// Matches colours that are written out: `#rrggbb`, `rgb(1, 2, 3)`, `[1, 2, 3]` as a colour, plotters'
+/// Matches colours that are written out: `#rrggbb`, `rgb(1, 2, 3)`, `[10, 20, 30]`, plotters'
 /// constants, and CSS names.
 fn literal() -> Regex {
     let forms = [
@@ -16,7 +16,7 @@ fn literal() -> Regex {
         r"\b(?:rgb|hsl|oklch|lab)a?\(\s*\d",
         r"RGBColor\(\s*\d",
         r"\bRgb\(\s*\d",
-        r"\[\s*\d{1,3}\s*,\s*\d{1,3}\s*,\s*\d{1,3}\s*\]",
+        r"\[\s*\d{1,3}\s*,\s*\d{2,3}\s*,\s*\d{1,3}\s*\]",
         r"&?\b(?:WHITE|BLACK|RED|GREEN|BLUE|YELLOW|CYAN|MAGENTA)\b",
         r"(?:color|background|border|fill|stroke|outline)[\w-]*:[^;{}]*\b(?:white|black|red|green|blue|orange|gr[ae]y|silver)\b",
     ];

@@ -161,6 +161,8 @@ function paintRow(
   const [overload, inversion, spin] = [pack(OVERLOAD), pack(INVERSION), pack(SPIN)];
   const backs = new Map<number, number>();
   const base = to - p.band;
+  // Short bursts stay visible.
+  const least = Math.min(p.bar, Math.round(2 * ratio));
   const fill = (x: number, a: number, b: number, colour: number) => {
     for (let y = a, i = a * columns + x; y < b; y++, i += columns) pixels[i] = colour;
   };
@@ -185,7 +187,7 @@ function paintRow(
           to,
           over >= 24 ? overload : inverted >= 128 ? inversion : blend(back, colour, 0.3 + (0.7 * busy) / 255),
         );
-      else fill(x, base - Math.max(1, Math.round((p.bar * busy) / 255)), base, colour);
+      else fill(x, base - Math.max(least, Math.round((p.bar * busy) / 255)), base, colour);
     }
     if (spins > 0 && busy < 250 && !p.flat) fill(x, base - Math.max(1, Math.round(ratio)), base, spin);
     if (p.flat) continue;

@@ -28,6 +28,8 @@ import { binned, cells, decode, find, underload, type Decoded } from "./data";
 /** Pixels that all rows of a trace together aim at; the limits are those of one row. */
 const ROOM = 260;
 const ROW = { least: 3, most: 14 };
+/** Where the rows begin: below the axis, with room for the first label. */
+const TOP = AXIS + 6;
 /** A shorter drag is a click. */
 const SLACK = 4;
 
@@ -144,7 +146,7 @@ class Panel {
   }
 
   private get stripTop(): number {
-    return AXIS + Math.max(this.rows.height, 20) + BELOW_ROWS;
+    return TOP + Math.max(this.rows.height, 20) + BELOW_ROWS;
   }
 
   draw(theme: Theme, rows: Rows, mostUnderload: number): void {
@@ -159,9 +161,9 @@ class Panel {
     p.c.setTransform(ratio, 0, 0, ratio, 0, 0);
     const frame: Frame = { span: this.group.span, width, height, theme };
     p.rect(0, 0, width, height, theme.paper);
-    drawBrackets(p, frame, rows.brackets, AXIS);
-    drawLabels(p, frame, labelled(rows.rows), AXIS, 58, () => false);
-    if (rows.rows.length === 0) p.text(GUTTER + 6, AXIS + 14, "No core was busy.", { fill: theme.quiet });
+    drawBrackets(p, frame, rows.brackets, TOP);
+    drawLabels(p, frame, labelled(rows.rows), TOP, 58, () => false);
+    if (rows.rows.length === 0) p.text(GUTTER + 6, TOP + 14, "No core was busy.", { fill: theme.quiet });
     p.clip(GUTTER, AXIS, plotWidth(frame), height, () => {
       this.drawRows(frame, ratio);
       drawGrid(p, frame, AXIS, this.stripTop + STRIP - AXIS);
@@ -187,13 +189,13 @@ class Panel {
     const pixels = raster(cells(this.data.lanes, frame.span, columns), rows, ratio, style, columns);
     const picture = new OffscreenCanvas(pixels.width, pixels.height);
     picture.getContext("2d")!.putImageData(pixels, 0, 0);
-    const [y, h] = [AXIS + rows[0]!.y, pixels.height / ratio];
+    const [y, h] = [TOP + rows[0]!.y, pixels.height / ratio];
     this.painter.image(picture, 0, columns, GUTTER, y, plotWidth(frame), h);
     // The page shows between the sockets, not the colour of an idle core.
     const { brackets } = this.rows;
     brackets.slice(1).forEach((bracket, i) => {
       const above = brackets[i]!.y + brackets[i]!.h;
-      this.painter.rect(GUTTER, AXIS + above, plotWidth(frame), bracket.y - above, frame.theme.paper);
+      this.painter.rect(GUTTER, TOP + above, plotWidth(frame), bracket.y - above, frame.theme.paper);
     });
   }
 
@@ -296,18 +298,15 @@ class Panel {
     tip.hidden = content === null;
     if (!content) return;
     tip.replaceChildren(...content);
-    placeTip(tip, event.pageX, event.pageY, {
-      left: scrollX,
-      right: scrollX + document.documentElement.clientWidth,
-      bottom: scrollY + innerHeight,
-    });
+    const { clientWidth: right, clientHeight: bottom } = document.documentElement;
+    placeTip(tip, event.clientX, event.clientY, { left: 0, right, bottom });
   }
 
   private describe(x: number, y: number): Node[] | null {
     const { data, group } = this;
     const time = this.timeAt(x);
     if (time > data.duration) return null;
-    const row = rowAt(this.rows.rows, y - AXIS);
+    const row = rowAt(this.rows.rows, y - TOP);
     if (!row) {
       const value = y < this.stripTop ? undefined : data.underload.findLast(([start]) => start <= time)?.[1];
       const text = value === undefined ? null : String(Math.round(value * 10) / 10);

@@ -136,7 +136,9 @@ test("the tip tells core, frequency and load; unused cores can be shown", option
   }
   assert.match(text, /core \d+, socket \d+at\d.* sfrequency\d\.\d\d GHzload\d+%/);
   const bounds = (await tip.boundingBox())!;
-  assert.ok(bounds.x + bounds.width <= 1280);
+  assert.ok(
+    bounds.x >= 0 && bounds.x + bounds.width <= 1280 && bounds.y >= 0 && bounds.y + bounds.height <= 900,
+  );
   const height = () => canvas.evaluate((element) => element.clientHeight);
   const used = await height();
   await page.locator(".setting[open] input").check();
