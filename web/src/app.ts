@@ -1,4 +1,4 @@
-// The page: what is looked at, what has to be fetched for it, and drawing it.
+// The page: it holds the view, fetches what the view needs, and draws it.
 
 import * as api from "./data/api";
 import type { Field, NamedView, Slice, TraceInfo } from "./data/api";
@@ -18,7 +18,7 @@ import { next, tilesOf, type Span } from "./model/levels";
 import { clampSpan, fromHash, initial, toHash, type View } from "./model/state";
 import { passes } from "./model/filter";
 
-/** So many ms without a step are a pause in which one can look ahead. */
+/** Prefetching starts after this many ms without input. */
 const CALM = 100;
 
 type Run = (signal: AbortSignal) => Promise<void>;
@@ -28,7 +28,7 @@ export class App {
   readonly sources: Source[];
   /** The end of the longest trace. */
   readonly end: number;
-  /** Cores that ever ran something; `null` until it is known. */
+  /** Cores that ever ran a thread; `null` until it is known. */
   private readonly used: (Uint8Array | null)[];
   private readonly painter: CanvasPainter;
   private readonly context: CanvasRenderingContext2D;
@@ -39,12 +39,12 @@ export class App {
   private contentHeight = 0;
   private picture: Scene | null = null;
   private drawn = false;
-  /** Whether all that the last picture wanted was there. */
+  /** Whether the last picture had all its data. */
   private complete = false;
-  /** When the view was changed last. */
+  /** Time of the last change of the view. */
   private moved = 0;
   private calmTimer: ReturnType<typeof setTimeout> | undefined;
-  /** Where the pointer is: people zoom there. */
+  /** The pointer's x; the user will zoom there. */
   private pointer: number | null = null;
 
   constructor(
@@ -70,7 +70,7 @@ export class App {
     this.readHash();
   }
 
-  /** Called after each picture. */
+  /** Registers a listener that runs after each picture. */
   onDraw(listener: (app: App) => void): void {
     this.listeners.push(listener);
   }
@@ -97,7 +97,7 @@ export class App {
     this.redraw();
   }
 
-  /** The address that holds the view. */
+  /** Writes the view to the URL. */
   writeHash(): void {
     const hash = toHash(this.view);
     history.replaceState(null, "", hash ? `#${hash}` : location.pathname + location.search);
@@ -214,7 +214,7 @@ export class App {
     for (const listener of this.listeners) listener(this);
   }
 
-  /** Names matter to a picture only where they make its colours or its filter. */
+  /** Cached pictures depend on names only if the colours or the filter do. */
   private styles(scene: Scene): void {
     const { view } = scene;
     const names =
@@ -256,7 +256,7 @@ export class App {
 
   // ---- fetching ------------------------------------------------------------------------------------
 
-  /** The fields that a picture needs of each of its tiles. */
+  /** The fields that the picture needs of each tile. */
   private fields(scene: Scene, source: Source): Field[] {
     const fields = new Set<Field>(fieldsFor(scene.styles[source.index]!));
     for (const strip of STRIP_FIELDS) if (scene.view.strips.includes(strip as never)) fields.add(strip);
@@ -265,7 +265,7 @@ export class App {
     return [...fields];
   }
 
-  /** Asks for what is missing; whether nothing is. */
+  /** Requests missing data. Returns whether the picture is complete. */
   private want(scene: Scene): boolean {
     const wanted = new Map<string, Run>();
     const done = () => this.redraw();
@@ -274,7 +274,7 @@ export class App {
       const ids = visible(scene, source);
       const cold = ids.some((id) => !source.tiles.standIn(id, fields));
       const { coarsest } = source.info.levels;
-      // Something to look at first: the whole trace in one tile.
+      // The first picture is the whole trace in one tile.
       if (!this.used[source.index]) this.learnUsed(source);
       if (cold || !this.used[source.index])
         this.wantTile(wanted, source, { level: coarsest, index: 0 }, fields, done);
@@ -290,7 +290,7 @@ export class App {
     return this.complete;
   }
 
-  /** When all is here and nobody moves: what a step from here would ask for. The next picture's wishes end it. */
+  /** Prefetches what the next step is likely to need. The next picture's requests cancel it. */
   private lookAhead(wanted: Map<string, Run>, scene: Scene): void {
     const calm = performance.now() - this.moved;
     clearTimeout(this.calmTimer);
@@ -300,7 +300,7 @@ export class App {
     }
     const middle =
       this.pointer === null ? (scene.span.from + scene.span.to) / 2 : timeAt(scene, this.pointer);
-    // By the time that a tile comes, it may be in sight.
+    // The tile may be visible when it arrives.
     const done = () => this.complete || this.redraw();
     for (const source of this.sources) {
       const fields = this.fields(scene, source);
@@ -372,7 +372,7 @@ export class App {
 
   // ---- slices --------------------------------------------------------------------------------------
 
-  /** The slice of a core at a moment, if slices are drawn there. */
+  /** The slice of a core at a time, if slices are drawn there. */
   sliceAt(source: Source, core: number, time: number): Slice | null {
     for (const chunk of slicesHere(this.scene, source)) {
       const found = chunk.slices.find(
@@ -383,7 +383,7 @@ export class App {
     return null;
   }
 
-  /** Moves the window so that a time is in it, and not at its edge. */
+  /** Moves the window so that a time is inside it and not near its edge. */
   show(from: number, to: number): void {
     const { span } = this;
     const width = span.to - span.from;

@@ -33,12 +33,12 @@ function say(text: string): void {
 
 async function start(): Promise<void> {
   const [traces, views] = await Promise.all([api.traces(), api.views().catch(() => [])]);
-  if (traces.length === 0) return tell("there is no trace\ngive one: hearth view T");
+  if (traces.length === 0) return tell("no trace is open\nopen one with: hearth view T");
   document.title = `${traces.map((t) => t.name).join(" and ")} – Hearth`;
   const canvas = byId<HTMLCanvasElement>("picture");
   const app = new App(canvas, traces, views, tell);
 
-  // Each of these needs the others only when something happens.
+  // These refer to each other, but only from event handlers.
   const follow: Follow = new Follow(app, () => details.update(), say);
   const details: Details = new Details(
     app,
@@ -74,7 +74,7 @@ async function start(): Promise<void> {
     app.writeHash();
     await navigator.clipboard.writeText(location.href).then(
       () => say("Link copied"),
-      () => tell(`copy the address:\n${location.href}`),
+      () => tell(`the clipboard is not available; copy this link:\n${location.href}`),
     );
   };
   toolbar(
@@ -92,7 +92,7 @@ async function start(): Promise<void> {
 
   let names = 0;
   app.onDraw(() => {
-    // The details name threads, too.
+    // The details show names of threads.
     const known = app.sources.reduce((sum, source) => sum + source.threads.version, 0);
     if (known !== names) details.update();
     names = known;

@@ -1,4 +1,4 @@
-// What the server tells. Addresses are relative: the page's own address holds the token.
+// The server's API. URLs are relative: the page's URL holds the token.
 
 import type { Colour, Filter, Group, Mark, Rows, Strip } from "../model/state";
 import { BINS } from "../model/levels";
@@ -39,11 +39,11 @@ export type Stop = string;
 
 export interface Wake {
   time: number;
-  /** `null`: an interrupt. */
+  /** `null` means an interrupt. */
   waker: number | null;
-  /** Where the waker ran. */
+  /** The waker's core. */
   core: number;
-  /** Where the thread last ran. */
+  /** The thread's previous core. */
   from_core?: number | null;
 }
 
@@ -103,7 +103,7 @@ export interface NamedView {
   filter?: Filter;
 }
 
-/** An answer of the server that is no answer. */
+/** An error that the server reports. */
 export class ApiError extends Error {
   constructor(
     readonly status: number,
@@ -145,7 +145,7 @@ export const thread = (trace: number, tid: number) => json<Thread>(`api/traces/$
 export const search = (trace: number, text: string, limit: number, signal?: AbortSignal) =>
   json<Thread[]>(`api/traces/${trace}/threads?q=${encodeURIComponent(text)}&limit=${limit}`, signal);
 
-/** Several threads by their numbers. A server that does not know `ids` answers something else. */
+/** Threads by their numbers. A server without `ids` answers with other threads, which are ignored. */
 export const threadsById = (trace: number, ids: readonly number[]) =>
   json<Thread[]>(`api/traces/${trace}/threads?ids=${ids.join(",")}&limit=${ids.length}`);
 
@@ -202,7 +202,7 @@ export function entries(field: Field, cores: number, sets: number): number {
   return BINS * (field === "set_sizes" ? sets : cores);
 }
 
-/** Splits a tile's bytes into its arrays: in the order asked for, each padded to 8 bytes. */
+/** Splits a tile into its fields, in the requested order; each is padded to 8 bytes. */
 export function decodeTile(
   bytes: ArrayBuffer,
   fields: readonly Field[],

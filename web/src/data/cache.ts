@@ -1,6 +1,6 @@
-// A cache bounded in bytes, and a queue of fetches of which stale ones are given up.
+// A cache with a limit in bytes, and a queue of fetches that cancels stale ones.
 
-/** The most recently used values, of at most `budget` bytes together. */
+/** The most recently used values, at most `budget` bytes in total. */
 export class Lru<V> {
   private readonly values = new Map<string, { value: V; bytes: number }>();
   bytes = 0;
@@ -52,8 +52,8 @@ interface Job {
 }
 
 /**
- * Fetches that are wanted now. `want` is called with all of them, most urgent first, each time the
- * picture changes; what is no longer wanted is aborted.
+ * A queue of fetches. Each change of the picture calls `want` with all fetches that it needs, most
+ * urgent first; fetches that are no longer needed are aborted.
  */
 export class Fetches {
   private readonly jobs = new Map<string, Job>();
@@ -78,7 +78,7 @@ export class Fetches {
     this.pump();
   }
 
-  /** Whether nothing is under way or waiting. */
+  /** Whether no fetch runs or waits. */
   get idle(): boolean {
     return this.jobs.size === 0;
   }

@@ -1,5 +1,5 @@
-// Real slices, in chunks of time that are cached like tiles. A chunk with too many of them says so,
-// and tiles are drawn in its place.
+// Slices in chunks of time, cached like tiles. A chunk with too many slices is marked as dense, and
+// tiles are drawn instead.
 
 import { tileSpan, tilesOf, type Span, type TileId } from "../model/levels";
 import { events, type EventMark, type Slice, type TraceInfo } from "./api";
@@ -7,16 +7,16 @@ import { Lru } from "./cache";
 
 export interface Chunk {
   span: Span;
-  /** Too many events to draw one by one. */
+  /** Whether it has too many events to draw each. */
   dense: boolean;
-  /** Slices of the core that has most of them. */
+  /** Number of slices on the core with the most slices. */
   busiest: number;
   slices: Slice[];
   marks: EventMark[];
 }
 
 export const LIMIT = 5000;
-/** About what an object of the answer takes. */
+/** Approximate size of an object in the answer, in bytes. */
 const BYTES_EACH = 200;
 const cache = new Lru<Chunk>(32 << 20);
 
@@ -26,7 +26,7 @@ export class Chunks {
     readonly info: TraceInfo,
   ) {}
 
-  /** Chunks for pictures at a tile level; none if they would surely be too dense. */
+  /** The chunks for a tile level; none if they are certainly too dense. */
   of(level: number, span: Span): TileId[] {
     const chunks = tilesOf(level + 1, span, this.info.duration);
     const width = chunks[0] ? tileSpan(chunks[0]).to - tileSpan(chunks[0]).from : 0;
@@ -68,7 +68,7 @@ export function busiest(slices: readonly Slice[]): number {
   return Math.max(0, ...counts.values());
 }
 
-/** Slices of neighbouring chunks: one that was cut at the border is whole again. */
+/** The slices of adjacent chunks. Slices that the border cut are joined. */
 export function join(chunks: readonly Chunk[]): Slice[] {
   const all = chunks
     .flatMap((chunk) => chunk.slices)

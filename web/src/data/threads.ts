@@ -1,13 +1,13 @@
-// Names of threads, asked for as they are needed.
+// Names of threads, fetched on demand.
 
 import * as api from "./api";
 import type { Thread } from "./api";
 
-/** The server gives at most so many threads in one answer; if there are no more, all are fetched. */
+/** The server's limit of threads in one answer. Traces with fewer threads are fetched at once. */
 const MOST = 1000;
 const AT_ONCE = 2;
 const BATCH = 500;
-/** Names that wait at most: of more threads than this nobody reads the names. */
+/** Limit of names that wait to be fetched. */
 const QUEUE = 20_000;
 
 export class Threads {
@@ -17,7 +17,7 @@ export class Threads {
   private readonly seen = new WeakSet<Uint32Array>();
   private timer: ReturnType<typeof setTimeout> | undefined;
   private running = 0;
-  /** Grows when names come in. */
+  /** Grows when names arrive. */
   version = 0;
 
   constructor(
@@ -37,7 +37,7 @@ export class Threads {
     return this.known.get(tid)?.name || `thread ${tid}`;
   }
 
-  /** With its number, as several threads may have one name. */
+  /** Name and number: names are not unique. */
   label(tid: number): string {
     const name = this.known.get(tid)?.name;
     return name ? `${name} (${tid})` : `thread ${tid}`;
@@ -46,7 +46,7 @@ export class Threads {
   learn(threads: readonly Thread[]): void {
     for (const thread of threads)
       this.known.set(thread.thread, { ...this.known.get(thread.thread), ...thread });
-    // Many names come one by one: the picture is drawn again a few times a second, not for each.
+    // Names arrive one by one; redraw a few times a second.
     this.timer ??= setTimeout(() => {
       this.timer = undefined;
       this.version++;
@@ -54,21 +54,21 @@ export class Threads {
     }, 60);
   }
 
-  /** Asks for the names of the threads in a tile, once. */
+  /** Requests the names of the threads in a tile, once. */
   wantTile(threads: Uint32Array | undefined): void {
     if (!threads || this.seen.has(threads)) return;
     this.seen.add(threads);
     this.want(new Set(threads));
   }
 
-  /** Asks for names that are not known yet. */
+  /** Requests the unknown names. */
   want(tids: Iterable<number>): void {
     for (const tid of tids) {
       if (this.known.has(tid) || this.asked.has(tid)) continue;
       this.asked.add(tid);
       this.waiting.push(tid);
     }
-    // The oldest are the least wanted.
+    // Drop the oldest requests.
     for (const tid of this.waiting.splice(0, Math.max(0, this.waiting.length - QUEUE)))
       this.asked.delete(tid);
     this.pump();

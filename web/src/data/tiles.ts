@@ -1,4 +1,4 @@
-// Tiles of one trace: what is here, what has to be fetched, and what stands in until then.
+// The tiles of one trace: loaded ones, missing ones, and coarser ones that stand in.
 
 import { ancestor, tileSpan, type Span, type TileId } from "../model/levels";
 import { FIELDS, entries, tile as fetchTile, type Field, type Fields, type TraceInfo } from "./api";
@@ -28,7 +28,7 @@ export class Tiles {
     return cache.get(keyOf(this.trace, id));
   }
 
-  /** The tile, or the nearest coarser one that is here and has these fields. */
+  /** The tile, or the nearest coarser loaded one with these fields. */
   standIn(id: TileId, fields: readonly Field[]): Tile | undefined {
     for (let level = id.level; level <= this.info.levels.coarsest; level++) {
       const tile = this.get(ancestor(id, level));
@@ -42,7 +42,7 @@ export class Tiles {
     return fields.filter((field) => !tile?.fields[field]);
   }
 
-  /** The job that brings these fields. */
+  /** A job that fetches these fields. */
   fetch(
     id: TileId,
     fields: readonly Field[],

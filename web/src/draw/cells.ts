@@ -1,4 +1,4 @@
-// Rows made of tiles: what is drawn while there is too much to draw it event by event.
+// Rows made of tiles, for windows with too many events to draw each.
 
 import { Lru } from "../data/cache";
 import type { Tile } from "../data/tiles";
@@ -13,7 +13,7 @@ const pictures = new Lru<OffscreenCanvas>(64 << 20, (canvas) => (canvas.width = 
 
 export const pictureBytes = () => pictures.bytes;
 
-/** Distinguishes pictures: grows when names, theme, layout or style change. */
+/** Grows when names, theme, layout or style change; cached pictures are then stale. */
 let epoch = 0;
 let epochKey = "";
 
@@ -40,7 +40,7 @@ function picture(
   return canvas;
 }
 
-/** Rows of a panel that can be seen, given how far it is scrolled. */
+/** The rows of a panel that are inside the canvas. */
 export function rowsSeen(scene: Scene, panel: Panel, top: number): Row[] {
   const y0 = panel.y + panel.rowsY - scene.view.scroll + top;
   return panel.rows.rows.filter((row) => y0 + row.y + row.h > top && y0 + row.y < scene.height);
@@ -78,13 +78,13 @@ export function drawCells(p: Painter, scene: Scene, source: Source, y0: number, 
     for (const band of seen) {
       const image = picture(source.index, piece.tile, band, scene.ratio, style);
       const y = Math.round((y0 + band[0]!.y) * scene.ratio) / scene.ratio;
-      // A little too wide: neighbours overlap, so that no seam shows.
+      // Neighbours overlap by half a device pixel, which hides seams.
       p.image(image, b0, b1 - b0, x0, y, x1 - x0 + 0.5 / scene.ratio, image.height / scene.ratio);
     }
   }
 }
 
-/** Bins of the drawn tile (a fraction, if it stands in) that fall into the piece. */
+/** The bins of the drawn tile that a piece covers; fractions if a coarser tile stands in. */
 function binsOf({ span, tile }: Piece): [number, number] {
   const width = (tile.span.to - tile.span.from) / BINS;
   const from = (span.from - tile.span.from) / width;
@@ -92,7 +92,7 @@ function binsOf({ span, tile }: Piece): [number, number] {
   return [from, Math.max(to, from + 0.01)];
 }
 
-/** Calls `run` for equal neighbours in one core's cells. */
+/** Calls `run` for each run of equal cells of a core. */
 function runs(
   piece: Piece,
   core: number,
@@ -127,7 +127,7 @@ export function drawSets(p: Painter, scene: Scene, source: Source, y0: number, r
         row.key,
         (cell) => sets![cell]!,
         (from, to, bits) => {
-          // On whole pixels: no seam shows between neighbours.
+          // Whole device pixels hide seams.
           const [x, end] = [from, to].map(
             (time) => Math.round(xOf(scene, time) * scene.ratio) / scene.ratio,
           ) as [number, number];
@@ -180,7 +180,7 @@ export function drawMarks(p: Painter, scene: Scene, source: Source, y0: number, 
     );
 }
 
-/** The value of a cell field at a moment, from the finest tile that is here. */
+/** The value of a field at a time, from the finest loaded tile. */
 export function cellAt(
   scene: Scene,
   source: Source,
@@ -208,7 +208,7 @@ export interface Stay {
   colour: number;
 }
 
-/** Who was where, as far as tiles tell: the longest thread of each cell, as runs. */
+/** Where threads ran. Each cell counts for the thread that ran longest in it. */
 export function stays(scene: Scene, source: Source, keyOf: (thread: number) => number): Stay[] {
   const style = scene.styles[source.index]!;
   const fields = [...new Set([...fieldsFor(style), "thread" as const])];
@@ -234,7 +234,7 @@ export function stays(scene: Scene, source: Source, keyOf: (thread: number) => n
   return out;
 }
 
-/** The rows that these stays need: the busiest, in order of first appearance. */
+/** A row for each of the busiest threads, in order of appearance. */
 export function rowsOf(
   all: readonly Stay[],
   label: (key: number, thread: number) => string,

@@ -1,4 +1,4 @@
-// One way to draw, two places to draw to: the canvas, and an SVG file.
+// One interface for drawing to the canvas and to an SVG file.
 
 export interface TextStyle {
   size?: number;
@@ -130,7 +130,7 @@ export class CanvasPainter implements Painter {
   }
 }
 
-/** As much of a text as fits; nothing if not even two letters do. */
+/** The text, shortened to the width; empty if fewer than two letters fit. */
 export function ellipsis(text: string, most: number, measure: (text: string) => number): string {
   if (measure(text) <= most) return text;
   let [low, high] = [0, text.length];
@@ -239,7 +239,7 @@ function paint(style: { fill?: string; stroke?: string; width?: number }): strin
   return `fill="${style.fill ?? "none"}"${stroke}`;
 }
 
-/** Names come from a trace, so from anybody; what XML cannot hold at all is replaced. */
+/** Escapes text for XML. Characters that XML does not allow become U+FFFD. */
 export function escapeXml(text: string): string {
   const named: Record<string, string> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
   return text

@@ -9,7 +9,7 @@ import { levelOf, plotWidth, slicesHere, xOf, type Scene, type Source } from "./
 import { drawArrows, drawGlyphs, drawSlices, shownSlices, type RowOf } from "./slices";
 import { drawStrips, stripData } from "./strips";
 
-/** Rows that are not cores have a key that comes from the thread. */
+/** The row's key of a thread, for rows that are threads or programs. */
 export function keyOf(scene: Pick<Scene, "view">, source: Source): (thread: number) => number {
   return scene.view.rows === "process"
     ? (thread) => hashName(source.threads.name(thread))
@@ -72,7 +72,7 @@ function drawRows(
     drawSlices(p, scene, source, y0, rowOf, shown);
     if (byCore) drawMarks(p, scene, source, y0, rows);
   };
-  // Chunks that are here may have a dense one between them: each is drawn by itself.
+  // A dense chunk may lie between loaded ones, so each is drawn separately.
   if (whole) inside();
   else
     for (const { span } of chunks)

@@ -1,4 +1,4 @@
-// Real slices, with names and glyphs: what is drawn when few events are in the window.
+// Slices with names and signs, for windows with few events.
 
 import type { EventMark, Slice } from "../data/api";
 import { join, type Chunk } from "../data/chunks";
@@ -10,7 +10,7 @@ import type { Painter } from "./painter";
 import { colourOf, parts } from "./raster";
 import { plotWidth, xOf, type Scene, type Source } from "./scene";
 
-/** A row has one sign in so many pixels, or none: more tell nothing. */
+/** Least mean distance of the signs in a row, in pixels. Denser rows have no signs. */
 const PIXELS_EACH = 16;
 
 export interface Shown {
@@ -18,7 +18,7 @@ export interface Shown {
   marks: EventMark[];
 }
 
-/** What of the chunks is in the window; a slice that crosses a border is one. */
+/** The slices and marks in the window. Slices that chunks cut are joined. */
 export function shownSlices(scene: Scene, chunks: readonly Chunk[]): Shown {
   const { from, to } = scene.span;
   return {
@@ -57,7 +57,7 @@ export function drawSlices(
   rowOf: RowOf,
   { slices, marks }: Shown,
 ): void {
-  // Signs in the middle of a row stand where names would.
+  // Names avoid the signs in the middle of a row.
   const signs = new Map(
     [...signsOf(scene, source, rowOf, marks)].map(([row, list]) => [
       row,
@@ -87,7 +87,7 @@ export function drawSlices(
       const size = Math.min(11, h - 1);
       const name = source.threads.name(slice.thread);
       let x = Math.max(x0, GUTTER) + 4;
-      // Room for a sign at the slice's begin.
+      // Leave room for a sign at the slice's start.
       for (const sign of signs.get(row) ?? []) if (sign > x - 8 && sign < x + 6) x = sign + 8;
       const next = (signs.get(row) ?? []).reduce(
         (least, sign) => (sign > x && sign - 6 < least ? sign - 6 : least),
@@ -112,16 +112,16 @@ const GLYPH: Record<string, Mark> = {
   place: "place",
 };
 
-/** Signs at a row's edge, out of the names' way. */
+/** Signs at the edge of a row, where names do not reach. */
 const EDGE = ["wakeup", "place"];
 
-/** The core in whose row a mark stands: where its thread is. */
+/** The core in whose row a mark is drawn. */
 export function coreOf(mark: EventMark): number {
   const there = mark.kind === "wakeup" || mark.kind === "place" || mark.kind === "migrate";
   return there && mark.target !== undefined && mark.target !== null ? mark.target : mark.core;
 }
 
-/** Signs that have room, by row: all, or the rare ones, or none. */
+/** The signs of each row that have room: all, only the rare kinds, or none. */
 function signsOf(
   scene: Scene,
   source: Source,
@@ -163,7 +163,7 @@ export function drawGlyphs(
   }
 }
 
-/** The sign of an event, in a row. Also drawn in the legend. */
+/** Draws the sign of an event in a row or in the legend. */
 export function glyph(
   p: Painter,
   kind: string,
@@ -211,9 +211,9 @@ export function glyph(
   }
 }
 
-// ---- who woke whom -----------------------------------------------------------------------------------
+// ---- wake-ups -----------------------------------------------------------------------------------
 
-/** Arrows to the selected thread from its wakers, and from its selected slice to those it woke. */
+/** Arrows from wakers to the selected thread, and from its selected slice to threads that it woke. */
 export function drawArrows(
   p: Painter,
   scene: Scene,

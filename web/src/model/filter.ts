@@ -1,9 +1,9 @@
-// Which threads are looked at.
+// The filter of threads.
 
 import type { Threads } from "../data/threads";
 import type { View } from "./state";
 
-/** A name pattern as people type it: a regular expression, or (if it is none) plain text. */
+/** Matches a regular expression, or plain text if it is not valid as one. */
 export function pattern(text: string): (name: string) => boolean {
   try {
     const expression = new RegExp(text, "i");
@@ -14,7 +14,7 @@ export function pattern(text: string): (name: string) => boolean {
   }
 }
 
-/** `null`: all of them. */
+/** Whether a thread passes filter and selection; `null`: all threads pass. */
 export function passes(
   view: View,
   trace: number,

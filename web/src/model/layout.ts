@@ -1,5 +1,4 @@
-// Where things stand on the canvas, in CSS pixels. Panels (one for each trace) stand above each
-// other; a panel has a title, rows, and strips.
+// The layout of the canvas in CSS pixels. Each trace has a panel with a title, rows, and strips.
 
 import type { Core, TraceInfo } from "../data/api";
 import type { Group, Height, Strip } from "./state";
@@ -14,7 +13,7 @@ export const STRIP = 34;
 const STRIP_GAP = 5;
 
 export interface Row {
-  /** Core, thread or (hash of the) process. */
+  /** A core, a thread, or the hash of a program's name. */
   key: number;
   label: string;
   /** From the top of the panel's rows. */
@@ -59,13 +58,13 @@ const FIT = { least: 1, most: 40 };
 interface Unit {
   key: number;
   label: string;
-  /** Pixels of air before it. */
+  /** Empty pixels above the row. */
   gap: number;
   socket?: number;
   llc?: number;
 }
 
-/** Cores in the order of the hardware: what shares something is adjacent. */
+/** Cores ordered so that those of a group are adjacent. */
 export function order(
   cores: readonly Core[],
   group: readonly Group[],
@@ -142,7 +141,7 @@ function brackets(kind: "socket" | "llc", units: readonly Unit[], rows: readonly
   return out;
 }
 
-/** The rows in the height that is asked for; `fit`: so high that they fill `room`, if that can be. */
+/** Rows of the given height; `fit` fills `room` if the rows can be that low or high. */
 function rowsIn(units: readonly Unit[], height: Height, room: number): Rows {
   if (height !== "fit") return place(units, HEIGHT[height]);
   let best = place(units, FIT.least);
@@ -202,8 +201,7 @@ export function layout(input: LayoutInput): { panels: Panel[]; height: number } 
   return { panels, height: y };
 }
 
-/** Which rows have room for their label: all, or every second, fourth … An even step, so that the
- * labelled ones of SMT siblings are all first siblings. */
+/** The rows that have room for a label. The step is 1 or even, which labels first SMT siblings only. */
 export function labelled(rows: readonly Row[], lineHeight = 11): Row[] {
   const h = rows[0]?.h ?? lineHeight;
   const step = h >= lineHeight ? 1 : 2 * Math.ceil(lineHeight / h / 2);
@@ -223,7 +221,7 @@ export function rowAt(rows: readonly Row[], y: number): Row | null {
   return null;
 }
 
-/** Consecutive rows in pieces of at most `most` pixels: what is rasterised at once. */
+/** Runs of rows of at most `most` pixels. Each is rasterised at once. */
 export function bands(rows: readonly Row[], most = 256): Row[][] {
   const out: Row[][] = [];
   for (const row of rows) {

@@ -2,7 +2,7 @@
 
 /** Bins of a tile. */
 export const BINS = 256;
-/** Above this, a bin is longer than any trace: 2^(10+2·20) ns are 13 days. */
+/** Limit of the level. A bin of level 20 is 2^50 ns, or 13 days. */
 export const MOST_LEVEL = 20;
 
 /** A span of time in nanoseconds. */
@@ -29,13 +29,13 @@ export function tileSpan(tile: TileId): Span {
   return { from: tile.index * width, to: (tile.index + 1) * width };
 }
 
-/** The level whose bins are nearest to one pixel: between half a pixel and two. */
+/** The level whose bins are closest to one pixel: between half a pixel and two. */
 export function levelFor(nsPerPixel: number, coarsest: number): number {
   const level = Math.round((Math.log2(nsPerPixel) - 10) / 2);
   return Math.max(0, Math.min(level, coarsest));
 }
 
-/** The tiles of a level that a span of time touches, within a trace of this duration. */
+/** The tiles of a level that overlap a span, for a trace of this duration. */
 export function tilesOf(level: number, span: Span, duration: number): TileId[] {
   const width = tileWidth(level);
   const first = Math.max(0, Math.floor(span.from / width));
@@ -46,8 +46,8 @@ export function tilesOf(level: number, span: Span, duration: number): TileId[] {
 }
 
 /**
- * The tiles that the next steps from a window would need: its neighbours at both sides, and those of
- * the next finer level around the moment at which one would zoom in.
+ * The tiles that the next step is likely to need: the neighbours on both sides of the window, and the
+ * finer tiles around the time at which the user would zoom in.
  */
 export function next(
   level: number,
@@ -60,7 +60,7 @@ export function next(
   const width = tileWidth(level);
   const around = tilesOf(level, { from: window.from - width, to: window.to + width }, duration);
   const sides = around.filter((tile) => !here.some((other) => other.index === tile.index));
-  // The widest window that is drawn at that level, with the moment where it is now.
+  // The widest window that is drawn at the finer level; `moment` keeps its place.
   const share = Math.min(1, (pixels * binWidth(level)) / 2 / (window.to - window.from));
   const part = (time: number) => moment + (time - moment) * share;
   const finer =
@@ -68,12 +68,12 @@ export function next(
   return [...finer, ...sides];
 }
 
-/** The tile of a coarser level in which a tile lies. */
+/** The tile of a coarser level that contains a tile. */
 export function ancestor(tile: TileId, level: number): TileId {
   return { level, index: Math.floor(tile.index / 4 ** (level - tile.level)) };
 }
 
-/** The level at which a span has between 256 and 1024 bins: for sums over a marked area. */
+/** The level for sums over a marked area: the area has 256 to 1024 bins. */
 export function levelForSums(span: Span, coarsest: number): number {
   return levelFor((span.to - span.from) / 512, coarsest);
 }

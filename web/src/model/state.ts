@@ -1,4 +1,4 @@
-// What is looked at. All of it is in the address after `#`, so that a link restores it.
+// The state of the view. The URL's fragment holds all of it, so a link restores the view.
 
 import type { Span } from "./levels";
 
@@ -20,7 +20,7 @@ export type Rows = (typeof ROWS)[number];
 export const GROUPS = ["socket", "llc", "physical"] as const;
 export type Group = (typeof GROUPS)[number];
 
-/** Threads that are looked at; the others are drawn pale. */
+/** Threads that are drawn in full colour; the others are dimmed. */
 export interface Filter {
   traced?: boolean;
   name?: string;
@@ -30,15 +30,15 @@ export interface Filter {
 export interface Selection {
   trace: number;
   thread: number;
-  /** Begin and core of the slice that is looked at, if one is. */
+  /** Start and core of the selected slice, if there is one. */
   time?: number;
   core?: number;
 }
 
 export interface View {
-  /** The named view that the rest was taken from. */
+  /** The named view that was applied last. */
   named: string | null;
-  /** The time from left to right. `null`: all of it. */
+  /** The visible time; `null`: the whole run. */
   span: Span | null;
   colour: Colour;
   rows: Rows;
@@ -46,7 +46,7 @@ export interface View {
   marks: Mark[];
   strips: Strip[];
   height: Height;
-  /** Whether cores on which nothing ever ran are shown. */
+  /** Whether cores that never ran a thread are shown. */
   unused: boolean;
   filter: Filter;
   selection: Selection | null;
@@ -74,7 +74,7 @@ export function initial(): View {
   };
 }
 
-/** What differs from the start, as `key=value&…`. */
+/** The values that differ from `initial()`, as `key=value&…`. */
 export function toHash(view: View): string {
   const start = initial();
   const out = new URLSearchParams();
@@ -99,7 +99,7 @@ export function toHash(view: View): string {
   return out.toString();
 }
 
-/** Anything may stand in a link: what is not understood is left out. */
+/** Links are untrusted: invalid values are ignored. */
 export function fromHash(hash: string): View {
   const view = initial();
   const given = new URLSearchParams(hash.replace(/^#/, ""));
@@ -159,7 +159,7 @@ function same(a: readonly string[], b: readonly string[]): boolean {
   return a.join() === b.join();
 }
 
-/** Moves a span into `[0, end]`, with some air, and keeps its length if that can be. */
+/** Moves a span into `[0, end]` plus a 2% margin. It keeps its length if it fits. */
 export function clampSpan(span: Span, end: number): Span {
   const air = 0.02 * end;
   const least = 100;

@@ -1,4 +1,4 @@
-// The time axis: where ticks stand, and how times are written.
+// The time axis: ticks, and times as text.
 
 const UNITS: [number, string][] = [
   [1e9, "s"],
@@ -7,7 +7,7 @@ const UNITS: [number, string][] = [
   [1, "ns"],
 ];
 
-/** A length of time, in the unit that fits it: `1.25 ms`. Three significant digits unless told. */
+/** A duration in the unit that fits: `1.25 ms`. */
 export function length(ns: number, digits = 3): string {
   const size = Math.abs(ns);
   if (size === 0) return "0 s";
@@ -17,7 +17,7 @@ export function length(ns: number, digits = 3): string {
   return `${trim(value.toFixed(unit === 1 ? 0 : Math.max(0, digits - whole)))} ${name}`;
 }
 
-/** A moment, to the nanosecond, in seconds with thin groups: `1.234 567 890 s`. */
+/** A time in seconds, with digits in groups: `1.234 567 890 s`. */
 export function moment(ns: number): string {
   const text = (Math.round(ns) / 1e9).toFixed(9);
   const [whole, fraction] = text.split(".") as [string, string];
@@ -30,7 +30,7 @@ function trim(number: string): string {
   return number.includes(".") ? number.replace(/\.?0+$/, "") : number;
 }
 
-/** 1, 2 or 5 times a power of ten, at least `least`. */
+/** The smallest of 1, 2, 5 × 10ⁿ that is at least `least`. */
 export function niceStep(least: number): number {
   const power = 10 ** Math.floor(Math.log10(least) + 1e-9);
   for (const factor of [1, 2, 5]) if (factor * power >= least * (1 - 1e-9)) return factor * power;
@@ -44,21 +44,20 @@ export interface Tick {
 
 export interface Ticks {
   ticks: Tick[];
-  /** Where the labels start from, if they do not start from 0: `+` labels are relative to it. */
+  /** The time that `+` labels are relative to; `null`: labels are absolute. */
   base: number | null;
   step: number;
 }
 
 /**
- * Ticks for a span of time, at least `spacing` pixels apart. When the span is short against its
- * distance from 0, labels count from a base, which is written once: `+2 µs` instead of
- * `1.234567002 s`.
+ * Ticks for a span of time, at least `spacing` pixels apart. If absolute labels would be too long, they
+ * are relative to a base that is written once: `+2 µs` instead of `1.234567002 s`.
  */
 export function ticks(from: number, to: number, width: number, spacing = 90): Ticks {
   const step = Math.max(1, niceStep(((to - from) / Math.max(1, width)) * spacing));
   const first = Math.ceil(from / step) * step;
   const largest = Math.max(Math.abs(from), Math.abs(to));
-  // More than six digits before a label's last one: too long to read.
+  // Absolute labels would have more than six significant digits.
   const relative = largest / step > 2e5;
   const base = relative ? Math.floor(from / (step * 1000)) * step * 1000 : null;
   const shown = relative ? to - (base ?? 0) : largest;

@@ -1,4 +1,4 @@
-// Numbers of a marked area, added up from the index: 256 to 1024 bins, whatever its length.
+// Sums over a marked area, from 256 to 1024 bins of the index.
 
 import * as api from "../data/api";
 import type { Field, Fields, TraceInfo } from "../data/api";
@@ -17,7 +17,7 @@ export interface Sums {
   wakeups: number;
   migrations: number;
   forks: number;
-  /** A cell counts to 255 and no further: the counts are lower bounds. */
+  /** Whether a cell reached its limit of 255: the counts are then lower bounds. */
   capped: boolean;
 }
 
@@ -72,7 +72,7 @@ export function addTiles(
   let known = 0;
   for (const { fields: f, from } of tiles) {
     for (let b = 0; b < BINS; b++) {
-      // A bin at the edge counts for the part of it that is inside.
+      // Bins at the edges count in part.
       const inside = Math.min(area.to, from + (b + 1) * bin) - Math.max(area.from, from + b * bin);
       if (inside <= 0) continue;
       time += inside;

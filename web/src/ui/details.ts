@@ -1,4 +1,4 @@
-// The panel at the right: the selected thread, or the marked area.
+// The panel on the right: the selected thread or the marked area.
 
 import type { App } from "../app";
 import { length, moment, place, ghz, latency, reasonText, STOPS, threadText } from "./words";

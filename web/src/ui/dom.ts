@@ -1,4 +1,4 @@
-// Elements. Text goes in as text, never as HTML: names come from anybody's trace.
+// DOM helpers. Text is inserted as text, never as HTML: traces are untrusted.
 
 type Child = Node | string | null | false;
 
@@ -28,7 +28,7 @@ export function byId<T extends HTMLElement = HTMLElement>(id: string): T {
   return document.getElementById(id) as T;
 }
 
-/** A list of terms; what is `null` is left out. */
+/** A list of terms and values. Entries without a value are left out. */
 export function facts(list: readonly (readonly [string, Child])[]): HTMLElement {
   const dl = el("dl", { class: "facts" });
   for (const [term, value] of list)

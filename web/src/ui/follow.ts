@@ -1,4 +1,4 @@
-// The selected thread: picking it, following it from slice to slice.
+// The selected thread: selecting it and following it from slice to slice.
 
 import type { App } from "../app";
 import * as api from "../data/api";
@@ -10,13 +10,13 @@ import { cellAt } from "../draw/cells";
 export interface Hit {
   source: Source;
   core: number;
-  /** Set where a row is a thread. */
+  /** Set if rows are threads. */
   thread: number | null;
   row: Row;
   time: number;
 }
 
-/** What is at a point of the canvas. */
+/** The trace, core and time at a point of the canvas. */
 export function hit(app: App, x: number, y: number): Hit | null {
   const scene = app.scene;
   if (x < GUTTER || x > GUTTER + plotWidth(scene) || y < AXIS) return null;
@@ -60,7 +60,7 @@ export class Follow {
     this.changed(null);
   }
 
-  /** What is at a point of the canvas becomes the selection. */
+  /** Selects the slice at a point. */
   async pick(at: Hit): Promise<void> {
     const { source, time } = at;
     if (at.thread !== null && at.core < 0) return this.select(source.index, at.thread, null);
@@ -93,7 +93,7 @@ export class Follow {
     ]);
     if (turn !== this.turn) return;
     source.threads.learn([thread]);
-    // A slice at the edge of what was fetched may be cut off there: its real begin is this.
+    // A chunk may have cut the slice; this is its real start.
     const whole =
       slice && at && at.thread === tid
         ? { ...slice, from: at.from ?? slice.from, to: at.to ?? slice.to, stop: at.stop ?? slice.stop }
@@ -106,7 +106,7 @@ export class Follow {
     this.changed(this.followed);
   }
 
-  /** Takes up the selection that a link holds. */
+  /** Restores the selection of a link. */
   async restore(): Promise<void> {
     const selection = this.app.view.selection;
     if (!selection) {
@@ -119,7 +119,7 @@ export class Follow {
     await this.select(trace, thread, at && at.thread === thread ? sliceOf(at) : null);
   }
 
-  /** The selected thread's first slice in sight, or else its first. */
+  /** Goes to the thread's first visible slice, or to its first slice. */
   async first(): Promise<void> {
     const selection = this.app.view.selection;
     if (!selection) return;
@@ -131,7 +131,7 @@ export class Follow {
     await this.select(selection.trace, selection.thread, slice);
   }
 
-  /** The next or previous slice of the selected thread. */
+  /** Goes to the next or previous slice of the selected thread. */
   async jump(direction: "forward" | "back"): Promise<void> {
     const selection = this.app.view.selection;
     if (!selection) return this.said("Select a thread first");
@@ -154,7 +154,7 @@ export class Follow {
     this.app.change({ span: { from: span.from - air, to: span.to + air } });
   }
 
-  /** Threads that the selected slice woke, as far as they are in sight. */
+  /** The visible slices that the selected slice woke. */
   wakees(): Slice[] {
     const { followed } = this;
     if (!followed?.slice) return [];

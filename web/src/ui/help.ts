@@ -1,4 +1,4 @@
-// `?`: the keys.
+// The list of keys (`?`).
 
 import { button, el } from "./dom";
 

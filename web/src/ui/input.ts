@@ -1,4 +1,4 @@
-// Mouse and keys on the picture, as in Perfetto.
+// Mouse and keys, as in Perfetto.
 
 import type { App } from "../app";
 import { GUTTER, RIGHT } from "../model/layout";
@@ -9,7 +9,7 @@ import { hit, type Follow } from "./follow";
 import type { Search } from "./search";
 import type { Tip } from "./tip";
 
-/** Further than this, a click is a drag. */
+/** Limit of movement during a click, in pixels. */
 const SLACK = 4;
 
 interface Parts {
@@ -143,7 +143,7 @@ function keys({ app, follow, search, mark, help }: Parts): void {
     for (const key of held.keys()) move(key, passed);
     requestAnimationFrame(step);
   };
-  /** `seconds` of holding a key: the window moves by its width in 1.2 s, and halves in 0.35 s. */
+  /** Applies a key held for `seconds`: the window moves by its width in 1.2 s and halves in 0.35 s. */
   const move = (key: string, seconds: number) => {
     const { span } = app;
     const by = ((span.to - span.from) * seconds) / 1.2;
@@ -168,7 +168,7 @@ function keys({ app, follow, search, mark, help }: Parts): void {
     if (moves) {
       event.preventDefault();
       if (held.has(moves)) return;
-      // A short press moves a little, too.
+      // A short press has an effect, too.
       move(moves, 0.12);
       held.set(moves, 1);
       last = performance.now();

@@ -1,4 +1,4 @@
-// What the colours and signs mean.
+// The legend of colours and signs.
 
 import type { App } from "../app";
 import { lostText } from "../draw/frame";
@@ -93,13 +93,13 @@ function colours(app: App, swatch: Swatch, programs: readonly string[]): Node[] 
         .map(([i, name]) => swatch(css(kind(Number(i))), name));
     }
     case "thread":
-      return [el("span", {}, "each thread has a colour of its own"), swatch(css(UNKNOWN), "unknown")];
+      return [el("span", {}, "colours identify threads"), swatch(css(UNKNOWN), "unknown")];
     case "process":
       return programs.map((name) => swatch(css(hashed(hashName(name), theme)), name));
   }
 }
 
-/** The programs that are seen most, from the cells that are in sight. */
+/** The programs with the most visible cells. */
 function topPrograms(app: App): string[] {
   const sums = new Map<string, number>();
   for (const source of app.sources) {

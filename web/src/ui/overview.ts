@@ -1,4 +1,4 @@
-// The whole run in a line, with the window in it.
+// The overview of the whole run, with the window.
 
 import type { App } from "../app";
 import { BINS, tileWidth } from "../model/levels";

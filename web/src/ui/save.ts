@@ -1,4 +1,4 @@
-// The picture as a file.
+// Saving the picture as a file.
 
 import type { App } from "../app";
 import { CanvasPainter, SvgPainter } from "../draw/painter";
@@ -12,7 +12,7 @@ function download(name: string, blob: Blob): void {
   setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
 }
 
-/** A name that every file system takes. */
+/** A name that is valid on every file system. */
 export function fileName(app: App, kind: string): string {
   const name = app.sources
     .map((s) =>

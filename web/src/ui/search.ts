@@ -1,4 +1,4 @@
-// `/`: threads by name or number.
+// Search for threads by name or number (`/`).
 
 import type { App } from "../app";
 import * as api from "../data/api";
@@ -86,9 +86,7 @@ export class Search {
       });
       return item;
     });
-    this.list.replaceChildren(
-      ...(items.length ? items : [el("li", { class: "none" }, "No thread has this name or number")]),
-    );
+    this.list.replaceChildren(...(items.length ? items : [el("li", { class: "none" }, "No thread matches")]));
     this.input.setAttribute("aria-activedescendant", items.length ? `found-${this.chosen}` : "");
     this.open(true);
   }

@@ -1,4 +1,4 @@
-// What is under the pointer.
+// The tip at the pointer.
 
 import type { App } from "../app";
 import * as api from "../data/api";

@@ -1,4 +1,4 @@
-// The bar at the top.
+// The toolbar.
 
 import type { App } from "../app";
 import { COLOURS, GROUPS, HEIGHTS, initial, MARKS, ROWS, STRIPS, type View } from "../model/state";
@@ -17,7 +17,7 @@ const MARK_NAME: Record<string, string> = {
   place: "placements",
   fork: "forks",
   exec: "new programs (exec)",
-  exit: "ends of threads",
+  exit: "exits",
   migrate: "migrations",
   overload: "overload",
   inversion: "inversion",
@@ -90,7 +90,7 @@ export function toolbar(app: App, actions: Actions, search: HTMLElement): void {
   const name = el("input", {
     type: "text",
     id: "filter-name",
-    placeholder: "name, as a pattern",
+    placeholder: "name (regular expression)",
     "aria-label": "Only threads with this name",
     spellcheck: "false",
     autocomplete: "off",
@@ -114,9 +114,9 @@ export function toolbar(app: App, actions: Actions, search: HTMLElement): void {
 
   const show = menu(
     "Show",
-    "What is drawn",
+    "Parts of the picture",
     el("b", {}, "Rows"),
-    el("label", {}, unused, "cores that were never used"),
+    el("label", {}, unused, "unused cores"),
     ...checks(
       GROUPS,
       GROUP_NAME,
@@ -138,18 +138,13 @@ export function toolbar(app: App, actions: Actions, search: HTMLElement): void {
       (strips) => app.change({ strips }),
     ),
   );
-  const only = menu(
-    "Only",
-    "Threads that are looked at",
-    el("label", {}, traced, "threads of the command"),
-    name,
-  );
+  const only = menu("Only", "Filter of threads", el("label", {}, traced, "threads of the command"), name);
   const save = menu(
     "Save",
     "Save the picture",
-    button("Picture (PNG)", "Save what is shown as PNG", () => actions.save("png"), { id: "save-png" }),
-    button("Drawing (SVG)", "Save what is shown as SVG", () => actions.save("svg"), { id: "save-svg" }),
-    button("Copy the link", "Copy an address that restores this view", () => actions.link(), {
+    button("Picture (PNG)", "Save the picture as PNG", () => actions.save("png"), { id: "save-png" }),
+    button("Drawing (SVG)", "Save the picture as SVG", () => actions.save("svg"), { id: "save-svg" }),
+    button("Copy link", "Copy a link to this view", () => actions.link(), {
       id: "copy-link",
     }),
   );
@@ -212,7 +207,7 @@ export function toolbar(app: App, actions: Actions, search: HTMLElement): void {
     ),
     show,
     only,
-    button("Whole run", "Show all of it (0)", () => actions.whole(), { id: "whole" }),
+    button("Whole run", "Show the whole run (0)", () => actions.whole(), { id: "whole" }),
     el("span", { class: "space" }),
     search,
     save,
@@ -228,7 +223,7 @@ function without<T extends object, K extends keyof T>(object: T, key: K): T {
   return rest;
 }
 
-/** A view from a file: what it does not say is as at the start; where one looks stays. */
+/** Applies a named view. Missing fields get their initial values; the window stays. */
 export function apply(app: App, name: string): void {
   const view = app.named.find((v) => v.name === name);
   const start = initial();

@@ -1,4 +1,4 @@
-// What a slice is, in words: for the tip and the details.
+// Texts about slices, for the tip and the details.
 
 import type { At, Slice } from "../data/api";
 import type { Source } from "../draw/scene";
@@ -32,9 +32,9 @@ export function place(source: Source, core: number): string {
 }
 
 export const STOPS: Record<string, string> = {
-  preempted: "preempted: it could have run on",
-  yielded: "gave the core up",
-  blocked: "blocked: waits for something",
+  preempted: "preempted",
+  yielded: "yielded",
+  blocked: "blocked",
   exited: "ended",
 };
 
