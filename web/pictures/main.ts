@@ -1,24 +1,28 @@
-// node out/pictures/main.js HEARTH LIST.json TRACES TO [NAME...]: takes the pictures of the book again.
-// LIST says, for each: the traces (folders below TRACES), the part of the address after `#` that
-// holds the view, its size, and where the pointer rests. scripts/pictures makes the traces and calls this.
+// node out/pictures/main.js HEARTH LIST.json RUNS TO [NAME...]: takes the book's pictures again.
+// LIST says for each picture: the traces or the report (below RUNS), the size, and for the viewer the
+// fragment of the URL that holds the view and the place of the pointer. scripts/pictures calls this.
 
 import { readFileSync } from "node:fs";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
+import type { Page } from "playwright-core";
 import { serve } from "../bench/serve";
 import { launch, ready } from "../test/e2e/browser";
 
 interface Picture {
   name: string;
-  traces: string[];
-  view: string;
   width: number;
   height: number;
+  traces?: string[];
+  view?: string;
   pointer?: [number, number];
+  /** A report; only these sections of it are shown. */
+  report?: string;
+  sections?: string[];
 }
 
 const [hearth, list, traces, to, ...only] = process.argv.slice(2);
 if (!hearth || !list || !traces || !to) {
-  console.error("error: what and where to?\n  help: scripts/pictures does all of it");
+  console.error("error: arguments are missing\n  help: run scripts/pictures");
   process.exit(2);
 }
 const all = JSON.parse(readFileSync(list, "utf8")) as Picture[];
@@ -31,23 +35,40 @@ try {
 }
 
 async function take(picture: Picture): Promise<void> {
-  const { name, view, width, height, pointer } = picture;
-  const server = await serve(
-    hearth!,
-    picture.traces.map((trace) => join(traces!, trace)),
-  );
+  const { name, width, height, report } = picture;
   const page = await browser.newPage({ viewport: { width, height } });
   try {
-    await page.goto(`${server.address}#${view}`);
-    await ready(page);
-    if (pointer) await page.mouse.move(...pointer);
-    // Names and the pointer's tip come behind the picture.
-    await page.waitForTimeout(1000);
-    await ready(page);
-    await page.screenshot({ path: join(to!, `${name}.png`) });
+    const shoot = () => page.screenshot({ path: join(to!, `${name}.png`) });
+    if (report) await takeReport(page, picture, shoot);
+    else await takeViewer(page, picture, shoot);
     console.log(`${name}.png`);
   } finally {
     await page.close();
+  }
+}
+
+async function takeReport(page: Page, picture: Picture, shoot: () => Promise<unknown>): Promise<void> {
+  await page.goto(`file://${resolve(traces!, picture.report!)}`);
+  const others = `section${picture.sections!.map((id) => `:not(#${id})`).join("")} { display: none }`;
+  await page.addStyleTag({ content: others });
+  await page.waitForTimeout(500);
+  await shoot();
+}
+
+async function takeViewer(page: Page, picture: Picture, shoot: () => Promise<unknown>): Promise<void> {
+  const server = await serve(
+    hearth!,
+    picture.traces!.map((trace) => join(traces!, trace)),
+  );
+  try {
+    await page.goto(`${server.address}#${picture.view}`);
+    await ready(page);
+    if (picture.pointer) await page.mouse.move(...picture.pointer);
+    // Names and the tip arrive after the picture.
+    await page.waitForTimeout(1000);
+    await ready(page);
+    await shoot();
+  } finally {
     server.stop();
   }
 }
