@@ -131,7 +131,7 @@ test("the tip tells core, frequency and load; unused cores can be shown", option
   const tip = page.locator(".tip");
   let text = "";
   for (let x = 110; x < 900 && !text.includes("GHz"); x += 40) {
-    await canvas.hover({ position: { x, y: 30 } });
+    await canvas.hover({ position: { x, y: 36 } });
     text = (await tip.textContent()) ?? "";
   }
   assert.match(text, /core \d+, socket \d+at\d.* sfrequency\d\.\d\d GHzload\d+%/);
