@@ -13,7 +13,7 @@ demo: web ## Record a real ./configure here; predict it for the papers' machines
 
 build: web ## Build the hearth binary: target/release/hearth
 	@scripts/need rust cc elf
-	cargo build --locked --release -p hearth
+	cargo build --locked --release -p hearth-sched
 
 web: ## Build the viewer's page, which the hearth binary takes in: web/dist
 	@scripts/web
@@ -45,7 +45,7 @@ lint: ## Format and lints only
 fmt: ## Put Rust and Ipanema sources into the common format
 	@scripts/need rust cc elf
 	cargo fmt --all
-	cargo run --locked --quiet -p hearth -- fmt policies/*.ipa
+	cargo run --locked --quiet -p hearth-sched -- fmt policies/*.ipa
 
 docs: ## Build the book: docs/book/index.html
 	@scripts/docs

@@ -1,5 +1,5 @@
 //! Policies in live kernels, in virtual machines. `HEARTH_VM_TESTS=6.18,7.3` names the kernels; without it these
-//! tests do nothing. They need the command line (`cargo build -p hearth`) and the objects (`make bpf`).
+//! tests do nothing. They need the command line (`cargo build -p hearth-sched`) and the objects (`make bpf`).
 
 use hearth_vm::{Options, Streams, Topology, Wish};
 use std::io::Read;
@@ -10,7 +10,7 @@ use std::time::Duration;
 fn hearth() -> PathBuf {
     let test = std::env::current_exe().expect("a test has a file");
     let hearth = test.ancestors().nth(2).expect("it is in target/PROFILE/deps").join("hearth");
-    assert!(hearth.is_file(), "{} is missing: cargo build -p hearth", hearth.display());
+    assert!(hearth.is_file(), "{} is missing: cargo build -p hearth-sched", hearth.display());
     hearth
 }
 
