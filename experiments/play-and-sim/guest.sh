@@ -15,6 +15,7 @@ if [ "$scheduler" != kernel ]; then
 		kill -0 $!
 		sleep 1
 	done
+	# shellcheck disable=SC2089,SC2090 # split into three words on purpose; the quotes are Perl's
 	as='perl -e $p=pack("i",0);syscall(144,0,7,$p)==0||die$!;exec@ARGV'
 fi
 
@@ -23,6 +24,7 @@ while read -r name workload; do
 	while [ "$run" -le "$runs" ]; do
 		to=$out/$name.$scheduler.$run
 		[ -z "$as" ] || "$hearth" status --json >"$to.before.json"
+		# shellcheck disable=SC2086,SC2090
 		"$hearth" record -o "$to.trace" -- $as "$hearth" play "$workload" --burn time --rate 1e9 --json >"$to.play.json"
 		[ -z "$as" ] || "$hearth" status --json >"$to.after.json"
 		run=$((run + 1))

@@ -1,3 +1,4 @@
+# shellcheck shell=sh
 # guest.sh HEARTH ROUNDS NAME=COMMAND...: in the guest, runs each load under each scheduler, one scheduler after the
 # other, ROUNDS times. An empty COMMAND is the kernel's own scheduler. Leaves in the present folder, for each round,
 # scheduler and load: ROUND.NAME.LOAD.time (seconds), .trace, and for configure .programs (the kernel's statistics of the
@@ -18,7 +19,7 @@ timed() {
 recorded() {
 	file=$1
 	shift
-	timed "$file" $H record -o "$PWD/$file.trace" -- "$@"
+	timed "$file" "$H" record -o "$PWD/$file.trace" -- "$@"
 }
 
 load() { # load NAME PREFIX
@@ -32,7 +33,7 @@ load() { # load NAME PREFIX
 		;;
 	build) recorded "$2.build" sh load.sh build ;;
 	schbench)
-		recorded "$2.schbench" $H play schbench:messages=2,workers=8,rounds=15,cpu=1000,sleep=5000 --burn time
+		recorded "$2.schbench" "$H" play schbench:messages=2,workers=8,rounds=15,cpu=1000,sleep=5000 --burn time
 		;;
 	hackbench)
 		timed "$2.hackbench" hackbench -p -g 10 -l 20

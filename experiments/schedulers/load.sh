@@ -1,3 +1,4 @@
+# shellcheck shell=sh
 # load.sh LOAD: runs it in the guest's memory, from what lies beside this script.
 here=$(cd "$(dirname "$0")" && pwd)
 [ -d /tmp/source ] || cp -r "$here/source" /tmp/source

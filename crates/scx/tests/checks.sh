@@ -1,3 +1,4 @@
+# shellcheck shell=sh
 # The words that the scripts beside this file are written in. $H is the hearth to try.
 check() { # check WHAT COMMAND...: the command succeeds
 	what=$1
@@ -21,5 +22,5 @@ says() { # says TEXT COMMAND...: the command's output has the text
 	"$@" 2>&1 | tee /tmp/out | grep -q -- "$text" || { cat /tmp/out; return 1; }
 }
 is() { [ "$(cat /sys/kernel/sched_ext/root/ops 2>/dev/null)" = "$(echo "$1" | tr - _)" ]; } # the kernel allows no -
-until_is() { n=0; until is "$1"; do n=$((n + 1)); [ $n -lt ${2:-600} ] || return 1; sleep 0.2; done; }
+until_is() { n=0; until is "$1"; do n=$((n + 1)); [ $n -lt "${2:-600}" ] || return 1; sleep 0.2; done; }
 gone() { n=0; until [ "$(cat /sys/kernel/sched_ext/state)" = disabled ]; do n=$((n + 1)); [ $n -lt 100 ] || return 1; sleep 0.2; done; }

@@ -1,3 +1,4 @@
+# shellcheck shell=sh
 # conform.sh HEARTH POLICY...: logs each policy under loads in a live kernel of four cores. The logs are POLICY.log in
 # the current folder, to be repeated elsewhere. Prints `ok WHAT` or `FAILED WHAT`; the last line is `end`.
 H=$1
@@ -5,12 +6,12 @@ shift
 . "$(dirname "$0")/checks.sh"
 
 forks() { timeout 120 sh -c 'n=0; while [ $n -lt 40 ]; do /bin/true & /bin/true; wait; n=$((n + 1)); done'; }
-pipes() { timeout 240 $H play hackbench:groups=1,fds=5,loops=10 --burn time; }
-pinned() { for cores in 3 2,3 0-3; do taskset -c $cores sh -c 'n=0; while [ $n -lt 30000 ]; do n=$((n + 1)); done' & hogs="$hogs $!"; done; }
+pipes() { timeout 240 "$H" play hackbench:groups=1,fds=5,loops=10 --burn time; }
+pinned() { for cores in 3 2,3 0-3; do taskset -c "$cores" sh -c 'n=0; while [ $n -lt 30000 ]; do n=$((n + 1)); done' & hogs="$hogs $!"; done; }
 for policy; do
-	$H run $policy --log $policy.log 2>/tmp/$policy.log &
+	"$H" run "$policy" --log "$policy.log" 2>"/tmp/$policy.log" &
 	loader=$!
-	check "$policy starts" until_is $policy
+	check "$policy starts" until_is "$policy"
 	hogs=
 	pinned
 	check "$policy runs programs" forks
@@ -20,11 +21,12 @@ for policy; do
 	ule*) parameter=slice ;;
 	*) parameter=latency ;;
 	esac
-	check "$policy keeps its parameters" status 1 $H set $parameter=1s
+	check "$policy keeps its parameters" status 1 "$H" set $parameter=1s
+	# shellcheck disable=SC2086 # several processes
 	kill $hogs 2>/dev/null
-	check "$policy still schedules" is $policy
+	check "$policy still schedules" is "$policy"
 	kill -TERM $loader
 	check "$policy ends" wait $loader
-	check "$policy lost nothing" status 1 grep -q "lost\|worth nothing" /tmp/$policy.log
+	check "$policy lost nothing" status 1 grep -q "lost\|worth nothing" "/tmp/$policy.log"
 done
 echo end

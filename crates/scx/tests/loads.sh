@@ -1,3 +1,4 @@
+# shellcheck shell=sh
 # loads.sh HEARTH POLICY...: what each policy must survive in a live kernel of four cores. Prints `ok WHAT` or
 # `FAILED WHAT`; the last line is `end`.
 H=$1
@@ -5,23 +6,23 @@ shift
 . "$(dirname "$0")/checks.sh"
 
 forks() { timeout 120 sh -c 'n=0; while [ $n -lt 150 ]; do /bin/true & /bin/true; wait; n=$((n + 1)); done'; }
-pipes() { timeout 240 $H play hackbench:groups=2,fds=5,loops=20 --burn time; }
-thousand() { timeout 240 $H play hackbench:groups=25,fds=20,loops=1 --burn time; }
-latencies() { timeout 240 $H play schbench:messages=2,workers=8,rounds=5 --burn time; }
+pipes() { timeout 240 "$H" play hackbench:groups=2,fds=5,loops=20 --burn time; }
+thousand() { timeout 240 "$H" play hackbench:groups=25,fds=20,loops=1 --burn time; }
+latencies() { timeout 240 "$H" play schbench:messages=2,workers=8,rounds=5 --burn time; }
 
-loaded_again() { n=0; until says "\"restarts\": $1," $H status --json; do n=$((n + 1)); [ $n -lt 300 ] || return 1; sleep 0.2; done; }
+loaded_again() { n=0; until says "\"restarts\": $1," "$H" status --json; do n=$((n + 1)); [ $n -lt 300 ] || return 1; sleep 0.2; done; }
 
 # A core that goes and comes back, while threads are pinned to it, near it, and everywhere. Each time the kernel takes
 # over, and the policy is loaded again.
 hotplug() {
 	hogs=
 	for cores in 3 3 2,3 0-3; do
-		taskset -c $cores sh -c 'while :; do :; done' &
+		taskset -c "$cores" sh -c 'while :; do :; done' &
 		hogs="$hogs $!"
 	done
 	(while :; do taskset -c 2,3 /bin/true; /bin/true; done) &
 	hogs="$hogs $!"
-	$H play hackbench:groups=2,fds=5,loops=100 --burn time >/tmp/play 2>&1 &
+	"$H" play hackbench:groups=2,fds=5,loops=100 --burn time >/tmp/play 2>&1 &
 	play=$!
 	times=0
 	for cpu in 3 1; do
@@ -33,6 +34,7 @@ hotplug() {
 		done
 	done
 	wait $play || { cat /tmp/play; return 1; }
+	# shellcheck disable=SC2086 # several processes
 	kill $hogs && is "$policy"
 }
 
@@ -43,7 +45,7 @@ pinned() {
 		taskset -c $core sh -c 'n=0; while [ $n -lt 3000 ]; do n=$((n + 1)); done; grep -q "^Cpus_allowed_list:	'$core'$" /proc/self/status' &
 		pins="$pins $!"
 	done
-	for pin in $pins; do wait $pin || return 1; done
+	for pin in $pins; do wait "$pin" || return 1; done
 }
 
 # Of two threads that share a core, the one with more weight gets more of it.
@@ -53,7 +55,7 @@ nice_counts() {
 	taskset -c 2 sh -c 'while :; do :; done' &
 	high=$!
 	sleep 6
-	ticks() { cut -d ' ' -f 14 /proc/$1/stat; }
+	ticks() { cut -d ' ' -f 14 "/proc/$1/stat"; }
 	low_ticks=$(ticks $low)
 	high_ticks=$(ticks $high)
 	kill $low $high
@@ -62,9 +64,9 @@ nice_counts() {
 }
 
 for policy; do
-	$H run $policy 2>/tmp/$policy.log &
+	"$H" run "$policy" 2>"/tmp/$policy.log" &
 	loader=$!
-	check "$policy starts" until_is $policy
+	check "$policy starts" until_is "$policy"
 	check "$policy runs programs" forks
 	check "$policy runs pipes" pipes
 	check "$policy runs 1000 threads" thousand
@@ -72,8 +74,8 @@ for policy; do
 	check "$policy respects affinity" pinned
 	case $policy in slocal | ule*) ;; *) check "$policy respects nice" nice_counts ;; esac
 	check "$policy survives cores that come and go" hotplug
-	check "$policy still schedules" is $policy
-	$H status >/tmp/$policy.status 2>&1
+	check "$policy still schedules" is "$policy"
+	"$H" status >"/tmp/$policy.status" 2>&1
 	kill -TERM $loader
 	check "$policy ends" wait $loader
 done

@@ -1,18 +1,19 @@
+# shellcheck shell=sh
 # verbs.sh HEARTH: what run, exec, set, status, top and stop must do in a live kernel. Prints `ok WHAT` or
 # `FAILED WHAT` for each; the last line is `end`.
 H=$1
 . "$(dirname "$0")/checks.sh"
 alive() { timeout 60 sh -c 'for i in 1 2 3 4 5 6 7 8 9 10; do /bin/true & done; wait'; }
-load() { for i in 1 2 3 4 5 6; do (while :; do /bin/true; sleep 0.02; done) & loads="$loads $!"; done; }
+load() { for _ in 1 2 3 4 5 6; do (while :; do /bin/true; sleep 0.02; done) & loads="$loads $!"; done; }
 
-check "nothing runs at first" says "no policy of Hearth runs here" $H status
+check "nothing runs at first" says "no policy of Hearth runs here" "$H" status
 for policy in cfs slocal smove nest; do
-	$H run $policy 2>/tmp/$policy.log &
-	check "$policy starts" until_is $policy
+	"$H" run "$policy" 2>"/tmp/$policy.log" &
+	check "$policy starts" until_is "$policy"
 	check "$policy lets threads run" alive
-	check "$policy is shown" says "$policy schedules the system" $H status
-	check "$policy has statistics" says '"placements"' $H status --json
-	check "$policy stops" $H stop
+	check "$policy is shown" says "$policy schedules the system" "$H" status
+	check "$policy has statistics" says '"placements"' "$H" status --json
+	check "$policy stops" "$H" stop
 	check "$policy is gone" gone
 done
 
@@ -20,34 +21,37 @@ check "who looks at frequencies is told that there are none" says "smove looks a
 check "who does not is not" status 1 grep frequencies /tmp/nest.log
 check "nor is who asks for it" status 1 sh -c "$H exec smove --frequency unknown -- true 2>&1 | grep warning"
 
-check "exec returns the command's status" status 7 $H exec nest -- sh -c 'grep -q "^policy.* 7$" /proc/self/sched && exit 7'
-check "exec of nothing" status 127 $H exec nest -- /nonexistent/program
-check "exec records" $H exec nest --record exec.trace -- sh -c 'for i in 1 2 3 4 5; do /bin/true & done; wait'
-check "the recording can be read" says "placements by reason" $H report exec.trace
-check "it records over that" $H exec nest --record exec.trace -- true
-check "the new recording can be read, too" says "underload" $H report exec.trace
+check "exec returns the command's status" status 7 "$H" exec nest -- sh -c 'grep -q "^policy.* 7$" /proc/self/sched && exit 7'
+check "exec of nothing" status 127 "$H" exec nest -- /nonexistent/program
+check "exec records" "$H" exec nest --record exec.trace -- sh -c 'for i in 1 2 3 4 5; do /bin/true & done; wait'
+check "the recording can be read" says "placements by reason" "$H" report exec.trace
+check "it records over that" "$H" exec nest --record exec.trace -- true
+check "the new recording can be read, too" says "underload" "$H" report exec.trace
 
 load
-$H run nest --frequency model:xeon-5218 --record run.trace --cost 2>/tmp/nest.log &
+"$H" run nest --frequency model:xeon-5218 --record run.trace --cost 2>/tmp/nest.log &
 nest=$!
 check "nest starts under load" until_is nest
-check "parameters change" says "r_max was 5, is 2" $H set r_max=2
-check "bounds hold" status 1 $H set s_max=99s
-check "the kernel measures placements" says "a placement takes" $H status
-check "a recorder beside it sees what it decides" says "its decisions are recorded" $H record -a --duration 2s -o beside.trace
-check "they have reasons" says "placements by reason" $H report beside.trace
-check "a second run is refused" says "nest runs (hearth, process $nest" $H run cfs
-$H run smove --replace 2>/tmp/smove.log &
+check "parameters change" says "r_max was 5, is 2" "$H" set r_max=2
+check "bounds hold" status 1 "$H" set s_max=99s
+check "the kernel measures placements" says "a placement takes" "$H" status
+check "a recorder beside it sees what it decides" says "its decisions are recorded" "$H" record -a --duration 2s -o beside.trace
+check "they have reasons" says "placements by reason" "$H" report beside.trace
+check "a second run is refused" says "nest runs (hearth, process $nest" "$H" run cfs
+"$H" run smove --replace 2>/tmp/smove.log &
 smove=$!
 check "the old one ends well" wait $nest
 check "the new one takes over under load" until_is smove
+# shellcheck disable=SC2086 # several processes
 check "the loads live" kill -0 $loads
-check "the system's recording can be read" says "placements by reason" $H report run.trace
+check "the system's recording can be read" says "placements by reason" "$H" report run.trace
 kill -9 $smove
 check "the kernel takes over from a killed loader" gone
 check "threads run then" alive
+# shellcheck disable=SC2086
 check "the loads live then" kill -0 $loads
-check "a dead loader is no policy" says "no policy of Hearth runs here" $H status
+check "a dead loader is no policy" says "no policy of Hearth runs here" "$H" status
+# shellcheck disable=SC2086
 kill $loads
 
 mount | grep -q ' /sys/fs/cgroup .*cgroup2' || { mkdir -p /sys/fs/cgroup && mount -t cgroup2 none /sys/fs/cgroup; }
@@ -55,9 +59,9 @@ mkdir -p /sys/fs/cgroup/hearth/below
 sleep 1000 &
 sleeper=$!
 echo $sleeper >/sys/fs/cgroup/hearth/below/cgroup.procs
-$H run slocal --cgroup hearth 2>/tmp/slocal.log &
+"$H" run slocal --cgroup hearth 2>/tmp/slocal.log &
 slocal=$!
-class() { n=0; until grep -q "^policy.* $2\$" /proc/$1/sched; do n=$((n + 1)); [ $n -lt 50 ] || return 1; sleep 0.2; done; }
+class() { n=0; until grep -q "^policy.* $2\$" "/proc/$1/sched"; do n=$((n + 1)); [ $n -lt 50 ] || return 1; sleep 0.2; done; }
 check "a cgroup's policy starts" until_is slocal
 check "threads in it are the policy's" class $sleeper 7
 sleep 1000 &
@@ -74,16 +78,16 @@ check "the cgroup's policy is gone" gone
 
 cpu3=/sys/devices/system/cpu/cpu3/online
 echo 0 >$cpu3
-$H run nest:r_max=3 --record cores.trace 2>/tmp/nest.log &
+"$H" run nest:r_max=3 --record cores.trace 2>/tmp/nest.log &
 nest=$!
 check "nest starts without a core" until_is nest
-check "it has three" says "on 3 cores" $H status
-check "a parameter changes" $H set s_max=1tick
+check "it has three" says "on 3 cores" "$H" status
+check "a parameter changes" "$H" set s_max=1tick
 echo 1 >$cpu3
-on_cores() { n=0; until says "on $1 cores" $H status; do n=$((n + 1)); [ $n -lt 100 ] || return 1; sleep 0.5; done; }
+on_cores() { n=0; until says "on $1 cores" "$H" status; do n=$((n + 1)); [ $n -lt 100 ] || return 1; sleep 0.5; done; }
 check "it is loaded again for the new core" on_cores 4
-check "its recording ended whole" says "placements by reason" $H report cores.trace
-check "its parameters stay" says "changed: r_max=3 s_max=4ms" $H status
+check "its recording ended whole" says "placements by reason" "$H" report cores.trace
+check "its parameters stay" says "changed: r_max=3 s_max=4ms" "$H" status
 check "threads run on four" alive
 # Nothing else is at work: what must run for the core to go are the kernel's own threads.
 echo 0 >$cpu3
@@ -96,7 +100,7 @@ check "it ends well" wait $nest
 check "it said what happened" says "loaded again, for 3 cores" cat /tmp/nest.log
 check "SysRq-S ends a policy, and the loader says so" says "SysRq-S" sh -c "$H run cfs & p=\$!; n=0; until grep -q cfs /sys/kernel/sched_ext/root/ops 2>/dev/null || [ \$n -gt 600 ]; do sleep 0.2; n=\$((n + 1)); done; echo S >/proc/sysrq-trigger; wait \$p; [ \$? = 1 ]"
 
-$H run "$(dirname "$0")/loses.ipa" --watchdog 5s 2>/tmp/loses.log &
+"$H" run "$(dirname "$0")/loses.ipa" --watchdog 5s 2>/tmp/loses.log &
 loses=$!
 # It is compiled in the guest.
 check "a policy that loses threads starts" until_is loses 3000
@@ -109,7 +113,7 @@ check "the lost thread runs again" status 3 wait $lost
 check "threads run then as well" alive
 
 if command -v script >/dev/null; then
-	$H run nest 2>/tmp/nest.log &
+	"$H" run nest 2>/tmp/nest.log &
 	nest=$!
 	check "nest starts for top" until_is nest
 	check "top draws, and q ends it" says "reserve" sh -c "(sleep 5; printf q) | timeout 60 script -qec 'stty rows 30 cols 100; $H top' /dev/null"

@@ -1,4 +1,5 @@
 #!/busybox sh
+# shellcheck shell=dash disable=SC1091,SC2154 # the settings: hearth writes them
 # SPDX-License-Identifier: MIT OR Apache-2.0
 #
 # The guest's first program, in the initramfs: makes the guest's root out of the host's, and goes there.
@@ -102,7 +103,7 @@ fi
 $B mkdir /new/run/hearth
 $B cp /busybox /settings /command /run.sh /new/run/hearth/
 for name in status $ports; do
-	echo "$name=$(port $name)" >>/new/run/hearth/settings
+	echo "$name=$(port "$name")" >>/new/run/hearth/settings
 done
 $B umount /dev /sys /proc
 exec $B switch_root /new /run/hearth/busybox sh /run/hearth/run.sh

@@ -1,3 +1,5 @@
+# shellcheck shell=dash disable=SC1091,SC2154 # the settings: hearth writes them
+# shellcheck disable=SC2094 # `leader`, `in`, `out`, `err` are a file and pipes, each open for one side of a copy
 # SPDX-License-Identifier: MIT OR Apache-2.0
 #
 # The guest's first program once the root is made (init.sh): runs the command and says how it ended.
