@@ -557,27 +557,32 @@ unsafe fn serial(t: *mut Thread) -> u32 {
 }
 
 extern "C" fn ready(s: *mut Instance, t: *mut Thread, c: u32, queue: u32, key: i64, reason: u32) {
-    // SAFETY: see `behind` and `serial`; so in all callbacks below.
+    // SAFETY: the policy passes on the instance that it was called with, and a thread that the stage gave it.
     unsafe { behind(s) }.ready(t, c, queue, key, reason);
 }
 
 extern "C" fn run(s: *mut Instance, t: *mut Thread) {
+    // SAFETY: as in `ready`.
     unsafe { behind(s).decide(Decision::Run { thread: serial(t) }) }
 }
 
 extern "C" fn blocked(s: *mut Instance, t: *mut Thread) {
+    // SAFETY: as in `ready`.
     unsafe { behind(s).decide(Decision::Blocked { thread: serial(t) }) }
 }
 
 extern "C" fn terminated(s: *mut Instance, t: *mut Thread) {
+    // SAFETY: as in `ready`.
     unsafe { behind(s).decide(Decision::Terminated { thread: serial(t) }) }
 }
 
 extern "C" fn first(s: *mut Instance, c: u32, queue: u32) -> *mut Thread {
+    // SAFETY: as in `ready`.
     unsafe { behind(s) }.first(c, queue).cast()
 }
 
 extern "C" fn next(s: *mut Instance, t: *mut Thread) -> *mut Thread {
+    // SAFETY: as in `ready`.
     let stage = unsafe { behind(s) };
     #[cfg(test)]
     if let Some(learning) = &mut stage.learning {
@@ -587,21 +592,26 @@ extern "C" fn next(s: *mut Instance, t: *mut Thread) -> *mut Thread {
 }
 
 extern "C" fn arm(s: *mut Instance, t: *mut Thread, ns: i64) {
+    // SAFETY: as in `ready`.
     unsafe { behind(s).decide(Decision::Arm { thread: serial(t), ns }) }
 }
 
 extern "C" fn cancel(s: *mut Instance, t: *mut Thread) {
+    // SAFETY: as in `ready`.
     unsafe { behind(s).decide(Decision::Cancel { thread: serial(t) }) }
 }
 
 extern "C" fn keep_warm(s: *mut Instance, core: u32, ns: i64) {
+    // SAFETY: as in `ready`.
     unsafe { behind(s) }.decide(Decision::KeepWarm { core, ns });
 }
 
 extern "C" fn preempt(s: *mut Instance, core: u32) {
+    // SAFETY: as in `ready`.
     unsafe { behind(s) }.decide(Decision::Preempt { core });
 }
 
 extern "C" fn set_changed(s: *mut Instance, set: u32, core: u32, member: bool) {
+    // SAFETY: as in `ready`.
     unsafe { behind(s) }.decide(Decision::Set { set, core, member });
 }

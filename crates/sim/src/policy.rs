@@ -34,6 +34,7 @@ pub struct Policy {
 
 // SAFETY: the table is constant, and its handlers keep no state of their own.
 unsafe impl Send for Policy {}
+// SAFETY: as for Send.
 unsafe impl Sync for Policy {}
 
 impl Policy {

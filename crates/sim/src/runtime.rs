@@ -508,23 +508,27 @@ unsafe fn index(t: *mut Thread) -> u32 {
 }
 
 extern "C" fn ready(s: *mut Instance, t: *mut Thread, c: u32, queue: u32, key: i64, reason: u32) {
-    // SAFETY: see `behind` and `index`; so in all callbacks below.
+    // SAFETY: the policy passes on the instance that it was called with, and a thread that the runtime gave it.
     unsafe { behind(s).ready(index(t), c, queue, key, reason) }
 }
 
 extern "C" fn run(s: *mut Instance, t: *mut Thread) {
+    // SAFETY: as in `ready`.
     unsafe { behind(s).run(index(t)) }
 }
 
 extern "C" fn blocked(s: *mut Instance, t: *mut Thread) {
+    // SAFETY: as in `ready`.
     unsafe { behind(s).leave(index(t), State::Blocked, "blocks") }
 }
 
 extern "C" fn terminated(s: *mut Instance, t: *mut Thread) {
+    // SAFETY: as in `ready`.
     unsafe { behind(s).leave(index(t), State::Terminated, "terminates") }
 }
 
 extern "C" fn first(s: *mut Instance, c: u32, queue: u32) -> *mut Thread {
+    // SAFETY: as in `ready`.
     let rt = unsafe { behind(s) };
     match rt.queues[rt.queue_index(c, queue)].front() {
         Some(entry) => &raw mut rt.threads[entry.2 as usize],
@@ -533,8 +537,9 @@ extern "C" fn first(s: *mut Instance, c: u32, queue: u32) -> *mut Thread {
 }
 
 extern "C" fn next(s: *mut Instance, t: *mut Thread) -> *mut Thread {
-    let rt = unsafe { behind(s) };
-    let (index, at) = rt.find(unsafe { index(t) });
+    // SAFETY: as in `ready`.
+    let (rt, thread) = unsafe { (behind(s), index(t)) };
+    let (index, at) = rt.find(thread);
     match rt.queues[index].get(at + 1) {
         Some(entry) => &raw mut rt.threads[entry.2 as usize],
         None => ptr::null_mut(),
@@ -542,22 +547,26 @@ extern "C" fn next(s: *mut Instance, t: *mut Thread) -> *mut Thread {
 }
 
 extern "C" fn arm(s: *mut Instance, t: *mut Thread, ns: i64) {
-    let effect = Effect::Arm { thread: unsafe { index(t) }, ns: ns.max(0) as u64 };
-    unsafe { behind(s) }.effects.push(effect);
+    // SAFETY: as in `ready`.
+    unsafe { behind(s).effects.push(Effect::Arm { thread: index(t), ns: ns.max(0) as u64 }) }
 }
 
 extern "C" fn cancel(s: *mut Instance, t: *mut Thread) {
-    unsafe { behind(s) }.effects.push(Effect::Cancel { thread: unsafe { index(t) } });
+    // SAFETY: as in `ready`.
+    unsafe { behind(s).effects.push(Effect::Cancel { thread: index(t) }) }
 }
 
 extern "C" fn keep_warm(s: *mut Instance, core: u32, ns: i64) {
+    // SAFETY: as in `ready`.
     unsafe { behind(s) }.effects.push(Effect::KeepWarm { core, ns: ns.max(0) as u64 });
 }
 
 extern "C" fn preempt(s: *mut Instance, core: u32) {
+    // SAFETY: as in `ready`.
     unsafe { behind(s) }.effects.push(Effect::Preempt { core });
 }
 
 extern "C" fn set_changed(s: *mut Instance, set: u32, core: u32, member: bool) {
+    // SAFETY: as in `ready`.
     unsafe { behind(s) }.effects.push(Effect::Set { set, core, member });
 }

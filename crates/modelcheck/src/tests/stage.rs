@@ -258,17 +258,19 @@ impl Stage {
 /// # Safety
 /// `s` belongs to a stage, of which nobody holds a reference while a handler runs.
 unsafe fn stage<'a>(s: *mut Instance) -> &'a mut Stage {
+    // SAFETY: `Stage::point` sets it; the caller vouches for the rest.
     unsafe { &mut *(*s).runtime_private.cast::<Stage>() }
 }
 
 /// # Safety
 /// `t` is one of a stage's threads.
 unsafe fn id(t: *mut Thread) -> u8 {
+    // SAFETY: the stage's threads live as long as the stage.
     unsafe { (*t).tid as u8 - 1 }
 }
 
 extern "C" fn ready(s: *mut Instance, t: *mut Thread, c: u32, queue: u32, key: i64, reason: u32) {
-    // SAFETY: as the two functions say; so below.
+    // SAFETY: the policy passes on the instance that it was called with, and a thread that the stage gave it.
     let (stage, thread) = unsafe { (stage(s), id(t)) };
     stage.decisions.push(Decision::Ready { thread, core: c as u8, queue, key, reason });
     if std::mem::replace(&mut stage.ready[usize::from(thread)], true) {
@@ -285,28 +287,34 @@ extern "C" fn ready(s: *mut Instance, t: *mut Thread, c: u32, queue: u32, key: i
 }
 
 extern "C" fn run(s: *mut Instance, t: *mut Thread) {
+    // SAFETY: as in `ready`.
     let (stage, thread) = unsafe { (stage(s), id(t)) };
     stage.dequeue(thread);
     stage.decisions.push(Decision::Run(thread));
 }
 
 extern "C" fn blocked(s: *mut Instance, t: *mut Thread) {
+    // SAFETY: as in `ready`.
     unsafe { stage(s).decisions.push(Decision::Blocked(id(t))) }
 }
 
 extern "C" fn terminated(s: *mut Instance, t: *mut Thread) {
+    // SAFETY: as in `ready`.
     unsafe { stage(s).decisions.push(Decision::Terminated(id(t))) }
 }
 
 extern "C" fn first(s: *mut Instance, c: u32, queue: u32) -> *mut Thread {
+    // SAFETY: as in `ready`.
     let stage = unsafe { stage(s) };
     let first = stage.queues[c as usize][queue as usize].first().map(|(_, thread)| *thread);
     first.map_or(ptr::null_mut(), |thread| stage.thread(thread))
 }
 
 extern "C" fn next(s: *mut Instance, t: *mut Thread) -> *mut Thread {
+    // SAFETY: as in `ready`.
     let (stage, thread) = unsafe { (stage(s), id(t)) };
-    let (core, queue) = unsafe { ((*t).core as usize, (*t).queue as usize) };
+    let Thread { core, queue, .. } = stage.threads[usize::from(thread)];
+    let (core, queue) = (core as usize, queue as usize);
     let line = &stage.queues[core][queue];
     let at = line.iter().position(|(_, other)| *other == thread).map_or(usize::MAX, |at| at + 1);
     let next = line.get(at).map(|(_, thread)| *thread);
@@ -314,16 +322,19 @@ extern "C" fn next(s: *mut Instance, t: *mut Thread) -> *mut Thread {
 }
 
 extern "C" fn arm(s: *mut Instance, t: *mut Thread, ns: i64) {
+    // SAFETY: as in `ready`.
     unsafe { stage(s).decisions.push(Decision::Arm(id(t), ns)) }
 }
 
 extern "C" fn cancel(s: *mut Instance, t: *mut Thread) {
+    // SAFETY: as in `ready`.
     unsafe { stage(s).decisions.push(Decision::Cancel(id(t))) }
 }
 
 extern "C" fn keep_warm(_: *mut Instance, _: u32, _: i64) {}
 
 extern "C" fn preempt(s: *mut Instance, c: u32) {
+    // SAFETY: as in `ready`.
     unsafe { stage(s).decisions.push(Decision::Preempt(c as u8)) }
 }
 

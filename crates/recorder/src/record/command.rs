@@ -44,8 +44,8 @@ impl Held {
         let pid = unsafe { libc::fork() };
         match pid {
             -1 => return Err(Error::system("make a process for the command")),
+            // SAFETY: as above; `arguments` ends in a null pointer.
             0 => unsafe {
-                // SAFETY: as above; `arguments` ends in a null pointer.
                 libc::close(gate.as_raw_fd()); // else its end would never be seen
                 become_command(gate_read.as_raw_fd(), failure_write.as_raw_fd(), &arguments)
             },
@@ -138,6 +138,7 @@ impl Drop for Held {
 /// # Safety
 /// `arguments` holds C strings and ends in a null pointer.
 unsafe fn become_command(gate: i32, failure: i32, arguments: &[*const libc::c_char]) -> ! {
+    // SAFETY: `byte` has room for what is read, `errno` is as long as is said; the caller vouches for `arguments`.
     unsafe {
         let mut byte = 0u8;
         while libc::read(gate, (&raw mut byte).cast(), 1) < 0 && *libc::__errno_location() == libc::EINTR {}
