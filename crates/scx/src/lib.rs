@@ -27,6 +27,7 @@ pub mod server;
 pub mod session;
 pub mod statistics;
 pub mod topology;
+pub mod verify;
 
 pub use error::Error;
 pub use policy::Policy;

@@ -6,6 +6,7 @@ use crate::exit::ExitInfo;
 use crate::layout::*;
 use crate::policy::Policy;
 use crate::schedule::RealTime;
+use crate::verify::Program;
 use crate::{object, requirements, topology};
 use hearth_recorder::Host;
 use libbpf_rs::btf::types::{DataSec, Enum, Enum64, MemberAttr, Struct, Var};
@@ -266,6 +267,16 @@ fn describe(arena: &Arena, host: &Host, settings: &Settings) {
     }
 }
 
+/// What the kernel knows of a program.
+fn info(program: &impl AsFd) -> std::io::Result<libbpf_sys::bpf_prog_info> {
+    let mut info = libbpf_sys::bpf_prog_info::default();
+    let mut size = size_of_val(&info) as u32;
+    let program = program.as_fd().as_raw_fd();
+    // SAFETY: `info` and `size` are valid for the call, and `size` is that of `info`.
+    let error = unsafe { libbpf_sys::bpf_prog_get_info_by_fd(program, &mut info, &mut size) };
+    if error == 0 { Ok(info) } else { Err(std::io::Error::from_raw_os_error(-error)) }
+}
+
 impl Loaded {
     /// Makes the policy the kernel's scheduler.
     ///
@@ -327,12 +338,25 @@ impl Loaded {
         let Some(program) = self.object.progs().find(|program| program.name() == "saakm_select_cpu") else {
             return (0, 0);
         };
-        let mut info = libbpf_sys::bpf_prog_info::default();
-        let mut size = size_of_val(&info) as u32;
-        // SAFETY: `info` and `size` are valid for the call, and `size` is that of `info`.
-        let error =
-            unsafe { libbpf_sys::bpf_prog_get_info_by_fd(program.as_fd().as_raw_fd(), &mut info, &mut size) };
-        if error == 0 { (info.run_cnt, info.run_time_ns) } else { (0, 0) }
+        info(&program).map_or((0, 0), |info| (info.run_cnt, info.run_time_ns))
+    }
+
+    /// What the kernel says of each program.
+    ///
+    /// # Errors
+    /// It says nothing.
+    pub(crate) fn programs(&self) -> Result<Vec<Program>, Error> {
+        let programs = self.object.progs().map(|program| {
+            let info = info(&program)?;
+            Ok(Program {
+                name: program.name().to_string_lossy().into_owned(),
+                processed: info.verified_insns,
+                instructions: info.xlated_prog_len / size_of::<libbpf_sys::bpf_insn>() as u32,
+                native_bytes: info.jited_prog_len,
+            })
+        });
+        let read: std::io::Result<Vec<Program>> = programs.collect();
+        read.map_err(|error| Error::Object(format!("the kernel does not describe a program: {error}")))
     }
 
     /// The ring buffer of records.

@@ -2,6 +2,8 @@
 //! tests do nothing. They need the command line (`cargo build -p hearth-sched`) and the objects (`make bpf`).
 
 use hearth_vm::{Options, Streams, Topology, Wish};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -16,7 +18,71 @@ fn hearth() -> PathBuf {
 
 #[test]
 fn verbs_work_in_live_kernels() {
-    in_each_kernel(&["verbs.sh"]);
+    in_each_kernel_on(CPUS, &[&["verbs.sh"], &POLICIES[..]].concat(), compare_verified);
+}
+
+/// Instructions that the verifier processed, by policy and program. They depend on the compiler and the kernel.
+#[derive(Serialize, Deserialize, PartialEq, Debug)]
+struct Counts {
+    clang: String,
+    kernel: String,
+    policies: BTreeMap<String, BTreeMap<String, u64>>,
+}
+
+impl Counts {
+    fn of_guest(folder: &Path) -> Counts {
+        let clang = std::env::var("CLANG").unwrap_or_else(|_| "clang-19".into());
+        let version =
+            Command::new(clang).arg("--version").output().expect("the clang that made the objects").stdout;
+        let clang = String::from_utf8_lossy(&version).lines().next().unwrap_or_default().to_owned();
+        let (mut kernel, mut policies) = (String::new(), BTreeMap::new());
+        for policy in POLICIES {
+            let text = std::fs::read_to_string(folder.join(format!("{policy}.verified.json")))
+                .expect("its programs");
+            let json: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+            kernel = json["kernel"].as_str().expect("a kernel").to_owned();
+            let count = |program: &serde_json::Value| {
+                Some((program["name"].as_str()?.to_owned(), program["processed"].as_u64()?))
+            };
+            let programs = json["programs"].as_array().expect("programs");
+            policies.insert(
+                policy.to_owned(),
+                programs.iter().map(|program| count(program).expect("a count")).collect(),
+            );
+        }
+        Counts { clang, kernel, policies }
+    }
+}
+
+/// The counts are those of `verifier.toml`, to the instruction, where clang and kernel are the file's: one that grows
+/// unnoticed reaches the kernel's limit one day. `BLESS=1` writes the file.
+fn compare_verified(folder: &Path) {
+    const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/verifier.toml");
+    let counts = Counts::of_guest(folder);
+    if std::env::var_os("BLESS").is_some() {
+        let text = toml::to_string(&counts).expect("TOML");
+        return std::fs::write(FILE, text).expect("it can be written");
+    }
+    let stored: Counts = toml::from_str(&std::fs::read_to_string(FILE).expect("a file")).expect("counts");
+    if (&stored.clang, &stored.kernel) != (&counts.clang, &counts.kernel) {
+        println!(
+            "skipped: {FILE} is for {} and Linux {}, not for {} and Linux {}",
+            stored.clang, stored.kernel, counts.clang, counts.kernel
+        );
+        return;
+    }
+    for (policy, programs) in &counts.policies {
+        for (program, count) in programs {
+            let before = stored.policies.get(policy).and_then(|programs| programs.get(program));
+            if before != Some(count) {
+                println!("{policy}, {program}: {count} instructions processed, not {before:?}");
+            }
+        }
+    }
+    assert!(
+        stored == counts,
+        "if it is meant: BLESS=1 scripts/test kernels, and read the difference of {FILE}"
+    );
 }
 
 #[test]

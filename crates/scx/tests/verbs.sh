@@ -1,10 +1,22 @@
 # shellcheck shell=sh
-# verbs.sh HEARTH: what run, exec, set, status, top and stop must do in a live kernel. Prints `ok WHAT` or
+# verbs.sh HEARTH POLICY...: what the kernel's verifier says of each policy (POLICY.verified.json in the current folder); what run, exec, set, status, top and stop must do in a live kernel. Prints `ok WHAT` or
 # `FAILED WHAT` for each; the last line is `end`.
 H=$1
+shift
 . "$(dirname "$0")/checks.sh"
 alive() { timeout 60 sh -c 'for i in 1 2 3 4 5 6 7 8 9 10; do /bin/true & done; wait'; }
 load() { for _ in 1 2 3 4 5 6; do (while :; do /bin/true; sleep 0.02; done) & loads="$loads $!"; done; }
+
+# All at once: each keeps one CPU busy.
+verify() {
+	verifiers=
+	for policy; do
+		"$H" build "$policy" --verify --json >"$policy.verified.json" &
+		verifiers="$verifiers $!"
+	done
+	for verifier in $verifiers; do wait "$verifier" || return 1; done
+}
+check "the verifier accepts every policy" verify "$@"
 
 check "nothing runs at first" says "no policy of Hearth runs here" "$H" status
 for policy in cfs slocal smove nest; do

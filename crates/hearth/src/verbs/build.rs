@@ -1,9 +1,12 @@
 use crate::failure::{Failure, Outcome};
+use crate::table::Plain;
 use crate::{output, policy_file, policy_params};
 use clap::ValueEnum;
 use hearth_ipanema::diagnostic::render_all;
 use hearth_ipanema::{SourceId, emit, syntax};
 use hearth_scx::object::{self, Purpose};
+use hearth_scx::verify::{Verified, verify};
+use serde_json::{Value, json};
 use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -20,6 +23,13 @@ pub struct Args {
     /// Where to; without it, to standard output
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
+    /// Write nothing: load the BPF programs, without running the policy, and show how many instructions this
+    /// machine's kernel verified for each
+    #[arg(long, conflicts_with_all = ["emit", "output"])]
+    verify: bool,
+    /// Print JSON (schema hearth.verified/1) instead of text
+    #[arg(long, requires = "verify")]
+    json: bool,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -39,6 +49,9 @@ enum Emit {
 
 impl Args {
     pub fn run(self) -> Outcome {
+        if self.verify {
+            return self.show_verified();
+        }
         let purpose = match self.emit {
             Emit::Bpf => Some(Purpose::Run),
             Emit::BpfLog => Some(Purpose::Log),
@@ -65,6 +78,15 @@ impl Args {
         Ok(ExitCode::SUCCESS)
     }
 
+    fn show_verified(&self) -> Outcome {
+        let verified = verify(&policy_params::compile(&self.policy)?)?;
+        match self.json {
+            true => output::json(&document(&verified))?,
+            false => output::text(&table(&verified))?,
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+
     fn compile(&self) -> Result<String, Failure> {
         let colour = std::io::stderr().is_terminal();
         let compiled = policy_file::compile_named(&self.policy)?.map_err(|failed| {
@@ -84,5 +106,49 @@ impl Args {
         policy_file::syntax_errors(&self.policy, &text, &parsed.diagnostics)?;
         let json = serde_json::to_string_pretty(&parsed.policy).map_err(Failure::new)?;
         Ok(json + "\n")
+    }
+}
+
+fn document(verified: &Verified) -> Value {
+    let Verified { policy, kernel, programs } = verified;
+    json!({ "schema": "hearth.verified/1", "policy": policy, "kernel": kernel, "programs": programs })
+}
+
+fn table(verified: &Verified) -> String {
+    let mut table = Plain::new(1);
+    table.head(&["program", "processed", "instructions", "native bytes"]);
+    for program in &verified.programs {
+        let numbers = [program.processed, program.instructions, program.native_bytes];
+        table.row(&[&[program.name.clone()][..], &numbers.map(|n| n.to_string())].concat());
+    }
+    format!(
+        "{}\nLinux {} accepts {}. Its verifier processes at most 1,000,000 instructions of a program.\n",
+        table.render(),
+        verified.kernel,
+        verified.policy
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hearth_scx::verify::Program;
+
+    #[test]
+    fn programs_are_documented_and_shown() {
+        let program = Program { name: "tick".into(), processed: 3456, instructions: 78, native_bytes: 901 };
+        let verified = Verified { policy: "p".into(), kernel: "7.3".into(), programs: vec![program] };
+        let table = table(&verified);
+        assert!(table.contains("tick") && table.contains("Linux 7.3 accepts p."), "{table}");
+        let book = include_str!("../../../../docs/src/json.md");
+        let document = document(&verified);
+        for object in [&document, &document["programs"][0]] {
+            for key in object.as_object().expect("an object").keys() {
+                assert!(
+                    key == "schema" || book.contains(&format!("`{key}`")),
+                    "{key} is not in docs/src/json.md"
+                );
+            }
+        }
     }
 }
