@@ -5,9 +5,9 @@
 
 #![no_main]
 
-use hearth_modelcheck::{Counterexample, Options, Scenario, check, replay, trace};
 use hearth_ipanema::builtin::NAMES;
 use hearth_ipanema::ir::Policy;
+use hearth_modelcheck::{Counterexample, Options, Scenario, check as model_check, replay, trace};
 use libfuzzer_sys::fuzz_target;
 use serde_json::{Value, json};
 use std::sync::LazyLock;
@@ -35,7 +35,7 @@ static SCHEDULES: LazyLock<Vec<Value>> = LazyLock::new(|| {
     let schedule = |(name, scenario): &(&str, &str)| {
         let policy = POLICIES.iter().find(|policy| policy.name == *name).unwrap();
         let options = Options { cwc: true, ..Options::default() };
-        let found = check(policy, &Scenario::named(scenario).unwrap(), &options).unwrap();
+        let found = model_check(policy, &Scenario::named(scenario).unwrap(), &options).unwrap();
         serde_json::from_str(&found.violation.unwrap().to_json()).unwrap()
     };
     FOUND.iter().map(schedule).collect()
