@@ -10,7 +10,8 @@
 //! let spec: Spec = "nest:r_max=0,s_max=4ticks".parse()?;
 //! let nest = load(&spec.source)?;
 //! let settings = Settings::parse(&nest, &spec.params)?;
-//! assert_eq!(settings.shown(&nest), [("r_max".into(), "0".into()), ("s_max".into(), "16ms".into())]);
+//! let shown: Vec<String> = settings.shown(&nest).map(|(name, value)| format!("{name} {value}")).collect();
+//! assert_eq!(shown, ["r_max 0", "s_max 16ms"]);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 

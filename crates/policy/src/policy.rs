@@ -7,7 +7,7 @@ use hearth_ipanema::{Compiled, Diagnostic, Sources, Unit, emit};
 #[derive(Clone, Debug)]
 pub struct Param {
     pub name: String,
-    /// The comment at its declaration.
+    /// The comment at its declaration, on one line.
     pub doc: String,
     pub unit: Unit,
     /// The lowest value that is allowed.
@@ -31,6 +31,7 @@ pub enum Capacity {
 #[derive(Clone, Debug)]
 pub struct CoreSet {
     pub name: String,
+    /// The comment at its declaration, on one line.
     pub doc: String,
     pub capacity: Capacity,
 }
@@ -58,7 +59,7 @@ impl From<Compiled> for Policy {
 fn param(param: &ir::Param) -> Param {
     Param {
         name: param.name.clone(),
-        doc: param.doc.clone(),
+        doc: param.doc.replace('\n', " "),
         unit: Unit::of(param.ty),
         min: param.min,
         max: param.max,
@@ -69,7 +70,7 @@ fn param(param: &ir::Param) -> Param {
 fn core_set(set: &ir::CoreSet) -> CoreSet {
     CoreSet {
         name: set.name.clone(),
-        doc: set.doc.clone(),
+        doc: set.doc.replace('\n', " "),
         capacity: match set.capacity.as_ref().map(|capacity| &capacity.kind) {
             Some(ExprKind::Number(most)) => Capacity::Constant(*most),
             Some(ExprKind::Param(param)) => Capacity::Param(param.index()),

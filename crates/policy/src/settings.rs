@@ -160,12 +160,12 @@ impl Settings {
 
     /// Parameters that do not have their initial values, by name, with units. Parameters that `policy` does
     /// not have are left out.
-    pub fn shown(&self, policy: &Policy) -> Vec<(String, String)> {
-        let shown = |(name, value): (&String, &i64)| {
+    pub fn shown(&self, policy: &Policy) -> impl Iterator<Item = (String, String)> {
+        let shown = move |(name, value): (&String, &i64)| {
             let param = policy.params().iter().find(|param| param.name == *name)?;
             Some((name.clone(), param.unit.show(*value)))
         };
-        self.0.iter().filter_map(shown).collect()
+        self.0.iter().filter_map(shown)
     }
 
     /// The number of parameters that do not have their initial values.
@@ -209,7 +209,8 @@ mod tests {
     fn the_last_value_counts_and_an_initial_value_is_no_difference() {
         let nest = load("nest").unwrap();
         let last = settings(&nest, &["r_max=0", "s_max=4ticks", "r_max=3"]).unwrap();
-        assert_eq!(last.shown(&nest), [("r_max", "3"), ("s_max", "16ms")].map(|(n, v)| (n.into(), v.into())));
+        let expected = [("r_max", "3"), ("s_max", "16ms")].map(|(n, v)| (n.to_owned(), v.to_owned()));
+        assert!(last.shown(&nest).eq(expected));
         assert_eq!(settings(&nest, &["r_max=0", "r_max=5"]).unwrap(), Settings::default());
     }
 
@@ -234,6 +235,6 @@ mod tests {
         let some = settings(&load("nest").unwrap(), &["r_max=0"]).unwrap();
         let cfs = load("cfs").unwrap();
         assert!(matches!(some.values(&cfs), Err(ParamError::Unknown { .. })));
-        assert_eq!(some.shown(&cfs), []);
+        assert_eq!(some.shown(&cfs).count(), 0);
     }
 }
