@@ -5,9 +5,8 @@
 
 #![no_main]
 
-use hearth_ipanema::builtin::NAMES;
-use hearth_ipanema::ir::Policy;
 use hearth_modelcheck::{Counterexample, Options, Scenario, check as model_check, replay, trace};
+use hearth_policy::{Policy, load, names};
 use libfuzzer_sys::fuzz_target;
 use serde_json::{Value, json};
 use std::sync::LazyLock;
@@ -26,14 +25,12 @@ const OF: [&str; 11] =
 const WORDS: [&str; 8] =
     ["clock", "block", "sleep", "yield", "forever", "forked", "compare_and_swap", "safety"];
 
-static POLICIES: LazyLock<Vec<Policy>> = LazyLock::new(|| {
-    let builtin = |_: &str| None;
-    NAMES.iter().map(|name| hearth_ipanema::compile(&builtin, name).unwrap().ir).collect()
-});
+static POLICIES: LazyLock<Vec<Policy>> =
+    LazyLock::new(|| names().iter().map(|name| load(name).unwrap()).collect());
 
 static SCHEDULES: LazyLock<Vec<Value>> = LazyLock::new(|| {
     let schedule = |(name, scenario): &(&str, &str)| {
-        let policy = POLICIES.iter().find(|policy| policy.name == *name).unwrap();
+        let policy = POLICIES.iter().find(|policy| policy.name() == *name).unwrap();
         let options = Options { cwc: true, ..Options::default() };
         let found = model_check(policy, &Scenario::named(scenario).unwrap(), &options).unwrap();
         serde_json::from_str(&found.violation.unwrap().to_json()).unwrap()
@@ -43,18 +40,18 @@ static SCHEDULES: LazyLock<Vec<Value>> = LazyLock::new(|| {
 
 fuzz_target!(|input: &[u8]| match input {
     [] => {}
-    [b'{', ..] => std::str::from_utf8(input).into_iter().for_each(check),
+    [b'{', ..] => std::str::from_utf8(input).into_iter().for_each(try_schedule),
     [which, edits @ ..] => {
         let mut schedule = SCHEDULES[usize::from(*which) % SCHEDULES.len()].clone();
         edits.as_chunks().0.iter().for_each(|edit| change(&mut schedule, *edit));
-        check(&schedule.to_string());
+        try_schedule(&schedule.to_string());
     }
 });
 
-fn check(text: &str) {
+fn try_schedule(text: &str) {
     let Ok(found) = Counterexample::from_json(text) else { return };
     assert_eq!(Counterexample::from_json(&found.to_json()).unwrap(), found);
-    let Some(policy) = POLICIES.iter().find(|policy| policy.name == found.policy) else { return };
+    let Some(policy) = POLICIES.iter().find(|policy| policy.name() == found.policy) else { return };
     let replayed = replay(policy, &found);
     if let Ok(trace) = trace(policy, &found) {
         assert_eq!(trace.check(), []);

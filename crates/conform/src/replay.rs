@@ -3,8 +3,9 @@
 
 use crate::replica::{Call, QUEUES, Replica, Slot, Stage};
 use crate::report::{Disagreement, KEPT, Report};
+use hearth_policy::Settings;
 use hearth_scx::log::{EVENTS, Ending, Header, Reader, Record, event, kind};
-use hearth_sim::Policy;
+use hearth_sim::Native;
 use hearth_sim::saakm::{LEVELS, MAX_CORES, SET_WORDS, Set};
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -40,7 +41,7 @@ pub enum Error {
 ///
 /// # Errors
 /// It cannot be read, or is not one of this policy.
-pub fn replay<R: Read>(mut log: Reader<R>, policy: &Policy) -> Result<Report, Error> {
+pub fn replay<R: Read>(mut log: Reader<R>, policy: &Native) -> Result<Report, Error> {
     let header = std::mem::take(&mut log.header);
     check(&header, policy)?;
     let mut replay = Replay {
@@ -72,18 +73,13 @@ pub fn replay<R: Read>(mut log: Reader<R>, policy: &Policy) -> Result<Report, Er
 }
 
 /// What the policy's code takes for granted.
-fn check(header: &Header, policy: &Policy) -> Result<(), Error> {
+fn check(header: &Header, policy: &Native) -> Result<(), Error> {
     if header.policy != policy.name() {
         return Err(Error::OtherPolicy { log: header.policy.clone(), policy: policy.name().into() });
     }
     let wrong = |what: &str| Err(Error::Header(what.into()));
-    let params = policy.parameters();
-    if header.params.len() != params.len() {
-        return wrong("the policy has another number of parameters");
-    }
-    if params.iter().zip(&header.params).any(|(param, value)| !(param.min..=param.max).contains(value)) {
-        return wrong("a parameter is out of its bounds");
-    }
+    Settings::from_values(policy.policy(), &header.params)
+        .map_err(|error| Error::Header(error.to_string()))?;
     let cpus: Vec<u32> = header.cores.iter().map(|core| core.cpu).collect();
     if cpus.is_empty() || !cpus.is_sorted_by(|a, b| a < b) || cpus.iter().any(|cpu| *cpu >= MAX_CORES as u32)
     {

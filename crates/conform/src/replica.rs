@@ -3,7 +3,7 @@
 
 use crate::decision::Decision;
 use hearth_scx::log::{Header, Record, event, kind};
-use hearth_sim::Policy;
+use hearth_sim::Native;
 use hearth_sim::saakm::{
     Core, Domain, Instance, LEVELS, MAX_CORES, Ops, PolicyTable, SET_WORDS, Set, Thread,
 };
@@ -114,7 +114,7 @@ pub struct Call {
 /// given. Borrows the policy, whose code it calls.
 pub struct Replica<'a> {
     stage: *mut Stage,
-    pub(crate) policy: &'a Policy,
+    pub(crate) policy: &'a Native,
 }
 
 impl Drop for Replica<'_> {
@@ -131,7 +131,7 @@ impl Drop for Replica<'_> {
 
 impl<'a> Replica<'a> {
     /// The policy before its first event. The header was checked.
-    pub fn new(policy: &'a Policy, header: &Header) -> Replica<'a> {
+    pub fn new(policy: &'a Native, header: &Header) -> Replica<'a> {
         let table = policy.table();
         let nr_cores = header.cores.last().map_or(1, |core| core.cpu as usize + 1);
         let words = |size: u64| (size as usize).div_ceil(8);

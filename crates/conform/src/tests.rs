@@ -4,9 +4,10 @@
 use crate::replay::tell;
 use crate::replica::{Call, Replica, Slot};
 use crate::{Decision, Report, replay};
+use hearth_policy::load;
 use hearth_scx::log::{Core, EVENTS, Ending, Header, Reader, Record, Writer, event, kind};
 use hearth_scx::topology::{Domains, Group};
-use hearth_sim::Policy;
+use hearth_sim::Native;
 use hearth_sim::saakm::Set;
 use proptest::prelude::*;
 use proptest::test_runner::{RngAlgorithm, TestRng};
@@ -126,7 +127,11 @@ struct World<'a> {
     frequencies: [u32; CORES as usize],
 }
 
-fn header(policy: &Policy) -> Header {
+fn native(name_or_path: &str) -> Native {
+    Native::build(load(name_or_path).unwrap()).unwrap()
+}
+
+fn header(policy: &Native) -> Header {
     let group = |cores: std::ops::Range<u32>, first: [u32; 4], count: [u32; 4]| Group {
         cores: cores.collect(),
         first,
@@ -136,7 +141,7 @@ fn header(policy: &Policy) -> Header {
     let all = |count| vec![group(0..4, [0; 4], count)];
     Header {
         policy: policy.name().into(),
-        params: policy.parameters().iter().map(|param| param.initial).collect(),
+        params: policy.policy().params().iter().map(|param| param.initial).collect(),
         cores: (0..CORES).map(|cpu| Core { cpu, min_khz: 1_000_000 }).collect(),
         domains: Domains { groups: [pairs, all([2, 1, 0, 0]), all([2, 1, 1, 0]), all([2, 1, 1, 1])] },
         ..Header::default()
@@ -315,7 +320,7 @@ impl World<'_> {
 }
 
 /// A log of so many steps.
-fn log(policy: &Policy, seed: u8, steps: usize) -> Vec<u8> {
+fn log(policy: &Native, seed: u8, steps: usize) -> Vec<u8> {
     let header = header(policy);
     let mut replica = Replica::new(policy, &header);
     replica.get().learning = Some(Learning::default());
@@ -334,7 +339,7 @@ fn log(policy: &Policy, seed: u8, steps: usize) -> Vec<u8> {
     world.log.finish(written, 0).expect("memory")
 }
 
-fn repeat(log: &[u8], policy: &Policy) -> Report {
+fn repeat(log: &[u8], policy: &Native) -> Report {
     replay(Reader::new(log).expect("a log"), policy).expect("a sound log")
 }
 
@@ -344,7 +349,7 @@ const POLICIES: [&str; 6] = ["cfs", "slocal", "smove", "nest", "cfs-cwc", "cfs-c
 #[test]
 fn what_was_logged_is_repeated() {
     for name in POLICIES {
-        let policy = Policy::load(name).unwrap();
+        let policy = native(name);
         let report = repeat(&log(&policy, 1, 3000), &policy);
         assert_eq!((report.disagreements, report.ending), (0, Ending::Whole), "{name}: {:#?}", report.first);
         assert!(report.handlers() > 1500 && report.decisions() > 500, "{name}: {report:#?}");
@@ -354,20 +359,20 @@ fn what_was_logged_is_repeated() {
 
 #[test]
 fn another_policy_disagrees() {
-    let cfs = hearth_ipanema::builtin::source("cfs").unwrap();
+    let cfs = hearth_policy::read("cfs").unwrap();
     let mutated = cfs.replace("latency / 2", "latency / 3");
     assert_ne!(cfs, mutated);
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("cfs.ipa");
     std::fs::write(&path, mutated).unwrap();
-    let log = log(&Policy::load("cfs").unwrap(), 2, 3000);
-    let report = repeat(&log, &Policy::load(path.to_str().unwrap()).unwrap());
+    let log = log(&native("cfs"), 2, 3000);
+    let report = repeat(&log, &native(path.to_str().unwrap()));
     assert!(report.disagreements > 0);
 }
 
 #[test]
 fn each_tampered_decision_is_found() {
-    let policy = Policy::load("nest").unwrap();
+    let policy = native("nest");
     let log = log(&policy, 3, 300);
     let records = |log: &[u8]| (log.len() - log.len() % Record::BYTES) / Record::BYTES;
     let header = log.len() % Record::BYTES;
@@ -396,7 +401,7 @@ proptest! {
         seed in 0u8..8, policy in 0..POLICIES.len(), changes in prop::collection::vec((any::<usize>(), any::<u8>()), 0..8),
         cut in prop::option::of(any::<usize>()),
     ) {
-        let policy = Policy::load(POLICIES[policy]).unwrap();
+        let policy = native(POLICIES[policy]);
         let mut log = log(&policy, seed, 200);
         let start = log.len() % Record::BYTES;
         for (at, value) in changes {

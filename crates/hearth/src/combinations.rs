@@ -4,14 +4,13 @@ use crate::failure::{Failure, Outcome};
 use crate::output;
 use crate::prediction::{Prediction, Run, Setting, WorkloadFacts};
 use crate::progress;
-use hearth_base::suggest::closest;
 use hearth_machine::{Governor, Machine};
-use hearth_sim::{Job, Policy, PolicyError};
+use hearth_policy::{ScopedAssignment, Settings, Spec, load, names};
+use hearth_sim::{Job, Native};
 use hearth_trace::{Event, Trace, Writer};
 use hearth_workload::Workload;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::str::FromStr;
 
 #[derive(clap::Args)]
 pub struct Combinations {
@@ -27,12 +26,12 @@ pub struct Combinations {
     /// `:NAME=VALUE,...` appended, under these parameters. Repeatable; without any, all built-in ones.
     /// The first one, under the first governor, is the baseline of each machine
     #[arg(short, long = "policy", value_name = "NAME|FILE[:PARAMS]", help_heading = WHAT)]
-    policies: Vec<PolicySpec>,
+    policies: Vec<Spec>,
 
     /// A parameter of a policy, wherever the policy is named: `nest.s_max=4ticks`, `cfs.latency=12ms`,
     /// `nest.attachment=false`. Repeatable
     #[arg(long = "param", value_name = "POLICY.NAME=VALUE", help_heading = WHAT)]
-    params: Vec<Param>,
+    params: Vec<ScopedAssignment>,
 
     /// The seed of the first run
     #[arg(long, default_value_t = 1, help_heading = HOW)]
@@ -77,60 +76,6 @@ const RESULTS: &str = "Results";
 /// Columns of time in a report's execution trace.
 const TIMELINE_COLUMNS: u32 = 2000;
 
-/// `NAME|FILE[:NAME=VALUE,...]`
-#[derive(Clone)]
-struct PolicySpec {
-    source: String,
-    params: Vec<(String, String)>,
-}
-
-impl FromStr for PolicySpec {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        // A file may have a colon in its name.
-        let (source, params) = match text.split_once(':') {
-            Some(parts) if !Path::new(text).exists() => parts,
-            _ => (text, ""),
-        };
-        let params = params
-            .split(',')
-            .filter(|param| !param.is_empty())
-            .map(|param| {
-                let (name, value) = param
-                    .split_once('=')
-                    .ok_or_else(|| format!("`{param}` is not of the form NAME=VALUE"))?;
-                Ok((name.trim().to_owned(), value.trim().to_owned()))
-            })
-            .collect::<Result<_, String>>()?;
-        Ok(PolicySpec { source: source.to_owned(), params })
-    }
-}
-
-/// `POLICY.NAME=VALUE`
-#[derive(Clone)]
-struct Param {
-    policy: String,
-    name: String,
-    value: String,
-}
-
-impl FromStr for Param {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let parts = text.split_once('=').and_then(|(path, value)| {
-            let (policy, name) = path.rsplit_once('.')?;
-            Some(Param {
-                policy: policy.trim().to_owned(),
-                name: name.trim().to_owned(),
-                value: value.trim().to_owned(),
-            })
-        });
-        parts.ok_or_else(|| "it is not of the form POLICY.NAME=VALUE, such as nest.s_max=4ticks".into())
-    }
-}
-
 fn noise(text: &str) -> Result<f64, String> {
     let percent: f64 = text.parse().map_err(|_| "not a number".to_owned())?;
     (0.0..=50.0).contains(&percent).then_some(percent).ok_or_else(|| "it must be between 0 and 50".into())
@@ -141,8 +86,8 @@ struct Variant {
     /// The policy's name; where policies of several files have the same one, what the user called them.
     name: String,
     source: String,
-    policy: Policy,
-    params: Vec<hearth_sim::Setting>,
+    policy: Native,
+    params: Settings,
 }
 
 impl Combinations {
@@ -190,7 +135,7 @@ impl Combinations {
                         machine: machine.name.clone(),
                         governor: governor.to_string(),
                         policy: variant.name.clone(),
-                        params: variant.params.iter().map(|p| (p.name.clone(), p.shown.clone())).collect(),
+                        params: variant.params.shown(variant.policy.policy()).collect(),
                     };
                     for seed in (self.seed..).take(self.runs() as usize) {
                         settings.push((setting.clone(), seed));
@@ -255,43 +200,27 @@ impl Combinations {
     }
 
     fn variants(&self) -> Result<Vec<Variant>, Failure> {
-        let all: Vec<PolicySpec>;
+        let all: Vec<Spec>;
         let specs = if self.policies.is_empty() {
-            all = Policy::names()
-                .iter()
-                .map(|name| PolicySpec { source: name.to_string(), params: Vec::new() })
-                .collect();
+            let spec = |name: &&str| Spec { source: name.to_string(), params: Vec::new() };
+            all = names().iter().map(spec).collect();
             &all
         } else {
             &self.policies
         };
         let mut variants: Vec<Variant> = Vec::new();
         for spec in specs {
-            let policy = Policy::load(&spec.source).map_err(policy_failure)?;
+            let policy = load(&spec.source)?;
             // What is said of this variant counts more than what is said of the policy.
-            let general = self
-                .params
-                .iter()
-                .filter(|p| p.policy == policy.name() && !spec.params.iter().any(|(name, _)| *name == p.name))
-                .map(|p| (&p.name, &p.value));
-            let mut params: Vec<hearth_sim::Setting> = Vec::new();
-            for (name, value) in general.chain(spec.params.iter().map(|(name, value)| (name, value))) {
-                let setting = policy.setting(name, value).map_err(|error| param_failure(error, &policy))?;
-                // Said twice: the last one counts.
-                params.retain(|other| other.name != setting.name);
-                params.push(setting);
-            }
-            // A parameter at its default is no difference.
-            params.retain(|setting| {
-                policy.parameters().iter().any(|p| p.name == setting.name && p.initial != setting.value)
-            });
-            params.sort_by(|a, b| a.name.cmp(&b.name));
+            let general = self.params.iter().filter(|p| p.policy == policy.name()).map(|p| &p.assignment);
+            let params = Settings::parse(&policy, general.chain(&spec.params))?;
             if variants.iter().any(|v| v.source == spec.source && v.params == params) {
                 continue;
             }
             // A changed copy of a policy may still have the original's name.
             let taken = variants.iter().any(|v| v.source != spec.source && v.name == policy.name());
             let name = if taken { spec.source.clone() } else { policy.name().to_owned() };
+            let policy = Native::build(policy)?;
             variants.push(Variant { name, source: spec.source.clone(), policy, params });
         }
         if let Some(param) =
@@ -301,7 +230,7 @@ impl Combinations {
             return Err(Failure::usage(format_args!(
                 "--param {}.{} is about a policy that is not simulated here: these are {}",
                 param.policy,
-                param.name,
+                param.assignment.name,
                 named.join(", ")
             ))
             .help(format_args!("add --policy {}", param.policy)));
@@ -320,49 +249,4 @@ fn trace(job: &Job) -> Result<Trace, Failure> {
     let mut events: Vec<Event> = Vec::new();
     let outcome = hearth_sim::run(job, &mut events).map_err(Failure::new)?;
     Ok(Trace { header: outcome.header, events })
-}
-
-fn policy_failure(error: PolicyError) -> Failure {
-    let near = match &error {
-        PolicyError::Unknown { name, .. } => closest(name, Policy::names().iter().copied()),
-        _ => None,
-    };
-    near.map_or_else(|| Failure::new(&error), |near| Failure::new(&error).help(did_you_mean(near)))
-}
-
-fn param_failure(error: PolicyError, policy: &Policy) -> Failure {
-    let near = match &error {
-        PolicyError::UnknownParam { name, .. } => {
-            closest(name, policy.parameters().iter().map(|p| p.name.as_str()))
-        }
-        _ => None,
-    };
-    near.map_or_else(|| Failure::new(&error), |near| Failure::new(&error).help(did_you_mean(near)))
-}
-
-fn did_you_mean(near: &str) -> String {
-    format!("did you mean `{near}`?")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn policies_with_parameters() {
-        let spec: PolicySpec = "nest:r_max=0, s_max=4ticks".parse().unwrap();
-        assert_eq!(spec.source, "nest");
-        let expected = [("r_max", "0"), ("s_max", "4ticks")].map(|(n, v)| (n.to_owned(), v.to_owned()));
-        assert_eq!(spec.params, expected);
-        assert!("cfs".parse::<PolicySpec>().unwrap().params.is_empty());
-        assert!("cfs:fast".parse::<PolicySpec>().is_err());
-    }
-
-    #[test]
-    fn parameters() {
-        let param: Param = "my.policy.delay = 50us".parse().unwrap();
-        assert_eq!((&*param.policy, &*param.name, &*param.value), ("my.policy", "delay", "50us"));
-        assert!("nest=5".parse::<Param>().is_err());
-        assert!("nest.r_max".parse::<Param>().is_err());
-    }
 }

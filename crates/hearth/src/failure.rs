@@ -1,7 +1,9 @@
 //! What a user is told when something cannot be done: what, where, and what to do about it.
 
+use hearth_ipanema::Sources;
+use hearth_ipanema::diagnostic::{Diagnostic, render_all};
 use std::fmt::Display;
-use std::io;
+use std::io::{self, IsTerminal};
 use std::panic::PanicHookInfo;
 use std::process::ExitCode;
 
@@ -18,11 +20,13 @@ pub struct Failure {
     message: String,
     help: Option<String>,
     status: u8,
+    /// The message is printed as it is, without a prefix.
+    verbatim: bool,
 }
 
 impl Failure {
     pub fn new(message: impl Display) -> Self {
-        Failure { message: message.to_string(), help: None, status: 1 }
+        Failure { message: message.to_string(), help: None, status: 1, verbatim: false }
     }
 
     /// What to do about it.
@@ -40,6 +44,12 @@ impl Failure {
         Failure::new(message).status(2)
     }
 
+    /// The compiler rejects a policy.
+    pub fn diagnostics(diagnostics: &[Diagnostic], sources: &Sources) -> Self {
+        let text = render_all(diagnostics, sources, io::stderr().is_terminal());
+        Failure { verbatim: true, ..Failure::new(text) }
+    }
+
     /// All has been said already.
     pub fn quiet() -> Self {
         Failure::new("")
@@ -47,7 +57,9 @@ impl Failure {
 
     /// Tells the user, and ends the program's work.
     pub fn report(&self) -> ExitCode {
-        if !self.message.is_empty() {
+        if self.verbatim {
+            eprint!("{}", self.message);
+        } else if !self.message.is_empty() {
             // Later lines of a message continue it: they are set in.
             eprintln!("error: {}", self.message.trim_end().replace('\n', "\n  "));
         }
@@ -79,15 +91,34 @@ macro_rules! from_errors {
     )*};
 }
 
-from_errors!(hearth_machine::Error, hearth_workload::Error, hearth_trace::Error, hearth_play::Error);
+from_errors!(
+    hearth_machine::Error,
+    hearth_workload::Error,
+    hearth_trace::Error,
+    hearth_play::Error,
+    hearth_sim::BuildError
+);
 
-/// What the kernel's side says comes with its help.
-impl From<hearth_scx::Error> for Failure {
-    fn from(error: hearth_scx::Error) -> Self {
-        let failure = Failure::new(&error);
-        match error.help() {
-            Some(help) => failure.help(help),
-            None => failure,
+/// The same for errors whose help stands apart from the message.
+macro_rules! from_errors_with_help {
+    ($($error:ty),* $(,)?) => {$(
+        impl From<$error> for Failure {
+            fn from(error: $error) -> Self {
+                Failure { help: error.help().map(Into::into), ..Failure::new(error) }
+            }
+        }
+    )*};
+}
+
+from_errors_with_help!(hearth_policy::ParamError, hearth_prove::Error, hearth_scx::Error);
+
+impl From<hearth_policy::Error> for Failure {
+    fn from(error: hearth_policy::Error) -> Self {
+        match &error {
+            hearth_policy::Error::Rejected(failed) => {
+                Failure::diagnostics(&failed.diagnostics, &failed.sources)
+            }
+            _ => Failure { help: error.help(), ..Failure::new(error) },
         }
     }
 }

@@ -1,9 +1,9 @@
 //! The prover as a judge of mutants: does one lose an obligation that the original meets?
 
 use crate::failure::Failure;
-use hearth_ipanema::ir::Policy;
 use hearth_modelcheck::Faults;
 use hearth_mutate::{Judge, Verdict};
+use hearth_policy::Policy;
 use hearth_prove::{Obligation, Options, Theorems, invariants, prove, theorems};
 
 pub struct Prover {
@@ -16,9 +16,9 @@ pub struct Prover {
 impl Prover {
     /// Proves the original.
     pub fn new(original: &Policy) -> Result<Prover, Failure> {
-        let all = theorems(original, &invariants(original));
+        let all = theorems(original.ir(), &invariants(original.ir()));
         let options = Options::default();
-        let report = prove(original, &all, &options)?;
+        let report = prove(original.ir(), &all, &options)?;
         let met = report.obligations.into_iter().filter(|one| one.verdict.holds());
         // Mutants are judged side by side already, and most of what they owe is what the original owed.
         let options = Options { at_once: 1, ..options };
@@ -37,7 +37,7 @@ impl Prover {
     fn meets(&self, mutant: &Policy, all: &Theorems, obligation: &Obligation) -> bool {
         let only = Theorems { obligations: vec![obligation.clone()], ..all.clone() };
         // Where Why3 itself gives up, nothing is proved.
-        prove(mutant, &only, &self.options).is_ok_and(|report| report.holds())
+        prove(mutant.ir(), &only, &self.options).is_ok_and(|report| report.holds())
     }
 }
 
@@ -51,7 +51,7 @@ impl Judge for Prover {
         if faults != Faults::default() {
             return None;
         }
-        let all = theorems(mutant, &invariants(mutant));
+        let all = theorems(mutant.ir(), &invariants(mutant.ir()));
         let lost = self.met.iter().find(|due| match all.obligations.iter().find(|one| same(one, due)) {
             Some(one) => !self.is_as_before(&all, one) && !self.meets(mutant, &all, one),
             None => true,

@@ -3,7 +3,7 @@
 use crate::combinations::ReplayFlags;
 use crate::failure::{Failure, Outcome};
 use crate::output;
-use crate::policy_params::compile_ir;
+use crate::policy;
 use crate::table::number;
 use hearth_modelcheck::{CheckError, Counterexample, HELD, Violation, trace};
 use hearth_trace::Summary;
@@ -27,16 +27,16 @@ pub fn run(path: &Path, flags: &ReplayFlags<'_>) -> Outcome {
     flags.output.map_or(Ok(()), output::check_trace)?;
     let found = read(path)?;
     // Where the schedule's own policy is not built in, somebody must say where it is.
-    let policy = flags.policy.unwrap_or(&found.policy);
-    if flags.policy.is_none() && hearth_ipanema::builtin::source(policy).is_none() {
+    let name = flags.policy.unwrap_or(&found.policy);
+    if flags.policy.is_none() && !hearth_policy::names().contains(&name) {
         return Err(Failure::new(format_args!(
-            "{} is of policy `{policy}`, which is not built in",
+            "{} is of policy `{name}`, which is not built in",
             path.display()
         ))
         .help("name its file: --policy FILE.ipa"));
     }
-    let ir = compile_ir(policy)?;
-    let trace = trace(&ir, &found).map_err(|error| unfit(path, &error))?;
+    let policy = policy::load(name)?;
+    let trace = trace(&policy, &found).map_err(|error| unfit(path, &error))?;
     let summary = trace.summary();
     if let Some(output) = flags.output {
         trace.write(output)?;

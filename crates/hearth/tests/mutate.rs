@@ -68,7 +68,7 @@ fn only_what_the_original_keeps_counts() {
 #[test]
 fn slips_of_the_hand() {
     for (args, status, says) in [
-        (&["mutate", "nset"][..], 1, "did you mean the built-in policy `nest`"),
+        (&["mutate", "nset"][..], 1, "did you mean `nest`"),
         (&["mutate", "nest", "off-by-two"], 2, "off-by-one"),
         (&["mutate", "nest", "--max-states", "0"], 2, "--max-states"),
         (&["mutate"], 2, "<POLICY>"),

@@ -7,21 +7,15 @@
 //! `cargo run --release -p hearth-modelcheck --example table -- policies 2000000 wake-2`
 
 use std::env;
-use std::fs;
 use std::path::Path;
 use std::time::Instant;
 
-use hearth_ipanema::builtin::NAMES;
-use hearth_ipanema::ir::Policy;
-use hearth_ipanema::syntax::Source;
 use hearth_modelcheck::{Options, Scenario, Stealing, check, standard_scenarios};
+use hearth_policy::{Policy, names};
 
 fn load(directory: &Path, name: &str) -> Policy {
-    let provider = |name: &str| {
-        let text = fs::read_to_string(directory.join(format!("{name}.ipa"))).ok()?;
-        Some(Source { name: name.to_owned(), text })
-    };
-    hearth_ipanema::compile(&provider, name).unwrap_or_else(|failed| panic!("{failed}")).ir
+    let path = directory.join(format!("{name}.ipa"));
+    hearth_policy::load(path.to_str().expect("a path")).unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// Explores with one property, and says in a word what came out.
@@ -35,7 +29,7 @@ fn explored(policy: &Policy, scenario: &Scenario, options: &Options, what: &str,
     };
     println!(
         "| {} | {} | {what} | {} | {} | {} | {:.1} | {verdict} |",
-        policy.name,
+        policy.name(),
         scenario.name,
         outcome.states,
         outcome.transitions,
@@ -62,7 +56,7 @@ fn main() {
     println!("|---|---|---|---|---|---|---|---|");
     for scenario in standard_scenarios().into_iter().filter(|scenario| wanted(&scenario.name)) {
         let scenario = Scenario { stealing, ..scenario };
-        for name in NAMES.into_iter().filter(|name| only.as_deref().is_none_or(|only| only == *name)) {
+        for name in names().iter().filter(|name| only.as_deref().is_none_or(|only| only == **name)) {
             let policy = load(Path::new(directory), name);
             let plain = Options { max_states, ..Options::default() };
             explored(&policy, &scenario, &plain, "safety, claims", schedules);

@@ -21,7 +21,7 @@ use crate::world::World;
 pub struct Counterexample {
     pub policy: String,
     pub scenario: Scenario,
-    /// Parameters that do not have their initial values.
+    /// Values of all parameters.
     pub params: Vec<(String, i64)>,
     /// What happened, each by itself.
     pub steps: Vec<Step>,

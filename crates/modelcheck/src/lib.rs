@@ -1,15 +1,14 @@
 //! A model checker for scheduling policies: what happens if events of several cores interleave in
 //! every possible way.
 //!
-//! [`check()`] takes a compiled policy ([`hearth_ipanema::ir::Policy`], the one from which C is
-//! emitted), a [`Scenario`] (2 to 4 cores, 2 to 7 threads with small programs), and reaches every
+//! [`check()`] takes a [`Policy`](hearth_policy::Policy) (the IR from which C is emitted), a [`Scenario`] (2 to 4 cores, 2 to 7 threads with small programs), and reaches every
 //! state that there is, or the nearest one that is wrong, as a [`Counterexample`]: a short schedule.
 //! [`trace()`] makes a trace of that, as of any other run.
 //!
 //! ```
 //! use hearth_modelcheck::{Options, Scenario, check};
 //!
-//! let cfs = hearth_ipanema::compile(&|_: &str| None, "cfs").expect("cfs is sound").ir;
+//! let cfs = hearth_policy::load("cfs").expect("cfs is sound");
 //! let scenario = Scenario::named("exit-2").expect("a standard scenario");
 //! let outcome = check(&cfs, &scenario, &Options::default()).expect("it fits");
 //! assert!(outcome.complete && outcome.violation.is_none());

@@ -1,8 +1,9 @@
 //! A policy on a scenario: what stays the same while it is explored.
 
 use hearth_ipanema::ir::{
-    Attribute, AttributeId, BaseType, Event, Expr, Function, FunctionId, Owner, Policy, SetId, StmtKind, Type,
+    self, Attribute, AttributeId, BaseType, Event, Expr, Function, FunctionId, Owner, SetId, StmtKind, Type,
 };
+use hearth_policy::Policy;
 
 use crate::cores::Cores;
 use crate::scenario::{Op, Scenario, ScenarioError, Stealing};
@@ -27,7 +28,7 @@ pub struct Invariant {
 
 impl Invariant {
     /// Those that the policy declares.
-    pub fn declared(policy: &Policy) -> Vec<Invariant> {
+    pub fn declared(policy: &ir::Policy) -> Vec<Invariant> {
         let functions = policy.invariants.iter().map(|id| policy.function(*id));
         let expr = |f: &Function| match f.body.first().map(|stmt| &stmt.kind) {
             Some(StmtKind::Return(Some(expr))) => Some(expr.clone()),
@@ -58,7 +59,7 @@ struct Layout {
 
 #[derive(Clone)]
 pub struct Model<'p> {
-    pub policy: &'p Policy,
+    pub policy: &'p ir::Policy,
     pub params: Vec<i64>,
     pub map: Map,
     pub affinity: Vec<Cores>,
@@ -86,6 +87,7 @@ impl<'p> Model<'p> {
     /// If the scenario speaks of what is not there, or is too large.
     pub fn new(policy: &'p Policy, scenario: &'p Scenario) -> Result<Model<'p>, ScenarioError> {
         scenario.check()?;
+        let policy = policy.ir();
         if policy.queues.len() > MAX_QUEUES {
             return Err(ScenarioError::Queues(policy.queues.len()));
         }

@@ -1,6 +1,7 @@
 //! A counter-example as the events of a scheduler's trace.
 
-use hearth_ipanema::ir::{Event, Policy};
+use hearth_ipanema::ir::Event;
+use hearth_policy::Policy;
 use serde::{Deserialize, Serialize};
 
 use crate::access::Access;

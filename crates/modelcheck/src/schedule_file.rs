@@ -1,6 +1,6 @@
 //! A counter-example in a file, and what must be true of one before it is believed.
 
-use hearth_ipanema::ir::Policy;
+use hearth_policy::{Policy, Settings};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -10,7 +10,7 @@ use crate::driver::Driver;
 use crate::initial;
 use crate::model::Model;
 use crate::property::{Property, Violation};
-use crate::search::{CheckError, Invariants, set_params, whole};
+use crate::search::{CheckError, Invariants, whole};
 use crate::step::enabled;
 
 /// The schema of a kept counter-example.
@@ -64,14 +64,14 @@ impl Counterexample {
         let property = self.violation.property;
         let checks = Checks { cwc: property == Property::Cwc, collisions: property == Property::Collision };
         let mut driver = Driver { model: &model, reduction: self.reduction.clone(), checks };
-        let invariants = Invariants::of(policy, Vec::new());
+        let invariants = Invariants::of(policy.ir(), Vec::new());
         let mut world = match initial::world(&model, &self.scenario) {
             Ok(world) => world,
             Err(violation) => return self.ends(0, &violation),
         };
         for (at, step) in self.steps.iter().enumerate() {
             if !enabled(&model, &world).contains(step) {
-                return Err(CheckError::Impossible { policy: policy.name.clone(), step: at + 1 });
+                return Err(CheckError::Impossible { policy: policy.name().to_owned(), step: at + 1 });
             }
             let mut next = world;
             let stepped = driver.step(&mut next, *step, None);
@@ -101,13 +101,14 @@ impl Counterexample {
 
 /// The policy on the scenario, under the parameters of the counter-example.
 pub(crate) fn fitting<'p>(policy: &'p Policy, found: &'p Counterexample) -> Result<Model<'p>, CheckError> {
-    if found.policy != policy.name {
-        return Err(CheckError::OtherPolicy { of: found.policy.clone(), given: policy.name.clone() });
+    if found.policy != policy.name() {
+        return Err(CheckError::OtherPolicy { of: found.policy.clone(), given: policy.name().to_owned() });
     }
     let mut model = Model::new(policy, &found.scenario)?;
     if !found.reduction.fits(&model) {
-        return Err(CheckError::OtherShape { policy: policy.name.clone() });
+        return Err(CheckError::OtherShape { policy: policy.name().to_owned() });
     }
-    set_params(&mut model, &found.params)?;
+    let params = found.params.iter().map(|(name, value)| (name.as_str(), *value));
+    model.params = Settings::from_pairs(policy, params)?.values(policy)?;
     Ok(model)
 }

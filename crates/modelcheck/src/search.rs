@@ -3,7 +3,8 @@
 use std::collections::{HashSet, VecDeque};
 use std::hash::{BuildHasherDefault, Hash, Hasher};
 
-use hearth_ipanema::ir::{self, Policy};
+use hearth_ipanema::ir;
+use hearth_policy::{ParamError, Policy, Settings};
 use xxhash_rust::xxh3::xxh3_128;
 
 use crate::counterexample::Counterexample;
@@ -32,8 +33,7 @@ pub struct Options {
     pub collisions: bool,
     /// Besides those that the policy declares.
     pub invariants: Vec<Invariant>,
-    /// Values of parameters, by name; the others have their initial values.
-    pub params: Vec<(String, i64)>,
+    pub params: Settings,
     /// What is wrong with the machinery below the policy, to see whether it is noticed.
     pub faults: Faults,
 }
@@ -46,7 +46,7 @@ impl Default for Options {
             cwc: false,
             collisions: false,
             invariants: Vec::new(),
-            params: Vec::new(),
+            params: Settings::default(),
             faults: Faults::default(),
         }
     }
@@ -71,10 +71,8 @@ pub struct Outcome {
 pub enum CheckError {
     #[error(transparent)]
     Scenario(#[from] ScenarioError),
-    #[error("policy `{policy}` has no parameter `{param}`")]
-    UnknownParam { policy: String, param: String },
-    #[error("policy `{policy}` takes {min} to {max} for its parameter `{param}`, not {value}")]
-    ParamRange { policy: String, param: String, value: i64, min: i64, max: i64 },
+    #[error(transparent)]
+    Param(#[from] ParamError),
     #[error("the schedule is of policy `{of}`, and does not fit `{given}`")]
     OtherPolicy { of: String, given: String },
     #[error("the schedule is of another policy called `{policy}`, with other attributes, globals or sets")]
@@ -89,31 +87,13 @@ pub enum CheckError {
     Harmless { policy: String, property: Property },
 }
 
-/// Sets the parameters.
-pub(crate) fn set_params(model: &mut Model<'_>, params: &[(String, i64)]) -> Result<(), CheckError> {
-    for (name, value) in params {
-        let at = model.policy.params.iter().position(|param| param.name == *name);
-        let Some(at) = at else {
-            let (policy, param) = (model.policy.name.clone(), name.clone());
-            return Err(CheckError::UnknownParam { policy, param });
-        };
-        let ir::Param { min, max, .. } = model.policy.params[at];
-        if !(min..=max).contains(value) {
-            let (policy, param) = (model.policy.name.clone(), name.clone());
-            return Err(CheckError::ParamRange { policy, param, value: *value, min, max });
-        }
-        model.params[at] = *value;
-    }
-    Ok(())
-}
-
 /// Reaches every state of the policy in the scenario, or the nearest that violates a property.
 ///
 /// # Errors
 /// If the scenario or a parameter does not fit.
 pub fn check(policy: &Policy, scenario: &Scenario, options: &Options) -> Result<Outcome, CheckError> {
     let mut model = Model::new(policy, scenario)?;
-    set_params(&mut model, &options.params)?;
+    model.params = options.params.values(policy)?;
     model.faults = options.faults;
     let checks = Checks { cwc: options.cwc, collisions: options.collisions };
     let mut driver = Driver { model: &model, reduction: Reduction::new(&model, options.reduce), checks };
@@ -175,7 +155,7 @@ fn once(driver: &mut Driver<'_>, scenario: &Scenario, options: &Options) -> Opti
     let first = match initial::world(driver.model, scenario).and_then(|w| whole(driver, w, &invariants)) {
         Ok(world) => world,
         Err(violation) => {
-            outcome.violation = Some(report(driver, scenario, options, violation, Vec::new()));
+            outcome.violation = Some(report(driver, scenario, violation, Vec::new()));
             return Some(outcome);
         }
     };
@@ -203,8 +183,7 @@ fn once(driver: &mut Driver<'_>, scenario: &Scenario, options: &Options) -> Opti
                 Err(violation) => {
                     outcome.states = nodes.len();
                     outcome.complete = false;
-                    outcome.violation =
-                        Some(report(driver, scenario, options, violation, way(&nodes, node, step)));
+                    outcome.violation = Some(report(driver, scenario, violation, way(&nodes, node, step)));
                     return Some(outcome);
                 }
             }
@@ -221,15 +200,15 @@ fn once(driver: &mut Driver<'_>, scenario: &Scenario, options: &Options) -> Opti
 fn report(
     driver: &Driver<'_>,
     scenario: &Scenario,
-    options: &Options,
     violation: Violation,
     steps: Vec<Step>,
 ) -> Counterexample {
     let replayed = counterexample::repeat(driver.model, scenario, driver.reduction.clone(), &steps);
+    let params = driver.model.policy.params.iter().zip(&driver.model.params);
     Counterexample {
         policy: driver.model.policy.name.clone(),
         scenario: scenario.clone(),
-        params: options.params.clone(),
+        params: params.map(|(param, value)| (param.name.clone(), *value)).collect(),
         reduction: driver.reduction.clone(),
         schedule: narrate::lines(&replayed),
         steps,
@@ -257,7 +236,7 @@ pub(crate) struct Invariants {
 
 impl Invariants {
     /// Those that the policy declares, and those that hold even while events are under way.
-    pub(crate) fn of(policy: &Policy, always: Vec<Invariant>) -> Invariants {
+    pub(crate) fn of(policy: &ir::Policy, always: Vec<Invariant>) -> Invariants {
         Invariants { always, at_rest: Invariant::declared(policy) }
     }
 }

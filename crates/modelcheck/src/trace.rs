@@ -1,6 +1,6 @@
 //! A counter-example as a trace like that of any other run.
 
-use hearth_ipanema::ir::Policy;
+use hearth_policy::Policy;
 use hearth_trace::{
     CoreId, CoreInfo, Event, Header, IDLE, Kind, Source, Stop, ThreadInfo, Tid, Time, Trace, Waker,
 };

@@ -37,7 +37,7 @@ fn try_again(heading: &str, stealing: Stealing, cwc: bool) -> usize {
     let table = table(heading);
     let mut tried = 0;
     for (column, name) in table.policies.iter().enumerate() {
-        let policy = hearth_ipanema::compile(&|_: &str| None, name).expect("a built-in policy").ir;
+        let policy = hearth_policy::load(name).expect("a built-in policy");
         for (scenario, row) in &table.rows {
             let cell = &row[column];
             let number = cell.trim_end_matches(" steps").replace(',', "").parse::<usize>();

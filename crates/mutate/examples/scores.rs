@@ -10,14 +10,14 @@ use std::env;
 use std::path::Path;
 use std::time::Instant;
 
-use hearth_ipanema::builtin::NAMES;
 use hearth_modelcheck::standard_scenarios;
 use hearth_mutate::{Judged, ModelChecker, Subject, Verdict, judge_all, mutants};
+use hearth_policy::{Settings, load, names};
 
 fn judged(name: &str, max_states: usize) -> Vec<Judged> {
-    let subject = Subject::new(&|_: &str| None, name).expect("a built-in policy is sound");
-    let checker =
-        ModelChecker::new(&subject.ir, standard_scenarios(), Vec::new(), max_states).expect("it fits");
+    let subject = Subject::new(load(name).expect("a built-in policy is sound"));
+    let checker = ModelChecker::new(&subject.policy, standard_scenarios(), Settings::default(), max_states)
+        .expect("it fits");
     for (scenario, promise, complete) in checker.promises() {
         eprintln!("{name} {scenario}: {promise:?}{}", if complete { "" } else { ", as far as it was seen" });
     }
@@ -33,7 +33,7 @@ fn main() {
     let mut survivors = String::new();
     println!("| policy | mutants | do not compile | refuted | survive | noticed | seconds |");
     println!("|---|---|---|---|---|---|---|");
-    for name in NAMES.iter().filter(|name| args.len() < 2 || args[1..].iter().any(|arg| arg == *name)) {
+    for name in names().iter().filter(|name| args.len() < 2 || args[1..].iter().any(|arg| arg == *name)) {
         let start = Instant::now();
         let judged = judged(name, max_states);
         let seconds = start.elapsed().as_secs_f64();

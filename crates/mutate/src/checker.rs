@@ -1,7 +1,7 @@
 //! The model checker as a judge.
 
-use hearth_ipanema::ir::Policy;
 use hearth_modelcheck::{CheckError, Faults, Options, Outcome, Property, Scenario, check};
+use hearth_policy::{Policy, Settings};
 use serde::Serialize;
 
 use crate::judge::{Judge, Kill, Verdict};
@@ -23,7 +23,7 @@ struct Known {
 /// Explores a mutant in every scenario in which the original holds, smallest first.
 pub struct ModelChecker {
     max_states: usize,
-    params: Vec<(String, i64)>,
+    params: Settings,
     known: Vec<Known>,
 }
 
@@ -43,7 +43,7 @@ impl ModelChecker {
     pub fn new(
         original: &Policy,
         scenarios: Vec<Scenario>,
-        params: Vec<(String, i64)>,
+        params: Settings,
         max_states: usize,
     ) -> Result<ModelChecker, CheckError> {
         let mut checker = ModelChecker { max_states, params, known: Vec::new() };

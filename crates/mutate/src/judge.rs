@@ -3,8 +3,8 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use hearth_ipanema::ir::Policy;
 use hearth_modelcheck::{Faults, Property};
+use hearth_policy::Policy;
 use serde::Serialize;
 
 use crate::mutant::Mutant;

@@ -10,7 +10,7 @@
 //! ```
 //! use hearth_mutate::{Operator, Subject, mutants};
 //!
-//! let subject = Subject::new(&|_: &str| None, "ule-cwc").expect("it is sound");
+//! let subject = Subject::new(hearth_policy::load("ule-cwc").expect("it is sound"));
 //! let min_max: Vec<_> =
 //!     mutants(&subject).into_iter().filter(|m| m.operator == Operator::MinMax).collect();
 //! assert!(min_max.iter().any(|m| m.before.contains("max by src.nr_running")));

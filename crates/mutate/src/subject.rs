@@ -1,16 +1,14 @@
 //! The policy that is broken.
 
-use hearth_ipanema::ir::Policy;
 use hearth_ipanema::syntax::{Source, SourceId, ast, parse};
-use hearth_ipanema::{Compiled, Failed, SourceProvider, compile, emit};
+use hearth_ipanema::{Failed, compile};
 use hearth_modelcheck::Faults;
+use hearth_policy::Policy;
 
 use crate::mutant::{Change, Mutant};
 
 /// The text of the policy, or of one of its bases.
 pub(crate) struct Text {
-    /// By which the compiler asks for it.
-    pub wanted: String,
     /// As diagnostics call it.
     pub file: String,
     pub text: String,
@@ -19,7 +17,7 @@ pub(crate) struct Text {
 
 /// A policy with all texts that it is made of.
 pub struct Subject {
-    pub ir: Policy,
+    pub policy: Policy,
     /// The policy itself first, then its bases, nearest first.
     pub(crate) texts: Vec<Text>,
     /// What the compiler makes of it.
@@ -27,34 +25,27 @@ pub struct Subject {
 }
 
 impl Subject {
-    /// # Errors
-    /// If the policy is not sound as it is.
-    pub fn new(provider: &dyn SourceProvider, name: &str) -> Result<Subject, Box<Failed>> {
-        let Compiled { ir, sources, .. } = compile(provider, name)?;
+    pub fn new(policy: Policy) -> Subject {
         let mut texts: Vec<Text> = Vec::new();
-        while let Some(source) = sources.get(SourceId(texts.len() as u32)) {
+        while let Some(source) = policy.sources().get(SourceId(texts.len() as u32)) {
             let id = SourceId(texts.len() as u32);
             let Some(tree) = parse(id, &source.text).policy else { break };
-            let wanted = if texts.is_empty() { name.to_owned() } else { tree.name.name.clone() };
-            texts.push(Text { wanted, file: source.name.clone(), text: source.text.clone(), tree });
+            texts.push(Text { file: source.name.clone(), text: source.text.clone(), tree });
         }
-        let code = emit::c(&ir);
-        Ok(Subject { ir, texts, code })
+        let code = policy.c();
+        Subject { policy, texts, code }
     }
 
     /// Compiles a mutant. `None`: it is the original, as what was changed is not in force.
     pub fn compile(&self, mutant: &Mutant) -> Option<Result<Policy, Box<Failed>>> {
-        let Change::Text { source, text } = &mutant.change else { return Some(Ok(self.ir.clone())) };
+        let Change::Text { source, text } = &mutant.change else { return Some(Ok(self.policy.clone())) };
         let provider = |wanted: &str| {
-            let at = self.texts.iter().position(|known| known.wanted == wanted)?;
+            let at = self.texts.iter().position(|known| known.tree.name.name == wanted)?;
             let text = if at == *source { text } else { &self.texts[at].text };
             Some(Source { name: self.texts[at].file.clone(), text: text.clone() })
         };
-        match compile(&provider, &self.texts[0].wanted) {
-            Ok(compiled) if emit::c(&compiled.ir) == self.code => None,
-            Ok(compiled) => Some(Ok(compiled.ir)),
-            Err(failed) => Some(Err(failed)),
-        }
+        let mutant = compile(&provider, self.policy.name()).map(Policy::from);
+        Some(mutant).filter(|mutant| !mutant.as_ref().is_ok_and(|mutant| mutant.c() == self.code))
     }
 
     /// Is it a change of the policy itself, and not of a base?

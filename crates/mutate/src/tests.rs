@@ -1,7 +1,9 @@
 //! Each operator on a small policy: what becomes of its text.
 
+use hearth_ipanema::compile;
 use hearth_ipanema::syntax::Source;
 use hearth_modelcheck::standard_scenarios;
+use hearth_policy::Settings;
 
 use crate::checker::ModelChecker;
 use crate::find::mutants;
@@ -42,7 +44,7 @@ const TINY: &str = "
 fn subject(text: &str) -> Subject {
     let text = format!("policy tiny {{{FRAME}{text}}}");
     let provider = move |_: &str| Some(Source { name: "tiny.ipa".to_owned(), text: text.clone() });
-    Subject::new(&provider, "tiny").unwrap_or_else(|failed| panic!("{failed}"))
+    Subject::new(compile(&provider, "tiny").unwrap_or_else(|failed| panic!("{failed}")).into())
 }
 
 /// What becomes of the lines of TINY that hold this text.
@@ -140,7 +142,7 @@ fn no_mutant_comes_twice() {
 fn mutants_are_judged() {
     let subject = subject(TINY);
     let scenarios = standard_scenarios().into_iter().take(3).collect();
-    let checker = ModelChecker::new(&subject.ir, scenarios, Vec::new(), 2000).expect("it fits");
+    let checker = ModelChecker::new(&subject.policy, scenarios, Settings::default(), 2000).expect("it fits");
     let judged = |operator| {
         let mut some = mutants(&subject);
         some.retain(|mutant| mutant.operator == operator);
@@ -166,7 +168,7 @@ fn what_is_not_in_force_is_left_out() {
         };
         Some(Source { name: format!("{wanted}.ipa"), text })
     };
-    let subject = Subject::new(&texts, "small").expect("it is sound");
+    let subject = Subject::new(compile(&texts, "small").expect("it is sound").into());
     let replaced = mutants(&subject);
     let replaced = replaced.iter().filter(|m| !subject.is_own(m) && m.before.contains("on newly_idle"));
     let compiled: Vec<bool> = replaced.map(|mutant| subject.compile(mutant).is_none()).collect();

@@ -49,12 +49,8 @@ pub enum Error {
     #[error("{0}")]
     Ended(Box<ExitInfo>),
 
-    #[error("policy {policy} has no parameter {name}; it has: {known}")]
-    UnknownParam { policy: String, name: String, known: String },
-    #[error("{policy}: {name}={text} makes no sense: expected {expected}")]
-    ParamSyntax { policy: String, name: String, text: String, expected: &'static str },
-    #[error("{policy}: {name}={text} is out of bounds: {min} to {max}")]
-    ParamRange { policy: String, name: String, text: String, min: String, max: String },
+    #[error(transparent)]
+    Param(#[from] hearth_policy::ParamError),
 
     #[error("cannot {action} {}: {source}", .path.display())]
     File { action: &'static str, path: PathBuf, source: io::Error },
@@ -112,6 +108,7 @@ impl Error {
             Error::NotRunning { ops: Some(_) } => "it is not Hearth's to ask; its own tools know it".into(),
             Error::NotRunning { ops: None } => "start one: hearth run nest".into(),
             Error::TooManyCores { .. } => "boot with maxcpus=1024, or take cores off line".into(),
+            Error::Param(error) => return error.help(),
             Error::Ended(info) => return info.help(),
             _ => return None,
         })

@@ -1,6 +1,6 @@
 //! Runs policies in the kernel, through sched_ext.
 //!
-//! A policy ([`policy`]) is compiled to a BPF object ([`object`]), whose other half is GPL-2.0-only C that is
+//! A policy ([`hearth_policy::Policy`]) is compiled to a BPF object ([`object`]), whose other half is GPL-2.0-only C that is
 //! found in a folder ([`library`]) and never linked into this program. [`session`] loads the object, makes it
 //! the kernel's scheduler, and shares memory with it ([`arena`], [`layout`]): what the loader says about the
 //! machine ([`topology`], [`frequency`]), and what the policy counts ([`statistics`]), which others read through a
@@ -18,7 +18,6 @@ pub mod library;
 pub mod load;
 pub mod log;
 pub mod object;
-pub mod policy;
 pub mod protocol;
 pub mod record;
 pub mod requirements;
@@ -30,6 +29,5 @@ pub mod topology;
 pub mod verify;
 
 pub use error::Error;
-pub use policy::Policy;
 
 pub use session::{Ended, Options, Partial, Session, Summary};

@@ -4,10 +4,10 @@ use crate::arena::{Arena, store};
 use crate::error::Error;
 use crate::exit::ExitInfo;
 use crate::layout::*;
-use crate::policy::Policy;
 use crate::schedule::RealTime;
 use crate::verify::Program;
 use crate::{object, requirements, topology};
+use hearth_policy::Policy;
 use hearth_recorder::Host;
 use libbpf_rs::btf::types::{DataSec, Enum, Enum64, MemberAttr, Struct, Var};
 use libbpf_rs::{
@@ -25,8 +25,8 @@ const NO_RECORDS: u32 = 4096;
 
 /// How a policy is to be loaded.
 #[derive(Clone, Debug, Default)]
-pub struct Settings {
-    /// A value for each parameter, in order.
+pub struct LoadOptions {
+    /// Values of all parameters, in the policy's order.
     pub params: Vec<i64>,
     /// Only threads that ask for it (scheduling class SCHED_EXT) are scheduled by the policy.
     pub partial: bool,
@@ -87,11 +87,11 @@ pub fn load(
     object: &[u8],
     host: &Host,
     hotplugs: u64,
-    settings: &Settings,
+    options: &LoadOptions,
 ) -> Result<Loaded, Error> {
     libbpf_rs::set_print(Some((PrintLevel::Warn, complain)));
     complaints();
-    let bad = |what: String| Error::Load { policy: policy.name.clone(), action: "loaded", what };
+    let bad = |what: String| Error::Load { policy: policy.name().to_owned(), action: "loaded", what };
     let most = host.cpus.last().map_or(1, |last| *last as usize + 1);
     if most > MAX_CORES {
         return Err(Error::TooManyCores { cores: most, most: MAX_CORES });
@@ -99,17 +99,25 @@ pub fn load(
     let mut builder = ObjectBuilder::default();
     let opened = builder.name("saakm").and_then(|builder| builder.open_memory(object));
     let mut open = opened.map_err(|error| bad(format!("it is no BPF object: {error}")))?;
-    let (exit, exit_dump) = prepare(&mut open, hotplugs, settings).map_err(bad)?;
+    let (exit, exit_dump) = prepare(&mut open, hotplugs, options).map_err(bad)?;
     let object = open.load().map_err(|error| rejected(policy, &error))?;
     // SAFETY: `object` declares the arena, and goes together with it.
     let arena = unsafe { Arena::mapped() };
-    describe(&arena, host, settings);
-    let cost = settings.cost.then(measure).transpose()?;
-    Ok(Loaded { policy: policy.name.clone(), object, arena, exit, exit_dump, links: Vec::new(), _cost: cost })
+    describe(&arena, host, options);
+    let cost = options.cost.then(measure).transpose()?;
+    Ok(Loaded {
+        policy: policy.name().to_owned(),
+        object,
+        arena,
+        exit,
+        exit_dump,
+        links: Vec::new(),
+        _cost: cost,
+    })
 }
 
 /// Sets what must be set before loading.
-fn prepare(open: &mut OpenObject, hotplugs: u64, settings: &Settings) -> Result<(Global, Global), String> {
+fn prepare(open: &mut OpenObject, hotplugs: u64, options: &LoadOptions) -> Result<(Global, Global), String> {
     let (ops, exit, exit_dump, dump_len) = {
         use libbpf_rs::AsRawLibbpf;
         // SAFETY: the object lives as long as `open`, and the types are dropped before it changes.
@@ -135,10 +143,10 @@ fn prepare(open: &mut OpenObject, hotplugs: u64, settings: &Settings) -> Result<
             "saakm_ops" => {
                 let value = map.initial_value_mut().ok_or("its operations cannot be changed")?;
                 let [flags, timeout_ms, hotplug_seq] = ops;
-                if settings.partial {
+                if options.partial {
                     or_u64(value, flags, partial_flag()).ok_or("its flags cannot be set")?;
                 }
-                if let Some(watchdog) = settings.watchdog {
+                if let Some(watchdog) = options.watchdog {
                     let ms = u32::try_from(watchdog.as_millis()).unwrap_or(u32::MAX).max(1);
                     put(value, timeout_ms, &ms.to_ne_bytes()).ok_or("its watchdog cannot be set")?;
                 }
@@ -146,7 +154,7 @@ fn prepare(open: &mut OpenObject, hotplugs: u64, settings: &Settings) -> Result<
                 put(value, hotplug_seq, &hotplugs.to_ne_bytes());
             }
             "saakm_records" => {
-                let bytes = settings.records.unwrap_or(NO_RECORDS);
+                let bytes = options.records.unwrap_or(NO_RECORDS);
                 map.set_max_entries(bytes).map_err(|error| format!("its ring buffer: {error}"))?;
             }
             ".data.uei_dump" => {
@@ -201,11 +209,11 @@ fn partial_flag() -> u64 {
 fn rejected(policy: &Policy, error: &libbpf_rs::Error) -> Error {
     let log = complaints();
     let file = || -> Option<PathBuf> {
-        let path = object::cache().ok()?.join(format!("{}.verifier.log", policy.name));
+        let path = object::cache().ok()?.join(format!("{}.verifier.log", policy.name()));
         hearth_base::file::write(&path, log.as_bytes()).ok()?;
         Some(path)
     };
-    let policy = policy.name.clone();
+    let policy = policy.name().to_owned();
     match log.contains("BEGIN PROG LOAD LOG").then(file).flatten() {
         Some(path) => Error::Verifier { policy, what: last_words(&log), log: path },
         None => {
@@ -249,20 +257,20 @@ fn measure() -> Result<OwnedFd, Error> {
 }
 
 /// Tells the policy what it must know before it starts.
-fn describe(arena: &Arena, host: &Host, settings: &Settings) {
+fn describe(arena: &Arena, host: &Host, options: &LoadOptions) {
     arena.touch();
     topology::fill(arena, host);
     let world = arena.world();
     store!(world, layout, LAYOUT);
     // Slot 0 is nobody.
     store!(world, fresh, 1);
-    store!(world, nr_params, settings.params.len().min(MAX_PARAMS) as u32);
-    for (index, value) in settings.params.iter().take(MAX_PARAMS).enumerate() {
+    store!(world, nr_params, options.params.len().min(MAX_PARAMS) as u32);
+    for (index, value) in options.params.iter().take(MAX_PARAMS).enumerate() {
         store!(world, params[index], *value);
     }
-    store!(world, underload, settings.underload.into());
-    store!(world, recording, (settings.records.is_some() && !settings.log).into());
-    if settings.log {
+    store!(world, underload, options.underload.into());
+    store!(world, recording, (options.records.is_some() && !options.log).into());
+    if options.log {
         arena.touch_told();
     }
 }

@@ -6,9 +6,9 @@
 
 use crate::error::Error;
 use crate::library::Library;
-use crate::policy::Policy;
 use crate::requirements::architecture;
 use hearth_base::{file, paths};
+use hearth_policy::Policy;
 use std::env;
 use std::ffi::OsString;
 use std::fs;
@@ -73,7 +73,7 @@ pub fn for_policy(policy: &Policy, purpose: Purpose) -> Result<Vec<u8>, Error> {
         return Ok(object);
     }
     let clang = Clang::find()?;
-    let cached = cache()?.join(format!("{}-{}.bpf.o", policy.name, sources.and(clang.version.as_bytes())));
+    let cached = cache()?.join(format!("{}-{}.bpf.o", policy.name(), sources.and(clang.version.as_bytes())));
     if let Ok(object) = fs::read(&cached) {
         return Ok(object);
     }
@@ -113,7 +113,7 @@ fn hash_file(object: &Path) -> PathBuf {
 }
 
 fn prebuilt(policy: &Policy, library: &Library, purpose: Purpose, sources: Hash) -> Option<Vec<u8>> {
-    let path = library.objects.join(format!("{}.{}", policy.name, purpose.extension()));
+    let path = library.objects.join(format!("{}.{}", policy.name(), purpose.extension()));
     let hash = fs::read_to_string(hash_file(&path)).ok()?;
     (hash.trim() == sources.to_string()).then(|| fs::read(path).ok()).flatten()
 }
@@ -136,7 +136,7 @@ impl Hash {
             hasher.update(&(part.len() as u64).to_le_bytes());
             hasher.update(part);
         };
-        add(policy.c.as_bytes());
+        add(policy.c().as_bytes());
         for flag in FLAGS.into_iter().chain(purpose.flag()) {
             add(flag.as_bytes());
         }
@@ -229,9 +229,9 @@ fn compile(policy: &Policy, library: &Library, clang: &Clang, purpose: Purpose) 
         return Err(Error::NoHeaders { folder: include.clone() });
     }
     let work = Scratch::new(cache()?)?;
-    let c = work.0.join(format!("{}.c", policy.name));
+    let c = work.0.join(format!("{}.c", policy.name()));
     let object = work.0.join("policy.bpf.o");
-    fs::write(&c, &policy.c).map_err(Error::file("write", &c))?;
+    fs::write(&c, policy.c()).map_err(Error::file("write", &c))?;
     let mut command = Command::new(&clang.program);
     command.args(FLAGS).args(purpose.flag()).arg(format!("-D__TARGET_ARCH_{target}"));
     for folder in [
@@ -252,12 +252,12 @@ fn compile(policy: &Policy, library: &Library, clang: &Clang, purpose: Purpose) 
         map.push(name);
         command.arg(map);
     }
-    command.arg(format!("-DSAAKM_POLICY_FILE=\"{}.c\"", policy.name));
+    command.arg(format!("-DSAAKM_POLICY_FILE=\"{}.c\"", policy.name()));
     command.arg("-c").arg(library.main()).arg("-o").arg(&object).current_dir(&work.0);
     let output = command.output().map_err(Error::file("start", &clang.program))?;
     if !output.status.success() {
         let log = String::from_utf8_lossy(&output.stderr).into_owned();
-        return Err(Error::Compile { policy: policy.name.clone(), log });
+        return Err(Error::Compile { policy: policy.name().to_owned(), log });
     }
     fs::read(&object).map_err(Error::file("read", &object))
 }
@@ -284,10 +284,7 @@ impl Drop for Scratch {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn policy(name: &str) -> Policy {
-        Policy::new(&hearth_ipanema::compile(&|_: &str| None, name).unwrap().ir)
-    }
+    use hearth_policy::load;
 
     #[test]
     fn versions_of_clang() {
@@ -301,9 +298,9 @@ mod tests {
     fn an_object_in_advance_counts_only_with_the_right_hash() {
         let folder = tempfile::tempdir().unwrap();
         let library = Library { objects: folder.path().into(), ..Library::find().unwrap() };
-        let nest = policy("nest");
+        let nest = load("nest").unwrap();
         let hash = Hash::of_sources(&nest, &library, Purpose::Run).unwrap();
-        assert_ne!(hash, Hash::of_sources(&policy("cfs"), &library, Purpose::Run).unwrap());
+        assert_ne!(hash, Hash::of_sources(&load("cfs").unwrap(), &library, Purpose::Run).unwrap());
         assert_ne!(hash, Hash::of_sources(&nest, &library, Purpose::Log).unwrap());
         assert_ne!(hash, hash.and(b"clang"));
         let path = folder.path().join("nest.bpf.o");

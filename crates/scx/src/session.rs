@@ -5,15 +5,15 @@ use crate::cgroup::Cgroup;
 use crate::client::Client;
 use crate::error::Error;
 use crate::frequency::{self, Driver, Source};
-use crate::load::{self, Loaded, Settings};
+use crate::load::{self, LoadOptions, Loaded};
 use crate::log::{self, Logged, Logging};
-use crate::policy::{Capacity, Policy};
 use crate::protocol::{Changed, Info, ParamInfo, Place, Refusal, Request, SOCKET, SetInfo};
 use crate::record::{self, NewFrequency, Prepared, Recorded, Recording, convert::Names};
 use crate::server::{Server, Service};
 use crate::statistics::{self, Cores, Statistics};
 use crate::topology::Domains;
 use crate::{object, requirements, schedule};
+use hearth_policy::{Capacity, ParamError, Policy, Settings};
 use hearth_recorder::Host;
 use hearth_trace::Header;
 use serde_json::Value;
@@ -46,8 +46,7 @@ pub enum Partial {
 /// How a policy is to run.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// A value for each parameter, in order.
-    pub params: Vec<i64>,
+    pub params: Settings,
     pub partial: Option<Partial>,
     pub frequency: Source,
     /// The trace to write.
@@ -149,7 +148,7 @@ impl Session {
         // Finds out early whether the machine fits.
         let driver = driver(&frequency, &host)?;
         let prepared = options.record.as_deref().map(Prepared::new).transpose()?;
-        let loaded = load::load(&policy, &object, &host, hotplugs, &settings(&options))?;
+        let loaded = load::load(&policy, &object, &host, hotplugs, &load_options(&policy, &options)?)?;
         if let Some((mut old, ops)) = old {
             old.stop()?;
             wait_until_gone(&ops)?;
@@ -198,7 +197,7 @@ impl Session {
     /// The policy looks at frequencies, and this machine shows none: all cores count as being at their lowest. (Not if it
     /// was asked for.)
     pub fn misses_frequencies(&self) -> bool {
-        self.shared.policy.sees_frequencies
+        self.shared.policy.sees_frequencies()
             && self.options.frequency == Source::Auto
             && self.shared.frequency == Source::Unknown
     }
@@ -212,12 +211,13 @@ impl Session {
     fn begin_log(&mut self) -> Result<(), Error> {
         let (Some(path), Some(running)) = (&self.options.log, &*self.shared.running()) else { return Ok(()) };
         let Running { host, loaded, .. } = running;
+        let policy = &self.shared.policy;
         let min_khz = |cpu: &u32| read!(loaded.arena.core(*cpu as usize), min_khz);
         let header = log::Header {
             command: self.options.command.clone(),
             cores: host.cpus.iter().map(|cpu| log::Core { cpu: *cpu, min_khz: min_khz(cpu) }).collect(),
             domains: Domains::of(host),
-            ..log::Header::new(&self.shared.policy, &self.options.params, &host.kernel)
+            ..log::Header::new(policy, &self.options.params.values(policy)?, &host.kernel)
         };
         let ring = loaded.records().ok_or_else(|| Error::Object("the object cannot be logged".into()))?;
         self.logging = Some(Logging::start(path, &header, &ring)?);
@@ -240,8 +240,8 @@ impl Session {
         if let (Some(prepared), Some(running)) = (prepared, &*self.shared.running()) {
             let names = Names {
                 cpus: running.host.cpus.clone(),
-                reasons: self.shared.policy.reasons.len(),
-                sets: self.shared.policy.sets.len(),
+                reasons: self.shared.policy.reasons().len(),
+                sets: self.shared.policy.sets().len(),
             };
             let existing = read!(running.loaded.arena.world(), serials) as u32;
             let ring = running.loaded.records();
@@ -332,22 +332,25 @@ impl Session {
         let old = self.shared.running.write().unwrap_or_else(PoisonError::into_inner).take();
         let restarts = old.as_ref().map_or(0, |old| old.restarts) + 1;
         if let Some(old) = old {
-            let count = self.shared.policy.params.len();
-            self.options.params = (0..count).map(|index| read_param(&old.loaded, index)).collect();
+            let policy = &self.shared.policy;
+            let value = |index| read_param(&old.loaded, index);
+            let values: Vec<i64> = (0..policy.params().len()).map(value).collect();
+            self.options.params = Settings::from_values(policy, &values)?;
             // The arena can be mapped only once.
             drop(old);
         }
         if self.options.log.take().is_some() {
             self.object = object::for_policy(&self.shared.policy, object::Purpose::Run)?;
         }
-        let settings = Settings { records: None, ..settings(&self.options) };
+        let options = load_options(&self.shared.policy, &self.options)?;
+        let options = LoadOptions { records: None, ..options };
         loop {
             let hotplugs = wait_until_settled();
             let host = Host::detect();
             let driver = driver(&self.shared.frequency, &host)?;
             // To verify it takes a while, for which the system is without it.
             let hurry = Hurry::new();
-            let mut loaded = load::load(&self.shared.policy, &self.object, &host, hotplugs, &settings)?;
+            let mut loaded = load::load(&self.shared.policy, &self.object, &host, hotplugs, &options)?;
             self.shared.frequency.tell(&loaded.arena);
             let since = statistics::now();
             match loaded.attach() {
@@ -399,9 +402,8 @@ impl Session {
     fn header(&self, running: &Running) -> Header {
         let Running { host, loaded, .. } = running;
         let policy = &self.shared.policy;
-        let changed =
-            policy.params.iter().zip(&self.options.params).filter(|(p, value)| p.initial != **value);
-        let changed: Vec<String> = changed.map(|(p, v)| format!("{}={}", p.name, p.unit.show(*v))).collect();
+        let changed = self.options.params.shown(policy);
+        let changed: Vec<String> = changed.map(|(name, value)| format!("{name}={value}")).collect();
         let changed = if changed.is_empty() { String::new() } else { format!(":{}", changed.join(",")) };
         let lost = |cpu: &u32| read!(loaded.arena.core(*cpu as usize), count.lost);
         let (machine, khz_range) = match &self.shared.frequency {
@@ -413,14 +415,14 @@ impl Session {
         };
         Header {
             source: hearth_trace::Source::Recorded {
-                method: format!("sched_ext, policy {}{changed}", policy.name),
+                method: format!("sched_ext, policy {}{changed}", policy.name()),
                 command: self.options.command.clone(),
                 kernel: host.kernel.clone(),
             },
             machine,
             cores: host.cores.clone(),
-            reasons: policy.reasons.clone(),
-            sets: policy.sets.iter().map(|set| set.name.clone()).collect(),
+            reasons: policy.reasons().to_vec(),
+            sets: policy.set_names(),
             // sched_ext does not say in which idle state a core is.
             idle_states: vec!["idle".into()],
             assumed_khz: host.nominal_khz,
@@ -439,9 +441,9 @@ impl Drop for Session {
     }
 }
 
-fn settings(options: &Options) -> Settings {
-    Settings {
-        params: options.params.clone(),
+fn load_options(policy: &Policy, options: &Options) -> Result<LoadOptions, Error> {
+    Ok(LoadOptions {
+        params: options.params.values(policy)?,
         partial: options.partial.is_some(),
         watchdog: options.watchdog,
         records: match (&options.log, &options.record) {
@@ -452,7 +454,7 @@ fn settings(options: &Options) -> Settings {
         log: options.log.is_some(),
         underload: options.underload,
         cost: options.cost,
-    }
+    })
 }
 
 fn purpose(options: &Options) -> object::Purpose {
@@ -618,7 +620,7 @@ impl Shared {
     fn info(&self, running: &Running) -> Info {
         let Running { loaded, host, .. } = running;
         let value = |index: usize| read_param(loaded, index);
-        let params = self.policy.params.iter().enumerate().map(|(index, param)| ParamInfo {
+        let params = self.policy.params().iter().enumerate().map(|(index, param)| ParamInfo {
             name: param.name.clone(),
             doc: param.doc.clone(),
             value: value(index),
@@ -627,7 +629,7 @@ impl Shared {
             max: param.max,
             shown: param.unit.show(value(index)),
         });
-        let sets = self.policy.sets.iter().enumerate().map(|(index, set)| SetInfo {
+        let sets = self.policy.sets().iter().enumerate().map(|(index, set)| SetInfo {
             name: set.name.clone(),
             doc: set.doc.clone(),
             most: match set.capacity {
@@ -635,13 +637,13 @@ impl Shared {
                 Capacity::Constant(most) => Some(most),
                 Capacity::Param(param) => Some(value(param)),
             },
-            members: loaded.arena.set(self.policy.params.len(), index),
+            members: loaded.arena.set(self.policy.params().len(), index),
         });
         let recording = self.recording.lock().unwrap_or_else(PoisonError::into_inner);
         let places = host.cpus.iter().zip(&host.cores).map(|(cpu, at)| Place { cpu: *cpu, at: *at });
         Info {
-            policy: self.policy.name.clone(),
-            doc: self.policy.doc.clone(),
+            policy: self.policy.name().to_owned(),
+            doc: self.policy.doc().to_owned(),
             version: env!("CARGO_PKG_VERSION").into(),
             kernel: host.kernel.clone(),
             machine: host.model.clone(),
@@ -651,7 +653,7 @@ impl Shared {
             frequency: self.frequency.to_string(),
             recording: recording.as_ref().map(|path| path.display().to_string()),
             params: params.collect(),
-            reasons: self.policy.reasons.clone(),
+            reasons: self.policy.reasons().to_vec(),
             sets: sets.collect(),
             topology: places.collect(),
         }
@@ -664,18 +666,18 @@ impl Shared {
                 "a log is being written, in which parameters must not change",
             ));
         }
-        let refused = |error: Error| Refusal::new(libc::EINVAL, error.to_string());
-        let (index, new) = self.policy.value(name, text).map_err(refused)?;
+        let refused = |error: ParamError| Refusal::new(libc::EINVAL, error.to_string());
+        let (index, new) = self.policy.parse_value(name, text).map_err(refused)?;
         let old = read_param(&running.loaded, index);
         // SAFETY: a parameter is in the arena, which lives as long as `running`.
         unsafe { std::ptr::write_volatile(running.loaded.arena.param(index), new) };
         store!(running.loaded.arena.world(), params[index], new);
-        let unit = self.policy.params[index].unit;
+        let unit = self.policy.params()[index].unit;
         Ok(Changed {
             name: name.into(),
             old: unit.show(old),
             new: unit.show(new),
-            note: self.policy.note(index, old, new),
+            note: note(&self.policy, index, old, new),
         })
     }
 }
@@ -716,5 +718,26 @@ impl Service for Shared {
             }
             other => Err(Refusal::new(libc::EINVAL, format!("there is no request `{other}`"))),
         }
+    }
+}
+
+/// What a user should know about a change of parameter `index` while the policy runs.
+fn note(policy: &Policy, index: usize, old: i64, new: i64) -> Option<String> {
+    let set = policy.sets().iter().find(|set| set.capacity == Capacity::Param(index))?;
+    (new < old).then(|| format!("{} may have more members than that until cores leave it", set.name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bounded_set_may_stay_too_large_for_a_while() {
+        let nest = hearth_policy::load("nest").unwrap();
+        let (r_max, _) = nest.parse_value("r_max", "1").unwrap();
+        let told = note(&nest, r_max, 5, 1).unwrap();
+        assert!(told.starts_with("reserve"), "{told}");
+        assert_eq!(note(&nest, r_max, 5, 6), None);
+        assert_eq!(note(&nest, nest.parse_value("s_max", "0").unwrap().0, 8, 0), None);
     }
 }

@@ -3,7 +3,7 @@
 
 use crate::arena::{Arena, read};
 use crate::layout::*;
-use crate::policy::Policy;
+use hearth_policy::Policy;
 use hearth_recorder::Host;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
@@ -264,7 +264,7 @@ impl Statistics {
         let now = now();
         let uptime_ns = now.saturating_sub(since);
         let mut placements = [0u64; MAX_REASONS];
-        let mut s = Statistics { policy: policy.name.clone(), uptime_ns, ..Statistics::default() };
+        let mut s = Statistics { policy: policy.name().to_owned(), uptime_ns, ..Statistics::default() };
         // SAFETY: this is a field of the arena's `World`.
         let idle = arena.members(unsafe { &raw const (*world).idle });
         let mut cores = 0u64;
@@ -312,14 +312,14 @@ impl Statistics {
         s.place_mean_ns = ratio(s.place_ns, s.place_runs);
         s.idle_percent = 100.0 * ratio(s.idle_ns, uptime_ns * cores.max(1));
         s.spin_percent = 100.0 * ratio(s.spin_ns, uptime_ns * cores.max(1));
-        let reasons = policy.reasons.iter().zip(placements).enumerate();
+        let reasons = policy.reasons().iter().zip(placements).enumerate();
         s.placements = reasons
             .filter(|(index, (_, count))| *index > 0 || *count > 0)
             .map(|(_, (reason, count))| (reason.clone(), count))
             .collect();
-        let sets = policy.sets.iter().take(MAX_SETS).enumerate();
+        let sets = policy.sets().iter().take(MAX_SETS).enumerate();
         s.sets = sets
-            .map(|(index, set)| (set.name.clone(), arena.set(policy.params.len(), index).len() as u64))
+            .map(|(index, set)| (set.name.clone(), arena.set(policy.params().len(), index).len() as u64))
             .collect();
         s
     }
@@ -338,7 +338,7 @@ impl Cores {
         // SAFETY: this is a field of the arena's `World`.
         let idle = arena.members(unsafe { &raw const (*world).idle });
         let sets: Vec<Vec<u32>> =
-            (0..policy.sets.len().min(MAX_SETS)).map(|set| arena.set(policy.params.len(), set)).collect();
+            (0..policy.sets().len().min(MAX_SETS)).map(|set| arena.set(policy.params().len(), set)).collect();
         let state = |(cpu, info): (&u32, &hearth_trace::CoreInfo)| {
             let core = arena.core(*cpu as usize);
             let is_in = |set: &[u32]| u64::from(set.binary_search(cpu).is_ok());

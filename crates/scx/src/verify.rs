@@ -1,10 +1,10 @@
 //! The verifier's verdict on a policy: the kernel loads its programs, and the policy does not run.
 
 use crate::error::Error;
-use crate::load::{self, Settings};
+use crate::load::{self, LoadOptions};
 use crate::object::{self, Purpose};
-use crate::policy::Policy;
 use crate::requirements;
+use hearth_policy::Policy;
 use hearth_recorder::Host;
 use serde::Serialize;
 
@@ -38,8 +38,8 @@ pub fn verify(policy: &Policy) -> Result<Verified, Error> {
     requirements::check()?;
     let object = object::for_policy(policy, Purpose::Run)?;
     let host = Host::detect();
-    let loaded = load::load(policy, &object, &host, requirements::hotplugs(), &Settings::default())?;
+    let loaded = load::load(policy, &object, &host, requirements::hotplugs(), &LoadOptions::default())?;
     let mut programs = loaded.programs()?;
     programs.sort_by(|a, b| a.name.cmp(&b.name));
-    Ok(Verified { policy: policy.name.clone(), kernel: host.kernel, programs })
+    Ok(Verified { policy: policy.name().to_owned(), kernel: host.kernel, programs })
 }

@@ -2,18 +2,19 @@
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use hearth_machine::{Governor, Machine};
-use hearth_sim::{Job, Policy, run};
+use hearth_policy::{Settings, load, names};
+use hearth_sim::{Job, Native, run};
 use hearth_workload::Workload;
 
 fn bench(criterion: &mut Criterion, group: &str, name: &str, spec: &str, machine: &Machine, policy: &str) {
     let workload = Workload::resolve(spec).expect("a built-in generator");
-    let policy = Policy::load(policy).expect("a built-in policy");
+    let policy = Native::build(load(policy).expect("a built-in policy")).expect("it is linked in");
     let job = Job {
         workload: &workload,
         machine,
         governor: Governor::Schedutil,
         policy: &policy,
-        params: &[],
+        params: &Settings::default(),
         seed: 1,
         noise: 0.02,
     };
@@ -27,7 +28,7 @@ fn bench(criterion: &mut Criterion, group: &str, name: &str, spec: &str, machine
 /// All policies; kbuild is the load of the aim (5 million events a second under cfs).
 fn policies(criterion: &mut Criterion) {
     let machine = Machine::builtin("xeon-e7-8870v4").expect("built in");
-    for policy in Policy::names() {
+    for policy in names() {
         bench(criterion, "kbuild on 160 cores", policy, "kbuild", &machine, policy);
         bench(criterion, "configure on 160 cores", policy, "configure", &machine, policy);
     }

@@ -2,9 +2,10 @@
 
 use crate::engine::{Config, Engine};
 use crate::error::SimError;
-use crate::policy::{Policy, Setting};
+use crate::native::Native;
 use hearth_machine::Machine;
 use hearth_machine::frequency::Governor;
+use hearth_policy::Settings;
 use hearth_trace::{CoreInfo, Header, Metrics, Sink, Source, Summary, ThreadInfo, TraceHash};
 use hearth_workload::{Op, Workload};
 use rayon::prelude::*;
@@ -21,8 +22,8 @@ pub struct Job<'a> {
     pub workload: &'a Workload,
     pub machine: &'a Machine,
     pub governor: Governor,
-    pub policy: &'a Policy,
-    pub params: &'a [Setting],
+    pub policy: &'a Native,
+    pub params: &'a Settings,
     pub seed: u64,
     /// See [`NOISE`].
     pub noise: f64,
@@ -53,7 +54,7 @@ pub fn run(job: &Job, sink: &mut dyn Sink) -> Result<Outcome, SimError> {
     let mut header = header(job);
     let mut hash = TraceHash::new();
     let mut metrics = Metrics::new(&header);
-    let params: Vec<(u32, i64)> = job.params.iter().map(|s| (s.offset, s.value)).collect();
+    let params = job.params.values(job.policy.policy())?;
     let config = Config {
         workload: job.workload,
         machine: job.machine,
@@ -104,6 +105,7 @@ pub fn run_all(jobs: &[Job], threads: usize, done: impl Fn() + Sync) -> Vec<Resu
 /// All of a trace's header that is known before the run.
 pub fn header(job: &Job) -> Header {
     let topology = &job.machine.topology;
+    let policy = job.policy.policy();
     let mut parents = vec![0; job.workload.threads.len()];
     fn find(ops: &[Op], parent: u32, parents: &mut [u32]) {
         for op in ops {
@@ -119,8 +121,8 @@ pub fn header(job: &Job) -> Header {
     }
     Header {
         source: Source::Simulated {
-            policy: job.policy.name().to_owned(),
-            params: job.params.iter().map(|s| (s.name.clone(), s.shown.clone())).collect(),
+            policy: policy.name().to_owned(),
+            params: job.params.shown(policy).collect(),
             workload: job.workload.name.clone(),
             governor: job.governor.name().to_owned(),
             seed: job.seed,
@@ -145,8 +147,8 @@ pub fn header(job: &Job) -> Header {
             })
             .collect(),
         names: job.workload.program_names(),
-        reasons: job.policy.reasons().to_vec(),
-        sets: job.policy.sets().to_vec(),
+        reasons: policy.reasons().to_vec(),
+        sets: policy.set_names(),
         idle_states: job.machine.idle.iter().map(|s| s.name.clone()).collect(),
         assumed_khz: job.machine.frequency.nominal_khz,
         khz_range: (job.machine.frequency.min_khz, job.machine.frequency.max_khz()),

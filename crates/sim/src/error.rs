@@ -1,6 +1,6 @@
 //! What can go wrong in a simulation.
 
-use std::path::PathBuf;
+use hearth_policy::ParamError;
 
 #[derive(Debug, thiserror::Error)]
 pub enum SimError {
@@ -26,22 +26,13 @@ pub enum SimError {
     #[error("workload `{workload}` is not valid: {what}")]
     Workload { workload: String, what: String },
 
-    #[error("{0}")]
-    Policy(#[from] PolicyError),
+    #[error(transparent)]
+    Param(#[from] ParamError),
 }
 
+/// Why a policy has no native code.
 #[derive(Debug, thiserror::Error)]
-pub enum PolicyError {
-    #[error("no policy `{name}`: built in are {known}; or give the path of an .ipa file")]
-    Unknown { name: String, known: String },
-
-    #[error("cannot read policy {path}: {source}", path = path.display())]
-    Read { path: PathBuf, source: std::io::Error },
-
-    /// The compiler's diagnostics, rendered.
-    #[error("{rendered}")]
-    Source { rendered: String },
-
+pub enum BuildError {
     #[error(
         "policy `{name}` must be compiled, and the C compiler `{compiler}` cannot be started ({source}); \
          install one (Debian: apt-get install gcc) or name it in the variable CC"
@@ -55,13 +46,4 @@ pub enum PolicyError {
 
     #[error("cannot load compiled policy `{name}`: {what}")]
     Load { name: String, what: String },
-
-    #[error("policy `{policy}` has no parameter `{name}`; it has {known}")]
-    UnknownParam { policy: String, name: String, known: String },
-
-    #[error("parameter `{policy}.{name}` is {value}, but must be between {min} and {max}")]
-    ParamRange { policy: String, name: String, value: String, min: String, max: String },
-
-    #[error("`{text}` is not a value for `{policy}.{name}`: expected {expected}")]
-    ParamSyntax { policy: String, name: String, text: String, expected: String },
 }

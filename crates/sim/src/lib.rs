@@ -1,23 +1,20 @@
 //! The simulator: policy x workload x machine -> trace.
 //!
-//! [`batch::run`] does one run, [`batch::run_all`] many at once. The policy is native code behind
-//! the interface in `runtime/saakm.h`; this crate implements that interface ([`runtime`]) and the
+//! [`batch::run`] does one run, [`batch::run_all`] many at once. [`Native`] is a policy as native
+//! code behind the interface in `runtime/saakm.h`; this crate implements that interface ([`runtime`]) and the
 //! time, the cores, the clock ticks and the threads around it ([`engine`]). It never asks which
 //! policy it runs.
 
 mod agenda;
 mod batch;
-mod compile;
 mod engine;
 mod error;
 mod kernel_load;
-mod policy;
+mod native;
 mod runtime;
 pub mod saakm;
 mod thread;
 
 pub use batch::{Job, LIMIT_S, NOISE, Outcome, header, run, run_all};
-pub use compile::beside;
-pub use error::{PolicyError, SimError};
-pub use hearth_ipanema::Unit;
-pub use policy::{Parameter, Policy, Setting};
+pub use error::{BuildError, SimError};
+pub use native::Native;

@@ -6,7 +6,7 @@
 //! after the handler has returned. A callback never fails: an illegal transition is noted in
 //! [`Runtime::broken`] and ends the simulation with an error.
 
-use crate::policy::Policy;
+use crate::native::Native;
 use crate::saakm::{self, Core, Domain, Instance, LEVELS, Set, Thread};
 use hearth_machine::Machine;
 use std::collections::VecDeque;
@@ -111,8 +111,8 @@ impl Drop for Handle {
 }
 
 impl Handle {
-    /// `params`: offset into the policy's state, and value.
-    pub fn new(machine: &Machine, policy: &Policy, params: &[(u32, i64)], specs: &[ThreadSpec]) -> Handle {
+    /// `params` are values of all parameters, in the policy's order.
+    pub fn new(machine: &Machine, policy: &Native, params: &[i64], specs: &[ThreadSpec]) -> Handle {
         let table = policy.table();
         let topology = &machine.topology;
         let nr_cores = topology.core_count();
@@ -128,9 +128,7 @@ impl Handle {
             }
         };
         init(table.init_state, state.as_mut_ptr());
-        for (offset, value) in params {
-            state[*offset as usize / 8] = *value as u64;
-        }
+        policy.set_params(&mut state, params);
 
         let domains = domains(machine);
         let mut cores = Vec::with_capacity(nr_cores);

@@ -1,15 +1,17 @@
 //! Many runs at once give what one run alone gives.
 
 use hearth_machine::{Governor, Machine};
-use hearth_sim::{Job, NOISE, Policy, run_all};
+use hearth_policy::{Settings, load};
+use hearth_sim::{Job, NOISE, Native, run_all};
 use hearth_workload::Workload;
 
 #[test]
 fn traces_do_not_depend_on_the_number_of_worker_threads() {
     let workload = Workload::resolve("configure:tests=30").unwrap();
     let machines: Vec<Machine> = ["xeon-5218", "ryzen-4650g"].map(|m| Machine::builtin(m).unwrap()).into();
-    let policies: Vec<Policy> =
-        ["cfs", "slocal", "smove", "nest"].iter().map(|p| Policy::load(p).unwrap()).collect();
+    let native = |name: &str| Native::build(load(name).unwrap()).unwrap();
+    let policies = ["cfs", "slocal", "smove", "nest"].map(native);
+    let params = Settings::default();
     let mut jobs = Vec::new();
     for machine in &machines {
         for policy in &policies {
@@ -20,7 +22,7 @@ fn traces_do_not_depend_on_the_number_of_worker_threads() {
                     machine,
                     governor,
                     policy,
-                    params: &[],
+                    params: &params,
                     seed,
                     noise: NOISE,
                 });

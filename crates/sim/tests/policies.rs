@@ -1,7 +1,8 @@
 //! What the papers say of each policy, in small: a few threads, and where they are put and why.
 
 use hearth_machine::{Governor, Machine};
-use hearth_sim::{Job, Outcome, Policy, Setting, run};
+use hearth_policy::{Settings, load};
+use hearth_sim::{Job, Native, Outcome, run};
 use hearth_trace::{Event, Kind, Trace};
 use hearth_workload::{Op, Thread, Workload};
 use std::collections::BTreeSet;
@@ -16,9 +17,10 @@ fn machine() -> Machine {
 
 fn simulate(workload: &Workload, policy: &str, params: &[(&str, &str)]) -> (Outcome, Trace) {
     let machine = machine();
-    let policy = Policy::load(policy).unwrap();
-    let settings: Vec<Setting> =
-        params.iter().map(|(name, value)| policy.setting(name, value).unwrap()).collect();
+    let policy = load(policy).unwrap();
+    let mut settings = Settings::default();
+    params.iter().for_each(|(name, value)| settings.set(&policy, name, value).unwrap());
+    let policy = Native::build(policy).unwrap();
     let job = Job {
         workload,
         machine: &machine,
@@ -295,7 +297,7 @@ fn a_broken_policy_is_stopped_with_a_reason() {
 }
 ";
     std::fs::write(&path, source).unwrap();
-    let policy = Policy::load(path.to_str().unwrap()).unwrap();
+    let policy = Native::build(load(path.to_str().unwrap()).unwrap()).unwrap();
     let machine = machine();
     let workload = sleepers(1, WORK_MS, MS, 3);
     let job = Job {
@@ -303,7 +305,7 @@ fn a_broken_policy_is_stopped_with_a_reason() {
         machine: &machine,
         governor: Governor::Performance,
         policy: &policy,
-        params: &[],
+        params: &Settings::default(),
         seed: 0,
         noise: 0.0,
     };
@@ -316,13 +318,13 @@ fn affinity_that_no_core_satisfies_is_an_error() {
     let mut workload = sleepers(1, WORK_MS, MS, 1);
     workload.threads[1].affinity = vec![900];
     let machine = machine();
-    let policy = Policy::load("cfs").unwrap();
+    let policy = Native::build(load("cfs").unwrap()).unwrap();
     let job = Job {
         workload: &workload,
         machine: &machine,
         governor: Governor::Performance,
         policy: &policy,
-        params: &[],
+        params: &Settings::default(),
         seed: 0,
         noise: 0.0,
     };

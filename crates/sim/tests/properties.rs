@@ -1,7 +1,8 @@
 //! Invariants over random workloads, machines, governors and policies.
 
 use hearth_machine::{Governor, Machine};
-use hearth_sim::{Job, Policy, run};
+use hearth_policy::{Settings, load, names};
+use hearth_sim::{Job, Native, run};
 use hearth_trace::{Event, Trace};
 use hearth_workload::{Op, Thread, Workload};
 use proptest::prelude::*;
@@ -63,12 +64,13 @@ proptest! {
         workload in workload(),
         (name, sockets, cores) in shape(),
         governor in prop::sample::select(Governor::ALL.to_vec()),
-        policy in prop::sample::select(Policy::names().to_vec()),
+        policy in prop::sample::select(names().to_vec()),
         seed in any::<u64>(),
     ) {
         let machine = Machine::builtin(name).unwrap().scaled(sockets, cores).unwrap();
-        let policy = Policy::load(policy).unwrap();
-        let job = Job { workload: &workload, machine: &machine, governor, policy: &policy, params: &[], seed, noise: 0.05 };
+        let policy = Native::build(load(policy).unwrap()).unwrap();
+        let params = Settings::default();
+        let job = Job { workload: &workload, machine: &machine, governor, policy: &policy, params: &params, seed, noise: 0.05 };
         let mut events: Vec<Event> = Vec::new();
         let outcome = run(&job, &mut events).map_err(|e| TestCaseError::fail(e.to_string()))?;
         prop_assert_eq!(outcome.demanded_cycles, outcome.executed_cycles);

@@ -1,7 +1,8 @@
 //! What was simulated can be extracted again: the same threads, the same causes, the same work.
 
 use hearth_machine::{Governor, Machine, MigrationCosts};
-use hearth_sim::{Job, Policy, run};
+use hearth_policy::{Settings, load};
+use hearth_sim::{Job, Native, run};
 use hearth_trace::{Event, Kind, Trace, Waker};
 use hearth_workload::{Extraction, Op, Workload, extract};
 use std::collections::BTreeMap;
@@ -18,14 +19,14 @@ fn frictionless(name: &str) -> Machine {
 }
 
 fn simulate(workload: &Workload, machine: &Machine, policy: &str) -> Trace {
-    let policy = Policy::load(policy).unwrap();
+    let policy = Native::build(load(policy).unwrap()).unwrap();
     let mut events: Vec<Event> = Vec::new();
     let job = Job {
         workload,
         machine,
         governor: Governor::Schedutil,
         policy: &policy,
-        params: &[],
+        params: &Settings::default(),
         seed: 3,
         noise: 0.0,
     };

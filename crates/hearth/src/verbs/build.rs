@@ -1,13 +1,11 @@
 use crate::failure::{Failure, Outcome};
 use crate::table::Plain;
-use crate::{output, policy_file, policy_params};
+use crate::{output, policy};
 use clap::ValueEnum;
-use hearth_ipanema::diagnostic::render_all;
-use hearth_ipanema::{SourceId, emit, syntax};
+use hearth_ipanema::{SourceId, syntax};
 use hearth_scx::object::{self, Purpose};
 use hearth_scx::verify::{Verified, verify};
 use serde_json::{Value, json};
-use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -64,7 +62,7 @@ impl Args {
                 ));
             };
             output::check_writable(path)?;
-            object::build(&policy_params::compile(&self.policy)?, purpose, path)?;
+            object::build(&policy::load(&self.policy)?, purpose, path)?;
             return Ok(ExitCode::SUCCESS);
         }
         let text = match self.emit {
@@ -79,7 +77,7 @@ impl Args {
     }
 
     fn show_verified(&self) -> Outcome {
-        let verified = verify(&policy_params::compile(&self.policy)?)?;
+        let verified = verify(&policy::load(&self.policy)?)?;
         match self.json {
             true => output::json(&document(&verified))?,
             false => output::text(&table(&verified))?,
@@ -88,22 +86,17 @@ impl Args {
     }
 
     fn compile(&self) -> Result<String, Failure> {
-        let colour = std::io::stderr().is_terminal();
-        let compiled = policy_file::compile_named(&self.policy)?.map_err(|failed| {
-            eprint!("{}", render_all(&failed.diagnostics, &failed.sources, colour));
-            Failure::quiet()
-        })?;
-        eprint!("{}", render_all(&compiled.warnings, &compiled.sources, colour));
+        let policy = policy::load(&self.policy)?;
         Ok(match self.emit {
-            Emit::C => emit::c(&compiled.ir),
-            _ => compiled.ir.to_json() + "\n",
+            Emit::C => policy.c(),
+            _ => policy.ir().to_json() + "\n",
         })
     }
 
     fn ast(&self) -> Result<String, Failure> {
-        let text = policy_file::read(&self.policy)?;
+        let text = hearth_policy::read(&self.policy)?;
         let parsed = syntax::parse(SourceId::default(), &text);
-        policy_file::syntax_errors(&self.policy, &text, &parsed.diagnostics)?;
+        policy::syntax_errors(&self.policy, &text, &parsed.diagnostics)?;
         let json = serde_json::to_string_pretty(&parsed.policy).map_err(Failure::new)?;
         Ok(json + "\n")
     }

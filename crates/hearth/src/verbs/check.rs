@@ -1,6 +1,7 @@
 use crate::failure::{Failure, Outcome};
-use crate::{output, policy_file};
+use crate::output;
 use hearth_ipanema::diagnostic::render_all;
+use hearth_policy::Error;
 use serde::Serialize;
 use serde_json::Value;
 use std::io::IsTerminal;
@@ -42,15 +43,16 @@ impl Args {
         let mut sound = true;
         let mut files = Vec::new();
         for path in &self.policies {
-            let compiled = policy_file::compile_named(path)?;
-            let (name, diagnostics, sources) = match &compiled {
-                Ok(compiled) => (Some(&compiled.ir.name), &compiled.warnings, &compiled.sources),
-                Err(failed) => (None, &failed.diagnostics, &failed.sources),
+            let loaded = hearth_policy::load(path);
+            let (name, diagnostics, sources) = match &loaded {
+                Ok(policy) => (Some(policy.name()), policy.warnings(), policy.sources()),
+                Err(Error::Rejected(failed)) => (None, &*failed.diagnostics, &failed.sources),
+                Err(_) => return Err(loaded.map_or_else(Failure::from, |_| Failure::quiet())),
             };
-            sound &= compiled.is_ok();
+            sound &= loaded.is_ok();
             if self.json {
                 let diagnostics: Vec<Value> = diagnostics.iter().map(|d| d.to_json(sources)).collect();
-                files.push(CheckedFile { path: path.clone(), policy: name.cloned(), diagnostics });
+                files.push(CheckedFile { path: path.clone(), policy: name.map(str::to_owned), diagnostics });
                 continue;
             }
             output::text(&render_all(diagnostics, sources, colour))?;

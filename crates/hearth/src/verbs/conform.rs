@@ -1,8 +1,8 @@
 use crate::failure::{Failure, Outcome};
-use crate::{output, policy_params};
+use crate::{output, policy};
 use hearth_conform::{Report, replay};
 use hearth_scx::log::{Ending, Reader, hash};
-use hearth_sim::Policy;
+use hearth_sim::Native;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -46,11 +46,11 @@ impl Args {
         let file = File::open(&self.log).map_err(|error| wrong(&format!("it cannot be read: {error}")))?;
         let log = Reader::new(BufReader::with_capacity(1 << 20, file)).map_err(|error| wrong(&error))?;
         let name = self.policy.as_deref().unwrap_or(&log.header.policy);
-        if hash(&policy_params::compile(name)?.c) != log.header.c {
+        let policy = policy::load(name)?;
+        if hash(&policy.c()) != log.header.c {
             eprintln!("warning: the log was made with another version of policy {}", log.header.policy);
         }
-        let policy = Policy::load(name).map_err(Failure::new)?;
-        let report = replay(log, &policy).map_err(|error| wrong(&error))?;
+        let report = replay(log, &Native::build(policy)?).map_err(|error| wrong(&error))?;
         if self.json {
             let (handlers_total, decisions_total) = (report.handlers(), report.decisions());
             output::json(&Json {

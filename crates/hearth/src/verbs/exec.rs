@@ -1,5 +1,5 @@
 use crate::failure::{Failure, Outcome};
-use crate::policy_params::PolicyArgs;
+use crate::policy::PolicyArgs;
 use crate::verbs::run::{Common, tell, warn};
 use hearth_scx::{Options, Partial, Session};
 use std::ffi::OsString;
@@ -32,7 +32,7 @@ impl Args {
     pub fn run(self) -> Outcome {
         let failed = |failure: Failure| failure.status(HEARTH_FAILED);
         let (policy, params) = self.policy.load()?;
-        let name = policy.name.clone();
+        let name = policy.name().to_owned();
         let options = Options {
             partial: Some(Partial::Command),
             command: self.command.iter().map(|word| word.to_string_lossy().into_owned()).collect(),

@@ -1,5 +1,5 @@
 use crate::failure::{Failure, Outcome};
-use crate::{output, policy_file};
+use crate::{output, policy};
 use hearth_ipanema::{SourceId, syntax};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -43,7 +43,7 @@ impl Args {
 
 fn format(path: &Path, text: &str) -> Result<String, Failure> {
     syntax::format(SourceId::default(), text).or_else(|diagnostics| {
-        policy_file::syntax_errors(&path.display().to_string(), text, &diagnostics)?;
+        policy::syntax_errors(&path.display().to_string(), text, &diagnostics)?;
         Err(Failure::new(format_args!("{} cannot be formatted", path.display())))
     })
 }

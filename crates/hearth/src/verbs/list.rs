@@ -2,10 +2,8 @@ use crate::failure::{Failure, Outcome};
 use crate::output;
 use crate::table::Plain;
 use clap::ValueEnum;
-use hearth_ipanema::{SourceId, builtin, syntax};
 use hearth_machine::Machine;
 use hearth_modelcheck::{Scenario, standard_scenarios};
-use hearth_sim::Policy;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::process::ExitCode;
@@ -147,9 +145,9 @@ fn machines_text(machines: &[MachineEntry]) -> String {
 
 fn policies() -> Result<Vec<Entry>, Failure> {
     let entry = |name: &&str| {
-        let policy = Policy::load(name).map_err(Failure::new)?;
+        let policy = hearth_policy::load(name)?;
         let params = policy
-            .parameters()
+            .params()
             .iter()
             .map(|p| Param {
                 name: p.name.clone(),
@@ -159,17 +157,14 @@ fn policies() -> Result<Vec<Entry>, Failure> {
                 doc: p.doc.clone(),
             })
             .collect();
-        let parsed =
-            builtin::source(name).and_then(|source| syntax::parse(SourceId::default(), source).policy);
-        let (doc, base) = parsed.map(|policy| (policy.doc, policy.base)).unwrap_or_default();
         Ok(Entry {
             name: policy.name().to_owned(),
-            summary: doc.map(|doc| summary(&doc.text)).unwrap_or_default(),
-            extends: base.map(|base| base.name),
+            summary: summary(policy.doc()),
+            extends: policy.ir().bases.first().cloned(),
             params,
         })
     };
-    Policy::names().iter().map(entry).collect()
+    hearth_policy::names().iter().map(entry).collect()
 }
 
 /// What a policy's documentation begins with: up to the first colon, or the end of the first sentence.

@@ -1,6 +1,6 @@
 use crate::failure::{Failure, Outcome};
 use crate::output;
-use crate::policy_params::PolicyArgs;
+use crate::policy::PolicyArgs;
 use crate::table::Plain;
 use hearth_modelcheck::{Counterexample, Options, Scenario, Stealing, check, standard_scenarios};
 use serde::Serialize;
@@ -72,12 +72,12 @@ impl Explored {
 impl Args {
     pub fn run(self) -> Outcome {
         self.output.as_deref().map_or(Ok(()), output::check_writable)?;
-        let (ir, params) = self.policy.load_ir()?;
+        let (policy, params) = self.policy.load()?;
         let options =
             Options { max_states: self.max_states, cwc: !self.no_cwc, params, ..Options::default() };
         let mut all = Vec::new();
         for scenario in self.scenarios()? {
-            let found = check(&ir, &scenario, &options).map_err(Failure::new)?;
+            let found = check(&policy, &scenario, &options).map_err(Failure::new)?;
             all.push(Explored {
                 scenario: scenario.name,
                 states: found.states,
@@ -89,7 +89,7 @@ impl Args {
         }
         self.keep(&all)?;
         if self.json {
-            output::json(&Json { schema: "hearth.modelcheck/1", policy: &ir.name, scenarios: &all })?;
+            output::json(&Json { schema: "hearth.modelcheck/1", policy: policy.name(), scenarios: &all })?;
         } else {
             output::text(&text(&all))?;
         }

@@ -1,8 +1,9 @@
 use crate::failure::{Failure, Outcome};
 use crate::prover::Prover;
-use crate::{output, policy_file, progress};
+use crate::{output, progress};
 use hearth_modelcheck::standard_scenarios;
-use hearth_mutate::{Judge, Judged, ModelChecker, Mutant, Operator, Verdict, judge_all, mutants};
+use hearth_mutate::{Judge, Judged, ModelChecker, Mutant, Operator, Subject, Verdict, judge_all, mutants};
+use hearth_policy::Settings;
 use serde::Serialize;
 use std::path::Path;
 use std::process::ExitCode;
@@ -101,7 +102,7 @@ impl Score {
 
 impl Args {
     pub fn run(self) -> Outcome {
-        let subject = policy_file::subject(&self.policy)?;
+        let subject = Subject::new(hearth_policy::load(&self.policy)?);
         let mut wanted = mutants(&subject);
         wanted.retain(|mutant| {
             (self.operators.is_empty() || self.operators.contains(&mutant.operator))
@@ -113,12 +114,12 @@ impl Args {
             return Ok(ExitCode::SUCCESS);
         }
         let states = self.max_states as usize;
-        let checker =
-            ModelChecker::new(&subject.ir, standard_scenarios(), Vec::new(), states).map_err(Failure::new)?;
+        let checker = ModelChecker::new(&subject.policy, standard_scenarios(), Settings::default(), states)
+            .map_err(Failure::new)?;
         let jobs = self
             .jobs
             .map_or_else(|| std::thread::available_parallelism().map_or(1, usize::from), usize::from);
-        let prover = if self.prove { Some(Prover::new(&subject.ir)?) } else { None };
+        let prover = if self.prove { Some(Prover::new(&subject.policy)?) } else { None };
         let judges: Vec<&dyn Judge> =
             std::iter::once(&checker as &dyn Judge).chain(prover.iter().map(|prover| prover as _)).collect();
         let bar = progress::bar("judging", wanted.len());
@@ -133,7 +134,7 @@ impl Args {
             });
             output::json(&Json {
                 schema: "hearth.mutate/1",
-                policy: &subject.ir.name,
+                policy: subject.policy.name(),
                 max_states: self.max_states,
                 scenarios: scenarios.collect(),
                 score: Score::of(&judged),

@@ -1,9 +1,9 @@
 use crate::failure::{Failure, Outcome};
 use crate::output;
-use crate::policy_params::compile_ir;
+use crate::policy;
 use crate::table::Plain;
-use hearth_ipanema::ir::Policy;
 use hearth_modelcheck::{Counterexample, check, standard_scenarios};
+use hearth_policy::Policy;
 use hearth_prove::{Options, ProofCache, Property, Proved, Report, Verdict, invariants, prove, theorems};
 use serde::Serialize;
 use std::path::PathBuf;
@@ -43,20 +43,20 @@ struct Printed<'a> {
 
 impl Args {
     pub fn run(self) -> Outcome {
-        let ir = compile_ir(&self.policy)?;
+        let policy = policy::load(&self.policy)?;
         let mut options = Options { keep: self.why.clone(), ..Options::default() };
         if !self.properties.is_empty() {
             options.properties.retain(|p| self.properties.iter().any(|name| name == p.name()));
         }
-        let theorems = theorems(&ir, &invariants(&ir));
+        let theorems = theorems(policy.ir(), &invariants(policy.ir()));
         let cache = hearth_base::paths::cache("proofs");
         if !self.anew {
             options.known = ProofCache::load(&cache);
         }
-        let report = prove(&ir, &theorems, &options)?;
+        let report = prove(policy.ir(), &theorems, &options)?;
         // Without it the next run takes longer, and that is all.
         let _ = options.known.save(&cache);
-        let counterexample = if report.holds() { None } else { counterexample(&ir) };
+        let counterexample = if report.holds() { None } else { counterexample(&policy) };
         if self.json {
             let holds = report.holds();
             let counterexample = counterexample.as_ref();
@@ -131,15 +131,5 @@ fn verdict(verdict: &Verdict) -> String {
         Verdict::RestsOn { missing } => format!("rests on {missing}"),
         Verdict::NotProved { .. } => "NOT PROVED".into(),
         Verdict::NotModelled { construct } => format!("NOT PROVABLE: not modelled: {construct}"),
-    }
-}
-
-impl From<hearth_prove::Error> for Failure {
-    fn from(error: hearth_prove::Error) -> Self {
-        let failure = Failure::new(&error);
-        match error.help() {
-            Some(help) => failure.help(help),
-            None => failure,
-        }
     }
 }

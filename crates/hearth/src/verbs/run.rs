@@ -1,6 +1,7 @@
 use crate::failure::{Failure, Outcome};
 use crate::output;
-use crate::policy_params::PolicyArgs;
+use crate::policy::PolicyArgs;
+use hearth_policy::Settings;
 use hearth_scx::frequency::Source;
 use hearth_scx::{Ended, Options, Partial, Session, Summary};
 use std::path::PathBuf;
@@ -60,7 +61,7 @@ pub struct Common {
 }
 
 impl Common {
-    pub fn options(self, params: Vec<i64>) -> Result<Options, Failure> {
+    pub fn options(self, params: Settings) -> Result<Options, Failure> {
         self.record.as_deref().map_or(Ok(()), output::check_trace)?;
         self.log.as_deref().map_or(Ok(()), output::check_writable)?;
         Ok(Options {
@@ -82,7 +83,7 @@ impl Common {
 impl Args {
     pub fn run(self) -> Outcome {
         let (policy, params) = self.policy.load()?;
-        let name = policy.name.clone();
+        let name = policy.name().to_owned();
         let options = Options {
             partial: self.cgroup.map(Partial::Cgroup),
             replace: self.replace,

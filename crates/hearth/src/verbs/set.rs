@@ -1,5 +1,5 @@
 use crate::failure::{Failure, Outcome};
-use crate::policy_params::Param;
+use hearth_policy::Assignment;
 use hearth_scx::client::Client;
 use std::process::ExitCode;
 
@@ -11,14 +11,14 @@ use std::process::ExitCode;
 pub struct Args {
     /// `s_max=4ticks`, `attachment=false`. Repeatable
     #[arg(value_name = "NAME=VALUE", required = true)]
-    params: Vec<Param>,
+    params: Vec<Assignment>,
 }
 
 impl Args {
     pub fn run(self) -> Outcome {
         let mut client = Client::of_this_machine()?;
         let policy = client.info()?.policy;
-        for Param { name, value } in &self.params {
+        for Assignment { name, value } in &self.params {
             let changed = client.set(name, value).map_err(|error| {
                 let known = Failure::from(error);
                 known.help(format_args!("`hearth status` shows the parameters of {policy}"))

@@ -6,22 +6,18 @@ mod reduction;
 mod schedule_file;
 mod stage;
 
-use std::fs;
 use std::path::PathBuf;
 
-use hearth_ipanema::ir::Policy;
 use hearth_ipanema::syntax::Source;
+use hearth_policy::Policy;
 
 pub fn path(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(format!("../../policies/{name}.ipa"))
 }
 
 pub fn load(name: &str) -> Policy {
-    let provider = |name: &str| {
-        let text = fs::read_to_string(path(name)).ok()?;
-        Some(Source { name: name.to_owned(), text })
-    };
-    hearth_ipanema::compile(&provider, name).unwrap_or_else(|failed| panic!("{failed}")).ir
+    let path = path(name);
+    hearth_policy::load(path.to_str().expect("a path")).unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// A policy of its own, with what every policy needs and this text besides.
@@ -39,5 +35,5 @@ pub fn tiny(text: &str) -> Policy {
     ";
     let text = format!("policy tiny {{ {common} {text} }}");
     let provider = move |_: &str| Some(Source { name: "tiny".to_owned(), text: text.clone() });
-    hearth_ipanema::compile(&provider, "tiny").unwrap_or_else(|failed| panic!("{failed}")).ir
+    hearth_ipanema::compile(&provider, "tiny").unwrap_or_else(|failed| panic!("{failed}")).into()
 }

@@ -6,12 +6,12 @@ use hearth_ipanema::builtin::NAMES;
 use std::cell::Cell;
 
 use hearth_ipanema::ir::Event;
-use hearth_sim::Policy;
+use hearth_sim::Native;
 use hearth_sim::saakm::PolicyTable;
 use proptest::prelude::*;
 
+use super::load;
 use super::stage::{Decision, Stage};
-use super::{load, path};
 use crate::Cores;
 use crate::access::Access;
 use crate::cwc::Checks;
@@ -96,7 +96,7 @@ fn next(world: &World, core: u8) -> Option<(Phase, u8)> {
 }
 
 /// Runs one handler in both worlds, and compares. Number of decisions.
-fn handler(driver: &mut Driver<'_>, native: &Policy, world: &mut World, core: u8) -> usize {
+fn handler(driver: &mut Driver<'_>, native: &Native, world: &mut World, core: u8) -> usize {
     let before = next(world, core);
     let activity = world.core(core).activity.clone().expect("an event is under way");
     assert!(activity.record.is_empty(), "nothing was done yet");
@@ -128,7 +128,7 @@ fn handler(driver: &mut Driver<'_>, native: &Policy, world: &mut World, core: u8
 }
 
 /// Events one after the other, as the numbers say. Numbers of handlers and decisions.
-fn agree(name: &str, native: &Policy, fast: u8, choices: &[u8]) -> (usize, usize) {
+fn agree(name: &str, native: &Native, fast: u8, choices: &[u8]) -> (usize, usize) {
     let policy = load(name);
     let scenario = rich(fast);
     let model = Model::new(&policy, &scenario).expect("a sound scenario");
@@ -157,7 +157,7 @@ fn agree(name: &str, native: &Policy, fast: u8, choices: &[u8]) -> (usize, usize
 #[test]
 fn the_interpreter_agrees_with_the_native_build() {
     for name in NAMES {
-        let native = Policy::load(path(name).to_str().expect("a path")).expect("it compiles");
+        let native = Native::build(load(name)).expect("it compiles");
         let counts = Cell::new((0, 0));
         let config = ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() };
         let sequences = (0u8..64, proptest::collection::vec(any::<u8>(), 150));

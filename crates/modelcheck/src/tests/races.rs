@@ -9,8 +9,9 @@ use crate::scenario::{Op, Scenario, Start, Stealing, ThreadSpec};
 use crate::search::{Options, Outcome, check};
 use crate::step::Step;
 use crate::topology::Topology;
-use hearth_ipanema::ir::{Policy, StmtKind};
+use hearth_ipanema::ir::StmtKind;
 use hearth_ipanema::syntax::Source;
+use hearth_policy::{Policy, Settings};
 
 use Op::{Forever, Wake};
 use Start::{Awake, Blocked};
@@ -119,7 +120,7 @@ const CHECK_THEN_ACT: &str = "
 
 /// The result of a function without parameters, as a closed expression.
 pub fn returned(policy: &Policy, function: &str) -> Invariant {
-    let function = policy.functions.iter().find(|f| f.name == function).expect("it is there");
+    let function = policy.ir().functions.iter().find(|f| f.name == function).expect("it is there");
     let Some(StmtKind::Return(Some(expr))) = function.body.first().map(|stmt| &stmt.kind) else {
         panic!("it returns at once");
     };
@@ -146,8 +147,9 @@ fn watched(invariant: &str) -> (Policy, Options) {
         let text = if name == "watched" { text.clone() } else { std::fs::read_to_string(path(name)).ok()? };
         Some(Source { name: name.to_owned(), text })
     };
-    let policy = hearth_ipanema::compile(&provider, "watched").expect("it is sound").ir;
-    (policy, Options { params: vec![("r_max".to_owned(), 1)], ..Options::default() })
+    let policy = Policy::from(hearth_ipanema::compile(&provider, "watched").expect("it is sound"));
+    let params = Settings::from_pairs(&policy, [("r_max", 1)]).expect("it fits");
+    (policy, Options { params, ..Options::default() })
 }
 
 #[test]

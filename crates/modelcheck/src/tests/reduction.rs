@@ -8,7 +8,7 @@ use super::{load, tiny};
 use crate::model::Invariant;
 use crate::scenario::{Op, Scenario, Start, Stealing};
 use crate::search::{Options, Outcome};
-use hearth_ipanema::ir::Policy;
+use hearth_policy::Policy;
 
 /// Attributes through which cores see each other's handlers at work, up to a global one.
 const CLOCKS: &str = "
@@ -45,7 +45,7 @@ fn both(policy: &Policy, scenario: &Scenario, options: &Options) -> (Outcome, Ou
         verdict(&reduced),
         verdict(&full),
         "{} on {}:\n{}\n{}",
-        policy.name,
+        policy.name(),
         scenario.name,
         shown(&reduced),
         shown(&full)

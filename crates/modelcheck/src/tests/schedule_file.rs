@@ -1,5 +1,6 @@
 //! Counter-examples that are kept, and come back as traces.
 
+use hearth_policy::ParamError;
 use hearth_trace::Kind;
 use serde_json::{Value, json};
 
@@ -88,7 +89,7 @@ fn what_does_not_fit_is_told() {
     assert!(matches!(short.check(&load("ule")), Err(CheckError::Harmless { .. })));
     let mut param = found.clone();
     param.params = vec![("slice".into(), -1)];
-    assert!(matches!(param.check(&load("ule")), Err(CheckError::ParamRange { .. })));
+    assert!(matches!(param.check(&load("ule")), Err(CheckError::Param(ParamError::Range { .. }))));
     let mut machine = found;
     machine.scenario.topology.llc = vec![0, 7];
     assert!(matches!(machine.check(&load("ule")), Err(CheckError::Scenario(_))));

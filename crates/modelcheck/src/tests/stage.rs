@@ -4,7 +4,7 @@ use std::ffi::c_void;
 use std::ptr;
 
 use hearth_ipanema::ir::{Attribute, BaseType, Level, Owner};
-use hearth_sim::Policy;
+use hearth_sim::Native;
 use hearth_sim::saakm::{Core, Domain, Instance, LEVELS, Ops, SET_WORDS, Set, Thread};
 
 use crate::cores::Cores;
@@ -98,7 +98,7 @@ pub fn set(cores: Cores) -> Set {
 
 impl Stage {
     /// The world as the native build sees it, just before a handler.
-    pub fn new(model: &Model<'_>, policy: &Policy, world: &World) -> Box<Stage> {
+    pub fn new(model: &Model<'_>, policy: &Native, world: &World) -> Box<Stage> {
         let table = policy.table();
         let memory = |size: u64, count: usize| vec![vec![0u64; (size as usize).div_ceil(8).max(1)]; count];
         let (nr_cores, nr_threads) = (world.cores.len(), world.threads.len());

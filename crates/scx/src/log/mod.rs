@@ -9,7 +9,7 @@ mod format;
 pub use format::{Core, EVENTS, Ending, Error, Header, Reader, Record, Writer, event, kind};
 
 use crate::error;
-use crate::policy::Policy;
+use hearth_policy::Policy;
 use libbpf_rs::{MapCore, RingBuffer, RingBufferBuilder};
 use std::fs::File;
 use std::io::{self, BufWriter};
@@ -33,8 +33,8 @@ pub fn hash(c: &str) -> String {
 impl Header {
     pub fn new(policy: &Policy, params: &[i64], kernel: &str) -> Header {
         Header {
-            policy: policy.name.clone(),
-            c: hash(&policy.c),
+            policy: policy.name().to_owned(),
+            c: hash(&policy.c()),
             params: params.to_vec(),
             kernel: kernel.into(),
             ..Header::default()

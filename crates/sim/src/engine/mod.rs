@@ -15,7 +15,7 @@ mod steps;
 use crate::agenda::{Agenda, Due};
 use crate::error::SimError;
 use crate::kernel_load::KernelLoad;
-use crate::policy::Policy;
+use crate::native::Native;
 use crate::runtime::{Effect, Handle, State, ThreadSpec};
 use crate::saakm::{PolicyTable, Set};
 use crate::thread::{Task, noise_millionths};
@@ -32,9 +32,9 @@ pub struct Config<'a> {
     pub workload: &'a Workload,
     pub machine: &'a Machine,
     pub governor: Governor,
-    pub policy: &'a Policy,
-    /// Offset into the policy's state, and value; see [`Policy::parameter`].
-    pub params: &'a [(u32, i64)],
+    pub policy: &'a Native,
+    /// Values of all parameters, in the policy's order.
+    pub params: &'a [i64],
     pub seed: u64,
     /// Each `Run` takes `1 - noise` to `1 + noise` of its cycles, by the seed.
     pub noise: f64,

@@ -1,9 +1,9 @@
 //! The claims' file: what a paper found, and how to look for it. Everything that it names is loaded here.
 
 use crate::failure::Failure;
-use hearth_base::suggest::closest;
 use hearth_machine::{Governor, Machine};
-use hearth_sim::{Policy, PolicyError, Setting};
+use hearth_policy::{Settings, load};
+use hearth_sim::Native;
 use hearth_workload::Workload;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -16,7 +16,7 @@ pub struct Book {
     pub claims: Vec<Claim>,
     pub workloads: Pool<Workload>,
     pub machines: Pool<Machine>,
-    pub policies: Pool<Policy>,
+    pub policies: Pool<Native>,
 }
 
 pub struct Claim {
@@ -40,8 +40,7 @@ pub struct Claim {
 pub struct Side {
     pub policy: usize,
     pub governor: Governor,
-    /// Those that differ from their defaults, by name.
-    pub params: Vec<Setting>,
+    pub params: Settings,
 }
 
 #[derive(Clone, Copy, PartialEq, Debug, Deserialize, Serialize)]
@@ -199,40 +198,25 @@ impl Book {
 
     fn side(&mut self, entry: &SideEntry, place: &Place) -> Result<Side, Failure> {
         let name = entry.policy.get_ref();
-        let index = self.policies.load(name, Policy::load).map_err(|error| {
-            let failure = place.fail(&entry.policy, &error);
-            suggest(
-                failure,
-                name,
-                Policy::names().iter().copied(),
-                matches!(error, PolicyError::Unknown { .. }),
-            )
+        let index = self.policies.load(name, |name| {
+            let policy =
+                load(name).map_err(|error| helped(place.fail(&entry.policy, &error), error.help()))?;
+            Native::build(policy).map_err(|error| place.fail(&entry.policy, error))
         })?;
-        let policy = self.policies.get(index);
-        let mut params = Vec::new();
+        let policy = self.policies.get(index).policy();
+        let mut params = Settings::default();
         for (name, value) in &entry.params {
-            let setting = policy.setting(name, value.get_ref()).map_err(|error| {
-                let failure = place.fail(value, &error);
-                let known = policy.parameters().iter().map(|p| p.name.as_str());
-                suggest(failure, name, known, matches!(error, PolicyError::UnknownParam { .. }))
-            })?;
-            // A parameter at its default is no difference.
-            if policy.parameters().iter().any(|p| p.name == *name && p.initial != setting.value) {
-                params.push(setting);
-            }
+            params
+                .set(policy, name, value.get_ref())
+                .map_err(|error| helped(place.fail(value, &error), error.help()))?;
         }
         Ok(Side { policy: index, governor: entry.governor, params })
     }
 }
 
-fn suggest<'k>(
-    failure: Failure,
-    word: &str,
-    known: impl Iterator<Item = &'k str>,
-    is_unknown: bool,
-) -> Failure {
-    match closest(word, known).filter(|_| is_unknown) {
-        Some(near) => failure.help(format_args!("did you mean `{near}`?")),
+fn helped(failure: Failure, help: Option<String>) -> Failure {
+    match help {
+        Some(help) => failure.help(help),
         None => failure,
     }
 }

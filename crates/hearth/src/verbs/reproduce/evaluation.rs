@@ -124,7 +124,7 @@ impl<'b> Plan<'b> {
         NamedSide {
             policy: self.book.policies.name(side.policy),
             governor: side.governor.name(),
-            params: side.params.iter().map(|p| (p.name.as_str(), p.shown.as_str())).collect(),
+            params: side.params.shown(self.book.policies.get(side.policy).policy()).collect(),
         }
     }
 }
@@ -233,7 +233,7 @@ pub struct ClaimResult<'b> {
 struct NamedSide<'b> {
     policy: &'b str,
     governor: &'b str,
-    params: BTreeMap<&'b str, &'b str>,
+    params: BTreeMap<String, String>,
 }
 
 /// A claim on one machine.

@@ -1,0 +1,67 @@
+//! Policies on the command line: arguments, and what the compiler says.
+
+use crate::failure::Failure;
+use hearth_ipanema::diagnostic::{Diagnostic, render_all};
+use hearth_ipanema::syntax::Sources;
+use hearth_policy::{Assignment, Policy, Settings, Spec};
+use std::io::IsTerminal;
+
+/// `NAME|FILE[:NAME=VALUE,...]`, with more parameters beside it.
+#[derive(clap::Args)]
+pub struct PolicyArgs {
+    /// A policy: a built-in one (`hearth list policies`), or the path of an .ipa file; with
+    /// `:NAME=VALUE,...` appended, under these parameters
+    #[arg(value_name = "POLICY[:PARAMS]")]
+    policy: Spec,
+
+    /// A parameter: `s_max=4ticks`, `attachment=false`. Repeatable
+    #[arg(long = "param", value_name = "NAME=VALUE")]
+    params: Vec<Assignment>,
+}
+
+impl PolicyArgs {
+    /// Loads the policy, and prints its warnings. A parameter beside it counts more than one appended.
+    pub fn load(&self) -> Result<(Policy, Settings), Failure> {
+        let policy = load(&self.policy.source)?;
+        let settings = Settings::parse(&policy, self.policy.params.iter().chain(&self.params))
+            .map_err(|error| Failure::from(error).status(2))?;
+        Ok((policy, settings))
+    }
+}
+
+/// Loads a policy, and prints its warnings.
+pub fn load(name_or_path: &str) -> Result<Policy, Failure> {
+    let policy = hearth_policy::load(name_or_path)?;
+    eprint!("{}", render_all(policy.warnings(), policy.sources(), std::io::stderr().is_terminal()));
+    Ok(policy)
+}
+
+/// Fails if there are errors among the diagnostics of a text.
+pub fn syntax_errors(name: &str, text: &str, diagnostics: &[Diagnostic]) -> Result<(), Failure> {
+    if !diagnostics.iter().any(Diagnostic::is_error) {
+        return Ok(());
+    }
+    let mut sources = Sources::new();
+    sources.add(name, text);
+    Err(Failure::diagnostics(diagnostics, &sources))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn args(policy: &str, params: &[&str]) -> Result<(Policy, Settings), Failure> {
+        let params = params.iter().map(|param| param.parse().unwrap()).collect();
+        PolicyArgs { policy: policy.parse().unwrap(), params }.load()
+    }
+
+    #[test]
+    fn parameters_appended_and_beside() {
+        let (policy, settings) =
+            args("nest:r_max=0, s_max=4ticks", &["r_max=3", "attachment = off"]).unwrap();
+        let expected = [("attachment", "false"), ("r_max", "3"), ("s_max", "16ms")];
+        assert!(settings.shown(&policy).eq(expected.map(|(n, v)| (n.to_owned(), v.to_owned()))));
+        assert!(args("nest", &["rmax=1"]).is_err());
+        assert!(args("nest", &["r_max=-1"]).is_err());
+    }
+}
