@@ -1,4 +1,4 @@
-//! What the governors do on which machine, and what the kernel sees.
+//! Effect of each governor by machine, and the kernel's view of frequencies.
 
 mod common;
 use common::{MS, machine, model, spread};
