@@ -1,38 +1,38 @@
-//! Does the graph make sense? All problems at once, each with its place.
+//! Static validation of the graph. Reports all problems, each with its place.
 //!
-//! These are the checks that need no execution: they count each step with how often its enclosing
-//! `Repeat`s run it, so their cost is the size of the file, not of the run. What depends on order
-//! (two threads that wait for each other) is found by the dry run (`dry_run.rs`), which
+//! These checks need no execution: they weight each step with the rounds of its enclosing
+//! `Repeat`s, so their cost depends on the size of the file, not of the run. Problems that depend
+//! on order (two threads that wait for each other) are found by the dry run (`dry_run.rs`), which
 //! [`Workload::check`] adds.
 
 use std::fmt;
 
 use crate::{BarrierIdx, Error, Op, SemIdx, ThreadIdx, Workload};
 
-/// Most steps that a workload may have with all repeats written out: 2^40, a day and more of
-/// simulation at ten million steps per second. A larger number is a slip of the hand.
+/// Maximum number of steps with repeats expanded: 2^40, more than a day of simulation at ten
+/// million steps per second. A larger number is a mistake.
 pub const MAX_STEPS: u64 = 1 << 40;
 
-/// Deepest nesting of `Repeat`: it bounds the stack of whoever walks the graph.
+/// Maximum nesting of `Repeat`, which bounds the stack of code that walks the graph.
 pub const MAX_DEPTH: usize = 32;
 
-/// A defect of a workload and its place.
+/// A problem of a workload and its place.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Problem {
-    /// The thread and its name, where the problem lies in one.
+    /// Index and name of the thread, if the problem is in a thread.
     pub thread: Option<(ThreadIdx, String)>,
-    /// The way to the step, counted from 0: its number in the thread's `ops`, then its number in
-    /// each `repeat` on the way. Empty where the problem lies in no step.
+    /// Path to the step, counted from 0: its index in the thread's `ops`, then its index in each
+    /// enclosing `repeat`. Empty if the problem is not in a step.
     pub step: Vec<usize>,
     pub what: What,
 }
 
-/// What is wrong.
+/// Kind of a problem.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum What {
     NoThreads,
-    /// Every thread is forked by another: nothing starts the first one.
+    /// Every thread is forked by another thread, so none starts.
     NothingStarts,
     Nice(i8),
     NoSuchThread {
@@ -47,21 +47,21 @@ pub enum What {
         barrier: BarrierIdx,
         count: usize,
     },
-    /// Also where a `Fork` stands in a repeat that runs more than once.
+    /// The thread is forked several times, or its `Fork` is in a repeat with several rounds.
     ForkedTwice(ThreadIdx),
     ForksItself,
-    /// No thread that starts by itself leads to this one: it is in a cycle of forks or below one.
+    /// The thread is in a cycle of forks, or descends from one.
     ForkCycle,
-    /// The joined thread is forked by nobody.
+    /// No thread forks the joined thread.
     JoinNotForked(ThreadIdx),
     JoinsItself,
     RepeatZero,
     RepeatEmpty,
     TooDeep,
     TooManySteps,
-    /// The sum of all work, or of all delays, does not fit in 64 bits.
+    /// Total work or total delay does not fit in 64 bits.
     TooMuch(&'static str),
-    /// More is taken from the semaphore than ever comes in.
+    /// There are more waits than the initial count and all posts supply.
     NeverPosted {
         sem: SemIdx,
         waits: u64,
@@ -74,13 +74,13 @@ pub enum What {
         count: u32,
         users: u32,
     },
-    /// The last threads to arrive are too few to open the barrier.
+    /// The number of arrivals is not a multiple of the barrier's count.
     BarrierLeftover {
         barrier: BarrierIdx,
         count: u32,
         arrivals: u64,
     },
-    /// The dry run ends with this thread still waiting (`dry_run.rs`).
+    /// The thread still waits at the end of the dry run (`dry_run.rs`).
     Stuck(crate::Obstacle),
 }
 
@@ -110,37 +110,37 @@ impl fmt::Display for What {
             What::NothingStarts => {
                 write!(
                     f,
-                    "every thread is forked by another, so that none starts; leave one that no \"fork\" names"
+                    "every thread is forked by another, so none starts; leave at least one thread without a `fork`"
                 )
             }
-            What::Nice(nice) => write!(f, "nice {nice} is outside -20..=19"),
+            What::Nice(nice) => write!(f, "nice {nice} is not in the range -20 to 19"),
             What::NoSuchThread { thread, count } => range(f, "thread", *thread, *count),
             What::NoSuchSemaphore { sem, count } => range(f, "semaphore", *sem, *count),
             What::NoSuchBarrier { barrier, count } => range(f, "barrier", *barrier, *count),
             What::ForkedTwice(thread) => write!(
                 f,
-                "thread {thread} is forked more than once; each fork needs a thread of its own in \"threads\""
+                "thread {thread} is forked more than once; each fork needs a separate entry in `threads`"
             ),
             What::ForksItself => write!(f, "the thread forks itself"),
             What::ForkCycle => {
                 write!(f, "the thread never starts: a cycle of threads that fork each other leads to it")
             }
             What::JoinNotForked(thread) => {
-                write!(f, "joins thread {thread}, which no thread forks; use a semaphore to wait for it")
+                write!(f, "joins thread {thread}, which is never forked; use a semaphore to wait for it")
             }
-            What::JoinsItself => write!(f, "the thread joins itself and would wait for ever"),
+            What::JoinsItself => write!(f, "the thread joins itself and would wait forever"),
             What::RepeatZero => write!(f, "a repeat of 0 never runs its steps; remove it"),
             What::RepeatEmpty => write!(f, "a repeat without steps does nothing; remove it"),
-            What::TooDeep => write!(f, "repeats are nested deeper than {MAX_DEPTH}"),
-            What::TooManySteps => write!(f, "with all repeats written out there are more than 2^40 steps"),
+            What::TooDeep => write!(f, "repeats are nested more than {MAX_DEPTH} levels deep"),
+            What::TooManySteps => write!(f, "there are more than 2^40 steps with repeats expanded"),
             What::TooMuch(what) => write!(f, "the sum of all {what} does not fit in 64 bits"),
             What::NeverPosted { sem, waits, supply } => write!(
                 f,
-                "semaphore {sem} is waited for {waits} times but gets only {supply} (initial count and posts): \
-                 some thread never goes on"
+                "semaphore {sem} has {waits} waits but a supply of only {supply} (initial count and posts): \
+                 some thread waits forever"
             ),
             What::BarrierZero(barrier) => {
-                write!(f, "barrier {barrier} counts 0 threads; it needs at least 1")
+                write!(f, "barrier {barrier} has a count of 0; it must be at least 1")
             }
             What::BarrierTooWide { barrier, count, users } => write!(
                 f,
@@ -148,8 +148,8 @@ impl fmt::Display for What {
             ),
             What::BarrierLeftover { barrier, count, arrivals } => write!(
                 f,
-                "barrier {barrier} opens for every {count} arrivals, but there are {arrivals} in all: \
-                 the last {} wait for ever",
+                "barrier {barrier} opens after every {count} arrivals, but there are {arrivals} in total: \
+                 the last {} would wait forever",
                 arrivals % u64::from(*count)
             ),
             What::Stuck(obstacle) => write!(f, "never ends: {obstacle}"),
@@ -159,13 +159,13 @@ impl fmt::Display for What {
 
 fn range(f: &mut fmt::Formatter<'_>, kind: &str, index: u32, count: usize) -> fmt::Result {
     match count {
-        0 => write!(f, "{kind} {index} does not exist: there are none"),
-        n => write!(f, "{kind} {index} does not exist: they are 0 to {}", n - 1),
+        0 => write!(f, "{kind} {index} does not exist: the workload has none"),
+        n => write!(f, "{kind} {index} does not exist: the highest number is {}", n - 1),
     }
 }
 
 impl Workload {
-    /// All problems that can be seen without executing the graph; none: it is well formed.
+    /// Finds all problems that are visible without execution; empty if the graph is well-formed.
     pub fn validate(&self) -> Vec<Problem> {
         let mut walk = Walk::new(self);
         walk.threads();
@@ -175,8 +175,8 @@ impl Workload {
         walk.problems
     }
 
-    /// [`validate`](Self::validate), and for a well-formed graph the dry run: all that can be said
-    /// before simulating. The error names `origin`.
+    /// Runs [`validate`](Self::validate) and, for a well-formed graph, the dry run. The error names
+    /// `origin`.
     pub fn check(&self, origin: &str) -> Result<(), Error> {
         let mut problems = self.validate();
         if problems.is_empty() {
@@ -189,23 +189,23 @@ impl Workload {
     }
 }
 
-/// What is counted on the way through all steps.
+/// State of a walk through all steps.
 struct Walk<'a> {
     workload: &'a Workload,
     problems: Vec<Problem>,
-    /// Step path of the step at hand.
+    /// Path to the current step.
     path: Vec<usize>,
     steps: Option<u64>,
     cycles: Option<u64>,
     delay: Option<u64>,
-    /// Who forks each thread (the first fork only).
+    /// Thread that first forks each thread.
     parent: Vec<Option<ThreadIdx>>,
     joins: Vec<(ThreadIdx, Vec<usize>, ThreadIdx)>,
     posts: Vec<u64>,
     waits: Vec<u64>,
     arrivals: Vec<u64>,
     users: Vec<u32>,
-    /// The last thread seen to use each barrier, so that each counts once.
+    /// Last thread seen at each barrier, so that each thread counts once.
     last_user: Vec<Option<ThreadIdx>>,
 }
 
@@ -235,7 +235,7 @@ impl<'a> Walk<'a> {
         self.problems.push(Problem { thread, step, what });
     }
 
-    /// A problem of the step at hand.
+    /// Reports a problem of the current step.
     fn here(&mut self, thread: ThreadIdx, what: What) {
         let step = self.path.clone();
         self.report(Some(thread), step, what);
@@ -263,7 +263,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// The steps `ops` of `thread`, which run `times` times.
+    /// Processes the steps `ops` of `thread`, which run `times` times.
     fn ops(&mut self, thread: ThreadIdx, ops: &[Op], times: u64) {
         for (step, op) in ops.iter().enumerate() {
             self.path.push(step);
@@ -329,7 +329,7 @@ impl<'a> Walk<'a> {
         } else if child == thread {
             self.here(thread, What::JoinsItself);
         } else {
-            // Whether somebody forks it is known only at the end.
+            // Whether the child is forked is known only at the end.
             self.joins.push((thread, self.path.clone(), child));
         }
     }
@@ -352,7 +352,7 @@ impl<'a> Walk<'a> {
             self.report(None, Vec::new(), What::NothingStarts);
         }
         for thread in self.unreachable() {
-            // A thread that forks itself has been reported at its step.
+            // A thread that forks itself is reported at its step.
             if self.parent[thread as usize] != Some(thread) {
                 self.report(Some(thread), Vec::new(), What::ForkCycle);
             }
@@ -364,7 +364,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// The threads to which no chain of forks leads from a thread that starts by itself.
+    /// Threads that are not forked, directly or indirectly, by a root thread.
     fn unreachable(&self) -> Vec<ThreadIdx> {
         let count = self.parent.len();
         let mut children = vec![Vec::new(); count];
