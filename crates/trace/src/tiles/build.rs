@@ -12,7 +12,7 @@ use crate::metrics::State;
 /// Builds the stored tiles from the groups of a trace in order, and returns tiles as they are
 /// completed.
 ///
-/// Cells are built at the level that the [`Plan`] gives for the time. Four cells of a level form
+/// Cells are built at the level that the plan gives for the time. Four cells of a level form
 /// one of the next coarser level, up to the single tile that covers the trace. The cost per event
 /// is therefore independent of the number of levels.
 pub struct TileBuilder {
