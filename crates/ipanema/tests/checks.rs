@@ -178,7 +178,7 @@ fn super_calls_the_base_in_every_handler() {
 }
 
 #[test]
-fn a_schedule_handler_goes_on_to_its_base() {
+fn a_schedule_handler_continues_with_its_base() {
     let queues = "queue interactive : fifo; queue batch : rbtree by vruntime; \
                   on yield (thread t) { charge(t); t => t.core.batch; } \
                   on unblock (thread t, core w) { t => choose_wakeup(t, w).interactive; }";
@@ -229,7 +229,7 @@ fn handlers_have_their_parameters() {
 // ---- types ------------------------------------------------------------------------------------
 
 #[test]
-fn units_go_together() {
+fn units_must_be_compatible() {
     check(
         codes::UNITS,
         "on balance (core c) { c.since = now + 5; }",

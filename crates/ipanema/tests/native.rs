@@ -30,7 +30,7 @@ fn scenario(name: &str, policy: Option<String>) {
 }
 
 #[test]
-fn sets_and_walks_agree_with_simple_models() {
+fn sets_and_iteration_agree_with_simple_models() {
     scenario("sets", None);
 }
 

@@ -235,19 +235,19 @@ proptest! {
     }
 
     #[test]
-    fn mutated_policies_are_survived(text in sample(), mutations in mutations()) {
+    fn mutated_policies_are_handled(text in sample(), mutations in mutations()) {
         survives(&mutate(&text, &mutations));
     }
 
     #[test]
-    fn token_soups_are_survived(text in soup()) {
+    fn random_tokens_are_handled(text in soup()) {
         survives(&text);
         survives(&format!("policy x {{ {text}"));
         survives(&format!("policy x {{ void f() {{ {text}"));
     }
 
     #[test]
-    fn any_text_is_survived(text in any::<String>(), bytes in vec(any::<u8>(), 0..200)) {
+    fn any_text_is_handled(text in any::<String>(), bytes in vec(any::<u8>(), 0..200)) {
         survives(&text);
         survives(&String::from_utf8_lossy(&bytes));
     }

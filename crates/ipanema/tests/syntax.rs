@@ -105,7 +105,7 @@ fn literals_have_their_values() {
 }
 
 #[test]
-fn what_has_no_value_is_an_error() {
+fn literals_without_a_value_are_rejected() {
     for number in [
         "9223372036854775808",
         "9223372036855s",

@@ -101,7 +101,7 @@ proptest! {
 
     /// Extra queries and small steps in between do not change the result.
     #[test]
-    fn small_steps_are_big_steps(
+    fn extra_queries_do_not_change_results(
         m in machines(),
         governor in governors(),
         steps in steps(),
@@ -153,7 +153,7 @@ proptest! {
 
     /// Without further calls, the model reaches a cold state at idle power.
     #[test]
-    fn it_comes_to_rest(m in machines(), governor in governors(), steps in steps()) {
+    fn an_idle_model_settles(m in machines(), governor in governors(), steps in steps()) {
         let mut model = Model::new(&m, governor);
         let mut now = 0;
         for (gap, call) in steps {

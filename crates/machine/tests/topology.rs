@@ -102,7 +102,7 @@ fn scaled_machines() {
 }
 
 #[test]
-fn a_machine_survives_its_own_file() {
+fn a_machine_round_trips_through_its_file() {
     for name in Machine::names() {
         let m = machine(name);
         assert_eq!(Machine::parse("again", &m.to_toml()).expect("well-formed"), m);

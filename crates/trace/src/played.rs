@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn the_player_is_left_out() {
+    fn the_player_is_omitted() {
         let played = recording().played().unwrap();
         let summary = played.summary();
         assert_eq!(played.header.duration, 1_000);
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_was_played() {
+    fn a_trace_without_forks_has_no_play() {
         let mut trace = recording();
         trace.events.retain(|event| !matches!(event.kind, Kind::Fork { .. }));
         assert_eq!(trace.played(), None);

@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn columns_merge_what_is_small_and_what_is_alike() {
+    fn columns_merge_short_and_equal_segments() {
         // 100 ns in 10 columns. Busy from 5 to 38 at 2 GHz, and 4 ns in the column from 60.
         // Column 0: 5 of 10 ns; columns 1 and 2: whole; column 3: 8 of 10; column 6: 4 of 10.
         let frequency = Event { time: 0, core: 0, kind: Kind::Frequency { khz: 2_000_000 } };

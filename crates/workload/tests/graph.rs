@@ -88,7 +88,7 @@ fn sizes_are_bounded() {
 }
 
 #[test]
-fn the_dry_run_finds_circles() {
+fn the_dry_run_finds_deadlocks() {
     // Each thread posts only after it is woken: the counts match, but the order does not.
     let w = workload(
         vec![vec![Op::Wait(0), Op::Post(1)], vec![Op::Wait(1), Op::Post(0), Op::Fork(2)], vec![]],

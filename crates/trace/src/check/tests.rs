@@ -26,7 +26,7 @@ fn problems(events: &[Event]) -> Vec<(usize, Problem)> {
 }
 
 #[test]
-fn a_sound_life_of_two_threads() {
+fn a_consistent_trace_has_no_violations() {
     let events = [
         switch(0, 0, IDLE, Stop::Preempted, 1),
         event(1, 0, Kind::Fork { parent: 1, child: 2, target: 1 }),
@@ -43,7 +43,7 @@ fn a_sound_life_of_two_threads() {
 }
 
 #[test]
-fn what_was_before_the_trace_is_not_held_against_it() {
+fn unknown_state_before_the_trace_is_no_violation() {
     // Before the trace, thread 1 was running, thread 2 ready and thread 3 blocked.
     let events = [
         switch(5, 0, 1, Stop::Preempted, 2),
@@ -94,7 +94,7 @@ fn every_problem_is_found() {
 }
 
 #[test]
-fn the_header_is_looked_at() {
+fn the_header_is_checked() {
     let thread = |tid| ThreadInfo { tid, name: String::new(), parent: 0, traced: true };
     let header = Header { threads: vec![thread(1), thread(1), thread(IDLE)], ..Header::default() };
     let found = Trace { header, events: vec![] }.check();

@@ -158,7 +158,7 @@ fn residency_is_weighted_by_busy_time() {
 
 /// Ticks set the frequency only of cores without `Frequency` events.
 #[test]
-fn ticks_are_second_best() {
+fn ticks_count_only_without_frequency_events() {
     let tick = |time, core, khz| at(time, core, Kind::Tick { khz });
     let events = [tick(0, 0, 1_000_000), khz(0, 1, 20), tick(0, 1, 3_000_000), run(0, 0, 1), run(0, 1, 2)];
     let expected = [Residency { ghz: 1.0, ms: 1.0 }, Residency { ghz: 2.0, ms: 1.0 }];
@@ -212,7 +212,7 @@ fn placements_and_spins() {
 }
 
 #[test]
-fn children_inherit_whether_they_are_traced() {
+fn children_inherit_traced() {
     let thread = |tid, traced| ThreadInfo { tid, name: String::new(), parent: 0, traced };
     let header = Header { threads: vec![thread(1, false), thread(2, true)], ..machine(2) };
     let fork = |parent, child, target| at(0, 0, Kind::Fork { parent, child, target });

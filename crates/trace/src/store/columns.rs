@@ -237,7 +237,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn a_row_that_is_no_event_is_named() {
+    fn the_first_invalid_row_is_reported() {
         let event = Event { time: 0, core: 0, kind: Kind::Exit { thread: 0 } };
         for (column, value) in [(1, 200), (1, 256), (0, 1 << 16), (0, -1)] {
             let mut columns = Columns::default();

@@ -117,12 +117,12 @@ fn damaged(damage: impl Fn(&Path, &[u8], &mut dyn FnMut(&[u8], bool))) {
 }
 
 #[test]
-fn truncated_anywhere_is_an_error() {
+fn truncation_anywhere_is_an_error() {
     damaged(|_, whole, read| (0..whole.len()).for_each(|length| read(&whole[..length], false)));
 }
 
 #[test]
-fn every_single_changed_byte_is_found() {
+fn every_changed_byte_is_detected() {
     damaged(|_, whole, read| {
         for at in 0..whole.len() {
             let mut changed = whole.to_vec();
@@ -217,7 +217,7 @@ fn only_a_trace_is_replaced() {
 }
 
 #[test]
-fn two_writers_of_one_trace_do_not_meet() {
+fn a_second_writer_of_a_trace_is_refused() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("t");
     let first = Writer::create(&path, &Header::default()).unwrap();
