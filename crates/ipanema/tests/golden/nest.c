@@ -94,7 +94,7 @@ struct nest_state {
 	int64_t reserve_nest;
 	/*
 	 * nest.ipa:14
-	 * Consecutive times that a thread finds its previous core busy before it is impatient; 0: never.
+	 * A thread is impatient if it finds its previous core busy more than this many times in a row; 0: never.
 	 */
 	int64_t r_impatient;
 	/*
@@ -1169,7 +1169,7 @@ static const struct saakm_param nest_params[] = {
 	},
 	{
 		.name = "r_impatient",
-		.doc = "Consecutive times that a thread finds its previous core busy before it is impatient; 0: never.",
+		.doc = "A thread is impatient if it finds its previous core busy more than this many times in a row; 0: never.",
 		.unit = SAAKM_INT,
 		.offset = offsetof(struct nest_state, r_impatient),
 		.min = 0, .max = 1000,
