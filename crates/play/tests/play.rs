@@ -216,7 +216,7 @@ fn a_play_that_takes_too_long_is_stopped() {
         ("thread 2, step 1", "it waits for the exit of thread 8"),
         ("thread 3, step 0.0", "it executes 7200000000000 cycles"),
         ("thread 4, step 0", "it waits for a device for 3600 s"),
-        ("thread 5, step 0", "it waits for others at barrier 0"),
+        ("thread 5, step 0", "it waits for other threads at barrier 0"),
         ("thread 6, step 0", "it waits for a post of semaphore 0"),
         ("thread 8, step 0", "it sleeps for 3600 s"),
     ]
