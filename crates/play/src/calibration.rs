@@ -1,4 +1,4 @@
-//! How fast this machine does the work of a `run` step.
+//! Speed of the work loop on this machine.
 
 use crate::clock::now;
 use crate::work::rounds;
@@ -7,23 +7,23 @@ use std::hint::black_box;
 /// The speed of an undisturbed core, in rounds of the work loop.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Calibration {
-    /// Rounds of the loop per second: those of the fastest sample, which nothing disturbed.
+    /// Rounds of the loop per second, in the fastest sample.
     pub loops_per_s: f64,
-    /// By how much the median sample took longer than the fastest, as a share: 0 on a quiet machine of
-    /// constant frequency. 0 also if nothing was measured.
+    /// Relative excess of the median sample's time over the fastest: 0 on a quiet machine with a constant
+    /// frequency. Also 0 if the speed is [known](Self::known) rather than measured.
     pub noise: f64,
 }
 
-/// Shortest sample: long enough that reading the clock does not count, short enough that some fall between
+/// Shortest sample. The cost of reading the clock is negligible in it, and some samples fall between
 /// disturbances.
 const SAMPLE_NS: u64 = 1_000_000;
 const SAMPLES: std::ops::RangeInclusive<usize> = 20..=100;
-/// So many samples close to the fastest one confirm it.
+/// Number of samples within `CLOSE` of the fastest one that confirm it.
 const CONFIRMED: usize = 5;
 const CLOSE: f64 = 1.005;
 
 impl Calibration {
-    /// Measures on the calling thread's core: 30 ms on a quiet machine, a few tenths of a second on others.
+    /// Measures on the calling thread's core. Takes 30 ms on a quiet machine, a few tenths of a second on others.
     pub fn measure() -> Self {
         let mut loops = 1_000;
         while sample(loops) < SAMPLE_NS {
@@ -44,13 +44,13 @@ impl Calibration {
         }
     }
 
-    /// A speed measured earlier, so that several plays get exactly the same work.
+    /// Uses a speed measured earlier, so that several plays get exactly the same work.
     pub fn known(loops_per_s: f64) -> Self {
         Calibration { loops_per_s, noise: 0.0 }
     }
 }
 
-/// Nanoseconds that so many rounds take now.
+/// Measures the time of `loops` rounds, in nanoseconds.
 fn sample(loops: u64) -> u64 {
     let start = now();
     black_box(rounds(black_box(1), loops));
