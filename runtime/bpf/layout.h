@@ -77,7 +77,10 @@ struct saakm_counters {
 	uint64_t lost;           /* records that did not fit into the ring buffer */
 };
 
-/* A thread. The first two fields change together, by compare and swap. */
+/*
+ * A thread. `where` changes by compare and swap. Whoever enqueues the thread stores `key` after that,
+ * so a reader may see a new `where` with the old `key`.
+ */
 struct saakm_thread {
 	uint64_t where;          /* state | queue << 8 | core << 16 | version << 32 */
 	int64_t key;

@@ -1,4 +1,4 @@
-//! Where fetched things are kept. What is in the cache is whole: it is made beside and renamed.
+//! Cache of fetched files. Entries appear atomically: they are built in a temporary folder and renamed.
 
 use crate::error::Error;
 use etcetera::base_strategy::{BaseStrategy, Xdg};
@@ -9,7 +9,7 @@ use tempfile::TempDir;
 pub struct Cache(PathBuf);
 
 impl Cache {
-    /// The user's: `$XDG_CACHE_HOME/hearth/vm` or `~/.cache/hearth/vm`.
+    /// The user's cache: `$XDG_CACHE_HOME/hearth/vm` or `~/.cache/hearth/vm`.
     pub fn of_user() -> Result<Self, Error> {
         let missing = |_| std::io::Error::other("neither XDG_CACHE_HOME nor HOME says where that is");
         let base = Xdg::new().map_err(missing).map_err(Error::file("find", "the cache folder"))?;
@@ -25,7 +25,7 @@ impl Cache {
         self.0.join(name)
     }
 
-    /// Names in one of its folders.
+    /// The names in a folder of the cache.
     pub fn names(&self, folder: &str) -> Vec<String> {
         let entries = fs::read_dir(self.path(folder)).into_iter().flatten().flatten();
         let mut names: Vec<_> = entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
@@ -34,7 +34,7 @@ impl Cache {
         names
     }
 
-    /// While this is held, no other process fetches.
+    /// Acquires the lock that lets only one process fetch at a time.
     pub fn lock(&self) -> Result<File, Error> {
         let path = self.path("lock");
         let file = File::create(&path).map_err(Error::file("open", &path))?;
@@ -43,7 +43,7 @@ impl Cache {
         Ok(file)
     }
 
-    /// A folder to make something in, which [`Cache::keep`] keeps.
+    /// Creates a temporary folder for an entry; [`Cache::keep`] moves it into the cache.
     pub fn workplace(&self) -> Result<TempDir, Error> {
         tempfile::Builder::new()
             .prefix(".new-")
@@ -51,7 +51,7 @@ impl Cache {
             .map_err(Error::file("write into", &self.0))
     }
 
-    /// Keeps what was made, under a name; what had the name before is gone.
+    /// Moves a folder into the cache under a name, replacing the previous entry.
     pub fn keep(&self, made: TempDir, name: &str) -> Result<PathBuf, Error> {
         let target = self.path(name);
         let made = made.keep();
@@ -65,7 +65,7 @@ impl Cache {
         Ok(target)
     }
 
-    /// Remembers a line of text.
+    /// Stores a line of text under a name.
     pub fn remember(&self, name: &str, text: &str) -> Result<(), Error> {
         let path = self.path(name);
         let mut file =
