@@ -23,9 +23,9 @@ pub struct Together {
     pub khz: f64,
 }
 
-/// The median speed of the first `n` of `cores` when all of them are busy, for growing `n`. None if
-/// the processor's cycles cannot be counted, or the cores were not ours for long enough. The cores should be of one socket and no two of one
-/// physical core.
+/// Measures the median speed of the first `n` of `cores` while these `n` are busy, for growing `n`. `None` if the
+/// processor's cycles cannot be counted or other work disturbed the cores too much. The cores should belong to one
+/// socket and to different physical cores.
 pub fn measure(cores: &[u32], mut progress: impl FnMut()) -> Result<Option<Vec<Together>>, Error> {
     let mut measured = Vec::new();
     for n in steps(cores.len()) {
