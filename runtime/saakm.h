@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * SaaKM, the Scheduler as a Kernel Module interface: what a policy is told, what it may assume
- * then, and what it may do.
+ * SaaKM, the Scheduler as a Kernel Module interface: the events that a policy
+ * receives, its guarantees, and its permitted actions.
  *
  * The Ipanema compiler emits one C file per policy against this header. Two runtimes implement
  * it: runtime/host (the simulator) and runtime/bpf (sched_ext). A policy keeps no variable of its
@@ -44,7 +44,7 @@
 
 #define SAAKM_ABI 1
 
-/* A tick as the papers use the word: 4 ms, whatever the kernel's HZ. */
+/* A tick as in the papers: 4 ms, independent of the kernel's HZ. */
 #define SAAKM_TICK_NS 4000000LL
 
 #define SAAKM_MAX_CORES 1024
@@ -65,18 +65,18 @@ enum saakm_unit { SAAKM_BOOL, SAAKM_INT, SAAKM_TIME /* ns */, SAAKM_FREQUENCY /*
 #include <stddef.h>
 #include <stdint.h>
 
-/* The memory that SaaKM's structures and a policy's attributes lie in: the simulator's own. */
+/* Address space of SaaKM's structures and a policy's attributes; in the simulator, ordinary memory. */
 #define SAAKM_MEM
-/* True; what every loop asks before it goes on, for a kernel that wants to see that it ends. */
+/* Always true; the condition of every loop, with which a kernel can verify that the loop ends. */
 #define SAAKM_GO_ON true
-/* x; hides from a verifier what it has found out about a counter, lest it follow every value. */
+/* Returns x. Hides the range of x so that the verifier does not enumerate loop states. */
 #define SAAKM_FORGET(x) (x)
-/* A function of the policy's. */
+/* Attributes of a function of a policy. */
 #define SAAKM_LOCAL static __attribute__((unused))
 #define SAAKM_PHASE static
-/* A function of numbers that is worth a call of its own in the kernel. */
+/* Attributes of a function of numbers that is not inlined in the kernel. */
 #define SAAKM_FUNCTION static inline
-/* Begins a function of so many parameters that walks over queues, only asks, and is called from several places. */
+/* Start of a read-only function that walks over queues and has several callers; by number of parameters. */
 #define SAAKM_SHARED(result, name, ...)                                                            \
 	static inline __attribute__((unused)) result name(__VA_ARGS__)
 #define SAAKM_SHARED_0(result, name) SAAKM_SHARED(result, name, saakm_t s)
@@ -86,7 +86,7 @@ enum saakm_unit { SAAKM_BOOL, SAAKM_INT, SAAKM_TIME /* ns */, SAAKM_FREQUENCY /*
 	SAAKM_SHARED(result, name, saakm_t s, A a, B b, C c)
 #define SAAKM_SHARED_4(result, name, A, a, B, b, C, c, D, d)                                       \
 	SAAKM_SHARED(result, name, saakm_t s, A a, B b, C c, D d)
-/* Begins the function that lets core `dst` steal from the cores in `from`. */
+/* Start of the function in which core `dst` steals from the cores in `from`. */
 #define SAAKM_STEAL(name, dst, from) static void name(saakm_t s, core_t dst, set_t from)
 #endif
 
@@ -97,7 +97,7 @@ struct saakm_set {
 	uint64_t word[SAAKM_SET_WORDS];
 };
 
-/* An instance; a thread; a set of cores and a topology domain, not to be written. */
+/* An instance; a thread; a read-only set of cores; a read-only topology domain. */
 typedef struct saakm SAAKM_MEM *saakm_t;
 typedef struct saakm_thread SAAKM_MEM *thread_t;
 typedef const struct saakm_set SAAKM_MEM *set_t;

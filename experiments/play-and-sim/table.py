@@ -23,7 +23,7 @@ METRICS = {
 
 
 def summaries(folder, name, scheduler, runs):
-    """The summaries of these runs, with the reasons of placements."""
+    """The summaries of these runs, with the reasons for placements."""
     for path in sorted(folder.glob(f"{name}.{scheduler}.{runs}.report.json")):
         summary = json.loads(path.read_text())["traces"][0]["summary"]
         if not summary["placements"]:
@@ -32,7 +32,7 @@ def summaries(folder, name, scheduler, runs):
 
 
 def counted(report):
-    """The reasons as the policy counted them, before and after a play. It counts moves of ready threads apart."""
+    """Reasons counted by the policy during a play. The policy counts moves of ready threads separately."""
     before, after = (report.with_name(report.name.replace("report", when)) for when in ("before", "after"))
     if not before.exists():
         return {}
@@ -58,7 +58,7 @@ def number(value):
 
 
 def error(played, simulated):
-    """In percent of what was played."""
+    """Deviation of the simulated value from the played one, in percent."""
     if played == simulated:
         return "0"
     return f"{100 * (simulated - played) / played:+.0f} %" if played else "-"
@@ -69,7 +69,7 @@ def compare(played, simulated):
 
 
 def overview(schedulers, compared):
-    """Over the workloads: half of the simulated values are no farther than that from the played ones."""
+    """Median over the workloads of the deviation of the simulated values from the played ones."""
     lines = ["| | " + " | ".join(schedulers) + " |", "|---|" + "---|" * len(schedulers)]
     for metric in METRICS:
         row = []
@@ -118,7 +118,7 @@ def main():
     (out / "table.md").write_text("\n".join(text))
 
 
-# Reasons that the policies give for moves of ready threads, and the counters of these.
+# The policies' reasons for moves of ready threads, and the counters of these moves.
 MOVES = {"balance": "steals", "moved": "timers_moved"}
 ORDER = ["kernel", "cfs", "slocal", "smove", "nest"]
 

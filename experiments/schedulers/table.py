@@ -11,18 +11,18 @@ from pathlib import Path
 from statistics import mean
 
 LOADS = ["configure", "build", "schbench", "hackbench"]
-# What the kernel's statistics call the operations of a scheduler's struct_ops: names end after 15 letters.
+# Names of a scheduler's struct_ops operations in the kernel's statistics, truncated to 15 characters.
 OPERATIONS = {"select_cpu": "_select", "enqueue": "_enqueue", "dispatch": "_dispatch"}
 
 
 def summary(hearth, trace):
-    """What `hearth report` says of a recording."""
+    """The result of `hearth report` for a recording."""
     said = subprocess.run([hearth, "report", "--json", str(trace)], check=True, capture_output=True).stdout
     return json.loads(said)["traces"][0]["summary"]
 
 
 def cost(programs):
-    """Mean time of each operation, and how often it ran."""
+    """Mean time and number of executions of each operation."""
     found = {}
     for program in json.loads(programs.read_text()):
         if program.get("type") != "struct_ops" or not program.get("run_cnt"):
@@ -41,8 +41,8 @@ def measured(out):
         number, scheduler, load = time.name.removesuffix(".time").split(".")
         if load not in LOADS:
             continue
-        # A recording costs time: hackbench is timed without one. The others are timed by their recording, from the
-        # first event to the last: to start and to stop the recorder takes longer than some of them.
+        # Recording adds overhead, so hackbench is timed without it. The others are timed by their recording, from the
+        # first event to the last, because starting and stopping the recorder takes longer than some of them.
         recorded = f"{number}.{scheduler}.{load}" + ("-recorded" if load == "hackbench" else "")
         run = {"round": int(number), "seconds": float(time.read_text())}
         if (trace := guest / f"{recorded}.trace").exists():
@@ -56,7 +56,7 @@ def measured(out):
 
 
 def ratios(runs, kernel):
-    """To the kernel's own scheduler in the same round."""
+    """Ratios to the kernel's own scheduler in the same round."""
     base = {run["round"]: run["seconds"] for run in kernel}
     return [run["seconds"] / base[run["round"]] for run in runs if run["round"] in base]
 
@@ -66,7 +66,7 @@ def number(value):
 
 
 def span(values):
-    """Their mean, and where there are several, the least and the greatest."""
+    """The mean; if there are several values, also the minimum and the maximum."""
     values = list(values)
     if not values:
         return "-"
@@ -75,7 +75,7 @@ def span(values):
 
 
 def table(load, runs):
-    """In the order in which they ran first."""
+    """In the order of first execution."""
     kernel = runs.get("kernel", [])
     head = ["scheduler", "s", "time ratio", "cores in 4 ms", "underload/s", "wake-up latency p50 µs", "p99", "p99.9",
             "migrations"]

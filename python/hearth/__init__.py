@@ -9,7 +9,7 @@ from pathlib import Path
 
 
 def quoted(path):
-    """`path` for the inside of a string in SQL that DuckDB takes as a pattern of file names."""
+    """Escape `path` for an SQL string that DuckDB interprets as a glob pattern."""
     path = "".join(f"[{c}]" if c in "*?[" else c for c in str(path))
     return path.replace("'", "''")
 

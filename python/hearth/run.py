@@ -1,4 +1,4 @@
-# What `hearth query` runs: takes {"views", "query", "format"} as JSON on its standard input.
+# Entry point of `hearth query`: reads {"views", "query", "format"} as JSON from standard input.
 import csv
 import json
 import sys
@@ -10,7 +10,7 @@ except ImportError:
 
 
 def plain(value):
-    """As JSON has it."""
+    """Convert a value to one that JSON can represent."""
     if value is None or isinstance(value, (bool, int, str)):
         return value
     if isinstance(value, float):
@@ -82,7 +82,7 @@ def main():
         sys.stderr.write(f"error: {str(error).strip()}\n")
         sys.exit(1)
     except BrokenPipeError:
-        sys.stdout = None  # Whoever reads has seen enough.
+        sys.stdout = None  # The reader has closed the pipe (`| head`).
     except KeyboardInterrupt:
         sys.exit(130)
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* SaaKM on sched_ext: handlers begin and end; cores become idle and busy. */
+/* SaaKM on sched_ext: start and end of handlers; idle and busy cores. */
 #ifndef SAAKM_CORES_H
 #define SAAKM_CORES_H
 
-/* ---- one handler at work ----------------------------------------------------------------- */
+/* ---- handlers ---------------------------------------------------------------------------- */
 
 static __always_inline saakm_t saakm_begin(u32 cpu, enum saakm_context_level level, thread_t t)
 {
@@ -31,7 +31,7 @@ SAAKM_GLOBAL int saakm_end(u64 context);
 
 /* ---- idleness ---------------------------------------------------------------------------- */
 
-/* Whether c's physical core is wholly idle has changed, perhaps. */
+/* Updates whether all hyperthreads of c's physical core are idle. */
 SAAKM_GLOBAL int saakm_update_whole(u32 c)
 {
 	domain_t pair = saakm_domain_at(NULL, SAAKM_SMT, saakm_domain_index(NULL, c, SAAKM_SMT));
@@ -60,7 +60,7 @@ static void saakm_not_idle(saakm_t s, core_t c)
 	if (!saakm_has(&WORLD->idle, c) || !saakm_leave(SAAKM_WORLD_SET(idle), c))
 		return;
 	saakm_update_whole(c);
-	/* Its handler runs when this one has ended. */
+	/* Its handler runs after this one has ended. */
 	if (!s->left_idle) {
 		s->left_idle = c + 1;
 	} else {
@@ -99,7 +99,7 @@ SAAKM_GLOBAL int saakm_exit_idle(u64 context, u32 c)
 	return 0;
 }
 
-/* What a handler leaves to be done in the arena. */
+/* Carries out a handler's pending actions in the arena. */
 SAAKM_GLOBAL int saakm_end(u64 context)
 {
 	saakm_t s = SAAKM_FIELD_AT(struct saakm, context);
@@ -116,7 +116,7 @@ SAAKM_GLOBAL int saakm_end(u64 context)
 		}
 		s->nr_left = 0;
 	}
-	/* A claim that led to nothing. */
+	/* An unused claim. */
 	if (s->nr_claims) {
 		SAAKM_EACH(s, c, w, s->claims.word[w]) {
 			saakm_exclude(&s->claims, c);
@@ -128,7 +128,7 @@ SAAKM_GLOBAL int saakm_end(u64 context)
 	return 0;
 }
 
-/* Cores whose thread a handler wants preempted. */
+/* Preempts the cores that a handler has marked. */
 SAAKM_GLOBAL int saakm_kick_preempted(u64 context)
 {
 	saakm_t s = SAAKM_FIELD_AT(struct saakm, context);
@@ -147,7 +147,7 @@ SAAKM_GLOBAL int saakm_kick_preempted(u64 context)
 
 /* ---- underload --------------------------------------------------------------------------- */
 
-/* Closes the interval if it is over. Concurrent events blur its edges by themselves at most. */
+/* Closes the interval if it is over. Concurrent events may be counted in a neighbouring interval. */
 SAAKM_GLOBAL int saakm_window(u64 now)
 {
 	struct saakm_window SAAKM_MEM *window = &WORLD->window;
@@ -159,7 +159,7 @@ SAAKM_GLOBAL int saakm_window(u64 now)
 		return 0;
 	for (w = 0; w < WORLD->nr_words && can_loop; w = SAAKM_FORGET(w + 1)) {
 		used += saakm_popcount(window->used.word[w]);
-		/* Who runs now will have run in the next interval as well. */
+		/* A thread that runs now also runs in the next interval. */
 		window->used.word[w] = WORLD->online.word[w] & ~WORLD->kernel_idle.word[w];
 	}
 	if (last && used > window->most)
@@ -170,7 +170,7 @@ SAAKM_GLOBAL int saakm_window(u64 now)
 	return 0;
 }
 
-/* A thread became runnable, or is so no longer. */
+/* Counts a thread that became runnable or stopped being runnable. */
 SAAKM_GLOBAL int saakm_runnable(int change)
 {
 	struct saakm_window SAAKM_MEM *window = &WORLD->window;

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT OR Apache-2.0 */
 /*
- * SaaKM on sched_ext: the memory that the loader and a running policy share: what lies where in the
- * arena, and the records of the ring buffers. scripts/bindings makes Rust of it (crates/scx/src/layout).
+ * SaaKM on sched_ext: the memory that the loader and a running policy share: the layout of the arena
+ * and the records of the ring buffers. scripts/bindings generates Rust from it (crates/scx/src/layout).
  *
- * Addresses are offsets from the start of the arena, fixed for the greatest machine, so that no
- * address need ever be stored. Pages that nobody has touched take no memory.
+ * Addresses are offsets from the start of the arena, fixed for the largest machine, so that no
+ * address has to be stored. Untouched pages take no memory.
  */
 #ifndef SAAKM_LAYOUT_H
 #define SAAKM_LAYOUT_H
 
-#define SAAKM_LAYOUT 5 /* changes with anything below */
+#define SAAKM_LAYOUT 5 /* increment on any change below */
 
 #define SAAKM_WORLD_AT 0x1000UL
-#define SAAKM_TOLD_SETS_AT 0x2000UL /* what the log last told of sets, and of cores (log.h) */
+#define SAAKM_TOLD_SETS_AT 0x2000UL /* state of sets and cores as last logged (log.h) */
 #define SAAKM_ZERO_AT 0x3000UL     /* always 0 */
 #define SAAKM_STATE_AT 0x4000UL    /* the policy's parameters, sets and globals */
 #define SAAKM_STATE_BYTES 0x4000UL
@@ -38,8 +38,8 @@
 #define SAAKM_SCRATCH_SETS 16
 
 /*
- * What runs on a core at a time has a context of its own: operations of sched_ext run with
- * interrupts off; timers are interrupted by them. The moves of a third one wait for a timer.
+ * Each nesting level on a core has its own context: operations of sched_ext run with interrupts off
+ * and may interrupt timers. The third context holds moves that wait for a timer.
  */
 enum saakm_context_level { SAAKM_IN_OPERATION, SAAKM_IN_TIMER, SAAKM_POSTPONED, SAAKM_CONTEXTS };
 
@@ -54,7 +54,7 @@ enum saakm_state {
 	SAAKM_DETACHED,
 };
 
-/* Where frequencies come from. */
+/* Source of frequencies. */
 enum saakm_frequency_source { SAAKM_KHZ_UNKNOWN, SAAKM_KHZ_KERNEL, SAAKM_KHZ_MODEL };
 
 /* Counters of a core: only that core adds to them. */
@@ -64,31 +64,34 @@ struct saakm_counters {
 	uint64_t news, wakeups;  /* events new and unblock */
 	uint64_t switches;       /* threads that began to run here */
 	uint64_t preemptions;
-	uint64_t migrations;     /* threads that began to run here, having last run elsewhere */
+	uint64_t migrations;     /* threads that began to run here and last ran elsewhere */
 	uint64_t steals;         /* threads moved by balancing */
-	uint64_t moves_failed;   /* moves of threads that were gone when they were to be carried out */
+	uint64_t moves_failed;   /* moves whose thread was gone when the move was due */
 	uint64_t timers_armed, timers_fired, timers_moved;
-	uint64_t claims_lost;    /* claims of a core that another placement had */
+	uint64_t claims_lost;    /* claims of a core that another placement already held */
 	uint64_t idles;          /* times that the core went idle */
 	uint64_t idle_ns;
-	uint64_t spins, spin_ns; /* times that the idle loop was kept awake, and for how long */
-	uint64_t kicks;          /* rounds of that */
-	uint64_t bypassed;       /* threads that the kernel or we ran past the policy */
+	uint64_t spins, spin_ns; /* number and total time of spins in the idle loop */
+	uint64_t kicks;          /* rounds of these spins */
+	uint64_t bypassed;       /* threads that the kernel or we ran without the policy */
 	uint64_t lost;           /* records that did not fit into the ring buffer */
 };
 
-/* A thread. The first two fields change together, by compare and swap. */
+/*
+ * A thread. `where` changes by compare and swap. saakm_ready stores `key` after the swap, so a reader may
+ * see the new `where` with the old `key`.
+ */
 struct saakm_thread {
 	uint64_t where;          /* state | queue << 8 | core << 16 | version << 32 */
 	int64_t key;
 	uint32_t index;          /* of this slot */
-	uint32_t serial;         /* unique: slots are used again */
+	uint32_t serial;         /* unique, unlike the slot, which is reused */
 	uint32_t pid;
 	uint32_t weight;
 	int64_t runtime;
 	int64_t running_since;   /* -1: not running */
 	uint64_t affinity;       /* address of a set */
-	uint64_t timer_at;       /* when the timer is due; 0: not armed */
+	uint64_t timer_at;       /* expiry of the timer; 0: not armed */
 	uint64_t woken_at;
 	uint32_t flags;
 	uint32_t ran_on;         /* core of the last execution */
@@ -96,13 +99,13 @@ struct saakm_thread {
 	uint32_t reason;
 	uint32_t pad[10];
 	uint8_t attrs[SAAKM_THREAD_ATTRS];
-	struct saakm_set allowed;   /* as set by the user, where it is not every core */
+	struct saakm_set allowed;   /* affinity set by the user, if not every core */
 };
 
-#define SAAKM_T_OUTSIDE 1u     /* READY, but not in its core's queue of the kernel's yet */
-#define SAAKM_T_RESTRICTED 2u  /* `allowed` says where it may run */
+#define SAAKM_T_OUTSIDE 1u     /* READY, but not yet in the kernel's queue of its core */
+#define SAAKM_T_RESTRICTED 2u  /* may run only on `allowed` */
 #define SAAKM_T_YIELDS 4u
-#define SAAKM_T_NAMED 8u       /* the recording has its name */
+#define SAAKM_T_NAMED 8u       /* the recording contains its name */
 #define SAAKM_T_PREEMPTS 16u   /* when it is in the queue, it preempts the core's thread */
 
 struct saakm_core {
@@ -112,14 +115,14 @@ struct saakm_core {
 	uint32_t domain[SAAKM_LEVELS];
 	uint32_t searched;       /* newly_idle was tried since the core was last busy */
 	uint32_t pending_head, pending_tail; /* of the moves that wait for the timer, in POSTPONED */
-	uint32_t known;          /* it is part of the topology */
+	uint32_t known;          /* the core is part of the topology */
 	uint64_t idle_since;
 	uint64_t last_tick;
-	uint64_t warm_ns;        /* to spin when it goes idle next */
+	uint64_t warm_ns;        /* duration of the spin at the next idle */
 	uint64_t warm_until;     /* spins until then */
 	uint64_t spin_since;
 	uint64_t busy_ns;
-	uint64_t rounds;         /* looks for a thread that is on its way, since one ran */
+	uint64_t rounds;         /* polls for an arriving thread since one last ran */
 	struct saakm_set self;   /* only this core */
 	struct saakm_counters count;
 	uint8_t attrs[SAAKM_CORE_ATTRS];
@@ -130,13 +133,13 @@ struct saakm_domain {
 	uint32_t first[SAAKM_LEVELS], count[SAAKM_LEVELS];
 };
 
-/* A thread that a handler moved from one core's queue to another's: the kernel's queues follow. */
+/* A move of a thread between cores' queues by a handler, to be repeated in the kernel's queues. */
 struct saakm_move {
 	uint32_t thread;
 	uint16_t from, queue;
 };
 
-/* One handler at work; what it wants done when it has ended. */
+/* A running handler and its actions to carry out when it has ended. */
 struct saakm {
 	int64_t now;
 	uint32_t cpu;
@@ -149,12 +152,12 @@ struct saakm {
 	uint32_t armed;          /* the subject's timer was armed */
 	uint32_t heads[SAAKM_MAX_QUEUES]; /* first thread of each queue of the core that schedules */
 	uint32_t scheduling;     /* that core + 1 */
-	uint32_t left_idle;      /* first core + 1 that a placement takes out of idleness */
+	uint32_t left_idle;      /* first core + 1 that a placement makes non-idle */
 	uint32_t nr_left;        /* and the others */
 	uint32_t on_timer;       /* the event is that of a timer */
-	uint32_t moved;          /* the last thread that was to be READY is */
+	uint32_t moved;          /* the last attempt to make a thread READY succeeded */
 	uint32_t held;           /* the thread that a steal is about to move, */
-	uint64_t from;           /* and where it found it */
+	uint64_t from;           /* and the `where` that it found */
 	struct saakm_move moves[SAAKM_MOVES];
 	struct saakm_set claims, preempts, left;
 	struct saakm_set scratch[SAAKM_SCRATCH_SETS];
@@ -162,11 +165,11 @@ struct saakm {
 
 /* Underload (Nest, section 5.2), by intervals of a tick. */
 struct saakm_window {
-	uint64_t interval;       /* number of the present one */
+	uint64_t interval;       /* number of the current interval */
 	int64_t runnable;        /* threads that are READY or RUNNING */
-	int64_t most;            /* the most of them in this interval */
-	uint64_t intervals;      /* complete ones */
-	uint64_t cores_used;     /* sums over complete ones */
+	int64_t most;            /* maximum of that in this interval */
+	uint64_t intervals;      /* number of complete intervals */
+	uint64_t cores_used;     /* sums over complete intervals */
 	uint64_t underload;
 	uint64_t pad[2];
 	struct saakm_set used;   /* cores that ran something in this interval */
@@ -178,21 +181,21 @@ struct saakm_world {
 	uint32_t nr_domains[SAAKM_LEVELS];
 	uint32_t frequency_source;
 	uint32_t recording;         /* records are wanted */
-	uint32_t torn;              /* times that the lock was not to be had */
+	uint32_t torn;              /* failed attempts to take the lock */
 	uint32_t nr_params;
 	uint32_t underload;         /* windows are wanted */
 	uint32_t pad[3];
-	uint64_t lock;              /* of handlers that are logged, which run one at a time */
+	uint64_t lock;              /* serialises logged handlers */
 	uint64_t logged;            /* records of the log */
 	uint64_t free;              /* free thread slots: index | version << 32 */
-	uint64_t fresh;             /* slots from here on were never used */
+	uint64_t fresh;             /* first slot that was never used */
 	uint64_t threads;           /* in use */
-	uint64_t no_slot;           /* threads that found none: the kernel's global queue runs them */
+	uint64_t no_slot;           /* threads without a slot, which run from the kernel's global queue */
 	uint64_t serials;
 	uint64_t pad2[1];
 	struct saakm_set online, kernel_idle, idle, idle_whole, waiting, claimed;
-	int64_t members[SAAKM_MAX_SETS]; /* of each set of the policy */
-	int64_t params[SAAKM_MAX_PARAMS]; /* what the loader wants of the policy's parameters */
+	int64_t members[SAAKM_MAX_SETS]; /* number of members of each set of the policy */
+	int64_t params[SAAKM_MAX_PARAMS]; /* the loader's values of the policy's parameters */
 	struct saakm_window window;
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* SaaKM for the simulator: how a policy reads a core, a thread or a domain. */
+/* SaaKM for the simulator: reading a core, a thread or a domain. */
 #ifndef SAAKM_ACCESS_H
 #define SAAKM_ACCESS_H
 
@@ -40,7 +40,7 @@ static inline domain_t saakm_domain_at(saakm_t s, enum saakm_level level, uint32
 	return &s->domains[level][i];
 }
 
-/* A temporary set, seen through a pointer: it need not live on the stack. Not initialised. */
+/* A temporary set behind a pointer, so that it need not be on the stack. Not initialised. */
 #define SAAKM_SET(name)                                                                            \
 	struct saakm_set name##_storage;                                                           \
 	struct saakm_set *const name = &name##_storage

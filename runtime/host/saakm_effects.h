@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* SaaKM for the simulator: how a policy changes its sets, walks a queue, and acts. */
+/* SaaKM for the simulator: changes of sets, walks over queues, and effects. */
 #ifndef SAAKM_EFFECTS_H
 #define SAAKM_EFFECTS_H
 
@@ -26,7 +26,7 @@ static inline bool saakm_remove(saakm_t s, struct saakm_set *set, uint32_t id, c
 	return true;
 }
 
-/* Set number id of the policy becomes `members`: reports every core that enters or leaves. */
+/* Assigns `members` to set number id of the policy; reports every core that enters or leaves. */
 #define SAAKM_REPLACE(s, set, id, w, members)                                                      \
 	do {                                                                                       \
 		for (uint32_t w = 0; w < (s)->nr_words; w++)                                       \
@@ -46,7 +46,7 @@ static inline void saakm_replace_word(saakm_t s, struct saakm_set *set, uint32_t
 	}
 }
 
-/* The threads of a ready queue, in its order; t may leave the queue meanwhile. */
+/* Iterates over the threads of a ready queue, in order; the body may remove t from the queue. */
 static inline thread_t saakm_first(saakm_t s, core_t c, uint32_t queue)
 {
 	return s->ops->first(s, c, queue);
@@ -61,7 +61,7 @@ static inline thread_t saakm_next(saakm_t s, thread_t t)
 	for (thread_t t##_next = saakm_first(s, c, queue);                             \
 	     (t = t##_next) != NULL && (t##_next = saakm_next(s, t), true);)
 
-/* A steal moves t, which the walk has come to: here nobody takes it in between. */
+/* Claims t for a steal during a walk; in the simulator this always succeeds. */
 #define SAAKM_FROM(s, t) ((void)(s), (void)(t))
 
 /* ---- effects -------------------------------------------------------------------------------- */
@@ -72,7 +72,7 @@ static inline void saakm_ready(saakm_t s, thread_t t, core_t c, uint32_t queue,
 	s->ops->ready(s, t, c, queue, key, reason);
 }
 
-/* The thread that was last to be READY is: here nobody takes it in between. */
+/* Whether the last attempt to make a thread READY succeeded; in the simulator it always does. */
 static inline bool saakm_moved(saakm_t s)
 {
 	(void)s;
@@ -94,7 +94,7 @@ static inline void saakm_terminated(saakm_t s, thread_t t)
 	s->ops->terminated(s, t);
 }
 
-/* c is idle, and this placement is the only one that may have it until t => c or release(c). */
+/* Claims an idle core c exclusively for this placement, until t => c or release(c). */
 static inline bool saakm_claim(saakm_t s, core_t c)
 {
 	if (!saakm_has(&s->idle, c) || saakm_has(&s->claimed, c))
@@ -131,8 +131,8 @@ static inline void saakm_preempt(saakm_t s, core_t c)
 /* ---- the descriptor ---------------------------------------------------------------------- */
 
 /*
- * SAAKM_POLICY(name, fields of struct saakm_policy): defines saakm_policy_<name>, and as the fixed
- * name that a loader of shared objects asks for, saakm_policy. The latter is weak, so that several
+ * SAAKM_POLICY(name, fields of struct saakm_policy): defines saakm_policy_<name> and saakm_policy,
+ * the fixed name that a loader of shared objects looks up. The latter is weak, so that several
  * policies can be linked into one program.
  */
 #define SAAKM_POLICY(name, ...)                                                                    \

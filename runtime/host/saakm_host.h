@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * SaaKM for the simulator: the memory that the simulator and a policy share. What changes the world goes through `struct saakm_ops`, which the simulator fills.
+ * SaaKM for the simulator: the memory that the simulator and a policy share. All effects go through
+ * `struct saakm_ops`, which the simulator fills.
  *
- * scripts/bindings makes Rust of the structures (crates/sim/src/saakm).
+ * scripts/bindings generates Rust from the structures (crates/sim/src/saakm).
  */
 #ifndef SAAKM_HOST_H
 #define SAAKM_HOST_H
 
-/* What the runtime knows of a thread. The policy's attributes lie behind `attrs`. */
+/* The runtime's data of a thread. `attrs` points to the policy's attributes. */
 struct saakm_thread {
 	uint32_t tid;
 	core_t core;              /* where it runs, is ready, or last ran; a new thread: its parent's */
@@ -20,7 +21,7 @@ struct saakm_thread {
 	void *runtime_private;
 };
 
-/* What the runtime knows of a core. */
+/* The runtime's data of a core. */
 struct saakm_core {
 	thread_t current;             /* NULL: idle or switching */
 	uint32_t nr_ready;            /* threads in its ready queues */
@@ -58,7 +59,7 @@ struct saakm_ops {
 	void (*cancel)(saakm_t s, thread_t t);
 	/* The idle loop of c spins up to ns from when c next goes idle (or from now, if it is). */
 	void (*keep_warm)(saakm_t s, core_t c, nsec_t ns);
-	/* The current thread of c is to be preempted: event `preempt`, then `schedule`. */
+	/* Preempts the current thread of c: event `preempt`, then `schedule`. */
 	void (*preempt)(saakm_t s, core_t c);
 	/* A core entered or left a policy's set (for the trace only). */
 	void (*set_changed)(saakm_t s, uint32_t set, core_t c, bool member);
@@ -76,7 +77,7 @@ struct saakm {
 	struct saakm_domain *domains[SAAKM_LEVELS];
 	uint32_t nr_domains[SAAKM_LEVELS];
 	struct saakm_set online;
-	struct saakm_set idle;          /* runs nothing, nothing ready, not on its way to run */
+	struct saakm_set idle;          /* runs nothing, has nothing ready, expects no thread */
 	struct saakm_set idle_whole;    /* idle, and so are all its hyperthreads */
 	struct saakm_set waiting;       /* has threads in its ready queues */
 	struct saakm_set claimed;

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Inversions {
-    /// How many there were, and their lengths together: `inversions` and `inversion_core_ms` of the summary.
+    /// Number and total length of the inversions: `inversions` and `inversion_core_ms` of the summary.
     pub count: u64,
     pub core_ms: f64,
     /// The longest first.
@@ -23,13 +23,13 @@ pub struct Inversion {
     pub begin_s: f64,
     pub ms: f64,
     pub core: CoreId,
-    /// When it began: the core's frequency and its thread.
+    /// At its start: the core's frequency and its thread.
     pub ghz: f64,
     pub thread: Tid,
     pub name: String,
     /// Threads that began to run on the core in it, that one included.
     pub runs: u64,
-    /// When it began: the fastest idle core (of several, the one with the lowest number).
+    /// At its start: the fastest idle core (of several, the one with the lowest number).
     pub idle_core: CoreId,
     pub idle_ghz: f64,
 }
@@ -267,7 +267,7 @@ mod tests {
         assert_eq!(longest(&trace, 1).longest, [first]);
     }
 
-    /// What is inverted when the trace ends, ends with it.
+    /// An inversion that is still open at the end of the trace ends there.
     #[test]
     fn the_end_ends_it() {
         let found = longest(&trace(2, 9 * MS, &[khz(0, 0, 10), khz(0, 1, 20), run(2 * MS, 0, 1)]), 5);

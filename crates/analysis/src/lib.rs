@@ -33,22 +33,22 @@ pub use wakers::WakerPair;
 use hearth_trace::follow::{CoreState, Observer, Place, State};
 use hearth_trace::{CoreId, Event, Header, Sink, Tid, Time};
 
-/// What is wanted. Nothing else is computed.
+/// The requested analyses; no others are computed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Wanted {
-    /// Rows of so many nanoseconds each.
+    /// Length of a row, in nanoseconds.
     pub interval: Option<Time>,
     /// Of threads and processes.
     pub threads: bool,
     pub wakers: bool,
-    /// The longest so many.
+    /// Number of episodes to list, the longest first.
     pub inversions: Option<usize>,
     pub overloads: Option<usize>,
     /// Underload over time, for a picture.
     pub underload: bool,
 }
 
-/// What came out: of what was wanted.
+/// The results of the requested analyses.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Findings {
     pub intervals: Option<ByInterval>,

@@ -1,4 +1,4 @@
-//! What threads are called, and which of them make a process.
+//! Names of threads, and their grouping into processes.
 
 use hearth_trace::{Header, IDLE, Tid};
 use std::collections::HashMap;

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 use std::collections::HashMap;
 
-/// What tells rows of a list apart. Lists of rows with such names are compared row by row.
+/// Fields that identify a row of a list. Lists whose rows have such a field are compared row by row.
 const KEYS: [&str; 6] = ["process", "waker", "wakee", "thread", "begin_s", "ghz"];
 
 /// For each number of `a` that is in `b` too, b / a, under the same name. `null`: one of them is

@@ -1,4 +1,4 @@
-//! What each thread did and suffered, and each process.
+//! Statistics of each thread and each process.
 
 use crate::names::{Name, Names};
 use crate::sketch::Sketch;
@@ -9,11 +9,11 @@ use hearth_trace::{CoreId, Event, IDLE, Kind, Latency, Stop, Tid, Time};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 
-/// What a thread, or all threads of a process, did and suffered.
+/// Statistics of a thread, or of all threads of a process.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Load {
     pub cpu_s: f64,
-    /// How often it began to run, and how often it had to stop although it could go on.
+    /// Number of times that it started to run, and number of preemptions.
     pub runs: u64,
     pub preemptions: u64,
     pub wakeups: u64,
@@ -42,13 +42,13 @@ pub struct ThreadRow {
 pub struct ProcessRow {
     pub process: String,
     pub threads: u64,
-    /// How many of them are traced.
+    /// Number of traced threads among them.
     pub traced: u64,
     #[serde(flatten)]
     pub load: Load,
 }
 
-/// What is counted of a thread.
+/// Counters of a thread.
 #[derive(Clone, Debug, Default)]
 pub struct Account {
     traced: bool,
@@ -101,7 +101,7 @@ pub struct Threads {
     clocks: Clocks,
 }
 
-/// Who runs on a core, counted up to `since`, and at which frequency.
+/// The thread that runs on a core, accounted up to `since`, and the core's frequency.
 #[derive(Clone, Copy, Default)]
 struct Lane {
     thread: Tid,

@@ -1,4 +1,4 @@
-//! The longest so many of any number of episodes.
+//! Selection of the longest episodes.
 
 use hearth_trace::Time;
 use std::cmp::Reverse;

@@ -1,4 +1,4 @@
-//! Who woke whom.
+//! Counts of wake-ups between processes.
 
 use crate::Consumer;
 use crate::names::{INTERRUPT, Name, Names, UNNAMED};
@@ -12,7 +12,7 @@ use std::collections::HashMap;
 /// Pairs of processes are counted apart up to this number; all further ones as one.
 const MOST_PAIRS: usize = 1 << 16;
 
-/// How often threads of one process woke (traced) threads of another.
+/// Number of wake-ups of one process's traced threads by threads of another.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct WakerPair {
     /// `(interrupt)`: a timer or device.

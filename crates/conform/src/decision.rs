@@ -1,4 +1,4 @@
-//! What a handler does.
+//! Decisions of a handler.
 
 use hearth_scx::log::{Record, kind};
 use std::fmt;
@@ -40,7 +40,7 @@ impl Decision {
         })
     }
 
-    /// What kind of decision it is, for counting.
+    /// The kind of the decision, for counting.
     pub fn name(&self) -> &'static str {
         match self {
             Decision::Ready { .. } => "ready",

@@ -72,7 +72,7 @@ pub fn replay<R: Read>(mut log: Reader<R>, policy: &Native) -> Result<Report, Er
     })
 }
 
-/// What the policy's code takes for granted.
+/// Checks that the log matches the policy and that its values are in range, as the policy's code assumes.
 fn check(header: &Header, policy: &Native) -> Result<(), Error> {
     if header.policy != policy.name() {
         return Err(Error::OtherPolicy { log: header.policy.clone(), policy: policy.name().into() });

@@ -15,7 +15,7 @@ pub const QUEUES: usize = 4;
 /// `enum saakm_state` of the kernel's side.
 const READY: u8 = 2;
 
-/// What the log last told of a core.
+/// State of a core as last logged.
 #[derive(Clone, Copy)]
 pub struct ToldCore {
     pub nr_ready: u32,
@@ -41,7 +41,7 @@ pub struct Slot {
     pub attrs: Vec<u64>,
 }
 
-/// What the log says that a handler did.
+/// The logged decisions of a handler.
 #[derive(Default)]
 pub struct Script {
     pub records: Vec<Record>,
@@ -81,7 +81,7 @@ pub struct Stage {
     scheduling: bool,
     pub decisions: BTreeMap<&'static str, u64>,
     pub visits: u64,
-    /// What handlers do is written down and not compared.
+    /// Handlers' decisions are recorded instead of compared.
     #[cfg(test)]
     pub learning: Option<crate::tests::Learning>,
 }

@@ -1,4 +1,4 @@
-//! What came out of a comparison.
+//! Result of a comparison.
 
 use hearth_scx::log::Ending;
 use serde::Serialize;
@@ -44,7 +44,7 @@ impl Report {
     }
 }
 
-/// Where the kernel and the native build differ.
+/// A difference between the kernel and the native build.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Disagreement {
     /// Of the handler, from 1.

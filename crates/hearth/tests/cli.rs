@@ -80,7 +80,7 @@ fn slips_of_the_hand() {
     fails(&["sim", "--workload", SMALL, "--machine", "xeon-5218", "--polcy", "cfs"], 2, &["--policy"]);
     fails(&["sim", "-w", SMALL, "-m", "xeon-5128"], 1, &["xeon-5128", "did you mean `xeon-5218`"]);
     fails(&["sim", "-w", SMALL, "-m", "xeon-5218", "-p", "nset"], 1, &["nset", "did you mean `nest`"]);
-    fails(&["sim", "-w", "confgure", "-m", "xeon-5218"], 1, &["confgure", "did you mean \"configure\""]);
+    fails(&["sim", "-w", "confgure", "-m", "xeon-5218"], 1, &["confgure", "did you mean `configure`"]);
     fails(&["sim", "-w", SMALL, "-m", "xeon-5218", "-g", "ondemand"], 2, &["ondemand", "schedutil"]);
     fails(&["check", "nset"], 1, &["nset", "did you mean `nest`"]);
 }

@@ -85,7 +85,7 @@ fn a_file_is_played_and_told_in_a_table() {
 #[test]
 fn what_cannot_be_played_is_told() {
     let folder = folder();
-    fails(folder.path(), &["hackbnch"], 1, &["did you mean \"hackbench\"?"]);
+    fails(folder.path(), &["hackbnch"], 1, &["did you mean `hackbench`?"]);
     fails(folder.path(), &[SMALL, "--timeout=-1"], 2, &["--timeout -1 is no time to wait"]);
     fails(folder.path(), &[SMALL, "--burn", "money"], 2, &["it must be \"work\" or \"time\""]);
     fails(folder.path(), &[SMALL, "--ghz", "0"], 1, &["the frequency (--ghz) is 0; it must be"]);

@@ -1,6 +1,6 @@
-//! The policies that come with Hearth, as source text.
+//! Built-in policies, as source text.
 
-/// Each policy's name and its source.
+/// Name and source text of each policy.
 const POLICIES: &[(&str, &str)] = &[
     ("cfs", include_str!("../../../policies/cfs.ipa")),
     ("slocal", include_str!("../../../policies/slocal.ipa")),
@@ -12,7 +12,7 @@ const POLICIES: &[(&str, &str)] = &[
     ("ule-cwc", include_str!("../../../policies/ule-cwc.ipa")),
 ];
 
-/// Their names, in the order in which tables show them.
+/// Names of the built-in policies, in display order.
 pub const NAMES: [&str; POLICIES.len()] = {
     let mut names = [""; POLICIES.len()];
     let mut i = 0;
@@ -23,7 +23,7 @@ pub const NAMES: [&str; POLICIES.len()] = {
     names
 };
 
-/// The source text of a built-in policy.
+/// Source text of a built-in policy.
 pub fn source(name: &str) -> Option<&'static str> {
     POLICIES.iter().find(|(n, _)| *n == name).map(|(_, text)| *text)
 }

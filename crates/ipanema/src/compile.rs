@@ -1,4 +1,4 @@
-//! All passes in a line.
+//! Runs all passes of the compiler.
 
 use crate::codes::NO_SUCH_POLICY;
 use crate::diagnostic::{Diagnostic, Severity, render_all};
@@ -6,16 +6,16 @@ use crate::resolve::{self, SourceProvider};
 use crate::syntax::{Sources, Span};
 use crate::{check, ir, types};
 
-/// A policy that is sound.
+/// A policy without errors.
 #[derive(Debug)]
 pub struct Compiled {
     pub ir: ir::Policy,
     pub warnings: Vec<Diagnostic>,
-    /// The texts of the policy and its bases, for showing the warnings.
+    /// Texts of the policy and its bases, for rendering the warnings.
     pub sources: Sources,
 }
 
-/// What is wrong with a policy: at least one error, with all warnings.
+/// Diagnostics of a policy with at least one error, warnings included.
 #[derive(Debug)]
 pub struct Failed {
     pub diagnostics: Vec<Diagnostic>,
@@ -30,9 +30,9 @@ impl std::fmt::Display for Failed {
 
 impl std::error::Error for Failed {}
 
-/// Compiles the policy that `provider` knows as `name`, or else the built-in one.
+/// Compiles policy `name` from `provider`, or else the built-in policy of that name.
 ///
-/// A base is sought by its name, first from the provider and then among the built-in policies.
+/// Bases are looked up by name, first with the provider and then among the built-in policies.
 ///
 /// ```
 /// let nest = hearth_ipanema::compile(&|_: &str| None, "nest").expect("nest is sound");
@@ -51,7 +51,7 @@ pub fn compile(provider: &dyn SourceProvider, name: &str) -> Result<Compiled, Bo
         }
         _ => {
             if !diagnostics.iter().any(Diagnostic::is_error) {
-                // Never silent, whatever a pass forgot to say.
+                // A failure must never be silent, even if a pass reports nothing.
                 let message = format!("policy `{name}` cannot be compiled");
                 diagnostics.push(Diagnostic::error(NO_SUCH_POLICY, Span::default(), message));
             }

@@ -1,18 +1,18 @@
-//! What the compiler has to say about a policy: one type for all passes, for people and as JSON.
+//! Diagnostics of all passes, for terminals and as JSON.
 
 use ariadne::{Color, Config, IndexType, Label as AriadneLabel, Report, ReportKind};
 use serde::Serialize;
 
 use crate::syntax::{Source, SourceId, Sources, Span};
 
-/// The kind of a diagnostic, by which tools and the manual know it.
+/// Kind of a diagnostic, as listed in the language reference.
 ///
-/// Each pass has its own range: E01xx characters and literals, E02xx syntax, E03xx names,
-/// E04xx types, E05xx transitions, E06xx bounds and totality, W.... the same for warnings.
+/// Each pass has a range: E01xx characters and literals, E02xx syntax, E03xx names, E04xx types,
+/// E05xx transitions, E06xx bounds and termination. Warnings have the same ranges with W.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Code {
     pub id: &'static str,
-    /// What all diagnostics with this code have in common, in a few words.
+    /// Short description shared by all diagnostics with this code.
     pub title: &'static str,
 }
 
@@ -35,7 +35,7 @@ pub enum Severity {
     Warning,
 }
 
-/// A place in the source, and what to say about it.
+/// A source location with a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Label {
     pub span: Span,
@@ -57,13 +57,13 @@ pub struct Label {
 pub struct Diagnostic {
     pub code: Code,
     pub severity: Severity,
-    /// One line that stands for itself, without a full stop.
+    /// Self-contained message of one line, without a full stop.
     pub message: String,
-    /// Where the user should look first.
+    /// Primary source location.
     pub span: Span,
-    /// What to say about `span` and about other places.
+    /// Messages for `span` and other locations.
     pub labels: Vec<Label>,
-    /// What to do about it.
+    /// How to fix the problem.
     pub help: Option<String>,
 }
 
@@ -80,13 +80,13 @@ impl Diagnostic {
         Diagnostic { code, severity, message, span, labels: Vec::new(), help: None }
     }
 
-    /// Says something about the span itself.
+    /// Adds a label at the primary location.
     pub fn at(self, message: impl Into<String>) -> Self {
         let span = self.span;
         self.label(span, message)
     }
 
-    /// Says something about another place.
+    /// Adds a label at another location.
     pub fn label(mut self, span: Span, message: impl Into<String>) -> Self {
         self.labels.push(Label { span, message: message.into() });
         self
@@ -101,7 +101,7 @@ impl Diagnostic {
         self.severity == Severity::Error
     }
 
-    /// For people: the message, the source lines with their labels, and the help.
+    /// Renders the message, the labelled source lines and the help text for terminals.
     pub fn render(&self, sources: &Sources, colour: bool) -> String {
         let (kind, accent) = match self.severity {
             Severity::Error => (ReportKind::Error, Color::Red),
@@ -113,7 +113,7 @@ impl Diagnostic {
             .with_code(self.code.id)
             .with_message(&self.message);
         if !self.labels.iter().any(|label| label.span == self.span) {
-            // A label without a message would not be drawn.
+            // The renderer does not draw a label without a message.
             let label = AriadneLabel::new(place(self.span, sources)).with_message(self.code.title);
             report = report.with_label(label.with_color(accent));
         }
@@ -130,11 +130,11 @@ impl Diagnostic {
         // Writing to a Vec cannot fail.
         let _ = report.finish().write(Cache::new(sources), &mut text);
         let text = String::from_utf8_lossy(&text);
-        // The renderer pads lines with blanks.
+        // The renderer pads lines with trailing spaces.
         text.lines().map(|line| line.trim_end().to_owned() + "\n").collect()
     }
 
-    /// For tools: one object, with places as lines and columns (from 1) as well as byte offsets.
+    /// JSON object for tools, with locations as lines and columns (from 1) and as byte offsets.
     pub fn to_json(&self, sources: &Sources) -> serde_json::Value {
         let labels: Vec<_> = self
             .labels
@@ -157,14 +157,14 @@ impl Diagnostic {
     }
 }
 
-/// All diagnostics for people, one after the other.
+/// Renders all diagnostics for terminals.
 pub fn render_all(diagnostics: &[Diagnostic], sources: &Sources, colour: bool) -> String {
     diagnostics.iter().map(|diagnostic| diagnostic.render(sources, colour)).collect()
 }
 
 type Place = (SourceId, std::ops::Range<usize>);
 
-/// A span as the renderer wants it: within its source.
+/// Converts a span for the renderer and clamps it to its source.
 fn place(span: Span, sources: &Sources) -> Place {
     let length = sources.get(span.source).map_or(0, |source| source.text.len());
     let start = (span.start as usize).min(length);
@@ -199,7 +199,7 @@ pub fn line_and_column(text: &str, offset: u32) -> (usize, usize) {
     (line, column)
 }
 
-/// The renderer's view of the sources.
+/// Adapts the sources to the renderer's cache.
 struct Cache<'a> {
     sources: &'a Sources,
     fetched: std::collections::HashMap<SourceId, ariadne::Source<&'a str>>,

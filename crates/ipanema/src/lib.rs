@@ -1,8 +1,8 @@
-//! The Ipanema language: syntax, checks, typed IR and emitters.
+//! The Ipanema language: parser, checks, typed IR and emitters.
 //!
-//! A line of passes: text -> [`syntax`] tree -> bases merged in ([`resolve`]) -> names, types and
-//! units ([`ir`]) -> checks -> emitters ([`emit`]). [`compile`](fn@compile) runs all but the last.
-//! The crate does no input or output; texts come from a [`SourceProvider`].
+//! Passes: text -> syntax tree ([`syntax`]) -> merging of bases ([`resolve`]) -> resolution of
+//! names, types and units ([`ir`]) -> checks -> emitters ([`emit`]). [`compile`](fn@compile) runs
+//! all except the last. The crate does no I/O; source texts come from a [`SourceProvider`].
 
 pub mod builtin;
 mod check;

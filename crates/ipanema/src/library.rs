@@ -1,14 +1,14 @@
-//! The words that every policy may use: what they are, and what they mean. The language reference
-//! is checked against this table, and the types pass resolves built-in names by it.
+//! Built-in library: names that every policy may use. The types pass resolves them with this table,
+//! and a test compares the language reference with it.
 
 use crate::ir::{CoreField, KeptSet, Level, ThreadField, Type};
 
-/// A word of the library.
+/// A library word.
 #[derive(Clone, Copy, Debug)]
 pub struct Word {
     pub name: &'static str,
     pub kind: Kind,
-    /// As it is used: with parameters and the type of the result.
+    /// Usage, with parameters and result type.
     pub usage: &'static str,
     pub doc: &'static str,
 }
@@ -18,15 +18,15 @@ pub enum Kind {
     /// A value without arguments.
     Value(Value),
     Function(Function),
-    /// Behind a set of the policy.
+    /// Method of a policy's set.
     SetMethod(SetMethod),
-    /// Behind a core.
+    /// Field of a core.
     CoreField(CoreField),
-    /// Behind a thread.
+    /// Field of a thread.
     ThreadField(ThreadField),
-    /// A level of the topology, in `groups` only; `machine` is also a value.
+    /// Topology level, only in `groups`; `machine` is also a value.
     Level(Level),
-    /// A count that the `stop` phases of a steal see.
+    /// Number of stolen threads, in the `stop` phases of a steal.
     Stolen,
 }
 
@@ -64,168 +64,178 @@ const fn word(name: &'static str, kind: Kind, usage: &'static str, doc: &'static
     Word { name, kind, usage, doc }
 }
 
-/// All words, in the order of the reference.
+/// All words, in the order of the language reference.
 pub const WORDS: &[Word] = &[
-    word("now", Kind::Value(Value::Now), "now : time", "The time of this event."),
-    word("online", Kind::Value(Value::Kept(KeptSet::Online)), "online : set", "Cores that may run threads."),
+    word("now", Kind::Value(Value::Now), "now : time", "Time of this event."),
+    word("online", Kind::Value(Value::Kept(KeptSet::Online)), "online : set", "Cores that can run threads."),
     word(
         "idle",
         Kind::Value(Value::Kept(KeptSet::Idle)),
         "idle : set",
-        "Cores that run nothing, have nothing ready, and are not on their way to run something.",
+        "Cores without a running, ready or incoming thread.",
     ),
     word(
         "idle_whole",
         Kind::Value(Value::Kept(KeptSet::IdleWhole)),
         "idle_whole : set",
-        "Idle cores whose hyperthreads are all idle too.",
+        "Idle cores whose hyperthreads are all idle.",
     ),
     word(
         "waiting",
         Kind::Value(Value::Kept(KeptSet::Waiting)),
         "waiting : set",
-        "Cores that have threads in their ready queues.",
+        "Cores with threads in their ready queues.",
     ),
     word("machine", Kind::Value(Value::Machine), "machine : domain", "All cores."),
     word(
         "smt",
         Kind::Function(Function::DomainOf(Level::Smt)),
         "smt(core c) : domain",
-        "The hyperthreads that share c's physical core, with c.",
+        "Hyperthreads of c's physical core, including c.",
     ),
     word(
         "llc",
         Kind::Function(Function::DomainOf(Level::Llc)),
         "llc(core c) : domain",
-        "The cores that share c's last-level cache: its die.",
+        "Cores that share c's last-level cache (die), including c.",
     ),
     word(
         "numa",
         Kind::Function(Function::DomainOf(Level::Numa)),
         "numa(core c) : domain",
-        "The cores of c's NUMA node.",
+        "Cores of c's NUMA node, including c.",
     ),
     word(
         "groups",
         Kind::Function(Function::Groups),
         "groups(domain d, level)",
-        "The domains of a narrower level (smt, llc, numa) in d; only behind `in` of a loop or search.",
+        "Domains of a lower level (smt, llc, numa) within d; only after `in` of a loop or search.",
     ),
-    word("count", Kind::Function(Function::Count), "count(set s) : int", "How many cores are in s."),
-    word("empty", Kind::Function(Function::Empty), "empty(set s) : bool", "No core is in s."),
+    word("count", Kind::Function(Function::Count), "count(set s) : int", "Number of cores in s."),
+    word("empty", Kind::Function(Function::Empty), "empty(set s) : bool", "True if s contains no core."),
     word(
         "min",
         Kind::Function(Function::Min),
         "min(a, b)",
-        "The smaller of two numbers of one unit. With an iteration inside: a search.",
+        "The smaller of two numbers with the same unit. With an iteration as argument: a search.",
     ),
     word(
         "max",
         Kind::Function(Function::Max),
         "max(a, b)",
-        "The greater of two numbers of one unit. With an iteration inside: a search.",
+        "The greater of two numbers with the same unit. With an iteration as argument: a search.",
     ),
     word(
         "decay",
         Kind::Function(Function::Decay),
         "decay(load value, time passed, time half_life) : load",
-        "value, halved once per half_life, rounded down; value itself for passed <= 0.",
+        "value, halved once per half_life of passed time, rounded down; value unchanged if passed <= 0.",
     ),
     word(
         "claim",
         Kind::Function(Function::Claim),
         "claim(core c) : bool",
-        "True if c is idle and no other placement has it; then this one does, until a thread is \
+        "Claims c for this placement: true if c is idle and unclaimed. The claim lasts until a thread is \
          placed on c or the claim is released.",
     ),
-    word("release", Kind::Function(Function::Release), "release(core c)", "Gives up a claim."),
+    word("release", Kind::Function(Function::Release), "release(core c)", "Releases the claim of c."),
     word(
         "arm",
         Kind::Function(Function::Arm),
         "arm(thread t, time after)",
-        "Event `timer` for t after this time, unless t is scheduled or armed again first.",
+        "Triggers event `timer` for t after this time, unless t is scheduled or armed again before.",
     ),
-    word("cancel", Kind::Function(Function::Cancel), "cancel(thread t)", "Stops t's timer."),
+    word("cancel", Kind::Function(Function::Cancel), "cancel(thread t)", "Cancels t's timer."),
     word(
         "keep_warm",
         Kind::Function(Function::KeepWarm),
         "keep_warm(core c, time at_most)",
-        "When c goes idle, it spins for this time, unless its hyperthread gets a thread.",
+        "When c becomes idle, it spins for at most this time, or until its hyperthread gets a thread.",
     ),
     word(
         "preempt",
         Kind::Function(Function::Preempt),
         "preempt(core c)",
-        "Event `preempt` for the thread that runs on c, then `schedule`.",
+        "Triggers event `preempt` for the thread running on c, then `schedule`.",
     ),
     word(
         "add",
         Kind::SetMethod(SetMethod::Add),
         "s.add(core c) : bool",
-        "c is now in the policy's set s; false if s is full and c was not in it.",
+        "Adds c to the policy's set s; false if s is full and does not contain c.",
     ),
     word(
         "remove",
         Kind::SetMethod(SetMethod::Remove),
         "s.remove(core c) : bool",
-        "c is no longer in the policy's set s; false if it was not.",
+        "Removes c from the policy's set s; false if s did not contain c.",
     ),
-    word("current", Kind::CoreField(CoreField::Current), "c.current : thread?", "The thread that runs on c."),
-    word("nr_ready", Kind::CoreField(CoreField::NrReady), "c.nr_ready : int", "Threads in c's ready queues."),
+    word("current", Kind::CoreField(CoreField::Current), "c.current : thread?", "The thread running on c."),
+    word(
+        "nr_ready",
+        Kind::CoreField(CoreField::NrReady),
+        "c.nr_ready : int",
+        "Number of threads in c's ready queues.",
+    ),
     word(
         "nr_running",
         Kind::CoreField(CoreField::NrRunning),
         "c.nr_running : int",
-        "Threads in c's ready queues, and the one that runs.",
+        "Number of threads in c's ready queues, plus the running one.",
     ),
     word(
         "frequency",
         Kind::CoreField(CoreField::Frequency),
         "c.frequency : frequency",
-        "As seen at c's last tick; an idle core has none.",
+        "Frequency at c's last tick. Idle cores have no ticks, so their value is stale.",
     ),
     word(
         "min_frequency",
         Kind::CoreField(CoreField::MinFrequency),
         "c.min_frequency : frequency",
-        "The lowest that c can run at.",
+        "Lowest frequency of c.",
     ),
     word(
         "exit_latency",
         Kind::CoreField(CoreField::ExitLatency),
         "c.exit_latency : time",
-        "What it takes c to leave the idle state that it is in; 0 if it is busy.",
+        "Exit latency of c's current idle state; 0 if c is busy.",
     ),
     word(
         "idle_since",
         Kind::CoreField(CoreField::IdleSince),
         "c.idle_since : time",
-        "When c last became idle.",
+        "Time at which c last became idle.",
     ),
     word(
         "core",
         Kind::ThreadField(ThreadField::Core),
         "t.core : core",
-        "Where t runs or is ready, or last ran; of a new thread its parent's.",
+        "Core where t runs, is ready or last ran; for a new thread, its parent's core.",
     ),
-    word("weight", Kind::ThreadField(ThreadField::Weight), "t.weight : int", "1024 at nice 0, as in Linux."),
+    word(
+        "weight",
+        Kind::ThreadField(ThreadField::Weight),
+        "t.weight : int",
+        "Load weight as in Linux: 1024 at nice 0.",
+    ),
     word(
         "runtime",
         Kind::ThreadField(ThreadField::Runtime),
         "t.runtime : time",
-        "How long t has run so far.",
+        "Total time that t has run.",
     ),
     word(
         "affinity",
         Kind::ThreadField(ThreadField::Affinity),
         "t.affinity : set",
-        "The cores that t may use: never empty.",
+        "Cores that t may run on; never empty.",
     ),
     word(
         "stolen",
         Kind::Stolen,
         "stolen : int",
-        "In `stop_core` the threads taken from this core so far, in `stop` from all.",
+        "Number of threads taken so far: in `stop_core` from this core, in `stop` from all cores.",
     ),
 ];
 
@@ -274,12 +284,12 @@ pub fn level(name: &str) -> Option<Level> {
     }
 }
 
-/// The library's usage line of a function, for error messages.
+/// Usage of a function, for error messages.
 pub fn usage(name: &str) -> &'static str {
     WORDS.iter().find(|w| w.name == name).map_or("", |w| w.usage)
 }
 
-/// A word that a policy may not declare at its top level.
+/// True for names that a policy must not declare at its top level.
 pub fn is_reserved(name: &str) -> bool {
     value(name).is_some() || function(name).is_some() || name == "stolen"
 }

@@ -1,9 +1,9 @@
-//! What a policy's parameters count, and how their values are written.
+//! Units of a policy's parameters, with parsing and formatting.
 
 use crate::ir::{BaseType, Type};
 use serde::Serialize;
 
-/// What a parameter counts.
+/// Unit of a parameter's value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Unit {
@@ -17,7 +17,7 @@ pub enum Unit {
 }
 
 impl Unit {
-    /// What a parameter of this type counts.
+    /// Unit of a parameter of this type.
     pub fn of(ty: Type) -> Unit {
         match ty.base {
             BaseType::Bool => Unit::Bool,
@@ -28,10 +28,10 @@ impl Unit {
         }
     }
 
-    /// Unit suffixes and what they multiply by.
+    /// Unit suffixes and their factors.
     fn suffixes(self) -> &'static [(&'static str, i64)] {
         match self {
-            // Longest first where one ends with another.
+            // A suffix that ends with another one must come first.
             Unit::Time => &[
                 ("ticks", 4_000_000),
                 ("tick", 4_000_000),
@@ -45,7 +45,7 @@ impl Unit {
         }
     }
 
-    /// What a value looks like, for errors and help.
+    /// Description of valid values, for errors and help texts.
     pub fn expected(self) -> &'static str {
         match self {
             Unit::Bool => "true or false",
@@ -56,7 +56,8 @@ impl Unit {
         }
     }
 
-    /// A value from text: `2ticks`, `8ms`, `true`, `5`. `None`: the text is no such value.
+    /// Parses a value such as `2ticks`, `8ms`, `true` or `5`. Returns `None` if the text is
+    /// invalid.
     pub fn parse(self, text: &str) -> Option<i64> {
         let text = text.trim();
         match (self, text) {
@@ -80,7 +81,7 @@ impl Unit {
         (scaled.is_finite() && scaled.abs() < 9e15).then_some(scaled.round() as i64)
     }
 
-    /// The value with the unit that makes it shortest.
+    /// Formats a value in the largest unit that gives a whole number.
     pub fn show(self, value: i64) -> String {
         match self {
             Unit::Bool => (value != 0).to_string(),

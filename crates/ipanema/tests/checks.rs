@@ -1,11 +1,11 @@
-//! Every check, with a policy that it refuses and one that is nearly the same and passes.
+//! Each check with a policy that it rejects and a similar one that passes.
 
 mod harness;
 
 use harness::{compile_files, compile_text, compiles, is_c};
 use hearth_ipanema::{Diagnostic, codes, emit};
 
-/// A policy that builds on CFS and says this too.
+/// A policy that extends CFS with `items`.
 fn on_cfs(items: &str) -> String {
     format!("policy test extends cfs {{ {items} }}")
 }
@@ -24,7 +24,7 @@ fn refused(code: &str, text: &str) {
     assert!(found.iter().any(|d| d.code.id == code), "no {code} in {all:#?} for {text}");
 }
 
-/// Compiles, and so does the C.
+/// Asserts that the policy compiles without diagnostics, and that its C compiles.
 #[track_caller]
 fn passes(text: &str) {
     match compile_text(text) {
@@ -36,7 +36,7 @@ fn passes(text: &str) {
     }
 }
 
-/// `bad` is refused, `good` passes; both on top of CFS.
+/// Asserts that `bad` is rejected and `good` passes, both as extensions of CFS.
 #[track_caller]
 fn check(code: hearth_ipanema::diagnostic::Code, bad: &str, good: &str) {
     refused(code.id, &on_cfs(bad));
@@ -51,7 +51,7 @@ fn a_base_must_exist() {
     passes("policy test extends cfs { }");
 }
 
-/// A set of files: each name with its text.
+/// Policy files: name and text.
 fn found_in(files: &[(&str, &str)], name: &str) -> Vec<Diagnostic> {
     match compile_files(files, name) {
         Ok(compiled) => compiled.warnings,
@@ -60,13 +60,13 @@ fn found_in(files: &[(&str, &str)], name: &str) -> Vec<Diagnostic> {
 }
 
 #[test]
-fn a_file_declares_the_policy_that_it_is_named_after() {
+fn a_base_file_declares_the_policy_of_its_name() {
     let test = ("test", "policy test extends calm { }");
     let found = found_in(&[test, ("calm", "policy clam extends cfs { }")], "test");
     assert_eq!(found.len(), 1, "{found:?}");
     assert_eq!(found[0].code.id, "E0303");
     assert_eq!(found_in(&[test, ("calm", "policy calm extends cfs { }")], "test"), []);
-    // The name of the policy itself is its own affair: a copy may lie in a file of any name.
+    // The compiled policy itself may have any file name, so that a copy can be tried.
     assert_eq!(found_in(&[("copy", "policy calm extends cfs { }")], "copy"), []);
 }
 
@@ -94,7 +94,7 @@ fn names_of_policies_may_have_hyphens() {
     for bad in ["cfs -cwc", "cfs- cwc", "cfs-", "cfs--cwc", "-cfs", "cfs-1.5", "cfs-/**/cwc"] {
         refused("E0201", &format!("policy {bad} extends cfs {{ }}"));
     }
-    // A minus everywhere else.
+    // Elsewhere, `-` is a minus.
     refused("E0308", &on_cfs("on balance (core c) { int cfs = 1; c.past = cfs-cwc; }"));
 }
 
@@ -114,7 +114,7 @@ fn a_name_is_declared_once() {
 }
 
 #[test]
-fn words_of_the_library_are_taken() {
+fn library_names_are_reserved() {
     check(codes::RESERVED_WORD, "set idle;", "set resting;");
     check(codes::RESERVED_WORD, "thread { int weight; }", "thread { int heaviness; }");
 }
@@ -132,17 +132,17 @@ fn an_override_has_the_same_signature() {
 
 #[test]
 fn super_needs_a_base() {
-    check(codes::NOTHING_ABOVE, "on timer (thread t) { super; }", "on block (thread t) { super; }");
+    check(codes::NO_BASE_VERSION, "on timer (thread t) { super; }", "on block (thread t) { super; }");
     check(
-        codes::NOTHING_ABOVE,
+        codes::NO_BASE_VERSION,
         "load recent(core c) { return super.resent(c); }",
         "load recent(core c) { return super.recent(c) / 2; }",
     );
 }
 
-/// Of every event: the base's handler, at the end and in the midst.
+/// Calls `super` in each handler, at the end and in the middle.
 #[test]
-fn super_is_the_base_in_every_handler() {
+fn super_calls_the_base_in_every_handler() {
     let first = "if (t.runtime > 5ms) { charge(t); super; } else super;";
     for (event, formals, rest) in [
         ("new", "thread t, core c", first),
@@ -178,24 +178,24 @@ fn super_is_the_base_in_every_handler() {
 }
 
 #[test]
-fn a_schedule_handler_goes_on_to_its_base() {
+fn a_schedule_handler_continues_with_its_base() {
     let queues = "queue interactive : fifo; queue batch : rbtree by vruntime; \
                   on yield (thread t) { charge(t); t => t.core.batch; } \
                   on unblock (thread t, core w) { t => choose_wakeup(t, w).interactive; }";
     let schedule = "on schedule (core c) { if (thread t = first(thread t in c.interactive)) t => running;";
     passes(&on_cfs(&format!("{queues} {schedule} super; }}")));
-    // The base chose a thread on some paths: then the handler is over.
+    // If the base chose a thread, the handler ends.
     let text = on_cfs(&format!(
         "{queues} {schedule} super; if (thread t = first(thread t in c.batch)) t => running; }}"
     ));
     let c = emit::c(&compile_text(&text).unwrap().ir);
     assert!(c.contains("\tif (test__cfs_on_schedule(s, c))\n\t\treturn;\n"), "{c}");
     assert!(c.contains("SAAKM_LOCAL bool test__cfs_on_schedule("), "{c}");
-    // Over two policies, of which the nearer always chooses.
+    // Through two policies, of which the nearer one always chooses a thread.
     let always = "policy base extends cfs { on schedule (core c) { super; super; } }";
     let test = "policy test extends base { on schedule (core c) { super; } }";
     assert_eq!(found_in(&[("test", test), ("base", always)], "test"), []);
-    // What a base does wrong is said once, of the base.
+    // An error in a base is reported once, for the base.
     let wrong =
         "policy base extends cfs { on schedule (core c) { if (thread t = c.current) t => running; } }";
     let found = found_in(&[("test", test), ("base", wrong)], "test");
@@ -229,7 +229,7 @@ fn handlers_have_their_parameters() {
 // ---- types ------------------------------------------------------------------------------------
 
 #[test]
-fn units_go_together() {
+fn units_must_be_compatible() {
     check(
         codes::UNITS,
         "on balance (core c) { c.since = now + 5; }",
@@ -262,17 +262,33 @@ fn values_have_their_types() {
 }
 
 #[test]
-fn tests_are_not_sets() {
+fn conditions_are_not_sets() {
     for (bad, good, instead) in [
-        ("c in waiting && idle", "c in waiting & idle", "did you mean `&`? `&&` joins tests, `&` sets"),
-        ("idle && c in waiting", "c in idle & waiting", "did you mean `&`? `&&` joins tests, `&` sets"),
-        ("c in waiting || llc(c)", "c in waiting | llc(c)", "did you mean `|`? `||` joins tests, `|` sets"),
+        (
+            "c in waiting && idle",
+            "c in waiting & idle",
+            "did you mean `&`? `&&` takes conditions, `&` takes sets",
+        ),
+        (
+            "idle && c in waiting",
+            "c in idle & waiting",
+            "did you mean `&`? `&&` takes conditions, `&` takes sets",
+        ),
+        (
+            "c in waiting || llc(c)",
+            "c in waiting | llc(c)",
+            "did you mean `|`? `||` takes conditions, `|` takes sets",
+        ),
         (
             "c in waiting & (c in idle)",
             "c in waiting && c in idle",
-            "did you mean `&&`? `&` joins sets, `&&` tests",
+            "did you mean `&&`? `&` takes sets, `&&` takes conditions",
         ),
-        ("empty(waiting && idle)", "empty(waiting & idle)", "did you mean `&`? `&&` joins tests, `&` sets"),
+        (
+            "empty(waiting && idle)",
+            "empty(waiting & idle)",
+            "did you mean `&`? `&&` takes conditions, `&` takes sets",
+        ),
     ] {
         let text = |test: &str| on_cfs(&format!("on balance (core c) {{ if ({test}) preempt(c); }}"));
         let found = found(&text(bad));
@@ -303,7 +319,7 @@ fn optionals_are_unwrapped() {
 }
 
 #[test]
-fn what_belongs_to_the_runtime_is_not_assigned() {
+fn runtime_values_are_not_assignable() {
     check(
         codes::NOT_ASSIGNABLE,
         "on tick (thread t) { t.core = t.core; }",
@@ -336,7 +352,7 @@ fn iterations_are_over_sets_queues_and_groups() {
 }
 
 #[test]
-fn what_may_be_gone_is_not_kept() {
+fn threads_are_not_stored() {
     check(codes::BAD_STORAGE, "core { thread? last; }", "core { core? last; }");
     check(codes::BAD_STORAGE, "core { core last; }", "core { set friends; }");
 }
@@ -360,7 +376,7 @@ fn break_is_in_a_loop() {
 }
 
 #[test]
-fn effects_are_in_plain_sight() {
+fn hidden_effects_are_rejected() {
     check(
         codes::HIDDEN_EFFECT,
         "core fallback(thread t, core c) { return min(core x in idle by x.nr_ready where claim(x)) else c; }",
@@ -376,7 +392,7 @@ fn effects_are_in_plain_sight() {
 }
 
 #[test]
-fn invariants_only_say_what_holds() {
+fn invariants_have_no_effects() {
     let set = "set fast; ";
     check(
         codes::HIDDEN_EFFECT,
@@ -394,7 +410,7 @@ fn invariants_only_say_what_holds() {
 // ---- transitions ------------------------------------------------------------------------------
 
 #[test]
-fn threads_take_the_transitions_of_the_event() {
+fn events_restrict_transitions() {
     check(
         codes::ILLEGAL_TRANSITION,
         "on tick (thread t) { t => t.core.ready; }",
@@ -405,7 +421,7 @@ fn threads_take_the_transitions_of_the_event() {
         "on block (thread t) { t => t.core.ready; }",
         "on block (thread t) { t => blocked; }",
     );
-    // Also when a function makes them.
+    // Through a function call.
     check(
         codes::ILLEGAL_TRANSITION,
         "void go(thread t) { t => t.core.ready; } on tick (thread t) { go(t); }",
@@ -414,7 +430,7 @@ fn threads_take_the_transitions_of_the_event() {
 }
 
 #[test]
-fn no_path_forgets_the_thread() {
+fn every_path_makes_the_required_transition() {
     check(
         codes::MISSING_TRANSITION,
         "on unblock (thread t, core w) { if (w in idle) t => w.ready; }",
@@ -425,7 +441,7 @@ fn no_path_forgets_the_thread() {
         "on unblock (thread t, core w) { for (core c in idle) t => c.ready; }",
         "on unblock (thread t, core w) { for (core c in idle) t => c.ready; super; }",
     );
-    // A function that moves the thread on some paths does not end the handler on the others.
+    // A function that moves the thread on some paths ends the handler only on those.
     check(
         codes::MISSING_TRANSITION,
         "void go(thread t) { if (t.core in idle) t => t.core.ready; } \
@@ -465,16 +481,16 @@ fn threads_stay_on_their_core() {
 }
 
 #[test]
-fn a_function_returns_or_moves() {
+fn a_function_with_a_result_makes_no_transition() {
     check(
-        codes::MOVING_VALUE,
+        codes::RESULT_AND_TRANSITION,
         "bool go(thread t) { t => t.core.ready; } on preempt (thread t) { if (go(t)) charge(t); }",
         "void go(thread t) { t => t.core.ready; } on preempt (thread t) { go(t); }",
     );
 }
 
 #[test]
-fn steals_are_for_balancing() {
+fn steals_are_restricted_to_balancing_events() {
     check(
         codes::ILLEGAL_STEAL,
         "on tick (thread t) { pull(t.core, waiting); }",
@@ -483,14 +499,14 @@ fn steals_are_for_balancing() {
 }
 
 #[test]
-fn a_policy_handles_every_event_that_matters() {
+fn required_events_have_handlers() {
     refused("E0507", "policy test { queue ready : fifo; on tick (thread t) { preempt(t.core); } }");
 }
 
 // ---- totality and bounds ------------------------------------------------------------------------
 
 #[test]
-fn nothing_calls_itself() {
+fn recursion_is_rejected() {
     check(
         codes::RECURSION,
         "int f(int n) { return g(n); } int g(int n) { return f(n); } \
@@ -498,7 +514,7 @@ fn nothing_calls_itself() {
         "int f(int n) { return g(n); } int g(int n) { return n; } \
          on tick (thread t) { if (f(1) > 0) preempt(t.core); }",
     );
-    // By way of the handler of `enqueue`.
+    // Through the handler of `enqueue`.
     check(
         codes::RECURSION,
         "on enqueue (thread t, core c) { go(t); } void go(thread t) { t => t.core.ready; }",
@@ -508,9 +524,9 @@ fn nothing_calls_itself() {
 }
 
 #[test]
-fn loops_stand_on_firm_ground() {
+fn a_loop_does_not_replace_its_set() {
     check(
-        codes::MOVING_GROUND,
+        codes::LOOP_SET_REPLACED,
         "set a; on balance (core c) { for (core x in a & idle) a = a - smt(x); }",
         "set a; on balance (core c) { for (core x in a & idle) a.remove(x); a = a | smt(c); }",
     );
@@ -536,7 +552,7 @@ fn state_has_its_limits() {
     let sets = |n: usize| on_cfs(&(0..n).map(|i| format!("set s{i};")).collect::<String>());
     refused("E0605", &sets(65));
     passes(&sets(64));
-    // With the one of CFS.
+    // Plus the queue of CFS.
     let queues = |n: usize| on_cfs(&(0..n).map(|i| format!("queue q{i} : fifo;")).collect::<String>());
     refused("E0605", &queues(8));
     passes(&queues(7));
@@ -554,7 +570,7 @@ fn warnings() {
 // ---- the whole language -------------------------------------------------------------------------
 
 #[test]
-fn threads_go_where_they_may() {
+fn placement_without_an_affinity_test_is_reported() {
     let careless = |text: &str| {
         let found = found(&on_cfs(text));
         assert!(found.iter().all(|d| d.code == codes::FORBIDDEN_CORE), "{found:?}");
@@ -575,7 +591,7 @@ fn threads_go_where_they_may() {
     }
 }
 
-/// All constructs at once, with names that C would not like.
+/// All constructs at once, with names that conflict with C.
 #[test]
 fn odd_but_legal() {
     let text = r#"

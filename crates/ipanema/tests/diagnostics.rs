@@ -1,5 +1,5 @@
-//! What users see: every `diagnostics/*.ipa` with the diagnostics that are expected for it in the
-//! `.txt` of the same name. To accept new ones: `BLESS=1 cargo test -p hearth-ipanema --test diagnostics`.
+//! Compares the diagnostics of each `diagnostics/*.ipa` with the `.txt` file of the same name. To accept
+//! changes: `BLESS=1 cargo test -p hearth-ipanema --test diagnostics`.
 
 mod common;
 

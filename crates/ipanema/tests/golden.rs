@@ -1,4 +1,5 @@
-//! The C of the built-in policies, as it should be: `BLESS=1 cargo test` writes it anew.
+//! Compares the C of the built-in policies with `golden/*.c`. To accept changes:
+//! `BLESS=1 cargo test -p hearth-ipanema --test golden`.
 
 mod harness;
 
@@ -19,7 +20,10 @@ fn emitted_c_is_as_expected() {
             stale.push(name);
         }
     }
-    assert!(stale.is_empty(), "the C of {stale:?} changed: look at it, then bless it");
+    assert!(
+        stale.is_empty(),
+        "the C of {stale:?} changed; check the difference, then accept it with BLESS=1"
+    );
 }
 
 #[test]

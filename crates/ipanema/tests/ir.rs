@@ -1,4 +1,4 @@
-//! What the IR says about the built-in policies: what proofs and the kernel rely on.
+//! Properties of the IR of the built-in policies that proofs and the kernel rely on.
 
 mod harness;
 
@@ -16,7 +16,7 @@ fn function<'p>(policy: &'p Policy, name: &str, from: &str) -> &'p Function {
 }
 
 #[test]
-fn it_says_who_moves_threads() {
+fn functions_record_which_thread_they_move() {
     let nest = policy("nest");
     assert_eq!(function(&nest, "nest_place", "nest").moves, Moves::Always { thread: Some(0) });
     assert_eq!(function(&nest, "choose_fork", "cfs").moves, Moves::Never);
@@ -27,7 +27,7 @@ fn it_says_who_moves_threads() {
 }
 
 #[test]
-fn what_is_superseded_is_kept_only_for_super() {
+fn superseded_functions_stay_only_for_super() {
     let nest = policy("nest");
     assert!(function(&nest, "choose_wakeup", "cfs").superseded);
     assert!(!function(&nest, "choose_wakeup", "nest").superseded);
@@ -36,7 +36,7 @@ fn what_is_superseded_is_kept_only_for_super() {
 }
 
 #[test]
-fn effects_say_whose_attributes_are_touched() {
+fn effects_distinguish_local_and_remote_attributes() {
     let cfs = policy("cfs");
     let past = cfs.core.iter().position(|a| a.name == "past").unwrap();
     let is_past =
@@ -44,11 +44,11 @@ fn effects_say_whose_attributes_are_touched() {
     let recent = function(&cfs, "recent", "cfs");
     let read = recent.effects.reads.iter().find(is_past).unwrap();
     assert!(matches!(read, Access::Core { of: Whose::Param(0), .. }) && !read.is_remote());
-    // Of every core of a domain: another's.
+    // All cores of a domain: remote.
     let load_of = function(&cfs, "load_of", "cfs");
     assert!(load_of.effects.reads.iter().find(is_past).unwrap().is_remote());
     assert!(load_of.effects.is_pure());
-    // By way of the handler of `enqueue`.
+    // Through the handler of `enqueue`.
     let unblock = cfs.function(cfs.handler(Event::Unblock).unwrap());
     assert!(unblock.effects.moves && unblock.effects.preempts);
     assert!(unblock.effects.writes.iter().any(|access| {
@@ -60,10 +60,10 @@ fn effects_say_whose_attributes_are_touched() {
 }
 
 #[test]
-fn effects_say_who_looks_at_frequencies() {
+fn effects_record_reads_of_frequencies() {
     let sees = |policy: &Policy| policy.functions.iter().any(|f| f.effects.frequencies);
     let smove = policy("smove");
-    // By way of `defer`.
+    // Through `defer`.
     assert!(smove.function(smove.handler(Event::Unblock).unwrap()).effects.frequencies);
     assert!(!function(&smove, "choose_wakeup", "cfs").effects.frequencies);
     assert!(!sees(&policy("nest")) && !sees(&policy("slocal")));
@@ -107,15 +107,15 @@ fn every_built_in_policy_has_a_source() {
 fn invariants_are_conditions_that_no_event_calls() {
     let text = "policy test extends cfs { set a; set b;
         bool apart(core c) { return !(c in b); }
-        /// Not both.
+        /// Not in both.
         invariant disjoint : !any(core c in a where !apart(c)); }";
     let policy = compile_text(text).unwrap().ir;
     let [invariant] = policy.invariants[..] else { panic!("{:?}", policy.invariants) };
     let invariant = policy.function(invariant);
-    assert_eq!((invariant.name.as_str(), invariant.doc.as_str()), ("disjoint", "Not both."));
+    assert_eq!((invariant.name.as_str(), invariant.doc.as_str()), ("disjoint", "Not in both."));
     assert_eq!((invariant.role, invariant.arity), (Role::Invariant, 0));
     assert!(matches!(invariant.body[..], [Stmt { kind: StmtKind::Return(Some(_)), .. }]));
-    // What it calls is there, though no event reaches it; in C it is not.
+    // The IR keeps the functions that it calls, although no event reaches them; the C does not.
     assert!(policy.functions.iter().any(|f| f.name == "apart"));
     assert!(!emit::c(&policy).contains("disjoint"));
 }

@@ -1,5 +1,5 @@
-//! Emitted C, compiled and driven by scenarios in C (`tests/native`): does a policy do what its
-//! source says?
+//! Runs emitted C in scenarios written in C (`tests/native`), to check that a policy does what its
+//! source says.
 
 mod harness;
 
@@ -8,7 +8,7 @@ use hearth_ipanema::emit;
 use std::path::Path;
 use std::process::Command;
 
-/// Compiles a scenario, with the C of the policy that it includes, and runs it.
+/// Compiles a scenario with the C of the policy that it includes, and runs it.
 fn scenario(name: &str, policy: Option<String>) {
     let folder = scratch(&format!("native-{name}"));
     if let Some(c) = policy {
@@ -30,7 +30,7 @@ fn scenario(name: &str, policy: Option<String>) {
 }
 
 #[test]
-fn sets_and_walks_agree_with_simple_models() {
+fn sets_and_iteration_agree_with_simple_models() {
     scenario("sets", None);
 }
 

@@ -1,4 +1,4 @@
-//! The policies that come with Hearth.
+//! The built-in policies.
 
 mod common;
 
@@ -7,14 +7,14 @@ use hearth_ipanema::SourceId;
 use hearth_ipanema::syntax::format;
 
 #[test]
-fn they_parse() {
+fn built_in_policies_parse() {
     for (name, text) in policies() {
         parse_clean(&name, &text);
     }
 }
 
 #[test]
-fn they_are_formatted() {
+fn built_in_policies_are_formatted() {
     for (name, text) in policies() {
         let formatted = format(SourceId::default(), &text).unwrap();
         for (line, formatted) in text.lines().zip(formatted.lines()) {

@@ -1,4 +1,4 @@
-//! What holds for every tree and for every text.
+//! Properties of the parser and formatter, for all trees and texts.
 
 mod common;
 
@@ -14,7 +14,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 
-/// Parses and formats any text; checks what must hold for it.
+/// Parses and formats any text, and checks its properties.
 fn survives(text: &str) {
     let mut sources = Sources::new();
     let id = sources.add("test.ipa", text);
@@ -35,7 +35,7 @@ fn survives(text: &str) {
     }
 }
 
-/// The formatter keeps the tree and all comments of a correct text, and its output as it is.
+/// The formatter keeps the tree and all comments of a valid text, and is idempotent.
 fn formats_well(text: &str) {
     let once = format(SourceId::default(), text).unwrap();
     let twice = format(SourceId::default(), &once).unwrap_or_else(|errors| {
@@ -63,7 +63,7 @@ fn comments(text: &str) -> Vec<String> {
     comments
 }
 
-/// The tokens of a text, with what stands between them.
+/// Tokens of a text and the text between them.
 fn pieces(text: &str) -> Vec<&str> {
     let mut cuts: Vec<usize> = lex(SourceId::default(), text)
         .tokens
@@ -75,7 +75,7 @@ fn pieces(text: &str) -> Vec<&str> {
     cuts.windows(2).map(|cut| &text[cut[0]..cut[1]]).filter(|piece| !piece.is_empty()).collect()
 }
 
-/// One of the policies of Hearth, or several constructs that they do not have.
+/// A built-in policy, or a sample with constructs that they do not use.
 fn sample() -> impl Strategy<Value = String> {
     let mut samples: Vec<String> = policies().into_iter().map(|(_, text)| text).collect();
     samples.push(SAMPLE.to_owned());
@@ -91,7 +91,7 @@ const SAMPLE: &str = "// Header\n\n/// Doc\npolicy x { // behind the brace\n\
     else { x.y += 1; x -= -(-2); } return any(core c in a | b nearest c where a ? b : (c else d)) || -1 < 2; }\n\
     on exit (core c) { super; { } break; }\n }\n// end\n";
 
-/// Parts of a text: known words and symbols, and some that are not of the language.
+/// Fragments of text: keywords, symbols, and some that are not part of the language.
 fn soup() -> impl Strategy<Value = String> {
     let mut words: Vec<&str> = KEYWORDS.to_vec();
     words.extend([
@@ -228,34 +228,34 @@ proptest! {
             pieces.insert(at.index(pieces.len()), what);
         }
         let text = pieces.concat();
-        // Documentation may move to another declaration; then the tree is another.
+        // Documentation may move to another declaration, which changes the tree.
         if format(SourceId::default(), &text).is_ok() {
             formats_well(&text);
         }
     }
 
     #[test]
-    fn mutated_policies_are_survived(text in sample(), mutations in mutations()) {
+    fn mutated_policies_are_handled(text in sample(), mutations in mutations()) {
         survives(&mutate(&text, &mutations));
     }
 
     #[test]
-    fn token_soups_are_survived(text in soup()) {
+    fn random_tokens_are_handled(text in soup()) {
         survives(&text);
         survives(&format!("policy x {{ {text}"));
         survives(&format!("policy x {{ void f() {{ {text}"));
     }
 
     #[test]
-    fn any_text_is_survived(text in any::<String>(), bytes in vec(any::<u8>(), 0..200)) {
+    fn any_text_is_handled(text in any::<String>(), bytes in vec(any::<u8>(), 0..200)) {
         survives(&text);
         survives(&String::from_utf8_lossy(&bytes));
     }
 }
 
-/// Hostile texts of 200 kB: no overflow of the stack, and no more than linear time.
+/// Adversarial texts of 200 kB neither overflow the stack nor take more than linear time.
 #[test]
-fn large_and_deep_texts_are_survived() {
+fn large_and_deep_texts_are_handled() {
     let heads = ["", "policy x { ", "policy x { void f() { ", "policy x { void f() { return "];
     let repeated = [
         "(",

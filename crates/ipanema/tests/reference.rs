@@ -1,4 +1,4 @@
-//! The language reference says what is so: its examples compile, its tables are complete.
+//! Checks the language reference: its examples compile and its tables are complete.
 
 mod common;
 
@@ -8,7 +8,7 @@ use hearth_ipanema::{SourceId, codes, compile, library};
 
 const REFERENCE: &str = include_str!("../../../docs/src/ipanema.md");
 
-/// Name and text of every example, as a complete policy.
+/// Name and text of each example, as a complete policy.
 fn examples() -> Vec<(String, String)> {
     let mut examples = Vec::new();
     let mut lines = REFERENCE.lines().enumerate();

@@ -1,12 +1,12 @@
-//! Whatever the text, the compiler answers: it neither panics nor says nothing, and what it accepts
-//! is C.
+//! For any text, the compiler neither panics nor fails silently, and emits valid C for what it
+//! accepts.
 
 mod harness;
 
 use harness::{compile_text, compiles, is_c};
 use hearth_ipanema::{builtin, emit};
 
-/// A small generator of random numbers: the same ones each time.
+/// A small deterministic random number generator.
 struct Random(u64);
 
 impl Random {
@@ -18,7 +18,7 @@ impl Random {
     }
 }
 
-/// Words and the space between them.
+/// Words and the text between them.
 fn tokens(text: &str) -> Vec<&str> {
     let mut tokens = Vec::new();
     let mut rest = text;
@@ -34,11 +34,11 @@ fn tokens(text: &str) -> Vec<&str> {
 }
 
 #[test]
-fn mutated_policies_are_answered() {
+fn mutated_policies_are_handled() {
     let mut random = Random(0x2545_f491_4f6c_dd1d);
     let mut accepted = Vec::new();
     for name in builtin::NAMES {
-        // In the base, under the name of the test.
+        // Mutates the base, under the name of the test.
         let text = builtin::source(name).unwrap().replacen(&format!("policy {name}"), "policy test", 1);
         let original = tokens(&text);
         for _ in 0..300 {
@@ -61,7 +61,7 @@ fn mutated_policies_are_answered() {
             }
         }
     }
-    // Most that are still legal differ in a comment; a few will do.
+    // Most valid mutants differ in a comment only, so compiling a few is enough.
     accepted.sort();
     accepted.dedup();
     assert!(accepted.len() > 20);
@@ -77,9 +77,9 @@ fn every_base_can_be_missing() {
     }
 }
 
-/// As deep as the parser allows, and deeper.
+/// Nesting up to the parser's limit, and beyond.
 #[test]
-fn deep_nesting_is_no_trouble() {
+fn deep_nesting_is_handled() {
     let policy = |body: String| format!("policy test extends cfs {{ on balance (core c) {{ {body} }} }}");
     for depth in [10, 40, 60, 100, 120, 200, 5000] {
         let nested = |open: &str, inner: &str, close: &str| open.repeat(depth) + inner + &close.repeat(depth);

@@ -1,4 +1,4 @@
-//! What texts mean: precedence, literals, documentation.
+//! Meaning of source texts: precedence, literals, documentation.
 
 mod common;
 
@@ -7,7 +7,7 @@ use hearth_ipanema::syntax::ast::*;
 use hearth_ipanema::syntax::{format, parse};
 use hearth_ipanema::{SourceId, Span};
 
-/// The value that a function returns, written as `text`.
+/// Parses `text` as the return value of a function.
 fn expr(text: &str) -> Expr {
     let policy = parse_clean("expr.ipa", &format!("policy x {{ int f() {{ return {text}; }} }}"));
     let ItemKind::Function(function) = &policy.items[0].kind else { panic!("no function") };
@@ -17,7 +17,7 @@ fn expr(text: &str) -> Expr {
     value.clone()
 }
 
-/// Asserts that two expressions are the same but for parentheses.
+/// Asserts that two expressions differ only in parentheses.
 #[track_caller]
 fn same(bare: &str, parenthesised: &str) {
     let tree =
@@ -105,7 +105,7 @@ fn literals_have_their_values() {
 }
 
 #[test]
-fn what_has_no_value_is_an_error() {
+fn literals_without_a_value_are_rejected() {
     for number in [
         "9223372036854775808",
         "9223372036855s",

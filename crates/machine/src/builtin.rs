@@ -1,4 +1,4 @@
-//! The machine files that are compiled in.
+//! Machine files compiled into the crate.
 
 /// `("name", text of machines/name.toml)`.
 macro_rules! machine {
@@ -7,7 +7,7 @@ macro_rules! machine {
     };
 }
 
-/// Name and text of each, in the order in which they are listed to people.
+/// Name and text of each built-in machine, in display order.
 pub(crate) const MACHINES: &[(&str, &str)] = &[
     machine!("xeon-e7-8870v4"),
     machine!("xeon-6130-2s"),

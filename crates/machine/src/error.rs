@@ -1,32 +1,30 @@
-//! What can go wrong between a machine's name and a usable machine.
+//! Errors from loading and validating machine files.
 
 use std::path::PathBuf;
 
-/// Why a machine could not be loaded or built.
-///
-/// Every message says what is wrong, where, and what to do.
+/// Error from loading or building a machine.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// Neither a built-in machine nor a file.
+    /// The name is neither a built-in machine nor a file.
     #[error(
-        "no machine is called `{name}`{}; known machines: {}; for a machine of your own give the path of its TOML file",
+        "no machine is called `{name}`{}; built-in machines: {}; to use your own machine, give the path of its TOML file",
         .suggestion.as_ref().map(|s| format!(" (did you mean `{s}`?)")).unwrap_or_default(),
         .known.join(", ")
     )]
     Unknown {
-        /// What was asked for.
+        /// The requested name.
         name: String,
-        /// The closest built-in name, if one is close.
+        /// The closest built-in name, if one is similar.
         suggestion: Option<&'static str>,
         /// All built-in names.
         known: Vec<&'static str>,
     },
-    /// The machine file could not be read.
-    #[error("cannot read the machine file {}: {source}", .path.display())]
+    /// The machine file cannot be read.
+    #[error("cannot read machine file `{}`: {source}", .path.display())]
     Read {
         /// The file.
         path: PathBuf,
-        /// The operating system's answer.
+        /// Cause reported by the operating system.
         source: std::io::Error,
     },
     /// The machine file is not TOML, or has missing, unknown or mistyped keys.
@@ -34,17 +32,17 @@ pub enum Error {
     Parse {
         /// File path or built-in name.
         origin: String,
-        /// Position and cause.
+        /// Position and cause reported by the TOML parser.
         source: Box<toml::de::Error>,
     },
-    /// The file is well-formed, but no such machine can exist.
+    /// The file is well-formed TOML, but describes an impossible machine.
     #[error("{origin}: `{key}` {problem}")]
     Invalid {
         /// File path or built-in name.
         origin: String,
-        /// The TOML key, dotted, with array indices.
+        /// Dotted TOML key with array indices.
         key: String,
-        /// What is wrong with its value, and what would be right.
+        /// What is wrong with the value, and which values are allowed.
         problem: String,
     },
 }

@@ -1,4 +1,4 @@
-//! The machine file, as it is written.
+//! Serde representation of a machine file.
 
 use crate::costs::Costs;
 use crate::frequency::{FrequencySpec, PowerSpec};
@@ -6,7 +6,7 @@ use crate::idle::IdleState;
 use crate::topology::Shape;
 use serde::{Deserialize, Serialize};
 
-/// A machine file: every key of it. `docs/src/machines.md` explains them.
+/// Contents of a machine file. `docs/src/machines.md` describes the keys.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct MachineFile {

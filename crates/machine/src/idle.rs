@@ -1,24 +1,21 @@
-//! Idle states: how deep an idle core sleeps, and what waking it costs.
+//! Idle states (C-states): depth and exit latency.
 //!
-//! Linux's `menu` governor *predicts* the idle time and picks the deepest state
-//! whose target residency fits the prediction. This crate *promotes* instead: an
-//! idle core is in the deepest state whose target residency it has already been
-//! idle for. That needs no prediction, is never too deep for a short sleep, and
-//! is at most one residency late for a long one.
+//! Linux's `menu` governor *predicts* the idle time and enters the deepest state whose target
+//! residency fits the prediction. This crate *promotes* instead: an idle core is in the deepest
+//! state whose target residency it has already been idle for. Promotion needs no prediction. It is
+//! never too deep for a short sleep, and at most one residency late for a long one.
 
 use serde::{Deserialize, Serialize};
 
-/// One idle state (C-state) of a core.
-///
-/// The numbers are those of the kernel's idle driver, where there is one.
+/// Idle state (C-state) of a core, with the values of the kernel's idle driver where it has one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct IdleState {
-    /// As in `/sys/devices/system/cpu/cpu0/cpuidle/state*/name`.
+    /// Name as in `/sys/devices/system/cpu/cpu0/cpuidle/state*/name`.
     pub name: String,
     /// Time from the wake-up to the first instruction, in microseconds.
     pub exit_latency_us: u32,
-    /// Shortest idle time for which entering the state pays, in microseconds.
+    /// Minimum idle time for which entering the state pays off, in microseconds.
     pub target_residency_us: u32,
 }
 
@@ -34,8 +31,8 @@ impl IdleState {
     }
 }
 
-/// The deepest of `states` (shallow to deep) that a core idle for `idle_ns` is
-/// in; `None` while it still polls.
+/// Deepest of `states` (ordered shallow to deep) reached by a core that has been idle for
+/// `idle_ns`; `None` while it still polls.
 pub fn state_after(states: &[IdleState], idle_ns: u64) -> Option<&IdleState> {
     let passed = states.partition_point(|s| s.target_residency_ns() <= idle_ns);
     passed.checked_sub(1).map(|deepest| &states[deepest])

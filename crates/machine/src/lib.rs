@@ -1,25 +1,21 @@
-//! Machines: topology, frequency, idle states and power.
+//! Machine models: topology, frequency, idle states and power.
 //!
-//! A machine is one TOML file ([`Machine::load`]); eight are compiled in
-//! ([`Machine::names`]). From it come
+//! A machine is a TOML file ([`Machine::load`]); eight are built in ([`Machine::names`]). The crate
+//! derives from it:
 //!
-//! - [`Topology`]: hardware threads, physical cores, last-level caches, NUMA
-//!   nodes and sockets, numbered as Linux numbers them on that machine;
-//! - [`frequency::Model`]: the deterministic state machine that says how fast
-//!   each core runs, what the kernel believes about it, and how much energy the
-//!   machine has used;
-//! - [`idle::IdleState`]: how deep an idle core sleeps and how long it takes to
-//!   come back;
-//! - [`Costs`]: what the kernel's own paths cost;
-//! - [`pelt`]: the kernel's view of utilisation, which `schedutil` reads.
+//! - [`Topology`]: hardware threads, physical cores, last-level caches, NUMA nodes and sockets,
+//!   numbered as by Linux on that machine;
+//! - [`frequency::Model`]: deterministic state machine for the frequency of each core, the kernel's
+//!   view of it, and the energy used;
+//! - [`idle::IdleState`]: idle states and their exit latencies;
+//! - [`Costs`]: costs of kernel operations;
+//! - [`pelt`]: per-entity load tracking, which `schedutil` reads.
 //!
-//! Units are in the names: `_khz`, `_ns`, `_us`, `_uj`. Time is `u64`
-//! nanoseconds since the start of the run. In this crate a *core* is a hardware
-//! thread, as in the papers and in Linux; a *physical core* is what its
-//! hyperthreads share.
+//! Names carry the unit: `_khz`, `_ns`, `_us`, `_uj`. Time is `u64` nanoseconds since the start of
+//! the run. A *core* is a hardware thread, as in the papers and in Linux; a *physical core* holds
+//! one or more hyperthreads.
 //!
-//! The file format, the formulas and the assumptions are in
-//! `docs/src/machines.md`.
+//! `docs/src/machines.md` documents the file format, the formulas and the assumptions.
 
 mod builtin;
 mod costs;

@@ -1,4 +1,4 @@
-//! A machine: loaded, checked, ready to be simulated.
+//! A loaded and validated machine.
 
 use crate::builtin::MACHINES;
 use crate::costs::Costs;
@@ -11,35 +11,34 @@ use crate::validate;
 use hearth_base::suggest::closest;
 use std::path::Path;
 
-/// One machine.
+/// A machine, ready to be simulated.
 ///
-/// All fields have been checked against each other: nothing that takes a
-/// `Machine` fails.
+/// The fields have been validated against each other, so no function that takes a `Machine` fails.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Machine {
-    /// Short name, as in the file's name.
+    /// Short name; the file's name without its extension.
     pub name: String,
-    /// What the processor is sold as.
+    /// Product name of the processor.
     pub model: String,
-    /// Where the cores are.
+    /// Arrangement of the cores.
     pub topology: Topology,
-    /// How fast they can run.
+    /// Frequency range, turbo and ramp.
     pub frequency: FrequencySpec,
-    /// What they draw.
+    /// Power parameters.
     pub power: PowerSpec,
-    /// What the kernel's paths cost.
+    /// Costs of kernel operations.
     pub costs: Costs,
     /// Idle states, shallow to deep.
     pub idle: Vec<IdleState>,
 }
 
 impl Machine {
-    /// A built-in machine by name, or the machine file at that path.
+    /// Loads a built-in machine by name, or a machine file by path.
     ///
     /// # Errors
     ///
-    /// [`Error::Unknown`] if it is neither, [`Error::Read`], [`Error::Parse`] or
-    /// [`Error::Invalid`] for a file that cannot be used.
+    /// [`Error::Unknown`] if `path_or_name` is neither; [`Error::Read`], [`Error::Parse`] or
+    /// [`Error::Invalid`] for an unusable file.
     pub fn load(path_or_name: &str) -> Result<Machine, Error> {
         if let Some(machine) = Machine::find(path_or_name) {
             return machine;
@@ -55,22 +54,21 @@ impl Machine {
         Machine::parse(path_or_name, &text)
     }
 
-    /// A built-in machine.
+    /// Loads a built-in machine by name.
     ///
     /// # Errors
     ///
-    /// [`Error::Unknown`], with the closest name.
+    /// [`Error::Unknown`], with the closest name as suggestion.
     pub fn builtin(name: &str) -> Result<Machine, Error> {
         Machine::find(name).unwrap_or_else(|| Err(Machine::unknown(name)))
     }
 
-    /// The built-in machines.
+    /// Names of the built-in machines, in display order.
     pub fn names() -> impl Iterator<Item = &'static str> {
         MACHINES.iter().map(|&(name, _)| name)
     }
 
-    /// The machine that `text` describes. `origin` is where the text came from,
-    /// for error messages.
+    /// Parses and validates a machine file. Error messages name `origin` as the place.
     ///
     /// # Errors
     ///
@@ -81,23 +79,22 @@ impl Machine {
         Machine::checked(origin, file)
     }
 
-    /// The machine as a machine file, without comments.
+    /// Serialises the machine as a machine file, without comments.
     pub fn to_toml(&self) -> String {
-        // Every field is a plain value with string keys, and numbers that do not
-        // fit TOML's i64 cannot pass the checks: serialising cannot fail.
+        // Cannot fail: each field is a plain value with string keys, and validation rejects numbers
+        // that do not fit TOML's i64.
         toml::to_string(&self.to_file()).unwrap_or_default()
     }
 
-    /// The same kind of machine with another number of cores, for benchmarks.
+    /// Derives a machine with another number of cores, for benchmarks.
     ///
-    /// Cores per last-level cache stay what they were if that divides
-    /// `cores_per_socket`, else each socket gets one cache; each socket is one
-    /// NUMA node; the turbo table is cut, or its last entry stretched; the
-    /// socket's power grows with its cores.
+    /// The number of cores per last-level cache stays if it divides `cores_per_socket`; otherwise
+    /// each socket has one cache. Each socket is one NUMA node. The turbo table is truncated, or
+    /// its last entry extended. The socket's power scales with its cores.
     ///
     /// # Errors
     ///
-    /// [`Error::Invalid`] if no such machine can exist, as with zero cores.
+    /// [`Error::Invalid`] if such a machine is impossible, e.g. with zero cores.
     pub fn scaled(&self, sockets: u16, cores_per_socket: u16) -> Result<Machine, Error> {
         let mut file = self.to_file();
         file.name = format!("{}-{sockets}x{cores_per_socket}", self.name);
@@ -121,28 +118,28 @@ impl Machine {
         Machine::checked(&origin, file)
     }
 
-    /// The frequency and energy of this machine, idle, at time 0.
+    /// Frequency and energy model of this machine at time 0, with all cores idle and cold.
     pub fn frequency_model(&self, governor: Governor) -> Model {
         Model::new(&self.topology, &self.frequency, &self.power, governor)
     }
 
-    /// The deepest idle state that a core idle for `idle_ns` has reached by
-    /// promotion (see [`idle`]); `None` while it still polls.
+    /// Deepest idle state that a core has reached by promotion after `idle_ns` (see [`idle`]);
+    /// `None` while it still polls.
     pub fn idle_state_after(&self, idle_ns: u64) -> Option<&IdleState> {
         idle::state_after(&self.idle, idle_ns)
     }
 
-    /// Time to leave the idle state reached after `idle_ns`, in nanoseconds.
+    /// Exit latency of the idle state reached after `idle_ns`, in nanoseconds.
     pub fn exit_latency_after(&self, idle_ns: u64) -> u64 {
         self.idle_state_after(idle_ns).map_or(0, IdleState::exit_latency_ns)
     }
 
-    /// Time that a thread loses by moving from core `from` to core `to`.
+    /// Time that a thread loses by moving from core `from` to core `to`, in nanoseconds.
     pub fn migration_ns(&self, from: u16, to: u16) -> u32 {
         self.costs.migration_ns(self.topology.level(from, to))
     }
 
-    /// How far apart two cores are; see [`Topology::level`].
+    /// Distance between two cores; see [`Topology::level`].
     pub fn level(&self, a: u16, b: u16) -> Level {
         self.topology.level(a, b)
     }

@@ -1,18 +1,18 @@
-//! Sockets, NUMA nodes, last-level caches, physical cores and hardware threads.
+//! Topology: sockets, NUMA nodes, last-level caches, physical cores and hardware threads.
 
 use serde::{Deserialize, Serialize};
 
-/// Most hardware threads of a machine.
+/// Maximum number of hardware threads of a machine.
 pub(crate) const MAX_CORES: usize = 1024;
 
-/// How Linux numbers the hardware threads; the firmware decides it.
+/// Order in which Linux numbers the hardware threads, as set by the firmware.
 ///
-/// With `S` sockets of `C` physical cores:
+/// For `S` sockets of `C` physical cores:
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Numbering {
-    /// Round robin over the sockets, then the second hyperthreads: cores 0, `S`,
-    /// 2`S`, … are on socket 0, and `n` and `n + S·C` share a physical core.
+    /// Round robin over the sockets, then the second hyperthreads: cores 0, `S`, 2`S`, … are on
+    /// socket 0, and `n` and `n + S·C` share a physical core.
     Interleaved,
     /// Socket by socket, then the second hyperthreads: cores 0 … `C`−1 are on
     /// socket 0, and `n` and `n + S·C` share a physical core.
@@ -21,7 +21,7 @@ pub enum Numbering {
     Adjacent,
 }
 
-/// The regular shape that a topology is built from: section `[topology]`.
+/// Section `[topology]`: the regular shape of a machine.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Shape {
@@ -37,9 +37,9 @@ pub struct Shape {
     pub cores_per_socket: u16,
     /// Hardware threads in each physical core.
     pub threads_per_core: u16,
-    /// How Linux numbers the hardware threads.
+    /// Order in which Linux numbers the hardware threads.
     pub numbering: Numbering,
-    /// ACPI SLIT: relative memory distance from row's node to column's, 10 = local.
+    /// ACPI SLIT: memory distance from the row's node to the column's; 10 = local.
     pub numa_distances: Vec<Vec<u8>>,
 }
 
@@ -63,18 +63,18 @@ impl Shape {
         usize::from(self.sockets) * usize::from(self.numa_per_socket)
     }
 
-    /// Distances of a machine of `sockets` one-node sockets that are as far apart
-    /// as this one's farthest nodes (21, a usual SLIT value, if it has only one).
+    /// Distance matrix for `sockets` sockets of one NUMA node each. The remote distance is this
+    /// machine's largest one, or 21 (a usual SLIT value) if it has one node.
     pub(crate) fn uniform_distances(&self, sockets: u16) -> Vec<Vec<u8>> {
         let farthest = self.numa_distances.iter().flatten().copied().max();
         let remote = farthest.filter(|&d| d > 10).unwrap_or(21);
-        // No machine has more nodes than cores; the matrix of one that asks for
-        // them is never looked at, so do not build it.
+        // Bounds the allocation: validation rejects a machine with more nodes than `MAX_CORES`
+        // before it reads the matrix.
         let nodes = sockets.min(MAX_CORES as u16);
         (0..nodes).map(|a| (0..nodes).map(|b| if a == b { 10 } else { remote }).collect()).collect()
     }
 
-    /// Physical core (numbered socket by socket) and hyperthread of core `id`.
+    /// Physical core (numbered socket by socket) and hyperthread index of core `id`.
     fn locate(&self, id: u16) -> (u16, u16) {
         let physical = self.sockets * self.cores_per_socket;
         match self.numbering {
@@ -89,33 +89,33 @@ impl Shape {
     }
 }
 
-/// One hardware thread, and where it is.
+/// A hardware thread and its position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Core {
-    /// Linux's number.
+    /// Number in Linux.
     pub id: u16,
     /// Processor package.
     pub socket: u16,
-    /// Last-level cache, numbered over the machine.
+    /// Last-level cache, numbered across the machine.
     pub llc: u16,
-    /// NUMA node, numbered over the machine.
+    /// NUMA node, numbered across the machine.
     pub numa: u16,
-    /// Physical core, numbered over the machine, socket by socket.
+    /// Physical core, numbered across the machine, socket by socket.
     pub physical: u16,
-    /// Hyperthread within the physical core: 0, 1, …
+    /// Index of the hyperthread within the physical core: 0, 1, …
     pub thread: u16,
 }
 
-/// How far apart two cores are: the smallest domain that holds both.
+/// Distance between two cores: the smallest domain that contains both.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Level {
     /// The same hardware thread.
     Core,
     /// Hyperthreads of one physical core.
     Smt,
-    /// One last-level cache.
+    /// Different physical cores with the same last-level cache.
     Llc,
-    /// One NUMA node, different last-level caches.
+    /// Different last-level caches in the same NUMA node.
     Numa,
     /// Different NUMA nodes.
     Machine,
@@ -126,7 +126,7 @@ impl Level {
     pub const ALL: [Level; 5] = [Level::Core, Level::Smt, Level::Llc, Level::Numa, Level::Machine];
 }
 
-/// Where everything is. Built from a checked [`Shape`].
+/// Topology of a machine, built from a validated [`Shape`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Topology {
     /// All hardware threads; `cores[i].id == i`.
@@ -138,7 +138,7 @@ pub struct Topology {
     by_socket: Domains,
 }
 
-/// For one kind of domain, the cores of each, ascending.
+/// Cores of each domain of one kind, ascending.
 type Domains = Vec<Vec<u16>>;
 
 impl Topology {
@@ -181,77 +181,77 @@ impl Topology {
         }
     }
 
-    /// The shape that it was built from.
+    /// The shape that the topology was built from.
     pub fn shape(&self) -> &Shape {
         &self.shape
     }
 
-    /// Hardware threads of the machine.
+    /// Number of hardware threads of the machine.
     pub fn core_count(&self) -> usize {
         self.cores.len()
     }
 
-    /// Physical cores of the machine.
+    /// Number of physical cores of the machine.
     pub fn physical_count(&self) -> usize {
         self.by_physical.len()
     }
 
-    /// Last-level caches of the machine.
+    /// Number of last-level caches of the machine.
     pub fn llc_count(&self) -> usize {
         self.by_llc.len()
     }
 
-    /// NUMA nodes of the machine.
+    /// Number of NUMA nodes of the machine.
     pub fn numa_count(&self) -> usize {
         self.by_numa.len()
     }
 
-    /// Sockets of the machine.
+    /// Number of sockets of the machine.
     pub fn socket_count(&self) -> usize {
         self.by_socket.len()
     }
 
-    /// The hardware threads of `core`'s physical core, `core` included, ascending.
+    /// Hardware threads of `core`'s physical core, `core` included, ascending.
     pub fn siblings(&self, core: u16) -> &[u16] {
         &self.by_physical[usize::from(self.core(core).physical)]
     }
 
-    /// The cores below `core`'s last-level cache, `core` included, ascending.
+    /// Cores that share `core`'s last-level cache, `core` included, ascending.
     pub fn same_llc(&self, core: u16) -> &[u16] {
         &self.by_llc[usize::from(self.core(core).llc)]
     }
 
-    /// The cores of `core`'s NUMA node, `core` included, ascending.
+    /// Cores of `core`'s NUMA node, `core` included, ascending.
     pub fn same_numa(&self, core: u16) -> &[u16] {
         &self.by_numa[usize::from(self.core(core).numa)]
     }
 
-    /// The cores of `core`'s socket, `core` included, ascending.
+    /// Cores of `core`'s socket, `core` included, ascending.
     pub fn same_socket(&self, core: u16) -> &[u16] {
         &self.by_socket[usize::from(self.core(core).socket)]
     }
 
-    /// The hardware threads of a physical core, ascending.
+    /// Hardware threads of a physical core, ascending.
     pub fn cores_of_physical(&self, physical: u16) -> &[u16] {
         &self.by_physical[usize::from(physical)]
     }
 
-    /// The cores below a last-level cache, ascending.
+    /// Cores that share a last-level cache, ascending.
     pub fn cores_of_llc(&self, llc: u16) -> &[u16] {
         &self.by_llc[usize::from(llc)]
     }
 
-    /// The cores of a NUMA node, ascending.
+    /// Cores of a NUMA node, ascending.
     pub fn cores_of_numa(&self, numa: u16) -> &[u16] {
         &self.by_numa[usize::from(numa)]
     }
 
-    /// The cores of a socket, ascending.
+    /// Cores of a socket, ascending.
     pub fn cores_of_socket(&self, socket: u16) -> &[u16] {
         &self.by_socket[usize::from(socket)]
     }
 
-    /// How far apart two cores are.
+    /// Distance between two cores.
     pub fn level(&self, a: u16, b: u16) -> Level {
         let (a, b) = (self.core(a), self.core(b));
         if a.id == b.id {

@@ -1,27 +1,27 @@
-//! Can such a machine exist?
+//! Validation of machine files.
 //!
-//! What the types of a machine file cannot say is said here. A machine that
-//! passes can be built and simulated without a panic or an overflow.
+//! Checks what the types cannot express. A machine that passes can be built and simulated without
+//! panic or overflow.
 
 use crate::file::MachineFile;
 use crate::frequency::{FrequencySpec, PowerSpec, pstate_count};
 use crate::idle::IdleState;
 use crate::topology::{MAX_CORES, Shape};
 
-/// Frequencies beyond this are a mistake of the unit.
+/// Upper bound for frequencies; larger values have the wrong unit.
 const MAX_KHZ: u32 = 10_000_000;
-/// Frequencies below this, too.
+/// Lower bound for frequencies; smaller values have the wrong unit.
 const MIN_KHZ: u32 = 100_000;
-/// Longest time constant of the hardware: one second.
+/// Maximum time constant of the hardware: one second.
 const MAX_RAMP_US: u32 = 1_000_000;
-/// Longest delay of the accounting and the governor: ten seconds.
+/// Maximum delay of turbo accounting and governor: ten seconds.
 const MAX_DELAY_US: u32 = 10_000_000;
-/// Most power of a socket, in watts.
+/// Maximum power of a socket, in watts.
 const MAX_W: f64 = 10_000.0;
-/// ACPI's distance of a node to itself.
+/// ACPI SLIT distance of a node to itself.
 const LOCAL_DISTANCE: u8 = 10;
 
-/// A key whose value cannot be right.
+/// A key with an invalid value.
 pub(crate) struct Bad {
     pub key: String,
     pub problem: String,
@@ -29,7 +29,7 @@ pub(crate) struct Bad {
 
 type Check = Result<(), Bad>;
 
-/// Complains about `key` unless `right`.
+/// Returns an error for `key` unless `right`.
 fn ensure(right: bool, key: impl Into<String>, problem: impl FnOnce() -> String) -> Check {
     if right {
         return Ok(());
@@ -37,7 +37,7 @@ fn ensure(right: bool, key: impl Into<String>, problem: impl FnOnce() -> String)
     Err(Bad { key: key.into(), problem: problem() })
 }
 
-/// Checks a whole machine file; the first mistake is reported.
+/// Validates a machine file; returns the first error.
 pub(crate) fn check(file: &MachineFile) -> Check {
     ensure(!file.name.trim().is_empty(), "name", || "is empty; give the machine a short name".into())?;
     topology(&file.topology)?;
@@ -45,7 +45,9 @@ pub(crate) fn check(file: &MachineFile) -> Check {
     power(&file.power, file.topology.cores_per_socket)?;
     let stall = file.costs.stall_permille;
     ensure(stall <= 1000, "costs.stall_permille", || {
-        format!("{stall} thousandths of a thread's time; use 0 to 1000")
+        format!(
+            "is {stall}; give the share of a thread's time that is memory stall in thousandths, 0 to 1000"
+        )
     })?;
     let share = file.costs.smt_share_permille;
     ensure((1..=1000).contains(&share), "costs.smt_share_permille", || {
@@ -62,7 +64,7 @@ fn topology(shape: &Shape) -> Check {
         ("cores_per_socket", shape.cores_per_socket),
         ("threads_per_core", shape.threads_per_core),
     ] {
-        ensure(count > 0, format!("topology.{key}"), || "is 0; a machine has at least one".into())?;
+        ensure(count > 0, format!("topology.{key}"), || "is 0; it must be at least 1".into())?;
     }
     let sockets = usize::from(shape.sockets);
     let threads = sockets
@@ -70,7 +72,7 @@ fn topology(shape: &Shape) -> Check {
         .saturating_mul(usize::from(shape.threads_per_core));
     ensure(threads <= MAX_CORES, "topology.cores_per_socket", || {
         format!(
-            "makes {threads} hardware threads ({} sockets × {} cores × {} threads); at most {MAX_CORES} are supported",
+            "gives {threads} hardware threads ({} sockets × {} cores × {} threads); the maximum is {MAX_CORES}",
             shape.sockets, shape.cores_per_socket, shape.threads_per_core
         )
     })?;
@@ -78,12 +80,12 @@ fn topology(shape: &Shape) -> Check {
         [("llcs_per_socket", shape.llcs_per_socket), ("numa_per_socket", shape.numa_per_socket)]
     {
         ensure(shape.cores_per_socket.is_multiple_of(parts), format!("topology.{key}"), || {
-            format!("is {parts}, which does not divide the socket's {} cores evenly", shape.cores_per_socket)
+            format!("is {parts}; it must divide cores_per_socket = {}", shape.cores_per_socket)
         })?;
     }
     ensure(shape.llcs_per_socket.is_multiple_of(shape.numa_per_socket), "topology.llcs_per_socket", || {
         format!(
-            "is {}, which cannot be spread evenly over {} NUMA nodes per socket; a last-level cache lies in one node",
+            "is {}; it must be a multiple of numa_per_socket = {}, because a last-level cache belongs to one NUMA node",
             shape.llcs_per_socket, shape.numa_per_socket
         )
     })?;
@@ -93,19 +95,21 @@ fn topology(shape: &Shape) -> Check {
 fn distances(matrix: &[Vec<u8>], nodes: usize) -> Check {
     let key = "topology.numa_distances";
     ensure(matrix.len() == nodes, key, || {
-        format!("has {} rows; the machine has {nodes} NUMA nodes, one row each", matrix.len())
+        format!("has length {}; it must have one row for each of the {nodes} NUMA nodes", matrix.len())
     })?;
     for (i, row) in matrix.iter().enumerate() {
         ensure(row.len() == nodes, format!("{key}[{i}]"), || {
-            format!("has {} entries; the machine has {nodes} NUMA nodes, one entry each", row.len())
+            format!("has length {}; it must have one entry for each of the {nodes} NUMA nodes", row.len())
         })?;
         for (j, &distance) in row.iter().enumerate() {
             let right = if i == j { distance == LOCAL_DISTANCE } else { distance > LOCAL_DISTANCE };
             ensure(right, format!("{key}[{i}][{j}]"), || {
                 if i == j {
-                    format!("is {distance}; a node's distance to itself is {LOCAL_DISTANCE}")
+                    format!("is {distance}; the distance of a node to itself must be {LOCAL_DISTANCE}")
                 } else {
-                    format!("is {distance}; another node is farther than {LOCAL_DISTANCE}")
+                    format!(
+                        "is {distance}; the distance to another node must be greater than {LOCAL_DISTANCE}"
+                    )
                 }
             })?;
         }
@@ -115,20 +119,20 @@ fn distances(matrix: &[Vec<u8>], nodes: usize) -> Check {
 
 fn frequency(spec: &FrequencySpec, cores: u16) -> Check {
     ensure(spec.min_khz >= MIN_KHZ, "frequency.min_khz", || {
-        format!("is {} kHz; below {MIN_KHZ} kHz it is probably not in kHz", spec.min_khz)
+        format!("is {} kHz; it must be at least {MIN_KHZ} kHz; check the unit", spec.min_khz)
     })?;
     ensure(spec.min_khz <= spec.nominal_khz, "frequency.min_khz", || {
-        format!("is {} kHz, above the nominal frequency of {} kHz", spec.min_khz, spec.nominal_khz)
+        format!("is {} kHz, above the nominal frequency ({} kHz)", spec.min_khz, spec.nominal_khz)
     })?;
     ensure(spec.step_khz > 0, "frequency.step_khz", || {
-        "is 0; give the distance between two P-states, on Intel 100_000".into()
+        "is 0; give the distance between two P-states in kHz, e.g. 100_000 on Intel".into()
     })?;
     turbo(spec, cores)?;
     let most = crate::frequency::MAX_PSTATES;
-    // Counted before they are made: a step of 1 kHz would be millions.
+    // Checked before the P-states are built: a step of 1 kHz would give millions.
     let steps = (spec.max_khz() - spec.min_khz) / spec.step_khz;
     ensure((steps as usize) < most && pstate_count(spec) <= most, "frequency.step_khz", || {
-        format!("is {} kHz, which makes more than {most} P-states; take a larger step", spec.step_khz)
+        format!("is {} kHz, which gives more than {most} P-states; use a larger step", spec.step_khz)
     })?;
     let ramp = &spec.ramp;
     for (key, us) in [
@@ -143,7 +147,7 @@ fn frequency(spec: &FrequencySpec, cores: u16) -> Check {
     }
     ensure(ramp.settle_us >= ramp.down_us, "frequency.ramp.settle_us", || {
         format!(
-            "is {}, shorter than down_us = {}; a core is not cold before it looks slow",
+            "is {}; it must be at least down_us = {}, because the displayed frequency falls before the core is cold",
             ramp.settle_us, ramp.down_us
         )
     })?;
@@ -162,33 +166,33 @@ fn turbo(spec: &FrequencySpec, cores: u16) -> Check {
     let list = "frequency.turbo.limits";
     ensure(!limits.is_empty(), list, || {
         format!(
-            "is empty; for a machine without turbo write {{ cores = {cores}, khz = {} }}",
+            "is empty; for a machine without turbo, write {{ cores = {cores}, khz = {} }}",
             spec.nominal_khz
         )
     })?;
     let mut before: Option<crate::frequency::TurboLimit> = None;
     for (i, limit) in limits.iter().enumerate() {
         let at = |key: &str| format!("{list}[{i}].{key}");
-        ensure(limit.cores > 0, at("cores"), || "is 0; a limit holds for one active core or more".into())?;
+        ensure(limit.cores > 0, at("cores"), || "is 0; it must be at least 1".into())?;
         ensure(limit.cores <= cores, at("cores"), || {
-            format!("is {}; a socket has only {cores} physical cores", limit.cores)
+            format!("is {}; a socket has {cores} physical cores", limit.cores)
         })?;
         ensure(limit.khz >= spec.nominal_khz, at("khz"), || {
-            format!("is {} kHz, below the nominal frequency of {} kHz", limit.khz, spec.nominal_khz)
+            format!("is {} kHz, below the nominal frequency ({} kHz)", limit.khz, spec.nominal_khz)
         })?;
         ensure(limit.khz <= MAX_KHZ, at("khz"), || {
-            format!("is {} kHz; above {MAX_KHZ} kHz it is probably not in kHz", limit.khz)
+            format!("is {} kHz; it must be at most {MAX_KHZ} kHz; check the unit", limit.khz)
         })?;
         if let Some(before) = before {
             ensure(limit.cores > before.cores, at("cores"), || {
                 format!(
-                    "is {}, but the entry before already covers {} cores; list them with rising cores",
+                    "is {}, but the previous entry covers {} cores; list the limits in ascending order of cores",
                     limit.cores, before.cores
                 )
             })?;
             ensure(limit.khz < before.khz, at("khz"), || {
                 format!(
-                    "is {} kHz, not below the {} kHz of fewer cores; the limit falls with the number of active cores, and equal entries are one entry",
+                    "is {} kHz; it must be below the previous limit ({} kHz), because the limit falls with the number of active cores; merge entries with equal limits",
                     limit.khz, before.khz
                 )
             })?;
@@ -197,7 +201,7 @@ fn turbo(spec: &FrequencySpec, cores: u16) -> Check {
     }
     let covered = before.map_or(0, |l| l.cores);
     ensure(covered == cores, format!("{list}[{}].cores", limits.len() - 1), || {
-        format!("is {covered}, and nothing covers the socket's other cores up to {cores}")
+        format!("is {covered}; the last limit must cover all {cores} cores of the socket")
     })
 }
 
@@ -208,23 +212,26 @@ fn power(spec: &PowerSpec, cores: u16) -> Check {
         ("package_idle_w", spec.package_idle_w),
         ("core_idle_w", spec.core_idle_w),
     ] {
-        // Also refuses NaN and the infinities, which TOML can write.
+        // Also rejects NaN and infinities, which TOML allows.
         ensure((0.0..=MAX_W).contains(&watts), format!("power.{key}"), || {
             format!("is {watts}; give 0 to {MAX_W} watts")
         })?;
     }
     ensure(spec.uncore_w < spec.tdp_w, "power.uncore_w", || {
-        format!("is {} W, which leaves nothing of the TDP of {} W for the cores", spec.uncore_w, spec.tdp_w)
+        format!("is {} W; it must be below the TDP ({} W)", spec.uncore_w, spec.tdp_w)
     })?;
     ensure(spec.package_idle_w <= spec.uncore_w, "power.package_idle_w", || {
-        format!("is {} W, more than the active uncore's {} W", spec.package_idle_w, spec.uncore_w)
+        format!("is {} W, more than uncore_w ({} W)", spec.package_idle_w, spec.uncore_w)
     })?;
     ensure((0.0..=1.0).contains(&spec.leakage), "power.leakage", || {
-        format!("is {}; give the part of a busy core's power that leaks, 0 to 1", spec.leakage)
+        format!("is {}; give the fraction of a busy core's power that is leakage, 0 to 1", spec.leakage)
     })?;
     let busy = (spec.tdp_w - spec.uncore_w) / f64::from(cores);
     ensure(spec.core_idle_w <= busy, "power.core_idle_w", || {
-        format!("is {} W, more than a busy core's {busy:.2} W ((tdp_w − uncore_w) / cores)", spec.core_idle_w)
+        format!(
+            "is {} W, more than the {busy:.2} W of a busy core ((tdp_w − uncore_w) / cores)",
+            spec.core_idle_w
+        )
     })?;
     ensure(!spec.voltage.is_empty(), "power.voltage", || {
         "is empty; give at least one point { khz = …, mv = … }".into()
@@ -239,12 +246,15 @@ fn power(spec: &PowerSpec, cores: u16) -> Check {
         let at = |key: &str| format!("power.voltage[{}].{key}", i + 1);
         ensure(high.khz > low.khz, at("khz"), || {
             format!(
-                "is {} kHz, not above the {} kHz before it; list the points with rising frequency",
+                "is {} kHz; it must be above the previous point ({} kHz): list the points in ascending order of frequency",
                 high.khz, low.khz
             )
         })?;
         ensure(high.mv >= low.mv, at("mv"), || {
-            format!("is {} mV, below the {} mV of a lower frequency", high.mv, low.mv)
+            format!(
+                "is {} mV, below the {} mV of a lower frequency; voltage must not fall with frequency",
+                high.mv, low.mv
+            )
         })?;
     }
     Ok(())
@@ -257,7 +267,7 @@ fn idle(states: &[IdleState]) -> Check {
             format!("idle[{i}].exit_latency_us"),
             || {
                 format!(
-                    "is {}, more than target_residency_us = {}; a sleep shorter than its wake-up never pays",
+                    "is {}, more than target_residency_us = {}; a sleep shorter than its exit latency never pays off",
                     state.exit_latency_us, state.target_residency_us
                 )
             },
@@ -270,7 +280,7 @@ fn idle(states: &[IdleState]) -> Check {
             format!("idle[{}].target_residency_us", i + 1),
             || {
                 format!(
-                    "is {}, not above the {} of `{}`; list the states from shallow to deep",
+                    "is {}; it must be above the {} of `{}`: list the states from shallow to deep",
                     deep.target_residency_us, shallow.target_residency_us, shallow.name
                 )
             },

@@ -1,4 +1,4 @@
-//! Power and energy.
+//! Tests of the power and energy model.
 
 mod common;
 use common::{MS, machine, spread};
@@ -6,7 +6,7 @@ use hearth_machine::{Governor, Machine};
 
 const WARM: u64 = 500 * MS;
 
-/// Power in watts with these cores busy and warm.
+/// Power in watts with the given cores busy and warm.
 fn watts(m: &Machine, governor: Governor, cores: &[u16]) -> f64 {
     let mut model = m.frequency_model(governor);
     for &core in cores {
@@ -52,7 +52,7 @@ fn the_fastest_core_sets_the_voltage() {
     let m = machine("xeon-e7-8870v4");
     let topology = &m.topology;
     let (here, there) = (topology.cores_of_socket(0), topology.cores_of_socket(1));
-    // Two slow cores, asked for 1.3 GHz, with a fast one on their socket or not.
+    // Two slow cores that request 1.3 GHz, and a fast one on the same or another socket.
     let drawn = |fast: u16| {
         let mut model = m.frequency_model(Governor::Schedutil);
         for core in [here[0], here[1], fast] {
@@ -89,7 +89,7 @@ fn more_voltage_more_power() {
     let slow = machine("xeon-5218");
     let mut fast = slow.clone();
     for point in &mut fast.power.voltage {
-        // The all-core point stays, so that the calibration does.
+        // The all-core point stays, so that the calibration stays.
         if point.khz > 2_800_000 {
             point.mv += 200;
         }
@@ -112,8 +112,8 @@ fn energy_is_power_times_time() {
 
 #[test]
 fn racing_to_idle_saves_the_uncore() {
-    // The same cycles on one core, cold or kept warm: the shorter run is cheaper,
-    // as in figure 7 of the Nest paper, although its power is higher.
+    // The same cycles on one core, cold or kept warm. The shorter run uses less energy although its
+    // power is higher, as in figure 7 of the Nest paper.
     let m = machine("xeon-6130-2s");
     let energy = |governor| {
         let mut model = m.frequency_model(governor);

@@ -1,4 +1,4 @@
-//! Machines that cannot be, and what is said about them.
+//! Invalid machine files and their error messages.
 
 mod common;
 use common::machine;
@@ -6,7 +6,7 @@ use hearth_machine::{Error, Machine};
 
 const GOLD: &str = include_str!("../../../machines/xeon-6130-2s.toml");
 
-/// The message for the 6130's file with `from` replaced by `to`.
+/// The error message for the 6130's file with `from` replaced by `to`.
 fn complaint(from: &str, to: &str) -> String {
     assert!(GOLD.contains(from), "the test's text is in the file: {from}");
     match Machine::parse("gold.toml", &GOLD.replacen(from, to, 1)) {
@@ -35,32 +35,32 @@ fn impossible_machines() {
             "NUMA",
         ),
         ("  [10, 21],\n", "", "topology.numa_distances", "2 NUMA nodes"),
-        ("[10, 21]", "[10]", "topology.numa_distances[0]", "1 entries"),
+        ("[10, 21]", "[10]", "topology.numa_distances[0]", "length 1"),
         ("[10, 21]", "[11, 21]", "topology.numa_distances[0][0]", "itself"),
-        ("[10, 21]", "[10, 10]", "topology.numa_distances[0][1]", "farther"),
+        ("[10, 21]", "[10, 10]", "topology.numa_distances[0][1]", "greater than 10"),
         ("min_khz = 1_000_000", "min_khz = 2_200_000", "frequency.min_khz", "above the nominal"),
         ("min_khz = 1_000_000", "min_khz = 1_000", "frequency.min_khz", "kHz"),
         ("step_khz = 100_000", "step_khz = 0", "frequency.step_khz", "is 0"),
         ("step_khz = 100_000", "step_khz = 1", "frequency.step_khz", "P-states"),
-        ("khz = 3_400_000", "khz = 3_600_000", "frequency.turbo.limits[2].khz", "not below"),
+        ("khz = 3_400_000", "khz = 3_600_000", "frequency.turbo.limits[2].khz", "must be below"),
         ("khz = 2_800_000 }", "khz = 2_000_000 }", "frequency.turbo.limits[4].khz", "below the nominal"),
         ("khz = 3_700_000 }", "khz = 37_000_000 }", "frequency.turbo.limits[0].khz", "kHz"),
-        ("cores = 4, ", "cores = 2, ", "frequency.turbo.limits[1].cores", "rising"),
-        ("cores = 16, khz", "cores = 17, khz", "frequency.turbo.limits[4].cores", "only 16"),
-        ("cores = 16, khz", "cores = 14, khz", "frequency.turbo.limits[4].cores", "up to 16"),
+        ("cores = 4, ", "cores = 2, ", "frequency.turbo.limits[1].cores", "ascending"),
+        ("cores = 16, khz", "cores = 17, khz", "frequency.turbo.limits[4].cores", "16 physical cores"),
+        ("cores = 16, khz", "cores = 14, khz", "frequency.turbo.limits[4].cores", "all 16 cores"),
         ("cores = 2, khz", "cores = 0, khz", "frequency.turbo.limits[0].cores", "is 0"),
         ("window_us = 500", "window_us = 0", "frequency.ramp.window_us", "microseconds"),
         ("up_us = 1_000", "up_us = 2_000_000", "frequency.ramp.up_us", "microseconds"),
         ("settle_us = 98_000", "settle_us = 9_000", "frequency.ramp.settle_us", "down_us"),
         ("release_us = 100_000", "release_us = 100_000_000", "frequency.turbo.release_us", "microseconds"),
         ("tdp_w = 125.0", "tdp_w = nan", "power.tdp_w", "watts"),
-        ("tdp_w = 125.0", "tdp_w = 20.0", "power.uncore_w", "nothing"),
+        ("tdp_w = 125.0", "tdp_w = 20.0", "power.uncore_w", "below the TDP"),
         ("package_idle_w = 12.5", "package_idle_w = 31.0", "power.package_idle_w", "more than"),
         ("core_idle_w = 0.1", "core_idle_w = 6.0", "power.core_idle_w", "busy"),
         ("leakage = 0.2", "leakage = 1.2", "power.leakage", "0 to 1"),
         ("mv = 700", "mv = 7", "power.voltage[0].mv", "millivolts"),
         ("mv = 850", "mv = 650", "power.voltage[1].mv", "lower frequency"),
-        ("exit_latency_us = 133", "exit_latency_us = 700", "idle[2].exit_latency_us", "never pays"),
+        ("exit_latency_us = 133", "exit_latency_us = 700", "idle[2].exit_latency_us", "never pays off"),
         ("target_residency_us = 600", "target_residency_us = 20", "idle[2].", ""),
         ("smt_share_permille = 600", "smt_share_permille = 0", "costs.smt_share_permille", "1 to 1000"),
     ] {

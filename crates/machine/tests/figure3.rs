@@ -8,7 +8,7 @@ const CORE: u16 = 12;
 const START: u64 = 10 * MS;
 const END: u64 = START + 200 * MS;
 
-/// The figure's busy loop, up to its end.
+/// Runs the figure's busy loop to its end.
 fn loop_run() -> (hearth_machine::Model, Vec<(u64, u32)>) {
     let mut e7 = model("xeon-e7-8870v4", Governor::Powersave);
     e7.set_active(START, CORE, true);
@@ -43,8 +43,7 @@ fn falls_in_10_ms() {
 
 #[test]
 fn bounces_for_98_ms() {
-    // A probe that touches the core for 10 us, once per run so that it does not
-    // warm the core itself.
+    // A probe of 10 us. It runs once per loop so that it does not itself warm the core.
     let probe = |after: u64| {
         let (mut e7, _) = loop_run();
         e7.advance(END + after);
@@ -65,7 +64,7 @@ fn bounces_for_98_ms() {
 #[test]
 fn a_figure_like_probe_sees_several_bounces() {
     let (mut e7, _) = loop_run();
-    // Background work of 20 us each 5 ms.
+    // Background work of 20 us every 5 ms.
     let mut seen = Vec::new();
     for touch in 1..=24 {
         let at = END + touch * 5 * MS;

@@ -1,4 +1,4 @@
-//! What the governors do on which machine, and what the kernel sees.
+//! Effect of each governor by machine, and the kernel's view of frequencies.
 
 mod common;
 use common::{MS, machine, model, spread};
@@ -86,10 +86,10 @@ fn schedutil_drops_requests_within_the_rate_limit() {
     gold.set_util(MS, 0, 1024);
     gold.set_active(2 * MS, 0, true);
     // 1.25 · 300/1024 · 3.7 GHz = 1.355 GHz.
-    assert_eq!(gold.khz(0), 1_400_000, "the second came too early");
+    assert_eq!(gold.khz(0), 1_400_000, "the second is within the rate limit");
     gold.set_util(5 * MS, 0, 1024);
     gold.advance(6 * MS);
-    assert_eq!(gold.khz(0), 3_700_000, "the third did not");
+    assert_eq!(gold.khz(0), 3_700_000, "the third was accepted");
 }
 
 #[test]
@@ -122,8 +122,8 @@ fn an_idle_core_keeps_its_last_seen_frequency() {
     assert_eq!(gold.tick(20 * MS, 0), 3_900_000);
     gold.set_active(21 * MS, 0, false);
     gold.advance(1000 * MS);
-    assert_eq!(gold.khz(0), 1_000_000, "it has long been slow");
-    assert_eq!(gold.seen_khz(0), 3_900_000, "but nobody looked");
+    assert_eq!(gold.khz(0), 1_000_000, "it has been slow for a long time");
+    assert_eq!(gold.seen_khz(0), 3_900_000, "but there was no tick");
     assert_eq!(gold.tick(1000 * MS, 0), 1_000_000);
 }
 

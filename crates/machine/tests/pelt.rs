@@ -1,4 +1,4 @@
-//! Utilisation, as the kernel would see it.
+//! Tests of per-entity load tracking.
 
 mod common;
 use common::MS;
@@ -63,7 +63,7 @@ fn a_blocked_thread_decays_where_it_was_until_it_leaves() {
     here.detach(now, &mut thread);
     there.attach(now, &mut thread);
     assert_eq!((here.value(now), there.value(now)), (0, 256));
-    // It is expected to be as busy as before.
+    // The estimate keeps the busy history.
     there.enqueue(now, &mut thread);
     assert_eq!(thread.estimate(), FULL);
     assert_eq!(there.requested(now), FULL);
@@ -92,7 +92,7 @@ fn the_estimate_rises_at_once_and_falls_by_quarters() {
 }
 
 proptest! {
-    /// The core's O(1) sum is the sum over its threads.
+    /// The core's O(1) sum equals the sum over its threads.
     #[test]
     fn a_core_is_the_sum_of_its_threads(
         steps in prop::collection::vec((0usize..5, 0u64..20_000_000, any::<bool>()), 1..100),
@@ -117,7 +117,7 @@ proptest! {
                 prop_assert!(copy.value() <= FULL);
                 sum += copy.value();
             }
-            // Each of the five rounds down, and each may lag by 1 us.
+            // Each of the five values is rounded down and may lag by 1 us.
             prop_assert!(core.value(now).abs_diff(sum.min(FULL)) <= 6);
         }
     }

@@ -1,11 +1,11 @@
-//! What holds for every machine, governor and sequence of calls.
+//! Properties for every machine, governor and sequence of calls.
 
 mod common;
 use common::machine;
 use hearth_machine::{Governor, Machine, Model};
 use proptest::prelude::*;
 
-/// What a simulator may do.
+/// A call that a simulator may make.
 #[derive(Debug, Clone, Copy)]
 enum Call {
     Active(u16, bool),
@@ -14,7 +14,7 @@ enum Call {
     Nothing,
 }
 
-/// A call, and the time since the one before.
+/// Time since the previous call, and the call.
 type Step = (u64, Call);
 
 fn call() -> impl Strategy<Value = Call> {
@@ -26,7 +26,7 @@ fn call() -> impl Strategy<Value = Call> {
     ]
 }
 
-/// From nothing to longer than any time constant, mostly around a window.
+/// Gaps from zero to longer than any time constant, mostly around an update window.
 fn gap() -> impl Strategy<Value = u64> {
     prop_oneof![Just(0), 1u64..2_000, 1u64..2_000_000, 1u64..40_000_000, Just(500_000), 1u64..300_000_000,]
 }
@@ -50,7 +50,7 @@ fn governors() -> impl Strategy<Value = Governor> {
     prop::sample::select(Governor::ALL.to_vec())
 }
 
-/// Maps any number to a core; few of them, so that calls meet.
+/// Maps a number to one of few cores, so that calls hit the same core.
 fn pick(m: &Machine, core: u16) -> u16 {
     core % 12 % m.topology.core_count() as u16
 }
@@ -66,7 +66,7 @@ fn apply(model: &mut Model, m: &Machine, now: u64, call: Call) {
     }
 }
 
-/// Everything that can be seen of a model.
+/// All observable state of a model.
 fn view(model: &mut Model, m: &Machine, now: u64) -> (Vec<(u32, u32)>, u64, u64) {
     let cores = 0..m.topology.core_count() as u16;
     let khz = cores.map(|c| (model.khz(c), model.seen_khz(c))).collect();
@@ -99,9 +99,9 @@ proptest! {
         }
     }
 
-    /// Whoever asks in between changes nothing.
+    /// Extra queries and small steps in between do not change the result.
     #[test]
-    fn small_steps_are_big_steps(
+    fn extra_queries_do_not_change_results(
         m in machines(),
         governor in governors(),
         steps in steps(),
@@ -126,8 +126,7 @@ proptest! {
         }
     }
 
-    /// Draining tells of every core that changed: a reader who only looks at
-    /// those knows all frequencies.
+    /// A reader that looks only at the drained cores knows all frequencies.
     #[test]
     fn draining_misses_nothing(m in machines(), governor in governors(), steps in steps()) {
         let mut model = m.frequency_model(governor);
@@ -152,9 +151,9 @@ proptest! {
         }
     }
 
-    /// An undisturbed model comes to rest, cold and at idle power.
+    /// Without further calls, the model reaches a cold state at idle power.
     #[test]
-    fn it_comes_to_rest(m in machines(), governor in governors(), steps in steps()) {
+    fn an_idle_model_settles(m in machines(), governor in governors(), steps in steps()) {
         let mut model = m.frequency_model(governor);
         let mut now = 0;
         for (gap, call) in steps {
@@ -181,7 +180,7 @@ proptest! {
         }
     }
 
-    /// A file with any numbers is a machine that works, or an error.
+    /// A file with arbitrary numbers gives an error or a working machine.
     #[test]
     fn any_numbers_are_a_machine_or_an_error(
         numbers in prop::collection::vec((0usize..64, 0u64..5_000), 1..4),

@@ -1,4 +1,4 @@
-//! The built-in machines' shapes, and scaled ones.
+//! Shapes of the built-in machines and of scaled ones.
 
 mod common;
 use common::machine;
@@ -50,7 +50,7 @@ fn the_4650g_has_two_caches_in_one_node() {
     assert_eq!(t.same_numa(7).len(), 12);
 }
 
-/// Every kind of domain holds each core once, and they nest.
+/// Each kind of domain contains each core once, and the domains nest.
 #[test]
 fn domains_are_partitions() {
     for name in Machine::names() {
@@ -102,7 +102,7 @@ fn scaled_machines() {
 }
 
 #[test]
-fn a_machine_survives_its_own_file() {
+fn a_machine_round_trips_through_its_file() {
     for name in Machine::names() {
         let m = machine(name);
         assert_eq!(Machine::parse("again", &m.to_toml()).expect("well-formed"), m);

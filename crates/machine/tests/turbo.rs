@@ -1,10 +1,10 @@
-//! The turbo table, and its slow accounting.
+//! Tests of the turbo table and the delayed accounting.
 
 mod common;
 use common::{MS, WINDOW, machine, model, spread};
 use hearth_machine::{Governor, Machine};
 
-/// Long enough for any machine's ramp.
+/// Longer than the ramp of any machine.
 const WARM: u64 = 500 * MS;
 
 #[test]
@@ -36,7 +36,7 @@ fn every_machine_reaches_its_table() {
 
 #[test]
 fn tables_are_the_papers() {
-    // Nest paper, table 3: GHz · 10 with 1, 2, 3, 4, 8, 12 and 16 cores.
+    // Nest paper, table 3: tenths of GHz with 1, 2, 3, 4, 8, 12 and 16 cores.
     for (name, tens) in [
         ("xeon-e7-8870v4", [30, 30, 28, 27, 26, 26, 26]),
         ("xeon-6130-2s", [37, 37, 35, 35, 34, 31, 28]),

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::judge::{Judge, Kill, Verdict};
 
-/// What the original keeps in a scenario: a mutant must keep it too.
+/// The optional properties that the original satisfies in a scenario and that a mutant must satisfy too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Promise {
     pub cwc: bool,
@@ -16,7 +16,7 @@ pub struct Promise {
 struct Known {
     scenario: Scenario,
     promise: Promise,
-    /// Every schedule of so many steps was looked at; `None`: every schedule.
+    /// Length in steps up to which every schedule was explored; `None`: every schedule.
     depth: Option<usize>,
 }
 
@@ -27,7 +27,7 @@ pub struct ModelChecker {
     known: Vec<Known>,
 }
 
-/// The strongest first. Safety, claims and declared invariants are always looked at.
+/// The strongest first. Safety, claims and declared invariants are always checked.
 const PROMISES: [Promise; 4] = [
     Promise { cwc: true, collisions: true },
     Promise { cwc: true, collisions: false },

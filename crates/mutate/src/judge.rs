@@ -1,4 +1,4 @@
-//! Who says what about a mutant.
+//! Verdicts on a mutant, by judge.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -13,11 +13,11 @@ use crate::subject::Subject;
 /// Somebody who may notice that a mutant is wrong where the original is right: the model checker, or
 /// a prover.
 pub trait Judge: Sync {
-    /// What it has against the mutant; `None`: nothing.
+    /// Its objection to the mutant; `None` if it accepts the mutant.
     fn judge(&self, mutant: &Policy, faults: Faults) -> Option<Verdict>;
 }
 
-/// What the model checker has against a mutant.
+/// The model checker's objection to a mutant.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Kill {
     /// In which scenario.
@@ -38,7 +38,7 @@ pub enum Verdict {
         message: String,
     },
     Refuted(Kill),
-    /// What is proved of the original is not proved of it.
+    /// A property proved of the original is not proved of the mutant.
     Unproved {
         /// The handler or steal, and what it owes.
         obligation: String,

@@ -58,7 +58,7 @@ impl Operator {
         }
     }
 
-    /// What it does, in a sentence.
+    /// A description in one sentence.
     pub fn doc(self) -> &'static str {
         match self {
             Operator::OffByOne => {

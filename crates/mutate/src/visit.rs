@@ -5,7 +5,7 @@ use hearth_ipanema::syntax::ast::{
     SelectCore, Steal, Stmt, StmtKind, Target,
 };
 
-/// What is shown.
+/// A syntax node, as passed to the visitor.
 pub enum Node<'a> {
     Stmt(&'a Stmt),
     Expr(&'a Expr),

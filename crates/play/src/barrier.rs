@@ -4,7 +4,7 @@ use hearth_workload::ThreadIdx;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 pub struct Barrier {
-    /// It opens when so many have arrived.
+    /// Number of arrivals that opens the barrier.
     width: usize,
     state: Mutex<State>,
 }
@@ -12,7 +12,7 @@ pub struct Barrier {
 #[derive(Default)]
 struct State {
     waiting: Vec<ThreadIdx>,
-    /// Lists to use again, so that arriving allocates no memory.
+    /// Empty lists for reuse, so that `arrive` does not allocate.
     spare: Vec<Vec<ThreadIdx>>,
 }
 
@@ -23,8 +23,8 @@ impl Barrier {
         Barrier { width, state: Mutex::new(State { waiting: list(), spare: vec![list()] }) }
     }
 
-    /// `thread` arrives. `None`: it must wait until it is woken. Otherwise it is the last, and wakes these; the
-    /// list is then given [back](Self::give_back).
+    /// Registers the arrival of `thread`. `None`: the thread must wait for its wake-up. `Some`: it is the last
+    /// arrival and must wake the listed threads, then [return the list](Self::give_back).
     pub fn arrive(&self, thread: ThreadIdx) -> Option<Vec<ThreadIdx>> {
         let mut state = self.lock();
         if state.waiting.len() + 1 < self.width {

@@ -1,4 +1,4 @@
-//! How fast this machine does the work of a `run` step.
+//! Speed of the work loop on this machine.
 
 use crate::clock::now;
 use std::hint::black_box;
@@ -6,23 +6,23 @@ use std::hint::black_box;
 /// The speed of an undisturbed core, in rounds of the work loop.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Calibration {
-    /// Rounds of the loop per second: those of the fastest sample, which nothing disturbed.
+    /// Rounds of the loop per second, in the fastest sample.
     pub loops_per_s: f64,
-    /// By how much the median sample took longer than the fastest, as a share: 0 on a quiet machine of
-    /// constant frequency. 0 also if nothing was measured.
+    /// Relative excess of the median sample's time over the fastest: 0 on a quiet machine with a constant
+    /// frequency. Also 0 if the speed is [known](Self::known) rather than measured.
     pub noise: f64,
 }
 
-/// Shortest sample: long enough that reading the clock does not count, short enough that some fall between
+/// Shortest sample. The cost of reading the clock is negligible in it, and some samples fall between
 /// disturbances.
 const SAMPLE_NS: u64 = 1_000_000;
 const SAMPLES: std::ops::RangeInclusive<usize> = 20..=100;
-/// So many samples close to the fastest one confirm it.
+/// Number of samples within `CLOSE` of the fastest one that confirm it.
 const CONFIRMED: usize = 5;
 const CLOSE: f64 = 1.005;
 
 impl Calibration {
-    /// Measures on the calling thread's core: 30 ms on a quiet machine, a few tenths of a second on others.
+    /// Measures on the calling thread's core. Takes 30 ms on a quiet machine, a few tenths of a second on others.
     pub fn measure() -> Self {
         let mut loops = 1_000;
         while sample(loops) < SAMPLE_NS {
@@ -43,15 +43,16 @@ impl Calibration {
         }
     }
 
-    /// A speed measured earlier, so that several plays get exactly the same work.
+    /// Uses a speed measured earlier, so that several plays get exactly the same work.
     pub fn known(loops_per_s: f64) -> Self {
         Calibration { loops_per_s, noise: 0.0 }
     }
 }
 
-/// Rounds of a shift, an exclusive or and a multiplication, each of which needs the result of the one before.
-/// So a processor cannot do two at once; nor can a compiler make one of two, as it does of multiplications and
-/// additions. Memory is not touched. A round takes five cycles on most processors.
+/// Executes `loops` rounds of a shift, an exclusive or and a multiplication. Each operation depends on the result
+/// of the one before, so the processor cannot overlap rounds. The compiler cannot merge two rounds into one, as it
+/// can for multiplications and additions alone. The loop does not access memory. A round takes five cycles on
+/// most processors.
 pub fn rounds(mut x: u64, loops: u64) -> u64 {
     for _ in 0..loops {
         x = (x ^ (x >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -59,7 +60,7 @@ pub fn rounds(mut x: u64, loops: u64) -> u64 {
     x
 }
 
-/// Nanoseconds that so many rounds take now.
+/// Measures the time of `loops` rounds, in nanoseconds.
 fn sample(loops: u64) -> u64 {
     let start = now();
     black_box(rounds(black_box(1), loops));

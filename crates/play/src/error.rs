@@ -1,17 +1,17 @@
-//! What can go wrong with a play.
+//! Errors of a play.
 
 use hearth_workload::ThreadIdx;
 use std::fmt;
 use std::io;
 use std::time::Duration;
 
-/// A thread of the graph, and the step that it is at.
+/// A thread of the graph and its current step.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Place {
     pub thread: ThreadIdx,
     pub name: String,
-    /// As in the messages about a workload: `[2, 1]` is the second step of the repeat that is the third step.
-    /// Empty where the step does not matter.
+    /// Path of the step, counted from 0 as in messages about a workload: `[2, 1]` is the second step of the
+    /// repeat that is the third step. Empty if the step does not matter.
     pub step: Vec<usize>,
 }
 
@@ -28,29 +28,29 @@ impl fmt::Display for Place {
     }
 }
 
-/// Every message says what is wrong, where, and what to do about it.
+/// An error of a play.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The graph does not make sense.
+    /// The graph is not well formed.
     #[error("{0}")]
     Workload(hearth_workload::Error),
 
     #[error("{what} is {value}; it must be a number greater than 0")]
     Option { what: &'static str, value: f64 },
 
-    /// Of the cores that the graph allows the thread, this machine has none.
+    /// This process may run on none of the cores that the graph allows the thread.
     #[error(
-        "{place} may run on cores {wanted:?} only, but this process on none of them (it may run on {allowed:?}); \
+        "{place} may run on cores {wanted:?} only, but this process may run on none of them (only on {allowed:?}); \
          change the thread's \"affinity\", or the affinity of hearth (taskset)"
     )]
     Affinity { place: Place, wanted: Vec<u16>, allowed: Vec<u16> },
 
-    #[error("{place}: its affinity could not be set: {source}")]
+    #[error("cannot set the affinity of {place}: {source}")]
     SetAffinity { place: Place, source: io::Error },
 
     #[error(
-        "{place} has nice {nice}, less than the thread that forks it, and this process may not set that: \
-         {source}\nplay it as root (or with CAP_SYS_NICE), allow it (ulimit -e), or take \"nice\" out of the workload"
+        "{place} has nice {nice}, below its parent's, and this process may not lower nice values: \
+         {source}\nplay it as root or with CAP_SYS_NICE, raise the limit (ulimit -e), or remove \"nice\" from the workload"
     )]
     Nice { place: Place, nice: i32, source: io::Error },
 
@@ -58,8 +58,8 @@ pub enum Error {
     Stacks { threads: usize, source: io::Error },
 
     #[error(
-        "{place} could not be started while {alive} of the workload's {threads} threads were alive: {source}\n\
-         limits: {limits}\nraise the one that was met, or play a smaller workload"
+        "cannot start {place} while {alive} of the workload's {threads} threads are alive: {source}\n\
+         limits: {limits}\nraise the limit that was reached, or play a smaller workload"
     )]
     TooManyThreads { place: Place, alive: usize, threads: usize, limits: String, source: io::Error },
 
@@ -68,14 +68,15 @@ pub enum Error {
         after: Duration,
         threads: usize,
         ended: usize,
-        /// The threads that were alive, and what each was at. Those that were not forked yet are not here.
+        /// The threads that were alive, each with a description of its step. Threads not yet forked are not
+        /// listed.
         left: Vec<(Place, String)>,
-        /// Threads that did not even stop when they were told to, because they got no core.
+        /// Threads that did not stop when asked, because they got no core.
         abandoned: u32,
     },
 }
 
-/// So many threads are named before the rest is only counted.
+/// Number of threads that a message names; it counts the rest.
 const SHOWN: usize = 20;
 
 fn timeout(
@@ -87,7 +88,7 @@ fn timeout(
 ) -> String {
     use std::fmt::Write;
     let mut text = format!(
-        "the play had not ended after {} s, and was stopped: {ended} of {threads} threads had ended, {} were alive:",
+        "the play was stopped after {} s: {ended} of {threads} threads had ended, {} were alive:",
         after.as_secs_f64(),
         left.len()
     );
@@ -98,11 +99,13 @@ fn timeout(
         let _ = write!(text, "\n  and {} more", left.len() - SHOWN);
     }
     if abandoned > 0 {
-        let _ =
-            write!(text, "\n{abandoned} of them got no core to stop on: the kernel's scheduler starves them");
+        let _ = write!(
+            text,
+            "\n{abandoned} of them could not stop because the kernel's scheduler gave them no core"
+        );
     }
-    text + "\nif it only needs longer, give it more time (--timeout); if its threads wait for each other for \
-            ever, correct the workload"
+    text + "\nif the play needs more time, raise --timeout; if its threads wait for each other forever, correct \
+            the workload"
 }
 
 #[cfg(test)]
@@ -117,9 +120,9 @@ mod tests {
             Error::Timeout { after: Duration::from_millis(1500), threads: 40, ended: 15, left, abandoned: 0 };
         let text = error.to_string();
         assert!(
-            text.starts_with("the play had not ended after 1.5 s, and was stopped: 15 of 40 threads had ended, 25 were alive:\n  thread 0 (sender), step 3.0: it sleeps\n"),
+            text.starts_with("the play was stopped after 1.5 s: 15 of 40 threads had ended, 25 were alive:\n  thread 0 (sender), step 3.0: it sleeps\n"),
             "{text}"
         );
-        assert!(text.contains("\n  and 5 more\nif it only needs longer"), "{text}");
+        assert!(text.contains("\n  and 5 more\nif the play needs more time"), "{text}");
     }
 }

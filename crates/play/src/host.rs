@@ -1,4 +1,4 @@
-//! What of this machine bears on a play.
+//! Properties of this machine that affect a play.
 
 use rustix::process::{Resource, getrlimit};
 use rustix::thread::{CpuSet, sched_getaffinity};
@@ -6,19 +6,19 @@ use serde::Serialize;
 use std::fs;
 use std::path::Path;
 
-/// Where a play took place.
+/// The kernel, cores and scheduler of this machine.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Host {
-    /// The kernel's release.
+    /// The kernel's release string.
     pub kernel: String,
-    /// Cores that this process may run on.
+    /// Number of cores that this process may run on.
     pub cores: u32,
-    /// The sched_ext scheduler that is loaded; `None`: the kernel's own schedules.
+    /// Name of the loaded sched_ext scheduler; `None` under the kernel's own scheduler.
     pub sched_ext: Option<String>,
 }
 
 impl Host {
-    /// As it is now.
+    /// Reads the current state.
     pub fn detect() -> Self {
         let enabled = text("/sys/kernel/sched_ext/state").is_some_and(|state| state == "enabled");
         Host {
@@ -29,12 +29,12 @@ impl Host {
     }
 }
 
-/// The cores that this thread may run on. None, if the kernel does not say.
+/// The affinity of the calling thread; empty if the kernel does not report it.
 pub fn allowed_cores() -> CpuSet {
     sched_getaffinity(None).unwrap_or_default()
 }
 
-/// What limits the number of threads, for people.
+/// Describes the limits on the number of threads, for messages.
 pub fn thread_limits() -> String {
     let mut limits = vec![format!("{} at a time in one play", crate::stacks::MOST)];
     if let Some(user) = getrlimit(Resource::Nproc).current {
@@ -51,7 +51,7 @@ pub fn thread_limits() -> String {
     limits.join("; ")
 }
 
-/// The lowest limit of this process's control group and those above it.
+/// The lowest `pids.max` of this process's control group and its ancestors.
 fn cgroup_limit(membership: &str) -> Option<u64> {
     let mut lowest: Option<u64> = None;
     for line in membership.lines() {

@@ -1,9 +1,9 @@
-//! How long threads took from when they could run to when they did.
+//! Latencies from when a thread becomes runnable to when it executes.
 
 use hearth_trace::Latency;
 use std::sync::Mutex;
 
-/// A distribution of times: three significant digits up to an hour, the maximum exactly.
+/// A histogram of times with three significant digits up to one hour, and the exact maximum.
 #[derive(Clone, Debug)]
 pub struct Histogram {
     classes: hdrhistogram::Histogram<u64>,
@@ -25,13 +25,13 @@ impl Histogram {
         self.max = self.max.max(ns);
     }
 
-    /// Adds the times of another one.
+    /// Adds the times of `other`.
     pub fn add(&mut self, other: &Histogram) {
         self.classes.add(&other.classes).expect("all have the same bounds");
         self.max = self.max.max(other.max);
     }
 
-    /// Its percentiles in microseconds.
+    /// The percentiles, in microseconds.
     pub fn summary(&self) -> Latency {
         let us = |ns: u64| ns as f64 / 1e3;
         // The histogram gives the upper end of a class, which may lie above the largest value.
@@ -47,18 +47,19 @@ impl Histogram {
     }
 }
 
-/// Of all threads.
+/// The latencies of all threads of a play.
 #[derive(Clone, Default, Debug)]
 pub struct Latencies {
-    /// From just before a thread let another one, which slept, go on (`post`, the exit that a `join` waits for,
-    /// the last arrival at a barrier) to when that one executed.
+    /// From just before a thread wakes a sleeping thread to when the woken thread executes. Wakers are `post`,
+    /// the exit that a `join` waits for, and the last arrival at a barrier.
     pub wakeup: Histogram,
-    /// From the end of a `sleep` or `io` to when the thread executed.
+    /// From the expiry of a `sleep` or `io` to when the thread executes.
     pub timer: Histogram,
-    /// From just before the `clone` to when the new thread executed.
+    /// From just before the `clone` to when the new thread executes.
     pub fork: Histogram,
-    /// From just before a request, which is a `post`, to just after its answer, which is the `wait` directly
-    /// after it. Both semaphores start at 0; the thread does so at least twice, and begins with the `post`.
+    /// From just before a request to just after its answer. A request is a `post` with a `wait`, the answer,
+    /// directly after it. Both semaphores start at 0; the thread begins with the `post` and makes at least two
+    /// requests.
     pub request: Histogram,
 }
 
@@ -71,15 +72,15 @@ impl Latencies {
     }
 }
 
-/// A thread's own times: it hands them over now and then, and never waits to do so.
+/// A thread's buffer of times. A full buffer is flushed to the shared histogram unless that is locked.
 #[derive(Default)]
 pub struct Samples(Vec<u64>);
 
-/// So many are kept before they are handed over.
+/// Initial capacity of the buffer, in samples.
 const KEPT: u64 = 512;
 
 impl Samples {
-    /// For a thread that has at most so many.
+    /// A buffer for a thread that records at most `count` times.
     pub fn with_room(count: u64) -> Self {
         Samples(Vec::with_capacity(count.min(KEPT) as usize))
     }

@@ -1,13 +1,13 @@
-//! What a thread did, and what it took.
+//! Per-thread accounting of steps, CPU time and latencies.
 
 use crate::latency::Samples;
 use crate::program::Program;
 use serde::Serialize;
 
-/// Steps that were executed to their end, by all threads together.
+/// Completed steps of all threads.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
 pub struct Counts {
-    /// Threads that ran, forked or not.
+    /// Threads that ran, roots included.
     pub threads: u64,
     pub runs: u64,
     /// Work of all runs, in cycles of the graph.
@@ -41,12 +41,12 @@ impl Counts {
     }
 }
 
-/// What the kernel charged.
+/// CPU time and context switches, as the kernel accounts them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Usage {
     /// CPU time in nanoseconds.
     pub cpu: u64,
-    /// The part of it in the kernel, to about a tick on kernels that count by ticks.
+    /// CPU time in the kernel, in nanoseconds; accurate to about a tick under tick-based accounting.
     pub system: u64,
     /// Switches because the thread blocked or yielded.
     pub voluntary: u64,
@@ -55,7 +55,7 @@ pub struct Usage {
 }
 
 impl Usage {
-    /// Of the calling thread.
+    /// Reads the usage of the calling thread.
     pub fn of_this_thread() -> Self {
         // SAFETY: all-zero is a valid rusage, and the kernel writes to nothing else.
         let usage = unsafe {
@@ -79,12 +79,12 @@ impl Usage {
     }
 }
 
-/// A thread's own account, on pages that nobody else writes to.
+/// A thread's own record, which no other thread writes to.
 #[derive(Default)]
 pub struct Ledger {
     pub counts: Counts,
     pub usage: Usage,
-    /// How often it found itself on another core than before.
+    /// Number of observed changes of core.
     pub migrations: u64,
     pub fork: Option<u64>,
     pub wakeup: Samples,
@@ -93,7 +93,7 @@ pub struct Ledger {
 }
 
 impl Ledger {
-    /// With room for what the thread will write, so that it need not allocate.
+    /// A ledger with the capacity that the program needs, so that the thread does not allocate.
     pub fn for_program(program: &Program) -> Self {
         Ledger {
             wakeup: Samples::with_room(program.waits),

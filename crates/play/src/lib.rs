@@ -1,11 +1,11 @@
-//! Plays a workload: its task graph as real threads on the live Linux kernel, under whatever scheduler that
-//! runs.
+//! Plays a workload: executes its task graph with real threads on the live Linux kernel, under the kernel's
+//! current scheduler.
 //!
-//! Every thread of the graph is a thread of the kernel, and every step is what it says: `run` executes a
-//! calibrated amount of work ([`Calibration`]), `fork` is a `clone`, and whoever blocks blocks in a futex
-//! from which the thread that lets him go on wakes him directly, as the graph has it. Between
-//! these steps the player itself makes no system call, takes no lock that it could sleep on for long, and
-//! has no thread of its own that wakes up: what a trace of the play shows is the graph, placed by the kernel.
+//! Each thread of the graph is a kernel thread. `run` executes a calibrated amount of work ([`Calibration`]),
+//! `fork` is a `clone`, and a blocked thread sleeps in a futex. The thread that unblocks it in the graph wakes
+//! it directly. Between steps the player makes no system call and takes no lock on which it could sleep for
+//! long. The player has no thread of its own that wakes up. A trace of the play therefore shows only the graph,
+//! placed by the kernel.
 //!
 //! ```no_run
 //! use hearth_play::{Calibration, Options, Player};

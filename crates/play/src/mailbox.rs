@@ -1,18 +1,18 @@
-//! How one thread lets another go on: a futex for each thread.
+//! Blocking and waking: one futex per thread.
 //!
-//! A thread waits for one thing at a time, so one mailbox each is enough for semaphores, joins, barriers and
-//! delays. Whoever lets it go on has first taken it out of some queue; it is let go on once, and by one.
+//! A thread waits for one thing at a time, so one mailbox per thread serves semaphores, joins, barriers and
+//! delays. The waker first takes the thread out of a queue, so each wait gets exactly one wake-up.
 
 use crate::clock::{now, thread_cpu, timespec};
 use rustix::thread::futex;
 use std::num::NonZeroU32;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::*};
 
-/// The owner is awake, and nothing has come yet.
+/// The owner is awake and no wake-up is pending.
 const EMPTY: u32 = 0;
-/// The owner is in the kernel, or about to be: it must be woken.
+/// The owner sleeps in the kernel, or is about to: the waker must call `futex_wake`.
 const ASLEEP: u32 = 1;
-/// The owner may go on.
+/// A wake-up is pending: the owner may proceed.
 const FULL: u32 = 2;
 
 const ANY: NonZeroU32 = NonZeroU32::MAX;
@@ -20,28 +20,28 @@ const ANY: NonZeroU32 = NonZeroU32::MAX;
 #[derive(Default)]
 pub struct Mailbox {
     word: AtomicU32,
-    /// When the owner was let go on.
+    /// Time of the last wake-up, in nanoseconds.
     stamp: AtomicU64,
 }
 
 impl Mailbox {
-    /// Lets the owner go on; if it sleeps, the calling thread wakes it.
+    /// Makes a wake-up pending and wakes the owner if it sleeps.
     pub fn wake(&self) {
         self.stamp.store(now(), Relaxed);
         if self.word.swap(FULL, AcqRel) == ASLEEP {
-            // There is no error that could be helped: the address is valid, and private to this process.
+            // Cannot fail: the address is valid and private to this process.
             let _ = futex::wake(&self.word, futex::Flags::PRIVATE, 1);
         }
     }
 
-    /// Waits until the owner, which calls, is let go on. If it had to sleep: since when it might go on.
+    /// Waits for a wake-up. Only the owner calls this. Returns the time of the wake-up if the owner slept.
     pub fn wait(&self) -> Option<u64> {
         let slept = self.sleep_until(u64::MAX)?;
         self.empty();
         slept.then(|| self.stamp.load(Relaxed))
     }
 
-    /// Waits until the owner, which calls, is let go on, or that time comes. True: it was let go on.
+    /// Waits for a wake-up until `deadline`. Only the owner calls this. Returns false on timeout.
     pub fn wait_until(&self, deadline: u64) -> bool {
         let come = self.sleep_until(deadline).is_some();
         if come {
@@ -50,7 +50,7 @@ impl Mailbox {
         come
     }
 
-    /// As [`wait`](Self::wait), but executes for up to `ns` of CPU time before it sleeps.
+    /// Like [`wait`](Self::wait), but spins for up to `ns` of CPU time before it sleeps.
     pub fn spin_then_wait(&self, ns: u64) -> Option<u64> {
         let start = thread_cpu();
         while self.word.load(Acquire) != FULL && thread_cpu() - start < ns {
@@ -64,7 +64,7 @@ impl Mailbox {
         self.wait()
     }
 
-    /// Whether it slept, if it was let go on before the deadline.
+    /// Waits for a wake-up until `deadline`. `None` on timeout; otherwise whether the owner slept.
     fn sleep_until(&self, deadline: u64) -> Option<bool> {
         let deadline = (deadline != u64::MAX).then(|| timespec(deadline));
         let mut slept = false;
@@ -72,7 +72,7 @@ impl Mailbox {
             return Some(slept);
         }
         loop {
-            // Returns early for signals, and for a wake-up that was meant for an earlier wait.
+            // Returns early on a signal and on a wake-up meant for an earlier wait.
             let result =
                 futex::wait_bitset(&self.word, futex::Flags::PRIVATE, ASLEEP, deadline.as_ref(), ANY);
             if self.word.load(Acquire) == FULL {
@@ -88,14 +88,14 @@ impl Mailbox {
         }
     }
 
-    /// By the owner. Whoever fills it after this is seen by the next wait; whoever did before is seen now,
-    /// with all that he wrote.
+    /// Consumes the wake-up. Only the owner calls this. Acquires the writes of a waker that came before; the
+    /// next wait sees a waker that comes later.
     fn empty(&self) {
         self.word.swap(EMPTY, AcqRel);
     }
 }
 
-/// Looks at the mailbox between two at the clock, which is a system call.
+/// Polls of the mailbox per reading of the CPU clock, which is a system call.
 const POLLS: u32 = 64;
 
 #[cfg(test)]

@@ -1,19 +1,19 @@
-//! How to play.
+//! Options of a play.
 
 use crate::error::Error;
 use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
-/// What a `run` step spends.
+/// The resource that a `run` step consumes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Burn {
-    /// A fixed amount of work: rounds of a calibrated loop. On a slow core, beside a busy hyperthread or
-    /// after a preemption it takes longer.
+    /// A fixed amount of work: rounds of a calibrated loop. It takes longer on a slow core, next to a busy
+    /// hyperthread, or if preempted.
     #[default]
     Work,
-    /// A fixed amount of the thread's CPU time, whatever is done in it; what the kernel does for the thread is
-    /// part of it. For emulated machines, where the speed of a core means nothing.
+    /// A fixed amount of the thread's CPU time, including its time in the kernel. For emulated machines, where
+    /// the speed of a core is meaningless.
     Time,
 }
 
@@ -40,18 +40,18 @@ impl fmt::Display for Burn {
 
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Options {
-    /// The frequency of the graph's cycles in GHz: `run` N is work that takes N/`ghz` nanoseconds on an
-    /// undisturbed core of this machine. More than 0.
+    /// Frequency of the graph's cycles in GHz, greater than 0. `run` N takes N/`ghz` nanoseconds on an
+    /// undisturbed core of this machine.
     pub ghz: f64,
-    /// Factor on all work (delays stay). More than 0.
+    /// Factor on all work, greater than 0. Delays are not scaled.
     pub scale: f64,
     pub burn: Burn,
-    /// A play that has not ended after so long is stopped, and is an error.
+    /// Time after which the play is stopped with an error.
     pub timeout: Duration,
 }
 
 impl Default for Options {
-    /// At the generators' nominal frequency, unscaled, by work, for at most ten minutes.
+    /// The generators' nominal frequency, no scaling, [`Burn::Work`], and a timeout of ten minutes.
     fn default() -> Self {
         Options {
             ghz: f64::from(hearth_workload::generate::NOMINAL_KHZ) / 1e6,
@@ -63,7 +63,7 @@ impl Default for Options {
 }
 
 impl Options {
-    /// Fails if a number is out of its range.
+    /// Checks the ranges of all numbers.
     pub fn check(&self) -> Result<(), Error> {
         check_positive("the frequency (--ghz)", self.ghz)?;
         check_positive("the factor on the work (--scale)", self.scale)

@@ -1,4 +1,4 @@
-//! The player: prepares a workload once, and plays it as often as one likes.
+//! The player: prepares a workload once and plays it any number of times.
 
 use crate::calibration::Calibration;
 use crate::clock::now;
@@ -24,15 +24,15 @@ pub struct Player {
     timeout: Duration,
 }
 
-/// How long threads are given to stop.
+/// Time that threads get to stop after a timeout.
 const GRACE: Duration = Duration::from_secs(10);
 
 impl Player {
-    /// Prepares `workload`. Its "nice" counts from the nice value of the calling thread, which is 0 as a rule; its
-    /// cores are numbered as the kernel does.
+    /// Prepares `workload`. Its nice values are relative to that of the calling thread, usually 0. Its core
+    /// numbers are the kernel's.
     ///
-    /// Fails if the graph is not [well formed](Workload::validate), if an option is out of its range, and if a
-    /// thread's affinity leaves no core.
+    /// Fails if the graph is not [well formed](Workload::validate), if an option is out of range, or if a thread's
+    /// affinity contains no allowed core.
     pub fn new(workload: &Workload, options: Options, calibration: Calibration) -> Result<Self, Error> {
         options.check()?;
         check_positive("the speed of a core (--rate)", calibration.loops_per_s)?;
@@ -51,10 +51,10 @@ impl Player {
         Ok(Player { script: Arc::new(script), timeout: options.timeout })
     }
 
-    /// Plays the workload to its end. The calling thread sleeps meanwhile.
+    /// Plays the workload to its end; the calling thread sleeps until then.
     ///
-    /// Fails if the play takes too long, if the kernel refuses a thread, and if it refuses a nice value or an
-    /// affinity. All threads have ended then, too, unless the error says that some could not be stopped.
+    /// Fails on a timeout, or if the kernel refuses a thread, a nice value or an affinity. All threads have ended
+    /// when it returns, unless the error says that some could not be stopped.
     pub fn play(&self) -> Result<Run, Error> {
         let shared = Shared::new(&self.script)?;
         let slack = TimerSlack::finest();
@@ -70,7 +70,7 @@ impl Player {
         drop(slack);
         let stuck = if in_time { None } else { Some(self.stop(&shared)) };
         match stuck {
-            // Threads that starve still hold references to all this, and execute on its stacks.
+            // Starving threads still hold references to `shared` and execute on its stacks.
             Some(error @ Error::Timeout { abandoned: 1.., .. }) => {
                 std::mem::forget(shared);
                 return Err(error);
@@ -87,7 +87,7 @@ impl Player {
         }
     }
 
-    /// Stops a play that takes too long.
+    /// Stops a play that has timed out and returns the error.
     fn stop(&self, shared: &Shared) -> Error {
         let left = self.left(shared);
         let ended = shared.slots.iter().filter(|slot| slot.forked.load(Relaxed)).count() - left.len();
@@ -97,7 +97,7 @@ impl Player {
         Error::Timeout { after: self.timeout, threads: shared.slots.len(), ended, left, abandoned }
     }
 
-    /// The threads that are alive, and what each is at.
+    /// The live threads, each with a description of its step.
     fn left(&self, shared: &Shared) -> Vec<(Place, String)> {
         let Script { workload, programs, .. } = &*self.script;
         let left = |(thread, step): (ThreadIdx, usize)| {
@@ -109,7 +109,7 @@ impl Player {
     }
 }
 
-/// What each thread has to set, given what it inherits.
+/// The attributes that each thread must set because they differ from what it inherits.
 fn attributes(workload: &Workload, programs: &[Program]) -> Result<Vec<Attributes>, Error> {
     let allowed = allowed_cores();
     let base = getpriority_process(None).unwrap_or(0);
@@ -129,7 +129,7 @@ fn attributes(workload: &Workload, programs: &[Program]) -> Result<Vec<Attribute
     programs.iter().enumerate().map(attributes).collect()
 }
 
-/// The cores that a thread may run on: of those in the graph, the ones that there are; all, if it names none.
+/// The intersection of a thread's affinity in the graph with `allowed`. No affinity means all allowed cores.
 fn affinity(workload: &Workload, thread: usize, allowed: &CpuSet) -> Result<CpuSet, Error> {
     let wanted = &workload.threads[thread].affinity;
     if wanted.is_empty() {
@@ -152,14 +152,14 @@ fn affinity(workload: &Workload, thread: usize, allowed: &CpuSet) -> Result<CpuS
     })
 }
 
-/// Lets timers of this thread, and of those that descend from it, end when they should, not up to 50 us later
-/// together with others. As it was before when dropped.
+/// Sets the timer slack of this thread and its descendants to the minimum, 1 ns. The default lets timers expire
+/// up to 50 us late so that the kernel can batch them. Restores the previous slack on drop.
 struct TimerSlack(Option<NonZeroU64>);
 
 impl TimerSlack {
     fn finest() -> Self {
         let before = current_timer_slack().ok().and_then(NonZeroU64::new);
-        // Where that is not possible, delays take longer by the slack.
+        // If this fails, delays are longer by the slack.
         let _ = set_current_timer_slack(NonZeroU64::new(1));
         TimerSlack(before)
     }

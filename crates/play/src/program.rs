@@ -1,10 +1,10 @@
-//! A thread's steps as it executes them: flat, so that a step is one number, and with all that can be known
-//! before.
+//! Compiled form of a thread's steps: flattened, so that one number identifies a step, with everything that can
+//! be computed before the play.
 
 use hearth_workload::{BarrierIdx, MAX_DEPTH, Obstacle, Op, SemIdx, ThreadIdx, Workload};
 use std::fmt;
 
-/// A name as the kernel keeps it: at most 15 bytes, and a 0.
+/// A thread name as the kernel stores it: at most 15 bytes and a terminating 0.
 pub type Name = [u8; 16];
 
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -14,26 +14,26 @@ pub enum Step {
     },
     Fork(ThreadIdx),
     Join(ThreadIdx),
-    /// For so many nanoseconds, as all delays.
+    /// Duration in nanoseconds, as for `Io`.
     Sleep(u64),
     Io(u64),
-    /// `asks`: it is a request, and the wait directly after it the answer.
+    /// `asks`: the post is a request and the wait directly after it is the answer.
     Post {
         sem: SemIdx,
         asks: bool,
     },
-    /// `answers`: the post directly before it was a request.
+    /// `answers`: the post directly before it is a request.
     Wait {
         sem: SemIdx,
         answers: bool,
     },
     Barrier(BarrierIdx),
     Yield,
-    /// The number of the name in [`Program::names`].
+    /// Index of the name in [`Program::names`].
     Exec(u32),
-    /// Begins a round of a repeat, of so many.
+    /// Start of a repeat, with its number of rounds.
     Repeat(u32),
-    /// Ends it: the next round begins after this step.
+    /// End of a repeat, with the index of its [`Step::Repeat`]; the next round starts after that.
     Again(u32),
 }
 
@@ -42,19 +42,19 @@ pub struct Program {
     pub steps: Vec<Step>,
     pub name: Name,
     pub names: Vec<Name>,
-    /// The thread that forks it; `None`: it starts by itself.
+    /// The thread that forks it; `None` for a root.
     pub parent: Option<ThreadIdx>,
-    /// Waits, joins and barriers, as executed.
+    /// Number of executed waits, joins and barriers.
     pub waits: u64,
-    /// Sleeps and waits for devices.
+    /// Number of executed sleeps and I/O waits.
     pub delays: u64,
     pub requests: u64,
 }
 
-/// Levels of repeats, outermost included.
+/// Maximum nesting depth of repeats, including the outermost level.
 pub const LEVELS: usize = MAX_DEPTH + 1;
 
-/// The programs of all threads. The workload is [well formed](Workload::validate).
+/// Compiles all threads of a [well-formed](Workload::validate) workload.
 pub fn programs(workload: &Workload) -> Vec<Program> {
     let mut programs: Vec<Program> = Vec::with_capacity(workload.threads.len());
     for (index, thread) in workload.threads.iter().enumerate() {
@@ -78,7 +78,7 @@ pub fn programs(workload: &Workload) -> Vec<Program> {
 }
 
 impl Program {
-    /// Appends steps that are executed so many times.
+    /// Appends `ops`, which are executed `times` times.
     fn append(&mut self, ops: &[Op], times: u64) {
         for op in ops {
             let step = match *op {
@@ -118,7 +118,7 @@ impl Program {
     }
 }
 
-/// The first 15 bytes, whole characters, up to a 0.
+/// Truncates a name to 15 bytes at a character boundary, and at the first 0.
 fn short_name(name: &str) -> Name {
     let name = name.split('\0').next().unwrap_or_default();
     let length = (0..=name.len().min(15)).rfind(|&length| name.is_char_boundary(length)).unwrap_or(0);
@@ -127,8 +127,8 @@ fn short_name(name: &str) -> Name {
     short
 }
 
-/// Where in the workload's nested steps the step of that number stands, as messages count: `2.1` is the second
-/// step of the repeat that is the third step. Empty: after the last one.
+/// Path of step number `step` in the workload's nested steps, counted from 0: `[2, 1]` is the second step of the
+/// repeat that is the third step. Empty if `step` is past the end.
 pub fn path(ops: &[Op], step: usize) -> Vec<usize> {
     let mut first = 0;
     for (index, op) in ops.iter().enumerate() {
@@ -145,7 +145,7 @@ pub fn path(ops: &[Op], step: usize) -> Vec<usize> {
     Vec::new()
 }
 
-/// Steps of a program that `op` becomes.
+/// Number of program steps that `op` compiles to.
 fn size(op: &Op) -> usize {
     match op {
         Op::Repeat(count, ops) if *count == 0 || ops.is_empty() => 0,
@@ -154,7 +154,7 @@ fn size(op: &Op) -> usize {
     }
 }
 
-/// What the thread is at, for messages.
+/// Describes what the thread does at this step, for messages.
 impl fmt::Display for Step {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
@@ -164,7 +164,7 @@ impl fmt::Display for Step {
             Step::Barrier(barrier) => Obstacle::Barrier(barrier).fmt(f),
             Step::Sleep(ns) => write!(f, "it sleeps for {} s", ns as f64 / 1e9),
             Step::Io(ns) => write!(f, "it waits for a device for {} s", ns as f64 / 1e9),
-            _ => write!(f, "it can go on, and has no core"),
+            _ => write!(f, "it is runnable but has no core"),
         }
     }
 }

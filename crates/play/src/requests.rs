@@ -1,16 +1,18 @@
-//! Which posts are requests, and which waits their answers.
+//! Detection of request-answer pairs.
 //!
-//! The graph does not say it, so it is taken from what a thread does. A request is a post with its wait directly
-//! after it, by a thread that begins with the post (whoever first waits, then posts, is the one that answers),
-//! and does so at least twice (once: all meet before the work, or after it). Both semaphores start at 0: others
-//! are locks, or the room in a pipe.
+//! The graph does not mark requests, so they are inferred from the steps of each thread. A request is a post with
+//! a wait, the answer, directly after it. Three conditions exclude other uses of semaphores:
+//!
+//! - The thread posts first. A thread that waits first is the one that answers.
+//! - The thread makes at least two requests. A single pair is a rendezvous before or after the work.
+//! - Both semaphores start at 0. Others are locks, or the free space in a pipe.
 
 use crate::program::{Program, Step};
 use hearth_workload::SemIdx;
 use std::collections::BTreeMap;
 
 impl Program {
-    /// Marks the posts that are requests, and the waits that are their answers.
+    /// Marks the posts that are requests and the waits that are their answers.
     pub fn mark_requests(&mut self, semaphores: &[u32]) {
         let (mut first_post, mut first_wait) = (BTreeMap::new(), BTreeMap::new());
         for (at, step) in self.steps.iter().enumerate() {
@@ -22,7 +24,7 @@ impl Program {
         }
         let from_0 = |sem: SemIdx| semaphores.get(sem as usize) == Some(&0);
         let mut requests = Vec::new();
-        // Of the repeat at hand, and of those around it.
+        // Number of executions of a step, per nesting level of repeats.
         let mut times = vec![1u64];
         for (at, pair) in self.steps.windows(2).enumerate() {
             match *pair {

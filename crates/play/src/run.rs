@@ -1,4 +1,4 @@
-//! What came of a play.
+//! Result of a play.
 
 use crate::latency::Latencies;
 use crate::ledger::{Counts, Usage};
@@ -8,30 +8,30 @@ use std::sync::{Mutex, PoisonError};
 
 #[derive(Clone, Debug)]
 pub struct Run {
-    /// From just before the first thread was started to when the last one ended, in seconds.
+    /// Time from just before the first thread starts to the end of the last one, in seconds.
     pub time_s: f64,
-    /// CPU time of all threads, in the kernel too, in seconds. Not counted: the making and the end of a thread,
-    /// as far as they are not the forking thread's.
+    /// CPU time of all threads in seconds, including the kernel's. Creation and exit of a thread count only as far
+    /// as the forking thread is charged for them.
     pub cpu_s: f64,
-    /// The part of it in the kernel.
+    /// CPU time in the kernel, in seconds.
     pub system_s: f64,
-    /// What all `run` steps take on undisturbed cores, in seconds.
+    /// Time that all `run` steps take on undisturbed cores, in seconds.
     pub work_s: f64,
-    /// Switches away from threads that blocked or yielded.
+    /// Context switches from threads that blocked or yielded.
     pub voluntary_switches: u64,
-    /// Switches away from threads that were preempted.
+    /// Context switches from threads that were preempted.
     pub involuntary_switches: u64,
-    /// Cores on which threads found themselves; they look after each `run` and each wake-up.
+    /// Number of cores on which threads were observed. A thread reads its core after each `run` and each wake-up.
     pub cores_used: u32,
-    /// How often a thread found itself on another core than the last time that it looked.
+    /// Number of observed changes of core, with the same sampling.
     pub migrations: u64,
-    /// The steps that were executed.
+    /// Executed steps.
     pub counts: Counts,
     pub latencies: Latencies,
 }
 
 impl Run {
-    /// Of a play that has ended, and whose threads have been joined.
+    /// Collects the result of a play whose threads have been joined.
     pub(crate) fn of(shared: &Shared, started: u64) -> Self {
         let mut run = Run {
             time_s: seconds(shared.ended.load(Relaxed).saturating_sub(started)),

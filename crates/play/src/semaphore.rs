@@ -1,10 +1,10 @@
-//! Counting semaphores that serve in the order of waiting, and let exactly one thread go on for a post.
+//! FIFO counting semaphores; each post releases exactly one waiter.
 
 use hearth_workload::ThreadIdx;
 use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
 
-/// Knows threads by their number only: waiting and waking is [`Mailbox`](crate::mailbox::Mailbox)'s.
+/// A FIFO semaphore that queues thread numbers; [`Mailbox`](crate::mailbox::Mailbox) blocks and wakes the threads.
 ///
 /// The lock is held for tens of nanoseconds, never across a system call.
 pub struct Semaphore(Mutex<State>);
@@ -15,12 +15,12 @@ struct State {
 }
 
 impl Semaphore {
-    /// With room for so many waiters: then waiting allocates no memory.
+    /// A semaphore with capacity for `waiters` waiters, so that waiting does not allocate.
     pub fn new(count: u32, waiters: usize) -> Self {
         Semaphore(Mutex::new(State { count: count.into(), waiters: VecDeque::with_capacity(waiters) }))
     }
 
-    /// Adds 1, or gives it to the thread that has waited longest, which the caller must then wake.
+    /// Increments the count, or dequeues the longest waiter, which the caller must then wake.
     pub fn post(&self) -> Option<ThreadIdx> {
         let mut state = self.lock();
         let waiter = state.waiters.pop_front();
@@ -30,7 +30,7 @@ impl Semaphore {
         waiter
     }
 
-    /// Takes 1; false: there is none, and `thread` must wait until it is woken.
+    /// Decrements the count. If it is 0, enqueues `thread` and returns false: the thread must wait for its wake-up.
     pub fn take(&self, thread: ThreadIdx) -> bool {
         let mut state = self.lock();
         let there = state.count > 0;
@@ -46,7 +46,7 @@ impl Semaphore {
     }
 }
 
-/// The end of a thread, which others wait for.
+/// The exit of a thread and the queue of threads that join it.
 pub struct Exit(Mutex<(bool, VecDeque<ThreadIdx>)>);
 
 impl Exit {
@@ -54,7 +54,7 @@ impl Exit {
         Exit(Mutex::new((false, VecDeque::with_capacity(joiners))))
     }
 
-    /// True: it has ended; otherwise `thread` must wait until it is woken.
+    /// Returns whether the thread has ended. If not, enqueues `thread`, which must wait for its wake-up.
     pub fn has_come(&self, thread: ThreadIdx) -> bool {
         let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if !state.0 {
@@ -63,7 +63,7 @@ impl Exit {
         state.0
     }
 
-    /// From now on it has ended. The next thread that waited for it, which the caller must wake.
+    /// Marks the thread as ended and dequeues the next joiner, which the caller must wake.
     pub fn come(&self) -> Option<ThreadIdx> {
         let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         state.0 = true;

@@ -1,4 +1,4 @@
-//! What the threads of one play share.
+//! State shared by the threads of one play.
 
 use crate::barrier::Barrier;
 use crate::clock::now;
@@ -17,12 +17,12 @@ use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::*};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// On cache lines of its own (two, because processors fetch them in pairs).
+/// Aligns a value to its own two cache lines, because processors prefetch lines in pairs.
 #[derive(Default)]
 #[repr(align(128))]
 pub struct Apart<T>(pub T);
 
-/// All that is known before a play and stays: the same for each repetition.
+/// The constant input of a play, shared by all its repetitions.
 pub struct Script {
     pub workload: Workload,
     pub programs: Vec<Program>,
@@ -30,25 +30,25 @@ pub struct Script {
     pub work: Work,
 }
 
-/// A thread of the graph, before, while and after it is one of the kernel.
+/// State of one thread of the graph, from before its fork until after its exit.
 #[repr(align(128))]
 pub struct Slot {
     pub mailbox: Mailbox,
-    /// The step that it is at; as many as it has: it has ended.
+    /// Index of the current step; the number of steps after the end.
     pub position: AtomicU32,
     pub forked: AtomicBool,
-    /// When.
+    /// Time of the fork, in nanoseconds.
     pub forked_at: AtomicU64,
     pub exit: Exit,
     pub ledger: Mutex<Ledger>,
     start: Start,
 }
 
-/// What a new thread is given.
+/// Argument of a new thread.
 pub struct Start {
     pub shared: *const Shared,
     pub thread: ThreadIdx,
-    /// The stack that it executes on.
+    /// Number of its stack.
     pub stack: AtomicU32,
 }
 
@@ -57,7 +57,7 @@ unsafe impl Send for Start {}
 // SAFETY: as above.
 unsafe impl Sync for Start {}
 
-/// Latencies of threads that had too many to keep.
+/// Latencies flushed from full thread buffers.
 #[derive(Default)]
 pub struct Recorders {
     pub wakeup: Mutex<Histogram>,
@@ -71,17 +71,16 @@ pub struct Shared {
     pub semaphores: Vec<Apart<Semaphore>>,
     pub barriers: Vec<Apart<Barrier>>,
     pub recorders: Recorders,
-    /// The cores on which threads found themselves.
+    /// The cores on which threads were observed.
     pub cores: Cores,
     pub stacks: Stacks,
-    /// When the last thread ended.
+    /// Time at which the last thread ended, in nanoseconds.
     pub ended: AtomicU64,
-    /// Threads that were started and have not ended, and the player until it has started all that start by
-    /// themselves.
+    /// Number of threads started but not ended, plus 1 for the player until it has started all roots.
     alive: AtomicU32,
-    /// The player's own: nobody is alive any more.
+    /// The player's mailbox, woken when `alive` reaches 0.
     pub done: Mailbox,
-    /// Why the play cannot go on.
+    /// The first error of the play.
     fault: Mutex<Option<Error>>,
     pub stop: Apart<AtomicBool>,
 }
@@ -122,7 +121,7 @@ impl Shared {
         }))
     }
 
-    /// Makes `thread` a thread of the kernel. If that cannot be, the play is stopped. The caller is alive.
+    /// Starts `thread` as a kernel thread; stops the play on failure. The caller must count as alive.
     pub fn fork(&self, thread: ThreadIdx) {
         let slot = &self.slots[thread as usize];
         self.alive.fetch_add(1, Relaxed);
@@ -144,19 +143,19 @@ impl Shared {
         }
     }
 
-    /// The calling thread has nothing more to do with the play.
+    /// Counts the calling thread as ended; the last one wakes the player.
     pub fn leave(&self) {
         if self.alive.fetch_sub(1, AcqRel) == 1 {
             self.done.wake();
         }
     }
 
-    /// Threads that were started and have not left.
+    /// Number of threads that were started and have not left.
     pub fn alive(&self) -> u32 {
         self.alive.load(Acquire)
     }
 
-    /// The threads that were started and have steps to do, and the number of the step that each is at.
+    /// The started threads that have steps left, each with the index of its current step.
     pub fn under_way(&self) -> impl Iterator<Item = (ThreadIdx, usize)> {
         (0..).zip(&self.slots).filter_map(|(thread, slot)| {
             let step = slot.position.load(Relaxed) as usize;
@@ -173,13 +172,13 @@ impl Shared {
         self.stop.0.load(Relaxed)
     }
 
-    /// Makes all threads end as soon as they get a core.
+    /// Makes all threads end as soon as they get a core, by waking each of them.
     pub fn stop(&self) {
         self.stop.0.store(true, Release);
         self.slots.iter().for_each(|slot| slot.mailbox.wake());
     }
 
-    /// The play cannot go on. The first reason counts.
+    /// Stops the play with an error; keeps only the first error.
     pub fn fail(&self, error: Error) {
         self.fault.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
         self.stop();
@@ -195,7 +194,7 @@ impl Shared {
     }
 }
 
-/// How many threads wait at most, so that no queue has to grow.
+/// Upper bounds on queue lengths, so that no queue grows during a play.
 struct Queues {
     waiters: Vec<usize>,
     joiners: Vec<usize>,
@@ -221,7 +220,7 @@ impl Queues {
     }
 }
 
-/// A set of cores. Cores from number 1024 on share bits.
+/// A set of cores. Core numbers are taken modulo 1024.
 #[derive(Default)]
 pub struct Cores([AtomicU64; 16]);
 

@@ -1,8 +1,8 @@
-//! Threads, and the stacks that they execute on.
+//! Creation of threads on preallocated stacks.
 //!
-//! The standard library maps a stack and a signal stack for every thread, and unmaps them after it. Thousands
-//! of threads that come and go would then queue for the address space's lock, and sleep on it: wake-ups that no
-//! graph asked for. Here all stacks are mapped before the play, and used again.
+//! The standard library maps a stack and a signal stack for each thread and unmaps them at its exit. With
+//! thousands of short threads, these calls contend for the address space's lock and sleep on it. That causes
+//! wake-ups that are not in the graph. This module maps all stacks before the play and reuses them.
 
 use std::collections::VecDeque;
 use std::ffi::c_void;
@@ -12,8 +12,7 @@ use std::ptr;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// So many threads can be alive at a time. Each takes two mappings, of which the kernel allows a process
-/// 65 530 by default.
+/// Maximum number of live threads. Each takes two mappings; the kernel's default limit is 65 530 per process.
 pub const MOST: u32 = 16_384;
 
 const STACK: usize = 64 * 1024;
@@ -22,7 +21,7 @@ pub type Entry = extern "C" fn(*mut c_void) -> *mut c_void;
 
 pub struct Stacks {
     base: *mut u8,
-    /// Bytes of a stack, and of the guard page below it, on which an overflow ends.
+    /// Size of a stack in bytes. `guard` is the size of the guard page below it, which catches an overflow.
     size: usize,
     guard: usize,
     count: u32,
@@ -36,16 +35,16 @@ unsafe impl Send for Stacks {}
 unsafe impl Sync for Stacks {}
 
 struct Pool {
-    /// Stacks from this number on were never used.
+    /// Number of the first stack that was never used.
     fresh: u32,
-    /// Stacks whose thread could not be made.
+    /// Unused stacks: their thread was joined or could not be created.
     returned: Vec<u32>,
-    /// Threads that have nothing more to do, the first to end first; they may still be on their stacks.
+    /// Retired threads and their stacks, oldest first; the threads may still execute on their stacks.
     ended: VecDeque<(libc::pthread_t, u32)>,
 }
 
 impl Stacks {
-    /// Maps stacks for `count` threads, or for [`MOST`]. Memory is taken only as threads touch it.
+    /// Maps stacks for `count` threads, at most [`MOST`]. The kernel allocates memory only when a thread touches it.
     pub fn new(count: u32) -> io::Result<Self> {
         let count = count.clamp(1, MOST);
         // SAFETY: sysconf has no preconditions.
@@ -73,8 +72,8 @@ impl Stacks {
         Ok(stacks)
     }
 
-    /// Starts a thread that calls `entry(arg)`. The number of its stack goes into `seat` first; the last thing
-    /// that `entry` does is to [retire](Self::retire) it.
+    /// Starts a thread that calls `entry(arg)`, after storing the number of its stack in `seat`. The `entry` must
+    /// [retire](Self::retire) the stack as one of its last actions. Fails with `EAGAIN` if no stack is free.
     ///
     /// # Safety
     ///
@@ -106,14 +105,14 @@ impl Stacks {
         Err(io::Error::from_raw_os_error(error))
     }
 
-    /// The calling thread, which is on that stack, is about to return from its entry.
+    /// Queues the calling thread for joining. The thread executes on `stack` and is about to return from its entry.
     pub fn retire(&self, stack: u32) {
         // SAFETY: no preconditions.
         let thread = unsafe { libc::pthread_self() };
         self.lock().ended.push_back((thread, stack));
     }
 
-    /// Waits for all threads that have retired.
+    /// Joins all retired threads.
     pub fn join_retired(&self) {
         loop {
             let Some((thread, stack)) = self.lock().ended.pop_front() else { return };
@@ -123,14 +122,14 @@ impl Stacks {
         }
     }
 
-    /// A stack that nobody is on.
+    /// Takes a stack on which no thread executes.
     fn take(&self) -> Option<u32> {
         let mut pool = self.lock();
         if let Some(stack) = pool.returned.pop() {
             return Some(stack);
         }
         if let Some(&(thread, stack)) = pool.ended.front() {
-            // With all stacks used, the wait for one whose thread is just leaving is short.
+            // If all stacks are in use, wait: the retired thread is about to leave its stack.
             let wait = pool.fresh == self.count;
             // SAFETY: the thread is joinable, and nobody else joins it while we hold the lock.
             let gone = unsafe {

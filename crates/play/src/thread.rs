@@ -1,4 +1,4 @@
-//! A thread of the graph as it executes its steps.
+//! Execution of a thread's steps.
 
 use crate::clock::{now, thread_cpu};
 use crate::error::Error;
@@ -14,14 +14,14 @@ use std::ptr;
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// What a thread must set, because it does not inherit it from the thread that forks it.
+/// Attributes that a thread must set because they differ from its parent's.
 #[derive(Default)]
 pub struct Attributes {
     pub nice: Option<i32>,
     pub affinity: Option<Box<CpuSet>>,
 }
 
-/// Executes a thread of the graph. `start` is its [`Start`].
+/// Executes a thread of the graph; entry point of the kernel thread. `start` is its [`Start`].
 pub extern "C" fn play(start: *mut c_void) -> *mut c_void {
     let began = now();
     // SAFETY: `Shared::fork` passes a `Start`, which lies in the `Shared` that it points to, and both stay until
@@ -43,9 +43,9 @@ struct Played<'a> {
     program: &'a Program,
     ledger: Ledger,
     burner: Burner,
-    /// Where it last found itself.
+    /// The core last observed.
     core: usize,
-    /// When it asked for what it now waits for.
+    /// Time of the last request, in nanoseconds.
     asked: u64,
 }
 
@@ -76,7 +76,7 @@ impl<'a> Played<'a> {
         {
             self.shared.fail(Error::SetAffinity { place: place(), source: error.into() });
         }
-        // Of this thread only: Linux does not follow POSIX here.
+        // On Linux this affects the calling thread only, contrary to POSIX.
         if let Some(nice) = attributes.nice
             && let Err(error) = setpriority_process(None, nice)
         {
@@ -84,10 +84,10 @@ impl<'a> Played<'a> {
         }
     }
 
-    /// Executes all steps, unless the play is stopped.
+    /// Executes the steps until their end or until the play is stopped.
     fn steps(&mut self) {
         let mut next = 0;
-        // Rounds still to come of each repeat that is under way.
+        // Remaining rounds of each active repeat, by nesting level.
         let mut again = [0; LEVELS];
         let mut level = 0;
         while let Some(step) = self.program.steps.get(next) {
@@ -174,7 +174,7 @@ impl<'a> Played<'a> {
         }
     }
 
-    /// Waits until another thread lets it go on.
+    /// Sleeps until another thread wakes it.
     fn block(&mut self) {
         let stamp = self.slot.mailbox.wait();
         self.woken(stamp);
@@ -199,7 +199,7 @@ impl<'a> Played<'a> {
         self.woken(stamp);
     }
 
-    /// If it slept, it could go on since `stamp`.
+    /// Records the latency of a wake-up at time `stamp`; `None` if the thread did not sleep.
     fn woken(&mut self, stamp: Option<u64>) {
         if let Some(stamp) = stamp {
             self.ledger.wakeup.record(now().saturating_sub(stamp), &self.shared.recorders.wakeup);
@@ -207,8 +207,8 @@ impl<'a> Played<'a> {
         }
     }
 
-    /// A timed wait in a futex rather than `clock_nanosleep`: the kernel does the same (a timer that wakes the
-    /// thread), and a play that is stopped need not wait for its end.
+    /// Sleeps for `ns` nanoseconds. Uses a timed futex wait instead of `clock_nanosleep`: the kernel does the same
+    /// work (a timer wakes the thread), and `Shared::stop` can end the wait early.
     fn delay(&mut self, ns: u64) {
         let end = now().saturating_add(ns);
         if !self.slot.mailbox.wait_until(end) {
@@ -217,7 +217,7 @@ impl<'a> Played<'a> {
         }
     }
 
-    /// Notes where it executes.
+    /// Records the current core.
     fn look_around(&mut self) {
         let core = sched_getcpu();
         if core != self.core {
@@ -227,7 +227,7 @@ impl<'a> Played<'a> {
         }
     }
 
-    /// Accounts, and lets those go on that wait for its end.
+    /// Stores the ledger and wakes the joiners.
     fn end(mut self) {
         self.ledger.usage = Usage::of_this_thread();
         self.shared.ended.fetch_max(now(), Relaxed);
@@ -239,7 +239,7 @@ impl<'a> Played<'a> {
 }
 
 fn rename(name: &Name) {
-    // A name is for people: without one, the play is the same.
+    // Names are informational, so an error does not affect the play.
     if let Ok(name) = CStr::from_bytes_until_nul(name) {
         let _ = set_name(name);
     }

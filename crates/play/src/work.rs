@@ -1,4 +1,4 @@
-//! The work of a `run` step.
+//! Work loop of a `run` step.
 
 use crate::calibration::{Calibration, rounds};
 use crate::clock::{now, thread_cpu};
@@ -6,7 +6,7 @@ use crate::options::{Burn, Options};
 use std::hint::black_box;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-/// How cycles of the graph become work here.
+/// Conversion from cycles of the graph to work on this machine.
 #[derive(Clone, Copy, Debug)]
 pub struct Work {
     burn: Burn,
@@ -14,9 +14,9 @@ pub struct Work {
     ns_per_cycle: f64,
 }
 
-/// Rounds between two looks at whether the play was stopped: tens of microseconds.
+/// Rounds between two checks of the stop flag: tens of microseconds.
 const CHUNK: u64 = 16_384;
-/// Rounds between two looks at the clock: a fraction of a microsecond.
+/// Rounds between two readings of the clock: a fraction of a microsecond.
 const TURN: u64 = 64;
 
 impl Work {
@@ -28,33 +28,33 @@ impl Work {
         }
     }
 
-    /// Nanoseconds that so many cycles take on an undisturbed core.
+    /// Nanoseconds that `cycles` take on an undisturbed core.
     pub fn nanoseconds(&self, cycles: u64) -> f64 {
         cycles as f64 * self.ns_per_cycle
     }
 
-    /// Rounds of the loop that so many cycles are.
+    /// Rounds of the loop that correspond to `cycles`.
     fn loops(&self, cycles: u64) -> u64 {
         (self.nanoseconds(cycles) * self.loops_per_ns).round() as u64
     }
 }
 
-/// What a thread has under way.
+/// A thread's state of the work loop.
 pub struct Burner {
     state: u64,
-    /// CPU time in nanoseconds that the steps so far say.
+    /// CPU time in nanoseconds that the steps so far require.
     due: u64,
 }
 
 impl Default for Burner {
     fn default() -> Self {
-        // 0 would stay 0 for ever, and some processors multiply by 0 faster.
+        // From 0 the loop would stay at 0, and some processors multiply by 0 faster.
         Burner { state: 1, due: 0 }
     }
 }
 
 impl Burner {
-    /// Does the work of `cycles`, unless it is told to stop.
+    /// Does the work of `cycles`; returns early if `stop` is set.
     pub fn burn(&mut self, work: &Work, cycles: u64, stop: &AtomicBool) {
         match work.burn {
             Burn::Work => self.execute(work.loops(cycles), stop),
@@ -70,11 +70,12 @@ impl Burner {
         }
     }
 
-    /// Spends CPU time, until the thread has had as much since it began as its steps say. So what the kernel does
-    /// for the thread is part of the graph's work, as it is where a recording was extracted.
+    /// Spends CPU time until the thread's total since its start reaches the total that its steps require. Time in
+    /// the kernel thus counts as part of the graph's work, as in a workload extracted from a recording.
     ///
-    /// CPU time passes no faster than time: it is looked at (a system call) when so much time has passed. An emulator
-    /// takes a PAUSE as the hint to let another CPU execute, so that all CPUs take turns of a microsecond or less.
+    /// CPU time never advances faster than wall-clock time, so the CPU clock (a system call) is read only after the
+    /// missing amount of wall-clock time has passed. An emulator treats PAUSE as a hint to execute another CPU; all
+    /// CPUs thus take turns of a microsecond or less.
     fn spend(&mut self, ns: u64, stop: &AtomicBool) {
         self.due = self.due.saturating_add(ns);
         let mut spent = thread_cpu();
@@ -88,7 +89,7 @@ impl Burner {
         }
     }
 
-    /// The thread spun so long, which is CPU time but none of its steps'.
+    /// Accounts `ns` of spinning, which is CPU time that belongs to no `run` step.
     pub fn spun(&mut self, ns: u64) {
         self.due = self.due.saturating_add(ns);
     }

@@ -1,11 +1,11 @@
-//! Plays on the live kernel. Nothing here depends on how long anything takes, except that it ends some time.
+//! Plays on the live kernel. The tests do not depend on timing, apart from generous timeouts.
 
 use hearth_play::{Burn, Calibration, Counts, Error, Options, Player, Run};
 use hearth_workload::{DRY_RUN_STEPS, DryRun, Op, Thread, Workload};
 use proptest::prelude::*;
 use std::time::Duration;
 
-/// Slow enough that a debug build keeps up, and the same work everywhere.
+/// A fixed rate, slow enough for a debug build, so that the work is the same everywhere.
 fn calibration() -> Calibration {
     Calibration::known(1e8)
 }
@@ -23,7 +23,7 @@ fn workload(threads: Vec<Vec<Op>>, semaphores: Vec<u32>, barriers: Vec<u32>) -> 
     Workload { threads, semaphores, barriers, ..Workload::default() }
 }
 
-/// What a play of this workload must count, from the definition.
+/// The counts that a play of `workload` must report, computed from its steps.
 fn counts(workload: &Workload) -> Counts {
     let mut counts = Counts { threads: workload.threads.len() as u64, ..Counts::default() };
     for op in workload.threads.iter().flat_map(Thread::steps) {
@@ -47,7 +47,7 @@ fn counts(workload: &Workload) -> Counts {
     counts
 }
 
-/// A step that cannot block for ever.
+/// A step that cannot block forever.
 fn step() -> impl Strategy<Value = Op> {
     let leaf = prop_oneof![
         4 => (0u64..100_000).prop_map(Op::Run),
@@ -61,7 +61,7 @@ fn step() -> impl Strategy<Value = Op> {
     })
 }
 
-/// No repeat that the workload's checks object to.
+/// Removes the repeats that `Workload::validate` rejects.
 fn sound(ops: Vec<Op>) -> Vec<Op> {
     ops.into_iter()
         .filter_map(|op| match op {
@@ -74,8 +74,8 @@ fn sound(ops: Vec<Op>) -> Vec<Op> {
         .collect()
 }
 
-/// A tree of forks, some of them joined. A child may wait for its parent's post; all meet at a barrier; all
-/// pass through one lock.
+/// A tree of forks, some of them joined. A child may wait for its parent's post. All threads take one lock and
+/// meet at one barrier.
 fn graph() -> impl Strategy<Value = Workload> {
     let thread = (prop::collection::vec(step(), 0..6), any::<bool>(), any::<bool>());
     let spin = prop_oneof![Just(0u64), 1u64..100_000];
@@ -107,7 +107,7 @@ fn graph() -> impl Strategy<Value = Workload> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(60))]
 
-    /// What the dry run brings to its end, the kernel does; and every step is executed as often as it should.
+    /// A workload that finishes in the dry run finishes on the kernel, with the expected number of each step.
     #[test]
     fn all_is_played(workload in graph(), time in any::<bool>()) {
         let ends = matches!(workload.dry_run(DRY_RUN_STEPS), DryRun::Finishes { .. });
@@ -125,7 +125,7 @@ proptest! {
             prop_assert!(run.latencies.wakeup.summary().count <= waits);
             prop_assert!(run.cores_used >= 1);
             if time {
-                // Each thread got the CPU time that it was to spend.
+                // Each thread spent at least the CPU time that its steps require.
                 prop_assert!(run.cpu_s >= 0.999 * run.work_s, "{} {}", run.cpu_s, run.work_s);
             }
         }
@@ -162,7 +162,7 @@ fn a_thousand_threads_at_a_time() {
     assert_eq!(run.counts, counts(&workload));
 }
 
-/// What is asked for and answered is timed, by who asks.
+/// The requesting thread measures the latency of each request.
 #[test]
 fn requests_are_timed() {
     let workload = workload(
@@ -178,7 +178,7 @@ fn requests_are_timed() {
     assert_eq!(run.unwrap().play().unwrap().latencies.request.summary().count, 40);
 }
 
-/// More wake-ups than a thread keeps by itself: none is forgotten.
+/// Every delay is recorded, even if there are more than a thread's buffer holds.
 #[test]
 fn all_delays_are_recorded() {
     let workload = workload(vec![vec![Op::Repeat(2_000, vec![Op::Sleep(1)])]; 2], vec![], vec![]);
@@ -186,7 +186,7 @@ fn all_delays_are_recorded() {
     assert_eq!(run.latencies.timer.summary().count, 4_000);
 }
 
-/// Whatever they are at, all threads are stopped, and it is told what they were at.
+/// A timeout stops threads at every kind of step, and the error describes the step of each.
 #[test]
 fn a_play_that_takes_too_long_is_stopped() {
     let hour = 3_600_000_000_000;
@@ -201,7 +201,7 @@ fn a_play_that_takes_too_long_is_stopped() {
             vec![Op::Wait(0), Op::Barrier(0)],
             vec![Op::Fork(10)],
             vec![Op::Sleep(hour), Op::Fork(9)],
-            // Never forked: without this post nothing would be wrong with the counts.
+            // Never forked. Without this post the workload's counts would not balance.
             vec![Op::Post(1)],
             vec![],
         ],
@@ -216,13 +216,13 @@ fn a_play_that_takes_too_long_is_stopped() {
         ("thread 2, step 1", "it waits for the exit of thread 8"),
         ("thread 3, step 0.0", "it executes 7200000000000 cycles"),
         ("thread 4, step 0", "it waits for a device for 3600 s"),
-        ("thread 5, step 0", "it waits for others at barrier 0"),
+        ("thread 5, step 0", "it waits for other threads at barrier 0"),
         ("thread 6, step 0", "it waits for a post of semaphore 0"),
         ("thread 8, step 0", "it sleeps for 3600 s"),
     ]
     .map(|(place, at)| (place.to_owned(), at.to_owned()))
     .into();
-    // On a machine with much else to do, threads need longer to get where they are stuck.
+    // On a busy machine, threads take longer to reach the step where they are stuck.
     let mut found = Vec::new();
     for ms in [100, 1_000, 10_000, 60_000] {
         let options = Options { timeout: Duration::from_millis(ms), ..Options::default() };
@@ -262,7 +262,7 @@ fn nonsense_is_refused() {
     refuse(&nowhere, options, 1e8, "thread 0 (lost) may run on cores [65000, 1023] only, but");
 }
 
-/// Nice values may rise from parent to child whoever plays; affinity is taken on, and given up again.
+/// Any user may raise the nice value from parent to child; a thread sets its affinity and its child resets it.
 #[test]
 fn nice_and_affinity_are_set() {
     let core = (0..64).find(|&core| {

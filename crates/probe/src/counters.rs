@@ -1,4 +1,4 @@
-//! APERF and MPERF: cycles that the core ran, and cycles at a fixed rate in the same time.
+//! The counters APERF and MPERF. APERF counts the core's actual cycles, MPERF cycles at a fixed rate.
 
 use crate::os;
 use crate::sysfs::Files;
@@ -11,12 +11,12 @@ use std::time::{Duration, Instant};
 const MPERF: u64 = 0xe7;
 const APERF: u64 = 0xe8;
 
-/// How long the counters are tried.
+/// Duration of the counters' self-test.
 const TRIAL: Duration = Duration::from_millis(5);
-/// No core's clock is outside of this.
+/// Plausible range of a core's clock.
 const PLAUSIBLE_KHZ: std::ops::Range<f64> = 100_000.0..10_000_000.0;
 
-/// Both counters at one time.
+/// One reading of both counters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Reading {
     pub aperf: u64,
@@ -24,17 +24,17 @@ pub struct Reading {
 }
 
 impl Reading {
-    /// The mean clock since `before`, in units of MPERF's rate; none if the counters stood still.
+    /// The mean clock since `before`, in units of MPERF's rate; `None` if the counters did not advance.
     pub fn ratio_since(&self, before: &Reading) -> Option<f64> {
         let ran = self.aperf.wrapping_sub(before.aperf);
         let fixed = self.mperf.wrapping_sub(before.mperf);
-        // A difference so large is a counter that went back.
+        // A difference this large means that a counter went backwards.
         let sound = |count: u64| count > 0 && count < 1 << 62;
         (sound(ran) && sound(fixed)).then(|| ran as f64 / fixed as f64)
     }
 }
 
-/// Where the counters are read.
+/// Source of the counters.
 pub enum Counters {
     /// `/dev/cpu/N/msr`.
     Msr(File),
@@ -43,7 +43,7 @@ pub enum Counters {
 }
 
 impl Counters {
-    /// Opens what this thread's core, `core`, has and lets us read.
+    /// Opens the first readable source on `core`, on which this thread runs. Fails with the reason for each source.
     pub fn open(files: &Files, core: u32) -> Result<(Counters, f64), Vec<String>> {
         let mut why_not = Vec::new();
         for (name, opened) in [("msr device", Self::msr(files, core)), ("perf", Self::perf(files))] {
@@ -77,7 +77,7 @@ impl Counters {
         Ok(Counters::Perf { aperf: open("aperf")?, mperf: open("mperf")? })
     }
 
-    /// Reads both. MPERF's rate in the time between the two reads is an error of nanoseconds.
+    /// Reads both counters. The time between the two reads is an error of nanoseconds.
     pub fn read(&self) -> io::Result<Reading> {
         match self {
             Counters::Msr(file) => Ok(Reading { aperf: msr(file, APERF)?, mperf: msr(file, MPERF)? }),
@@ -85,8 +85,7 @@ impl Counters {
         }
     }
 
-    /// MPERF's rate; an error if it is nothing that a clock could be, as where a hypervisor answers
-    /// with zeros.
+    /// Measures MPERF's rate. Fails if the rate is implausible, for example if a hypervisor returns zeros.
     fn rate_khz(&self) -> io::Result<f64> {
         let chunk = Chunk::calibrate();
         let (begin, first) = (Instant::now(), self.read()?);
@@ -99,7 +98,7 @@ impl Counters {
         if PLAUSIBLE_KHZ.contains(&khz) && ran.is_some_and(|ran| PLAUSIBLE_KHZ.contains(&ran)) {
             return Ok(khz);
         }
-        Err(io::Error::other("the counters do not count"))
+        Err(io::Error::other("the counters do not advance at a plausible rate"))
     }
 }
 
@@ -138,7 +137,7 @@ mod tests {
         assert_eq!(before.ratio_since(&wrapped), Some(2.0));
     }
 
-    /// The way to perf's counters, shown with the one that virtual machines have too.
+    /// Tests perf's counters with `tsc`, which virtual machines have too.
     #[test]
     fn the_time_stamp_counter_counts_where_perf_has_it() {
         let files = Files::under(std::path::Path::new("/"));
@@ -149,7 +148,7 @@ mod tests {
         let (begin, first) = (Instant::now(), counter(&file).unwrap());
         while begin.elapsed() < TRIAL {}
         let (last, ms) = (counter(&file).unwrap(), begin.elapsed().as_secs_f64() * 1e3);
-        // Of a thread, it counts while that runs: another one may have had part of the time.
+        // A thread's counter advances only while the thread runs, so preemption reduces the count.
         let khz = (last - first) as f64 / ms;
         assert!(khz > 0.0 && khz < PLAUSIBLE_KHZ.end, "{khz}");
     }

@@ -1,17 +1,17 @@
-//! Who else used the core.
+//! Detection of other users of the measured core.
 
 use crate::os;
 use crate::sysfs::Files;
 use serde::Serialize;
 
-/// What /proc/stat counts of one core, in its ticks.
+/// Times of one core from /proc/stat, in ticks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct CoreTimes {
-    /// The core had nothing to do.
+    /// Idle time.
     pub idle: u64,
-    /// The hypervisor ran something else.
+    /// Steal time: the hypervisor ran something else.
     pub steal: u64,
-    /// Everything.
+    /// Total of all times.
     pub total: u64,
 }
 
@@ -20,7 +20,7 @@ impl CoreTimes {
         CoreTimes::parse(&files.text("proc/stat")?, core)
     }
 
-    /// From the line `cpuN user nice system idle iowait irq softirq steal …`.
+    /// Parses the line `cpuN user nice system idle iowait irq softirq steal …`.
     fn parse(stat: &str, core: u32) -> Option<CoreTimes> {
         let name = format!("cpu{core}");
         let line = stat.lines().find(|line| line.split_whitespace().next() == Some(&name))?;
@@ -41,20 +41,20 @@ impl CoreTimes {
     }
 }
 
-/// What happened to the measurement.
+/// Disturbances of a measurement.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
 pub struct Disturbance {
-    /// How often the busy loop was taken off its core.
+    /// Number of preemptions of the busy loop.
     pub involuntary_switches: u64,
-    /// Part of the busy loops' time that interrupts, other threads or the hypervisor took, in per cent.
+    /// Share of the busy loops' time lost to interrupts, other threads or the hypervisor, in per cent.
     pub lost_percent: f64,
-    /// Time that the hypervisor took from this core in the whole measurement, as /proc/stat counts it.
+    /// Steal time of this core during the whole measurement, from /proc/stat.
     pub steal_ms: Option<f64>,
-    /// How much of the time in which the core should have been idle it was not, in per cent.
+    /// Share of the intended idle time in which the core was busy, in per cent.
     pub not_idle_percent: Option<f64>,
 }
 
-/// More than this is worth a warning.
+/// Thresholds of the warnings.
 const MUCH_LOST_PERCENT: f64 = 2.0;
 const MUCH_STOLEN: f64 = 0.01;
 const MUCH_BUSY_PERCENT: f64 = 10.0;
@@ -71,7 +71,7 @@ impl Disturbance {
     ) -> Disturbance {
         let tick_ms = os::clock_tick().as_secs_f64() * 1e3;
         let times = times.map(|(before, after)| after.since(before));
-        // We, and nobody else, should have kept the core from being idle.
+        // Only our own loops and looks should have kept the core busy.
         let not_idle = times.and_then(|times| {
             let rest = times.total as f64 * tick_ms - busy_ms - looks_ms;
             let others = rest - times.idle as f64 * tick_ms;
@@ -85,7 +85,7 @@ impl Disturbance {
         }
     }
 
-    /// For people, if it is worth their while.
+    /// Warnings for the user.
     pub fn warnings(&self, core: u32, busy_ms: f64) -> Vec<String> {
         let mut warnings = Vec::new();
         if self.involuntary_switches > 0 || self.lost_percent > MUCH_LOST_PERCENT {

@@ -1,9 +1,9 @@
-//! Why something could not be measured or told.
+//! Errors of measurement and detection.
 
 use std::io;
 use std::time::Duration;
 
-/// Every message says what is wrong, where, and what to do.
+/// An error of measurement or detection.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     #[error("this process may not use core {core}: choose one of {allowed}")]
@@ -20,7 +20,7 @@ pub enum Error {
     Rounds(u32),
     #[error("cannot draw: {0}")]
     Plot(String),
-    /// No machine file can say what this machine is.
+    /// A machine file cannot express this machine.
     #[error("{0}")]
     Irregular(String),
     #[error("{0}")]

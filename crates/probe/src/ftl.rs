@@ -11,19 +11,18 @@ use crate::work::Chunk;
 use std::path::Path;
 use std::time::Duration;
 
-/// What to measure.
+/// Options of the measurement.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Options {
-    /// The kernel's number; none: the last one that we may use, because the first ones have most of
-    /// the interrupts.
+    /// The kernel's number of the core. `None`: the last allowed core, because the first cores handle most interrupts.
     pub core: Option<u32>,
     pub rounds: u32,
     pub busy: Duration,
-    /// How long the idle core is looked at.
+    /// Time during which the idle core is sampled.
     pub idle: Duration,
-    /// Undisturbed idle time between that and the next loop.
+    /// Undisturbed idle time before the next loop.
     pub quiet: Duration,
-    /// From one look to the next.
+    /// Sampling interval of the idle core.
     pub gap: Duration,
 }
 
@@ -42,12 +41,12 @@ impl Default for Options {
 
 /// Resolution of the busy loop's curve.
 pub const WINDOW: Duration = Duration::from_micros(100);
-/// Length of a look at the idle core.
+/// Duration of one sample of the idle core.
 const PROBE: Duration = Duration::from_micros(50);
-/// Shortest and longest times that make sense.
+/// Allowed range of times.
 const BUSY: std::ops::RangeInclusive<Duration> = Duration::from_millis(5)..=Duration::from_secs(10);
 const IDLE: std::ops::RangeInclusive<Duration> = Duration::from_millis(1)..=Duration::from_secs(10);
-/// Fewest looks at the idle core.
+/// Minimum number of samples of the idle core.
 const LOOKS: u32 = 20;
 
 impl Options {
@@ -74,7 +73,7 @@ impl Options {
     }
 }
 
-/// Measures. `progress` is called after each round.
+/// Runs the measurement; calls `progress` after each round.
 pub fn measure(options: &Options, progress: impl FnMut() + Send) -> Result<Report, Error> {
     let times = options.times()?;
     let allowed = os::allowed_cores();
@@ -83,7 +82,7 @@ pub fn measure(options: &Options, progress: impl FnMut() + Send) -> Result<Repor
         Some(core) => return Err(Error::Core { core, allowed: show_list(&allowed) }),
         None => *allowed.last().ok_or(Error::NoCore)?,
     };
-    // A thread of its own, so that the caller's keeps its cores and its class.
+    // Use a separate thread so that the caller keeps its affinity and scheduling class.
     std::thread::scope(|scope| {
         let measuring = scope.spawn(move || on_core(core, &times, options.rounds, progress));
         measuring.join().unwrap_or(Err(Error::Thread))
@@ -101,7 +100,7 @@ fn on_core(core: u32, times: &Times, count: u32, mut progress: impl FnMut()) -> 
     };
     let source = source(&files, &chunk, counters.as_ref(), why_not);
     let mut meter = Meter::new(chunk, counters, times.busy, times.window);
-    // The first round shows what comes before the others, whatever that was: it does not count.
+    // Discard the first round: the core's state before it is unknown.
     meter.round(times);
     let before = CoreTimes::read(&files, core);
     let rounds: Vec<Round> = (0..count)
@@ -150,7 +149,7 @@ fn source(files: &Files, chunk: &Chunk, counters: Option<&(Counters, f64)>, why_
     }
 }
 
-/// Whether a hypervisor says that it is there.
+/// Whether a hypervisor reports its presence.
 pub fn is_virtual(files: &Files) -> bool {
     let cpuinfo = files.text("proc/cpuinfo").unwrap_or_default();
     let flag =

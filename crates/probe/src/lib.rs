@@ -1,12 +1,12 @@
-//! What this machine is, measured and read.
+//! Measures and detects the properties of this machine.
 //!
 //! - [`ftl`]: frequency transition latency, the time that a core takes from the speed of an idle core
 //!   to that of a busy one, and back;
 //! - [`detect`]: the machine file of this machine;
 //! - [`turbo`]: how fast cores run together.
 //!
-//! What is measured, and how settling is defined, is in `docs/src/ftl.md`; what a machine file says,
-//! and where detection has it from, in `docs/src/machines.md`.
+//! `docs/src/ftl.md` defines the measurement and settling. `docs/src/machines.md` describes machine files and the
+//! sources of the detected values.
 
 mod counters;
 pub mod detect;

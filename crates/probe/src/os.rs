@@ -1,4 +1,4 @@
-//! The few calls of the operating system that the standard library has not.
+//! System calls that the standard library lacks.
 
 use std::io;
 use std::mem;
@@ -16,7 +16,7 @@ pub fn allowed_cores() -> Vec<u32> {
     (0..libc::CPU_SETSIZE as u32).filter(|&cpu| unsafe { libc::CPU_ISSET(cpu as usize, &set) }).collect()
 }
 
-/// Keeps this thread on one core.
+/// Pins this thread to one core.
 pub fn pin(core: u32) -> io::Result<()> {
     if core >= libc::CPU_SETSIZE as u32 {
         return Err(io::Error::from(io::ErrorKind::InvalidInput));
@@ -32,8 +32,8 @@ pub fn pin(core: u32) -> io::Result<()> {
     }
 }
 
-/// Asks for SCHED_FIFO for this thread, at the lowest real-time priority; whether it was given.
-/// A thread that is not given it sleeps at least as exactly as it can.
+/// Requests SCHED_FIFO for this thread, at the lowest real-time priority; returns whether the kernel granted it.
+/// Also sets the minimal timer slack, which makes sleeps precise without SCHED_FIFO.
 pub fn real_time() -> bool {
     let lowest = libc::sched_param { sched_priority: 1 };
     // SAFETY: `lowest` is valid for reads; the other call has no pointers.
@@ -43,7 +43,7 @@ pub fn real_time() -> bool {
     }
 }
 
-/// How often this thread was taken off its core against its will.
+/// Number of involuntary context switches of this thread.
 pub fn involuntary_switches() -> u64 {
     // SAFETY: all-zero is a valid value, and `usage` is valid for writes.
     let usage = unsafe {
@@ -61,7 +61,7 @@ pub fn clock_tick() -> Duration {
     Duration::from_secs(1) / u32::try_from(per_second).unwrap_or(100).max(1)
 }
 
-/// Sleeps until `when`, or not at all if that has passed.
+/// Sleeps until `when`; returns at once if that has passed.
 pub fn sleep_until(when: Instant) {
     let left = when.saturating_duration_since(Instant::now());
     if !left.is_zero() {

@@ -1,4 +1,4 @@
-//! The curve as a picture.
+//! Plot of the measured curve.
 
 use crate::error::Error;
 use crate::report::{Phase, Point, Quantiles, Report, Unit, Verdict};
@@ -10,8 +10,8 @@ const SIZE: (u32, u32) = (960, 460);
 
 type Canvas<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 
-/// An SVG: the busy loop to the left, the idle time after it to the right; the median over the rounds,
-/// and the band from the tenth to the ninetieth of a hundred.
+/// Draws the curve as an SVG: the busy loop on the left, the idle time after it on the right. Shows the median over
+/// the rounds and the band from the 10th to the 90th percentile.
 pub fn svg(report: &Report) -> Result<String, Error> {
     let mut svg = String::new();
     draw(report, &mut svg).map_err(|error| Error::Plot(error.to_string()))?;
@@ -44,7 +44,7 @@ fn rgb(Rgb(r, g, b): Rgb) -> RGBColor {
     RGBColor(r, g, b)
 }
 
-/// Where the axis ends, and its name.
+/// Upper end and label of the speed axis.
 fn scale(report: &Report) -> (f64, &'static str) {
     let known = [&report.up, &report.down].into_iter().flat_map(|phase| phase.curve.iter());
     let most = known.filter_map(|point| Some(point.speed?.q90)).fold(0.0, f64::max);
@@ -54,7 +54,7 @@ fn scale(report: &Report) -> (f64, &'static str) {
     }
 }
 
-/// What the phase came to, in a few words.
+/// Summarises the result of a phase.
 fn said(phase: &Phase) -> String {
     match (phase.verdict, phase.settled_ms) {
         (Verdict::Seen, Some(settled)) => format!("settled after {:.1} ms (median)", settled.median),

@@ -1,4 +1,4 @@
-//! What many rounds say together.
+//! Evaluation of all rounds of a measurement.
 
 use crate::disturbance::Disturbance;
 use crate::rounds::{Round, Times};
@@ -8,9 +8,9 @@ use serde::Serialize;
 /// Values that are smoothed into one, in the busy loop and while idle.
 const SPAN_UP: usize = 5;
 const SPAN_DOWN: usize = 3;
-/// Fewer rounds give no verdict.
+/// Minimum number of usable rounds for a verdict.
 const FEWEST_ROUNDS: usize = 3;
-/// Part of the rounds that must move the same way.
+/// Share of the rounds that must move in the same direction.
 const AGREEING: f64 = 0.75;
 
 /// The result of a measurement: the document of `hearth ftl --json`.
@@ -23,7 +23,7 @@ pub struct Report {
     pub source: Source,
     /// Whether the loop ran as SCHED_FIFO.
     pub real_time: bool,
-    /// Of cpufreq; none if there is no cpufreq.
+    /// The cpufreq governor; `None` without cpufreq.
     pub governor: Option<String>,
     pub times: TimesMs,
     /// Idle to busy.
@@ -34,7 +34,7 @@ pub struct Report {
     pub warnings: Vec<String>,
 }
 
-/// What the speeds come from.
+/// Source of the speeds.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Source {
     /// `msr`, `perf`, or `rate`: of a calibrated loop.
@@ -42,9 +42,9 @@ pub struct Source {
     pub unit: Unit,
     /// Cycles of one instruction of the loop, if that is what gives the unit.
     pub cycles: Option<u32>,
-    /// Whether a hypervisor lies between the core and us.
+    /// Whether this runs under a hypervisor.
     pub virtual_machine: bool,
-    /// Why it is not a better one.
+    /// Why no better source could be used.
     pub why_not: Vec<String>,
 }
 
@@ -81,7 +81,7 @@ impl From<&Times> for TimesMs {
     }
 }
 
-/// One way: up or down.
+/// Result of one direction, up or down.
 #[derive(Debug, Clone, Serialize)]
 pub struct Phase {
     pub verdict: Verdict,
@@ -95,12 +95,12 @@ pub struct Phase {
     pub reached_ms: Option<Quantiles>,
     /// Time until it stayed there; only if a transition was seen.
     pub settled_ms: Option<Quantiles>,
-    /// How exact both are.
+    /// Resolution of both times.
     pub resolution_ms: f64,
     pub rounds: usize,
-    /// Rounds of which enough is known.
+    /// Number of rounds with enough known values.
     pub usable: usize,
-    /// Rounds that moved in `direction`, or anywhere if there is none.
+    /// Number of rounds that moved in `direction`, or in either direction if there is none.
     pub moved: usize,
     /// Over the rounds.
     pub curve: Vec<Point>,
@@ -111,15 +111,15 @@ pub struct Phase {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
-    /// A transition, and when it was over.
+    /// A transition that settled.
     Seen,
-    /// The speed at the begin is that at the end.
+    /// The speed at the start equals that at the end.
     NotSeen,
-    /// A transition that was not over when the measurement was.
+    /// A transition that had not settled at the end of the measurement.
     Unsettled,
-    /// Some rounds moved, others not, or not the same way.
+    /// The rounds disagree about a transition or its direction.
     Unclear,
-    /// Too little is known.
+    /// Too few values are known.
     TooLittle,
 }
 

@@ -1,4 +1,4 @@
-//! One core, idle and busy in turn, with a stopwatch.
+//! Measures one core that is busy and idle in turn.
 
 use crate::counters::Counters;
 use crate::os;
@@ -14,30 +14,30 @@ pub struct Times {
     pub quiet: Duration,
     /// Length of the busy loop.
     pub busy: Duration,
-    /// How long the idle core is looked at after it.
+    /// Time during which the idle core is sampled after the loop.
     pub idle: Duration,
     /// Length of a window of the busy loop.
     pub window: Duration,
-    /// From one look at the idle core to the next.
+    /// Sampling interval of the idle core.
     pub gap: Duration,
-    /// Length of a look.
+    /// Duration of one sample.
     pub probe: Duration,
 }
 
-/// The speeds that one round saw.
+/// The speeds measured in one round.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Round {
     /// In each window of the busy loop.
     pub up: Vec<Option<f64>>,
-    /// At each look at the idle core; the first comes one gap after the loop.
+    /// Speed in each sample of the idle core; the first sample is one gap after the loop.
     pub down: Vec<Option<f64>>,
-    /// Time of the busy loop that went to something else.
+    /// Time of the busy loop lost to other work.
     pub lost: Duration,
-    /// How often the busy loop was taken off its core.
+    /// Number of preemptions of the busy loop.
     pub switches: u64,
 }
 
-/// What measures: on the core on which it was made.
+/// The measuring instrument; bound to the core on which it was created.
 pub struct Meter {
     pub chunk: Chunk,
     /// APERF and MPERF, and MPERF's rate in kHz.
@@ -48,8 +48,8 @@ pub struct Meter {
 
 impl Meter {
     pub fn new(chunk: Chunk, counters: Option<(Counters, f64)>, busy: Duration, window: Duration) -> Meter {
-        // Room for chunks of a core several times as fast as now. It is written to, so that it is there
-        // when time counts.
+        // Capacity for a core several times as fast as now. Writing to the memory faults its pages in before the
+        // measurement.
         let chunks = busy.as_micros() as usize;
         let windows = 2 * (busy.as_nanos() / window.as_nanos().max(1)) as usize + 2;
         let mut timed = vec![Timed { end_ns: 1, took_ns: 1 }; chunks];
@@ -57,7 +57,7 @@ impl Meter {
         Meter { chunk, counters, timed, counted: Vec::with_capacity(windows) }
     }
 
-    /// Sleeps, works, and looks at the core while it idles.
+    /// Executes one round: sleeps, runs the busy loop, then samples the idle core.
     pub fn round(&mut self, times: &Times) -> Round {
         os::sleep_until(Instant::now() + times.quiet);
         let switches = os::involuntary_switches();
@@ -67,7 +67,7 @@ impl Meter {
         Round { up, down: self.idle(times), lost, switches }
     }
 
-    /// Works for so long; the speed in each window.
+    /// Runs the busy loop and measures the speed in each window.
     pub fn busy(&mut self, length: Duration, window: Duration) -> Vec<Option<f64>> {
         let window_ns = window.as_nanos().max(1) as u64;
         let length_ns = length.as_nanos() as u64;
@@ -107,7 +107,7 @@ impl Meter {
         begin.elapsed().as_nanos() as u64
     }
 
-    /// Wakes up at every gap, for the length of a look.
+    /// Samples the idle core once per gap.
     fn idle(&mut self, times: &Times) -> Vec<Option<f64>> {
         let begin = Instant::now();
         let looks = (times.idle.as_nanos() / times.gap.as_nanos().max(1)) as u32;
@@ -115,7 +115,7 @@ impl Meter {
         (1..=looks)
             .map(|look| {
                 os::sleep_until(begin + times.gap * look);
-                // Who came too late would tell of another time.
+                // A late sample would belong to another time.
                 let late = begin.elapsed().saturating_sub(times.gap * look) > times.gap / 2;
                 let speed = self.look(times.probe, &mut took);
                 speed.filter(|_| !late)

@@ -1,20 +1,20 @@
-//! When a curve has come to rest. The definitions are in docs/src/ftl.md.
+//! Detection of when a curve has settled. `docs/src/ftl.md` has the definitions.
 
-/// Half of the band around the settled speed, as a part of it.
+/// Half width of the band around the settled speed, relative to that speed.
 pub const BAND: f64 = 0.02;
-/// The band is at least so many times the noise around the settled speed.
+/// Minimum half width of the band, in standard deviations of the noise.
 const NOISE: f64 = 3.0;
-/// What turns the median absolute deviation of normal noise into its standard deviation.
+/// Ratio of standard deviation to median absolute deviation for normal noise.
 const MAD_TO_SIGMA: f64 = 1.4826;
-/// The last part of a curve, where it is taken to have settled.
+/// Final part of a curve, in which it is assumed to have settled.
 const TAIL: usize = 4;
-/// Fewer known values in the tail, or twice that in all, say nothing.
+/// Minimum number of known values in the tail; twice as many are required in total.
 const FEWEST: usize = 4;
 
 /// How one curve moved. Times are numbers of values.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Settling {
-    /// Speed at the begin.
+    /// Speed at the start.
     pub from: f64,
     /// Speed at the end: the median of the last quarter.
     pub to: f64,
@@ -24,12 +24,12 @@ pub struct Settling {
     pub reached: usize,
     /// Number of the first value from which on all lie in the band.
     pub settled: usize,
-    /// Whether that was before the last quarter, which is what `to` comes from.
+    /// Whether that was before the last quarter, from which `to` is computed.
     pub in_time: bool,
 }
 
 impl Settling {
-    /// Whether the curve began outside of the band, by more than its width: it went somewhere.
+    /// Whether the curve began outside the band by more than the band's width, that is, whether it moved.
     pub fn moved(&self) -> bool {
         (self.from - self.to).abs() > 2.0 * self.band
     }
@@ -43,7 +43,7 @@ pub fn settling(values: &[Option<f64>], from: Option<f64>, span: usize) -> Optio
         return None;
     }
     let to = median(&tail)?;
-    // From value to value, so that a curve that still climbs is not taken for a noisy one.
+    // Use differences of neighbours, so that a curve that still rises does not count as noisy.
     let steps: Vec<f64> = tail.windows(2).map(|pair| (pair[1] - pair[0]).abs()).collect();
     let noise = median(&steps)? * MAD_TO_SIGMA / std::f64::consts::SQRT_2;
     let band = (BAND * to.abs()).max(NOISE * noise);
@@ -61,8 +61,8 @@ pub fn settling(values: &[Option<f64>], from: Option<f64>, span: usize) -> Optio
     })
 }
 
-/// Each value's median with its neighbours. Unknown ones stay so, and so do those of whose neighbours
-/// less than half are known: one outlier would decide.
+/// Smooths with a moving median. A value stays or becomes unknown if it is unknown itself or if fewer than half of
+/// its neighbours are known, because one outlier could then decide.
 pub fn smoothed(values: &[Option<f64>], span: usize) -> Vec<Option<f64>> {
     let reach = span / 2;
     (0..values.len())
@@ -82,7 +82,7 @@ pub fn median(values: &[f64]) -> Option<f64> {
     quantile(values, 0.5)
 }
 
-/// Linear between the two nearest (type 7).
+/// Quantile by linear interpolation between the two nearest values (type 7).
 pub fn quantile(values: &[f64], part: f64) -> Option<f64> {
     let mut sorted: Vec<f64> = values.iter().copied().filter(|value| value.is_finite()).collect();
     sorted.sort_by(f64::total_cmp);

@@ -1,12 +1,12 @@
-//! Small files of sysfs and procfs, below a root that tests can choose.
+//! Reads small files of sysfs and procfs, below a root that tests can choose.
 
 use std::fs::{self, File};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// Longer files are cut: /proc/cpuinfo of the largest machines has a few megabytes.
+/// Length at which files are truncated: /proc/cpuinfo of the largest machines has a few megabytes.
 const LONGEST: u64 = 16 << 20;
-/// Highest number of a core that is believed.
+/// Highest plausible number of a core.
 pub(crate) const MOST_CORES: u32 = 65_536;
 
 /// Files of a machine.
@@ -25,10 +25,10 @@ impl Files {
         self.root.join(path)
     }
 
-    /// A text without the blanks around it; none if there is no such file, or nothing in it.
+    /// Contents of a file without surrounding whitespace; `None` if the file is missing or empty.
     pub fn text(&self, path: &str) -> Option<String> {
         let path = self.path(path);
-        // Opening a pipe would wait for its other end.
+        // Opening a pipe would block until its other end is opened.
         if !fs::metadata(&path).ok()?.is_file() {
             return None;
         }
@@ -47,7 +47,7 @@ impl Files {
     }
 }
 
-/// A list such as `0-3,8,10-11`. What cannot be read is left out.
+/// Parses a list such as `0-3,8,10-11`; omits unreadable parts.
 pub fn cpu_list(list: &str) -> Vec<u32> {
     let mut cores = Vec::new();
     for range in list.trim().split(',') {
@@ -55,7 +55,7 @@ pub fn cpu_list(list: &str) -> Vec<u32> {
         if let (Ok(first), Ok(last)) = (first.trim().parse::<u32>(), last.trim().parse::<u32>()) {
             cores.extend(first..=last.min(MOST_CORES - 1));
         }
-        // Overlapping ranges cannot make the list grow without end.
+        // Overlapping ranges must not make the list grow without bound.
         if cores.len() > MOST_CORES as usize {
             cores.sort_unstable();
             cores.dedup();
@@ -66,7 +66,7 @@ pub fn cpu_list(list: &str) -> Vec<u32> {
     cores
 }
 
-/// The same list, as the kernel writes it.
+/// Formats a list of cores as the kernel does.
 pub fn show_list(cores: &[u32]) -> String {
     let mut ranges: Vec<(u32, u32)> = Vec::new();
     for &core in cores {
@@ -82,7 +82,7 @@ pub fn show_list(cores: &[u32]) -> String {
     ranges.iter().map(shown).collect::<Vec<_>>().join(",")
 }
 
-/// Values of the lines `name : value`.
+/// The values of all lines `name : value`.
 pub fn fields<'a>(text: &'a str, name: &'a str) -> impl Iterator<Item = &'a str> {
     text.lines().filter_map(move |line| {
         let (key, value) = line.split_once(':')?;

@@ -1,4 +1,4 @@
-//! How fast cores run together, measured: n busy cores, for n = 1, 2, …
+//! Measures turbo frequencies: the speed of n busy cores, for n = 1, 2, …
 
 use crate::error::Error;
 use crate::ftl::WINDOW;
@@ -9,23 +9,23 @@ use crate::work::Chunk;
 use std::sync::Barrier;
 use std::time::Duration;
 
-/// How long the cores work before they are looked at, and then.
+/// Time for which the cores work before and during the measurement.
 const SETTLE: Duration = Duration::from_millis(150);
 const LOOK: Duration = Duration::from_millis(100);
 const TRIES: usize = 4;
-/// A socket of more cores is measured at so many numbers of cores.
+/// Maximum number of core counts that are measured on one socket.
 const MOST_STEPS: usize = 24;
 
-/// So many cores ran, and so fast: in kHz, or relative to the speed of one.
+/// The speed of a number of busy cores, in kHz or relative to the speed of one.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Together {
     pub cores: u16,
     pub khz: f64,
 }
 
-/// The median speed of the first `n` of `cores` when all of them are busy, for growing `n`. None if
-/// the processor's cycles cannot be counted, or the cores were not ours for long enough. The cores should be of one socket and no two of one
-/// physical core.
+/// Measures the median speed of the first `n` of `cores` while these `n` are busy, for growing `n`. `None` if the
+/// processor's cycles cannot be counted or other work disturbed the cores too much. The cores should belong to one
+/// socket and to different physical cores.
 pub fn measure(cores: &[u32], mut progress: impl FnMut()) -> Result<Option<Vec<Together>>, Error> {
     let mut measured = Vec::new();
     for n in steps(cores.len()) {
@@ -36,7 +36,7 @@ pub fn measure(cores: &[u32], mut progress: impl FnMut()) -> Result<Option<Vec<T
     Ok(Some(measured))
 }
 
-/// Numbers of cores to try: all, or so many of them, the small ones first.
+/// The core counts to measure: all, or a selection that prefers small ones.
 pub fn steps(cores: usize) -> Vec<usize> {
     if cores <= MOST_STEPS {
         return (1..=cores).collect();
@@ -47,7 +47,7 @@ pub fn steps(cores: usize) -> Vec<usize> {
     (1..=dense).chain(spread).collect()
 }
 
-/// On a machine that does something else too, the first try may come to nothing.
+/// Number of attempts: on a busy machine the first one may fail.
 fn patiently(cores: &[u32]) -> Result<Option<f64>, Error> {
     for _ in 0..TRIES {
         if let Some(khz) = together(cores)? {
@@ -70,12 +70,12 @@ fn together(cores: &[u32]) -> Result<Option<f64>, Error> {
     Ok(known.and_then(|known| median(&known)))
 }
 
-/// The speed of one of them.
+/// Measures the speed of one core.
 fn one(core: u32, start: &Barrier) -> Result<Option<f64>, Error> {
     let pinned = os::pin(core).map_err(|source| Error::Pin { core, source });
-    // Where it is refused, the windows in which something else ran are not known.
+    // If refused, windows in which something else ran stay unknown.
     os::real_time();
-    // Whoever cannot take part still comes to the start: the others wait for it.
+    // A thread that cannot take part must still arrive at the barrier: the others wait for it.
     start.wait();
     pinned?;
     let chunk = Chunk::calibrate();

@@ -1,33 +1,33 @@
-//! From what was timed to a speed for each window.
+//! Computes the speed in each window from the timed chunks.
 
 use crate::counters::Reading;
 use crate::work::Chunk;
 
-/// A chunk of work: when it ended, counted from the begin of the phase, and how long it took.
+/// A chunk of work: its end, relative to the start of the phase, and its duration.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Timed {
     pub end_ns: u64,
     pub took_ns: u32,
 }
 
-/// The counters, read at this time from the begin of the phase.
+/// A reading of the counters and its time, relative to the start of the phase.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Counted {
     pub at_ns: u64,
     pub reading: Reading,
 }
 
-/// Fewer chunks in a window say nothing.
+/// Minimum number of chunks in a window for a valid speed.
 const FEWEST_CHUNKS: usize = 3;
-/// A window that lost more than this part of its time to something else says nothing.
+/// Maximum share of a window's time lost to other work, for a valid speed.
 const LEAST_SHARE: f64 = 0.25;
 
-/// The speed in each window, from the work done in it: that of the window's median chunk, so that
-/// interrupts and other threads do not count unless they take half of the window.
+/// The speed in each window, computed from its median chunk. Interrupts and other threads do not affect the median
+/// unless they take half of the window.
 pub fn from_chunks(timed: &[Timed], chunk: &Chunk, window_ns: u64, windows: usize) -> Vec<Option<f64>> {
     let mut took: Vec<Vec<u32>> = vec![Vec::new(); windows];
     for timed in timed {
-        // A chunk belongs to the window in which its middle lies.
+        // A chunk belongs to the window that contains its midpoint.
         let middle = timed.end_ns.saturating_sub(u64::from(timed.took_ns) / 2);
         if let Some(window) = took.get_mut((middle / window_ns.max(1)) as usize) {
             window.push(timed.took_ns);
@@ -36,7 +36,7 @@ pub fn from_chunks(timed: &[Timed], chunk: &Chunk, window_ns: u64, windows: usiz
     took.into_iter().map(|window| typical(window, window_ns).map(|ns| chunk.speed(ns))).collect()
 }
 
-/// The window's median chunk in nanoseconds; none if the window tells too little.
+/// Duration of the window's median chunk in nanoseconds; `None` if the window has too few or too disturbed chunks.
 fn typical(mut took: Vec<u32>, window_ns: u64) -> Option<f64> {
     if took.len() < FEWEST_CHUNKS {
         return None;
@@ -47,8 +47,8 @@ fn typical(mut took: Vec<u32>, window_ns: u64) -> Option<f64> {
     (median > 0.0 && undisturbed >= LEAST_SHARE * window_ns as f64).then_some(median)
 }
 
-/// The speed in each window, from counters read at about every window's end. Where a reading comes
-/// late, the windows that it jumps over are not known.
+/// The speed in each window, computed from counters read near the end of each window. A late reading leaves the
+/// windows that it skips unknown.
 pub fn from_counters(
     counted: &[Counted],
     mperf_khz: f64,
@@ -70,9 +70,9 @@ pub fn from_counters(
     speeds
 }
 
-/// Time that the chunks took beyond what they would have undisturbed.
+/// Excess time of the chunks over their undisturbed duration.
 pub fn lost_ns(timed: &[Timed]) -> u64 {
-    // A clock that changes is no loss: each chunk is held against its neighbours.
+    // A change of the clock is not a loss, so each chunk is compared with its neighbours.
     timed
         .chunks(25)
         .map(|near| {

@@ -1,9 +1,8 @@
-//! Work whose length in cycles is known: chains of instructions that each wait for the one before.
+//! Work of known length in cycles: chains of dependent instructions.
 //!
-//! A chain of register additions takes one cycle each on every processor that is in use, whatever
-//! else the core could do at the same time. Multiplications take a few cycles each, always the same
-//! number, and leave the core's other units to the second hyperthread; so a chain of them measures
-//! the clock with little disturbance. How many cycles it is, is measured against the additions.
+//! In a chain, a register addition takes one cycle on every processor in use. A multiplication takes a small, fixed
+//! number of cycles and leaves the core's other units to the second hyperthread. A chain of multiplications therefore
+//! measures the clock with little disturbance. Their number of cycles is calibrated against the additions.
 
 use crate::settle::{median, quantile};
 use std::time::Instant;
@@ -16,9 +15,9 @@ const VOTES: usize = 5;
 const MAJORITY: usize = 3;
 /// Rounds of a chain in the calibration: some microseconds.
 const ROUNDS: u32 = 200;
-/// How far the measured cycles may be from a whole number.
+/// Maximum deviation of the measured cycles from a whole number.
 const TOLERANCE: f64 = 0.08;
-/// A multiplication takes no longer than this on any processor that this is made for.
+/// Maximum plausible latency of a multiplication in cycles, on supported processors.
 const MOST_CYCLES: f64 = 8.0;
 /// Length of a chunk: short against a window, long against reading the clock.
 const CHUNK_NS: f64 = 4_000.0;
@@ -27,7 +26,7 @@ const CHUNK_NS: f64 = 4_000.0;
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Chunk {
     rounds: u32,
-    /// Cycles of one multiplication, where they are known.
+    /// Cycles of one multiplication, if known.
     pub cycles: Option<u32>,
     /// Time of the chunk while it was calibrated, which is what speeds are told by if the cycles are
     /// not known.
@@ -35,7 +34,7 @@ pub struct Chunk {
 }
 
 impl Chunk {
-    /// Finds out how long a multiplication takes on the core on which this runs.
+    /// Measures the latency of a multiplication on the current core.
     pub fn calibrate() -> Chunk {
         let vote = |_| -> Vec<(f64, f64)> {
             (0..PAIRS).map(|_| (time(additions, ROUNDS), time(multiplications, ROUNDS))).collect()
@@ -74,7 +73,7 @@ impl Chunk {
 /// Cycles of a multiplication, from pairs of the time of additions and that of multiplications; none
 /// if that is no whole number, as it is where instructions are emulated.
 fn whole_cycles(pairs: &[(f64, f64)]) -> Option<u32> {
-    // What disturbs makes slower: among the fastest is what took its own time.
+    // Disturbances only slow a chain down, so the fastest times are undisturbed.
     let fast = |times: Vec<f64>| quantile(&times, 0.1);
     let additions = fast(pairs.iter().map(|(adds, _)| *adds).collect())?;
     let ratio = fast(pairs.iter().map(|(_, muls)| *muls).collect())? / additions;
@@ -83,7 +82,7 @@ fn whole_cycles(pairs: &[(f64, f64)]) -> Option<u32> {
     (sound && HAS_CHAINS).then_some(whole as u32)
 }
 
-/// What most votes say.
+/// The majority of the votes.
 fn elected(votes: impl Iterator<Item = Option<u32>>) -> Option<u32> {
     let votes: Vec<u32> = votes.flatten().collect();
     let count = |cycles: u32| votes.iter().filter(|&&vote| vote == cycles).count();
@@ -136,7 +135,7 @@ macro_rules! chain {
     };
 }
 
-/// Whether the chains are what they say, and not what a compiler makes of them.
+/// Whether the chains are written in assembly; compiled loops have no guaranteed length.
 const HAS_CHAINS: bool = cfg!(any(target_arch = "x86_64", target_arch = "aarch64"));
 
 chain!(additions, "add {x}, {y}", "add {x}, {x}, {y}");

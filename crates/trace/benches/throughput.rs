@@ -1,4 +1,5 @@
-//! Events per second of the metrics, the hash and the store, on a machine with 160 cores.
+//! Throughput of the metrics, the hash and the store in events per second, on a machine with 160
+//! cores.
 //!
 //! `cargo bench -p hearth-trace`
 
@@ -16,8 +17,8 @@ fn header() -> Header {
     Header { cores: (0..CORES).map(core).collect(), duration: 1 << 40, ..Header::default() }
 }
 
-/// A hundred threads that are woken all over the machine, run at some frequency and block: the
-/// kinds of event that cost most, in about the proportion in which they occur.
+/// Events of 100 threads that wake on random cores, run at a random frequency and block: the most
+/// expensive kinds of events, roughly in the proportions in which they occur.
 fn events(count: usize) -> Vec<Event> {
     let mut events = Vec::with_capacity(count);
     let mut random = 1u64;
@@ -65,7 +66,7 @@ fn bench(c: &mut Criterion) {
     group.bench_function("write", |b| b.iter(write));
     write();
     group.bench_function("open", |b| b.iter(|| black_box(Store::open(&path).expect("a trace").events())));
-    // One core decodes what another one asks for.
+    // A background thread reads and decodes ahead of the consumer.
     group.bench_function("read", |b| {
         b.iter(|| black_box(Reader::open(&path).expect("a trace").filter(|event| event.is_ok()).count()));
     });
@@ -73,7 +74,7 @@ fn bench(c: &mut Criterion) {
         let store = Store::open(&path).expect("a trace");
         b.iter(|| (0..store.groups().len()).for_each(|i| drop(black_box(store.read_group(i)))));
     });
-    // From the disk to the numbers, on two cores.
+    // From disk to metrics, on two cores.
     group.bench_function("read and measure", |b| {
         b.iter(|| {
             let mut metrics = Metrics::new(&header);

@@ -1,4 +1,4 @@
-//! The index: events per second when it is built; the time for a tile, stored and computed.
+//! Index of tiles: build throughput in events per second, and time per tile, stored or computed.
 //!
 //! `cargo bench -p hearth-trace --bench tiles`
 
@@ -10,7 +10,7 @@ use std::hint::black_box;
 const CORES: u16 = 64;
 const EVENTS: usize = 4_000_000;
 
-/// Threads that are woken all over the machine, run at some frequency and block.
+/// Events of threads that wake on random cores, run at a random frequency and block.
 fn trace() -> Trace {
     let core = |n: u16| CoreInfo { physical: n / 2, llc: n / 32, numa: n / 32, socket: n / 32 };
     let header = Header { cores: (0..CORES).map(core).collect(), ..Header::default() };
@@ -50,7 +50,7 @@ fn bench(c: &mut Criterion) {
     };
     tile("stored", index.coarsest());
     tile("finest stored", index.finest_stored());
-    tile("computed, as dear as any", index.finest_stored() - 1);
+    tile("computed, most expensive level", index.finest_stored() - 1);
     tile("computed, finest", 0);
     group.finish();
 }

@@ -1,18 +1,19 @@
-//! How fast traces are written, opened, read and measured here.
+//! Measures how fast traces are written, opened, read and measured.
 //!
-//! `throughput make EVENTS TRACE` writes a made-up trace of a machine with 160 cores;
-//! `throughput read TRACE` opens, reads and measures one, each several times.
+//! `throughput make EVENTS TRACE` writes a synthetic trace of a machine with 160 cores; `throughput
+//! read TRACE` opens, reads and measures it three times; `throughput copy TRACE TRACE` reads a
+//! trace into memory and writes a copy.
 
-mod since;
+mod stopwatch;
 
 use hearth_trace::{
     CoreInfo, Event, Header, IDLE, Kind, Metrics, Reader, Sink, Stop, Store, TraceHash, Waker, Writer,
 };
-use since::Since;
 use std::error::Error;
 use std::fs;
 use std::path::Path;
 use std::time::Instant;
+use stopwatch::Stopwatch;
 
 const CORES: u16 = 160;
 
@@ -26,12 +27,12 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
 }
 
-/// A hundred threads that are woken all over the machine, run at some frequency and block.
+/// Writes events of 100 threads that wake on random cores, run at a random frequency and block.
 fn make(events: u64, path: &Path) -> Result<(), Box<dyn Error>> {
     let core =
         |n: u16| CoreInfo { physical: n % 80, llc: n % 80 / 20, numa: n % 80 / 20, socket: n % 80 / 20 };
     let mut header = Header { cores: (0..CORES).map(core).collect(), ..Header::default() };
-    let begin = Since::now();
+    let begin = Stopwatch::start();
     let mut writer = Writer::create(path, &header)?;
     let (mut random, mut time, mut written) = (1u64, 0, 0);
     while written < events {
@@ -49,7 +50,7 @@ fn make(events: u64, path: &Path) -> Result<(), Box<dyn Error>> {
     }
     header.duration = time;
     writer.commit(&header)?;
-    begin.told("written", written);
+    begin.report("written", written);
     Ok(())
 }
 
@@ -63,12 +64,12 @@ fn read(path: &Path) -> Result<(), Box<dyn Error>> {
             .sum::<Result<_, _>>()?;
         println!("{:.2} bytes per event", bytes as f64 / store.events() as f64);
         let events = store.events();
-        let begin = Since::now();
+        let begin = Stopwatch::start();
         let mut group = Vec::new();
         for index in 0..store.groups().len() {
             store.read_group_into(index, &mut group)?;
         }
-        begin.told("decoded on one core", events);
+        begin.report("decoded on one core", events);
         each(path, "read", |_| {})?;
         let mut hash = TraceHash::new();
         each(path, "hashed", |event| hash.event(event))?;
@@ -80,7 +81,7 @@ fn read(path: &Path) -> Result<(), Box<dyn Error>> {
 }
 
 fn each(path: &Path, what: &str, mut take: impl FnMut(&Event)) -> Result<(), Box<dyn Error>> {
-    let begin = Since::now();
+    let begin = Stopwatch::start();
     let mut reader = Reader::open(path)?;
     let mut events = 0;
     while let Some(group) = reader.next_group() {
@@ -88,15 +89,15 @@ fn each(path: &Path, what: &str, mut take: impl FnMut(&Event)) -> Result<(), Box
         group.iter().for_each(&mut take);
         events += group.len() as u64;
     }
-    begin.told(what, events);
+    begin.report(what, events);
     Ok(())
 }
 
-/// Reads one into memory and writes it again.
+/// Reads a trace into memory and writes a copy.
 fn copy(from: &Path, to: &Path) -> Result<(), Box<dyn Error>> {
     let trace = Reader::open(from)?.into_trace()?;
-    let begin = Since::now();
+    let begin = Stopwatch::start();
     trace.write(to)?;
-    begin.told("written", trace.events.len() as u64);
+    begin.report("written", trace.events.len() as u64);
     Ok(())
 }

@@ -1,21 +1,21 @@
-//! Measures the index of a large trace:
-//! `cargo run --release -p hearth-trace --example tiles -- FOLDER [EVENTS] [CORES]`
+//! Measures the index of a large trace: `cargo run --release -p hearth-trace --example tiles --
+//! FOLDER [EVENTS] [CORES]`
 //!
-//! The trace is made there if it is not there yet.
+//! Creates the trace if `FOLDER` does not exist.
 
-mod since;
+mod stopwatch;
 
 use hearth_trace::tiles::{Index, TileId, coarsest_level, tile_width};
 use hearth_trace::*;
-use since::Since;
 use std::path::Path;
 use std::time::Instant;
+use stopwatch::Stopwatch;
 
 type Outcome<T = ()> = Result<T, Box<dyn std::error::Error>>;
 
 fn main() -> Outcome {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let folder = Path::new(arguments.first().ok_or("give a folder for the trace")?);
+    let folder = Path::new(arguments.first().ok_or("usage: tiles FOLDER [EVENTS] [CORES]")?);
     let events = arguments.get(1).map_or(Ok(100_000_000), |text| text.parse())?;
     let cores = arguments.get(2).map_or(Ok(64), |text| text.parse())?;
     if !folder.exists() {
@@ -26,11 +26,11 @@ fn main() -> Outcome {
     let started = Instant::now();
     let store = Store::open(folder)?;
     println!("trace opened in {:.1} ms", ms(started));
-    let begin = Since::now();
+    let begin = Stopwatch::start();
     Index::write(&store)?;
-    begin.told("index built", store.events());
+    begin.report("index built", store.events());
     let bytes = std::fs::metadata(folder.join("tiles/index"))?.len();
-    println!("index: {bytes} bytes, {:.3} bytes an event", bytes as f64 / store.events() as f64);
+    println!("index: {bytes} bytes, {:.3} bytes per event", bytes as f64 / store.events() as f64);
     let started = Instant::now();
     let index = Index::of(&store)?;
     println!(
@@ -43,7 +43,7 @@ fn main() -> Outcome {
     for level in (0..=coarsest_level(index.end())).rev() {
         time_tiles(&store, &index, level)?;
     }
-    println!("memory at most: {}", peak_memory().unwrap_or_default());
+    println!("peak memory: {}", peak_memory().unwrap_or_default());
     Ok(())
 }
 
@@ -51,13 +51,13 @@ fn ms(started: Instant) -> f64 {
     started.elapsed().as_secs_f64() * 1e3
 }
 
-/// CPU time of this thread so far: on a busy machine, a time by the clock says little.
+/// CPU time of this thread in milliseconds. On a busy machine, wall-clock time is too noisy.
 fn thread_ms() -> f64 {
     let times = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
     times.split(' ').next().and_then(|ns| ns.parse::<f64>().ok()).unwrap_or(0.0) / 1e6
 }
 
-/// Thirty tiles of a level, all over the trace.
+/// Times 30 tiles of a level, spread over the trace.
 fn time_tiles(store: &Store, index: &Index, level: u8) -> Outcome {
     let count = index.end() / tile_width(level) + 1;
     let mut times = Vec::new();
@@ -71,7 +71,7 @@ fn time_tiles(store: &Store, index: &Index, level: u8) -> Outcome {
     }
     times.sort_by(f64::total_cmp);
     println!(
-        "level {level:2}: {stored:2} of {:2} stored; ms of CPU time a tile: median {:.2}, most {:.2}",
+        "level {level:2}: {stored:2} of {:2} stored; ms of CPU time per tile: median {:.2}, maximum {:.2}",
         times.len(),
         times[times.len() / 2],
         times[times.len() - 1]
@@ -84,8 +84,8 @@ fn peak_memory() -> Option<String> {
     Some(status.lines().find(|line| line.starts_with("VmHWM"))?[6..].trim().to_owned())
 }
 
-/// Threads that are woken all over the machine, run at some frequency and block: quiet and busy
-/// seconds take turns.
+/// Writes events of threads that wake on random cores, run at a random frequency and block; one
+/// second in four is quiet.
 fn make(folder: &Path, count: u64, cores: u16) -> Outcome {
     let core = |n: u16| CoreInfo { physical: n / 2, llc: n / 32, numa: n / 32, socket: n / 32 };
     let threads = 5000;

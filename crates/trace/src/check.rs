@@ -1,14 +1,14 @@
-//! Is a trace one that could have happened?
+//! Consistency check of traces.
 
 use crate::Trace;
 use crate::event::{CoreId, Event, IDLE, Kind, Stop, Tid, Time, Waker};
 use std::collections::HashMap;
 use std::fmt;
 
-/// An event that contradicts those before it, or the header.
+/// An event that contradicts earlier events or the header.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Violation {
-    /// Index in [`Trace::events`]; `None`: the header itself is at fault.
+    /// Index in [`Trace::events`]; `None` for a fault of the header itself.
     pub index: Option<usize>,
     pub time: Time,
     pub core: CoreId,
@@ -28,7 +28,7 @@ impl fmt::Display for Violation {
 
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Problem {
-    #[error("time goes back, from {before} ns")]
+    #[error("time goes back; the previous event is at {before} ns")]
     TimeGoesBack { before: Time },
     #[error("the machine has no core {core}")]
     NoSuchCore { core: CoreId },
@@ -40,43 +40,43 @@ pub enum Problem {
     NoSuchName { what: &'static str, number: u32 },
     #[error("switches from thread {prev}, but thread {running} was running")]
     WrongPrev { prev: Tid, running: Tid },
-    #[error("switches from thread {thread} to itself")]
+    #[error("thread {thread} switches to itself")]
     SwitchToSelf { thread: Tid },
-    #[error("the idle thread stops, but not as preempted")]
+    #[error("the idle thread stops for a reason other than preemption")]
     IdleStops,
-    #[error("thread {thread} runs on core {core} at the same time")]
+    #[error("thread {thread} is already running on core {core}")]
     RunsElsewhere { thread: Tid, core: CoreId },
-    #[error("thread {thread} runs, but was blocked and not woken")]
+    #[error("thread {thread} runs, but is blocked and was not woken")]
     NotWoken { thread: Tid },
-    #[error("thread {thread} runs, but is in the queue of core {queue}")]
+    #[error("thread {thread} runs, but is in the run queue of core {queue}")]
     NotMigrated { thread: Tid, queue: CoreId },
-    #[error("thread {thread} has ended before")]
+    #[error("thread {thread} has already ended")]
     AlreadyEnded { thread: Tid },
-    #[error("thread {thread} ends without an exit event")]
+    #[error("thread {thread} ends without an `Exit` event")]
     NoExit { thread: Tid },
-    #[error("thread {thread} is woken, but was not blocked")]
+    #[error("thread {thread} is woken, but is not blocked")]
     NotBlocked { thread: Tid },
-    #[error("thread {thread} acts, but does not run here")]
+    #[error("thread {thread} acts, but is not running on this core")]
     NotRunningHere { thread: Tid },
-    #[error("thread {thread} is forked, but exists")]
+    #[error("thread {thread} is forked, but already exists")]
     ForkedTwice { thread: Tid },
     #[error("thread {thread} migrates, but is not ready on core {from}")]
     NotReadyThere { thread: Tid, from: CoreId },
-    #[error("the idle thread cannot do this")]
+    #[error("this event is not possible for the idle thread")]
     IdleActs,
 }
 
-/// More than this many are not looked for: one fault tends to cause many.
+/// Maximum number of reported violations: one fault tends to cause many.
 const MOST_VIOLATIONS: usize = 10_000;
 
 impl Trace {
-    /// Looks for events that contradict each other or the header. Empty: there are none.
+    /// Returns the events that contradict each other or the header; empty for a consistent trace.
     ///
-    /// What was before the trace is unknown, and not held against it: the first switch of a core
-    /// may be from any thread, and a thread that was not seen yet may be in any state. After a
-    /// violation the newer event is believed. At most 10 000 violations are returned.
+    /// The state before the trace is unknown and never a violation: the first switch of a core may
+    /// be from any thread, and an unseen thread may be in any state. After a violation, checking
+    /// continues with the state after the newer event. At most 10,000 violations are returned.
     ///
-    /// Where the recorder lost events ([`crate::Header::lost`]) violations are to be expected.
+    /// A trace with lost events ([`crate::Header::lost`]) usually has violations.
     pub fn check(&self) -> Vec<Violation> {
         let mut check = Check {
             trace: self,
@@ -104,7 +104,7 @@ impl Trace {
     }
 }
 
-/// What is known of a thread that was seen.
+/// Last known state of a thread.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Life {
     Blocked,
@@ -115,7 +115,7 @@ enum Life {
 
 #[derive(Clone, Copy, Default)]
 struct Thread {
-    /// `None`: not seen yet.
+    /// `None` if the thread has not been seen or its state is unknown.
     life: Option<Life>,
     forked: bool,
     exiting: bool,
@@ -123,10 +123,10 @@ struct Thread {
 
 struct Check<'a> {
     trace: &'a Trace,
-    /// Who runs on each core, as far as known.
+    /// Thread running on each core, if known.
     current: Vec<Option<Tid>>,
     threads: HashMap<Tid, Thread>,
-    /// How often each thread stands in the header.
+    /// Number of header entries per thread.
     listed: HashMap<Tid, u32>,
     at: Option<usize>,
     found: Vec<Violation>,
@@ -187,7 +187,7 @@ impl Check<'_> {
         match self.current[usize::from(core)] {
             Some(running) if running != prev => {
                 self.report(Problem::WrongPrev { prev, running });
-                self.threads.entry(running).or_default().life = None; // nobody knows where it is
+                self.threads.entry(running).or_default().life = None; // its state is unknown
             }
             _ => {}
         }
@@ -274,14 +274,14 @@ impl Check<'_> {
         self.threads.entry(thread).or_default().life = Some(Life::Ready(to));
     }
 
-    /// `thread` does something on `core`: it must be what runs there.
+    /// `thread` acts on `core`, so it must be running there.
     fn acts(&mut self, core: CoreId, thread: Tid) {
         if self.thread(thread) && self.current[usize::from(core)].is_some_and(|running| running != thread) {
             self.report(Problem::NotRunningHere { thread });
         }
     }
 
-    /// Whether the machine has the core.
+    /// Checks that the machine has `core`.
     fn core(&mut self, core: CoreId) -> bool {
         let exists = usize::from(core) < self.current.len();
         if !exists {
@@ -290,7 +290,7 @@ impl Check<'_> {
         exists
     }
 
-    /// Whether this is a thread, and not the idle one. (One that the header does not list is.)
+    /// Checks that `thread` is in the header; false for the idle thread only.
     fn thread(&mut self, thread: Tid) -> bool {
         if thread == IDLE {
             self.report(Problem::IdleActs);

@@ -1,4 +1,4 @@
-//! The hash of a trace: "same seed, same trace, to the byte" in 32 characters.
+//! Hash of a trace, to compare traces by 32 characters.
 
 use crate::event::{Event, Sink};
 use crate::record;
@@ -6,18 +6,18 @@ use xxhash_rust::xxh3::Xxh3;
 
 /// XXH3-128 over the 24-byte records of the events, in order.
 ///
-/// The header is left out: two runs that took the same decisions at the same times are the same,
-/// whatever they were called. Not cryptographic.
+/// The header is not hashed: two runs with the same decisions at the same times have the same hash,
+/// whatever their names. The hash is not cryptographic.
 #[derive(Clone, Default)]
 pub struct TraceHash(Xxh3);
 
 impl TraceHash {
-    /// The hash of no events.
+    /// Hash of an empty trace.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The hash of the events so far.
+    /// Hash of the events so far.
     pub fn value(&self) -> u128 {
         self.0.digest128()
     }
@@ -57,11 +57,11 @@ mod tests {
 
     #[test]
     fn the_empty_hash_is_that_of_xxh3() {
-        // XXH3_128bits of nothing, from the xxHash test vectors.
+        // XXH3_128bits of the empty input, from the xxHash test vectors.
         assert_eq!(hash(&[]), "99aa06d3014798d86001c324468d497f");
     }
 
-    /// Pinned: if this changes, hashes published by earlier versions mean nothing any more.
+    /// Pins the hash: a change makes the hashes published by earlier versions useless.
     #[test]
     fn the_hash_of_an_event_is_pinned() {
         let bytes = record::encode(&tick(1, 2));

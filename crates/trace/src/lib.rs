@@ -1,7 +1,7 @@
-//! Traces: the event model, the store, the hash and the metrics.
+//! Traces: event model, store, hash and metrics.
 //!
-//! This is the middle of Hearth: recorders and simulators write traces; reports, views,
-//! exporters and workload extraction read them.
+//! Recorders and simulators write traces; reports, views, exporters and workload extraction read
+//! them.
 
 mod check;
 mod event;
@@ -12,8 +12,8 @@ mod record;
 pub mod series;
 mod store;
 
-/// Who runs and waits where, followed event by event, and the meters that stand on that: for
-/// consumers of events that tell more than [`Metrics`].
+/// State of cores and threads after each event, and meters built on it, for consumers that need
+/// more detail than [`Metrics`].
 pub mod follow {
     pub use crate::metrics::{
         CoreState, Inversion, Observer, Occupant, Overload, Place, State, Underload, bin,

@@ -1,15 +1,16 @@
-//! The play in a recording of `hearth play`.
+//! Extraction of the played workload from a recording of `hearth play`.
 
 use crate::Trace;
 use crate::event::{IDLE, Kind, Tid};
 use std::collections::HashSet;
 
 impl Trace {
-    /// The play alone, of a recording of `hearth play`: the threads that the player forked and those that
-    /// descend from them, from the first one's fork to the last one's exit. The player's own thread, which gets ready
-    /// before and cleans up after, is not the workload's.
+    /// Restricts a recording of `hearth play` to the played workload: the threads that the player
+    /// forked and their descendants, from the first fork to the last exit. The player's own thread,
+    /// which prepares and cleans up, is not part of the workload.
     ///
-    /// What was the case before is at time 0. `None`: nothing was forked, or nothing of it ended.
+    /// Earlier events that set state move to time 0. Returns `None` if nothing was forked, or if no
+    /// descendant exited.
     pub fn played(mut self) -> Option<Trace> {
         let (start, player) = self.first_fork()?;
         let graph = self.descendants(player);
@@ -27,7 +28,7 @@ impl Trace {
         Some(self)
     }
 
-    /// Where a thread that is traced first forks, and which.
+    /// Index and parent of the first fork by a traced thread.
     fn first_fork(&self) -> Option<(usize, Tid)> {
         let traced: HashSet<Tid> = self.header.threads.iter().filter(|t| t.traced).map(|t| t.tid).collect();
         self.events.iter().enumerate().find_map(|(index, event)| match event.kind {
@@ -50,7 +51,7 @@ impl Trace {
     }
 }
 
-/// Whether what it tells is still the case later; anything else just happened.
+/// True for events that set a state which persists; other events are instantaneous.
 fn is_state(kind: &Kind) -> bool {
     !matches!(kind, Kind::Place { .. } | Kind::Tick { .. } | Kind::Queue { .. })
 }
@@ -64,7 +65,7 @@ mod tests {
         Event { time, core, kind: Kind::Switch { prev, stop, next } }
     }
 
-    /// A player (2) of a recorder (1) forks 3, which forks 4 on the other core.
+    /// A player (2), child of a recorder (1), forks 3, which forks 4 on the other core.
     fn recording() -> Trace {
         let thread = |tid, parent| ThreadInfo { tid, name: String::new(), parent, traced: tid > 1 };
         let fork =
@@ -100,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn the_player_is_left_out() {
+    fn the_player_is_omitted() {
         let played = recording().played().unwrap();
         let summary = played.summary();
         assert_eq!(played.header.duration, 1_000);
@@ -111,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_was_played() {
+    fn a_trace_without_forks_has_no_play() {
         let mut trace = recording();
         trace.events.retain(|event| !matches!(event.kind, Kind::Fork { .. }));
         assert_eq!(trace.played(), None);

@@ -1,16 +1,16 @@
-//! One event as 24 bytes: what the hash reads.
+//! Encoding of an event in 24 bytes, the input of the hash.
 //!
-//! All numbers are little-endian. A field that a kind does not use is zero, so that equal events
-//! have equal bytes and the other way round.
+//! Numbers are little-endian. Fields that a kind does not use are zero, so events are equal if and
+//! only if their bytes are equal.
 //!
 //! | bytes  | content                                                    |
 //! |--------|------------------------------------------------------------|
 //! | 0..8   | time in ns                                                 |
 //! | 8..10  | core                                                       |
 //! | 10     | kind (`tag` below)                                         |
-//! | 11     | `small`: stop, sort of waker, idle state, on/off, or set    |
-//! | 12..16 | `a`: the thread that the event is about, or a frequency    |
-//! | 16..20 | `b`: a second thread, a name, or the frequency that is seen |
+//! | 11     | `small`: stop, kind of waker, idle state, on/off, or set    |
+//! | 12..16 | `a`: thread of the event, or a frequency                    |
+//! | 16..20 | `b`: second thread, a name, or the frequency seen           |
 //! | 20..22 | `c`: target core, or queue length                          |
 //! | 22..24 | `d`: reason, source core, or membership                    |
 
@@ -19,7 +19,7 @@ use crate::event::{Event, Kind, Stop, Waker};
 /// Length of an encoded event.
 pub const RECORD_BYTES: usize = 24;
 
-/// The number of each kind, in the hash and in the store.
+/// Number of each kind of event, in the hash and in the store.
 pub mod tag {
     pub const SWITCH: u8 = 1;
     pub const WAKEUP: u8 = 2;
@@ -37,7 +37,7 @@ pub mod tag {
     pub const SET: u8 = 14;
 }
 
-/// The payload, before it is laid out in bytes.
+/// Payload of an event before encoding.
 #[derive(Default, PartialEq, Eq)]
 struct Fields {
     tag: u8,
@@ -48,7 +48,7 @@ struct Fields {
     d: u16,
 }
 
-/// Lays an event out in bytes.
+/// Encodes an event.
 #[inline]
 pub fn encode(event: &Event) -> [u8; RECORD_BYTES] {
     let f = fields(&event.kind);
@@ -136,7 +136,8 @@ mod tests {
     }
 
     proptest! {
-        /// Events that differ have bytes that differ: most pairs of random ones do, so one field is changed.
+        /// Different events have different bytes. Random pairs mostly differ in many fields, so
+        /// this changes one field at a time.
         #[test]
         fn every_field_counts(a in any_event(), b in any_event()) {
             prop_assert_eq!(encode(&a) == encode(&b), a == b);

@@ -1,19 +1,19 @@
-//! Series for pictures: underload over time, and cores × time coloured by frequency.
+//! Time series for plots: underload over time, and the frequency of each core over time.
 
 use crate::Trace;
 use crate::event::{CoreId, Event, Header, Time};
 use crate::metrics::{CoreState, Observer, Occupant, State, UNDERLOAD_INTERVAL, Underload};
 use serde::{Deserialize, Serialize};
 
-/// The underload of the interval of [`UNDERLOAD_INTERVAL`] ns that begins at `time`.
+/// Underload of the interval of [`UNDERLOAD_INTERVAL`] that begins at `time`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct UnderloadPoint {
     pub time: Time,
     pub underload: u32,
 }
 
-/// The intervals that have underload, in order of time. All others have none: so the length is
-/// bounded by the number of events, whatever duration a file claims.
+/// Intervals with underload, in order of time; all others have none. The length is therefore
+/// bounded by the number of events, even if a file claims a huge duration.
 pub fn underload(trace: &Trace) -> Vec<UnderloadPoint> {
     let mut meter = UnderloadMeter::new(&trace.header);
     let mut points: Vec<_> = trace.events.iter().filter_map(|event| meter.event(event)).collect();
@@ -21,7 +21,7 @@ pub fn underload(trace: &Trace) -> Vec<UnderloadPoint> {
     points
 }
 
-/// [`underload`] as a stream: events go in, and the intervals that ended come out.
+/// Streaming version of [`underload`].
 pub struct UnderloadMeter {
     state: State,
     meter: Meter,
@@ -45,7 +45,7 @@ impl UnderloadMeter {
         UnderloadMeter { state: State::new(header), meter, now: 0 }
     }
 
-    /// Takes the next event. If the interval before it ended with underload, returns that.
+    /// Processes the next event. Returns the interval that ended before it, if that had underload.
     pub fn event(&mut self, event: &Event) -> Option<UnderloadPoint> {
         if !self.state.possible(event) {
             return None;
@@ -55,7 +55,7 @@ impl UnderloadMeter {
         ended
     }
 
-    /// The last intervals of a trace of this length that have underload.
+    /// Last intervals with underload of a trace of this duration.
     pub fn finish(mut self, duration: Time) -> impl Iterator<Item = UnderloadPoint> {
         let ended = self.advance(duration);
         ended.into_iter().chain(self.meter.0.finish().map(point))
@@ -71,13 +71,12 @@ fn point((index, underload): (u64, u32)) -> UnderloadPoint {
     UnderloadPoint { time: index * UNDERLOAD_INTERVAL, underload }
 }
 
-/// The execution trace of the papers: what every core did, at which frequency.
+/// Execution trace as in the papers: activity and frequency of each core over time.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Timeline {
     /// Length in nanoseconds.
     pub duration: Time,
-    /// One row a core. A socket's cores are adjacent, and within it those of a NUMA node, of a
-    /// cache and of a physical core.
+    /// One row per core, grouped by socket, NUMA node, last-level cache and physical core.
     pub cores: Vec<CoreRow>,
 }
 
@@ -85,22 +84,22 @@ pub struct Timeline {
 pub struct CoreRow {
     pub core: CoreId,
     pub socket: u16,
-    /// In order of time, without overlap; where there is none the core ran no traced thread.
+    /// In order of time, without overlap. In the gaps, the core ran no traced thread.
     pub segments: Vec<Segment>,
 }
 
-/// From `t0` to `t1` (ns, exclusive) a core ran traced threads for `busy_fraction` of the time.
+/// From `t0` to `t1` (ns, exclusive), a core ran traced threads for `busy_fraction` of the time.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Segment {
     pub t0: Time,
     pub t1: Time,
-    /// Mean frequency of the busy time in kHz; 0: unknown.
+    /// Mean frequency while busy, in kHz; 0: unknown.
     pub khz_mean: u32,
     pub busy_fraction: f32,
 }
 
-/// Draws a trace with `columns` columns of time: at most that many segments a core, each made of
-/// whole columns. Neighbours that look the same are one segment.
+/// Reduces a trace to `columns` columns of time. Each core has at most that many segments, made of
+/// whole columns. Adjacent segments with equal values are merged.
 pub fn timeline(trace: &Trace, columns: u32) -> Timeline {
     let last = trace.events.iter().map(|event| event.time).max().unwrap_or(0);
     let duration = trace.header.duration.max(last);
@@ -134,7 +133,7 @@ pub fn timeline(trace: &Trace, columns: u32) -> Timeline {
     Timeline { duration, cores }
 }
 
-/// Columns of equal width, to within a nanosecond.
+/// Columns of equal width, up to rounding to nanoseconds.
 #[derive(Clone, Copy)]
 struct Grid {
     duration: Time,
@@ -147,7 +146,7 @@ impl Grid {
         (u128::from(self.duration) * u128::from(column) / u128::from(self.columns)) as Time
     }
 
-    /// The column in which `time` lies: the last one that begins no later.
+    /// Column that contains `time`: the last one that begins no later.
     fn column(&self, time: Time) -> u64 {
         let guess = (u128::from(time) * u128::from(self.columns) / u128::from(self.duration.max(1))) as u64;
         if self.begin(guess + 1) <= time { guess + 1 } else { guess }
@@ -172,10 +171,10 @@ impl Observer for Rows {
 #[derive(Clone, Default)]
 struct Row {
     segments: Vec<Segment>,
-    /// Everything before is counted.
+    /// Time up to which the row is accounted for.
     since: Time,
-    /// The column at hand, and its busy time so far: in all, and at a known frequency with the
-    /// sum of kHz × ns.
+    /// Current column, its busy time so far, the part of that at a known frequency, and the sum of
+    /// kHz × ns.
     column: u64,
     busy: Time,
     known: Time,
@@ -183,7 +182,7 @@ struct Row {
 }
 
 impl Row {
-    /// Counts what the core did since the last change.
+    /// Accounts for the time since the last change.
     fn settle(&mut self, grid: Grid, now: Time, state: CoreState) {
         let mut from = std::mem::replace(&mut self.since, now);
         if state.occupant != Occupant::Traced {
@@ -198,7 +197,7 @@ impl Row {
             let last = grid.column(now);
             let whole = from == grid.begin(column) && last > column;
             if whole {
-                // Any number of columns that are busy from end to end are one segment.
+                // Adjacent columns that are busy throughout form one segment.
                 let to = grid.begin(last);
                 self.push(Segment { t0: from, t1: to, khz_mean: state.khz, busy_fraction: 1.0 });
                 self.column = last;
@@ -215,7 +214,7 @@ impl Row {
         }
     }
 
-    /// Makes a segment of the column at hand.
+    /// Turns the current column into a segment.
     fn flush(&mut self, grid: Grid) {
         let (t0, t1) = (grid.begin(self.column), grid.begin(self.column + 1));
         if self.busy > 0 {
@@ -261,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn columns_merge_what_is_small_and_what_is_alike() {
+    fn columns_merge_short_and_equal_segments() {
         // 100 ns in 10 columns. Busy from 5 to 38 at 2 GHz, and 4 ns in the column from 60.
         // Column 0: 5 of 10 ns; columns 1 and 2: whole; column 3: 8 of 10; column 6: 4 of 10.
         let frequency = Event { time: 0, core: 0, kind: Kind::Frequency { khz: 2_000_000 } };
@@ -293,8 +292,8 @@ mod tests {
 
     #[test]
     fn underload_over_time() {
-        // Interval 0: thread 1 uses cores 0 and 1, one after the other: 2 - 1. Interval 1: only
-        // core 1: 0. Interval 2: it returns to core 0: 1.
+        // Interval 0: thread 1 uses cores 0 and 1 in turn: 2 - 1. Interval 1: only core 1: 0.
+        // Interval 2: it returns to core 0: 1.
         let ms = 1_000_000;
         let events = vec![
             switch(0, 0, IDLE, 1),

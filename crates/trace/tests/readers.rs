@@ -1,7 +1,7 @@
-//! What others read of a trace: pandas, polars and DuckDB, without our code.
+//! Traces as read by pandas, polars and DuckDB, without Hearth's code.
 //!
-//! `HEARTH_READERS` is the folder where these are installed (`scripts/test readers`); without it only our
-//! own reader reads.
+//! `HEARTH_READERS` is the folder where these are installed (`scripts/test readers`). Without it,
+//! only Hearth's own reader is tested.
 
 use hearth_trace::*;
 use std::collections::BTreeMap;
@@ -9,7 +9,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// Events of all kinds, and more than a group of them.
+/// Number of events, of all kinds; more than one group.
 const EVENTS: u64 = 200_000;
 
 fn event(i: u64) -> Event {
@@ -75,7 +75,7 @@ impl Sums {
         *sum += value.into();
     }
 
-    /// By hand, and not by the store's own table of columns, which is what is tested.
+    /// Written by hand instead of with the store's conversion, which is under test.
     fn event(&mut self, event: &Event) {
         self.add("events", 1u32);
         self.add("time", event.time);
@@ -142,7 +142,7 @@ impl Sums {
     }
 }
 
-/// The others read the same.
+/// Asserts that the other readers get the same sums.
 fn others_agree(path: &Path) {
     let sums = Sums::of(path);
     let Ok(readers) = std::env::var("HEARTH_READERS") else { return };
@@ -155,7 +155,7 @@ fn others_agree(path: &Path) {
         .unwrap();
     let expected = serde_json::to_string(&sums.0).unwrap();
     python.stdin.take().unwrap().write_all(expected.as_bytes()).unwrap();
-    assert!(python.wait().unwrap().success(), "they read something else");
+    assert!(python.wait().unwrap().success(), "another reader gives different sums");
 }
 
 #[test]
@@ -179,9 +179,9 @@ fn a_whole_trace() {
     others_agree(&path);
 }
 
-/// Not a test: what the next one kills. It writes for ever.
+/// Not a test: the process that the next test kills. It writes forever.
 #[test]
-#[ignore = "writes for ever"]
+#[ignore = "writes forever; started by another test"]
 fn writer() {
     let Ok(path) = std::env::var("HEARTH_WRITES") else { return };
     let mut early = header();
@@ -198,7 +198,7 @@ fn writer() {
 }
 
 #[test]
-fn what_a_killed_writer_leaves_is_the_beginning_of_the_trace() {
+fn a_killed_writer_leaves_a_readable_prefix() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("killed");
     let mut writer = Command::new(std::env::current_exe().unwrap())
@@ -209,7 +209,7 @@ fn what_a_killed_writer_leaves_is_the_beginning_of_the_trace() {
         .unwrap();
     let lines = BufReader::new(writer.stdout.take().unwrap()).lines().map_while(Result::ok);
     let mut flushes = lines.filter_map(|line| line.split("flushed ").nth(1)?.trim().parse::<u64>().ok());
-    // Somewhere in the middle of a group.
+    // Kills it in the middle of a group.
     let asked = flushes.nth(7).expect("it flushes");
     writer.kill().unwrap(); // SIGKILL
     writer.wait().unwrap();
@@ -218,7 +218,7 @@ fn what_a_killed_writer_leaves_is_the_beginning_of_the_trace() {
     let path = folder.path().join("killed.partial");
     let store = Store::open(&path).unwrap();
     assert!(!store.complete());
-    // Flushes wait in a queue: the last few need not be on the disk.
+    // Flushes are queued, so the last few may not be on disk.
     assert!(
         store.events() + 4 * 30_000 >= asked && store.events() >= 30_000,
         "{} of {asked}",

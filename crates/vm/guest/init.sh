@@ -2,13 +2,13 @@
 # shellcheck shell=dash disable=SC1091,SC2154 # the settings: hearth writes them
 # SPDX-License-Identifier: MIT OR Apache-2.0
 #
-# The guest's first program, in the initramfs: makes the guest's root out of the host's, and goes there.
-# /settings (written by hearth, see ../src/initramfs.rs) says what to share:
-#   mode      "probe": only say that a guest can run here; "run": all of this
-#   shares    the folders of the shares rw0, rw1, ..., one a line
-#   seen      what is seen of the host's /tmp: folders and files, one a line
-#   ports     the names of the ports besides "status"
-#   modules   where the host keeps this kernel's modules ("": nowhere)
+# The guest's init in the initramfs: builds the guest's root from the host's and switches to it.
+# hearth writes /settings (see ../src/initramfs.rs):
+#   mode      "probe": report that a guest can run here, then stop; "run": do everything
+#   shares    the folders of the shares rw0, rw1, ..., one per line
+#   seen      folders and files of the host's /tmp that the guest sees, one per line
+#   ports     the names of the ports other than "status"
+#   modules   the host's folder of this kernel's modules ("" if there is none)
 B=/busybox
 export PATH=/none
 
@@ -18,7 +18,7 @@ $B mount -t sysfs sys /sys
 $B mount -t devtmpfs dev /dev
 . /settings
 
-# port NAME: the device of a virtio port. They appear while the kernel starts.
+# port NAME: prints the device of a virtio port. The devices appear while the kernel starts.
 port() {
 	tries=0
 	while [ $tries -lt 200 ]; do
@@ -35,7 +35,7 @@ port() {
 
 status=$(port status)
 
-# fail WHY: the host tells the user.
+# fail WHY: reports an error to the host, which shows it to the user.
 fail() {
 	echo "hearth: $*" >/dev/kmsg
 	[ -z "$status" ] || echo "failed $*" >"$status"
@@ -52,7 +52,7 @@ for module in /modules/*; do
 	[ ! -e "$module" ] || $B insmod "$module" || fail "cannot load the kernel module ${module##*/}"
 done
 
-# The host's root below, a RAM disk above: everything can be written, nothing changes.
+# Overlay of the host's root (lower) and a RAM disk (upper): everything is writable, the host stays unchanged.
 $B mount -t virtiofs -o ro root /host ||
 	fail "cannot mount the host's root: the kernel needs virtio-fs (CONFIG_VIRTIO_FS), built in or among its modules"
 $B mount -t tmpfs -o mode=755 over /over
@@ -77,7 +77,7 @@ echo "$seen" | while read -r place; do
 	$B mount --bind "$place" "/new$place"
 done
 $B mount -t tmpfs -o mode=755 run /new/run
-# Not every kernel has all of these.
+# Some kernels lack some of these file systems.
 $B mount -t cgroup2 cgroup2 /new/sys/fs/cgroup
 $B mount -t debugfs debugfs /new/sys/kernel/debug
 $B mount -t tracefs tracefs /new/sys/kernel/tracing
@@ -90,7 +90,7 @@ echo "$shares" | while read -r folder; do
 	number=$((number + 1))
 done || fail "cannot mount the shared folders"
 
-# What programs look for by the kernel's name: BPF loaders want the configuration.
+# Files that programs find by the kernel's release; BPF loaders read the configuration.
 release=$($B uname -r)
 if [ -e /config ]; then
 	$B mkdir -p /new/boot

@@ -2,10 +2,10 @@
 # shellcheck disable=SC2094 # `leader`, `in`, `out`, `err` are a file and pipes, each open for one side of a copy
 # SPDX-License-Identifier: MIT OR Apache-2.0
 #
-# The guest's first program once the root is made (init.sh): runs the command and says how it ended.
-# More settings (see init.sh): `terminal` ("ROWS COLUMNS", or "" if the command gets no terminal), `mark` (what
-# ends each stream of output, so that the host knows that it has all), `want_dmesg` (yes or ""), and the
-# device of each port.
+# The guest's init after init.sh has built the root: runs the command and reports its exit status.
+# More settings (see init.sh): `terminal` ("ROWS COLUMNS", or "" if the command gets no terminal), `mark` (the
+# end marker of each output stream, which tells the host that the stream is complete), `want_dmesg` (yes or ""),
+# and the device of each port.
 cd /run/hearth || exit
 B=/run/hearth/busybox
 . ./settings
@@ -13,7 +13,7 @@ B=/run/hearth/busybox
 $B hostname hearth
 $B ip link set lo up
 
-# What the host says: the terminal's size, that the command's time is over, that all has arrived.
+# Messages of the host: the terminal's size, the command's timeout, the arrival of all output.
 while read -r word rows columns; do
 	case $word in
 	size) $B stty -F /dev/hvc0 rows "$rows" cols "$columns" ;;
@@ -26,7 +26,7 @@ done <"$control" &
 # of a session, and writes down its number.)
 copies=
 if [ -n "$terminal" ]; then
-	# Once nobody has it open, a terminal forgets its size.
+	# A terminal that no process has open loses its size.
 	exec 9<>/dev/hvc0
 	# shellcheck disable=SC2086
 	set -- $terminal
@@ -34,8 +34,8 @@ if [ -n "$terminal" ]; then
 	echo ready >"$status"
 	$B setsid -c /bin/sh ./command <&9 >&9 2>&1 9<&-
 else
-	# Both ends of each pipe, opened by way of a third: to open one end alone is to wait for the other, and
-	# the end of any child would interrupt that.
+	# Open both ends of each pipe through a read-write descriptor. Opening one end alone would block until the
+	# other is opened, and the exit of any child would interrupt it.
 	$B mkfifo in out err
 	exec 9<>in 3<in 4>in 9<>out 5<out 6>out 9<>err 7<err 8>err 9<&-
 	$B cat "$stdin" >&4 3<&- 4>&- 5<&- 6>&- 7<&- 8>&- &
@@ -50,8 +50,8 @@ fi
 ended=$?
 exec 3<&- 6>&- 8>&-
 
-# What the command left behind would keep its output open: end all but ourselves. Kernel threads have no
-# program.
+# Processes that the command left behind would keep its output open: kill all but our own. Kernel threads
+# have no /proc/PID/exe.
 for process in /proc/[0-9]*; do
 	[ -e "$process/exe" ] || continue
 	[ "$process/exe" -ef "$B" ] || kill -9 "${process#/proc/}"

@@ -1,4 +1,4 @@
-//! Whether the guest runs on the processor (KVM) or is emulated (TCG).
+//! Choice of accelerator: hardware virtualisation (KVM) or emulation (TCG).
 
 use crate::accelerator::{Acceleration, Accelerator};
 use crate::cache::Cache;
@@ -15,7 +15,7 @@ const DEVICE: &str = "/dev/kvm";
 const REMEMBERED: &str = "kvm";
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Decides. If KVM could not be used and nobody was told yet, the reason.
+/// Chooses the accelerator. Also returns why KVM does not work, if that was not reported before.
 pub(crate) fn decide(
     wanted: Acceleration,
     kernel: &Kernel,
@@ -31,7 +31,7 @@ pub(crate) fn decide(
     let before = recall(cache);
     let works = match (device(), &before) {
         (Err(why), _) => Err(why),
-        // What was said of the device does not hold any more.
+        // The device could not be opened then, and can be now: the remembered answer is stale.
         (Ok(()), Some(Err(why))) if why.starts_with(DEVICE) => probe(kernel, qemu, busybox),
         (Ok(()), Some(works)) => works.clone(),
         (Ok(()), None) => probe(kernel, qemu, busybox),
@@ -57,8 +57,8 @@ fn device() -> Works {
     }
 }
 
-/// That the device can be opened says little: inside another virtual machine KVM may still not be able to run
-/// a kernel. So a guest is started that says "ready" and powers off.
+/// Tests KVM with a guest that reports "ready" and powers off. Opening the device is not a sufficient test:
+/// inside another virtual machine KVM may be unable to run a kernel.
 fn probe(kernel: &Kernel, qemu: &Qemu, busybox: &[u8]) -> Works {
     let mut settings = Settings::default();
     settings.set("mode", "probe");
@@ -74,7 +74,7 @@ fn probe(kernel: &Kernel, qemu: &Qemu, busybox: &[u8]) -> Works {
     guest.map_err(|error| error.to_string().lines().next().unwrap_or_default().to_owned())
 }
 
-/// The answer holds until the next boot.
+/// The remembered result of the test, valid until the next boot of the host.
 fn recall(cache: &Cache) -> Option<Works> {
     let text = cache.recall(REMEMBERED)?;
     let (boot, answer) = text.split_once('\n')?;

@@ -1,13 +1,13 @@
-//! What can run the guest's code.
+//! Accelerators for the guest's code.
 
-/// What runs the guest's code.
+/// The accelerator that executes the guest's code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Accelerator {
-    /// The processor itself.
+    /// KVM: the processor itself.
     Kvm,
-    /// An emulator: everywhere, but slow.
+    /// TCG: emulation; works everywhere, but is slow.
     Tcg,
-    /// The emulator, one CPU at a time; time is what was executed: a nanosecond for each instruction.
+    /// TCG with `-icount`: emulates one CPU at a time; each instruction takes one nanosecond of the guest's time.
     Counted,
 }
 
@@ -17,16 +17,16 @@ impl Accelerator {
     }
 }
 
-/// What the user wants.
+/// The user's choice of accelerator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Acceleration {
     /// KVM where it works, emulation otherwise.
     #[default]
     Auto,
-    /// KVM, or an error.
+    /// KVM; an error if it does not work.
     Kvm,
     /// Emulation.
     Tcg,
-    /// Emulation in which time is the number of executed instructions.
+    /// Emulation in which the guest's time is the number of executed instructions.
     Counted,
 }

@@ -1,4 +1,4 @@
-//! A static busybox, for the guest's first steps: the machine's own, or Debian's.
+//! A static busybox for the guest's init: the machine's own, or Debian's.
 
 use crate::apt::Apt;
 use crate::cache::Cache;
@@ -29,18 +29,18 @@ pub fn get(cache: &Cache, watch: Watch) -> Result<Vec<u8>, Error> {
     cache.keep(root, FOLDER)?;
     usable(&in_cache(cache)).ok_or_else(|| Error::Fetch {
         what: PACKAGE.into(),
-        why: "it holds no busybox that runs without libraries".into(),
+        why: "the package contains no static busybox".into(),
         help: "Install a static busybox as /bin/busybox, and please report this",
     })
 }
 
-/// Where the package has it: below /usr since Debian 13.
+/// Path of the fetched busybox: below /usr since Debian 13.
 fn in_cache(cache: &Cache) -> PathBuf {
     let old = cache.path(FOLDER).join("bin/busybox");
     if old.exists() { old } else { cache.path(FOLDER).join("usr/bin/busybox") }
 }
 
-/// The program, if it needs no libraries and has what the guest's scripts use.
+/// Reads the program if it is static and has the applets that the guest's scripts use.
 fn usable(path: &Path) -> Option<Vec<u8>> {
     const NEEDED: [&str; 6] = ["insmod", "mount", "poweroff", "setsid", "stty", "switch_root"];
     let program = fs::read(path).ok()?;
@@ -50,7 +50,7 @@ fn usable(path: &Path) -> Option<Vec<u8>> {
     (has_all && is_static(&program)?).then_some(program)
 }
 
-/// Whether a 64-bit little-endian ELF program asks for no loader (program header PT_INTERP).
+/// Whether a 64-bit little-endian ELF program has no PT_INTERP program header. `None` if it is no such program.
 fn is_static(elf: &[u8]) -> Option<bool> {
     const PT_INTERP: [u8; 4] = 3u32.to_le_bytes();
     let short = |at: usize| Some(usize::from(u16::from_le_bytes(elf.get(at..at + 2)?.try_into().ok()?)));

@@ -1,4 +1,4 @@
-//! Where fetched things are kept. What is in the cache is whole: it is made beside and renamed.
+//! Cache of fetched files. Entries appear atomically: they are built in a temporary folder and renamed.
 
 use crate::error::Error;
 use hearth_base::{file, paths};
@@ -9,7 +9,7 @@ use tempfile::TempDir;
 pub struct Cache(PathBuf);
 
 impl Cache {
-    /// The user's: `~/.cache/hearth/vm` (see [`paths::cache`]).
+    /// The user's cache: `~/.cache/hearth/vm` (see [`paths::cache`]).
     pub fn of_user() -> Result<Self, Error> {
         Cache::at(paths::cache("vm"))
     }
@@ -23,7 +23,7 @@ impl Cache {
         self.0.join(name)
     }
 
-    /// Names in one of its folders.
+    /// The names in a folder of the cache.
     pub fn names(&self, folder: &str) -> Vec<String> {
         let entries = fs::read_dir(self.path(folder)).into_iter().flatten().flatten();
         let mut names: Vec<_> = entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
@@ -32,7 +32,7 @@ impl Cache {
         names
     }
 
-    /// While this is held, no other process fetches.
+    /// Acquires the lock that lets only one process fetch at a time.
     pub fn lock(&self) -> Result<File, Error> {
         let path = self.path("lock");
         let file = File::create(&path).map_err(Error::file("open", &path))?;
@@ -41,7 +41,7 @@ impl Cache {
         Ok(file)
     }
 
-    /// A folder to make something in, which [`Cache::keep`] keeps.
+    /// Creates a temporary folder for an entry; [`Cache::keep`] moves it into the cache.
     pub fn workplace(&self) -> Result<TempDir, Error> {
         tempfile::Builder::new()
             .prefix(".new-")
@@ -49,7 +49,7 @@ impl Cache {
             .map_err(Error::file("write into", &self.0))
     }
 
-    /// Keeps what was made, under a name; what had the name before is gone.
+    /// Moves a folder into the cache under a name, replacing the previous entry.
     pub fn keep(&self, made: TempDir, name: &str) -> Result<PathBuf, Error> {
         let target = self.path(name);
         let made = made.keep();
@@ -64,7 +64,7 @@ impl Cache {
         Ok(target)
     }
 
-    /// Remembers a line of text.
+    /// Stores a line of text under a name.
     pub fn remember(&self, name: &str, text: &str) -> Result<(), Error> {
         let path = self.path(name);
         file::write(&path, text.as_bytes()).map_err(Error::file("write", &path))

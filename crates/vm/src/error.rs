@@ -1,4 +1,4 @@
-//! What can go wrong, and what to do about it.
+//! Errors of a virtual machine.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -26,26 +26,26 @@ pub enum Error {
     #[error("the kernel {} cannot be used: {why}", path.display())]
     Kernel { path: PathBuf, why: String },
 
-    #[error("KVM cannot be used here: {0}. Use `--accel tcg` (emulation), or leave the choice to hearth")]
+    #[error("KVM does not work here: {0}. Use `--accel tcg` (emulation), or omit `--accel`")]
     NoKvm(String),
 
-    #[error("QEMU failed before the guest had started: {0}")]
+    #[error("QEMU failed before the guest started: {0}")]
     Qemu(String),
 
     #[error("the guest {what}{console}")]
     Guest { what: String, console: Console },
 
-    /// Nothing that the guest did: the same may well go through the next time.
+    /// A bug of the emulator rather than the guest; a retry may succeed.
     #[error(
-        "the emulator failed: one of its CPUs executed kernel code that another had already replaced. Run it \
-         again, or with `--accel icount`, which is slower and emulates CPUs one at a time{console}"
+        "the emulator failed: one CPU executed kernel code that another had already replaced. Run the command \
+        again, or use `--accel icount`, which is slower and emulates one CPU at a time{console}"
     )]
     StaleCode { console: Console },
 
-    #[error("the guest was still running after {}: it was ended (`--timeout` gives it longer){console}", seconds(*after))]
+    #[error("the guest was stopped after {}: its command had not ended (raise `--timeout`){console}", seconds(*after))]
     Timeout { after: Duration, console: Console },
 
-    #[error("cannot pass on the command's output: {0}")]
+    #[error("cannot forward the command's output: {0}")]
     Unread(io::Error),
 
     #[error("ended by signal {0}")]
@@ -53,7 +53,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// For `map_err`: what was done to which file.
+    /// For `map_err`: adds the action and the path.
     pub fn file(action: &'static str, path: impl AsRef<Path>) -> impl FnOnce(io::Error) -> Error {
         let path = path.as_ref().to_path_buf();
         move |source| Error::File { action, path, source }
@@ -68,7 +68,7 @@ fn seconds(time: Duration) -> String {
 #[derive(Debug, Default)]
 pub struct Console {
     pub tail: Vec<String>,
-    /// Where all of it is, if it was kept.
+    /// File with the whole log, if it was kept.
     pub kept: Option<PathBuf>,
 }
 
@@ -77,12 +77,12 @@ impl std::fmt::Display for Console {
         if self.tail.is_empty() {
             return Ok(());
         }
-        write!(f, "\nIts kernel said:")?;
+        write!(f, "\nLast lines of the guest's kernel log:")?;
         for line in &self.tail {
             write!(f, "\n| {line}")?;
         }
         match &self.kept {
-            Some(path) => write!(f, "\nAll of it: {}", path.display()),
+            Some(path) => write!(f, "\nWhole log: {}", path.display()),
             None => Ok(()),
         }
     }

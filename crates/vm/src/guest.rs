@@ -1,4 +1,4 @@
-//! A running guest: QEMU, the sockets to it, and what it says.
+//! A running guest: the QEMU process, its sockets and its events.
 
 use crate::accelerator::Accelerator;
 use crate::error::{Console, Error};
@@ -19,41 +19,42 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
-/// Lines of the console in an error message.
+/// Number of console lines in an error message.
 const TAIL: usize = 25;
-/// And if the kernel tells of a disaster, from there on.
+/// Number of console lines from the start of an oops or panic, if there is one.
 const DISASTER: usize = 40;
-/// How the kernel begins to tell.
+/// Beginnings of the kernel's messages about an oops or panic.
 const DISASTERS: [&str; 5] =
     ["BUG: ", "Oops: ", "kernel BUG at ", "general protection fault", "Kernel panic - not syncing: "];
-/// A breakpoint that nobody knows of. The kernel patches its code through breakpoints, and takes them away when all
-/// CPUs have seen them. QEMU drops what it has translated of a page just before it writes there: with CPUs side by
-/// side, one of them may translate the breakpoint again in between, and keeps it (`notdirty_write`, QEMU 10.0).
+/// The kernel's message about an unknown breakpoint. The kernel patches its code through breakpoints, and removes
+/// them when all CPUs have seen them. QEMU invalidates its translations of a page just before it writes there. If
+/// CPUs are emulated in parallel, another one may translate the breakpoint again in between and keep that
+/// translation (`notdirty_write`, QEMU 10.0).
 const BREAKPOINT: &str = "Oops: int3:";
 const TICK: Duration = Duration::from_millis(100);
 
-/// Something that has happened.
+/// An event of a running guest.
 pub enum Event {
-    /// The guest's scripts say: `ready`, `failed WHY`, `exit STATUS`.
+    /// A message of the guest's scripts: `ready`, `failed WHY` or `exit STATUS`.
     Said(String),
-    /// An output stream has come to its end.
+    /// An output stream has ended.
     Drained,
     /// The guest's kernel log.
     Log(Vec<u8>),
-    /// Whoever reads the command's output does not any more.
+    /// The reader of the command's output is gone.
     Unread(io::Error),
-    /// A signal for this process.
+    /// This process received a signal.
     Signal(i32),
-    /// The user pressed the keys that end the guest.
+    /// The user pressed the escape keys that end the guest.
     Escape,
 }
 
-/// A guest. When it is dropped, nothing of it is left.
+/// A guest; dropping it ends QEMU and removes its files.
 pub struct Guest {
     folder: TempDir,
     console: PathBuf,
     keep_console: bool,
-    /// Bytes on the console when the guest was ready.
+    /// Length of the console's output when the guest became ready, in bytes.
     printed_before: usize,
     pub sender: Sender<Event>,
     events: Receiver<Event>,
@@ -65,7 +66,7 @@ pub struct Guest {
 }
 
 impl Guest {
-    /// Makes a place for its sockets.
+    /// Creates the temporary folder for the guest's sockets.
     pub fn prepare() -> Result<Self, Error> {
         let folder = tempfile::Builder::new().prefix("hearth-vm-").tempdir();
         let folder = folder.map_err(Error::file("write into", std::env::temp_dir()))?;
@@ -85,7 +86,7 @@ impl Guest {
         })
     }
 
-    /// The kernel's console goes to this file, and stays there.
+    /// Writes the kernel's console to `path` and keeps the file.
     pub fn keep_console(&mut self, path: &Path) -> Result<(), Error> {
         File::create(path).map_err(Error::file("write", path))?;
         self.console = std::path::absolute(path).map_err(Error::file("find", path))?;
@@ -93,7 +94,7 @@ impl Guest {
         Ok(())
     }
 
-    /// The port on which the guest's scripts speak.
+    /// Adds the port for messages of the guest's scripts.
     pub fn listen(&mut self) -> Result<(), Error> {
         let sender = self.sender.clone();
         let end = self.port("status", move |stream| {
@@ -106,7 +107,7 @@ impl Guest {
         Ok(())
     }
 
-    /// A port whose end the guest keeps: all that came is passed on before the guest is gone.
+    /// Adds a port that is drained before the guest is dropped.
     pub fn add_port(
         &mut self,
         name: &'static str,
@@ -117,7 +118,7 @@ impl Guest {
         Ok(())
     }
 
-    /// A port whose end may wait for something else than the guest: nobody waits for it.
+    /// Adds a port whose thread may block on something other than the guest; the thread is not joined.
     pub fn add_loose_port(
         &mut self,
         name: &'static str,
@@ -180,7 +181,7 @@ impl Guest {
         let open = || File::create(&messages).map_err(Error::file("write", &messages));
         let mut command = qemu.command();
         command.args(launch.arguments()?).stdout(open()?).stderr(open()?);
-        // Not the terminal's: its Ctrl-C is for us.
+        // In its own process group: the terminal's Ctrl-C is for this process, not for QEMU.
         command.process_group(0);
         // SAFETY: one system call, which is safe after a fork.
         unsafe { command.pre_exec(die_with_parent) };
@@ -192,17 +193,17 @@ impl Guest {
         Ok(())
     }
 
-    /// The next event, if there is one until then. An error if QEMU has ended, or cannot go on.
+    /// The next event, or `None` at the deadline. Fails if QEMU has ended or cannot continue.
     pub fn next(&mut self, until: Instant) -> Result<Option<Event>, Error> {
         loop {
             let left = until.saturating_duration_since(Instant::now());
             match self.events.recv_timeout(left.min(TICK)) {
                 Ok(event) => return Ok(Some(event)),
-                // `self.sender` lives: it cannot be disconnected.
+                // `self.sender` is alive, so the channel cannot be disconnected.
                 Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {}
             }
             if let Some(status) = self.ended() {
-                // What it said last may have come meanwhile.
+                // Its last message may have arrived in the meantime.
                 return match self.events.try_recv() {
                     Ok(event) => Ok(Some(event)),
                     Err(_) => Err(self.why_it_ended(status)),
@@ -217,7 +218,7 @@ impl Guest {
         }
     }
 
-    /// Waits for the guest's scripts to begin.
+    /// Waits for the guest's scripts to start.
     pub fn wait_until_ready(&mut self, patience: Duration) -> Result<(), Error> {
         let until = Instant::now() + patience;
         loop {
@@ -229,14 +230,14 @@ impl Guest {
         }
     }
 
-    /// Gives it some time to power off, then ends it.
+    /// Waits for the guest to power off, then kills QEMU.
     pub fn finish(mut self, patience: Duration) {
         let until = Instant::now() + patience;
         while self.ended().is_none() && Instant::now() < until {
             std::thread::sleep(Duration::from_millis(10));
         }
         self.end();
-        // Passes on what is still on its way.
+        // Drains the ports.
         self.ends.drain(..).for_each(End::join);
     }
 
@@ -245,7 +246,7 @@ impl Guest {
         Error::Guest { what: what.into(), console: self.tail() }
     }
 
-    /// What the kernel printed last, since the guest was ready if it was.
+    /// The last lines of the console, from when the guest became ready if it did.
     pub fn tail(&self) -> Console {
         let text = self.printed();
         let all: Vec<&str> = text.lines().map(str::trim_end).filter(|line| !line.is_empty()).collect();
@@ -259,13 +260,13 @@ impl Guest {
         Console { tail: lines.iter().map(clean).collect(), kept }
     }
 
-    /// What the kernel printed, since the guest was ready if it was.
+    /// The console's output, from when the guest became ready if it did.
     fn printed(&self) -> String {
         let text = fs::read(&self.console).unwrap_or_default();
         String::from_utf8_lossy(text.get(self.printed_before..).unwrap_or_default()).into_owned()
     }
 
-    /// Its scripts have begun: what the kernel printed before is of no interest any more.
+    /// Notes that the guest's scripts have started: error messages omit earlier console output.
     pub fn is_ready(&mut self) {
         self.printed_before = fs::metadata(&self.console).map_or(0, |file| file.len() as usize);
     }
@@ -288,7 +289,7 @@ impl Guest {
             (Some(signal), _) => {
                 self.failed(format!("ended, because QEMU crashed (signal {signal}): {said}"))
             }
-            (None, true) => self.failed("powered off before its command had ended"),
+            (None, true) => self.failed("powered off before its command ended"),
             (None, false) => Error::Qemu(said),
         }
     }
@@ -319,7 +320,7 @@ impl Drop for Guest {
     }
 }
 
-/// No guest outlives this process, however that ends.
+/// Makes the kernel kill QEMU when this process dies.
 fn die_with_parent() -> io::Result<()> {
     Ok(rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))?)
 }

@@ -15,11 +15,11 @@ const FOLDER: u32 = 0o040_755;
 const PROGRAM: u32 = 0o100_755;
 const FILE: u32 = 0o100_644;
 
-/// All that the guest's first program needs.
+/// The contents of the initramfs.
 pub struct Initramfs<'a> {
     /// A static busybox.
     pub busybox: Vec<u8>,
-    /// Kernel modules with their names, in the order in which they are loaded.
+    /// Kernel modules with their file names, in load order.
     pub modules: Vec<(String, Vec<u8>)>,
     /// The kernel's configuration.
     pub config: Option<Vec<u8>>,
@@ -75,16 +75,16 @@ impl Settings {
     }
 }
 
-/// What the guest is to run.
+/// The command that the guest runs.
 pub struct Command<'a> {
     pub words: &'a [&'a OsStr],
     pub directory: &'a Path,
-    /// All of its environment.
+    /// The command's complete environment.
     pub environment: &'a [(&'a OsStr, &'a OsStr)],
 }
 
 impl Command<'_> {
-    /// A script for the host's own shell, as which it becomes the command.
+    /// A shell script that replaces itself with the command.
     fn script(&self) -> Vec<u8> {
         let mut script = b"echo $$ >/run/hearth/leader\ncd ".to_vec();
         quote(&mut script, self.directory.as_os_str().as_bytes());
@@ -102,7 +102,7 @@ impl Command<'_> {
     }
 }
 
-/// Any bytes as one word of a shell.
+/// Quotes arbitrary bytes as one word of a shell.
 fn quote(out: &mut Vec<u8>, word: &[u8]) {
     out.push(b'\'');
     for byte in word {
@@ -176,7 +176,7 @@ mod tests {
         assert_eq!(run(&script), "PATH=/usr/bin:/bin\nA=it's\n");
     }
 
-    /// The guest's scripts are at least shell.
+    /// The guest's scripts parse as shell.
     #[test]
     fn the_scripts_parse() {
         for script in [INIT, RUN] {

@@ -1,14 +1,14 @@
-//! A virtual machine whose kernel has sched_ext, for one command: [`run`].
+//! Runs one command in a virtual machine whose kernel has sched_ext: [`run`].
 //!
-//! - **Kernel** ([`Options::kernel`]): one of Debian's, which apt fetches into a cache, or the path of an
-//!   image. Nothing is installed, and the system's apt configuration stays as it is.
-//! - **Machine**: QEMU, of a chosen [`Topology`]; on the processor if KVM works here, else emulated.
-//! - **Files**: the guest's root is the host's, read-only, below a RAM disk; the current folder, and others
-//!   that are named, are shared for writing. So the guest has every program of the host, and what its command
-//!   makes comes back.
-//! - **Command**: its arguments, environment, input, output, errors and exit status are passed on.
+//! - **Kernel** ([`Options::kernel`]): one of Debian's kernels, which apt fetches into a cache, or the path of an
+//!   image. Nothing is installed, and the system's apt configuration stays unchanged.
+//! - **Machine**: QEMU with a chosen [`Topology`]; with KVM if it works here, else emulated.
+//! - **Files**: the guest's root is an overlay of a RAM disk on the host's root. The current folder and other
+//!   named folders are shared for writing. The guest thus has every program of the host, and the files that
+//!   its command writes to these folders appear on the host.
+//! - **Command**: arguments, environment, standard streams and exit status are forwarded.
 //!
-//! `docs/src/vm.md` says what the guest sees.
+//! `docs/src/vm.md` describes what the guest sees.
 
 mod accel;
 mod accelerator;
@@ -36,7 +36,7 @@ pub use run::{Exit, Options, run};
 pub use stream::Streams;
 pub use topology::{Topology, Wish};
 
-/// The kernels that can be named, newest first. If apt cannot be asked: those in the cache, and why.
+/// Lists the kernels that `--kernel` accepts, newest first. If apt fails: those in the cache, and apt's error.
 pub fn kernels(watch: Watch) -> Result<(Vec<Listed>, Option<Error>), Error> {
     Ok(kernel::list(&cache::Cache::of_user()?, watch))
 }

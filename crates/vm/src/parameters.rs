@@ -2,18 +2,16 @@
 
 use crate::accelerator::Accelerator;
 
-/// For every guest: its console, an end at the first panic or oops (its results would be worth nothing), and
-/// nothing that takes time and protects nobody here.
+/// Parameters of every guest: the console, an exit at the first panic or oops (results after it would be
+/// worthless), and no protections or self-tests that take time without benefit here.
 const ALWAYS: &str = "console=ttyS0 panic=-1 oops=panic mitigations=off random.trust_cpu=on \
     cryptomgr.notests audit=0 lsm=capability,bpf log_buf_len=4M no_timer_check";
 
-/// Under emulation many CPUs share few, and everything takes longer: the kernel's patience with itself is
-/// stretched to its limits. No check is switched off.
+/// Longest watchdog timeouts, for emulation, where many guest CPUs share few host CPUs. No check is disabled.
 const PATIENT: &str = "watchdog_thresh=60 rcupdate.rcu_cpu_stall_timeout=300 workqueue.watchdog_thresh=300 \
     sysctl.kernel.hung_task_timeout_secs=600";
 
-/// The command line for a guest.
-/// `jiffies` is the kernel's number of them in a second.
+/// Builds the command line of a guest. `jiffies` is the kernel's number of jiffies per second.
 pub fn parameters(accelerator: Accelerator, jiffies: u64, own: &str) -> String {
     let mut all = ALWAYS.to_owned();
     let khz = match accelerator {
@@ -27,8 +25,9 @@ pub fn parameters(accelerator: Accelerator, jiffies: u64, own: &str) -> String {
     format!("{all} {own}").trim_end().into()
 }
 
-/// Emulated, the time stamp counter is the host's (or counts instructions), and the same for all CPUs. The kernel cannot know that,
-/// would measure it (badly, and long), and then prefer a clock that stops all CPUs for each look at it.
+/// Parameters that declare the time stamp counter reliable, with its frequency. Under emulation it is the host's
+/// counter (or counts instructions) and the same for all CPUs. Without these parameters the kernel calibrates it,
+/// slowly and inaccurately, and then prefers a clock whose every reading stops all CPUs.
 fn clock(khz: u64, jiffies: u64) -> String {
     let loops_per_jiffy = khz * 1000 / jiffies;
     format!("tsc=reliable tsc_early_khz={khz} lpj={loops_per_jiffy}")
@@ -45,7 +44,7 @@ fn tsc_khz() -> u64 {
     (u128::from(ticks) * 1_000_000 / u128::from(nanoseconds.max(1))) as u64
 }
 
-/// QEMU counts nanoseconds elsewhere.
+/// On other architectures QEMU's counter counts nanoseconds.
 #[cfg(not(target_arch = "x86_64"))]
 fn tsc_khz() -> u64 {
     1_000_000

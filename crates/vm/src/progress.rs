@@ -1,21 +1,21 @@
-//! What a caller is told while things take their time.
+//! Progress reports to the caller.
 
 use std::time::Duration;
 
-/// A step.
+/// A progress report.
 #[derive(Debug, Clone, Copy)]
 pub enum Progress<'a> {
-    /// Something short has begun.
+    /// A short step has started.
     Doing(&'a str),
-    /// A download, so far.
+    /// Progress of a download.
     Fetching { what: &'a str, bytes: u64, total: u64 },
-    /// The guest boots.
+    /// The guest is booting.
     Booting { guest: &'a str, since: Duration },
-    /// The guest is there: its command runs.
+    /// The guest has booted and its command runs.
     Running { booted_in: Duration },
-    /// Something that the user should know.
+    /// A note for the user.
     Note(&'a str),
 }
 
-/// Who is told.
+/// Callback for progress reports.
 pub type Watch<'a, 'b> = &'a mut (dyn FnMut(Progress) + 'b);

@@ -1,4 +1,4 @@
-//! One command in one guest.
+//! Runs one command in one guest.
 
 use crate::accel;
 use crate::accelerator::{Acceleration, Accelerator};
@@ -27,40 +27,40 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
-/// What the command gets of this process's environment; `Options::env` adds to it.
+/// Environment variables that the command inherits from this process; `Options::env` adds to them.
 const INHERITED: [&str; 6] = ["PATH", "HOME", "TERM", "LANG", "SHELL", "HEARTH_LIB"];
-/// Memory, unless it is told. Half of the host's if that is less.
+/// Default memory; half of the host's memory if that is less.
 const MEMORY_MIB: u64 = 4096;
-/// How long a guest may take to say its last words.
+/// Time that a guest gets to finish its output.
 const LAST_WORDS: Duration = Duration::from_secs(20);
 
-/// A guest and its circumstances.
+/// Options of a guest.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// `latest`, a version or its beginning (`6.18`), or the path of an image.
+    /// `latest`, a version or its first numbers (`6.18`), or the path of an image.
     pub kernel: String,
-    /// Ask apt for a newer kernel even if one that fits is in the cache.
+    /// Ask apt for a newer kernel even if a matching one is in the cache.
     pub update: bool,
     pub topology: Topology,
     pub memory_mib: Option<u64>,
     pub acceleration: Acceleration,
-    /// Where the command runs. Shared, so that its files come back.
+    /// The command's working directory, shared for writing.
     pub directory: PathBuf,
-    /// Other folders whose files come back.
+    /// Other folders that are shared for writing.
     pub rw: Vec<PathBuf>,
     /// Added to the command's environment.
     pub env: Vec<(OsString, OsString)>,
-    /// How long the command may take.
+    /// Maximum run time of the command.
     pub timeout: Option<Duration>,
-    /// Where the kernel's console is kept.
+    /// File that receives the kernel's console.
     pub console: Option<PathBuf>,
-    /// Where the kernel's log is written when the command has ended.
+    /// File that receives the kernel's log when the command has ended.
     pub dmesg: Option<PathBuf>,
-    /// More parameters for the kernel.
+    /// Additional kernel parameters.
     pub append: String,
-    /// The command gets the user's terminal, not `Streams`.
+    /// Give the command the user's terminal instead of `Streams`.
     pub terminal: bool,
-    /// Signals for this process end the guest.
+    /// End the guest when this process receives a signal.
     pub signals: bool,
 }
 
@@ -86,10 +86,10 @@ impl Default for Options {
     }
 }
 
-/// How a command in a guest ended.
+/// The result of a command in a guest.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Exit {
-    /// Its exit status; 128 + N if signal N ended it; 126 or 127 if it could not be run.
+    /// Exit status; 128 + N if signal N killed the command; 126 or 127 if it could not be run.
     pub status: u8,
     /// The kernel's release.
     pub kernel: String,
@@ -105,7 +105,7 @@ pub fn run(options: &Options, command: &[OsString], streams: Streams, watch: Wat
     let busybox = busybox::get(&cache, watch)?;
     let (accelerator, slow) = accel::decide(options.acceleration, &kernel, &qemu, &busybox, &cache)?;
     if let Some(why) = slow {
-        watch(Progress::Note(&format!("emulating, which is slow: KVM cannot be used here ({why})")));
+        watch(Progress::Note(&format!("using emulation, which is slow: KVM does not work here ({why})")));
     }
 
     let (shares, mark) = (shares(options)?, mark()?);
@@ -150,7 +150,7 @@ pub fn run(options: &Options, command: &[OsString], streams: Streams, watch: Wat
     Ok(Exit { status: ended?, kernel: kernel.release, accelerator, booted_in })
 }
 
-/// What the guest's scripts are told.
+/// The settings of the guest's scripts.
 fn settings(
     options: &Options,
     command: &[OsString],
@@ -184,7 +184,7 @@ fn environment(options: &Options) -> Vec<(OsString, OsString)> {
     inherited.chain(options.env.iter().cloned()).collect()
 }
 
-/// What the guest still owes.
+/// State of a running command.
 struct Session {
     /// Lines for the guest's scripts.
     say: Sender<String>,
@@ -195,7 +195,7 @@ struct Session {
 }
 
 impl Session {
-    /// Makes the guest's ports.
+    /// Creates the guest's ports.
     fn connect(guest: &mut Guest, options: &Options, streams: Streams, mark: &str) -> Result<Self, Error> {
         guest.listen()?;
         let (say, to_say) = channel();
@@ -220,7 +220,7 @@ impl Session {
         Ok(Session { say, wants_log, log: None, to_drain, status: None })
     }
 
-    /// Until the command runs: how long that took.
+    /// Waits until the command runs; returns how long that took.
     fn boot(
         &mut self,
         guest: &mut Guest,
@@ -258,7 +258,7 @@ impl Session {
         }
     }
 
-    /// Until the command has ended and all that it wrote is here: its status.
+    /// Waits until the command has ended and all its output has arrived; returns its exit status.
     fn attend(&mut self, guest: &mut Guest, options: &Options) -> Result<u8, Error> {
         let forever = Duration::from_secs(3600 * 24 * 365);
         let until = Instant::now() + options.timeout.unwrap_or(forever);
@@ -276,7 +276,7 @@ impl Session {
         Ok(self.status.unwrap_or(0))
     }
 
-    /// The command's time is over: ends it, for the sake of the log.
+    /// Ends the command after a timeout, so that the kernel's log still arrives.
     fn end_early(&mut self, guest: &mut Guest) {
         let _ = self.say.send("end".into());
         let until = Instant::now() + LAST_WORDS;
@@ -313,7 +313,7 @@ impl Session {
     }
 }
 
-/// Writes lines to the guest until there are no more.
+/// Writes lines to the guest until the channel closes.
 fn speak(mut stream: UnixStream, to_say: &Receiver<String>) -> io::Result<()> {
     for line in to_say {
         stream.write_all(format!("{line}\n").as_bytes())?;
@@ -327,7 +327,7 @@ fn connect(guest: &mut Guest, streams: Streams, mark: &str) -> Result<(), Error>
     guest.add_loose_port("stdin", move |mut stream| {
         io::copy(&mut stdin, &mut stream)?;
         stream.shutdown(Shutdown::Write)?;
-        // If we hung up, QEMU would throw away what it has not read yet.
+        // Closing the socket would make QEMU discard the input that it has not read yet.
         io::copy(&mut stream, &mut io::sink()).map(drop)
     })?;
     for (name, mut output) in [("stdout", stdout), ("stderr", stderr)] {
@@ -394,7 +394,7 @@ fn watch_signals(guest: &Guest, terminal: bool) -> Result<Watching, Error> {
     Ok(Watching(handle))
 }
 
-/// The folders whose files come back, outer ones first.
+/// The folders that are shared for writing, outer ones first.
 fn shares(options: &Options) -> Result<Vec<PathBuf>, Error> {
     let mut shares = Vec::new();
     for folder in std::iter::once(&options.directory).chain(&options.rw) {
@@ -404,14 +404,14 @@ fn shares(options: &Options) -> Result<Vec<PathBuf>, Error> {
         }
         shares.push(folder);
     }
-    // The whole root is there anyway, and must stay as it is.
+    // The root is already there, and must stay unchanged.
     shares.retain(|folder| folder != Path::new("/"));
     shares.sort_by_key(|folder| (folder.components().count(), folder.clone()));
     shares.dedup();
     Ok(shares)
 }
 
-/// What is right below the host's `/tmp`, and has in it the current folder or something that the command names.
+/// The entries of the host's `/tmp` that contain the current folder or a path among the command's words.
 fn seen(directory: &Path, command: &[OsString]) -> Vec<PathBuf> {
     let words = command.iter().map(|word| directory.join(word));
     let places = words.filter_map(|path| fs::canonicalize(path).ok()).chain([directory.to_owned()]);
@@ -420,7 +420,7 @@ fn seen(directory: &Path, command: &[OsString]) -> Vec<PathBuf> {
     BTreeSet::from_iter(places.filter_map(below)).into_iter().collect()
 }
 
-/// Half of the host's memory, or `MEMORY_MIB`.
+/// Default memory of a guest: half of the host's, at most `MEMORY_MIB`.
 fn default_memory() -> u64 {
     let text = fs::read_to_string("/proc/meminfo").unwrap_or_default();
     let line = text.lines().find_map(|line| line.strip_prefix("MemTotal:"));
@@ -428,7 +428,7 @@ fn default_memory() -> u64 {
     kib.map_or(MEMORY_MIB, |kib| (kib / 2048).min(MEMORY_MIB))
 }
 
-/// What no command prints by chance.
+/// A random end marker that no command prints by chance.
 fn mark() -> Result<String, Error> {
     let path = "/proc/sys/kernel/random/uuid";
     let uuid = fs::read_to_string(path).map_err(Error::file("read", path))?;

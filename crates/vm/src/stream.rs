@@ -1,4 +1,4 @@
-//! The ends of the guest's ports in this process: threads that pass bytes on.
+//! The host's ends of the guest's ports: threads that forward bytes.
 
 use crate::error::Error;
 use std::io::{self, Read, Write};
@@ -6,7 +6,7 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::thread::{self, JoinHandle};
 
-/// What a guest's command reads and writes here.
+/// The standard streams of a guest's command.
 pub struct Streams {
     pub stdin: Box<dyn Read + Send>,
     pub stdout: Box<dyn Write + Send>,
@@ -14,7 +14,7 @@ pub struct Streams {
 }
 
 impl Streams {
-    /// This process's own.
+    /// The standard streams of this process.
     pub fn inherited() -> Self {
         Streams {
             stdin: Box::new(io::stdin()),
@@ -23,13 +23,13 @@ impl Streams {
         }
     }
 
-    /// Nothing to read; what is written is lost.
+    /// Empty input; output is discarded.
     pub fn none() -> Self {
         Streams { stdin: Box::new(io::empty()), stdout: Box::new(io::sink()), stderr: Box::new(io::sink()) }
     }
 }
 
-/// A socket that QEMU will connect to, and what is done with the connection.
+/// A socket that QEMU connects to, with a thread that serves the connection.
 pub struct End {
     socket: PathBuf,
     thread: Option<JoinHandle<()>>,
@@ -42,7 +42,7 @@ impl End {
     ) -> Result<Self, Error> {
         let listener = UnixListener::bind(&socket).map_err(Error::file("make the socket", &socket))?;
         let serve = move || {
-            // An error means that QEMU, or who reads what we write, is gone: nobody is left to be told.
+            // An error means that QEMU or the reader of our output is gone, so no one is left to report to.
             if let Ok((stream, _)) = listener.accept() {
                 let _ = use_it(stream);
             }
@@ -56,7 +56,7 @@ impl End {
         &self.socket
     }
 
-    /// Waits until the connection has ended. Only after QEMU has.
+    /// Waits for the end of the connection. Must be called after QEMU has ended.
     pub fn join(mut self) {
         drop(UnixStream::connect(&self.socket)); // if QEMU never came
         if let Some(thread) = self.thread.take() {
@@ -65,9 +65,9 @@ impl End {
     }
 }
 
-/// Copies a stream up to its mark, and says whether the mark came.
+/// Copies a stream up to its end marker; returns whether the marker came.
 ///
-/// What may be the mark's beginning is held back until it is clear.
+/// Bytes that may begin the marker are held back until the next ones decide.
 pub fn copy_until(mark: &[u8], from: &mut impl Read, to: &mut impl Write) -> io::Result<bool> {
     let mut buffer = [0; 1 << 16];
     let mut held: Vec<u8> = Vec::new();
@@ -100,7 +100,7 @@ pub fn copy_until(mark: &[u8], from: &mut impl Read, to: &mut impl Write) -> io:
 mod tests {
     use super::*;
 
-    /// Gives its parts one by one.
+    /// Returns one part per read.
     struct Parts<'a>(std::slice::Iter<'a, &'a str>);
 
     impl Read for Parts<'_> {
@@ -137,7 +137,7 @@ mod tests {
                 Ok(0)
             }
         }
-        // `flush` after each part is what a prompt without a newline needs.
+        // A prompt without a newline requires a `flush` after each part.
         let mut to = Vec::new();
         copy_until(b"<end>", &mut &b"prompt> "[..], &mut to).unwrap();
         let _ = copy_until(b"<end>", &mut Checking(to), &mut io::sink());

@@ -1,10 +1,10 @@
-//! The user's terminal, handed to the guest.
+//! The user's terminal, connected to the guest.
 
 use rustix::termios::{self, OptionalActions, Termios};
 use std::io::{self, IsTerminal};
 use std::time::{Duration, Instant};
 
-/// Ctrl-], pressed three times, ends the guest: for when it does not listen any more.
+/// Ctrl-], pressed three times, ends a guest that no longer responds.
 const ESCAPE: u8 = 0x1d;
 const TIMES: u32 = 3;
 const WITHIN: Duration = Duration::from_secs(1);
@@ -17,7 +17,7 @@ pub fn size() -> (u16, u16) {
     }
 }
 
-/// While this lives, keys go to the guest as they are pressed.
+/// Raw mode of the terminal, until dropped: each key goes to the guest at once.
 pub struct Raw(Option<Termios>);
 
 impl Raw {
@@ -41,7 +41,7 @@ impl Drop for Raw {
     }
 }
 
-/// Looks for the keys that end the guest.
+/// Detects the keys that end the guest.
 #[derive(Default)]
 pub struct Escape {
     presses: u32,
@@ -49,7 +49,7 @@ pub struct Escape {
 }
 
 impl Escape {
-    /// Whether the user wants out, after these keys.
+    /// Whether these keys complete the escape sequence.
     pub fn wanted(&mut self, keys: &[u8], now: Instant) -> bool {
         for key in keys {
             let late = self.first.is_none_or(|first| now.duration_since(first) > WITHIN);

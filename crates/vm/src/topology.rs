@@ -1,22 +1,22 @@
-//! The guest's shape: packages, cores, hyperthreads, NUMA nodes.
+//! Topology of a guest: packages, cores, hyperthreads, NUMA nodes.
 
 use crate::error::Error;
 use hearth_machine::topology::Shape;
 use std::ffi::OsString;
 
-/// QEMU's limit without an interrupt remapper.
+/// QEMU's limit of CPUs without an interrupt remapper.
 const MOST_CPUS: u32 = 255;
-/// A NUMA node's memory is given out in blocks of this size.
+/// Unit of a NUMA node's memory, in MiB.
 const LEAST_NODE_MIB: u64 = 128;
-/// Linux's default for a remote node.
+/// Linux's default distance of a remote node.
 const REMOTE: u8 = 20;
 
-/// What the user said; the rest follows from it.
+/// The parts of a topology that the user specified; the others are derived.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Wish {
     /// Hardware threads of the machine.
     pub cpus: Option<u16>,
-    /// Processor packages, each with a last-level cache of its own.
+    /// Processor packages, each with its own last-level cache.
     pub sockets: Option<u16>,
     /// Physical cores of each package.
     pub cores: Option<u16>,
@@ -26,11 +26,11 @@ pub struct Wish {
     pub numa: Option<u16>,
 }
 
-/// A shape that QEMU can make and Linux believes.
+/// A topology that QEMU can build and Linux recognises.
 ///
-/// The guest's packages are the last-level caches: what a socket with two caches has inside, two packages on
-/// one NUMA node have too, and the scheduler's domains are the same. (QEMU's dies, which would say it more
-/// exactly, crash QEMU 10.0 on the processor models that have hyperthreads.)
+/// Each last-level cache becomes a package. A socket with two caches becomes two packages on one NUMA node, which
+/// gives the same scheduling domains. QEMU's dies would be more exact, but crash QEMU 10.0 on the processor models
+/// that have hyperthreads.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Topology {
     /// Packages, each with one last-level cache.
@@ -39,19 +39,19 @@ pub struct Topology {
     pub cores: u16,
     /// Hardware threads in each physical core.
     pub threads: u16,
-    /// ACPI distances between the NUMA nodes; its length is their number. CPUs lie evenly on the nodes.
+    /// ACPI distances between the NUMA nodes; the length is their number. CPUs are split evenly over the nodes.
     pub distances: Vec<Vec<u8>>,
 }
 
 impl Default for Topology {
-    /// Four cores below one cache.
+    /// Four cores with one cache.
     fn default() -> Self {
         Topology { packages: 1, cores: 4, threads: 1, distances: uniform(1) }
     }
 }
 
 impl Topology {
-    /// The shape that fits a wish. Without one: four cores, no hyperthreads, a NUMA node for each package.
+    /// Derives a topology from the user's options. Defaults: four cores, no hyperthreads, one NUMA node per package.
     pub fn new(wish: Wish) -> Result<Self, Error> {
         let one = |what: &str, value: Option<u16>| match value {
             Some(0) => Err(Error::Topology(format!("{what} must be at least 1"))),
@@ -85,7 +85,7 @@ impl Topology {
         Self::split(packages, cores, threads, uniform(nodes.unwrap_or(packages)))
     }
 
-    /// The shape of a machine.
+    /// The topology of a machine.
     pub fn of_machine(machine: &hearth_machine::Topology) -> Result<Self, Error> {
         let shape: &Shape = machine.shape();
         let packages = shape.sockets * shape.llcs_per_socket;
@@ -93,14 +93,14 @@ impl Topology {
         Self::split(packages, cores, shape.threads_per_core, shape.numa_distances.clone())
     }
 
-    /// Splits CPUs over nodes. A node may hold several packages; if a package holds several nodes, its cache
+    /// Splits CPUs over nodes. A node may hold several packages. If a package holds several nodes, its cache
     /// is split with it, because Linux believes in no cache that spans nodes.
     fn split(packages: u16, cores: u16, threads: u16, distances: Vec<Vec<u8>>) -> Result<Self, Error> {
         let nodes = distances.len() as u16;
         let cpus = u32::from(packages) * u32::from(cores) * u32::from(threads);
         if cpus > MOST_CPUS {
             return Err(Error::Topology(format!(
-                "{cpus} CPUs are more than the {MOST_CPUS} that a virtual machine can have here"
+                "{cpus} CPUs are more than the maximum of {MOST_CPUS} of a virtual machine"
             )));
         }
         let parts = nodes / packages.min(nodes);
@@ -124,13 +124,13 @@ impl Topology {
         self.distances.len() as u16
     }
 
-    /// QEMU's arguments for CPUs and memory. All memory can be shared, which virtio-fs needs.
+    /// QEMU's arguments for CPUs and memory. All memory is shared, as virtio-fs requires.
     pub(crate) fn arguments(&self, memory_mib: u64) -> Result<Vec<OsString>, Error> {
         let nodes = u64::from(self.nodes());
         let each = memory_mib / nodes;
         if each < LEAST_NODE_MIB {
             return Err(Error::Topology(format!(
-                "{memory_mib} MiB of memory are too little for {nodes} NUMA nodes: give at least {} (`--memory`)",
+                "{memory_mib} MiB of memory are too few for {nodes} NUMA nodes: set `--memory` to at least {}",
                 LEAST_NODE_MIB * nodes
             )));
         }
@@ -203,7 +203,7 @@ mod tests {
             Some((4, 2, 1, 2))
         );
         assert_eq!(shape(Wish { sockets: Some(4), smt: Some(2), ..wish }), Some((4, 1, 2, 4)));
-        // A node smaller than a socket takes its part of the cache with it.
+        // A node smaller than a socket gets its part of the cache.
         assert_eq!(
             shape(Wish { sockets: Some(2), cores: Some(8), numa: Some(4), ..wish }),
             Some((4, 4, 1, 4))

@@ -1,5 +1,5 @@
-//! Real guests. They take some ten seconds each, and the first one fetches a kernel: run with
-//! `HEARTH_VM_TESTS=latest`.
+//! Tests that boot guests; run only if `HEARTH_VM_TESTS=latest` is set. Each takes about ten seconds, and the first
+//! one fetches a kernel.
 
 use hearth_vm::{Error, Exit, Options, Streams, Topology, Wish, run};
 use std::ffi::OsString;
@@ -15,7 +15,7 @@ fn wanted() -> bool {
     wanted
 }
 
-/// What a guest's command wrote.
+/// Collects the output of a guest's command.
 #[derive(Clone, Default)]
 struct Written(Arc<Mutex<Vec<u8>>>);
 
@@ -60,7 +60,7 @@ fn a_command_has_all_it_needs() {
     }
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let other = tempfile::tempdir().unwrap();
-    // In the host's /tmp: only what is named is seen.
+    // The guest sees only those entries of the host's /tmp that the command names.
     let (named, unnamed) = (tempfile::tempdir_in("/tmp").unwrap(), tempfile::tempdir_in("/tmp").unwrap());
     let named = named.path().join("named");
     let dmesg = folder.path().join("dmesg");

@@ -1,14 +1,14 @@
-//! The dry run: executes the graph with a core for everybody and a scheduler that costs nothing,
-//! to see whether it ends, and when.
+//! Dry run: executes the graph with one core per thread and a scheduler without cost, to find out
+//! whether and when it ends.
 //!
-//! Each thread has a clock, which `Run` and the delays move on and which waking moves to the
-//! waker's; the thread with the earliest clock goes first. So semaphores serve in the order of
-//! time, and the latest clock at the end is the length of the critical path.
+//! Each thread has a clock. `Run` and delays advance it, and a wake-up moves it to the waker's
+//! clock. The thread with the earliest clock runs first, so semaphores are served in order of time,
+//! and the latest clock at the end is the length of the critical path.
 //!
-//! Where each semaphore has one waiting thread (as in all that extraction makes) the order in
-//! which threads run cannot change the outcome, so that the answer holds for every scheduler:
-//! such a graph is a Petri net without conflicts, and those are confluent. Where several threads
-//! compete for one semaphore (locks, worker pools) the answer holds for this order.
+//! If each semaphore has only one waiting thread (as in all extracted workloads), the execution
+//! order cannot change the outcome, and the result holds for every scheduler: such a graph is a
+//! conflict-free Petri net, which is confluent. If several threads compete for one semaphore
+//! (locks, worker pools), the result holds for this order only.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -16,22 +16,22 @@ use std::collections::{BinaryHeap, VecDeque};
 use crate::steps::{Move, Steps};
 use crate::{NOMINAL_KHZ, Obstacle, Op, Problem, ThreadIdx, What, Workload};
 
-/// After so many steps [`Workload::check`] gives up looking for the end: about half a second.
+/// Step limit of the dry run in [`Workload::check`]: about half a second.
 pub const DRY_RUN_STEPS: u64 = 5_000_000;
 
-/// How a dry run ended.
+/// Result of a dry run.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum DryRun {
-    /// All threads exit. `span` is the critical path in nanoseconds (at 2.1 GHz):
-    /// the run time on a machine with a core for everybody and a scheduler that costs nothing.
+    /// All threads exit. `span` is the critical path in nanoseconds at 2.1 GHz: the run time with
+    /// one core per thread and a scheduler without cost.
     Finishes { span: u64 },
-    /// These threads wait for ever.
+    /// These threads wait forever.
     Stuck(Vec<Stuck>),
-    /// The allowed number of steps did not suffice to tell.
+    /// The step limit was reached before the end.
     Unknown,
 }
 
-/// A thread that waits for ever.
+/// A thread that waits forever.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Stuck {
     pub thread: ThreadIdx,
@@ -39,8 +39,8 @@ pub struct Stuck {
 }
 
 impl DryRun {
-    /// The problems that the outcome amounts to. Threads that were never forked are left out:
-    /// the thread that should have forked them says why.
+    /// Problems that follow from the result. Threads that are never forked are omitted; the problem
+    /// of their parent explains them.
     pub(crate) fn problems(&self, workload: &Workload) -> Vec<Problem> {
         let DryRun::Stuck(stuck) = self else { return Vec::new() };
         stuck
@@ -56,13 +56,13 @@ impl DryRun {
 }
 
 impl Workload {
-    /// Executes the graph on a core for everybody, at most `max_steps` steps (see [`DRY_RUN_STEPS`]).
-    /// Steps that [`validate`](Workload::validate) rejects are skipped.
+    /// Executes the graph with one core per thread, for at most `max_steps` steps (see
+    /// [`DRY_RUN_STEPS`]). Skips steps that [`validate`](Workload::validate) rejects.
     pub fn dry_run(&self, max_steps: u64) -> DryRun {
         self.dry_run_at(max_steps, NOMINAL_KHZ)
     }
 
-    /// [`dry_run`](Self::dry_run) with all cores at `khz`.
+    /// Like [`dry_run`](Self::dry_run), with all cores at `khz`.
     pub(crate) fn dry_run_at(&self, max_steps: u64, khz: u32) -> DryRun {
         let mut run = Execution::new(self, khz);
         match run.run(max_steps) {
@@ -82,9 +82,9 @@ enum State<'a> {
 struct Execution<'a> {
     khz: u64,
     states: Vec<State<'a>>,
-    /// Each thread's clock in nanoseconds, or the time of its exit.
+    /// Clock of each thread in nanoseconds, or the time of its exit.
     clocks: Vec<u64>,
-    /// Clock, order of arrival, thread.
+    /// Ready threads by clock, then order of arrival.
     ready: BinaryHeap<Reverse<(u64, u64, ThreadIdx)>>,
     arrivals: u64,
     joiners: Vec<Vec<ThreadIdx>>,
@@ -93,9 +93,9 @@ struct Execution<'a> {
 }
 
 struct Semaphore {
-    /// Left of the initial count.
+    /// Remaining initial count.
     count: u32,
-    /// Posts that nobody took yet, oldest first: the poster's clock, and how many at that time.
+    /// Posts not yet taken, oldest first: the poster's clock, and the number of posts at that time.
     posts: VecDeque<(u64, u64)>,
     waiters: VecDeque<ThreadIdx>,
 }
@@ -150,7 +150,7 @@ impl<'a> Execution<'a> {
         self.arrivals += 1;
     }
 
-    /// Runs until nobody can; `false` when `budget` steps did not suffice.
+    /// Runs until no thread is ready. Returns `false` if `budget` steps are not enough.
     fn run(&mut self, mut budget: u64) -> bool {
         while let Some(Reverse((_, _, thread))) = self.ready.pop() {
             let slot = thread as usize;
@@ -185,7 +185,7 @@ impl<'a> Execution<'a> {
         true
     }
 
-    /// Executes `op` for `thread`; what it has to wait for, if it has to.
+    /// Executes `op` for `thread`; returns what it has to wait for, if anything.
     fn step(&mut self, thread: ThreadIdx, op: &Op) -> Option<Obstacle> {
         let slot = thread as usize;
         match *op {
@@ -281,7 +281,7 @@ impl<'a> Execution<'a> {
     }
 }
 
-/// Nanoseconds that `cycles` take at `khz`.
+/// Time for `cycles` at `khz`, in nanoseconds.
 pub(crate) fn time(cycles: u64, khz: u64) -> u64 {
     match cycles.checked_mul(1_000_000) {
         Some(product) => product / khz,

@@ -1,10 +1,10 @@
-//! What can go wrong on the way to a workload.
+//! Errors from loading, generating and importing workloads.
 
 use std::path::PathBuf;
 
 use crate::Problem;
 
-/// Every message names the place and, where there is one, the way out.
+/// Error from a workload operation. Messages name the place and, where possible, a remedy.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     #[error("cannot read {}: {source}", path.display())]
@@ -13,37 +13,37 @@ pub enum Error {
     #[error("cannot write {}: {source}", path.display())]
     Write { path: PathBuf, source: std::io::Error },
 
-    /// Not JSON, or JSON that is no workload. Lines and columns count from 1.
+    /// Invalid JSON, or JSON that is not a workload. Lines and columns count from 1.
     #[error("{origin}:{line}:{column}: {message}")]
     Syntax { origin: String, line: usize, column: usize, message: String },
 
     /// JSON without the version field.
     #[error(
-        "{origin}: not a workload file: the field \"hearth_workload\": {} is missing{hint}",
+        "{origin}: not a workload file: the field `\"hearth_workload\": {}` is missing{hint}",
         crate::FORMAT_VERSION
     )]
     NotAWorkload { origin: String, hint: &'static str },
 
     #[error(
-        "{origin}: workload format {found}, but this program reads format {} only; use a matching version of Hearth",
+        "{origin}: the workload has format {found}, but this program reads format {}; use a matching version of Hearth",
         crate::FORMAT_VERSION
     )]
     Version { origin: String, found: u64 },
 
-    /// The graph does not make sense.
+    /// The graph is invalid.
     #[error("{origin}: {}", list(problems))]
     Invalid { origin: String, problems: Vec<Problem> },
 
-    /// A generator specification that cannot be followed.
-    #[error("workload \"{spec}\": {message}")]
+    /// An invalid generator specification.
+    #[error("workload `{spec}`: {message}")]
     Spec { spec: String, message: String },
 
-    /// An rt-app document that cannot be represented at all.
+    /// An rt-app document that cannot be represented.
     #[error("{origin}: {place}: {message}")]
     RtApp { origin: String, place: String, message: String },
 }
 
-/// So many problems are printed before the rest is only counted.
+/// Maximum number of problems listed in an error message.
 const SHOWN: usize = 20;
 
 fn list(problems: &[Problem]) -> String {

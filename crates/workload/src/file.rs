@@ -1,7 +1,7 @@
-//! The workload file: JSON, one thread per line.
+//! Workload files: JSON, one thread per line.
 //!
-//! `docs/src/workloads.md` describes the format for its users. It is [`Workload`] itself with a
-//! version in front; the layout (one line per thread) is only for readers and for `diff`.
+//! `docs/src/workloads.md` documents the format. It is [`Workload`] itself preceded by a version.
+//! The layout (one line per thread) only serves readers and `diff`.
 
 use std::fs;
 use std::io::{self, Write};
@@ -12,15 +12,15 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Error, FORMAT_VERSION, Thread, Workload};
 
-/// What is read first: is this a workload, and of which version?
+/// Fields read first, to identify the format and its version.
 #[derive(Deserialize)]
 struct Head {
     hearth_workload: Option<u64>,
-    /// An rt-app document has `tasks`.
+    /// Present in rt-app documents.
     tasks: Option<serde::de::IgnoredAny>,
 }
 
-/// The file as it is read. `Workload` cannot be flattened into it: that loses line numbers.
+/// Contents of a file. `Workload` is not flattened into it, because that would lose line numbers.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {
@@ -40,13 +40,13 @@ struct File {
 }
 
 impl Workload {
-    /// Reads a workload file and checks it.
+    /// Loads and checks a workload file.
     pub fn load(path: impl AsRef<Path>) -> Result<Workload, Error> {
         let path = path.as_ref();
         Workload::parse(&read(path)?, &path.display().to_string())
     }
 
-    /// Reads a workload from the text of a file and checks it. `origin` names the text in errors.
+    /// Parses and checks a workload. Errors name `origin` as the place.
     pub fn parse(text: &str, origin: &str) -> Result<Workload, Error> {
         let head: Head = serde_json::from_str(text).map_err(|e| syntax(origin, &e))?;
         match head.hearth_workload {
@@ -54,7 +54,7 @@ impl Workload {
             Some(found) => return Err(Error::Version { origin: origin.to_string(), found }),
             None => {
                 let hint = match head.tasks {
-                    Some(_) => "; this looks like an rt-app document, which is imported instead of loaded",
+                    Some(_) => "; this looks like an rt-app document, which must be imported",
                     None => "",
                 };
                 return Err(Error::NotAWorkload { origin: origin.to_string(), hint });
@@ -73,7 +73,7 @@ impl Workload {
         Ok(workload)
     }
 
-    /// Writes a workload file. A reader sees the old file or the new one, never a part.
+    /// Writes a workload file atomically, so that a reader sees either the old or the new file.
     pub fn save(&self, path: impl AsRef<Path>) -> Result<(), Error> {
         let path = path.as_ref();
         let write = || {
@@ -110,7 +110,7 @@ fn json(value: &impl Serialize) -> io::Result<String> {
     Ok(serde_json::to_string(value)?)
 }
 
-/// The error with its place; serde_json repeats the place in its message, which is cut off.
+/// Converts the error and removes the position from its message, which serde_json repeats there.
 pub(crate) fn syntax(origin: &str, error: &serde_json::Error) -> Error {
     let message = error.to_string();
     let message = match message.rfind(" at line ") {

@@ -1,52 +1,53 @@
-//! The task graph: threads, and what each of them does in order.
+//! Task graph: threads, each with a sequence of steps.
 //!
-//! A workload says nothing of time on a core, only of *work* (cycles) and of *cause* (fork, join,
-//! post, wait, barrier, delay): the same graph runs on any machine under any policy.
+//! A workload does not specify time on a core, only *work* (cycles) and *causes* (fork, join, post,
+//! wait, barrier, delay). The same graph therefore runs on any machine under any policy.
 //!
-//! Synchronisation is by counting semaphores and barriers, because everything that a kernel
-//! recording shows (pipes, futexes, signals, `wait`) is one of "somebody let me go on": `Post`
-//! adds to a semaphore, `Wait` takes from it or blocks. Waiters of one semaphore are woken in
-//! the order in which they blocked.
+//! Synchronisation uses counting semaphores and barriers, because everything visible in a kernel
+//! recording (pipes, futexes, signals, `wait`) is of the form "another thread lets me continue".
+//! `Post` increments a semaphore; `Wait` decrements it or blocks. Waiters of a semaphore are woken
+//! in FIFO order.
 
 use std::collections::HashSet;
 
 use serde::{Deserialize, Serialize};
 
-/// Version of the file format, in its field `hearth_workload`. It rises when an old program would misread a new file.
+/// Version of the file format, in its field `hearth_workload`. It increases when an older program
+/// would misread a newer file.
 pub const FORMAT_VERSION: u32 = 1;
 
-/// The frequency at which the generators' CPU times become cycles, in kHz.
+/// Frequency for converting the generators' CPU times to cycles, in kHz.
 pub const NOMINAL_KHZ: u32 = 2_100_000;
 
 pub type ThreadIdx = u32;
 pub type SemIdx = u32;
 pub type BarrierIdx = u32;
 
-/// One step of a thread.
+/// A step of a thread.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Op {
-    /// Execute so many cycles.
+    /// Execute this number of cycles.
     Run(u64),
-    /// Make a thread of the graph runnable. Each thread is forked at most once.
+    /// Make a thread of the graph runnable. A thread is forked at most once.
     Fork(ThreadIdx),
-    /// Block until that thread, which this thread or another forked, has exited.
+    /// Block until that thread, forked by this or another thread, has exited.
     Join(ThreadIdx),
-    /// Block for so many nanoseconds; the wake-up comes from a timer on this core.
+    /// Block for this number of nanoseconds; a timer on this core ends the delay.
     Sleep(u64),
-    /// Block for so many nanoseconds; the wake-up comes from a device (interrupt).
+    /// Block for this number of nanoseconds; a device interrupt ends the delay.
     Io(u64),
-    /// Add 1 to the semaphore: wakes its first waiter, if there is one.
+    /// Increment the semaphore, or wake its first waiter.
     Post(SemIdx),
-    /// Take 1 from the semaphore, or block until a `Post` gives it.
+    /// Decrement the semaphore, or block until a `Post`.
     Wait(SemIdx),
-    /// Block until as many threads as the barrier counts have arrived.
+    /// Block until the barrier's number of threads has arrived.
     Barrier(BarrierIdx),
     /// `sched_yield`.
     Yield,
-    /// A new program name from here on; costs nothing.
+    /// Change the program name, without cost.
     Exec(String),
-    /// Do the steps so many times.
+    /// Repeat the steps this number of times.
     Repeat(u32, Vec<Op>),
 }
 
@@ -54,14 +55,14 @@ pub enum Op {
 #[serde(default, deny_unknown_fields)]
 pub struct Thread {
     pub name: String,
-    /// -20 (most weight) to 19.
+    /// Nice value, -20 (highest weight) to 19.
     #[serde(skip_serializing_if = "is_default")]
     pub nice: i8,
-    /// Cores it may run on, as numbers; empty: all. Cores that the machine lacks are ignored, and
-    /// a list of which none is left is an error.
+    /// Numbers of the cores that the thread may run on; empty for all. Cores that the machine lacks
+    /// are ignored, but at least one must exist.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub affinity: Vec<u16>,
-    /// Steps in order; after the last one the thread exits.
+    /// Steps in order. The thread exits after the last one.
     pub ops: Vec<Op>,
 }
 
@@ -69,19 +70,20 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }
 
-/// A graph of threads. Threads that no `Fork` names start at time 0.
+/// A graph of threads. Threads without a `Fork` that refers to them start at time 0.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Workload {
     pub name: String,
-    /// How it came about: the recorded command, or the generator with its parameters.
+    /// Source of the workload: the recorded command, or the generator with its parameters.
     pub origin: String,
     pub threads: Vec<Thread>,
     /// Initial count of each semaphore.
     pub semaphores: Vec<u32>,
     /// Number of threads that each barrier waits for.
     pub barriers: Vec<u32>,
-    /// Nanoseconds that a thread spins at a barrier before it blocks, as OpenMP's runtimes do.
+    /// Time that a thread spins at a barrier before it blocks, in nanoseconds, as in OpenMP
+    /// runtimes.
     #[serde(skip_serializing_if = "is_default")]
     pub barrier_spin: u64,
 }

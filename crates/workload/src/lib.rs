@@ -1,14 +1,14 @@
-//! Workloads: the task graph, its file format, generators, importers, and extraction from a trace.
+//! Workloads: task graph, file format, generators, importers, and extraction from a trace.
 //!
-//! A [`Workload`] says what threads do (work in cycles, forks, waits, delays) and nothing of when
-//! or where. It comes from one of four places:
+//! A [`Workload`] describes the actions of threads (work in cycles, forks, waits, delays), without
+//! times and places. It comes from
 //!
 //! - a file ([`Workload::load`]),
 //! - a generator, a small model of a kind of program ([`generators`], [`Workload::resolve`]),
-//! - an rt-app document ([`import::rtapp`]),
+//! - an rt-app document ([`import::rtapp`]), or
 //! - a trace, recorded or simulated ([`extract()`]).
 //!
-//! Whatever its origin, [`Workload::check`] says whether it makes sense and comes to an end.
+//! [`Workload::check`] tests that a workload is well-formed and ends.
 
 mod dry_run;
 mod error;

@@ -4,30 +4,30 @@ use std::fmt;
 
 use crate::{BarrierIdx, SemIdx, ThreadIdx};
 
-/// Most steps that a workload may have with all repeats written out: 2^40, a day and more of
-/// simulation at ten million steps per second. A larger number is a slip of the hand.
+/// Maximum number of steps with repeats expanded: 2^40, more than a day of simulation at ten
+/// million steps per second. A larger number is a mistake.
 pub const MAX_STEPS: u64 = 1 << 40;
 
-/// Deepest nesting of `Repeat`: it bounds the stack of whoever walks the graph.
+/// Maximum nesting of `Repeat`, which bounds the stack of code that walks the graph.
 pub const MAX_DEPTH: usize = 32;
 
-/// A defect of a workload and its place.
+/// A problem of a workload and its place.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Problem {
-    /// The thread and its name, where the problem lies in one.
+    /// Index and name of the thread, if the problem is in a thread.
     pub thread: Option<(ThreadIdx, String)>,
-    /// The way to the step, counted from 0: its number in the thread's `ops`, then its number in
-    /// each `repeat` on the way. Empty where the problem lies in no step.
+    /// Path to the step, counted from 0: its index in the thread's `ops`, then its index in each
+    /// enclosing `repeat`. Empty if the problem is not in a step.
     pub step: Vec<usize>,
     pub what: What,
 }
 
-/// What is wrong.
+/// Kind of a problem.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum What {
     NoThreads,
-    /// Every thread is forked by another: nothing starts the first one.
+    /// Every thread is forked by another thread, so none starts.
     NothingStarts,
     Nice(i8),
     NoSuchThread {
@@ -42,21 +42,21 @@ pub enum What {
         barrier: BarrierIdx,
         count: usize,
     },
-    /// Also where a `Fork` stands in a repeat that runs more than once.
+    /// The thread is forked several times, or its `Fork` is in a repeat with several rounds.
     ForkedTwice(ThreadIdx),
     ForksItself,
-    /// No thread that starts by itself leads to this one: it is in a cycle of forks or below one.
+    /// The thread is in a cycle of forks, or descends from one.
     ForkCycle,
-    /// The joined thread is forked by nobody.
+    /// No thread forks the joined thread.
     JoinNotForked(ThreadIdx),
     JoinsItself,
     RepeatZero,
     RepeatEmpty,
     TooDeep,
     TooManySteps,
-    /// The sum of all work, or of all delays, does not fit in 64 bits.
+    /// Total work or total delay does not fit in 64 bits.
     TooMuch(&'static str),
-    /// More is taken from the semaphore than ever comes in.
+    /// There are more waits than the initial count and all posts supply.
     NeverPosted {
         sem: SemIdx,
         waits: u64,
@@ -69,13 +69,13 @@ pub enum What {
         count: u32,
         users: u32,
     },
-    /// The last threads to arrive are too few to open the barrier.
+    /// The number of arrivals is not a multiple of the barrier's count.
     BarrierLeftover {
         barrier: BarrierIdx,
         count: u32,
         arrivals: u64,
     },
-    /// The dry run ends with this thread still waiting (`dry_run.rs`).
+    /// The thread still waits at the end of the dry run (`dry_run.rs`).
     Stuck(Obstacle),
 }
 
@@ -105,37 +105,37 @@ impl fmt::Display for What {
             What::NothingStarts => {
                 write!(
                     f,
-                    "every thread is forked by another, so that none starts; leave one that no \"fork\" names"
+                    "every thread is forked by another, so none starts; leave at least one that no `fork` names"
                 )
             }
-            What::Nice(nice) => write!(f, "nice {nice} is outside -20..=19"),
+            What::Nice(nice) => write!(f, "nice {nice} is not in the range -20 to 19"),
             What::NoSuchThread { thread, count } => range(f, "thread", *thread, *count),
             What::NoSuchSemaphore { sem, count } => range(f, "semaphore", *sem, *count),
             What::NoSuchBarrier { barrier, count } => range(f, "barrier", *barrier, *count),
             What::ForkedTwice(thread) => write!(
                 f,
-                "thread {thread} is forked more than once; each fork needs a thread of its own in \"threads\""
+                "thread {thread} is forked more than once; each fork needs a separate entry in `threads`"
             ),
             What::ForksItself => write!(f, "the thread forks itself"),
             What::ForkCycle => {
                 write!(f, "the thread never starts: a cycle of threads that fork each other leads to it")
             }
             What::JoinNotForked(thread) => {
-                write!(f, "joins thread {thread}, which no thread forks; use a semaphore to wait for it")
+                write!(f, "joins thread {thread}, which is never forked; use a semaphore to wait for it")
             }
-            What::JoinsItself => write!(f, "the thread joins itself and would wait for ever"),
+            What::JoinsItself => write!(f, "the thread joins itself and would wait forever"),
             What::RepeatZero => write!(f, "a repeat of 0 never runs its steps; remove it"),
             What::RepeatEmpty => write!(f, "a repeat without steps does nothing; remove it"),
-            What::TooDeep => write!(f, "repeats are nested deeper than {MAX_DEPTH}"),
-            What::TooManySteps => write!(f, "with all repeats written out there are more than 2^40 steps"),
+            What::TooDeep => write!(f, "repeats are nested more than {MAX_DEPTH} levels deep"),
+            What::TooManySteps => write!(f, "there are more than 2^40 steps with repeats expanded"),
             What::TooMuch(what) => write!(f, "the sum of all {what} does not fit in 64 bits"),
             What::NeverPosted { sem, waits, supply } => write!(
                 f,
-                "semaphore {sem} is waited for {waits} times but gets only {supply} (initial count and posts): \
-                 some thread never goes on"
+                "semaphore {sem} has {waits} waits but a supply of only {supply} (initial count and posts): \
+                 some thread waits forever"
             ),
             What::BarrierZero(barrier) => {
-                write!(f, "barrier {barrier} counts 0 threads; it needs at least 1")
+                write!(f, "barrier {barrier} has a count of 0; it must be at least 1")
             }
             What::BarrierTooWide { barrier, count, users } => write!(
                 f,
@@ -143,8 +143,8 @@ impl fmt::Display for What {
             ),
             What::BarrierLeftover { barrier, count, arrivals } => write!(
                 f,
-                "barrier {barrier} opens for every {count} arrivals, but there are {arrivals} in all: \
-                 the last {} wait for ever",
+                "barrier {barrier} opens after every {count} arrivals, but there are {arrivals} in total: \
+                 the last {} would wait forever",
                 arrivals % u64::from(*count)
             ),
             What::Stuck(obstacle) => write!(f, "never ends: {obstacle}"),
@@ -154,8 +154,8 @@ impl fmt::Display for What {
 
 fn range(f: &mut fmt::Formatter<'_>, kind: &str, index: u32, count: usize) -> fmt::Result {
     match count {
-        0 => write!(f, "{kind} {index} does not exist: there are none"),
-        n => write!(f, "{kind} {index} does not exist: they are 0 to {}", n - 1),
+        0 => write!(f, "{kind} {index} does not exist: the workload has none"),
+        n => write!(f, "{kind} {index} does not exist: the highest number is {}", n - 1),
     }
 }
 
@@ -165,7 +165,7 @@ pub enum Obstacle {
     Exit(ThreadIdx),
     Semaphore(SemIdx),
     Barrier(BarrierIdx),
-    /// The thread was never forked, because its parent is stuck before the fork.
+    /// The thread is never forked, because its parent is stuck before the fork.
     Fork,
 }
 
@@ -174,7 +174,7 @@ impl fmt::Display for Obstacle {
         match self {
             Obstacle::Exit(thread) => write!(f, "it waits for the exit of thread {thread}"),
             Obstacle::Semaphore(sem) => write!(f, "it waits for a post of semaphore {sem}"),
-            Obstacle::Barrier(barrier) => write!(f, "it waits for others at barrier {barrier}"),
+            Obstacle::Barrier(barrier) => write!(f, "it waits for other threads at barrier {barrier}"),
             Obstacle::Fork => write!(f, "it is never forked"),
         }
     }

@@ -1,39 +1,38 @@
-//! A workload in numbers.
+//! Statistics of a workload.
 
 use serde::Serialize;
 
 use crate::dry_run::time;
 use crate::{DRY_RUN_STEPS, DryRun, Op, ThreadIdx, Workload};
 
-/// What [`Workload::stats`] counts. Sums stop at the largest `u64` instead of wrapping.
+/// Result of [`Workload::stats`]. Sums saturate at `u64::MAX`.
 #[derive(Clone, PartialEq, Debug, Default, Serialize)]
 pub struct Stats {
     pub threads: u64,
-    /// Threads that start by themselves.
+    /// Number of threads that start without a fork.
     pub roots: u64,
-    /// Steps with all repeats written out.
+    /// Number of steps with repeats expanded.
     pub steps: u64,
-    /// All work, in cycles.
+    /// Total work in cycles.
     pub cycles: u64,
-    /// All work at the frequency asked for, in nanoseconds.
+    /// Total work at the given frequency, in nanoseconds.
     pub work: u64,
-    /// All delays (`sleep`, `io`), in nanoseconds.
+    /// Total delay (`sleep`, `io`), in nanoseconds.
     pub delay: u64,
-    /// The critical path at the frequency asked for, in nanoseconds: how long the workload takes
-    /// with a core for every thread. `None` if the workload never ends or has too many steps to
-    /// tell.
+    /// Critical path at the given frequency in nanoseconds: the run time with one core per thread.
+    /// `None` if the workload never ends or has too many steps to tell.
     pub span: Option<u64>,
 }
 
 impl Stats {
-    /// Threads that run at one time, on average over the critical path.
+    /// Average number of threads that run in parallel: work divided by critical path.
     pub fn parallelism(&self) -> Option<f64> {
         self.span.filter(|&span| span > 0).map(|span| self.work as f64 / span as f64)
     }
 }
 
 impl Workload {
-    /// Counts, with times at `khz` (the papers' larger machine: 2 100 000).
+    /// Computes statistics with times at `khz` (2,100,000 for the papers' larger machine).
     pub fn stats(&self, khz: u32) -> Stats {
         let mut stats = Stats { threads: self.threads.len() as u64, ..Stats::default() };
         for thread in &self.threads {
@@ -48,7 +47,7 @@ impl Workload {
         stats
     }
 
-    /// The threads that start by themselves: those that no `Fork` names.
+    /// Threads that start without a fork.
     pub fn roots(&self) -> impl Iterator<Item = ThreadIdx> + use<> {
         let mut forked = vec![false; self.threads.len()];
         let mut pending: Vec<&[Op]> = self.threads.iter().map(|t| &t.ops[..]).collect();

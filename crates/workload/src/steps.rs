@@ -1,12 +1,12 @@
-//! The steps of a thread one by one, with its repeats written out.
+//! Iteration over the steps of a thread, with repeats expanded.
 
 use crate::{Op, Thread};
 
-/// Iterator over a thread's steps in the order of their execution. `Repeat` itself never appears.
-/// The state is one entry per level of nesting, however long the repeats are.
+/// Iterator over a thread's steps in execution order, without `Repeat` itself. Its memory is one
+/// entry per nesting level, however long the repeats are.
 #[derive(Clone, Debug)]
 pub struct Steps<'a> {
-    /// Innermost last.
+    /// Nesting levels, innermost last.
     levels: Vec<Level<'a>>,
 }
 
@@ -14,14 +14,14 @@ pub struct Steps<'a> {
 struct Level<'a> {
     ops: &'a [Op],
     next: usize,
-    /// Rounds still to come after this one.
+    /// Rounds that remain after the current one.
     rounds: u32,
 }
 
-/// What one move of the iterator did.
+/// Result of one move of the iterator.
 pub(crate) enum Move<'a> {
     Step(&'a Op),
-    /// A repeat was entered, begun anew, or left.
+    /// A repeat was entered, restarted or left.
     Turn,
     End,
 }
@@ -31,8 +31,8 @@ impl<'a> Steps<'a> {
         Steps { levels: vec![Level { ops, next: 0, rounds: 0 }] }
     }
 
-    /// One move. Unlike [`next`](Iterator::next) it returns within bounded time even for absurd
-    /// graphs (repeats of repeats of nothing), so that a caller can count.
+    /// Makes one move. Unlike [`next`](Iterator::next), it takes bounded time even for pathological
+    /// graphs (nested empty repeats), so that callers can limit the number of moves.
     pub(crate) fn advance(&mut self) -> Move<'a> {
         let Some(level) = self.levels.last_mut() else { return Move::End };
         match level.ops.get(level.next) {
@@ -75,7 +75,7 @@ impl<'a> Iterator for Steps<'a> {
 }
 
 impl Thread {
-    /// The thread's steps with its repeats written out.
+    /// Steps of the thread with repeats expanded.
     pub fn steps(&self) -> Steps<'_> {
         Steps::new(&self.ops)
     }

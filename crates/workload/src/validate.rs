@@ -1,14 +1,14 @@
-//! Does the graph make sense? All problems at once, each with its place.
+//! Static validation of the graph. Reports all problems, each with its place.
 //!
-//! These are the checks that need no execution: they count each step with how often its enclosing
-//! `Repeat`s run it, so their cost is the size of the file, not of the run. What depends on order
-//! (two threads that wait for each other) is found by the dry run (`dry_run.rs`), which
+//! These checks need no execution: they weight each step with the rounds of its enclosing
+//! `Repeat`s, so their cost depends on the size of the file, not of the run. Problems that depend
+//! on order (two threads that wait for each other) are found by the dry run (`dry_run.rs`), which
 //! [`Workload::check`] adds.
 
 use crate::{BarrierIdx, Error, MAX_DEPTH, MAX_STEPS, Op, Problem, SemIdx, ThreadIdx, What, Workload};
 
 impl Workload {
-    /// All problems that can be seen without executing the graph; none: it is well formed.
+    /// Finds all problems that are visible without execution; empty if the graph is well-formed.
     pub fn validate(&self) -> Vec<Problem> {
         let mut walk = Walk::new(self);
         walk.threads();
@@ -18,8 +18,8 @@ impl Workload {
         walk.problems
     }
 
-    /// [`validate`](Self::validate), and for a well-formed graph the dry run: all that can be said
-    /// before simulating. The error names `origin`.
+    /// Runs [`validate`](Self::validate) and, for a well-formed graph, the dry run. The error names
+    /// `origin`.
     pub fn check(&self, origin: &str) -> Result<(), Error> {
         let mut problems = self.validate();
         if problems.is_empty() {
@@ -32,23 +32,23 @@ impl Workload {
     }
 }
 
-/// What is counted on the way through all steps.
+/// State of a walk through all steps.
 struct Walk<'a> {
     workload: &'a Workload,
     problems: Vec<Problem>,
-    /// Step path of the step at hand.
+    /// Path to the current step.
     path: Vec<usize>,
     steps: Option<u64>,
     cycles: Option<u64>,
     delay: Option<u64>,
-    /// Who forks each thread (the first fork only).
+    /// Thread that first forks each thread.
     parent: Vec<Option<ThreadIdx>>,
     joins: Vec<(ThreadIdx, Vec<usize>, ThreadIdx)>,
     posts: Vec<u64>,
     waits: Vec<u64>,
     arrivals: Vec<u64>,
     users: Vec<u32>,
-    /// The last thread seen to use each barrier, so that each counts once.
+    /// Last thread seen at each barrier, so that each thread counts once.
     last_user: Vec<Option<ThreadIdx>>,
 }
 
@@ -78,7 +78,7 @@ impl<'a> Walk<'a> {
         self.problems.push(Problem { thread, step, what });
     }
 
-    /// A problem of the step at hand.
+    /// Reports a problem of the current step.
     fn here(&mut self, thread: ThreadIdx, what: What) {
         let step = self.path.clone();
         self.report(Some(thread), step, what);
@@ -106,7 +106,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// The steps `ops` of `thread`, which run `times` times.
+    /// Processes the steps `ops` of `thread`, which run `times` times.
     fn ops(&mut self, thread: ThreadIdx, ops: &[Op], times: u64) {
         for (step, op) in ops.iter().enumerate() {
             self.path.push(step);
@@ -172,7 +172,7 @@ impl<'a> Walk<'a> {
         } else if child == thread {
             self.here(thread, What::JoinsItself);
         } else {
-            // Whether somebody forks it is known only at the end.
+            // Whether the child is forked is known only at the end.
             self.joins.push((thread, self.path.clone(), child));
         }
     }
@@ -195,7 +195,7 @@ impl<'a> Walk<'a> {
             self.report(None, Vec::new(), What::NothingStarts);
         }
         for thread in self.unreachable() {
-            // A thread that forks itself has been reported at its step.
+            // A thread that forks itself is reported at its step.
             if self.parent[thread as usize] != Some(thread) {
                 self.report(Some(thread), Vec::new(), What::ForkCycle);
             }
@@ -207,7 +207,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// The threads to which no chain of forks leads from a thread that starts by itself.
+    /// Threads that are not forked, directly or indirectly, by a root thread.
     fn unreachable(&self) -> Vec<ThreadIdx> {
         let count = self.parent.len();
         let mut children = vec![Vec::new(); count];

@@ -30,10 +30,10 @@ fn indices_are_checked_with_their_place() {
     let found = w.validate();
     let texts: Vec<String> = found.iter().map(|p| p.to_string()).collect();
     assert_eq!(found[0].step, [1, 1]);
-    assert_eq!(texts[0], "thread 0 (sh), step 1.1: semaphore 3 does not exist: they are 0 to 0");
-    assert_eq!(texts[1], "thread 0 (sh), step 2: thread 7 does not exist: they are 0 to 0");
-    assert_eq!(texts[2], "thread 0 (sh), step 3: thread 8 does not exist: they are 0 to 0");
-    assert_eq!(texts[3], "thread 0 (sh), step 4: barrier 0 does not exist: there are none");
+    assert_eq!(texts[0], "thread 0 (sh), step 1.1: semaphore 3 does not exist: the highest number is 0");
+    assert_eq!(texts[1], "thread 0 (sh), step 2: thread 7 does not exist: the highest number is 0");
+    assert_eq!(texts[2], "thread 0 (sh), step 3: thread 8 does not exist: the highest number is 0");
+    assert_eq!(texts[3], "thread 0 (sh), step 4: barrier 0 does not exist: the workload has none");
     assert_eq!(texts.len(), 5);
 }
 
@@ -88,8 +88,8 @@ fn sizes_are_bounded() {
 }
 
 #[test]
-fn the_dry_run_finds_circles() {
-    // Each posts only after it was let go: the counts match, the order does not.
+fn the_dry_run_finds_deadlocks() {
+    // Each thread posts only after it is woken: the counts match, but the order does not.
     let w = workload(
         vec![vec![Op::Wait(0), Op::Post(1)], vec![Op::Wait(1), Op::Post(0), Op::Fork(2)], vec![]],
         vec![0, 0],
@@ -137,8 +137,8 @@ fn the_critical_path_is_the_longest_chain() {
 }
 
 #[test]
-fn competing_for_a_semaphore_is_served_in_order_of_time() {
-    // The lock is taken at 0 by thread 0 for 10 us; thread 1 asks at 2, thread 2 at 1.
+fn waiters_of_a_semaphore_are_served_in_order_of_time() {
+    // Thread 0 takes the lock at 0 for 10 us; thread 1 requests it at 2 us, thread 2 at 1 us.
     let locked = |before: u64, inside: u64| vec![Op::Run(before), Op::Wait(0), Op::Run(inside), Op::Post(0)];
     let w = workload(vec![locked(0, 21_000), locked(4_200, 42_000), locked(2_100, 2_100)], vec![1], vec![]);
     assert_eq!(w.dry_run(DRY_RUN_STEPS), DryRun::Finishes { span: 31_000 });
@@ -156,10 +156,10 @@ fn files_survive_the_round_trip() {
         assert_eq!(Workload::load(&path).unwrap(), w);
         assert_eq!(Workload::resolve(path.to_str().unwrap()).unwrap(), w);
     }
-    assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1, "nothing is left beside the file");
+    assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1, "no temporary file is left");
 }
 
-/// The format is a promise: this is what version 1 looks like.
+/// Pins the layout of format version 1.
 #[test]
 fn the_layout_is_stable() {
     let mut w = workload(
@@ -207,9 +207,9 @@ fn mistakes_in_files_have_line_and_column() {
     assert!(text.starts_with("w.json:3:9: unknown field `opps`"), "{text}");
     let text = error("{\"hearth_workload\": 1, \"threads\": [{\"ops\": [{\"jump\": 3}]}]}");
     assert!(text.contains("unknown variant `jump`"), "{text}");
-    assert!(error("{}").contains("the field \"hearth_workload\": 1 is missing"));
+    assert!(error("{}").contains("the field `\"hearth_workload\": 1` is missing"));
     assert!(error("{\"tasks\": {}}").contains("rt-app"));
-    assert!(error("{\"hearth_workload\": 2, \"new\": 0}").contains("workload format 2"));
+    assert!(error("{\"hearth_workload\": 2, \"new\": 0}").contains("format 2"));
     assert!(error("{\"hearth_workload\": 1, \"threads\": []}").contains("there are no threads"));
     let missing = Workload::load("does/not/exist.json").unwrap_err().to_string();
     assert!(missing.contains("cannot read does/not/exist.json"), "{missing}");
@@ -232,7 +232,7 @@ fn the_examples_are_good() {
     assert!(count >= 2);
 }
 
-/// The book shows a whole file; it must be one.
+/// The example in the book is a valid workload file.
 #[test]
 fn the_example_of_the_book_is_good() {
     let book = include_str!("../../../docs/src/workloads.md");
@@ -259,7 +259,7 @@ proptest! {
         let _ = Workload::resolve(&spec);
     }
 
-    /// Random graphs: no panic anywhere, and what is well formed can be saved and read.
+    /// Random graphs never cause a panic, and well-formed ones can be saved and loaded.
     #[test]
     fn arbitrary_graphs_never_panic(w in graphs()) {
         let _ = w.stats(2_100_000);

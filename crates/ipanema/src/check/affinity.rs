@@ -1,7 +1,8 @@
-//! A thread does not go to the core that an event names without a look at its affinity.
+//! Warns about a thread placed on the core that an event names without an affinity test.
 //!
-//! Only the plainest case is reported, and it is always wrong for some thread: the handler's own
-//! core, and no word of affinities before, neither in the handler nor in what it called.
+//! Reports only the plainest case, which is always wrong for some thread: a transition to the
+//! handler's own core before any use of an affinity, in the handler or in a function that it
+//! called.
 
 use crate::codes::FORBIDDEN_CORE;
 use crate::diagnostic::Diagnostic;
@@ -10,14 +11,14 @@ use crate::ir::{
     Event, Expr, ExprKind, FunctionId, LocalId, Policy, Role, State, Stmt, StmtKind, ThreadField,
 };
 
-/// `order`: callees before callers.
+/// `order` lists callees before callers.
 pub fn check(policy: &Policy, order: &[FunctionId], diagnostics: &mut Vec<Diagnostic>) {
     let mut looks = vec![false; policy.functions.len()];
     for &id in order {
         let function = policy.function(id);
         let mut seen = Seen { looks: &looks, looked: false, careless: Vec::new() };
         walk_block(&mut seen, &function.body);
-        // A base's handlers are its own affair.
+        // Handlers of a base are checked with the base.
         if let Role::Handler(Event::New | Event::Unblock) = function.role
             && function.at.policy == policy.name
         {
@@ -26,7 +27,7 @@ pub fn check(policy: &Policy, order: &[FunctionId], diagnostics: &mut Vec<Diagno
                 let message = format!("`{thread}` may not be allowed to run on `{core}`");
                 diagnostics.push(
                     Diagnostic::warning(FORBIDDEN_CORE, stmt.span, message)
-                        .help(format!("test it first: `{core} in {thread}.affinity`")),
+                        .help(format!("test `{core} in {thread}.affinity` first")),
                 );
             }
         }
@@ -35,10 +36,10 @@ pub fn check(policy: &Policy, order: &[FunctionId], diagnostics: &mut Vec<Diagno
 }
 
 struct Seen<'p> {
-    /// By function: does it look at an affinity, or does what it calls?
+    /// For each function, whether it or one of its callees uses an affinity.
     looks: &'p [bool],
     looked: bool,
-    /// Transitions to parameter 1 before any look.
+    /// Transitions to parameter 1 before any use of an affinity.
     careless: Vec<Stmt>,
 }
 

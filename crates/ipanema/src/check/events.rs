@@ -1,4 +1,4 @@
-//! A policy answers every event that cannot go unanswered, and steals only where it may.
+//! Checks that required events have handlers, and that only allowed events steal.
 
 use crate::codes::{ILLEGAL_STEAL, NO_HANDLER};
 use crate::diagnostic::Diagnostic;
@@ -6,7 +6,7 @@ use crate::ir::visit::{Visitor, walk_block, walk_stmt};
 use crate::ir::{Event, FunctionId, Policy, Role, Stmt, StmtKind};
 use crate::syntax::Span;
 
-/// Without a handler of these, threads would be stuck.
+/// Events that need a handler; without it, threads would be stuck.
 const NEEDED: [Event; 7] = [
     Event::New,
     Event::Unblock,
@@ -21,11 +21,11 @@ pub fn check(policy: &Policy, diagnostics: &mut Vec<Diagnostic>) {
     let missing: Vec<&str> =
         NEEDED.into_iter().filter(|&event| policy.handler(event).is_none()).map(Event::name).collect();
     if !missing.is_empty() {
-        let message = format!("policy `{}` has no handler of {}", policy.name, missing.join(", "));
+        let message = format!("policy `{}` has no handlers for: {}", policy.name, missing.join(", "));
         let span = policy.functions.last().map_or(Span::default(), |f| f.at.span);
         diagnostics.push(
             Diagnostic::error(NO_HANDLER, span, message)
-                .help("add them, or build on a policy that has them: `extends cfs`"),
+                .help("add them, or extend a policy that has them: `extends cfs`"),
         );
     }
     for function in &policy.functions {
@@ -36,7 +36,7 @@ pub fn check(policy: &Policy, diagnostics: &mut Vec<Diagnostic>) {
             let mut steals = Steals { policy, found: None };
             walk_block(&mut steals, &function.body);
             let at = steals.found.unwrap_or(function.at.span);
-            let message = format!("`on {}` may not steal", event.name());
+            let message = format!("`on {}` must not steal", event.name());
             diagnostics.push(
                 Diagnostic::error(ILLEGAL_STEAL, at, message)
                     .label(function.at.span, "in this handler")
@@ -46,7 +46,7 @@ pub fn check(policy: &Policy, diagnostics: &mut Vec<Diagnostic>) {
     }
 }
 
-/// Finds the statement by which a handler comes to steal.
+/// Finds the statement through which a handler steals.
 struct Steals<'p> {
     policy: &'p Policy,
     found: Option<Span>,

@@ -1,6 +1,6 @@
-//! Fourth pass: what types cannot say. Each check is a file; none changes what a policy means, but
-//! two of them record in the IR what they find out: [`Function::moves`](crate::ir::Function::moves)
-//! and [`Function::effects`](crate::ir::Function::effects).
+//! Fourth pass: checks beyond types, one per file. None changes the meaning of a policy; two record
+//! results in the IR: [`Function::moves`](crate::ir::Function::moves) and
+//! [`Function::effects`](crate::ir::Function::effects).
 
 mod affinity;
 mod events;
@@ -13,7 +13,7 @@ mod unused;
 use crate::diagnostic::Diagnostic;
 use crate::ir::{Policy, effects};
 
-/// Checks a policy as it comes from the types pass.
+/// Checks the output of the types pass.
 pub fn check(policy: &mut Policy, diagnostics: &mut Vec<Diagnostic>) {
     let Some(order) = totality::check(policy, diagnostics) else { return };
     effects::compute(policy, &order);

@@ -1,4 +1,4 @@
-//! Every parameter that a policy declares has a use.
+//! Warns about parameters that a policy declares but does not use.
 
 use crate::codes::UNUSED_PARAM;
 use crate::diagnostic::Diagnostic;
@@ -15,12 +15,12 @@ pub fn check(policy: &Policy, diagnostics: &mut Vec<Diagnostic>) {
         walk_block(&mut used, &function.body);
     }
     for (param, used) in policy.params.iter().zip(used.0) {
-        // A base's parameter may lose its use to an override.
+        // An override may remove the only use of a base's parameter.
         if !used && param.at.policy == policy.name {
             let message = format!("parameter `{}` has no effect", param.name);
             diagnostics.push(
                 Diagnostic::warning(UNUSED_PARAM, param.at.span, message)
-                    .help("nothing that an event reaches looks at it"),
+                    .help("no code that an event reaches uses it"),
             );
         }
     }

@@ -1,5 +1,5 @@
-//! Effects stand where the order in which they happen can be seen: not in the keys and filters of
-//! searches that look at every element, nor in invariants and the phases of a steal that only ask.
+//! Rejects effects where the order of evaluation is unspecified: in keys and filters of searches
+//! that evaluate every element, in invariants, and in the phases of a steal that must be pure.
 
 use crate::codes::HIDDEN_EFFECT;
 use crate::diagnostic::Diagnostic;
@@ -15,10 +15,10 @@ pub fn check(policy: &Policy, diagnostics: &mut Vec<Diagnostic>) {
     for &invariant in &policy.invariants {
         let invariant = policy.function(invariant);
         if !invariant.effects.is_pure() {
-            let message = format!("invariant `{}` changes something", invariant.name);
+            let message = format!("invariant `{}` has an effect", invariant.name);
             diagnostics.push(
                 Diagnostic::error(HIDDEN_EFFECT, invariant.at.span, message)
-                    .help("an invariant only says what holds"),
+                    .help("an invariant must only state a condition"),
             );
         }
     }
@@ -26,10 +26,10 @@ pub fn check(policy: &Policy, diagnostics: &mut Vec<Diagnostic>) {
         for phase in steal.phases().into_iter().filter(|&phase| phase != steal.move_thread) {
             let phase = policy.function(phase);
             if !phase.effects.is_pure() {
-                let message = format!("`{}` changes something", phase.name);
+                let message = format!("`{}` has an effect", phase.name);
                 diagnostics.push(
                     Diagnostic::error(HIDDEN_EFFECT, phase.at.span, message)
-                        .help("this phase only asks, any number of times: use `move` for changes"),
+                        .help("this phase may run any number of times; make changes in `move`"),
                 );
             }
         }
@@ -44,17 +44,17 @@ struct Searches<'p, 'd> {
 impl Searches<'_, '_> {
     fn search(&mut self, search: &Search) {
         let (keys, filter): (&[Expr], _) = match &search.kind {
-            // The elements are tried one after the other, until one does.
+            // Elements are tried in order until one matches.
             SearchKind::First | SearchKind::Any => return,
             SearchKind::Extreme { by, .. } => (by, search.filter.as_ref()),
             SearchKind::Sum { of } => (std::slice::from_ref(of), search.filter.as_ref()),
         };
         for expr in keys.iter().chain(filter) {
             if !is_pure(self.policy, expr) {
-                let message = "a search that compares elements cannot change anything";
+                let message = "a search that compares elements must not have effects";
                 self.diagnostics.push(
                     Diagnostic::error(HIDDEN_EFFECT, expr.span, message)
-                        .help("search first, and then change what was found"),
+                        .help("search first, then change the result"),
                 );
             }
         }

@@ -1,14 +1,14 @@
-//! Every handler ends: no function calls itself, and no loop runs over what its body replaces.
-//! (That loops are finite needs no check: there are only loops over sets and queues.)
+//! Checks that each handler terminates: no recursion, and no loop over a set that its body
+//! replaces. (Loops are finite by construction: they iterate only over sets and queues.)
 
-use crate::codes::{MOVING_GROUND, RECURSION};
+use crate::codes::{LOOP_SET_REPLACED, RECURSION};
 use crate::diagnostic::Diagnostic;
 use crate::ir::visit::{Calls, Visitor, walk_block, walk_expr, walk_stmt};
 use crate::ir::{
     Event, Expr, ExprKind, FunctionId, Iteration, LocalId, Over, Policy, SetId, Stmt, StmtKind, Target,
 };
 
-/// All functions, callees before callers; `None` if there is a recursion.
+/// All functions, callees before callers; `None` if there is recursion.
 pub fn check(policy: &Policy, diagnostics: &mut Vec<Diagnostic>) -> Option<Vec<FunctionId>> {
     for function in &policy.functions {
         let mut loops = Loops { sets: Vec::new(), diagnostics };
@@ -51,9 +51,9 @@ fn recursion(policy: &Policy, cycle: &[FunctionId]) -> Diagnostic {
         first.at.span,
         format!("`{}` calls itself: {}", first.name, names.join(" -> ")),
     )
-    .help("a policy must end whatever happens: use a loop over a set");
+    .help("a policy must always terminate: use a loop over a set");
     for &id in cycle.iter().skip(1).filter(|id| **id != cycle[0]) {
-        diagnostic = diagnostic.label(policy.function(id).at.span, "by way of this");
+        diagnostic = diagnostic.label(policy.function(id).at.span, "through this function");
     }
     diagnostic
 }
@@ -65,7 +65,7 @@ enum State {
     Done,
 }
 
-/// A depth-first search with a stack of its own, as a program may have a long chain of calls.
+/// Depth-first search with an explicit stack, because chains of calls may be long.
 struct Search<'p> {
     policy: &'p Policy,
     callees: &'p [Vec<FunctionId>],
@@ -74,7 +74,7 @@ struct Search<'p> {
 }
 
 impl Search<'_> {
-    /// Everything that `root` calls, and itself. A cycle that is found is returned, closed.
+    /// Visits `root` and everything it calls. Returns the first cycle found, as a closed path.
     fn visit(&mut self, root: FunctionId) -> Option<Vec<FunctionId>> {
         if self.state[root.index()] != State::New {
             return None;
@@ -109,8 +109,8 @@ impl Search<'_> {
     }
 }
 
-/// Looks for assignments to sets that an enclosing loop runs over. (`add` and `remove` are fine: a
-/// loop runs over the set as it was at its start.)
+/// Finds assignments to sets that an enclosing loop iterates over. (`add` and `remove` are allowed:
+/// a loop iterates over the set as it was at its start.)
 struct Loops<'d> {
     sets: Vec<Named>,
     diagnostics: &'d mut Vec<Diagnostic>,
@@ -138,10 +138,10 @@ impl Visitor for Loops<'_> {
                     _ => return,
                 };
                 if self.sets.contains(&assigned) {
-                    let message = "this replaces a set while a loop runs over it";
+                    let message = "this replaces a set while a loop iterates over it";
                     self.diagnostics.push(
-                        Diagnostic::error(MOVING_GROUND, stmt.span, message)
-                            .help("collect the new set in a variable, and assign it after the loop"),
+                        Diagnostic::error(LOOP_SET_REPLACED, stmt.span, message)
+                            .help("build the new set in a variable, and assign it after the loop"),
                     );
                 }
             }

@@ -1,11 +1,11 @@
-//! Threads change state as `runtime/saakm.h` allows it: in each event the right thread, to the
-//! right state, once.
+//! Checks transitions against `runtime/saakm.h`: in each event, the right thread enters the right
+//! state, once.
 //!
-//! A transition ends the handler. So whether a function moves its thread on every path, on some or
-//! on none is part of what it is; it is found here, and kept in [`Function::moves`].
+//! A transition ends the handler. Whether a function moves its thread on all paths, on some or on
+//! none is therefore part of its interface; it is computed here and stored in [`Function::moves`].
 
 use crate::codes::{
-    ILLEGAL_TRANSITION, MISSING_RETURN, MISSING_TRANSITION, MOVING_VALUE, UNREACHABLE, WRONG_CORE,
+    ILLEGAL_TRANSITION, MISSING_RETURN, MISSING_TRANSITION, RESULT_AND_TRANSITION, UNREACHABLE, WRONG_CORE,
     WRONG_THREAD,
 };
 use crate::diagnostic::Diagnostic;
@@ -16,7 +16,7 @@ use crate::ir::{
 };
 use crate::syntax::Span;
 
-/// The states that a transition can lead to.
+/// Target states of transitions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum To {
     Ready,
@@ -36,21 +36,21 @@ impl To {
     }
 }
 
-/// What a handler owes to the thread that it is given.
+/// Transitions that a handler must or may make.
 enum Duty {
-    /// No thread changes its state.
+    /// No transitions.
     None,
-    /// Its thread does, exactly once.
+    /// Its thread enters this state exactly once.
     Once(To),
-    /// Its thread becomes ready again, on its own core.
+    /// Its thread becomes ready on its own core, exactly once.
     OwnCore,
-    /// Its thread may become ready elsewhere.
+    /// Its thread may become ready, on any core.
     Maybe,
-    /// A thread of the core's queues may run.
+    /// A thread from the core's queues may become running.
     Schedule,
 }
 
-/// The table in `saakm.h`.
+/// Duties by event: the table in `saakm.h`.
 fn duty(event: Event) -> Duty {
     match event {
         Event::New | Event::Unblock => Duty::Once(To::Ready),
@@ -70,37 +70,37 @@ fn duty(event: Event) -> Duty {
     }
 }
 
-/// A transition that a body makes, itself or by a call.
+/// A transition made by a body, directly or through a call.
 #[derive(Clone)]
 struct Move {
-    /// A local variable of the body; none: a thread that the base's `on schedule` chose.
+    /// Local variable of the body; `None` for a thread chosen by the base's `on schedule`.
     thread: Option<LocalId>,
     to: To,
-    /// The thread stays on its core, or leaves it for a core that `thief` names.
+    /// Core on which the thread becomes ready.
     core: Where,
-    /// The transition itself.
+    /// The transition statement.
     span: Span,
-    /// The statement in this body that makes it.
+    /// The statement of this body that makes the transition.
     here: Span,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Where {
-    /// The core that the thread has.
+    /// The thread's own core.
     Own,
     /// A parameter or variable of this body.
     Local(LocalId),
     Elsewhere,
 }
 
-/// What the paths through a block do.
+/// Summary of the paths through a block.
 #[derive(Default)]
 struct Flow {
-    /// One comes to its end.
+    /// Some path reaches the end of the block.
     falls: bool,
-    /// One ends in a transition.
+    /// Some path ends in a transition.
     moved: bool,
-    /// Those that return without one.
+    /// Paths that return without a transition.
     returns: Vec<Span>,
 }
 
@@ -122,7 +122,7 @@ pub fn check(policy: &mut Policy, order: &[FunctionId], diagnostics: &mut Vec<Di
 struct Body<'p, 'd> {
     policy: &'p Policy,
     function: &'p Function,
-    /// Of the functions that it calls.
+    /// Moves of the functions that the body calls.
     known: &'p [Vec<Move>],
     moves: Vec<Move>,
     diagnostics: &'d mut Vec<Diagnostic>,
@@ -135,10 +135,10 @@ impl Body<'_, '_> {
         let mut flow = Flow { falls: true, ..Flow::default() };
         for stmt in block {
             if !flow.falls {
-                let message = "this is never reached";
+                let message = "this statement is unreachable";
                 self.diagnostics.push(
                     Diagnostic::warning(UNREACHABLE, stmt.span, message)
-                        .help("a transition ends the handler, as does what always makes one"),
+                        .help("a transition ends the handler, and so does a call that always makes one"),
                 );
                 break;
             }
@@ -197,7 +197,8 @@ impl Body<'_, '_> {
     }
 
     fn call(&mut self, callee: FunctionId, args: &[Expr], here: Span) {
-        // `super;` in `on schedule`, for the same core: its own check has seen to the threads.
+        // `super;` in `on schedule` runs for the same core, and the base's handler has been checked
+        // itself.
         let schedules = self.policy.function(callee).role == Role::Handler(Event::Schedule);
         for made in &self.known[callee.index()] {
             if schedules {
@@ -206,10 +207,9 @@ impl Body<'_, '_> {
             }
             let thread = made.thread.and_then(|thread| args.get(thread.index())).map(|arg| &arg.kind);
             let Some(&ExprKind::Local(thread)) = thread else {
-                let message = "this call moves a thread that has no name here";
-                self.diagnostics.push(
-                    Diagnostic::error(WRONG_THREAD, here, message).label(made.span, "it is moved here"),
-                );
+                let message = "this call moves a thread that is not in a variable";
+                self.diagnostics
+                    .push(Diagnostic::error(WRONG_THREAD, here, message).label(made.span, "moved here"));
                 continue;
             };
             let core = match made.core {
@@ -222,7 +222,7 @@ impl Body<'_, '_> {
         }
     }
 
-    /// What a core is, seen from a thread.
+    /// Classifies a core relative to a thread.
     fn core(&self, core: &Expr, thread: LocalId) -> Where {
         match &core.kind {
             ExprKind::ThreadField { field: ThreadField::Core, thread: of } if matches!(of.kind, ExprKind::Local(id) if id == thread) => {
@@ -236,7 +236,7 @@ impl Body<'_, '_> {
         }
     }
 
-    /// The value of a variable that keeps its first one.
+    /// Value of a variable that is never reassigned.
     fn only_value(&self, id: LocalId) -> Option<&Expr> {
         struct Values<'b> {
             id: LocalId,
@@ -270,10 +270,10 @@ impl Body<'_, '_> {
 
     fn returns_a_value(&mut self, flow: &Flow) {
         if self.function.result.is_some() && flow.falls {
-            let message = format!("`{}` can end without a result", self.function.name);
+            let message = format!("`{}` can end without a return value", self.function.name);
             self.diagnostics.push(
                 Diagnostic::error(MISSING_RETURN, self.function.at.span, message)
-                    .help("every path through it must end in a `return`"),
+                    .help("end every path with `return`"),
             );
         }
     }
@@ -287,33 +287,33 @@ impl Body<'_, '_> {
                 if std::ptr::eq(self.policy.function(*moving), self.function) {
                     self.move_phase(flow);
                 } else {
-                    self.none("this phase of a steal only asks");
+                    self.none("this phase of a steal must not make transitions");
                 }
             }
         }
     }
 
-    /// A function moves one of its parameters, and returns nothing else.
+    /// A function may move one of its parameters, and must not return a value if it does.
     fn function_moves(&mut self) {
         let Some(first) = self.moves.first().map(|m| m.thread) else { return };
         let moves = self.moves.clone();
         if self.function.result.is_some() {
             let message = format!("`{}` returns a value and moves a thread", self.function.name);
             self.diagnostics.push(
-                Diagnostic::error(MOVING_VALUE, moves[0].here, message)
+                Diagnostic::error(RESULT_AND_TRANSITION, moves[0].here, message)
                     .label(self.function.at.span, "this function")
-                    .help("a transition ends the handler: return where to, and move in the handler"),
+                    .help("a transition ends the handler: return the target core, and make the transition in the handler"),
             );
         }
         for made in &moves {
             if made.thread.is_none_or(|thread| thread.0 >= self.function.arity) {
-                let message = "a function can only move a thread that it is given";
+                let message = "a function can move only a thread passed as a parameter";
                 self.diagnostics.push(Diagnostic::error(WRONG_THREAD, made.here, message));
             } else if made.thread != first {
-                let message = "a function can move only one of its threads";
+                let message = "a function can move only one of its parameters";
                 self.diagnostics.push(
                     Diagnostic::error(WRONG_THREAD, made.here, message)
-                        .label(moves[0].here, "another is moved here"),
+                        .label(moves[0].here, "another thread is moved here"),
                 );
             }
         }
@@ -323,7 +323,7 @@ impl Body<'_, '_> {
         let name = event.name();
         match duty(event) {
             Duty::None => {
-                let message = format!("no thread changes its state in `on {name}`");
+                let message = format!("`on {name}` must not make transitions");
                 self.none(&message);
             }
             Duty::Once(to) => {
@@ -344,24 +344,24 @@ impl Body<'_, '_> {
         for made in &self.moves {
             self.diagnostics.push(labelled(
                 Diagnostic::error(ILLEGAL_TRANSITION, made.span, message)
-                    .help("a tick or a wake-up can ask for `preempt(core)`; steals move threads"),
+                    .help("use `preempt(core)` to make a core reschedule, and a steal to move threads"),
                 made,
             ));
         }
     }
 
-    /// All transitions are of parameter 0, to the state that is due.
+    /// Checks that all transitions move parameter 0 to state `to`.
     fn own_thread(&mut self, event: &str, to: To) {
         let own = &self.function.locals[0].name;
         for made in &self.moves {
             if made.thread != Some(LocalId(0)) {
-                let message = format!("`on {event}` can only move `{own}`");
+                let message = format!("`on {event}` can move only `{own}`");
                 self.diagnostics.push(labelled(Diagnostic::error(WRONG_THREAD, made.span, message), made));
             } else if made.to != to {
-                let message = format!("in `on {event}`, `{own}` cannot become {}", made.to.name());
+                let message = format!("in `on {event}`, `{own}` must not become {}", made.to.name());
                 self.diagnostics.push(labelled(
                     Diagnostic::error(ILLEGAL_TRANSITION, made.span, message)
-                        .help(format!("it becomes {}", to.name())),
+                        .help(format!("it must become {}", to.name())),
                     made,
                 ));
             }
@@ -372,7 +372,7 @@ impl Body<'_, '_> {
         let own = &self.function.locals[0].name;
         for made in &self.moves {
             if made.thread == Some(LocalId(0)) && made.to == To::Ready && made.core != Where::Own {
-                let message = format!("in `on {event}`, `{own}` becomes ready on its own core");
+                let message = format!("in `on {event}`, `{own}` must become ready on its own core");
                 self.diagnostics.push(labelled(
                     Diagnostic::error(WRONG_CORE, made.span, message)
                         .help(format!("write `{own} => {own}.core...`")),
@@ -396,15 +396,15 @@ impl Body<'_, '_> {
         };
         let mut missing = Diagnostic::error(MISSING_TRANSITION, at, message);
         for &span in flow.returns.iter().take(4) {
-            missing = missing.label(span, "returns without it");
+            missing = missing.label(span, "returns without the transition");
         }
         if flow.falls && flow.moved {
             missing = missing.at("the end of this handler can be reached");
         }
-        self.diagnostics.push(missing.help(format!("end every path in `{own} => ...` or in `super;`")));
+        self.diagnostics.push(missing.help(format!("end every path with `{own} => ...` or `super;`")));
     }
 
-    /// A thread of the core's own queues, and of no other, runs.
+    /// Checks that only threads of the core's own queues become running.
     fn schedule(&mut self) {
         let queued = Queued::of(&self.function.body);
         for made in &self.moves {
@@ -412,14 +412,14 @@ impl Body<'_, '_> {
             let from = queued.iter().find(|(queued, _)| *queued == thread);
             let diagnostic = match from {
                 _ if made.to != To::Running => {
-                    let message = format!("in `on schedule`, no thread becomes {}", made.to.name());
+                    let message = format!("in `on schedule`, a thread must not become {}", made.to.name());
                     Diagnostic::error(ILLEGAL_TRANSITION, made.span, message)
-                        .help("the thread that is chosen becomes `running`")
+                        .help("the chosen thread must become `running`")
                 }
                 Some((_, true)) => continue,
                 Some((_, false)) => {
-                    Diagnostic::error(WRONG_CORE, made.span, "a core runs threads of its own queues only")
-                        .help("steal threads of other cores in `newly_idle`")
+                    Diagnostic::error(WRONG_CORE, made.span, "a core can run only threads of its own queues")
+                        .help("steal threads from other cores in `newly_idle`")
                 }
                 None => Diagnostic::error(
                     WRONG_THREAD,
@@ -432,20 +432,20 @@ impl Body<'_, '_> {
         }
     }
 
-    /// The stolen thread, parameter 2, becomes ready on the thief, parameter 0.
+    /// Checks that only the stolen thread, parameter 2, becomes ready, on the thief, parameter 0.
     fn move_phase(&mut self, flow: &Flow) {
         for made in &self.moves {
             if made.thread != Some(LocalId(2)) || made.to != To::Ready {
-                let message = "the stolen thread becomes ready, and no other";
+                let message = "`move` must make the stolen thread ready, and no other";
                 self.diagnostics
                     .push(labelled(Diagnostic::error(ILLEGAL_TRANSITION, made.span, message), made));
             } else if made.core != Where::Local(LocalId(0)) {
-                let message = "a stolen thread goes to the core that steals";
+                let message = "a stolen thread must become ready on the core that steals";
                 self.diagnostics.push(labelled(Diagnostic::error(WRONG_CORE, made.span, message), made));
             }
         }
         if flow.falls || !flow.returns.is_empty() {
-            let message = "a stolen thread must become ready again on every path";
+            let message = "the stolen thread must become ready on every path";
             self.diagnostics.push(Diagnostic::error(MISSING_TRANSITION, self.function.at.span, message));
         }
     }
@@ -464,12 +464,12 @@ impl Body<'_, '_> {
     }
 }
 
-/// Says by which statement a transition in another function comes to be.
+/// Labels the statement that leads to a transition in another function.
 fn labelled(diagnostic: Diagnostic, made: &Move) -> Diagnostic {
     if made.here == made.span { diagnostic } else { diagnostic.label(made.here, "reached from here") }
 }
 
-/// Variables that hold threads of ready queues, and whether of those of parameter 0.
+/// Variables that hold threads of ready queues, and whether the queue belongs to parameter 0.
 struct Queued(Vec<(LocalId, bool)>);
 
 impl Queued {

@@ -1,4 +1,4 @@
-//! Every function and steal that a policy declares is reached by an event.
+//! Warns about functions and steals that no event reaches.
 
 use crate::codes::UNUSED_FUNCTION;
 use crate::diagnostic::Diagnostic;
@@ -19,7 +19,7 @@ pub fn check(policy: &Policy, diagnostics: &mut Vec<Diagnostic>) {
         .filter(|(s, reached)| !s.superseded && !reached)
         .map(|(s, _)| (&s.name, &s.at));
     for (name, at) in functions.chain(steals) {
-        // A base's function may lose its callers to an override.
+        // An override may remove the only call of a base's function.
         if at.policy == policy.name {
             let message = format!("no event reaches `{name}`");
             diagnostics

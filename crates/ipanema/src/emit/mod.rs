@@ -1,4 +1,4 @@
-//! Last pass: from the IR to other languages.
+//! Last pass: emission of other languages from the IR.
 
 mod c;
 

@@ -1,5 +1,5 @@
-//! What a body reads and changes, with all that it calls: for the checks here, for proofs, and for
-//! the kernel, where reading another core's attribute is a race.
+//! Effects: what a body and its callees read and change. Used by the checks, by proofs, and for the
+//! kernel, where reading another core's attribute is a race.
 
 use std::collections::BTreeSet;
 
@@ -16,11 +16,11 @@ use super::{
 pub struct Effects {
     pub reads: BTreeSet<Access>,
     pub writes: BTreeSet<Access>,
-    /// Looks at how fast cores were seen to be.
+    /// Reads core frequencies.
     pub frequencies: bool,
     /// Claims or releases cores.
     pub claims: bool,
-    /// Moves a thread to another state.
+    /// Makes a transition.
     pub moves: bool,
     /// Arms or cancels timers.
     pub timers: bool,
@@ -29,7 +29,7 @@ pub struct Effects {
     pub steals: BTreeSet<StealId>,
 }
 
-/// What is read or changed.
+/// Object of a read or write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Access {
@@ -47,27 +47,27 @@ pub enum Access {
     },
 }
 
-/// Whose attribute it is, as far as that can be seen.
+/// Owner of an attribute, as far as known statically.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Whose {
-    /// The core or thread that is this parameter of the function.
+    /// The core or thread passed as this parameter.
     Param(u32),
-    /// The core of the thread that is this parameter.
+    /// The core of the thread passed as this parameter.
     CoreOf(u32),
-    /// Another's: remote.
+    /// Any other core or thread: a remote access.
     Other,
 }
 
 impl Effects {
-    /// Nothing is changed.
+    /// True if nothing is changed.
     pub fn is_pure(&self) -> bool {
         self.writes.is_empty()
             && self.steals.is_empty()
             && !(self.claims || self.moves || self.timers || self.keeps_warm || self.preempts)
     }
 
-    /// Adds what a callee does; `whose` says what its parameters are for the caller.
+    /// Adds the effects of a callee; `whose` maps its parameters to the caller's.
     fn add(&mut self, callee: &Effects, whose: impl Fn(Whose) -> Whose) {
         let renamed = |access: &Access| match *access {
             Access::Thread { attribute, of } => Access::Thread { attribute, of: whose(of) },
@@ -87,13 +87,13 @@ impl Effects {
 }
 
 impl Access {
-    /// Another core's, or that of a thread that is not the function's.
+    /// True for attributes of another core, or of a thread that is not a parameter.
     pub fn is_remote(self) -> bool {
         matches!(self, Access::Thread { of: Whose::Other, .. } | Access::Core { of: Whose::Other, .. })
     }
 }
 
-/// Computes the effects of all functions and steals. `order`: callees before callers.
+/// Computes the effects of all functions and steals. `order` lists callees before callers.
 pub fn compute(policy: &mut Policy, order: &[FunctionId]) {
     for &id in order {
         let effects = {
@@ -107,7 +107,7 @@ pub fn compute(policy: &mut Policy, order: &[FunctionId]) {
     }
 }
 
-/// Of the parameters of a steal only the thief, number 0, is a core.
+/// Of a steal's parameters, only the thief (parameter 0) is a core.
 fn of_steal(policy: &Policy, id: StealId) -> Effects {
     let steal = &policy.steals[id.index()];
     let keys = steal.select.iter().flat_map(|select| &select.by);
@@ -127,7 +127,7 @@ fn of_steal(policy: &Policy, id: StealId) -> Effects {
 struct Collector<'p> {
     policy: &'p Policy,
     function: &'p Function,
-    /// Variables that are another name for a parameter.
+    /// Variables that alias a parameter.
     aliases: Vec<(LocalId, Whose)>,
     effects: Effects,
 }
@@ -172,7 +172,7 @@ impl Visitor for Collector<'_> {
             StmtKind::Assign { target, .. } => {
                 let written = match target {
                     Target::Local(id) => {
-                        // No longer the same.
+                        // The variable no longer aliases its first value.
                         self.aliases.push((*id, Whose::Other));
                         None
                     }
@@ -239,21 +239,21 @@ impl Visitor for Collector<'_> {
     }
 }
 
-/// What a part of a function does.
+/// Effects of a block of a function.
 pub fn of_block(policy: &Policy, function: &Function, block: &Block) -> Effects {
     let mut collector = Collector { policy, function, aliases: Vec::new(), effects: Effects::default() };
     walk_block(&mut collector, block);
     collector.effects
 }
 
-/// What computing an expression of a function does.
+/// Effects of evaluating an expression of a function.
 pub fn of_expr(policy: &Policy, function: &Function, expr: &Expr) -> Effects {
     let mut collector = Collector { policy, function, aliases: Vec::new(), effects: Effects::default() };
     collector.expr(expr);
     collector.effects
 }
 
-/// Does computing this change nothing? The effects of all functions are known.
+/// True if evaluating the expression changes nothing. Requires the effects of all functions.
 pub fn is_pure(policy: &Policy, expr: &Expr) -> bool {
     struct Purity<'p> {
         policy: &'p Policy,

@@ -1,13 +1,13 @@
-//! The intermediate representation: a policy with its bases merged in, every name resolved and
-//! every expression typed.
+//! Intermediate representation: a policy with its bases merged, all names resolved and all
+//! expressions typed.
 //!
-//! What a proof or a kernel needs to see is kept as a node of its own and not lowered: loops are
-//! searches over finite sets with an order, a limit and a filter; transitions, claims, changes of
-//! sets and steals are statements. What an expression means is said here; how it is computed is
-//! the emitter's business.
+//! Constructs that proofs or the kernel need are separate nodes and not lowered: loops are searches
+//! over finite sets with an order, a limit and a filter; transitions, claims, changes of sets and
+//! steals are statements. The IR defines what an expression means; the emitter decides how it is
+//! computed.
 //!
-//! Declarations are numbered by their place in the lists of [`Policy`]; a local variable by its
-//! place in [`Function::locals`], parameters first.
+//! Declarations are identified by their index in the lists of [`Policy`], local variables by their
+//! index in [`Function::locals`], parameters first.
 
 pub mod effects;
 mod prune;
@@ -35,32 +35,32 @@ macro_rules! ids {
 }
 
 ids! {
-    /// A place in [`Policy::params`].
+    /// Index into [`Policy::params`].
     ParamId;
-    /// A place in [`Policy::sets`].
+    /// Index into [`Policy::sets`].
     SetId;
-    /// A place in [`Policy::queues`].
+    /// Index into [`Policy::queues`].
     QueueId;
-    /// A place in [`Policy::reasons`].
+    /// Index into [`Policy::reasons`].
     ReasonId;
-    /// A place in [`Policy::functions`].
+    /// Index into [`Policy::functions`].
     FunctionId;
-    /// A place in [`Policy::steals`].
+    /// Index into [`Policy::steals`].
     StealId;
-    /// A place in [`Function::locals`].
+    /// Index into [`Function::locals`].
     LocalId;
-    /// A place in [`Policy::globals`], [`Policy::thread`] or [`Policy::core`].
+    /// Index into [`Policy::globals`], [`Policy::thread`] or [`Policy::core`].
     AttributeId;
 }
 
 // ---- policies ---------------------------------------------------------------------------------
 
-/// A policy that stands alone: the bases' declarations come before its own.
+/// A self-contained policy. Declarations of the bases come before its own.
 #[derive(Clone, Debug, Serialize)]
 pub struct Policy {
     pub name: String,
     pub doc: String,
-    /// What it extends, nearest first.
+    /// Bases, nearest first.
     pub bases: Vec<String>,
     pub params: Vec<Param>,
     pub sets: Vec<CoreSet>,
@@ -68,14 +68,14 @@ pub struct Policy {
     pub thread: Vec<Attribute>,
     pub core: Vec<Attribute>,
     pub queues: Vec<Queue>,
-    /// Why a thread was placed; the first, `none`, is that of a transition without `because`.
+    /// Reasons for placements. The first, `none`, is that of a transition without `because`.
     pub reasons: Vec<String>,
-    /// All that has a body, in the order of the sources: functions, handlers, phases of steals.
+    /// Functions, handlers and phases of steals, in source order.
     pub functions: Vec<Function>,
     pub steals: Vec<Steal>,
-    /// The effective handler of each event that has one.
+    /// Effective handler of each handled event.
     pub handlers: Vec<Handler>,
-    /// What holds while no event is under way, by what the policy says: functions without parameters that return it.
+    /// Conditions that hold between events: functions without parameters that return a boolean.
     pub invariants: Vec<FunctionId>,
 }
 
@@ -100,43 +100,43 @@ impl Policy {
         &self.attributes(owner)[id.index()]
     }
 
-    /// For tools: the whole policy as JSON.
+    /// Serialises the whole policy as JSON, for tools.
     pub fn to_json(&self) -> String {
-        // Every key is a string and no value can fail to serialise.
+        // Cannot fail: all keys are strings and all values can be serialised.
         serde_json::to_string_pretty(self).unwrap_or_default()
     }
 }
 
-/// Where something was written.
+/// Source location of a declaration.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Place {
-    /// The policy that says it.
+    /// The declaring policy.
     pub policy: String,
     pub line: u32,
     #[serde(skip)]
     pub span: Span,
 }
 
-/// A value that can be set when the policy is loaded.
+/// A parameter, set when the policy is loaded.
 #[derive(Clone, Debug, Serialize)]
 pub struct Param {
     pub name: String,
     pub doc: String,
     /// Bool, int, time, frequency or load; never optional.
     pub ty: Type,
-    /// Both are allowed.
+    /// Lower bound, inclusive. `max` is inclusive too.
     pub min: i64,
     pub max: i64,
     pub initial: i64,
     pub at: Place,
 }
 
-/// A set of cores that belongs to the policy; empty at first.
+/// A set of cores of the policy, initially empty.
 #[derive(Clone, Debug, Serialize)]
 pub struct CoreSet {
     pub name: String,
     pub doc: String,
-    /// Adding to a set of this many cores is refused. A constant or a parameter.
+    /// Maximum size: a constant or a parameter. Adding to a full set fails.
     pub capacity: Option<Expr>,
     pub at: Place,
 }
@@ -146,59 +146,59 @@ pub struct Attribute {
     pub name: String,
     pub doc: String,
     pub ty: Type,
-    /// Of a scalar; an optional core starts as `none` and a set empty.
+    /// Initial value of a scalar. An optional core starts as `none`, a set empty.
     pub initial: i64,
     pub at: Place,
 }
 
-/// One on each core.
+/// A ready queue, one on each core.
 #[derive(Clone, Debug, Serialize)]
 pub struct Queue {
     pub name: String,
     pub doc: String,
-    /// `None`: first in, first out. Else ascending by this attribute of the thread.
+    /// `None` for first in, first out; otherwise ascending by this thread attribute.
     pub by: Option<AttributeId>,
     pub at: Place,
 }
 
-/// The effective handler of an event.
+/// Effective handler of an event.
 #[derive(Clone, Debug, Serialize)]
 pub struct Handler {
     pub event: Event,
     pub function: FunctionId,
 }
 
-/// What a [`Function`] was in the source.
+/// Kind of a [`Function`] in the source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
     Function,
     Handler(Event),
-    /// A phase of a steal. Its parameters are the thief, the victims, and then the candidate core
-    /// or thread, or how many were `stolen`.
+    /// A phase of a steal. Its parameters are the thief, the victims, and the candidate core, the
+    /// thread, or the number of threads `stolen`.
     Phase(StealId),
-    /// A condition that holds while no event is under way: one `return`, without effects. No event calls it.
+    /// A condition that holds between events: one `return` without effects. No event calls it.
     Invariant,
 }
 
 #[derive(Clone, Debug, Serialize)]
 pub struct Function {
-    /// In the source; of a handler the event's; of a phase `steal.phase`.
+    /// Name in the source: the event for a handler, `steal.phase` for a phase.
     pub name: String,
     pub role: Role,
-    /// Replaced by a policy that extends `at.policy`, and only reached through `super`.
+    /// True if a policy that extends `at.policy` replaces it; then only `super` calls it.
     pub superseded: bool,
     pub doc: String,
     pub at: Place,
-    /// How many of `locals` are parameters.
+    /// Number of parameters in `locals`.
     pub arity: u32,
     pub locals: Vec<Local>,
-    /// `None`: void.
+    /// `None` for a function without a result.
     pub result: Option<Type>,
     pub body: Block,
-    /// Whether a call moves a thread to another state, which ends the handler.
+    /// Whether a call makes a transition, which ends the handler.
     pub moves: Moves,
-    /// With those of everything that it calls.
+    /// Effects of the function and its callees.
     pub effects: Effects,
 }
 
@@ -221,14 +221,14 @@ pub struct Local {
     pub span: Span,
 }
 
-/// Does a call move a thread, and so end the handler? `thread` is the parameter that is moved; of a
-/// handler of `schedule`, which chooses a thread itself, there is none.
+/// Whether a call moves a thread, which ends the handler. `thread` is the index of the moved
+/// parameter; `None` for a `schedule` handler, which chooses a thread itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Moves {
     #[default]
     Never,
-    /// On some paths; on the others the caller goes on.
+    /// On some paths; otherwise the caller continues.
     Maybe {
         thread: Option<u32>,
     },
@@ -237,42 +237,42 @@ pub enum Moves {
     },
 }
 
-/// Balancing in three phases. A steal of `thief` from `victims`:
+/// Load balancing in three phases. A steal by `thief` from `victims`:
 ///
-/// 1. The candidates are the victims, without the thief, for which `can_steal_core` holds.
-/// 2. Until there is none left: the candidate that `select` prefers is taken out of them.
-/// 3. For each of its ready threads, in the order of its queues, as long as `can_steal_core` still
-///    holds: if `steal_thread` holds, `move_thread`. Then, if `stop_core` holds, this candidate is
-///    done; if `stop` holds, so is the whole steal.
+/// 1. The candidates are the victims, except the thief, for which `can_steal_core` holds.
+/// 2. While candidates remain, the one that `select` prefers is removed from them.
+/// 3. For each of its ready threads, in the order of its queues, while `can_steal_core` still
+///    holds: if `steal_thread` holds, `move_thread` runs. Then, if `stop_core` holds, this
+///    candidate is done; if `stop` holds, the whole steal is done.
 #[derive(Clone, Debug, Serialize)]
 pub struct Steal {
     pub name: String,
     pub doc: String,
     pub at: Place,
-    /// Replaced by a policy that extends `at.policy`.
+    /// True if a policy that extends `at.policy` replaces it.
     pub superseded: bool,
     pub thief: Local,
     pub victims: Local,
     pub can_steal_core: FunctionId,
-    /// Without one: the nearest candidate of the thief.
+    /// Default: the candidate nearest to the thief.
     pub select: Option<Select>,
-    /// Without one: the thief is in the thread's affinity.
+    /// Default: the thief is in the thread's affinity.
     pub steal_thread: Option<FunctionId>,
-    /// Without one: never. `stolen` counts the threads of this candidate.
+    /// Default: never. `stolen` counts the threads taken from this candidate.
     pub stop_core: Option<FunctionId>,
-    /// Without one: never. `stolen` counts all threads.
+    /// Default: never. `stolen` counts the threads taken from all candidates.
     pub stop: Option<FunctionId>,
     pub move_thread: FunctionId,
     pub effects: Effects,
 }
 
-/// How a steal chooses among the candidates: by the function's results, one after the other.
+/// How a steal selects a candidate: by the functions' results, compared in order.
 #[derive(Clone, Debug, Serialize)]
 pub struct Select {
     pub extreme: Extreme,
     /// Phases that return a scalar.
     pub by: Vec<FunctionId>,
-    /// Where all are equal. The origin is the thief.
+    /// Order among equal candidates, starting from the thief.
     pub order: OrderKind,
 }
 
@@ -281,7 +281,7 @@ pub struct Select {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Type {
     pub base: BaseType,
-    /// The value may be `none`. Only of cores, threads and domains.
+    /// True if the value may be `none`; only for cores, threads and domains.
     pub optional: bool,
 }
 
@@ -304,12 +304,12 @@ impl Type {
         Type { optional: true, ..self }
     }
 
-    /// What an optional holds.
+    /// Type of the value in an optional.
     pub const fn held(self) -> Type {
         Type { optional: false, ..self }
     }
 
-    /// A number with a unit, of which there is an order.
+    /// True for ordered numbers with a unit.
     pub fn is_scalar(self) -> bool {
         use BaseType::*;
         matches!(self.base, Int | Time | Frequency | Load)
@@ -344,7 +344,7 @@ pub struct Stmt {
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StmtKind {
-    /// The first value of a local variable.
+    /// Declares a local variable with its initial value.
     Let {
         local: LocalId,
         value: Expr,
@@ -358,14 +358,15 @@ pub enum StmtKind {
         then: Block,
         otherwise: Block,
     },
-    /// If `value` is not none, `then` with what it holds in `local`.
+    /// If `value` is not none, binds it to `local` and runs `then`.
     IfSome {
         local: LocalId,
         value: Expr,
         then: Block,
         otherwise: Block,
     },
-    /// The body for each element, in order. The set is taken as it is when the loop starts.
+    /// Runs the body for each element in order. Iterates over the set as it was at the start of the
+    /// loop.
     For {
         iteration: Iteration,
         body: Block,
@@ -373,13 +374,13 @@ pub enum StmtKind {
     Break,
     Continue,
     Return(Option<Expr>),
-    /// The thread, always a local variable, changes its state; this ends the handler.
+    /// Changes the state of a thread, which is always a local variable. Ends the handler.
     Transition {
         thread: Expr,
         to: State,
         reason: ReasonId,
     },
-    /// A call whose result, if any, is dropped. If it moves a thread, the handler is over.
+    /// A call whose result, if any, is discarded. If it moves a thread, the handler ends.
     Call {
         function: FunctionId,
         args: Vec<Expr>,
@@ -393,7 +394,7 @@ pub enum StmtKind {
     Block(Block),
 }
 
-/// What can stand left of `=`.
+/// Left side of an assignment.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Target {
@@ -420,21 +421,21 @@ pub enum State {
     Terminated,
 }
 
-/// What changes the world outside of the policy's attributes, or one of its sets.
+/// A change of runtime state or of one of the policy's sets.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Effect {
-    /// False if the set is full and the core not in it.
+    /// False if the set is full and does not contain the core.
     Add {
         set: SetId,
         core: Expr,
     },
-    /// False if the core was not in it.
+    /// False if the set did not contain the core.
     Remove {
         set: SetId,
         core: Expr,
     },
-    /// True if the core is idle and no other placement has it.
+    /// True if the core is idle and not claimed by another placement.
     Claim(Expr),
     Release(Expr),
     Arm {
@@ -465,10 +466,10 @@ pub struct Expr {
 #[serde(rename_all = "snake_case")]
 pub enum ExprKind {
     Bool(bool),
-    /// In the unit of the type: nanoseconds, kilohertz.
+    /// In the unit of the type: nanoseconds or kilohertz.
     Number(i64),
     None,
-    /// What is not none, as an optional.
+    /// An optional that holds the value.
     Some(Box<Expr>),
     Local(LocalId),
     Param(ParamId),
@@ -492,28 +493,28 @@ pub enum ExprKind {
         core: Box<Expr>,
     },
     Now,
-    /// A set that the runtime keeps.
+    /// A set that the runtime maintains.
     Kept(KeptSet),
     Machine,
-    /// The domain of a level that holds the core.
+    /// The domain at `level` that contains the core.
     DomainOf {
         level: Level,
         core: Box<Expr>,
     },
-    /// A domain as a set.
+    /// The cores of a domain.
     CoresOf(Box<Expr>),
     Call {
         function: FunctionId,
         args: Vec<Expr>,
     },
-    /// An effect that says whether it succeeded.
+    /// An effect that returns whether it succeeded.
     Effect(Box<Effect>),
     Decay {
         value: Box<Expr>,
         time: Box<Expr>,
         half_life: Box<Expr>,
     },
-    /// Of two scalars.
+    /// Minimum or maximum of two scalars.
     Pick {
         extreme: Extreme,
         left: Box<Expr>,
@@ -523,7 +524,7 @@ pub enum ExprKind {
     Empty(Box<Expr>),
     Not(Box<Expr>),
     Neg(Box<Expr>),
-    /// The right side is computed only if it decides.
+    /// Short-circuit evaluation.
     Logic {
         and: bool,
         left: Box<Expr>,
@@ -539,7 +540,7 @@ pub enum ExprKind {
         core: Box<Expr>,
         set: Box<Expr>,
     },
-    /// Wraps; division by zero is zero.
+    /// Wraps on overflow; division by zero gives zero.
     Arithmetic {
         op: Arithmetic,
         left: Box<Expr>,
@@ -555,7 +556,7 @@ pub enum ExprKind {
         then: Box<Expr>,
         otherwise: Box<Expr>,
     },
-    /// What `optional` holds, or else `default`.
+    /// The value of `optional`, or `default` if it is none.
     Default {
         optional: Box<Expr>,
         default: Box<Expr>,
@@ -632,14 +633,14 @@ pub enum SetOp {
     Difference,
 }
 
-/// Elements of a finite collection, in an order.
+/// Iteration over the elements of a finite collection, in order.
 #[derive(Clone, Debug, Serialize)]
 pub struct Iteration {
     pub local: LocalId,
     pub over: Over,
-    /// Of cores and groups. Without one: in numerical order from 0.
+    /// Order of cores and groups. Default: ascending numbers.
     pub order: Option<Order>,
-    /// At most so many elements are looked at.
+    /// Maximum number of elements to visit.
     pub limit: Option<Expr>,
     #[serde(skip)]
     pub span: Span,
@@ -650,16 +651,16 @@ pub struct Iteration {
 pub enum Over {
     /// The cores of a set.
     Cores(Expr),
-    /// The threads of a ready queue, in its order.
+    /// The threads of a ready queue, in queue order.
     Threads { core: Expr, queue: QueueId },
-    /// The domains of a level in a domain.
+    /// The domains at `level` within a domain.
     Groups { domain: Expr, level: Level },
 }
 
 #[derive(Clone, Debug, Serialize)]
 pub struct Order {
     pub kind: OrderKind,
-    /// A core. Groups start with the one that it is in.
+    /// A core. Iterations over groups start with the group that contains it.
     pub origin: Expr,
 }
 
@@ -667,7 +668,7 @@ pub struct Order {
 pub struct Search {
     pub kind: SearchKind,
     pub iteration: Iteration,
-    /// Only elements for which this holds. Only that of a `first` or `any` may have effects.
+    /// Condition that elements must satisfy. Only filters of `first` and `any` may have effects.
     pub filter: Option<Expr>,
 }
 
@@ -676,10 +677,10 @@ pub struct Search {
 pub enum SearchKind {
     /// The first element, or none.
     First,
-    /// Is there one?
+    /// Whether there is an element.
     Any,
-    /// The element with the least or greatest keys, compared one after the other, or none; the
-    /// first of equals.
+    /// The element with the least or greatest keys, compared in order, or none; the first one among
+    /// equals.
     Extreme {
         extreme: Extreme,
         by: Vec<Expr>,

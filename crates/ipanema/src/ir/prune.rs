@@ -1,10 +1,10 @@
-//! Drops the functions and steals that no event and no invariant can reach, and numbers the others anew.
+//! Removes functions and steals that no event and no invariant reaches, and renumbers the others.
 
 use super::visit::Calls;
 use super::{Block, Expr, ExprKind, FunctionId, Policy, Role, SearchKind, Steal, StealId, Stmt};
 use super::{Effect, Iteration, Over, State, StmtKind, Target};
 
-/// Which functions and steals a policy's handlers and invariants reach.
+/// Functions and steals that handlers and invariants reach.
 pub fn reachable(policy: &Policy) -> (Vec<bool>, Vec<bool>) {
     let mut functions = vec![false; policy.functions.len()];
     let mut steals = vec![false; policy.steals.len()];
@@ -26,7 +26,7 @@ pub fn reachable(policy: &Policy) -> (Vec<bool>, Vec<bool>) {
 }
 
 impl Steal {
-    /// All functions that it consists of.
+    /// All functions of the steal.
     pub fn phases(&self) -> Vec<FunctionId> {
         let mut phases = vec![self.can_steal_core];
         phases.extend(self.select.iter().flat_map(|select| &select.by));
@@ -85,7 +85,7 @@ fn keep<T>(list: &mut Vec<T>, kept: &[bool]) {
     list.retain(|_| kept.next().copied().unwrap_or(false));
 }
 
-/// The new numbers. What is renamed was kept.
+/// New numbers of the functions and steals that are kept.
 struct Rename {
     functions: Vec<u32>,
     steals: Vec<u32>,

@@ -1,10 +1,10 @@
-//! Visits every node of a body, in the order in which it is computed.
+//! Visitor for all nodes of a body, in evaluation order.
 
 use super::{
     Block, Effect, Expr, ExprKind, FunctionId, Iteration, Over, SearchKind, State, Stmt, StmtKind, Target,
 };
 
-/// Override what is of interest, and call the `walk` function to go on into a node.
+/// Override the methods of interest, and call the matching `walk` function to descend.
 pub trait Visitor {
     fn stmt(&mut self, stmt: &Stmt) {
         walk_stmt(self, stmt);
@@ -22,7 +22,7 @@ pub trait Visitor {
         walk_iteration(self, iteration);
     }
 
-    /// Of a call, as a statement or in an expression, before its arguments.
+    /// Called for each call, in a statement or an expression, before its arguments.
     fn call(&mut self, _function: FunctionId, _args: &[Expr]) {}
 }
 
@@ -172,11 +172,11 @@ pub fn walk_expr<V: Visitor + ?Sized>(visitor: &mut V, expr: &Expr) {
     }
 }
 
-/// What a function calls directly.
+/// Direct calls of a function.
 pub struct Calls {
     pub functions: Vec<FunctionId>,
     pub steals: Vec<super::StealId>,
-    /// It makes a thread ready, which calls the handler of `enqueue`.
+    /// True if it makes a thread ready, which calls the handler of `enqueue`.
     pub enqueues: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Reads a policy and, by name, all that it extends.
+//! Loading of a policy and its bases by name.
 
 use crate::codes::{CYCLE, NO_SUCH_POLICY, WRONG_POLICY};
 use crate::diagnostic::Diagnostic;
@@ -6,13 +6,13 @@ use crate::syntax::{Source, Sources, Span, ast};
 use crate::{builtin, syntax};
 use hearth_base::suggest::closest;
 
-/// A policy has fewer bases than this.
+/// Maximum length of a chain of policies.
 const MAX_CHAIN: usize = 32;
 
-/// Where source texts come from: the only way in which the compiler reaches out.
+/// Source of policy texts; the compiler's only access to the outside.
 pub trait SourceProvider {
-    /// The text of a policy, and what diagnostics should call it; `None`: there is no such policy,
-    /// and a built-in one of this name is taken.
+    /// Text of a policy and its name for diagnostics; `None` to fall back to the built-in policy of
+    /// this name.
     fn source(&self, name: &str) -> Option<Source>;
 }
 
@@ -22,8 +22,8 @@ impl<F: Fn(&str) -> Option<Source>> SourceProvider for F {
     }
 }
 
-/// The policy `name` and its bases, nearest first. `None` if one cannot be had or parsed; the
-/// reasons are then among the diagnostics.
+/// Loads policy `name` and its bases, nearest first. Returns `None` if one is missing or does not
+/// parse, with the reasons in `diagnostics`.
 pub fn load(
     provider: &dyn SourceProvider,
     name: &str,
@@ -39,10 +39,10 @@ pub fn load(
             Some(Source { name: format!("{wanted}.ipa"), text })
         });
         let Some(source) = found else {
-            let message = format!("there is no policy `{wanted}`");
+            let message = format!("no policy is called `{wanted}`");
             let mut unknown = Diagnostic::error(NO_SUCH_POLICY, said_at, message);
             if let Some(name) = closest(&wanted, builtin::NAMES) {
-                unknown = unknown.help(format!("there is one named `{name}`"));
+                unknown = unknown.help(format!("did you mean `{name}`?"));
             }
             diagnostics.push(unknown);
             return None;
@@ -52,7 +52,7 @@ pub fn load(
         if !chain.is_empty() && policy.name.name != wanted {
             let message = format!("the file of policy `{wanted}` declares policy `{}`", policy.name.name);
             diagnostics.push(
-                Diagnostic::error(WRONG_POLICY, policy.name.span, message).label(said_at, "sought from here"),
+                Diagnostic::error(WRONG_POLICY, policy.name.span, message).label(said_at, "extended here"),
             );
             return None;
         }
@@ -79,7 +79,7 @@ pub fn load(
     }
 }
 
-/// `None` if the text has errors.
+/// Parses a source; `None` if the text has errors.
 fn parse(id: syntax::SourceId, sources: &Sources, diagnostics: &mut Vec<Diagnostic>) -> Option<ast::Policy> {
     let text = &sources.get(id)?.text;
     let parsed = syntax::parse(id, text);

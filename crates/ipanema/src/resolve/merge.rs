@@ -1,4 +1,4 @@
-//! Merges a policy with its bases.
+//! Merging of a policy with its bases.
 
 use std::collections::HashMap;
 
@@ -8,10 +8,10 @@ use crate::library;
 use crate::syntax::Span;
 use crate::syntax::ast::{self, Event, ItemKind, Owner};
 
-/// A policy and its bases, nearest first; a policy's place in it stands for the policy.
+/// A policy and its bases, nearest first. Policies are identified by their index in the chain.
 pub type Chain = [ast::Policy];
 
-/// A declaration, and which policy of the chain it is from.
+/// A declaration and the index of its policy in the chain.
 #[derive(Clone, Copy)]
 pub struct Declared<'a, T> {
     pub node: &'a T,
@@ -20,7 +20,7 @@ pub struct Declared<'a, T> {
     pub span: Span,
 }
 
-/// What has a body.
+/// A declaration with a body.
 #[derive(Clone, Copy)]
 pub enum Body<'a> {
     Function(&'a ast::Function),
@@ -34,7 +34,7 @@ pub struct Version<'a> {
     pub doc: Option<&'a ast::Doc>,
     pub policy: usize,
     pub span: Span,
-    /// A policy nearer to the user replaced it.
+    /// True if a derived policy replaces it.
     pub superseded: bool,
 }
 
@@ -54,8 +54,9 @@ pub enum Key {
     Event(Event),
 }
 
-/// All declarations of a policy and its bases. In each list the bases' come first, and what
-/// replaces something takes its place; versions all stay, in the order of the sources.
+/// All declarations of a policy and its bases. In each list, declarations of the bases come first,
+/// and an override takes the position of what it replaces. Versions are never removed; they stay in
+/// source order.
 #[derive(Default)]
 pub struct Merged<'a> {
     pub params: Vec<Declared<'a, ast::Param>>,
@@ -66,11 +67,11 @@ pub struct Merged<'a> {
     pub thread: Vec<Attribute<'a>>,
     pub core: Vec<Attribute<'a>>,
     pub versions: Vec<Version<'a>>,
-    /// The versions of each key, the base's first.
+    /// Versions of each key, the base's first.
     by_key: HashMap<Key, Vec<usize>>,
 }
 
-/// An attribute: its type stands in the field, shared with others.
+/// An attribute. The field holds its type and may declare several attributes.
 pub type Attribute<'a> = (&'a ast::Field, Declared<'a, ast::FieldName>);
 
 impl<'a> Merged<'a> {
@@ -82,17 +83,17 @@ impl<'a> Merged<'a> {
         }
     }
 
-    /// The effective version, or for `above` a policy the one that `super` means in it.
+    /// The effective version, or, for policy `above`, the version that `super` refers to in it.
     pub fn version(&self, key: &Key, above: Option<usize>) -> Option<usize> {
         let versions = self.by_key.get(key)?;
         versions.iter().rev().copied().find(|&v| above.is_none_or(|policy| self.versions[v].policy > policy))
     }
 }
 
-/// Which declarations exclude each other.
+/// Name spaces of declarations.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Space {
-    /// What can be named alone: parameters, sets, globals, functions, steals; and invariants.
+    /// Names used alone: parameters, sets, globals, functions, steals; and invariants.
     Top,
     Thread,
     /// Attributes of cores, and queues.
@@ -100,7 +101,7 @@ enum Space {
     Event,
 }
 
-/// The first that said a name, and the last.
+/// Latest declaration of a name.
 struct Seen {
     what: &'static str,
     policy: usize,
@@ -114,7 +115,7 @@ struct Merge<'a, 'd> {
     diagnostics: &'d mut Vec<Diagnostic>,
 }
 
-/// Merges all policies of a chain. Wrong declarations are reported and left out.
+/// Merges all policies of a chain. Invalid declarations are reported and omitted.
 pub fn merge<'a>(chain: &'a Chain, diagnostics: &mut Vec<Diagnostic>) -> Merged<'a> {
     let mut merge = Merge { merged: Merged::default(), seen: HashMap::new(), chain, diagnostics };
     for (index, policy) in chain.iter().enumerate().rev() {
@@ -201,11 +202,11 @@ impl<'a> Merge<'a, '_> {
         if let Some((old, _)) = base
             && (old.ty.base, old.ty.optional) != (field.ty.base, field.ty.optional)
         {
-            let message = format!("`{}` has another type than in its base", node.name.name);
+            let message = format!("`{}` has a different type than in the base", node.name.name);
             self.diagnostics.push(
                 Diagnostic::error(BAD_OVERRIDE, field.ty.span, message)
-                    .label(old.ty.span, "the base says this")
-                    .help("give it another name, or only another initial value"),
+                    .label(old.ty.span, "type in the base")
+                    .help("use the base's type, or choose another name"),
             );
             return;
         }
@@ -221,8 +222,8 @@ impl<'a> Merge<'a, '_> {
             if let Err(message) = same_signature(&old.body, &new.body) {
                 self.diagnostics.push(
                     Diagnostic::error(BAD_OVERRIDE, span, message)
-                        .label(old.span, "this is what it replaces")
-                        .help("what replaces a function is called with the same arguments"),
+                        .label(old.span, "this is the replaced declaration")
+                        .help("an override must have the signature of the replaced function"),
                 );
                 return;
             }
@@ -232,7 +233,7 @@ impl<'a> Merge<'a, '_> {
         self.merged.versions.push(new);
     }
 
-    /// May `name` be declared here? Says so if not.
+    /// Records the declaration of `name`. Reports an error and returns false if it is not allowed.
     fn declare(&mut self, space: Space, what: &'static str, name: &ast::Ident, policy: usize) -> bool {
         let reserved = match space {
             Space::Top => library::is_reserved(&name.name),
@@ -241,7 +242,7 @@ impl<'a> Merge<'a, '_> {
             Space::Event => false,
         };
         if reserved {
-            let message = format!("`{}` is a word of the library", name.name);
+            let message = format!("`{}` is a name of the library", name.name);
             self.diagnostics.push(
                 Diagnostic::error(RESERVED_WORD, name.span, message)
                     .at(library::usage(&name.name).to_owned())
@@ -266,7 +267,7 @@ impl<'a> Merge<'a, '_> {
             }
             Some(before) if before.what != what => {
                 let message = format!(
-                    "`{}` is {} in `{}`, and cannot become {}",
+                    "`{}` is {} in `{}` and cannot be redeclared as {}",
                     name.name,
                     with_article(before.what),
                     self.chain[before.policy].name.name,
@@ -290,7 +291,7 @@ fn with_article(what: &str) -> String {
     format!("{article} {what}")
 }
 
-/// Replaces what has the same name, or appends.
+/// Replaces the entry of the same name, or appends.
 fn put<T>(list: &mut Vec<T>, new: T, name: impl Fn(&T) -> &String) {
     match list.iter().position(|old| name(old) == name(&new)) {
         Some(place) => list[place] = new,
@@ -309,6 +310,6 @@ fn same_signature(old: &Body, new: &Body) -> Result<(), String> {
     if types(old) == types(new) && result(old) == result(new) {
         Ok(())
     } else {
-        Err(format!("`{}` has another signature than the function that it replaces", new.name.name))
+        Err(format!("`{}` has a different signature than the function it replaces", new.name.name))
     }
 }

@@ -1,7 +1,7 @@
-//! Second pass: finds the policies that a policy extends, and merges them by name.
+//! Second pass: loads the bases of a policy and merges them by name.
 //!
-//! "Everything not said here is the base's": a declaration of the same name and kind replaces the
-//! base's, everywhere. What it replaced stays reachable through `super`.
+//! A declaration replaces the base's declaration of the same name and kind everywhere; everything
+//! else is inherited. The replaced version stays reachable through `super`.
 
 mod load;
 mod merge;

@@ -1,36 +1,36 @@
-//! The syntax tree of a policy: what was written, before any name is looked up or type checked.
+//! Syntax tree of a policy, before name resolution and type checking.
 //!
-//! Every node has the [`Span`] of its source text, and documentation comments hang on what they
-//! document. All other comments, and parentheses, are left out: the formatter finds the first in
-//! the source, and puts the second back where they are needed.
+//! Each node has the [`Span`] of its source text. Documentation comments are attached to what they
+//! document. Other comments and parentheses are not in the tree: the formatter takes comments from
+//! the source and adds parentheses where needed.
 //!
-//! The tree is at most [`MAX_DEPTH`] nodes high, so that a pass may simply recurse.
+//! The tree is at most [`MAX_DEPTH`] nodes high, so passes may recurse.
 
 use serde::Serialize;
 
 pub use super::span::Span;
 
-/// The parser accepts no tree that is higher than this (statements and expressions together).
+/// Maximum height of a tree (statements and expressions together).
 pub const MAX_DEPTH: u32 = 128;
 
-/// A name, where it was written.
+/// A name and its source location.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Ident {
     pub name: String,
     pub span: Span,
 }
 
-/// A documentation comment: the lines behind `///`, without it and without one leading blank.
+/// A documentation comment: the lines after `///`, without the marker and one leading space.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Doc {
-    /// Lines joined by `\n`, none at the end.
+    /// Lines joined by `\n`, without one at the end.
     pub text: String,
     pub span: Span,
 }
 
 // ---- policy and items -------------------------------------------------------------------------
 
-/// A whole file: `policy NAME [extends BASE] { items }`.
+/// A file: `policy NAME [extends BASE] { items }`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Policy {
     pub doc: Option<Doc>,
@@ -44,17 +44,17 @@ pub struct Policy {
 pub struct Item {
     pub doc: Option<Doc>,
     pub kind: ItemKind,
-    /// Without the documentation.
+    /// Without the documentation comment.
     pub span: Span,
 }
 
-// A policy has few items: their size is no matter.
+// A policy has few items, so their size does not matter.
 #[allow(clippy::large_enum_variant)]
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub enum ItemKind {
     Param(Param),
     Set(SetDecl),
-    /// `global { ... }`, `thread { ... }` or `core { ... }`. Several of one kind add up.
+    /// `global { ... }`, `thread { ... }` or `core { ... }`. A policy may have several of each.
     Attributes(Attributes),
     Queue(Queue),
     Invariant(Invariant),
@@ -68,7 +68,7 @@ pub enum ItemKind {
 pub struct Param {
     pub name: Ident,
     pub ty: Type,
-    /// Both bounds are allowed values.
+    /// Allowed values, bounds included.
     pub range: Option<Range>,
     pub default: Expr,
 }
@@ -95,14 +95,14 @@ pub struct Invariant {
     pub condition: Expr,
 }
 
-/// Who has an attribute.
+/// Owner of an attribute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 pub enum Owner {
-    /// The policy itself: one value.
+    /// The policy: one value.
     Global,
-    /// Each thread.
+    /// Each thread has a value.
     Thread,
-    /// Each core.
+    /// Each core has a value.
     Core,
 }
 
@@ -119,7 +119,7 @@ pub struct Field {
     pub ty: Type,
     /// At least one.
     pub names: Vec<FieldName>,
-    /// Without the documentation.
+    /// Without the documentation comment.
     pub span: Span,
 }
 
@@ -127,11 +127,11 @@ pub struct Field {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FieldName {
     pub name: Ident,
-    /// Without one: false, zero, none or the empty set.
+    /// Default: false, zero, none or the empty set.
     pub initial: Option<Expr>,
 }
 
-/// `queue name : fifo | list | rbtree by attribute;`, one on each core.
+/// `queue name : fifo | list | rbtree by attribute;`: a queue on each core.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Queue {
     pub name: Ident,
@@ -142,7 +142,7 @@ pub struct Queue {
 pub enum QueueOrder {
     Fifo,
     List,
-    /// Ascending by an attribute of the thread.
+    /// Ascending by a thread attribute.
     Rbtree {
         by: Ident,
     },
@@ -151,7 +151,7 @@ pub enum QueueOrder {
 /// `type name(type a, type b) { ... }`
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Function {
-    /// `None`: void.
+    /// `None` for `void`.
     pub result: Option<Type>,
     pub name: Ident,
     pub formals: Vec<Formal>,
@@ -175,7 +175,8 @@ pub struct Handler {
     pub body: Block,
 }
 
-/// What a policy is told (`runtime/saakm.h` says when, and what it must do).
+/// Event handled by a policy. `runtime/saakm.h` specifies when it occurs and what a handler must
+/// do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Event {
@@ -217,7 +218,7 @@ impl Event {
         Event::Exit,
     ];
 
-    /// As it is written behind `on`.
+    /// Name in the source, after `on`.
     pub fn name(self) -> &'static str {
         match self {
             Event::New => "new",
@@ -246,8 +247,8 @@ impl Event {
 
 /// `steal name (core thief, set victims) { phases }`.
 ///
-/// The phases come in the order of the fields below, each at most once. Which ones may be left
-/// out is not a matter of syntax.
+/// The phases are in the order of the fields below, each at most once. A later pass checks which
+/// ones are missing.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Steal {
     pub name: Ident,
@@ -255,36 +256,36 @@ pub struct Steal {
     pub victims: Formal,
     /// `can_steal_core (core src) { ... }`: filter of the victims.
     pub can_steal_core: Option<Phase>,
-    /// `select_core (core src) max by ...;`: which victim comes first.
+    /// `select_core (core src) max by ...;`: order of the victims.
     pub select_core: Option<SelectCore>,
     /// `steal_thread (thread t) { ... }`: filter of the threads of a victim.
     pub steal_thread: Option<Phase>,
-    /// `stop_core { ... }`: enough from this victim?
+    /// `stop_core { ... }`: whether to stop stealing from this victim.
     pub stop_core: Option<StopPhase>,
-    /// `stop { ... }`: enough altogether?
+    /// `stop { ... }`: whether to stop the steal.
     pub stop: Option<StopPhase>,
-    /// `move (thread t) { ... }`: how a stolen thread becomes ready again.
+    /// `move (thread t) { ... }`: makes a stolen thread ready.
     pub move_thread: Option<Phase>,
-    /// From `{` to `}`.
+    /// From `{` to `}`, inclusive.
     pub body_span: Span,
 }
 
-/// A phase of a steal that looks at one core or thread.
+/// A phase of a steal with a core or thread as parameter.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Phase {
     pub doc: Option<Doc>,
     pub subject: Formal,
     pub body: Block,
-    /// Without the documentation.
+    /// Without the documentation comment.
     pub span: Span,
 }
 
-/// A phase of a steal that asks whether to stop.
+/// A phase of a steal that decides whether to stop.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct StopPhase {
     pub doc: Option<Doc>,
     pub body: Block,
-    /// Without the documentation.
+    /// Without the documentation comment.
     pub span: Span,
 }
 
@@ -294,11 +295,11 @@ pub struct SelectCore {
     pub doc: Option<Doc>,
     pub subject: Formal,
     pub extreme: Extreme,
-    /// At least one; the next one decides where the former are equal.
+    /// At least one key; each later key breaks ties of the earlier ones.
     pub by: Vec<Expr>,
-    /// Decides where all of `by` are equal.
+    /// Order among candidates with equal keys.
     pub order: Option<Order>,
-    /// Without the documentation.
+    /// Without the documentation comment.
     pub span: Span,
 }
 
@@ -310,11 +311,12 @@ pub enum Extreme {
 
 // ---- types ------------------------------------------------------------------------------------
 
-/// A type, where it was written. `void` is the absence of one.
+/// A type and its source location. `void` is represented by its absence.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Type {
     pub base: BaseType,
-    /// Followed by `?`: the value may be `none`. Only cores, threads and domains can be optional.
+    /// True if `?` follows: the value may be `none`. Only cores, threads and domains can be
+    /// optional.
     pub optional: bool,
     pub span: Span,
 }
@@ -328,11 +330,11 @@ pub enum BaseType {
     Time,
     /// Kilohertz.
     Frequency,
-    /// 1024: a core that is always busy.
+    /// Load; 1024 is a core that is always busy.
     Load,
     Core,
     Thread,
-    /// A part of the topology, which is also the set of its cores.
+    /// Part of the topology; also the set of its cores.
     Domain,
     /// A set of cores.
     Set,
@@ -365,7 +367,7 @@ impl BaseType {
         }
     }
 
-    /// May `?` follow?
+    /// True if `?` may follow.
     pub fn can_be_optional(self) -> bool {
         matches!(self, BaseType::Core | BaseType::Thread | BaseType::Domain)
     }
@@ -376,7 +378,7 @@ impl BaseType {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Block {
     pub stmts: Vec<Stmt>,
-    /// From `{` to `}`.
+    /// From `{` to `}`, inclusive.
     pub span: Span,
 }
 
@@ -394,7 +396,7 @@ pub enum StmtKind {
         name: Ident,
         value: Expr,
     },
-    /// `target = value;` The target is a name or ends in a member.
+    /// `target = value;` The target is a name or ends in a member access.
     Assign {
         target: Expr,
         op: AssignOp,
@@ -423,9 +425,9 @@ pub enum StmtKind {
         target: Target,
         reason: Option<Ident>,
     },
-    /// `super;`: the handler of this event in the base policy, with the same arguments.
+    /// `super;`: calls the base's handler of this event with the same arguments.
     Super,
-    /// `call(...);` The parser lets any expression pass whose outermost node is a call.
+    /// `call(...);` The parser accepts any expression whose outermost node is a call.
     Call(Expr),
     Block(Block),
 }
@@ -444,11 +446,11 @@ pub enum AssignOp {
 pub enum Condition {
     /// `if (test)`
     Test(Expr),
-    /// `if (type name = value)`: the optional value is not none, and `name` is what it holds.
+    /// `if (type name = value)`: true if the optional value is not none; binds it to `name`.
     Bind { ty: Type, name: Ident, value: Expr, span: Span },
 }
 
-/// `type name in set [from x | nearest x] [limit n]`, of loops and searches.
+/// `type name in set [from x | nearest x] [limit n]`, in loops and searches.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Iteration {
     /// Core, thread or domain, not optional.
@@ -456,9 +458,9 @@ pub struct Iteration {
     pub name: Ident,
     /// A set of cores, a ready queue (of threads), or `groups(...)` (of domains).
     pub set: Expr,
-    /// Without one: in numerical order from core 0.
+    /// Default: ascending core numbers.
     pub order: Option<Order>,
-    /// At most so many elements are looked at.
+    /// Maximum number of elements to visit.
     pub limit: Option<Expr>,
     pub span: Span,
 }
@@ -472,13 +474,13 @@ pub struct Order {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 pub enum OrderKind {
-    /// `from x`: numerical order from core x on, round to the one before it.
+    /// `from x`: ascending core numbers starting at x, wrapping around.
     From,
-    /// `nearest x`: by distance from core x, in numerical order where equal.
+    /// `nearest x`: by distance from core x, then by core number.
     Nearest,
 }
 
-/// The state that a thread is brought to.
+/// Target state of a transition.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub enum Target {
     /// `core.queue`
@@ -496,7 +498,7 @@ pub enum Target {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Expr {
     pub kind: ExprKind,
-    /// With the parentheses around it, if there are any.
+    /// Includes enclosing parentheses.
     pub span: Span,
 }
 
@@ -513,8 +515,8 @@ pub enum ExprKind {
         unit: FrequencyUnit,
     },
     None,
-    /// A local, a parameter, a global attribute, a set, a level (`llc`), or a word of the library
-    /// (`now`, `idle`, ...).
+    /// A local, parameter, global attribute, set, level (`llc`) or library word (`now`, `idle`,
+    /// ...).
     Name(String),
     /// `object.member`
     Member {
@@ -560,14 +562,14 @@ pub enum ExprKind {
     Search(Box<Search>),
 }
 
-/// The unit in which a time was written. The value is always in nanoseconds.
+/// Unit in the source. The value is always in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 pub enum TimeUnit {
     Nanoseconds,
     Microseconds,
     Milliseconds,
     Seconds,
-    /// 4 ms, whatever the kernel's HZ.
+    /// 4 ms, independent of the kernel's HZ.
     Ticks,
 }
 
@@ -590,7 +592,7 @@ impl TimeUnit {
         }
     }
 
-    /// Nanoseconds in one of it.
+    /// Nanoseconds per unit.
     pub fn ns(self) -> i64 {
         match self {
             TimeUnit::Nanoseconds => 1,
@@ -602,7 +604,7 @@ impl TimeUnit {
     }
 }
 
-/// The unit in which a frequency was written. The value is always in kilohertz.
+/// Unit in the source. The value is always in kilohertz.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 pub enum FrequencyUnit {
     Kilohertz,
@@ -622,7 +624,7 @@ impl FrequencyUnit {
         }
     }
 
-    /// Kilohertz in one of it.
+    /// Kilohertz per unit.
     pub fn khz(self) -> i64 {
         match self {
             FrequencyUnit::Kilohertz => 1,
@@ -664,7 +666,7 @@ pub enum BinaryOp {
     Union,
     Intersection,
     Add,
-    /// Of numbers, and of sets.
+    /// Subtraction of numbers, or difference of sets.
     Sub,
     Mul,
     Div,
@@ -696,12 +698,13 @@ impl BinaryOp {
 
 /// `first(...)`, `min(...)`, `max(...)`, `any(...)`, `sum(...)` over a finite set.
 ///
-/// `min(a, b)` and `max(a, b)` of two numbers, `count(set)` and `empty(set)` are calls.
+/// `min(a, b)` and `max(a, b)` of two numbers, `count(set)` and `empty(set)` are calls, not
+/// searches.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Search {
     pub kind: SearchKind,
     pub iteration: Iteration,
-    /// `where test`: only elements for which this holds. Not with `sum`.
+    /// `where test`: condition for elements. Not allowed with `sum`.
     pub filter: Option<Expr>,
 }
 
@@ -709,9 +712,9 @@ pub struct Search {
 pub enum SearchKind {
     /// The first element, or none.
     First,
-    /// Is there one?
+    /// Whether there is an element.
     Any,
-    /// `by e, ...`: the element with the least or greatest e, or none; the first of equals.
+    /// `by e, ...`: the element with the least or greatest e, or none; the first one among equals.
     Extreme { extreme: Extreme, by: Vec<Expr> },
     /// `of e`: the sum of e over all elements.
     Sum { of: Expr },

@@ -1,27 +1,27 @@
-//! From text to tokens and comments.
+//! Lexer: text to tokens and comments.
 
 use super::codes;
 use super::span::{SourceId, Span};
 use super::token::{Comment, CommentKind, Token, TokenKind, looks_like_doc};
 use crate::diagnostic::Diagnostic;
 
-/// No policy is larger than this (in bytes). Offsets are 32 bits wide.
+/// Maximum size of a policy in bytes. Offsets have 32 bits.
 pub const MAX_SOURCE: usize = 1 << 20;
 
-/// No more errors than this are reported in one run.
+/// Maximum number of errors reported in one run.
 pub const MAX_ERRORS: usize = 50;
 
-/// What a source text consists of.
+/// Result of [`lex`].
 #[derive(Debug)]
 pub struct Lexed {
-    /// The last one, and only it, is [`TokenKind::End`].
+    /// Tokens; the last one is the only [`TokenKind::End`].
     pub tokens: Vec<Token>,
-    /// In the order of the text.
+    /// In source order.
     pub comments: Vec<Comment>,
     pub diagnostics: Vec<Diagnostic>,
 }
 
-/// Splits a text into tokens. Any text has some; what has no meaning is reported.
+/// Splits a text into tokens. Invalid characters are reported and become [`TokenKind::Unknown`].
 pub fn lex(source: SourceId, text: &str) -> Lexed {
     let mut lexer = Lexer {
         source,
@@ -31,7 +31,7 @@ pub fn lex(source: SourceId, text: &str) -> Lexed {
         lexed: Lexed { tokens: Vec::new(), comments: Vec::new(), diagnostics: Vec::new() },
     };
     if text.len() > MAX_SOURCE {
-        let message = format!("a policy may have at most {MAX_SOURCE} bytes, this one has {}", text.len());
+        let message = format!("the policy has {} bytes; the maximum is {MAX_SOURCE}", text.len());
         let span = Span::new(source, 0, 0);
         lexer.lexed.diagnostics.push(Diagnostic::error(codes::SOURCE_TOO_LARGE, span, message));
     } else {
@@ -45,7 +45,7 @@ struct Lexer<'t> {
     source: SourceId,
     text: &'t str,
     position: usize,
-    /// Was there no token on this line yet?
+    /// True if there is no token on this line yet.
     starts_line: bool,
     lexed: Lexed,
 }
@@ -119,8 +119,8 @@ impl Lexer<'_> {
                 self.position = self.text.len();
                 let span = Span::new(self.source, start as u32, start as u32 + 2);
                 self.lexed.diagnostics.push(
-                    Diagnostic::error(codes::OPEN_COMMENT, span, "comment without end")
-                        .at("it begins here, and there is no `*/` behind it"),
+                    Diagnostic::error(codes::OPEN_COMMENT, span, "unterminated comment")
+                        .at("the comment begins here and has no `*/`"),
                 );
             }
         }
@@ -193,7 +193,7 @@ impl Lexer<'_> {
         self.push(kind, start);
     }
 
-    /// One token, and one report, for a run of characters that mean nothing.
+    /// Makes a run of invalid characters one token and one error.
     fn unknown(&mut self) {
         let start = self.position;
         let known = |c: char| c.is_ascii_alphanumeric() || " \t\r\n_{}(),;:?.=+-|&!<>*/%".contains(c);
@@ -203,23 +203,24 @@ impl Lexer<'_> {
         let text = span.text(self.text);
         let what = match text.chars().count() {
             1 if text.chars().all(char::is_control) => {
-                format!("`{}` has no meaning in Ipanema", text.escape_unicode())
+                format!("`{}` is not valid in Ipanema", text.escape_unicode())
             }
-            1 => format!("`{text}` has no meaning in Ipanema"),
-            _ => "these characters have no meaning in Ipanema".to_owned(),
+            1 => format!("`{text}` is not valid in Ipanema"),
+            _ => "these characters are not valid in Ipanema".to_owned(),
         };
         let mut diagnostic = Diagnostic::error(codes::UNKNOWN_CHARACTER, span, what);
         diagnostic.help = match text.chars().next() {
-            Some('"' | '\'') => Some("there are no strings; a reason is a plain word: `because cfs`".into()),
-            Some('#') => {
-                Some("there is no preprocessor; a `param` is a constant that can be set at load time".into())
+            Some('"' | '\'') => {
+                Some("Ipanema has no strings; a reason is a plain word: `because cfs`".into())
             }
-            Some('[') => Some(
-                "there are no arrays; an attribute of `core` or `thread` is a value for each of them".into(),
+            Some('#') => Some(
+                "Ipanema has no preprocessor; use a `param`, a constant that can be set at load time".into(),
             ),
-            Some('^' | '~') => {
-                Some("there are no operators on bits; on sets there are `&`, `|` and `-`".into())
-            }
+            Some('[') => Some(
+                "Ipanema has no arrays; an attribute of `core` or `thread` has a value for each of them"
+                    .into(),
+            ),
+            Some('^' | '~') => Some("Ipanema has no bitwise operators; sets have `&`, `|` and `-`".into()),
             _ => None,
         };
         if self.lexed.diagnostics.len() < MAX_ERRORS {

@@ -1,16 +1,16 @@
-//! Values of number tokens.
+//! Parsing of number literals.
 
 use super::ast::{ExprKind, FrequencyUnit, TimeUnit};
 use hearth_base::suggest::closest;
 
-/// What is wrong with a number, and perhaps what to do about it.
+/// Error for an invalid number literal.
 #[derive(Debug)]
 pub struct BadNumber {
     pub message: String,
     pub help: Option<String>,
 }
 
-/// The value of a number token: an integer, a time or a frequency.
+/// Parses a number token: an integer, a time or a frequency.
 pub fn number(text: &str) -> Result<ExprKind, BadNumber> {
     let unit_at = text.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(text.len());
     let (digits, unit) = text.split_at(unit_at);
@@ -51,11 +51,11 @@ fn too_large() -> BadNumber {
     BadNumber { message: "the number is too large for 64 bits".to_owned(), help: None }
 }
 
-/// whole.fraction × scale, which must be an integer.
+/// Computes whole.fraction × scale, which must be an integer.
 fn scaled(whole: &str, fraction: &str, scale: i64, finest: &str) -> Result<i64, BadNumber> {
-    let too_fine = || BadNumber { message: format!("the number is finer than {finest}"), help: None };
+    let too_fine = || BadNumber { message: format!("the number is not a multiple of {finest}"), help: None };
     let fraction = fraction.trim_end_matches('0');
-    // No unit is more than 10^9 of the finest one.
+    // No unit is larger than 10^9 of the smallest one, so nine digits cannot overflow.
     let parts = match fraction.len() {
         0 => 0,
         1..=9 => fraction.parse::<i64>().map_err(|_| too_fine())? * scale,

@@ -1,4 +1,4 @@
-//! From text to syntax tree, and back.
+//! Lexer, parser and formatter.
 
 pub mod ast;
 pub mod codes;

@@ -1,16 +1,17 @@
-//! How tightly operators bind, for the parser and the formatter.
+//! Operator precedence, for the parser and the formatter.
 
 use super::ast::BinaryOp;
 use super::token::TokenKind;
 
-/// The higher, the tighter. Below all of these are `?:` and, below that, `else`; above them are
-/// `!` and `-` before an operand, and above those `.`.
+/// Precedence; a higher level binds tighter. Below all levels are `?:` and, weaker, `else`; above
+/// them are the prefix operators `!` and `-`, and tighter, `.`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Level(u8);
 
 impl Level {
     pub const LOWEST: Level = Level(0);
-    /// Comparisons and `in` do not associate; all other binary operators do, to the left.
+    /// Comparisons and `in`, which do not associate. All other binary operators are
+    /// left-associative.
     pub const COMPARISON: Level = Level(2);
 
     pub fn tighter(self) -> Level {

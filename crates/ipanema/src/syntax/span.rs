@@ -1,19 +1,19 @@
-//! Source texts, and places in them.
+//! Source texts and locations in them.
 
 use serde::Serialize;
 
-/// Which of the [`Sources`] a place is in. A policy and its bases are one source each.
+/// Identifies one of the [`Sources`]. A policy and each of its bases are separate sources.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 pub struct SourceId(pub u32);
 
-/// A source text and the name that diagnostics give it.
+/// A source text and its name in diagnostics.
 #[derive(Clone, Debug)]
 pub struct Source {
     pub name: String,
     pub text: String,
 }
 
-/// All texts that the compiler has read in this run.
+/// All texts read by the compiler in one run.
 #[derive(Clone, Debug, Default)]
 pub struct Sources {
     list: Vec<Source>,
@@ -33,13 +33,13 @@ impl Sources {
         self.list.get(id.0 as usize)
     }
 
-    /// The text at a place; empty if there is no such place.
+    /// Text of a span; empty if the span is invalid.
     pub fn text(&self, span: Span) -> &str {
         self.get(span.source).map_or("", |source| span.text(&source.text))
     }
 }
 
-/// A range of bytes of one source text.
+/// Byte range of a source text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 pub struct Span {
     pub source: SourceId,
@@ -54,12 +54,12 @@ impl Span {
         Span { source, start, end }
     }
 
-    /// The smallest span that holds both, which are of the same source.
+    /// Smallest span that contains both, which must be in the same source.
     pub fn to(self, other: Span) -> Span {
         Span { start: self.start.min(other.start), end: self.end.max(other.end), ..self }
     }
 
-    /// The empty span just behind this one: where a forgotten `;` belongs.
+    /// The empty span directly after this one: the place of a missing `;`.
     pub fn after(self) -> Span {
         Span { start: self.end, ..self }
     }
@@ -68,7 +68,7 @@ impl Span {
         self.start as usize..self.end as usize
     }
 
-    /// The bytes at this place of its source's text; empty if there is no such place.
+    /// Text of the span in `source`; empty if the span is invalid.
     pub fn text(self, source: &str) -> &str {
         source.get(self.range()).unwrap_or("")
     }

@@ -1,4 +1,4 @@
-//! Tokens, and the comments between them.
+//! Tokens and comments.
 
 use super::span::Span;
 
@@ -6,7 +6,7 @@ use super::span::Span;
 pub struct Token {
     pub kind: TokenKind,
     pub span: Span,
-    /// Is it the first token on its line?
+    /// True for the first token on its line.
     pub starts_line: bool,
 }
 
@@ -15,7 +15,7 @@ pub struct Comment {
     pub kind: CommentKind,
     /// Without the line end.
     pub span: Span,
-    /// Index of the first token behind it.
+    /// Index of the first token after it.
     pub before: usize,
 }
 
@@ -29,30 +29,30 @@ pub enum CommentKind {
     Block,
 }
 
-/// Does a comment look like documentation, wherever it stands? (A line of `/////` does not.)
+/// True if a comment starts like documentation. (A line of `/////` does not.)
 pub fn looks_like_doc(comment: &str) -> bool {
     comment.starts_with("///") && !comment.starts_with("////")
 }
 
-/// Defines the tokens that always have the same text.
+/// Defines the tokens with a fixed text.
 macro_rules! fixed_tokens {
     ($($name:ident $text:literal)*; $($keyword:ident $word:literal)*) => {
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         pub enum TokenKind {
-            /// A word that is no keyword.
+            /// A word that is not a keyword.
             Ident,
-            /// Digits, perhaps with a fraction and a unit.
+            /// Digits, with an optional fraction and unit.
             Number,
-            /// A character that means nothing; already reported.
+            /// An invalid character, already reported by the lexer.
             Unknown,
-            /// The end of the text; behind it comes nothing else.
+            /// End of the text; always the last token.
             End,
             $($name,)*
             $($keyword,)*
         }
 
         impl TokenKind {
-            /// The text, if it is always the same.
+            /// Fixed text of the token, if it has one.
             pub fn text(self) -> Option<&'static str> {
                 match self {
                     $(TokenKind::$name => Some($text),)*
@@ -73,8 +73,8 @@ macro_rules! fixed_tokens {
             }
         }
 
-        /// All keywords. No other word is reserved: `from`, `max`, event names and the like are
-        /// only special where the grammar wants them.
+        /// All keywords. Other words, such as `from`, `max` and event names, are special only in
+        /// context.
         pub const KEYWORDS: &[&str] = &[$($word),*];
     };
 }
@@ -110,7 +110,7 @@ fixed_tokens! {
     Slash "/"
     Percent "%"
     Not "!"
-    // Not of the language; lexed so that the parser can say what to write instead.
+    // Not part of the language; recognised for better error messages.
     PointerArrow "->"
     PlusPlus "++"
     MinusMinus "--";

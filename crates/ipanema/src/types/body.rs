@@ -1,4 +1,4 @@
-//! The body of one function: its scopes, and the words that all its parts need.
+//! Lowering of one body: scopes and shared helpers.
 
 use super::signature::{Job, JobBody};
 use super::{Context, ty};
@@ -8,15 +8,15 @@ use crate::ir::{self, Expr, ExprKind, LocalId, Role, StmtKind, Type};
 use crate::library;
 use crate::syntax::{Span, ast};
 
-/// State while one body is lowered.
+/// State during the lowering of one body.
 pub struct Lowering<'c, 'a> {
     pub(super) context: &'c Context<'a>,
-    /// Which policy of the chain wrote it: what `super` is relative to.
+    /// Index of the policy in the chain that contains the body; `super` is relative to it.
     pub(super) policy: usize,
     pub(super) role: Role,
     pub(super) result: Option<Type>,
     pub(super) locals: Vec<Variable>,
-    /// Innermost last; within one the latest last.
+    /// Scopes, innermost last; within a scope, latest declaration last.
     scopes: Vec<Vec<(String, LocalId)>>,
     pub(super) loops: u32,
     pub(super) reasons: &'c mut Vec<String>,
@@ -25,11 +25,11 @@ pub struct Lowering<'c, 'a> {
 
 pub struct Variable {
     pub local: ir::Local,
-    /// `Err` says why it cannot be assigned.
+    /// `Err` holds the reason why it is not assignable.
     pub assignable: Result<(), &'static str>,
 }
 
-/// The locals and the body of a job.
+/// Lowers a job to its local variables and body.
 pub fn lower(
     context: &Context,
     job: &Job,
@@ -50,14 +50,14 @@ pub fn lower(
     };
     for local in &function.locals {
         let assignable = match (function.role, local.ty) {
-            (Role::Phase(_), _) => Err("what a phase of a steal is given stays as it is"),
-            (Role::Handler(_), _) => Err("what a handler is given stays as it is"),
-            (_, Type::SET) => Err("a set that is given to a function stays as it is"),
+            (Role::Phase(_), _) => Err("parameters of a phase of a steal are not assignable"),
+            (Role::Handler(_), _) => Err("parameters of a handler are not assignable"),
+            (_, Type::SET) => Err("set parameters are not assignable"),
             (_, ty) => fixed(ty),
         };
         lowering.declare_local(local.clone(), assignable);
     }
-    // The parameters' scope is the body's: a local cannot hide a parameter.
+    // The parameters share the scope of the body, so that a local variable cannot hide a parameter.
     let body = match job.body {
         JobBody::Block(block) => lowering.statements(&block.stmts),
         JobBody::Value(value) => lowering.key(value).map(returned).unwrap_or_default(),
@@ -71,17 +71,17 @@ fn returned(value: Expr) -> ir::Block {
     vec![ir::Stmt { kind: StmtKind::Return(Some(value)), span }]
 }
 
-/// Threads stand for themselves all along, so that one can see which one is moved.
+/// Thread variables are never reassigned, so that it is always known which thread is moved.
 fn fixed(ty: Type) -> Result<(), &'static str> {
     if ty.base == ir::BaseType::Thread {
-        Err("a variable of type thread keeps its first value")
+        Err("variables of type `thread` are not assignable")
     } else {
         Ok(())
     }
 }
 
 impl<'c, 'a> Lowering<'c, 'a> {
-    /// For an expression outside of any body.
+    /// Lowering for an expression outside of a body.
     pub fn alone(
         context: &'c Context<'a>,
         policy: usize,
@@ -99,7 +99,7 @@ impl<'c, 'a> Lowering<'c, 'a> {
         result
     }
 
-    /// A new variable of the innermost scope.
+    /// Declares a variable in the innermost scope.
     pub(super) fn declare(&mut self, name: &ast::Ident, ty: Type) -> LocalId {
         let assignable = fixed(ty);
         self.declare_as(name, ty, assignable)
@@ -119,7 +119,7 @@ impl<'c, 'a> Lowering<'c, 'a> {
                 Diagnostic::error(DECLARED_TWICE, name.span, message).label(before, "first declared here"),
             );
         } else if library::is_reserved(&name.name) {
-            let message = format!("`{}` is a word of the library", name.name);
+            let message = format!("`{}` is a name of the library", name.name);
             self.error(Diagnostic::error(crate::codes::RESERVED_WORD, name.span, message));
         }
         let local = ir::Local { name: name.name.clone(), ty, span: name.span };
@@ -144,7 +144,7 @@ impl<'c, 'a> Lowering<'c, 'a> {
             .map(|(_, id)| *id)
     }
 
-    /// All names of variables in sight, for suggestions.
+    /// Names of all visible variables, for suggestions.
     pub(super) fn names(&self) -> impl Iterator<Item = &str> {
         self.scopes.iter().flatten().map(|(name, _)| name.as_str())
     }
@@ -162,24 +162,24 @@ impl<'c, 'a> Lowering<'c, 'a> {
     pub(super) fn mismatch(&mut self, have: Type, want: Type, span: Span) {
         let diagnostic = if have.optional && have.held() == want {
             Diagnostic::error(OPTIONAL, span, format!("this {have} may be none"))
-                .at(format!("a {want} is needed here"))
-                .help(format!("unwrap it: `if ({want} x = ...)`, or `... else` something that is not none"))
+                .at(format!("expected a {want}"))
+                .help(format!("unwrap it with `if ({want} x = ...)`, or give a default with `... else`"))
         } else {
-            Diagnostic::error(MISMATCH, span, format!("this is a {have}, and should be a {want}"))
+            Diagnostic::error(MISMATCH, span, format!("this is a {have}; expected a {want}"))
                 .at(format!("a {have}"))
         };
         let diagnostic = match (want, have) {
-            (Type::TIME, Type::INT) => diagnostic.help("a time has a unit, as in `5ms` or `0ns`"),
-            (Type::FREQUENCY, Type::INT) => diagnostic.help("a frequency has a unit, as in `2GHz`"),
-            (Type::BOOL, _) if have.is_scalar() => diagnostic.help("compare it with something"),
-            (Type::BOOL, _) if have.optional => diagnostic.help("compare it with none, or unwrap it"),
+            (Type::TIME, Type::INT) => diagnostic.help("a time needs a unit, as in `5ms` or `0ns`"),
+            (Type::FREQUENCY, Type::INT) => diagnostic.help("a frequency needs a unit, as in `2GHz`"),
+            (Type::BOOL, _) if have.is_scalar() => diagnostic.help("compare it with a value"),
+            (Type::BOOL, _) if have.optional => diagnostic.help("compare it with `none`, or unwrap it"),
             _ => diagnostic,
         };
         self.error(diagnostic);
     }
 
-    /// Makes a value one of type `want`: a domain becomes its cores, what is there an optional,
-    /// and a plain number a load.
+    /// Converts a value to type `want`: a domain to its cores, a value to an optional, and a plain
+    /// number to a load.
     pub(super) fn coerce(&mut self, expr: Expr, want: Type) -> Option<Expr> {
         let span = expr.span;
         let kind = match (expr.ty, want) {
@@ -200,7 +200,7 @@ impl<'c, 'a> Lowering<'c, 'a> {
     }
 }
 
-/// Lowers expressions that stand outside of any function.
+/// Lowers expressions outside of functions.
 pub struct AloneLowering<'c, 'a> {
     context: &'c Context<'a>,
     policy: usize,

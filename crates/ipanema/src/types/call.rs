@@ -1,8 +1,8 @@
-//! Calls: of the policy's functions, of the library, and of steals.
+//! Calls of the policy's functions, library functions and steals.
 
 use super::body::Lowering;
 use super::{Lowered, Top, units};
-use crate::codes::{ARGUMENTS, MISMATCH, MISUSED_NAME, NOTHING_ABOVE, UNITS, UNKNOWN_NAME};
+use crate::codes::{ARGUMENTS, MISMATCH, MISUSED_NAME, NO_BASE_VERSION, UNITS, UNKNOWN_NAME};
 use crate::diagnostic::Diagnostic;
 use crate::ir::{BaseType, Effect, Expr, ExprKind, Extreme, FunctionId, Level, StealId, StmtKind, Type};
 use crate::library::{self, Function, Kind, SetMethod, WORDS};
@@ -12,7 +12,7 @@ use crate::syntax::ast::{self, ExprKind as Ast};
 use hearth_base::suggest::closest;
 
 impl Lowering<'_, '_> {
-    /// Any kind of call. As a statement it need not return anything.
+    /// Lowers a call. In a statement, it need not return a value.
     pub(super) fn call(&mut self, call: &ast::Expr, statement: bool) -> Option<Expr> {
         let span = call.span;
         let typed = match &call.kind {
@@ -24,8 +24,8 @@ impl Lowering<'_, '_> {
                     Some(Lowered::Function(id)) => self.own_call(id, function, args, span)?,
                     Some(Lowered::Nothing) => return None,
                     Some(Lowered::Steal(_)) | None => {
-                        let message = format!("no base has a function `{}`", function.name);
-                        self.error(Diagnostic::error(NOTHING_ABOVE, function.span, message));
+                        let message = format!("no base policy has a function `{}`", function.name);
+                        self.error(Diagnostic::error(NO_BASE_VERSION, function.span, message));
                         return None;
                     }
                 }
@@ -35,7 +35,7 @@ impl Lowering<'_, '_> {
         };
         let (typed, returns) = typed;
         if !statement && !returns {
-            self.error(Diagnostic::error(MISMATCH, span, "this call returns nothing"));
+            self.error(Diagnostic::error(MISMATCH, span, "this call does not return a value"));
             return None;
         }
         Some(typed)
@@ -47,7 +47,7 @@ impl Lowering<'_, '_> {
                 Lowered::Function(id) => self.own_call(id, name, args, span),
                 Lowered::Nothing => None,
                 Lowered::Steal(_) => {
-                    let message = format!("the steal `{}` returns nothing", name.name);
+                    let message = format!("the steal `{}` does not return a value", name.name);
                     self.error(Diagnostic::error(MISUSED_NAME, span, message));
                     None
                 }
@@ -61,7 +61,7 @@ impl Lowering<'_, '_> {
             self.error(Diagnostic::error(MISUSED_NAME, name.span, message));
             return None;
         }
-        let message = format!("there is no function `{}`", name.name);
+        let message = format!("no function is called `{}`", name.name);
         let mut unknown = Diagnostic::error(UNKNOWN_NAME, name.span, message);
         let library = WORDS.iter().filter(|w| matches!(w.kind, Kind::Function(_))).map(|w| w.name);
         let own = self.context.top.iter().filter(|(_, top)| matches!(top, Top::Version(_)));
@@ -113,10 +113,10 @@ impl Lowering<'_, '_> {
             Function::KeepWarm => &[Type::CORE, Type::TIME],
             Function::Min | Function::Max => return self.pick(function, name, args, span),
             Function::Groups => {
-                let message = "`groups` can only be iterated";
+                let message = "`groups` is only allowed in an iteration";
                 self.error(
                     Diagnostic::error(MISUSED_NAME, span, message)
-                        .help("as in `for (domain d in groups(machine, llc))`"),
+                        .help("write, for example, `for (domain d in groups(machine, llc))`"),
                 );
                 return None;
             }
@@ -128,7 +128,7 @@ impl Lowering<'_, '_> {
         let typed: Vec<Option<Expr>> =
             args.iter().zip(want).map(|(arg, want)| self.expr_of(arg, *want)).collect();
         let mut args = typed.into_iter().collect::<Option<Vec<_>>>()?.into_iter().map(Box::new);
-        // As many as `want` has.
+        // The length matches `want`.
         let mut next = || args.next();
         let (kind, ty, returns) = match function {
             Function::DomainOf(level) => (ExprKind::DomainOf { level, core: next()? }, Type::DOMAIN, true),
@@ -168,7 +168,7 @@ impl Lowering<'_, '_> {
         let (left, right) = (self.expr(left, None), self.expr(right, None));
         let (left, right) = (left?, right?);
         let Some(ty) = units::common(left.ty, right.ty) else {
-            let message = format!("`{}` does not go with a {} and a {}", name.name, left.ty, right.ty);
+            let message = format!("`{}` cannot take a {} and a {}", name.name, left.ty, right.ty);
             self.error(
                 Diagnostic::error(UNITS, span, message)
                     .label(left.span, format!("a {}", left.ty))
@@ -183,10 +183,10 @@ impl Lowering<'_, '_> {
     }
 
     fn wrong_arguments(&mut self, name: &ast::Ident, span: Span) {
-        let message = format!("wrong number of arguments of `{}`", name.name);
+        let message = format!("wrong number of arguments for `{}`", name.name);
         self.error(
             Diagnostic::error(ARGUMENTS, span, message)
-                .help(format!("it is used so: `{}`", library::usage(&name.name))),
+                .help(format!("usage: `{}`", library::usage(&name.name))),
         );
     }
 
@@ -202,7 +202,7 @@ impl Lowering<'_, '_> {
             let message = format!("a {} has no `{}`", typed.ty, method.name);
             let mut wrong = Diagnostic::error(MISUSED_NAME, receiver.span, message);
             if typed.ty == Type::SET {
-                wrong = wrong.help("only the sets that a policy declares can be changed so");
+                wrong = wrong.help("only sets declared by a policy can be changed");
             }
             self.error(wrong);
             return None;
@@ -211,7 +211,7 @@ impl Lowering<'_, '_> {
             let message = format!("a set has no `{}`", method.name);
             self.error(
                 Diagnostic::error(UNKNOWN_NAME, method.span, message)
-                    .help("it has `add` and `remove`; see also `count(s)` and `empty(s)`"),
+                    .help("sets have `add` and `remove`; see also `count(s)` and `empty(s)`"),
             );
             return None;
         };
@@ -243,7 +243,7 @@ impl Lowering<'_, '_> {
         Some(StmtKind::Steal { steal, thief: thief?, victims: victims? })
     }
 
-    /// `groups(domain, level)`, behind `in`.
+    /// `groups(domain, level)` after `in`.
     pub(super) fn groups(
         &mut self,
         name: &ast::Ident,
@@ -260,7 +260,7 @@ impl Lowering<'_, '_> {
             _ => None,
         };
         if found.is_none() {
-            let message = "this is not a level that has groups";
+            let message = "this is not a level with groups";
             self.error(
                 Diagnostic::error(ARGUMENTS, level.span, message)
                     .help("the levels are `smt`, `llc` and `numa`"),
@@ -269,7 +269,7 @@ impl Lowering<'_, '_> {
         Some((domain?, found?))
     }
 
-    /// A scalar by which something is chosen.
+    /// A scalar sort key.
     pub(super) fn key(&mut self, key: &ast::Expr) -> Option<Expr> {
         let typed = self.expr(key, None)?;
         if !typed.ty.is_scalar() {

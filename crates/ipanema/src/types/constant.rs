@@ -1,8 +1,8 @@
-//! Values that are known when a policy is compiled.
+//! Evaluation of constant expressions.
 
 use crate::ir::{Arithmetic, Expr, ExprKind, Extreme};
 
-/// The value of a constant expression; `None` if it is not one.
+/// Value of a constant expression; `None` for other expressions.
 pub(crate) fn value_of(expr: &Expr) -> Option<i64> {
     match &expr.kind {
         ExprKind::Bool(value) => Some(i64::from(*value)),
@@ -21,7 +21,7 @@ pub(crate) fn value_of(expr: &Expr) -> Option<i64> {
     }
 }
 
-/// Arithmetic as policies have it: it wraps, and division by zero is zero.
+/// Arithmetic of the language: wraps on overflow; division by zero gives zero.
 pub fn compute(op: Arithmetic, left: i64, right: i64) -> i64 {
     match op {
         Arithmetic::Add => left.wrapping_add(right),

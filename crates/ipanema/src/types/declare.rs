@@ -1,17 +1,17 @@
-//! Parameters, sets, attributes and queues.
+//! Declarations of parameters, sets, attributes and queues.
 
 use super::body::Lowering;
 use super::{Context, Top, constant, doc, ty};
-use crate::codes::{BAD_STORAGE, MISMATCH, NOT_CONSTANT, OUT_OF_RANGE, TOO_MANY_PLACES, UNKNOWN_NAME};
+use crate::codes::{BAD_STORAGE, MISMATCH, NOT_CONSTANT, OUT_OF_RANGE, TOO_MUCH_STATE, UNKNOWN_NAME};
 use crate::diagnostic::Diagnostic;
 use crate::ir::{self, BaseType, ExprKind, Owner, Type};
 use crate::resolve::Declared;
 use crate::syntax::ast;
 use hearth_base::suggest::closest;
 
-/// Sets of a policy; the BPF runtime keeps them in one map value.
+/// Maximum number of sets of a policy; the BPF runtime keeps them in one map value.
 const MAX_SETS: usize = 64;
-/// Ready queues of a core.
+/// Maximum number of ready queues per core.
 const MAX_QUEUES: usize = 8;
 
 pub fn declarations(context: &mut Context, diagnostics: &mut Vec<Diagnostic>) {
@@ -49,8 +49,8 @@ pub fn declarations(context: &mut Context, diagnostics: &mut Vec<Diagnostic>) {
     ];
     for (what, span, most) in too_many {
         if let Some(span) = span {
-            let message = format!("a policy has at most {most} {what}");
-            diagnostics.push(Diagnostic::error(TOO_MANY_PLACES, span, message));
+            let message = format!("a policy can have at most {most} {what}");
+            diagnostics.push(Diagnostic::error(TOO_MUCH_STATE, span, message));
         }
     }
 }
@@ -66,7 +66,7 @@ fn param(
         let message = format!("a parameter cannot be a {ty}");
         diagnostics.push(
             Diagnostic::error(BAD_STORAGE, node.ty.span, message)
-                .help("parameters are bool, int, time, frequency or load"),
+                .help("a parameter must be a bool, int, time, frequency or load"),
         );
         return None;
     }
@@ -76,10 +76,10 @@ fn param(
         Some(range) => (constant(&range.low)?, constant(&range.high)?),
         None if ty == Type::BOOL => (0, 1),
         None => {
-            let message = format!("parameter `{}` has no bounds", node.name.name);
+            let message = format!("parameter `{}` has no range", node.name.name);
             diagnostics.push(
                 Diagnostic::error(OUT_OF_RANGE, node.name.span, message)
-                    .help("say which values make sense: `in low..high`"),
+                    .help("give the allowed values: `in low..high`"),
             );
             return None;
         }
@@ -87,16 +87,16 @@ fn param(
     let initial = initial?;
     if let Some(range) = &node.range {
         if min > max {
-            let message = "the lower bound is above the upper one";
+            let message = "the lower bound is above the upper bound";
             diagnostics.push(Diagnostic::error(OUT_OF_RANGE, range.span, message));
         } else if !(min..=max).contains(&initial) {
             diagnostics.push(
                 Diagnostic::error(
                     OUT_OF_RANGE,
                     node.default.span,
-                    format!("the default of `{}` is outside of its range", node.name.name),
+                    format!("the default of `{}` is out of range", node.name.name),
                 )
-                .label(range.span, "the range"),
+                .label(range.span, "allowed range"),
             );
         }
     }
@@ -111,7 +111,7 @@ fn param(
     })
 }
 
-/// The value of an expression that must be a constant of a type.
+/// Value of an expression that must be a constant of type `want`.
 fn constant(
     context: &Context,
     expr: &ast::Expr,
@@ -128,7 +128,7 @@ fn constant(
     value
 }
 
-/// How many cores fit into a set: a constant or a parameter.
+/// Capacity of a set: a constant or a parameter.
 fn capacity_of(
     context: &Context,
     expr: &ast::Expr,
@@ -139,7 +139,7 @@ fn capacity_of(
     if matches!(typed.kind, ExprKind::Number(_) | ExprKind::Param(_)) {
         return Some(typed);
     }
-    let message = "the capacity of a set is a constant or a parameter";
+    let message = "the capacity of a set must be a constant or a parameter";
     diagnostics.push(Diagnostic::error(NOT_CONSTANT, expr.span, message));
     None
 }
@@ -154,9 +154,9 @@ fn attribute(
     let ty = ty(&field.ty);
     let name = &declared.node.name;
     let wrong = match ty.base {
-        BaseType::Thread => Some("a thread may be gone when it is looked at"),
-        BaseType::Domain => Some("keep a core of it, and ask for its domain"),
-        BaseType::Core if !ty.optional => Some("before it is set it is none: write `core?`"),
+        BaseType::Thread => Some("the thread may have exited when the attribute is read"),
+        BaseType::Domain => Some("store a core of the domain, and use its domain"),
+        BaseType::Core if !ty.optional => Some("an attribute of type core starts as none: write `core?`"),
         _ => None,
     };
     if let Some(help) = wrong {
@@ -172,7 +172,7 @@ fn attribute(
             let message = format!("a {ty} cannot have an initial value");
             diagnostics.push(
                 Diagnostic::error(MISMATCH, expr.span, message)
-                    .help("a set starts empty, and an optional starts as none"),
+                    .help("a set starts empty; an optional starts as none"),
             );
         }
     }

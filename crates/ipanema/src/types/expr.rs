@@ -1,4 +1,4 @@
-//! Expressions, but for calls and searches.
+//! Expressions except calls and searches.
 
 use super::body::Lowering;
 use super::{Lowered, Top, units};
@@ -11,13 +11,13 @@ use crate::syntax::ast::{self, BinaryOp, ExprKind as Ast, UnaryOp};
 use hearth_base::suggest::closest;
 
 impl Lowering<'_, '_> {
-    /// An expression of a type that is known.
+    /// Lowers an expression and converts it to type `want`.
     pub(super) fn expr_of(&mut self, expr: &ast::Expr, want: Type) -> Option<Expr> {
         let typed = self.expr(expr, Some(want))?;
         self.coerce(typed, want)
     }
 
-    /// An expression; `hint` is what a `none` in it is of.
+    /// Lowers an expression. `hint` is the type of a `none` in it.
     pub(super) fn expr(&mut self, expr: &ast::Expr, hint: Option<Type>) -> Option<Expr> {
         let span = expr.span;
         let (kind, ty) = match &expr.kind {
@@ -28,10 +28,10 @@ impl Lowering<'_, '_> {
             Ast::None => match hint {
                 Some(ty) if ty.base.can_be_optional() => (ExprKind::None, ty.optional()),
                 _ => {
-                    let message = "there is no `none` here";
+                    let message = "`none` is not allowed here";
                     self.error(
                         Diagnostic::error(MISMATCH, span, message)
-                            .help("only an optional core, thread or domain can be none"),
+                            .help("only an optional core, thread or domain can be `none`"),
                     );
                     return None;
                 }
@@ -48,7 +48,7 @@ impl Lowering<'_, '_> {
             Ast::Unary { op: UnaryOp::Neg, operand } => {
                 let operand = self.expr(operand, None)?;
                 if !operand.ty.is_scalar() {
-                    let message = format!("a {} has no negative", operand.ty);
+                    let message = format!("a {} cannot be negated", operand.ty);
                     self.error(Diagnostic::error(UNITS, span, message));
                     return None;
                 }
@@ -73,9 +73,7 @@ impl Lowering<'_, '_> {
                 let optional = self.expr(optional, hint.map(Type::optional))?;
                 if !optional.ty.optional {
                     let message = format!("this {} is never none", optional.ty);
-                    self.error(
-                        Diagnostic::error(OPTIONAL, optional.span, message).help("leave out the `else`"),
-                    );
+                    self.error(Diagnostic::error(OPTIONAL, optional.span, message).help("remove the `else`"));
                     return None;
                 }
                 let held = optional.ty.held();
@@ -123,11 +121,11 @@ impl Lowering<'_, '_> {
             return None;
         }
         if name == "stolen" {
-            let message = "`stolen` is only known in `stop_core` and `stop`";
+            let message = "`stolen` is available only in `stop_core` and `stop`";
             self.error(Diagnostic::error(MISUSED_NAME, span, message));
             return None;
         }
-        let mut unknown = Diagnostic::error(UNKNOWN_NAME, span, format!("there is no `{name}` here"));
+        let mut unknown = Diagnostic::error(UNKNOWN_NAME, span, format!("unknown name `{name}`"));
         let library = WORDS.iter().filter(|w| matches!(w.kind, Kind::Value(_))).map(|w| w.name);
         let top = self.context.top.keys().map(String::as_str);
         let mut known: Vec<&str> = self.names().chain(top).chain(library).collect();
@@ -135,9 +133,9 @@ impl Lowering<'_, '_> {
         if let Some(near) = closest(name, known) {
             unknown = unknown.help(format!("did you mean `{near}`?"));
         } else if self.context.attribute(Owner::Thread, name).is_some() {
-            unknown = unknown.help(format!("threads have it: `t.{name}`"));
+            unknown = unknown.help(format!("it is an attribute of threads: `t.{name}`"));
         } else if self.context.attribute(Owner::Core, name).is_some() {
-            unknown = unknown.help(format!("cores have it: `c.{name}`"));
+            unknown = unknown.help(format!("it is an attribute of cores: `c.{name}`"));
         }
         self.error(unknown);
         None
@@ -182,7 +180,7 @@ impl Lowering<'_, '_> {
         if owner == Owner::Core && self.context.queue(name).is_some() {
             let message = format!("the queue `{name}` is not a value");
             self.error(Diagnostic::error(MISUSED_NAME, member.span, message).help(format!(
-                "its threads come one by one: `first(thread t in c.{name})`, `for (thread t in c.{name})`"
+                "iterate over its threads: `first(thread t in c.{name})`, `for (thread t in c.{name})`"
             )));
             return None;
         }
@@ -201,7 +199,7 @@ impl Lowering<'_, '_> {
         None
     }
 
-    /// The steal of a name.
+    /// The steal with this name.
     pub(super) fn steal(&self, name: &str) -> Option<crate::ir::StealId> {
         match self.context.top.get(name) {
             Some(Top::Version(version)) if self.find(name).is_none() => {
@@ -216,7 +214,7 @@ impl Lowering<'_, '_> {
 
     // ---- operators ------------------------------------------------------------------------
 
-    /// Two values that are alternatives, in a common type.
+    /// Converts two alternatives to a common type.
     fn alike(&mut self, left: Expr, right: Expr) -> Option<(Expr, Expr)> {
         let want = match (left.ty, right.ty) {
             (l, r) if l == r => l,
@@ -252,7 +250,7 @@ impl Lowering<'_, '_> {
                 let core = self.expr_of(left, Type::CORE.optional());
                 let set = self.expr_of(right, Type::SET);
                 let mut core = core?;
-                // What is there needs no second look.
+                // A value that is never none needs no test.
                 if let ExprKind::Some(held) = core.kind {
                     core = *held;
                 }
@@ -287,8 +285,8 @@ impl Lowering<'_, '_> {
         }
     }
 
-    /// Both sides of `&&` or `||`, which are tests, or of `&` or `|`, which are sets: one is easily
-    /// taken for the other.
+    /// Lowers both sides of `&&` or `||`, which take conditions, or of `&` or `|`, which take sets.
+    /// Suggests the other operator when they are confused.
     fn sides(
         &mut self,
         op: BinaryOp,
@@ -306,13 +304,14 @@ impl Lowering<'_, '_> {
                 BinaryOp::Intersection => ("&", "&&"),
                 _ => ("|", "||"),
             };
-            let (of_this, of_that) = if want == Type::SET { ("sets", "tests") } else { ("tests", "sets") };
+            let (of_this, of_that) =
+                if want == Type::SET { ("sets", "conditions") } else { ("conditions", "sets") };
             let (have, span) = (side.ty, side.span);
-            let message = format!("this is a {have}, and should be a {want}");
+            let message = format!("this is a {have}; expected a {want}");
             self.error(
-                Diagnostic::error(MISMATCH, span, message)
-                    .at(format!("a {have}"))
-                    .help(format!("did you mean `{that}`? `{this}` joins {of_this}, `{that}` {of_that}")),
+                Diagnostic::error(MISMATCH, span, message).at(format!("a {have}")).help(format!(
+                    "did you mean `{that}`? `{this}` takes {of_this}, `{that}` takes {of_that}"
+                )),
             );
             return None;
         }
@@ -321,7 +320,7 @@ impl Lowering<'_, '_> {
     }
 
     fn compare(&mut self, op: Comparison, left: &ast::Expr, right: &ast::Expr, span: Span) -> Option<Expr> {
-        // A `none` is of the type of the other side.
+        // A `none` takes the type of the other side.
         let (left, right) = if left.kind == Ast::None {
             let right = self.expr(right, None)?;
             (self.expr(left, Some(right.ty))?, right)
@@ -349,11 +348,11 @@ impl Lowering<'_, '_> {
                 .label(left.span, format!("a {l}"))
                 .label(right.span, format!("a {r}"));
             if !equality && l.held() == r.held() {
-                wrong = wrong.help("they can only be compared with `==` and `!=`");
+                wrong = wrong.help("compare them with `==` or `!=`");
             } else if l == Type::SET || r == Type::SET {
-                wrong = wrong.help("compare sets by what they lack: `empty(a - b)`");
+                wrong = wrong.help("to test for a subset, write `empty(a - b)`");
             } else if l == Type::TIME || r == Type::TIME {
-                wrong = wrong.help("a time has a unit, as in `5ms` or `0ns`");
+                wrong = wrong.help("a time needs a unit, as in `5ms` or `0ns`");
             }
             self.error(wrong);
             return None;
@@ -372,16 +371,16 @@ impl Lowering<'_, '_> {
                 Arithmetic::Div => "/",
                 Arithmetic::Rem => "%",
             };
-            let message = format!("`{symbol}` does not go with a {} and a {}", left.ty, right.ty);
+            let message = format!("`{symbol}` cannot take a {} and a {}", left.ty, right.ty);
             let mut wrong = Diagnostic::error(UNITS, span, message)
                 .label(left.span, format!("a {}", left.ty))
                 .label(right.span, format!("a {}", right.ty));
             if left.ty.optional || right.ty.optional {
-                wrong = wrong.help("unwrap what may be none with `else`");
+                wrong = wrong.help("unwrap optional values with `else`");
             } else if op == Arithmetic::Mul && left.ty.is_scalar() && right.ty.is_scalar() {
-                wrong = wrong.help("one of them must be a plain number; divide first");
+                wrong = wrong.help("one operand must be a plain number; divide first");
             } else if [left.ty, right.ty].contains(&Type::TIME) && left.ty.is_scalar() {
-                wrong = wrong.help("a time has a unit, as in `5ms` or `0ns`");
+                wrong = wrong.help("a time needs a unit, as in `5ms` or `0ns`");
             }
             self.error(wrong);
             return None;
@@ -389,10 +388,10 @@ impl Lowering<'_, '_> {
         if matches!(op, Arithmetic::Div | Arithmetic::Rem) && super::value_of(&right) == Some(0) {
             self.error(
                 Diagnostic::warning(DIVISION_BY_ZERO, right.span, "this divisor is always zero")
-                    .help("the result of a division by zero is zero"),
+                    .help("division by zero gives zero"),
             );
         }
-        // Two literals are one number: what is emitted stays small and readable.
+        // Fold literals, which keeps the emitted code small and readable.
         let kind = match (&left.kind, &right.kind) {
             (ExprKind::Number(l), ExprKind::Number(r)) => {
                 ExprKind::Number(super::constant::compute(op, *l, *r))

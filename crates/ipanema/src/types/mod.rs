@@ -1,7 +1,7 @@
-//! Third pass: from the merged syntax trees to the typed [`ir`](crate::ir).
+//! Third pass: merged syntax trees to the typed [`ir`](crate::ir).
 //!
-//! Resolves every name, checks types and units, and makes every conversion a node. Errors are
-//! collected; what depends on something wrong is skipped without a further word.
+//! Resolves all names, checks types and units, and makes each conversion a node. Errors are
+//! collected; code that depends on something invalid is skipped silently.
 
 mod body;
 mod call;
@@ -22,16 +22,16 @@ use crate::syntax::{Sources, Span, ast};
 
 pub(crate) use constant::value_of;
 
-/// What all bodies are checked against.
+/// Declarations against which bodies are checked.
 struct Context<'a> {
     chain: &'a Chain,
     merged: &'a Merged<'a>,
     sources: &'a Sources,
-    /// All declarations; of the functions the signatures.
+    /// All declarations; functions with signatures only.
     policy: ir::Policy,
-    /// What each version of `merged` became.
+    /// Result of lowering each version of `merged`.
     versions: Vec<Lowered>,
-    /// Where each name of the top level leads, as policies see it.
+    /// Top-level names.
     top: HashMap<String, Top>,
 }
 
@@ -39,11 +39,11 @@ struct Context<'a> {
 enum Lowered {
     Function(FunctionId),
     Steal(StealId),
-    /// Its signature is wrong.
+    /// The signature is invalid.
     Nothing,
 }
 
-/// What a name of the top level stands for.
+/// Meaning of a top-level name.
 #[derive(Clone, Copy)]
 enum Top {
     Param(ir::ParamId),
@@ -72,8 +72,8 @@ impl Context<'_> {
     }
 }
 
-/// The typed policy, with superseded and unused functions still in it, and `moves` and `effects`
-/// not yet known. `None` if there are errors.
+/// Lowers the merged policy to the IR. Superseded and unused functions remain, and `moves` and
+/// `effects` are not yet computed. Returns `None` if there are errors.
 pub fn lower(
     chain: &Chain,
     merged: &Merged,
@@ -111,7 +111,7 @@ pub fn lower(
     for (job, (locals, body)) in work.iter().zip(done) {
         let function = &mut policy.functions[job.function.index()];
         if let signature::JobBody::Value(_) = job.body {
-            // A key is of the unit of its expression.
+            // A sort key has the type of its expression.
             if let Some(ir::StmtKind::Return(Some(key))) = body.first().map(|stmt| &stmt.kind) {
                 function.result = Some(key.ty);
             }

@@ -1,4 +1,4 @@
-//! Iterations and the searches that are made of them.
+//! Iterations and searches.
 
 use super::body::Lowering;
 use crate::codes::{BAD_ITERATION, MISMATCH};
@@ -24,7 +24,7 @@ impl Lowering<'_, '_> {
                 ast::SearchKind::Sum { of } => {
                     let of = this.expr(of, None)?;
                     if !of.ty.is_scalar() {
-                        let message = format!("a {} cannot be added up", of.ty);
+                        let message = format!("a {} cannot be summed", of.ty);
                         this.error(Diagnostic::error(MISMATCH, of.span, message));
                         return None;
                     }
@@ -41,14 +41,14 @@ impl Lowering<'_, '_> {
         })
     }
 
-    /// Declares the variable of the iteration in the innermost scope, whatever else is wrong.
+    /// Lowers an iteration. Declares its variable in the innermost scope even if there are errors.
     pub(super) fn iteration(&mut self, node: &ast::Iteration) -> Option<Iteration> {
-        // Set, order and limit are computed before there is an element.
+        // Set, order and limit are evaluated before there is an element.
         let over = self.over(node);
         let order = node.order.as_ref().map(|order| self.order(order, node));
         let limit = node.limit.as_ref().map(|limit| self.expr_of(limit, Type::INT));
         let ty = self.ty(&node.ty);
-        let fixed = Err("the variable of a loop is set by the loop");
+        let fixed = Err("loop variables are not assignable");
         let local = self.declare_as(&node.name, ty, fixed);
         let over = over?;
         let order = match order {
@@ -73,12 +73,12 @@ impl Lowering<'_, '_> {
                     let (domain, level) = self.groups(function, args, node.set.span)?;
                     return Some(Over::Groups { domain, level });
                 }
-                let message = "domains come from `groups(domain, level)`";
+                let message = "domains can be iterated only with `groups(domain, level)`";
                 self.error(Diagnostic::error(BAD_ITERATION, node.set.span, message));
                 None
             }
             other => {
-                let message = format!("there are no sets of {other}");
+                let message = format!("a {other} cannot be iterated");
                 self.error(
                     Diagnostic::error(BAD_ITERATION, node.ty.span, message)
                         .help("iterate over a core, a thread or a domain"),
@@ -88,24 +88,26 @@ impl Lowering<'_, '_> {
         }
     }
 
-    /// `core.queue`
+    /// A ready queue `core.queue`.
     fn queue_of(&mut self, set: &ast::Expr) -> Option<Over> {
         if let Ast::Member { object, member } = &set.kind
             && let Some(queue) = self.context.queue(&member.name)
         {
             return Some(Over::Threads { core: self.expr_of(object, Type::CORE)?, queue });
         }
-        let message = "threads come from the ready queue of a core";
+        let message = "threads can be iterated only in a ready queue of a core";
         let queue = self.context.policy.queues.first().map_or("ready", |q| &q.name);
-        let help = format!("as in `thread t in c.{queue}`");
+        let help = format!("write, for example, `thread t in c.{queue}`");
         self.error(Diagnostic::error(BAD_ITERATION, set.span, message).help(help));
         None
     }
 
     fn order(&mut self, order: &ast::Order, node: &ast::Iteration) -> Option<Order> {
         let refused = match (node.ty.base, order.kind) {
-            (BaseType::Thread, _) => Some("threads come in the order of their queue"),
-            (BaseType::Domain, OrderKind::Nearest) => Some("domains have no distance: use `from`"),
+            (BaseType::Thread, _) => Some("an iteration over threads has the order of the queue"),
+            (BaseType::Domain, OrderKind::Nearest) => {
+                Some("`nearest` is not available for domains: use `from`")
+            }
             _ => None,
         };
         if let Some(message) = refused {

@@ -1,4 +1,4 @@
-//! Gives every function, handler and steal its number and its signature, before any body is read.
+//! Numbers and signatures of functions, handlers and steals, assigned before bodies are lowered.
 
 use super::{Context, Lowered, Top, doc, ty};
 use crate::codes::{BAD_ITERATION, BAD_SIGNATURE, BAD_STORAGE, DECLARED_TWICE};
@@ -7,7 +7,7 @@ use crate::ir::{self, BaseType, Event, FunctionId, Role, StealId, Type};
 use crate::resolve::{Body, Key, Version};
 use crate::syntax::{Span, ast};
 
-/// A body that is to be lowered.
+/// A body to be lowered.
 pub struct Job<'a> {
     pub function: FunctionId,
     pub policy: usize,
@@ -16,13 +16,13 @@ pub struct Job<'a> {
 
 pub enum JobBody<'a> {
     Block(&'a ast::Block),
-    /// The function returns this, of whatever scalar type it is.
+    /// The function returns this expression, of any scalar type.
     Value(&'a ast::Expr),
-    /// The function returns whether this holds.
+    /// The function returns this boolean expression.
     Condition(&'a ast::Expr),
 }
 
-/// The parameters of an event's handler.
+/// Parameter types of an event's handler.
 pub fn of_event(event: Event) -> &'static [Type] {
     match event {
         Event::New | Event::Unblock | Event::Enqueue => &[Type::THREAD, Type::CORE],
@@ -39,7 +39,7 @@ pub fn of_event(event: Event) -> &'static [Type] {
     }
 }
 
-/// Fills the policy's functions (without bodies) and steals; returns the bodies.
+/// Adds the functions (without bodies) and steals to the policy; returns the bodies.
 pub fn signatures<'a>(context: &mut Context<'a>, diagnostics: &mut Vec<Diagnostic>) -> Vec<Job<'a>> {
     let mut jobs = Vec::new();
     let merged = context.merged;
@@ -71,7 +71,7 @@ pub fn signatures<'a>(context: &mut Context<'a>, diagnostics: &mut Vec<Diagnosti
     jobs
 }
 
-/// A function without a body.
+/// Signature of a function.
 struct Stub {
     name: String,
     role: Role,
@@ -129,7 +129,7 @@ fn function<'a>(
     if let (Some(Type { base: BaseType::Set, .. }), Some(written)) = (result, &node.result) {
         diagnostics.push(
             Diagnostic::error(BAD_STORAGE, written.span, "a function cannot return a set")
-                .help("return a domain, or write the set where it is used"),
+                .help("return a domain, or compute the set where it is used"),
         );
     }
     let stub = Stub {
@@ -156,7 +156,8 @@ fn handler<'a>(
     let have: Vec<Type> = node.formals.iter().map(|f| ty(&f.ty)).collect();
     if have != want {
         let list: Vec<String> = want.iter().map(Type::to_string).collect();
-        let message = format!("the handler of `{}` takes ({})", node.event.name(), list.join(", "));
+        let message =
+            format!("the parameters of the handler of `{}` must be ({})", node.event.name(), list.join(", "));
         let span = match node.formals.as_slice() {
             [] => node.event_span,
             [first, .., last] => first.span.to(last.span),
@@ -188,8 +189,12 @@ fn steal<'a>(
     for (formal, want) in [(&node.thief, Type::CORE), (&node.victims, Type::SET)] {
         if ty(&formal.ty) != want {
             diagnostics.push(
-                Diagnostic::error(BAD_SIGNATURE, formal.ty.span, "a steal takes (core, set)")
-                    .help("the core that steals, and the set of cores that it may steal from"),
+                Diagnostic::error(
+                    BAD_SIGNATURE,
+                    formal.ty.span,
+                    "the parameters of a steal must be (core, set)",
+                )
+                .help("they are the core that steals and the set of cores to steal from"),
             );
             return None;
         }
@@ -201,7 +206,7 @@ fn steal<'a>(
     Some(Lowered::Steal(id))
 }
 
-/// The phases of one steal, as they become functions.
+/// Lowers the phases of one steal to functions.
 struct Phases<'s, 'a, 'v> {
     context: &'s mut Context<'a>,
     version: &'s Version<'v>,
@@ -215,10 +220,10 @@ impl<'a> Phases<'_, 'a, '_> {
     fn lower(mut self) -> Option<ir::Steal> {
         let node = self.node;
         let Some(can_steal_core) = &node.can_steal_core else {
-            return self.missing("can_steal_core", "without it a steal would never end");
+            return self.missing("can_steal_core", "without it, a steal would never end");
         };
         let Some(move_thread) = &node.move_thread else {
-            return self.missing("move", "it says which queue of the thief a stolen thread enters");
+            return self.missing("move", "it puts a stolen thread into a queue of the thief");
         };
         let can_steal_core = self.looks_at("can_steal_core", can_steal_core, Type::CORE, Some(Type::BOOL))?;
         let select = match &node.select_core {
@@ -255,7 +260,7 @@ impl<'a> Phases<'_, 'a, '_> {
         None
     }
 
-    /// A phase that looks at one core or thread.
+    /// A phase with a core or thread as parameter.
     fn looks_at(
         &mut self,
         name: &str,
@@ -264,7 +269,7 @@ impl<'a> Phases<'_, 'a, '_> {
         result: Option<Type>,
     ) -> Option<FunctionId> {
         if ty(&phase.subject.ty) != want {
-            let message = format!("`{name}` looks at a {want}");
+            let message = format!("the parameter of `{name}` must be a {want}");
             self.diagnostics.push(Diagnostic::error(BAD_SIGNATURE, phase.subject.ty.span, message));
             return None;
         }
@@ -273,7 +278,7 @@ impl<'a> Phases<'_, 'a, '_> {
         Some(self.phase(name, subject, result, doc, phase.span, JobBody::Block(&phase.body)))
     }
 
-    /// A phase that asks whether it is enough.
+    /// A phase that decides whether to stop.
     fn stops(&mut self, name: &str, phase: &'a ast::StopPhase) -> FunctionId {
         let stolen = ir::Local { name: "stolen".to_owned(), ty: Type::INT, span: phase.span };
         let doc = doc(phase.doc.as_ref());
@@ -283,7 +288,7 @@ impl<'a> Phases<'_, 'a, '_> {
 
     fn select(&mut self, select: &'a ast::SelectCore) -> Option<ir::Select> {
         if ty(&select.subject.ty) != Type::CORE {
-            let message = "`select_core` looks at a core";
+            let message = "the parameter of `select_core` must be a core";
             self.diagnostics.push(Diagnostic::error(BAD_SIGNATURE, select.subject.ty.span, message));
             return None;
         }
@@ -292,14 +297,14 @@ impl<'a> Phases<'_, 'a, '_> {
             let name = if i == 0 { "select_core".to_owned() } else { format!("select_core_{}", i + 1) };
             let subject = local(&select.subject.name, Type::CORE);
             let doc = if i == 0 { doc(select.doc.as_ref()) } else { String::new() };
-            // The type of the key is that of its expression, and any scalar will do.
+            // Placeholder type: a key has the type of its expression, which may be any scalar.
             by.push(self.phase(&name, subject, Some(Type::INT), doc, key.span, JobBody::Value(key)));
         }
         let mut order = ir::OrderKind::Nearest;
         if let Some(said) = &select.order {
             order = said.kind;
             if said.origin.kind != ast::ExprKind::Name(self.node.thief.name.name.clone()) {
-                let message = "the order of a steal starts at the thief";
+                let message = "the order of a steal must start at the thief";
                 self.diagnostics.push(
                     Diagnostic::error(BAD_ITERATION, said.origin.span, message)
                         .help(format!("write `{}`", self.node.thief.name.name)),

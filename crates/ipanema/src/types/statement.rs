@@ -1,8 +1,8 @@
-//! Statements.
+//! Lowering of statements.
 
 use super::Lowered;
 use super::body::Lowering;
-use crate::codes::{MISMATCH, MISUSED_NAME, NOT_ASSIGNABLE, NOT_IN_LOOP, NOTHING_ABOVE, UNKNOWN_NAME};
+use crate::codes::{MISMATCH, MISUSED_NAME, NO_BASE_VERSION, NOT_ASSIGNABLE, NOT_IN_LOOP, UNKNOWN_NAME};
 use crate::diagnostic::Diagnostic;
 use crate::ir::{Arithmetic, Block, Expr, ExprKind, ReasonId, Role, State, Stmt, StmtKind, Target, Type};
 use crate::resolve::Key;
@@ -11,12 +11,12 @@ use crate::syntax::{Span, ast::StmtKind as AstStmt};
 use hearth_base::suggest::closest;
 
 impl Lowering<'_, '_> {
-    /// All that can be lowered; the rest has been reported.
+    /// Lowers the valid statements; errors in the others have been reported.
     pub(super) fn statements(&mut self, stmts: &[ast::Stmt]) -> Block {
         stmts.iter().filter_map(|stmt| self.statement(stmt)).collect()
     }
 
-    /// A statement as the body of another: its names end with it.
+    /// Lowers a statement in a scope of its own.
     fn block(&mut self, stmt: &ast::Stmt) -> Block {
         self.scoped(|this| match &stmt.kind {
             AstStmt::Block(block) => this.statements(&block.stmts),
@@ -30,7 +30,7 @@ impl Lowering<'_, '_> {
             AstStmt::Local { ty, name, value } => {
                 let want = self.ty(ty);
                 let value = self.expr_of(value, want);
-                // Declared in any case, so that it is not also unknown.
+                // Declared even after an error, to avoid further errors about an unknown name.
                 let local = self.declare(name, want);
                 StmtKind::Let { local, value: value? }
             }
@@ -82,10 +82,10 @@ impl Lowering<'_, '_> {
         }
     }
 
-    /// A value that may be none, of which `want` is what it holds.
+    /// Checks that a value is an optional whose inner type is `want`.
     fn unwrapped(&mut self, value: Expr, want: Type) -> Option<Expr> {
         if want.optional {
-            let message = "what this declares is never none";
+            let message = "a variable declared in `if` is never none";
             self.error(
                 Diagnostic::error(MISMATCH, value.span, message)
                     .help(format!("write `{}` without `?`", want.held())),
@@ -96,7 +96,7 @@ impl Lowering<'_, '_> {
             let message = format!("this {} is never none", value.ty);
             self.error(
                 Diagnostic::error(MISMATCH, value.span, message)
-                    .help("declare it with a statement of its own, without `if`"),
+                    .help("declare it in a separate statement, without `if`"),
             );
             return None;
         }
@@ -109,7 +109,7 @@ impl Lowering<'_, '_> {
 
     fn in_loop(&mut self, word: &str, span: Span, kind: StmtKind) -> Option<StmtKind> {
         if self.loops == 0 {
-            let message = format!("`{word}` is not in a loop");
+            let message = format!("`{word}` is outside of a loop");
             self.error(Diagnostic::error(NOT_IN_LOOP, span, message));
             return None;
         }
@@ -121,12 +121,12 @@ impl Lowering<'_, '_> {
             (None, None) => Some(StmtKind::Return(None)),
             (Some(want), Some(value)) => Some(StmtKind::Return(Some(self.expr_of(value, want)?))),
             (Some(want), None) => {
-                let message = format!("a {want} must be returned here");
+                let message = format!("expected a return value of type {want}");
                 self.error(Diagnostic::error(MISMATCH, span, message));
                 None
             }
             (None, Some(value)) => {
-                self.error(Diagnostic::error(MISMATCH, value.span, "nothing can be returned here"));
+                self.error(Diagnostic::error(MISMATCH, value.span, "this function does not return a value"));
                 None
             }
         }
@@ -145,7 +145,7 @@ impl Lowering<'_, '_> {
         };
         let right = self.expr(value, Some(ty))?;
         let span = right.span;
-        // `c.x += y` is `c.x = c.x + y` with `c` computed once.
+        // `c.x += y` is `c.x = c.x + y`, with `c` evaluated once.
         let mut before = None;
         let target = match target {
             Target::Thread { attribute, thread } => {
@@ -166,14 +166,15 @@ impl Lowering<'_, '_> {
         })
     }
 
-    /// An expression that can be repeated: itself if it is a variable, else a new variable.
+    /// An expression that can be repeated: a variable itself, otherwise a new variable with its
+    /// value.
     fn once(&mut self, expr: Expr, before: &mut Option<StmtKind>) -> Expr {
         if matches!(expr.kind, ExprKind::Local(_)) {
             return expr;
         }
         let span = expr.span;
         let name = ast::Ident { name: "place".to_owned(), span };
-        // In a scope of its own: no source can name it.
+        // In a separate scope, so that no source code can refer to it.
         let ty = expr.ty;
         let local = self.scoped(|this| this.declare(&name, ty));
         *before = Some(StmtKind::Let { local, value: expr });
@@ -191,7 +192,7 @@ impl Lowering<'_, '_> {
                 match typed.kind {
                     ExprKind::Local(id) => {
                         if let Err(why) = self.locals[id.index()].assignable {
-                            return refuse(self, format!("`{name}` cannot be assigned"), why);
+                            return refuse(self, format!("`{name}` is not assignable"), why);
                         }
                         Some((Target::Local(id), typed.ty))
                     }
@@ -202,8 +203,8 @@ impl Lowering<'_, '_> {
                         refuse(self, format!("`{name}` is a parameter"), help)
                     }
                     _ => {
-                        let help = "it belongs to the runtime";
-                        refuse(self, format!("`{name}` cannot be assigned"), help)
+                        let help = "it is maintained by the runtime";
+                        refuse(self, format!("`{name}` is not assignable"), help)
                     }
                 }
             }
@@ -218,15 +219,15 @@ impl Lowering<'_, '_> {
                     }
                     _ => {
                         let help = if member.name == "core" {
-                            "a thread gets to another core with `=>`"
+                            "use a transition `=>` to move a thread to another core"
                         } else {
-                            "it belongs to the runtime"
+                            "it is maintained by the runtime"
                         };
-                        refuse(self, format!("`{}` cannot be assigned", member.name), help)
+                        refuse(self, format!("`{}` is not assignable", member.name), help)
                     }
                 }
             }
-            _ => refuse(self, "this cannot be assigned".to_owned(), "assign a variable or attribute"),
+            _ => refuse(self, "this is not assignable".to_owned(), "assign to a variable or attribute"),
         }
     }
 
@@ -244,7 +245,7 @@ impl Lowering<'_, '_> {
                 let core = self.expr_of(core, Type::CORE);
                 let found = self.context.queue(&queue.name);
                 if found.is_none() {
-                    let message = format!("cores have no queue `{}`", queue.name);
+                    let message = format!("no queue is called `{}`", queue.name);
                     let mut unknown = Diagnostic::error(UNKNOWN_NAME, queue.span, message);
                     let names = self.context.policy.queues.iter().map(|q| &*q.name);
                     if let Some(near) = closest(&queue.name, names) {
@@ -260,10 +261,10 @@ impl Lowering<'_, '_> {
         };
         let typed = typed?;
         if !matches!(typed.kind, ExprKind::Local(_)) {
-            let message = "only a thread that has a name can change its state";
+            let message = "only a thread in a variable can change its state";
             self.error(
                 Diagnostic::error(crate::codes::WRONG_THREAD, thread.span, message)
-                    .help("a handler moves the thread that it is given"),
+                    .help("move the thread passed to the handler"),
             );
             return None;
         }
@@ -283,15 +284,15 @@ impl Lowering<'_, '_> {
     fn base_handler(&mut self, span: Span) -> Option<StmtKind> {
         let Role::Handler(event) = self.role else {
             self.error(
-                Diagnostic::error(NOTHING_ABOVE, span, "`super;` is not in a handler")
+                Diagnostic::error(NO_BASE_VERSION, span, "`super;` is only allowed in a handler")
                     .help("in a function, call `super.name(...)`"),
             );
             return None;
         };
         let base = self.context.merged.version(&Key::Event(event), Some(self.policy));
         let Some(base) = base else {
-            let message = format!("no base has a handler of `{}`", event.name());
-            self.error(Diagnostic::error(NOTHING_ABOVE, span, message));
+            let message = format!("no base policy has a handler of `{}`", event.name());
+            self.error(Diagnostic::error(NO_BASE_VERSION, span, message));
             return None;
         };
         let Lowered::Function(function) = self.context.versions[base] else { return None };
@@ -300,7 +301,7 @@ impl Lowering<'_, '_> {
         Some(StmtKind::Call { function, args })
     }
 
-    /// A call whose result is not used.
+    /// A call in statement position.
     fn call_statement(&mut self, call: &ast::Expr) -> Option<StmtKind> {
         if let Ast::Call { function, args } = &call.kind
             && let Some(steal) = self.steal(&function.name)
@@ -312,7 +313,7 @@ impl Lowering<'_, '_> {
             ExprKind::Call { function, args } => Some(StmtKind::Call { function, args }),
             ExprKind::Effect(effect) => Some(StmtKind::Effect(*effect)),
             _ => {
-                let message = "this computes a value and does nothing with it";
+                let message = "the result of this call is not used";
                 self.error(Diagnostic::error(MISUSED_NAME, call.span, message));
                 None
             }
@@ -320,7 +321,7 @@ impl Lowering<'_, '_> {
     }
 }
 
-/// What an assignment's target holds now.
+/// Reads the current value of an assignment target.
 fn read(target: &Target) -> ExprKind {
     match target {
         Target::Local(id) => ExprKind::Local(*id),

@@ -1,11 +1,11 @@
-//! Which units go together, and what becomes of them.
+//! Rules for units in arithmetic.
 
 use crate::ir::{Arithmetic, Type};
 
-/// The type of `left op right`, or `None` if their units do not go together.
+/// Type of `left op right`, or `None` if the units are incompatible.
 ///
-/// Sums and differences keep their unit; a product or quotient with a plain number does too; a
-/// quotient of the same unit is a plain number. A plain number may stand for a load.
+/// Sums and differences keep their unit, and so does a product or quotient with a plain number. The
+/// quotient of two values of the same unit is a plain number. A plain number may be used as a load.
 pub fn arithmetic(op: Arithmetic, left: Type, right: Type) -> Option<Type> {
     if !left.is_scalar() || !right.is_scalar() {
         return None;
@@ -23,7 +23,7 @@ pub fn arithmetic(op: Arithmetic, left: Type, right: Type) -> Option<Type> {
     }
 }
 
-/// The unit in which two numbers can be compared or added.
+/// Common type in which two numbers can be compared or added.
 pub fn common(left: Type, right: Type) -> Option<Type> {
     match (left, right) {
         _ if !left.is_scalar() || !right.is_scalar() => None,
@@ -52,7 +52,7 @@ mod tests {
     }
 
     #[test]
-    fn units_that_do_not_go_together() {
+    fn incompatible_units() {
         let (int, time, load, khz) = (Type::INT, Type::TIME, Type::LOAD, Type::FREQUENCY);
         assert_eq!(arithmetic(Add, time, int), None);
         assert_eq!(arithmetic(Mul, time, time), None);

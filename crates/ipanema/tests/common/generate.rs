@@ -1,4 +1,4 @@
-//! Arbitrary syntax trees, such as the parser can make, with empty spans.
+//! Arbitrary syntax trees that the parser can produce, with empty spans.
 
 use hearth_ipanema::Span;
 use hearth_ipanema::syntax::ast::*;
@@ -15,7 +15,7 @@ fn boxed<T>(value: T) -> Box<T> {
     Box::new(value)
 }
 
-/// Words that are special somewhere are names elsewhere.
+/// Names, including contextual keywords.
 const NAMES: &[&str] = &[
     "a",
     "b",
@@ -46,7 +46,7 @@ fn ident() -> impl Strategy<Value = Ident> {
     select(NAMES).prop_map(|name| Ident { name: name.to_owned(), span: span() })
 }
 
-/// Behind a dot, keywords are names.
+/// Names after a dot, which may be keywords.
 fn member() -> impl Strategy<Value = Ident> {
     prop_oneof![
         ident(),
@@ -159,7 +159,7 @@ fn search(expr: impl Strategy<Value = Expr> + Clone) -> impl Strategy<Value = Se
     })
 }
 
-/// Expressions within statements are small, so that the trees have room for many statements.
+/// Small expressions for statements, which leave room for many statements in a tree.
 fn small() -> BoxedStrategy<Expr> {
     prop_oneof![3 => leaf().boxed(), 1 => expr().boxed()].boxed()
 }
@@ -223,7 +223,7 @@ fn stmt() -> impl Strategy<Value = Stmt> {
         ];
         prop_oneof![
             (condition, inner.clone(), of(inner.clone())).prop_map(move |(condition, then, otherwise)| {
-                // Without braces, the `else` would be that of another `if`.
+                // Without braces, the `else` would belong to another `if`.
                 let ends_open = matches!(then.kind, StmtKind::If { .. } | StmtKind::For { .. });
                 let then = match ends_open && otherwise.is_some() {
                     true => make(StmtKind::Block(Block { stmts: vec![then], span: span() })),
@@ -306,7 +306,7 @@ fn item() -> impl Strategy<Value = Item> {
     (doc(), kind).prop_map(|(doc, kind)| Item { doc, kind, span: span() })
 }
 
-/// May have hyphens, also before what is not a name alone.
+/// Policy names, with hyphens also before words that are not names by themselves.
 fn policy_name() -> impl Strategy<Value = Ident> {
     let tail = vec(select(&["cwc", "flat", "core", "2", "4ms"][..]), 0..3);
     (ident(), tail).prop_map(|(first, tail)| {

@@ -1,4 +1,4 @@
-//! What several tests need. Each test uses a part of it.
+//! Helpers shared by the tests; each test uses some of them.
 #![allow(dead_code)]
 
 pub mod generate;
@@ -8,7 +8,7 @@ use hearth_ipanema::syntax::ast::Policy;
 use hearth_ipanema::syntax::parse;
 use hearth_ipanema::{SourceId, Sources};
 
-/// Name and text of the policies that come with Hearth.
+/// Name and text of the built-in policies.
 pub fn policies() -> Vec<(String, String)> {
     let dir = concat!(env!("CARGO_MANIFEST_DIR"), "/../../policies");
     let mut found: Vec<_> = std::fs::read_dir(dir)
@@ -27,21 +27,21 @@ pub fn policies() -> Vec<(String, String)> {
     found
 }
 
-/// The diagnostics of a text, as a user sees them.
+/// Diagnostics of a text, rendered as for users.
 pub fn rendered(name: &str, text: &str, diagnostics: &[Diagnostic]) -> String {
     let mut sources = Sources::new();
     sources.add(name, text);
     render_all(diagnostics, &sources, false)
 }
 
-/// The tree of a text that must be without errors and warnings.
+/// Parses a text that must have no errors or warnings.
 pub fn parse_clean(name: &str, text: &str) -> Policy {
     let parsed = parse(SourceId::default(), text);
     assert!(parsed.diagnostics.is_empty(), "{}\n{text}", rendered(name, text, &parsed.diagnostics));
     parsed.policy.unwrap()
 }
 
-/// A tree without its spans.
+/// Serialised tree without spans.
 pub fn without_spans(policy: &Policy) -> serde_json::Value {
     let mut tree = serde_json::to_value(policy).unwrap();
     strip(&mut tree);

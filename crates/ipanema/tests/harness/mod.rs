@@ -1,4 +1,4 @@
-//! What the tests of the back end share.
+//! Helpers for tests of the emitter.
 #![allow(dead_code)]
 
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ pub fn compile_text(text: &str) -> Result<Compiled, Box<Failed>> {
     compile_files(&[("test", text)], "test")
 }
 
-/// Compiles one of several files, each given as its policy's name and its text.
+/// Compiles policy `name` from several files, given as policy name and text.
 pub fn compile_files(files: &[(&str, &str)], name: &str) -> Result<Compiled, Box<Failed>> {
     let provider = |wanted: &str| {
         let (name, text) = files.iter().find(|(name, _)| *name == wanted)?;
@@ -21,7 +21,7 @@ pub fn compile_files(files: &[(&str, &str)], name: &str) -> Result<Compiled, Box
     compile(&provider, name)
 }
 
-/// The C of a built-in policy.
+/// Emitted C of a built-in policy.
 pub fn emitted(name: &str) -> String {
     assert!(builtin::source(name).is_some(), "{name}");
     match compile(&|_: &str| None, name) {
@@ -30,7 +30,7 @@ pub fn emitted(name: &str) -> String {
     }
 }
 
-/// An empty folder of a test's own.
+/// Creates an empty folder for one test.
 pub fn scratch(name: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     let _ = std::fs::remove_dir_all(&folder);
@@ -38,7 +38,7 @@ pub fn scratch(name: &str) -> PathBuf {
     folder
 }
 
-/// The system's C compiler, as strict as can be, with the runtime's headers.
+/// The system's C compiler with strict warnings and the runtime's headers.
 pub fn cc(args: &[&str]) -> Cc {
     let compiler = std::env::var("CC").unwrap_or_else(|_| "cc".to_owned());
     let runtime = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../runtime");
@@ -64,12 +64,12 @@ impl Cc {
     }
 }
 
-/// Compiles C, optimised, to nothing, without a warning.
+/// Compiles C with optimisation, discards the output, and asserts that there are no warnings.
 pub fn compiles(c: &str, name: &str) {
     compiles_with(&["-O2", "-c", "-o", "/dev/null"], c, name);
 }
 
-/// Only looks whether it is C.
+/// Checks only the syntax and types of C.
 pub fn is_c(c: &str, name: &str) {
     compiles_with(&["-fsyntax-only"], c, name);
 }

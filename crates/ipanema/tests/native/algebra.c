@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* What the compiler makes of sets (algebra.ipa), against models that look at one core after the other. */
+/* Compares emitted set operations (algebra.ipa) with models that visit one core after the other. */
 #include "algebra_policy.c"
 #include "mini.h"
 
@@ -17,14 +17,14 @@ static void random_set(struct saakm_set *set)
 {
 	unsigned one_in = 1 + next_random() % 8;
 
-	memset(set, 0xaa, sizeof(*set)); /* nothing may read beyond nr_words */
+	memset(set, 0xaa, sizeof(*set)); /* poison: no code may read beyond nr_words */
 	SAAKM_ASSIGN(&s, set, w, 0);
 	for (core_t c = 0; c < s.nr_cores; c++)
 		if (next_random() % one_in == 0)
 			saakm_include(set, c);
 }
 
-/* The sets of the policy, and the one that functions are given. */
+/* The sets of the policy, and the set passed to functions. */
 static struct saakm_set *a, *b, t;
 static core_t x;
 static int64_t n;
@@ -40,7 +40,7 @@ static bool same(core_t c, core_t d, enum saakm_level level)
 	return cores[c].domain[level] == cores[d].domain[level];
 }
 
-/* All cores, in numerical order, or as `from x` or `nearest x` have them. */
+/* All cores in ascending order, or in the order of `from x` or `nearest x`. */
 enum order { NUMBER, FROM, NEAREST };
 static core_t sorted[3][SAAKM_MAX_CORES];
 
@@ -63,7 +63,7 @@ static void sort(void)
 	EXPECT(i == s.nr_cores);
 }
 
-/* c is every core of an order for which the test holds, and at most `limit` of them. */
+/* c iterates over the cores of an order for which the test holds, at most `limit` of them. */
 #define EACH(c, order, limit, test)                                                                \
 	for (int64_t i_ = 0, left_ = (limit); i_ < s.nr_cores; i_++)                               \
 		for (core_t c = sorted[order][i_], once_ = (test) && left_-- > 0; once_; once_ = 0)
@@ -79,7 +79,7 @@ static int64_t ready(core_t c)
 	return saakm_nr_ready(&s, c);
 }
 
-/* Group i of a level in a domain, beginning with that of x if it is in there. */
+/* Group i of a level in a domain, starting with the group of x if the domain contains it. */
 static uint32_t group(const struct saakm_domain *d, enum saakm_level level, uint32_t i, bool from_x)
 {
 	uint32_t own = cores[x].domain[level], shift = 0;
@@ -230,7 +230,7 @@ static void check_limits(void)
 	EXPECT(algebra_limited_loop(&s, x) == sum);
 }
 
-/* Loops that change their own set; these come last, as the sets are others then. */
+/* Loops that change their own set; they come last because they change the sets. */
 static void check_changes(void)
 {
 	const struct saakm_domain *machine = saakm_machine(&s);
@@ -253,7 +253,7 @@ static void check_changes(void)
 	EXPECT(algebra_moved(&s, x) == sum);
 	EACH(c, NUMBER, ALL, in(&old, c)) {
 		EXPECT(in(a, c));
-		/* Only a busy core of its die can have taken it away, itself among them. */
+		/* Only a busy core of its die, itself included, can have removed it. */
 		EXPECT(in(b, c) == is_idle(c));
 	}
 }

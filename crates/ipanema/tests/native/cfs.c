@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* CFS: recent load at fork and not at wake-up, order by vruntime, pulling. */
+/* CFS: recent load counts at forks but not at wake-ups; order by vruntime; pulling. */
 #include "cfs_policy.c"
 #include "mini.h"
 
@@ -12,7 +12,7 @@ int main(void)
 	occupy(0);
 	s.now += SAAKM_S;
 
-	/* A fork goes to a core that is idle, and so does the next, but not to the same. */
+	/* A fork goes to an idle core; the next fork goes to another idle core. */
 	t = create();
 	first = fork_from(t, 0);
 	EXPECT(first != 0 && first != 8);
@@ -24,18 +24,18 @@ int main(void)
 	EXPECT(second != first && second % 8 != first % 8);
 	EXPECT(in(&saakm_llc(&s, 0)->cores, second));
 
-	/* When its load has decayed, the first is as good as before. */
+	/* When its load has decayed, the first core is chosen again. */
 	s.now += 10 * SAAKM_S;
 	EXPECT(fork_from(create(), 0) == first);
 
-	/* A wake-up takes the previous core, however loaded it was until now. */
+	/* A wake-up takes the previous core, whatever its recent load. */
 	schedule(second);
 	run(second, 50 * SAAKM_MS);
 	block(second);
 	t = sleeper(second);
 	EXPECT(wake_from(t, 0) == second);
 
-	/* The least vruntime comes first; at a tick it is preempted after its share. */
+	/* The thread with the least vruntime runs first; a tick preempts it after its share. */
 	u = sleeper(second);
 	u->state = NEW;
 	op_ready(&s, &u->t, second, 0, cfs_thread(&t->t)->vruntime - 1, 0);
@@ -49,7 +49,7 @@ int main(void)
 	saakm_policy.tick(&s, &u->t);
 	EXPECT(preempted == 1);
 
-	/* A core that falls idle pulls a waiting thread that may run there, and only one. */
+	/* A core that becomes idle pulls exactly one waiting thread that may run there. */
 	EXPECT(cores[second].nr_ready == 1);
 	saakm_policy.newly_idle(&s, 3);
 	EXPECT(cores[3].nr_ready == 1 && cores[second].nr_ready == 0);

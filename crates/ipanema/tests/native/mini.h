@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * A runtime that is just enough to drive a policy by hand: one machine, one instance, and events
- * that a scenario sends one by one. The machine has `sockets` sockets of `pairs` hyperthreaded
+ * Minimal runtime to drive a policy by hand: one machine, one instance, and events sent one by one
+ * by a scenario. The machine has `sockets` sockets of `pairs` hyperthreaded
  * cores; core c and c + nr_cores / 2 share a pair.
  */
 #ifndef MINI_H
@@ -17,12 +17,12 @@
 #define MAX_THREADS 64
 
 struct task {
-	struct saakm_thread t; /* first, so that a thread is also a task */
+	struct saakm_thread t; /* must be first: a thread is also a task */
 	enum { NEW, READY, RUNNING, BLOCKED, DEAD } state;
 	core_t on;
 	int64_t key;
 	struct task *next;
-	nsec_t armed; /* 0: no */
+	nsec_t armed; /* 0: not armed */
 	const char *reason;
 };
 
@@ -50,7 +50,7 @@ static void put(struct saakm_set *set, core_t c, bool member)
 		saakm_exclude(set, c);
 }
 
-/* Brings what the policy may look at up to date after a change on core c. */
+/* Updates the state visible to the policy after a change on core c. */
 static void refresh(core_t c)
 {
 	const struct saakm_set *pair = &saakm_smt(&s, c)->cores;
@@ -169,7 +169,7 @@ static void op_preempt(struct saakm *i, core_t c)
 	preempted++;
 }
 
-/* The history of sets, as in "+primary 3 -reserve 3 ". */
+/* History of set changes, as in "+primary 3 -reserve 3 ". */
 static void op_set_changed(struct saakm *i, uint32_t set, core_t c, bool member)
 {
 	size_t used = strlen(changes);
@@ -286,7 +286,7 @@ static void schedule(core_t c)
 	assert(queues[c] == NULL || cores[c].current);
 }
 
-/* The thread on core c ran for so long. */
+/* Lets the thread on core c run for a time. */
 static void run(core_t c, nsec_t ns)
 {
 	s.now += ns;
@@ -320,7 +320,7 @@ static void terminate(core_t c)
 	refresh(c);
 }
 
-/* A thread that runs on core c, however it came there. */
+/* Creates a thread that is running on core c. */
 static struct task *occupy(core_t c)
 {
 	struct task *task = create();
@@ -334,7 +334,7 @@ static struct task *occupy(core_t c)
 	return task;
 }
 
-/* A thread that once ran on core c and is blocked now. */
+/* Creates a blocked thread that last ran on core c. */
 static struct task *sleeper(core_t c)
 {
 	struct task *task = create();
@@ -354,7 +354,7 @@ static struct task *sleeper(core_t c)
 	} while (0)
 #define EXPECT_REASON(task, word) EXPECT(!strcmp((task)->reason, word))
 
-/* Not every scenario needs all of them. */
+/* Scenarios use some of these functions. */
 static inline void mini_unused(void)
 {
 	(void)set_param, (void)fork_from, (void)wake_from, (void)schedule, (void)run, (void)block;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Nest: primary, reserve, attachment, compaction, impatience, exit. */
+/* Nest: primary and reserve nest, attachment, compaction, impatience, exit. */
 #include "nest_policy.c"
 #include "mini.h"
 
@@ -41,19 +41,19 @@ int main(void)
 	EXPECT(c != 0 && reserve(c) && !primary(c));
 	EXPECT(nest_state(&s)->anchor == 0 && primary(0));
 
-	/* From the reserve nest a core is promoted. */
+	/* A core used from the reserve nest is promoted. */
 	run_and_block(c);
 	EXPECT(warm[c] == 8 * SAAKM_MS);
 	EXPECT(wake_from(t, 0) == c);
 	EXPECT_REASON(t, "reserve");
 	EXPECT(primary(c) && !reserve(c));
 
-	/* Once more on the same core: attached to it. */
+	/* A second run on the same core attaches the thread to it. */
 	run_and_block(c);
 	EXPECT(wake_from(t, 0) == c);
 	EXPECT_REASON(t, "attached");
 
-	/* Even if it is stale. */
+	/* It returns to its core even if that is stale. */
 	run_and_block(c);
 	s.now += 100 * SAAKM_MS;
 	EXPECT(wake_from(t, 0) == c);
@@ -66,7 +66,7 @@ int main(void)
 	EXPECT(wake_from(u, 0) == c);
 	EXPECT_REASON(u, "primary");
 
-	/* A stale one it demotes, and finds again in the reserve nest. */
+	/* It demotes a stale core, and then takes it from the reserve nest. */
 	run_and_block(c);
 	s.now += 9 * SAAKM_MS;
 	changes[0] = 0;
@@ -81,12 +81,12 @@ int main(void)
 		EXPECT(!strcmp(changes, expected));
 	}
 
-	/* Exit: demoted at once. */
+	/* Exit demotes the core at once. */
 	schedule(c);
 	terminate(c);
 	EXPECT(!primary(c) && reserve(c));
 
-	/* Impatience: the previous core is busy once more than a thread tolerates. */
+	/* Impatience: the previous core is busy more often than the thread tolerates. */
 	EXPECT(size(&nest_state(&s)->primary) == 1 && primary(0));
 	u = sleeper(0);
 	for (int64_t miss = 1; miss <= 3; miss++) {
@@ -104,7 +104,7 @@ int main(void)
 		refresh(c);
 	}
 
-	/* The reserve nest is never larger than r_max, whatever it is. */
+	/* The reserve nest never exceeds r_max. */
 	for (int64_t most = 5; most >= 0; most -= 5) {
 		nest_state(&s)->reserve = (struct saakm_set){ 0 };
 		set_param("r_max", most);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Set algebra, walks and decay against models that are too simple to be wrong. */
+/* Compares set algebra, iteration and decay with trivial models. */
 struct none_state { char none; };
 struct none_core { char none; };
 struct none_thread { char none; };
@@ -27,14 +27,14 @@ static void random_set(struct saakm_set *set)
 {
 	unsigned one_in = 1 + next_random() % 8;
 
-	memset(set, 0xaa, sizeof(*set)); /* nothing may read beyond nr_words */
+	memset(set, 0xaa, sizeof(*set)); /* poison: no code may read beyond nr_words */
 	SAAKM_ASSIGN(&s, set, w, 0);
 	for (core_t c = 0; c < s.nr_cores; c++)
 		if (next_random() % one_in == 0)
 			saakm_include(set, c);
 }
 
-/* How near c is to x: the ring, then the distance upwards. */
+/* Distance of c from x: the innermost shared domain, then the ascending distance. */
 static unsigned rank(core_t c, core_t x, bool nearest)
 {
 	unsigned ring = 0;
@@ -96,7 +96,7 @@ static void check_walks(void)
 			EXPECT(SAAKM_FIRST_FROM(&s, x, w, a.word[w] & ~b.word[w]) == first);
 		}
 		EXPECT(c == SAAKM_NO_CORE && count == members);
-		/* Left early, the variable keeps what was found. */
+		/* After an early exit, the variable keeps the element found. */
 		SAAKM_EACH_FROM(&s, c, x, w, a.word[w])
 			break;
 		EXPECT(SAAKM_EMPTY(&s, w, a.word[w]) ? c == SAAKM_NO_CORE : in(&a, c));
@@ -132,7 +132,7 @@ static void check_replace(void)
 	changes[0] = 0;
 	SAAKM_REPLACE(&s, &a, 0, w, b.word[w]);
 	EXPECT(SAAKM_EMPTY(&s, w, a.word[w] ^ b.word[w]));
-	/* One report for each core; the history has room for a few. */
+	/* One report per core, because the history has room for a few only. */
 	if (differ < 64) {
 		size_t reports = 0;
 
@@ -152,7 +152,7 @@ static void check_groups(void)
 		EXPECT(count > 0 || d == pair);
 		count++;
 	}
-	/* A group has cores in no other words than its domain. */
+	/* The cores of a group are in the words of its domain only. */
 	SAAKM_EACH_GROUP(&s, d, saakm_llc(&s, x), SAAKM_SMT, x) {
 		const struct saakm_domain *p = d;
 
@@ -170,7 +170,7 @@ static void check_groups(void)
 	EXPECT(count == saakm_llc(&s, x)->count[SAAKM_SMT]);
 }
 
-/* Whole half-lives and the rest apart. */
+/* Computes whole half-lives and the remainder separately. */
 static int64_t plain_decay(int64_t value, nsec_t dt, nsec_t half_life)
 {
 	int64_t part = dt % half_life * 1024 / half_life, below, above;
@@ -209,7 +209,7 @@ int main(void)
 		memset(&s, 0, sizeof(s));
 		memset(cores, 0, sizeof(cores));
 		machine(shapes[i][0], shapes[i][1]);
-		/* A level between die and machine, too. */
+		/* Includes a level between die and machine. */
 		if (shapes[i][0] == 4) {
 			domain_level(SAAKM_NUMA, 2);
 			for (core_t c = 0; c < s.nr_cores; c++) {

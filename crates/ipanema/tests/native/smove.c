@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* S_move: the timer is armed iff the core that CFS chose was last seen at its lowest frequency. */
+/* S_move: arms the timer if and only if the core chosen by CFS was last seen at its lowest frequency. */
 #include "smove_policy.c"
 #include "mini.h"
 
@@ -10,14 +10,14 @@ int main(void)
 	machine(1, 4);
 	occupy(0);
 
-	/* Fast: there at once. */
+	/* A fast core is used at once. */
 	t = sleeper(2);
 	cores[2].seen_khz = cores[2].min_khz + 1;
 	EXPECT(wake_from(t, 0) == 2);
 	EXPECT_REASON(t, "cfs");
 	EXPECT(t->armed == 0);
 
-	/* Slow: waits on the waker's core, and moves when the timer fires. */
+	/* With a slow core, the thread waits on the waker's core and moves when the timer fires. */
 	t = sleeper(3);
 	EXPECT(wake_from(t, 0) == 0);
 	EXPECT_REASON(t, "local");

@@ -1,19 +1,18 @@
-//! What is due next: a priority queue with one entry per slot.
+//! Priority queue of the next frequency change of each core.
 
-/// A slot's place when it is not queued.
+/// Heap position of a slot that is not queued.
 const ABSENT: u32 = u32::MAX;
 
-/// A binary heap over a fixed set of slots, each queued at most once.
+/// Indexed binary heap over a fixed set of slots, each queued at most once.
 ///
-/// Unlike a heap with lazy deletion it holds no stale entries, so the earliest
-/// time is exact, and rescheduling a core a million times needs no memory.
-/// Entries that are due together come out by slot number: the order depends on
-/// nothing but the times.
+/// Rescheduling moves the existing entry instead of adding one (no lazy deletion), so `earliest` is
+/// exact and memory stays constant. Entries due at the same time are popped in order of slot
+/// number, which keeps the model deterministic.
 #[derive(Debug, Clone)]
 pub(super) struct Due {
     /// (time, slot), heap-ordered.
     heap: Vec<(u64, u32)>,
-    /// Where each slot is in `heap`.
+    /// Position of each slot in `heap`, or `ABSENT`.
     place: Vec<u32>,
 }
 
@@ -33,7 +32,7 @@ impl Due {
         (place != ABSENT).then(|| self.heap[place as usize].0)
     }
 
-    /// Queues `slot` at time `at`, wherever it was before.
+    /// Queues `slot` at time `at`, replacing its previous entry.
     pub fn set(&mut self, slot: usize, at: u64) {
         let entry = (at, slot as u32);
         match self.place[slot] {
@@ -54,7 +53,7 @@ impl Due {
         }
     }
 
-    /// Takes `slot` out of the queue if it is in.
+    /// Removes `slot` from the queue if it is queued.
     pub fn cancel(&mut self, slot: usize) {
         let place = self.place[slot];
         if place == ABSENT {
@@ -62,7 +61,7 @@ impl Due {
         }
         self.place[slot] = ABSENT;
         let place = place as usize;
-        // The last entry fills the hole; it may belong above or below.
+        // The last entry fills the hole; it may have to move up or down.
         let Some(last) = self.heap.pop() else { return };
         if place < self.heap.len() {
             self.heap[place] = last;
@@ -72,7 +71,7 @@ impl Due {
         }
     }
 
-    /// Takes out the earliest entry if it is due at or before `now`.
+    /// Removes and returns the earliest entry if it is due at or before `now`.
     pub fn pop(&mut self, now: u64) -> Option<(u64, usize)> {
         let &(at, slot) = self.heap.first()?;
         if at > now {
@@ -126,7 +125,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     proptest! {
-        /// Against the obvious implementation: a map from slot to time.
+        /// Compares the heap with a `BTreeMap` from slot to time.
         #[test]
         fn behaves_like_a_map(steps in prop::collection::vec((0usize..16, 0u64..40, 0u8..4), 1..200)) {
             let mut due = Due::new(16);

@@ -1,4 +1,4 @@
-//! The kernel's side: what the governor asks of the hardware.
+//! Governor: the kernel's frequency requests to the hardware.
 
 use super::pstate::{PState, PStates};
 use super::spec::{Control, FrequencySpec, Powersave};
@@ -10,12 +10,12 @@ use std::str::FromStr;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Governor {
-    /// At least the nominal frequency; the hardware is free above it.
+    /// Requests at least the nominal frequency; the hardware may go above it.
     Performance,
-    /// The hardware decides, or always the lowest frequency, by machine
+    /// Leaves the choice to the hardware or requests the lowest frequency, depending on the machine
     /// ([`Powersave`]).
     Powersave,
-    /// Follows the utilisation that the scheduler sees.
+    /// Follows the utilisation tracked by the scheduler.
     Schedutil,
 }
 
@@ -23,7 +23,7 @@ impl Governor {
     /// All governors.
     pub const ALL: [Governor; 3] = [Governor::Performance, Governor::Powersave, Governor::Schedutil];
 
-    /// The kernel's name for it.
+    /// The governor's name in the kernel.
     pub fn name(self) -> &'static str {
         match self {
             Governor::Performance => "performance",
@@ -39,9 +39,9 @@ impl fmt::Display for Governor {
     }
 }
 
-/// Not a governor's name.
+/// Error for an unknown governor name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("no governor is called `{0}`; there are `performance`, `powersave` and `schedutil`")]
+#[error("no governor is called `{0}`; use `performance`, `powersave` or `schedutil`")]
 pub struct UnknownGovernor(pub String);
 
 impl FromStr for Governor {
@@ -52,29 +52,29 @@ impl FromStr for Governor {
     }
 }
 
-/// The bounds within which the hardware may choose for one physical core.
+/// Range within which the hardware chooses the P-state of one physical core.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Bounds {
-    /// Not below this while busy.
+    /// Lowest P-state while busy.
     pub floor: PState,
-    /// Not above this.
+    /// Highest P-state.
     pub ceiling: PState,
 }
 
-/// What `schedutil` remembers of one hardware thread.
+/// `schedutil` state of one hardware thread.
 #[derive(Debug, Clone, Copy)]
 struct Request {
     /// Last accepted request.
     pstate: PState,
-    /// From when on the next one is accepted.
+    /// Time from which the next request is accepted (rate limit).
     open_at: u64,
 }
 
-/// The governor of one machine.
+/// Governor state of one machine.
 pub(super) struct Policy {
     governor: Governor,
     control: Control,
-    /// Bounds that no utilisation changes.
+    /// Bounds that do not depend on utilisation.
     fixed: Bounds,
     requests: Vec<Request>,
     rate_limit_ns: u64,
@@ -103,22 +103,22 @@ impl Policy {
         }
     }
 
-    /// The P-state that an idle core's shown frequency falls to.
+    /// P-state to which the displayed frequency of an idle core falls.
     pub fn idle_floor(&self) -> PState {
         self.fixed.floor
     }
 
-    /// Before any utilisation is known.
+    /// Bounds before any utilisation is known.
     pub fn initial(&self) -> Bounds {
         self.bounds(PState::LOWEST)
     }
 
-    /// `schedutil` hears of `core`'s utilisation (0..=1024). True if its request
+    /// Updates the utilisation of `core` (0..=1024). Returns true if the `schedutil` request
     /// changed.
     ///
-    /// Request: 1.25 · util / 1024 · maximum, as `get_next_freq` and
-    /// `map_util_freq` in Linux. An update within the rate limit is dropped, as
-    /// in `sugov_should_update_freq`: the next scheduler event brings another.
+    /// Request: 1.25 · util / 1024 · maximum, as in `get_next_freq` and `map_util_freq` of Linux.
+    /// As in `sugov_should_update_freq`, an update within the rate limit is dropped; the next
+    /// scheduler event sends another.
     pub fn hear(&mut self, now: u64, core: u16, util: u32, pstates: &PStates) -> bool {
         if self.governor != Governor::Schedutil {
             return false;
@@ -137,8 +137,7 @@ impl Policy {
         true
     }
 
-    /// The bounds of a physical core with these hardware threads. The most
-    /// demanding one decides.
+    /// Bounds of a physical core with the hardware threads `cores`: the highest request wins.
     pub fn bounds_of(&self, cores: &[u16]) -> Bounds {
         let wanted = cores.iter().map(|&c| self.requests[usize::from(c)].pstate);
         self.bounds(wanted.max().unwrap_or(PState::LOWEST))

@@ -1,26 +1,25 @@
-//! How fast each core runs, what the kernel sees of it, and the energy it takes.
+//! Frequency model: core frequencies, the kernel's view of them, and energy.
 //!
-//! [`Model`] is one deterministic state machine for all machines; only the
-//! parameters differ. Its rules, for one physical core:
+//! [`Model`] is a deterministic state machine. All machines share its rules and differ only in
+//! parameters. For one physical core:
 //!
 //! 1. It is **busy** while any of its hardware threads is active.
-//! 2. Its **limit** is the socket's turbo limit for the number of *counted*
-//!    cores. A core counts while busy and for `turbo.release_us` after (`turbo.rs`).
-//! 3. The **hardware offers** *min + w · (limit − min)*, where the warmth *w*
-//!    follows the load with the machine's ramp (`ramp.rs`).
+//! 2. Its **limit** is the socket's turbo limit for the number of *counted* cores. A core counts
+//!    while it is busy and for `turbo.release_us` afterwards (`turbo.rs`).
+//! 3. The **hardware offers** *min + w · (limit − min)*. The warmth *w* follows the load along the
+//!    machine's ramp (`ramp.rs`).
 //! 4. The **governor** sets a floor and a ceiling (`governor.rs`).
-//! 5. A busy core runs at the offer, at most the ceiling, at least the floor, at
-//!    most the limit. An idle core shows a frequency that falls from its last one
-//!    to the governor's floor (to the minimum under `schedutil`).
+//! 5. A busy core runs at the offer, clamped to the ceiling, the floor and, last, the limit. The
+//!    displayed frequency of an idle core falls from its last one to the governor's floor (under
+//!    `schedutil`, to the minimum).
 //!
-//! Frequencies are P-states, and those of a core that keeps its state change only
-//! in the windows of the power control unit. A core that wakes is given what its
-//! warmth allows at once: its P-state has been granted before it slept. The
-//! turbo limit falls at once when one more core counts, because the limit is
-//! there to protect the package, and rises in a window.
+//! Frequencies are P-states. The P-state of a core that stays busy or idle changes only in the
+//! update windows of the power control unit. A core that wakes gets the P-state for its warmth at
+//! once, because the hardware granted it before the core slept. The turbo limit protects the
+//! package: it falls at once when another core counts, and rises in an update window.
 //!
-//! Everything is integers (the power coefficients are rounded once, when the
-//! model is built), so the same calls give the same answers everywhere.
+//! All arithmetic is on integers (power coefficients are rounded once, when the model is built), so
+//! the same calls give the same results on every host.
 
 mod due;
 mod governor;
@@ -51,15 +50,15 @@ struct Physical {
     socket: u16,
     /// Active hardware threads.
     active: u16,
-    /// Counts against the socket's turbo limit.
+    /// True if the core counts against the socket's turbo limit.
     counted: bool,
-    /// Has a new frequency that has not been drained.
+    /// True if the frequency changed since the last drain.
     changed: bool,
     bounds: Bounds,
     warmth: Warmth,
-    /// What it shows while idle.
+    /// Decay of the displayed frequency while idle.
     fall: Fall,
-    /// The frequency it runs at, or shows.
+    /// The frequency the core runs at, or displays while idle.
     pstate: PState,
 }
 
@@ -78,16 +77,19 @@ impl Physical {
 struct Thread {
     physical: u16,
     active: bool,
-    /// Frequency at the last tick.
+    /// Frequency at the last scheduler tick.
     seen_khz: u32,
 }
 
 /// Frequency and energy of a machine over time.
 ///
-/// Time never goes back: a `now` before an earlier one is taken as that one.
-/// Every method that takes `now` first processes what is due until then. Core
-/// numbers are those of the machine's [`crate::Topology`]; others panic, as an
-/// index does.
+/// Time never goes back: a `now` before the latest one is treated as the latest one. Each method
+/// that takes `now` first processes all changes due until then.
+///
+/// # Panics
+///
+/// Core numbers are those of the machine's [`crate::Topology`]; other numbers panic like an array
+/// index.
 pub struct Model {
     pstates: PStates,
     curve: Curve,
@@ -99,16 +101,16 @@ pub struct Model {
     sockets: Vec<Socket>,
     /// The hardware threads of each physical core.
     threads_of: Vec<Vec<u16>>,
-    /// Slot `p`: physical core `p` reaches its next P-state. Slot `n + p`: it
-    /// ceases to count.
+    /// Slot `p`: next P-state change of physical core `p`. Slot `n + p`: the time at which it stops
+    /// counting.
     due: Due,
-    /// Physical cores with a new frequency, in the order of the changes.
+    /// Physical cores with a changed frequency, in order of change.
     changed: Vec<u16>,
     now: u64,
 }
 
 impl Model {
-    /// A machine that has always been idle, at time 0.
+    /// Model of a machine at time 0, with all cores idle and cold.
     pub fn new(topology: &Topology, spec: &FrequencySpec, power: &PowerSpec, governor: Governor) -> Model {
         let pstates = PStates::new(spec);
         let curve = Curve::new(&spec.ramp);
@@ -150,8 +152,7 @@ impl Model {
         }
     }
 
-    /// Hardware thread `core` starts or stops executing. An idle loop that spins
-    /// executes.
+    /// Sets whether hardware thread `core` executes. A polling idle loop counts as executing.
     pub fn set_active(&mut self, now: u64, core: u16, active: bool) {
         let now = self.catch_up(now);
         let thread = &mut self.threads[usize::from(core)];
@@ -169,12 +170,11 @@ impl Model {
         }
     }
 
-    /// The kernel's governor hears of the utilisation of hardware thread `core`,
-    /// 0..=1024. To be called where the kernel does: when a thread is enqueued on
-    /// or dequeued from `core`, and at its ticks.
+    /// Passes the utilisation of hardware thread `core` (0..=1024) to the governor. Call it where
+    /// the kernel does: when a thread is enqueued on or dequeued from `core`, and at each tick.
     ///
-    /// Only `schedutil` listens, at most once per rate limit; a new request takes
-    /// effect in the next window, or when the core next wakes.
+    /// Only `schedutil` uses it, at most once per rate limit. A new request takes effect in the
+    /// next update window or when the core next wakes.
     pub fn set_util(&mut self, now: u64, core: u16, util: u32) {
         let now = self.catch_up(now);
         if !self.policy.hear(now, core, util, &self.pstates) {
@@ -194,37 +194,36 @@ impl Model {
         }
     }
 
-    /// Frequency at which `core` executes, or which it shows while idle, in kHz.
+    /// Frequency in kHz at which `core` executes, or which it displays while idle.
     pub fn khz(&self, core: u16) -> u32 {
         let physical = self.threads[usize::from(core)].physical;
         self.pstates.khz(self.cores[usize::from(physical)].pstate)
     }
 
-    /// The turbo limit that now holds for `core`, in kHz.
+    /// Current turbo limit of `core`, in kHz.
     pub fn limit_khz(&self, core: u16) -> u32 {
         let physical = self.threads[usize::from(core)].physical;
         let socket = self.cores[usize::from(physical)].socket;
         self.pstates.khz(self.limits.pstate(self.sockets[usize::from(socket)].bin))
     }
 
-    /// How many physical cores of `socket` count against its turbo limit.
+    /// Number of physical cores of `socket` that count against its turbo limit.
     pub fn counted(&self, socket: u16) -> u16 {
         self.sockets[usize::from(socket)].counted
     }
 
-    /// When the next change that nobody asked for is due, in nanoseconds;
-    /// `u64::MAX` if none is. Always later than the last `now`.
+    /// Time of the next change that happens without a call, in nanoseconds; `u64::MAX` if there is
+    /// none. Always later than the last `now`.
     pub fn next_change(&self) -> u64 {
         self.due.earliest()
     }
 
-    /// Makes all changes that are due up to and including `now`.
+    /// Applies all changes due up to and including `now`.
     pub fn advance(&mut self, now: u64) {
         self.catch_up(now);
     }
 
-    /// Reports each physical core whose frequency has changed since the last
-    /// drain, once.
+    /// Calls `f` once for each physical core whose frequency changed since the last drain.
     pub fn drain_changed(&mut self, mut f: impl FnMut(u16)) {
         for physical in self.changed.drain(..) {
             self.cores[usize::from(physical)].changed = false;
@@ -232,8 +231,8 @@ impl Model {
         }
     }
 
-    /// A scheduler tick on `core`: the kernel looks at the frequency and
-    /// remembers it. Returns it, in kHz.
+    /// Scheduler tick on `core`: samples the frequency for [`Self::seen_khz`] and returns it, in
+    /// kHz.
     pub fn tick(&mut self, now: u64, core: u16) -> u32 {
         self.catch_up(now);
         let khz = self.khz(core);
@@ -241,8 +240,8 @@ impl Model {
         khz
     }
 
-    /// The frequency that the kernel saw at the last tick of `core`, in kHz; the
-    /// minimum before the first. Idle cores have no ticks, so this grows stale.
+    /// Frequency sampled at the last tick of `core`, in kHz; the minimum before the first tick.
+    /// Idle cores have no ticks, so the value becomes stale.
     pub fn seen_khz(&self, core: u16) -> u32 {
         self.threads[usize::from(core)].seen_khz
     }
@@ -258,7 +257,7 @@ impl Model {
         self.meter.power_uw()
     }
 
-    /// Processes what is due until `now`; returns the time that it then is.
+    /// Processes all changes due until `now`; returns the current time.
     fn catch_up(&mut self, now: u64) -> u64 {
         while let Some((at, slot)) = self.due.pop(now) {
             match slot.checked_sub(self.cores.len()) {
@@ -307,7 +306,7 @@ impl Model {
         self.refresh(now, physical);
     }
 
-    /// An idle core ceases to count.
+    /// An idle core stops counting against the turbo limit.
     fn release(&mut self, now: u64, physical: usize) {
         let core = &mut self.cores[physical];
         core.counted = false;
@@ -325,8 +324,7 @@ impl Model {
         }
     }
 
-    /// Gives a physical core the P-state that is right now, and schedules its
-    /// next one.
+    /// Updates the P-state of a physical core and schedules its next change.
     fn refresh(&mut self, now: u64, physical: usize) {
         let core = &mut self.cores[physical];
         let bin = self.sockets[usize::from(core.socket)].bin;

@@ -1,37 +1,36 @@
-//! Power and energy.
+//! Power and energy model.
 //!
-//! A socket draws
+//! The power of a socket is
 //!
 //! *uncore + Σ busy cores (C·V²·f + L·V) + Σ idle cores (idle power)*
 //!
-//! where *V* is the voltage that the socket's highest shown frequency needs
-//! (Nest paper, section 5.2: "the CPU energy consumption is determined by the
-//! consumption of the highest frequency core on the socket"), *f* is each core's
-//! own frequency, and the uncore is up in all sockets while any core of the
-//! machine is active (same place). *C* and *L* follow from the TDP: with all
-//! cores busy at the all-core turbo frequency a socket draws its TDP, of which,
-//! less the uncore, the part `leakage` leaks.
+//! *V* is the voltage required by the highest displayed frequency of the socket (Nest paper,
+//! section 5.2: "the CPU energy consumption is determined by the consumption of the highest
+//! frequency core on the socket"). *f* is each core's own frequency. The uncore of all sockets is
+//! powered while any core of the machine is active (same section). *C* and *L* follow from the TDP:
+//! with all cores busy at the all-core turbo frequency, a socket draws its TDP. The fraction
+//! `leakage` of the TDP without the uncore is leakage.
 //!
-//! Per socket the sum of the busy cores' frequencies and the census of P-states
-//! are kept, so that each change costs O(1), also when the voltage changes.
+//! The model keeps, per socket, the sum of the busy cores' frequencies and the number of cores in
+//! each P-state, so each change costs O(1), even when the voltage changes.
 
 use super::pstate::{Census, PState, PStates};
 use super::spec::{FrequencySpec, PowerSpec};
 
-/// What one physical core does, as far as power is concerned.
+/// State of one physical core that determines its power.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Load {
     pub busy: bool,
     pub pstate: PState,
 }
 
-/// Fixed-point places of [`Coefficients::dynamic`].
+/// Fractional bits of [`Coefficients::dynamic`].
 const DYNAMIC_SHIFT: u32 = 24;
 
-/// Power of a core at each socket voltage, indexed by the P-state that sets it.
+/// Power of a core at each socket voltage, indexed by the P-state that determines the voltage.
 #[derive(Debug, Clone)]
 struct Coefficients {
-    /// C·V², in µW per kHz, shifted by [`DYNAMIC_SHIFT`].
+    /// C·V², in µW per kHz, shifted left by [`DYNAMIC_SHIFT`].
     dynamic: Vec<u64>,
     /// L·V, in µW.
     leakage: Vec<u64>,
@@ -64,7 +63,7 @@ impl Coefficients {
     }
 }
 
-/// The cores of one socket.
+/// Power state of one socket.
 #[derive(Debug, Clone)]
 struct Socket {
     census: Census,
@@ -72,7 +71,7 @@ struct Socket {
     idle: u64,
     /// Sum of the busy cores' frequencies, in kHz.
     busy_khz: u64,
-    /// What they draw together, without the uncore.
+    /// Power of the socket's cores, without the uncore.
     cores_uw: u64,
 }
 
@@ -105,21 +104,21 @@ impl Socket {
     }
 }
 
-/// The machine's energy meter.
+/// Energy meter of the machine.
 #[derive(Debug, Clone)]
 pub(super) struct Meter {
     by: Coefficients,
     sockets: Vec<Socket>,
     busy: u64,
-    /// All sockets' cores.
+    /// Power of the cores of all sockets.
     cores_uw: u64,
     as_of: u64,
-    /// Microwatts times nanoseconds: femtojoules.
+    /// Energy in femtojoules (microwatts times nanoseconds).
     energy_fj: u128,
 }
 
 impl Meter {
-    /// A machine of idle cores, all in P-state `idle`, at time 0.
+    /// Meter at time 0 for a machine with all cores idle in P-state `idle`.
     pub fn new(
         freq: &FrequencySpec,
         power: &PowerSpec,
@@ -145,7 +144,7 @@ impl Meter {
         }
     }
 
-    /// A core of `socket` changes what it does at time `now`.
+    /// A core of `socket` changes from `old` to `new` at time `now`.
     pub fn change(&mut self, now: u64, socket: u16, old: Load, new: Load, pstates: &PStates) {
         self.pass(now);
         self.busy = self.busy + u64::from(new.busy) - u64::from(old.busy);

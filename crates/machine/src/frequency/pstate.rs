@@ -1,16 +1,15 @@
-//! P-states: the discrete frequencies that a core can run at.
+//! P-states: the discrete frequencies of a core.
 
 use super::spec::FrequencySpec;
 
-/// Index into [`PStates`], lowest frequency first: comparing indices compares
-/// frequencies.
+/// Index into [`PStates`], ordered by frequency, lowest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct PState(u8);
 
 impl PState {
     pub const LOWEST: PState = PState(0);
 
-    /// The P-state of that index; the caller knows that there is one.
+    /// P-state with this index, which must exist.
     pub fn from_index(index: usize) -> PState {
         PState(index as u8)
     }
@@ -23,31 +22,31 @@ impl PState {
         PState(self.0 + 1)
     }
 
-    /// One lower; the lowest stays.
+    /// The next lower P-state, or the lowest.
     pub fn prev(self) -> PState {
         PState(self.0.saturating_sub(1))
     }
 }
 
-/// Most P-states that a machine may have, so that a set of them is a `u128`.
+/// Maximum number of P-states of a machine: a set of them fits in a `u128`.
 pub(crate) const MAX_PSTATES: usize = 128;
 
-/// How many P-states a machine has.
+/// Number of P-states of a machine.
 pub(crate) fn pstate_count(spec: &FrequencySpec) -> usize {
     PStates::new(spec).len()
 }
 
-/// The frequencies of a machine, ascending.
+/// Frequencies of a machine, ascending.
 #[derive(Debug, Clone)]
 pub(super) struct PStates {
     khz: Vec<u32>,
 }
 
 impl PStates {
-    /// The minimum, the nominal and all turbo frequencies, and every step from the
-    /// minimum up that is not within half a step of one of these. (On most
-    /// machines all of them are multiples of the step anyway; Westmere's 133 MHz
-    /// clock makes for rounded figures in its data sheet.)
+    /// The P-states are the minimum, nominal and turbo frequencies, plus each multiple of the step
+    /// above the minimum that is not within half a step of one of these. (On most machines all of
+    /// them are multiples of the step. The figures in Westmere's data sheet are rounded because its
+    /// clock is 133 MHz.)
     pub fn new(spec: &FrequencySpec) -> PStates {
         let named: Vec<u32> = [spec.min_khz, spec.nominal_khz]
             .into_iter()
@@ -74,12 +73,12 @@ impl PStates {
         PState((self.khz.len() - 1) as u8)
     }
 
-    /// The highest P-state not above `khz`, or the lowest of all.
+    /// Highest P-state not above `khz`, or the lowest of all.
     pub fn at_most(&self, khz: u32) -> PState {
         PState(self.khz.partition_point(|&f| f <= khz).saturating_sub(1) as u8)
     }
 
-    /// The lowest P-state not below `khz`, or the highest of all.
+    /// Lowest P-state not below `khz`, or the highest of all.
     pub fn at_least(&self, khz: u32) -> PState {
         PState(self.khz.partition_point(|&f| f < khz).min(self.khz.len() - 1) as u8)
     }
@@ -89,7 +88,7 @@ impl PStates {
     }
 }
 
-/// How many cores are in each P-state, and which is the highest occupied one.
+/// Number of cores in each P-state, with the highest occupied one.
 #[derive(Debug, Clone)]
 pub(super) struct Census {
     count: Vec<u16>,
@@ -113,7 +112,7 @@ impl Census {
         }
     }
 
-    /// The highest P-state that any core is in; the lowest of all if none.
+    /// Highest occupied P-state; the lowest of all if there are no cores.
     pub fn highest(&self) -> PState {
         PState((127 - (self.occupied | 1).leading_zeros()) as u8)
     }

@@ -1,26 +1,25 @@
-//! The ramp: how the hardware follows the load of one physical core.
+//! Frequency ramp: how the hardware follows the load of one physical core.
 //!
-//! A core has a **warmth** *w* from 0 (cold) to 1. It rises linearly over `up` of
-//! busy time and falls linearly over `settle` of idle time, and a busy core is
-//! offered *min + w · (limit − min)*. The frequency that an idle core *shows*
-//! falls faster, over `down`; but a core that becomes busy again before `settle`
-//! is over bounces back to what its remaining warmth gives. That is what figure
-//! 3 of the ATC'20 paper shows: 29 ms up, 10 ms down, bouncing for 98 ms.
+//! A core has a **warmth** *w* from 0 (cold) to 1. It rises linearly over `up` of busy time and
+//! falls linearly over `settle` of idle time. The hardware offers a busy core *min + w · (limit −
+//! min)*. The *displayed* frequency of an idle core falls faster, over `down`. A core that becomes
+//! busy again before `settle` has passed bounces back to the frequency for its remaining warmth.
+//! The model reproduces figure 3 of the ATC'20 paper: 29 ms up, 10 ms down, bouncing for 98 ms.
 //!
-//! All of it is integer arithmetic. Warmth is counted in units in which it rises
-//! and falls by whole numbers each nanosecond.
+//! All arithmetic is on integers. The unit of warmth is chosen so that warmth rises and falls by
+//! whole numbers per nanosecond.
 
 use super::pstate::{PState, PStates};
 use super::spec::Ramp;
 
-/// The constants of a machine's ramp.
+/// Constants of a machine's ramp.
 #[derive(Debug, Clone)]
 pub(super) struct Curve {
     /// Warmth gained per busy nanosecond.
     rise: u64,
     /// Warmth lost per idle nanosecond.
     fall: u64,
-    /// Fully warm.
+    /// Warmth of a fully warm core.
     full: u64,
     up_ns: u64,
     settle_ns: u64,
@@ -28,7 +27,7 @@ pub(super) struct Curve {
     window_ns: u64,
 }
 
-/// Warmth of one physical core, as of a time.
+/// Warmth of one physical core at time `as_of`.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Warmth {
     level: u64,
@@ -40,8 +39,8 @@ impl Curve {
         let ns = |us: u32| u64::from(us) * 1000;
         let (up, settle) = (ns(ramp.up_us), ns(ramp.settle_us));
         let common = gcd(up, settle);
-        // Times are at most a second (checked) and whole microseconds, hence
-        // `full` ≤ 10⁹ · 10⁹ / 1000 and fits.
+        // Times are whole microseconds and at most one second (validated), hence `full` ≤ 10⁹ · 10⁹
+        // / 1000, which fits.
         Curve {
             rise: settle / common,
             fall: up / common,
@@ -53,12 +52,12 @@ impl Curve {
         }
     }
 
-    /// The first opportunity to change a frequency at or after `at`.
+    /// First update window at or after `at`.
     pub fn window_from(&self, at: u64) -> u64 {
         at.div_ceil(self.window_ns).saturating_mul(self.window_ns)
     }
 
-    /// Lets the time from `warmth`'s to `now` pass, busy or idle.
+    /// Advances `warmth` to `now`; the core was busy or idle since its last update.
     pub fn pass(&self, warmth: &mut Warmth, now: u64, busy: bool) {
         let dt = now - warmth.as_of;
         warmth.level = if busy {
@@ -69,16 +68,16 @@ impl Curve {
         warmth.as_of = now;
     }
 
-    /// How long a busy core of this warmth needs to reach `level`.
+    /// Busy time until a core of this warmth reaches `level`.
     fn time_to(&self, warmth: Warmth, level: u64) -> u64 {
         level.saturating_sub(warmth.level).div_ceil(self.rise)
     }
 }
 
-/// What the hardware offers below one turbo limit.
+/// P-states that the hardware offers under one turbo limit.
 #[derive(Debug, Clone)]
 pub(super) struct Offer {
-    /// For each P-state up to the limit, the warmth from which it is offered.
+    /// Warmth from which each P-state up to the limit is offered.
     from: Vec<u64>,
 }
 
@@ -94,14 +93,14 @@ impl Offer {
         Offer { from }
     }
 
-    /// The P-state offered to a busy core of this warmth.
+    /// P-state offered to a busy core of this warmth.
     pub fn at(&self, warmth: Warmth) -> PState {
         // `from` rises strictly, from 0.
         let above = self.from.partition_point(|&level| level <= warmth.level);
         PState::from_index(above.saturating_sub(1))
     }
 
-    /// When a core that stays busy is offered more than `current`.
+    /// Time at which a core that stays busy is offered more than `current`.
     pub fn next(&self, curve: &Curve, warmth: Warmth, current: PState) -> Option<u64> {
         let &level = self.from.get(current.next().index())?;
         let crossing = warmth.as_of + curve.time_to(warmth, level).max(1);
@@ -109,26 +108,26 @@ impl Offer {
     }
 }
 
-/// The frequency shown by an idle core, falling in a straight line.
+/// Linear decay of the displayed frequency of an idle core.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Fall {
-    /// When it went idle.
+    /// Time at which the core went idle.
     pub since: u64,
-    /// At what frequency.
+    /// Frequency at that time.
     pub from_khz: u32,
-    /// What it falls to.
+    /// Frequency at the end of the decay.
     pub to_khz: u32,
 }
 
 impl Fall {
-    /// Shown frequency at `now`, before rounding up to a P-state.
+    /// Displayed frequency at `now`, before rounding up to a P-state.
     pub fn khz(&self, curve: &Curve, now: u64) -> u32 {
         let dt = (now - self.since).min(curve.down_ns);
         let height = u64::from(self.from_khz - self.to_khz);
         self.from_khz - (height * dt / curve.down_ns.max(1)) as u32
     }
 
-    /// When it has fallen to `khz`.
+    /// Time at which the frequency has fallen to `khz`.
     pub fn reaches(&self, curve: &Curve, khz: u32) -> u64 {
         let height = u64::from(self.from_khz - self.to_khz).max(1);
         let part = u64::from(self.from_khz.saturating_sub(khz));

@@ -1,32 +1,30 @@
-//! The sections `[frequency]` and `[power]` of a machine file.
+//! Sections `[frequency]` and `[power]` of a machine file.
 
 use serde::{Deserialize, Serialize};
 
-/// Who chooses the frequency, and what a request of the kernel means to it.
+/// Who chooses the frequency, and how the hardware treats a request of the kernel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Control {
-    /// Enhanced Intel SpeedStep: the kernel's request is the most that the
-    /// hardware will run at.
+    /// Enhanced Intel SpeedStep: the kernel's request is an upper bound.
     SpeedStep,
-    /// Intel Speed Shift (HWP): the kernel's request is a lower bound; the
-    /// hardware is free above it.
+    /// Intel Speed Shift (HWP): the kernel's request is a lower bound.
     SpeedShift,
-    /// AMD's per-core control: as [`Control::SpeedStep`].
+    /// AMD's per-core control: the request is an upper bound, as with [`Control::SpeedStep`].
     PerCore,
 }
 
-/// What the governor `powersave` means on this machine.
+/// Effect of the governor `powersave` on this machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Powersave {
-    /// The hardware, or a driver acting for it, decides (`intel_pstate`).
+    /// The hardware or its driver decides (`intel_pstate`).
     Hardware,
-    /// Always the lowest frequency (`acpi-cpufreq`; ATC'20, section 4.3).
+    /// Always the lowest frequency (`acpi-cpufreq`; ATC'20 paper, section 4.3).
     Lowest,
 }
 
-/// Section `[frequency]`: how fast the cores can run and how fast that changes.
+/// Section `[frequency]`: range, turbo and ramp.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FrequencySpec {
@@ -34,22 +32,22 @@ pub struct FrequencySpec {
     pub min_khz: u32,
     /// Highest frequency without turbo.
     pub nominal_khz: u32,
-    /// Distance between two P-states.
+    /// Distance between two P-states, in kHz.
     pub step_khz: u32,
-    /// Who chooses.
+    /// Who chooses the frequency.
     pub control: Control,
-    /// What `powersave` means here.
+    /// Effect of the governor `powersave`.
     pub powersave: Powersave,
-    /// Limits above the nominal frequency.
+    /// Turbo limits above the nominal frequency.
     pub turbo: Turbo,
     /// How the hardware follows the load.
     pub ramp: Ramp,
-    /// The kernel's `schedutil` governor.
+    /// Parameters of the `schedutil` governor.
     pub schedutil: Schedutil,
 }
 
 impl FrequencySpec {
-    /// The highest frequency of all: turbo with one active core.
+    /// Highest frequency: the turbo limit with one active core.
     pub fn max_khz(&self) -> u32 {
         self.turbo.limits.first().map_or(self.nominal_khz, |l| l.khz)
     }
@@ -59,9 +57,9 @@ impl FrequencySpec {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Turbo {
-    /// For how long a physical core still counts as active after it went idle.
+    /// Time for which a physical core counts as active after it went idle, in microseconds.
     pub release_us: u32,
-    /// Limits by number of active physical cores of the socket, falling.
+    /// Limits by number of active physical cores of the socket, descending.
     pub limits: Vec<TurboLimit>,
 }
 
@@ -69,14 +67,14 @@ pub struct Turbo {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TurboLimit {
-    /// Up to so many active physical cores …
+    /// Maximum number of active physical cores for this limit.
     pub cores: u16,
-    /// … each may run at this frequency.
+    /// Frequency limit of each active core.
     pub khz: u32,
 }
 
 impl Turbo {
-    /// Cuts or stretches the table to a socket of `cores`.
+    /// Truncates or extends the table to a socket of `cores` physical cores.
     pub(crate) fn stretch_to(&mut self, cores: u16) {
         let needed = self.limits.iter().position(|l| l.cores >= cores);
         if let Some(last) = needed {
@@ -88,15 +86,15 @@ impl Turbo {
     }
 }
 
-/// Section `[frequency.ramp]`: the warmth of a core.
+/// Section `[frequency.ramp]`: time constants of a core's warmth, in microseconds.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Ramp {
-    /// The hardware changes frequencies only at multiples of this.
+    /// Update interval: the hardware changes frequencies only at multiples of it.
     pub window_us: u32,
     /// Busy time from cold to fully warm.
     pub up_us: u32,
-    /// Idle time until the shown frequency is back at its lowest.
+    /// Idle time until the displayed frequency reaches its lowest value.
     pub down_us: u32,
     /// Idle time from fully warm to cold.
     pub settle_us: u32,
@@ -106,25 +104,25 @@ pub struct Ramp {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Schedutil {
-    /// Shortest time between two requests for one core.
+    /// Minimum time between two requests for one core, in microseconds.
     pub rate_limit_us: u32,
 }
 
-/// Section `[power]`: what a socket draws. All values are for one socket.
+/// Section `[power]`: power of one socket, in watts.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PowerSpec {
-    /// With every core busy at the all-core turbo frequency, in watts.
+    /// All cores busy at the all-core turbo frequency.
     pub tdp_w: f64,
-    /// What is on in every socket while any core of the machine is active.
+    /// Uncore of each socket while any core of the machine is active.
     pub uncore_w: f64,
-    /// The same while the whole machine is idle.
+    /// Uncore of each socket while the whole machine is idle.
     pub package_idle_w: f64,
     /// One idle physical core.
     pub core_idle_w: f64,
-    /// Part of a busy core's power, at the all-core turbo voltage, that leaks.
+    /// Fraction of a busy core's power that is leakage, at the all-core turbo voltage.
     pub leakage: f64,
-    /// Voltage by frequency; linear in between.
+    /// Voltage by frequency, interpolated linearly.
     pub voltage: Vec<VoltagePoint>,
 }
 
@@ -132,21 +130,21 @@ pub struct PowerSpec {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct VoltagePoint {
-    /// At this frequency …
+    /// Frequency of a core.
     pub khz: u32,
-    /// … a core needs this voltage.
+    /// Voltage that the core needs at this frequency, in millivolts.
     pub mv: u32,
 }
 
 impl PowerSpec {
-    /// A socket with `factor` times the cores.
+    /// Scales the socket's power for `factor` times as many cores.
     pub(crate) fn scale_by(&mut self, factor: f64) {
         self.tdp_w *= factor;
         self.uncore_w *= factor;
         self.package_idle_w *= factor;
     }
 
-    /// Voltage at `khz`, in millivolts, extrapolated flat beyond the table.
+    /// Voltage at `khz`, in millivolts; constant outside the table.
     pub(crate) fn millivolts(&self, khz: u32) -> f64 {
         let points = &self.voltage;
         let above = points.partition_point(|p| p.khz < khz);

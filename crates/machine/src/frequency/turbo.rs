@@ -1,26 +1,26 @@
-//! Turbo: the limit by number of active cores, and its slow accounting.
+//! Turbo limits by number of active cores, and the delayed accounting of idle cores.
 //!
-//! The limit of a socket's cores depends on how many of them are active (Nest
-//! paper, table 3). The hardware is slow to notice that a core has gone idle: in
-//! figure 2 of the paper one task at a time, spread over eight cores, runs in the
-//! eight-core range. So a core counts while it is busy, and for `release` after.
+//! The frequency limit of a socket depends on how many of its cores are active (Nest paper, table
+//! 3). The hardware notices late that a core went idle: in figure 2 of the paper, one task at a
+//! time, spread over eight cores, runs in the eight-core range. A core therefore counts while it is
+//! busy and for `release` afterwards.
 
 use super::pstate::{PState, PStates};
 use super::ramp::{Curve, Offer};
 use super::spec::FrequencySpec;
 
-/// A line of the turbo table: a limit, and the ramp to it.
+/// Row of the turbo table: a limit and the ramp up to it.
 #[derive(Debug, Clone)]
 struct Bin {
     limit: PState,
     offer: Offer,
 }
 
-/// The turbo table of a machine.
+/// Turbo table of a machine.
 #[derive(Debug, Clone)]
 pub(super) struct Limits {
     bins: Vec<Bin>,
-    /// Bin by number of counted cores, from 0.
+    /// Index into `bins` by number of counted cores, starting at 0.
     by_count: Vec<u8>,
     release_ns: u64,
 }
@@ -43,23 +43,23 @@ impl Limits {
         self.release_ns
     }
 
-    /// The limit in a bin.
+    /// Turbo limit of a bin.
     pub fn pstate(&self, bin: u8) -> PState {
         self.bins[usize::from(bin)].limit
     }
 
-    /// What the hardware offers in a bin.
+    /// P-states that the hardware offers in a bin.
     pub fn offer(&self, bin: u8) -> &Offer {
         &self.bins[usize::from(bin)].offer
     }
 }
 
-/// The accounting of one socket.
+/// Turbo accounting of one socket.
 #[derive(Debug, Clone)]
 pub(super) struct Socket {
-    /// Physical cores that count.
+    /// Number of counted physical cores.
     pub counted: u16,
-    /// Where that is in the table.
+    /// Row of the turbo table for that number.
     pub bin: u8,
 }
 
@@ -68,7 +68,7 @@ impl Socket {
         Socket { counted: 0, bin: limits.by_count[0] }
     }
 
-    /// One core more (1) or fewer (-1) counts. True if that changes the limit.
+    /// Adds `by` (1 or -1) to the counted cores. Returns true if the limit changes.
     pub fn count(&mut self, limits: &Limits, by: i16) -> bool {
         self.counted = self.counted.saturating_add_signed(by);
         let bin = limits.by_count[usize::from(self.counted)];

@@ -3,11 +3,10 @@
 use super::decay::visible;
 use super::thread::{FULL, SHIFT, Util, approach, fixed};
 
-/// The utilisation of a core: the sum over the threads attached to it, running,
-/// ready or blocked.
+/// Utilisation of a core: the sum over its attached threads, whether running, ready or blocked.
 ///
-/// The caller says which thread; the core keeps only sums. A thread is attached
-/// to one core at a time, and at most one thread runs.
+/// The core keeps only sums; the caller passes the thread. A thread is attached to one core at a
+/// time, and at most one thread runs.
 #[derive(Debug, Clone, Default)]
 pub struct CoreUtil {
     /// Sum of the attached threads' utilisations, fixed point.
@@ -20,13 +19,13 @@ pub struct CoreUtil {
 }
 
 impl CoreUtil {
-    /// A core without threads at time 0.
+    /// Core without threads at time 0.
     pub fn new() -> CoreUtil {
         CoreUtil::default()
     }
 
-    /// A new thread starts here: it gets half of the core's spare capacity (Linux
-    /// `post_init_entity_util_avg`) and is attached.
+    /// Attaches a new thread. Its utilisation is half of the core's spare capacity (Linux
+    /// `post_init_entity_util_avg`).
     pub fn fork(&mut self, now: u64) -> Util {
         self.pass(now);
         let thread = Util::with(now, fixed(FULL).saturating_sub(self.avg) / 2);
@@ -34,29 +33,29 @@ impl CoreUtil {
         thread
     }
 
-    /// A thread that is not running comes from another core.
+    /// Attaches a thread that comes from another core and is not running.
     pub fn attach(&mut self, now: u64, thread: &mut Util) {
         self.pass(now);
         thread.update(now, false);
         self.avg += thread.avg();
     }
 
-    /// A thread that is not running leaves for another core, or has exited.
+    /// Detaches a thread that is not running: it moves to another core or has exited.
     pub fn detach(&mut self, now: u64, thread: &mut Util) {
         self.pass(now);
         thread.update(now, false);
         self.avg = self.avg.saturating_sub(thread.avg());
     }
 
-    /// An attached thread becomes ready here.
+    /// An attached thread becomes ready on this core.
     pub fn enqueue(&mut self, now: u64, thread: &mut Util) {
         self.pass(now);
         thread.update(now, false);
         self.estimate += thread.estimate();
     }
 
-    /// An attached thread that is not running is no longer ready here: because it
-    /// `sleeps` (then it stays attached), or because it moves or exits.
+    /// Removes an attached thread that is not running from the ready threads. If it `sleeps` it
+    /// stays attached; otherwise it moves or exits.
     pub fn dequeue(&mut self, now: u64, thread: &mut Util, sleeps: bool) {
         self.pass(now);
         thread.update(now, false);
@@ -71,21 +70,20 @@ impl CoreUtil {
         self.start_at(now, thread, FULL);
     }
 
-    /// Like [`Self::start`], on a core whose speed makes `capacity` of the highest
-    /// (frequency invariance).
+    /// Like [`Self::start`], on a core with `capacity` out of [`FULL`] (frequency invariance).
     pub fn start_at(&mut self, now: u64, thread: &mut Util, capacity: u32) {
         self.pass(now);
         thread.update(now, false);
         self.capacity = capacity.min(FULL);
     }
 
-    /// The running thread goes on at another speed.
+    /// The running thread continues at another capacity.
     pub fn set_capacity(&mut self, now: u64, thread: &mut Util, capacity: u32) {
         self.tick(now, thread);
         self.capacity = capacity.min(FULL);
     }
 
-    /// The running thread is brought up to date.
+    /// Updates the running thread to `now`.
     pub fn tick(&mut self, now: u64, thread: &mut Util) {
         self.pass(now);
         thread.update_at(now, self.capacity);
@@ -103,8 +101,8 @@ impl CoreUtil {
         ((avg >> SHIFT) as u32).min(FULL)
     }
 
-    /// What `schedutil` goes by: the utilisation, or the sum of the estimates of
-    /// the threads that are ready or running here, if that is more.
+    /// Utilisation that `schedutil` uses: the maximum of [`Self::value`] and the sum of the
+    /// estimates of the threads that are ready or running here.
     pub fn requested(&self, now: u64) -> u32 {
         self.value(now).max(self.estimate.min(FULL))
     }

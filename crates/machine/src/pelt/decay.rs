@@ -1,25 +1,25 @@
-//! The geometric decay, in integers.
+//! Geometric decay in integer arithmetic.
 
 /// Nanoseconds per period: Linux counts 1024 units of 1024 ns.
 pub const PERIOD_NS: u64 = 1 << 20;
 
-/// Periods in which a value halves (`LOAD_AVG_PERIOD`).
+/// Periods in which a value halves (Linux `LOAD_AVG_PERIOD`).
 const HALF_LIFE: u64 = 32;
 
-/// Fixed-point places of the factors.
+/// Fractional bits of the factors.
 const SHIFT: u32 = 32;
 
-/// Fixed-point places while the tables are computed.
+/// Fractional bits while the tables are computed.
 const PRECISE: u32 = 62;
 
-/// Decay by 0 … 31 periods, by 0 … 31 of a period's 32 parts, and by 0 … 31 of
-/// these parts' 32 parts (1024 ns, Linux's resolution).
+/// Decay factors for 0 … 31 periods, for 0 … 31 parts of 1/32 period, and for 0 … 31 parts of
+/// 1/1024 period (1024 ns, Linux's resolution).
 const BY_PERIOD: [u64; 32] = powers(root_of_half(5));
 const BY_32ND: [u64; 32] = powers(root_of_half(10));
 const BY_1024TH: [u64; 32] = powers(root_of_half(15));
 
-/// What remains of `value` after `dt_ns`: `value · 2^(−dt / 32 periods)`, rounded
-/// down. Time below 1024 ns is not seen.
+/// Decays `value` over `dt_ns`: `value · 2^(−dt / 32 periods)`, rounded down. The resolution is
+/// 1024 ns; a remainder is ignored.
 pub fn decay(value: u64, dt_ns: u64) -> u64 {
     let units = dt_ns >> 10;
     let (periods, parts) = (units >> 10, units & 1023);
@@ -38,13 +38,13 @@ pub fn decay(value: u64, dt_ns: u64) -> u64 {
     value
 }
 
-/// The last time, not after `to`, that [`decay`] can tell from `from`. What
-/// remains is left for the next update, as in `___update_load_sum`.
+/// Last time not after `to` that is a multiple of 1024 ns after `from`, the resolution of
+/// [`decay`]. The next update accounts for the remainder, as in Linux `___update_load_sum`.
 pub(super) fn visible(from: u64, to: u64) -> u64 {
     from + (to.saturating_sub(from) & !1023)
 }
 
-/// The `2^n`-th root of one half, with [`PRECISE`] places.
+/// The `2^n`-th root of one half, with [`PRECISE`] fractional bits.
 const fn root_of_half(n: u32) -> u64 {
     let mut root = 1u64 << (PRECISE - 1);
     let mut i = 0;
@@ -55,7 +55,7 @@ const fn root_of_half(n: u32) -> u64 {
     root
 }
 
-/// The powers 0 … 31 of `base`, with [`SHIFT`] places.
+/// The powers 0 … 31 of `base`, with [`SHIFT`] fractional bits.
 const fn powers(base: u64) -> [u64; 32] {
     let mut table = [0; 32];
     let mut power = 1u64 << PRECISE;
@@ -94,7 +94,7 @@ mod tests {
         fn never_grows(value: u64, dt: u64, more in 0u64..1 << 40) {
             let after = decay(value, dt);
             prop_assert!(after <= value);
-            // Rounding of three factors may cost a little monotony, no more.
+            // Rounding three factors may slightly violate monotonicity.
             prop_assert!(decay(value, dt.saturating_add(more)) <= after + after / (1 << 30) + 3);
         }
     }

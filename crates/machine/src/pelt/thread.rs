@@ -2,37 +2,34 @@
 
 use super::decay::{decay, visible};
 
-/// Utilisation of a core that is always busy at its highest frequency: Linux's
-/// `SCHED_CAPACITY_SCALE`.
+/// Utilisation of a core that is always busy at its highest frequency (Linux
+/// `SCHED_CAPACITY_SCALE`).
 pub const FULL: u32 = 1024;
 
-/// Fixed-point places of a utilisation.
+/// Fractional bits of a utilisation.
 pub(super) const SHIFT: u32 = 20;
 
-/// Weight of the newest sample in the estimate: a quarter (Linux
-/// `UTIL_EST_WEIGHT_SHIFT`).
+/// Weight of the newest sample in the estimate: a quarter (Linux `UTIL_EST_WEIGHT_SHIFT`).
 const ESTIMATE_SHIFT: u32 = 2;
 
-/// Lets time pass for a utilisation `avg` (fixed point) that is drawn towards
-/// `target` (fixed point).
+/// Moves the utilisation `avg` towards `target` over `dt` nanoseconds. Both are fixed point.
 pub(super) fn approach(avg: u64, target: u64, dt: u64) -> u64 {
     if avg <= target { target - decay(target - avg, dt) } else { target + decay(avg - target, dt) }
 }
 
-/// `capacity` (0..=[`FULL`]) as a fixed-point utilisation.
+/// Converts `capacity` (0..=[`FULL`]) to a fixed-point utilisation.
 pub(super) fn fixed(capacity: u32) -> u64 {
     u64::from(capacity.min(FULL)) << SHIFT
 }
 
-/// How much a thread has run of late, and how much it is expected to run when it
-/// next wakes.
+/// Recent utilisation of a thread, and its estimate for the next wake-up.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Util {
     avg: u64,
     as_of: u64,
-    /// Utilisation when it last went to sleep.
+    /// Utilisation when the thread last went to sleep.
     last: u32,
-    /// Moving average of that.
+    /// Exponentially weighted moving average of `last`.
     ewma: u32,
 }
 
@@ -42,20 +39,18 @@ impl Util {
         Util { as_of: now, ..Util::default() }
     }
 
-    /// A new thread that is assumed to use `capacity` (0..=[`FULL`]).
+    /// A new thread with initial utilisation `avg` (fixed point).
     pub(super) fn with(now: u64, avg: u64) -> Util {
         Util { avg, as_of: now, ..Util::default() }
     }
 
-    /// Lets the time since the last update pass, during which the thread has been
-    /// `running`, or not.
+    /// Updates the utilisation to `now`; the thread was `running`, or not, since the last update.
     pub fn update(&mut self, now: u64, running: bool) {
         self.update_at(now, if running { FULL } else { 0 });
     }
 
-    /// Like [`Self::update`], with the thread running on a core of `capacity`: on
-    /// machines with frequency invariance, [`FULL`] · frequency / maximum. 0 if it
-    /// has not been running.
+    /// Like [`Self::update`], for a core of `capacity`: on machines with frequency invariance,
+    /// [`FULL`] · frequency / maximum. 0 if the thread was not running.
     pub fn update_at(&mut self, now: u64, capacity: u32) {
         let now = visible(self.as_of, now);
         self.avg = approach(self.avg, fixed(capacity), now - self.as_of);
@@ -67,15 +62,14 @@ impl Util {
         (self.avg >> SHIFT) as u32
     }
 
-    /// What the kernel expects of it when it wakes (Linux `util_est`): its
-    /// utilisation when it last slept, or the moving average of these if higher.
+    /// Expected utilisation at the next wake-up (Linux `util_est`): the maximum of the utilisation
+    /// when the thread last slept and its moving average.
     pub fn estimate(&self) -> u32 {
         self.last.max(self.ewma)
     }
 
-    /// It goes to sleep: the estimate learns (Linux `util_est_update`). Rises are
-    /// believed at once, falls a quarter at a time, and what is within 1 % of the
-    /// average is ignored.
+    /// Updates the estimate when the thread goes to sleep (Linux `util_est_update`). Increases
+    /// apply at once, decreases by a quarter; a difference within 1 % of [`FULL`] is ignored.
     pub(super) fn learn(&mut self) {
         self.last = self.value();
         if self.ewma < self.last {

@@ -1,11 +1,11 @@
-//! What several tests need.
-#![allow(dead_code)] // Each test uses its own part.
+//! Helpers shared by the tests.
+#![allow(dead_code)] // Each test uses some of the helpers.
 
 use hearth_machine::{Governor, Machine, Model};
 
 pub const US: u64 = 1_000;
 pub const MS: u64 = 1_000_000;
-/// The longest wait for a window of the power control unit, on any machine.
+/// Longest wait for an update window of the power control unit, on any machine.
 pub const WINDOW: u64 = MS;
 
 pub fn machine(name: &str) -> Machine {
@@ -16,13 +16,13 @@ pub fn model(name: &str, governor: Governor) -> Model {
     machine(name).frequency_model(governor)
 }
 
-/// A core on each of the first `n` physical cores of socket 0.
+/// One core on each of the first `n` physical cores of socket 0.
 pub fn spread(machine: &Machine, n: usize) -> Vec<u16> {
     let first = machine.topology.shape().cores_per_socket;
     (0..first).take(n).map(|physical| machine.topology.cores_of_physical(physical)[0]).collect()
 }
 
-/// (time, kHz) of `core` at each change from the last `now` to `until`.
+/// (time, kHz) at each frequency change of `core` from the last `now` to `until`.
 pub fn trace(model: &mut Model, core: u16, until: u64) -> Vec<(u64, u32)> {
     let mut points = Vec::new();
     let mut last = model.khz(core);

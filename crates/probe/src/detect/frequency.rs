@@ -1,4 +1,4 @@
-//! How fast the cores can run, from whoever tells it.
+//! Detection of frequencies and turbo limits, from the best available source.
 
 use super::nearest::control;
 use super::topology::Regular;
@@ -18,7 +18,7 @@ const GROUPED: [u32; 7] = [0x55, 0x6a, 0x6c, 0x8f, 0xcf, 0xad, 0xae];
 /// Intel's ratios count this.
 const RATIO_KHZ: u32 = 100_000;
 const STEP_KHZ: u32 = 100_000;
-/// No core's frequency is outside of this.
+/// Plausible range of a core's frequency.
 const PLAUSIBLE_KHZ: std::ops::RangeInclusive<u32> = 100_000..=10_000_000;
 
 pub struct Sources<'a> {
@@ -29,7 +29,7 @@ pub struct Sources<'a> {
     pub cpus: &'a [u32],
 }
 
-/// Section `[frequency]`, as far as it is about frequencies.
+/// The frequencies and limits of section `[frequency]`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Frequencies {
     pub min_khz: Known<u32>,
@@ -64,7 +64,7 @@ pub fn read(sources: &Sources<'_>, shape: &Regular, measured: &Measured) -> Freq
 }
 
 impl Sources<'_> {
-    /// A frequency in a file of cpufreq: of all cores the best by `pick`.
+    /// Reads a frequency from a cpufreq file of each core; `pick` chooses among them.
     fn cpufreq(&self, file: &str, pick: fn(u32, u32) -> u32) -> Option<u32> {
         let read = |cpu: &u32| {
             let khz = self.files.number(&format!("sys/devices/system/cpu/cpu{cpu}/cpufreq/{file}"))?;
@@ -73,14 +73,14 @@ impl Sources<'_> {
         self.cpus.iter().filter_map(read).reduce(pick)
     }
 
-    /// A frequency of ACPI's CPPC, which counts in MHz.
+    /// Reads a frequency from ACPI's CPPC, which uses MHz.
     fn cppc(&self, file: &str) -> Option<u32> {
         let cpu = self.cpus.first()?;
         let mhz: u32 = self.files.number(&format!("sys/devices/system/cpu/cpu{cpu}/acpi_cppc/{file}"))?;
         mhz.checked_mul(1000).filter(|khz| PLAUSIBLE_KHZ.contains(khz))
     }
 
-    /// A register of the first core, on Intel's processors.
+    /// Reads a register of the first core, on Intel processors only.
     fn register(&self, register: u64) -> Option<u64> {
         let family = self.processor.vendor == Vendor::Intel && self.processor.family == 6;
         (self.registers)(*self.cpus.first()?, register).filter(|_| family)
@@ -103,7 +103,7 @@ impl Sources<'_> {
             .or_else(|| {
                 Some(Known::new(
                     self.cpufreq("cpuinfo_max_freq", u32::max)?,
-                    "sysfs, cpuinfo_max_freq: no base frequency is told",
+                    "sysfs, cpuinfo_max_freq: the kernel reports no base frequency",
                 ))
             })
             .or_else(|| {
@@ -125,7 +125,7 @@ impl Sources<'_> {
         plausible(ghz * 1e6)
     }
 
-    /// ACPI lists the P-states: the first one stands for turbo if it is a megahertz above the second.
+    /// The highest non-turbo P-state of ACPI's list. The first one denotes turbo if it is 1 MHz above the second.
     fn highest_available(&self) -> Option<u32> {
         let cpu = self.cpus.first()?;
         let list = self
@@ -144,7 +144,7 @@ impl Sources<'_> {
     fn cpuinfo_khz(&self) -> Option<u32> {
         let mhz = fields(&self.processor.cpuinfo, "cpu MHz").filter_map(|mhz| mhz.parse::<f64>().ok());
         let most = mhz.fold(0.0, f64::max);
-        // To whole steps of 10 MHz, which is as exact as the counter's rate is known.
+        // Round to 10 MHz, the accuracy of the counter's rate.
         plausible((most / 10.0).round() * 10_000.0)
     }
 
@@ -232,7 +232,7 @@ impl Sources<'_> {
         off("sys/devices/system/cpu/cpufreq/boost", "0").then_some("cpufreq/boost")
     }
 
-    /// Up to so many cores, so fast; in the registers' order.
+    /// Pairs of a number of busy cores and their highest frequency, in the registers' order.
     fn turbo_registers(&self) -> Option<Vec<(u16, u32)>> {
         let bytes = |register: u64| Some(self.register(register)?.to_le_bytes());
         let khz = |ratio: u8| u32::from(ratio) * RATIO_KHZ;
@@ -249,7 +249,7 @@ impl Sources<'_> {
         (!sound.is_empty()).then_some(sound)
     }
 
-    /// The highest frequency that is told, if it is turbo.
+    /// The highest reported frequency, if it is a turbo frequency.
     fn highest(&self, nominal: u32) -> Option<Known<u32>> {
         let cpufreq = self
             .cpufreq("cpuinfo_max_freq", u32::max)
@@ -269,7 +269,7 @@ impl Sources<'_> {
             .filter(|highest| highest.value > nominal)
     }
 
-    /// One core runs at the highest frequency; all of them as much lower as on the nearest machine.
+    /// Turbo table scaled from the nearest machine: one busy core reaches the highest frequency.
     fn between(&self, highest: Known<u32>, cores: u16, nominal: u32) -> Known<Vec<TurboLimit>> {
         let theirs = &self.nearest.frequency;
         let span = f64::from(theirs.max_khz().saturating_sub(theirs.nominal_khz)).max(1.0);
@@ -295,7 +295,7 @@ fn plausible(khz: f64) -> Option<u32> {
     (low..=high).contains(&khz).then_some(khz.round() as u32)
 }
 
-/// A measured table, in whole steps.
+/// Converts a measured table to limits, rounded to steps.
 fn measured_limits(
     together: &[Together],
     cores: u16,
@@ -318,7 +318,7 @@ fn measured_limits(
     Known::new(limits, format!("Measured with n busy cores, rounded to 100 MHz ({}).", shown.join(", ")))
 }
 
-/// Limits that fall with rising numbers of cores, none below `nominal`, the last one for all `cores`.
+/// Normalises limits: decreasing with the number of cores, at least `nominal`, the last one for all `cores`.
 fn falling(mut table: Vec<(u16, u32)>, cores: u16, nominal: u32) -> Vec<TurboLimit> {
     table.sort_by_key(|(count, _)| *count);
     let mut limits: Vec<TurboLimit> = Vec::new();
@@ -326,7 +326,7 @@ fn falling(mut table: Vec<(u16, u32)>, cores: u16, nominal: u32) -> Vec<TurboLim
         let below = limits.last().map_or(u32::MAX, |limit| limit.khz);
         let khz = khz.max(nominal).min(below);
         match limits.last_mut() {
-            // The table goes beyond this socket.
+            // The table extends beyond this socket.
             Some(last) if last.cores >= cores => break,
             Some(last) if last.khz == khz => last.cores = count.min(cores),
             // Two entries for one number of cores: the lower one is the limit.

@@ -4,10 +4,10 @@ use super::Known;
 use crate::sysfs::Files;
 use hearth_machine::{IdleState, Machine};
 
-/// The kernel has at most ten.
+/// The kernel's maximum of idle states.
 const MOST: u32 = 16;
 
-/// Shallow to deep; those of the nearest machine if the kernel tells none.
+/// Idle states from shallow to deep; those of the nearest machine if the kernel reports none.
 pub fn read(files: &Files, cpu: u32, nearest: &Machine) -> Known<Vec<IdleState>> {
     let mut states: Vec<IdleState> = Vec::new();
     for state in (0..MOST).map_while(|state| one(files, cpu, state)).flatten() {
@@ -29,7 +29,7 @@ pub fn read(files: &Files, cpu: u32, nearest: &Machine) -> Known<Vec<IdleState>>
     Known::new(states, format!("sysfs, cpuidle: driver {driver}; polling left out"))
 }
 
-/// The outer none ends the list; the inner one is a state that is none, or is switched off.
+/// Reads one state. The outer `None` ends the list; the inner one marks a state to skip (disabled or polling).
 fn one(files: &Files, cpu: u32, state: u32) -> Option<Option<IdleState>> {
     let folder = format!("sys/devices/system/cpu/cpu{cpu}/cpuidle/state{state}");
     let name = files.text(&format!("{folder}/name"))?;
@@ -40,7 +40,7 @@ fn one(files: &Files, cpu: u32, state: u32) -> Option<Option<IdleState>> {
     Some(Some(IdleState {
         name,
         exit_latency_us: latency,
-        // A sleep shorter than its wake-up never pays, whatever the firmware says.
+        // A sleep shorter than the wake-up latency never saves energy, even if the firmware reports it.
         target_residency_us: residency.unwrap_or(0).max(latency).max(1),
     }))
 }

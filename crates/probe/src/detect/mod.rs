@@ -1,4 +1,4 @@
-//! The machine file of this machine.
+//! Detects this machine and writes its machine file.
 
 mod frequency;
 mod idle;
@@ -16,7 +16,7 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-/// A value, and where it comes from: the comment above it in the file.
+/// A value and its source, which becomes the comment above it in the file.
 #[derive(Debug, Clone, PartialEq)]
 struct Known<T> {
     value: T,
@@ -29,16 +29,16 @@ impl<T> Known<T> {
     }
 }
 
-/// What to describe.
+/// Options of the detection.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Options {
-    /// The machine's name; none: made from the processor's.
+    /// The machine's name; `None`: derived from the processor's.
     pub name: Option<String>,
-    /// Only these cores.
+    /// The cores to describe.
     pub cores: Option<Vec<u32>>,
 }
 
-/// What was measured, beside what the kernel tells.
+/// Measurements that complement the kernel's data.
 #[derive(Debug, Clone, Default)]
 pub struct Measured {
     pub ftl: Option<Report>,
@@ -49,13 +49,13 @@ pub struct Measured {
 /// A machine file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Detected {
-    /// It loads: that was tried.
+    /// Contents of the file, which has been checked to load.
     pub toml: String,
-    /// What it cannot say, or says in another way than the machine is. They stand in it as comments, too.
+    /// Deviations of the file from the machine. The file contains them as comments, too.
     pub notes: Vec<String>,
 }
 
-/// Reads a model-specific register of a core, where that is possible.
+/// Reads a model-specific register of a core, if possible.
 pub type Registers<'a> = &'a dyn Fn(u32, u64) -> Option<u64>;
 
 /// This machine's registers, through its msr devices.
@@ -66,7 +66,7 @@ pub fn registers(core: u32, register: u64) -> Option<u64> {
     Some(u64::from_ne_bytes(value))
 }
 
-/// The machine file of the machine whose `sys` and `proc` are `files`.
+/// Builds the machine file of the machine whose `/sys` and `/proc` are `files`.
 pub fn detect(
     files: &Files,
     registers: Registers<'_>,
@@ -105,17 +105,17 @@ pub fn detect(
         rate_limit: rate_limit(files),
         notes: &notes,
     });
-    // What we write must be what `--machine` takes.
+    // The file must load with `--machine`.
     Machine::parse("the detected machine", &toml)?;
     Ok(Detected { toml, notes })
 }
 
-/// The first thread of each physical core of the first socket: who is to be busy when turbo is measured.
+/// The first thread of each physical core of the first socket: the cores that the turbo measurement keeps busy.
 pub fn cores_of_a_socket(files: &Files, options: &Options) -> Result<Vec<u32>, Error> {
     Ok(topology::Layout::read(files, options.cores.as_deref())?.one_socket())
 }
 
-/// Cores as the user writes them: `0-3,8`.
+/// Parses a list of cores, such as `0-3,8`.
 pub fn parse_cores(list: &str) -> Result<Vec<u32>, String> {
     let cores = cpu_list(list);
     let sound = !list.trim().is_empty() && list.chars().all(|c| c.is_ascii_digit() || "-, ".contains(c));
@@ -132,7 +132,7 @@ enum Vendor {
     Other,
 }
 
-/// What /proc/cpuinfo tells.
+/// The processor, from /proc/cpuinfo.
 #[derive(Debug, Clone, PartialEq)]
 struct Processor {
     vendor: Vendor,
@@ -176,7 +176,7 @@ impl Processor {
     }
 }
 
-/// Long-term power limit of a package as Intel's and AMD's RAPL tell it, in watts.
+/// Long-term power limit of a package in watts, from Intel's or AMD's RAPL.
 fn tdp(files: &Files) -> Option<f64> {
     let limit: f64 = files.number("sys/class/powercap/intel-rapl:0/constraint_0_max_power_uw")?;
     Some(limit / 1e6).filter(|watts| (1.0..1500.0).contains(watts))

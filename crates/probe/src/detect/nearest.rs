@@ -1,10 +1,10 @@
-//! The built-in machine that is most like this one: where the numbers come from that cannot be read.
+//! The built-in machine most similar to this one, which supplies the numbers that cannot be read.
 
 use super::topology::Regular;
 use super::{Processor, Vendor};
 use hearth_machine::{Control, Machine};
 
-/// What a machine's maker would have this frequency control be.
+/// The frequency control of a built-in machine that corresponds to this vendor.
 pub fn control(processor: &Processor) -> Control {
     match processor.vendor {
         Vendor::Intel if processor.speed_shift => Control::SpeedShift,
@@ -13,7 +13,8 @@ pub fn control(processor: &Processor) -> Control {
     }
 }
 
-/// First who chooses its frequencies the same way, then the socket's size, then the number of sockets.
+/// Finds the most similar machine: first by frequency control, then by the socket's size, then by the number of
+/// sockets.
 pub fn nearest(processor: &Processor, shape: &Regular) -> Machine {
     let wanted = control(processor);
     let distance = |machine: &Machine| {

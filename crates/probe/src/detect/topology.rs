@@ -1,34 +1,34 @@
-//! Where the cores are, and whether a machine file can say it.
+//! Detection of the topology, and whether a machine file can express it.
 
 use crate::error::Error;
 use crate::sysfs::{Files, show_list};
 use hearth_machine::Numbering;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Most hardware threads of a machine file.
+/// Maximum number of hardware threads in a machine file.
 const MOST_CORES: usize = 1024;
-/// ACPI's distance of a node to itself, and ours for nodes that the kernel takes for one.
+/// ACPI's distance of a node to itself; also used between nodes that the kernel treats as one.
 const LOCAL: u8 = 10;
 const NEXT: u8 = 11;
-/// A usual distance between sockets, where the kernel tells none.
+/// A typical distance between sockets, used if the kernel reports none.
 const USUAL: u8 = 21;
 /// Cores whose capacity or highest frequency differ by more than this are not of one kind. (Favoured
 /// cores of one kind differ by a few per cent.)
 const ONE_KIND: f64 = 0.1;
 
-/// One hardware thread. What names a domain is any core of it.
+/// The domains of one hardware thread. Any core of a domain may identify it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Place {
     cpu: u32,
     socket: i64,
-    /// A node that spans sockets is a node of each.
+    /// A node that spans sockets counts as one node per socket.
     numa: (i64, u32),
-    /// A cache that spans nodes is a cache of each.
+    /// A cache that spans nodes counts as one cache per node.
     llc: (i64, u32, u32),
     physical: u32,
 }
 
-/// The online cores, as sysfs tells them.
+/// The online cores, as sysfs reports them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Layout {
     places: Vec<Place>,
@@ -37,7 +37,7 @@ pub struct Layout {
     pub notes: Vec<String>,
 }
 
-/// What section `[topology]` says.
+/// Contents of section `[topology]`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Regular {
     pub sockets: u16,
@@ -47,7 +47,7 @@ pub struct Regular {
     pub threads_per_core: u16,
     pub numbering: Numbering,
     pub numa_distances: Vec<Vec<u8>>,
-    /// Distances that nobody told.
+    /// Whether distances are assumed because the kernel reports none.
     pub assumed_distances: bool,
     pub notes: Vec<String>,
 }
@@ -137,7 +137,7 @@ impl Layout {
         Ok(())
     }
 
-    /// The shape; an error if the sockets, nodes, caches or cores are not all alike.
+    /// Derives the topology. Fails if the sockets, nodes, caches or cores differ among themselves.
     pub fn regular(&self) -> Result<Regular, Error> {
         let sockets = self.children("socket", |_| 0, |p| p.socket)?;
         let numa_per_socket = self.children("NUMA node", |p| p.socket, |p| p.numa)?;
@@ -161,7 +161,7 @@ impl Layout {
         Ok(shape)
     }
 
-    /// How many children each parent has: all the same number, or an error.
+    /// The number of children of each parent. Fails if parents differ in it.
     fn children<P: Ord, C: Ord>(
         &self,
         what: &str,
@@ -310,7 +310,7 @@ fn place(files: &Files, cpu: u32, cpus: &[u32], nodes: &BTreeMap<u32, u32>) -> P
         let list = files.cores(&path).filter(|list| list.contains(&cpu))?;
         list.into_iter().find(|cpu| cpus.contains(cpu))
     };
-    // Virtual machines and some boards say -1, or nothing: then it is one package.
+    // Virtual machines and some boards report -1 or nothing; treat them as one package.
     let package: Option<i64> = files.number(&format!("{folder}/topology/physical_package_id"));
     let socket = package.unwrap_or(0).max(0);
     let numa = (socket, nodes.get(&cpu).copied().unwrap_or(0));
@@ -351,7 +351,7 @@ fn nodes(files: &Files) -> BTreeMap<u32, u32> {
     nodes
 }
 
-/// At most as many as the kernel can have.
+/// The kernel's maximum of nodes.
 fn online_nodes(files: &Files) -> Vec<u32> {
     let mut nodes = files.cores("sys/devices/system/node/online").unwrap_or_default();
     nodes.truncate(1024);

@@ -1,4 +1,4 @@
-//! The file: each number below the comment that says where it comes from.
+//! Writes the machine file: each number has a comment above it with its source.
 
 use super::frequency::Frequencies;
 use super::topology::{Regular, numbering_name};
@@ -56,7 +56,7 @@ impl Out {
         self.line(&format!("\n[{name}]"));
     }
 
-    /// In lines of about a hundred letters. Nothing that a file said can end the comment.
+    /// Writes a comment in lines of about 100 characters. Text from the machine cannot break out of the comment.
     fn comment(&mut self, comment: &str) {
         let mut line = String::from("#");
         for word in
@@ -82,7 +82,7 @@ impl Out {
     }
 }
 
-/// A string as TOML writes it, whatever is in it.
+/// Quotes any string for TOML.
 fn text(value: &str) -> String {
     toml::Value::String(value.chars().map(|c| if c.is_control() { ' ' } else { c }).take(200).collect())
         .to_string()
@@ -155,7 +155,7 @@ fn assumed(parts: &Parts<'_>) -> String {
     format!("assumption: as {}, the nearest known machine.", parts.nearest.name)
 }
 
-/// The longest that a machine file knows.
+/// The longest time that a machine file can express.
 const LONGEST_US: u32 = 1_000_000;
 
 fn ramp(out: &mut Out, parts: &Parts<'_>) {
@@ -200,7 +200,7 @@ struct Times {
     settled: f64,
 }
 
-/// What `hearth ftl` measured, and how; or why it is not used.
+/// The times that `hearth ftl` measured and a description of the measurement, or why they are not used.
 fn measured_phase(parts: &Parts<'_>, up: bool) -> Result<(Times, String), String> {
     let Some(report) = &parts.measured.ftl else {
         return Err("(`--measure` measures it.)".into());
@@ -252,12 +252,12 @@ fn tenths(watts: f64) -> f64 {
     (watts * 10.0).round() / 10.0
 }
 
-/// TOML tells floats from integers.
+/// Formats a float so that TOML does not read it as an integer.
 fn float(value: f64) -> String {
     format!("{value:?}")
 }
 
-/// The nearest machine's first, middle and last voltages at our lowest, nominal and highest frequency.
+/// Assigns the nearest machine's first, middle and last voltages to our lowest, nominal and highest frequency.
 fn voltage(parts: &Parts<'_>) -> Vec<VoltagePoint> {
     let theirs = &parts.nearest.power.voltage;
     let f = parts.frequency;

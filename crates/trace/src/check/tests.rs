@@ -13,7 +13,7 @@ fn wake(time: Time, core: CoreId, thread: Tid, waker: Waker, target: CoreId) -> 
     event(time, core, Kind::Wakeup { thread, waker, target })
 }
 
-/// What is wrong with these events on two cores, with threads 1 to 5 known.
+/// Violations in these events, on two cores, with a header that lists threads 1 to 5.
 fn problems(events: &[Event]) -> Vec<(usize, Problem)> {
     let thread = |tid| ThreadInfo { tid, name: String::new(), parent: 0, traced: true };
     let header = Header {
@@ -26,7 +26,7 @@ fn problems(events: &[Event]) -> Vec<(usize, Problem)> {
 }
 
 #[test]
-fn a_sound_life_of_two_threads() {
+fn a_consistent_trace_has_no_violations() {
     let events = [
         switch(0, 0, IDLE, Stop::Preempted, 1),
         event(1, 0, Kind::Fork { parent: 1, child: 2, target: 1 }),
@@ -43,8 +43,8 @@ fn a_sound_life_of_two_threads() {
 }
 
 #[test]
-fn what_was_before_the_trace_is_not_held_against_it() {
-    // Thread 1 was running, thread 2 was ready, thread 3 was blocked: nobody told.
+fn unknown_state_before_the_trace_is_no_violation() {
+    // Before the trace, thread 1 was running, thread 2 ready and thread 3 blocked.
     let events = [
         switch(5, 0, 1, Stop::Preempted, 2),
         wake(6, 1, 3, Waker::Interrupt, 1),
@@ -58,7 +58,7 @@ fn every_problem_is_found() {
     let one = |events: &[Event]| -> Problem {
         let found = problems(events);
         assert_eq!(found.len(), 1, "{found:?}");
-        assert_eq!(found[0].0, events.len() - 1, "the last event is the bad one");
+        assert_eq!(found[0].0, events.len() - 1, "the violation is in the last event");
         found[0].1.clone()
     };
     let start = switch(5, 0, IDLE, Stop::Preempted, 1);
@@ -94,7 +94,7 @@ fn every_problem_is_found() {
 }
 
 #[test]
-fn the_header_is_looked_at() {
+fn the_header_is_checked() {
     let thread = |tid| ThreadInfo { tid, name: String::new(), parent: 0, traced: true };
     let header = Header { threads: vec![thread(1), thread(1), thread(IDLE)], ..Header::default() };
     let found = Trace { header, events: vec![] }.check();

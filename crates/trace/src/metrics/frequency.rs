@@ -1,4 +1,4 @@
-//! How fast the cores ran that ran the traced threads.
+//! Frequency of the cores while they run traced threads.
 
 use super::inversion::{BINS, bin};
 use super::state::{CoreState, Occupant};
@@ -7,13 +7,13 @@ use crate::event::Time;
 
 /// Time that cores ran traced threads, by frequency.
 pub struct Frequency {
-    /// Since when each core runs traced threads at its present frequency.
+    /// Time of each core's last change of occupant or frequency.
     since: Vec<Time>,
-    /// Nanoseconds by bin; bin 0: unknown.
+    /// Nanoseconds by frequency bin; bin 0 is the unknown frequency.
     ns: [u64; BINS],
-    /// kHz × ns, where the frequency is known.
+    /// Sum of kHz × ns at known frequencies.
     cycles: u128,
-    /// Whether each core was ever used.
+    /// True for each core that ran a traced thread.
     pub used: Vec<bool>,
 }
 
@@ -32,7 +32,7 @@ impl Frequency {
         self.used[core] |= after.occupant == Occupant::Traced;
     }
 
-    /// Counts what a core did since its last change.
+    /// Accounts for the time of a core since its last change.
     #[inline]
     pub fn settle(&mut self, now: Time, core: usize, state: CoreState) {
         if state.occupant == Occupant::Traced {

@@ -1,38 +1,38 @@
-//! Frequency inversion: work runs on a slow core while a fast one is idle.
+//! Frequency inversion: a thread runs on a slow core while a faster core is idle.
 
 use super::state::CoreState;
 use crate::event::Time;
 
-/// Processors set frequencies in steps of 100 MHz; frequencies are compared in these steps.
+/// Width of a frequency bin. Processors change frequencies in steps of 100 MHz.
 pub const BIN_KHZ: u32 = 100_000;
-/// Bin 0 is "unknown"; 12.7 GHz and above share the last.
+/// Number of bins. Bin 0 is the unknown frequency; the last bin is 12.7 GHz and above.
 pub const BINS: usize = 128;
 
-/// The nearest multiple of 100 MHz; at least 1 where the frequency is known.
+/// Bin of a frequency, rounded to the nearest multiple of 100 MHz; at least 1 if known.
 #[inline]
 pub fn bin(khz: u32) -> usize {
     let steps = (u64::from(khz) + u64::from(BIN_KHZ / 2)) / u64::from(BIN_KHZ);
     if khz == 0 { 0 } else { (steps as usize).clamp(1, BINS - 1) }
 }
 
-/// Busy cores that run slower than an idle core last ran, by more than a threshold.
+/// Meter of inverted cores: busy cores slower than the fastest idle core by more than a threshold.
 ///
-/// A busy core in bin `b` is inverted while `b < (1 - threshold) × max`, with `max` the fastest
-/// idle core's bin. Cores are counted per bin, so that an event costs a few additions, however
-/// many cores there are: only where `max` moves, the bins between are looked at.
+/// A busy core in bin `b` is inverted while `b < (1 - threshold) × max`, where `max` is the bin of
+/// the fastest idle core. Cores are counted per bin, so an event costs O(1) additions. Only when
+/// `max` moves are the bins in between scanned.
 pub struct Inversion {
     threshold_percent: usize,
-    /// Cores by [`place`]. Where the frequency is unknown, or a core is neither busy nor idle, the
-    /// number means nothing.
+    /// Number of cores by [`place`]. Entries of unknown frequencies and of cores that are neither
+    /// busy nor idle are meaningless.
     cores: [u32; 3 * BINS],
     /// Bit `b` is set while an idle core is in bin `b`.
     idle_bins: u128,
-    /// Busy cores in the bins from 1 to `limit` (exclusive) are inverted.
+    /// Busy cores in bins 1 to `limit` (exclusive) are inverted.
     limit: usize,
-    /// Cores that are inverted now.
+    /// Number of inverted cores.
     now: u64,
     core_ns: u128,
-    /// How often a core became inverted.
+    /// Number of times a core became inverted.
     pub count: u64,
 }
 
@@ -69,8 +69,8 @@ impl Inversion {
         let emptied = old >= IDLE && self.cores[old] == 0;
         let filled = new >= IDLE && self.cores[new] == 1;
         if emptied || filled {
-            // Once, when all is in place: an idle core that only changes its frequency must not
-            // take the limit down and up again.
+            // Updates the limit once, after both changes. Otherwise an idle core that only changes
+            // frequency would move the limit down and up again.
             if emptied {
                 self.idle_bins &= !(1 << (old - IDLE));
             }
@@ -79,7 +79,8 @@ impl Inversion {
             }
             self.move_limit();
         }
-        // The limit rises only with an idle core, and then `move_limit` counts: not both.
+        // The limit rises only when an idle core appears; `move_limit` then counts the busy cores.
+        // So no core is counted twice.
         self.count += u64::from(self.inverted(new) && !was);
     }
 
@@ -87,24 +88,24 @@ impl Inversion {
         self.core_ns() as f64 / 1e6
     }
 
-    /// Busy cores in the bins from 1 to this (exclusive) are inverted now.
+    /// Busy cores in bins 1 to this bin (exclusive) are inverted.
     pub fn limit(&self) -> usize {
         self.limit
     }
 
-    /// The integral so far, in core-nanoseconds.
+    /// Time integral of the number of inverted cores so far, in core-nanoseconds.
     pub fn core_ns(&self) -> u64 {
         u64::try_from(self.core_ns).unwrap_or(u64::MAX)
     }
 
-    /// Whether it is the place of busy cores in a bin from 1 to the limit.
+    /// True if busy cores at this place (bins 1 to the limit) are inverted.
     #[inline]
     fn inverted(&self, place: usize) -> bool {
         place.wrapping_sub(BUSY + 1) < self.limit.saturating_sub(1)
     }
 
-    /// Follows the fastest idle core.
-    #[inline(never)] // seldom
+    /// Adjusts the limit to the fastest idle core.
+    #[inline(never)] // cold path
     fn move_limit(&mut self) {
         let max = 127 - (self.idle_bins | 1).leading_zeros() as usize;
         let limit = (max * (100 - self.threshold_percent)).div_ceil(100);
@@ -120,7 +121,7 @@ impl Inversion {
     }
 }
 
-/// Where a core is counted: by how it takes part, and its bin.
+/// Index into [`Inversion::cores`]: class of the core plus frequency bin.
 #[inline]
 fn place(core: CoreState, bin: usize) -> usize {
     let part = match (core.busy(), core.idle()) {
@@ -134,7 +135,7 @@ fn place(core: CoreState, bin: usize) -> usize {
 const BUSY: usize = BINS;
 const IDLE: usize = 2 * BINS;
 
-/// How a core takes part, with its bin. Cores of unknown frequency do not.
+/// A core's class for inversion, with its bin. A core with unknown frequency is `Neither`.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Class {
     Busy(usize),

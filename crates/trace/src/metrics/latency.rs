@@ -1,10 +1,11 @@
-//! Wake-up latency: from the wake-up or the fork of a thread to the moment it first runs.
+//! Wake-up latency: from a thread's wake-up or fork to its first run.
 
 use super::summary::Latency;
 use crate::event::Time;
 use hdrhistogram::Histogram;
 
-/// Three significant digits, up to an hour: 400 KiB whatever the number of wake-ups.
+/// Histogram with three significant digits, up to one hour. Takes 400 KiB for any number of
+/// wake-ups.
 pub struct Latencies {
     histogram: Histogram<u64>,
     max: Time,
@@ -26,7 +27,7 @@ impl Latencies {
 
     pub fn summary(&self) -> Latency {
         let us = |ns: u64| ns as f64 / 1e3;
-        // The histogram gives the upper end of a class, which may lie above the largest value.
+        // The histogram returns the upper bound of a bucket, which may exceed the largest value.
         let at = |quantile| us(self.histogram.value_at_quantile(quantile).min(self.max));
         Latency {
             count: self.histogram.len(),

@@ -1,7 +1,7 @@
-//! The metrics, computed while the events pass by.
+//! Streaming metrics.
 //!
-//! Memory is in proportion to cores and threads, and the work per event does not depend on how
-//! many of either there are.
+//! Memory is proportional to the number of cores and threads. The work per event does not depend on
+//! either.
 
 mod frequency;
 mod inversion;
@@ -25,10 +25,10 @@ use frequency::Frequency;
 use latency::Latencies;
 use std::collections::BTreeSet;
 
-/// A busy core is inverted if it is slower than an idle one by more than this.
+/// A busy core is inverted if it is slower than an idle one by more than this percentage.
 pub const INVERSION_THRESHOLD_PERCENT: u32 = 10;
 
-/// Takes events one by one, and says what they amount to.
+/// Computes the metrics of a stream of events.
 ///
 /// ```
 /// use hearth_trace::*;
@@ -41,22 +41,22 @@ pub struct Metrics {
     state: State,
     meters: Meters,
     now: Time,
-    /// Up to when the meters have measured.
+    /// Time up to which the meters have integrated.
     measured: Time,
     events: u64,
     skipped: u64,
     underload: u64,
     context_switches: u64,
     wakeups: u64,
-    /// By reason.
+    /// Count by reason.
     placements: Vec<u64>,
     reasons: Vec<String>,
-    /// Since when each core spins.
+    /// Time at which each core started to spin.
     spinning: Vec<Option<Time>>,
     spun_ns: u64,
 }
 
-/// What follows the state of the cores.
+/// Meters that observe the state of the cores.
 struct Meters {
     cores: Vec<CoreInfo>,
     underload: Underload,
@@ -68,14 +68,14 @@ struct Meters {
 }
 
 impl Metrics {
-    /// Of the header, the cores, reasons and threads (which of them are traced) are used.
-    /// Threads that it does not list, as at the beginning of a simulation, inherit from their
-    /// parents whether they are traced; without a parent they are.
+    /// Uses the cores, reasons and threads (whether they are traced) of the header. A thread that
+    /// the header does not list, as at the start of a simulation, inherits `traced` from its
+    /// parent; without a parent it is traced.
     pub fn new(header: &Header) -> Self {
         Self::with_inversion_threshold(header, INVERSION_THRESHOLD_PERCENT)
     }
 
-    /// With another threshold of frequency inversion than 10 %.
+    /// Like [`Metrics::new`], with a threshold of frequency inversion other than 10 %.
     pub fn with_inversion_threshold(header: &Header, percent: u32) -> Self {
         let n = header.cores.len();
         Metrics {
@@ -103,7 +103,7 @@ impl Metrics {
         }
     }
 
-    /// The numbers of a run of `duration` nanoseconds (at least up to the last event).
+    /// Metrics of a run of `duration` nanoseconds, or until the last event if that is later.
     pub fn finish(mut self, duration: Time) -> Summary {
         self.now = self.now.max(duration);
         self.measure();
@@ -147,7 +147,7 @@ impl Metrics {
         }
     }
 
-    /// Takes the meters, for which all has been as it is, up to now.
+    /// Advances the meters to the current time.
     #[inline]
     fn measure(&mut self) {
         let ns = self.now - self.measured;
@@ -190,7 +190,7 @@ impl Sink for Metrics {
             self.skipped += 1;
             return;
         }
-        // Time never runs backwards, even where a damaged trace says so.
+        // Time never goes back, even in a damaged trace.
         self.now = self.now.max(event.time);
         match event.kind {
             Kind::Switch { prev, next, .. } if prev != next => {
@@ -199,7 +199,7 @@ impl Sink for Metrics {
             Kind::Wakeup { thread, .. } => self.wakeups += u64::from(self.state.traced(thread)),
             Kind::Place { reason, .. } => return self.place(reason),
             Kind::Spin { on } => return self.spin(event.core, on),
-            // The state does not follow these, so the meters need not look up.
+            // These do not change the state, so the meters need not advance.
             Kind::Idle { .. } | Kind::Queue { .. } | Kind::Set { .. } => return,
             Kind::Exec { .. } | Kind::Exit { .. } | Kind::Wait { .. } => return,
             Kind::Tick { .. } if self.state.exact(event.core.into()) => return,
@@ -211,7 +211,7 @@ impl Sink for Metrics {
 }
 
 impl Observer for Meters {
-    #[inline(always)] // see `state::Touched`
+    #[inline(always)] // keeps the states in registers, see `state::Touched`
     fn core(&mut self, now: Time, core: usize, before: CoreState, after: CoreState) {
         self.underload.core(core, before, after);
         self.overload.core(before, after);
@@ -239,7 +239,7 @@ impl Observer for Meters {
     }
 }
 
-/// Counts under the names of their reasons. A reason without a name gets its number.
+/// Counts by reason name. A reason without a name gets its number.
 fn named(counts: &[u64], reasons: &[String]) -> std::collections::BTreeMap<String, u64> {
     let mut named = std::collections::BTreeMap::new();
     for (reason, count) in counts.iter().enumerate().filter(|(_, count)| **count > 0) {
@@ -250,7 +250,7 @@ fn named(counts: &[u64], reasons: &[String]) -> std::collections::BTreeMap<Strin
 }
 
 impl Trace {
-    /// The metrics of the whole trace, with what the header says of energy and losses.
+    /// Metrics of the whole trace, including energy and lost events from the header.
     pub fn summary(&self) -> Summary {
         let mut metrics = Metrics::new(&self.header);
         self.events.iter().for_each(|event| metrics.event(event));

@@ -1,10 +1,10 @@
-//! Overload: threads that share a core while another core has nothing to do.
+//! Overload: threads share a core while another core is idle.
 
 use super::state::CoreState;
 use crate::event::Time;
 
-/// Integral over time of the number of cores with more than one runnable thread, taken while at
-/// least one core is idle. All threads count, traced or not: an idle core could run any of them.
+/// Time integral of the number of cores with more than one runnable thread, while at least one core
+/// is idle. All threads count, traced or not, because an idle core could run any of them.
 pub struct Overload {
     overloaded: u64,
     idle: u64,
@@ -34,7 +34,7 @@ impl Overload {
         self.core_ns() as f64 / 1e6
     }
 
-    /// The integral so far, in core-nanoseconds.
+    /// Time integral so far, in core-nanoseconds.
     pub fn core_ns(&self) -> u64 {
         u64::try_from(self.core_ns).unwrap_or(u64::MAX)
     }

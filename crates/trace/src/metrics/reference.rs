@@ -1,5 +1,5 @@
-//! The metrics again, slow and obvious: a list of everything's state after every event, and the
-//! definitions applied to that list. The streaming metrics must agree with it.
+//! Reference implementation of the metrics for tests: applies the definitions to a list of the full
+//! state after every event. The streaming metrics must give the same results.
 
 use super::*;
 use crate::event::{CoreInfo, IDLE};
@@ -10,7 +10,8 @@ fn runnable(at: &Moment) -> usize {
     at.running.iter().filter(|tid| **tid != IDLE).count() + at.ready.len()
 }
 
-/// Whether a core is busy at a frequency below 90 % of that of an idle one. Frequencies here are multiples of 100 MHz.
+/// True if the core is busy at less than 90 % of the frequency of an idle one. Frequencies here are
+/// multiples of 100 MHz.
 fn inverted(at: &Moment, core: usize) -> bool {
     let fastest = at.idle().map(|idle| at.khz[idle]).max().unwrap_or(0);
     let khz = u64::from(at.khz[core]);
@@ -26,7 +27,7 @@ fn reference(trace: &Trace) -> Summary {
     let (mut underload, mut all_used) = (0, 0);
     for begin in (0..=duration).step_by(UNDERLOAD_INTERVAL as usize) {
         let end = begin + UNDERLOAD_INTERVAL;
-        // What held when it began: the last state before. Then all that came in it.
+        // The last state before the interval, then all states inside it.
         let before = all.iter().rposition(|at| at.time < begin);
         let inside = all
             .iter()
@@ -61,7 +62,7 @@ fn reference(trace: &Trace) -> Summary {
     summary.cores_used =
         (0..cores).filter(|core| all.iter().any(|at| at.running[*core] != IDLE)).count() as u32;
 
-    // Histories of single threads.
+    // Per-thread metrics.
     let mut longest = 0;
     for (index, event) in trace.events.iter().enumerate() {
         let Kind::Switch { next, .. } = event.kind else { continue };
@@ -96,7 +97,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     testing::steps(CORES, pass, any_khz().prop_map(|khz| Kind::Frequency { khz }))
 }
 
-/// The metrics here are those of all threads.
+/// A trace in which all threads are traced.
 fn play(steps: &[Step]) -> Trace {
     let core = |n| CoreInfo { physical: n / 2, llc: n / 2, numa: 0, socket: n / 3 };
     let header = Header { cores: (0..CORES).map(core).collect(), ..Header::default() };
@@ -127,11 +128,11 @@ proptest! {
         prop_assert_eq!(f64::from(points) / fast.duration_s, fast.underload_per_s);
     }
 
-    /// Traces that contradict themselves give numbers, not panics.
+    /// Inconsistent traces give numbers, not panics.
     #[test]
     fn nonsense_never_panics(mut trace in any_trace(), small in any::<bool>()) {
         for event in trace.events.iter_mut().filter(|_| small) {
-            // Few threads and cores, so that they meet.
+            // Few threads and cores, so that events interact.
             event.core %= 4;
             if let Kind::Switch { prev, next, .. } = &mut event.kind {
                 (*prev, *next) = (*prev % 4, *next % 4);

@@ -1,12 +1,12 @@
-//! Who runs and waits where, kept up to date event by event.
+//! State of cores and threads: which thread runs or waits on which core, updated event by event.
 //!
-//! All metrics stand on this one reading of the events. It takes whatever comes: where a trace
-//! contradicts itself (events were lost), the newer event is believed.
+//! All metrics are based on this state. It accepts any sequence of events: if events contradict
+//! each other because some were lost, the newer event wins.
 
 use crate::event::{CoreId, Event, Header, IDLE, Kind, Stop, Tid, Time};
 use std::collections::HashMap;
 
-/// What a core runs.
+/// Kind of thread that a core runs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Occupant {
     #[default]
@@ -17,13 +17,13 @@ pub enum Occupant {
     Other,
 }
 
-/// What the metrics know of a core.
+/// State of a core, as tracked by the metrics.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct CoreState {
     pub occupant: Occupant,
-    /// Threads that run on the core or are ready on it.
+    /// Number of threads that run on the core or are ready on it.
     pub runnable: u32,
-    /// The frequency that the core last showed; 0: unknown.
+    /// Frequency last reported for the core; 0: unknown.
     pub khz: u32,
 }
 
@@ -32,43 +32,43 @@ impl CoreState {
         self.occupant != Occupant::Idle
     }
 
-    /// Nothing runs, nothing is ready. (A core whose woken thread has not yet been switched to is
-    /// neither busy nor idle.)
+    /// True if no thread runs or is ready. (A core whose woken thread has not been switched to yet
+    /// is neither busy nor idle.)
     pub fn idle(&self) -> bool {
         self.runnable == 0
     }
 }
 
-/// Takes what an event changed, once per core and event.
+/// Receives the state changes of an event, at most once per core and event.
 pub trait Observer {
-    /// Core `core` was `before` until `now`, and is `after` from then on.
+    /// Core `core` changes from `before` to `after` at `now`.
     fn core(&mut self, now: Time, core: usize, before: CoreState, after: CoreState);
 
-    /// `count` traced threads are runnable now (running or ready, on any core).
+    /// `count` traced threads are runnable (running or ready, on any core).
     fn runnable(&mut self, count: u32);
 
-    /// A traced thread begins to run: `waited` ns after it was woken or forked (`None`: it had
-    /// only been preempted), having last run on `from` (`None`: never).
+    /// A traced thread starts to run: `waited` ns after it was woken or forked (`None`: it was
+    /// preempted), having last run on `from` (`None`: never).
     fn start(&mut self, _core: CoreId, _waited: Option<Time>, _from: Option<CoreId>) {}
 
-    /// As `start`, of any thread, traced or not.
+    /// Like `start`, for every thread, traced or not.
     fn run(&mut self, _now: Time, _thread: Tid, _core: CoreId, _waited: Option<Time>, _from: Option<CoreId>) {
     }
 
-    /// Any thread was at `before` until `now`, and is at `after` from then on. Told before `core`.
+    /// A thread, traced or not, moves from `before` to `after` at `now`. Called before `core`.
     fn thread(&mut self, _now: Time, _thread: Tid, _before: Place, _after: Place) {}
 }
 
-/// Nobody looks.
+/// Ignores all changes.
 impl Observer for () {
     fn core(&mut self, _: Time, _: usize, _: CoreState, _: CoreState) {}
     fn runnable(&mut self, _: u32) {}
 }
 
-/// Where a thread is.
+/// Scheduling state and core of a thread.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Place {
-    /// Blocked, ended, or not seen yet.
+    /// Blocked, exited, or not seen yet.
     #[default]
     Away,
     Ready(CoreId),
@@ -80,9 +80,9 @@ struct Thread {
     place: Place,
     traced: bool,
     last: Option<CoreId>,
-    /// When it was woken or forked, until it runs.
+    /// Time of the wake-up or fork, until the thread runs.
     woken: Option<Time>,
-    /// Whether an event or the header has told of it.
+    /// True once an event or the header mentioned the thread.
     seen: bool,
 }
 
@@ -90,8 +90,8 @@ impl Thread {
     const UNSEEN: Thread = Thread { place: Place::Away, traced: true, last: None, woken: None, seen: false };
 }
 
-/// Threads by [`Tid`]. Recorders and simulators number threads from 1, so they lie in a table;
-/// a file may hold any number, so the table is bounded and the rest is hashed.
+/// Threads by [`Tid`]. Recorders and simulators number threads from 1, so a table holds them. A
+/// file may contain any number, so the table is bounded and larger numbers are hashed.
 #[derive(Clone, Default)]
 struct Threads {
     dense: Vec<Thread>,
@@ -101,7 +101,7 @@ struct Threads {
 impl Threads {
     const DENSE: usize = 1 << 20;
 
-    /// As it is known, or a thread that has not been seen.
+    /// The thread as known, or [`Thread::UNSEEN`].
     #[inline]
     fn look(&self, tid: Tid) -> &Thread {
         match self.dense.get(tid as usize) {
@@ -120,7 +120,7 @@ impl Threads {
         thread
     }
 
-    /// A thread that is not in the table, which grows for it or does not.
+    /// Adds a thread that is not in the table, to the grown table or to the hash map.
     #[cold]
     fn far(&mut self, tid: Tid) -> &mut Thread {
         let index = tid as usize;
@@ -139,18 +139,18 @@ impl Threads {
 #[derive(Clone)]
 pub struct State {
     cores: Vec<CoreState>,
-    /// The thread on each core. `current[c] == t` exactly when `threads[t]` is `Running(c)`.
+    /// Thread on each core. `current[c] == t` if and only if `threads[t]` is `Running(c)`.
     current: Vec<Tid>,
-    /// Cores that have had a `Frequency` event, for which ticks say nothing new.
+    /// Cores that have had a `Frequency` event; their ticks carry no new information.
     exact: Vec<bool>,
     threads: Threads,
     runnable: u32,
 }
 
-/// Cores that an event changes, in order, as they were before it. A switch changes at most three:
-/// its own, and where `prev` and `next` were thought to be. Nearly always it is one, which stands
-/// by itself so that it is held in registers: read again as a whole from memory into which parts of
-/// it were just written, it would be waited for.
+/// Cores changed by an event, in order, with their state before it. A switch changes at most three:
+/// its own core and the cores where `prev` and `next` were believed to be. Nearly always it is one,
+/// so the first is a separate field that stays in registers. Loading it as a whole from memory
+/// right after parts of it were written would stall (no store forwarding).
 #[derive(Default)]
 struct Touched {
     first: Option<(usize, CoreState)>,
@@ -206,23 +206,23 @@ impl State {
         &self.cores
     }
 
-    /// The thread that runs on `core`.
+    /// Thread running on `core`.
     pub fn current(&self, core: usize) -> Tid {
         self.current[core]
     }
 
-    /// Traced threads that run or are ready.
+    /// Number of traced threads that run or are ready.
     pub fn runnable(&self) -> u32 {
         self.runnable
     }
 
-    /// Whether `core` has had a `Frequency` event.
+    /// True if `core` has had a `Frequency` event.
     #[inline]
     pub fn exact(&self, core: usize) -> bool {
         self.exact[core]
     }
 
-    /// The ready threads, in the order of their numbers, and where they wait.
+    /// Ready threads in order of their numbers, and the core on which each waits.
     pub fn ready(&self) -> Vec<(Tid, CoreId)> {
         let running = self.current.iter().filter(|tid| **tid != IDLE).count();
         let count = self.cores.iter().map(|core| core.runnable as usize).sum::<usize>() - running;
@@ -230,7 +230,7 @@ impl State {
             Place::Ready(core) => Some((tid, core)),
             _ => None,
         };
-        // New threads have high numbers, and few threads are ready: all are soon found.
+        // New threads have high numbers and few threads are ready, so the backward scan ends early.
         let dense = self.threads.dense.iter().enumerate().rev().map(|(tid, thread)| (tid as Tid, thread));
         let sparse = self.threads.sparse.iter().map(|(tid, thread)| (*tid, thread));
         let mut ready: Vec<_> = dense.chain(sparse).filter_map(place).take(count).collect();
@@ -238,7 +238,7 @@ impl State {
         ready
     }
 
-    /// Puts back what a snapshot of a core says. For a state in which nothing has happened yet.
+    /// Restores a core from a snapshot. Only valid on a state without events.
     pub fn restore_core(&mut self, core: CoreId, current: Tid, khz: u32, exact: bool) {
         let index = usize::from(core);
         self.cores[index].khz = khz;
@@ -248,19 +248,19 @@ impl State {
         }
     }
 
-    /// Puts a thread back into the queue in which a snapshot says that it was ready.
+    /// Restores a ready thread of a snapshot to its run queue.
     pub fn restore_ready(&mut self, tid: Tid, core: CoreId) {
         self.put(0, tid, Place::Ready(core), &mut Touched::default(), &mut ());
     }
 
-    /// Whether `tid` is part of what was asked for. What the header does not list is, unless its
-    /// parent is not.
+    /// True if `tid` belongs to the recorded command or simulated workload. A thread that the
+    /// header does not list is traced unless its parent is not.
     #[inline]
     pub fn traced(&self, tid: Tid) -> bool {
         tid != IDLE && self.threads.look(tid).traced
     }
 
-    /// False if the event speaks of a core that the machine does not have.
+    /// False if the event refers to a core that the machine does not have.
     #[inline]
     pub fn possible(&self, event: &Event) -> bool {
         let n = self.cores.len();
@@ -275,7 +275,7 @@ impl State {
             }
     }
 
-    /// Follows an event that is [`State::possible`], and tells `observer` what it changed.
+    /// Applies an event that is [`State::possible`] and reports the changes to `observer`.
     #[inline]
     pub fn apply(&mut self, event: &Event, observer: &mut impl Observer) {
         let (now, core) = (event.time, event.core);
@@ -381,8 +381,8 @@ impl State {
         self.put(now, tid, Place::Ready(target), touched, observer);
     }
 
-    /// Moves a thread. Whoever ran where it is going to run has been put away before.
-    #[inline(always)] // at each place, half of it goes without saying
+    /// Moves a thread. The caller has already removed the thread that ran at the destination.
+    #[inline(always)] // each call site needs only part of it
     fn put(
         &mut self,
         now: Time,

@@ -1,56 +1,57 @@
-//! The numbers of a run. Field names are part of the `--json` interface: they stay.
+//! Results of the metrics. The field names are part of the `--json` interface and never change.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// The metrics of a trace. See `docs/src/metrics.md` for each definition.
+/// Metrics of a trace. `docs/src/metrics.md` defines each of them.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Summary {
     /// Length of the run in seconds.
     pub duration_s: f64,
-    /// Number of events, the skipped ones included.
+    /// Number of events, including skipped ones.
     pub events: u64,
-    /// Events that speak of cores which the machine does not have: nothing else was made of them.
+    /// Events that refer to cores the machine does not have; they are ignored.
     pub skipped_events: u64,
-    /// Events that the recorder lost; `None` if nobody told (see [`crate::Trace::summary`]).
+    /// Events that the recorder lost; `None` if unknown (see [`crate::Trace::summary`]).
     pub lost_events: Option<u64>,
     /// Energy of the whole machine in joules; `None` if unknown.
     pub energy_j: Option<f64>,
 
     /// Sum of the underload of all 4 ms intervals, per second of the run.
     pub underload_per_s: f64,
-    /// Overloaded cores while another core is idle, in core-milliseconds.
+    /// Time that cores were overloaded while another core was idle, in core-milliseconds.
     pub overload_core_ms: f64,
-    /// Busy cores slower than an idle one, in core-milliseconds.
+    /// Time that busy cores were slower than an idle one, in core-milliseconds.
     pub inversion_core_ms: f64,
-    /// How often a core came to be slower than an idle one.
+    /// Number of times a core became slower than an idle one.
     pub inversions: u64,
 
-    /// Cores (hardware threads) and sockets on which a traced thread ran.
+    /// Number of cores (hardware threads) and sockets on which a traced thread ran.
     pub cores_used: u32,
     pub sockets_used: u32,
-    /// Cores on which a traced thread ran in an interval of 4 ms: the mean of all intervals.
+    /// Number of cores on which a traced thread ran in a 4 ms interval, averaged over all
+    /// intervals.
     #[serde(default)]
     pub cores_used_per_tick: f64,
     /// CPU time of the traced threads in core-seconds.
     pub busy_core_s: f64,
     /// Mean frequency while traced threads ran; `None` if no frequency is known.
     pub busy_ghz_mean: Option<f64>,
-    /// Time that traced threads ran, by frequency, lowest first; zeros are left out.
+    /// Time that traced threads ran, by frequency, lowest first; zeros are omitted.
     pub frequency_residency: Vec<Residency>,
-    /// Time that traced threads ran at a frequency that nobody told.
+    /// Time that traced threads ran at an unknown frequency, in core-milliseconds.
     pub frequency_unknown_ms: f64,
 
     pub wakeup_latency_us: Latency,
     /// Wake-ups of traced threads, forks not included.
     #[serde(default)]
     pub wakeups: u64,
-    /// Switches from or to a traced thread.
+    /// Number of switches from or to a traced thread.
     pub context_switches: u64,
-    /// How often a traced thread ran on another core than the last time.
+    /// Number of times a traced thread ran on a different core than before.
     pub migrations: u64,
     pub migrations_by_distance: Migrations,
-    /// Placements by the policy's reason.
+    /// Number of placements by the policy's reason.
     pub placements: BTreeMap<String, u64>,
     /// Time that idle loops spun to keep their cores warm, in core-milliseconds.
     pub spin_core_ms: f64,
@@ -59,12 +60,12 @@ pub struct Summary {
 /// Time spent at a frequency.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Residency {
-    /// The frequency, to the nearest 0.1 GHz.
+    /// Frequency, rounded to 0.1 GHz.
     pub ghz: f64,
     pub ms: f64,
 }
 
-/// Percentiles in microseconds, to three significant digits; the maximum is exact.
+/// Latency percentiles in microseconds, with three significant digits; the maximum is exact.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Latency {
     pub count: u64,
@@ -75,16 +76,16 @@ pub struct Latency {
     pub max: f64,
 }
 
-/// Migrations by the nearest hardware that the two cores share.
+/// Number of migrations by distance: the nearest hardware shared by the two cores.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Migrations {
-    /// Hyperthreads of one physical core.
+    /// Within a physical core (to its other hyperthread).
     pub smt: u64,
-    /// The same last-level cache.
+    /// Within a last-level cache.
     pub llc: u64,
-    /// The same NUMA node.
+    /// Within a NUMA node.
     pub numa: u64,
-    /// Nothing nearer than the machine.
+    /// Between NUMA nodes.
     pub machine: u64,
 }
 

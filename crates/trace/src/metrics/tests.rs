@@ -1,4 +1,4 @@
-//! Every metric on a trace small enough to work it out on paper.
+//! Each metric on a trace small enough to compute by hand.
 
 use super::*;
 use crate::event::{CoreInfo, IDLE, Stop, ThreadInfo, Tid, Waker};
@@ -13,12 +13,12 @@ fn switch(time: Time, core: CoreId, prev: Tid, stop: Stop, next: Tid) -> Event {
     at(time, core, Kind::Switch { prev, stop, next })
 }
 
-/// From idle to `next`.
+/// Switch from idle to `next`.
 fn run(time: Time, core: CoreId, next: Tid) -> Event {
     switch(time, core, IDLE, Stop::Preempted, next)
 }
 
-/// `prev` blocks, and nothing else is there.
+/// `prev` blocks and the core becomes idle.
 fn block(time: Time, core: CoreId, prev: Tid) -> Event {
     switch(time, core, prev, Stop::Blocked, IDLE)
 }
@@ -31,7 +31,7 @@ fn khz(time: Time, core: CoreId, ghz_tenths: u32) -> Event {
     at(time, core, Kind::Frequency { khz: ghz_tenths * 100_000 })
 }
 
-/// Cores that share nothing but the machine.
+/// Cores on separate sockets.
 fn machine(cores: u16) -> Header {
     let core = |n| CoreInfo { physical: n, llc: n, numa: n, socket: n };
     Header { cores: (0..cores).map(core).collect(), ..Header::default() }
@@ -42,8 +42,8 @@ fn summary(header: Header, duration: Time, events: &[Event]) -> Summary {
 }
 
 /// Interval 0 (0–4 ms): thread 1 runs on core 0, then on core 1, then on core 2: 3 cores for one
-/// thread: 2. Interval 1 (4–8 ms): on core 2, where it was: 0. Interval 2 (8–12 ms): threads 1
-/// and 2 at a time, on cores 2 and 3: 0. In 12 ms: 2 / 0.012 s.
+/// thread, underload 2. Interval 1 (4–8 ms): core 2 only: 0. Interval 2 (8–12 ms): threads 1 and 2
+/// at the same time, on cores 2 and 3: 0. Result: 2 in 12 ms = 2 / 0.012 s.
 #[test]
 fn underload_is_cores_used_minus_threads_runnable() {
     let events = [
@@ -61,8 +61,9 @@ fn underload_is_cores_used_minus_threads_runnable() {
     assert_eq!((summary.cores_used, summary.sockets_used), (4, 4));
 }
 
-/// One core at a time, in one interval, but two threads were ready at once: the second core was
-/// needed. 2 cores - 2 runnable = 0. And never below 0: in interval 1 three threads wait for one.
+/// One core at a time within one interval, but two threads were ready at once, so the second core
+/// was needed: 2 cores - 2 runnable = 0. Underload is never negative: in interval 1, three threads
+/// wait for one core.
 #[test]
 fn ready_threads_count_against_underload() {
     let events = [
@@ -77,15 +78,15 @@ fn ready_threads_count_against_underload() {
     assert_eq!(summary(machine(2), 8 * MS, &events).underload_per_s, 0.0);
 }
 
-/// The last interval counts although it is shorter, and a core that is in use when an interval
-/// begins is used in it: thread 1 leaves core 0 at 5 ms for core 1. Interval 1: 2 - 1.
+/// The last interval counts although it is shorter. A core in use when an interval begins is used
+/// in it: thread 1 moves from core 0 to core 1 at 5 ms. Interval 1: 2 - 1.
 #[test]
-fn an_interval_begins_with_what_runs() {
+fn cores_in_use_at_the_start_of_an_interval_count() {
     let events = [run(3 * MS, 0, 1), block(5 * MS, 0, 1), run(5 * MS, 1, 1)];
     assert_eq!(summary(machine(2), 5 * MS, &events).underload_per_s, 1.0 / 0.005);
 }
 
-/// Of threads 1 (traced) and 2 (not), only 1 is looked at: it uses core 0, then 1: 2 - 1.
+/// Only thread 1 is traced, thread 2 is ignored: thread 1 uses core 0, then core 1: 2 - 1.
 #[test]
 fn underload_is_that_of_the_traced_threads() {
     let thread = |tid, traced| ThreadInfo { tid, name: String::new(), parent: 0, traced };
@@ -99,8 +100,8 @@ fn underload_is_that_of_the_traced_threads() {
 }
 
 /// Core 0: thread 1 runs from 0; 2 and 3 become ready there at 1 ms; 2 moves to the idle core 1 at
-/// 4 ms. From 1 to 4 ms one core is overloaded (three threads or two, it counts once) and another
-/// idle: 3 core-ms. From 4 ms core 1 has a thread to run, even before it does: nothing is idle.
+/// 4 ms. From 1 to 4 ms one core is overloaded (it counts once, with three threads or two) and
+/// another is idle: 3 core-ms. From 4 ms on, core 1 has a ready thread and is no longer idle.
 #[test]
 fn overload_needs_an_idle_core() {
     let events = [
@@ -113,9 +114,10 @@ fn overload_needs_an_idle_core() {
     assert_eq!(summary(machine(2), 10 * MS, &events).overload_core_ms, 3.0);
 }
 
-/// Core 0 is busy at 2.0 GHz. Core 1, idle, showed 3.0 GHz: 2.0 < 0.9 · 3.0, inverted from 1 ms.
-/// At 3 ms core 0 reaches 2.7 = 0.9 · 3.0: no more (not "more than" 10 %). At 5 ms it falls to
-/// 2.6: again. At 6 ms core 1 is busy: nothing fast is idle. (6-5) + (3-1) = 3 ms, 2 times.
+/// Core 0 is busy at 2.0 GHz. Core 1 is idle and last reported 3.0 GHz: 2.0 < 0.9 · 3.0, so core 0
+/// is inverted from 1 ms. At 3 ms core 0 reaches 2.7 = 0.9 · 3.0: not inverted (not "more than" 10
+/// %). At 5 ms it falls to 2.6: inverted. At 6 ms core 1 is busy: no fast core is idle. Total:
+/// (6-5) + (3-1) = 3 ms, 2 times.
 #[test]
 fn inversion_is_a_slow_busy_core_beside_a_fast_idle_one() {
     let events = [
@@ -133,7 +135,7 @@ fn inversion_is_a_slow_busy_core_beside_a_fast_idle_one() {
     assert_eq!(metrics.finish(10 * MS).inversions, 0, "1.5 GHz is not below 50 % of 3.0 GHz");
 }
 
-/// A core of unknown frequency is neither slow nor fast.
+/// A core with unknown frequency is never part of an inversion.
 #[test]
 fn unknown_frequencies_are_not_inverted() {
     let summary = summary(machine(2), MS, &[run(0, 0, 1), khz(0, 1, 30)]);
@@ -142,8 +144,8 @@ fn unknown_frequencies_are_not_inverted() {
     assert_eq!(summary.frequency_unknown_ms, 1.0);
 }
 
-/// Busy at 1.0 GHz for 1 ms and at 3.0 GHz for 3 ms: mean (1·1 + 3·3) / 4 = 2.5 GHz. The time
-/// after it blocks does not count, however fast the core is.
+/// Busy at 1.0 GHz for 1 ms and at 3.0 GHz for 3 ms: mean (1·1 + 3·3) / 4 = 2.5 GHz. The time after
+/// the thread blocks does not count.
 #[test]
 fn residency_is_weighted_by_busy_time() {
     let events = [khz(0, 0, 10), run(0, 0, 1), khz(MS, 0, 30), block(4 * MS, 0, 1), khz(5 * MS, 0, 40)];
@@ -154,16 +156,16 @@ fn residency_is_weighted_by_busy_time() {
     assert_eq!(summary.busy_core_s, 0.004);
 }
 
-/// Ticks tell the frequency only of cores that have no exact events.
+/// Ticks set the frequency only of cores without `Frequency` events.
 #[test]
-fn ticks_are_second_best() {
+fn ticks_count_only_without_frequency_events() {
     let tick = |time, core, khz| at(time, core, Kind::Tick { khz });
     let events = [tick(0, 0, 1_000_000), khz(0, 1, 20), tick(0, 1, 3_000_000), run(0, 0, 1), run(0, 1, 2)];
     let expected = [Residency { ghz: 1.0, ms: 1.0 }, Residency { ghz: 2.0, ms: 1.0 }];
     assert_eq!(summary(machine(2), MS, &events).frequency_residency, expected);
 }
 
-/// Thread 1 waits 10 µs, thread 2, forked, 30 µs. Preemption is no wake-up: its wait is not one.
+/// Thread 1 waits 10 µs; thread 2, forked, waits 30 µs. The wait after a preemption does not count.
 #[test]
 fn latency_is_from_the_wakeup_to_the_first_run() {
     let events = [
@@ -179,8 +181,8 @@ fn latency_is_from_the_wakeup_to_the_first_run() {
     assert_eq!(latency.p99, 30.0);
 }
 
-/// One thread on cores 0 1 2 4 8 8: to its hyperthread, then within the cache, the node, and the
-/// machine; staying is no migration, nor is the first run.
+/// One thread on cores 0 1 2 4 8 8: it moves to the other hyperthread, then within the cache, the
+/// node and the machine. Neither staying nor the first run is a migration.
 #[test]
 fn migrations_by_distance() {
     let core = |n: u16| CoreInfo { physical: n / 2, llc: n / 4, numa: n / 8, socket: 0 };
@@ -210,7 +212,7 @@ fn placements_and_spins() {
 }
 
 #[test]
-fn children_inherit_whether_they_are_traced() {
+fn children_inherit_traced() {
     let thread = |tid, traced| ThreadInfo { tid, name: String::new(), parent: 0, traced };
     let header = Header { threads: vec![thread(1, false), thread(2, true)], ..machine(2) };
     let fork = |parent, child, target| at(0, 0, Kind::Fork { parent, child, target });

@@ -1,26 +1,26 @@
-//! Underload: cores that were used although a used one could have been used again.
+//! Underload: cores that were used although fewer would have sufficed.
 
 use super::state::{CoreState, Occupant};
 use crate::event::Time;
 
-/// The paper's interval: one tick of a kernel with `HZ=250`.
+/// Interval of the paper: one tick of a kernel with `HZ=250`, in nanoseconds.
 pub const INTERVAL: Time = 4_000_000;
 
-/// Underload of an interval `[k·4 ms, (k+1)·4 ms)` (Nest, EuroSys 2022, section 5.2): the number
-/// of cores used at any point in it, minus the largest number of threads runnable at one time in
-/// it. Only traced threads count. What holds when the interval begins counts as being in it.
+/// Underload of an interval `[k·4 ms, (k+1)·4 ms)` (Nest paper, EuroSys 2022, section 5.2): the
+/// number of cores used at any time in it, minus the maximum number of threads runnable at one time
+/// in it. Only traced threads count. The state at the start of the interval belongs to it.
 pub struct Underload {
     index: u64,
     end: Time,
-    /// Cores used in each of the intervals before, summed.
+    /// Sum of the cores used in each of the earlier intervals.
     used_before: u64,
-    /// Cores used, and the most threads runnable, in the interval so far.
+    /// Cores used, and maximum number of runnable threads, in the current interval so far.
     used: u32,
     most: u32,
-    /// Cores in use, and threads runnable, now.
+    /// Cores in use and threads runnable now.
     running: u32,
     runnable: u32,
-    /// The interval (plus 1) in which each core was last counted in `used`.
+    /// Interval (plus 1) in which each core was last counted in `used`.
     counted: Vec<u64>,
 }
 
@@ -38,8 +38,8 @@ impl Underload {
         }
     }
 
-    /// Moves on to `now`. Returns the interval that ended, if it had underload: its index and how
-    /// much. Intervals without events have none: who runs is runnable.
+    /// Advances to `now`. If the interval that ended had underload, returns its index and
+    /// underload. Intervals without events have none, because each running thread is runnable.
     #[inline]
     pub fn advance(&mut self, now: Time) -> Option<(u64, u32)> {
         if now < self.end { None } else { self.next_interval(now) }
@@ -48,7 +48,7 @@ impl Underload {
     fn next_interval(&mut self, now: Time) -> Option<(u64, u32)> {
         let ended = self.finish();
         let index = now / INTERVAL;
-        // In the intervals without events, the cores that run now were used.
+        // During intervals without events, the cores that run now were in use.
         self.used_before += u64::from(self.used) + u64::from(self.running) * (index - self.index - 1);
         self.index = index;
         self.end = (self.index + 1).saturating_mul(INTERVAL);
@@ -57,13 +57,13 @@ impl Underload {
         ended
     }
 
-    /// The interval at hand.
+    /// Index and underload of the current interval, if it has underload.
     pub fn finish(&self) -> Option<(u64, u32)> {
         let underload = self.used.saturating_sub(self.most);
         (underload > 0).then_some((self.index, underload))
     }
 
-    /// Cores used in an interval: the mean of all intervals so far, the one at hand included.
+    /// Mean number of cores used per interval, including the current one.
     pub fn cores_used(&self) -> f64 {
         (self.used_before + u64::from(self.used)) as f64 / (self.index + 1) as f64
     }
@@ -82,7 +82,7 @@ impl Underload {
         } else {
             self.running -= 1;
         }
-        // Either way it is in `used`: from now on, or since the interval began.
+        // Either way the core is counted in `used`: just now, or since the interval began.
         self.counted[core] = self.index + 1;
     }
 

@@ -1,10 +1,10 @@
-//! Events as columns, and back.
+//! Conversion between events and columns.
 
 use crate::event::{Event, Kind, Stop, Waker};
 use crate::record::tag;
 
-/// The payload of an event. What a kind does not use is zero, so that equal events are equal rows
-/// and the other way round.
+/// Payload of an event as a row. Columns that a kind does not use are zero, so events are equal if
+/// and only if their rows are equal.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Row {
     pub kind: u8,
@@ -15,7 +15,7 @@ pub struct Row {
     pub value: u32,
 }
 
-/// `detail` of a wake-up by the idle thread, which would otherwise look like an interrupt.
+/// `detail` of a wake-up by the idle thread, to distinguish it from an interrupt.
 const IDLE_WAKER: u16 = 1;
 
 impl Row {
@@ -63,8 +63,8 @@ impl Row {
         }
     }
 
-    /// `None`: this row is no event (an unknown kind, a value out of its range, or something in a
-    /// column that the kind does not use).
+    /// The event kind of this row; `None` if the row is invalid (unknown kind, value out of range,
+    /// or a nonzero column that the kind does not use).
     #[inline]
     pub fn kind(&self) -> Option<Kind> {
         let Row { kind, thread, other, target, detail, value } = *self;
@@ -136,14 +136,14 @@ impl Row {
     }
 }
 
-/// The columns of a group of events, as Parquet has them: its integers are signed.
+/// Columns of a group of events, with Parquet's signed integers.
 #[derive(Default)]
 pub struct Columns {
     pub time: Vec<i64>,
     pub narrow: [Vec<i32>; NARROW.len()],
 }
 
-/// All columns but `time`, in the order of the file, and the bits that their values may have.
+/// All columns except `time`, in file order, with the width of their values in bits.
 pub const NARROW: [(&str, i8); 7] =
     [("core", 16), ("kind", 8), ("thread", 32), ("other", 32), ("target", 16), ("detail", 16), ("value", 32)];
 
@@ -176,16 +176,17 @@ impl Columns {
         self.narrow.iter_mut().for_each(Vec::clear);
     }
 
-    /// Makes all columns so long.
+    /// Sets the length of all columns to `rows`.
     pub fn resize(&mut self, rows: usize) {
         self.time.resize(rows, 0);
         self.narrow.iter_mut().for_each(|column| column.resize(rows, 0));
     }
 
-    /// Appends the events. `Err`: the number of a row that is none. All columns are equally long.
+    /// Appends the rows as events. `Err` holds the index of an invalid row. All columns must have
+    /// the same length.
     pub fn events(&self, events: &mut Vec<Event>) -> Result<(), usize> {
-        // Zipped, the columns are known to be equally long; and of an iterator that cannot end early the
-        // vector knows the length: both save checks in each row.
+        // Zipping tells the compiler that the columns are equally long, and an iterator without
+        // early exit tells the vector its length. Both avoid checks in each row.
         const WRONG: Event = Event { time: 0, core: 0, kind: Kind::Exit { thread: 0 } };
         let [core, kind, thread, other, target, detail, value] =
             self.narrow.each_ref().map(|c| c.iter().copied());
@@ -202,7 +203,7 @@ impl Columns {
                 detail: detail as u16,
                 value: value as u32,
             };
-            // Some values may be too large for their column.
+            // Parquet stores 32 bits; the value may exceed the column's width.
             let small = (core | target | detail) as u32 <= u32::from(u16::MAX) && kind as u32 <= 0xff;
             match row.kind() {
                 Some(kind) if small => Event { time: time as u64, core: core as u16, kind },
@@ -218,7 +219,7 @@ impl Columns {
         }
     }
 
-    /// The first row that is no event, of columns that have one. Each is looked at by itself: a lone one is it.
+    /// Index of the first invalid row. Requires that there is one.
     fn first_wrong(&self) -> usize {
         let alone = |row: usize| Columns {
             time: vec![self.time[row]],
@@ -236,7 +237,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn a_row_that_is_no_event_is_named() {
+    fn the_first_invalid_row_is_reported() {
         let event = Event { time: 0, core: 0, kind: Kind::Exit { thread: 0 } };
         for (column, value) in [(1, 200), (1, 256), (0, 1 << 16), (0, -1)] {
             let mut columns = Columns::default();
@@ -254,7 +255,7 @@ mod tests {
             prop_assert_eq!(Row::of(&event.kind).kind(), Some(event.kind));
         }
 
-        /// Two different rows are never the same event.
+        /// Different rows never give the same event.
         #[test]
         fn rows_are_canonical(
             kind in 0u8..16, thread in 0u32..2, other in 0u32..2, target in 0u16..2, detail in 0u16..5,

@@ -1,7 +1,7 @@
-//! The encodings of Parquet that a trace's files use.
+//! Decoders for the Parquet encodings in trace files.
 //!
-//! This is most of what reading a trace costs. A column is decoded a block at a time: the blocks of
-//! all columns fit into the nearest caches together, and events are made of them there.
+//! Decoding dominates the cost of reading a trace. Columns are decoded in blocks: the blocks of all
+//! columns fit into the L1 and L2 caches together, where they are turned into events.
 
 use super::pages::{Pages, Zstd, content, varint, zigzag};
 
@@ -11,17 +11,17 @@ const DELTA_BINARY_PACKED: i32 = 5;
 const RLE_DICTIONARY: i32 = 8;
 
 type Result<T> = std::result::Result<T, &'static str>;
-const SHORT: &str = "a page ends early";
+const SHORT: &str = "a page is truncated";
 const FEWER: &str = "a column has fewer rows than its group";
-const UNKNOWN: &str = "a value is not in its dictionary";
+const UNKNOWN: &str = "a dictionary index is out of range";
 
-/// Rows that are decoded together.
+/// Rows decoded per block.
 pub const BLOCK: usize = 1024;
 
-/// An integer of a column.
+/// Integer type of a column.
 pub trait Integer: Copy + Default {
     const BITS: u32;
-    /// The lowest bits.
+    /// Truncates `value` to the type.
     fn of(value: i64) -> Self;
 }
 
@@ -39,35 +39,36 @@ impl Integer for i64 {
     }
 }
 
-/// What a column of integers keeps in memory: the page at hand, and its dictionary.
+/// Buffers of an integer column: the current page and its dictionary.
 #[derive(Default)]
 pub struct Memory<T> {
     page: Vec<u8>,
     dictionary: Vec<T>,
 }
 
-/// A column of integers, from its first row to its last.
+/// Decoder of an integer column, from first row to last.
 pub struct Integers<'a, T> {
     pages: Pages<'a>,
     memory: &'a mut Memory<T>,
     encoding: i32,
-    /// Where the next run begins in the page, and the values that are in it and all after it.
+    /// Offset of the next run in the page, and number of values in it and all later runs.
     at: usize,
     left: usize,
     run: Run<T>,
-    /// Values that the run still has.
+    /// Number of values left in the current run.
     run_left: usize,
     deltas: Deltas,
 }
 
-/// Values that are encoded alike.
+/// Values with the same encoding.
 #[derive(Clone, Copy)]
 enum Run<T> {
     Equal(T),
     Packed(Packed),
 }
 
-/// Numbers of `width` bits each, from byte `from` of the page on. The next one is number `next`.
+/// Bit-packed numbers of `width` bits each, starting at byte `from` of the page. `next` is the
+/// index of the next number.
 #[derive(Clone, Copy)]
 struct Packed {
     what: What,
@@ -79,29 +80,29 @@ struct Packed {
 #[derive(Clone, Copy)]
 enum What {
     Values,
-    /// Numbers of values in the dictionary.
+    /// Dictionary indexes.
     Indexes,
-    /// What is added to the smallest difference to the value before.
+    /// Offsets from `min_delta` (DELTA_BINARY_PACKED).
     Deltas,
 }
 
-/// The state of DELTA_BINARY_PACKED: blocks with a smallest difference each, and in these
-/// miniblocks with a number of bits each.
+/// State of DELTA_BINARY_PACKED: each block has a `min_delta` and consists of miniblocks, each with
+/// its own bit width.
 #[derive(Clone, Copy, Default)]
 struct Deltas {
-    /// The value before.
+    /// The previous value.
     value: i64,
     least: i64,
-    /// Values of a miniblock, and miniblocks of a block.
+    /// Values per miniblock, and miniblocks per block.
     length: usize,
     minis: usize,
-    /// Where the widths of the miniblocks of this block are that are still to come, and how many.
+    /// Offset of the remaining miniblock widths of this block, and their number.
     widths: usize,
     minis_left: usize,
 }
 
 impl<'a, T: Integer> Integers<'a, T> {
-    /// `memory` is to work in.
+    /// Decoder that uses `memory` as its buffers.
     pub fn new(pages: Pages<'a>, memory: &'a mut Memory<T>) -> Self {
         memory.dictionary.clear();
         Integers {
@@ -116,7 +117,7 @@ impl<'a, T: Integer> Integers<'a, T> {
         }
     }
 
-    /// Decodes the next rows, as many as `out` is long.
+    /// Decodes the next `out.len()` rows.
     pub fn fill(&mut self, zstd: &mut Zstd, mut out: &mut [T]) -> Result<()> {
         while !out.is_empty() {
             if self.run_left == 0 {
@@ -157,7 +158,7 @@ impl<'a, T: Integer> Integers<'a, T> {
         Ok(())
     }
 
-    /// An error if there are more rows.
+    /// Returns an error if there are more rows.
     pub fn end(mut self, zstd: &mut Zstd) -> Result<()> {
         if self.run_left > 0 || self.left > 0 || self.next_page(zstd)? {
             return Err("a column has more rows than its group");
@@ -165,7 +166,7 @@ impl<'a, T: Integer> Integers<'a, T> {
         Ok(())
     }
 
-    /// Goes on to the next page that has values. False: there is none.
+    /// Advances to the next page with values. Returns false if there is none.
     fn next_page(&mut self, zstd: &mut Zstd) -> Result<bool> {
         while let Some(page) = self.pages.next(zstd, &mut self.memory.page)? {
             self.at = 0;
@@ -189,10 +190,10 @@ impl<'a, T: Integer> Integers<'a, T> {
         Ok(false)
     }
 
-    /// Sets the next run of the page, which has values left. It has at least one value.
+    /// Reads the next run of the page, which must have values left. The run has at least one value.
     fn next_run(&mut self) -> Result<()> {
         if self.run_left > 0 {
-            return Ok(()); // the first value of a page of differences
+            return Ok(()); // the first value of a DELTA_BINARY_PACKED page
         }
         let (run, length) = match self.encoding {
             PLAIN => (Run::Packed(self.plain(self.left)?), self.left),
@@ -206,26 +207,26 @@ impl<'a, T: Integer> Integers<'a, T> {
         Ok(())
     }
 
-    /// Values of their full width.
+    /// Run of values with their full width.
     fn plain(&self, count: usize) -> Result<Packed> {
         let bytes = count.checked_mul(T::BITS as usize / 8).ok_or(SHORT)?;
         content(&self.memory.page).get(..bytes).ok_or(SHORT)?;
         Ok(Packed { what: What::Values, from: 0, width: T::BITS, next: 0 })
     }
 
-    /// Numbers of values in the dictionary: as often the same one, or bit-packed ones.
+    /// Run of dictionary indexes: one repeated index, or bit-packed indexes.
     fn indexes(&mut self) -> Result<(Run<T>, usize)> {
         let content = content(&self.memory.page);
         let width = u32::from(*content.first().ok_or(SHORT)?);
         if width > 32 {
-            return Err("numbers of more than 32 bits");
+            return Err("the bit width of dictionary indexes exceeds 32");
         }
         let mut rest = content.get(self.at.max(1)..).ok_or(SHORT)?;
         let head = varint(&mut rest).ok_or(SHORT)?;
         let from = content.len() - rest.len();
         let (length, packed) = (usize::try_from(head >> 1).map_err(|_| SHORT)?, head & 1 == 1);
         if length == 0 {
-            return Err("an empty run");
+            return Err("a run is empty");
         }
         let bytes =
             if packed { length.checked_mul(width as usize) } else { Some(width.div_ceil(8) as usize) };
@@ -239,20 +240,20 @@ impl<'a, T: Integer> Integers<'a, T> {
         Ok((Run::Equal(*self.memory.dictionary.get(index).ok_or(UNKNOWN)?), length))
     }
 
-    /// Reads the head of a page of differences. Its first value is a run of its own.
+    /// Reads the header of a DELTA_BINARY_PACKED page. Its first value becomes a run of its own.
     fn begin_deltas(&mut self) -> Result<()> {
         let content = content(&self.memory.page);
         let mut rest = content;
         let mut number = || varint(&mut rest).ok_or(SHORT);
         let (block, minis, total, first) = (number()?, number()?, number()?, number()?);
-        let wrong = "blocks of an impossible length";
+        let wrong = "the block size of differences is invalid";
         let (block, minis) =
             (usize::try_from(block).map_err(|_| wrong)?, usize::try_from(minis).map_err(|_| wrong)?);
         if minis == 0 || minis > 512 || block > 1 << 20 || block % (minis * 32) != 0 || block == 0 {
             return Err(wrong);
         }
         if total != self.left as u64 {
-            return Err("a page has another number of values than it says");
+            return Err("the number of values of a page does not match its header");
         }
         self.at = content.len() - rest.len();
         let value = zigzag(first);
@@ -276,7 +277,7 @@ impl<'a, T: Integer> Integers<'a, T> {
         }
         let width = usize::from(*content.get(deltas.widths).ok_or(SHORT)?);
         if width > 64 {
-            return Err("numbers of more than 64 bits");
+            return Err("the bit width of differences exceeds 64");
         }
         deltas.widths += 1;
         deltas.minis_left -= 1;
@@ -289,8 +290,8 @@ impl<'a, T: Integer> Integers<'a, T> {
     }
 }
 
-/// Makes `out` of the numbers from number `first` on of those packed with `width` bits, at most 64.
-/// `None`: `make` had nothing for one of them. The bytes are padded.
+/// Unpacks numbers of `width` (at most 64) bits into `out`, starting with number `first`, through
+/// `make`. Returns `None` if `make` does. `bytes` must be padded.
 #[inline]
 fn unpack<T>(
     bytes: &[u8],
@@ -300,7 +301,7 @@ fn unpack<T>(
     mut make: impl FnMut(u64) -> Option<T>,
 ) -> Option<()> {
     loop {
-        // Eight numbers are `width` bytes, so they begin at a whole byte: these are quick.
+        // Fast path: eight numbers take `width` bytes, so they start at a byte boundary.
         if first.is_multiple_of(8) && out.len() >= 8 && width <= 32 {
             let bytes = &bytes[first / 8 * width as usize..];
             let done = out.len() / 8 * 8;
@@ -324,7 +325,7 @@ fn unpack<T>(
     }
 }
 
-/// With a width that the compiler knows, all positions and shifts are constants.
+/// With a constant width, all positions and shifts are constants.
 #[inline]
 fn unpack_eights<const WIDTH: usize, T>(
     bytes: &[u8],
@@ -342,12 +343,12 @@ fn unpack_eights<const WIDTH: usize, T>(
     Some(())
 }
 
-/// A whole column of integers with `rows` rows.
+/// Decodes a column of integers with `rows` rows.
 pub fn integers(pages: Pages, rows: usize) -> Result<Vec<i32>> {
     let (mut zstd, mut memory) = (Zstd::default(), Memory::default());
     let mut column = Integers::new(pages, &mut memory);
     let mut out = Vec::new();
-    // Memory is taken for what is there, whatever the number of rows is said to be.
+    // Allocates for rows that exist, not for the claimed number.
     while out.len() < rows {
         let from = out.len();
         out.resize(rows.min(from + BLOCK), 0);
@@ -357,14 +358,14 @@ pub fn integers(pages: Pages, rows: usize) -> Result<Vec<i32>> {
     Ok(out)
 }
 
-/// A column of strings with `rows` rows, of together no more than `most` bytes.
+/// Decodes a column of strings with `rows` rows and at most `most` bytes in total.
 pub fn strings(mut pages: Pages, rows: usize, most: usize) -> Result<Vec<String>> {
     let mut out = Vec::new();
     let mut length_of_all = 0;
     let (mut zstd, mut bytes) = (Zstd::default(), Vec::new());
     while let Some(page) = pages.next(&mut zstd, &mut bytes)? {
         if page.dictionary || page.encoding != PLAIN || page.values > rows - out.len() {
-            return Err("names are not encoded as traces do");
+            return Err("a column of names has an unsupported encoding");
         }
         let mut rest = content(&bytes);
         for _ in 0..page.values {
@@ -372,7 +373,7 @@ pub fn strings(mut pages: Pages, rows: usize, most: usize) -> Result<Vec<String>
             let (name, after) = after.split_at_checked(u32::from_le_bytes(*length) as usize).ok_or(SHORT)?;
             length_of_all += name.len();
             if length_of_all > most {
-                return Err("its names are longer than any that are written");
+                return Err("names exceed the maximum total length");
             }
             out.push(String::from_utf8(name.to_vec()).map_err(|_| "a name is not UTF-8")?);
             rest = after;
@@ -384,13 +385,13 @@ pub fn strings(mut pages: Pages, rows: usize, most: usize) -> Result<Vec<String>
     Ok(out)
 }
 
-/// A column of booleans with `rows` rows.
+/// Decodes a column of booleans with `rows` rows.
 pub fn booleans(mut pages: Pages, rows: usize) -> Result<Vec<bool>> {
     let mut out = Vec::new();
     let (mut zstd, mut bytes) = (Zstd::default(), Vec::new());
     while let Some(page) = pages.next(&mut zstd, &mut bytes)? {
         if page.dictionary || page.encoding != PLAIN || page.values > rows - out.len() {
-            return Err("booleans are not encoded as traces do");
+            return Err("a column of booleans has an unsupported encoding");
         }
         let bits = content(&bytes).get(..page.values.div_ceil(8)).ok_or(SHORT)?;
         out.extend((0..page.values).map(|i| bits[i / 8] >> (i % 8) & 1 == 1));
@@ -408,7 +409,8 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Bit by bit, whatever the width and wherever the first number is.
+        /// Compares with bit-by-bit extraction, for each width and each position of the first
+        /// number.
         #[test]
         fn numbers_are_unpacked(
             bytes in proptest::collection::vec(any::<u8>(), 0..400), width in 0usize..=64, first in 0usize..20,

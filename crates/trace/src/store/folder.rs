@@ -1,4 +1,4 @@
-//! The folder of a trace while it is written: `NAME.partial`, which then takes its name.
+//! Folder of a trace while it is written: `NAME.partial`, renamed on commit.
 
 use super::{Error, meta, tables};
 use rustix::fs::{FlockOperation, flock};
@@ -8,25 +8,26 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 pub const EVENTS: &str = "events";
-/// What may be in a trace's folder. A folder with anything else is never removed.
+/// Allowed entries of a trace's folder. A folder with any other entry is never removed.
 const CONTENT: [&str; 8] =
     [meta::FILE, meta::NEW, tables::CORES, tables::THREADS, tables::KINDS, EVENTS, OPEN_SEGMENT, "tiles"];
-/// The segment that is being written: it is no Parquet file yet, so it lies where nobody looks.
+/// Name of the segment being written. It is outside `events/` because it is not yet a valid Parquet
+/// file.
 pub const OPEN_SEGMENT: &str = "segment.open";
 
-/// A trace's folder under its temporary name. Dropped without [`Partial::commit`], it stays if
-/// there is something in it to be read; otherwise it is removed.
+/// Folder of a trace under its temporary name. If dropped without [`Partial::commit`], it is
+/// removed unless it contains readable events.
 pub struct Partial {
     path: PathBuf,
     partial: PathBuf,
-    /// The lock on the folder, held until it is closed.
+    /// Holds the lock on the folder until it is dropped.
     _lock: File,
     worth_keeping: bool,
     committed: bool,
 }
 
 impl Partial {
-    /// Makes `path.partial`. What an interrupted writer left there is replaced.
+    /// Creates `path.partial`, replacing what an interrupted writer left there.
     pub fn create(path: &Path) -> Result<Self, Error> {
         check_replaceable(path)?;
         let partial = partial_name(path)?;
@@ -46,17 +47,17 @@ impl Partial {
         Ok(Partial { path: path.into(), partial, _lock: lock, worth_keeping: false, committed: false })
     }
 
-    /// Where it is now.
+    /// Current path of the folder.
     pub fn folder(&self) -> &Path {
         &self.partial
     }
 
-    /// There are events in it.
+    /// Marks the folder as containing events, so that it is kept on drop.
     pub fn keep(&mut self) {
         self.worth_keeping = true;
     }
 
-    /// Gives the folder its name. A trace that has it goes.
+    /// Renames the folder to its final name, replacing a trace of that name.
     pub fn commit(mut self) -> Result<(), Error> {
         check_replaceable(&self.path)?;
         let mut old = None;
@@ -77,7 +78,7 @@ impl Partial {
 impl Drop for Partial {
     fn drop(&mut self) {
         if !self.committed && !self.worth_keeping {
-            let _ = fs::remove_dir_all(&self.partial); // nothing better can be done while dropping
+            let _ = fs::remove_dir_all(&self.partial); // `drop` cannot report errors
         }
     }
 }
@@ -86,13 +87,13 @@ fn lock(folder: &Path) -> Result<File, Error> {
     let file = File::open(folder).map_err(Error::io("open", folder))?;
     match flock(&file, FlockOperation::NonBlockingLockExclusive) {
         Err(error) if error == rustix::io::Errno::WOULDBLOCK => Err(Error::Busy { path: folder.into() }),
-        // A file system without locks: then there are none.
+        // On a file system without locks, go on without.
         _ => Ok(file),
     }
 }
 
-/// An error if a trace of this name cannot be written: something else has the name, or there is no
-/// folder for it.
+/// Returns an error if a trace cannot be written to `path`: something other than a trace is there,
+/// or the parent folder is missing.
 pub fn check_replaceable(path: &Path) -> Result<(), Error> {
     let exists = |why: &str| Error::Exists { path: path.into(), why: why.into() };
     partial_name(path)?;
@@ -107,12 +108,12 @@ pub fn check_replaceable(path: &Path) -> Result<(), Error> {
         Ok(_) => {}
     }
     if !meta::is_trace(path) {
-        return Err(exists("it is a folder, but not that of a trace"));
+        return Err(exists("it is a folder that is not a trace"));
     }
     for entry in fs::read_dir(path).map_err(Error::io("read", path))? {
         let name = entry.map_err(Error::io("read", path))?.file_name();
         if CONTENT.iter().all(|known| OsStr::new(known) != name) {
-            return Err(exists(&format!("{} in it is no part of a trace", name.display())));
+            return Err(exists(&format!("its entry {} is not part of a trace", name.display())));
         }
     }
     Ok(())
@@ -120,7 +121,7 @@ pub fn check_replaceable(path: &Path) -> Result<(), Error> {
 
 fn partial_name(path: &Path) -> Result<PathBuf, Error> {
     if path.file_name().is_none() {
-        let source = std::io::Error::other("this path names no file");
+        let source = std::io::Error::other("the path has no file name");
         return Err(Error::File { action: "create", path: path.into(), source });
     }
     Ok(with_suffix(path, ".partial"))

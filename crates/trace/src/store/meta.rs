@@ -1,4 +1,4 @@
-//! `trace.json`: all that a trace says once, but for its tables, and where its events are.
+//! `trace.json`: metadata of a trace except its tables, and the location of its events.
 
 use super::{Error, FORMAT, VERSION};
 use crate::event::{Header, Source, Time};
@@ -10,19 +10,19 @@ use std::path::Path;
 use xxhash_rust::xxh3::xxh3_64;
 
 pub const FILE: &str = "trace.json";
-/// It is written under this name, then renamed.
+/// Temporary name while `trace.json` is written.
 pub const NEW: &str = "trace.json.new";
-/// More than an hour of flushing every second has; so much may be read into memory.
+/// Maximum size of `trace.json`. A recording of an hour with a flush every second needs less.
 const MAX_BYTES: u64 = 256 << 20;
 const CHECKSUM: &str = ",\"checksum\":\"";
 
-/// The content of `trace.json`, but for its last member, the checksum of what stands before it.
+/// Content of `trace.json`, except for its last member: the checksum of everything before it.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Meta {
     pub format: String,
     pub version: u32,
-    /// False while it is written, and for ever if that was interrupted.
+    /// False while the trace is being written, and if its writer was interrupted.
     pub complete: bool,
     pub events: u64,
     pub duration: Time,
@@ -36,13 +36,13 @@ pub struct Meta {
     pub khz_range: (u32, u32),
     pub lost: Vec<u64>,
     pub energy_uj: u64,
-    /// Length and checksum of the tables, when the trace is complete.
+    /// Length and checksum of each table of a complete trace.
     #[serde(default)]
     pub tables: BTreeMap<String, Sum>,
     pub segments: Vec<Segment>,
 }
 
-/// A file's length, and its XXH3-64.
+/// Length of a file and its XXH3-64 checksum.
 #[derive(Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Sum {
@@ -50,7 +50,7 @@ pub struct Sum {
     pub checksum: Checksum,
 }
 
-/// A file of events: its groups lie one after the other, then comes the Parquet footer.
+/// File of events: consecutive groups, then the Parquet footer.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Segment {
@@ -58,8 +58,8 @@ pub struct Segment {
     pub footer: Sum,
 }
 
-/// A row group. `begin` and `end` are the times of its first and its last event. Its bytes are all
-/// since those of the group before; the first one's begin with the file.
+/// Row group. `begin` and `end` are the times of its first and last event. Its bytes start where
+/// the previous group ends; those of the first group start at the beginning of the file.
 #[derive(Clone, Copy, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct GroupInfo {
@@ -70,7 +70,7 @@ pub struct GroupInfo {
     pub checksum: Checksum,
 }
 
-/// An XXH3-64, in JSON as 16 hexadecimal digits.
+/// XXH3-64 checksum, written in JSON as 16 hexadecimal digits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Checksum(pub u64);
@@ -92,7 +92,7 @@ impl TryFrom<String> for Checksum {
 
     fn try_from(text: String) -> Result<Self, Self::Error> {
         let number = u64::from_str_radix(&text, 16).ok().map(Checksum);
-        number.filter(|it| String::from(*it) == text).ok_or("a checksum has 16 hexadecimal digits")
+        number.filter(|it| String::from(*it) == text).ok_or("a checksum must have 16 hexadecimal digits")
     }
 }
 
@@ -119,7 +119,7 @@ impl Meta {
         }
     }
 
-    /// The header; its tables are elsewhere.
+    /// Header without its tables, which are in separate files.
     pub fn header(&self) -> Header {
         Header {
             source: self.source.clone(),
@@ -138,7 +138,7 @@ impl Meta {
         }
     }
 
-    /// Replaces the file, so that there is a whole one at any time.
+    /// Replaces the file atomically.
     pub fn write(&self, folder: &Path) -> Result<(), Error> {
         let (new, path) = (folder.join(NEW), folder.join(FILE));
         let mut text =
@@ -149,7 +149,10 @@ impl Meta {
         text.push_str(&String::from(checksum));
         text.push_str("\"}\n");
         if text.len() as u64 > MAX_BYTES {
-            return Err(Error::TooLarge { path, what: format!("it would have {} bytes", text.len()) });
+            return Err(Error::TooLarge {
+                path,
+                what: format!("its trace.json would have {} bytes", text.len()),
+            });
         }
         let write = || {
             File::create(&new)?.write_all(text.as_bytes())?;
@@ -167,8 +170,8 @@ impl Meta {
             version: u32,
         }
         let misunderstood = |error: serde_json::Error| Error::corrupt(&path, error.to_string());
-        let body =
-            checked(&text).ok_or_else(|| Error::corrupt(&path, "its checksum is wrong, or it has none"))?;
+        let body = checked(&text)
+            .ok_or_else(|| Error::corrupt(&path, "its checksum is missing or does not match"))?;
         let probe: Probe = serde_json::from_str(&body).map_err(misunderstood)?;
         if probe.format != FORMAT {
             return Err(Error::NotATrace { path: folder.into() });
@@ -180,14 +183,14 @@ impl Meta {
         let groups = || meta.segments.iter().flat_map(|segment| &segment.groups);
         let events: u64 = groups().map(|group| u64::from(group.events)).sum();
         if events != meta.events {
-            let what = format!("{} events are announced, its groups have {events}", meta.events);
+            let what = format!("it claims {} events, but its groups have {events}", meta.events);
             return Err(Error::corrupt(&path, what));
         }
         Ok(meta)
     }
 }
 
-/// Whether the folder is that of a trace, however damaged.
+/// True if the folder contains a trace, even a damaged one.
 pub fn is_trace(folder: &Path) -> bool {
     #[derive(Deserialize)]
     struct Probe {
@@ -211,7 +214,7 @@ fn read_text(folder: &Path, path: &Path) -> Result<String, Error> {
     String::from_utf8(bytes).map_err(|_| Error::corrupt(path, "it is not UTF-8"))
 }
 
-/// The content of a file of at most `most` bytes.
+/// Reads a file of at most `most` bytes.
 pub fn read_all(file: File, path: &Path, most: u64) -> Result<Vec<u8>, Error> {
     let mut bytes = Vec::new();
     file.take(most + 1).read_to_end(&mut bytes).map_err(Error::io("read", path))?;
@@ -221,7 +224,7 @@ pub fn read_all(file: File, path: &Path, most: u64) -> Result<Vec<u8>, Error> {
     Ok(bytes)
 }
 
-/// Up to version 1 a trace was one file.
+/// Error for a path that is not a folder. Up to version 1, a trace was a single file.
 fn not_a_folder(path: &Path) -> Error {
     let mut start = [0; 8];
     let read = File::open(path).and_then(|mut file| file.read_exact(&mut start));
@@ -231,7 +234,7 @@ fn not_a_folder(path: &Path) -> Error {
     Error::NotATrace { path: path.into() }
 }
 
-/// The text without its checksum, if that is right.
+/// The text without its checksum, if the checksum matches.
 fn checked(text: &str) -> Option<String> {
     let (body, rest) = text.rsplit_once(CHECKSUM)?;
     let checksum = rest.strip_suffix("\"}\n")?;

@@ -1,31 +1,32 @@
-//! The pages of a column chunk: found, checked and decompressed.
+//! Pages of a column chunk: located, verified and decompressed.
 //!
-//! This is done here, and not by the Parquet library, so that memory is bounded whatever a page
-//! says of its size: a kilobyte of compressed zeros can be a gigabyte.
+//! The Parquet library is not used here because it trusts the sizes in page headers: a kilobyte of
+//! compressed zeros can expand to a gigabyte.
 
 use parquet::basic::Compression;
 
-/// What is said of a page. Its content lies in memory that the caller keeps.
+/// Metadata of a page. The caller's buffer holds the content.
 pub struct Page {
     pub dictionary: bool,
     pub values: usize,
     pub encoding: i32,
 }
 
-/// A page's content is followed by so many zeros: bit-packed values are read 40 bytes at a time.
+/// Number of zero bytes after a page's content: bit-packed values are read 40 bytes at a time.
 pub const PADDING: usize = 40;
 
-/// The content of a page, of the bytes that [`Pages::next`] gave.
+/// Content of a page, without the padding that [`Pages::next`] adds.
 pub fn content(padded: &[u8]) -> &[u8] {
     &padded[..padded.len().saturating_sub(PADDING)]
 }
 
-/// What Zstandard needs to work, kept from page to page: to make it anew costs as much as a short page.
+/// Zstandard decompressor, reused between pages: creating one costs as much as decompressing a
+/// short page.
 #[derive(Default)]
 pub struct Zstd(Option<zstd::bulk::Decompressor<'static>>);
 
 impl Zstd {
-    /// Decompresses into the memory that `to` has.
+    /// Decompresses into the existing capacity of `to`.
     fn decompress(&mut self, from: &[u8], to: &mut Vec<u8>) -> std::io::Result<usize> {
         let zstd = match &mut self.0 {
             Some(zstd) => zstd,
@@ -37,11 +38,11 @@ impl Zstd {
 
 type Result<T> = std::result::Result<T, &'static str>;
 
-/// Takes one page after the other from the bytes of a column chunk.
+/// Iterates over the pages of a column chunk.
 pub struct Pages<'a> {
     bytes: &'a [u8],
     compression: Compression,
-    /// No page may be larger.
+    /// Maximum size of a decompressed page.
     most: usize,
 }
 
@@ -50,16 +51,16 @@ impl<'a> Pages<'a> {
         Pages { bytes, compression, most }
     }
 
-    /// Makes `content` the next page, decompressed and padded. `None`: there are no more.
+    /// Decompresses the next page into `content` and pads it. Returns `None` at the end.
     pub fn next(&mut self, zstd: &mut Zstd, content: &mut Vec<u8>) -> Result<Option<Page>> {
         while !self.bytes.is_empty() {
             let mut thrift = Thrift { bytes: self.bytes };
             let header = PageHeader::read(&mut thrift)?;
-            let size = usize::try_from(header.compressed).map_err(|_| "a page has no size")?;
-            let stored = thrift.bytes.get(..size).ok_or("a page is longer than its column")?;
+            let size = usize::try_from(header.compressed).map_err(|_| "the size of a page is negative")?;
+            let stored = thrift.bytes.get(..size).ok_or("a page exceeds its column")?;
             self.bytes = &thrift.bytes[size..];
             if header.crc.is_some_and(|crc| crc != crc32fast::hash(stored)) {
-                return Err("a page's checksum is wrong");
+                return Err("the checksum of a page does not match");
             }
             if let Some(page) = self.page(&header, stored, zstd, content)? {
                 return Ok(Some(page));
@@ -78,15 +79,15 @@ impl<'a> Pages<'a> {
         let dictionary = match header.kind {
             0 | 3 => false,
             2 => true,
-            // Of a kind that has no values.
+            // Index and unknown pages have no values.
             _ => return Ok(None),
         };
         if header.levels != 0 {
-            return Err("a column is optional or nested");
+            return Err("a column is optional or nested, which traces do not use");
         }
-        let size = usize::try_from(header.uncompressed).map_err(|_| "a page has no size")?;
+        let size = usize::try_from(header.uncompressed).map_err(|_| "the size of a page is negative")?;
         if size > self.most {
-            return Err("a page is larger than any that is written");
+            return Err("a page is larger than the maximum");
         }
         content.clear();
         content.reserve(size + PADDING);
@@ -95,21 +96,22 @@ impl<'a> Pages<'a> {
                 zstd.decompress(stored, content).map_err(|_| "a page cannot be decompressed")?;
             }
             Compression::ZSTD(_) | Compression::UNCOMPRESSED => {
-                // As long as what is in memory already.
+                // Bounded by `stored`, which is already in memory.
                 content.extend_from_slice(stored);
             }
-            _ => return Err("a page is compressed by another method than Zstandard"),
+            _ => return Err("a page is compressed with a method other than Zstandard"),
         }
         if content.len() != size {
-            return Err("a page has another size than it says");
+            return Err("the size of a page does not match its header");
         }
         content.resize(size + PADDING, 0);
-        let values = usize::try_from(header.values).map_err(|_| "a page has a negative number of values")?;
+        let values =
+            usize::try_from(header.values).map_err(|_| "the number of values of a page is negative")?;
         Ok(Some(Page { dictionary, values, encoding: header.encoding }))
     }
 }
 
-/// What is needed of a page's header.
+/// The fields of a page header that the decoder uses.
 struct PageHeader {
     kind: i32,
     uncompressed: i32,
@@ -117,7 +119,7 @@ struct PageHeader {
     crc: Option<u32>,
     values: i32,
     encoding: i32,
-    /// Bytes of repetition and definition levels: a required column has none.
+    /// Bytes of repetition and definition levels, 0 in a required column.
     levels: i32,
     is_compressed: bool,
 }
@@ -148,7 +150,7 @@ impl PageHeader {
         Ok(header)
     }
 
-    /// The header of a data page (5), of a dictionary (7), or of a data page of the second version (8).
+    /// Reads the header of a data page (5), a dictionary page (7) or a data page v2 (8).
     fn of_kind(&mut self, sort: i16, thrift: &mut Thrift) -> Result<()> {
         let encoding = if sort == 8 { 4 } else { 2 };
         let mut last = 0;
@@ -165,7 +167,7 @@ impl PageHeader {
     }
 }
 
-/// Types of fields, in Thrift's compact protocol.
+/// Field types of Thrift's compact protocol.
 mod kind {
     pub const TRUE: u8 = 1;
     pub const FALSE: u8 = 2;
@@ -180,12 +182,12 @@ mod kind {
     pub const STRUCT: u8 = 12;
 }
 
-/// Thrift's compact protocol, as far as page headers need it.
+/// Decoder of Thrift's compact protocol, limited to what page headers use.
 struct Thrift<'a> {
     bytes: &'a [u8],
 }
 
-const SHORT: &str = "a page's header ends early";
+const SHORT: &str = "the header of a page is truncated";
 
 impl Thrift<'_> {
     fn byte(&mut self) -> Result<u8> {
@@ -199,10 +201,10 @@ impl Thrift<'_> {
     }
 
     fn i32(&mut self) -> Result<i32> {
-        i32::try_from(zigzag(self.varint()?)).map_err(|_| "a page's header has a number that is too large")
+        i32::try_from(zigzag(self.varint()?)).map_err(|_| "a number in the header of a page is too large")
     }
 
-    /// Number and type of the next field of a struct; `None`: it ends.
+    /// Number and type of the next field of a struct; `None` at its end.
     fn field(&mut self, last: &mut i16) -> Result<Option<(i16, u8)>> {
         let byte = self.byte()?;
         if byte == 0 {
@@ -217,7 +219,7 @@ impl Thrift<'_> {
 
     fn skip(&mut self, of: u8, depth: usize) -> Result<()> {
         if depth > 8 {
-            return Err("a page's header is nested too deeply");
+            return Err("the header of a page is nested too deeply");
         }
         match of {
             kind::TRUE | kind::FALSE => {}
@@ -231,7 +233,7 @@ impl Thrift<'_> {
             kind::LIST | kind::SET => {
                 let head = self.byte()?;
                 let length = if head >> 4 == 15 { self.varint()? } else { u64::from(head >> 4) };
-                // An element has at least a byte, even a boolean.
+                // An element takes at least one byte, even a boolean.
                 for _ in 0..length {
                     match head & 15 {
                         kind::TRUE | kind::FALSE => drop(self.byte()?),
@@ -245,7 +247,7 @@ impl Thrift<'_> {
                     self.skip(of, depth + 1)?;
                 }
             }
-            _ => return Err("a page's header has something unknown in it"),
+            _ => return Err("the header of a page has a field of unknown type"),
         }
         Ok(())
     }
@@ -257,7 +259,7 @@ impl Thrift<'_> {
     }
 }
 
-/// Seven bits a byte, the lowest first.
+/// Reads a variable-length integer (LEB128): seven bits per byte, lowest first.
 pub fn varint(bytes: &mut &[u8]) -> Option<u64> {
     let mut value = 0;
     for shift in (0..64).step_by(7) {
@@ -271,7 +273,7 @@ pub fn varint(bytes: &mut &[u8]) -> Option<u64> {
     None
 }
 
-/// Small numbers of either sign have small codes.
+/// Decodes a zigzag-encoded signed integer.
 pub fn zigzag(code: u64) -> i64 {
     (code >> 1) as i64 ^ -((code & 1) as i64)
 }

@@ -1,4 +1,4 @@
-//! Parquet, as far as a trace needs it: files of required columns without nesting.
+//! Parquet files with required columns and without nesting, as used by traces.
 
 use super::pages::Pages;
 use super::{Error, decode};
@@ -16,10 +16,10 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// No page of a table is larger.
+/// Maximum size of a page of a table.
 const MAX_TABLE_PAGE: usize = 256 << 20;
 
-/// What all files have in common.
+/// Properties common to all files.
 fn properties() -> WriterPropertiesBuilder {
     WriterProperties::builder()
         .set_created_by("hearth-trace version 2".into())
@@ -27,13 +27,13 @@ fn properties() -> WriterPropertiesBuilder {
         .set_compression(Compression::ZSTD(ZstdLevel::default()))
         .set_statistics_enabled(EnabledStatistics::Chunk)
         .set_offset_index_disabled(true)
-        // A column of a group is one page, but for the one with the dictionary.
+        // Each column of a group is one data page, plus a dictionary page where used.
         .set_data_page_row_count_limit(super::GROUP_EVENTS)
         .set_write_batch_size(super::GROUP_EVENTS)
         .set_data_page_size_limit(8 << 20)
 }
 
-/// Properties of the files of events.
+/// Properties of the event files.
 pub fn event_properties() -> WriterProperties {
     let time = ColumnPath::from("time");
     properties()
@@ -46,7 +46,7 @@ pub fn schema(text: &str) -> Result<TypePtr, ParquetError> {
     parse_message_type(text).map(Arc::new)
 }
 
-/// Takes the columns of a row group, in their order.
+/// Writes the columns of a row group in order.
 pub struct NextColumn<'a, 'f, W: Write + Send>(pub &'a mut SerializedRowGroupWriter<'f, W>);
 
 impl<W: Write + Send> NextColumn<'_, '_, W> {
@@ -58,7 +58,7 @@ impl<W: Write + Send> NextColumn<'_, '_, W> {
     }
 }
 
-/// A whole file with one row group.
+/// Writes a complete file with one row group to memory.
 pub fn table(
     schema_text: &str,
     fill: impl FnOnce(&mut NextColumn<'_, '_, Vec<u8>>) -> Result<(), ParquetError>,
@@ -71,7 +71,7 @@ pub fn table(
     writer.into_inner()
 }
 
-/// A file with at most one row group, in memory.
+/// File with at most one row group, in memory.
 pub struct Table {
     path: PathBuf,
     bytes: Vec<u8>,
@@ -80,7 +80,7 @@ pub struct Table {
 }
 
 impl Table {
-    /// An error if it is not of this schema, or has more than `most` rows.
+    /// Returns an error if the schema differs or the file has more than `most` rows.
     pub fn open(path: &Path, bytes: Vec<u8>, schema_text: &str, most: usize) -> Result<Self, Error> {
         let read = || {
             let metadata = metadata(&bytes)?;
@@ -91,7 +91,7 @@ impl Table {
                 _ => return Err(ParquetError::General("it has more than one row group".into())),
             };
             if rows > most {
-                return Err(ParquetError::General(format!("it has {rows} rows, of at most {most}")));
+                return Err(ParquetError::General(format!("it has {rows} rows; the maximum is {most}")));
             }
             Ok((metadata, rows))
         };
@@ -99,7 +99,7 @@ impl Table {
         Ok(Table { path: path.into(), bytes, metadata, rows })
     }
 
-    /// What `decode` makes of a column.
+    /// Decodes a column with `decode`.
     pub fn column<T: Default>(
         &self,
         index: usize,
@@ -116,8 +116,7 @@ impl Table {
     }
 }
 
-/// The bytes of a column chunk, and how they are compressed. `bytes` are those of the file from
-/// `begin` on.
+/// Bytes and compression of a column chunk. `bytes` is the part of the file that starts at `begin`.
 pub fn chunk<'a>(
     bytes: &'a [u8],
     begin: u64,
@@ -129,10 +128,10 @@ pub fn chunk<'a>(
         let to = from.checked_add(usize::try_from(column.compressed_size()).ok()?)?;
         bytes.get(from..to)
     };
-    Ok((range().ok_or("it lies outside of its group")?, column.compression()))
+    Ok((range().ok_or("it is outside its group")?, column.compression()))
 }
 
-/// From the end of a Parquet file: its metadata, their length, and `PAR1`.
+/// Parses the metadata at the end of a Parquet file: metadata, length of the metadata, `PAR1`.
 pub fn metadata(end: &[u8]) -> Result<ParquetMetaData, ParquetError> {
     let read = || {
         let (rest, magic) = end.split_last_chunk::<4>()?;
@@ -140,11 +139,11 @@ pub fn metadata(end: &[u8]) -> Result<ParquetMetaData, ParquetError> {
         let from = rest.len().checked_sub(u32::from_le_bytes(*length) as usize)?;
         (magic == b"PAR1").then_some(&rest[from..])
     };
-    let metadata = read().ok_or_else(|| ParquetError::General("its footer is not that of Parquet".into()))?;
+    let metadata = read().ok_or_else(|| ParquetError::General("it has no valid Parquet footer".into()))?;
     ParquetMetaDataReader::decode_metadata(metadata)
 }
 
-/// An error if the columns are not those of `schema_text`.
+/// Returns an error if the columns differ from `schema_text`.
 pub fn check_schema(metadata: &ParquetMetaData, schema_text: &str) -> Result<(), ParquetError> {
     let expected = SchemaDescriptor::new(schema(schema_text)?);
     let found = metadata.file_metadata().schema_descr();

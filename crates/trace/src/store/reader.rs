@@ -1,4 +1,4 @@
-//! Reading a trace: group by group in any order, or event by event.
+//! Reading a trace: by group in any order, or event by event.
 
 use super::meta::Meta;
 use super::segment::Memory;
@@ -10,30 +10,31 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
-/// Groups that are decoded before they are asked for.
+/// Number of groups decoded ahead.
 const AHEAD: usize = 2;
 
-/// A trace of which any part can be read. Opening it reads the header, whatever its length.
+/// Trace with random access. Opening it reads only the header, in time independent of the number of
+/// events.
 pub struct Store {
     path: PathBuf,
     meta: Meta,
     header: Header,
     groups: Vec<Group>,
-    /// Where each group is: its segment, and its number there.
+    /// Segment of each group, and index within the segment.
     places: Vec<(usize, usize)>,
-    /// Memory to decode in.
+    /// Buffers for decoding, reused.
     spare: Mutex<Vec<Memory>>,
 }
 
-/// Events that are read together: some hundred thousand, at most.
+/// Events that are read together, at most about 130,000.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Group {
-    /// Number of the first one in the trace.
+    /// Index of its first event in the trace.
     pub first_event: u64,
     pub events: u32,
-    /// Time of the first one.
+    /// Time of its first event.
     pub begin: Time,
-    /// Time of the last one.
+    /// Time of its last event.
     pub end: Time,
 }
 
@@ -67,7 +68,7 @@ impl Store {
         self.header
     }
 
-    /// False if whoever wrote it was interrupted: then this is the beginning of a trace.
+    /// False if the writer was interrupted; the store then holds a prefix of the trace.
     pub fn complete(&self) -> bool {
         self.meta.complete
     }
@@ -80,14 +81,19 @@ impl Store {
         &self.groups
     }
 
-    /// The events of group `index`, of which there must be one.
+    /// Reads the events of group `index`.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such group.
     pub fn read_group(&self, index: usize) -> Result<Vec<Event>, Error> {
         let mut events = Vec::new();
         self.read_group_into(index, &mut events)?;
         Ok(events)
     }
 
-    /// The same into memory that is there: to ask for it anew costs as much as half of the decoding.
+    /// Like [`Store::read_group`], into an existing buffer: allocating one costs half as much as
+    /// the decoding.
     pub fn read_group_into(&self, index: usize, events: &mut Vec<Event>) -> Result<(), Error> {
         let (number, group) = self.places[index];
         let path = self.path.join(folder::EVENTS).join(segment::file_name(number));
@@ -99,26 +105,26 @@ impl Store {
     }
 }
 
-/// An iterator over the events of a trace. A thread of its own decodes them, a few groups ahead.
+/// Iterator over the events of a trace. A background thread decodes a few groups ahead.
 ///
-/// It ends after the first error.
+/// Ends after the first error.
 pub struct Reader {
     store: Arc<Store>,
     groups: Receiver<Result<Vec<Event>, Error>>,
-    /// Memory of groups that have been read.
+    /// Returns buffers of consumed groups to the decoding thread.
     used: SyncSender<Vec<Event>>,
     group: Vec<Event>,
-    /// The next event in the group.
+    /// Index of the next event in the group.
     next: usize,
 }
 
 impl Reader {
-    /// Reads and checks the header, and begins to decode.
+    /// Reads and checks the header, and starts decoding.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
         Reader::of(Arc::new(Store::open(path)?))
     }
 
-    /// Reads a trace that is open already.
+    /// Reads an open trace.
     pub fn of(store: Arc<Store>) -> Result<Self, Error> {
         let (send, groups) = sync_channel(AHEAD);
         let (used, empty) = sync_channel(AHEAD + 2);
@@ -128,7 +134,7 @@ impl Reader {
                 let mut events = empty.try_recv().unwrap_or_default();
                 let read = source.read_group_into(index, &mut events).map(|()| events);
                 let failed = read.is_err();
-                // Nobody may want any more.
+                // The reader may have been dropped.
                 if send.send(read).is_err() || failed {
                     return;
                 }
@@ -147,7 +153,7 @@ impl Reader {
         &self.store
     }
 
-    /// All that is still to come.
+    /// Collects all remaining events.
     pub fn into_trace(mut self) -> Result<Trace, Error> {
         let mut events = Vec::new();
         while let Some(group) = self.next_group() {
@@ -156,7 +162,7 @@ impl Reader {
         Ok(Trace { header: self.store.header.clone(), events })
     }
 
-    /// The rest of the group at hand, or the next one.
+    /// Remaining events of the current group, or the next group.
     pub fn next_group(&mut self) -> Option<Result<&[Event], Error>> {
         if self.next == self.group.len()
             && let Err(error) = self.advance()?
@@ -168,11 +174,11 @@ impl Reader {
         Some(Ok(rest))
     }
 
-    /// Goes on to the next group.
+    /// Advances to the next group.
     fn advance(&mut self) -> Option<Result<(), Error>> {
         match self.groups.recv().ok()? {
             Ok(events) => {
-                let _ = self.used.try_send(std::mem::replace(&mut self.group, events)); // it may have enough
+                let _ = self.used.try_send(std::mem::replace(&mut self.group, events)); // fails if the queue is full
                 self.next = 0;
                 Some(Ok(()))
             }

@@ -1,4 +1,4 @@
-//! A file of events.
+//! Event files (segments).
 
 use super::columns::{Columns, NARROW};
 use super::decode::{self, BLOCK, Integers};
@@ -27,18 +27,18 @@ const SCHEMA: &str = "message events {
     required int32 value (INTEGER(32,false));
 }";
 
-/// More than any group has: eight columns that do not compress, and their pages' headers.
+/// Upper bound for a group: eight incompressible columns with page headers.
 const MAX_GROUP_BYTES: u64 = 64 * GROUP_EVENTS as u64;
 const MAX_FOOTER_BYTES: u64 = 1 << 20;
-/// A page has at most a group of numbers of 64 bits, and what their encoding adds.
+/// Upper bound for a page: a group of 64-bit numbers, plus encoding overhead.
 const MAX_PAGE_BYTES: usize = 16 * GROUP_EVENTS;
 
-/// The name of a segment in the folder of events.
+/// File name of a segment in the folder of events.
 pub fn file_name(number: usize) -> String {
     format!("{number:06}.parquet")
 }
 
-/// Writes one segment.
+/// Writer of one segment.
 pub struct SegmentWriter {
     path: PathBuf,
     file: SerializedFileWriter<Hashing>,
@@ -46,7 +46,7 @@ pub struct SegmentWriter {
     events: usize,
 }
 
-/// A file, and what has been written into it since it was last asked.
+/// File that counts and hashes what was written since the last `take`.
 struct Hashing {
     file: File,
     bytes: u64,
@@ -89,7 +89,7 @@ impl SegmentWriter {
         self.events
     }
 
-    /// Writes a group: some events, not more than [`GROUP_EVENTS`]. `columns` is memory to work in.
+    /// Writes a group of at most [`GROUP_EVENTS`] events. `columns` is a reusable buffer.
     pub fn group(&mut self, events: &[Event], columns: &mut Columns) -> Result<(), Error> {
         let (Some(first), Some(last)) = (events.first(), events.last()) else { return Ok(()) };
         columns.set(events);
@@ -117,7 +117,7 @@ impl SegmentWriter {
         Ok(self.file.inner_mut().take())
     }
 
-    /// Ends the file, which is a Parquet file only then, and gives it its name.
+    /// Writes the footer, which makes the file valid Parquet, and renames it to `name`.
     pub fn close(self, name: &Path) -> Result<Segment, Error> {
         let mut out = self.file.into_inner().map_err(Error::writing(&self.path))?;
         let footer = out.take();
@@ -126,7 +126,7 @@ impl SegmentWriter {
     }
 }
 
-/// Memory to read groups in, kept from one to the next.
+/// Buffers for reading groups, reused.
 #[derive(Default)]
 pub struct Memory {
     zstd: Zstd,
@@ -158,7 +158,7 @@ pub fn read_group(
         .map_err(|what| Error::corrupt(path, format!("group {group}{what}")))?;
     let times = |events: &[Event]| Some((events.first()?.time, events.last()?.time));
     if times(events) != Some((info.begin, info.end)) {
-        return Err(Error::corrupt(path, format!("the times of group {group} are not those of trace.json")));
+        return Err(Error::corrupt(path, format!("the times of group {group} differ from trace.json")));
     }
     Ok(())
 }
@@ -166,7 +166,7 @@ pub fn read_group(
 fn read_part(file: &mut File, path: &Path, begin: u64, sum: Sum, most: u64) -> Result<Vec<u8>, Error> {
     let what = || format!("bytes {begin} to {}", begin.saturating_add(sum.bytes));
     if sum.bytes > most {
-        return Err(Error::corrupt(path, format!("{} are more than it can have", what())));
+        return Err(Error::corrupt(path, format!("{} exceed the maximum", what())));
     }
     let mut bytes = Vec::with_capacity(sum.bytes as usize);
     file.seek(SeekFrom::Start(begin)).map_err(Error::io("read", path))?;
@@ -175,12 +175,12 @@ fn read_part(file: &mut File, path: &Path, begin: u64, sum: Sum, most: u64) -> R
         return Err(Error::corrupt(path, format!("it ends before byte {}", begin.saturating_add(sum.bytes))));
     }
     if Checksum::of(&bytes) != sum.checksum {
-        return Err(Error::corrupt(path, format!("the checksum of {} is wrong", what())));
+        return Err(Error::corrupt(path, format!("the checksum of {} does not match", what())));
     }
     Ok(bytes)
 }
 
-/// Decodes the events of a group, whose bytes begin at `begin` of the file, block by block.
+/// Decodes the events of a group block by block. `content` starts at byte `begin` of the file.
 fn decode_events(
     content: &[u8],
     begin: u64,
@@ -190,9 +190,9 @@ fn decode_events(
     memory: &mut Memory,
     events: &mut Vec<Event>,
 ) -> Result<(), String> {
-    let Some(info) = metadata.row_groups().get(group) else { return Err(" is not in it".into()) };
+    let Some(info) = metadata.row_groups().get(group) else { return Err(" is missing".into()) };
     if rows > GROUP_EVENTS {
-        return Err(format!(" has {rows} events, of at most {GROUP_EVENTS}"));
+        return Err(format!(" has {rows} events; the maximum is {GROUP_EVENTS}"));
     }
     let pages = |index: usize| {
         let (bytes, compression) = parquet_file::chunk(content, begin, info.column(index))?;
@@ -213,9 +213,7 @@ fn decode_events(
             column.fill(zstd, values).map_err(failed(index))?;
         }
         let before = events.len();
-        block
-            .events(events)
-            .map_err(|row| format!(": row {} is no event that this program knows", before + row))?;
+        block.events(events).map_err(|row| format!(": row {} is not a known event", before + row))?;
     }
     time.end(zstd).map_err(failed(0))?;
     (1..).zip(columns).try_for_each(|(index, column)| column.end(zstd).map_err(failed(index)))

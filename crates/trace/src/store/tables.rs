@@ -1,4 +1,4 @@
-//! The small tables of a trace: cores, threads, kinds.
+//! Tables of a trace: cores, threads and event kinds.
 
 use super::meta::{Checksum, Meta, Sum, read_all};
 use super::{Error, decode, parquet_file};
@@ -49,20 +49,23 @@ const KIND_NAMES: [(u8, &str); 14] = [
 
 /// Core numbers have 16 bits.
 const MAX_CORES: usize = 1 << 16;
-/// A file of a few bytes can say that a name comes a million times: there are bounds.
+/// Bounds: a file of a few bytes can claim that a name occurs millions of times.
 const MAX_THREADS: usize = 4 << 20;
 const MAX_NAMES_BYTES: usize = 128 << 20;
 const MAX_TABLE_BYTES: u64 = 256 << 20;
 
-/// Writes the tables, and says what is in the files.
+/// Writes the tables and records their lengths and checksums in `meta`.
 pub fn write(folder: &Path, header: &Header, meta: &mut Meta) -> Result<(), Error> {
     let too_many = |what: String| Error::TooLarge { path: folder.into(), what };
     if header.cores.len() > MAX_CORES {
-        return Err(too_many(format!("{} cores, of at most {MAX_CORES}", header.cores.len())));
+        return Err(too_many(format!("it has {} cores; the maximum is {MAX_CORES}", header.cores.len())));
     }
     let names: usize = header.threads.iter().map(|thread| thread.name.len()).sum();
     if header.threads.len() > MAX_THREADS || names > MAX_NAMES_BYTES {
-        return Err(too_many(format!("{} threads, of at most {MAX_THREADS}", header.threads.len())));
+        return Err(too_many(format!(
+            "it has {} threads; the maximum is {MAX_THREADS}, with {MAX_NAMES_BYTES} bytes of names",
+            header.threads.len()
+        )));
     }
     let mut table = |name: &str, content: Vec<u8>| {
         let new = folder.join(format!("{name}.new"));
@@ -112,7 +115,7 @@ fn kinds() -> Written {
     })
 }
 
-/// Reads the cores and the threads.
+/// Reads the cores and threads.
 pub fn read(folder: &Path, meta: &Meta) -> Result<(Vec<CoreInfo>, Vec<ThreadInfo>), Error> {
     let open = |name: &str, schema: &str, most: usize| {
         let path = folder.join(name);
@@ -121,9 +124,9 @@ pub fn read(folder: &Path, meta: &Meta) -> Result<(Vec<CoreInfo>, Vec<ThreadInfo
         let sum = Sum { bytes: bytes.len() as u64, checksum: Checksum::of(&bytes) };
         match meta.tables.get(name) {
             Some(expected) if *expected != sum => {
-                return Err(Error::corrupt(&path, "its length or its checksum is wrong"));
+                return Err(Error::corrupt(&path, "its length or checksum does not match"));
             }
-            None if meta.complete => return Err(Error::corrupt(&path, "trace.json does not know of it")),
+            None if meta.complete => return Err(Error::corrupt(&path, "trace.json does not list it")),
             _ => {}
         }
         parquet_file::Table::open(&path, bytes, schema, most)
@@ -143,7 +146,7 @@ pub fn read(folder: &Path, meta: &Meta) -> Result<(Vec<CoreInfo>, Vec<ThreadInfo
         };
         match core() {
             Some(core) if numbers[i] as usize == i => cores.push(core),
-            _ => return Err(Error::corrupt(&folder.join(CORES), format!("row {i} is no core"))),
+            _ => return Err(Error::corrupt(&folder.join(CORES), format!("row {i} is not a valid core"))),
         }
     }
     let table = open(THREADS, THREADS_SCHEMA, MAX_THREADS)?;

@@ -13,7 +13,7 @@ fn small() -> Trace {
     }
 }
 
-/// A trace of more than one segment.
+/// A trace with more than one segment.
 fn large() -> Trace {
     let mut trace = small();
     for time in 0..SEGMENT_EVENTS as u64 + 7 {
@@ -39,7 +39,7 @@ fn more_than_one_segment() {
 }
 
 #[test]
-fn what_was_flushed_is_a_trace() {
+fn flushed_events_survive_a_dropped_writer() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("t");
     let trace = small();
@@ -53,7 +53,7 @@ fn what_was_flushed_is_a_trace() {
     assert!(!partial.complete());
     assert_eq!((partial.events(), partial.header().machine.as_str()), (4, "tiny"));
     assert_eq!(partial.read_group(0).unwrap(), trace.events);
-    // The next writer of this name takes its place.
+    // The next writer of this name replaces it.
     trace.write(&path).unwrap();
     assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
     assert!(Store::open(&path).unwrap().complete());
@@ -74,7 +74,7 @@ fn same_events_same_bytes() {
     }
 }
 
-/// All files that a trace must have. (It is whole without its index, which has tests of its own.)
+/// All required files of a trace. (The index is optional and has tests of its own.)
 fn files(folder: &Path) -> Vec<PathBuf> {
     let mut files = Vec::new();
     for entry in fs::read_dir(folder).unwrap() {
@@ -89,7 +89,7 @@ fn files(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// A trace that was written, and whatever can be done to one of its files.
+/// Writes a trace and applies `damage` to each of its files in turn.
 fn damaged(damage: impl Fn(&Path, &[u8], &mut dyn FnMut(&[u8], bool))) {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("t");
@@ -99,7 +99,7 @@ fn damaged(damage: impl Fn(&Path, &[u8], &mut dyn FnMut(&[u8], bool))) {
     trace.write(&path).unwrap();
     for file in files(&path) {
         if file.ends_with(tables::KINDS) {
-            continue; // it is for others: we know the kinds
+            continue; // for other programs, not read here
         }
         let whole = fs::read(&file).unwrap();
         damage(&file, &whole, &mut |bytes, may_be_sound| {
@@ -117,12 +117,12 @@ fn damaged(damage: impl Fn(&Path, &[u8], &mut dyn FnMut(&[u8], bool))) {
 }
 
 #[test]
-fn truncated_anywhere_is_an_error() {
+fn truncation_anywhere_is_an_error() {
     damaged(|_, whole, read| (0..whole.len()).for_each(|length| read(&whole[..length], false)));
 }
 
 #[test]
-fn every_single_changed_byte_is_found() {
+fn every_changed_byte_is_detected() {
     damaged(|_, whole, read| {
         for at in 0..whole.len() {
             let mut changed = whole.to_vec();
@@ -132,9 +132,9 @@ fn every_single_changed_byte_is_found() {
     });
 }
 
-/// A lie whose checksums are right: nothing is believed, and nothing panics.
+/// Damage with correct checksums must not panic.
 #[test]
-fn a_lie_with_the_right_checksum_is_an_error_or_harmless() {
+fn damage_with_correct_checksums_does_not_panic() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("t");
     small().write(&path).unwrap();
@@ -157,7 +157,7 @@ fn a_lie_with_the_right_checksum_is_an_error_or_harmless() {
 }
 
 #[test]
-fn what_is_missing_is_named() {
+fn a_missing_file_is_named() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("t");
     small().write(&path).unwrap();
@@ -175,7 +175,7 @@ fn what_is_missing_is_named() {
 }
 
 #[test]
-fn what_is_no_trace_is_said_to_be_none() {
+fn a_path_that_is_not_a_trace_is_reported() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("t");
     let message = || Trace::read(&path).unwrap_err().to_string();
@@ -204,7 +204,7 @@ fn only_a_trace_is_replaced() {
     refused("not a trace");
     fs::remove_file(&path).unwrap();
     fs::create_dir(&path).unwrap();
-    refused("not that of a trace");
+    refused("not a trace");
     fs::remove_dir(&path).unwrap();
     small().write(&path).unwrap();
     fs::write(path.join("notes.txt"), "mine").unwrap();
@@ -217,7 +217,7 @@ fn only_a_trace_is_replaced() {
 }
 
 #[test]
-fn two_writers_of_one_trace_do_not_meet() {
+fn a_second_writer_of_a_trace_is_refused() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("t");
     let first = Writer::create(&path, &Header::default()).unwrap();
@@ -228,7 +228,7 @@ fn two_writers_of_one_trace_do_not_meet() {
 }
 
 #[test]
-fn a_writer_tells_its_first_error_at_the_end() {
+fn commit_returns_the_first_error() {
     let dir = tempfile::tempdir().unwrap();
     let mut writer = Writer::create(dir.path().join("t"), &Header::default()).unwrap();
     fs::remove_dir_all(dir.path().join("t.partial")).unwrap();
@@ -239,7 +239,7 @@ fn a_writer_tells_its_first_error_at_the_end() {
     assert!(message.contains("t.partial"), "{message}");
 }
 
-/// A page of a few bytes that would be a gigabyte is refused before memory is taken.
+/// A small page that claims to expand beyond the maximum is rejected before memory is allocated.
 #[test]
 fn a_page_that_is_too_large_is_refused() {
     let zeros = vec![0; 1 << 22];
@@ -265,7 +265,7 @@ fn a_page_that_is_too_large_is_refused() {
     };
     assert_eq!(read(&page, 1 << 22), Ok(Some(1 << 22)));
     assert!(read(&page, (1 << 22) - 1).unwrap_err().contains("larger"));
-    // One that says less than it has.
+    // A page whose header claims less than its content.
     let mut less = page.clone();
     less[3] ^= 0x02;
     assert!(read(&less, 1 << 23).is_err());
@@ -274,15 +274,15 @@ fn a_page_that_is_too_large_is_refused() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
     #[test]
-    fn what_is_written_is_read(trace in any_trace()) {
+    fn a_written_trace_is_read_back(trace in any_trace()) {
         let dir = tempfile::tempdir().unwrap();
         trace.write(dir.path().join("t")).unwrap();
         prop_assert_eq!(Trace::read(dir.path().join("t")).unwrap(), trace);
     }
 
-    /// Events that are alike for long and then are not: runs of all sorts, over the ends of blocks.
+    /// Long runs of similar events followed by different ones, across block boundaries.
     #[test]
-    fn runs_and_blocks_do_not_show(
+    fn runs_across_blocks_are_read_back(
         runs in proptest::collection::vec((any_event(), 1usize..300, 0u64..1 << 40), 1..40),
     ) {
         let repeated = |(event, times, step): (Event, usize, u64)| {
@@ -294,7 +294,7 @@ proptest! {
         prop_assert!(Trace::read(dir.path().join("t")).unwrap() == trace);
     }
 
-    /// A damaged trace gives an error, or is read as what it was.
+    /// A damaged trace gives an error or is read unchanged.
     #[test]
     fn damage_is_found(
         trace in any_trace(),

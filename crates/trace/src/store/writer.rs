@@ -10,25 +10,25 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::{self, JoinHandle};
 
-/// Groups that may wait for the worker.
+/// Number of groups that may wait for the worker.
 const AHEAD: usize = 2;
 
-/// Writes events as they come. A worker thread encodes them, a group at a time; if it is slower
-/// than the events, they wait.
+/// Writer of a trace. A worker thread encodes the events in groups; if it falls behind, the caller
+/// blocks.
 ///
-/// A [`Sink`] cannot fail, so the first error is kept, everything after it is dropped, and
-/// [`Writer::commit`] returns it. A writer that is dropped without it leaves `NAME.partial`, if
-/// there is something in it to be read.
+/// A [`Sink`] cannot fail, so the writer keeps the first error, drops all later events, and
+/// [`Writer::commit`] returns the error. A writer dropped without `commit` leaves `NAME.partial` if
+/// that contains readable events.
 pub struct Writer {
     path: PathBuf,
     group: Vec<Event>,
-    /// `None`: it has ended.
+    /// `None` after the worker has ended.
     worker: Option<Worker>,
 }
 
 struct Worker {
     jobs: SyncSender<Job>,
-    /// Memory of groups that have been written.
+    /// Returns buffers of written groups.
     used: Receiver<Vec<Event>>,
     thread: JoinHandle<Result<(), Error>>,
 }
@@ -41,9 +41,9 @@ enum Job {
 }
 
 impl Writer {
-    /// Starts a trace in the folder `path.partial`, which gets the name `path` when it is whole
-    /// ([`Writer::commit`]). `header` is what is known so far: the source, the machine, the cores,
-    /// perhaps threads; it is what the prefix of the trace is read with, should it end early.
+    /// Starts a trace in the folder `path.partial`; [`Writer::commit`] renames it to `path`.
+    /// `header` holds what is known so far: source, machine, cores, perhaps threads. If the writer
+    /// is interrupted, the partial trace is read with this header.
     pub fn create(path: impl AsRef<Path>, header: &Header) -> Result<Self, Error> {
         let path = path.as_ref();
         let partial = Partial::create(path)?;
@@ -56,7 +56,7 @@ impl Writer {
                     Job::Thread(thread) => desk.thread(thread),
                     Job::Group(events) => {
                         desk.group(&events)?;
-                        let _ = give_back.try_send(events); // it may have enough
+                        let _ = give_back.try_send(events); // fails if the queue is full
                     }
                     Job::Flush => desk.close_segment()?,
                     Job::Commit(header) => return desk.commit(&header),
@@ -73,18 +73,18 @@ impl Writer {
         })
     }
 
-    /// An error if a trace of this name cannot be written: found before long work is done for it.
+    /// Returns an error if a trace cannot be written to `path`. Call it before long work.
     pub fn check(path: impl AsRef<Path>) -> Result<(), Error> {
         folder::check_replaceable(path.as_ref())
     }
 
-    /// Closes the segment at hand: whatever happens later, all events so far can be read.
+    /// Closes the current segment, so that all events so far stay readable whatever happens later.
     pub fn flush(&mut self) {
         self.send_group();
         self.send(Job::Flush);
     }
 
-    /// Writes what is left and the final header, and gives the trace its name.
+    /// Writes the remaining events and the final header, and renames the trace to its final name.
     pub fn commit(mut self, header: &Header) -> Result<(), Error> {
         self.send_group();
         self.send(Job::Commit(Box::new(header.clone())));
@@ -104,7 +104,7 @@ impl Writer {
 
     fn send(&mut self, job: Job) {
         if let Some(worker) = &self.worker {
-            // A worker that has failed takes nothing more; `commit` tells its error.
+            // Sending fails after a worker error, which `commit` returns.
             let _ = worker.jobs.send(job);
         }
     }
@@ -113,7 +113,7 @@ impl Writer {
         let Some(worker) = self.worker.take() else { return Ok(()) };
         drop(worker.jobs);
         worker.thread.join().unwrap_or_else(|_| {
-            let source = std::io::Error::other("its thread has ended unexpectedly");
+            let source = std::io::Error::other("the writer thread panicked");
             Err(Error::File { action: "write", path: self.path.clone(), source })
         })
     }
@@ -123,7 +123,7 @@ impl Drop for Writer {
     fn drop(&mut self) {
         if self.worker.is_some() {
             self.flush();
-            let _ = self.end(); // nobody is left to be told
+            let _ = self.end(); // `drop` cannot report errors
         }
     }
 }
@@ -141,14 +141,14 @@ impl Sink for Writer {
     }
 }
 
-/// What the worker works at.
+/// State of the worker thread.
 struct Desk {
     partial: Partial,
     header: Header,
     meta: Meta,
     segment: Option<SegmentWriter>,
     columns: Columns,
-    /// Threads were added since the tables were written.
+    /// True if threads were added since the tables were last written.
     tables_are_old: bool,
 }
 
@@ -198,7 +198,8 @@ impl Desk {
         Ok(())
     }
 
-    /// While the trace is not complete, nobody relies on the sums: the tables are replaced one by one.
+    /// Replaces the tables one by one, without checksums: readers ignore those of an incomplete
+    /// trace.
     fn write_tables(&mut self) -> Result<(), Error> {
         if std::mem::take(&mut self.tables_are_old) {
             tables::write(self.partial.folder(), &self.header, &mut self.meta)?;
@@ -213,9 +214,9 @@ impl Desk {
         (meta.events, meta.segments) = (self.meta.events, self.meta.segments);
         tables::write(self.partial.folder(), header, &mut meta)?;
         meta.write(self.partial.folder())?;
-        // The index is not made while events pass: a recording is not to be disturbed by it, and
-        // what is worth storing is known at the end. A trace without one is whole all the same: it
-        // is built when the trace is looked at.
+        // The index is built after all events: building it while recording would disturb the run,
+        // and only at the end is it known which tiles are worth storing. A trace without an index
+        // is complete; the index is then built when the trace is viewed.
         let _ = Store::open(self.partial.folder()).map(|store| crate::tiles::Index::write(&store));
         self.partial.commit()
     }

@@ -1,5 +1,5 @@
-//! A machine that makes no mistakes: of random steps it makes a sound trace; and what is the case after each event,
-//! for references that are slow and obvious.
+//! A model of a machine that turns random steps into a consistent trace, and the full state after
+//! each event, for slow reference implementations.
 
 use crate::Trace;
 use crate::event::*;
@@ -7,22 +7,23 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What the machine tries next; what is not possible is left out.
+/// A random step; impossible steps are skipped.
 #[derive(Clone, Debug)]
 pub enum Step {
     Pass(Time),
-    /// A new thread, by whoever runs on the first core, for the second.
+    /// The thread running on the first core forks a child onto the second.
     Fork(CoreId, CoreId),
-    /// One of the blocked threads, by whoever runs on the first core, for the second.
+    /// The thread running on the first core wakes the n-th blocked thread onto the second.
     Wake(usize, CoreId, CoreId),
-    /// The core takes the n-th of its ready threads, or goes idle.
+    /// The core switches to the n-th of its ready threads, or to idle.
     Switch(CoreId, usize, bool),
     Migrate(usize, CoreId),
-    /// Something that moves no thread.
+    /// An event that moves no thread.
     Say(CoreId, Kind),
 }
 
-/// Steps of a machine with so many cores: how time passes, and what is said besides.
+/// Random steps for `cores` cores. `pass` generates delays, `say` generates events that move no
+/// thread.
 pub fn steps(
     cores: CoreId,
     pass: impl Strategy<Value = Time>,
@@ -40,12 +41,12 @@ pub fn steps(
     vec(step, 0..150)
 }
 
-/// A multiple of 100 MHz below 4.5 GHz: so references need no rounding.
+/// Multiples of 100 MHz below 4.5 GHz, so that references need no rounding.
 pub fn any_khz() -> impl Strategy<Value = u32> {
     (0..45u32).prop_map(|tenths| tenths * 100_000)
 }
 
-/// Where every thread is.
+/// Scheduling state of all threads.
 #[derive(Default)]
 struct Machine {
     running: Vec<Tid>,
@@ -54,7 +55,8 @@ struct Machine {
     threads: Tid,
 }
 
-/// Plays the steps on the machine of the header. Two of three threads are traced, and four share three names.
+/// Applies the steps to the machine of the header. Two of three threads are traced, and threads
+/// share three names.
 pub fn play(header: Header, steps: &[Step]) -> Trace {
     let mut machine = Machine { running: vec![IDLE; header.cores.len()], ..Machine::default() };
     let (mut trace, mut time) = (Trace { header, events: Vec::new() }, 0);
@@ -97,7 +99,7 @@ impl Machine {
                 self.ready[index].1 = to;
                 (to, Kind::Migrate { thread, from, to })
             }
-            // It is about a thread.
+            // Placements refer to a thread, which must exist.
             Step::Say(_, Kind::Place { thread, .. }) if thread > self.threads => return None,
             Step::Say(core, kind) => (core, kind),
         })
@@ -110,7 +112,7 @@ impl Machine {
             None => IDLE,
         };
         let prev = std::mem::replace(&mut self.running[usize::from(core)], next);
-        // Only who has a successor can be preempted.
+        // Preemption requires a successor.
         let stop = if prev != IDLE && (block || next == IDLE) { Stop::Blocked } else { Stop::Preempted };
         match stop {
             Stop::Blocked => self.blocked.push(prev),
@@ -121,19 +123,19 @@ impl Machine {
     }
 }
 
-/// What is the case from `time` until the next one.
+/// State from `time` until the next moment.
 #[derive(Clone, Debug, Default)]
 pub struct Moment {
     pub time: Time,
     pub running: Vec<Tid>,
     pub ready: BTreeMap<Tid, CoreId>,
     pub khz: Vec<u32>,
-    /// Cores with a `Frequency` event: their ticks say nothing new.
+    /// Cores with a `Frequency` event; their ticks carry no new information.
     exact: BTreeSet<CoreId>,
     pub spin: Vec<bool>,
-    /// Of sets, which cores.
+    /// Members of each core set.
     pub members: BTreeSet<(u8, CoreId)>,
-    /// Of the last placement on each core, and 1.
+    /// Reason of the last placement on each core, plus 1.
     pub reason: Vec<u8>,
 }
 
@@ -179,13 +181,13 @@ impl Moment {
         usize::from(self.running[core] != IDLE) + self.ready_on(core).count()
     }
 
-    /// Cores with nothing to do.
+    /// Cores without runnable threads.
     pub fn idle(&self) -> impl Iterator<Item = usize> + '_ {
         (0..self.running.len()).filter(|core| self.runnable_on(*core) == 0)
     }
 }
 
-/// The moments of a sound trace: before anything happened, after every event, and at its end.
+/// Moments of a consistent trace: before the first event, after each event, and at the end.
 pub fn moments(trace: &Trace) -> Vec<Moment> {
     let cores = trace.header.cores.len();
     let mut now = Moment {
@@ -208,7 +210,7 @@ pub fn moments(trace: &Trace) -> Vec<Moment> {
 #[cfg(test)]
 proptest! {
     #[test]
-    fn the_machine_makes_no_mistakes(
+    fn random_steps_give_consistent_traces(
         steps in steps(4, 0..1000u64, any_khz().prop_map(|khz| Kind::Frequency { khz })),
     ) {
         let header = Header { cores: vec![CoreInfo::default(); 4], ..Header::default() };

@@ -8,7 +8,7 @@ pub use machine::*;
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-/// Any event at all, with no regard to sense.
+/// Arbitrary events, mostly inconsistent.
 pub fn any_event() -> impl Strategy<Value = Event> {
     let stop =
         prop_oneof![Just(Stop::Preempted), Just(Stop::Yielded), Just(Stop::Blocked), Just(Stop::Exited)];
@@ -45,7 +45,7 @@ pub fn any_event() -> impl Strategy<Value = Event> {
     (any::<Time>(), any::<CoreId>(), kind).prop_map(|(time, core, kind)| Event { time, core, kind })
 }
 
-/// Any trace at all, with no regard to sense.
+/// Arbitrary traces, mostly inconsistent.
 pub fn any_trace() -> impl Strategy<Value = Trace> {
     let source =
         prop_oneof![

@@ -1,4 +1,4 @@
-//! All tiles worth storing, in one pass over the events.
+//! Building of all stored tiles in one pass over the events.
 
 use super::cell::Cell;
 use super::lanes::{Lanes, Strip};
@@ -9,27 +9,27 @@ use super::underload::UnderloadSeries;
 use crate::event::{Event, Header, Time};
 use crate::metrics::State;
 
-/// Takes the groups of a trace one after the other; gives the tiles as they become complete.
+/// Builds the stored tiles from the groups of a trace in order, and returns tiles as they are
+/// completed.
 ///
-/// Cells are made at the level that the [`Plan`] names for the time; those of the level above are
-/// made of them, four by four, and so on up to the one tile that holds everything. So an event
-/// costs the same however many levels there are.
+/// Cells are built at the level that the plan gives for the time. Four cells of a level form
+/// one of the next coarser level, up to the single tile that covers the trace. The cost per event
+/// is therefore independent of the number of levels.
 pub struct TileBuilder {
     shape: Shape,
     end: Time,
     lanes: Lanes,
-    /// The time of the last event.
+    /// Time of the last event.
     now: Time,
     segments: std::vec::IntoIter<Segment>,
     segment: Segment,
-    /// End of the bin at hand.
+    /// End of the current bin.
     bin_end: Time,
     levels: Vec<Level>,
     done: Vec<(TileId, Tile)>,
 }
 
-/// The tile of a level that is being filled, if there is one, and the bin that is being made of
-/// the bins of the level below.
+/// Current tile of a level, if any, and the bin that accumulates bins of the next finer level.
 struct Level {
     tile: Option<(TileId, Tile)>,
     cells: Vec<Cell>,
@@ -37,7 +37,7 @@ struct Level {
 }
 
 impl TileBuilder {
-    /// `spans` are those of the groups to come, `end` is the last instant of the trace.
+    /// `spans` are those of the groups that follow; `end` is the last instant of the trace.
     pub fn new(header: &Header, spans: &[Span], end: Time) -> TileBuilder {
         TileBuilder::with_plan(header, &Plan::new(spans, header.cores.len(), end), end)
     }
@@ -46,7 +46,7 @@ impl TileBuilder {
         let shape = Shape::of(header);
         let mut segments = plan.segments().into_iter();
         let coarsest = coarsest_level(end);
-        // A plan is never empty; if it were, all would go into the coarsest tile.
+        // A plan is never empty; if it were, the coarsest tile would hold everything.
         let segment = segments.next().unwrap_or(Segment { level: coarsest, end: Time::MAX });
         let level =
             |_| Level { tile: None, cells: vec![Cell::default(); shape.cores], strip: Strip::default() };
@@ -63,11 +63,11 @@ impl TileBuilder {
         }
     }
 
-    /// The next group. Returns what must be known to follow it.
+    /// Processes the next group. Returns the snapshot of the state before it.
     pub fn group(&mut self, events: &[Event]) -> Snapshot {
         let snapshot = Snapshot::take(&self.lanes, self.now);
         for event in events {
-            // Time neither runs back nor beyond the end, whatever a damaged trace says.
+            // Clamps the times of a damaged trace: time neither goes back nor exceeds the end.
             let time = event.time.clamp(self.now, self.end);
             if time >= self.bin_end {
                 self.close_bins(time);
@@ -78,17 +78,17 @@ impl TileBuilder {
         snapshot
     }
 
-    /// The time of the last event so far.
+    /// Time of the last event so far.
     pub fn now(&self) -> Time {
         self.now
     }
 
-    /// The tiles that have become complete, those of a level in their order.
+    /// Removes and returns the completed tiles, those of each level in order.
     pub fn take_tiles(&mut self) -> Vec<(TileId, Tile)> {
         std::mem::take(&mut self.done)
     }
 
-    /// Completes the tiles that are left, for [`TileBuilder::take_tiles`].
+    /// Completes the remaining tiles, for [`TileBuilder::take_tiles`].
     pub fn finish(&mut self) -> UnderloadSeries {
         self.close_bins(self.end);
         self.close_bin(self.end, true);
@@ -109,7 +109,7 @@ impl TileBuilder {
         }
     }
 
-    /// Closes the bin at hand, at its end or that of the trace (`last`), and all coarser ones
+    /// Closes the current bin at its end or the end of the trace (`last`), and all coarser bins
     /// that end with it.
     fn close_bin(&mut self, end: Time, last: bool) {
         let mut level = self.segment.level;
@@ -127,8 +127,8 @@ impl TileBuilder {
     }
 }
 
-/// Puts a bin of `level`, in which `time` lies, into its tile, and into the bin of the level
-/// above that it is a part of.
+/// Stores the bin of `level` that contains `time` in its tile, and adds it to the bin of the next
+/// coarser level.
 fn put(
     levels: &mut [Level],
     done: &mut Vec<(TileId, Tile)>,

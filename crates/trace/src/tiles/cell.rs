@@ -1,8 +1,8 @@
-//! What a tile says of one core in one bin of time, exactly, before it is rounded.
+//! Exact values of one core in one bin, before rounding.
 
 use crate::event::{IDLE, Tid, Time};
 
-/// A stretch of time in which a core ran one thread.
+/// A period in which a core ran one thread without interruption.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Run {
     pub thread: Tid,
@@ -16,11 +16,12 @@ impl Run {
     }
 }
 
-/// Sums, maxima and counts over a piece of time. Two pieces that follow each other make one cell
-/// by [`Cell::append`]: this is how a coarser level comes from a finer one, without rounding.
+/// Sums, maxima and counts over a period. [`Cell::append`] combines two consecutive periods
+/// exactly, which is how coarser levels are derived from finer ones.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Cell {
-    /// Nanoseconds in which any thread ran; a traced one; any, with a known frequency.
+    /// Nanoseconds in which the core ran any thread, a traced thread, and any thread at a known
+    /// frequency.
     pub busy: Time,
     pub traced: Time,
     pub known: Time,
@@ -30,10 +31,10 @@ pub struct Cell {
     pub inverted: Time,
     pub spin: Time,
     pub queue: u32,
-    /// A traced thread ran here, be it for no time at all.
+    /// True if a traced thread ran here, even for zero time.
     pub used: bool,
     pub sets: u8,
-    /// 1 + the last placement's reason, when the piece ends.
+    /// Reason of the last placement at the end of the period, plus 1.
     pub reason: u8,
     pub wakeups: u32,
     pub migrations: u32,
@@ -44,7 +45,7 @@ pub struct Cell {
 }
 
 impl Cell {
-    /// The core ran `thread` from `from` to `to`: after all that was said before.
+    /// Adds a run. Runs must be added in order of time.
     pub fn run(&mut self, run: Run) {
         if run.thread == IDLE || run.length() == 0 {
             return;
@@ -56,18 +57,18 @@ impl Cell {
         if first || (continues && only) {
             self.first = self.last;
         }
-        // The first of equally long stretches stays.
+        // Of equally long runs, the first one stays.
         if self.last.length() > self.longest.length() {
             self.longest = self.last;
         }
     }
 
-    /// The thread of the longest stretch.
+    /// Thread of the longest run.
     pub fn thread(&self) -> Tid {
         self.longest.thread
     }
 
-    /// Takes up `next`, the piece that follows.
+    /// Extends the cell by the period that follows it.
     pub fn append(&mut self, next: &Cell) {
         self.busy += next.busy;
         self.traced += next.traced;
@@ -92,7 +93,7 @@ impl Cell {
         }
     }
 
-    /// Mean frequency in MHz over the time for which it is known; 0: for none.
+    /// Mean frequency in MHz over the time with known frequency; 0 if there is none.
     pub fn mhz(&self) -> u16 {
         match self.known {
             0 => 0,
@@ -101,7 +102,7 @@ impl Cell {
     }
 }
 
-/// `ns` of `width` as a byte: 255 is all of it. What is not nothing is not shown as nothing.
+/// `ns` as a fraction of `width`, scaled to 0..=255. Only 0 maps to 0.
 pub fn part(ns: Time, width: Time) -> u8 {
     match ns {
         0 => 0,

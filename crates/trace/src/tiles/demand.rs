@@ -1,4 +1,4 @@
-//! Tiles that are not stored, from the events of their time.
+//! Computation of tiles that are not stored, from the events of their period.
 
 use super::lanes::Lanes;
 use super::snapshot::Snapshot;
@@ -6,9 +6,9 @@ use super::tile::{BINS, Shape, Tile, TileId, bin_width};
 use crate::event::{Event, Time};
 use crate::metrics::State;
 
-/// Fills tile `id` from the `groups` behind `snapshot`; those behind the tile's end are not asked
-/// for. `state` is one in which nothing has happened, `last` is the last instant of the trace.
-/// `None`: the tile lies behind it.
+/// Computes tile `id` from the `groups` that follow `snapshot`, reading only as far as the end of
+/// the tile. `state` must be a state without events; `last` is the last instant of the trace.
+/// Returns `None` if the tile is after `last`.
 pub fn compute<G: AsRef<[Event]>, E>(
     shape: Shape,
     id: TileId,
@@ -20,8 +20,8 @@ pub fn compute<G: AsRef<[Event]>, E>(
     Ok(compute_run(shape, (id, 1), state, snapshot, last, groups)?.pop())
 }
 
-/// Fills the tile `first` and those that follow it, `count` in all, in one pass: fewer if the
-/// trace ends before. Otherwise as [`compute`].
+/// Like [`compute`], for `count` tiles starting with `first`, in one pass. Returns fewer if the
+/// trace ends earlier.
 pub fn compute_run<G: AsRef<[Event]>, E>(
     shape: Shape,
     (first, count): (TileId, usize),
@@ -64,20 +64,20 @@ pub fn compute_run<G: AsRef<[Event]>, E>(
     }
 }
 
-/// The tiles of a run, up to the bin at hand.
+/// Tiles computed so far.
 struct Filling {
     lanes: Lanes,
     shape: Shape,
     width: Time,
-    /// The bin at hand, counted from the first tile's begin. `None` before that: until then, only
-    /// who runs and waits where is followed.
+    /// Current bin, counted from the beginning of the first tile. `None` before that, while only
+    /// the state is tracked.
     bin: Option<usize>,
     bins: usize,
     tiles: Vec<Tile>,
 }
 
 impl Filling {
-    /// Ends the bin at hand. Whether it was the last.
+    /// Closes the current bin. Returns true if it was the last one.
     fn close(&mut self, end: Time) -> bool {
         let Filling { lanes, shape, width, bin, bins, tiles } = self;
         lanes.close(end, |cells, strip| {

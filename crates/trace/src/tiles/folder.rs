@@ -1,4 +1,4 @@
-//! The index in the folder of its trace: `tiles/index`.
+//! The index file in the folder of its trace: `tiles/index`.
 
 use super::error::Error;
 use super::index::{Index, Place};
@@ -33,8 +33,8 @@ impl Groups for Store {
 }
 
 impl Index {
-    /// The index of a stored trace. Where there is none that fits (the trace is foreign, its
-    /// recorder crashed, another version wrote it), it is built, and kept if that is possible.
+    /// Opens the index of a stored trace. If there is no matching index (foreign trace, crashed
+    /// recorder, other version), builds it, and stores it if possible.
     pub fn of(store: &Store) -> Result<Index, Error> {
         let path = store.path().join(FOLDER).join(FILE);
         match File::open(&path).map(|file| Index::open(Place::File(file), store)) {
@@ -42,7 +42,7 @@ impl Index {
             Ok(Err(error @ Error::TooManyCores(_))) => return Err(error),
             _ => {}
         }
-        // A trace that is still being written would soon have another one.
+        // The index of a trace that is still being written would soon be out of date.
         if store.complete() && Index::write(store).is_ok() {
             let file = File::open(&path).map_err(|source| Error::Io { action: "open", source })?;
             return Index::open(Place::File(file), store);
@@ -50,12 +50,12 @@ impl Index {
         Index::in_memory(store)
     }
 
-    /// Whether a stored trace has an index. (Whether it fits is seen when it is opened.)
+    /// True if a stored trace has an index file, even an outdated one.
     pub fn is_there(store: &Store) -> bool {
         store.path().join(FOLDER).join(FILE).exists()
     }
 
-    /// Builds the index of a stored trace into its folder. It gets its name when it is whole.
+    /// Builds the index of a stored trace and atomically places it in the trace's folder.
     pub fn write(store: &Store) -> Result<(), Error> {
         let folder = store.path().join(FOLDER);
         let failed = |source| Error::Io { action: "write", source };
@@ -64,7 +64,7 @@ impl Index {
         let built =
             build(store, &partial).and_then(|()| fs::rename(&partial, folder.join(FILE)).map_err(failed));
         if built.is_err() {
-            let _ = fs::remove_file(&partial); // the error says more
+            let _ = fs::remove_file(&partial); // `built` already holds the error
         }
         built
     }

@@ -1,4 +1,4 @@
-//! The stored index: a file of compressed blocks, and a table that says where each is.
+//! Stored index: a file of compressed blocks and a table of their locations.
 //!
 //! ```text
 //! start    "HEARTHTI"  version: u32  zero: u32                                   16 bytes
@@ -29,19 +29,20 @@ use std::sync::mpsc::sync_channel;
 use xxhash_rust::xxh3::xxh3_64;
 
 const MAGIC: &[u8; 8] = b"HEARTHTI";
-/// Raised whenever tiles mean something else, or lie elsewhere: older indexes are built anew.
+/// Format version, increased whenever the content or layout of tiles changes. Older indexes are
+/// rebuilt.
 const VERSION: u32 = 2;
 const START_BYTES: u64 = 16;
 const FOOTER_BYTES: u64 = 24;
 const COMPRESSION: i32 = 3;
-/// No snapshot is larger, whatever a file says.
+/// Maximum size of a decompressed snapshot.
 const MOST_SNAPSHOT_BYTES: u32 = 64 << 20;
 
-/// Tiles are computed together up to so many events in the groups that they need, and bytes of theirs.
+/// Limits for computing tiles together: events of the groups they need, and bytes of the tiles.
 const MOST_RUN_EVENTS: u64 = 3 << 17;
 const MOST_RUN_BYTES: u64 = 16 << 20;
 
-/// Where an index lies.
+/// Storage of an index.
 pub enum Place {
     Memory(Vec<u8>),
     File(File),
@@ -55,7 +56,7 @@ impl Place {
         }
     }
 
-    /// The caller has checked that `bytes` from `offset` are within the length.
+    /// The caller has checked that the range is within the length.
     fn read(&self, offset: u64, bytes: usize) -> io::Result<Vec<u8>> {
         let mut buffer = vec![0; bytes];
         match self {
@@ -69,17 +70,17 @@ impl Place {
     }
 }
 
-/// The index of a trace, opened. It does not hold the trace: that is given with each question.
+/// Open index of a trace. It does not own the trace, which is passed with each query.
 pub struct Index {
     place: Place,
     shape: Shape,
     table: Table,
-    /// In which nothing has happened.
+    /// State without events.
     state: State,
 }
 
 impl Index {
-    /// Builds the index of a trace into `out`.
+    /// Builds the index of a trace and writes it to `out`.
     pub fn build(groups: &impl Groups, out: impl Write) -> Result<(), Error> {
         let (header, spans, end) = (groups.header(), groups.spans(), groups.end());
         if header.cores.len() > MOST_CORES {
@@ -88,7 +89,7 @@ impl Index {
         let mut builder = TileBuilder::new(header, &spans, end);
         let mut out = Output::start(out)?;
         let mut table = Table { end, ..Table::default() };
-        // One thread reads ahead, one follows the events, and this one compresses.
+        // One thread reads ahead, one processes the events, and this one compresses.
         std::thread::scope(|scope| {
             let (events, next_events) = sync_channel(2);
             let (made, next_made) = sync_channel(2);
@@ -126,8 +127,8 @@ impl Index {
         out.finish(&table.encode())
     }
 
-    /// Opens the index of the trace `groups`. An index of another trace, or of another version
-    /// of it, is an error.
+    /// Opens the index of the trace `groups`. Returns an error if it belongs to another trace, or
+    /// to another version of this trace.
     pub fn open(place: Place, groups: &impl Groups) -> Result<Index, Error> {
         let reading = |source| Error::Io { action: "read", source };
         let length = place.length().map_err(reading)?;
@@ -136,25 +137,25 @@ impl Index {
         }
         let start = place.read(0, START_BYTES as usize).map_err(reading)?;
         if start[..8] != *MAGIC || start[8..12] != VERSION.to_le_bytes() {
-            return Err(Error::Damaged("another version of hearth wrote it"));
+            return Err(Error::Damaged("it was written by another version of hearth"));
         }
         let footer = place.read(length - FOOTER_BYTES, FOOTER_BYTES as usize).map_err(reading)?;
         let number = |at: usize| footer[at..at + 8].iter().rev().fold(0, |n, byte| n << 8 | u64::from(*byte));
         let block = Block { offset: number(0), bytes: number(8), checksum: number(16) };
         let bytes = checked(&place, block, length - FOOTER_BYTES)?;
-        let table = Table::decode(&bytes).ok_or(Error::Damaged("its table makes no sense"))?;
+        let table = Table::decode(&bytes).ok_or(Error::Damaged("its table is invalid"))?;
         let header = groups.header();
         if header.cores.len() > MOST_CORES {
             return Err(Error::TooManyCores(header.cores.len()));
         }
         let counts = groups.spans().into_iter().map(|span| span.events);
         if table.end != groups.end() || !counts.eq(table.groups.iter().map(|group| group.span.events)) {
-            return Err(Error::Damaged("it belongs to other events"));
+            return Err(Error::Damaged("it belongs to another trace"));
         }
         Ok(Index { place, shape: Shape::of(header), table, state: State::new(header) })
     }
 
-    /// In memory: for a trace that is there, too, or cannot be written to.
+    /// Builds an index in memory, for a trace in memory or in a read-only folder.
     pub fn in_memory(groups: &impl Groups) -> Result<Index, Error> {
         let mut bytes = Vec::new();
         Index::build(groups, &mut bytes)?;
@@ -165,12 +166,12 @@ impl Index {
         self.shape
     }
 
-    /// The last instant of the trace.
+    /// Last instant of the trace.
     pub fn end(&self) -> Time {
         self.table.end
     }
 
-    /// The finest level of which a tile is stored.
+    /// Finest level with a stored tile.
     pub fn finest_stored(&self) -> u8 {
         self.table.tiles.first().map_or(self.coarsest(), |(id, _)| id.level)
     }
@@ -183,7 +184,7 @@ impl Index {
         self.stored(id).is_some()
     }
 
-    /// Stored tiles.
+    /// Stored tiles, in order.
     pub fn tiles(&self) -> impl Iterator<Item = TileId> {
         self.table.tiles.iter().map(|(id, _)| *id)
     }
@@ -193,12 +194,12 @@ impl Index {
         Some(self.table.tiles[at].1)
     }
 
-    /// The group from which on events must be read to know what happens from `time` on.
+    /// First group whose events are needed to know the state from `time` on.
     pub fn group_before(&self, time: Time) -> usize {
         self.table.groups.partition_point(|group| group.span.begin < time).saturating_sub(1)
     }
 
-    /// When the last event before `group` was.
+    /// Time of the last event before `group`.
     pub fn group_time(&self, group: usize) -> Option<Time> {
         Some(self.table.groups.get(group)?.span.begin)
     }
@@ -207,7 +208,7 @@ impl Index {
         self.table.groups.len()
     }
 
-    /// What holds when `group` begins.
+    /// Snapshot of the state at the beginning of `group`.
     pub fn snapshot(&self, group: usize) -> Result<Snapshot, Error> {
         let Some(entry) = self.table.groups.get(group) else {
             return Ok(Snapshot::start(self.shape.cores));
@@ -217,16 +218,16 @@ impl Index {
         }
         let bytes = self.unpack(entry.block, entry.raw as usize)?;
         Snapshot::decode(entry.span.begin, self.shape.cores, &bytes)
-            .ok_or(Error::Damaged("a snapshot makes no sense"))
+            .ok_or(Error::Damaged("a snapshot is invalid"))
     }
 
-    /// A tile, stored or computed. `None`: there is no such tile in the trace.
+    /// Returns a tile, stored or computed; `None` if the trace has no such tile.
     pub fn tile(&self, groups: &impl Groups, id: TileId) -> Result<Option<Tile>, Error> {
         let Some(begin) = self.begin_of(id) else { return Ok(None) };
         let mut tile = match self.stored(id) {
             Some(block) => {
                 let bytes = self.unpack(block, self.shape.stored_bytes())?;
-                Tile::from_stored(self.shape, bytes).ok_or(Error::Damaged("a tile has another size"))?
+                Tile::from_stored(self.shape, bytes).ok_or(Error::Damaged("a tile has the wrong size"))?
             }
             None => {
                 let (snapshot, events) = self.follow(groups, begin)?;
@@ -241,9 +242,9 @@ impl Index {
         Ok(Some(tile))
     }
 
-    /// Tiles of the level of `id`, it among them, that are soonest computed together: they come
-    /// from the same groups of events. A tile that is stored is alone. For each of them the answer
-    /// is the same.
+    /// Range of tiles of the level of `id`, including `id`, that are cheapest to compute together
+    /// because they need the same groups. A stored tile is a range of its own. The range is the
+    /// same for each of its tiles.
     pub fn run_of(&self, id: TileId) -> Range<u64> {
         let fits = |run: &Range<u64>| {
             let bytes = self.shape.bytes() as u64 * (run.end - run.start);
@@ -257,7 +258,8 @@ impl Index {
         if self.is_stored(id) { alone } else { runs.into_iter().find(fits).unwrap_or(alone) }
     }
 
-    /// Events in the groups that touch these tiles of a level: no fewer than are in the tiles.
+    /// Number of events in the groups that overlap these tiles: an upper bound for the events in
+    /// the tiles.
     fn most_events(&self, level: u8, run: &Range<u64>) -> u64 {
         let time = |index: u64| TileId { level, index }.begin().unwrap_or(LAST_TIME);
         let (begin, end) = (time(run.start), time(run.end));
@@ -266,8 +268,8 @@ impl Index {
         groups[self.group_before(begin).min(behind)..behind].iter().map(|group| group.span.events).sum()
     }
 
-    /// The tiles of such a run, computed in one pass over the events. Those behind the end of the
-    /// trace are left out.
+    /// Computes the tiles of a range from [`Index::run_of`] in one pass. Omits tiles after the end
+    /// of the trace.
     pub fn tiles_of(&self, groups: &impl Groups, level: u8, run: Range<u64>) -> Result<Vec<Tile>, Error> {
         let first = TileId { level, index: run.start };
         if run.end <= run.start.saturating_add(1) {
@@ -285,12 +287,12 @@ impl Index {
         Ok(tiles)
     }
 
-    /// When a tile begins, if there is such a tile in the trace.
+    /// Begin of a tile, if the trace has it.
     fn begin_of(&self, id: TileId) -> Option<Time> {
         id.begin().filter(|begin| *begin <= self.table.end && id.level <= self.coarsest())
     }
 
-    /// What is known where the group before `time` begins, and the events from there on.
+    /// Snapshot before the last group that begins before `time`, and the groups from there on.
     fn follow<'a>(
         &self,
         groups: &'a impl Groups,
@@ -301,7 +303,7 @@ impl Index {
         Ok((self.snapshot(first)?, events))
     }
 
-    /// What holds at `time`, behind the events of that instant.
+    /// State at `time`, after the events of that instant.
     pub fn moment(&self, groups: &impl Groups, time: Time) -> Result<Moment, Error> {
         let first = self.group_before(time.saturating_add(1));
         let snapshot = self.snapshot(first)?;
@@ -323,10 +325,10 @@ impl Index {
     }
 }
 
-/// What holds at an instant, core by core.
+/// State of the cores at one instant.
 pub struct Moment {
     pub cores: Vec<CoreSnapshot>,
-    /// Threads that run or are ready.
+    /// Number of threads that run or are ready, per core.
     pub runnable: Vec<u32>,
 }
 
@@ -338,11 +340,11 @@ impl AsRef<[Event]> for GroupEvents {
     }
 }
 
-/// The bytes of a block that lies before `limit`, and is as it was written.
+/// Reads a block and verifies that it ends by `limit` and matches its checksum.
 fn checked(place: &Place, block: Block, limit: u64) -> Result<Vec<u8>, Error> {
     let end = block.offset.checked_add(block.bytes);
     let bytes = usize::try_from(block.bytes).ok().filter(|_| end.is_some_and(|end| end <= limit));
-    let bytes = bytes.ok_or(Error::Damaged("a block lies outside of it"))?;
+    let bytes = bytes.ok_or(Error::Damaged("a block is outside the file"))?;
     let bytes = place.read(block.offset, bytes).map_err(|source| Error::Io { action: "read", source })?;
     match xxh3_64(&bytes) == block.checksum {
         true => Ok(bytes),
@@ -350,7 +352,7 @@ fn checked(place: &Place, block: Block, limit: u64) -> Result<Vec<u8>, Error> {
     }
 }
 
-/// The file while it is written.
+/// Writer of the index file that tracks the offset.
 struct Output<W> {
     out: W,
     offset: u64,

@@ -1,4 +1,4 @@
-//! Follows the events and fills the cells of the bin at hand, one for each core.
+//! Processes events and fills the cells of the current bin, one per core.
 
 use super::cell::{Cell, Run};
 use super::tile::{MOST_SETS, Shape};
@@ -6,12 +6,12 @@ use crate::event::{Event, IDLE, Kind, Tid, Time};
 use crate::metrics::{Class, CoreState, FREQUENCY_BINS, INVERSION_THRESHOLD_PERCENT, Inversion};
 use crate::metrics::{Observer, Occupant, State, Underload};
 
-/// Maxima over a bin that are not about one core.
+/// Machine-wide maxima over a bin.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Strip {
-    /// Traced threads that run or are ready.
+    /// Number of traced threads that run or are ready.
     pub runnable: u32,
-    /// Cores in each set.
+    /// Number of cores in each set.
     pub sets: [u32; MOST_SETS],
 }
 
@@ -24,7 +24,7 @@ impl Strip {
     }
 }
 
-/// What is known of a core apart from [`State`]; all that a snapshot must keep of it.
+/// State of a core beyond [`State`] that a snapshot must keep.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Marks {
     pub spin: bool,
@@ -32,7 +32,7 @@ pub struct Marks {
     pub reason: u8,
 }
 
-/// How long something has been the case in all.
+/// Accumulated time during which a condition held.
 #[derive(Clone, Copy, Default)]
 struct Clock {
     before: Time,
@@ -58,15 +58,15 @@ struct Lane {
     core: CoreState,
     thread: Tid,
     marks: Marks,
-    /// Until when `cell` is complete, and what the clocks showed then.
+    /// Time up to which `cell` is complete, and the clock readings at that time.
     since: Time,
     idle_then: Time,
     inverted_then: Time,
 }
 
-/// The cells of the bin at hand. A core is brought up to date only when something about it
-/// changes: whether *another* core is idle, or how fast the fastest idle one is, is read from
-/// clocks that run for all.
+/// Cells of the current bin. A core's cell is updated only when that core changes. Conditions that
+/// depend on *other* cores (whether one is idle, frequency of the fastest idle one) are read from
+/// shared clocks.
 pub struct Lanes {
     state: State,
     meters: Meters,
@@ -77,21 +77,23 @@ struct Meters {
     lanes: Vec<Lane>,
     cells: Vec<Cell>,
     strip: Strip,
-    /// What `strip` is the maximum of, now.
+    /// Current values, of which `strip` is the maximum.
     level: Strip,
     shape: Shape,
     idle_cores: usize,
     some_idle: Clock,
     inversion: Inversion,
     limit: usize,
-    /// By frequency: how long a core that is busy at it has been inverted, if there was one.
+    /// By frequency bin: accumulated time during which a core busy at that frequency was, or would
+    /// have been, inverted.
     inverted: [Clock; FREQUENCY_BINS],
-    /// Only where all events are followed, from the first: the intervals that have underload.
+    /// Underload meter and intervals with underload; only when processing a trace from its first
+    /// event.
     underload: Option<(Underload, Vec<(u64, u32)>)>,
 }
 
 impl Lanes {
-    /// What holds at `now`, before its events, is `state` and `marks`.
+    /// `state` and `marks` hold at `now`, before the events of that instant.
     pub fn new(shape: Shape, state: State, marks: &[Marks], now: Time) -> Lanes {
         let mut meters = Meters {
             lanes: Vec::with_capacity(shape.cores),
@@ -121,7 +123,7 @@ impl Lanes {
         lanes
     }
 
-    /// From the beginning of a trace, with its underload.
+    /// Starts at the beginning of a trace and computes its underload.
     pub fn whole(shape: Shape, state: State) -> Lanes {
         let mut lanes = Lanes::new(shape, state, &[], 0);
         lanes.meters.underload = Some((Underload::new(shape.cores), Vec::new()));
@@ -132,7 +134,7 @@ impl Lanes {
         &self.state
     }
 
-    /// The intervals that have underload, of a trace that ends at `end`.
+    /// Intervals with underload, of a trace that ends at `end`.
     pub fn finish_underload(&mut self, end: Time) -> Vec<(u64, u32)> {
         let Some((mut underload, mut found)) = self.meters.underload.take() else { return Vec::new() };
         found.extend(underload.advance(end));
@@ -148,7 +150,7 @@ impl Lanes {
         self.meters.lanes.iter().map(|lane| lane.marks).collect()
     }
 
-    /// Begins a bin at `now`: what holds before the events of this instant is in it.
+    /// Begins a bin at `now` with the state before the events of this instant.
     fn open(&mut self) {
         let meters = &mut self.meters;
         meters.strip = meters.level;
@@ -164,7 +166,7 @@ impl Lanes {
         (0..meters.lanes.len()).for_each(|core| meters.mark(core, self.now));
     }
 
-    /// Ends the bin at hand at `end`, shows it, and begins the next.
+    /// Ends the current bin at `end`, passes it to `show`, and begins the next.
     pub fn close(&mut self, end: Time, show: impl FnOnce(&[Cell], &Strip)) {
         for core in 0..self.meters.lanes.len() {
             self.meters.settle(core, end);
@@ -175,7 +177,7 @@ impl Lanes {
         self.open();
     }
 
-    /// Follows an event. It is not before `now`, nor behind the end of the bin.
+    /// Processes an event between `now` and the end of the bin.
     pub fn event(&mut self, event: &Event) {
         let now = event.time;
         self.now = now;
@@ -213,7 +215,7 @@ fn bump(count: &mut u32) {
 }
 
 impl Meters {
-    /// Brings the cell of `core` up to `now`.
+    /// Updates the cell of `core` to `now`.
     fn settle(&mut self, core: usize, now: Time) {
         let (lane, cell) = (&self.lanes[core], &mut self.cells[core]);
         let ns = now - lane.since;
@@ -244,7 +246,7 @@ impl Meters {
         self.mark(core, now);
     }
 
-    /// Notes what the clocks show that matter for `core`.
+    /// Records the readings of the clocks that apply to `core`.
     fn mark(&mut self, core: usize, now: Time) {
         let lane = &mut self.lanes[core];
         lane.idle_then = self.some_idle.read(now);
@@ -276,7 +278,7 @@ impl Meters {
         }
     }
 
-    /// The clocks of the frequencies below the limit run.
+    /// Lets the clocks of exactly the frequencies below the inversion limit run.
     fn follow_limit(&mut self, now: Time) {
         let (old, new) = (self.limit.max(1), self.inversion.limit().max(1));
         self.inverted[old.min(new)..old.max(new)].iter_mut().for_each(|clock| clock.set(now, new > old));

@@ -1,9 +1,9 @@
-//! The multi-resolution index: a trace at any zoom level, without reading the rest.
+//! Multi-resolution index: access to a trace at any zoom level without reading all of it.
 //!
-//! Time is cut into bins; level L has bins of 2^(10 + 2 L) ns. A [`Tile`] holds what happened on
-//! all cores in 256 bins of a level. Tiles whose time holds many events are stored; the others
-//! are computed from the events when they are asked for, beginning at a [`Snapshot`] of the state
-//! that is stored for each group of events. Either way, a tile is the same.
+//! Time is divided into bins; bins of level L are 2^(10 + 2 L) ns wide. A [`Tile`] holds the
+//! activity of all cores in 256 bins of a level. Tiles that cover many events are stored. The
+//! others are computed on demand from the events, starting at a [`Snapshot`] of the state that is
+//! stored for each group of events. The result is the same either way.
 
 mod build;
 mod cell;
@@ -31,7 +31,7 @@ pub use tile::{
 };
 pub use underload::UnderloadSeries;
 
-/// More cores than any machine has that one looks at; a file could claim 65,536.
+/// Maximum number of cores of an indexed trace; a file could claim 65,536.
 pub const MOST_CORES: usize = 4096;
 
 #[cfg(test)]

@@ -1,39 +1,41 @@
-//! Which tiles are worth storing: those that are dear to compute from events.
+//! Selection of the tiles to store: those that are expensive to compute from events.
 
 use super::tile::{BINS, LAST_TIME, TileId, coarsest_level, tile_width};
 use crate::event::Time;
 
-/// The time that a group of events takes, and how many they are.
+/// Period of a group of events, and their number.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Span {
     pub begin: Time,
-    /// The last event's time.
+    /// Time of the last event.
     pub end: Time,
     pub events: u64,
 }
 
 impl Span {
-    /// Of the group that follows `before`. Times that go back (in a damaged trace) do not.
+    /// Span of the group after `before`. In a damaged trace whose time goes back, the begin is
+    /// moved forward.
     pub fn new(begin: Time, end: Time, events: u64, before: Option<&Span>) -> Span {
         let begin = begin.max(before.map_or(0, |span| span.end)).min(LAST_TIME);
         Span { begin, end: end.clamp(begin, LAST_TIME), events }
     }
 }
 
-/// From here until `end` the cells are made at `level`; coarser levels are made of them.
+/// Until `end`, cells are built at `level`; coarser levels are derived from them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Segment {
     pub level: u8,
     pub end: Time,
 }
 
-/// A tile is stored if its time holds more events than can be followed while somebody waits, for a
-/// window of them: no fewer than are read at once anyway, and on large machines no fewer than one
-/// for each of its cells, so that what is stored stays small beside the events.
-/// The tile that holds everything is stored in any case.
+/// Decides which tiles are stored: those that cover too many events to process while a user waits.
+///
+/// The threshold is at least the number of events read at once, and on large machines one event per
+/// cell, so that the index stays small compared to the events. The tile that covers the whole trace
+/// is always stored.
 pub struct Plan<'a> {
     spans: &'a [Span],
-    /// Events before each span.
+    /// Number of events before each span.
     before: Vec<u64>,
     threshold: u64,
     end: Time,
@@ -55,14 +57,14 @@ impl<'a> Plan<'a> {
         Plan { threshold, ..self }
     }
 
-    /// The segments, one behind the other, up to the end of the trace.
+    /// Consecutive segments up to the end of the trace.
     pub fn segments(&self) -> Vec<Segment> {
         let mut segments = Vec::new();
         self.visit(TileId { level: coarsest_level(self.end), index: 0 }, &mut segments);
         segments
     }
 
-    /// What is stored below a tile that is stored.
+    /// Adds the segments within a stored tile.
     fn visit(&self, tile: TileId, segments: &mut Vec<Segment>) {
         if tile.level == 0 {
             return push(segments, 0, tile_end(tile));
@@ -86,7 +88,8 @@ impl<'a> Plan<'a> {
         self.events_before(tile_end(tile)) - self.events_before(begin)
     }
 
-    /// Events before `time`, as if those of a group came evenly.
+    /// Estimated number of events before `time`, assuming that a group's events are evenly
+    /// distributed.
     fn events_before(&self, time: Time) -> u64 {
         let next = self.spans.partition_point(|span| span.begin < time);
         let Some(index) = next.checked_sub(1) else { return 0 };

@@ -1,4 +1,4 @@
-//! Tiles made of nothing but the definitions: slow and obvious.
+//! Slow reference implementation of tiles, directly from the definitions.
 
 use super::{BINS, Field, MOST_SETS, Shape, TileId, bin_width};
 use crate::Trace;
@@ -7,7 +7,7 @@ use crate::metrics::UNDERLOAD_INTERVAL;
 use crate::testing::{Moment, moments};
 use std::collections::BTreeSet;
 
-/// The moments of a trace, and what they amount to.
+/// Computes tile entries from the moments of a trace.
 pub struct Reference<'a> {
     trace: &'a Trace,
     moments: Vec<Moment>,
@@ -15,7 +15,8 @@ pub struct Reference<'a> {
     end: Time,
 }
 
-/// Frequencies in these traces are multiples of 100 MHz.
+/// True if the core is busy at less than 90 % of the frequency of an idle one. Frequencies in these
+/// traces are multiples of 100 MHz.
 fn inverted(at: &Moment, core: usize) -> bool {
     let fastest = at.idle().map(|idle| at.khz[idle]).max().unwrap_or(0);
     let khz = u64::from(at.khz[core]);
@@ -36,7 +37,7 @@ impl Reference<'_> {
         tid != IDLE && !self.untraced.contains(&tid)
     }
 
-    /// What holds when `begin` comes, before its events, and what they make of it up to `end`.
+    /// State when `begin` is reached, before its events, and all states up to `end`.
     fn seen(&self, begin: Time, end: Time) -> impl Iterator<Item = &Moment> {
         let before = self.moments.iter().rposition(|moment| moment.time < begin).unwrap_or(0);
         let inside =
@@ -44,7 +45,7 @@ impl Reference<'_> {
         self.moments.iter().enumerate().filter(inside).map(|(_, moment)| moment)
     }
 
-    /// For how long something holds between `begin` and `end`.
+    /// Time between `begin` and `end` during which `holds` is true.
     fn time(&self, begin: Time, end: Time, holds: impl Fn(&Moment) -> bool) -> Time {
         self.pieces(begin, end).filter(|(moment, _)| holds(moment)).map(|(_, ns)| ns).sum()
     }
@@ -57,7 +58,7 @@ impl Reference<'_> {
         })
     }
 
-    /// The thread that ran longest at a stretch.
+    /// Thread with the longest uninterrupted run.
     fn longest(&self, core: usize, begin: Time, end: Time) -> Tid {
         let (mut best, mut run) = ((IDLE, 0), (IDLE, 0));
         for (moment, ns) in self.pieces(begin, end) {
@@ -90,7 +91,7 @@ impl Reference<'_> {
         (0..self.trace.header.cores.len()).filter(used).count()
     }
 
-    /// The entries of one field of a tile, in the order in which they lie there.
+    /// Entries of a field of a tile, in storage order.
     pub fn field(&self, id: TileId, field: Field) -> Vec<f64> {
         let shape = Shape::of(&self.trace.header);
         let rows = match field {

@@ -1,17 +1,17 @@
-//! What must be known to begin in the middle of a trace.
+//! Snapshot of the state, to start processing in the middle of a trace.
 
 use super::lanes::{Lanes, Marks};
 use super::tile::Shape;
 use crate::event::{CoreId, IDLE, Tid, Time};
 use crate::metrics::State;
 
-/// The state behind all events that came before a group: what its events are to be followed from.
+/// State before a group of events, from which its events can be processed.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Snapshot {
-    /// The time of the last event before.
+    /// Time of the last event before the group.
     pub time: Time,
     pub cores: Vec<CoreSnapshot>,
-    /// The ready threads by number, and where they wait.
+    /// Ready threads by number, and the core on which each waits.
     pub ready: Vec<(Tid, CoreId)>,
 }
 
@@ -19,13 +19,13 @@ pub struct Snapshot {
 pub struct CoreSnapshot {
     pub current: Tid,
     pub khz: u32,
-    /// The core has had a `Frequency` event, behind which ticks say nothing new.
+    /// True if the core had a `Frequency` event; its ticks carry no new information.
     pub exact: bool,
     pub marks: Marks,
 }
 
 impl Snapshot {
-    /// Before anything happened.
+    /// Snapshot before the first event.
     pub fn start(cores: usize) -> Snapshot {
         Snapshot { cores: vec![CoreSnapshot::default(); cores], ..Snapshot::default() }
     }
@@ -45,8 +45,8 @@ impl Snapshot {
         }
     }
 
-    /// Puts it into `state`, in which nothing has happened yet. What a snapshot (of a file) says
-    /// of cores that there are not, is left out.
+    /// Restores the snapshot into `state`, which must be without events. Ignores cores that do not
+    /// exist, because the snapshot may come from a damaged file.
     pub fn restore(&self, mut state: State) -> State {
         let cores = state.cores().len();
         for (index, core) in self.cores.iter().take(cores).enumerate() {
@@ -59,7 +59,7 @@ impl Snapshot {
         state
     }
 
-    /// Cells from `time` on, which nothing happened before but what the snapshot says.
+    /// Lanes that start from the snapshot at `time`.
     pub fn lanes(&self, shape: Shape, state: State, time: Time) -> Lanes {
         let marks: Vec<Marks> = self.cores.iter().map(|core| core.marks).collect();
         Lanes::new(shape, self.restore(state), &marks, time)

@@ -1,5 +1,4 @@
-//! Events in groups, from any place: what an index is built from, and what finer tiles are
-//! computed from.
+//! Source of events in groups, for building an index and computing tiles.
 
 use super::plan::Span;
 use super::tile::LAST_TIME;
@@ -7,18 +6,18 @@ use crate::event::{Event, Header, Time};
 use crate::{Error, Trace};
 use std::sync::Arc;
 
-/// A trace whose events are read group by group.
+/// Trace whose events are read in groups.
 pub trait Groups: Send + Sync {
     fn header(&self) -> &Header;
 
-    /// How long each group is, and how many events it has. Without reading them, if possible:
-    /// a wrong time makes tiles slower, not wrong.
+    /// Period and number of events of each group, preferably without reading them. Inaccurate times
+    /// make tiles slower, not wrong.
     fn spans(&self) -> Vec<Span>;
 
-    /// The events of a group (below the number of spans).
+    /// Reads the events of a group. `group` must be less than the number of spans.
     fn read(&self, group: usize) -> Result<Arc<Vec<Event>>, Error>;
 
-    /// The last instant of the trace.
+    /// Last instant of the trace.
     fn end(&self) -> Time {
         let last = self.spans().last().map_or(0, |span| span.end);
         last.max(self.header().duration.min(LAST_TIME))
@@ -27,7 +26,7 @@ pub trait Groups: Send + Sync {
 
 const GROUP_EVENTS: usize = 1 << 17;
 
-/// In memory, a group is a part of the events.
+/// Groups of a trace in memory are slices of its events.
 impl Groups for Trace {
     fn header(&self) -> &Header {
         &self.header

@@ -1,4 +1,4 @@
-//! The table of an index and its snapshots, as bytes.
+//! Binary encoding of the table of an index and of its snapshots.
 //!
 //! ```text
 //! table      end: u64  groups: u32  tiles: u32  intervals: u32
@@ -26,9 +26,9 @@ pub struct Block {
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct GroupEntry {
-    /// It begins when the last event before it was.
+    /// Begins at the time of the last event before the group.
     pub span: Span,
-    /// Bytes of its snapshot.
+    /// Size of its decompressed snapshot in bytes.
     pub raw: u32,
     pub block: Block,
 }
@@ -44,7 +44,7 @@ pub struct Table {
 const EXACT: u8 = 1;
 const SPIN: u8 = 2;
 
-/// Takes numbers off the front of bytes. `None`: there are not enough.
+/// Reads numbers from a byte slice. Methods return `None` if it is too short.
 struct Input<'a>(&'a [u8]);
 
 impl Input<'_> {
@@ -66,7 +66,7 @@ impl Input<'_> {
         Some(Block { offset: self.u64()?, bytes: self.u64()?, checksum: self.u64()? })
     }
 
-    /// A count of things that take `bytes` each: there must be room for them.
+    /// Reads a count of items of `bytes` bytes each, checked against the remaining input.
     fn count(&mut self, bytes: usize) -> Option<usize> {
         let count = self.u32()? as usize;
         (count.checked_mul(bytes)? <= self.0.len()).then_some(count)
@@ -105,7 +105,7 @@ impl Table {
         out
     }
 
-    /// `None`: these bytes are no table.
+    /// Decodes a table; `None` if the bytes are invalid.
     pub fn decode(bytes: &[u8]) -> Option<Table> {
         let mut input = Input(bytes);
         let end = input.u64()?;
@@ -125,7 +125,7 @@ impl Table {
         table.sound().then_some(table).filter(|_| input.0.is_empty())
     }
 
-    /// Whether all is in order, so that it can be searched.
+    /// True if all entries are sorted, as binary searches require.
     fn sound(&self) -> bool {
         let groups = self.groups.windows(2).all(|pair| pair[0].span.begin <= pair[1].span.begin);
         let tiles = self.tiles.windows(2).all(|pair| pair[0].0 < pair[1].0);
@@ -153,7 +153,7 @@ impl Snapshot {
         out
     }
 
-    /// `None`: these bytes are no snapshot of so many cores.
+    /// Decodes a snapshot of `cores` cores; `None` if the bytes are invalid.
     pub fn decode(time: Time, cores: usize, bytes: &[u8]) -> Option<Snapshot> {
         let mut input = Input(bytes);
         let mut snapshot = Snapshot { time, ..Snapshot::default() };

@@ -1,4 +1,4 @@
-//! Tiles against their definitions, on random traces of a machine that makes no mistakes.
+//! Compares tiles with their definitions, on random consistent traces.
 
 use super::plan::Plan;
 use super::reference::Reference;
@@ -35,7 +35,7 @@ fn play(steps: &[Step]) -> Trace {
     testing::play(header, steps)
 }
 
-/// The index of a trace in groups of `size` events, built so that tiles with `threshold` events
+/// Index of a trace with groups of `size` events, in which tiles with at least `threshold` events
 /// are stored.
 struct Built {
     end: Time,
@@ -79,7 +79,7 @@ impl Built {
         Some(tile)
     }
 
-    /// The same of some tiles in one pass; those that come before the trace ends.
+    /// Like `demand`, for up to `count` tiles in one pass.
     fn run(&self, trace: &Trace, size: usize, first: TileId, count: usize) -> Vec<Tile> {
         let begin = first.begin().expect("a time");
         let group = self.snapshots.partition_point(|snapshot| snapshot.time < begin).saturating_sub(1);
@@ -96,7 +96,7 @@ impl Built {
     }
 }
 
-/// The entries of a field as numbers.
+/// Entries of a field as numbers.
 fn numbers(tile: &Tile, field: Field) -> Vec<f64> {
     let bytes = tile.field(field);
     let wide = |bytes: &[u8]| bytes.try_into().unwrap();
@@ -151,7 +151,7 @@ proptest! {
         }
     }
 
-    /// Whatever the groups are, the tiles are the same; and those that are stored are a tree.
+    /// Tiles do not depend on the group size, and the stored tiles form a tree.
     #[test]
     fn groups_do_not_matter(steps in steps(), size in 1usize..40, threshold in 2u64..30) {
         let trace = play(&steps);
@@ -166,7 +166,7 @@ proptest! {
         prop_assert_eq!(built.tiles.iter().filter(|(id, _)| *id == root).count(), 1);
     }
 
-    /// The tiles are the metrics, spread over the time: added up they are the same.
+    /// Tiles add up to the metrics.
     #[test]
     fn tiles_add_up_to_the_metrics(steps in steps()) {
         let trace = play(&steps);
@@ -178,7 +178,7 @@ proptest! {
         prop_assert_eq!(f64::from(underload) / summary.duration_s, summary.underload_per_s);
     }
 
-    /// Traces that contradict themselves give tiles, not panics; stored or computed, the same.
+    /// Inconsistent traces give tiles, not panics.
     #[test]
     fn nonsense_never_panics(mut trace in any_trace(), small in any::<bool>(), level in 0u8..30, index in any::<u64>()) {
         trace.header.cores.resize(4, CoreInfo::default());
@@ -201,10 +201,10 @@ proptest! {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(32))]
 
-    /// What is read from an index is what the definitions say, and the same trace has the same
-    /// index, to the byte.
+    /// Tiles read from an index match the definitions, and building an index twice gives the same
+    /// bytes.
     #[test]
-    fn an_index_gives_the_tiles_that_were_put_in(steps in steps(), level in 0u8..8, index in any::<u64>()) {
+    fn an_index_returns_the_tiles_it_stores(steps in steps(), level in 0u8..8, index in any::<u64>()) {
         let trace = play(&steps);
         let (mut bytes, mut again) = (Vec::new(), Vec::new());
         Index::build(&trace, &mut bytes).unwrap();
@@ -224,8 +224,8 @@ proptest! {
         prop_assert!(opened.tile(&trace, behind).unwrap().is_none());
     }
 
-    /// A damaged index is found out: it cannot be opened, or what is read is an error, or the
-    /// damage did not touch it.
+    /// A damaged index does not open, or reading gives an error, or the damage did not affect the
+    /// tile.
     #[test]
     fn damage_is_found(steps in steps(), at in any::<prop::sample::Index>(), bit in 0u8..8, cut in any::<bool>()) {
         let trace = play(&steps);
@@ -245,10 +245,10 @@ proptest! {
         }
     }
 
-    /// Whatever bytes a table or a snapshot is made of: an answer, or none.
+    /// Decoding arbitrary bytes never panics.
     #[test]
     fn hostile_bytes_are_no_table(mut bytes in vec(any::<u8>(), 0..400), counts in any::<[u8; 3]>(), cores in 0usize..9) {
-        // Counts that are small enough to be believed.
+        // Counts small enough to pass the length check.
         for (at, count) in [8, 12, 16].into_iter().zip(counts) {
             if let Some(place) = bytes.get_mut(at..at + 4) {
                 place.copy_from_slice(&u32::from(count % 4).to_le_bytes());
@@ -277,11 +277,10 @@ fn an_index_of_other_events_is_refused() {
     let mut bytes = Vec::new();
     Index::build(&one, &mut bytes).unwrap();
     let error = Index::open(Place::Memory(bytes), &two).err().unwrap();
-    assert!(error.to_string().contains("it belongs to other events"), "{error}");
+    assert!(error.to_string().contains("it belongs to another trace"), "{error}");
 }
 
-/// A trace in its folder: the index is there when it is committed, is built again when it is
-/// gone or damaged, and serves nothing of a folder that cannot be.
+/// The index is written on commit and rebuilt if missing or damaged.
 #[test]
 fn the_index_of_a_folder_is_built_when_it_is_missing() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,15 +1,15 @@
-//! Where tiles lie in time, and how one lies in memory.
+//! Position of tiles in time, and their memory layout.
 
 use super::cell::{Cell, part};
 use crate::event::Time;
 
-/// Bins of a tile.
+/// Number of bins of a tile.
 pub const BINS: usize = 256;
-/// No trace is longer (146 years): what comes later is taken to be then.
+/// Latest supported time (146 years). Later events are clamped to it.
 pub const LAST_TIME: Time = (1 << 62) - 1;
-/// The coarsest level that a trace can need.
+/// Coarsest level that any trace needs.
 pub const LAST_LEVEL: u8 = 22;
-/// Core sets that tiles speak of: a bit for each.
+/// Number of core sets in tiles, one bit each.
 pub const MOST_SETS: usize = 8;
 
 /// Width of a bin of `level` in nanoseconds: 1.024 µs, 4.096 µs, …
@@ -17,17 +17,17 @@ pub const fn bin_width(level: u8) -> Time {
     1 << (10 + 2 * level as u32)
 }
 
-/// Length of a tile of `level`.
+/// Period of a tile of `level` in nanoseconds.
 pub const fn tile_width(level: u8) -> Time {
     bin_width(level) * BINS as Time
 }
 
-/// The level at which one tile holds a whole trace whose last instant is `end`.
+/// Level at which one tile covers a trace whose last instant is `end`.
 pub fn coarsest_level(end: Time) -> u8 {
     (0..LAST_LEVEL).find(|level| tile_width(*level) > end).unwrap_or(LAST_LEVEL)
 }
 
-/// Tile `index` of `level`: the time from `index` × [`tile_width`].
+/// Tile number `index` of `level`; begins at `index` × [`tile_width`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct TileId {
     pub level: u8,
@@ -35,15 +35,15 @@ pub struct TileId {
 }
 
 impl TileId {
-    /// `None`: there is no such time, or no such level.
+    /// Begin of the tile; `None` if the time or level is out of range.
     pub fn begin(self) -> Option<Time> {
         let valid = self.level <= LAST_LEVEL;
         valid.then(|| self.index.checked_mul(tile_width(self.level))).flatten().filter(|t| *t <= LAST_TIME)
     }
 }
 
-/// An array of a tile. Cell fields have an entry for each core and bin (core × 256 + bin), the
-/// others one for each bin; `SetSizes` for each set and bin (set × 256 + bin).
+/// Array of a tile. Per-core fields have an entry for each core and bin (core × 256 + bin),
+/// `SetSizes` has one for each set and bin (set × 256 + bin), and the others have one for each bin.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Field {
     Busy,
@@ -112,7 +112,7 @@ impl Field {
         Field::ALL.into_iter().find(|field| field.name() == name)
     }
 
-    /// Bytes of an entry.
+    /// Size of an entry in bytes.
     fn size(self) -> usize {
         match self {
             Field::Thread | Field::Underload => 4,
@@ -121,7 +121,7 @@ impl Field {
         }
     }
 
-    /// Rows of 256 entries.
+    /// Number of rows of 256 entries.
     fn rows(self, shape: Shape) -> usize {
         match self {
             Field::Runnable | Field::CoresUsed | Field::Underload => 1,
@@ -131,7 +131,7 @@ impl Field {
     }
 }
 
-/// What decides how large a tile is.
+/// Dimensions that determine the size of a tile.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Shape {
     pub cores: usize,
@@ -148,25 +148,25 @@ impl Shape {
         field.rows(self) * BINS * field.size()
     }
 
-    /// Where a field lies. (Each is a multiple of 256 bytes long: all stay aligned.)
+    /// Byte range of a field. (Each length is a multiple of 256, so all fields stay aligned.)
     fn range(self, field: Field) -> std::ops::Range<usize> {
         let before = Field::ALL.into_iter().take_while(|other| *other != field);
         let start = before.map(|other| self.field_bytes(other)).sum();
         start..start + self.field_bytes(field)
     }
 
-    /// Bytes of a tile.
+    /// Size of a tile in bytes.
     pub fn bytes(self) -> usize {
         self.range(Field::Underload).end
     }
 
-    /// Bytes of a tile without its last field, the underload, which has its own series.
+    /// Size without the last field, the underload, which is stored as a separate series.
     pub fn stored_bytes(self) -> usize {
         self.range(Field::Underload).start
     }
 }
 
-/// 256 bins of all cores: the fields one after the other, little-endian.
+/// 256 bins of all cores: consecutive fields, little-endian.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Tile {
     shape: Shape,
@@ -178,7 +178,7 @@ impl Tile {
         Tile { shape, bytes: vec![0; shape.bytes()] }
     }
 
-    /// A tile as it was stored: [`Shape::stored_bytes`] of it. `None`: another number of them.
+    /// Tile from its stored bytes ([`Shape::stored_bytes`]); `None` if their number is wrong.
     pub fn from_stored(shape: Shape, mut bytes: Vec<u8>) -> Option<Tile> {
         (bytes.len() == shape.stored_bytes()).then(|| {
             bytes.resize(shape.bytes(), 0);
@@ -186,7 +186,7 @@ impl Tile {
         })
     }
 
-    /// How much memory it takes.
+    /// Size in memory, in bytes.
     pub fn bytes(&self) -> usize {
         self.bytes.len()
     }
@@ -195,7 +195,7 @@ impl Tile {
         &self.bytes[..self.shape.stored_bytes()]
     }
 
-    /// The entries of a field, little-endian.
+    /// Entries of a field, little-endian.
     pub fn field(&self, field: Field) -> &[u8] {
         &self.bytes[self.shape.range(field)]
     }
@@ -209,7 +209,7 @@ impl Tile {
         self.put(Field::Underload, bin, mean.to_le_bytes());
     }
 
-    /// Rounds the cells of a bin into their places.
+    /// Rounds and stores the cells of a bin.
     pub fn set_bin(&mut self, bin: usize, width: Time, cells: &[Cell], strip: &super::lanes::Strip) {
         for (core, cell) in cells.iter().enumerate() {
             let entry = core * BINS + bin;

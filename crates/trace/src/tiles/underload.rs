@@ -1,16 +1,16 @@
-//! The underload of all intervals of 4 ms, from which each tile's strip is made.
+//! Underload by 4 ms interval, from which the underload of tiles is computed.
 
 use super::tile::{BINS, Tile, TileId, bin_width};
 use crate::event::Time;
 use crate::metrics::UNDERLOAD_INTERVAL;
 
-/// The intervals that have underload, with their numbers, in order. Their number is bounded by
-/// that of the events.
+/// Index and underload of each interval with underload, in order. Their number is bounded by the
+/// number of events.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct UnderloadSeries(pub(super) Vec<(u64, u32)>);
 
 impl UnderloadSeries {
-    /// Writes the means over the bins of `tile`, whose trace ends at `end`.
+    /// Writes the mean underload of each bin of `tile`, for a trace that ends at `end`.
     pub fn fill(&self, id: TileId, end: Time, tile: &mut Tile) {
         let Some(begin) = id.begin() else { return };
         let width = bin_width(id.level);
@@ -25,7 +25,7 @@ impl UnderloadSeries {
         }
     }
 
-    /// Underload × nanoseconds from `from` to `to`.
+    /// Underload × nanoseconds between `from` and `to`.
     fn integral(&self, from: Time, to: Time) -> u128 {
         let first = self.0.partition_point(|(interval, _)| *interval < from / UNDERLOAD_INTERVAL);
         let inside =

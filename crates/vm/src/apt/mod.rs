@@ -1,7 +1,7 @@
-//! Packages of a Debian suite, fetched by apt (which checks their signatures and checksums) into the cache,
-//! without a change to the system: neither to its sources, nor to its lists, nor to what is installed.
+//! Fetches packages of a Debian suite into the cache with apt, which checks signatures and checksums. The
+//! system's sources, package lists and installed packages stay unchanged.
 //!
-//! Which archive that is, is asked of the machine's own apt configuration: this source knows no address.
+//! The archive's address comes from the machine's own apt configuration.
 
 mod sources;
 
@@ -15,19 +15,19 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
-/// Lists that are younger than this are not asked for again.
+/// Age up to which package lists are not fetched again.
 const FRESH: Duration = Duration::from_secs(3600);
 
 const HELP: &str = "Check that `apt-get update` works on this machine";
 
-/// Some suites of the machine's archive, with lists of their own.
+/// Suites of the machine's archive, with separate package lists.
 pub struct Apt {
     folder: PathBuf,
     updated: bool,
 }
 
 impl Apt {
-    /// The running release, and its backports if it has some.
+    /// The suite of the running release, and its backports if there are any.
     pub fn of_release(cache: &Cache, watch: Watch) -> Result<Self, Error> {
         let release = release()?;
         let mut both = Apt::new(cache, &[&release, &format!("{release}-backports")])?;
@@ -62,7 +62,7 @@ impl Apt {
         Ok(Apt { folder, updated: false })
     }
 
-    /// Fetches the suites' lists, unless that was done lately.
+    /// Fetches the suites' package lists if they are out of date.
     pub fn update(&mut self, watch: Watch) -> Result<(), Error> {
         let stamp = self.folder.join("updated");
         let age =
@@ -72,34 +72,34 @@ impl Apt {
         if self.updated || !older && age.is_some_and(|age| age < FRESH) {
             return Ok(());
         }
-        watch(Progress::Doing("asking apt what there is"));
+        watch(Progress::Doing("updating the package lists"));
         self.run("apt-get", ["update", "-q"], "the lists of packages")?;
         fs::write(&stamp, "").map_err(Error::file("write", &stamp))?;
         self.updated = true;
         Ok(())
     }
 
-    /// Names of packages that begin so.
+    /// The names of the packages that start with `prefix`.
     pub fn names(&mut self, prefix: &str, watch: Watch) -> Result<Vec<String>, Error> {
         self.update(watch)?;
         let names = self.run("apt-cache", ["pkgnames", prefix], "the list of packages")?;
         Ok(names.lines().map(str::to_owned).collect())
     }
 
-    /// The description of a package's best version, as `apt-cache show` prints it; the first of a field.
+    /// The description of a package's candidate version, as `apt-cache show` prints it.
     pub fn show(&mut self, package: &str) -> Result<Description, Error> {
         let text = self.run("apt-cache", ["show", "--no-all-versions", package], package)?;
         Ok(Description(text))
     }
 
-    /// All versions of a package: (version, suite).
+    /// All versions of a package, as pairs (version, suite).
     pub fn versions(&mut self, package: &str, watch: Watch) -> Result<Vec<(String, String)>, Error> {
         self.update(watch)?;
         let text = self.run("apt-cache", ["madison", package], package)?;
         Ok(text.lines().filter_map(madison).collect())
     }
 
-    /// What would have to be installed to have a package of a suite: (package, version).
+    /// The packages that installing `package` from `suite` would install, as pairs (package, version).
     pub fn with_missing_dependencies(
         &mut self,
         package: &str,
@@ -169,7 +169,7 @@ impl Apt {
     }
 }
 
-/// What apt knows of a package.
+/// A package's description.
 pub struct Description(String);
 
 impl Description {
@@ -177,7 +177,7 @@ impl Description {
         self.0.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "))
     }
 
-    /// Dependencies on one exact version: parts of the same thing.
+    /// Dependencies on an exact version, which are parts of the same software.
     pub fn parts(&self) -> Vec<(String, String)> {
         let dependencies = self.field("Depends").unwrap_or_default().split(',');
         let exact = dependencies.filter_map(|dependency| {
@@ -232,8 +232,8 @@ fn line(source: &Source, suite: &str, key: &Path) -> String {
     format!("deb {signed}{} {suite} main\n", source.uri)
 }
 
-/// Everything that apt writes goes into `folder`; what the system does after an update is not done. An archive that
-/// cannot be reached is an error: for apt alone it is a warning.
+/// apt's configuration: apt writes only below `folder` and skips the system's update hooks. An unreachable archive
+/// is an error; by default apt only warns.
 fn configuration(folder: &Path) -> String {
     let folder = folder.display();
     format!(
@@ -265,12 +265,12 @@ fn write_if_new(path: &Path, text: &str) -> Result<(), Error> {
     }
 }
 
-/// All packages' sizes together, in bytes.
+/// Total size of all packages, in bytes.
 fn sizes(descriptions: &str) -> u64 {
     descriptions.lines().filter_map(|line| line.strip_prefix("Size: ")?.parse::<u64>().ok()).sum()
 }
 
-/// Bytes in a folder's files, also in those that are not complete yet.
+/// Total size of a folder's files in bytes, including partial downloads.
 fn size(folder: &Path) -> u64 {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     entries
@@ -280,7 +280,7 @@ fn size(folder: &Path) -> u64 {
         .sum()
 }
 
-/// `qemu | 1:10.0.2 | http://archive.example/debian trixie/main amd64 Packages`
+/// Parses a line of `apt-cache madison`: `qemu | 1:10.0.2 | http://archive.example/debian trixie/main amd64 Packages`.
 fn madison(line: &str) -> Option<(String, String)> {
     let mut columns = line.split('|').map(str::trim);
     let (_, version, place) = (columns.next()?, columns.next()?, columns.next()?);
@@ -288,7 +288,7 @@ fn madison(line: &str) -> Option<(String, String)> {
     Some((version.into(), suite.into()))
 }
 
-/// `Inst qemu [1:7.2] (1:10.0.2 Debian:12/stable [amd64])`
+/// Parses a line of `apt-get install -s`: `Inst qemu [1:7.2] (1:10.0.2 Debian:12/stable [amd64])`.
 fn installation(line: &str) -> Option<(String, String)> {
     let rest = line.strip_prefix("Inst ")?;
     let (name, rest) = rest.split_once(' ')?;

@@ -1,10 +1,10 @@
-//! The machine's own apt sources: which archive it uses, and which key signs it.
+//! The machine's own apt sources: archives and their signing keys.
 
 use deb822_fast::Deb822;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// One archive that packages can come from.
+/// A package archive.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Source {
     pub uri: String,
@@ -13,16 +13,16 @@ pub struct Source {
     pub keyring: Option<Keyring>,
 }
 
-/// What signs an archive.
+/// The signing key of an archive.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Keyring {
-    /// A file (or a fingerprint), as `signed-by` takes it.
+    /// A file or fingerprint, as in `signed-by`.
     Name(String),
-    /// The key itself, in ASCII armour.
+    /// An embedded key in ASCII armour.
     Armour(String),
 }
 
-/// All sources of binary packages that are switched on.
+/// All enabled sources of binary packages.
 pub fn of_this_machine() -> Vec<Source> {
     read(Path::new("/etc/apt"))
 }
@@ -44,7 +44,7 @@ fn read(apt: &Path) -> Vec<Source> {
     sources
 }
 
-/// `deb [signed-by=KEYRING] URI SUITE COMPONENT...`
+/// Parses the one-line format: `deb [signed-by=KEYRING] URI SUITE COMPONENT...`.
 fn one_line(text: &str) -> Vec<Source> {
     let lines = text.lines().map(|line| line.split('#').next().unwrap_or_default());
     lines.filter_map(one_source).collect()
@@ -67,7 +67,7 @@ fn one_source(line: &str) -> Option<Source> {
     })
 }
 
-/// The newer format: paragraphs of fields.
+/// Parses the deb822 format.
 fn deb822(text: &str) -> Vec<Source> {
     let paragraphs: Deb822 = match text.parse() {
         Ok(paragraphs) => paragraphs,
@@ -97,7 +97,7 @@ fn deb822(text: &str) -> Vec<Source> {
     sources
 }
 
-/// An embedded key as a file of its own: a lone dot stands for an empty line.
+/// Converts an embedded key to a key file: a single dot stands for an empty line.
 fn armour(value: &str) -> String {
     value
         .lines()
@@ -106,7 +106,7 @@ fn armour(value: &str) -> String {
         .collect()
 }
 
-/// The archive of the running release itself (not its security updates, not someone else's packages).
+/// The archive of the running release, as opposed to its security updates and third-party archives.
 pub fn of_release<'a>(sources: &'a [Source], codename: &str) -> Option<&'a Source> {
     sources.iter().find(|source| {
         source.suites.iter().any(|suite| suite == codename) && source.components.iter().any(|c| c == "main")

@@ -1,4 +1,4 @@
-//! Kernel images: which release one is, and what is inside the compressed ones.
+//! Kernel images: the release of an image, and decompression.
 //!
 //! The layout is that of the x86 boot protocol (Documentation/arch/x86/boot.rst in the kernel's tree).
 
@@ -8,14 +8,14 @@ const MAGIC: &[u8] = b"HdrS";
 const MAGIC_AT: usize = 0x202;
 const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 
-/// The release that an image says it is.
+/// The release string in an image.
 pub fn release(image: &[u8]) -> Option<String> {
     let text = if is_boot_image(image) {
         let at = 0x200 + usize::from(number::<2>(image, 0x20e)? as u16);
         let text = image.get(at..)?;
         &text[..text.iter().position(|byte| *byte == 0)?]
     } else {
-        // An unpacked kernel has it in its banner.
+        // An uncompressed kernel contains its release in its banner.
         const BANNER: &[u8] = b"Linux version ";
         let at = image.windows(BANNER.len()).position(|window| window == BANNER)? + BANNER.len();
         let text = image.get(at..(at + 256).min(image.len()))?;
@@ -25,10 +25,10 @@ pub fn release(image: &[u8]) -> Option<String> {
     word.starts_with(|c: char| c.is_ascii_digit()).then(|| word.to_owned())
 }
 
-/// The kernel inside a zstd-compressed image, as an ELF file.
+/// Extracts the kernel from a zstd-compressed image, as an ELF file.
 ///
-/// QEMU starts that directly, which spares the guest the firmware's loader and the unpacking: a third of the
-/// boot, under emulation.
+/// QEMU boots the ELF file directly, without the firmware's loader and decompression in the guest. Under emulation
+/// that saves a third of the boot time.
 pub fn unpack(image: &[u8]) -> Option<Vec<u8>> {
     if !is_boot_image(image) {
         return None;
@@ -54,7 +54,7 @@ fn is_boot_image(image: &[u8]) -> bool {
     image.get(MAGIC_AT..).is_some_and(|rest| rest.starts_with(MAGIC))
 }
 
-/// `N` bytes at a place, little-endian.
+/// Reads `N` bytes at an offset.
 fn number<const N: usize>(image: &[u8], at: usize) -> Option<u64> {
     let bytes = image.get(at..at + N)?;
     Some(bytes.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte)))

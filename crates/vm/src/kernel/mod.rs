@@ -20,14 +20,14 @@ const FOLDER: &str = "kernels";
 const CONFIG: &str = "config";
 const MODULES: &str = "modules";
 
-/// A kernel that can be booted.
+/// A bootable kernel.
 #[derive(Debug, Clone)]
 pub struct Kernel {
     /// As `uname -r` will say.
     pub release: String,
     pub(crate) image: PathBuf,
     config: Option<PathBuf>,
-    /// Its folder in some `lib/modules`.
+    /// The folder of its modules, `lib/modules/RELEASE`.
     pub(crate) modules: Option<PathBuf>,
 }
 
@@ -36,17 +36,17 @@ pub struct Kernel {
 pub struct Listed {
     /// As `uname -r` will say.
     pub release: String,
-    /// What to say to get it.
+    /// The argument of `--kernel` that selects it.
     pub version: String,
-    /// Whether it can be used without the network.
+    /// Whether it is in the cache.
     pub cached: bool,
-    /// Whether apt has it now.
+    /// Whether apt currently offers it.
     pub offered: bool,
 }
 
 impl Kernel {
-    /// The kernel that is `wanted`: `latest`, a version or the beginning of one, or the path of an image.
-    /// What was fetched for the same words before is used again, unless `update` says to ask apt.
+    /// Finds or fetches the kernel `wanted`: `latest`, a version or its first numbers, or the path of an image.
+    /// Reuses the kernel fetched earlier for the same argument, unless `update` is set.
     pub(crate) fn get(wanted: &str, update: bool, cache: &Cache, watch: Watch) -> Result<Self, Error> {
         if wanted.contains('/') {
             return Kernel::at(Path::new(wanted));
@@ -81,7 +81,7 @@ impl Kernel {
         Some(Kernel { release: name.into(), image, config, modules })
     }
 
-    /// The user's own: its configuration and modules are looked for where kernels are installed.
+    /// The user's own kernel. Searches for its configuration and modules in the usual places.
     fn at(path: &Path) -> Result<Self, Error> {
         let image = fs::canonicalize(path).map_err(Error::file("find the kernel", path))?;
         let content = fs::read(&image).map_err(Error::file("read", &image))?;
@@ -118,7 +118,7 @@ impl Kernel {
         self.config.as_ref().map(|path| fs::read(path).map_err(Error::file("read", path))).transpose()
     }
 
-    /// Jiffies in a second. Debian's, if the configuration is not known.
+    /// Jiffies per second (`CONFIG_HZ`); Debian's value if the configuration is unknown.
     pub(crate) fn jiffies(&self) -> u64 {
         let config = self.config.as_ref().and_then(|path| fs::read_to_string(path).ok()).unwrap_or_default();
         let value = config.lines().find_map(|line| line.strip_prefix("CONFIG_HZ="));
@@ -130,8 +130,8 @@ impl Kernel {
     }
 }
 
-/// Kernels in the cache, and those that apt offers, newest first. If apt cannot be asked, the cached ones,
-/// and the reason.
+/// Lists the kernels in the cache and those that apt offers, newest first. If apt fails, lists the cached ones
+/// and returns apt's error.
 pub(crate) fn list(cache: &Cache, watch: Watch) -> (Vec<Listed>, Option<Error>) {
     let mut asked = || -> Result<Vec<Release>, Error> {
         let _lock = cache.lock()?;
@@ -158,12 +158,12 @@ fn offered(apt: &mut Apt, watch: Watch) -> Result<Vec<Release>, Error> {
     Ok(apt.names("linux-image-", watch)?.iter().filter_map(|name| Release::of_package(name)).collect())
 }
 
-/// Fetches a kernel with its configuration and modules, which newer ones have in packages of their own.
+/// Fetches a kernel with its configuration and modules, which newer kernels have in separate packages.
 fn fetch(release: &Release, apt: &mut Apt, cache: &Cache, watch: Watch) -> Result<Kernel, Error> {
     let package = format!("linux-image-{}", release.name);
     let description = apt.show(&package)?;
     let version = description.field("Version").unwrap_or_default().to_owned();
-    // An archive forgets parts of its older kernels that are not needed here.
+    // An archive may lack some packages of its older kernels; those are not needed here.
     let there = apt.names("linux-", watch)?;
     let mut packages = description.parts();
     packages.retain(|(part, _)| there.contains(part));
@@ -179,7 +179,7 @@ fn fetch(release: &Release, apt: &mut Apt, cache: &Cache, watch: Watch) -> Resul
     let find = |what: &str, places: [PathBuf; 2]| {
         let missing = || Error::Fetch {
             what: format!("Linux {name}"),
-            why: format!("its packages have no {what}"),
+            why: format!("its packages contain no {what}"),
             help: "Choose another one (`--kernel`), and please report this",
         };
         places.into_iter().find(|place| place.exists()).ok_or_else(missing)

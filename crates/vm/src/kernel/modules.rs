@@ -1,4 +1,4 @@
-//! The modules without which the guest cannot make its root, if the kernel does not have them built in.
+//! The kernel modules that the guest needs to build its root, unless they are built in.
 
 use crate::error::Error;
 use std::collections::HashMap;
@@ -6,13 +6,13 @@ use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// What the guest's scripts need.
+/// The modules that the guest's scripts need.
 const WANTED: [&str; 4] = ["virtio_pci", "virtio_console", "virtiofs", "overlay"];
 
-/// The wanted modules and what they depend on, in the order in which they can be loaded, unpacked.
+/// Reads and decompresses the wanted modules and their dependencies, in load order.
 ///
-/// `folder` is the kernel's in `/lib/modules`. What is not in it is built in, or missing: then the guest says
-/// so.
+/// `folder` is the kernel's folder in `/lib/modules`. A module that is not there is assumed to be built in; if it
+/// is missing, the guest reports an error.
 pub fn load(folder: &Path) -> Result<Vec<(String, Vec<u8>)>, Error> {
     let mut files = HashMap::new();
     find(&folder.join("kernel"), &mut files);
@@ -23,7 +23,7 @@ pub fn load(folder: &Path) -> Result<Vec<(String, Vec<u8>)>, Error> {
     Ok(loaded)
 }
 
-/// All modules below a folder, by name.
+/// Finds all modules below a folder, by name.
 fn find(folder: &Path, files: &mut HashMap<String, PathBuf>) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let path = entry.path();
@@ -68,7 +68,7 @@ fn unpacked(path: &Path) -> std::io::Result<Vec<u8>> {
     Ok(module)
 }
 
-/// The modules that a module says it depends on.
+/// The declared dependencies of a module.
 fn dependencies(module: &[u8]) -> Vec<String> {
     const KEY: &[u8] = b"\0depends=";
     let Some(at) = module.windows(KEY.len()).position(|window| window == KEY) else { return Vec::new() };

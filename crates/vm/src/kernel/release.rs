@@ -1,8 +1,8 @@
-//! Kernel releases, such as `7.3.4+deb13-cloud-amd64`, and the choice among them.
+//! Kernel releases, such as `7.3.4+deb13-cloud-amd64`, and how one is chosen.
 
 use std::cmp::Ordering;
 
-/// Debian's kernel for virtual machines of this processor.
+/// Suffix of Debian's kernels for virtual machines on amd64.
 const SUFFIX: &str = "-cloud-amd64";
 
 /// A release, ordered by version.
@@ -21,7 +21,7 @@ impl Release {
         }
     }
 
-    /// The release of a package, if that is a kernel that can be used (and not its debugging symbols, say).
+    /// The release of a package name; `None` for other packages, such as debugging symbols.
     pub fn of_package(package: &str) -> Option<Self> {
         let name = package.strip_prefix("linux-image-")?;
         let release = Release::new(name);
@@ -33,7 +33,7 @@ impl Release {
         self.numbers.iter().map(u32::to_string).collect::<Vec<_>>().join(".")
     }
 
-    /// Whether a user means this one by `latest`, by a whole name, or by its version's first numbers.
+    /// Whether `wanted` matches this release: `latest`, the full name, or the first numbers of the version.
     pub fn is_meant_by(&self, wanted: &str) -> bool {
         let numbers: Option<Vec<u32>> = wanted.split('.').map(|part| part.parse().ok()).collect();
         wanted == "latest"
@@ -54,12 +54,12 @@ impl Ord for Release {
     }
 }
 
-/// The newest that is meant.
+/// The newest release that matches `wanted`.
 pub fn choose<'a>(releases: &'a [Release], wanted: &str) -> Option<&'a Release> {
     releases.iter().filter(|release| release.is_meant_by(wanted)).max()
 }
 
-/// The series among releases, newest first: `7.3, 7.2, 6.18`.
+/// The series of the releases, newest first: `7.3, 7.2, 6.18`.
 pub fn series(releases: &[Release]) -> String {
     let mut series: Vec<_> = releases.iter().map(|release| release.numbers[..2].to_vec()).collect();
     series.sort();

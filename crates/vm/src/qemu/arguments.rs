@@ -8,13 +8,13 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
-/// The processor, emulated: all that QEMU can, as an Intel server. Intel's way to describe caches is the one
-/// with which hyperthreads share theirs, and the model is one that Linux has no old errata for. No MONITOR:
-/// QEMU would not sleep in MWAIT, but spin.
+/// The emulated processor: all features that QEMU supports, as an Intel server. With Intel's cache description,
+/// hyperthreads share caches. Linux applies no errata workarounds to this model. MONITOR is off because QEMU
+/// spins in MWAIT instead of sleeping.
 const EMULATED: &str = "max,vendor=GenuineIntel,family=6,model=85,stepping=7,monitor=off";
 
-/// How long a CPU's turn is at most, in microseconds of the guest's time, and all CPUs' together at least: shorter
-/// ones let small guests answer sooner; with more CPUs the emulator would do nothing but change turns.
+/// Maximum length of a CPU's turn, and minimum length of a round of all CPUs, in microseconds of the guest's time.
+/// Short turns make small guests responsive; with many CPUs they would leave time only for switching.
 const TURN_US: u32 = 10;
 const ROUND_US: u32 = 50;
 
@@ -26,19 +26,19 @@ pub(crate) struct Launch<'a> {
     pub kernel: &'a Path,
     pub initramfs: &'a Path,
     pub parameters: &'a str,
-    /// What the kernel prints.
+    /// File that receives the kernel's console.
     pub console: &'a Path,
     pub devices: &'a [Device],
 }
 
-/// A device whose other end is a socket.
+/// A device backed by a socket.
 #[derive(Debug, Clone)]
 pub(crate) enum Device {
-    /// A stream of bytes: `/sys/class/virtio-ports/*/name` in the guest is `hearth.NAME`.
+    /// A byte stream; `/sys/class/virtio-ports/*/name` in the guest is `hearth.NAME`.
     Port { name: &'static str, socket: PathBuf },
     /// A terminal: `/dev/hvc0`.
     Terminal { socket: PathBuf },
-    /// A share, to be mounted by its tag.
+    /// A virtio-fs share, mounted by its tag.
     Share { tag: String, socket: PathBuf },
 }
 
@@ -56,11 +56,11 @@ impl Launch<'_> {
         };
         add(&[text("-accel"), text(accelerator), text("-cpu"), text(processor)]);
         if self.accelerator == Accelerator::Counted {
-            // Where all CPUs sleep, time goes on to the next timer.
+            // When all CPUs sleep, the guest's time jumps to the next timer.
             add(&[text("-icount"), text("shift=0,sleep=off")]);
-            // Of the time until the next timer of any CPU, each has an equal share as its turn, which is over sooner
-            // if it has nothing to do. One that spins would keep the others waiting for milliseconds: so a device that
-            // nobody uses has a timer all the time.
+            // QEMU divides the time until the next timer of any CPU equally into turns; an idle CPU ends its turn
+            // early. A spinning CPU could keep the others waiting for milliseconds. An unused device with a periodic
+            // timer bounds the turns.
             add(&[text("-netdev"), text("hubport,hubid=0,id=nobody")]);
             let round = ROUND_US.max(TURN_US * u32::from(self.topology.cpus()));
             let timer = OsString::from(format!("filter-buffer,id=turns,netdev=nobody,interval={round}"));
@@ -91,7 +91,7 @@ impl Launch<'_> {
     }
 }
 
-/// An option that ends in a path, in which QEMU wants commas doubled.
+/// An option that ends in a path; QEMU requires commas in it to be doubled.
 fn with_path(option: &str, path: &Path) -> OsString {
     let mut bytes = option.as_bytes().to_vec();
     for byte in path.as_os_str().as_bytes() {
@@ -103,7 +103,7 @@ fn with_path(option: &str, path: &Path) -> OsString {
     OsString::from_vec(bytes)
 }
 
-/// AMD's processors must be told to show their hyperthreads to a guest.
+/// Whether the host has an AMD processor, which shows hyperthreads to a guest only with `topoext=on`.
 fn is_amd() -> bool {
     std::fs::read_to_string("/proc/cpuinfo").is_ok_and(|text| text.contains("AuthenticAMD"))
 }

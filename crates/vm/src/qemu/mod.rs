@@ -1,4 +1,4 @@
-//! QEMU: the machine's own if it is new enough, else a fetched one that is run from the cache.
+//! QEMU: the installed one if it is new enough, else one that is fetched and run from the cache.
 
 mod arguments;
 mod version;
@@ -14,17 +14,17 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use version::Version;
 
-/// QEMU 7.2 crashes guests of 32 CPUs, and now and then of 4.
+/// The oldest version that works: QEMU 7.2 crashes guests with 32 CPUs, and sometimes those with 4.
 const OLDEST: Version = Version { major: 8, minor: 2 };
 const PROGRAM: &str = "qemu-system-x86_64";
 const PACKAGE: &str = "qemu-system-x86";
 const FOLDER: &str = "qemu";
 
-/// A QEMU that runs here.
+/// A QEMU that runs on this machine.
 #[derive(Debug, Clone)]
 pub(crate) struct Qemu {
     program: PathBuf,
-    /// Where it was unpacked, if it is not installed.
+    /// The folder it was unpacked into, if it is not installed.
     root: Option<PathBuf>,
 }
 
@@ -53,13 +53,13 @@ impl Qemu {
         Qemu { program: root.join("usr/bin").join(PROGRAM), root: Some(root.into()) }
     }
 
-    /// From the running release, or from its backports if the release's is too old; with those of its
-    /// libraries that this machine lacks.
+    /// Fetches QEMU from the running release, or from its backports if the release's version is too old. Also
+    /// fetches the libraries that this machine lacks.
     fn fetch(cache: &Cache, watch: Watch) -> Result<Self, Error> {
         let mut apt = Apt::of_release(cache, watch)?;
         let versions = apt.versions(PACKAGE, watch)?;
         let new_enough = |version: &&(String, String)| Version::of_package(&version.0) >= Some(OLDEST);
-        // The release's own, if it will do: its libraries are more likely to be here.
+        // Prefer the release's own version: its libraries are more likely to be installed.
         let (_, suite) =
             versions.iter().filter(new_enough).min_by_key(|(_, suite)| suite.len()).ok_or_else(|| {
                 let why = format!("{OLDEST} or newer is in neither the running release nor its backports");
@@ -70,7 +70,7 @@ impl Qemu {
         apt.fetch("QEMU", &packages, root.path(), watch)?;
         let said = Qemu::unpacked(root.path()).ask_version()?;
         if Version::of_program(&said).is_none() {
-            let why = format!("what was unpacked does not run: {}", said.trim());
+            let why = format!("the unpacked program does not run: {}", said.trim());
             let help = "Install qemu-system-x86 (8.2 or newer), and please report this";
             return Err(Error::Fetch { what: "QEMU".into(), why, help });
         }
@@ -82,7 +82,7 @@ impl Qemu {
         Version::of_program(&self.ask_version().ok()?)
     }
 
-    /// What it says on `--version`, or why it does not.
+    /// Output of `--version`, or why it fails.
     fn ask_version(&self) -> Result<String, Error> {
         let help = "Install qemu-system-x86";
         let program = || self.program.display().to_string();
@@ -92,7 +92,7 @@ impl Qemu {
         Ok(String::from_utf8_lossy(&said).into_owned())
     }
 
-    /// To be given arguments.
+    /// A command without arguments that runs this QEMU.
     pub fn command(&self) -> Command {
         let mut command = Command::new(&self.program);
         command.stdin(Stdio::null());

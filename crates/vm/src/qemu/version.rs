@@ -1,4 +1,4 @@
-//! QEMU's versions: as it prints them, and as its packages have them.
+//! QEMU's versions, parsed from its output and from package versions.
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Version {
@@ -7,12 +7,12 @@ pub struct Version {
 }
 
 impl Version {
-    /// `QEMU emulator version 10.0.2 (Debian 1:10.0.2+ds-2)`
+    /// Parses `QEMU emulator version 10.0.2 (Debian 1:10.0.2+ds-2)`.
     pub fn of_program(said: &str) -> Option<Self> {
         Version::parse(said.split_once("version ")?.1)
     }
 
-    /// `1:10.0.2+ds-2`
+    /// Parses a package version: `1:10.0.2+ds-2`.
     pub fn of_package(version: &str) -> Option<Self> {
         Version::parse(version.split_once(':').map_or(version, |(_, version)| version))
     }

@@ -1,4 +1,4 @@
-//! The file system behind a share, and what it needs of this process.
+//! The file system behind a share.
 
 use super::Access;
 use fuse_backend_rs::abi::fuse_abi::ROOT_ID;
@@ -13,7 +13,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::time::Duration;
 
-/// A folder's files. To be called in a thread that stands [`apart`].
+/// Opens a folder as a file system. Must be called in a thread started by [`apart`].
 pub fn file_system(folder: &Path, access: Access) -> io::Result<Vfs> {
     let (cache_policy, kept) = match access {
         Access::ReadOnly => (CachePolicy::Always, Duration::from_secs(24 * 3600)),
@@ -29,14 +29,13 @@ pub fn file_system(folder: &Path, access: Access) -> io::Result<Vfs> {
         ..Config::default()
     };
     let config = Config { inode_file_handles: handles_work(&config, folder), ..config };
-    // The file system by itself offers the guest only the barest: one page in a request. This layer asks
-    // for more, as far as the guest can.
+    // The file system alone offers the guest only one page per request. This layer negotiates larger requests.
     let unwanted = match access {
         Access::ReadOnly => FsOptions::empty(),
         Access::ReadWrite => FsOptions::EXPLICIT_INVAL_DATA | FsOptions::CACHE_SYMLINKS,
     };
-    // Where the guest keeps what it has read, it need not tell that it opens and closes a file: to start a program
-    // that was started before asks the host for nothing.
+    // If the guest caches what it reads, it need not report opening and closing a file. Starting a program a second
+    // time then makes no request to the host.
     let silent = access == Access::ReadOnly;
     let defaults = VfsOptions::default();
     let vfs = Vfs::new(VfsOptions {
@@ -52,14 +51,14 @@ pub fn file_system(folder: &Path, access: Access) -> io::Result<Vfs> {
     Ok(vfs)
 }
 
-/// Whether files can be opened again by their handles. Then what the guest remembers need not be kept open.
-/// That takes a capability, which root in a container may lack, and a file system that has handles: it is tried
-/// with some of the files.
+/// Whether files can be reopened by file handle. Then files that the guest remembers need not stay open. This
+/// requires a capability, which root in a container may lack, and a file system that supports handles. The test
+/// tries some of the files.
 fn handles_work(config: &Config, folder: &Path) -> bool {
     const SOME: usize = 8;
     let device = |path: &Path| std::fs::symlink_metadata(path).map(|file| file.dev()).ok();
     let children = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    // What is mounted in the folder is another file system, perhaps one without handles.
+    // A file system mounted below the folder may not support handles.
     let same = children.filter(|child| device(&child.path()) == device(folder)).take(SOME);
     let names: Vec<_> = same.filter_map(|child| CString::new(child.file_name().into_vec()).ok()).collect();
     let try_all = || -> io::Result<()> {
@@ -75,8 +74,8 @@ fn handles_work(config: &Config, folder: &Path) -> bool {
     !names.is_empty() && try_all().is_ok()
 }
 
-/// Does something in a thread that has file system attributes of its own: the file system sets the umask to
-/// nothing, which must not become the whole process's.
+/// Runs a closure in a thread with its own file system attributes. The file system sets the umask to 0, which must
+/// not affect the whole process.
 pub fn apart<T: Send>(work: impl FnOnce() -> io::Result<T> + Send) -> io::Result<T> {
     std::thread::scope(|scope| {
         let thread = scope.spawn(|| {
@@ -87,7 +86,7 @@ pub fn apart<T: Send>(work: impl FnOnce() -> io::Result<T> + Send) -> io::Result
     })
 }
 
-/// Gives this thread file system attributes of its own.
+/// Gives the calling thread its own file system attributes (`unshare(CLONE_FS)`).
 pub fn stand_apart() -> io::Result<()> {
     // SAFETY: a system call without pointers, which concerns this thread only.
     match unsafe { libc::unshare(libc::CLONE_FS) } {
@@ -96,12 +95,13 @@ pub fn stand_apart() -> io::Result<()> {
     }
 }
 
-/// Where they do not: every file that the guest remembers is open here. Takes as many as this process may.
+/// Raises this process's limit of open files to its maximum. Without file handles, every file that the guest
+/// remembers stays open here.
 pub fn many_files() {
     let limit = getrlimit(Resource::Nofile);
     let most = std::fs::read_to_string("/proc/sys/fs/nr_open").ok().and_then(|most| most.trim().parse().ok());
     let all = Rlimit { current: most, maximum: most };
-    // Only root may raise its limit. If nothing helps, a guest that looks at very many files sees "too many
+    // Only root may raise the hard limit. If that fails, a guest that accesses very many files gets "too many
     // open files".
     if most.is_none() || most < limit.maximum || setrlimit(Resource::Nofile, all).is_err() {
         let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });

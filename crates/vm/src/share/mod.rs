@@ -1,8 +1,8 @@
-//! Shares a folder of the host with the guest: a virtio-fs device whose other end is this process.
+//! Shares a folder of the host with the guest: a virtio-fs device served by this process.
 //!
-//! QEMU hands the device's queues over a socket (vhost-user); the file system behind them is
-//! [`fuse_backend_rs`]'s pass-through. So the guest needs nothing but the kernel's virtio-fs, and the host
-//! no daemon and no rights: what the guest's root may do here is what this process may do.
+//! QEMU passes the device's queues over a socket (vhost-user); the file system behind them is
+//! [`fuse_backend_rs`]'s pass-through. The guest needs only the kernel's virtio-fs. The host needs no daemon and no
+//! privileges: the guest's root has the permissions of this process.
 
 mod files;
 mod request;
@@ -26,23 +26,23 @@ use vm_memory::{GuestAddressSpace, GuestMemoryAtomic, GuestMemoryLoadGuard, Gues
 use vmm_sys_util::epoll::EventSet;
 use vmm_sys_util::event::{EventConsumer, EventFlag, EventNotifier, new_event_consumer_and_notifier};
 
-/// What the guest may do with a share.
+/// Access of the guest to a share.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
-    /// Nothing is written, whatever the guest asks for; and the guest keeps all that it has read.
+    /// Every request to write fails; the guest caches what it reads without limit.
     ReadOnly,
-    /// Files come back. What the host changes meanwhile is seen when a file is opened.
+    /// Writes reach the host. The guest sees the host's changes when it opens a file.
     ReadWrite,
 }
 
-/// A share that waits for QEMU, or serves it, until it is dropped.
+/// A share that waits for QEMU or serves it until dropped.
 pub struct Share {
     socket: PathBuf,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Share {
-    /// Offers `folder` on a socket, which is made.
+    /// Creates a socket and offers `folder` on it.
     pub fn offer(folder: &Path, access: Access, socket: &Path) -> Result<Self, Error> {
         many_files();
         let files = apart(|| file_system(folder, access)).map_err(Error::file("share", folder))?;
@@ -61,7 +61,7 @@ impl Share {
         let thread = std::thread::Builder::new()
             .name("share".into())
             .spawn(move || {
-                // It ends when QEMU does: there is nobody left to tell of an error.
+                // This ends with QEMU, so no one is left to report an error to.
                 if daemon.start(&mut listener).is_ok() {
                     let _ = daemon.wait();
                 }
@@ -72,9 +72,9 @@ impl Share {
 }
 
 impl Drop for Share {
-    /// To be dropped after QEMU has ended.
+    /// Must be dropped after QEMU has ended.
     fn drop(&mut self) {
-        // If QEMU never came, the thread still waits for it.
+        // If QEMU never connected, the thread still waits for it.
         drop(UnixStream::connect(&self.socket));
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
@@ -97,7 +97,7 @@ struct Backend {
     access: Access,
     memory: Option<Memory>,
     event_idx: bool,
-    /// Whether the thread that serves has file system attributes (umask) of its own.
+    /// Whether the serving thread has its own file system attributes (umask).
     apart: bool,
 }
 
@@ -110,7 +110,7 @@ impl Backend {
             vring.get_queue_mut().iter(memory.clone()).map_err(io::Error::other)?.collect();
         for chain in chains {
             let head = chain.head_index();
-            // A request that makes no sense is given back without an answer: only a broken guest sends it.
+            // A malformed request is returned without an answer; only a broken guest sends one.
             let written = self.answer(&memory, chain).unwrap_or(0);
             vring.add_used(head, written as u32).map_err(io::Error::other)?;
             if !self.event_idx || vring.needs_notification().unwrap_or(true) {

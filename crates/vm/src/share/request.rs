@@ -1,19 +1,19 @@
-//! A look at a guest's request, before the file system gets it.
+//! Inspects a guest's requests before the file system gets them.
 
 use fuse_backend_rs::abi::fuse_abi::{InHeader, Opcode, OpenIn, OutHeader, ReadIn};
 use fuse_backend_rs::transport::Reader;
 use std::io;
 use vm_memory::ByteValued;
 
-/// What matters of a request.
+/// Properties of a request.
 pub struct Request {
     header: InHeader,
-    /// How a file is to be opened or read.
+    /// Flags for opening or reading a file.
     flags: u32,
-    /// The request to be passed on in place of this one.
+    /// The request to forward in place of this one.
     ///
-    /// Only a file's owner may ask for O_NOATIME, but overlayfs does so for every file. And if that fails while
-    /// reading, the file system closes a file that is not its own. So it is taken out.
+    /// It lacks O_NOATIME. Only a file's owner may set that flag, but overlayfs sets it for every file. If that
+    /// fails during a read, the file system closes a file descriptor that it does not own.
     pub changed: Option<Vec<u8>>,
 }
 
@@ -33,7 +33,7 @@ impl Request {
         Ok(Request { header, flags, changed })
     }
 
-    /// The answer that something is not done.
+    /// An error reply.
     pub fn refusal(&self, errno: i32) -> OutHeader {
         OutHeader { len: size_of::<OutHeader>() as u32, error: -errno, unique: self.header.unique }
     }
@@ -44,7 +44,7 @@ impl Request {
     }
 }
 
-/// A request's flags, and if they have O_NOATIME, the request without.
+/// The flags of a request, and the request without O_NOATIME if it has that flag.
 fn without_noatime<T: ByteValued>(
     header: &InHeader,
     mut arguments: T,
@@ -60,7 +60,7 @@ fn without_noatime<T: ByteValued>(
 
 fn writes(opcode: u32, open_flags: u32) -> bool {
     use Opcode::*;
-    // Not Ioctl: the file system knows none, and overlayfs takes only its "no such call" for an answer.
+    // Not Ioctl: the file system supports none, and overlayfs accepts only its error "no such call".
     const CHANGES: [Opcode; 15] = [
         Setattr,
         Symlink,

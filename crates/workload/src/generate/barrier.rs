@@ -1,11 +1,11 @@
 //! `barrier`: a parallel loop with a barrier, as in the NAS benchmarks with OpenMP.
 //!
-//! "These benchmarks each involve one task per core. In the optimal case, each task is
-//! immediately placed on its own core at the time of fork, and remains there throughout its
-//! execution" (Nest paper, 5.4). The master forks the team, as OpenMP does, and works with it.
+//! "These benchmarks each involve one task per core. In the optimal case, each task is immediately
+//! placed on its own core at the time of fork, and remains there throughout its execution" (Nest
+//! paper, section 5.4). The master forks the team, as in OpenMP, and works with it.
 //!
-//! A thread spins at the barrier for a while before it blocks, as libgomp does when no wait policy
-//! is set; with one thread per core and even work it hardly ever blocks.
+//! A thread spins at the barrier before it blocks, like libgomp without a wait policy. With one
+//! thread per core and evenly distributed work, it hardly ever blocks.
 
 use super::builder::{Builder, run, varied};
 use super::params::SEED;
@@ -15,10 +15,17 @@ use crate::{Op, ThreadIdx, Workload};
 
 pub(super) const GENERATOR: Generator = Generator {
     name: "barrier",
-    summary: "one thread per core, iterations of equal work and a barrier (NAS, OpenMP)",
+    summary: "one thread per core, iterations of equal work with a barrier (NAS, OpenMP)",
     params: &[
-        Param::new("threads", 64, 1, 4_096, "threads", "the team, its master included; one per core"),
-        Param::new("iterations", 200, 1, 10_000_000, "iterations", "barriers passed"),
+        Param::new(
+            "threads",
+            64,
+            1,
+            4_096,
+            "threads",
+            "team size, including the master; one thread per core",
+        ),
+        Param::new("iterations", 200, 1, 10_000_000, "iterations", "number of barriers passed"),
         Param::new("compute", 5_000, 1, 60_000_000, "us", "CPU time of each thread per iteration (assumed)"),
         Param::new(
             "spread",
@@ -26,7 +33,7 @@ pub(super) const GENERATOR: Generator = Generator {
             0,
             100,
             "%",
-            "largest deviation from it (assumed: even distribution of work)",
+            "maximum deviation from `compute` (assumed: even distribution of work)",
         ),
         Param::new(
             "spin",
@@ -34,7 +41,7 @@ pub(super) const GENERATOR: Generator = Generator {
             0,
             1_000_000,
             "us",
-            "spinning at the barrier before blocking: libgomp's 300,000 rounds of a PAUSE, which takes 140 cycles since Skylake",
+            "time to spin at the barrier before blocking: libgomp's 300,000 rounds of PAUSE, 140 cycles each since Skylake",
         ),
         Param::new("serial", 5_000, 0, 60_000_000, "us", "CPU time of the master before the team starts"),
         SEED,
@@ -42,7 +49,7 @@ pub(super) const GENERATOR: Generator = Generator {
     build,
 };
 
-/// `pthread_create`: stack, `clone`, first page faults. Assumed, in microseconds.
+/// CPU time of `pthread_create` in microseconds: stack, `clone`, first page faults. Assumed.
 pub(super) const CREATE: u64 = 20;
 
 fn build(args: &Args) -> Workload {

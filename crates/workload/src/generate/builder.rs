@@ -1,26 +1,26 @@
-//! Helpers to write a graph down.
+//! Builder for graphs.
 
 use super::CYCLES_PER_US;
 use super::random::Random;
 use crate::{BarrierIdx, Op, SemIdx, Thread, ThreadIdx, Workload};
 
-/// `Run` for so many microseconds of CPU time at the nominal frequency.
+/// `Run` for `us` microseconds of CPU time at the nominal frequency.
 pub(super) fn run(us: u64) -> Op {
     Op::Run(us * CYCLES_PER_US)
 }
 
-/// A delay in microseconds, ended by a device.
+/// Delay in microseconds, ended by a device.
 pub(super) fn io(us: u64) -> Op {
     Op::Io(us * 1000)
 }
 
-/// A delay in microseconds, ended by a timer.
+/// Delay in microseconds, ended by a timer.
 pub(super) fn sleep(us: u64) -> Op {
     Op::Sleep(us * 1000)
 }
 
-/// `times` rounds, each drawn anew. So that a file stays small, 16 rounds are drawn and the
-/// sequence of them is repeated: enough that successive rounds and neighbouring threads differ.
+/// `times` random rounds. To keep files small, draws 16 rounds and repeats that sequence, which is
+/// enough variation between successive rounds and neighbouring threads.
 pub(super) fn varied(
     random: &mut Random,
     times: u64,
@@ -49,7 +49,7 @@ impl Builder {
         (self.workload.threads.len() - 1) as ThreadIdx
     }
 
-    /// A thread and its steps.
+    /// Adds a thread with its steps.
     pub fn thread_with(&mut self, name: &str, ops: Vec<Op>) -> ThreadIdx {
         let thread = self.thread(name);
         self.workload.threads[thread as usize].ops = ops;
@@ -66,7 +66,7 @@ impl Builder {
         (self.workload.barriers.len() - 1) as BarrierIdx
     }
 
-    /// Appends a step. Successive runs become one, as a trace would show them.
+    /// Appends a step. Merges successive runs, as in an extracted graph.
     pub fn push(&mut self, thread: ThreadIdx, op: Op) {
         let ops = &mut self.workload.threads[thread as usize].ops;
         match (ops.last_mut(), op) {

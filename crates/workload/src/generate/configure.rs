@@ -1,15 +1,16 @@
 //! `configure`: a configuration script (autotools, cmake).
 //!
 //! "Typical software configuration code is based on shell scripts, and forks off hundreds or even
-//! thousands of tasks, many running alone and with a short lifespan" (Nest paper, 5.2); for LLVM,
-//! the pattern of short tasks, one or two at a time, "makes up around half of the execution; the
-//! remainder involves longer non-concurrent tasks".
+//! thousands of tasks, many running alone and with a short lifespan" (Nest paper, section 5.2). For
+//! LLVM, the pattern of short tasks, one or two at a time, "makes up around half of the execution;
+//! the remainder involves longer non-concurrent tasks".
 //!
-//! The mix of short tests comes from recording an autoconf script (`strace -f`; a shell project
-//! without compiler tests): 249 processes, of which half (127) never execute a program (subshells
-//! and command substitutions with builtins only), 116 pipes; `cat` 33, `sed` 21, `rm` 15, then
-//! `expr`, `basename`, `uname` and others, at most 6 each. A script for a compiled language adds
-//! compiler tests, the "longer non-concurrent tasks": their share is a parameter.
+//! The mix of short tests is based on a recording of an autoconf script (`strace -f`; a shell
+//! project without compiler tests): 249 processes, of which about half (127) never execute a
+//! program (subshells and command substitutions with builtins only), and 116 pipes; `cat` 33 times,
+//! `sed` 21, `rm` 15, then `expr`, `basename`, `uname` and others, at most 6 times each. A script
+//! for a compiled language adds compiler tests, the "longer non-concurrent tasks"; their share is a
+//! parameter.
 
 use super::builder::{Builder, io};
 use super::params::SEED;
@@ -21,7 +22,7 @@ use crate::Workload;
 
 pub(super) const GENERATOR: Generator = Generator {
     name: "configure",
-    summary: "a configuration script: many short tasks, one or two at a time, and compiler tests",
+    summary: "configuration script: many short tasks, one or two at a time, and compiler tests",
     params: &[
         Param::new(
             "tests",
@@ -29,7 +30,7 @@ pub(super) const GENERATOR: Generator = Generator {
             1,
             100_000,
             "tests",
-            "checks of the script, about 3 processes each, 7 with the compiler",
+            "checks in the script, about 3 processes each, 7 with the compiler",
         ),
         Param::new(
             "compile",
@@ -45,14 +46,14 @@ pub(super) const GENERATOR: Generator = Generator {
             0,
             100,
             "%",
-            "tests that wait for a device once (config.log, directories not in the cache)",
+            "tests that wait once for a device (config.log, directories not in the cache)",
         ),
         SEED,
     ],
     build,
 };
 
-/// What a test of the script does.
+/// Kind of a test in the script.
 #[derive(Clone, Copy)]
 enum Test {
     /// `cmd args`
@@ -61,15 +62,16 @@ enum Test {
     Substitution,
     /// `a | b | c` with three processes.
     Pipeline,
-    /// `( test ... )`: a subshell that executes nothing.
+    /// `( test ... )`: a subshell that executes no program.
     Builtins,
 }
 
-/// Chosen so that without compiler tests half of the processes execute no program, as recorded.
+/// Weights chosen so that, without compiler tests, half of the processes execute no program, as in
+/// the recording.
 const MIX: &[(u64, Test)] =
     &[(45, Test::Command), (30, Test::Substitution), (10, Test::Pipeline), (15, Test::Builtins)];
 
-/// The programs recorded, with their counts.
+/// Recorded programs with their counts.
 const PROGRAMS: &[(u64, Program)] = &[
     (33, ("cat", TINY)),
     (21, ("sed", FILTER)),
@@ -91,17 +93,18 @@ fn build(args: &Args) -> Workload {
     builder.finish()
 }
 
-/// The body of a script of so many `tests`, of which `compile` percent run the compiler and
+/// Appends a script with `tests` tests, of which `compile` percent run the compiler and
 /// `io_percent` wait for a device.
 pub(super) fn script(shell: &mut Shell, tests: u64, compile: u64, io_percent: u64) {
     for _ in 0..tests {
         if shell.random.percent(io_percent) {
-            // A read from an SSD, journal and queue included: 100 to 500 us. Assumed.
+            // Read from an SSD including journal and queue: 100 to 500 us. Assumed.
             let wait = shell.random.around(300, 67);
             shell.step(io(wait));
         }
         shell.work(SCRIPT);
-        // Each test logs what it does ("checking for ..."): a substitution of builtins.
+        // Each test logs its action ("checking for ..."): a command substitution with builtins
+        // only.
         shell.subshell(|_| ());
         shell.work(SCRIPT);
         match shell.random.percent(compile) {
@@ -129,8 +132,8 @@ fn short(shell: &mut Shell) {
     }
 }
 
-/// A compiler test as autoconf writes it: the source is written by `cat`, compiled, half of the
-/// time linked, half of those run, and all is removed.
+/// A compiler test as generated by autoconf: writes the source with `cat`, compiles it, links half
+/// of the time, runs half of the linked programs, and removes the files.
 fn compiler(shell: &mut Shell) {
     shell.command(("cat", TINY));
     let link = shell.random.percent(50);
@@ -139,7 +142,7 @@ fn compiler(shell: &mut Shell) {
         shell.command(("conftest", CONFTEST));
     }
     shell.command(("rm", TINY));
-    // The first errors of the log are looked for by a pipeline when a test fails.
+    // A failed test searches the log for the first errors with a pipeline.
     if shell.random.percent(30) {
         shell.pipeline(&[("grep", FILTER), ("sed", FILTER)]);
     }

@@ -1,8 +1,8 @@
-//! `fork-wait`: start a program, wait for it, again and again.
+//! `fork-wait`: starts one program after the other and waits for each.
 //!
-//! The pattern of "fork() and wait()" (Fewer Cores paper, section 2) at its purest:
-//! perl-benchmark-2, which "measures the startup time of the perl interpreter" and "mostly
-//! consists of fork/wait patterns" (section 4.1), where S_local and S_move gain most.
+//! The purest form of the "fork() and wait()" pattern (Fewer Cores paper, section 2):
+//! perl-benchmark-2, which "measures the startup time of the perl interpreter" and "mostly consists
+//! of fork/wait patterns" (section 4.1). S_local and S_move gain most on it.
 
 use super::builder::{Builder, run};
 use super::params::SEED;
@@ -13,9 +13,16 @@ use crate::{Op, Workload};
 
 pub(super) const GENERATOR: Generator = Generator {
     name: "fork-wait",
-    summary: "a shell that starts one short program after the other (perl start-up)",
+    summary: "a shell that runs one short program after the other (perl startup)",
     params: &[
-        Param::new("iterations", 500, 1, 1_000_000, "programs", "programs started, one after the other"),
+        Param::new(
+            "iterations",
+            500,
+            1,
+            1_000_000,
+            "programs",
+            "number of programs run, one after the other",
+        ),
         Param::new(
             "run",
             2_300,
@@ -24,14 +31,7 @@ pub(super) const GENERATOR: Generator = Generator {
             "us",
             "CPU time of a program (2.3 ms: measured for `perl -e 1`)",
         ),
-        Param::new(
-            "spread",
-            5,
-            0,
-            100,
-            "%",
-            "largest deviation from it (5 %: what the measurement shows for perl)",
-        ),
+        Param::new("spread", 5, 0, 100, "%", "maximum deviation from `run` (5 %: measured for perl)"),
         Param::new("between", 150, 0, 60_000_000, "us", "CPU time of the shell between two programs"),
         SEED,
     ],

@@ -1,11 +1,11 @@
 //! `hackbench`: groups of senders and receivers that exchange small messages.
 //!
-//! Three phases (Fewer Cores paper, 4.4): a main thread creates all threads, which "immediately
-//! wait on a barrier"; released, they communicate through pipes; the main thread reaps them. Each
-//! sender of a group sends to each receiver of the group in turn.
+//! Three phases (Fewer Cores paper, section 4.4): a main thread creates all threads, which
+//! "immediately wait on a barrier"; they then communicate through pipes; the main thread reaps
+//! them. Each sender of a group sends to each receiver of the group in turn.
 //!
-//! The default has 20 000 messages. The Nest paper (5.6) runs `-g 100 -l 10000`, that is
-//! `hackbench:groups=100,fds=20,loops=10000`, 400 million messages: hours of simulation.
+//! The defaults give 20,000 messages. The Nest paper (section 5.6) runs `-g 100 -l 10000`, i.e.
+//! `hackbench:groups=100,fds=20,loops=10000`, 400 million messages, which take hours to simulate.
 
 use super::builder::{Builder, run};
 use super::{Args, Generator, Param};
@@ -15,8 +15,8 @@ pub(super) const GENERATOR: Generator = Generator {
     name: "hackbench",
     summary: "groups of senders and receivers that exchange small messages (hackbench)",
     params: &[
-        Param::new("groups", 4, 1, 1_000, "groups", "groups"),
-        Param::new("fds", 10, 1, 50, "pairs", "senders, and receivers, of each group (hackbench: 20)"),
+        Param::new("groups", 4, 1, 1_000, "groups", "number of groups"),
+        Param::new("fds", 10, 1, 50, "pairs", "senders, and also receivers, per group (hackbench: 20)"),
         Param::new("loops", 50, 1, 1_000_000, "rounds", "messages from each sender to each receiver"),
         Param::new(
             "send",
@@ -33,14 +33,14 @@ pub(super) const GENERATOR: Generator = Generator {
             1,
             1_000_000,
             "messages",
-            "messages a pipe holds (16 pages of 40 of 100 bytes)",
+            "capacity of a pipe (16 pages of 40 messages of 100 bytes)",
         ),
     ],
     build,
 };
 
-/// The main thread's CPU time to fork a process, and the process's until it is ready; both
-/// without `exec`. Assumed, in microseconds.
+/// CPU time in microseconds of the main thread for a fork, and of the new process until it is
+/// ready, both without `exec`. Assumed.
 const FORK: u64 = 60;
 const START: u64 = 40;
 

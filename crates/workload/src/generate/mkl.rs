@@ -1,9 +1,9 @@
-//! `mkl`: threads that keep blocking and unblocking each other, one per core.
+//! `mkl`: threads, one per core, that keep blocking and unblocking each other.
 //!
 //! mkl-dnn-7-1 is the worst case of S_local: "all threads keep blocking and unblocking and
-//! therefore avoid periodic load balancing and continue returning to the same set of cores"
-//! (Fewer Cores paper, 4.4). Short phases of work; after one, each thread hands over to its
-//! neighbour and waits for the other neighbour; after the next, all meet.
+//! therefore avoid periodic load balancing and continue returning to the same set of cores" (Fewer
+//! Cores paper, section 4.4). Work comes in short phases. After one phase, each thread wakes one
+//! neighbour and waits for the other; after the next, all meet at a barrier.
 
 use super::barrier::CREATE;
 use super::builder::{Builder, run, varied};
@@ -14,10 +14,17 @@ use crate::{Op, ThreadIdx, Workload};
 
 pub(super) const GENERATOR: Generator = Generator {
     name: "mkl",
-    summary: "one thread per core, short phases, threads block and unblock each other (mkl-dnn)",
+    summary: "one thread per core, short phases, threads that block and unblock each other (mkl-dnn)",
     params: &[
-        Param::new("threads", 64, 1, 4_096, "threads", "the team, its master included; one per core"),
-        Param::new("iterations", 300, 1, 1_000_000, "iterations", "pairs of phases"),
+        Param::new(
+            "threads",
+            64,
+            1,
+            4_096,
+            "threads",
+            "team size, including the master; one thread per core",
+        ),
+        Param::new("iterations", 300, 1, 1_000_000, "iterations", "number of pairs of phases"),
         Param::new(
             "phase",
             300,
@@ -26,7 +33,14 @@ pub(super) const GENERATOR: Generator = Generator {
             "us",
             "CPU time of each thread per phase (assumed: one layer's tile)",
         ),
-        Param::new("spread", 20, 0, 100, "%", "largest deviation from it (assumed: tiles of unequal size)"),
+        Param::new(
+            "spread",
+            20,
+            0,
+            100,
+            "%",
+            "maximum deviation from `phase` (assumed: tiles of unequal size)",
+        ),
         SEED,
     ],
     build,

@@ -1,10 +1,10 @@
-//! Generators: small models of kinds of programs, for when there is no recording.
+//! Generators: small models of kinds of programs, for use without a recording.
 //!
-//! A generator is deterministic in its parameters, on every platform: its random numbers and
-//! distributions are integers (`random.rs`). Sizes are given as CPU time at a nominal frequency
-//! of 2.1 GHz, that of the papers' Xeon E7-8870 v4 and Gold 6130 (Nest paper, table 2), and turned
-//! into cycles. What a program's steps cost is measured or read in a paper, and each place says
-//! which; none is turned to make a figure fit.
+//! A generator is deterministic in its parameters on every platform: random numbers and
+//! distributions use integers only (`random.rs`). Sizes are CPU times at a nominal frequency of 2.1
+//! GHz, that of the papers' Xeon E7-8870 v4 and Gold 6130 (Nest paper, table 2), and are converted
+//! to cycles. The costs of steps are measured or taken from a paper, with the source at each place;
+//! none is tuned to match a figure.
 
 mod barrier;
 mod builder;
@@ -35,14 +35,14 @@ pub(crate) const CYCLES_PER_US: u64 = NOMINAL_KHZ as u64 / 1000;
 #[derive(Debug)]
 pub struct Generator {
     pub name: &'static str,
-    /// One line.
+    /// One-line description.
     pub summary: &'static str,
     pub params: &'static [Param],
-    /// Fills the workload's graph; name and origin are set by the caller.
+    /// Builds the graph; the caller sets name and origin.
     build: fn(&Args) -> Workload,
 }
 
-/// All generators, in the order in which a listing shows them.
+/// All generators, in display order.
 pub fn generators() -> &'static [Generator] {
     &GENERATORS
 }
@@ -59,7 +59,7 @@ static GENERATORS: [Generator; 9] = [
     schbench::GENERATOR,
 ];
 
-/// Follows a specification `name` or `name:key=value,key=value`.
+/// Generates a workload from a specification `name` or `name:key=value,key=value`.
 pub fn generate(spec: &str) -> Result<Workload, Error> {
     let fail = |message| Error::Spec { spec: spec.to_string(), message };
     let (name, settings) = spec.split_once(':').unwrap_or((spec, ""));
@@ -69,7 +69,7 @@ pub fn generate(spec: &str) -> Result<Workload, Error> {
     let mut workload = (generator.build)(&args);
     workload.name = generator.name.to_string();
     workload.origin = args.spec(generator.name);
-    // Each parameter is bounded, but several at their bounds may together be too much.
+    // Each parameter is bounded, but the product of several may still be too large.
     let problems = workload.validate();
     match problems.is_empty() {
         true => Ok(workload),
@@ -79,9 +79,9 @@ pub fn generate(spec: &str) -> Result<Workload, Error> {
 
 fn unknown_generator(name: &str) -> String {
     use std::fmt::Write;
-    let mut text = "there is no such generator, and it is not the path of a .json file".to_string();
+    let mut text = "it is neither a generator nor the path of a .json file".to_string();
     if let Some(near) = hearth_base::suggest::closest(name, generators().iter().map(|g| g.name)) {
-        let _ = write!(text, "; did you mean \"{near}\"?");
+        let _ = write!(text, "; did you mean `{near}`?");
     }
     text.push_str("\ngenerators:");
     for generator in generators() {

@@ -1,9 +1,9 @@
-//! `producer-consumer`: pairs of threads that hand items over.
+//! `producer-consumer`: pairs of threads that pass items.
 //!
 //! "Lightweight threads that unblock and block each other, as is common in producer-consumer
 //! applications" (Fewer Cores paper, section 2): the second source of frequency inversion. A
-//! producer "woke up a consumer thread as its last action before going to sleep" (section 1): with
-//! room for one item the two of a pair take turns; with more, they overlap.
+//! producer "woke up a consumer thread as its last action before going to sleep" (section 1). With
+//! room for one item the two threads alternate; with more room they overlap.
 
 use super::builder::{Builder, run, varied};
 use super::params::SEED;
@@ -13,14 +13,28 @@ use crate::{Op, Workload};
 
 pub(super) const GENERATOR: Generator = Generator {
     name: "producer-consumer",
-    summary: "pairs of threads that hand items over: wake the other, then block",
+    summary: "pairs of threads that pass items: wake the other, then block",
     params: &[
         Param::new("pairs", 4, 1, 10_000, "pairs", "pairs of a producer and a consumer"),
-        Param::new("items", 2_000, 1, 10_000_000, "items", "items that each pair hands over"),
-        Param::new("produce", 100, 1, 1_000_000, "us", "CPU time to make an item (assumed: a short request)"),
-        Param::new("consume", 100, 1, 1_000_000, "us", "CPU time to use an item"),
-        Param::new("spread", 20, 0, 100, "%", "largest deviation of both (assumed)"),
-        Param::new("room", 1, 1, 1_000_000, "items", "items made and not yet used: 1 is strict turns"),
+        Param::new("items", 2_000, 1, 10_000_000, "items", "items passed by each pair"),
+        Param::new(
+            "produce",
+            100,
+            1,
+            1_000_000,
+            "us",
+            "CPU time to produce an item (assumed: a short request)",
+        ),
+        Param::new("consume", 100, 1, 1_000_000, "us", "CPU time to consume an item"),
+        Param::new("spread", 20, 0, 100, "%", "maximum deviation of both (assumed)"),
+        Param::new(
+            "room",
+            1,
+            1,
+            1_000_000,
+            "items",
+            "items produced but not yet consumed; 1 means strict alternation",
+        ),
         SEED,
     ],
     build,

@@ -1,7 +1,7 @@
-//! Random numbers and distributions of whole numbers only.
+//! Integer random numbers and distributions.
 //!
-//! Floating-point logarithms differ between platforms and generators of a library between its
-//! versions; the same seed must give the same workload everywhere and for ever.
+//! Floating-point logarithms differ between platforms, and the generators of a library between its
+//! versions. The same seed must always give the same workload everywhere.
 
 /// SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, OOPSLA 2014).
 #[derive(Clone, Debug)]
@@ -20,23 +20,24 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    /// A number below `n`; 0 if `n` is 0. (The bias of at most n / 2^64 does not matter here.)
+    /// Uniform number below `n`; 0 if `n` is 0. (The bias of at most n / 2^64 does not matter
+    /// here.)
     pub fn below(&mut self, n: u64) -> u64 {
         ((u128::from(self.next()) * u128::from(n)) >> 64) as u64
     }
 
-    /// True in so many of 100 cases.
+    /// True with a probability of `percent` / 100.
     pub fn percent(&mut self, percent: u64) -> bool {
         self.below(100) < percent
     }
 
-    /// `mean` give or take up to `spread` percent, evenly.
+    /// Uniform in `mean` ± `spread` percent.
     pub fn around(&mut self, mean: u64, spread: u64) -> u64 {
         let width = mean.saturating_mul(spread) / 100;
         (mean - width.min(mean)).saturating_add(self.below(width.saturating_mul(2).saturating_add(1)))
     }
 
-    /// One of `items` (not empty), with its weight.
+    /// Weighted choice from `items`, which must not be empty.
     pub fn choose<T: Copy>(&mut self, items: &[(u64, T)]) -> T {
         let mut ticket = self.below(items.iter().map(|(weight, _)| weight).sum());
         for &(weight, item) in items {
@@ -49,8 +50,8 @@ impl Random {
     }
 }
 
-/// A distribution given by five points of its cumulative curve, with straight lines between: what
-/// a measurement yields, without the pretence of a formula.
+/// Distribution given by five quantiles with linear interpolation between them, as a measurement
+/// yields.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Quantiles {
     pub min: u64,
@@ -80,7 +81,7 @@ mod tests {
 
     #[test]
     fn the_sequence_is_fixed() {
-        // The published reference output for seed 1234567.
+        // Published reference output for seed 1234567.
         let mut random = Random::new(1_234_567);
         assert_eq!(random.next(), 6_457_827_717_110_365_317);
         assert_eq!(random.next(), 3_203_168_211_198_807_973);

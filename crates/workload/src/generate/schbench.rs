@@ -1,11 +1,11 @@
-//! `schbench`: message threads, each with its workers; it measures wake-up latency.
+//! `schbench`: message threads with workers, which measure wake-up latency.
 //!
-//! As schbench's source has it: a worker computes, sends a message to its message thread and
+//! As in the source of schbench: a worker computes, sends a message to its message thread and
 //! waits; the message thread sleeps for a while "to make them wait" and wakes all workers on its
-//! list. The defaults are its own (2 message threads, 16 workers each, 10 ms and 10 ms in its
-//! first version, jitter up to a quarter of the sleep). Here a message thread waits until all its
-//! workers have asked, because the graph cannot say "all who wait by now"; as the workers compute
-//! for equally long, that is where schbench itself settles.
+//! list. The defaults are those of schbench's first version (2 message threads, 16 workers each, 10
+//! ms and 10 ms, jitter up to a quarter of the sleep). In this model a message thread waits until
+//! all its workers have sent a message, because the graph cannot express "all that wait by now".
+//! schbench itself settles into this pattern, because the workers compute for equally long.
 
 use super::barrier::CREATE;
 use super::builder::{Builder, run, sleep, varied};
@@ -16,20 +16,20 @@ use crate::{Op, ThreadIdx, Workload};
 
 pub(super) const GENERATOR: Generator = Generator {
     name: "schbench",
-    summary: "message threads that wake their workers all at once (schbench: wake-up latency)",
+    summary: "message threads that wake all their workers at once (schbench: wake-up latency)",
     params: &[
         Param::new("messages", 2, 1, 100, "threads", "message threads (Nest paper, 5.6: 2 to 32)"),
-        Param::new("workers", 16, 1, 1_000, "threads", "workers of each (Nest paper, 5.6: 2 to 32)"),
-        Param::new("rounds", 50, 1, 1_000_000, "rounds", "times that each worker is woken"),
-        Param::new("cpu", 10_000, 1, 10_000_000, "us", "CPU time of a worker per round"),
         Param::new(
-            "sleep",
-            10_000,
-            0,
-            10_000_000,
-            "us",
-            "delay of the message thread; up to a quarter is added",
+            "workers",
+            16,
+            1,
+            1_000,
+            "threads",
+            "workers per message thread (Nest paper, 5.6: 2 to 32)",
         ),
+        Param::new("rounds", 50, 1, 1_000_000, "rounds", "wake-ups of each worker"),
+        Param::new("cpu", 10_000, 1, 10_000_000, "us", "CPU time of a worker per round"),
+        Param::new("sleep", 10_000, 0, 10_000_000, "us", "delay of the message thread, plus up to a quarter"),
         SEED,
     ],
     build,

@@ -1,12 +1,13 @@
-//! `server`: clients and a pool of workers that take brief requests.
+//! `server`: clients and a pool of workers that serve short requests.
 //!
-//! Modelled on what the Nest paper (5.3) says of DaCapo's h2 and its like: around 10 cores suffice
-//! for the tasks, which "frequently sleep for brief periods", hence 14 threads. Clients think, ask and wait; a
-//! worker takes the oldest request, computes, often waits for a device, computes and answers.
+//! Modelled on the description of DaCapo's h2 and similar benchmarks in the Nest paper (section
+//! 5.3): around 10 cores suffice for the tasks, which "frequently sleep for brief periods", hence
+//! 14 threads. A client thinks, sends a request and waits. A worker takes the oldest request,
+//! computes, often waits for a device, computes and answers.
 //!
-//! The answer lets the client go on that has waited longest, which need not be the one that
-//! asked: the graph carries no data, and the clients are alike. The threads of a virtual machine
-//! (compilation, garbage collection) are left out.
+//! An answer wakes the client that has waited longest, not necessarily the one that sent the
+//! request: the graph carries no data, and the clients are identical. The model omits the threads
+//! of a virtual machine (compilation, garbage collection).
 
 use super::barrier::CREATE;
 use super::builder::{Builder, io, run, sleep, varied};
@@ -17,21 +18,21 @@ use crate::{Op, Workload};
 
 pub(super) const GENERATOR: Generator = Generator {
     name: "server",
-    summary: "clients and a pool of workers: brief requests, frequent short sleeps (DaCapo h2)",
+    summary: "clients and a pool of workers: short requests, frequent short sleeps (DaCapo h2)",
     params: &[
-        Param::new("clients", 8, 1, 10_000, "threads", "clients; each has one request under way"),
-        Param::new("workers", 6, 1, 10_000, "threads", "workers of the pool"),
-        Param::new("requests", 400, 1, 1_000_000, "requests", "requests of each client"),
+        Param::new("clients", 8, 1, 10_000, "threads", "clients, each with one outstanding request"),
+        Param::new("workers", 6, 1, 10_000, "threads", "workers in the pool"),
+        Param::new("requests", 400, 1, 1_000_000, "requests", "requests per client"),
         Param::new("service", 400, 1, 1_000_000, "us", "median CPU time of a request (assumed)"),
         Param::new("io", 60, 0, 100, "%", "requests that wait for a device (assumed)"),
-        Param::new("wait", 200, 1, 1_000_000, "us", "how long they wait (assumed: an SSD)"),
+        Param::new("wait", 200, 1, 1_000_000, "us", "duration of that wait (assumed: an SSD)"),
         Param::new("think", 300, 0, 1_000_000, "us", "median delay of a client between requests (assumed)"),
         SEED,
     ],
     build,
 };
 
-/// What a client computes per request: encoding, a socket call. Assumed, in microseconds.
+/// CPU time of a client per request in microseconds: encoding, a socket call. Assumed.
 const CLIENT: u64 = 30;
 
 fn build(args: &Args) -> Workload {
@@ -39,7 +40,7 @@ fn build(args: &Args) -> Workload {
     let mut builder = Builder::default();
     let requests = builder.semaphore(0);
     let answers = builder.semaphore(0);
-    // Assumed: a long tail, as service times of databases have.
+    // Assumed: a long tail, as in service times of databases.
     let skewed = |half: u64| Quantiles { min: half / 4, half, p90: half * 3, p99: half * 8, max: half * 20 };
     let (service, think) = (skewed(args.get("service")), skewed(args.get("think")));
 

@@ -1,11 +1,11 @@
-//! How a shell runs programs: fork, exec, wait; pipelines; subshells; the compiler's processes.
+//! Processes started by a shell: fork, exec, wait; pipelines; subshells; the compiler.
 
 use super::builder::{Builder, run};
 use super::programs::*;
 use super::random::{Quantiles, Random};
 use crate::{Op, ThreadIdx};
 
-/// A program and what it costs.
+/// A program and its CPU time.
 pub(super) type Program = (&'static str, Quantiles);
 
 /// A process that runs other processes: a shell, a compiler driver, `make`.
@@ -16,7 +16,7 @@ pub(super) struct Shell<'a> {
 }
 
 impl Shell<'_> {
-    /// Work of the process itself.
+    /// Adds work of the process itself.
     pub fn work(&mut self, cost: Quantiles) {
         let us = cost.draw(self.random);
         self.builder.push(self.me, run(us));
@@ -26,14 +26,14 @@ impl Shell<'_> {
         self.builder.push(self.me, op);
     }
 
-    /// Forks a process that will execute `name`, up to the point where it does.
+    /// Forks a process that executes `name`, including the `exec`.
     fn spawn(&mut self, name: &str) -> ThreadIdx {
         let child = self.fork();
         self.builder.extend(child, [run(UNTIL_EXEC), Op::Exec(name.to_string())]);
         child
     }
 
-    /// Forks a process that goes on with the same program.
+    /// Forks a process that continues with the same program.
     fn fork(&mut self) -> ThreadIdx {
         let child = self.builder.thread("sh");
         self.builder.extend(self.me, [run(FORK), Op::Fork(child), run(BEFORE_WAIT)]);
@@ -44,7 +44,7 @@ impl Shell<'_> {
         self.builder.push(self.me, Op::Join(child));
     }
 
-    /// Starts a program and does not wait for it.
+    /// Starts a program without waiting for it.
     pub fn start(&mut self, (name, cost): Program) -> ThreadIdx {
         let child = self.spawn(name);
         let us = cost.draw(self.random);
@@ -58,15 +58,15 @@ impl Shell<'_> {
         self.wait_for(child);
     }
 
-    /// Runs `first | second | ...`: all are forked at once; each but the first starts up, then
-    /// waits for its input, which comes when the one before has done its work.
+    /// Runs `first | second | ...`: forks all processes at once. Each one except the first starts
+    /// up and then waits for its input, which arrives when its predecessor has finished its work.
     pub fn pipeline(&mut self, programs: &[Program]) {
         let mut input = None;
         let mut children = Vec::new();
         for (index, (name, cost)) in programs.iter().enumerate() {
             let child = self.spawn(name);
             let us = cost.draw(self.random);
-            // Nearly all of a small filter's time is its start: loading before the first read.
+            // A small filter spends most of its time on startup, before the first read.
             let startup = us * 3 / 4;
             self.builder.push(child, run(startup));
             self.builder.extend(child, input.map(Op::Wait));
@@ -80,7 +80,7 @@ impl Shell<'_> {
         }
     }
 
-    /// Runs `( ... )` or `$( ... )`: a forked shell that does what `body` says.
+    /// Runs `( ... )` or `$( ... )`: a forked shell that executes `body`.
     pub fn subshell(&mut self, body: impl FnOnce(&mut Shell)) {
         let child = self.fork();
         let mut shell = Shell { builder: self.builder, random: self.random, me: child };
@@ -89,8 +89,8 @@ impl Shell<'_> {
         self.wait_for(child);
     }
 
-    /// Runs the compiler on a small test: driver, `cc1`, `as`, and to link also `collect2` and
-    /// `ld`. Each waits for its child, so that one process computes at a time.
+    /// Runs the compiler on a small test: driver, `cc1`, `as`, and for linking also `collect2` and
+    /// `ld`. Each waits for its child, so one process computes at a time.
     pub fn compiler_test(&mut self, link: bool) {
         let gcc = self.spawn("gcc");
         let mut driver = Shell { builder: self.builder, random: self.random, me: gcc };

@@ -15,7 +15,7 @@ fn defaults_make_sense_and_end() {
     }
 }
 
-/// The origin is a specification with which the same workload can be made again.
+/// The origin is a specification that generates the same workload again.
 #[test]
 fn origin_reproduces_the_workload() {
     for workload in all_small() {
@@ -31,7 +31,7 @@ fn another_seed_gives_another_workload() {
     }
 }
 
-/// The smallest values give a workload that ends, too.
+/// The minimum values also give a workload that ends.
 #[test]
 fn minima_make_sense_and_end() {
     for generator in generators() {
@@ -53,7 +53,7 @@ fn tables_are_consistent() {
     }
 }
 
-/// Nest paper, 5.2: "many running alone", and about half of the execution in longer tasks.
+/// Nest paper, section 5.2: "many running alone", and about half of the execution in longer tasks.
 #[test]
 fn configure_has_the_shape_of_the_paper() {
     let workload = generate("configure").unwrap();
@@ -94,20 +94,21 @@ fn message(spec: &str) -> String {
 #[test]
 fn mistakes_are_explained() {
     let text = message("confgure");
-    assert!(text.contains("did you mean \"configure\"?") && text.contains("hackbench"), "{text}");
+    assert!(text.contains("did you mean `configure`?") && text.contains("hackbench"), "{text}");
     let text = message("configure:test=3");
-    assert!(text.contains("no parameter \"test\"; did you mean \"tests\"?"), "{text}");
+    assert!(text.contains("no parameter is called `test`; did you mean `tests`?"), "{text}");
     assert!(text.contains("seed=1"), "{text}");
-    assert!(message("configure:tests=0").contains("must be 1 to 100000"));
-    assert!(message("configure:tests=many").contains("not a whole number"));
+    assert!(message("configure:tests=0").contains("must be from 1 to 100000"));
+    assert!(message("configure:tests=many").contains("not an integer"));
     assert!(message("configure:tests").contains("not of the form key=value"));
     assert!(message("configure:tests=1,tests=2").contains("given twice"));
-    assert!(message("").contains("there is no such generator"));
+    assert!(message("").contains("neither a generator"));
     assert!(generate("configure:").is_ok());
     assert!(generate("configure: tests = 1_0 , seed = 2").is_ok());
 }
 
-/// What is each possible is too much together: an error, not an endless simulation.
+/// Parameters that are valid individually can be too large together; that is an error, not an
+/// endless simulation.
 #[test]
 fn too_much_is_refused() {
     assert!(message("barrier:iterations=10000000,compute=60000000,threads=4096").contains("64 bits"));

@@ -1,5 +1,5 @@
-//! JSON whose objects keep the order of their keys, and repeated keys: in an rt-app document the
-//! order of the keys is the order of the events.
+//! JSON with ordered and possibly repeated object keys. In an rt-app document, the order of keys is
+//! the order of events.
 
 use std::fmt;
 
@@ -17,13 +17,13 @@ pub(super) enum Json {
 }
 
 impl Json {
-    /// Reads `text`, in which comments as in C are allowed: json-c, which rt-app uses, skips them.
+    /// Parses `text`, which may contain C comments; json-c, the parser of rt-app, skips them.
     pub fn parse(text: &str) -> Result<Json, serde_json::Error> {
         serde_json::from_str(&without_comments(text))
     }
 }
 
-/// The text with comments replaced by blanks, so that line and column of what is left stay.
+/// Replaces comments by blanks, which preserves lines and columns.
 fn without_comments(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut chars = text.chars().peekable();
@@ -63,7 +63,7 @@ fn without_comments(text: &str) -> String {
     out
 }
 
-/// serde_json counts columns in bytes.
+/// Pads in bytes, because serde_json counts columns in bytes.
 fn blank(out: &mut String, c: char) {
     match c {
         '\n' => out.push('\n'),

@@ -1,4 +1,4 @@
-//! Workloads that were written for other tools.
+//! Importers for workloads of other tools.
 
 mod json;
 pub mod rtapp;

@@ -1,4 +1,4 @@
-//! State while the body of one function is emitted.
+//! State of the emitter within the body of one function.
 
 use std::collections::HashSet;
 
@@ -10,13 +10,13 @@ use crate::ir::effects::{self, Effects};
 use crate::ir::visit::{Visitor, walk_block, walk_expr};
 use crate::ir::{Block, Expr, ExprKind, Function, LocalId, Policy, Role, Type};
 
-/// A C expression, and how tightly its outermost operator binds.
+/// A C expression with the precedence of its outermost operator.
 pub struct C {
     pub text: String,
     pub level: u8,
 }
 
-/// How tightly operators bind; greater is tighter.
+/// Precedence of operators; higher binds tighter.
 pub mod level {
     pub const CONDITIONAL: u8 = 3;
     pub const OR: u8 = 4;
@@ -40,7 +40,7 @@ impl C {
         C::new(text, level::ATOM)
     }
 
-    /// As an operand of something that binds as tightly as `level`.
+    /// The text as an operand of an operator of precedence `level`, in parentheses if necessary.
     pub fn within(self, level: u8) -> String {
         if self.level < level { format!("({})", self.text) } else { self.text }
     }
@@ -52,15 +52,15 @@ pub struct Body<'u> {
     pub function: &'u Function,
     pub out: Text,
     locals: Locals<'u>,
-    /// By local variable, once it is declared.
+    /// C names by local variable, once declared.
     names: Vec<String>,
-    /// How often each local variable is read.
+    /// Number of reads of each local variable.
     reads: Vec<u32>,
-    /// Variables of loops over groups: the runtime knows in which words their cores are.
+    /// Variables of loops over groups. The runtime knows which words hold their cores.
     groups: Vec<LocalId>,
-    /// Names that were taken outside of the blocks that are open.
+    /// Names in use outside each open block.
     outside: Vec<HashSet<String>>,
-    /// Loops of the source that are open.
+    /// Number of open loops of the source.
     pub loops: u32,
 }
 
@@ -88,14 +88,14 @@ impl<'u> Body<'u> {
 
     // ---- names ----------------------------------------------------------------------------
 
-    /// Gives a variable its name in C.
+    /// Chooses the C name of a variable.
     pub fn name(&mut self, id: LocalId) -> String {
         let name = self.locals.new_name(&self.function.local(id).name);
         self.names[id.index()].clone_from(&name);
         name
     }
 
-    /// The variable is another name of something that is there.
+    /// Makes the variable an alias of an existing C name.
     pub fn alias(&mut self, id: LocalId, name: &str) {
         self.names[id.index()] = name.to_owned();
     }
@@ -116,7 +116,7 @@ impl<'u> Body<'u> {
         self.groups.contains(&id)
     }
 
-    /// In a block: its names can be used again behind it.
+    /// Enters a block. Its names can be reused after it.
     pub fn enter(&mut self) {
         self.outside.push(self.locals.taken());
     }
@@ -127,12 +127,12 @@ impl<'u> Body<'u> {
         }
     }
 
-    /// A variable that is not in the source.
+    /// Name for a variable that is not in the source.
     pub fn fresh(&mut self, wish: &str) -> String {
         self.locals.new_name(wish)
     }
 
-    /// A new variable with a value.
+    /// Declares a new variable initialised with `value`.
     pub fn temporary(&mut self, ty: Type, wish: &str, value: C) -> C {
         let name = self.fresh(wish);
         self.out.line(&format!("{} = {};", declarator(ty, &name), value.text));
@@ -141,7 +141,7 @@ impl<'u> Body<'u> {
 
     // ---- order ----------------------------------------------------------------------------
 
-    /// What `inner` emits before its result, apart.
+    /// Runs `inner` and returns what it emits separately, with its result.
     pub fn aside<T>(&mut self, deeper: usize, inner: impl FnOnce(&mut Self) -> T) -> (T, Text) {
         let mut apart = self.out.beside();
         apart.indent += deeper;
@@ -151,8 +151,8 @@ impl<'u> Body<'u> {
         (result, apart)
     }
 
-    /// Operands that C may compute in any order, so that it does not matter: a value that another
-    /// operand's computation might change is kept first.
+    /// Emits operands so that C's unspecified evaluation order does not matter: a value that
+    /// another operand's evaluation might change is stored in a temporary first.
     pub fn operands(&mut self, exprs: &[&Expr]) -> Vec<C> {
         let mut parts: Vec<(C, Text)> = Vec::new();
         for expr in exprs {
@@ -171,14 +171,14 @@ impl<'u> Body<'u> {
         operands
     }
 
-    /// A value that is a variable, or at least costs nothing to repeat.
+    /// A variable or a path that is free to repeat; otherwise a temporary.
     pub fn simple(&mut self, expr: &Expr, wish: &str) -> String {
         let value = self.expr(expr);
         let is_variable = value.text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
         if is_variable || is_simple(expr) { value.text } else { self.temporary(expr.ty, wish, value).text }
     }
 
-    /// The contrary of a test, for leaving early.
+    /// Negation of a test, for an early exit.
     pub fn negated(&mut self, test: &Expr) -> String {
         match &test.kind {
             ExprKind::Not(inner) => self.expr(inner).text,
@@ -195,7 +195,7 @@ impl<'u> Body<'u> {
     }
 }
 
-/// The value stays the same while one expression is computed.
+/// True if the value cannot change during the evaluation of one expression.
 fn is_stable(expr: &Expr) -> bool {
     match &expr.kind {
         ExprKind::Bool(_)
@@ -212,7 +212,7 @@ fn is_stable(expr: &Expr) -> bool {
     }
 }
 
-/// A path to a value: repeating it computes nothing.
+/// True for a path to a value, which needs no computation to repeat.
 fn is_simple(expr: &Expr) -> bool {
     match &expr.kind {
         ExprKind::Local(_) | ExprKind::Global(_) | ExprKind::Machine | ExprKind::Number(_) => true,
@@ -239,19 +239,19 @@ impl Visitor for Reads {
     }
 }
 
-/// Does a function look at one of its variables?
+/// True if a function reads one of its variables.
 pub fn reads(function: &Function, id: LocalId) -> bool {
     let mut reads = Reads(vec![0; function.locals.len()]);
     walk_block(&mut reads, &function.body);
     reads.0[id.index()] > 0
 }
 
-/// Phases of a steal are only given the victims if they look at them.
+/// Phases of a steal take the victims as a parameter only if they use them.
 pub fn takes(function: &Function, param: LocalId) -> bool {
     !matches!(function.role, Role::Phase(_)) || param != LocalId(1) || reads(function, param)
 }
 
-/// Does an expression look at a variable?
+/// True if an expression reads a variable.
 pub fn mentions(expr: &Expr, id: LocalId) -> bool {
     struct Mentions(LocalId, bool);
     impl Visitor for Mentions {

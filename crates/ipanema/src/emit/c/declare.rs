@@ -1,4 +1,4 @@
-//! Constants, state and its initial values.
+//! Constants, state structs and initial values.
 
 use super::Unit;
 use super::text::{Text, number};
@@ -7,7 +7,7 @@ use crate::ir::{Attribute, BaseType, Place, Type};
 impl Unit<'_> {
     pub fn declarations(&self, out: &mut Text) {
         let prefix = &self.names.prefix;
-        self.constants(out, "Why a thread is where it is.", "reason", &self.names.reason_constants);
+        self.constants(out, "Reasons for placements.", "reason", &self.names.reason_constants);
         self.constants(out, "Ready queues of a core.", "queue", &self.names.queue_constants);
         self.constants(out, "Sets of cores.", "set", &self.names.set_constants);
         self.state(out);
@@ -80,7 +80,7 @@ impl Unit<'_> {
         self.initial(out, kind, "attrs", values);
     }
 
-    /// A function that sets what is not zero at first.
+    /// Emits a function that sets all fields with a nonzero initial value.
     fn initial<'n>(
         &self,
         out: &mut Text,
@@ -115,7 +115,7 @@ impl Unit<'_> {
     }
 }
 
-/// `before`: where the field before it was written, which may share its line and documentation.
+/// `before` is the location of the previous field, which may share its line and documentation.
 fn field(out: &mut Text, before: &mut Option<String>, at: &Place, doc: &str, declaration: &str) {
     let at = place(at);
     if before.as_ref() != Some(&at) {
@@ -125,12 +125,12 @@ fn field(out: &mut Text, before: &mut Option<String>, at: &Place, doc: &str, dec
     *before = Some(at);
 }
 
-/// `nest.ipa:52`
+/// Location in the form `nest.ipa:52`.
 pub fn place(at: &Place) -> String {
     format!("{}.ipa:{}", at.policy, at.line)
 }
 
-/// The C type of an attribute.
+/// C type of an attribute.
 fn stored(ty: Type) -> &'static str {
     match ty.base {
         BaseType::Set => "struct saakm_set",
@@ -138,7 +138,7 @@ fn stored(ty: Type) -> &'static str {
     }
 }
 
-/// The C type of a variable, parameter or result.
+/// C type of a variable, parameter or result.
 pub fn c_type(ty: Type) -> &'static str {
     match ty.base {
         BaseType::Bool => "bool",
@@ -151,12 +151,12 @@ pub fn c_type(ty: Type) -> &'static str {
     }
 }
 
-/// `type name`
+/// Declaration in the form `type name`.
 pub fn declarator(ty: Type, name: &str) -> String {
     format!("{} {name}", c_type(ty))
 }
 
-/// What stands for none.
+/// C constant for `none`.
 pub fn none(ty: Type) -> &'static str {
     match ty.base {
         BaseType::Core => "SAAKM_NO_CORE",

@@ -1,4 +1,4 @@
-//! What the loader needs to know of a policy.
+//! Descriptor of a policy for the loader.
 
 use super::Unit;
 use super::text::{Text, number, quoted};
@@ -17,8 +17,8 @@ impl Unit<'_> {
             out.line(&format!("#define SAAKM_INIT_{} {prefix}_init_{kind}", kind.to_uppercase()));
         }
         out.blank();
-        out.line("/* Its name, as the kernel can spell it; how many ready queues a core has, and which are");
-        out.line("   ordered, as bits; sets. */");
+        out.line("/* Name as a kernel identifier; number of ready queues per core; bit mask of the ordered");
+        out.line("   queues; number of sets. */");
         let queues = &self.policy.queues;
         let ordered = (0..queues.len()).filter(|i| queues[*i].by.is_some()).fold(0, |bits, i| bits | 1 << i);
         out.line(&format!("#define SAAKM_NAME {}", quoted(&self.policy.name.replace('-', "_"))));
@@ -49,7 +49,7 @@ impl Unit<'_> {
             .policy
             .handlers
             .iter()
-            // Only the policy's own transitions call it.
+            // The runtime does not call it: only the policy's own transitions do.
             .filter(|handler| handler.event != Event::Enqueue)
             .map(|handler| {
                 let field = match handler.event {
@@ -70,7 +70,7 @@ impl Unit<'_> {
         out.line("#endif");
     }
 
-    /// Each list as its C name and length.
+    /// C name and length of each list.
     fn params(&self, out: &mut Text) -> (String, usize) {
         let prefix = &self.names.prefix;
         let rows = self.policy.params.iter().zip(&self.names.params).map(|(param, field)| {

@@ -1,4 +1,4 @@
-//! Expressions.
+//! Emission of expressions.
 
 use super::body::{Body, C, level, takes};
 use super::declare::none;
@@ -9,7 +9,7 @@ use crate::ir::{
 };
 
 impl Body<'_> {
-    /// The C expression for an expression; what it needs before is emitted.
+    /// Returns the C expression; emits preceding statements as needed.
     pub fn expr(&mut self, expr: &Expr) -> C {
         let prefix = &self.unit.names.prefix;
         match &expr.kind {
@@ -47,7 +47,7 @@ impl Body<'_> {
                 C::atom(match field {
                     ThreadField::Core => format!("saakm_core({thread})"),
                     ThreadField::Weight => format!("saakm_weight({thread})"),
-                    // Of a running thread it depends on the time.
+                    // The runtime of a running thread depends on the current time.
                     ThreadField::Runtime => format!("saakm_runtime(s, {thread})"),
                     ThreadField::Affinity => format!("saakm_affinity({thread})"),
                 })
@@ -77,7 +77,7 @@ impl Body<'_> {
                 };
                 C::atom(format!("{function}(s, {core})"))
             }
-            // Sets are only written word by word, or as an argument.
+            // Sets are accessed word by word, or passed as an argument by address.
             ExprKind::Set(_) | ExprKind::Kept(_) | ExprKind::CoresOf(_) | ExprKind::SetOp { .. } => {
                 C::atom(self.set_pointer(expr, "set", None))
             }
@@ -121,13 +121,13 @@ impl Body<'_> {
         }
     }
 
-    /// A call of one of the policy's functions.
+    /// Emits a call of one of the policy's functions.
     pub fn call(&mut self, function: crate::ir::FunctionId, args: &[&Expr]) -> String {
         let callee = self.policy.function(function);
         let mut texts = vec!["s".to_owned()];
         let (sets, values): (Vec<_>, Vec<_>) =
             args.iter().zip(callee.params()).partition(|(arg, _)| arg.ty == Type::SET);
-        // Sets are copied before anything is called.
+        // Sets are copied before any other argument is evaluated.
         let mut pointers = Vec::new();
         for (arg, param) in sets {
             pointers.push(self.set_pointer(arg, &param.name, Some(&callee.effects)));
@@ -146,8 +146,8 @@ impl Body<'_> {
 
     pub fn steal_call(&mut self, steal: StealId, thief: &Expr, victims: &Expr) -> String {
         let callee = &self.policy.steals[steal.index()];
-        // The first phase makes the set of candidates; who does not look at the victims behind
-        // it does not mind that they change.
+        // The first phase computes the set of candidates. If no phase uses the victims, they may
+        // change afterwards.
         let phases = callee.phases();
         let looks = phases.iter().any(|phase| takes(self.policy.function(*phase), LocalId(1)));
         let effects = looks.then_some(&callee.effects);
@@ -193,7 +193,7 @@ impl Body<'_> {
         let left = self.expr(left);
         let (right, before) = self.aside(1, |this| this.expr(right));
         if before.is_empty() {
-            // A level tighter where the operators are mixed: C compilers warn without.
+            // Parentheses where && and || are mixed avoid a compiler warning.
             let (op, own) = if and { ("&&", level::AND) } else { ("||", level::OR) };
             let side = |c: C| {
                 let mixed = c.level == level::AND && !and;
@@ -219,7 +219,7 @@ impl Body<'_> {
             Comparison::Gt => (">", level::RELATION),
             Comparison::Ge => (">=", level::RELATION),
         };
-        // Comparisons of booleans and negations in C are read too easily in the wrong way.
+        // Parentheses around comparisons of booleans and negations, for readability.
         let tight = if left.ty == Type::BOOL { level::ATOM } else { level::SUM };
         let mut sides = self.operands(&[left, right]).into_iter().map(|side| side.within(tight));
         let (left, right) = (sides.next().unwrap_or_default(), sides.next().unwrap_or_default());
@@ -243,7 +243,8 @@ impl Body<'_> {
                 (symbol, level::PRODUCT)
             }
         };
-        // The right side is tighter: C reads from the left.
+        // The right operand needs a higher precedence, because these operators are
+        // left-associative.
         let text = format!("{} {symbol} {}", left.within(own), right.within(own + 1));
         C::new(text, own)
     }
@@ -278,7 +279,7 @@ impl Body<'_> {
         C::atom(result)
     }
 
-    /// What `optional` holds, or else `default`.
+    /// Emits `optional`, or `default` if it is none.
     fn default(&mut self, optional: &Expr, default: &Expr) -> C {
         let none = none(optional.ty);
         let found = self.simple(optional, "found");
@@ -296,7 +297,7 @@ impl Body<'_> {
     }
 }
 
-/// A literal as an alternative: C would compute with an int.
+/// Widens a literal operand of a conditional, which C would otherwise evaluate as an int.
 fn wide(c: C, ty: Type) -> C {
     let literal = ty.is_scalar() && c.text.chars().all(|c| c.is_ascii_digit());
     if literal { C::atom(c.text + "LL") } else { c }

@@ -1,4 +1,4 @@
-//! Functions, in the order of the sources.
+//! Emission of functions, in source order.
 
 use super::Unit;
 use super::body::{Body, takes};
@@ -18,13 +18,13 @@ impl Unit<'_> {
             self.enter(out, QueueId(index as u32));
         }
         for (index, function) in self.policy.functions.iter().enumerate() {
-            // Nothing calls it: it is for proofs.
+            // Invariants are for proofs only; no C code calls them.
             if function.role == Role::Invariant {
                 continue;
             }
             let id = FunctionId(index as u32);
             self.function(out, id);
-            // A steal comes behind its last phase.
+            // A steal is emitted after its last phase.
             if let Role::Phase(steal) = function.role {
                 let last = self.policy.steals[steal.index()].phases().into_iter().max();
                 if last == Some(id) {
@@ -34,7 +34,7 @@ impl Unit<'_> {
         }
     }
 
-    /// What is called before it is defined.
+    /// Declares functions that are called before their definition.
     fn prototypes(&self, out: &mut Text) {
         let mut early: Vec<FunctionId> = self.policy.handler(Event::Enqueue).into_iter().collect();
         let mut early_steals: Vec<StealId> = Vec::new();
@@ -62,7 +62,7 @@ impl Unit<'_> {
         }
     }
 
-    /// The only way into a queue.
+    /// Emits the function that enqueues a thread in `queue`; there is no other way in.
     fn enter(&self, out: &mut Text, queue: QueueId) {
         let names = &self.names;
         let declared = &self.policy.queues[queue.index()];
@@ -92,7 +92,7 @@ impl Unit<'_> {
         let function = self.policy.function(id);
         let (head, params) = self.signature(function, id);
         let mut body = Body::new(self, function);
-        // A value is returned on every path.
+        // A function with a result returns on every path.
         body.block(&function.body, function.result.is_none());
         if reports(function) && !ends(&function.body) {
             body.out.line("return false;");
@@ -121,8 +121,8 @@ impl Unit<'_> {
         out.line("}");
     }
 
-    /// A function that a verifier had better look at once, and not anew at each call: it only asks, walks over
-    /// queues, which is what costs most, and is called from several places.
+    /// True if the BPF verifier should check the function once instead of at each call: it is pure,
+    /// iterates over queues (the most expensive operation) and is called more than once.
     fn is_shared(&self, id: FunctionId) -> bool {
         let function = self.policy.function(id);
         function.role == Role::Function
@@ -138,7 +138,7 @@ impl Unit<'_> {
         body.walks || body.calls.iter().any(|callee| self.walks(*callee))
     }
 
-    /// The head of such a function.
+    /// Head of a shared function.
     fn shared_head(&self, function: &Function, id: FunctionId) -> String {
         let body = Body::new(self, function);
         let params =
@@ -150,7 +150,7 @@ impl Unit<'_> {
         format!("SAAKM_SHARED_{}({result}, {name}{})", function.arity, params.collect::<String>())
     }
 
-    /// The head of a C function, and the names of its parameters.
+    /// Head of a C function, with the names of its parameters.
     fn signature(&self, function: &Function, id: FunctionId) -> (String, Vec<String>) {
         let body = Body::new(self, function);
         let result = match function.result {
@@ -175,10 +175,11 @@ impl Unit<'_> {
     }
 }
 
-/// Parameters of a shared function, besides the instance: a call in the kernel takes five arguments.
+/// Maximum number of parameters of a shared function besides the instance: BPF calls take five
+/// arguments.
 const MOST_SHARED: u32 = 4;
 
-/// Calls in a body, each as often as it stands there, and whether it walks over a queue.
+/// Calls in a body, with repetitions, and whether it iterates over a queue.
 #[derive(Default)]
 struct Walks {
     calls: Vec<FunctionId>,
@@ -208,7 +209,7 @@ impl Visitor for Walks {
     }
 }
 
-/// The last statement leaves the function.
+/// True if the last statement leaves the function.
 fn ends(block: &[crate::ir::Stmt]) -> bool {
     match block.last().map(|stmt| &stmt.kind) {
         Some(StmtKind::Return(_) | StmtKind::Transition { .. }) => true,

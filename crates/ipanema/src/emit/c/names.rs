@@ -1,12 +1,11 @@
-//! What things are called in C: as in the source wherever that can be, and never in conflict with
-//! C, with the runtime or with each other.
+//! C names: as in the source where possible, without conflicts with C, the runtime or each other.
 
 use std::collections::HashSet;
 
 use crate::ir::{Attribute, Function, Policy, Role};
 
-/// Names that a policy's identifiers must not take: keywords, and what the runtime's macros and
-/// gnu11 define.
+/// Names that identifiers of a policy must not take: keywords, and names defined by the runtime's
+/// macros and gnu11.
 const RESERVED: &[&str] = &[
     "alignas",
     "alignof",
@@ -77,12 +76,12 @@ const RESERVED: &[&str] = &[
     "while",
 ];
 
-/// Ends of names that the runtime's macros give to variables of their own.
+/// Suffixes that the runtime's macros use for their own variables.
 const MACRO_ENDS: &[&str] = &["_", "_walk", "_next", "_groups", "_storage"];
 
-/// The names at file level.
+/// Names at file scope.
 pub struct Names {
-    /// Of everything: the policy's name, with `_` for `-`.
+    /// Prefix of all names: the policy's name, with `_` for `-`.
     pub prefix: String,
     pub params: Vec<String>,
     pub sets: Vec<String>,
@@ -91,7 +90,7 @@ pub struct Names {
     pub core: Vec<String>,
     pub functions: Vec<String>,
     pub steals: Vec<String>,
-    /// By queue: the function that makes a thread ready there.
+    /// For each queue, the function that makes a thread ready in it.
     pub ready: Vec<String>,
     pub reason_constants: Vec<String>,
     pub set_constants: Vec<String>,
@@ -131,7 +130,7 @@ impl Names {
         let reason_constants = constants("REASON", policy.reasons.iter().collect());
         let set_constants = constants("SET", policy.sets.iter().map(|s| &s.name).collect());
         let queue_constants = constants("QUEUE", policy.queues.iter().map(|q| &q.name).collect());
-        // Parameters, sets and globals are fields of one struct.
+        // Parameters, sets and globals are fields of the same struct.
         let mut state = HashSet::new();
         let mut field = |name: &String| unique(fitting(name), &mut state);
         Names {
@@ -175,7 +174,7 @@ fn fields(attributes: &[Attribute]) -> Vec<String> {
     attributes.iter().map(|a| unique(fitting(&a.name), &mut taken)).collect()
 }
 
-/// The local names of a function.
+/// Local names of a function.
 pub struct Locals<'n> {
     file: &'n HashSet<String>,
     prefix: &'n str,
@@ -183,7 +182,7 @@ pub struct Locals<'n> {
 }
 
 impl Locals<'_> {
-    /// The names that are taken, for going back to them at the end of a block.
+    /// Names in use, to restore at the end of a block.
     pub fn taken(&self) -> HashSet<String> {
         self.taken.clone()
     }
@@ -201,7 +200,7 @@ impl Locals<'_> {
     }
 }
 
-/// The name, changed if it means something to C or to the runtime.
+/// The name, changed if it is reserved in C or by the runtime.
 fn fitting(name: &str) -> String {
     let lower = name.to_lowercase();
     let own = RESERVED.contains(&name)
@@ -212,7 +211,7 @@ fn fitting(name: &str) -> String {
     if own { format!("v_{name}1") } else { name.to_owned() }
 }
 
-/// The name, with a number behind it if it is taken.
+/// The name, with a number appended if it is taken.
 fn unique(wish: String, taken: &mut HashSet<String>) -> String {
     let mut name = wish.clone();
     let mut number = 2;
@@ -228,7 +227,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_that_mean_something_are_changed() {
+    fn reserved_names_are_changed() {
         for name in ["default", "s", "w", "linux", "c_walk", "empty_", "saakm_div", "NULL", "_x"] {
             assert_ne!(fitting(name), name);
         }

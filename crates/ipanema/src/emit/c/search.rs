@@ -1,4 +1,4 @@
-//! Loops and searches.
+//! Emission of loops and searches.
 
 use super::body::{Body, C, level, mentions};
 use super::declare::{declarator, none};
@@ -9,16 +9,16 @@ use crate::ir::{
     Type,
 };
 
-/// The variable of a loop.
+/// Variable of an open loop.
 pub struct Open {
     pub name: String,
     pub ty: Type,
 }
 
 impl Body<'_> {
-    /// Opens the C loop of an iteration; `inside` is what its body does.
+    /// Opens the C loop of an iteration. `inside` holds the effects of its body.
     pub fn open_loop(&mut self, iteration: &Iteration, inside: &Effects) -> Open {
-        // Everything that is computed once, first.
+        // Operands that are evaluated once, before the loop.
         let origin = iteration.order.as_ref().map(|order| {
             let origin = self.simple(&order.origin, "origin");
             (order.kind, origin)
@@ -67,7 +67,7 @@ impl Body<'_> {
         self.enter();
         if let Some(limit) = limit {
             self.out.open(&format!("if ({limit}-- <= 0) {{"));
-            // As at the end of the loop.
+            // The same value as after the last iteration.
             self.out.line(&format!("{name} = {};", none(ty)));
             self.out.line("break;");
             self.out.close("}");
@@ -75,7 +75,7 @@ impl Body<'_> {
         Open { name, ty }
     }
 
-    /// Tells C compilers that a variable need not be read.
+    /// Suppresses the compiler warning about an unused variable.
     pub fn unread(&mut self, local: LocalId) {
         if !self.is_read(local) {
             self.out.line(&format!("(void){};", self.name_of(local)));
@@ -103,7 +103,7 @@ impl Body<'_> {
         }
     }
 
-    /// Searches that the runtime has a word for.
+    /// Searches for which the runtime has a primitive.
     fn direct(&mut self, search: &Search) -> Option<C> {
         let Search { kind, iteration, filter: None } = search else { return None };
         let Iteration { over, order, limit: None, .. } = iteration else { return None };
@@ -131,7 +131,7 @@ impl Body<'_> {
         }
     }
 
-    /// Leaves the loop at the first element that fits: its variable is what is sought.
+    /// Leaves the loop at the first matching element; the loop variable is the result.
     fn first(&mut self, search: &Search) -> Open {
         let inside = match &search.filter {
             Some(filter) => self.effects_of_expr(filter),
@@ -150,7 +150,7 @@ impl Body<'_> {
         open
     }
 
-    /// Passes over the elements that the filter refuses.
+    /// Skips elements that the filter rejects.
     fn filter(&mut self, search: &Search) {
         if let Some(filter) = &search.filter {
             let test = self.negated(filter);
@@ -183,8 +183,8 @@ impl Body<'_> {
         C::atom(best)
     }
 
-    /// Goes on to the next element unless this one is better than the best so far, and then
-    /// remembers its keys. A key is only computed if those before it do not decide.
+    /// Skips the element unless it is better than the best so far, and then stores its keys. A key
+    /// is computed only if the previous keys are equal.
     pub fn by_keys(
         &mut self,
         count: usize,
@@ -197,7 +197,7 @@ impl Body<'_> {
         let mut keys: Vec<String> = Vec::new();
         for i in 0..count {
             keys.push(key(self, i));
-            // Behind the last key, an equal element is no better either.
+            // At the last key, an equal element is not better either.
             let worse = match (extreme, i + 1 == count) {
                 (Extreme::Min, false) => ">",
                 (Extreme::Min, true) => ">=",
@@ -232,8 +232,8 @@ impl Body<'_> {
     }
 }
 
-/// The same search with tests like `c in s` and `!(c in s)` of its filter as part of the set: what
-/// they refuse is never looked at. A sum has its filter in `of test ? value : 0`.
+/// Moves filter conditions of the form `c in s` and `!(c in s)` into the set, so that rejected
+/// elements are never visited. For a sum, the filter is the condition in `of test ? value : 0`.
 fn fused(policy: &Policy, search: &Search) -> Search {
     let mut search = search.clone();
     if let SearchKind::Sum { of } = &search.kind
@@ -245,7 +245,7 @@ fn fused(policy: &Policy, search: &Search) -> Search {
         search.kind = SearchKind::Sum { of: (**then).clone() };
     }
     let Some(filter) = &search.filter else { return search };
-    // A limit counts what the filter refuses; and what changes something sees every element.
+    // A limit also counts rejected elements, and a filter with effects must see every element.
     if search.iteration.limit.is_some() || !is_pure(policy, filter) {
         return search;
     }
@@ -280,7 +280,7 @@ fn conjuncts(test: &Expr) -> Vec<&Expr> {
     }
 }
 
-/// `c in set` or `!(c in set)` of a set that is the same for all elements.
+/// `c in set` or `!(c in set)`, where the set does not depend on the element.
 fn set_test(test: &Expr, element: LocalId) -> Option<(SetOp, &Expr)> {
     let (op, test) = match &test.kind {
         ExprKind::Not(inner) => (SetOp::Difference, &**inner),

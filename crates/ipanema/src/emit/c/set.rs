@@ -1,18 +1,18 @@
-//! Set expressions: written word by word, so that one of any length takes one pass.
+//! Set expressions, evaluated word by word so that an expression of any length takes one pass.
 
 use super::body::{Body, C, level};
 use crate::ir::effects::{Access, Effects};
 use crate::ir::{Expr, ExprKind, KeptSet, SetId, SetOp, Type};
 
 impl Body<'_> {
-    /// A set of the policy: its address and its constant.
+    /// Address and constant of a set of the policy.
     pub fn own_set(&self, set: SetId) -> (String, &str) {
         let names = &self.unit.names;
         let pointer = format!("&{}_state(s)->{}", names.prefix, names.sets[set.index()]);
         (pointer, &names.set_constants[set.index()])
     }
 
-    /// Word `w` of a set.
+    /// Expression for word `w` of a set.
     pub fn set_words(&mut self, set: &Expr) -> C {
         match &set.kind {
             ExprKind::SetOp { op, left, right } => {
@@ -51,7 +51,7 @@ impl Body<'_> {
         }
     }
 
-    /// The variable of a loop over groups that the set lies within, if that can be seen.
+    /// Variable of the loop over groups that encloses the set, if it can be determined.
     pub fn within(&self, set: &Expr) -> Option<String> {
         match &set.kind {
             ExprKind::CoresOf(domain) => match domain.kind {
@@ -66,8 +66,7 @@ impl Body<'_> {
         }
     }
 
-    /// A macro of the runtime that takes one pass over a set: `SAAKM_EMPTY`, `SAAKM_COUNT`,
-    /// `SAAKM_FIRST`.
+    /// A runtime macro that takes one pass over a set: `SAAKM_EMPTY`, `SAAKM_COUNT`, `SAAKM_FIRST`.
     pub fn pass(&mut self, name: &str, set: &Expr) -> String {
         let words = self.set_words(set).text;
         match self.within(set) {
@@ -76,7 +75,7 @@ impl Body<'_> {
         }
     }
 
-    /// A set that lies somewhere: `arrow` follows a pointer to it, `dot` the set itself.
+    /// A set in memory: `arrow` is appended to a pointer, `dot` to the set itself.
     fn stored_set(&mut self, set: &Expr, arrow: &str, dot: &str) -> String {
         let prefix = self.unit.names.prefix.clone();
         match &set.kind {
@@ -96,7 +95,7 @@ impl Body<'_> {
             }
             ExprKind::CoresOf(domain) => {
                 let domain = match &domain.kind {
-                    // The core is computed once, not once a word.
+                    // The core is computed once, not once per word.
                     ExprKind::DomainOf { core, level } if !matches!(core.kind, ExprKind::Local(_)) => {
                         let core = Expr {
                             kind: ExprKind::DomainOf { core: core.clone(), level: *level },
@@ -129,14 +128,14 @@ impl Body<'_> {
                 format!("{prefix}_core(s, {core})->{field}{dot}")
             }
             _ => {
-                // Anything else has words, but no place.
+                // Other sets are computed and need a copy.
                 let name = self.copy(set, "set");
                 format!("{name}{arrow}")
             }
         }
     }
 
-    /// The address of a set that is stored.
+    /// Address of a set in memory.
     fn address(&mut self, set: &Expr) -> String {
         let path = self.stored_set(set, "", ".");
         match path.strip_suffix('.') {
@@ -145,7 +144,7 @@ impl Body<'_> {
         }
     }
 
-    /// A temporary copy of a set.
+    /// Emits a temporary copy of a set.
     pub fn copy(&mut self, set: &Expr, wish: &str) -> String {
         let words = self.set_words(set).text;
         let name = self.fresh(wish);
@@ -154,8 +153,8 @@ impl Body<'_> {
         name
     }
 
-    /// The address of a set for a callee with these effects: of the set itself if it cannot change
-    /// meanwhile, else of a copy, as sets are passed by value.
+    /// Address of a set for a callee with the given effects. Sets are passed by value, so it is a
+    /// copy if the callee can change the set.
     pub fn set_pointer(&mut self, set: &Expr, wish: &str, callee: Option<&Effects>) -> String {
         let composed = matches!(set.kind, ExprKind::SetOp { .. } | ExprKind::Conditional { .. });
         if composed || callee.is_some_and(|effects| changes(effects, set)) {
@@ -175,7 +174,7 @@ impl Body<'_> {
         self.copy(&choice, "set")
     }
 
-    /// `core in set`
+    /// Emits `core in set`.
     pub fn is_in(&mut self, core: &Expr, set: &Expr) -> C {
         let name = self.simple(core, "core");
         let test = self.membership(&name, set);
@@ -221,7 +220,7 @@ impl Body<'_> {
     }
 }
 
-/// Can these effects change a set?
+/// True if the effects can change the set.
 pub fn changes(effects: &Effects, set: &Expr) -> bool {
     let written =
         |test: &dyn Fn(&Access) -> bool| effects.writes.iter().any(test) || !effects.steals.is_empty();
@@ -234,13 +233,13 @@ pub fn changes(effects: &Effects, set: &Expr) -> bool {
         ExprKind::Core { attribute, .. } => {
             written(&|a| matches!(a, Access::Core { attribute: b, .. } if b == attribute))
         }
-        // Which threads are where changes only by transitions.
+        // The sets of the runtime change only through transitions.
         ExprKind::Kept(_) => effects.moves || !effects.steals.is_empty(),
         ExprKind::SetOp { left, right, .. } => changes(effects, left) || changes(effects, right),
         ExprKind::Conditional { then, otherwise, .. } => {
             changes(effects, then) || changes(effects, otherwise)
         }
-        // Affinities and domains stay; a variable cannot be assigned by a callee.
+        // Affinities and domains are constant, and a callee cannot assign a variable.
         _ => false,
     }
 }

@@ -1,4 +1,4 @@
-//! Statements.
+//! Emission of statements.
 
 use super::body::{Body, C, level};
 use super::declare::{declarator, none};
@@ -8,7 +8,7 @@ use crate::ir::{
 };
 
 impl Body<'_> {
-    /// Does the C function say whether it moved its thread, so that the handler is over?
+    /// True if the C function returns whether it moved its thread, which ends the handler.
     fn reports(&self) -> bool {
         reports(self.function)
     }
@@ -19,7 +19,7 @@ impl Body<'_> {
         }
     }
 
-    /// `tail`: the function ends behind this statement anyway.
+    /// `tail` is true if the function ends after this statement.
     fn stmt(&mut self, stmt: &Stmt, tail: bool) {
         match &stmt.kind {
             StmtKind::Let { local, value } => self.declare(*local, value),
@@ -89,14 +89,14 @@ impl Body<'_> {
         }
     }
 
-    /// A block in braces.
+    /// Emits a block in braces.
     fn inner_block(&mut self, block: &Block, tail: bool) {
         self.enter();
         self.block(block, tail);
         self.leave();
     }
 
-    /// The handler is over.
+    /// Emits the end of the handler.
     fn over(&mut self, tail: bool) {
         if self.reports() {
             self.out.line("return true;");
@@ -144,7 +144,8 @@ impl Body<'_> {
         self.unread(local);
     }
 
-    /// A variable for what may be none. That of a `first` that needs a loop is the loop's.
+    /// Declares a variable for an optional value. For a `first` that needs a loop, reuses the loop
+    /// variable.
     fn bind(&mut self, local: LocalId, value: &Expr) -> String {
         let result = self.expr(value);
         if let ExprKind::Search(search) = &value.kind {
@@ -190,7 +191,7 @@ impl Body<'_> {
         if self.increase(&place, value) {
             return;
         }
-        // The value first: C leaves the order of the two sides open.
+        // The value comes first: C leaves the order of evaluation of the two sides unspecified.
         let (value_text, before) = self.aside(0, |this| this.expr(value).text);
         self.out.append(before);
         let value_pure = self.effects_of_expr(value).is_pure();
@@ -208,14 +209,15 @@ impl Body<'_> {
         }
     }
 
-    /// A number that a loop changes: the kernel's verifier must not follow its every value.
+    /// True for a number that changes in a loop; it is hidden from the kernel's verifier, which
+    /// would otherwise enumerate its values.
     fn counts(&self, place: &Expr) -> bool {
         let number =
             matches!(place.ty.base, BaseType::Int | BaseType::Time | BaseType::Frequency | BaseType::Load);
         self.loops > 0 && number && matches!(place.kind, ExprKind::Local(_))
     }
 
-    /// `x = x + e` as `x += e`, if it is that. Without effects, no order matters.
+    /// Emits `x = x + e` as `x += e` where possible. Without effects, the order does not matter.
     fn increase(&mut self, place: &Expr, value: &Expr) -> bool {
         let ExprKind::Arithmetic { op, left, right } = &value.kind else { return false };
         let symbol = match op {
@@ -252,7 +254,7 @@ impl Body<'_> {
             self.out.line("}");
             return;
         }
-        // `else if`, where the second test needs nothing before it.
+        // `else if`, if the second test needs no preceding statements.
         if let [Stmt { kind: StmtKind::If { test, then, otherwise }, .. }] = otherwise.as_slice() {
             let (next, before) = self.aside(1, |this| this.expr(test).text);
             if before.is_empty() {
@@ -268,8 +270,8 @@ impl Body<'_> {
     }
 }
 
-/// A function that moves its thread on some paths says whether it did, as the handler is then
-/// over. Handlers that the runtime calls return nothing.
+/// True if a function moves its thread on some paths only and so must return whether it did.
+/// Handlers called by the runtime return nothing.
 pub fn reports(function: &crate::ir::Function) -> bool {
     let called = function.superseded || !matches!(function.role, Role::Handler(_));
     called && matches!(function.moves, Moves::Maybe { .. })

@@ -1,4 +1,4 @@
-//! Steals: the three phases around the functions that the policy gives.
+//! Emission of steals: three phases around the functions of the policy.
 
 use super::Unit;
 use super::body::{Body, C, takes};
@@ -6,7 +6,7 @@ use super::declare::place;
 use super::text::Text;
 use crate::ir::{Extreme, FunctionId, LocalId, OrderKind, StealId, Type};
 
-/// What the variables of a steal are called.
+/// C names of the variables of a steal.
 struct Variables {
     thief: String,
     victims: String,
@@ -20,7 +20,7 @@ struct Variables {
 
 impl Unit<'_> {
     fn variables<'u>(&'u self, id: StealId) -> (Variables, Body<'u>) {
-        // A phase has the steal's parameters, and names that nothing takes.
+        // A phase has the parameters of the steal, so its local names are free of conflicts.
         let phase = self.policy.function(self.policy.steals[id.index()].move_thread);
         let mut body = Body::new(self, phase);
         let name = |index| body.name_of(LocalId(index)).to_owned();
@@ -44,7 +44,7 @@ impl Unit<'_> {
         format!("static void {name}(saakm_t s, core_t {thief}, set_t {victims})")
     }
 
-    /// A call of a phase, with the last argument that is its own.
+    /// Call of a phase. `own` is its last argument.
     fn phase(&self, phase: FunctionId, variables: &Variables, own: &str) -> String {
         let name = &self.names.functions[phase.index()];
         let Variables { thief, victims, .. } = variables;
@@ -69,7 +69,7 @@ impl Unit<'_> {
         }
         out.line(&format!("SAAKM_SET({candidates});"));
         out.blank();
-        out.line("/* First phase: whom to steal from. */");
+        out.line("/* First phase: candidate cores. */");
         out.line(&format!("SAAKM_ASSIGN(s, {candidates}, w, {victims}->word[w]);"));
         out.open(&format!("SAAKM_EACH(s, {src}, w, {victims}->word[w]) {{"));
         let can_steal = self.phase(steal.can_steal_core, &v, src);
@@ -82,13 +82,13 @@ impl Unit<'_> {
         }
         out.line(&format!("thread_t {thread};"));
         out.blank();
-        out.line("/* Second phase: whom first. */");
+        out.line("/* Second phase: select a candidate. */");
         self.select(out, id);
         out.line(&format!("if ({src} == SAAKM_NO_CORE)"));
         out.line("\treturn;");
         out.line(&format!("saakm_exclude({candidates}, {src});"));
         out.blank();
-        out.line("/* Third phase: which threads; what was true may be so no longer. */");
+        out.line("/* Third phase: move threads, and check again because the state may have changed. */");
         let queues = &self.names.queue_constants;
         if queues.len() > 1 {
             out.line("bool enough = false;");
@@ -108,7 +108,7 @@ impl Unit<'_> {
         out.close("}");
     }
 
-    /// Sets `src` to the candidate that comes first.
+    /// Sets `src` to the preferred candidate.
     fn select(&self, out: &mut Text, id: StealId) {
         let steal = &self.policy.steals[id.index()];
         let (v, mut body) = self.variables(id);
@@ -144,11 +144,11 @@ impl Unit<'_> {
         out.line(&format!("{src} = {best};"));
     }
 
-    /// What happens to one ready thread of a candidate.
+    /// Emits the handling of one ready thread of a candidate.
     fn move_one(&self, out: &mut Text, id: StealId, v: &Variables, several_queues: bool) {
         let steal = &self.policy.steals[id.index()];
         let Variables { thief, src, thread, stolen, from_core, .. } = v;
-        // Leaves this candidate.
+        // Ends the work on this candidate.
         let done = |out: &mut Text, test: String| {
             if several_queues {
                 out.open(&format!("if ({test}) {{"));
@@ -170,7 +170,7 @@ impl Unit<'_> {
         out.line(&format!("SAAKM_FROM(s, {thread});"));
         out.line(&format!("{};", self.phase(steal.move_thread, v, thread)));
         if steal.stop.is_some() || steal.stop_core.is_some() {
-            // Another core may have been faster: that counts for nothing.
+            // A thread that another core moved first does not count.
             out.line("if (!saakm_moved(s))");
             out.line("\tcontinue;");
         }

@@ -1,12 +1,12 @@
-//! Lines of C.
+//! Lines of C code, with wrapping.
 
 use crate::ir::Type;
 
-/// Lines of C are at most so wide, where that can be.
+/// Maximum width of emitted lines, where possible.
 const WIDTH: usize = 100;
 const TAB: usize = 8;
 
-/// Lines with their indentation.
+/// Lines of text with their indentation.
 #[derive(Default)]
 pub struct Text {
     lines: Vec<(usize, String)>,
@@ -18,7 +18,7 @@ impl Text {
         Text { lines: Vec::new(), indent }
     }
 
-    /// An empty text whose lines will stand at the same depth.
+    /// An empty text at the same indentation.
     pub fn beside(&self) -> Text {
         Text { lines: Vec::new(), indent: self.indent }
     }
@@ -35,7 +35,7 @@ impl Text {
         self.lines.push((0, String::new()));
     }
 
-    /// `line`, and what follows one step deeper.
+    /// Adds `line` and indents the following lines.
     pub fn open(&mut self, line: &str) {
         self.line(line);
         self.indent += 1;
@@ -54,7 +54,7 @@ impl Text {
         self.lines.iter().any(|(_, line)| words(line).any(|w| w == word))
     }
 
-    /// Appends lines, the first of them behind the last that is there: `} else if ...`.
+    /// Appends lines, joining the first one to the current last line: `} else if ...`.
     pub fn join(&mut self, other: Text) {
         let mut lines = other.lines.into_iter();
         if let (Some((_, last)), Some((_, first))) = (self.lines.last_mut(), lines.next()) {
@@ -63,7 +63,7 @@ impl Text {
         self.lines.extend(lines);
     }
 
-    /// Where something was written, and its documentation.
+    /// Adds a comment with the source location and documentation.
     pub fn comment(&mut self, place: &str, doc: &str) {
         if doc.is_empty() {
             self.line(&format!("/* {place} */"));
@@ -75,7 +75,7 @@ impl Text {
         self.line(" */");
     }
 
-    /// Documentation inside of a comment that is already open.
+    /// Adds documentation inside an open comment.
     pub fn comment_lines(&mut self, doc: &str) {
         for line in doc.lines() {
             let line = uncommented(line);
@@ -100,15 +100,14 @@ impl Text {
     }
 }
 
-/// A line in parts of some width, each with the tabs that go before it. It is cut where that
-/// separates what belongs together least: outside of parentheses rather than inside, behind a
-/// comma rather than before an operator, before a loose operator rather than a tight one. Strings
-/// and comments stay whole.
+/// Splits a line into parts of at most `width` columns, each with its additional tabs. It prefers
+/// cuts outside of parentheses, after commas, and before operators of low precedence. Strings and
+/// comments are never split.
 fn wrapped(line: &str, width: usize) -> Vec<(usize, &str)> {
     let mut parts = Vec::new();
     let mut rest = line;
     let mut tabs = 0;
-    // Parentheses that are open at the start of `rest`, and of the first part behind a cut.
+    // Open parentheses at the start of `rest`, and at the start of the first continuation.
     let (mut open, mut outside) = (0, None);
     while rest.chars().count() + TAB * tabs > width && !line.trim_start().starts_with(['*', '/', '#']) {
         let Some((depth, at)) = cut(rest, width.saturating_sub(TAB * tabs)) else { break };
@@ -121,13 +120,13 @@ fn wrapped(line: &str, width: usize) -> Vec<(usize, &str)> {
     parts
 }
 
-/// The blank at which a line is best cut, and how many more parentheses are open there than at its
-/// start. If nothing fits into the room, the first blank behind it.
+/// Best blank to cut a line at, and the change in parenthesis depth up to it. If no blank is within
+/// `room`, the first one after it.
 fn cut(line: &str, room: usize) -> Option<(i32, usize)> {
     let mut quoted = false;
     let mut previous = ' ';
     let mut depth = 0;
-    // How bad the cut is, the depth, and the place.
+    // Badness of the cut (depth, tightness), and its position.
     let mut best: Option<((i32, u8), usize)> = None;
     let length = line.chars().count();
     for (column, (at, c)) in line.char_indices().enumerate() {
@@ -157,11 +156,10 @@ fn cut(line: &str, room: usize) -> Option<(i32, usize)> {
     best.map(|((depth, _), at)| (depth, at))
 }
 
-/// Behind `=`, if that is to some use: then there is one long expression, and nothing else to cut.
+/// Cut after `=`. Useful only before one long expression with no better cut.
 const ASSIGNMENT: u8 = 9;
 
-/// How tightly two parts of a line belong together, between which there is a blank; `None`: they
-/// are not cut.
+/// How tightly the parts around a blank belong together; `None` if they must not be cut.
 fn tightness(previous: char, before: &str, next: &str) -> Option<u8> {
     Some(match next {
         _ if previous == ',' => 0,
@@ -178,7 +176,7 @@ fn tightness(previous: char, before: &str, next: &str) -> Option<u8> {
     })
 }
 
-/// Is there an operator outside of parentheses?
+/// True if there is an operator outside of parentheses.
 fn has_operator(line: &str) -> bool {
     let mut depth = 0;
     line.split(' ').any(|word| {
@@ -188,7 +186,7 @@ fn has_operator(line: &str) -> bool {
     })
 }
 
-/// Text that does not end a comment, nor seem to begin one.
+/// Escapes text so that it cannot open or close a comment.
 pub fn uncommented(text: &str) -> String {
     text.replace("*/", "* /").replace("/*", "/ *").replace('\\', "/")
 }
@@ -201,7 +199,7 @@ pub fn quoted(text: &str) -> String {
             '"' => literal.push_str("\\\""),
             '\\' => literal.push_str("\\\\"),
             '\n' => literal.push(' '),
-            // No trigraphs.
+            // Prevents trigraphs.
             '?' => literal.push_str("\\?"),
             c if c.is_control() => literal.push(' '),
             c => literal.push(c),
@@ -210,12 +208,12 @@ pub fn quoted(text: &str) -> String {
     literal + "\""
 }
 
-/// The identifiers in a line of C.
+/// Identifiers in a line of C.
 fn words(line: &str) -> impl Iterator<Item = &str> {
     line.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').filter(|word| !word.is_empty())
 }
 
-/// A number in C, with its unit where that makes it readable.
+/// A C number, with a unit macro where that is readable.
 pub fn number(value: i64, ty: Type) -> String {
     if value == i64::MIN {
         return "(-9223372036854775807LL - 1)".to_owned();
@@ -227,7 +225,7 @@ pub fn number(value: i64, ty: Type) -> String {
             }
         }
     }
-    // A product of two of these still fits into an int.
+    // The product of two such numbers still fits into an int.
     if value.unsigned_abs() < 1 << 15 { value.to_string() } else { format!("{value}LL") }
 }
 
@@ -255,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn long_lines_are_cut_where_it_hurts_least() {
+    fn long_lines_are_cut_at_the_best_place() {
         let parts = wrapped("sum += f(aa, bb) + g(cccccc, dddddd);", 32);
         assert_eq!(parts, [(0, "sum += f(aa, bb)"), (2, "+ g(cccccc,"), (3, "dddddd);")]);
         let parts = wrapped("x = call(aaaaaaaaaaaa, bbbbbbbbbbbb, cccccccccccc);", 40);

@@ -1,4 +1,4 @@
-//! Layout of expressions.
+//! Formatting of expressions.
 
 use std::cmp::Ordering;
 
@@ -7,18 +7,18 @@ use super::layout::{Layout, text};
 use crate::syntax::ast::*;
 use crate::syntax::precedence::{self, Level};
 
-/// What an expression must at least be to stand somewhere without parentheses.
+/// Weakest kind of expression that needs no parentheses at a position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Place {
     Anywhere,
-    /// Not `else`.
+    /// Excludes `else`.
     Conditional,
     Binary(Level),
     Unary,
     Postfix,
 }
 
-/// Where the parser reads an operand: tighter than comparisons.
+/// Position of an operand of the parser: binds tighter than comparisons.
 pub fn operand_place() -> Place {
     Place::Binary(Level::COMPARISON.tighter())
 }
@@ -58,7 +58,7 @@ fn bare(expr: &Expr) -> Layout {
             call(callee, args)
         }
         ExprKind::Unary { op, operand } => {
-            // `--x` would be another token.
+            // `--x` would be a different token.
             let twice =
                 matches!((op, &operand.kind), (UnaryOp::Neg, ExprKind::Unary { op: UnaryOp::Neg, .. }));
             let place = if twice { Place::Postfix } else { Place::Unary };
@@ -90,7 +90,7 @@ fn call(callee: Layout, args: &[Expr]) -> Layout {
     Group(vec![callee, text("("), Align(vec![args]), text(")")])
 }
 
-/// Separated by commas.
+/// Comma-separated list.
 fn list(exprs: &[Expr], place: Place) -> Layout {
     let mut parts = Vec::new();
     for (i, e) in exprs.iter().enumerate() {
@@ -102,7 +102,7 @@ fn list(exprs: &[Expr], place: Place) -> Layout {
     Group(parts)
 }
 
-/// A chain of operators of one level is broken before all of them, or before none.
+/// A chain of operators of equal precedence is broken before each of them, or not at all.
 fn binary(op: BinaryOp, left: &Expr, right: &Expr) -> Layout {
     let level = precedence::level(op);
     let mut links = vec![(op, right)];
@@ -121,7 +121,7 @@ fn binary(op: BinaryOp, left: &Expr, right: &Expr) -> Layout {
     Group(vec![operand(op, first, first_level), Indent(chain.collect())])
 }
 
-/// `&&` within `||` gets parentheses, for the reader.
+/// `&&` within `||` gets parentheses for readability.
 fn operand(op: BinaryOp, operand: &Expr, level: Level) -> Layout {
     let mixed = op == BinaryOp::Or && matches!(operand.kind, ExprKind::Binary { op: BinaryOp::And, .. });
     let level = if mixed { Level::COMPARISON } else { level };
@@ -176,7 +176,7 @@ pub fn order(order: &Order) -> Layout {
     Group(vec![text(word), expr(&order.origin, operand_place())])
 }
 
-/// Expressions behind `by` of a steal.
+/// Expressions after `by` of a steal.
 pub fn keys(exprs: &[Expr]) -> Layout {
     list(exprs, Place::Conditional)
 }
@@ -185,11 +185,11 @@ pub fn ty(ty: &Type) -> String {
     format!("{}{}", ty.base.name(), if ty.optional { "?" } else { "" })
 }
 
-/// A value as the decimal number of units that it was written as.
+/// A value as a decimal number in the unit of the source.
 fn in_unit(value: i64, scale: i64, unit: &str) -> String {
     let (whole, mut rest) = (value / scale, value % scale);
     let mut fraction = String::new();
-    // All scales divide a power of ten.
+    // Terminates: all scales divide a power of ten.
     while rest != 0 {
         fraction.push_str(&(rest * 10 / scale).to_string());
         rest = rest * 10 % scale;
@@ -200,7 +200,7 @@ fn in_unit(value: i64, scale: i64, unit: &str) -> String {
     }
 }
 
-/// For lists in parentheses that may be empty.
+/// Parenthesised list, possibly empty.
 pub fn parenthesised(parts: Vec<String>) -> Layout {
     let mut inner = Vec::new();
     for (i, part) in parts.into_iter().enumerate() {

@@ -1,4 +1,4 @@
-//! Layout of the policy and its items.
+//! Formatting of the policy and its items.
 
 use super::Printer;
 use super::expression::{Place, expr, extreme_word, keys, operand_place, order, parenthesised, ty};
@@ -6,7 +6,7 @@ use super::layout::Layout::{Blank, Group, Indent};
 use super::layout::{Layout, text};
 use crate::syntax::ast::*;
 
-/// Widths to which the columns of a parameter are filled up.
+/// Column widths of a table of parameters.
 #[derive(Clone, Copy, Default)]
 struct Columns {
     name: usize,
@@ -59,13 +59,13 @@ impl Printer<'_> {
         }
     }
 
-    /// Is a parameter in one table with the item before it?
+    /// True if a parameter belongs to the same table as the previous item.
     fn continues_run(&self, previous: &Item, item: &Item) -> bool {
         let start = item.doc.as_ref().map_or(item.span, |doc| doc.span).start;
         matches!(previous.kind, ItemKind::Param(_)) && !self.blank_line_before(start)
     }
 
-    /// The widths of the table of parameters with which the items begin.
+    /// Column widths of the table of parameters at the start of `items`.
     fn columns(&self, items: &[Item]) -> Columns {
         let mut columns = Columns::default();
         for (i, item) in items.iter().enumerate() {
@@ -193,7 +193,7 @@ impl Printer<'_> {
         }
     }
 
-    /// A phase of one short statement stands on one line.
+    /// A phase with one short statement is written on one line.
     fn phase_block(&mut self, head: &str, doc: &Option<Doc>, body: &Block, span: Span) {
         self.begin_documented(doc, span.start, body.span.start);
         self.write(head);
@@ -205,7 +205,7 @@ impl Printer<'_> {
     }
 }
 
-/// Is there always a blank line between two such items?
+/// True if two such items are always separated by a blank line.
 fn stands_apart(above: &ItemKind, below: &ItemKind) -> bool {
     let small = |kind: &ItemKind| {
         matches!(kind, ItemKind::Param(_) | ItemKind::Set(_) | ItemKind::Queue(_) | ItemKind::Invariant(_))

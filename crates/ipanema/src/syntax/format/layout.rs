@@ -1,39 +1,39 @@
-//! Breaking expressions into lines: a small pretty printer after Oppen and Wadler.
+//! Line breaking: a small pretty printer based on Oppen and Wadler.
 
 use std::borrow::Cow;
 
-/// A text that knows where it may be broken.
+/// Text with possible line breaks.
 #[derive(Clone, Debug)]
 pub enum Layout {
     Text(Cow<'static, str>),
-    /// A blank, or the end of a line.
+    /// A space or a line break.
     Blank,
-    /// Broken at all of its own blanks, or at none.
+    /// Breaks at all of its own blanks or at none.
     Group(Vec<Layout>),
-    /// Lines that begin in it are indented by one step more.
+    /// Increases the indentation of its lines by one step.
     Indent(Vec<Layout>),
-    /// Lines that begin in it begin in the column where it begins.
+    /// Indents its lines to the column where it starts.
     Align(Vec<Layout>),
 }
 
-/// Columns of one step of indentation.
+/// Columns per indentation step.
 pub const STEP: usize = 4;
 
-/// Shorthand for a piece of text without breaks.
+/// Text without breaks.
 pub fn text(text: impl Into<Cow<'static, str>>) -> Layout {
     Layout::Text(text.into())
 }
 
 impl Layout {
-    /// On one line, however long.
+    /// The layout on one line of any length.
     pub fn flat(&self) -> String {
         let mut out = String::new();
         self.write(&mut out, 0, usize::MAX);
         out
     }
 
-    /// Appends to `out`, whose last line is written already up to somewhere, so that lines are at
-    /// most `width` columns long if possible. Further lines are indented by `indent`.
+    /// Appends the layout to `out`, continuing its last line, with lines of at most `width` columns
+    /// if possible. New lines are indented by `indent`.
     pub fn write(&self, out: &mut String, indent: usize, width: usize) {
         let mut column = out.rsplit('\n').next().map_or(0, columns);
         let mut stack = vec![Pending { layout: self, indent, broken: true }];
@@ -73,7 +73,7 @@ fn push_all<'l>(stack: &mut Vec<Pending<'l>>, parts: &'l [Layout], indent: usize
     stack.extend(parts.iter().rev().map(|layout| Pending { layout, indent, broken }));
 }
 
-/// Do these parts on one line, and what follows up to the next place where it is broken, fit?
+/// True if the parts fit on one line together with what follows, up to the next line break.
 fn fits(parts: &[Layout], behind: &[Pending], mut room: usize) -> bool {
     let mut stack: Vec<(&Layout, bool)> = parts.iter().rev().map(|part| (part, false)).collect();
     let mut behind = behind.iter().rev();
@@ -86,7 +86,7 @@ fn fits(parts: &[Layout], behind: &[Pending], mut room: usize) -> bool {
             Layout::Text(text) => columns(text),
             Layout::Blank if broken => return true,
             Layout::Blank => 1,
-            // A group behind could still be broken, but is asked for only if this one fits.
+            // A following group could still be broken, but is decided only if this one fits.
             Layout::Group(parts) | Layout::Indent(parts) | Layout::Align(parts) => {
                 let broken = broken && !matches!(layout, Layout::Group(_));
                 stack.extend(parts.iter().rev().map(|part| (part, broken)));

@@ -1,12 +1,12 @@
-//! From syntax tree to text in the canonical layout.
+//! Formatter: syntax tree to canonical text.
 //!
-//! - Lines of at most 110 columns, indented by 4.
-//! - Comments and single blank lines are kept; a comment within an expression moves before the
-//!   statement or declaration. `///` that documents nothing becomes `//`.
-//! - Parentheses stand where they are needed, and around `&&` within `||`.
-//! - A body without braces stays on the line of its `if` or `for`, or on the next, as it was;
-//!   it goes to the next line if it must, and then all of an `if` chain do.
-//! - The `:` and `=` of neighbouring parameters are aligned.
+//! - Lines have at most 110 columns and an indentation of 4.
+//! - Comments and single blank lines are kept. A comment within an expression moves before the
+//!   statement or declaration. A `///` that documents nothing becomes `//`.
+//! - Parentheses are written where needed, and around `&&` within `||`.
+//! - A body without braces stays on the line of its `if` or `for`, or on the next line, as in the
+//!   source. If it does not fit it moves to the next line, and so do all bodies of an `if` chain.
+//! - The `:` and `=` of adjacent parameters are aligned.
 
 mod expression;
 mod item;
@@ -20,10 +20,10 @@ use super::span::SourceId;
 use super::token::{Comment, CommentKind, looks_like_doc};
 use crate::diagnostic::Diagnostic;
 
-/// Lines are broken that would be longer than this.
+/// Maximum line width.
 const WIDTH: usize = 110;
 
-/// Formats the text of a policy. A text with errors is not formatted: they are given back.
+/// Formats the text of a policy. Returns the diagnostics if the text has errors.
 pub fn format(source: SourceId, text: &str) -> Result<String, Vec<Diagnostic>> {
     let parsed = parse(source, text);
     match &parsed.policy {
@@ -32,32 +32,31 @@ pub fn format(source: SourceId, text: &str) -> Result<String, Vec<Diagnostic>> {
     }
 }
 
-/// The text of a policy that was not parsed from a text, or without its comments (documentation
-/// comments excepted).
+/// Formats a policy without source text. Only documentation comments are kept.
 ///
-/// The tree must be one that the parser can make: a `then` that could take the `else` of the
-/// statement around it must be in a block.
+/// The tree must be one that the parser can produce: a `then` that would capture the `else` of an
+/// enclosing statement must be a block.
 pub fn print(policy: &Policy) -> String {
     Printer::new("", &[]).policy(policy)
 }
 
 struct Printer<'t> {
-    /// The text that the policy was parsed from, or nothing.
+    /// Source text of the policy, or empty.
     text: &'t str,
     comments: &'t [Comment],
-    /// Index of the first comment that was not written yet.
+    /// Index of the next comment to write.
     next_comment: usize,
-    /// The last line is open: it has no line end yet.
+    /// Output; its last line has no line end yet.
     out: String,
-    /// Steps of indentation.
+    /// Indentation in steps.
     depth: usize,
-    /// No blank line comes here: a block or a documented item begins.
+    /// True at the start of a block or after documentation: no blank line here.
     fresh: bool,
-    /// A blank line comes here, whether there was one or not.
+    /// True if a blank line is required here.
     separate: bool,
 }
 
-/// Lines.
+/// Line handling.
 impl<'t> Printer<'t> {
     fn new(text: &'t str, comments: &'t [Comment]) -> Self {
         Printer {
@@ -71,8 +70,7 @@ impl<'t> Printer<'t> {
         }
     }
 
-    /// Begins a line for what was at this place of the source, with a blank line before it if
-    /// there was one.
+    /// Begins a line for the source position `offset`, and keeps a blank line before it.
     fn begin_line_at(&mut self, offset: u32) {
         let blank = !self.fresh && (self.separate || self.blank_line_before(offset));
         self.begin_line();
@@ -99,7 +97,7 @@ impl<'t> Printer<'t> {
         layout.write(&mut self.out, self.depth * STEP, WIDTH);
     }
 
-    /// Would a text of this length fit on a new line?
+    /// True if a text of this width fits on a new line.
     fn fits(&self, columns: usize) -> bool {
         self.depth * STEP + columns <= WIDTH
     }
@@ -110,16 +108,16 @@ impl<'t> Printer<'t> {
         blanks.matches('\n').count() >= 2
     }
 
-    /// Does the source have a line end between these places?
+    /// True if the source has a line break between the positions.
     fn broken_between(&self, start: u32, end: u32) -> bool {
         self.text.get(start as usize..end as usize).is_some_and(|text| text.contains('\n'))
     }
 }
 
-/// Comments.
+/// Comment handling.
 impl Printer<'_> {
-    /// Writes the comments before this place of the source that were not written yet, each on its
-    /// own line. Says whether there was one.
+    /// Writes pending comments before this source position, each on its own line. Returns whether
+    /// there were any.
     fn comments_before(&mut self, offset: u32) -> bool {
         let mut any = false;
         while let Some(comment) = self.comments.get(self.next_comment)
@@ -132,8 +130,8 @@ impl Printer<'_> {
         any
     }
 
-    /// Writes comments that stand on the same line behind this place of the source. Says whether
-    /// there was one.
+    /// Writes pending comments that follow this source position on the same line. Returns whether
+    /// there were any.
     fn comments_behind(&mut self, mut offset: u32) -> bool {
         let mut any = false;
         while let Some(comment) = self.comments.get(self.next_comment)
@@ -161,15 +159,15 @@ impl Printer<'_> {
         }
     }
 
-    /// Is a comment that was not written yet within these places of the source?
+    /// True if a pending comment lies between the source positions.
     fn has_comment_in(&self, start: u32, end: u32) -> bool {
         let pending = &self.comments[self.next_comment..];
         let first = pending.partition_point(|comment| comment.span.start < start);
         pending.get(first).is_some_and(|comment| comment.span.start < end)
     }
 
-    /// Begins the line of a node that has documentation: `head_end` is where comments that belong
-    /// before it may be, at the latest.
+    /// Begins the line of a node with its documentation. Comments up to `head_end` are written
+    /// before it.
     fn begin_documented(&mut self, doc: &Option<Doc>, start: u32, head_end: u32) {
         match doc {
             Some(doc) => {

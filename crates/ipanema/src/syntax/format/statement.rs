@@ -1,4 +1,4 @@
-//! Layout of statements.
+//! Formatting of statements.
 
 use super::Printer;
 use super::expression::{Place, expr, iteration, ty};
@@ -7,7 +7,7 @@ use super::layout::{Layout, text};
 use crate::syntax::ast::*;
 
 impl Printer<'_> {
-    /// The rest of a block whose `{` is written.
+    /// Writes the rest of a block after `{`.
     pub(super) fn block_behind_brace(&mut self, block: &Block) {
         if block.stmts.is_empty() {
             if !self.has_comment_in(0, block.span.end) {
@@ -27,7 +27,7 @@ impl Printer<'_> {
         self.write("}");
     }
 
-    /// The rest of a block on one line, if it is one short statement.
+    /// The rest of a block on one line, if it is a single short statement.
     pub(super) fn one_line_block(&self, block: &Block, columns: usize) -> Option<String> {
         let [stmt] = &block.stmts[..] else { return None };
         let line = format!(" {} }}", simple(stmt)?.flat());
@@ -36,7 +36,7 @@ impl Printer<'_> {
     }
 
     fn stmt(&mut self, stmt: &Stmt) {
-        // Comments in the head go before the statement; those between head and body can stay.
+        // Comments in the head move before the statement; those between head and body stay.
         let head_end = match &stmt.kind {
             StmtKind::If { condition, .. } => condition_span(condition).end,
             StmtKind::For { iteration, .. } => iteration.span.end,
@@ -86,7 +86,7 @@ impl Printer<'_> {
         }
     }
 
-    /// Where the `else` is between two places of the source.
+    /// Source position of the `else` between two positions.
     fn find_else(&self, mut start: u32, end: u32) -> u32 {
         let first = self.comments.partition_point(|comment| comment.span.start < start);
         for comment in &self.comments[first..] {
@@ -99,7 +99,7 @@ impl Printer<'_> {
         start
     }
 
-    /// The body behind a head, whose parenthesis is closed at a place of the source.
+    /// Writes the body after a head whose parenthesis closes at source position `closed_at`.
     fn body(&mut self, body: &Stmt, closed_at: Option<u32>, one_line: bool) {
         match &body.kind {
             StmtKind::Block(block) => {
@@ -122,7 +122,7 @@ impl Printer<'_> {
         }
     }
 
-    /// Can all bodies without braces of a chain stand on the lines of their heads?
+    /// True if all bodies without braces in a chain fit on the lines of their heads.
     fn if_fits(&self, stmt: &Stmt) -> bool {
         let mut rest = Some(stmt);
         while let Some(stmt) = rest {
@@ -155,7 +155,7 @@ impl Printer<'_> {
         self.fits(columns) && !self.broken_between(head_end, body.span.start)
     }
 
-    /// Is there a comment in a statement, outside of the blocks in it?
+    /// True if a statement contains a comment outside of its blocks.
     fn comment_inside(&self, stmt: &Stmt) -> bool {
         match &stmt.kind {
             StmtKind::Block(_) => false,
@@ -196,7 +196,7 @@ fn for_head(over: &Iteration) -> Layout {
     Group(vec![text("for ("), Layout::Align(vec![iteration(over)]), text(")")])
 }
 
-/// A statement without statements in it.
+/// Layout of a statement without nested statements.
 fn simple(stmt: &Stmt) -> Option<Layout> {
     let mut parts = match &stmt.kind {
         StmtKind::If { .. } | StmtKind::For { .. } | StmtKind::Block(_) => return None,

@@ -25,7 +25,7 @@ impl Parser<'_> {
         })
     }
 
-    /// An expression without `else` at its top.
+    /// An expression without `else` at the top level.
     pub(super) fn conditional(&mut self) -> Parse<Expr> {
         let condition = self.binary(Level::LOWEST)?;
         if !self.eat(TokenKind::Question) {
@@ -35,7 +35,7 @@ impl Parser<'_> {
         let then = self.expr()?;
         let height = height.max(self.height);
         if !self.at(TokenKind::Colon) {
-            return Err(self.unexpected("`:` and what holds otherwise"));
+            return Err(self.unexpected("`:` and the alternative"));
         }
         self.bump();
         let otherwise = self.nested(Self::conditional)?;
@@ -48,13 +48,13 @@ impl Parser<'_> {
         self.node(height, kind, span)
     }
 
-    /// The operand of `in`, `from`, `nearest`, `limit`, `..` and `=>`: an expression without
-    /// comparisons and what binds weaker.
+    /// The operand of `in`, `from`, `nearest`, `limit`, `..` and `=>`: an expression of operators
+    /// that bind tighter than comparisons.
     pub(super) fn operand(&mut self) -> Parse<Expr> {
         self.nested(|parser| parser.binary(Level::COMPARISON.tighter()))
     }
 
-    /// Operators of at least this level.
+    /// Parses operators of at least this level.
     fn binary(&mut self, level: Level) -> Parse<Expr> {
         let mut left = self.unary()?;
         let mut compared = false;
@@ -81,7 +81,7 @@ impl Parser<'_> {
 
     fn report_chained(&mut self, op: BinaryOp, span: Span) {
         let help = match op {
-            BinaryOp::In => "put one of them into parentheses",
+            BinaryOp::In => "put one of them in parentheses",
             _ => "to compare a with b and b with c, write `a < b && b < c`",
         };
         let message = format!("`{}` compares the result of another comparison", op.symbol());
@@ -102,7 +102,7 @@ impl Parser<'_> {
         self.node(0, ExprKind::Unary { op, operand: Box::new(operand) }, span)
     }
 
-    /// A primary expression, and members and method calls behind it.
+    /// A primary expression followed by member accesses and method calls.
     fn postfix(&mut self) -> Parse<Expr> {
         let start = self.token().span;
         let mut expr = self.primary()?;
@@ -111,9 +111,9 @@ impl Parser<'_> {
                 TokenKind::Dot => {}
                 TokenKind::PointerArrow => {
                     let token = self.token();
-                    let message = "there are no pointers in Ipanema";
+                    let message = "Ipanema has no pointers";
                     let diagnostic = Diagnostic::error(codes::NOT_IPANEMA, token.span, message)
-                        .help("write `.` for `->`; a transition is `t => c.ready`");
+                        .help("write `.` instead of `->`; a transition is `t => c.ready`");
                     self.report(diagnostic);
                 }
                 _ => return Ok(expr),
@@ -151,7 +151,7 @@ impl Parser<'_> {
         self.node(0, kind, token.span)
     }
 
-    /// The value of the number that is the next token. If it has none, it is reported, and 0.
+    /// Value of the number token that comes next. Reports an invalid literal and returns 0.
     fn number(&mut self) -> ExprKind {
         let token = self.token();
         literal::number(self.text_of(token)).unwrap_or_else(|bad| {
@@ -174,7 +174,8 @@ impl Parser<'_> {
     fn super_call(&mut self) -> Parse<Expr> {
         let start = self.bump().span;
         if !self.at(TokenKind::Dot) {
-            let help = "`super;` is a statement; a function of the base policy is `super.f(...)`".to_owned();
+            let help = "`super;` is a statement; to call a function of the base policy, write `super.f(...)`"
+                .to_owned();
             return Err(self.unexpected_help("`.`", Some(help)));
         }
         self.bump();
@@ -191,7 +192,7 @@ impl Parser<'_> {
         let token = self.token();
         let name = self.text_of(token).to_owned();
         if matches!(name.as_str(), "NULL" | "null" | "nil" | "nullptr") {
-            let message = format!("there is no `{name}` in Ipanema");
+            let message = format!("Ipanema has no `{name}`");
             let diagnostic = Diagnostic::error(codes::NOT_IPANEMA, token.span, message).help("write `none`");
             self.report(diagnostic);
             self.bump();
@@ -230,7 +231,7 @@ impl Parser<'_> {
         Ok(args)
     }
 
-    /// A new node over the expression that was parsed last and over others of height `below`.
+    /// Creates a node above the last parsed expression and others of height `below`.
     pub(super) fn node(&mut self, below: u32, kind: ExprKind, span: Span) -> Parse<Expr> {
         let leaf = matches!(
             kind,

@@ -1,4 +1,4 @@
-//! The policy and its items.
+//! Policies and their items.
 
 use super::{Failed, Parse, Parser};
 use crate::diagnostic::Diagnostic;
@@ -7,7 +7,7 @@ use crate::syntax::codes;
 use crate::syntax::token::TokenKind;
 use hearth_base::suggest::closest;
 
-/// The tokens that begin items and nothing else.
+/// Tokens that begin an item and nothing else.
 pub(super) fn begins_item_anywhere(kind: TokenKind) -> bool {
     use TokenKind::*;
     matches!(kind, Policy | Param | Global | Queue | Invariant | On | Steal)
@@ -17,7 +17,7 @@ fn begins_item(kind: TokenKind) -> bool {
     begins_item_anywhere(kind) || kind == TokenKind::Void || base_type(kind).is_some()
 }
 
-/// The type that a keyword names.
+/// Type named by a keyword.
 pub(super) fn base_type(kind: TokenKind) -> Option<BaseType> {
     Some(match kind {
         TokenKind::Bool => BaseType::Bool,
@@ -43,7 +43,7 @@ impl Parser<'_> {
         let doc = self.doc();
         let start = self.token().span;
         if !self.eat(TokenKind::Policy) {
-            let help = "a file is one policy: `policy name extends cfs { ... }`".to_owned();
+            let help = "a file contains one policy: `policy name extends cfs { ... }`".to_owned();
             return Err(self.unexpected_help("`policy`", Some(help)));
         }
         let name = self.policy_name()?;
@@ -70,13 +70,13 @@ impl Parser<'_> {
         }
         let span = self.span_from(start);
         if !self.at(TokenKind::End) {
-            let help = "a file is one policy; is there a `}` too much before?".to_owned();
+            let help = "a file contains one policy; check for an extra `}` before this".to_owned();
             self.unexpected_help("the end of the file", Some(help));
         }
         Ok(Policy { doc, name, base, items, span })
     }
 
-    /// Words with hyphens between them, as in file names: `cfs-cwc`.
+    /// Words joined by hyphens, as in file names: `cfs-cwc`.
     fn policy_name(&mut self) -> Parse<Ident> {
         let mut name = self.ident("the name of a policy")?;
         while self.at(TokenKind::Minus) {
@@ -84,7 +84,7 @@ impl Parser<'_> {
             let is_word = matches!(word.kind, TokenKind::Ident | TokenKind::Number) || word.kind.is_keyword();
             let touch = name.span.end == hyphen.span.start && hyphen.span.end == word.span.start;
             if !(is_word && touch) || self.text_of(word).contains('.') {
-                let help = "a `-` in the name of a policy stands between words, without blanks: `cfs-cwc`";
+                let help = "in the name of a policy, `-` joins words without spaces: `cfs-cwc`";
                 return Err(self.unexpected_help("`extends` or `{`", Some(help.to_owned())));
             }
             self.bump();
@@ -96,7 +96,7 @@ impl Parser<'_> {
         Ok(name)
     }
 
-    /// Up to a `}` that closes the policy, or the end.
+    /// Parses items up to the `}` of the policy, or the end of the file.
     fn items(&mut self) -> Vec<Item> {
         let mut items = Vec::new();
         while !matches!(self.kind(), TokenKind::RightBrace | TokenKind::End) {
@@ -135,8 +135,8 @@ impl Parser<'_> {
         let word = self.text_of(token);
         if token.kind == TokenKind::Ident && self.ahead(1).kind == TokenKind::LeftParen {
             let help = match Event::from_name(word) {
-                Some(_) => format!("if this handles an event, write `on {word} (...)`"),
-                None => format!("a function begins with the type of its result: `void {word}(...)`"),
+                Some(_) => format!("to handle an event, write `on {word} (...)`"),
+                None => format!("a function begins with its result type: `void {word}(...)`"),
             };
             return self.unexpected_help("a declaration", Some(help));
         }
@@ -161,7 +161,7 @@ impl Parser<'_> {
         };
         if !self.at(TokenKind::Assign) {
             let expected = if range.is_some() { "`=`" } else { "`in` or `=`" };
-            let help = "a parameter has a default value: `param d : time in 0us..1ms = 50us;`".to_owned();
+            let help = "a parameter needs a default value: `param d : time in 0us..1ms = 50us;`".to_owned();
             return Err(self.unexpected_help(expected, Some(help)));
         }
         self.bump();
@@ -240,7 +240,7 @@ impl Parser<'_> {
             QueueOrder::List
         } else if self.eat_word("rbtree") {
             if !self.eat_word("by") {
-                let help = "an rbtree has an order: `rbtree by vruntime`".to_owned();
+                let help = "an rbtree needs a sort key: `rbtree by vruntime`".to_owned();
                 return Err(self.unexpected_help("`by`", Some(help)));
             }
             QueueOrder::Rbtree { by: self.ident("an attribute of threads")? }
@@ -256,7 +256,7 @@ impl Parser<'_> {
         self.expect(TokenKind::Invariant)?;
         let name = self.ident("the name of an invariant")?;
         if !self.at(TokenKind::Colon) {
-            let help = "an invariant has a name: `invariant disjoint : empty(a & b);`".to_owned();
+            let help = "an invariant needs a name: `invariant disjoint : empty(a & b);`".to_owned();
             return Err(self.unexpected_help("`:`", Some(help)));
         }
         self.bump();
@@ -272,9 +272,7 @@ impl Parser<'_> {
         };
         let name = self.ident("the name of a function")?;
         if !self.at(TokenKind::LeftParen) {
-            let help =
-                "variables belong to someone: declare them in `global { }`, `thread { }` or `core { }`"
-                    .to_owned();
+            let help = "declare variables in `global { }`, `thread { }` or `core { }`".to_owned();
             return Err(self.unexpected_help("`(`", Some(help)));
         }
         let formals = self.formals()?;
@@ -291,10 +289,10 @@ impl Parser<'_> {
         }
         let Some(event) = Event::from_name(word) else {
             let names = Event::ALL.map(Event::name);
-            let message = format!("there is no event `{word}`");
+            let message = format!("no event is called `{word}`");
             let help = match closest(word, names) {
                 Some(near) => format!("did you mean `{near}`?"),
-                None => format!("events are {}", names.join(", ")),
+                None => format!("the events are {}", names.join(", ")),
             };
             let diagnostic = Diagnostic::error(codes::UNKNOWN_EVENT, token.span, message).help(help);
             return Err(self.report(diagnostic));
@@ -343,7 +341,7 @@ impl Parser<'_> {
         let thief = self.formal()?;
         if !self.at(TokenKind::Comma) {
             let help =
-                "a steal has a thief and a set of victims: `steal pull (core dst, set from)`".to_owned();
+                "a steal needs a thief and a set of victims: `steal pull (core dst, set from)`".to_owned();
             return Err(self.unexpected_help("`,`", Some(help)));
         }
         self.bump();
@@ -363,7 +361,7 @@ impl Parser<'_> {
             move_thread: None,
             body_span: open,
         };
-        // Index in PHASES of the first that may still come.
+        // Index in PHASES of the first phase that may still follow.
         let mut next = 0;
         while !matches!(self.kind(), TokenKind::RightBrace | TokenKind::End)
             && !begins_item_anywhere(self.kind())
@@ -386,11 +384,11 @@ impl Parser<'_> {
         };
         if index < *next {
             let message = match index + 1 == *next {
-                true => format!("`{word}` comes twice"),
-                false => format!("`{word}` comes too late"),
+                true => format!("duplicate phase `{word}`"),
+                false => format!("phase `{word}` is out of order"),
             };
             let diagnostic = Diagnostic::error(codes::STEAL_PHASES, start, message)
-                .help(format!("each phase comes once, in this order: {}", PHASES.join(", ")));
+                .help(format!("each phase occurs at most once, in this order: {}", PHASES.join(", ")));
             self.report(diagnostic);
         }
         self.bump();
@@ -406,7 +404,7 @@ impl Parser<'_> {
             }
             "stop_core" | "stop" => {
                 if self.at(TokenKind::LeftParen) {
-                    let help = format!("`{word}` looks at nothing new: write `{word} {{ ... }}`");
+                    let help = format!("`{word}` has no parameter: write `{word} {{ ... }}`");
                     return Err(self.unexpected_help("`{`", Some(help)));
                 }
                 let body = self.block()?;
@@ -439,7 +437,7 @@ impl Parser<'_> {
             Extreme::Min
         } else {
             let help =
-                "`select_core` is an order: `select_core (core src) max by src.nr_running;`".to_owned();
+                "`select_core` needs an order: `select_core (core src) max by src.nr_running;`".to_owned();
             return Err(self.unexpected_help("`max` or `min`", Some(help)));
         };
         if !self.eat_word("by") {
@@ -448,7 +446,7 @@ impl Parser<'_> {
         Ok((extreme, self.keys()?))
     }
 
-    /// A type, perhaps optional.
+    /// A type, possibly optional.
     pub(super) fn ty(&mut self) -> Parse<Type> {
         let token = self.token();
         let Some(base) = base_type(token.kind) else {
@@ -463,8 +461,8 @@ impl Parser<'_> {
             self.report(Diagnostic::error(codes::BAD_OPTIONAL, span, message).help(help));
         }
         if self.at(TokenKind::Star) {
-            let message = "there are no pointers in Ipanema".to_owned();
-            let help = format!("write `{}`, or `{}?` if there may be none", base.name(), base.name());
+            let message = "Ipanema has no pointers".to_owned();
+            let help = format!("write `{}`, or `{}?` if the value may be none", base.name(), base.name());
             self.report(Diagnostic::error(codes::NOT_IPANEMA, self.token().span, message).help(help));
             while self.eat(TokenKind::Star) {}
         }
@@ -475,16 +473,16 @@ impl Parser<'_> {
         let token = self.token();
         let help = match self.text_of(token) {
             "struct" | "enum" | "union" => {
-                Some("there are no structures: declare attributes in `thread { }` or `core { }`".into())
+                Some("Ipanema has no structures: declare attributes in `thread { }` or `core { }`".into())
             }
             "u8" | "u16" | "u32" | "u64" | "s32" | "s64" | "i32" | "i64" | "unsigned" | "signed" | "long"
             | "short" | "uint64_t" | "int64_t" | "uint32_t" | "int32_t" | "size_t" => {
                 Some("numbers are `int` (64 bits, signed)".into())
             }
-            "float" | "double" => {
-                Some("there are no floating-point numbers: use `load` (1024 is a busy core) or `int`".into())
-            }
-            "char" | "string" => Some("there are no strings".into()),
+            "float" | "double" => Some(
+                "Ipanema has no floating-point numbers: use `load` (1024 is a busy core) or `int`".into(),
+            ),
+            "char" | "string" => Some("Ipanema has no strings".into()),
             "void" => Some("only a function can be `void`".into()),
             "task" | "task_struct" => Some("did you mean `thread`?".into()),
             "cpu" => Some("did you mean `core`?".into()),

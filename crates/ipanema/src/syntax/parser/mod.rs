@@ -1,8 +1,8 @@
-//! From tokens to the syntax tree, by recursive descent.
+//! Parser: tokens to syntax tree, by recursive descent.
 //!
-//! An error is reported where it is found; the function that found it returns [`Failed`], and
-//! the nearest list (of statements, of items) skips to where the next element may begin, so that
-//! one run finds several errors. No token is read twice, so the time is linear in their number.
+//! The function that finds an error reports it and returns [`Failed`]. The nearest list (of
+//! statements or items) then skips to the next possible element, so that one run finds several
+//! errors. No token is read twice, so parsing takes linear time.
 
 mod expression;
 mod item;
@@ -17,14 +17,14 @@ use super::token::{Comment, CommentKind, Token, TokenKind, looks_like_doc};
 use crate::diagnostic::Diagnostic;
 use hearth_base::suggest::closest;
 
-/// The outcome of [`parse`].
+/// Result of [`parse`].
 #[derive(Debug)]
 pub struct Parsed {
-    /// What could be understood. If there are errors, parts are missing: good enough for an
-    /// outline, not for further passes. `None` if not even the policy's name was there.
+    /// The parsed policy. If there are errors, parts are missing: it is good enough for an outline,
+    /// but not for further passes. `None` if even the policy's name is missing.
     pub policy: Option<Policy>,
     pub diagnostics: Vec<Diagnostic>,
-    /// In the order of the text, documentation comments included.
+    /// In source order, including documentation comments.
     pub comments: Vec<Comment>,
 }
 
@@ -71,22 +71,22 @@ struct Parser<'t> {
     /// Index of the next token.
     position: usize,
     comments: Vec<Comment>,
-    /// Index of the first comment that was not looked at for documentation.
+    /// Index of the first comment not yet considered as documentation.
     next_comment: usize,
-    /// Which comments are attached to a node, or need no warning.
+    /// Comments that are attached to a node or need no warning.
     documented: Vec<bool>,
-    /// How many nodes are being parsed around the next token.
+    /// Number of enclosing nodes of the next token.
     depth: u32,
-    /// Height of the expression that was parsed last.
+    /// Height of the last parsed expression.
     height: u32,
-    /// Gave up: there is nothing more to report.
+    /// True after giving up; nothing more is reported.
     stopped: bool,
     /// Position of the token at which the last error was reported.
     last_error_at: Option<usize>,
     diagnostics: Vec<Diagnostic>,
 }
 
-/// Tokens.
+/// Token access.
 impl<'t> Parser<'t> {
     fn token(&self) -> Token {
         self.ahead(0)
@@ -96,12 +96,12 @@ impl<'t> Parser<'t> {
         self.token().kind
     }
 
-    /// The token that comes n tokens behind the next one.
+    /// The token n positions after the next one.
     fn ahead(&self, n: usize) -> Token {
         self.tokens[(self.position + n).min(self.tokens.len() - 1)]
     }
 
-    /// The span of the token before the next one.
+    /// Span of the last consumed token.
     fn previous_span(&self) -> Span {
         self.tokens[self.position.saturating_sub(1)].span
     }
@@ -118,7 +118,7 @@ impl<'t> Parser<'t> {
         self.kind() == kind
     }
 
-    /// Is the next token this word, which is special only here?
+    /// True if the next token is this contextual keyword.
     fn at_word(&self, word: &str) -> bool {
         self.at(TokenKind::Ident) && self.text_of(self.token()) == word
     }
@@ -154,7 +154,7 @@ impl<'t> Parser<'t> {
         Err(self.unexpected(&format!("`{}`", kind.text().unwrap_or("?"))))
     }
 
-    /// A name that is being declared or used; `what` says of what.
+    /// A name that is declared or used; `what` describes it in errors.
     fn ident(&mut self, what: &str) -> Parse<Ident> {
         let token = self.token();
         if token.kind == TokenKind::Ident {
@@ -171,7 +171,7 @@ impl<'t> Parser<'t> {
         Err(self.unexpected(what))
     }
 
-    /// A name behind a dot, where keywords are names like others (`t.core`).
+    /// A name after a dot, where keywords are allowed (`t.core`).
     fn member_ident(&mut self) -> Parse<Ident> {
         let token = self.token();
         if token.kind == TokenKind::Ident || (token.kind.is_keyword() && !token.starts_line) {
@@ -188,10 +188,10 @@ impl<'t> Parser<'t> {
         }
         let token = self.token();
         if token.starts_line || matches!(token.kind, TokenKind::RightBrace | TokenKind::End) {
-            // It was forgotten: go on as if it were there.
+            // Continue as if the semicolon were there.
             let here = self.previous_span().after();
             let diagnostic =
-                Diagnostic::error(codes::MISSING_SEMICOLON, here, "expected `;`").at("`;` is missing here");
+                Diagnostic::error(codes::MISSING_SEMICOLON, here, "expected `;`").at("missing `;`");
             self.report(diagnostic);
             return Ok(());
         }
@@ -199,9 +199,9 @@ impl<'t> Parser<'t> {
     }
 }
 
-/// Errors, and what to do about them.
+/// Error reporting and recovery.
 impl Parser<'_> {
-    /// Reports an error at the next token, unless one was reported there already.
+    /// Reports an error at the next token, unless one was already reported there.
     fn report(&mut self, diagnostic: Diagnostic) -> Failed {
         if self.stopped || self.last_error_at == Some(self.position) {
             return Failed;
@@ -210,13 +210,13 @@ impl Parser<'_> {
         let span = diagnostic.span;
         self.diagnostics.push(diagnostic);
         if self.diagnostics.len() >= MAX_ERRORS {
-            let message = "too many errors: the rest of the file was not read";
+            let message = "too many errors: the rest of the file is not checked";
             self.stop(Diagnostic::error(codes::TOO_MANY, span, message));
         }
         Failed
     }
 
-    /// Reports that parsing cannot go on, and goes to the end.
+    /// Reports that parsing stops, and skips to the end.
     fn stop(&mut self, diagnostic: Diagnostic) -> Failed {
         if !self.stopped {
             self.stopped = true;
@@ -226,7 +226,7 @@ impl Parser<'_> {
         Failed
     }
 
-    /// "expected X, found Y" at the next token.
+    /// Reports "expected X, found Y" at the next token.
     fn unexpected(&mut self, expected: &str) -> Failed {
         self.unexpected_help(expected, None)
     }
@@ -234,7 +234,7 @@ impl Parser<'_> {
     fn unexpected_help(&mut self, expected: &str, help: Option<String>) -> Failed {
         let token = self.token();
         if token.kind == TokenKind::Unknown {
-            // The lexer has reported it.
+            // The lexer has already reported it.
             self.last_error_at = Some(self.position);
             return Failed;
         }
@@ -246,7 +246,7 @@ impl Parser<'_> {
         self.report(diagnostic)
     }
 
-    /// "expected one of WORDS", with the word that was probably meant.
+    /// Like [`Self::unexpected`], with a suggestion from `words`.
     fn unexpected_word(&mut self, expected: &str, words: &[&str]) -> Failed {
         let token = self.token();
         let near = match token.kind {
@@ -256,7 +256,7 @@ impl Parser<'_> {
         self.unexpected_help(expected, near.map(|word| format!("did you mean `{word}`?")))
     }
 
-    /// A token, as an error message names it.
+    /// Description of a token in error messages.
     fn describe(&self, token: Token) -> String {
         let text = self.text_of(token);
         match token.kind {
@@ -269,12 +269,12 @@ impl Parser<'_> {
         }
     }
 
-    /// What Ipanema has instead of a token of other languages.
+    /// Help for a token of another language.
     fn foreign_help(&self, token: Token) -> Option<String> {
         let help = match token.kind {
             TokenKind::PlusPlus => "write `x += 1;`",
             TokenKind::MinusMinus => "write `x -= 1;`",
-            TokenKind::PointerArrow => "there are no pointers: write `c.frequency`",
+            TokenKind::PointerArrow => "Ipanema has no pointers: write `c.frequency`",
             TokenKind::Ident => match self.text_of(token) {
                 "and" => "write `&&`",
                 "or" => "write `||`",
@@ -286,9 +286,9 @@ impl Parser<'_> {
         Some(help.to_owned())
     }
 
-    /// Skips to where an element of a list may begin that is separated by `;` or lies in braces:
-    /// behind the next `;` or closed brace, before a `}` that closes the list, or before a token
-    /// that `begins` says to begin an element, if it is the first of its line.
+    /// Skips to the possible start of the next element of a list that is separated by `;` or in
+    /// braces: after the next `;` or closing brace, before the `}` that closes the list, or before
+    /// a token at the start of a line for which `begins` is true.
     fn skip_to(&mut self, begins: impl Fn(TokenKind) -> bool) {
         let (mut braces, mut parens) = (0_usize, 0_usize);
         let mut first = true;
@@ -321,9 +321,9 @@ impl Parser<'_> {
     }
 }
 
-/// Depth.
+/// Limits on nesting.
 impl Parser<'_> {
-    /// Parses something one level further down.
+    /// Parses something one level deeper.
     fn nested<T>(&mut self, parse: impl FnOnce(&mut Self) -> Parse<T>) -> Parse<T> {
         self.check_height(1)?;
         self.depth += 1;
@@ -332,23 +332,22 @@ impl Parser<'_> {
         result
     }
 
-    /// Fails if a node of this height would make the tree too high.
+    /// Fails if a node of this height would exceed the maximum height of the tree.
     fn check_height(&mut self, height: u32) -> Parse<()> {
         if self.depth + height <= MAX_DEPTH {
             return Ok(());
         }
         let span = self.token().span;
         let message = format!("nested too deeply: the limit is {MAX_DEPTH} levels");
-        let help =
-            "split it: name parts of an expression with local variables, and move statements into functions";
+        let help = "use local variables for parts of an expression, and move statements into functions";
         Err(self.stop(Diagnostic::error(codes::TOO_DEEP, span, message).help(help)))
     }
 }
 
 /// Documentation comments.
 impl Parser<'_> {
-    /// The documentation of what begins with the next token: the last lines of `///` before it
-    /// that nothing but other comments stands behind.
+    /// Documentation of the item at the next token: the last block of `///` lines before it,
+    /// followed only by other comments.
     fn doc(&mut self) -> Option<Doc> {
         while self.comments.get(self.next_comment).is_some_and(|c| c.before < self.position) {
             self.next_comment += 1;
@@ -373,7 +372,7 @@ impl Parser<'_> {
         Some(Doc { text: lines.join("\n"), span })
     }
 
-    /// Do two comments stand on lines that follow each other?
+    /// True if two comments are on consecutive lines.
     fn adjacent(&self, first: usize, second: usize) -> bool {
         let between = self.comments[first].span.end as usize..self.comments[second].span.start as usize;
         self.text[between].matches('\n').count() == 1
@@ -387,15 +386,19 @@ impl Parser<'_> {
             let looks_so = looks_like_doc(comment.span.text(self.text));
             if looks_so && comment.kind != CommentKind::Block && !documented {
                 self.diagnostics.push(
-                    Diagnostic::warning(codes::STRAY_DOC, comment.span, "this comment documents nothing")
-                        .help("`///` stands before a declaration; elsewhere write `//`"),
+                    Diagnostic::warning(
+                        codes::STRAY_DOC,
+                        comment.span,
+                        "this documentation comment is not attached to a declaration",
+                    )
+                    .help("put `///` before a declaration; elsewhere, use `//`"),
                 );
             }
         }
     }
 }
 
-/// A line of documentation without `///`.
+/// A line of documentation, without `///`.
 fn doc_line(comment: &str) -> &str {
     let text = comment.strip_prefix("///").unwrap_or(comment);
     text.strip_prefix(' ').unwrap_or(text).trim_end()

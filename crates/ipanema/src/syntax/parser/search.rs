@@ -1,4 +1,4 @@
-//! Searches and iterations, with their clauses.
+//! Searches and iterations with their clauses.
 
 use super::{Failed, Parse, Parser};
 use crate::diagnostic::Diagnostic;
@@ -10,7 +10,7 @@ use hearth_base::suggest::closest;
 const SEARCHES: [&str; 5] = ["first", "any", "min", "max", "sum"];
 
 impl Parser<'_> {
-    /// `first(core c in ...)` and the like.
+    /// `first(core c in ...)` and other searches.
     pub(super) fn search(&mut self) -> Parse<Expr> {
         let token = self.token();
         let word = self.text_of(token);
@@ -52,14 +52,16 @@ impl Parser<'_> {
             "all" => "write `!any(... where !...)`".to_owned(),
             _ => match closest(word, SEARCHES) {
                 Some(near) => format!("did you mean `{near}`?"),
-                None => format!("searches are {}", SEARCHES.join(", ")),
+                None => format!("the searches are {}", SEARCHES.join(", ")),
             },
         };
         let span = self.token().span;
-        self.report(Diagnostic::error(codes::UNEXPECTED, span, format!("`{word}` is no search")).help(help))
+        self.report(
+            Diagnostic::error(codes::UNEXPECTED, span, format!("`{word}` is not a search")).help(help),
+        )
     }
 
-    /// `where test`, if it is there.
+    /// An optional `where test`.
     fn filter(&mut self, clauses: &mut Vec<&str>) -> Parse<Option<Expr>> {
         if !self.eat_word("where") {
             clauses.push("where");
@@ -69,8 +71,8 @@ impl Parser<'_> {
         Ok(Some(self.nested(Self::conditional)?))
     }
 
-    /// The word of a clause that cannot be left out. `clauses` are those that may come before it,
-    /// and none afterwards.
+    /// The keyword of a mandatory clause. `clauses` holds the clauses that may precede it; it is
+    /// empty afterwards.
     fn expect_clause(&mut self, word: &'static str, clauses: &mut Vec<&str>) -> Parse<()> {
         if self.eat_word(word) {
             clauses.clear();
@@ -80,16 +82,16 @@ impl Parser<'_> {
         Err(self.unexpected_word(&one_of(clauses), clauses))
     }
 
-    /// The `)` behind a loop's or search's clauses, of which these may still come.
+    /// The `)` after the clauses of a loop or search. `clauses` may still follow.
     pub(super) fn end_of_clauses(&mut self, open: Span, clauses: &[&str]) -> Parse<()> {
         let token = self.token();
         let help = match (token.kind, self.text_of(token)) {
-            (TokenKind::Else, _) => "within a search, put it into parentheses: `(a else b)`",
+            (TokenKind::Else, _) => "within a search, put it in parentheses: `(a else b)`",
             (TokenKind::Ident, "where") => {
-                "a loop has no `where`: begin its body with `if`; a sum has none: write `of test ? value : 0`"
+                "only `first`, `any`, `min` and `max` have `where`: begin the body of a loop with `if`, and in a sum write `of test ? value : 0`"
             }
             (TokenKind::Ident, "from" | "nearest" | "limit" | "by" | "of") => {
-                "the order is: `in`, `from` or `nearest`, `limit`, `by` or `of`, `where`"
+                "the order of clauses is: `in`, `from` or `nearest`, `limit`, `by` or `of`, `where`"
             }
             (TokenKind::Ident, _) => {
                 let expected = one_of(&[clauses, &[")"]].concat());
@@ -119,7 +121,7 @@ impl Parser<'_> {
         Ok(Iteration { ty, name, set, order, limit, span })
     }
 
-    /// `from x` or `nearest x`, if it is there.
+    /// An optional `from x` or `nearest x`.
     pub(super) fn order(&mut self) -> Parse<Option<Order>> {
         let start = self.token().span;
         let kind = if self.eat_word("from") {
@@ -133,7 +135,7 @@ impl Parser<'_> {
         Ok(Some(Order { kind, origin, span: self.span_from(start) }))
     }
 
-    /// `expr, ...` behind `by`.
+    /// `expr, ...` after `by`.
     pub(super) fn keys(&mut self) -> Parse<Vec<Expr>> {
         let mut keys = vec![self.nested(Self::conditional)?];
         let mut height = self.height;
@@ -146,7 +148,7 @@ impl Parser<'_> {
     }
 }
 
-/// The clauses that may come directly behind an iteration.
+/// Clauses that may directly follow an iteration.
 pub(super) fn clauses_behind(iteration: &Iteration) -> Vec<&'static str> {
     match iteration {
         Iteration { limit: Some(_), .. } => vec![],

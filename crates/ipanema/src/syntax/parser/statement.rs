@@ -1,4 +1,4 @@
-//! Statements.
+//! Parsing of statements.
 
 use super::item::{base_type, begins_item_anywhere};
 use super::search::clauses_behind;
@@ -9,7 +9,7 @@ use crate::syntax::codes;
 use crate::syntax::token::TokenKind;
 use hearth_base::suggest::closest;
 
-/// The tokens that begin statements and nothing else.
+/// Tokens that begin a statement and nothing else.
 fn begins_statement(kind: TokenKind) -> bool {
     use TokenKind::*;
     matches!(kind, If | For | Break | Continue | Return) || base_type(kind).is_some()
@@ -17,7 +17,7 @@ fn begins_statement(kind: TokenKind) -> bool {
 
 const STATEMENT_WORDS: [&str; 6] = ["return", "if", "for", "break", "continue", "super"];
 
-/// The states that are written without a core.
+/// Target states that are written without a core.
 const STATES: [&str; 3] = ["running", "blocked", "terminated"];
 
 impl Parser<'_> {
@@ -37,7 +37,7 @@ impl Parser<'_> {
         Ok(Block { stmts, span: self.span_from(open) })
     }
 
-    /// The bracket that closes the one at `open`.
+    /// Consumes the bracket that closes the one at `open`.
     pub(super) fn close(&mut self, kind: TokenKind, open: Span) -> Parse<()> {
         if self.eat(kind) {
             return Ok(());
@@ -53,7 +53,7 @@ impl Parser<'_> {
             .label(open, "to close this");
         diagnostic.help = self.foreign_help(token);
         let failed = self.report(diagnostic);
-        // Where something new begins, the missing bracket is best taken for there.
+        // Where a new construct begins, continue as if the missing bracket were there.
         let ends_here =
             matches!(token.kind, TokenKind::LeftBrace | TokenKind::Semicolon) || token.starts_line;
         if kind == TokenKind::RightBrace || ends_here { Ok(()) } else { Err(failed) }
@@ -76,7 +76,7 @@ impl Parser<'_> {
             TokenKind::Semicolon => return Err(self.empty_stmt()),
             TokenKind::Else => {
                 let help =
-                    "is there a `;` too much behind the `if`, or more than one statement without braces?";
+                    "check for an extra `;` after the `if`, or for more than one statement without braces";
                 return Err(self.unexpected_help("a statement", Some(help.to_owned())));
             }
             kind if base_type(kind).is_some() => self.local()?,
@@ -86,7 +86,7 @@ impl Parser<'_> {
         Ok(Stmt { kind, span: self.span_from(start) })
     }
 
-    /// A statement that is one word.
+    /// A statement of one keyword.
     fn simple(&mut self, kind: StmtKind) -> Parse<StmtKind> {
         self.bump();
         self.semicolon()?;
@@ -95,8 +95,8 @@ impl Parser<'_> {
 
     fn empty_stmt(&mut self) -> Failed {
         let diagnostic =
-            Diagnostic::error(codes::NO_EFFECT, self.token().span, "a `;` alone is no statement")
-                .help("remove it; a statement that does nothing is `{ }`");
+            Diagnostic::error(codes::NO_EFFECT, self.token().span, "a single `;` is not a statement")
+                .help("remove it; write `{ }` for an empty statement");
         self.report(diagnostic)
     }
 
@@ -107,15 +107,13 @@ impl Parser<'_> {
         match self.kind() {
             TokenKind::Assign => self.bump(),
             TokenKind::LeftParen => {
-                let help = "a function cannot be declared within another: is a `}` missing above?".to_owned();
+                let help =
+                    "a function cannot be declared within another; check for a missing `}` above".to_owned();
                 return Err(self.unexpected_help("`=`", Some(help)));
             }
             _ => {
-                let help = format!(
-                    "a variable has a value from the start: `{} {} = ...;`",
-                    ty.base.name(),
-                    name.name
-                );
+                let help =
+                    format!("a variable needs an initial value: `{} {} = ...;`", ty.base.name(), name.name);
                 return Err(self.unexpected_help("`=`", Some(help)));
             }
         };
@@ -155,10 +153,10 @@ impl Parser<'_> {
             let diagnostic = Diagnostic::error(
                 codes::ASSIGN_IN_CONDITION,
                 self.token().span,
-                "`=` assigns, and has no value",
+                "`=` is an assignment, not a comparison",
             )
-            .at("a condition stands here")
-            .help("to compare, write `==`; to take a value out of an optional, write `if (core c = ...)`");
+            .at("expected a condition")
+            .help("to compare, write `==`; to unwrap an optional, write `if (core c = ...)`");
             self.report(diagnostic);
             self.bump();
             let right = self.expr()?;
@@ -175,7 +173,7 @@ impl Parser<'_> {
             let diagnostic = Diagnostic::error(
                 codes::NOT_IPANEMA,
                 token.span,
-                "a loop runs over a finite set",
+                "a loop must iterate over a finite set",
             )
             .at("expected `core`, `thread` or `domain`, a name, and `in`")
             .help(
@@ -191,7 +189,8 @@ impl Parser<'_> {
         Ok(StmtKind::For { iteration, body })
     }
 
-    /// Does `type name in` begin n tokens ahead? A misspelled `in` passes, to be reported as such.
+    /// True if `type name in` follows n tokens ahead. Accepts a misspelled `in`, which is reported
+    /// later.
     fn is_type_and_in(&self, n: usize) -> bool {
         let assigns = (n + 1..n + 4).any(|i| self.ahead(i).kind == TokenKind::Assign);
         base_type(self.ahead(n).kind).is_some() && !assigns
@@ -225,18 +224,18 @@ impl Parser<'_> {
             _ => return self.call_stmt(expr),
         };
         if !matches!(expr.kind, ExprKind::Name(_) | ExprKind::Member { .. }) {
-            let message = "this cannot be assigned to";
+            let message = "this is not assignable";
             let mut diagnostic = Diagnostic::error(codes::BAD_TARGET, expr.span, message)
                 .at("expected a variable or an attribute");
             if matches!(expr.kind, ExprKind::Default { .. }) {
-                diagnostic.help = Some("is a `;` missing before `else`?".to_owned());
+                diagnostic.help = Some("check for a missing `;` before `else`".to_owned());
             }
             self.report(diagnostic);
         }
         self.bump();
         let value = self.expr()?;
         if matches!(value.kind, ExprKind::Default { .. }) && self.at(TokenKind::Assign) {
-            return Err(self.unexpected_help("`;`", Some("is a `;` missing before `else`?".to_owned())));
+            return Err(self.unexpected_help("`;`", Some("check for a missing `;` before `else`".to_owned())));
         }
         self.end_of_stmt()?;
         Ok(StmtKind::Assign { target: expr, op, value })
@@ -252,7 +251,7 @@ impl Parser<'_> {
                 Diagnostic::error(codes::NO_EFFECT, expr.span, "this statement has no effect");
             diagnostic.help = match expr.kind {
                 ExprKind::Binary { op: BinaryOp::Eq, .. } => Some("to assign, write `=`".to_owned()),
-                ExprKind::Default { .. } => Some("is a `;` missing before `else`?".to_owned()),
+                ExprKind::Default { .. } => Some("check for a missing `;` before `else`".to_owned()),
                 _ => None,
             };
             self.report(diagnostic);
@@ -261,7 +260,7 @@ impl Parser<'_> {
         }
         if let (ExprKind::Name(word), false) = (&expr.kind, self.token().starts_line) {
             let near = closest(word, STATEMENT_WORDS.iter().copied());
-            let help = near.map(|near| format!("did you mean `{near}` for `{word}`?"));
+            let help = near.map(|near| format!("did you mean `{near}` instead of `{word}`?"));
             return Err(self.unexpected_help("`=`, `=>`, `.` or `(`", help));
         }
         self.end_of_stmt()?;
@@ -273,7 +272,7 @@ impl Parser<'_> {
         self.expect(TokenKind::BecomesArrow)?;
         let target = self.target()?;
         let reason = match self.eat(TokenKind::Because) {
-            true => Some(self.ident("a reason: one word")?),
+            true => Some(self.ident("a reason of one word")?),
             false => None,
         };
         self.end_of_stmt()?;
@@ -283,7 +282,7 @@ impl Parser<'_> {
     fn target(&mut self) -> Parse<Target> {
         let to = self.operand()?;
         let span = to.span;
-        let mut diagnostic = Diagnostic::error(codes::BAD_TARGET, span, "a thread cannot be brought to this")
+        let mut diagnostic = Diagnostic::error(codes::BAD_TARGET, span, "this is not a state of a thread")
             .at("expected a ready queue (`c.ready`), `running`, `blocked` or `terminated`");
         match to.kind {
             ExprKind::Name(name) => match name.as_str() {
@@ -293,20 +292,20 @@ impl Parser<'_> {
                 name => {
                     diagnostic.help = Some(match closest(name, STATES) {
                         Some(near) => format!("did you mean `{near}`?"),
-                        None => format!("to make it ready on a core, name one of its queues: `{name}.ready`"),
+                        None => format!("to make it ready on a core, give one of its queues: `{name}.ready`"),
                     });
                 }
             },
             ExprKind::Member { object, member } => return Ok(Target::Ready { core: *object, queue: member }),
             _ => {
                 diagnostic.help =
-                    Some("to make it ready on a core, name one of its queues: `c.ready`".to_owned())
+                    Some("to make it ready on a core, give one of its queues: `c.ready`".to_owned())
             }
         }
         Err(self.report(diagnostic))
     }
 
-    /// `;`, with a hint if a word behind the last expression looks like a part of it.
+    /// `;`, with a suggestion if the following word looks like part of the statement.
     fn end_of_stmt(&mut self) -> Parse<()> {
         if self.at(TokenKind::Ident) && !self.token().starts_line {
             return Err(self.unexpected_word("`;`", &["because", "else"]));
@@ -318,7 +317,7 @@ impl Parser<'_> {
         match self.text_of(self.token()) {
             "while" | "switch" | "goto" | "let" | "var" | "const" | "static" | "struct" | "foreach" => true,
             "do" | "loop" => self.ahead(1).kind == TokenKind::LeftBrace,
-            // A declaration with a type of C, or a misspelled word: `u64 x = 1;`, `retrun x;`.
+            // A declaration with a C type, or a misspelled keyword: `u64 x = 1;`, `retrun x;`.
             _ => {
                 let (second, third) = (self.ahead(1), self.ahead(2));
                 second.kind == TokenKind::Ident
@@ -333,23 +332,22 @@ impl Parser<'_> {
         let word = self.text_of(token);
         let help = match word {
             "while" | "do" | "loop" | "foreach" => {
-                "every loop runs over a finite set: use `for (core c in ...)`"
+                "loops iterate over finite sets: use `for (core c in ...)`"
             }
             "switch" => "write `if` and `else if`",
-            "goto" => "every loop runs over a finite set: use `for (core c in ...)`, `break` and `continue`",
+            "goto" => "loops iterate over finite sets: use `for (core c in ...)`, `break` and `continue`",
             "let" | "var" | "const" => "a variable is declared with its type: `core c = ...;`",
             "static" => {
-                "what outlives a handler is an attribute: declare it in `global { }`, `thread { }` or `core { }`"
+                "state that outlives a handler is an attribute: declare it in `global { }`, `thread { }` or `core { }`"
             }
             _ => return self.two_names(),
         };
         let diagnostic =
-            Diagnostic::error(codes::NOT_IPANEMA, token.span, format!("there is no `{word}` in Ipanema"))
-                .help(help);
+            Diagnostic::error(codes::NOT_IPANEMA, token.span, format!("Ipanema has no `{word}`")).help(help);
         self.report(diagnostic)
     }
 
-    /// Two names in a row, where a statement should be.
+    /// Two consecutive names where a statement is expected.
     fn two_names(&mut self) -> Failed {
         let word = self.text_of(self.token());
         match closest(word, STATEMENT_WORDS.iter().copied()) {
@@ -359,7 +357,8 @@ impl Parser<'_> {
     }
 }
 
-/// May an expression begin with this token? (If not, "expected a statement" is the better message.)
+/// True if an expression can begin with this token. Otherwise "expected a statement" is the better
+/// message.
 fn begins_expression(kind: TokenKind) -> bool {
     use TokenKind::*;
     matches!(

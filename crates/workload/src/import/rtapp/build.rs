@@ -1,4 +1,4 @@
-//! The document as a graph.
+//! Conversion of a document to a graph.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,16 +7,17 @@ use super::{Notes, Refusal, refuse};
 use crate::generate::CYCLES_PER_US;
 use crate::{BarrierIdx, Op, SemIdx, Thread, ThreadIdx, Workload};
 
-/// Most threads of a document.
+/// Maximum number of threads of a document.
 const MOST_THREADS: u64 = 1_000_000;
 
-/// Most steps of a document, repeats not written out. (A broadcast has a step for each waiter.)
+/// Maximum number of steps of a document with repeats unexpanded. (A broadcast has one step per
+/// waiter.)
 const MOST_STEPS: usize = 10_000_000;
 
 pub(super) fn workload(document: &Document, notes: &mut Notes) -> Result<Workload, Refusal> {
     let threads: u64 = document.tasks.iter().map(|t| u64::from(t.instances)).sum();
     if threads > MOST_THREADS {
-        return refuse("tasks", format!("{threads} threads are too many (at most {MOST_THREADS})"));
+        return refuse("tasks", format!("the document has {threads} threads; the maximum is {MOST_THREADS}"));
     }
     let loops = loops(document, notes)?;
     let mut build = Build::new(document);
@@ -29,7 +30,9 @@ pub(super) fn workload(document: &Document, notes: &mut Notes) -> Result<Workloa
             if steps > MOST_STEPS {
                 return refuse(
                     "tasks",
-                    format!("more than {MOST_STEPS} steps: fewer instances or broadcasts are needed"),
+                    format!(
+                        "the document has more than {MOST_STEPS} steps; use fewer instances or broadcasts"
+                    ),
                 );
             }
             let name = match task.instances {
@@ -43,8 +46,8 @@ pub(super) fn workload(document: &Document, notes: &mut Notes) -> Result<Workloa
     Ok(build.workload)
 }
 
-/// How often each task runs. Tasks that loop for ever are limited to what the duration allows;
-/// tasks that wait for each other must agree, so that none waits for one that has stopped.
+/// Number of rounds of each task. Endless tasks are limited by the duration. Tasks that wait for
+/// each other get equal numbers, so that none waits for a task that has ended.
 fn loops(document: &Document, notes: &mut Notes) -> Result<Vec<u32>, Refusal> {
     let groups = groups(&document.tasks);
     let mut result = Vec::new();
@@ -58,7 +61,7 @@ fn loops(document: &Document, notes: &mut Notes) -> Result<Vec<u32>, Refusal> {
         let place = format!("tasks.{}", task.name);
         if let Some(count) = group().filter_map(|t| t.loops).max() {
             notes.add(format!(
-                "{place}: loops for ever in rt-app; here {count} times, like the task it works with"
+                "{place}: loops forever in rt-app; here {count} times, like the task that it interacts with"
             ));
             result.push(count);
             continue;
@@ -66,16 +69,16 @@ fn loops(document: &Document, notes: &mut Notes) -> Result<Vec<u32>, Refusal> {
         let Some(duration) = document.duration else {
             return refuse(
                 place,
-                "loops for ever (the default): give it a \"loop\", or set \"duration\" (seconds) in \"global\"",
+                "loops forever (the default): set `loop`, or set `duration` (seconds) in `global`",
             );
         };
         let longest = group().map(nominal).max().unwrap_or(0);
         if longest == 0 {
-            return refuse(place, "loops for ever without any run, sleep or timer; give it a \"loop\"");
+            return refuse(place, "loops forever without any run, sleep or timer: set `loop`");
         }
         let count = u32::try_from(duration.div_ceil(longest)).unwrap_or(u32::MAX);
         notes.add(format!(
-            "{place}: loops for ever in rt-app; here {count} times, which take {} s at 2.1 GHz",
+            "{place}: loops forever in rt-app; here {count} times, which take {} s at 2.1 GHz",
             duration as f64 / 1e6
         ));
         result.push(count);
@@ -84,7 +87,7 @@ fn loops(document: &Document, notes: &mut Notes) -> Result<Vec<u32>, Refusal> {
         for (task, count) in document.tasks.iter().zip(&result) {
             if task.loops.is_some() && nominal(task).saturating_mul(u64::from(*count)) > duration {
                 notes.add(format!(
-                    "tasks.{}: takes longer than the duration, but is not cut short",
+                    "tasks.{}: takes longer than the duration, but is not truncated",
                     task.name
                 ));
             }
@@ -93,12 +96,12 @@ fn loops(document: &Document, notes: &mut Notes) -> Result<Vec<u32>, Refusal> {
     Ok(result)
 }
 
-/// Steps as they stand in the file.
+/// Number of steps with repeats unexpanded.
 fn written(ops: &[Op]) -> usize {
     ops.iter().map(|op| if let Op::Repeat(_, ops) = op { 1 + written(ops) } else { 1 }).sum()
 }
 
-/// Time of one round of a task at the nominal frequency without waiting, in microseconds.
+/// Duration of one round of a task at the nominal frequency without waiting, in microseconds.
 fn nominal(task: &Task) -> u64 {
     let mut timers = Timers::default();
     task.phases.iter().for_each(|phase| timers.phase(phase));
@@ -107,7 +110,7 @@ fn nominal(task: &Task) -> u64 {
     timers.now - start
 }
 
-/// Numbers the tasks such that those which share a resource have the same number.
+/// Assigns equal numbers to tasks that share a resource.
 fn groups(tasks: &[Task]) -> Vec<usize> {
     let mut groups: Vec<usize> = (0..tasks.len()).collect();
     let mut owner: BTreeMap<(&str, &str), usize> = BTreeMap::new();
@@ -120,7 +123,7 @@ fn groups(tasks: &[Task]) -> Vec<usize> {
                 | Event::Broadcast(name) => ("condition", name.as_str()),
                 Event::Barrier(name) => ("barrier", name.as_str()),
                 Event::Suspend(name) | Event::Resume(name) => ("suspend", name.as_str()),
-                // Locks do not tie numbers of rounds together.
+                // Locks do not require equal numbers of rounds.
                 _ => continue,
             };
             let (from, to) = (groups[*owner.entry(resource).or_insert(index)], groups[index]);
@@ -130,7 +133,7 @@ fn groups(tasks: &[Task]) -> Vec<usize> {
     groups
 }
 
-/// Nominal time, and when each timer fired last.
+/// Nominal time, and the last expiry of each timer.
 #[derive(Clone, Default)]
 struct Timers<'a> {
     now: u64,
@@ -138,7 +141,7 @@ struct Timers<'a> {
 }
 
 impl<'a> Timers<'a> {
-    /// One round of a phase's loop. (A second round would move all times alike.)
+    /// Simulates one round of a phase's loop, and shifts the times by the remaining rounds.
     fn phase(&mut self, phase: &'a Phase) {
         let start = self.now;
         phase.events.iter().for_each(|event| {
@@ -152,12 +155,12 @@ impl<'a> Timers<'a> {
         }
     }
 
-    /// Passes an event; what a timer still sleeps.
+    /// Processes an event; returns the remaining sleep of a timer.
     fn event(&mut self, event: &'a Event) -> u64 {
         let pass = match event {
             Event::Run(us) | Event::Sleep(us) => *us,
             Event::Timer { timer, period } => {
-                // Its first use counts from the start of the task.
+                // The first period starts with the task.
                 let last = self.last.get(timer.as_str()).copied().unwrap_or(0);
                 let left = last.saturating_add(*period).saturating_sub(self.now);
                 self.now = self.now.saturating_add(left);
@@ -177,18 +180,18 @@ struct Build<'a> {
     first: Vec<ThreadIdx>,
     workload: Workload,
     mutexes: BTreeMap<&'a str, SemIdx>,
-    /// Semaphore of each thread that waits for a condition or is suspended under a name.
+    /// Semaphores of the threads that wait for a condition or are suspended, by name and thread.
     waits: BTreeMap<(bool, &'a str), BTreeMap<ThreadIdx, SemIdx>>,
     barriers: BTreeMap<&'a str, BarrierIdx>,
     forked: BTreeSet<&'a str>,
 }
 
-/// First part of the key of `Build::waits`.
+/// First component of the keys of `Build::waits`.
 const CONDITION: bool = false;
 const SUSPENDED: bool = true;
 
 impl<'a> Build<'a> {
-    /// Numbers threads and resources.
+    /// Assigns numbers to threads and resources.
     fn new(document: &'a Document) -> Self {
         let mut build = Build {
             document,
@@ -254,7 +257,8 @@ impl<'a> Build<'a> {
         loops: u32,
         notes: &mut Notes,
     ) -> Result<Vec<Op>, Refusal> {
-        // A first round without output, so that timers stand as they do in all later rounds.
+        // Simulates a first round without output, so that timers are in the state of all later
+        // rounds.
         let mut timers = Timers::default();
         task.phases.iter().for_each(|phase| timers.phase(phase));
         let mut round = Vec::new();
@@ -289,7 +293,7 @@ impl<'a> Build<'a> {
         Ok(ops)
     }
 
-    #[expect(clippy::too_many_arguments, reason = "one event and all that its meaning depends on")]
+    #[expect(clippy::too_many_arguments, reason = "an event and its context")]
     fn event(
         &mut self,
         thread: ThreadIdx,
@@ -306,7 +310,7 @@ impl<'a> Build<'a> {
             Event::Sleep(us) => ops.push(Op::Sleep(us * 1000)),
             Event::Timer { .. } if timer_left == 0 => {
                 notes.add(format!(
-                    "{}: the work takes as long as the timer's period: it never sleeps",
+                    "{}: the work takes at least the period of the timer, so the task never sleeps",
                     phase.place
                 ));
             }
@@ -339,7 +343,7 @@ impl<'a> Build<'a> {
         Ok(())
     }
 
-    /// `pthread_cond_wait`: gives the mutex back, waits, takes the mutex again.
+    /// `pthread_cond_wait`: releases the mutex, waits, and acquires the mutex again.
     fn wait(&mut self, thread: ThreadIdx, condition: &'a str, mutex: &'a str, ops: &mut Vec<Op>) {
         let sem = self.mutex(mutex);
         ops.push(Op::Post(sem));
@@ -364,7 +368,7 @@ impl<'a> Build<'a> {
     ) -> Result<(), Refusal> {
         match self.others(CONDITION, thread, name)[..] {
             [] => notes.add(format!(
-                "{}: nobody else waits for condition \"{name}\"; the signal is left out",
+                "{}: no other thread waits for condition `{name}`; the signal is omitted",
                 phase.place
             )),
             [sem] => {
@@ -375,8 +379,8 @@ impl<'a> Build<'a> {
                 return refuse(
                     &phase.place,
                     format!(
-                        "several threads wait for condition \"{name}\", and which of them a signal wakes \
-                             depends on the run; use one condition per waiter, or \"broad\""
+                        "several threads wait for condition `{name}`, and which of them a signal wakes \
+                             depends on the run; use one condition per waiter, or `broad`"
                     ),
                 );
             }
@@ -396,7 +400,7 @@ impl<'a> Build<'a> {
         let others = self.others(kind, thread, name);
         match others.is_empty() {
             true => notes
-                .add(format!("{}: nobody else waits for \"{name}\"; the wake-up is left out", phase.place)),
+                .add(format!("{}: no other thread waits for `{name}`; the wake-up is omitted", phase.place)),
             false => kept(notes),
         }
         ops.extend(others.into_iter().map(Op::Post));
@@ -404,14 +408,12 @@ impl<'a> Build<'a> {
 
     fn fork(&mut self, name: &'a str, times: u64, phase: &Phase, ops: &mut Vec<Op>) -> Result<(), Refusal> {
         let Some(index) = self.document.tasks.iter().position(|t| t.name == name) else {
-            return refuse(&phase.place, format!("forks \"{name}\", which is not among the tasks"));
+            return refuse(&phase.place, format!("forks `{name}`, which is not among the tasks"));
         };
         if times > 1 || !self.forked.insert(name) {
             return refuse(
                 &phase.place,
-                format!(
-                    "forks \"{name}\" more than once; give each fork a task of its own, outside of loops"
-                ),
+                format!("forks `{name}` more than once; give each fork a separate task, outside of loops"),
             );
         }
         let first = self.first[index];
@@ -421,10 +423,10 @@ impl<'a> Build<'a> {
 }
 
 fn kept(notes: &mut Notes) {
-    notes.add("a signal or resume that finds nobody waiting is kept for the next wait; rt-app drops it");
+    notes.add("a signal or resume without a waiter is kept for the next wait; rt-app drops it");
 }
 
-/// Appends `ops`, so many times.
+/// Appends `ops`, repeated `times` times.
 fn repeat(times: u32, ops: Vec<Op>, to: &mut Vec<Op>) {
     match times {
         _ if ops.is_empty() => {}

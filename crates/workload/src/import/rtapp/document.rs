@@ -1,14 +1,14 @@
-//! The document as rt-app understands it: tasks, their phases, and the events in order.
+//! Structure of an rt-app document: tasks, phases, and events in order.
 
 use super::{Json, Notes, Refusal, refuse};
 
-/// Longest duration that is taken for meant, in microseconds: 11 days.
+/// Maximum accepted duration in microseconds: 11 days.
 const LONGEST: i64 = 1_000_000_000_000;
-/// Most threads of one task.
+/// Maximum number of threads of one task.
 const MOST_INSTANCES: i64 = 100_000;
 
 pub(super) struct Document {
-    /// Microseconds after which rt-app stops all threads; `None`: never.
+    /// Time after which rt-app stops all threads, in microseconds; `None` for no limit.
     pub duration: Option<u64>,
     pub tasks: Vec<Task>,
 }
@@ -16,9 +16,9 @@ pub(super) struct Document {
 pub(super) struct Task {
     pub name: String,
     pub instances: u32,
-    /// Microseconds before the first event.
+    /// Delay before the first event, in microseconds.
     pub delay: u64,
-    /// `None`: for ever.
+    /// `None` for an endless loop.
     pub loops: Option<u32>,
     pub nice: i8,
     pub affinity: Vec<u16>,
@@ -31,7 +31,7 @@ pub(super) struct Phase {
     pub events: Vec<Event>,
 }
 
-/// Times in microseconds. Names are those of resources.
+/// An event. Times are in microseconds; names refer to resources.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) enum Event {
     Run(u64),
@@ -50,8 +50,8 @@ pub(super) enum Event {
     Fork(String),
 }
 
-/// The names of events. A key may go on after the name (`run0`, `run1`) to be unique; `runtime`
-/// is not a kind of `run`, therefore the longer name comes first.
+/// Names of events. A key may extend a name to be unique (`run0`, `run1`). `runtime` is not a
+/// variant of `run`, so the longer name must come first.
 const EVENTS: [&str; 18] = [
     "runtime",
     "run",
@@ -84,13 +84,13 @@ impl Document {
             match key.as_str() {
                 "tasks" => tasks = Some(object(value, "tasks")?),
                 "global" => duration = global(object(value, "global")?, notes)?,
-                // Kept by rt-app for old documents; it creates resources as events name them.
+                // rt-app keeps it for old documents, but creates resources when events name them.
                 "resources" => {}
-                _ => notes.add(format!("\"{key}\" at the top of the document is unknown and ignored")),
+                _ => notes.add(format!("the top-level key `{key}` is unknown and ignored")),
             }
         }
         let Some(entries) = tasks else {
-            return refuse("the document", "the object \"tasks\" is missing");
+            return refuse("the document", "the object `tasks` is missing");
         };
         let tasks = entries.iter().map(|(name, json)| task(name, json, notes)).collect::<Result<_, _>>()?;
         Ok(Document { duration, tasks })
@@ -108,15 +108,16 @@ fn global(entries: &Entries, notes: &mut Notes) -> Result<Option<u64>, Refusal> 
                         Some(number(value, "global.duration", "seconds", LONGEST / 1_000_000)? * 1_000_000);
                 }
             },
-            "calibration" => notes
-                .add("global.calibration: \"run\" counts as CPU time at 2.1 GHz, whatever the calibration"),
+            "calibration" => notes.add("global.calibration: ignored; `run` is CPU time at 2.1 GHz"),
             "default_policy" if *value == Json::Text("SCHED_OTHER".into()) => {}
-            "default_policy" => notes.add("global.default_policy: the graph knows only SCHED_OTHER"),
+            "default_policy" => {
+                notes.add("global.default_policy: ignored; the graph supports only SCHED_OTHER")
+            }
             "pi_enabled" if *value == Json::Bool(true) => {
-                notes.add("global.pi_enabled: locks are without priority inheritance");
+                notes.add("global.pi_enabled: ignored; locks have no priority inheritance");
             }
             "pi_enabled" => {}
-            // They concern logs and memory, which a graph does not have.
+            // Settings for logs and memory, which have no effect on a graph.
             "logdir" | "log_basename" | "log_size" | "ftrace" | "gnuplot" | "lock_pages" | "io_device"
             | "mem_buffer_size" | "cumulative_slack" => {}
             _ => notes.add(format!("global.{key} is unknown and ignored")),
@@ -155,10 +156,10 @@ fn task(name: &str, json: &Json, notes: &mut Notes) -> Result<Task, Refusal> {
     }
     if other {
         notes.add(format!(
-            "{place}.policy: the graph knows only SCHED_OTHER; policy and priority are ignored"
+            "{place}.policy: the graph supports only SCHED_OTHER; policy and priority are ignored"
         ));
     } else if let Some((value, here)) = priority {
-        // With SCHED_OTHER rt-app takes the priority for the nice value.
+        // With SCHED_OTHER, rt-app uses the priority as the nice value.
         match value {
             Json::Int(nice @ -20..=19) => task.nice = *nice as i8,
             _ => notes.add(format!("{here}: not a nice value (-20 to 19); ignored")),
@@ -169,8 +170,9 @@ fn task(name: &str, json: &Json, notes: &mut Notes) -> Result<Task, Refusal> {
         Some(entries) => {
             for (key, _) in inline {
                 match event_name(key) {
-                    Some(_) => notes
-                        .add(format!("{place}.{key}: an event beside \"phases\" is ignored, as rt-app does")),
+                    Some(_) => {
+                        notes.add(format!("{place}.{key}: an event beside `phases` is ignored, as in rt-app"))
+                    }
                     None => attribute(&place, key, notes),
                 }
             }
@@ -185,7 +187,7 @@ fn task(name: &str, json: &Json, notes: &mut Notes) -> Result<Task, Refusal> {
                             None => {
                                 return refuse(
                                     here,
-                                    "a phase that loops for ever cannot be represented; give a number",
+                                    "a phase cannot loop forever; give the number of rounds",
                                 );
                             }
                         },
@@ -217,11 +219,11 @@ fn phase(
     Ok(Phase { place, loops, events })
 }
 
-/// A key that is no event.
+/// Reports a key that is not an event.
 fn attribute(place: &str, key: &str, notes: &mut Notes) {
     match key {
         "policy" | "priority" | "dl-runtime" | "dl-period" | "dl-deadline" | "period" | "deadline" => {
-            notes.add(format!("{place}.{key}: the graph knows only SCHED_OTHER; ignored"));
+            notes.add(format!("{place}.{key}: ignored; the graph supports only SCHED_OTHER"));
         }
         "util_min" | "util_max" => notes.add(format!("{place}.{key}: utilisation clamping is ignored")),
         "membind_nodes" | "nodes_membind" => notes.add(format!("{place}.{key}: memory binding is ignored")),
@@ -244,9 +246,7 @@ fn event(
     Ok(Some(match name {
         "run" => Event::Run(micros(value, place)?),
         "runtime" => {
-            notes.add(format!(
-                "{place}: lasts as long as the core needs for so much work at 2.1 GHz, not a fixed time"
-            ));
+            notes.add(format!("{place}: treated as CPU time at 2.1 GHz instead of a fixed time"));
             Event::Run(micros(value, place)?)
         }
         "sleep" => Event::Sleep(micros(value, place)?),
@@ -272,9 +272,9 @@ fn event(
         "resume" => Event::Resume(text(value, place)?),
         "yield" => Event::Yield,
         "fork" => Event::Fork(text(value, place)?),
-        // `mem` and `iorun`: bytes, whose time depends on memory and device.
+        // `mem` and `iorun` give bytes, whose time depends on memory and device.
         _ => {
-            notes.add(format!("{place}: the time of \"{name}\" is unknown; ignored"));
+            notes.add(format!("{place}: ignored; the time of `{name}` is unknown"));
             return Ok(None);
         }
     }))
@@ -285,11 +285,11 @@ fn timer(value: &Json, place: &str, notes: &mut Notes) -> Result<Event, Refusal>
     let timer = field(entries, "ref", place)?;
     let period = match entries.iter().find(|(key, _)| key == "period") {
         Some((_, value)) => micros(value, &format!("{place}.period"))?,
-        None => return refuse(place, "the field \"period\" (microseconds) is missing"),
+        None => return refuse(place, "the field `period` (microseconds) is missing"),
     };
-    notes.add("timers sleep for what is left of their period at 2.1 GHz: slower cores lengthen it");
+    notes.add("timers sleep for the rest of their period at 2.1 GHz, so slower cores lengthen the period");
     if !timer.starts_with("unique") {
-        notes.add(format!("{place}: instances of a task do not share the timer \"{timer}\""));
+        notes.add(format!("{place}: instances of a task do not share the timer `{timer}`"));
     }
     Ok(Event::Timer { timer, period })
 }
@@ -311,14 +311,14 @@ fn text(value: &Json, place: &str) -> Result<String, Refusal> {
 fn field(entries: &Entries, name: &str, place: &str) -> Result<String, Refusal> {
     match entries.iter().find(|(key, _)| key == name) {
         Some((_, value)) => text(value, &format!("{place}.{name}")),
-        None => refuse(place, format!("the field \"{name}\" is missing")),
+        None => refuse(place, format!("the field `{name}` is missing")),
     }
 }
 
 fn number(value: &Json, place: &str, unit: &str, most: i64) -> Result<u64, Refusal> {
     match *value {
         Json::Int(n) if (0..=most).contains(&n) => Ok(n as u64),
-        _ => refuse(place, format!("must be a whole number of {unit} from 0 to {most}")),
+        _ => refuse(place, format!("must be an integer from 0 to {most}, in {unit}")),
     }
 }
 
@@ -330,7 +330,7 @@ fn loops(value: &Json, place: &str) -> Result<Option<u32>, Refusal> {
     match *value {
         Json::Int(-1) => Ok(None),
         Json::Int(n) if (0..=i64::from(u32::MAX)).contains(&n) => Ok(Some(n as u32)),
-        _ => refuse(place, "must be a whole number, or -1 for ever"),
+        _ => refuse(place, "must be an integer, or -1 for an endless loop"),
     }
 }
 

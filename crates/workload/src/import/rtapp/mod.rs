@@ -1,9 +1,9 @@
-//! rt-app: its JSON documents as task graphs.
+//! Importer for rt-app documents.
 //!
 //! [rt-app](https://github.com/scheduler-tools/rt-app) emulates a workload with real threads, each
-//! a loop of phases of events. The mapping follows its tutorial (`doc/tutorial.txt`) and is listed
-//! in `docs/src/workloads.md`. What the graph cannot say exactly is noted; what it cannot say at
-//! all is an error. Nothing is dropped silently.
+//! of which loops over phases of events. The mapping follows its tutorial (`doc/tutorial.txt`);
+//! `docs/src/workloads.md` lists it. What the graph can represent only approximately gives a note;
+//! what it cannot represent gives an error. Nothing is dropped silently.
 
 mod build;
 mod document;
@@ -13,13 +13,12 @@ use crate::{Error, Resolved};
 use super::json::Json;
 use document::Document;
 
-/// Whether `text` is meant as an rt-app document: it has tasks, and is no workload file.
+/// True if `text` looks like an rt-app document: it has tasks and is not a workload file.
 pub fn recognises(text: &str) -> bool {
     text.contains("\"tasks\"") && !text.contains("\"hearth_workload\"")
 }
 
-/// Makes a workload of an rt-app document. `origin` names the document in errors and in the
-/// workload.
+/// Imports an rt-app document. `origin` names the document in errors and in the workload.
 pub fn import(text: &str, origin: &str) -> Result<Resolved, Error> {
     let json = Json::parse(text).map_err(|e| crate::file::syntax(origin, &e))?;
     let mut notes = Notes::default();
@@ -30,13 +29,13 @@ pub fn import(text: &str, origin: &str) -> Result<Resolved, Error> {
     workload.name = name.strip_suffix(".json").unwrap_or(name).to_string();
     workload.origin = match notes.0.len() {
         0 => format!("imported from rt-app: {origin}"),
-        n => format!("imported from rt-app: {origin} ({n} things only approximately)"),
+        n => format!("imported from rt-app: {origin} (with {n} approximations)"),
     };
     workload.check(origin)?;
     Ok(Resolved { workload, notes: notes.0 })
 }
 
-/// Why a document cannot be imported, and where it says so.
+/// Reason why a document cannot be imported, with its place.
 struct Refusal {
     place: String,
     message: String,
@@ -46,7 +45,7 @@ fn refuse<T>(place: impl Into<String>, message: impl Into<String>) -> Result<T, 
     Err(Refusal { place: place.into(), message: message.into() })
 }
 
-/// What could not be represented exactly; each said once.
+/// Approximations made during the import, without duplicates.
 #[derive(Default)]
 struct Notes(Vec<String>);
 

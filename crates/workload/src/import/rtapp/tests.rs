@@ -53,7 +53,7 @@ fn phases_instances_and_attributes() {
     assert!(notes.iter().any(|n| n.contains("never sleeps")), "{notes:?}");
 }
 
-/// A timer used in several phases counts across them, and across rounds of the task.
+/// A timer used in several phases counts across phases and rounds of the task.
 #[test]
 fn a_timer_counts_across_phases() {
     let (workload, _) = good(
@@ -81,7 +81,7 @@ fn locks_and_conditions() {
         ops[..5],
         [Op::Wait(mutex), Op::Post(mutex), Op::Wait(condition), Op::Wait(mutex), Op::Post(mutex)]
     );
-    assert!(notes.iter().any(|n| n.contains("finds nobody waiting is kept")), "{notes:?}");
+    assert!(notes.iter().any(|n| n.contains("without a waiter is kept")), "{notes:?}");
 }
 
 #[test]
@@ -112,12 +112,12 @@ fn endless_tasks_end_with_the_duration() {
         assert!(matches!(thread.ops[0], Op::Repeat(200, _)), "{:?}", thread.ops);
     }
     assert!(notes.iter().any(|n| n.contains("here 200 times")), "{notes:?}");
-    // Without a duration of its own, a task goes on as long as the one that it works with.
+    // Without a duration, a task runs as long as the task that it interacts with.
     let (workload, _) =
         good(r#"{"tasks": {"a": {"loop": 3, "run": 1, "resume": "b"}, "b": {"suspend": "b", "run": 1}}}"#);
     assert!(matches!(workload.threads[1].ops[0], Op::Repeat(3, _)));
     let text = bad(r#"{"tasks": {"a": {"run": 1}}}"#);
-    assert!(text.contains("tasks.a: loops for ever") && text.contains("\"duration\""), "{text}");
+    assert!(text.contains("tasks.a: loops forever") && text.contains("`duration`"), "{text}");
 }
 
 #[test]
@@ -133,7 +133,7 @@ fn forks() {
 }
 
 #[test]
-fn what_cannot_be_said_is_named() {
+fn approximations_are_noted() {
     let (_, notes) = good(
         r#"{"tasks": {"t": {"loop": 1, "policy": "SCHED_FIFO", "priority": 10, "mem": 1000, "iorun": 10,
             "runtime": 500, "frobnicate": 1, "signal": "nobody"}},
@@ -159,13 +159,13 @@ fn what_cannot_be_said_is_named() {
 fn mistakes_have_a_place() {
     assert!(bad("{\"tasks\": }").starts_with("doc.json:1:11: "));
     assert!(bad(r#"{"tasks": 3}"#).contains("tasks: must be an object"));
-    assert!(bad(r#"{"global": {}}"#).contains("\"tasks\" is missing"));
-    assert!(bad(r#"{"tasks": {"t": {"run": -1}}}"#).contains("tasks.t.run: must be a whole number"));
+    assert!(bad(r#"{"global": {}}"#).contains("`tasks` is missing"));
+    assert!(bad(r#"{"tasks": {"t": {"run": -1}}}"#).contains("tasks.t.run: must be an integer"));
     assert!(bad(r#"{"tasks": {"t": {"phases": {"p": {"loop": -1}}}}}"#).contains("tasks.t.phases.p.loop"));
-    assert!(bad(r#"{"tasks": {"t": {"timer": {"ref": "x"}}}}"#).contains("\"period\""));
+    assert!(bad(r#"{"tasks": {"t": {"timer": {"ref": "x"}}}}"#).contains("`period`"));
     assert!(bad(r#"{"tasks": {"t": {"cpus": ["a"]}}}"#).contains("list of core numbers"));
-    // Never woken: the check of the graph says so.
-    assert!(bad(r#"{"tasks": {"t": {"loop": 1, "suspend": ""}}}"#).contains("some thread never goes on"));
+    // The task is never woken: the check of the graph reports it.
+    assert!(bad(r#"{"tasks": {"t": {"loop": 1, "suspend": ""}}}"#).contains("some thread waits forever"));
     let ambiguous = r#"{"tasks": {"w": {"instance": 2, "loop": 1, "lock": "m", "wait": {"ref": "c", "mutex": "m"}},
         "s": {"loop": 2, "signal": "c"}}}"#;
     assert!(bad(ambiguous).contains("several threads wait"));
@@ -177,7 +177,7 @@ fn crowds_are_bounded() {
     assert!(bad(crowd).contains("steps"));
 }
 
-/// JSON that resembles a document.
+/// JSON that resembles an rt-app document.
 fn documents() -> impl Strategy<Value = String> {
     let key = prop::sample::select(vec![
         "tasks", "global", "t", "u", "loop", "run", "sleep", "timer", "wait", "signal", "broad", "sync",

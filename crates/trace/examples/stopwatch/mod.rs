@@ -1,18 +1,17 @@
-//! What something takes, by the clock and of CPU time.
+//! Stopwatch for wall-clock time and CPU time.
 
 use std::fs;
 use std::time::Instant;
 
-/// Since when, and how much CPU time all threads had used by then: on a machine that has other
-/// things to do, that is the number to look at.
-pub struct Since(Instant, f64);
+/// Start time, and CPU time of all threads at that time. On a busy machine, compare CPU times.
+pub struct Stopwatch(Instant, f64);
 
-impl Since {
-    pub fn now() -> Self {
-        Since(Instant::now(), cpu_seconds())
+impl Stopwatch {
+    pub fn start() -> Self {
+        Stopwatch(Instant::now(), cpu_seconds())
     }
 
-    pub fn told(self, what: &str, events: u64) {
+    pub fn report(self, what: &str, events: u64) {
         let (wall, cpu) = (self.0.elapsed().as_secs_f64(), cpu_seconds() - self.1);
         let rate = |seconds: f64| events as f64 / seconds / 1e6;
         println!(
@@ -23,7 +22,7 @@ impl Since {
     }
 }
 
-/// User and system time of this process, from `/proc`, in which a second has a hundred ticks.
+/// User and system time of this process in seconds, from `/proc`, whose tick is 10 ms.
 fn cpu_seconds() -> f64 {
     let stat = fs::read_to_string("/proc/self/stat").unwrap_or_default();
     let after_name = stat.rsplit(") ").next().unwrap_or_default();
