@@ -1,17 +1,12 @@
-//! Machines × governors × policies × seeds: what `predict` and `sim` have in common.
+//! The flags that `predict` and `sim` have in common.
 
 use crate::failure::{Failure, Outcome};
-use crate::output;
-use crate::prediction::{Prediction, Run, Setting, WorkloadFacts};
-use crate::progress;
-use hearth_ipanema::suggest::closest;
-use hearth_machine::{Governor, Machine};
-use hearth_sim::{Job, Policy, PolicyError};
-use hearth_trace::{Event, Trace, Writer};
+use crate::{output, prediction, progress};
+use hearth_machine::Governor;
+use hearth_study::{Keep, Matrix, Param, PolicySpec, Selection};
 use hearth_workload::Workload;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::str::FromStr;
 
 #[derive(clap::Args)]
 pub struct Combinations {
@@ -77,72 +72,9 @@ const RESULTS: &str = "Results";
 /// Columns of time in a report's execution trace.
 const TIMELINE_COLUMNS: u32 = 2000;
 
-/// `NAME|FILE[:NAME=VALUE,...]`
-#[derive(Clone)]
-struct PolicySpec {
-    source: String,
-    params: Vec<(String, String)>,
-}
-
-impl FromStr for PolicySpec {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        // A file may have a colon in its name.
-        let (source, params) = match text.split_once(':') {
-            Some(parts) if !Path::new(text).exists() => parts,
-            _ => (text, ""),
-        };
-        let params = params
-            .split(',')
-            .filter(|param| !param.is_empty())
-            .map(|param| {
-                let (name, value) = param
-                    .split_once('=')
-                    .ok_or_else(|| format!("`{param}` is not of the form NAME=VALUE"))?;
-                Ok((name.trim().to_owned(), value.trim().to_owned()))
-            })
-            .collect::<Result<_, String>>()?;
-        Ok(PolicySpec { source: source.to_owned(), params })
-    }
-}
-
-/// `POLICY.NAME=VALUE`
-#[derive(Clone)]
-struct Param {
-    policy: String,
-    name: String,
-    value: String,
-}
-
-impl FromStr for Param {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let parts = text.split_once('=').and_then(|(path, value)| {
-            let (policy, name) = path.rsplit_once('.')?;
-            Some(Param {
-                policy: policy.trim().to_owned(),
-                name: name.trim().to_owned(),
-                value: value.trim().to_owned(),
-            })
-        });
-        parts.ok_or_else(|| "it is not of the form POLICY.NAME=VALUE, such as nest.s_max=4ticks".into())
-    }
-}
-
 fn noise(text: &str) -> Result<f64, String> {
     let percent: f64 = text.parse().map_err(|_| "not a number".to_owned())?;
     (0.0..=50.0).contains(&percent).then_some(percent).ok_or_else(|| "it must be between 0 and 50".into())
-}
-
-/// A policy with its parameters: a row of each machine's comparison.
-struct Variant {
-    /// The policy's name; where policies of several files have the same one, what the user called them.
-    name: String,
-    source: String,
-    policy: Policy,
-    params: Vec<hearth_sim::Setting>,
 }
 
 impl Combinations {
@@ -160,209 +92,49 @@ impl Combinations {
         }
     }
 
-    /// What can be said against the flags before any long work is done.
-    pub fn check(&self) -> Result<(), Failure> {
+    /// Loads what the flags name, and says what is wrong with them before any long work is done.
+    pub fn matrix(&self) -> Result<Matrix, Failure> {
         self.report.as_deref().map_or(Ok(()), output::check_writable)?;
         self.output.as_deref().map_or(Ok(()), output::check_trace)?;
-        let combinations = self.machines()?.len()
-            * unique(&self.governors).count()
-            * self.variants()?.len()
-            * self.runs() as usize;
+        let matrix = Matrix {
+            seed: self.seed,
+            runs: self.runs.unwrap_or(if self.output.is_some() { 1 } else { 5 }),
+            noise: self.noise / 100.0,
+            threads: self.jobs.map_or(0, usize::from),
+            ..Matrix::load(&Selection {
+                machines: self.machines.clone(),
+                governors: self.governors.clone(),
+                policies: self.policies.clone(),
+                params: self.params.clone(),
+            })?
+        };
+        let combinations = matrix.len();
         if self.output.is_some() && combinations != 1 {
             return Err(Failure::usage(format_args!(
                 "--output takes the trace of one run, but {combinations} were asked for"
             ))
             .help("name one machine, one governor and one policy, and --runs 1; or use --report for a page about all of them"));
         }
-        Ok(())
+        Ok(matrix)
     }
 
-    /// Simulates the workload under all combinations and tells the results. `notes` are what must be said
+    /// Simulates the workload in all settings and tells the results. `notes` are what must be said
     /// about the workload.
-    pub fn run(&self, workload: &Workload, notes: Vec<String>) -> Outcome {
-        let (machines, variants) = (self.machines()?, self.variants()?);
-        let mut jobs = Vec::new();
-        let mut settings = Vec::new();
-        for machine in &machines {
-            for governor in unique(&self.governors) {
-                for variant in &variants {
-                    let setting = Setting {
-                        machine: machine.name.clone(),
-                        governor: governor.to_string(),
-                        policy: variant.name.clone(),
-                        params: variant.params.iter().map(|p| (p.name.clone(), p.shown.clone())).collect(),
-                    };
-                    for seed in (self.seed..).take(self.runs() as usize) {
-                        settings.push((setting.clone(), seed));
-                        jobs.push(Job {
-                            workload,
-                            machine,
-                            governor: *governor,
-                            policy: &variant.policy,
-                            params: &variant.params,
-                            seed,
-                            noise: self.noise / 100.0,
-                        });
-                    }
-                }
-            }
-        }
-
-        let threads = self.jobs.map_or(0, usize::from);
-        let bar = progress::bar("simulating", jobs.len());
-        let outcomes = hearth_sim::run_all(&jobs, threads, || bar.inc(1));
+    pub fn run(&self, matrix: &Matrix, workload: &Workload, notes: Vec<String>) -> Outcome {
+        let keep =
+            Keep { trace: self.output.as_deref(), columns: self.report.as_ref().map(|_| TIMELINE_COLUMNS) };
+        let bar = progress::bar("simulating", matrix.len());
+        let prediction = matrix.predict(workload, notes, &keep, || bar.inc(1));
         bar.finish_and_clear();
-        let runs = settings
-            .into_iter()
-            .zip(outcomes)
-            .map(|((setting, seed), outcome)| Ok(Run::new(setting, seed, outcome.map_err(Failure::new)?)))
-            .collect::<Result<Vec<_>, Failure>>()?;
-        let prediction = Prediction::new(WorkloadFacts::of(workload, notes), runs);
-
-        if let Some(path) = &self.output {
-            let mut writer = Writer::create(path, &hearth_sim::header(&jobs[0]))?;
-            let outcome = hearth_sim::run(&jobs[0], &mut writer).map_err(Failure::new)?;
-            writer.commit(&outcome.header)?;
-        }
+        let prediction = prediction?;
         if let Some(path) = &self.report {
-            let first: Vec<&Job> = jobs.iter().step_by(self.runs() as usize).collect();
-            let page = prediction.page(|i| trace(first[i]), TIMELINE_COLUMNS)?;
-            output::file(path, page.as_bytes())?;
+            output::file(path, prediction.page().as_bytes())?;
         }
         if self.json {
             output::json(&prediction)?;
         } else {
-            output::text(&prediction.text())?;
+            output::text(&prediction::text(&prediction))?;
         }
         Ok(ExitCode::SUCCESS)
-    }
-
-    fn runs(&self) -> u64 {
-        self.runs.unwrap_or(if self.output.is_some() { 1 } else { 5 })
-    }
-
-    fn machines(&self) -> Result<Vec<Machine>, Failure> {
-        let mut machines: Vec<Machine> = Vec::new();
-        for source in unique(&self.machines) {
-            let mut machine = Machine::load(source)?;
-            // A copy of a machine file may still have the original's name.
-            if machines.iter().any(|other| other.name == machine.name) {
-                machine.name = source.clone();
-            }
-            machines.push(machine);
-        }
-        Ok(machines)
-    }
-
-    fn variants(&self) -> Result<Vec<Variant>, Failure> {
-        let all: Vec<PolicySpec>;
-        let specs = if self.policies.is_empty() {
-            all = Policy::names()
-                .iter()
-                .map(|name| PolicySpec { source: name.to_string(), params: Vec::new() })
-                .collect();
-            &all
-        } else {
-            &self.policies
-        };
-        let mut variants: Vec<Variant> = Vec::new();
-        for spec in specs {
-            let policy = Policy::load(&spec.source).map_err(policy_failure)?;
-            // What is said of this variant counts more than what is said of the policy.
-            let general = self
-                .params
-                .iter()
-                .filter(|p| p.policy == policy.name() && !spec.params.iter().any(|(name, _)| *name == p.name))
-                .map(|p| (&p.name, &p.value));
-            let mut params: Vec<hearth_sim::Setting> = Vec::new();
-            for (name, value) in general.chain(spec.params.iter().map(|(name, value)| (name, value))) {
-                let setting = policy.setting(name, value).map_err(|error| param_failure(error, &policy))?;
-                // Said twice: the last one counts.
-                params.retain(|other| other.name != setting.name);
-                params.push(setting);
-            }
-            // A parameter at its default is no difference.
-            params.retain(|setting| {
-                policy.parameters().iter().any(|p| p.name == setting.name && p.initial != setting.value)
-            });
-            params.sort_by(|a, b| a.name.cmp(&b.name));
-            if variants.iter().any(|v| v.source == spec.source && v.params == params) {
-                continue;
-            }
-            // A changed copy of a policy may still have the original's name.
-            let taken = variants.iter().any(|v| v.source != spec.source && v.name == policy.name());
-            let name = if taken { spec.source.clone() } else { policy.name().to_owned() };
-            variants.push(Variant { name, source: spec.source.clone(), policy, params });
-        }
-        if let Some(param) =
-            self.params.iter().find(|param| !variants.iter().any(|v| v.policy.name() == param.policy))
-        {
-            let named: Vec<&str> = variants.iter().map(|v| v.policy.name()).collect();
-            return Err(Failure::usage(format_args!(
-                "--param {}.{} is about a policy that is not simulated here: these are {}",
-                param.policy,
-                param.name,
-                named.join(", ")
-            ))
-            .help(format_args!("add --policy {}", param.policy)));
-        }
-        Ok(variants)
-    }
-}
-
-/// Each value once, in order.
-fn unique<T: PartialEq>(values: &[T]) -> impl Iterator<Item = &T> {
-    values.iter().enumerate().filter(|(i, value)| !values[..*i].contains(value)).map(|(_, value)| value)
-}
-
-/// Runs a job (again), and keeps its events.
-fn trace(job: &Job) -> Result<Trace, Failure> {
-    let mut events: Vec<Event> = Vec::new();
-    let outcome = hearth_sim::run(job, &mut events).map_err(Failure::new)?;
-    Ok(Trace { header: outcome.header, events })
-}
-
-fn policy_failure(error: PolicyError) -> Failure {
-    let near = match &error {
-        PolicyError::Unknown { name, .. } => closest(name, Policy::names().iter().copied()),
-        _ => None,
-    };
-    near.map_or_else(|| Failure::new(&error), |near| Failure::new(&error).help(did_you_mean(near)))
-}
-
-fn param_failure(error: PolicyError, policy: &Policy) -> Failure {
-    let near = match &error {
-        PolicyError::UnknownParam { name, .. } => {
-            closest(name, policy.parameters().iter().map(|p| p.name.as_str()))
-        }
-        _ => None,
-    };
-    near.map_or_else(|| Failure::new(&error), |near| Failure::new(&error).help(did_you_mean(near)))
-}
-
-fn did_you_mean(near: &str) -> String {
-    format!("did you mean `{near}`?")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn policies_with_parameters() {
-        let spec: PolicySpec = "nest:r_max=0, s_max=4ticks".parse().unwrap();
-        assert_eq!(spec.source, "nest");
-        let expected = [("r_max", "0"), ("s_max", "4ticks")].map(|(n, v)| (n.to_owned(), v.to_owned()));
-        assert_eq!(spec.params, expected);
-        assert!("cfs".parse::<PolicySpec>().unwrap().params.is_empty());
-        assert!("cfs:fast".parse::<PolicySpec>().is_err());
-    }
-
-    #[test]
-    fn parameters() {
-        let param: Param = "my.policy.delay = 50us".parse().unwrap();
-        assert_eq!((&*param.policy, &*param.name, &*param.value), ("my.policy", "delay", "50us"));
-        assert!("nest=5".parse::<Param>().is_err());
-        assert!("nest.r_max".parse::<Param>().is_err());
     }
 }

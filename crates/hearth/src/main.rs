@@ -11,7 +11,6 @@ mod progress;
 mod prover;
 mod recording;
 mod replay;
-mod statistics;
 mod table;
 mod verbs;
 

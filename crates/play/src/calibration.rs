@@ -12,6 +12,8 @@ pub struct Calibration {
     /// By how much the median sample took longer than the fastest, as a share: 0 on a quiet machine of
     /// constant frequency. 0 also if nothing was measured.
     pub noise: f64,
+    /// False if the speed was given.
+    pub measured: bool,
 }
 
 /// Shortest sample: long enough that reading the clock does not count, short enough that some fall between
@@ -39,6 +41,7 @@ impl Calibration {
                 return Calibration {
                     loops_per_s: loops as f64 / fastest * 1e9,
                     noise: times[times.len() / 2] / fastest - 1.0,
+                    measured: true,
                 };
             }
         }
@@ -46,7 +49,7 @@ impl Calibration {
 
     /// A speed measured earlier, so that several plays get exactly the same work.
     pub fn known(loops_per_s: f64) -> Self {
-        Calibration { loops_per_s, noise: 0.0 }
+        Calibration { loops_per_s, noise: 0.0, measured: false }
     }
 }
 

@@ -16,7 +16,7 @@ mod runtime;
 pub mod saakm;
 mod thread;
 
-pub use batch::{Job, LIMIT_S, NOISE, Outcome, header, run, run_all};
+pub use batch::{Job, LIMIT_S, NOISE, Outcome, header, map_jobs, run, run_all};
 pub use compile::beside;
 pub use error::{PolicyError, SimError};
 pub use hearth_ipanema::Unit;

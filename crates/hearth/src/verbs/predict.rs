@@ -25,7 +25,7 @@ pub struct Args {
 
 impl Args {
     pub fn run(self) -> Outcome {
-        self.combinations.check()?;
+        let matrix = self.combinations.matrix()?;
         let (trace, status) = match &self.trace {
             Some(path) => (recording::read(path)?, 0),
             None => {
@@ -35,7 +35,7 @@ impl Args {
         };
         let extraction = hearth_workload::extract(&trace);
         drop(trace);
-        self.combinations.run(&extraction.workload, extraction.report.warnings())?;
+        self.combinations.run(&matrix, &extraction.workload, extraction.report.warnings())?;
         Ok(ExitCode::from(status))
     }
 }

@@ -37,7 +37,8 @@ enum Job {
     Thread(ThreadInfo),
     Group(Vec<Event>),
     Flush,
-    Commit(Box<Header>),
+    /// With an index or without.
+    Commit(Box<Header>, bool),
 }
 
 impl Writer {
@@ -59,7 +60,7 @@ impl Writer {
                         let _ = give_back.try_send(events); // it may have enough
                     }
                     Job::Flush => desk.close_segment()?,
-                    Job::Commit(header) => return desk.commit(&header),
+                    Job::Commit(header, index) => return desk.commit(&header, index),
                 }
             }
             Ok(())
@@ -85,9 +86,18 @@ impl Writer {
     }
 
     /// Writes what is left and the final header, and gives the trace its name.
-    pub fn commit(mut self, header: &Header) -> Result<(), Error> {
+    pub fn commit(self, header: &Header) -> Result<(), Error> {
+        self.commit_as(header, true)
+    }
+
+    /// The same for a trace that nobody will look at in the viewer: it gets no index.
+    pub fn commit_without_index(self, header: &Header) -> Result<(), Error> {
+        self.commit_as(header, false)
+    }
+
+    fn commit_as(mut self, header: &Header, index: bool) -> Result<(), Error> {
         self.send_group();
-        self.send(Job::Commit(Box::new(header.clone())));
+        self.send(Job::Commit(Box::new(header.clone()), index));
         self.end()
     }
 
@@ -207,7 +217,7 @@ impl Desk {
         Ok(())
     }
 
-    fn commit(mut self, header: &Header) -> Result<(), Error> {
+    fn commit(mut self, header: &Header, index: bool) -> Result<(), Error> {
         self.close_segment()?;
         let mut meta = Meta::new(header, true);
         (meta.events, meta.segments) = (self.meta.events, self.meta.segments);
@@ -216,7 +226,9 @@ impl Desk {
         // The index is not made while events pass: a recording is not to be disturbed by it, and
         // what is worth storing is known at the end. A trace without one is whole all the same: it
         // is built when the trace is looked at.
-        let _ = Store::open(self.partial.folder()).map(|store| crate::tiles::Index::write(&store));
+        if index {
+            let _ = Store::open(self.partial.folder()).map(|store| crate::tiles::Index::write(&store));
+        }
         self.partial.commit()
     }
 }

@@ -1,8 +1,8 @@
 //! One table as CSV, with the names of the JSON.
 
-use super::measure::Measured;
 use super::summary::NAMES;
 use crate::failure::Failure;
+use hearth_study::measure::Measured;
 use serde_json::{Map, Value};
 
 /// The rows of what is looked into, or else the metrics of the whole as one row. With two traces, a

@@ -1,10 +1,10 @@
 //! `--plot`.
 
-use super::measure::Measured;
 use super::summary::origin;
 use crate::failure::Failure;
 use crate::output;
 use hearth_analysis::plot::{Run, svg};
+use hearth_study::measure::Measured;
 use hearth_trace::Source;
 use std::io::Write;
 use std::path::Path;

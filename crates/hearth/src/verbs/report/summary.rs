@@ -1,8 +1,8 @@
 //! The metrics of the whole, of one trace or of two.
 
-use super::measure::Measured;
 use super::sheet::Cell;
 use crate::table::{Plain, percent};
+use hearth_study::measure::Measured;
 use hearth_trace::{Source, Summary};
 
 /// What two traces are called where they stand side by side.
