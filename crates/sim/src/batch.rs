@@ -107,7 +107,7 @@ pub(crate) fn program_names(workload: &Workload) -> Vec<String> {
     fn collect(ops: &[Op], names: &mut Vec<String>, seen: &mut std::collections::HashSet<String>) {
         for op in ops {
             match op {
-                Op::Exec(name) if seen.insert(name.clone()) => names.push(name.clone()),
+                Op::Exec(name) if seen.insert(name.to_string()) => names.push(name.to_string()),
                 Op::Repeat(_, ops) => collect(ops, names, seen),
                 _ => {}
             }

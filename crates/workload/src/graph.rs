@@ -8,6 +8,8 @@
 //! adds to a semaphore, `Wait` takes from it or blocks. Waiters of one semaphore are woken in
 //! the order in which they blocked.
 
+use std::ops::Deref;
+
 use serde::{Deserialize, Serialize};
 
 pub type ThreadIdx = u32;
@@ -37,9 +39,49 @@ pub enum Op {
     /// `sched_yield`.
     Yield,
     /// A new program name from here on; costs nothing.
-    Exec(String),
+    Exec(Name),
     /// Do the steps so many times.
-    Repeat(u32, Vec<Op>),
+    Repeat(u32, Body),
+}
+
+impl Op {
+    /// `ops`, so many times.
+    pub fn repeat(times: u32, ops: Vec<Op>) -> Op {
+        Op::Repeat(times, Body(Box::new(ops)))
+    }
+}
+
+/// A name, in the space of a pointer: an [`Op`] takes 16 bytes, and a recording makes millions.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Name(Box<Box<str>>);
+
+impl Deref for Name {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        &self.0
+    }
+}
+
+impl<T: Into<Box<str>>> From<T> for Name {
+    fn from(text: T) -> Name {
+        Name(Box::new(text.into()))
+    }
+}
+
+/// Steps that are repeated, in the space of a pointer.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(transparent)]
+#[expect(clippy::box_collection, reason = "a thin pointer, as for names")]
+pub struct Body(Box<Vec<Op>>);
+
+impl Deref for Body {
+    type Target = [Op];
+
+    fn deref(&self) -> &[Op] {
+        &self.0
+    }
 }
 
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
@@ -76,4 +118,14 @@ pub struct Workload {
     /// Nanoseconds that a thread spins at a barrier before it blocks, as OpenMP's runtimes do.
     #[serde(skip_serializing_if = "is_default")]
     pub barrier_spin: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_step_takes_16_bytes() {
+        assert_eq!(size_of::<Op>(), 16);
+    }
 }

@@ -29,7 +29,7 @@ impl Shell<'_> {
     /// Forks a process that will execute `name`, up to the point where it does.
     fn spawn(&mut self, name: &str) -> ThreadIdx {
         let child = self.fork();
-        self.builder.extend(child, [run(UNTIL_EXEC), Op::Exec(name.to_string())]);
+        self.builder.extend(child, [run(UNTIL_EXEC), Op::Exec(name.into())]);
         child
     }
 
