@@ -8,7 +8,6 @@ mod policy_file;
 mod policy_params;
 mod prediction;
 mod progress;
-mod prover;
 mod recording;
 mod replay;
 mod table;

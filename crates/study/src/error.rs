@@ -48,8 +48,8 @@ pub enum Error {
     #[error("{path} is no recording of a play that came to its end")]
     NoPlay { path: String },
 
-    #[error("cannot compare two traces: {0}")]
-    Comparison(#[from] serde_json::Error),
+    #[error("cannot write the numbers of a trace as JSON: {0}")]
+    Json(#[from] serde_json::Error),
 }
 
 impl Error {

@@ -2,6 +2,7 @@
 //!
 //! - [`Matrix`]: machines × governors × policies × seeds. Its result is a [`Prediction`].
 //! - [`claims`] and [`reproduction`]: the papers' claims, and what the simulator says about each.
+//! - [`catalogue`]: what there is to study.
 //! - [`measure`]: the numbers of a report about one trace or two.
 //! - [`statistics`]: means over seeds, and the confidence in their ratios.
 //! - [`Plays`]: the document about runs of a workload on a live kernel.
@@ -32,7 +33,9 @@
 //! ```
 
 mod by;
+pub mod catalogue;
 pub mod claims;
+mod csv;
 mod error;
 mod matrix;
 pub mod measure;

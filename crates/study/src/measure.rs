@@ -1,5 +1,6 @@
 //! The numbers of a report: those of a trace, in one pass over it, and those of two side by side.
 
+use crate::csv::csv;
 use crate::{By, Error};
 use hearth_analysis::{
     Analysis, ByInterval, Inversions, Overloads, ProcessRow, ThreadRow, UnderloadSeries, WakerPair, Wanted,
@@ -8,6 +9,9 @@ use hearth_analysis::{
 use hearth_trace::{Event, Header, Metrics, Reader, Sink, Source, Summary, Trace};
 use serde::Serialize;
 use serde_json::Value;
+
+/// What two traces are called where they stand side by side.
+pub const NAMES: [&str; 2] = ["first", "second"];
 
 /// The numbers of one or two traces. It serializes as the document hearth.report/1, which
 /// docs/src/json.md describes.
@@ -36,6 +40,11 @@ impl Report {
             _ => None,
         };
         Ok(Report { schema: "hearth.report/1", traces, comparison })
+    }
+
+    /// One table as CSV: what was asked for, or else the metrics of the whole.
+    pub fn csv(&self) -> Result<String, Error> {
+        csv(&self.traces)
     }
 }
 

@@ -1,4 +1,3 @@
-mod csv;
 mod picture;
 mod sections;
 mod sheet;
@@ -71,7 +70,7 @@ impl Args {
             picture::draw(plot, &report.traces)?;
         }
         if self.csv {
-            output::text(&csv::csv(&report.traces)?)?;
+            output::text(&report.csv()?)?;
         } else if self.json {
             output::json(&report)?;
         } else {

@@ -6,6 +6,7 @@
 //! and files that are part of the binary; no path of a request ever becomes a path of the disk.
 
 mod api;
+mod browser;
 mod cache;
 mod error;
 mod look;
@@ -15,6 +16,7 @@ mod tiles;
 mod viewed;
 mod views;
 
+pub use browser::BrowserPage;
 pub use viewed::Viewed;
 pub use views::{Error as ViewError, View};
 

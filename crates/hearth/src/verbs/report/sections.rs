@@ -2,9 +2,8 @@
 
 use super::sheet::Cell::{Count, Number, Text};
 use super::sheet::{Cell, Sheet};
-use super::summary::NAMES;
 use hearth_analysis::{ByInterval, Inversions, Load, Overload, Overloads, ProcessRow, ThreadRow, WakerPair};
-use hearth_study::measure::Measured;
+use hearth_study::measure::{Measured, NAMES};
 use hearth_trace::CoreId;
 
 pub fn text(traces: &[Measured], top: usize) -> String {

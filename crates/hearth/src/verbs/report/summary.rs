@@ -2,11 +2,8 @@
 
 use super::sheet::Cell;
 use crate::table::{Plain, percent};
-use hearth_study::measure::Measured;
+use hearth_study::measure::{Measured, NAMES};
 use hearth_trace::{Source, Summary};
-
-/// What two traces are called where they stand side by side.
-pub const NAMES: [&str; 2] = ["first", "second"];
 
 pub fn text(traces: &[Measured]) -> String {
     let mut text = String::new();
