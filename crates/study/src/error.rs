@@ -14,11 +14,11 @@ pub enum Error {
     Trace(#[from] hearth_trace::Error),
 
     #[error(transparent)]
-    Simulation(#[from] SimError),
+    Simulation(Box<SimError>),
 
     #[error("{source}")]
     Policy {
-        source: PolicyError,
+        source: Box<PolicyError>,
         /// The known name that was probably meant.
         near: Option<String>,
     },
@@ -40,7 +40,7 @@ pub enum Error {
     NoClaim { start: String, help: String },
 
     #[error("{workload} on {machine} under {policy}: {source}")]
-    Claim { workload: String, machine: String, policy: String, source: SimError },
+    Claim { workload: String, machine: String, policy: String, source: Box<SimError> },
 
     #[error("{path}: {why}")]
     TooFine { path: String, why: String },
@@ -74,7 +74,7 @@ impl Error {
             PolicyError::Unknown { name, .. } => closest(name, Policy::names().iter().copied()),
             _ => None,
         };
-        Error::Policy { near: near.map(str::to_owned), source }
+        Error::Policy { near: near.map(str::to_owned), source: Box::new(source) }
     }
 
     /// A parameter that `policy` does not take, with the one that was probably meant.
@@ -85,7 +85,7 @@ impl Error {
             }
             _ => None,
         };
-        Error::Policy { near: near.map(str::to_owned), source }
+        Error::Policy { near: near.map(str::to_owned), source: Box::new(source) }
     }
 
     pub(crate) fn claims(message: impl Display) -> Error {
@@ -98,6 +98,12 @@ impl Error {
             Error::Claims { message, .. } => Error::Claims { message, help: Some(text.to_string()) },
             other => other,
         }
+    }
+}
+
+impl From<SimError> for Error {
+    fn from(error: SimError) -> Error {
+        Error::Simulation(Box::new(error))
     }
 }
 

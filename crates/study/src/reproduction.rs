@@ -101,7 +101,7 @@ impl<'b> Plan<'b> {
             workload: book.workloads.name(point.workload).into(),
             machine: book.machines.name(point.machine).into(),
             policy: book.policies.name(point.side.policy).into(),
-            source,
+            source: Box::new(source),
         }
     }
 
