@@ -13,6 +13,7 @@ mod overloads;
 pub mod plot;
 mod ratio;
 mod sketch;
+mod sql;
 mod table;
 #[cfg(test)]
 mod testing;
@@ -26,6 +27,7 @@ pub use inversions::{Inversion, Inversions};
 pub use names::Names;
 pub use overloads::{Overload, Overloads, Queue, Waiter};
 pub use ratio::ratios;
+pub use sql::sql_views;
 pub use threads::{Load, ProcessRow, ThreadRow};
 pub use underload::{UnderloadColumn, UnderloadSeries};
 pub use wakers::WakerPair;

@@ -1,13 +1,10 @@
-//! Machines × governors × policies × seeds: what `predict` and `sim` have in common.
+//! The flags that `predict` and `sim` have in common.
 
 use crate::failure::{Failure, Outcome};
-use crate::output;
-use crate::prediction::{Prediction, Run, Setting, WorkloadFacts};
-use crate::progress;
-use hearth_machine::{Governor, Machine};
-use hearth_policy::{ScopedAssignment, Settings, Spec, load, names};
-use hearth_sim::{Job, Native};
-use hearth_trace::{Event, Trace, Writer};
+use crate::{output, prediction, progress};
+use hearth_machine::Governor;
+use hearth_policy::{ScopedAssignment, Spec};
+use hearth_study::{Keep, Matrix, Selection};
 use hearth_workload::Workload;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -81,15 +78,6 @@ fn noise(text: &str) -> Result<f64, String> {
     (0.0..=50.0).contains(&percent).then_some(percent).ok_or_else(|| "it must be between 0 and 50".into())
 }
 
-/// A policy with its parameters: a row of each machine's comparison.
-struct Variant {
-    /// The policy's name; where policies of several files have the same one, what the user called them.
-    name: String,
-    source: String,
-    policy: Native,
-    params: Settings,
-}
-
 impl Combinations {
     /// What a replay takes of the flags.
     pub fn of_replay(&self) -> Result<ReplayFlags<'_>, Failure> {
@@ -105,148 +93,49 @@ impl Combinations {
         }
     }
 
-    /// What can be said against the flags before any long work is done.
-    pub fn check(&self) -> Result<(), Failure> {
+    /// Loads what the flags name, and says what is wrong with them before any long work is done.
+    pub fn matrix(&self) -> Result<Matrix, Failure> {
         self.report.as_deref().map_or(Ok(()), output::check_writable)?;
         self.output.as_deref().map_or(Ok(()), output::check_trace)?;
-        let combinations = self.machines()?.len()
-            * unique(&self.governors).count()
-            * self.variants()?.len()
-            * self.runs() as usize;
+        let matrix = Matrix {
+            seed: self.seed,
+            runs: self.runs.unwrap_or(if self.output.is_some() { 1 } else { 5 }),
+            noise: self.noise / 100.0,
+            threads: self.jobs.map_or(0, usize::from),
+            ..Matrix::load(&Selection {
+                machines: self.machines.clone(),
+                governors: self.governors.clone(),
+                policies: self.policies.clone(),
+                params: self.params.clone(),
+            })?
+        };
+        let combinations = matrix.len();
         if self.output.is_some() && combinations != 1 {
             return Err(Failure::usage(format_args!(
                 "--output takes the trace of one run, but {combinations} were asked for"
             ))
             .help("name one machine, one governor and one policy, and --runs 1; or use --report for a page about all of them"));
         }
-        Ok(())
+        Ok(matrix)
     }
 
-    /// Simulates the workload under all combinations and tells the results. `notes` are what must be said
+    /// Simulates the workload in all settings and tells the results. `notes` are what must be said
     /// about the workload.
-    pub fn run(&self, workload: &Workload, notes: Vec<String>) -> Outcome {
-        let (machines, variants) = (self.machines()?, self.variants()?);
-        let mut jobs = Vec::new();
-        let mut settings = Vec::new();
-        for machine in &machines {
-            for governor in unique(&self.governors) {
-                for variant in &variants {
-                    let setting = Setting {
-                        machine: machine.name.clone(),
-                        governor: governor.to_string(),
-                        policy: variant.name.clone(),
-                        params: variant.params.shown(variant.policy.policy()).collect(),
-                    };
-                    for seed in (self.seed..).take(self.runs() as usize) {
-                        settings.push((setting.clone(), seed));
-                        jobs.push(Job {
-                            workload,
-                            machine,
-                            governor: *governor,
-                            policy: &variant.policy,
-                            params: &variant.params,
-                            seed,
-                            noise: self.noise / 100.0,
-                        });
-                    }
-                }
-            }
-        }
-
-        let threads = self.jobs.map_or(0, usize::from);
-        let bar = progress::bar("simulating", jobs.len());
-        let outcomes = hearth_sim::run_all(&jobs, threads, || bar.inc(1));
+    pub fn run(&self, matrix: &Matrix, workload: &Workload, notes: Vec<String>) -> Outcome {
+        let keep =
+            Keep { trace: self.output.as_deref(), columns: self.report.as_ref().map(|_| TIMELINE_COLUMNS) };
+        let bar = progress::bar("simulating", matrix.len());
+        let prediction = matrix.predict(workload, notes, &keep, || bar.inc(1));
         bar.finish_and_clear();
-        let runs = settings
-            .into_iter()
-            .zip(outcomes)
-            .map(|((setting, seed), outcome)| Ok(Run::new(setting, seed, outcome.map_err(Failure::new)?)))
-            .collect::<Result<Vec<_>, Failure>>()?;
-        let prediction = Prediction::new(WorkloadFacts::of(workload, notes), runs);
-
-        if let Some(path) = &self.output {
-            let mut writer = Writer::create(path, &hearth_sim::header(&jobs[0]))?;
-            let outcome = hearth_sim::run(&jobs[0], &mut writer).map_err(Failure::new)?;
-            writer.commit(&outcome.header)?;
-        }
+        let prediction = prediction?;
         if let Some(path) = &self.report {
-            let first: Vec<&Job> = jobs.iter().step_by(self.runs() as usize).collect();
-            let page = prediction.page(|i| trace(first[i]), TIMELINE_COLUMNS)?;
-            output::file(path, page.as_bytes())?;
+            output::file(path, prediction.page().as_bytes())?;
         }
         if self.json {
             output::json(&prediction)?;
         } else {
-            output::text(&prediction.text())?;
+            output::text(&prediction::text(&prediction))?;
         }
         Ok(ExitCode::SUCCESS)
     }
-
-    fn runs(&self) -> u64 {
-        self.runs.unwrap_or(if self.output.is_some() { 1 } else { 5 })
-    }
-
-    fn machines(&self) -> Result<Vec<Machine>, Failure> {
-        let mut machines: Vec<Machine> = Vec::new();
-        for source in unique(&self.machines) {
-            let mut machine = Machine::load(source)?;
-            // A copy of a machine file may still have the original's name.
-            if machines.iter().any(|other| other.name == machine.name) {
-                machine.name = source.clone();
-            }
-            machines.push(machine);
-        }
-        Ok(machines)
-    }
-
-    fn variants(&self) -> Result<Vec<Variant>, Failure> {
-        let all: Vec<Spec>;
-        let specs = if self.policies.is_empty() {
-            let spec = |name: &&str| Spec { source: name.to_string(), params: Vec::new() };
-            all = names().iter().map(spec).collect();
-            &all
-        } else {
-            &self.policies
-        };
-        let mut variants: Vec<Variant> = Vec::new();
-        for spec in specs {
-            let policy = load(&spec.source)?;
-            // What is said of this variant counts more than what is said of the policy.
-            let general = self.params.iter().filter(|p| p.policy == policy.name()).map(|p| &p.assignment);
-            let params = Settings::parse(&policy, general.chain(&spec.params))?;
-            if variants.iter().any(|v| v.source == spec.source && v.params == params) {
-                continue;
-            }
-            // A changed copy of a policy may still have the original's name.
-            let taken = variants.iter().any(|v| v.source != spec.source && v.name == policy.name());
-            let name = if taken { spec.source.clone() } else { policy.name().to_owned() };
-            let policy = Native::build(policy)?;
-            variants.push(Variant { name, source: spec.source.clone(), policy, params });
-        }
-        if let Some(param) =
-            self.params.iter().find(|param| !variants.iter().any(|v| v.policy.name() == param.policy))
-        {
-            let named: Vec<&str> = variants.iter().map(|v| v.policy.name()).collect();
-            return Err(Failure::usage(format_args!(
-                "--param {}.{} is about a policy that is not simulated here: these are {}",
-                param.policy,
-                param.assignment.name,
-                named.join(", ")
-            ))
-            .help(format_args!("add --policy {}", param.policy)));
-        }
-        Ok(variants)
-    }
-}
-
-/// Each value once, in order.
-fn unique<T: PartialEq>(values: &[T]) -> impl Iterator<Item = &T> {
-    values.iter().enumerate().filter(|(i, value)| !values[..*i].contains(value)).map(|(_, value)| value)
-}
-
-/// Runs a job (again), and keeps its events.
-fn trace(job: &Job) -> Result<Trace, Failure> {
-    let mut events: Vec<Event> = Vec::new();
-    let outcome = hearth_sim::run(job, &mut events).map_err(Failure::new)?;
-    Ok(Trace { header: outcome.header, events })
 }

@@ -123,6 +123,25 @@ impl From<hearth_policy::Error> for Failure {
     }
 }
 
+/// What a study says comes with its help.
+impl From<hearth_study::Error> for Failure {
+    fn from(error: hearth_study::Error) -> Self {
+        use hearth_study::Error::{NoClaim, ParamOfOther, Policy};
+        let error = match error {
+            Policy(error) => return Failure::from(*error),
+            error => error,
+        };
+        let failure = match &error {
+            ParamOfOther { .. } | NoClaim { .. } => Failure::usage(&error),
+            _ => Failure::new(&error),
+        };
+        match error.help() {
+            Some(help) => failure.help(help),
+            None => failure,
+        }
+    }
+}
+
 /// No panic message reaches a user as such.
 pub fn install_panic_hook() {
     let default = std::panic::take_hook();

@@ -7,10 +7,8 @@ mod output;
 mod policy;
 mod prediction;
 mod progress;
-mod prover;
 mod recording;
 mod replay;
-mod statistics;
 mod table;
 mod verbs;
 

@@ -2,10 +2,10 @@
 
 use crate::failure::{Failure, RECORDER_FAILED};
 use hearth_recorder::{
-    Assembled, Error, How, Method, Options, Quiet, Recorded, Recording, RunningPolicy, Session, Subject,
+    Assembled, Error, How, Method, Options, Quiet, Recorded, RunningPolicy, Session, Subject,
 };
 use hearth_scx::client::Client;
-use hearth_trace::{Header, Reader, Store, Trace, Writer};
+use hearth_trace::{Header, Reader, Store, Writer};
 use std::io::ErrorKind;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
@@ -42,13 +42,6 @@ impl RecorderOptions {
         };
         Options { method, buffer_kb: self.buffer_kb, ..Options::default() }
     }
-}
-
-/// Runs the command and records it, into memory. What went wrong with the command or was lost is told.
-pub fn record(command: &[String], options: &RecorderOptions) -> Result<Recording, Failure> {
-    let recording = hearth_recorder::record(command, options.options()).map_err(failure)?;
-    tell(&recording.trace.header, recording.inferred, Some((command, recording.status)));
-    Ok(recording)
 }
 
 /// Records into a trace, as it goes. What went wrong with the command or was lost is told.
@@ -134,11 +127,6 @@ fn tell_if_incomplete(store: &Store, path: &Path) {
             path.display()
         );
     }
-}
-
-/// Reads a whole trace.
-pub fn read(path: &Path) -> Result<Trace, Failure> {
-    Ok(open(path)?.into_trace()?)
 }
 
 /// The shell's conventions: 127 for a command that is not there, 126 for one that cannot be run.

@@ -1,6 +1,7 @@
 //! Tables for people.
 
 use comfy_table::{Cell, CellAlignment, Table, presets};
+pub use hearth_study::statistics::number;
 
 /// A table without lines: the first `text` columns to the left, the others, numbers, to the right.
 pub struct Plain {
@@ -43,12 +44,6 @@ impl Plain {
     }
 }
 
-/// A number with three significant digits, or as many as it has before the point.
-pub fn number(value: f64) -> String {
-    let digits = if value == 0.0 { 0 } else { value.abs().log10().floor() as i32 };
-    format!("{value:.*}", (2 - digits).clamp(0, 6) as usize)
-}
-
 /// A share as per cent, with its sign.
 pub fn percent(share: f64) -> String {
     format!("{:+.1}%", share * 100.0)
@@ -59,18 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_are_short() {
-        for (value, text) in [
-            (0.0, "0.00"),
-            (0.012345, "0.0123"),
-            (1.2345, "1.23"),
-            (12.345, "12.3"),
-            (123.45, "123"),
-            (1234567.0, "1234567"),
-            (-0.5, "-0.500"),
-        ] {
-            assert_eq!(number(value), text);
-        }
+    fn shares_have_a_sign() {
         assert_eq!((percent(0.1234), percent(-0.05)), ("+12.3%".into(), "-5.0%".into()));
     }
 

@@ -21,6 +21,8 @@ mod find;
 mod judge;
 mod mutant;
 mod operator;
+mod prover;
+mod score;
 mod subject;
 #[cfg(test)]
 mod tests;
@@ -31,4 +33,6 @@ pub use find::mutants;
 pub use judge::{Judge, Judged, Kill, Verdict, judge_all};
 pub use mutant::{Change, Mutant};
 pub use operator::Operator;
+pub use prover::Prover;
+pub use score::Score;
 pub use subject::Subject;

@@ -11,6 +11,8 @@ pub struct Calibration {
     /// Relative excess of the median sample's time over the fastest: 0 on a quiet machine with a constant
     /// frequency. Also 0 if the speed is [known](Self::known) rather than measured.
     pub noise: f64,
+    /// False if the speed was given.
+    pub measured: bool,
 }
 
 /// Shortest sample. The cost of reading the clock is negligible in it, and some samples fall between
@@ -38,6 +40,7 @@ impl Calibration {
                 return Calibration {
                     loops_per_s: loops as f64 / fastest * 1e9,
                     noise: times[times.len() / 2] / fastest - 1.0,
+                    measured: true,
                 };
             }
         }
@@ -45,7 +48,7 @@ impl Calibration {
 
     /// Uses a speed measured earlier, so that several plays get exactly the same work.
     pub fn known(loops_per_s: f64) -> Self {
-        Calibration { loops_per_s, noise: 0.0 }
+        Calibration { loops_per_s, noise: 0.0, measured: false }
     }
 }
 

@@ -177,8 +177,8 @@ mod tests {
     fn nested() -> Vec<Op> {
         vec![
             Op::Run(1),
-            Op::Repeat(0, vec![Op::Yield]),
-            Op::Repeat(2, vec![Op::Post(0), Op::Wait(1), Op::Repeat(3, vec![Op::Sleep(5)]), Op::Run(2)]),
+            Op::repeat(0, vec![Op::Yield]),
+            Op::repeat(2, vec![Op::Post(0), Op::Wait(1), Op::repeat(3, vec![Op::Sleep(5)]), Op::Run(2)]),
             Op::Exec("a name that is too long".into()),
         ]
     }
@@ -228,7 +228,7 @@ mod tests {
         let thread = |ops| Thread { ops, ..Thread::default() };
         let workload = Workload {
             threads: vec![
-                thread(vec![Op::Repeat(1, vec![Op::Fork(1)])]),
+                thread(vec![Op::repeat(1, vec![Op::Fork(1)])]),
                 thread(vec![Op::Fork(2)]),
                 thread(vec![]),
             ],

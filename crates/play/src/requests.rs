@@ -69,7 +69,7 @@ mod tests {
             };
             (program.requests, program.steps.iter().filter(flagged).count())
         };
-        let twice = |ops| vec![Op::Repeat(2, ops)];
+        let twice = |ops| vec![Op::repeat(2, ops)];
         assert_eq!(requests(twice(vec![Op::Post(0), Op::Wait(1)])), (2, 2));
         assert_eq!(requests(vec![Op::Post(0), Op::Wait(1), Op::Run(1), Op::Post(0), Op::Wait(1)]), (2, 4));
         // The same, from the other side.

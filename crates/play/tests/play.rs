@@ -57,7 +57,7 @@ fn step() -> impl Strategy<Value = Op> {
         1 => Just(Op::Exec("a program with a long name".into())),
     ];
     leaf.prop_recursive(2, 8, 3, |step| {
-        (0u32..4, prop::collection::vec(step, 0..3)).prop_map(|(times, ops)| Op::Repeat(times, ops))
+        (0u32..4, prop::collection::vec(step, 0..3)).prop_map(|(times, ops)| Op::repeat(times, ops))
     })
 }
 
@@ -66,8 +66,8 @@ fn sound(ops: Vec<Op>) -> Vec<Op> {
     ops.into_iter()
         .filter_map(|op| match op {
             Op::Repeat(times, ops) => {
-                let ops = sound(ops);
-                (times > 0 && !ops.is_empty()).then_some(Op::Repeat(times, ops))
+                let ops = sound(ops.to_vec());
+                (times > 0 && !ops.is_empty()).then_some(Op::repeat(times, ops))
             }
             op => Some(op),
         })
@@ -167,8 +167,8 @@ fn a_thousand_threads_at_a_time() {
 fn requests_are_timed() {
     let workload = workload(
         vec![
-            vec![Op::Repeat(7, vec![Op::Post(0), Op::Wait(1)])],
-            vec![Op::Repeat(7, vec![Op::Wait(0), Op::Run(100), Op::Post(1)])],
+            vec![Op::repeat(7, vec![Op::Post(0), Op::Wait(1)])],
+            vec![Op::repeat(7, vec![Op::Wait(0), Op::Run(100), Op::Post(1)])],
         ],
         vec![0, 0],
         vec![],
@@ -181,7 +181,7 @@ fn requests_are_timed() {
 /// Every delay is recorded, even if there are more than a thread's buffer holds.
 #[test]
 fn all_delays_are_recorded() {
-    let workload = workload(vec![vec![Op::Repeat(2_000, vec![Op::Sleep(1)])]; 2], vec![], vec![]);
+    let workload = workload(vec![vec![Op::repeat(2_000, vec![Op::Sleep(1)])]; 2], vec![], vec![]);
     let run = play(&workload).unwrap();
     assert_eq!(run.latencies.timer.summary().count, 4_000);
 }
@@ -193,9 +193,9 @@ fn a_play_that_takes_too_long_is_stopped() {
     let mut stuck = workload(
         vec![
             vec![Op::Wait(0), Op::Post(1)],
-            vec![Op::Repeat(2, vec![Op::Yield, Op::Repeat(1, vec![Op::Wait(1), Op::Post(0)])])],
+            vec![Op::repeat(2, vec![Op::Yield, Op::repeat(1, vec![Op::Wait(1), Op::Post(0)])])],
             vec![Op::Fork(8), Op::Join(8)],
-            vec![Op::Repeat(1, vec![Op::Run(2 * hour)])],
+            vec![Op::repeat(1, vec![Op::Run(2 * hour)])],
             vec![Op::Io(hour)],
             vec![Op::Barrier(0)],
             vec![Op::Wait(0), Op::Barrier(0)],

@@ -30,6 +30,7 @@ pub struct Job<'a> {
 }
 
 /// What one run gave.
+#[derive(Clone, Debug, Default)]
 pub struct Outcome {
     pub summary: Summary,
     /// From the start of the workload to its last exit, in seconds.
@@ -85,20 +86,20 @@ pub fn run(job: &Job, sink: &mut dyn Sink) -> Result<Outcome, SimError> {
 /// Runs all jobs on `threads` threads (0: as many as the host has cores). Outcomes are in the
 /// order of the jobs, whatever the number of threads; `done` is called after each.
 pub fn run_all(jobs: &[Job], threads: usize, done: impl Fn() + Sync) -> Vec<Result<Outcome, SimError>> {
-    let all = || {
-        jobs.par_iter()
-            .with_max_len(1)
-            .map(|job| {
-                let outcome = run(job, &mut ());
-                done();
-                outcome
-            })
-            .collect()
-    };
+    map_jobs(jobs, threads, |_, job| {
+        let outcome = run(job, &mut ());
+        done();
+        outcome
+    })
+}
+
+/// Calls `work` with the number and the job of each, as [`run_all`] does: for who gives runs their own sinks.
+pub fn map_jobs<R: Send>(jobs: &[Job], threads: usize, work: impl Fn(usize, &Job) -> R + Sync) -> Vec<R> {
+    let all = || jobs.par_iter().enumerate().with_max_len(1).map(|(number, job)| work(number, job)).collect();
     match rayon::ThreadPoolBuilder::new().num_threads(threads).build() {
         Ok(pool) => pool.install(all),
         // No threads to be had: the caller's own does it.
-        Err(_) => jobs.iter().map(|job| run(job, &mut ())).inspect(|_| done()).collect(),
+        Err(_) => jobs.iter().enumerate().map(|(number, job)| work(number, job)).collect(),
     }
 }
 

@@ -107,9 +107,9 @@ mod tests {
     fn repeats_unroll() {
         let ops = [
             Op::Run(1),
-            Op::Repeat(2, vec![Op::Run(2), Op::Repeat(2, vec![Op::Yield])]),
-            Op::Repeat(0, vec![Op::Run(9)]),
-            Op::Repeat(1_000_000, vec![]),
+            Op::repeat(2, vec![Op::Run(2), Op::repeat(2, vec![Op::Yield])]),
+            Op::repeat(0, vec![Op::Run(9)]),
+            Op::repeat(1_000_000, vec![]),
             Op::Run(3),
         ];
         let steps: Vec<_> = Cursor::new(&ops).cloned().collect();

@@ -133,7 +133,7 @@ fn sleepers(n: u32, run: u64, sleep: u64, rounds: u32) -> Workload {
     for i in 1..=n {
         threads[0].ops.push(Op::Fork(i));
         let round = vec![Op::Run(run), Op::Sleep(sleep)];
-        threads.push(thread("sleeper", vec![Op::Repeat(rounds, round)]));
+        threads.push(thread("sleeper", vec![Op::repeat(rounds, round)]));
     }
     Workload { name: "sleepers".into(), threads, ..Workload::default() }
 }

@@ -102,35 +102,56 @@ pub struct Segment {
 /// whole columns. Adjacent segments with equal values are merged.
 pub fn timeline(trace: &Trace, columns: u32) -> Timeline {
     let last = trace.events.iter().map(|event| event.time).max().unwrap_or(0);
-    let duration = trace.header.duration.max(last);
-    let grid = Grid { duration, columns: u64::from(columns.max(1)).min(duration.max(1)) };
-    let mut state = State::new(&trace.header);
-    let mut rows = Rows { grid, rows: vec![Row::default(); trace.header.cores.len()] };
-    let mut now = 0;
-    for event in &trace.events {
-        if state.possible(event) {
-            now = event.time.max(now);
-            state.apply(&Event { time: now, ..*event }, &mut rows);
+    let mut painter = TimelinePainter::new(&trace.header, last, columns);
+    trace.events.iter().for_each(|event| painter.event(event));
+    painter.finish()
+}
+
+/// [`timeline`] as a stream. The length of the trace must be known before: it decides the columns.
+pub struct TimelinePainter<'a> {
+    header: &'a Header,
+    state: State,
+    rows: Rows,
+    now: Time,
+}
+
+impl<'a> TimelinePainter<'a> {
+    /// `last`: the time of the last event.
+    pub fn new(header: &'a Header, last: Time, columns: u32) -> Self {
+        let duration = header.duration.max(last);
+        let grid = Grid { duration, columns: u64::from(columns.max(1)).min(duration.max(1)) };
+        let rows = Rows { grid, rows: vec![Row::default(); header.cores.len()] };
+        TimelinePainter { header, state: State::new(header), rows, now: 0 }
+    }
+
+    /// Takes the next event.
+    pub fn event(&mut self, event: &Event) {
+        if self.state.possible(event) {
+            self.now = event.time.max(self.now);
+            self.state.apply(&Event { time: self.now, ..*event }, &mut self.rows);
         }
     }
-    for (row, core) in rows.rows.iter_mut().zip(state.cores()) {
-        row.settle(grid, duration, *core);
-        row.flush(grid);
+
+    pub fn finish(mut self) -> Timeline {
+        let (grid, info) = (self.rows.grid, &self.header.cores);
+        for (row, core) in self.rows.rows.iter_mut().zip(self.state.cores()) {
+            row.settle(grid, grid.duration, *core);
+            row.flush(grid);
+        }
+        let mut cores: Vec<CoreRow> = (self.rows.rows.into_iter().zip(info))
+            .enumerate()
+            .map(|(core, (row, info))| CoreRow {
+                core: core as CoreId,
+                socket: info.socket,
+                segments: row.segments,
+            })
+            .collect();
+        cores.sort_by_key(|row| {
+            let info = info[usize::from(row.core)];
+            (info.socket, info.numa, info.llc, info.physical, row.core)
+        });
+        Timeline { duration: grid.duration, cores }
     }
-    let info = &trace.header.cores;
-    let mut cores: Vec<CoreRow> = (rows.rows.into_iter().zip(info))
-        .enumerate()
-        .map(|(core, (row, info))| CoreRow {
-            core: core as CoreId,
-            socket: info.socket,
-            segments: row.segments,
-        })
-        .collect();
-    cores.sort_by_key(|row| {
-        let info = info[usize::from(row.core)];
-        (info.socket, info.numa, info.llc, info.physical, row.core)
-    });
-    Timeline { duration, cores }
 }
 
 /// Columns of equal width, up to rounding to nanoseconds.

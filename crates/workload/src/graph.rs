@@ -10,6 +10,8 @@
 
 use std::collections::HashSet;
 
+use std::ops::Deref;
+
 use serde::{Deserialize, Serialize};
 
 /// Version of the file format, in its field `hearth_workload`. It increases when an older program
@@ -46,9 +48,49 @@ pub enum Op {
     /// `sched_yield`.
     Yield,
     /// Change the program name, without cost.
-    Exec(String),
+    Exec(Name),
     /// Repeat the steps this number of times.
-    Repeat(u32, Vec<Op>),
+    Repeat(u32, Body),
+}
+
+impl Op {
+    /// `ops`, so many times.
+    pub fn repeat(times: u32, ops: Vec<Op>) -> Op {
+        Op::Repeat(times, Body(Box::new(ops)))
+    }
+}
+
+/// A name, in the space of a pointer: an [`Op`] takes 16 bytes, and a recording makes millions.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Name(Box<Box<str>>);
+
+impl Deref for Name {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        &self.0
+    }
+}
+
+impl<T: Into<Box<str>>> From<T> for Name {
+    fn from(text: T) -> Name {
+        Name(Box::new(text.into()))
+    }
+}
+
+/// Steps that are repeated, in the space of a pointer.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(transparent)]
+#[expect(clippy::box_collection, reason = "a thin pointer, as for names")]
+pub struct Body(Box<Vec<Op>>);
+
+impl Deref for Body {
+    type Target = [Op];
+
+    fn deref(&self) -> &[Op] {
+        &self.0
+    }
 }
 
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
@@ -94,7 +136,7 @@ impl Workload {
         fn collect(ops: &[Op], names: &mut Vec<String>, seen: &mut HashSet<String>) {
             for op in ops {
                 match op {
-                    Op::Exec(name) if seen.insert(name.clone()) => names.push(name.clone()),
+                    Op::Exec(name) if seen.insert(name.to_string()) => names.push(name.to_string()),
                     Op::Repeat(_, ops) => collect(ops, names, seen),
                     _ => {}
                 }
@@ -105,5 +147,15 @@ impl Workload {
             collect(&thread.ops, &mut names, &mut seen);
         }
         names
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_step_takes_16_bytes() {
+        assert_eq!(size_of::<Op>(), 16);
     }
 }

@@ -89,8 +89,8 @@ mod tests {
     fn repeats_are_written_out() {
         let ops = [
             Op::Run(1),
-            Op::Repeat(2, vec![Op::Run(2), Op::Repeat(3, vec![Op::Run(3)]), Op::Repeat(0, vec![Op::Run(9)])]),
-            Op::Repeat(5, vec![]),
+            Op::repeat(2, vec![Op::Run(2), Op::repeat(3, vec![Op::Run(3)]), Op::repeat(0, vec![Op::Run(9)])]),
+            Op::repeat(5, vec![]),
             Op::Run(4),
         ];
         let runs: Vec<u64> =

@@ -17,7 +17,7 @@ fn indices_are_checked_with_their_place() {
     let mut w = workload(
         vec![vec![
             Op::Run(1),
-            Op::Repeat(2, vec![Op::Yield, Op::Post(3)]),
+            Op::repeat(2, vec![Op::Yield, Op::Post(3)]),
             Op::Fork(7),
             Op::Join(8),
             Op::Barrier(0),
@@ -42,9 +42,9 @@ fn forks_are_checked() {
     assert_eq!(problems(&workload(vec![], vec![], vec![])), [What::NoThreads]);
     let twice = workload(vec![vec![Op::Fork(1), Op::Fork(1)], vec![]], vec![], vec![]);
     assert_eq!(problems(&twice), [What::ForkedTwice(1)]);
-    let looped = workload(vec![vec![Op::Repeat(2, vec![Op::Fork(1)])], vec![]], vec![], vec![]);
+    let looped = workload(vec![vec![Op::repeat(2, vec![Op::Fork(1)])], vec![]], vec![], vec![]);
     assert_eq!(problems(&looped), [What::ForkedTwice(1)]);
-    let once = workload(vec![vec![Op::Repeat(1, vec![Op::Fork(1)])], vec![]], vec![], vec![]);
+    let once = workload(vec![vec![Op::repeat(1, vec![Op::Fork(1)])], vec![]], vec![], vec![]);
     assert_eq!(problems(&once), []);
     let itself = workload(vec![vec![Op::Fork(0)]], vec![], vec![]);
     assert_eq!(problems(&itself), [What::ForksItself, What::NothingStarts]);
@@ -57,7 +57,7 @@ fn forks_are_checked() {
 
 #[test]
 fn waits_and_barriers_are_counted() {
-    let short = workload(vec![vec![Op::Repeat(3, vec![Op::Wait(0)])], vec![Op::Post(0)]], vec![1], vec![]);
+    let short = workload(vec![vec![Op::repeat(3, vec![Op::Wait(0)])], vec![Op::Post(0)]], vec![1], vec![]);
     assert_eq!(problems(&short), [What::NeverPosted { sem: 0, waits: 3, supply: 2 }]);
     let wide = workload(vec![vec![Op::Barrier(0)], vec![]], vec![], vec![2]);
     assert_eq!(problems(&wide), [What::BarrierTooWide { barrier: 0, count: 2, users: 1 }]);
@@ -70,17 +70,17 @@ fn waits_and_barriers_are_counted() {
 fn sizes_are_bounded() {
     let mut ops = vec![Op::Run(1)];
     for _ in 0..4 {
-        ops = vec![Op::Repeat(u32::MAX, ops)];
+        ops = vec![Op::repeat(u32::MAX, ops)];
     }
     assert_eq!(problems(&workload(vec![ops], vec![], vec![])), [What::TooManySteps]);
-    let work = workload(vec![vec![Op::Repeat(3, vec![Op::Run(u64::MAX / 2)])]], vec![], vec![]);
+    let work = workload(vec![vec![Op::repeat(3, vec![Op::Run(u64::MAX / 2)])]], vec![], vec![]);
     assert_eq!(problems(&work), [What::TooMuch("work (cycles)")]);
     let mut deep = vec![Op::Yield];
     for _ in 0..40 {
-        deep = vec![Op::Repeat(1, deep)];
+        deep = vec![Op::repeat(1, deep)];
     }
     assert_eq!(problems(&workload(vec![deep], vec![], vec![])), [What::TooDeep]);
-    let zero = workload(vec![vec![Op::Repeat(0, vec![Op::Yield]), Op::Repeat(3, vec![])]], vec![], vec![]);
+    let zero = workload(vec![vec![Op::repeat(0, vec![Op::Yield]), Op::repeat(3, vec![])]], vec![], vec![]);
     assert_eq!(problems(&zero), [What::RepeatZero, What::RepeatEmpty]);
     let mut nice = workload(vec![vec![]], vec![], vec![]);
     nice.threads[0].nice = 20;
@@ -111,10 +111,10 @@ fn the_dry_run_finds_deadlocks() {
 
 #[test]
 fn the_dry_run_is_bounded() {
-    let endless = workload(vec![vec![Op::Repeat(u32::MAX, vec![Op::Yield])]], vec![], vec![]);
+    let endless = workload(vec![vec![Op::repeat(u32::MAX, vec![Op::Yield])]], vec![], vec![]);
     assert_eq!(endless.dry_run(1000), DryRun::Unknown);
     let nothing =
-        workload(vec![vec![Op::Repeat(u32::MAX, vec![Op::Repeat(u32::MAX, vec![])])]], vec![], vec![]);
+        workload(vec![vec![Op::repeat(u32::MAX, vec![Op::repeat(u32::MAX, vec![])])]], vec![], vec![]);
     assert_eq!(nothing.dry_run(1000), DryRun::Unknown);
 }
 
@@ -167,10 +167,10 @@ fn the_layout_is_stable() {
             vec![
                 Op::Run(1000),
                 Op::Fork(1),
-                Op::Repeat(2, vec![Op::Sleep(5), Op::Io(6), Op::Yield, Op::Post(0)]),
+                Op::repeat(2, vec![Op::Sleep(5), Op::Io(6), Op::Yield, Op::Post(0)]),
                 Op::Join(1),
             ],
-            vec![Op::Exec("ld".into()), Op::Repeat(2, vec![Op::Wait(0)]), Op::Barrier(0)],
+            vec![Op::Exec("ld".into()), Op::repeat(2, vec![Op::Wait(0)]), Op::Barrier(0)],
         ],
         vec![0],
         vec![1],
@@ -285,10 +285,10 @@ fn graphs() -> impl Strategy<Value = Workload> {
         (0u32..3).prop_map(Op::Wait),
         (0u32..2).prop_map(Op::Barrier),
         Just(Op::Yield),
-        "[a-z\"\\\\\n]{0,5}".prop_map(Op::Exec),
+        "[a-z\"\\\\\n]{0,5}".prop_map(|name: String| Op::Exec(name.into())),
     ];
     let op = op.prop_recursive(3, 20, 4, |inner| {
-        (0u32..30, prop::collection::vec(inner, 0..4)).prop_map(|(times, ops)| Op::Repeat(times, ops))
+        (0u32..30, prop::collection::vec(inner, 0..4)).prop_map(|(times, ops)| Op::repeat(times, ops))
     });
     let threads = prop::collection::vec(prop::collection::vec(op, 0..6), 0..5);
     (threads, prop::collection::vec(0u32..3, 0..3), prop::collection::vec(0u32..3, 0..2))

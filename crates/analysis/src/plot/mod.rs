@@ -1,6 +1,7 @@
 //! Plots of the Nest paper (EuroSys 2022): underload over time (figure 3), underload per
 //! second (figure 4) and the time at each frequency (figure 6), of one run or two.
 
+pub mod png;
 mod scale;
 
 use crate::UnderloadSeries;

@@ -1,8 +1,9 @@
 use crate::failure::{Failure, Outcome};
-use crate::prover::Prover;
 use crate::{output, progress};
 use hearth_modelcheck::standard_scenarios;
-use hearth_mutate::{Judge, Judged, ModelChecker, Mutant, Operator, Subject, Verdict, judge_all, mutants};
+use hearth_mutate::{
+    Judge, Judged, ModelChecker, Mutant, Operator, Prover, Score, Subject, Verdict, judge_all, mutants,
+};
 use hearth_policy::Settings;
 use serde::Serialize;
 use std::path::Path;
@@ -68,38 +69,6 @@ struct Kept<'a> {
     complete: bool,
 }
 
-#[derive(Serialize)]
-struct Score {
-    mutants: usize,
-    rejected: usize,
-    refuted: usize,
-    unproved: usize,
-    survive: usize,
-}
-
-impl Score {
-    fn of(judged: &[Judged]) -> Score {
-        let count = |is: fn(&Verdict) -> bool| judged.iter().filter(|one| is(&one.verdict)).count();
-        Score {
-            mutants: judged.len(),
-            rejected: count(|verdict| matches!(verdict, Verdict::Rejected { .. })),
-            refuted: count(|verdict| matches!(verdict, Verdict::Refuted(_))),
-            unproved: count(|verdict| matches!(verdict, Verdict::Unproved { .. })),
-            survive: count(Verdict::survives),
-        }
-    }
-
-    fn text(&self) -> String {
-        let Score { mutants, rejected, refuted, unproved, survive } = self;
-        let noticed = rejected + refuted + unproved;
-        let percent = if *mutants == 0 { 100.0 } else { 100.0 * noticed as f64 / *mutants as f64 };
-        let lose = if *unproved == 0 { String::new() } else { format!("{unproved} lose a proof, ") };
-        format!(
-            "{mutants} mutants: {rejected} do not compile, {refuted} refuted, {lose}{survive} survive; {percent:.0}% noticed\n"
-        )
-    }
-}
-
 impl Args {
     pub fn run(self) -> Outcome {
         let subject = Subject::new(hearth_policy::load(&self.policy)?);
@@ -142,10 +111,19 @@ impl Args {
             })?;
         } else {
             let all: String = judged.iter().map(|one| shown(&one.mutant) + &told(&one.verdict)).collect();
-            output::text(&format!("{all}\n{}", Score::of(&judged).text()))?;
+            output::text(&format!("{all}\n{}", summary(&Score::of(&judged))))?;
         }
         Ok(ExitCode::SUCCESS)
     }
+}
+
+fn summary(score: &Score) -> String {
+    let Score { mutants, rejected, refuted, unproved, survive } = score;
+    let percent = 100.0 * score.noticed();
+    let lose = if *unproved == 0 { String::new() } else { format!("{unproved} lose a proof, ") };
+    format!(
+        "{mutants} mutants: {rejected} do not compile, {refuted} refuted, {lose}{survive} survive; {percent:.0}% noticed\n"
+    )
 }
 
 fn shown(mutant: &Mutant) -> String {

@@ -1,12 +1,9 @@
 use crate::failure::{Failure, Outcome};
 use crate::output;
-use crate::prediction::WorkloadFacts;
-use crate::statistics::Sample;
 use crate::table::{Plain, number};
-use hearth_play::{Burn, Calibration, Counts, Host, Latencies, Options, Player, Run};
-use hearth_trace::Latency;
+use hearth_play::{Burn, Calibration, Counts, Options, Player};
+use hearth_study::{LatencyFacts, Overall, Plays, WorkloadFacts};
 use hearth_workload::Workload;
-use serde::Serialize;
 use std::io::{IsTerminal, stderr};
 use std::process::ExitCode;
 use std::time::Duration;
@@ -78,11 +75,11 @@ impl Args {
             runs.push(run);
         }
         let facts = WorkloadFacts::of(&resolved.workload, resolved.notes);
-        let document = Document::new(facts, &self, calibration, &runs);
+        let plays = Plays::new(facts, &options, calibration, &runs);
         if self.json {
-            output::json(&document)?
+            output::json(&plays)?
         } else {
-            output::text(&document.text(&self.workload))?
+            output::text(&text(&plays, &self.workload))?
         }
         Ok(ExitCode::SUCCESS)
     }
@@ -102,168 +99,51 @@ fn warn_if_noisy(calibration: &Calibration) {
     }
 }
 
-/// The document of `--json`, documented in docs/src/json.md. Field names stay; new ones may come.
-#[derive(Serialize)]
-struct Document {
-    schema: &'static str,
-    workload: WorkloadFacts,
-    host: Host,
-    settings: Settings,
-    calibration: CalibrationFacts,
-    runs: Vec<RunFacts>,
-    overall: Overall,
+/// The tables for people. The workload is called what the user called it.
+fn text(plays: &Plays, workload: &str) -> String {
+    let Some(first) = plays.runs.first() else { return String::new() };
+    let scheduler = match &plays.host.sched_ext {
+        Some(name) => format!("{name} (sched_ext)"),
+        None => "the kernel's scheduler".into(),
+    };
+    let mut text = format!(
+        "{workload}: {} s of work in {} threads, on {} cores under {scheduler}\n{}\n",
+        number(first.work_s),
+        first.counts.threads,
+        plays.host.cores,
+        counts(&first.counts),
+    );
+    text += &times(plays);
+    text += "\n";
+    text += &latencies(&plays.overall.latencies);
+    text
 }
 
-#[derive(Serialize)]
-struct Settings {
-    ghz: f64,
-    scale: f64,
-    burn: String,
-    timeout_s: f64,
-}
-
-#[derive(Serialize)]
-struct CalibrationFacts {
-    measured: bool,
-    loops_per_s: f64,
-    noise: f64,
-}
-
-#[derive(Serialize)]
-struct RunFacts {
-    time_s: f64,
-    cpu_s: f64,
-    system_s: f64,
-    work_s: f64,
-    voluntary_switches: u64,
-    involuntary_switches: u64,
-    cores_used: u32,
-    migrations: u64,
-    counts: Counts,
-    #[serde(flatten)]
-    latencies: LatencyFacts,
-}
-
-#[derive(Serialize)]
-struct Overall {
-    time_s_mean: f64,
-    time_s_deviation: f64,
-    #[serde(flatten)]
-    latencies: LatencyFacts,
-}
-
-/// In microseconds.
-#[derive(Serialize)]
-struct LatencyFacts {
-    wakeup_latency_us: Latency,
-    timer_latency_us: Latency,
-    fork_latency_us: Latency,
-    request_latency_us: Latency,
-}
-
-impl LatencyFacts {
-    fn of(latencies: &Latencies) -> Self {
-        LatencyFacts {
-            wakeup_latency_us: latencies.wakeup.summary(),
-            timer_latency_us: latencies.timer.summary(),
-            fork_latency_us: latencies.fork.summary(),
-            request_latency_us: latencies.request.summary(),
-        }
+fn times(plays: &Plays) -> String {
+    let mut table = Plain::new(1);
+    table.head(&["run", "time s", "CPU s", "kernel s", "cores", "migrations", "blocked", "preempted"]);
+    for (n, run) in (1..).zip(&plays.runs) {
+        table.row(&[
+            n.to_string(),
+            number(run.time_s),
+            number(run.cpu_s),
+            number(run.system_s),
+            run.cores_used.to_string(),
+            run.migrations.to_string(),
+            run.voluntary_switches.to_string(),
+            run.involuntary_switches.to_string(),
+        ]);
     }
-}
-
-impl RunFacts {
-    fn of(run: &Run) -> Self {
-        RunFacts {
-            time_s: run.time_s,
-            cpu_s: run.cpu_s,
-            system_s: run.system_s,
-            work_s: run.work_s,
-            voluntary_switches: run.voluntary_switches,
-            involuntary_switches: run.involuntary_switches,
-            cores_used: run.cores_used,
-            migrations: run.migrations,
-            counts: run.counts,
-            latencies: LatencyFacts::of(&run.latencies),
-        }
-    }
-}
-
-impl Document {
-    fn new(workload: WorkloadFacts, args: &Args, calibration: Calibration, runs: &[Run]) -> Self {
-        let mut latencies = Latencies::default();
-        runs.iter().for_each(|run| latencies.add(&run.latencies));
-        let time = Sample::of(runs.iter().map(|run| run.time_s));
-        Document {
-            schema: "hearth.play/1",
-            workload,
-            host: Host::detect(),
-            settings: Settings {
-                ghz: args.ghz,
-                scale: args.scale,
-                burn: args.burn.to_string(),
-                timeout_s: args.timeout,
-            },
-            calibration: CalibrationFacts {
-                measured: args.rate.is_none(),
-                loops_per_s: calibration.loops_per_s,
-                noise: calibration.noise,
-            },
-            overall: Overall {
-                time_s_mean: time.map_or(0.0, |time| time.mean),
-                time_s_deviation: time.map_or(0.0, |time| time.deviation),
-                latencies: LatencyFacts::of(&latencies),
-            },
-            runs: runs.iter().map(RunFacts::of).collect(),
-        }
-    }
-
-    /// The tables for people. The workload is called what the user called it.
-    fn text(&self, workload: &str) -> String {
-        let Some(first) = self.runs.first() else { return String::new() };
-        let scheduler = match &self.host.sched_ext {
-            Some(name) => format!("{name} (sched_ext)"),
-            None => "the kernel's scheduler".into(),
-        };
-        let mut text = format!(
-            "{workload}: {} s of work in {} threads, on {} cores under {scheduler}\n{}\n",
-            number(first.work_s),
-            first.counts.threads,
-            self.host.cores,
-            counts(&first.counts),
+    let mut text = table.render();
+    if plays.runs.len() > 1 {
+        let Overall { time_s_mean, time_s_deviation, .. } = plays.overall;
+        text += &format!(
+            "\nMean time {} s, standard deviation {} s.\n",
+            number(time_s_mean),
+            number(time_s_deviation)
         );
-        text += &self.times();
-        text += "\n";
-        text += &latencies(&self.overall.latencies);
-        text
     }
-
-    fn times(&self) -> String {
-        let mut table = Plain::new(1);
-        table.head(&["run", "time s", "CPU s", "kernel s", "cores", "migrations", "blocked", "preempted"]);
-        for (n, run) in (1..).zip(&self.runs) {
-            table.row(&[
-                n.to_string(),
-                number(run.time_s),
-                number(run.cpu_s),
-                number(run.system_s),
-                run.cores_used.to_string(),
-                run.migrations.to_string(),
-                run.voluntary_switches.to_string(),
-                run.involuntary_switches.to_string(),
-            ]);
-        }
-        let mut text = table.render();
-        if self.runs.len() > 1 {
-            let Overall { time_s_mean, time_s_deviation, .. } = self.overall;
-            text += &format!(
-                "\nMean time {} s, standard deviation {} s.\n",
-                number(time_s_mean),
-                number(time_s_deviation)
-            );
-        }
-        text
-    }
+    text
 }
 
 /// The steps in words, as a line, if there are any.

@@ -1,14 +1,19 @@
 use crate::combinations::Combinations;
-use crate::failure::Outcome;
+use crate::failure::{Failure, Outcome};
 use crate::recording::{self, RecorderOptions};
-use std::path::PathBuf;
+use hearth_recorder::Subject;
+use hearth_trace::Store;
+use hearth_workload::{Extraction, Workload};
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
 
 /// Predict what policies would make of a recorded command, on any machine
 ///
 /// Takes a trace, or a command, which is then recorded first (see `hearth help record`). Extracts the workload: the
 /// work of each thread, who waits for whom, and for how long nobody could help it. Then simulates that. Prints one
-/// table; the first policy under the first governor is the baseline of each machine.
+/// table; the first policy under the first governor is the baseline of each machine. Memory is in proportion to the
+/// steps of the workload, 16 bytes each, not to the events of the trace.
 #[derive(clap::Args)]
 pub struct Args {
     /// A trace that `hearth record` wrote
@@ -25,17 +30,25 @@ pub struct Args {
 
 impl Args {
     pub fn run(self) -> Outcome {
-        self.combinations.check()?;
-        let (trace, status) = match &self.trace {
-            Some(path) => (recording::read(path)?, 0),
+        let matrix = self.combinations.matrix()?;
+        let (extraction, status) = match &self.trace {
+            Some(path) => (extract(path)?, 0),
             None => {
-                let recording = recording::record(&self.command, &self.recorder)?;
-                (recording.trace, recording::passed_on(recording.status))
+                let folder = tempfile::tempdir().map_err(|error| {
+                    Failure::new(format_args!("cannot record into a temporary folder: {error}"))
+                        .help("TMPDIR names another one")
+                })?;
+                let path = folder.path().join("trace");
+                let recorded = recording::record_to(&path, Subject::Command(&self.command), &self.recorder)?;
+                (extract(&path)?, recorded.status.map_or(0, recording::passed_on))
             }
         };
-        let extraction = hearth_workload::extract(&trace);
-        drop(trace);
-        self.combinations.run(&extraction.workload, extraction.report.warnings())?;
+        self.combinations.run(&matrix, &extraction.workload, extraction.report.warnings())?;
         Ok(ExitCode::from(status))
     }
+}
+
+fn extract(path: &Path) -> Result<Extraction, Failure> {
+    recording::check(path)?;
+    Ok(Workload::extract(&Arc::new(Store::open(path)?))?)
 }

@@ -28,8 +28,6 @@ pub struct Args {
     sql: bool,
 }
 
-/// The Python package has them too.
-const VIEWS: &str = include_str!("../../../../python/hearth/views.sql");
 const RUN: &str = include_str!("../../../../python/hearth/run.py");
 /// How it exits where there is no module `duckdb`.
 const NO_DUCKDB: i32 = 3;
@@ -84,32 +82,7 @@ fn no_duckdb(why: impl std::fmt::Display, python: &str) -> Failure {
 fn views(trace: &Path) -> Result<String, Failure> {
     let folder = std::fs::canonicalize(trace)
         .map_err(|error| Failure::new(format_args!("cannot open {}: {error}", trace.display())))?;
-    let path = folder.to_str().ok_or_else(|| {
+    hearth_analysis::sql_views(&folder).ok_or_else(|| {
         Failure::new(format_args!("the path {} is not UTF-8: SQL cannot name it", folder.display()))
-    })?;
-    Ok(VIEWS.replace("{trace}", &quoted(path)))
-}
-
-/// For the inside of a string in SQL that DuckDB takes as a pattern of file names.
-fn quoted(path: &str) -> String {
-    let mut quoted = String::new();
-    for c in path.chars() {
-        match c {
-            '*' | '?' | '[' => quoted.extend(['[', c, ']']),
-            '\'' => quoted.push_str("''"),
-            c => quoted.push(c),
-        }
-    }
-    quoted
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn paths_are_only_paths() {
-        assert_eq!(quoted("/a b/it's; DROP"), "/a b/it''s; DROP");
-        assert_eq!(quoted("/a*[1]?"), "/a[*][[]1][?]");
-    }
+    })
 }

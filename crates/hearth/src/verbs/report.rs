@@ -1,18 +1,13 @@
-mod by;
-mod csv;
-mod measure;
 mod picture;
 mod sections;
 mod sheet;
 mod summary;
 
 use crate::failure::{Failure, Outcome};
-use crate::output;
-use by::By;
-use hearth_analysis::{Wanted, ratios};
-use measure::{Measured, measure};
-use serde::Serialize;
-use serde_json::Value;
+use crate::{output, recording};
+use hearth_analysis::Wanted;
+use hearth_study::By;
+use hearth_study::measure::{Measures, Report};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -60,47 +55,27 @@ pub struct Args {
     csv: bool,
 }
 
-#[derive(Serialize)]
-struct Report {
-    schema: &'static str,
-    traces: Vec<Measured>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    comparison: Option<Comparison>,
-}
-
-/// The second trace against the first.
-#[derive(Serialize)]
-struct Comparison {
-    speedup: Option<f64>,
-    energy_saving: Option<f64>,
-    /// Of each number: the second's, divided by the first's.
-    ratios: Value,
-}
-
 impl Args {
     pub fn run(self) -> Outcome {
-        let wanted = self.wanted()?;
+        let measures = Measures { played: self.played, wanted: self.wanted()?, by: self.by.clone() };
         if let Some(plot) = &self.plot {
             picture::check(plot)?;
         }
         let mut traces = Vec::new();
         for path in [Some(&self.trace), self.other.as_ref()].into_iter().flatten() {
-            traces.push(measure(path, self.played, wanted, &self.by)?);
+            traces.push(measures.of(recording::open(path)?, &path.display().to_string())?);
         }
+        let report = Report::new(traces)?;
         if let Some(plot) = &self.plot {
-            picture::draw(plot, &traces)?;
+            picture::draw(plot, &report.traces)?;
         }
-        let comparison = match &traces[..] {
-            [a, b] => Some(compare(a, b)?),
-            _ => None,
-        };
         if self.csv {
-            output::text(&csv::csv(&traces)?)?;
+            output::text(&report.csv()?)?;
         } else if self.json {
-            output::json(&Report { schema: "hearth.report/1", traces, comparison })?;
+            output::json(&report)?;
         } else {
-            let mut text = summary::text(&traces);
-            text += &sections::text(&traces, self.top);
+            let mut text = summary::text(&report.traces);
+            text += &sections::text(&report.traces, self.top);
             output::text(&text)?;
         }
         Ok(ExitCode::SUCCESS)
@@ -128,15 +103,4 @@ impl Args {
             underload: self.plot.is_some(),
         })
     }
-}
-
-fn compare(a: &Measured, b: &Measured) -> Result<Comparison, Failure> {
-    let json = |trace: &Measured| serde_json::to_value(trace.compared()).map_err(Failure::new);
-    let energy = a.summary.energy_j.zip(b.summary.energy_j).filter(|(a, b)| *a > 0.0 && *b > 0.0);
-    let (first, second) = (a.summary.duration_s, b.summary.duration_s);
-    Ok(Comparison {
-        speedup: (first > 0.0 && second > 0.0).then(|| first / second - 1.0),
-        energy_saving: energy.map(|(a, b)| 1.0 - b / a),
-        ratios: ratios(&json(a)?, &json(b)?),
-    })
 }

@@ -1,12 +1,9 @@
-mod claims;
-mod evaluation;
 mod print;
 
 use crate::failure::{Failure, Outcome};
 use crate::{output, progress};
-use claims::{Book, Claim};
-use evaluation::Plan;
-use hearth_base::suggest::closest;
+use hearth_study::claims::Book;
+use hearth_study::reproduction::Plan;
 use std::fs;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -41,18 +38,14 @@ pub struct Args {
     markdown: bool,
 }
 
-const BUILT_IN: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../experiments/claims.toml"));
-
 impl Args {
     pub fn run(self) -> Outcome {
         let book = self.book()?;
-        let claims = chosen(&book.claims, &self.only)?;
-        let plan = Plan::new(&book, &claims);
-        let jobs = plan.jobs(self.runs);
-        let bar = progress::bar("simulating", jobs.len());
-        let outcomes = hearth_sim::run_all(&jobs, self.jobs.map_or(0, usize::from), || bar.inc(1));
+        let plan = Plan::new(&book, &book.starting_with(&self.only)?);
+        let bar = progress::bar("simulating", plan.simulations(self.runs));
+        let reproduction = plan.run(self.runs, self.jobs.map_or(0, usize::from), || bar.inc(1));
         bar.finish_and_clear();
-        let reproduction = plan.evaluate(self.runs, outcomes)?;
+        let reproduction = reproduction?;
         if self.json {
             output::json(&reproduction)?;
         } else if self.markdown {
@@ -64,52 +57,10 @@ impl Args {
     }
 
     fn book(&self) -> Result<Book, Failure> {
-        let Some(path) = &self.claims else { return Book::parse("experiments/claims.toml", BUILT_IN) };
+        let Some(path) = &self.claims else { return Ok(Book::built_in()?) };
         let name = path.display().to_string();
         let text = fs::read_to_string(path)
             .map_err(|error| Failure::new(format_args!("cannot read the claims {name}: {error}")))?;
-        Book::parse(&name, &text)
-    }
-}
-
-/// The claims whose id begins with one of `only`, or all.
-fn chosen<'b>(claims: &'b [Claim], only: &[String]) -> Result<Vec<&'b Claim>, Failure> {
-    for start in only {
-        if !claims.iter().any(|claim| claim.id.starts_with(start)) {
-            let failure = Failure::usage(format_args!("--only {start}: no claim's id begins so"));
-            let ids = || claims.iter().map(|claim| claim.id.as_str());
-            return Err(match closest(start, ids()) {
-                Some(near) => failure.help(format_args!("did you mean `{near}`?")),
-                None => {
-                    failure.help(format_args!("the claims are: {}", ids().collect::<Vec<_>>().join(", ")))
-                }
-            });
-        }
-    }
-    let wanted = |claim: &&Claim| only.is_empty() || only.iter().any(|start| claim.id.starts_with(start));
-    Ok(claims.iter().filter(wanted).collect())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_papers_claims_are_valid() {
-        let book = Book::parse("experiments/claims.toml", BUILT_IN).unwrap();
-        assert!(book.claims.len() > 10);
-    }
-
-    #[test]
-    fn claims_are_chosen_by_how_their_ids_begin() {
-        let book = Book::parse("experiments/claims.toml", BUILT_IN).unwrap();
-        let ids = |only: &[&str]| {
-            let only: Vec<String> = only.iter().map(|id| id.to_string()).collect();
-            chosen(&book.claims, &only).map(|claims| claims.iter().map(|c| c.id.as_str()).collect::<Vec<_>>())
-        };
-        assert_eq!(ids(&[]).unwrap().len(), book.claims.len());
-        assert_eq!(ids(&["smove-mkl"]).unwrap(), ["smove-mkl"]);
-        assert_eq!(ids(&["smove-mk", "slocal-f"]).unwrap(), ["slocal-fork-wait", "smove-mkl"]);
-        assert!(ids(&["smove-mkl", "smov-mkl"]).is_err());
+        Ok(Book::parse(&name, &text)?)
     }
 }

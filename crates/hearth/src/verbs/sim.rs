@@ -35,8 +35,8 @@ impl Args {
             return replay::run(schedule, &self.combinations.of_replay()?);
         }
         let workload = self.workload.ok_or_else(|| Failure::usage("there is no --workload to simulate"))?;
-        self.combinations.check()?;
+        let matrix = self.combinations.matrix()?;
         let resolved = Workload::resolve_with_notes(&workload)?;
-        self.combinations.run(&resolved.workload, resolved.notes)
+        self.combinations.run(&matrix, &resolved.workload, resolved.notes)
     }
 }

@@ -1,6 +1,7 @@
 use crate::failure::{Failure, Outcome};
 use crate::output;
 use crate::table::{Plain, number};
+use hearth_probe::sysfs::show_list;
 use hearth_scx::client::Client;
 use hearth_scx::protocol::Info;
 use hearth_scx::statistics::{SCHEMAS, Statistics};
@@ -153,37 +154,11 @@ fn sets(info: &Info) -> String {
     let mut text = String::new();
     for set in &info.sets {
         let most = set.most.map_or_else(String::new, |most| format!(" of at most {most}"));
-        let members = ranges(&set.members);
+        let members = match set.members.as_slice() {
+            [] => "no core".to_owned(),
+            members => show_list(members),
+        };
         text += &format!("{}: {}{most} ({members})\n", set.name, set.members.len());
     }
     if text.is_empty() { text } else { format!("\n{text}") }
-}
-
-/// `0-3,8`
-fn ranges(cores: &[u32]) -> String {
-    let mut ranges: Vec<(u32, u32)> = Vec::new();
-    for &core in cores {
-        match ranges.last_mut() {
-            Some((_, last)) if *last + 1 == core => *last = core,
-            _ => ranges.push((core, core)),
-        }
-    }
-    if ranges.is_empty() {
-        return "no core".into();
-    }
-    let shown = |(first, last): &(u32, u32)| {
-        if first == last { first.to_string() } else { format!("{first}-{last}") }
-    };
-    ranges.iter().map(shown).collect::<Vec<_>>().join(",")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn cores_are_listed_as_the_kernel_does() {
-        assert_eq!(ranges(&[0, 1, 2, 5, 7, 8]), "0-2,5,7-8");
-        assert_eq!(ranges(&[]), "no core");
-    }
 }

@@ -1,13 +1,10 @@
 use crate::failure::{Failure, Outcome};
 use crate::output;
+use hearth_trace::Store;
 use hearth_trace::tiles::Index;
-use hearth_trace::{Error as TraceError, Store};
-use hearth_view::server::{Server, View, Viewed};
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, Read, Seek, SeekFrom, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use hearth_view::server::{BrowserPage, Server, View, Viewed};
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode, Stdio};
+use std::process::ExitCode;
 
 /// Look at traces in the browser: every core over time, at any zoom level
 ///
@@ -49,7 +46,7 @@ impl Args {
             false => format!("{}#view={}", server.address(), first.replace(' ', "%20")),
         };
         output::text(&format!("{address}\n"))?;
-        let page = if self.no_open || !has_display() { None } else { Page::open(&address) };
+        let page = if self.no_open { None } else { BrowserPage::open(&address) };
         let served = server.run();
         drop(page);
         served.map_err(|error| Failure::new(format_args!("the server stopped: {error}")))?;
@@ -59,7 +56,7 @@ impl Args {
 
 fn open(path: &Path) -> Result<Viewed, Failure> {
     let store = Store::open(path)?;
-    whole(&store)?;
+    store.check_files()?;
     if !Index::is_there(&store) {
         eprintln!("{}: building its index, once", path.display());
     }
@@ -69,76 +66,8 @@ fn open(path: &Path) -> Result<Viewed, Failure> {
     Ok(Viewed::new(name, Box::new(store), index, complete))
 }
 
-/// An index hides that files of events are cut off or missing: nobody reads them until a tile is wanted
-/// that is not stored. So their ends are looked at before.
-fn whole(store: &Store) -> Result<(), TraceError> {
-    let Some(last) = store.groups().len().checked_sub(1) else { return Ok(()) };
-    let folder = store.path().join("events");
-    let reading = |path: &Path| {
-        let path = path.to_owned();
-        move |source| TraceError::File { action: "read", path, source }
-    };
-    let mut files = 0;
-    for entry in fs::read_dir(&folder).map_err(reading(&folder))? {
-        let name = entry.map_err(reading(&folder))?.file_name();
-        files += usize::from(Path::new(&name).extension().is_some_and(|extension| extension == "parquet"));
-    }
-    for number in 0..files {
-        let path = folder.join(format!("{number:06}.parquet"));
-        if !ends_as_parquet(&path).map_err(reading(&path))? {
-            return Err(TraceError::Corrupt { path, what: "it is cut off: its end is missing".into() });
-        }
-    }
-    // The last file may be missing altogether.
-    store.read_group(last).map(drop)
-}
-
-fn ends_as_parquet(path: &Path) -> io::Result<bool> {
-    const MAGIC: &[u8; 4] = b"PAR1";
-    let mut file = File::open(path)?;
-    if file.metadata()?.len() < 2 * MAGIC.len() as u64 {
-        return Ok(false);
-    }
-    file.seek(SeekFrom::End(-(MAGIC.len() as i64)))?;
-    let mut end = [0; MAGIC.len()];
-    file.read_exact(&mut end)?;
-    Ok(end == *MAGIC)
-}
-
 fn view(path: &Path) -> Result<View, Failure> {
     View::read(path).map_err(|error| {
         Failure::new(error).help("the book's chapter on the viewer says what a view may hold")
     })
-}
-
-fn has_display() -> bool {
-    ["DISPLAY", "WAYLAND_DISPLAY"]
-        .iter()
-        .any(|name| std::env::var_os(name).is_some_and(|value| !value.is_empty()))
-}
-
-/// A file that leads the browser to the address. Other users can see the arguments of programs, and
-/// must not see the address; they cannot read this file.
-struct Page(PathBuf);
-
-impl Page {
-    fn open(address: &str) -> Option<Page> {
-        let folder = std::env::var_os("XDG_RUNTIME_DIR").map_or_else(std::env::temp_dir, PathBuf::from);
-        let path = folder.join(format!("hearth-view-{}.html", std::process::id()));
-        let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path).ok()?;
-        let page = Page(path);
-        write!(file, "<!doctype html><meta http-equiv=refresh content='0;url={address}'>").ok()?;
-        let mut command = Command::new("xdg-open");
-        command.arg(&page.0).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-        // Without it, there is still the printed address.
-        let mut opener = command.spawn().ok()?;
-        std::thread::spawn(move || opener.wait());
-        Some(page)
-    }
-}
-
-impl Drop for Page {
-    fn drop(&mut self) {
-        let _ = fs::remove_file(&self.0);
-    }
 }

@@ -77,7 +77,7 @@ impl Engine<'_> {
                     return Ok(false);
                 }
                 Op::Exec(program) => {
-                    let name = self.programs.get(program.as_str()).copied().unwrap_or_default();
+                    let name = self.programs.get(&**program).copied().unwrap_or_default();
                     self.emit(core, Kind::Exec { thread: thread + 1, name });
                     false
                 }

@@ -14,6 +14,7 @@ mod parquet_file;
 mod reader;
 mod segment;
 mod tables;
+mod whole;
 mod writer;
 
 pub use error::Error;

@@ -37,7 +37,8 @@ enum Job {
     Thread(ThreadInfo),
     Group(Vec<Event>),
     Flush,
-    Commit(Box<Header>),
+    /// With an index or without.
+    Commit(Box<Header>, bool),
 }
 
 impl Writer {
@@ -59,7 +60,7 @@ impl Writer {
                         let _ = give_back.try_send(events); // fails if the queue is full
                     }
                     Job::Flush => desk.close_segment()?,
-                    Job::Commit(header) => return desk.commit(&header),
+                    Job::Commit(header, index) => return desk.commit(&header, index),
                 }
             }
             Ok(())
@@ -85,9 +86,18 @@ impl Writer {
     }
 
     /// Writes the remaining events and the final header, and renames the trace to its final name.
-    pub fn commit(mut self, header: &Header) -> Result<(), Error> {
+    pub fn commit(self, header: &Header) -> Result<(), Error> {
+        self.commit_as(header, true)
+    }
+
+    /// Like [`commit`](Self::commit), without an index: for a trace that is not viewed.
+    pub fn commit_without_index(self, header: &Header) -> Result<(), Error> {
+        self.commit_as(header, false)
+    }
+
+    fn commit_as(mut self, header: &Header, index: bool) -> Result<(), Error> {
         self.send_group();
-        self.send(Job::Commit(Box::new(header.clone())));
+        self.send(Job::Commit(Box::new(header.clone()), index));
         self.end()
     }
 
@@ -208,7 +218,7 @@ impl Desk {
         Ok(())
     }
 
-    fn commit(mut self, header: &Header) -> Result<(), Error> {
+    fn commit(mut self, header: &Header, index: bool) -> Result<(), Error> {
         self.close_segment()?;
         let mut meta = Meta::new(header, true);
         (meta.events, meta.segments) = (self.meta.events, self.meta.segments);
@@ -217,7 +227,9 @@ impl Desk {
         // The index is built after all events: building it while recording would disturb the run,
         // and only at the end is it known which tiles are worth storing. A trace without an index
         // is complete; the index is then built when the trace is viewed.
-        let _ = Store::open(self.partial.folder()).map(|store| crate::tiles::Index::write(&store));
+        if index {
+            let _ = Store::open(self.partial.folder()).map(|store| crate::tiles::Index::write(&store));
+        }
         self.partial.commit()
     }
 }

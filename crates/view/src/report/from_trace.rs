@@ -1,7 +1,8 @@
 //! Panels and distributions of traces.
 
 use super::{CoreRow, Distribution, Segment, Setting, TimelinePanel};
-use hearth_trace::{Source, Summary, Trace, UNDERLOAD_INTERVAL, series};
+use hearth_trace::series::{TimelinePainter, UnderloadMeter, UnderloadPoint};
+use hearth_trace::{Event, Header, Reader, Source, Summary, Time, Trace, UNDERLOAD_INTERVAL};
 
 const SECOND: f64 = 1e9;
 
@@ -9,7 +10,50 @@ impl TimelinePanel {
     /// A panel with at most `columns` columns of time. The caller fills in what the trace does not
     /// know about its setting: the policy of a recording.
     pub fn from_trace(trace: &Trace, columns: u32) -> TimelinePanel {
-        let timeline = series::timeline(trace, columns);
+        let last = trace.events.iter().map(|event| event.time).max().unwrap_or(0);
+        let mut painter = Painter::new(&trace.header, last, columns);
+        trace.events.iter().for_each(|event| painter.event(event));
+        painter.finish()
+    }
+
+    /// The same of a stored trace. Memory is in proportion to cores, columns and intervals with underload.
+    pub fn read(mut reader: Reader, columns: u32) -> Result<TimelinePanel, hearth_trace::Error> {
+        let header = reader.header().clone();
+        let last = reader.store().groups().last().map_or(0, |group| group.end);
+        let mut painter = Painter::new(&header, last, columns);
+        while let Some(group) = reader.next_group() {
+            group?.iter().for_each(|event| painter.event(event));
+        }
+        Ok(painter.finish())
+    }
+}
+
+/// A panel in the making.
+struct Painter<'a> {
+    header: &'a Header,
+    timeline: TimelinePainter<'a>,
+    meter: UnderloadMeter,
+    underload: Vec<UnderloadPoint>,
+}
+
+impl<'a> Painter<'a> {
+    fn new(header: &'a Header, last: Time, columns: u32) -> Self {
+        Painter {
+            header,
+            timeline: TimelinePainter::new(header, last, columns),
+            meter: UnderloadMeter::new(header),
+            underload: Vec::new(),
+        }
+    }
+
+    fn event(&mut self, event: &Event) {
+        self.timeline.event(event);
+        self.underload.extend(self.meter.event(event));
+    }
+
+    fn finish(mut self) -> TimelinePanel {
+        self.underload.extend(self.meter.finish(self.header.duration));
+        let timeline = self.timeline.finish();
         let segments = timeline.cores.iter().zip(0u32..).flat_map(|(core, row)| {
             core.segments.iter().map(move |s| Segment {
                 row,
@@ -21,14 +65,14 @@ impl TimelinePanel {
         });
         let cores = timeline.cores.iter();
         let cores = cores.map(|it| CoreRow { label: it.core.to_string(), socket: it.socket.into() });
-        let (low, high) = trace.header.khz_range;
+        let (low, high) = self.header.khz_range;
         TimelinePanel {
-            setting: setting(trace),
+            setting: setting(self.header),
             duration_s: timeline.duration as f64 / SECOND,
             ghz_range: (low as f32 / 1e6, high as f32 / 1e6),
             cores: cores.collect(),
             segments: segments.collect(),
-            underload: underload(trace),
+            underload: underload(&self.underload),
         }
     }
 }
@@ -46,9 +90,9 @@ impl Distribution {
     }
 }
 
-fn setting(trace: &Trace) -> Setting {
-    let machine = trace.header.machine.clone();
-    match &trace.header.source {
+fn setting(header: &Header) -> Setting {
+    let machine = header.machine.clone();
+    match &header.source {
         Source::Simulated { policy, params, governor, .. } => {
             let params: Vec<String> = params.iter().map(|(name, value)| format!("{name}={value}")).collect();
             let params = if params.is_empty() { String::new() } else { format!(" ({})", params.join(", ")) };
@@ -60,10 +104,10 @@ fn setting(trace: &Trace) -> Setting {
 }
 
 /// The intervals that have underload; between two that are not neighbours there is none.
-fn underload(trace: &Trace) -> Vec<(f64, f64)> {
+fn underload(points: &[UnderloadPoint]) -> Vec<(f64, f64)> {
     let mut steps = Vec::new();
     let mut end = None;
-    for point in series::underload(trace) {
+    for point in points {
         if let Some(end) = end.filter(|end| *end < point.time) {
             steps.push((end as f64 / SECOND, 0.0));
         }
@@ -77,7 +121,7 @@ fn underload(trace: &Trace) -> Vec<(f64, f64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use hearth_trace::{CoreInfo, Event, Header, IDLE, Kind, Stop, ThreadInfo};
+    use hearth_trace::{CoreInfo, IDLE, Kind, Stop, ThreadInfo};
 
     const MS: u64 = 1_000_000;
 
@@ -124,6 +168,15 @@ mod tests {
         let segment = |row, t0, t1, ghz| Segment { row, t0, t1, ghz, busy: 1.0 };
         assert_eq!(panel.segments, [segment(0, 0.0, 0.002, 2.0), segment(1, 0.002, 0.004, 0.0)]);
         assert_eq!(panel.underload, [(0.0, 1.0), (0.004, 0.0)]);
+    }
+
+    #[test]
+    fn a_stored_trace_gives_the_same_panel() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("trace");
+        trace().write(&path).unwrap();
+        let read = TimelinePanel::read(Reader::open(&path).unwrap(), 10).unwrap();
+        assert_eq!(read, TimelinePanel::from_trace(&trace(), 10));
     }
 
     #[test]

@@ -5,6 +5,7 @@
 //! part of the binary. The path of a request never becomes a path on the disk.
 
 mod api;
+mod browser;
 mod cache;
 mod error;
 mod look;
@@ -15,6 +16,7 @@ mod viewed;
 mod views;
 mod work;
 
+pub use browser::BrowserPage;
 pub use viewed::Viewed;
 pub use views::{Error as ViewError, View};
 

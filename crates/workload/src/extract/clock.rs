@@ -1,6 +1,6 @@
 //! CPU time to cycles: how fast did this core run then?
 
-use hearth_trace::{CoreId, Event, Kind, Time, Trace};
+use hearth_trace::{CoreId, Event, Header, Kind, Time};
 
 /// Where a core's frequency comes from, best first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -19,22 +19,24 @@ pub(super) struct Clock {
 }
 
 impl Clock {
-    /// Looks ahead: what a core uses until its first frequency is known is that first frequency.
-    pub fn new(trace: &Trace) -> Self {
-        let assumed = match trace.header.assumed_khz {
+    /// Every core at the header's assumption.
+    pub fn new(header: &Header) -> Self {
+        let assumed = match header.assumed_khz {
             0 => crate::generate::NOMINAL_KHZ,
             khz => khz,
         };
-        let mut clock = Clock { cores: vec![(Source::Assumed, assumed); trace.header.cores.len()], assumed };
-        for event in &trace.events {
-            if let Some((source, khz)) = frequency(event).filter(|&(_, khz)| khz > 0) {
-                let core = clock.core(event.core);
-                if core.0 < source {
-                    *core = (source, khz);
-                }
+        Clock { cores: vec![(Source::Assumed, assumed); header.cores.len()], assumed }
+    }
+
+    /// Takes an event of the survey: what a core uses until its first frequency is known is that
+    /// first frequency, of the best source that the whole trace has for this core.
+    pub fn survey(&mut self, event: &Event) {
+        if let Some((source, khz)) = frequency(event).filter(|&(_, khz)| khz > 0) {
+            let core = self.core(event.core);
+            if core.0 < source {
+                *core = (source, khz);
             }
         }
-        clock
     }
 
     fn core(&mut self, core: CoreId) -> &mut (Source, u32) {

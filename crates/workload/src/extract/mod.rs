@@ -21,15 +21,29 @@
 //! semaphore no order of execution can end otherwise (see `dry_run.rs`): extraction cannot
 //! introduce a deadlock.
 
+//!
+//! # Two passes
+//!
+//! Whether a core's frequency comes from events or from ticks, and which threads do anything at
+//! all, is known only at the end of a trace. So a trace is read twice: a [`Survey`] first, then an
+//! [`Extractor`]. Both are [`Sink`]s. Neither keeps events: their memory is in proportion to cores,
+//! threads and pairs of threads that wake each other, and to the steps of the graph, each of which
+//! takes 16 bytes. [`Workload::extract`] does both passes over a stored trace.
+
 mod clock;
 mod report;
+mod survey;
 mod thread;
 
 pub use report::Report;
+pub use survey::Survey;
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 
-use hearth_trace::{CoreId, Event, Header, IDLE, Kind, Source, Stop, Tid, Time, Trace, Waker};
+use hearth_trace::{
+    CoreId, Error, Event, Header, IDLE, Kind, Reader, Sink, Source, Stop, Store, Tid, Time, Trace, Waker,
+};
 
 use crate::{Op, SemIdx, Thread, ThreadIdx, Workload};
 use clock::Clock;
@@ -49,14 +63,34 @@ pub struct Extraction {
 /// The workload is well formed and comes to an end whatever the trace; it has no threads if no
 /// traced thread has an event.
 pub fn extract(trace: &Trace) -> Extraction {
-    let mut extractor = Extractor::new(trace);
-    for event in &trace.events {
-        extractor.event(event);
-    }
+    let mut survey = Survey::new(&trace.header);
+    trace.events.iter().for_each(|event| survey.event(event));
+    let mut extractor = Extractor::new(survey);
+    trace.events.iter().for_each(|event| extractor.event(event));
     extractor.finish()
 }
 
-struct Extractor<'a> {
+impl Workload {
+    /// [`extract()`] of a stored trace, which is read twice and never held in memory.
+    pub fn extract(store: &Arc<Store>) -> Result<Extraction, Error> {
+        let mut survey = Survey::new(store.header());
+        pass(store, &mut survey)?;
+        let mut extractor = Extractor::new(survey);
+        pass(store, &mut extractor)?;
+        Ok(extractor.finish())
+    }
+}
+
+fn pass(store: &Arc<Store>, sink: &mut impl Sink) -> Result<(), Error> {
+    let mut reader = Reader::of(store.clone())?;
+    while let Some(group) = reader.next_group() {
+        group?.iter().for_each(|event| sink.event(event));
+    }
+    Ok(())
+}
+
+/// The second pass over a trace. It must get the events that the [`Survey`] got.
+pub struct Extractor<'a> {
     header: &'a Header,
     clock: Clock,
     index: HashMap<Tid, ThreadIdx>,
@@ -73,31 +107,12 @@ struct Extractor<'a> {
 }
 
 impl<'a> Extractor<'a> {
-    fn new(trace: &'a Trace) -> Self {
-        let header = &trace.header;
-        let traced: HashSet<Tid> =
-            header.threads.iter().filter(|t| t.traced && t.tid != IDLE).map(|t| t.tid).collect();
-        let mut seen = HashSet::new();
-        let mut start = None;
-        let mut switched = HashSet::new();
-        for event in &trace.events {
-            if let Kind::Switch { prev, .. } = event.kind
-                && switched.insert(event.core)
-                && traced.contains(&prev)
-            {
-                // It has run here since before the trace.
-                start = Some(0);
-            }
-            for tid in tids_of(event).into_iter().flatten().filter(|tid| traced.contains(tid)) {
-                start.get_or_insert(event.time);
-                seen.insert(tid);
-            }
-        }
-        // In the header's order; `remove` so that a thread listed twice counts once.
-        let tids: Vec<Tid> = header.threads.iter().map(|t| t.tid).filter(|tid| seen.remove(tid)).collect();
+    pub fn new(survey: Survey<'a>) -> Self {
+        let (header, start) = (survey.header, survey.start);
+        let (clock, tids) = survey.finish();
         Extractor {
             header,
-            clock: Clock::new(trace),
+            clock,
             index: (0..).zip(&tids).map(|(index, &tid)| (tid, index)).collect(),
             threads: tids.iter().map(|_| Found::new()).collect(),
             tids,
@@ -116,54 +131,6 @@ impl<'a> Extractor<'a> {
 
     fn thread(&mut self, index: ThreadIdx) -> &mut Found {
         &mut self.threads[index as usize]
-    }
-
-    fn event(&mut self, event: &Event) {
-        // A trace never goes back in time; one that does must not make negative durations.
-        self.now = self.now.max(event.time);
-        if let Some(khz) = self.clock.change(event) {
-            self.account(event.core);
-            self.clock.set(event.core, khz);
-        }
-        match event.kind {
-            Kind::Switch { prev, stop, next } => {
-                if prev != IDLE {
-                    self.stops(event.core, prev, stop);
-                }
-                self.runs(event.core, next);
-            }
-            Kind::Wakeup { thread, waker, .. } => {
-                if let Some(woken) = self.traced(thread) {
-                    self.wakeup(event.core, woken, waker);
-                }
-            }
-            Kind::Fork { parent, child, .. } => self.fork(parent, child),
-            Kind::Exec { thread, name } => {
-                if let Some(index) = self.active(thread)
-                    && let Some(name) = self.header.names.get(name as usize)
-                {
-                    self.push(index, Op::Exec(name.clone()));
-                }
-            }
-            Kind::Exit { thread } => {
-                if let Some(index) = self.active(thread) {
-                    self.exit(index);
-                }
-            }
-            Kind::Wait { thread } => {
-                if let Some(index) = self.active(thread) {
-                    self.wait(index);
-                }
-            }
-            Kind::Migrate { .. }
-            | Kind::Place { .. }
-            | Kind::Frequency { .. }
-            | Kind::Tick { .. }
-            | Kind::Idle { .. }
-            | Kind::Spin { .. }
-            | Kind::Queue { .. }
-            | Kind::Set { .. } => {}
-        }
     }
 
     /// The traced thread that does something now. One that was not seen before has been running
@@ -398,7 +365,8 @@ impl<'a> Extractor<'a> {
         }
     }
 
-    fn finish(mut self) -> Extraction {
+    /// The end of the trace: the graph.
+    pub fn finish(mut self) -> Extraction {
         self.now = self.now.max(self.header.duration);
         for core in 0..self.running.len() {
             self.account(core as CoreId);
@@ -442,17 +410,53 @@ impl<'a> Extractor<'a> {
     }
 }
 
-/// The threads that an event is about.
-fn tids_of(event: &Event) -> [Option<Tid>; 2] {
-    match event.kind {
-        Kind::Switch { prev, next, .. } => [Some(prev), Some(next)],
-        Kind::Wakeup { thread, waker, .. } => match waker {
-            Waker::Thread(waker) => [Some(thread), Some(waker)],
-            Waker::Interrupt => [Some(thread), None],
-        },
-        Kind::Fork { parent, child, .. } => [Some(parent), Some(child)],
-        Kind::Exec { thread, .. } | Kind::Exit { thread } | Kind::Wait { thread } => [Some(thread), None],
-        _ => [None, None],
+impl Sink for Extractor<'_> {
+    fn event(&mut self, event: &Event) {
+        // A trace never goes back in time; one that does must not make negative durations.
+        self.now = self.now.max(event.time);
+        if let Some(khz) = self.clock.change(event) {
+            self.account(event.core);
+            self.clock.set(event.core, khz);
+        }
+        match event.kind {
+            Kind::Switch { prev, stop, next } => {
+                if prev != IDLE {
+                    self.stops(event.core, prev, stop);
+                }
+                self.runs(event.core, next);
+            }
+            Kind::Wakeup { thread, waker, .. } => {
+                if let Some(woken) = self.traced(thread) {
+                    self.wakeup(event.core, woken, waker);
+                }
+            }
+            Kind::Fork { parent, child, .. } => self.fork(parent, child),
+            Kind::Exec { thread, name } => {
+                if let Some(index) = self.active(thread)
+                    && let Some(name) = self.header.names.get(name as usize)
+                {
+                    self.push(index, Op::Exec(name.as_str().into()));
+                }
+            }
+            Kind::Exit { thread } => {
+                if let Some(index) = self.active(thread) {
+                    self.exit(index);
+                }
+            }
+            Kind::Wait { thread } => {
+                if let Some(index) = self.active(thread) {
+                    self.wait(index);
+                }
+            }
+            Kind::Migrate { .. }
+            | Kind::Place { .. }
+            | Kind::Frequency { .. }
+            | Kind::Tick { .. }
+            | Kind::Idle { .. }
+            | Kind::Spin { .. }
+            | Kind::Queue { .. }
+            | Kind::Set { .. } => {}
+        }
     }
 }
 

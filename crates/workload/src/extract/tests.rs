@@ -290,6 +290,34 @@ fn kinds() -> impl Strategy<Value = Kind> {
     ]
 }
 
+/// Events of any kind, in order of time.
+fn tape(events: Vec<(u64, u16, Kind)>) -> Tape {
+    let mut tape = Tape::new(5);
+    let mut time = 0;
+    for (step, core, kind) in events {
+        time += step;
+        tape.at(time, core, kind);
+    }
+    tape
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 40, ..ProptestConfig::default() })]
+
+    /// Read from disk, group by group, a trace gives the graph that it gives in memory.
+    #[test]
+    fn a_stored_trace_gives_the_same(
+        events in prop::collection::vec((0u64..5000, 0u16..2, kinds()), 0..300)
+    ) {
+        let tape = tape(events);
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("trace");
+        tape.trace.write(&path).unwrap();
+        let stored = Workload::extract(&Arc::new(Store::open(&path).unwrap())).unwrap();
+        prop_assert_eq!(stored, extract(&tape.trace));
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 2000, ..ProptestConfig::default() })]
 
@@ -298,12 +326,7 @@ proptest! {
     fn any_trace_gives_a_workload_that_ends(
         events in prop::collection::vec((0u64..5000, 0u16..4, kinds()), 0..120)
     ) {
-        let mut tape = Tape::new(5);
-        let mut time = 0;
-        for (step, core, kind) in events {
-            time += step;
-            tape.at(time, core, kind);
-        }
+        let tape = tape(events);
         let extraction = extract(&tape.trace);
         prop_assert_eq!(extraction.workload.threads.len(), extraction.tids.len());
         if !extraction.workload.threads.is_empty() {

@@ -70,6 +70,7 @@ impl Found {
 
     pub fn finish(mut self) -> Vec<Op> {
         self.flush();
+        self.ops.shrink_to_fit();
         self.ops
     }
 }

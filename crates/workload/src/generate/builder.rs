@@ -30,7 +30,7 @@ pub(super) fn varied(
     let mut ops = Vec::new();
     if let Ok(repeats @ 2..) = u32::try_from(times / KINDS) {
         let kinds = (0..KINDS).flat_map(|_| round(random)).collect();
-        ops.push(Op::Repeat(repeats, kinds));
+        ops.push(Op::repeat(repeats, kinds));
         ops.extend((0..times % KINDS).flat_map(|_| round(random)));
     } else {
         ops.extend((0..times).flat_map(|_| round(random)));

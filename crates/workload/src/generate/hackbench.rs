@@ -60,12 +60,12 @@ fn build(args: &Args) -> Workload {
             sends.extend([Op::Wait(room), run(args.get("send")), Op::Post(full)]);
             let receive = vec![Op::Wait(full), run(args.get("receive")), Op::Post(room)];
             let mut ops = begin();
-            ops.push(Op::Repeat(loops * fds, receive));
+            ops.push(Op::repeat(loops * fds, receive));
             team.push(builder.thread_with("receiver", ops));
         }
         for _ in 0..fds {
             let mut ops = begin();
-            ops.push(Op::Repeat(loops, sends.clone()));
+            ops.push(Op::repeat(loops, sends.clone()));
             team.push(builder.thread_with("sender", ops));
         }
     }
@@ -73,7 +73,7 @@ fn build(args: &Args) -> Workload {
         builder.extend(main, [run(FORK), Op::Fork(thread)]);
     }
     let all = team.len() as u32;
-    builder.extend(main, [Op::Repeat(all, vec![Op::Wait(ready)]), Op::Repeat(all, vec![Op::Post(go)])]);
+    builder.extend(main, [Op::repeat(all, vec![Op::Wait(ready)]), Op::repeat(all, vec![Op::Post(go)])]);
     builder.extend(main, team.into_iter().map(Op::Join));
     builder.finish()
 }

@@ -48,7 +48,7 @@ fn build(args: &Args) -> Workload {
             let mine = builder.semaphore(0);
             wakes.push(Op::Post(mine));
             let round = vec![run(args.get("cpu")), Op::Post(messages), Op::Wait(mine)];
-            team.push(builder.thread_with("worker", vec![Op::Repeat(rounds, round)]));
+            team.push(builder.thread_with("worker", vec![Op::repeat(rounds, round)]));
         }
         let messenger = builder.thread("messenger");
         for &worker in &team {
@@ -56,7 +56,7 @@ fn build(args: &Args) -> Workload {
         }
         let pause = args.get("sleep");
         let work = varied(&mut random, u64::from(rounds), |random| {
-            let mut ops = vec![Op::Repeat(workers, vec![Op::Wait(messages)])];
+            let mut ops = vec![Op::repeat(workers, vec![Op::Wait(messages)])];
             ops.push(sleep(pause + random.below(pause / 4 + 1)));
             ops.extend_from_slice(&wakes);
             ops

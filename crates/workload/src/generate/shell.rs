@@ -29,7 +29,7 @@ impl Shell<'_> {
     /// Forks a process that executes `name`, including the `exec`.
     fn spawn(&mut self, name: &str) -> ThreadIdx {
         let child = self.fork();
-        self.builder.extend(child, [run(UNTIL_EXEC), Op::Exec(name.to_string())]);
+        self.builder.extend(child, [run(UNTIL_EXEC), Op::Exec(name.into())]);
         child
     }
 

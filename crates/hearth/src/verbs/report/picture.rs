@@ -1,29 +1,19 @@
 //! `--plot`.
 
-use super::measure::Measured;
 use super::summary::origin;
 use crate::failure::Failure;
 use crate::output;
-use hearth_analysis::plot::{Run, svg};
+use hearth_analysis::plot::{Run, png, svg};
+use hearth_study::measure::Measured;
 use hearth_trace::Source;
-use std::io::Write;
 use std::path::Path;
-use std::process::{Command, Stdio};
-
-/// Programs that make a PNG of an SVG on their standard input, and how they are told to.
-const CONVERTERS: [(&str, &[&str]); 4] = [
-    ("rsvg-convert", &["--zoom", "2"]),
-    ("resvg", &["--zoom", "2", "-", "-c"]),
-    ("inkscape", &["--pipe", "--export-type=png", "--export-filename=-", "--export-dpi=192"]),
-    ("magick", &["-density", "192", "svg:-", "png:-"]),
-];
 
 /// Says early what cannot be done.
 pub fn check(path: &Path) -> Result<(), Failure> {
     output::check_writable(path)?;
     match kind(path) {
         "svg" => Ok(()),
-        "png" if CONVERTERS.iter().any(|(program, _)| installed(program)) => Ok(()),
+        "png" if png::is_possible() => Ok(()),
         "png" => Err(no_converter()),
         _ => Err(Failure::new(format_args!("cannot draw {}: it is neither .svg nor .png", path.display()))
             .help("name a file that ends in .svg or .png")),
@@ -37,7 +27,7 @@ pub fn draw(path: &Path, traces: &[Measured]) -> Result<(), Failure> {
     });
     let svg = svg(&runs.collect::<Vec<_>>()).map_err(Failure::new)?;
     match kind(path) {
-        "png" => output::file(path, &png(&svg)?),
+        "png" => output::file(path, &png::from_svg(&svg)?.ok_or_else(no_converter)?),
         _ => output::file(path, svg.as_bytes()),
     }
 }
@@ -64,33 +54,8 @@ fn names(traces: &[Measured]) -> Vec<String> {
     }
 }
 
-fn png(svg: &str) -> Result<Vec<u8>, Failure> {
-    for (program, arguments) in CONVERTERS {
-        let child = Command::new(program)
-            .args(arguments)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn();
-        let Ok(mut child) = child else { continue };
-        // Each of them reads all before it writes: the pipes cannot block each other.
-        let written = child.stdin.take().map(|mut input| input.write_all(svg.as_bytes()));
-        let made = child.wait_with_output()?;
-        if matches!(written, Some(Ok(()))) && made.status.success() && made.stdout.starts_with(b"\x89PNG") {
-            return Ok(made.stdout);
-        }
-    }
-    Err(no_converter())
-}
-
-fn installed(program: &str) -> bool {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    std::env::split_paths(&path).any(|folder| folder.join(program).is_file())
-}
-
 fn no_converter() -> Failure {
-    let names = CONVERTERS.map(|(program, _)| program).join(", ");
-    Failure::new(format_args!("cannot make a PNG: none of {names} is installed and works"))
+    Failure::new(format_args!("cannot make a PNG: none of {} is installed and works", png::converters()))
         .help("write an .svg, or install one: apt install librsvg2-bin")
 }
 

@@ -1,10 +1,9 @@
 //! What is looked into, as text.
 
-use super::measure::Measured;
 use super::sheet::Cell::{Count, Number, Text};
 use super::sheet::{Cell, Sheet};
-use super::summary::NAMES;
 use hearth_analysis::{ByInterval, Inversions, Load, Overload, Overloads, ProcessRow, ThreadRow, WakerPair};
+use hearth_study::measure::{Measured, NAMES};
 use hearth_trace::CoreId;
 
 pub fn text(traces: &[Measured], top: usize) -> String {

@@ -1,12 +1,9 @@
 //! The metrics of the whole, of one trace or of two.
 
-use super::measure::Measured;
 use super::sheet::Cell;
 use crate::table::{Plain, percent};
+use hearth_study::measure::{Measured, NAMES};
 use hearth_trace::{Source, Summary};
-
-/// What two traces are called where they stand side by side.
-pub const NAMES: [&str; 2] = ["first", "second"];
 
 pub fn text(traces: &[Measured]) -> String {
     let mut text = String::new();

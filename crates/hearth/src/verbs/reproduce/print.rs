@@ -1,8 +1,8 @@
 //! The results for people: a table for the terminal, and one for a book.
 
-use super::claims::Metric;
-use super::evaluation::{ClaimResult, Found, Reproduction};
 use crate::table::{Plain, number, percent};
+use hearth_study::claims::Metric;
+use hearth_study::reproduction::{ClaimResult, Found, Reproduction};
 
 pub fn text(reproduction: &Reproduction) -> String {
     let mut table = Plain::new(2);
@@ -94,5 +94,81 @@ fn value(metric: Metric, found: &Found) -> String {
             let digits = value.split_once('.').map_or(0, |(_, digits)| digits.len());
             format!("{value} ±{half:.digits$}")
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hearth_study::claims::{Book, Claim};
+    use hearth_study::reproduction::Plan;
+
+    const CLAIMS: &str = r#"
+[[claim]]
+id = "faster"
+paper = "P, 1"
+says = "nest | cfs"
+workload = "fork-wait:iterations=5"
+machines = ["xeon-5218", "ryzen-3400g"]
+subject = { policy = "nest", governor = "schedutil" }
+baseline = { policy = "cfs", governor = "schedutil" }
+metric = "speedup"
+range = [-0.084, 0.3]
+
+[[claim]]
+id = "saves"
+paper = "P, 2"
+says = "with its defaults written out"
+workload = "fork-wait:iterations=5"
+machines = ["xeon-5218"]
+subject = { policy = "nest", governor = "schedutil", params = { r_max = "5" } }
+baseline = { policy = "cfs", governor = "performance" }
+metric = "energy_saving"
+range = [0.5, 0.9]
+
+[[claim]]
+id = "overloads"
+paper = "P, 3"
+says = "a little"
+workload = "fork-wait:iterations=5"
+machines = ["xeon-5218"]
+subject = { policy = "cfs", governor = "schedutil" }
+metric = "overload"
+range = [1, 2]
+"#;
+
+    /// The outcome of a run that took so long, with two core-ms of overload.
+    fn outcome(time_s: f64) -> hearth_sim::Outcome {
+        let summary = hearth_trace::Summary { overload_core_ms: 2.0, ..Default::default() };
+        hearth_sim::Outcome { summary, time_s, energy_j: time_s * 100.0, ..Default::default() }
+    }
+
+    #[test]
+    fn the_table() {
+        let book = Book::parse("claims.toml", CLAIMS).unwrap();
+        let claims: Vec<&Claim> = book.claims.iter().collect();
+        // Nest and CFS on the Xeon, on the Ryzen, and CFS with the governor `performance`.
+        let outcomes = [8.0, 10.0, 20.0, 10.0, 40.0].map(|time| Ok(outcome(time))).into();
+        let reproduction = Plan::new(&book, &claims).evaluate(1, outcomes).unwrap();
+        let (text, markdown) = (text(&reproduction), markdown(&reproduction));
+        let expected = "\
+claim      machine               paper    ours   in range
+---------------------------------------------------------
+faster     xeon-5218    -8.4% to +30%  +25.0%        yes
+           ryzen-3400g  -8.4% to +30%  -50.0%  no, below
+saves      xeon-5218     +50% to +90%  +80.0%        yes
+overloads  xeon-5218   1 to 2 core·ms/s   0.200  no, below
+
+2 of 4 lie in the range that the paper gives. One run of each: no confidence intervals (--runs N).
+
+Outside the range:
+  faster: nest | cfs (P, 1)
+  overloads: a little (P, 3)
+";
+        let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+        assert_eq!(words(&text.replace('-', "")), words(&expected.replace('-', "")), "{text}");
+        let lines: Vec<&str> = markdown.lines().collect();
+        assert_eq!(lines[2], "| `faster` | nest \\| cfs (P, 1) | xeon-5218 | -8.4% to +30% | +25.0% | yes |");
+        assert_eq!(lines[3], "|  |  | ryzen-3400g | -8.4% to +30% | -50.0% | **no, below** |");
     }
 }

@@ -432,6 +432,6 @@ fn repeat(times: u32, ops: Vec<Op>, to: &mut Vec<Op>) {
         _ if ops.is_empty() => {}
         0 => {}
         1 => to.extend(ops),
-        _ => to.push(Op::Repeat(times, ops)),
+        _ => to.push(Op::repeat(times, ops)),
     }
 }

@@ -24,7 +24,7 @@ fn a_periodic_task() {
     );
     assert_eq!(workload.name, "doc");
     assert_eq!(workload.threads[0].name, "light");
-    assert_eq!(workload.threads[0].ops, [Op::Repeat(100, vec![Op::Run(5 * MS), Op::Sleep(15_000_000)])]);
+    assert_eq!(workload.threads[0].ops, [Op::repeat(100, vec![Op::Run(5 * MS), Op::Sleep(15_000_000)])]);
     assert!(notes.iter().any(|n| n.contains("timers sleep")), "{notes:?}");
     assert!(notes.iter().any(|n| n.contains("calibration")), "{notes:?}");
 }
@@ -47,7 +47,7 @@ fn phases_instances_and_attributes() {
     let heavy = vec![Op::Run(4 * MS), Op::Sleep(500_000), Op::Run(40 * MS)];
     assert_eq!(
         thread.ops,
-        [Op::Sleep(1_000_000), Op::Repeat(3, vec![Op::Repeat(10, light), Op::Repeat(2, heavy)])]
+        [Op::Sleep(1_000_000), Op::repeat(3, vec![Op::repeat(10, light), Op::repeat(2, heavy)])]
     );
     assert!(notes.iter().any(|n| n.contains("util_min")), "{notes:?}");
     assert!(notes.iter().any(|n| n.contains("never sleeps")), "{notes:?}");
@@ -63,7 +63,7 @@ fn a_timer_counts_across_phases() {
         }}}}"#,
     );
     let round = vec![Op::Run(3 * MS), Op::Sleep(5_000_000), Op::Run(2 * MS)];
-    assert_eq!(workload.threads[0].ops, [Op::Repeat(4, round)]);
+    assert_eq!(workload.threads[0].ops, [Op::repeat(4, round)]);
 }
 
 #[test]

@@ -1,11 +1,11 @@
 //! The prover as a judge of mutants: does one lose an obligation that the original meets?
 
-use crate::failure::Failure;
+use crate::judge::{Judge, Verdict};
 use hearth_modelcheck::Faults;
-use hearth_mutate::{Judge, Verdict};
 use hearth_policy::Policy;
-use hearth_prove::{Obligation, Options, Theorems, invariants, prove, theorems};
+use hearth_prove::{Error, Obligation, Options, Theorems, invariants, prove, theorems};
 
+/// Proves again what a mutant owes anew, with Why3 and its provers.
 pub struct Prover {
     original: Theorems,
     /// What is proved of the original.
@@ -15,7 +15,10 @@ pub struct Prover {
 
 impl Prover {
     /// Proves the original.
-    pub fn new(original: &Policy) -> Result<Prover, Failure> {
+    ///
+    /// # Errors
+    /// Why3 or its provers cannot be run.
+    pub fn new(original: &Policy) -> Result<Prover, Error> {
         let all = theorems(original.ir(), &invariants(original.ir()));
         let options = Options::default();
         let report = prove(original.ir(), &all, &options)?;

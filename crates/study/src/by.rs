@@ -1,18 +1,20 @@
-//! What `--by` takes.
+//! What the rows of a report are: intervals, processes or threads.
 
 use hearth_analysis::MOST_INTERVALS;
 use std::str::FromStr;
 use std::time::Duration;
 
+/// The rows of a table of a report.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum By {
-    /// Nanoseconds.
+    /// Of so many nanoseconds each.
     Interval(u64),
     Process,
     Thread,
 }
 
 impl By {
+    /// The length of the intervals in nanoseconds.
     pub fn interval(self) -> Option<u64> {
         match self {
             By::Interval(ns) => Some(ns),

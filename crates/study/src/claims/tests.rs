@@ -12,7 +12,7 @@ metric = "speedup"
 range = [0, 0.5]
 "#;
 
-fn parse(text: &str) -> Result<Book, Failure> {
+fn parse(text: &str) -> Result<Book, Error> {
     Book::parse("claims.toml", text)
 }
 
@@ -20,8 +20,8 @@ fn parse(text: &str) -> Result<Book, Failure> {
 #[track_caller]
 fn refused(from: &str, to: &str, says: &[&str]) {
     assert!(VALID.contains(from), "{from}");
-    let Err(failure) = parse(&VALID.replace(from, to)) else { panic!("{to} was taken") };
-    let said = format!("{failure:?}");
+    let Err(error) = parse(&VALID.replace(from, to)) else { panic!("{to} was taken") };
+    let said = format!("{error} {:?}", error.help());
     for part in says {
         assert!(said.contains(part), "`{part}` is not in:\n{said}");
     }
@@ -89,8 +89,8 @@ fn claims_that_are_not_whole() {
 
 #[test]
 fn an_id_is_given_once() {
-    let Err(failure) = parse(&(VALID.to_owned() + VALID)) else { panic!("taken") };
-    let said = format!("{failure:?}");
+    let Err(error) = parse(&(VALID.to_owned() + VALID)) else { panic!("taken") };
+    let said = format!("{error} {:?}", error.help());
     assert!(said.contains("claims.toml:12: claim `a`") && said.contains("another claim has it"), "{said}");
 }
 
@@ -101,4 +101,23 @@ fn overload_is_the_only_metric_without_a_baseline() {
     refused(alone, "", &["claims.toml:8:", "compares with a baseline", "add baseline"]);
     let book = parse(&VALID.replace(alone, "").replace("\"speedup\"", "\"overload\"")).unwrap();
     assert!(book.claims[0].baseline.is_none());
+}
+
+#[test]
+fn the_papers_claims_are_valid() {
+    assert!(Book::built_in().unwrap().claims.len() > 10);
+}
+
+#[test]
+fn claims_are_chosen_by_how_their_ids_begin() {
+    let book = Book::built_in().unwrap();
+    let ids = |starts: &[&str]| {
+        let starts: Vec<String> = starts.iter().map(|start| start.to_string()).collect();
+        book.starting_with(&starts).map(|claims| claims.iter().map(|c| c.id.as_str()).collect::<Vec<_>>())
+    };
+    assert_eq!(ids(&[]).unwrap().len(), book.claims.len());
+    assert_eq!(ids(&["smove-mkl"]).unwrap(), ["smove-mkl"]);
+    assert_eq!(ids(&["smove-mk", "slocal-f"]).unwrap(), ["slocal-fork-wait", "smove-mkl"]);
+    let error = ids(&["smove-mkl", "smov-mkl"]).unwrap_err();
+    assert!(error.help().is_some_and(|help| help.contains("`smove-mkl`")));
 }

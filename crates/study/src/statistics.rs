@@ -1,4 +1,4 @@
-//! Means over seeds, and how sure one can be of them.
+//! Means over seeds, and the 95 % confidence intervals of what is derived from them.
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
@@ -71,9 +71,30 @@ fn ratio(above: &Sample, below: &Sample) -> (f64, Option<[f64; 2]>) {
     (ratio, Some([ratio * (-reach).exp(), ratio * reach.exp()]))
 }
 
+/// A number with three significant digits, or as many as it has before the point.
+pub fn number(value: f64) -> String {
+    let digits = if value == 0.0 { 0 } else { value.abs().log10().floor() as i32 };
+    format!("{value:.*}", (2 - digits).clamp(0, 6) as usize)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn numbers_are_short() {
+        for (value, text) in [
+            (0.0, "0.00"),
+            (0.012345, "0.0123"),
+            (1.2345, "1.23"),
+            (12.345, "12.3"),
+            (123.45, "123"),
+            (1234567.0, "1234567"),
+            (-0.5, "-0.500"),
+        ] {
+            assert_eq!(number(value), text);
+        }
+    }
 
     fn sample(values: &[f64]) -> Sample {
         Sample::of(values.iter().copied()).unwrap()

@@ -1,16 +1,15 @@
 //! One table as CSV, with the names of the JSON.
 
-use super::measure::Measured;
-use super::summary::NAMES;
-use crate::failure::Failure;
+use crate::Error;
+use crate::measure::{Measured, NAMES};
 use serde_json::{Map, Value};
 
 /// The rows of what is looked into, or else the metrics of the whole as one row. With two traces, a
 /// first column says which one a row is of. Within a cell, parts of a name are joined by dots.
-pub fn csv(traces: &[Measured]) -> Result<String, Failure> {
+pub fn csv(traces: &[Measured]) -> Result<String, Error> {
     let mut rows: Vec<Vec<(String, String)>> = Vec::new();
     for (trace, name) in traces.iter().zip(NAMES) {
-        for row in table(trace).map_err(Failure::new)? {
+        for row in table(trace)? {
             let mut cells = Vec::new();
             if traces.len() > 1 {
                 cells.push(("trace".to_owned(), name.to_owned()));

@@ -1,7 +1,7 @@
 //! From claims to the simulations that they need, each once; and from what these give to results.
 
-use super::claims::{Book, Claim, Metric, Side};
-use crate::failure::Failure;
+use crate::Error;
+use crate::claims::{Book, Claim, Metric, Side};
 use crate::statistics::{Change, Sample, saving, speedup};
 use hearth_sim::{Job, NOISE, Outcome, SimError};
 use serde::Serialize;
@@ -30,6 +30,7 @@ struct Point<'b> {
 }
 
 impl<'b> Plan<'b> {
+    /// The simulations that `claims`, which are some of the book's, need.
     pub fn new(book: &'b Book, claims: &[&'b Claim]) -> Self {
         let mut points: Vec<Point> = Vec::new();
         let mut number = |point: Point<'b>| {
@@ -66,31 +67,42 @@ impl<'b> Plan<'b> {
         self.points.iter().flat_map(|point| (1..=runs).map(move |seed| job(point, seed))).collect()
     }
 
+    /// Number of simulations, with so many runs of each setting.
+    pub fn simulations(&self, runs: u64) -> usize {
+        self.points.len() * runs as usize
+    }
+
+    /// Simulates, and evaluates the claims. `threads`: simulations at a time, 0 for one on each core.
+    /// `done` is called after each simulation, from several threads.
+    pub fn run(&self, runs: u64, threads: usize, done: impl Fn() + Sync) -> Result<Reproduction<'b>, Error> {
+        self.evaluate(runs, hearth_sim::run_all(&self.jobs(runs), threads, done))
+    }
+
     /// `outcomes`: those of [`jobs`](Self::jobs), in that order.
     pub fn evaluate(
         &self,
         runs: u64,
         outcomes: Vec<Result<Outcome, SimError>>,
-    ) -> Result<Reproduction<'b>, Failure> {
+    ) -> Result<Reproduction<'b>, Error> {
         let runs_of_points = outcomes
             .into_iter()
             .enumerate()
             .map(|(i, outcome)| {
-                outcome.map(Run::from).map_err(|error| self.failure(&self.points[i / runs as usize], &error))
+                outcome.map(Run::from).map_err(|error| self.failed(&self.points[i / runs as usize], error))
             })
-            .collect::<Result<Vec<_>, Failure>>()?;
+            .collect::<Result<Vec<_>, Error>>()?;
         let points: Vec<&[Run]> = runs_of_points.chunks(runs as usize).collect();
         Ok(Reproduction::new(runs, self.claims.iter().map(|planned| self.result(planned, &points)).collect()))
     }
 
-    fn failure(&self, point: &Point, error: &SimError) -> Failure {
+    fn failed(&self, point: &Point, source: SimError) -> Error {
         let book = self.book;
-        Failure::new(format_args!(
-            "{} on {} under {}: {error}",
-            book.workloads.name(point.workload),
-            book.machines.name(point.machine),
-            book.policies.name(point.side.policy)
-        ))
+        Error::Claim {
+            workload: book.workloads.name(point.workload).into(),
+            machine: book.machines.name(point.machine).into(),
+            policy: book.policies.name(point.side.policy).into(),
+            source: Box::new(source),
+        }
     }
 
     fn result(&self, planned: &Planned<'b>, points: &[&[Run]]) -> ClaimResult<'b> {
@@ -205,7 +217,8 @@ fn mean(sample: &Sample) -> Change {
 
 // ---- the document -----------------------------------------------------------------------------------------
 
-/// The document of `--json`, documented in docs/src/json.md. Field names stay; new ones may come.
+/// All results. It serializes as the document hearth.reproduce/1, which docs/src/json.md describes.
+/// Field names stay; new ones may come.
 #[derive(Serialize)]
 pub struct Reproduction<'b> {
     schema: &'static str,
@@ -216,6 +229,7 @@ pub struct Reproduction<'b> {
     pub claims: Vec<ClaimResult<'b>>,
 }
 
+/// A claim, with what was found on each of its machines.
 #[derive(Serialize)]
 pub struct ClaimResult<'b> {
     pub id: &'b str,

@@ -1,6 +1,8 @@
-//! The claims' file: what a paper found, and how to look for it. Everything that it names is loaded here.
+//! A file of claims: what a paper found, and how to look for it. Everything that a claim names is loaded here.
 
-use crate::failure::Failure;
+use crate::Error;
+use crate::error::did_you_mean;
+use hearth_base::suggest::closest;
 use hearth_machine::{Governor, Machine};
 use hearth_policy::{Settings, load};
 use hearth_sim::Native;
@@ -11,6 +13,9 @@ use std::fmt::Display;
 use std::ops::Range;
 use toml::Spanned;
 
+/// The papers' claims: experiments/claims.toml.
+const BUILT_IN: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../experiments/claims.toml"));
+
 /// All claims of a file, with what they are about. Claims refer to it by number.
 pub struct Book {
     pub claims: Vec<Claim>,
@@ -19,6 +24,7 @@ pub struct Book {
     pub policies: Pool<Native>,
 }
 
+/// A result that a paper states, and the range that it gives.
 pub struct Claim {
     pub id: String,
     /// Where it stands, and what it says.
@@ -43,12 +49,17 @@ pub struct Side {
     pub params: Settings,
 }
 
+/// What a claim is about.
 #[derive(Clone, Copy, PartialEq, Debug, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Metric {
+    /// See [`speedup`](crate::statistics::speedup), of times.
     Speedup,
+    /// See [`saving`](crate::statistics::saving), of energies.
     EnergySaving,
+    /// The subject's underload per second, divided by the baseline's.
     Underload,
+    /// The subject's overload, in core-milliseconds per second.
     Overload,
 }
 
@@ -70,10 +81,12 @@ impl<T> Pool<T> {
         Ok(self.0.len() - 1)
     }
 
+    /// The thing with this number.
     pub fn get(&self, index: usize) -> &T {
         &self.0[index].1
     }
 
+    /// The name under which it was asked for.
     pub fn name(&self, index: usize) -> &str {
         &self.0[index].0
     }
@@ -114,13 +127,18 @@ struct SideEntry {
 // ---- from the file to claims ------------------------------------------------------------------------------
 
 impl Book {
+    /// The papers' claims, which are built in.
+    pub fn built_in() -> Result<Book, Error> {
+        Book::parse("experiments/claims.toml", BUILT_IN)
+    }
+
     /// `name` is what the file is called in errors.
-    pub fn parse(name: &str, text: &str) -> Result<Book, Failure> {
+    pub fn parse(name: &str, text: &str) -> Result<Book, Error> {
         let file: FileOfClaims =
-            toml::from_str(text).map_err(|error| Failure::new(format_args!("{name}: {error}")))?;
+            toml::from_str(text).map_err(|error| Error::claims(format_args!("{name}: {error}")))?;
         if file.claim.is_empty() {
-            return Err(Failure::new(format_args!("{name}: there are no claims in it"))
-                .help("begin one with [[claim]]"));
+            return Err(Error::claims(format_args!("{name}: there are no claims in it"))
+                .with_help("begin one with [[claim]]"));
         }
         let mut book = Book {
             claims: Vec::new(),
@@ -136,18 +154,38 @@ impl Book {
         Ok(book)
     }
 
-    fn claim(&mut self, entry: &ClaimEntry, place: &Place) -> Result<Claim, Failure> {
+    /// The claims whose id begins with one of `starts`; all of them if there is none.
+    ///
+    /// # Errors
+    /// One of `starts` begins no id.
+    pub fn starting_with(&self, starts: &[String]) -> Result<Vec<&Claim>, Error> {
+        for start in starts {
+            if !self.claims.iter().any(|claim| claim.id.starts_with(start)) {
+                let ids: Vec<&str> = self.claims.iter().map(|claim| claim.id.as_str()).collect();
+                let help = match closest(start, ids.iter().copied()) {
+                    Some(near) => did_you_mean(near),
+                    None => format!("the claims are: {}", ids.join(", ")),
+                };
+                return Err(Error::NoClaim { start: start.clone(), help });
+            }
+        }
+        let wanted =
+            |claim: &&Claim| starts.is_empty() || starts.iter().any(|start| claim.id.starts_with(start));
+        Ok(self.claims.iter().filter(wanted).collect())
+    }
+
+    fn claim(&mut self, entry: &ClaimEntry, place: &Place) -> Result<Claim, Error> {
         let id = entry.id.get_ref();
         if id.is_empty() || self.claims.iter().any(|claim| claim.id == *id) {
             return Err(place
                 .fail(&entry.id, "this id is empty, or another claim has it")
-                .help("give each claim its own"));
+                .with_help("give each claim its own"));
         }
         let [low, high] = *entry.range.get_ref();
         if !(low.is_finite() && high.is_finite() && low <= high) {
             return Err(place
                 .fail(&entry.range, format_args!("the range [{low}, {high}] is empty"))
-                .help("write [lowest, highest], both finite; for a point the same number twice"));
+                .with_help("write [lowest, highest], both finite; for a point the same number twice"));
         }
         Ok(Claim {
             id: id.clone(),
@@ -165,7 +203,7 @@ impl Book {
         })
     }
 
-    fn machines_of(&mut self, entry: &ClaimEntry, place: &Place) -> Result<Vec<usize>, Failure> {
+    fn machines_of(&mut self, entry: &ClaimEntry, place: &Place) -> Result<Vec<usize>, Error> {
         if entry.machines.get_ref().is_empty() {
             return Err(place.fail(&entry.machines, "it names no machine"));
         }
@@ -183,41 +221,32 @@ impl Book {
         Ok(machines)
     }
 
-    fn baseline(&mut self, entry: &ClaimEntry, place: &Place) -> Result<Option<Side>, Failure> {
+    fn baseline(&mut self, entry: &ClaimEntry, place: &Place) -> Result<Option<Side>, Error> {
         match &entry.baseline {
             Some(side) if entry.metric.get_ref().compares() => self.side(side.get_ref(), place).map(Some),
             Some(side) => Err(place
                 .fail(side, "overload is the subject's own: it is compared with no baseline")
-                .help("leave the baseline out")),
+                .with_help("leave the baseline out")),
             None if entry.metric.get_ref().compares() => Err(place
                 .fail(&entry.metric, "this metric compares with a baseline, and there is none")
-                .help("add baseline = { policy = \"cfs\", governor = \"schedutil\" }")),
+                .with_help("add baseline = { policy = \"cfs\", governor = \"schedutil\" }")),
             None => Ok(None),
         }
     }
 
-    fn side(&mut self, entry: &SideEntry, place: &Place) -> Result<Side, Failure> {
+    fn side(&mut self, entry: &SideEntry, place: &Place) -> Result<Side, Error> {
         let name = entry.policy.get_ref();
         let index = self.policies.load(name, |name| {
-            let policy =
-                load(name).map_err(|error| helped(place.fail(&entry.policy, &error), error.help()))?;
+            let policy = load(name).map_err(|error| place.because(&entry.policy, &error.into()))?;
             Native::build(policy).map_err(|error| place.fail(&entry.policy, error))
         })?;
         let policy = self.policies.get(index).policy();
         let mut params = Settings::default();
         for (name, value) in &entry.params {
-            params
-                .set(policy, name, value.get_ref())
-                .map_err(|error| helped(place.fail(value, &error), error.help()))?;
+            let set = params.set(policy, name, value.get_ref());
+            set.map_err(|error| place.because(value, &error.into()))?;
         }
         Ok(Side { policy: index, governor: entry.governor, params })
-    }
-}
-
-fn helped(failure: Failure, help: Option<String>) -> Failure {
-    match help {
-        Some(help) => failure.help(help),
-        None => failure,
     }
 }
 
@@ -229,10 +258,18 @@ struct Place<'a> {
 }
 
 impl Place<'_> {
-    fn fail<T>(&self, at: &Spanned<T>, what: impl Display) -> Failure {
+    fn fail<T>(&self, at: &Spanned<T>, what: impl Display) -> Error {
         let Range { start, .. } = at.span();
         let line = 1 + self.text.bytes().take(start).filter(|byte| *byte == b'\n').count();
-        Failure::new(format_args!("{}:{line}: claim `{}`: {what}", self.name, self.id))
+        Error::claims(format_args!("{}:{line}: claim `{}`: {what}", self.name, self.id))
+    }
+
+    /// The same, with the help that comes with `error`.
+    fn because<T>(&self, at: &Spanned<T>, error: &Error) -> Error {
+        match error.help() {
+            Some(help) => self.fail(at, error).with_help(help),
+            None => self.fail(at, error),
+        }
     }
 }
 

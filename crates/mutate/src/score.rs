@@ -1,0 +1,36 @@
+//! Verdicts, counted.
+
+use serde::Serialize;
+
+use crate::judge::{Judged, Verdict};
+
+/// How many mutants were judged how.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+pub struct Score {
+    pub mutants: usize,
+    pub rejected: usize,
+    pub refuted: usize,
+    pub unproved: usize,
+    pub survive: usize,
+}
+
+impl Score {
+    pub fn of(judged: &[Judged]) -> Score {
+        let count = |is: fn(&Verdict) -> bool| judged.iter().filter(|one| is(&one.verdict)).count();
+        Score {
+            mutants: judged.len(),
+            rejected: count(|verdict| matches!(verdict, Verdict::Rejected { .. })),
+            refuted: count(|verdict| matches!(verdict, Verdict::Refuted(_))),
+            unproved: count(|verdict| matches!(verdict, Verdict::Unproved { .. })),
+            survive: count(Verdict::survives),
+        }
+    }
+
+    /// The share of mutants that are noticed; 1 if there are none.
+    pub fn noticed(&self) -> f64 {
+        match self.mutants {
+            0 => 1.0,
+            mutants => (mutants - self.survive) as f64 / mutants as f64,
+        }
+    }
+}

@@ -1,0 +1,53 @@
+//! Studies: many simulations, and what they say together.
+//!
+//! - [`Matrix`]: machines × governors × policies × seeds. Its result is a [`Prediction`].
+//! - [`claims`] and [`reproduction`]: the papers' claims, and what the simulator says about each.
+//! - [`catalogue`]: what there is to study.
+//! - [`measure`]: the numbers of a report about one trace or two.
+//! - [`statistics`]: means over seeds, and the confidence in their ratios.
+//! - [`Plays`]: the document about runs of a workload on a live kernel.
+//!
+//! Nothing here prints. Long work takes a callback that is called after each simulation.
+//!
+//! # A sweep
+//!
+//! ```
+//! use hearth_study::{Keep, Matrix, Selection};
+//! use hearth_workload::Workload;
+//!
+//! let selection = Selection {
+//!     machines: vec!["ryzen-3400g".into()],
+//!     governors: vec!["schedutil".parse()?],
+//!     policies: vec!["cfs".parse()?, "nest:r_max=0".parse()?],
+//!     params: Vec::new(),
+//! };
+//! let matrix = Matrix { runs: 2, ..Matrix::load(&selection)? };
+//! let workload = Workload::resolve("fork-wait:iterations=5")?;
+//! let prediction = matrix.predict(&workload, Vec::new(), &Keep::default(), || ())?;
+//! for row in prediction.rows() {
+//!     let speedup = row.against.map_or(0.0, |against| against.speedup.value);
+//!     println!("{}: {:.4} s, {speedup:+.3}", row.setting.label(), row.time.mean);
+//! }
+//! assert_eq!(prediction.rows().len(), 2);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod by;
+pub mod catalogue;
+pub mod claims;
+mod csv;
+mod error;
+mod matrix;
+pub mod measure;
+mod plays;
+mod prediction;
+pub mod reproduction;
+mod selection;
+pub mod statistics;
+
+pub use by::By;
+pub use error::Error;
+pub use matrix::{Keep, Matrix, Variant};
+pub use plays::{LatencyFacts, Overall, Plays, RunFacts};
+pub use prediction::{Against, Prediction, Row, Run, Setting, WorkloadFacts};
+pub use selection::Selection;

@@ -1,0 +1,220 @@
+//! Machines × governors × policies × seeds.
+
+use crate::{Error, Prediction, Run, Selection, Setting, WorkloadFacts};
+use hearth_machine::{Governor, Machine};
+use hearth_policy::{ScopedAssignment, Settings, Spec, load, names};
+use hearth_sim::{Job, NOISE, Native, Outcome};
+use hearth_trace::{Reader, Writer};
+use hearth_view::report::TimelinePanel;
+use hearth_workload::Workload;
+use std::path::Path;
+
+/// What to simulate. Every machine runs every policy under every governor, with `runs` seeds.
+pub struct Matrix {
+    pub machines: Vec<Machine>,
+    pub governors: Vec<Governor>,
+    pub variants: Vec<Variant>,
+    /// The seed of the first run; the others follow.
+    pub seed: u64,
+    /// Runs of each setting.
+    pub runs: u64,
+    /// See [`hearth_sim::NOISE`].
+    pub noise: f64,
+    /// Simulations at a time; 0: one on each core of the host.
+    pub threads: usize,
+}
+
+/// A policy with its parameters.
+pub struct Variant {
+    /// The policy's name; where policies of several files have the same one, what the user called it.
+    pub name: String,
+    pub source: String,
+    pub policy: Native,
+    pub params: Settings,
+}
+
+/// What to keep of the runs, beside their numbers.
+#[derive(Clone, Copy, Default)]
+pub struct Keep<'p> {
+    /// Write the trace here. For a matrix of exactly one run.
+    pub trace: Option<&'p Path>,
+    /// Keep the execution trace of each setting's first run, in so many columns of time
+    /// ([`Prediction::panels`]). Its events pass through a temporary trace on disk, not through memory.
+    pub columns: Option<u32>,
+}
+
+/// One run of a matrix.
+struct Planned<'a> {
+    setting: Setting,
+    job: Job<'a>,
+    /// Its setting's first one.
+    first: bool,
+}
+
+impl Matrix {
+    /// Loads what `selection` names, once each: five runs from seed 1, with the simulator's noise.
+    pub fn load(selection: &Selection) -> Result<Matrix, Error> {
+        Ok(Matrix {
+            machines: machines(&selection.machines)?,
+            governors: unique(&selection.governors).copied().collect(),
+            variants: variants(&selection.policies, &selection.params)?,
+            seed: 1,
+            runs: 5,
+            noise: NOISE,
+            threads: 0,
+        })
+    }
+
+    /// Number of runs.
+    pub fn len(&self) -> usize {
+        self.machines.len() * self.governors.len() * self.variants.len() * self.runs as usize
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Simulates the workload in every setting, each run once. `notes` are what must be said about the
+    /// workload; `done` is called after each run, from several threads.
+    pub fn predict(
+        &self,
+        workload: &Workload,
+        notes: Vec<String>,
+        keep: &Keep,
+        done: impl Fn() + Sync,
+    ) -> Result<Prediction, Error> {
+        if keep.trace.is_some() && self.len() != 1 {
+            return Err(Error::ManyRuns { runs: self.len() });
+        }
+        let (plans, jobs): (Vec<_>, Vec<_>) =
+            self.planned(workload).into_iter().map(|p| ((p.setting, p.first), p.job)).unzip();
+        let results = hearth_sim::map_jobs(&jobs, self.threads, |index, job| {
+            let columns = keep.columns.filter(|_| plans[index].1);
+            let result = simulate(job, keep.trace, columns);
+            done();
+            result
+        });
+        let (mut runs, mut panels) = (Vec::new(), Vec::new());
+        for (((setting, _), job), result) in plans.into_iter().zip(&jobs).zip(results) {
+            let (outcome, panel) = result?;
+            panels.extend(panel.map(|panel| TimelinePanel { setting: setting.page(), ..panel }));
+            runs.push(Run::new(setting, job.seed, outcome));
+        }
+        Ok(Prediction::new(WorkloadFacts::of(workload, notes), runs, panels))
+    }
+
+    /// Setting by setting, machine by machine; the runs of a setting by seed.
+    fn planned<'a>(&'a self, workload: &'a Workload) -> Vec<Planned<'a>> {
+        let mut planned = Vec::new();
+        for machine in &self.machines {
+            for &governor in &self.governors {
+                for variant in &self.variants {
+                    for run in 0..self.runs {
+                        planned.push(Planned {
+                            setting: setting(machine, governor, variant),
+                            job: Job {
+                                workload,
+                                machine,
+                                governor,
+                                policy: &variant.policy,
+                                params: &variant.params,
+                                seed: self.seed.wrapping_add(run),
+                                noise: self.noise,
+                            },
+                            first: run == 0,
+                        });
+                    }
+                }
+            }
+        }
+        planned
+    }
+}
+
+fn setting(machine: &Machine, governor: Governor, variant: &Variant) -> Setting {
+    Setting {
+        machine: machine.name.clone(),
+        governor: governor.to_string(),
+        policy: variant.name.clone(),
+        params: variant.params.shown(variant.policy.policy()).collect(),
+    }
+}
+
+/// One run; its trace goes to `path`, and is drawn in `columns`.
+fn simulate(
+    job: &Job,
+    path: Option<&Path>,
+    columns: Option<u32>,
+) -> Result<(Outcome, Option<TimelinePanel>), Error> {
+    let header = hearth_sim::header(job);
+    let mut kept = path.map(|path| Writer::create(path, &header)).transpose()?;
+    // Where a trace is kept, it is drawn from that.
+    let spool = match columns.filter(|_| path.is_none()) {
+        Some(_) => Some(tempfile::tempdir().map_err(Error::TemporaryFolder)?),
+        None => None,
+    };
+    let spool = spool.as_ref().map(|folder| folder.path().join("trace"));
+    let mut spooled = spool.as_ref().map(|path| Writer::create(path, &header)).transpose()?;
+    let outcome = hearth_sim::run(job, &mut (&mut kept, &mut spooled))?;
+    kept.map(|writer| writer.commit(&outcome.header)).transpose()?;
+    spooled.map(|writer| writer.commit_without_index(&outcome.header)).transpose()?;
+    let panel = match (columns, spool.as_deref().or(path)) {
+        (Some(columns), Some(path)) => Some(TimelinePanel::read(Reader::open(path)?, columns)?),
+        _ => None,
+    };
+    Ok((outcome, panel))
+}
+
+fn machines(sources: &[String]) -> Result<Vec<Machine>, Error> {
+    let mut machines: Vec<Machine> = Vec::new();
+    for source in unique(sources) {
+        let mut machine = Machine::load(source)?;
+        // A copy of a machine file may still have the original's name.
+        if machines.iter().any(|other| other.name == machine.name) {
+            machine.name = source.clone();
+        }
+        machines.push(machine);
+    }
+    Ok(machines)
+}
+
+fn variants(policies: &[Spec], params: &[ScopedAssignment]) -> Result<Vec<Variant>, Error> {
+    let all: Vec<Spec>;
+    let specs = if policies.is_empty() {
+        let spec = |name: &&str| Spec { source: name.to_string(), params: Vec::new() };
+        all = names().iter().map(spec).collect();
+        &all
+    } else {
+        policies
+    };
+    let mut variants: Vec<Variant> = Vec::new();
+    for spec in specs {
+        let policy = load(&spec.source)?;
+        // The parameters of this variant take precedence over those of the policy.
+        let general = params.iter().filter(|p| p.policy == policy.name()).map(|p| &p.assignment);
+        let params = Settings::parse(&policy, general.chain(&spec.params))?;
+        if variants.iter().any(|v| v.source == spec.source && v.params == params) {
+            continue;
+        }
+        // A changed copy of a policy may still have the original's name.
+        let taken = variants.iter().any(|v| v.source != spec.source && v.name == policy.name());
+        let name = if taken { spec.source.clone() } else { policy.name().to_owned() };
+        let policy = Native::build(policy)?;
+        variants.push(Variant { name, source: spec.source.clone(), policy, params });
+    }
+    let simulated = |param: &&ScopedAssignment| variants.iter().any(|v| v.policy.name() == param.policy);
+    if let Some(param) = params.iter().find(|param| !simulated(param)) {
+        let named: Vec<&str> = variants.iter().map(|v| v.policy.name()).collect();
+        return Err(Error::ParamOfOther {
+            policy: param.policy.clone(),
+            name: param.assignment.name.clone(),
+            simulated: named.join(", "),
+        });
+    }
+    Ok(variants)
+}
+
+/// Each value once, in order.
+fn unique<T: PartialEq>(values: &[T]) -> impl Iterator<Item = &T> {
+    values.iter().enumerate().filter(|(i, value)| !values[..*i].contains(value)).map(|(_, value)| value)
+}

@@ -1,0 +1,184 @@
+//! The numbers of a report: those of a trace, in one pass over it, and those of two side by side.
+
+use crate::csv::csv;
+use crate::{By, Error};
+use hearth_analysis::{
+    Analysis, ByInterval, Inversions, Overloads, ProcessRow, ThreadRow, UnderloadSeries, WakerPair, Wanted,
+    ratios,
+};
+use hearth_trace::{Event, Header, Metrics, Reader, Sink, Source, Summary, Trace};
+use serde::Serialize;
+use serde_json::Value;
+
+/// What two traces are called where they stand side by side.
+pub const NAMES: [&str; 2] = ["first", "second"];
+
+/// The numbers of one or two traces. It serializes as the document hearth.report/1, which
+/// docs/src/json.md describes.
+#[derive(Serialize)]
+pub struct Report {
+    schema: &'static str,
+    pub traces: Vec<Measured>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    comparison: Option<Comparison>,
+}
+
+/// The second trace against the first.
+#[derive(Serialize)]
+struct Comparison {
+    speedup: Option<f64>,
+    energy_saving: Option<f64>,
+    /// Of each number: the second's, divided by the first's.
+    ratios: Value,
+}
+
+impl Report {
+    /// Two traces are compared.
+    pub fn new(traces: Vec<Measured>) -> Result<Report, Error> {
+        let comparison = match &traces[..] {
+            [a, b] => Some(compare(a, b)?),
+            _ => None,
+        };
+        Ok(Report { schema: "hearth.report/1", traces, comparison })
+    }
+
+    /// One table as CSV: what was asked for, or else the metrics of the whole.
+    pub fn csv(&self) -> Result<String, Error> {
+        csv(&self.traces)
+    }
+}
+
+fn compare(a: &Measured, b: &Measured) -> Result<Comparison, Error> {
+    let energy = a.summary.energy_j.zip(b.summary.energy_j).filter(|(a, b)| *a > 0.0 && *b > 0.0);
+    let (first, second) = (a.summary.duration_s, b.summary.duration_s);
+    Ok(Comparison {
+        speedup: (first > 0.0 && second > 0.0).then(|| first / second - 1.0),
+        energy_saving: energy.map(|(a, b)| 1.0 - b / a),
+        ratios: ratios(&serde_json::to_value(a.compared())?, &serde_json::to_value(b.compared())?),
+    })
+}
+
+/// The numbers of a trace. What was not asked for is left out.
+#[derive(Serialize)]
+pub struct Measured {
+    pub path: String,
+    pub machine: String,
+    pub source: Source,
+    pub summary: Summary,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub by_interval: Option<ByInterval>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub by_process: Option<Vec<ProcessRow>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub by_thread: Option<Vec<ThreadRow>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub wakers: Option<Vec<WakerPair>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub inversions: Option<Inversions>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub overloads: Option<Overloads>,
+    #[serde(skip)]
+    pub underload: Option<UnderloadSeries>,
+}
+
+/// What has a counterpart in another trace.
+#[derive(Serialize)]
+struct Compared<'a> {
+    summary: &'a Summary,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    by_interval: Option<&'a ByInterval>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    by_process: Option<&'a Vec<ProcessRow>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    wakers: Option<&'a Vec<WakerPair>>,
+}
+
+impl Measured {
+    /// Threads have other numbers in another trace, and episodes no names: they have no counterparts.
+    fn compared(&self) -> Compared<'_> {
+        Compared {
+            summary: &self.summary,
+            by_interval: self.by_interval.as_ref(),
+            by_process: self.by_process.as_ref(),
+            wakers: self.wakers.as_ref(),
+        }
+    }
+}
+
+/// What to measure.
+pub struct Measures {
+    /// Measure the play alone, of a recording of `hearth play`. The whole trace is in memory then;
+    /// otherwise memory is in proportion to cores, threads and what is wanted.
+    pub played: bool,
+    pub wanted: Wanted,
+    /// The tables to keep. Intervals and threads must be in `wanted` too.
+    pub by: Vec<By>,
+}
+
+impl Measures {
+    /// Measures the rest of a trace. `path` is what the trace is called in the report.
+    pub fn of(&self, mut reader: Reader, path: &str) -> Result<Measured, Error> {
+        if self.played {
+            let Trace { header, events } = play_of(reader.into_trace()?, path)?;
+            return self.measure(path, header, |take| {
+                take(&events);
+                Ok(())
+            });
+        }
+        let header = reader.header().clone();
+        self.measure(path, header, |take| {
+            while let Some(group) = reader.next_group() {
+                take(group?);
+            }
+            Ok(())
+        })
+    }
+
+    /// `read` gives all events, some at a time.
+    fn measure(
+        &self,
+        path: &str,
+        header: Header,
+        read: impl FnOnce(&mut dyn FnMut(&[Event])) -> Result<(), hearth_trace::Error>,
+    ) -> Result<Measured, Error> {
+        if let Some(why) = self.by.iter().find_map(|by| by.too_fine(header.duration)) {
+            return Err(Error::TooFine { path: path.into(), why });
+        }
+        let mut metrics = Metrics::new(&header);
+        let wanted = self.wanted;
+        let mut analysis = (wanted != Wanted::default()).then(|| Analysis::new(&header, wanted));
+        read(&mut |events| {
+            events.iter().for_each(|event| metrics.event(event));
+            if let Some(analysis) = &mut analysis {
+                events.iter().for_each(|event| analysis.event(event));
+            }
+        })?;
+        let found = analysis.map(|analysis| analysis.finish(header.duration)).unwrap_or_default();
+        let is = |what: By| self.by.contains(&what);
+        Ok(Measured {
+            path: path.into(),
+            summary: Summary {
+                lost_events: Some(header.lost.iter().fold(0, |sum, lost| sum.saturating_add(*lost))),
+                energy_j: (header.energy_uj > 0).then_some(header.energy_uj as f64 / 1e6),
+                ..metrics.finish(header.duration)
+            },
+            machine: header.machine,
+            source: header.source,
+            by_interval: found.intervals,
+            by_process: found.processes.filter(|_| is(By::Process)),
+            by_thread: found.threads.filter(|_| is(By::Thread)),
+            wakers: found.wakers,
+            inversions: found.inversions,
+            overloads: found.overloads,
+            underload: found.underload,
+        })
+    }
+}
+
+/// The play alone. A simulated trace has nothing else in it.
+fn play_of(trace: Trace, path: &str) -> Result<Trace, Error> {
+    if matches!(trace.header.source, Source::Simulated { .. }) {
+        return Ok(trace);
+    }
+    trace.played().ok_or_else(|| Error::NoPlay { path: path.into() })
+}
