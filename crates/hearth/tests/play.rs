@@ -95,6 +95,6 @@ fn what_cannot_be_played_is_told() {
         folder.path(),
         &["long.json", "--timeout", "0.05"],
         1,
-        &["after 0.05 s, and was stopped", "thread 0 (sleeper), step 0: it sleeps for 60 s", "--timeout"],
+        &["was stopped after 0.05 s", "thread 0 (sleeper), step 0: it sleeps for 60 s", "--timeout"],
     );
 }
