@@ -103,39 +103,8 @@ mod tests {
     use hearth_study::claims::{Book, Claim};
     use hearth_study::reproduction::Plan;
 
-    const CLAIMS: &str = r#"
-[[claim]]
-id = "faster"
-paper = "P, 1"
-says = "nest | cfs"
-workload = "fork-wait:iterations=5"
-machines = ["xeon-5218", "ryzen-3400g"]
-subject = { policy = "nest", governor = "schedutil" }
-baseline = { policy = "cfs", governor = "schedutil" }
-metric = "speedup"
-range = [-0.084, 0.3]
-
-[[claim]]
-id = "saves"
-paper = "P, 2"
-says = "with its defaults written out"
-workload = "fork-wait:iterations=5"
-machines = ["xeon-5218"]
-subject = { policy = "nest", governor = "schedutil", params = { r_max = "5" } }
-baseline = { policy = "cfs", governor = "performance" }
-metric = "energy_saving"
-range = [0.5, 0.9]
-
-[[claim]]
-id = "overloads"
-paper = "P, 3"
-says = "a little"
-workload = "fork-wait:iterations=5"
-machines = ["xeon-5218"]
-subject = { policy = "cfs", governor = "schedutil" }
-metric = "overload"
-range = [1, 2]
-"#;
+    const CLAIMS: &str =
+        include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../study/tests/data/claims.toml"));
 
     /// The outcome of a run that took so long, with two core-ms of overload.
     fn outcome(time_s: f64) -> hearth_sim::Outcome {
