@@ -42,7 +42,13 @@ impl Library {
 
 fn candidates(named: Option<PathBuf>, program: &Path) -> Vec<Library> {
     if let Some(folder) = named {
-        return vec![Library::installed(&folder), Library::source_tree(&folder)];
+        // Both forms have runtime/, so that its presence does not tell them apart.
+        let is_source_tree = folder.join("Cargo.toml").is_file();
+        return vec![if is_source_tree {
+            Library::source_tree(&folder)
+        } else {
+            Library::installed(&folder)
+        }];
     }
     // ROOT/target/PROFILE/hearth, or a test in ROOT/target/PROFILE/deps.
     let target = program.ancestors().skip(2).take(2).find(|folder| folder.ends_with("target"));
@@ -76,8 +82,10 @@ mod tests {
 
     #[test]
     fn the_named_folder_is_the_only_candidate_and_may_have_either_form() {
-        let named = candidates(Some("/opt/h".into()), Path::new("/src/h/target/debug/hearth"));
-        let folder = Path::new("/opt/h");
-        assert_eq!(named, [Library::installed(folder), Library::source_tree(folder)]);
+        let folder = tempfile::tempdir().unwrap();
+        let named = || candidates(Some(folder.path().into()), Path::new("/src/h/target/debug/hearth"));
+        assert_eq!(named(), [Library::installed(folder.path())]);
+        std::fs::write(folder.path().join("Cargo.toml"), "").unwrap();
+        assert_eq!(named(), [Library::source_tree(folder.path())]);
     }
 }

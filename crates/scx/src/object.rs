@@ -5,7 +5,7 @@
 //! needed where policies are run.
 
 use crate::error::Error;
-use crate::library::Library;
+use crate::library::{self, Library};
 use crate::requirements::architecture;
 use hearth_base::{file, paths};
 use hearth_policy::Policy;
@@ -67,7 +67,7 @@ impl Purpose {
 /// # Errors
 /// There is no library folder, clang or header; or clang rejects the C.
 pub fn for_policy(policy: &Policy, purpose: Purpose) -> Result<Vec<u8>, Error> {
-    let library = Library::find()?;
+    let library = library::find()?;
     let sources = Hash::of_sources(policy, &library, purpose)?;
     if let Some(object) = prebuilt(policy, &library, purpose, sources) {
         return Ok(object);
@@ -88,7 +88,7 @@ pub fn for_policy(policy: &Policy, purpose: Purpose) -> Result<Vec<u8>, Error> {
 /// # Errors
 /// As [`for_policy`], and that a file cannot be written.
 pub fn build(policy: &Policy, purpose: Purpose, path: &Path) -> Result<(), Error> {
-    let library = Library::find()?;
+    let library = library::find()?;
     let hash = Hash::of_sources(policy, &library, purpose)?;
     let object = compile(policy, &library, &Clang::find()?, purpose)?;
     file::write(path, &object).map_err(Error::file("write", path))?;
@@ -253,7 +253,7 @@ fn compile(policy: &Policy, library: &Library, clang: &Clang, purpose: Purpose) 
         command.arg(map);
     }
     command.arg(format!("-DSAAKM_POLICY_FILE=\"{}.c\"", policy.name()));
-    command.arg("-c").arg(library.main()).arg("-o").arg(&object).current_dir(&work.0);
+    command.arg("-c").arg(library::main(library)).arg("-o").arg(&object).current_dir(&work.0);
     let output = command.output().map_err(Error::file("start", &clang.program))?;
     if !output.status.success() {
         let log = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -297,7 +297,7 @@ mod tests {
     #[test]
     fn an_object_in_advance_counts_only_with_the_right_hash() {
         let folder = tempfile::tempdir().unwrap();
-        let library = Library { objects: folder.path().into(), ..Library::find().unwrap() };
+        let library = Library { objects: folder.path().into(), ..library::find().unwrap() };
         let nest = load("nest").unwrap();
         let hash = Hash::of_sources(&nest, &library, Purpose::Run).unwrap();
         assert_ne!(hash, Hash::of_sources(&load("cfs").unwrap(), &library, Purpose::Run).unwrap());

@@ -7,6 +7,7 @@ mod words;
 use super::page;
 use super::round::{Decode, Item, Round, now};
 use crate::Host;
+use hearth_base::paths::Library;
 use lanes::Lanes;
 use libbpf_rs::btf::types::{DataSec, MemberAttr, Struct, Var};
 use libbpf_rs::{
@@ -54,25 +55,14 @@ fn complaints() -> String {
     COMPLAINTS.lock().map(|mut complaints| std::mem::take(&mut *complaints)).unwrap_or_default()
 }
 
-/// Where the object is: `$HEARTH_LIB`, else relative to this program.
+/// Path of the compiled programs, in one of the library folders.
 fn object() -> Result<PathBuf, String> {
     const NAME: &str = "record.bpf.o";
-    let program = std::env::current_exe().unwrap_or_default();
-    // Behind a symbolic link is the real installation.
-    let program = program.canonicalize().unwrap_or(program);
-    let candidates: Vec<PathBuf> = match std::env::var_os("HEARTH_LIB").map(PathBuf::from) {
-        // Either form: an installed folder, or the root of the sources.
-        Some(folder) => vec![folder.join(NAME), folder.join("target/bpf").join(NAME)],
-        None => {
-            let target = program.ancestors().take(5).find(|folder| folder.ends_with("target"));
-            let prefix = program.parent().and_then(Path::parent);
-            let built = target.map(|target| target.join("bpf").join(NAME));
-            built.into_iter().chain(prefix.map(|prefix| prefix.join("lib/hearth").join(NAME))).collect()
-        }
-    };
+    let candidates: Vec<PathBuf> =
+        Library::candidates().into_iter().map(|library| library.objects.join(NAME)).collect();
     candidates.iter().find(|path| path.is_file()).cloned().ok_or_else(|| {
         let sought: Vec<_> = candidates.iter().map(|path| path.display().to_string()).collect();
-        format!("its program {NAME} is not there (sought: {}; `make bpf` makes it)", sought.join(", "))
+        format!("its program {NAME} is missing (sought: {}; `make bpf` compiles it)", sought.join(", "))
     })
 }
 
