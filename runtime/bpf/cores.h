@@ -39,8 +39,7 @@ SAAKM_GLOBAL int saakm_update_whole(u32 c)
 	u32 w;
 
 	for (w = 0; w < WORLD->nr_words && can_loop; w = SAAKM_FORGET(w + 1))
-		busy |= pair->cores.word[w] & WORLD->online.word[w] &
-			~WORLD->idle.word[w];
+		busy |= pair->cores.word[w] & WORLD->online.word[w] & ~WORLD->idle.word[w];
 	for (w = 0; w < WORLD->nr_words && can_loop; w = SAAKM_FORGET(w + 1)) {
 		u64 pair_word = pair->cores.word[w];
 
@@ -155,7 +154,8 @@ SAAKM_GLOBAL int saakm_window(u64 now)
 	s64 used = 0;
 	u32 w;
 
-	if (interval <= last || __sync_val_compare_and_swap(&window->interval, last, interval) != last)
+	if (interval <= last ||
+	    __sync_val_compare_and_swap(&window->interval, last, interval) != last)
 		return 0;
 	for (w = 0; w < WORLD->nr_words && can_loop; w = SAAKM_FORGET(w + 1)) {
 		used += saakm_popcount(window->used.word[w]);

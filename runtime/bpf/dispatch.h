@@ -66,7 +66,8 @@ SAAKM_GLOBAL bool saakm_to_local(u32 cpu, u32 thread, u32 queue)
 			core_t home = scx_bpf_task_cpu(p);
 
 			SAAKM_LOCK();
-			went = saakm_is_ready_in(where, cpu, queue) && saakm_go(t, where, SAAKM_READY, home, queue);
+			went = saakm_is_ready_in(where, cpu, queue) &&
+			       saakm_go(t, where, SAAKM_READY, home, queue);
 			SAAKM_UNLOCK();
 			if (went) {
 				where = t->where;
@@ -75,7 +76,8 @@ SAAKM_GLOBAL bool saakm_to_local(u32 cpu, u32 thread, u32 queue)
 			return false;
 		}
 		SAAKM_LOCK();
-		went = saakm_is_ready_in(where, cpu, queue) && saakm_go(t, where, SAAKM_RUNNING, cpu, 0);
+		went = saakm_is_ready_in(where, cpu, queue) &&
+		       saakm_go(t, where, SAAKM_RUNNING, cpu, 0);
 		if (went)
 			saakm_core_at(cpu)->current = thread;
 		SAAKM_UNLOCK();

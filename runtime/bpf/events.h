@@ -148,7 +148,8 @@ void BPF_STRUCT_OPS(saakm_enqueue, struct task_struct *p, u64 enq_flags)
 		where = t->where;
 	}
 	/* Nobody would look for it in a queue. */
-	if (saakm_state_of(where) != SAAKM_READY || !bpf_cpumask_test_cpu(saakm_core_of(where), p->cpus_ptr)) {
+	if (saakm_state_of(where) != SAAKM_READY ||
+	    !bpf_cpumask_test_cpu(saakm_core_of(where), p->cpus_ptr)) {
 		saakm_core_at(cpu)->count.bypassed++;
 		saakm_to_global(p, enq_flags);
 		return;
@@ -344,7 +345,8 @@ void BPF_STRUCT_OPS(saakm_update_idle, s32 cpu, bool idle)
 
 /* ---- threads come and go ------------------------------------------------------------------- */
 
-s32 BPF_STRUCT_OPS_SLEEPABLE(saakm_init_task, struct task_struct *p, struct scx_init_task_args *args)
+s32 BPF_STRUCT_OPS_SLEEPABLE(saakm_init_task, struct task_struct *p,
+			     struct scx_init_task_args *args)
 {
 	u32 index = saakm_take_slot();
 	thread_t t = saakm_thread_at(index);
@@ -478,9 +480,9 @@ void BPF_STRUCT_OPS(saakm_dump_task, struct scx_dump_ctx *context, struct task_s
 	u64 where = t ? t->where : 0;
 
 	if (t)
-		scx_bpf_dump("thread %u: state %u, core %u, queue %u, key %lld, flags %x", t->serial,
-			     saakm_state_of(where), saakm_core_of(where), saakm_queue_of(where), t->key,
-			     t->flags);
+		scx_bpf_dump("thread %u: state %u, core %u, queue %u, key %lld, flags %x",
+			     t->serial, saakm_state_of(where), saakm_core_of(where),
+			     saakm_queue_of(where), t->key, t->flags);
 }
 
 void BPF_STRUCT_OPS(saakm_dump_cpu, struct scx_dump_ctx *context, s32 cpu, bool idle)
@@ -490,7 +492,8 @@ void BPF_STRUCT_OPS(saakm_dump_cpu, struct scx_dump_ctx *context, s32 cpu, bool 
 	saakm_use_arena();
 	scx_bpf_dump("core %d: thread %u runs, %u ready, %d queued, %s", cpu,
 		     core->current ? saakm_thread_at(core->current)->serial : 0, core->nr_ready,
-		     scx_bpf_dsq_nr_queued(saakm_dsq(cpu, 0)), saakm_has(&WORLD->idle, cpu) ? "idle" : "busy");
+		     scx_bpf_dsq_nr_queued(saakm_dsq(cpu, 0)),
+		     saakm_has(&WORLD->idle, cpu) ? "idle" : "busy");
 }
 
 void BPF_STRUCT_OPS(saakm_exit, struct scx_exit_info *info)
@@ -504,6 +507,7 @@ void BPF_STRUCT_OPS(saakm_exit, struct scx_exit_info *info)
  * but a leaving core waits for its last threads in ways that differ from kernel to kernel. See
  * hotplug.h.
  */
+/* clang-format off */
 SCX_OPS_DEFINE(saakm_ops,
 	       .select_cpu = (void *)saakm_select_cpu,
 	       .enqueue = (void *)saakm_enqueue,
@@ -526,5 +530,6 @@ SCX_OPS_DEFINE(saakm_ops,
 	       .exit = (void *)saakm_exit,
 	       .flags = SCX_OPS_ENQ_EXITING,
 	       .name = SAAKM_NAME);
+/* clang-format on */
 
 #endif

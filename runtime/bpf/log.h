@@ -67,7 +67,8 @@ struct saakm_told {
 
 #define SAAKM_TOLD ((struct saakm_told SAAKM_MEM *)(u64)SAAKM_TOLD_AT)
 #define SAAKM_TOLD_SETS ((struct saakm_set SAAKM_MEM *)(u64)SAAKM_TOLD_SETS_AT)
-_Static_assert(sizeof(struct saakm_told) * SAAKM_MAX_CORES <= SAAKM_CORES_AT - SAAKM_TOLD_AT, "overlap");
+_Static_assert(sizeof(struct saakm_told) * SAAKM_MAX_CORES <= SAAKM_CORES_AT - SAAKM_TOLD_AT,
+	       "overlap");
 _Static_assert(SAAKM_WORLD_AT + sizeof(struct saakm_world) <= SAAKM_TOLD_SETS_AT, "overlap");
 
 #else
@@ -75,15 +76,15 @@ _Static_assert(SAAKM_WORLD_AT + sizeof(struct saakm_world) <= SAAKM_TOLD_SETS_AT
 #define SAAKM_HANDLER static __always_inline
 #define SAAKM_EVENT SAAKM_GLOBAL
 #define SAAKM_UNDERLOAD WORLD->underload
-#define SAAKM_LOCK() do {} while (0)
-#define SAAKM_UNLOCK() do {} while (0)
-#define SAAKM_IRQS_OFF(flags) do {} while (0)
-#define SAAKM_IRQS_ON(flags) do {} while (0)
-#define SAAKM_LOG(kind, flag, core, thread, a, b, c) do {} while (0)
+#define SAAKM_LOCK() ((void)0)
+#define SAAKM_UNLOCK() ((void)0)
+#define SAAKM_IRQS_OFF(flags) ((void)0)
+#define SAAKM_IRQS_ON(flags) ((void)0)
+#define SAAKM_LOG(kind, flag, core, thread, a, b, c) ((void)0)
 #define SAAKM_LOG_WALK(c, queue) 0
 #define SAAKM_LOG_VISIT(t, walk) ((void)(walk), true)
-#define SAAKM_LOG_BEGIN(s, event, t, c) do {} while (0)
-#define SAAKM_LOG_END(t) do {} while (0)
+#define SAAKM_LOG_BEGIN(s, event, t, c) ((void)0)
+#define SAAKM_LOG_END(t) ((void)0)
 
 #endif
 

@@ -15,8 +15,6 @@
 #include "records.h"
 #include "log.h"
 
-
-
 /* ---- where things are -------------------------------------------------------------------- */
 
 #define WORLD SAAKM_FIELD_AT(struct saakm_world, SAAKM_WORLD_AT)
@@ -31,8 +29,9 @@ static __always_inline thread_t saakm_thread_at(u32 index)
 {
 	if (!index)
 		return NULL;
-	return SAAKM_FIELD_AT(struct saakm_thread, SAAKM_THREADS_AT +
-			      (index & (SAAKM_MAX_THREADS - 1)) * SAAKM_THREAD_BYTES);
+	return SAAKM_FIELD_AT(struct saakm_thread,
+			      SAAKM_THREADS_AT +
+				      (index & (SAAKM_MAX_THREADS - 1)) * SAAKM_THREAD_BYTES);
 }
 
 static __always_inline saakm_t saakm_context(u32 cpu, enum saakm_context_level level)
@@ -86,9 +85,10 @@ static __always_inline u32 saakm_domain_index(saakm_t s, core_t c, enum saakm_le
 
 static __always_inline domain_t saakm_domain_at(saakm_t s, enum saakm_level level, u32 i)
 {
-	return SAAKM_FIELD_AT(struct saakm_domain, SAAKM_DOMAINS_AT +
-			      ((u64)level * SAAKM_MAX_CORES + (i & (SAAKM_MAX_CORES - 1))) *
-				      SAAKM_DOMAIN_BYTES);
+	return SAAKM_FIELD_AT(struct saakm_domain,
+			      SAAKM_DOMAINS_AT +
+				      ((u64)level * SAAKM_MAX_CORES + (i & (SAAKM_MAX_CORES - 1))) *
+					      SAAKM_DOMAIN_BYTES);
 }
 
 /* ---- cores and threads ------------------------------------------------------------------- */

@@ -64,7 +64,8 @@ static __always_inline bool saakm_is_ready_in(u64 where, core_t c, u32 queue)
 	u64 t##_where __attribute__((unused)), t##_walk = SAAKM_LOG_WALK(c, queue);                \
 	bpf_for_each(scx_dsq, t##_task, saakm_dsq(c, queue), 0)                                    \
 		if ((t = saakm_thread_of(t##_task)) != NULL &&                                     \
-		    saakm_is_ready_in(t##_where = t->where, c, queue) && SAAKM_LOG_VISIT(t, t##_walk))
+		    saakm_is_ready_in(t##_where = t->where, c, queue) &&                           \
+		    SAAKM_LOG_VISIT(t, t##_walk))
 
 /* A steal moves t, which the walk has come to, if it has been in that queue ever since: what the steal asked was
    about that queue, and meanwhile another core may have taken the thread, and wait for it. */
@@ -84,7 +85,8 @@ static __always_inline thread_t saakm_first(saakm_t s, core_t c, u32 queue)
    it waits in vain: let it look, find nothing, and be idle again. */
 static __always_inline void saakm_not_coming(core_t c)
 {
-	if (saakm_has(&WORLD->kernel_idle, c) && !saakm_has(&WORLD->idle, c) && c != bpf_get_smp_processor_id())
+	if (saakm_has(&WORLD->kernel_idle, c) && !saakm_has(&WORLD->idle, c) &&
+	    c != bpf_get_smp_processor_id())
 		scx_bpf_kick_cpu(c, 0);
 }
 
@@ -153,7 +155,8 @@ static __always_inline u32 saakm_nests(void)
 /* c no longer counts as idle: a thread is on its way there. */
 static void saakm_not_idle(saakm_t s, core_t c);
 
-static __always_inline void saakm_ready(saakm_t s, thread_t t, core_t c, u32 queue, int64_t key, u32 reason)
+static __always_inline void saakm_ready(saakm_t s, thread_t t, core_t c, u32 queue, int64_t key,
+					u32 reason)
 {
 	bool own = t->index == s->subject;
 	u64 old = own ? t->where : s->from;
@@ -270,7 +273,7 @@ static __always_inline void saakm_preempt(saakm_t s, core_t c)
 /* Adds c to set number id of the policy; false if that is full and c not in it. The member count
    is taken before the bit, so that concurrent handlers never exceed max. */
 static __always_inline bool saakm_add(saakm_t s, struct saakm_set SAAKM_MEM *set, u32 id, core_t c,
-			     int64_t max)
+				      int64_t max)
 {
 	int64_t SAAKM_MEM *members = &WORLD->members[id & (SAAKM_MAX_SETS - 1)];
 
@@ -291,7 +294,8 @@ static __always_inline bool saakm_add(saakm_t s, struct saakm_set SAAKM_MEM *set
 }
 
 /* Removes c from set number id of the policy; false if it was not in it. */
-static __always_inline bool saakm_remove(saakm_t s, struct saakm_set SAAKM_MEM *set, u32 id, core_t c)
+static __always_inline bool saakm_remove(saakm_t s, struct saakm_set SAAKM_MEM *set, u32 id,
+					 core_t c)
 {
 	if (!saakm_leave((u64)set, c))
 		return false;
@@ -310,8 +314,8 @@ static __always_inline bool saakm_remove(saakm_t s, struct saakm_set SAAKM_MEM *
 			saakm_replace_word(s, set, id, w, (members));                              \
 	} while (0)
 
-static __always_inline void saakm_replace_word(saakm_t s, struct saakm_set SAAKM_MEM *set, u32 id, u32 w,
-				      u64 members)
+static __always_inline void saakm_replace_word(saakm_t s, struct saakm_set SAAKM_MEM *set, u32 id,
+					       u32 w, u64 members)
 {
 	u64 changed = set->word[w] ^ members;
 

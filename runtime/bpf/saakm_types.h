@@ -52,7 +52,7 @@
 #define SAAKM_GO_ON can_loop
 
 /* x, with a zero from memory in it, which the verifier does not know to be zero. */
-#define SAAKM_FORGET(x) ((x) | (typeof(x)) * (volatile u64 SAAKM_MEM *)(u64)SAAKM_ZERO_AT)
+#define SAAKM_FORGET(x) ((x) | (typeof(x))(*(volatile u64 SAAKM_MEM *)(u64)SAAKM_ZERO_AT))
 
 /* The verifier looks at a global function once, and not again at each call: it takes numbers, and
    arena addresses are numbers. Weak, because the compiler would else leave a register as it is for

@@ -39,7 +39,8 @@ SAAKM_GLOBAL u32 saakm_take_slot(void)
 		u64 next = saakm_thread_at((u32)old)->next_free;
 
 		seen = old;
-		old = __sync_val_compare_and_swap(&WORLD->free, seen, next | ((seen >> 32) + 1) << 32);
+		old = __sync_val_compare_and_swap(&WORLD->free, seen,
+						  next | ((seen >> 32) + 1) << 32);
 		if (old == seen)
 			return (u32)seen;
 	}

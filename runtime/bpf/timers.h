@@ -81,9 +81,11 @@ SAAKM_GLOBAL int saakm_postpone_moves(u64 context)
 		/* What does not fit is mended by the core that comes to the entry. */
 		if (tail - core->pending_head >= SAAKM_MOVES)
 			break;
-		later->moves[tail & (SAAKM_MOVES - 1)].thread = s->moves[i & (SAAKM_MOVES - 1)].thread;
+		later->moves[tail & (SAAKM_MOVES - 1)].thread =
+			s->moves[i & (SAAKM_MOVES - 1)].thread;
 		later->moves[tail & (SAAKM_MOVES - 1)].from = s->moves[i & (SAAKM_MOVES - 1)].from;
-		later->moves[tail & (SAAKM_MOVES - 1)].queue = s->moves[i & (SAAKM_MOVES - 1)].queue;
+		later->moves[tail & (SAAKM_MOVES - 1)].queue =
+			s->moves[i & (SAAKM_MOVES - 1)].queue;
 		core->pending_tail = tail + 1;
 	}
 	core->count.steals += s->nr_moves;

@@ -89,7 +89,8 @@ static __always_inline void saakm_write_thread(u64 thread)
 	for (w = 1; w < WORLD->nr_words && can_loop; w = SAAKM_FORGET(w + 1)) {
 		u64 word = affinity->word[w & (SAAKM_SET_WORDS - 1)];
 
-		r = word ? saakm_log_reserve(SAAKM_LOG_WHAT(SAAKM_L_AFFINITY, w, 0, t->serial)) : NULL;
+		r = word ? saakm_log_reserve(SAAKM_LOG_WHAT(SAAKM_L_AFFINITY, w, 0, t->serial))
+			 : NULL;
 		if (!r)
 			continue;
 		r->a = word;
@@ -156,10 +157,12 @@ static __always_inline void saakm_log_core(u32 c)
 		weight = t->weight;
 		serial = t->serial;
 	}
-	if (told->nr_ready == core->nr_ready && told->current == serial && told->seen_khz == core->seen_khz &&
-	    told->weight == weight && told->idle_since == core->idle_since && told->running_since == since)
+	if (told->nr_ready == core->nr_ready && told->current == serial &&
+	    told->seen_khz == core->seen_khz && told->weight == weight &&
+	    told->idle_since == core->idle_since && told->running_since == since)
 		return;
-	if (t && (told->current != serial || told->running_since != since || told->weight != weight))
+	if (t &&
+	    (told->current != serial || told->running_since != since || told->weight != weight))
 		saakm_write_thread((u64)t);
 	told->nr_ready = core->nr_ready;
 	told->current = serial;
@@ -230,7 +233,8 @@ SAAKM_GLOBAL int saakm_log_end(u64 thread)
 		if (saakm_core_at(c)->known)
 			hash = saakm_hash(hash, (u64)saakm_core_at(c)->attrs, SAAKM_CORE_WORDS);
 	if (thread)
-		hash = saakm_hash(hash, thread + offsetof(struct saakm_thread, attrs), SAAKM_THREAD_WORDS);
+		hash = saakm_hash(hash, thread + offsetof(struct saakm_thread, attrs),
+				  SAAKM_THREAD_WORDS);
 	saakm_log_world();
 	SAAKM_LOG(SAAKM_L_END, 0, 0, 0, hash, 0, 0);
 	return 0;

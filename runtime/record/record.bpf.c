@@ -80,7 +80,7 @@ struct task_struct___preempt {
 	} thread_info;
 } __attribute__((preserve_access_index));
 
-extern void *bpf_rdonly_cast(const void *, u32) __ksym __weak;
+extern void *bpf_rdonly_cast(const void *object, u32 type) __ksym __weak;
 
 enum kind {
 	DECISION,
@@ -260,7 +260,8 @@ static __always_inline void named(u64 kind, u64 payload, const char *comm)
 /* This core's, found through a thread that runs on it; NULL where the kernel has no groups of threads. */
 static __always_inline struct rq *run_queue(struct task_struct *running)
 {
-	if (!bpf_core_field_exists(struct cfs_rq, rq) || !bpf_core_field_exists(struct task_struct, se.cfs_rq))
+	if (!bpf_core_field_exists(struct cfs_rq, rq) ||
+	    !bpf_core_field_exists(struct task_struct, se.cfs_rq))
 		return 0;
 	return running->se.cfs_rq->rq;
 }
@@ -273,11 +274,13 @@ static __always_inline u32 preempt_count(void)
 	if (preempt_count_behind && bpf_ksym_exists(bpf_rdonly_cast)) {
 		/* Loaded as if it were the first number of a run queue: that needs no call. */
 		void *place = (void *)run_queue(current) + preempt_count_behind;
-		struct rq *as_queue = bpf_rdonly_cast(place - bpf_core_field_offset(struct rq, nr_running),
-						      bpf_core_type_id_kernel(struct rq));
+		struct rq *as_queue =
+			bpf_rdonly_cast(place - bpf_core_field_offset(struct rq, nr_running),
+					bpf_core_type_id_kernel(struct rq));
 		count = as_queue->nr_running;
 	} else if (preempt_count_behind)
-		bpf_probe_read_kernel(&count, sizeof count, (void *)run_queue(current) + preempt_count_behind);
+		bpf_probe_read_kernel(&count, sizeof count,
+				      (void *)run_queue(current) + preempt_count_behind);
 	else if (bpf_core_field_exists(with_count->thread_info.preempt.count))
 		count = with_count->thread_info.preempt.count;
 	return count;
@@ -294,7 +297,8 @@ static __always_inline u64 cpu_of(struct task_struct *task)
 }
 
 SEC("tp_btf/sched_switch")
-int BPF_PROG(switched, bool preempt, struct task_struct *prev, struct task_struct *next, unsigned state)
+int BPF_PROG(switched, bool preempt, struct task_struct *prev, struct task_struct *next,
+	     unsigned state)
 {
 	u64 stop = preempt || !state ? 0 : state & 0x80 ? 3 : 2; /* TASK_DEAD */
 	struct rq *queue = run_queue(prev);
@@ -310,7 +314,8 @@ int BPF_PROG(switched, bool preempt, struct task_struct *prev, struct task_struc
 SEC("tp_btf/sched_waking")
 int BPF_PROG(waking, struct task_struct *task)
 {
-	fast(lane(), in_interrupt() ? WAKING_IN_INTERRUPT : WAKING, task->pid | cpu_of(task) << 22, 0, 0);
+	fast(lane(), in_interrupt() ? WAKING_IN_INTERRUPT : WAKING, task->pid | cpu_of(task) << 22,
+	     0, 0);
 	return 0;
 }
 
@@ -324,7 +329,8 @@ int BPF_PROG(wakeup_new, struct task_struct *task)
 SEC("tp_btf/sched_migrate_task")
 int BPF_PROG(migrate, struct task_struct *task, int to)
 {
-	u64 queued = task->on_rq == 2; /* TASK_ON_RQ_MIGRATING: not placed by a wake-up, but moved while it waits */
+	/* TASK_ON_RQ_MIGRATING: not placed by a wake-up, but moved while it waits. */
+	u64 queued = task->on_rq == 2;
 	fast(lane(), MIGRATE, task->pid | (u64)to << 22, cpu_of(task) | queued << 32, 1);
 	return 0;
 }
@@ -346,7 +352,8 @@ int BPF_PROG(tick)
 	} counted = {};
 	if (samples_behind)
 		bpf_probe_read_kernel(&counted, sizeof counted,
-				      (void *)run_queue((void *)bpf_get_current_task_btf()) + samples_behind);
+				      (void *)run_queue((void *)bpf_get_current_task_btf()) +
+					      samples_behind);
 	if (counted.mperf)
 		fast(lane(), TICK, counted.aperf * base_khz / counted.mperf & MASK(35), 0, 0);
 	return 0;
