@@ -80,8 +80,10 @@ static void saakm_leave_idle(saakm_t s, core_t c)
 /*
  * Adds the online core c to `idle`, and runs its event enter_idle.
  *
- * idle_since is stored before the bit is set by a fully ordered swap, so a core that sees the bit
- * sees idle_since as well. The core itself is the only writer of both.
+ * Only c itself stores idle_since and sets its bit; any core may clear the bit. idle_since is
+ * stored before the bit is set by a fully ordered swap. saakm_exit_idle loads it after the fully
+ * ordered swap that clears the bit, and sees this period's value. A handler that only tests the bit
+ * loads both plainly: on arm64 it may see an older idle_since.
  */
 static __always_inline void saakm_enter_idle(saakm_t s, core_t c)
 {
@@ -164,7 +166,9 @@ SAAKM_GLOBAL int saakm_kick_preempted(u64 context)
 
 /*
  * Closes the interval if `now` is in a later one. A compare-and-swap of `interval` selects the core
- * that closes it. Concurrent events may count in a neighbouring interval.
+ * that closes it. That core alone writes the sums, plainly and after the swap; it races with its
+ * successor only if it takes a whole interval. Concurrent events may count in a neighbouring
+ * interval.
  */
 SAAKM_GLOBAL int saakm_close_window(u64 now)
 {
@@ -189,7 +193,7 @@ SAAKM_GLOBAL int saakm_close_window(u64 now)
 	return 0;
 }
 
-/* Adds +1 or -1 to the number of runnable threads. */
+/* Adds +1 or -1 to `runnable`. `most` is stored plainly: a concurrent maximum may be lost. */
 SAAKM_GLOBAL int saakm_count_runnable(int change)
 {
 	struct saakm_window SAAKM_MEM *window = &WORLD->window;

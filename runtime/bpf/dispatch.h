@@ -205,7 +205,10 @@ static __always_inline void saakm_put_prev(saakm_t s, struct task_struct *p, thr
 	}
 }
 
-/* Whether another hyperthread of cpu's physical core is busy: spinning would slow it down. */
+/*
+ * Whether another hyperthread of cpu's physical core is busy: spinning would slow it down. Sees
+ * only hyperthreads whose numbers are in the same word of 64.
+ */
 static __always_inline bool saakm_sibling_busy(u32 cpu)
 {
 	domain_t pair = saakm_domain_at(NULL, SAAKM_SMT, saakm_domain_index(NULL, cpu, SAAKM_SMT));
@@ -327,7 +330,7 @@ void BPF_STRUCT_OPS(saakm_dispatch, s32 cpu, struct task_struct *prev)
 	found = saakm_schedule((u64)s, cpu, t ? t->index : 0);
 	SAAKM_LOCK();
 	if (t && found != 1) {
-		/* prev continues: the kernel keeps it if no DSQ has a thread. */
+		/* prev continues: the kernel keeps it if the local DSQ is empty. */
 		t->flags &= ~(SAAKM_T_OUTSIDE | SAAKM_T_YIELDS);
 		while (!saakm_transition(t, t->where, SAAKM_RUNNING, cpu, 0) && can_loop)
 			;

@@ -322,9 +322,9 @@ static __always_inline void saakm_preempt(saakm_t s, core_t c)
 /*
  * Adds c to set number id of the policy; false if the set is full and c is no member.
  *
- * The count is incremented (fully ordered) before the bit is set, and decremented after the bit is
- * cleared. So the count is never below the number of bits, and concurrent handlers never exceed
- * max.
+ * The count is incremented before the bit is set, and decremented after the bit is cleared; the
+ * increment and both swaps of the bit are fully ordered. So the count is never below the number of
+ * bits, and concurrent handlers never exceed max.
  */
 static __always_inline bool saakm_add(saakm_t s, struct saakm_set SAAKM_MEM *set, u32 id, core_t c,
 				      int64_t max)

@@ -62,8 +62,8 @@ SAAKM_GLOBAL u32 saakm_alloc_slot(void)
 }
 
 /*
- * Returns a slot to the free list. next_free is stored before the swap (fully ordered) publishes
- * it.
+ * Returns a slot to the free list. next_free is stored before the fully ordered swap of the head
+ * publishes it. saakm_alloc_slot loads it through the index in the head (address dependency).
  */
 SAAKM_GLOBAL int saakm_free_slot(u32 index)
 {

@@ -72,7 +72,8 @@ struct {
  * Hands the moves of a handler that runs with the run queue locked (tick) to the core's timer.
  *
  * The moves are a ring in context POSTPONED: this core writes entries and then pending_tail, the
- * timer reads pending_tail and then entries, and writes pending_head. All are plain accesses.
+ * timer reads pending_tail and then entries, and writes pending_head. All are plain accesses, which
+ * is enough if the timer expires on this core. On another core nothing orders them on arm64.
  */
 SAAKM_GLOBAL int saakm_postpone_moves(u64 context)
 {

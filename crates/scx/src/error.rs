@@ -35,7 +35,7 @@ pub enum Error {
     NoHeaders { folder: PathBuf },
     #[error("there is no clang to compile the policy for the kernel (tried: {})", .tried.join(", "))]
     NoClang { tried: Vec<String>, needed: u32 },
-    #[error("{program} is version {version}; policies need clang {needed} or newer")]
+    #[error("{program} is too old ({version}): policies need clang {needed} or newer")]
     OldClang { program: String, version: String, needed: u32 },
     #[error("clang rejects the C of policy {policy}:\n{}", .log.trim_end())]
     Compile { policy: String, log: String },
@@ -109,6 +109,8 @@ impl Error {
             Error::NotRunning { ops: None } => "start one: hearth run nest".into(),
             Error::TooManyCores { .. } => "boot with maxcpus=1024, or take cores off line".into(),
             Error::NoCgroup { .. } => format!("name a cgroup below {}; for the whole system leave out --cgroup", crate::cgroup::MOUNT),
+            Error::Topology { .. } => "choose another machine: hearth list machines".into(),
+            Error::Socket(_) => "if `hearth run` hangs, end its process: the kernel's own scheduler then takes over".into(),
             Error::Answer(_) => "restart the policy with this version of Hearth: hearth run --replace".into(),
             Error::Param(error) => return error.help(),
             Error::Ended(info) => return info.help(),

@@ -1,6 +1,6 @@
 # shellcheck shell=sh
-# conform.sh HEARTH POLICY...: logs each policy under loads in a live kernel of four cores. The logs are POLICY.log in
-# the current folder, to be repeated elsewhere. Prints `ok WHAT` or `FAILED WHAT`; the last line is `end`.
+# conform.sh HEARTH POLICY...: logs each policy under load in a live kernel with four cores, to POLICY.log in the
+# current folder, for `hearth conform`. Prints `ok WHAT` or `FAILED WHAT`; the last line is `end`.
 H=$1
 shift
 . "$(dirname "$0")/checks.sh"
