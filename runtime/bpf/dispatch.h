@@ -314,6 +314,10 @@ SAAKM_GLOBAL int saakm_nothing_to_run(u64 context, u32 cpu)
 	return 0;
 }
 
+/*
+ * The core needs a thread. prev, if still runnable, first becomes READY (yield, preempt); then the
+ * policy chooses (schedule). If prev remains the choice, it becomes RUNNING again.
+ */
 void BPF_STRUCT_OPS(saakm_dispatch, s32 cpu, struct task_struct *prev)
 {
 	bool runnable = prev && (prev->scx.flags & SCX_TASK_QUEUED);

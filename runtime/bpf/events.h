@@ -51,6 +51,7 @@ static __always_inline u32 saakm_current_serial(void)
 	return t ? t->serial : 0;
 }
 
+/* A thread wakes or is new: the policy places it now, and ops.enqueue inserts it. */
 s32 BPF_STRUCT_OPS(saakm_select_cpu, struct task_struct *p, s32 prev_cpu, u64 wake_flags)
 {
 	thread_t t = saakm_thread_of(p);
@@ -104,6 +105,7 @@ static __always_inline void saakm_insert_global(struct task_struct *p, u64 enq_f
 	scx_bpf_kick_cpu(scx_bpf_task_cpu(p), SCX_KICK_PREEMPT);
 }
 
+/* p becomes runnable or was preempted: places it if necessary, and inserts it into a DSQ. */
 void BPF_STRUCT_OPS(saakm_enqueue, struct task_struct *p, u64 enq_flags)
 {
 	u32 cpu = bpf_get_smp_processor_id(), home = scx_bpf_task_cpu(p);
@@ -164,6 +166,7 @@ void BPF_STRUCT_OPS(saakm_enqueue, struct task_struct *p, u64 enq_flags)
 
 /* ---- execution ---------------------------------------------------------------------------- */
 
+/* p starts to run on this core. With one queue, this is also event schedule. */
 void BPF_STRUCT_OPS(saakm_running, struct task_struct *p)
 {
 	u32 cpu = bpf_get_smp_processor_id();
@@ -186,7 +189,7 @@ void BPF_STRUCT_OPS(saakm_running, struct task_struct *p)
 		s->heads[saakm_queue_of(where) & (SAAKM_MAX_QUEUES - 1)] = t->index;
 		saakm_choose((u64)s, cpu);
 	}
-	/* The kernel or saakm_insert_global ran it past the policy. */
+	/* With one queue, READY becomes RUNNING here. Otherwise the kernel ran t past the policy. */
 	if (saakm_state_of(where) != SAAKM_RUNNING || saakm_core_of(where) != cpu)
 		saakm_transition(t, where, SAAKM_RUNNING, cpu, 0);
 	core->current = t->index;
@@ -206,6 +209,7 @@ out:
 	saakm_end((u64)s);
 }
 
+/* p stops running on this core: accounts its run time. */
 void BPF_STRUCT_OPS(saakm_stopping, struct task_struct *p, bool runnable)
 {
 	u32 cpu = bpf_get_smp_processor_id();
@@ -273,6 +277,7 @@ void BPF_STRUCT_OPS(saakm_quiescent, struct task_struct *p, u64 deq_flags)
 	saakm_kick_preempted((u64)s);
 }
 
+/* sched_yield: ends the slice, so that ops.dispatch calls event yield. */
 bool BPF_STRUCT_OPS(saakm_yield, struct task_struct *from, struct task_struct *to)
 {
 	thread_t t = to ? NULL : saakm_thread_of(from);
@@ -332,6 +337,7 @@ void BPF_STRUCT_OPS(saakm_tick, struct task_struct *p)
 	saakm_postpone_moves((u64)s);
 }
 
+/* The idle loop of cpu starts or ends. */
 void BPF_STRUCT_OPS(saakm_update_idle, s32 cpu, bool idle)
 {
 	struct saakm_core SAAKM_MEM *core = saakm_core_at(cpu);
@@ -351,6 +357,7 @@ void BPF_STRUCT_OPS(saakm_update_idle, s32 cpu, bool idle)
 
 /* ---- life of a thread ---------------------------------------------------------------------- */
 
+/* p is forked, or existed when the policy was loaded: gives it a slot. */
 s32 BPF_STRUCT_OPS_SLEEPABLE(saakm_init_task, struct task_struct *p,
 			     struct scx_init_task_args *args)
 {
@@ -391,6 +398,7 @@ s32 BPF_STRUCT_OPS_SLEEPABLE(saakm_init_task, struct task_struct *p,
 	return 0;
 }
 
+/* p is gone: frees its slot. */
 void BPF_STRUCT_OPS(saakm_exit_task, struct task_struct *p, struct scx_exit_task_args *args)
 {
 	u32 *slot = bpf_task_storage_get(&saakm_slots, p, 0, 0);
@@ -416,6 +424,7 @@ void BPF_STRUCT_OPS(saakm_enable, struct task_struct *p)
 	saakm_read_allowed(p, (u64)t);
 }
 
+/* p leaves sched_ext. */
 void BPF_STRUCT_OPS(saakm_disable, struct task_struct *p)
 {
 	thread_t t = saakm_thread_of(p);
@@ -445,6 +454,7 @@ void BPF_STRUCT_OPS(saakm_set_cpumask, struct task_struct *p, const struct cpuma
 
 /* ---- start and end -------------------------------------------------------------------------- */
 
+/* Sets up the policy's state, a DSQ per core and queue, and a timer per core. */
 s32 BPF_STRUCT_OPS_SLEEPABLE(saakm_init)
 {
 	int64_t SAAKM_MEM *params = (int64_t SAAKM_MEM *)saakm_state_attrs(NULL);

@@ -170,6 +170,7 @@ static __always_inline bool saakm_drop_claim(saakm_t s, core_t c)
 	return true;
 }
 
+/* release(c): gives up this handler's claim of c, if it has one. */
 static __always_inline void saakm_release(saakm_t s, core_t c)
 {
 	if (saakm_drop_claim(s, c))
@@ -238,6 +239,7 @@ static __always_inline bool saakm_moved(saakm_t s)
 	return s->moved;
 }
 
+/* t => running: the choice of event schedule. The caller makes the transition. */
 static __always_inline void saakm_run(saakm_t s, thread_t t)
 {
 	s->run = t->index;
@@ -293,6 +295,7 @@ static __always_inline void saakm_arm(saakm_t s, thread_t t, nsec_t ns)
 	SAAKM_LOG(SAAKM_L_ARM, 0, 0, t->serial, ns, 0, 0);
 }
 
+/* Cancels t's timer: its callback then does nothing. */
 static __always_inline void saakm_cancel(saakm_t s, thread_t t)
 {
 	t->timer_at = 0;
