@@ -328,6 +328,52 @@ impl Statistics {
 /// SAAKM_TICK_NS: underload is counted in intervals of this.
 pub const INTERVAL_NS: u64 = 4_000_000;
 
+/// The statistics between two readings.
+pub struct Difference<'a> {
+    before: Option<&'a Statistics>,
+    now: &'a Statistics,
+    ns: u64,
+}
+
+impl<'a> Difference<'a> {
+    /// Without a reading `before`, or if the policy was loaded again since then, `now` counts from the load.
+    pub fn new(before: Option<&'a Statistics>, now: &'a Statistics) -> Self {
+        let before = before.filter(|before| before.policy == now.policy && before.uptime_ns < now.uptime_ns);
+        let ns = now.uptime_ns - before.map_or(0, |before| before.uptime_ns);
+        Difference { before, now, ns: ns.max(1) }
+    }
+
+    pub fn seconds(&self) -> f64 {
+        self.ns as f64 / 1e9
+    }
+
+    /// The growth of a counter.
+    pub fn grown(&self, counter: impl Fn(&Statistics) -> u64) -> u64 {
+        counter(self.now).saturating_sub(self.before.map_or(0, counter))
+    }
+
+    /// The growth of a counter per second.
+    pub fn rate(&self, counter: impl Fn(&Statistics) -> u64) -> f64 {
+        self.grown(counter) as f64 / self.seconds()
+    }
+
+    /// The share of the cores' time that a counter of nanoseconds has grown by, 0 to 1.
+    pub fn share(&self, counter: impl Fn(&Statistics) -> u64) -> f64 {
+        (self.rate(counter) / 1e9 / self.now.cores_online.max(1) as f64).min(1.0)
+    }
+
+    /// Underload per second of the intervals in which it was counted.
+    pub fn underload_per_s(&self) -> f64 {
+        ratio(self.grown(|s| s.underload), self.grown(|s| s.intervals)) / (INTERVAL_NS as f64 / 1e9)
+    }
+
+    /// Mean time of a placement, if the kernel measured any.
+    pub fn place_mean_ns(&self) -> Option<f64> {
+        let runs = self.grown(|s| s.place_runs);
+        (runs > 0).then(|| ratio(self.grown(|s| s.place_ns), runs))
+    }
+}
+
 fn ratio(part: u64, whole: u64) -> f64 {
     if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
 }
