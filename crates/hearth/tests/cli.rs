@@ -126,7 +126,7 @@ fn one_trace_is_of_one_run() {
     fails(
         &["sim", "-w", SMALL, "-m", "xeon-5218", "-p", "cfs", "-p", "nest", "-o", "t.trace"],
         2,
-        &["--output", "2 were asked for", "--report"],
+        &["--output", "2 are selected", "--report"],
     );
 }
 
@@ -278,7 +278,7 @@ fn a_trace_is_looked_into() {
     let said = text(&hearth(folder.path(), &args).stdout);
     for part in [
         "×",
-        "each 0.01 s",
+        "intervals of 0.01 s",
         "processes",
         "second: threads",
         "who woke whom",
