@@ -26,8 +26,8 @@ pub struct PolicyFile {
 
 #[derive(clap::Args)]
 pub struct WorkloadFile {
-    /// A workload: a generator (`hearth list workloads`), with parameters as `:NAME=VALUE,...`, or the path of a
-    /// workload file or rt-app document. Arguments that end in .json or contain a `/` are paths
+    /// A workload: a generator (`hearth list workloads`), with parameters as `:NAME=VALUE,...`, or the path
+    /// of a workload file or rt-app document. Arguments that end in .json or contain a `/` are paths
     #[arg(value_name = "WORKLOAD")]
     pub workload: String,
 }

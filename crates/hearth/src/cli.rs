@@ -3,7 +3,8 @@
 use crate::failure::{Failure, Outcome};
 use clap::{Parser, Subcommand};
 
-/// Write a scheduling policy once; predict its effect on any machine, prove it, and run it in the Linux kernel
+/// Write a scheduling policy once; predict its effect on any machine, prove it, and run it in the Linux
+/// kernel
 #[derive(Parser)]
 #[command(name = "hearth", version, max_term_width = 100, arg_required_else_help = true)]
 pub struct Cli {

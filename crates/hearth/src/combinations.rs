@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 
 #[derive(clap::Args)]
 pub struct Combinations {
-    /// A machine to simulate: the name of a built-in one (`hearth list machines`), or the path of a machine file.
-    /// Repeatable
+    /// A machine to simulate: the name of a built-in one (`hearth list machines`), or the path of a machine
+    /// file. Repeatable
     #[arg(short, long = "machine", value_name = "NAME|FILE", required = true, help_heading = WHAT)]
     machines: Vec<String>,
 
@@ -21,12 +21,13 @@ pub struct Combinations {
     governors: Vec<Governor>,
 
     /// A policy: the name of a built-in one (`hearth list policies`), or the path of an .ipa file. May be
-    /// followed by parameters: `:NAME=VALUE,...`. Repeatable. The first policy, under the first governor, is the
-    /// baseline of each machine [default: all built-in policies]
+    /// followed by parameters: `:NAME=VALUE,...`. Repeatable. The first policy, under the first governor, is
+    /// the baseline of each machine [default: all built-in policies]
     #[arg(short, long = "policy", value_name = "NAME|FILE[:PARAMS]", help_heading = WHAT)]
     policies: Vec<Spec>,
 
-    /// Set a parameter of a policy, in all its simulations: `nest.s_max=4ticks`, `cfs.latency=12ms`. Repeatable
+    /// Set a parameter of a policy, in all its simulations: `nest.s_max=4ticks`, `cfs.latency=12ms`.
+    /// Repeatable
     #[arg(long = "param", value_name = "POLICY.NAME=VALUE", help_heading = WHAT)]
     params: Vec<ScopedAssignment>,
 
@@ -118,7 +119,8 @@ impl Combinations {
         Ok(matrix)
     }
 
-    /// Simulates the workload in all combinations and prints the results. `notes` are remarks on the workload.
+    /// Simulates the workload in all combinations and prints the results. `notes` are remarks on the
+    /// workload.
     pub fn run(&self, matrix: &Matrix, workload: &Workload, notes: Vec<String>) -> Outcome {
         let keep =
             Keep { trace: self.output.as_deref(), columns: self.report.as_ref().map(|_| TIMELINE_COLUMNS) };

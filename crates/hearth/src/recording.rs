@@ -13,7 +13,8 @@ use std::process::ExitStatus;
 
 #[derive(clap::Args)]
 pub struct RecorderOptions {
-    /// How to record: with BPF programs, with the kernel's trace events (tracefs), or with the first that works (auto)
+    /// How to record: with BPF programs, with the kernel's trace events (tracefs), or with the first that
+    /// works (auto)
     #[arg(long, value_name = "METHOD", value_enum, default_value_t = Means::Auto)]
     method: Means,
     /// Buffer size per core, in KiB: 64 to 4194304

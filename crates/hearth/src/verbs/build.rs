@@ -21,8 +21,8 @@ pub struct Args {
     /// The file to write [default: standard output]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Write nothing; load the BPF programs without running the policy, and show the number of instructions that the
-    /// kernel's verifier processed for each
+    /// Write nothing; load the BPF programs without running the policy, and show the number of instructions
+    /// that the kernel's verifier processed for each
     #[arg(long, conflicts_with_all = ["emit", "output"])]
     verify: bool,
     /// Print JSON (schema hearth.verified/1) instead of text

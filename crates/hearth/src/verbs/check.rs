@@ -18,7 +18,7 @@ pub struct Args {
     /// Print JSON (schema hearth.check/1) instead of text
     #[arg(long)]
     json: bool,
-    /// Print nothing about policies without errors and warnings
+    /// Do not print the verdict on sound policies
     #[arg(short, long)]
     quiet: bool,
 }

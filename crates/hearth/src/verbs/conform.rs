@@ -12,8 +12,9 @@ use std::path::PathBuf;
 
 /// Compare a run in the kernel with the simulator's build of the same policy, decision by decision
 ///
-/// Replays the log of `hearth run --log` or `hearth exec --log`: calls each handler with its inputs in the kernel, and
-/// compares its decisions, the queues and sets, and the policy's state. Exits with 1 if anything differs.
+/// Replays the log of `hearth run --log` or `hearth exec --log`: calls each handler with its inputs in the
+/// kernel, and compares its decisions, the queues and sets, and the policy's state. Exits with 1 if anything
+/// differs.
 #[derive(clap::Args)]
 pub struct Args {
     /// The log

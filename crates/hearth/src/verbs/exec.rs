@@ -9,9 +9,10 @@ use std::process::{Command, ExitCode};
 
 /// Run a command and its children under a policy
 ///
-/// All other threads stay under the kernel's own scheduler. If the policy ends before the command, the command
-/// continues under the kernel's scheduler, and hearth prints a warning. The exit status is the command's (128 + N if
-/// signal N ended it; 126 or 127 if it cannot be run), or 125 if hearth failed. Needs root and a kernel with sched_ext.
+/// All other threads stay under the kernel's own scheduler. If the policy ends before the command, the
+/// command continues under the kernel's scheduler, and hearth prints a warning. The exit status is the
+/// command's (128 + N if signal N ended it; 126 or 127 if it cannot be run), or 125 if hearth failed. Needs
+/// root and a kernel with sched_ext.
 #[derive(clap::Args)]
 pub struct Args {
     #[command(flatten)]

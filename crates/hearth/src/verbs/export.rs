@@ -7,8 +7,8 @@ use std::process::ExitCode;
 
 /// Convert a trace to Perfetto, CSV, Parquet or JSON lines
 ///
-/// ui.perfetto.dev opens the Perfetto format, and `hearth import` restores the whole trace from it. Memory use does not
-/// depend on the length of the trace.
+/// ui.perfetto.dev opens the Perfetto format, and `hearth import` restores the whole trace from it. Memory
+/// use does not depend on the length of the trace.
 #[derive(clap::Args)]
 pub struct Args {
     /// The trace to convert

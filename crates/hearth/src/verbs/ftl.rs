@@ -9,9 +9,9 @@ use std::time::Duration;
 
 /// Measure frequency transition latency: how long a core takes to speed up and to slow down
 ///
-/// A core alternates between a busy loop and idleness for a number of rounds. Prints the medians of the rounds, in
-/// milliseconds. Needs no privileges; as root it runs undisturbed and reads the processor's counters. The book's page on
-/// transition latency defines the measurement.
+/// A core alternates between a busy loop and idleness for a number of rounds. Prints the medians of the
+/// rounds, in milliseconds. Needs no privileges; as root it runs undisturbed and reads the processor's
+/// counters. The book's page on transition latency defines the measurement.
 #[derive(clap::Args)]
 pub struct Args {
     /// The core to measure, by its number in the kernel [default: the last core]

@@ -24,8 +24,8 @@ enum What {
 
 /// Write a machine file for this machine: topology, frequencies, turbo table, idle states
 ///
-/// A comment gives the source of each value. Values that this machine does not show come from the nearest built-in
-/// machine and are marked as assumptions. `--machine` accepts the file.
+/// A comment gives the source of each value. Values that this machine does not show come from the nearest
+/// built-in machine and are marked as assumptions. `--machine` accepts the file.
 #[derive(clap::Args)]
 struct Detect {
     /// The file to write [default: standard output]
@@ -34,11 +34,12 @@ struct Detect {
     /// Name of the machine [default: derived from the processor's]
     #[arg(long)]
     name: Option<String>,
-    /// Describe these cores only, such as `0-3,8`. Needed if the machine has two kinds of cores or is irregular
+    /// Describe these cores only, such as `0-3,8`. Needed if the machine has two kinds of cores or is
+    /// irregular
     #[arg(long, value_name = "LIST", value_parser = detect::parse_cores)]
     cores: Option<Vec<u32>>,
-    /// Measure the turbo frequency by number of busy cores of a socket, and the frequency transition latency. Takes
-    /// about ten seconds, during which the machine should be idle
+    /// Measure the turbo frequency by number of busy cores of a socket, and the frequency transition latency.
+    /// Takes about ten seconds, during which the machine should be idle
     #[arg(long)]
     measure: bool,
 }

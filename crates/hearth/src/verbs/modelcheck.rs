@@ -1,17 +1,17 @@
-use crate::failure::{Failure, Outcome};
+use crate::failure::{self, Failure};
 use crate::output::{self, Document};
 use crate::policy::PolicyArgs;
 use crate::table::{Column, table};
-use hearth_modelcheck::{Counterexample, Options, Scenario, Stealing, check, standard_scenarios};
+use hearth_modelcheck::{Options, Outcome, Scenario, Stealing, check, standard_scenarios};
 use serde::Serialize;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// Check a policy in every order of events on small machines
 ///
-/// Explores all interleavings of wake-ups, forks, steals, claims and timers in each scenario. Finds lost threads, broken
-/// claims and invariants, and cores that stay idle while threads wait. Prints a table of scenarios, and the shortest
-/// schedule that leads to each violation. Exits with 1 if there is any.
+/// Explores all interleavings of wake-ups, forks, steals, claims and timers in each scenario. Finds lost
+/// threads, broken claims and invariants, and cores that stay idle while threads wait. Prints a table of
+/// scenarios, and the shortest schedule that leads to each violation. Exits with 1 if there is any.
 #[derive(clap::Args)]
 pub struct Args {
     #[command(flatten)]
@@ -51,46 +51,35 @@ struct Json<'a> {
 #[derive(Serialize)]
 struct Explored {
     scenario: String,
-    states: usize,
-    transitions: usize,
-    depth: usize,
-    /// Whether all states were reached.
-    complete: bool,
-    violation: Option<Counterexample>,
+    #[serde(flatten)]
+    outcome: Outcome,
 }
 
 impl Explored {
     fn verdict(&self) -> String {
-        match &self.violation {
+        match &self.outcome.violation {
             Some(found) => format!("{}, after {} steps", found.violation.property, found.steps.len()),
-            None if self.complete => "holds".into(),
+            None if self.outcome.complete => "holds".into(),
             None => "nothing found; not all states explored".into(),
         }
     }
 }
 
 impl Args {
-    pub fn run(self) -> Outcome {
+    pub fn run(self) -> failure::Outcome {
         self.output.as_deref().map_or(Ok(()), output::check_writable)?;
         let (policy, params) = self.policy.load()?;
         let options =
             Options { max_states: self.max_states, cwc: !self.no_cwc, params, ..Options::default() };
         let mut all = Vec::new();
         for scenario in self.scenarios()? {
-            let found = check(&policy, &scenario, &options).map_err(Failure::new)?;
-            all.push(Explored {
-                scenario: scenario.name,
-                states: found.states,
-                transitions: found.transitions,
-                depth: found.depth,
-                complete: found.complete,
-                violation: found.violation,
-            });
+            let outcome = check(&policy, &scenario, &options).map_err(Failure::new)?;
+            all.push(Explored { scenario: scenario.name, outcome });
         }
         self.write(&all)?;
         let content = Json { policy: policy.name(), scenarios: &all };
         output::print(self.json, &Document { schema: "hearth.modelcheck/1", content }, || text(&all))?;
-        match all.iter().any(|explored| explored.violation.is_some()) {
+        match all.iter().any(|explored| explored.outcome.violation.is_some()) {
             true => Err(Failure::quiet()),
             false => Ok(ExitCode::SUCCESS),
         }
@@ -98,7 +87,7 @@ impl Args {
 
     fn write(&self, all: &[Explored]) -> Result<(), Failure> {
         let Some(path) = &self.output else { return Ok(()) };
-        match all.iter().find_map(|explored| explored.violation.as_ref()) {
+        match all.iter().find_map(|explored| explored.outcome.violation.as_ref()) {
             Some(found) => output::file(path, found.to_json().as_bytes()),
             None => {
                 eprintln!("note: there is no violation; {} is not written", path.display());
@@ -126,13 +115,13 @@ impl Args {
 fn text(all: &[Explored]) -> String {
     let columns: [Column<&Explored>; 5] = [
         ("scenario", |e| e.scenario.clone()),
-        ("states", |e| e.states.to_string()),
-        ("steps", |e| e.transitions.to_string()),
-        ("depth", |e| e.depth.to_string()),
+        ("states", |e| e.outcome.states.to_string()),
+        ("steps", |e| e.outcome.transitions.to_string()),
+        ("depth", |e| e.outcome.depth.to_string()),
         ("verdict", |e| e.verdict()),
     ];
     let mut text = table(1, &columns, all);
-    for found in all.iter().filter_map(|explored| explored.violation.as_ref()) {
+    for found in all.iter().filter_map(|explored| explored.outcome.violation.as_ref()) {
         text += &format!("\n{found}\n");
     }
     text

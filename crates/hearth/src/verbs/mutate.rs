@@ -13,9 +13,10 @@ use std::path::Path;
 
 /// Test the checks with mutants of a policy: small bugs, as real schedulers had them
 ///
-/// Each mutant has one change. The compiler (`hearth check`) may reject it, and the model checker (`hearth modelcheck`)
-/// may refute it: the mutant must keep the properties that the policy itself keeps in each scenario. Prints the verdict
-/// on each mutant, and the share of mutants detected. The exit status does not depend on the verdicts.
+/// Each mutant has one change. The compiler (`hearth check`) may reject it, and the model checker (`hearth
+/// modelcheck`) may refute it: the mutant must keep the properties that the policy itself keeps in each
+/// scenario. Prints the verdict on each mutant, and the share of mutants detected. The exit status does not
+/// depend on the verdicts.
 #[derive(clap::Args)]
 pub struct Args {
     #[command(flatten)]
@@ -33,8 +34,8 @@ pub struct Args {
     #[arg(long, value_name = "N", default_value_t = 30_000, value_parser = clap::value_parser!(u32).range(1..))]
     max_states: u32,
 
-    /// Also run the provers (`hearth prove`) on mutants that are not refuted: a mutant is detected if an obligation that
-    /// the policy meets no longer holds. Takes seconds per mutant
+    /// Also run the provers (`hearth prove`) on mutants that are not refuted: a mutant is detected if an
+    /// obligation that the policy meets no longer holds. Takes seconds per mutant
     #[arg(long)]
     prove: bool,
 
@@ -63,8 +64,8 @@ struct Json<'a> {
 #[derive(Serialize)]
 struct Kept<'a> {
     scenario: &'a str,
-    cwc: bool,
-    collisions: bool,
+    #[serde(flatten)]
+    promise: Promise,
     complete: bool,
 }
 
@@ -88,8 +89,7 @@ impl Args {
         let judged = progress::during("judging", wanted.len(), |step| {
             judge_all(&subject, wanted, &judges, self.jobs.threads(), step)
         });
-        let kept =
-            |(scenario, Promise { cwc, collisions }, complete)| Kept { scenario, cwc, collisions, complete };
+        let kept = |(scenario, promise, complete)| Kept { scenario, promise, complete };
         let content = Json {
             policy: subject.policy.name(),
             max_states: self.max_states,

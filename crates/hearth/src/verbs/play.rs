@@ -11,15 +11,16 @@ use std::time::Duration;
 
 /// Run a workload as real threads on this machine
 ///
-/// Each thread of the workload is a kernel thread under the current scheduler; work is a calibrated loop, waiting is a
-/// futex. Prints the time of the play, and the latencies between wake-ups or forks and the start of the thread. To
-/// trace it: `hearth record -- hearth play ...`.
+/// Each thread of the workload is a kernel thread under the current scheduler; work is a calibrated loop,
+/// waiting is a futex. Prints the time of the play, and the latencies between wake-ups or forks and the start
+/// of the thread. To trace it: `hearth record -- hearth play ...`.
 #[derive(clap::Args)]
 pub struct Args {
     #[command(flatten)]
     source: WorkloadFile,
 
-    /// Frequency of the workload's cycles, in GHz: N cycles become work that takes N/GHZ ns on an undisturbed core
+    /// Frequency of the workload's cycles, in GHz: N cycles become work that takes N/GHZ ns on an undisturbed
+    /// core
     #[arg(long, value_name = "GHZ", default_value_t = Options::default().ghz)]
     ghz: f64,
 
@@ -27,13 +28,13 @@ pub struct Args {
     #[arg(long, value_name = "FACTOR", default_value_t = Options::default().scale)]
     scale: f64,
 
-    /// Unit of work: `work` runs a number of loop rounds, which take longer on a slow core; `time` spends CPU time,
-    /// including time in the kernel, for emulated machines, where the speed of a core has no meaning
+    /// Unit of work: `work` runs a number of loop rounds, which take longer on a slow core; `time` spends CPU
+    /// time, including time in the kernel, for emulated machines, where the speed of a core has no meaning
     #[arg(long, value_name = "WHAT", default_value_t = Options::default().burn)]
     burn: Burn,
 
-    /// Speed of a core in loop rounds per second. Reuse `calibration.loops_per_s` of an earlier play's JSON to get the
-    /// same work [default: measured]
+    /// Speed of a core in loop rounds per second. Reuse `calibration.loops_per_s` of an earlier play's JSON
+    /// to get the same work [default: measured]
     #[arg(long, value_name = "LOOPS")]
     rate: Option<f64>,
 

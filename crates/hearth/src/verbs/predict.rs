@@ -10,10 +10,10 @@ use std::sync::Arc;
 
 /// Predict the effect of policies on a recorded command, on any machine
 ///
-/// Takes a trace, or a command, which is recorded first (see `hearth help record`). Extracts the workload: the work of
-/// each thread, its waits for other threads, and its delays. Simulates the workload and prints a table; the first
-/// policy under the first governor is the baseline of each machine. Memory use is 16 bytes per step of the workload,
-/// however long the trace is.
+/// Takes a trace, or a command, which is recorded first (see `hearth help record`). Extracts the workload:
+/// the work of each thread, its waits for other threads, and its delays. Simulates the workload and prints a
+/// table; the first policy under the first governor is the baseline of each machine. Memory use is 16 bytes
+/// per step of the workload, however long the trace is.
 #[derive(clap::Args)]
 pub struct Args {
     /// A recorded trace

@@ -11,8 +11,8 @@ use std::path::PathBuf;
 
 /// Prove a policy: work conservation, progress of steals, invariants
 ///
-/// Translates the policy to WhyML and runs Why3 and its provers. Prints a table of proof obligations. If one does not hold,
-/// searches small machines for a counterexample. Exits with 0 only if all obligations hold.
+/// Translates the policy to WhyML and runs Why3 and its provers. Prints a table of proof obligations. If one
+/// does not hold, searches small machines for a counterexample. Exits with 0 only if all obligations hold.
 #[derive(clap::Args)]
 pub struct Args {
     #[command(flatten)]

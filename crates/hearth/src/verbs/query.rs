@@ -7,9 +7,10 @@ use std::process::{Command, ExitCode, Stdio};
 
 /// Query a trace with SQL
 ///
-/// A trace is a folder of Parquet files, which DuckDB reads. Needs Python's `duckdb` module; HEARTH_PYTHON selects another
-/// Python than python3. The tables include events, switches, wakeups, forks, execs, exits, migrations, placements,
-/// frequencies, slices, states, latencies, threads and cores; the book's page on queries defines them all.
+/// A trace is a folder of Parquet files, which DuckDB reads. Needs Python's `duckdb` module; HEARTH_PYTHON
+/// selects another Python than python3. The tables include events, switches, wakeups, forks, execs, exits,
+/// migrations, placements, frequencies, slices, states, latencies, threads and cores; the book's page on
+/// queries defines them all.
 #[derive(clap::Args)]
 pub struct Args {
     /// The trace

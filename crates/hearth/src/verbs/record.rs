@@ -8,9 +8,9 @@ use std::time::Duration;
 
 /// Record a trace of a command and its children, or of the whole system
 ///
-/// The trace contains every context switch, wake-up, fork and exit, and the core frequencies. Needs root, or the right to
-/// use BPF or tracefs. The exit status is the command's (128 + N if signal N ended it; 126 or 127 if it cannot be run), or
-/// 125 if hearth failed. Without a command it is 0.
+/// The trace contains every context switch, wake-up, fork and exit, and the core frequencies. Needs root, or
+/// the right to use BPF or tracefs. The exit status is the command's (128 + N if signal N ended it; 126 or
+/// 127 if it cannot be run), or 125 if hearth failed. Without a command it is 0.
 #[derive(clap::Args)]
 pub struct Args {
     /// The trace to write

@@ -12,20 +12,21 @@ use std::path::PathBuf;
 
 /// Measure a trace: underload, overload, inversions, latencies, frequencies, energy
 ///
-/// Prints a table of the metrics; two traces are compared side by side, with the ratio of each number. The book's page on
-/// metrics defines them.
+/// Prints a table of the metrics; two traces are compared side by side, with the ratio of each number. The
+/// book's page on metrics defines them.
 #[derive(clap::Args)]
 pub struct Args {
     /// A trace that `hearth record`, `hearth predict` or `hearth sim` wrote
     trace: PathBuf,
     /// A second trace, to compare with the first
     other: Option<PathBuf>,
-    /// In recordings of `hearth play`, measure the threads of the workload only, from the first fork to the last exit
+    /// In recordings of `hearth play`, measure the threads of the workload only, from the first fork to the
+    /// last exit
     #[arg(long)]
     played: bool,
 
-    /// Break the metrics down by time (`second`, or a length such as `100ms`), by `process` (all threads of one name) or
-    /// by `thread`. Repeatable
+    /// Break the metrics down by time (`second`, or a length such as `100ms`), by `process` (all threads of
+    /// one name) or by `thread`. Repeatable
     #[arg(long, value_name = "WHAT", help_heading = "Breakdown")]
     by: Vec<By>,
     /// Show who woke whom: number of wake-ups, latency and distance for each pair of processes
@@ -41,8 +42,8 @@ pub struct Args {
     #[arg(long, value_name = "N", default_value_t = 20, help_heading = "Breakdown")]
     top: usize,
 
-    /// Draw underload over time, underload per second and the time at each frequency. PNG needs rsvg-convert, resvg,
-    /// Inkscape or ImageMagick
+    /// Draw underload over time, underload per second and the time at each frequency. PNG needs rsvg-convert,
+    /// resvg, Inkscape or ImageMagick
     #[arg(long, value_name = "FILE.svg|FILE.png", help_heading = "Output")]
     plot: Option<PathBuf>,
     /// Print JSON (schema hearth.report/1) instead of text

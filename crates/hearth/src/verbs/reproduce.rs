@@ -9,8 +9,8 @@ use std::path::PathBuf;
 
 /// Run the papers' experiments and compare the results with the papers' claims
 ///
-/// Prints a table of claims: the paper's range, our result, and whether it is in range. The exit status does not depend
-/// on the results.
+/// Prints a table of claims: the paper's range, our result, and whether it is in range. The exit status does
+/// not depend on the results.
 #[derive(clap::Args)]
 pub struct Args {
     /// Select the claims whose id starts with one of these

@@ -11,9 +11,9 @@ use std::time::Duration;
 
 /// Run a policy in the kernel, for the whole system or for a cgroup
 ///
-/// The policy schedules until this process ends: by Ctrl-C, SIGTERM, `hearth stop`, or another `hearth run --replace`. On
-/// any error, or if this process is killed, the kernel's own scheduler takes over. Needs root and a kernel with
-/// sched_ext.
+/// The policy schedules until this process ends: by Ctrl-C, SIGTERM, `hearth stop`, or another `hearth run
+/// --replace`. On any error, or if this process is killed, the kernel's own scheduler takes over. Needs root
+/// and a kernel with sched_ext.
 #[derive(clap::Args)]
 pub struct Args {
     #[command(flatten)]
@@ -34,8 +34,8 @@ pub struct Args {
 /// The flags that `run` and `exec` share.
 #[derive(clap::Args)]
 pub struct Common {
-    /// Source of the core frequencies that the policy sees: kernel, unknown, or model:MACHINE[:GOVERNOR] [default: kernel
-    /// if this machine reports frequencies, otherwise unknown]
+    /// Source of the core frequencies that the policy sees: kernel, unknown, or model:MACHINE[:GOVERNOR]
+    /// [default: kernel if this machine reports frequencies, otherwise unknown]
     #[arg(long, value_name = "SOURCE", default_value = "auto", hide_default_value = true)]
     frequency: Source,
 
@@ -43,8 +43,8 @@ pub struct Common {
     #[arg(long, value_name = "FILE.trace")]
     record: Option<PathBuf>,
 
-    /// Log each handler of the policy with its inputs, for `hearth conform`. Handlers then run one at a time, which is
-    /// slower
+    /// Log each handler of the policy with its inputs, for `hearth conform`. Handlers then run one at a time,
+    /// which is slower
     #[arg(long, value_name = "FILE.log", conflicts_with = "record")]
     log: Option<PathBuf>,
 

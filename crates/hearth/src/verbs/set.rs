@@ -5,8 +5,9 @@ use std::process::ExitCode;
 
 /// Change parameters of the policy that runs in the kernel
 ///
-/// A new value applies from the next decision until the policy stops. It must be within the bounds that the policy
-/// declares. If the limit of a set of cores shrinks below its size, the set shrinks as cores leave it. Needs root.
+/// A new value applies from the next decision until the policy stops. It must be within the bounds that the
+/// policy declares. If the limit of a set of cores shrinks below its size, the set shrinks as cores leave it.
+/// Needs root.
 #[derive(clap::Args)]
 pub struct Args {
     /// Parameters and their new values: `s_max=4ticks`, `attachment=false`

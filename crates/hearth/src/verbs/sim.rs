@@ -6,19 +6,20 @@ use std::path::PathBuf;
 
 /// Simulate a workload on machines, under governors and policies
 ///
-/// Prints a table of time, energy, underload and overload, each a mean over the runs. The first policy under the first
-/// governor is the baseline of each machine. With --schedule, replays a schedule that `hearth modelcheck` found.
+/// Prints a table of time, energy, underload and overload, each a mean over the runs. The first policy under
+/// the first governor is the baseline of each machine. With --schedule, replays a schedule that `hearth
+/// modelcheck` found.
 #[derive(clap::Args)]
 #[command(override_usage = "hearth sim [OPTIONS] --workload <SPEC|FILE> --machine <NAME|FILE>\n       \
                             hearth sim --schedule <FILE> [--policy <NAME|FILE>] [--output <TRACE>] [--json]")]
 pub struct Args {
-    /// The workload: a generator (`hearth list workloads`), with parameters as `:NAME=VALUE,...`, or the path of a
-    /// workload file or rt-app document. Arguments that end in .json or contain a `/` are paths
+    /// The workload: a generator (`hearth list workloads`), with parameters as `:NAME=VALUE,...`, or the path
+    /// of a workload file or rt-app document. Arguments that end in .json or contain a `/` are paths
     #[arg(short, long, value_name = "SPEC|FILE", required = true, help_heading = "What to simulate")]
     workload: Option<String>,
 
-    /// Replay a schedule that `hearth modelcheck --output` wrote, on its small machine. If its policy is not built in,
-    /// name the policy's file with --policy
+    /// Replay a schedule that `hearth modelcheck --output` wrote, on its small machine. If its policy is not
+    /// built in, name the policy's file with --policy
     #[arg(long, value_name = "FILE", help_heading = "What to simulate", conflicts_with_all = NOT_OF_A_SCHEDULE)]
     schedule: Option<PathBuf>,
 

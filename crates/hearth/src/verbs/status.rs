@@ -10,7 +10,8 @@ use std::time::Duration;
 
 /// Show the policy that runs in the kernel
 ///
-/// Prints its parameters, its statistics since it was loaded (as counts and per second), and its sets of cores.
+/// Prints its parameters, its statistics since it was loaded (as counts and per second), and its sets of
+/// cores.
 #[derive(clap::Args)]
 pub struct Args {
     /// Print JSON (schema hearth.status/1) instead of a table

@@ -12,8 +12,8 @@ use std::time::{Duration, Instant};
 
 /// Watch the policy that runs in the kernel
 ///
-/// Shows the policy's sets of cores on the topology, the placements by reason, and rates of its other events. Press q to
-/// quit; the policy continues.
+/// Shows the policy's sets of cores on the topology, the placements by reason, and rates of its other events.
+/// Press q to quit; the policy continues.
 #[derive(clap::Args)]
 pub struct Args {
     /// Time between two readings, in milliseconds: 50 to 60000

@@ -8,8 +8,8 @@ use std::process::ExitCode;
 
 /// Show traces in the browser: every core over time, at any zoom level
 ///
-/// Starts a server on 127.0.0.1 that requires the token in the printed URL. Ctrl-C ends it. The first time, an
-/// index is written into the trace.
+/// Starts a server on 127.0.0.1 that requires the token in the printed URL. Ctrl-C ends it. The first time,
+/// an index is written into the trace.
 #[derive(clap::Args)]
 pub struct Args {
     /// The traces: one, or up to four to compare

@@ -15,10 +15,11 @@ use std::time::Duration;
 
 /// Run a command, or a shell, in a virtual machine whose kernel has sched_ext
 ///
-/// The guest sees all programs and files of the host. Its writes are discarded when it ends, except those to the
-/// current folder and to the folders of --rw, which are shared. The kernel is Debian's and is downloaded once. Without
-/// KVM the guest is emulated, which is slow but allows any number of cores. The exit status is the command's (128 + N if
-/// signal N ended it; 126 or 127 if it cannot be run), or 125 if the virtual machine failed or the time was over.
+/// The guest sees all programs and files of the host. Its writes are discarded when it ends, except those to
+/// the current folder and to the folders of --rw, which are shared. The kernel is Debian's and is downloaded
+/// once. Without KVM the guest is emulated, which is slow but allows any number of cores. The exit status is
+/// the command's (128 + N if signal N ended it; 126 or 127 if it cannot be run), or 125 if the virtual
+/// machine failed or the time was over.
 #[derive(clap::Args)]
 #[command(group = ArgGroup::new("topology").args(["cpus", "sockets", "cores", "smt", "numa"]).multiple(true).conflicts_with("machine"))]
 pub struct Args {
@@ -50,7 +51,8 @@ pub struct Args {
     /// Number of NUMA nodes [default: one per socket]
     #[arg(long, value_name = "N", help_heading = "Topology")]
     numa: Option<u16>,
-    /// Take the topology of a machine: the name of a built-in one (`hearth list machines`), or the path of a machine file
+    /// Take the topology of a machine: the name of a built-in one (`hearth list machines`), or the path of a
+    /// machine file
     #[arg(short, long, help_heading = "Topology")]
     machine: Option<String>,
 
@@ -67,8 +69,8 @@ pub struct Args {
     /// Share another folder for writing. Repeatable
     #[arg(long, value_name = "FOLDER")]
     rw: Vec<PathBuf>,
-    /// Set an environment variable of the command. PATH, HOME, TERM, LANG, SHELL and HEARTH_LIB are always passed on.
-    /// Repeatable
+    /// Set an environment variable of the command. PATH, HOME, TERM, LANG, SHELL and HEARTH_LIB are always
+    /// passed on. Repeatable
     #[arg(short, long, value_parser = assignment, value_name = "NAME=VALUE")]
     env: Vec<(OsString, OsString)>,
     /// Connect the command to the terminal, as the shell is

@@ -103,7 +103,8 @@ fn topology(now: &Reading, width: usize) -> Vec<Line<'static>> {
     lines
 }
 
-/// The initial of the core's set, its activity, and its frequency in GHz if the frequency of any core is known.
+/// The initial of the core's set, its activity, and its frequency in GHz if the frequency of any core is
+/// known.
 fn cell(core: &CoreState, info: &Info, frequency: bool) -> Span<'static> {
     let set = (0..info.sets.len().min(64)).find(|set| core.sets >> set & 1 == 1);
     let initial = set.and_then(|set| info.sets[set].name.chars().next()).unwrap_or('·').to_ascii_uppercase();
@@ -175,19 +176,12 @@ mod tests {
         };
         let info = Info {
             policy: "nest".into(),
-            doc: String::new(),
-            version: "0.1.0".into(),
             kernel: "7.3.4".into(),
-            machine: String::new(),
-            pid: 7,
-            since: 0,
             scope: "system".into(),
             frequency: "model:xeon-5218".into(),
-            recording: None,
-            params: Vec::new(),
             reasons: ["none", "cfs", "primary"].map(String::from).to_vec(),
             sets: vec![set("primary", None, &[0, 1]), set("reserve", Some(5), &[4])],
-            topology: Vec::new(),
+            ..Info::default()
         };
         let statistics = Statistics {
             policy: "nest".into(),
