@@ -1,5 +1,5 @@
-//! What a running policy counts. This is the one place that declares each statistic: the socket's description
-//! of itself, `hearth status --explain` and docs/src/statistics.md are made of it.
+//! The statistics of a running policy. The socket's schema, `hearth status --explain` and docs/src/statistics.md are
+//! generated from their declarations here.
 
 use crate::arena::{Arena, read};
 use crate::layout::*;
@@ -91,43 +91,43 @@ statistics! {
         policy: String, "";
         /// Time since the policy became the scheduler.
         uptime_ns: u64, "ns";
-        /// Cores that are on line.
+        /// Cores that are online.
         cores_online: u64, "cores";
-        /// Threads that the policy knows: all of the system, also those that it does not schedule.
+        /// All threads of the system, including those that the policy does not schedule.
         threads: u64, "threads";
         /// Threads that are ready or running now. (0 with --no-underload.)
         runnable: u64, "threads";
         /// Placements of new and woken threads, by the policy's reason.
         placements: BTreeMap<String, u64>, "placements";
-        /// Placements whose time the kernel has measured: 0 without --cost.
+        /// Placements whose time was measured; 0 without --cost.
         place_runs: u64, "placements";
-        /// Time of these: the whole operation select_cpu, as the kernel's BPF statistics have it.
+        /// Time of the measured placements: the whole operation select_cpu, from the kernel's BPF statistics.
         place_ns: u64, "ns";
         /// Mean time of a placement; 0: not measured.
         place_mean_ns: f64, "ns";
-        /// Threads that were new to the policy.
+        /// New threads.
         news: u64, "threads";
         /// Wake-ups.
         wakeups: u64, "wake-ups";
-        /// Times that a core began to run a thread.
+        /// Context switches to a thread.
         switches: u64, "switches";
-        /// Times that a thread began to run on another core than the last time.
+        /// Runs of a thread on another core than its previous run.
         migrations: u64, "migrations";
         /// Ready threads that balancing moved to another core.
         steals: u64, "threads";
-        /// Moves that came too late: the thread had been taken elsewhere.
+        /// Moves that failed because another core had taken the thread.
         moves_failed: u64, "moves";
-        /// Times that a running thread had to make place for another, or its slice was over.
+        /// Preemptions of a running thread, by another thread or at the end of its slice.
         preemptions: u64, "preemptions";
-        /// Timers of threads that were started.
+        /// Thread timers that were armed.
         timers_armed: u64, "timers";
-        /// Timers of threads that expired, also those that were no longer wanted.
+        /// Thread timers that expired, including those no longer needed.
         timers_fired: u64, "timers";
         /// Timers that moved their thread.
         timers_moved: u64, "timers";
-        /// Claims of an idle core that another placement had claimed at the same time.
+        /// Failed claims: another placement claimed the idle core first.
         claims_lost: u64, "claims";
-        /// Times that a core went idle.
+        /// Transitions of a core to idle.
         idles: u64, "times";
         /// Idle time of all cores, kept warm or not.
         idle_ns: u64, "ns";
@@ -135,27 +135,27 @@ statistics! {
         idle_percent: f64, "%";
         /// Times that an idle core was kept warm by spinning.
         spins: u64, "times";
-        /// Time spent in that.
+        /// Time spent spinning.
         spin_ns: u64, "ns";
-        /// Share of the cores' time that was spent in that.
+        /// Share of the cores' time that was spent spinning.
         spin_percent: f64, "%";
-        /// Rounds of spinning: a core asked itself to look again for work.
+        /// Rounds of spinning, in each of which the core looks for work.
         kicks: u64, "rounds";
-        /// Intervals of 4 ms that were watched for underload.
+        /// Intervals of 4 ms in which underload was counted.
         intervals: u64, "intervals";
-        /// Cores that ran something in an interval, on average.
+        /// Mean number of cores used in an interval.
         cores_used: f64, "cores";
-        /// Underload (Nest, section 5.2), summed: cores used in an interval beyond the most threads that were runnable at one time in it.
+        /// Sum of underload (Nest, section 5.2): cores used in an interval minus the largest number of threads runnable at one time in it.
         underload: u64, "cores";
         /// Underload per second.
         underload_per_s: f64, "cores/s";
-        /// Threads that the kernel or the runtime ran past the policy: kernel threads that belong to one core, and threads on their way through a change of their affinity.
+        /// Runs that bypassed the policy: of kernel threads bound to one core, and of threads whose affinity was changing.
         bypassed: u64, "times";
-        /// Threads that the policy has no room for: the kernel's global queue runs them.
+        /// Threads beyond the policy's capacity, which run from the kernel's global queue.
         no_slot: u64, "threads";
-        /// Records that did not fit into the recording's buffer.
+        /// Records lost because the recording's buffer was full.
         lost: u64, "records";
-        /// Times that the policy was loaded again because a core came or went; everything else is counted from there.
+        /// Reloads of the policy after CPU hotplug. All other counters restart at a reload.
         restarts: u64, "times";
         /// Members of each of the policy's core sets.
         sets: BTreeMap<String, u64>, "cores";
@@ -165,7 +165,7 @@ statistics! {
 statistics! {
     /// The present state of the cores.
     Cores("cores") {
-        /// One for each core that was there when the policy was loaded, by number.
+        /// The cores that were online when the policy was loaded, by number.
         cores: Vec<CoreState>, "";
     }
 }
@@ -173,7 +173,7 @@ statistics! {
 statistics! {
     /// The present state of one core.
     CoreState("") {
-        /// The kernel's number.
+        /// Number in the kernel.
         cpu: u64, "";
         /// Processor package.
         socket: u64, "";
@@ -185,7 +185,7 @@ statistics! {
         physical: u64, "";
         /// 1: runs a thread of the policy.
         running: u64, "";
-        /// 1: idle, and no thread is on its way to it.
+        /// 1: idle, without an incoming thread.
         idle: u64, "";
         /// 1: idle, and kept warm by spinning.
         spinning: u64, "";
@@ -193,9 +193,9 @@ statistics! {
         ready: u64, "threads";
         /// Frequency that the policy saw at the last tick; 0: unknown.
         seen_khz: u64, "kHz";
-        /// Time that it ran threads of the policy, complete runs only.
+        /// Time of completed runs of the policy's threads.
         busy_ns: u64, "ns";
-        /// Sets of the policy that it is in: bit number i stands for set number i.
+        /// The policy's sets that contain the core: bit i for set i.
         sets: u64, "";
     }
 }
