@@ -5,6 +5,7 @@ use std::hash::{BuildHasherDefault, Hash, Hasher};
 
 use hearth_ipanema::ir;
 use hearth_policy::{ParamError, Policy, Settings};
+use serde::Serialize;
 use xxhash_rust::xxh3::xxh3_128;
 
 use crate::counterexample::Counterexample;
@@ -52,8 +53,8 @@ impl Default for Options {
     }
 }
 
-/// What an exploration has found.
-#[derive(Clone, Debug)]
+/// The result of an exploration.
+#[derive(Clone, Debug, Serialize)]
 pub struct Outcome {
     /// Different states reached.
     pub states: usize,

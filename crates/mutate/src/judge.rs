@@ -60,8 +60,8 @@ pub struct Judged {
     pub verdict: Verdict,
 }
 
-/// Judges mutants, `jobs` at a time. Those that are the original (what they change is not in force)
-/// are left out; the others stay in their order. `done` is called behind each.
+/// Judges mutants in `jobs` threads (0: one per CPU). Omits mutants whose change has no effect; the others stay
+/// in order. Calls `done` after each.
 pub fn judge_all(
     subject: &Subject,
     mutants: Vec<Mutant>,
@@ -81,7 +81,8 @@ pub fn judge_all(
         }
     };
     std::thread::scope(|scope| {
-        (0..jobs.max(1)).for_each(|_| {
+        let all_cpus = || std::thread::available_parallelism().map_or(1, usize::from);
+        (0..if jobs == 0 { all_cpus() } else { jobs }).for_each(|_| {
             scope.spawn(work);
         });
     });

@@ -57,7 +57,7 @@ impl Refusal {
 }
 
 /// The answer to `info`: the running policy.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Info {
     pub policy: String,
     pub doc: String,

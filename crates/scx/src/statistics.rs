@@ -1,5 +1,5 @@
-//! Statistics of a running policy. Each statistic is declared here once; the socket's `stats_meta`,
-//! `hearth status --explain` and docs/src/statistics.md are generated from it.
+//! The statistics of a running policy. The socket's schema, `hearth status --explain` and docs/src/statistics.md are
+//! generated from their declarations here.
 
 use crate::arena::{Arena, read};
 use crate::layout::*;
@@ -91,43 +91,43 @@ statistics! {
         policy: String, "";
         /// Time since the policy became the scheduler.
         uptime_ns: u64, "ns";
-        /// Cores that are on line.
+        /// Cores that are online.
         cores_online: u64, "cores";
-        /// Threads of the system that have a slot, including those that the policy does not schedule.
+        /// All threads of the system, including those that the policy does not schedule.
         threads: u64, "threads";
         /// Threads that are ready or running now; 0 with --no-underload.
         runnable: u64, "threads";
         /// Placements of new and woken threads, by the policy's reason.
         placements: BTreeMap<String, u64>, "placements";
-        /// Placements whose time the kernel has measured; 0 without --cost.
+        /// Placements whose time was measured; 0 without --cost.
         place_runs: u64, "placements";
-        /// Time of these placements: the whole operation select_cpu, from the kernel's BPF statistics.
+        /// Time of the measured placements: the whole operation select_cpu, from the kernel's BPF statistics.
         place_ns: u64, "ns";
         /// Mean time of a placement; 0: not measured.
         place_mean_ns: f64, "ns";
-        /// New threads that the policy placed.
+        /// New threads.
         news: u64, "threads";
         /// Wake-ups.
         wakeups: u64, "wake-ups";
-        /// Times that a core started to run a thread.
+        /// Context switches to a thread.
         switches: u64, "switches";
-        /// Times that a thread started to run on another core than the last time.
+        /// Runs of a thread on another core than its previous run.
         migrations: u64, "migrations";
         /// Ready threads that balancing moved to another core.
         steals: u64, "threads";
         /// Moves that failed because another core had taken the thread.
         moves_failed: u64, "moves";
-        /// Times that the policy preempted a running thread.
+        /// Preemptions of a running thread, by another thread or at the end of its slice.
         preemptions: u64, "preemptions";
-        /// Thread timers that were started.
+        /// Thread timers that were armed.
         timers_armed: u64, "timers";
-        /// Thread timers that expired, including cancelled ones.
+        /// Thread timers that expired, including those no longer needed.
         timers_fired: u64, "timers";
         /// Timers that moved their thread.
         timers_moved: u64, "timers";
-        /// Failed claims of an idle core that another placement had claimed.
+        /// Failed claims: another placement claimed the idle core first.
         claims_lost: u64, "claims";
-        /// Times that a core went idle.
+        /// Transitions of a core to idle.
         idles: u64, "times";
         /// Idle time of all cores, including spinning.
         idle_ns: u64, "ns";
@@ -137,25 +137,25 @@ statistics! {
         spins: u64, "times";
         /// Time spent spinning.
         spin_ns: u64, "ns";
-        /// Share of the cores' time spent spinning.
+        /// Share of the cores' time that was spent spinning.
         spin_percent: f64, "%";
-        /// Rounds of spinning: a core kicked itself to look for work again.
+        /// Rounds of spinning, in each of which the core looks for work.
         kicks: u64, "rounds";
-        /// Intervals of 4 ms in which underload was measured.
+        /// Intervals of 4 ms in which underload was counted.
         intervals: u64, "intervals";
-        /// Mean number of cores that ran a thread in an interval.
+        /// Mean number of cores used in an interval.
         cores_used: f64, "cores";
-        /// Sum of underload (Nest, section 5.2): cores used in an interval minus the largest number of threads that were runnable at one time in it.
+        /// Sum of underload (Nest, section 5.2): cores used in an interval minus the largest number of threads runnable at one time in it.
         underload: u64, "cores";
         /// Underload per second.
         underload_per_s: f64, "cores/s";
-        /// Times that a thread was enqueued past the policy: kernel threads that are bound to one core, and threads whose affinity was changing.
+        /// Runs that bypassed the policy: of kernel threads bound to one core, and of threads whose affinity was changing.
         bypassed: u64, "times";
-        /// Threads without a slot, because all are in use: the kernel's global queue runs them.
+        /// Threads beyond the policy's capacity, which run from the kernel's global queue.
         no_slot: u64, "threads";
-        /// Records that did not fit into the recording's buffer.
+        /// Records lost because the recording's buffer was full.
         lost: u64, "records";
-        /// Times that the policy was loaded again after a hot-plug; all other counters restart from 0.
+        /// Reloads of the policy after CPU hotplug. All other counters restart at a reload.
         restarts: u64, "times";
         /// Number of members of each set of cores of the policy.
         sets: BTreeMap<String, u64>, "cores";
@@ -165,7 +165,7 @@ statistics! {
 statistics! {
     /// The current state of the cores.
     Cores("cores") {
-        /// One entry per core that was on line when the policy was loaded, by number.
+        /// The cores that were online when the policy was loaded, by number.
         cores: Vec<CoreState>, "";
     }
 }
@@ -173,7 +173,7 @@ statistics! {
 statistics! {
     /// The current state of one core.
     CoreState("") {
-        /// The kernel's number.
+        /// Number in the kernel.
         cpu: u64, "";
         /// Processor package.
         socket: u64, "";
@@ -185,7 +185,7 @@ statistics! {
         physical: u64, "";
         /// 1: runs a thread of the policy.
         running: u64, "";
-        /// 1: idle, and no thread is on its way to it.
+        /// 1: idle, without an incoming thread.
         idle: u64, "";
         /// 1: idle, and kept warm by spinning.
         spinning: u64, "";
@@ -193,9 +193,9 @@ statistics! {
         ready: u64, "threads";
         /// Frequency that the policy saw at the last tick; 0: unknown.
         seen_khz: u64, "kHz";
-        /// Time that it ran threads of the policy, without the current run.
+        /// Time of completed runs of the policy's threads.
         busy_ns: u64, "ns";
-        /// Sets of the policy that contain it: bit i stands for set number i.
+        /// The policy's sets that contain the core: bit i for set i.
         sets: u64, "";
     }
 }
@@ -327,6 +327,52 @@ impl Statistics {
 
 /// Interval of underload in ns (SAAKM_TICK_NS).
 pub const INTERVAL_NS: u64 = 4_000_000;
+
+/// The statistics between two readings.
+pub struct Difference<'a> {
+    before: Option<&'a Statistics>,
+    now: &'a Statistics,
+    ns: u64,
+}
+
+impl<'a> Difference<'a> {
+    /// Without a reading `before`, or if the policy was loaded again since then, `now` counts from the load.
+    pub fn new(before: Option<&'a Statistics>, now: &'a Statistics) -> Self {
+        let before = before.filter(|before| before.policy == now.policy && before.uptime_ns < now.uptime_ns);
+        let ns = now.uptime_ns - before.map_or(0, |before| before.uptime_ns);
+        Difference { before, now, ns: ns.max(1) }
+    }
+
+    pub fn seconds(&self) -> f64 {
+        self.ns as f64 / 1e9
+    }
+
+    /// The growth of a counter.
+    pub fn grown(&self, counter: impl Fn(&Statistics) -> u64) -> u64 {
+        counter(self.now).saturating_sub(self.before.map_or(0, counter))
+    }
+
+    /// The growth of a counter per second.
+    pub fn rate(&self, counter: impl Fn(&Statistics) -> u64) -> f64 {
+        self.grown(counter) as f64 / self.seconds()
+    }
+
+    /// The share of the cores' time that a counter of nanoseconds has grown by, 0 to 1.
+    pub fn share(&self, counter: impl Fn(&Statistics) -> u64) -> f64 {
+        (self.rate(counter) / 1e9 / self.now.cores_online.max(1) as f64).min(1.0)
+    }
+
+    /// Underload per second of the intervals in which it was counted.
+    pub fn underload_per_s(&self) -> f64 {
+        ratio(self.grown(|s| s.underload), self.grown(|s| s.intervals)) / (INTERVAL_NS as f64 / 1e9)
+    }
+
+    /// Mean time of a placement, if the kernel measured any.
+    pub fn place_mean_ns(&self) -> Option<f64> {
+        let runs = self.grown(|s| s.place_runs);
+        (runs > 0).then(|| ratio(self.grown(|s| s.place_ns), runs))
+    }
+}
 
 fn ratio(part: u64, whole: u64) -> f64 {
     if whole == 0 { 0.0 } else { part as f64 / whole as f64 }

@@ -27,6 +27,6 @@ for policy; do
 	check "$policy still schedules" is "$policy"
 	kill -TERM $loader
 	check "$policy ends" wait $loader
-	check "$policy lost nothing" status 1 grep -q "lost\|worth nothing" "/tmp/$policy.log"
+	check "$policy lost nothing" status 1 grep -q "lost\|unusable" "/tmp/$policy.log"
 done
 echo end

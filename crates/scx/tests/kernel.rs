@@ -106,7 +106,7 @@ fn decisions_agree_with_the_native_build() {
             let conform = Command::new(hearth()).arg("conform").arg(&log).output().expect("hearth runs");
             let output = String::from_utf8_lossy(&conform.stdout);
             println!("{output}");
-            assert!(conform.status.success() && output.contains("the log is whole"), "{output}");
+            assert!(conform.status.success() && output.contains("the log is complete"), "{output}");
         }
     });
 }

@@ -1,9 +1,9 @@
-//! `hearth reproduce` as a user meets it.
+//! Tests of `hearth reproduce`.
 
+use crate::{failed, hearth, printed};
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Output};
 
 const CLAIMS: &str = r#"
 [[claim]]
@@ -39,36 +39,20 @@ metric = "overload"
 range = [0, 1000]
 "#;
 
-fn reproduce(folder: &Path, args: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_hearth"))
-        .current_dir(folder)
-        .arg("reproduce")
-        .args(args)
-        .output()
-        .expect("hearth starts")
-}
-
 fn folder() -> tempfile::TempDir {
-    let folder = tempfile::tempdir().expect("a temporary folder");
+    let folder = crate::folder();
     fs::write(folder.path().join("claims.toml"), CLAIMS).expect("a file");
     folder
 }
 
 #[track_caller]
 fn prints(folder: &Path, args: &[&str]) -> String {
-    let output = reproduce(folder, args);
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8(output.stdout).expect("UTF-8")
+    printed(folder, &[&["reproduce"], args].concat())
 }
 
 #[track_caller]
-fn fails(folder: &Path, args: &[&str], status: i32, says: &[&str]) {
-    let output = reproduce(folder, args);
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert_eq!((output.status.code(), &*output.stdout), (Some(status), &b""[..]), "{said}");
-    for part in says {
-        assert!(said.contains(part), "`{part}` is not in:\n{said}");
-    }
+fn fails(folder: &Path, args: &[&str], status: i32, expected: &[&str]) {
+    failed(&hearth(folder, &[&["reproduce"], args].concat()), status, expected);
 }
 
 #[test]
@@ -111,7 +95,7 @@ fn the_documented_fields_are_there() {
     assert_eq!(never["subject"]["params"], serde_json::json!({ "r_max": "0" }));
     assert_eq!((&overload["baseline"], &overload["results"][0]["baseline"]), (&Value::Null, &Value::Null));
     let result = &claim["results"][0];
-    // As its definition says.
+    // The definition in docs/src/json.md.
     let time = |side: &str| result[side]["time_s"].as_f64().expect("a time");
     let speedup = result["value"].as_f64().expect("a value");
     assert!((speedup - (time("baseline") / time("subject") - 1.0)).abs() < 1e-9);
@@ -126,7 +110,7 @@ fn the_documented_fields_are_there() {
 }
 
 #[test]
-fn what_cannot_be_done_is_explained() {
+fn wrong_claims_are_errors() {
     let folder = folder();
     let path = folder.path();
     fails(path, &["--claims", "none.toml"], 1, &["none.toml", "No such file"]);

@@ -1,4 +1,9 @@
-//! The command line as a user meets it: results, errors, exit statuses.
+//! Tests of the command line: results, errors, exit statuses.
+
+mod mutate;
+mod play;
+mod reproduce;
+mod schedule;
 
 use serde_json::Value;
 use std::fs;
@@ -22,33 +27,44 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8(bytes.to_vec()).expect("UTF-8")
 }
 
-/// Runs hearth, which must fail with this status and say all of this on standard error, and nothing on
-/// standard output.
+/// Asserts that hearth exited with this status, printed all of this on standard error, and nothing on standard
+/// output.
 #[track_caller]
-fn fails(args: &[&str], status: i32, says: &[&str]) {
-    let folder = folder();
-    let output = hearth(folder.path(), args);
-    let said = text(&output.stderr);
-    assert_eq!(output.status.code(), Some(status), "{said}");
-    for part in says {
-        assert!(said.contains(part), "`{part}` is not in:\n{said}");
+fn failed(output: &Output, status: i32, expected: &[&str]) {
+    let errors = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(status), "{errors}");
+    for part in expected {
+        assert!(errors.contains(part), "`{part}` is not in:\n{errors}");
     }
-    assert!(!said.contains("hearth has a bug"), "{said}");
+    assert!(!errors.contains("hearth has a bug"), "{errors}");
     assert_eq!(text(&output.stdout), "");
+}
+
+/// Runs hearth in an empty folder and asserts that it fails and leaves the folder empty.
+#[track_caller]
+fn fails(args: &[&str], status: i32, expected: &[&str]) {
+    let folder = folder();
+    failed(&hearth(folder.path(), args), status, expected);
     assert_eq!(fs::read_dir(folder.path()).expect("a folder").count(), 0, "a file was left behind");
+}
+
+/// Runs hearth, which must succeed, and returns its standard output.
+#[track_caller]
+fn printed(folder: &Path, args: &[&str]) -> String {
+    let output = hearth(folder, args);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    text(&output.stdout)
 }
 
 #[track_caller]
 fn json(folder: &Path, args: &[&str]) -> Value {
-    let output = hearth(folder, args);
-    assert!(output.status.success(), "{}", text(&output.stderr));
-    serde_json::from_slice(&output.stdout).expect("one JSON document")
+    serde_json::from_str(&printed(folder, args)).expect("one JSON document")
 }
 
 const SMALL: &str = "fork-wait:iterations=5";
 
 #[test]
-fn every_verb_explains_itself() {
+fn every_verb_has_help() {
     let folder = folder();
     let help = text(&hearth(folder.path(), &["--help"]).stdout);
     let verbs: Vec<&str> = help
@@ -67,7 +83,7 @@ fn every_verb_explains_itself() {
 }
 
 #[test]
-fn nothing_to_do_is_explained() {
+fn without_a_verb_the_usage_is_printed() {
     let folder = folder();
     let output = hearth(folder.path(), &[]);
     assert_eq!(output.status.code(), Some(2));
@@ -75,7 +91,7 @@ fn nothing_to_do_is_explained() {
 }
 
 #[test]
-fn slips_of_the_hand() {
+fn misspelt_names() {
     fails(&["simm"], 2, &["unrecognized subcommand", "sim"]);
     fails(&["sim", "--workload", SMALL, "--machine", "xeon-5218", "--polcy", "cfs"], 2, &["--policy"]);
     fails(&["sim", "-w", SMALL, "-m", "xeon-5128"], 1, &["xeon-5128", "did you mean `xeon-5218`"]);
@@ -101,7 +117,7 @@ fn impossible_parameters() {
 }
 
 #[test]
-fn files_that_are_not_there_or_not_what_they_should_be() {
+fn missing_and_wrong_files() {
     fails(&["report", "none.trace"], 1, &["none.trace", "No such file"]);
     fails(&["report", env!("CARGO_BIN_EXE_hearth")], 1, &["not a trace"]);
     fails(&["predict", "none.trace", "-m", "xeon-5218"], 1, &["none.trace", "No such file"]);
@@ -114,7 +130,7 @@ fn files_that_are_not_there_or_not_what_they_should_be() {
 }
 
 #[test]
-fn places_that_cannot_be_written_are_told_before_the_work() {
+fn unwritable_outputs_are_reported_before_the_work() {
     let sim = |flag: &'static str, path: &'static str| ["sim", "-w", SMALL, "-m", "xeon-5218", flag, path];
     fails(&sim("--report", "no/such/folder.html"), 1, &["no/such", "mkdir -p no/such"]);
     fails(&sim("--report", "."), 1, &["is a folder"]);
@@ -122,11 +138,11 @@ fn places_that_cannot_be_written_are_told_before_the_work() {
 }
 
 #[test]
-fn one_trace_is_of_one_run() {
+fn output_requires_exactly_one_run() {
     fails(
         &["sim", "-w", SMALL, "-m", "xeon-5218", "-p", "cfs", "-p", "nest", "-o", "t.trace"],
         2,
-        &["--output", "2 were asked for", "--report"],
+        &["--output", "2 are selected", "--report"],
     );
 }
 
@@ -176,7 +192,7 @@ fn the_documented_fields_are_there() {
             assert!(book.contains(&format!("`{key}`")), "{key} is not in docs/src/json.md");
         }
     }
-    // As its definition says.
+    // The definition in docs/src/json.md.
     let mean = |policy: &str| {
         let times: Vec<f64> = runs
             .iter()
@@ -236,7 +252,7 @@ fn two_traces() -> tempfile::TempDir {
 }
 
 #[test]
-fn a_trace_is_looked_into() {
+fn report_breaks_a_trace_down() {
     let folder = two_traces();
     let args = "report a.trace b.trace --json --by 10ms --by process --by thread --wakers --inversions 3 --overloads 3";
     let report = json(folder.path(), &args.split(' ').collect::<Vec<_>>());
@@ -278,7 +294,7 @@ fn a_trace_is_looked_into() {
     let said = text(&hearth(folder.path(), &args).stdout);
     for part in [
         "×",
-        "each 0.01 s",
+        "intervals of 0.01 s",
         "processes",
         "second: threads",
         "who woke whom",
@@ -316,7 +332,7 @@ fn a_picture_is_drawn() {
 }
 
 #[test]
-fn what_cannot_be_looked_into() {
+fn impossible_reports_and_queries() {
     fails(&["report", "a.trace", "--by", "core"], 2, &["--by", "100ms"]);
     fails(&["report", "a.trace", "--by", "1s", "--by", "2s"], 2, &["--by", "one length"]);
     fails(&["query", "none.trace", "SELECT 1"], 1, &["none.trace"]);
@@ -326,7 +342,7 @@ fn what_cannot_be_looked_into() {
     assert!(fine.status.success(), "a short trace can be cut finely: {}", text(&fine.stderr));
 }
 
-/// DuckDB itself is tested by python/tests.
+/// python/tests tests the queries in DuckDB.
 #[test]
 fn the_tables_of_a_trace_can_be_printed() {
     let folder = two_traces();
@@ -345,7 +361,7 @@ fn the_tables_of_a_trace_can_be_printed() {
     assert!(output.status.code() == Some(1) && said.contains("pip install duckdb"), "{said}");
 }
 
-/// By who reads all events, and by the viewer, which reads none before it is asked.
+/// `report` reads all events; `view` reads none before a request.
 #[track_caller]
 fn refused(folder: &tempfile::TempDir, what: &str) {
     for verb in [&["report"][..], &["view", "--no-open"]] {
@@ -386,10 +402,10 @@ fn a_report_is_written_whole() {
 }
 
 #[test]
-fn a_policy_of_the_users_own() {
+fn a_user_policy_with_the_name_of_a_built_in_one() {
     let folder = folder();
     let source = text(&fs::read(concat!(env!("CARGO_MANIFEST_DIR"), "/../../policies/slocal.ipa")).unwrap());
-    // The name is the original's on purpose: the two must be told apart.
+    // Both policies have the same name on purpose: the output must distinguish them.
     fs::write(folder.path().join("mine.ipa"), source).unwrap();
     let document = json(
         folder.path(),
@@ -441,7 +457,7 @@ fn formatting() {
 }
 
 #[test]
-fn what_the_compiler_makes_of_a_policy() {
+fn build_writes_c_and_json() {
     let folder = folder();
     let emit = |what: &str| text(&hearth(folder.path(), &["build", "nest", "--emit", what]).stdout);
     assert!(emit("c").contains("SAAKM_POLICY(nest,"));
@@ -454,13 +470,13 @@ fn what_the_compiler_makes_of_a_policy() {
 }
 
 #[test]
-fn a_reader_that_has_seen_enough() {
+fn the_reader_may_close_the_pipe_early() {
     let script = format!("'{}' list workloads | true", env!("CARGO_BIN_EXE_hearth"));
     let output = Command::new("sh").args(["-c", &script]).output().expect("a shell");
     assert_eq!(text(&output.stderr), "");
 }
 
-/// Where the machine lets us record (root, tracefs), the command's status is passed on; elsewhere it says why not.
+/// Without the rights to record, hearth must fail with 125. Otherwise it must return the command's status.
 #[test]
 fn recording() {
     let folder = folder();
@@ -478,7 +494,7 @@ fn recording() {
     assert_eq!(hearth(folder.path(), &["record", "--", "/no/such/command"]).status.code(), Some(127));
 }
 
-/// What is found here is not known; that it can be used is.
+/// The detected values differ between machines; the file must be usable on all.
 #[test]
 fn the_detected_machine_can_be_simulated() {
     let folder = folder();

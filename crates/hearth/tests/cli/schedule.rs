@@ -1,51 +1,36 @@
-//! What `hearth modelcheck` finds is kept, and `hearth sim` lets it happen again.
+//! `hearth modelcheck` writes schedules, and `hearth sim` replays them.
 
-use serde_json::Value;
+use crate::{failed, folder, hearth, json, printed, text};
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Output};
-
-fn hearth(folder: &Path, args: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_hearth")).current_dir(folder).args(args).output().expect("hearth starts")
-}
-
-fn said(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
-}
-
-fn json(output: &Output) -> Value {
-    assert!(output.status.success(), "{}", said(output));
-    serde_json::from_slice(&output.stdout).expect("one JSON document")
-}
 
 const ONE_DIE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/policies/one-die.ipa");
 
-/// Explores, which must find something, and keeps it in `schedule.json`.
+/// Runs the model checker, which must find a violation, and writes its schedule to `schedule.json`.
 fn refute(folder: &Path, policy: &str, scenario: &str) {
     let output = hearth(folder, &["modelcheck", policy, "-s", scenario, "-o", "schedule.json"]);
-    assert_eq!(output.status.code(), Some(1), "{}", said(&output));
+    assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
     assert!(folder.join("schedule.json").exists());
 }
 
 #[test]
-fn a_refuted_policy_shows_an_idle_core_beside_one_with_two_threads() {
+fn the_trace_of_a_schedule_shows_overload() {
     for (policy, scenario) in
         [("slocal", "wake-2"), ("ule", "thieves-3"), ("cfs", "sleepers-3"), (ONE_DIE, "sleepers-3")]
     {
-        let folder = tempfile::tempdir().expect("a temporary folder");
+        let folder = folder();
         refute(folder.path(), policy, scenario);
         let mut args = vec!["sim", "--schedule", "schedule.json", "-o", "replayed.trace", "--json"];
         if policy == ONE_DIE {
             args.extend(["--policy", policy]);
         }
-        let replay = json(&hearth(folder.path(), &args));
+        let replay = json(folder.path(), &args);
         assert_eq!(replay["schema"], "hearth.replay/1");
         assert_eq!(replay["violation"]["property"], "cwc");
 
-        // The trace is one like any other.
-        let report = json(&hearth(folder.path(), &["report", "replayed.trace", "--json"]));
+        let report = json(folder.path(), &["report", "replayed.trace", "--json"]);
         let summary = &report["traces"][0]["summary"];
-        assert_eq!(summary, &replay["summary"], "but for what the file does not say");
+        assert_eq!(summary, &replay["summary"], "{policy}");
         assert!(summary["overload_core_ms"].as_f64().expect("a number") >= 4.0, "{policy}: {summary}");
         assert_eq!(report["traces"][0]["source"]["Simulated"]["workload"], scenario);
     }
@@ -53,39 +38,31 @@ fn a_refuted_policy_shows_an_idle_core_beside_one_with_two_threads() {
 
 #[test]
 fn the_schedule_is_shown() {
-    let folder = tempfile::tempdir().expect("a temporary folder");
+    let folder = folder();
     refute(folder.path(), "ule", "thieves-3");
-    let output = hearth(folder.path(), &["sim", "--schedule", "schedule.json"]);
-    let text = String::from_utf8_lossy(&output.stdout);
+    let text = printed(folder.path(), &["sim", "--schedule", "schedule.json"]);
     assert!(text.contains("core 1: thread 1; [terminate(1)]"), "{text}");
     assert!(text.contains("overload 4.00 core·ms"), "{text}");
 }
 
 #[test]
 fn parameters_go_with_the_schedule() {
-    let folder = tempfile::tempdir().expect("a temporary folder");
+    let folder = folder();
     refute(folder.path(), "ule:slice=40ms", "thieves-3");
-    let output = hearth(folder.path(), &["sim", "--schedule", "schedule.json", "-o", "a.trace"]);
-    assert!(output.status.success(), "{}", said(&output));
-    let report = json(&hearth(folder.path(), &["report", "a.trace", "--json"]));
+    printed(folder.path(), &["sim", "--schedule", "schedule.json", "-o", "a.trace"]);
+    let report = json(folder.path(), &["report", "a.trace", "--json"]);
     assert_eq!(report["traces"][0]["source"]["Simulated"]["params"][0][0], "slice");
 }
 
 #[track_caller]
-fn fails(folder: &Path, args: &[&str], status: i32, says: &[&str]) {
-    let output = hearth(folder, args);
-    let said = said(&output);
-    assert_eq!(output.status.code(), Some(status), "{said}");
-    for part in says {
-        assert!(said.contains(part), "`{part}` is not in:\n{said}");
-    }
-    assert!(output.stdout.is_empty() && !said.contains("hearth has a bug"), "{said}");
+fn fails(folder: &Path, args: &[&str], status: i32, expected: &[&str]) {
+    failed(&hearth(folder, args), status, expected);
     assert!(!folder.join("a.trace").exists());
 }
 
 #[test]
 fn a_schedule_that_does_not_fit_is_refused() {
-    let folder = tempfile::tempdir().expect("a temporary folder");
+    let folder = folder();
     let folder = folder.path();
     refute(folder, "ule", "thieves-3");
     let whole = fs::read_to_string(folder.join("schedule.json")).expect("it was written");
@@ -97,7 +74,7 @@ fn a_schedule_that_does_not_fit_is_refused() {
     let write = |text: &str| fs::write(folder.join("schedule.json"), text).expect("a file");
 
     fails(folder, &replay(Some("cfs")), 1, &["schedule.json", "of policy `ule`", "--policy"]);
-    fails(folder, &replay(Some("ule:slice=40ms")), 2, &["the parameters that it was found with"]);
+    fails(folder, &replay(Some("ule:slice=40ms")), 2, &["the parameters in the schedule"]);
     write(&whole[..whole.len() / 2]);
     fails(folder, &replay(None), 1, &["no schedule", "EOF", "hearth modelcheck POLICY --output"]);
     write(&whole.replace("hearth.schedule/1", "hearth.schedule/9"));
@@ -109,7 +86,7 @@ fn a_schedule_that_does_not_fit_is_refused() {
     write(&whole.replace("\"policy\": \"ule\"", "\"policy\": \"mine\""));
     fails(folder, &replay(None), 1, &["`mine`", "--policy FILE.ipa"]);
 
-    // A file of the same name with other attributes, and one that does what ule should.
+    // A policy of the same name with other attributes, and a corrected one.
     fs::write(folder.join("ule.ipa"), "policy ule extends cfs {}").expect("a file");
     write(&whole);
     fails(folder, &replay(Some("ule.ipa")), 1, &["other attributes", "hearth modelcheck"]);
@@ -128,10 +105,10 @@ fn a_schedule_that_does_not_fit_is_refused() {
 }
 
 #[test]
-fn nothing_is_written_where_nothing_is_wrong() {
-    let folder = tempfile::tempdir().expect("a temporary folder");
+fn no_schedule_is_written_without_a_violation() {
+    let folder = folder();
     let output = hearth(folder.path(), &["modelcheck", "ule-cwc", "-s", "wake-2", "-o", "schedule.json"]);
     assert!(output.status.success());
-    assert!(said(&output).contains("nothing is wrong"), "{}", said(&output));
+    assert!(text(&output.stderr).contains("there is no violation"), "{}", text(&output.stderr));
     assert!(!folder.path().join("schedule.json").exists());
 }

@@ -1,40 +1,25 @@
-//! `hearth play` as a user meets it. Nothing here depends on how long anything takes.
+//! Tests of `hearth play`. None depends on times.
 
+use crate::{failed, folder, hearth, printed};
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::Output;
 
 fn play(folder: &Path, args: &[&str]) -> Output {
-    // A known speed: no time is spent on measuring it, and nothing is said of a machine with other work.
-    Command::new(env!("CARGO_BIN_EXE_hearth"))
-        .current_dir(folder)
-        .env_remove("RUST_BACKTRACE")
-        .args(["play", "--rate", "1e8"])
-        .args(args)
-        .output()
-        .expect("hearth starts")
-}
-
-fn folder() -> tempfile::TempDir {
-    tempfile::tempdir().expect("a temporary folder")
+    // A given rate avoids the calibration and its warnings on a busy machine.
+    hearth(folder, &[&["play", "--rate", "1e8"], args].concat())
 }
 
 #[track_caller]
-fn fails(folder: &Path, args: &[&str], status: i32, says: &[&str]) {
-    let output = play(folder, args);
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(status), "{said}");
-    for part in says {
-        assert!(said.contains(part), "`{part}` is not in:\n{said}");
-    }
-    assert!(output.stdout.is_empty());
+fn fails(folder: &Path, args: &[&str], status: i32, expected: &[&str]) {
+    failed(&play(folder, args), status, expected);
 }
 
 const SMALL: &str = "hackbench:groups=2,fds=2,loops=3";
 
 #[test]
-fn the_document_has_what_the_book_says() {
+fn the_documented_fields_are_there() {
     let output = play(folder().path(), &[SMALL, "--repeat", "2", "--scale", "0.5", "--json"]);
     assert!(
         output.status.success() && output.stderr.is_empty(),
@@ -71,22 +56,20 @@ fn the_document_has_what_the_book_says() {
 }
 
 #[test]
-fn a_file_is_played_and_told_in_a_table() {
+fn a_file_is_played() {
     let folder = folder();
     let text = r#"{"hearth_workload": 1, "threads": [{"ops": [{"run": 1000}, "yield"]}]}"#;
     fs::write(folder.path().join("w.json"), text).expect("a file");
-    let output = play(folder.path(), &["w.json", "--burn", "time"]);
-    let said = String::from_utf8_lossy(&output.stdout);
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    assert!(said.starts_with("w.json: ") && said.contains("\n1 yields\n"), "{said}");
-    assert!(said.contains("\nfork") && !said.contains("\nwake-up"), "{said}");
+    let table = printed(folder.path(), &["play", "--rate", "1e8", "w.json", "--burn", "time"]);
+    assert!(table.starts_with("w.json: ") && table.contains("\n1 yields\n"), "{table}");
+    assert!(table.contains("\nfork") && !table.contains("\nwake-up"), "{table}");
 }
 
 #[test]
-fn what_cannot_be_played_is_told() {
+fn impossible_plays() {
     let folder = folder();
     fails(folder.path(), &["hackbnch"], 1, &["did you mean `hackbench`?"]);
-    fails(folder.path(), &[SMALL, "--timeout=-1"], 2, &["--timeout -1 is no time to wait"]);
+    fails(folder.path(), &[SMALL, "--timeout=-1"], 2, &["--timeout must be greater than 0, not -1"]);
     fails(folder.path(), &[SMALL, "--burn", "money"], 2, &["it must be \"work\" or \"time\""]);
     fails(folder.path(), &[SMALL, "--ghz", "0"], 1, &["the frequency (--ghz) is 0; it must be"]);
     let text = r#"{"hearth_workload": 1, "threads": [{"name": "sleeper", "ops": [{"sleep": 60000000000}]}]}"#;

@@ -1,23 +1,14 @@
-//! Policies that are broken, and who notices.
+//! Tests of `hearth mutate`.
 
+use crate::{fails, folder};
 use serde_json::Value;
-use std::process::{Command, Output};
-
-fn hearth(args: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_hearth")).args(args).output().expect("hearth starts")
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
-}
+use std::process::Command;
 
 fn printed(args: &[&str]) -> String {
-    let output = hearth(args);
-    assert!(output.status.success(), "{}", text(&output.stderr));
-    text(&output.stdout)
+    crate::printed(folder().path(), args)
 }
 
-/// `UPDATE=1` takes over what comes out now.
+/// `UPDATE=1` rewrites the golden file.
 #[test]
 fn the_mutants_of_a_policy() {
     let golden = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/smove.mutants");
@@ -56,7 +47,7 @@ fn as_json_and_by_operator() {
     assert!(kept.iter().any(|one| one["scenario"] == "wake-2" && one["cwc"] == true));
 }
 
-/// A policy that does not conserve work is not blamed for that.
+/// Mutants of a policy that does not conserve work need not conserve it.
 #[test]
 fn only_what_the_original_keeps_counts() {
     let args = ["mutate", "slocal", "--own", "--max-states", "500", "--json"];
@@ -66,24 +57,17 @@ fn only_what_the_original_keeps_counts() {
 }
 
 #[test]
-fn slips_of_the_hand() {
-    for (args, status, says) in [
-        (&["mutate", "nset"][..], 1, "did you mean `nest`"),
-        (&["mutate", "nest", "off-by-two"], 2, "off-by-one"),
-        (&["mutate", "nest", "--max-states", "0"], 2, "--max-states"),
-        (&["mutate"], 2, "<POLICY>"),
-    ] {
-        let output = hearth(args);
-        assert_eq!(output.status.code(), Some(status), "{args:?}");
-        assert!(text(&output.stderr).contains(says), "{}", text(&output.stderr));
-        assert!(output.stdout.is_empty());
-    }
+fn wrong_arguments() {
+    fails(&["mutate", "nset"], 1, &["did you mean `nest`"]);
+    fails(&["mutate", "nest", "off-by-two"], 2, &["off-by-one"]);
+    fails(&["mutate", "nest", "--max-states", "0"], 2, &["--max-states"]);
+    fails(&["mutate"], 2, &["<POLICY>"]);
 }
 
-/// The second look of a fork matters only between two reads of another core's event: no small scenario has that. Where
-/// Why3 is not installed there is nothing to see.
+/// No small scenario needs the second search of a fork: it matters only between two reads of another core's event. The
+/// second half of the test needs Why3 and Z3.
 #[test]
-fn the_proofs_notice_what_the_explorer_does_not() {
+fn the_provers_detect_what_the_model_checker_misses() {
     let asked = ["mutate", "cfs-cwc", "narrow", "--own", "--max-states", "300"];
     let survives =
         |text: &str| text.split("cfs-cwc.ipa:17").nth(1).is_some_and(|rest| rest.contains("  survives"));
@@ -91,7 +75,7 @@ fn the_proofs_notice_what_the_explorer_does_not() {
     if Command::new("why3").arg("--version").output().is_ok()
         && Command::new("z3").arg("--version").output().is_ok()
     {
-        let told = printed(&[&asked[..], &["--prove"]].concat());
-        assert!(told.contains("loses a proof: new: no core stays idle"), "{told}");
+        let proved = printed(&[&asked[..], &["--prove"]].concat());
+        assert!(proved.contains("loses a proof: new: no core stays idle"), "{proved}");
     }
 }
