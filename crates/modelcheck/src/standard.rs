@@ -1,4 +1,4 @@
-//! Scenarios that a user has by name, the smallest first.
+//! The standard scenarios, the smallest first.
 
 use crate::cores::Cores;
 use crate::scenario::{Op, Scenario, ScenarioError, Start, Stealing, ThreadSpec};
@@ -20,7 +20,10 @@ fn scenario(name: &str, doc: &str, llcs: &[u8], ticks: u8, threads: &[(Start, &[
 }
 
 impl Scenario {
-    /// A standard scenario by its name.
+    /// The standard scenario of this name.
+    ///
+    /// # Errors
+    /// If there is none.
     pub fn named(name: &str) -> Result<Scenario, ScenarioError> {
         let all = all();
         let known = all.iter().map(|scenario| scenario.name.as_str()).collect::<Vec<_>>().join(", ");
@@ -29,7 +32,7 @@ impl Scenario {
     }
 }
 
-/// All of them.
+/// All standard scenarios.
 pub fn all() -> Vec<Scenario> {
     let forever: &[Op] = &[Forever];
     vec![
@@ -170,15 +173,14 @@ pub fn all() -> Vec<Scenario> {
     ]
 }
 
-/// As `wake-2`, where a policy has no reason to avoid a core for its frequency.
+/// `wake-2` on fast cores: no policy avoids a core because of its frequency.
 fn fast() -> Scenario {
     let threads: &[(Start, &[Op])] = &[(Awake(0), &[Wake(1), Block]), (Blocked(1), &[Wake(0)])];
     let doc = "2 fast cores: a thread wakes another, and blocks until that one wakes it";
     Scenario { fast: [0, 1].into_iter().collect(), ..scenario("fast-2", doc, &[2], 0, threads) }
 }
 
-/// Threads that may not run where there is room: sometimes on an idle core, sometimes on one with less
-/// load.
+/// Affinities exclude idle cores and less loaded ones.
 fn pinned() -> Scenario {
     let threads: &[(Start, &[Op])] = &[
         (Awake(0), &[Fork(3), Wake(1)]),
@@ -196,7 +198,7 @@ fn pinned() -> Scenario {
     scenario
 }
 
-/// The core with the most threads has none that the thief may take.
+/// All threads of the most loaded core are pinned to it.
 fn stuck() -> Scenario {
     let forever: &[Op] = &[Forever];
     let threads: &[(Start, &[Op])] = &[
@@ -215,7 +217,7 @@ fn stuck() -> Scenario {
     scenario
 }
 
-/// The die with an idle core has the higher load.
+/// The die with the higher load has an idle core.
 fn crowd() -> Scenario {
     let forever: &[Op] = &[Forever];
     let threads: &[(Start, &[Op])] = &[
@@ -234,7 +236,7 @@ fn crowd() -> Scenario {
     scenario
 }
 
-/// Of two idle cores the thread may use one.
+/// The affinity of a forked thread allows one of two idle cores.
 fn allowed() -> Scenario {
     let threads: &[(Start, &[Op])] =
         &[(Awake(0), &[Fork(1), Forever]), (Forked, &[]), (Awake(2), &[Forever]), (Awake(2), &[Forever])];
@@ -247,7 +249,7 @@ fn allowed() -> Scenario {
     scenario
 }
 
-/// A thread that waits may not leave its core.
+/// A waiting thread is pinned to its core.
 fn held() -> Scenario {
     let threads: &[(Start, &[Op])] = &[(Awake(0), &[Forever]), (Awake(0), &[Forever])];
     let doc = "2 cores, 1 tick: two threads that may only run on one core; the other core is idle";
@@ -272,7 +274,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn they_are_sound_and_have_names_of_their_own() {
+    fn scenarios_are_valid_and_have_unique_names() {
         let all = all();
         for (index, scenario) in all.iter().enumerate() {
             assert_eq!(scenario.check(), Ok(()), "{}", scenario.name);
