@@ -1,4 +1,4 @@
-//! Threads: the steps of the workload, and how one thread lets another go on.
+//! Threads: the steps of the workload, and wake-ups between threads.
 
 use super::Engine;
 use crate::agenda::Due;
@@ -9,13 +9,13 @@ use hearth_trace::{Kind, Stop, Waker};
 use hearth_workload::Op;
 
 impl Engine<'_> {
-    /// Does the current thread's steps up to the next that takes time; false if the thread left
+    /// Executes the current thread's steps up to the next one that takes time. Returns false if the thread left
     /// the core.
     pub(super) fn step(&mut self, core: u32) -> Result<bool, SimError> {
         let Some(thread) = self.rt.get().current(core) else { return Ok(false) };
         loop {
             if self.task(thread).left > 0 {
-                self.time(core);
+                self.schedule_run_end(core);
                 return Ok(true);
             }
             if self.task(thread).spins_at.take().is_some() {
@@ -97,8 +97,8 @@ impl Engine<'_> {
         Ok(())
     }
 
-    /// The thread arrives at a barrier. The last one lets all go on; the others spin for a while,
-    /// then block. True: it blocks now.
+    /// Handles the arrival of a thread at a barrier. The last one releases all. The others spin for a while
+    /// and then block. Returns whether the thread blocks now.
     pub(super) fn barrier(&mut self, core: u32, thread: u32, barrier: u32) -> Result<bool, SimError> {
         let waiting = self.barriers[barrier as usize].len() as u32;
         if waiting + 1 < self.config.workload.barriers[barrier as usize] {
@@ -118,7 +118,7 @@ impl Engine<'_> {
                 self.wake(core, Waker::Thread(thread + 1), waiter)?;
                 continue;
             }
-            // It spins, or would if it had a core: it sees the barrier open.
+            // The waiter spins, or will when it runs: it observes the release without a wake-up.
             let on = self.rt.get().thread(waiter).core;
             let runs = self.rt.get().current(on) == Some(waiter);
             if runs {
@@ -127,7 +127,7 @@ impl Engine<'_> {
             self.task(waiter).spins_at = None;
             self.task(waiter).left = 0;
             if runs {
-                self.time(on);
+                self.schedule_run_end(on);
             }
         }
         Ok(false)
@@ -163,10 +163,10 @@ impl Engine<'_> {
                 unsafe { handler(s, t, core) }
             }
         })?;
-        self.must_be(child, State::Ready, "new")
+        self.expect_state(child, State::Ready, "new")
     }
 
-    /// `thread` may go on: `waker` on `core` says so.
+    /// `waker` on `core` wakes `thread`.
     pub(super) fn wake(&mut self, core: u32, waker: Waker, thread: u32) -> Result<(), SimError> {
         self.waker = waker;
         let t = self.rt.thread(thread);
@@ -176,6 +176,6 @@ impl Engine<'_> {
                 unsafe { handler(s, t, core) }
             }
         })?;
-        self.must_be(thread, State::Ready, "unblock")
+        self.expect_state(thread, State::Ready, "unblock")
     }
 }
