@@ -9,6 +9,7 @@ use crate::world::Line;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Access {
     Set(SetId),
+    /// A set that the runtime maintains, such as `idle`.
     Kept(KeptSet),
     Global(AttributeId),
     CoreAttribute(u8, AttributeId),

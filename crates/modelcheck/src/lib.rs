@@ -17,8 +17,9 @@
 //! # Steps
 //!
 //! Events of one core are sequential, in the order that `runtime/saakm.h` prescribes. Events of different
-//! cores interleave. Within a handler each access to shared state is a step: a read of a kept set, of a
-//! policy's set or of a field or attribute of a core or thread; a write of one; a claim; a transition. A loop
+//! cores interleave. Within a handler each access to shared state is a step: a read of a set that the
+//! runtime maintains, of a policy's set, or of a field or attribute of a core or thread; a write of one; a claim; a
+//! transition. A loop
 //! or search takes a snapshot of its set when it begins, as the language defines. (The C code reads a set
 //! again between two walks over it. It can see later changes, which are not explored.)
 //!

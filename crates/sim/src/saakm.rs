@@ -8,9 +8,9 @@ use std::ptr;
 mod bindings;
 
 pub use bindings::{
-    SAAKM_ABI as ABI, SAAKM_NO_CORE as NO_CORE, saakm as Instance, saakm_core as Core,
-    saakm_domain as Domain, saakm_ops as Ops, saakm_param as Param, saakm_policy as PolicyTable,
-    saakm_queue as Queue, saakm_set as Set, saakm_thread as Thread,
+    SAAKM_ABI as ABI, saakm as Instance, saakm_core as Core, saakm_domain as Domain, saakm_ops as Ops,
+    saakm_param as Param, saakm_policy as PolicyTable, saakm_queue as Queue, saakm_set as Set,
+    saakm_thread as Thread,
 };
 
 pub const MAX_CORES: usize = bindings::SAAKM_MAX_CORES as usize;

@@ -227,13 +227,7 @@ impl Engine<'_> {
         self.load.tick(self.now, thread, core);
         self.set_util(core);
         self.apply_frequencies();
-        let t = self.rt.thread(thread);
-        self.call(core, |table, s| {
-            if let Some(handler) = table.tick {
-                // SAFETY: a handler of this policy, with its instance and one of its threads.
-                unsafe { handler(s, t) }
-            }
-        })?;
+        self.on_thread(core, self.table.tick, thread)?;
         self.on_core(core, self.table.balance)
     }
 

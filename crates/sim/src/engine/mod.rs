@@ -277,7 +277,8 @@ impl<'a> Engine<'a> {
                     return Ok(());
                 }
                 let thread = self.stop_current(core, Stop::Preempted);
-                self.on_thread(core, self.table.preempt, thread, "preempt", State::Ready)?;
+                self.on_thread(core, self.table.preempt, thread)?;
+                self.expect_state(thread, State::Ready, "preempt")?;
                 self.reschedule(core)
             }
             Due::Wake { thread } => {
@@ -288,14 +289,8 @@ impl<'a> Engine<'a> {
                 if self.task(thread).timer != generation || self.rt.get().state(thread) != State::Ready {
                     return Ok(());
                 }
-                let t = self.rt.thread(thread);
                 let core = self.rt.get().thread(thread).core;
-                self.call(core, |table, s| {
-                    if let Some(handler) = table.timer {
-                        // SAFETY: a handler of this policy, with its instance and one of its threads.
-                        unsafe { handler(s, t) }
-                    }
-                })
+                self.on_thread(core, self.table.timer, thread)
             }
             Due::SpinEnd { core, generation } => {
                 if self.core(core).generation == generation {

@@ -4,18 +4,13 @@ use super::{Engine, Mode};
 use crate::agenda::Due;
 use crate::error::SimError;
 use crate::runtime::{Effect, State};
-use crate::saakm::{Instance, NO_REASON, OnCore, OnThread, PolicyTable};
+use crate::saakm::{Instance, NO_REASON, OnCore, OnThread, OnThreadCore};
 use hearth_trace::{IDLE, Kind, Waker};
 
 impl Engine<'_> {
     /// Calls a handler on `core`, then applies its effects.
-    pub(super) fn call(
-        &mut self,
-        core: u32,
-        handler: impl FnOnce(&PolicyTable, *mut Instance),
-    ) -> Result<(), SimError> {
-        let table = self.table;
-        self.rt.call(|s| handler(table, s));
+    fn call(&mut self, core: u32, handler: impl FnOnce(*mut Instance)) -> Result<(), SimError> {
+        self.rt.call(handler);
         self.rt.get().end_claims();
         self.apply_effects(core)
     }
@@ -23,25 +18,34 @@ impl Engine<'_> {
     pub(super) fn on_core(&mut self, core: u32, handler: OnCore) -> Result<(), SimError> {
         match handler {
             // SAFETY: a handler of this policy, with its own instance.
-            Some(handler) => self.call(core, |_, s| unsafe { handler(s, core) }),
+            Some(handler) => self.call(core, |s| unsafe { handler(s, core) }),
             None => Ok(()),
         }
     }
 
-    pub(super) fn on_thread(
+    pub(super) fn on_thread(&mut self, core: u32, handler: OnThread, thread: u32) -> Result<(), SimError> {
+        let t = self.rt.thread(thread);
+        match handler {
+            // SAFETY: a handler of this policy, with its instance and one of its threads.
+            Some(handler) => self.call(core, |s| unsafe { handler(s, t) }),
+            None => Ok(()),
+        }
+    }
+
+    /// Calls `new` or `unblock`, which must make the thread ready.
+    pub(super) fn place(
         &mut self,
         core: u32,
-        handler: OnThread,
+        handler: OnThreadCore,
         thread: u32,
         event: &str,
-        after: State,
     ) -> Result<(), SimError> {
         let t = self.rt.thread(thread);
         if let Some(handler) = handler {
-            // SAFETY: a handler of this policy, with its own instance.
-            self.call(core, |_, s| unsafe { handler(s, t) })?;
+            // SAFETY: a handler of this policy, with its instance and one of its threads.
+            self.call(core, |s| unsafe { handler(s, t, core) })?;
         }
-        self.expect_state(thread, after, event)
+        self.expect_state(thread, State::Ready, event)
     }
 
     pub(super) fn expect_state(&mut self, thread: u32, state: State, event: &str) -> Result<(), SimError> {

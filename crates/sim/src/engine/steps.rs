@@ -73,7 +73,8 @@ impl Engine<'_> {
                 Op::Barrier(b) => self.barrier(core, thread, *b)?,
                 Op::Yield => {
                     self.stop_current(core, Stop::Yielded);
-                    self.on_thread(core, self.table.yield_, thread, "yield", State::Ready)?;
+                    self.on_thread(core, self.table.yield_, thread)?;
+                    self.expect_state(thread, State::Ready, "yield")?;
                     return Ok(false);
                 }
                 Op::Exec(program) => {
@@ -92,7 +93,8 @@ impl Engine<'_> {
 
     pub(super) fn block(&mut self, core: u32, thread: u32) -> Result<(), SimError> {
         self.stop_current(core, Stop::Blocked);
-        self.on_thread(core, self.table.block, thread, "block", State::Blocked)?;
+        self.on_thread(core, self.table.block, thread)?;
+        self.expect_state(thread, State::Blocked, "block")?;
         self.load.blocked(self.now, thread, core);
         Ok(())
     }
@@ -140,7 +142,8 @@ impl Engine<'_> {
             self.wake(core, Waker::Thread(thread + 1), joiner)?;
         }
         self.stop_current(core, Stop::Exited);
-        self.on_thread(core, self.table.terminate, thread, "terminate", State::Terminated)?;
+        self.on_thread(core, self.table.terminate, thread)?;
+        self.expect_state(thread, State::Terminated, "terminate")?;
         self.load.exited(self.now, thread, core);
         self.alive -= 1;
         Ok(())
@@ -155,27 +158,13 @@ impl Engine<'_> {
         }
         self.alive += 1;
         self.rt.get().thread(child).core = core;
-        let t = self.rt.thread(child);
         self.waker = parent.map_or(Waker::Interrupt, |p| Waker::Thread(p + 1));
-        self.call(core, |table, s| {
-            if let Some(handler) = table.new_thread {
-                // SAFETY: a handler of this policy, with its own instance.
-                unsafe { handler(s, t, core) }
-            }
-        })?;
-        self.expect_state(child, State::Ready, "new")
+        self.place(core, self.table.new_thread, child, "new")
     }
 
     /// `waker` on `core` wakes `thread`.
     pub(super) fn wake(&mut self, core: u32, waker: Waker, thread: u32) -> Result<(), SimError> {
         self.waker = waker;
-        let t = self.rt.thread(thread);
-        self.call(core, |table, s| {
-            if let Some(handler) = table.unblock {
-                // SAFETY: a handler of this policy, with its own instance.
-                unsafe { handler(s, t, core) }
-            }
-        })?;
-        self.expect_state(thread, State::Ready, "unblock")
+        self.place(core, self.table.unblock, thread, "unblock")
     }
 }
