@@ -106,7 +106,7 @@ pub fn all() -> Vec<Scenario> {
         ),
         scenario(
             "thieves-3",
-            "2+1 cores, 5 threads: those of two cores exit, while two wait on the third",
+            "2+1 cores, 5 threads: the threads of two cores exit while two wait on the third",
             &[2, 1],
             0,
             &[
@@ -145,7 +145,7 @@ pub fn all() -> Vec<Scenario> {
         ),
         scenario(
             "victims-4",
-            "2+2 cores, 6 threads: those of two cores exit, while one waits on each of the others",
+            "2+2 cores, 6 threads: the threads of two cores exit while one waits on each of the others",
             &[2, 2],
             0,
             &[
@@ -189,8 +189,7 @@ fn pinned() -> Scenario {
         (Forked, &[]),
         (Awake(2), &[]),
     ];
-    let doc =
-        "3 cores: a thread forks one and wakes one that may only run on core 1, which is busy; others exit";
+    let doc = "3 cores: a thread forks one and wakes one, both pinned to core 1, which is busy; others exit";
     let mut scenario = scenario("pinned-3", doc, &[3], 0, threads);
     for thread in [1, 3] {
         scenario.threads[thread].affinity = Cores::one(1);
@@ -209,7 +208,8 @@ fn stuck() -> Scenario {
         (Awake(1), forever),
         (Awake(2), &[]),
     ];
-    let doc = "3 cores: a thread exits, while two wait on a core that they may not leave, and one on another";
+    let doc =
+        "3 cores: a thread exits while two wait on the core that they are pinned to, and one on another";
     let mut scenario = scenario("stuck-3", doc, &[3], 0, threads);
     for thread in [0, 1, 2] {
         scenario.threads[thread].affinity = Cores::one(0);
@@ -240,7 +240,7 @@ fn crowd() -> Scenario {
 fn allowed() -> Scenario {
     let threads: &[(Start, &[Op])] =
         &[(Awake(0), &[Fork(1), Forever]), (Forked, &[]), (Awake(2), &[Forever]), (Awake(2), &[Forever])];
-    let doc = "2+2 cores: a thread forks one that may use its parent's core, and of the idle ones that of the other die";
+    let doc = "2+2 cores: a thread forks one that may run on its parent's core and on the idle core of the other die";
     let mut scenario = scenario("allowed-4", doc, &[2, 2], 0, threads);
     scenario.threads[1].affinity = [0, 3].into_iter().collect();
     for thread in [2, 3] {
@@ -252,7 +252,7 @@ fn allowed() -> Scenario {
 /// A waiting thread is pinned to its core.
 fn held() -> Scenario {
     let threads: &[(Start, &[Op])] = &[(Awake(0), &[Forever]), (Awake(0), &[Forever])];
-    let doc = "2 cores, 1 tick: two threads that may only run on one core; the other core is idle";
+    let doc = "2 cores, 1 tick: two threads are pinned to one core; the other core is idle";
     let mut scenario = scenario("held-2", doc, &[2], 1, threads);
     for thread in &mut scenario.threads {
         thread.affinity = Cores::one(0);

@@ -67,7 +67,7 @@ impl<'x> Interp<'_, '_, 'x> {
         args.iter().map(|arg| self.expr(arg)).collect()
     }
 
-    /// Evaluates the value before the thread or core, as the C code does.
+    /// Evaluates the value before the thread or core of the target.
     fn assign(&mut self, target: &'x Target, value: &'x Expr) -> Result<(), Stop> {
         let write = match target {
             Target::Local(id) => {
