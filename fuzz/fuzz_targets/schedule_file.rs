@@ -5,7 +5,7 @@
 
 #![no_main]
 
-use hearth_modelcheck::{Counterexample, Options, Scenario, check as model_check, replay, trace};
+use hearth_modelcheck::{Counterexample, Options, Scenario, check as model_check, trace};
 use hearth_policy::{Policy, load, names};
 use libfuzzer_sys::fuzz_target;
 use serde_json::{Value, json};
@@ -52,10 +52,8 @@ fn try_schedule(text: &str) {
     let Ok(found) = Counterexample::from_json(text) else { return };
     assert_eq!(Counterexample::from_json(&found.to_json()).unwrap(), found);
     let Some(policy) = POLICIES.iter().find(|policy| policy.name() == found.policy) else { return };
-    let replayed = replay(policy, &found);
     if let Ok(trace) = trace(policy, &found) {
         assert_eq!(trace.check(), []);
-        assert!(replayed.is_ok());
     }
 }
 

@@ -1,4 +1,4 @@
-//! Verdicts on a mutant, by judge.
+//! Judges of mutants, and their verdicts.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -10,20 +10,19 @@ use serde::Serialize;
 use crate::mutant::Mutant;
 use crate::subject::Subject;
 
-/// Somebody who may notice that a mutant is wrong where the original is right: the model checker, or
-/// a prover.
+/// A tool that may reject a mutant of a policy that it accepts: the model checker or a prover.
 pub trait Judge: Sync {
     /// Its objection to the mutant; `None` if it accepts the mutant.
     fn judge(&self, mutant: &Policy, faults: Faults) -> Option<Verdict>;
 }
 
-/// The model checker's objection to a mutant.
+/// A counterexample of the model checker to a mutant.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Kill {
-    /// In which scenario.
+    /// The scenario.
     pub by: String,
     pub property: Property,
-    /// A sentence.
+    /// The violation in a sentence.
     pub what: String,
     /// Length of the schedule.
     pub steps: usize,
@@ -40,7 +39,7 @@ pub enum Verdict {
     Refuted(Kill),
     /// A property proved of the original is not proved of the mutant.
     Unproved {
-        /// The handler or steal, and what it owes.
+        /// The handler or steal, and its obligation.
         obligation: String,
     },
     Survives,

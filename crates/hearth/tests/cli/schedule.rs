@@ -76,20 +76,20 @@ fn a_schedule_that_does_not_fit_is_refused() {
     fails(folder, &replay(Some("cfs")), 1, &["schedule.json", "of policy `ule`", "--policy"]);
     fails(folder, &replay(Some("ule:slice=40ms")), 2, &["the parameters in the schedule"]);
     write(&whole[..whole.len() / 2]);
-    fails(folder, &replay(None), 1, &["no schedule", "EOF", "hearth modelcheck POLICY --output"]);
+    fails(folder, &replay(None), 1, &["not a schedule", "EOF", "hearth modelcheck POLICY --output"]);
     write(&whole.replace("hearth.schedule/1", "hearth.schedule/9"));
     fails(folder, &replay(None), 1, &["hearth.schedule/9", "hearth.schedule/1"]);
     write("{\"schema\": \"hearth.schedule/1\"}");
     fails(folder, &replay(None), 1, &["missing field"]);
     write("[]");
-    fails(folder, &replay(None), 1, &["names no schema"]);
+    fails(folder, &replay(None), 1, &["no schema"]);
     write(&whole.replace("\"policy\": \"ule\"", "\"policy\": \"mine\""));
     fails(folder, &replay(None), 1, &["`mine`", "--policy FILE.ipa"]);
 
     // A policy of the same name with other attributes, and a corrected one.
     fs::write(folder.join("ule.ipa"), "policy ule extends cfs {}").expect("a file");
     write(&whole);
-    fails(folder, &replay(Some("ule.ipa")), 1, &["other attributes", "hearth modelcheck"]);
+    fails(folder, &replay(Some("ule.ipa")), 1, &["different attributes", "hearth modelcheck"]);
     write(&whole.replace("\"policy\": \"ule\"", "\"policy\": \"ule-cwc\""));
     fails(folder, &replay(None), 1, &["does not end in a violation", "another version"]);
 
