@@ -78,7 +78,7 @@ fn complaints() -> String {
 }
 
 /// Loads a policy; the kernel verifies it. `hotplugs` is how often cores had come and gone before `host` was looked at
-/// ([`requirements::hotplugs`]): if it is more often when the policy is attached, the kernel refuses it.
+/// (`requirements::hotplugs`): if it is more often when the policy is attached, the kernel refuses it.
 ///
 /// # Errors
 /// The kernel rejects the object: [`Error::Verifier`] names the file with its log.

@@ -1,8 +1,8 @@
 //! The simulator: policy x workload x machine -> trace.
 //!
 //! [`batch::run`] does one run, [`batch::run_all`] many at once. [`Native`] is a policy as native
-//! code behind the interface in `runtime/saakm.h`; this crate implements that interface ([`runtime`]) and the
-//! time, the cores, the clock ticks and the threads around it ([`engine`]). It never asks which
+//! code behind the interface in `runtime/saakm.h`; this crate implements that interface (module `runtime`) and the
+//! time, the cores, the clock ticks and the threads around it (module `engine`). It never asks which
 //! policy it runs.
 
 mod agenda;

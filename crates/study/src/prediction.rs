@@ -99,7 +99,7 @@ impl WorkloadFacts {
 }
 
 impl Setting {
-    /// The policy, with its parameters as [`PolicySpec`](crate::PolicySpec) takes them.
+    /// The policy, with its parameters as [`Spec`](hearth_policy::Spec) takes them.
     pub fn label(&self) -> String {
         let params: Vec<String> = self.params.iter().map(|(name, value)| format!("{name}={value}")).collect();
         if params.is_empty() { self.policy.clone() } else { format!("{}:{}", self.policy, params.join(",")) }

@@ -33,7 +33,7 @@ pub struct Args {
 /// What `run` and `exec` have in common.
 #[derive(clap::Args)]
 pub struct Common {
-    /// Where the policy's knowledge of frequencies comes from: kernel, unknown, or model:MACHINE[:GOVERNOR]
+    /// Where the policy's knowledge of frequencies comes from: kernel, unknown, model:MACHINE or model:MACHINE:GOVERNOR
     /// [default: kernel if this machine has frequencies]
     #[arg(long, value_name = "SOURCE", default_value = "auto", hide_default_value = true)]
     frequency: Source,
