@@ -40,7 +40,7 @@ play-and-sim: ## Play workloads in virtual machines, simulate the same, compare:
 	@scripts/play-and-sim
 
 lint: ## Format and lints only
-	@scripts/test format clippy
+	@scripts/test format shell python clippy
 
 fmt: ## Put Rust and Ipanema sources into the common format
 	@scripts/need rust cc elf
