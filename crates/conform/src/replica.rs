@@ -81,9 +81,6 @@ pub struct Stage {
     scheduling: bool,
     pub decisions: BTreeMap<&'static str, u64>,
     pub visits: u64,
-    /// Handlers' decisions are recorded instead of compared.
-    #[cfg(test)]
-    pub learning: Option<crate::tests::Learning>,
 }
 
 static OPS: Ops = Ops {
@@ -188,8 +185,6 @@ impl<'a> Replica<'a> {
             scheduling: false,
             decisions: BTreeMap::new(),
             visits: 0,
-            #[cfg(test)]
-            learning: None,
         }));
         // SAFETY: just made, not shared yet. Vectors do not move their contents from here on.
         let this = unsafe { &mut *stage };
@@ -346,10 +341,6 @@ impl Stage {
     }
 
     fn decide(&mut self, decision: Decision) {
-        #[cfg(test)]
-        if let Some(learning) = &mut self.learning {
-            return learning.decided(decision);
-        }
         if self.script.difference.is_some() {
             return;
         }
@@ -415,12 +406,19 @@ impl Stage {
     }
 
     fn ready(&mut self, t: *mut Thread, core: u32, queue: u32, key: i64, reason: u32) {
-        // SAFETY: policies get thread pointers only from here, and each is the start of a slot.
-        let slot = unsafe { &mut *t.cast::<Slot>() };
-        self.decide(Decision::Ready { thread: slot.thread.tid, core, queue, key, reason });
+        // SAFETY: policies get thread pointers only from here.
+        let thread = unsafe { (*t).tid };
+        self.decide(Decision::Ready { thread, core, queue, key, reason });
         if core >= self.instance.nr_cores {
             return self.differ("a core that exists", format_args!("core {core}"));
         }
+        self.enqueue(t, core, queue);
+    }
+
+    /// Puts a thread into a queue of a core that exists.
+    pub fn enqueue(&mut self, t: *mut Thread, core: u32, queue: u32) {
+        // SAFETY: policies get thread pointers only from here, and each is the start of a slot.
+        let slot = unsafe { &mut *t.cast::<Slot>() };
         if slot.state == READY {
             let from = slot.thread.core;
             let old = &mut self.cores[from as usize];
@@ -446,14 +444,15 @@ impl Stage {
         }
     }
 
+    /// The head of a queue, while a core schedules.
+    pub fn head(&self, queue: u32) -> Option<*mut Slot> {
+        self.scheduling.then(|| self.told.heads.get(queue as usize).copied().unwrap_or(ptr::null_mut()))
+    }
+
     /// A walk over a queue begins, or the head of a queue is asked for.
     fn first(&mut self, core: u32, queue: u32) -> *mut Slot {
-        if self.scheduling {
-            return self.told.heads.get(queue as usize).copied().unwrap_or(ptr::null_mut());
-        }
-        #[cfg(test)]
-        if let Some(learning) = &mut self.learning {
-            return learning.walk(core, queue);
+        if let Some(head) = self.head(queue) {
+            return head;
         }
         let from = self.script.at.max(self.script.walk);
         let records = &self.script.records[from..];
@@ -545,13 +544,13 @@ fn show(set: &Set) -> String {
 ///
 /// # Safety
 /// `s` is the pointer that [`Replica::call`] gave to the handler that now calls back.
-unsafe fn behind<'a>(s: *mut Instance) -> &'a mut Stage {
+pub unsafe fn behind<'a>(s: *mut Instance) -> &'a mut Stage {
     // SAFETY: set in `Replica::new`; no reference is held while a handler runs.
     unsafe { &mut *(*s).runtime_private.cast::<Stage>() }
 }
 
 /// The serial of a thread that a policy names.
-unsafe fn serial(t: *mut Thread) -> u32 {
+pub unsafe fn serial(t: *mut Thread) -> u32 {
     // SAFETY: policies get thread pointers only from the stage.
     unsafe { (*t).tid }
 }
@@ -583,12 +582,7 @@ extern "C" fn first(s: *mut Instance, c: u32, queue: u32) -> *mut Thread {
 
 extern "C" fn next(s: *mut Instance, t: *mut Thread) -> *mut Thread {
     // SAFETY: as in `ready`.
-    let stage = unsafe { behind(s) };
-    #[cfg(test)]
-    if let Some(learning) = &mut stage.learning {
-        return learning.next(t.cast()).cast();
-    }
-    stage.visit(t.cast()).cast()
+    unsafe { behind(s) }.visit(t.cast()).cast()
 }
 
 extern "C" fn arm(s: *mut Instance, t: *mut Thread, ns: i64) {

@@ -82,6 +82,5 @@ impl Instance {
 }
 
 pub type OnThread = Option<unsafe extern "C" fn(*mut Instance, *mut Thread)>;
-pub type OnThreadCore = Option<unsafe extern "C" fn(*mut Instance, *mut Thread, u32)>;
 pub type OnCore = Option<unsafe extern "C" fn(*mut Instance, u32)>;
 pub type Init = Option<unsafe extern "C" fn(*mut c_void)>;
