@@ -83,9 +83,6 @@ pub struct Stage {
     scheduling: bool,
     pub decisions: BTreeMap<&'static str, u64>,
     pub visits: u64,
-    /// If set, the decisions of handlers are recorded instead of compared.
-    #[cfg(test)]
-    pub recording: Option<crate::tests::Recording>,
 }
 
 static OPS: Ops = Ops {
@@ -190,8 +187,6 @@ impl<'a> Replica<'a> {
             scheduling: false,
             decisions: BTreeMap::new(),
             visits: 0,
-            #[cfg(test)]
-            recording: None,
         }));
         // SAFETY: not shared yet. The vectors are never resized, so pointers into them stay valid.
         let this = unsafe { &mut *stage };
@@ -348,10 +343,6 @@ impl Stage {
     }
 
     fn decide(&mut self, decision: Decision) {
-        #[cfg(test)]
-        if let Some(recording) = &mut self.recording {
-            return recording.decided(decision);
-        }
         if self.script.difference.is_some() {
             return;
         }
@@ -420,12 +411,19 @@ impl Stage {
     }
 
     fn ready(&mut self, t: *mut Thread, core: u32, queue: u32, key: i64, reason: u32) {
-        // SAFETY: policies get thread pointers only from the stage, and each is the start of a slot.
-        let slot = unsafe { &mut *t.cast::<Slot>() };
-        self.decide(Decision::Ready { thread: slot.thread.tid, core, queue, key, reason });
+        // SAFETY: policies get thread pointers only from here.
+        let thread = unsafe { (*t).tid };
+        self.decide(Decision::Ready { thread, core, queue, key, reason });
         if core >= self.instance.nr_cores {
             return self.differ("an existing core", format_args!("core {core}"));
         }
+        self.enqueue(t, core, queue);
+    }
+
+    /// Puts a thread into a queue of a core that exists.
+    pub fn enqueue(&mut self, t: *mut Thread, core: u32, queue: u32) {
+        // SAFETY: policies get thread pointers only from here, and each is the start of a slot.
+        let slot = unsafe { &mut *t.cast::<Slot>() };
         if slot.state == READY {
             let from = slot.thread.core;
             let old = &mut self.cores[from as usize];
@@ -451,14 +449,15 @@ impl Stage {
         }
     }
 
+    /// The head of a queue in `schedule`.
+    pub fn head(&self, queue: u32) -> Option<*mut Slot> {
+        self.scheduling.then(|| self.logged.heads.get(queue as usize).copied().unwrap_or(ptr::null_mut()))
+    }
+
     /// Begins a walk over a queue, or returns the head of a queue in `schedule`.
     fn first(&mut self, core: u32, queue: u32) -> *mut Slot {
-        if self.scheduling {
-            return self.logged.heads.get(queue as usize).copied().unwrap_or(ptr::null_mut());
-        }
-        #[cfg(test)]
-        if let Some(recording) = &mut self.recording {
-            return recording.walk(core, queue);
+        if let Some(head) = self.head(queue) {
+            return head;
         }
         let from = self.script.at.max(self.script.walk);
         let records = &self.script.records[from..];
@@ -550,7 +549,7 @@ fn show(set: &Set) -> String {
 ///
 /// # Safety
 /// `s` is the pointer that [`Replica::call`] passed to the running handler.
-unsafe fn stage_of<'a>(s: *mut Instance) -> &'a mut Stage {
+pub unsafe fn stage_of<'a>(s: *mut Instance) -> &'a mut Stage {
     // SAFETY: `Replica::new` sets it. No reference is held while a handler runs.
     unsafe { &mut *(*s).runtime_private.cast::<Stage>() }
 }
@@ -559,7 +558,7 @@ unsafe fn stage_of<'a>(s: *mut Instance) -> &'a mut Stage {
 ///
 /// # Safety
 /// The stage gave `t` to the policy.
-unsafe fn serial(t: *mut Thread) -> u32 {
+pub unsafe fn serial(t: *mut Thread) -> u32 {
     // SAFETY: the slots of threads live as long as the stage.
     unsafe { (*t).tid }
 }
@@ -591,12 +590,7 @@ extern "C" fn first(s: *mut Instance, c: u32, queue: u32) -> *mut Thread {
 
 extern "C" fn next(s: *mut Instance, t: *mut Thread) -> *mut Thread {
     // SAFETY: as in `ready`.
-    let stage = unsafe { stage_of(s) };
-    #[cfg(test)]
-    if let Some(recording) = &mut stage.recording {
-        return recording.next(t.cast()).cast();
-    }
-    stage.visit(t.cast()).cast()
+    unsafe { stage_of(s) }.visit(t.cast()).cast()
 }
 
 extern "C" fn arm(s: *mut Instance, t: *mut Thread, ns: i64) {

@@ -2,15 +2,16 @@
 //! agrees. That of a modified log or of another policy does not. No log makes the reader panic.
 
 use crate::replay::apply;
-use crate::replica::{Call, Replica, Slot};
+use crate::replica::{Call, Replica, Slot, serial, stage_of};
 use crate::{Decision, Report, replay};
 use hearth_policy::load;
 use hearth_scx::log::{Core, EVENTS, Ending, Header, Reader, Record, Writer, event, kind};
 use hearth_scx::topology::{Domains, Group};
 use hearth_sim::Native;
-use hearth_sim::saakm::Set;
+use hearth_sim::saakm::{Instance, Ops, Set, Thread};
 use proptest::prelude::*;
 use proptest::test_runner::{RngAlgorithm, TestRng};
+use std::cell::RefCell;
 use std::ptr;
 
 const CORES: u32 = 4;
@@ -26,7 +27,7 @@ fn below(rng: &mut TestRng, bound: usize) -> usize {
 
 /// Records the decisions of a handler, and provides the queues for its walks.
 #[derive(Default)]
-pub struct Recording {
+struct Recording {
     records: Vec<Record>,
     decisions: Vec<Decision>,
     /// By core, ordered by key.
@@ -37,12 +38,12 @@ pub struct Recording {
 }
 
 impl Recording {
-    pub fn decided(&mut self, decision: Decision) {
+    fn decided(&mut self, decision: Decision) {
         self.decisions.push(decision);
         self.records.push(record(decision));
     }
 
-    pub fn walk(&mut self, core: u32, queue: u32) -> *mut Slot {
+    fn walk(&mut self, core: u32, queue: u32) -> *mut Slot {
         let a = self.named;
         self.named += 1;
         self.records.push(Record {
@@ -58,7 +59,7 @@ impl Recording {
     }
 
     /// Visits `slot` in its walk. Returns the next thread of the walk.
-    pub fn next(&mut self, slot: *mut Slot) -> *mut Slot {
+    fn next(&mut self, slot: *mut Slot) -> *mut Slot {
         // Inner walks that the handler left early.
         while self.walks.last().is_some_and(|(_, slots)| slots.last() != Some(&slot)) {
             self.walks.pop();
@@ -81,6 +82,70 @@ impl Recording {
         })
     }
 }
+
+thread_local! {
+    static RECORDING: RefCell<Recording> = RefCell::default();
+}
+
+fn recording<T>(access: impl FnOnce(&mut Recording) -> T) -> T {
+    RECORDING.with_borrow_mut(access)
+}
+
+fn tid(t: *mut Thread) -> u32 {
+    // SAFETY: policies name only threads that they were given.
+    unsafe { serial(t) }
+}
+
+macro_rules! decisions {
+    ($($op:ident($($argument:ident: $type:ty),*) => $decision:expr;)*) => {
+        $(extern "C" fn $op(_: *mut Instance, $($argument: $type),*) {
+            recording(|recording| recording.decided($decision));
+        })*
+    };
+}
+
+decisions! {
+    run(t: *mut Thread) => Decision::Run { thread: tid(t) };
+    blocked(t: *mut Thread) => Decision::Blocked { thread: tid(t) };
+    terminated(t: *mut Thread) => Decision::Terminated { thread: tid(t) };
+    arm(t: *mut Thread, ns: i64) => Decision::Arm { thread: tid(t), ns };
+    cancel(t: *mut Thread) => Decision::Cancel { thread: tid(t) };
+    keep_warm(core: u32, ns: i64) => Decision::KeepWarm { core, ns };
+    preempt(core: u32) => Decision::Preempt { core };
+    set_changed(set: u32, core: u32, member: bool) => Decision::Set { set, core, member };
+}
+
+extern "C" fn ready(s: *mut Instance, t: *mut Thread, core: u32, queue: u32, key: i64, reason: u32) {
+    // SAFETY: the policy passes on the instance that it was called with.
+    let stage = unsafe { stage_of(s) };
+    recording(|recording| recording.decided(Decision::Ready { thread: tid(t), core, queue, key, reason }));
+    stage.enqueue(t, core, queue);
+}
+
+extern "C" fn first(s: *mut Instance, core: u32, queue: u32) -> *mut Thread {
+    // SAFETY: as in `ready`.
+    let head = unsafe { stage_of(s) }.head(queue);
+    head.unwrap_or_else(|| recording(|recording| recording.walk(core, queue))).cast()
+}
+
+extern "C" fn next(_: *mut Instance, t: *mut Thread) -> *mut Thread {
+    recording(|recording| recording.next(t.cast())).cast()
+}
+
+/// In the place of the replica's own, so that decisions are recorded and not compared.
+static OPS: Ops = Ops {
+    ready: Some(ready),
+    run: Some(run),
+    blocked: Some(blocked),
+    terminated: Some(terminated),
+    first: Some(first),
+    next: Some(next),
+    arm: Some(arm),
+    cancel: Some(cancel),
+    keep_warm: Some(keep_warm),
+    preempt: Some(preempt),
+    set_changed: Some(set_changed),
+};
 
 fn describe(slot: &Slot) -> Record {
     let t = &slot.thread;
@@ -161,8 +226,7 @@ impl World<'_> {
     }
 
     fn world(&mut self) {
-        let queues = &self.replica.get().recording.as_ref().expect("a recording replica").queues;
-        let ready = queues.each_ref().map(|queue| queue.len() as u64);
+        let ready = recording(|recording| recording.queues.each_ref().map(|queue| queue.len() as u64));
         let idle = self.idle.word[0];
         let whole = [0b0011, 0b1100].iter().filter(|pair| idle & *pair == **pair).sum();
         let waiting = (0..4).map(|core| u64::from(ready[core] > 0) << core).sum();
@@ -207,10 +271,9 @@ impl World<'_> {
         self.world();
         let event = EVENTS.iter().position(|name| *name == event).expect("an event");
         if event == event::SCHEDULE {
-            let queue =
-                &self.replica.get().recording.as_ref().expect("a recording replica").queues[core as usize];
+            let first = recording(|recording| recording.queues[core as usize].first().copied());
             // SAFETY: as above.
-            let thread = queue.first().map_or(0, |(_, slot)| unsafe { (**slot).thread.tid });
+            let thread = first.map_or(0, |(_, slot)| unsafe { (*slot).thread.tid });
             self.apply(Record { kind: kind::HEAD, thread, ..Record::default() });
         }
         // SAFETY: as above.
@@ -218,11 +281,10 @@ impl World<'_> {
         let (flag, a) = (event as u8, self.now as u64);
         self.emit(Record { kind: kind::BEGIN, flag, thread, core: core as u16, a, ..Record::default() });
         assert!(self.replica.call(Call { event, thread: slot, core, now: self.now }));
-        let stage = self.replica.get();
-        let recording = stage.recording.as_mut().expect("a recording replica");
-        let (records, decisions) =
-            (std::mem::take(&mut recording.records), std::mem::take(&mut recording.decisions));
-        self.idle = stage.instance.idle;
+        let (records, decisions) = recording(|recording| {
+            (std::mem::take(&mut recording.records), std::mem::take(&mut recording.decisions))
+        });
+        self.idle = self.replica.get().instance.idle;
         records.into_iter().for_each(|record| self.emit(record));
         decisions.into_iter().for_each(|decision| self.perform(decision));
         self.world();
@@ -238,11 +300,12 @@ impl World<'_> {
         match decision {
             Decision::Ready { thread, core, key, .. } => {
                 let slot = slot(thread);
-                let queues = &mut stage.recording.as_mut().expect("a recording replica").queues;
-                queues.iter_mut().for_each(|queue| queue.retain(|(_, other)| *other != slot));
-                let queue = &mut queues[core as usize];
-                let at = queue.partition_point(|(other, _)| *other <= key);
-                queue.insert(at, (key, slot));
+                recording(|Recording { queues, .. }| {
+                    queues.iter_mut().for_each(|queue| queue.retain(|(_, other)| *other != slot));
+                    let queue = &mut queues[core as usize];
+                    let at = queue.partition_point(|(other, _)| *other <= key);
+                    queue.insert(at, (key, slot));
+                });
             }
             // SAFETY: as above.
             Decision::Blocked { thread } => unsafe { (*slot(thread)).state = BLOCKED },
@@ -259,9 +322,7 @@ impl World<'_> {
     /// Runs the first thread of the core's queue.
     fn schedule(&mut self, core: u32) {
         self.call("schedule", ptr::null_mut(), core);
-        let queue =
-            &mut self.replica.get().recording.as_mut().expect("a recording replica").queues[core as usize];
-        let (_, slot) = queue.remove(0);
+        let (_, slot) = recording(|recording| recording.queues[core as usize].remove(0));
         // SAFETY: as above.
         let t = unsafe { &mut *slot };
         (t.state, t.thread.core, t.thread.running_since) = (RUNNING, core, self.now);
@@ -279,9 +340,7 @@ impl World<'_> {
 
     fn step(&mut self) {
         let core = below(&mut self.rng, CORES as usize) as u32;
-        let queued = !self.replica.get().recording.as_ref().expect("a recording replica").queues
-            [core as usize]
-            .is_empty();
+        let queued = recording(|recording| !recording.queues[core as usize].is_empty());
         let current = self.current[core as usize];
         // SAFETY: as above.
         let asleep = self.threads.iter().copied().find(|slot| unsafe { (**slot).state } == BLOCKED);
@@ -313,8 +372,7 @@ impl World<'_> {
             _ if current.is_null() && queued => self.schedule(core),
             _ if current.is_null() && !self.idle.contains(core) => {
                 self.call("newly_idle", ptr::null_mut(), core);
-                let queues = &self.replica.get().recording.as_ref().expect("a recording replica").queues;
-                if queues[core as usize].is_empty() {
+                if recording(|recording| recording.queues[core as usize].is_empty()) {
                     self.idle.insert(core);
                     self.call("enter_idle", ptr::null_mut(), core);
                 }
@@ -328,7 +386,8 @@ impl World<'_> {
 fn log(policy: &Native, seed: u8, steps: usize) -> Vec<u8> {
     let header = header(policy);
     let mut replica = Replica::new(policy, &header);
-    replica.get().recording = Some(Recording::default());
+    replica.get().instance.ops = &OPS;
+    RECORDING.take();
     let mut world = World {
         replica,
         log: Writer::new(Vec::new(), &header).expect("a vector accepts all writes"),

@@ -46,11 +46,6 @@ impl ExitInfo {
         self.kind == 0
     }
 
-    /// The loader detached the policy.
-    pub fn ordinary(&self) -> bool {
-        self.kind == UNREG
-    }
-
     /// A core came on line or went off line: the policy must be loaded again.
     pub fn restart(&self) -> bool {
         (UNREG..ERROR).contains(&self.kind) && self.code & RESTART != 0
@@ -128,10 +123,10 @@ mod tests {
             ExitInfo::parse("nest", &bytes(kind, code, "runnable task stall", "sh[7] 30 s"), b"").unwrap()
         };
         let stall = exit(STALL, 0);
-        assert!(!stall.none() && !stall.ordinary() && !stall.restart() && stall.help().is_some());
+        assert!(!stall.none() && !stall.restart() && stall.help().is_some());
         assert_eq!(stall.to_string(), "the kernel ended policy nest: runnable task stall (sh[7] 30 s)");
         assert!(exit(0, 0).none());
-        assert!(exit(UNREG, 0).ordinary());
+        assert!(!exit(UNREG, 0).restart());
         assert!(exit(65, RESTART | 1 << 32).restart());
         assert!(!exit(STALL, RESTART).restart());
         assert_eq!(ExitInfo::parse("nest", &[0; 10], b""), None);

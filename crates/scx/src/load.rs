@@ -76,7 +76,7 @@ fn take_warnings() -> String {
     WARNINGS.lock().map(|mut warnings| std::mem::take(&mut *warnings)).unwrap_or_default()
 }
 
-/// Loads a policy; the kernel verifies it. `hotplugs` is the count of hot-plugs ([`requirements::hotplugs`]) from before
+/// Loads a policy; the kernel verifies it. `hotplugs` is the count of hot-plugs (`requirements::hotplugs`) from before
 /// `host` was detected. The kernel refuses to attach the policy if the count has changed.
 ///
 /// # Errors

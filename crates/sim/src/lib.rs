@@ -1,7 +1,7 @@
 //! A discrete-event simulator: policy x workload x machine -> trace.
 //!
 //! [`run`] simulates one job, [`run_all`] many in parallel. [`Native`] is the native code of a policy
-//! behind the interface in `runtime/saakm.h`. [`runtime`] implements that interface, and [`engine`] simulates time,
+//! behind the interface in `runtime/saakm.h`. The module `runtime` implements that interface, and `engine` simulates time,
 //! cores, clock ticks and threads. The simulator never depends on which policy it runs.
 
 mod agenda;
