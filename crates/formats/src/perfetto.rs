@@ -81,7 +81,6 @@ pub mod state {
     pub const RUNNABLE: u64 = 0;
     pub const SLEEPING: u64 = 0x01;
     pub const ZOMBIE: u64 = 0x20;
-    pub const DEAD: u64 = 0x10;
     /// Printed as `R+`.
     pub const PREEMPTED: u64 = 0x100;
 }

@@ -1,13 +1,12 @@
-//! The kernel's events as Perfetto stores them.
+//! Kernel events in Perfetto traces.
 
 use crate::Error;
 use crate::import::collect::{Collector, Origin, Refused};
-use crate::perfetto::{ftrace, state};
+use crate::perfetto::ftrace;
 use crate::wire::{Fields, Value, packed};
-use hearth_recorder::{KernelEvent, What};
-use hearth_trace::Stop;
+use hearth_ftrace::{EventKind, KernelEvent, is_interrupt, stop_of_bits};
 
-/// What every event says.
+/// Fields common to all events.
 #[derive(Clone, Copy)]
 pub struct At {
     pub cpu: u32,
@@ -15,9 +14,6 @@ pub struct At {
     pub pid: u32,
     pub flags: u64,
 }
-
-/// `TRACE_FLAG_HARDIRQ | TRACE_FLAG_SOFTIRQ | TRACE_FLAG_NMI` of the kernel.
-const INTERRUPTS: u64 = 0x08 | 0x10 | 0x40;
 
 /// The fields of an event's message that are numbered 1 to 7: no event that is read here has more.
 pub struct Content<'a>([Option<Value<'a>>; 8]);
@@ -64,59 +60,52 @@ pub fn event(
         Err(refused) => return Ok(Err(refused)),
     };
     let mut pid = at.pid as i32;
-    let what = match field {
+    let kind = match field {
         ftrace::SWITCH => {
             // Perfetto may record it without saying who it was that ran.
             pid = content.int(2);
-            What::Switch {
+            EventKind::Switch {
                 prev: pid,
                 prev_comm: content.bytes(1),
-                stop: stop(content.number(4)),
+                stop: stop_of_bits(content.number(4)),
                 next: content.int(6),
                 next_comm: content.bytes(5),
             }
         }
         ftrace::WAKING | ftrace::WAKEUP => {
-            What::Waking { pid: content.int(2), comm: content.bytes(1), target: content.core(5) }
+            EventKind::Waking { pid: content.int(2), comm: content.bytes(1), target: content.core(5) }
         }
         ftrace::WAKEUP_NEW => {
-            What::WakeupNew { pid: content.int(2), comm: content.bytes(1), target: content.core(5) }
+            EventKind::WakeupNew { pid: content.int(2), comm: content.bytes(1), target: content.core(5) }
         }
         ftrace::FORK => {
-            What::Fork { parent: content.int(2), child: content.int(4), child_comm: content.bytes(3) }
+            EventKind::Fork { parent: content.int(2), child: content.int(4), child_comm: content.bytes(3) }
         }
         ftrace::EXEC => {
-            What::Exec { pid: content.int(2), old_pid: content.int(3), filename: content.bytes(1) }
+            EventKind::Exec { pid: content.int(2), old_pid: content.int(3), filename: content.bytes(1) }
         }
-        ftrace::EXIT => What::Exit { pid: content.int(2) },
-        ftrace::WAIT => What::Wait,
-        ftrace::RENAME => What::Name { pid: content.int(1), comm: content.bytes(3) },
-        ftrace::MIGRATE => {
-            What::Migrate { pid: content.int(2), from: content.core(4), to: content.core(5), queued: false }
-        }
-        ftrace::FREQUENCY => What::Frequency { cpu: content.core(2), khz: content.core(1) },
+        ftrace::EXIT => EventKind::Exit { pid: content.int(2) },
+        ftrace::WAIT => EventKind::Wait,
+        ftrace::RENAME => EventKind::Name { pid: content.int(1), comm: content.bytes(3) },
+        ftrace::MIGRATE => EventKind::Migrate {
+            pid: content.int(2),
+            from: content.core(4),
+            to: content.core(5),
+            queued: false,
+        },
+        ftrace::FREQUENCY => EventKind::Frequency { cpu: content.core(2), khz: content.core(1) },
         ftrace::IDLE => {
             let state = content.core(1);
-            What::Idle { cpu: content.core(2), state: (state != u32::MAX).then_some(state) }
+            EventKind::Idle { cpu: content.core(2), state: (state != u32::MAX).then_some(state) }
         }
         _ => {
             collector.notes.count("events of kinds that a trace has no place for");
             return Ok(Ok(()));
         }
     };
-    let interrupt = at.flags & INTERRUPTS != 0;
-    let event = KernelEvent { time: at.time, cpu: at.cpu, pid, interrupt, what };
+    let interrupt = is_interrupt(at.flags);
+    let event = KernelEvent { time: at.time, cpu: at.cpu, pid, interrupt, kind };
     if field == ftrace::WAKEUP { collector.wakeup(&event) } else { collector.event(&event) }
-}
-
-/// What stands in `prev_state`, since Linux 4.14.
-pub fn stop(value: u64) -> Stop {
-    match value {
-        state::RUNNABLE => Stop::Preempted,
-        value if value & !0xff != 0 => Stop::Preempted,
-        value if value & (state::ZOMBIE | state::DEAD) != 0 => Stop::Exited,
-        _ => Stop::Blocked,
-    }
 }
 
 /// `CompactSched`: the columns of the switches and wake-ups of a core. Who leaves is who came before.
@@ -142,8 +131,8 @@ pub fn compact(cpu: u32, message: &[u8], collector: &mut Collector) -> Result<Re
             prev.replace((next, next_comm)).or_else(|| collector.running(cpu).map(|pid| (pid, &[][..])));
         // Who left at the first switch of all is not told: it is one that begins.
         let (prev, prev_comm) = before.unwrap_or((0, &[]));
-        let what = What::Switch { prev, prev_comm, stop: stop(state), next, next_comm };
-        let event = KernelEvent { time, cpu, pid: prev, interrupt: false, what };
+        let kind = EventKind::Switch { prev, prev_comm, stop: stop_of_bits(state), next, next_comm };
+        let event = KernelEvent { time, cpu, pid: prev, interrupt: false, kind };
         if let refused @ Err(_) = collector.event(&event)? {
             return Ok(refused);
         }
@@ -155,11 +144,14 @@ pub fn compact(cpu: u32, message: &[u8], collector: &mut Collector) -> Result<Re
     let mut time = 0u64;
     for ((delta, pid), (target, comm)) in column(7).zip(column(8)).zip(column(9).zip(column(11))) {
         time = time.wrapping_add(delta);
-        let interrupt = flags.next().unwrap_or(0) & INTERRUPTS != 0;
-        let what =
-            What::Waking { pid: pid as i32, comm: name(comm), target: target.min(u32::MAX.into()) as u32 };
+        let interrupt = is_interrupt(flags.next().unwrap_or(0));
+        let kind = EventKind::Waking {
+            pid: pid as i32,
+            comm: name(comm),
+            target: target.min(u32::MAX.into()) as u32,
+        };
         // Who ran then is known when all is in order.
-        let event = KernelEvent { time, cpu, pid: super::super::collect::WHOEVER_RUNS, interrupt, what };
+        let event = KernelEvent { time, cpu, pid: super::super::collect::WHOEVER_RUNS, interrupt, kind };
         if let refused @ Err(_) = collector.event(&event)? {
             return Ok(refused);
         }

@@ -7,7 +7,7 @@ use super::TrackEvent;
 use crate::Error;
 use crate::import::collect::{Collector, Refused};
 use crate::perfetto::event;
-use hearth_recorder::{KernelEvent, What};
+use hearth_ftrace::{EventKind, KernelEvent};
 use hearth_trace::Stop;
 use std::collections::HashMap;
 
@@ -16,7 +16,7 @@ pub struct Slices {
     cores: HashMap<u32, Core>,
 }
 
-/// What is known of a core.
+/// State of a core.
 #[derive(Default)]
 struct Core {
     running: i32,
@@ -89,8 +89,8 @@ impl Slices {
             return Ok(Err(refused));
         }
         let pid = self.cores.get(&cpu).map_or(0, |core| core.running);
-        let what = What::Waking { pid: tid, comm, target: cpu };
-        collector.event(&KernelEvent { time, cpu, pid, interrupt: true, what })
+        let kind = EventKind::Waking { pid: tid, comm, target: cpu };
+        collector.event(&KernelEvent { time, cpu, pid, interrupt: true, kind })
     }
 
     /// A slice that ended before `now` was followed by nothing: the core was idle.
@@ -144,6 +144,6 @@ fn switch(
     next_comm: &[u8],
     collector: &mut Collector,
 ) -> Taken {
-    let what = What::Switch { prev, prev_comm: b"", stop, next, next_comm };
-    collector.event(&KernelEvent { time, cpu, pid: prev, interrupt: false, what })
+    let kind = EventKind::Switch { prev, prev_comm: b"", stop, next, next_comm };
+    collector.event(&KernelEvent { time, cpu, pid: prev, interrupt: false, kind })
 }

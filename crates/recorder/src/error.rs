@@ -38,10 +38,8 @@ pub enum Error {
     )]
     Format { what: String, why: String },
 
-    #[error(
-        "the kernel's trace of core {cpu} cannot be read ({why}): please report it with your kernel's version"
-    )]
-    Page { cpu: u32, why: super::page::Error },
+    #[error("the kernel's trace cannot be read ({0}): please report it with your kernel's version")]
+    Page(#[from] hearth_ftrace::DamagedPage),
 
     #[error("cannot record by BPF: {why}. `--method tracefs` records without")]
     NoBpf { why: String },
@@ -57,7 +55,7 @@ pub enum Error {
 
 impl Error {
     /// Turns a failed access to a file of tracefs into what the user can do about it.
-    pub(super) fn file(action: &'static str, path: &Path, source: io::Error) -> Self {
+    pub(crate) fn file(action: &'static str, path: &Path, source: io::Error) -> Self {
         let path = path.to_path_buf();
         if source.kind() != io::ErrorKind::PermissionDenied {
             let hint = match source.raw_os_error() {
@@ -77,11 +75,11 @@ impl Error {
         }
     }
 
-    pub(super) fn system(action: &'static str) -> Self {
+    pub(crate) fn system(action: &'static str) -> Self {
         Error::System { action, source: io::Error::last_os_error() }
     }
 
-    pub(super) fn format(what: impl Into<String>, why: impl Into<String>) -> Self {
+    pub(crate) fn format(what: impl Into<String>, why: impl Into<String>) -> Self {
         Error::Format { what: what.into(), why: why.into() }
     }
 }

@@ -77,7 +77,7 @@ fn absolute_times_keep_the_high_bits() {
 }
 
 #[test]
-fn lost_events_are_told() {
+fn lost_events_are_counted() {
     let missed = |bytes: &[u8]| Page::new(&layout(), bytes).unwrap().missed;
     let words = [header(1, 0), 1];
     assert_eq!(missed(&page(0, 0, &words)), Missed::None);
@@ -115,7 +115,7 @@ proptest! {
         }
     }
 
-    /// What is put in comes out, whatever the lengths and times.
+    /// Pages are decoded whatever the lengths and times of their events.
     #[test]
     fn events_come_out_as_they_went_in(entries in proptest::collection::vec((1u32..=28, 0u32..1 << 27), 0..20)) {
         let mut words = Vec::new();

@@ -1,6 +1,6 @@
 //! The kernel's tracing folder, and an instance of it of our own.
 
-use super::Error;
+use crate::Error;
 use std::ffi::CString;
 use std::fs::{self, File};
 use std::io::{Read, Write};

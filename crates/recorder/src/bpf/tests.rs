@@ -1,7 +1,7 @@
 //! What words mean. (That a kernel takes the programs is tried by `tests/record.rs`.)
 
 use super::*;
-use crate::record::decode::KernelEvent;
+use hearth_ftrace::KernelEvent;
 use hearth_trace::Stop;
 use proptest::prelude::*;
 
@@ -30,9 +30,9 @@ fn items(rounds: &[(u64, [&[u64]; 2])]) -> Vec<(u64, u32, String)> {
             Round { cores: cores.iter().map(|words| bytes(words)).collect(), complete_to: *complete_to };
         let mut take = |item: Item<'_>| match item {
             Item::Lost { cpu, count } => items.push((0, cpu, format!("lost {count:?}"))),
-            Item::Event(KernelEvent { time, cpu, pid, interrupt, what }) => {
+            Item::Event(KernelEvent { time, cpu, pid, interrupt, kind }) => {
                 let by = if interrupt { "interrupt over " } else { "" };
-                items.push((time, cpu, format!("{by}{pid}: {what:?}")));
+                items.push((time, cpu, format!("{by}{pid}: {kind:?}")));
             }
         };
         stream.round(round, &mut take).unwrap();
@@ -77,7 +77,7 @@ fn each_kind_of_record() {
     words.extend(decision(1_000_000_140, 5 << 22, 1 << 32 | 13 << 48 | 1 << 56));
     words.extend(decision(1_000_000_150, 5 << 22, 10 << 48));
     let expected = [
-        "7: Runs",
+        "7: Running",
         "7: Switch { prev: 7, prev_comm: [], stop: Blocked, next: 8, next_comm: [] }",
         "interrupt over 8: Waking { pid: 7, comm: [], target: 5 }",
         "8: WakeupNew { pid: 9, comm: [], target: 4095 }",
@@ -90,9 +90,9 @@ fn each_kind_of_record() {
         "77: Switch { prev: 77, prev_comm: [], stop: Exited, next: 0, next_comm: [] }",
         "0: Idle { cpu: 0, state: Some(2) }",
         "0: Tick { khz: 3000000 }",
-        "0: Decided(Place { pid: 9, target: 6, reason: 3, khz: 2300000 })",
-        "0: Decided(Set { cpu: 5, set: 1, member: true })",
-        "0: Decided(Spin { cpu: 5, on: false })",
+        "0: Decision(Place { pid: 9, target: 6, reason: 3, khz: 2300000 })",
+        "0: Decision(Set { cpu: 5, set: 1, member: true })",
+        "0: Decision(Spin { cpu: 5, on: false })",
     ];
     let items = items(&[(u64::MAX, [&words, &[]])]);
     assert_eq!(texts(&items), expected);
@@ -103,7 +103,7 @@ fn each_kind_of_record() {
 #[test]
 fn what_was_lost_is_told_before_what_follows() {
     let words = resync(500, 4, 12);
-    assert_eq!(texts(&items(&[(u64::MAX, [&words, &[]])])), ["lost Some(12)", "4: Runs"]);
+    assert_eq!(texts(&items(&[(u64::MAX, [&words, &[]])])), ["lost Some(12)", "4: Running"]);
 }
 
 /// The length of the run queue is told where the switch does not tell it.
@@ -125,7 +125,7 @@ fn before_it_is_known_who_runs_nothing_is_told() {
     let words = [&[word(2, 50, 3)][..], &here, &[word(2, 80, 3)]].concat();
     assert_eq!(
         texts(&items(&[(u64::MAX, [&words, &[]])])),
-        ["9: Runs", "9: Waking { pid: 3, comm: [], target: 0 }"]
+        ["9: Running", "9: Waking { pid: 3, comm: [], target: 0 }"]
     );
 }
 

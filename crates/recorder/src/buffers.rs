@@ -1,13 +1,11 @@
 //! The kernel's own trace events: enabling them, and reading the buffers of all cores.
 
-use super::Error;
-use super::decode::{Decoder, EVENTS};
-use super::merge::{self, Pages};
-use super::page::{self, Layout, Page};
-use super::round::{Decode, Item, Round, now};
-use super::tracefs::{self, Instance};
+use crate::Error;
 use crate::Host;
 use crate::host::per_cpu;
+use crate::round::{Decode, Round, now};
+use crate::tracefs::{self, Instance};
+use hearth_ftrace::{DamagedPage, Decoder, EVENTS, Item, Page, PageLayout, PageMerger};
 use std::fs::File;
 use std::io::{ErrorKind, Read};
 use std::os::unix::fs::OpenOptionsExt;
@@ -15,7 +13,7 @@ use std::path::PathBuf;
 
 /// How this kernel writes its events.
 pub struct Setup {
-    pub layout: Layout,
+    pub layout: PageLayout,
     pub decoder: Decoder,
 }
 
@@ -35,7 +33,7 @@ impl Setup {
             instance.set(&format!("events/{event}/enable"), "1")?;
         }
         let decoder = Decoder::new(&formats).map_err(|(what, why)| Error::format(what, why))?;
-        let layout = Layout::parse(&tracefs::read(&events.join("header_page"))?)
+        let layout = PageLayout::parse(&tracefs::read(&events.join("header_page"))?)
             .map_err(|why| Error::format("its trace buffer", why))?;
         Ok(Setup { layout, decoder })
     }
@@ -44,7 +42,7 @@ impl Setup {
 /// The open buffers of all cores.
 pub struct Readers {
     instance: PathBuf,
-    layout: Layout,
+    layout: PageLayout,
     cpus: Vec<u32>,
     files: Vec<File>,
     /// Room for one page.
@@ -52,7 +50,7 @@ pub struct Readers {
 }
 
 impl Readers {
-    pub fn open(instance: &Instance, layout: &Layout, host: &Host) -> Result<Self, Error> {
+    pub fn open(instance: &Instance, layout: &PageLayout, host: &Host) -> Result<Self, Error> {
         let open = |cpu: &u32| {
             let path = per_cpu(instance.path(), *cpu, "trace_pipe_raw");
             File::options()
@@ -108,38 +106,17 @@ impl Readers {
     }
 }
 
-/// Makes one stream of the pages of all cores.
-pub struct PageStream {
-    setup: Setup,
-    cores: Vec<Pages>,
-}
-
-impl PageStream {
-    pub fn new(setup: Setup, host: &Host) -> Self {
-        let pages = |&cpu: &u32| Pages { cpu, ..Pages::default() };
-        PageStream { setup, cores: host.cpus.iter().map(pages).collect() }
-    }
-}
-
-impl Decode for PageStream {
-    fn round(&mut self, round: Round, take: &mut dyn FnMut(Item<'_>)) -> Result<(), (u32, page::Error)> {
-        for (core, bytes) in self.cores.iter_mut().zip(&round.cores) {
+impl Decode for PageMerger {
+    fn round(&mut self, round: Round, take: &mut dyn FnMut(Item<'_>)) -> Result<(), DamagedPage> {
+        for (core, bytes) in round.cores.iter().enumerate() {
             let mut rest = bytes.as_slice();
             while let Some((length, behind)) = rest.split_first_chunk() {
                 let length = u32::from_le_bytes(*length) as usize;
                 let Some((page, behind)) = behind.split_at_checked(length) else { break };
-                core.pages.push_back(page.into());
+                self.push(core, page);
                 rest = behind;
             }
         }
-        let Setup { layout, decoder } = &self.setup;
-        merge::merge(layout, &mut self.cores, round.complete_to, |item| match item {
-            merge::Item::Lost { cpu, count } => take(Item::Lost { cpu, count }),
-            merge::Item::Event { cpu, record } => {
-                if let Some(event) = decoder.decode(cpu, record.time, record.payload) {
-                    take(Item::Event(event));
-                }
-            }
-        })
+        self.merge(round.complete_to, take)
     }
 }

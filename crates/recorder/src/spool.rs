@@ -1,7 +1,7 @@
 //! Rounds on their way from the recorder to the converter: a queue that takes as much as comes, in little memory.
 //! What does not fit there waits in a file without a name.
 
-use super::round::Round;
+use crate::round::Round;
 use std::collections::VecDeque;
 use std::fs::File;
 use std::io;

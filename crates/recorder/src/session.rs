@@ -1,17 +1,17 @@
 //! One recording, from its preparation to its end.
 
-use super::assemble::{Assembled, Assembler, Scope};
-use super::bpf::{Programs, Words};
-use super::buffers::{PageStream, Readers, Setup};
-use super::command::Held;
-use super::convert::{Converter, Quiet};
-use super::how::How;
-use super::round::{Decode, Round};
-use super::signals::Signals;
-use super::spool::Spool;
-use super::tracefs::{self, Instance};
-use super::{Error, Method, Options, Subject};
 use crate::Host;
+use crate::bpf::{Programs, Words};
+use crate::buffers::{Readers, Setup};
+use crate::command::Held;
+use crate::convert::{Converter, Quiet};
+use crate::how::How;
+use crate::round::{Decode, Round};
+use crate::signals::Signals;
+use crate::spool::Spool;
+use crate::tracefs::{self, Instance};
+use crate::{Error, Method, Options, Subject};
+use hearth_ftrace::{Assembled, Assembler, DamagedPage, Item, PageMerger, Scope};
 use hearth_trace::{Header, Sink, Source};
 use std::path::Path;
 use std::process::ExitStatus;
@@ -142,8 +142,8 @@ impl Session {
         let spool = Spool::new(folder.into());
         let converter = Converter::new(&spool, &sink);
         let mut assembler = Assembler::new(self.header.clone(), &self.host.cpus, self.scope, sink.sink);
-        assembler.starts_with_khz(&self.host.present_khz());
-        assembler.starts_with_members(&self.members);
+        assembler.set_initial_khz(&self.host.present_khz());
+        assembler.set_initial_members(&self.members);
         self.means.start()?;
         names_of_threads(|pid, name| assembler.name(pid, name));
         let (status, converted, bytes, finishing) = std::thread::scope(|scope| {
@@ -217,11 +217,7 @@ impl Session {
 
 /// Nothing is decoded: stands in where a decoder was taken from.
 impl Decode for () {
-    fn round(
-        &mut self,
-        _: Round,
-        _: &mut dyn FnMut(super::round::Item<'_>),
-    ) -> Result<(), (u32, super::page::Error)> {
+    fn round(&mut self, _: Round, _: &mut dyn FnMut(Item<'_>)) -> Result<(), DamagedPage> {
         Ok(())
     }
 }
@@ -277,7 +273,7 @@ impl Means {
         let readers = Readers::open(&instance, &setup.layout, host)?;
         Ok((
             Means::Tracefs { instance, readers },
-            Box::new(PageStream::new(setup, host)),
+            Box::new(PageMerger::new(setup.layout, setup.decoder, &host.cpus)),
             How::Tracefs { why_not_bpf },
         ))
     }

@@ -1,6 +1,6 @@
 //! The command that is recorded: made, but held back until recording has begun.
 
-use super::Error;
+use crate::Error;
 use std::ffi::CString;
 use std::io::{self, Read};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};

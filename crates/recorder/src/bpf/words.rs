@@ -1,7 +1,6 @@
 //! From the words of the BPF programs (`record.bpf.c` describes them) to the kernel's events.
 
-use crate::record::decode::{Decision, KernelEvent, What};
-use crate::record::round::Item;
+use hearth_ftrace::{Decision, EventKind, Item, KernelEvent};
 use hearth_trace::Stop;
 
 /// `enum kind`
@@ -107,7 +106,7 @@ impl Lane {
             kind::SWITCH => {
                 self.current = Some(pid);
                 length = Some(bits(payload, 24, 8) as u16);
-                What::Switch {
+                EventKind::Switch {
                     prev: current,
                     prev_comm: b"",
                     stop: stop(bits(payload, 22, 2)),
@@ -115,52 +114,54 @@ impl Lane {
                     next_comm: b"",
                 }
             }
-            kind::WAKING | kind::WAKING_IN_INTERRUPT => What::Waking { pid, comm: b"", target: cpu },
-            kind::WAKEUP_NEW => What::WakeupNew { pid, comm: b"", target: cpu },
-            kind::MIGRATE => What::Migrate { pid, from: more[0] as u32, to: cpu, queued: more[0] >> 32 != 0 },
+            kind::WAKING | kind::WAKING_IN_INTERRUPT => EventKind::Waking { pid, comm: b"", target: cpu },
+            kind::WAKEUP_NEW => EventKind::WakeupNew { pid, comm: b"", target: cpu },
+            kind::MIGRATE => {
+                EventKind::Migrate { pid, from: more[0] as u32, to: cpu, queued: more[0] >> 32 != 0 }
+            }
             kind::IDLE => {
                 (self.current, current) = (Some(0), 0); // whoever else was to run: a switch is missing
-                What::Idle { cpu: self.cpu, state: Some(payload as u32) }
+                EventKind::Idle { cpu: self.cpu, state: Some(payload as u32) }
             }
-            kind::TICK => What::Tick { khz: u32::try_from(payload).unwrap_or(0) },
+            kind::TICK => EventKind::Tick { khz: u32::try_from(payload).unwrap_or(0) },
             kind::FREQUENCY => {
-                What::Frequency { cpu: payload as u32, khz: u32::try_from(more[1]).unwrap_or(0) }
+                EventKind::Frequency { cpu: payload as u32, khz: u32::try_from(more[1]).unwrap_or(0) }
             }
             kind::DECISION => match decision(pid, cpu, more[1]) {
-                Some(decision) => What::Decided(decision),
-                None => What::Runs,
+                Some(decision) => EventKind::Decision(decision),
+                None => EventKind::Running,
             },
-            kind::EXIT => What::Exit { pid: current },
-            kind::WAIT => What::Wait,
+            kind::EXIT => EventKind::Exit { pid: current },
+            kind::WAIT => EventKind::Wait,
             kind::FORK | kind::NAME => {
                 let name = name(more[1], more[2]);
                 let comm = until_zero(&name);
                 let event = match kind {
-                    kind::FORK => What::Fork { parent: current, child: pid, child_comm: comm },
-                    _ => What::Name { pid, comm },
+                    kind::FORK => EventKind::Fork { parent: current, child: pid, child_comm: comm },
+                    _ => EventKind::Name { pid, comm },
                 };
                 return take(Item::Event(self.event(time, current, false, event)));
             }
             kind::EXEC => {
                 let path = path(&more[2..]);
                 let (pid, old_pid) = (more[1] as i32, pid);
-                let what = What::Exec { pid, old_pid, filename: until_zero(&path) };
+                let what = EventKind::Exec { pid, old_pid, filename: until_zero(&path) };
                 return take(Item::Event(self.event(time, pid, false, what)));
             }
-            _ => What::Runs,
+            _ => EventKind::Running,
         };
         take(Item::Event(self.event(time, current, kind == kind::WAKING_IN_INTERRUPT, what)));
         if let Some(length) = length {
             // That it is 0 or 1 is told by the switch.
             if length != self.length && (length > 1 || self.length > 1) {
-                take(Item::Event(self.event(time, pid, false, What::Queue { length })));
+                take(Item::Event(self.event(time, pid, false, EventKind::Queue { length })));
             }
             self.length = length;
         }
     }
 
-    fn event<'a>(&self, time: u64, pid: i32, interrupt: bool, what: What<'a>) -> KernelEvent<'a> {
-        KernelEvent { time, cpu: self.cpu, pid, interrupt, what }
+    fn event<'a>(&self, time: u64, pid: i32, interrupt: bool, kind: EventKind<'a>) -> KernelEvent<'a> {
+        KernelEvent { time, cpu: self.cpu, pid, interrupt, kind }
     }
 }
 

@@ -1,7 +1,7 @@
-//! What the kernel's events mean, in the cases that are easy to get wrong. Threads outside the
-//! command have a `pid` from 1 on, the command has 100.
+//! The command has `pid` 100; threads outside it have small ones.
 
 use super::*;
+use hearth_trace::Event;
 use hearth_trace::{CoreInfo, Trace};
 
 /// The command.
@@ -21,15 +21,15 @@ impl Kernel {
         kernel
     }
 
-    fn at(&mut self, time: u64, cpu: u32, pid: i32, what: What<'static>) {
-        self.0.push(KernelEvent { time, cpu, pid, interrupt: false, what });
+    fn at(&mut self, time: u64, cpu: u32, pid: i32, kind: EventKind<'static>) {
+        self.0.push(KernelEvent { time, cpu, pid, interrupt: false, kind });
     }
 
-    fn interrupt(&mut self, time: u64, cpu: u32, pid: i32, what: What<'static>) {
-        self.0.push(KernelEvent { time, cpu, pid, interrupt: true, what });
+    fn interrupt(&mut self, time: u64, cpu: u32, pid: i32, kind: EventKind<'static>) {
+        self.0.push(KernelEvent { time, cpu, pid, interrupt: true, kind });
     }
 
-    /// The trace, which must be sound.
+    /// The trace, which must be consistent.
     fn trace(&self) -> Trace {
         self.trace_of(Scope::Tree { root_pid: ROOT })
     }
@@ -61,19 +61,19 @@ fn trace(assembler: Assembler<Vec<Event>>) -> Trace {
     Trace { header: assembled.header, events: assembled.sink }
 }
 
-fn switch(prev: i32, stop: Stop, next: i32) -> What<'static> {
-    What::Switch { prev, prev_comm: b"", stop, next, next_comm: b"" }
+fn switch(prev: i32, stop: Stop, next: i32) -> EventKind<'static> {
+    EventKind::Switch { prev, prev_comm: b"", stop, next, next_comm: b"" }
 }
 
-fn waking(pid: i32, target: u32) -> What<'static> {
-    What::Waking { pid, comm: b"", target }
+fn waking(pid: i32, target: u32) -> EventKind<'static> {
+    EventKind::Waking { pid, comm: b"", target }
 }
 
 #[test]
-fn time_zero_is_when_the_command_is_let_go() {
+fn time_zero_is_the_release_of_the_command() {
     let trace = Kernel::started().trace();
     let events: Vec<_> = trace.events.iter().map(|event| (event.time, event.core, event.kind)).collect();
-    // Thread 1 is the command; 2 is pid 7, which let it go and runs on core 0.
+    // Thread 1 is the command; 2 is pid 7, which released it and runs on core 0.
     let preempted = Stop::Preempted;
     let expected = [
         (0, 0, Kind::Switch { prev: IDLE, stop: preempted, next: 2 }),
@@ -89,31 +89,31 @@ fn a_wakeup_goes_to_the_core_that_was_chosen() {
     let mut kernel = Kernel::started();
     kernel.at(1020, 2, ROOT, switch(ROOT, Stop::Blocked, 0));
     kernel.interrupt(1030, 0, 7, waking(ROOT, 2));
-    kernel.at(1031, 0, 7, What::Migrate { pid: ROOT, from: 2, to: 0, queued: false });
+    kernel.at(1031, 0, 7, EventKind::Migrate { pid: ROOT, from: 2, to: 0, queued: false });
     kernel.at(1040, 0, 7, switch(7, Stop::Preempted, ROOT));
     let events = kernel.events();
     assert_eq!(events[1], (30, 0, Kind::Wakeup { thread: 1, waker: Waker::Interrupt, target: 0 }));
     assert!(events.iter().all(|(_, _, kind)| !matches!(kind, Kind::Migrate { .. })));
 }
 
-/// A policy's decision comes between a wake-up and the migration that is part of it.
+/// A decision comes between a wake-up and its migration.
 #[test]
-fn decisions_are_told_and_part_no_wakeup_from_its_core() {
+fn decisions_do_not_separate_a_wakeup_from_its_migration() {
     let mut kernel = Kernel::started();
-    let decided = |pid, reason| What::Decided(Decision::Place { pid, target: 0, reason, khz: 7 });
+    let decided = |pid, reason| EventKind::Decision(Decision::Place { pid, target: 0, reason, khz: 7 });
     kernel.at(1020, 2, ROOT, switch(ROOT, Stop::Blocked, 0));
     kernel.at(1030, 0, 7, waking(ROOT, 2));
     kernel.at(1031, 0, 7, decided(ROOT, 1));
-    kernel.at(1032, 0, 7, What::Migrate { pid: ROOT, from: 2, to: 0, queued: false });
+    kernel.at(1032, 0, 7, EventKind::Migrate { pid: ROOT, from: 2, to: 0, queued: false });
     kernel.at(1033, 0, 7, decided(ROOT, 0));
     kernel.at(1034, 0, 7, decided(ROOT, 2));
-    kernel.at(1035, 0, 7, What::Decided(Decision::Set { cpu: 2, set: 0, member: false }));
-    kernel.at(1036, 0, 7, What::Decided(Decision::Set { cpu: 2, set: 1, member: true }));
-    kernel.at(1037, 0, 7, What::Decided(Decision::Spin { cpu: 2, on: true }));
+    kernel.at(1035, 0, 7, EventKind::Decision(Decision::Set { cpu: 2, set: 0, member: false }));
+    kernel.at(1036, 0, 7, EventKind::Decision(Decision::Set { cpu: 2, set: 1, member: true }));
+    kernel.at(1037, 0, 7, EventKind::Decision(Decision::Spin { cpu: 2, on: true }));
     let mut assembler = assembler(Scope::Tree { root_pid: ROOT });
     assembler.header.reasons = vec!["none".into(), "primary".into()];
     assembler.header.sets = vec!["primary".into()];
-    assembler.starts_with_members(&[vec![2, 77], vec![]]);
+    assembler.set_initial_members(&[vec![2, 77], vec![]]);
     kernel.0.iter().for_each(|event| assembler.event(event));
     let trace = trace(assembler);
     assert_eq!(trace.check(), vec![]);
@@ -136,18 +136,18 @@ fn a_later_migration_is_a_migration() {
     kernel.at(1020, 2, ROOT, switch(ROOT, Stop::Blocked, 0));
     kernel.at(1030, 0, 7, waking(ROOT, 2));
     kernel.at(1032, 0, 7, switch(7, Stop::Blocked, 0));
-    kernel.at(1035, 0, 0, What::Migrate { pid: ROOT, from: 2, to: 0, queued: false });
+    kernel.at(1035, 0, 0, EventKind::Migrate { pid: ROOT, from: 2, to: 0, queued: false });
     kernel.at(1040, 0, 0, switch(0, Stop::Preempted, ROOT));
     assert_eq!(kernel.events()[3], (35, 0, Kind::Migrate { thread: 1, from: 1, to: 0 }));
 }
 
-/// A core wakes a thread, and takes it from its queue in the next moment, because it has nothing else to do.
+/// A core wakes a thread and steals it immediately, because it is idle.
 #[test]
 fn a_steal_right_after_the_wakeup_is_a_migration() {
     let mut kernel = Kernel::started();
     kernel.at(1020, 2, ROOT, switch(ROOT, Stop::Blocked, 0));
     kernel.at(1030, 0, 7, waking(ROOT, 2));
-    kernel.at(1035, 0, 7, What::Migrate { pid: ROOT, from: 2, to: 0, queued: true });
+    kernel.at(1035, 0, 7, EventKind::Migrate { pid: ROOT, from: 2, to: 0, queued: true });
     kernel.at(1040, 0, 7, switch(7, Stop::Blocked, ROOT));
     let events = kernel.events();
     assert!(matches!(events[1].2, Kind::Wakeup { thread: 1, target: 1, .. }), "{events:?}");
@@ -155,7 +155,7 @@ fn a_steal_right_after_the_wakeup_is_a_migration() {
 }
 
 #[test]
-fn waking_a_thread_that_runs_is_nothing() {
+fn waking_a_running_thread_has_no_effect() {
     let mut kernel = Kernel::started();
     kernel.at(1020, 0, 7, waking(ROOT, 2));
     kernel.at(1030, 2, ROOT, switch(ROOT, Stop::Preempted, 0));
@@ -163,9 +163,9 @@ fn waking_a_thread_that_runs_is_nothing() {
     assert!(kernel.events().iter().all(|(_, _, kind)| !matches!(kind, Kind::Wakeup { .. })));
 }
 
-/// The waker comes while the thread is on its way out: it blocks, and runs again.
+/// The attempt comes before the thread blocks.
 #[test]
-fn waking_a_thread_that_is_about_to_block_is_a_wakeup_after_all() {
+fn waking_a_thread_that_is_about_to_block_is_a_wakeup() {
     let mut kernel = Kernel::started();
     kernel.at(1020, 0, 7, waking(ROOT, 2));
     kernel.at(1030, 2, ROOT, switch(ROOT, Stop::Blocked, 0));
@@ -178,7 +178,7 @@ fn waking_a_thread_that_is_about_to_block_is_a_wakeup_after_all() {
     assert_eq!(kernel.events(), expected);
 }
 
-/// The same, but the first attempt came to nothing: the second is the wake-up.
+/// The first attempt has no effect: the second is the wake-up.
 #[test]
 fn of_two_attempts_the_one_after_the_block_counts() {
     let mut kernel = Kernel::started();
@@ -190,9 +190,9 @@ fn of_two_attempts_the_one_after_the_block_counts() {
     assert_eq!(wakeups.map(|(time, _, _)| time).collect::<Vec<_>>(), [35]);
 }
 
-/// Older kernels report the state that a thread was about to assume, even if a signal kept it.
+/// Older kernels report the state that a thread was about to enter, even if a signal kept it running.
 #[test]
-fn a_thread_that_runs_again_unwoken_was_preempted() {
+fn a_thread_that_runs_again_without_a_wakeup_was_preempted() {
     let mut kernel = Kernel::started();
     kernel.at(1020, 2, ROOT, switch(ROOT, Stop::Blocked, 0));
     kernel.at(1030, 2, 0, switch(0, Stop::Preempted, ROOT));
@@ -204,14 +204,14 @@ fn a_thread_that_runs_again_unwoken_was_preempted() {
 fn a_pid_that_is_used_again_is_another_thread() {
     let mut kernel = Kernel::started();
     for time in [1020, 1120] {
-        kernel.at(time, 2, ROOT, What::Fork { parent: ROOT, child: 101, child_comm: b"child" });
-        kernel.at(time + 1, 2, ROOT, What::WakeupNew { pid: 101, comm: b"child", target: 0 });
+        kernel.at(time, 2, ROOT, EventKind::Fork { parent: ROOT, child: 101, child_comm: b"child" });
+        kernel.at(time + 1, 2, ROOT, EventKind::WakeupNew { pid: 101, comm: b"child", target: 0 });
         kernel.at(time + 2, 0, 7, switch(7, Stop::Preempted, 101));
-        kernel.at(time + 3, 0, 101, What::Exec { pid: 101, old_pid: 101, filename: b"/bin/true" });
-        kernel.at(time + 4, 0, 101, What::Exit { pid: 101 });
+        kernel.at(time + 3, 0, 101, EventKind::Exec { pid: 101, old_pid: 101, filename: b"/bin/true" });
+        kernel.at(time + 4, 0, 101, EventKind::Exit { pid: 101 });
         kernel.at(time + 5, 0, 101, switch(101, Stop::Exited, 7));
     }
-    kernel.at(1200, 2, ROOT, What::Exit { pid: ROOT });
+    kernel.at(1200, 2, ROOT, EventKind::Exit { pid: ROOT });
     kernel.at(1210, 2, ROOT, switch(ROOT, Stop::Exited, 0));
     kernel.at(1300, 0, 7, switch(7, Stop::Blocked, 0));
     let trace = kernel.trace();
@@ -223,16 +223,16 @@ fn a_pid_that_is_used_again_is_another_thread() {
     assert_eq!(trace.events.last().map(|event| event.time), Some(210));
 }
 
-/// `exec` by the second thread of a process: it becomes the first.
+/// `exec` by the second thread of a process, which becomes the first.
 #[test]
 fn a_thread_that_takes_the_place_of_another_stays_itself() {
     let mut kernel = Kernel::started();
-    kernel.at(1020, 2, ROOT, What::Fork { parent: ROOT, child: 101, child_comm: b"" });
-    kernel.at(1021, 2, ROOT, What::WakeupNew { pid: 101, comm: b"", target: 0 });
+    kernel.at(1020, 2, ROOT, EventKind::Fork { parent: ROOT, child: 101, child_comm: b"" });
+    kernel.at(1021, 2, ROOT, EventKind::WakeupNew { pid: 101, comm: b"", target: 0 });
     kernel.at(1022, 0, 7, switch(7, Stop::Preempted, 101));
-    kernel.at(1030, 2, ROOT, What::Exit { pid: ROOT });
+    kernel.at(1030, 2, ROOT, EventKind::Exit { pid: ROOT });
     kernel.at(1031, 2, ROOT, switch(ROOT, Stop::Exited, 0));
-    kernel.at(1040, 0, ROOT, What::Exec { pid: ROOT, old_pid: 101, filename: b"new" });
+    kernel.at(1040, 0, ROOT, EventKind::Exec { pid: ROOT, old_pid: 101, filename: b"new" });
     kernel.at(1050, 0, ROOT, switch(ROOT, Stop::Blocked, 0));
     let events = kernel.events();
     let (child, last) = (events[0].2, events[events.len() - 1].2);
@@ -241,9 +241,9 @@ fn a_thread_that_takes_the_place_of_another_stays_itself() {
 }
 
 #[test]
-fn a_missing_switch_is_put_in_and_counted() {
+fn a_missing_switch_is_inserted_and_counted() {
     let mut kernel = Kernel::started();
-    kernel.at(1020, 2, 0, What::Idle { cpu: 2, state: Some(1) }); // so ROOT has left core 2
+    kernel.at(1020, 2, 0, EventKind::Idle { cpu: 2, state: Some(1) }); // ROOT has left core 2
     kernel.at(1030, 0, 7, waking(ROOT, 2));
     kernel.at(1040, 2, 0, switch(0, Stop::Preempted, ROOT));
     assert_eq!(kernel.events()[0], (20, 1, Kind::Switch { prev: 1, stop: Stop::Blocked, next: IDLE }));
@@ -251,11 +251,10 @@ fn a_missing_switch_is_put_in_and_counted() {
     assert_eq!(kernel.trace().header.idle_states.len(), 2);
 }
 
-/// What a core left shows on another core: the thread runs there now.
 #[test]
 fn a_thread_that_runs_elsewhere_has_left_its_core() {
     let mut kernel = Kernel::started();
-    kernel.at(1020, 0, 7, switch(7, Stop::Blocked, ROOT)); // it was running on core 2
+    kernel.at(1020, 0, 7, switch(7, Stop::Blocked, ROOT)); // ran on core 2
     kernel.at(1030, 2, 9, switch(9, Stop::Blocked, 0));
     let trace = kernel.trace();
     assert_eq!(trace.header.lost, [1, 2], "a move to core 0; and on core 2 two switches");
@@ -264,7 +263,7 @@ fn a_thread_that_runs_elsewhere_has_left_its_core() {
 #[test]
 fn losses_are_counted() {
     let mut assembler = assembler(Scope::Tree { root_pid: ROOT });
-    assembler.starts_with_khz(&[0, 1_000_000]);
+    assembler.set_initial_khz(&[0, 1_000_000]);
     for event in &Kernel::started().0 {
         assembler.event(event);
     }
@@ -279,19 +278,19 @@ fn losses_are_counted() {
 }
 
 #[test]
-fn nothing_of_the_command_is_no_trace() {
+fn without_an_event_of_the_command_there_is_no_trace() {
     assert!(assembler(Scope::Tree { root_pid: ROOT }).finish().is_none());
     assert!(assembler(Scope::All).finish().is_none());
 }
 
 #[test]
-fn of_the_whole_system_everything_is_traced_to_the_end() {
+fn of_the_whole_system_every_thread_is_traced() {
     let mut kernel = Kernel::started();
-    kernel.at(1020, 2, ROOT, What::Exit { pid: ROOT });
+    kernel.at(1020, 2, ROOT, EventKind::Exit { pid: ROOT });
     kernel.at(1030, 2, ROOT, switch(ROOT, Stop::Exited, 0));
     kernel.at(1040, 0, 7, switch(7, Stop::Exited, 0));
-    kernel.at(1050, 2, 0, What::Queue { length: 3 });
-    kernel.at(1060, 0, 0, What::Tick { khz: 5 });
+    kernel.at(1050, 2, 0, EventKind::Queue { length: 3 });
+    kernel.at(1060, 0, 0, EventKind::Tick { khz: 5 });
     let trace = kernel.trace_of(Scope::All);
     assert_eq!(trace.header.duration, 160, "from the first event, at 900, to the last");
     assert!(trace.header.threads.iter().all(|thread| thread.traced));
@@ -300,12 +299,12 @@ fn of_the_whole_system_everything_is_traced_to_the_end() {
 }
 
 #[test]
-fn names_come_with_events_or_beside_them() {
+fn names_come_with_events_or_separately() {
     let mut kernel = Kernel::started();
-    kernel.at(1020, 2, ROOT, What::Fork { parent: ROOT, child: 101, child_comm: b"it" });
-    kernel.at(1021, 2, ROOT, What::WakeupNew { pid: 101, comm: b"", target: 0 });
+    kernel.at(1020, 2, ROOT, EventKind::Fork { parent: ROOT, child: 101, child_comm: b"it" });
+    kernel.at(1021, 2, ROOT, EventKind::WakeupNew { pid: 101, comm: b"", target: 0 });
     kernel.at(1022, 0, 7, switch(7, Stop::Preempted, 101));
-    kernel.at(1023, 0, 101, What::Name { pid: 101, comm: b"worker" });
+    kernel.at(1023, 0, 101, EventKind::Name { pid: 101, comm: b"worker" });
     kernel.at(1024, 0, 101, switch(101, Stop::Blocked, 8));
     let mut assembler = assembler(Scope::Tree { root_pid: ROOT });
     assembler.name(8, b"known before");
@@ -316,9 +315,9 @@ fn names_come_with_events_or_beside_them() {
     assert_eq!(names, ["", "", "", "worker", "known before"]);
 }
 
-/// What is told long after it happened is put right where it shows, and the trace stays sound.
+/// The block is no longer in the window: a wake-up is inserted.
 #[test]
-fn a_thread_that_turns_out_late_not_to_have_slept_is_woken() {
+fn a_missing_wakeup_of_an_old_block_is_inserted() {
     let mut kernel = Kernel::started();
     kernel.at(1020, 2, ROOT, switch(ROOT, Stop::Blocked, 0));
     kernel.at(2_000_000_000, 0, 7, switch(7, Stop::Blocked, 0));

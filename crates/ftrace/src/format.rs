@@ -1,19 +1,19 @@
-//! The kernel's own description of its events: the `format` files of tracefs.
+//! The `format` files of tracefs: the kernel's own description of its events.
 //!
-//! Offsets, sizes and the meaning of state bits differ between kernels, and are never assumed.
+//! Offsets, sizes and the meaning of state bits differ between kernels; none is assumed.
 
-/// Where a field lies in an event.
+/// Location of a field in an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Field {
     pub offset: usize,
     pub size: usize,
     pub signed: bool,
-    /// The field holds where in the event the text is (`__data_loc`), not the text.
+    /// True if the field holds the location of the text in the event (`__data_loc`), not the text.
     pub indirect: bool,
 }
 
 impl Field {
-    /// The number in this field; `None` if the event is too short.
+    /// Reads a number; `None` if the event is too short.
     pub fn number(&self, event: &[u8]) -> Option<i64> {
         let bytes = event.get(self.offset..self.offset + self.size)?;
         let value = bytes.iter().rev().fold(0u64, |value, byte| value << 8 | u64::from(*byte));
@@ -21,7 +21,7 @@ impl Field {
         Some(if self.signed { (value << unused) as i64 >> unused } else { value as i64 })
     }
 
-    /// The text in this field, up to its zero byte.
+    /// Reads a text up to its zero byte; `None` if the event is too short.
     pub fn text<'a>(&self, event: &'a [u8]) -> Option<&'a [u8]> {
         let bytes = if self.indirect {
             let place = self.number(event)? as u32;
@@ -38,10 +38,10 @@ impl Field {
 /// A `format` file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Format {
-    /// The number by which events of this kind are known in the buffer.
+    /// Number of this kind of event in the ring buffer.
     pub id: Option<u16>,
     fields: Vec<(String, Field)>,
-    /// How the kernel would print the event: the only place where it names the bits of states.
+    /// How the kernel prints the event: the only place where it names the state bits.
     pub print: String,
 }
 
@@ -68,7 +68,7 @@ impl Format {
         found.map(|(_, field)| *field).ok_or_else(|| format!("it has no field `{name}`"))
     }
 
-    /// A field that must have one of these sizes.
+    /// A field of one of these sizes.
     pub fn sized(&self, name: &str, sizes: &[usize]) -> Result<Field, String> {
         let field = self.field(name)?;
         match sizes.contains(&field.size) {
@@ -77,7 +77,7 @@ impl Format {
         }
     }
 
-    /// A number of any usual width.
+    /// A field with a number of 1, 2, 4 or 8 bytes.
     pub fn number(&self, name: &str) -> Result<Field, String> {
         self.sized(name, &[1, 2, 4, 8])
     }
@@ -103,10 +103,10 @@ fn field(line: &str) -> Option<(String, Field)> {
         parts.next()?.strip_prefix(name)?.strip_prefix(':')?.trim().parse().ok()
     };
     let (offset, size) = (number("offset")?, number("size")?);
-    let signed = number("signed").unwrap_or(0) == 1; // kernels before 2.6.33 do not say
+    let signed = number("signed").unwrap_or(0) == 1; // missing before Linux 2.6.33
     let name = declaration.rsplit([' ', '*']).next()?;
     let name = name.split('[').next()?.to_owned();
-    // An event has at most a page of 64 KiB (CONFIG_PAGE_SIZE_64KB): more is nonsense.
+    // An event fits into a page, of at most 64 KiB (CONFIG_PAGE_SIZE_64KB).
     (offset <= 1 << 16 && size <= 1 << 16).then_some(())?;
     let indirect = declaration.starts_with("__data_loc");
     Some((name, Field { offset, size, signed, indirect }))
@@ -150,13 +150,13 @@ mod tests {
         assert_eq!(format.field("common_pid").unwrap().number(&event), Some(-2));
         assert_eq!(format.field("prev_comm").unwrap().text(&event), Some(&b"bash"[..]));
         assert_eq!(format.field("comm").unwrap().text(&event), Some(&b"false"[..]));
-        // Too short, or pointing outside: nothing, not a panic.
+        // Too short, or pointing outside: no panic.
         assert_eq!(format.field("comm").unwrap().text(&event[..30]), None);
         assert_eq!(format.field("comm").unwrap().number(&event[..26]), None);
     }
 
     #[test]
-    fn nonsense_is_an_error() {
+    fn malformed_formats_are_errors() {
         for text in ["", "hello", "ID: x\n", "field:int a; offset:99999999999; size:4;", "field:"] {
             assert!(Format::parse(text).is_err(), "{text}");
         }

@@ -4,10 +4,10 @@ mod decisions;
 mod lanes;
 mod words;
 
-use super::page;
-use super::round::{Decode, Item, Round, now};
 use crate::Host;
+use crate::round::{Decode, Round, now};
 use hearth_base::paths::Library;
+use hearth_ftrace::{DamagedPage, Item};
 use lanes::Lanes;
 use libbpf_rs::btf::types::{DataSec, MemberAttr, Struct, Var};
 use libbpf_rs::{
@@ -289,7 +289,7 @@ impl Words {
 }
 
 impl Decode for Words {
-    fn round(&mut self, round: Round, take: &mut dyn FnMut(Item<'_>)) -> Result<(), (u32, page::Error)> {
+    fn round(&mut self, round: Round, take: &mut dyn FnMut(Item<'_>)) -> Result<(), DamagedPage> {
         let mut heap = BinaryHeap::with_capacity(self.lanes.len());
         for (index, (lane, bytes)) in self.lanes.iter_mut().zip(&round.cores).enumerate() {
             lane.extend(bytes);

@@ -1,8 +1,8 @@
-//! Pages of the kernel's ring buffer, as `trace_pipe_raw` gives them.
+//! Pages of the kernel's ring buffer, as read from `trace_pipe_raw`.
 //!
-//! A page begins with a time stamp and the number of bytes in use (with two flags: events were
-//! lost before this page; their number stands behind the last event). Then come events, each with
-//! a 32-bit header of a 5-bit type or length and a 27-bit time difference:
+//! A page begins with a time stamp and the number of bytes in use, with two flags: events were lost before this page;
+//! their number follows the last event. Each event has a 32-bit header: a 5-bit type or length and a 27-bit time
+//! difference.
 //!
 //! | `type_len` | meaning | length after the header |
 //! |---|---|---|
@@ -12,27 +12,27 @@
 //! | 30 | time extension: the next word holds the higher bits of the difference | 4 |
 //! | 31 | absolute time, in 59 bits | 4 |
 //!
-//! Source: `include/linux/ring_buffer.h` and `kernel/trace/ring_buffer.c` of Linux 6.18. Nothing
-//! here depends on a live kernel, and no bytes make it panic or loop.
+//! Source: `include/linux/ring_buffer.h` and `kernel/trace/ring_buffer.c` of Linux 6.18. No input causes a panic or an
+//! endless loop.
 
-use super::format::{Field, Format};
+use crate::format::{Field, Format};
 
-/// Where a page's parts are: from the kernel's `events/header_page`.
+/// Layout of a page, from the kernel's `events/header_page`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Layout {
     time: usize,
     commit: Field,
     data: usize,
-    /// Size of a whole page in bytes.
+    /// Size of a page in bytes.
     pub size: usize,
 }
 
 /// `RB_MISSED_EVENTS` and `RB_MISSED_STORED`.
 const MISSED: u64 = 1 << 31;
 const MISSED_STORED: u64 = 1 << 30;
-/// The bits below the flags that hold the length (`COMMIT_MASK` of libtraceevent).
+/// Bits of the length (`COMMIT_MASK` of libtraceevent).
 const LENGTH: u64 = (1 << 27) - 1;
-/// Absolute times have 59 bits; the higher ones are those of the page's time.
+/// Absolute times have 59 bits; the higher bits are those of the page's time.
 const ABSOLUTE: u64 = (1 << 59) - 1;
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -65,16 +65,16 @@ impl Layout {
     }
 }
 
-/// Events that were lost before a page.
+/// Number of events lost before a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Missed {
     None,
-    /// The kernel could not say how many.
+    /// Some, but the kernel does not know how many.
     Unknown,
     Count(u64),
 }
 
-/// A page, and an iterator over its events.
+/// A page: an iterator over its events.
 #[derive(Clone, Debug)]
 pub struct Page<'a> {
     pub missed: Missed,
@@ -83,7 +83,7 @@ pub struct Page<'a> {
     at: usize,
 }
 
-/// One event: its time and its payload, which begins with the fields common to all events.
+/// An event: its time and its payload, which begins with the fields common to all events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Record<'a> {
     pub time: u64,
@@ -91,7 +91,7 @@ pub struct Record<'a> {
 }
 
 impl<'a> Page<'a> {
-    /// Number of bytes of `bytes`, a page just read, that must be kept.
+    /// Number of bytes in use of a page just read.
     pub fn used(layout: &Layout, bytes: &[u8]) -> usize {
         let Ok(page) = Page::new(layout, bytes) else { return bytes.len() };
         let stored = if matches!(page.missed, Missed::Count(_)) { 8 } else { 0 };
@@ -115,7 +115,7 @@ impl<'a> Page<'a> {
         Ok(Page { missed, time, data, at: 0 })
     }
 
-    /// The next event. Every turn moves `at` on by at least 4 bytes.
+    /// The next event. Every iteration advances `at` by at least 4 bytes.
     fn step(&mut self) -> Result<Option<Record<'a>>, Error> {
         loop {
             let offset = self.at;
@@ -128,7 +128,7 @@ impl<'a> Page<'a> {
             let next_word = word(self.data, offset + 4, 4);
             match type_len {
                 29 if delta == 0 => return Ok(None),
-                // A discarded event: the kernel does not count its time difference either.
+                // A discarded event. Like the kernel, do not count its time difference.
                 29 => self.skip(4 + next_word.ok_or(overlong)?)?,
                 30 => {
                     let high = next_word.ok_or(overlong)?;
@@ -170,7 +170,7 @@ impl<'a> Iterator for Page<'a> {
     fn next(&mut self) -> Option<Self::Item> {
         let item = self.step().transpose();
         if let Some(Err(_)) = item {
-            self.at = self.data.len(); // nothing behind it can be trusted
+            self.at = self.data.len(); // the rest cannot be trusted
         }
         item
     }
@@ -189,5 +189,4 @@ fn word(bytes: &[u8], at: usize, size: usize) -> Option<u64> {
 }
 
 #[cfg(test)]
-#[path = "page_tests.rs"]
 mod tests;

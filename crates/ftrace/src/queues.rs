@@ -1,19 +1,19 @@
-//! Moves that the kernel did not tell of.
+//! Missing migrations.
 //!
-//! A ready thread starts on the core in whose run queue it is. Where it starts on another, a
-//! `sched_migrate_task` is missing: the move is put in, right before the switch.
+//! A ready thread starts on the core in whose run queue it is. If it starts on another, a `sched_migrate_task` event is
+//! missing: a migration is inserted right before the switch.
 
 use hearth_trace::{CoreId, Event, IDLE, Kind, Stop, Tid};
 use std::collections::HashMap;
 
 /// The core in whose run queue each ready thread is.
 #[derive(Default)]
-pub struct Moves(HashMap<Tid, CoreId>);
+pub struct Queues(HashMap<Tid, CoreId>);
 
-impl Moves {
-    /// The move that is missing right before this event. Events are given in their order.
-    pub fn before(&mut self, event: &Event) -> Option<Event> {
-        let Moves(queue) = self;
+impl Queues {
+    /// Follows the next event. Returns the migration that is missing right before it, if any.
+    pub fn missing_migration(&mut self, event: &Event) -> Option<Event> {
+        let Queues(queue) = self;
         match event.kind {
             Kind::Wakeup { thread, target, .. } | Kind::Fork { child: thread, target, .. } => {
                 queue.insert(thread, target);
@@ -44,25 +44,25 @@ mod tests {
         Event { time, core, kind }
     }
 
-    /// The events with the missing moves put in.
-    fn whole(events: &[Event]) -> Vec<Event> {
-        let mut moves = Moves::default();
-        events.iter().flat_map(|event| moves.before(event).into_iter().chain([*event])).collect()
+    /// The events with the missing migrations inserted.
+    fn completed(events: &[Event]) -> Vec<Event> {
+        let mut queues = Queues::default();
+        events.iter().flat_map(|event| queues.missing_migration(event).into_iter().chain([*event])).collect()
     }
 
     #[test]
-    fn a_thread_that_starts_elsewhere_has_moved() {
+    fn a_thread_that_starts_elsewhere_has_migrated() {
         let wakeup = at(1, 0, Kind::Wakeup { thread: 5, waker: Waker::Interrupt, target: 0 });
         let runs = |time, core| at(time, core, Kind::Switch { prev: IDLE, stop: Stop::Preempted, next: 5 });
         let preempted = at(3, 1, Kind::Switch { prev: 5, stop: Stop::Preempted, next: IDLE });
         let moved = |time, from, to| at(time, to, Kind::Migrate { thread: 5, from, to });
 
-        let events = whole(&[wakeup, runs(2, 1), preempted, runs(4, 0)]);
+        let events = completed(&[wakeup, runs(2, 1), preempted, runs(4, 0)]);
         assert_eq!(events, [wakeup, moved(2, 0, 1), runs(2, 1), preempted, moved(4, 1, 0), runs(4, 0)]);
     }
 
     #[test]
-    fn what_the_kernel_told_is_left_alone() {
+    fn complete_events_stay_as_they_are() {
         let events = vec![
             at(1, 0, Kind::Fork { parent: 1, child: 2, target: 0 }),
             at(2, 1, Kind::Migrate { thread: 2, from: 0, to: 1 }),
@@ -70,6 +70,6 @@ mod tests {
             at(4, 1, Kind::Switch { prev: 2, stop: Stop::Blocked, next: IDLE }),
             at(5, 0, Kind::Switch { prev: IDLE, stop: Stop::Preempted, next: 2 }),
         ];
-        assert_eq!(whole(&events), events);
+        assert_eq!(completed(&events), events);
     }
 }

@@ -1,10 +1,10 @@
 //! The thread that makes a trace of the rounds, while the command runs. It has a low priority, so that it uses cores
 //! that nobody else wants; if it falls far behind, it gets the usual one.
 
-use super::Error;
-use super::assemble::Assembler;
-use super::round::{Decode, Item, Round};
-use super::spool::Spool;
+use crate::Error;
+use crate::round::{Decode, Round};
+use crate::spool::Spool;
+use hearth_ftrace::{Assembler, Item};
 use hearth_trace::Sink;
 use std::sync::atomic::{AtomicI32, Ordering};
 use std::time::{Duration, Instant};
@@ -132,7 +132,7 @@ impl<'a> Converter<'a> {
                     assembler.event(&event);
                 }
             };
-            decode.round(round, &mut take).map_err(|(cpu, why)| Error::Page { cpu, why })?;
+            decode.round(round, &mut take)?;
             if flushed.elapsed() >= FLUSH {
                 flush(assembler.sink());
                 flushed = Instant::now();

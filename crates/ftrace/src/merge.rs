@@ -1,45 +1,82 @@
-//! One stream of events, in order of time, from the pages of all cores.
+//! Merging the ring-buffer pages of all cores into one stream of events in order of time.
 
-use super::page::{self, Layout, Missed, Page, Record};
+use crate::decode::Decoder;
+use crate::event::Item;
+use crate::page::{self, Layout, Missed, Page, Record};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-/// The pages of one core that were not merged yet, in the order in which they were read.
-#[derive(Clone, Debug, Default)]
-pub struct Pages {
-    /// The kernel's number of the core.
+/// Merges pages that are read round by round.
+pub struct PageMerger {
+    layout: Layout,
+    decoder: Decoder,
+    cores: Vec<CorePages>,
+}
+
+/// Page that cannot be decoded.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a page of core {cpu} is damaged: {source}")]
+pub struct DamagedPage {
     pub cpu: u32,
-    pub pages: VecDeque<Box<[u8]>>,
-    /// So many events of the first page were given.
-    pub given: usize,
+    pub source: page::Error,
 }
 
-/// What the merged stream consists of.
+impl PageMerger {
+    /// `cpus` are the kernel's CPU numbers.
+    pub fn new(layout: Layout, decoder: Decoder, cpus: &[u32]) -> Self {
+        let pages = |&cpu: &u32| CorePages { cpu, ..CorePages::default() };
+        PageMerger { layout, decoder, cores: cpus.iter().map(pages).collect() }
+    }
+
+    /// Appends a page of a core, which is an index into `cpus`.
+    pub fn push(&mut self, core: usize, page: &[u8]) {
+        self.cores[core].pages.push_back(page.into());
+    }
+
+    /// Passes the events up to the time `until`, in order of time, and keeps later ones. Events of unknown kinds are
+    /// dropped.
+    ///
+    /// # Errors
+    /// A page is damaged.
+    pub fn merge(&mut self, until: u64, take: &mut dyn FnMut(Item<'_>)) -> Result<(), DamagedPage> {
+        merge(&self.layout, &mut self.cores, until, |merged| match merged {
+            Merged::Lost { cpu, count } => take(Item::Lost { cpu, count }),
+            Merged::Record { cpu, record } => {
+                if let Some(event) = self.decoder.decode(cpu, record.time, record.payload) {
+                    take(Item::Event(event));
+                }
+            }
+        })
+    }
+}
+
+/// Pages of one core that are not merged yet, in order.
+#[derive(Clone, Debug, Default)]
+struct CorePages {
+    /// The kernel's CPU number.
+    cpu: u32,
+    pages: VecDeque<Box<[u8]>>,
+    /// Number of events of the first page that are merged already.
+    merged: usize,
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Item<'a> {
-    Event {
-        cpu: u32,
-        record: Record<'a>,
-    },
-    /// Before the next event of `cpu`, events were lost: how many, if the kernel knows.
-    Lost {
-        cpu: u32,
-        count: Option<u64>,
-    },
+enum Merged<'a> {
+    Record { cpu: u32, record: Record<'a> },
+    Lost { cpu: u32, count: Option<u64> },
 }
 
-/// Calls `take` with the events of all cores up to the time `until`, in order of time; at equal times in order of
-/// cores. What is later is kept. The error names the core whose page is damaged.
-pub fn merge(
+/// Passes the records of all cores up to the time `until`, in order of time; at equal times in order of cores.
+fn merge(
     layout: &Layout,
-    cores: &mut [Pages],
+    cores: &mut [CorePages],
     until: u64,
-    mut take: impl FnMut(Item<'_>),
-) -> Result<(), (u32, page::Error)> {
+    mut take: impl FnMut(Merged<'_>),
+) -> Result<(), DamagedPage> {
     let mut streams: Vec<Stream> = cores.iter().map(Stream::new).collect();
     let mut heap = BinaryHeap::with_capacity(streams.len());
     for (index, stream) in streams.iter_mut().enumerate() {
-        stream.head = stream.first(layout).map_err(|error| (stream.core.cpu, error))?;
+        stream.head = stream.first(layout).map_err(|source| DamagedPage { cpu: stream.core.cpu, source })?;
         heap.extend(stream.head.map(|record| Reverse((record.time, index))));
     }
     while let Some(Reverse((time, index))) = heap.pop() {
@@ -49,59 +86,59 @@ pub fn merge(
         let stream = &mut streams[index];
         let cpu = stream.core.cpu;
         if let Some(count) = stream.lost.take() {
-            take(Item::Lost { cpu, count });
+            take(Merged::Lost { cpu, count });
         }
         if let Some(record) = stream.head {
-            take(Item::Event { cpu, record });
+            take(Merged::Record { cpu, record });
         }
-        stream.given += 1;
-        stream.head = stream.next(layout).map_err(|error| (cpu, error))?;
+        stream.merged += 1;
+        stream.head = stream.next(layout).map_err(|source| DamagedPage { cpu, source })?;
         heap.extend(stream.head.map(|record| Reverse((record.time, index))));
     }
-    let mut rests = Vec::with_capacity(streams.len());
+    let mut progress = Vec::with_capacity(streams.len());
     for stream in &mut streams {
         if stream.head.is_some() {
-            rests.push((stream.begun - 1, stream.given));
+            progress.push((stream.begun - 1, stream.merged));
             continue;
         }
-        // Losses behind the last event.
+        // Losses after the last event.
         if let Some(count) = stream.lost.take() {
-            take(Item::Lost { cpu: stream.core.cpu, count });
+            take(Merged::Lost { cpu: stream.core.cpu, count });
         }
-        rests.push((stream.core.pages.len(), 0));
+        progress.push((stream.core.pages.len(), 0));
     }
-    for (core, (done, given)) in cores.iter_mut().zip(rests) {
+    for (core, (done, merged)) in cores.iter_mut().zip(progress) {
         core.pages.drain(..done);
-        core.given = given;
+        core.merged = merged;
     }
     Ok(())
 }
 
 /// The events of one core.
 struct Stream<'a> {
-    core: &'a Pages,
-    /// So many pages were begun.
+    core: &'a CorePages,
+    /// Number of pages begun.
     begun: usize,
     page: Option<Page<'a>>,
-    /// So many events of the page were given.
-    given: usize,
-    /// The event that is next in turn.
+    /// Number of events of the page that are merged.
+    merged: usize,
+    /// The next event.
     head: Option<Record<'a>>,
-    /// Events were lost before `head`: how many, if that is known.
+    /// Set if events were lost before `head`; the count may be unknown.
     lost: Option<Option<u64>>,
 }
 
 impl<'a> Stream<'a> {
-    fn new(core: &'a Pages) -> Self {
-        Stream { core, begun: 0, page: None, given: 0, head: None, lost: None }
+    fn new(core: &'a CorePages) -> Self {
+        Stream { core, begun: 0, page: None, merged: 0, head: None, lost: None }
     }
 
-    /// The first event that was not given in an earlier round.
+    /// The first event that was not merged in an earlier round.
     fn first(&mut self, layout: &Layout) -> Result<Option<Record<'a>>, page::Error> {
         let mut first = self.next(layout)?;
-        for _ in 0..self.core.given {
-            self.lost = None; // told before the event
-            self.given += 1;
+        for _ in 0..self.core.merged {
+            self.lost = None; // passed in the earlier round
+            self.merged += 1;
             first = self.next(layout)?;
         }
         Ok(first)
@@ -114,7 +151,7 @@ impl<'a> Stream<'a> {
             }
             let Some(bytes) = self.core.pages.get(self.begun) else { return Ok(None) };
             let page = Page::new(layout, bytes)?;
-            (self.begun, self.given) = (self.begun + 1, 0);
+            (self.begun, self.merged) = (self.begun + 1, 0);
             match (page.missed, self.lost.flatten()) {
                 (Missed::None, _) => {}
                 (Missed::Unknown, before) => self.lost = Some(before),
@@ -149,22 +186,22 @@ mod tests {
         bytes.into()
     }
 
-    fn pages(cpu: u32, pages: &[Box<[u8]>]) -> Pages {
-        Pages { cpu, pages: pages.iter().cloned().collect(), given: 0 }
+    fn pages(cpu: u32, pages: &[Box<[u8]>]) -> CorePages {
+        CorePages { cpu, pages: pages.iter().cloned().collect(), merged: 0 }
     }
 
-    fn merged_until(cores: &mut [Pages], until: u64) -> Vec<(u32, Option<u64>)> {
+    fn merged_until(cores: &mut [CorePages], until: u64) -> Vec<(u32, Option<u64>)> {
         let mut items = Vec::new();
-        let take = |item: Item| match item {
-            Item::Event { cpu, record } => items.push((cpu, Some(record.time))),
-            Item::Lost { cpu, .. } => items.push((cpu, None)),
+        let take = |merged: Merged| match merged {
+            Merged::Record { cpu, record } => items.push((cpu, Some(record.time))),
+            Merged::Lost { cpu, .. } => items.push((cpu, None)),
         };
         merge(&layout(), cores, until, take).unwrap();
         items
     }
 
-    /// All items, which are the same if they are taken in many rounds.
-    fn merged(cores: &[Pages]) -> Vec<(u32, Option<u64>)> {
+    /// All items, after checking that several rounds give the same ones.
+    fn merged(cores: &[CorePages]) -> Vec<(u32, Option<u64>)> {
         let at_once = merged_until(&mut cores.to_vec(), u64::MAX);
         let (mut rounds, mut cores) = (Vec::new(), cores.to_vec());
         for until in (0..200).step_by(3) {
@@ -172,7 +209,7 @@ mod tests {
             assert!(round.iter().all(|(_, time)| time.is_none_or(|time| time <= until)));
             rounds.extend(round);
         }
-        // Losses behind a core's last event come with its round.
+        // Losses after a core's last event are part of its round.
         let by_core = |items: &[(u32, Option<u64>)]| {
             let mut items = items.to_vec();
             items.sort_by_key(|(cpu, _)| *cpu); // stable
@@ -196,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn losses_stand_where_they_happened() {
+    fn losses_keep_their_place() {
         let missed = 1 << 31;
         let cores = [
             pages(0, &[page(10, 0, &[0]), page(30, missed, &[0])]),
@@ -208,6 +245,6 @@ mod tests {
     #[test]
     fn a_damaged_page_names_its_core() {
         let mut cores = [pages(3, &[vec![0; 5].into()])];
-        assert_eq!(merge(&layout(), &mut cores, u64::MAX, |_| ()).unwrap_err().0, 3);
+        assert_eq!(merge(&layout(), &mut cores, u64::MAX, |_| ()).unwrap_err().cpu, 3);
     }
 }
