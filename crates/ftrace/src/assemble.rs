@@ -12,13 +12,15 @@
 //!
 //! Recent events may still change ([`Window`]). Memory use is bounded, except for about 24 bytes per thread.
 
+mod running;
 mod threads;
 
 use crate::event::{Decision, EventKind, KernelEvent};
 use crate::names::Names;
 use crate::window::{Finished, Window};
-use hearth_trace::{CoreId, Header, IDLE, Kind, Sink, Stop, ThreadInfo, Tid, Time, Waker};
+use hearth_trace::{CoreId, Header, IDLE, Kind, Sink, Stop, Tid, Time, Waker};
 use std::collections::HashMap;
+use threads::{Life, Thread, describe};
 
 /// Which threads are `traced`, and where the trace begins and ends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -30,20 +32,6 @@ pub enum Scope {
     All,
 }
 
-/// Maximum length of a thread's name in the kernel.
-const COMM_BYTES: usize = 15;
-
-/// State of a thread.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Life {
-    /// It existed before the recording and has neither run nor been woken since.
-    Unknown,
-    Running,
-    Ready,
-    Blocked,
-    Ended,
-}
-
 /// Attempt of a wake-up that may turn out to have had no effect.
 #[derive(Clone, Copy, Debug)]
 struct Attempt {
@@ -53,20 +41,6 @@ struct Attempt {
     core: CoreId,
     waker: Waker,
     target: CoreId,
-}
-
-/// Kept for every thread of the recording, so its size matters.
-#[derive(Clone, Debug)]
-struct Thread {
-    pid: i32,
-    parent: Tid,
-    /// The last name: that of the last executed program, or the one that the thread gave itself later.
-    name: u32,
-    traced: bool,
-    exiting: bool,
-    life: Life,
-    /// The core that it last left, and the lower 32 bits of the number of that switch.
-    left: Option<(CoreId, u32)>,
 }
 
 /// Wake-up that was the last event of a core. The migration to the chosen core follows immediately.
@@ -170,17 +144,6 @@ impl<S: Sink> Assembler<S> {
         self.khz = khz.to_vec();
     }
 
-    /// Sets the name of the thread that currently has this `pid`.
-    pub fn name(&mut self, pid: i32, comm: &[u8]) {
-        match self.pids.get(&pid) {
-            Some(&tid) => self.rename(tid, comm),
-            None => {
-                let name = self.thread_names.number(comm);
-                self.early_names.insert(pid, name);
-            }
-        }
-    }
-
     /// Counts lost events of `cpu`. `None`: the kernel does not know how many.
     pub fn lost(&mut self, cpu: u32, count: Option<u64>) {
         if let Some(&core) = self.cores.get(&cpu) {
@@ -214,11 +177,14 @@ impl<S: Sink> Assembler<S> {
         self.window.release(|tid| describe(threads, names, tid));
     }
 
-    /// Frequency of a core that comes from elsewhere, such as a model. Dropped before the beginning of the trace.
+    /// Sets the frequency of a core, from an event or from a model.
     pub fn frequency(&mut self, time: Time, cpu: u32, khz: u32) {
-        if let Some(&core) = self.cores.get(&cpu) {
-            self.emit(time, core, Kind::Frequency { khz });
+        let Some(&core) = self.cores.get(&cpu) else { return };
+        if self.start.is_none() {
+            self.khz.resize(self.current.len(), 0);
+            self.khz[usize::from(core)] = khz;
         }
+        self.emit(time, core, Kind::Frequency { khz });
     }
 
     /// Interprets an event, except for its running thread.
@@ -358,6 +324,7 @@ impl<S: Sink> Assembler<S> {
         match event.kind {
             EventKind::Running => false,
             EventKind::Waking { pid, .. } => pid == root,
+            EventKind::Fork { child, .. } => child == root,
             EventKind::Switch { next, .. } => next == root,
             _ => event.pid == root && !event.interrupt,
         }
@@ -392,67 +359,6 @@ impl<S: Sink> Assembler<S> {
             None => 0,
         }
     }
-
-    fn new_thread(&mut self, pid: i32, parent: Tid, traced: bool, name: &[u8]) -> Tid {
-        let name = self.thread_names.number(name);
-        let traced = traced || self.scope == Scope::All;
-        self.alive += u64::from(traced);
-        let (exiting, life, left) = (false, Life::Unknown, None);
-        self.threads.push(Thread { pid, parent, name, traced, exiting, life, left });
-        let tid = self.threads.len() as Tid;
-        self.pids.insert(pid, tid);
-        tid
-    }
-
-    fn thread(&mut self, tid: Tid) -> &mut Thread {
-        &mut self.threads[tid as usize - 1]
-    }
-
-    /// The thread that currently has this `pid`.
-    fn tid(&mut self, pid: i32) -> Tid {
-        match self.pids.get(&pid) {
-            _ if pid == 0 => IDLE,
-            Some(tid) => *tid,
-            None => {
-                let tid = self.new_thread(pid, IDLE, false, b"");
-                if let Some(name) = self.early_names.remove(&pid) {
-                    self.thread(tid).name = name;
-                }
-                tid
-            }
-        }
-    }
-
-    fn set_life(&mut self, tid: Tid, life: Life) {
-        let thread = self.thread(tid);
-        let before = std::mem::replace(&mut thread.life, life);
-        if thread.traced {
-            self.alive -= u64::from(before != Life::Ended);
-            self.alive += u64::from(life != Life::Ended);
-        }
-    }
-
-    /// The thread that currently has this `pid`; sets its name.
-    fn named(&mut self, pid: i32, comm: &[u8]) -> Tid {
-        let tid = self.tid(pid);
-        self.rename(tid, comm);
-        tid
-    }
-
-    fn rename(&mut self, tid: Tid, comm: &[u8]) {
-        if tid == IDLE || comm.is_empty() {
-            return;
-        }
-        let name = self.threads[tid as usize - 1].name;
-        if self.thread_names.get(name) != comm {
-            self.thread(tid).name = self.thread_names.number(comm);
-        }
-    }
-}
-
-fn describe(threads: &[Thread], names: &Names, tid: Tid) -> ThreadInfo {
-    let thread = &threads[tid as usize - 1];
-    ThreadInfo { tid, name: names.text(thread.name), parent: thread.parent, traced: thread.traced }
 }
 
 #[cfg(test)]

@@ -1,11 +1,9 @@
 //! Recording, for `record` and `predict`.
 
 use crate::failure::{Failure, RECORDER_FAILED};
-use hearth_recorder::{
-    Assembled, Error, How, Method, Options, Quiet, Recorded, RunningPolicy, Session, Subject,
-};
+use hearth_recorder::{Error, MethodChoice, Options, Recorded, RunningPolicy, Session, Subject};
 use hearth_scx::client::Client;
-use hearth_trace::{Header, Reader, Store, Writer};
+use hearth_trace::{Header, Method, Reader, RecordedPolicy, Source, Store};
 use std::io::ErrorKind;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
@@ -14,8 +12,8 @@ use std::process::ExitStatus;
 #[derive(clap::Args)]
 pub struct RecorderOptions {
     /// How to record: by BPF programs, by the kernel's own trace events, or by the first of these that works
-    #[arg(long, value_name = "METHOD", value_enum, default_value_t = Means::Auto)]
-    method: Means,
+    #[arg(long, value_name = "METHOD", value_enum, default_value_t = MethodArg::Auto)]
+    method: MethodArg,
     /// Size of the buffer of each core, in KiB
     #[arg(
         long,
@@ -27,7 +25,7 @@ pub struct RecorderOptions {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum Means {
+enum MethodArg {
     Auto,
     Bpf,
     Tracefs,
@@ -36,15 +34,15 @@ enum Means {
 impl RecorderOptions {
     fn options(&self) -> Options {
         let method = match self.method {
-            Means::Auto => Method::Auto,
-            Means::Bpf => Method::Bpf,
-            Means::Tracefs => Method::Tracefs,
+            MethodArg::Auto => MethodChoice::Auto,
+            MethodArg::Bpf => MethodChoice::Bpf,
+            MethodArg::Tracefs => MethodChoice::Tracefs,
         };
         Options { method, buffer_kb: self.buffer_kb, ..Options::default() }
     }
 }
 
-/// Records into a trace, as it goes. What went wrong with the command or was lost is told.
+/// Records into a trace. Reports losses and a command that failed.
 pub fn record_to(
     path: &Path,
     subject: Subject<'_>,
@@ -52,29 +50,25 @@ pub fn record_to(
 ) -> Result<Recorded<()>, Failure> {
     let mut session = Session::prepare(subject, options.options()).map_err(failure)?;
     follow_policy(&mut session);
-    let header = session.header().clone();
-    let writer = Quiet::new(|| Writer::create(path, &header)).transpose()?;
-    // Beside the trace there is room for what waits to be converted.
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let recorded = session.run(folder, writer, Writer::flush).map_err(failure)?;
+    let recorded = session.write_to(path).map_err(failure)?;
     let command = match subject {
         Subject::Command(command) | Subject::SystemWhile(command) => command,
-        Subject::System(_) => &[],
+        Subject::System(_) | Subject::UntilStopped => &[],
     };
-    let Recorded { assembled, status, bytes, kernel_events, finishing } = recorded;
-    let Assembled { sink, header, events, inferred } = assembled;
-    sink.commit(&header)?;
-    tell(&header, inferred, status.map(|status| (command, status)));
-    let assembled = Assembled { sink: (), header, events, inferred };
-    Ok(Recorded { assembled, status, bytes, kernel_events, finishing })
+    let assembled = &recorded.assembled;
+    tell(&assembled.header, assembled.inferred, recorded.status.map(|status| (command, status)));
+    Ok(recorded)
 }
 
-/// If a policy of ours runs here, its decisions are recorded too.
+/// Records the decisions of a running policy of Hearth, too.
 fn follow_policy(session: &mut Session) {
     let Ok(info) = Client::of_this_machine().and_then(|mut client| client.info()) else { return };
     let members = info.sets.iter().map(|set| set.members.clone()).collect();
     let sets = info.sets.into_iter().map(|set| set.name).collect();
-    match session.follow(RunningPolicy { reasons: info.reasons, sets, members }) {
+    let changed = info.params.into_iter().filter(|param| param.value != param.initial);
+    let params = changed.map(|param| (param.name, param.shown)).collect();
+    let policy = RecordedPolicy { name: info.policy.clone(), params };
+    match session.follow(RunningPolicy { policy, reasons: info.reasons, sets, members }) {
         Ok(()) => eprintln!("note: {} runs here: its decisions are recorded too", info.policy),
         Err(why) => eprintln!("note: {} runs here, but its decisions are not recorded: {why}", info.policy),
     }
@@ -84,12 +78,14 @@ fn failure(error: Error) -> Failure {
     Failure::new(&error).status(status_of_error(&error))
 }
 
-/// What the user must know of a recording.
+/// Reports what limits a recording.
 fn tell(header: &Header, inferred: u64, command: Option<(&[String], ExitStatus)>) {
-    if let Some(How::Tracefs { why_not_bpf: Some(why) }) = How::of(header) {
+    if let Source::Recorded(recording) = &header.source
+        && let Method::Tracefs { why_not_bpf: Some(why) } = &recording.method
+    {
         eprintln!("note: recorded through tracefs, which costs more than BPF: {why}");
     }
-    // Switches that the recorder inferred are counted among the lost; no buffer would have held them.
+    // Inserted events are counted as lost, but larger buffers would not help.
     let lost = header.lost.iter().sum::<u64>().saturating_sub(inferred);
     if lost > 0 {
         let cores = header.lost.iter().enumerate().filter(|(_, lost)| **lost > 0);
@@ -105,21 +101,21 @@ fn tell(header: &Header, inferred: u64, command: Option<(&[String], ExitStatus)>
     }
 }
 
-/// Says whether there is a trace of this name. That it is only the beginning of one is told.
+/// Checks that there is a trace of this name. Warns if it is incomplete.
 pub fn check(path: &Path) -> Result<(), Failure> {
     let store = Store::open(path)?;
-    tell_if_incomplete(&store, path);
+    warn_if_incomplete(&store, path);
     Ok(())
 }
 
-/// Opens a trace. That it is only the beginning of one is told.
+/// Opens a trace. Warns if it is incomplete.
 pub fn open(path: &Path) -> Result<Reader, Failure> {
     let reader = Reader::open(path)?;
-    tell_if_incomplete(reader.store(), path);
+    warn_if_incomplete(reader.store(), path);
     Ok(reader)
 }
 
-fn tell_if_incomplete(store: &Store, path: &Path) {
+fn warn_if_incomplete(store: &Store, path: &Path) {
     if !store.complete() {
         let end = store.header().duration as f64 / 1e9;
         eprintln!(
@@ -129,7 +125,7 @@ fn tell_if_incomplete(store: &Store, path: &Path) {
     }
 }
 
-/// The shell's conventions: 127 for a command that is not there, 126 for one that cannot be run.
+/// As of shells: 127 for a missing command, 126 for one that cannot be run.
 fn status_of_error(error: &Error) -> u8 {
     match error {
         Error::Command { source, .. } if source.kind() == ErrorKind::NotFound => 127,
@@ -138,7 +134,7 @@ fn status_of_error(error: &Error) -> u8 {
     }
 }
 
-/// The status with which a shell would pass this one on.
+/// The exit status that a shell would have after this status of a command.
 pub fn passed_on(status: ExitStatus) -> u8 {
     let code = status.code().or_else(|| status.signal().map(|signal| 128 + signal));
     code.and_then(|code| u8::try_from(code).ok()).unwrap_or(1)

@@ -1,4 +1,4 @@
-//! The kernel's own trace events: enabling them, and reading the buffers of all cores.
+//! The kernel's trace events: enabling them and reading the buffers of all cores.
 
 use crate::Error;
 use crate::Host;
@@ -11,14 +11,14 @@ use std::io::{ErrorKind, Read};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
 
-/// How this kernel writes its events.
+/// Description of this kernel's events.
 pub struct Setup {
     pub layout: PageLayout,
     pub decoder: Decoder,
 }
 
 impl Setup {
-    /// Prepares the instance: everything but the last switch, `tracing_on`.
+    /// Prepares the instance, except for `tracing_on`.
     pub fn new(instance: &Instance, buffer_kb: u32) -> Result<Self, Error> {
         instance.set("tracing_on", "0")?;
         instance.set("trace_clock", "mono")?;
@@ -45,7 +45,7 @@ pub struct Readers {
     layout: PageLayout,
     cpus: Vec<u32>,
     files: Vec<File>,
-    /// Room for one page.
+    /// One page.
     buffer: Vec<u8>,
 }
 
@@ -68,8 +68,7 @@ impl Readers {
         })
     }
 
-    /// Empties all buffers. Pages are only copied here, each behind its length: while the command runs, every
-    /// microsecond of ours may be one of its own.
+    /// Empties all buffers. Only copies pages, each after its length: time spent here may be missing for the command.
     pub fn drain(&mut self) -> Result<Round, Error> {
         let mut round = Round { cores: Vec::with_capacity(self.files.len()), complete_to: now() };
         for (file, cpu) in self.files.iter_mut().zip(&self.cpus) {
@@ -95,7 +94,7 @@ impl Readers {
         Ok(round)
     }
 
-    /// Events that the kernel says it dropped on a core.
+    /// Number of events of a core that the kernel dropped.
     pub fn dropped(&self, cpu: u32) -> u64 {
         let stats = std::fs::read_to_string(per_cpu(&self.instance, cpu, "stats")).unwrap_or_default();
         let value = |name: &str| stats.lines().find_map(|line| line.strip_prefix(name)?.trim().parse().ok());

@@ -1,4 +1,4 @@
-//! The command that is recorded: made, but held back until recording has begun.
+//! The recorded command: a process that is held back until recording has begun.
 
 use crate::Error;
 use std::ffi::CString;
@@ -8,13 +8,13 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 use std::time::Duration;
 
-/// A child process that waits on a pipe before it becomes the command.
+/// A child process that waits on a pipe before it executes the command.
 ///
-/// `std::process::Command` cannot do this: its `spawn` returns only when the program runs.
-pub struct Held {
+/// `std::process::Command` cannot hold it back: its `spawn` returns after the `exec`.
+pub struct HeldCommand {
     pid: libc::pid_t,
     program: String,
-    /// Closing it without writing makes the child give up.
+    /// The child exits if this is closed without a write.
     gate: Option<OwnedFd>,
     /// The child writes `errno` here if the command cannot be run.
     failure: OwnedFd,
@@ -23,11 +23,11 @@ pub struct Held {
     reaped: bool,
 }
 
-/// What the child exits with if the command cannot be run, as shells do.
+/// Exit status of a child that cannot run the command, as of shells.
 const CANNOT_RUN: i32 = 127;
 
-impl Held {
-    /// Makes the child. It inherits everything of this process, its terminal included.
+impl HeldCommand {
+    /// Makes the child, which inherits everything from this process, including the terminal.
     pub fn spawn(command: &[String]) -> Result<Self, Error> {
         let program = command.first().ok_or(Error::NoCommand)?.clone();
         let strings: Vec<CString> = command
@@ -46,7 +46,7 @@ impl Held {
             -1 => return Err(Error::system("make a process for the command")),
             // SAFETY: as above; `arguments` ends in a null pointer.
             0 => unsafe {
-                libc::close(gate.as_raw_fd()); // else its end would never be seen
+                libc::close(gate.as_raw_fd()); // or its end would never be seen
                 become_command(gate_read.as_raw_fd(), failure_write.as_raw_fd(), &arguments)
             },
             _ => {}
@@ -56,14 +56,14 @@ impl Held {
             let fd = libc::syscall(libc::SYS_pidfd_open, pid, 0);
             (fd >= 0).then(|| OwnedFd::from_raw_fd(fd as i32))
         };
-        Ok(Held { pid, program, gate: Some(gate), failure, process, reaped: false })
+        Ok(HeldCommand { pid, program, gate: Some(gate), failure, process, reaped: false })
     }
 
     pub fn pid(&self) -> i32 {
         self.pid
     }
 
-    /// Lets the child become the command.
+    /// Lets the child execute the command.
     pub fn release(&mut self) -> Result<(), Error> {
         let Some(gate) = self.gate.take() else { return Ok(()) };
         // SAFETY: one byte from a live buffer to an open descriptor.
@@ -73,7 +73,7 @@ impl Held {
         }
     }
 
-    /// Waits until the command has ended, at most for `timeout`, or until a signal comes.
+    /// Waits until the command ends, until a signal comes, or for `timeout`.
     pub fn wait(&mut self, timeout: Duration) -> Result<Option<ExitStatus>, Error> {
         match &self.process {
             Some(process) => {
@@ -111,7 +111,7 @@ impl Held {
         let fd = self
             .failure
             .try_clone()
-            .map_err(|source| Error::System { action: "ask after the command", source })?;
+            .map_err(|source| Error::System { action: "get the status of the command", source })?;
         match std::fs::File::from(fd).read_exact(&mut errno) {
             Ok(()) => {
                 let source = io::Error::from_raw_os_error(i32::from_ne_bytes(errno));
@@ -122,8 +122,8 @@ impl Held {
     }
 }
 
-impl Drop for Held {
-    /// A child that was not released ends; one that runs on is not waited for.
+impl Drop for HeldCommand {
+    /// Ends a child that was not released. Does not wait for one that still runs.
     fn drop(&mut self) {
         if self.gate.take().is_some() {
             let mut status = 0;
@@ -133,7 +133,7 @@ impl Drop for Held {
     }
 }
 
-/// The child's life: wait, then become the command.
+/// Waits for the release, then executes the command.
 ///
 /// # Safety
 /// `arguments` holds C strings and ends in a null pointer.
@@ -170,7 +170,7 @@ mod tests {
 
     fn run(words: &[&str]) -> Result<ExitStatus, Error> {
         let words: Vec<String> = words.iter().map(|word| word.to_string()).collect();
-        let mut held = Held::spawn(&words)?;
+        let mut held = HeldCommand::spawn(&words)?;
         assert!(held.wait(Duration::from_millis(20))?.is_none(), "it did not wait");
         held.release()?;
         loop {
@@ -192,12 +192,12 @@ mod tests {
         let message = run(&["no-such-program-anywhere"]).unwrap_err().to_string();
         assert!(message.contains("no-such-program-anywhere") && message.contains("PATH"), "{message}");
         assert!(matches!(run(&[]), Err(Error::NoCommand)));
-        assert!(matches!(Held::spawn(&["a\0b".into()]), Err(Error::ZeroByte)));
+        assert!(matches!(HeldCommand::spawn(&["a\0b".into()]), Err(Error::ZeroByte)));
     }
 
     #[test]
     fn an_unreleased_child_ends() {
-        let held = Held::spawn(&["sleep".into(), "1000".into()]).unwrap();
+        let held = HeldCommand::spawn(&["sleep".into(), "1000".into()]).unwrap();
         let pid = held.pid();
         drop(held);
         // SAFETY: signal 0 only asks whether the process exists.

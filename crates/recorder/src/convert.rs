@@ -1,68 +1,71 @@
-//! The thread that makes a trace of the rounds, while the command runs. It has a low priority, so that it uses cores
-//! that nobody else wants; if it falls far behind, it gets the usual one.
+//! The converter: a thread that assembles the trace from rounds while the command runs.
+//!
+//! It has a low priority, so that it uses cores that are idle otherwise. If it falls far behind, it gets the normal
+//! priority.
 
 use crate::Error;
+use crate::frequency::ModelFrequencies;
 use crate::round::{Decode, Round};
 use crate::spool::Spool;
-use hearth_ftrace::{Assembler, Item};
+use hearth_ftrace::{Assembler, EventKind, Item, KernelEvent};
 use hearth_trace::Sink;
 use std::sync::atomic::{AtomicI32, Ordering};
 use std::time::{Duration, Instant};
 
-/// `nice` of a thread that is not to disturb.
+/// Nice value of threads of low priority.
 const LOW: i32 = 19;
-/// From so many bytes that wait on, it may disturb.
+/// Number of waiting bytes from which on the converter has the normal priority.
 const FAR_BEHIND: usize = 256 << 20;
-/// How often the sink is flushed.
+/// Interval between flushes of the sink.
 const FLUSH: Duration = Duration::from_secs(2);
 
-/// A sink whose threads have a low priority too.
-pub struct Quiet<S> {
+/// A sink whose threads have a low priority.
+pub struct LowPriority<S> {
     pub sink: S,
     threads: Vec<i32>,
 }
 
-impl<S: Send> Quiet<S> {
-    /// Makes the sink by a thread of low priority: those that it starts inherit that.
+impl<S: Send> LowPriority<S> {
+    /// Makes the sink on a thread of low priority, from which the sink's threads inherit theirs.
     pub fn new(make: impl FnOnce() -> S + Send) -> Self {
         let before = threads();
         std::thread::scope(|scope| {
             let make = move || {
-                let own = own_number();
+                let own = thread_id();
                 set_nice(own, LOW);
                 let sink = make();
                 let threads =
                     threads().into_iter().filter(|thread| *thread != own && !before.contains(thread));
-                Quiet { sink, threads: threads.collect() }
+                LowPriority { sink, threads: threads.collect() }
             };
             match scope.spawn(make).join() {
-                Ok(quiet) => quiet,
+                Ok(made) => made,
                 Err(panic) => std::panic::resume_unwind(panic),
             }
         })
     }
 }
 
-impl<S, E> Quiet<Result<S, E>> {
-    /// The sink, if it could be made.
-    pub fn transpose(self) -> Result<Quiet<S>, E> {
+impl<S, E> LowPriority<Result<S, E>> {
+    /// Returns the error if the sink could not be made.
+    pub fn transpose(self) -> Result<LowPriority<S>, E> {
         let threads = self.threads;
-        self.sink.map(|sink| Quiet { sink, threads })
+        self.sink.map(|sink| LowPriority { sink, threads })
     }
 }
 
-/// The numbers of this process's threads.
+/// The threads of this process.
 fn threads() -> Vec<i32> {
     let entries = std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
     entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
 }
 
-fn own_number() -> i32 {
+fn thread_id() -> i32 {
     // SAFETY: no pointers.
     unsafe { libc::gettid() }
 }
 
-/// Without the right to raise it, the priority stays low.
+/// Fails silently: without the right to raise it, the priority stays low.
 fn set_nice(thread: i32, nice: i32) {
     // SAFETY: no pointers.
     unsafe { libc::setpriority(libc::PRIO_PROCESS, thread as u32, nice) };
@@ -70,30 +73,29 @@ fn set_nice(thread: i32, nice: i32) {
 
 pub struct Converter<'a> {
     spool: &'a Spool,
-    /// Number of the thread (0: it does not run yet), and its `nice`.
+    /// Thread of the converter; 0 before it runs.
     thread: AtomicI32,
     nice: AtomicI32,
-    /// The sink's threads.
-    others: Vec<i32>,
+    /// Threads of the sink.
+    sink_threads: Vec<i32>,
 }
 
 impl<'a> Converter<'a> {
-    /// `quiet`: where the events will go.
-    pub fn new<S>(spool: &'a Spool, quiet: &Quiet<S>) -> Self {
-        let others = quiet.threads.clone();
-        Converter { spool, thread: AtomicI32::new(0), nice: AtomicI32::new(LOW), others }
+    pub fn new<S>(spool: &'a Spool, sink: &LowPriority<S>) -> Self {
+        let sink_threads = sink.threads.clone();
+        Converter { spool, thread: AtomicI32::new(0), nice: AtomicI32::new(LOW), sink_threads }
     }
 
-    /// A round for the converter.
-    pub fn take(&self, round: Round) -> Result<(), Error> {
+    /// Queues a round.
+    pub fn push(&self, round: Round) -> Result<(), Error> {
         let failed =
-            |source| Error::System { action: "keep events in a file (`-o` says in which folder)", source };
+            |source| Error::System { action: "keep events in a file beside the trace (`-o`)", source };
         let waiting = self.spool.push(round).map_err(failed)?;
         self.set_nice(if waiting > FAR_BEHIND { 0 } else { LOW });
         Ok(())
     }
 
-    /// Nobody is disturbed any more.
+    /// Gives the threads the normal priority: the command has ended.
     pub fn hurry(&self) {
         self.set_nice(0);
     }
@@ -108,18 +110,19 @@ impl<'a> Converter<'a> {
         let thread = self.thread.load(Ordering::SeqCst);
         if thread != 0 {
             let nice = self.nice.load(Ordering::SeqCst);
-            self.others.iter().chain([&thread]).for_each(|thread| set_nice(*thread, nice));
+            self.sink_threads.iter().chain([&thread]).for_each(|thread| set_nice(*thread, nice));
         }
     }
 
-    /// Converts until the spool is closed and empty. Returns the assembler, and the number of the kernel's events.
+    /// Converts rounds until the spool is closed and empty. Returns the assembler and the number of kernel events.
     pub fn run<S: Sink>(
         &self,
         mut decode: Box<dyn Decode>,
         mut assembler: Assembler<S>,
+        mut model: Option<ModelFrequencies>,
         mut flush: impl FnMut(&mut S),
     ) -> Result<(Assembler<S>, u64), Error> {
-        self.thread.store(own_number(), Ordering::SeqCst);
+        self.thread.store(thread_id(), Ordering::SeqCst);
         self.apply();
         let mut events = 0;
         let mut flushed = Instant::now();
@@ -129,7 +132,10 @@ impl<'a> Converter<'a> {
                 Item::Lost { cpu, count } => assembler.lost(cpu, count),
                 Item::Event(event) => {
                     events += 1;
-                    assembler.event(&event);
+                    match &mut model {
+                        Some(model) => with_model(&mut assembler, model, event),
+                        None => assembler.event(&event),
+                    }
                 }
             };
             decode.round(round, &mut take)?;
@@ -140,4 +146,15 @@ impl<'a> Converter<'a> {
         }
         Ok((assembler, events))
     }
+}
+
+/// Passes an event with the frequencies of the model in place of the hardware's.
+fn with_model<S: Sink>(assembler: &mut Assembler<S>, model: &mut ModelFrequencies, event: KernelEvent<'_>) {
+    model.until(event.time, |change| assembler.frequency(change.time, change.cpu, change.khz));
+    let kind = match event.kind {
+        EventKind::Frequency { .. } => EventKind::Running,
+        EventKind::Tick { .. } => EventKind::Tick { khz: model.khz(event.cpu) },
+        kind => kind,
+    };
+    assembler.event(&KernelEvent { kind, ..event });
 }

@@ -1,11 +1,11 @@
-//! What can go wrong with a recording, and what to do about it.
+//! Errors of a recording.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    #[error("no command to record: write it after `--`")]
+    #[error("there is no command to record: write it after `--`")]
     NoCommand,
 
     #[error("cannot run `{program}`: {source}. Check its name, and that it is executable and in PATH")]
@@ -34,27 +34,30 @@ pub enum Error {
     System { action: &'static str, source: io::Error },
 
     #[error(
-        "this kernel describes {what} in a way that this program does not know ({why}): please report it with your kernel's version"
+        "this kernel describes {what} in an unknown way ({why}): please report it with your kernel's version"
     )]
     Format { what: String, why: String },
 
     #[error("the kernel's trace cannot be read ({0}): please report it with your kernel's version")]
     Page(#[from] hearth_ftrace::DamagedPage),
 
-    #[error("cannot record by BPF: {why}. `--method tracefs` records without")]
+    #[error("cannot record with BPF: {why}. `--method tracefs` records without BPF")]
     NoBpf { why: String },
+
+    #[error(transparent)]
+    Trace(#[from] hearth_trace::Error),
 
     #[error("the thread that converts the recording has failed: please report it")]
     ConverterFailed,
 
     #[error(
-        "the recording holds nothing of the command: its beginning was lost. Record again with larger buffers (`--buffer-kb`)"
+        "the recording has no event of the command: its beginning was lost. Record again with larger buffers (`--buffer-kb`)"
     )]
     NothingSeen,
 }
 
 impl Error {
-    /// Turns a failed access to a file of tracefs into what the user can do about it.
+    /// Error of an access to a file of tracefs, with advice.
     pub(crate) fn file(action: &'static str, path: &Path, source: io::Error) -> Self {
         let path = path.to_path_buf();
         if source.kind() != io::ErrorKind::PermissionDenied {

@@ -9,25 +9,27 @@
 //! Both deliver rounds of bytes. A `spool` holds them for a thread of low priority, which decodes them and assembles the
 //! trace (`convert`, `hearth_ftrace`).
 
+mod backend;
 mod bpf;
 mod buffers;
 mod command;
 mod convert;
 mod error;
+mod frequency;
 mod host;
-mod how;
+pub mod libbpf_log;
 mod round;
 mod session;
 mod signals;
 mod spool;
 mod tracefs;
 
-pub use convert::Quiet;
+pub use convert::LowPriority;
 pub use error::Error;
+pub use frequency::FrequencyChange;
 pub use hearth_ftrace::{Assembled, Scope};
 pub use host::Host;
-pub use how::How;
-pub use session::{Recorded, RunningPolicy, Session};
+pub use session::{Recorded, RunningPolicy, Session, Stop};
 
 use hearth_trace::{Event, Trace};
 use std::process::ExitStatus;
@@ -36,24 +38,31 @@ use std::time::Duration;
 /// How to record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
-    pub method: Method,
+    pub method: MethodChoice,
     /// Size of the buffer of each core in KiB. It must hold the events of one `poll`; an event takes about 50 bytes
     /// with tracefs, 8 to 12 with BPF.
     pub buffer_kb: u32,
-    /// How often the buffers are emptied.
+    /// Poll interval of the buffers.
     pub poll: Duration,
+    /// Record ticks of processors without APERF and MPERF, too (BPF only). Their frequency is unknown, unless a model
+    /// supplies it.
+    pub all_ticks: bool,
 }
 
 impl Default for Options {
-    /// 4 MiB a core, emptied every 100 ms: with tracefs 800 000 events per second and core.
+    /// 4 MiB per core, polled every 100 ms: with tracefs 800 000 events per second and core.
     fn default() -> Self {
-        Options { method: Method::Auto, buffer_kb: 4096, poll: Duration::from_millis(100) }
+        Options {
+            method: MethodChoice::Auto,
+            buffer_kb: 4096,
+            poll: Duration::from_millis(100),
+            all_ticks: false,
+        }
     }
 }
 
-/// By what means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum Method {
+pub enum MethodChoice {
     /// BPF; tracefs where BPF cannot be used.
     #[default]
     Auto,
@@ -64,36 +73,36 @@ pub enum Method {
 /// What is recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Subject<'a> {
-    /// A command. What descends from it is `traced`; the trace ends with the last of its threads, or, if some outlive
-    /// it, with the command.
+    /// A command. It and its descendants are `traced`. The trace ends when the last of them exits, or with the command
+    /// if some outlive it.
     Command(&'a [String]),
-    /// Everything, while a command runs.
+    /// The whole system, while a command runs.
     SystemWhile(&'a [String]),
-    /// Everything, for so long, or until a signal (Ctrl-C).
+    /// The whole system, for this time or until a signal (Ctrl-C).
     System(Option<Duration>),
+    /// The whole system, until [`Stop::stop`]. Signals are left to the caller.
+    UntilStopped,
 }
 
-/// What [`record`] returns.
+/// Result of [`record`].
 #[derive(Clone, Debug)]
-pub struct Recording {
+pub struct RecordedTrace {
     pub trace: Trace,
-    /// How the command ended.
     pub status: ExitStatus,
-    /// Switches and moves that the kernel did not tell of. They were put in where other events show that
-    /// they happened, and are counted in the header's `lost`.
+    /// Number of inserted switches and migrations, which the kernel did not report. They are counted in the header's
+    /// `lost`, too.
     pub inferred: u64,
 }
 
-/// Runs a command, and records what its threads do until it ends, into memory. ([`Session`] gives the events to a
-/// sink while the command runs.)
+/// Runs a command and records it into memory. [`Session`] records into a sink while the command runs.
 ///
-/// The command inherits standard input, output and error. Time 0 is when it is let go. Needs root, or the rights to
-/// use BPF or tracefs.
-pub fn record(command: &[String], options: Options) -> Result<Recording, Error> {
+/// The command inherits standard input, output and error. Time 0 is its release. Needs root, or the rights to use BPF
+/// or tracefs.
+pub fn record(command: &[String], options: Options) -> Result<RecordedTrace, Error> {
     let session = Session::prepare(Subject::Command(command), options)?;
     let Recorded { assembled, status, .. } =
-        session.run(&std::env::temp_dir(), Quiet::new(Vec::<Event>::new), |_| ())?;
+        session.run(&std::env::temp_dir(), LowPriority::new(Vec::<Event>::new), |_| ())?;
     let Assembled { sink: events, header, inferred, .. } = assembled;
     let status = status.ok_or(Error::NoCommand)?;
-    Ok(Recording { trace: Trace { header, events }, status, inferred })
+    Ok(RecordedTrace { trace: Trace { header, events }, status, inferred })
 }

@@ -1,11 +1,10 @@
-//! While a command is recorded, signals that would end the recorder are held, so that it can
-//! finish the trace and remove its instance.
+//! Signals that would end the recorder are caught, so that it can finish the trace and remove its tracefs instance.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
 const HELD: [i32; 4] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT];
 
-/// Number of signals of each kind in [`HELD`] that nobody has taken yet.
+/// Number of caught signals of each kind in [`HELD`].
 static PENDING: [AtomicU32; HELD.len()] = [const { AtomicU32::new(0) }; HELD.len()];
 
 extern "C" fn note(signal: i32) {
@@ -14,7 +13,7 @@ extern "C" fn note(signal: i32) {
     }
 }
 
-/// Holds signals until dropped.
+/// Catches signals until it is dropped.
 pub struct Signals {
     before: [libc::sigaction; HELD.len()],
 }
@@ -28,7 +27,7 @@ impl Signals {
         let before = HELD.map(|signal| unsafe {
             let mut before: libc::sigaction = std::mem::zeroed();
             libc::sigaction(signal, std::ptr::null(), &mut before);
-            // What is ignored (`nohup`) stays ignored.
+            // Ignored signals stay ignored (`nohup`).
             if before.sa_sigaction != libc::SIG_IGN {
                 let mut action: libc::sigaction = std::mem::zeroed();
                 action.sa_sigaction = note as extern "C" fn(i32) as usize;
@@ -39,7 +38,7 @@ impl Signals {
         Signals { before }
     }
 
-    /// The signals that came since the last call.
+    /// The signals since the last call.
     pub fn take(&self) -> impl Iterator<Item = i32> {
         HELD.iter()
             .zip(&PENDING)

@@ -1,5 +1,4 @@
-//! Rounds on their way from the recorder to the converter: a queue that takes as much as comes, in little memory.
-//! What does not fit there waits in a file without a name.
+//! Queue of rounds between the recorder and the converter. Rounds that do not fit into memory wait in an unnamed file.
 
 use crate::round::Round;
 use std::collections::VecDeque;
@@ -9,7 +8,7 @@ use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::PathBuf;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-/// Bytes of rounds that are kept in memory.
+/// Maximum size of the rounds in memory.
 const IN_MEMORY: usize = 64 << 20;
 
 enum Entry {
@@ -20,11 +19,11 @@ enum Entry {
 #[derive(Default)]
 struct State {
     entries: VecDeque<Entry>,
-    /// Bytes of the rounds in memory, and of all.
+    /// Size of the rounds in memory, and of all rounds.
     in_memory: usize,
     waiting: usize,
     file: Option<File>,
-    /// Where the file ends.
+    /// Length of the file.
     end: u64,
     closed: bool,
 }
@@ -37,7 +36,7 @@ pub struct Spool {
 }
 
 impl Spool {
-    /// The file will be in this folder.
+    /// `folder` is where the file goes.
     pub fn new(folder: PathBuf) -> Self {
         Spool { folder, in_memory: IN_MEMORY, state: Mutex::default(), changed: Condvar::new() }
     }
@@ -46,7 +45,7 @@ impl Spool {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Appends a round. Returns how many bytes wait now.
+    /// Appends a round. Returns the size of all waiting rounds.
     pub fn push(&self, round: Round) -> io::Result<usize> {
         let bytes = round.bytes();
         let mut state = self.state();
@@ -63,13 +62,13 @@ impl Spool {
         Ok(state.waiting)
     }
 
-    /// Nothing more will come.
+    /// Marks the end of the queue.
     pub fn close(&self) {
         self.state().closed = true;
         self.changed.notify_one();
     }
 
-    /// The next round; waits for it. `None`: that was the last.
+    /// Waits for the next round. `None`: the queue has ended.
     pub fn pop(&self) -> io::Result<Option<Round>> {
         let mut state = self.state();
         loop {
@@ -98,7 +97,7 @@ impl State {
             self.file = Some(file);
         }
         let Some(file) = &self.file else { return Err(io::ErrorKind::NotFound.into()) };
-        // Once all that was in it has been read, it begins anew.
+        // A file that was read completely is used again from its beginning.
         if !self.entries.iter().any(|entry| matches!(entry, Entry::InFile { .. })) {
             self.end = 0;
         }
@@ -134,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn rounds_come_out_as_they_went_in_also_through_the_file() {
+    fn rounds_come_out_as_they_went_in_from_memory_and_file() {
         let folder = tempfile::tempdir().unwrap();
         let spool = Spool { in_memory: 500, ..Spool::new(folder.path().into()) };
         let (mut pushed, mut popped) = (0, 0);

@@ -1,4 +1,4 @@
-//! The kernel's tracing folder, and an instance of it of our own.
+//! The kernel's tracing folder, and an instance of it for the recorder.
 
 use crate::Error;
 use std::ffi::CString;
@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 const MOUNT_POINT: &str = "/sys/kernel/tracing";
 
-/// Where tracefs is. Mounts it if nobody has.
+/// Finds tracefs. Mounts it if it is not mounted.
 pub fn find() -> Result<PathBuf, Error> {
     let mounts = fs::read_to_string("/proc/self/mounts").unwrap_or_default();
     let mounted = mounts.lines().find_map(|line| {
@@ -21,7 +21,7 @@ pub fn find() -> Result<PathBuf, Error> {
     if let Some(path) = mounted {
         return Ok(path);
     }
-    // The folder under debugfs is mounted when it is looked at.
+    // The folder in debugfs is mounted by the first access.
     let candidates = [MOUNT_POINT, "/sys/kernel/debug/tracing"].map(PathBuf::from);
     if let Some(path) = candidates.iter().find(|path| path.join("events").is_dir()) {
         return Ok(path.clone());
@@ -53,8 +53,7 @@ fn mount() -> Result<PathBuf, Error> {
 
 /// Reads a description of the kernel's events.
 ///
-/// Not with `fs::read_to_string`, which begins with a small read: `header_page` is given only to
-/// the first read, however short.
+/// `fs::read_to_string` begins with a small read, but `header_page` has content only for the first read.
 pub fn read(path: &Path) -> Result<String, Error> {
     let failed = |error| Error::file("read", path, error);
     let mut file = File::open(path).map_err(failed)?;
@@ -68,19 +67,19 @@ pub fn read(path: &Path) -> Result<String, Error> {
     }
 }
 
-/// An instance: buffers and enabled events of its own, so that other users of tracing are not
-/// disturbed. It is removed when dropped.
+/// An instance of tracefs: its own buffers and enabled events, so that other users of tracing are not disturbed. It is
+/// removed when dropped.
 pub struct Instance {
     path: PathBuf,
-    /// Its lock says that the recorder lives: it ends with the process, however that ends, and
-    /// unlike a process number it means the same in every container.
+    /// The lock shows that the recorder is alive. It ends with the process, and unlike a pid it is valid in every
+    /// container.
     _lock: File,
 }
 
 impl Instance {
     const PREFIX: &str = "hearth-";
 
-    /// Makes an instance, after removing those of recorders that were killed.
+    /// Makes an instance, after removing those of killed recorders.
     pub fn create(tracefs: &Path) -> Result<Self, Error> {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let parent = tracefs.join("instances");
@@ -105,7 +104,7 @@ impl Instance {
     /// Writes a setting.
     pub fn set(&self, file: &str, value: &str) -> Result<(), Error> {
         let path = self.path.join(file);
-        // Not `fs::write`: that would create what the kernel does not have.
+        // `fs::write` would try to create a missing file.
         let mut file =
             File::options().write(true).open(&path).map_err(|error| Error::file("open", &path, error))?;
         file.write_all(value.as_bytes()).map_err(|error| Error::file("write to", &path, error))
@@ -121,7 +120,7 @@ impl Drop for Instance {
 fn remove(path: &Path) {
     let _ = fs::write(path.join("tracing_on"), "0");
     let _ = fs::write(path.join("events/enable"), "0");
-    // A reader of another process that has just died may still be letting go.
+    // A reader of a process that has just died may still hold it.
     for _ in 0..20 {
         if fs::remove_dir(path).is_ok() || !path.exists() {
             return;
@@ -130,7 +129,7 @@ fn remove(path: &Path) {
     }
 }
 
-/// Removes the instances whose recorder was killed.
+/// Removes the instances of killed recorders.
 fn remove_stale(parent: &Path) {
     for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
         let ours = entry.file_name().to_string_lossy().starts_with(Instance::PREFIX);
@@ -140,13 +139,13 @@ fn remove_stale(parent: &Path) {
     }
 }
 
-/// An instance that was just made may not be locked yet.
+/// A new instance may not be locked yet.
 fn old(path: &Path) -> bool {
     let age = fs::metadata(path).and_then(|meta| meta.modified()).ok().and_then(|time| time.elapsed().ok());
     age.is_some_and(|age| age.as_secs() >= 2)
 }
 
-/// Locks a folder until the file is dropped; `None`: another recorder holds it.
+/// Locks a folder until the file is dropped. `None`: another recorder holds the lock.
 fn lock(path: &Path) -> Option<File> {
     let file = File::open(path).ok()?;
     // SAFETY: the descriptor is open.

@@ -4,7 +4,7 @@
 //! found in a folder ([`library`]) and never linked into this program. [`session`] loads the object, makes it
 //! the kernel's scheduler, and shares memory with it ([`arena`], [`layout`]): what the loader says about the
 //! machine ([`topology`], [`frequency`]), and what the policy counts ([`statistics`]), which others read through a
-//! socket ([`server`], [`client`]). [`record`] makes a trace of what the policy tells; [`log`] writes down every handler
+//! socket ([`server`], [`client`]). [`recording`] records a trace meanwhile; [`log`] writes down every handler
 //! with all that it saw, for the simulator to repeat.
 
 pub mod arena;
@@ -19,7 +19,7 @@ pub mod load;
 pub mod log;
 pub mod object;
 pub mod protocol;
-pub mod record;
+pub mod recording;
 pub mod requirements;
 pub mod schedule;
 pub mod server;

@@ -6,16 +6,15 @@ use crate::exit::ExitInfo;
 use crate::layout::*;
 use crate::schedule::RealTime;
 use crate::verify::Program;
-use crate::{object, requirements, topology};
+use crate::{log, object, requirements, topology};
 use hearth_policy::Policy;
-use hearth_recorder::Host;
+use hearth_recorder::{Host, libbpf_log};
 use libbpf_rs::btf::types::{DataSec, Enum, Enum64, MemberAttr, Struct, Var};
 use libbpf_rs::{
-    Btf, Link, MapCore, MapFlags, MapImpl, MapType, Object, ObjectBuilder, OpenObject, PrintLevel, libbpf_sys,
+    Btf, Link, MapCore, MapFlags, MapImpl, MapType, Object, ObjectBuilder, OpenObject, libbpf_sys,
 };
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 use std::path::PathBuf;
-use std::sync::Mutex;
 use std::time::Duration;
 
 /// Room for the state that the kernel dumps when it ejects a policy, in bytes.
@@ -33,9 +32,7 @@ pub struct LoadOptions {
     /// How long a ready thread may wait before the kernel ejects the policy; the kernel's default is 30 s,
     /// which is also the most.
     pub watchdog: Option<Duration>,
-    /// Bytes of the ring buffer for records, a power of two; `None`: nothing is recorded.
-    pub records: Option<u32>,
-    /// The object writes a log (see [`crate::log`]) into the ring buffer, and not records.
+    /// The object writes a log (see [`crate::log`]) into the ring buffer.
     pub log: bool,
     /// Intervals are watched for underload.
     pub underload: bool,
@@ -64,19 +61,6 @@ struct Global {
     size: usize,
 }
 
-/// What libbpf has complained about since it was last asked.
-static COMPLAINTS: Mutex<String> = Mutex::new(String::new());
-
-fn complain(_: PrintLevel, message: String) {
-    if let Ok(mut complaints) = COMPLAINTS.lock() {
-        complaints.push_str(&message);
-    }
-}
-
-fn complaints() -> String {
-    COMPLAINTS.lock().map(|mut complaints| std::mem::take(&mut *complaints)).unwrap_or_default()
-}
-
 /// Loads a policy; the kernel verifies it. `hotplugs` is how often cores had come and gone before `host` was looked at
 /// ([`requirements::hotplugs`]): if it is more often when the policy is attached, the kernel refuses it.
 ///
@@ -89,8 +73,7 @@ pub fn load(
     hotplugs: u64,
     options: &LoadOptions,
 ) -> Result<Loaded, Error> {
-    libbpf_rs::set_print(Some((PrintLevel::Warn, complain)));
-    complaints();
+    libbpf_log::begin();
     let bad = |what: String| Error::Load { policy: policy.name().to_owned(), action: "loaded", what };
     let most = host.cpus.last().map_or(1, |last| *last as usize + 1);
     if most > MAX_CORES {
@@ -154,7 +137,7 @@ fn prepare(open: &mut OpenObject, hotplugs: u64, options: &LoadOptions) -> Resul
                 put(value, hotplug_seq, &hotplugs.to_ne_bytes());
             }
             "saakm_records" => {
-                let bytes = options.records.unwrap_or(NO_RECORDS);
+                let bytes = if options.log { log::RING_BYTES } else { NO_RECORDS };
                 map.set_max_entries(bytes).map_err(|error| format!("its ring buffer: {error}"))?;
             }
             ".data.uei_dump" => {
@@ -207,7 +190,7 @@ fn partial_flag() -> u64 {
 
 /// The kernel does not want the object: puts its log into a file.
 fn rejected(policy: &Policy, error: &libbpf_rs::Error) -> Error {
-    let log = complaints();
+    let log = libbpf_log::take();
     let file = || -> Option<PathBuf> {
         let path = object::cache().ok()?.join(format!("{}.verifier.log", policy.name()));
         hearth_base::file::write(&path, log.as_bytes()).ok()?;
@@ -269,7 +252,6 @@ fn describe(arena: &Arena, host: &Host, options: &LoadOptions) {
         store!(world, params[index], *value);
     }
     store!(world, underload, options.underload.into());
-    store!(world, recording, (options.records.is_some() && !options.log).into());
     if options.log {
         arena.touch_told();
     }
@@ -291,7 +273,7 @@ impl Loaded {
     /// # Errors
     /// Another one runs; or the policy failed to start.
     pub fn attach(&mut self) -> Result<(), Error> {
-        complaints();
+        libbpf_log::begin();
         let _first = RealTime::begin();
         let attached = self.try_attach();
         attached.map_err(|error| match self.exit() {
@@ -367,7 +349,7 @@ impl Loaded {
         read.map_err(|error| Error::Object(format!("the kernel does not describe a program: {error}")))
     }
 
-    /// The ring buffer of records.
+    /// The ring buffer of the log.
     pub fn records(&self) -> Option<MapImpl<'_>> {
         self.object.maps().find(|map| map.name() == "saakm_records")
     }

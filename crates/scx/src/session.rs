@@ -8,14 +8,14 @@ use crate::frequency::{self, Driver, Source};
 use crate::load::{self, LoadOptions, Loaded};
 use crate::log::{self, Logged, Logging};
 use crate::protocol::{Changed, Info, ParamInfo, Place, Refusal, Request, SOCKET, SetInfo};
-use crate::record::{self, NewFrequency, Prepared, Recorded, Recording, convert::Names};
+use crate::recording::{Recorded, Recording};
 use crate::server::{Server, Service};
 use crate::statistics::{self, Cores, Statistics};
 use crate::topology::Domains;
 use crate::{object, requirements, schedule};
 use hearth_policy::{Capacity, ParamError, Policy, Settings};
-use hearth_recorder::Host;
-use hearth_trace::Header;
+use hearth_recorder::{FrequencyChange, Host, RunningPolicy};
+use hearth_trace::RecordedPolicy;
 use serde_json::Value;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use signal_hook::iterator::{Handle, Signals};
@@ -147,7 +147,8 @@ impl Session {
         };
         // Finds out early whether the machine fits.
         let driver = driver(&frequency, &host)?;
-        let prepared = options.record.as_deref().map(Prepared::new).transpose()?;
+        let model = matches!(frequency, Source::Model { .. });
+        let recording = options.record.as_deref().map(|path| Recording::prepare(path, model)).transpose()?;
         let loaded = load::load(&policy, &object, &host, hotplugs, &load_options(&policy, &options)?)?;
         if let Some((mut old, ops)) = old {
             old.stop()?;
@@ -181,7 +182,7 @@ impl Session {
             server: None,
             cgroup,
             model: None,
-            recording: None,
+            recording,
             recorded: None,
             logging: None,
             logged: None,
@@ -189,8 +190,14 @@ impl Session {
         // Before it schedules, so that whoever sees it can ask it.
         session.server = Some(Server::open(Path::new(SOCKET), session.shared.clone())?);
         session.begin_log()?;
+        let frequencies = session.begin_recording()?;
         session.attach()?;
-        session.begin(driver, prepared)?;
+        if session.options.partial != Some(Partial::Command)
+            && let Some(recording) = &mut session.recording
+        {
+            recording.run(None);
+        }
+        session.begin(driver, frequencies);
         Ok(session)
     }
 
@@ -234,27 +241,32 @@ impl Session {
         Ok(())
     }
 
+    /// Before the policy schedules: its first decision is in the trace. Returns where to send the model's frequencies.
+    fn begin_recording(&mut self) -> Result<Option<Sender<FrequencyChange>>, Error> {
+        let (Some(recording), Some(running)) = (&mut self.recording, &*self.shared.running()) else {
+            return Ok(None);
+        };
+        let Running { loaded, host, .. } = running;
+        let policy = &self.shared.policy;
+        let params = self.options.params.shown(policy).collect();
+        let sets = policy.sets().len();
+        recording.follow(RunningPolicy {
+            policy: RecordedPolicy { name: policy.name().to_owned(), params },
+            reasons: policy.reasons().to_vec(),
+            sets: policy.set_names(),
+            members: (0..sets).map(|set| loaded.arena.set(policy.params().len(), set)).collect(),
+        })?;
+        let Source::Model { machine, .. } = &self.shared.frequency else { return Ok(None) };
+        let core = loaded.arena.core(host.cpus.first().map_or(0, |cpu| *cpu as usize));
+        recording.model(machine, (read!(core, min_khz), read!(core, max_khz))).map(Some)
+    }
+
     /// What accompanies a policy that was attached.
-    fn begin(&mut self, driver: Option<Driver>, prepared: Option<Prepared>) -> Result<(), Error> {
-        let mut new_frequencies = None;
-        if let (Some(prepared), Some(running)) = (prepared, &*self.shared.running()) {
-            let names = Names {
-                cpus: running.host.cpus.clone(),
-                reasons: self.shared.policy.reasons().len(),
-                sets: self.shared.policy.sets().len(),
-            };
-            let existing = read!(running.loaded.arena.world(), serials) as u32;
-            let ring = running.loaded.records();
-            let ring = ring.ok_or_else(|| Error::Object("the object cannot be recorded".into()))?;
-            let recording = prepared.start(&ring, names, running.since, existing, &self.header(running))?;
-            new_frequencies = Some(recording.frequencies());
-            self.recording = Some(recording);
-        }
-        self.model = driver.map(|driver| Stepper::start(driver, self.shared.clone(), new_frequencies));
+    fn begin(&mut self, driver: Option<Driver>, frequencies: Option<Sender<FrequencyChange>>) {
+        self.model = driver.map(|driver| Stepper::start(driver, self.shared.clone(), frequencies));
         if let Some(cgroup) = &mut self.cgroup {
             cgroup.update();
         }
-        Ok(())
     }
 
     /// Waits until somebody ends it.
@@ -280,6 +292,9 @@ impl Session {
     pub fn command(&mut self, mut command: Command) -> std::io::Result<(ExitStatus, Option<Error>)> {
         let mut child = schedule::with_policy(&mut command).spawn()?;
         let pid = child.id() as i32;
+        if let Some(recording) = &mut self.recording {
+            recording.run(Some((pid, self.options.command.clone())));
+        }
         let sender = self.shared.events.lock().unwrap_or_else(PoisonError::into_inner).clone();
         thread::spawn(move || {
             // The receiver outlives the command.
@@ -323,9 +338,7 @@ impl Session {
         self.model = None;
         self.end_log()?;
         if let Some(recording) = self.recording.take() {
-            let header =
-                self.shared.running().as_ref().map(|running| self.header(running)).unwrap_or_default();
-            self.recorded = Some(recording.finish(header)?);
+            self.recorded = Some(recording.finish()?);
             *self.shared.recording.lock().unwrap_or_else(PoisonError::into_inner) = None;
         }
         // Who asks meanwhile is told that it is being loaded.
@@ -343,7 +356,6 @@ impl Session {
             self.object = object::for_policy(&self.shared.policy, object::Purpose::Run)?;
         }
         let options = load_options(&self.shared.policy, &self.options)?;
-        let options = LoadOptions { records: None, ..options };
         loop {
             let hotplugs = wait_until_settled();
             let host = Host::detect();
@@ -362,7 +374,7 @@ impl Session {
             let cores = host.cpus.len();
             let running = Some(Running { loaded, host, since, restarts });
             *self.shared.running.write().unwrap_or_else(PoisonError::into_inner) = running;
-            self.begin(driver, None)?;
+            self.begin(driver, None);
             if let Some(reloaded) = self.options.reloaded {
                 reloaded(cores);
             }
@@ -380,9 +392,7 @@ impl Session {
         self.end_log()?;
         let mut recorded = self.recorded.take();
         if let Some(recording) = self.recording.take() {
-            let header =
-                self.shared.running().as_ref().map(|running| self.header(running)).unwrap_or_default();
-            recorded = Some(recording.finish(header)?);
+            recorded = Some(recording.finish()?);
         }
         Ok(Summary { statistics, recorded, logged: self.logged.take() })
     }
@@ -396,39 +406,6 @@ impl Session {
         }
         if let Some(running) = &mut *self.shared.running.write().unwrap_or_else(PoisonError::into_inner) {
             running.loaded.detach();
-        }
-    }
-
-    fn header(&self, running: &Running) -> Header {
-        let Running { host, loaded, .. } = running;
-        let policy = &self.shared.policy;
-        let changed = self.options.params.shown(policy);
-        let changed: Vec<String> = changed.map(|(name, value)| format!("{name}={value}")).collect();
-        let changed = if changed.is_empty() { String::new() } else { format!(":{}", changed.join(",")) };
-        let lost = |cpu: &u32| read!(loaded.arena.core(*cpu as usize), count.lost);
-        let (machine, khz_range) = match &self.shared.frequency {
-            Source::Model { machine, .. } => {
-                let core = loaded.arena.core(host.cpus.first().map_or(0, |cpu| *cpu as usize));
-                (machine.clone(), (read!(core, min_khz), read!(core, max_khz)))
-            }
-            _ => (host.model.clone(), host.khz_range),
-        };
-        Header {
-            source: hearth_trace::Source::Recorded {
-                method: format!("sched_ext, policy {}{changed}", policy.name()),
-                command: self.options.command.clone(),
-                kernel: host.kernel.clone(),
-            },
-            machine,
-            cores: host.cores.clone(),
-            reasons: policy.reasons().to_vec(),
-            sets: policy.set_names(),
-            // sched_ext does not say in which idle state a core is.
-            idle_states: vec!["idle".into()],
-            assumed_khz: host.nominal_khz,
-            khz_range,
-            lost: host.cpus.iter().map(lost).collect(),
-            ..Header::default()
         }
     }
 }
@@ -446,11 +423,6 @@ fn load_options(policy: &Policy, options: &Options) -> Result<LoadOptions, Error
         params: options.params.values(policy)?,
         partial: options.partial.is_some(),
         watchdog: options.watchdog,
-        records: match (&options.log, &options.record) {
-            (Some(_), _) => Some(log::RING_BYTES),
-            (None, Some(_)) => Some(record::RING_BYTES),
-            (None, None) => None,
-        },
         log: options.log.is_some(),
         underload: options.underload,
         cost: options.cost,
@@ -567,7 +539,11 @@ struct Stepper {
 }
 
 impl Stepper {
-    fn start(mut driver: Driver, shared: Arc<Shared>, told: Option<Sender<NewFrequency>>) -> Stepper {
+    fn start(
+        mut driver: Driver,
+        shared: Arc<Shared>,
+        frequencies: Option<Sender<FrequencyChange>>,
+    ) -> Stepper {
         let ending = Arc::new(AtomicBool::new(false));
         let stop = ending.clone();
         if let Some(running) = &*shared.running() {
@@ -578,8 +554,9 @@ impl Stepper {
                 if let Some(running) = &*shared.running() {
                     let time = statistics::now();
                     driver.step(&running.loaded.arena, time, |cpu, khz| {
-                        if let Some(told) = &told {
-                            let _ = told.send(NewFrequency { time, cpu, khz });
+                        if let Some(frequencies) = &frequencies {
+                            // The recording may have ended.
+                            let _ = frequencies.send(FrequencyChange { time, cpu, khz });
                         }
                     });
                 }

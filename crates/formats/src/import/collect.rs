@@ -7,37 +7,39 @@ use hearth_trace::Stop;
 use std::collections::HashMap;
 use std::path::Path;
 
-/// No Linux has more cores.
+/// Maximum of `NR_CPUS` of Linux.
 pub const MOST_CORES: u32 = 8192;
 /// `PID_MAX_LIMIT` of Linux.
 const MOST_PIDS: i32 = 4 << 20;
-/// Bytes of names: a file must not fill the memory with them.
+/// Maximum size of all names.
 const MAX_NAME_BYTES: usize = 256 << 20;
 
 /// Where and how a file was recorded.
 #[derive(Clone, Debug, Default)]
 pub struct Origin {
-    /// The program that recorded it.
+    /// Format of the file.
     pub method: &'static str,
     pub kernel: String,
+    /// Clock of the times, as the kernel's `trace_clock` calls it.
+    pub clock: String,
     pub machine: String,
     pub command: Vec<String>,
-    /// Cores that there were, if the file says so.
+    /// Number of cores; 0: the file does not say.
     pub cores: u32,
 }
 
 pub struct Collector {
     sorter: Sorter,
     names: Names,
-    /// Cores that were seen.
+    /// Number of cores in the events.
     cores: u32,
     pub origin: Origin,
-    /// Names of threads that the file tells apart from the events.
+    /// Names of threads outside of events.
     pub threads: HashMap<i32, u32>,
     pub lost: HashMap<u32, u64>,
     pub notes: Notes,
     wakings: bool,
-    /// Who ran last on each core, where switches do not say who leaves.
+    /// Last thread of each core, for switches without a previous thread.
     running: HashMap<u32, i32>,
 }
 
@@ -50,10 +52,10 @@ fn number(names: &mut Names, name: &[u8]) -> Result<u32, Error> {
     }
 }
 
-/// In place of a thread: whoever runs on the core when the event's turn comes.
-pub const WHOEVER_RUNS: i32 = i32::MAX;
+/// Placeholder for the thread that runs on the core at the time of the event.
+pub const RUNNING_THREAD: i32 = i32::MAX;
 
-/// Why an event cannot be taken. The importer adds where it stands.
+/// Reason why an event is invalid. The importer adds its position.
 pub type Refused = String;
 
 impl Collector {
@@ -82,7 +84,7 @@ impl Collector {
         }
     }
 
-    /// A thread has this name, as a list of the file tells.
+    /// Names a thread.
     pub fn name(&mut self, pid: i32, comm: &[u8]) -> Result<(), Error> {
         if (1..=MOST_PIDS).contains(&pid) {
             let name = number(&mut self.names, comm)?;
@@ -91,7 +93,7 @@ impl Collector {
         Ok(())
     }
 
-    /// The same, if the file did not name it better.
+    /// Names a thread that has no name yet.
     pub fn name_if_new(&mut self, pid: i32, comm: &[u8]) -> Result<(), Error> {
         match self.threads.contains_key(&pid) {
             true => Ok(()),
@@ -107,12 +109,13 @@ impl Collector {
         self.running.insert(cpu, pid);
     }
 
-    /// `sched_wakeup` says when a wake-up was carried out, `sched_waking` who did it: it is the better one.
+    /// Takes a `sched_wakeup`, unless the file has `sched_waking`, which names the waker.
     pub fn wakeup(&mut self, event: &KernelEvent) -> Result<Result<(), Refused>, Error> {
         if self.wakings {
             return Ok(Ok(()));
         }
-        self.notes.say("some wake-ups are from sched_wakeup, not sched_waking: their wakers may be wrong");
+        self.notes
+            .say("some wake-ups are from sched_wakeup instead of sched_waking: their wakers may be wrong");
         self.take(event)
     }
 
@@ -130,7 +133,7 @@ impl Collector {
         Ok(Ok(()))
     }
 
-    /// Numbers that no kernel has are damage.
+    /// Rejects numbers that no kernel has.
     fn check(&mut self, event: &KernelEvent) -> Result<(), Refused> {
         let core = |cpu: u32| match cpu < MOST_CORES {
             true => Ok(cpu),
@@ -143,7 +146,7 @@ impl Collector {
         if event.time > i64::MAX as u64 {
             return Err("its time is negative, or beyond 292 years".into());
         }
-        if event.pid != WHOEVER_RUNS {
+        if event.pid != RUNNING_THREAD {
             pid(event.pid)?;
         }
         let mut most = core(event.cpu)?;
@@ -190,21 +193,21 @@ impl Collector {
             }
             EventKind::Exit { pid } => (6, 0, pid as u32, 0, 0, 0),
             EventKind::Wait => (7, 0, 0, 0, 0, 0),
-            // No foreign format has `queued`.
+            // No imported format has `queued`.
             EventKind::Migrate { pid, from, to, .. } => (8, 0, pid as u32, from, to, 0),
             EventKind::Frequency { cpu, khz } => (9, 0, cpu, khz, 0, 0),
             EventKind::Idle { cpu, state } => (10, 0, cpu, state.unwrap_or(0), state.is_some().into(), 0),
             EventKind::Name { pid, comm } => (11, 0, pid as u32, 0, number(names, comm)?, 0),
             EventKind::Tick { khz } => (12, 0, khz, 0, 0, 0),
             EventKind::Queue { length } => (13, 0, length.into(), 0, 0, 0),
-            // No foreign format has decisions.
+            // No imported format has decisions.
             EventKind::Running | EventKind::Decision(_) => (14, 0, 0, 0, 0, 0),
         };
         let head = event.cpu | tag << 16 | u32::from(event.interrupt) << 24 | stop << 25;
         Ok([head, event.pid as u32, a, b, c, d])
     }
 
-    /// The events, and all that goes with them.
+    /// Sorts the events.
     pub fn collected(self) -> Result<Collected, Error> {
         let cores = self.cores.max(self.origin.cores.min(MOST_CORES));
         let sorted = self.sorter.sorted()?;
@@ -232,7 +235,7 @@ pub struct Collected {
 }
 
 impl Collected {
-    /// Names of threads, as the file's list has them.
+    /// Names of threads outside of events.
     pub fn threads(&self) -> impl Iterator<Item = (i32, &[u8])> {
         self.threads.iter().map(|(pid, name)| (*pid, self.names.get(*name)))
     }
@@ -242,7 +245,7 @@ impl Collected {
         while let Some(packed) = self.sorted.next()? {
             let mut event = unpack(&self.names, packed.time, packed.words);
             let slot = event.cpu as usize;
-            if event.pid == WHOEVER_RUNS {
+            if event.pid == RUNNING_THREAD {
                 event.pid = running[slot];
             }
             running[slot] = match event.kind {

@@ -84,6 +84,26 @@ fn time_zero_is_the_release_of_the_command() {
     assert_eq!(trace.header.threads.iter().filter(|thread| thread.traced).count(), 1);
 }
 
+/// The command is forked after the recording has begun, by pid 7, which is not traced.
+#[test]
+fn the_command_may_be_forked_during_the_recording() {
+    let mut kernel = Kernel(Vec::new());
+    kernel.at(900, 0, 0, switch(0, Stop::Preempted, 7));
+    kernel.at(950, 2, 5, switch(5, Stop::Blocked, 0));
+    kernel.at(1000, 0, 7, EventKind::Fork { parent: 7, child: ROOT, child_comm: b"hearth" });
+    kernel.at(1001, 0, 7, EventKind::WakeupNew { pid: ROOT, comm: b"", target: 2 });
+    kernel.at(1010, 2, 0, switch(0, Stop::Preempted, ROOT));
+    kernel.at(1020, 2, ROOT, EventKind::Exit { pid: ROOT });
+    kernel.at(1030, 2, ROOT, switch(ROOT, Stop::Exited, 0));
+    kernel.at(1040, 0, 7, switch(7, Stop::Blocked, 0));
+    let trace = kernel.trace();
+    let traced: Vec<_> = trace.header.threads.iter().filter(|thread| thread.traced).collect();
+    assert_eq!(traced.len(), 1);
+    assert_eq!((traced[0].tid, traced[0].name.as_str()), (1, "hearth"));
+    assert!(trace.events.iter().any(|event| matches!(event.kind, Kind::Fork { child: 1, target: 1, .. })));
+    assert_eq!(trace.header.duration, 30);
+}
+
 #[test]
 fn a_wakeup_goes_to_the_core_that_was_chosen() {
     let mut kernel = Kernel::started();
@@ -258,6 +278,19 @@ fn a_thread_that_runs_elsewhere_has_left_its_core() {
     kernel.at(1030, 2, 9, switch(9, Stop::Blocked, 0));
     let trace = kernel.trace();
     assert_eq!(trace.header.lost, [1, 2], "a move to core 0; and on core 2 two switches");
+}
+
+#[test]
+fn frequencies_before_the_beginning_are_those_at_the_start() {
+    let mut assembler = assembler(Scope::Tree { root_pid: ROOT });
+    assembler.frequency(5, 2, 1_000_000);
+    Kernel::started().0.iter().for_each(|event| assembler.event(event));
+    assembler.frequency(1020, 2, 2_000_000);
+    let events = trace(assembler).events;
+    let frequencies = events.iter().filter(|event| matches!(event.kind, Kind::Frequency { .. }));
+    let frequencies: Vec<_> = frequencies.map(|event| (event.time, event.core, event.kind)).collect();
+    let frequency = |time, khz| (time, 1, Kind::Frequency { khz });
+    assert_eq!(frequencies, [frequency(0, 1_000_000), frequency(20, 2_000_000)]);
 }
 
 #[test]

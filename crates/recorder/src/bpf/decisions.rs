@@ -1,5 +1,5 @@
-//! Decisions of a policy that Hearth runs: our program `decided`, once for each of the policy's programs in which there is
-//! its function `saakm_decided` (`runtime/bpf/records.h`). They write into the lanes of the recording.
+//! Decisions of a policy that Hearth runs: the program `decided` is attached to the function `saakm_decided`
+//! (`runtime/bpf/records.h`) of each program of the policy. It writes into the lanes of the recording.
 
 use super::{Settings, opened, refusal};
 use libbpf_rs::btf::types::Func;
@@ -10,18 +10,19 @@ use std::os::fd::{AsRawFd, BorrowedFd};
 const FUNCTION: &str = "saakm_decided";
 const PROGRAM: &str = "decided";
 
-/// Loads the program for each of the policy's. None: no policy of Hearth's runs here.
+/// Loads `decided` for each program of the policy. Empty if no policy of Hearth is loaded.
 pub fn load(object: &[u8], settings: &Settings, lanes: BorrowedFd<'_>) -> Result<Vec<Object>, String> {
     let load = |id: u32| {
-        let target = Program::fd_from_id(id).map_err(|error| error.to_string())?;
+        // A policy that is being replaced may be gone by now.
+        let Ok(target) = Program::fd_from_id(id) else { return Ok(None) };
         let mut open = opened(object, settings)?;
-        aim(&mut open, target.as_raw_fd(), lanes).map_err(|error| error.to_string())?;
-        open.load().map_err(|error| refusal(&error))
+        set_target(&mut open, target.as_raw_fd(), lanes).map_err(|error| error.to_string())?;
+        open.load().map(Some).map_err(|error| refusal(&error))
     };
-    tellers().into_iter().map(load).collect()
+    policy_programs().into_iter().filter_map(|id| load(id).transpose()).collect()
 }
 
-/// Begins to listen. The kernel keeps the programs while there are links.
+/// Attaches the programs. The kernel keeps them while the links live.
 pub fn attach(objects: &mut Vec<Object>, links: &mut Vec<Link>) -> Result<(), String> {
     for object in std::mem::take(objects) {
         for program in object.progs_mut().filter(|program| program.name() == PROGRAM) {
@@ -31,8 +32,8 @@ pub fn attach(objects: &mut Vec<Object>, links: &mut Vec<Link>) -> Result<(), St
     Ok(())
 }
 
-/// Only this program, for that one, with the lanes that there are.
-fn aim(open: &mut OpenObject, target: i32, lanes: BorrowedFd<'_>) -> libbpf_rs::Result<()> {
+/// Restricts the object to `decided`, with this target and these lanes.
+fn set_target(open: &mut OpenObject, target: i32, lanes: BorrowedFd<'_>) -> libbpf_rs::Result<()> {
     for mut program in open.progs_mut() {
         program.set_autoload(program.name() == PROGRAM);
         if program.name() == PROGRAM {
@@ -45,18 +46,18 @@ fn aim(open: &mut OpenObject, target: i32, lanes: BorrowedFd<'_>) -> libbpf_rs::
     Ok(())
 }
 
-/// Programs of schedulers that have the function.
-fn tellers() -> Vec<u32> {
+/// Programs of sched_ext schedulers with the function.
+fn policy_programs() -> Vec<u32> {
     let options = ProgInfoQueryOptions::default().include_func_info(true);
     let programs = ProgInfoIter::with_query_opts(options).filter(|info| info.ty == ProgramType::StructOps);
-    let tells = |btf: u32, functions: &[u32]| {
+    let has_function = |btf: u32, functions: &[u32]| {
         let btf = Btf::from_prog_id(btf).ok()?;
         let function: Func = btf.type_by_name(FUNCTION)?;
         Some(functions.contains(&function.type_id().into()))
     };
     let found = programs.filter_map(|info| {
         let functions: Vec<u32> = info.func_info.iter().map(|function| function.type_id).collect();
-        tells(info.id, &functions)?.then_some(info.id)
+        has_function(info.id, &functions)?.then_some(info.id)
     });
     found.collect()
 }

@@ -1,29 +1,29 @@
-//! The words of each core, as the BPF programs write them into memory that is shared with them.
+//! Shared memory into which the BPF programs write the words of each core.
 
 use std::os::fd::AsRawFd;
 use std::os::fd::BorrowedFd;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// `struct lane` of `record.bpf.c`: what stands before its words, and two of its fields.
+/// `struct lane` of `record.bpf.c`: size of the part before its words, and offsets of two fields.
 pub const HEAD_BYTES: usize = 256;
 const LOST: usize = 24;
 const TAIL: usize = 128;
 
-/// The map of all lanes. Lane `n` is the kernel's core `n`.
+/// The lanes of all cores. Lane `n` is that of the kernel's CPU `n`.
 pub struct Lanes {
     base: *mut u8,
     bytes: usize,
-    /// In each lane, a power of two.
+    /// Number of words of each lane, a power of two.
     words: u64,
     /// The next word of each lane.
     next: Vec<u64>,
 }
 
-// SAFETY: the memory is shared with the kernel anyway; all access is atomic.
+// SAFETY: all access to the memory, which the kernel writes too, is atomic.
 unsafe impl Send for Lanes {}
 
 impl Lanes {
-    /// Bytes of one lane with so many words.
+    /// Size of a lane in bytes.
     pub fn lane_bytes(words: u64) -> usize {
         HEAD_BYTES + words as usize * 8
     }
@@ -42,15 +42,15 @@ impl Lanes {
         }
     }
 
-    /// 64 bits of a lane.
+    /// A word at this offset of a lane.
     fn at(&self, lane: usize, offset: usize) -> &AtomicU64 {
         assert!(lane < self.next.len() && offset < Self::lane_bytes(self.words));
         // SAFETY: within the mapping, as just checked; aligned, because everything is a multiple of 8; and atomic,
-        // because others write it.
+        // because the kernel writes it.
         unsafe { AtomicU64::from_ptr(self.base.add(lane * Self::lane_bytes(self.words) + offset).cast()) }
     }
 
-    /// Takes the words of a core that are there, without their lap, as bytes. Their room is free then.
+    /// Takes the available words of a core, without their lap bits, as bytes. Frees their room.
     pub fn drain(&mut self, cpu: u32) -> Vec<u8> {
         let lane = cpu as usize;
         let mut taken = Vec::new();
@@ -69,7 +69,7 @@ impl Lanes {
         taken
     }
 
-    /// Events of a core that were dropped, and that its words do not tell of yet.
+    /// Number of dropped events of a core that its words do not report yet.
     pub fn lost(&self, cpu: u32) -> u64 {
         let known = (cpu as usize) < self.next.len();
         if known { self.at(cpu as usize, LOST).load(Ordering::Relaxed) } else { 0 }
@@ -88,7 +88,7 @@ mod tests {
     use super::*;
     use std::os::fd::{AsFd, FromRawFd, OwnedFd};
 
-    /// Lanes in memory that only we write.
+    /// Lanes in memory that only the test writes.
     fn lanes(words: u64) -> Lanes {
         // SAFETY: a new descriptor, which is ours.
         let file = unsafe {
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn a_word_that_is_not_written_yet_holds_up_those_behind_it() {
+    fn words_wait_for_an_earlier_one_that_is_not_written_yet() {
         let mut lanes = lanes(8);
         write(&lanes, 0, 0, 5);
         write(&lanes, 0, 2, 7);

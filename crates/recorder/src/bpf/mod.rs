@@ -1,58 +1,45 @@
-//! Recording by BPF programs: `runtime/record/record.bpf.c`, whose object is a file of its own.
+//! Recording with BPF programs: `runtime/record/record.bpf.c`, whose object is a separate file.
 
 mod decisions;
 mod lanes;
 mod words;
 
 use crate::Host;
+use crate::libbpf_log;
 use crate::round::{Decode, Round, now};
 use hearth_base::paths::Library;
 use hearth_ftrace::{DamagedPage, Item};
 use lanes::Lanes;
 use libbpf_rs::btf::types::{DataSec, MemberAttr, Struct, Var};
-use libbpf_rs::{
-    Btf, Link, MapCore, Object, ObjectBuilder, OpenObject, PrintLevel, ProgramInput, libbpf_sys,
-};
+use libbpf_rs::{Btf, Link, MapCore, Object, ObjectBuilder, OpenObject, ProgramInput, libbpf_sys};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
 use words::Lane;
 
-/// The programs, verified by the kernel; attached while `links` live.
+/// The loaded programs, which are attached while `links` live.
 pub struct Programs {
-    /// The bytes of the object, and how they are to be loaded.
+    /// Content of the object file.
     file: Vec<u8>,
     settings: Settings,
     object: Object,
-    /// For the programs of a policy, until they are attached.
+    /// Programs for the functions of a policy, until they are attached.
     decisions: Vec<Object>,
     links: Vec<Link>,
     lanes: Lanes,
     cpus: Vec<u32>,
 }
 
-/// What must be set before loading.
+/// Constants of the programs and sizes of their maps, to be set before loading.
 struct Settings {
-    places: Places,
+    offsets: Offsets,
     base_khz: u64,
+    /// Record ticks without a frequency.
+    all_ticks: bool,
     lanes: usize,
-    /// Of each lane.
+    /// Size of each lane.
     words: u64,
-}
-
-/// What libbpf has complained about since it was last asked.
-static COMPLAINTS: Mutex<String> = Mutex::new(String::new());
-
-fn complain(_: PrintLevel, message: String) {
-    if let Ok(mut complaints) = COMPLAINTS.lock() {
-        complaints.push_str(&message);
-    }
-}
-
-fn complaints() -> String {
-    COMPLAINTS.lock().map(|mut complaints| std::mem::take(&mut *complaints)).unwrap_or_default()
 }
 
 /// Path of the compiled programs, in one of the library folders.
@@ -61,47 +48,44 @@ fn object() -> Result<PathBuf, String> {
     let candidates: Vec<PathBuf> =
         Library::candidates().into_iter().map(|library| library.objects.join(NAME)).collect();
     candidates.iter().find(|path| path.is_file()).cloned().ok_or_else(|| {
-        let sought: Vec<_> = candidates.iter().map(|path| path.display().to_string()).collect();
-        format!("its program {NAME} is missing (sought: {}; `make bpf` compiles it)", sought.join(", "))
+        let searched: Vec<_> = candidates.iter().map(|path| path.display().to_string()).collect();
+        format!("{NAME} is missing (searched: {}; `make bpf` compiles it)", searched.join(", "))
     })
 }
 
 impl Programs {
-    /// Loads the programs, with `bytes` of memory for each core. The error says why BPF cannot be used.
-    pub fn load(host: &Host, bytes: u64) -> Result<Self, String> {
+    /// Loads the programs, with `bytes` of memory for each core. The error is the reason why BPF cannot be used.
+    pub fn load(host: &Host, bytes: u64, all_ticks: bool) -> Result<Self, String> {
         if !Path::new("/sys/kernel/btf/vmlinux").exists() {
             return Err("this kernel has no type information (CONFIG_DEBUG_INFO_BTF)".into());
         }
         let path = object()?;
         let file =
             std::fs::read(&path).map_err(|error| format!("cannot read {}: {error}", path.display()))?;
-        libbpf_rs::set_print(Some((PrintLevel::Warn, complain)));
-        // A power of two that is at most what was asked for.
+        // The largest power of two that is not larger than requested.
         let words = 1 << (bytes / 8).max(1 << 12).ilog2();
         let count = host.cpus.last().map_or(1, |last| *last as usize + 1);
-        let settings = Settings::find(count, words);
+        let settings = Settings::find(count, words, all_ticks);
         let loaded = opened(&file, &settings).and_then(|open| open.load().map_err(|error| refusal(&error)));
-        let object = loaded.map_err(|why| format!("the kernel does not take its programs: {why}"))?;
-        let map = object.maps().find(|map| map.name() == "lanes").ok_or("its program has no lanes")?;
+        let object = loaded.map_err(|why| format!("the kernel refuses the programs: {why}"))?;
+        let map = object.maps().find(|map| map.name() == "lanes").ok_or("the object has no lanes")?;
         let lanes = Lanes::map(map.as_fd(), count, words);
-        let lanes = lanes.map_err(|error| format!("its memory cannot be shared: {error}"))?;
+        let lanes = lanes.map_err(|error| format!("their memory cannot be mapped: {error}"))?;
         let (decisions, links) = (Vec::new(), Vec::new());
         Ok(Programs { file, settings, object, decisions, links, lanes, cpus: host.cpus.clone() })
     }
 
-    /// Records what a policy that Hearth runs decides. The error says why that cannot be done.
+    /// Prepares to record the decisions of the loaded policy of Hearth. The error is the reason why that is impossible.
     pub fn follow_policy(&mut self) -> Result<(), String> {
-        let map = self.object.maps().find(|map| map.name() == "lanes").ok_or("its program has no lanes")?;
+        let map = self.object.maps().find(|map| map.name() == "lanes").ok_or("the object has no lanes")?;
         self.decisions = decisions::load(&self.file, &self.settings, map.as_fd())?;
         match self.decisions.is_empty() {
-            true => {
-                Err("none of its programs tells what it decides: it was started by an older hearth".into())
-            }
+            true => Err("none of its programs reports decisions: an older hearth started it".into()),
             false => Ok(()),
         }
     }
 
-    /// Begins to record, with who runs on each core.
+    /// Begins to record: first, the running thread of each core.
     pub fn attach(&mut self) -> Result<(), String> {
         decisions::attach(&mut self.decisions, &mut self.links)?;
         for program in self.object.progs_mut() {
@@ -114,14 +98,14 @@ impl Programs {
         for program in self.object.progs_mut().filter(|program| program.name() == "here") {
             for &cpu in &self.cpus {
                 let flags = libbpf_sys::BPF_F_TEST_RUN_ON_CPU;
-                // A core that has gone is not missed.
+                // Fails for a core that went offline.
                 let _ = program.test_run(ProgramInput { cpu, flags, ..ProgramInput::default() });
             }
         }
         Ok(())
     }
 
-    /// Ends recording; what was recorded can still be drained.
+    /// Ends recording. The lanes can still be drained.
     pub fn detach(&mut self) {
         self.links.clear();
     }
@@ -131,24 +115,24 @@ impl Programs {
         Round { cores: self.cpus.iter().map(|&cpu| self.lanes.drain(cpu)).collect(), complete_to }
     }
 
-    /// Events of a core that were lost after the last that was recorded.
+    /// Number of events of a core that were lost after the last recorded one.
     pub fn lost(&self, cpu: u32) -> u64 {
         self.lanes.lost(cpu)
     }
 }
 
-/// Why the kernel did not load the object, in short.
+/// Short reason why the kernel did not load the object.
 fn refusal(error: &libbpf_rs::Error) -> String {
-    let complaints = complaints();
-    let telling =
+    let log = libbpf_log::take();
+    let informative =
         |line: &&str| !line.trim().is_empty() && !line.contains("-- BEGIN") && !line.contains("-- END");
-    let lines: Vec<_> = complaints.lines().filter(telling).take(3).map(str::trim).collect();
+    let lines: Vec<_> = log.lines().filter(informative).take(3).map(str::trim).collect();
     format!("{error}: {}", lines.join("; "))
 }
 
-/// The object, ready to be loaded.
+/// Opens the object and applies the settings.
 fn opened(file: &[u8], settings: &Settings) -> Result<OpenObject, String> {
-    complaints();
+    libbpf_log::begin();
     let mut builder = ObjectBuilder::default();
     let open = builder.name("hearth_record").and_then(|builder| builder.open_memory(file));
     let mut open = open.map_err(|error| error.to_string())?;
@@ -157,29 +141,28 @@ fn opened(file: &[u8], settings: &Settings) -> Result<OpenObject, String> {
 }
 
 impl Settings {
-    fn find(lanes: usize, words: u64) -> Self {
-        let places = Places::find();
-        let base_khz = if places.samples_behind == 0 { 0 } else { counter_khz() };
-        Settings { places, base_khz, lanes, words }
+    fn find(lanes: usize, words: u64, all_ticks: bool) -> Self {
+        let offsets = Offsets::find();
+        let base_khz = if offsets.samples == 0 { 0 } else { counter_khz() };
+        Settings { offsets, base_khz, all_ticks, lanes, words }
     }
 
     fn apply(&self, open: &mut OpenObject) -> Result<(), String> {
         for mut program in open.progs_mut().filter(|program| program.name() == "tick") {
-            // Without a frequency a tick tells nothing.
-            program.set_autoload(self.base_khz > 0);
+            program.set_autoload(self.base_khz > 0 || self.all_ticks);
         }
         let constants = [
             ("words", self.words),
             ("base_khz", self.base_khz),
-            ("preempt_count_behind", self.places.preempt_count_behind as u64),
-            ("samples_behind", self.places.samples_behind as u64),
-            ("interrupt_bits", self.places.interrupt_bits),
+            ("preempt_count_offset", self.offsets.preempt_count as u64),
+            ("samples_offset", self.offsets.samples as u64),
+            ("interrupt_bits", self.offsets.interrupt_bits),
         ];
-        let offsets: Vec<_> = {
+        let places: Vec<_> = {
             use libbpf_rs::AsRawLibbpf;
             // SAFETY: the object lives as long as `open`, and the types are dropped before it changes.
             let raw = unsafe { open.as_libbpf_object().as_ref() };
-            let btf = Btf::from_bpf_object(raw).ok().flatten().ok_or("it describes no types")?;
+            let btf = Btf::from_bpf_object(raw).ok().flatten().ok_or("it has no type information")?;
             constants.iter().map(|(name, _)| offset_of(&btf, ".rodata", name)).collect()
         };
         for mut map in open.maps_mut() {
@@ -190,8 +173,8 @@ impl Settings {
                     .map_err(|error| error.to_string())?;
             } else if map.name().to_string_lossy().ends_with(".rodata") {
                 let value = map.initial_value_mut().ok_or("it has no constants")?;
-                for ((name, constant), offset) in constants.iter().zip(&offsets) {
-                    let place = offset.and_then(|offset| value.get_mut(offset..offset + 8));
+                for ((name, constant), place) in constants.iter().zip(&places) {
+                    let place = place.and_then(|at| value.get_mut(at..at + 8));
                     place.ok_or(format!("it has no {name}"))?.copy_from_slice(&constant.to_ne_bytes());
                 }
             }
@@ -208,25 +191,25 @@ fn offset_of(btf: &Btf<'_>, section: &str, name: &str) -> Option<usize> {
     })
 }
 
-/// How far behind a core's run queue other variables of the core are, in bytes; 0: not known.
-struct Places {
-    preempt_count_behind: i64,
-    samples_behind: i64,
-    /// Of the preempt count, those that say that an interrupt is served.
+/// Offsets of per-CPU variables from the core's run queue in bytes; 0: unknown.
+struct Offsets {
+    preempt_count: i64,
+    samples: i64,
+    /// Bits of the preempt count that are set while an interrupt is handled.
     interrupt_bits: u64,
 }
 
-impl Default for Places {
+impl Default for Offsets {
     fn default() -> Self {
-        Places { preempt_count_behind: 0, samples_behind: 0, interrupt_bits: 0x00ff_0100 }
+        Offsets { preempt_count: 0, samples: 0, interrupt_bits: 0x00ff_0100 }
     }
 }
 
-impl Places {
+impl Offsets {
     fn find() -> Self {
-        let Ok(btf) = Btf::from_vmlinux() else { return Places::default() };
+        let Ok(btf) = Btf::from_vmlinux() else { return Offsets::default() };
         let place = |name| Some(offset_of(&btf, ".data..percpu", name)? as i64);
-        let Some(queue) = place("runqueues") else { return Places::default() };
+        let Some(queue) = place("runqueues") else { return Offsets::default() };
         let member = |of: &str, name: &str| -> Option<i64> {
             let of: Struct = btf.type_by_name(of)?;
             of.iter().find_map(|member| match member.attr {
@@ -234,7 +217,7 @@ impl Places {
                 _ => None,
             })
         };
-        // Linux 6.2 to 6.14 had it in `pcpu_hot`.
+        // Linux 6.2 to 6.14 have it in `pcpu_hot`.
         let count = place("__preempt_count").or_else(|| {
             let hot = place("pcpu_hot")?;
             let inner: Struct = btf.type_by_name("pcpu_hot")?;
@@ -247,18 +230,18 @@ impl Places {
             })
         });
         let samples = || Some(place("cpu_samples")? + member("aperfmperf", "acnt")?);
-        let behind = |place: Option<i64>| place.map_or(0, |place| place - queue);
-        // Where disabled interrupts are counted too, that number stands below the served ones'.
+        let relative = |place: Option<i64>| place.map_or(0, |place| place - queue);
+        // Kernels that count disabled interrupts do so below the bits of handled ones.
         let counts_disabled = place("local_interrupt_disable_state").is_some();
-        Places {
-            preempt_count_behind: behind(count),
-            samples_behind: behind(samples()),
+        Offsets {
+            preempt_count: relative(count),
+            samples: relative(samples()),
             interrupt_bits: if counts_disabled { 0xff00_0100 } else { 0x00ff_0100 },
         }
     }
 }
 
-/// The frequency of the time stamp counter, and so of MPERF, in kHz; 0: this processor has no APERF and MPERF.
+/// Frequency of the time stamp counter, and thus of MPERF, in kHz; 0: this processor has no APERF and MPERF.
 fn counter_khz() -> u64 {
     let cpuinfo = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     if !cpuinfo.lines().any(|line| line.starts_with("flags") && line.contains(" aperfmperf")) {
@@ -277,7 +260,7 @@ fn counter_khz() -> u64 {
     0
 }
 
-/// Makes one stream of the words of all cores.
+/// Merges the words of all cores into one stream of events.
 pub struct Words {
     lanes: Vec<Lane>,
 }
@@ -297,7 +280,7 @@ impl Decode for Words {
         }
         while let Some(Reverse((mut time, index))) = heap.pop() {
             let lane = &mut self.lanes[index];
-            // As long as this core is the earliest, it goes on.
+            // This core continues as long as its events are the earliest.
             let until =
                 heap.peek().map_or(round.complete_to, |Reverse((time, _))| round.complete_to.min(*time));
             if time > round.complete_to {

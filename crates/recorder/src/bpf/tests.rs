@@ -1,4 +1,4 @@
-//! What words mean. (That a kernel takes the programs is tried by `tests/record.rs`.)
+//! Decoding of words. `tests/record.rs` tests the programs in a kernel.
 
 use super::*;
 use hearth_ftrace::KernelEvent;
@@ -101,14 +101,14 @@ fn each_kind_of_record() {
 }
 
 #[test]
-fn what_was_lost_is_told_before_what_follows() {
+fn losses_precede_the_next_event() {
     let words = resync(500, 4, 12);
     assert_eq!(texts(&items(&[(u64::MAX, [&words, &[]])])), ["lost Some(12)", "4: Running"]);
 }
 
-/// The length of the run queue is told where the switch does not tell it.
+/// Lengths of 0 and 1 follow from the switches.
 #[test]
-fn run_queues_are_told_from_two_threads_on() {
+fn run_queues_are_reported_from_two_threads_on() {
     let mut words = resync(100, 0, 0).to_vec();
     words.extend([switch(101, 5, 0, 1), switch(102, 6, 0, 2), switch(103, 5, 0, 2), switch(104, 0, 2, 0)]);
     let items = items(&[(u64::MAX, [&words, &[]])]);
@@ -120,7 +120,7 @@ fn run_queues_are_told_from_two_threads_on() {
 }
 
 #[test]
-fn before_it_is_known_who_runs_nothing_is_told() {
+fn nothing_is_reported_while_the_running_thread_is_unknown() {
     let here = [word(15, 70, 9), 70];
     let words = [&[word(2, 50, 3)][..], &here, &[word(2, 80, 3)]].concat();
     assert_eq!(
@@ -130,7 +130,7 @@ fn before_it_is_known_who_runs_nothing_is_told() {
 }
 
 proptest! {
-    /// However the words are cut into rounds, the same comes out, in order of time.
+    /// The events do not depend on how the words are split into rounds.
     #[test]
     fn rounds_do_not_matter(
         steps in proptest::collection::vec((0usize..2, 1u64..9_000_000), 1..60),
@@ -158,7 +158,7 @@ proptest! {
                 now
             };
             let words = [cut(0, pair[0]), cut(1, pair[pair.len() - 1])];
-            // What is complete is before the first word that has not come; a resync may be cut apart.
+            // Only words before the first missing one are complete; a resync may be split.
             rounds.push((0, words));
         }
         rounds.push((u64::MAX, rest));

@@ -1,4 +1,4 @@
-//! From the words of the BPF programs (`record.bpf.c` describes them) to the kernel's events.
+//! Decoding the words of the BPF programs, which `record.bpf.c` describes, into kernel events.
 
 use hearth_ftrace::{Decision, EventKind, Item, KernelEvent};
 use hearth_trace::Stop;
@@ -23,7 +23,7 @@ mod kind {
     pub const HERE: u64 = 15;
 }
 
-/// Words of each record, by kind.
+/// Number of words of each kind of record.
 const LENGTHS: [usize; 16] = [3, 1, 1, 1, 1, 2, 1, 1, 3, 5, 3 + PATH_WORDS + 1, 2, 2, 3, 5, 2];
 const PATH_WORDS: usize = 7;
 const TIME_BITS: u64 = 24;
@@ -32,7 +32,7 @@ fn bits(word: u64, from: u64, count: u64) -> u64 {
     word >> from & ((1 << count) - 1)
 }
 
-/// The words of one core that are not converted yet.
+/// Words of one core that are not decoded yet.
 #[derive(Debug, Default)]
 pub struct Lane {
     cpu: u32,
@@ -40,9 +40,9 @@ pub struct Lane {
     at: usize,
     /// Time of the last fast record.
     time: u64,
-    /// Who runs, if that is known.
+    /// The running thread, if known.
     current: Option<i32>,
-    /// Length of the run queue that was told last.
+    /// Last known length of the run queue.
     length: u16,
 }
 
@@ -51,7 +51,7 @@ impl Lane {
         Lane { cpu, ..Lane::default() }
     }
 
-    /// More words have come.
+    /// Appends words.
     pub fn extend(&mut self, bytes: &[u8]) {
         self.words.drain(..self.at);
         self.at = 0;
@@ -59,7 +59,7 @@ impl Lane {
         self.words.extend(bytes.chunks_exact(8).map(word));
     }
 
-    /// Time of the next record, if all of it is there.
+    /// Time of the next record, if it is complete.
     pub fn time(&self) -> Option<u64> {
         let words = &self.words[self.at..];
         let header = *words.first()?;
@@ -73,7 +73,7 @@ impl Lane {
         }
     }
 
-    /// Gives the next record, whose time is `time`.
+    /// Passes the next record, whose time is `time`.
     pub fn take(&mut self, time: u64, take: &mut dyn FnMut(Item<'_>)) {
         let header = self.words[self.at];
         let (kind, payload) = (bits(header, 0, 4), header >> 28);
@@ -120,7 +120,7 @@ impl Lane {
                 EventKind::Migrate { pid, from: more[0] as u32, to: cpu, queued: more[0] >> 32 != 0 }
             }
             kind::IDLE => {
-                (self.current, current) = (Some(0), 0); // whoever else was to run: a switch is missing
+                (self.current, current) = (Some(0), 0); // if another thread was running, a switch is missing
                 EventKind::Idle { cpu: self.cpu, state: Some(payload as u32) }
             }
             kind::TICK => EventKind::Tick { khz: u32::try_from(payload).unwrap_or(0) },
@@ -152,7 +152,7 @@ impl Lane {
         };
         take(Item::Event(self.event(time, current, kind == kind::WAKING_IN_INTERRUPT, what)));
         if let Some(length) = length {
-            // That it is 0 or 1 is told by the switch.
+            // A length of 0 or 1 follows from the switch.
             if length != self.length && (length > 1 || self.length > 1) {
                 take(Item::Event(self.event(time, pid, false, EventKind::Queue { length })));
             }
@@ -165,12 +165,12 @@ impl Lane {
     }
 }
 
-/// With its full time in the second word.
+/// True if the second word is the full time.
 fn is_slow(kind: u64) -> bool {
     kind >= kind::RESYNC || kind == kind::DECISION
 }
 
-/// By the policy's numbers (`enum saakm_record_kind` of `runtime/bpf/records.h`).
+/// Kinds are those of `enum saakm_record_kind` of `runtime/bpf/layout.h`.
 fn decision(pid: i32, cpu: u32, word: u64) -> Option<Decision> {
     let (khz, number, flag) = (word as u32, bits(word, 32, 16) as u16, bits(word, 56, 1) == 1);
     match bits(word, 48, 8) {
@@ -189,13 +189,13 @@ pub(super) fn stop(number: u64) -> Stop {
     }
 }
 
-/// 15 bytes in two words of 62 and 58 bits.
+/// Joins a name of 15 bytes from two words of 62 and 58 bits.
 fn name(first: u64, second: u64) -> [u8; 16] {
     let bits = u128::from(first) | u128::from(second) << 62;
     bits.to_le_bytes()
 }
 
-/// Seven times eight bytes, whose highest bits stand in the last word.
+/// Joins a path from seven words, whose highest bits are in the last word.
 fn path(words: &[u64]) -> [u8; 8 * PATH_WORDS] {
     let mut path = [0; 8 * PATH_WORDS];
     let highest = words.get(PATH_WORDS).copied().unwrap_or(0);
