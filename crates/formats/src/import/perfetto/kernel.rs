@@ -15,7 +15,7 @@ pub struct At {
     pub flags: u64,
 }
 
-/// The fields of an event's message that are numbered 1 to 7: no event that is read here has more.
+/// Fields 1 to 7 of an event's message. No supported event has more.
 pub struct Content<'a>([Option<Value<'a>>; 8]);
 
 impl<'a> Content<'a> {
@@ -34,7 +34,7 @@ impl<'a> Content<'a> {
         self.0[field].map_or(&[], Value::bytes)
     }
 
-    /// 0 is not written.
+    /// A missing number is 0.
     pub fn number(&self, field: usize) -> u64 {
         self.0[field].map_or(0, Value::number)
     }
@@ -43,7 +43,7 @@ impl<'a> Content<'a> {
         self.number(field) as i32
     }
 
-    /// A core; negative ones become one that no machine has.
+    /// A core. A negative number becomes one that is too large.
     pub fn core(&self, field: usize) -> u32 {
         self.number(field).min(u32::MAX.into()) as u32
     }
@@ -62,7 +62,7 @@ pub fn event(
     let mut pid = at.pid as i32;
     let kind = match field {
         ftrace::SWITCH => {
-            // Perfetto may record it without saying who it was that ran.
+            // The event may have no pid.
             pid = content.int(2);
             EventKind::Switch {
                 prev: pid,
@@ -99,7 +99,7 @@ pub fn event(
             EventKind::Idle { cpu: content.core(2), state: (state != u32::MAX).then_some(state) }
         }
         _ => {
-            collector.notes.count("events of kinds that a trace has no place for");
+            collector.notes.count("events of unsupported kinds");
             return Ok(Ok(()));
         }
     };
@@ -108,7 +108,7 @@ pub fn event(
     if field == ftrace::WAKEUP { collector.wakeup(&event) } else { collector.event(&event) }
 }
 
-/// `CompactSched`: the columns of the switches and wake-ups of a core. Who leaves is who came before.
+/// `CompactSched`: the columns of the switches and wake-ups of a core. The previous thread is that of the last switch.
 pub fn compact(cpu: u32, message: &[u8], collector: &mut Collector) -> Result<Result<(), Refused>, Error> {
     let mut names: Vec<&[u8]> = Vec::new();
     let mut columns = [const { None }; 13];
@@ -129,7 +129,7 @@ pub fn compact(cpu: u32, message: &[u8], collector: &mut Collector) -> Result<Re
         let (next, next_comm) = (pid as i32, name(comm));
         let before =
             prev.replace((next, next_comm)).or_else(|| collector.running(cpu).map(|pid| (pid, &[][..])));
-        // Who left at the first switch of all is not told: it is one that begins.
+        // The previous thread of the first switch is unknown.
         let (prev, prev_comm) = before.unwrap_or((0, &[]));
         let kind = EventKind::Switch { prev, prev_comm, stop: stop_of_bits(state), next, next_comm };
         let event = KernelEvent { time, cpu, pid: prev, interrupt: false, kind };
@@ -150,8 +150,8 @@ pub fn compact(cpu: u32, message: &[u8], collector: &mut Collector) -> Result<Re
             comm: name(comm),
             target: target.min(u32::MAX.into()) as u32,
         };
-        // Who ran then is known when all is in order.
-        let event = KernelEvent { time, cpu, pid: super::super::collect::WHOEVER_RUNS, interrupt, kind };
+        // The running thread is known after sorting.
+        let event = KernelEvent { time, cpu, pid: super::super::collect::RUNNING_THREAD, interrupt, kind };
         if let refused @ Err(_) = collector.event(&event)? {
             return Ok(refused);
         }
@@ -159,7 +159,7 @@ pub fn compact(cpu: u32, message: &[u8], collector: &mut Collector) -> Result<Re
     Ok(Ok(()))
 }
 
-/// Names of threads. Of a process, the first word of its command line, without the folder.
+/// Reads names of threads. The name of a process is the first word of its command line, without the folder.
 pub fn process_tree(message: &[u8], collector: &mut Collector) -> Result<(), Error> {
     for field in Fields::of(message) {
         let Ok((field, value)) = field else { return Ok(()) };

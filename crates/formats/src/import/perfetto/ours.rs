@@ -1,4 +1,4 @@
-//! What Hearth exported, read back.
+//! Reading exports of Hearth.
 
 use super::TrackEvent;
 use super::kernel::{At, Content};
@@ -22,7 +22,7 @@ impl Ours {
         Ours { names: names.collect(), header, sorter: Sorter::new(folder) }
     }
 
-    /// An event that the kernel has too.
+    /// Reads an ftrace event.
     pub fn kernel(&mut self, at: At, field: u32, message: &[u8]) -> Result<Result<(), Refused>, Error> {
         let kind = Content::read(message).and_then(|content| self.kind(at, field, &content));
         match kind {
@@ -64,7 +64,7 @@ impl Ours {
         }))
     }
 
-    /// An event of a track of Hearth's.
+    /// Reads an event of one of Hearth's tracks.
     pub(super) fn own(
         &mut self,
         time: u64,
@@ -99,7 +99,7 @@ impl Ours {
         }
     }
 
-    /// The header, and the events in order.
+    /// Returns the header and the sorted events.
     pub fn finish(self) -> Result<(Header, Events), Error> {
         Ok((self.header, Events(self.sorter.sorted()?)))
     }
@@ -121,7 +121,7 @@ fn small(number: u64) -> Result<u8, Refused> {
     u8::try_from(number).map_err(|_| format!("it names idle state {number}: a trace has at most 256"))
 }
 
-/// As the exporter writes it.
+/// Inverse of the exporter's.
 fn stop(value: u64) -> Stop {
     match value {
         state::RUNNABLE => Stop::Yielded,

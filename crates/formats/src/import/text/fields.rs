@@ -6,7 +6,7 @@ use hearth_trace::Stop;
 
 type Parsed<T> = Result<T, String>;
 
-/// The event of a line; `None`: one that is of no use here.
+/// The event of a line; `None`: an unsupported event.
 pub fn event<'a>(head: &Head<'a>) -> Parsed<Option<KernelEvent<'a>>> {
     let rest = head.rest;
     let kind = match head.event {
@@ -47,7 +47,7 @@ pub fn event<'a>(head: &Head<'a>) -> Parsed<Option<KernelEvent<'a>>> {
         }
         _ => return Ok(None),
     };
-    // Whoever leaves the core is who was running there, also if its number was gone already.
+    // The previous thread of a switch was running, even if the head has lost its pid.
     let pid = match (head.pid, kind) {
         (_, EventKind::Switch { prev, .. }) => prev,
         (Some(pid), _) => pid,
@@ -57,7 +57,7 @@ pub fn event<'a>(head: &Head<'a>) -> Parsed<Option<KernelEvent<'a>>> {
     Ok(Some(KernelEvent { time: head.time, cpu: head.cpu, pid, interrupt: head.interrupt, kind }))
 }
 
-/// The value of `name=`, which is a number.
+/// Number after `name=`.
 fn number<T: std::str::FromStr>(rest: &str, name: &str) -> Parsed<T> {
     let missing = || format!("it has no `{name}=`");
     let mut from = 0;
@@ -70,10 +70,10 @@ fn number<T: std::str::FromStr>(rest: &str, name: &str) -> Parsed<T> {
         }
     };
     let value = rest[at..].split([' ', '\t']).next().unwrap_or_default();
-    value.parse().map_err(|_| format!("its `{name}` is `{value}`, which is no such number"))
+    value.parse().map_err(|_| format!("its `{name}` is `{value}`, which is not a valid number"))
 }
 
-/// A name: it may have blanks in it, so that what follows says where it ends.
+/// Text between two fields: a name may have blanks in it.
 fn between<'a>(rest: &'a str, before: &str, after: &str) -> Parsed<&'a [u8]> {
     let (_, value) = rest.split_once(before).ok_or_else(|| format!("it has no `{before}`"))?;
     let (value, _) = value.split_once(after).ok_or_else(|| format!("it has no `{}`", after.trim()))?;
@@ -83,7 +83,7 @@ fn between<'a>(rest: &'a str, before: &str, after: &str) -> Parsed<&'a [u8]> {
 /// `prev_comm=… prev_pid=… prev_prio=… prev_state=S ==> next_comm=… next_pid=… next_prio=…`, or
 /// `COMM:PID [PRIO] S ==> COMM:PID [PRIO]`.
 fn switch(rest: &str) -> Parsed<EventKind<'_>> {
-    let (prev, next) = rest.split_once(" ==> ").ok_or("it does not say which thread comes (` ==> `)")?;
+    let (prev, next) = rest.split_once(" ==> ").ok_or("it has no next thread (` ==> `)")?;
     if prev.starts_with("prev_comm=") {
         return Ok(EventKind::Switch {
             prev: number(prev, "prev_pid")?,
@@ -93,7 +93,7 @@ fn switch(rest: &str) -> Parsed<EventKind<'_>> {
             next_comm: between(next, "next_comm=", " next_pid=")?,
         });
     }
-    let (prev, state) = prev.rsplit_once("] ").ok_or("it does not say why the thread stops")?;
+    let (prev, state) = prev.rsplit_once("] ").ok_or("it has no thread state")?;
     let (prev, _) = prev.rsplit_once(" [").ok_or("it has no priority in brackets")?;
     let (next, _) = next.rsplit_once(" [").ok_or("it has no priority in brackets")?;
     let ((prev_comm, prev), (next_comm, next)) = (named(prev)?, named(next)?);
@@ -114,8 +114,8 @@ fn woken(rest: &str) -> Parsed<(i32, &[u8], u32)> {
 
 /// `COMM:PID`
 fn named(task: &str) -> Parsed<(&[u8], i32)> {
-    let (comm, pid) = task.rsplit_once(':').ok_or_else(|| format!("`{task}` is no thread"))?;
-    let pid = pid.trim().parse().map_err(|_| format!("`{pid}` is no number of a thread"))?;
+    let (comm, pid) = task.rsplit_once(':').ok_or_else(|| format!("`{task}` is not a thread"))?;
+    let pid = pid.trim().parse().map_err(|_| format!("`{pid}` is not a pid"))?;
     Ok((comm.as_bytes(), pid))
 }
 
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn missing_fields_are_told() {
+    fn missing_fields_are_errors() {
         let line = "x-1 [000] 1.000001: sched_waking: comm=a pid=2 prio=120";
         assert_eq!(kind(line).unwrap_err(), "it has no `target_cpu=`");
         let line = "x-1 [000] 1.000001: sched_process_fork: comm=a pid=2 child_comm=b child_pid=many";
