@@ -143,17 +143,17 @@ fn errors_say_where() {
     let cases = [
         (format!("{head}-85994.891858: sched_process_exit: comm=a pid=1 prio=1"), "negative"),
         (format!("{head}85994891858: sched_process_exit: comm=a pid=1 prio=1"), "not in seconds"),
-        (format!("{head}85994.891858: sched_switch: prev_comm=a prev_pid=1"), "which thread comes"),
+        (format!("{head}85994.891858: sched_switch: prev_comm=a prev_pid=1"), "no next thread"),
         (format!("{head}85994.891858: sched_process_exit: comm=a pid=99999999 prio=1"), "99999999"),
         ("bash-1 [70000] 1.0: sched_process_exit: pid=1".into(), "core 70000"),
-        ("sched_switch: prev_comm=a".into(), "not the core"),
+        ("sched_switch: prev_comm=a".into(), "without core"),
     ];
     for (line, expected) in cases {
         let message = broken(20, &line);
         assert!(message.starts_with("line 21: ") && message.contains(expected), "{line}: {message}");
     }
     assert!(message(&[b'x'; 70_000], ImportFormat::Text).contains("longer than 64 KiB"));
-    assert!(message(b"nothing of use\n", ImportFormat::Text).contains("no event of a scheduler"));
+    assert!(message(b"nothing of use\n", ImportFormat::Text).contains("no scheduling event"));
     assert!(message(b"2ELIFREP", ImportFormat::PerfData).contains("big-endian"));
     assert!(message(b"\x17\x08\x44tracing6\0\x01\x08", ImportFormat::TraceDat).contains("big-endian"));
     let giant = [&b"PERFILE2"[..], &104u64.to_le_bytes(), &[0xff; 88]].concat();

@@ -63,6 +63,11 @@ impl<S: Sink> Window<S> {
         self.next() - 1
     }
 
+    /// Number of the first event in the window.
+    pub fn first(&self) -> u64 {
+        self.first
+    }
+
     /// Number of the next event.
     pub fn next(&self) -> u64 {
         self.first + self.events.len() as u64

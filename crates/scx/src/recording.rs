@@ -32,14 +32,14 @@ pub struct Recorded {
 }
 
 impl Recording {
-    /// Prepares the recorder. With `all_ticks`, ticks without a frequency are recorded, too.
+    /// Prepares the recorder.
     ///
     /// # Errors
     /// A trace cannot be written to `path`, or the kernel cannot be recorded.
-    pub fn prepare(path: &Path, all_ticks: bool) -> Result<Recording, Error> {
+    pub fn prepare(path: &Path) -> Result<Recording, Error> {
         Writer::check(path)?;
         let options =
-            recorder::Options { method: MethodChoice::Bpf, all_ticks, ..recorder::Options::default() };
+            recorder::Options { method: MethodChoice::Bpf, all_ticks: true, ..recorder::Options::default() };
         let session =
             recorder::Session::prepare(Subject::UntilStopped, options).map_err(|error| match error {
                 // Its message suggests tracefs, which has no decisions.

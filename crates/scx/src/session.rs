@@ -147,8 +147,7 @@ impl Session {
         };
         // Finds out early whether the machine fits.
         let driver = driver(&frequency, &host)?;
-        let model = matches!(frequency, Source::Model { .. });
-        let recording = options.record.as_deref().map(|path| Recording::prepare(path, model)).transpose()?;
+        let recording = options.record.as_deref().map(Recording::prepare).transpose()?;
         let loaded = load::load(&policy, &object, &host, hotplugs, &load_options(&policy, &options)?)?;
         if let Some((mut old, ops)) = old {
             old.stop()?;
@@ -187,10 +186,10 @@ impl Session {
             logging: None,
             logged: None,
         };
+        let frequencies = session.begin_recording(driver.as_ref())?;
         // Before it schedules, so that whoever sees it can ask it.
         session.server = Some(Server::open(Path::new(SOCKET), session.shared.clone())?);
         session.begin_log()?;
-        let frequencies = session.begin_recording()?;
         session.attach()?;
         if session.options.partial != Some(Partial::Command)
             && let Some(recording) = &mut session.recording
@@ -242,11 +241,10 @@ impl Session {
     }
 
     /// Before the policy schedules: its first decision is in the trace. Returns where to send the model's frequencies.
-    fn begin_recording(&mut self) -> Result<Option<Sender<FrequencyChange>>, Error> {
+    fn begin_recording(&mut self, driver: Option<&Driver>) -> Result<Option<Sender<FrequencyChange>>, Error> {
         let (Some(recording), Some(running)) = (&mut self.recording, &*self.shared.running()) else {
             return Ok(None);
         };
-        let Running { loaded, host, .. } = running;
         let policy = &self.shared.policy;
         let params = self.options.params.shown(policy).collect();
         let sets = policy.sets().len();
@@ -254,11 +252,14 @@ impl Session {
             policy: RecordedPolicy { name: policy.name().to_owned(), params },
             reasons: policy.reasons().to_vec(),
             sets: policy.set_names(),
-            members: (0..sets).map(|set| loaded.arena.set(policy.params().len(), set)).collect(),
+            members: (0..sets).map(|set| running.loaded.arena.set(policy.params().len(), set)).collect(),
         })?;
-        let Source::Model { machine, .. } = &self.shared.frequency else { return Ok(None) };
-        let core = loaded.arena.core(host.cpus.first().map_or(0, |cpu| *cpu as usize));
-        recording.model(machine, (read!(core, min_khz), read!(core, max_khz))).map(Some)
+        match (&self.shared.frequency, driver) {
+            (Source::Model { machine, .. }, Some(driver)) => {
+                recording.model(machine, driver.range()).map(Some)
+            }
+            _ => Ok(None),
+        }
     }
 
     /// What accompanies a policy that was attached.

@@ -154,6 +154,8 @@ impl<S: Sink> Assembler<S> {
     /// Inserts a wake-up whose attempt took effect.
     fn insert_wakeup(&mut self, tid: Tid, attempt: Attempt) {
         let Attempt { at, time, core, waker, target } = attempt;
+        // Outside of the window the wake-up comes later than it was, when its waker may no longer be running.
+        let waker = if at >= self.window.first() { waker } else { Waker::Interrupt };
         if self.start.is_some() {
             self.window.insert(at, Event { time, core, kind: Kind::Wakeup { thread: tid, waker, target } });
         }

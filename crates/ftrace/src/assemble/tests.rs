@@ -359,3 +359,17 @@ fn a_missing_wakeup_of_an_old_block_is_inserted() {
     assert!(matches!(events[0].2, Kind::Switch { prev: 1, stop: Stop::Blocked, .. }), "{events:?}");
     assert!(matches!(events[2].2, Kind::Wakeup { thread: 1, waker: Waker::Interrupt, .. }), "{events:?}");
 }
+
+/// The wake-up turns out to have happened when it is no longer in the window and its waker has stopped.
+#[test]
+fn an_old_wakeup_has_no_waker() {
+    let mut kernel = Kernel::started();
+    kernel.at(1020, 0, 7, waking(ROOT, 2));
+    kernel.at(1030, 2, ROOT, switch(ROOT, Stop::Blocked, 0));
+    kernel.at(1040, 0, 7, switch(7, Stop::Blocked, 0));
+    kernel.at(2_000_000_000, 0, 0, switch(0, Stop::Preempted, 8));
+    kernel.at(2_000_000_010, 2, 0, switch(0, Stop::Preempted, ROOT));
+    let wakeups = kernel.events().into_iter().filter(|(_, _, kind)| matches!(kind, Kind::Wakeup { .. }));
+    let expected = Kind::Wakeup { thread: 1, waker: Waker::Interrupt, target: 1 };
+    assert_eq!(wakeups.map(|(_, _, kind)| kind).collect::<Vec<_>>(), [expected]);
+}
