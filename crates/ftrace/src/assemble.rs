@@ -87,8 +87,9 @@ pub struct Assembler<S> {
     window: Window<S>,
     programs: Names,
     lost: Vec<u64>,
-    /// Number of inserted switches, per core.
+    /// Number of inserted switches, per core: so far, and up to the end of the process tree.
     missing: Vec<u64>,
+    missing_at_end: Vec<u64>,
     most_idle_state: Option<u8>,
 }
 
@@ -117,6 +118,7 @@ impl<S: Sink> Assembler<S> {
             programs: Names::default(),
             lost: vec![0; n],
             missing: vec![0; n],
+            missing_at_end: Vec::new(),
             most_idle_state: None,
         };
         if let Scope::Tree { root_pid } = scope {
@@ -293,6 +295,8 @@ impl<S: Sink> Assembler<S> {
         self.start?;
         if self.alive > 0 {
             self.window.set_end(None);
+        } else if self.scope != Scope::All {
+            self.missing = self.missing_at_end;
         }
         let (threads, names) = (&self.threads, &self.thread_names);
         let Finished { sink, duration, events, inserted } =

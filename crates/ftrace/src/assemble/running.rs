@@ -35,10 +35,8 @@ impl<S: Sink> Assembler<S> {
         let prev = current.unwrap_or(IDLE);
         let exited = prev != IDLE && self.thread(prev).exiting;
         let stop = if exited { Stop::Exited } else { Stop::Blocked };
+        self.missing[slot] += u64::from(self.start.is_some());
         self.switch(time, core, prev, stop, running);
-        if self.start.is_some() {
-            self.missing[slot] += 1;
-        }
     }
 
     pub(super) fn switch(&mut self, time: Time, core: CoreId, prev: Tid, stop: Stop, next: Tid) {
@@ -128,6 +126,7 @@ impl<S: Sink> Assembler<S> {
         if stop == Stop::Exited && self.thread(tid).traced && self.scope != Scope::All {
             // The trace ends here, unless another traced thread is still alive.
             self.window.set_end(Some(end).filter(|_| self.alive == 0));
+            self.missing_at_end.clone_from(&self.missing);
         }
     }
 

@@ -373,3 +373,13 @@ fn an_old_wakeup_has_no_waker() {
     let expected = Kind::Wakeup { thread: 1, waker: Waker::Interrupt, target: 1 };
     assert_eq!(wakeups.map(|(_, _, kind)| kind).collect::<Vec<_>>(), [expected]);
 }
+
+#[test]
+fn switches_missing_after_the_end_are_not_counted() {
+    let mut kernel = Kernel::started();
+    kernel.at(1020, 2, ROOT, EventKind::Exit { pid: ROOT });
+    kernel.at(1030, 2, ROOT, switch(ROOT, Stop::Exited, 0));
+    kernel.at(1040, 2, 9, EventKind::Tick { khz: 0 });
+    let trace = kernel.trace();
+    assert_eq!((trace.header.lost, trace.header.duration), (vec![0, 0], 30));
+}
