@@ -78,11 +78,33 @@ pub const INTERRUPT: u64 = 0x08;
 
 /// `prev_state` of Linux 4.14 and later.
 pub mod state {
+    use hearth_trace::Stop;
+
     pub const RUNNABLE: u64 = 0;
     pub const SLEEPING: u64 = 0x01;
     pub const ZOMBIE: u64 = 0x20;
     /// Printed as `R+`.
     pub const PREEMPTED: u64 = 0x100;
+
+    /// State in exports of Hearth, which distinguish yielded and preempted threads.
+    pub fn of(stop: Stop) -> u64 {
+        match stop {
+            Stop::Preempted => PREEMPTED,
+            Stop::Yielded => RUNNABLE,
+            Stop::Blocked => SLEEPING,
+            Stop::Exited => ZOMBIE,
+        }
+    }
+
+    /// Inverse of [`of`].
+    pub fn stop(state: u64) -> Stop {
+        match state {
+            RUNNABLE => Stop::Yielded,
+            PREEMPTED => Stop::Preempted,
+            ZOMBIE => Stop::Exited,
+            _ => Stop::Blocked,
+        }
+    }
 }
 
 /// Names of the annotations that hold the header.

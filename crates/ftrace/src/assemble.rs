@@ -20,7 +20,7 @@ use crate::names::Names;
 use crate::window::{Finished, Window};
 use hearth_trace::{CoreId, Header, IDLE, Kind, Sink, Stop, Tid, Time, Waker};
 use std::collections::HashMap;
-use threads::{Life, Thread, describe};
+use threads::{Thread, describe};
 
 /// Which threads are `traced`, and where the trace begins and ends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

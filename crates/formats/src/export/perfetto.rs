@@ -4,14 +4,15 @@
 //! others become tracks of Hearth. A stable sort of the packets by time restores the order of the trace, also of events
 //! of several cores with the same time.
 
+mod names;
+
 use super::programs::Programs;
 use super::tracks::Tracks;
 use crate::perfetto::*;
 use crate::wire::Put;
-use hearth_trace::{
-    CoreId, Event, Header, IDLE, Kind, Recording, Source, Stop, ThreadInfo, Tid, Time, Waker,
-};
-use std::collections::{HashMap, HashSet};
+use hearth_trace::{CoreId, Event, Header, IDLE, Kind, Recording, Source, ThreadInfo, Tid, Time, Waker};
+use names::Names;
+use std::collections::HashMap;
 use std::io::{self, Write};
 
 /// A bundle is written when it has this size; all are written when their total size is `MOST`.
@@ -39,29 +40,6 @@ pub struct Exporter<'a, W> {
     scratch: Vec<u8>,
 }
 
-/// Names of threads, which `exec` changes.
-struct Names<'a> {
-    threads: HashMap<Tid, &'a str>,
-    programs: &'a [String],
-    /// Threads whose current name is written.
-    told: HashSet<Tid>,
-}
-
-impl<'a> Names<'a> {
-    /// The name, if it is not written yet.
-    fn news(&mut self, thread: Tid) -> Option<&'a str> {
-        let name = self.threads.get(&thread)?;
-        self.told.insert(thread).then_some(*name)
-    }
-
-    fn exec(&mut self, thread: Tid, name: u32) {
-        if let Some(name) = self.programs.get(name as usize) {
-            self.threads.insert(thread, name);
-            self.told.remove(&thread);
-        }
-    }
-}
-
 impl<'a, W: Write> Exporter<'a, W> {
     /// Writes the header.
     pub fn new(header: &'a Header, programs: &Programs, out: W) -> io::Result<Self> {
@@ -72,11 +50,7 @@ impl<'a, W: Write> Exporter<'a, W> {
             bundles: vec![Vec::new(); cores],
             buffered: 0,
             last: None,
-            names: Names {
-                threads: header.threads.iter().map(|thread| (thread.tid, thread.name.as_str())).collect(),
-                programs: &header.names,
-                told: HashSet::new(),
-            },
+            names: Names::new(header),
             tracks: Tracks::default(),
             idle: vec![false; cores],
             set_sizes: HashMap::new(),
@@ -158,12 +132,12 @@ impl<'a, W: Write> Exporter<'a, W> {
                 if prev == IDLE && next != IDLE {
                     self.leave_idle(time, core)?;
                 }
-                let (prev_name, next_name) = (self.names.news(prev), self.names.news(next));
+                let (prev_name, next_name) = (self.names.unwritten(prev), self.names.unwritten(next));
                 self.kernel(time, core, prev, ftrace::SWITCH, false, |message| {
                     prev_name.inspect(|name| message.text(1, name));
                     message.number(2, prev.into());
                     message.int(3, priority(prev));
-                    message.number(4, state_of(stop));
+                    message.number(4, state::of(stop));
                     next_name.inspect(|name| message.text(5, name));
                     message.number(6, next.into());
                     message.int(7, priority(next));
@@ -174,7 +148,7 @@ impl<'a, W: Write> Exporter<'a, W> {
                     Waker::Thread(tid) => (tid, false),
                     Waker::Interrupt => (IDLE, true),
                 };
-                let name = self.names.news(thread);
+                let name = self.names.unwritten(thread);
                 self.kernel(time, core, by, ftrace::WAKING, interrupt, |message| {
                     woken(message, thread, name, target);
                 })
@@ -184,7 +158,7 @@ impl<'a, W: Write> Exporter<'a, W> {
                     message.number(2, parent.into());
                     message.number(4, child.into());
                 })?;
-                let name = self.names.news(child);
+                let name = self.names.unwritten(child);
                 self.kernel(time, core, parent, ftrace::WAKEUP_NEW, false, |message| {
                     woken(message, child, name, target);
                 })
@@ -408,15 +382,6 @@ enum Note<'a> {
 /// Priorities of `SCHED_OTHER` with nice value 0, and of the idle thread.
 fn priority(thread: Tid) -> i64 {
     120 * i64::from(thread != IDLE)
-}
-
-fn state_of(stop: Stop) -> u64 {
-    match stop {
-        Stop::Preempted => state::PREEMPTED,
-        Stop::Yielded => state::RUNNABLE,
-        Stop::Blocked => state::SLEEPING,
-        Stop::Exited => state::ZOMBIE,
-    }
 }
 
 fn woken(message: &mut Vec<u8>, thread: Tid, name: Option<&str>, target: CoreId) {

@@ -37,7 +37,7 @@ impl Ours {
         let thread = |field| content.number(field) as u32;
         Ok(Some(match field {
             ftrace::SWITCH => {
-                Kind::Switch { prev: thread(2), stop: stop(content.number(4)), next: thread(6) }
+                Kind::Switch { prev: thread(2), stop: state::stop(content.number(4)), next: thread(6) }
             }
             ftrace::WAKING => {
                 let waker = match at.flags & INTERRUPT {
@@ -119,16 +119,6 @@ fn core(number: u64) -> Result<CoreId, Refused> {
 
 fn small(number: u64) -> Result<u8, Refused> {
     u8::try_from(number).map_err(|_| format!("it names idle state {number}: a trace has at most 256"))
-}
-
-/// Inverse of the exporter's.
-fn stop(value: u64) -> Stop {
-    match value {
-        state::RUNNABLE => Stop::Yielded,
-        state::PREEMPTED => Stop::Preempted,
-        state::ZOMBIE => Stop::Exited,
-        _ => Stop::Blocked,
-    }
 }
 
 fn pack(core: CoreId, kind: Kind) -> [u32; 6] {
