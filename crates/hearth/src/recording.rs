@@ -1,11 +1,9 @@
 //! Recording for `record` and `predict`, and opening of traces.
 
 use crate::failure::{Failure, RECORDER_FAILED};
-use hearth_recorder::{
-    Assembled, Error, How, Method, Options, Quiet, Recorded, RunningPolicy, Session, Subject,
-};
+use hearth_recorder::{Error, MethodChoice, Options, Recorded, RunningPolicy, Session, Subject};
 use hearth_scx::client::Client;
-use hearth_trace::{Header, Reader, Store, Writer};
+use hearth_trace::{Header, Method, Reader, RecordedPolicy, Source, Store};
 use std::io::ErrorKind;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
@@ -15,8 +13,8 @@ use std::process::ExitStatus;
 pub struct RecorderOptions {
     /// How to record: with BPF programs, with the kernel's trace events (tracefs), or with the first that
     /// works (auto)
-    #[arg(long, value_name = "METHOD", value_enum, default_value_t = Means::Auto)]
-    method: Means,
+    #[arg(long, value_name = "METHOD", value_enum, default_value_t = MethodArg::Auto)]
+    method: MethodArg,
     /// Buffer size per core, in KiB: 64 to 4194304
     #[arg(
         long,
@@ -28,7 +26,7 @@ pub struct RecorderOptions {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum Means {
+enum MethodArg {
     Auto,
     Bpf,
     Tracefs,
@@ -37,9 +35,9 @@ enum Means {
 impl RecorderOptions {
     fn options(&self) -> Options {
         let method = match self.method {
-            Means::Auto => Method::Auto,
-            Means::Bpf => Method::Bpf,
-            Means::Tracefs => Method::Tracefs,
+            MethodArg::Auto => MethodChoice::Auto,
+            MethodArg::Bpf => MethodChoice::Bpf,
+            MethodArg::Tracefs => MethodChoice::Tracefs,
         };
         Options { method, buffer_kb: self.buffer_kb, ..Options::default() }
     }
@@ -53,21 +51,14 @@ pub fn record_to(
 ) -> Result<Recorded<()>, Failure> {
     let mut session = Session::prepare(subject, options.options()).map_err(failure)?;
     follow_policy(&mut session);
-    let header = session.header().clone();
-    let writer = Quiet::new(|| Writer::create(path, &header)).transpose()?;
-    // Events that wait for conversion are stored beside the trace.
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let recorded = session.run(folder, writer, Writer::flush).map_err(failure)?;
+    let recorded = session.write_to(path).map_err(failure)?;
     let command = match subject {
         Subject::Command(command) | Subject::SystemWhile(command) => command,
-        Subject::System(_) => &[],
+        Subject::System(_) | Subject::UntilStopped => &[],
     };
-    let Recorded { assembled, status, bytes, kernel_events, finishing } = recorded;
-    let Assembled { sink, header, events, inferred } = assembled;
-    sink.commit(&header)?;
-    tell(&header, inferred, status.map(|status| (command, status)));
-    let assembled = Assembled { sink: (), header, events, inferred };
-    Ok(Recorded { assembled, status, bytes, kernel_events, finishing })
+    let assembled = &recorded.assembled;
+    tell(&assembled.header, assembled.inferred, recorded.status.map(|status| (command, status)));
+    Ok(recorded)
 }
 
 /// Also records the decisions of a policy of Hearth that runs on this machine.
@@ -75,7 +66,10 @@ fn follow_policy(session: &mut Session) {
     let Ok(info) = Client::of_this_machine().and_then(|mut client| client.info()) else { return };
     let members = info.sets.iter().map(|set| set.members.clone()).collect();
     let sets = info.sets.into_iter().map(|set| set.name).collect();
-    match session.follow(RunningPolicy { reasons: info.reasons, sets, members }) {
+    let changed = info.params.into_iter().filter(|param| param.value != param.initial);
+    let params = changed.map(|param| (param.name, param.shown)).collect();
+    let policy = RecordedPolicy { name: info.policy.clone(), params };
+    match session.follow(RunningPolicy { policy, reasons: info.reasons, sets, members }) {
         Ok(()) => eprintln!("note: {} is running; its decisions are recorded, too", info.policy),
         Err(why) => eprintln!("note: {} is running, but its decisions are not recorded: {why}", info.policy),
     }
@@ -87,7 +81,9 @@ fn failure(error: Error) -> Failure {
 
 /// Prints warnings about a recording.
 fn tell(header: &Header, inferred: u64, command: Option<(&[String], ExitStatus)>) {
-    if let Some(How::Tracefs { why_not_bpf: Some(why) }) = How::of(header) {
+    if let Source::Recorded(recording) = &header.source
+        && let Method::Tracefs { why_not_bpf: Some(why) } = &recording.method
+    {
         eprintln!("note: recorded through tracefs, which costs more than BPF: {why}");
     }
     // `lost` includes the switches that the recorder inferred, which larger buffers would not have kept.
@@ -109,18 +105,18 @@ fn tell(header: &Header, inferred: u64, command: Option<(&[String], ExitStatus)>
 /// Fails if there is no trace of this name. Warns if the trace is incomplete.
 pub fn check(path: &Path) -> Result<(), Failure> {
     let store = Store::open(path)?;
-    tell_if_incomplete(&store, path);
+    warn_if_incomplete(&store, path);
     Ok(())
 }
 
 /// Opens a trace. Warns if it is incomplete.
 pub fn open(path: &Path) -> Result<Reader, Failure> {
     let reader = Reader::open(path)?;
-    tell_if_incomplete(reader.store(), path);
+    warn_if_incomplete(reader.store(), path);
     Ok(reader)
 }
 
-fn tell_if_incomplete(store: &Store, path: &Path) {
+fn warn_if_incomplete(store: &Store, path: &Path) {
     if !store.complete() {
         let end = store.header().duration as f64 / 1e9;
         eprintln!(

@@ -50,6 +50,8 @@ pub enum Error {
     Ended(Box<ExitInfo>),
 
     #[error(transparent)]
+    Recorder(#[from] hearth_recorder::Error),
+    #[error(transparent)]
     Param(#[from] hearth_policy::ParamError),
 
     #[error("cannot {action} {}: {source}", .path.display())]

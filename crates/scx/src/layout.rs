@@ -7,8 +7,7 @@ mod bindings;
 
 pub use bindings::{
     SAAKM_LAYOUT as LAYOUT, saakm_core as Core, saakm_counters as Counters, saakm_domain as Domain,
-    saakm_log_record as LogRecord, saakm_record as Record, saakm_set as Set, saakm_window as Window,
-    saakm_world as World,
+    saakm_log_record as LogRecord, saakm_set as Set, saakm_window as Window, saakm_world as World,
 };
 
 /// Declares constants of the header with another name and type.
@@ -38,27 +37,6 @@ numbers! { usize:
     MAX_REASONS = SAAKM_MAX_REASONS,
     MAX_SETS = SAAKM_MAX_SETS,
     MAX_PARAMS = SAAKM_MAX_PARAMS,
-}
-
-/// Kinds of [`Record`]: `enum saakm_record_kind`.
-pub mod record_kind {
-    use super::bindings;
-
-    numbers! { u8:
-        THREAD = SAAKM_R_THREAD,
-        NEW = SAAKM_R_NEW,
-        WAKE = SAAKM_R_WAKE,
-        PLACE = SAAKM_R_PLACE,
-        MOVE = SAAKM_R_MOVE,
-        RUN = SAAKM_R_RUN,
-        STOP = SAAKM_R_STOP,
-        EXIT = SAAKM_R_EXIT,
-        IDLE = SAAKM_R_IDLE,
-        SPIN = SAAKM_R_SPIN,
-        TICK = SAAKM_R_TICK,
-        TIMER = SAAKM_R_TIMER,
-        SET = SAAKM_R_SET,
-    }
 }
 
 /// Kinds of [`LogRecord`]: `enum saakm_log_kind`.

@@ -6,16 +6,15 @@ use crate::exit::ExitInfo;
 use crate::layout::*;
 use crate::schedule::RealTime;
 use crate::verify::Program;
-use crate::{object, requirements, topology};
+use crate::{log, object, requirements, topology};
 use hearth_policy::Policy;
-use hearth_recorder::Host;
+use hearth_recorder::{Host, libbpf_log};
 use libbpf_rs::btf::types::{DataSec, Enum, Enum64, MemberAttr, Struct, Var};
 use libbpf_rs::{
-    Btf, Link, MapCore, MapFlags, MapImpl, MapType, Object, ObjectBuilder, OpenObject, PrintLevel, libbpf_sys,
+    Btf, Link, MapCore, MapFlags, MapImpl, MapType, Object, ObjectBuilder, OpenObject, libbpf_sys,
 };
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 use std::path::PathBuf;
-use std::sync::Mutex;
 use std::time::Duration;
 
 /// Size of the buffer for the kernel's dump when it ejects a policy, in bytes.
@@ -32,9 +31,7 @@ pub struct LoadOptions {
     pub partial: bool,
     /// Longest wait of a ready thread before the kernel ejects the policy. Default and maximum: 30 s.
     pub watchdog: Option<Duration>,
-    /// Size of the ring buffer in bytes, a power of two; `None`: no recording.
-    pub records: Option<u32>,
-    /// The object writes a log (see [`crate::log`]) into the ring buffer instead of records.
+    /// The object writes a log (see [`crate::log`]) into its ring buffer.
     pub log: bool,
     /// Measure underload.
     pub underload: bool,
@@ -63,21 +60,8 @@ struct Global {
     size: usize,
 }
 
-/// Warnings of libbpf since the last [`take_warnings`].
-static WARNINGS: Mutex<String> = Mutex::new(String::new());
-
-fn add_warning(_: PrintLevel, message: String) {
-    if let Ok(mut warnings) = WARNINGS.lock() {
-        warnings.push_str(&message);
-    }
-}
-
-fn take_warnings() -> String {
-    WARNINGS.lock().map(|mut warnings| std::mem::take(&mut *warnings)).unwrap_or_default()
-}
-
-/// Loads a policy; the kernel verifies it. `hotplugs` is the count of hot-plugs (`requirements::hotplugs`) from before
-/// `host` was detected. The kernel refuses to attach the policy if the count has changed.
+/// Loads a policy; the kernel verifies it. `hotplugs` is how often cores had come and gone before `host` was looked at
+/// (`requirements::hotplugs`): if it is more often when the policy is attached, the kernel refuses it.
 ///
 /// # Errors
 /// The kernel rejects the object. [`Error::Verifier`] names the file with the verifier's log.
@@ -88,8 +72,7 @@ pub fn load(
     hotplugs: u64,
     options: &LoadOptions,
 ) -> Result<Loaded, Error> {
-    libbpf_rs::set_print(Some((PrintLevel::Warn, add_warning)));
-    take_warnings();
+    libbpf_log::begin();
     let bad = |what: String| Error::Load { policy: policy.name().to_owned(), action: "loaded", what };
     let most = host.cpus.last().map_or(1, |last| *last as usize + 1);
     if most > MAX_CORES {
@@ -153,7 +136,7 @@ fn prepare(open: &mut OpenObject, hotplugs: u64, options: &LoadOptions) -> Resul
                 put(value, hotplug_seq, &hotplugs.to_ne_bytes());
             }
             "saakm_records" => {
-                let bytes = options.records.unwrap_or(MIN_RING_BYTES);
+                let bytes = if options.log { log::RING_BYTES } else { MIN_RING_BYTES };
                 map.set_max_entries(bytes).map_err(|error| format!("its ring buffer: {error}"))?;
             }
             ".data.uei_dump" => {
@@ -206,7 +189,7 @@ fn partial_flag() -> u64 {
 
 /// Makes the error of a rejected object, and writes the verifier's log to a file.
 fn rejected(policy: &Policy, error: &libbpf_rs::Error) -> Error {
-    let log = take_warnings();
+    let log = libbpf_log::take();
     let file = || -> Option<PathBuf> {
         let path = object::cache().ok()?.join(format!("{}.verifier.log", policy.name()));
         hearth_base::file::write(&path, log.as_bytes()).ok()?;
@@ -270,7 +253,6 @@ fn fill_arena(arena: &Arena, host: &Host, options: &LoadOptions) {
         store!(world, params[index], *value);
     }
     store!(world, underload, options.underload.into());
-    store!(world, recording, (options.records.is_some() && !options.log).into());
     if options.log {
         arena.touch_logged();
     }
@@ -292,7 +274,7 @@ impl Loaded {
     /// # Errors
     /// Another scheduler runs, or the policy failed to start.
     pub fn attach(&mut self) -> Result<(), Error> {
-        take_warnings();
+        libbpf_log::begin();
         let _first = RealTime::begin();
         let attached = self.try_attach();
         attached.map_err(|error| match self.exit() {

@@ -8,14 +8,14 @@ use crate::frequency::{self, Driver, Source};
 use crate::load::{self, LoadOptions, Loaded};
 use crate::log::{self, Logged, Logging};
 use crate::protocol::{Changed, Info, ParamInfo, Place, Refusal, Request, SOCKET, SetInfo};
-use crate::record::{self, NewFrequency, Prepared, Recorded, Recording, convert::Names};
+use crate::recording::{Recorded, Recording};
 use crate::server::{Server, Service};
 use crate::statistics::{self, Cores, Statistics};
 use crate::topology::Domains;
 use crate::{object, requirements, schedule};
 use hearth_policy::{Capacity, ParamError, Policy, Settings};
-use hearth_recorder::Host;
-use hearth_trace::Header;
+use hearth_recorder::{FrequencyChange, Host, RunningPolicy};
+use hearth_trace::RecordedPolicy;
 use serde_json::Value;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use signal_hook::iterator::{Handle, Signals};
@@ -148,7 +148,7 @@ impl Session {
         };
         // Fails early if the machine of the model does not fit.
         let driver = driver(&frequency, &host)?;
-        let prepared = options.record.as_deref().map(Prepared::new).transpose()?;
+        let recording = options.record.as_deref().map(Recording::prepare).transpose()?;
         let loaded = load::load(&policy, &object, &host, hotplugs, &load_options(&policy, &options)?)?;
         if let Some((mut old, ops)) = old {
             old.stop()?;
@@ -182,16 +182,22 @@ impl Session {
             server: None,
             cgroup,
             model: None,
-            recording: None,
+            recording,
             recorded: None,
             logging: None,
             logged: None,
         };
+        let frequencies = session.begin_recording(driver.as_ref())?;
         // Before the policy schedules, so that a client that sees the policy can connect.
         session.server = Some(Server::open(Path::new(SOCKET), session.shared.clone())?);
         session.start_log()?;
         session.attach()?;
-        session.start_companions(driver, prepared)?;
+        if session.options.partial != Some(Partial::Command)
+            && let Some(recording) = &mut session.recording
+        {
+            recording.run(None);
+        }
+        session.start_companions(driver, frequencies);
         Ok(session)
     }
 
@@ -237,29 +243,34 @@ impl Session {
         Ok(())
     }
 
-    /// Starts the recording, the frequency model and the watch on the cgroup, after the policy was attached.
-    fn start_companions(&mut self, driver: Option<Driver>, prepared: Option<Prepared>) -> Result<(), Error> {
-        let mut new_frequencies = None;
-        if let (Some(prepared), Some(running)) = (prepared, &*self.shared.running()) {
-            let names = Names {
-                cpus: running.host.cpus.clone(),
-                reasons: self.shared.policy.reasons().len(),
-                sets: self.shared.policy.sets().len(),
-            };
-            let existing = read!(running.loaded.arena.world(), serials) as u32;
-            let ring = running.loaded.records();
-            let ring = ring.ok_or_else(|| {
-                Error::Object("the policy's object has no ring buffer for the recording".into())
-            })?;
-            let recording = prepared.start(&ring, names, running.since, existing, &self.header(running))?;
-            new_frequencies = Some(recording.frequencies());
-            self.recording = Some(recording);
+    /// Before the policy schedules: its first decision is in the trace. Returns where to send the model's frequencies.
+    fn begin_recording(&mut self, driver: Option<&Driver>) -> Result<Option<Sender<FrequencyChange>>, Error> {
+        let (Some(recording), Some(running)) = (&mut self.recording, &*self.shared.running()) else {
+            return Ok(None);
+        };
+        let policy = &self.shared.policy;
+        let params = self.options.params.shown(policy).collect();
+        let sets = policy.sets().len();
+        recording.follow(RunningPolicy {
+            policy: RecordedPolicy { name: policy.name().to_owned(), params },
+            reasons: policy.reasons().to_vec(),
+            sets: policy.set_names(),
+            members: (0..sets).map(|set| running.loaded.arena.set(policy.params().len(), set)).collect(),
+        })?;
+        match (&self.shared.frequency, driver) {
+            (Source::Model { machine, .. }, Some(driver)) => {
+                recording.model(machine, driver.range()).map(Some)
+            }
+            _ => Ok(None),
         }
-        self.model = driver.map(|driver| ModelThread::start(driver, self.shared.clone(), new_frequencies));
+    }
+
+    /// Starts the frequency model and the watch on the cgroup, after the policy was attached.
+    fn start_companions(&mut self, driver: Option<Driver>, frequencies: Option<Sender<FrequencyChange>>) {
+        self.model = driver.map(|driver| ModelThread::start(driver, self.shared.clone(), frequencies));
         if let Some(cgroup) = &mut self.cgroup {
             cgroup.update();
         }
-        Ok(())
     }
 
     /// Waits for a signal or a request to end.
@@ -285,6 +296,9 @@ impl Session {
     pub fn command(&mut self, mut command: Command) -> std::io::Result<(ExitStatus, Option<Error>)> {
         let mut child = schedule::with_policy(&mut command).spawn()?;
         let pid = child.id() as i32;
+        if let Some(recording) = &mut self.recording {
+            recording.run(Some((pid, self.options.command.clone())));
+        }
         let sender = self.shared.events.lock().unwrap_or_else(PoisonError::into_inner).clone();
         thread::spawn(move || {
             // The receiver outlives the command.
@@ -331,9 +345,7 @@ impl Session {
         self.model = None;
         self.end_log()?;
         if let Some(recording) = self.recording.take() {
-            let header =
-                self.shared.running().as_ref().map(|running| self.header(running)).unwrap_or_default();
-            self.recorded = Some(recording.finish(header)?);
+            self.recorded = Some(recording.finish()?);
             *self.shared.recording.lock().unwrap_or_else(PoisonError::into_inner) = None;
         }
         // Requests meanwhile are answered with EAGAIN.
@@ -351,7 +363,6 @@ impl Session {
             self.object = object::for_policy(&self.shared.policy, object::Purpose::Run)?;
         }
         let options = load_options(&self.shared.policy, &self.options)?;
-        let options = LoadOptions { records: None, ..options };
         loop {
             let hotplugs = wait_until_settled();
             let host = Host::detect();
@@ -370,7 +381,7 @@ impl Session {
             let cores = host.cpus.len();
             let running = Some(Running { loaded, host, since, restarts });
             *self.shared.running.write().unwrap_or_else(PoisonError::into_inner) = running;
-            self.start_companions(driver, None)?;
+            self.start_companions(driver, None);
             if let Some(reloaded) = self.options.reloaded {
                 reloaded(cores);
             }
@@ -388,9 +399,7 @@ impl Session {
         self.end_log()?;
         let mut recorded = self.recorded.take();
         if let Some(recording) = self.recording.take() {
-            let header =
-                self.shared.running().as_ref().map(|running| self.header(running)).unwrap_or_default();
-            recorded = Some(recording.finish(header)?);
+            recorded = Some(recording.finish()?);
         }
         Ok(Summary { statistics, recorded, logged: self.logged.take() })
     }
@@ -404,39 +413,6 @@ impl Session {
         }
         if let Some(running) = &mut *self.shared.running.write().unwrap_or_else(PoisonError::into_inner) {
             running.loaded.detach();
-        }
-    }
-
-    fn header(&self, running: &Running) -> Header {
-        let Running { host, loaded, .. } = running;
-        let policy = &self.shared.policy;
-        let changed = self.options.params.shown(policy);
-        let changed: Vec<String> = changed.map(|(name, value)| format!("{name}={value}")).collect();
-        let changed = if changed.is_empty() { String::new() } else { format!(":{}", changed.join(",")) };
-        let lost = |cpu: &u32| read!(loaded.arena.core(*cpu as usize), count.lost);
-        let (machine, khz_range) = match &self.shared.frequency {
-            Source::Model { machine, .. } => {
-                let core = loaded.arena.core(host.cpus.first().map_or(0, |cpu| *cpu as usize));
-                (machine.clone(), (read!(core, min_khz), read!(core, max_khz)))
-            }
-            _ => (host.model.clone(), host.khz_range),
-        };
-        Header {
-            source: hearth_trace::Source::Recorded {
-                method: format!("sched_ext, policy {}{changed}", policy.name()),
-                command: self.options.command.clone(),
-                kernel: host.kernel.clone(),
-            },
-            machine,
-            cores: host.cores.clone(),
-            reasons: policy.reasons().to_vec(),
-            sets: policy.set_names(),
-            // sched_ext does not report the idle state of a core.
-            idle_states: vec!["idle".into()],
-            assumed_khz: host.nominal_khz,
-            khz_range,
-            lost: host.cpus.iter().map(lost).collect(),
-            ..Header::default()
         }
     }
 }
@@ -454,11 +430,6 @@ fn load_options(policy: &Policy, options: &Options) -> Result<LoadOptions, Error
         params: options.params.values(policy)?,
         partial: options.partial.is_some(),
         watchdog: options.watchdog,
-        records: match (&options.log, &options.record) {
-            (Some(_), _) => Some(log::RING_BYTES),
-            (None, Some(_)) => Some(record::RING_BYTES),
-            (None, None) => None,
-        },
         log: options.log.is_some(),
         underload: options.underload,
         cost: options.cost,
@@ -578,7 +549,7 @@ impl ModelThread {
     fn start(
         mut driver: Driver,
         shared: Arc<Shared>,
-        recording: Option<Sender<NewFrequency>>,
+        frequencies: Option<Sender<FrequencyChange>>,
     ) -> ModelThread {
         let ending = Arc::new(AtomicBool::new(false));
         let stop = ending.clone();
@@ -590,8 +561,9 @@ impl ModelThread {
                 if let Some(running) = &*shared.running() {
                     let time = statistics::now();
                     driver.step(&running.loaded.arena, time, |cpu, khz| {
-                        if let Some(recording) = &recording {
-                            let _ = recording.send(NewFrequency { time, cpu, khz });
+                        if let Some(frequencies) = &frequencies {
+                            // The recording may have ended.
+                            let _ = frequencies.send(FrequencyChange { time, cpu, khz });
                         }
                     });
                 }

@@ -1,7 +1,8 @@
 use crate::failure::{Failure, Outcome, RECORDER_FAILED};
 use crate::output;
 use crate::recording::{self, RecorderOptions};
-use hearth_recorder::{How, Subject};
+use hearth_recorder::Subject;
+use hearth_trace::Source;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -48,13 +49,17 @@ impl Args {
         }
         let recorded = recording::record_to(&self.output, subject, &self.recorder)?;
         let header = &recorded.assembled.header;
+        let method = match &header.source {
+            Source::Recorded(recording) => recording.method.name(),
+            _ => "unknown means",
+        };
         eprintln!(
             "{}: {} events of {} threads in {:.2} s, recorded by {}, {:.1} bytes each",
             self.output.display(),
             recorded.assembled.events,
             header.threads.iter().filter(|thread| thread.traced).count(),
             header.duration as f64 / 1e9,
-            How::of(header).map_or("an unknown method", |how| how.method()),
+            method,
             recorded.bytes as f64 / recorded.kernel_events.max(1) as f64,
         );
         Ok(ExitCode::from(recorded.status.map_or(0, recording::passed_on)))

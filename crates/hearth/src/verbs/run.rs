@@ -133,7 +133,7 @@ pub fn tell(summary: &Summary) {
     if let Some(recorded) = &summary.recorded {
         let lost = match recorded.lost {
             0 => String::new(),
-            lost => format!("; {lost} records were lost"),
+            lost => format!("; {lost} events were lost"),
         };
         let (events, threads) = (recorded.events, recorded.threads);
         eprintln!("hearth: {events} events of {threads} threads in {}{lost}", recorded.path.display());

@@ -3,7 +3,7 @@
 use super::sheet::Cell;
 use crate::table::{Plain, percent};
 use hearth_study::measure::{Measured, NAMES};
-use hearth_trace::{Source, Summary};
+use hearth_trace::{Recording, Source, Summary};
 
 pub fn text(traces: &[Measured]) -> String {
     let mut text = String::new();
@@ -111,7 +111,7 @@ fn breakdown(traces: &[Measured], title: &str, values: impl Fn(&Summary) -> Vec<
 
 pub fn origin(source: &Source) -> String {
     match source {
-        Source::Recorded { command, .. } => command.join(" "),
+        Source::Recorded(Recording { command, .. }) => command.join(" "),
         Source::Simulated { policy, workload, governor, seed, .. } => {
             format!("{workload} under {policy}, {governor}, seed {seed}")
         }
