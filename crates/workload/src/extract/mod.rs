@@ -42,7 +42,8 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use hearth_trace::{
-    CoreId, Error, Event, Header, IDLE, Kind, Reader, Recording, Sink, Source, Stop, Store, Tid, Time, Trace, Waker,
+    CoreId, Error, Event, Header, IDLE, Kind, Reader, Recording, Sink, Source, Stop, Store, Tid, Time, Trace,
+    Waker,
 };
 
 use crate::{Op, SemIdx, Thread, ThreadIdx, Workload};
