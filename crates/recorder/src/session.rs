@@ -171,7 +171,7 @@ impl Session {
         }
     }
 
-    /// Begins to fill the buffers. [`Session::run`] does this too; who calls it earlier loses no event in between, as
+    /// Begins to fill the buffers. [`Session::run`] does this too; an earlier call loses no event in between, as
     /// long as the buffers have room.
     ///
     /// # Errors

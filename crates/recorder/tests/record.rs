@@ -2,8 +2,8 @@
 //! `HEARTH_RECORDER=required` (as in the guests of `scripts/test kernels`). `scripts/bpf recorder` compiles the BPF
 //! programs.
 
-use hearth_recorder::{Error, MethodChoice, Options, RecordedTrace, record};
-use hearth_trace::{IDLE, Kind};
+use hearth_recorder::{Error, LowPriority, MethodChoice, Options, RecordedTrace, Session, Subject, record};
+use hearth_trace::{Event, Filter, IDLE, Kind, Source, Trace};
 
 /// Ends a test whose method is not available.
 fn skip(why: impl std::fmt::Display) {
@@ -126,6 +126,41 @@ fn a_long_loop_is_consistent(method: MethodChoice) {
     assert_eq!(trace.header.lost.iter().sum::<u64>(), inferred, "events were lost");
     let violations = trace.check();
     assert!(violations.is_empty(), "{} violations, first: {}", violations.len(), violations[0]);
+}
+
+/// As `hearth exec --record` does it: recording begins before the command is made, and another process ends it.
+#[test]
+fn a_process_that_starts_later_is_traced() {
+    for method in [MethodChoice::Bpf, MethodChoice::Tracefs] {
+        let options = Options { method, ..Options::default() };
+        let mut session = match Session::prepare(Subject::UntilStopped, options) {
+            Ok(session) => session,
+            Err(error) => {
+                skip(error);
+                continue;
+            }
+        };
+        let stop = session.stop_handle();
+        session.start().unwrap();
+        let mut child = std::process::Command::new("sh").args(["-c", "/bin/true; exit 3"]).spawn().unwrap();
+        session.trace_descendants(child.id() as i32, vec!["sh".into()]);
+        let run =
+            move || session.run(&std::env::temp_dir(), LowPriority::new(Vec::<Event>::new), |_| ()).unwrap();
+        let recording = std::thread::spawn(run);
+        assert_eq!(child.wait().unwrap().code(), Some(3));
+        stop.stop();
+        let assembled = recording.join().unwrap().assembled;
+        let trace = Trace { header: assembled.header, events: assembled.sink };
+        assert_eq!(trace.check(), []);
+        let Source::Recorded(source) = &trace.header.source else { panic!("{:?}", trace.header.source) };
+        assert_eq!((source.filter, source.command.as_slice()), (Filter::Command, &["sh".to_owned()][..]));
+        let traced: Vec<_> = trace.header.threads.iter().filter(|thread| thread.traced).collect();
+        let forked = |tid| {
+            trace.events.iter().any(|event| matches!(event.kind, Kind::Fork { child, .. } if child == tid))
+        };
+        assert_eq!(traced.len(), 2, "{traced:?}");
+        assert!(traced.iter().all(|thread| forked(thread.tid)));
+    }
 }
 
 /// Compares the events of each thread of a command, recorded with both methods at the same time.
