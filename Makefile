@@ -40,10 +40,11 @@ play-and-sim: ## Play workloads in virtual machines, simulate them, compare: out
 lint: ## Formats and lints only
 	@scripts/test format shell python clippy
 
-fmt: ## Format Rust, Ipanema and Python sources
+fmt: ## Format Rust, C, Ipanema and Python sources
 	@scripts/need rust cc elf
 	@scripts/need linters
 	cargo fmt --all
+	find runtime -name '*.[ch]' -exec out/tools/linters/clang_format/data/bin/clang-format -i {} +
 	out/tools/linters/bin/ruff check --quiet --fix
 	out/tools/linters/bin/ruff format --quiet
 	cargo run --locked --quiet -p hearth-sched -- fmt policies/*.ipa

@@ -274,11 +274,13 @@ static __always_inline u32 preempt_count(void)
 	if (preempt_count_offset && bpf_ksym_exists(bpf_rdonly_cast)) {
 		/* A load as if from a member of a run queue needs no call. */
 		void *place = (void *)run_queue(current) + preempt_count_offset;
-		struct rq *as_queue = bpf_rdonly_cast(place - bpf_core_field_offset(struct rq, nr_running),
-						      bpf_core_type_id_kernel(struct rq));
+		struct rq *as_queue =
+			bpf_rdonly_cast(place - bpf_core_field_offset(struct rq, nr_running),
+					bpf_core_type_id_kernel(struct rq));
 		count = as_queue->nr_running;
 	} else if (preempt_count_offset)
-		bpf_probe_read_kernel(&count, sizeof count, (void *)run_queue(current) + preempt_count_offset);
+		bpf_probe_read_kernel(&count, sizeof count,
+				      (void *)run_queue(current) + preempt_count_offset);
 	else if (bpf_core_field_exists(with_count->thread_info.preempt.count))
 		count = with_count->thread_info.preempt.count;
 	return count;
@@ -327,7 +329,8 @@ int BPF_PROG(wakeup_new, struct task_struct *task)
 SEC("tp_btf/sched_migrate_task")
 int BPF_PROG(migrate, struct task_struct *task, int to)
 {
-	u64 queued = task->on_rq == 2; /* TASK_ON_RQ_MIGRATING: moved while queued, not placed by a wake-up */
+	u64 queued = task->on_rq ==
+		     2; /* TASK_ON_RQ_MIGRATING: moved while queued, not placed by a wake-up */
 	fast(lane(), MIGRATE, task->pid | (u64)to << 22, cpu_of(task) | queued << 32, 1);
 	return 0;
 }
@@ -349,7 +352,8 @@ int BPF_PROG(tick)
 	} counted = {};
 	if (samples_offset)
 		bpf_probe_read_kernel(&counted, sizeof counted,
-				      (void *)run_queue((void *)bpf_get_current_task_btf()) + samples_offset);
+				      (void *)run_queue((void *)bpf_get_current_task_btf()) +
+					      samples_offset);
 	if (counted.mperf)
 		fast(lane(), TICK, counted.aperf * base_khz / counted.mperf & MASK(35), 0, 0);
 	else if (!base_khz)

@@ -2,7 +2,7 @@
 //! compares.
 //!
 //! For each handler that ran in the kernel, a log ([`hearth_scx::log`]) has the runtime state that the handler could
-//! read. It does not have the policy's own state, which the [`replica`] maintains from the start of the policy. Any
+//! read. It does not have the policy's own state, which the replica maintains from the start of the policy. Any
 //! divergence therefore shows as a different decision or a different hash of the state.
 
 mod decision;

@@ -34,7 +34,7 @@ pub struct Args {
 /// The flags that `run` and `exec` share.
 #[derive(clap::Args)]
 pub struct Common {
-    /// Source of the core frequencies that the policy sees: kernel, unknown, or model:MACHINE[:GOVERNOR]
+    /// Source of the core frequencies that the policy sees: kernel, unknown, or model:MACHINE or model:MACHINE:GOVERNOR
     /// [default: kernel if this machine reports frequencies, otherwise unknown]
     #[arg(long, value_name = "SOURCE", default_value = "auto", hide_default_value = true)]
     frequency: Source,
