@@ -44,7 +44,7 @@ fmt: ## Format Rust, C, Ipanema and Python sources
 	@scripts/need rust cc elf
 	@scripts/need linters
 	cargo fmt --all
-	find runtime -name '*.[ch]' -exec out/tools/linters/clang_format/data/bin/clang-format -i {} +
+	find runtime experiments crates/ipanema/tests/native -name '*.[ch]' -exec out/tools/linters/clang_format/data/bin/clang-format -i {} +
 	out/tools/linters/bin/ruff check --quiet --fix
 	out/tools/linters/bin/ruff format --quiet
 	cargo run --locked --quiet -p hearth-sched -- fmt policies/*.ipa

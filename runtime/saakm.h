@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * SaaKM, the Scheduler as a Kernel Module interface: the events that a policy
- * receives, its guarantees, and its permitted actions.
+ * SaaKM, the Scheduler as a Kernel Module interface: the events that a policy receives, its
+ * guarantees, and its permitted actions.
  *
  * The Ipanema compiler emits one C file per policy against this header. Two runtimes implement
- * it: runtime/host (the simulator) and runtime/bpf (sched_ext). A policy keeps no variable of its
- * own: all state is reached through `struct saakm *`, so that many instances can live at once.
+ * it: runtime/host (the simulator) and runtime/bpf (sched_ext). Emitted code has no global
+ * variables: all state is reached through `struct saakm *`, so that many instances can exist.
  *
  * Thread states and the transitions that a policy may make:
  *
@@ -14,9 +14,9 @@
  *     RUNNING --yield, preempt--> READY  RUNNING --block----> BLOCKED
  *     RUNNING --terminate--> TERMINATED
  *
- * Events. Each has exactly one handler; `on core` says where it runs. No event of one thread
- * runs concurrently with another of the same thread. Events of different cores are concurrent:
- * what one reads of another core may be out of date by the time it acts on it.
+ * Events. Each has exactly one handler; `on core` says where it runs. Two events of one thread
+ * never run concurrently. Events of different cores do: what a handler has read of another core
+ * may be out of date when it acts.
  *
  *   event                        on core    state of t before     the handler must
  *   new(t, parent core)          parent's   NOT_QUEUED            make it READY on one core
@@ -71,18 +71,19 @@ enum saakm_unit {
 #include <stddef.h>
 #include <stdint.h>
 
-/* Address space of SaaKM's structures and a policy's attributes; in the simulator, ordinary memory. */
+/* Address space of SaaKM's structures and of attributes; in the simulator, ordinary memory. */
 #define SAAKM_MEM
-/* Always true; the condition of every loop, with which a kernel can verify that the loop ends. */
+/* Condition of every loop; always true here. It bounds the loop for the kernel's verifier. */
 #define SAAKM_GO_ON true
 /* Returns x. Hides the range of x so that the verifier does not enumerate loop states. */
 #define SAAKM_FORGET(x) (x)
 /* Attributes of a function of a policy. */
 #define SAAKM_LOCAL static __attribute__((unused))
 #define SAAKM_PHASE static
-/* Attributes of a function of numbers that is not inlined in the kernel. */
+/* Attributes of a function with scalar arguments, which is not inlined in the kernel. */
 #define SAAKM_FUNCTION static inline
-/* Start of a read-only function that walks over queues and has several callers; by number of parameters. */
+/* Start of a read-only function that walks over queues and has several callers. The suffix is the
+   number of parameters after s. */
 #define SAAKM_SHARED(result, name, ...)                                                            \
 	static inline __attribute__((unused)) result name(__VA_ARGS__)
 #define SAAKM_SHARED_0(result, name) SAAKM_SHARED(result, name, saakm_t s)

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * SaaKM: what emitted policy code is written in, as far as it is the same in every runtime:
- * arithmetic, sets, and walks over sets, groups and queues.
+ * SaaKM: what emitted policy code uses in every runtime: arithmetic, sets, and walks over sets and
+ * groups.
  *
- * It stands on what a runtime defines before it includes this file: SAAKM_MEM and SAAKM_GO_ON
- * (saakm.h), and the functions that read a core, a thread or a domain. A policy calls only these
- * and the effects, and never touches `struct saakm` directly. Nothing here allocates, recurses or
- * loops more often than a set has words or members.
+ * Before a runtime includes this file, it defines SAAKM_MEM and SAAKM_GO_ON (saakm.h) and the
+ * functions that read a core, a thread or a domain. A policy calls only these functions and the
+ * effects; it never accesses `struct saakm`. Nothing here allocates or recurses. A loop has at most
+ * as many iterations as a set has words or members.
  *
- * Sets. A set expression is written word by word: `members` is a C expression for word number w
- * of the set, for example `saakm_idle(s)->word[w] & die->cores.word[w]`, so that an expression of any
- * length takes one pass and no temporary. Absent cores cost nothing: loops go from one set bit to
- * the next. Words from nr_words on are never read nor written. What ends in _IN stands in a loop
- * over groups, and is for sets inside of one of them: it looks at the words of the wider domain
- * only, of which a machine with many cores has few in use.
+ * A set expression is computed word by word: `members` is a C expression for word w of the set, for
+ * example `saakm_idle(s)->word[w] & die->cores.word[w]`. So an expression of any length takes one
+ * pass and no temporary set. Loops skip absent cores: they go from one set bit to the next. Words
+ * from nr_words on are neither read nor written. Macros that end in _IN are for a set inside one
+ * group of a loop over groups. They read only the words of the domain that contains the groups,
+ * which are few on a machine with many cores.
  *
  * Arithmetic wraps (compile with -fwrapv), and division by zero gives zero.
  */
@@ -36,7 +36,7 @@ static inline int64_t saakm_max(int64_t a, int64_t b)
 	return a > b ? a : b;
 }
 
-/* A division that is defined for every divisor: x / 0 is 0, and the least integer / -1 wraps. */
+/* Division, defined for every divisor: x / 0 is 0, and INT64_MIN / -1 wraps. */
 static inline int64_t saakm_div(int64_t a, int64_t b)
 {
 	if (b == 0)
@@ -58,9 +58,9 @@ static inline uint32_t saakm_popcount(uint64_t x)
 }
 
 /*
- * value * 2^(-dt / half_life), rounded down: grows with value, falls with dt, and is value itself
- * for dt <= 0. The table holds 65536 * 2^(-i / 32); between two entries it is a straight line,
- * which is at most 6e-5 too high.
+ * Returns value * 2^(-dt / half_life), rounded towards 0; value itself for dt <= 0. Monotonic in
+ * value and dt. Entry i of the table is 65536 * 2^(-i / 32). The result is interpolated linearly
+ * between two entries, which is at most 6e-5 too high.
  */
 SAAKM_FUNCTION int64_t saakm_decay(int64_t value, nsec_t dt, nsec_t half_life)
 {
@@ -77,7 +77,7 @@ SAAKM_FUNCTION int64_t saakm_decay(int64_t value, nsec_t dt, nsec_t half_life)
 
 	if (value == 0 || dt <= 0)
 		return value;
-	/* Nothing is left after 63 half-lives. Divisions are what costs: as few as can be. */
+	/* 0 after 63 half-lives. Divisions dominate the cost: as few as possible. */
 	if (half_life <= dt / 64)
 		return 0;
 	if (value < 0)
@@ -101,9 +101,10 @@ SAAKM_FUNCTION int64_t saakm_decay(int64_t value, nsec_t dt, nsec_t half_life)
 }
 
 /* ---- attributes ----------------------------------------------------------------------------- */
+
 /*
- * Where a policy's own attributes are: <name>_state(s), <name>_core(s, c) and <name>_thread(t).
- * Every policy defines the three structs, even if empty.
+ * Defines <name>_state(s), <name>_core(s, c) and <name>_thread(t), which return the policy's own
+ * attributes. Every policy defines the three structs, even if empty.
  */
 #define SAAKM_ATTRIBUTES(name)                                                                     \
 	SAAKM_ATTRIBUTES_FIT(name)                                                                 \
@@ -124,6 +125,7 @@ SAAKM_FUNCTION int64_t saakm_decay(int64_t value, nsec_t dt, nsec_t half_life)
 	}
 
 /* ---- domains -------------------------------------------------------------------------------- */
+
 static inline domain_t saakm_domain_of(saakm_t s, core_t c, enum saakm_level level)
 {
 	return saakm_domain_at(s, level, saakm_domain_index(s, c, level));
@@ -150,6 +152,7 @@ static inline domain_t saakm_machine(saakm_t s)
 }
 
 /* ---- sets ----------------------------------------------------------------------------------- */
+
 /* set = members */
 #define SAAKM_ASSIGN(s, set, w, members)                                                           \
 	do {                                                                                       \
@@ -167,7 +170,7 @@ static inline domain_t saakm_machine(saakm_t s)
 		empty_;                                                                            \
 	})
 
-/* Most words of most sets are empty. */
+/* Skips words without members: most words of most sets are empty. */
 #define SAAKM_COUNT(s, w, members)                                                                 \
 	({                                                                                         \
 		int64_t count_ = 0;                                                                \
@@ -180,7 +183,7 @@ static inline domain_t saakm_machine(saakm_t s)
 		count_;                                                                            \
 	})
 
-/* The words that hold cores of a domain: bit w for word w. */
+/* Returns the words that contain cores of a domain: bit w for word w. */
 static inline uint32_t saakm_words(saakm_t s, domain_t domain)
 {
 	uint32_t words = 0;
@@ -191,7 +194,7 @@ static inline uint32_t saakm_words(saakm_t s, domain_t domain)
 	return words;
 }
 
-/* The same within SAAKM_EACH_GROUP(s, d, ...), of a set inside of d. */
+/* The same for a set inside d, in SAAKM_EACH_GROUP(s, d, ...). */
 #define SAAKM_EMPTY_IN(s, d, w, members)                                                           \
 	({                                                                                         \
 		bool empty_ = true;                                                                \
@@ -221,7 +224,7 @@ static inline bool saakm_has(set_t set, core_t c)
 	return (set->word[c / 64] >> (c % 64)) & 1;
 }
 
-/* Changes of a temporary set. */
+/* Changes of a set, not atomic. */
 static inline void saakm_include(struct saakm_set SAAKM_MEM *set, core_t c)
 {
 	set->word[c / 64] |= 1ULL << (c % 64);
@@ -235,14 +238,14 @@ static inline void saakm_exclude(struct saakm_set SAAKM_MEM *set, core_t c)
 /* ---- walks over a set ----------------------------------------------------------------------- */
 
 /*
- * A walk by number. A loop's c is a core_t variable; it is SAAKM_NO_CORE after a loop that was not
- * left by break. A word of the set is read when the walk comes to it: what the body changes in
- * words to come is seen. The compiler takes a copy first where the body could change the set.
+ * A walk by core number. The loop variable c is a core_t; after a loop without break it is
+ * SAAKM_NO_CORE. The walk reads a word of the set when it reaches it, so it sees what the body has
+ * changed in later words. If the body could change the set, the compiler copies the set first.
  */
 struct saakm_scan {
-	uint64_t bits; /* members of this word that are still to come */
+	uint64_t bits; /* remaining members of this word */
 	uint32_t word;
-	uint32_t words; /* words that are still to come; bit w for word w */
+	uint32_t words; /* remaining words: bit w for word w */
 };
 
 static inline core_t saakm_scan_take(struct saakm_scan *scan)
@@ -270,23 +273,23 @@ static inline core_t saakm_scan_take(struct saakm_scan *scan)
 	     SAAKM_GO_ON;)
 
 #define SAAKM_EACH(s, c, w, members) SAAKM_SCAN_(c, (2U << (saakm_nr_words(s) - 1)) - 1, w, members)
-/* Within SAAKM_EACH_GROUP(s, d, ...), over a set inside of d. */
+/* Over a set inside d, in SAAKM_EACH_GROUP(s, d, ...). */
 #define SAAKM_EACH_IN(s, d, c, w, members) SAAKM_SCAN_(c, d##_groups.words, w, members)
 
 /*
- * The order of a walk. `from x`: by number, from x up, then from 0 to x - 1. `nearest x`: the cores
- * that share x's last-level cache, then the others of its NUMA node, then all others, each of the
- * three rings in the order of `from x`; hyperthreads do not come before other cores of the cache.
+ * A walk in another order. `from x`: from x up, then from 0 to x - 1. `nearest x`: three rings,
+ * each in the order of `from x`. The rings are the cores that share x's last-level cache, the
+ * others of its NUMA node, and all others. Hyperthreads do not precede other cores of the cache.
  */
 struct saakm_walk {
-	uint64_t bits; /* members of this word that are still to come */
+	uint64_t bits; /* remaining members of this word */
 	uint64_t mask; /* cores of this word that belong to this step */
 	uint32_t word;
-	uint32_t step; /* words done in this ring; the first is visited twice */
+	uint32_t step; /* words visited in this ring; the first is visited twice */
 	core_t start;
 	uint32_t level; /* of the ring; SAAKM_LEVELS: no rings */
-	set_t ring;     /* its cores, and those that came before it */
-	set_t inner;
+	set_t ring;     /* cores of this ring and of the rings inside it */
+	set_t inner;    /* cores of the rings inside it; NULL: none */
 };
 
 static inline struct saakm_walk saakm_walk_from(saakm_t s, core_t x)
@@ -305,7 +308,8 @@ static inline struct saakm_walk saakm_walk_nearest(saakm_t s, core_t x)
 	return walk;
 }
 
-/* Goes on to the next word, and through the start word's two halves, of one ring. */
+/* Advances to the next word of the ring. The start word comes first from `start` up, and last below
+   it. False at the end. */
 static inline bool saakm_walk_step(saakm_t s, struct saakm_walk *walk)
 {
 	uint64_t upper = ~0ULL << (walk->start % 64);
@@ -324,7 +328,7 @@ static inline bool saakm_walk_step(saakm_t s, struct saakm_walk *walk)
 	return true;
 }
 
-/* The next ring that is larger than the last; false after the machine. */
+/* Advances to the next larger ring; false after the machine. */
 static inline bool saakm_walk_widen(saakm_t s, struct saakm_walk *walk)
 {
 	while (walk->level < SAAKM_MACHINE && SAAKM_GO_ON) {
@@ -352,7 +356,7 @@ static inline bool saakm_walk_step_ring(saakm_t s, struct saakm_walk *walk)
 	return true;
 }
 
-/* The next member, or SAAKM_NO_CORE at the end. */
+/* Takes the next member of this word; SAAKM_NO_CORE: none. */
 static inline core_t saakm_walk_take(struct saakm_walk *walk)
 {
 	core_t c;
@@ -410,18 +414,18 @@ static inline core_t saakm_walk_take(struct saakm_walk *walk)
 		first_;                                                                            \
 	})
 
-/* As often as there are cores, unless left by break. */
+/* Repeats the body once per core. */
 #define SAAKM_EACH_ROUND(s)                                                                        \
 	for (uint32_t round_ = 0; round_ < saakm_nr_cores(s) && SAAKM_GO_ON;                       \
 	     round_ = SAAKM_FORGET(round_ + 1))
 
 /* ---- walks over groups ---------------------------------------------------------------------- */
 
-/* The groups of a level in a domain, from the one of core x on, wrapping; the first if x lies
-   outside. */
+/* A walk over the groups of a level in a domain. It starts at the group of core x, or at the first
+   if x is outside the domain, and wraps. */
 struct saakm_groups {
 	uint32_t first, count, at, left;
-	uint32_t words; /* of the domain: no group has cores in others */
+	uint32_t words; /* words that contain cores of the domain */
 };
 
 static inline struct saakm_groups saakm_groups_from(saakm_t s, domain_t domain,
@@ -459,7 +463,7 @@ static inline domain_t saakm_groups_take(saakm_t s, struct saakm_groups *groups,
 	return domain;
 }
 
-/* d is a domain_t variable; NULL after a loop that was not left by break. */
+/* The loop variable d is a domain_t; after a loop without break it is NULL. */
 #define SAAKM_EACH_GROUP(s, d, domain, level, x)                                                   \
 	for (struct saakm_groups d##_groups = saakm_groups_from(s, domain, level, x);              \
 	     (d = saakm_groups_take(s, &d##_groups, level)) != NULL && SAAKM_GO_ON;)

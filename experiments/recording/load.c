@@ -1,6 +1,7 @@
 /*
- * The loads that are hardest to record. `load pipe COUNT` passes a byte back and forth between two processes on one core,
- * COUNT times; `load fork COUNT` forks and waits, COUNT times. Prints wall time and processor time in seconds.
+ * The loads that are hardest to record. `load pipe COUNT` passes a byte back and forth between two
+ * processes on one core, COUNT times. `load fork COUNT` forks and waits, COUNT times. Prints wall
+ * time and CPU time in seconds.
  */
 #define _GNU_SOURCE
 #include <sched.h>
@@ -23,7 +24,8 @@ static double used(int who)
 {
 	struct rusage usage;
 	getrusage(who, &usage);
-	return usage.ru_utime.tv_sec + usage.ru_stime.tv_sec + (usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
+	return usage.ru_utime.tv_sec + usage.ru_stime.tv_sec +
+	       (usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
 }
 
 static void check(int failed, const char *what)

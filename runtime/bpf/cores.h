@@ -14,7 +14,7 @@ static __always_inline saakm_t saakm_begin(u32 cpu, enum saakm_context_level lev
 	s->now = scx_bpf_now();
 	s->cpu = cpu;
 	s->subject = t ? t->index : 0;
-	s->placed = s->run = s->nr_moves = s->armed = s->scheduling = s->held = 0;
+	s->run = s->nr_moves = s->scheduling = s->held = 0;
 	s->on_timer = level == SAAKM_IN_TIMER;
 	SAAKM_LOCK();
 	return s;
@@ -96,7 +96,6 @@ static __always_inline void saakm_enter_idle(saakm_t s, core_t c)
 		return;
 	saakm_update_whole(c);
 	core->count.idles++;
-	saakm_record(s, SAAKM_RECORD(SAAKM_R_IDLE, true, c, 0), 0, 0, 0);
 #ifdef SAAKM_ON_ENTER_IDLE
 	saakm_on_enter_idle((u64)s, c);
 #endif
@@ -109,7 +108,6 @@ SAAKM_GLOBAL int saakm_exit_idle(u64 context, u32 c)
 	struct saakm_core SAAKM_MEM *core = saakm_core_at(c);
 
 	core->count.idle_ns += saakm_elapsed(core->idle_since, s->now);
-	saakm_record(s, SAAKM_RECORD(SAAKM_R_IDLE, false, c, 0), 0, 0, 0);
 #ifdef SAAKM_ON_EXIT_IDLE
 	saakm_on_exit_idle((u64)s, c);
 #endif

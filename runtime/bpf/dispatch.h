@@ -227,8 +227,7 @@ SAAKM_GLOBAL int saakm_stop_spinning(u64 context, u32 cpu)
 	if (core->spin_since) {
 		core->count.spin_ns += saakm_elapsed(core->spin_since, s->now);
 		core->spin_since = 0;
-		saakm_record(s, SAAKM_RECORD(SAAKM_R_SPIN, false, cpu, 0), 0, 0, 0);
-		saakm_decided(SAAKM_RECORD(SAAKM_R_SPIN, false, cpu, 0), 0, 0);
+		saakm_decided(SAAKM_DECISION(SAAKM_D_SPIN, false, cpu, 0), 0, 0);
 	}
 	return 0;
 }
@@ -252,8 +251,7 @@ static __always_inline void saakm_spin(saakm_t s, u32 cpu)
 	if (!core->spin_since) {
 		core->spin_since = s->now;
 		core->count.spins++;
-		saakm_record(s, SAAKM_RECORD(SAAKM_R_SPIN, true, cpu, 0), 0, 0, 0);
-		saakm_decided(SAAKM_RECORD(SAAKM_R_SPIN, true, cpu, 0), 0, 0);
+		saakm_decided(SAAKM_DECISION(SAAKM_D_SPIN, true, cpu, 0), 0, 0);
 	}
 	core->count.kicks++;
 	scx_bpf_kick_cpu(cpu, 0);

@@ -7,10 +7,9 @@
 
 /*
  * Event new or unblock: the policy makes t READY, which was neither READY nor RUNNING. `waker` is
- * the core that wakes or forks t, `by` the serial of the thread that does (0: unknown). Returns
- * t's new core.
+ * the core that wakes or forks t. Returns t's new core.
  */
-SAAKM_GLOBAL u32 saakm_place(u64 context, u64 thread, u32 waker, u32 by)
+SAAKM_GLOBAL u32 saakm_place(u64 context, u64 thread, u32 waker)
 {
 	saakm_t s = SAAKM_FIELD_AT(struct saakm, context);
 	thread_t t = SAAKM_FIELD_AT(struct saakm_thread, thread);
@@ -19,16 +18,13 @@ SAAKM_GLOBAL u32 saakm_place(u64 context, u64 thread, u32 waker, u32 by)
 	core_t chosen;
 
 	t->flags |= SAAKM_T_OUTSIDE;
-	t->woken_at = s->now;
 	if (saakm_state_of(where) == SAAKM_NOT_QUEUED) {
 		/* A new thread's core is its parent's. */
 		saakm_transition(t, where, SAAKM_NOT_QUEUED, waker, 0);
 		here->count.news++;
-		saakm_record(s, SAAKM_RECORD(SAAKM_R_NEW, 0, waker, 0), t->serial, by, 0);
 		saakm_on_new((u64)s, (u64)t, waker);
 	} else {
 		here->count.wakeups++;
-		saakm_record(s, SAAKM_RECORD(SAAKM_R_WAKE, 0, waker, 0), t->serial, by, 0);
 		saakm_on_unblock((u64)s, (u64)t, waker);
 	}
 	chosen = saakm_core(t);
@@ -41,14 +37,6 @@ SAAKM_GLOBAL u32 saakm_place(u64 context, u64 thread, u32 waker, u32 by)
 		t->flags |= SAAKM_T_PREEMPTS;
 	}
 	return chosen;
-}
-
-/* Serial of the thread that runs here and wakes or forks another; only for recordings. */
-static __always_inline u32 saakm_current_serial(void)
-{
-	thread_t t = WORLD->recording ? saakm_thread_of(bpf_get_current_task_btf()) : NULL;
-
-	return t ? t->serial : 0;
 }
 
 /* A thread wakes or is new: the policy places it now, and ops.enqueue inserts it. */
@@ -67,7 +55,7 @@ s32 BPF_STRUCT_OPS(saakm_select_cpu, struct task_struct *p, s32 prev_cpu, u64 wa
 		return prev_cpu;
 	saakm_update_affinity(t, prev_cpu, saakm_pinned(p));
 	s = saakm_begin(cpu, SAAKM_IN_OPERATION, t);
-	chosen = saakm_place((u64)s, (u64)t, cpu, saakm_current_serial());
+	chosen = saakm_place((u64)s, (u64)t, cpu);
 	saakm_kick_preempted((u64)s);
 	return bpf_cpumask_test_cpu(chosen, p->cpus_ptr) ? chosen : prev_cpu;
 }
@@ -139,7 +127,7 @@ void BPF_STRUCT_OPS(saakm_enqueue, struct task_struct *p, u64 enq_flags)
 		/* Not placed by ops.select_cpu: pinned, or enqueued again after DETACHED. */
 		saakm_update_affinity(t, home, saakm_pinned(p));
 		s = saakm_begin(cpu, SAAKM_IN_OPERATION, t);
-		saakm_place((u64)s, (u64)t, cpu, saakm_current_serial());
+		saakm_place((u64)s, (u64)t, cpu);
 		saakm_kick_preempted((u64)s);
 	}
 	/* The affinity may have changed since the placement. */
@@ -150,7 +138,7 @@ void BPF_STRUCT_OPS(saakm_enqueue, struct task_struct *p, u64 enq_flags)
 		SAAKM_UNLOCK();
 		saakm_update_affinity(t, home, saakm_pinned(p));
 		s = saakm_begin(cpu, SAAKM_IN_OPERATION, t);
-		saakm_place((u64)s, (u64)t, home, 0);
+		saakm_place((u64)s, (u64)t, home);
 		saakm_kick_preempted((u64)s);
 		where = t->where;
 	}
@@ -202,9 +190,6 @@ void BPF_STRUCT_OPS(saakm_running, struct task_struct *p)
 		saakm_close_window(s->now);
 		saakm_set_add(SAAKM_WORLD_AT + offsetof(struct saakm_world, window.used), cpu);
 	}
-	if (WORLD->recording && !(t->flags & SAAKM_T_NAMED))
-		saakm_record_thread(p, (u64)t);
-	saakm_record(s, SAAKM_RECORD(SAAKM_R_RUN, 0, cpu, 0), t->serial, 0, 0);
 out:
 	saakm_end((u64)s);
 }
@@ -216,26 +201,14 @@ void BPF_STRUCT_OPS(saakm_stopping, struct task_struct *p, bool runnable)
 	struct saakm_core SAAKM_MEM *core = saakm_core_at(cpu);
 	thread_t t = saakm_thread_of(p);
 	u64 now = scx_bpf_now();
-	u32 why = SAAKM_PREEMPTED;
-	saakm_t s;
 
 	if (!t || t->running_since < 0)
 		return;
-	s = saakm_context(cpu, SAAKM_IN_OPERATION);
-	s->now = now;
-	s->cpu = cpu;
 	SAAKM_LOCK();
 	t->runtime += now - t->running_since;
 	core->busy_ns += now - t->running_since;
 	t->running_since = -1;
 	SAAKM_UNLOCK();
-	if (runnable)
-		why = t->flags & SAAKM_T_YIELDS ? SAAKM_YIELDED : SAAKM_PREEMPTED;
-	else if (p->__state & TASK_DEAD)
-		why = SAAKM_EXITED;
-	else if (p->__state)
-		why = SAAKM_STOPPED_BLOCKED;
-	saakm_record(s, SAAKM_RECORD(SAAKM_R_STOP, why, cpu, 0), t->serial, 0, 0);
 }
 
 /* p is no longer runnable: event block or terminate; or DETACHED, to be enqueued again. */
@@ -267,12 +240,10 @@ void BPF_STRUCT_OPS(saakm_quiescent, struct task_struct *p, u64 deq_flags)
 	s = saakm_begin(cpu, SAAKM_IN_OPERATION, t);
 	if (saakm_state_of(where) != SAAKM_RUNNING)
 		saakm_transition(t, where, SAAKM_RUNNING, cpu, 0);
-	if (p->__state & TASK_DEAD) {
-		saakm_record(s, SAAKM_RECORD(SAAKM_R_EXIT, 0, cpu, 0), t->serial, 0, 0);
+	if (p->__state & TASK_DEAD)
 		saakm_on_terminate((u64)s, (u64)t);
-	} else {
+	else
 		saakm_on_block((u64)s, (u64)t);
-	}
 	saakm_end((u64)s);
 	saakm_kick_preempted((u64)s);
 }
@@ -319,7 +290,6 @@ void BPF_STRUCT_OPS(saakm_tick, struct task_struct *p)
 	s = saakm_begin(cpu, SAAKM_IN_OPERATION, t);
 	core->last_tick = now;
 	core->seen_khz = saakm_measure_khz(cpu);
-	saakm_record(s, SAAKM_RECORD(SAAKM_R_TICK, 0, cpu, 0), t->serial, 0, 0);
 #ifdef SAAKM_ON_TICK
 	saakm_on_tick((u64)s, (u64)t);
 #endif
@@ -486,7 +456,6 @@ s32 BPF_STRUCT_OPS_SLEEPABLE(saakm_init)
 		bpf_timer_init(&timer->timer, &saakm_move_timers, CLOCK_MONOTONIC);
 		bpf_timer_set_callback(&timer->timer, saakm_move_timer_fired);
 	}
-	WORLD->ready = 1;
 	return 0;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT OR Apache-2.0 */
 /*
  * SaaKM on sched_ext: the memory that the loader and a running policy share, that is, the layout of
- * the BPF arena and the records of the ring buffer. scripts/bindings generates Rust from it
+ * the BPF arena and the records of the conformance log. scripts/bindings generates Rust from it
  * (crates/scx/src/layout).
  *
  * Addresses are offsets from the start of the arena. They are fixed for the largest machine, so
@@ -12,7 +12,7 @@
 #ifndef SAAKM_LAYOUT_H
 #define SAAKM_LAYOUT_H
 
-#define SAAKM_LAYOUT 5 /* increment on any change below */
+#define SAAKM_LAYOUT 6 /* increment on any change below */
 
 #define SAAKM_WORLD_AT 0x1000UL     /* struct saakm_world */
 #define SAAKM_TOLD_SETS_AT 0x2000UL /* log.h: sets of cores as last logged */
@@ -71,7 +71,6 @@ enum saakm_frequency_source {
  */
 struct saakm_counters {
 	uint64_t placed[SAAKM_MAX_REASONS]; /* placements of new and woken threads, by reason */
-	uint64_t place_ns;                  /* unused: the kernel measures placements */
 	uint64_t news, wakeups;             /* events new and unblock */
 	uint64_t switches;                  /* threads that started to run */
 	uint64_t preemptions;               /* requests to preempt a core's thread */
@@ -85,7 +84,6 @@ struct saakm_counters {
 	uint64_t spins, spin_ns; /* number and total time of spins in the idle loop */
 	uint64_t kicks;          /* rounds of these spins */
 	uint64_t bypassed;       /* insertions into a queue of the kernel, past the policy */
-	uint64_t lost;           /* records that did not fit into the ring buffer */
 };
 
 /*
@@ -104,12 +102,11 @@ struct saakm_thread {
 	int64_t running_since; /* start of the current execution, or -1 while not running */
 	uint64_t affinity;     /* arena address of the set of cores that it may use */
 	uint64_t timer_at;     /* expiry of the timer; 0: not armed */
-	uint64_t woken_at;     /* time of the last placement */
 	uint32_t flags;        /* SAAKM_T_* */
 	uint32_t ran_on;       /* core of the last execution, or SAAKM_NO_CORE */
 	uint32_t next_free;    /* next slot in the free list */
 	uint32_t reason;       /* the policy's reason for the last placement or move */
-	uint32_t pad[10];
+	uint32_t pad[12];
 	uint8_t attrs[SAAKM_THREAD_ATTRS]; /* the policy's attributes */
 	struct saakm_set allowed;          /* valid with SAAKM_T_RESTRICTED */
 };
@@ -117,8 +114,7 @@ struct saakm_thread {
 #define SAAKM_T_OUTSIDE 1u    /* placed or preempted, but not yet inserted into a DSQ */
 #define SAAKM_T_RESTRICTED 2u /* may run only on `allowed` */
 #define SAAKM_T_YIELDS 4u     /* called sched_yield since it was last inserted */
-#define SAAKM_T_NAMED 8u      /* the recording contains its name */
-#define SAAKM_T_PREEMPTS 16u  /* saakm_insert preempts the core's thread */
+#define SAAKM_T_PREEMPTS 8u   /* saakm_insert preempts the core's thread */
 
 struct saakm_core {
 	uint32_t current;              /* index of the running thread, 0: none of the policy */
@@ -162,12 +158,10 @@ struct saakm {
 	int64_t now;                      /* time of the event, ns */
 	uint32_t cpu;                     /* core on which the handler runs */
 	uint32_t subject;                 /* index of the event's thread, 0: none */
-	uint32_t placed;                  /* the subject became READY */
 	uint32_t run;                     /* index of the thread that schedule chose, 0: none */
 	uint32_t nr_moves;                /* entries of `moves` */
 	uint32_t nr_claims;               /* members of `claims` */
 	uint32_t nr_preempts;             /* members of `preempts` */
-	uint32_t armed;                   /* the handler armed a timer */
 	uint32_t heads[SAAKM_MAX_QUEUES]; /* schedule: index of the first thread of each queue */
 	uint32_t scheduling;              /* schedule: number of the core + 1, 0: another event */
 	uint32_t left_idle;               /* number of the first core that left idle + 1 */
@@ -197,16 +191,14 @@ struct saakm_window {
 
 struct saakm_world {
 	uint32_t layout;   /* the loader's SAAKM_LAYOUT */
-	uint32_t ready;    /* saakm_init has completed */
 	uint32_t nr_cores; /* highest core number + 1 */
 	uint32_t nr_words; /* words of a set that are in use */
 	uint32_t nr_domains[SAAKM_LEVELS];
 	uint32_t frequency_source; /* enum saakm_frequency_source */
-	uint32_t recording;        /* write records */
 	uint32_t torn;             /* times that saakm_lock gave up (log.h) */
 	uint32_t nr_params;
 	uint32_t underload; /* measure underload */
-	uint32_t pad[3];
+	uint32_t pad[5];
 	uint64_t lock;    /* serialises logged handlers */
 	uint64_t logged;  /* log records so far, including lost ones */
 	uint64_t free;    /* head of the free list of slots: index | version << 32 */
@@ -225,41 +217,6 @@ struct saakm_world {
 	int64_t params[SAAKM_MAX_PARAMS]; /* the loader's values of the policy's parameters */
 	struct saakm_window window;
 };
-
-/* A record of an event, for the loader (records.h). */
-struct saakm_record {
-	uint64_t time;   /* CLOCK_MONOTONIC, ns */
-	uint64_t value;  /* see the kinds */
-	uint32_t thread; /* serial of a thread, 0: none */
-	uint32_t other;  /* see the kinds */
-	uint32_t khz;    /* frequency of the target core that the policy saw */
-	uint16_t core;   /* core on which it happened */
-	uint16_t target;
-	uint16_t reason;
-	uint8_t kind; /* enum saakm_record_kind */
-	uint8_t flag;
-	uint32_t pad;
-	uint64_t text[2]; /* name of the thread (SAAKM_R_THREAD) */
-};
-
-enum saakm_record_kind {
-	SAAKM_R_NONE,
-	SAAKM_R_THREAD, /* a thread: pid (other), weight (value) and name (text) */
-	SAAKM_R_NEW,    /* thread `other` created thread on core `target` */
-	SAAKM_R_WAKE,   /* thread `other` (0: an interrupt) woke thread on core `target` */
-	SAAKM_R_PLACE,  /* placement on `target`: key in `value`, set sizes in `other` */
-	SAAKM_R_MOVE,   /* READY thread moved from core `other` to `target`: key in `value` */
-	SAAKM_R_RUN,    /* thread starts to run on `target` */
-	SAAKM_R_STOP,   /* thread stops running on `target`; flag: enum saakm_stop */
-	SAAKM_R_EXIT,   /* thread exited */
-	SAAKM_R_IDLE,   /* core `target` enters (flag 1) or leaves (flag 0) idle */
-	SAAKM_R_SPIN,   /* core `target` starts (flag 1) or stops (flag 0) spinning */
-	SAAKM_R_TICK,   /* tick on core `target`, which runs at `khz` */
-	SAAKM_R_TIMER,  /* timer of a thread that is READY on core `target` */
-	SAAKM_R_SET,    /* core `target` enters (flag 1) or leaves set number `reason` */
-};
-
-enum saakm_stop { SAAKM_PREEMPTED, SAAKM_YIELDED, SAAKM_STOPPED_BLOCKED, SAAKM_EXITED };
 
 /* A record of the conformance log (log.h). */
 struct saakm_log_record {

@@ -37,6 +37,11 @@ SAAKM_GLOBAL int saakm_unlock(void);
 
 /* ---- the log ----------------------------------------------------------------------------- */
 
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 1 << 24); /* bytes; the loader sets it */
+} saakm_log_ring SEC(".maps");
+
 SAAKM_GLOBAL int saakm_log(u64 what, u64 a, u64 b, u64 c);
 SAAKM_GLOBAL int saakm_log_thread(u64 thread);
 SAAKM_GLOBAL int saakm_log_begin(u64 context, u32 event, u64 thread, u32 core);

@@ -15,7 +15,7 @@
 #define SAAKM_FIELD_AT(type, at) ((type SAAKM_MEM *)(u64)(at))
 
 #include "layout.h"
-#include "records.h"
+#include "decisions.h"
 #include "log.h"
 
 /* ---- the arena --------------------------------------------------------------------------- */

@@ -177,12 +177,6 @@ static __always_inline void saakm_release(saakm_t s, core_t c)
 		saakm_set_remove(SAAKM_WORLD_SET(claimed), c);
 }
 
-/* Sizes of the policy's first two sets, for a record. */
-static __always_inline u32 saakm_set_sizes(void)
-{
-	return (u32)WORLD->members[0] | (u32)WORLD->members[1] << 16;
-}
-
 /* Removes c from `idle`: a thread is on its way there. */
 static void saakm_leave_idle(saakm_t s, core_t c);
 
@@ -203,7 +197,6 @@ static __always_inline void saakm_ready(saakm_t s, thread_t t, core_t c, u32 que
 	u64 old = own ? t->where : s->from;
 	bool moves = saakm_state_of(old) == SAAKM_READY;
 	u32 n = s->nr_moves;
-	u64 what;
 
 	c &= SAAKM_MAX_CORES - 1;
 	s->moved = false;
@@ -216,8 +209,6 @@ static __always_inline void saakm_ready(saakm_t s, thread_t t, core_t c, u32 que
 	s->moved = true;
 	t->key = key;
 	t->reason = reason;
-	if (t->index == s->subject)
-		s->placed = true;
 	/* Without an entry in a DSQ yet, there is nothing to move. */
 	if (moves && n < SAAKM_MOVES && !(t->flags & SAAKM_T_OUTSIDE)) {
 		s->moves[n].thread = t->index;
@@ -225,9 +216,8 @@ static __always_inline void saakm_ready(saakm_t s, thread_t t, core_t c, u32 que
 		s->moves[n].queue = saakm_queue_of(old);
 		s->nr_moves = n + 1;
 	}
-	what = SAAKM_RECORD(moves ? SAAKM_R_MOVE : SAAKM_R_PLACE, moves, c, reason);
-	saakm_record(s, what, t->serial, moves ? saakm_core_of(old) : saakm_set_sizes(), key);
-	saakm_decided(what, t->pid, saakm_core_at(c)->seen_khz);
+	saakm_decided(SAAKM_DECISION(moves ? SAAKM_D_MOVE : SAAKM_D_PLACE, moves, c, reason),
+		      t->pid, saakm_core_at(c)->seen_khz);
 	SAAKM_LOG(SAAKM_L_READY, 0, c, t->serial, queue, key, reason);
 	saakm_leave_idle(s, c);
 	saakm_release(s, c);
@@ -291,7 +281,6 @@ static __always_inline bool saakm_claim(saakm_t s, core_t c)
 static __always_inline void saakm_arm(saakm_t s, thread_t t, nsec_t ns)
 {
 	t->timer_at = s->now + ns;
-	s->armed = true;
 	SAAKM_LOG(SAAKM_L_ARM, 0, 0, t->serial, ns, 0, 0);
 }
 
@@ -344,8 +333,7 @@ static __always_inline bool saakm_add(saakm_t s, struct saakm_set SAAKM_MEM *set
 		__sync_fetch_and_add(members, -1);
 		return true;
 	}
-	saakm_record(s, SAAKM_RECORD(SAAKM_R_SET, true, c, id), 0, 0, 0);
-	saakm_decided(SAAKM_RECORD(SAAKM_R_SET, true, c, id), 0, 0);
+	saakm_decided(SAAKM_DECISION(SAAKM_D_SET, true, c, id), 0, 0);
 	SAAKM_LOG(SAAKM_L_SET, id, c, 0, true, 0, 0);
 	return true;
 }
@@ -357,8 +345,7 @@ static __always_inline bool saakm_remove(saakm_t s, struct saakm_set SAAKM_MEM *
 	if (!saakm_set_remove((u64)set, c))
 		return false;
 	__sync_fetch_and_add(&WORLD->members[id & (SAAKM_MAX_SETS - 1)], -1);
-	saakm_record(s, SAAKM_RECORD(SAAKM_R_SET, false, c, id), 0, 0, 0);
-	saakm_decided(SAAKM_RECORD(SAAKM_R_SET, false, c, id), 0, 0);
+	saakm_decided(SAAKM_DECISION(SAAKM_D_SET, false, c, id), 0, 0);
 	SAAKM_LOG(SAAKM_L_SET, id, c, 0, false, 0, 0);
 	return true;
 }

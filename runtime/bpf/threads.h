@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* SaaKM on sched_ext: slots of threads, records, and affinity. */
+/* SaaKM on sched_ext: slots of threads, and affinity. */
 #ifndef SAAKM_THREADS_H
 #define SAAKM_THREADS_H
 
@@ -89,53 +89,6 @@ SAAKM_GLOBAL int saakm_clear_attrs(u64 thread)
 
 	for (i = 0; i < SAAKM_THREAD_WORDS && can_loop; i = SAAKM_FORGET(i + 1))
 		word[i] = 0;
-	return 0;
-}
-
-/* Records pid, weight and name of t. */
-static __noinline int saakm_record_thread(struct task_struct *p, u64 thread)
-{
-	thread_t t = SAAKM_FIELD_AT(struct saakm_thread, thread);
-	struct saakm_record *r = bpf_ringbuf_reserve(&saakm_records, sizeof(*r), 0);
-
-	if (!r)
-		return 0;
-	__builtin_memset(r, 0, sizeof(*r));
-	r->time = scx_bpf_now();
-	r->kind = SAAKM_R_THREAD;
-	r->thread = t->serial;
-	r->other = p->pid;
-	r->value = t->weight;
-	bpf_probe_read_kernel(r->text, sizeof(r->text), p->comm);
-	bpf_ringbuf_submit(r, 0);
-	t->flags |= SAAKM_T_NAMED;
-	return 0;
-}
-
-/* Writes a record into the ring buffer; counts it as lost if there is no room. */
-SAAKM_GLOBAL int saakm_write_record(u64 s, u64 what, u32 thread, u32 other, u64 value)
-{
-	saakm_t context = SAAKM_FIELD_AT(struct saakm, s);
-	struct saakm_record *r = bpf_ringbuf_reserve(&saakm_records, sizeof(*r), 0);
-	u16 target = what >> 16;
-
-	if (!r) {
-		saakm_core_at(context->cpu)->count.lost++;
-		return 0;
-	}
-	r->time = context->now;
-	r->value = value;
-	r->thread = thread;
-	r->other = other;
-	r->khz = saakm_core_at(target)->seen_khz;
-	r->core = context->cpu;
-	r->target = target;
-	r->reason = what >> 32;
-	r->kind = what;
-	r->flag = what >> 8;
-	r->pad = 0;
-	r->text[0] = r->text[1] = 0;
-	bpf_ringbuf_submit(r, 0);
 	return 0;
 }
 

@@ -163,10 +163,8 @@ static int saakm_thread_timer_fired(void *map, u32 *key, struct saakm_timer *tim
 	from = saakm_core_of(where);
 	queue = saakm_queue_of(where);
 	/* t may have started to run since, in particular while this waited for the lock. */
-	if (saakm_state_of(where) == SAAKM_READY) {
-		saakm_record(s, SAAKM_RECORD(SAAKM_R_TIMER, 0, from, 0), t->serial, 0, 0);
+	if (saakm_state_of(where) == SAAKM_READY)
 		saakm_on_timer((u64)s, (u64)t);
-	}
 	saakm_end((u64)s);
 	SAAKM_IRQS_ON(irqs);
 	if (s->nr_moves) {

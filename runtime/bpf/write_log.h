@@ -41,7 +41,7 @@ SAAKM_GLOBAL int saakm_unlock(void)
 /* Reserves a record. NULL if there is no room: its number is then missing in the log. */
 static __always_inline struct saakm_log_record *saakm_log_reserve(u64 what)
 {
-	struct saakm_log_record *r = bpf_ringbuf_reserve(&saakm_records, sizeof(*r), 0);
+	struct saakm_log_record *r = bpf_ringbuf_reserve(&saakm_log_ring, sizeof(*r), 0);
 	u64 number = WORLD->logged;
 
 	saakm_use_arena();

@@ -3,7 +3,7 @@
 #ifndef SAAKM_ACCESS_H
 #define SAAKM_ACCESS_H
 
-#define SAAKM_ATTRIBUTES_FIT(name) /* memory is allocated to measure */
+#define SAAKM_ATTRIBUTES_FIT(name) /* the simulator allocates as much as needed */
 
 static inline void *saakm_state_attrs(saakm_t s)
 {
@@ -40,7 +40,8 @@ static inline domain_t saakm_domain_at(saakm_t s, enum saakm_level level, uint32
 	return &s->domains[level][i];
 }
 
-/* A temporary set behind a pointer, so that it need not be on the stack. Not initialised. */
+/* Declares a temporary set, not initialised. A pointer, because other runtimes keep it off the
+   stack. */
 #define SAAKM_SET(name)                                                                            \
 	struct saakm_set name##_storage;                                                           \
 	struct saakm_set *const name = &name##_storage
@@ -115,8 +116,8 @@ static inline int64_t saakm_weight(thread_t t)
 	return t->weight;
 }
 
-/* What t has executed so far; while it runs, up to now. In a kernel, now may be before the start: another core's
-   clock is ahead. */
+/* Time that t has executed until now. In the replay of a kernel's log, s->now may be before
+   running_since, because another core's clock was ahead: then the current execution counts as 0. */
 static inline nsec_t saakm_runtime(saakm_t s, thread_t t)
 {
 	nsec_t since = t->running_since;

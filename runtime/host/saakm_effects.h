@@ -3,7 +3,7 @@
 #ifndef SAAKM_EFFECTS_H
 #define SAAKM_EFFECTS_H
 
-/* Adds c to set number id of the policy; false if that is full and c not in it. */
+/* Adds c to set number id of the policy; false if the set is full and c is no member. */
 static inline bool saakm_add(saakm_t s, struct saakm_set *set, uint32_t id, core_t c, int64_t max)
 {
 	if (saakm_has(set, c))
@@ -15,7 +15,7 @@ static inline bool saakm_add(saakm_t s, struct saakm_set *set, uint32_t id, core
 	return true;
 }
 
-/* Removes c from set number id of the policy; false if it was not in it. */
+/* Removes c from set number id of the policy; false if it was no member. */
 static inline bool saakm_remove(saakm_t s, struct saakm_set *set, uint32_t id, core_t c)
 {
 	if (!saakm_has(set, c))
@@ -45,7 +45,6 @@ static inline void saakm_replace_word(saakm_t s, struct saakm_set *set, uint32_t
 	}
 }
 
-/* Iterates over the threads of a ready queue, in order; the body may remove t from the queue. */
 static inline thread_t saakm_first(saakm_t s, core_t c, uint32_t queue)
 {
 	return s->ops->first(s, c, queue);
@@ -56,11 +55,12 @@ static inline thread_t saakm_next(saakm_t s, thread_t t)
 	return t ? s->ops->next(s, t) : NULL;
 }
 
+/* Walks over the threads of a ready queue, in order. The body may remove t from the queue. */
 #define SAAKM_EACH_THREAD(s, t, c, queue)                                                          \
 	for (thread_t t##_next = saakm_first(s, c, queue);                                         \
 	     (t = t##_next) != NULL && (t##_next = saakm_next(s, t), true);)
 
-/* Claims t for a steal during a walk; in the simulator this always succeeds. */
+/* Lets a steal move t, the current thread of the walk. No other core competes in the simulator. */
 #define SAAKM_FROM(s, t) ((void)(s), (void)(t))
 
 /* ---- effects -------------------------------------------------------------------------------- */
@@ -71,7 +71,7 @@ static inline void saakm_ready(saakm_t s, thread_t t, core_t c, uint32_t queue, 
 	s->ops->ready(s, t, c, queue, key, reason);
 }
 
-/* Whether the last attempt to make a thread READY succeeded; in the simulator it always does. */
+/* Whether the last saakm_ready succeeded; in the simulator it always does. */
 static inline bool saakm_moved(saakm_t s)
 {
 	(void)s;
@@ -93,7 +93,7 @@ static inline void saakm_terminated(saakm_t s, thread_t t)
 	s->ops->terminated(s, t);
 }
 
-/* Claims an idle core c exclusively for this placement, until t => c or release(c). */
+/* Claims the idle core c for this placement, until t => c or release(c). */
 static inline bool saakm_claim(saakm_t s, core_t c)
 {
 	if (!saakm_has(&s->idle, c) || saakm_has(&s->claimed, c))

@@ -13,9 +13,9 @@ struct saakm_thread {
 	uint32_t tid;
 	core_t core;          /* where it runs, is ready, or last ran; a new thread: its parent's */
 	uint32_t weight;      /* 1024 at nice 0, as in Linux */
-	uint32_t queue;       /* which ready queue it is in, while READY */
-	nsec_t runtime;       /* executed before `running_since`; read it with saakm_runtime() */
-	nsec_t running_since; /* start of the present execution, or -1 while not RUNNING */
+	uint32_t queue;       /* its ready queue, while READY */
+	nsec_t runtime;       /* executed before `running_since`; saakm_runtime adds the rest */
+	nsec_t running_since; /* start of the current execution, or -1 while not RUNNING */
 	set_t affinity;       /* cores that it may use: never empty */
 	void *attrs;
 	void *runtime_private;
@@ -28,23 +28,23 @@ struct saakm_core {
 	uint32_t nr_running; /* nr_ready, and 1 if a thread runs */
 	uint32_t seen_khz;   /* frequency at the core's last tick */
 	uint32_t min_khz;
-	uint32_t exit_latency_ns;    /* of the idle state that it is in; 0 if busy */
+	uint32_t exit_latency_ns;    /* of its current idle state; 0: busy */
 	core_t domain[SAAKM_LEVELS]; /* index into saakm.domains[level] */
-	nsec_t idle_since;           /* when it last became idle */
+	nsec_t idle_since;           /* start of the last idle period */
 	void *attrs;
 };
 
 /* A topology domain: its cores, and the domains of each narrower level inside it, which are
-   numbered without gaps: first[l] to first[l] + count[l] - 1. */
+   numbered first[level] to first[level] + count[level] - 1. */
 struct saakm_domain {
 	struct saakm_set cores;
 	uint32_t first[SAAKM_LEVELS], count[SAAKM_LEVELS];
 };
 
-/* Effects, implemented by the simulator. `s` is the instance that the handler was given. */
+/* Effects, implemented by the simulator. `s` is the instance of the handler. */
 struct saakm_ops {
-	/* t => c.queue: t enters the ready queue; ordered queues sort by key, smallest first,
-	   equal keys in order of arrival. Ends a claim on c. Also moves a READY thread. */
+	/* t => c.queue: puts t into the ready queue, or moves a READY t there. Ordered queues have
+	   the smallest key first, equal keys in order of arrival. Ends the claim of c. */
 	void (*ready)(saakm_t s, thread_t t, core_t c, uint32_t queue, int64_t key,
 		      uint32_t reason);
 	/* t => running, on the core that schedules. */
@@ -54,10 +54,12 @@ struct saakm_ops {
 	/* First thread of a ready queue and the one after t, or NULL. */
 	thread_t (*first)(saakm_t s, core_t c, uint32_t queue);
 	thread_t (*next)(saakm_t s, thread_t t);
-	/* One-shot timer of t: event `timer` after ns, unless t is scheduled or armed again first. */
+	/* One-shot timer of t: event `timer` after ns, unless t is scheduled or armed again
+	   before. */
 	void (*arm)(saakm_t s, thread_t t, nsec_t ns);
 	void (*cancel)(saakm_t s, thread_t t);
-	/* The idle loop of c spins up to ns from when c next goes idle (or from now, if it is). */
+	/* The idle loop of c spins for up to ns: from now, or if c is busy, from its next idle
+	   period on. */
 	void (*keep_warm)(saakm_t s, core_t c, nsec_t ns);
 	/* Preempts the current thread of c: event `preempt`, then `schedule`. */
 	void (*preempt)(saakm_t s, core_t c);
@@ -77,8 +79,8 @@ struct saakm {
 	struct saakm_domain *domains[SAAKM_LEVELS];
 	uint32_t nr_domains[SAAKM_LEVELS];
 	struct saakm_set online;
-	struct saakm_set idle;       /* runs nothing, has nothing ready, expects no thread */
-	struct saakm_set idle_whole; /* idle, and so are all its hyperthreads */
+	struct saakm_set idle;       /* no thread runs, is ready, or is coming */
+	struct saakm_set idle_whole; /* all hyperthreads of the physical core are in `idle` */
 	struct saakm_set waiting;    /* has threads in its ready queues */
 	struct saakm_set claimed;
 };
@@ -96,7 +98,7 @@ struct saakm_queue {
 	uint32_t ordered; /* 0: first in, first out; 1: by key */
 };
 
-/* What the compiler emits for the loader: sizes, names, parameters and handlers. */
+/* Emitted by the compiler for the loader: sizes, names, parameters and handlers. */
 struct saakm_policy {
 	uint32_t abi;
 	const char *name;
@@ -109,7 +111,7 @@ struct saakm_policy {
 	uint32_t nr_reasons;
 	const char *const *sets;
 	uint32_t nr_sets;
-	/* Zeroed memory becomes the declared initial values. Parameters are set after init_state. */
+	/* Write the initial values to zeroed memory. Parameters are set after init_state. */
 	void (*init_state)(void *state);
 	void (*init_core)(void *attrs);
 	void (*init_thread)(void *attrs);

@@ -436,8 +436,8 @@ int BPF_PROG(frequency, unsigned khz, unsigned cpu)
 }
 
 /*
- * Attached to saakm_decided() of runtime/bpf/records.h in each program of a policy that Hearth runs. The record has the
- * policy's numbers of decisions.
+ * Attached to saakm_decided() of runtime/bpf/decisions.h in each program of a policy that Hearth runs. `what` is packed by
+ * SAAKM_DECISION there.
  */
 SEC("?fentry")
 int BPF_PROG(decided, u64 what, u64 pid, u64 khz)

@@ -19,8 +19,8 @@ use std::time::Duration;
 
 /// Size of the buffer for the kernel's dump when it ejects a policy, in bytes.
 const DUMP_BYTES: u32 = 32768;
-/// Smallest size of a ring buffer, in bytes.
-const MIN_RING_BYTES: u32 = 4096;
+/// Map of an object that writes a log.
+const LOG_RING: &str = "saakm_log_ring";
 
 /// Options of loading a policy.
 #[derive(Clone, Debug, Default)]
@@ -135,9 +135,8 @@ fn prepare(open: &mut OpenObject, hotplugs: u64, options: &LoadOptions) -> Resul
                 // Kernels without this field have no such member in the object's BTF either.
                 put(value, hotplug_seq, &hotplugs.to_ne_bytes());
             }
-            "saakm_records" => {
-                let bytes = if options.log { log::RING_BYTES } else { MIN_RING_BYTES };
-                map.set_max_entries(bytes).map_err(|error| format!("its ring buffer: {error}"))?;
+            LOG_RING => {
+                map.set_max_entries(log::RING_BYTES).map_err(|error| format!("its ring buffer: {error}"))?;
             }
             ".data.uei_dump" => {
                 map.set_value_size(DUMP_BYTES).map_err(|error| format!("its exit dump: {error}"))?;
@@ -350,9 +349,9 @@ impl Loaded {
         read.map_err(|error| Error::Object(format!("the kernel does not describe a program: {error}")))
     }
 
-    /// The ring buffer of records or of the log.
-    pub fn records(&self) -> Option<MapImpl<'_>> {
-        self.object.maps().find(|map| map.name() == "saakm_records")
+    /// The ring buffer of the log.
+    pub fn log_ring(&self) -> Option<MapImpl<'_>> {
+        self.object.maps().find(|map| map.name() == LOG_RING)
     }
 }
 

@@ -227,7 +227,7 @@ impl Session {
             ..log::Header::new(policy, &self.options.params.values(policy)?, &host.kernel)
         };
         let ring = loaded
-            .records()
+            .log_ring()
             .ok_or_else(|| Error::Object("the policy's object has no ring buffer for the log".into()))?;
         self.logging = Some(Logging::start(path, &header, &ring)?);
         Ok(())

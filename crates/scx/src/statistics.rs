@@ -153,8 +153,6 @@ statistics! {
         bypassed: u64, "times";
         /// Threads beyond the policy's capacity, which run from the kernel's global queue.
         no_slot: u64, "threads";
-        /// Records lost because the recording's buffer was full.
-        lost: u64, "records";
         /// Reloads of the policy after CPU hotplug. All other counters restart at a reload.
         restarts: u64, "times";
         /// Number of members of each set of cores of the policy.
@@ -290,7 +288,6 @@ impl Statistics {
             s.spin_ns += count.spin_ns;
             s.kicks += count.kicks;
             s.bypassed += count.bypassed;
-            s.lost += count.lost;
             // The policy counts idle and spin periods when they end: add the current ones.
             if idle.contains(&(cpu as u32)) {
                 s.idle_ns += now.saturating_sub(read!(core, idle_since).max(since));

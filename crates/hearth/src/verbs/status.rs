@@ -68,7 +68,7 @@ fn text(info: &Info, s: &Statistics) -> String {
         info.pid,
     );
     if let Some(path) = &info.recording {
-        text += &format!("recording to {path}; {} records lost\n", s.lost);
+        text += &format!("recording to {path}\n");
     }
     text += &format!("frequencies: {}\n\n", info.frequency);
     text += &parameters(info);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Compares emitted set operations (algebra.ipa) with models that visit one core after the other. */
+/* Compares emitted set operations (algebra.ipa) with models that visit the cores one by one. */
 #include "algebra_policy.c"
 #include "mini.h"
 
@@ -63,7 +63,7 @@ static void sort(void)
 	EXPECT(i == s.nr_cores);
 }
 
-/* c iterates over the cores of an order for which the test holds, at most `limit` of them. */
+/* Loops over the cores for which the test holds, in an order; at most `limit` of them. */
 #define EACH(c, order, limit, test)                                                                \
 	for (int64_t i_ = 0, left_ = (limit); i_ < s.nr_cores; i_++)                               \
 		for (core_t c = sorted[order][i_], once_ = (test) && left_-- > 0; once_; once_ = 0)
@@ -99,10 +99,11 @@ static void check_passes(void)
 		second += (in(a, c) || (in(b, c) && in(&t, c))) && !is_idle(c);
 		third &= !(in(a, c) && in(b, c) && same(c, x, SAAKM_SMT));
 		fourth += flag ? in(a, c) && !in(&t, c) : in(b, c) || is_idle(c);
-		EXPECT(algebra_member(&s, c, x, &t) ==
-		       ((in(a, c) && in(b, c) && !is_idle(c)) || (in(&t, c) && same(c, x, SAAKM_LLC))));
+		EXPECT(algebra_member(&s, c, x, &t) == ((in(a, c) && in(b, c) && !is_idle(c)) ||
+							(in(&t, c) && same(c, x, SAAKM_LLC))));
 		EXPECT(algebra_chosen(&s, c, &t) ==
-		       ((flag ? in(a, c) && in(&t, c) : in(b, c) && !is_idle(c)) || in(&s.waiting, c)));
+		       ((flag ? in(a, c) && in(&t, c) : in(b, c) && !is_idle(c)) ||
+			in(&s.waiting, c)));
 	}
 	EXPECT(algebra_counted(&s, x, &t) == first + 2000 * second + 4000000 * third + fourth);
 
@@ -138,7 +139,8 @@ static void check_passes(void)
 
 static void check_densest(void)
 {
-	const struct saakm_domain *machine = saakm_machine(&s), *die = saakm_llc(&s, x), *pair = NULL;
+	const struct saakm_domain *machine = saakm_machine(&s), *die = saakm_llc(&s, x),
+				  *pair = NULL;
 	int64_t most = -1, most2 = -1;
 	core_t expected = SAAKM_NO_CORE;
 
@@ -230,7 +232,7 @@ static void check_limits(void)
 	EXPECT(algebra_limited_loop(&s, x) == sum);
 }
 
-/* Loops that change their own set; they come last because they change the sets. */
+/* Loops that change their own set. The last check, because it changes the sets. */
 static void check_changes(void)
 {
 	const struct saakm_domain *machine = saakm_machine(&s);
@@ -260,7 +262,8 @@ static void check_changes(void)
 
 int main(void)
 {
-	static const unsigned shapes[][2] = { { 1, 1 }, { 1, 8 }, { 2, 16 }, { 4, 20 }, { 1, 32 }, { 8, 64 } };
+	static const unsigned shapes[][2] = { { 1, 1 },  { 1, 8 },  { 2, 16 },
+					      { 4, 20 }, { 1, 32 }, { 8, 64 } };
 
 	for (unsigned i = 0; i < sizeof(shapes) / sizeof(*shapes); i++) {
 		memset(&s, 0, sizeof(s));

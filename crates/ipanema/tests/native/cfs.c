@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* CFS: recent load counts at forks but not at wake-ups; order by vruntime; pulling. */
+/* CFS: recent load matters at forks, not at wake-ups; order by vruntime; newly-idle balancing. */
 #include "cfs_policy.c"
 #include "mini.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Minimal runtime to drive a policy by hand: one machine, one instance, and events sent one by one
- * by a scenario. The machine has `sockets` sockets of `pairs` hyperthreaded
- * cores; core c and c + nr_cores / 2 share a pair.
+ * Minimal runtime for scenarios: one machine, one instance of a policy, and events that the
+ * scenario sends one by one. The machine has `sockets` sockets of `pairs` physical cores. Cores c
+ * and c + nr_cores / 2 are hyperthreads of one physical core.
  */
 #ifndef MINI_H
 #define MINI_H
@@ -50,7 +50,7 @@ static void put(struct saakm_set *set, core_t c, bool member)
 		saakm_exclude(set, c);
 }
 
-/* Updates the state visible to the policy after a change on core c. */
+/* Updates the state that the policy sees, after a change on core c. */
 static void refresh(core_t c)
 {
 	const struct saakm_set *pair = &saakm_smt(&s, c)->cores;
@@ -180,9 +180,17 @@ static void op_set_changed(struct saakm *i, uint32_t set, core_t c, bool member)
 }
 
 static const struct saakm_ops ops = {
-	.ready = op_ready, .run = op_run, .blocked = op_blocked, .terminated = op_terminated,
-	.first = op_first, .next = op_next, .arm = op_arm, .cancel = op_cancel,
-	.keep_warm = op_keep_warm, .preempt = op_preempt, .set_changed = op_set_changed,
+	.ready = op_ready,
+	.run = op_run,
+	.blocked = op_blocked,
+	.terminated = op_terminated,
+	.first = op_first,
+	.next = op_next,
+	.arm = op_arm,
+	.cancel = op_cancel,
+	.keep_warm = op_keep_warm,
+	.preempt = op_preempt,
+	.set_changed = op_set_changed,
 };
 
 static void *zeroed(size_t size)
@@ -243,7 +251,8 @@ static void set_param(const char *name, int64_t value)
 {
 	for (unsigned i = 0; i < saakm_policy.nr_params; i++)
 		if (!strcmp(saakm_policy.params[i].name, name)) {
-			memcpy((char *)s.state + saakm_policy.params[i].offset, &value, sizeof(value));
+			memcpy((char *)s.state + saakm_policy.params[i].offset, &value,
+			       sizeof(value));
 			return;
 		}
 	assert(!"no such parameter");
@@ -354,7 +363,7 @@ static struct task *sleeper(core_t c)
 	} while (0)
 #define EXPECT_REASON(task, word) EXPECT(!strcmp((task)->reason, word))
 
-/* Scenarios use some of these functions. */
+/* Avoids warnings: a scenario uses only some of these. */
 static inline void mini_unused(void)
 {
 	(void)set_param, (void)fork_from, (void)wake_from, (void)schedule, (void)run, (void)block;

@@ -53,7 +53,7 @@ int main(void)
 	EXPECT(wake_from(t, 0) == c);
 	EXPECT_REASON(t, "attached");
 
-	/* It returns to its core even if that is stale. */
+	/* An attached thread returns to its core even if that is stale. */
 	run_and_block(c);
 	s.now += 100 * SAAKM_MS;
 	EXPECT(wake_from(t, 0) == c);
@@ -66,7 +66,7 @@ int main(void)
 	EXPECT(wake_from(u, 0) == c);
 	EXPECT_REASON(u, "primary");
 
-	/* It demotes a stale core, and then takes it from the reserve nest. */
+	/* A thread demotes a stale core, and then takes it from the reserve nest. */
 	run_and_block(c);
 	s.now += 9 * SAAKM_MS;
 	changes[0] = 0;
@@ -76,8 +76,8 @@ int main(void)
 	{
 		char expected[128];
 
-		snprintf(expected, sizeof(expected), "-primary %u +reserve %u +primary %u -reserve %u ",
-			 c, c, c, c);
+		snprintf(expected, sizeof(expected),
+			 "-primary %u +reserve %u +primary %u -reserve %u ", c, c, c, c);
 		EXPECT(!strcmp(changes, expected));
 	}
 
@@ -86,7 +86,7 @@ int main(void)
 	terminate(c);
 	EXPECT(!primary(c) && reserve(c));
 
-	/* Impatience: the previous core is busy more often than the thread tolerates. */
+	/* Impatience: after r_impatient misses, the choice of CFS becomes primary at once. */
 	EXPECT(size(&nest_state(&s)->primary) == 1 && primary(0));
 	u = sleeper(0);
 	for (int64_t miss = 1; miss <= 3; miss++) {

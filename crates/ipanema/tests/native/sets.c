@@ -1,8 +1,14 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Compares set algebra, iteration and decay with trivial models. */
-struct none_state { char none; };
-struct none_core { char none; };
-struct none_thread { char none; };
+/* Compares operations on sets, walks and decay with simple models. */
+struct none_state {
+	char none;
+};
+struct none_core {
+	char none;
+};
+struct none_thread {
+	char none;
+};
 #include "saakm.h"
 
 static void nothing(void *p)
@@ -10,7 +16,8 @@ static void nothing(void *p)
 	(void)p;
 }
 static const char *const names[] = { "set" };
-SAAKM_POLICY(none, .sets = names, .nr_sets = 1, .init_state = nothing, .init_core = nothing, .init_thread = nothing);
+SAAKM_POLICY(none, .sets = names, .nr_sets = 1, .init_state = nothing, .init_core = nothing,
+	     .init_thread = nothing);
 #include "mini.h"
 
 static uint64_t seed = 88172645463325252ULL;
@@ -34,15 +41,15 @@ static void random_set(struct saakm_set *set)
 			saakm_include(set, c);
 }
 
-/* Distance of c from x: the innermost shared domain, then the ascending distance. */
+/* Position of c in a walk `nearest x` or `from x`: by ring, then by distance upwards from x. */
 static unsigned rank(core_t c, core_t x, bool nearest)
 {
 	unsigned ring = 0;
 
 	if (nearest)
-		ring = cores[c].domain[SAAKM_LLC] == cores[x].domain[SAAKM_LLC]	  ? 0 :
-		       cores[c].domain[SAAKM_NUMA] == cores[x].domain[SAAKM_NUMA] ? 1 :
-										    2;
+		ring = cores[c].domain[SAAKM_LLC] == cores[x].domain[SAAKM_LLC]     ? 0
+		       : cores[c].domain[SAAKM_NUMA] == cores[x].domain[SAAKM_NUMA] ? 1
+										    : 2;
 	return ring * SAAKM_MAX_CORES + (c + s.nr_cores - x) % s.nr_cores;
 }
 
@@ -79,24 +86,26 @@ static void check_walks(void)
 
 		memset(&seen, 0, sizeof(seen));
 		count = 0;
-#define BODY                                                                                       \
-	{                                                                                          \
+#define VISIT                                                                                      \
+	do {                                                                                       \
 		EXPECT(c < s.nr_cores && in(&a, c) && !in(&b, c) && !in(&seen, c));                \
 		EXPECT((int64_t)rank(c, x, nearest) > before);                                     \
 		before = rank(c, x, nearest);                                                      \
 		first = first == SAAKM_NO_CORE ? c : first;                                        \
 		saakm_include(&seen, c);                                                           \
 		count++;                                                                           \
-	}
+	} while (0)
 		if (nearest) {
-			SAAKM_EACH_NEAREST(&s, c, x, w, a.word[w] & ~b.word[w]) BODY
+			SAAKM_EACH_NEAREST(&s, c, x, w, a.word[w] & ~b.word[w])
+				VISIT;
 			EXPECT(SAAKM_FIRST_NEAREST(&s, x, w, a.word[w] & ~b.word[w]) == first);
 		} else {
-			SAAKM_EACH_FROM(&s, c, x, w, a.word[w] & ~b.word[w]) BODY
+			SAAKM_EACH_FROM(&s, c, x, w, a.word[w] & ~b.word[w])
+				VISIT;
 			EXPECT(SAAKM_FIRST_FROM(&s, x, w, a.word[w] & ~b.word[w]) == first);
 		}
 		EXPECT(c == SAAKM_NO_CORE && count == members);
-		/* After an early exit, the variable keeps the element found. */
+		/* After a break, the variable keeps the core. */
 		SAAKM_EACH_FROM(&s, c, x, w, a.word[w])
 			break;
 		EXPECT(SAAKM_EMPTY(&s, w, a.word[w]) ? c == SAAKM_NO_CORE : in(&a, c));
@@ -132,7 +141,7 @@ static void check_replace(void)
 	changes[0] = 0;
 	SAAKM_REPLACE(&s, &a, 0, w, b.word[w]);
 	EXPECT(SAAKM_EMPTY(&s, w, a.word[w] ^ b.word[w]));
-	/* One report per core, because the history has room for a few only. */
+	/* One report per core. The history has no room for many. */
 	if (differ < 64) {
 		size_t reports = 0;
 
@@ -156,10 +165,12 @@ static void check_groups(void)
 	SAAKM_EACH_GROUP(&s, d, saakm_llc(&s, x), SAAKM_SMT, x) {
 		const struct saakm_domain *p = d;
 
-		EXPECT(SAAKM_COUNT_IN(&s, d, w, p->cores.word[w]) == SAAKM_COUNT(&s, w, p->cores.word[w]));
+		EXPECT(SAAKM_COUNT_IN(&s, d, w, p->cores.word[w]) ==
+		       SAAKM_COUNT(&s, w, p->cores.word[w]));
 		EXPECT(!SAAKM_EMPTY_IN(&s, d, w, p->cores.word[w]));
 		EXPECT(SAAKM_EMPTY_IN(&s, d, w, p->cores.word[w] & 0));
-		EXPECT(SAAKM_FIRST_IN(&s, d, w, p->cores.word[w]) == SAAKM_FIRST(&s, w, p->cores.word[w]));
+		EXPECT(SAAKM_FIRST_IN(&s, d, w, p->cores.word[w]) ==
+		       SAAKM_FIRST(&s, w, p->cores.word[w]));
 	}
 	EXPECT(count == s.nr_domains[SAAKM_SMT]);
 	count = 0;
@@ -170,7 +181,7 @@ static void check_groups(void)
 	EXPECT(count == saakm_llc(&s, x)->count[SAAKM_SMT]);
 }
 
-/* Computes whole half-lives and the remainder separately. */
+/* Decay by whole half-lives and by the remainder, separately. */
 static int64_t plain_decay(int64_t value, nsec_t dt, nsec_t half_life)
 {
 	int64_t part = dt % half_life * 1024 / half_life, below, above;
@@ -202,19 +213,21 @@ static void check_decay(void)
 
 int main(void)
 {
-	static const unsigned shapes[][2] = { { 1, 1 }, { 1, 2 }, { 2, 16 }, { 4, 20 }, { 1, 32 },
-					      { 4, 80 }, { 8, 64 } };
+	static const unsigned shapes[][2] = { { 1, 1 },  { 1, 2 },  { 2, 16 }, { 4, 20 },
+					      { 1, 32 }, { 4, 80 }, { 8, 64 } };
 
 	for (unsigned i = 0; i < sizeof(shapes) / sizeof(*shapes); i++) {
 		memset(&s, 0, sizeof(s));
 		memset(cores, 0, sizeof(cores));
 		machine(shapes[i][0], shapes[i][1]);
-		/* Includes a level between die and machine. */
+		/* Adds NUMA nodes of two dies. */
 		if (shapes[i][0] == 4) {
 			domain_level(SAAKM_NUMA, 2);
 			for (core_t c = 0; c < s.nr_cores; c++) {
 				cores[c].domain[SAAKM_NUMA] = cores[c].domain[SAAKM_LLC] / 2;
-				saakm_include(&s.domains[SAAKM_NUMA][cores[c].domain[SAAKM_NUMA]].cores, c);
+				saakm_include(
+					&s.domains[SAAKM_NUMA][cores[c].domain[SAAKM_NUMA]].cores,
+					c);
 			}
 			for (unsigned d = 0; d < 2; d++) {
 				s.domains[SAAKM_NUMA][d].first[SAAKM_LLC] = 2 * d;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* S_move: arms the timer if and only if the core chosen by CFS was last seen at its lowest frequency. */
+/* S_move: arms the timer exactly if CFS's core was last seen at its lowest frequency. */
 #include "smove_policy.c"
 #include "mini.h"
 

@@ -170,7 +170,7 @@ fn is_slow(kind: u64) -> bool {
     kind >= kind::RESYNC || kind == kind::DECISION
 }
 
-/// Kinds are those of `enum saakm_record_kind` of `runtime/bpf/layout.h`.
+/// Kinds are those of `enum saakm_decision` of `runtime/bpf/decisions.h`.
 fn decision(pid: i32, cpu: u32, word: u64) -> Option<Decision> {
     let (khz, number, flag) = (word as u32, bits(word, 32, 16) as u16, bits(word, 56, 1) == 1);
     match bits(word, 48, 8) {

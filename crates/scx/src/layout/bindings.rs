@@ -2,7 +2,7 @@
 
 pub const SAAKM_MAX_CORES: u32 = 1024;
 pub const SAAKM_SET_WORDS: u32 = 16;
-pub const SAAKM_LAYOUT: u32 = 5;
+pub const SAAKM_LAYOUT: u32 = 6;
 pub const SAAKM_WORLD_AT: u32 = 4096;
 pub const SAAKM_TOLD_SETS_AT: u32 = 8192;
 pub const SAAKM_ZERO_AT: u32 = 12288;
@@ -59,7 +59,6 @@ pub type saakm_frequency_source = ::std::os::raw::c_uint;
 #[derive(Debug, Copy, Clone)]
 pub struct saakm_counters {
     pub placed: [u64; 32usize],
-    pub place_ns: u64,
     pub news: u64,
     pub wakeups: u64,
     pub switches: u64,
@@ -77,7 +76,6 @@ pub struct saakm_counters {
     pub spin_ns: u64,
     pub kicks: u64,
     pub bypassed: u64,
-    pub lost: u64,
 }
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
@@ -92,12 +90,11 @@ pub struct saakm_thread {
     pub running_since: i64,
     pub affinity: u64,
     pub timer_at: u64,
-    pub woken_at: u64,
     pub flags: u32,
     pub ran_on: u32,
     pub next_free: u32,
     pub reason: u32,
-    pub pad: [u32; 10usize],
+    pub pad: [u32; 12usize],
     pub attrs: [u8; 128usize],
     pub allowed: saakm_set,
 }
@@ -146,12 +143,10 @@ pub struct saakm {
     pub now: i64,
     pub cpu: u32,
     pub subject: u32,
-    pub placed: u32,
     pub run: u32,
     pub nr_moves: u32,
     pub nr_claims: u32,
     pub nr_preempts: u32,
-    pub armed: u32,
     pub heads: [u32; 4usize],
     pub scheduling: u32,
     pub left_idle: u32,
@@ -182,16 +177,14 @@ pub struct saakm_window {
 #[derive(Debug, Copy, Clone)]
 pub struct saakm_world {
     pub layout: u32,
-    pub ready: u32,
     pub nr_cores: u32,
     pub nr_words: u32,
     pub nr_domains: [u32; 4usize],
     pub frequency_source: u32,
-    pub recording: u32,
     pub torn: u32,
     pub nr_params: u32,
     pub underload: u32,
-    pub pad: [u32; 3usize],
+    pub pad: [u32; 5usize],
     pub lock: u64,
     pub logged: u64,
     pub free: u64,
@@ -210,42 +203,6 @@ pub struct saakm_world {
     pub params: [i64; 64usize],
     pub window: saakm_window,
 }
-#[repr(C)]
-#[derive(Debug, Copy, Clone, Default, PartialEq, Eq)]
-pub struct saakm_record {
-    pub time: u64,
-    pub value: u64,
-    pub thread: u32,
-    pub other: u32,
-    pub khz: u32,
-    pub core: u16,
-    pub target: u16,
-    pub reason: u16,
-    pub kind: u8,
-    pub flag: u8,
-    pub pad: u32,
-    pub text: [u64; 2usize],
-}
-pub const SAAKM_R_NONE: saakm_record_kind = 0;
-pub const SAAKM_R_THREAD: saakm_record_kind = 1;
-pub const SAAKM_R_NEW: saakm_record_kind = 2;
-pub const SAAKM_R_WAKE: saakm_record_kind = 3;
-pub const SAAKM_R_PLACE: saakm_record_kind = 4;
-pub const SAAKM_R_MOVE: saakm_record_kind = 5;
-pub const SAAKM_R_RUN: saakm_record_kind = 6;
-pub const SAAKM_R_STOP: saakm_record_kind = 7;
-pub const SAAKM_R_EXIT: saakm_record_kind = 8;
-pub const SAAKM_R_IDLE: saakm_record_kind = 9;
-pub const SAAKM_R_SPIN: saakm_record_kind = 10;
-pub const SAAKM_R_TICK: saakm_record_kind = 11;
-pub const SAAKM_R_TIMER: saakm_record_kind = 12;
-pub const SAAKM_R_SET: saakm_record_kind = 13;
-pub type saakm_record_kind = ::std::os::raw::c_uint;
-pub const SAAKM_PREEMPTED: saakm_stop = 0;
-pub const SAAKM_YIELDED: saakm_stop = 1;
-pub const SAAKM_STOPPED_BLOCKED: saakm_stop = 2;
-pub const SAAKM_EXITED: saakm_stop = 3;
-pub type saakm_stop = ::std::os::raw::c_uint;
 #[repr(C)]
 #[derive(Debug, Copy, Clone, Default, PartialEq, Eq)]
 pub struct saakm_log_record {
