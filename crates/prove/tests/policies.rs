@@ -67,7 +67,7 @@ fn broken(name: &str, changes: &[(&str, &str)], about: &str, what: &str) {
     }
     let policy = changed(name, changes);
     let mut theorems = emitted(&policy);
-    theorems.obligations.retain(|o| o.about == about && o.what.starts_with(what));
+    theorems.obligations.retain(|o| o.id.about == about && o.id.what.starts_with(what));
     assert!(!theorems.obligations.is_empty(), "nothing is to be proved of {about}: `{what}`");
     let report = prove(&policy, &theorems, &Options::default()).unwrap();
     assert_eq!(failed(&report).len(), theorems.obligations.len(), "{about}: `{what}` holds");

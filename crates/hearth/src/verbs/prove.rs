@@ -115,7 +115,7 @@ fn table(report: &Report) -> String {
             let o = &proved.obligation;
             let line = if o.line == 0 { "-".into() } else { format!("{}:{}", o.policy, o.line) };
             let seconds = format!("{:.2}", proved.seconds);
-            table.row(&[&o.about, &o.what, &line, &verdict(&proved.verdict), &seconds]);
+            table.row(&[&o.id.about, &o.id.what, &line, &verdict(&proved.verdict), &seconds]);
         }
         text += &table.render();
         text += "\n";

@@ -87,6 +87,16 @@ impl Effects {
 }
 
 impl Access {
+    /// True if both are the same set or the same attribute, whoever owns it.
+    pub fn is_same_object(self, other: Access) -> bool {
+        let any_owner = |access| match access {
+            Access::Thread { attribute, .. } => Access::Thread { attribute, of: Whose::Other },
+            Access::Core { attribute, .. } => Access::Core { attribute, of: Whose::Other },
+            access => access,
+        };
+        any_owner(self) == any_owner(other)
+    }
+
     /// True for attributes of another core, or of a thread that is not a parameter.
     pub fn is_remote(self) -> bool {
         matches!(self, Access::Thread { of: Whose::Other, .. } | Access::Core { of: Whose::Other, .. })

@@ -3,7 +3,9 @@
 use super::program::Program;
 use super::unit::Scope;
 use super::watch::Watch;
-use hearth_ipanema::ir::{BaseType, Effect, Event, Expr, ExprKind, State, StealId, ThreadField};
+use hearth_ipanema::ir::{
+    BaseType, Effect, Event, Expr, ExprKind, LocalId, State, Steal, StealId, ThreadField,
+};
 
 /// The thread of the event.
 pub const OWN: &str = "own_thread";
@@ -34,22 +36,40 @@ impl<'p> Program<'_, 'p> {
             return String::new();
         }
         let mut inner = Scope::new(handler);
-        inner.bind(hearth_ipanema::ir::LocalId(0), self.expr(scope, thread));
-        inner.bind(hearth_ipanema::ir::LocalId(1), core.to_owned());
+        inner.bind(LocalId(0), self.expr(scope, thread));
+        inner.bind(LocalId(1), core.to_owned());
         format!("(try {} with Return -> () end);\n", self.body(&inner))
     }
 
+    /// Under `Watch::Cores`, the contract of a steal. Otherwise what matters is what `move` does to each stolen thread:
+    /// the other phases are pure.
     pub fn steal(&self, scope: &Scope<'p>, steal: StealId, thief: &Expr, victims: &Expr) -> String {
+        let stolen_by = &self.unit.policy.steals[steal.index()];
         if !matches!(self.watch, Watch::Cores) {
-            return String::new();
+            return match self.minds(&stolen_by.effects) {
+                true => self.stolen_threads(scope, stolen_by, thief),
+                false => String::new(),
+            };
         }
         let (dst, from) = (self.unit.fresh("dst"), self.unit.fresh("from"));
         let (thief, victims) = (self.expr(scope, thief), self.expr(scope, victims));
-        let name = &self.unit.policy.steals[steal.index()].name;
+        let name = &stolen_by.name;
         format!(
             "let {dst} = {thief} in\nlet {from} = {victims} in\n(* {name} *) steal {dst} {from};\n\
              pull_for {dst};\n"
         )
+    }
+
+    /// Any number of threads, each of them any thread.
+    fn stolen_threads(&self, scope: &Scope<'p>, steal: &Steal, thief: &Expr) -> String {
+        let (dst, stolen) = (self.unit.fresh("dst"), self.unit.fresh("stolen"));
+        let mut inner = Scope::new(self.unit.policy.function(steal.move_thread));
+        inner.bind(LocalId(0), dst.clone());
+        inner.bind(LocalId(2), stolen.clone());
+        let body = self.body(&inner);
+        let catch = "with Placed _ -> () | Return -> () end";
+        let moved = self.rounds(&format!("let {stolen} = any thread in\ntry\n{body}\n{catch}"), &[]);
+        format!("let {dst} = {} in\n(* move of {} *)\n{moved}\n", self.expr(scope, thief), steal.name)
     }
 
     /// As an expression.
@@ -64,8 +84,9 @@ impl<'p> Program<'_, 'p> {
             }
             (Effect::Claim(core), Watch::Claims) => format!("(claim {})", self.expr(scope, core)),
             (Effect::Release(core), Watch::Claims) => format!("(release {})", self.expr(scope, core)),
-            (Effect::Arm { .. }, Watch::Timer) => "(armed := true)".into(),
-            (Effect::Cancel(_), Watch::Timer) => "(armed := false)".into(),
+            (Effect::Arm { thread, .. }, Watch::Timer) if self.is_own(scope, thread) => {
+                "(armed := true)".into()
+            }
             (Effect::Add { .. } | Effect::Remove { .. } | Effect::Claim(_), _) => "(any bool)".into(),
             _ => "()".into(),
         }

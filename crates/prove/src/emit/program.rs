@@ -26,6 +26,10 @@ pub struct Program<'u, 'p> {
 }
 
 impl<'u, 'p> Program<'u, 'p> {
+    pub fn watching(unit: &'u Unit<'p>, watch: Watch) -> Self {
+        Program { unit, watch, places: false, loop_invariants: Vec::new() }
+    }
+
     // ---- functions ----------------------------------------------------------------------------
 
     /// The body of a function whose parameters are bound.
@@ -76,13 +80,15 @@ impl<'u, 'p> Program<'u, 'p> {
         )
     }
 
-    /// Could a function with these effects matter?
+    /// True if a function with these effects can change what is watched, directly or by a steal.
     pub fn minds(&self, effects: &Effects) -> bool {
         let timed = |access: &Access| match access {
             Access::Thread { attribute, .. } => self.unit.timed.borrow().contains(attribute),
             _ => false,
         };
-        self.watch.minds(effects) || (self.watch == Watch::Timer && effects.writes.iter().any(timed))
+        self.watch.minds(effects)
+            || (self.watch == Watch::Timer && effects.writes.iter().any(timed))
+            || effects.steals.iter().any(|id| self.minds(&self.unit.policy.steals[id.index()].effects))
     }
 
     /// A call whose value is any value, and that does nothing else.
@@ -174,6 +180,10 @@ impl<'u, 'p> Program<'u, 'p> {
             {
                 let name = &self.unit.policy.thread[attribute.index()].name;
                 format!("own_{name} := {};\n", self.expr(scope, value))
+            }
+            Target::Set(id) if self.watch == Watch::Sets => {
+                let name = &self.unit.policy.sets[id.index()].name;
+                format!("assign_{name} ({});\n", self.expr(scope, value))
             }
             // Attributes are any value whenever they are read.
             _ if self.has_effect(value) => format!("let _ = {} in\n", self.expr(scope, value)),
@@ -307,8 +317,8 @@ impl Visitor for Parts<'_, '_, '_> {
     }
 }
 
-/// The variables of a function that are assigned to after their first value.
-fn assigned(function: &Function) -> HashSet<LocalId> {
+/// The variables of a function that are assigned after their initial value.
+pub fn assigned(function: &Function) -> HashSet<LocalId> {
     struct Assigned(HashSet<LocalId>);
     impl Visitor for Assigned {
         fn stmt(&mut self, stmt: &Stmt) {

@@ -121,8 +121,8 @@ impl<'p> Program<'_, 'p> {
         self.rounds(&format!("let {x} = {element} in\n{body}"), &[]) + "\n"
     }
 
-    /// Some rounds, of which nothing is known but that they end.
-    fn rounds(&self, body: &str, also: &[String]) -> String {
+    /// Any number of rounds of a loop.
+    pub fn rounds(&self, body: &str, also: &[String]) -> String {
         let label = self.unit.fresh("Loop").replace("loop", "Loop");
         let invariants: String =
             self.loop_invariants.iter().chain(also).map(|i| format!("invariant {{ {i} }}\n")).collect();

@@ -5,9 +5,10 @@
 //! place: any value at all.
 
 use super::unit::{Scope, Sum, Unit, why_type};
+use hearth_ipanema::ir::visit::{Visitor, walk_expr};
 use hearth_ipanema::ir::{
-    Arithmetic, BaseType, Comparison, CoreField, Expr, ExprKind, Extreme, KeptSet, Level, Over, Owner,
-    Search, SearchKind, SetOp, ThreadField, Type,
+    Arithmetic, BaseType, Comparison, CoreField, Expr, ExprKind, Extreme, KeptSet, Level, LocalId, Over,
+    Owner, Search, SearchKind, SetOp, ThreadField, Type,
 };
 use std::collections::HashMap;
 
@@ -123,7 +124,7 @@ impl<'u, 'p> Terms<'u, 'p> {
                 format!("(forall {c}. is_core {c} -> not {member})")
             }
             E::Not(inner) => format!("(not {})", self.expr(scope, inner)),
-            E::Neg(inner) => format!("(- {})", self.expr(scope, inner)),
+            E::Neg(inner) => format!("(wrap (- {}))", self.expr(scope, inner)),
             E::Logic { and, left, right } => {
                 let op = if *and { "/\\" } else { "\\/" };
                 format!("({} {op} {})", self.expr(scope, left), self.expr(scope, right))
@@ -136,10 +137,10 @@ impl<'u, 'p> Terms<'u, 'p> {
             E::Arithmetic { op, left, right } => {
                 let (left, right) = (self.expr(scope, left), self.expr(scope, right));
                 match op {
-                    Arithmetic::Add => format!("({left} + {right})"),
-                    Arithmetic::Sub => format!("({left} - {right})"),
-                    Arithmetic::Mul => format!("({left} * {right})"),
-                    Arithmetic::Div => format!("(quotient {left} {right})"),
+                    Arithmetic::Add => format!("(wrap ({left} + {right}))"),
+                    Arithmetic::Sub => format!("(wrap ({left} - {right}))"),
+                    Arithmetic::Mul => format!("(wrap ({left} * {right}))"),
+                    Arithmetic::Div => format!("(wrap (quotient {left} {right}))"),
                     Arithmetic::Rem => format!("(remainder {left} {right})"),
                 }
             }
@@ -262,13 +263,17 @@ impl<'u, 'p> Terms<'u, 'p> {
                 format!("(exists {c}. is_core {c} /\\ {member})")
             }
             (SearchKind::Sum { of }, Over::Threads { core, .. })
-                if self.adds_up && search.iteration.limit.is_none() && self.unit.policy.queues.len() == 1 =>
+                if self.adds_up
+                    && search.iteration.limit.is_none()
+                    && search.filter.is_none()
+                    && self.unit.policy.queues.len() == 1
+                    && is_of_the_thread_alone(of, search.iteration.local) =>
             {
-                let number = self.sum(scope, e, search, of);
+                let number = self.sum(scope, search, of);
                 let core = self.expr(scope, core);
                 let now = self.now();
                 match self.state(&core) {
-                    Some(state) => format!("(Sum_{number}.total {now} {state})"),
+                    Some(state) => format!("(wrap (total sum_{number} {now} {state}))"),
                     None => self.unknown(e.ty),
                 }
             }
@@ -298,8 +303,8 @@ impl<'u, 'p> Terms<'u, 'p> {
     }
 
     /// The number of the sum's module. The weight is a function of the moment and the thread alone.
-    fn sum(&mut self, scope: &Scope, e: &Expr, search: &Search, of: &Expr) -> usize {
-        let at = e.span;
+    fn sum(&mut self, scope: &Scope, search: &Search, of: &Expr) -> usize {
+        let at = std::ptr::from_ref(of);
         if let Some(known) = self.unit.sums.borrow().iter().position(|sum| sum.at == at) {
             return known;
         }
@@ -319,6 +324,29 @@ impl<'u, 'p> Terms<'u, 'p> {
         sums.push(Sum { at, weight });
         sums.len() - 1
     }
+}
+
+/// True if a value depends on nothing but parameters of the policy and what belongs to the thread itself, so that it
+/// is the same wherever the thread waits.
+fn is_of_the_thread_alone(of: &Expr, thread: LocalId) -> bool {
+    struct Alone(LocalId, bool);
+    impl Visitor for Alone {
+        fn expr(&mut self, e: &Expr) {
+            use ExprKind as E;
+            self.1 &= match &e.kind {
+                E::Local(id) => *id == self.0,
+                E::Bool(_) | E::Number(_) | E::Param(_) | E::Thread { .. } | E::Arithmetic { .. } => true,
+                E::Pick { .. } | E::Compare { .. } | E::Logic { .. } | E::Not(_) | E::Neg(_) => true,
+                E::Conditional { .. } => true,
+                E::ThreadField { field, .. } => matches!(field, ThreadField::Weight | ThreadField::Runtime),
+                _ => false,
+            };
+            walk_expr(self, e);
+        }
+    }
+    let mut alone = Alone(thread, true);
+    alone.expr(of);
+    alone.1
 }
 
 /// What an optional holds, as an optional.

@@ -1,14 +1,13 @@
 //! What all passes of the emitter share: the policy, and numbers that nothing else has.
 
-use hearth_ipanema::Span;
-use hearth_ipanema::ir::{AttributeId, BaseType, Function, LocalId, Owner, Policy, Type};
+use hearth_ipanema::ir::{AttributeId, BaseType, Expr, Function, LocalId, Owner, Policy, Type};
 use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, HashSet};
 
 /// A sum over the threads of a ready queue: the module that is made of it.
 pub struct Sum {
-    /// Which expression it is.
-    pub at: Span,
+    /// The summand in the policy's text.
+    pub at: *const Expr,
     /// What each thread adds, as a term over `w` and `t`.
     pub weight: String,
 }
