@@ -1,4 +1,4 @@
-# Hearth. `make` lists what can be made; every target installs what it needs and lacks.
+# Hearth. `make` lists the targets; each installs missing dependencies.
 
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
@@ -8,43 +8,45 @@ SHELL := bash
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-demo: web ## Record a real ./configure here; predict it for the papers' machines; write out/report.html
+demo: web ## Record a real ./configure, predict it for the papers' machines, write out/report.html
 	@scripts/demo
 
 build: web ## Build the hearth binary: target/release/hearth
 	@scripts/need rust cc elf
 	cargo build --locked --release -p hearth-sched
 
-web: ## Build the viewer's page, which the hearth binary takes in: web/dist
+web: ## Build the pages that the hearth binary embeds: web/dist
 	@scripts/web
 
 bpf: ## Compile the built-in policies and the recorder for the kernel: target/bpf/NAME.bpf.o
 	@scripts/bpf
 
 PREFIX ?= /usr/local
-install: build bpf ## Install hearth, what it needs to run policies, and its systemd unit, below PREFIX
+install: build bpf ## Install hearth, its BPF objects and its systemd unit below PREFIX
 	@scripts/install "$(DESTDIR)" "$(PREFIX)"
 
-test: ## Everything that CI checks: format, lints, tests, policies in a live kernel, licences
+test: ## Everything that CI checks: formats, lints, tests, policies in a live kernel, licences
 	@scripts/test
 
-test-kernels: ## Try the policies in every kernel with sched_ext that can be had
+test-kernels: ## Test the policies in the newest kernel of each series that has sched_ext
 	@KERNELS=all scripts/test kernels
 
-bench: ## Measure the simulator (events per second) and, as root, what recording costs
-	@scripts/need rust cc elf
-	cargo bench --locked -p hearth-sim
-	@experiments/recording/overhead
+bench: ## Run all benchmarks (recording: as root); print times and their ratio to the baseline or the last run
+	@scripts/bench
 
-play-and-sim: ## Play workloads in virtual machines, simulate the same, compare: out/play-and-sim/table.md
+play-and-sim: ## Play workloads in virtual machines, simulate them, compare: out/play-and-sim/table.md
 	@scripts/play-and-sim
 
-lint: ## Format and lints only
-	@scripts/test format clippy
+lint: ## Formats and lints only
+	@scripts/test format shell python clippy
 
-fmt: ## Put Rust and Ipanema sources into the common format
+fmt: ## Format Rust, C, Ipanema and Python sources
 	@scripts/need rust cc elf
+	@scripts/need linters
 	cargo fmt --all
+	find runtime -name '*.[ch]' -exec out/tools/linters/clang_format/data/bin/clang-format -i {} +
+	out/tools/linters/bin/ruff check --quiet --fix
+	out/tools/linters/bin/ruff format --quiet
 	cargo run --locked --quiet -p hearth-sched -- fmt policies/*.ipa
 
 docs: ## Build the book: docs/book/index.html

@@ -56,7 +56,13 @@
 enum saakm_level { SAAKM_SMT, SAAKM_LLC, SAAKM_NUMA, SAAKM_MACHINE, SAAKM_LEVELS };
 
 /* The unit of a parameter, for the loader and for error messages. */
-enum saakm_unit { SAAKM_BOOL, SAAKM_INT, SAAKM_TIME /* ns */, SAAKM_FREQUENCY /* kHz */, SAAKM_LOAD };
+enum saakm_unit {
+	SAAKM_BOOL,
+	SAAKM_INT,
+	SAAKM_TIME,      /* ns */
+	SAAKM_FREQUENCY, /* kHz */
+	SAAKM_LOAD,
+};
 
 #if defined(__bpf__)
 #include "bpf/saakm_types.h"

@@ -65,10 +65,10 @@ static inline uint32_t saakm_popcount(uint64_t x)
 SAAKM_FUNCTION int64_t saakm_decay(int64_t value, nsec_t dt, nsec_t half_life)
 {
 	static const uint32_t table[33] = {
-		65536, 64132, 62757, 61413, 60097, 58809, 57549, 56316,
-		55109, 53928, 52773, 51642, 50535, 49452, 48393, 47356,
-		46341, 45348, 44376, 43425, 42495, 41584, 40693, 39821,
-		38968, 38133, 37316, 36516, 35734, 34968, 34219, 33486,
+		65536, 64132, 62757, 61413, 60097, 58809, 57549, 56316, /* 0 to 7 */
+		55109, 53928, 52773, 51642, 50535, 49452, 48393, 47356, /* 8 to 15 */
+		46341, 45348, 44376, 43425, 42495, 41584, 40693, 39821, /* 16 to 23 */
+		38968, 38133, 37316, 36516, 35734, 34968, 34219, 33486, /* 24 to 31 */
 		32768,
 	};
 	uint64_t v = (uint64_t)value, part, factor;
@@ -112,8 +112,8 @@ SAAKM_FUNCTION int64_t saakm_decay(int64_t value, nsec_t dt, nsec_t half_life)
 	{                                                                                          \
 		return (struct name##_state SAAKM_MEM *)saakm_state_attrs(s);                      \
 	}                                                                                          \
-	static inline __attribute__((unused)) struct name##_core SAAKM_MEM *name##_core(           \
-		saakm_t s, core_t c)                                                               \
+	static inline __attribute__((unused)) struct name##_core SAAKM_MEM *name##_core(saakm_t s, \
+											core_t c)  \
 	{                                                                                          \
 		return (struct name##_core SAAKM_MEM *)saakm_core_attrs(s, c);                     \
 	}                                                                                          \
@@ -175,7 +175,7 @@ static inline domain_t saakm_machine(saakm_t s)
 		     w = SAAKM_FORGET(w + 1)) {                                                    \
 			const uint64_t word_ = (members);                                          \
 			if (word_)                                                                 \
-				count_ = SAAKM_FORGET(count_ + saakm_popcount(word_));                                   \
+				count_ = SAAKM_FORGET(count_ + saakm_popcount(word_));             \
 		}                                                                                  \
 		count_;                                                                            \
 	})
@@ -195,7 +195,7 @@ static inline uint32_t saakm_words(saakm_t s, domain_t domain)
 #define SAAKM_EMPTY_IN(s, d, w, members)                                                           \
 	({                                                                                         \
 		bool empty_ = true;                                                                \
-		for (uint32_t words_ = d##_groups.words; words_ && empty_ && SAAKM_GO_ON;             \
+		for (uint32_t words_ = d##_groups.words; words_ && empty_ && SAAKM_GO_ON;          \
 		     words_ = SAAKM_FORGET(words_ & (words_ - 1))) {                               \
 			const uint32_t w = (uint32_t)__builtin_ctz(words_);                        \
 			empty_ = (members) == 0;                                                   \
@@ -206,12 +206,12 @@ static inline uint32_t saakm_words(saakm_t s, domain_t domain)
 #define SAAKM_COUNT_IN(s, d, w, members)                                                           \
 	({                                                                                         \
 		int64_t count_ = 0;                                                                \
-		for (uint32_t words_ = d##_groups.words; words_ && SAAKM_GO_ON;                       \
+		for (uint32_t words_ = d##_groups.words; words_ && SAAKM_GO_ON;                    \
 		     words_ = SAAKM_FORGET(words_ & (words_ - 1))) {                               \
 			const uint32_t w = (uint32_t)__builtin_ctz(words_);                        \
 			const uint64_t word_ = (members);                                          \
 			if (word_)                                                                 \
-				count_ = SAAKM_FORGET(count_ + saakm_popcount(word_));                                   \
+				count_ = SAAKM_FORGET(count_ + saakm_popcount(word_));             \
 		}                                                                                  \
 		count_;                                                                            \
 	})
@@ -240,7 +240,7 @@ static inline void saakm_exclude(struct saakm_set SAAKM_MEM *set, core_t c)
  * words to come is seen. The compiler takes a copy first where the body could change the set.
  */
 struct saakm_scan {
-	uint64_t bits;  /* members of this word that are still to come */
+	uint64_t bits; /* members of this word that are still to come */
 	uint32_t word;
 	uint32_t words; /* words that are still to come; bit w for word w */
 };
@@ -266,10 +266,10 @@ static inline core_t saakm_scan_take(struct saakm_scan *scan)
 			     c##_walk.bits = (members);                                            \
 		     }                                                                             \
 		     c = saakm_scan_take(&c##_walk);                                               \
-	     }) != SAAKM_NO_CORE && SAAKM_GO_ON;)
+	     }) != SAAKM_NO_CORE &&                                                                \
+	     SAAKM_GO_ON;)
 
-#define SAAKM_EACH(s, c, w, members)                                                               \
-	SAAKM_SCAN_(c, (2U << (saakm_nr_words(s) - 1)) - 1, w, members)
+#define SAAKM_EACH(s, c, w, members) SAAKM_SCAN_(c, (2U << (saakm_nr_words(s) - 1)) - 1, w, members)
 /* Within SAAKM_EACH_GROUP(s, d, ...), over a set inside of d. */
 #define SAAKM_EACH_IN(s, d, c, w, members) SAAKM_SCAN_(c, d##_groups.words, w, members)
 
@@ -279,13 +279,13 @@ static inline core_t saakm_scan_take(struct saakm_scan *scan)
  * three rings in the order of `from x`; hyperthreads do not come before other cores of the cache.
  */
 struct saakm_walk {
-	uint64_t bits;                /* members of this word that are still to come */
-	uint64_t mask;                /* cores of this word that belong to this step */
+	uint64_t bits; /* members of this word that are still to come */
+	uint64_t mask; /* cores of this word that belong to this step */
 	uint32_t word;
-	uint32_t step;                /* words done in this ring; the first is visited twice */
+	uint32_t step; /* words done in this ring; the first is visited twice */
 	core_t start;
-	uint32_t level;               /* of the ring; SAAKM_LEVELS: no rings */
-	set_t ring; /* its cores, and those that came before it */
+	uint32_t level; /* of the ring; SAAKM_LEVELS: no rings */
+	set_t ring;     /* its cores, and those that came before it */
 	set_t inner;
 };
 
@@ -344,8 +344,7 @@ static inline bool saakm_walk_widen(saakm_t s, struct saakm_walk *walk)
 
 static inline bool saakm_walk_step_ring(saakm_t s, struct saakm_walk *walk)
 {
-	if (!saakm_walk_step(s, walk) &&
-	    !(saakm_walk_widen(s, walk) && saakm_walk_step(s, walk)))
+	if (!saakm_walk_step(s, walk) && !(saakm_walk_widen(s, walk) && saakm_walk_step(s, walk)))
 		return false;
 	walk->mask &= walk->ring->word[walk->word];
 	if (walk->inner)
@@ -373,7 +372,8 @@ static inline core_t saakm_walk_take(struct saakm_walk *walk)
 			     c##_walk.bits = c##_walk.mask & (members);                            \
 		     }                                                                             \
 		     c = saakm_walk_take(&c##_walk);                                               \
-	     }) != SAAKM_NO_CORE && SAAKM_GO_ON;)
+	     }) != SAAKM_NO_CORE &&                                                                \
+	     SAAKM_GO_ON;)
 
 #define SAAKM_EACH_FROM(s, c, x, w, members)                                                       \
 	SAAKM_WALK_(s, c, saakm_walk_from(s, x), saakm_walk_step, w, members)
@@ -411,7 +411,7 @@ static inline core_t saakm_walk_take(struct saakm_walk *walk)
 	})
 
 /* As often as there are cores, unless left by break. */
-#define SAAKM_EACH_ROUND(s) \
+#define SAAKM_EACH_ROUND(s)                                                                        \
 	for (uint32_t round_ = 0; round_ < saakm_nr_cores(s) && SAAKM_GO_ON;                       \
 	     round_ = SAAKM_FORGET(round_ + 1))
 
@@ -424,8 +424,7 @@ struct saakm_groups {
 	uint32_t words; /* of the domain: no group has cores in others */
 };
 
-static inline struct saakm_groups saakm_groups_from(saakm_t s,
-						    domain_t domain,
+static inline struct saakm_groups saakm_groups_from(saakm_t s, domain_t domain,
 						    enum saakm_level level, core_t x)
 {
 	struct saakm_groups groups = {
@@ -445,16 +444,16 @@ static inline struct saakm_groups saakm_groups_from(saakm_t s,
 	return groups;
 }
 
-static inline domain_t saakm_groups_take(saakm_t s,
-							   struct saakm_groups *groups,
-							   enum saakm_level level)
+static inline domain_t saakm_groups_take(saakm_t s, struct saakm_groups *groups,
+					 enum saakm_level level)
 {
 	domain_t domain;
 
 	if (groups->left == 0)
 		return NULL;
 	domain = saakm_domain_at(s, level, groups->at);
-	groups->at = groups->at + 1 < groups->first + groups->count ? groups->at + 1 : groups->first;
+	groups->at =
+		groups->at + 1 < groups->first + groups->count ? groups->at + 1 : groups->first;
 	groups->left = SAAKM_FORGET(groups->left - 1);
 	groups->at = SAAKM_FORGET(groups->at);
 	return domain;

@@ -1,4 +1,4 @@
-//! Compiles the built-in policies: Ipanema to C, C to native code in this crate.
+//! Compiles the built-in policies from Ipanema to C, and links their native code into this crate.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -29,12 +29,13 @@ fn main() {
         fs::write(&path, c).expect("OUT_DIR is writable");
         build.file(path);
         let symbol = name.replace('-', "_");
-        writeln!(rust, "    static saakm_policy_{symbol}: PolicyTable;").expect("to a string");
+        writeln!(rust, "    static saakm_policy_{symbol}: PolicyTable;")
+            .expect("a string accepts all writes");
         writeln!(table, "        \"{name}\" => Some(&raw const saakm_policy_{symbol}),")
-            .expect("to a string");
+            .expect("a string accepts all writes");
     }
     build.compile("hearth_policies");
     write!(rust, "}}\n\nfn builtin_table(name: &str) -> Option<*const PolicyTable> {{\n    match name {{\n{table}        _ => None,\n    }}\n}}\n")
-        .expect("to a string");
+        .expect("a string accepts all writes");
     fs::write(out.join("builtin.rs"), rust).expect("OUT_DIR is writable");
 }

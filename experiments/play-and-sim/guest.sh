@@ -1,14 +1,14 @@
 #!/bin/sh
 # guest.sh HEARTH OUT FREQUENCY RUNS SCHEDULER: in the guest of scripts/play-and-sim, plays each workload of
-# OUT/workloads RUNS times under the kernel's own scheduler ("kernel") or a policy, and records it with the kernel's own events.
-# A policy's counters before and after tell the reasons of its placements.
+# OUT/workloads RUNS times under the kernel's scheduler ("kernel") or a policy, and records the kernel's events.
+# The difference of a policy's counters before and after a play gives the reasons of its placements.
 set -eu
 hearth=$1 out=$2 frequency=$3 runs=$4 scheduler=$5
 export HEARTH_LIB="$PWD/${hearth%/*}"
 
 as=
 if [ "$scheduler" != kernel ]; then
-	# Only the player and its threads are the policy's (class 7, SCHED_EXT); recorder and policy stay with the kernel.
+	# The policy schedules only the player's threads (class 7, SCHED_EXT), not the recorder or itself.
 	mkdir -p /sys/fs/cgroup/none
 	"$hearth" run "$scheduler" --cgroup /sys/fs/cgroup/none --frequency "$frequency" &
 	until "$hearth" status >/dev/null 2>&1; do

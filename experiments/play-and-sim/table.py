@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
-"""table.py OUT CPUS...: what scripts/play-and-sim measured and simulated, side by side.
+"""table.py OUT CPUS...: compares the plays and the simulations of scripts/play-and-sim.
 
 Writes OUT/result.json (every run) and OUT/table.md (means, the simulated value's error relative to the played one).
 """
+
 import json
 import sys
 from pathlib import Path
 from statistics import mean, median
 
-# Metric: what it is called in the table, and in a report's summary.
+# Name in the table, and value from a report's summary.
 METRICS = {
     "time ms": lambda s: s["duration_s"] * 1e3,
     "CPU ms": lambda s: s["busy_core_s"] * 1e3,
@@ -23,7 +24,7 @@ METRICS = {
 
 
 def summaries(folder, name, scheduler, runs):
-    """The summaries of these runs, with the reasons for placements."""
+    """Summaries of these runs, including the reasons for placements."""
     for path in sorted(folder.glob(f"{name}.{scheduler}.{runs}.report.json")):
         summary = json.loads(path.read_text())["traces"][0]["summary"]
         if not summary["placements"]:
@@ -78,7 +79,7 @@ def overview(schedulers, compared):
             away = [abs(s - p) / p for p, s in pairs if p]
             row.append(f"{100 * median(away):.0f} %" if away else "-")
         lines.append(f"| {metric} | " + " | ".join(row) + " |")
-    return lines + [""]
+    return [*lines, ""]
 
 
 def main():
@@ -97,8 +98,7 @@ def main():
                 simulated = list(summaries(folder, name, scheduler, "sim*"))
                 if not played or not simulated:
                     continue
-                machine.setdefault(name, {"workload": workload})[scheduler] = {
-                    "played": played, "simulated": simulated}
+                machine.setdefault(name, {"workload": workload})[scheduler] = {"played": played, "simulated": simulated}
                 cells[scheduler] = compare(played, simulated)
                 if scheduler != "kernel":
                     reasons.append((scheduler, shares(played), shares(simulated)))
@@ -108,11 +108,19 @@ def main():
             for metric in METRICS:
                 row = [f"{number(p)} → {number(s)} ({error(p, s)})" for p, s in (c[metric] for c in cells.values())]
                 details.append(f"| {metric} | " + " | ".join(row) + " |")
-            details += ["", "Placements in per cent, played → simulated: " + "; ".join(
-                f"*{scheduler}* " + ", ".join(
-                    f"{reason} {number(a.get(reason, 0))} → {number(b.get(reason, 0))}"
-                    for reason in sorted(a | b))
-                for scheduler, a, b in reasons) + ".", ""]
+            details += [
+                "",
+                "Placements in per cent, played → simulated: "
+                + "; ".join(
+                    f"*{scheduler}* "
+                    + ", ".join(
+                        f"{reason} {number(a.get(reason, 0))} → {number(b.get(reason, 0))}" for reason in sorted(a | b)
+                    )
+                    for scheduler, a, b in reasons
+                )
+                + ".",
+                "",
+            ]
         text += [f"## {cpus} CPUs", "", *overview(schedulers, compared), *details]
     (out / "result.json").write_text(json.dumps(result, indent=1))
     (out / "table.md").write_text("\n".join(text))

@@ -1,6 +1,6 @@
 /*
- * What a recorder has the hardest time with: load pipe COUNT (a byte goes to and fro between two processes on one core,
- * COUNT times) or load fork COUNT (fork and wait, COUNT times). Prints the seconds that it took, and those of processor time.
+ * The loads that are hardest to record. `load pipe COUNT` passes a byte back and forth between two processes on one core,
+ * COUNT times; `load fork COUNT` forks and waits, COUNT times. Prints wall time and processor time in seconds.
  */
 #define _GNU_SOURCE
 #include <sched.h>

@@ -1,13 +1,13 @@
 # shellcheck shell=sh
-# guest.sh HEARTH ROUNDS NAME=COMMAND...: in the guest, runs each load under each scheduler, one scheduler after the
-# other, ROUNDS times. An empty COMMAND is the kernel's own scheduler. Leaves in the present folder, for each round,
-# scheduler and load: ROUND.NAME.LOAD.time (seconds), .trace, and for configure .programs (the kernel's statistics of the
-# scheduler's BPF programs). LOADS names the loads.
+# guest.sh HEARTH ROUNDS NAME=COMMAND...: in the guest, runs each load under each scheduler in turn, ROUNDS times. An
+# empty COMMAND is the kernel's own scheduler. Writes to the working directory, for each round, scheduler and load:
+# ROUND.NAME.LOAD.time (seconds), .trace, and for configure .programs (the kernel's statistics of the scheduler's BPF
+# programs). LOADS names the loads.
 H=$1
 rounds=$2
 shift 2
 
-# timed FILE COMMAND...: how long the command took, by a clock that is fine enough.
+# timed FILE COMMAND...: writes the command's run time to FILE.time.
 timed() {
 	file=$1
 	shift
@@ -25,7 +25,7 @@ recorded() {
 load() { # load NAME PREFIX
 	case $1 in
 	configure)
-		# Here most CPUs sleep: those that work would be in each other's times.
+		# Measured only here: most CPUs sleep, so that busy ones do not disturb the times.
 		echo 1 >/proc/sys/kernel/bpf_stats_enabled
 		recorded "$2.configure" sh load.sh configure
 		echo 0 >/proc/sys/kernel/bpf_stats_enabled
@@ -59,7 +59,7 @@ end() {
 	until [ "$(cat /sys/kernel/sched_ext/state)" = disabled ]; do sleep 0.1; done
 }
 
-# So that the first scheduler does not pay for reading the files.
+# Warm the file cache for the first scheduler.
 sh load.sh configure >/dev/null 2>&1
 sh load.sh build >/dev/null 2>&1
 

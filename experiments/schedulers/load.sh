@@ -1,5 +1,5 @@
 # shellcheck shell=sh
-# load.sh LOAD: runs it in the guest's memory, from what lies beside this script.
+# load.sh LOAD: runs a load from the files beside this script, in the guest's memory.
 here=$(cd "$(dirname "$0")" && pwd)
 [ -d /tmp/source ] || cp -r "$here/source" /tmp/source
 case $1 in

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""table.py OUT...: what scripts/schedulers left in each folder OUT, as tables.
+"""table.py OUT...: makes tables of the results of scripts/schedulers in each folder OUT.
 
 Writes OUT/result.json (every round) and OUT/table.md (means over the rounds; times also as ratios to the kernel's own
 scheduler of the same round).
 """
+
 import json
 import subprocess
 import sys
@@ -77,8 +78,17 @@ def span(values):
 def table(load, runs):
     """In the order of first execution."""
     kernel = runs.get("kernel", [])
-    head = ["scheduler", "s", "time ratio", "cores in 4 ms", "underload/s", "wake-up latency p50 µs", "p99", "p99.9",
-            "migrations"]
+    head = [
+        "scheduler",
+        "s",
+        "time ratio",
+        "cores in 4 ms",
+        "underload/s",
+        "wake-up latency p50 µs",
+        "p99",
+        "p99.9",
+        "migrations",
+    ]
     costly = any("cost" in run for rounds in runs.values() for run in rounds)
     if costly:
         head += [f"{operation} ns" for operation in OPERATIONS]
@@ -93,7 +103,7 @@ def table(load, runs):
             costs = [run.get("cost", {}) for run in rounds]
             row += [span(c[operation]["ns"] for c in costs if operation in c) for operation in OPERATIONS]
         lines.append("| " + " | ".join(row) + " |")
-    return lines + [""]
+    return [*lines, ""]
 
 
 def main():

@@ -1,6 +1,6 @@
-#![no_main]
+#![cfg_attr(fuzzing, no_main)]
 
 use hearth_formats::ImportFormat;
-use libfuzzer_sys::fuzz_target;
+use hearth_fuzz::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| hearth_fuzz::import(bytes, ImportFormat::TraceDat));

@@ -1,11 +1,11 @@
-//! Any text: the parser survives it, diagnostics lie within it, and what it formats is stable.
+//! Parses and formats any text: nothing panics, spans lie within the text, and formatting is idempotent.
 
-#![no_main]
+#![cfg_attr(fuzzing, no_main)]
 
+use hearth_fuzz::fuzz_target;
 use hearth_ipanema::diagnostic::render_all;
 use hearth_ipanema::syntax::{format, parse};
 use hearth_ipanema::{SourceId, Sources};
-use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &str| {
     let mut sources = Sources::new();
@@ -18,7 +18,7 @@ fuzz_target!(|text: &str| {
     match format(id, text) {
         Ok(once) => {
             let twice = format(SourceId::default(), &once).expect("formatted text is correct");
-            assert_eq!(once, twice, "formatting is not stable");
+            assert_eq!(once, twice, "formatting is not idempotent");
         }
         Err(errors) => assert!(errors.iter().any(|diagnostic| diagnostic.is_error())),
     }

@@ -1,13 +1,13 @@
-//! The index of a small trace, with any bytes in it: refused, or it gives tiles; never a panic, nor unbounded memory.
+//! Opens the index of a small trace with a part replaced: it is rejected or gives tiles, without a panic, in bounded memory.
 //!
-//! The first byte says what the rest replaces. Sizes and checksums are made right: otherwise nothing would come past
-//! them.
+//! The first byte selects the part that the rest replaces. The target corrects sizes and checksums, so that the code
+//! behind their checks is reached.
 
-#![no_main]
+#![cfg_attr(fuzzing, no_main)]
 
+use hearth_fuzz::fuzz_target;
 use hearth_trace::tiles::{Groups, Index, Place, Span, TileId};
 use hearth_trace::{CoreInfo, Error, Event, Header, IDLE, Kind, Stop, Trace};
-use libfuzzer_sys::fuzz_target;
 use std::ops::Range;
 use std::sync::{Arc, LazyLock};
 use xxhash_rust::xxh3::xxh3_64;
@@ -15,15 +15,15 @@ use xxhash_rust::xxh3::xxh3_64;
 const GROUP_EVENTS: usize = 16;
 const START: usize = 16;
 const FOOTER: usize = 24;
-/// Of a table: its head, and an entry for a group (with the place of its size) and for a tile.
+/// Bytes of a table: its head; a group's entry, with the offset of its size; a tile's entry.
 const HEAD: usize = 20;
 const GROUP: usize = 52;
 const RAW: usize = 24;
 const TILE: usize = 33;
-/// At the end of an entry: offset, bytes and checksum of a block.
+/// Offset, size and checksum of a block, at the end of an entry.
 const BLOCK: usize = 24;
 
-/// A trace that has several groups.
+/// A trace of several groups.
 struct Small(Trace);
 
 impl Groups for Small {
@@ -79,7 +79,7 @@ fuzz_target!(|input: &[u8]| {
     let index = &*INDEX;
     let table = table_of(index).unwrap();
     let (blocks, groups) = (&index[..table.start], TRACE.spans().len());
-    // A block of the file becomes the content: that of a group, or behind these that of a tile.
+    // Replaces the block of an entry: groups come first, then tiles.
     let replace = |entry: usize, content: &[u8], raw: Option<usize>| {
         let at = match entry.checked_sub(groups) {
             None => HEAD + entry * GROUP,
@@ -107,12 +107,12 @@ fuzz_target!(|input: &[u8]| {
         _ => return,
     };
     if let Ok(index) = Index::open(Place::Memory(with_checksums(bytes)), &*TRACE) {
-        ask(&index);
+        query(&index);
     }
 });
 
-/// All questions that the viewer puts.
-fn ask(index: &Index) {
+/// Makes all queries of the viewer.
+fn query(index: &Index) {
     let stored = index.tiles().take(20);
     let levels = (0..=index.coarsest()).flat_map(|level| [0, 7].map(|index| TileId { level, index }));
     for id in stored.chain(levels) {
@@ -141,7 +141,7 @@ fn put(bytes: &mut [u8], at: usize, number: u64) {
     }
 }
 
-/// Where the footer says that the table is.
+/// The table's range, from the footer.
 fn table_of(bytes: &[u8]) -> Option<Range<usize>> {
     let footer = bytes.len().checked_sub(FOOTER).filter(|footer| *footer >= START)?;
     let offset = number(bytes, footer)?;
@@ -149,7 +149,7 @@ fn table_of(bytes: &[u8]) -> Option<Range<usize>> {
     (end <= footer).then_some(offset..end)
 }
 
-/// The table begins at `table`, and the footer says so.
+/// Adds a footer for a table that begins at `table`.
 fn with_footer(mut bytes: Vec<u8>, table: usize) -> Vec<u8> {
     let length = bytes.len() - table;
     for number in [table, length, 0] {
@@ -158,7 +158,7 @@ fn with_footer(mut bytes: Vec<u8>, table: usize) -> Vec<u8> {
     bytes
 }
 
-/// The checksums of all blocks that the table names, and of the table.
+/// Corrects the checksums of the table and of all blocks that it names.
 fn with_checksums(mut bytes: Vec<u8>) -> Vec<u8> {
     let Some(table) = table_of(&bytes) else { return bytes };
     let count = |at| count(&bytes[table.clone()], at).unwrap_or(0);

@@ -1,12 +1,12 @@
-//! A trace with any file in it: read, or refused with a reason; never a panic, nor unbounded memory.
+//! Reads a trace with a file replaced: it is read or rejected, without a panic, in bounded memory.
 //!
-//! The first byte says which file the rest replaces. Its checksums are made right: otherwise nothing
-//! would come past them.
+//! The first byte selects the file that the rest replaces. The target corrects its checksums, so that the code behind
+//! their check is reached.
 
-#![no_main]
+#![cfg_attr(fuzzing, no_main)]
 
+use hearth_fuzz::fuzz_target;
 use hearth_trace::{CoreInfo, Event, Header, IDLE, Kind, Reader, Stop, ThreadInfo, Trace};
-use libfuzzer_sys::fuzz_target;
 use serde_json::{Value, json};
 use std::fs;
 use std::path::Path;
@@ -61,10 +61,10 @@ fuzz_target!(|input: &[u8]| {
     }
 });
 
-/// What `trace.json` says of such a segment.
+/// `trace.json` for a segment with this content.
 fn segment(content: &[u8]) -> Value {
     let mut meta = TEMPLATE.meta.clone();
-    // At its end a Parquet file says how long its footer is, without this number and the mark behind it.
+    // A Parquet file ends with the length of its footer, without this number, and a magic number (4 bytes each).
     let length = content.len().checked_sub(8).and_then(|at| content[at..].first_chunk());
     let footer = length.map_or(0, |length| u32::from_le_bytes(*length) as usize).saturating_add(8);
     let (groups, footer) = content.split_at(content.len().saturating_sub(footer));
@@ -85,7 +85,7 @@ fn write_meta(folder: &Path, mut meta: Value) {
     fs::write(folder.join(FILES[3]), with_checksum(meta.to_string().as_bytes())).unwrap();
 }
 
-/// The text with a new checksum as its last member.
+/// The text with a correct checksum as its last member.
 fn with_checksum(text: &[u8]) -> Vec<u8> {
     let end = text.windows(13).rposition(|it| it == b",\"checksum\":\"").filter(|_| text.ends_with(b"\"}\n"));
     let mut body = text[..end.unwrap_or(text.len().saturating_sub(1))].to_vec();

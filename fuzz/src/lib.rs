@@ -5,7 +5,47 @@ use hearth_trace::Event;
 use std::io::Cursor;
 use std::path::PathBuf;
 
-/// Any bytes as a foreign trace: a trace in order of time, or an error.
+#[cfg(fuzzing)]
+pub use libfuzzer_sys::fuzz_target;
+
+/// Defines a target that runs once for each file on its command line. cargo-fuzz puts libFuzzer in its place.
+#[cfg(not(fuzzing))]
+#[macro_export]
+macro_rules! fuzz_target {
+    (|$input:ident: $type:ty| $body:expr) => {
+        fn run($input: $type) {
+            $body
+        }
+
+        fn main() {
+            for path in std::env::args_os().skip(1) {
+                let bytes = std::fs::read(&path).expect("the arguments are readable files");
+                if let Some(input) = $crate::Input::from_bytes(&bytes) {
+                    run(input);
+                }
+            }
+        }
+    };
+}
+
+/// What a target takes. Text that is not UTF-8 is no input, as in libFuzzer.
+pub trait Input<'a>: Sized {
+    fn from_bytes(bytes: &'a [u8]) -> Option<Self>;
+}
+
+impl<'a> Input<'a> for &'a [u8] {
+    fn from_bytes(bytes: &'a [u8]) -> Option<Self> {
+        Some(bytes)
+    }
+}
+
+impl<'a> Input<'a> for &'a str {
+    fn from_bytes(bytes: &'a [u8]) -> Option<Self> {
+        std::str::from_utf8(bytes).ok()
+    }
+}
+
+/// Imports any bytes as a foreign trace. The result is an error, or events in order of time.
 pub fn import(bytes: &[u8], format: ImportFormat) {
     let mut events: Vec<Event> = Vec::new();
     if import_bytes(Cursor::new(bytes), format, &std::env::temp_dir(), &mut events).is_ok() {
@@ -13,8 +53,7 @@ pub fn import(bytes: &[u8], format: ImportFormat) {
     }
 }
 
-/// Writes inputs to start from into the folder that SEEDS names, if it names one: `content`, each behind the byte that
-/// says what it replaces.
+/// Writes initial inputs into the folder that the environment variable SEEDS names: each content after its selector byte.
 pub fn seeds<'a>(contents: impl IntoIterator<Item = (u8, &'a [u8])>) {
     let Some(folder) = std::env::var_os("SEEDS").map(PathBuf::from) else { return };
     for (which, content) in contents {

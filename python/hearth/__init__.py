@@ -1,8 +1,8 @@
 """Hearth's traces in DuckDB: the views that `hearth query` has, for notebooks.
 
-    import hearth
-    con = hearth.connect("build.trace")
-    con.sql("SELECT name, sum(duration) / 1e9 AS cpu_s FROM slices JOIN threads USING (thread) GROUP BY ALL").df()
+import hearth
+con = hearth.connect("build.trace")
+con.sql("SELECT name, sum(duration) / 1e9 AS cpu_s FROM slices JOIN threads USING (thread) GROUP BY ALL").df()
 """
 
 from pathlib import Path

@@ -1,4 +1,5 @@
-# Entry point of `hearth query`: reads {"views", "query", "format"} as JSON from standard input.
+"""Entry point of `hearth query`: reads {"views", "query", "format"} as JSON from standard input."""
+
 import csv
 import json
 import sys
@@ -25,6 +26,7 @@ def plain(value):
 
 
 def text(value):
+    """A value as a cell of a table."""
     if value is None:
         return "-"
     if isinstance(value, float):
@@ -63,15 +65,15 @@ def document(columns, result):
 def main():
     sys.stdin.reconfigure(encoding="utf-8")
     sys.stdout.reconfigure(encoding="utf-8")
-    asked = json.load(sys.stdin)
+    request = json.load(sys.stdin)
     con = duckdb.connect()
     try:
-        con.execute(asked["views"])
-        result = con.execute(asked["query"])
+        con.execute(request["views"])
+        result = con.execute(request["query"])
         columns = [column[0] for column in result.description or []]
-        if asked["format"] == "json":
+        if request["format"] == "json":
             document(columns, result)
-        elif asked["format"] == "csv":
+        elif request["format"] == "csv":
             out = csv.writer(sys.stdout, lineterminator="\n")
             out.writerow(columns)
             out.writerows([plain(value) for value in row] for row in rows(result))

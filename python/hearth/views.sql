@@ -1,7 +1,7 @@
 -- A Hearth trace as tables. Times and durations are nanoseconds; thread 0 is the idle thread.
--- `seq` is the place of an event in the trace: of two events of one time, the lower came first.
+-- `seq` is an event's position in the trace. It orders events of the same time.
 
--- What a trace says once (trace.json).
+-- Metadata of the trace (trace.json).
 CREATE OR REPLACE VIEW trace AS
 SELECT machine, events, duration, reasons, sets, names, idle_states, khz_range, assumed_khz, lost,
     nullif(energy_uj, 0) / 1e6 AS energy_j, complete, source
@@ -14,7 +14,7 @@ CREATE OR REPLACE VIEW cores AS SELECT * FROM read_parquet('{trace}/cores.parque
 CREATE OR REPLACE VIEW threads AS SELECT * FROM read_parquet('{trace}/threads.parquet');
 CREATE OR REPLACE VIEW kinds AS SELECT * FROM read_parquet('{trace}/kinds.parquet');
 
--- The columns as they are in the files: kinds are numbers.
+-- Columns as in the files: kinds are numbers.
 CREATE OR REPLACE VIEW raw AS
 SELECT CAST(regexp_extract(filename, '([0-9]+)[.]parquet$', 1) AS BIGINT) * 1048576 + file_row_number AS seq,
     time, core, kind, thread, other, target, detail, value
@@ -30,7 +30,7 @@ SELECT seq, time, core, thread AS prev, ['preempted', 'yielded', 'blocked', 'exi
     other AS next
 FROM raw WHERE kind = 1;
 
--- `waker` is NULL where an interrupt did it. `core` is the waker's.
+-- `waker` is NULL for a wake-up by an interrupt. `core` is the waker's.
 CREATE OR REPLACE VIEW wakeups AS
 SELECT seq, time, core, thread, CASE WHEN other > 0 OR detail = 1 THEN other END AS waker, target
 FROM raw WHERE kind = 2;
@@ -48,7 +48,7 @@ CREATE OR REPLACE VIEW waits AS SELECT seq, time, core, thread FROM raw WHERE ki
 CREATE OR REPLACE VIEW migrations AS
 SELECT seq, time, core, thread, detail AS from_core, target AS to_core FROM raw WHERE kind = 7;
 
--- A policy put `thread` on `target`, and saw this frequency there (NULL: unknown).
+-- A policy placed `thread` on `target`, where it saw the frequency `seen_khz` (NULL: unknown).
 CREATE OR REPLACE VIEW placements AS
 SELECT seq, time, core, thread, target,
     coalesce((SELECT reasons FROM trace)[detail + 1], 'reason ' || detail) AS reason, nullif(value, 0) AS seen_khz
@@ -65,11 +65,11 @@ CREATE OR REPLACE VIEW sets AS
 SELECT seq, time, core, coalesce((SELECT sets FROM trace)[detail + 1], 'set ' || detail) AS name, value = 1 AS member
 FROM raw WHERE kind = 14;
 
--- Where the trace ends.
+-- End of the trace.
 CREATE OR REPLACE VIEW ends AS
 SELECT greatest((SELECT duration FROM trace), coalesce(max(time), 0)) AS time FROM raw;
 
--- Each piece of time that a thread ran on a core.
+-- Intervals during which a thread ran on a core without a switch.
 CREATE OR REPLACE VIEW slices AS
 SELECT core, thread, start, stop, stop - start AS duration, ended FROM (
     SELECT core, next AS thread, time AS start,
@@ -77,7 +77,7 @@ SELECT core, thread, start, stop, stop - start AS duration, ended FROM (
     FROM switches WINDOW w AS (PARTITION BY core ORDER BY seq)
 ) WHERE thread > 0;
 
--- As slices, cut where the frequency changes. (Ticks tell it of cores that have no better.) NULL: unknown.
+-- Slices, split at changes of the frequency (NULL: unknown). It comes from ticks on cores without frequency events.
 CREATE OR REPLACE VIEW running AS
 WITH exact AS (SELECT core, min(seq) AS seq FROM raw WHERE kind = 9 GROUP BY core),
 changes AS (
@@ -93,7 +93,7 @@ SELECT core, thread, start, stop, stop - start AS duration, khz FROM (
     FROM changes WINDOW w AS (PARTITION BY core ORDER BY seq)
 ) WHERE thread > 0 AND stop > start;
 
--- What became of each thread, and where: 'ready', 'running' or 'away' (blocked or ended), from one event to another.
+-- Intervals of each thread's state, with its core: 'ready', 'running' or 'away' (blocked or ended).
 CREATE OR REPLACE VIEW states AS
 WITH changes AS (
     SELECT seq, 0 AS part, time, thread, CASE WHEN stop IN ('preempted', 'yielded') THEN 'ready' ELSE 'away' END AS state,
@@ -109,7 +109,7 @@ SELECT *, stop - start AS duration FROM (
     FROM changes WINDOW w AS (PARTITION BY thread ORDER BY seq, part)
 );
 
--- From each wake-up or fork to the moment at which the thread first runs.
+-- Intervals from each wake-up or fork to the thread's next run.
 CREATE OR REPLACE VIEW latencies AS
 WITH steps AS (
     SELECT seq, time, thread, 'wakeup' AS what, waker, core, target FROM wakeups
@@ -124,7 +124,7 @@ pairs AS (
 SELECT thread, cause, waker, waker_core, target, on_core, woken, ran, ran - woken AS latency
 FROM pairs WHERE what = 'run' AND cause != 'run';
 
--- Each time that a thread ran on another core than the last time, and the nearest that both share.
+-- Changes of a thread's core between two runs, with the nearest domain that both cores share.
 CREATE OR REPLACE VIEW moves AS
 SELECT thread, time, from_core, to_core, CASE
         WHEN a.physical = b.physical THEN 'smt' WHEN a.llc = b.llc THEN 'llc' WHEN a.numa = b.numa THEN 'numa'

@@ -1,6 +1,6 @@
-"""Every query of the book's chapter on queries runs, and those that are metrics agree with `hearth report`.
+"""Tests that every query of docs/src/query.md runs, and that queries for metrics agree with `hearth report`.
 
-HEARTH names the program to test; the module duckdb must be there.
+HEARTH names the program to test. Needs the module duckdb.
 """
 
 import json
@@ -25,13 +25,13 @@ SIMULATIONS = {
 }
 
 
-def run(*arguments, **kwargs):
-    environment = {**os.environ, "HEARTH_PYTHON": sys.executable}
-    return subprocess.run([HEARTH, *arguments], capture_output=True, text=True, env=environment, **kwargs)
+def run(*arguments, python=sys.executable):
+    environment = {**os.environ, "HEARTH_PYTHON": str(python)}
+    return subprocess.run([HEARTH, *arguments], check=False, capture_output=True, text=True, env=environment)
 
 
 def queries():
-    """(what it must equal, SQL) of each block of the chapter."""
+    """Pairs of (the fields of the report that it must equal, SQL), one for each SQL block of the page."""
     text = (ROOT / "docs/src/query.md").read_text(encoding="utf-8")
     return re.findall(r"(?:<!-- = (.*?) -->\n)?```sql\n(.*?)```", text, re.DOTALL)
 
@@ -48,7 +48,7 @@ class Queries(unittest.TestCase):
         cls.folder = tempfile.TemporaryDirectory()
         cls.traces = {}
         for name, arguments in SIMULATIONS.items():
-            # A path that must be quoted, in SQL and as a pattern.
+            # A path that must be quoted in SQL and in a glob pattern.
             path = Path(cls.folder.name) / f"it's [{name}] *.trace"
             made = run("sim", *arguments, "--runs", "1", "-o", path)
             assert made.returncode == 0, made.stderr
@@ -61,7 +61,7 @@ class Queries(unittest.TestCase):
 
     def near(self, ours, expected, what):
         if isinstance(expected, (int, float)):
-            # Percentiles of the report are right to three digits.
+            # Percentiles of the report have three significant digits.
             digits = 2e-3 if "latency" in what else 1e-9
             self.assertLessEqual(abs(float(ours or 0) - expected), digits * abs(expected) + 1e-9, what)
         else:
@@ -91,7 +91,7 @@ class Queries(unittest.TestCase):
                         self.agree(what, rows, report["summary"])
                         seen.add(what)
         self.assertGreaterEqual(len(seen), 11)
-        # The traces are not so simple that all would agree.
+        # The traces are not trivial.
         summaries = {name: report["summary"] for name, (_, report, _) in self.traces.items()}
         self.assertGreater(summaries["cfs"]["underload_per_s"], 10)
         self.assertGreater(summaries["overload"]["overload_core_ms"], 0.1)
@@ -100,10 +100,9 @@ class Queries(unittest.TestCase):
     def test_processes_and_wakers_agree_with_the_report(self):
         for name, (_, report, con) in self.traces.items():
             with self.subTest(trace=name):
-                cpu = dict(con.execute("SELECT name, sum(duration) / 1e9 FROM slices JOIN threads USING (thread) GROUP BY name").fetchall())
-                waiting = dict(con.execute(
-                    "SELECT name, sum(duration) / 1e6 FROM states JOIN threads USING (thread) WHERE state = 'ready' GROUP BY name"
-                ).fetchall())
+                total = "SELECT name, sum(duration) / {} FROM {} JOIN threads USING (thread) WHERE {} GROUP BY name"
+                cpu = dict(con.execute(total.format(1e9, "slices", True)).fetchall())
+                waiting = dict(con.execute(total.format(1e6, "states", "state = 'ready'")).fetchall())
                 for row in report["by_process"]:
                     self.near(cpu.get(row["process"], 0), row["cpu_s"], "cpu_s")
                     self.near(waiting.get(row["process"], 0), row["waiting_ms"], "waiting_ms")
@@ -121,9 +120,10 @@ class Queries(unittest.TestCase):
         sql = "SELECT reason, count(*) AS n FROM placements GROUP BY reason ORDER BY n DESC, reason"
         expected = sorted(report["summary"]["placements"].items(), key=lambda pair: (-pair[1], pair[0]))
         document = json.loads(run("query", path, sql, "--json").stdout)
-        self.assertEqual(document, {
-            "schema": "hearth.query/1", "columns": ["reason", "n"], "rows": [list(pair) for pair in expected]
-        })
+        self.assertEqual(
+            document,
+            {"schema": "hearth.query/1", "columns": ["reason", "n"], "rows": [list(pair) for pair in expected]},
+        )
         csv = run("query", path, sql, "--csv").stdout.splitlines()
         self.assertEqual(csv, ["reason,n", *(f"{reason},{count}" for reason, count in expected)])
         table = run("query", path, sql).stdout.splitlines()
@@ -150,9 +150,7 @@ class Queries(unittest.TestCase):
         bare = Path(self.folder.name) / "python"
         bare.write_text(f'#!/bin/sh\nunset PYTHONPATH\nexec "{sys.executable}" -I -S "$@"\n')
         bare.chmod(0o755)
-        lacking = subprocess.run(
-            [HEARTH, "query", path, "SELECT 1"], capture_output=True, text=True,
-            env={**os.environ, "HEARTH_PYTHON": str(bare)})
+        lacking = run("query", path, "SELECT 1", python=bare)
         self.assertEqual(lacking.returncode, 1)
         self.assertIn("-m pip install duckdb", lacking.stderr)
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* SaaKM on sched_ext: start and end of handlers; idle and busy cores. */
+/* SaaKM on sched_ext: start and end of handlers, idle cores, underload. */
 #ifndef SAAKM_CORES_H
 #define SAAKM_CORES_H
 
 /* ---- handlers ---------------------------------------------------------------------------- */
 
+/* Prepares the context of `level` on `cpu` for an event of t (or NULL). saakm_end ends it. */
 static __always_inline saakm_t saakm_begin(u32 cpu, enum saakm_context_level level, thread_t t)
 {
 	saakm_t s = saakm_context(cpu, level);
@@ -19,9 +20,11 @@ static __always_inline saakm_t saakm_begin(u32 cpu, enum saakm_context_level lev
 	return s;
 }
 
-/* Time from `begun` on. Another core's handler may have begun, and looked at the clock, before the
-   one that set `begun`, and still come after it: then none has passed. */
-static __always_inline u64 saakm_between(u64 begun, u64 now)
+/*
+ * Time from `begun` to `now`, or 0 if `now` is earlier: another core's handler may read the clock
+ * before this one set `begun`, and use it afterwards.
+ */
+static __always_inline u64 saakm_elapsed(u64 begun, u64 now)
 {
 	return now > begun ? now - begun : 0;
 }
@@ -31,7 +34,12 @@ SAAKM_GLOBAL int saakm_end(u64 context);
 
 /* ---- idleness ---------------------------------------------------------------------------- */
 
-/* Updates whether all hyperthreads of c's physical core are idle. */
+/*
+ * Updates `idle_whole` for c's physical core, after a change of c's bit in `idle`.
+ *
+ * Not atomic: it loads `idle`, then changes `idle_whole`. Two concurrent changes on one physical
+ * core can leave `idle_whole` wrong until the next change there.
+ */
 SAAKM_GLOBAL int saakm_update_whole(u32 c)
 {
 	domain_t pair = saakm_domain_at(NULL, SAAKM_SMT, saakm_domain_index(NULL, c, SAAKM_SMT));
@@ -39,8 +47,7 @@ SAAKM_GLOBAL int saakm_update_whole(u32 c)
 	u32 w;
 
 	for (w = 0; w < WORLD->nr_words && can_loop; w = SAAKM_FORGET(w + 1))
-		busy |= pair->cores.word[w] & WORLD->online.word[w] &
-			~WORLD->idle.word[w];
+		busy |= pair->cores.word[w] & WORLD->online.word[w] & ~WORLD->idle.word[w];
 	for (w = 0; w < WORLD->nr_words && can_loop; w = SAAKM_FORGET(w + 1)) {
 		u64 pair_word = pair->cores.word[w];
 
@@ -55,12 +62,13 @@ SAAKM_GLOBAL int saakm_update_whole(u32 c)
 	return 0;
 }
 
-static void saakm_not_idle(saakm_t s, core_t c)
+/* Removes c from `idle`. If it was a member, saakm_end runs its event exit_idle. */
+static void saakm_leave_idle(saakm_t s, core_t c)
 {
-	if (!saakm_has(&WORLD->idle, c) || !saakm_leave(SAAKM_WORLD_SET(idle), c))
+	if (!saakm_has(&WORLD->idle, c) || !saakm_set_remove(SAAKM_WORLD_SET(idle), c))
 		return;
 	saakm_update_whole(c);
-	/* Its handler runs after this one has ended. */
+	/* exit_idle must not run within another handler. */
 	if (!s->left_idle) {
 		s->left_idle = c + 1;
 	} else {
@@ -69,6 +77,14 @@ static void saakm_not_idle(saakm_t s, core_t c)
 	}
 }
 
+/*
+ * Adds the online core c to `idle`, and runs its event enter_idle.
+ *
+ * Only c itself stores idle_since and sets its bit; any core may clear the bit. idle_since is
+ * stored before the bit is set by a fully ordered swap. saakm_exit_idle loads it after the fully
+ * ordered swap that clears the bit, and sees this period's value. A handler that only tests the bit
+ * loads both plainly: on arm64 it may see an older idle_since.
+ */
 static __always_inline void saakm_enter_idle(saakm_t s, core_t c)
 {
 	struct saakm_core SAAKM_MEM *core = saakm_core_at(c);
@@ -76,7 +92,7 @@ static __always_inline void saakm_enter_idle(saakm_t s, core_t c)
 	if (saakm_has(&WORLD->idle, c) || !saakm_has(&WORLD->online, c))
 		return;
 	core->idle_since = s->now;
-	if (!saakm_enter(SAAKM_WORLD_SET(idle), c))
+	if (!saakm_set_add(SAAKM_WORLD_SET(idle), c))
 		return;
 	saakm_update_whole(c);
 	core->count.idles++;
@@ -86,12 +102,13 @@ static __always_inline void saakm_enter_idle(saakm_t s, core_t c)
 #endif
 }
 
+/* Core c has left `idle`: event exit_idle. Runs on the core that removed it. */
 SAAKM_GLOBAL int saakm_exit_idle(u64 context, u32 c)
 {
 	saakm_t s = SAAKM_FIELD_AT(struct saakm, context);
 	struct saakm_core SAAKM_MEM *core = saakm_core_at(c);
 
-	core->count.idle_ns += saakm_between(core->idle_since, s->now);
+	core->count.idle_ns += saakm_elapsed(core->idle_since, s->now);
 	saakm_record(s, SAAKM_RECORD(SAAKM_R_IDLE, false, c, 0), 0, 0, 0);
 #ifdef SAAKM_ON_EXIT_IDLE
 	saakm_on_exit_idle((u64)s, c);
@@ -99,7 +116,7 @@ SAAKM_GLOBAL int saakm_exit_idle(u64 context, u32 c)
 	return 0;
 }
 
-/* Carries out a handler's pending actions in the arena. */
+/* Ends a handler: exit_idle of cores that left idle, and release of unused claims. */
 SAAKM_GLOBAL int saakm_end(u64 context)
 {
 	saakm_t s = SAAKM_FIELD_AT(struct saakm, context);
@@ -116,11 +133,11 @@ SAAKM_GLOBAL int saakm_end(u64 context)
 		}
 		s->nr_left = 0;
 	}
-	/* An unused claim. */
+	/* Claims that ended in no placement. */
 	if (s->nr_claims) {
 		SAAKM_EACH(s, c, w, s->claims.word[w]) {
 			saakm_exclude(&s->claims, c);
-			saakm_leave(SAAKM_WORLD_SET(claimed), c);
+			saakm_set_remove(SAAKM_WORLD_SET(claimed), c);
 		}
 		s->nr_claims = 0;
 	}
@@ -128,7 +145,7 @@ SAAKM_GLOBAL int saakm_end(u64 context)
 	return 0;
 }
 
-/* Preempts the cores that a handler has marked. */
+/* Preempts the threads of the cores in s->preempts. */
 SAAKM_GLOBAL int saakm_kick_preempted(u64 context)
 {
 	saakm_t s = SAAKM_FIELD_AT(struct saakm, context);
@@ -147,19 +164,25 @@ SAAKM_GLOBAL int saakm_kick_preempted(u64 context)
 
 /* ---- underload --------------------------------------------------------------------------- */
 
-/* Closes the interval if it is over. Concurrent events may be counted in a neighbouring interval. */
-SAAKM_GLOBAL int saakm_window(u64 now)
+/*
+ * Closes the interval if `now` is in a later one. A compare-and-swap of `interval` selects the core
+ * that closes it. That core alone writes the sums, plainly and after the swap; it races with its
+ * successor only if it takes a whole interval. Concurrent events may count in a neighbouring
+ * interval.
+ */
+SAAKM_GLOBAL int saakm_close_window(u64 now)
 {
 	struct saakm_window SAAKM_MEM *window = &WORLD->window;
 	u64 interval = now / SAAKM_TICK_NS, last = window->interval;
 	s64 used = 0;
 	u32 w;
 
-	if (interval <= last || __sync_val_compare_and_swap(&window->interval, last, interval) != last)
+	if (interval <= last ||
+	    __sync_val_compare_and_swap(&window->interval, last, interval) != last)
 		return 0;
 	for (w = 0; w < WORLD->nr_words && can_loop; w = SAAKM_FORGET(w + 1)) {
 		used += saakm_popcount(window->used.word[w]);
-		/* A thread that runs now also runs in the next interval. */
+		/* Cores that are busy now count for the next interval too. */
 		window->used.word[w] = WORLD->online.word[w] & ~WORLD->kernel_idle.word[w];
 	}
 	if (last && used > window->most)
@@ -170,13 +193,13 @@ SAAKM_GLOBAL int saakm_window(u64 now)
 	return 0;
 }
 
-/* Counts a thread that became runnable or stopped being runnable. */
-SAAKM_GLOBAL int saakm_runnable(int change)
+/* Adds +1 or -1 to `runnable`. `most` is stored plainly: a concurrent maximum may be lost. */
+SAAKM_GLOBAL int saakm_count_runnable(int change)
 {
 	struct saakm_window SAAKM_MEM *window = &WORLD->window;
 	s64 n;
 
-	saakm_window(scx_bpf_now());
+	saakm_close_window(scx_bpf_now());
 	n = __sync_fetch_and_add(&window->runnable, change) + change;
 	if (n > window->most)
 		window->most = n;

@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* SaaKM on sched_ext: a core looks for its next thread. Events schedule, preempt, yield and
-   newly_idle; and the idle loop that is kept awake. */
+/*
+ * SaaKM on sched_ext: ops.dispatch. A core chooses its next thread: events schedule, preempt, yield
+ * and newly_idle, and spinning in the idle loop.
+ */
 #ifndef SAAKM_DISPATCH_H
 #define SAAKM_DISPATCH_H
 
-/* Entries that a look at a queue's head passes at most. */
-#define SAAKM_PASSES 64
+/* Most entries of a DSQ that a search passes. */
+#define SAAKM_MAX_ENTRIES 64
 
-/* The first READY thread of a queue of cpu's own: its index, or 0. Mends entries on the way. */
+/*
+ * Returns the index of the first READY thread in a queue of cpu, or 0. Moves stale entries on the
+ * way to the DSQ that their slot names.
+ */
 SAAKM_GLOBAL u32 saakm_head(u32 cpu, u32 queue)
 {
 	struct task_struct *p;
@@ -17,7 +22,7 @@ SAAKM_GLOBAL u32 saakm_head(u32 cpu, u32 queue)
 		thread_t t = saakm_thread_of(p);
 		u64 where;
 
-		if (passed++ >= SAAKM_PASSES)
+		if (passed++ >= SAAKM_MAX_ENTRIES)
 			break;
 		if (!t)
 			continue;
@@ -26,26 +31,32 @@ SAAKM_GLOBAL u32 saakm_head(u32 cpu, u32 queue)
 			continue;
 		if (saakm_core_of(where) == cpu && saakm_queue_of(where) == queue)
 			return t->index;
-		SAAKM_FOLLOW(BPF_FOR_EACH_ITER, p, where, t->key);
+		SAAKM_MOVE_ENTRY(BPF_FOR_EACH_ITER, p, where, t->key);
 	}
 	return 0;
 }
 
-/* cpu was to run t, but its entry has left the queue: another core had taken t for a while, and the entry followed
-   only now. t waits again, and whoever comes to its entry mends that. */
-static __always_inline void saakm_give_back(thread_t t, u32 cpu, u32 queue)
+/*
+ * Undoes the choice of t, whose entry has left the DSQ: another core took t and returned it, and
+ * the entry has followed only the first move. t is READY again; the core that reaches the entry
+ * moves it.
+ */
+static __always_inline void saakm_undo_choice(thread_t t, u32 cpu, u32 queue)
 {
 	u64 where = t->where;
 
 	SAAKM_LOCK();
 	saakm_core_at(cpu)->current = 0;
 	if (saakm_state_of(where) == SAAKM_RUNNING && saakm_core_of(where) == cpu)
-		saakm_go(t, where, SAAKM_READY, cpu, queue);
+		saakm_transition(t, where, SAAKM_READY, cpu, queue);
 	SAAKM_UNLOCK();
 }
 
-/* Puts the thread that the policy chose where the core runs it next. */
-SAAKM_GLOBAL bool saakm_to_local(u32 cpu, u32 thread, u32 queue)
+/*
+ * Makes the chosen thread RUNNING and moves its entry to cpu's local DSQ. False if another core has
+ * taken it, or if it may not run here.
+ */
+SAAKM_GLOBAL bool saakm_move_to_local(u32 cpu, u32 thread, u32 queue)
 {
 	struct task_struct *p;
 	u32 passed = 0;
@@ -55,27 +66,29 @@ SAAKM_GLOBAL bool saakm_to_local(u32 cpu, u32 thread, u32 queue)
 		bool went;
 		u64 where;
 
-		if (passed++ >= SAAKM_PASSES)
+		if (passed++ >= SAAKM_MAX_ENTRIES)
 			break;
 		if (!t || t->index != thread)
 			continue;
 		where = t->where;
-		/* It may run here no longer: its affinity changed, or it is in a critical section. */
+		/* It may no longer run here: its affinity changed, or migration is disabled. */
 		if (scx_bpf_task_cpu(p) != cpu &&
 		    (saakm_pinned(p) || !bpf_cpumask_test_cpu(cpu, p->cpus_ptr))) {
 			core_t home = scx_bpf_task_cpu(p);
 
 			SAAKM_LOCK();
-			went = saakm_is_ready_in(where, cpu, queue) && saakm_go(t, where, SAAKM_READY, home, queue);
+			went = saakm_is_ready_in(where, cpu, queue) &&
+			       saakm_transition(t, where, SAAKM_READY, home, queue);
 			SAAKM_UNLOCK();
 			if (went) {
 				where = t->where;
-				SAAKM_FOLLOW(BPF_FOR_EACH_ITER, p, where, t->key);
+				SAAKM_MOVE_ENTRY(BPF_FOR_EACH_ITER, p, where, t->key);
 			}
 			return false;
 		}
 		SAAKM_LOCK();
-		went = saakm_is_ready_in(where, cpu, queue) && saakm_go(t, where, SAAKM_RUNNING, cpu, 0);
+		went = saakm_is_ready_in(where, cpu, queue) &&
+		       saakm_transition(t, where, SAAKM_RUNNING, cpu, 0);
 		if (went)
 			saakm_core_at(cpu)->current = thread;
 		SAAKM_UNLOCK();
@@ -84,13 +97,16 @@ SAAKM_GLOBAL bool saakm_to_local(u32 cpu, u32 thread, u32 queue)
 		t->timer_at = 0;
 		if (scx_bpf_dsq_move(BPF_FOR_EACH_ITER, p, SCX_DSQ_LOCAL, 0))
 			return true;
-		saakm_give_back(t, cpu, queue);
+		saakm_undo_choice(t, cpu, queue);
 		return false;
 	}
 	return false;
 }
 
-/* Before `schedule`: which thread is first in each queue. prev, READY again, is in none yet. */
+/*
+ * Finds the first thread of each queue for event schedule; false if all queues are empty. prev (0:
+ * none) is READY again, but not in a DSQ yet.
+ */
 SAAKM_GLOBAL int saakm_find_heads(u64 context, u32 cpu, u32 prev)
 {
 	saakm_t s = SAAKM_FIELD_AT(struct saakm, context);
@@ -113,7 +129,7 @@ SAAKM_GLOBAL int saakm_find_heads(u64 context, u32 cpu, u32 prev)
 	return found != 0;
 }
 
-/* The policy chooses among the heads: index of the thread, 0: none. */
+/* Event schedule: the policy chooses among the heads. Returns the index of the thread, 0: none. */
 SAAKM_GLOBAL u32 saakm_choose(u64 context, u32 cpu)
 {
 	saakm_t s = SAAKM_FIELD_AT(struct saakm, context);
@@ -127,8 +143,10 @@ SAAKM_GLOBAL u32 saakm_choose(u64 context, u32 cpu)
 
 #if SAAKM_QUEUES == 1
 /*
- * With one queue, the kernel takes the first entry and its thread's `schedule` happens when it
- * starts to run, in saakm_running: a walk over the queue for each switch would be dear.
+ * Finds cpu a thread: 1 if one is in the local DSQ, 2 if prev continues, 0 if there is none.
+ *
+ * With one queue the kernel takes the first entry, and event schedule happens in saakm_running. A
+ * walk over the queue at each switch would be expensive.
  */
 SAAKM_GLOBAL int saakm_schedule(u64 context, u32 cpu, u32 prev)
 {
@@ -148,7 +166,7 @@ SAAKM_GLOBAL int saakm_schedule(u64 context, u32 cpu, u32 prev)
 	return prev ? 2 : 0;
 }
 #else
-/* Finds cpu a thread and puts it into the local queue; or keeps prev, which is READY again. */
+/* Finds cpu a thread: 1 if one is in the local DSQ, 2 if prev continues, 0 if there is none. */
 SAAKM_GLOBAL int saakm_schedule(u64 context, u32 cpu, u32 prev)
 {
 	u32 tries;
@@ -165,19 +183,20 @@ SAAKM_GLOBAL int saakm_schedule(u64 context, u32 cpu, u32 prev)
 			return 0;
 		if (chosen == prev)
 			return 2;
-		if (saakm_to_local(cpu, chosen, saakm_queue_of(saakm_thread_at(chosen)->where)))
+		if (saakm_move_to_local(cpu, chosen,
+					saakm_queue_of(saakm_thread_at(chosen)->where)))
 			return 1;
 	}
 	return 0;
 }
 #endif
 
-/* prev still wants to run: events yield and preempt. */
-static __always_inline void saakm_stop_running(saakm_t s, struct task_struct *p, thread_t t)
+/* prev is still runnable but leaves the core: event yield or preempt. */
+static __always_inline void saakm_put_prev(saakm_t s, struct task_struct *p, thread_t t)
 {
 	saakm_core_at(s->cpu)->current = 0;
 	t->flags |= SAAKM_T_OUTSIDE;
-	/* It may be in a section that it must end on this core: nobody may steal it then. */
+	/* If its migration is disabled, no other core may steal it. */
 	saakm_update_affinity(t, s->cpu, saakm_pinned(p));
 	if (t->flags & SAAKM_T_YIELDS) {
 		saakm_on_yield((u64)s, (u64)t);
@@ -186,7 +205,10 @@ static __always_inline void saakm_stop_running(saakm_t s, struct task_struct *p,
 	}
 }
 
-/* Is another hyperthread of cpu's core at work? Then spinning would slow it down. */
+/*
+ * Whether another hyperthread of cpu's physical core is busy: spinning would slow it down. Sees
+ * only hyperthreads whose numbers are in the same word of 64.
+ */
 static __always_inline bool saakm_sibling_busy(u32 cpu)
 {
 	domain_t pair = saakm_domain_at(NULL, SAAKM_SMT, saakm_domain_index(NULL, cpu, SAAKM_SMT));
@@ -196,13 +218,14 @@ static __always_inline bool saakm_sibling_busy(u32 cpu)
 	return others & ~WORLD->kernel_idle.word[w];
 }
 
+/* Ends a spin of cpu, if there is one. */
 SAAKM_GLOBAL int saakm_stop_spinning(u64 context, u32 cpu)
 {
 	saakm_t s = SAAKM_FIELD_AT(struct saakm, context);
 	struct saakm_core SAAKM_MEM *core = saakm_core_at(cpu);
 
 	if (core->spin_since) {
-		core->count.spin_ns += saakm_between(core->spin_since, s->now);
+		core->count.spin_ns += saakm_elapsed(core->spin_since, s->now);
 		core->spin_since = 0;
 		saakm_record(s, SAAKM_RECORD(SAAKM_R_SPIN, false, cpu, 0), 0, 0, 0);
 		saakm_decided(SAAKM_RECORD(SAAKM_R_SPIN, false, cpu, 0), 0, 0);
@@ -211,8 +234,9 @@ SAAKM_GLOBAL int saakm_stop_spinning(u64 context, u32 cpu)
 }
 
 /*
- * keep_warm: the core found nothing to run. Asking itself to look again keeps it out of its idle
- * states, while to the kernel and to placement it is idle. No lock is held between two rounds.
+ * One round of keep_warm, for a core that found nothing to run: the core kicks itself, so that it
+ * dispatches again and enters no deep idle state. To the kernel and to placement it is idle. The
+ * run queue is unlocked between two rounds.
  */
 static __always_inline void saakm_spin(saakm_t s, u32 cpu)
 {
@@ -235,30 +259,32 @@ static __always_inline void saakm_spin(saakm_t s, u32 cpu)
 	scx_bpf_kick_cpu(cpu, 0);
 }
 
-/* Rounds in which an idle core looks for a thread that is on its way into its queue. */
-#define SAAKM_ROUNDS 64
+/* Most polls of an idle core for a thread that is READY there but not in its DSQ yet. */
+#define SAAKM_MAX_POLLS 64
 
-/* cpu found nothing, but a thread is READY there: it was placed, and is not in the queue yet. */
-static __always_inline void saakm_look_again(u32 cpu)
+/* cpu found nothing, but a thread was placed there and is not in a DSQ yet: dispatch again. */
+static __always_inline void saakm_poll_arrival(u32 cpu)
 {
 	struct saakm_core SAAKM_MEM *core = saakm_core_at(cpu);
 
-	if (core->nr_ready && core->rounds < SAAKM_ROUNDS) {
+	if (core->nr_ready && core->rounds < SAAKM_MAX_POLLS) {
 		core->rounds++;
 		scx_bpf_kick_cpu(cpu, 0);
 	}
 }
 
-/* Nothing to run: event newly_idle, then idleness. */
-SAAKM_GLOBAL int saakm_no_thread(u64 context, u32 cpu)
+/* cpu has nothing to run: event newly_idle and its moves, then idle, spinning or polling. */
+SAAKM_GLOBAL int saakm_nothing_to_run(u64 context, u32 cpu)
 {
 	saakm_t s = SAAKM_FIELD_AT(struct saakm, context);
 	struct saakm_core SAAKM_MEM *core = saakm_core_at(cpu);
-	bool was_idle = saakm_has(&WORLD->kernel_idle, cpu), found;
-	u32 i;
+	bool was_idle = saakm_has(&WORLD->kernel_idle, cpu);
 
 #ifdef SAAKM_ON_NEWLY_IDLE
 	if (!core->searched) {
+		bool found;
+		u32 i;
+
 		core->searched = true;
 		s->now = scx_bpf_now();
 		s->nr_moves = 0;
@@ -266,17 +292,17 @@ SAAKM_GLOBAL int saakm_no_thread(u64 context, u32 cpu)
 		core->count.steals += s->nr_moves;
 		SAAKM_UNLOCK();
 		for (i = 0; i < s->nr_moves && can_loop; i++)
-			saakm_carry_out(s->moves[i & (SAAKM_MOVES - 1)].thread,
-					s->moves[i & (SAAKM_MOVES - 1)].from,
-					s->moves[i & (SAAKM_MOVES - 1)].queue, cpu);
+			saakm_move_entry(s->moves[i & (SAAKM_MOVES - 1)].thread,
+					 s->moves[i & (SAAKM_MOVES - 1)].from,
+					 s->moves[i & (SAAKM_MOVES - 1)].queue, cpu);
 		found = s->nr_moves && saakm_schedule(context, cpu, 0);
 		SAAKM_LOCK();
 		if (found)
 			return 0;
 	}
 #endif
-	/* The kernel tells of idleness only where a thread ran before. Here it was idle, was woken for
-	   a thread that another core took, and is idle again. */
+	/* The kernel calls update_idle only after a thread ran. This core was idle, was kicked for a
+	   thread that another core took, and is idle again. */
 	if (was_idle && !core->nr_ready)
 		saakm_enter_idle(s, cpu);
 	if (core->warm_ns) {
@@ -284,10 +310,14 @@ SAAKM_GLOBAL int saakm_no_thread(u64 context, u32 cpu)
 		core->warm_ns = 0;
 	}
 	saakm_spin(s, cpu);
-	saakm_look_again(cpu);
+	saakm_poll_arrival(cpu);
 	return 0;
 }
 
+/*
+ * The core needs a thread. prev, if still runnable, first becomes READY (yield, preempt); then the
+ * policy chooses (schedule). If prev remains the choice, it becomes RUNNING again.
+ */
 void BPF_STRUCT_OPS(saakm_dispatch, s32 cpu, struct task_struct *prev)
 {
 	bool runnable = prev && (prev->scx.flags & SCX_TASK_QUEUED);
@@ -296,22 +326,22 @@ void BPF_STRUCT_OPS(saakm_dispatch, s32 cpu, struct task_struct *prev)
 	int found;
 
 	if (t && saakm_state_of(t->where) == SAAKM_RUNNING)
-		saakm_stop_running(s, prev, t);
+		saakm_put_prev(s, prev, t);
 	else
 		t = NULL;
-	/* The kernel may wait for another core's run queue here, and that core for the lock. */
+	/* The kernel may lock another core's run queue here, and that core may wait for our lock. */
 	SAAKM_UNLOCK();
 	found = saakm_schedule((u64)s, cpu, t ? t->index : 0);
 	SAAKM_LOCK();
 	if (t && found != 1) {
-		/* Its turn again; the kernel lets it go on if there is nobody else. */
+		/* prev continues: the kernel keeps it if the local DSQ is empty. */
 		t->flags &= ~(SAAKM_T_OUTSIDE | SAAKM_T_YIELDS);
-		while (!saakm_go(t, t->where, SAAKM_RUNNING, cpu, 0) && can_loop)
+		while (!saakm_transition(t, t->where, SAAKM_RUNNING, cpu, 0) && can_loop)
 			;
 		saakm_core_at(cpu)->current = t->index;
 		scx_bpf_task_set_slice(prev, SCX_SLICE_INF);
 	} else if (!found && !runnable) {
-		saakm_no_thread((u64)s, cpu);
+		saakm_nothing_to_run((u64)s, cpu);
 	}
 	saakm_end((u64)s);
 	saakm_kick_preempted((u64)s);

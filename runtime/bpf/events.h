@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* SaaKM on sched_ext: the kernel's other operations, and the events that they are. */
+/* SaaKM on sched_ext: all operations except ops.dispatch, and the events that they cause. */
 #ifndef SAAKM_EVENTS_H
 #define SAAKM_EVENTS_H
 
 /* ---- placement: events new and unblock ---------------------------------------------------- */
 
-/* t, which is neither READY nor RUNNING, is made READY by the policy. `waker` is the core that
-   wakes or forks, `home` t's own. Returns t's core. */
+/*
+ * Event new or unblock: the policy makes t READY, which was neither READY nor RUNNING. `waker` is
+ * the core that wakes or forks t, `by` the serial of the thread that does (0: unknown). Returns
+ * t's new core.
+ */
 SAAKM_GLOBAL u32 saakm_place(u64 context, u64 thread, u32 waker, u32 by)
 {
 	saakm_t s = SAAKM_FIELD_AT(struct saakm, context);
@@ -19,7 +22,7 @@ SAAKM_GLOBAL u32 saakm_place(u64 context, u64 thread, u32 waker, u32 by)
 	t->woken_at = s->now;
 	if (saakm_state_of(where) == SAAKM_NOT_QUEUED) {
 		/* A new thread's core is its parent's. */
-		saakm_go(t, where, SAAKM_NOT_QUEUED, waker, 0);
+		saakm_transition(t, where, SAAKM_NOT_QUEUED, waker, 0);
 		here->count.news++;
 		saakm_record(s, SAAKM_RECORD(SAAKM_R_NEW, 0, waker, 0), t->serial, by, 0);
 		saakm_on_new((u64)s, (u64)t, waker);
@@ -32,7 +35,7 @@ SAAKM_GLOBAL u32 saakm_place(u64 context, u64 thread, u32 waker, u32 by)
 	here->count.placed[t->reason & (SAAKM_MAX_REASONS - 1)]++;
 	saakm_end(context);
 	if (s->nr_preempts && saakm_has(&s->preempts, chosen)) {
-		/* When it is in the queue: earlier, it would not be seen there. */
+		/* Postponed to saakm_insert: until then the core would not find t in its DSQ. */
 		saakm_exclude(&s->preempts, chosen);
 		s->nr_preempts--;
 		t->flags |= SAAKM_T_PREEMPTS;
@@ -40,14 +43,15 @@ SAAKM_GLOBAL u32 saakm_place(u64 context, u64 thread, u32 waker, u32 by)
 	return chosen;
 }
 
-/* The thread that runs here, to say who woke or forked. */
-static __always_inline u32 saakm_by(void)
+/* Serial of the thread that runs here and wakes or forks another; only for recordings. */
+static __always_inline u32 saakm_current_serial(void)
 {
 	thread_t t = WORLD->recording ? saakm_thread_of(bpf_get_current_task_btf()) : NULL;
 
 	return t ? t->serial : 0;
 }
 
+/* A thread wakes or is new: the policy places it now, and ops.enqueue inserts it. */
 s32 BPF_STRUCT_OPS(saakm_select_cpu, struct task_struct *p, s32 prev_cpu, u64 wake_flags)
 {
 	thread_t t = saakm_thread_of(p);
@@ -59,16 +63,16 @@ s32 BPF_STRUCT_OPS(saakm_select_cpu, struct task_struct *p, s32 prev_cpu, u64 wa
 	state = saakm_state_of(t->where);
 	if (state != SAAKM_NOT_QUEUED && state != SAAKM_BLOCKED)
 		return prev_cpu;
-	if (saakm_belongs(p))
+	if (saakm_is_percpu_kthread(p))
 		return prev_cpu;
 	saakm_update_affinity(t, prev_cpu, saakm_pinned(p));
 	s = saakm_begin(cpu, SAAKM_IN_OPERATION, t);
-	chosen = saakm_place((u64)s, (u64)t, cpu, saakm_by());
+	chosen = saakm_place((u64)s, (u64)t, cpu, saakm_current_serial());
 	saakm_kick_preempted((u64)s);
 	return bpf_cpumask_test_cpu(chosen, p->cpus_ptr) ? chosen : prev_cpu;
 }
 
-/* Into the kernel's queue that the thread's slot says. */
+/* Inserts p into the DSQ that its slot names, and kicks the core if necessary. */
 static __always_inline void saakm_insert(struct task_struct *p, thread_t t, u64 enq_flags)
 {
 	u64 where = t->where;
@@ -91,14 +95,17 @@ static __always_inline void saakm_insert(struct task_struct *p, thread_t t, u64 
 	saakm_start_timer(t);
 }
 
-/* For what the policy cannot have. Cores look there before they look into their queues, but not
-   while their thread's slice lasts. */
-static __always_inline void saakm_to_global(struct task_struct *p, u64 enq_flags)
+/*
+ * Inserts p, which the policy cannot schedule, into the kernel's global DSQ. Cores look there
+ * before they dispatch, but not while the slice of their thread lasts: hence the preemption.
+ */
+static __always_inline void saakm_insert_global(struct task_struct *p, u64 enq_flags)
 {
 	scx_bpf_dsq_insert(p, SCX_DSQ_GLOBAL, SCX_SLICE_DFL, enq_flags);
 	scx_bpf_kick_cpu(scx_bpf_task_cpu(p), SCX_KICK_PREEMPT);
 }
 
+/* p becomes runnable or was preempted: places it if necessary, and inserts it into a DSQ. */
 void BPF_STRUCT_OPS(saakm_enqueue, struct task_struct *p, u64 enq_flags)
 {
 	u32 cpu = bpf_get_smp_processor_id(), home = scx_bpf_task_cpu(p);
@@ -108,18 +115,18 @@ void BPF_STRUCT_OPS(saakm_enqueue, struct task_struct *p, u64 enq_flags)
 	saakm_t s;
 
 	if (!t) {
-		saakm_to_global(p, enq_flags);
+		saakm_insert_global(p, enq_flags);
 		return;
 	}
-	if (saakm_belongs(p)) {
+	if (saakm_is_percpu_kthread(p)) {
 		saakm_core_at(cpu)->count.bypassed++;
-		/* The slice of the thread that runs there does not end by itself. */
+		/* The policy's threads have infinite slices. */
 		scx_bpf_dsq_insert(p, SCX_DSQ_LOCAL, SCX_SLICE_DFL, enq_flags | SCX_ENQ_PREEMPT);
 		return;
 	}
 	where = t->where;
 	state = saakm_state_of(where);
-	/* Preempted without a look at the queues; or already there. */
+	/* RUNNING: preempted without ops.dispatch. READY: already placed. */
 	if (state == SAAKM_RUNNING) {
 		s = saakm_begin(cpu, SAAKM_IN_OPERATION, t);
 		if (saakm_core_at(saakm_core_of(where))->current == t->index)
@@ -129,17 +136,17 @@ void BPF_STRUCT_OPS(saakm_enqueue, struct task_struct *p, u64 enq_flags)
 		saakm_on_preempt((u64)s, (u64)t);
 		saakm_end((u64)s);
 	} else if (state != SAAKM_READY) {
-		/* No core was chosen: the thread has only one, or comes back to its queue. */
+		/* Not placed by ops.select_cpu: pinned, or enqueued again after DETACHED. */
 		saakm_update_affinity(t, home, saakm_pinned(p));
 		s = saakm_begin(cpu, SAAKM_IN_OPERATION, t);
-		saakm_place((u64)s, (u64)t, cpu, saakm_by());
+		saakm_place((u64)s, (u64)t, cpu, saakm_current_serial());
 		saakm_kick_preempted((u64)s);
 	}
-	/* The choice may have become impossible since. */
+	/* The affinity may have changed since the placement. */
 	where = t->where;
 	if (!bpf_cpumask_test_cpu(saakm_core_of(where), p->cpus_ptr)) {
 		SAAKM_LOCK();
-		saakm_go(t, where, SAAKM_DETACHED, home, 0);
+		saakm_transition(t, where, SAAKM_DETACHED, home, 0);
 		SAAKM_UNLOCK();
 		saakm_update_affinity(t, home, saakm_pinned(p));
 		s = saakm_begin(cpu, SAAKM_IN_OPERATION, t);
@@ -147,10 +154,11 @@ void BPF_STRUCT_OPS(saakm_enqueue, struct task_struct *p, u64 enq_flags)
 		saakm_kick_preempted((u64)s);
 		where = t->where;
 	}
-	/* Nobody would look for it in a queue. */
-	if (saakm_state_of(where) != SAAKM_READY || !bpf_cpumask_test_cpu(saakm_core_of(where), p->cpus_ptr)) {
+	/* No core would look for it in a DSQ of the policy. */
+	if (saakm_state_of(where) != SAAKM_READY ||
+	    !bpf_cpumask_test_cpu(saakm_core_of(where), p->cpus_ptr)) {
 		saakm_core_at(cpu)->count.bypassed++;
-		saakm_to_global(p, enq_flags);
+		saakm_insert_global(p, enq_flags);
 		return;
 	}
 	saakm_insert(p, t, enq_flags);
@@ -158,6 +166,7 @@ void BPF_STRUCT_OPS(saakm_enqueue, struct task_struct *p, u64 enq_flags)
 
 /* ---- execution ---------------------------------------------------------------------------- */
 
+/* p starts to run on this core. With one queue, this is also event schedule. */
 void BPF_STRUCT_OPS(saakm_running, struct task_struct *p)
 {
 	u32 cpu = bpf_get_smp_processor_id();
@@ -170,7 +179,7 @@ void BPF_STRUCT_OPS(saakm_running, struct task_struct *p)
 	core->warm_until = 0;
 	core->searched = false;
 	core->rounds = 0;
-	saakm_not_idle(s, cpu);
+	saakm_leave_idle(s, cpu);
 	if (!t)
 		goto out;
 	where = t->where;
@@ -180,9 +189,9 @@ void BPF_STRUCT_OPS(saakm_running, struct task_struct *p)
 		s->heads[saakm_queue_of(where) & (SAAKM_MAX_QUEUES - 1)] = t->index;
 		saakm_choose((u64)s, cpu);
 	}
-	/* Or the kernel, or we, brought it here past the policy. */
+	/* With one queue, READY becomes RUNNING here. Otherwise the kernel ran t past the policy. */
 	if (saakm_state_of(where) != SAAKM_RUNNING || saakm_core_of(where) != cpu)
-		saakm_go(t, where, SAAKM_RUNNING, cpu, 0);
+		saakm_transition(t, where, SAAKM_RUNNING, cpu, 0);
 	core->current = t->index;
 	t->running_since = s->now;
 	t->timer_at = 0;
@@ -190,16 +199,17 @@ void BPF_STRUCT_OPS(saakm_running, struct task_struct *p)
 	t->ran_on = cpu;
 	core->count.switches++;
 	if (SAAKM_UNDERLOAD) {
-		saakm_window(s->now);
-		saakm_enter(SAAKM_WORLD_AT + offsetof(struct saakm_world, window.used), cpu);
+		saakm_close_window(s->now);
+		saakm_set_add(SAAKM_WORLD_AT + offsetof(struct saakm_world, window.used), cpu);
 	}
 	if (WORLD->recording && !(t->flags & SAAKM_T_NAMED))
-		saakm_write_name(p, (u64)t);
+		saakm_record_thread(p, (u64)t);
 	saakm_record(s, SAAKM_RECORD(SAAKM_R_RUN, 0, cpu, 0), t->serial, 0, 0);
 out:
 	saakm_end((u64)s);
 }
 
+/* p stops running on this core: accounts its run time. */
 void BPF_STRUCT_OPS(saakm_stopping, struct task_struct *p, bool runnable)
 {
 	u32 cpu = bpf_get_smp_processor_id();
@@ -228,7 +238,7 @@ void BPF_STRUCT_OPS(saakm_stopping, struct task_struct *p, bool runnable)
 	saakm_record(s, SAAKM_RECORD(SAAKM_R_STOP, why, cpu, 0), t->serial, 0, 0);
 }
 
-/* No longer runnable: events block and terminate; or taken away to come back. */
+/* p is no longer runnable: event block or terminate; or DETACHED, to be enqueued again. */
 void BPF_STRUCT_OPS(saakm_quiescent, struct task_struct *p, u64 deq_flags)
 {
 	u32 cpu = bpf_get_smp_processor_id();
@@ -247,15 +257,16 @@ void BPF_STRUCT_OPS(saakm_quiescent, struct task_struct *p, u64 deq_flags)
 	if (core->current == t->index)
 		core->current = 0;
 	if (!(deq_flags & SCX_DEQ_SLEEP))
-		saakm_go(t, where, SAAKM_DETACHED, saakm_core_of(where), saakm_queue_of(where));
-	else if (saakm_belongs(p))
-		saakm_go(t, where, SAAKM_BLOCKED, cpu, 0);
+		saakm_transition(t, where, SAAKM_DETACHED, saakm_core_of(where),
+				 saakm_queue_of(where));
+	else if (saakm_is_percpu_kthread(p))
+		saakm_transition(t, where, SAAKM_BLOCKED, cpu, 0);
 	SAAKM_UNLOCK();
-	if (!(deq_flags & SCX_DEQ_SLEEP) || saakm_belongs(p))
+	if (!(deq_flags & SCX_DEQ_SLEEP) || saakm_is_percpu_kthread(p))
 		return;
 	s = saakm_begin(cpu, SAAKM_IN_OPERATION, t);
 	if (saakm_state_of(where) != SAAKM_RUNNING)
-		saakm_go(t, where, SAAKM_RUNNING, cpu, 0);
+		saakm_transition(t, where, SAAKM_RUNNING, cpu, 0);
 	if (p->__state & TASK_DEAD) {
 		saakm_record(s, SAAKM_RECORD(SAAKM_R_EXIT, 0, cpu, 0), t->serial, 0, 0);
 		saakm_on_terminate((u64)s, (u64)t);
@@ -266,6 +277,7 @@ void BPF_STRUCT_OPS(saakm_quiescent, struct task_struct *p, u64 deq_flags)
 	saakm_kick_preempted((u64)s);
 }
 
+/* sched_yield: ends the slice, so that ops.dispatch calls event yield. */
 bool BPF_STRUCT_OPS(saakm_yield, struct task_struct *from, struct task_struct *to)
 {
 	thread_t t = to ? NULL : saakm_thread_of(from);
@@ -277,8 +289,8 @@ bool BPF_STRUCT_OPS(saakm_yield, struct task_struct *from, struct task_struct *t
 	return false;
 }
 
-/* What the kernel could measure of this core until now. */
-static __always_inline u32 saakm_measure(u32 cpu)
+/* Frequency of this core in kHz, from the configured source; 0: unknown. */
+static __always_inline u32 saakm_measure_khz(u32 cpu)
 {
 	struct saakm_core SAAKM_MEM *core = saakm_core_at(cpu);
 
@@ -292,7 +304,7 @@ static __always_inline u32 saakm_measure(u32 cpu)
 	}
 }
 
-/* SaaKM's tick is 4 ms, whatever the kernel's. */
+/* Events tick and balance every SAAKM_TICK_NS (less 1/16 for jitter), whatever the kernel's HZ. */
 void BPF_STRUCT_OPS(saakm_tick, struct task_struct *p)
 {
 	u32 cpu = bpf_get_smp_processor_id();
@@ -306,7 +318,7 @@ void BPF_STRUCT_OPS(saakm_tick, struct task_struct *p)
 		return;
 	s = saakm_begin(cpu, SAAKM_IN_OPERATION, t);
 	core->last_tick = now;
-	core->seen_khz = saakm_measure(cpu);
+	core->seen_khz = saakm_measure_khz(cpu);
 	saakm_record(s, SAAKM_RECORD(SAAKM_R_TICK, 0, cpu, 0), t->serial, 0, 0);
 #ifdef SAAKM_ON_TICK
 	saakm_on_tick((u64)s, (u64)t);
@@ -325,40 +337,43 @@ void BPF_STRUCT_OPS(saakm_tick, struct task_struct *p)
 	saakm_postpone_moves((u64)s);
 }
 
+/* The idle loop of cpu starts or ends. */
 void BPF_STRUCT_OPS(saakm_update_idle, s32 cpu, bool idle)
 {
 	struct saakm_core SAAKM_MEM *core = saakm_core_at(cpu);
 	saakm_t s = saakm_begin(cpu, SAAKM_IN_OPERATION, NULL);
 
 	if (idle) {
-		if (saakm_enter(SAAKM_WORLD_SET(kernel_idle), cpu) && !core->nr_ready)
+		if (saakm_set_add(SAAKM_WORLD_SET(kernel_idle), cpu) && !core->nr_ready)
 			saakm_enter_idle(s, cpu);
-		saakm_look_again(cpu);
+		saakm_poll_arrival(cpu);
 	} else {
-		saakm_leave(SAAKM_WORLD_SET(kernel_idle), cpu);
-		saakm_not_idle(s, cpu);
+		saakm_set_remove(SAAKM_WORLD_SET(kernel_idle), cpu);
+		saakm_leave_idle(s, cpu);
 		saakm_stop_spinning((u64)s, cpu);
 	}
 	saakm_end((u64)s);
 }
 
-/* ---- threads come and go ------------------------------------------------------------------- */
+/* ---- life of a thread ---------------------------------------------------------------------- */
 
-s32 BPF_STRUCT_OPS_SLEEPABLE(saakm_init_task, struct task_struct *p, struct scx_init_task_args *args)
+/* p is forked, or existed when the policy was loaded: gives it a slot. */
+s32 BPF_STRUCT_OPS_SLEEPABLE(saakm_init_task, struct task_struct *p,
+			     struct scx_init_task_args *args)
 {
-	u32 index = saakm_take_slot();
+	u32 index = saakm_alloc_slot();
 	thread_t t = saakm_thread_at(index);
 	u64 old;
 	u32 *slot;
 
 	if (!t) {
-		/* The kernel's global queue runs it: slower, but it runs. */
+		/* Without a slot, the kernel's global DSQ runs it. */
 		__sync_fetch_and_add(&WORLD->no_slot, 1);
 		return 0;
 	}
 	slot = bpf_task_storage_get(&saakm_slots, p, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	if (!slot) {
-		saakm_give_slot(index);
+		saakm_free_slot(index);
 		__sync_fetch_and_add(&WORLD->no_slot, 1);
 		return 0;
 	}
@@ -378,10 +393,12 @@ s32 BPF_STRUCT_OPS_SLEEPABLE(saakm_init_task, struct task_struct *p, struct scx_
 	SAAKM_INIT_THREAD(saakm_thread_attrs(t));
 	saakm_init_timer(index);
 	__sync_fetch_and_add(&WORLD->threads, 1);
+	/* Last. The kernel starts operations on p only after this returns: plain stores suffice. */
 	*slot = index;
 	return 0;
 }
 
+/* p is gone: frees its slot. */
 void BPF_STRUCT_OPS(saakm_exit_task, struct task_struct *p, struct scx_exit_task_args *args)
 {
 	u32 *slot = bpf_task_storage_get(&saakm_slots, p, 0, 0);
@@ -393,10 +410,10 @@ void BPF_STRUCT_OPS(saakm_exit_task, struct task_struct *p, struct scx_exit_task
 	*slot = 0;
 	saakm_thread_at(index)->timer_at = 0;
 	__sync_fetch_and_add(&WORLD->threads, -1);
-	saakm_give_slot(index);
+	saakm_free_slot(index);
 }
 
-/* p becomes ours: it may have been another class's for a while. */
+/* p enters sched_ext; it may have been in another scheduling class since init_task. */
 void BPF_STRUCT_OPS(saakm_enable, struct task_struct *p)
 {
 	thread_t t = saakm_thread_of(p);
@@ -407,6 +424,7 @@ void BPF_STRUCT_OPS(saakm_enable, struct task_struct *p)
 	saakm_read_allowed(p, (u64)t);
 }
 
+/* p leaves sched_ext. */
 void BPF_STRUCT_OPS(saakm_disable, struct task_struct *p)
 {
 	thread_t t = saakm_thread_of(p);
@@ -414,7 +432,7 @@ void BPF_STRUCT_OPS(saakm_disable, struct task_struct *p)
 	if (!t)
 		return;
 	SAAKM_LOCK();
-	saakm_go(t, t->where, SAAKM_NOT_QUEUED, saakm_core(t), 0);
+	saakm_transition(t, t->where, SAAKM_NOT_QUEUED, saakm_core(t), 0);
 	SAAKM_UNLOCK();
 }
 
@@ -434,8 +452,9 @@ void BPF_STRUCT_OPS(saakm_set_cpumask, struct task_struct *p, const struct cpuma
 		saakm_read_allowed(p, (u64)t);
 }
 
-/* ---- beginning and end ---------------------------------------------------------------------- */
+/* ---- start and end -------------------------------------------------------------------------- */
 
+/* Sets up the policy's state, a DSQ per core and queue, and a timer per core. */
 s32 BPF_STRUCT_OPS_SLEEPABLE(saakm_init)
 {
 	int64_t SAAKM_MEM *params = (int64_t SAAKM_MEM *)saakm_state_attrs(NULL);
@@ -465,22 +484,22 @@ s32 BPF_STRUCT_OPS_SLEEPABLE(saakm_init)
 		if (!timer)
 			return -EINVAL;
 		bpf_timer_init(&timer->timer, &saakm_move_timers, CLOCK_MONOTONIC);
-		bpf_timer_set_callback(&timer->timer, saakm_moves_due);
+		bpf_timer_set_callback(&timer->timer, saakm_move_timer_fired);
 	}
 	WORLD->ready = 1;
 	return 0;
 }
 
-/* For the kernel's dump: where we have the threads and cores that it shows. */
+/* For the kernel's debug dump: our state of each thread and core that it shows. */
 void BPF_STRUCT_OPS(saakm_dump_task, struct scx_dump_ctx *context, struct task_struct *p)
 {
 	thread_t t = saakm_thread_of(p);
 	u64 where = t ? t->where : 0;
 
 	if (t)
-		scx_bpf_dump("thread %u: state %u, core %u, queue %u, key %lld, flags %x", t->serial,
-			     saakm_state_of(where), saakm_core_of(where), saakm_queue_of(where), t->key,
-			     t->flags);
+		scx_bpf_dump("thread %u: state %u, core %u, queue %u, key %lld, flags %x",
+			     t->serial, saakm_state_of(where), saakm_core_of(where),
+			     saakm_queue_of(where), t->key, t->flags);
 }
 
 void BPF_STRUCT_OPS(saakm_dump_cpu, struct scx_dump_ctx *context, s32 cpu, bool idle)
@@ -490,7 +509,8 @@ void BPF_STRUCT_OPS(saakm_dump_cpu, struct scx_dump_ctx *context, s32 cpu, bool 
 	saakm_use_arena();
 	scx_bpf_dump("core %d: thread %u runs, %u ready, %d queued, %s", cpu,
 		     core->current ? saakm_thread_at(core->current)->serial : 0, core->nr_ready,
-		     scx_bpf_dsq_nr_queued(saakm_dsq(cpu, 0)), saakm_has(&WORLD->idle, cpu) ? "idle" : "busy");
+		     scx_bpf_dsq_nr_queued(saakm_dsq(cpu, 0)),
+		     saakm_has(&WORLD->idle, cpu) ? "idle" : "busy");
 }
 
 void BPF_STRUCT_OPS(saakm_exit, struct scx_exit_info *info)
@@ -499,11 +519,11 @@ void BPF_STRUCT_OPS(saakm_exit, struct scx_exit_info *info)
 }
 
 /*
- * Without cpu_online and cpu_offline: when a core comes or goes, the kernel takes over, and tells the
- * loader to load the policy again for the cores that there are then. Living on would be possible,
- * but a leaving core waits for its last threads in ways that differ from kernel to kernel. See
- * hotplug.h.
+ * No cpu_online and cpu_offline: at a hot-plug the kernel ends the policy and asks the loader to
+ * load it again for the new set of cores. Handling it in place would depend on the kernel version,
+ * because a core that goes off line waits for its last threads in different ways. See hotplug.h.
  */
+/* clang-format off */
 SCX_OPS_DEFINE(saakm_ops,
 	       .select_cpu = (void *)saakm_select_cpu,
 	       .enqueue = (void *)saakm_enqueue,
@@ -526,5 +546,6 @@ SCX_OPS_DEFINE(saakm_ops,
 	       .exit = (void *)saakm_exit,
 	       .flags = SCX_OPS_ENQ_EXITING,
 	       .name = SAAKM_NAME);
+/* clang-format on */
 
 #endif

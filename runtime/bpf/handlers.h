@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* SaaKM on sched_ext: the policy's handlers as functions that the verifier looks at once each. */
+/*
+ * SaaKM on sched_ext: a global function per handler of the policy, which the verifier checks once.
+ */
 #ifndef SAAKM_HANDLERS_H
 #define SAAKM_HANDLERS_H
 
 #define SAAKM_THREAD_AT(at) SAAKM_FIELD_AT(struct saakm_thread, at)
 #define SAAKM_CONTEXT_AT(at) SAAKM_FIELD_AT(struct saakm, at)
 
-/* A handler; and the function that calls it, between the beginning and the end of its part of the log. */
+/* saakm_do_EVENT calls the policy's handler; saakm_on_EVENT adds the log before and after it. */
 #define SAAKM_HANDLER_OF(event, EVENT, parameters, call, thread, core, ...)                        \
 	SAAKM_HANDLER int saakm_do_##event parameters                                              \
 	{                                                                                          \

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* SaaKM on sched_ext: a core is about to go. */
+/* SaaKM on sched_ext: a core goes off line. */
 #ifndef SAAKM_HOTPLUG_H
 #define SAAKM_HOTPLUG_H
 
 /*
- * Lets the kernel take over before a core goes, and the loader load the policy again for the cores
- * that remain. The kernel would do that by itself (we have no cpu_offline), but only after it has
- * taken the core out of use and waited for a grace period of RCU. Until then the core takes no more
- * threads from queues, and nobody tells the policy so: RCU's own thread, placed there, never runs, and
- * the grace period never ends. Tried: the watchdog then finds rcu_preempt stalled.
+ * Ends the policy before a core goes off line; the loader loads it again for the remaining cores.
+ *
+ * Without cpu_offline, the kernel does the same by itself, but only after it has deactivated the
+ * core and waited for an RCU grace period. Until then the core takes no threads from DSQs, which
+ * the policy cannot know. If the policy places rcu_preempt there, the grace period never ends, and
+ * the watchdog reports a stall of rcu_preempt (observed).
  */
 SEC("tp_btf/cpuhp_enter")
 int BPF_PROG(saakm_core_goes, unsigned int cpu, int target, int state)

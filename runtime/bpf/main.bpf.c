@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * SaaKM on sched_ext: a policy becomes a scheduler of the kernel.
+ * SaaKM on sched_ext: runs a policy as the kernel's scheduler.
  *
- * Compile with -DSAAKM_POLICY_FILE='"nest.c"', a file that the Ipanema compiler emitted. That file
- * decides; this one, with threads.h and cores.h, turns the kernel's operations into SaaKM's events
- * and carries out what the handlers decided.
+ * Compile with -DSAAKM_POLICY_FILE='"nest.c"', a file that the Ipanema compiler emitted. The policy
+ * decides. The headers below turn the operations of sched_ext into SaaKM's events, and carry out
+ * what the policy's handlers decide.
  *
- * Each core has a user dispatch queue for each ready queue of the policy, so that other cores can
- * steal from it: a core's local queue cannot be stolen from. A thread's state, core and key are in
- * `struct saakm_thread`, and that is the truth; the kernel's queues follow it. Where the two differ
- * (a thread was moved, and its entry is still in the old core's queue), the next core that comes to
- * the entry mends it.
+ * Each core has one user DSQ per ready queue of the policy, because other cores cannot steal from a
+ * local DSQ. The slot of a thread (struct saakm_thread) is the truth about its state, core and
+ * queue; DSQs follow it. If they differ (a thread was moved, and its entry is still in the old
+ * DSQ), the next core that reaches the entry moves it.
+ *
+ * docs/src/thread-state.md explains the states, the writers of each word, and the open races.
  */
 #include "saakm.h"
 

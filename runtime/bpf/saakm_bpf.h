@@ -2,9 +2,12 @@
 /*
  * SaaKM on sched_ext: the functions that emitted policy code calls.
  *
- * A handler only computes: it reads and writes the arena, and notes in its context what is to be
- * done. What asks the kernel for something (queues, timers, kicks) happens after it, in main.bpf.c.
- * Handlers of several cores run at the same time; what they share is changed by atomic operations.
+ * A handler reads and writes the arena, and notes in its context (struct saakm) what the kernel
+ * must do: move DSQ entries, start timers, preempt cores. The caller of the handler does that
+ * afterwards. The only kick from within a handler is saakm_kick_stranded.
+ *
+ * Handlers of several cores run concurrently and without a lock. docs/src/thread-state.md lists the
+ * shared words and how each is written.
  */
 #ifndef SAAKM_BPF_H
 #define SAAKM_BPF_H
@@ -15,9 +18,7 @@
 #include "records.h"
 #include "log.h"
 
-
-
-/* ---- where things are -------------------------------------------------------------------- */
+/* ---- the arena --------------------------------------------------------------------------- */
 
 #define WORLD SAAKM_FIELD_AT(struct saakm_world, SAAKM_WORLD_AT)
 
@@ -31,8 +32,9 @@ static __always_inline thread_t saakm_thread_at(u32 index)
 {
 	if (!index)
 		return NULL;
-	return SAAKM_FIELD_AT(struct saakm_thread, SAAKM_THREADS_AT +
-			      (index & (SAAKM_MAX_THREADS - 1)) * SAAKM_THREAD_BYTES);
+	return SAAKM_FIELD_AT(struct saakm_thread,
+			      SAAKM_THREADS_AT +
+				      (index & (SAAKM_MAX_THREADS - 1)) * SAAKM_THREAD_BYTES);
 }
 
 static __always_inline saakm_t saakm_context(u32 cpu, enum saakm_context_level level)
@@ -86,9 +88,10 @@ static __always_inline u32 saakm_domain_index(saakm_t s, core_t c, enum saakm_le
 
 static __always_inline domain_t saakm_domain_at(saakm_t s, enum saakm_level level, u32 i)
 {
-	return SAAKM_FIELD_AT(struct saakm_domain, SAAKM_DOMAINS_AT +
-			      ((u64)level * SAAKM_MAX_CORES + (i & (SAAKM_MAX_CORES - 1))) *
-				      SAAKM_DOMAIN_BYTES);
+	return SAAKM_FIELD_AT(struct saakm_domain,
+			      SAAKM_DOMAINS_AT +
+				      ((u64)level * SAAKM_MAX_CORES + (i & (SAAKM_MAX_CORES - 1))) *
+					      SAAKM_DOMAIN_BYTES);
 }
 
 /* ---- cores and threads ------------------------------------------------------------------- */
@@ -128,6 +131,7 @@ static __always_inline int64_t saakm_nr_ready(saakm_t s, core_t c)
 	return saakm_core_at(c)->nr_ready;
 }
 
+/* READY and running threads. Two loads: a thread in transition counts twice or not at all. */
 static __always_inline int64_t saakm_nr_running(saakm_t s, core_t c)
 {
 	return saakm_core_at(c)->nr_ready + (saakm_core_at(c)->current != 0);
@@ -143,7 +147,7 @@ static __always_inline int64_t saakm_min_frequency(saakm_t s, core_t c)
 	return saakm_core_at(c)->min_khz;
 }
 
-/* sched_ext does not say in which idle state a core is. */
+/* Always 0: sched_ext does not report the idle state of a core. */
 static __always_inline nsec_t saakm_exit_latency(saakm_t s, core_t c)
 {
 	return 0;
@@ -154,6 +158,7 @@ static __always_inline nsec_t saakm_idle_since(saakm_t s, core_t c)
 	return saakm_core_at(c)->idle_since;
 }
 
+/* The fields of saakm_thread.where. */
 static __always_inline u32 saakm_state_of(u64 where)
 {
 	return where & 0xff;
@@ -179,6 +184,10 @@ static __always_inline int64_t saakm_weight(thread_t t)
 	return t->weight;
 }
 
+/*
+ * Time that t has executed until now. s->now is read when the operation starts, so another core may
+ * have started t since, or its clock may be ahead: then the current execution counts as 0.
+ */
 static __always_inline nsec_t saakm_runtime(saakm_t s, thread_t t)
 {
 	nsec_t since = t->running_since;
@@ -191,7 +200,7 @@ static __always_inline set_t saakm_affinity(thread_t t)
 	return SAAKM_FIELD_AT(const struct saakm_set, t->affinity);
 }
 
-/* A temporary set: one for each place in the code that has one, and for each context. */
+/* Declares a temporary set. Each use in the code has its own set in each context. */
 enum { SAAKM_SCRATCH_BASE = __COUNTER__ + 1 };
 #define SAAKM_SET(name) SAAKM_SET_(name, __COUNTER__)
 #define SAAKM_SET_(name, n)                                                                        \

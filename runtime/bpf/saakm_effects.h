@@ -1,17 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* SaaKM on sched_ext: how a policy changes its sets, walks a queue, and acts. */
+/*
+ * SaaKM on sched_ext: shared sets of cores, walks over ready queues, and the effects of handlers.
+ */
 #ifndef SAAKM_EFFECTS_H
 #define SAAKM_EFFECTS_H
 
-/* ---- sets that handlers share ------------------------------------------------------------ */
+/* ---- shared sets of cores ---------------------------------------------------------------- */
 
 static __always_inline u64 SAAKM_MEM *saakm_word(set_t set, core_t c)
 {
 	return (u64 SAAKM_MEM *)&set->word[(c / 64) & (SAAKM_SET_WORDS - 1)];
 }
 
-/* c enters the set; false if it was in it. JITs have no fetch-and-or on an arena. */
-SAAKM_GLOBAL bool saakm_enter(u64 set, core_t c)
+/*
+ * Atomically adds c to the set; false if it was a member. A compare-and-swap loop, because JITs do
+ * not support fetch-and-or on an arena. A successful swap is fully ordered; the path that returns
+ * false only loads.
+ */
+SAAKM_GLOBAL bool saakm_set_add(u64 set, core_t c)
 {
 	u64 SAAKM_MEM *word = saakm_word(SAAKM_FIELD_AT(const struct saakm_set, set), c);
 	u64 bit = 1ULL << (c % 64), old = *word, seen;
@@ -25,8 +31,8 @@ SAAKM_GLOBAL bool saakm_enter(u64 set, core_t c)
 	return true;
 }
 
-/* c leaves the set; false if it was not in it. */
-SAAKM_GLOBAL bool saakm_leave(u64 set, core_t c)
+/* Atomically removes c from the set; false if it was no member. Ordered as saakm_set_add. */
+SAAKM_GLOBAL bool saakm_set_remove(u64 set, core_t c)
 {
 	u64 SAAKM_MEM *word = saakm_word(SAAKM_FIELD_AT(const struct saakm_set, set), c);
 	u64 bit = 1ULL << (c % 64), old = *word, seen;
@@ -44,12 +50,13 @@ SAAKM_GLOBAL bool saakm_leave(u64 set, core_t c)
 
 /* ---- walks over queues ------------------------------------------------------------------- */
 
+/* The DSQ of a ready queue. */
 static __always_inline u64 saakm_dsq(core_t c, u32 queue)
 {
 	return (u64)queue * SAAKM_MAX_CORES + c;
 }
 
-/* The thread that stands for p, or NULL. */
+/* The slot of task p, or NULL. */
 static thread_t saakm_thread_of(struct task_struct *p);
 
 static __always_inline bool saakm_is_ready_in(u64 where, core_t c, u32 queue)
@@ -58,19 +65,26 @@ static __always_inline bool saakm_is_ready_in(u64 where, core_t c, u32 queue)
 	       saakm_queue_of(where) == queue;
 }
 
-/* The threads of a ready queue, in its order. Not where the kernel's queue has not followed yet. */
+/*
+ * Walks over the threads of a ready queue, in the order of its DSQ. Skips stale entries, whose slot
+ * is elsewhere; misses threads that are READY here but not yet in this DSQ.
+ */
 #define SAAKM_EACH_THREAD(s, t, c, queue)                                                          \
 	struct task_struct *t##_task;                                                              \
 	u64 t##_where __attribute__((unused)), t##_walk = SAAKM_LOG_WALK(c, queue);                \
 	bpf_for_each(scx_dsq, t##_task, saakm_dsq(c, queue), 0)                                    \
 		if ((t = saakm_thread_of(t##_task)) != NULL &&                                     \
-		    saakm_is_ready_in(t##_where = t->where, c, queue) && SAAKM_LOG_VISIT(t, t##_walk))
+		    saakm_is_ready_in(t##_where = t->where, c, queue) &&                           \
+		    SAAKM_LOG_VISIT(t, t##_walk))
 
-/* A steal moves t, which the walk has come to, if it has been in that queue ever since: what the steal asked was
-   about that queue, and meanwhile another core may have taken the thread, and wait for it. */
+/*
+ * Lets a steal move t, the current thread of the walk. saakm_ready then succeeds only if t.where
+ * has not changed since the walk loaded it: the steal's conditions hold for that queue only, and
+ * another core that has taken t meanwhile is waiting for it.
+ */
 #define SAAKM_FROM(s, t) ((s)->from = t##_where, (s)->held = (t)->index)
 
-/* The first thread of a queue of the core that schedules. */
+/* The first thread of a queue; only for the core that runs event schedule. */
 static __always_inline thread_t saakm_first(saakm_t s, core_t c, u32 queue)
 {
 	if (s->scheduling != c + 1)
@@ -80,39 +94,57 @@ static __always_inline thread_t saakm_first(saakm_t s, core_t c, u32 queue)
 
 /* ---- effects ----------------------------------------------------------------------------- */
 
-/* c has no READY thread any more. If it idles, and no longer counts as idle because that thread was on its way there,
-   it waits in vain: let it look, find nothing, and be idle again. */
-static __always_inline void saakm_not_coming(core_t c)
+/*
+ * c has lost its last READY thread. If its idle loop runs but it is not in `idle`, it was waiting
+ * for that thread: kick it, so that it dispatches, finds nothing, and enters `idle` again.
+ */
+static __always_inline void saakm_kick_stranded(core_t c)
 {
-	if (saakm_has(&WORLD->kernel_idle, c) && !saakm_has(&WORLD->idle, c) && c != bpf_get_smp_processor_id())
+	if (saakm_has(&WORLD->kernel_idle, c) && !saakm_has(&WORLD->idle, c) &&
+	    c != bpf_get_smp_processor_id())
 		scx_bpf_kick_cpu(c, 0);
 }
 
+/*
+ * Adds +1 or -1 to c.nr_ready and keeps the bit of c in `waiting` up to date.
+ *
+ * Writers: any core, after its transition of a thread's `where`. The +1 side writes nr_ready, then
+ * loads the bit; the -1 side clears the bit, then loads nr_ready. Both writes are fully ordered
+ * (atomics that return the old value), so at least one side sees the other's write and sets the
+ * bit. It may be clear for a moment, or stay set without a READY thread.
+ */
 static __always_inline void saakm_count_ready(core_t c, int change)
 {
 	struct saakm_core SAAKM_MEM *core = saakm_core_at(c);
 	u32 now = __sync_fetch_and_add(&core->nr_ready, change) + change;
 
 	if (change > 0 && now == 1)
-		saakm_enter(SAAKM_WORLD_SET(waiting), c);
+		saakm_set_add(SAAKM_WORLD_SET(waiting), c);
 	if (change < 0 && now == 0) {
-		saakm_leave(SAAKM_WORLD_SET(waiting), c);
-		/* Another thread may have come in between the two. */
+		saakm_set_remove(SAAKM_WORLD_SET(waiting), c);
+		/* A concurrent +1 may have found the bit still set. */
 		if (core->nr_ready)
-			saakm_enter(SAAKM_WORLD_SET(waiting), c);
-		saakm_not_coming(c);
+			saakm_set_add(SAAKM_WORLD_SET(waiting), c);
+		saakm_kick_stranded(c);
 	}
 }
 
-SAAKM_GLOBAL int saakm_runnable(int change);
+SAAKM_GLOBAL int saakm_count_runnable(int change);
 
 static __always_inline bool saakm_is_runnable(u32 state)
 {
 	return state == SAAKM_READY || state == SAAKM_RUNNING;
 }
 
-/* t goes from `old` to state, core and queue, unless it is no longer at `old`. */
-static __always_inline bool saakm_go(thread_t t, u64 old, u32 state, core_t c, u32 queue)
+/*
+ * Makes a transition of t: from `old` to state, core and queue. False if t.where is no longer
+ * `old`.
+ *
+ * Any core may try it on a READY thread; the compare-and-swap lets one of them win. The version
+ * makes it fail if t left and came back to the same place. nr_ready and `waiting` follow after the
+ * swap: they lag `where` by one atomic operation each.
+ */
+static __always_inline bool saakm_transition(thread_t t, u64 old, u32 state, core_t c, u32 queue)
 {
 	u64 version = (old >> 32) + 1;
 	u64 new = state | (u64)queue << 8 | (u64)c << 16 | version << 32;
@@ -124,12 +156,12 @@ static __always_inline bool saakm_go(thread_t t, u64 old, u32 state, core_t c, u
 	if (state == SAAKM_READY)
 		saakm_count_ready(c, 1);
 	if (SAAKM_UNDERLOAD && saakm_is_runnable(state) != saakm_is_runnable(saakm_state_of(old)))
-		saakm_runnable(saakm_is_runnable(state) ? 1 : -1);
+		saakm_count_runnable(saakm_is_runnable(state) ? 1 : -1);
 	return true;
 }
 
-/* This placement's claim of c is over; false: it has none. */
-static __always_inline bool saakm_forget_claim(saakm_t s, core_t c)
+/* Ends this handler's claim of c in its context; false if it has none. */
+static __always_inline bool saakm_drop_claim(saakm_t s, core_t c)
 {
 	if (!s->nr_claims || !saakm_has(&s->claims, c))
 		return false;
@@ -138,22 +170,34 @@ static __always_inline bool saakm_forget_claim(saakm_t s, core_t c)
 	return true;
 }
 
+/* release(c): gives up this handler's claim of c, if it has one. */
 static __always_inline void saakm_release(saakm_t s, core_t c)
 {
-	if (saakm_forget_claim(s, c))
-		saakm_leave(SAAKM_WORLD_SET(claimed), c);
+	if (saakm_drop_claim(s, c))
+		saakm_set_remove(SAAKM_WORLD_SET(claimed), c);
 }
 
-/* Members of the first two sets of the policy. */
-static __always_inline u32 saakm_nests(void)
+/* Sizes of the policy's first two sets, for a record. */
+static __always_inline u32 saakm_set_sizes(void)
 {
 	return (u32)WORLD->members[0] | (u32)WORLD->members[1] << 16;
 }
 
-/* c no longer counts as idle: a thread is on its way there. */
-static void saakm_not_idle(saakm_t s, core_t c);
+/* Removes c from `idle`: a thread is on its way there. */
+static void saakm_leave_idle(saakm_t s, core_t c);
 
-static __always_inline void saakm_ready(saakm_t s, thread_t t, core_t c, u32 queue, int64_t key, u32 reason)
+/*
+ * t => c.queue: makes t READY there, or moves a READY t.
+ *
+ * Of the cores that compete for a READY thread (a steal, a timer, the core that runs it), the first
+ * to change t.where wins. For all others this does nothing, and saakm_moved() is false. `key` and
+ * `reason` are stored after the swap, by the winner: a reader may see the old ones with the new
+ * `where`.
+ *
+ * `idle` is cleared before the claim of c ends; saakm_claim relies on this order.
+ */
+static __always_inline void saakm_ready(saakm_t s, thread_t t, core_t c, u32 queue, int64_t key,
+					u32 reason)
 {
 	bool own = t->index == s->subject;
 	u64 old = own ? t->where : s->from;
@@ -163,17 +207,18 @@ static __always_inline void saakm_ready(saakm_t s, thread_t t, core_t c, u32 que
 
 	c &= SAAKM_MAX_CORES - 1;
 	s->moved = false;
-	/* Whoever takes a READY thread first, by a steal, a timer or to run it, has it: it may run by now. Only its
-	   own event makes one READY that was not. */
+	/* A timer gives up if t is no longer READY. A steal must hold t (SAAKM_FROM), and `old` is then
+	   a READY state. So only its own event makes a thread READY that was not. */
 	if (own ? !moves && s->on_timer : t->index != s->held)
 		return;
-	if (!saakm_go(t, old, SAAKM_READY, c, queue))
+	if (!saakm_transition(t, old, SAAKM_READY, c, queue))
 		return;
 	s->moved = true;
 	t->key = key;
 	t->reason = reason;
 	if (t->index == s->subject)
 		s->placed = true;
+	/* Without an entry in a DSQ yet, there is nothing to move. */
 	if (moves && n < SAAKM_MOVES && !(t->flags & SAAKM_T_OUTSIDE)) {
 		s->moves[n].thread = t->index;
 		s->moves[n].from = saakm_core_of(old);
@@ -181,19 +226,20 @@ static __always_inline void saakm_ready(saakm_t s, thread_t t, core_t c, u32 que
 		s->nr_moves = n + 1;
 	}
 	what = SAAKM_RECORD(moves ? SAAKM_R_MOVE : SAAKM_R_PLACE, moves, c, reason);
-	saakm_record(s, what, t->serial, moves ? saakm_core_of(old) : saakm_nests(), key);
+	saakm_record(s, what, t->serial, moves ? saakm_core_of(old) : saakm_set_sizes(), key);
 	saakm_decided(what, t->pid, saakm_core_at(c)->seen_khz);
 	SAAKM_LOG(SAAKM_L_READY, 0, c, t->serial, queue, key, reason);
-	saakm_not_idle(s, c);
+	saakm_leave_idle(s, c);
 	saakm_release(s, c);
 }
 
-/* The thread that was last to be READY is: nobody else had taken it. */
+/* Whether the last saakm_ready succeeded: no other core had taken the thread. */
 static __always_inline bool saakm_moved(saakm_t s)
 {
 	return s->moved;
 }
 
+/* t => running: the choice of event schedule. The caller makes the transition. */
 static __always_inline void saakm_run(saakm_t s, thread_t t)
 {
 	s->run = t->index;
@@ -204,7 +250,7 @@ static __always_inline void saakm_blocked(saakm_t s, thread_t t)
 {
 	u64 old = t->where;
 
-	saakm_go(t, old, SAAKM_BLOCKED, saakm_core_of(old), 0);
+	saakm_transition(t, old, SAAKM_BLOCKED, saakm_core_of(old), 0);
 	SAAKM_LOG(SAAKM_L_BLOCKED, 0, 0, t->serial, 0, 0, 0);
 }
 
@@ -212,22 +258,28 @@ static __always_inline void saakm_terminated(saakm_t s, thread_t t)
 {
 	u64 old = t->where;
 
-	saakm_go(t, old, SAAKM_TERMINATED, saakm_core_of(old), 0);
+	saakm_transition(t, old, SAAKM_TERMINATED, saakm_core_of(old), 0);
 	SAAKM_LOG(SAAKM_L_TERMINATED, 0, 0, t->serial, 0, 0, 0);
 }
 
-/* c is idle, and this placement is the only one that may have it until t => c or release(c). */
+/*
+ * Claims the idle core c for this placement, until t => c, release(c), or the end of the handler.
+ *
+ * Order: test `idle`, swap the bit into `claimed`, test `idle` again. A placement clears `idle`
+ * first and `claimed` second. Both clears and the swap are fully ordered. So a claim that succeeds
+ * after the previous placement ended its claim sees `idle` cleared in the second test: of all
+ * placements that claim c, one gets it per idle period.
+ */
 static __always_inline bool saakm_claim(saakm_t s, core_t c)
 {
 	if (!saakm_has(&WORLD->idle, c))
 		return false;
-	if (!saakm_enter(SAAKM_WORLD_SET(claimed), c)) {
+	if (!saakm_set_add(SAAKM_WORLD_SET(claimed), c)) {
 		saakm_core_at(s->cpu)->count.claims_lost++;
 		return false;
 	}
-	/* A placement ends the idleness first, the claim second. */
 	if (!saakm_has(&WORLD->idle, c)) {
-		saakm_leave(SAAKM_WORLD_SET(claimed), c);
+		saakm_set_remove(SAAKM_WORLD_SET(claimed), c);
 		return false;
 	}
 	saakm_include(&s->claims, c);
@@ -235,7 +287,7 @@ static __always_inline bool saakm_claim(saakm_t s, core_t c)
 	return true;
 }
 
-/* A timer is never cancelled: when it fires, it looks whether it is still wanted. */
+/* Arms t's timer. A BPF timer is never stopped: its callback checks timer_at and t's state. */
 static __always_inline void saakm_arm(saakm_t s, thread_t t, nsec_t ns)
 {
 	t->timer_at = s->now + ns;
@@ -243,12 +295,14 @@ static __always_inline void saakm_arm(saakm_t s, thread_t t, nsec_t ns)
 	SAAKM_LOG(SAAKM_L_ARM, 0, 0, t->serial, ns, 0, 0);
 }
 
+/* Cancels t's timer: its callback then does nothing. */
 static __always_inline void saakm_cancel(saakm_t s, thread_t t)
 {
 	t->timer_at = 0;
 	SAAKM_LOG(SAAKM_L_CANCEL, 0, 0, t->serial, 0, 0, 0);
 }
 
+/* Keeps c from deep idle states for up to ns from its next (or current) idle period on. */
 static __always_inline void saakm_keep_warm(saakm_t s, core_t c, nsec_t ns)
 {
 	struct saakm_core SAAKM_MEM *core = saakm_core_at(c);
@@ -260,6 +314,7 @@ static __always_inline void saakm_keep_warm(saakm_t s, core_t c, nsec_t ns)
 	SAAKM_LOG(SAAKM_L_KEEP_WARM, 0, c, 0, ns, 0, 0);
 }
 
+/* Preempts c's thread after the handler (saakm_kick_preempted, saakm_tick, saakm_insert). */
 static __always_inline void saakm_preempt(saakm_t s, core_t c)
 {
 	saakm_include(&s->preempts, c);
@@ -267,10 +322,15 @@ static __always_inline void saakm_preempt(saakm_t s, core_t c)
 	SAAKM_LOG(SAAKM_L_PREEMPT, 0, c, 0, 0, 0, 0);
 }
 
-/* Adds c to set number id of the policy; false if that is full and c not in it. The member count
-   is taken before the bit, so that concurrent handlers never exceed max. */
+/*
+ * Adds c to set number id of the policy; false if the set is full and c is no member.
+ *
+ * The count is incremented before the bit is set, and decremented after the bit is cleared; the
+ * increment and both swaps of the bit are fully ordered. So the count is never below the number of
+ * bits, and concurrent handlers never exceed max.
+ */
 static __always_inline bool saakm_add(saakm_t s, struct saakm_set SAAKM_MEM *set, u32 id, core_t c,
-			     int64_t max)
+				      int64_t max)
 {
 	int64_t SAAKM_MEM *members = &WORLD->members[id & (SAAKM_MAX_SETS - 1)];
 
@@ -280,7 +340,7 @@ static __always_inline bool saakm_add(saakm_t s, struct saakm_set SAAKM_MEM *set
 		__sync_fetch_and_add(members, -1);
 		return false;
 	}
-	if (!saakm_enter((u64)set, c)) {
+	if (!saakm_set_add((u64)set, c)) {
 		__sync_fetch_and_add(members, -1);
 		return true;
 	}
@@ -290,10 +350,11 @@ static __always_inline bool saakm_add(saakm_t s, struct saakm_set SAAKM_MEM *set
 	return true;
 }
 
-/* Removes c from set number id of the policy; false if it was not in it. */
-static __always_inline bool saakm_remove(saakm_t s, struct saakm_set SAAKM_MEM *set, u32 id, core_t c)
+/* Removes c from set number id of the policy; false if it was no member. */
+static __always_inline bool saakm_remove(saakm_t s, struct saakm_set SAAKM_MEM *set, u32 id,
+					 core_t c)
 {
-	if (!saakm_leave((u64)set, c))
+	if (!saakm_set_remove((u64)set, c))
 		return false;
 	__sync_fetch_and_add(&WORLD->members[id & (SAAKM_MAX_SETS - 1)], -1);
 	saakm_record(s, SAAKM_RECORD(SAAKM_R_SET, false, c, id), 0, 0, 0);
@@ -302,7 +363,7 @@ static __always_inline bool saakm_remove(saakm_t s, struct saakm_set SAAKM_MEM *
 	return true;
 }
 
-/* Set number id of the policy becomes `members`. */
+/* Assigns `members` to set number id of the policy, core by core: not atomic as a whole. */
 #define SAAKM_REPLACE(s, set, id, w, members)                                                      \
 	do {                                                                                       \
 		for (uint32_t w = 0; w < saakm_nr_words(s) && SAAKM_GO_ON;                         \
@@ -310,8 +371,8 @@ static __always_inline bool saakm_remove(saakm_t s, struct saakm_set SAAKM_MEM *
 			saakm_replace_word(s, set, id, w, (members));                              \
 	} while (0)
 
-static __always_inline void saakm_replace_word(saakm_t s, struct saakm_set SAAKM_MEM *set, u32 id, u32 w,
-				      u64 members)
+static __always_inline void saakm_replace_word(saakm_t s, struct saakm_set SAAKM_MEM *set, u32 id,
+					       u32 w, u64 members)
 {
 	u64 changed = set->word[w] ^ members;
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* SaaKM on sched_ext: the words that saakm.h and its structures are written in. */
+/* SaaKM on sched_ext: the types and macros that saakm.h requires from a runtime. */
 #ifndef SAAKM_TYPES_H
 #define SAAKM_TYPES_H
 
 #include <scx/common.bpf.h>
 #include <scx/compat.bpf.h>
 
-/* The kernel's own values of its constants, whatever they were when vmlinux.h was made. */
+/* Values of the running kernel's constants (CO-RE), not those of vmlinux.h. */
 #define SAAKM_CONST(type, name) bpf_core_enum_value(enum type, name)
 #undef SCX_TASK_QUEUED
 #define SCX_TASK_QUEUED SAAKM_CONST(scx_ent_flags, SCX_TASK_QUEUED)
@@ -43,29 +43,37 @@
 #endif
 
 /*
- * SaaKM's structures lie in a BPF arena, which the loader maps as well: it fills in the topology and
- * the parameters, and reads the statistics. To the verifier an arena address is a number: an index
- * needs no proof, and an access outside of the arena reads zero.
+ * SaaKM's structures are in a BPF arena, which the loader maps too: it writes the topology and the
+ * parameters, and reads the statistics. To the verifier an arena address is a scalar: an index
+ * needs no bounds check, and a load from an unmapped page yields zero.
  */
 #define SAAKM_MEM __arena
-/* Lets the verifier stop following a loop (may_goto); ends it after millions of rounds. */
+/* Condition of every loop (may_goto): bounds it for the verifier, and ends it after millions of
+   iterations. */
 #define SAAKM_GO_ON can_loop
 
-/* x, with a zero from memory in it, which the verifier does not know to be zero. */
-#define SAAKM_FORGET(x) ((x) | (typeof(x)) * (volatile u64 SAAKM_MEM *)(u64)SAAKM_ZERO_AT)
+/* Returns x, or'ed with a zero from memory. Hides the range of x so that the verifier does not
+   enumerate loop states. */
+#define SAAKM_FORGET(x) ((x) | (typeof(x))(*(volatile u64 SAAKM_MEM *)(u64)SAAKM_ZERO_AT))
 
-/* The verifier looks at a global function once, and not again at each call: it takes numbers, and
-   arena addresses are numbers. Weak, because the compiler would else leave a register as it is for
-   a parameter that the function does not use, and the verifier wants a number in each. */
+/*
+ * A global function: the verifier checks it once, not at each call. Its arguments must be scalars,
+ * which arena addresses are. Weak, so that the compiler passes unused parameters too: otherwise it
+ * leaves their registers unset, which the verifier rejects.
+ */
 #define SAAKM_GLOBAL __noinline __weak
 #define SAAKM_FUNCTION SAAKM_GLOBAL
-/* A function of the policy's: the verifier would look at it at each call anyway, a call takes five
-   arguments at most, and 6.18's verifier loses its way back through a loop that calls. */
+/*
+ * A function of a policy, inlined: the verifier would check a static function at each call anyway,
+ * a call has at most five arguments, and 6.18's verifier cannot backtrack through a loop that
+ * calls.
+ */
 #define SAAKM_LOCAL static inline __attribute__((always_inline, unused))
-/* But for the phases of a steal: together they need more stack than there is. */
+/* A phase of a steal, not inlined: together the phases exceed the stack limit. */
 #define SAAKM_PHASE static __noinline
 
-/* Begins a function that the verifier looks at once, behind the name that the policy calls. */
+/* Start of a function `name` of a policy that the verifier checks once: a global function with
+   scalar arguments, and a wrapper with the policy's types. */
 #define SAAKM_SHARED(result, name, typed, plain, back, there)                                      \
 	static __always_inline result name##_once typed;                                           \
 	SAAKM_GLOBAL u64 name##_global plain                                                       \
@@ -93,8 +101,7 @@
 		     (u64 s, u64 a, u64 b, u64 c, u64 d), ((saakm_t)s, (A)a, (B)b, (C)c, (D)d),    \
 		     ((u64)s, (u64)a, (u64)b, (u64)c, (u64)d))
 
-/* Begins the function that lets core `dst` steal from the cores in `from`: one that the verifier
-   looks at once, behind the name that the policy calls. */
+/* Start of the function in which core `dst` steals from the cores in `from`, also checked once. */
 #define SAAKM_STEAL(name, dst, from)                                                               \
 	static void name##_once(saakm_t s, core_t dst, set_t from);                                \
 	SAAKM_GLOBAL int name##_global(u64 s, u32 dst, u64 from)                                   \

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* SaaKM on sched_ext: the slots in the arena that stand for the kernel's threads. */
+/* SaaKM on sched_ext: slots of threads, records, and affinity. */
 #ifndef SAAKM_THREADS_H
 #define SAAKM_THREADS_H
 
 #define TASK_DEAD 0x80
 
-/* From a thread of the kernel to the index of its slot. */
+/* Maps a task to the index of its slot; 0 or no entry: none. */
 struct {
 	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
@@ -13,7 +13,7 @@ struct {
 	__type(value, u32);
 } saakm_slots SEC(".maps");
 
-/* A program may touch the arena only if it names it. */
+/* The verifier allows arena accesses only in a program that references the arena map. */
 static __always_inline void saakm_use_arena(void)
 {
 	asm volatile("" ::"r"(&arena));
@@ -28,8 +28,14 @@ static __always_inline thread_t saakm_thread_of(struct task_struct *p)
 	return slot ? saakm_thread_at(*slot) : NULL;
 }
 
-/* A free slot, or 0. Sleeps: it may need another page. */
-SAAKM_GLOBAL u32 saakm_take_slot(void)
+/*
+ * Returns a free slot, or 0. Sleeps: it may allocate a page.
+ *
+ * WORLD->free is the head of the free list, and a version in its upper half. The compare-and-swap
+ * fails if another core took and returned the slot since next_free was loaded, because each change
+ * of the head increments the version.
+ */
+SAAKM_GLOBAL u32 saakm_alloc_slot(void)
 {
 	u64 old = WORLD->free, seen;
 	u64 fresh, page;
@@ -39,7 +45,8 @@ SAAKM_GLOBAL u32 saakm_take_slot(void)
 		u64 next = saakm_thread_at((u32)old)->next_free;
 
 		seen = old;
-		old = __sync_val_compare_and_swap(&WORLD->free, seen, next | ((seen >> 32) + 1) << 32);
+		old = __sync_val_compare_and_swap(&WORLD->free, seen,
+						  next | ((seen >> 32) + 1) << 32);
 		if (old == seen)
 			return (u32)seen;
 	}
@@ -47,14 +54,18 @@ SAAKM_GLOBAL u32 saakm_take_slot(void)
 	if (fresh >= SAAKM_MAX_THREADS)
 		return 0;
 	page = (SAAKM_THREADS_AT + fresh * SAAKM_THREAD_BYTES) & ~4095UL;
-	/* Fails if a neighbour has brought the page: then it is there. */
+	/* Fails if the page exists already, for a neighbouring slot. */
 	bpf_arena_alloc_pages(&arena, (void __arena *)page, 1, NUMA_NO_NODE, 0);
 	t = saakm_thread_at(fresh);
 	t->index = fresh;
 	return t->index == fresh ? fresh : 0;
 }
 
-SAAKM_GLOBAL int saakm_give_slot(u32 index)
+/*
+ * Returns a slot to the free list. next_free is stored before the fully ordered swap of the head
+ * publishes it. saakm_alloc_slot loads it through the index in the head (address dependency).
+ */
+SAAKM_GLOBAL int saakm_free_slot(u32 index)
 {
 	u64 old = WORLD->free, seen;
 	thread_t t = saakm_thread_at(index);
@@ -70,7 +81,7 @@ SAAKM_GLOBAL int saakm_give_slot(u32 index)
 	return 0;
 }
 
-/* The slot may have been another thread's: attributes begin as zeros, in every runtime. */
+/* Clears the policy's attributes of a reused slot: they start as zeros in every runtime. */
 SAAKM_GLOBAL int saakm_clear_attrs(u64 thread)
 {
 	u64 SAAKM_MEM *word = SAAKM_FIELD_AT(u64, thread + offsetof(struct saakm_thread, attrs));
@@ -81,8 +92,8 @@ SAAKM_GLOBAL int saakm_clear_attrs(u64 thread)
 	return 0;
 }
 
-/* Tells the recording who t is. */
-static __noinline int saakm_write_name(struct task_struct *p, u64 thread)
+/* Records pid, weight and name of t. */
+static __noinline int saakm_record_thread(struct task_struct *p, u64 thread)
 {
 	thread_t t = SAAKM_FIELD_AT(struct saakm_thread, thread);
 	struct saakm_record *r = bpf_ringbuf_reserve(&saakm_records, sizeof(*r), 0);
@@ -101,6 +112,7 @@ static __noinline int saakm_write_name(struct task_struct *p, u64 thread)
 	return 0;
 }
 
+/* Writes a record into the ring buffer; counts it as lost if there is no room. */
 SAAKM_GLOBAL int saakm_write_record(u64 s, u64 what, u32 thread, u32 other, u64 value)
 {
 	saakm_t context = SAAKM_FIELD_AT(struct saakm, s);
@@ -127,22 +139,24 @@ SAAKM_GLOBAL int saakm_write_record(u64 s, u64 what, u32 thread, u32 other, u64 
 	return 0;
 }
 
-/* ---- where a thread may run -------------------------------------------------------------- */
+/* ---- affinity --------------------------------------------------------------------------- */
 
-/* p has one core only, or is in a critical section that it may not leave. */
+/* Whether p must stay on its core: affinity of one core, or migration disabled. */
 static __always_inline bool saakm_pinned(struct task_struct *p)
 {
 	return p->nr_cpus_allowed == 1 || is_migration_disabled(p);
 }
 
-/* Kernel threads that belong to a core run there at once, past the policy. */
-static __always_inline bool saakm_belongs(struct task_struct *p)
+/* Whether p is a kernel thread bound to one core. These run at once, past the policy. */
+static __always_inline bool saakm_is_percpu_kthread(struct task_struct *p)
 {
 	return (p->flags & PF_KTHREAD) && p->nr_cpus_allowed == 1;
 }
 
-/* Reads the cores that p may use; called where they change. None of ours: the kernel is about to
-   give it others. */
+/*
+ * Copies p's affinity to t->allowed, bit by bit; called when it changes. If p may use no online
+ * core, t counts as unrestricted: the kernel is about to change the affinity.
+ */
 static __noinline int saakm_read_allowed(struct task_struct *p, u64 thread)
 {
 	thread_t t = SAAKM_FIELD_AT(struct saakm_thread, thread);
@@ -167,7 +181,7 @@ static __noinline int saakm_read_allowed(struct task_struct *p, u64 thread)
 	return 0;
 }
 
-/* Brings t's affinity up to date, before a handler looks at it. `home` is p's core. */
+/* Updates t->affinity before a handler of t. `home` is p's core. */
 static __always_inline void saakm_update_affinity(thread_t t, u32 home, bool pinned)
 {
 	if (pinned)

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * SaaKM on sched_ext: moving threads between the kernel's queues, and timers.
+ * SaaKM on sched_ext: moves of DSQ entries, and timers.
  *
- * A handler moves a thread by changing its slot. Its entry in the kernel's queue can follow only
- * where no run queue is locked: in dispatch, and in timers.
+ * A handler moves a thread by changing t->where. The entry in the DSQ follows later: the kernel
+ * allows moves between DSQs only in ops.dispatch and where no run queue is locked, such as in BPF
+ * timers.
  */
 #ifndef SAAKM_TIMERS_H
 #define SAAKM_TIMERS_H
@@ -12,8 +13,8 @@ struct saakm_timer {
 	struct bpf_timer timer;
 };
 
-/* Moves entry p of thread t, which `it` has come to, to the queue where t is READY. */
-#define SAAKM_FOLLOW(it, p, where, key)                                                            \
+/* Moves entry p, the current one of iterator `it`, to the DSQ that `where` names. True if moved. */
+#define SAAKM_MOVE_ENTRY(it, p, where, key)                                                        \
 	({                                                                                         \
 		u64 dsq_ = saakm_dsq(saakm_core_of(where), saakm_queue_of(where));                 \
 		bool moved_;                                                                       \
@@ -30,14 +31,17 @@ struct saakm_timer {
 
 /* ---- moves --------------------------------------------------------------------------------- */
 
-/* Carries out the move of a thread from a queue of core `from`. */
-SAAKM_GLOBAL int saakm_carry_out(u32 thread, u32 from, u32 queue, u32 cpu)
+/*
+ * Moves the entry of a thread from the DSQ of core `from` to where its slot says. Fails if the
+ * entry is gone or the thread is no longer READY. `cpu` is the core that counts a failure.
+ */
+SAAKM_GLOBAL int saakm_move_entry(u32 thread, u32 from, u32 queue, u32 cpu)
 {
 	struct task_struct *p;
 	bool moved = false;
 	u64 where = 0;
 
-	/* Timers sleep, to the verifier of old kernels. */
+	/* Older verifiers treat a timer callback as sleepable, without RCU protection. */
 	bpf_rcu_read_lock();
 	bpf_for_each(scx_dsq, p, saakm_dsq(from, queue), 0) {
 		thread_t t = saakm_thread_of(p);
@@ -46,7 +50,7 @@ SAAKM_GLOBAL int saakm_carry_out(u32 thread, u32 from, u32 queue, u32 cpu)
 			continue;
 		where = t->where;
 		if (saakm_state_of(where) == SAAKM_READY)
-			moved = SAAKM_FOLLOW(BPF_FOR_EACH_ITER, p, where, t->key);
+			moved = SAAKM_MOVE_ENTRY(BPF_FOR_EACH_ITER, p, where, t->key);
 		break;
 	}
 	bpf_rcu_read_unlock();
@@ -55,7 +59,7 @@ SAAKM_GLOBAL int saakm_carry_out(u32 thread, u32 from, u32 queue, u32 cpu)
 	return moved;
 }
 
-/* ---- moves that a handler decided where they cannot be carried out ------------------------ */
+/* ---- postponed moves -------------------------------------------------------------------- */
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -64,7 +68,13 @@ struct {
 	__type(value, struct saakm_timer);
 } saakm_move_timers SEC(".maps");
 
-/* Hands the moves of a handler to the core's timer. */
+/*
+ * Hands the moves of a handler that runs with the run queue locked (tick) to the core's timer.
+ *
+ * The moves are a ring in context POSTPONED: this core writes entries and then pending_tail, the
+ * timer reads pending_tail and then entries, and writes pending_head. All are plain accesses, which
+ * is enough if the timer expires on this core. On another core nothing orders them on arm64.
+ */
 SAAKM_GLOBAL int saakm_postpone_moves(u64 context)
 {
 	saakm_t s = SAAKM_FIELD_AT(struct saakm, context);
@@ -78,12 +88,14 @@ SAAKM_GLOBAL int saakm_postpone_moves(u64 context)
 	for (i = 0; i < s->nr_moves && can_loop; i++) {
 		u32 tail = core->pending_tail;
 
-		/* What does not fit is mended by the core that comes to the entry. */
+		/* No room: the core that reaches the stale entry repairs it. */
 		if (tail - core->pending_head >= SAAKM_MOVES)
 			break;
-		later->moves[tail & (SAAKM_MOVES - 1)].thread = s->moves[i & (SAAKM_MOVES - 1)].thread;
+		later->moves[tail & (SAAKM_MOVES - 1)].thread =
+			s->moves[i & (SAAKM_MOVES - 1)].thread;
 		later->moves[tail & (SAAKM_MOVES - 1)].from = s->moves[i & (SAAKM_MOVES - 1)].from;
-		later->moves[tail & (SAAKM_MOVES - 1)].queue = s->moves[i & (SAAKM_MOVES - 1)].queue;
+		later->moves[tail & (SAAKM_MOVES - 1)].queue =
+			s->moves[i & (SAAKM_MOVES - 1)].queue;
 		core->pending_tail = tail + 1;
 	}
 	core->count.steals += s->nr_moves;
@@ -94,7 +106,8 @@ SAAKM_GLOBAL int saakm_postpone_moves(u64 context)
 	return 0;
 }
 
-static int saakm_moves_due(void *map, u32 *key, struct saakm_timer *timer)
+/* Timer of a core: carries out its postponed moves. */
+static int saakm_move_timer_fired(void *map, u32 *key, struct saakm_timer *timer)
 {
 	u32 cpu = *key;
 	saakm_t s = saakm_context(cpu, SAAKM_POSTPONED);
@@ -106,7 +119,7 @@ static int saakm_moves_due(void *map, u32 *key, struct saakm_timer *timer)
 		u32 queue = s->moves[head].queue;
 
 		core->pending_head++;
-		saakm_carry_out(thread, from, queue, cpu);
+		saakm_move_entry(thread, from, queue, cpu);
 	}
 	return 0;
 }
@@ -117,12 +130,18 @@ static int saakm_moves_due(void *map, u32 *key, struct saakm_timer *timer)
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1 << 16); /* threads that can have one; the loader changes it */
+	__uint(max_entries, 1 << 16); /* slots that can have a timer */
 	__type(key, u32);
 	__type(value, struct saakm_timer);
 } saakm_thread_timers SEC(".maps");
 
-static int saakm_timer_due(void *map, u32 *key, struct saakm_timer *timer)
+/*
+ * Timer of a thread: event timer, if t is still READY and its timer still armed.
+ *
+ * timer_at is a plain word that t's own operations and handlers write; 0 cancels. The race with a
+ * core that runs t is decided by the compare-and-swap of t->where in saakm_ready.
+ */
+static int saakm_thread_timer_fired(void *map, u32 *key, struct saakm_timer *timer)
 {
 	u32 cpu = bpf_get_smp_processor_id(), from, queue;
 	thread_t t = saakm_thread_at(*key);
@@ -134,7 +153,7 @@ static int saakm_timer_due(void *map, u32 *key, struct saakm_timer *timer)
 	at = t->timer_at;
 	where = t->where;
 	saakm_core_at(cpu)->count.timers_fired++;
-	/* Cancelled, armed again, or the thread was scheduled. */
+	/* Cancelled, rearmed for later, or no longer READY. */
 	if (!at || scx_bpf_now() < at || saakm_state_of(where) != SAAKM_READY)
 		return 0;
 	t->timer_at = 0;
@@ -143,7 +162,7 @@ static int saakm_timer_due(void *map, u32 *key, struct saakm_timer *timer)
 	where = t->where;
 	from = saakm_core_of(where);
 	queue = saakm_queue_of(where);
-	/* It may have begun to run meanwhile. */
+	/* t may have started to run since, in particular while this waited for the lock. */
 	if (saakm_state_of(where) == SAAKM_READY) {
 		saakm_record(s, SAAKM_RECORD(SAAKM_R_TIMER, 0, from, 0), t->serial, 0, 0);
 		saakm_on_timer((u64)s, (u64)t);
@@ -153,7 +172,7 @@ static int saakm_timer_due(void *map, u32 *key, struct saakm_timer *timer)
 	if (s->nr_moves) {
 		s->nr_moves = 0;
 		saakm_core_at(cpu)->count.timers_moved++;
-		saakm_carry_out(*key, from, queue, cpu);
+		saakm_move_entry(*key, from, queue, cpu);
 	}
 	saakm_kick_preempted((u64)s);
 	return 0;
@@ -178,7 +197,7 @@ static __always_inline void saakm_init_timer(u32 index)
 	if (!timer)
 		return;
 	bpf_timer_init(&timer->timer, &saakm_thread_timers, CLOCK_MONOTONIC);
-	bpf_timer_set_callback(&timer->timer, saakm_timer_due);
+	bpf_timer_set_callback(&timer->timer, saakm_thread_timer_fired);
 }
 
 #else

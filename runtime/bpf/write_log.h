@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* SaaKM on sched_ext: how the log of log.h is written. */
+/* SaaKM on sched_ext: writes the log of log.h. */
 #ifndef SAAKM_WRITE_LOG_H
 #define SAAKM_WRITE_LOG_H
 
@@ -14,7 +14,13 @@ SAAKM_GLOBAL bool saakm_try_lock(void)
 	return false;
 }
 
-/* Bounded: whoever hangs here would hang the machine. Then the log is worth nothing, and says so. */
+/*
+ * Takes the lock: a compare-and-swap of WORLD->lock from 0 to 1; saakm_unlock swaps it back. Both
+ * are fully ordered, so all plain accesses in between are visible to the next owner.
+ *
+ * Gives up after a bounded time rather than hang the machine. `torn` then counts it, and the log is
+ * invalid.
+ */
 SAAKM_GLOBAL int saakm_lock(void)
 {
 	u32 tries;
@@ -32,7 +38,7 @@ SAAKM_GLOBAL int saakm_unlock(void)
 	return 0;
 }
 
-/* A record with its number, or NULL: then the number is missing. */
+/* Reserves a record. NULL if there is no room: its number is then missing in the log. */
 static __always_inline struct saakm_log_record *saakm_log_reserve(u64 what)
 {
 	struct saakm_log_record *r = bpf_ringbuf_reserve(&saakm_records, sizeof(*r), 0);
@@ -50,6 +56,7 @@ static __always_inline struct saakm_log_record *saakm_log_reserve(u64 what)
 	return r;
 }
 
+/* Writes a record of three words. */
 SAAKM_GLOBAL int saakm_log(u64 what, u64 a, u64 b, u64 c)
 {
 	struct saakm_log_record *r = saakm_log_reserve(what);
@@ -60,12 +67,15 @@ SAAKM_GLOBAL int saakm_log(u64 what, u64 a, u64 b, u64 c)
 	r->b = b;
 	r->c = c;
 	r->d = r->e = r->f = 0;
-	/* Its reader polls. */
+	/* The reader polls. */
 	bpf_ringbuf_submit(r, BPF_RB_NO_WAKEUP);
 	return 0;
 }
 
-/* Inlined, like all that is below a handler's beginning and end: kernels allow eight calls within each other. */
+/*
+ * Logs a thread's state. Inlined, like all helpers of saakm_log_begin and saakm_log_end, because
+ * the kernel allows only eight nested calls.
+ */
 static __always_inline void saakm_write_thread(u64 thread)
 {
 	thread_t t = SAAKM_FIELD_AT(struct saakm_thread, thread);
@@ -89,7 +99,8 @@ static __always_inline void saakm_write_thread(u64 thread)
 	for (w = 1; w < WORLD->nr_words && can_loop; w = SAAKM_FORGET(w + 1)) {
 		u64 word = affinity->word[w & (SAAKM_SET_WORDS - 1)];
 
-		r = word ? saakm_log_reserve(SAAKM_LOG_WHAT(SAAKM_L_AFFINITY, w, 0, t->serial)) : NULL;
+		r = word ? saakm_log_reserve(SAAKM_LOG_WHAT(SAAKM_L_AFFINITY, w, 0, t->serial))
+			 : NULL;
 		if (!r)
 			continue;
 		r->a = word;
@@ -105,10 +116,10 @@ SAAKM_GLOBAL int saakm_log_thread(u64 thread)
 	return 0;
 }
 
-/* Word w of the sets, if it is not what was last told. */
+/* Logs word w of the sets of cores if it has changed. */
 static __always_inline void saakm_log_word(u32 w)
 {
-	struct saakm_set SAAKM_MEM *told = SAAKM_TOLD_SETS;
+	struct saakm_set SAAKM_MEM *last = SAAKM_LOGGED_SETS;
 	u64 online, idle, whole, waiting, claimed;
 	struct saakm_log_record *r;
 
@@ -118,14 +129,14 @@ static __always_inline void saakm_log_word(u32 w)
 	whole = WORLD->idle_whole.word[w];
 	waiting = WORLD->waiting.word[w];
 	claimed = WORLD->claimed.word[w];
-	if (!((told[0].word[w] ^ online) | (told[1].word[w] ^ idle) | (told[2].word[w] ^ whole) |
-	      (told[3].word[w] ^ waiting) | (told[4].word[w] ^ claimed)))
+	if (!((last[0].word[w] ^ online) | (last[1].word[w] ^ idle) | (last[2].word[w] ^ whole) |
+	      (last[3].word[w] ^ waiting) | (last[4].word[w] ^ claimed)))
 		return;
-	told[0].word[w] = online;
-	told[1].word[w] = idle;
-	told[2].word[w] = whole;
-	told[3].word[w] = waiting;
-	told[4].word[w] = claimed;
+	last[0].word[w] = online;
+	last[1].word[w] = idle;
+	last[2].word[w] = whole;
+	last[3].word[w] = waiting;
+	last[4].word[w] = claimed;
 	r = saakm_log_reserve(SAAKM_LOG_WHAT(SAAKM_L_SETS, w, 0, 0));
 	if (!r)
 		return;
@@ -138,10 +149,11 @@ static __always_inline void saakm_log_word(u32 w)
 	bpf_ringbuf_submit(r, BPF_RB_NO_WAKEUP);
 }
 
+/* Logs core c and its running thread if something has changed. */
 static __always_inline void saakm_log_core(u32 c)
 {
 	struct saakm_core SAAKM_MEM *core;
-	struct saakm_told SAAKM_MEM *told;
+	struct saakm_logged_core SAAKM_MEM *last;
 	struct saakm_log_record *r;
 	thread_t t;
 	u64 since = 0;
@@ -149,24 +161,26 @@ static __always_inline void saakm_log_core(u32 c)
 
 	c &= SAAKM_MAX_CORES - 1;
 	core = saakm_core_at(c);
-	told = &SAAKM_TOLD[c];
+	last = &SAAKM_LOGGED_CORES[c];
 	t = saakm_thread_at(core->current);
 	if (t) {
 		since = t->running_since;
 		weight = t->weight;
 		serial = t->serial;
 	}
-	if (told->nr_ready == core->nr_ready && told->current == serial && told->seen_khz == core->seen_khz &&
-	    told->weight == weight && told->idle_since == core->idle_since && told->running_since == since)
+	if (last->nr_ready == core->nr_ready && last->current == serial &&
+	    last->seen_khz == core->seen_khz && last->weight == weight &&
+	    last->idle_since == core->idle_since && last->running_since == since)
 		return;
-	if (t && (told->current != serial || told->running_since != since || told->weight != weight))
+	if (t &&
+	    (last->current != serial || last->running_since != since || last->weight != weight))
 		saakm_write_thread((u64)t);
-	told->nr_ready = core->nr_ready;
-	told->current = serial;
-	told->seen_khz = core->seen_khz;
-	told->weight = weight;
-	told->idle_since = core->idle_since;
-	told->running_since = since;
+	last->nr_ready = core->nr_ready;
+	last->current = serial;
+	last->seen_khz = core->seen_khz;
+	last->weight = weight;
+	last->idle_since = core->idle_since;
+	last->running_since = since;
 	r = saakm_log_reserve(SAAKM_LOG_WHAT(SAAKM_L_CORE, 0, c, serial));
 	if (!r)
 		return;
@@ -177,7 +191,7 @@ static __always_inline void saakm_log_core(u32 c)
 	bpf_ringbuf_submit(r, BPF_RB_NO_WAKEUP);
 }
 
-/* What has changed of what handlers see. */
+/* Logs all changes of what handlers can see. */
 SAAKM_GLOBAL int saakm_log_world(void)
 {
 	u32 i;
@@ -190,6 +204,7 @@ SAAKM_GLOBAL int saakm_log_world(void)
 	return 0;
 }
 
+/* Logs the input of a handler. */
 SAAKM_GLOBAL int saakm_log_begin(u64 context, u32 event, u64 thread, u32 core)
 {
 	saakm_t s = SAAKM_FIELD_AT(struct saakm, context);
@@ -210,6 +225,7 @@ SAAKM_GLOBAL int saakm_log_begin(u64 context, u32 event, u64 thread, u32 core)
 	return 0;
 }
 
+/* FNV-1a over 64-bit words of the arena. */
 SAAKM_GLOBAL u64 saakm_hash(u64 hash, u64 at, u32 words)
 {
 	u64 SAAKM_MEM *word = SAAKM_FIELD_AT(u64, at);
@@ -220,7 +236,7 @@ SAAKM_GLOBAL u64 saakm_hash(u64 hash, u64 at, u32 words)
 	return hash;
 }
 
-/* The policy's state: what is its own, what is each core's, and the thread's that the event is about. */
+/* Logs what has changed, and a hash of the policy's globals, all cores and the event's thread. */
 SAAKM_GLOBAL int saakm_log_end(u64 thread)
 {
 	u64 hash = saakm_hash(0xcbf29ce484222325ULL, SAAKM_STATE_AT, SAAKM_STATE_WORDS);
@@ -230,7 +246,8 @@ SAAKM_GLOBAL int saakm_log_end(u64 thread)
 		if (saakm_core_at(c)->known)
 			hash = saakm_hash(hash, (u64)saakm_core_at(c)->attrs, SAAKM_CORE_WORDS);
 	if (thread)
-		hash = saakm_hash(hash, thread + offsetof(struct saakm_thread, attrs), SAAKM_THREAD_WORDS);
+		hash = saakm_hash(hash, thread + offsetof(struct saakm_thread, attrs),
+				  SAAKM_THREAD_WORDS);
 	saakm_log_world();
 	SAAKM_LOG(SAAKM_L_END, 0, 0, 0, hash, 0, 0);
 	return 0;

@@ -4,8 +4,7 @@
 #define SAAKM_EFFECTS_H
 
 /* Adds c to set number id of the policy; false if that is full and c not in it. */
-static inline bool saakm_add(saakm_t s, struct saakm_set *set, uint32_t id, core_t c,
-			     int64_t max)
+static inline bool saakm_add(saakm_t s, struct saakm_set *set, uint32_t id, core_t c, int64_t max)
 {
 	if (saakm_has(set, c))
 		return true;
@@ -33,8 +32,8 @@ static inline bool saakm_remove(saakm_t s, struct saakm_set *set, uint32_t id, c
 			saakm_replace_word(s, set, id, w, (members));                              \
 	} while (0)
 
-static inline void saakm_replace_word(saakm_t s, struct saakm_set *set, uint32_t id,
-				      uint32_t w, uint64_t members)
+static inline void saakm_replace_word(saakm_t s, struct saakm_set *set, uint32_t id, uint32_t w,
+				      uint64_t members)
 {
 	uint64_t changed = set->word[w] ^ members;
 
@@ -58,7 +57,7 @@ static inline thread_t saakm_next(saakm_t s, thread_t t)
 }
 
 #define SAAKM_EACH_THREAD(s, t, c, queue)                                                          \
-	for (thread_t t##_next = saakm_first(s, c, queue);                             \
+	for (thread_t t##_next = saakm_first(s, c, queue);                                         \
 	     (t = t##_next) != NULL && (t##_next = saakm_next(s, t), true);)
 
 /* Claims t for a steal during a walk; in the simulator this always succeeds. */
@@ -66,8 +65,8 @@ static inline thread_t saakm_next(saakm_t s, thread_t t)
 
 /* ---- effects -------------------------------------------------------------------------------- */
 
-static inline void saakm_ready(saakm_t s, thread_t t, core_t c, uint32_t queue,
-			       int64_t key, uint32_t reason)
+static inline void saakm_ready(saakm_t s, thread_t t, core_t c, uint32_t queue, int64_t key,
+			       uint32_t reason)
 {
 	s->ops->ready(s, t, c, queue, key, reason);
 }

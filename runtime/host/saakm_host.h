@@ -11,26 +11,26 @@
 /* The runtime's data of a thread. `attrs` points to the policy's attributes. */
 struct saakm_thread {
 	uint32_t tid;
-	core_t core;              /* where it runs, is ready, or last ran; a new thread: its parent's */
-	uint32_t weight;          /* 1024 at nice 0, as in Linux */
-	uint32_t queue;           /* which ready queue it is in, while READY */
-	nsec_t runtime;           /* executed before `running_since`; read it with saakm_runtime() */
-	nsec_t running_since;     /* start of the present execution, or -1 while not RUNNING */
-	set_t affinity;           /* cores that it may use: never empty */
+	core_t core;          /* where it runs, is ready, or last ran; a new thread: its parent's */
+	uint32_t weight;      /* 1024 at nice 0, as in Linux */
+	uint32_t queue;       /* which ready queue it is in, while READY */
+	nsec_t runtime;       /* executed before `running_since`; read it with saakm_runtime() */
+	nsec_t running_since; /* start of the present execution, or -1 while not RUNNING */
+	set_t affinity;       /* cores that it may use: never empty */
 	void *attrs;
 	void *runtime_private;
 };
 
 /* The runtime's data of a core. */
 struct saakm_core {
-	thread_t current;             /* NULL: idle or switching */
-	uint32_t nr_ready;            /* threads in its ready queues */
-	uint32_t nr_running;          /* nr_ready, and 1 if a thread runs */
-	uint32_t seen_khz;            /* frequency at the core's last tick */
+	thread_t current;    /* NULL: idle or switching */
+	uint32_t nr_ready;   /* threads in its ready queues */
+	uint32_t nr_running; /* nr_ready, and 1 if a thread runs */
+	uint32_t seen_khz;   /* frequency at the core's last tick */
 	uint32_t min_khz;
-	uint32_t exit_latency_ns;     /* of the idle state that it is in; 0 if busy */
-	core_t domain[SAAKM_LEVELS];  /* index into saakm.domains[level] */
-	nsec_t idle_since;            /* when it last became idle */
+	uint32_t exit_latency_ns;    /* of the idle state that it is in; 0 if busy */
+	core_t domain[SAAKM_LEVELS]; /* index into saakm.domains[level] */
+	nsec_t idle_since;           /* when it last became idle */
 	void *attrs;
 };
 
@@ -69,31 +69,31 @@ struct saakm_ops {
 struct saakm {
 	const struct saakm_ops *ops;
 	void *runtime_private;
-	void *state;                    /* the policy's sets, globals and parameters */
+	void *state; /* the policy's sets, globals and parameters */
 	nsec_t now;
 	uint32_t nr_cores;
-	uint32_t nr_words;              /* words of a set that are in use */
-	struct saakm_core *cores;       /* [nr_cores] */
+	uint32_t nr_words;        /* words of a set that are in use */
+	struct saakm_core *cores; /* [nr_cores] */
 	struct saakm_domain *domains[SAAKM_LEVELS];
 	uint32_t nr_domains[SAAKM_LEVELS];
 	struct saakm_set online;
-	struct saakm_set idle;          /* runs nothing, has nothing ready, expects no thread */
-	struct saakm_set idle_whole;    /* idle, and so are all its hyperthreads */
-	struct saakm_set waiting;       /* has threads in its ready queues */
+	struct saakm_set idle;       /* runs nothing, has nothing ready, expects no thread */
+	struct saakm_set idle_whole; /* idle, and so are all its hyperthreads */
+	struct saakm_set waiting;    /* has threads in its ready queues */
 	struct saakm_set claimed;
 };
 
 struct saakm_param {
 	const char *name;
 	const char *doc;
-	uint32_t unit;                  /* enum saakm_unit */
-	uint32_t offset;                /* of an int64_t in the policy's state */
+	uint32_t unit;   /* enum saakm_unit */
+	uint32_t offset; /* of an int64_t in the policy's state */
 	int64_t min, max, initial;
 };
 
 struct saakm_queue {
 	const char *name;
-	uint32_t ordered;               /* 0: first in, first out; 1: by key */
+	uint32_t ordered; /* 0: first in, first out; 1: by key */
 };
 
 /* What the compiler emits for the loader: sizes, names, parameters and handlers. */

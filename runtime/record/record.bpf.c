@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: (MIT OR GPL-2.0-only) */
 /*
- * The recorder's half in the kernel: what the scheduler does, as words of 64 bits in a ring for each core ("lane").
+ * The kernel side of the recorder: it writes scheduling events as 64-bit words into a ring for each core ("lane").
  *
- * Nobody is woken, no lock is taken, and no core writes where another one does: user space empties the lanes now and
- * then, through shared memory. A word is written by one store, and its lowest bit changes with every lap around the
- * ring, so that the reader sees by the word alone whether it is there yet:
+ * It takes no lock and wakes no thread, and each core writes only its own lane. User space polls the lanes through
+ * shared memory. A word is written by one store. Its lowest bit changes with every lap around the ring, so that the
+ * reader can tell whether the word is new:
  *
  *   bit 0      lap: 1 in the first lap, 0 in the second, ...
  *   bits 1-4   kind (enum kind)
  *   bits 5-28  the lowest 24 bits of the time in ns
  *   bits 29-63 payload
  *
- * Further words of a record have the lap and 63 bits of content.
+ * Further words of a record have the lap bit and 63 bits of content.
  *
- * A fast record is made where interrupts are off. Its full time follows from that of the fast record before it: where
- * more than 2^23 ns lie between them, a RESYNC comes first. The others (slow records) may be delayed by interrupts and
- * preemption, have their full time in their second word, and say nothing about the time of the fast ones.
+ * A fast record is written with interrupts off. Its full time follows from that of the previous fast record: if more
+ * than 2^23 ns lie between them, a RESYNC comes first. Slow records may be delayed by interrupts and preemption. Their
+ * second word is their full time, which does not affect the times of fast records.
  *
- * Fast records are of the thread that runs, as the last RESYNC, HERE, SWITCH or slow record said; slow ones name it.
+ * The running thread of a fast record is that of the last RESYNC, HERE, SWITCH or slow record. Slow records name it.
  *
- * crates/recorder/src/record/bpf reads it.
+ * The reader is crates/recorder/src/bpf.
  */
 typedef unsigned char u8;
 typedef unsigned short u16;
@@ -46,7 +46,7 @@ enum { BPF_F_MMAPABLE = 1 << 10 };
 
 char _license[] SEC("license") = "Dual MIT/GPL";
 
-/* What is used of the kernel's types, found by name when the program is loaded. */
+/* The parts of kernel types in use. The loader finds them by name. */
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 struct task_struct {
 	int pid;
@@ -57,7 +57,7 @@ struct task_struct {
 	} se;
 	unsigned in_execve : 1;
 	struct thread_info {
-		u32 cpu; /* where the kernel has it here */
+		u32 cpu;
 	} thread_info;
 };
 struct linux_binprm {
@@ -71,7 +71,7 @@ struct rq {
 };
 #pragma clang attribute pop
 
-/* arm64 has it in the thread. */
+/* The preempt count of arm64 is in the thread. */
 struct task_struct___preempt {
 	struct thread_info___preempt {
 		struct {
@@ -80,7 +80,7 @@ struct task_struct___preempt {
 	} thread_info;
 } __attribute__((preserve_access_index));
 
-extern void *bpf_rdonly_cast(const void *, u32) __ksym __weak;
+extern void *bpf_rdonly_cast(const void *object, u32 type) __ksym __weak;
 
 enum kind {
 	DECISION,
@@ -106,36 +106,36 @@ struct lane {
 	u64 head;
 	/* Time of the last fast record. */
 	u64 last;
-	/* The head may go up to here, as far as was last seen. */
+	/* Last known bound of the head. */
 	u64 limit;
-	/* Events that were dropped since the last RESYNC. */
+	/* Number of events dropped since the last RESYNC. */
 	u64 lost;
-	/* The thread that was switched to last. */
+	/* The thread of the last switch. */
 	u64 running;
 	u64 line[11];
-	/* Written by the reader: words before this one are not needed any more. */
+	/* Written by the reader: words before this one are free. */
 	u64 tail;
 	u64 lines[15];
 	u64 words[];
 };
 
-/* Set before loading: a power of two, and what follows from it. */
+/* Number of words of a lane, a power of two. The loader sets all constants. */
 const volatile u64 words = 1 << 12;
-/* The frequency at which MPERF counts. */
+/* Frequency at which MPERF counts; 0: ticks have no frequency. */
 const volatile u64 base_khz = 0;
 /*
- * How far behind a core's run queue its other variables are, in bytes; 0: not known. (Their symbols are not in every
- * kernel's table; the type information has their places.)
+ * Offsets of per-CPU variables from the core's run queue, in bytes; 0: unknown. They come from the type information,
+ * because not every kernel's symbol table has these variables.
  */
-const volatile s64 preempt_count_behind = 0;
-const volatile s64 samples_behind = 0;
+const volatile s64 preempt_count_offset = 0;
+const volatile s64 samples_offset = 0;
 /*
- * Bits of the preempt count that say that an interrupt is served: NMI and hard ones are counted in bits 16-23, in newer
- * kernels in bits 24-31; a soft one is bit 8.
+ * Bits of the preempt count that are set while an interrupt is handled: NMIs and hard interrupts are counted in bits
+ * 16-23, in newer kernels in bits 24-31; soft interrupts have bit 8.
  */
 const volatile u64 interrupt_bits = 0xff0100;
 
-/* A value for each core. The loader sets both sizes. */
+/* One value per core. The loader sets both sizes. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
@@ -144,9 +144,9 @@ struct {
 	__uint(value_size, sizeof(struct lane) + (8 << 12));
 } lanes SEC(".maps");
 
-/* Records that were begun while another saw that there was room. */
+/* Room for records that are begun after another one has checked for room. */
 #define SLACK 256
-/* After so many ns the time is told in full again. */
+/* Maximum time between fast records without a RESYNC, in ns. */
 #define SPAN (1 << 23)
 #define MASK(bits) ((1ull << (bits)) - 1)
 
@@ -192,14 +192,14 @@ static __noinline int resync(struct lane *lane, u64 now)
 	return 1;
 }
 
-/* Interrupts are off: nothing comes between reading and writing the head. */
+/* Interrupts are off: nothing happens between reading and writing the head. */
 static __always_inline void fast(struct lane *lane, u64 kind, u64 payload, u64 more, bool two)
 {
 	u64 at, now = bpf_ktime_get_ns();
 	int current = ((struct task_struct *)bpf_get_current_task_btf())->pid;
 	if (!lane)
 		return;
-	/* Some kernels leave switches out now and then: then it is said who runs. */
+	/* Some kernels omit a switch now and then: then a RESYNC reports the running thread. */
 	if (lane->running != current || now - lane->last > SPAN || lane->lost) {
 		if (!resync(lane, now)) {
 			lane->lost++;
@@ -218,7 +218,7 @@ static __always_inline void fast(struct lane *lane, u64 kind, u64 payload, u64 m
 		put(lane, at + 1, more);
 }
 
-/* Room for a slow record: the number of its first word. Interrupts may come at any time. */
+/* Reserves room for a slow record; `at`: its first word. Interrupts may come at any time. */
 static __always_inline bool reserve(struct lane *lane, u64 count, u64 *at)
 {
 	if (!has_room(lane, *(volatile u64 *)&lane->head, count)) {
@@ -229,7 +229,7 @@ static __always_inline bool reserve(struct lane *lane, u64 count, u64 *at)
 	return 1;
 }
 
-/* Of the thread that runs. */
+/* A record of the running thread. */
 static __always_inline void slow(u64 kind, u64 flags)
 {
 	u64 at, pid = (u32)bpf_get_current_pid_tgid();
@@ -241,7 +241,7 @@ static __always_inline void slow(u64 kind, u64 flags)
 	}
 }
 
-/* With a name: 15 bytes in two words. */
+/* A record with a name: 15 bytes in two words. */
 static __always_inline void named(u64 kind, u64 payload, const char *comm)
 {
 	u64 at, now, name[2] = {};
@@ -257,10 +257,11 @@ static __always_inline void named(u64 kind, u64 payload, const char *comm)
 	}
 }
 
-/* This core's, found through a thread that runs on it; NULL where the kernel has no groups of threads. */
+/* Run queue of the core of a running thread; NULL without CONFIG_FAIR_GROUP_SCHED. */
 static __always_inline struct rq *run_queue(struct task_struct *running)
 {
-	if (!bpf_core_field_exists(struct cfs_rq, rq) || !bpf_core_field_exists(struct task_struct, se.cfs_rq))
+	if (!bpf_core_field_exists(struct cfs_rq, rq) ||
+	    !bpf_core_field_exists(struct task_struct, se.cfs_rq))
 		return 0;
 	return running->se.cfs_rq->rq;
 }
@@ -270,14 +271,16 @@ static __always_inline u32 preempt_count(void)
 	struct task_struct *current = (void *)bpf_get_current_task_btf();
 	struct task_struct___preempt *with_count = (void *)current;
 	u32 count = 0;
-	if (preempt_count_behind && bpf_ksym_exists(bpf_rdonly_cast)) {
-		/* Loaded as if it were the first number of a run queue: that needs no call. */
-		void *place = (void *)run_queue(current) + preempt_count_behind;
-		struct rq *as_queue = bpf_rdonly_cast(place - bpf_core_field_offset(struct rq, nr_running),
-						      bpf_core_type_id_kernel(struct rq));
+	if (preempt_count_offset && bpf_ksym_exists(bpf_rdonly_cast)) {
+		/* A load as if from a member of a run queue needs no call. */
+		void *place = (void *)run_queue(current) + preempt_count_offset;
+		struct rq *as_queue =
+			bpf_rdonly_cast(place - bpf_core_field_offset(struct rq, nr_running),
+					bpf_core_type_id_kernel(struct rq));
 		count = as_queue->nr_running;
-	} else if (preempt_count_behind)
-		bpf_probe_read_kernel(&count, sizeof count, (void *)run_queue(current) + preempt_count_behind);
+	} else if (preempt_count_offset)
+		bpf_probe_read_kernel(&count, sizeof count,
+				      (void *)run_queue(current) + preempt_count_offset);
 	else if (bpf_core_field_exists(with_count->thread_info.preempt.count))
 		count = with_count->thread_info.preempt.count;
 	return count;
@@ -294,7 +297,8 @@ static __always_inline u64 cpu_of(struct task_struct *task)
 }
 
 SEC("tp_btf/sched_switch")
-int BPF_PROG(switched, bool preempt, struct task_struct *prev, struct task_struct *next, unsigned state)
+int BPF_PROG(switched, bool preempt, struct task_struct *prev, struct task_struct *next,
+	     unsigned state)
 {
 	u64 stop = preempt || !state ? 0 : state & 0x80 ? 3 : 2; /* TASK_DEAD */
 	struct rq *queue = run_queue(prev);
@@ -310,7 +314,8 @@ int BPF_PROG(switched, bool preempt, struct task_struct *prev, struct task_struc
 SEC("tp_btf/sched_waking")
 int BPF_PROG(waking, struct task_struct *task)
 {
-	fast(lane(), in_interrupt() ? WAKING_IN_INTERRUPT : WAKING, task->pid | cpu_of(task) << 22, 0, 0);
+	fast(lane(), in_interrupt() ? WAKING_IN_INTERRUPT : WAKING, task->pid | cpu_of(task) << 22,
+	     0, 0);
 	return 0;
 }
 
@@ -324,7 +329,8 @@ int BPF_PROG(wakeup_new, struct task_struct *task)
 SEC("tp_btf/sched_migrate_task")
 int BPF_PROG(migrate, struct task_struct *task, int to)
 {
-	u64 queued = task->on_rq == 2; /* TASK_ON_RQ_MIGRATING: not placed by a wake-up, but moved while it waits */
+	u64 queued = task->on_rq ==
+		     2; /* TASK_ON_RQ_MIGRATING: moved while queued, not placed by a wake-up */
 	fast(lane(), MIGRATE, task->pid | (u64)to << 22, cpu_of(task) | queued << 32, 1);
 	return 0;
 }
@@ -337,18 +343,21 @@ int BPF_PROG(idle, unsigned state, unsigned cpu)
 	return 0;
 }
 
-/* The kernel itself reads both counters at every tick. */
+/* The kernel reads both counters at every tick. */
 SEC("fentry/sched_tick")
 int BPF_PROG(tick)
 {
 	struct {
 		u64 aperf, mperf;
 	} counted = {};
-	if (samples_behind)
+	if (samples_offset)
 		bpf_probe_read_kernel(&counted, sizeof counted,
-				      (void *)run_queue((void *)bpf_get_current_task_btf()) + samples_behind);
+				      (void *)run_queue((void *)bpf_get_current_task_btf()) +
+					      samples_offset);
 	if (counted.mperf)
 		fast(lane(), TICK, counted.aperf * base_khz / counted.mperf & MASK(35), 0, 0);
+	else if (!base_khz)
+		fast(lane(), TICK, 0, 0, 0);
 	return 0;
 }
 
@@ -362,7 +371,7 @@ int BPF_PROG(forked, struct task_struct *parent, struct task_struct *child)
 SEC("tp_btf/task_rename")
 int BPF_PROG(renamed, struct task_struct *task, const char *comm)
 {
-	/* What `exec` calls a thread is told by `exec`. */
+	/* EXEC reports the name of an executed program. */
 	if (!bpf_core_field_exists(task->in_execve) || !BPF_CORE_READ_BITFIELD(task, in_execve))
 		named(NAME, task->pid, comm);
 	return 0;
@@ -379,7 +388,7 @@ int BPF_PROG(execed, struct task_struct *task, int old_pid, struct linux_binprm 
 	struct lane *to = lane();
 	char whole[PATH_MOST];
 	s64 length = bpf_probe_read_kernel_str(whole, sizeof whole, name);
-	/* The end of the path: it has the program's name. */
+	/* The end of the path has the program's name. */
 	if (length > 0 && length < PATH_MOST && length > (s64)sizeof path)
 		name += length - sizeof path;
 	bpf_probe_read_kernel_str(path, sizeof path, name);
@@ -389,7 +398,7 @@ int BPF_PROG(execed, struct task_struct *task, int old_pid, struct linux_binprm 
 		put(to, at, header(EXEC, now, old_pid));
 		put(to, at + 1, now);
 		put(to, at + 2, task->pid);
-		/* 63 bits to a word: the highest bits go together into the last. */
+		/* A word has 63 bits: the highest bits are in the last word. */
 		for (int i = 0; i < PATH_WORDS; i++) {
 			put(to, at + 3 + i, path[i] & MASK(63));
 			left |= path[i] >> 63 << i;
@@ -427,8 +436,8 @@ int BPF_PROG(frequency, unsigned khz, unsigned cpu)
 }
 
 /*
- * Attached to each program of a policy that Hearth runs, where it tells what it decides: saakm_decided() of
- * runtime/bpf/records.h, whose numbers of decisions go into the record as they are.
+ * Attached to saakm_decided() of runtime/bpf/records.h in each program of a policy that Hearth runs. The record has the
+ * policy's numbers of decisions.
  */
 SEC("?fentry")
 int BPF_PROG(decided, u64 what, u64 pid, u64 khz)
@@ -444,7 +453,7 @@ int BPF_PROG(decided, u64 what, u64 pid, u64 khz)
 	return 0;
 }
 
-/* Run on each core when recording begins: who runs there. */
+/* Run on each core when recording begins: reports the running thread. */
 SEC("raw_tp")
 int here(void *context)
 {

@@ -51,7 +51,7 @@ export class App {
     readonly canvas: HTMLCanvasElement,
     infos: readonly TraceInfo[],
     readonly named: readonly NamedView[],
-    private readonly told: (message: string | null) => void,
+    private readonly showMessage: (message: string | null) => void,
   ) {
     this.context = canvas.getContext("2d", { alpha: false })!;
     this.painter = new CanvasPainter(this.context);
@@ -366,7 +366,7 @@ export class App {
 
   private failed(error: unknown): void {
     const help = error instanceof api.ApiError && error.help ? `\n${error.help}` : "";
-    this.told(`${error instanceof Error ? error.message : String(error)}${help}`);
+    this.showMessage(`${error instanceof Error ? error.message : String(error)}${help}`);
     document.documentElement.dataset.state = "failed";
   }
 

@@ -1,6 +1,6 @@
 //! A set of cores.
 
-/// One bit a core.
+/// A bitmap with one bit for each core.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct CoreSet(Vec<u64>);
 
@@ -37,13 +37,13 @@ impl CoreSet {
         self.iter().next()
     }
 
-    /// In order of number.
+    /// The cores in order of number.
     pub fn iter(&self) -> impl Iterator<Item = usize> + '_ {
         self.0.iter().enumerate().flat_map(|(at, word)| {
             let mut word = *word;
             std::iter::from_fn(move || {
                 let bit = word.trailing_zeros() as usize;
-                // Takes the lowest bit away; a word without bits is done.
+                // Clears the lowest bit.
                 (word != 0).then(|| word &= word - 1)?;
                 Some(at * 64 + bit)
             })
@@ -59,7 +59,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn it_is_a_set(changes in proptest::collection::vec((0..130usize, any::<bool>()), 0..60)) {
+        fn behaves_like_a_set(changes in proptest::collection::vec((0..130usize, any::<bool>()), 0..60)) {
             let (mut set, mut expected) = (CoreSet::new(130), BTreeSet::new());
             for (core, member) in changes {
                 set.set(core, member);

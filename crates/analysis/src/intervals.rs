@@ -1,4 +1,4 @@
-//! The metrics of each second, or of each interval of any other length.
+//! The metrics of each interval of a trace.
 
 use crate::coreset::CoreSet;
 use crate::sketch::Sketch;
@@ -7,12 +7,12 @@ use hearth_trace::follow::{CoreState, Inversion, Observer, Occupant, Overload, S
 use hearth_trace::{CoreId, Event, INVERSION_THRESHOLD_PERCENT, Kind, Latency, Time, UNDERLOAD_INTERVAL};
 use serde::{Deserialize, Serialize};
 
-/// No more rows are made, whatever duration a file claims: the last one then holds all the rest.
+/// Largest number of rows. The last one contains the rest of a longer trace.
 pub const MOST_INTERVALS: usize = 100_000;
 
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct ByInterval {
-    /// Length of an interval; the last one may be shorter.
+    /// Length of an interval. The last one may be shorter.
     pub interval_s: f64,
     pub rows: Vec<Interval>,
 }
@@ -24,9 +24,9 @@ pub struct Interval {
     pub length_s: f64,
     pub events: u64,
     pub busy_core_s: f64,
-    /// `None`: nothing ran, or no frequency is known.
+    /// `None` if nothing ran or no frequency is known.
     pub busy_ghz_mean: Option<f64>,
-    /// Of the 4 ms intervals that begin in this one.
+    /// From the 4 ms intervals that begin in this one.
     pub underload_per_s: f64,
     pub overload_core_ms: f64,
     pub inversion_core_ms: f64,
@@ -34,7 +34,7 @@ pub struct Interval {
     /// Cores on which a traced thread ran in the interval.
     pub cores_used: u32,
     pub wakeups: u64,
-    /// Of the threads that began to run in the interval. Percentiles are right to 0.8 %.
+    /// Of the threads that began to run in the interval. Percentiles are accurate to 0.8%.
     pub wakeup_latency_us: Latency,
     pub context_switches: u64,
     pub migrations: u64,
@@ -46,19 +46,20 @@ pub struct Intervals {
     end: Time,
     now: Time,
     rows: Vec<Interval>,
-    /// Underload by row. A 4 ms interval ends later than it begins, perhaps in another row.
+    /// Underload by row. A 4 ms interval may end in a later row than it begins.
     underloads: Vec<u64>,
     underload: Underload,
     overload: Overload,
     inversion: Inversion,
-    /// The meters' values when the row began.
+    /// Values at the beginning of the row.
     overload_before: u64,
     inversion_before: (u64, u64),
     lanes: Vec<Lane>,
-    /// Cores that run a traced thread now, and that did in the row.
+    /// Cores that run a traced thread now.
     running: CoreSet,
+    /// Cores that did in the current row.
     used: CoreSet,
-    /// Of the row so far.
+    /// Totals of the current row.
     busy: Time,
     known: Time,
     cycles: u128,
@@ -108,9 +109,9 @@ impl Intervals {
 
     pub fn finish(mut self, duration: Time) -> ByInterval {
         if let Some((index, underload)) = self.underload.finish() {
-            self.underloaded(index, underload);
+            self.add_underload(index, underload);
         }
-        // An event at the very end of the last whole interval has a row of no length.
+        // Events at the end of the last whole interval have a row of length 0.
         if duration > self.begin || self.counts != Counts::default() {
             self.cut(duration);
         }
@@ -120,7 +121,7 @@ impl Intervals {
         ByInterval { interval_s: seconds(self.width), rows: self.rows }
     }
 
-    /// Makes a row of all that came since the last cut.
+    /// Ends the current row.
     fn cut(&mut self, at: Time) {
         for core in self.running.clone().iter() {
             self.settle(at, core);
@@ -153,7 +154,7 @@ impl Intervals {
             if self.rows.len() + 1 < MOST_INTERVALS { at.saturating_add(self.width) } else { Time::MAX };
     }
 
-    /// Counts what a core that runs a traced thread did since the last change.
+    /// Accounts the time of a core with a traced thread since its last change.
     fn settle(&mut self, now: Time, core: usize) {
         let lane = &mut self.lanes[core];
         let ns = now - std::mem::replace(&mut lane.since, now);
@@ -164,7 +165,7 @@ impl Intervals {
         }
     }
 
-    fn underloaded(&mut self, index: u64, underload: u32) {
+    fn add_underload(&mut self, index: u64, underload: u32) {
         let row = (index.saturating_mul(UNDERLOAD_INTERVAL) / self.width) as usize;
         let row = row.min(MOST_INTERVALS - 1);
         if row >= self.underloads.len() {
@@ -186,7 +187,7 @@ impl Consumer for Intervals {
             }
         }
         if let Some((index, underload)) = self.underload.advance(now) {
-            self.underloaded(index, underload);
+            self.add_underload(index, underload);
         }
     }
 
@@ -246,11 +247,11 @@ mod tests {
         intervals.unwrap()
     }
 
-    /// Thread 1 runs on core 0 at 2 GHz from 0 to 6 ms, then at 3 GHz to 12 ms, in rows of 5 ms:
-    /// 5 ms at 2.0; 1 ms at 2.0 and 4 at 3.0; 2 at 3.0 and 1 of nothing. 2 waits there from 4 ms
-    /// (woken) to 12 ms, while core 1 is idle: overload 1, 5 and 2 ms, latency 8 ms in row 2.
+    /// Thread 1 runs on core 0 at 2 GHz from 0 to 6 ms, then at 3 GHz to 12 ms. The rows of 5 ms have
+    /// 5 ms at 2.0; 1 ms at 2.0 and 4 at 3.0; 2 at 3.0 and 1 idle. Thread 2 is woken at 4 ms and waits
+    /// there to 12 ms while core 1 is idle: overload 1, 5 and 2 ms, latency 8 ms in the third row.
     #[test]
-    fn each_row_has_its_share() {
+    fn rows_have_their_shares() {
         let trace = trace(
             2,
             13 * MS,
@@ -277,15 +278,15 @@ mod tests {
         assert_eq!(of(|r| r.wakeups as f64), [1.0, 0.0, 0.0]);
     }
 
-    /// What happens when a row begins is in it; a row of no length holds what the end brings.
+    /// Events at the beginning of a row are in it. Events at the end of the trace are in a row of length 0.
     #[test]
-    fn a_row_begins_with_its_events() {
+    fn rows_include_events_at_their_beginning() {
         let events = [run(0, 0, 1), run(5 * MS, 1, 2), block(10 * MS, 0, 1)];
         let rows = by(&trace(2, 10 * MS, &events), 5 * MS).rows;
         let rows: Vec<_> = rows.iter().map(|r| (r.events, r.cores_used, r.length_s)).collect();
         assert_eq!(rows, [(1, 1, 0.005), (1, 2, 0.005), (1, 2, 0.0)]);
         let rows = by(&trace(2, 10 * MS, &events[..2]), 5 * MS).rows;
-        assert_eq!(rows.len(), 2, "nothing happened at the end");
+        assert_eq!(rows.len(), 2, "no event at the end");
     }
 
     #[test]
@@ -299,7 +300,6 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(128))]
 
-        /// The whole is the sum of its parts.
         #[test]
         fn rows_add_up(steps in steps(), width in prop_oneof![Just(4 * MS), 1_000..50_000_000u64]) {
             let trace = play(&steps);
@@ -321,9 +321,9 @@ mod tests {
             prop_assert_eq!(count(&|r| r.migrations), whole.migrations);
         }
 
-        /// One row that is longer than the trace is the trace.
+        /// A row longer than the trace equals the summary.
         #[test]
-        fn one_row_is_the_whole(steps in steps()) {
+        fn one_row_equals_the_summary(steps in steps()) {
             let trace = play(&steps);
             let (rows, whole) = (by(&trace, u64::MAX).rows, trace.summary());
             prop_assert_eq!(rows.len(), 1);

@@ -1,4 +1,4 @@
-//! The longest frequency inversions: a thread ran on a slow core while a fast one was idle.
+//! The longest frequency inversions: a thread runs on a slow core while a faster one is idle.
 
 use crate::coreset::CoreSet;
 use crate::names::Names;
@@ -10,26 +10,27 @@ use serde::{Deserialize, Serialize};
 
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Inversions {
-    /// Number and total length of the inversions: `inversions` and `inversion_core_ms` of the summary.
+    /// Number of inversions: `inversions` of the summary.
     pub count: u64,
+    /// Total length: `inversion_core_ms` of the summary.
     pub core_ms: f64,
     /// The longest first.
     pub longest: Vec<Inversion>,
 }
 
-/// From `begin_s` on, for `ms`, core `core` was busy and slower by more than 10 % than an idle one.
+/// An episode in which a core was busy and more than 10% slower than an idle one.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Inversion {
     pub begin_s: f64,
     pub ms: f64,
     pub core: CoreId,
-    /// At its start: the core's frequency and its thread.
+    /// The core's frequency and thread at the beginning.
     pub ghz: f64,
     pub thread: Tid,
     pub name: String,
-    /// Threads that began to run on the core in it, that one included.
+    /// Number of threads that ran on the core in it.
     pub runs: u64,
-    /// At its start: the fastest idle core (of several, the one with the lowest number).
+    /// The fastest idle core at the beginning; among several, the first.
     pub idle_core: CoreId,
     pub idle_ghz: f64,
 }
@@ -37,8 +38,8 @@ pub struct Inversion {
 /// As `hearth_trace::follow::Inversion`: 12.7 GHz and above share the last bin.
 const BINS: usize = 128;
 
-/// Follows which cores are inverted. Cores are in sets by frequency, so that where the fastest
-/// idle core changes, only those are looked at that begin or end to be inverted.
+/// Follows which cores are inverted. Cores are in sets by frequency, so that a change of the fastest
+/// idle core only visits the cores whose inversion begins or ends.
 pub struct Tracker {
     classes: Vec<Class>,
     busy: Vec<CoreSet>,
@@ -64,7 +65,7 @@ enum Class {
     Neither,
 }
 
-/// An inversion that lasts.
+/// An inversion in progress.
 #[derive(Clone, Copy)]
 struct Open {
     begin: Time,
@@ -114,8 +115,8 @@ impl Tracker {
         }
     }
 
-    /// Takes the core out of its bin, or puts it in.
-    fn member(&mut self, core: usize, class: Class, member: bool) {
+    /// Inserts the core into its bin or removes it.
+    fn set_member(&mut self, core: usize, class: Class, member: bool) {
         let (sets, bins, bin) = match class {
             Class::Busy(bin) => (&mut self.busy, &mut self.busy_bins, bin),
             Class::Idle(bin) => (&mut self.idle, &mut self.idle_bins, bin),
@@ -129,7 +130,7 @@ impl Tracker {
         }
     }
 
-    /// Follows the fastest idle core.
+    /// Recomputes `limit` after a change of the fastest idle core.
     fn move_limit(&mut self, now: Time) {
         let fastest = self.fastest();
         let limit = (fastest * (100 - INVERSION_THRESHOLD_PERCENT as usize)).div_ceil(100);
@@ -137,18 +138,18 @@ impl Tracker {
         self.limit = limit;
         for bin in (low..high).filter(|bin| self.busy_bins >> bin & 1 == 1).collect::<Vec<_>>() {
             for core in self.busy[bin].clone().iter() {
-                self.follow(now, core);
+                self.update(now, core);
             }
         }
     }
 
-    /// The bin of the fastest idle core; 0 if there is none.
+    /// The bin of the fastest idle core, or 0.
     fn fastest(&self) -> usize {
         127 - (self.idle_bins | 1).leading_zeros() as usize
     }
 
-    /// Begins or ends the core's inversion, if need be.
-    fn follow(&mut self, now: Time, core: usize) {
+    /// Begins or ends the inversion of the core as its state requires.
+    fn update(&mut self, now: Time, core: usize) {
         let inverted = matches!(self.classes[core], Class::Busy(bin) if bin < self.limit);
         if !inverted {
             self.end(now, core);
@@ -189,10 +190,10 @@ impl Observer for Tracker {
         };
         let before = std::mem::replace(&mut self.classes[core], class);
         if before != class {
-            self.member(core, before, false);
-            self.member(core, class, true);
+            self.set_member(core, before, false);
+            self.set_member(core, class, true);
             self.move_limit(now);
-            self.follow(now, core);
+            self.update(now, core);
         }
     }
 
@@ -221,11 +222,11 @@ mod tests {
         find(trace, Wanted { inversions: Some(most), ..Wanted::default() }).inversions.unwrap()
     }
 
-    /// Core 0 is busy at 2.0 GHz. Core 2, idle, shows 3.0 GHz from 1 ms on: inverted until core 0
-    /// reaches 2.7 at 4 ms, with thread 2 in the place of 1 from 3 ms. Core 1 shows 3.6 GHz at 5 ms:
-    /// inverted again, until 1 ms later it is busy; but core 2 stays idle at 3.0: 2.7 is enough.
+    /// Core 0 is busy at 2.0 GHz. Core 2 is idle at 3.0 GHz from 1 ms on: an inversion until core 0
+    /// reaches 2.7 at 4 ms, with thread 2 instead of 1 from 3 ms. Core 1 is idle at 3.6 GHz from 5 ms:
+    /// an inversion until it is busy 1 ms later. Core 2 stays idle at 3.0, for which 2.7 is enough.
     #[test]
-    fn when_which_and_how_long() {
+    fn lists_inversions() {
         let mut trace = trace(
             3,
             10 * MS,
@@ -269,12 +270,12 @@ mod tests {
 
     /// An inversion that is still open at the end of the trace ends there.
     #[test]
-    fn the_end_ends_it() {
+    fn the_end_of_the_trace_ends_inversions() {
         let found = longest(&trace(2, 9 * MS, &[khz(0, 0, 10), khz(0, 1, 20), run(2 * MS, 0, 1)]), 5);
         assert_eq!((found.longest[0].begin_s, found.longest[0].ms), (0.002, 7.0));
     }
 
-    /// Core, begin and length of all inversions, from moments.
+    /// Length, begin and core of all inversions, computed from moments.
     fn reference(trace: &Trace) -> Vec<(u64, u64, usize)> {
         let all = moments(trace);
         let mut found = Vec::new();
@@ -300,7 +301,7 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(128))]
 
         #[test]
-        fn it_agrees_with_the_definition(steps in steps()) {
+        fn agrees_with_the_definition(steps in steps()) {
             let trace = play(&steps);
             let (found, whole) = (longest(&trace, usize::MAX), trace.summary());
             prop_assert_eq!((found.count, found.core_ms), (whole.inversions, whole.inversion_core_ms));

@@ -1,9 +1,9 @@
-//! What a trace tells beyond its metrics: each second of it, each thread, each process, who woke
-//! whom, the longest frequency inversions and overloads, and pictures.
+//! Reports on traces: metrics by interval, thread and process, counts of wake-ups between processes, the longest
+//! frequency inversions and overloads, and plots.
 //!
-//! All in one pass over the events, with memory in proportion to cores, threads, and what was
-//! asked for. Every consumer stands on [`hearth_trace::follow::State`], as the metrics do, so that
-//! the sums over the parts are the whole of [`hearth_trace::Summary`].
+//! [`Analysis`] computes all in one pass over the events. Its memory is linear in cores, threads and requested
+//! rows. Like the metrics, it uses [`hearth_trace::follow::State`], so that the sums over the rows equal those of
+//! [`hearth_trace::Summary`].
 
 mod coreset;
 mod intervals;
@@ -38,15 +38,16 @@ use hearth_trace::{CoreId, Event, Header, Sink, Tid, Time};
 /// The requested analyses; no others are computed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Wanted {
-    /// Length of a row, in nanoseconds.
+    /// Length of the intervals, in nanoseconds.
     pub interval: Option<Time>,
-    /// Of threads and processes.
+    /// Statistics of threads and processes.
     pub threads: bool,
     pub wakers: bool,
-    /// Number of episodes to list, the longest first.
+    /// Number of inversions to list.
     pub inversions: Option<usize>,
+    /// Number of overloads to list.
     pub overloads: Option<usize>,
-    /// Underload over time, for a picture.
+    /// Underload over time, for plots.
     pub underload: bool,
 }
 
@@ -64,16 +65,16 @@ pub struct Findings {
     pub underload: Option<UnderloadSeries>,
 }
 
-/// Follows the state of cores and threads, and what happens to them.
+/// An analysis that follows events and the state of cores and threads.
 trait Consumer: Observer {
-    /// Time moves on to `now`. All was as it is since the last event.
+    /// Time advances to `now`. The state has not changed since the last event.
     fn advance(&mut self, _now: Time) {}
 
-    /// Before the state follows it.
+    /// Called before the state applies the event.
     fn event(&mut self, _state: &State, _event: &Event) {}
 }
 
-/// Takes events one by one, and says what is in them.
+/// Consumes the events of a trace and computes the requested analyses.
 pub struct Analysis {
     state: State,
     names: Names,
@@ -104,7 +105,7 @@ impl Analysis {
         Analysis { state: State::new(header), names: Names::new(header), now: 0, parts }
     }
 
-    /// Of a run of `duration` nanoseconds (at least up to the last event).
+    /// The results for a run of `duration` nanoseconds, or up to the last event if that is later.
     pub fn finish(mut self, duration: Time) -> Findings {
         self.advance(duration);
         let (now, names, parts) = (self.now, &self.names, self.parts);
@@ -130,7 +131,7 @@ impl Analysis {
 
 impl Sink for Analysis {
     fn event(&mut self, event: &Event) {
-        // As in the metrics: what cannot be is skipped, and time never runs backwards.
+        // As in the metrics, impossible events are skipped and time never decreases.
         if self.state.possible(event) {
             self.advance(event.time);
             let event = Event { time: self.now, ..*event };
@@ -140,7 +141,7 @@ impl Sink for Analysis {
     }
 }
 
-/// Calls the method on each part that is wanted.
+/// Calls the method on each requested part.
 macro_rules! each {
     ($parts:expr, $method:ident($($argument:expr),*)) => {{
         let Parts { intervals, threads, wakers, inversions, overloads, underload } = $parts;

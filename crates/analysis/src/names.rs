@@ -3,8 +3,8 @@
 use hearth_trace::{Header, IDLE, Tid};
 use std::collections::HashMap;
 
-/// A trace has no process numbers: threads of one name count as one process. So the threads of
-/// a server are one, and so are all compilers of a build.
+/// The names of threads. A trace has no process IDs, so all threads of one name count as one process: the threads of
+/// a server, but also all compilers of a build.
 pub struct Names {
     names: Vec<String>,
     /// The name of each thread that the header lists.
@@ -14,9 +14,9 @@ pub struct Names {
 /// Index of a name.
 pub type Name = u32;
 
-/// Who has no name in the header.
+/// The name of threads without one in the header.
 pub const UNNAMED: Name = 0;
-/// The waker where nobody did it.
+/// The waker of wake-ups without a waking thread.
 pub const INTERRUPT: Name = 1;
 
 impl Names {

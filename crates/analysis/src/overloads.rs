@@ -1,4 +1,4 @@
-//! The longest overloads: threads waited in the queues of some cores while other cores were idle.
+//! The longest overloads: threads wait in the queues of some cores while other cores are idle.
 
 use crate::coreset::CoreSet;
 use crate::names::Names;
@@ -9,21 +9,22 @@ use hearth_trace::follow::{CoreState, Observer, Place};
 use hearth_trace::{CoreId, IDLE, Tid, Time};
 use serde::{Deserialize, Serialize};
 
-/// An episode lists no more threads than this.
+/// Largest number of threads that an episode lists.
 const MOST_WAITERS: usize = 16;
 
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Overloads {
-    /// How many episodes there were, how long they were together, and the sum over the overloaded
-    /// cores: `overload_core_ms` of the summary.
+    /// Number of episodes.
     pub count: u64,
+    /// Their total length.
     pub ms: f64,
+    /// The sum over the overloaded cores: `overload_core_ms` of the summary.
     pub core_ms: f64,
     /// The longest first.
     pub longest: Vec<Overload>,
 }
 
-/// From `begin_s` on, for `ms`, some core had more than one runnable thread, and some core none.
+/// An episode in which some core had more than one runnable thread and some core had none.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Overload {
     pub begin_s: f64,
@@ -31,9 +32,9 @@ pub struct Overload {
     pub core_ms: f64,
     /// The overloaded cores, in order of number.
     pub overloaded: Vec<Queue>,
-    /// Cores that were idle at some moment of it.
+    /// The cores that were idle at some time in it.
     pub idle: Vec<CoreId>,
-    /// Most threads that waited at one moment.
+    /// The largest number of threads that waited at one time.
     pub most_waiting: u32,
     /// The first threads that waited, 16 at most.
     pub waited: Vec<Waiter>,
@@ -42,7 +43,7 @@ pub struct Overload {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Queue {
     pub core: CoreId,
-    /// The most at one moment, the running one included.
+    /// The largest number at one time, including the running thread.
     pub runnable: u32,
 }
 
@@ -76,7 +77,7 @@ struct Episode {
     core_ns: Time,
     overloaded: CoreSet,
     idle: CoreSet,
-    /// Of the cores in `overloaded`.
+    /// By core, the largest number of runnable threads; valid for the cores in `overloaded`.
     most: Vec<u32>,
     most_waiting: u32,
     waited: Vec<Tid>,
@@ -159,8 +160,7 @@ impl Tracker {
 }
 
 impl Consumer for Tracker {
-    /// Only now is it known that the state at hand lasted: what comes and goes in one instant is
-    /// no episode, and ends none.
+    /// Begins and ends episodes only when time advances, because states without duration do not count.
     fn advance(&mut self, now: Time) {
         let overload = self.overloaded_cores > 0 && self.idle_cores > 0;
         if overload && self.open.is_none() {
@@ -213,7 +213,7 @@ impl Observer for Tracker {
         }
         if let Place::Ready(core) = after {
             self.queues.push(usize::from(core), thread);
-            // Whoever is preempted waits from now on, though the core has as many threads as before.
+            // A preempted thread begins to wait without a change of the core's number of threads.
             if let Some(episode) = self.open.as_mut().filter(|_| self.overloaded.contains(usize::from(core)))
             {
                 self.queues.list(usize::from(core), &mut episode.waited);
@@ -222,8 +222,7 @@ impl Observer for Tracker {
     }
 }
 
-/// The ready threads of each core, the last to come first: lists that thread their way through
-/// one table.
+/// The ready threads of each core, the latest first: linked lists in one table.
 struct Queues {
     first: Vec<Tid>,
     links: Table<Link>,
@@ -231,7 +230,7 @@ struct Queues {
 
 #[derive(Clone, Copy, Default)]
 struct Link {
-    /// [`IDLE`]: none.
+    /// [`IDLE`] means none.
     before: Tid,
     after: Tid,
 }
@@ -260,7 +259,7 @@ impl Queues {
         }
     }
 
-    /// Adds the threads of a core that are not yet listed, as long as there is room.
+    /// Adds the threads of a core that are not listed yet, up to `MOST_WAITERS`.
     fn list(&self, core: usize, listed: &mut Vec<Tid>) {
         let mut thread = self.first[core];
         while thread != IDLE && listed.len() < MOST_WAITERS {
@@ -284,9 +283,9 @@ mod tests {
         find(trace, Wanted { overloads: Some(most), ..Wanted::default() }).overloads.unwrap()
     }
 
-    /// Thread 1 runs on core 0; 2 and 3 wait there from 1 ms on, while cores 1 and 2 are idle. At
-    /// 3 ms thread 3 moves to core 1; at 4 ms 4 comes to core 1; at 5 ms core 2, the last that is
-    /// idle, gets a thread: (5-1) ms; core-ms: 3 of core 0 alone, 1 of two: (4-1) + 2·1.
+    /// Thread 1 runs on core 0. 2 and 3 wait there from 1 ms on, while cores 1 and 2 are idle. At
+    /// 3 ms thread 3 moves to core 1. At 4 ms thread 4 wakes on core 1. At 5 ms core 2, the last idle
+    /// core, receives a thread: 5 - 1 ms; core-ms: 3 of core 0 alone and 1 of two cores, (4-1) + 2·1.
     fn crowd() -> Vec<Event> {
         vec![
             run(0, 0, 1),
@@ -299,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn who_waited_where_while_what_was_idle() {
+    fn lists_overloads() {
         let mut trace = trace(3, 9 * MS, &crowd());
         trace.header.threads = vec![thread(2, "two"), thread(4, "four")];
         let waiter = |thread, name: &str| Waiter { thread, name: name.into() };
@@ -310,7 +309,7 @@ mod tests {
             core_ms: 5.0,
             overloaded: vec![queue(0, 3), queue(1, 2)],
             idle: vec![1, 2],
-            // 2 behind 1, and 3 and 4, neither of which runs.
+            // Thread 2 behind 1, and threads 3 and 4, neither of which runs.
             most_waiting: 3,
             waited: vec![waiter(3, "(unnamed)"), waiter(2, "two"), waiter(4, "four")],
         };
@@ -318,9 +317,9 @@ mod tests {
         assert_eq!(longest(&trace, 0), Overloads { count: 1, ms: 4.0, core_ms: 5.0, longest: vec![] });
     }
 
-    /// The last idle core goes busy and idle again in one instant: one episode.
+    /// The last idle core becomes busy and idle again at one time: one episode.
     #[test]
-    fn an_instant_ends_nothing() {
+    fn states_without_duration_do_not_count() {
         let events =
             [run(0, 0, 1), wake(MS, 2, 0), run(2 * MS, 1, 3), block(2 * MS, 1, 3), block(7 * MS, 0, 1)];
         let found = longest(&trace(2, 9 * MS, &events), 9);
@@ -328,14 +327,14 @@ mod tests {
     }
 
     #[test]
-    fn few_threads_are_listed() {
+    fn list_of_waiters_is_bounded() {
         let mut events = vec![run(0, 0, 1)];
         events.extend((2..100).map(|tid| wake(MS, tid, 0)));
         let found = longest(&trace(2, 9 * MS, &events), 9);
         assert_eq!((found.longest[0].waited.len(), found.longest[0].most_waiting), (MOST_WAITERS, 98));
     }
 
-    /// Begin, length and core-time of all episodes, from moments that last.
+    /// Begin, length and core time of all episodes, computed from moments with a duration.
     fn reference(trace: &Trace) -> Vec<(u64, u64, u64)> {
         let mut found: Vec<(u64, u64, u64)> = Vec::new();
         let mut lasts = false;
@@ -360,7 +359,7 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(128))]
 
         #[test]
-        fn it_agrees_with_the_definition(steps in steps()) {
+        fn agrees_with_the_definition(steps in steps()) {
             let trace = play(&steps);
             let (found, whole) = (longest(&trace, usize::MAX), trace.summary());
             prop_assert_eq!(found.core_ms, whole.overload_core_ms);
@@ -372,9 +371,9 @@ mod tests {
             prop_assert_eq!(ours, reference(&trace));
         }
 
-        /// Of each moment of an episode, all is in it.
+        /// An episode contains the cores and waiters of all its moments.
         #[test]
-        fn episodes_tell_all(steps in steps()) {
+        fn episodes_are_complete(steps in steps()) {
             let trace = play(&steps);
             let all = moments(&trace);
             for row in longest(&trace, usize::MAX).longest {

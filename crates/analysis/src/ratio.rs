@@ -1,13 +1,13 @@
-//! Two of everything: the second against the first.
+//! Ratios of two reports.
 
 use serde_json::{Map, Value};
 use std::collections::HashMap;
 
-/// Fields that identify a row of a list. Lists whose rows have such a field are compared row by row.
+/// Fields that identify a row of a list. Rows with equal keys are compared.
 const KEYS: [&str; 6] = ["process", "waker", "wakee", "thread", "begin_s", "ghz"];
 
-/// For each number of `a` that is in `b` too, b / a, under the same name. `null`: one of them is
-/// not known, or `a` is 0 and `b` is not. (Two zeros are equal: 1.) Text and truth values are no numbers.
+/// b / a for each number that is in both, under the same name. `null` if one of them is null, or if only `a` is 0.
+/// 1 if both are 0. Strings and truth values are left out.
 pub fn ratios(a: &Value, b: &Value) -> Value {
     match (a, b) {
         (Value::Object(a), Value::Object(b)) => {
@@ -29,7 +29,7 @@ fn comparable(value: &Value) -> bool {
     matches!(value, Value::Number(_) | Value::Object(_) | Value::Array(_) | Value::Null)
 }
 
-/// Rows that are in both lists, in the order of the first, each with what tells it apart.
+/// The ratios of the rows that are in both lists, with their keys, in the order of the first list.
 fn rows(a: &[Value], b: &[Value]) -> Vec<Value> {
     let named: HashMap<String, &Value> = b.iter().map(|row| (text(&key(row)), row)).collect();
     let compare = |row: &Value| {
@@ -68,7 +68,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn every_number_has_its_ratio() {
+    fn numbers_in_both_have_ratios() {
         let a = json!({ "time": 2.0, "none": 0, "both": 0, "unknown": null, "name": "x", "in": { "n": 4 }, "only": 1 });
         let b = json!({ "time": 3.0, "none": 5, "both": 0, "unknown": 1.0, "name": "y", "in": { "n": 1 } });
         let expected =
@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_are_found_by_name() {
+    fn rows_are_matched_by_key() {
         let a = json!([{ "process": "cc1", "cpu_s": 4.0 }, { "process": "sh", "cpu_s": 1.0 }]);
         let b = json!([{ "process": "make", "cpu_s": 1.0 }, { "process": "cc1", "cpu_s": 2.0 }]);
         assert_eq!(ratios(&a, &b), json!([{ "process": "cc1", "cpu_s": 0.5 }]));

@@ -1,18 +1,16 @@
-//! Percentiles of many small groups: a histogram that takes only the room that its values need.
-//!
-//! [`hearth_trace::Metrics`] has one histogram of 400 KiB for all; here there is one for each
-//! thread, pair of processes, or interval.
+//! Sparse logarithmic histograms, for percentiles of many small groups: threads, pairs of processes, intervals.
+//! ([`hearth_trace::Metrics`] uses a dense one of 400 KiB.)
 
 use hearth_trace::{Latency, Time};
 
-/// Classes to each doubling: a class is at most 1/128 (0.8 %) of its values wide.
+/// Classes per power of two: the width of a class is at most 1/128 (0.8%) of its values.
 const CLASSES: u64 = 128;
 const CLASSES_LOG: u32 = 7;
 
-/// Counts by class. Values below 128 ns have a class each.
+/// A histogram of durations. Each value below 128 ns has its own class.
 #[derive(Clone, Default, Debug)]
 pub struct Sketch {
-    /// In order of class, without zeros: at most 7424, of 64-bit values of all sizes.
+    /// Non-zero counts in order of class, at most 7424.
     classes: Vec<(u16, u32)>,
     count: u64,
     max: Time,
@@ -51,7 +49,7 @@ impl Sketch {
         }
     }
 
-    /// The upper end of the class in which the value lies; no more than the largest value.
+    /// The upper end of the class of the quantile, at most the largest value.
     fn quantile(&self, quantile: f64) -> Time {
         let wanted = ((self.count as f64 * quantile).ceil() as u64).max(1);
         let mut seen = 0;
@@ -90,7 +88,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn nothing_has_no_percentiles() {
+    fn empty_sketch_has_no_percentiles() {
         assert_eq!(Sketch::default().summary(), Latency::default());
     }
 
@@ -104,14 +102,14 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_class_holds_its_values_and_is_narrow(ns in prop_oneof![any::<u64>(), 0..100_000u64]) {
+        fn classes_are_narrow(ns in prop_oneof![any::<u64>(), 0..100_000u64]) {
             let end = upper_end(class(ns));
             prop_assert!(end >= ns && end - ns <= ns / 128, "{} ends at {}", ns, end);
             prop_assert!(end == u64::MAX || class(end + 1) == class(ns) + 1);
         }
 
         #[test]
-        fn percentiles_are_right_to_a_class(mut values in vec(0..1_000_000_000u64, 1..200), cut in 0..200usize) {
+        fn percentiles_are_accurate_to_a_class(mut values in vec(0..1_000_000_000u64, 1..200), cut in 0..200usize) {
             let (mut sketch, mut rest) = (Sketch::default(), Sketch::default());
             for (at, ns) in values.iter().enumerate() {
                 if at < cut { sketch.record(*ns) } else { rest.record(*ns) }

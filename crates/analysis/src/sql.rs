@@ -1,17 +1,17 @@
-//! SQL that makes tables of a trace, for DuckDB.
+//! SQL views of a trace, for DuckDB.
 
 use std::path::Path;
 
-/// The Python package has them too.
+/// Shared with the Python package.
 const VIEWS: &str = include_str!("../../../python/hearth/views.sql");
 
-/// Definitions of the tables of the trace in `folder`, an absolute path. `None`: the path is not UTF-8, and
+/// Definitions of the views of the trace in `folder`, an absolute path. `None` if the path is not UTF-8, because
 /// SQL cannot name it.
 pub fn sql_views(folder: &Path) -> Option<String> {
     Some(VIEWS.replace("{trace}", &quoted(folder.to_str()?)))
 }
 
-/// For the inside of a string in SQL that DuckDB takes as a pattern of file names.
+/// Escapes a path for a SQL string that DuckDB interprets as a glob pattern.
 fn quoted(path: &str) -> String {
     let mut quoted = String::new();
     for c in path.chars() {
@@ -29,7 +29,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn paths_are_only_paths() {
+    fn quotes_and_glob_characters_are_escaped() {
         assert_eq!(quoted("/a b/it's; DROP"), "/a b/it''s; DROP");
         assert_eq!(quoted("/a*[1]?"), "/a[*][[]1][?]");
     }

@@ -1,19 +1,19 @@
-//! Something about each thread, found by its number.
+//! A table with a row for each thread.
 
 use hearth_trace::Tid;
 use std::collections::HashMap;
 
-/// Recorders and simulators number threads from 1, so their places lie in a table; a file may
-/// hold any number, so the table is bounded and the rest is hashed. Memory is in proportion to
-/// the threads that were asked for.
+/// A map from thread numbers to rows. Small numbers, which recorders and the simulator use, are looked up in an
+/// array. Other numbers are hashed. Memory is linear in the largest small number and the number of rows.
 #[derive(Debug)]
 pub struct Table<T> {
-    /// 1 + the place in `rows`; 0: none yet.
+    /// 1 + the index in `rows`, or 0.
     dense: Vec<u32>,
     sparse: HashMap<Tid, u32>,
     rows: Vec<(Tid, T)>,
 }
 
+/// Numbers below this are small.
 const DENSE: usize = 1 << 20;
 
 impl<T: Default> Table<T> {
@@ -22,17 +22,17 @@ impl<T: Default> Table<T> {
     }
 
     pub fn get(&self, tid: Tid) -> Option<&T> {
-        let place = match tid as usize {
+        let slot = match tid as usize {
             index if index < DENSE => *self.dense.get(index)?,
             _ => *self.sparse.get(&tid)?,
         };
-        self.rows.get((place as usize).checked_sub(1)?).map(|(_, row)| row)
+        self.rows.get((slot as usize).checked_sub(1)?).map(|(_, row)| row)
     }
 
-    /// The thread's row, made if it has none yet.
+    /// The thread's row. Inserts one if it has none.
     pub fn row(&mut self, tid: Tid) -> &mut T {
         let index = tid as usize;
-        let place = if index < DENSE {
+        let slot = if index < DENSE {
             if index >= self.dense.len() {
                 self.dense.resize(index + 1, 0);
             }
@@ -40,14 +40,14 @@ impl<T: Default> Table<T> {
         } else {
             self.sparse.entry(tid).or_default()
         };
-        if *place == 0 {
+        if *slot == 0 {
             self.rows.push((tid, T::default()));
-            *place = self.rows.len() as u32;
+            *slot = self.rows.len() as u32;
         }
-        &mut self.rows[*place as usize - 1].1
+        &mut self.rows[*slot as usize - 1].1
     }
 
-    /// In the order in which they were first asked for.
+    /// All rows, in order of insertion.
     pub fn into_rows(self) -> Vec<(Tid, T)> {
         self.rows
     }
@@ -60,7 +60,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn it_is_a_map(tids in proptest::collection::vec(prop_oneof![0..9u32, any::<u32>()], 0..50)) {
+        fn behaves_like_a_map(tids in proptest::collection::vec(prop_oneof![0..9u32, any::<u32>()], 0..50)) {
             let mut table = Table::<u32>::new();
             let mut expected = HashMap::<u32, u32>::new();
             for tid in &tids {

@@ -1,4 +1,4 @@
-//! Traces for tests, by hand and at random.
+//! Traces for tests, handmade and random.
 
 use crate::{Analysis, Findings, Wanted};
 use hearth_trace::testing::{self, any_khz};
@@ -19,12 +19,12 @@ pub fn switch(time: Time, core: CoreId, prev: Tid, stop: Stop, next: Tid) -> Eve
     at(time, core, Kind::Switch { prev, stop, next })
 }
 
-/// From idle to `next`.
+/// A switch from idle to `next`.
 pub fn run(time: Time, core: CoreId, next: Tid) -> Event {
     switch(time, core, IDLE, Stop::Preempted, next)
 }
 
-/// `prev` blocks, and nothing else is there.
+/// `prev` blocks and the core goes idle.
 pub fn block(time: Time, core: CoreId, prev: Tid) -> Event {
     switch(time, core, prev, Stop::Blocked, IDLE)
 }
@@ -45,7 +45,7 @@ pub fn thread(tid: Tid, name: &str) -> ThreadInfo {
     ThreadInfo { tid, name: name.into(), parent: 0, traced: true }
 }
 
-/// Hyperthreads in pairs, dies of four, nodes of eight, sockets of sixteen.
+/// A trace of a machine with pairs of hyperthreads, dies of four, nodes of eight and sockets of sixteen cores.
 pub fn trace(cores: u16, duration: Time, events: &[Event]) -> Trace {
     let core = |n| CoreInfo { physical: n / 2, llc: n / 4, numa: n / 8, socket: n / 16 };
     let cores = (0..cores).map(core).collect();
@@ -58,7 +58,7 @@ pub fn find(trace: &Trace, wanted: Wanted) -> Findings {
     analysis.finish(trace.header.duration)
 }
 
-/// Sums in another order differ in the last digits.
+/// Equality up to rounding errors of sums in another order.
 pub fn near(a: f64, b: f64) -> bool {
     (a - b).abs() <= 1e-9 * (1.0 + a.abs().max(b.abs()))
 }
@@ -78,14 +78,14 @@ pub fn overloaded(at: &Moment) -> Vec<usize> {
     (0..at.running.len()).filter(|core| at.runnable_on(*core) > 1).collect()
 }
 
-/// Whether a core is busy below 90 % of an idle one. Frequencies are multiples of 100 MHz.
+/// Whether a core is busy below 90% of the frequency of an idle one. Frequencies are multiples of 100 MHz.
 pub fn inverted(at: &Moment, core: usize) -> bool {
     let fastest = at.idle().map(|idle| at.khz[idle]).max().unwrap_or(0);
     let khz = u64::from(at.khz[core]);
     at.running[core] != IDLE && khz > 0 && khz * 10 < u64::from(fastest) * 9
 }
 
-/// Random events of few cores and threads, which contradict each other: nothing may panic.
+/// Random contradictory events of few cores and threads.
 pub fn nonsense() -> impl Strategy<Value = Trace> {
     let stop =
         prop_oneof![Just(Stop::Preempted), Just(Stop::Yielded), Just(Stop::Blocked), Just(Stop::Exited)];
@@ -117,7 +117,7 @@ pub fn nonsense() -> impl Strategy<Value = Trace> {
 
 proptest! {
     #[test]
-    fn nothing_panics(trace in nonsense()) {
+    fn contradictory_events_do_not_panic(trace in nonsense()) {
         let all = Wanted {
             interval: Some(10 * MS),
             threads: true,

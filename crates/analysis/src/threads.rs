@@ -13,15 +13,15 @@ use std::collections::HashMap;
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Load {
     pub cpu_s: f64,
-    /// Number of times that it started to run, and number of preemptions.
+    /// Number of times that it started to run.
     pub runs: u64,
     pub preemptions: u64,
     pub wakeups: u64,
-    /// From the wake-up or the fork to the first run. Percentiles are right to 0.8 %.
+    /// From the wake-up or the fork to the first run. Percentiles are accurate to 0.8%.
     pub wakeup_latency_us: Latency,
-    /// Time that it was ready and did not run, for whatever reason.
+    /// Time that it was ready and did not run.
     pub waiting_ms: f64,
-    /// The part of it in its core's queue behind another thread while some core was idle.
+    /// The part of `waiting_ms` on a core with another runnable thread while some core was idle.
     pub overload_ms: f64,
     pub migrations: u64,
     /// Mean frequency while it ran; `None` if unknown.
@@ -62,7 +62,7 @@ pub struct Account {
     waiting: Time,
     overload: Time,
     migrations: u64,
-    /// While it is ready: where, since when, and the core's overload clock then.
+    /// While it is ready: its core, since when, and the value of the core's overload clock then.
     ready: Option<(CoreId, Time, Time)>,
 }
 
@@ -124,7 +124,7 @@ impl Threads {
         rows
     }
 
-    /// Counts what a core's thread ran since the last change.
+    /// Accounts the running time of a core's thread since its last change.
     fn settle(&mut self, now: Time, core: usize) {
         let lane = &mut self.lanes[core];
         let ns = now - std::mem::replace(&mut lane.since, now);
@@ -197,9 +197,8 @@ impl Observer for Threads {
     }
 }
 
-/// A clock for each core that runs while the core is overloaded and another is idle. All of them
-/// are kept by one clock that runs while any core is idle, so that an event costs the same
-/// however many cores there are.
+/// Overload clocks: the clock of a core runs while the core is overloaded and another is idle. All derive from one
+/// clock that runs while any core is idle, so that the cost of an event does not depend on the number of cores.
 struct Clocks {
     now: Time,
     idle_cores: usize,
@@ -210,7 +209,7 @@ struct Clocks {
 #[derive(Clone, Copy, Default)]
 struct Clock {
     ns: Time,
-    /// While the core is overloaded: `idle_ns` when that began.
+    /// While the core is overloaded: `idle_ns` at the beginning of the overload.
     since: Option<Time>,
 }
 
@@ -237,7 +236,7 @@ impl Clocks {
         clock.ns + clock.since.map_or(0, |since| self.idle_ns - since)
     }
 
-    /// The thread waits no longer.
+    /// Ends the waiting of a thread.
     fn stop(&self, now: Time, account: &mut Account) {
         if let Some((core, since, clock)) = account.ready.take() {
             account.waiting = account.waiting.saturating_add(now - since);
@@ -306,12 +305,12 @@ mod tests {
         &rows.iter().find(|row| row.thread == thread).unwrap().load
     }
 
-    /// Thread 1 runs on core 0 from 0 to 6 ms, at 1 GHz for 4 ms and at 2.5 for 2. Thread 2, woken
-    /// at 1 ms, waits behind it until 6 ms; core 1 is idle but from 2 to 4 ms: overload of
-    /// (2-1) + (6-4) = 3 of 5 ms. 2 preempts 1, which moves to core 1 and runs there from 8 ms,
-    /// after 1 ms in the queue of core 0 (overload) and 1 ms alone in that of core 1 (none).
+    /// Thread 1 runs on core 0 from 0 to 6 ms, at 1 GHz for 4 ms and at 2.5 for 2. Thread 2 is woken
+    /// at 1 ms and waits behind it until 6 ms. Core 1 is idle except from 2 to 4 ms: overload of
+    /// (2-1) + (6-4) = 3 of 5 ms. Thread 2 preempts 1, which moves to core 1 and runs there from 8 ms,
+    /// after 1 ms in the queue of core 0 (overload) and 1 ms alone in the queue of core 1 (none).
     #[test]
-    fn what_a_thread_did_and_suffered() {
+    fn threads_have_their_statistics() {
         let mut trace = trace(
             2,
             10 * MS,
@@ -362,7 +361,7 @@ mod tests {
         assert_eq!(processes[0].load.ghz_mean, Some((4.0 * 1.0 + 6.0 * 2.5) / 10.0));
     }
 
-    /// Waiting and overload of a thread, from moments.
+    /// Running time, waiting, overload and cycles of a thread, computed from moments.
     fn reference(trace: &Trace, thread: Tid) -> (Time, Time, Time, u128) {
         let (mut cpu, mut waiting, mut overload, mut cycles) = (0, 0, 0, 0);
         for pair in moments(trace).windows(2) {
@@ -385,7 +384,7 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(128))]
 
         #[test]
-        fn it_agrees_with_the_definitions(steps in steps()) {
+        fn agrees_with_the_definitions(steps in steps()) {
             let trace = play(&steps);
             for row in find(&trace, WANTED).threads.unwrap() {
                 let (cpu, waiting, overload, cycles) = reference(&trace, row.thread);

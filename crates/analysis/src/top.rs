@@ -4,17 +4,17 @@ use hearth_trace::Time;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Keeps the `most` longest. Of equally long ones the earlier.
+/// Keeps the `most` longest episodes. Among equally long ones, earlier ones have priority.
 pub struct Top<T> {
     most: usize,
-    /// The shortest on top.
+    /// A heap with the shortest on top.
     heap: BinaryHeap<Reverse<Ranked<T>>>,
 }
 
 struct Ranked<T> {
     ns: Time,
     begin: Time,
-    /// Of two that begin together, the first to be given is the greater.
+    /// Insertion order, for episodes with equal length and begin.
     order: Reverse<u64>,
     item: T,
 }
@@ -38,7 +38,7 @@ impl<T> Top<T> {
         }
     }
 
-    /// The longest first.
+    /// The episodes, the longest first.
     pub fn into_items(self) -> Vec<T> {
         let mut ranked: Vec<_> = self.heap.into_iter().map(|Reverse(ranked)| ranked).collect();
         ranked.sort_by(|a, b| b.cmp(a));
@@ -79,7 +79,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn it_is_the_head_of_a_sorted_list(lengths in proptest::collection::vec(0..20u64, 0..60), most in 0..10usize) {
+        fn keeps_the_head_of_a_sorted_list(lengths in proptest::collection::vec(0..20u64, 0..60), most in 0..10usize) {
             let mut top = Top::new(most);
             for (at, ns) in lengths.iter().enumerate() {
                 top.push(at as u64 / 2, *ns, at as u64, (*ns, at));

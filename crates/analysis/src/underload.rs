@@ -1,23 +1,23 @@
-//! Underload over time, for a picture: any length of trace in a bounded number of columns.
+//! Underload over time in a bounded number of columns, for plots.
 
 use crate::{Consumer, seconds};
 use hearth_trace::follow::{CoreState, Observer, Underload};
 use hearth_trace::{Time, UNDERLOAD_INTERVAL};
 use serde::{Deserialize, Serialize};
 
-/// When there are more, pairs of neighbours become one.
+/// Beyond this number, pairs of columns are merged.
 const MOST_COLUMNS: usize = 2048;
 
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct UnderloadSeries {
     pub duration_s: f64,
-    /// Width of a column: 4 ms, or that times a power of two.
+    /// Width of a column: 4 ms times a power of two.
     pub column_s: f64,
-    /// In order of time; those behind the last one have none.
+    /// Columns in order of time. After the last one, the underload is 0.
     pub columns: Vec<UnderloadColumn>,
 }
 
-/// Of the 4 ms intervals in a column.
+/// Mean and maximum underload of the 4 ms intervals in a column, in cores.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct UnderloadColumn {
     pub mean: f64,
@@ -26,9 +26,9 @@ pub struct UnderloadColumn {
 
 pub struct Columns {
     underload: Underload,
-    /// Intervals in a column.
+    /// Number of 4 ms intervals in a column.
     intervals: u64,
-    /// Sum and maximum.
+    /// Sum and maximum of each column.
     columns: Vec<(u64, u32)>,
 }
 
@@ -102,9 +102,9 @@ mod tests {
         find(trace, Wanted { underload: true, ..Wanted::default() }).underload.unwrap()
     }
 
-    /// Thread 1 uses two cores in each of 3000 intervals, one after the other: columns of two.
+    /// Thread 1 uses two cores in each of 3000 intervals, one after the other.
     #[test]
-    fn neighbours_become_one() {
+    fn columns_are_merged() {
         let mut events = Vec::new();
         for interval in 0..3000 {
             let begin = interval * UNDERLOAD_INTERVAL;
@@ -122,7 +122,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn it_is_the_series(steps in steps()) {
+        fn agrees_with_the_series(steps in steps()) {
             let trace = play(&steps);
             let ours = of(&trace);
             let columns = ours.columns.iter().enumerate().filter(|(_, column)| column.max > 0);

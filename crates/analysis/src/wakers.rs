@@ -9,24 +9,27 @@ use hearth_trace::{CoreId, CoreInfo, Event, Header, IDLE, Kind, Latency, Tid, Ti
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 
-/// Pairs of processes are counted apart up to this number; all further ones as one.
+/// Largest number of pairs. Further ones are counted as one pair, `(unnamed)` twice.
 const MOST_PAIRS: usize = 1 << 16;
 
-/// Number of wake-ups of one process's traced threads by threads of another.
+/// Wake-ups of the traced threads of one process by threads of another.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct WakerPair {
-    /// `(interrupt)`: a timer or device.
+    /// The process, or `(interrupt)` for a timer or device.
     pub waker: String,
     pub wakee: String,
     pub wakeups: u64,
-    /// From these wake-ups to the first run. Percentiles are right to 0.8 %.
+    /// From these wake-ups to the first run. Percentiles are accurate to 0.8%.
     pub wakeup_latency_us: Latency,
-    /// The nearest that the waker's core and the one that the woken thread was put on share:
-    /// they are the same, or of one physical core, one last-level cache, one node, one machine.
+    /// Wake-ups by the distance between the core of the waker and the chosen core: the same core.
     pub same_core: u64,
+    /// Another hyperthread of the physical core.
     pub smt: u64,
+    /// Another physical core of the last-level cache.
     pub llc: u64,
+    /// Another last-level cache of the NUMA node.
     pub numa: u64,
+    /// Another NUMA node.
     pub machine: u64,
 }
 
@@ -42,9 +45,9 @@ pub struct Wakers {
     names: Names,
     pairs: HashMap<(Name, Name), u32>,
     counts: Vec<Pair>,
-    /// The pair of the event at hand, if it is a wake-up.
-    at_hand: Option<u32>,
-    /// For each thread that was woken and has not yet run: 1 + its pair.
+    /// The pair of the current event, if it is a wake-up.
+    current: Option<u32>,
+    /// 1 + the pair of each thread that was woken and has not run yet.
     pending: Table<u32>,
 }
 
@@ -55,7 +58,7 @@ impl Wakers {
             names: Names::new(header),
             pairs: HashMap::new(),
             counts: Vec::new(),
-            at_hand: None,
+            current: None,
             pending: Table::new(),
         }
     }
@@ -114,7 +117,7 @@ impl Wakers {
 
 impl Consumer for Wakers {
     fn event(&mut self, state: &State, event: &Event) {
-        self.at_hand = None;
+        self.current = None;
         if let Kind::Wakeup { thread, waker, target } = event.kind
             && state.traced(thread)
         {
@@ -123,7 +126,7 @@ impl Consumer for Wakers {
             let counts = &mut self.counts[pair as usize];
             counts.wakeups += 1;
             counts.distances[distance] += 1;
-            self.at_hand = Some(pair);
+            self.current = Some(pair);
         }
     }
 }
@@ -144,7 +147,7 @@ impl Observer for Wakers {
         match (before, after) {
             (_, Place::Away) => *self.pending.row(thread) = 0,
             (Place::Away, Place::Ready(_)) => {
-                *self.pending.row(thread) = self.at_hand.map_or(0, |pair| pair + 1)
+                *self.pending.row(thread) = self.current.map_or(0, |pair| pair + 1)
             }
             _ => {}
         }
@@ -169,8 +172,8 @@ mod tests {
     };
 
     /// `make` (1) on core 0 wakes two `cc1`: 2 on its hyperthread, which runs after 10 µs, and 3
-    /// on core 9, across the machine, which never does. An interrupt on core 5 wakes 2 there.
-    /// The wake-up of 4, which is not traced, is none.
+    /// on core 9, across the machine, which never runs. An interrupt on core 5 wakes 2 there.
+    /// The wake-up of 4, which is not traced, does not count.
     #[test]
     fn pairs_with_latency_and_distance() {
         let mut trace = trace(
@@ -220,7 +223,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(128))]
 
-        /// All wake-ups are in it; and each latency, but those that began with a fork.
+        /// The pairs contain all wake-ups, and all latencies except those after a fork.
         #[test]
         fn pairs_add_up(steps in steps()) {
             let trace = play(&steps);

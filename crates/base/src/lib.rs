@@ -2,7 +2,7 @@
 //!
 //! - [`colour`]: the table of colours that all pages and plots share.
 //! - [`suggest`]: "did you mean …?"
-//! - [`file`]: files that are either whole or absent.
+//! - [`mod@file`]: files that are either whole or absent.
 //! - [`paths`]: the folder of installed files, and the user's cache.
 
 pub mod colour;

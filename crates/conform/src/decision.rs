@@ -17,7 +17,7 @@ pub enum Decision {
 }
 
 impl Decision {
-    /// The decision that a record tells, if it does.
+    /// The decision of a record, if it has one.
     pub(crate) fn of(record: &Record) -> Option<Decision> {
         let (thread, core) = (record.thread, u32::from(record.core));
         Some(match record.kind {
@@ -65,10 +65,10 @@ impl fmt::Display for Decision {
             Decision::Run { thread } => write!(f, "thread {thread} => running"),
             Decision::Blocked { thread } => write!(f, "thread {thread} => blocked"),
             Decision::Terminated { thread } => write!(f, "thread {thread} => terminated"),
-            Decision::Arm { thread, ns } => write!(f, "the timer of thread {thread} in {ns} ns"),
-            Decision::Cancel { thread } => write!(f, "no timer for thread {thread}"),
-            Decision::KeepWarm { core, ns } => write!(f, "core {core} is kept warm for {ns} ns"),
-            Decision::Preempt { core } => write!(f, "core {core} is preempted"),
+            Decision::Arm { thread, ns } => write!(f, "arms the timer of thread {thread} for {ns} ns"),
+            Decision::Cancel { thread } => write!(f, "cancels the timer of thread {thread}"),
+            Decision::KeepWarm { core, ns } => write!(f, "keeps core {core} warm for {ns} ns"),
+            Decision::Preempt { core } => write!(f, "preempts core {core}"),
             Decision::Set { set, core, member: true } => write!(f, "core {core} enters set {set}"),
             Decision::Set { set, core, member: false } => write!(f, "core {core} leaves set {set}"),
         }

@@ -1,8 +1,9 @@
-//! Repeats a run of the kernel with the native build of the same policy, handler by handler, and compares.
+//! Conformance of the two back ends: replays the handlers of a kernel run in the native build of the policy, and
+//! compares.
 //!
-//! A log ([`hearth_scx::log`]) has, for each handler that ran in the kernel, what the runtime let it see. The policy's
-//! own state is not in it: the [`replica`] carries it along itself, from the policy's start to its end. So a
-//! difference anywhere, at any time, shows up as a decision that is another, or as a state that is another.
+//! For each handler that ran in the kernel, a log ([`hearth_scx::log`]) has the runtime state that the handler could
+//! read. It does not have the policy's own state, which the replica maintains from the start of the policy. Any
+//! divergence therefore shows as a different decision or a different hash of the state.
 
 mod decision;
 mod replay;

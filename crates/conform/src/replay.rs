@@ -1,8 +1,8 @@
-//! Reads a log, repeats its handlers, and compares. A log may say anything: what does not make sense is an error, before
-//! it comes to the policy's code.
+//! Reads a log, replays its handlers, and compares. Logs are untrusted: every record is validated before the policy's
+//! code runs.
 
 use crate::replica::{Call, QUEUES, Replica, Slot, Stage};
-use crate::report::{Disagreement, KEPT, Report};
+use crate::report::{Disagreement, LISTED, Report};
 use hearth_policy::Settings;
 use hearth_scx::log::{EVENTS, Ending, Header, Reader, Record, event, kind};
 use hearth_sim::Native;
@@ -11,9 +11,9 @@ use std::collections::BTreeMap;
 use std::io::Read;
 use std::ptr;
 
-/// Records of one handler at most.
-const MOST: usize = 1 << 20;
-/// Events that are about a thread, and those that are about a core (`new` and `unblock` about both).
+/// Largest number of records of one handler.
+const MAX_RECORDS: usize = 1 << 20;
+/// Events with a thread.
 const THREAD_EVENTS: [usize; 8] = [
     event::NEW,
     event::UNBLOCK,
@@ -25,22 +25,23 @@ const THREAD_EVENTS: [usize; 8] = [
     event::TIMER,
 ];
 
+/// Why a log cannot be replayed.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     #[error("the log {0}")]
     Log(#[from] hearth_scx::log::Error),
     #[error("the log is of policy {log}, not of {policy}")]
     OtherPolicy { log: String, policy: String },
-    #[error("the log's header makes no sense: {0}")]
+    #[error("the header of the log is invalid: {0}")]
     Header(String),
-    #[error("record {number} of the log makes no sense: {what}")]
+    #[error("record {number} of the log is invalid: {what}")]
     Record { number: u64, what: String },
 }
 
-/// Repeats a log with `policy`.
+/// Replays a log with the native build of its policy.
 ///
 /// # Errors
-/// It cannot be read, or is not one of this policy.
+/// If the log cannot be read, has an invalid record, or is of another policy.
 pub fn replay<R: Read>(mut log: Reader<R>, policy: &Native) -> Result<Report, Error> {
     let header = std::mem::take(&mut log.header);
     check(&header, policy)?;
@@ -72,7 +73,7 @@ pub fn replay<R: Read>(mut log: Reader<R>, policy: &Native) -> Result<Report, Er
     })
 }
 
-/// Checks that the log matches the policy and that its values are in range, as the policy's code assumes.
+/// Checks that the header matches the policy and that its values are in the ranges that the policy's code assumes.
 fn check(header: &Header, policy: &Native) -> Result<(), Error> {
     if header.policy != policy.name() {
         return Err(Error::OtherPolicy { log: header.policy.clone(), policy: policy.name().into() });
@@ -83,33 +84,33 @@ fn check(header: &Header, policy: &Native) -> Result<(), Error> {
     let cpus: Vec<u32> = header.cores.iter().map(|core| core.cpu).collect();
     if cpus.is_empty() || !cpus.is_sorted_by(|a, b| a < b) || cpus.iter().any(|cpu| *cpu >= MAX_CORES as u32)
     {
-        return wrong("its cores are not ascending numbers");
+        return wrong("its core numbers are not ascending");
     }
     let groups = &header.domains.groups;
     for (level, of_level) in groups.iter().enumerate() {
         let mut members: Vec<u32> = of_level.iter().flat_map(|group| group.cores.iter().copied()).collect();
         members.sort_unstable();
         if members != cpus || of_level.iter().any(|group| group.cores.is_empty()) {
-            return wrong("not every core is in one domain of each level");
+            return wrong("some core is not in exactly one domain of each level");
         }
         for group in of_level {
             for (narrower, of_narrower) in groups.iter().enumerate().take(level + 1) {
                 let (first, count) = (group.first[narrower] as usize, group.count[narrower] as usize);
                 if count == 0 || first + count > of_narrower.len() {
-                    return wrong("a domain has domains that do not exist");
+                    return wrong("a domain refers to domains that do not exist");
                 }
             }
         }
     }
     if groups[LEVELS - 1].len() != 1 {
-        return wrong("there is more than one machine");
+        return wrong("it has more than one domain of level machine");
     }
     Ok(())
 }
 
 struct Replay<'a> {
     replica: Replica<'a>,
-    /// The handler under way, and the record with which it began.
+    /// The handler in progress, and the record with which it began.
     handler: Option<(Call, Record)>,
     handlers: BTreeMap<&'static str, u64>,
     called: u64,
@@ -121,23 +122,23 @@ impl Replay<'_> {
     fn record(&mut self, record: Record) -> Result<(), String> {
         let within = self.handler.is_some();
         let stage = self.replica.get();
-        sound(stage, &record)?;
+        validate(stage, &record)?;
         match record.kind {
             kind::BEGIN if !within => self.begin(record)?,
             kind::END if within => self.end(&record)?,
-            kind::BEGIN | kind::END => return Err("a handler within a handler".into()),
-            // Told when the handler comes to it.
+            kind::BEGIN | kind::END => return Err("the begin and end of handlers do not alternate".into()),
+            // Applied during the replay of the handler.
             _ if within => {
-                if stage.script.records.len() >= MOST {
-                    return Err("a handler without end".into());
+                if stage.script.records.len() >= MAX_RECORDS {
+                    return Err("a handler has too many records".into());
                 }
-                // A thread that is visited exists from here on.
+                // Creates the thread, so that later records can refer to it.
                 if record.kind == kind::THREAD {
                     stage.thread(record.thread);
                 }
                 stage.script.records.push(record);
             }
-            _ => tell(stage, &record)?,
+            _ => apply(stage, &record)?,
         }
         Ok(())
     }
@@ -147,9 +148,9 @@ impl Replay<'_> {
         let stage = self.replica.get();
         let thread =
             if THREAD_EVENTS.contains(&event) { subject(stage, record.thread)? } else { ptr::null_mut() };
-        let current = stage.told.cores.iter().map(|core| core.current);
-        for slot in current.chain(stage.told.heads) {
-            may_run_somewhere(slot)?;
+        let current = stage.logged.cores.iter().map(|core| core.current);
+        for slot in current.chain(stage.logged.heads) {
+            check_affinity(slot)?;
         }
         stage.script.records.clear();
         let call = Call { event, thread, core: record.core.into(), now: record.a as i64 };
@@ -165,12 +166,12 @@ impl Replay<'_> {
             stage.script.difference = Some(("a handler of this event".into(), "none".into()));
         }
         let records = std::mem::take(&mut stage.script.records);
-        // What became of the world comes after what was done.
-        let seen =
+        // The records of the state after the handler follow its last decision.
+        let is_state =
             |record: &Record| matches!(record.kind, kind::SETS | kind::CORE | kind::THREAD | kind::AFFINITY);
-        let done = records.iter().rposition(|record| !seen(record)).map_or(0, |last| last + 1);
+        let done = records.iter().rposition(|record| !is_state(record)).map_or(0, |last| last + 1);
         for record in &records[done..] {
-            tell(stage, record)?;
+            apply(stage, record)?;
         }
         stage.script.records = records;
         stage.compare(record.a, call.thread);
@@ -179,7 +180,7 @@ impl Replay<'_> {
         *self.handlers.entry(event).or_default() += 1;
         if let Some((kernel, native)) = stage.script.difference.take() {
             self.disagreements += 1;
-            if self.first.len() < KEPT {
+            if self.first.len() < LISTED {
                 let (handler, thread, core) = (self.called, began.thread, call.core);
                 let record = began.number;
                 let now = call.now;
@@ -190,12 +191,12 @@ impl Replay<'_> {
     }
 }
 
-/// Takes over what handlers see.
-pub(crate) fn tell(stage: &mut Stage, record: &Record) -> Result<(), String> {
+/// Applies a record of the runtime state that handlers see.
+pub(crate) fn apply(stage: &mut Stage, record: &Record) -> Result<(), String> {
     match record.kind {
         kind::SETS => {
             let words = [record.a, record.b, record.c, record.d, record.e];
-            for (set, word) in stage.told.sets.iter_mut().zip(words) {
+            for (set, word) in stage.logged.sets.iter_mut().zip(words) {
                 set.word[usize::from(record.flag)] = word;
             }
         }
@@ -204,7 +205,7 @@ pub(crate) fn tell(stage: &mut Stage, record: &Record) -> Result<(), String> {
                 0 => ptr::null_mut(),
                 serial => subject(stage, serial)?,
             };
-            let told = &mut stage.told.cores[usize::from(record.core)];
+            let told = &mut stage.logged.cores[usize::from(record.core)];
             told.nr_ready = record.a as u32;
             told.seen_khz = record.b as u32;
             told.idle_since = record.c as i64;
@@ -212,25 +213,25 @@ pub(crate) fn tell(stage: &mut Stage, record: &Record) -> Result<(), String> {
         }
         kind::THREAD | kind::AFFINITY => stage.describe(record),
         kind::HEAD => {
-            stage.told.heads[usize::from(record.flag)] = match record.thread {
+            stage.logged.heads[usize::from(record.flag)] = match record.thread {
                 0 => ptr::null_mut(),
                 serial => subject(stage, serial)?,
             };
         }
-        _ => return Err("a decision outside of a handler".into()),
+        _ => return Err("a decision is outside of any handler".into()),
     }
     Ok(())
 }
 
-/// Does a record fit into the machine?
-fn sound(stage: &Stage, record: &Record) -> Result<(), String> {
+/// Checks that the values of a record are in range for the machine.
+fn validate(stage: &Stage, record: &Record) -> Result<(), String> {
     let nr_cores = stage.nr_cores();
     let fits = |word: usize, bits: u64| {
         let cores = (nr_cores as usize).saturating_sub(word * 64).min(64);
         word < SET_WORDS && (cores == 64 || bits >> cores == 0)
     };
     let flag = usize::from(record.flag);
-    let sound = match record.kind {
+    let valid = match record.kind {
         kind::SETS => [record.a, record.b, record.c, record.d, record.e].iter().all(|word| fits(flag, *word)),
         kind::CORE => record.a < 1 << 31 && u32::from(record.core) < nr_cores,
         kind::THREAD => {
@@ -249,28 +250,28 @@ fn sound(stage: &Stage, record: &Record) -> Result<(), String> {
         kind::END | kind::WALK | kind::READY..=kind::SET => true,
         _ => false,
     };
-    if sound { Ok(()) } else { Err(format!("{record:?}")) }
+    if valid { Ok(()) } else { Err(format!("{record:?}")) }
 }
 
-/// A thread that the log has told of.
+/// The thread with this serial, which an earlier record must describe.
 fn subject(stage: &Stage, serial: u32) -> Result<*mut Slot, String> {
     let slot = stage.known_thread(serial).ok_or_else(|| format!("thread {serial} is unknown"))?;
-    may_run_somewhere(slot)?;
+    check_affinity(slot)?;
     Ok(slot)
 }
 
-fn may_run_somewhere(slot: *mut Slot) -> Result<(), String> {
-    // SAFETY: null, or a slot that lives as long as its stage.
+fn check_affinity(slot: *mut Slot) -> Result<(), String> {
+    // SAFETY: null or a slot, which lives as long as its stage.
     match unsafe { slot.as_ref() } {
         Some(slot) if slot.affinity.word == Set::EMPTY.word => {
-            Err(format!("thread {} may run nowhere", slot.thread.tid))
+            Err(format!("thread {} has an empty affinity", slot.thread.tid))
         }
         _ => Ok(()),
     }
 }
 
 impl Report {
-    /// Nothing is missing from the log.
+    /// Whether the log is complete.
     pub fn whole(&self) -> bool {
         self.ending == Ending::Whole
     }

@@ -1,5 +1,5 @@
-//! A policy's native build with the kernel's view of the world: its handlers are called with what the log says, and
-//! what they do is compared with what the log says that they did.
+//! The native build of a policy in a runtime that replays a log: handlers see the logged state, and their decisions are
+//! compared with the logged ones.
 
 use crate::decision::Decision;
 use hearth_scx::log::{Header, Record, event, kind};
@@ -10,29 +10,30 @@ use hearth_sim::saakm::{
 use std::collections::{BTreeMap, HashMap};
 use std::ptr;
 
-/// Ready queues of a core that can be told apart.
+/// Largest number of ready queues of a core.
 pub const QUEUES: usize = 4;
-/// `enum saakm_state` of the kernel's side.
+/// `SAAKM_READY` of the kernel runtime's `enum saakm_state`.
 const READY: u8 = 2;
 
-/// State of a core as last logged.
+/// The last logged state of a core.
 #[derive(Clone, Copy)]
-pub struct ToldCore {
+pub struct LoggedCore {
     pub nr_ready: u32,
     pub seen_khz: u32,
     pub idle_since: i64,
     pub current: *mut Slot,
 }
 
-/// And of all.
-pub struct Told {
-    /// online, idle, idle_whole, waiting, claimed
+/// The last logged state of the runtime.
+pub struct Logged {
+    /// The sets online, idle, idle_whole, waiting and claimed.
     pub sets: [Set; 5],
-    pub cores: Vec<ToldCore>,
+    pub cores: Vec<LoggedCore>,
+    /// The first thread of each ready queue, for `schedule`.
     pub heads: [*mut Slot; QUEUES],
 }
 
-/// A thread's memory.
+/// The memory of a thread. Begins with `Thread`, so that a pointer to one is a pointer to the other.
 #[repr(C)]
 pub struct Slot {
     pub thread: Thread,
@@ -41,27 +42,28 @@ pub struct Slot {
     pub attrs: Vec<u64>,
 }
 
-/// The logged decisions of a handler.
+/// The records of a handler, and how far its replay has come.
 #[derive(Default)]
 pub struct Script {
     pub records: Vec<Record>,
-    /// The next decision is from here on.
+    /// Index from which to search the next decision.
     at: usize,
-    /// The next walk is from here on.
+    /// Index from which to search the next walk.
     walk: usize,
-    /// Walks under way, the innermost last.
+    /// Walks in progress, the innermost last.
     walks: Vec<Walk>,
     visits: u64,
-    /// The first difference: the kernel's side, the native side.
+    /// The first difference: the kernel's behaviour and the native one.
     pub difference: Option<(String, String)>,
 }
 
-/// A walk over a queue, as far as it has come: the thread that it comes to next was looked up when it came to the
-/// one before, because that may leave the queue.
+/// A walk over a queue in progress. The next thread is looked up when the current one is visited, because the current
+/// one may leave the queue.
 struct Walk {
     name: u64,
-    /// Where in the script that thread is; and it, or null.
+    /// Index in the script after the record of the next thread.
     at: usize,
+    /// The next thread, or null.
     next: *mut Slot,
 }
 
@@ -76,14 +78,11 @@ pub struct Stage {
     known: Vec<u32>,
     table: *const PolicyTable,
     threads: HashMap<u32, *mut Slot>,
-    pub told: Told,
+    pub logged: Logged,
     pub script: Script,
     scheduling: bool,
     pub decisions: BTreeMap<&'static str, u64>,
     pub visits: u64,
-    /// Handlers' decisions are recorded instead of compared.
-    #[cfg(test)]
-    pub learning: Option<crate::tests::Learning>,
 }
 
 static OPS: Ops = Ops {
@@ -110,8 +109,8 @@ pub struct Call {
     pub now: i64,
 }
 
-/// Owns a [`Stage`] behind a raw pointer, because handlers reach it a second time through the instance that they are
-/// given. Borrows the policy, whose code it calls.
+/// Owns a [`Stage`] behind a raw pointer, because handlers also access it through their instance. Borrows the policy,
+/// whose code it calls.
 pub struct Replica<'a> {
     stage: *mut Stage,
     pub(crate) policy: &'a Native,
@@ -119,7 +118,7 @@ pub struct Replica<'a> {
 
 impl Drop for Replica<'_> {
     fn drop(&mut self) {
-        // SAFETY: the pointers came from Box::into_raw and are dropped once.
+        // SAFETY: the pointers came from `Box::into_raw` and are dropped once.
         unsafe {
             let stage = Box::from_raw(self.stage);
             for slot in stage.threads.values() {
@@ -130,7 +129,7 @@ impl Drop for Replica<'_> {
 }
 
 impl<'a> Replica<'a> {
-    /// The policy before its first event. The header was checked.
+    /// The policy before its first event. The header must have been checked.
     pub fn new(policy: &'a Native, header: &Header) -> Replica<'a> {
         let table = policy.table();
         let nr_cores = header.cores.last().map_or(1, |core| core.cpu as usize + 1);
@@ -138,7 +137,7 @@ impl<'a> Replica<'a> {
         let (core_words, thread_words) = (words(table.core_size), words(table.thread_size));
         let mut state = vec![0; words(table.state_size).max(header.params.len())];
         let mut core_attrs = vec![0; core_words * nr_cores];
-        // SAFETY: the memory has the size that the policy's table asks for, as has that of each core.
+        // SAFETY: the memory of the state and of each core has the size that the policy's table states.
         unsafe {
             table.init_state.inspect(|init| init(state.as_mut_ptr().cast()));
             for core in &header.cores {
@@ -167,7 +166,7 @@ impl<'a> Replica<'a> {
         for core in &header.cores {
             cores[core.cpu as usize].min_khz = core.min_khz;
         }
-        let told = ToldCore { nr_ready: 0, seen_khz: 0, idle_since: 0, current: ptr::null_mut() };
+        let logged = LoggedCore { nr_ready: 0, seen_khz: 0, idle_since: 0, current: ptr::null_mut() };
         let stage = Box::into_raw(Box::new(Stage {
             instance: Instance::new(&OPS, nr_cores),
             cores,
@@ -179,24 +178,22 @@ impl<'a> Replica<'a> {
             known: header.cores.iter().map(|core| core.cpu).collect(),
             table,
             threads: HashMap::new(),
-            told: Told {
+            logged: Logged {
                 sets: [Set::EMPTY; 5],
-                cores: vec![told; nr_cores],
+                cores: vec![logged; nr_cores],
                 heads: [ptr::null_mut(); QUEUES],
             },
             script: Script::default(),
             scheduling: false,
             decisions: BTreeMap::new(),
             visits: 0,
-            #[cfg(test)]
-            learning: None,
         }));
-        // SAFETY: just made, not shared yet. Vectors do not move their contents from here on.
+        // SAFETY: not shared yet. The vectors are never resized, so pointers into them stay valid.
         let this = unsafe { &mut *stage };
         this.instance.runtime_private = stage.cast();
         this.instance.state = this.state.as_mut_ptr().cast();
         for (core, at) in this.cores.iter_mut().zip(0..) {
-            // SAFETY: there are so many words for each core.
+            // SAFETY: the vector has `core_words` words for each core.
             core.attrs = unsafe { this.core_attrs.as_mut_ptr().add(core_words * at) }.cast();
         }
         this.instance.point_to(&mut this.cores, &mut this.domains);
@@ -205,12 +202,12 @@ impl<'a> Replica<'a> {
 
     /// The state, between two handlers.
     pub fn get(&mut self) -> &mut Stage {
-        // SAFETY: no handler runs (`call` takes &mut self), so nobody else holds a reference.
+        // SAFETY: no handler runs, because `call` takes `&mut self`, so there is no other reference.
         unsafe { &mut *self.stage }
     }
 
-    /// Calls the handler with what was told; then [`Stage::difference`] says whether it did what its script says.
-    /// False: there is no such handler.
+    /// Calls the handler with the logged state, and compares its decisions with the script. Returns whether the policy
+    /// has such a handler.
     pub fn call(&mut self, call: Call) -> bool {
         self.get().begin(call);
         let table = self.policy.table();
@@ -232,8 +229,8 @@ impl<'a> Replica<'a> {
             (event::EXIT, table.exit),
         ];
         let find = |of| (call.event == of).then_some(());
-        // SAFETY: handlers of this policy, with their own instance, and threads and cores that were checked. Only
-        // addresses are taken: no reference lives while a handler runs.
+        // SAFETY: handlers of this policy, with their instance, and with threads and cores that were checked. This only
+        // takes addresses: no reference exists while a handler runs.
         unsafe {
             let s = &raw mut (*self.stage).instance;
             let t: *mut Thread = call.thread.cast();
@@ -251,7 +248,7 @@ impl<'a> Replica<'a> {
     }
 }
 
-/// Domains of each level, and those of each core.
+/// The domains of each level, and for each core the indices of its domains.
 fn domains(header: &Header, nr_cores: usize) -> ([Vec<Domain>; LEVELS], Vec<[u32; LEVELS]>) {
     let mut of = vec![[0; LEVELS]; nr_cores];
     let domains = std::array::from_fn(|level| {
@@ -281,7 +278,7 @@ impl Stage {
         self.threads.len()
     }
 
-    /// The thread with this serial; a new one if there is none.
+    /// The thread with this serial. Creates it if there is none.
     pub fn thread(&mut self, serial: u32) -> *mut Slot {
         let (words, table) = (self.thread_words, self.table);
         *self.threads.entry(serial).or_insert_with(|| {
@@ -301,7 +298,7 @@ impl Stage {
                 state: 0,
                 attrs: vec![0; words],
             }));
-            // SAFETY: just made, not shared yet; the memory has the size that the policy's table asks for.
+            // SAFETY: not shared yet. The memory has the size that the policy's table states.
             unsafe {
                 (*slot).thread.affinity = &raw const (*slot).affinity;
                 (*slot).thread.attrs = (*slot).attrs.as_mut_ptr().cast();
@@ -313,21 +310,21 @@ impl Stage {
         })
     }
 
-    /// The thread with this serial, if the log has told of it.
+    /// The thread with this serial, if it exists.
     pub fn known_thread(&self, serial: u32) -> Option<*mut Slot> {
         self.threads.get(&serial).copied()
     }
 
     fn begin(&mut self, call: Call) {
         let s = &mut self.instance;
-        [s.online, s.idle, s.idle_whole, s.waiting, s.claimed] = self.told.sets;
+        [s.online, s.idle, s.idle_whole, s.waiting, s.claimed] = self.logged.sets;
         s.now = call.now;
-        for (core, told) in self.cores.iter_mut().zip(&self.told.cores) {
-            core.current = told.current.cast();
-            core.nr_ready = told.nr_ready;
-            core.nr_running = told.nr_ready + u32::from(!told.current.is_null());
-            core.seen_khz = told.seen_khz;
-            core.idle_since = told.idle_since;
+        for (core, logged) in self.cores.iter_mut().zip(&self.logged.cores) {
+            core.current = logged.current.cast();
+            core.nr_ready = logged.nr_ready;
+            core.nr_running = logged.nr_ready + u32::from(!logged.current.is_null());
+            core.seen_khz = logged.seen_khz;
+            core.idle_since = logged.idle_since;
         }
         self.scheduling = call.event == event::SCHEDULE;
         (self.script.at, self.script.walk, self.script.visits) = (0, 0, 0);
@@ -346,10 +343,6 @@ impl Stage {
     }
 
     fn decide(&mut self, decision: Decision) {
-        #[cfg(test)]
-        if let Some(learning) = &mut self.learning {
-            return learning.decided(decision);
-        }
         if self.script.difference.is_some() {
             return;
         }
@@ -359,51 +352,54 @@ impl Stage {
                 *self.decisions.entry(decision.name()).or_default() += 1;
             }
             Some((expected, _)) => self.differ(expected, decision),
-            None => self.differ("nothing more", decision),
+            None => self.differ("no further decision", decision),
         }
     }
 
-    /// After the handler, and after the script's last records were told: is everything as the log says?
+    /// Compares the state with the log. Called after the handler, when the last records of its script were applied.
     pub fn compare(&mut self, hash: u64, subject: *mut Slot) {
         if let Some((expected, _)) = self.expected() {
-            self.differ(expected, "nothing more");
+            self.differ(expected, "no further decision");
         }
         let visits = self.script.records.iter().filter(|record| record.kind == kind::VISIT).count() as u64;
         if visits != self.script.visits {
-            let native = format!("at {}", self.script.visits);
-            self.differ(format_args!("it looks at {visits} threads of queues"), native);
+            let native = format!("visits {}", self.script.visits);
+            self.differ(format_args!("visits {visits} threads in queues"), native);
         }
         self.visits += visits;
         let s = &self.instance;
         let sets = [&s.online, &s.idle, &s.idle_whole, &s.waiting, &s.claimed];
         let names = ["online", "idle", "idle_whole", "waiting", "claimed"];
-        let differs = |(now, told): &(&Set, Set)| now.word != told.word;
-        let differing = sets.into_iter().zip(self.told.sets).zip(names).find(|(both, _)| differs(both));
-        if let Some(((now, told), name)) = differing {
-            let (told, now) = (show(&told), show(now));
-            return self.differ(format_args!("then {name} is {told}"), format_args!("it is {now}"));
+        let differs = |(native, logged): &(&Set, Set)| native.word != logged.word;
+        let differing = sets.into_iter().zip(self.logged.sets).zip(names).find(|(both, _)| differs(both));
+        if let Some(((native, logged), name)) = differing {
+            let (logged, native) = (show(&logged), show(native));
+            return self.differ(format_args!("{name} = {logged}"), format_args!("{name} = {native}"));
         }
-        for (id, (core, told)) in self.cores.iter().zip(&self.told.cores).enumerate() {
-            if core.nr_ready != told.nr_ready || core.current != told.current.cast() {
-                let (kernel, native) = (
-                    format!("then core {id} has {} ready threads", told.nr_ready),
-                    format!("it has {}", core.nr_ready),
-                );
+        for (id, (core, logged)) in self.cores.iter().zip(&self.logged.cores).enumerate() {
+            if core.nr_ready != logged.nr_ready || core.current != logged.current.cast() {
+                let show = |nr_ready, current: *mut Thread| {
+                    // SAFETY: null or the start of a slot, which lives as long as self.
+                    let thread = unsafe { current.as_ref() }.map_or(0, |thread| thread.tid);
+                    format!("core {id} has {nr_ready} ready threads, current thread {thread}")
+                };
+                let (kernel, native) =
+                    (show(logged.nr_ready, logged.current.cast()), show(core.nr_ready, core.current));
                 return self.differ(kernel, native);
             }
         }
-        // SAFETY: null, or a slot that lives as long as self.
+        // SAFETY: null or a slot, which lives as long as self.
         let attrs = unsafe { subject.as_ref() }.map_or(&[][..], |slot| &slot.attrs);
         let native = self.hash(attrs);
         if native != hash {
             self.differ(
-                format_args!("then the policy's state has hash {hash:016x}"),
-                format_args!("{native:016x}"),
+                format_args!("the policy's state has hash {hash:016x}"),
+                format_args!("hash {native:016x}"),
             );
         }
     }
 
-    /// As `saakm_hash` has it: the policy's state, each core's and the subject's.
+    /// The hash of the policy's state, of each core's and of the subject's attributes, as `saakm_hash` computes it.
     pub fn hash(&self, subject: &[u64]) -> u64 {
         let add = |hash: u64, word: &u64| (hash ^ word).wrapping_mul(0x100_0000_01b3);
         let mut hash = self.state.iter().fold(0xcbf2_9ce4_8422_2325, add);
@@ -415,12 +411,19 @@ impl Stage {
     }
 
     fn ready(&mut self, t: *mut Thread, core: u32, queue: u32, key: i64, reason: u32) {
+        // SAFETY: policies get thread pointers only from here.
+        let thread = unsafe { (*t).tid };
+        self.decide(Decision::Ready { thread, core, queue, key, reason });
+        if core >= self.instance.nr_cores {
+            return self.differ("an existing core", format_args!("core {core}"));
+        }
+        self.enqueue(t, core, queue);
+    }
+
+    /// Puts a thread into a queue of a core that exists.
+    pub fn enqueue(&mut self, t: *mut Thread, core: u32, queue: u32) {
         // SAFETY: policies get thread pointers only from here, and each is the start of a slot.
         let slot = unsafe { &mut *t.cast::<Slot>() };
-        self.decide(Decision::Ready { thread: slot.thread.tid, core, queue, key, reason });
-        if core >= self.instance.nr_cores {
-            return self.differ("a core that exists", format_args!("core {core}"));
-        }
         if slot.state == READY {
             let from = slot.thread.core;
             let old = &mut self.cores[from as usize];
@@ -446,14 +449,15 @@ impl Stage {
         }
     }
 
-    /// A walk over a queue begins, or the head of a queue is asked for.
+    /// The head of a queue in `schedule`.
+    pub fn head(&self, queue: u32) -> Option<*mut Slot> {
+        self.scheduling.then(|| self.logged.heads.get(queue as usize).copied().unwrap_or(ptr::null_mut()))
+    }
+
+    /// Begins a walk over a queue, or returns the head of a queue in `schedule`.
     fn first(&mut self, core: u32, queue: u32) -> *mut Slot {
-        if self.scheduling {
-            return self.told.heads.get(queue as usize).copied().unwrap_or(ptr::null_mut());
-        }
-        #[cfg(test)]
-        if let Some(learning) = &mut self.learning {
-            return learning.walk(core, queue);
+        if let Some(head) = self.head(queue) {
+            return head;
         }
         let from = self.script.at.max(self.script.walk);
         let records = &self.script.records[from..];
@@ -472,18 +476,18 @@ impl Stage {
             other => {
                 let kernel = match other {
                     Some((_, walk)) if walk.kind == kind::WALK => {
-                        format!("it walks over queue {} of core {}", walk.flag, walk.core)
+                        format!("walks over queue {} of core {}", walk.flag, walk.core)
                     }
                     Some((_, record)) => Decision::of(&record).map_or_else(String::new, |d| d.to_string()),
-                    None => "nothing more".into(),
+                    None => "no further decision".into(),
                 };
-                self.differ(kernel, format_args!("it walks over queue {queue} of core {core}"));
+                self.differ(kernel, format_args!("walks over queue {queue} of core {core}"));
                 ptr::null_mut()
             }
         }
     }
 
-    /// The walk that has come to `slot`, within which all others are over, goes on.
+    /// Continues the walk that is at `slot`, and ends the walks inside it.
     fn visit(&mut self, slot: *mut Slot) -> *mut Slot {
         self.script.visits += 1;
         while self.script.walks.last().is_some_and(|walk| walk.next != slot) {
@@ -492,7 +496,7 @@ impl Stage {
         self.step()
     }
 
-    /// The next thread of the innermost walk; null if it ends.
+    /// Advances the innermost walk. Returns its next thread, or null at its end.
     fn step(&mut self) -> *mut Slot {
         let Some(walk) = self.script.walks.last() else { return ptr::null_mut() };
         let (name, from) = (walk.name, walk.at);
@@ -502,8 +506,8 @@ impl Stage {
             self.script.walks.pop();
             return ptr::null_mut();
         };
-        let told = |record: &Record| matches!(record.kind, kind::THREAD | kind::AFFINITY);
-        let of_it = records[..at].iter().rev().take_while(|record| told(record)).count();
+        let describes = |record: &Record| matches!(record.kind, kind::THREAD | kind::AFFINITY);
+        let of_it = records[..at].iter().rev().take_while(|record| describes(record)).count();
         for at in at - of_it..at {
             let record = self.script.records[at];
             self.describe(&record);
@@ -515,10 +519,10 @@ impl Stage {
         next
     }
 
-    /// Takes over what a record says of a thread. It was checked.
+    /// Applies a record of a thread, which must have been validated.
     pub fn describe(&mut self, record: &Record) {
         let slot = self.thread(record.thread);
-        // SAFETY: it lives as long as self, and nobody else holds a reference.
+        // SAFETY: the slot lives as long as self, and there is no other reference.
         let slot = unsafe { &mut *slot };
         if record.kind == kind::AFFINITY {
             slot.affinity.word[record.flag as usize % SET_WORDS] = record.a;
@@ -541,77 +545,75 @@ fn show(set: &Set) -> String {
     format!("{{{}}}", members.join(" "))
 }
 
-/// The stage behind an instance.
+/// The stage of an instance.
 ///
 /// # Safety
-/// `s` is the pointer that [`Replica::call`] gave to the handler that now calls back.
-unsafe fn behind<'a>(s: *mut Instance) -> &'a mut Stage {
-    // SAFETY: set in `Replica::new`; no reference is held while a handler runs.
+/// `s` is the pointer that [`Replica::call`] passed to the running handler.
+pub unsafe fn stage_of<'a>(s: *mut Instance) -> &'a mut Stage {
+    // SAFETY: `Replica::new` sets it. No reference is held while a handler runs.
     unsafe { &mut *(*s).runtime_private.cast::<Stage>() }
 }
 
-/// The serial of a thread that a policy names.
-unsafe fn serial(t: *mut Thread) -> u32 {
-    // SAFETY: policies get thread pointers only from the stage.
+/// The serial of a thread.
+///
+/// # Safety
+/// The stage gave `t` to the policy.
+pub unsafe fn serial(t: *mut Thread) -> u32 {
+    // SAFETY: the slots of threads live as long as the stage.
     unsafe { (*t).tid }
 }
 
 extern "C" fn ready(s: *mut Instance, t: *mut Thread, c: u32, queue: u32, key: i64, reason: u32) {
-    // SAFETY: the policy passes on the instance that it was called with, and a thread that the stage gave it.
-    unsafe { behind(s) }.ready(t, c, queue, key, reason);
+    // SAFETY: the policy passes the instance that it was called with, and a thread that the stage gave it.
+    unsafe { stage_of(s) }.ready(t, c, queue, key, reason);
 }
 
 extern "C" fn run(s: *mut Instance, t: *mut Thread) {
     // SAFETY: as in `ready`.
-    unsafe { behind(s).decide(Decision::Run { thread: serial(t) }) }
+    unsafe { stage_of(s).decide(Decision::Run { thread: serial(t) }) }
 }
 
 extern "C" fn blocked(s: *mut Instance, t: *mut Thread) {
     // SAFETY: as in `ready`.
-    unsafe { behind(s).decide(Decision::Blocked { thread: serial(t) }) }
+    unsafe { stage_of(s).decide(Decision::Blocked { thread: serial(t) }) }
 }
 
 extern "C" fn terminated(s: *mut Instance, t: *mut Thread) {
     // SAFETY: as in `ready`.
-    unsafe { behind(s).decide(Decision::Terminated { thread: serial(t) }) }
+    unsafe { stage_of(s).decide(Decision::Terminated { thread: serial(t) }) }
 }
 
 extern "C" fn first(s: *mut Instance, c: u32, queue: u32) -> *mut Thread {
     // SAFETY: as in `ready`.
-    unsafe { behind(s) }.first(c, queue).cast()
+    unsafe { stage_of(s) }.first(c, queue).cast()
 }
 
 extern "C" fn next(s: *mut Instance, t: *mut Thread) -> *mut Thread {
     // SAFETY: as in `ready`.
-    let stage = unsafe { behind(s) };
-    #[cfg(test)]
-    if let Some(learning) = &mut stage.learning {
-        return learning.next(t.cast()).cast();
-    }
-    stage.visit(t.cast()).cast()
+    unsafe { stage_of(s) }.visit(t.cast()).cast()
 }
 
 extern "C" fn arm(s: *mut Instance, t: *mut Thread, ns: i64) {
     // SAFETY: as in `ready`.
-    unsafe { behind(s).decide(Decision::Arm { thread: serial(t), ns }) }
+    unsafe { stage_of(s).decide(Decision::Arm { thread: serial(t), ns }) }
 }
 
 extern "C" fn cancel(s: *mut Instance, t: *mut Thread) {
     // SAFETY: as in `ready`.
-    unsafe { behind(s).decide(Decision::Cancel { thread: serial(t) }) }
+    unsafe { stage_of(s).decide(Decision::Cancel { thread: serial(t) }) }
 }
 
 extern "C" fn keep_warm(s: *mut Instance, core: u32, ns: i64) {
     // SAFETY: as in `ready`.
-    unsafe { behind(s) }.decide(Decision::KeepWarm { core, ns });
+    unsafe { stage_of(s) }.decide(Decision::KeepWarm { core, ns });
 }
 
 extern "C" fn preempt(s: *mut Instance, core: u32) {
     // SAFETY: as in `ready`.
-    unsafe { behind(s) }.decide(Decision::Preempt { core });
+    unsafe { stage_of(s) }.decide(Decision::Preempt { core });
 }
 
 extern "C" fn set_changed(s: *mut Instance, set: u32, core: u32, member: bool) {
     // SAFETY: as in `ready`.
-    unsafe { behind(s) }.decide(Decision::Set { set, core, member });
+    unsafe { stage_of(s) }.decide(Decision::Set { set, core, member });
 }

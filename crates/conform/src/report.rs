@@ -4,33 +4,34 @@ use hearth_scx::log::Ending;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// Disagreements that are kept in full.
-pub const KEPT: usize = 10;
+/// Largest number of disagreements that a report lists.
+pub const LISTED: usize = 10;
 
+/// The result of comparing a log with a replay.
 #[derive(Clone, Debug, Serialize)]
 pub struct Report {
     pub policy: String,
     pub kernel: String,
     pub command: Vec<String>,
     pub cores: usize,
-    /// Records of the log that were read.
+    /// Number of records read from the log.
     pub records: u64,
     pub threads: usize,
-    /// Calls of handlers that were repeated, by event.
+    /// Number of replayed handlers, by event.
     pub handlers: BTreeMap<&'static str, u64>,
-    /// Decisions that were compared, by kind.
+    /// Number of equal decisions, by kind.
     pub decisions: BTreeMap<&'static str, u64>,
-    /// Threads that handlers came to when they walked over queues.
+    /// Number of threads that handlers visited in walks over queues.
     pub visits: u64,
-    /// Handlers that disagree.
+    /// Number of handlers that disagree.
     pub disagreements: u64,
-    /// The first of them: what follows may be their consequence.
+    /// The first disagreements. Later ones may be their consequences.
     pub first: Vec<Disagreement>,
     pub ending: Ending,
 }
 
 impl Report {
-    /// All agree, and the log is whole.
+    /// Whether all handlers agree.
     pub fn agrees(&self) -> bool {
         self.disagreements == 0
     }
@@ -47,15 +48,15 @@ impl Report {
 /// A difference between the kernel and the native build.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Disagreement {
-    /// Of the handler, from 1.
+    /// Number of the handler, from 1.
     pub handler: u64,
-    /// Of the record with which it begins.
+    /// Number of the record with which the handler begins.
     pub record: u64,
     pub event: &'static str,
-    /// 0: the event is about no thread.
+    /// 0 if the event has no thread.
     pub thread: u32,
     pub core: u32,
-    /// ns
+    /// Time in nanoseconds.
     pub now: i64,
     pub kernel: String,
     pub native: String,

@@ -1,5 +1,5 @@
-//! The crate without the command line: `convert export TRACE FILE`, `convert import FILE TRACE`. Prints the counts of
-//! events by kind, and the time that each thread ran.
+//! Runs the crate without the command line: `convert export TRACE FILE`, `convert import FILE TRACE`. Prints the counts of
+//! events by kind, and the run time of each thread.
 
 use hearth_formats::{ExportFormat, export, import};
 use hearth_trace::{Kind, Reader};

@@ -1,9 +1,9 @@
-//! What can go wrong with a trace in another format.
+//! Errors of importing and exporting.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Where in a file something is wrong.
+/// Position of an error in a file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Place {
     Line(u64),
@@ -19,7 +19,7 @@ impl std::fmt::Display for Place {
     }
 }
 
-/// Why a trace could not be imported or exported. Every message says what to do, or where to look.
+/// Every message says what to do, or where to look.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     #[error("cannot {action} {}: {source}", path.display())]
@@ -32,8 +32,8 @@ pub enum Error {
     Trace(#[from] hearth_trace::Error),
 
     #[error(
-        "this is no trace in a known format: neither Perfetto, trace.dat, perf.data, ftrace text nor JSON trace events. \
-         Say which it is with --format, if it is one"
+        "the format is unknown: this is neither Perfetto, trace.dat, perf.data, ftrace text nor JSON trace events. \
+         If it is one of these, name it with --format"
     )]
     Unknown,
 
@@ -46,7 +46,7 @@ pub enum Error {
     #[error("{0}")]
     Format(String),
 
-    #[error("it holds no event of a scheduler. {help}")]
+    #[error("it has no scheduling event. {help}")]
     Empty { help: &'static str },
 
     #[error("{}: {source}", path.display())]

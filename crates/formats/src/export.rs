@@ -1,4 +1,4 @@
-//! A trace in other formats. Everything is a stream: memory does not depend on the length of the trace.
+//! Exporting a trace. Memory use does not depend on the length of the trace.
 
 mod parquet;
 mod perfetto;
@@ -18,7 +18,7 @@ use std::io::{self, BufWriter, Write};
 use std::path::Path;
 use table::{Csv, Lines};
 
-/// What a trace can be written as.
+/// Formats of exported traces.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ExportFormat {
     Perfetto,
@@ -28,7 +28,7 @@ pub enum ExportFormat {
 }
 
 impl ExportFormat {
-    /// By the end of a file's name.
+    /// Detects the format by the extension of a file's name.
     pub fn of(path: &Path) -> Option<Self> {
         Some(match path.extension()?.to_str()? {
             "pftrace" | "perfetto-trace" | "perfetto" | "pb" => ExportFormat::Perfetto,
@@ -39,27 +39,27 @@ impl ExportFormat {
         })
     }
 
-    /// What of a trace it does not carry.
+    /// Describes what the format cannot represent.
     fn leaves_out(self) -> &'static [&'static str] {
         match self {
-            ExportFormat::Csv => &[
-                "CSV has no place for what a trace says once (machine, parents of threads, losses): Parquet and JSON lines have",
-            ],
+            ExportFormat::Csv => {
+                &["CSV has no header (machine, parents of threads, losses): Parquet and JSON lines have one"]
+            }
             _ => &[],
         }
     }
 }
 
-/// What was exported.
+/// Result of an export.
 #[derive(Clone, Debug)]
 pub struct Exported {
     pub events: u64,
     pub bytes: u64,
-    /// What was not carried over.
+    /// What the output does not represent.
     pub notes: Vec<String>,
 }
 
-/// Writes the trace `input` to `output`, which has its old content until the new one is whole.
+/// Writes the trace `input` to `output`, which is replaced atomically.
 pub fn export(input: &Path, output: &Path, format: ExportFormat) -> Result<Exported, Error> {
     let created = |source| Error::File { action: "create", path: output.into(), source };
     let mut file = Counted { out: AtomicFile::create(output).map_err(created)?, bytes: 0 };
@@ -73,7 +73,7 @@ fn exported(input: &Path, format: ExportFormat, events: u64, bytes: u64) -> Resu
     format.leaves_out().iter().for_each(|note| notes.say(*note));
     let lost: u64 = Reader::open(input)?.header().lost.iter().sum();
     if lost > 0 {
-        notes.add("the recorder had lost events, which are missing here too", lost);
+        notes.add("events that the recorder lost", lost);
     }
     Ok(Exported { events, bytes, notes: notes.lines() })
 }
@@ -105,7 +105,7 @@ fn write(input: &Path, format: ExportFormat, out: &mut (impl Write + Send)) -> R
     write_events(&header, &programs, reader, format, out)
 }
 
-/// Which programs the threads execute is needed before the first event is written.
+/// Reads which programs the threads execute: the exporter needs them before the first event.
 fn programs_of(input: &Path) -> Result<Programs, Error> {
     let mut programs = Programs::default();
     let reader = Reader::open(input)?;
@@ -117,7 +117,7 @@ fn programs_of(input: &Path) -> Result<Programs, Error> {
     Ok(programs)
 }
 
-/// Writes events in a format. Returns how many there were.
+/// Writes events in a format. Returns their number.
 fn write_events(
     header: &Header,
     programs: &Programs,
@@ -170,10 +170,10 @@ fn write_events(
     Ok(count)
 }
 
-/// The underload counter: a value for each interval, written where it changes.
+/// The underload counter: one value per interval, written when it changes.
 struct Underload {
     meter: UnderloadMeter,
-    /// Underload of the last interval that had some, and its end.
+    /// Last underload that was not 0, and the end of its interval.
     last: Option<(u32, u64)>,
 }
 
@@ -183,7 +183,7 @@ impl Underload {
     }
 
     fn event<W: Write>(&mut self, event: &Event, exporter: &mut perfetto::Exporter<W>) -> io::Result<()> {
-        // Only what moves threads changes it.
+        // Other events do not change it.
         if matches!(event.kind, Kind::Queue { .. } | Kind::Tick { .. } | Kind::Set { .. }) {
             return Ok(());
         }
@@ -245,7 +245,7 @@ mod tests {
         counters
     }
 
-    /// A thread that runs on two cores in one interval, where one would do, is an underload of one core.
+    /// A thread that runs on two cores in one interval is an underload of one core.
     #[test]
     fn underload_and_sets_are_counters() {
         let at = |ms: u64, core, kind| Ok(Event { time: ms * 1_000_000, core, kind });

@@ -1,7 +1,7 @@
-//! Traces of others, made ours.
+//! Importing traces of other tools.
 //!
-//! The events of a file are collected, brought into order of time (in a file, if they are many), and given to the
-//! assembler that makes a trace of what our own recorder reads.
+//! The events of a file are collected, sorted by time (in a file, if there are many), and passed to the assembler, which
+//! the recorder uses, too.
 
 mod collect;
 mod detect;
@@ -17,26 +17,26 @@ mod tracing_data;
 use crate::{Error, Notes};
 use collect::{Collected, Collector};
 pub use detect::ImportFormat;
-use hearth_recorder::{Assembler, Scope};
-use hearth_trace::{CoreId, CoreInfo, Event, Header, Sink, Source, Writer};
+use hearth_ftrace::{Assembler, Scope};
+use hearth_trace::{CoreId, CoreInfo, Event, Filter, Header, Method, Recording, Sink, Source, Writer};
 use perfetto::{Found, Ours};
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Seek};
 use std::path::Path;
 
-/// What was imported.
+/// Result of an import.
 #[derive(Clone, Debug)]
 pub struct Imported {
     pub format: ImportFormat,
     pub header: Header,
     pub events: u64,
-    /// Switches and moves that the file did not tell of, and that were put in.
+    /// Number of inserted switches and migrations, which are not in the file.
     pub inferred: u64,
-    /// What could not be carried over.
+    /// What the trace cannot represent, and what the file lacks.
     pub notes: Vec<String>,
 }
 
-/// Reads `input`, a trace in another format, and writes it to `output`. Without a format, it is detected.
+/// Converts the file `input` to the trace `output`. Detects the format if none is given.
 pub fn import(input: &Path, format: Option<ImportFormat>, output: &Path) -> Result<Imported, Error> {
     let named = |error: Error| error.named(input);
     let file =
@@ -64,7 +64,7 @@ pub fn import(input: &Path, format: Option<ImportFormat>, output: &Path) -> Resu
     Ok(imported)
 }
 
-/// The same from bytes to any sink. Temporary files go to `folder`.
+/// Converts bytes for any sink. Temporary files go to `folder`.
 pub fn import_bytes(
     input: impl Read + Seek + Send,
     format: ImportFormat,
@@ -74,15 +74,15 @@ pub fn import_bytes(
     read(BufReader::new(input), format, folder)?.pass(format, sink)
 }
 
-/// The format that a file with this beginning has.
+/// Detects the format by the first bytes of a file.
 pub fn detect(beginning: &[u8]) -> Option<ImportFormat> {
     detect::detect(beginning).ok()
 }
 
-/// A file that was read: its events wait, in order.
+/// The sorted events of a file.
 enum Parts {
     Ours(Box<Ours>, Notes),
-    /// With what is known of the header.
+    /// With the part of the header that is known before the first event.
     Kernel(Box<Collected>, Box<Header>),
 }
 
@@ -114,7 +114,7 @@ impl Parts {
         }
     }
 
-    /// What is known before the events pass.
+    /// The part of the header that is known before the first event.
     fn header(&self) -> &Header {
         match self {
             Parts::Ours(ours, _) => &ours.header,
@@ -162,34 +162,38 @@ fn pass_kernel(
     let mut notes = std::mem::take(&mut collected.notes);
     if assembled.inferred > 0 {
         notes.add(
-            "switches and moves that the file does not tell of, put in and counted as lost",
+            "switches and migrations missing in the file, inserted and counted as lost",
             assembled.inferred,
         );
     }
-    let (header, events, inferred) = (assembled.header, assembled.events, assembled.inferred);
+    let (mut header, events, inferred) = (assembled.header, assembled.events, assembled.inferred);
+    if let Source::Recorded(recording) = &mut header.source {
+        recording.inferred = inferred;
+    }
     Ok(Imported { format, header, events, inferred, notes: notes.lines() })
 }
 
-/// What is known before the first event.
+/// The part of the header that is known before the first event.
 fn provisional(collected: &mut Collected) -> Header {
     let origin = std::mem::take(&mut collected.origin);
-    collected.notes.say(
-        "the file does not say which cores share hardware: each is taken for a physical core, all for one socket",
-    );
+    collected.notes.say("the file has no topology: each core counts as a physical core of one socket");
     let core = |core| CoreInfo { physical: core as CoreId, ..CoreInfo::default() };
     Header {
-        source: Source::Recorded {
-            method: origin.method.into(),
+        source: Source::Recorded(Recording {
+            method: Method::Imported { format: origin.method.into() },
             command: origin.command,
             kernel: origin.kernel,
-        },
+            clock: origin.clock,
+            filter: Filter::System,
+            ..Recording::default()
+        }),
         machine: origin.machine,
         cores: (0..collected.cores).map(core).collect(),
         ..Header::default()
     }
 }
 
-/// Nothing is kept but a count.
+/// Counts events.
 #[derive(Default)]
 pub struct Count(pub u64);
 

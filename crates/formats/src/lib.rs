@@ -1,7 +1,7 @@
-//! Traces in the formats of others: out ([`export`]) and in ([`import`]).
+//! Exporting traces to formats of other tools ([`export`]), and importing them ([`import`]).
 //!
-//! Both are streams: any length, bounded memory (but for the names of threads, which are kept as a trace's header
-//! keeps them). What a format cannot carry is said in notes.
+//! Both work in bounded memory for traces of any length, except for the names of threads. Notes say what a format cannot
+//! represent.
 
 mod error;
 mod export;

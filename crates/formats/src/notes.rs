@@ -1,23 +1,23 @@
-//! What could not be carried over: said, never dropped in silence.
+//! Notes about what a conversion loses.
 
 use std::collections::BTreeMap;
 
-/// Notes, each once, with how often it applied.
+/// Notes, each with a count.
 #[derive(Clone, Debug, Default)]
 pub struct Notes {
     notes: BTreeMap<String, u64>,
 }
 
-/// More different notes than this are counted as one: a hostile file must not fill the memory with them.
+/// Maximum number of different notes: a malicious file must not fill the memory with them.
 const MOST: usize = 64;
 
 impl Notes {
-    /// Something is so.
+    /// Adds a note without a count.
     pub fn say(&mut self, note: impl Into<String>) {
         self.add(note, 0);
     }
 
-    /// Something happened (once more).
+    /// Increments the count of a note.
     pub fn count(&mut self, note: &str) {
         match self.notes.get_mut(note) {
             Some(count) => *count = count.saturating_add(1),
@@ -48,7 +48,7 @@ impl Notes {
 mod tests {
     use super::*;
 
-    /// perf and ftrace say in the file how much they lost.
+    /// The counts of perf and ftrace come from the file.
     #[test]
     fn counts_of_a_file_do_not_overflow() {
         let mut notes = Notes::default();

@@ -1,4 +1,4 @@
-//! What exporter and importer of Perfetto agree on: field numbers, and how Hearth's own tracks are numbered.
+//! Field numbers of Perfetto and numbers of Hearth's own tracks.
 //!
 //! Field numbers are those of Perfetto's public `.proto` files (`trace_packet.proto`, `ftrace_event_bundle.proto`,
 //! `ftrace/sched.proto`, `ftrace/power.proto`, `track_event.proto`, `track_descriptor.proto`).
@@ -24,7 +24,7 @@ pub mod bundle {
     pub const COMPACT: u32 = 4;
 }
 
-/// `FtraceEvent`: its own fields, and those of its `oneof` that are of use here.
+/// `FtraceEvent`: its fields and the supported members of its `oneof`.
 pub mod ftrace {
     pub const TIME: u32 = 1;
     pub const PID: u32 = 2;
@@ -76,33 +76,54 @@ pub mod descriptor {
 /// `common_flags` of an event in a hardware interrupt.
 pub const INTERRUPT: u64 = 0x08;
 
-/// `prev_state`, as kernels since 4.14 write it.
+/// `prev_state` of Linux 4.14 and later.
 pub mod state {
+    use hearth_trace::Stop;
+
     pub const RUNNABLE: u64 = 0;
     pub const SLEEPING: u64 = 0x01;
     pub const ZOMBIE: u64 = 0x20;
-    pub const DEAD: u64 = 0x10;
     /// Printed as `R+`.
     pub const PREEMPTED: u64 = 0x100;
+
+    /// State in exports of Hearth, which distinguish yielded and preempted threads.
+    pub fn of(stop: Stop) -> u64 {
+        match stop {
+            Stop::Preempted => PREEMPTED,
+            Stop::Yielded => RUNNABLE,
+            Stop::Blocked => SLEEPING,
+            Stop::Exited => ZOMBIE,
+        }
+    }
+
+    /// Inverse of [`of`].
+    pub fn stop(state: u64) -> Stop {
+        match state {
+            RUNNABLE => Stop::Yielded,
+            PREEMPTED => Stop::Preempted,
+            ZOMBIE => Stop::Exited,
+            _ => Stop::Blocked,
+        }
+    }
 }
 
-/// The names of the annotations that carry the header.
+/// Names of the annotations that hold the header.
 pub const HEADER: &str = "hearth.header";
 pub const THREADS: &str = "hearth.threads";
-/// The category of all of Hearth's own events.
+/// Category of Hearth's own events.
 pub const CATEGORY: &str = "hearth";
 
 /// One of Hearth's tracks.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Track {
-    /// Above all the others.
+    /// Parent of all others.
     Root,
-    /// Carries the header.
+    /// Holds the header.
     About,
-    /// Counters that are worked out, and not read back.
+    /// Derived counters, which the importer ignores.
     Underload,
     SetSize(u8),
-    /// Above the tracks of all cores, for each kind of track.
+    /// Parent of the tracks of one kind of all cores.
     Group(Group),
     Core(Group, u16),
 }
@@ -139,11 +160,11 @@ impl Group {
     }
 }
 
-/// "Hear", in the upper half of the number of each of our tracks.
+/// "Hear": the upper half of the number of each of Hearth's tracks.
 const OURS: u64 = 0x4865_6172 << 32;
 
 impl Track {
-    /// The number by which events name their track.
+    /// Number of the track in events.
     pub fn uuid(self) -> u64 {
         OURS | match self {
             Track::Root => 0,

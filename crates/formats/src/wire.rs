@@ -1,14 +1,14 @@
-//! Protobuf's wire format: messages as they lie in a file, field by field.
+//! Protobuf's wire format.
 //!
-//! The few messages of Perfetto that are needed are written and read by their public field numbers. Nothing is
-//! allocated while reading, so that memory does not depend on what a file claims.
+//! The few supported messages of Perfetto are written and read by their public field numbers. Reading allocates nothing,
+//! so that memory use does not depend on the lengths in a file.
 
 use prost::encoding::{WireType, decode_key, decode_varint, encode_key, encode_varint};
 
-/// What stands in a field.
+/// Value of a field.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Value<'a> {
-    /// Every kind of integer, flags and enumerations.
+    /// Integers, flags and enumerations.
     Number(u64),
     Fixed64(u64),
     Fixed32(u32),
@@ -37,13 +37,13 @@ impl<'a> Value<'a> {
     }
 }
 
-/// The message is damaged: how many of its bytes were left.
+/// Error of a damaged message: number of remaining bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Damaged {
     pub left: usize,
 }
 
-/// The fields of a message, in the order in which they lie there. Ends after the first error.
+/// Fields of a message, in order. Ends after the first error.
 pub struct Fields<'a> {
     rest: &'a [u8],
 }
@@ -91,7 +91,7 @@ impl<'a> Iterator for Fields<'a> {
     }
 }
 
-/// A field of packed numbers, or one of them that was not packed. Ends where it is damaged.
+/// Numbers of a packed field, or the number of an unpacked one. Ends where the field is damaged.
 pub fn packed(value: Value<'_>) -> impl Iterator<Item = u64> {
     let (one, mut rest) = match value {
         Value::Bytes(bytes) => (None, bytes),

@@ -1,7 +1,7 @@
-//! Recordings by others, imported; and files that are broken in every way.
+//! Imports of recordings of other tools, and of damaged files.
 
 use hearth_formats::{Count, Error, ImportFormat, Imported, detect, import_bytes};
-use hearth_trace::{Event, Kind, Source, Waker};
+use hearth_trace::{Event, Kind, Recording, Source, Waker};
 use proptest::prelude::*;
 use std::io::Cursor;
 
@@ -19,17 +19,17 @@ const FTRACE: &str = include_str!("data/ftrace.txt");
 const REPORT: &str = include_str!("data/report.txt");
 const PERF_SCRIPT: &str = include_str!("data/perf-script.txt");
 
-/// The same recording, as the kernel and as trace-cmd print it.
+/// A recording as printed by the kernel and by trace-cmd.
 #[test]
 fn the_kernels_text_and_trace_cmds_say_the_same() {
     let (kernel, from_kernel) = read(FTRACE.as_bytes(), ImportFormat::Text).unwrap();
     let (_, from_report) = read(REPORT.as_bytes(), ImportFormat::Text).unwrap();
     assert_eq!(kernel.header.cores.len(), 2);
-    // Who was running on the two cores when it began is told by a switch too.
+    // The threads running at the beginning add a switch on each of the two cores.
     let switches = FTRACE.matches(" sched_switch: ").count();
     assert_eq!(count(&from_kernel, |kind| matches!(kind, Kind::Switch { .. })), switches + 2);
     let same = |event: &Event| match event.kind {
-        // trace-cmd does not print the flags by which an interrupt is known.
+        // trace-cmd does not print the interrupt flags.
         Kind::Wakeup { thread, target, .. } => {
             Event { kind: Kind::Wakeup { thread, target, waker: Waker::Interrupt }, ..*event }
         }
@@ -45,7 +45,7 @@ const TRACE_V6: &[u8] = include_bytes!("data/trace-v6.dat");
 const TRACE_V7: &[u8] = include_bytes!("data/trace-v7.dat");
 const PERF_DATA: &[u8] = include_bytes!("data/perf.data");
 
-/// The first pages of one recording, as both versions hold them; the kernel's text begins with the same events.
+/// The first pages of a recording in both versions. The kernel's text begins with the same events.
 #[test]
 fn both_versions_of_trace_dat_say_the_same() {
     let (six, from_six) = read(TRACE_V6, ImportFormat::TraceDat).unwrap();
@@ -65,10 +65,12 @@ fn perf_data_is_read() {
     assert!(count(&events, |kind| matches!(kind, Kind::Switch { .. })) >= 40);
     assert!(count(&events, |kind| matches!(kind, Kind::Wakeup { .. })) >= 10);
     assert_eq!(imported.header.machine, "Example CPU");
-    assert!(matches!(imported.header.source, Source::Recorded { kernel, .. } if kernel == "6.18.0"));
+    assert!(
+        matches!(imported.header.source, Source::Recorded(Recording { kernel, .. }) if kernel == "6.18.0")
+    );
 }
 
-/// Cut off anywhere, or with any byte changed: a trace or an error.
+/// Files that are truncated anywhere or have a changed byte give a trace or an error.
 #[test]
 fn damaged_recordings_are_survived() {
     for (bytes, format) in [
@@ -87,7 +89,7 @@ fn damaged_recordings_are_survived() {
     }
 }
 
-/// Lists of pages that are read again and again would fill the memory: a buffer many times, a ring of options.
+/// Repeated lists of pages must not fill the memory: the same buffer many times, a cycle of options.
 #[test]
 fn no_part_of_trace_dat_is_read_twice() {
     let mark = b"options  \0";
@@ -141,17 +143,17 @@ fn errors_say_where() {
     let cases = [
         (format!("{head}-85994.891858: sched_process_exit: comm=a pid=1 prio=1"), "negative"),
         (format!("{head}85994891858: sched_process_exit: comm=a pid=1 prio=1"), "not in seconds"),
-        (format!("{head}85994.891858: sched_switch: prev_comm=a prev_pid=1"), "which thread comes"),
+        (format!("{head}85994.891858: sched_switch: prev_comm=a prev_pid=1"), "no next thread"),
         (format!("{head}85994.891858: sched_process_exit: comm=a pid=99999999 prio=1"), "99999999"),
         ("bash-1 [70000] 1.0: sched_process_exit: pid=1".into(), "core 70000"),
-        ("sched_switch: prev_comm=a".into(), "not the core"),
+        ("sched_switch: prev_comm=a".into(), "without core"),
     ];
     for (line, expected) in cases {
         let message = broken(20, &line);
         assert!(message.starts_with("line 21: ") && message.contains(expected), "{line}: {message}");
     }
     assert!(message(&[b'x'; 70_000], ImportFormat::Text).contains("longer than 64 KiB"));
-    assert!(message(b"nothing of use\n", ImportFormat::Text).contains("no event of a scheduler"));
+    assert!(message(b"nothing of use\n", ImportFormat::Text).contains("no scheduling event"));
     assert!(message(b"2ELIFREP", ImportFormat::PerfData).contains("big-endian"));
     assert!(message(b"\x17\x08\x44tracing6\0\x01\x08", ImportFormat::TraceDat).contains("big-endian"));
     let giant = [&b"PERFILE2"[..], &104u64.to_le_bytes(), &[0xff; 88]].concat();
@@ -164,7 +166,7 @@ fn errors_say_where() {
     assert!(message(&giant, ImportFormat::Perfetto).contains("byte 0"));
 }
 
-/// As scxsim writes it: a core goes from one thread to the next at the same time, and then idles.
+/// As of scxsim: a core switches between two threads at one time, then idles.
 #[test]
 fn slices_of_scxsim_become_switches() {
     let json = r#"{"traceEvents":[
@@ -201,7 +203,7 @@ fn slices_of_scxsim_become_switches() {
 }
 
 proptest! {
-    /// No bytes make it panic, whatever they are taken for.
+    /// No input causes a panic in any format.
     #[test]
     fn any_bytes_are_survived(bytes in proptest::collection::vec(any::<u8>(), 0..400), which in 0..5usize) {
         let (format, begin): (_, &[u8]) = [
@@ -215,7 +217,7 @@ proptest! {
         let _ = import_bytes(Cursor::new(bytes), format, &std::env::temp_dir(), &mut Count::default());
     }
 
-    /// Lines that are cut, doubled or in another order give a trace or an error.
+    /// Truncated, repeated and reordered lines give a trace or an error.
     #[test]
     fn shuffled_and_cut_text_is_survived(order in proptest::collection::vec(0usize..60, 1..60), cut in 0usize..200) {
         let lines: Vec<&str> = FTRACE.lines().collect();

@@ -1,4 +1,4 @@
-//! Hearth → Perfetto → Hearth: everything comes back.
+//! Hearth → Perfetto → Hearth without loss.
 
 use hearth_formats::{ExportFormat, ImportFormat, export, import};
 use hearth_trace::*;
@@ -37,7 +37,7 @@ fn any_kind() -> impl Strategy<Value = Kind> {
 }
 
 fn any_trace() -> impl Strategy<Value = Trace> {
-    // Many events of the same time: their order is what is easily lost.
+    // Many events of the same time, whose order is easily lost.
     let event = (prop_oneof![Just(0u64), 0u64..3, 0u64..10_000_000], 0..CORES, any_kind());
     vec(event, 0..300).prop_map(|events| {
         let mut time = 0;
@@ -97,7 +97,7 @@ proptest! {
     }
 }
 
-/// What other programs see of it is golden.
+/// The part for other programs is compared with a golden file.
 #[test]
 fn tables_are_as_documented() {
     let folder = tempfile::tempdir().unwrap();

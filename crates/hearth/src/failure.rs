@@ -1,4 +1,4 @@
-//! What a user is told when something cannot be done: what, where, and what to do about it.
+//! Error messages: what went wrong, where, and what to do.
 
 use hearth_ipanema::Sources;
 use hearth_ipanema::diagnostic::{Diagnostic, render_all};
@@ -7,20 +7,21 @@ use std::io::{self, IsTerminal};
 use std::panic::PanicHookInfo;
 use std::process::ExitCode;
 
-/// A verb's outcome: the exit status, or why there is none.
+/// The exit status of a verb, or why it failed.
 pub type Outcome = Result<ExitCode, Failure>;
 
-/// Exit status of `hearth record` when it is hearth that failed, not the recorded command. (The convention
-/// of `env`, `timeout` and container tools.)
-pub const RECORDER_FAILED: u8 = 125;
+/// Exit status of a verb that runs a command, if hearth failed and not the command: the convention of `env`,
+/// `timeout` and container tools.
+pub const HEARTH_FAILED: u8 = 125;
+pub const RECORDER_FAILED: u8 = HEARTH_FAILED;
 
 #[derive(Debug)]
 pub struct Failure {
-    /// What is wrong, and where. Empty: say nothing.
+    /// What went wrong, and where. Nothing is printed if it is empty.
     message: String,
     help: Option<String>,
     status: u8,
-    /// The message is printed as it is, without a prefix.
+    /// Print the message without a prefix.
     verbatim: bool,
 }
 
@@ -29,38 +30,37 @@ impl Failure {
         Failure { message: message.to_string(), help: None, status: 1, verbatim: false }
     }
 
-    /// What to do about it.
+    /// Adds what to do.
     pub fn help(self, help: impl Display) -> Self {
         Failure { help: Some(help.to_string()), ..self }
     }
 
-    /// With another exit status than 1.
+    /// Sets the exit status, which is 1 otherwise.
     pub fn status(self, status: u8) -> Self {
         Failure { status, ..self }
     }
 
-    /// The command line contradicts itself, in a way that the parser cannot see.
+    /// An error in the command line that the parser cannot detect.
     pub fn usage(message: impl Display) -> Self {
         Failure::new(message).status(2)
     }
 
-    /// The compiler rejects a policy.
+    /// The compiler's diagnostics of a rejected policy.
     pub fn diagnostics(diagnostics: &[Diagnostic], sources: &Sources) -> Self {
         let text = render_all(diagnostics, sources, io::stderr().is_terminal());
         Failure { verbatim: true, ..Failure::new(text) }
     }
 
-    /// All has been said already.
+    /// A failure whose message has been printed already.
     pub fn quiet() -> Self {
         Failure::new("")
     }
 
-    /// Tells the user, and ends the program's work.
+    /// Prints the failure and returns the exit status.
     pub fn report(&self) -> ExitCode {
         if self.verbatim {
             eprint!("{}", self.message);
         } else if !self.message.is_empty() {
-            // Later lines of a message continue it: they are set in.
             eprintln!("error: {}", self.message.trim_end().replace('\n', "\n  "));
         }
         if let Some(help) = &self.help {
@@ -70,7 +70,7 @@ impl Failure {
     }
 }
 
-/// Results go to standard output: whoever reads them may stop reading when he has seen enough.
+/// The reader of standard output may close the pipe early (`| head`).
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
         match error.kind() {
@@ -80,7 +80,7 @@ impl From<io::Error> for Failure {
     }
 }
 
-/// The errors of our own crates say all three things themselves.
+/// Errors whose message includes what to do.
 macro_rules! from_errors {
     ($($error:ty),* $(,)?) => {$(
         impl From<$error> for Failure {
@@ -96,10 +96,11 @@ from_errors!(
     hearth_workload::Error,
     hearth_trace::Error,
     hearth_play::Error,
+    hearth_probe::Error,
     hearth_sim::BuildError
 );
 
-/// The same for errors whose help stands apart from the message.
+/// Errors that have a separate help text.
 macro_rules! from_errors_with_help {
     ($($error:ty),* $(,)?) => {$(
         impl From<$error> for Failure {
@@ -123,26 +124,19 @@ impl From<hearth_policy::Error> for Failure {
     }
 }
 
-/// What a study says comes with its help.
 impl From<hearth_study::Error> for Failure {
     fn from(error: hearth_study::Error) -> Self {
         use hearth_study::Error::{NoClaim, ParamOfOther, Policy};
-        let error = match error {
+        let status = match error {
             Policy(error) => return Failure::from(*error),
-            error => error,
+            ParamOfOther { .. } | NoClaim { .. } => 2,
+            _ => 1,
         };
-        let failure = match &error {
-            ParamOfOther { .. } | NoClaim { .. } => Failure::usage(&error),
-            _ => Failure::new(&error),
-        };
-        match error.help() {
-            Some(help) => failure.help(help),
-            None => failure,
-        }
+        Failure { help: error.help(), ..Failure::new(&error).status(status) }
     }
 }
 
-/// No panic message reaches a user as such.
+/// Prints panics as errors of hearth, with how to report them.
 pub fn install_panic_hook() {
     let default = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic: &PanicHookInfo| {
@@ -153,7 +147,7 @@ pub fn install_panic_hook() {
         let at = panic.location().map_or_else(String::new, |at| format!(" ({}:{})", at.file(), at.line()));
         eprintln!("error: hearth has a bug: {what}{at}");
         eprintln!(
-            "  help: please report these lines, hearth's version ({}) and the command line",
+            "  help: report these lines, the version ({}) and the command line",
             env!("CARGO_PKG_VERSION")
         );
         if std::env::var_os("RUST_BACKTRACE").is_some_and(|value| value != "0") {

@@ -1,5 +1,6 @@
-//! The command line of Hearth. Thin: a verb reads its flags, calls the crate that does the work, and prints.
+//! The command line of Hearth: reads arguments, calls the crate that does the work, and prints the result.
 
+mod arguments;
 mod cli;
 mod combinations;
 mod failure;

@@ -1,32 +1,61 @@
-//! Results: to standard output, or into files that are never seen half-written.
+//! Writes results to standard output and to files.
 
-use crate::failure::Failure;
+use crate::failure::{Failure, Outcome};
 use hearth_trace::Writer;
 use serde::Serialize;
 use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
+use std::process::ExitCode;
 
-/// Prints text for people. It ends with a newline.
-pub fn text(text: &str) -> Result<(), Failure> {
+/// A JSON document: `schema`, then the fields of the content.
+#[derive(Serialize)]
+pub struct Document<T> {
+    pub schema: &'static str,
+    #[serde(flatten)]
+    pub content: T,
+}
+
+/// Prints text, which ends with a newline.
+pub fn text(text: &str) -> Outcome {
     let mut out = io::stdout().lock();
     out.write_all(text.as_bytes())?;
-    Ok(out.flush()?)
+    out.flush()?;
+    Ok(ExitCode::SUCCESS)
 }
 
 /// Prints one JSON document.
-pub fn json(value: &impl Serialize) -> Result<(), Failure> {
+pub fn json(value: &impl Serialize) -> Outcome {
     let json = serde_json::to_string_pretty(value).map_err(io::Error::from)?;
     text(&(json + "\n"))
 }
 
-/// Writes a file that is never seen half-written (see [`hearth_base::file`]).
+/// Prints the JSON document if `json`, else the text.
+pub fn print(json: bool, document: &impl Serialize, text: impl FnOnce() -> String) -> Outcome {
+    if json { self::json(document) } else { self::text(&text()) }
+}
+
+/// Writes a file atomically (see [`hearth_base::file`]).
 pub fn file(path: &Path, content: &[u8]) -> Result<(), Failure> {
     let failed = |error| Failure::new(format_args!("cannot write {}: {error}", path.display()));
     hearth_base::file::write(path, content).map_err(failed)
 }
 
-/// Says early that a file cannot be written, before long work is done for it.
+/// Writes text to the file, or to standard output without one.
+pub fn file_or_text(path: Option<&Path>, content: &str) -> Outcome {
+    match path {
+        Some(path) => file(path, content.as_bytes()).map(|()| ExitCode::SUCCESS),
+        None => text(content),
+    }
+}
+
+/// Reads a text file. `what` names its content in the error: "the policy".
+pub fn read(what: &str, path: &Path) -> Result<String, Failure> {
+    fs::read_to_string(path)
+        .map_err(|error| Failure::new(format_args!("cannot read {what} {}: {error}", path.display())))
+}
+
+/// Fails if a file cannot be written. Verbs check this before they start long work.
 pub fn check_writable(path: &Path) -> Result<(), Failure> {
     if path.is_dir() {
         return Err(Failure::new(format_args!("{} is a folder", path.display())).help("name a file in it"));
@@ -34,7 +63,7 @@ pub fn check_writable(path: &Path) -> Result<(), Failure> {
     check_parent(path)
 }
 
-/// The same for a trace, which is a folder itself.
+/// Fails if a trace, which is a folder, cannot be written.
 pub fn check_trace(path: &Path) -> Result<(), Failure> {
     check_parent(path)?;
     Ok(Writer::check(path)?)
@@ -47,7 +76,7 @@ fn check_parent(path: &Path) -> Result<(), Failure> {
         Ok(_) => Err(Failure::new(format_args!("{} is not a folder", parent.display()))),
         Err(error) => {
             Err(Failure::new(format_args!("cannot write {}: {}: {error}", path.display(), parent.display()))
-                .help(format_args!("make the folder first: mkdir -p {}", parent.display())))
+                .help(format_args!("create the folder first: mkdir -p {}", parent.display())))
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Policies on the command line: arguments, and what the compiler says.
+//! Policies on the command line: arguments and diagnostics.
 
 use crate::failure::Failure;
 use hearth_ipanema::diagnostic::{Diagnostic, render_all};
@@ -6,21 +6,21 @@ use hearth_ipanema::syntax::Sources;
 use hearth_policy::{Assignment, Policy, Settings, Spec};
 use std::io::IsTerminal;
 
-/// `NAME|FILE[:NAME=VALUE,...]`, with more parameters beside it.
+/// `NAME|FILE[:NAME=VALUE,...]` and `--param`.
 #[derive(clap::Args)]
 pub struct PolicyArgs {
-    /// A policy: a built-in one (`hearth list policies`), or the path of an .ipa file; with
-    /// `:NAME=VALUE,...` appended, under these parameters
+    /// A policy: the name of a built-in one (`hearth list policies`), or the path of an .ipa file. May be
+    /// followed by parameters: `:NAME=VALUE,...`
     #[arg(value_name = "POLICY[:PARAMS]")]
     policy: Spec,
 
-    /// A parameter: `s_max=4ticks`, `attachment=false`. Repeatable
+    /// Set a parameter of the policy: `s_max=4ticks`, `attachment=false`. Repeatable
     #[arg(long = "param", value_name = "NAME=VALUE")]
     params: Vec<Assignment>,
 }
 
 impl PolicyArgs {
-    /// Loads the policy, and prints its warnings. A parameter beside it counts more than one appended.
+    /// Loads the policy and prints its warnings. `--param` overrides a parameter after the policy's name.
     pub fn load(&self) -> Result<(Policy, Settings), Failure> {
         let policy = load(&self.policy.source)?;
         let settings = Settings::parse(&policy, self.policy.params.iter().chain(&self.params))
@@ -29,14 +29,14 @@ impl PolicyArgs {
     }
 }
 
-/// Loads a policy, and prints its warnings.
+/// Loads a policy and prints its warnings.
 pub fn load(name_or_path: &str) -> Result<Policy, Failure> {
     let policy = hearth_policy::load(name_or_path)?;
     eprint!("{}", render_all(policy.warnings(), policy.sources(), std::io::stderr().is_terminal()));
     Ok(policy)
 }
 
-/// Fails if there are errors among the diagnostics of a text.
+/// Fails if the diagnostics of a text contain errors.
 pub fn syntax_errors(name: &str, text: &str, diagnostics: &[Diagnostic]) -> Result<(), Failure> {
     if !diagnostics.iter().any(Diagnostic::is_error) {
         return Ok(());
@@ -56,7 +56,7 @@ mod tests {
     }
 
     #[test]
-    fn parameters_appended_and_beside() {
+    fn param_overrides_parameters_after_the_name() {
         let (policy, settings) =
             args("nest:r_max=0, s_max=4ticks", &["r_max=3", "attachment = off"]).unwrap();
         let expected = [("attachment", "false"), ("r_max", "3"), ("s_max", "16ms")];

@@ -1,26 +1,15 @@
-//! The results of `predict` and `sim` as a table.
+//! The results of `predict` and `sim` as text.
 
 use crate::table::{Plain, number, percent};
 use hearth_study::Prediction;
 use hearth_study::statistics::Change;
 
-/// The table for people.
 pub fn text(prediction: &Prediction) -> String {
     let rows = prediction.rows();
     let mut table = Plain::new(3);
-    table.head(&[
-        "machine",
-        "governor",
-        "policy",
-        "time s",
-        "speed-up",
-        "energy J",
-        "saving",
-        "underload/s",
-        "overload core·ms",
-        "cores",
-        "busy GHz",
-    ]);
+    let mut columns = vec!["machine", "governor", "policy", "time s", "speed-up", "energy J", "saving"];
+    columns.extend(["underload/s", "overload core·ms", "cores", "busy GHz"]);
+    table.head(&columns);
     let (mut machine, mut governor) = ("", "");
     for row in &rows {
         if row.setting.machine != machine {
@@ -30,14 +19,13 @@ pub fn text(prediction: &Prediction) -> String {
             (machine, governor) = (&row.setting.machine, "");
         }
         let new = (governor != row.setting.governor).then_some(&row.setting.governor);
-        let first = row.against.is_none();
         governor = &row.setting.governor;
-        let (speedup, saving) = match &row.against {
-            Some(against) => (change(&against.speedup), change(&against.saving)),
-            None => ("baseline".into(), String::new()),
+        let (machine, speedup, saving) = match &row.against {
+            Some(against) => ("", change(&against.speedup), change(&against.saving)),
+            None => (machine, "baseline".into(), String::new()),
         };
         table.row(&[
-            if first { machine.to_owned() } else { String::new() },
+            machine.to_owned(),
             new.cloned().unwrap_or_default(),
             row.setting.label(),
             number(row.time.mean),
@@ -53,7 +41,7 @@ pub fn text(prediction: &Prediction) -> String {
     let mut text = table.render();
     let runs = rows.iter().map(|row| row.runs.len()).max().unwrap_or(0);
     text += &match runs {
-        0 | 1 => "\nOne run of each: no confidence intervals (--runs N).\n".to_owned(),
+        0 | 1 => "\nOne run each: no confidence intervals (see --runs).\n".to_owned(),
         n => format!("\nMeans of {n} runs; ± is half of the 95% confidence interval.\n"),
     };
     for note in &prediction.workload.notes {

@@ -1,11 +1,9 @@
-//! Recording, for `record` and `predict`.
+//! Recording for `record` and `predict`, and opening of traces.
 
 use crate::failure::{Failure, RECORDER_FAILED};
-use hearth_recorder::{
-    Assembled, Error, How, Method, Options, Quiet, Recorded, RunningPolicy, Session, Subject,
-};
+use hearth_recorder::{Error, MethodChoice, Options, Recorded, RunningPolicy, Session, Subject};
 use hearth_scx::client::Client;
-use hearth_trace::{Header, Reader, Store, Writer};
+use hearth_trace::{Header, Method, Reader, RecordedPolicy, Source, Store};
 use std::io::ErrorKind;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
@@ -13,10 +11,11 @@ use std::process::ExitStatus;
 
 #[derive(clap::Args)]
 pub struct RecorderOptions {
-    /// How to record: by BPF programs, by the kernel's own trace events, or by the first of these that works
-    #[arg(long, value_name = "METHOD", value_enum, default_value_t = Means::Auto)]
-    method: Means,
-    /// Size of the buffer of each core, in KiB
+    /// How to record: with BPF programs, with the kernel's trace events (tracefs), or with the first that
+    /// works (auto)
+    #[arg(long, value_name = "METHOD", value_enum, default_value_t = MethodArg::Auto)]
+    method: MethodArg,
+    /// Buffer size per core, in KiB: 64 to 4194304
     #[arg(
         long,
         value_name = "KIB",
@@ -27,7 +26,7 @@ pub struct RecorderOptions {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum Means {
+enum MethodArg {
     Auto,
     Bpf,
     Tracefs,
@@ -36,15 +35,15 @@ enum Means {
 impl RecorderOptions {
     fn options(&self) -> Options {
         let method = match self.method {
-            Means::Auto => Method::Auto,
-            Means::Bpf => Method::Bpf,
-            Means::Tracefs => Method::Tracefs,
+            MethodArg::Auto => MethodChoice::Auto,
+            MethodArg::Bpf => MethodChoice::Bpf,
+            MethodArg::Tracefs => MethodChoice::Tracefs,
         };
         Options { method, buffer_kb: self.buffer_kb, ..Options::default() }
     }
 }
 
-/// Records into a trace, as it goes. What went wrong with the command or was lost is told.
+/// Records into a trace file. Prints warnings about lost events and a failed command.
 pub fn record_to(
     path: &Path,
     subject: Subject<'_>,
@@ -52,31 +51,27 @@ pub fn record_to(
 ) -> Result<Recorded<()>, Failure> {
     let mut session = Session::prepare(subject, options.options()).map_err(failure)?;
     follow_policy(&mut session);
-    let header = session.header().clone();
-    let writer = Quiet::new(|| Writer::create(path, &header)).transpose()?;
-    // Beside the trace there is room for what waits to be converted.
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let recorded = session.run(folder, writer, Writer::flush).map_err(failure)?;
+    let recorded = session.write_to(path).map_err(failure)?;
     let command = match subject {
         Subject::Command(command) | Subject::SystemWhile(command) => command,
-        Subject::System(_) => &[],
+        Subject::System(_) | Subject::UntilStopped => &[],
     };
-    let Recorded { assembled, status, bytes, kernel_events, finishing } = recorded;
-    let Assembled { sink, header, events, inferred } = assembled;
-    sink.commit(&header)?;
-    tell(&header, inferred, status.map(|status| (command, status)));
-    let assembled = Assembled { sink: (), header, events, inferred };
-    Ok(Recorded { assembled, status, bytes, kernel_events, finishing })
+    let assembled = &recorded.assembled;
+    tell(&assembled.header, assembled.inferred, recorded.status.map(|status| (command, status)));
+    Ok(recorded)
 }
 
-/// If a policy of ours runs here, its decisions are recorded too.
+/// Also records the decisions of a policy of Hearth that runs on this machine.
 fn follow_policy(session: &mut Session) {
     let Ok(info) = Client::of_this_machine().and_then(|mut client| client.info()) else { return };
     let members = info.sets.iter().map(|set| set.members.clone()).collect();
     let sets = info.sets.into_iter().map(|set| set.name).collect();
-    match session.follow(RunningPolicy { reasons: info.reasons, sets, members }) {
-        Ok(()) => eprintln!("note: {} runs here: its decisions are recorded too", info.policy),
-        Err(why) => eprintln!("note: {} runs here, but its decisions are not recorded: {why}", info.policy),
+    let changed = info.params.into_iter().filter(|param| param.value != param.initial);
+    let params = changed.map(|param| (param.name, param.shown)).collect();
+    let policy = RecordedPolicy { name: info.policy.clone(), params };
+    match session.follow(RunningPolicy { policy, reasons: info.reasons, sets, members }) {
+        Ok(()) => eprintln!("note: {} is running; its decisions are recorded, too", info.policy),
+        Err(why) => eprintln!("note: {} is running, but its decisions are not recorded: {why}", info.policy),
     }
 }
 
@@ -84,12 +79,14 @@ fn failure(error: Error) -> Failure {
     Failure::new(&error).status(status_of_error(&error))
 }
 
-/// What the user must know of a recording.
+/// Prints warnings about a recording.
 fn tell(header: &Header, inferred: u64, command: Option<(&[String], ExitStatus)>) {
-    if let Some(How::Tracefs { why_not_bpf: Some(why) }) = How::of(header) {
+    if let Source::Recorded(recording) = &header.source
+        && let Method::Tracefs { why_not_bpf: Some(why) } = &recording.method
+    {
         eprintln!("note: recorded through tracefs, which costs more than BPF: {why}");
     }
-    // Switches that the recorder inferred are counted among the lost; no buffer would have held them.
+    // `lost` includes the switches that the recorder inferred, which larger buffers would not have kept.
     let lost = header.lost.iter().sum::<u64>().saturating_sub(inferred);
     if lost > 0 {
         let cores = header.lost.iter().enumerate().filter(|(_, lost)| **lost > 0);
@@ -105,31 +102,31 @@ fn tell(header: &Header, inferred: u64, command: Option<(&[String], ExitStatus)>
     }
 }
 
-/// Says whether there is a trace of this name. That it is only the beginning of one is told.
+/// Fails if there is no trace of this name. Warns if the trace is incomplete.
 pub fn check(path: &Path) -> Result<(), Failure> {
     let store = Store::open(path)?;
-    tell_if_incomplete(&store, path);
+    warn_if_incomplete(&store, path);
     Ok(())
 }
 
-/// Opens a trace. That it is only the beginning of one is told.
+/// Opens a trace. Warns if it is incomplete.
 pub fn open(path: &Path) -> Result<Reader, Failure> {
     let reader = Reader::open(path)?;
-    tell_if_incomplete(reader.store(), path);
+    warn_if_incomplete(reader.store(), path);
     Ok(reader)
 }
 
-fn tell_if_incomplete(store: &Store, path: &Path) {
+fn warn_if_incomplete(store: &Store, path: &Path) {
     if !store.complete() {
         let end = store.header().duration as f64 / 1e9;
         eprintln!(
-            "warning: {} is the beginning of a trace, {end:.3} s: its writer was interrupted",
+            "warning: {} is incomplete and ends after {end:.3} s: its writer was interrupted",
             path.display()
         );
     }
 }
 
-/// The shell's conventions: 127 for a command that is not there, 126 for one that cannot be run.
+/// The exit status by the shell's conventions: 127 if the command is not found, 126 if it cannot be run.
 fn status_of_error(error: &Error) -> u8 {
     match error {
         Error::Command { source, .. } if source.kind() == ErrorKind::NotFound => 127,
@@ -138,7 +135,7 @@ fn status_of_error(error: &Error) -> u8 {
     }
 }
 
-/// The status with which a shell would pass this one on.
+/// The exit status that a shell would return for this status.
 pub fn passed_on(status: ExitStatus) -> u8 {
     let code = status.code().or_else(|| status.signal().map(|signal| 128 + signal));
     code.and_then(|code| u8::try_from(code).ok()).unwrap_or(1)

@@ -3,7 +3,20 @@
 use comfy_table::{Cell, CellAlignment, Table, presets};
 pub use hearth_study::statistics::number;
 
-/// A table without lines: the first `text` columns to the left, the others, numbers, to the right.
+/// A column: its title, and the text of a row's cell.
+pub type Column<R> = (&'static str, fn(&R) -> String);
+
+/// A titled table with a line for each row; see [`Plain`] for `text`.
+pub fn table<R>(text: usize, columns: &[Column<R>], rows: impl IntoIterator<Item = R>) -> String {
+    let mut table = Plain::new(text);
+    table.head(&columns.iter().map(|(title, _)| *title).collect::<Vec<_>>());
+    for row in rows {
+        table.row(&columns.iter().map(|(_, cell)| cell(&row)).collect::<Vec<_>>());
+    }
+    table.render()
+}
+
+/// A table without borders. The first `text` columns are aligned left, the others, numbers, right.
 pub struct Plain {
     table: Table,
     text: usize,
@@ -17,9 +30,9 @@ impl Plain {
         Plain { table, text, gap: 2 }
     }
 
-    /// The titles, with a rule below.
+    /// Sets the titles, with a rule below them.
     pub fn head(&mut self, titles: &[&str]) {
-        // With a rule comes a separator, which is a blank.
+        // The preset of the rule separates columns with a blank.
         self.table.load_preset("     --            ");
         self.gap = 1;
         self.table.set_header(self.cells(titles));
@@ -34,7 +47,7 @@ impl Plain {
         texts.iter().enumerate().map(|(i, text)| Cell::new(text.as_ref()).set_alignment(side(i))).collect()
     }
 
-    /// Ends with a newline.
+    /// The table as text, which ends with a newline.
     pub fn render(mut self) -> String {
         let columns = self.table.column_count();
         for (i, column) in self.table.column_iter_mut().enumerate() {
@@ -44,7 +57,7 @@ impl Plain {
     }
 }
 
-/// A share as per cent, with its sign.
+/// A share in per cent, with its sign.
 pub fn percent(share: f64) -> String {
     format!("{:+.1}%", share * 100.0)
 }

@@ -1,4 +1,4 @@
-//! The documentation: its examples are run, and its links lead somewhere.
+//! Tests of the documentation: examples, links, length.
 
 use pulldown_cmark::{CodeBlockKind, Event, Parser, Tag, TagEnd};
 use std::collections::BTreeSet;
@@ -10,7 +10,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().expect("the workspace")
 }
 
-/// Runs the `console` blocks. `TRYCMD=overwrite` takes over what is printed now.
+/// Runs the `console` blocks. `TRYCMD=overwrite` rewrites their output.
 #[test]
 fn examples_print_what_the_book_says() {
     trycmd::TestCases::new()
@@ -19,7 +19,7 @@ fn examples_print_what_the_book_says() {
         .case(root().join("docs/src/commands.md"));
 }
 
-/// The policies that the tutorial has its reader write.
+/// The policies in the tutorial compile and are formatted.
 #[test]
 fn the_tutorials_policies_are_sound() {
     let mut policies = Vec::new();
@@ -47,7 +47,7 @@ fn the_tutorials_policies_are_sound() {
 }
 
 #[test]
-fn links_lead_somewhere() {
+fn links_are_not_broken() {
     let mut pages: Vec<PathBuf> = pages("docs/src").chain(pages("docs/src/data")).collect();
     pages.extend(["README.md", "CONTRIBUTING.md", "LICENSE.md"].map(|page| root().join(page)));
     let mut broken = Vec::new();
@@ -67,7 +67,7 @@ fn links_lead_somewhere() {
     assert!(broken.is_empty(), "broken links:\n  {}", broken.join("\n  "));
 }
 
-/// docs/src/data/help.md: the complete help, and what is built in. `TRYCMD=overwrite` writes the page again.
+/// docs/src/data/help.md contains the complete help and the built-in items. `TRYCMD=overwrite` rewrites it.
 #[test]
 fn the_help_page_is_what_hearth_prints() {
     let mut page = String::from(
@@ -176,7 +176,7 @@ fn links(markdown: &str) -> impl Iterator<Item = String> {
     })
 }
 
-/// What `#...` can name: headings as the book and forges turn them into anchors.
+/// The anchors of a page's headings, as the book and code forges make them.
 fn anchors(markdown: &str) -> BTreeSet<String> {
     let mut anchors = BTreeSet::new();
     let mut heading: Option<String> = None;

@@ -43,10 +43,11 @@ fn effects_distinguish_local_and_remote_attributes() {
         |access: &&Access| matches!(access, Access::Core { attribute, .. } if attribute.index() == past);
     let recent = function(&cfs, "recent", "cfs");
     let read = recent.effects.reads.iter().find(is_past).unwrap();
-    assert!(matches!(read, Access::Core { of: Whose::Param(0), .. }) && !read.is_remote());
+    assert!(matches!(read, Access::Core { of: Whose::Param(0), .. }));
     // All cores of a domain: remote.
     let load_of = function(&cfs, "load_of", "cfs");
-    assert!(load_of.effects.reads.iter().find(is_past).unwrap().is_remote());
+    let read = load_of.effects.reads.iter().find(is_past).unwrap();
+    assert!(matches!(read, Access::Core { of: Whose::Other, .. }));
     assert!(load_of.effects.is_pure());
     // Through the handler of `enqueue`.
     let unblock = cfs.function(cfs.handler(Event::Unblock).unwrap());

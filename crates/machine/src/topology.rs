@@ -221,24 +221,9 @@ impl Topology {
         &self.by_llc[usize::from(self.core(core).llc)]
     }
 
-    /// Cores of `core`'s NUMA node, `core` included, ascending.
-    pub fn same_numa(&self, core: u16) -> &[u16] {
-        &self.by_numa[usize::from(self.core(core).numa)]
-    }
-
-    /// Cores of `core`'s socket, `core` included, ascending.
-    pub fn same_socket(&self, core: u16) -> &[u16] {
-        &self.by_socket[usize::from(self.core(core).socket)]
-    }
-
     /// Hardware threads of a physical core, ascending.
     pub fn cores_of_physical(&self, physical: u16) -> &[u16] {
         &self.by_physical[usize::from(physical)]
-    }
-
-    /// Cores that share a last-level cache, ascending.
-    pub fn cores_of_llc(&self, llc: u16) -> &[u16] {
-        &self.by_llc[usize::from(llc)]
     }
 
     /// Cores of a NUMA node, ascending.

@@ -47,7 +47,7 @@ fn the_4650g_has_two_caches_in_one_node() {
     assert_eq!(t.level(0, 1), Level::Smt);
     assert_eq!(t.level(0, 2), Level::Llc);
     assert_eq!(t.level(0, 6), Level::Numa);
-    assert_eq!(t.same_numa(7).len(), 12);
+    assert_eq!(t.cores_of_numa(0).len(), 12);
 }
 
 /// Each kind of domain contains each core once, and the domains nest.
@@ -58,15 +58,16 @@ fn domains_are_partitions() {
         for (i, core) in t.cores.iter().enumerate() {
             let id = core.id;
             assert_eq!(usize::from(id), i);
-            for domain in [t.siblings(id), t.same_llc(id), t.same_numa(id), t.same_socket(id)] {
+            let (numa, socket) = (t.cores_of_numa(core.numa), t.cores_of_socket(core.socket));
+            for domain in [t.siblings(id), t.same_llc(id), numa, socket] {
                 assert!(domain.contains(&id) && domain.is_sorted());
             }
             let inside = |a: &[u16], b: &[u16]| a.iter().all(|c| b.contains(c));
             assert!(inside(t.siblings(id), t.same_llc(id)));
-            assert!(inside(t.same_llc(id), t.same_numa(id)));
-            assert!(inside(t.same_numa(id), t.same_socket(id)));
+            assert!(inside(t.same_llc(id), numa));
+            assert!(inside(numa, socket));
         }
-        let sum: usize = (0..t.llc_count() as u16).map(|l| t.cores_of_llc(l).len()).sum();
+        let sum: usize = (0..t.numa_count() as u16).map(|node| t.cores_of_numa(node).len()).sum();
         assert_eq!(sum, t.core_count());
     }
 }

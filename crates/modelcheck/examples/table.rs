@@ -1,8 +1,8 @@
-//! Prints a table: policies x scenarios, with states, steps, seconds and what was found. Arguments:
-//! the directory of the policies, the most states of an exploration, and the scenarios (all).
+//! Prints a table of policies and scenarios: states, steps, depth, seconds and verdict of each exploration.
+//! Arguments: the directory of the policies, the limit of states, and the scenarios (default: all).
 //!
-//! With `SCHEDULES` in the environment it shows the schedules; `POLICY` is the only policy to look
-//! at; `COMPARE_AND_SWAP` lets steals do without locks.
+//! Environment: `SCHEDULES` prints counterexamples, `POLICY` selects one policy, `COMPARE_AND_SWAP` makes
+//! steals lock-free.
 //!
 //! `cargo run --release -p hearth-modelcheck --example table -- policies 2000000 wake-2`
 
@@ -15,17 +15,17 @@ use hearth_policy::{Policy, names};
 
 fn load(directory: &Path, name: &str) -> Policy {
     let path = directory.join(format!("{name}.ipa"));
-    hearth_policy::load(path.to_str().expect("a path")).unwrap_or_else(|error| panic!("{error}"))
+    hearth_policy::load(path.to_str().expect("a UTF-8 path")).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Explores with one property, and says in a word what came out.
-fn explored(policy: &Policy, scenario: &Scenario, options: &Options, what: &str, schedules: bool) {
+/// Explores and prints a row.
+fn print_row(policy: &Policy, scenario: &Scenario, options: &Options, what: &str, schedules: bool) {
     let start = Instant::now();
-    let outcome = check(policy, scenario, options).expect("a sound scenario");
+    let outcome = check(policy, scenario, options).expect("a valid scenario");
     let verdict = match (&outcome.violation, outcome.complete) {
         (Some(violation), _) => format!("VIOLATED ({} steps)", violation.steps.len()),
         (None, true) => "holds".to_owned(),
-        (None, false) => "unknown: stopped".to_owned(),
+        (None, false) => "unknown: state limit".to_owned(),
     };
     println!(
         "| {} | {} | {what} | {} | {} | {} | {:.1} | {verdict} |",
@@ -59,9 +59,9 @@ fn main() {
         for name in names().iter().filter(|name| only.as_deref().is_none_or(|only| only == **name)) {
             let policy = load(Path::new(directory), name);
             let plain = Options { max_states, ..Options::default() };
-            explored(&policy, &scenario, &plain, "safety, claims", schedules);
-            explored(&policy, &scenario, &Options { cwc: true, ..plain.clone() }, "CWC", schedules);
-            explored(&policy, &scenario, &Options { collisions: true, ..plain }, "collision", schedules);
+            print_row(&policy, &scenario, &plain, "safety, claims", schedules);
+            print_row(&policy, &scenario, &Options { cwc: true, ..plain.clone() }, "CWC", schedules);
+            print_row(&policy, &scenario, &Options { collisions: true, ..plain }, "collision", schedules);
         }
     }
 }

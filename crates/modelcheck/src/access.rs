@@ -1,4 +1,4 @@
-//! What a handler reads and changes of the shared state: each is atomic by itself.
+//! Accesses to shared state: each is atomic.
 
 use hearth_ipanema::ir::{AttributeId, CoreField, KeptSet, QueueId, ReasonId, SetId};
 
@@ -9,6 +9,7 @@ use crate::world::Line;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Access {
     Set(SetId),
+    /// A set that the runtime maintains, such as `idle`.
     Kept(KeptSet),
     Global(AttributeId),
     CoreAttribute(u8, AttributeId),
@@ -16,9 +17,9 @@ pub enum Access {
     CoreField(u8, CoreField),
     ThreadCore(u8),
     Runtime(u8),
-    /// The threads of a ready queue, in its order: the bits of a `Line`.
+    /// The threads of a ready queue in order, as the bits of a `Line`.
     Queue(u8, QueueId),
-    /// Is the thread still in this queue?
+    /// Whether the thread (first) is still in this queue of this core.
     InQueue(u8, u8, QueueId),
 
     SetSet(SetId, i64),
@@ -46,7 +47,7 @@ pub enum Access {
         queue: QueueId,
         key: i64,
         reason: ReasonId,
-        /// A steal found it there: elsewhere it is another core's already.
+        /// Where a steal found the thread. If it is no longer there, another core has taken it.
         from: Option<(u8, QueueId)>,
     },
     Run(u8),
@@ -56,7 +57,7 @@ pub enum Access {
 
 fn number(value: i64) -> String {
     if value % 1_000_000 == 0 && value.abs() >= 1_000_000 {
-        format!("{}ms", value / 1_000_000)
+        format!("{} ms", value / 1_000_000)
     } else {
         value.to_string()
     }
@@ -67,7 +68,7 @@ fn truth(value: i64) -> &'static str {
 }
 
 impl Access {
-    /// In a few words, with its result.
+    /// The access and its result in a few words.
     pub fn describe(&self, model: &Model, result: i64) -> String {
         let policy = model.policy;
         let set = |id: SetId| &policy.sets[id.index()].name;
@@ -120,7 +121,7 @@ impl Access {
             Access::Claim(core) if result != 0 => format!("claims core {core}"),
             Access::Claim(core) => format!("cannot claim core {core}"),
             Access::Release(core) => format!("releases core {core}"),
-            Access::Arm(t, after) => format!("arms the timer of thread {t}: {after}ns"),
+            Access::Arm(t, after) => format!("arms the timer of thread {t}: {after} ns"),
             Access::Cancel(t) => format!("cancels the timer of thread {t}"),
             Access::Preempt(core) => format!("preempts core {core}"),
             Access::Ready { thread, core, reason, .. } if result != 0 => {
@@ -130,14 +131,16 @@ impl Access {
                 };
                 format!("thread {thread} => core {core}{because}")
             }
-            Access::Ready { thread, core, .. } => format!("thread {thread} => core {core}: too late"),
+            Access::Ready { thread, core, .. } => {
+                format!("thread {thread} => core {core}: too late, another core has taken it")
+            }
             Access::Run(t) => format!("thread {t} runs"),
             Access::Blocked(t) => format!("thread {t} => blocked"),
             Access::Terminated(t) => format!("thread {t} => terminated"),
         }
     }
 
-    /// It changes nothing.
+    /// Whether it only reads.
     pub fn is_read(&self) -> bool {
         use Access::*;
         matches!(

@@ -14,14 +14,14 @@ pub fn apply(op: Arithmetic, a: i64, b: i64) -> i64 {
     }
 }
 
-/// 65536 * 2^(-i / 32), rounded: what the runtimes interpolate between.
+/// 65536 * 2^(-i / 32), rounded: the table that the runtimes interpolate.
 const HALVING: [u32; 33] = [
     65536, 64132, 62757, 61413, 60097, 58809, 57549, 56316, 55109, 53928, 52773, 51642, 50535, 49452, 48393,
     47356, 46341, 45348, 44376, 43425, 42495, 41584, 40693, 39821, 38968, 38133, 37316, 36516, 35734, 34968,
     34219, 33486, 32768,
 ];
 
-/// `value` halved once per `half_life` of `passed`, to the last bit as the runtimes compute it.
+/// `value` halved once per `half_life` of `passed`, bit for bit as the runtimes compute it.
 pub fn decay(value: i64, passed: i64, half_life: i64) -> i64 {
     if value == 0 || passed <= 0 {
         return value;
@@ -30,7 +30,7 @@ pub fn decay(value: i64, passed: i64, half_life: i64) -> i64 {
     if half_life <= passed / 64 {
         return 0;
     }
-    // In 1024ths of a half-life.
+    // Elapsed half-lives, and the rest in 1024ths of one.
     let (halvings, part) = if passed < i64::MAX >> 10 {
         let parts = passed as u64 * 1024 / half_life as u64;
         (parts >> 10, parts & 1023)
@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_c_leaves_undefined_is_defined() {
+    fn overflow_and_division_by_zero_are_defined() {
         assert_eq!(apply(Arithmetic::Div, i64::MIN, -1), i64::MIN);
         assert_eq!(apply(Arithmetic::Rem, i64::MIN, -1), 0);
         assert_eq!(apply(Arithmetic::Div, 7, 0), 0);
@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn decay_halves_and_ends() {
+    fn decay_halves_and_reaches_zero() {
         assert_eq!(decay(1024, 0, 10), 1024);
         assert_eq!(decay(1024, 10, 10), 512);
         assert_eq!(decay(-1024, 20, 10), -256);

@@ -1,10 +1,10 @@
-//! Every thread is in one state and in one place.
+//! The consistency of a state: every thread is in one state and in one place.
 
 use crate::property::Violation;
 use crate::world::{NO_THREAD, State, World};
 
 /// # Errors
-/// If a thread is lost or doubled, or a core is not what it is said to be.
+/// Fails if a thread is in no place or in two, or if a core and its threads disagree.
 pub fn check(world: &World) -> Result<(), Violation> {
     let mut places = vec![0u32; world.threads.len()];
     for (id, core) in (0..).zip(&world.cores) {
@@ -31,18 +31,18 @@ pub fn check(world: &World) -> Result<(), Violation> {
             }
         }
         if world.idle.contains(id) && core.nr_running() > 0 {
-            return Err(Violation::safety(format!("core {id} counts as idle, but has a thread")));
+            return Err(Violation::safety(format!("core {id} is in `idle`, but has a thread")));
         }
     }
     for (id, (thread, places)) in world.threads.iter().zip(places).enumerate() {
-        // A running thread that is on its way off its core is nowhere.
+        // A running thread that is being descheduled is in no place.
         let expected = match thread.state {
             State::Ready => 1,
             State::Running => u32::from(thread.since >= 0),
             _ => 0,
         };
         if places != expected {
-            let what = format!("thread {id} is {:?}, and in {places} places", thread.state);
+            let what = format!("thread {id} is {:?}, but in {places} places", thread.state);
             return Err(Violation::safety(what));
         }
     }

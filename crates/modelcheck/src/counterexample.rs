@@ -1,4 +1,4 @@
-//! The shortest way to a state that is wrong.
+//! Counterexamples: a shortest path to a violation.
 
 use std::fmt;
 
@@ -15,21 +15,21 @@ use crate::scenario::Scenario;
 use crate::step::Step;
 use crate::world::World;
 
-/// A policy, a scenario, and what happened. Shown, it is a schedule for people; serialised, it can be
-/// repeated.
+/// A schedule of a policy on a scenario that ends in a violation. `Display` prints it for people;
+/// [`Counterexample::to_json`] stores it so that it can be replayed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counterexample {
     pub policy: String,
     pub scenario: Scenario,
-    /// Values of all parameters.
+    /// Name and value of each parameter.
     pub params: Vec<(String, i64)>,
-    /// What happened, each by itself.
+    /// The steps from the initial state.
     pub steps: Vec<Step>,
-    /// Which accesses are merged: it says where a step ends.
+    /// The reduction under which it was found: decides where a step ends.
     #[serde(alias = "learned")]
     pub(crate) reduction: Reduction,
     pub violation: Violation,
-    /// The same for people, line by line.
+    /// The schedule for people, line by line.
     pub schedule: Vec<String>,
 }
 
@@ -43,15 +43,16 @@ impl fmt::Display for Counterexample {
     }
 }
 
-/// The world before and after each step, with what happened in it.
+/// A replayed schedule: the states before and after each step, and the log of each step.
 pub(crate) struct Replayed<'m> {
     pub model: &'m Model<'m>,
+    /// One more than there are steps.
     pub worlds: Vec<World>,
     pub logs: Vec<(Step, Log)>,
 }
 
-/// Lets the steps happen again. The last one may end in a violation.
-pub(crate) fn repeat<'m>(
+/// Replays the steps from the initial state. The last one may end in a violation.
+pub(crate) fn replay<'m>(
     model: &'m Model<'m>,
     scenario: &Scenario,
     reduction: Reduction,
@@ -63,7 +64,7 @@ pub(crate) fn repeat<'m>(
     for step in steps {
         replayed.worlds.push(world.clone());
         let mut log = Log::new();
-        // What is wrong is known.
+        // The violation is already known.
         let _ = driver.step(&mut world, *step, Some(&mut log));
         replayed.logs.push((*step, log));
     }

@@ -1,4 +1,4 @@
-//! Lets a step happen: the order of events that SaaKM prescribes, around the policy's handlers.
+//! Executes steps: calls the policy's handlers in the order that SaaKM prescribes.
 
 use std::sync::Arc;
 
@@ -8,13 +8,13 @@ use crate::cores::Cores;
 use crate::cwc::{self, Checks};
 use crate::env::{Budget, Env, Stop};
 use crate::interp;
-use crate::log::{Happening, Log};
+use crate::log::{Log, LogEntry};
 use crate::model::Model;
 use crate::property::Violation;
 use crate::reduction::Reduction;
 use crate::scenario::Op;
 use crate::step::{Step, next_op};
-use crate::world::{Activity, Does, Ghost, NO_THREAD, Phase, State, TICK_NS, World};
+use crate::world::{Activity, Ghost, Mode, NO_THREAD, Phase, State, TICK_NS, World};
 
 pub struct Driver<'a> {
     pub model: &'a Model<'a>,
@@ -23,6 +23,7 @@ pub struct Driver<'a> {
 }
 
 impl<'a> Driver<'a> {
+    /// Executes a step: up to and including the next shared access of its core.
     pub fn step(&mut self, world: &mut World, step: Step, log: Option<&mut Log>) -> Result<(), Violation> {
         let first = match step {
             Step::Go(_) => Budget::Step,
@@ -30,13 +31,13 @@ impl<'a> Driver<'a> {
         };
         self.begin(world, step, first, log)?;
         if !self.checks.cwc && !self.checks.collisions {
-            // Nobody asks.
+            // No property reads it, and it would only add states.
             world.cores.iter_mut().for_each(|core| core.ghost = Ghost::default());
         }
         Ok(())
     }
 
-    /// Does the step, and goes on with the event that it begins as far as the budget allows.
+    /// Executes the step, and runs the event that it begins as far as the budget allows.
     pub fn begin(
         &mut self,
         world: &mut World,
@@ -51,35 +52,35 @@ impl<'a> Driver<'a> {
                 Ok(())
             }
             Step::Go(core) => match world.core_mut(core).activity.take() {
-                Some(activity) => self.go_on(world, core, Arc::unwrap_or_clone(activity), budget, log),
+                Some(activity) => self.resume(world, core, Arc::unwrap_or_clone(activity), budget, log),
                 None => Ok(()),
             },
-            Step::Op(core) => self.op(world, core, budget, log),
+            Step::Op(core) => self.execute_op(world, core, budget, log),
             Step::Tick(core) => {
                 world.core_mut(core).tick = false;
                 let thread = world.core(core).current;
-                self.event(world, core, Event::Tick, thread, budget, log)
+                self.begin_event(world, core, Event::Tick, thread, budget, log)
             }
-            Step::Preempt(core) => self.stops(world, core, Event::Preempt, budget, log),
-            // The first that an idle core does is to schedule.
+            Step::Preempt(core) => self.stop_current(world, core, Event::Preempt, budget, log),
+            // An idle core begins with `schedule`, which is one step.
             Step::Dispatch(core) => {
                 let budget = if budget == Budget::All { budget } else { Budget::Step };
-                self.event(world, core, Event::Schedule, none, budget, log)
+                self.begin_event(world, core, Event::Schedule, none, budget, log)
             }
             Step::Interrupt(thread) => {
                 world.thread_mut(thread).sleeps = false;
                 let core = world.thread(thread).core;
-                self.event(world, core, Event::Unblock, thread, budget, log)
+                self.begin_event(world, core, Event::Unblock, thread, budget, log)
             }
             Step::Timer(thread) => {
                 world.thread_mut(thread).timer = -1;
                 let core = world.thread(thread).timer_core;
-                self.event(world, core, Event::Timer, thread, budget, log)
+                self.begin_event(world, core, Event::Timer, thread, budget, log)
             }
         }
     }
 
-    fn op(
+    fn execute_op(
         &mut self,
         world: &mut World,
         core: u8,
@@ -95,11 +96,11 @@ impl<'a> Driver<'a> {
                     return Ok(());
                 }
                 world.thread_mut(child).core = core;
-                self.event(world, core, Event::New, child, budget, log)
+                self.begin_event(world, core, Event::New, child, budget, log)
             }
             Some(Op::Wake(other)) => match world.thread(other).state {
                 State::Blocked if world.owner(other).is_none() && !world.thread(other).sleeps => {
-                    self.event(world, core, Event::Unblock, other, budget, log)
+                    self.begin_event(world, core, Event::Unblock, other, budget, log)
                 }
                 State::NotQueued | State::Terminated => Ok(()),
                 _ => {
@@ -111,19 +112,19 @@ impl<'a> Driver<'a> {
                 world.thread_mut(current).token = false;
                 Ok(())
             }
-            Some(Op::Block) => self.stops(world, core, Event::Block, budget, log),
+            Some(Op::Block) => self.stop_current(world, core, Event::Block, budget, log),
             Some(Op::Sleep) => {
                 world.thread_mut(current).sleeps = true;
-                self.stops(world, core, Event::Block, budget, log)
+                self.stop_current(world, core, Event::Block, budget, log)
             }
-            Some(Op::Yield) => self.stops(world, core, Event::Yield, budget, log),
+            Some(Op::Yield) => self.stop_current(world, core, Event::Yield, budget, log),
             Some(Op::Fork(_) | Op::Forever) => Ok(()),
-            None => self.stops(world, core, Event::Terminate, budget, log),
+            None => self.stop_current(world, core, Event::Terminate, budget, log),
         }
     }
 
-    /// The current thread stops running; the event says why.
-    pub fn stops(
+    /// Deschedules the current thread. The event says why.
+    pub fn stop_current(
         &mut self,
         world: &mut World,
         core: u8,
@@ -136,11 +137,11 @@ impl<'a> Driver<'a> {
         let runtime = world.runtime(thread);
         let t = world.thread_mut(thread);
         (t.runtime, t.since) = (runtime, -1);
-        self.event(world, core, event, thread, budget, log)
+        self.begin_event(world, core, event, thread, budget, log)
     }
 
-    /// An event begins on a core.
-    pub fn event(
+    /// Begins an event on a core.
+    pub fn begin_event(
         &mut self,
         world: &mut World,
         core: u8,
@@ -159,18 +160,18 @@ impl<'a> Driver<'a> {
             core,
             record: Vec::new(),
             claims: Cores::EMPTY,
-            left: Cores::EMPTY,
+            woken: Cores::EMPTY,
             moved: false,
             searched: false,
         };
         if let Some(log) = &mut log {
-            log.push(Happening::Begins { event, thread, core });
+            log.push(LogEntry::Begins { event, thread, core });
         }
-        self.go_on(world, core, activity, budget, log)
+        self.resume(world, core, activity, budget, log)
     }
 
-    /// Goes on with what is under way on a core, until the budget is used up or all is done.
-    fn go_on(
+    /// Resumes the event of a core until the budget is used up or the event ends.
+    fn resume(
         &mut self,
         world: &mut World,
         me: u8,
@@ -184,7 +185,7 @@ impl<'a> Driver<'a> {
                 if budget == Budget::Nothing {
                     break;
                 }
-                // These are one step, whatever they access.
+                // These phases are one step, whatever they access.
                 let after = if budget == Budget::All { Budget::All } else { Budget::Nothing };
                 budget = Budget::All;
                 if activity.phase == Phase::GoIdle {
@@ -201,7 +202,7 @@ impl<'a> Driver<'a> {
                     break;
                 }
             }
-            self.ended(world, me, event, &mut activity)?;
+            self.end_handler(world, me, event, &mut activity)?;
             if !next_phase(world, me, event, &mut activity)? {
                 cwc::at_end(self.checks, self.model, world, me, &activity)?;
                 world.core_mut(me).ghost = Ghost::default();
@@ -210,14 +211,14 @@ impl<'a> Driver<'a> {
             if let (Some(log), Phase::Handler(event)) = (&mut log, activity.phase)
                 && self.model.handler(event).is_some()
             {
-                log.push(Happening::Begins { event, thread: NO_THREAD, core: activity.core });
+                log.push(LogEntry::Begins { event, thread: NO_THREAD, core: activity.core });
             }
         }
         world.core_mut(me).activity = Some(Arc::new(activity));
         Ok(())
     }
 
-    /// Runs the handler of the activity; false: it is not over.
+    /// Runs the handler of the activity. `false` means that it is suspended.
     fn handler(
         &mut self,
         world: &mut World,
@@ -246,8 +247,8 @@ impl<'a> Driver<'a> {
         Ok((ended, env.activity))
     }
 
-    /// The handler is over: has it done what it must?
-    fn ended(
+    /// Checks that a handler did what it must, and releases its claims.
+    fn end_handler(
         &mut self,
         world: &mut World,
         me: u8,
@@ -256,15 +257,15 @@ impl<'a> Driver<'a> {
     ) -> Result<(), Violation> {
         use Event::{Block, New, Preempt, Schedule, Terminate, Unblock, Yield};
         if matches!(event, New | Unblock | Yield | Preempt | Block | Terminate) && !activity.moved {
-            let what = format!("`{}` leaves thread {} as it was", event.name(), activity.subject);
+            let what = format!("`{}` makes no transition of thread {}", event.name(), activity.subject);
             return Err(Violation::safety(what));
         }
         let core = world.core(me);
         if event == Schedule && core.current == NO_THREAD && core.nr_ready() > 0 {
-            let what = format!("`schedule` leaves core {me} without a thread, though one is ready there");
+            let what = format!("`schedule` leaves core {me} without a thread, although one is ready there");
             return Err(Violation::safety(what));
         }
-        // A claim that led to no placement ends with the handler.
+        // A claim without a placement ends with the handler.
         world.claimed = world.claimed - activity.claims;
         activity.claims = Cores::EMPTY;
         if matches!(event, New | Unblock) {
@@ -278,14 +279,14 @@ fn clock(world: &mut World) {
     world.now += TICK_NS;
     world.ticks -= 1;
     for core in &mut world.cores {
-        core.tick = core.does == Does::Run;
+        core.tick = core.mode == Mode::Busy;
     }
 }
 
 fn go_idle(world: &mut World, me: u8, activity: &mut Activity, log: Option<&mut Log>) {
     let stays = world.core(me).nr_ready() > 0;
     if let Some(log) = log {
-        log.push(if stays { Happening::StaysAwake } else { Happening::Idle });
+        log.push(if stays { LogEntry::StaysAwake } else { LogEntry::Idle });
     }
     if stays {
         activity.phase = Phase::Schedule;
@@ -295,21 +296,21 @@ fn go_idle(world: &mut World, me: u8, activity: &mut Activity, log: Option<&mut 
     let now = world.now;
     world.idle.insert(me);
     let core = world.core_mut(me);
-    (core.does, core.idle_since, core.tick, core.resched) = (Does::Idle, now, false, false);
+    (core.mode, core.idle_since, core.tick, core.resched) = (Mode::Idle, now, false, false);
     for core in world.cores.iter_mut().filter(|core| core.activity.is_some()) {
         core.ghost.became_idle.insert(me);
     }
 }
 
-/// What comes after the handler of `event`; false: the core is between two events again.
+/// Advances to the phase after the handler of `event`. `false` means that the event has ended.
 fn next_phase(world: &World, me: u8, event: Event, activity: &mut Activity) -> Result<bool, Violation> {
     if event != Event::ExitIdle {
         activity.last = event;
     }
     activity.record.clear();
-    // Both runtimes call exit_idle where the placement was made.
-    if let Some(woken) = activity.left.iter().next() {
-        activity.left.remove(woken);
+    // In both runtimes, the core that places a thread calls exit_idle.
+    if let Some(woken) = activity.woken.iter().next() {
+        activity.woken.remove(woken);
         activity.core = woken;
         activity.phase = Phase::Handler(Event::ExitIdle);
         return Ok(true);

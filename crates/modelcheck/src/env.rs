@@ -1,24 +1,24 @@
-//! The world as a handler sees it, access by access.
+//! The environment of a running handler: executes or repeats its accesses.
 
 use hearth_ipanema::ir::Event;
 
 use crate::access::Access;
 use crate::cores::Cores;
-use crate::log::{Happening, Log};
+use crate::log::{Log, LogEntry};
 use crate::model::Model;
 use crate::property::Violation;
 use crate::reduction::Reduction;
 use crate::world::{Activity, World};
 
-/// Why a handler does not go on.
+/// Why a handler stopped before its end.
 #[derive(Debug)]
 pub enum Stop {
-    /// It has made its step.
+    /// Its budget is used up.
     Suspended,
     Violated(Violation),
 }
 
-/// How far a handler may go.
+/// How far a handler may run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Budget {
     /// Up to its first shared access.
@@ -29,24 +29,24 @@ pub enum Budget {
     All,
 }
 
-/// A handler's view: what it did already comes from the record, what is new happens.
+/// The environment of a handler. Accesses of earlier steps return their recorded results; new ones are executed.
 pub struct Env<'a> {
     pub model: &'a Model<'a>,
     pub world: &'a mut World,
     pub reduction: &'a mut Reduction,
-    /// The core on which it runs.
+    /// The core on which the handler runs.
     pub me: u8,
     pub event: Event,
-    /// Taken out of the world while it goes on.
+    /// Taken out of the world while the handler runs.
     pub activity: Activity,
-    /// Of the record, so much was repeated.
-    at: usize,
+    /// Number of recorded results returned so far.
+    repeated: usize,
     budget: Budget,
-    /// In a block that others see wholly or not at all.
+    /// In an atomic block.
     atomic: bool,
-    /// The atomic block has begun in this step.
+    /// The atomic block has used the budget of this step.
     paid: bool,
-    /// What was done in this step, if anybody wants to know.
+    /// The log of this step, if the caller wants one.
     pub log: Option<&'a mut Log>,
 }
 
@@ -66,7 +66,7 @@ impl<'a> Env<'a> {
             me,
             event: activity.event(),
             activity,
-            at: 0,
+            repeated: 0,
             budget,
             atomic: false,
             paid: false,
@@ -74,17 +74,17 @@ impl<'a> Env<'a> {
         }
     }
 
-    /// Reads or changes something shared, or repeats that it did.
+    /// Executes an access, or returns its recorded result.
     pub fn access(&mut self, access: Access) -> Result<i64, Stop> {
         if self.budget == Budget::All {
-            return self.make(access);
+            return self.execute(access);
         }
-        if let Some(result) = self.activity.record.get(self.at) {
-            self.at += 1;
+        if let Some(result) = self.activity.record.get(self.repeated) {
+            self.repeated += 1;
             return Ok(*result);
         }
-        let free = (self.atomic && self.paid)
-            || self.reduction.is_private(&access, self.me, &self.activity, self.world);
+        let free =
+            (self.atomic && self.paid) || self.reduction.merges(&access, self.me, &self.activity, self.world);
         if !free {
             if self.budget == Budget::Nothing {
                 return Err(Stop::Suspended);
@@ -92,27 +92,27 @@ impl<'a> Env<'a> {
             self.budget = Budget::Nothing;
             self.paid = self.atomic;
         }
-        let result = self.make(access)?;
+        let result = self.execute(access)?;
         self.activity.record.push(result);
-        self.at += 1;
+        self.repeated += 1;
         Ok(result)
     }
 
-    fn make(&mut self, access: Access) -> Result<i64, Stop> {
-        self.reduction.note(&access, self.me, &self.activity, self.world);
+    fn execute(&mut self, access: Access) -> Result<i64, Stop> {
+        self.reduction.observe(&access, self.me, &self.activity, self.world);
         let result = self.perform(access).map_err(Stop::Violated)?;
         if let Some(log) = &mut self.log {
-            log.push(Happening::Access { event: self.event, access, result });
+            log.push(LogEntry::Access { event: self.event, access, result });
         }
         Ok(result)
     }
 
-    /// What is left of it.
+    /// The remaining budget.
     pub fn budget(&self) -> Budget {
         self.budget
     }
 
-    /// What is accessed until `end_atomic` is one step.
+    /// All accesses until `end_atomic` are one step.
     pub fn begin_atomic(&mut self) {
         self.atomic = true;
     }
@@ -121,7 +121,7 @@ impl<'a> Env<'a> {
         (self.atomic, self.paid) = (false, false);
     }
 
-    /// A steal for this core begins. Balancing is responsible for the cores that it steals for.
+    /// Notes that a steal for this core begins: CWC holds the event responsible for these cores.
     pub fn steals_for(&mut self, thief: u8) {
         let ghost = &mut self.world.core_mut(self.me).ghost;
         ghost.thieves = ghost.thieves | Cores::one(thief);

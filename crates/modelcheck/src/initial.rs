@@ -1,25 +1,23 @@
-//! The state in which a scenario begins: its threads are there, placed by the policy itself, event
-//! after event.
+//! The initial state of a scenario. The policy itself places the threads, one event at a time.
 
 use hearth_ipanema::ir::Event;
 
 use crate::cores::Cores;
-use crate::model::Model;
-use crate::reduction::Reduction;
-
 use crate::cwc::Checks;
 use crate::driver::Driver;
 use crate::env::Budget;
+use crate::model::Model;
 use crate::property::Violation;
+use crate::reduction::Reduction;
 use crate::scenario::{Scenario, Start};
 use crate::step::{Step, enabled};
 use crate::world::{NO_THREAD, World};
 
-/// Each thread begins on the core that the scenario says: until all are there, it may use no other.
-/// A policy that does not care where a thread may run places them as it likes.
+/// Creates each thread on the core that the scenario names, by restricting its affinity to that core until
+/// all threads exist. If the policy ignores affinities, it places the threads freely.
 ///
 /// # Errors
-/// If the policy breaks a rule even without concurrency.
+/// A violation that occurs even without concurrency.
 pub fn world(model: &Model<'_>, scenario: &Scenario) -> Result<World, Violation> {
     let mut pinned = model.clone();
     for (affinity, spec) in pinned.affinity.iter_mut().zip(&scenario.threads) {
@@ -29,27 +27,27 @@ pub fn world(model: &Model<'_>, scenario: &Scenario) -> Result<World, Violation>
             *affinity = Cores::one(core);
         }
     }
-    populated(&pinned, scenario).or_else(|_| populated(model, scenario))
+    populate(&pinned, scenario).or_else(|_| populate(model, scenario))
 }
 
-fn populated(model: &Model<'_>, scenario: &Scenario) -> Result<World, Violation> {
+fn populate(model: &Model<'_>, scenario: &Scenario) -> Result<World, Violation> {
     let reduction = Reduction::new(model, false);
     let driver = &mut Driver { model, reduction, checks: Checks::default() };
     let mut world = model.empty_world(scenario.ticks);
-    // Those that block come first: then no other stands before them.
+    // Blocked threads first, while no other thread occupies their cores.
     for (id, spec) in (0..).zip(&scenario.threads) {
         if let Start::Blocked(core) = spec.start {
-            make(driver, &mut world, id, core)?;
+            create(driver, &mut world, id, core)?;
             let at = world.thread(id).core;
             if world.core(at).current == id {
-                driver.stops(&mut world, at, Event::Block, Budget::All, None)?;
+                driver.stop_current(&mut world, at, Event::Block, Budget::All, None)?;
             }
             settle(driver, &mut world)?;
         }
     }
     for (id, spec) in (0..).zip(&scenario.threads) {
         if let Start::Awake(core) = spec.start {
-            make(driver, &mut world, id, core)?;
+            create(driver, &mut world, id, core)?;
         }
     }
     for core in &mut world.cores {
@@ -58,13 +56,13 @@ fn populated(model: &Model<'_>, scenario: &Scenario) -> Result<World, Violation>
     Ok(world)
 }
 
-fn make(driver: &mut Driver<'_>, world: &mut World, thread: u8, core: u8) -> Result<(), Violation> {
+fn create(driver: &mut Driver<'_>, world: &mut World, thread: u8, core: u8) -> Result<(), Violation> {
     world.thread_mut(thread).core = core;
-    driver.event(world, core, Event::New, thread, Budget::All, None)?;
+    driver.begin_event(world, core, Event::New, thread, Budget::All, None)?;
     settle(driver, world)
 }
 
-/// Lets everything happen that is due at once.
+/// Executes pending dispatches and preemptions until there are none.
 fn settle(driver: &mut Driver<'_>, world: &mut World) -> Result<(), Violation> {
     loop {
         let due = |step: &Step| matches!(step, Step::Dispatch(_) | Step::Preempt(_));

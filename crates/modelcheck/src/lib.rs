@@ -1,81 +1,82 @@
-//! A model checker for scheduling policies: what happens if events of several cores interleave in
-//! every possible way.
+//! A model checker for scheduling policies: it explores every interleaving of the events of several cores.
 //!
-//! [`check()`] takes a [`Policy`](hearth_policy::Policy) (the IR from which C is emitted), a [`Scenario`] (2 to 4 cores, 2 to 7 threads with small programs), and reaches every
-//! state that there is, or the nearest one that is wrong, as a [`Counterexample`]: a short schedule.
-//! [`trace()`] makes a trace of that, as of any other run.
+//! [`check()`] takes a [`Policy`](hearth_policy::Policy) (the IR from which C is emitted) and a [`Scenario`]
+//! (1 to 8 cores, at most 7 threads with small programs). It explores every reachable state, or stops at the
+//! nearest violation and returns a [`Counterexample`]: a shortest schedule. [`trace()`] converts that to a
+//! trace like that of any other run.
 //!
 //! ```
 //! use hearth_modelcheck::{Options, Scenario, check};
 //!
-//! let cfs = hearth_policy::load("cfs").expect("cfs is sound");
+//! let cfs = hearth_policy::load("cfs").expect("cfs is a valid policy");
 //! let scenario = Scenario::named("exit-2").expect("a standard scenario");
-//! let outcome = check(&cfs, &scenario, &Options::default()).expect("it fits");
+//! let outcome = check(&cfs, &scenario, &Options::default()).expect("a valid scenario");
 //! assert!(outcome.complete && outcome.violation.is_none());
 //! ```
 //!
-//! # What is a step
+//! # Steps
 //!
-//! Events of one core come one after the other, in the order that `runtime/saakm.h` prescribes;
-//! events of different cores interleave. Within a handler each access to what is shared is a step:
-//! a read of a kept set, of a set of the policy or of a field or attribute of a core or thread; a
-//! change of one; a claim; a transition. A loop or search takes its set as it is when it begins, as
-//! the language says. (The C code looks at a set again between two walks over it, and so sees later
-//! changes that are not explored.) Steps of their own, whatever they access, are
+//! Events of one core are sequential, in the order that `runtime/saakm.h` prescribes. Events of different
+//! cores interleave. Within a handler each access to shared state is a step: a read of a set that the
+//! runtime maintains, of a policy's set, or of a field or attribute of a core or thread; a write of one; a claim; a
+//! transition. A loop
+//! or search takes a snapshot of its set when it begins, as the language defines. (The C code reads a set
+//! again between two walks over it. It can see later changes, which are not explored.)
 //!
-//! - `schedule`, with the start of the thread: the core has its run queue locked;
+//! These are one step each, whatever they access:
+//!
+//! - `schedule`, with the start of the thread: the core holds the lock of its run queue;
 //! - going idle, if no thread is ready by then;
-//! - the third phase of a steal on one victim, where the scenario says [`Stealing::Locked`]. With
-//!   [`Stealing::CompareAndSwap`] it is made of single accesses, and who moves a thread first has it.
+//! - the third phase of a steal on one victim, under [`Stealing::Locked`]. Under
+//!   [`Stealing::CompareAndSwap`] each access is a step, and the first core that moves a thread gets it.
 //!
-//! Between two steps a handler is the list of the results of its accesses so far: to go on, it is
-//! run again from its start with these.
+//! The state of a suspended handler is the list of the results of its accesses. To resume, the handler runs
+//! again from its start with these results.
 //!
-//! # What is left out
+//! # Not modelled
 //!
-//! Time goes on in ticks of 4 ms, and only while no event is under way; within a tick threads run
-//! for no time, and timers fire at any moment. Frequencies stay as the scenario has them. The idle
-//! loop (`keep_warm`), hot plugging (`entry`, `exit`) and changes of affinity do not happen. A wake-up
-//! of a thread that is about to block waits until it has, as in a kernel. A new thread, and one that
-//! is woken by an interrupt, has the core of its parent or its own as in the simulator. `exit_idle`
-//! is called by the core that makes the placement, as in both runtimes.
+//! Time advances in ticks of 4 ms, and only while no event is in progress. Within a tick, threads run for no
+//! time and timers fire at any moment. Frequencies are constants of the scenario. The idle loop
+//! (`keep_warm`), hot plugging (`entry`, `exit`) and changes of affinity do not happen. A wake-up of a
+//! thread that is about to block waits until it has blocked, as in a kernel. A new thread starts with the core of
+//! its parent, and a thread woken by an interrupt with its own, as in the simulator. The core that places a
+//! thread calls `exit_idle`, as in both runtimes.
 //!
 //! # Properties
 //!
-//! **Safety**, always: every thread is in one state and one place; transitions are legal, exactly one
-//! where the event asks for one; no thread is placed where it may not run; `schedule` does not leave
-//! a ready thread for idleness. **Claims**: no two placements of threads on a core that both had
-//! claimed. **Invariants**: conditions over sets, parameters and globals; those that a policy declares
-//! while no event is under way, others ([`Options::invariants`]) always.
+//! **Safety**, in every state: every thread is in one state and one place; transitions are legal, exactly one
+//! where the event requires one; no thread is placed outside its affinity; `schedule` does not leave the core
+//! idle while a thread is ready. **Claims**: no two placements on a core that both have claimed.
+//! **Invariants**: conditions over sets, parameters and globals. Those that a policy declares are checked
+//! while no event is in progress, those of [`Options::invariants`] in every state.
 //!
 //! **Concurrent work conservation** ([`Options::cwc`]; Lepers et al., *Provable Multicore Schedulers
-//! with Ipanema*, EuroSys 2020). A core is *idle* if it is in the set `idle`; it is *overloaded* for an
-//! idle core `c` if it has two threads or more, of which one waits that may run on `c`. When an event
-//! ends, with what follows it on its core (`block` with `schedule`, `newly_idle` and `enter_idle`):
+//! with Ipanema*, EuroSys 2020). A core is *idle* if it is in the set `idle`. It is *overloaded* for an
+//! idle core `c` if it has two threads or more, of which one waits and may run on `c`. The check runs when an
+//! event ends, with what follows it on its core (`block` with `schedule`, `newly_idle` and `enter_idle`):
 //!
 //! - `new` and `unblock`, at the end of the handler: the chosen core does not have two threads or more
 //!   while a core on which the thread may run was idle from the beginning of the event to its end;
 //! - any event after which its core goes idle (`block`, `terminate`, `yield`, `preempt`, or the
 //!   `schedule` of a woken core): no core is overloaded for this one;
-//! - a tick, with its `balance`: no core is overloaded for an idle one for which it stole, or tried to
-//!   (the first argument of each `steal`). Where the policy does not balance, it promises nothing.
+//! - a tick, with its `balance`: no core is overloaded for an idle one for which it stole or tried to steal
+//!   (the first argument of each `steal`). A policy that does not balance promises nothing.
 //!
-//! A core `o` is excused if, while the event was under way, another core's event placed a thread on
-//! it; an idle core `c` if another core's event made it idle meanwhile, or if one is under way on `c`
-//! at the end. A claim of `c` by another core's handler is such an event.
+//! A core `o` is excused if another core's event placed a thread on it during the event. An idle core `c` is
+//! excused if another core's event made it idle during the event, or if one is in progress on `c` at the end.
+//! A claim of `c` by another core's handler counts as such an event.
 //!
 //! **Collisions** ([`Options::collisions`]) are stricter: a placement behind another thread while a core
-//! was idle all the time is not excused by another placement at the same time. Policies that `claim`
-//! can promise that.
+//! was idle throughout is not excused by a concurrent placement. Policies that `claim` can promise that.
 //!
 //! # Reductions
 //!
-//! Accesses that commute with everything other cores can do are done together with the step before
-//! them: see `reduction.rs` for which, and why that is sound. [`Options::reduce`] turns it off. Cores are
-//! not symmetric to a policy, as it walks over them by number.
+//! Partial-order reduction: accesses that commute with everything that other cores can do are executed with
+//! the step before them. `reduction.rs` says which, and why that is sound. [`Options::reduce`] turns it off. There is
+//! no symmetry reduction: a policy walks over cores by number, so cores are not symmetric.
 //!
-//! States are told apart by a 128-bit hash. If an exploration ends before [`Options::max_states`] with
-//! no violation, there is none, but for a collision of hashes (10^-25 with ten million states).
+//! Visited states are stored as 128-bit hashes. A complete exploration without a violation proves that there
+//! is none, unless two hashes collide (probability 10^-25 with ten million states).
 
 mod access;
 mod arithmetic;
@@ -109,9 +110,8 @@ pub use cores::Cores;
 pub use counterexample::Counterexample;
 pub use model::{Faults, Invariant};
 pub use property::{Property, Violation};
-pub use replay::{Kind, Left, SchedulerEvent, replay};
 pub use scenario::{Op, Scenario, ScenarioError, Start, Stealing, ThreadSpec};
-pub use schedule_file::{SCHEMA as SCHEDULE_SCHEMA, ScheduleFileError};
+pub use schedule_file::ScheduleFileError;
 pub use search::{CheckError, Options, Outcome, check};
 pub use standard::all as standard_scenarios;
 pub use step::Step;

@@ -1,12 +1,12 @@
-//! What happened in a step, for those who want to know.
+//! The log of a step: what the events and accesses in it were.
 
 use hearth_ipanema::ir::Event;
 
 use crate::access::Access;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Happening {
-    /// A handler begins; `thread` is `NO_THREAD` for an event of a core.
+pub enum LogEntry {
+    /// A handler begins. `thread` is `NO_THREAD` for an event of a core.
     Begins {
         event: Event,
         thread: u8,
@@ -17,10 +17,10 @@ pub enum Happening {
         access: Access,
         result: i64,
     },
-    /// The core has nothing to do.
+    /// The core goes idle.
     Idle,
-    /// It was about to go idle, but a thread has come.
+    /// The core was about to go idle, but a thread became ready on it.
     StaysAwake,
 }
 
-pub type Log = Vec<Happening>;
+pub type Log = Vec<LogEntry>;

@@ -1,4 +1,4 @@
-//! A policy on a scenario: what stays the same while it is explored.
+//! The model of a policy on a scenario: what is constant during an exploration.
 
 use hearth_ipanema::ir::{
     self, Attribute, AttributeId, BaseType, Event, Expr, Function, FunctionId, Owner, SetId, StmtKind, Type,
@@ -8,18 +8,18 @@ use hearth_policy::Policy;
 use crate::cores::Cores;
 use crate::scenario::{Op, Scenario, ScenarioError, Stealing};
 use crate::topology::Map;
-use crate::world::{Core, Does, Ghost, Line, MAX_QUEUES, NO_THREAD, State, Thread, World};
+use crate::world::{Core, Ghost, Line, MAX_QUEUES, Mode, NO_THREAD, State, Thread, World};
 
-/// The time at which a scenario begins: late enough that nothing looks as if it was just done.
+/// The time of the initial state. Late enough that a timestamp of 0 does not look recent.
 pub const START_NS: i64 = 1_000_000_000;
-/// What is seen of a core, in kHz.
+/// The frequency that the policy sees of a slow core.
 pub const MIN_KHZ: i64 = 1_000_000;
+/// The frequency that the policy sees of a core in `Scenario::fast`.
 pub const FAST_KHZ: i64 = 2_000_000;
-/// Of an idle core, in nanoseconds.
+/// Exit latency of an idle core.
 pub const EXIT_LATENCY_NS: i64 = 50_000;
 
-/// A condition that is to hold in every state: closed, over the policy's sets, parameters and
-/// global attributes.
+/// A condition that must hold: a closed expression over the policy's sets, parameters and global attributes.
 #[derive(Clone, Debug)]
 pub struct Invariant {
     pub name: String,
@@ -27,7 +27,7 @@ pub struct Invariant {
 }
 
 impl Invariant {
-    /// Those that the policy declares.
+    /// The invariants that the policy declares.
     pub fn declared(policy: &ir::Policy) -> Vec<Invariant> {
         let functions = policy.invariants.iter().map(|id| policy.function(*id));
         let expr = |f: &Function| match f.body.first().map(|stmt| &stmt.kind) {
@@ -38,16 +38,16 @@ impl Invariant {
     }
 }
 
-/// Faults of a steal that no policy can be written to have.
+/// Injected faults of the steal algorithm, which no policy can express. For mutation tests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Faults {
-    /// The third phase does not ask `can_steal_core` again: what was true may be so no longer.
+    /// The third phase does not check `can_steal_core` again.
     pub no_recheck: bool,
-    /// A steal ends behind its first candidate, whether it got anything there or not.
+    /// A steal ends after its first candidate, even if it stole nothing there.
     pub one_victim: bool,
 }
 
-/// Where `World::vars` has each set and attribute.
+/// Offsets of sets and attributes in `World::vars`.
 #[derive(Clone, Copy)]
 struct Layout {
     globals: usize,
@@ -73,7 +73,7 @@ pub struct Model<'p> {
     layout: Layout,
 }
 
-/// What a variable of this type begins with.
+/// The initial value of an attribute.
 fn initial(attribute: &Attribute) -> i64 {
     match attribute.ty {
         Type { optional: true, .. } => -1,
@@ -84,7 +84,7 @@ fn initial(attribute: &Attribute) -> i64 {
 
 impl<'p> Model<'p> {
     /// # Errors
-    /// If the scenario speaks of what is not there, or is too large.
+    /// If the scenario is invalid or the policy has too many queues.
     pub fn new(policy: &'p Policy, scenario: &'p Scenario) -> Result<Model<'p>, ScenarioError> {
         scenario.check()?;
         let policy = policy.ir();
@@ -123,7 +123,7 @@ impl<'p> Model<'p> {
         self.handlers[event as usize]
     }
 
-    /// What is seen of a core, in kHz.
+    /// The frequency that the policy sees of a core, in kHz.
     pub fn frequency(&self, core: u8) -> i64 {
         if self.fast.contains(core) { FAST_KHZ } else { MIN_KHZ }
     }
@@ -144,7 +144,7 @@ impl<'p> Model<'p> {
         self.layout.threads + usize::from(thread) * self.layout.per_thread + attribute.index()
     }
 
-    /// No thread was made yet, and every core is idle.
+    /// The state without any thread: every core is idle.
     pub fn empty_world(&self, ticks: u8) -> World {
         let of = |owner| self.policy.attributes(owner).iter().map(initial).collect::<Vec<i64>>();
         let nr_cores = usize::from(self.map.nr_cores);
@@ -159,7 +159,7 @@ impl<'p> Model<'p> {
             idle_since: 0,
             resched: false,
             tick: false,
-            does: Does::Idle,
+            mode: Mode::Idle,
             ghost: Ghost::default(),
             activity: None,
         };

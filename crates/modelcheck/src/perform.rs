@@ -1,4 +1,4 @@
-//! What each access does to the world, and what it must not do.
+//! The effect of each access on the state, and the safety violations that it can cause.
 
 use hearth_ipanema::ir::{CoreField, Event, KeptSet, QueueId};
 
@@ -7,12 +7,12 @@ use crate::cores::Cores;
 use crate::env::Env;
 use crate::model::EXIT_LATENCY_NS;
 use crate::property::{Property, Violation};
-use crate::world::{Does, NO_THREAD, State, World};
+use crate::world::{Mode, NO_THREAD, State, World};
 
 impl World {
     fn enqueue(&mut self, thread: u8, core: u8, queue: QueueId, key: i64) {
         let line = self.core(core).queues[queue.index()];
-        // Equal keys in order of arrival.
+        // Threads with equal keys are in order of arrival.
         let at = line.iter().take_while(|other| self.thread(*other).key <= key).count();
         self.core_mut(core).queues[queue.index()].insert(at, thread);
         let t = self.thread_mut(thread);
@@ -24,17 +24,18 @@ impl World {
         self.core_mut(t.core).queues[usize::from(t.queue)].remove(thread);
     }
 
+    /// Idle cores whose hyperthreads are all idle.
     fn idle_whole(&self, siblings: impl Fn(u8) -> Cores) -> Cores {
         self.idle.iter().filter(|core| (siblings(*core) - self.idle).is_empty()).collect()
     }
 }
 
-fn breach<T>(what: String) -> Result<T, Violation> {
+fn violated<T>(what: String) -> Result<T, Violation> {
     Err(Violation::safety(what))
 }
 
 impl Env<'_> {
-    /// Does it, on the world as it is now.
+    /// Executes the access on the current state. A write that fails (a claim, a full set) returns 0.
     pub fn perform(&mut self, access: Access) -> Result<i64, Violation> {
         if access.is_read() { Ok(self.read(access)) } else { self.change(access) }
     }
@@ -76,7 +77,7 @@ impl Env<'_> {
             CoreField::NrRunning => c.nr_running() as i64,
             CoreField::Frequency => self.model.frequency(core),
             CoreField::MinFrequency => crate::model::MIN_KHZ,
-            CoreField::ExitLatency if c.does == Does::Idle => EXIT_LATENCY_NS,
+            CoreField::ExitLatency if c.mode == Mode::Idle => EXIT_LATENCY_NS,
             CoreField::ExitLatency => 0,
             CoreField::IdleSince => c.idle_since,
         }
@@ -135,14 +136,14 @@ impl Env<'_> {
             }
             Access::Ready { thread, core, queue, key, .. } => return self.ready(thread, core, queue, key),
             Access::Run(thread) => self.run(thread)?,
-            Access::Blocked(thread) => self.leave(thread, Event::Block, State::Blocked)?,
-            Access::Terminated(thread) => self.leave(thread, Event::Terminate, State::Terminated)?,
+            Access::Blocked(thread) => self.stop_running(thread, Event::Block, State::Blocked)?,
+            Access::Terminated(thread) => self.stop_running(thread, Event::Terminate, State::Terminated)?,
             _ => unreachable!("a read"),
         }
         Ok(1)
     }
 
-    /// Takes a thread to a ready queue; 0: somebody else took it first.
+    /// Moves a thread to a ready queue. 0 means that another core has taken it.
     fn ready(&mut self, thread: u8, core: u8, queue: QueueId, key: i64) -> Result<i64, Violation> {
         let before = self.world.thread(thread).state;
         let event = self.event;
@@ -159,16 +160,19 @@ impl Env<'_> {
         let subject = moves && event != Event::Timer || thread == self.activity.subject;
         if before != from || !subject || self.activity.moved && !moves || self.world.thread(thread).since >= 0
         {
-            return breach(format!("`{}` makes thread {thread} ready, which is {before:?}", event.name()));
+            return violated(format!(
+                "`{}` makes thread {thread} ready, but the thread is {before:?}",
+                event.name()
+            ));
         }
         if core >= self.model.map.nr_cores {
-            return breach(format!("thread {thread} is placed on core {core}, which does not exist"));
+            return violated(format!("thread {thread} is placed on core {core}, which does not exist"));
         }
         if !self.model.affinity[usize::from(thread)].contains(core) {
-            return breach(format!("thread {thread} is placed on core {core}, where it may not run"));
+            return violated(format!("thread {thread} is placed on core {core}, where it may not run"));
         }
         if from == State::Running && core != self.me {
-            return breach(format!("`{}` takes thread {thread} to another core", event.name()));
+            return violated(format!("`{}` moves thread {thread} to another core", event.name()));
         }
         if before == State::Ready {
             self.world.dequeue(thread);
@@ -178,13 +182,13 @@ impl Env<'_> {
         self.end_claim(core)?;
         if self.world.idle.contains(core) {
             self.world.idle.remove(core);
-            self.activity.left.insert(core);
+            self.activity.woken.insert(core);
         }
-        self.seen_by_others(|ghost| ghost.placed.insert(core));
+        self.update_ghosts(|ghost| ghost.placed.insert(core));
         Ok(1)
     }
 
-    /// A placement on the core ends this handler's claim of it.
+    /// Ends this handler's claim of the core, on which it has placed a thread.
     fn end_claim(&mut self, core: u8) -> Result<(), Violation> {
         if !self.activity.claims.contains(core) {
             return Ok(());
@@ -198,18 +202,18 @@ impl Env<'_> {
             Some(other) => Err(Violation {
                 property: Property::Claims,
                 what: format!(
-                    "cores {} and {other} both have claimed core {core}, and place threads there",
+                    "cores {} and {other} have both claimed core {core} and place threads there",
                     self.me
                 ),
             }),
         }
     }
 
-    /// Tells the events that are under way on other cores.
-    pub fn seen_by_others(&mut self, what: impl Fn(&mut crate::world::Ghost)) {
+    /// Updates the ghost state of every event in progress on another core.
+    fn update_ghosts(&mut self, update: impl Fn(&mut crate::world::Ghost)) {
         for core in &mut self.world.cores {
             if core.activity.is_some() {
-                what(&mut core.ghost);
+                update(&mut core.ghost);
             }
         }
     }
@@ -217,8 +221,8 @@ impl Env<'_> {
     fn run(&mut self, thread: u8) -> Result<(), Violation> {
         let t = *self.world.thread(thread);
         if self.event != Event::Schedule || t.state != State::Ready || t.core != self.me {
-            return breach(format!(
-                "core {} runs thread {thread}, which is {:?} on core {}",
+            return violated(format!(
+                "core {} runs thread {thread}, but the thread is {:?} on core {}",
                 self.me, t.state, t.core
             ));
         }
@@ -227,16 +231,16 @@ impl Env<'_> {
         let t = self.world.thread_mut(thread);
         (t.state, t.since, t.timer) = (State::Running, now, -1);
         let core = self.world.core_mut(self.me);
-        (core.current, core.does) = (thread, Does::Run);
+        (core.current, core.mode) = (thread, Mode::Busy);
         Ok(())
     }
 
-    fn leave(&mut self, thread: u8, event: Event, to: State) -> Result<(), Violation> {
+    fn stop_running(&mut self, thread: u8, event: Event, to: State) -> Result<(), Violation> {
         let t = self.world.thread_mut(thread);
         if self.event != event || thread != self.activity.subject || t.state != State::Running || t.since >= 0
         {
-            return breach(format!(
-                "`{}` makes thread {thread} {to:?}, which is {:?}",
+            return violated(format!(
+                "`{}` makes thread {thread} {to:?}, but the thread is {:?}",
                 self.event.name(),
                 t.state
             ));

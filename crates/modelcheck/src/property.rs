@@ -1,4 +1,4 @@
-//! What must hold, and what is wrong where it does not.
+//! The properties that are checked, and their violations.
 
 use std::fmt;
 
@@ -7,17 +7,17 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Property {
-    /// Every thread is in one state and one place; transitions are those of `saakm.h`; handlers do
-    /// what they must; threads are where they may be.
+    /// Every thread is in one state and one place. Transitions are those of `saakm.h`, and handlers make
+    /// those that they must. Placements respect affinities.
     Safety,
-    /// A claim gives a core to one placement.
+    /// At most one placement holds the claim of a core.
     Claims,
-    /// An invariant of the policy.
+    /// An invariant of the policy, or one of the options.
     Invariant,
     /// Concurrent work conservation.
     Cwc,
-    /// No thread is placed behind another while a core is idle for it, whatever happens at the same
-    /// time: stricter than CWC, which leaves such cases to balancing.
+    /// No thread is placed behind another while a core is idle for it, even if placements are concurrent.
+    /// Stricter than CWC, which leaves such cases to balancing.
     Collision,
 }
 
@@ -36,7 +36,7 @@ impl fmt::Display for Property {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Violation {
     pub property: Property,
-    /// A sentence.
+    /// The violation in a sentence.
     pub what: String,
 }
 

@@ -1,24 +1,25 @@
-//! Which accesses need not be interleaved: those that commute with all that other cores can do
-//! while the handler is under way. They are done at once with the step before them (Lipton's
-//! reduction: they are both movers, and no property sees them).
+//! Partial-order reduction: which accesses are not interleaved.
 //!
-//! - *Owned* data: while an event of a thread is under way (but for `timer`, whose thread is READY
-//!   and can be stolen), only that event works on the thread; and only a core's own handlers work on
-//!   a core's attributes. So they do, as a rule. The exceptions (an enqueue that reads another core's
-//!   clock, a balancer that sets another core's deadline) are found out, by attribute.
-//! - Sets and global attributes that nobody ever changes.
+//! An access that commutes with everything other cores can do during the handler is merged into the step
+//! before it (Lipton's reduction: such accesses are both-movers, and no property observes them):
 //!
-//! An exploration begins with the assumption that there are no exceptions. When it meets the first
-//! access that breaks it, the assumption is corrected and the exploration begins anew. The last
-//! one, which meets none, is sound. Say that in some schedule an access B of another core comes
-//! between two merged accesses of the owner, and that it is the first that does so. Up to there all
-//! merged accesses commute, so the state before them is explored. So is B right after the whole run
-//! of merged accesses: what B is depends on its own handler only. There it is noticed:
+//! - *Owned* data. While an event of a thread is in progress, only that event accesses the thread (except for
+//!   `timer`, whose thread is READY and can be stolen). Only a core's own handlers access a core's
+//!   attributes. Policies break these rules for some attributes (an enqueue that reads another core's
+//!   clock, a balancer that sets another core's deadline). The exploration detects these attributes.
+//! - Sets and global attributes that no handler ever writes.
 //!
-//! - a core's attribute, because every access by another core counts, at whatever time;
-//! - a thread's, because every access counts while the thread is not READY. It is not READY right
-//!   after a run of merged accesses: an event begins with a thread that is not, and the transition
-//!   that may make it so is never merged.
+//! An exploration begins with the assumption that there are no such attributes. On the first access that
+//! breaks the assumption, the assumption is corrected and the exploration restarts. The last
+//! exploration, which meets no such access, is sound. Suppose that in some schedule an access B of another
+//! core comes between two merged accesses of the owner, and that B is the first to do so. All merged
+//! accesses before B commute, so the state before them is explored. So is B directly after the run
+//! of merged accesses, because B depends on its own handler only. There B is detected:
+//!
+//! - on a core's attribute, because every access by another core counts, at any time;
+//! - on a thread's attribute, because every access counts while the thread is not READY. The thread is not READY
+//!   directly after a run of merged accesses: the thread of an event is not READY at its beginning, and the
+//!   transition that may make it READY is never merged.
 
 use serde::{Deserialize, Serialize};
 
@@ -27,43 +28,46 @@ use crate::model::Model;
 use crate::world::{Activity, State, World};
 use hearth_ipanema::ir::{CoreField, Event};
 
-/// What others than its owner do to an attribute.
+/// What handlers that do not own an attribute do to it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-struct Others {
+struct ForeignAccess {
     read: bool,
     write: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reduction {
-    reduces: bool,
-    core: Vec<Others>,
-    thread: Vec<Others>,
+    #[serde(rename = "reduces")]
+    enabled: bool,
+    core: Vec<ForeignAccess>,
+    thread: Vec<ForeignAccess>,
     written_sets: Vec<bool>,
     written_globals: Vec<bool>,
-    /// Something was learned since `take_news`.
-    news: bool,
+    /// An assumption was broken since `take_broken`.
+    #[serde(rename = "news")]
+    broken: bool,
 }
 
-fn learn(known: &mut bool, news: &mut bool) {
-    *news |= !*known;
-    *known = true;
+/// Corrects an assumption, if this is the first access that breaks it.
+fn correct(assumption: &mut bool, broken: &mut bool) {
+    *broken |= !*assumption;
+    *assumption = true;
 }
 
 impl Reduction {
-    /// Without reduction, every access to what is shared is a step of its own.
-    pub fn new(model: &Model, reduces: bool) -> Reduction {
+    /// If it is not enabled, every access to shared state is a step of its own.
+    pub fn new(model: &Model, enabled: bool) -> Reduction {
         Reduction {
-            reduces,
-            core: vec![Others::default(); model.policy.core.len()],
-            thread: vec![Others::default(); model.policy.thread.len()],
+            enabled,
+            core: vec![ForeignAccess::default(); model.policy.core.len()],
+            thread: vec![ForeignAccess::default(); model.policy.thread.len()],
             written_sets: vec![false; model.policy.sets.len()],
             written_globals: vec![false; model.policy.globals.len()],
-            news: false,
+            broken: false,
         }
     }
 
-    /// Is it about the attributes and sets of this policy?
+    /// Whether it has as many attributes and sets as this policy.
     pub fn fits(&self, model: &Model) -> bool {
         let policy = model.policy;
         self.core.len() == policy.core.len()
@@ -72,14 +76,14 @@ impl Reduction {
             && self.written_globals.len() == policy.globals.len()
     }
 
-    /// Was an assumption broken since the last call?
-    pub fn take_news(&mut self) -> bool {
-        std::mem::take(&mut self.news) && self.reduces
+    /// Whether an assumption was broken since the last call.
+    pub fn take_broken(&mut self) -> bool {
+        std::mem::take(&mut self.broken) && self.enabled
     }
 
-    /// May core `me`, on which `activity` is under way, make this access at once?
-    pub fn is_private(&self, access: &Access, me: u8, activity: &Activity, world: &World) -> bool {
-        if !self.reduces {
+    /// Whether this access of core `me`, on which `activity` is in progress, is merged into the step before it.
+    pub fn merges(&self, access: &Access, me: u8, activity: &Activity, world: &World) -> bool {
+        if !self.enabled {
             return false;
         }
         let owns = |thread: u8| owns(activity, thread);
@@ -100,32 +104,32 @@ impl Reduction {
             Access::ThreadCore(t) => owns(t),
             Access::Runtime(t) => owns(t) || world.core(me).current == t,
             Access::Arm(t, _) | Access::Cancel(t) => owns(t),
-            // Only looked at between two events of the core.
+            // The request is only read between two events of the core.
             Access::Preempt(c) => c == me,
             _ => false,
         }
     }
 
-    /// Takes notice of an access that core `me` makes in this activity.
-    pub fn note(&mut self, access: &Access, me: u8, activity: &Activity, world: &World) {
-        let news = &mut self.news;
-        // What works on a READY thread has taken it from its queue, or finds it there.
+    /// Corrects the assumption that this access of core `me` in `activity` breaks, if any.
+    pub fn observe(&mut self, access: &Access, me: u8, activity: &Activity, world: &World) {
+        let broken = &mut self.broken;
+        // READY threads have no owner: any core may find one in its queue.
         let foreign = |t: u8| !owns(activity, t) && world.thread(t).state != State::Ready;
         match *access {
-            Access::ThreadAttribute(t, a) if foreign(t) => learn(&mut self.thread[a.index()].read, news),
-            Access::SetThread(t, a, _) if foreign(t) => learn(&mut self.thread[a.index()].write, news),
-            Access::CoreAttribute(c, a) if c != me => learn(&mut self.core[a.index()].read, news),
-            Access::SetCore(c, a, _) if c != me => learn(&mut self.core[a.index()].write, news),
+            Access::ThreadAttribute(t, a) if foreign(t) => correct(&mut self.thread[a.index()].read, broken),
+            Access::SetThread(t, a, _) if foreign(t) => correct(&mut self.thread[a.index()].write, broken),
+            Access::CoreAttribute(c, a) if c != me => correct(&mut self.core[a.index()].read, broken),
+            Access::SetCore(c, a, _) if c != me => correct(&mut self.core[a.index()].write, broken),
             Access::SetSet(set, _) | Access::Add { set, .. } | Access::Remove { set, .. } => {
-                learn(&mut self.written_sets[set.index()], news);
+                correct(&mut self.written_sets[set.index()], broken);
             }
-            Access::SetGlobal(a, _) => learn(&mut self.written_globals[a.index()], news),
+            Access::SetGlobal(a, _) => correct(&mut self.written_globals[a.index()], broken),
             _ => {}
         }
     }
 }
 
-/// The event is the thread's, and has not made its transition.
+/// Whether the event is the thread's and has not made its transition.
 fn owns(activity: &Activity, thread: u8) -> bool {
     activity.subject == thread && activity.cause != Event::Timer && !activity.moved
 }

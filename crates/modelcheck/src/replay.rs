@@ -1,101 +1,37 @@
-//! A counter-example as the events of a scheduler's trace.
+//! Converts a replayed schedule to the events of a trace.
 
-use hearth_ipanema::ir::Event;
-use hearth_policy::Policy;
-use serde::{Deserialize, Serialize};
+use hearth_ipanema::ir;
+use hearth_trace::{Event, IDLE, Kind, Stop, Tid, Time, Waker};
 
 use crate::access::Access;
-use crate::counterexample::{Counterexample, Replayed, repeat};
-use crate::log::Happening;
+use crate::counterexample::Replayed;
+use crate::log::LogEntry;
 use crate::model::{Model, START_NS};
 use crate::narrate::core_of;
-use crate::schedule_file::fitting;
-use crate::search::CheckError;
 use crate::step::Step;
-use crate::world::{NO_THREAD, State, World};
+use crate::world::{NO_THREAD, State};
 
-/// What happened on a core. Between two steps a microsecond passes, so that a trace has an order;
-/// a tick of the clock takes 4 ms.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct SchedulerEvent {
-    /// Nanoseconds since the beginning.
-    pub time: u64,
-    /// Of a wake-up or fork the waker's.
-    pub core: u8,
-    pub kind: Kind,
+/// The initial events are at time 0, and the schedule begins here, in nanoseconds.
+const SCHEDULE_START: Time = 1000;
+/// Time between two steps of the same tick, in nanoseconds. It gives the events of a trace an order.
+const STEP_NS: Time = 1000;
+
+/// Threads of a trace are numbered from 1, because 0 is the idle thread. `NO_THREAD` becomes the idle thread.
+pub(crate) fn tid(thread: u8) -> Tid {
+    if thread == NO_THREAD { IDLE } else { Tid::from(thread) + 1 }
 }
 
-/// Why a thread left its core.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Left {
-    Preempted,
-    Yielded,
-    Blocked,
-    Exited,
+pub(crate) fn khz(model: &Model<'_>, core: u8) -> u32 {
+    model.frequency(core) as u32
 }
 
-/// As in Hearth's traces, but that threads are numbered from 0, and no thread is `None`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Kind {
-    /// `previous` left the core for `why`, and `next` runs on it.
-    Switch {
-        previous: Option<u8>,
-        why: Left,
-        next: Option<u8>,
-    },
-    Fork {
-        parent: Option<u8>,
-        child: u8,
-        target: u8,
-    },
-    /// Without a waker it was an interrupt.
-    Wakeup {
-        thread: u8,
-        waker: Option<u8>,
-        target: u8,
-    },
-    Migrate {
-        thread: u8,
-        from: u8,
-        to: u8,
-    },
-    /// The policy placed the thread, for this reason.
-    Place {
-        thread: u8,
-        target: u8,
-        reason: String,
-    },
-    Exit {
-        thread: u8,
-    },
-    Tick,
-    /// A core entered or left a set of the policy.
-    Set {
-        set: String,
-        core: u8,
-        member: bool,
-    },
-}
-
-/// Lets the schedule of a counter-example happen again.
-///
-/// # Errors
-/// If the counter-example is of another policy, or does not fit it (any longer).
-pub fn replay(policy: &Policy, counterexample: &Counterexample) -> Result<Vec<SchedulerEvent>, CheckError> {
-    counterexample.check(policy)?;
-    let model = fitting(policy, counterexample)?;
-    let reduction = counterexample.reduction.clone();
-    Ok(events(&repeat(&model, &counterexample.scenario, reduction, &counterexample.steps)))
-}
-
-/// What happens between the worlds of a replay.
-pub(crate) fn events(replayed: &Replayed<'_>) -> Vec<SchedulerEvent> {
+/// The events of a replayed schedule.
+pub(crate) fn events(replayed: &Replayed<'_>) -> Vec<Event> {
     let model = replayed.model;
     let mut events = Vec::new();
-    let mut left: Vec<Option<(u8, Left)>> = vec![None; usize::from(model.map.nr_cores)];
-    // The thread is being woken by an interrupt, whoever runs there.
+    // By core, the thread that has left it and why, until the core switches to another.
+    let mut left: Vec<Option<(u8, Stop)>> = vec![None; usize::from(model.map.nr_cores)];
+    // By thread, whether the wake-up in progress comes from an interrupt.
     let mut interrupted = vec![false; model.programs.len()];
     for (at, (step, log)) in replayed.logs.iter().enumerate() {
         let (before, after) = (&replayed.worlds[at], &replayed.worlds[at + 1]);
@@ -103,92 +39,83 @@ pub(crate) fn events(replayed: &Replayed<'_>) -> Vec<SchedulerEvent> {
             interrupted[usize::from(*thread)] = true;
         }
         let Some(core) = core_of(*step, before) else { continue };
-        let time = (before.now - START_NS) as u64 + 1000 * at as u64;
-        for happening in log {
-            let mut tell = |kind| events.push(SchedulerEvent { time, core, kind });
-            match happening {
-                Happening::Begins { event, thread, .. } => {
-                    if *event == Event::Tick {
-                        tell(Kind::Tick);
+        let time = (before.now - START_NS) as Time + STEP_NS * at as Time + SCHEDULE_START;
+        let mut push = |core: u8, kind| events.push(Event { time, core: core.into(), kind });
+        let current = before.core(core).current;
+        for entry in log {
+            match *entry {
+                LogEntry::Begins { event, thread, .. } => {
+                    if let Some(stop) = stop(event) {
+                        left[usize::from(core)] = Some((thread, stop));
                     }
-                    if let Some(why) = why(*event) {
-                        left[usize::from(core)] = Some((*thread, why));
-                    }
-                    if *event == Event::Terminate {
-                        tell(Kind::Exit { thread: *thread });
-                    }
-                }
-                Happening::Access { access, result: 0, .. } if !access.is_read() => {}
-                Happening::Access { access, .. } => {
-                    for mut kind in of_access(model, before, core, *access) {
-                        if let Kind::Wakeup { thread, waker, .. } = &mut kind
-                            && std::mem::take(&mut interrupted[usize::from(*thread)])
-                        {
-                            *waker = None;
-                        }
-                        // It left its core, which has not found another thread yet.
-                        if let Kind::Wakeup { thread, .. } | Kind::Migrate { thread, .. } = kind
-                            && let Some(from) = left.iter().position(|l| l.is_some_and(|l| l.0 == thread))
-                            && let Some((_, why)) = left[from].take()
-                        {
-                            let kind = Kind::Switch { previous: Some(thread), why, next: None };
-                            events.push(SchedulerEvent { time, core: from as u8, kind });
-                        }
-                        events.push(SchedulerEvent { time, core, kind });
+                    match event {
+                        ir::Event::Tick => push(core, Kind::Tick { khz: khz(model, core) }),
+                        ir::Event::Terminate => push(core, Kind::Exit { thread: tid(thread) }),
+                        _ => {}
                     }
                 }
-                Happening::Idle | Happening::StaysAwake => {}
+                // It had no effect.
+                LogEntry::Access { result: 0, .. } => {}
+                LogEntry::Access { access: Access::Add { set, core, .. }, .. } => {
+                    push(core, Kind::Set { set: set.0 as u8, member: true });
+                }
+                LogEntry::Access { access: Access::Remove { set, core }, .. } => {
+                    push(core, Kind::Set { set: set.0 as u8, member: false });
+                }
+                LogEntry::Access { access: Access::Ready { thread: id, core: to, reason, .. }, .. } => {
+                    let (t, thread, target) = (before.thread(id), tid(id), to.into());
+                    if t.state == State::Blocked || t.state != State::NotQueued && t.core != to {
+                        // It has left its core, which has not found another thread yet.
+                        let from = left.iter().position(|left| left.is_some_and(|left| left.0 == id));
+                        if let Some(from) = from
+                            && let Some((_, stop)) = left[from].take()
+                        {
+                            push(from as u8, Kind::Switch { prev: thread, stop, next: IDLE });
+                        }
+                    }
+                    match t.state {
+                        State::NotQueued => {
+                            push(core, Kind::Fork { parent: tid(current), child: thread, target })
+                        }
+                        State::Blocked => {
+                            let interrupt =
+                                std::mem::take(&mut interrupted[usize::from(id)]) || current == NO_THREAD;
+                            let waker =
+                                if interrupt { Waker::Interrupt } else { Waker::Thread(tid(current)) };
+                            push(core, Kind::Wakeup { thread, waker, target });
+                        }
+                        State::Ready | State::Running if t.core != to => {
+                            push(core, Kind::Migrate { thread, from: t.core.into(), to: target });
+                        }
+                        _ => {}
+                    }
+                    if reason.0 != 0 {
+                        let seen_khz = khz(model, to);
+                        push(core, Kind::Place { thread, target, reason: reason.0 as u16, seen_khz });
+                    }
+                }
+                LogEntry::Access { .. } | LogEntry::Idle | LogEntry::StaysAwake => {}
             }
         }
-        let (was, is) = (before.core(core).current, after.core(core).current);
-        let runs = is != NO_THREAD && (was != is || left[usize::from(core)].is_some());
-        if runs || log.contains(&Happening::Idle) {
-            let (previous, why) = left[usize::from(core)].take().unzip();
-            let next = (is != NO_THREAD).then_some(is);
-            if previous != next {
-                let kind = Kind::Switch { previous, why: why.unwrap_or(Left::Preempted), next };
-                events.push(SchedulerEvent { time, core, kind });
+        let next = after.core(core).current;
+        let runs = next != NO_THREAD && (current != next || left[usize::from(core)].is_some());
+        if runs || log.contains(&LogEntry::Idle) {
+            let (prev, stop) = left[usize::from(core)].take().unwrap_or((NO_THREAD, Stop::Preempted));
+            if prev != next {
+                push(core, Kind::Switch { prev: tid(prev), stop, next: tid(next) });
             }
         }
     }
     events
 }
 
-fn why(event: Event) -> Option<Left> {
+/// Why the thread of this event leaves its core; `None` if it does not.
+fn stop(event: ir::Event) -> Option<Stop> {
     match event {
-        Event::Preempt => Some(Left::Preempted),
-        Event::Yield => Some(Left::Yielded),
-        Event::Block => Some(Left::Blocked),
-        Event::Terminate => Some(Left::Exited),
+        ir::Event::Preempt => Some(Stop::Preempted),
+        ir::Event::Yield => Some(Stop::Yielded),
+        ir::Event::Block => Some(Stop::Blocked),
+        ir::Event::Terminate => Some(Stop::Exited),
         _ => None,
-    }
-}
-
-/// What a change looks like in a trace.
-fn of_access(model: &Model<'_>, before: &World, core: u8, access: Access) -> Vec<Kind> {
-    let policy = model.policy;
-    let current = before.core(core).current;
-    let current = (current != NO_THREAD).then_some(current);
-    let set = |id: hearth_ipanema::ir::SetId| policy.sets[id.index()].name.clone();
-    match access {
-        Access::Ready { thread, core: target, reason, .. } => {
-            let t = before.thread(thread);
-            let mut kinds = match t.state {
-                State::NotQueued => vec![Kind::Fork { parent: current, child: thread, target }],
-                State::Blocked => vec![Kind::Wakeup { thread, waker: current, target }],
-                State::Ready | State::Running if t.core != target => {
-                    vec![Kind::Migrate { thread, from: t.core, to: target }]
-                }
-                _ => Vec::new(),
-            };
-            if reason.0 != 0 {
-                let reason = policy.reasons[reason.index()].clone();
-                kinds.push(Kind::Place { thread, target, reason });
-            }
-            kinds
-        }
-        Access::Add { set: id, core, .. } => vec![Kind::Set { set: set(id), core, member: true }],
-        Access::Remove { set: id, core } => vec![Kind::Set { set: set(id), core, member: false }],
-        _ => Vec::new(),
     }
 }

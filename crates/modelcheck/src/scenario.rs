@@ -1,4 +1,4 @@
-//! A small world: a machine, threads, and what these may do.
+//! Scenarios: a small machine, threads, and their programs.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,34 +6,34 @@ use crate::cores::Cores;
 use crate::topology::Topology;
 use crate::world::MAX_THREADS;
 
-/// What a thread does, one after the other. Between two operations it runs for a while, in which
-/// anything can happen elsewhere. After the last one it exits.
+/// An operation of a thread's program. Between two operations the thread runs for a while, and other cores
+/// can do anything. After its last operation the thread exits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Op {
-    /// Makes a thread that starts as [`Start::Forked`]; nothing if it has been made.
+    /// Creates a thread that starts as [`Start::Forked`]. No effect if it exists.
     Fork(u8),
-    /// Wakes a blocked thread. One that is awake does not block the next time; one that is not made
-    /// yet, or has exited, does not notice.
+    /// Wakes a blocked thread. A thread that is awake skips its next [`Op::Block`]. No effect on a thread that was not
+    /// created or has exited.
     Wake(u8),
     /// Blocks until another thread wakes it.
     Block,
-    /// Blocks until an interrupt on its core wakes it, sooner or later.
+    /// Blocks until an interrupt on its core wakes it, at any later time.
     Sleep,
     Yield,
-    /// Runs as long as it is watched.
+    /// Runs until the end of the exploration.
     Forever,
 }
 
-/// How a thread comes into the world.
+/// The initial state of a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Start {
-    /// It was made on this core before. The first one there runs, the others are ready.
+    /// On this core. The first one there runs, the others are ready.
     Awake(u8),
-    /// The same, but it has run and blocked since: another thread wakes it.
+    /// Blocked after running on this core. Another thread wakes it.
     Blocked(u8),
-    /// Another thread makes it.
+    /// Not created yet. Another thread forks it.
     Forked,
 }
 
@@ -41,10 +41,10 @@ pub enum Start {
 pub struct ThreadSpec {
     pub start: Start,
     pub program: Vec<Op>,
-    /// Cores that it may use; empty: all.
+    /// Cores that it may run on. Empty means all.
     #[serde(default)]
     pub affinity: Cores,
-    /// 1024 at nice 0, as in Linux.
+    /// As in Linux: 1024 at nice 0.
     #[serde(default = "nice_0")]
     pub weight: u32,
 }
@@ -64,29 +64,29 @@ impl ThreadSpec {
     }
 }
 
-/// How a steal takes a thread that it has found.
+/// The atomicity of the third phase of a steal.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Stealing {
-    /// The third phase has the queues of both cores locked from its first check to its last move,
-    /// for one victim. Other cores see all of it or nothing.
+    /// The third phase on one victim is atomic: it holds the queues of both cores from its first check to
+    /// its last move.
     #[default]
     Locked,
-    /// As `runtime/bpf` does it: nothing is locked, and whoever first takes a ready thread has it.
-    /// A thread that is no longer ready is left alone.
+    /// Lock-free, as in `runtime/bpf`: the first core that moves a ready thread gets it. The steal skips a thread
+    /// that is no longer ready.
     CompareAndSwap,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Scenario {
     pub name: String,
-    /// What it is for, in a sentence.
+    /// What it tests, in a sentence.
     pub doc: String,
     pub topology: Topology,
     pub threads: Vec<ThreadSpec>,
-    /// How often the clock goes on by a tick of 4 ms.
+    /// How often the clock advances by a tick of 4 ms.
     pub ticks: u8,
-    /// Cores that the policy sees above their lowest frequency.
+    /// Cores that the policy sees above their minimum frequency.
     #[serde(default)]
     pub fast: Cores,
     #[serde(default)]
@@ -96,15 +96,15 @@ pub struct Scenario {
 /// Why a scenario cannot be explored.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ScenarioError {
-    #[error("no scenario is called `{0}`; there are: {1}")]
+    #[error("there is no scenario `{0}`; expected one of: {1}")]
     Unknown(String, String),
-    #[error("a machine has 1 to {max} cores, this one has {0}", max = Cores::MAX)]
+    #[error("a scenario has 1 to {max} cores; this one has {0}", max = Cores::MAX)]
     Cores(usize),
-    #[error("at most {MAX_THREADS} threads can be explored, these are {0}")]
+    #[error("a scenario has at most {MAX_THREADS} threads; this one has {0}")]
     Threads(usize),
-    #[error("thread {thread} speaks of {what}, which does not exist")]
+    #[error("thread {thread} refers to {what}, which does not exist")]
     Dangling { thread: usize, what: String },
-    #[error("the {0} of the cores are not numbered from 0 in their order")]
+    #[error("number the {0} of the cores from 0, in the order of the cores and without gaps")]
     Numbering(&'static str),
     #[error("thread {0} has more than 255 operations")]
     Program(usize),
@@ -113,7 +113,10 @@ pub enum ScenarioError {
 }
 
 impl Scenario {
-    /// Is everything that it speaks of there?
+    /// Checks sizes, numbering and references.
+    ///
+    /// # Errors
+    /// The first thing that does not fit.
     pub fn check(&self) -> Result<(), ScenarioError> {
         let cores = self.topology.nr_cores();
         if cores == 0 || cores > Cores::MAX || self.topology.physical.len() != cores {

@@ -1,4 +1,4 @@
-//! A counter-example in a file, and what must be true of one before it is believed.
+//! Counterexamples in files, and the checks before one is replayed.
 
 use hearth_policy::{Policy, Settings};
 use serde::Serialize;
@@ -10,20 +10,20 @@ use crate::driver::Driver;
 use crate::initial;
 use crate::model::Model;
 use crate::property::{Property, Violation};
-use crate::search::{CheckError, Invariants, whole};
+use crate::search::{CheckError, Invariants, check_state};
 use crate::step::enabled;
 
-/// The schema of a kept counter-example.
+/// The schema of a stored counterexample.
 pub const SCHEMA: &str = "hearth.schedule/1";
 
-/// Why a text is no kept counter-example.
+/// Why a text is not a stored counterexample.
 #[derive(Debug, thiserror::Error)]
 pub enum ScheduleFileError {
-    #[error("it is no schedule that `hearth modelcheck` wrote: {0}")]
+    #[error("it is not a schedule that `hearth modelcheck` wrote: {0}")]
     Malformed(#[from] serde_json::Error),
-    #[error("it has the schema `{0}`, and not `{SCHEMA}`")]
+    #[error("its schema is `{0}`; expected `{SCHEMA}`")]
     Schema(String),
-    #[error("it names no schema; that of a schedule is `{SCHEMA}`")]
+    #[error("it has no schema; expected `{SCHEMA}`")]
     NoSchema,
 }
 
@@ -35,17 +35,17 @@ struct Written<'a> {
 }
 
 impl Counterexample {
-    /// One JSON document; [`Counterexample::from_json`] reads it.
+    /// Writes a JSON document that [`Counterexample::from_json`] reads.
     pub fn to_json(&self) -> String {
         let written = Written { schema: SCHEMA, counterexample: self };
-        let json =
-            serde_json::to_string_pretty(&written).expect("it has names for keys, and no maps besides");
+        let json = serde_json::to_string_pretty(&written).expect("its keys are strings");
         json + "\n"
     }
 
+    /// Reads what [`Counterexample::to_json`] wrote. [`Counterexample::check`] tells whether it fits a policy.
+    ///
     /// # Errors
-    /// If the text is not what [`Counterexample::to_json`] wrote. Whether it fits a policy is another
-    /// question: [`Counterexample::check`].
+    /// If the text is not JSON, has another schema, or misses a field.
     pub fn from_json(text: &str) -> Result<Counterexample, ScheduleFileError> {
         let value: Value = serde_json::from_str(text)?;
         match value.get("schema").and_then(Value::as_str) {
@@ -55,19 +55,19 @@ impl Counterexample {
         }
     }
 
-    /// Does the schedule still happen under this policy, and end in what is wrong?
+    /// Checks that every step of the schedule is enabled under this policy, and that it ends in its violation.
     ///
     /// # Errors
-    /// If the counter-example is of another policy, or does not fit this one (any longer).
+    /// If the counterexample is of another policy or of another version of it.
     pub fn check(&self, policy: &Policy) -> Result<(), CheckError> {
-        let model = fitting(policy, self)?;
+        let model = model_for(policy, self)?;
         let property = self.violation.property;
         let checks = Checks { cwc: property == Property::Cwc, collisions: property == Property::Collision };
         let mut driver = Driver { model: &model, reduction: self.reduction.clone(), checks };
         let invariants = Invariants::of(policy.ir(), Vec::new());
         let mut world = match initial::world(&model, &self.scenario) {
             Ok(world) => world,
-            Err(violation) => return self.ends(0, &violation),
+            Err(violation) => return self.expect_violation(0, &violation),
         };
         for (at, step) in self.steps.iter().enumerate() {
             if !enabled(&model, &world).contains(step) {
@@ -75,21 +75,21 @@ impl Counterexample {
             }
             let mut next = world;
             let stepped = driver.step(&mut next, *step, None);
-            match stepped.and_then(|()| whole(&mut driver, next, &invariants)) {
+            match stepped.and_then(|()| check_state(&mut driver, next, &invariants)) {
                 Ok(next) => world = next,
-                Err(violation) => return self.ends(at + 1, &violation),
+                Err(violation) => return self.expect_violation(at + 1, &violation),
             }
         }
-        // An invariant that the exploration was given besides those of the policy is not known here.
-        match whole(&mut driver, world, &invariants) {
+        // The invariants of `Options::invariants` are not stored, so a violation of one cannot be checked.
+        match check_state(&mut driver, world, &invariants) {
             Ok(_) if property != Property::Invariant => Err(self.harmless()),
             Ok(_) => Ok(()),
-            Err(violation) => self.ends(self.steps.len(), &violation),
+            Err(violation) => self.expect_violation(self.steps.len(), &violation),
         }
     }
 
-    /// Something is wrong behind so many steps: is it that, and are these all?
-    fn ends(&self, steps: usize, violation: &Violation) -> Result<(), CheckError> {
+    /// Checks that a violation after so many steps is the one of the counterexample, after its last step.
+    fn expect_violation(&self, steps: usize, violation: &Violation) -> Result<(), CheckError> {
         let same = steps == self.steps.len() && violation.property == self.violation.property;
         if same { Ok(()) } else { Err(self.harmless()) }
     }
@@ -99,8 +99,8 @@ impl Counterexample {
     }
 }
 
-/// The policy on the scenario, under the parameters of the counter-example.
-pub(crate) fn fitting<'p>(policy: &'p Policy, found: &'p Counterexample) -> Result<Model<'p>, CheckError> {
+/// The model of the policy on the scenario and with the parameters of the counterexample.
+pub(crate) fn model_for<'p>(policy: &'p Policy, found: &'p Counterexample) -> Result<Model<'p>, CheckError> {
     if found.policy != policy.name() {
         return Err(CheckError::OtherPolicy { of: found.policy.clone(), given: policy.name().to_owned() });
     }

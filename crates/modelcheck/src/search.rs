@@ -1,10 +1,11 @@
-//! Breadth-first search: all reachable states, and the shortest way to one that is wrong.
+//! Breadth-first search of the reachable states, and the shortest path to a violation.
 
 use std::collections::{HashSet, VecDeque};
 use std::hash::{BuildHasherDefault, Hash, Hasher};
 
 use hearth_ipanema::ir;
 use hearth_policy::{ParamError, Policy, Settings};
+use serde::Serialize;
 use xxhash_rust::xxh3::xxh3_128;
 
 use crate::counterexample::Counterexample;
@@ -19,22 +20,22 @@ use crate::step::{Step, enabled};
 use crate::world::{Activity, World};
 use crate::{consistency, counterexample, initial, interp, narrate};
 
-/// What is explored, how far, and what is looked at.
+/// The limits and the properties of an exploration.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// The exploration stops behind so many states. Each takes about 60 bytes, and those of the
-    /// present depth about a kilobyte more.
+    /// The exploration stops at this number of states. Each takes about 60 bytes, and one in the search frontier about
+    /// a kilobyte more.
     pub max_states: usize,
-    /// Accesses that commute with all others are not interleaved.
+    /// Apply partial-order reduction.
     pub reduce: bool,
-    /// Look at concurrent work conservation.
+    /// Check concurrent work conservation.
     pub cwc: bool,
-    /// Look at placements that collide.
+    /// Check that no placements collide.
     pub collisions: bool,
-    /// Besides those that the policy declares.
+    /// Invariants to check in every state, besides those that the policy declares.
     pub invariants: Vec<Invariant>,
     pub params: Settings,
-    /// What is wrong with the machinery below the policy, to see whether it is noticed.
+    /// Injected faults, to test that they are detected.
     pub faults: Faults,
 }
 
@@ -52,30 +53,30 @@ impl Default for Options {
     }
 }
 
-/// What an exploration has found.
-#[derive(Clone, Debug)]
+/// The result of an exploration.
+#[derive(Clone, Debug, Serialize)]
 pub struct Outcome {
-    /// Different states reached.
+    /// Distinct states reached.
     pub states: usize,
-    /// Steps from one to another.
+    /// Steps executed.
     pub transitions: usize,
-    /// Steps to the farthest state.
+    /// Steps from the initial state to the farthest one.
     pub depth: usize,
-    /// All states were reached: where there is no violation, there is none.
+    /// All reachable states were explored. Without a violation, the properties hold.
     pub complete: bool,
     pub violation: Option<Counterexample>,
 }
 
-/// Why nothing was explored.
+/// Why a policy cannot be checked, or a counterexample not replayed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CheckError {
     #[error(transparent)]
     Scenario(#[from] ScenarioError),
     #[error(transparent)]
     Param(#[from] ParamError),
-    #[error("the schedule is of policy `{of}`, and does not fit `{given}`")]
+    #[error("the schedule is of policy `{of}`, not of `{given}`")]
     OtherPolicy { of: String, given: String },
-    #[error("the schedule is of another policy called `{policy}`, with other attributes, globals or sets")]
+    #[error("the schedule is of another policy named `{policy}`, with different attributes, globals or sets")]
     OtherShape { policy: String },
     #[error(
         "step {step} of the schedule cannot happen under `{policy}`: it is of another version of the policy"
@@ -87,7 +88,7 @@ pub enum CheckError {
     Harmless { policy: String, property: Property },
 }
 
-/// Reaches every state of the policy in the scenario, or the nearest that violates a property.
+/// Explores the states of the policy on the scenario, up to the nearest violation of a property.
 ///
 /// # Errors
 /// If the scenario or a parameter does not fit.
@@ -98,15 +99,14 @@ pub fn check(policy: &Policy, scenario: &Scenario, options: &Options) -> Result<
     let checks = Checks { cwc: options.cwc, collisions: options.collisions };
     let mut driver = Driver { model: &model, reduction: Reduction::new(&model, options.reduce), checks };
     loop {
-        // An exploration that breaks its own assumptions begins anew with better ones.
-        if let Some(outcome) = once(&mut driver, scenario, options) {
+        // An exploration that breaks the assumptions of the reduction is restarted with corrected ones.
+        if let Some(outcome) = explore(&mut driver, scenario, options) {
             return Ok(outcome);
         }
     }
 }
 
-/// The hash of a state is its name: with 128 bits, ten million states have the same name as another
-/// with a chance of 10^-25.
+/// Collects what a state hashes, because XXH3's 128-bit hash needs all bytes at once.
 struct Bytes(Vec<u8>);
 
 impl Hasher for Bytes {
@@ -115,20 +115,21 @@ impl Hasher for Bytes {
     }
 
     fn finish(&self) -> u64 {
-        unreachable!("the bytes are what is wanted")
+        unreachable!("only the bytes are used")
     }
 }
 
+/// The hasher of a set of fingerprints, which are hashes already.
 #[derive(Default)]
-struct Named(u64);
+struct Identity(u64);
 
-impl Hasher for Named {
+impl Hasher for Identity {
     fn write(&mut self, _bytes: &[u8]) {
-        unreachable!("names are numbers")
+        unreachable!("fingerprints are numbers")
     }
 
-    fn write_u128(&mut self, name: u128) {
-        self.0 = name as u64;
+    fn write_u128(&mut self, fingerprint: u128) {
+        self.0 = fingerprint as u64;
     }
 
     fn finish(&self) -> u64 {
@@ -136,23 +137,25 @@ impl Hasher for Named {
     }
 }
 
-fn name(world: &World, buffer: &mut Bytes) -> u128 {
+/// The hash that identifies a state.
+fn fingerprint(world: &World, buffer: &mut Bytes) -> u128 {
     buffer.0.clear();
     world.hash(buffer);
     xxh3_128(&buffer.0)
 }
 
-/// How a state was reached first.
+/// The step by which a state was first reached, and from which node.
 struct Node {
     parent: u32,
     step: Step,
 }
 
-/// `None`: an assumption of the reduction was broken.
-fn once(driver: &mut Driver<'_>, scenario: &Scenario, options: &Options) -> Option<Outcome> {
+/// Explores once. `None` means that an assumption of the reduction was broken.
+fn explore(driver: &mut Driver<'_>, scenario: &Scenario, options: &Options) -> Option<Outcome> {
     let mut outcome = Outcome { states: 0, transitions: 0, depth: 0, complete: true, violation: None };
     let invariants = Invariants::of(driver.model.policy, options.invariants.clone());
-    let first = match initial::world(driver.model, scenario).and_then(|w| whole(driver, w, &invariants)) {
+    let first = match initial::world(driver.model, scenario).and_then(|w| check_state(driver, w, &invariants))
+    {
         Ok(world) => world,
         Err(violation) => {
             outcome.violation = Some(report(driver, scenario, violation, Vec::new()));
@@ -160,8 +163,8 @@ fn once(driver: &mut Driver<'_>, scenario: &Scenario, options: &Options) -> Opti
         }
     };
     let mut buffer = Bytes(Vec::new());
-    let mut seen: HashSet<u128, BuildHasherDefault<Named>> = HashSet::default();
-    seen.insert(name(&first, &mut buffer));
+    let mut seen: HashSet<u128, BuildHasherDefault<Identity>> = HashSet::default();
+    seen.insert(fingerprint(&first, &mut buffer));
     let mut nodes = vec![Node { parent: 0, step: Step::Clock }];
     let mut frontier = VecDeque::from([(0u32, 0usize, first)]);
     while let Some((node, depth, world)) = frontier.pop_front() {
@@ -170,12 +173,12 @@ fn once(driver: &mut Driver<'_>, scenario: &Scenario, options: &Options) -> Opti
             outcome.transitions += 1;
             let mut next = world.clone();
             let stepped = driver.step(&mut next, step, None);
-            if driver.reduction.take_news() {
+            if driver.reduction.take_broken() {
                 return None;
             }
-            match stepped.and_then(|()| whole(driver, next, &invariants)) {
+            match stepped.and_then(|()| check_state(driver, next, &invariants)) {
                 Ok(next) => {
-                    if seen.insert(name(&next, &mut buffer)) {
+                    if seen.insert(fingerprint(&next, &mut buffer)) {
                         frontier.push_back((nodes.len() as u32, depth + 1, next));
                         nodes.push(Node { parent: node, step });
                     }
@@ -183,7 +186,7 @@ fn once(driver: &mut Driver<'_>, scenario: &Scenario, options: &Options) -> Opti
                 Err(violation) => {
                     outcome.states = nodes.len();
                     outcome.complete = false;
-                    outcome.violation = Some(report(driver, scenario, violation, way(&nodes, node, step)));
+                    outcome.violation = Some(report(driver, scenario, violation, path(&nodes, node, step)));
                     return Some(outcome);
                 }
             }
@@ -203,7 +206,7 @@ fn report(
     violation: Violation,
     steps: Vec<Step>,
 ) -> Counterexample {
-    let replayed = counterexample::repeat(driver.model, scenario, driver.reduction.clone(), &steps);
+    let replayed = counterexample::replay(driver.model, scenario, driver.reduction.clone(), &steps);
     let params = driver.model.policy.params.iter().zip(&driver.model.params);
     Counterexample {
         policy: driver.model.policy.name.clone(),
@@ -216,8 +219,8 @@ fn report(
     }
 }
 
-/// The steps to a node, and one more.
-fn way(nodes: &[Node], mut node: u32, last: Step) -> Vec<Step> {
+/// The steps from the initial state to a node, and one more.
+fn path(nodes: &[Node], mut node: u32, last: Step) -> Vec<Step> {
     let mut steps = vec![last];
     while node != 0 {
         let Node { parent, step } = nodes[node as usize];
@@ -228,39 +231,41 @@ fn way(nodes: &[Node], mut node: u32, last: Step) -> Vec<Step> {
     steps
 }
 
-/// What is looked at in each state, and what while no event is under way.
+/// The invariants of an exploration, by when they are checked.
 pub(crate) struct Invariants {
+    /// In every state.
     always: Vec<Invariant>,
-    at_rest: Vec<Invariant>,
+    /// While no event is in progress.
+    quiescent: Vec<Invariant>,
 }
 
 impl Invariants {
-    /// Those that the policy declares, and those that hold even while events are under way.
+    /// `always`, and those that the policy declares.
     pub(crate) fn of(policy: &ir::Policy, always: Vec<Invariant>) -> Invariants {
-        Invariants { always, at_rest: Invariant::declared(policy) }
+        Invariants { always, quiescent: Invariant::declared(policy) }
     }
 }
 
-/// Does everything hold in this state?
-pub(crate) fn whole(
+/// Checks consistency and invariants of a state.
+pub(crate) fn check_state(
     driver: &mut Driver<'_>,
     mut world: World,
     invariants: &Invariants,
 ) -> Result<World, Violation> {
     consistency::check(&world)?;
-    let rests = world.cores.iter().all(|core| core.activity.is_none());
-    let at_rest = invariants.at_rest.iter().filter(|_| rests);
-    for invariant in invariants.always.iter().chain(at_rest) {
+    let is_quiescent = world.cores.iter().all(|core| core.activity.is_none());
+    let quiescent = invariants.quiescent.iter().filter(|_| is_quiescent);
+    for invariant in invariants.always.iter().chain(quiescent) {
         let mut reduction = Reduction::new(driver.model, false);
         let mut env = Env::new(driver.model, &mut world, &mut reduction, 0, Activity::none(), Budget::All);
-        match interp::closed(&mut env, &invariant.expr) {
+        match interp::evaluate(&mut env, &invariant.expr) {
             Ok(0) => {
                 let what = format!("`{}` does not hold", invariant.name);
                 return Err(Violation { property: Property::Invariant, what });
             }
             Ok(_) => {}
             Err(Stop::Violated(violation)) => return Err(violation),
-            Err(Stop::Suspended) => unreachable!("an invariant is computed at once"),
+            Err(Stop::Suspended) => unreachable!("the budget is unlimited"),
         }
     }
     Ok(world)

@@ -1,4 +1,4 @@
-//! Scenarios that a user has by name, the smallest first.
+//! The standard scenarios, the smallest first.
 
 use crate::cores::Cores;
 use crate::scenario::{Op, Scenario, ScenarioError, Start, Stealing, ThreadSpec};
@@ -20,7 +20,10 @@ fn scenario(name: &str, doc: &str, llcs: &[u8], ticks: u8, threads: &[(Start, &[
 }
 
 impl Scenario {
-    /// A standard scenario by its name.
+    /// The standard scenario of this name.
+    ///
+    /// # Errors
+    /// If there is none.
     pub fn named(name: &str) -> Result<Scenario, ScenarioError> {
         let all = all();
         let known = all.iter().map(|scenario| scenario.name.as_str()).collect::<Vec<_>>().join(", ");
@@ -29,7 +32,7 @@ impl Scenario {
     }
 }
 
-/// All of them.
+/// All standard scenarios.
 pub fn all() -> Vec<Scenario> {
     let forever: &[Op] = &[Forever];
     vec![
@@ -103,7 +106,7 @@ pub fn all() -> Vec<Scenario> {
         ),
         scenario(
             "thieves-3",
-            "2+1 cores, 5 threads: those of two cores exit, while two wait on the third",
+            "2+1 cores, 5 threads: the threads of two cores exit while two wait on the third",
             &[2, 1],
             0,
             &[
@@ -142,7 +145,7 @@ pub fn all() -> Vec<Scenario> {
         ),
         scenario(
             "victims-4",
-            "2+2 cores, 6 threads: those of two cores exit, while one waits on each of the others",
+            "2+2 cores, 6 threads: the threads of two cores exit while one waits on each of the others",
             &[2, 2],
             0,
             &[
@@ -170,15 +173,14 @@ pub fn all() -> Vec<Scenario> {
     ]
 }
 
-/// As `wake-2`, where a policy has no reason to avoid a core for its frequency.
+/// `wake-2` on fast cores: no policy avoids a core because of its frequency.
 fn fast() -> Scenario {
     let threads: &[(Start, &[Op])] = &[(Awake(0), &[Wake(1), Block]), (Blocked(1), &[Wake(0)])];
     let doc = "2 fast cores: a thread wakes another, and blocks until that one wakes it";
     Scenario { fast: [0, 1].into_iter().collect(), ..scenario("fast-2", doc, &[2], 0, threads) }
 }
 
-/// Threads that may not run where there is room: sometimes on an idle core, sometimes on one with less
-/// load.
+/// Affinities exclude idle cores and less loaded ones.
 fn pinned() -> Scenario {
     let threads: &[(Start, &[Op])] = &[
         (Awake(0), &[Fork(3), Wake(1)]),
@@ -187,8 +189,7 @@ fn pinned() -> Scenario {
         (Forked, &[]),
         (Awake(2), &[]),
     ];
-    let doc =
-        "3 cores: a thread forks one and wakes one that may only run on core 1, which is busy; others exit";
+    let doc = "3 cores: a thread forks one and wakes one, both pinned to core 1, which is busy; others exit";
     let mut scenario = scenario("pinned-3", doc, &[3], 0, threads);
     for thread in [1, 3] {
         scenario.threads[thread].affinity = Cores::one(1);
@@ -196,7 +197,7 @@ fn pinned() -> Scenario {
     scenario
 }
 
-/// The core with the most threads has none that the thief may take.
+/// All threads of the most loaded core are pinned to it.
 fn stuck() -> Scenario {
     let forever: &[Op] = &[Forever];
     let threads: &[(Start, &[Op])] = &[
@@ -207,7 +208,8 @@ fn stuck() -> Scenario {
         (Awake(1), forever),
         (Awake(2), &[]),
     ];
-    let doc = "3 cores: a thread exits, while two wait on a core that they may not leave, and one on another";
+    let doc =
+        "3 cores: a thread exits while two wait on the core that they are pinned to, and one on another";
     let mut scenario = scenario("stuck-3", doc, &[3], 0, threads);
     for thread in [0, 1, 2] {
         scenario.threads[thread].affinity = Cores::one(0);
@@ -215,7 +217,7 @@ fn stuck() -> Scenario {
     scenario
 }
 
-/// The die with an idle core has the higher load.
+/// The die with the higher load has an idle core.
 fn crowd() -> Scenario {
     let forever: &[Op] = &[Forever];
     let threads: &[(Start, &[Op])] = &[
@@ -234,11 +236,11 @@ fn crowd() -> Scenario {
     scenario
 }
 
-/// Of two idle cores the thread may use one.
+/// The affinity of a forked thread allows one of two idle cores.
 fn allowed() -> Scenario {
     let threads: &[(Start, &[Op])] =
         &[(Awake(0), &[Fork(1), Forever]), (Forked, &[]), (Awake(2), &[Forever]), (Awake(2), &[Forever])];
-    let doc = "2+2 cores: a thread forks one that may use its parent's core, and of the idle ones that of the other die";
+    let doc = "2+2 cores: a thread forks one that may run on its parent's core and on the idle core of the other die";
     let mut scenario = scenario("allowed-4", doc, &[2, 2], 0, threads);
     scenario.threads[1].affinity = [0, 3].into_iter().collect();
     for thread in [2, 3] {
@@ -247,10 +249,10 @@ fn allowed() -> Scenario {
     scenario
 }
 
-/// A thread that waits may not leave its core.
+/// A waiting thread is pinned to its core.
 fn held() -> Scenario {
     let threads: &[(Start, &[Op])] = &[(Awake(0), &[Forever]), (Awake(0), &[Forever])];
-    let doc = "2 cores, 1 tick: two threads that may only run on one core; the other core is idle";
+    let doc = "2 cores, 1 tick: two threads are pinned to one core; the other core is idle";
     let mut scenario = scenario("held-2", doc, &[2], 1, threads);
     for thread in &mut scenario.threads {
         thread.affinity = Cores::one(0);
@@ -272,7 +274,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn they_are_sound_and_have_names_of_their_own() {
+    fn scenarios_are_valid_and_have_unique_names() {
         let all = all();
         for (index, scenario) in all.iter().enumerate() {
             assert_eq!(scenario.check(), Ok(()), "{}", scenario.name);

@@ -1,4 +1,4 @@
-//! A small machine: its cores, what they share, and in which order a policy walks over them.
+//! The topology of a small machine, and the orders in which a policy walks over its cores.
 
 use hearth_ipanema::ir::{Level, OrderKind};
 use serde::{Deserialize, Serialize};
@@ -8,24 +8,24 @@ use crate::cores::Cores;
 /// Levels of domains: SMT, LLC, NUMA, machine.
 const LEVELS: usize = 4;
 
-/// Where each core sits. Equal numbers mean shared hardware; numbers start at 0, have no gaps, and
-/// rise with the core's number, so that every domain is a run of cores.
+/// The hardware that cores share. Numbers start at 0, have no gaps, and do not decrease from core to core, so
+/// that every domain is a range of cores.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Topology {
     /// The physical core of each core. Two hyperthreads share one.
     pub physical: Vec<u8>,
-    /// The last-level cache of each core; also its NUMA node.
+    /// The last-level cache of each core, and also its NUMA node.
     pub llc: Vec<u8>,
 }
 
 impl Topology {
-    /// Cores without hyperthreads in LLCs of these sizes: `[2, 1]` is two cores and one.
+    /// Cores without hyperthreads, with these numbers of cores per LLC.
     pub fn llcs(sizes: &[u8]) -> Topology {
         let llc: Vec<u8> = (0..).zip(sizes).flat_map(|(llc, size)| vec![llc; usize::from(*size)]).collect();
         Topology { physical: (0..llc.len() as u8).collect(), llc }
     }
 
-    /// The same, but each core of `sizes` is two hyperthreads.
+    /// Pairs of hyperthreads, with these numbers of pairs per LLC.
     pub fn smt_llcs(sizes: &[u8]) -> Topology {
         let pairs = Topology::llcs(sizes);
         let llc: Vec<u8> = pairs.llc.iter().flat_map(|llc| [*llc, *llc]).collect();
@@ -45,7 +45,7 @@ impl Topology {
     }
 }
 
-/// A domain as the interpreter keeps it in a number.
+/// A domain that the interpreter encodes as a number.
 #[derive(Clone, Copy)]
 pub struct DomainId {
     level: u8,
@@ -62,13 +62,13 @@ impl DomainId {
     }
 }
 
-/// A topology with all that is asked of it often.
+/// A topology with precomputed domains and walks.
 #[derive(Clone)]
 pub struct Map {
     pub nr_cores: u8,
     pub online: Cores,
     domains: [Vec<Cores>; LEVELS],
-    /// The domain of each level of each core.
+    /// By core and level, the index of the domain.
     of: Vec<[u8; LEVELS]>,
     from: Vec<Vec<u8>>,
     nearest: Vec<Vec<u8>>,
@@ -104,12 +104,13 @@ impl Map {
             nearest: Vec::new(),
         };
         map.from = (0..nr_cores).map(|x| (x..nr_cores).chain(0..x).collect()).collect();
-        map.nearest = (0..nr_cores).map(|x| map.rings(x)).collect();
+        map.nearest = (0..nr_cores).map(|x| map.nearest_first(x)).collect();
         map
     }
 
-    /// The cores of x's LLC, then the others of its NUMA node, then all others: each from x up.
-    fn rings(&self, x: u8) -> Vec<u8> {
+    /// The cores of x's LLC, then the rest of its NUMA node, then all others; each group from x upwards, with
+    /// wrap-around.
+    fn nearest_first(&self, x: u8) -> Vec<u8> {
         let mut order: Vec<u8> = Vec::new();
         for level in [1, 2, 3] {
             let ring = self.domains[level][usize::from(self.of[usize::from(x)][level])];
@@ -124,7 +125,7 @@ impl Map {
 
     /// All cores in the order of a walk from core `x`.
     pub fn order(&self, kind: OrderKind, x: u8) -> &[u8] {
-        // As in the runtimes: a walk from a core that does not exist starts at 0.
+        // As in the runtimes, a walk from a core that does not exist starts at 0.
         let x = if x < self.nr_cores { usize::from(x) } else { 0 };
         match kind {
             OrderKind::From => &self.from[x],
@@ -145,12 +146,12 @@ impl Map {
         self.domains[usize::from(domain.level)][usize::from(domain.index)]
     }
 
-    /// The hyperthreads of the core's physical core, itself included.
+    /// The hyperthreads of the core's physical core, including the core.
     pub fn siblings(&self, core: u8) -> Cores {
         self.cores_of(self.domain_of(core, Level::Smt))
     }
 
-    /// The domains of a narrower level in a domain, beginning with the one that `origin` is in.
+    /// The domains of a narrower level in a domain, beginning with the domain of `origin`.
     pub fn groups(&self, domain: DomainId, level: Level, origin: Option<u8>) -> Vec<DomainId> {
         let within = self.cores_of(domain);
         let level = number(level);
@@ -169,7 +170,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nearest_goes_through_the_rings_each_from_the_origin_up() {
+    fn nearest_walks_each_domain_from_the_origin_upwards() {
         let map = Map::new(&Topology::llcs(&[2, 2]));
         assert_eq!(map.order(OrderKind::Nearest, 3), [3, 2, 0, 1]);
         assert_eq!(map.order(OrderKind::From, 3), [3, 0, 1, 2]);
@@ -177,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn groups_begin_with_that_of_the_origin() {
+    fn groups_begin_with_the_domain_of_the_origin() {
         let map = Map::new(&Topology::smt_llcs(&[1, 2]));
         let cores = |origin| {
             let groups = map.groups(map.machine(), Level::Smt, origin);

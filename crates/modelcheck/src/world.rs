@@ -1,4 +1,4 @@
-//! The state that handlers share, and where each core has come to. Small and cheap to copy.
+//! A state of the model: what handlers share, and the progress of each core. Small and cheap to copy.
 
 use std::sync::Arc;
 
@@ -6,16 +6,16 @@ use hearth_ipanema::ir::Event;
 
 use crate::cores::Cores;
 
-/// No thread, in a `u8`.
+/// The `u8` for "no thread".
 pub const NO_THREAD: u8 = u8::MAX;
-/// More threads than this do not fit.
+/// Largest number of threads: a `Line` has four bits for each.
 pub const MAX_THREADS: usize = 7;
-/// More ready queues on a core than this do not fit: that of the runtimes.
+/// Largest number of ready queues per core, as in the runtimes.
 pub const MAX_QUEUES: usize = 4;
-/// A tick as the papers use the word, in nanoseconds.
+/// A tick as in the papers: 4 ms.
 pub const TICK_NS: i64 = 4_000_000;
 
-/// SaaKM's states of a thread. MIGRATING is within an atomic step.
+/// SaaKM's states of a thread. MIGRATING only occurs within an atomic step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum State {
     NotQueued,
@@ -25,7 +25,7 @@ pub enum State {
     Terminated,
 }
 
-/// Threads in the order of a ready queue: four bits each, number + 1, the first lowest.
+/// A ready queue: four bits for each thread, its number + 1, with the first thread in the lowest bits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Line(pub u32);
 
@@ -71,79 +71,81 @@ impl FromIterator<u8> for Line {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Thread {
     pub state: State,
-    /// Where it runs, is ready, or last ran; of a new thread its parent's.
+    /// Where it runs, is ready, or last ran. For a new thread, the core of its parent.
     pub core: u8,
-    /// While it is ready.
+    /// Its ready queue, while it is ready.
     pub queue: u8,
     /// The next operation of its program.
     pub next: u8,
-    /// It was woken while it was awake: its next block does not.
+    /// It was woken while it was awake: it skips its next block.
     pub token: bool,
-    /// It sleeps: an interrupt wakes it.
+    /// It sleeps until an interrupt wakes it.
     pub sleeps: bool,
-    /// Its place in an ordered queue.
+    /// Its key in an ordered queue.
     pub key: i64,
-    /// Executed before `since`, in nanoseconds.
+    /// Execution time before `since`, in nanoseconds.
     pub runtime: i64,
-    /// Start of the present execution, or -1.
+    /// Start of the current execution, or -1.
     pub since: i64,
-    /// When its timer is due, or -1; and the core that armed it.
+    /// When its timer fires, or -1.
     pub timer: i64,
+    /// The core that armed the timer.
     pub timer_core: u8,
 }
 
-/// What a core does between two events.
+/// Whether a core is idle between two events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Does {
+pub enum Mode {
     Idle,
-    Run,
+    Busy,
 }
 
-/// What is remembered about an event on a core for the sake of the properties only.
+/// Ghost state of an event in progress: only properties read it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Ghost {
-    /// Cores that were idle when it began.
+    /// Cores that were idle when the event began.
     pub idle_before: Cores,
     /// Cores that other cores' events made idle since.
     pub became_idle: Cores,
     /// Cores on which other cores' events placed a thread since.
     pub placed: Cores,
-    /// Cores that it has stolen for, successfully or not.
+    /// Cores that it has tried to steal for.
     pub thieves: Cores,
 }
 
-/// What a core that is not between two events has come to.
+/// The progress of an event on its core.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Phase {
-    /// The handler of the event is under way.
+    /// The handler of this event is running.
     Handler(Event),
-    /// It holds its queue's lock next, and schedules.
+    /// Next, the core runs `schedule` with its queue locked.
     Schedule,
-    /// It goes idle next, unless a thread has come.
+    /// Next, the core goes idle unless a thread is ready.
     GoIdle,
 }
 
-/// An event under way on a core: the handler, and the results of all accesses that it made so far.
-/// To go on, the handler is run again from its start with these results.
+/// An event in progress on a core: its handler, and the results of all its accesses so far.
+/// To resume, the handler runs again from its start with these results.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Activity {
     pub phase: Phase,
-    /// The event that began it; what follows is part of it.
+    /// The event that began it.
     pub cause: Event,
-    /// The last handler of it that was not `exit_idle`.
+    /// Its last handler other than `exit_idle`.
     pub last: Event,
     /// The thread of the event, or `NO_THREAD`.
     pub subject: u8,
     /// The core of the event.
     pub core: u8,
+    /// Results of the accesses of the current handler.
     pub record: Vec<i64>,
     /// Cores that the handler has claimed.
     pub claims: Cores,
-    /// Cores that the handler's placements woke: their exit_idle comes after it.
-    pub left: Cores,
+    /// Idle cores on which the handler placed threads: `exit_idle` follows for each.
+    pub woken: Cores,
     /// The subject has made its transition.
     pub moved: bool,
-    /// newly_idle was called, and found nothing.
+    /// `newly_idle` has run.
     pub searched: bool,
 }
 
@@ -152,11 +154,11 @@ pub struct Core {
     pub current: u8,
     pub queues: [Line; MAX_QUEUES],
     pub idle_since: i64,
-    /// Its thread is to be preempted.
+    /// A handler has requested the preemption of its thread.
     pub resched: bool,
-    /// Its tick of this period is still to come.
+    /// Its tick of this period is pending.
     pub tick: bool,
-    pub does: Does,
+    pub mode: Mode,
     pub ghost: Ghost,
     pub activity: Option<Arc<Activity>>,
 }
@@ -177,9 +179,9 @@ impl Core {
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct World {
-    /// Nanoseconds.
+    /// The time in nanoseconds.
     pub now: i64,
-    /// How often the clock will still go on.
+    /// How many ticks remain.
     pub ticks: u8,
     pub idle: Cores,
     pub claimed: Cores,
@@ -190,7 +192,7 @@ pub struct World {
 }
 
 impl Activity {
-    /// For what is computed outside of every event.
+    /// A placeholder for evaluation outside of any event.
     pub fn none() -> Activity {
         Activity {
             phase: Phase::Schedule,
@@ -200,13 +202,13 @@ impl Activity {
             core: 0,
             record: Vec::new(),
             claims: Cores::EMPTY,
-            left: Cores::EMPTY,
+            woken: Cores::EMPTY,
             moved: false,
             searched: false,
         }
     }
 
-    /// The event whose handler is, or is next, under way.
+    /// The event whose handler is running or comes next.
     pub fn event(&self) -> Event {
         match self.phase {
             Phase::Handler(event) => event,
@@ -238,7 +240,7 @@ impl World {
         (0..).zip(&self.cores).filter(|(_, core)| core.nr_ready() > 0).map(|(id, _)| id).collect()
     }
 
-    /// The core on which an event of this thread is under way that no steal can interfere with.
+    /// The core whose event in progress owns this thread: no steal can interfere with it.
     pub fn owner(&self, thread: u8) -> Option<u8> {
         let owns = |core: &Core| {
             let activity = core.activity.as_ref();
@@ -247,7 +249,7 @@ impl World {
         self.cores.iter().position(owns).map(|core| core as u8)
     }
 
-    /// What the thread has executed so far.
+    /// Execution time of the thread until now, in nanoseconds.
     pub fn runtime(&self, thread: u8) -> i64 {
         let t = self.thread(thread);
         if t.since < 0 || self.now < t.since { t.runtime } else { t.runtime + self.now - t.since }
@@ -259,7 +261,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_keeps_its_order() {
+    fn line_keeps_its_order() {
         let mut line: Line = [3, 0, 6].into_iter().collect();
         line.insert(1, 2);
         assert_eq!(line.iter().collect::<Vec<u8>>(), [3, 2, 0, 6]);

@@ -1,18 +1,18 @@
-//! The numbers of states in `docs/src/data/modelcheck.md` are those that come out. Cells that take long are not
-//! tried again; a refuted one is, as far as its schedule is short.
+//! The state counts in `docs/src/data/modelcheck.md` are reproduced. Cells with many states are skipped; refuted
+//! cells are checked if the search reaches the violation early.
 
 use hearth_modelcheck::{Options, Scenario, Stealing, check};
 
-/// Cells with more states than this are left alone, and exploration ends there.
+/// Limit of an exploration. Cells with more states are skipped.
 const STATES: usize = 6_000;
 
 struct Table {
     policies: Vec<String>,
-    /// A scenario, and one cell for each policy.
+    /// A scenario and one cell for each policy.
     rows: Vec<(String, Vec<String>)>,
 }
 
-/// The first table behind `heading`.
+/// The first table after `heading`.
 fn table(heading: &str) -> Table {
     let page = include_str!("../../../docs/src/data/modelcheck.md");
     let (_, text) = page.split_once(heading).unwrap_or_else(|| panic!("no table \"{heading}\""));
@@ -32,10 +32,10 @@ fn table(heading: &str) -> Table {
     Table { policies, rows: rows.collect() }
 }
 
-/// Explores again what is cheap; returns how many cells that were.
-fn try_again(heading: &str, stealing: Stealing, cwc: bool) -> usize {
+/// Explores the cells with few states, and returns their number.
+fn reproduce(heading: &str, stealing: Stealing, cwc: bool) -> usize {
     let table = table(heading);
-    let mut tried = 0;
+    let mut checked = 0;
     for (column, name) in table.policies.iter().enumerate() {
         let policy = hearth_policy::load(name).expect("a built-in policy");
         for (scenario, row) in &table.rows {
@@ -44,12 +44,12 @@ fn try_again(heading: &str, stealing: Stealing, cwc: bool) -> usize {
             let Some(documented) = number.ok().filter(|number| *number <= STATES) else { continue };
             let scenario = Scenario::named(scenario).unwrap_or_else(|error| panic!("{error}"));
             let options = Options { max_states: STATES, cwc, ..Options::default() };
-            let outcome =
-                check(&policy, &Scenario { stealing, ..scenario.clone() }, &options).expect("it fits");
+            let outcome = check(&policy, &Scenario { stealing, ..scenario.clone() }, &options)
+                .expect("a valid scenario");
             let found = match (&outcome.violation, outcome.complete) {
                 (Some(violation), _) => format!("{} steps", violation.steps.len()),
                 (None, true) => outcome.states.to_string(),
-                // The schedule is short, and yet there are many states before it.
+                // Many states come before the violation, although its schedule is short.
                 (None, false) if cell.ends_with("steps") => continue,
                 (None, false) => format!("more than {STATES}"),
             };
@@ -59,23 +59,23 @@ fn try_again(heading: &str, stealing: Stealing, cwc: bool) -> usize {
                 "{name}, {}: docs/src/data/modelcheck.md, \"{heading}\"",
                 scenario.name
             );
-            tried += 1;
+            checked += 1;
         }
     }
-    tried
+    checked
 }
 
 #[test]
 fn work_conservation() {
-    assert!(try_again("Concurrent work conservation, with safety and claims", Stealing::Locked, true) > 100);
+    assert!(reproduce("Concurrent work conservation, with safety and claims", Stealing::Locked, true) > 100);
 }
 
 #[test]
 fn lock_free() {
-    assert!(try_again("Lock-free steals", Stealing::CompareAndSwap, true) > 40);
+    assert!(reproduce("Lock-free steals", Stealing::CompareAndSwap, true) > 40);
 }
 
 #[test]
 fn safety_and_claims() {
-    assert!(try_again("Safety and claims alone", Stealing::Locked, false) > 100);
+    assert!(reproduce("Safety and claims alone", Stealing::Locked, false) > 100);
 }

@@ -1,8 +1,8 @@
-//! Prints the score of each built-in policy, and its survivors by line: what the book's chapter on
-//! mutation testing tells. Arguments: the most states of an exploration, and the policies (all).
+//! Prints the score of each built-in policy and its surviving mutants, for the book's chapter on
+//! mutation testing. Arguments: the limit of states per exploration, and the policies (default: all).
 //!
-//! A policy is broken in its own text. Those that promise work conservation are also broken in what
-//! they inherit, as `ule-cwc` is little more than a promise about `ule`.
+//! Mutates the own text of a policy. For the work-conserving policies it also mutates the inherited text,
+//! because `ule-cwc` changes little of `ule`.
 //!
 //! `cargo run --release -p hearth-mutate --example scores -- 30000`
 
@@ -15,11 +15,11 @@ use hearth_mutate::{Judged, ModelChecker, Subject, Verdict, judge_all, mutants};
 use hearth_policy::{Settings, load, names};
 
 fn judged(name: &str, max_states: usize) -> Vec<Judged> {
-    let subject = Subject::new(load(name).expect("a built-in policy is sound"));
+    let subject = Subject::new(load(name).expect("a built-in policy"));
     let checker = ModelChecker::new(&subject.policy, standard_scenarios(), Settings::default(), max_states)
-        .expect("it fits");
+        .expect("valid scenarios");
     for (scenario, promise, complete) in checker.promises() {
-        eprintln!("{name} {scenario}: {promise:?}{}", if complete { "" } else { ", as far as it was seen" });
+        eprintln!("{name} {scenario}: {promise:?}{}", if complete { "" } else { " (incomplete)" });
     }
     let mut wanted = mutants(&subject);
     wanted.retain(|mutant| name.contains("cwc") || subject.is_own(mutant));
@@ -31,7 +31,7 @@ fn main() {
     let args: Vec<String> = env::args().skip(1).collect();
     let max_states = args.first().and_then(|n| n.parse().ok()).unwrap_or(30_000);
     let mut survivors = String::new();
-    println!("| policy | mutants | do not compile | refuted | survive | noticed | seconds |");
+    println!("| policy | mutants | do not compile | refuted | survive | detected | seconds |");
     println!("|---|---|---|---|---|---|---|");
     for name in names().iter().filter(|name| args.len() < 2 || args[1..].iter().any(|arg| arg == *name)) {
         let start = Instant::now();

@@ -1,4 +1,4 @@
-//! The model checker as a judge.
+//! The judge that runs the model checker.
 
 use hearth_modelcheck::{CheckError, Faults, Options, Outcome, Property, Scenario, check};
 use hearth_policy::{Policy, Settings};
@@ -13,21 +13,22 @@ pub struct Promise {
     pub collisions: bool,
 }
 
-struct Known {
+/// A scenario in which the original holds.
+struct Baseline {
     scenario: Scenario,
     promise: Promise,
-    /// Length in steps up to which every schedule was explored; `None`: every schedule.
+    /// Length in steps up to which all schedules of the original were explored. `None` means all schedules.
     depth: Option<usize>,
 }
 
-/// Explores a mutant in every scenario in which the original holds, smallest first.
+/// Explores a mutant on every scenario on which the original holds, the smallest first.
 pub struct ModelChecker {
     max_states: usize,
     params: Settings,
-    known: Vec<Known>,
+    baselines: Vec<Baseline>,
 }
 
-/// The strongest first. Safety, claims and declared invariants are always checked.
+/// All promises, the strongest first. Safety, claims and declared invariants are always checked.
 const PROMISES: [Promise; 4] = [
     Promise { cwc: true, collisions: true },
     Promise { cwc: true, collisions: false },
@@ -36,23 +37,23 @@ const PROMISES: [Promise; 4] = [
 ];
 
 impl ModelChecker {
-    /// Explores the original, to know what it keeps in which scenario.
+    /// Explores the original, to find its strongest promise on each scenario.
     ///
     /// # Errors
-    /// If a scenario or parameter does not fit the policy.
+    /// If a scenario or parameter is invalid.
     pub fn new(
         original: &Policy,
         scenarios: Vec<Scenario>,
         params: Settings,
         max_states: usize,
     ) -> Result<ModelChecker, CheckError> {
-        let mut checker = ModelChecker { max_states, params, known: Vec::new() };
+        let mut checker = ModelChecker { max_states, params, baselines: Vec::new() };
         for scenario in scenarios {
             for promise in PROMISES {
                 let outcome = checker.check(original, &scenario, promise, Faults::default())?;
                 if outcome.violation.is_none() {
                     let depth = (!outcome.complete).then_some(outcome.depth);
-                    checker.known.push(Known { scenario, promise, depth });
+                    checker.baselines.push(Baseline { scenario, promise, depth });
                     break;
                 }
             }
@@ -60,9 +61,9 @@ impl ModelChecker {
         Ok(checker)
     }
 
-    /// The scenarios in which the original holds, what it keeps there, and whether all of it was seen.
+    /// The scenarios on which the original holds, its promise there, and whether the exploration was complete.
     pub fn promises(&self) -> impl Iterator<Item = (&str, Promise, bool)> {
-        self.known.iter().map(|known| (known.scenario.name.as_str(), known.promise, known.depth.is_none()))
+        self.baselines.iter().map(|base| (base.scenario.name.as_str(), base.promise, base.depth.is_none()))
     }
 
     fn check(
@@ -81,7 +82,7 @@ impl ModelChecker {
 
 impl Judge for ModelChecker {
     fn judge(&self, mutant: &Policy, faults: Faults) -> Option<Verdict> {
-        self.known.iter().find_map(|Known { scenario, promise, depth }| {
+        self.baselines.iter().find_map(|Baseline { scenario, promise, depth }| {
             let found = match self.check(mutant, scenario, *promise, faults) {
                 Ok(outcome) => outcome.violation?,
                 Err(error) => {
@@ -89,7 +90,7 @@ impl Judge for ModelChecker {
                     return Some(Verdict::Refuted(Kill { by, property: Property::Safety, what, steps: 0 }));
                 }
             };
-            // So deep nobody has looked at the original.
+            // The original was not explored to this depth, so it may have the same violation.
             if depth.is_some_and(|depth| found.steps.len() > depth) {
                 return None;
             }

@@ -1,4 +1,4 @@
-//! Finds everything in a policy that can be broken.
+//! Generates the mutants of a policy.
 
 use hearth_ipanema::syntax::Span;
 use hearth_ipanema::syntax::ast::{
@@ -12,7 +12,7 @@ use crate::operator::Operator;
 use crate::subject::{Subject, Text};
 use crate::visit::{self, Bound, Node};
 
-/// All mutants, in the order of the texts: the policy's own first, then those of its bases, each once.
+/// All distinct mutants: those of the policy's own text first, then those of its bases, each by line.
 pub fn mutants(subject: &Subject) -> Vec<Mutant> {
     let items = || subject.texts.iter().flat_map(|text| &text.tree.items);
     let names =
@@ -22,9 +22,6 @@ pub fn mutants(subject: &Subject) -> Vec<Mutant> {
         let mut finder = Finder { source, text, names: &names, found: Vec::new(), negated: Vec::new() };
         visit::policy(&text.tree, &mut |node| finder.node(&node));
         let mut found = finder.found;
-        // Faults of a steal are those of the one that is in force.
-        let said = |mutant: &Mutant| all.iter().any(|other| other.change == mutant.change);
-        found.retain(|mutant| !said(mutant));
         found.sort_by_key(|mutant| (mutant.line, mutant.operator));
         for mutant in found {
             if !all.iter().any(|other| other.change == mutant.change) {
@@ -59,11 +56,11 @@ struct Finder<'s> {
     text: &'s Text,
     names: &'s Names<'s>,
     found: Vec<Mutant>,
-    /// Where a `!` stands before: that one is forgotten, not doubled.
+    /// Operands of `!`: the mutant drops the `!` instead of adding another.
     negated: Vec<Span>,
 }
 
-/// The comparisons that are off by one of this one, and its opposite.
+/// The comparison that differs from this one at equality only, and its negation.
 fn neighbours(op: BinaryOp) -> Option<(Option<&'static str>, &'static str)> {
     Some(match op {
         BinaryOp::Ge => (Some(">"), "<"),
@@ -80,7 +77,7 @@ fn is_affinity(expr: &Expr) -> bool {
     matches!(&expr.kind, ExprKind::Member { member, .. } if member.name == "affinity")
 }
 
-/// Whole numbers that an expression adds up from: not those in calls and searches.
+/// The integer literals that an expression adds or subtracts, without those in calls and searches.
 fn numbers(expr: &Expr, found: &mut Vec<(i64, Span)>) {
     match &expr.kind {
         ExprKind::Int(value) => found.push((*value, expr.span)),
@@ -93,7 +90,7 @@ fn numbers(expr: &Expr, found: &mut Vec<(i64, Span)>) {
 }
 
 impl<'s> Finder<'s> {
-    fn of(&self, span: Span) -> &'s str {
+    fn text_of(&self, span: Span) -> &'s str {
         &self.text.text[span.range()]
     }
 
@@ -104,9 +101,9 @@ impl<'s> Finder<'s> {
         self.found.push(Mutant { file, line, operator, before, after, change });
     }
 
-    /// A fault below the policy, shown at a place of it.
+    /// An injected fault of the steal algorithm, shown at a place in the policy.
     fn fault(&mut self, operator: Operator, span: Span, after: &str, faults: Faults) {
-        let (line, before, ..) = edit(&self.text.text, span.range(), self.of(span));
+        let (line, before, ..) = edit(&self.text.text, span.range(), self.text_of(span));
         let (file, after) = (self.text.file.clone(), after.to_owned());
         self.found.push(Mutant { file, line, operator, before, after, change: Change::Faults(faults) });
     }
@@ -122,20 +119,20 @@ impl<'s> Finder<'s> {
             Node::Target(target) => self.target(target),
             Node::Steal(steal) => {
                 let one_victim = Faults { one_victim: true, ..Faults::default() };
-                let after = "(the steal ends behind its first candidate)";
+                let after = "(the steal ends after its first candidate)";
                 self.fault(Operator::FirstCandidate, steal.name.span, after, one_victim);
                 if let Some(phase) = &steal.can_steal_core {
                     let no_recheck = Faults { no_recheck: true, ..Faults::default() };
-                    let after = "(it is not asked again under the lock)";
+                    let after = "(not checked again under the lock)";
                     self.fault(Operator::NoRecheck, phase.span, after, no_recheck);
                 }
             }
         }
     }
 
-    /// Statements that are left out. Conditions are made false instead of that.
+    /// Deletes statements. An `if` is not deleted, because its condition becomes false instead.
     fn stmt(&mut self, stmt: &Stmt) {
-        let leave_out = match &stmt.kind {
+        let deletes = match &stmt.kind {
             StmtKind::Assign { .. }
             | StmtKind::Transition { .. }
             | StmtKind::Call(_)
@@ -147,7 +144,7 @@ impl<'s> Finder<'s> {
             StmtKind::If { condition, .. } => matches!(condition, Condition::Bind { .. }),
             StmtKind::Local { .. } | StmtKind::Return(Some(_)) | StmtKind::Block(_) => false,
         };
-        if leave_out {
+        if deletes {
             self.change(Operator::Statement, stmt.span, "{}");
         }
         if let StmtKind::Call(call) = &stmt.kind {
@@ -155,13 +152,13 @@ impl<'s> Finder<'s> {
         }
     }
 
-    /// `pull(c, waiting)`: from the thief's die only.
+    /// Restricts `pull(c, waiting)` to the thief's die.
     fn steal_call(&mut self, call: &Expr) {
         let ExprKind::Call { function, args } = &call.kind else { return };
         let [thief, victims] = args.as_slice() else { return };
         let all = matches!(&victims.kind, ExprKind::Name(name) if name == "waiting");
         if all && self.names.steals.contains(&function.name.as_str()) {
-            let narrow = format!("{} & llc({})", self.of(victims.span), self.of(thief.span));
+            let narrow = format!("{} & llc({})", self.text_of(victims.span), self.text_of(thief.span));
             self.change(Operator::Narrow, victims.span, &narrow);
         }
     }
@@ -177,7 +174,7 @@ impl<'s> Finder<'s> {
         match &expr.kind {
             ExprKind::Binary { op, left, right } => self.binary(expr, *op, left, right),
             ExprKind::Unary { op: UnaryOp::Not, operand } => {
-                self.change(Operator::Negation, expr.span, self.of(operand.span));
+                self.change(Operator::Negation, expr.span, self.text_of(operand.span));
                 self.negated.push(operand.span);
             }
             ExprKind::Call { function, args } => self.call(expr, &function.name, args),
@@ -189,14 +186,14 @@ impl<'s> Finder<'s> {
     }
 
     fn binary(&mut self, expr: &Expr, op: BinaryOp, left: &Expr, right: &Expr) {
-        let (l, r) = (self.of(left.span), self.of(right.span));
+        let (l, r) = (self.text_of(left.span), self.text_of(right.span));
         let negated = self.negated.contains(&expr.span);
         if let Some((off, opposite)) = neighbours(op) {
             if !negated {
-                self.change(Operator::Negation, expr.span, &self.again(expr, l, opposite, r));
+                self.change(Operator::Negation, expr.span, &self.with_operator(expr, l, opposite, r));
             }
             if let Some(off) = off {
-                self.change(Operator::OffByOne, expr.span, &self.again(expr, l, off, r));
+                self.change(Operator::OffByOne, expr.span, &self.with_operator(expr, l, off, r));
             }
             let mut found = Vec::new();
             numbers(left, &mut found);
@@ -210,38 +207,39 @@ impl<'s> Finder<'s> {
         }
         match op {
             BinaryOp::And | BinaryOp::Or => {
-                self.change(Operator::Operand, expr.span, &self.alone(expr, l));
-                self.change(Operator::Operand, expr.span, &self.alone(expr, r));
+                self.change(Operator::Operand, expr.span, &self.only(expr, l));
+                self.change(Operator::Operand, expr.span, &self.only(expr, r));
             }
             BinaryOp::In if is_affinity(right) => self.change(Operator::Affinity, expr.span, "true"),
             BinaryOp::In if !negated => self.change(Operator::Negation, expr.span, &format!("!({l} in {r})")),
             BinaryOp::Intersection if is_affinity(right) => {
-                self.change(Operator::Affinity, expr.span, &self.alone(expr, l));
+                self.change(Operator::Affinity, expr.span, &self.only(expr, l));
             }
             BinaryOp::Intersection if is_affinity(left) => {
-                self.change(Operator::Affinity, expr.span, &self.alone(expr, r));
+                self.change(Operator::Affinity, expr.span, &self.only(expr, r));
             }
             _ => {}
         }
     }
 
-    /// The span of an expression includes the parentheses around it: they stay.
-    fn alone(&self, expr: &Expr, operand: &str) -> String {
-        if self.of(expr.span).starts_with('(') && !operand.starts_with('(') {
+    /// An operand instead of the expression. Keeps the parentheses, which the span of the expression includes.
+    fn only(&self, expr: &Expr, operand: &str) -> String {
+        if self.text_of(expr.span).starts_with('(') && !operand.starts_with('(') {
             format!("({operand})")
         } else {
             operand.to_owned()
         }
     }
 
-    fn again(&self, expr: &Expr, left: &str, op: &str, right: &str) -> String {
+    /// The expression with another operator.
+    fn with_operator(&self, expr: &Expr, left: &str, op: &str, right: &str) -> String {
         let text = format!("{left} {op} {right}");
-        let whole = self.of(expr.span);
+        let whole = self.text_of(expr.span);
         if whole.starts_with('(') && !whole.starts_with(left) { format!("({text})") } else { text }
     }
 
     fn call(&mut self, expr: &Expr, function: &str, args: &[Expr]) {
-        let arg = |at: usize| args.get(at).map(|arg| self.of(arg.span)).unwrap_or_default();
+        let arg = |at: usize| args.get(at).map(|arg| self.text_of(arg.span)).unwrap_or_default();
         match (function, args.len()) {
             ("llc", 1) => {
                 let narrower = format!("smt({})", arg(0));
@@ -269,15 +267,15 @@ impl<'s> Finder<'s> {
 
     fn iteration(&mut self, iteration: &Iteration, bound: Bound) {
         if iteration.limit.is_none() && bound == Bound::Open {
-            let limited = format!("{} limit 1", self.of(iteration.span));
+            let limited = format!("{} limit 1", self.text_of(iteration.span));
             self.change(Operator::FirstCandidate, iteration.span, &limited);
         }
-        let set = self.of(iteration.set.span);
+        let set = self.text_of(iteration.set.span);
         let near = ["llc(", "smt("].iter().any(|domain| set.contains(domain));
         let named = !matches!(iteration.set.kind, ExprKind::Member { .. })
             && ["idle", "waiting", "online", "affinity"].iter().any(|name| set.contains(name));
         if let (Some(order), BaseType::Core, true) = (&iteration.order, iteration.ty.base, named && !near) {
-            let narrow = format!("{set} & llc({})", self.of(order.origin.span));
+            let narrow = format!("{set} & llc({})", self.text_of(order.origin.span));
             self.change(Operator::Narrow, iteration.set.span, &narrow);
         }
     }
@@ -289,9 +287,9 @@ impl<'s> Finder<'s> {
         }
     }
 
-    /// The first such word of an expression.
+    /// Replaces the first such word of an expression.
     fn extreme(&mut self, expr: &Expr, from: &str, to: &str) {
-        let Some(at) = self.of(expr.span).find(from) else { return };
+        let Some(at) = self.text_of(expr.span).find(from) else { return };
         let start = expr.span.start + at as u32;
         let word = Span { start, end: start + from.len() as u32, ..expr.span };
         self.change(Operator::MinMax, word, to);

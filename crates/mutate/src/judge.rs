@@ -1,4 +1,4 @@
-//! Verdicts on a mutant, by judge.
+//! Judges of mutants, and their verdicts.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -10,20 +10,19 @@ use serde::Serialize;
 use crate::mutant::Mutant;
 use crate::subject::Subject;
 
-/// Somebody who may notice that a mutant is wrong where the original is right: the model checker, or
-/// a prover.
+/// A tool that may reject a mutant of a policy that it accepts: the model checker or a prover.
 pub trait Judge: Sync {
     /// Its objection to the mutant; `None` if it accepts the mutant.
     fn judge(&self, mutant: &Policy, faults: Faults) -> Option<Verdict>;
 }
 
-/// The model checker's objection to a mutant.
+/// A counterexample of the model checker to a mutant.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Kill {
-    /// In which scenario.
+    /// The scenario.
     pub by: String,
     pub property: Property,
-    /// A sentence.
+    /// The violation in a sentence.
     pub what: String,
     /// Length of the schedule.
     pub steps: usize,
@@ -40,7 +39,7 @@ pub enum Verdict {
     Refuted(Kill),
     /// A property proved of the original is not proved of the mutant.
     Unproved {
-        /// The handler or steal, and what it owes.
+        /// The handler or steal, and its obligation.
         obligation: String,
     },
     Survives,
@@ -60,8 +59,8 @@ pub struct Judged {
     pub verdict: Verdict,
 }
 
-/// Judges mutants, `jobs` at a time. Those that are the original (what they change is not in force)
-/// are left out; the others stay in their order. `done` is called behind each.
+/// Judges mutants in `jobs` threads (0: one per CPU). Omits mutants whose change has no effect; the others stay
+/// in order. Calls `done` after each.
 pub fn judge_all(
     subject: &Subject,
     mutants: Vec<Mutant>,
@@ -81,7 +80,8 @@ pub fn judge_all(
         }
     };
     std::thread::scope(|scope| {
-        (0..jobs.max(1)).for_each(|_| {
+        let all_cpus = || std::thread::available_parallelism().map_or(1, usize::from);
+        (0..if jobs == 0 { all_cpus() } else { jobs }).for_each(|_| {
             scope.spawn(work);
         });
     });

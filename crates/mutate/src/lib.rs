@@ -1,16 +1,15 @@
-//! Mutation testing of policies: breaks a policy in the small ways in which real schedulers broke,
-//! one at a time, and looks whether anything notices.
+//! Mutation testing of policies: makes one small change at a time, modelled on bugs of real schedulers, and checks
+//! whether a tool detects it.
 //!
-//! A mutant is a change of one place of a policy's source text ([`mutants`] finds all), or a fault of
-//! the machinery below the policy that the language cannot express. Whoever can tell that a mutant is
-//! wrong is a [`Judge`]: here the compiler ([`Verdict::Rejected`]), then the model checker
-//! ([`ModelChecker`]). What is left [survives](Verdict::Survives): either no judge looked where it is
-//! wrong, or it does what the original does.
+//! A mutant changes one place of a policy's source text ([`mutants`] generates all), or injects a fault into
+//! the steal algorithm that the language cannot express. The compiler rejects some mutants
+//! ([`Verdict::Rejected`]). The others go to each [`Judge`]: the [`ModelChecker`] and the [`Prover`]. A mutant that
+//! no judge refutes [survives](Verdict::Survives): it is equivalent to the original, or no judge covers the change.
 //!
 //! ```
 //! use hearth_mutate::{Operator, Subject, mutants};
 //!
-//! let subject = Subject::new(hearth_policy::load("ule-cwc").expect("it is sound"));
+//! let subject = Subject::new(hearth_policy::load("ule-cwc").expect("ule-cwc is a valid policy"));
 //! let min_max: Vec<_> =
 //!     mutants(&subject).into_iter().filter(|m| m.operator == Operator::MinMax).collect();
 //! assert!(min_max.iter().any(|m| m.before.contains("max by src.nr_running")));

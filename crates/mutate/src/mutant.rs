@@ -5,12 +5,12 @@ use serde::Serialize;
 
 use crate::operator::Operator;
 
-/// What is changed.
+/// The change of a mutant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Change {
-    /// One of the subject's texts; the others stay.
+    /// A new text for one of the subject's sources.
     Text { source: usize, text: String },
-    /// Something that no policy can be written to have.
+    /// Faults of the steal algorithm.
     Faults(Faults),
 }
 
@@ -20,18 +20,19 @@ pub struct Mutant {
     pub file: String,
     pub line: usize,
     pub operator: Operator,
-    /// The line that changes, and what becomes of it, without indentation. Where something longer is
-    /// left out, its first line.
+    /// The first changed line without indentation.
     pub before: String,
+    /// The same line after the change.
     pub after: String,
     #[serde(skip)]
     pub change: Change,
 }
 
-/// Replaces a range of bytes of a text, and finds the line that shows it.
+/// Replaces a byte range of a text. Returns the number of the first changed line, the line before and after the
+/// change, and the new text.
 pub(crate) fn edit(text: &str, range: std::ops::Range<usize>, new: &str) -> (usize, String, String, String) {
     let changed = format!("{}{new}{}", &text[..range.start], &text[range.end..]);
-    // The first byte that is another: the edit may begin with what stays as it was.
+    // The edit may begin with unchanged bytes.
     let same = text.bytes().zip(changed.bytes()).take_while(|(a, b)| a == b).count();
     let at = same.clamp(range.start, range.end.max(range.start));
     let line = text[..at].matches('\n').count();

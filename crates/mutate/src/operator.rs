@@ -1,11 +1,11 @@
-//! The ways in which a policy is broken.
+//! Mutation operators.
 
 use std::fmt;
 use std::str::FromStr;
 
 use serde::{Serialize, Serializer};
 
-/// A kind of change. Where two make the same text of a policy, the first one counts.
+/// A kind of change. If two operators produce the same text, the mutant counts for the first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Operator {
     OffByOne,
@@ -65,17 +65,17 @@ impl Operator {
                 "`>=` becomes `>` and the like; a number in a comparison is one more or less"
             }
             Operator::Condition => "a condition, filter or stop is always true, or always false",
-            Operator::Negation => "a comparison becomes its opposite; a `!` is forgotten",
-            Operator::Operand => "an operand of `&&` or `||` is forgotten",
-            Operator::Affinity => "the affinity of the thread is not looked at",
-            Operator::Group => "another domain: `smt` or `machine` for `llc`, `llc` for `smt`",
-            Operator::Narrow => "a search or steal over all cores sees only the die where it begins",
-            Operator::FirstCandidate => "a search, loop or steal gives up after its first candidate",
-            Operator::NoRecheck => "a steal does not ask again under the lock whether it may still take",
-            Operator::Claim => "a core is not claimed, but only found idle, or not even that",
-            Operator::Queue => "another queue of the policy",
-            Operator::MinMax => "`min` for `max`, `max` for `min`",
-            Operator::Statement => "a statement is left out",
+            Operator::Negation => "a comparison is negated; a `!` is dropped",
+            Operator::Operand => "an operand of `&&` or `||` is dropped",
+            Operator::Affinity => "the affinity of the thread is ignored",
+            Operator::Group => "a domain is replaced: `llc` by `smt` or `machine`, `smt` by `llc`",
+            Operator::Narrow => "a search or steal over all cores is restricted to the die where it begins",
+            Operator::FirstCandidate => "a search, loop or steal stops after its first candidate",
+            Operator::NoRecheck => "a steal does not check again under the lock whether it may take a thread",
+            Operator::Claim => "a claim of a core is replaced by a check that it is idle, or by nothing",
+            Operator::Queue => "a queue is replaced by another one of the policy",
+            Operator::MinMax => "`min` is replaced by `max`, `max` by `min`",
+            Operator::Statement => "a statement is deleted",
         }
     }
 }
@@ -92,7 +92,7 @@ impl FromStr for Operator {
     fn from_str(text: &str) -> Result<Operator, String> {
         let names = Operator::ALL.map(Operator::name).join(", ");
         let found = Operator::ALL.into_iter().find(|operator| operator.name() == text);
-        found.ok_or_else(|| format!("there is no operator `{text}`; there are: {names}"))
+        found.ok_or_else(|| format!("there is no operator `{text}`; expected one of: {names}"))
     }
 }
 

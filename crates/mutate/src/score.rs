@@ -1,10 +1,10 @@
-//! Verdicts, counted.
+//! Counts of verdicts.
 
 use serde::Serialize;
 
 use crate::judge::{Judged, Verdict};
 
-/// How many mutants were judged how.
+/// The numbers of mutants by verdict.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 pub struct Score {
     pub mutants: usize,
@@ -26,7 +26,7 @@ impl Score {
         }
     }
 
-    /// The share of mutants that are noticed; 1 if there are none.
+    /// The fraction of mutants that are detected; 1 if there are no mutants.
     pub fn noticed(&self) -> f64 {
         match self.mutants {
             0 => 1.0,

@@ -1,4 +1,4 @@
-//! The policy that is broken.
+//! The policy under test.
 
 use hearth_ipanema::syntax::{Source, SourceId, ast, parse};
 use hearth_ipanema::{Failed, compile};
@@ -9,18 +9,18 @@ use crate::mutant::{Change, Mutant};
 
 /// The text of the policy, or of one of its bases.
 pub(crate) struct Text {
-    /// As diagnostics call it.
+    /// The name of its file in diagnostics.
     pub file: String,
     pub text: String,
     pub tree: ast::Policy,
 }
 
-/// A policy with all texts that it is made of.
+/// A policy and the texts of the policy and its bases.
 pub struct Subject {
     pub policy: Policy,
     /// The policy itself first, then its bases, nearest first.
     pub(crate) texts: Vec<Text>,
-    /// What the compiler makes of it.
+    /// The emitted C.
     code: String,
 }
 
@@ -36,7 +36,8 @@ impl Subject {
         Subject { policy, texts, code }
     }
 
-    /// Compiles a mutant. `None`: it is the original, as what was changed is not in force.
+    /// Compiles a mutant. `None` if it compiles to the code of the original, because another policy overrides the
+    /// changed text.
     pub fn compile(&self, mutant: &Mutant) -> Option<Result<Policy, Box<Failed>>> {
         let Change::Text { source, text } = &mutant.change else { return Some(Ok(self.policy.clone())) };
         let provider = |wanted: &str| {
@@ -48,7 +49,7 @@ impl Subject {
         Some(mutant).filter(|mutant| !mutant.as_ref().is_ok_and(|mutant| mutant.c() == self.code))
     }
 
-    /// Is it a change of the policy itself, and not of a base?
+    /// Whether the mutant changes the policy itself, not a base.
     pub fn is_own(&self, mutant: &Mutant) -> bool {
         match mutant.change {
             Change::Text { source, .. } => source == 0,

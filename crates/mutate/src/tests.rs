@@ -1,4 +1,4 @@
-//! Each operator on a small policy: what becomes of its text.
+//! The mutants that each operator makes of a small policy.
 
 use hearth_ipanema::compile;
 use hearth_ipanema::syntax::Source;
@@ -21,7 +21,7 @@ const FRAME: &str = "
     on terminate (thread t) { t => terminated; }
 ";
 
-/// Everything that is broken.
+/// The mutated text.
 const TINY: &str = "
     core near(thread t, core c) { return c in t.affinity ? c : (first(core x in t.affinity nearest c) else c); }
     on new (thread t, core parent) {
@@ -47,7 +47,7 @@ fn subject(text: &str) -> Subject {
     Subject::new(compile(&provider, "tiny").unwrap_or_else(|failed| panic!("{failed}")).into())
 }
 
-/// What becomes of the lines of TINY that hold this text.
+/// The mutants of the lines of `TINY` that contain this text.
 fn after(operator: Operator, line: &str) -> Vec<String> {
     let found = mutants(&subject(TINY)).into_iter();
     found.filter(|m| m.operator == operator && m.before.contains(line)).map(|m| m.after).collect()
@@ -100,10 +100,10 @@ fn groups() {
 #[test]
 fn first_candidates() {
     expect(Operator::FirstCandidate, "where claim", &["nearest parent limit 1 where"]);
-    expect(Operator::FirstCandidate, "steal pull", &["ends behind its first candidate"]);
-    // The first thread is all that is asked for.
+    expect(Operator::FirstCandidate, "steal pull", &["ends after its first candidate"]);
+    // A search for the first thread without a filter has only one candidate.
     expect(Operator::FirstCandidate, "on schedule", &[]);
-    expect(Operator::NoRecheck, "can_steal_core", &["not asked again"]);
+    expect(Operator::NoRecheck, "can_steal_core", &["not checked again"]);
 }
 
 #[test]
@@ -130,19 +130,20 @@ fn statements() {
 }
 
 #[test]
-fn no_mutant_comes_twice() {
+fn mutants_are_distinct() {
     let all = mutants(&subject(TINY));
     for (at, mutant) in all.iter().enumerate() {
         assert!(all[..at].iter().all(|other| other.change != mutant.change), "{mutant:?}");
     }
 }
 
-/// Those that the compiler rejects, those that the model checker refutes, and those that live on.
+/// The compiler rejects some mutants, the model checker refutes others, and the rest survives.
 #[test]
 fn mutants_are_judged() {
     let subject = subject(TINY);
     let scenarios = standard_scenarios().into_iter().take(3).collect();
-    let checker = ModelChecker::new(&subject.policy, scenarios, Settings::default(), 2000).expect("it fits");
+    let checker =
+        ModelChecker::new(&subject.policy, scenarios, Settings::default(), 2000).expect("valid scenarios");
     let judged = |operator| {
         let mut some = mutants(&subject);
         some.retain(|mutant| mutant.operator == operator);
@@ -151,16 +152,23 @@ fn mutants_are_judged() {
     let statements = judged(Operator::Statement);
     let of =
         |line: &str| &statements.iter().find(|one| one.mutant.before.contains(line)).expect("one").verdict;
-    assert!(matches!(of("on block"), Verdict::Rejected { code: "E0502", .. }), "it blocks nobody");
+    assert!(
+        matches!(of("on block"), Verdict::Rejected { code: "E0502", .. }),
+        "the handler makes no transition"
+    );
     let twice = judge_all(&subject, mutants(&subject), &[&checker], 2, &|| {});
-    assert_eq!(twice, judge_all(&subject, mutants(&subject), &[&checker], 1, &|| {}), "whatever the jobs");
+    assert_eq!(
+        twice,
+        judge_all(&subject, mutants(&subject), &[&checker], 1, &|| {}),
+        "the number of jobs does not matter"
+    );
     assert!(twice.iter().any(|one| matches!(one.verdict, Verdict::Refuted(_))));
     assert!(twice.iter().any(|one| one.verdict.survives()));
 }
 
-/// A change of what another policy has replaced is no mutant.
+/// A change of an overridden handler is not a mutant.
 #[test]
-fn what_is_not_in_force_is_left_out() {
+fn overridden_text_has_no_mutants() {
     let texts = |wanted: &str| {
         let text = match wanted {
             "tiny" => format!("policy tiny {{{FRAME}{TINY}}}"),
@@ -168,7 +176,7 @@ fn what_is_not_in_force_is_left_out() {
         };
         Some(Source { name: format!("{wanted}.ipa"), text })
     };
-    let subject = Subject::new(compile(&texts, "small").expect("it is sound").into());
+    let subject = Subject::new(compile(&texts, "small").expect("a valid policy").into());
     let replaced = mutants(&subject);
     let replaced = replaced.iter().filter(|m| !subject.is_own(m) && m.before.contains("on newly_idle"));
     let compiled: Vec<bool> = replaced.map(|mutant| subject.compile(mutant).is_none()).collect();

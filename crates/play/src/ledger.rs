@@ -57,7 +57,7 @@ pub struct Usage {
 impl Usage {
     /// Reads the usage of the calling thread.
     pub fn of_this_thread() -> Self {
-        // SAFETY: all-zero is a valid rusage, and the kernel writes to nothing else.
+        // SAFETY: all zeros are a valid rusage, and the kernel writes only to it.
         let usage = unsafe {
             let mut usage: libc::rusage = std::mem::zeroed();
             libc::getrusage(libc::RUSAGE_THREAD, &mut usage);

@@ -83,7 +83,7 @@ mod tests {
         assert!(semaphore.take(0));
         assert!(!semaphore.take(1) && !semaphore.take(2) && !semaphore.take(3));
         assert_eq!(semaphore.post(), Some(1));
-        assert!(!semaphore.take(1), "who comes back waits behind the others");
+        assert!(!semaphore.take(1), "a thread that waits again is last in the queue");
         assert_eq!([semaphore.post(), semaphore.post(), semaphore.post()], [Some(2), Some(3), Some(1)]);
         assert_eq!(semaphore.post(), None);
         assert!(semaphore.take(5));
@@ -97,7 +97,7 @@ mod tests {
         assert!(exit.has_come(5));
     }
 
-    /// As a lock, between more threads than cores: never two inside, and nobody is forgotten.
+    /// As a lock between more threads than cores: mutual exclusion, and no lost wake-ups.
     #[test]
     fn mutual_exclusion() {
         const THREADS: u32 = 16;
@@ -117,7 +117,7 @@ mod tests {
                         if round % 16 == 0 {
                             std::thread::yield_now();
                         }
-                        // Not one atomic step on purpose: only the semaphore protects it.
+                        // Deliberately not atomic: only the semaphore protects it.
                         total.store(total.load(Relaxed) + 1, Relaxed);
                         inside.fetch_sub(1, Relaxed);
                         if let Some(next) = semaphore.post() {
@@ -128,6 +128,6 @@ mod tests {
             }
         });
         assert_eq!(total.into_inner(), u64::from(THREADS) * ROUNDS);
-        assert!(semaphore.take(0), "what was posted last is still there");
+        assert!(semaphore.take(0), "the last post is still counted");
     }
 }

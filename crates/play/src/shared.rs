@@ -52,7 +52,7 @@ pub struct Start {
     pub stack: AtomicU32,
 }
 
-// SAFETY: `shared` points to what holds the `Start` itself, and is only read.
+// SAFETY: `shared` points to the `Shared` that contains this `Start`, and is only read.
 unsafe impl Send for Start {}
 // SAFETY: as above.
 unsafe impl Sync for Start {}
@@ -128,8 +128,8 @@ impl Shared {
         slot.forked.store(true, Relaxed);
         slot.forked_at.store(now(), Relaxed);
         let arg = ptr::from_ref(&slot.start).cast_mut().cast();
-        // SAFETY: `play` expects a `Start`, which stays as long as `self`; that outlives all threads: they are
-        // joined, or all this is leaked (`Player::play`).
+        // SAFETY: `play` expects a `Start`, which lives as long as `self`. `self` outlives all threads: they are
+        // joined, or `Player::play` leaks it.
         if let Err(source) = unsafe { self.stacks.spawn(&slot.start.stack, play, arg) } {
             slot.forked.store(false, Relaxed);
             self.alive.fetch_sub(1, Relaxed);

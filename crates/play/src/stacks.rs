@@ -28,8 +28,8 @@ pub struct Stacks {
     pool: Mutex<Pool>,
 }
 
-// SAFETY: `base` is where the mapping begins, which nothing but `Drop` changes; each stack in it belongs to one
-// thread at a time, which `pool` decides.
+// SAFETY: `base` is the start of the mapping, which only `Drop` unmaps. `pool` gives each stack to one thread at a
+// time.
 unsafe impl Send for Stacks {}
 // SAFETY: as above.
 unsafe impl Sync for Stacks {}
@@ -52,7 +52,7 @@ impl Stacks {
         let (size, guard) = (STACK.max(2 * page), page);
         let length = (size + guard) * count as usize;
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_STACK;
-        // SAFETY: a new mapping, at an address of the kernel's choice.
+        // SAFETY: a new anonymous mapping at an address that the kernel chooses.
         let base = unsafe { libc::mmap(ptr::null_mut(), length, libc::PROT_NONE, flags, -1, 0) };
         if base == libc::MAP_FAILED {
             return Err(io::Error::last_os_error());
@@ -62,7 +62,7 @@ impl Stacks {
             Pool { fresh: 0, returned: Vec::with_capacity(room), ended: VecDeque::with_capacity(room) };
         let stacks = Stacks { base: base.cast(), size, guard, count, pool: Mutex::new(pool) };
         for stack in 0..count {
-            // SAFETY: the stack lies in the mapping, and nobody uses it yet.
+            // SAFETY: the stack is inside the mapping, and no thread uses it yet.
             let result =
                 unsafe { libc::mprotect(stacks.bottom(stack), size, libc::PROT_READ | libc::PROT_WRITE) };
             if result != 0 {
@@ -77,12 +77,12 @@ impl Stacks {
     ///
     /// # Safety
     ///
-    /// What `arg` points to is what `entry` expects, and stays until the thread has been joined.
+    /// `arg` must point to what `entry` expects, and must be valid until the thread has been joined.
     pub unsafe fn spawn(&self, seat: &AtomicU32, entry: Entry, arg: *mut c_void) -> io::Result<()> {
         let stack = self.take().ok_or(io::Error::from_raw_os_error(libc::EAGAIN))?;
         seat.store(stack, Relaxed);
-        // SAFETY: the attributes are initialised before use and destroyed after it. The stack is `size` bytes
-        // of a mapping that is writable, is nobody else's (the pool gave it), and outlives the thread (`Drop`).
+        // SAFETY: the attributes are initialised before use and destroyed after it. The stack is `size` writable
+        // bytes of the mapping, no other thread uses it (the pool gave it), and it outlives the thread (`Drop`).
         let error = unsafe {
             let mut attributes = MaybeUninit::<libc::pthread_attr_t>::uninit();
             let mut thread = MaybeUninit::<libc::pthread_t>::uninit();
@@ -116,7 +116,7 @@ impl Stacks {
     pub fn join_retired(&self) {
         loop {
             let Some((thread, stack)) = self.lock().ended.pop_front() else { return };
-            // SAFETY: the thread is joinable, and was taken from the list by us alone.
+            // SAFETY: the thread is joinable, and removing it from the list makes this the only join.
             unsafe { libc::pthread_join(thread, ptr::null_mut()) };
             self.lock().returned.push(stack);
         }
@@ -131,7 +131,7 @@ impl Stacks {
         if let Some(&(thread, stack)) = pool.ended.front() {
             // If all stacks are in use, wait: the retired thread is about to leave its stack.
             let wait = pool.fresh == self.count;
-            // SAFETY: the thread is joinable, and nobody else joins it while we hold the lock.
+            // SAFETY: the thread is joinable, and no other thread joins it while this one holds the lock.
             let gone = unsafe {
                 match wait {
                     true => libc::pthread_join(thread, ptr::null_mut()) == 0,
@@ -153,7 +153,7 @@ impl Stacks {
     /// The lowest address of a stack.
     fn bottom(&self, stack: u32) -> *mut c_void {
         let offset = (self.size + self.guard) * stack as usize + self.guard;
-        // SAFETY: the stack lies in the mapping.
+        // SAFETY: the stack is inside the mapping.
         unsafe { self.base.add(offset).cast() }
     }
 
@@ -166,7 +166,7 @@ impl Drop for Stacks {
     /// All threads must have retired.
     fn drop(&mut self) {
         self.join_retired();
-        // SAFETY: the mapping is ours, and nobody executes on it any more.
+        // SAFETY: `self` owns the mapping, and no thread executes on it any more.
         unsafe { libc::munmap(self.base.cast(), (self.size + self.guard) * self.count as usize) };
     }
 }
@@ -183,7 +183,7 @@ mod tests {
     }
 
     extern "C" fn count(job: *mut c_void) -> *mut c_void {
-        // SAFETY: what the tests pass, and keep until all are joined.
+        // SAFETY: the tests pass a valid job, and keep it until all threads are joined.
         let (job, stacks) = unsafe {
             let job = &*job.cast::<Job>();
             (job, &*job.stacks)
@@ -203,8 +203,8 @@ mod tests {
         let stacks = Stacks::new(8).unwrap();
         let jobs = jobs(&stacks, 100);
         for job in &jobs {
-            // Only when all stacks are in use by threads that have not come to their end: then try again.
-            // SAFETY: the job stays until the threads are joined below.
+            // Fails only while all stacks are used by threads that have not ended: try again.
+            // SAFETY: the job is valid until the threads are joined below.
             while unsafe { stacks.spawn(&job.seat, count, ptr::from_ref(job).cast_mut().cast()) }.is_err() {
                 std::thread::yield_now();
             }
@@ -221,7 +221,7 @@ mod tests {
         let stacks = Stacks::new(1).unwrap();
         let held = stacks.take().expect("one stack");
         let job = &jobs(&stacks, 1)[0];
-        // SAFETY: no thread comes of it.
+        // SAFETY: the call fails, so no thread uses `arg`.
         let error = unsafe { stacks.spawn(&job.seat, count, ptr::from_ref(job).cast_mut().cast()) };
         assert_eq!(error.unwrap_err().raw_os_error(), Some(libc::EAGAIN));
         stacks.lock().returned.push(held);

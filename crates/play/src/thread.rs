@@ -24,7 +24,7 @@ pub struct Attributes {
 /// Executes a thread of the graph; entry point of the kernel thread. `start` is its [`Start`].
 pub extern "C" fn play(start: *mut c_void) -> *mut c_void {
     let began = now();
-    // SAFETY: `Shared::fork` passes a `Start`, which lies in the `Shared` that it points to, and both stay until
+    // SAFETY: `Shared::fork` passes a `Start` inside the `Shared` that it points to. Both are valid until
     // this thread has been joined.
     let (start, shared) = unsafe {
         let start = &*start.cast::<Start>();

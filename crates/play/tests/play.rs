@@ -41,7 +41,7 @@ fn counts(workload: &Workload) -> Counts {
             Op::Barrier(_) => counts.barriers += 1,
             Op::Yield => counts.yields += 1,
             Op::Exec(_) => counts.execs += 1,
-            Op::Repeat(..) => unreachable!("written out"),
+            Op::Repeat(..) => unreachable!("`steps` unrolls repeats"),
         }
     }
     counts
@@ -62,11 +62,11 @@ fn step() -> impl Strategy<Value = Op> {
 }
 
 /// Removes the repeats that `Workload::validate` rejects.
-fn sound(ops: Vec<Op>) -> Vec<Op> {
+fn valid(ops: Vec<Op>) -> Vec<Op> {
     ops.into_iter()
         .filter_map(|op| match op {
             Op::Repeat(times, ops) => {
-                let ops = sound(ops.to_vec());
+                let ops = valid(ops.to_vec());
                 (times > 0 && !ops.is_empty()).then_some(Op::repeat(times, ops))
             }
             op => Some(op),
@@ -91,7 +91,7 @@ fn graph() -> impl Strategy<Value = Workload> {
                     ops.push(Op::Wait(me as u32));
                 }
                 ops.extend(children().map(|child| Op::Fork(child as u32)));
-                ops.extend(sound(body.clone()));
+                ops.extend(valid(body.clone()));
                 ops.extend([Op::Wait(lock), Op::Run(1_000), Op::Post(lock)]);
                 ops.extend(children().filter(|&child| specs[child].2).map(|child| Op::Post(child as u32)));
                 ops.push(Op::Barrier(barrier));
@@ -109,7 +109,7 @@ proptest! {
 
     /// A workload that finishes in the dry run finishes on the kernel, with the expected number of each step.
     #[test]
-    fn all_is_played(workload in graph(), time in any::<bool>()) {
+    fn plays_execute_all_steps(workload in graph(), time in any::<bool>()) {
         let ends = matches!(workload.dry_run(DRY_RUN_STEPS), DryRun::Finishes { .. });
         prop_assert!(ends);
         let burn = if time { Burn::Time } else { Burn::Work };
@@ -237,7 +237,7 @@ fn a_play_that_takes_too_long_is_stopped() {
 }
 
 #[test]
-fn work_by_time_is_stopped_too() {
+fn work_by_time_can_be_stopped() {
     let workload = workload(vec![vec![Op::Run(1 << 60)]; 3], vec![], vec![]);
     let options = Options { timeout: Duration::from_millis(50), burn: Burn::Time, ..Options::default() };
     let error = Player::new(&workload, options, calibration()).unwrap().play().unwrap_err();
@@ -245,7 +245,7 @@ fn work_by_time_is_stopped_too() {
 }
 
 #[test]
-fn nonsense_is_refused() {
+fn invalid_input_is_rejected() {
     let refuse = |workload: &Workload, options: Options, rate: f64, says: &str| {
         let error = Player::new(workload, options, Calibration::known(rate)).err().expect("an error");
         assert!(error.to_string().contains(says), "{error}");

@@ -1,8 +1,8 @@
 //! The noun Policy: an Ipanema file and its bases, and values for its parameters.
 //!
 //! [`load`] compiles a built-in policy or an `.ipa` file to a [`Policy`]. The simulator makes native code
-//! from it, the loader a BPF object, the provers WhyML. [`Settings`] are values for its parameters.
-//! [`Spec`], [`Assignment`] and [`ScopedAssignment`] parse what a user writes to choose them.
+//! from it, the loader a BPF object, the prover WhyML. [`Settings`] are values for its parameters.
+//! [`Spec`], [`Assignment`] and [`ScopedAssignment`] parse the command-line syntax of policies and parameters.
 //!
 //! ```
 //! use hearth_policy::{Settings, Spec, load};

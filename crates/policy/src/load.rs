@@ -1,4 +1,4 @@
-//! Policies by name or path.
+//! Loading of policies by name or path.
 
 use crate::Policy;
 use hearth_base::suggest::closest;
@@ -7,20 +7,20 @@ use hearth_ipanema::{Failed, builtin, compile};
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-/// Why there is no policy.
+/// Why a policy cannot be loaded.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    #[error("no policy `{name}`: built in are {}; or give the path of an .ipa file", names().join(", "))]
+    #[error("there is no policy `{name}`; built in are {}; or give the path of an .ipa file", names().join(", "))]
     Unknown { name: String },
     #[error("cannot read policy {}: {source}", .path.display())]
     Read { path: PathBuf, source: io::Error },
-    /// The compiler rejects it. Shown, these are the diagnostics without colour.
+    /// The compiler rejects it. `Display` prints the diagnostics without colour.
     #[error("{0}")]
     Rejected(Box<Failed>),
 }
 
 impl Error {
-    /// What to do about it, if the message does not say it.
+    /// What to do about the error, if the message does not say it.
     pub fn help(&self) -> Option<String> {
         let Error::Unknown { name } = self else { return None };
         closest(name, names().iter().copied()).map(|near| format!("did you mean `{near}`?"))
@@ -35,7 +35,7 @@ pub fn names() -> &'static [&'static str] {
 /// The text of a built-in policy, or of the file at a path.
 ///
 /// # Errors
-/// There is no such policy, or the file cannot be read.
+/// If there is no such policy, or the file cannot be read.
 pub fn read(name_or_path: &str) -> Result<String, Error> {
     if let Some(text) = builtin::source(name_or_path) {
         return Ok(text.to_owned());
@@ -52,10 +52,10 @@ pub fn read(name_or_path: &str) -> Result<String, Error> {
 
 /// Compiles a built-in policy, or the `.ipa` file at a path.
 ///
-/// The base of a file is `NAME.ipa` in the same folder, else the built-in policy of that name.
+/// The base of a file is `NAME.ipa` in the same folder, or else the built-in policy of that name.
 ///
 /// # Errors
-/// There is no such policy, the file cannot be read, or the compiler rejects it.
+/// If there is no such policy, the file cannot be read, or the compiler rejects it.
 pub fn load(name_or_path: &str) -> Result<Policy, Error> {
     if builtin::source(name_or_path).is_some() {
         let compiled = compile(&|_: &str| None, name_or_path).map_err(Error::Rejected)?;

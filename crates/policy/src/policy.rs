@@ -1,4 +1,4 @@
-//! A sound policy, and what can be set and seen of it.
+//! A compiled policy: its parameters, sets, reasons and IR.
 
 use hearth_ipanema::ir::{self, ExprKind};
 use hearth_ipanema::{Compiled, Diagnostic, Sources, Unit, emit};
@@ -10,9 +10,9 @@ pub struct Param {
     /// The comment at its declaration, on one line.
     pub doc: String,
     pub unit: Unit,
-    /// The lowest value that is allowed.
+    /// The smallest allowed value.
     pub min: i64,
-    /// The highest value that is allowed.
+    /// The largest allowed value.
     pub max: i64,
     pub initial: i64,
 }
@@ -23,7 +23,7 @@ pub enum Capacity {
     /// All cores of the machine.
     All,
     Constant(i64),
-    /// The value of this parameter, by its place in [`Policy::params`].
+    /// The value of the parameter with this index in [`Policy::params`].
     Param(usize),
 }
 
@@ -93,7 +93,7 @@ impl Policy {
         &self.ir.doc
     }
 
-    /// In the order of the policy's state, those of its bases first.
+    /// All parameters in the order of the policy's state. Those of its bases come first.
     pub fn params(&self) -> &[Param] {
         &self.params
     }
@@ -117,12 +117,12 @@ impl Policy {
         self.ir.functions.iter().any(|function| function.effects.frequencies)
     }
 
-    /// Whether it is one of [`names`](crate::names), unchanged, and not a file.
+    /// Whether it is a built-in policy, not one from a file.
     pub fn is_builtin(&self) -> bool {
         self.builtin
     }
 
-    /// Bases merged in, names resolved, expressions typed.
+    /// The IR: bases merged, names resolved, expressions typed.
     pub fn ir(&self) -> &ir::Policy {
         &self.ir
     }
@@ -132,12 +132,12 @@ impl Policy {
         &self.sources
     }
 
-    /// What the compiler warns of. Places are in [`sources`](Self::sources).
+    /// The compiler's warnings. Their spans refer to [`sources`](Self::sources).
     pub fn warnings(&self) -> &[Diagnostic] {
         &self.warnings
     }
 
-    /// C against `runtime/saakm.h`, for the simulator and for the kernel.
+    /// The emitted C, which includes `runtime/saakm.h`. The simulator and the kernel use the same code.
     pub fn c(&self) -> String {
         emit::c(&self.ir)
     }

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Settings(BTreeMap<String, i64>);
 
-/// Why a value does not fit a policy.
+/// Why a value is not valid for a policy.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ParamError {
     #[error("policy `{policy}` has no parameter `{name}`; it has {}", list(.known))]
@@ -17,7 +17,7 @@ pub enum ParamError {
     Syntax { policy: String, name: String, text: String, expected: &'static str },
     #[error("parameter `{policy}.{name}` is {value}, but must be between {min} and {max}")]
     Range { policy: String, name: String, value: String, min: String, max: String },
-    #[error("policy `{policy}` has {expected} parameters, but there are values for {given}")]
+    #[error("policy `{policy}` has {expected} parameters, but {given} values are given")]
     Count { policy: String, expected: usize, given: usize },
 }
 
@@ -26,7 +26,7 @@ fn list(names: &[String]) -> String {
 }
 
 impl ParamError {
-    /// What to do about it, if the message does not say it.
+    /// What to do about the error, if the message does not say it.
     pub fn help(&self) -> Option<String> {
         let ParamError::Unknown { name, known, .. } = self else { return None };
         closest(name, known.iter().map(String::as_str)).map(|near| format!("did you mean `{near}`?"))
@@ -34,11 +34,11 @@ impl ParamError {
 }
 
 impl Policy {
-    /// The place of a parameter in [`params`](Self::params), and a value for it from text: `2ticks`, `8ms`,
-    /// `true`, `5`.
+    /// Parses a value for a parameter, such as `2ticks`, `8ms`, `true` or `5`. Returns the index of the parameter in
+    /// [`params`](Self::params) and the value.
     ///
     /// # Errors
-    /// There is no such parameter, the text is no value of its unit, or the value is out of its bounds.
+    /// If there is no such parameter, the text is not a value of its unit, or the value is out of bounds.
     pub fn parse_value(&self, name: &str, text: &str) -> Result<(usize, i64), ParamError> {
         let index = self.index(name)?;
         let unit = self.params()[index].unit;
@@ -61,7 +61,7 @@ impl Policy {
         })
     }
 
-    /// Checks the bounds of a parameter. `shown` is the value as the user wrote it.
+    /// Checks the bounds of a parameter. `shown` gives the value for the message.
     fn check(&self, index: usize, value: i64, shown: impl FnOnce() -> String) -> Result<(), ParamError> {
         let Param { name, unit, min, max, .. } = &self.params()[index];
         if (*min..=*max).contains(&value) {
@@ -78,7 +78,7 @@ impl Policy {
 }
 
 impl Settings {
-    /// Values from text. Of two values for a parameter the last one counts.
+    /// Parses values. If a parameter has several, the last one counts.
     ///
     /// # Errors
     /// As [`Policy::parse_value`].
@@ -93,7 +93,7 @@ impl Settings {
         Ok(settings)
     }
 
-    /// One value from text, in place of that which the parameter had.
+    /// Parses and sets the value of a parameter.
     ///
     /// # Errors
     /// As [`Policy::parse_value`].
@@ -103,10 +103,10 @@ impl Settings {
         Ok(())
     }
 
-    /// Values by name.
+    /// Settings with these values by name.
     ///
     /// # Errors
-    /// There is no such parameter, or its value is out of bounds.
+    /// If there is no such parameter, or its value is out of bounds.
     pub fn from_pairs<'a>(
         policy: &Policy,
         pairs: impl IntoIterator<Item = (&'a str, i64)>,
@@ -121,10 +121,10 @@ impl Settings {
         Ok(settings)
     }
 
-    /// Values of all parameters, in the policy's order.
+    /// Settings with these values of all parameters, in the policy's order.
     ///
     /// # Errors
-    /// There are more or fewer values than parameters, or one is out of bounds.
+    /// If there are more or fewer values than parameters, or one is out of bounds.
     pub fn from_values(policy: &Policy, values: &[i64]) -> Result<Settings, ParamError> {
         let params = policy.params();
         if params.len() != values.len() {
@@ -135,7 +135,7 @@ impl Settings {
         Settings::from_pairs(policy, names.zip(values.iter().copied()))
     }
 
-    /// A parameter at its initial value is no difference.
+    /// Stores a value only if it differs from the initial one.
     fn insert(&mut self, param: &Param, value: i64) {
         if value == param.initial {
             self.0.remove(&param.name);
@@ -147,7 +147,7 @@ impl Settings {
     /// Values of all parameters, in the policy's order.
     ///
     /// # Errors
-    /// These are settings of another policy, and do not fit this one.
+    /// If these are settings of another policy that are not valid for this one.
     pub fn values(&self, policy: &Policy) -> Result<Vec<i64>, ParamError> {
         let mut values: Vec<i64> = policy.params().iter().map(|param| param.initial).collect();
         for (name, value) in &self.0 {
@@ -158,8 +158,8 @@ impl Settings {
         Ok(values)
     }
 
-    /// Parameters that do not have their initial values, by name, with units. Parameters that `policy` does
-    /// not have are left out.
+    /// Name and value, with unit, of each parameter that differs from its initial value. Leaves out parameters that
+    /// `policy` does not have.
     pub fn shown(&self, policy: &Policy) -> impl Iterator<Item = (String, String)> {
         let shown = move |(name, value): (&String, &i64)| {
             let param = policy.params().iter().find(|param| param.name == *name)?;
@@ -168,7 +168,7 @@ impl Settings {
         self.0.iter().filter_map(shown)
     }
 
-    /// The number of parameters that do not have their initial values.
+    /// The number of parameters that differ from their initial values.
     pub fn len(&self) -> usize {
         self.0.len()
     }
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_value_counts_and_an_initial_value_is_no_difference() {
+    fn last_value_counts_and_initial_values_are_not_stored() {
         let nest = load("nest").unwrap();
         let last = settings(&nest, &["r_max=0", "s_max=4ticks", "r_max=3"]).unwrap();
         let expected = [("r_max", "3"), ("s_max", "16ms")].map(|(n, v)| (n.to_owned(), v.to_owned()));
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn all_values_in_the_order_of_the_policy() {
+    fn values_are_in_the_order_of_the_policy() {
         let nest = load("nest").unwrap();
         let some = settings(&nest, &["r_max=0", "attachment=off"]).unwrap();
         let values = some.values(&nest).unwrap();

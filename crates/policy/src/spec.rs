@@ -1,16 +1,16 @@
-//! Policies and parameters as a user writes them.
+//! The command-line syntax of policies and parameters.
 
 use std::path::Path;
 use std::str::FromStr;
 
-/// `NAME=VALUE`: a parameter of a policy that is named elsewhere.
+/// `NAME=VALUE`: a value for a parameter. The policy is named elsewhere.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Assignment {
     pub name: String,
     pub value: String,
 }
 
-/// `NAME|FILE[:NAME=VALUE,...]`: a policy, and values for its parameters.
+/// `NAME|FILE[:NAME=VALUE,...]`: a policy and values for its parameters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Spec {
     /// A name or path, for [`load`](crate::load).
@@ -18,10 +18,10 @@ pub struct Spec {
     pub params: Vec<Assignment>,
 }
 
-/// `POLICY.NAME=VALUE`: a parameter of one among several policies.
+/// `POLICY.NAME=VALUE`: a value for a parameter of one of several policies.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScopedAssignment {
-    /// The policy's name, as it declares it.
+    /// The policy's declared name.
     pub policy: String,
     pub assignment: Assignment,
 }
@@ -29,9 +29,9 @@ pub struct ScopedAssignment {
 /// Why a text cannot be parsed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SpecError {
-    #[error("`{0}` is not of the form NAME=VALUE")]
+    #[error("expected NAME=VALUE, not `{0}`")]
     Assignment(String),
-    #[error("it is not of the form POLICY.NAME=VALUE, such as nest.s_max=4ticks")]
+    #[error("expected POLICY.NAME=VALUE, such as nest.s_max=4ticks")]
     ScopedAssignment,
 }
 

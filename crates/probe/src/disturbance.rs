@@ -60,20 +60,20 @@ const MUCH_STOLEN: f64 = 0.01;
 const MUCH_BUSY_PERCENT: f64 = 10.0;
 
 impl Disturbance {
-    /// `busy_ms`: of all loops; `lost_ms`: of that; `looks_ms`: of all looks at the idle core;
-    /// `times`: before and after.
+    /// `busy_ms`: time of all busy loops; `lost_ms`: the part of it lost to other work; `samples_ms`: time of all samples
+    /// of the idle core; `times`: /proc/stat before and after.
     pub fn new(
         switches: u64,
         busy_ms: f64,
         lost_ms: f64,
-        looks_ms: f64,
+        samples_ms: f64,
         times: Option<(CoreTimes, CoreTimes)>,
     ) -> Disturbance {
         let tick_ms = os::clock_tick().as_secs_f64() * 1e3;
         let times = times.map(|(before, after)| after.since(before));
-        // Only our own loops and looks should have kept the core busy.
+        // Only our own loops and samples should have kept the core busy.
         let not_idle = times.and_then(|times| {
-            let rest = times.total as f64 * tick_ms - busy_ms - looks_ms;
+            let rest = times.total as f64 * tick_ms - busy_ms - samples_ms;
             let others = rest - times.idle as f64 * tick_ms;
             (rest > 10.0 * tick_ms).then(|| 100.0 * (others / rest).clamp(0.0, 1.0))
         });
@@ -96,7 +96,7 @@ impl Disturbance {
             ));
         }
         if let Some(steal) = self.steal_ms.filter(|&steal| steal > MUCH_STOLEN * busy_ms) {
-            warnings.push(format!("the hypervisor took {steal:.0} ms of core {core} for something else"));
+            warnings.push(format!("the hypervisor took {steal:.0} ms of core {core} (steal time)"));
         }
         if let Some(percent) = self.not_idle_percent.filter(|&percent| percent > MUCH_BUSY_PERCENT) {
             warnings.push(format!(

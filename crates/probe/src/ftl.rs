@@ -113,10 +113,10 @@ fn on_core(core: u32, times: &Times, count: u32, mut progress: impl FnMut()) -> 
     let after = CoreTimes::read(&files, core);
     let ms = |time: Duration| time.as_secs_f64() * 1e3;
     let busy_ms = ms(times.busy) * f64::from(count);
-    let looks_ms = ms(times.idle) / ms(times.gap) * ms(times.probe) * f64::from(count);
+    let samples_ms = ms(times.idle) / ms(times.gap) * ms(times.probe) * f64::from(count);
     let lost_ms = rounds.iter().map(|round| ms(round.lost)).sum();
     let switches = rounds.iter().map(|round| round.switches).sum();
-    let disturbance = Disturbance::new(switches, busy_ms, lost_ms, looks_ms, before.zip(after));
+    let disturbance = Disturbance::new(switches, busy_ms, lost_ms, samples_ms, before.zip(after));
     let mut warnings = disturbance.warnings(core, busy_ms);
     if !real_time {
         warnings

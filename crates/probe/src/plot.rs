@@ -108,7 +108,7 @@ fn half(
     Ok(())
 }
 
-/// The stretches of the curve between what is not known.
+/// The parts of the curve without unknown points.
 fn stretches(curve: &[Point]) -> Vec<Vec<(f64, Quantiles)>> {
     curve
         .split(|point| point.speed.is_none())

@@ -40,7 +40,7 @@ pub struct Source {
     /// `msr`, `perf`, or `rate`: of a calibrated loop.
     pub kind: &'static str,
     pub unit: Unit,
-    /// Cycles of one instruction of the loop, if that is what gives the unit.
+    /// Cycles of one instruction of the loop, if speeds are computed from it.
     pub cycles: Option<u32>,
     /// Whether this runs under a hypervisor.
     pub virtual_machine: bool,
@@ -144,24 +144,24 @@ impl Quantiles {
     }
 }
 
-/// One place of the curve.
+/// One point of the curve.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Point {
-    /// Since the begin of the busy loop, or since its end.
+    /// Since the start or the end of the busy loop.
     pub at_ms: f64,
-    /// None if it is known of less than half of the rounds.
+    /// `None` if fewer than half of the rounds have a known value.
     pub speed: Option<Quantiles>,
 }
 
 impl Phase {
-    /// The busy loop: each round begins with what its first windows tell.
+    /// The busy loop; each round starts at the speed of its own first windows.
     pub fn up(rounds: &[Round], times: &Times) -> Phase {
         let found = rounds.iter().map(|round| settling(&round.up, None, SPAN_UP)).collect();
         let speeds = rounds.iter().map(|round| round.up.clone()).collect();
         Phase::new(found, speeds, 0.0, times.window.as_secs_f64() * 1e3)
     }
 
-    /// The idle time after it: each round begins with what its busy loop came to.
+    /// The idle time after the loop; each round starts at the final speed of its busy loop.
     pub fn down(rounds: &[Round], times: &Times) -> Phase {
         let found = rounds.iter().map(|round| {
             let busy = settling(&round.up, None, SPAN_UP)?;
@@ -207,7 +207,7 @@ impl Phase {
     }
 }
 
-/// What the usable rounds say, and those of them that moved the way that is told.
+/// The verdict of the usable rounds, its direction, and the rounds that moved in that direction.
 fn verdict(usable: &[Settling], rounds: usize) -> (Verdict, Option<Direction>, Vec<Settling>) {
     let movers = |keep: fn(&Settling) -> bool| -> Vec<Settling> {
         usable.iter().filter(|s| s.moved() && keep(s)).copied().collect()

@@ -110,20 +110,20 @@ impl Meter {
     /// Samples the idle core once per gap.
     fn idle(&mut self, times: &Times) -> Vec<Option<f64>> {
         let begin = Instant::now();
-        let looks = (times.idle.as_nanos() / times.gap.as_nanos().max(1)) as u32;
+        let samples = (times.idle.as_nanos() / times.gap.as_nanos().max(1)) as u32;
         let mut took = Vec::new();
-        (1..=looks)
-            .map(|look| {
-                os::sleep_until(begin + times.gap * look);
+        (1..=samples)
+            .map(|sample| {
+                os::sleep_until(begin + times.gap * sample);
                 // A late sample would belong to another time.
-                let late = begin.elapsed().saturating_sub(times.gap * look) > times.gap / 2;
-                let speed = self.look(times.probe, &mut took);
+                let late = begin.elapsed().saturating_sub(times.gap * sample) > times.gap / 2;
+                let speed = self.sample(times.probe, &mut took);
                 speed.filter(|_| !late)
             })
             .collect()
     }
 
-    fn look(&self, length: Duration, took: &mut Vec<f64>) -> Option<f64> {
+    fn sample(&self, length: Duration, took: &mut Vec<f64>) -> Option<f64> {
         took.clear();
         let begin = Instant::now();
         let before = self.counters.as_ref().map(|(counters, _)| counters.read());

@@ -35,8 +35,8 @@ impl Settling {
     }
 }
 
-/// How a curve moved; none if too little of it is known. It begins at `from`, or, where that is not
-/// given, at its own first values. `span` values (odd) are smoothed into one by their median.
+/// Computes how a curve moved; `None` if too few values are known. The curve starts at `from` (default: its own first
+/// values). A median over `span` values (odd) smooths it.
 pub fn settling(values: &[Option<f64>], from: Option<f64>, span: usize) -> Option<Settling> {
     let tail: Vec<f64> = known(&values[values.len() - values.len() / TAIL..]);
     if tail.len() < FEWEST || values.iter().flatten().count() < 2 * FEWEST {

@@ -9,7 +9,7 @@ use std::time::Instant;
 
 /// Instructions of one round of a chain's loop.
 const UNROLLED: u32 = 16;
-/// Pairs of chains that a vote of the calibration times, votes, and how many must agree.
+/// Pairs of chains per vote of the calibration, number of votes, and number of votes that must agree.
 const PAIRS: usize = 201;
 const VOTES: usize = 5;
 const MAJORITY: usize = 3;
@@ -28,8 +28,7 @@ pub struct Chunk {
     rounds: u32,
     /// Cycles of one multiplication, if known.
     pub cycles: Option<u32>,
-    /// Time of the chunk while it was calibrated, which is what speeds are told by if the cycles are
-    /// not known.
+    /// Time of the chunk during calibration: the unit of speeds if the cycles are unknown.
     reference_ns: f64,
 }
 
@@ -48,14 +47,14 @@ impl Chunk {
         Chunk { rounds, cycles, reference_ns }
     }
 
-    /// Does the work.
+    /// Executes the work.
     #[inline]
     pub fn run(&self) {
         multiplications(self.rounds);
     }
 
-    /// The clock in kHz of a core that does the work in this time, if the cycles are known; else its
-    /// speed relative to that of the calibration.
+    /// The clock in kHz of a core that executes the work in `ns`; relative to the calibration if the cycles are
+    /// unknown.
     pub fn speed(&self, ns: f64) -> f64 {
         match self.cycles {
             Some(cycles) => f64::from(self.rounds) * f64::from(UNROLLED) * f64::from(cycles) / ns * 1e6,
@@ -63,15 +62,15 @@ impl Chunk {
         }
     }
 
-    /// A chunk as `calibrate` would find it on a core of 1 GHz.
+    /// The chunk of a core at 1 GHz.
     #[cfg(test)]
     pub fn of_a_gigahertz() -> Chunk {
         Chunk { rounds: 125, cycles: Some(2), reference_ns: CHUNK_NS }
     }
 }
 
-/// Cycles of a multiplication, from pairs of the time of additions and that of multiplications; none
-/// if that is no whole number, as it is where instructions are emulated.
+/// Cycles of a multiplication, from pairs of times of additions and of multiplications. `None` if the ratio is not a
+/// whole number, as under emulation.
 fn whole_cycles(pairs: &[(f64, f64)]) -> Option<u32> {
     // Disturbances only slow a chain down, so the fastest times are undisturbed.
     let fast = |times: Vec<f64>| quantile(&times, 0.1);
@@ -95,7 +94,7 @@ fn time(chain: fn(u32), rounds: u32) -> f64 {
     begin.elapsed().as_nanos() as f64
 }
 
-/// `rounds` (at least 1) rounds of a loop whose length in cycles is that of its chain.
+/// Runs `rounds` (at least 1) iterations of a loop that takes as many cycles as its chain.
 macro_rules! chain {
     ($name:ident, $x86:literal, $arm:literal) => {
         #[inline(never)]

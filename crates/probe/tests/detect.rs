@@ -38,10 +38,10 @@ fn the_e7_is_the_built_in_one() {
     assert_eq!(found.idle, known.idle);
     assert_eq!((found.name.as_str(), found.power.tdp_w), ("intel-xeon-e7-8870-v4", 140.0));
     assert_eq!(detected.notes, Vec::<String>::new());
-    for whence in
+    for source in
         ["# MSR_TURBO_RATIO_LIMIT\n", "# sysfs, cpufreq/cpuinfo_min_freq\n", "# MSR_PLATFORM_INFO\n"]
     {
-        assert!(detected.toml.contains(whence), "{whence} is not in\n{}", detected.toml);
+        assert!(detected.toml.contains(source), "{source} is not in\n{}", detected.toml);
     }
 }
 

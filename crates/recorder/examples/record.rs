@@ -2,7 +2,7 @@
 //!
 //! `METHOD=tracefs cargo run --release -p hearth-recorder --example record -- OUT.trace COMMAND [ARGUMENT…]`
 
-use hearth_recorder::{Method, Options, record};
+use hearth_recorder::{MethodChoice, Options, record};
 use std::error::Error;
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -10,9 +10,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     let out = arguments.next().ok_or("usage: record OUT.trace COMMAND [ARGUMENT…]")?;
     let command: Vec<String> = arguments.collect();
     let method = match std::env::var("METHOD").as_deref() {
-        Ok("bpf") => Method::Bpf,
-        Ok("tracefs") => Method::Tracefs,
-        _ => Method::Auto,
+        Ok("bpf") => MethodChoice::Bpf,
+        Ok("tracefs") => MethodChoice::Tracefs,
+        _ => MethodChoice::Auto,
     };
     let recording = record(&command, Options { method, ..Options::default() })?;
     let trace = &recording.trace;
@@ -20,7 +20,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     for violation in violations.iter().take(10) {
         eprintln!("{violation}");
     }
-    eprintln!("{:?}", trace.header.source);
+    eprintln!("{}", trace.header.source);
     let (lost, missing) = (&trace.header.lost, recording.inferred);
     eprintln!(
         "{} violations, lost {lost:?} ({missing} switches missing), {}",

@@ -1,46 +1,46 @@
-//! What this machine is: its cores, how they share hardware, and how fast they are.
+//! Description of this machine: its cores, topology and frequencies.
 
 use hearth_trace::{CoreInfo, Header, Source};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The machine as sysfs and procfs describe it. What they do not say is 0 or empty.
+/// The machine as described by sysfs and procfs. Unknown fields are 0 or empty.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Host {
     /// Model name of the processor.
     pub model: String,
     /// Kernel release, as `uname -r` prints it.
     pub kernel: String,
-    /// The kernel's number of each online core, ascending. Cores are numbered by their place in
-    /// here, so that a hole left by an offline core is not taken for an idle core.
+    /// CPU numbers of the online cores, ascending. A core's number in traces is its index in this list, so that an
+    /// offline core does not appear as an idle one.
     pub cpus: Vec<u32>,
-    /// The kernel's numbers of those that may come on line as well as those that are, ascending.
+    /// CPU numbers of the possible cores, online or not, ascending.
     pub possible: Vec<u32>,
     /// In the order of `cpus`.
     pub cores: Vec<CoreInfo>,
-    /// Frequency without turbo, or whatever is the next best known, in kHz.
+    /// Frequency without turbo in kHz, or the best known substitute.
     pub nominal_khz: u32,
     /// Lowest and highest frequency in kHz.
     pub khz_range: (u32, u32),
-    /// Names of the idle states, the shallowest first.
+    /// Names of the idle states, shallowest first.
     pub idle_states: Vec<String>,
 }
 
 impl Host {
-    /// Reads what this machine is.
+    /// Reads the description of this machine.
     pub fn detect() -> Self {
         Self::under(Path::new("/"))
     }
 
-    /// The present frequency of each core in kHz, as cpufreq tells it; 0: unknown.
+    /// Present frequency of each core in kHz, from cpufreq; 0: unknown.
     pub(crate) fn present_khz(&self) -> Vec<u32> {
         let files = Files { root: Path::new("/") };
         let khz = |cpu: &u32| files.cpu(*cpu, "cpufreq/scaling_cur_freq")?.parse().ok();
         self.cpus.iter().map(|cpu| khz(cpu).unwrap_or(0)).collect()
     }
 
-    /// What a trace of this machine says before its first event.
+    /// The part of a trace's header that describes this machine.
     pub fn header(&self, source: Source) -> Header {
         Header {
             source,
@@ -53,7 +53,7 @@ impl Host {
         }
     }
 
-    /// Reads the machine whose `sys` and `proc` lie in `root`.
+    /// Reads the machine whose `sys` and `proc` are in `root`.
     fn under(root: &Path) -> Self {
         let files = Files { root };
         let cpus = match files.text("sys/devices/system/cpu/online") {
@@ -97,8 +97,7 @@ impl Files<'_> {
         let mut llc = Numbers::default();
         let mut socket = Numbers::default();
         let core = |cpu: &u32| {
-            // Virtual machines and some ARM boards give -1 or nothing: then it is one package,
-            // and every core is its own.
+            // Virtual machines and some ARM boards have -1 or no file: one package of separate cores.
             let package = self.cpu(*cpu, "topology/physical_package_id").unwrap_or_default();
             let siblings =
                 (self.cpu(*cpu, "topology/thread_siblings_list")).unwrap_or_else(|| cpu.to_string());
@@ -112,7 +111,7 @@ impl Files<'_> {
         cpus.iter().map(core).collect()
     }
 
-    /// The cores that share the highest-level cache of `cpu`, as sysfs lists them.
+    /// sysfs's list of the cores that share the last-level cache of `cpu`.
     fn last_level_cache(&self, cpu: u32) -> Option<String> {
         let caches = (0..16).map_while(|index| {
             let level: u32 = self.cpu(cpu, &format!("cache/index{index}/level"))?.parse().ok()?;
@@ -138,7 +137,7 @@ impl Files<'_> {
     }
 
     fn nominal_khz(&self, cpus: &[u32], cpuinfo: &str) -> u32 {
-        // "cpu MHz" is the present frequency, or the nominal one where there is no cpufreq.
+        // "cpu MHz" is the present frequency, or without cpufreq the nominal one.
         let present = field(cpuinfo, "cpu MHz").filter_map(|mhz| mhz.parse::<f64>().ok());
         (self.frequencies(cpus, "base_frequency").max())
             .or_else(|| self.frequencies(cpus, "cpuinfo_max_freq").max())
@@ -151,7 +150,7 @@ impl Files<'_> {
     }
 }
 
-/// Numbers things in the order of their first mention.
+/// Numbers names in the order of their first use.
 #[derive(Default)]
 struct Numbers(BTreeMap<String, u16>);
 
@@ -170,7 +169,7 @@ fn field<'a>(text: &'a str, name: &'a str) -> impl Iterator<Item = &'a str> {
     })
 }
 
-/// A list such as `0-3,8,10-11`. What cannot be read is left out; at most 65536 cores.
+/// Parses a list such as `0-3,8,10-11`. Ignores invalid parts; returns at most 65536 cores.
 fn cpu_list(list: &str) -> Vec<u32> {
     let mut cpus = Vec::new();
     for range in list.trim().split(',') {
@@ -184,7 +183,7 @@ fn cpu_list(list: &str) -> Vec<u32> {
     cpus
 }
 
-/// The folders in which the kernel keeps each core's trace buffers have the kernel's numbers.
+/// File of a core's trace buffer; `cpu` is the kernel's CPU number.
 pub(crate) fn per_cpu(instance: &Path, cpu: u32, file: &str) -> PathBuf {
     instance.join(format!("per_cpu/cpu{cpu}/{file}"))
 }
@@ -242,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn a_machine_that_says_nothing_has_one_core() {
+    fn an_undescribed_machine_has_one_core() {
         let root = tempfile::tempdir().unwrap();
         let host = Host::under(root.path());
         assert_eq!((host.cores, host.possible), (vec![CoreInfo::default()], vec![0]));

@@ -1,19 +1,19 @@
-//! Records real commands, by both methods. Where one cannot be used, says so and passes, but where
-//! `HEARTH_RECORDER=required` (as in the guests of `scripts/test kernels`) fails. (`scripts/bpf recorder` makes the
-//! BPF programs.)
+//! Records real commands with both methods. A test passes with a note if its method is not available, unless
+//! `HEARTH_RECORDER=required` (as in the guests of `scripts/test kernels`). `scripts/bpf recorder` compiles the BPF
+//! programs.
 
-use hearth_recorder::{Error, Method, Options, Recording, record};
-use hearth_trace::{IDLE, Kind};
+use hearth_recorder::{Error, LowPriority, MethodChoice, Options, RecordedTrace, Session, Subject, record};
+use hearth_trace::{Event, Filter, IDLE, Kind, Source, Trace};
 
-/// A test ends here, for want of what this machine need not have.
+/// Ends a test whose method is not available.
 fn skip(why: impl std::fmt::Display) {
     let required = std::env::var_os("HEARTH_RECORDER").is_some_and(|value| value == "required");
     assert!(!required, "{why}");
     eprintln!("skipped: {why}");
 }
 
-/// `None`, with the reason printed: this machine does not let us record.
-fn try_record(words: &[&str], method: Method) -> Option<Recording> {
+/// `None`, with a note: recording is not possible on this machine.
+fn try_record(words: &[&str], method: MethodChoice) -> Option<RecordedTrace> {
     let words: Vec<String> = words.iter().map(|word| word.to_string()).collect();
     match record(&words, Options { method, ..Options::default() }) {
         Ok(recording) => Some(recording),
@@ -29,18 +29,18 @@ fn try_record(words: &[&str], method: Method) -> Option<Recording> {
 
 #[test]
 fn a_loop_of_forks_by_bpf() {
-    a_loop_of_forks(Method::Bpf);
+    a_loop_of_forks(MethodChoice::Bpf);
 }
 
 #[test]
 fn a_loop_of_forks_by_tracefs() {
-    a_loop_of_forks(Method::Tracefs);
+    a_loop_of_forks(MethodChoice::Tracefs);
 }
 
-fn a_loop_of_forks(method: Method) {
+fn a_loop_of_forks(method: MethodChoice) {
     let script = "for i in 1 2 3; do /bin/true; done";
     let Some(recording) = try_record(&["sh", "-c", script], method) else { return };
-    let Recording { trace, status, inferred } = recording;
+    let RecordedTrace { trace, status, inferred } = recording;
     assert!(status.success());
     let header = &trace.header;
     let traced = |tid| header.threads.iter().any(|thread| thread.tid == tid && thread.traced);
@@ -60,8 +60,7 @@ fn a_loop_of_forks(method: Method) {
     assert_eq!(exits, 4);
     assert!(waits >= 3, "{waits} waits");
     assert_eq!(execs, ["sh", "true", "true", "true"]);
-    // No buffer overflowed. (Some kernels leave out a switch now and then, in their own
-    // text trace too.)
+    // No buffer overflowed. Some kernels omit a switch now and then, also in their text trace.
     assert_eq!(header.lost.iter().sum::<u64>(), inferred, "events were lost");
     let violations = trace.check();
     assert!(violations.is_empty(), "{} violations, first: {}", violations.len(), violations[0]);
@@ -75,7 +74,7 @@ fn a_loop_of_forks(method: Method) {
 
 #[test]
 fn the_status_of_the_command_is_returned() {
-    let Some(recording) = try_record(&["sh", "-c", "exit 3"], Method::Auto) else { return };
+    let Some(recording) = try_record(&["sh", "-c", "exit 3"], MethodChoice::Auto) else { return };
     assert_eq!(recording.status.code(), Some(3));
 }
 
@@ -88,17 +87,17 @@ fn a_command_that_does_not_exist() {
     }
 }
 
-/// A recording leaves nothing behind in the kernel, also when the command is killed.
+/// A recording leaves no tracefs instance, also if the command is killed.
 #[test]
 fn the_instance_is_removed() {
-    let Some(recording) = try_record(&["sh", "-c", "kill -9 $$"], Method::Tracefs) else { return };
+    let Some(recording) = try_record(&["sh", "-c", "kill -9 $$"], MethodChoice::Tracefs) else { return };
     assert!(!recording.status.success());
     let ours = format!("hearth-{}-", std::process::id());
     let left = || {
         let instances = std::fs::read_dir("/sys/kernel/tracing/instances").into_iter().flatten().flatten();
         instances.filter(|entry| entry.file_name().to_string_lossy().starts_with(&ours)).count()
     };
-    // The other tests of this process record too: theirs are gone when they have ended.
+    // Wait for the instances of the other tests of this process.
     let deadline = std::time::Instant::now() + std::time::Duration::from_secs(90);
     while left() > 0 {
         assert!(std::time::Instant::now() < deadline, "{} instances are left", left());
@@ -106,20 +105,22 @@ fn the_instance_is_removed() {
     }
 }
 
-/// A thousand forks: the buffers hold, and the trace stays sound.
+/// A thousand forks overflow no buffer, and the trace is consistent.
 #[test]
 fn a_long_loop_by_bpf_is_sound() {
-    a_long_loop_is_sound(Method::Bpf);
+    a_long_loop_is_consistent(MethodChoice::Bpf);
 }
 
 #[test]
 fn a_long_loop_by_tracefs_is_sound() {
-    a_long_loop_is_sound(Method::Tracefs);
+    a_long_loop_is_consistent(MethodChoice::Tracefs);
 }
 
-fn a_long_loop_is_sound(method: Method) {
+fn a_long_loop_is_consistent(method: MethodChoice) {
     let script = "i=0; while [ $i -lt 1000 ]; do /bin/true; i=$((i+1)); done";
-    let Some(Recording { trace, inferred, .. }) = try_record(&["sh", "-c", script], method) else { return };
+    let Some(RecordedTrace { trace, inferred, .. }) = try_record(&["sh", "-c", script], method) else {
+        return;
+    };
     let forks = |event: &&hearth_trace::Event| matches!(event.kind, Kind::Fork { .. });
     assert!(trace.events.iter().filter(forks).count() >= 1000);
     assert_eq!(trace.header.lost.iter().sum::<u64>(), inferred, "events were lost");
@@ -127,15 +128,50 @@ fn a_long_loop_is_sound(method: Method) {
     assert!(violations.is_empty(), "{} violations, first: {}", violations.len(), violations[0]);
 }
 
-/// What the threads of one command did, each in its order: by both methods at the same time.
+/// As `hearth exec --record` does it: recording begins before the command is made, and another process ends it.
+#[test]
+fn a_process_that_starts_later_is_traced() {
+    for method in [MethodChoice::Bpf, MethodChoice::Tracefs] {
+        let options = Options { method, ..Options::default() };
+        let mut session = match Session::prepare(Subject::UntilStopped, options) {
+            Ok(session) => session,
+            Err(error) => {
+                skip(error);
+                continue;
+            }
+        };
+        let stop = session.stop_handle();
+        session.start().unwrap();
+        let mut child = std::process::Command::new("sh").args(["-c", "/bin/true; exit 3"]).spawn().unwrap();
+        session.trace_descendants(child.id() as i32, vec!["sh".into()]);
+        let run =
+            move || session.run(&std::env::temp_dir(), LowPriority::new(Vec::<Event>::new), |_| ()).unwrap();
+        let recording = std::thread::spawn(run);
+        assert_eq!(child.wait().unwrap().code(), Some(3));
+        stop.stop();
+        let assembled = recording.join().unwrap().assembled;
+        let trace = Trace { header: assembled.header, events: assembled.sink };
+        assert_eq!(trace.check(), []);
+        let Source::Recorded(source) = &trace.header.source else { panic!("{:?}", trace.header.source) };
+        assert_eq!((source.filter, source.command.as_slice()), (Filter::Command, &["sh".to_owned()][..]));
+        let traced: Vec<_> = trace.header.threads.iter().filter(|thread| thread.traced).collect();
+        let forked = |tid| {
+            trace.events.iter().any(|event| matches!(event.kind, Kind::Fork { child, .. } if child == tid))
+        };
+        assert_eq!(traced.len(), 2, "{traced:?}");
+        assert!(traced.iter().all(|thread| forked(thread.tid)));
+    }
+}
+
+/// Compares the events of each thread of a command, recorded with both methods at the same time.
 mod both {
     use super::*;
-    use hearth_recorder::{Method, Quiet, Session, Subject};
+    use hearth_recorder::{LowPriority, MethodChoice, Session, Subject};
     use hearth_trace::{CoreId, Event, Header, Tid, Time, Trace, Waker};
     use std::collections::HashMap;
     use std::time::Duration;
 
-    fn session(subject: Subject<'_>, method: Method) -> Option<Trace> {
+    fn session(subject: Subject<'_>, method: MethodChoice) -> Option<Trace> {
         let session = match Session::prepare(subject, Options { method, ..Options::default() }) {
             Ok(session) => session,
             Err(error) => {
@@ -144,20 +180,20 @@ mod both {
             }
         };
         let folder = std::env::temp_dir();
-        let assembled = session.run(&folder, Quiet::new(Vec::<Event>::new), |_| ()).unwrap().assembled;
+        let assembled = session.run(&folder, LowPriority::new(Vec::<Event>::new), |_| ()).unwrap().assembled;
         Some(Trace { header: assembled.header, events: assembled.sink })
     }
 
-    /// What a thread did, in order: with the scheduler, where interrupts are off; and what it may be
-    /// preempted in. One recorder may see that before the preemption, the other one after it.
-    type Deeds = [Vec<(Time, String)>; 2];
+    /// Events of a thread, in order: those with interrupts off; and those that may be preempted, which one recorder may
+    /// see before the preemption, and the other after it.
+    type Actions = [Vec<(Time, String)>; 2];
 
-    /// Who wakes a thread that is about to block may leave its own core at the same moment. A recorder that sees it leave
-    /// first cannot say any more who it was (see `assemble.rs`).
+    /// The waker of a thread that is about to block may leave its own core at the same moment. A recorder that sees this
+    /// first does not know the waker (see `assemble/threads.rs` of hearth-ftrace).
     const SOMEBODY: &str = "somebody";
 
     fn agree_on((_, ours): &(Time, String), (_, theirs): &(Time, String)) -> bool {
-        let anybody = |deed: &str| deed.replace("a thread", SOMEBODY).replace("an interrupt", SOMEBODY);
+        let anybody = |action: &str| action.replace("a thread", SOMEBODY).replace("an interrupt", SOMEBODY);
         ours == theirs
             || ((ours.contains(SOMEBODY) || theirs.contains(SOMEBODY)) && anybody(ours) == anybody(theirs))
     }
@@ -165,36 +201,36 @@ mod both {
     /// The command's threads, in the order of their forks.
     #[derive(Default)]
     struct Story {
-        deeds: Vec<Deeds>,
+        actions: Vec<Actions>,
         numbers: HashMap<Tid, usize>,
         blocked: HashMap<Tid, Time>,
         woken_by: HashMap<Tid, CoreId>,
     }
 
     impl Story {
-        fn of(Trace { header, events }: &Trace, program: &str) -> Vec<Deeds> {
+        fn of(Trace { header, events }: &Trace, program: &str) -> Vec<Actions> {
             let mut story = Story::default();
             for event in events {
                 story.begins(header, event, program);
                 story.goes_on(header, event);
             }
-            // The exec by which it is found may be seen on either side of a preemption, too.
-            if let Some([first, _]) = story.deeds.first_mut() {
-                let fork = first.iter().position(|(_, deed)| deed.starts_with("forks")).unwrap_or(0);
+            // The exec may be seen on either side of a preemption, too.
+            if let Some([first, _]) = story.actions.first_mut() {
+                let fork = first.iter().position(|(_, action)| action.starts_with("forks")).unwrap_or(0);
                 first.drain(..fork);
             }
-            story.deeds
+            story.actions
         }
 
         fn begins(&mut self, header: &Header, event: &Event, program: &str) {
             match event.kind {
                 Kind::Exec { thread, name } if text(header, name) == program => {
                     self.numbers.insert(thread, 0);
-                    self.deeds.push(Deeds::default());
+                    self.actions.push(Actions::default());
                 }
                 Kind::Fork { parent, child, .. } if self.numbers.contains_key(&parent) => {
-                    self.numbers.insert(child, self.deeds.len());
-                    self.deeds.push([vec![(event.time, "forked".into())], Vec::new()]);
+                    self.numbers.insert(child, self.actions.len());
+                    self.actions.push([vec![(event.time, "forked".into())], Vec::new()]);
                 }
                 _ => {}
             }
@@ -228,13 +264,13 @@ mod both {
             }
         }
 
-        /// That the waker's core takes a thread from another's queue in the next moment is a wake-up to tracefs.
+        /// With tracefs, an immediate steal by the waker's core looks like a part of the wake-up.
         fn moves(&mut self, event: &Event, thread: Tid, from: CoreId, to: CoreId) {
             let by_waker = self.woken_by.get(&thread) == Some(&event.core);
-            let last = self.numbers.get(&thread).and_then(|number| self.deeds[*number][0].last_mut());
+            let last = self.numbers.get(&thread).and_then(|number| self.actions[*number][0].last_mut());
             match last.filter(|_| by_waker) {
-                Some((_, deed)) if *deed == format!("woken by a thread on {from}") => {
-                    *deed = format!("woken by a thread on {to}")
+                Some((_, action)) if *action == format!("woken by a thread on {from}") => {
+                    *action = format!("woken by a thread on {to}")
                 }
                 _ => self.does(event.time, thread, format!("moves from {from} to {to}")),
             }
@@ -242,14 +278,14 @@ mod both {
 
         fn does(&mut self, time: Time, thread: Tid, what: String) {
             if let Some(number) = self.numbers.get(&thread) {
-                self.deeds[*number][0].push((time, what));
+                self.actions[*number][0].push((time, what));
             }
         }
 
-        /// In what it may be preempted.
+        /// Events that may be preempted.
         fn may_do(&mut self, time: Time, thread: Tid, what: String) {
             if let Some(number) = self.numbers.get(&thread) {
-                self.deeds[*number][1].push((time, what));
+                self.actions[*number][1].push((time, what));
             }
         }
     }
@@ -258,23 +294,23 @@ mod both {
         header.names.get(name as usize).cloned().unwrap_or_default()
     }
 
-    /// Fails with the first difference, and what came before it.
-    fn agree(bpf: &[Deeds], tracefs: &[Deeds]) {
+    /// Fails with the first difference and the events before it.
+    fn agree(bpf: &[Actions], tracefs: &[Actions]) {
         for (number, (ours, theirs)) in bpf.iter().zip(tracefs).enumerate() {
             for (ours, theirs) in ours.iter().zip(theirs) {
                 let same = ours.iter().zip(theirs).take_while(|(a, b)| agree_on(a, b)).count();
                 let around = same.saturating_sub(4)..same + 5;
-                let shown = |deeds: &[(Time, String)]| {
-                    let deeds = &deeds[around.start..around.end.min(deeds.len())];
-                    deeds
+                let shown = |actions: &[(Time, String)]| {
+                    let actions = &actions[around.start..around.end.min(actions.len())];
+                    actions
                         .iter()
-                        .map(|(time, deed)| format!("{} us {deed}", time / 1000))
+                        .map(|(time, action)| format!("{} us {action}", time / 1000))
                         .collect::<Vec<_>>()
                         .join(", ")
                 };
                 assert!(
                     same == ours.len() && same == theirs.len(),
-                    "thread {number}, deed {same} of {}:\nBPF:     {}\ntracefs: {}",
+                    "thread {number}, action {same} of {}:\nBPF:     {}\ntracefs: {}",
                     ours.len(),
                     shown(ours),
                     shown(theirs)
@@ -293,32 +329,33 @@ mod both {
         let words = [program.to_str().unwrap(), "-c", script].map(str::to_owned);
         for attempt in 0..5 {
             let (by_tracefs, by_bpf) = std::thread::scope(|scope| {
-                // On a slow machine the command may take longer: then again, with more time.
+                // On a slow machine the command may take longer: retry with more time.
                 let time = Duration::from_secs(2 << attempt);
-                let tracefs = scope.spawn(move || session(Subject::System(Some(time)), Method::Tracefs));
+                let tracefs =
+                    scope.spawn(move || session(Subject::System(Some(time)), MethodChoice::Tracefs));
                 std::thread::sleep(Duration::from_millis(300));
-                let bpf = session(Subject::Command(&words), Method::Bpf);
+                let bpf = session(Subject::Command(&words), MethodChoice::Bpf);
                 (tracefs.join().unwrap(), bpf)
             });
             let (Some(by_tracefs), Some(by_bpf)) = (by_tracefs, by_bpf) else { return };
             let lost = |trace: &Trace| trace.header.lost.iter().sum::<u64>();
             if lost(&by_tracefs) + lost(&by_bpf) > 0 {
-                eprintln!("attempt {attempt}: the kernel left out switches");
+                eprintln!("attempt {attempt}: the kernel omitted switches");
                 continue;
             }
             assert_eq!(by_bpf.check(), []);
             let (bpf, mut tracefs) = (Story::of(&by_bpf, "seen-twice"), Story::of(&by_tracefs, "seen-twice"));
-            let ended = |deeds: &[Deeds]| {
-                deeds
+            let ended = |actions: &[Actions]| {
+                actions
                     .first()
-                    .is_some_and(|[first, _]| first.iter().any(|(_, deed)| deed.starts_with("Exited")))
+                    .is_some_and(|[first, _]| first.iter().any(|(_, action)| action.starts_with("Exited")))
             };
             if !ended(&tracefs) {
                 eprintln!("attempt {attempt}: the command took too long");
                 continue;
             }
             assert!(bpf.len() >= 9, "{bpf:#?}");
-            // The command's own trace ends with its last switch.
+            // The trace of the command ends with its last switch.
             for (long, short) in tracefs.iter_mut().flatten().zip(bpf.iter().flatten()) {
                 long.truncate(short.len());
             }

@@ -1,44 +1,46 @@
-//! The arena of a running policy, mapped into the loader.
+//! The BPF arena of a running policy, mapped into the loader.
 
 use crate::layout::*;
 use std::ptr;
 
-/// Where the BPF object asks for its arena (`map_extra`); libbpf maps it there when it loads it.
+/// Address of the arena: the BPF object requests it (`map_extra`), and libbpf maps the arena there.
 const BASE: usize = 1 << 44;
 
-/// The memory of the one policy that this process has loaded.
+/// The shared memory of the one policy that this process has loaded.
 ///
-/// The policy writes to it at any time, from any core: fields are read and written one by one, by volatile
-/// loads and stores (`read!`, `store!`), and no reference to them is ever made. Who writes
-/// what is said in layout.h.
+/// The policy writes to it at any time, from any core. So fields are read and written one by one with volatile
+/// loads and stores (`read!`, `store!`), and no reference to them exists. `docs/src/thread-state.md` lists the
+/// writers of each field.
 #[derive(Debug)]
 pub struct Arena {
     base: *mut u8,
 }
 
-// SAFETY: access is by volatile loads and stores of single fields, of which each has one writer.
+// SAFETY: all accesses are volatile loads and stores of single fields, and each field has one writer on this side.
 unsafe impl Send for Arena {}
 // SAFETY: as above.
 unsafe impl Sync for Arena {}
 
 impl Arena {
+    /// The arena at its fixed address.
+    ///
     /// # Safety
-    /// The object that declares the arena is loaded, and outlives this.
+    /// The object that declares the arena is loaded, and outlives the result.
     pub unsafe fn mapped() -> Self {
         Arena { base: BASE as *mut u8 }
     }
 
     fn at<T>(&self, offset: usize) -> *mut T {
-        // SAFETY: callers stay within the arena, whose addresses are all mapped.
+        // SAFETY: callers pass offsets within the arena, which is mapped completely.
         unsafe { self.base.add(offset).cast() }
     }
 
-    /// What concerns no single core.
+    /// State that belongs to no single core.
     pub fn world(&self) -> *mut World {
         self.at(WORLD_AT)
     }
 
-    /// `core` is the kernel's number, below [`MAX_CORES`].
+    /// State of a core; `core` is the kernel's number, below [`MAX_CORES`].
     pub fn core(&self, core: usize) -> *mut Core {
         assert!(core < MAX_CORES);
         self.at(CORES_AT + core * CORE_BYTES)
@@ -50,13 +52,13 @@ impl Arena {
         self.at(DOMAINS_AT + (level * MAX_CORES + index) * DOMAIN_BYTES)
     }
 
-    /// A parameter of the policy: they are the first fields of its state.
+    /// A parameter of the policy. The parameters are the first fields of its state.
     pub fn param(&self, index: usize) -> *mut i64 {
         assert!(index < MAX_PARAMS);
         self.at(STATE_AT + index * 8)
     }
 
-    /// The members of set number `set` of a policy with `params` parameters: the sets follow them.
+    /// The members of set number `set` of a policy with `params` parameters. The sets follow the parameters.
     pub fn set(&self, params: usize, set: usize) -> Vec<u32> {
         assert!(params <= MAX_PARAMS && set < MAX_SETS);
         self.members(self.at(STATE_AT + params * 8 + set * size_of::<Set>()))
@@ -76,30 +78,30 @@ impl Arena {
         members
     }
 
-    /// The kernel's numbers of the cores that were there when the topology was read, ascending.
+    /// The kernel's numbers of the cores in the topology, ascending.
     pub fn known(&self) -> impl Iterator<Item = usize> {
         let nr_cores = (read!(self.world(), nr_cores) as usize).min(MAX_CORES);
         (0..nr_cores).filter(|core| read!(self.core(*core), known) != 0)
     }
 
-    /// Touches the pages that belong to no core, so that they are there: where there is none, the kernel reads
-    /// zero, through a page fault.
+    /// Allocates the pages that belong to no core. From a missing page the policy would read zeros, through a page
+    /// fault.
     pub(crate) fn touch(&self) {
         for at in (WORLD_AT..STATE_AT + STATE_BYTES).step_by(4096) {
-            // SAFETY: within the arena, which the policy does not use yet.
+            // SAFETY: the address is in the arena, which the policy does not use yet.
             unsafe { ptr::write_volatile(self.at::<u8>(at), 0) };
         }
     }
 
-    /// Touches the pages in which the log keeps what it last told.
-    pub(crate) fn touch_told(&self) {
+    /// Allocates the pages in which the log keeps the last logged state.
+    pub(crate) fn touch_logged(&self) {
         for at in (TOLD_SETS_AT..ZERO_AT).chain(TOLD_AT..CORES_AT).step_by(4096) {
             // SAFETY: as above.
             unsafe { ptr::write_volatile(self.at::<u8>(at), 0) };
         }
     }
 
-    /// Touches the pages of `core` and its contexts.
+    /// Allocates the pages of `core` and of its contexts.
     pub(crate) fn touch_core(&self, core: usize) {
         let seen = read!(self.core(core), known);
         store!(self.core(core), known, seen);
@@ -114,7 +116,7 @@ impl Arena {
 /// Reads a field through a pointer to its structure in an [`Arena`].
 macro_rules! read {
     ($pointer:expr, $($field:tt)+) => {
-        // SAFETY: the pointer is one of an arena's.
+        // SAFETY: the pointer comes from an `Arena`.
         unsafe { std::ptr::read_volatile(&raw const (*$pointer).$($field)+) }
     };
 }
@@ -122,7 +124,7 @@ macro_rules! read {
 /// Writes a field through a pointer to its structure in an [`Arena`].
 macro_rules! store {
     ($pointer:expr, $field:ident $([$index:expr])*, $value:expr) => {
-        // SAFETY: the pointer is one of an arena's.
+        // SAFETY: the pointer comes from an `Arena`.
         unsafe { std::ptr::write_volatile(&raw mut (*$pointer).$field $([$index])*, $value) }
     };
 }

@@ -1,4 +1,4 @@
-//! A control group whose threads a policy schedules: those that are in it, and those that enter it later.
+//! A cgroup whose threads a policy schedules, including those that enter it later.
 
 use crate::error::Error;
 use crate::schedule::{self, Class};
@@ -6,23 +6,22 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Where cgroups of version 2 are mounted.
-const MOUNT: &str = "/sys/fs/cgroup";
+/// Mount point of cgroup v2.
+pub(crate) const MOUNT: &str = "/sys/fs/cgroup";
 
-/// A cgroup and all below it.
+/// A cgroup and its descendants.
 #[derive(Debug)]
 pub struct Cgroup {
     path: PathBuf,
-    /// Threads that were given to the policy.
-    given: BTreeSet<i32>,
+    /// Threads that the policy schedules since the last [`Cgroup::update`].
+    scheduled: BTreeSet<i32>,
 }
 
 impl Cgroup {
-    /// `name` is a path, or relative to where cgroups are mounted.
+    /// Opens a cgroup; `name` is a path, or relative to the mount point.
     ///
     /// # Errors
-    /// It does not exist, or is no cgroup of version 2 (the root has all threads: switch the whole system
-    /// instead).
+    /// It does not exist, or has no `cgroup.threads`.
     pub fn open(name: &Path) -> Result<Cgroup, Error> {
         let path = if name.starts_with(MOUNT) {
             name.to_owned()
@@ -37,33 +36,33 @@ impl Cgroup {
         if !path.join("cgroup.threads").is_file() {
             return Err(Error::NoCgroup { path });
         }
-        Ok(Cgroup { path, given: BTreeSet::new() })
+        Ok(Cgroup { path, scheduled: BTreeSet::new() })
     }
 
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Gives those threads to the policy that it does not have yet, and takes those back that have left. Threads
-    /// of real-time classes stay what they are. What comes and goes meanwhile is seen the next time.
+    /// Moves new threads of the cgroup to the policy, and threads that left it back to the kernel's scheduler.
+    /// Real-time threads keep their class. Threads that come or go meanwhile are handled by the next update.
     pub fn update(&mut self) {
         let mut threads = BTreeSet::new();
         collect(&self.path, &mut threads, 0);
         for &tid in &threads {
             if schedule::class(tid) == Class::Ordinary {
-                // It may have ended.
+                // The thread may have exited.
                 let _ = schedule::to_policy(tid);
             }
         }
-        for &gone in self.given.difference(&threads) {
+        for &gone in self.scheduled.difference(&threads) {
             take_back(gone);
         }
-        self.given = threads;
+        self.scheduled = threads;
     }
 
-    /// Gives all threads back to the kernel's own scheduler.
+    /// Moves all threads back to the kernel's scheduler.
     pub fn release(&mut self) {
-        let mut threads = std::mem::take(&mut self.given);
+        let mut threads = std::mem::take(&mut self.scheduled);
         collect(&self.path, &mut threads, 0);
         threads.into_iter().for_each(take_back);
     }
@@ -75,15 +74,15 @@ fn take_back(tid: i32) {
     }
 }
 
-/// cgroups may not be nested deeper than that by default anyway.
-const DEPTH: u32 = 64;
+/// Most levels of cgroups below the given one that are searched.
+const MAX_DEPTH: u32 = 64;
 
 fn collect(folder: &Path, threads: &mut BTreeSet<i32>, depth: u32) {
     let text = fs::read_to_string(folder.join("cgroup.threads")).unwrap_or_default();
     threads.extend(text.lines().filter_map(|line| line.parse::<i32>().ok()));
     let Ok(entries) = fs::read_dir(folder) else { return };
     for entry in entries.flatten() {
-        if depth < DEPTH && entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+        if depth < MAX_DEPTH && entry.file_type().is_ok_and(|kind| kind.is_dir()) {
             collect(&entry.path(), threads, depth + 1);
         }
     }

@@ -1,4 +1,4 @@
-//! Asks a policy that another process runs.
+//! Client of the socket of a running policy.
 
 use crate::error::Error;
 use crate::protocol::{ANSWER, Changed, Info, Request, Response, SOCKET};
@@ -10,18 +10,18 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::Duration;
 
-/// A loader that does not answer within this time is stuck.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// Longest wait for an answer.
+const TIMEOUT: Duration = Duration::from_secs(10);
 
 pub struct Client {
     stream: BufReader<UnixStream>,
 }
 
 impl Client {
-    /// Asks the policy that runs here.
+    /// Connects to the policy that runs on this machine.
     ///
     /// # Errors
-    /// None of ours does.
+    /// [`Error::NotRunning`]: no policy of Hearth runs.
     pub fn of_this_machine() -> Result<Client, Error> {
         Client::connect(Path::new(SOCKET))
     }
@@ -33,13 +33,15 @@ impl Client {
             }
             _ => Error::file("connect to", path)(error),
         })?;
-        let patient = stream.set_read_timeout(Some(PATIENCE)).and(stream.set_write_timeout(Some(PATIENCE)));
-        patient.map_err(Error::Socket)?;
+        let limited = stream.set_read_timeout(Some(TIMEOUT)).and(stream.set_write_timeout(Some(TIMEOUT)));
+        limited.map_err(Error::Socket)?;
         Ok(Client { stream: BufReader::new(stream) })
     }
 
+    /// Sends a request and returns its answer.
+    ///
     /// # Errors
-    /// The other side hangs up, refuses, or answers something else.
+    /// The connection fails, or the policy refuses the request or answers something else.
     pub fn ask<T: DeserializeOwned>(&mut self, request: &Request) -> Result<T, Error> {
         let mut line = serde_json::to_string(request).map_err(Error::Answer)?;
         line.push('\n');
@@ -57,31 +59,35 @@ impl Client {
         serde_json::from_value(answer).map_err(Error::Answer)
     }
 
-    /// What runs.
+    /// Describes the running policy.
     ///
     /// # Errors
-    /// As [`Client::ask`]; [`Error::NotRunning`] if it is not Hearth's.
+    /// As [`Client::ask`]; [`Error::NotRunning`] if the scheduler is not Hearth's.
     pub fn info(&mut self) -> Result<Info, Error> {
         self.ask(&Request::new("info", &[])).map_err(|error| match error {
-            // Other schedulers serve statistics as well, but not this.
+            // Other schedulers serve `stats` on this socket, but not `info`.
             Error::Refused { errno: libc::EINVAL, .. } => Error::NotRunning { ops: requirements::running() },
             error => error,
         })
     }
 
+    /// The counters of the policy.
+    ///
     /// # Errors
     /// As [`Client::ask`].
     pub fn statistics(&mut self) -> Result<Statistics, Error> {
         self.ask(&Request::new("stats", &[("target", Statistics::SCHEMA.target)]))
     }
 
+    /// The state of the cores.
+    ///
     /// # Errors
     /// As [`Client::ask`].
     pub fn cores(&mut self) -> Result<Cores, Error> {
         self.ask(&Request::new("stats", &[("target", Cores::SCHEMA.target)]))
     }
 
-    /// Changes a parameter; `value` has its unit.
+    /// Changes a parameter; `value` is text with a unit.
     ///
     /// # Errors
     /// As [`Client::ask`].
@@ -89,7 +95,7 @@ impl Client {
         self.ask(&Request::new("set", &[("name", name), ("value", value)]))
     }
 
-    /// Asks it to end. It has ended when the kernel says so.
+    /// Asks the policy to end, without waiting for the end.
     ///
     /// # Errors
     /// As [`Client::ask`].

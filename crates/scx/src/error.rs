@@ -1,10 +1,10 @@
-//! What can go wrong between a policy and the kernel, and what to do about it.
+//! Errors of compiling, loading and running policies, with a remedy for each.
 
 use crate::exit::ExitInfo;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Distributions whose stock kernels have sched_ext.
+/// Kernels that have sched_ext.
 const KERNELS: &str = "sched_ext is in Linux 6.12 and newer, built with CONFIG_SCHED_CLASS_EXT: the stock kernels of Arch, CachyOS, \
                        Fedora (41 and newer), openSUSE Tumbleweed, Ubuntu (25.04 and newer), and of Debian's backports have it";
 
@@ -14,11 +14,11 @@ pub enum Error {
     NotRoot,
     #[error("this kernel ({kernel}) has no sched_ext: there is no /sys/kernel/sched_ext")]
     NoSchedExt { kernel: String },
-    #[error("policies cannot be run on this architecture yet: {0}")]
+    #[error("the architecture {0} cannot run policies (only x86_64 and aarch64 can)")]
     Architecture(&'static str),
     #[error("this kernel is PREEMPT_RT, which refuses the BPF timers that policies need")]
     RealTime,
-    #[error("this kernel does not describe its types: there is no /sys/kernel/btf/vmlinux")]
+    #[error("this kernel has no type information (BTF): there is no /sys/kernel/btf/vmlinux")]
     NoBtf,
     #[error(
         "this kernel's configuration cannot be read: there is neither /boot/config-{kernel} nor /proc/config.gz"
@@ -26,16 +26,16 @@ pub enum Error {
     NoConfig { kernel: String },
     #[error("sched_ext is busy: {ops} runs{}", by.as_deref().map_or_else(String::new, |by| format!(" ({by})")))]
     Busy { ops: String, by: Option<String>, ours: bool },
-    #[error("the old scheduler ({ops}) did not go within {seconds} s")]
-    DoesNotGo { ops: String, seconds: u64 },
+    #[error("the running scheduler ({ops}) did not end within {seconds} s")]
+    DoesNotEnd { ops: String, seconds: u64 },
 
-    #[error("the C sources of SaaKM's kernel side cannot be found (sought: {})", paths(.sought))]
+    #[error("the C sources of the BPF runtime are in none of these folders: {}", paths(.sought))]
     NoLibrary { sought: Vec<PathBuf> },
-    #[error("the headers for BPF are not in {}", .folder.display())]
+    #[error("there are no BPF headers in {}", .folder.display())]
     NoHeaders { folder: PathBuf },
     #[error("there is no clang to compile the policy for the kernel (tried: {})", .tried.join(", "))]
     NoClang { tried: Vec<String>, needed: u32 },
-    #[error("{program} is version {version}; policies need clang {needed} or newer")]
+    #[error("{program} is too old ({version}): policies need clang {needed} or newer")]
     OldClang { program: String, version: String, needed: u32 },
     #[error("clang rejects the C of policy {policy}:\n{}", .log.trim_end())]
     Compile { policy: String, log: String },
@@ -50,17 +50,19 @@ pub enum Error {
     Ended(Box<ExitInfo>),
 
     #[error(transparent)]
+    Recorder(#[from] hearth_recorder::Error),
+    #[error(transparent)]
     Param(#[from] hearth_policy::ParamError),
 
     #[error("cannot {action} {}: {source}", .path.display())]
     File { action: &'static str, path: PathBuf, source: io::Error },
-    #[error("{} is no cgroup of version 2: it has no cgroup.threads", .path.display())]
+    #[error("{} is not a cgroup v2: it has no cgroup.threads", .path.display())]
     NoCgroup { path: PathBuf },
     #[error("{0}")]
     Machine(#[from] hearth_machine::Error),
-    #[error("{machine} cannot stand for this machine: {why}")]
+    #[error("machine {machine} cannot model this machine: {why}")]
     Topology { machine: String, why: String },
-    #[error("this machine has {cores} cores; policies can have {most}")]
+    #[error("this machine has {cores} cores; policies support at most {most}")]
     TooManyCores { cores: usize, most: usize },
     #[error("cannot write the recording: {0}")]
     Trace(#[from] hearth_trace::Error),
@@ -71,18 +73,18 @@ pub enum Error {
     Socket(io::Error),
     #[error("the running policy refuses: {message}")]
     Refused { errno: i32, message: String },
-    #[error("the running policy answers something that this version of Hearth does not understand: {0}")]
+    #[error("the running policy sent an answer that this version of Hearth does not understand: {0}")]
     Answer(serde_json::Error),
 }
 
 impl Error {
-    /// A failed operation on a file.
+    /// Makes an error of a failed operation on a file.
     pub fn file(action: &'static str, path: impl AsRef<Path>) -> impl FnOnce(io::Error) -> Error {
         let path = path.as_ref().to_owned();
         move |source| Error::File { action, path, source }
     }
 
-    /// What to do about it.
+    /// What the user can do.
     pub fn help(&self) -> Option<String> {
         Some(match self {
             Error::NotRoot => "run it as root: sudo hearth ...".into(),
@@ -94,20 +96,24 @@ impl Error {
             Error::NoConfig { .. } => {
                 "install the kernel's configuration (it belongs to the kernel's package), or load the module `configs`".into()
             }
-            Error::Busy { ours: true, .. } => "stop it first (`hearth stop`), or swap: hearth run --replace".into(),
-            Error::Busy { .. } => "stop the scheduler that runs first; `hearth run --replace` can only replace one of Hearth's".into(),
-            Error::DoesNotGo { .. } => "end its process, or press SysRq-S, which gives the kernel its own scheduler back".into(),
+            Error::Busy { ours: true, .. } => "stop it first (`hearth stop`), or replace it: hearth run --replace".into(),
+            Error::Busy { .. } => "stop that scheduler first; `hearth run --replace` can only replace policies of Hearth".into(),
+            Error::DoesNotEnd { .. } => "end its process, or press SysRq-S, which returns to the kernel's own scheduler".into(),
             Error::NoLibrary { .. } => "set HEARTH_LIB to the folder that has runtime/, or install Hearth with `make install`".into(),
             Error::NoHeaders { .. } => "run `make bpf` in Hearth's sources, which unpacks them".into(),
             Error::NoClang { needed, .. } | Error::OldClang { needed, .. } => {
-                format!("install clang {needed} or newer (Debian: apt install clang-{needed}) or name one by CLANG; built-in policies need none after `make bpf`")
+                format!("install clang {needed} or newer (Debian: apt install clang-{needed}) or set CLANG to its path; built-in policies need none after `make bpf`")
             }
             Error::Compile { .. } | Error::Verifier { .. } => {
-                "this is a bug of Hearth's compiler or runtime: please report the policy, the kernel and this log".into()
+                "this is a bug in Hearth: please report the policy, the kernel and this log".into()
             }
-            Error::NotRunning { ops: Some(_) } => "it is not Hearth's to ask; its own tools know it".into(),
+            Error::NotRunning { ops: Some(_) } => "that scheduler is not Hearth's: use its own tools".into(),
             Error::NotRunning { ops: None } => "start one: hearth run nest".into(),
             Error::TooManyCores { .. } => "boot with maxcpus=1024, or take cores off line".into(),
+            Error::NoCgroup { .. } => format!("name a cgroup below {}; for the whole system leave out --cgroup", crate::cgroup::MOUNT),
+            Error::Topology { .. } => "choose another machine: hearth list machines".into(),
+            Error::Socket(_) => "if `hearth run` hangs, end its process: the kernel's own scheduler then takes over".into(),
+            Error::Answer(_) => "restart the policy with this version of Hearth: hearth run --replace".into(),
             Error::Param(error) => return error.help(),
             Error::Ended(info) => return info.help(),
             _ => return None,

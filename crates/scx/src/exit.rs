@@ -1,16 +1,16 @@
-//! Why the kernel let go of a policy.
+//! Why the kernel ended a policy.
 
 use std::fmt;
 
-/// `enum scx_exit_kind`, from here on it is the policy's fault.
+/// `enum scx_exit_kind`: kinds from here on are errors of the policy.
 const ERROR: i32 = 1024;
 const STALL: i32 = 1026;
 const UNREG: i32 = 64;
 const SYSRQ: i32 = 67;
-/// `enum scx_exit_code`: the scheduler should be loaded again.
+/// `enum scx_exit_code`: the loader should load the scheduler again.
 const RESTART: i64 = 1 << 48;
 
-/// What the kernel said when the policy ceased to be its scheduler.
+/// The kernel's account of the end of a policy.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ExitInfo {
     pub policy: String,
@@ -19,15 +19,15 @@ pub struct ExitInfo {
     pub code: i64,
     pub reason: String,
     pub message: String,
-    /// The state of all queues and cores at that time, if it was an error.
+    /// The state of all queues and cores at that time, after an error.
     pub dump: String,
 }
 
-/// Lines of the dump that are shown. The first ones say what happened.
+/// Lines of the dump that are shown; the first ones contain the cause.
 const SHOWN: usize = 40;
 
 impl ExitInfo {
-    /// From the bytes of `struct user_exit_info`: kind, core, code, reason, message.
+    /// Decodes `struct user_exit_info`: kind, core, code, reason, message.
     pub(crate) fn parse(policy: &str, bytes: &[u8], dump: &[u8]) -> Option<ExitInfo> {
         let kind = i32::from_ne_bytes(bytes.get(0..4)?.try_into().ok()?);
         let code = i64::from_ne_bytes(bytes.get(8..16)?.try_into().ok()?);
@@ -41,30 +41,25 @@ impl ExitInfo {
         })
     }
 
-    /// It has not ended: nothing was written.
+    /// The policy has not ended: the kernel has written nothing.
     pub(crate) fn none(&self) -> bool {
         self.kind == 0
     }
 
-    /// Somebody asked for it in the ordinary way.
-    pub fn ordinary(&self) -> bool {
-        self.kind == UNREG
-    }
-
-    /// A core came or went: load the policy again.
+    /// A core came on line or went off line: the policy must be loaded again.
     pub fn restart(&self) -> bool {
         (UNREG..ERROR).contains(&self.kind) && self.code & RESTART != 0
     }
 
-    /// What to do about it.
+    /// What the user can do.
     pub fn help(&self) -> Option<String> {
         let what = match self.kind {
-            SYSRQ => "somebody pressed SysRq-S; start the policy again when the machine is well",
+            SYSRQ => "SysRq-S ended the policy; start it again once the cause is found",
             STALL => {
-                "a thread did not run for longer than the watchdog allows: the machine is overloaded, or the policy forgets threads"
+                "a ready thread waited longer than the watchdog allows: the policy lost it, or the machine is overloaded (--watchdog)"
             }
             kind if kind >= ERROR => {
-                "the kernel's own scheduler has taken over, and nothing is lost; please report these lines"
+                "the kernel's own scheduler has taken over, and no thread is lost; please report these lines"
             }
             _ => return None,
         };
@@ -74,13 +69,13 @@ impl ExitInfo {
 
 impl fmt::Display for ExitInfo {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "the kernel let policy {} go: {}", self.policy, self.reason)?;
+        write!(f, "the kernel ended policy {}: {}", self.policy, self.reason)?;
         if !self.message.is_empty() {
             write!(f, " ({})", self.message)?;
         }
         if !self.dump.trim().is_empty() {
             let lines: Vec<&str> = self.dump.trim_end().lines().collect();
-            // And where the thread is that did not run: `name[pid]`, in its own line.
+            // A second part shows the thread that did not run: a line with `R name[pid]`.
             let thread = self.message.split_once(" failed to run").map(|(thread, _)| format!("R {thread} "));
             let victim = thread.and_then(|thread| lines.iter().position(|line| line.contains(&thread)));
             let (first, second) = match victim {
@@ -98,12 +93,12 @@ impl fmt::Display for ExitInfo {
     }
 }
 
-/// Lines that are left out.
+/// Writes how many lines are left out.
 fn gap(f: &mut fmt::Formatter<'_>, from: usize, to: usize) -> fmt::Result {
-    if from < to { write!(f, "\n... {} lines more", to - from) } else { Ok(()) }
+    if from < to { write!(f, "\n... {} more lines", to - from) } else { Ok(()) }
 }
 
-/// Up to the first zero.
+/// Text up to the first zero.
 fn text(bytes: &[u8]) -> String {
     let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
     String::from_utf8_lossy(&bytes[..end]).into_owned()
@@ -128,10 +123,10 @@ mod tests {
             ExitInfo::parse("nest", &bytes(kind, code, "runnable task stall", "sh[7] 30 s"), b"").unwrap()
         };
         let stall = exit(STALL, 0);
-        assert!(!stall.none() && !stall.ordinary() && !stall.restart() && stall.help().is_some());
-        assert_eq!(stall.to_string(), "the kernel let policy nest go: runnable task stall (sh[7] 30 s)");
+        assert!(!stall.none() && !stall.restart() && stall.help().is_some());
+        assert_eq!(stall.to_string(), "the kernel ended policy nest: runnable task stall (sh[7] 30 s)");
         assert!(exit(0, 0).none());
-        assert!(exit(UNREG, 0).ordinary());
+        assert!(!exit(UNREG, 0).restart());
         assert!(exit(65, RESTART | 1 << 32).restart());
         assert!(!exit(STALL, RESTART).restart());
         assert_eq!(ExitInfo::parse("nest", &[0; 10], b""), None);
@@ -142,7 +137,7 @@ mod tests {
         let dump: String = (0..100).map(|n| format!("line {n}\n")).collect();
         let exit = ExitInfo::parse("nest", &bytes(1024, 0, "error", ""), dump.as_bytes()).unwrap();
         let shown = exit.to_string();
-        assert!(shown.contains("line 39") && !shown.contains("line 40") && shown.ends_with("60 lines more"));
+        assert!(shown.contains("line 39") && !shown.contains("line 40") && shown.ends_with("60 more lines"));
     }
 
     #[test]
@@ -153,7 +148,7 @@ mod tests {
         let message = "rcu_preempt[15] failed to run for 44.768s";
         let exit = ExitInfo::parse("nest", &bytes(STALL, 0, "stall", message), dump.as_bytes()).unwrap();
         let shown = exit.to_string();
-        assert!(shown.contains("line 19\n... 50 lines more\nR rcu_preempt[15]"), "{shown}");
-        assert!(shown.ends_with("line 89\n... 10 lines more"), "{shown}");
+        assert!(shown.contains("line 19\n... 50 more lines\nR rcu_preempt[15]"), "{shown}");
+        assert!(shown.ends_with("line 89\n... 10 more lines"), "{shown}");
     }
 }

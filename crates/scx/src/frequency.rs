@@ -1,5 +1,5 @@
-//! Where the policy's knowledge of frequencies comes from: the kernel, nowhere, or a model of a machine that
-//! is driven by what the cores do. (In a virtual machine cores have no frequency.)
+//! Source of the frequencies that a policy sees: the kernel, none, or the model of a machine, driven by the activity
+//! of the cores. The model is for virtual machines, whose cores have no frequency counters.
 
 use crate::arena::{Arena, read, store};
 use crate::error::Error;
@@ -10,7 +10,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
-/// How often the model looks at the cores.
+/// Sampling interval of the model.
 pub const STEP: Duration = Duration::from_millis(1);
 
 /// `enum saakm_frequency_source`
@@ -20,7 +20,7 @@ const MODEL: u32 = 2;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Source {
-    /// The kernel if this machine has frequencies, else unknown.
+    /// `Kernel` if this machine has frequencies, else `Unknown`.
     #[default]
     Auto,
     Kernel,
@@ -67,7 +67,7 @@ impl fmt::Display for Source {
 }
 
 impl Source {
-    /// What `auto` means on this machine; all others mean what they say.
+    /// Replaces `Auto` by the source that this machine has.
     pub fn resolve(self, host: &Host) -> Source {
         match self {
             Source::Auto if host.khz_range.1 > 0 => Source::Kernel,
@@ -76,7 +76,8 @@ impl Source {
         }
     }
 
-    pub(crate) fn tell(&self, arena: &Arena) {
+    /// Writes the source into the arena, before the policy starts.
+    pub(crate) fn store(&self, arena: &Arena) {
         let source = match self {
             Source::Auto | Source::Unknown => UNKNOWN,
             Source::Kernel => KERNEL,
@@ -86,18 +87,18 @@ impl Source {
     }
 }
 
-/// One core of the host, and the one of the machine that stands for it.
+/// A core of the host, and the modelled core that stands for it.
 #[derive(Clone, Debug)]
 struct Core {
     cpu: usize,
     core: u16,
-    /// Time that it had been busy at the last look, in ns.
+    /// `busy_ns` of the core at the last sample.
     busy_ns: u64,
-    /// Utilisation, 0..=1024, as `schedutil` averages it: halved every 32 ms.
+    /// Utilisation, 0..=1024, with a half-life of 32 ms as in `schedutil`.
     util: f64,
 }
 
-/// A machine's frequencies, driven by what the host's cores do.
+/// Drives the frequency model of a machine by the activity of the host's cores.
 pub struct Driver {
     model: Model,
     cores: Vec<Core>,
@@ -105,14 +106,14 @@ pub struct Driver {
     start: u64,
 }
 
-/// 0.5^(1/32): what remains of a utilisation after 1 ms.
-const REMAINS: f64 = 0.978_572;
+/// Decay of the utilisation in 1 ms: 0.5^(1/32).
+const DECAY_1MS: f64 = 0.978_572;
 
 impl Driver {
-    /// `now` is CLOCK_MONOTONIC in ns.
+    /// Loads a machine, scaled to the host's sockets and cores; `now` is CLOCK_MONOTONIC in ns.
     ///
     /// # Errors
-    /// There is no such machine, or none of its kind has the host's shape.
+    /// There is no such machine, or it cannot be scaled to the host.
     pub fn new(name: &str, governor: Governor, host: &Host, now: u64) -> Result<Driver, Error> {
         let machine = Machine::load(name)?;
         let (machine, pairs) = fit(machine, host)?;
@@ -134,7 +135,7 @@ impl Driver {
         self.range
     }
 
-    /// Tells the policy the limits.
+    /// Writes limits and first frequencies into the arena.
     pub fn begin(&self, arena: &Arena) {
         for core in &self.cores {
             let memory = arena.core(core.cpu);
@@ -144,8 +145,8 @@ impl Driver {
         }
     }
 
-    /// Looks at the cores, and tells the policy their frequencies. `changed` is told of each new one: the
-    /// kernel's number of the core, and kHz.
+    /// Samples the cores, advances the model, and writes changed frequencies into the arena. Calls `changed` for each,
+    /// with the kernel's number of the core and kHz.
     pub fn step(&mut self, arena: &Arena, now: u64, mut changed: impl FnMut(u32, u32)) {
         let world = arena.world();
         // SAFETY: a field of the arena's `World`.
@@ -159,13 +160,13 @@ impl Driver {
             core.busy_ns = busy_ns;
             let spins = read!(memory, spin_since) != 0;
             let runs = idle.binary_search(&(core.cpu as u32)).is_err();
-            // It ran between two looks.
+            // It ran and stopped between two samples.
             if ran > 0 && !runs && !spins {
                 self.model.set_active(at.saturating_sub(ran), core.core, true);
             }
             self.model.set_active(at, core.core, runs || spins);
             let load = if runs { 1.0 } else { ran as f64 / STEP.as_nanos() as f64 };
-            core.util = core.util * REMAINS + 1024.0 * load * (1.0 - REMAINS);
+            core.util = core.util * DECAY_1MS + 1024.0 * load * (1.0 - DECAY_1MS);
             self.model.set_util(at, core.core, core.util as u32);
         }
         let mut any = false;
@@ -183,8 +184,8 @@ impl Driver {
     }
 }
 
-/// The machine with the host's shape, and for each of the host's cores (the kernel's number) the machine's that
-/// stands for it.
+/// Scales a machine to the host's shape; returns it and, for each core of the host (the kernel's number), the
+/// modelled core that stands for it.
 fn fit(machine: Machine, host: &Host) -> Result<(Machine, Vec<(u32, u16)>), Error> {
     let bad = |why: String| Error::Topology { machine: machine.name.clone(), why };
     // Socket → physical core → hyperthreads.
@@ -198,7 +199,7 @@ fn fit(machine: Machine, host: &Host) -> Result<(Machine, Vec<(u32, u16)>), Erro
     let shape = machine.topology.shape();
     if threads > shape.threads_per_core {
         return Err(bad(format!(
-            "its cores have {} hardware threads each, this machine's {threads}",
+            "its cores have {} hardware threads each, this machine's have {threads}",
             shape.threads_per_core
         )));
     }

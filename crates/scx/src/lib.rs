@@ -1,11 +1,10 @@
 //! Runs policies in the kernel, through sched_ext.
 //!
-//! A policy ([`hearth_policy::Policy`]) is compiled to a BPF object ([`object`]), whose other half is GPL-2.0-only C that is
-//! found in a folder ([`library`]) and never linked into this program. [`session`] loads the object, makes it
-//! the kernel's scheduler, and shares memory with it ([`arena`], [`layout`]): what the loader says about the
-//! machine ([`topology`], [`frequency`]), and what the policy counts ([`statistics`]), which others read through a
-//! socket ([`server`], [`client`]). [`record`] makes a trace of what the policy tells; [`log`] writes down every handler
-//! with all that it saw, for the simulator to repeat.
+//! [`object`] compiles a policy ([`hearth_policy::Policy`]) and the BPF runtime, which is GPL-2.0-only C in a library
+//! folder ([`library`]) and never linked into this program. [`session`] loads the object and makes it the kernel's
+//! scheduler. Both share memory ([`arena`], [`layout`]): the loader writes the machine's [`topology`] and
+//! [`frequency`] into it and reads the [`statistics`], which [`server`] serves to [`client`]. [`recording`] records a trace
+//! meanwhile. [`log`] writes the input and the effects of every handler, for the simulator to replay.
 
 pub mod arena;
 pub mod cgroup;
@@ -19,7 +18,7 @@ pub mod load;
 pub mod log;
 pub mod object;
 pub mod protocol;
-pub mod record;
+pub mod recording;
 pub mod requirements;
 pub mod schedule;
 pub mod server;

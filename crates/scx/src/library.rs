@@ -1,11 +1,11 @@
-//! The library folder that policies are compiled with. Its C sources and headers are GPL-2.0-only, and therefore files of
-//! their own.
+//! The library folder with the C sources of the BPF runtime. They are GPL-2.0-only, so they are separate files and not
+//! part of the binary.
 
 use crate::error::Error;
 pub use hearth_base::paths::Library;
 use std::path::PathBuf;
 
-/// The C file that includes all others.
+/// The C file of the BPF runtime that includes all others.
 pub fn main(library: &Library) -> PathBuf {
     library.runtime.join("bpf/main.bpf.c")
 }

@@ -1,4 +1,4 @@
-//! Loads a policy's BPF object, and makes it the kernel's scheduler.
+//! Loads a policy's BPF object and makes it the kernel's scheduler.
 
 use crate::arena::{Arena, store};
 use crate::error::Error;
@@ -6,44 +6,40 @@ use crate::exit::ExitInfo;
 use crate::layout::*;
 use crate::schedule::RealTime;
 use crate::verify::Program;
-use crate::{object, requirements, topology};
+use crate::{log, object, requirements, topology};
 use hearth_policy::Policy;
-use hearth_recorder::Host;
+use hearth_recorder::{Host, libbpf_log};
 use libbpf_rs::btf::types::{DataSec, Enum, Enum64, MemberAttr, Struct, Var};
 use libbpf_rs::{
-    Btf, Link, MapCore, MapFlags, MapImpl, MapType, Object, ObjectBuilder, OpenObject, PrintLevel, libbpf_sys,
+    Btf, Link, MapCore, MapFlags, MapImpl, MapType, Object, ObjectBuilder, OpenObject, libbpf_sys,
 };
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 use std::path::PathBuf;
-use std::sync::Mutex;
 use std::time::Duration;
 
-/// Room for the state that the kernel dumps when it ejects a policy, in bytes.
+/// Size of the buffer for the kernel's dump when it ejects a policy, in bytes.
 const DUMP_BYTES: u32 = 32768;
-/// The least that a ring buffer can have, in bytes.
-const NO_RECORDS: u32 = 4096;
+/// Smallest size of a ring buffer, in bytes.
+const MIN_RING_BYTES: u32 = 4096;
 
-/// How a policy is to be loaded.
+/// Options of loading a policy.
 #[derive(Clone, Debug, Default)]
 pub struct LoadOptions {
     /// Values of all parameters, in the policy's order.
     pub params: Vec<i64>,
-    /// Only threads that ask for it (scheduling class SCHED_EXT) are scheduled by the policy.
+    /// The policy schedules only threads of class SCHED_EXT.
     pub partial: bool,
-    /// How long a ready thread may wait before the kernel ejects the policy; the kernel's default is 30 s,
-    /// which is also the most.
+    /// Longest wait of a ready thread before the kernel ejects the policy. Default and maximum: 30 s.
     pub watchdog: Option<Duration>,
-    /// Bytes of the ring buffer for records, a power of two; `None`: nothing is recorded.
-    pub records: Option<u32>,
-    /// The object writes a log (see [`crate::log`]) into the ring buffer, and not records.
+    /// The object writes a log (see [`crate::log`]) into its ring buffer.
     pub log: bool,
-    /// Intervals are watched for underload.
+    /// Measure underload.
     pub underload: bool,
-    /// The kernel measures how long each operation of the policy takes, at a small cost of its own.
+    /// Let the kernel measure the time of each operation of the policy, at a small cost.
     pub cost: bool,
 }
 
-/// A policy that the kernel has verified, and which does not schedule yet.
+/// A policy that the kernel has verified. It schedules after [`Loaded::attach`].
 pub struct Loaded {
     policy: String,
     object: Object,
@@ -52,11 +48,11 @@ pub struct Loaded {
     exit: Global,
     exit_dump: Global,
     links: Vec<Link>,
-    /// As long as it is open, the kernel measures.
+    /// The kernel measures run times while it is open.
     _cost: Option<OwnedFd>,
 }
 
-/// Where a global variable of the object is: the end of its map's name, offset and size in bytes.
+/// Location of a global variable: end of its map's name, offset and size in bytes.
 #[derive(Clone, Copy, Default, Debug)]
 struct Global {
     section: &'static str,
@@ -64,24 +60,11 @@ struct Global {
     size: usize,
 }
 
-/// What libbpf has complained about since it was last asked.
-static COMPLAINTS: Mutex<String> = Mutex::new(String::new());
-
-fn complain(_: PrintLevel, message: String) {
-    if let Ok(mut complaints) = COMPLAINTS.lock() {
-        complaints.push_str(&message);
-    }
-}
-
-fn complaints() -> String {
-    COMPLAINTS.lock().map(|mut complaints| std::mem::take(&mut *complaints)).unwrap_or_default()
-}
-
 /// Loads a policy; the kernel verifies it. `hotplugs` is how often cores had come and gone before `host` was looked at
-/// ([`requirements::hotplugs`]): if it is more often when the policy is attached, the kernel refuses it.
+/// (`requirements::hotplugs`): if it is more often when the policy is attached, the kernel refuses it.
 ///
 /// # Errors
-/// The kernel rejects the object: [`Error::Verifier`] names the file with its log.
+/// The kernel rejects the object. [`Error::Verifier`] names the file with the verifier's log.
 pub fn load(
     policy: &Policy,
     object: &[u8],
@@ -89,8 +72,7 @@ pub fn load(
     hotplugs: u64,
     options: &LoadOptions,
 ) -> Result<Loaded, Error> {
-    libbpf_rs::set_print(Some((PrintLevel::Warn, complain)));
-    complaints();
+    libbpf_log::begin();
     let bad = |what: String| Error::Load { policy: policy.name().to_owned(), action: "loaded", what };
     let most = host.cpus.last().map_or(1, |last| *last as usize + 1);
     if most > MAX_CORES {
@@ -98,13 +80,13 @@ pub fn load(
     }
     let mut builder = ObjectBuilder::default();
     let opened = builder.name("saakm").and_then(|builder| builder.open_memory(object));
-    let mut open = opened.map_err(|error| bad(format!("it is no BPF object: {error}")))?;
+    let mut open = opened.map_err(|error| bad(format!("it is not a BPF object: {error}")))?;
     let (exit, exit_dump) = prepare(&mut open, hotplugs, options).map_err(bad)?;
     let object = open.load().map_err(|error| rejected(policy, &error))?;
-    // SAFETY: `object` declares the arena, and goes together with it.
+    // SAFETY: `object` declares the arena, and `Loaded` drops both together.
     let arena = unsafe { Arena::mapped() };
-    describe(&arena, host, options);
-    let cost = options.cost.then(measure).transpose()?;
+    fill_arena(&arena, host, options);
+    let cost = options.cost.then(enable_run_time_statistics).transpose()?;
     Ok(Loaded {
         policy: policy.name().to_owned(),
         object,
@@ -116,14 +98,14 @@ pub fn load(
     })
 }
 
-/// Sets what must be set before loading.
+/// Sets options, sizes of maps, and the hot-plug count in the opened object. Returns where it stores its exit and dump.
 fn prepare(open: &mut OpenObject, hotplugs: u64, options: &LoadOptions) -> Result<(Global, Global), String> {
     let (ops, exit, exit_dump, dump_len) = {
         use libbpf_rs::AsRawLibbpf;
         // SAFETY: the object lives as long as `open`, and the types are dropped before it changes.
         let raw = unsafe { open.as_libbpf_object().as_ref() };
-        let btf = Btf::from_bpf_object(raw).ok().flatten().ok_or("it describes no types")?;
-        let ops: Struct = btf.type_by_name("sched_ext_ops").ok_or("it is no sched_ext scheduler")?;
+        let btf = Btf::from_bpf_object(raw).ok().flatten().ok_or("it has no type information (BTF)")?;
+        let ops: Struct = btf.type_by_name("sched_ext_ops").ok_or("it is not a sched_ext scheduler")?;
         let field = |name: &str| {
             let member = ops.iter().find(|member| member.name.is_some_and(|found| found == name))?;
             match member.attr {
@@ -136,7 +118,7 @@ fn prepare(open: &mut OpenObject, hotplugs: u64, options: &LoadOptions) -> Resul
         let exit = global(".data", "uei");
         (ops, exit, global(".data.uei_dump", "uei_dump"), global(".rodata", "uei_dump_len"))
     };
-    let exit = exit.ok_or("it does not say why it ends")?;
+    let exit = exit.ok_or("it has no exit information (uei)")?;
     for mut map in open.maps_mut() {
         let name = map.name().to_string_lossy().into_owned();
         match &*name {
@@ -150,11 +132,11 @@ fn prepare(open: &mut OpenObject, hotplugs: u64, options: &LoadOptions) -> Resul
                     let ms = u32::try_from(watchdog.as_millis()).unwrap_or(u32::MAX).max(1);
                     put(value, timeout_ms, &ms.to_ne_bytes()).ok_or("its watchdog cannot be set")?;
                 }
-                // Where the kernel does not know it, the loader's header does not either.
+                // Kernels without this field have no such member in the object's BTF either.
                 put(value, hotplug_seq, &hotplugs.to_ne_bytes());
             }
             "saakm_records" => {
-                let bytes = options.records.unwrap_or(NO_RECORDS);
+                let bytes = if options.log { log::RING_BYTES } else { MIN_RING_BYTES };
                 map.set_max_entries(bytes).map_err(|error| format!("its ring buffer: {error}"))?;
             }
             ".data.uei_dump" => {
@@ -191,7 +173,7 @@ fn or_u64(value: &mut [u8], at: Option<usize>, flag: u64) -> Option<()> {
     put(value, at, &(u64::from_ne_bytes(old) | flag).to_ne_bytes())
 }
 
-/// SCX_OPS_SWITCH_PARTIAL, as this kernel has it.
+/// The running kernel's value of SCX_OPS_SWITCH_PARTIAL.
 fn partial_flag() -> u64 {
     const NAME: &str = "SCX_OPS_SWITCH_PARTIAL";
     let known = || {
@@ -205,9 +187,9 @@ fn partial_flag() -> u64 {
     known().unwrap_or(1 << 3)
 }
 
-/// The kernel does not want the object: puts its log into a file.
+/// Makes the error of a rejected object, and writes the verifier's log to a file.
 fn rejected(policy: &Policy, error: &libbpf_rs::Error) -> Error {
-    let log = complaints();
+    let log = libbpf_log::take();
     let file = || -> Option<PathBuf> {
         let path = object::cache().ok()?.join(format!("{}.verifier.log", policy.name()));
         hearth_base::file::write(&path, log.as_bytes()).ok()?;
@@ -215,7 +197,7 @@ fn rejected(policy: &Policy, error: &libbpf_rs::Error) -> Error {
     };
     let policy = policy.name().to_owned();
     match log.contains("BEGIN PROG LOAD LOG").then(file).flatten() {
-        Some(path) => Error::Verifier { policy, what: last_words(&log), log: path },
+        Some(path) => Error::Verifier { policy, what: verifier_conclusion(&log), log: path },
         None => {
             let what = if log.trim().is_empty() {
                 error.to_string()
@@ -227,9 +209,9 @@ fn rejected(policy: &Policy, error: &libbpf_rs::Error) -> Error {
     }
 }
 
-/// The verifier's own conclusion: newer kernels mark it; with older ones it is the last line before the count of
-/// what was processed. And the program that it is about.
-fn last_words(log: &str) -> String {
+/// The verifier's conclusion, with the name of the program. Newer kernels mark it; in older logs it is the last line
+/// before `processed N insns`.
+fn verifier_conclusion(log: &str) -> String {
     let lines: Vec<&str> = log.lines().collect();
     let marked = lines.iter().find_map(|line| line.split_once("^-- error: ").map(|(_, words)| words));
     let end = lines.iter().position(|line| line.starts_with("processed ")).unwrap_or(lines.len());
@@ -244,38 +226,39 @@ fn tail(text: &str, count: usize) -> String {
     lines[lines.len().saturating_sub(count)..].join("\n")
 }
 
-/// Has the kernel measure how long BPF programs take.
-fn measure() -> Result<OwnedFd, Error> {
+/// Lets the kernel measure the run time of BPF programs while the result is open.
+fn enable_run_time_statistics() -> Result<OwnedFd, Error> {
     // SAFETY: no pointers.
     let fd = unsafe { libbpf_sys::bpf_enable_stats(libbpf_sys::BPF_STATS_RUN_TIME) };
     if fd < 0 {
         let error = std::io::Error::from_raw_os_error(-fd);
-        return Err(Error::Object(format!("the kernel cannot measure the cost of placements: {error}")));
+        return Err(Error::Object(format!(
+            "the kernel cannot measure the cost of placements (--cost): {error}"
+        )));
     }
-    // SAFETY: the kernel has just given it to us.
+    // SAFETY: the kernel has just opened `fd` for this call.
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
-/// Tells the policy what it must know before it starts.
-fn describe(arena: &Arena, host: &Host, options: &LoadOptions) {
+/// Writes topology, parameters and options into the arena.
+fn fill_arena(arena: &Arena, host: &Host, options: &LoadOptions) {
     arena.touch();
     topology::fill(arena, host);
     let world = arena.world();
     store!(world, layout, LAYOUT);
-    // Slot 0 is nobody.
+    // Index 0 means no thread.
     store!(world, fresh, 1);
     store!(world, nr_params, options.params.len().min(MAX_PARAMS) as u32);
     for (index, value) in options.params.iter().take(MAX_PARAMS).enumerate() {
         store!(world, params[index], *value);
     }
     store!(world, underload, options.underload.into());
-    store!(world, recording, (options.records.is_some() && !options.log).into());
     if options.log {
-        arena.touch_told();
+        arena.touch_logged();
     }
 }
 
-/// What the kernel knows of a program.
+/// The kernel's information about a program.
 fn info(program: &impl AsFd) -> std::io::Result<libbpf_sys::bpf_prog_info> {
     let mut info = libbpf_sys::bpf_prog_info::default();
     let mut size = size_of_val(&info) as u32;
@@ -289,9 +272,9 @@ impl Loaded {
     /// Makes the policy the kernel's scheduler.
     ///
     /// # Errors
-    /// Another one runs; or the policy failed to start.
+    /// Another scheduler runs, or the policy failed to start.
     pub fn attach(&mut self) -> Result<(), Error> {
-        complaints();
+        libbpf_log::begin();
         let _first = RealTime::begin();
         let attached = self.try_attach();
         attached.map_err(|error| match self.exit() {
@@ -310,7 +293,7 @@ impl Loaded {
                 self.links.push(map.attach_struct_ops()?);
             }
         }
-        // It ends whichever scheduler there is: only after ours is.
+        // This program ends any sched_ext scheduler, so attach it only once the policy is the scheduler.
         for program in self.object.progs_mut() {
             if program.name() == "saakm_core_goes" {
                 self.links.push(program.attach()?);
@@ -319,12 +302,12 @@ impl Loaded {
         Ok(())
     }
 
-    /// Gives the kernel its own scheduler back.
+    /// Returns to the kernel's own scheduler.
     pub fn detach(&mut self) {
         self.links.clear();
     }
 
-    /// Why the policy has ended, if it has.
+    /// The kernel's account of the end of the policy; `None` while it runs.
     pub fn exit(&self) -> Option<ExitInfo> {
         let read = |global: Global| {
             let map = self.object.maps().find(|map| {
@@ -341,7 +324,7 @@ impl Loaded {
         ExitInfo::parse(&self.policy, &read(self.exit)?, &read(self.exit_dump).unwrap_or_default())
     }
 
-    /// How many placements the kernel has measured, and their time in ns.
+    /// Number of placements that the kernel has measured, and their total time in ns.
     pub fn placing(&self) -> (u64, u64) {
         let Some(program) = self.object.progs().find(|program| program.name() == "saakm_select_cpu") else {
             return (0, 0);
@@ -349,10 +332,10 @@ impl Loaded {
         info(&program).map_or((0, 0), |info| (info.run_cnt, info.run_time_ns))
     }
 
-    /// What the kernel says of each program.
+    /// The verifier's counts for each program.
     ///
     /// # Errors
-    /// It says nothing.
+    /// The kernel gives no information.
     pub(crate) fn programs(&self) -> Result<Vec<Program>, Error> {
         let programs = self.object.progs().map(|program| {
             let info = info(&program)?;
@@ -367,7 +350,7 @@ impl Loaded {
         read.map_err(|error| Error::Object(format!("the kernel does not describe a program: {error}")))
     }
 
-    /// The ring buffer of records.
+    /// The ring buffer of records or of the log.
     pub fn records(&self) -> Option<MapImpl<'_>> {
         self.object.maps().find(|map| map.name() == "saakm_records")
     }
@@ -378,13 +361,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_verifiers_conclusion_is_found() {
+    fn verifier_conclusions_are_found() {
         let log = "libbpf: prog 'x': BPF program load failed\n-- BEGIN PROG LOAD LOG --\n12: r1 = r2\n\
                    R1 invalid mem access 'scalar'\nprocessed 12 insns\n-- END --\n";
-        assert_eq!(last_words(log), "x: R1 invalid mem access 'scalar'");
+        assert_eq!(verifier_conclusion(log), "x: R1 invalid mem access 'scalar'");
         let newer = "Reason:\n   | ^-- error: argument 1 is not initialized\n\nSuggestion:\n  Write it.\n\nprocessed 5 insns\n";
-        assert_eq!(last_words(newer), "argument 1 is not initialized");
-        assert_eq!(last_words(""), "no reason given");
+        assert_eq!(verifier_conclusion(newer), "argument 1 is not initialized");
+        assert_eq!(verifier_conclusion(""), "no reason given");
     }
 
     #[test]

@@ -1,8 +1,8 @@
-//! BPF objects: a policy's C, compiled against SaaKM's kernel side.
+//! BPF objects: a policy's C, compiled with the BPF runtime.
 //!
-//! An object is made once and kept: in the user's cache, under a hash of all that it was made from; or in
-//! advance, as `NAME.bpf.o` in the library folder with `NAME.bpf.o.hash` beside it, so that clang is not
-//! needed where policies are run.
+//! An object is compiled once and cached under a hash of its sources: in the user's cache, or in advance as
+//! `NAME.bpf.o` with `NAME.bpf.o.hash` in the library folder. With the latter, a machine needs no clang to run
+//! policies.
 
 use crate::error::Error;
 use crate::library::{self, Library};
@@ -16,11 +16,11 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use xxhash_rust::xxh3::Xxh3;
 
-/// The clangs that are tried, in order. The first names the oldest version that is accepted.
+/// Names of clang that are tried, in order. The first contains the oldest accepted version.
 const CLANGS: &str = include_str!("../../../runtime/clang");
 
-/// Flags that do not depend on where anything is. Loops over memory must not become calls of functions that
-/// the kernel does not have.
+/// Flags that contain no path. clang must not turn loops over memory into calls of memset or memcpy, which BPF does
+/// not have.
 const FLAGS: [&str; 13] = [
     "-target",
     "bpf",
@@ -37,16 +37,16 @@ const FLAGS: [&str; 13] = [
     "-Wno-address-of-packed-member",
 ];
 
-/// What an object is for.
+/// Variant of an object.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Purpose {
     Run,
-    /// It runs one handler at a time, and writes a log of them (see [`crate::log`]).
+    /// Runs one handler at a time, and logs them (see [`crate::log`]).
     Log,
 }
 
 impl Purpose {
-    /// What is added to [`FLAGS`].
+    /// Flag in addition to [`FLAGS`].
     fn flag(self) -> Option<&'static str> {
         match self {
             Purpose::Run => None,
@@ -62,7 +62,7 @@ impl Purpose {
     }
 }
 
-/// The object of a policy: made in advance, from the cache, or compiled now.
+/// The object of a policy: prebuilt, from the cache, or compiled now.
 ///
 /// # Errors
 /// There is no library folder, clang or header; or clang rejects the C.
@@ -78,15 +78,15 @@ pub fn for_policy(policy: &Policy, purpose: Purpose) -> Result<Vec<u8>, Error> {
         return Ok(object);
     }
     let object = compile(policy, &library, &clang, purpose)?;
-    // Without a cache it is compiled again next time.
+    // If the cache cannot be written, the next call compiles again.
     let _ = file::write(&cached, &object);
     Ok(object)
 }
 
-/// Compiles a policy into a file, with the hash of what it was made from in `FILE.hash` beside it.
+/// Compiles a policy into a file, and writes the hash of its sources to `FILE.hash`.
 ///
 /// # Errors
-/// As [`for_policy`], and that a file cannot be written.
+/// As [`for_policy`]; or a file cannot be written.
 pub fn build(policy: &Policy, purpose: Purpose, path: &Path) -> Result<(), Error> {
     let library = library::find()?;
     let hash = Hash::of_sources(policy, &library, purpose)?;
@@ -96,10 +96,10 @@ pub fn build(policy: &Policy, purpose: Purpose, path: &Path) -> Result<(), Error
     file::write(&beside, format!("{hash}\n").as_bytes()).map_err(Error::file("write", &beside))
 }
 
-/// Where verifiers' logs and compiled objects are kept.
+/// The folder of compiled objects and verifier logs.
 ///
 /// # Errors
-/// The folder can be neither found nor made.
+/// The folder cannot be made.
 pub fn cache() -> Result<PathBuf, Error> {
     let folder = paths::cache("bpf");
     fs::create_dir_all(&folder).map_err(Error::file("make the folder", &folder))?;
@@ -118,7 +118,7 @@ fn prebuilt(policy: &Policy, library: &Library, purpose: Purpose, sources: Hash)
     (hash.trim() == sources.to_string()).then(|| fs::read(path).ok()).flatten()
 }
 
-/// Of what an object is made from.
+/// Hash of the sources of an object.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Hash(u128);
 
@@ -129,7 +129,7 @@ impl std::fmt::Display for Hash {
 }
 
 impl Hash {
-    /// The policy's C, every file of the runtime, the flags, the architecture, and the pinned headers.
+    /// Hashes the policy's C, the files of the runtime, the flags, the architecture, and the pinned headers.
     fn of_sources(policy: &Policy, library: &Library, purpose: Purpose) -> Result<Hash, Error> {
         let mut hasher = Xxh3::new();
         let mut add = |part: &[u8]| {
@@ -156,8 +156,7 @@ impl Hash {
     }
 }
 
-/// What is compiled: the C files of the folder and of `bpf/` in it, in order; and the versions of the headers
-/// of others.
+/// The C files in `runtime` and `runtime/bpf`, sorted, and the lock file that pins the headers of other projects.
 fn sources(runtime: &Path) -> Result<Vec<PathBuf>, Error> {
     let mut files = Vec::new();
     for folder in [runtime.to_owned(), runtime.join("bpf")] {
@@ -174,16 +173,16 @@ fn sources(runtime: &Path) -> Result<Vec<PathBuf>, Error> {
     Ok(files)
 }
 
-/// A clang that can compile policies.
+/// A clang that is new enough to compile policies.
 #[derive(Debug)]
 struct Clang {
     program: OsString,
-    /// The first line that it prints about itself.
+    /// First line of `--version`.
     version: String,
 }
 
 impl Clang {
-    /// `$CLANG`, or the first in the search path that is new enough.
+    /// `$CLANG`, or the first of [`CLANGS`] in the search path that is new enough.
     fn find() -> Result<Clang, Error> {
         let named = env::var_os("CLANG").filter(|name| !name.is_empty());
         let programs = named.map_or_else(|| clangs().map(OsString::from).collect(), |name| vec![name]);
@@ -216,7 +215,7 @@ fn oldest_clang() -> u32 {
     first.expect("runtime/clang begins with clang-VERSION")
 }
 
-/// `Debian clang version 19.1.7 (3)` → 19
+/// Major version: `Debian clang version 19.1.7 (3)` → 19.
 fn major(version: &str) -> Option<u32> {
     let (_, number) = version.split_once("clang version ")?;
     number.split('.').next()?.parse().ok()
@@ -244,7 +243,7 @@ fn compile(policy: &Policy, library: &Library, clang: &Clang, purpose: Purpose) 
     ] {
         command.arg("-I").arg(folder);
     }
-    // What the debug information calls the folders: the object is the same wherever it is made.
+    // Debug information without this machine's paths, so that the object is reproducible.
     for (folder, name) in [(&work.0, "policy"), (&library.runtime, "runtime"), (include, "include")] {
         let mut map = OsString::from("-ffile-prefix-map=");
         map.push(folder);
@@ -262,7 +261,7 @@ fn compile(policy: &Policy, library: &Library, clang: &Clang, purpose: Purpose) 
     fs::read(&object).map_err(Error::file("read", &object))
 }
 
-/// A folder that goes with its owner.
+/// A temporary folder, removed when dropped.
 struct Scratch(PathBuf);
 
 impl Scratch {
@@ -288,14 +287,14 @@ mod tests {
 
     #[test]
     fn versions_of_clang() {
-        assert!(oldest_clang() >= 19, "older ones do not know arenas");
+        assert!(oldest_clang() >= 19, "older versions do not support arenas");
         assert_eq!(major("Debian clang version 19.1.7 (3)"), Some(19));
         assert_eq!(major("clang version 21.0.0git"), Some(21));
         assert_eq!(major("gcc (GCC) 14"), None);
     }
 
     #[test]
-    fn an_object_in_advance_counts_only_with_the_right_hash() {
+    fn a_prebuilt_object_is_used_only_with_the_right_hash() {
         let folder = tempfile::tempdir().unwrap();
         let library = Library { objects: folder.path().into(), ..library::find().unwrap() };
         let nest = load("nest").unwrap();

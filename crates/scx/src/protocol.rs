@@ -1,12 +1,12 @@
-//! What is said on the socket: JSON, one line each way. `stats` and `stats_meta` are the protocol of scx_stats,
-//! which other tools speak; `info`, `set` and `stop` are ours.
+//! The protocol of the socket: one line of JSON per request and per answer. `stats` and `stats_meta` are the protocol of
+//! scx_stats, which other tools use; `info`, `set` and `stop` are Hearth's own.
 
 use hearth_trace::CoreInfo;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// Where readers of scx_stats look for it.
+/// Path of the socket, as scx_stats defines it.
 pub const SOCKET: &str = "/var/run/scx/root/stats";
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -25,12 +25,12 @@ impl Request {
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Response {
-    /// 0, or an errno; then the answer is a text that says what is wrong.
+    /// 0, or an errno; then the answer is an error message.
     pub errno: i32,
     pub args: BTreeMap<String, Value>,
 }
 
-/// Where an answer is in [`Response::args`].
+/// Key of the answer in [`Response::args`].
 pub const ANSWER: &str = "resp";
 
 impl Response {
@@ -43,7 +43,7 @@ impl Response {
     }
 }
 
-/// Why a request is not done.
+/// A refused request.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Refusal {
     pub errno: i32,
@@ -56,12 +56,12 @@ impl Refusal {
     }
 }
 
-/// The answer to `info`: what runs here.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+/// The answer to `info`: the running policy.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Info {
     pub policy: String,
     pub doc: String,
-    /// Of Hearth.
+    /// Version of Hearth.
     pub version: String,
     pub kernel: String,
     pub machine: String,
@@ -70,9 +70,9 @@ pub struct Info {
     pub since: u64,
     /// What it schedules: `system`, `command` or `cgroup PATH`.
     pub scope: String,
-    /// Where frequencies come from: `kernel`, `unknown` or `model:MACHINE`.
+    /// Source of frequencies: `kernel`, `unknown` or `model:MACHINE:GOVERNOR`.
     pub frequency: String,
-    /// The file that a recording is written to.
+    /// File of the recording in progress.
     pub recording: Option<String>,
     pub params: Vec<ParamInfo>,
     pub reasons: Vec<String>,
@@ -84,7 +84,7 @@ pub struct Info {
 pub struct ParamInfo {
     pub name: String,
     pub doc: String,
-    /// In ns, kHz, or what it counts; so are the next three.
+    /// In ns or kHz, or a count; so are `initial`, `min` and `max`.
     pub value: i64,
     pub initial: i64,
     pub min: i64,
@@ -97,13 +97,13 @@ pub struct ParamInfo {
 pub struct SetInfo {
     pub name: String,
     pub doc: String,
-    /// Most members; `None`: all cores.
+    /// Maximum number of members; `None`: all cores.
     pub most: Option<i64>,
     /// The kernel's numbers of the members, ascending.
     pub members: Vec<u32>,
 }
 
-/// Where a core is.
+/// Place of a core in the topology.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Place {
     pub cpu: u32,
@@ -117,7 +117,7 @@ pub struct Changed {
     pub name: String,
     pub old: String,
     pub new: String,
-    /// What must be said of it.
+    /// Remark for the user.
     pub note: Option<String>,
 }
 
@@ -127,7 +127,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn the_shapes_are_those_of_scx_stats() {
+    fn messages_have_the_format_of_scx_stats() {
         let request: Request = serde_json::from_str(r#"{"req":"stats","args":{"target":"top"}}"#).unwrap();
         assert_eq!(request, Request::new("stats", &[("target", "top")]));
         assert_eq!(serde_json::from_str::<Request>(r#"{"req":"stats_meta"}"#).unwrap().args.len(), 0);

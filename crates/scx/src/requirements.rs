@@ -1,4 +1,4 @@
-//! What the kernel must have before a policy can run in it.
+//! Requirements of a kernel that runs policies.
 
 use crate::error::Error;
 use std::fs;
@@ -6,12 +6,12 @@ use std::path::Path;
 
 const SCHED_EXT: &str = "sys/kernel/sched_ext";
 
-/// Checks all of it.
+/// Checks the kernel and the user.
 ///
 /// # Errors
-/// What is missing.
+/// The first requirement that is not met.
 pub fn check() -> Result<(), Error> {
-    under(Path::new("/"))?;
+    check_kernel(Path::new("/"))?;
     // SAFETY: no arguments, cannot fail.
     if unsafe { libc::geteuid() } != 0 {
         return Err(Error::NotRoot);
@@ -19,7 +19,7 @@ pub fn check() -> Result<(), Error> {
     Ok(())
 }
 
-/// The name of the scheduler that runs through sched_ext, if one does.
+/// The name of the running sched_ext scheduler, if any.
 pub fn running() -> Option<String> {
     let read = |file: &str| {
         Some(fs::read_to_string(Path::new("/").join(SCHED_EXT).join(file)).ok()?.trim().to_owned())
@@ -30,13 +30,13 @@ pub fn running() -> Option<String> {
     }
 }
 
-/// How often cores have come and gone since the kernel was booted.
+/// Number of hot-plugs since boot.
 pub(crate) fn hotplugs() -> u64 {
     let text = fs::read_to_string(Path::new("/").join(SCHED_EXT).join("hotplug_seq")).unwrap_or_default();
     text.trim().parse().unwrap_or(0)
 }
 
-/// Is a core on its way in or out?
+/// Whether a core is going on line or off line.
 pub(crate) fn hotplugging() -> bool {
     let cores = fs::read_dir("/sys/devices/system/cpu").into_iter().flatten().flatten();
     cores.map(|core| core.path().join("hotplug")).any(|hotplug| {
@@ -45,10 +45,10 @@ pub(crate) fn hotplugging() -> bool {
     })
 }
 
-/// This architecture as libbpf's headers call it, and their folder for it.
+/// This architecture's name in libbpf's headers, and its folder of headers.
 ///
 /// # Errors
-/// [`Error::Architecture`]: they do not know it, or arenas do not work there.
+/// [`Error::Architecture`]: no headers, or no arenas, for this architecture.
 pub fn architecture() -> Result<(&'static str, &'static str), Error> {
     match std::env::consts::ARCH {
         "x86_64" => Ok(("x86", "x86")),
@@ -57,7 +57,7 @@ pub fn architecture() -> Result<(&'static str, &'static str), Error> {
     }
 }
 
-fn under(root: &Path) -> Result<(), Error> {
+fn check_kernel(root: &Path) -> Result<(), Error> {
     let kernel =
         fs::read_to_string(root.join("proc/sys/kernel/osrelease")).unwrap_or_default().trim().to_owned();
     if !root.join(SCHED_EXT).is_dir() {
@@ -83,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_missing_is_said() {
+    fn missing_requirements_are_reported() {
         let root = tempfile::tempdir().unwrap();
         let write = |path: &str, text: &str| {
             let path = root.path().join(path);
@@ -91,19 +91,19 @@ mod tests {
             fs::write(path, text).unwrap();
         };
         write("proc/sys/kernel/osrelease", "6.1.0\n");
-        let error = under(root.path()).unwrap_err();
+        let error = check_kernel(root.path()).unwrap_err();
         assert!(
             error.to_string().contains("6.1.0") && error.help().unwrap().contains("hearth vm"),
             "{error}"
         );
         write("sys/kernel/sched_ext/state", "disabled\n");
         write("sys/kernel/realtime", "1\n");
-        assert!(matches!(under(root.path()), Err(Error::RealTime)));
+        assert!(matches!(check_kernel(root.path()), Err(Error::RealTime)));
         write("sys/kernel/realtime", "0\n");
-        assert!(matches!(under(root.path()), Err(Error::NoBtf)));
+        assert!(matches!(check_kernel(root.path()), Err(Error::NoBtf)));
         write("sys/kernel/btf/vmlinux", "");
-        assert!(matches!(under(root.path()), Err(Error::NoConfig { .. })));
+        assert!(matches!(check_kernel(root.path()), Err(Error::NoConfig { .. })));
         write("boot/config-6.1.0", "");
-        under(root.path()).unwrap();
+        check_kernel(root.path()).unwrap();
     }
 }

@@ -7,7 +7,7 @@ use std::process::Command;
 /// Linux's SCHED_EXT.
 const SCHED_EXT: i32 = 7;
 
-/// Makes a thread one that a partially switched policy schedules; its children inherit that. 0: this thread.
+/// Moves a thread (0: the calling one) to class SCHED_EXT, which its children inherit.
 ///
 /// # Errors
 /// Those of `sched_setscheduler`.
@@ -15,7 +15,7 @@ pub fn to_policy(tid: i32) -> io::Result<()> {
     set(tid, SCHED_EXT)
 }
 
-/// Gives a thread back to the kernel's own scheduler.
+/// Moves a thread (0: the calling one) to the kernel's own scheduler.
 ///
 /// # Errors
 /// Those of `sched_setscheduler`.
@@ -32,12 +32,12 @@ fn set(tid: i32, class: i32) -> io::Result<()> {
     }
 }
 
-/// While it lives, this thread comes before all ordinary ones, if it may.
+/// Gives this thread real-time priority until dropped, if the user may.
 ///
-/// Whoever switches a policy on needs that: the kernel gives threads to the policy one by one, this one among them, and
-/// those that it has not come to yet go first. If they are busy, the switch is never done, and threads that are already the
-/// policy's wait: seen on 6.16, everything stands still, with RCU. (Later kernels let a real-time thread of their own do it,
-/// `scx_enable_helper`.)
+/// The thread that attaches a policy needs it. The kernel moves threads to the policy one by one, including this one,
+/// and threads that it has not moved yet run first. If they are busy, the switch never completes, and threads that
+/// were already moved starve: observed on 6.16, where RCU and then the whole system stalled. Later kernels switch from
+/// a real-time thread of their own (`scx_enable_helper`).
 #[derive(Debug)]
 pub struct RealTime {
     before: Option<(i32, libc::sched_param)>,
@@ -46,7 +46,7 @@ pub struct RealTime {
 impl RealTime {
     pub fn begin() -> RealTime {
         let mut param = libc::sched_param { sched_priority: 0 };
-        // SAFETY: no pointers; and `param` is valid for the call.
+        // SAFETY: no pointers.
         let class = unsafe { libc::sched_getscheduler(0) };
         // SAFETY: `param` is valid for the call.
         let known = class >= 0 && unsafe { libc::sched_getparam(0, &mut param) } == 0;
@@ -66,14 +66,14 @@ impl Drop for RealTime {
     }
 }
 
-/// What schedules a thread.
+/// Scheduler of a thread.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Class {
     /// The kernel's own scheduler for ordinary threads.
     Ordinary,
     /// A policy.
     Policy,
-    /// Real time, or the thread is gone.
+    /// Real-time class, or the thread has exited.
     Other,
 }
 
@@ -86,9 +86,9 @@ pub(crate) fn class(tid: i32) -> Class {
     }
 }
 
-/// Makes the command's process one that a partially switched policy schedules.
+/// Starts the command's process in class SCHED_EXT.
 pub fn with_policy(command: &mut Command) -> &mut Command {
-    // SAFETY: between fork and exec only a system call is made.
+    // SAFETY: the closure makes one system call, which is async-signal-safe.
     unsafe { command.pre_exec(|| to_policy(0)) }
 }
 
@@ -102,7 +102,7 @@ mod tests {
         let class = || unsafe { libc::sched_getscheduler(0) };
         let before = class();
         let first = RealTime::begin();
-        // Who may not have it goes on without.
+        // Without the privilege the class stays.
         assert_eq!(class(), if first.before.is_some() { libc::SCHED_FIFO } else { before });
         drop(first);
         assert_eq!(class(), before);

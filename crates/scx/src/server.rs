@@ -1,4 +1,4 @@
-//! Serves the statistics of a running policy on a Unix socket.
+//! Server of the Unix socket of a running policy.
 
 use crate::error::Error;
 use crate::protocol::{Refusal, Request, Response};
@@ -14,18 +14,18 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-/// The longest request in bytes.
-const LONGEST: u64 = 65536;
-/// More readers than this at a time are turned away.
-const MOST_READERS: usize = 64;
+/// Longest request in bytes.
+const MAX_REQUEST: u64 = 65536;
+/// Most connections at a time; more are closed at once.
+const MAX_CLIENTS: usize = 64;
 
-/// Who answers.
+/// Answers requests.
 pub trait Service: Send + Sync + 'static {
-    /// `root`: who asks may change things.
+    /// Answers a request. `root`: the client runs as root or as this user.
     fn answer(&self, request: &Request, root: bool) -> Result<Value, Refusal>;
 }
 
-/// Serves until it is dropped. Everybody may read; only root may change things.
+/// Serves until it is dropped. Every user may read; only root may change something.
 pub struct Server {
     path: PathBuf,
     closing: Arc<AtomicBool>,
@@ -33,17 +33,17 @@ pub struct Server {
 }
 
 impl Server {
-    /// Makes the socket, in place of one that nobody serves any longer.
+    /// Creates the socket; replaces one without a server.
     ///
     /// # Errors
-    /// Somebody serves it; or it cannot be made.
+    /// Another process serves it, or it cannot be created.
     pub fn open(path: &Path, service: Arc<dyn Service>) -> Result<Server, Error> {
         if let Some(folder) = path.parent() {
             fs::create_dir_all(folder).map_err(Error::file("make the folder", folder))?;
         }
         match UnixStream::connect(path) {
             Ok(_) => {
-                let busy = io::Error::new(io::ErrorKind::AddrInUse, "another scheduler serves it");
+                let busy = io::Error::new(io::ErrorKind::AddrInUse, "another process serves it");
                 return Err(Error::file("make the socket", path)(busy));
             }
             Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
@@ -62,10 +62,10 @@ impl Server {
 }
 
 impl Drop for Server {
-    /// Removes the socket. Who is connected already gets answers until he hangs up.
+    /// Removes the socket. Existing connections are served until the client closes them.
     fn drop(&mut self) {
         self.closing.store(true, Ordering::Relaxed);
-        // Wakes the listener, who then sees that he is to close.
+        // Wakes the listener, which then sees `closing`.
         let woken = UnixStream::connect(&self.path).is_ok();
         let _ = fs::remove_file(&self.path);
         if let Some(listener) = self.listener.take().filter(|_| woken) {
@@ -75,25 +75,25 @@ impl Drop for Server {
 }
 
 fn listen(listener: &UnixListener, service: &Arc<dyn Service>, closing: &AtomicBool) {
-    let readers = Arc::new(AtomicUsize::new(0));
+    let clients = Arc::new(AtomicUsize::new(0));
     for stream in listener.incoming() {
         if closing.load(Ordering::Relaxed) {
             return;
         }
         let Ok(stream) = stream else {
-            // Out of file descriptors, perhaps: some may be closed soon.
+            // Probably out of file descriptors: wait until some are closed.
             thread::sleep(Duration::from_millis(100));
             continue;
         };
-        if readers.fetch_add(1, Ordering::Relaxed) >= MOST_READERS {
-            readers.fetch_sub(1, Ordering::Relaxed);
+        if clients.fetch_add(1, Ordering::Relaxed) >= MAX_CLIENTS {
+            clients.fetch_sub(1, Ordering::Relaxed);
             continue;
         }
-        let (service, readers) = (service.clone(), readers.clone());
+        let (service, clients) = (service.clone(), clients.clone());
         thread::spawn(move || {
-            // Who hangs up needs no answer.
+            // A client that has disconnected needs no answer.
             let _ = serve(stream, &*service);
-            readers.fetch_sub(1, Ordering::Relaxed);
+            clients.fetch_sub(1, Ordering::Relaxed);
         });
     }
 }
@@ -105,12 +105,12 @@ fn serve(stream: UnixStream, service: &dyn Service) -> io::Result<()> {
     let mut lines = BufReader::new(stream);
     loop {
         let mut line = Vec::new();
-        if lines.by_ref().take(LONGEST).read_until(b'\n', &mut line)? == 0 {
+        if lines.by_ref().take(MAX_REQUEST).read_until(b'\n', &mut line)? == 0 {
             return Ok(());
         }
         let answer = match serde_json::from_slice::<Request>(&line) {
             Ok(request) => service.answer(&request, root),
-            Err(error) => Err(Refusal::new(libc::EINVAL, format!("this is no request: {error}"))),
+            Err(error) => Err(Refusal::new(libc::EINVAL, format!("not a request: {error}"))),
         };
         let mut text = serde_json::to_vec(&Response::new(answer))?;
         text.push(b'\n');
@@ -121,7 +121,7 @@ fn serve(stream: UnixStream, service: &dyn Service) -> io::Result<()> {
     }
 }
 
-/// Who is at the other end.
+/// Whether the peer runs as root or as this user.
 fn is_root(stream: &UnixStream) -> bool {
     let mut who = libc::ucred { pid: 0, uid: u32::MAX, gid: u32::MAX };
     let mut size = size_of_val(&who) as libc::socklen_t;
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn questions_and_answers() {
+    fn requests_are_answered() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("scx/root/stats");
         let server = Server::open(&path, Arc::new(Echo)).unwrap();
@@ -168,14 +168,14 @@ mod tests {
         }
         let refused = client.ask::<Value>(&Request::new("nonsense", &[])).unwrap_err();
         assert!(matches!(refused, Error::Refused { errno: libc::EINVAL, .. }), "{refused}");
-        // Somebody serves it already.
+        // The server is running.
         assert!(Server::open(&path, Arc::new(Echo)).is_err());
         drop(server);
         assert!(!path.exists());
     }
 
     #[test]
-    fn nonsense_is_answered_and_a_dead_socket_replaced() {
+    fn malformed_requests_are_refused_and_stale_sockets_replaced() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("stats");
         drop(UnixListener::bind(&path).unwrap());
@@ -189,12 +189,12 @@ mod tests {
     }
 
     #[test]
-    fn an_endless_request_is_cut() {
+    fn overlong_requests_are_refused() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("stats");
         let _server = Server::open(&path, Arc::new(Echo)).unwrap();
         let mut stream = UnixStream::connect(&path).unwrap();
-        let _ = stream.write_all(&vec![b' '; 2 * LONGEST as usize]);
+        let _ = stream.write_all(&vec![b' '; 2 * MAX_REQUEST as usize]);
         let mut text = Vec::new();
         let _ = stream.read_to_end(&mut text);
         assert!(text.is_empty() || text.starts_with(b"{\"errno\":22"));

@@ -1,4 +1,4 @@
-//! One policy at work, from its loading to its end.
+//! A session: a policy from loading to its end, with everything that accompanies it.
 
 use crate::arena::{read, store};
 use crate::cgroup::Cgroup;
@@ -8,14 +8,14 @@ use crate::frequency::{self, Driver, Source};
 use crate::load::{self, LoadOptions, Loaded};
 use crate::log::{self, Logged, Logging};
 use crate::protocol::{Changed, Info, ParamInfo, Place, Refusal, Request, SOCKET, SetInfo};
-use crate::record::{self, NewFrequency, Prepared, Recorded, Recording, convert::Names};
+use crate::recording::{Recorded, Recording};
 use crate::server::{Server, Service};
 use crate::statistics::{self, Cores, Statistics};
 use crate::topology::Domains;
 use crate::{object, requirements, schedule};
 use hearth_policy::{Capacity, ParamError, Policy, Settings};
-use hearth_recorder::Host;
-use hearth_trace::Header;
+use hearth_recorder::{FrequencyChange, Host, RunningPolicy};
+use hearth_trace::RecordedPolicy;
 use serde_json::Value;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use signal_hook::iterator::{Handle, Signals};
@@ -27,56 +27,56 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-/// How often it is looked whether the kernel still wants the policy, and who is in the cgroup.
-const LOOK: Duration = Duration::from_millis(100);
-/// How long a scheduler that is to be replaced may take to go.
-const GOING: Duration = Duration::from_secs(15);
-/// A policy is loaded again when no core has come or gone for this long.
-const SETTLED: Duration = Duration::from_millis(200);
+/// Poll interval for scheduler exit and cgroup membership.
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
+/// Longest wait for the end of a replaced scheduler.
+const REPLACE_TIMEOUT: Duration = Duration::from_secs(15);
+/// Time without a hot-plug before the policy is loaded again.
+const HOTPLUG_SETTLE: Duration = Duration::from_millis(200);
 
-/// What a policy schedules if not the whole system.
+/// Scope of a policy that does not schedule the whole system.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Partial {
     /// A command and its children.
     Command,
-    /// All threads of a cgroup and of those below it.
+    /// All threads of a cgroup and of its descendants.
     Cgroup(PathBuf),
 }
 
-/// How a policy is to run.
+/// Options of a session.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
     pub params: Settings,
     pub partial: Option<Partial>,
     pub frequency: Source,
-    /// The trace to write.
+    /// File of the trace to write.
     pub record: Option<PathBuf>,
-    /// The log to write (see [`crate::log`]); then nothing is recorded.
+    /// File of the log to write (see [`crate::log`]); excludes `record`.
     pub log: Option<PathBuf>,
-    /// What the trace says was recorded.
+    /// Command that the trace or log names.
     pub command: Vec<String>,
-    /// One of Hearth's policies that runs already is asked to go.
+    /// Replace a running policy of Hearth.
     pub replace: bool,
-    /// Intervals are watched for underload, at a small cost at each wake-up.
+    /// Measure underload, at a small cost per wake-up.
     pub underload: bool,
-    /// The kernel measures how long a placement takes.
+    /// Let the kernel measure how long a placement takes.
     pub cost: bool,
-    /// How long a ready thread may wait before the kernel ejects the policy [default: the kernel's 30 s].
+    /// Longest wait of a ready thread before the kernel ejects the policy [default: the kernel's 30 s].
     pub watchdog: Option<Duration>,
-    /// Called when the policy was loaded again because a core came or went, with the number of cores there are.
+    /// Called with the number of cores after a hot-plug, when the policy is loaded again.
     pub reloaded: Option<fn(usize)>,
 }
 
-/// Why a session's wait is over.
+/// Why [`Session::wait`] returned.
 #[derive(Clone, Debug)]
 pub enum Ended {
-    /// By this signal.
+    /// A signal.
     Signal(i32),
-    /// `hearth stop`, or another policy takes over.
+    /// A client asked: `hearth stop`, or another policy takes over.
     Asked,
 }
 
-/// What remains of a session.
+/// Result of a session.
 #[derive(Clone, Debug)]
 pub struct Summary {
     pub statistics: Statistics,
@@ -90,7 +90,7 @@ enum Event {
     Command(std::io::Result<ExitStatus>),
 }
 
-/// A policy that schedules. Dropped, it gives the kernel its own scheduler back.
+/// A policy that schedules. Dropping it returns to the kernel's own scheduler.
 pub struct Session {
     shared: Arc<Shared>,
     events: Receiver<Event>,
@@ -99,21 +99,21 @@ pub struct Session {
     signals: Handle,
     server: Option<Server>,
     cgroup: Option<Cgroup>,
-    model: Option<Stepper>,
+    model: Option<ModelThread>,
     recording: Option<Recording>,
-    /// What became of a recording that is over.
+    /// Summary of a recording that a hot-plug ended.
     recorded: Option<Recorded>,
     logging: Option<Logging>,
     logged: Option<Logged>,
 }
 
-/// What the server's threads see.
+/// State that the server's threads use too.
 struct Shared {
     policy: Policy,
     scope: String,
     frequency: Source,
     recording: Mutex<Option<PathBuf>>,
-    /// A log is written: parameters must stay.
+    /// A log is being written, so parameters must not change.
     logging: AtomicBool,
     since: SystemTime,
     running: RwLock<Option<Running>>,
@@ -123,20 +123,21 @@ struct Shared {
 struct Running {
     loaded: Loaded,
     host: Host,
-    /// CLOCK_MONOTONIC of its start, in ns.
+    /// CLOCK_MONOTONIC when the policy became the scheduler, in ns.
     since: u64,
-    /// How often the policy was loaded again before.
+    /// Number of reloads after hot-plugs.
     restarts: u64,
 }
 
 impl Session {
-    /// Checks, loads, and attaches.
+    /// Loads the policy and makes it the scheduler.
     ///
     /// # Errors
-    /// Whatever speaks against it; then the kernel's scheduler is what it was.
+    /// On an error before the policy is attached, the previous scheduler stays active, unless it was asked to end
+    /// (`replace`). On a later one, the kernel's own scheduler takes over.
     pub fn start(policy: Policy, options: Options) -> Result<Session, Error> {
         requirements::check()?;
-        let old = who_runs(options.replace)?;
+        let old = scheduler_to_replace(options.replace)?;
         let object = object::for_policy(&policy, purpose(&options))?;
         let hotplugs = requirements::hotplugs();
         let host = Host::detect();
@@ -145,9 +146,9 @@ impl Session {
             Some(Partial::Cgroup(path)) => Some(Cgroup::open(path)?),
             _ => None,
         };
-        // Finds out early whether the machine fits.
+        // Fails early if the machine of the model does not fit.
         let driver = driver(&frequency, &host)?;
-        let prepared = options.record.as_deref().map(Prepared::new).transpose()?;
+        let recording = options.record.as_deref().map(Recording::prepare).transpose()?;
         let loaded = load::load(&policy, &object, &host, hotplugs, &load_options(&policy, &options)?)?;
         if let Some((mut old, ops)) = old {
             old.stop()?;
@@ -160,7 +161,7 @@ impl Session {
             (_, Some(cgroup)) => format!("cgroup {}", cgroup.path().display()),
             _ => "system".into(),
         };
-        frequency.tell(&loaded.arena);
+        frequency.store(&loaded.arena);
         let since = statistics::now();
         let shared = Arc::new(Shared {
             policy,
@@ -181,21 +182,27 @@ impl Session {
             server: None,
             cgroup,
             model: None,
-            recording: None,
+            recording,
             recorded: None,
             logging: None,
             logged: None,
         };
-        // Before it schedules, so that whoever sees it can ask it.
+        let frequencies = session.begin_recording(driver.as_ref())?;
+        // Before the policy schedules, so that a client that sees the policy can connect.
         session.server = Some(Server::open(Path::new(SOCKET), session.shared.clone())?);
-        session.begin_log()?;
+        session.start_log()?;
         session.attach()?;
-        session.begin(driver, prepared)?;
+        if session.options.partial != Some(Partial::Command)
+            && let Some(recording) = &mut session.recording
+        {
+            recording.run(None);
+        }
+        session.start_companions(driver, frequencies);
         Ok(session)
     }
 
-    /// The policy looks at frequencies, and this machine shows none: all cores count as being at their lowest. (Not if it
-    /// was asked for.)
+    /// Whether the policy reads frequencies although this machine has none, so that all cores count as slow. False if the
+    /// user chose the source.
     pub fn misses_frequencies(&self) -> bool {
         self.shared.policy.sees_frequencies()
             && self.options.frequency == Source::Auto
@@ -207,8 +214,8 @@ impl Session {
         running.as_mut().map_or(Ok(()), |running| running.loaded.attach())
     }
 
-    /// Before the policy schedules: its first handler is in the log.
-    fn begin_log(&mut self) -> Result<(), Error> {
+    /// Starts the log, before the policy schedules, so that it contains the first handler.
+    fn start_log(&mut self) -> Result<(), Error> {
         let (Some(path), Some(running)) = (&self.options.log, &*self.shared.running()) else { return Ok(()) };
         let Running { host, loaded, .. } = running;
         let policy = &self.shared.policy;
@@ -219,12 +226,14 @@ impl Session {
             domains: Domains::of(host),
             ..log::Header::new(policy, &self.options.params.values(policy)?, &host.kernel)
         };
-        let ring = loaded.records().ok_or_else(|| Error::Object("the object cannot be logged".into()))?;
+        let ring = loaded
+            .records()
+            .ok_or_else(|| Error::Object("the policy's object has no ring buffer for the log".into()))?;
         self.logging = Some(Logging::start(path, &header, &ring)?);
         Ok(())
     }
 
-    /// Ends the log: the policy was detached.
+    /// Ends the log, after the policy was detached.
     fn end_log(&mut self) -> Result<(), Error> {
         if let (Some(logging), Some(running)) = (self.logging.take(), &*self.shared.running()) {
             let world = running.loaded.arena.world();
@@ -234,52 +243,62 @@ impl Session {
         Ok(())
     }
 
-    /// What accompanies a policy that was attached.
-    fn begin(&mut self, driver: Option<Driver>, prepared: Option<Prepared>) -> Result<(), Error> {
-        let mut new_frequencies = None;
-        if let (Some(prepared), Some(running)) = (prepared, &*self.shared.running()) {
-            let names = Names {
-                cpus: running.host.cpus.clone(),
-                reasons: self.shared.policy.reasons().len(),
-                sets: self.shared.policy.sets().len(),
-            };
-            let existing = read!(running.loaded.arena.world(), serials) as u32;
-            let ring = running.loaded.records();
-            let ring = ring.ok_or_else(|| Error::Object("the object cannot be recorded".into()))?;
-            let recording = prepared.start(&ring, names, running.since, existing, &self.header(running))?;
-            new_frequencies = Some(recording.frequencies());
-            self.recording = Some(recording);
+    /// Before the policy schedules: its first decision is in the trace. Returns where to send the model's frequencies.
+    fn begin_recording(&mut self, driver: Option<&Driver>) -> Result<Option<Sender<FrequencyChange>>, Error> {
+        let (Some(recording), Some(running)) = (&mut self.recording, &*self.shared.running()) else {
+            return Ok(None);
+        };
+        let policy = &self.shared.policy;
+        let params = self.options.params.shown(policy).collect();
+        let sets = policy.sets().len();
+        recording.follow(RunningPolicy {
+            policy: RecordedPolicy { name: policy.name().to_owned(), params },
+            reasons: policy.reasons().to_vec(),
+            sets: policy.set_names(),
+            members: (0..sets).map(|set| running.loaded.arena.set(policy.params().len(), set)).collect(),
+        })?;
+        match (&self.shared.frequency, driver) {
+            (Source::Model { machine, .. }, Some(driver)) => {
+                recording.model(machine, driver.range()).map(Some)
+            }
+            _ => Ok(None),
         }
-        self.model = driver.map(|driver| Stepper::start(driver, self.shared.clone(), new_frequencies));
+    }
+
+    /// Starts the frequency model and the watch on the cgroup, after the policy was attached.
+    fn start_companions(&mut self, driver: Option<Driver>, frequencies: Option<Sender<FrequencyChange>>) {
+        self.model = driver.map(|driver| ModelThread::start(driver, self.shared.clone(), frequencies));
         if let Some(cgroup) = &mut self.cgroup {
             cgroup.update();
         }
-        Ok(())
     }
 
-    /// Waits until somebody ends it.
+    /// Waits for a signal or a request to end.
     ///
     /// # Errors
     /// The kernel ended it: [`Error::Ended`].
     pub fn wait(&mut self) -> Result<Ended, Error> {
         loop {
-            match self.events.recv_timeout(LOOK) {
+            match self.events.recv_timeout(POLL_INTERVAL) {
                 Ok(Event::Signal(signal)) => return Ok(Ended::Signal(signal)),
                 Ok(Event::Asked) | Err(RecvTimeoutError::Disconnected) => return Ok(Ended::Asked),
                 Ok(Event::Command(_)) | Err(RecvTimeoutError::Timeout) => {}
             }
-            self.look()?;
+            self.poll()?;
         }
     }
 
-    /// Runs a command that the policy schedules, and its children, until it ends. If the policy ends before, the
-    /// command goes on under the kernel's own scheduler; then the second part of the answer says why.
+    /// Runs a command and its children under the policy until the command ends. If the policy ends first, the command
+    /// continues under the kernel's own scheduler, and the second part of the result says why the policy ended.
     ///
     /// # Errors
     /// The command cannot be started.
     pub fn command(&mut self, mut command: Command) -> std::io::Result<(ExitStatus, Option<Error>)> {
         let mut child = schedule::with_policy(&mut command).spawn()?;
         let pid = child.id() as i32;
+        if let Some(recording) = &mut self.recording {
+            recording.run(Some((pid, self.options.command.clone())));
+        }
         let sender = self.shared.events.lock().unwrap_or_else(PoisonError::into_inner).clone();
         thread::spawn(move || {
             // The receiver outlives the command.
@@ -287,7 +306,7 @@ impl Session {
         });
         let mut ended = None;
         loop {
-            match self.events.recv_timeout(LOOK) {
+            match self.events.recv_timeout(POLL_INTERVAL) {
                 Ok(Event::Command(status)) => return Ok((status?, ended)),
                 // The terminal sends these to the command too.
                 Ok(Event::Signal(SIGINT | SIGQUIT)) => {}
@@ -297,15 +316,18 @@ impl Session {
                 }
                 Ok(Event::Asked) => {
                     self.detach();
-                    ended = Some(Error::Object("somebody stopped the policy".into()));
+                    ended = Some(Error::Object(
+                        "the policy was stopped (`hearth stop`, or another policy took over)".into(),
+                    ));
                 }
-                Err(RecvTimeoutError::Timeout) if ended.is_none() => ended = self.look().err(),
+                Err(RecvTimeoutError::Timeout) if ended.is_none() => ended = self.poll().err(),
                 Err(_) => {}
             }
         }
     }
 
-    fn look(&mut self) -> Result<(), Error> {
+    /// Updates the cgroup, and handles the end of the policy.
+    fn poll(&mut self) -> Result<(), Error> {
         if let Some(cgroup) = &mut self.cgroup {
             cgroup.update();
         }
@@ -317,18 +339,16 @@ impl Session {
         }
     }
 
-    /// A core came or went, and the kernel has taken over: loads the policy again, with the parameters that it had. A
-    /// recording or log ends here, because its cores and threads have other numbers from now on.
+    /// Loads the policy again with its current parameters, after a hot-plug has ended it. A recording or log ends here,
+    /// because threads get new serial numbers and the cores may have changed.
     fn restart(&mut self) -> Result<(), Error> {
         self.model = None;
         self.end_log()?;
         if let Some(recording) = self.recording.take() {
-            let header =
-                self.shared.running().as_ref().map(|running| self.header(running)).unwrap_or_default();
-            self.recorded = Some(recording.finish(header)?);
+            self.recorded = Some(recording.finish()?);
             *self.shared.recording.lock().unwrap_or_else(PoisonError::into_inner) = None;
         }
-        // Who asks meanwhile is told that it is being loaded.
+        // Requests meanwhile are answered with EAGAIN.
         let old = self.shared.running.write().unwrap_or_else(PoisonError::into_inner).take();
         let restarts = old.as_ref().map_or(0, |old| old.restarts) + 1;
         if let Some(old) = old {
@@ -336,33 +356,32 @@ impl Session {
             let value = |index| read_param(&old.loaded, index);
             let values: Vec<i64> = (0..policy.params().len()).map(value).collect();
             self.options.params = Settings::from_values(policy, &values)?;
-            // The arena can be mapped only once.
+            // The arena has a fixed address, so unmap the old one first.
             drop(old);
         }
         if self.options.log.take().is_some() {
             self.object = object::for_policy(&self.shared.policy, object::Purpose::Run)?;
         }
         let options = load_options(&self.shared.policy, &self.options)?;
-        let options = LoadOptions { records: None, ..options };
         loop {
             let hotplugs = wait_until_settled();
             let host = Host::detect();
             let driver = driver(&self.shared.frequency, &host)?;
-            // To verify it takes a while, for which the system is without it.
-            let hurry = Hurry::new();
+            // Verification takes a while, during which the system runs without the policy.
+            let priority = HighPriority::new();
             let mut loaded = load::load(&self.shared.policy, &self.object, &host, hotplugs, &options)?;
-            self.shared.frequency.tell(&loaded.arena);
+            self.shared.frequency.store(&loaded.arena);
             let since = statistics::now();
             match loaded.attach() {
-                // Another one, meanwhile.
+                // Another hot-plug meanwhile.
                 Err(Error::Ended(info)) if info.restart() => continue,
                 attached => attached?,
             }
-            drop(hurry);
+            drop(priority);
             let cores = host.cpus.len();
             let running = Some(Running { loaded, host, since, restarts });
             *self.shared.running.write().unwrap_or_else(PoisonError::into_inner) = running;
-            self.begin(driver, None)?;
+            self.start_companions(driver, None);
             if let Some(reloaded) = self.options.reloaded {
                 reloaded(cores);
             }
@@ -370,7 +389,7 @@ impl Session {
         }
     }
 
-    /// Gives the kernel its own scheduler back.
+    /// Detaches the policy and completes the recording and the log.
     ///
     /// # Errors
     /// The recording cannot be written.
@@ -380,15 +399,13 @@ impl Session {
         self.end_log()?;
         let mut recorded = self.recorded.take();
         if let Some(recording) = self.recording.take() {
-            let header =
-                self.shared.running().as_ref().map(|running| self.header(running)).unwrap_or_default();
-            recorded = Some(recording.finish(header)?);
+            recorded = Some(recording.finish()?);
         }
         Ok(Summary { statistics, recorded, logged: self.logged.take() })
     }
 
     fn detach(&mut self) {
-        // Another policy may want the socket as soon as this one is gone.
+        // Before detaching: another policy may need the socket at once.
         self.server = None;
         self.model = None;
         if let Some(mut cgroup) = self.cgroup.take() {
@@ -396,39 +413,6 @@ impl Session {
         }
         if let Some(running) = &mut *self.shared.running.write().unwrap_or_else(PoisonError::into_inner) {
             running.loaded.detach();
-        }
-    }
-
-    fn header(&self, running: &Running) -> Header {
-        let Running { host, loaded, .. } = running;
-        let policy = &self.shared.policy;
-        let changed = self.options.params.shown(policy);
-        let changed: Vec<String> = changed.map(|(name, value)| format!("{name}={value}")).collect();
-        let changed = if changed.is_empty() { String::new() } else { format!(":{}", changed.join(",")) };
-        let lost = |cpu: &u32| read!(loaded.arena.core(*cpu as usize), count.lost);
-        let (machine, khz_range) = match &self.shared.frequency {
-            Source::Model { machine, .. } => {
-                let core = loaded.arena.core(host.cpus.first().map_or(0, |cpu| *cpu as usize));
-                (machine.clone(), (read!(core, min_khz), read!(core, max_khz)))
-            }
-            _ => (host.model.clone(), host.khz_range),
-        };
-        Header {
-            source: hearth_trace::Source::Recorded {
-                method: format!("sched_ext, policy {}{changed}", policy.name()),
-                command: self.options.command.clone(),
-                kernel: host.kernel.clone(),
-            },
-            machine,
-            cores: host.cores.clone(),
-            reasons: policy.reasons().to_vec(),
-            sets: policy.set_names(),
-            // sched_ext does not say in which idle state a core is.
-            idle_states: vec!["idle".into()],
-            assumed_khz: host.nominal_khz,
-            khz_range,
-            lost: host.cpus.iter().map(lost).collect(),
-            ..Header::default()
         }
     }
 }
@@ -446,11 +430,6 @@ fn load_options(policy: &Policy, options: &Options) -> Result<LoadOptions, Error
         params: options.params.values(policy)?,
         partial: options.partial.is_some(),
         watchdog: options.watchdog,
-        records: match (&options.log, &options.record) {
-            (Some(_), _) => Some(log::RING_BYTES),
-            (None, Some(_)) => Some(record::RING_BYTES),
-            (None, None) => None,
-        },
         log: options.log.is_some(),
         underload: options.underload,
         cost: options.cost,
@@ -470,8 +449,8 @@ fn driver(frequency: &Source, host: &Host) -> Result<Option<Driver>, Error> {
     }
 }
 
-/// Who is to be replaced: how to ask him, and the name of his policy.
-fn who_runs(replace: bool) -> Result<Option<(Client, String)>, Error> {
+/// The running policy to replace and its name; an error if a scheduler runs that must not be replaced.
+fn scheduler_to_replace(replace: bool) -> Result<Option<(Client, String)>, Error> {
     let Some(ops) = requirements::running() else { return Ok(None) };
     let asked = Client::of_this_machine().and_then(|mut client| Ok((client.info()?, client)));
     match asked {
@@ -484,47 +463,47 @@ fn who_runs(replace: bool) -> Result<Option<(Client, String)>, Error> {
     }
 }
 
-/// Waits until no scheduler runs through sched_ext; `ops` is the name of the one that does.
+/// Waits until no sched_ext scheduler runs; `ops` is the name of the running one.
 ///
 /// # Errors
-/// It does not go.
+/// It does not end in time.
 pub fn wait_until_gone(ops: &str) -> Result<(), Error> {
     let begun = Instant::now();
     while requirements::running().is_some() {
-        if begun.elapsed() > GOING {
-            return Err(Error::DoesNotGo { ops: ops.into(), seconds: GOING.as_secs() });
+        if begun.elapsed() > REPLACE_TIMEOUT {
+            return Err(Error::DoesNotEnd { ops: ops.into(), seconds: REPLACE_TIMEOUT.as_secs() });
         }
         thread::sleep(Duration::from_millis(5));
     }
     Ok(())
 }
 
-/// As long as it lives, this thread comes before others.
-struct Hurry(i32);
+/// Gives this thread the highest nice priority until dropped.
+struct HighPriority(i32);
 
-impl Hurry {
-    fn new() -> Hurry {
-        // SAFETY: no pointers; 0 is this thread. Linux's nice values are of threads.
+impl HighPriority {
+    fn new() -> HighPriority {
+        // SAFETY: no pointers; 0 is this thread, because Linux has nice values per thread.
         unsafe {
             let before = libc::getpriority(libc::PRIO_PROCESS, 0);
             libc::setpriority(libc::PRIO_PROCESS, 0, -20);
-            Hurry(before)
+            HighPriority(before)
         }
     }
 }
 
-impl Drop for Hurry {
+impl Drop for HighPriority {
     fn drop(&mut self) {
         // SAFETY: no pointers.
         unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, self.0) };
     }
 }
 
-/// Returns how often cores have come and gone.
+/// Waits until no hot-plug is in progress; returns the count of hot-plugs.
 fn wait_until_settled() -> u64 {
     loop {
         let before = requirements::hotplugs();
-        thread::sleep(SETTLED);
+        thread::sleep(HOTPLUG_SETTLE);
         if requirements::hotplugs() == before && !requirements::hotplugging() {
             return before;
         }
@@ -540,7 +519,7 @@ fn watch_signals(events: Sender<Event>) -> Result<Handle, Error> {
                 && before.sa_sigaction == libc::SIG_IGN
         }
     };
-    // What is ignored (`nohup`) stays ignored.
+    // Ignored signals (`nohup`) stay ignored.
     let wanted = [SIGINT, SIGTERM, SIGHUP, SIGQUIT].into_iter().filter(|signal| !ignored(*signal));
     let mut signals =
         Signals::new(wanted).map_err(|error| Error::Object(format!("signals cannot be caught: {error}")))?;
@@ -560,14 +539,18 @@ fn read_param(loaded: &Loaded, index: usize) -> i64 {
     unsafe { std::ptr::read_volatile(loaded.arena.param(index)) }
 }
 
-/// A thread that lets a model follow the cores.
-struct Stepper {
+/// A thread that drives a frequency model.
+struct ModelThread {
     ending: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
 
-impl Stepper {
-    fn start(mut driver: Driver, shared: Arc<Shared>, told: Option<Sender<NewFrequency>>) -> Stepper {
+impl ModelThread {
+    fn start(
+        mut driver: Driver,
+        shared: Arc<Shared>,
+        frequencies: Option<Sender<FrequencyChange>>,
+    ) -> ModelThread {
         let ending = Arc::new(AtomicBool::new(false));
         let stop = ending.clone();
         if let Some(running) = &*shared.running() {
@@ -578,19 +561,20 @@ impl Stepper {
                 if let Some(running) = &*shared.running() {
                     let time = statistics::now();
                     driver.step(&running.loaded.arena, time, |cpu, khz| {
-                        if let Some(told) = &told {
-                            let _ = told.send(NewFrequency { time, cpu, khz });
+                        if let Some(frequencies) = &frequencies {
+                            // The recording may have ended.
+                            let _ = frequencies.send(FrequencyChange { time, cpu, khz });
                         }
                     });
                 }
                 thread::sleep(frequency::STEP);
             }
         });
-        Stepper { ending, thread: Some(thread) }
+        ModelThread { ending, thread: Some(thread) }
     }
 }
 
-impl Drop for Stepper {
+impl Drop for ModelThread {
     fn drop(&mut self) {
         self.ending.store(true, Ordering::Relaxed);
         if let Some(thread) = self.thread.take() {
@@ -663,7 +647,7 @@ impl Shared {
         if self.logging.load(Ordering::Relaxed) {
             return Err(Refusal::new(
                 libc::EBUSY,
-                "a log is being written, in which parameters must not change",
+                "parameters cannot change while a log is being written; stop the policy and run it without --log",
             ));
         }
         let refused = |error: ParamError| Refusal::new(libc::EINVAL, error.to_string());
@@ -685,8 +669,9 @@ impl Shared {
 impl Service for Shared {
     fn answer(&self, request: &Request, root: bool) -> Result<Value, Refusal> {
         let running = self.running();
-        let running =
-            running.as_ref().ok_or_else(|| Refusal::new(libc::EAGAIN, "the policy is being loaded"))?;
+        let running = running.as_ref().ok_or_else(|| {
+            Refusal::new(libc::EAGAIN, "the policy is being loaded again after a hot-plug; try again")
+        })?;
         let argument = |name: &str| {
             let value = request.args.get(name).map(String::as_str);
             value.ok_or_else(|| Refusal::new(libc::EINVAL, format!("the argument `{name}` is missing")))
@@ -706,7 +691,10 @@ impl Service for Shared {
                     &self.policy,
                     &running.host,
                 ))),
-                other => Err(Refusal::new(libc::EINVAL, format!("there are no statistics `{other}`"))),
+                other => Err(Refusal::new(
+                    libc::EINVAL,
+                    format!("unknown statistics `{other}`; known are `top` and `cores`"),
+                )),
             },
             "stats_meta" => Ok(statistics::meta()),
             "info" => json(serde_json::to_value(self.info(running))),
@@ -716,15 +704,15 @@ impl Service for Shared {
                 let _ = sender.send(Event::Asked);
                 Ok(Value::Null)
             }
-            other => Err(Refusal::new(libc::EINVAL, format!("there is no request `{other}`"))),
+            other => Err(Refusal::new(libc::EINVAL, format!("unknown request `{other}`"))),
         }
     }
 }
 
-/// What a user should know about a change of parameter `index` while the policy runs.
+/// A remark on the change of parameter `index` of a running policy.
 fn note(policy: &Policy, index: usize, old: i64, new: i64) -> Option<String> {
     let set = policy.sets().iter().find(|set| set.capacity == Capacity::Param(index))?;
-    (new < old).then(|| format!("{} may have more members than that until cores leave it", set.name))
+    (new < old).then(|| format!("{} may have more members until cores leave it", set.name))
 }
 
 #[cfg(test)]

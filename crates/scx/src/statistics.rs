@@ -1,5 +1,5 @@
-//! What a running policy counts. This is the one place that declares each statistic: the socket's description
-//! of itself, `hearth status --explain` and docs/src/statistics.md are made of it.
+//! The statistics of a running policy. The socket's schema, `hearth status --explain` and docs/src/statistics.md are
+//! generated from their declarations here.
 
 use crate::arena::{Arena, read};
 use crate::layout::*;
@@ -13,24 +13,24 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug)]
 pub struct Field {
     pub name: &'static str,
-    /// Of the number; empty: it counts something.
+    /// Unit of the number; empty: none.
     pub unit: &'static str,
     pub doc: &'static str,
-    /// As scx_stats writes types.
+    /// The type in the notation of scx_stats.
     data: fn() -> Value,
 }
 
-/// A group of statistics that is read at once.
+/// A group of statistics that is read with one request.
 #[derive(Clone, Debug)]
 pub struct Schema {
     pub name: &'static str,
     pub doc: &'static str,
-    /// What one asks the socket for.
+    /// Argument `target` of the request.
     pub target: &'static str,
     pub fields: &'static [Field],
 }
 
-/// How scx_stats calls a type.
+/// A type in the notation of scx_stats.
 trait Data {
     fn data() -> Value;
 }
@@ -53,7 +53,7 @@ data! {
     Vec<CoreState> => {"array": {"struct": "CoreState"}},
 }
 
-/// Declares a group: a structure, and its schema.
+/// Declares a group: a structure and its schema.
 macro_rules! statistics {
     (
         $(#[doc = $doc:literal])+
@@ -85,95 +85,95 @@ macro_rules! statistics {
 }
 
 statistics! {
-    /// What a policy has done since it was loaded. Counters only grow: a rate is the difference of two readings.
+    /// Counters of a policy since it was loaded. They only grow: compute a rate from the difference of two readings.
     Statistics("top") {
         /// The policy's name.
         policy: String, "";
         /// Time since the policy became the scheduler.
         uptime_ns: u64, "ns";
-        /// Cores that are on line.
+        /// Cores that are online.
         cores_online: u64, "cores";
-        /// Threads that the policy knows: all of the system, also those that it does not schedule.
+        /// All threads of the system, including those that the policy does not schedule.
         threads: u64, "threads";
-        /// Threads that are ready or running now. (0 with --no-underload.)
+        /// Threads that are ready or running now; 0 with --no-underload.
         runnable: u64, "threads";
         /// Placements of new and woken threads, by the policy's reason.
         placements: BTreeMap<String, u64>, "placements";
-        /// Placements whose time the kernel has measured: 0 without --cost.
+        /// Placements whose time was measured; 0 without --cost.
         place_runs: u64, "placements";
-        /// Time of these: the whole operation select_cpu, as the kernel's BPF statistics have it.
+        /// Time of the measured placements: the whole operation select_cpu, from the kernel's BPF statistics.
         place_ns: u64, "ns";
         /// Mean time of a placement; 0: not measured.
         place_mean_ns: f64, "ns";
-        /// Threads that were new to the policy.
+        /// New threads.
         news: u64, "threads";
         /// Wake-ups.
         wakeups: u64, "wake-ups";
-        /// Times that a core began to run a thread.
+        /// Context switches to a thread.
         switches: u64, "switches";
-        /// Times that a thread began to run on another core than the last time.
+        /// Runs of a thread on another core than its previous run.
         migrations: u64, "migrations";
         /// Ready threads that balancing moved to another core.
         steals: u64, "threads";
-        /// Moves that came too late: the thread had been taken elsewhere.
+        /// Moves that failed because another core had taken the thread.
         moves_failed: u64, "moves";
-        /// Times that a running thread had to make place for another, or its slice was over.
+        /// Preemptions of a running thread, by another thread or at the end of its slice.
         preemptions: u64, "preemptions";
-        /// Timers of threads that were started.
+        /// Thread timers that were armed.
         timers_armed: u64, "timers";
-        /// Timers of threads that expired, also those that were no longer wanted.
+        /// Thread timers that expired, including those no longer needed.
         timers_fired: u64, "timers";
         /// Timers that moved their thread.
         timers_moved: u64, "timers";
-        /// Claims of an idle core that another placement had claimed at the same time.
+        /// Failed claims: another placement claimed the idle core first.
         claims_lost: u64, "claims";
-        /// Times that a core went idle.
+        /// Transitions of a core to idle.
         idles: u64, "times";
-        /// Idle time of all cores, kept warm or not.
+        /// Idle time of all cores, including spinning.
         idle_ns: u64, "ns";
-        /// Share of the cores' time that was idle.
+        /// Idle share of the cores' time.
         idle_percent: f64, "%";
-        /// Times that an idle core was kept warm by spinning.
+        /// Times that an idle core started to spin to stay warm.
         spins: u64, "times";
-        /// Time spent in that.
+        /// Time spent spinning.
         spin_ns: u64, "ns";
-        /// Share of the cores' time that was spent in that.
+        /// Share of the cores' time that was spent spinning.
         spin_percent: f64, "%";
-        /// Rounds of spinning: a core asked itself to look again for work.
+        /// Rounds of spinning, in each of which the core looks for work.
         kicks: u64, "rounds";
-        /// Intervals of 4 ms that were watched for underload.
+        /// Intervals of 4 ms in which underload was counted.
         intervals: u64, "intervals";
-        /// Cores that ran something in an interval, on average.
+        /// Mean number of cores used in an interval.
         cores_used: f64, "cores";
-        /// Underload (Nest, section 5.2), summed: cores used in an interval beyond the most threads that were runnable at one time in it.
+        /// Sum of underload (Nest, section 5.2): cores used in an interval minus the largest number of threads runnable at one time in it.
         underload: u64, "cores";
         /// Underload per second.
         underload_per_s: f64, "cores/s";
-        /// Threads that the kernel or the runtime ran past the policy: kernel threads that belong to one core, and threads on their way through a change of their affinity.
+        /// Runs that bypassed the policy: of kernel threads bound to one core, and of threads whose affinity was changing.
         bypassed: u64, "times";
-        /// Threads that the policy has no room for: the kernel's global queue runs them.
+        /// Threads beyond the policy's capacity, which run from the kernel's global queue.
         no_slot: u64, "threads";
-        /// Records that did not fit into the recording's buffer.
+        /// Records lost because the recording's buffer was full.
         lost: u64, "records";
-        /// Times that the policy was loaded again because a core came or went; everything else is counted from there.
+        /// Reloads of the policy after CPU hotplug. All other counters restart at a reload.
         restarts: u64, "times";
-        /// Members of each of the policy's core sets.
+        /// Number of members of each set of cores of the policy.
         sets: BTreeMap<String, u64>, "cores";
     }
 }
 
 statistics! {
-    /// The present state of the cores.
+    /// The current state of the cores.
     Cores("cores") {
-        /// One for each core that was there when the policy was loaded, by number.
+        /// The cores that were online when the policy was loaded, by number.
         cores: Vec<CoreState>, "";
     }
 }
 
 statistics! {
-    /// The present state of one core.
+    /// The current state of one core.
     CoreState("") {
-        /// The kernel's number.
+        /// Number in the kernel.
         cpu: u64, "";
         /// Processor package.
         socket: u64, "";
@@ -185,7 +185,7 @@ statistics! {
         physical: u64, "";
         /// 1: runs a thread of the policy.
         running: u64, "";
-        /// 1: idle, and no thread is on its way to it.
+        /// 1: idle, without an incoming thread.
         idle: u64, "";
         /// 1: idle, and kept warm by spinning.
         spinning: u64, "";
@@ -193,17 +193,17 @@ statistics! {
         ready: u64, "threads";
         /// Frequency that the policy saw at the last tick; 0: unknown.
         seen_khz: u64, "kHz";
-        /// Time that it ran threads of the policy, complete runs only.
+        /// Time of completed runs of the policy's threads.
         busy_ns: u64, "ns";
-        /// Sets of the policy that it is in: bit number i stands for set number i.
+        /// The policy's sets that contain the core: bit i for set i.
         sets: u64, "";
     }
 }
 
-/// Every group, the one that readers start with first.
+/// All groups; clients of scx_stats start with the first.
 pub const SCHEMAS: [Schema; 3] = [Statistics::SCHEMA, Cores::SCHEMA, CoreState::SCHEMA];
 
-/// The schemas as the scx_stats protocol describes them.
+/// The schemas in the format of scx_stats.
 pub fn meta() -> Value {
     let all = SCHEMAS.iter().enumerate().map(|(index, schema)| {
         let mut meta = Map::new();
@@ -248,7 +248,7 @@ pub fn markdown() -> String {
     text
 }
 
-/// CLOCK_MONOTONIC in ns: what the policy calls the time.
+/// CLOCK_MONOTONIC in ns, the clock of the policy.
 pub fn now() -> u64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: `time` is valid for the call.
@@ -257,15 +257,15 @@ pub fn now() -> u64 {
 }
 
 impl Statistics {
-    /// Reads them; `since` is when the policy became the scheduler, as [`now`] tells the time; `placing` how many
-    /// placements the kernel has measured, and their time in ns.
+    /// Reads the counters. `since`: when the policy became the scheduler, on the clock of [`now`]. `placing`: number of
+    /// placements that the kernel has measured, and their time in ns.
     pub fn read(arena: &Arena, policy: &Policy, since: u64, placing: (u64, u64)) -> Statistics {
         let world = arena.world();
         let now = now();
         let uptime_ns = now.saturating_sub(since);
         let mut placements = [0u64; MAX_REASONS];
         let mut s = Statistics { policy: policy.name().to_owned(), uptime_ns, ..Statistics::default() };
-        // SAFETY: this is a field of the arena's `World`.
+        // SAFETY: a field of the arena's `World`.
         let idle = arena.members(unsafe { &raw const (*world).idle });
         let mut cores = 0u64;
         for cpu in arena.known() {
@@ -291,7 +291,7 @@ impl Statistics {
             s.kicks += count.kicks;
             s.bypassed += count.bypassed;
             s.lost += count.lost;
-            // What goes on is counted when it ends.
+            // The policy counts idle and spin periods when they end: add the current ones.
             if idle.contains(&(cpu as u32)) {
                 s.idle_ns += now.saturating_sub(read!(core, idle_since).max(since));
             }
@@ -325,17 +325,64 @@ impl Statistics {
     }
 }
 
-/// SAAKM_TICK_NS: underload is counted in intervals of this.
+/// Interval of underload in ns (SAAKM_TICK_NS).
 pub const INTERVAL_NS: u64 = 4_000_000;
+
+/// The statistics between two readings.
+pub struct Difference<'a> {
+    before: Option<&'a Statistics>,
+    now: &'a Statistics,
+    ns: u64,
+}
+
+impl<'a> Difference<'a> {
+    /// Without a reading `before`, or if the policy was loaded again since then, `now` counts from the load.
+    pub fn new(before: Option<&'a Statistics>, now: &'a Statistics) -> Self {
+        let before = before.filter(|before| before.policy == now.policy && before.uptime_ns < now.uptime_ns);
+        let ns = now.uptime_ns - before.map_or(0, |before| before.uptime_ns);
+        Difference { before, now, ns: ns.max(1) }
+    }
+
+    pub fn seconds(&self) -> f64 {
+        self.ns as f64 / 1e9
+    }
+
+    /// The growth of a counter.
+    pub fn grown(&self, counter: impl Fn(&Statistics) -> u64) -> u64 {
+        counter(self.now).saturating_sub(self.before.map_or(0, counter))
+    }
+
+    /// The growth of a counter per second.
+    pub fn rate(&self, counter: impl Fn(&Statistics) -> u64) -> f64 {
+        self.grown(counter) as f64 / self.seconds()
+    }
+
+    /// The share of the cores' time that a counter of nanoseconds has grown by, 0 to 1.
+    pub fn share(&self, counter: impl Fn(&Statistics) -> u64) -> f64 {
+        (self.rate(counter) / 1e9 / self.now.cores_online.max(1) as f64).min(1.0)
+    }
+
+    /// Underload per second of the intervals in which it was counted.
+    pub fn underload_per_s(&self) -> f64 {
+        ratio(self.grown(|s| s.underload), self.grown(|s| s.intervals)) / (INTERVAL_NS as f64 / 1e9)
+    }
+
+    /// Mean time of a placement, if the kernel measured any.
+    pub fn place_mean_ns(&self) -> Option<f64> {
+        let runs = self.grown(|s| s.place_runs);
+        (runs > 0).then(|| ratio(self.grown(|s| s.place_ns), runs))
+    }
+}
 
 fn ratio(part: u64, whole: u64) -> f64 {
     if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
 }
 
 impl Cores {
+    /// Reads the state of the host's cores.
     pub fn read(arena: &Arena, policy: &Policy, host: &Host) -> Cores {
         let world = arena.world();
-        // SAFETY: this is a field of the arena's `World`.
+        // SAFETY: a field of the arena's `World`.
         let idle = arena.members(unsafe { &raw const (*world).idle });
         let sets: Vec<Vec<u32>> =
             (0..policy.sets().len().min(MAX_SETS)).map(|set| arena.set(policy.params().len(), set)).collect();
@@ -381,7 +428,7 @@ mod tests {
         assert!(fields.values().all(|field| !field["desc"].as_str().unwrap().is_empty()));
     }
 
-    /// `BLESS=1` writes it anew.
+    /// `BLESS=1` rewrites the page.
     #[test]
     fn the_book_has_the_same_schema() {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/src/statistics.md");

@@ -1,16 +1,16 @@
-//! The host's topology, as SaaKM's domains.
+//! The host's topology as SaaKM's domains.
 
 use crate::arena::{Arena, store};
 use crate::layout::*;
 use hearth_recorder::Host;
 use serde::{Deserialize, Serialize};
 
-/// Cores that share hardware, at one level.
+/// A group of cores that share hardware at one level.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Group {
     /// The kernel's numbers.
     pub cores: Vec<u32>,
-    /// Of the narrower groups in it, at each level: the first, and how many.
+    /// For each narrower level: index of the first group inside this one, and the number of groups.
     pub first: [u32; LEVELS],
     pub count: [u32; LEVELS],
 }
@@ -18,13 +18,12 @@ pub struct Group {
 /// All groups: physical cores, last-level caches, NUMA nodes, and the machine.
 #[derive(Clone, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Domains {
-    /// By level, numbered without gaps; the narrower groups of one wider group come one after the other.
+    /// By level. The narrower groups of one wider group have consecutive indices.
     pub groups: [Vec<Group>; LEVELS],
 }
 
 impl Domains {
-    /// Groups the cores of a host. What is narrower never crosses what is wider: where the hardware has it so,
-    /// it is divided.
+    /// Groups the cores of a host. If a narrower group crosses the border of a wider one, it is split.
     pub fn of(host: &Host) -> Domains {
         let mut domains = Domains::default();
         let keys = |i: usize| {
@@ -65,7 +64,7 @@ impl Domains {
     }
 }
 
-/// Writes cores and domains into the arena. Cores have the kernel's numbers; each must be below `MAX_CORES`.
+/// Writes cores and domains into the arena. Cores have the kernel's numbers; numbers from `MAX_CORES` on are left out.
 pub fn fill(arena: &Arena, host: &Host) {
     let world = arena.world();
     let nr_cores = host.cpus.last().map_or(1, |last| *last as usize + 1).min(MAX_CORES);
@@ -75,13 +74,13 @@ pub fn fill(arena: &Arena, host: &Host) {
         store!(core, known, 1);
         store!(core, max_khz, host.khz_range.1.max(host.nominal_khz));
         store!(core, min_khz, host.khz_range.0);
-        // SAFETY: both are sets in the arena; nobody else writes to it yet.
+        // SAFETY: both sets are in the arena, and the policy does not run yet.
         unsafe {
             include(&raw mut (*core).self_, cpu);
             include(&raw mut (*world).online, cpu);
         }
     }
-    // A core that comes wakes threads before the kernel tells us of it.
+    // A core that comes on line wakes threads before the kernel reports it.
     for &cpu in host.possible.iter().chain(&host.cpus).filter(|cpu| (**cpu as usize) < MAX_CORES) {
         arena.touch_core(cpu as usize);
     }
@@ -105,10 +104,12 @@ pub fn fill(arena: &Arena, host: &Host) {
     store!(world, nr_words, nr_cores.div_ceil(64) as u32);
 }
 
+/// Adds a core to a set.
+///
 /// # Safety
 /// `set` is in the arena, and `cpu` below `MAX_CORES`.
 unsafe fn include(set: *mut Set, cpu: usize) {
-    // SAFETY: promised by the caller.
+    // SAFETY: the caller guarantees it.
     unsafe { (*set).word[cpu / 64] |= 1 << (cpu % 64) };
 }
 
@@ -140,7 +141,7 @@ mod tests {
     }
 
     proptest! {
-        /// What layout.h says of domains, for any numbers that a kernel may report.
+        /// The rules of layout.h for domains hold for any topology that a kernel may report.
         #[test]
         fn every_core_is_in_one_domain_of_each_level(
             cores in proptest::collection::btree_map(0u32..200, (0u16..20, 0u16..6, 0u16..3), 1..60)
@@ -155,7 +156,7 @@ mod tests {
                 members.sort_unstable();
                 prop_assert_eq!(&members, &all);
                 for narrower in 0..=level {
-                    // Without gaps, from 0 on.
+                    // Indices start at 0 and have no gaps.
                     let mut next = 0;
                     for group in groups {
                         prop_assert_eq!(group.first[narrower], next);

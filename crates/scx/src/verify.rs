@@ -1,4 +1,4 @@
-//! The verifier's verdict on a policy: the kernel loads its programs, and the policy does not run.
+//! Verifies a policy: the kernel loads its programs, but the policy does not run.
 
 use crate::error::Error;
 use crate::load::{self, LoadOptions};
@@ -12,9 +12,9 @@ use serde::Serialize;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Program {
     pub name: String,
-    /// Instructions that the verifier processed, over all paths. The kernel allows 1,000,000.
+    /// Instructions that the verifier processed on all paths. The kernel's limit is 1,000,000.
     pub processed: u32,
-    /// Instructions of the program, after the verifier's rewrites.
+    /// Instructions of the program after the verifier's rewrites.
     pub instructions: u32,
     /// Size of its machine code in bytes.
     pub native_bytes: u32,
@@ -26,11 +26,11 @@ pub struct Verified {
     pub policy: String,
     /// The kernel's release.
     pub kernel: String,
-    /// In order of their names.
+    /// Sorted by name.
     pub programs: Vec<Program>,
 }
 
-/// Has the running kernel verify a policy, for its default parameters.
+/// Lets the running kernel verify a policy.
 ///
 /// # Errors
 /// This machine cannot run policies (see [`requirements::check`]), or its kernel rejects this one.

@@ -1,12 +1,12 @@
 # shellcheck shell=sh
-# The words that the scripts beside this file are written in. $H is the hearth to try.
+# Functions for the scripts of this folder. $H is the hearth under test.
 check() { # check WHAT COMMAND...: the command succeeds
 	what=$1
 	begun=$(date +%s)
 	shift
-	if "$@" >/tmp/said 2>&1; then echo "ok $what ($(($(date +%s) - begun)) s)"; else
+	if "$@" >/tmp/output 2>&1; then echo "ok $what ($(($(date +%s) - begun)) s)"; else
 		echo "FAILED $what (status $?, $(($(date +%s) - begun)) s)"
-		tail -n 20 /tmp/said /tmp/*.log 2>/dev/null | sed 's/^/  | /'
+		tail -n 20 /tmp/output /tmp/*.log 2>/dev/null | sed 's/^/  | /'
 	fi
 }
 status() { # status N COMMAND...: the command ends with this status

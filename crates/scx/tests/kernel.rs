@@ -1,5 +1,5 @@
-//! Policies in live kernels, in virtual machines. `HEARTH_VM_TESTS=6.18,7.3` names the kernels; without it these
-//! tests do nothing. They need the command line (`cargo build -p hearth-sched`) and the objects (`make bpf`).
+//! Tests of policies in live kernels, in virtual machines. `HEARTH_VM_TESTS=6.18,7.3` names the kernels; without it the
+//! tests do nothing. They need `target/debug/hearth` (`cargo build -p hearth-sched`) and the objects (`scripts/bpf debug`).
 
 use hearth_vm::{Options, Streams, Topology, Wish};
 use serde::{Deserialize, Serialize};
@@ -21,7 +21,7 @@ fn verbs_work_in_live_kernels() {
     in_each_kernel_on(CPUS, &[&["verbs.sh"], &POLICIES[..]].concat(), compare_verified);
 }
 
-/// Instructions that the verifier processed, by policy and program. They depend on the compiler and the kernel.
+/// Instructions that the verifier processed, by policy and program, for one compiler and one kernel.
 #[derive(Serialize, Deserialize, PartialEq, Debug)]
 struct Counts {
     clang: String,
@@ -54,8 +54,8 @@ impl Counts {
     }
 }
 
-/// The counts are those of `verifier.toml`, to the instruction, where clang and kernel are the file's: one that grows
-/// unnoticed reaches the kernel's limit one day. `BLESS=1` writes the file.
+/// Compares the counts with `verifier.toml` if clang and kernel are those of the file. They must be equal, so that no
+/// count approaches the kernel's limit unnoticed. `BLESS=1` writes the file.
 fn compare_verified(folder: &Path) {
     const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/verifier.toml");
     let counts = Counts::of_guest(folder);
@@ -81,32 +81,32 @@ fn compare_verified(folder: &Path) {
     }
     assert!(
         stored == counts,
-        "if it is meant: BLESS=1 scripts/test kernels, and read the difference of {FILE}"
+        "if this is intended, run BLESS=1 scripts/test kernels and review the changes of {FILE}"
     );
 }
 
 #[test]
 fn policies_survive_loads_in_live_kernels() {
-    // The others are parts of these.
+    // The other policies are variants of these.
     in_each_kernel(&["loads.sh", "cfs", "slocal", "smove", "nest", "cfs-cwc", "ule-cwc"]);
 }
 
-/// Sets of cores have more than one word there.
+/// With more than 64 cores a set has more than one word.
 #[test]
 fn policies_run_on_more_than_64_cores() {
     in_each_kernel_on(72, &["many.sh", "cfs", "nest"], |_| ());
 }
 
-/// What policies do in a kernel, the simulator's build of them does too.
+/// The simulator's build of each policy makes the decisions that the kernel's build made.
 #[test]
 fn decisions_agree_with_the_native_build() {
     in_each_kernel_on(CPUS, &[&["conform.sh"], &POLICIES[..]].concat(), |folder| {
         for policy in POLICIES {
             let log = folder.join(format!("{policy}.log"));
             let conform = Command::new(hearth()).arg("conform").arg(&log).output().expect("hearth runs");
-            let said = String::from_utf8_lossy(&conform.stdout);
-            println!("{said}");
-            assert!(conform.status.success() && said.contains("the log is whole"), "{said}");
+            let output = String::from_utf8_lossy(&conform.stdout);
+            println!("{output}");
+            assert!(conform.status.success() && output.contains("the log is complete"), "{output}");
         }
     });
 }
@@ -118,17 +118,17 @@ fn in_each_kernel(script: &[&str]) {
     in_each_kernel_on(CPUS, script, |_| ());
 }
 
-/// Runs one of the scripts beside this file in each kernel: all that it checks is fine, and the kernel has
-/// nothing to complain of. Then looks at what it left in its folder.
+/// Runs a script of this folder in each kernel. All its checks must pass, and the kernel must log no complaint. Then
+/// calls `then` with the folder that the script ran in.
 fn in_each_kernel_on(cpus: u16, script: &[&str], then: impl Fn(&Path)) {
     let kernels = std::env::var("HEARTH_VM_TESTS").unwrap_or_default();
     for kernel in kernels.split(',').filter(|kernel| !kernel.is_empty()) {
         let folder = tempfile::tempdir().expect("a temporary folder");
-        let (said, log) = run(kernel, cpus, script, folder.path());
-        println!("Linux {kernel}:\n{said}");
+        let (output, log) = run(kernel, cpus, script, folder.path());
+        println!("Linux {kernel}:\n{output}");
         assert!(
-            !said.contains("FAILED") && said.trim_end().ends_with("end"),
-            "Linux {kernel}:\n{said}\n{log}"
+            !output.contains("FAILED") && output.trim_end().ends_with("end"),
+            "Linux {kernel}:\n{output}\n{log}"
         );
         let complaints: Vec<&str> = log.lines().filter(|line| complains(line)).collect();
         assert!(complaints.is_empty(), "Linux {kernel} complains: {complaints:#?}");
@@ -136,7 +136,7 @@ fn in_each_kernel_on(cpus: u16, script: &[&str], then: impl Fn(&Path)) {
     }
 }
 
-/// What a kernel says when something is wrong; the watchdog's message too, but of the policy that loses threads.
+/// Whether a line of the kernel's log reports a problem. The watchdog must report policy `loses`.
 fn complains(line: &str) -> bool {
     !line.contains("\"loses\"")
         && [
@@ -152,12 +152,12 @@ fn complains(line: &str) -> bool {
         .any(|word| line.contains(word))
 }
 
-/// How often a guest is started again that ended by the emulator's fault.
-const AGAIN: u32 = 2;
+/// Most restarts of a guest that ended by a fault of the emulator.
+const RESTARTS: u32 = 2;
 
-/// Runs the script in a guest, in `folder`: what it printed, and the kernel's log.
+/// Runs the script in a guest, in `folder`. Returns its output and the kernel's log.
 fn run(kernel: &str, cpus: u16, script: &[&str], folder: &Path) -> (String, String) {
-    for _ in 0..AGAIN {
+    for _ in 0..RESTARTS {
         match run_once(kernel, cpus, script, folder) {
             Err((error @ hearth_vm::Error::StaleCode { .. }, _)) => {
                 println!("Linux {kernel}: {error}");
@@ -169,15 +169,16 @@ fn run(kernel: &str, cpus: u16, script: &[&str], folder: &Path) -> (String, Stri
     finished(kernel, run_once(kernel, cpus, script, folder))
 }
 
-/// What the guest left.
+/// Removes the files of an interrupted guest.
 fn clear(folder: &Path) {
     std::fs::remove_dir_all(folder).and_then(|()| std::fs::create_dir(folder)).expect("an empty folder");
 }
 
-type Said = (String, String);
+/// Output of the script, and the log of the kernel.
+type Output = (String, String);
 
-fn finished(kernel: &str, result: Result<Said, (hearth_vm::Error, String)>) -> Said {
-    result.unwrap_or_else(|(error, said)| panic!("Linux {kernel}: {error}\n{said}"))
+fn finished(kernel: &str, result: Result<Output, (hearth_vm::Error, String)>) -> Output {
+    result.unwrap_or_else(|(error, output)| panic!("Linux {kernel}: {error}\n{output}"))
 }
 
 fn run_once(
@@ -185,7 +186,7 @@ fn run_once(
     cpus: u16,
     script: &[&str],
     folder: &Path,
-) -> Result<Said, (hearth_vm::Error, String)> {
+) -> Result<Output, (hearth_vm::Error, String)> {
     let dmesg = folder.join("dmesg");
     let wish = Wish { cpus: Some(cpus), ..Wish::default() };
     let options = Options {
@@ -209,9 +210,9 @@ fn run_once(
     let streams =
         Streams { stdin: Box::new(std::io::empty()), stdout: Box::new(writer), stderr: Box::new(errors) };
     let exit = hearth_vm::run(&options, &command, streams, &mut |_| ());
-    let said = text.join().expect("the reader ends");
+    let output = text.join().expect("the reader ends");
     match exit {
-        Ok(_) => Ok((said, std::fs::read_to_string(dmesg).unwrap_or_default())),
-        Err(error) => Err((error, said)),
+        Ok(_) => Ok((output, std::fs::read_to_string(dmesg).unwrap_or_default())),
+        Err(error) => Err((error, output)),
     }
 }

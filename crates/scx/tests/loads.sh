@@ -1,5 +1,5 @@
 # shellcheck shell=sh
-# loads.sh HEARTH POLICY...: what each policy must survive in a live kernel of four cores. Prints `ok WHAT` or
+# loads.sh HEARTH POLICY...: each policy under several loads in a live kernel with four cores. Prints `ok WHAT` or
 # `FAILED WHAT`; the last line is `end`.
 H=$1
 shift
@@ -12,8 +12,8 @@ latencies() { timeout 240 "$H" play schbench:messages=2,workers=8,rounds=5 --bur
 
 loaded_again() { n=0; until says "\"restarts\": $1," "$H" status --json; do n=$((n + 1)); [ $n -lt 300 ] || return 1; sleep 0.2; done; }
 
-# A core that goes and comes back, while threads are pinned to it, near it, and everywhere. Each time the kernel takes
-# over, and the policy is loaded again.
+# A core goes off line and comes back, while threads are pinned to it, to it and a neighbour, and to all cores. Each
+# time the kernel's scheduler takes over, and the policy is loaded again.
 hotplug() {
 	hogs=
 	for cores in 3 3 2,3 0-3; do
@@ -38,7 +38,7 @@ hotplug() {
 	kill $hogs && is "$policy"
 }
 
-# Threads that may run on one core only share it, whatever the others do.
+# Threads that are pinned to one core run only there.
 pinned() {
 	pins=
 	for core in 0 1 1 2; do
@@ -48,7 +48,7 @@ pinned() {
 	for pin in $pins; do wait "$pin" || return 1; done
 }
 
-# Of two threads that share a core, the one with more weight gets more of it.
+# Of two threads on one core, the one with more weight gets more time.
 nice_counts() {
 	taskset -c 2 nice -n 10 sh -c 'while :; do :; done' &
 	low=$!
@@ -73,7 +73,7 @@ for policy; do
 	check "$policy runs message threads" latencies
 	check "$policy respects affinity" pinned
 	case $policy in slocal | ule*) ;; *) check "$policy respects nice" nice_counts ;; esac
-	check "$policy survives cores that come and go" hotplug
+	check "$policy survives CPU hotplug" hotplug
 	check "$policy still schedules" is "$policy"
 	"$H" status >"/tmp/$policy.status" 2>&1
 	kill -TERM $loader

@@ -1,6 +1,5 @@
 # shellcheck shell=sh
-# many.sh HEARTH POLICY...: policies on more cores than a word has bits. Prints `ok WHAT` or `FAILED WHAT`; the last line
-# is `end`.
+# many.sh HEARTH POLICY...: policies on more than 64 cores. Prints `ok WHAT` or `FAILED WHAT`; the last line is `end`.
 H=$1
 shift
 . "$(dirname "$0")/checks.sh"

@@ -1,13 +1,13 @@
 # shellcheck shell=sh
-# verbs.sh HEARTH POLICY...: what the kernel's verifier says of each policy (POLICY.verified.json in the current folder); what run, exec, set, status, top and stop must do in a live kernel. Prints `ok WHAT` or
-# `FAILED WHAT` for each; the last line is `end`.
+# verbs.sh HEARTH POLICY...: verifies each policy (result: POLICY.verified.json in the current folder); then tests run,
+# exec, set, status, top and stop in a live kernel. Prints `ok WHAT` or `FAILED WHAT`; the last line is `end`.
 H=$1
 shift
 . "$(dirname "$0")/checks.sh"
 alive() { timeout 60 sh -c 'for i in 1 2 3 4 5 6 7 8 9 10; do /bin/true & done; wait'; }
 load() { for _ in 1 2 3 4 5 6; do (while :; do /bin/true; sleep 0.02; done) & loads="$loads $!"; done; }
 
-# All at once: each keeps one CPU busy.
+# In parallel: each verification uses one CPU.
 verify() {
 	verifiers=
 	for policy; do
@@ -29,16 +29,16 @@ for policy in cfs slocal smove nest; do
 	check "$policy is gone" gone
 done
 
-check "who looks at frequencies is told that there are none" says "smove looks at frequencies" cat /tmp/smove.log
-check "who does not is not" status 1 grep frequencies /tmp/nest.log
-check "nor is who asks for it" status 1 sh -c "$H exec smove --frequency unknown -- true 2>&1 | grep warning"
+check "a policy that reads frequencies is warned that there are none" says "smove uses core frequencies" cat /tmp/smove.log
+check "another policy is not warned" status 1 grep frequencies /tmp/nest.log
+check "an explicit source is not warned about" status 1 sh -c "$H exec smove --frequency unknown -- true 2>&1 | grep warning"
 
 check "exec returns the command's status" status 7 "$H" exec nest -- sh -c 'grep -q "^policy.* 7$" /proc/self/sched && exit 7'
-check "exec of nothing" status 127 "$H" exec nest -- /nonexistent/program
+check "exec of a missing program" status 127 "$H" exec nest -- /nonexistent/program
 check "exec records" "$H" exec nest --record exec.trace -- sh -c 'for i in 1 2 3 4 5; do /bin/true & done; wait'
 check "the recording can be read" says "placements by reason" "$H" report exec.trace
-check "it records over that" "$H" exec nest --record exec.trace -- true
-check "the new recording can be read, too" says "underload" "$H" report exec.trace
+check "exec replaces a recording" "$H" exec nest --record exec.trace -- true
+check "the new recording can be read" says "underload" "$H" report exec.trace
 
 load
 "$H" run nest --frequency model:xeon-5218 --record run.trace --cost 2>/tmp/nest.log &
@@ -46,9 +46,9 @@ nest=$!
 check "nest starts under load" until_is nest
 check "parameters change" says "r_max was 5, is 2" "$H" set r_max=2
 check "bounds hold" status 1 "$H" set s_max=99s
-check "the kernel measures placements" says "a placement takes" "$H" status
-check "a recorder beside it sees what it decides" says "its decisions are recorded" "$H" record -a --duration 2s -o beside.trace
-check "they have reasons" says "placements by reason" "$H" report beside.trace
+check "the kernel measures placements" says "placement: " "$H" status
+check "a separate recorder sees the decisions" says "its decisions are recorded" "$H" record -a --duration 2s -o beside.trace
+check "its decisions have reasons" says "placements by reason" "$H" report beside.trace
 check "a second run is refused" says "nest runs (hearth, process $nest" "$H" run cfs
 "$H" run smove --replace 2>/tmp/smove.log &
 smove=$!
@@ -61,8 +61,8 @@ kill -9 $smove
 check "the kernel takes over from a killed loader" gone
 check "threads run then" alive
 # shellcheck disable=SC2086
-check "the loads live then" kill -0 $loads
-check "a dead loader is no policy" says "no policy of Hearth runs here" "$H" status
+check "the loads live on" kill -0 $loads
+check "a killed loader leaves no policy" says "no policy of Hearth runs here" "$H" status
 # shellcheck disable=SC2086
 kill $loads
 
@@ -79,9 +79,9 @@ check "threads in it are the policy's" class $sleeper 7
 sleep 1000 &
 late=$!
 echo $late >/sys/fs/cgroup/hearth/cgroup.procs
-check "so are those that enter it" class $late 7
+check "threads that enter it are too" class $late 7
 echo $late >/sys/fs/cgroup/cgroup.procs
-check "those that leave it are not" class $late 0
+check "threads that leave it are not" class $late 0
 kill -TERM $slocal
 check "the cgroup's policy ends" wait $slocal
 check "its threads are the kernel's again" class $sleeper 0
@@ -93,15 +93,15 @@ echo 0 >$cpu3
 "$H" run nest:r_max=3 --record cores.trace 2>/tmp/nest.log &
 nest=$!
 check "nest starts without a core" until_is nest
-check "it has three" says "on 3 cores" "$H" status
+check "it runs on three cores" says "on 3 cores" "$H" status
 check "a parameter changes" "$H" set s_max=1tick
 echo 1 >$cpu3
 on_cores() { n=0; until says "on $1 cores" "$H" status; do n=$((n + 1)); [ $n -lt 100 ] || return 1; sleep 0.5; done; }
 check "it is loaded again for the new core" on_cores 4
-check "its recording ended whole" says "placements by reason" "$H" report cores.trace
+check "its recording is complete" says "placements by reason" "$H" report cores.trace
 check "its parameters stay" says "changed: r_max=3 s_max=4ms" "$H" status
 check "threads run on four" alive
-# Nothing else is at work: what must run for the core to go are the kernel's own threads.
+# No load: only the kernel's own threads must run for the core to go off line.
 echo 0 >$cpu3
 check "it is loaded again when a core goes" on_cores 3
 check "threads run on three" alive
@@ -109,18 +109,18 @@ echo 1 >$cpu3
 check "threads run on four again" alive
 kill -TERM $nest
 check "it ends well" wait $nest
-check "it said what happened" says "loaded again, for 3 cores" cat /tmp/nest.log
+check "it reported the reload" says "loaded again, for 3 cores" cat /tmp/nest.log
 check "SysRq-S ends a policy, and the loader says so" says "SysRq-S" sh -c "$H run cfs & p=\$!; n=0; until grep -q cfs /sys/kernel/sched_ext/root/ops 2>/dev/null || [ \$n -gt 600 ]; do sleep 0.2; n=\$((n + 1)); done; echo S >/proc/sysrq-trigger; wait \$p; [ \$? = 1 ]"
 
 "$H" run "$(dirname "$0")/loses.ipa" --watchdog 5s 2>/tmp/loses.log &
 loses=$!
-# It is compiled in the guest.
+# The guest compiles it first.
 check "a policy that loses threads starts" until_is loses 3000
 nice -n 10 sh -c 'sleep 0.1; exit 3' &
 lost=$!
 check "it is ejected" gone
 check "its loader ends with an error" status 1 wait $loses
-check "that says what happened" says "failed to run for" cat /tmp/loses.log
+check "it reports the stall" says "failed to run for" cat /tmp/loses.log
 check "the lost thread runs again" status 3 wait $lost
 check "threads run then as well" alive
 

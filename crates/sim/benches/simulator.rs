@@ -25,7 +25,7 @@ fn bench(criterion: &mut Criterion, group: &str, name: &str, spec: &str, machine
     group.finish();
 }
 
-/// All policies; kbuild is the load of the aim (5 million events a second under cfs).
+/// All policies. The target is 5 million events per second for kbuild under cfs.
 fn policies(criterion: &mut Criterion) {
     let machine = Machine::builtin("xeon-e7-8870v4").expect("built in");
     for policy in names() {
@@ -34,7 +34,7 @@ fn policies(criterion: &mut Criterion) {
     }
 }
 
-/// The same load on ever more cores, nearly all of them idle: the cost of an event should not grow.
+/// The same load on more and more cores, nearly all of them idle: the cost of an event should not grow.
 fn cores(criterion: &mut Criterion) {
     let base = Machine::builtin("xeon-e7-8870v4").expect("built in");
     for (sockets, per_socket) in [(1, 4), (1, 20), (4, 20), (8, 20), (16, 20)] {

@@ -1,38 +1,38 @@
-//! The agenda: future events in order of time, ties in order of entry.
+//! The event queue: future events by time, and among equal times by insertion.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// What is due. Entries are never removed: one that no longer holds carries an old generation
+/// A future event. Events are never removed from the queue. A cancelled one has an old generation
 /// number and is skipped.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Due {
-    /// An idle core has been woken and schedules.
+    /// A woken idle core calls `schedule`.
     Dispatch {
         core: u32,
     },
-    /// The current thread of the core has executed its cycles.
-    Done {
+    /// The current thread of the core completes its `Run` step.
+    RunEnd {
         core: u32,
         generation: u32,
     },
     Tick {
         core: u32,
     },
-    /// The core was told to preempt its current thread.
+    /// The core preempts its current thread, as the policy requested.
     Resched {
         core: u32,
     },
-    /// A sleep or an I/O of the thread is over.
+    /// A sleep or an I/O of the thread ends.
     Wake {
         thread: u32,
     },
-    /// The policy's one-shot timer of the thread.
+    /// The policy's one-shot timer for the thread fires.
     Timer {
         thread: u32,
         generation: u32,
     },
-    /// The idle loop has spun long enough.
+    /// The idle loop stops spinning.
     SpinEnd {
         core: u32,
         generation: u32,
@@ -42,13 +42,13 @@ pub enum Due {
 #[derive(Default)]
 pub struct Agenda {
     heap: BinaryHeap<Reverse<(u64, u64, Due)>>,
-    entered: u64,
+    insertions: u64,
 }
 
 impl Agenda {
     pub fn at(&mut self, time: u64, due: Due) {
-        self.entered += 1;
-        self.heap.push(Reverse((time, self.entered, due)));
+        self.insertions += 1;
+        self.heap.push(Reverse((time, self.insertions, due)));
     }
 
     pub fn next_time(&self) -> Option<u64> {
@@ -65,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ties_keep_the_order_of_entry() {
+    fn ties_keep_the_order_of_insertion() {
         let mut agenda = Agenda::default();
         agenda.at(5, Due::Tick { core: 9 });
         agenda.at(3, Due::Wake { thread: 2 });

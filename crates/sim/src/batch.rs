@@ -1,23 +1,24 @@
-//! Many runs at once: every core of the host simulates one.
+//! Single runs, and batches of runs in parallel.
 
 use crate::engine::{Config, Engine};
 use crate::error::SimError;
 use crate::native::Native;
+use crate::thread::for_each_child;
 use hearth_machine::Machine;
 use hearth_machine::frequency::Governor;
 use hearth_policy::Settings;
 use hearth_trace::{CoreInfo, Header, Metrics, Sink, Source, Summary, ThreadInfo, TraceHash};
-use hearth_workload::{Op, Workload};
+use hearth_workload::Workload;
 use rayon::prelude::*;
 use std::time::Instant;
 
-/// Simulated time after which a run is given up.
+/// Simulated time after which a run fails, in seconds.
 pub const LIMIT_S: u64 = 24 * 3600;
 
-/// Each `Run` takes its cycles plus or minus so much, by the seed.
+/// Default noise: each `Run` takes its cycles plus or minus at most this fraction, depending on the seed.
 pub const NOISE: f64 = 0.02;
 
-/// One run.
+/// The inputs of one run.
 pub struct Job<'a> {
     pub workload: &'a Workload,
     pub machine: &'a Machine,
@@ -25,31 +26,36 @@ pub struct Job<'a> {
     pub policy: &'a Native,
     pub params: &'a Settings,
     pub seed: u64,
-    /// See [`NOISE`].
+    /// Largest deviation of a `Run` from its cycles, as a fraction. See [`NOISE`].
     pub noise: f64,
 }
 
-/// What one run gave.
+/// The result of one run.
 #[derive(Clone, Debug, Default)]
 pub struct Outcome {
     pub summary: Summary,
     /// From the start of the workload to its last exit, in seconds.
     pub time_s: f64,
-    /// Of the whole machine, in joules.
+    /// Energy of the whole machine, in joules.
     pub energy_j: f64,
-    /// Events of the trace.
+    /// Number of events of the trace.
     pub events: u64,
-    /// Time that the simulation took.
+    /// Wall-clock time of the simulation, in seconds.
     pub wall_s: f64,
     pub trace_hash: String,
-    /// Cycles that the workload asked for (with noise), and that were executed.
+    /// Cycles of the workload's `Run` steps, noise included.
     pub demanded_cycles: f64,
+    /// Cycles that cores executed for them.
     pub executed_cycles: f64,
-    /// The header of the trace, complete.
+    /// The complete header of the trace.
     pub header: Header,
 }
 
-/// Runs one job. `sink` is given every event, for who wants the trace.
+/// Runs one job. `sink` receives every event.
+///
+/// # Errors
+/// If a parameter, affinity or thread graph is invalid, the policy violates a rule of SaaKM, all threads wait, or the
+/// simulated time exceeds [`LIMIT_S`].
 pub fn run(job: &Job, sink: &mut dyn Sink) -> Result<Outcome, SimError> {
     let begin = Instant::now();
     let mut header = header(job);
@@ -83,8 +89,8 @@ pub fn run(job: &Job, sink: &mut dyn Sink) -> Result<Outcome, SimError> {
     })
 }
 
-/// Runs all jobs on `threads` threads (0: as many as the host has cores). Outcomes are in the
-/// order of the jobs, whatever the number of threads; `done` is called after each.
+/// Runs all jobs on `threads` threads (0 means one per core of the host) and calls `done` after each. Outcomes are
+/// in the order of the jobs and do not depend on the number of threads.
 pub fn run_all(jobs: &[Job], threads: usize, done: impl Fn() + Sync) -> Vec<Result<Outcome, SimError>> {
     map_jobs(jobs, threads, |_, job| {
         let outcome = run(job, &mut ());
@@ -93,32 +99,24 @@ pub fn run_all(jobs: &[Job], threads: usize, done: impl Fn() + Sync) -> Vec<Resu
     })
 }
 
-/// Calls `work` with the number and the job of each, as [`run_all`] does: for who gives runs their own sinks.
+/// Calls `work` with the index and the job of each run, in parallel as [`run_all`] does. Use it to give each run its
+/// own sink.
 pub fn map_jobs<R: Send>(jobs: &[Job], threads: usize, work: impl Fn(usize, &Job) -> R + Sync) -> Vec<R> {
     let all = || jobs.par_iter().enumerate().with_max_len(1).map(|(number, job)| work(number, job)).collect();
     match rayon::ThreadPoolBuilder::new().num_threads(threads).build() {
         Ok(pool) => pool.install(all),
-        // No threads to be had: the caller's own does it.
+        // Without worker threads, the calling thread runs the jobs.
         Err(_) => jobs.iter().enumerate().map(|(number, job)| work(number, job)).collect(),
     }
 }
 
-/// All of a trace's header that is known before the run.
+/// The trace header of a run, without what is only known at its end (duration and energy).
 pub fn header(job: &Job) -> Header {
     let topology = &job.machine.topology;
     let policy = job.policy.policy();
     let mut parents = vec![0; job.workload.threads.len()];
-    fn find(ops: &[Op], parent: u32, parents: &mut [u32]) {
-        for op in ops {
-            match op {
-                Op::Fork(child) => parents[*child as usize] = parent,
-                Op::Repeat(_, ops) => find(ops, parent, parents),
-                _ => {}
-            }
-        }
-    }
     for (idx, thread) in job.workload.threads.iter().enumerate() {
-        find(&thread.ops, idx as u32 + 1, &mut parents);
+        for_each_child(&thread.ops, &mut |child| parents[child as usize] = idx as u32 + 1);
     }
     Header {
         source: Source::Simulated {

@@ -1,25 +1,26 @@
-//! What can go wrong in a simulation.
+//! Errors of simulations and of native builds.
 
 use hearth_policy::ParamError;
 
+/// Why a simulation stopped early.
 #[derive(Debug, thiserror::Error)]
 pub enum SimError {
-    #[error("policy `{policy}` broke the rules of SaaKM at {time_ns} ns: {what}")]
+    #[error("policy `{policy}` violated the SaaKM rules at {time_ns} ns: {what}")]
     Illegal { policy: String, time_ns: u64, what: String },
 
     #[error(
-        "workload `{workload}` is stuck: at {time_ns} ns every thread that is left waits: {threads}; \
+        "workload `{workload}` is deadlocked: at {time_ns} ns all remaining threads wait: {threads}; \
          each `wait` needs a `post`, each barrier all of its threads, each `join` an exit"
     )]
     Stuck { workload: String, time_ns: u64, threads: String },
 
     #[error(
-        "the simulated time passed the limit of {limit_s} s; is the workload too large, or does the policy starve a thread?"
+        "the simulation exceeded {limit_s} s of simulated time; is the workload too large, or does the policy starve a thread?"
     )]
     TimeLimit { limit_s: u64 },
 
     #[error(
-        "thread `{thread}` may run on no core of machine `{machine}`: its affinity names {named}, the machine has cores 0 to {last}"
+        "thread `{thread}` cannot run on machine `{machine}`: its affinity is {named}, the machine has cores 0 to {last}"
     )]
     Affinity { thread: String, machine: String, named: String, last: usize },
 
@@ -34,13 +35,13 @@ pub enum SimError {
 #[derive(Debug, thiserror::Error)]
 pub enum BuildError {
     #[error(
-        "policy `{name}` must be compiled, and the C compiler `{compiler}` cannot be started ({source}); \
-         install one (Debian: apt-get install gcc) or name it in the variable CC"
+        "cannot compile policy `{name}`: the C compiler `{compiler}` does not start ({source}); \
+         install one (Debian: apt-get install gcc) or name one in the environment variable CC"
     )]
     NoCompiler { name: String, compiler: String, source: std::io::Error },
 
     #[error(
-        "the C compiler rejected what was made of policy `{name}`; this is a defect of hearth, please report it:\n{output}"
+        "the C compiler rejected the code generated from policy `{name}`; this is a bug in hearth, please report it:\n{output}"
     )]
     Compiler { name: String, output: String },
 

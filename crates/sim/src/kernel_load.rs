@@ -1,5 +1,5 @@
-//! What the kernel knows of utilisation, for its frequency governor: which thread's belongs to
-//! which core. The arithmetic is [`hearth_machine::pelt`]'s.
+//! The utilisation that the kernel tracks for its frequency governor, by thread and core. [`hearth_machine::pelt`]
+//! implements the arithmetic.
 
 use hearth_machine::pelt::{CoreUtil, Util};
 
@@ -33,7 +33,7 @@ impl KernelLoad {
         self.cores[to as usize].enqueue(now, util);
     }
 
-    /// A ready thread moved.
+    /// A ready thread migrated.
     pub fn moved(&mut self, now: u64, thread: u32, from: u32, to: u32) {
         let util = &mut self.threads[thread as usize];
         self.cores[from as usize].dequeue(now, util, false);

@@ -1,9 +1,8 @@
-//! The simulator: policy x workload x machine -> trace.
+//! A discrete-event simulator: policy x workload x machine -> trace.
 //!
-//! [`batch::run`] does one run, [`batch::run_all`] many at once. [`Native`] is a policy as native
-//! code behind the interface in `runtime/saakm.h`; this crate implements that interface ([`runtime`]) and the
-//! time, the cores, the clock ticks and the threads around it ([`engine`]). It never asks which
-//! policy it runs.
+//! [`run`] simulates one job, [`run_all`] many in parallel. [`Native`] is the native code of a policy
+//! behind the interface in `runtime/saakm.h`. The module `runtime` implements that interface, and `engine` simulates time,
+//! cores, clock ticks and threads. The simulator never depends on which policy it runs.
 
 mod agenda;
 mod batch;

@@ -1,4 +1,4 @@
-//! Native code of a policy: linked in for a built-in policy, else made by the system's C compiler.
+//! Native code of policies: linked in for built-in policies, compiled by the system's C compiler for others.
 
 use crate::error::BuildError;
 use crate::saakm::{self, PolicyTable};
@@ -11,7 +11,7 @@ use std::{fs, io};
 
 include!(concat!(env!("OUT_DIR"), "/builtin.rs"));
 
-/// What emitted code is compiled against, by name relative to `runtime/`.
+/// The headers of emitted code, by path relative to `runtime/`.
 const HEADERS: &[(&str, &str)] = &[
     ("saakm.h", include_str!("../../../runtime/saakm.h")),
     ("host/saakm_host.h", include_str!("../../../runtime/host/saakm_host.h")),
@@ -20,11 +20,11 @@ const HEADERS: &[(&str, &str)] = &[
     ("host/saakm_effects.h", include_str!("../../../runtime/host/saakm_effects.h")),
 ];
 
-/// A policy with its native code.
+/// A policy and its native code.
 pub struct Native {
     policy: Policy,
     table: *const PolicyTable,
-    /// For each parameter, its place in the policy's state, in words.
+    /// The offset of each parameter in the policy's state, in words.
     params: Vec<usize>,
     /// Keeps the code of `table` in memory.
     _library: Option<Library>,
@@ -36,11 +36,10 @@ unsafe impl Send for Native {}
 unsafe impl Sync for Native {}
 
 impl Native {
-    /// Takes the code of a built-in policy from this program, and compiles that of any other with `$CC`, or
-    /// `cc`.
+    /// Uses the linked-in code of a built-in policy, and compiles any other with `$CC` or `cc`.
     ///
     /// # Errors
-    /// There is no C compiler, it fails, or the code does not belong to the policy.
+    /// If there is no C compiler, it fails, or the code does not match the policy.
     pub fn build(policy: Policy) -> Result<Native, BuildError> {
         let linked_in = builtin_table(policy.name()).filter(|_| policy.is_builtin());
         let (library, table) = match linked_in {
@@ -50,7 +49,7 @@ impl Native {
                 (Some(library), table)
             }
         };
-        // SAFETY: the Ipanema compiler emitted it; the library stays loaded as long as the table is used.
+        // SAFETY: the Ipanema compiler emitted the table, and `library` keeps it loaded.
         let params = unsafe { check(&*table, &policy) };
         let params = params.map_err(|what| BuildError::Load { name: policy.name().to_owned(), what })?;
         Ok(Native { policy, table, params, _library: library })
@@ -64,9 +63,9 @@ impl Native {
         self.policy.name()
     }
 
-    /// Its handlers.
+    /// The policy's handlers and tables.
     pub fn table(&self) -> &PolicyTable {
-        // SAFETY: valid as long as the library, which self keeps.
+        // SAFETY: `self` keeps the library loaded.
         unsafe { &*self.table }
     }
 
@@ -77,15 +76,15 @@ impl Native {
         }
     }
 
-    /// For each ready queue of a core: sorted by key?
+    /// For each ready queue of a core, whether it is sorted by key.
     pub(crate) fn queues_ordered(&self) -> impl Iterator<Item = bool> {
         let table = self.table();
-        // SAFETY: an array of the policy's table with its own count.
+        // SAFETY: the table has this number of queues.
         unsafe { slice(table.queues, table.nr_queues) }.iter().map(|q| q.ordered != 0)
     }
 }
 
-/// Checks that the table is one of this version and of this policy. Returns the place of each parameter in
+/// Checks that the table has this ABI version and matches the policy. Returns the offset of each parameter in
 /// the policy's state, in words.
 ///
 /// # Safety
@@ -93,7 +92,7 @@ impl Native {
 unsafe fn check(table: &PolicyTable, policy: &Policy) -> Result<Vec<usize>, String> {
     if table.abi != saakm::ABI {
         return Err(format!(
-            "it was made for version {} of SaaKM, this is version {}",
+            "it uses version {} of the SaaKM ABI; expected version {}",
             table.abi,
             saakm::ABI
         ));
@@ -105,36 +104,40 @@ unsafe fn check(table: &PolicyTable, policy: &Policy) -> Result<Vec<usize>, Stri
             || texts(table.reasons, table.nr_reasons) != policy.reasons()
             || texts(table.sets, table.nr_sets) != policy.set_names()
         {
-            return Err("its name, reasons or core sets are not those of its source".into());
+            return Err("its name, reasons or core sets differ from its source".into());
         }
-        places(slice(table.params, table.nr_params), policy, table.state_size)
+        param_offsets(slice(table.params, table.nr_params), policy, table.state_size)
     }
 }
 
 /// # Safety
 /// Names must be null or strings.
-unsafe fn places(table: &[saakm::Param], policy: &Policy, state_size: u64) -> Result<Vec<usize>, String> {
+unsafe fn param_offsets(
+    table: &[saakm::Param],
+    policy: &Policy,
+    state_size: u64,
+) -> Result<Vec<usize>, String> {
     if table.len() != policy.params().len() {
-        return Err(format!("it has {} parameters, its source {}", table.len(), policy.params().len()));
+        return Err(format!("it has {} parameters, its source has {}", table.len(), policy.params().len()));
     }
-    let place = |(row, param): (&saakm::Param, &hearth_policy::Param)| {
+    let offset = |(row, param): (&saakm::Param, &hearth_policy::Param)| {
         // SAFETY: promised by the caller.
         let same = unsafe { text(row.name) } == param.name
             && (row.min, row.max, row.initial) == (param.min, param.max, param.initial);
         let fits = row.offset % 8 == 0 && u64::from(row.offset) + 8 <= state_size;
         match same && fits {
             true => Ok(row.offset as usize / 8),
-            false => Err(format!("its parameter `{}` is not that of its source", param.name)),
+            false => Err(format!("its parameter `{}` differs from its source", param.name)),
         }
     };
-    table.iter().zip(policy.params()).map(place).collect()
+    table.iter().zip(policy.params()).map(offset).collect()
 }
 
 /// Compiles the policy to a shared object and loads it.
 fn compile(policy: &Policy) -> Result<(Library, *const PolicyTable), BuildError> {
     let name = policy.name().to_owned();
     let failed = |what: String| BuildError::Load { name: name.clone(), what };
-    let folder = tempfile::tempdir().map_err(|e| failed(format!("no temporary folder: {e}")))?;
+    let folder = tempfile::tempdir().map_err(|e| failed(format!("cannot create a temporary folder: {e}")))?;
     let object = folder.path().join("policy.so");
     write_sources(folder.path(), &policy.c())
         .map_err(|e| failed(format!("cannot write to the temporary folder: {e}")))?;
@@ -152,7 +155,7 @@ fn compile(policy: &Policy) -> Result<(Library, *const PolicyTable), BuildError>
         let output = String::from_utf8_lossy(&output.stderr).into_owned();
         return Err(BuildError::Compiler { name, output });
     }
-    // SAFETY: code that our compiler emitted; it has no constructors.
+    // SAFETY: the Ipanema compiler emitted the code, which has no constructors.
     unsafe {
         let library = Library::new(&object).map_err(|e| failed(e.to_string()))?;
         let table =
@@ -196,7 +199,7 @@ mod tests {
     use std::ffi::CString;
     use std::ptr;
 
-    /// What the compiler would emit for the parameters.
+    /// The parameter table that the Ipanema compiler would emit.
     fn rows(policy: &Policy) -> (Vec<CString>, Vec<saakm::Param>) {
         let names: Vec<CString> =
             policy.params().iter().map(|param| CString::new(&*param.name).unwrap()).collect();
@@ -215,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn parameters_of_other_code_are_an_error() {
+    fn mismatched_parameters_are_an_error() {
         let nest = load("nest").unwrap();
         let count = nest.params().len();
         let size = 8 * count as u64;
@@ -223,22 +226,22 @@ mod tests {
             let (_names, mut rows) = rows(&nest);
             change(&mut rows);
             // SAFETY: the names are strings.
-            unsafe { places(&rows, &nest, size) }
+            unsafe { param_offsets(&rows, &nest, size) }
         };
         assert_eq!(try_with(&|_| ()), Ok((0..count).collect()));
         assert!(try_with(&|rows| rows.swap(0, 1)).is_err(), "another order");
         assert!(try_with(&|rows| rows.truncate(3)).is_err(), "fewer");
         assert!(try_with(&|rows| rows[2].max += 1).is_err(), "another bound");
         assert!(try_with(&|rows| rows[2].initial += 1).is_err(), "another initial value");
-        assert!(try_with(&|rows| rows[2].offset += 4).is_err(), "between two words");
-        assert!(try_with(&|rows| rows[2].offset = size as u32).is_err(), "behind the state");
+        assert!(try_with(&|rows| rows[2].offset += 4).is_err(), "not aligned");
+        assert!(try_with(&|rows| rows[2].offset = size as u32).is_err(), "after the end of the state");
     }
 
     #[test]
     fn code_of_another_policy_is_an_error() {
         let table = Native::build(load("cfs").unwrap()).unwrap();
-        // SAFETY: the compiler emitted it.
-        let told = unsafe { check(table.table(), &load("slocal").unwrap()) };
-        assert!(told.is_err_and(|what| what.contains("not those of its source")));
+        // SAFETY: the Ipanema compiler emitted the table.
+        let checked = unsafe { check(table.table(), &load("slocal").unwrap()) };
+        assert!(checked.is_err_and(|what| what.contains("differ from its source")));
     }
 }

@@ -1,10 +1,9 @@
-//! SaaKM's runtime for the simulator: the state that a policy sees, and what it may do to it.
+//! The SaaKM runtime of the simulator: the state that a policy sees, and the operations on it.
 //!
-//! A handler is called with a pointer to [`Instance`]; its effects come back through the
-//! callbacks below, which change the shared state at once (so that the handler sees what it
-//! did) and note an [`Effect`] for the engine, which gives them their time and their cost
-//! after the handler has returned. A callback never fails: an illegal transition is noted in
-//! [`Runtime::broken`] and ends the simulation with an error.
+//! A handler receives a pointer to [`Instance`] and calls the callbacks below. A callback
+//! changes the shared state at once, so that the handler sees the change, and records an [`Effect`].
+//! After the handler has returned, the engine applies the delays and costs of its effects.
+//! Callbacks cannot return errors: the first violation of a rule is recorded and ends the simulation.
 
 use crate::native::Native;
 use crate::saakm::{self, Core, Domain, Instance, LEVELS, Set, Thread};
@@ -21,10 +20,10 @@ pub enum State {
     Terminated,
 }
 
-/// What a handler did. `thread` is an index.
+/// An effect of a handler. `thread` is an index.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Effect {
-    /// The thread entered a ready queue of core `to`; before it was in state `before`, on `from`.
+    /// The thread entered a ready queue of core `to`. It was in state `before` on core `from`.
     Ready {
         thread: u32,
         before: State,
@@ -57,7 +56,7 @@ pub enum Effect {
     },
 }
 
-/// A ready queue, sorted by key and then by arrival; keys of a FIFO are all 0.
+/// A ready queue of (key, arrival, thread), sorted. All keys of a FIFO are 0.
 type ReadyQueue = VecDeque<(i64, u64, u32)>;
 
 pub struct Runtime {
@@ -67,16 +66,16 @@ pub struct Runtime {
     _domains: [Vec<Domain>; LEVELS],
     _attributes: [Vec<u64>; 3],
     affinities: Vec<Set>,
-    /// Cores of the same physical core, for each core.
+    /// For each core, the cores of its physical core.
     siblings: Vec<Set>,
     queues: Vec<ReadyQueue>,
     ordered: Vec<bool>,
-    /// Where each thread stands in its ready queue.
+    /// For each thread, its key and arrival in its ready queue.
     position: Vec<(i64, u64)>,
     arrivals: u64,
     states: Vec<State>,
     effects: Vec<Effect>,
-    broken: Option<String>,
+    violation: Option<String>,
 }
 
 static OPS: saakm::Ops = saakm::Ops {
@@ -93,25 +92,25 @@ static OPS: saakm::Ops = saakm::Ops {
     set_changed: Some(set_changed),
 };
 
-/// What a thread is made with.
+/// The scheduling attributes of a thread.
 pub struct ThreadSpec {
     pub weight: u32,
+    /// `None` means all cores.
     pub affinity: Option<Set>,
 }
 
-/// Owns a [`Runtime`] behind a raw pointer, because handlers reach it a second time through
-/// the instance that they are given.
+/// Owns a [`Runtime`] behind a raw pointer, because handlers also access it through their instance.
 pub struct Handle(*mut Runtime);
 
 impl Drop for Handle {
     fn drop(&mut self) {
-        // SAFETY: the pointer came from Box::into_raw and is dropped once.
+        // SAFETY: the pointer came from `Box::into_raw` and is dropped once.
         drop(unsafe { Box::from_raw(self.0) });
     }
 }
 
 impl Handle {
-    /// `params` are values of all parameters, in the policy's order.
+    /// `params` has the values of all parameters, in the policy's order.
     pub fn new(machine: &Machine, policy: &Native, params: &[i64], specs: &[ThreadSpec]) -> Handle {
         let table = policy.table();
         let topology = &machine.topology;
@@ -123,7 +122,7 @@ impl Handle {
         let (mut thread_attrs, thread_words) = attributes(table.thread_size, specs.len());
         let init = |handler: saakm::Init, memory: *mut u64| {
             if let Some(handler) = handler {
-                // SAFETY: the memory has the size that the policy's table asks for.
+                // SAFETY: the memory has the size that the policy's table states.
                 unsafe { handler(memory.cast()) };
             }
         };
@@ -182,7 +181,7 @@ impl Handle {
             arrivals: 0,
             states: vec![State::NotQueued; specs.len()],
             effects: Vec::new(),
-            broken: None,
+            violation: None,
             cores,
             threads,
             _domains: domains,
@@ -190,7 +189,7 @@ impl Handle {
             affinities,
             siblings,
         }));
-        // SAFETY: just made, not shared yet. Vectors do not move their contents from here on.
+        // SAFETY: not shared yet. The vectors are never resized, so pointers into them stay valid.
         let this = unsafe { &mut *runtime };
         this.instance.runtime_private = runtime.cast();
         this.instance.state = this._attributes[0].as_mut_ptr().cast();
@@ -201,13 +200,13 @@ impl Handle {
 
     /// The state, between two handlers.
     pub fn get(&mut self) -> &mut Runtime {
-        // SAFETY: no handler runs (`call` takes &mut self), so nobody else holds a reference.
+        // SAFETY: no handler runs, because `call` takes `&mut self`, so there is no other reference.
         unsafe { &mut *self.0 }
     }
 
     /// Calls a handler of the policy.
     pub fn call(&mut self, handler: impl FnOnce(*mut Instance)) {
-        // SAFETY: only addresses are taken here; no reference lives while the handler runs.
+        // SAFETY: this only takes the address. No reference exists while the handler runs.
         handler(unsafe { &raw mut (*self.0).instance });
     }
 
@@ -217,7 +216,7 @@ impl Handle {
     }
 }
 
-/// Zeroed memory for `count` records of `size` bytes, 8-aligned; and the size in words.
+/// Zeroed memory for `count` records of `size` bytes, 8-aligned, and the size of a record in words.
 fn attributes(size: u64, count: usize) -> (Vec<u64>, usize) {
     let words = (size as usize).div_ceil(8);
     (vec![0; words * count], words)
@@ -244,7 +243,7 @@ impl Runtime {
         self.instance.idle.contains(core)
     }
 
-    /// The core has nothing to do from now on.
+    /// Marks the core as idle from now on.
     pub fn set_idle(&mut self, core: u32) {
         self.instance.idle.insert(core);
         self.cores[core as usize].idle_since = self.instance.now;
@@ -264,7 +263,7 @@ impl Runtime {
         }
     }
 
-    /// The thread runs on the core from now on.
+    /// Starts the thread on the core.
     pub fn start(&mut self, thread: u32, core: u32) {
         let now = self.instance.now;
         let t = &mut self.threads[thread as usize];
@@ -272,14 +271,14 @@ impl Runtime {
         t.core = core;
         let t: *mut Thread = t;
         self.cores[core as usize].current = t;
-        self.count(core);
+        self.update_nr_running(core);
     }
 
-    /// The core's current thread runs no longer.
+    /// Stops the core's current thread.
     pub fn stop(&mut self, core: u32) {
         let now = self.instance.now;
         let current = std::mem::replace(&mut self.cores[core as usize].current, ptr::null_mut());
-        self.count(core);
+        self.update_nr_running(core);
         // SAFETY: `current` is null or points into `self.threads`.
         if let Some(t) = unsafe { current.as_mut() } {
             t.runtime += now - t.running_since;
@@ -293,7 +292,7 @@ impl Runtime {
         unsafe { self.cores[core as usize].current.as_ref() }.map(|t| t.tid - 1)
     }
 
-    fn count(&mut self, core: u32) {
+    fn update_nr_running(&mut self, core: u32) {
         let c = &mut self.cores[core as usize];
         c.nr_running = c.nr_ready + u32::from(!c.current.is_null());
     }
@@ -306,18 +305,18 @@ impl Runtime {
         std::mem::swap(&mut self.effects, into);
     }
 
-    /// A claim that led to no placement ends with the event: here, an event is one moment.
+    /// Releases the claims without a placement, at the end of a handler.
     pub fn end_claims(&mut self) {
         self.instance.claimed = Set::EMPTY;
     }
 
-    /// What the policy did against the rules, if it did.
-    pub fn broken(&mut self) -> Option<String> {
-        self.broken.take()
+    /// The first violation of a SaaKM rule since the last call.
+    pub fn take_violation(&mut self) -> Option<String> {
+        self.violation.take()
     }
 
-    fn breach(&mut self, what: String) {
-        self.broken.get_or_insert(what);
+    fn violate(&mut self, what: String) {
+        self.violation.get_or_insert(what);
     }
 
     fn queue_index(&self, core: u32, queue: u32) -> usize {
@@ -337,7 +336,7 @@ impl Runtime {
         t.core = core;
         t.queue = queue;
         self.cores[core as usize].nr_ready += 1;
-        self.count(core);
+        self.update_nr_running(core);
         self.instance.waiting.insert(core);
         self.instance.claimed.remove(core);
         self.clear_idle(core);
@@ -361,7 +360,7 @@ impl Runtime {
         if c.nr_ready == 0 {
             self.instance.waiting.remove(core);
         }
-        self.count(core);
+        self.update_nr_running(core);
     }
 
     fn ready(&mut self, thread: u32, core: u32, queue: u32, key: i64, reason: u32) {
@@ -369,25 +368,27 @@ impl Runtime {
         let from = self.threads[thread as usize].core;
         let tid = thread + 1;
         if core >= self.instance.nr_cores {
-            return self.breach(format!("it puts thread {tid} on core {core}, which does not exist"));
+            return self.violate(format!("it places thread {tid} on core {core}, which does not exist"));
         }
         if queue as usize >= self.ordered.len() {
             return self
-                .breach(format!("it puts thread {tid} into ready queue {queue}, which does not exist"));
+                .violate(format!("it places thread {tid} in ready queue {queue}, which does not exist"));
         }
         // SAFETY: points into `affinities`, which never changes.
         if !unsafe { &*self.threads[thread as usize].affinity }.contains(core) {
-            return self.breach(format!("it puts thread {tid} on core {core}, where the thread may not run"));
+            return self.violate(format!(
+                "it places thread {tid} on core {core}, which the affinity of the thread excludes"
+            ));
         }
         match before {
             State::Ready => self.dequeue(thread),
             State::NotQueued | State::Blocked | State::Running => {}
             State::Terminated => {
-                return self.breach(format!("it makes thread {tid} ready, which has exited"));
+                return self.violate(format!("it makes thread {tid} ready, which has exited"));
             }
         }
         if before == State::Running && self.threads[thread as usize].running_since >= 0 {
-            return self.breach(format!("it makes thread {tid} ready while it runs on core {from}"));
+            return self.violate(format!("it makes thread {tid} ready while it runs on core {from}"));
         }
         let was_idle = self.is_idle(core);
         self.states[thread as usize] = State::Ready;
@@ -395,27 +396,27 @@ impl Runtime {
         self.effects.push(Effect::Ready { thread, before, from, to: core, reason, was_idle });
     }
 
-    fn leave(&mut self, thread: u32, state: State, verb: &str) {
+    fn stop_running(&mut self, thread: u32, state: State, verb: &str) {
         if self.states[thread as usize] == State::Running {
             self.states[thread as usize] = state;
         } else {
             let now = self.states[thread as usize];
-            self.breach(format!("it {verb} thread {}, which is {now:?} and not running", thread + 1));
+            self.violate(format!("it {verb} thread {}, which is {now:?}, not running", thread + 1));
         }
     }
 
     fn run(&mut self, thread: u32) {
         if self.states[thread as usize] != State::Ready {
             let now = self.states[thread as usize];
-            return self.breach(format!("it runs thread {}, which is {now:?} and not ready", thread + 1));
+            return self.violate(format!("it runs thread {}, which is {now:?}, not ready", thread + 1));
         }
         self.dequeue(thread);
         self.states[thread as usize] = State::Running;
         self.effects.push(Effect::Run { thread });
     }
 
-    /// Checks that what the policy sees agrees with itself: each thread in one place, counts and
-    /// sets as the queues say. Costs time in proportion to cores and threads.
+    /// Checks the consistency of the state that the policy sees: each thread is in one place, and counts and sets
+    /// match the queues. Takes time linear in cores and threads.
     pub fn check(&self) -> Result<(), String> {
         let mut seen = vec![0u32; self.threads.len()];
         let nq = self.ordered.len();
@@ -425,19 +426,22 @@ impl Runtime {
                 return Err(format!("core {id}: nr_ready is {}, but {queued} are queued", c.nr_ready));
             }
             if self.instance.waiting.contains(id as u32) != (queued > 0) {
-                return Err(format!("core {id}: wrong in the set `waiting`"));
+                return Err(format!("core {id}: its membership in `waiting` is wrong"));
             }
             if self.is_idle(id as u32) && (queued > 0 || !c.current.is_null()) {
-                return Err(format!("core {id}: in the set `idle`, but has a thread"));
+                return Err(format!("core {id}: in `idle`, but has a thread"));
             }
             let whole = self.siblings[id].word.iter().zip(&self.instance.idle.word).all(|(s, i)| s & !i == 0);
             if self.instance.idle_whole.contains(id as u32) != whole {
-                return Err(format!("core {id}: wrong in the set `idle_whole`"));
+                return Err(format!("core {id}: its membership in `idle_whole` is wrong"));
             }
             for entry in self.queues[id * nq..(id + 1) * nq].iter().flatten() {
                 seen[entry.2 as usize] += 1;
                 if self.threads[entry.2 as usize].core != id as u32 {
-                    return Err(format!("thread {}: queued on core {id}, but says another", entry.2 + 1));
+                    return Err(format!(
+                        "thread {}: queued on core {id}, but its core field differs",
+                        entry.2 + 1
+                    ));
                 }
             }
             if let Some(current) = self.current(id as u32) {
@@ -457,12 +461,12 @@ impl Runtime {
     }
 }
 
-/// The domain of each level that holds the core: physical core, die, NUMA node, machine.
+/// The domains of a core, by level: physical core, LLC, NUMA node, machine.
 fn domain_of(core: &hearth_machine::Core) -> [u32; LEVELS] {
     [u32::from(core.physical), u32::from(core.llc), u32::from(core.numa), 0]
 }
 
-/// Domains of each level. Topologies number them so that those inside a wider one have no gaps.
+/// The domains of each level. Topologies number the domains inside a wider one without gaps.
 fn domains(machine: &Machine) -> [Vec<Domain>; LEVELS] {
     let topology = &machine.topology;
     let counts = [topology.physical_count(), topology.llc_count(), topology.numa_count(), 1];
@@ -474,7 +478,7 @@ fn domains(machine: &Machine) -> [Vec<Domain>; LEVELS] {
             let domain = &mut levels[wide][of[wide] as usize];
             domain.cores.insert(u32::from(core.id));
             for (narrow, inside) in of.iter().enumerate().take(wide + 1) {
-                // `count` holds the last one until all cores are in.
+                // Until all cores are processed, `count` holds the largest index.
                 domain.first[narrow] = domain.first[narrow].min(*inside);
                 domain.count[narrow] = domain.count[narrow].max(*inside);
             }
@@ -490,44 +494,47 @@ fn domains(machine: &Machine) -> [Vec<Domain>; LEVELS] {
     levels
 }
 
-/// The runtime behind an instance.
+/// The runtime of an instance.
 ///
 /// # Safety
-/// `s` is the pointer that the engine gave to the handler that now calls back.
-unsafe fn behind<'a>(s: *mut Instance) -> &'a mut Runtime {
-    // SAFETY: set in `Runtime::new`; the engine holds no reference while a handler runs.
+/// `s` is the pointer that the engine passed to the running handler.
+unsafe fn runtime_of<'a>(s: *mut Instance) -> &'a mut Runtime {
+    // SAFETY: `Handle::new` sets it. The engine holds no reference while a handler runs.
     unsafe { &mut *(*s).runtime_private.cast::<Runtime>() }
 }
 
-/// The index of a thread that a policy names.
+/// The index of a thread.
+///
+/// # Safety
+/// The runtime gave `t` to the policy.
 unsafe fn index(t: *mut Thread) -> u32 {
-    // SAFETY: policies get thread pointers only from the runtime.
+    // SAFETY: the runtime's threads live as long as the runtime.
     unsafe { (*t).tid - 1 }
 }
 
 extern "C" fn ready(s: *mut Instance, t: *mut Thread, c: u32, queue: u32, key: i64, reason: u32) {
-    // SAFETY: the policy passes on the instance that it was called with, and a thread that the runtime gave it.
-    unsafe { behind(s).ready(index(t), c, queue, key, reason) }
+    // SAFETY: the policy passes the instance that it was called with, and a thread that the runtime gave it.
+    unsafe { runtime_of(s).ready(index(t), c, queue, key, reason) }
 }
 
 extern "C" fn run(s: *mut Instance, t: *mut Thread) {
     // SAFETY: as in `ready`.
-    unsafe { behind(s).run(index(t)) }
+    unsafe { runtime_of(s).run(index(t)) }
 }
 
 extern "C" fn blocked(s: *mut Instance, t: *mut Thread) {
     // SAFETY: as in `ready`.
-    unsafe { behind(s).leave(index(t), State::Blocked, "blocks") }
+    unsafe { runtime_of(s).stop_running(index(t), State::Blocked, "blocks") }
 }
 
 extern "C" fn terminated(s: *mut Instance, t: *mut Thread) {
     // SAFETY: as in `ready`.
-    unsafe { behind(s).leave(index(t), State::Terminated, "terminates") }
+    unsafe { runtime_of(s).stop_running(index(t), State::Terminated, "terminates") }
 }
 
 extern "C" fn first(s: *mut Instance, c: u32, queue: u32) -> *mut Thread {
     // SAFETY: as in `ready`.
-    let rt = unsafe { behind(s) };
+    let rt = unsafe { runtime_of(s) };
     match rt.queues[rt.queue_index(c, queue)].front() {
         Some(entry) => &raw mut rt.threads[entry.2 as usize],
         None => ptr::null_mut(),
@@ -536,7 +543,7 @@ extern "C" fn first(s: *mut Instance, c: u32, queue: u32) -> *mut Thread {
 
 extern "C" fn next(s: *mut Instance, t: *mut Thread) -> *mut Thread {
     // SAFETY: as in `ready`.
-    let (rt, thread) = unsafe { (behind(s), index(t)) };
+    let (rt, thread) = unsafe { (runtime_of(s), index(t)) };
     let (index, at) = rt.find(thread);
     match rt.queues[index].get(at + 1) {
         Some(entry) => &raw mut rt.threads[entry.2 as usize],
@@ -546,25 +553,25 @@ extern "C" fn next(s: *mut Instance, t: *mut Thread) -> *mut Thread {
 
 extern "C" fn arm(s: *mut Instance, t: *mut Thread, ns: i64) {
     // SAFETY: as in `ready`.
-    unsafe { behind(s).effects.push(Effect::Arm { thread: index(t), ns: ns.max(0) as u64 }) }
+    unsafe { runtime_of(s).effects.push(Effect::Arm { thread: index(t), ns: ns.max(0) as u64 }) }
 }
 
 extern "C" fn cancel(s: *mut Instance, t: *mut Thread) {
     // SAFETY: as in `ready`.
-    unsafe { behind(s).effects.push(Effect::Cancel { thread: index(t) }) }
+    unsafe { runtime_of(s).effects.push(Effect::Cancel { thread: index(t) }) }
 }
 
 extern "C" fn keep_warm(s: *mut Instance, core: u32, ns: i64) {
     // SAFETY: as in `ready`.
-    unsafe { behind(s) }.effects.push(Effect::KeepWarm { core, ns: ns.max(0) as u64 });
+    unsafe { runtime_of(s) }.effects.push(Effect::KeepWarm { core, ns: ns.max(0) as u64 });
 }
 
 extern "C" fn preempt(s: *mut Instance, core: u32) {
     // SAFETY: as in `ready`.
-    unsafe { behind(s) }.effects.push(Effect::Preempt { core });
+    unsafe { runtime_of(s) }.effects.push(Effect::Preempt { core });
 }
 
 extern "C" fn set_changed(s: *mut Instance, set: u32, core: u32, member: bool) {
     // SAFETY: as in `ready`.
-    unsafe { behind(s) }.effects.push(Effect::Set { set, core, member });
+    unsafe { runtime_of(s) }.effects.push(Effect::Set { set, core, member });
 }

@@ -1,23 +1,23 @@
-//! The memory that a policy's C code and the simulator share: `runtime/saakm.h` and `runtime/host/saakm_host.h`.
+//! The interface between a policy's C code and the simulator: `runtime/saakm.h` and `runtime/host/saakm_host.h`.
 
 use std::ffi::c_void;
 use std::ptr;
 
-/// `scripts/bindings` makes it.
+// `scripts/bindings` generates it.
 #[allow(non_camel_case_types, dead_code)]
 mod bindings;
 
 pub use bindings::{
-    SAAKM_ABI as ABI, SAAKM_NO_CORE as NO_CORE, saakm as Instance, saakm_core as Core,
-    saakm_domain as Domain, saakm_ops as Ops, saakm_param as Param, saakm_policy as PolicyTable,
-    saakm_queue as Queue, saakm_set as Set, saakm_thread as Thread,
+    SAAKM_ABI as ABI, saakm as Instance, saakm_core as Core, saakm_domain as Domain, saakm_ops as Ops,
+    saakm_param as Param, saakm_policy as PolicyTable, saakm_queue as Queue, saakm_set as Set,
+    saakm_thread as Thread,
 };
 
 pub const MAX_CORES: usize = bindings::SAAKM_MAX_CORES as usize;
 pub const SET_WORDS: usize = bindings::SAAKM_SET_WORDS as usize;
-/// smt, llc, numa, machine.
+/// Number of topology levels: smt, llc, numa, machine.
 pub const LEVELS: usize = bindings::SAAKM_LEVELS as usize;
-/// Reason 0, "none": a transition without `because`.
+/// The reason of a transition without `because`: 0, "none".
 pub const NO_REASON: u32 = 0;
 
 impl Set {
@@ -51,7 +51,7 @@ impl FromIterator<u32> for Set {
 }
 
 impl Instance {
-    /// Of a machine of which nothing is known but the number of its cores: none is on line.
+    /// An instance without core and domain tables. All sets of cores are empty.
     pub fn new(ops: &'static Ops, nr_cores: usize) -> Instance {
         Instance {
             ops,
@@ -71,7 +71,7 @@ impl Instance {
         }
     }
 
-    /// Points to the machine, which must live as long and stay where it is.
+    /// Sets the core and domain tables, which must outlive the instance and must not move.
     pub fn point_to(&mut self, cores: &mut [Core], domains: &mut [Vec<Domain>; LEVELS]) {
         self.cores = cores.as_mut_ptr();
         for (level, domains) in domains.iter_mut().enumerate() {

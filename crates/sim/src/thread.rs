@@ -1,4 +1,4 @@
-//! A thread of the workload as it executes: where it is in its steps, and what is left to do.
+//! The progress of a workload's thread: its position in its steps, and the rest of its current step.
 
 use hearth_workload::Op;
 
@@ -6,18 +6,18 @@ use hearth_workload::Op;
 struct Frame<'w> {
     ops: &'w [Op],
     at: usize,
-    /// Rounds still to do after this one.
-    again: u32,
+    /// Rounds after this one.
+    rounds_left: u32,
 }
 
-/// The steps of a thread, one by one, with repeats unrolled as they come.
+/// An iterator over the steps of a thread that unrolls repeats lazily.
 pub struct Cursor<'w> {
     frames: Vec<Frame<'w>>,
 }
 
 impl<'w> Cursor<'w> {
     pub fn new(ops: &'w [Op]) -> Self {
-        Cursor { frames: vec![Frame { ops, at: 0, again: 0 }] }
+        Cursor { frames: vec![Frame { ops, at: 0, rounds_left: 0 }] }
     }
 }
 
@@ -32,15 +32,15 @@ impl<'w> Iterator for Cursor<'w> {
                 Some(Op::Repeat(times, ops)) => {
                     frame.at += 1;
                     if *times > 0 && !ops.is_empty() {
-                        self.frames.push(Frame { ops, at: 0, again: times - 1 });
+                        self.frames.push(Frame { ops, at: 0, rounds_left: times - 1 });
                     }
                 }
                 Some(op) => {
                     frame.at += 1;
                     return Some(op);
                 }
-                None if frame.again > 0 => {
-                    frame.again -= 1;
+                None if frame.rounds_left > 0 => {
+                    frame.rounds_left -= 1;
                     frame.at = 0;
                 }
                 None => {
@@ -51,20 +51,20 @@ impl<'w> Iterator for Cursor<'w> {
     }
 }
 
-/// What the simulator knows of a thread, beside what the policy may see.
+/// The simulator's state of a thread that the policy cannot see.
 pub struct Task<'w> {
     pub cursor: Cursor<'w>,
-    /// Work left of the present `Run`, in millionths of a cycle (kHz x ns).
+    /// Work left of the current `Run`, in millionths of a cycle (kHz x ns).
     pub left: u64,
-    /// The barrier at which it spins: `left` is then how much longer, and no work of the workload's.
+    /// The barrier at which it spins. `left` is then the spin that remains, which is not work of the workload.
     pub spins_at: Option<u32>,
-    /// `Run` steps begun, for the noise.
+    /// Number of `Run` steps begun: the noise depends on it.
     pub runs: u64,
-    /// Where it last executed, if it did.
+    /// The core on which it last ran.
     pub last_core: Option<u32>,
-    /// Generation of the policy's timer: an armed timer of an older one is void.
+    /// Generation of the policy's timer. Timers of older generations are cancelled.
     pub timer: u32,
-    /// Threads that wait for its exit.
+    /// Threads that wait for its exit in a `Join`.
     pub joiners: Vec<u32>,
     pub exited: bool,
 }
@@ -84,14 +84,25 @@ impl<'w> Task<'w> {
     }
 }
 
-/// A factor in `1 - noise .. 1 + noise` for one `Run`, in millionths, that depends on nothing but
-/// the seed, the thread and the step: the same work under every policy and machine.
+/// Calls `visit` with the child of each `Fork`, also of those in repeats.
+pub fn for_each_child(ops: &[Op], visit: &mut dyn FnMut(u32)) {
+    for op in ops {
+        match op {
+            Op::Fork(child) => visit(*child),
+            Op::Repeat(_, ops) => for_each_child(ops, visit),
+            _ => {}
+        }
+    }
+}
+
+/// A factor in `1 - noise .. 1 + noise` for one `Run`, in millionths. It depends on the seed, the thread and the
+/// step only, so the work is the same under every policy and on every machine.
 pub fn noise_millionths(seed: u64, thread: u32, run: u64, noise: f64) -> u64 {
     if noise == 0.0 {
         return 1_000_000;
     }
     let mut x = seed ^ (u64::from(thread) << 40) ^ run.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    // splitmix64's finaliser: every input bit reaches every output bit.
+    // The finaliser of splitmix64: every input bit affects every output bit.
     x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     x ^= x >> 31;

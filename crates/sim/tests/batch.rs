@@ -1,4 +1,4 @@
-//! Many runs at once give what one run alone gives.
+//! Runs in parallel give the same traces as sequential runs.
 
 use hearth_machine::{Governor, Machine};
 use hearth_policy::{Settings, load};
@@ -32,12 +32,12 @@ fn traces_do_not_depend_on_the_number_of_worker_threads() {
     let hashes = |threads: usize| -> Vec<String> {
         run_all(&jobs, threads, || ()).into_iter().map(|outcome| outcome.unwrap().trace_hash).collect()
     };
-    let alone = hashes(1);
-    assert_eq!(alone, hashes(2));
-    assert_eq!(alone, hashes(7));
-    // Other seeds and policies do give other traces.
-    let mut distinct = alone.clone();
+    let sequential = hashes(1);
+    assert_eq!(sequential, hashes(2));
+    assert_eq!(sequential, hashes(7));
+    // Each seed and policy gives a different trace.
+    let mut distinct = sequential.clone();
     distinct.sort();
     distinct.dedup();
-    assert_eq!(distinct.len(), alone.len());
+    assert_eq!(distinct.len(), sequential.len());
 }

@@ -1,4 +1,4 @@
-//! What the papers say of each policy, in small: a few threads, and where they are put and why.
+//! The behaviour that the papers describe for each policy, on workloads with a few threads.
 
 use hearth_machine::{Governor, Machine};
 use hearth_policy::{Settings, load};
@@ -8,7 +8,7 @@ use hearth_workload::{Op, Thread, Workload};
 use std::collections::BTreeSet;
 
 const MS: u64 = 1_000_000;
-/// Cycles of a millisecond at the 2.1 GHz that sizes are given for.
+/// Cycles of a millisecond at 2.1 GHz.
 const WORK_MS: u64 = 2_100_000;
 
 fn machine() -> Machine {
@@ -37,7 +37,7 @@ fn simulate(workload: &Workload, policy: &str, params: &[(&str, &str)]) -> (Outc
     (outcome, trace)
 }
 
-/// Reason and core of each placement of the threads with this name, in order of time.
+/// Reason and core of each placement of the threads with this name, in order.
 fn placements(trace: &Trace, name: &str) -> Vec<(String, u16)> {
     let tids: BTreeSet<u32> = trace.header.threads.iter().filter(|t| t.name == name).map(|t| t.tid).collect();
     let reason = |r: u16| trace.header.reasons[usize::from(r)].clone();
@@ -53,7 +53,7 @@ fn placements(trace: &Trace, name: &str) -> Vec<(String, u16)> {
         .collect()
 }
 
-/// A shell: forks `children` threads one after the other, each runs `ms`, and waits for each.
+/// A shell that forks `children` threads one after the other and waits for each. Each runs `ms` milliseconds.
 fn shell(children: u32, ms: u64) -> Workload {
     let mut threads = vec![Thread { name: "sh".into(), ..Thread::default() }];
     for child in 1..=children {
@@ -76,17 +76,17 @@ fn thread(name: &str, ops: Vec<Op>) -> Thread {
 fn cfs_disperses_a_shell_and_nest_does_not() {
     let (cfs, trace) = simulate(&shell(20, 3), "cfs", &[]);
     assert!(cfs.summary.cores_used >= 6, "{}", cfs.summary.cores_used);
-    // No core is used again for a new thread while there are some without recent load.
+    // CFS places new threads on cores without recent load.
     let first: Vec<u16> = placements(&trace, "cmd").iter().take(6).map(|(_, core)| *core).collect();
     assert_eq!(first.iter().collect::<BTreeSet<_>>().len(), first.len(), "{first:?}");
-    assert_eq!(cfs.summary.sockets_used, 1, "the die has idle cores: CFS stays on it");
+    assert_eq!(cfs.summary.sockets_used, 1, "CFS stays on a die with idle cores");
 
     let (nest, trace) = simulate(&shell(20, 3), "nest", &[]);
     assert!(nest.summary.cores_used <= 3, "{}", nest.summary.cores_used);
     assert!(nest.time_s < cfs.time_s);
     let reasons: Vec<String> = placements(&trace, "cmd").into_iter().map(|(reason, _)| reason).collect();
-    assert_eq!(reasons[0], "cfs", "the nests are empty at first");
-    // Its core was demoted when the first command exited, and is promoted for the next.
+    assert_eq!(reasons[0], "cfs", "the nests are empty initially");
+    // The core was demoted when the first command exited, and is promoted for the next one.
     assert_eq!(reasons[1], "reserve");
     assert!(nest.summary.underload_per_s < 0.2 * cfs.summary.underload_per_s);
 }
@@ -103,7 +103,7 @@ fn slocal_puts_a_child_on_its_parents_core() {
 
 #[test]
 fn smove_moves_a_thread_that_waits_longer_than_the_delay() {
-    // The parent goes on for 5 ms after the fork: the child cannot have its core.
+    // The parent runs for 5 ms after the fork, so the child cannot run on its core.
     let mut workload = shell(1, 1);
     workload.threads[0].ops = vec![Op::Run(WORK_MS), Op::Fork(1), Op::Run(5 * WORK_MS), Op::Join(1)];
     let (_, trace) = simulate(&workload, "smove", &[]);
@@ -118,7 +118,7 @@ fn smove_moves_a_thread_that_waits_longer_than_the_delay() {
     };
     assert_eq!(at("moved") - at("local"), 50_000, "D = 50 us");
 
-    // The parent waits at once: the child runs before the delay is over, and stays.
+    // The parent waits at once, so the child runs before the delay ends and stays.
     let (_, trace) = simulate(&shell(1, 1), "smove", &[]);
     assert_eq!(placements(&trace, "cmd").len(), 1);
 
@@ -127,7 +127,7 @@ fn smove_moves_a_thread_that_waits_longer_than_the_delay() {
     assert_eq!(child[1].0, "moved");
 }
 
-/// Two threads that sleep and run in turn.
+/// `n` threads that alternately run and sleep.
 fn sleepers(n: u32, run: u64, sleep: u64, rounds: u32) -> Workload {
     let mut threads = vec![thread("main", vec![])];
     for i in 1..=n {
@@ -139,7 +139,7 @@ fn sleepers(n: u32, run: u64, sleep: u64, rounds: u32) -> Workload {
 }
 
 #[test]
-fn a_nest_thread_attaches_to_the_core_to_which_it_returned() {
+fn nest_attaches_a_thread_to_a_core_used_twice() {
     let (_, trace) = simulate(&sleepers(1, WORK_MS, MS, 10), "nest", &[]);
     let placed = placements(&trace, "sleeper");
     let attached: Vec<u16> = placed.iter().filter(|(r, _)| r == "attached").map(|(_, c)| *c).collect();
@@ -155,15 +155,15 @@ fn nest_spins_for_s_max_at_most() {
     let spin = |params: &[(&str, &str)]| {
         simulate(&sleepers(1, WORK_MS, 20 * MS, 5), "nest", params).0.summary.spin_core_ms
     };
-    // Two ticks of 4 ms after each of the blockings that are followed by a sleep of 20 ms.
+    // Two ticks of 4 ms in each of the five sleeps of 20 ms.
     assert!((spin(&[]) - 5.0 * 8.0).abs() < 1.0, "{}", spin(&[]));
     assert!((spin(&[("s_max", "3ms")]) - 5.0 * 3.0).abs() < 0.5);
     assert_eq!(spin(&[("s_max", "0")]), 0.0);
 }
 
 #[test]
-fn spinning_keeps_a_core_from_its_idle_states() {
-    // 300 us of sleep are enough for C1E, whose exit costs 10 us on the 6130.
+fn spinning_avoids_exit_latencies() {
+    // In 300 us of sleep the core enters C1E, whose exit latency is 10 us on the 6130.
     let latency = |params: &[(&str, &str)]| {
         simulate(&sleepers(1, WORK_MS, MS / 3, 50), "nest", params).0.summary.wakeup_latency_us.p50
     };
@@ -191,7 +191,7 @@ fn the_reserve_nest_holds_r_max_cores() {
 }
 
 #[test]
-fn one_thread_per_core_stays_where_it_is() {
+fn one_thread_per_core_takes_as_long_as_under_cfs() {
     let spec = "barrier:threads=64,iterations=200";
     let workload = Workload::resolve(spec).unwrap();
     let time = |policy: &str| simulate(&workload, policy, &[]).0;
@@ -217,7 +217,7 @@ fn slocal_oversubscribes_where_threads_block_and_wake_and_smove_does_not() {
 
 #[test]
 fn idle_cores_pull_waiting_threads() {
-    // S_local puts eight threads on one core: CFS's balancing, which it keeps, spreads them.
+    // S_local places eight threads on one core. It inherits CFS's balancing, which spreads them.
     let mut threads = vec![thread("main", (1..=8).map(Op::Fork).collect())];
     threads.extend((0..8).map(|_| thread("work", vec![Op::Run(100 * WORK_MS)])));
     let workload = Workload { name: "spread".into(), threads, ..Workload::default() };
@@ -227,7 +227,7 @@ fn idle_cores_pull_waiting_threads() {
     assert!(outcome.time_s < 0.2, "{}", outcome.time_s);
 }
 
-/// The short threads of one half of the cores end, and each core of the other half still has two long ones.
+/// When the short threads of half of the cores exit, each core of the other half has two long ones.
 #[test]
 fn work_conserving_policies_leave_no_core_idle_while_threads_wait() {
     let children =
@@ -245,7 +245,7 @@ fn work_conserving_policies_leave_no_core_idle_while_threads_wait() {
 }
 
 #[test]
-fn nice_decides_who_gets_more_of_a_core() {
+fn nice_determines_shares_of_a_core() {
     let mut threads = vec![thread("main", vec![Op::Fork(1), Op::Fork(2)])];
     for (name, nice) in [("meek", 5), ("bold", -5)] {
         let ops = vec![Op::Run(200 * WORK_MS)];
@@ -257,13 +257,12 @@ fn nice_decides_who_gets_more_of_a_core() {
         let tid = trace.header.threads.iter().find(|t| t.name == name).unwrap().tid;
         trace.events.iter().find(|e| e.kind == Kind::Exit { thread: tid }).unwrap().time as f64
     };
-    // Weights 3121 and 335: while both run, the bold one gets 90% of the core.
+    // The weights are 3121 and 335: while both run, the bold one gets 90% of the core.
     let share = end("bold") / end("meek");
     assert!((0.52..0.60).contains(&share), "{share}");
 }
 
-/// Time that nobody else wanted is not owed: a thread that had a core for itself, and meets another
-/// there, shares it from then on.
+/// A thread that had a core for itself owes no time to a thread that arrives later: they share the core.
 #[test]
 fn a_thread_that_ran_alone_does_not_starve_later() {
     let here = |name: &str, ops| Thread { affinity: vec![0], ..thread(name, ops) };
@@ -285,7 +284,7 @@ fn a_thread_that_ran_alone_does_not_starve_later() {
 }
 
 #[test]
-fn a_broken_policy_is_stopped_with_a_reason() {
+fn a_policy_that_loses_a_thread_is_an_error() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("lossy.ipa");
     let source = "policy lossy extends cfs {

@@ -1,4 +1,4 @@
-//! Invariants over random workloads, machines, governors and policies.
+//! Invariants of simulations of random workloads, machines, governors and policies.
 
 use hearth_machine::{Governor, Machine};
 use hearth_policy::{Settings, load, names};
@@ -7,7 +7,7 @@ use hearth_trace::{Event, Trace};
 use hearth_workload::{Op, Thread, Workload};
 use proptest::prelude::*;
 
-/// One step of a thread that cannot block for ever.
+/// A step that cannot block forever.
 fn step() -> impl Strategy<Value = Op> {
     prop_oneof![
         4 => (1u64..3_000_000).prop_map(Op::Run),
@@ -17,7 +17,7 @@ fn step() -> impl Strategy<Value = Op> {
     ]
 }
 
-/// A tree of forks and joins, with semaphore chains: thread i posts to i + 1's, which waits.
+/// A tree of forks, some with joins. Some parents also post to a semaphore on which the child waits.
 fn workload() -> impl Strategy<Value = Workload> {
     let thread = (prop::collection::vec(step(), 0..8), -20i8..=19, prop::collection::vec(0u16..4, 0..3));
     prop::collection::vec((thread, any::<bool>(), any::<bool>()), 1..24).prop_map(|specs| {
@@ -48,7 +48,7 @@ fn workload() -> impl Strategy<Value = Workload> {
     })
 }
 
-/// A machine's name, sockets and cores per socket.
+/// The name of a machine, its sockets, and cores per socket.
 fn shape() -> impl Strategy<Value = (&'static str, u16, u16)> {
     let names: Vec<&str> = Machine::names().collect();
     (prop::sample::select(names), 1u16..4, prop::sample::select(vec![2u16, 4, 6]))
@@ -57,10 +57,10 @@ fn shape() -> impl Strategy<Value = (&'static str, u16, u16)> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(256))]
 
-    /// Every policy brings every workload to its end; no work is lost or made; the trace is one
-    /// that a kernel could have made; and the same seed gives the same trace.
+    /// Every workload completes under every policy. The executed work is the demanded work, the trace is
+    /// consistent, and the same seed gives the same trace.
     #[test]
-    fn nothing_is_lost(
+    fn simulations_complete_and_conserve_work(
         workload in workload(),
         (name, sockets, cores) in shape(),
         governor in prop::sample::select(Governor::ALL.to_vec()),

@@ -1,4 +1,4 @@
-//! What was simulated can be extracted again: the same threads, the same causes, the same work.
+//! Extraction from a simulated trace reproduces the workload: threads, forks, wake-ups and work.
 
 use hearth_machine::{Governor, Machine, MigrationCosts};
 use hearth_policy::{Settings, load};
@@ -7,7 +7,7 @@ use hearth_trace::{Event, Kind, Trace, Waker};
 use hearth_workload::{Extraction, Op, Workload, extract};
 use std::collections::BTreeMap;
 
-/// A machine on which nothing but the threads' own work takes time.
+/// A machine without switch, wake-up, migration and hyperthreading costs.
 fn frictionless(name: &str) -> Machine {
     let mut machine = Machine::builtin(name).unwrap();
     machine.costs.stall_permille = 0;
@@ -36,8 +36,8 @@ fn simulate(workload: &Workload, machine: &Machine, policy: &str) -> Trace {
 
 type Edges = BTreeMap<(u32, u32), usize>;
 
-/// Who forked whom, and who woke whom how often, in a trace.
-fn caused(trace: &Trace) -> (Edges, Edges) {
+/// The forks and wake-ups of a trace, with counts.
+fn edges_of_trace(trace: &Trace) -> (Edges, Edges) {
     let (mut forks, mut wakes) = (Edges::new(), Edges::new());
     for event in &trace.events {
         match event.kind {
@@ -53,8 +53,8 @@ fn caused(trace: &Trace) -> (Edges, Edges) {
     (forks, wakes)
 }
 
-/// The same of a graph: forks, posts to a thread that waits, and joins, with the trace's numbers.
-fn causes(extraction: &Extraction) -> (Edges, Edges, Edges) {
+/// The forks, posts and joins of an extracted graph, with counts, by the thread numbers of the trace.
+fn edges_of_graph(extraction: &Extraction) -> (Edges, Edges, Edges) {
     let (mut forks, mut posts, mut joins) = (Edges::new(), Edges::new(), Edges::new());
     let mut waiter = BTreeMap::new();
     for (thread, tid) in extraction.workload.threads.iter().zip(&extraction.tids) {
@@ -81,7 +81,7 @@ fn cycles(workload: &Workload) -> f64 {
     workload.stats(1_000_000).cycles as f64
 }
 
-/// `tolerance`: how far the run time may be off when the extract is played again.
+/// `tolerance` is the largest relative difference in run time when the extracted workload is simulated.
 fn round_trip(spec: &str, tolerance: f64) {
     let original = Workload::resolve(spec).unwrap();
     let machine = frictionless("xeon-5218");
@@ -98,23 +98,23 @@ fn round_trip(spec: &str, tolerance: f64) {
         let one =
             |t: &hearth_workload::Thread| cycles(&Workload { threads: vec![t.clone()], ..original.clone() });
         let (was, is) = (one(a), one(b));
-        // A frequency step of 100 MHz may fall into the last nanosecond of a short run.
+        // A frequency step of 100 MHz may occur in the last nanosecond of a short run.
         assert!((is - was).abs() <= 0.01 * was + 1000.0, "{spec}: thread {i}: {was} cycles became {is}");
     }
 
-    // Every wake-up is a post or a join of the graph, and every post was a wake-up.
-    let (forked, woken) = caused(&first);
-    let (forks, posts, joins) = causes(&extraction);
+    // Every wake-up is a post or a join of the graph, and every post is a wake-up.
+    let (forked, woken) = edges_of_trace(&first);
+    let (forks, posts, joins) = edges_of_graph(&extraction);
     assert_eq!(forks, forked, "{spec}: forks");
     for edge in woken.keys().chain(posts.keys()) {
         let count = |edges: &Edges| edges.get(edge).copied().unwrap_or(0);
-        assert!(count(&posts) <= count(&woken), "{spec}: {edge:?}: a post that never was");
-        assert!(count(&woken) <= count(&posts) + count(&joins), "{spec}: {edge:?}: a wake-up was lost");
+        assert!(count(&posts) <= count(&woken), "{spec}: {edge:?}: more posts than wake-ups");
+        assert!(count(&woken) <= count(&posts) + count(&joins), "{spec}: {edge:?}: a wake-up is missing");
     }
 
-    // Played again where it was recorded, it takes as long.
+    // Simulated on the same machine, it takes as long.
     let second = simulate(back, &machine, "cfs");
-    assert_eq!(caused(&second).0.len(), forked.len(), "{spec}: forks when played again");
+    assert_eq!(edges_of_trace(&second).0.len(), forked.len(), "{spec}: forks of the second simulation");
     let (was, is) = (first.header.duration as f64, second.header.duration as f64);
     assert!((is - was).abs() <= tolerance * was, "{spec}: {was} ns became {is} ns");
 }
@@ -129,8 +129,8 @@ fn configure() {
     round_trip("configure:tests=60", 0.01);
 }
 
-/// A pool of workers takes requests from one queue; a trace shows only who served whom that time,
-/// and the extract keeps to it, which costs a little.
+/// Any worker of a pool can take a request. The extracted workload fixes the assignment of the recorded run, which
+/// costs up to 10% of the time.
 #[test]
 fn server() {
     round_trip("server", 0.10);

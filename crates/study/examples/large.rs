@@ -1,6 +1,6 @@
 //! Time and memory of `predict` on a large recording.
 //!
-//! `large make EVENTS TRACE` writes the trace of a simulated hackbench of about so many events;
+//! `large make EVENTS TRACE` writes the trace of a simulated hackbench with about this number of events.
 //! `large predict TRACE` extracts the workload and simulates it under one policy.
 
 use hearth_sim::{Job, NOISE};
@@ -38,7 +38,7 @@ fn workload(loops: u64) -> Result<Workload, hearth_workload::Error> {
 
 fn make(events: u64, path: &Path) -> Result<(), Box<dyn Error>> {
     let matrix = matrix()?;
-    // The events of a round, from what two short runs differ by.
+    // The difference of two short runs gives the number of events per loop.
     let short = |loops| -> Result<u64, Box<dyn Error>> {
         let prediction = matrix.predict(&workload(loops)?, Vec::new(), &Keep::default(), || ())?;
         Ok(prediction.runs[0].events)
@@ -81,7 +81,7 @@ fn report(what: &str, begin: Instant, result: &str) {
     println!("{what}: {:.2} s, peak memory {}: {result}", begin.elapsed().as_secs_f64(), peak());
 }
 
-/// The most memory that this process has had, as the kernel counts it.
+/// Peak resident memory of this process, from the kernel.
 fn peak() -> String {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));

@@ -1,13 +1,13 @@
-//! What the rows of a report are: intervals, processes or threads.
+//! The kinds of rows of a report: intervals, processes or threads.
 
 use hearth_analysis::MOST_INTERVALS;
 use std::str::FromStr;
 use std::time::Duration;
 
-/// The rows of a table of a report.
+/// The kind of rows of a table.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum By {
-    /// Of so many nanoseconds each.
+    /// Intervals of this length in nanoseconds.
     Interval(u64),
     Process,
     Thread,
@@ -22,14 +22,14 @@ impl By {
         }
     }
 
-    /// Why a trace of this length cannot be cut so.
+    /// An error message if a trace of this duration, in nanoseconds, has too many such intervals.
     pub fn too_fine(self, duration: u64) -> Option<String> {
         let ns = self.interval()?;
         let rows = duration / ns;
         (rows > MOST_INTERVALS as u64).then(|| {
             let longer = Duration::from_millis((duration / MOST_INTERVALS as u64).div_ceil(1_000_000));
             format!(
-                "{rows} intervals of {} are more than {MOST_INTERVALS}: ask for {} or longer",
+                "{rows} intervals of {} are more than the limit of {MOST_INTERVALS}; use {} or longer",
                 humantime::format_duration(Duration::from_nanos(ns)),
                 humantime::format_duration(longer)
             )
@@ -48,10 +48,10 @@ impl FromStr for By {
             _ => {}
         }
         let length = humantime::parse_duration(text)
-            .map_err(|_| "give `second`, `process`, `thread`, or a length as `100ms`".to_owned())?;
+            .map_err(|_| "expected `second`, `process`, `thread`, or a length such as `100ms`".to_owned())?;
         match u64::try_from(length.as_nanos()) {
             Ok(ns @ 1_000..) => Ok(By::Interval(ns)),
-            Ok(_) => Err("an interval is at least 1us long".into()),
+            Ok(_) => Err("an interval must be at least 1us long".into()),
             Err(_) => Err("this interval is too long".into()),
         }
     }
@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lengths_and_things() {
+    fn parses_lengths_and_names() {
         let by = |text: &str| text.parse::<By>();
         assert_eq!(by("second"), Ok(By::Interval(1_000_000_000)));
         assert_eq!(by("100ms"), Ok(By::Interval(100_000_000)));
@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn not_too_many_rows() {
+    fn number_of_rows_is_limited() {
         let ms = By::Interval(1_000_000);
         assert_eq!(ms.too_fine(100_000 * 1_000_000), None);
         let said = ms.too_fine(3_600_000_000_000).unwrap();

@@ -1,12 +1,12 @@
-//! What is built in: machines, policies and workload generators, with their parameters.
+//! The built-in machines, policies and workload generators, with their parameters.
 //!
-//! The entries serialize as those of the document hearth.list/1.
+//! The entries serialize as those of the schema hearth.list/1.
 
 use crate::Error;
 use hearth_machine::Machine;
 use serde::Serialize;
 
-/// A machine in a few numbers.
+/// The main properties of a machine.
 #[derive(Serialize)]
 pub struct MachineEntry {
     pub name: &'static str,
@@ -23,13 +23,13 @@ pub struct MachineEntry {
 pub struct Entry {
     pub name: String,
     pub summary: String,
-    /// The policy that it builds on, and whose parameters it has too.
+    /// The base policy, whose parameters the policy inherits.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub extends: Option<String>,
     pub params: Vec<ParamEntry>,
 }
 
-/// A parameter, with its values as a user types them.
+/// A parameter. Its values have the syntax of `--param`.
 #[derive(Serialize, PartialEq)]
 pub struct ParamEntry {
     pub name: String,
@@ -82,7 +82,7 @@ pub fn policies() -> Result<Vec<Entry>, Error> {
     hearth_policy::names().iter().map(entry).collect()
 }
 
-/// What a policy's documentation begins with: up to the first colon, or the end of the first sentence.
+/// The beginning of a policy's documentation, up to the first colon or the end of the first sentence.
 fn summary(doc: &str) -> String {
     let line = doc.split_whitespace().collect::<Vec<_>>().join(" ");
     let end = [": ", ". "].iter().filter_map(|end| line.find(end)).min();
@@ -113,7 +113,7 @@ pub fn workloads() -> Vec<Entry> {
     hearth_workload::generators().iter().map(entry).collect()
 }
 
-/// A unit that is a word stands apart from its number.
+/// A unit after a number: units that are words need a space.
 fn unit(unit: &str) -> String {
     if unit.is_empty() || unit == "%" { unit.into() } else { format!(" {unit}") }
 }

@@ -1,4 +1,5 @@
-//! A file of claims: what a paper found, and how to look for it. Everything that a claim names is loaded here.
+//! Files of claims: results that a paper states, and the simulations that reproduce them. Loads everything that a claim
+//! names.
 
 use crate::Error;
 use crate::error::did_you_mean;
@@ -16,7 +17,7 @@ use toml::Spanned;
 /// The papers' claims: experiments/claims.toml.
 const BUILT_IN: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../experiments/claims.toml"));
 
-/// All claims of a file, with what they are about. Claims refer to it by number.
+/// All claims of a file, and the workloads, machines and policies to which they refer by index.
 pub struct Book {
     pub claims: Vec<Claim>,
     pub workloads: Pool<Workload>,
@@ -27,21 +28,22 @@ pub struct Book {
 /// A result that a paper states, and the range that it gives.
 pub struct Claim {
     pub id: String,
-    /// Where it stands, and what it says.
+    /// Paper and section.
     pub paper: String,
+    /// The claim in words.
     pub says: String,
     pub workload: usize,
-    /// Each once; at least one.
+    /// Indices of at least one machine, without duplicates.
     pub machines: Vec<usize>,
     pub subject: Side,
-    /// What the subject is compared with, if the metric compares.
+    /// The baseline of the comparison, if the metric has one.
     pub baseline: Option<Side>,
     pub metric: Metric,
-    /// What the paper gives, both ends included.
+    /// The range of the paper, both ends included.
     pub range: [f64; 2],
 }
 
-/// A policy under a governor.
+/// A policy with parameters under a governor.
 #[derive(PartialEq)]
 pub struct Side {
     pub policy: usize,
@@ -49,13 +51,13 @@ pub struct Side {
     pub params: Settings,
 }
 
-/// What a claim is about.
+/// The metric of a claim.
 #[derive(Clone, Copy, PartialEq, Debug, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Metric {
-    /// See [`speedup`](crate::statistics::speedup), of times.
+    /// [`speedup`](crate::statistics::speedup) of the run times.
     Speedup,
-    /// See [`saving`](crate::statistics::saving), of energies.
+    /// [`saving`](crate::statistics::saving) of the energies.
     EnergySaving,
     /// The subject's underload per second, divided by the baseline's.
     Underload,
@@ -69,7 +71,7 @@ impl Metric {
     }
 }
 
-/// Things that were loaded, each once, by the name under which they were asked for.
+/// Loaded items by name, each loaded once.
 pub struct Pool<T>(Vec<(String, T)>);
 
 impl<T> Pool<T> {
@@ -81,18 +83,18 @@ impl<T> Pool<T> {
         Ok(self.0.len() - 1)
     }
 
-    /// The thing with this number.
+    /// The item with this index.
     pub fn get(&self, index: usize) -> &T {
         &self.0[index].1
     }
 
-    /// The name under which it was asked for.
+    /// The name of the item with this index.
     pub fn name(&self, index: usize) -> &str {
         &self.0[index].0
     }
 }
 
-// ---- the file ---------------------------------------------------------------------------------------------
+// ---- File format ------------------------------------------------------------------------------------------
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -124,20 +126,23 @@ struct SideEntry {
     params: BTreeMap<String, Spanned<String>>,
 }
 
-// ---- from the file to claims ------------------------------------------------------------------------------
+// ---- Parsing ----------------------------------------------------------------------------------------------
 
 impl Book {
-    /// The papers' claims, which are built in.
+    /// The built-in claims of the papers.
     pub fn built_in() -> Result<Book, Error> {
         Book::parse("experiments/claims.toml", BUILT_IN)
     }
 
-    /// `name` is what the file is called in errors.
+    /// Parses a file of claims. `name` is the file's name in errors.
+    ///
+    /// # Errors
+    /// The first error, with its line and claim.
     pub fn parse(name: &str, text: &str) -> Result<Book, Error> {
         let file: FileOfClaims =
             toml::from_str(text).map_err(|error| Error::claims(format_args!("{name}: {error}")))?;
         if file.claim.is_empty() {
-            return Err(Error::claims(format_args!("{name}: there are no claims in it"))
+            return Err(Error::claims(format_args!("{name}: the file has no claims"))
                 .with_help("begin one with [[claim]]"));
         }
         let mut book = Book {
@@ -154,10 +159,10 @@ impl Book {
         Ok(book)
     }
 
-    /// The claims whose id begins with one of `starts`; all of them if there is none.
+    /// The claims whose id begins with one of `starts`, or all claims if `starts` is empty.
     ///
     /// # Errors
-    /// One of `starts` begins no id.
+    /// If no id begins with one of `starts`.
     pub fn starting_with(&self, starts: &[String]) -> Result<Vec<&Claim>, Error> {
         for start in starts {
             if !self.claims.iter().any(|claim| claim.id.starts_with(start)) {
@@ -178,8 +183,8 @@ impl Book {
         let id = entry.id.get_ref();
         if id.is_empty() || self.claims.iter().any(|claim| claim.id == *id) {
             return Err(place
-                .fail(&entry.id, "this id is empty, or another claim has it")
-                .with_help("give each claim its own"));
+                .fail(&entry.id, "its id is empty, or another claim has it")
+                .with_help("give each claim its own id"));
         }
         let [low, high] = *entry.range.get_ref();
         if !(low.is_finite() && high.is_finite() && low <= high) {
@@ -224,11 +229,11 @@ impl Book {
     fn baseline(&mut self, entry: &ClaimEntry, place: &Place) -> Result<Option<Side>, Error> {
         match &entry.baseline {
             Some(side) if entry.metric.get_ref().compares() => self.side(side.get_ref(), place).map(Some),
-            Some(side) => Err(place
-                .fail(side, "overload is the subject's own: it is compared with no baseline")
-                .with_help("leave the baseline out")),
+            Some(side) => {
+                Err(place.fail(side, "the metric overload has no baseline").with_help("remove the baseline"))
+            }
             None if entry.metric.get_ref().compares() => Err(place
-                .fail(&entry.metric, "this metric compares with a baseline, and there is none")
+                .fail(&entry.metric, "this metric needs a baseline")
                 .with_help("add baseline = { policy = \"cfs\", governor = \"schedutil\" }")),
             None => Ok(None),
         }
@@ -250,7 +255,7 @@ impl Book {
     }
 }
 
-/// Where an error is: the file, and the claim in it.
+/// The place of an error: a claim in a file.
 struct Place<'a> {
     name: &'a str,
     text: &'a str,
@@ -264,7 +269,7 @@ impl Place<'_> {
         Error::claims(format_args!("{}:{line}: claim `{}`: {what}", self.name, self.id))
     }
 
-    /// The same, with the help that comes with `error`.
+    /// Like `fail`, with the help of `error`.
     fn because<T>(&self, at: &Spanned<T>, error: &Error) -> Error {
         match error.help() {
             Some(help) => self.fail(at, error).with_help(help),

@@ -1,11 +1,11 @@
-//! One table as CSV, with the names of the JSON.
+//! A table of a report as CSV, with the field names of the JSON.
 
 use crate::Error;
 use crate::measure::{Measured, NAMES};
 use serde_json::{Map, Value};
 
-/// The rows of what is looked into, or else the metrics of the whole as one row. With two traces, a
-/// first column says which one a row is of. Within a cell, parts of a name are joined by dots.
+/// The rows of the requested table, or the metrics of the whole trace as one row. With two traces, the
+/// first column names the trace. Nested field names are joined by dots.
 pub fn csv(traces: &[Measured]) -> Result<String, Error> {
     let mut rows: Vec<Vec<(String, String)>> = Vec::new();
     for (trace, name) in traces.iter().zip(NAMES) {
@@ -18,7 +18,7 @@ pub fn csv(traces: &[Measured]) -> Result<String, Error> {
             rows.push(cells);
         }
     }
-    // Not all rows have the same placements, for instance.
+    // Rows may have different columns, such as reasons for placements.
     let mut titles: Vec<String> = Vec::new();
     for (title, _) in rows.iter().flatten() {
         if !titles.contains(title) {
@@ -55,7 +55,7 @@ fn flatten(prefix: &str, value: &Value, cells: &mut Vec<(String, String)>) {
     let name = |part: &str| if prefix.is_empty() { part.to_owned() } else { format!("{prefix}.{part}") };
     match value {
         Value::Object(object) => object.iter().for_each(|(part, value)| flatten(&name(part), value, cells)),
-        // Lists of pairs, as the time at each frequency, become columns; other lists stay one cell.
+        // Lists of pairs (the time at each frequency) become columns. Other lists are one cell.
         Value::Array(list) if list.iter().all(|item| pair(item).is_some()) && !list.is_empty() => {
             list.iter().filter_map(pair).for_each(|(key, value)| flatten(&name(&key), value, cells));
         }
@@ -66,7 +66,7 @@ fn flatten(prefix: &str, value: &Value, cells: &mut Vec<(String, String)>) {
     }
 }
 
-/// `{ "ghz": 2.1, "ms": 3.0 }`
+/// The column name and value of `{ "ghz": 2.1, "ms": 3.0 }`.
 fn pair(item: &Value) -> Option<(String, &Value)> {
     let object: &Map<String, Value> = item.as_object()?;
     (object.len() == 2).then_some(())?;
@@ -82,7 +82,7 @@ fn plain(value: &Value) -> String {
     }
 }
 
-/// As RFC 4180 has it.
+/// Quotes a cell as RFC 4180 requires.
 fn quoted(text: &str) -> String {
     match text.contains(['"', ',', '\n', '\r']) {
         true => format!("\"{}\"", text.replace('"', "\"\"")),
@@ -96,7 +96,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn values_are_flat() {
+    fn nested_values_are_flattened() {
         let mut cells = Vec::new();
         let row = json!({
             "name": "a", "n": null, "latency": { "p50": 1.5 },
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn quotes_where_they_must_be() {
+    fn special_characters_are_quoted() {
         assert_eq!(
             (quoted("a b"), quoted("a,b"), quoted("a\"b")),
             ("a b".into(), "\"a,b\"".into(), "\"a\"\"b\"".into())

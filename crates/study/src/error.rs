@@ -1,10 +1,10 @@
-//! What can go wrong in a study.
+//! Errors of studies.
 
 use hearth_policy::ParamError;
 use hearth_sim::{BuildError, SimError};
 use std::fmt::Display;
 
-/// Why a study has no result. [`Error::help`] says what to do, where the message does not.
+/// An error of a study. [`Error::help`] says what to do if the message does not.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     #[error(transparent)]
@@ -25,20 +25,20 @@ pub enum Error {
     #[error(transparent)]
     Build(Box<BuildError>),
 
-    #[error("--param {policy}.{name} is about a policy that is not simulated here: these are {simulated}")]
+    #[error("--param {policy}.{name}: policy {policy} is not simulated; simulated are: {simulated}")]
     ParamOfOther { policy: String, name: String, simulated: String },
 
-    #[error("a trace is kept of one run, but {runs} are planned")]
+    #[error("a trace can be stored of one run only, but {runs} are planned")]
     ManyRuns { runs: usize },
 
-    #[error("cannot keep a simulated trace in a temporary folder: {0}; TMPDIR names another one")]
+    #[error("cannot create a temporary folder for a simulated trace: {0}; set TMPDIR to another folder")]
     TemporaryFolder(std::io::Error),
 
     /// A mistake in a file of claims.
     #[error("{message}")]
     Claims { message: String, help: Option<String> },
 
-    #[error("--only {start}: no claim's id begins so")]
+    #[error("--only {start}: no id of a claim begins with this")]
     NoClaim { start: String, help: String },
 
     #[error("{workload} on {machine} under {policy}: {source}")]
@@ -47,15 +47,15 @@ pub enum Error {
     #[error("{path}: {why}")]
     TooFine { path: String, why: String },
 
-    #[error("{path} is no recording of a play that came to its end")]
+    #[error("{path} is not a recording of a complete play")]
     NoPlay { path: String },
 
-    #[error("cannot write the numbers of a trace as JSON: {0}")]
+    #[error("cannot write metrics as JSON: {0}")]
     Json(#[from] serde_json::Error),
 }
 
 impl Error {
-    /// What to do about it.
+    /// What to do about the error.
     pub fn help(&self) -> Option<String> {
         match self {
             Error::Policy(error) => error.help(),
@@ -75,7 +75,7 @@ impl Error {
         Error::Claims { message: message.to_string(), help: None }
     }
 
-    /// The same with this help, where the variant has room for one.
+    /// Adds a help text to an error in a file of claims.
     pub(crate) fn with_help(self, text: impl Display) -> Error {
         match self {
             Error::Claims { message, .. } => Error::Claims { message, help: Some(text.to_string()) },
@@ -84,7 +84,7 @@ impl Error {
     }
 }
 
-/// Large errors are boxed.
+// Boxes large errors.
 macro_rules! from_boxed {
     ($($error:ty => $variant:ident),* $(,)?) => {$(
         impl From<$error> for Error {

@@ -1,13 +1,13 @@
-//! Studies: many simulations, and what they say together.
+//! Studies: many simulations, and statistics over their results.
 //!
-//! - [`Matrix`]: machines × governors × policies × seeds. Its result is a [`Prediction`].
-//! - [`claims`] and [`reproduction`]: the papers' claims, and what the simulator says about each.
-//! - [`catalogue`]: what there is to study.
-//! - [`measure`]: the numbers of a report about one trace or two.
-//! - [`statistics`]: means over seeds, and the confidence in their ratios.
-//! - [`Plays`]: the document about runs of a workload on a live kernel.
+//! - [`Matrix`]: simulates machines × governors × policies × seeds. Its result is a [`Prediction`].
+//! - [`claims`] and [`reproduction`]: the papers' claims, and the simulated result of each.
+//! - [`catalogue`]: lists the built-in machines, policies and workload generators.
+//! - [`measure`]: the report about one trace or two.
+//! - [`statistics`]: means over seeds, and confidence intervals of their ratios.
+//! - [`Plays`]: the report about plays of a workload on a live kernel.
 //!
-//! Nothing here prints. Long work takes a callback that is called after each simulation.
+//! This crate prints nothing. Long computations call a callback after each simulation.
 //!
 //! # A sweep
 //!

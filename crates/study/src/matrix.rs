@@ -1,4 +1,4 @@
-//! Machines × governors × policies × seeds.
+//! Simulations of machines × governors × policies × seeds.
 
 use crate::{Error, Prediction, Run, Selection, Setting, WorkloadFacts};
 use hearth_machine::{Governor, Machine};
@@ -9,37 +9,37 @@ use hearth_view::report::TimelinePanel;
 use hearth_workload::Workload;
 use std::path::Path;
 
-/// What to simulate. Every machine runs every policy under every governor, with `runs` seeds.
+/// The settings to simulate: every machine runs every policy under every governor, with `runs` seeds.
 pub struct Matrix {
     pub machines: Vec<Machine>,
     pub governors: Vec<Governor>,
     pub variants: Vec<Variant>,
-    /// The seed of the first run; the others follow.
+    /// The seed of the first run. The others have the following numbers.
     pub seed: u64,
-    /// Runs of each setting.
+    /// Number of runs of each setting.
     pub runs: u64,
     /// See [`hearth_sim::NOISE`].
     pub noise: f64,
-    /// Simulations at a time; 0: one on each core of the host.
+    /// Number of parallel simulations; 0 means one per core of the host.
     pub threads: usize,
 }
 
 /// A policy with its parameters.
 pub struct Variant {
-    /// The policy's name; where policies of several files have the same one, what the user called it.
+    /// The policy's name, or its path if policies of several files have the same name.
     pub name: String,
     pub source: String,
     pub policy: Native,
     pub params: Settings,
 }
 
-/// What to keep of the runs, beside their numbers.
+/// What to keep of the runs besides their metrics.
 #[derive(Clone, Copy, Default)]
 pub struct Keep<'p> {
-    /// Write the trace here. For a matrix of exactly one run.
+    /// Path to which the trace is written. Requires a matrix of exactly one run.
     pub trace: Option<&'p Path>,
-    /// Keep the execution trace of each setting's first run, in so many columns of time
-    /// ([`Prediction::panels`]). Its events pass through a temporary trace on disk, not through memory.
+    /// Keep the execution trace of each setting's first run, in this number of columns of time
+    /// ([`Prediction::panels`]). Its events are stored in a temporary trace on disk, not in memory.
     pub columns: Option<u32>,
 }
 
@@ -47,12 +47,12 @@ pub struct Keep<'p> {
 struct Planned<'a> {
     setting: Setting,
     job: Job<'a>,
-    /// Its setting's first one.
+    /// Whether it is the first of its setting.
     first: bool,
 }
 
 impl Matrix {
-    /// Loads what `selection` names, once each: five runs from seed 1, with the simulator's noise.
+    /// Loads what `selection` names, each once. Sets five runs from seed 1, with the simulator's default noise.
     pub fn load(selection: &Selection) -> Result<Matrix, Error> {
         Ok(Matrix {
             machines: machines(&selection.machines)?,
@@ -74,8 +74,8 @@ impl Matrix {
         self.len() == 0
     }
 
-    /// Simulates the workload in every setting, each run once. `notes` are what must be said about the
-    /// workload; `done` is called after each run, from several threads.
+    /// Simulates the workload in every setting. The notes of the prediction are `notes`. Calls `done` after each run,
+    /// from several threads.
     pub fn predict(
         &self,
         workload: &Workload,
@@ -103,7 +103,7 @@ impl Matrix {
         Ok(Prediction::new(WorkloadFacts::of(workload, notes), runs, panels))
     }
 
-    /// Setting by setting, machine by machine; the runs of a setting by seed.
+    /// All runs, ordered by machine, setting and seed.
     fn planned<'a>(&'a self, workload: &'a Workload) -> Vec<Planned<'a>> {
         let mut planned = Vec::new();
         for machine in &self.machines {
@@ -140,7 +140,7 @@ fn setting(machine: &Machine, governor: Governor, variant: &Variant) -> Setting 
     }
 }
 
-/// One run; its trace goes to `path`, and is drawn in `columns`.
+/// Simulates one run. Writes its trace to `path`, and returns a panel with this number of `columns`.
 fn simulate(
     job: &Job,
     path: Option<&Path>,
@@ -148,7 +148,7 @@ fn simulate(
 ) -> Result<(Outcome, Option<TimelinePanel>), Error> {
     let header = hearth_sim::header(job);
     let mut kept = path.map(|path| Writer::create(path, &header)).transpose()?;
-    // Where a trace is kept, it is drawn from that.
+    // A stored trace serves for the panel too.
     let spool = match columns.filter(|_| path.is_none()) {
         Some(_) => Some(tempfile::tempdir().map_err(Error::TemporaryFolder)?),
         None => None,

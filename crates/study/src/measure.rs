@@ -1,4 +1,4 @@
-//! The numbers of a report: those of a trace, in one pass over it, and those of two side by side.
+//! The measurements of a report: one pass over each trace, and a comparison of two.
 
 use crate::csv::csv;
 use crate::{By, Error};
@@ -10,10 +10,10 @@ use hearth_trace::{Event, Header, Metrics, Reader, Sink, Source, Summary, Trace}
 use serde::Serialize;
 use serde_json::Value;
 
-/// What two traces are called where they stand side by side.
+/// The names of two traces in a comparison.
 pub const NAMES: [&str; 2] = ["first", "second"];
 
-/// The numbers of one or two traces. It serializes as the document hearth.report/1, which
+/// The measurements of one or two traces. Serializes with schema hearth.report/1, which
 /// docs/src/json.md describes.
 #[derive(Serialize)]
 pub struct Report {
@@ -23,17 +23,17 @@ pub struct Report {
     comparison: Option<Comparison>,
 }
 
-/// The second trace against the first.
+/// The comparison of the second trace with the first.
 #[derive(Serialize)]
 struct Comparison {
     speedup: Option<f64>,
     energy_saving: Option<f64>,
-    /// Of each number: the second's, divided by the first's.
+    /// For each number, the second divided by the first.
     ratios: Value,
 }
 
 impl Report {
-    /// Two traces are compared.
+    /// A report about these traces. Compares them if there are two.
     pub fn new(traces: Vec<Measured>) -> Result<Report, Error> {
         let comparison = match &traces[..] {
             [a, b] => Some(compare(a, b)?),
@@ -42,7 +42,7 @@ impl Report {
         Ok(Report { schema: "hearth.report/1", traces, comparison })
     }
 
-    /// One table as CSV: what was asked for, or else the metrics of the whole.
+    /// The requested table as CSV, or else the metrics of each trace.
     pub fn csv(&self) -> Result<String, Error> {
         csv(&self.traces)
     }
@@ -58,7 +58,7 @@ fn compare(a: &Measured, b: &Measured) -> Result<Comparison, Error> {
     })
 }
 
-/// The numbers of a trace. What was not asked for is left out.
+/// The measurements of a trace. `None` means not requested.
 #[derive(Serialize)]
 pub struct Measured {
     pub path: String,
@@ -81,7 +81,7 @@ pub struct Measured {
     pub underload: Option<UnderloadSeries>,
 }
 
-/// What has a counterpart in another trace.
+/// The measurements that have a counterpart in another trace.
 #[derive(Serialize)]
 struct Compared<'a> {
     summary: &'a Summary,
@@ -94,7 +94,7 @@ struct Compared<'a> {
 }
 
 impl Measured {
-    /// Threads have other numbers in another trace, and episodes no names: they have no counterparts.
+    /// Leaves out threads and episodes, which cannot be matched between traces.
     fn compared(&self) -> Compared<'_> {
         Compared {
             summary: &self.summary,
@@ -107,16 +107,16 @@ impl Measured {
 
 /// What to measure.
 pub struct Measures {
-    /// Measure the play alone, of a recording of `hearth play`. The whole trace is in memory then;
-    /// otherwise memory is in proportion to cores, threads and what is wanted.
+    /// Measure only the play in a recording of `hearth play`. Needs the whole trace in memory; otherwise
+    /// memory is linear in cores, threads and requested rows.
     pub played: bool,
     pub wanted: Wanted,
-    /// The tables to keep. Intervals and threads must be in `wanted` too.
+    /// The tables to return. `wanted` must request intervals and threads too.
     pub by: Vec<By>,
 }
 
 impl Measures {
-    /// Measures the rest of a trace. `path` is what the trace is called in the report.
+    /// Measures the rest of a trace. `path` is its name in the report.
     pub fn of(&self, mut reader: Reader, path: &str) -> Result<Measured, Error> {
         if self.played {
             let Trace { header, events } = play_of(reader.into_trace()?, path)?;
@@ -134,7 +134,7 @@ impl Measures {
         })
     }
 
-    /// `read` gives all events, some at a time.
+    /// `read` passes all events in groups.
     fn measure(
         &self,
         path: &str,
@@ -175,7 +175,7 @@ impl Measures {
     }
 }
 
-/// The play alone. A simulated trace has nothing else in it.
+/// The part of a trace with the play. A simulated trace has no other part.
 fn play_of(trace: Trace, path: &str) -> Result<Trace, Error> {
     if matches!(trace.header.source, Source::Simulated { .. }) {
         return Ok(trace);

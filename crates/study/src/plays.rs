@@ -1,4 +1,4 @@
-//! Runs of a workload on a live kernel, as numbers.
+//! The report about plays of a workload on a live kernel.
 
 use crate::WorkloadFacts;
 use crate::statistics::Sample;
@@ -6,8 +6,8 @@ use hearth_play::{Calibration, Counts, Host, Latencies, Options, Run};
 use hearth_trace::Latency;
 use serde::Serialize;
 
-/// Plays of one workload. It serializes as the document hearth.play/1, which docs/src/json.md describes.
-/// Field names stay; new ones may come.
+/// Plays of one workload. Serializes with schema hearth.play/1, which docs/src/json.md describes.
+/// Field names are stable; fields may be added.
 #[derive(Serialize)]
 pub struct Plays {
     schema: &'static str,
@@ -50,7 +50,7 @@ pub struct RunFacts {
     pub latencies: LatencyFacts,
 }
 
-/// All plays together.
+/// Statistics of all plays.
 #[derive(Serialize)]
 pub struct Overall {
     pub time_s_mean: f64,
@@ -97,7 +97,7 @@ impl RunFacts {
 }
 
 impl Plays {
-    /// What is known after `runs` with these settings. The host is looked at now.
+    /// The report of `runs` with these options. Detects the host.
     pub fn new(workload: WorkloadFacts, options: &Options, calibration: Calibration, runs: &[Run]) -> Self {
         let mut latencies = Latencies::default();
         runs.iter().for_each(|run| latencies.add(&run.latencies));

@@ -1,4 +1,4 @@
-//! What policies would do for a workload: each run, each setting against its machine's baseline, and a page.
+//! Predictions for a workload: all runs, comparisons with the baseline of each machine, and a page.
 
 use crate::statistics::{Change, Sample, number, saving, speedup};
 use hearth_sim::Outcome;
@@ -8,22 +8,21 @@ use hearth_workload::Workload;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// The runs of one workload. It serializes as the document hearth.predict/1, which docs/src/json.md
-/// describes. Field names stay; new ones may come.
+/// The runs of one workload. Serializes with schema hearth.predict/1, which docs/src/json.md
+/// describes. Field names are stable; fields may be added.
 #[derive(Serialize)]
 pub struct Prediction {
     schema: &'static str,
     pub workload: WorkloadFacts,
-    /// Setting by setting and machine by machine.
+    /// Ordered by machine and setting.
     pub runs: Vec<Run>,
     comparisons: Vec<Comparison>,
-    /// The execution trace of each setting's first run, if it was kept
-    /// ([`Keep::columns`](crate::Keep::columns)).
+    /// The execution trace of each setting's first run, if [`Keep::columns`](crate::Keep::columns) requests it.
     #[serde(skip)]
     pub panels: Vec<report::TimelinePanel>,
 }
 
-/// A workload in numbers, for people to judge what was simulated.
+/// The size of a workload.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct WorkloadFacts {
     pub name: String,
@@ -31,9 +30,9 @@ pub struct WorkloadFacts {
     pub threads: u64,
     pub steps: u64,
     pub cycles: u64,
-    /// Sum of all delays.
+    /// Sum of all delays, in seconds.
     pub delay_s: f64,
-    /// What must be known about it: what extraction or an importer could not represent.
+    /// What extraction or an importer could not represent.
     pub notes: Vec<String>,
 }
 
@@ -43,7 +42,7 @@ pub struct Setting {
     pub machine: String,
     pub governor: String,
     pub policy: String,
-    /// Parameters that differ from their defaults, as `--param` takes them.
+    /// Parameters that differ from their defaults, in the syntax of `--param`.
     pub params: BTreeMap<String, String>,
 }
 
@@ -69,7 +68,7 @@ pub struct Run {
     pub summary: Summary,
 }
 
-/// A setting against the baseline of its machine, which is the first setting that was named.
+/// The comparison of a setting with the baseline of its machine, which is the first setting.
 #[derive(Serialize)]
 struct Comparison {
     #[serde(flatten)]
@@ -99,7 +98,7 @@ impl WorkloadFacts {
 }
 
 impl Setting {
-    /// The policy, with its parameters as [`PolicySpec`](crate::PolicySpec) takes them.
+    /// The policy with its parameters, in the syntax of [`Spec`](hearth_policy::Spec).
     pub fn label(&self) -> String {
         let params: Vec<String> = self.params.iter().map(|(name, value)| format!("{name}={value}")).collect();
         if params.is_empty() { self.policy.clone() } else { format!("{}:{}", self.policy, params.join(",")) }
@@ -137,13 +136,13 @@ impl Run {
     }
 }
 
-/// The runs of one setting, of which there is at least one.
+/// The runs of one setting, at least one.
 pub struct Row<'a> {
     pub setting: &'a Setting,
     pub runs: &'a [Run],
     pub time: Sample,
     pub energy: Sample,
-    /// `None`: this is the baseline, its machine's first row.
+    /// The comparison with the baseline. `None` for the baseline, the first row of its machine.
     pub against: Option<Against<'a>>,
 }
 
@@ -156,18 +155,18 @@ pub struct Against<'a> {
 }
 
 impl Row<'_> {
-    /// The mean of a number of each run.
+    /// The mean of a metric over the runs.
     pub fn mean(&self, value: impl Fn(&Run) -> f64) -> f64 {
         self.runs.iter().map(value).sum::<f64>() / self.runs.len() as f64
     }
 
-    /// The mean frequency of busy cores in GHz; NaN if a run does not know it.
+    /// The mean frequency of busy cores in GHz; NaN if it is unknown for a run.
     pub fn busy_ghz(&self) -> f64 {
         self.mean(|run| run.busy_ghz_mean.unwrap_or(f64::NAN))
     }
 }
 
-/// In the order of the runs, which stand setting by setting and machine by machine.
+/// The rows of runs that are ordered by machine and setting.
 fn rows(runs: &[Run]) -> Vec<Row<'_>> {
     let mut rows: Vec<Row> = Vec::new();
     for runs in runs.chunk_by(|a, b| a.setting == b.setting) {
@@ -187,7 +186,7 @@ fn rows(runs: &[Run]) -> Vec<Row<'_>> {
 }
 
 impl Prediction {
-    /// `runs` stand setting by setting and machine by machine.
+    /// `runs` must be ordered by machine and setting.
     pub fn new(workload: WorkloadFacts, runs: Vec<Run>, panels: Vec<report::TimelinePanel>) -> Self {
         let comparisons = rows(&runs)
             .into_iter()
@@ -208,12 +207,12 @@ impl Prediction {
         Prediction { schema: "hearth.predict/1", workload, runs, comparisons, panels }
     }
 
-    /// Each setting, with its machine's first one as baseline.
+    /// A row for each setting.
     pub fn rows(&self) -> Vec<Row<'_>> {
         rows(&self.runs)
     }
 
-    /// A self-contained page with the table, the distributions and the execution traces that were kept.
+    /// A self-contained HTML page with the table, the frequency distributions and the execution traces.
     pub fn page(&self) -> String {
         let rows = self.rows();
         let facts = &self.workload;
@@ -258,7 +257,7 @@ fn page_row(row: &Row) -> report::Row {
     }
 }
 
-/// Of all runs together.
+/// The frequency residency of all runs of a row.
 fn distribution(row: &Row) -> report::Distribution {
     let mut distribution = report::Distribution { setting: row.setting.page(), residency: Vec::new() };
     for run in row.runs {
@@ -311,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn a_label_can_be_typed() {
+    fn labels_have_the_syntax_of_specs() {
         let mut setting = run("m", "nest", 1, 1.0, 1.0).setting;
         setting.params = [("r_max", "0"), ("s_max", "16ms")].map(|(n, v)| (n.into(), v.into())).into();
         assert_eq!(setting.label(), "nest:r_max=0,s_max=16ms");

@@ -1,4 +1,4 @@
-//! From claims to the simulations that they need, each once; and from what these give to results.
+//! The simulations that claims need, each once, and the results of the claims.
 
 use crate::Error;
 use crate::claims::{Book, Claim, Metric, Side};
@@ -8,7 +8,7 @@ use serde::Serialize;
 use statrs::distribution::{ContinuousCDF, StudentsT};
 use std::collections::BTreeMap;
 
-/// What must be simulated, and which claim needs which of it.
+/// The simulations of a list of claims.
 pub struct Plan<'b> {
     book: &'b Book,
     claims: Vec<Planned<'b>>,
@@ -17,7 +17,7 @@ pub struct Plan<'b> {
 
 struct Planned<'b> {
     claim: &'b Claim,
-    /// For each of its machines: the points of subject and baseline.
+    /// For each machine of the claim, the indices of the points of subject and baseline.
     pairs: Vec<(usize, Option<usize>)>,
 }
 
@@ -30,7 +30,7 @@ struct Point<'b> {
 }
 
 impl<'b> Plan<'b> {
-    /// The simulations that `claims`, which are some of the book's, need.
+    /// The simulations that these claims of the book need.
     pub fn new(book: &'b Book, claims: &[&'b Claim]) -> Self {
         let mut points: Vec<Point> = Vec::new();
         let mut number = |point: Point<'b>| {
@@ -52,7 +52,7 @@ impl<'b> Plan<'b> {
         Plan { book, claims, points }
     }
 
-    /// Point by point, each with seeds 1 to `runs`.
+    /// The jobs of each point, with seeds 1 to `runs`.
     pub fn jobs(&self, runs: u64) -> Vec<Job<'b>> {
         let book = self.book;
         let job = |point: &Point<'b>, seed| Job {
@@ -67,18 +67,18 @@ impl<'b> Plan<'b> {
         self.points.iter().flat_map(|point| (1..=runs).map(move |seed| job(point, seed))).collect()
     }
 
-    /// Number of simulations, with so many runs of each setting.
+    /// Number of simulations, with this number of runs of each point.
     pub fn simulations(&self, runs: u64) -> usize {
         self.points.len() * runs as usize
     }
 
-    /// Simulates, and evaluates the claims. `threads`: simulations at a time, 0 for one on each core.
-    /// `done` is called after each simulation, from several threads.
+    /// Simulates and evaluates the claims, on `threads` threads (0 means one per core). Calls `done` after each
+    /// simulation, from several threads.
     pub fn run(&self, runs: u64, threads: usize, done: impl Fn() + Sync) -> Result<Reproduction<'b>, Error> {
         self.evaluate(runs, hearth_sim::run_all(&self.jobs(runs), threads, done))
     }
 
-    /// `outcomes`: those of [`jobs`](Self::jobs), in that order.
+    /// Evaluates the claims. `outcomes` are those of [`jobs`](Self::jobs), in that order.
     pub fn evaluate(
         &self,
         runs: u64,
@@ -141,9 +141,9 @@ impl<'b> Plan<'b> {
     }
 }
 
-// ---- the metrics ------------------------------------------------------------------------------------------
+// ---- Metrics ----------------------------------------------------------------------------------------------
 
-/// What a claim can ask about a run.
+/// The metrics of a run that claims use.
 struct Run {
     time_s: f64,
     energy_j: f64,
@@ -191,12 +191,12 @@ fn measure(metric: Metric, subject: &[Run], baseline: &[Run]) -> Change {
     }
 }
 
-/// There is always a run; of none, nothing is known.
+/// The statistics of a metric over the runs.
 fn sample(runs: &[Run], value: impl Fn(&Run) -> f64) -> Sample {
     Sample::of(runs.iter().map(value)).unwrap_or(Sample { n: 0, mean: f64::NAN, deviation: 0.0 })
 }
 
-/// Ratio of the means of two amounts, which are never negative. Nothing against nothing is 0.
+/// Ratio of the means of two non-negative metrics. 0 / 0 is 0.
 fn ratio(subject: &Sample, baseline: &Sample) -> Change {
     if subject.mean == 0.0 {
         return Change { value: 0.0, ci95: (subject.n > 1 && baseline.n > 1).then_some([0.0; 2]) };
@@ -205,7 +205,7 @@ fn ratio(subject: &Sample, baseline: &Sample) -> Change {
     Change { value: change.value + 1.0, ci95: change.ci95.map(|ends| ends.map(|end| end + 1.0)) }
 }
 
-/// The mean of an amount that is never negative, with Student's interval.
+/// The mean of a non-negative metric, with Student's interval.
 fn mean(sample: &Sample) -> Change {
     let student = (sample.n > 1).then(|| StudentsT::new(0.0, 1.0, (sample.n - 1) as f64).ok()).flatten();
     let ci95 = student.map(|t| {
@@ -215,21 +215,22 @@ fn mean(sample: &Sample) -> Change {
     Change { value: sample.mean, ci95 }
 }
 
-// ---- the document -----------------------------------------------------------------------------------------
+// ---- Report -----------------------------------------------------------------------------------------------
 
-/// All results. It serializes as the document hearth.reproduce/1, which docs/src/json.md describes.
-/// Field names stay; new ones may come.
+/// All results. Serializes with schema hearth.reproduce/1, which docs/src/json.md describes.
+/// Field names are stable; fields may be added.
 #[derive(Serialize)]
 pub struct Reproduction<'b> {
     schema: &'static str,
     pub runs: u64,
-    /// How many results there are, and how many of them lie in the paper's range.
+    /// Number of results.
     pub results: usize,
+    /// Number of results in the paper's range.
     pub in_range: usize,
     pub claims: Vec<ClaimResult<'b>>,
 }
 
-/// A claim, with what was found on each of its machines.
+/// A claim and its result on each of its machines.
 #[derive(Serialize)]
 pub struct ClaimResult<'b> {
     pub id: &'b str,
@@ -250,7 +251,7 @@ struct NamedSide<'b> {
     params: BTreeMap<String, String>,
 }
 
-/// A claim on one machine.
+/// The result of a claim on one machine.
 #[derive(Serialize)]
 pub struct Found<'b> {
     pub machine: &'b str,
@@ -261,7 +262,7 @@ pub struct Found<'b> {
     baseline: Option<MeanMetrics>,
 }
 
-/// Means over the runs, which explain the value.
+/// Means over the runs, to explain the value of the claim.
 #[derive(Serialize)]
 struct MeanMetrics {
     time_s: f64,

@@ -1,15 +1,15 @@
-//! What a user names: machines, governors, policies and parameters, as text.
+//! The names of machines, governors, policies and parameters that a user selects.
 
 use hearth_machine::Governor;
 use hearth_policy::{ScopedAssignment, Spec};
 
-/// What to simulate, by name. [`Matrix::load`](crate::Matrix::load) loads it.
+/// The names of what to simulate. [`Matrix::load`](crate::Matrix::load) loads it.
 #[derive(Clone, Debug, Default)]
 pub struct Selection {
     /// Names of built-in machines, or paths of machine files.
     pub machines: Vec<String>,
     pub governors: Vec<Governor>,
-    /// Without any: all built-in policies.
+    /// Empty means all built-in policies.
     pub policies: Vec<Spec>,
     pub params: Vec<ScopedAssignment>,
 }

@@ -1,13 +1,13 @@
-//! Means over seeds, and the 95 % confidence intervals of what is derived from them.
+//! Means over seeds, and 95% confidence intervals of their ratios.
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
-/// Mean, standard deviation and number of a sample.
+/// Size, mean and standard deviation of a sample.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Sample {
     pub n: usize,
     pub mean: f64,
-    /// With n − 1; 0 for fewer than two values.
+    /// Sample standard deviation (divisor n − 1); 0 for fewer than two values.
     pub deviation: f64,
 }
 
@@ -31,11 +31,11 @@ impl Sample {
     }
 }
 
-/// How much better a sample is than a baseline: 0 is equal, 0.1 is 10 % better.
+/// The relative improvement of a sample over a baseline: 0 is equal, 0.1 is 10% better.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Change {
     pub value: f64,
-    /// The interval that holds the true value with 95 % confidence; `None` with fewer than two runs of either.
+    /// The 95% confidence interval; `None` with fewer than two runs of either.
     pub ci95: Option<[f64; 2]>,
 }
 
@@ -51,9 +51,9 @@ pub fn saving(baseline: &Sample, new: &Sample) -> Change {
     Change { value: 1.0 - ratio, ci95: ci.map(|[low, high]| [1.0 - high, 1.0 - low]) }
 }
 
-/// Ratio of two means of positive values, and its 95 % confidence interval: by the delta method on the
-/// logarithm, with Student's t at the degrees of freedom of Welch and Satterthwaite. The samples are taken as
-/// independent and their spreads as unequal.
+/// Ratio of two means of positive values, and its 95% confidence interval by the delta method on the
+/// logarithm, with Student's t at the Welch–Satterthwaite degrees of freedom. Assumes independent samples and
+/// unequal variances.
 fn ratio(above: &Sample, below: &Sample) -> (f64, Option<[f64; 2]>) {
     let ratio = above.mean / below.mean;
     if above.n < 2 || below.n < 2 {
@@ -65,13 +65,13 @@ fn ratio(above: &Sample, below: &Sample) -> (f64, Option<[f64; 2]>) {
         return (ratio, Some([ratio, ratio]));
     }
     let freedom = variance * variance / (va * va / (above.n - 1) as f64 + vb * vb / (below.n - 1) as f64);
-    // Location 0, scale 1 and at least one degree of freedom are valid; NaN means (of nothing) are not.
+    // An error means that a mean is NaN: the other arguments are valid.
     let Ok(t) = StudentsT::new(0.0, 1.0, freedom) else { return (ratio, None) };
     let reach = t.inverse_cdf(0.975) * variance.sqrt();
     (ratio, Some([ratio * (-reach).exp(), ratio * reach.exp()]))
 }
 
-/// A number with three significant digits, or as many as it has before the point.
+/// Formats with three significant digits, or all digits before the point.
 pub fn number(value: f64) -> String {
     let digits = if value == 0.0 { 0 } else { value.abs().log10().floor() as i32 };
     format!("{value:.*}", (2 - digits).clamp(0, 6) as usize)
@@ -82,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_are_short() {
+    fn numbers_have_three_digits() {
         for (value, text) in [
             (0.0, "0.00"),
             (0.012345, "0.0123"),
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sample() {
+    fn sample_statistics() {
         let s = sample(&[2.0, 4.0, 4.0, 4.0, 5.0, 5.0, 7.0, 9.0]);
         assert_eq!((s.n, s.mean), (8, 5.0));
         // Squares: 9 + 1 + 1 + 1 + 0 + 0 + 4 + 16 = 32; 32 / 7 = 4.5714; its root is 2.1381.
@@ -115,28 +115,28 @@ mod tests {
     }
 
     #[test]
-    fn the_papers_speedup() {
+    fn speedup_and_saving_are_those_of_the_papers() {
         // 10 s become 8 s: 10 / 8 − 1. 100 J become 80 J: a fifth is saved.
         assert!(close(speedup(&sample(&[10.0]), &sample(&[8.0])).value, 0.25));
         assert!(close(saving(&sample(&[100.0]), &sample(&[80.0])).value, 0.2));
-        // Twice as slow.
+        // Half as fast.
         assert!(close(speedup(&sample(&[1.0]), &sample(&[2.0])).value, -0.5));
     }
 
     #[test]
-    fn one_run_says_nothing_of_confidence() {
+    fn one_run_has_no_interval() {
         assert_eq!(speedup(&sample(&[10.0]), &sample(&[8.0, 8.0])).ci95, None);
         assert_eq!(saving(&sample(&[10.0, 10.0]), &sample(&[8.0])).ci95, None);
     }
 
     #[test]
-    fn equal_runs_leave_no_doubt() {
+    fn equal_runs_have_an_empty_interval() {
         let change = speedup(&sample(&[10.0, 10.0]), &sample(&[8.0, 8.0]));
         assert!(change.ci95.unwrap().iter().all(|end| close(*end, 0.25)));
     }
 
     #[test]
-    fn an_interval_by_hand() {
+    fn interval_agrees_with_manual_calculation() {
         // Baseline 9, 10, 11: mean 10, deviation 1, relative variance (1/10)² / 3 = 0.0033333.
         // New 4, 5, 6: mean 5, deviation 1, relative variance (1/5)² / 3 = 0.0133333.
         // Sum 0.0166667, root 0.1290994. Freedom: 0.0166667² / (0.0033333² / 2 + 0.0133333² / 2) = 2.941176.
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn the_interval_of_equal_samples_has_students_width() {
+    fn interval_of_equal_samples_has_students_width() {
         // Both 9, 11: deviation √2, relative variance 2/100/2 = 0.01 each; freedom 2; t = 4.30265;
         // reach 4.30265 · √0.02 = 0.608487.
         let change = speedup(&sample(&[9.0, 11.0]), &sample(&[9.0, 11.0]));

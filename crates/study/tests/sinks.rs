@@ -1,4 +1,4 @@
-//! A run whose trace is kept and drawn is the run that would be without.
+//! Storing and drawing a trace does not change the run.
 
 use hearth_sim::{Job, NOISE};
 use hearth_study::{Keep, Matrix, Selection};
@@ -38,7 +38,7 @@ fn trace(matrix: &Matrix, workload: &Workload) -> Trace {
 }
 
 #[test]
-fn one_run_with_all_sinks_is_two_runs_with_one_each() {
+fn one_run_with_all_sinks_equals_runs_with_one_sink() {
     let (matrix, workload) = (matrix(&["nest"], 1), workload());
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("trace");
@@ -60,7 +60,7 @@ fn one_run_with_all_sinks_is_two_runs_with_one_each() {
 }
 
 #[test]
-fn panels_are_those_of_each_settings_first_run() {
+fn panels_show_the_first_run_of_each_setting() {
     let (matrix, workload) = (matrix(&["nest", "cfs"], 2), workload());
     let keep = Keep { trace: None, columns: Some(100) };
     let done = std::sync::atomic::AtomicUsize::new(0);
@@ -76,11 +76,11 @@ fn panels_are_those_of_each_settings_first_run() {
 }
 
 #[test]
-fn a_trace_is_kept_of_one_run_only() {
+fn only_one_run_can_be_stored() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("trace");
     let keep = Keep { trace: Some(&path), columns: None };
-    let refused = matrix(&["cfs"], 2).predict(&workload(), Vec::new(), &keep, || ());
-    assert!(refused.is_err_and(|error| error.to_string().contains("2 are planned")));
+    let rejected = matrix(&["cfs"], 2).predict(&workload(), Vec::new(), &keep, || ());
+    assert!(rejected.is_err_and(|error| error.to_string().contains("2 are planned")));
     assert!(Store::open(&path).is_err());
 }

@@ -5,6 +5,7 @@
 //! to the next. Names (of threads, reasons, core sets) are in the [`Header`], which keeps an event
 //! small and `Copy`.
 
+use crate::source::Source;
 use serde::{Deserialize, Serialize};
 
 /// Nanoseconds since the start of the trace.
@@ -99,16 +100,6 @@ pub struct ThreadInfo {
     pub parent: Tid,
     /// True for threads of the recorded command or the simulated workload.
     pub traced: bool,
-}
-
-#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-pub enum Source {
-    /// A live kernel. `method` is the recording mechanism ("tracefs", "bpf").
-    Recorded { method: String, command: Vec<String>, kernel: String },
-    /// The simulator. `params` holds the policy parameters that differ from their defaults.
-    Simulated { policy: String, params: Vec<(String, String)>, workload: String, governor: String, seed: u64 },
-    #[default]
-    Unknown,
 }
 
 /// Metadata of a trace.

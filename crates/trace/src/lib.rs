@@ -10,6 +10,7 @@ mod metrics;
 mod played;
 mod record;
 pub mod series;
+mod source;
 mod store;
 
 /// State of cores and threads after each event, and meters built on it, for consumers that need
@@ -29,6 +30,7 @@ pub use hash::TraceHash;
 pub use metrics::{
     INVERSION_THRESHOLD_PERCENT, Latency, Metrics, Migrations, Residency, Summary, UNDERLOAD_INTERVAL,
 };
+pub use source::{Filter, Method, RecordedPolicy, Recording, Source};
 pub use store::{Error, Group, Reader, Store, Writer};
 
 /// A whole trace in memory.

@@ -11,16 +11,17 @@ import polars
 trace = Path(sys.argv[1])
 expected = json.load(sys.stdin)
 columns = ["time", "core", "kind", "thread", "other", "target", "detail", "value"]
-wrong = 0
 
 
 def compare(reader, sums):
-    global wrong
+    """The number of sums that differ from Hearth's."""
+    wrong = 0
     for name in sorted(expected.keys() | sums.keys()):
         ours, theirs = expected.get(name, 0), int(sums.get(name, 0))
         if ours != theirs:
             print(f"{reader}: {name} is {theirs}, Hearth reads {ours}", file=sys.stderr)
             wrong += 1
+    return wrong
 
 
 def with_frames(read):
@@ -49,9 +50,9 @@ def with_sql():
     return {**sums, **counts, "events": sum(counts.values())}
 
 
-compare("pandas", with_frames(pandas.read_parquet))
-compare("polars", with_frames(lambda path: polars.read_parquet(path / "*.parquet" if path.is_dir() else path)))
-compare("DuckDB", with_sql())
+wrong = compare("pandas", with_frames(pandas.read_parquet))
+wrong += compare("polars", with_frames(lambda path: polars.read_parquet(path / "*.parquet" if path.is_dir() else path)))
+wrong += compare("DuckDB", with_sql())
 versions = f"pandas {pandas.__version__}, polars {polars.__version__}, DuckDB {duckdb.__version__}"
 print(f"{expected['events']} events read by {versions}: {wrong} sums differ")
 sys.exit(wrong > 0)

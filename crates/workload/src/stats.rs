@@ -24,13 +24,6 @@ pub struct Stats {
     pub span: Option<u64>,
 }
 
-impl Stats {
-    /// Average number of threads that run in parallel: work divided by critical path.
-    pub fn parallelism(&self) -> Option<f64> {
-        self.span.filter(|&span| span > 0).map(|span| self.work as f64 / span as f64)
-    }
-}
-
 impl Workload {
     /// Computes statistics with times at `khz` (2,100,000 for the papers' larger machine).
     pub fn stats(&self, khz: u32) -> Stats {

@@ -127,9 +127,9 @@ async function ask(path: string, signal?: AbortSignal): Promise<Response> {
     );
   }
   if (response.ok) return response;
-  const told = (await response.json().catch(() => ({}))) as { error?: unknown; help?: unknown };
+  const body = (await response.json().catch(() => ({}))) as { error?: unknown; help?: unknown };
   const text = (value: unknown, otherwise: string) => (typeof value === "string" ? value : otherwise);
-  throw new ApiError(response.status, text(told.error, `status ${response.status}`), text(told.help, ""));
+  throw new ApiError(response.status, text(body.error, `status ${response.status}`), text(body.help, ""));
 }
 
 async function json<T>(path: string, signal?: AbortSignal): Promise<T> {

@@ -1,4 +1,4 @@
-// A real Chromium, and what the tests do with it again and again.
+// Chromium, and helpers of the tests.
 
 import { chromium, type Browser, type Page } from "playwright-core";
 
@@ -19,7 +19,7 @@ export function launch(): Promise<Browser> {
 
 export interface Opened {
   page: Page;
-  /** What the page complained of. */
+  /** Errors on the page's console. */
   errors: string[];
 }
 
@@ -44,16 +44,16 @@ export async function open(
   return { page, errors };
 }
 
-/** Until everything in sight is there. */
+/** Waits until all visible data is drawn. */
 export async function ready(page: Page): Promise<void> {
-  // The state is set with the next picture: let that come first.
+  // The state changes with the next frame, so wait for that first.
   await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
   await page.waitForFunction(() => document.documentElement.dataset.state === "ready", undefined, {
     timeout: 20_000,
   });
 }
 
-/** Goes to another view of the open page by its address. */
+/** Changes the view of the open page through its URL. */
 export async function view(page: Page, hash: string): Promise<void> {
   await page.evaluate((h) => (location.hash = h), hash);
   await ready(page);
@@ -72,7 +72,7 @@ export function pixel(page: Page, x: number, y: number): Promise<[number, number
   );
 }
 
-/** How many different colours a rectangle of the picture has. */
+/** The number of different colours in a rectangle of the picture. */
 export function colours(page: Page, x: number, y: number, w: number, h: number): Promise<number> {
   return page.evaluate(
     ([x, y, w, h]) => {

@@ -1,4 +1,4 @@
-// The page in a real Chromium, over made-up traces: everything a reader can do.
+// The page in Chromium, with generated traces and a mock server.
 
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
@@ -46,7 +46,7 @@ async function row(page: Page): Promise<[number, number]> {
 }
 const IN = "#t=100000000-106000000";
 
-test("two traces are drawn above each other; what was lost is said", async () => {
+test("two traces are drawn above each other, with lost events", async () => {
   const page = await fresh();
   assert.ok((await colours(page, 120, 60, 1000, 200)) > 20, "the upper trace");
   assert.ok((await colours(page, 120, 420, 1000, 200)) > 20, "the lower trace");
@@ -56,15 +56,15 @@ test("two traces are drawn above each other; what was lost is said", async () =>
   await page.context().close();
 });
 
-/** Until nothing has been asked for a while: what the page looks ahead for has come, too. */
-async function quiet(page: Page): Promise<void> {
+/** Waits until the page has sent no request for 400 ms: prefetching has ended too. */
+async function untilQuiet(page: Page): Promise<void> {
   for (let asked = -1; asked !== mock.asked.length;) {
     asked = mock.asked.length;
     await page.waitForTimeout(400);
   }
 }
 
-test("nothing but what is visible, or next to it, is fetched; zooming fetches finer tiles", async () => {
+test("only visible and adjacent tiles are fetched; zooming fetches finer tiles", async () => {
   const page = await fresh();
   mock.asked.length = 0;
   await page.mouse.move(700, 300);
@@ -73,10 +73,10 @@ test("nothing but what is visible, or next to it, is fetched; zooming fetches fi
   const [from, to] = (await span(page))!;
   assert.ok(to - from < 4e8 / 4, `${from}-${to}`);
   await view(page, `#t=100000000-101000000`);
-  await quiet(page);
+  await untilQuiet(page);
   mock.asked.length = 0;
   await view(page, `#t=200000000-201000000`);
-  await quiet(page);
+  await untilQuiet(page);
   const tiles = mock.asked
     .filter((path) => path.includes("/tiles/"))
     .map((path) => path.split(/[/?]/).slice(4, 6).map(Number) as [number, number]);
@@ -91,13 +91,13 @@ test("nothing but what is visible, or next to it, is fetched; zooming fetches fi
   await page.context().close();
 });
 
-test("in a pause, what the next step needs is fetched", async () => {
+test("idle time is used for prefetching", async () => {
   mock.asked.length = 0;
   const page = await fresh("#t=100000000-140000000");
   const inSight = () => mock.asked.filter((path) => /\/tiles\/2\/(26|27|28|29|30)\?/.test(path));
-  await quiet(page);
+  await untilQuiet(page);
   const ahead = inSight().length;
-  assert.ok(ahead > 0, "tiles of level 2 have come while those of level 3 are shown");
+  assert.ok(ahead > 0, "tiles of level 2 are prefetched while level 3 is shown");
   await view(page, "#t=110000000-130000000");
   assert.equal(inSight().length, ahead, "none of them is asked for again");
   await page.context().close();
@@ -136,7 +136,7 @@ test("keys, wheel and drags move the window", async () => {
   await page.context().close();
 });
 
-test("a coarser picture stands in at once while finer tiles load", async () => {
+test("a coarser picture is shown while finer tiles load", async () => {
   const page = await fresh();
   page.setDefaultTimeout(5000);
   mock.delay = 1500;
@@ -145,7 +145,7 @@ test("a coarser picture stands in at once while finer tiles load", async () => {
     await page.waitForTimeout(300);
     assert.equal(await page.evaluate(() => document.documentElement.dataset.state), "loading");
     assert.ok((await colours(page, 120, 60, 1000, 200)) > 20, "something is drawn");
-    // Moving on: what was under way for the old window is given up.
+    // Moving aborts the requests of the old window.
     const [failed] = await Promise.all([
       page.waitForEvent("requestfailed"),
       page.evaluate(() => (location.hash = "#t=300000000-301000000")),
@@ -158,7 +158,7 @@ test("a coarser picture stands in at once while finer tiles load", async () => {
   await page.context().close();
 });
 
-test("hover tells what runs there", async () => {
+test("hover shows what runs there", async () => {
   const page = await fresh(IN);
   await page.mouse.move(...(await row(page)));
   await page.waitForSelector("#tip:not([hidden]) dd");
@@ -169,7 +169,7 @@ test("hover tells what runs there", async () => {
   await page.context().close();
 });
 
-test("a click selects a thread, which is followed with , and .", async () => {
+test("a click selects a thread; , and . follow it", async () => {
   const page = await fresh(IN);
   await page.mouse.click(...(await row(page)));
   await page.waitForSelector("#details:not([hidden]) h3");
@@ -199,7 +199,7 @@ test("a click selects a thread, which is followed with , and .", async () => {
   await page.context().close();
 });
 
-test("a drag marks an area and shows its numbers", async () => {
+test("a drag marks an area and shows its sums", async () => {
   const page = await fresh(IN);
   await page.mouse.move(400, 200);
   await page.mouse.down();
@@ -212,7 +212,7 @@ test("a drag marks an area and shows its numbers", async () => {
   await page.context().close();
 });
 
-test("search finds a thread by name, and a hostile name stays text", async () => {
+test("search finds a thread by name; names are not interpreted as HTML", async () => {
   const page = await fresh();
   await page.keyboard.press("/");
   await page.keyboard.type("<img");
@@ -253,7 +253,7 @@ test("a link restores the view", async () => {
   await other.context().close();
 });
 
-test("every colour and every kind of rows is drawn", async () => {
+test("all colourings and kinds of rows are drawn", async () => {
   const page = await fresh("#t=100000000-160000000");
   const seen = new Set<string>();
   for (const colour of ["frequency", "queue", "thread", "process", "reason"]) {
@@ -276,7 +276,7 @@ test("every colour and every kind of rows is drawn", async () => {
   await page.context().close();
 });
 
-test("dark and light, by the system and by hand", async () => {
+test("dark and light themes, from the system and the toolbar", async () => {
   const page = await fresh("", { dark: true });
   const [dark] = await pixel(page, 40, 5);
   assert.ok(dark < 60, `${dark}`);
@@ -287,7 +287,7 @@ test("dark and light, by the system and by hand", async () => {
   await page.context().close();
 });
 
-test("the picture is saved as PNG and SVG, names as text", async () => {
+test("the picture is saved as PNG and SVG, with names as text", async () => {
   const page = await fresh(IN);
   const save = async (button: string): Promise<[string, Buffer]> => {
     await page.click("summary[title='Save the picture']");
@@ -314,7 +314,7 @@ test("the picture is saved as PNG and SVG, names as text", async () => {
   await page.context().close();
 });
 
-test("keys are listed, the keyboard gets everywhere, and everything has a name", async () => {
+test("keys are listed; all controls have keyboard focus and names", async () => {
   const page = await fresh();
   await page.keyboard.press("?");
   assert.ok(await page.isVisible("#help"));
@@ -342,7 +342,7 @@ test("keys are listed, the keyboard gets everywhere, and everything has a name",
   await page.context().close();
 });
 
-test("an error of the server is told with what to do", async () => {
+test("errors of the server are shown with help", async () => {
   const page = await fresh();
   await page.route("**/tiles/**", (route) =>
     route.fulfill({

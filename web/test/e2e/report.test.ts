@@ -1,4 +1,4 @@
-// The report as a file in a real Chromium. HEARTH_SAMPLE names crates/view/examples/sample.rs, built.
+// The report as a file in Chromium. HEARTH_SAMPLE is the path of the built crates/view/examples/sample.rs.
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
@@ -57,7 +57,7 @@ function colours(canvas: Locator, x: number, y: number, w: number, h: number): P
 }
 
 const picture = (canvas: Locator) => canvas.evaluate((element: HTMLCanvasElement) => element.toDataURL());
-/** Two frames: changes are drawn in the next one. */
+/** Waits for two frames, because changes are drawn in the next one. */
 const drawn = (page: Page) =>
   page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
 const close = (page: Page) => page.context().close();
@@ -124,7 +124,7 @@ test(
   },
 );
 
-test("the tip tells core, frequency and load; unused cores can be shown", options, async () => {
+test("the tip shows core, frequency and load; unused cores can be shown", options, async () => {
   const page = await open();
   const canvas = page.locator("canvas").first();
   await canvas.scrollIntoViewIfNeeded();
@@ -149,7 +149,7 @@ test("the tip tells core, frequency and load; unused cores can be shown", option
   await close(page);
 });
 
-test("a column sorts down, up, and back; groups stay together", options, async () => {
+test("a column sorts descending, ascending, and back, within groups", options, async () => {
   const page = await open();
   const names = () => page.locator(".numbers tbody:first-of-type tr:not(.group) th").allTextContents();
   const original = await names();
@@ -172,7 +172,7 @@ test("a column sorts down, up, and back; groups stay together", options, async (
   await close(page);
 });
 
-test("dark by the system, light on paper", options, async () => {
+test("dark theme from the system, light in print", options, async () => {
   const page = await open(true);
   const canvas = page.locator("canvas").first();
   const corner = () => colours(canvas, 0, 0, 1, 1);

@@ -1,4 +1,4 @@
-// The page over the real server. HEARTH_SERVE names it: crates/view/examples/serve.rs, built.
+// The page with the real server. HEARTH_SERVE is the path of the built crates/view/examples/serve.rs.
 
 import assert from "node:assert/strict";
 import { spawn, type ChildProcess } from "node:child_process";
@@ -38,7 +38,7 @@ const close = (page: Page) => page.context().close();
 const infos = (page: Page) =>
   page.evaluate(async () => (await (await fetch("api/traces")).json()) as TraceInfo[]);
 
-test("draws what the server gives, without complaint", options, async () => {
+test("draws the server's data without errors", options, async () => {
   const { page, errors } = await open(browser, url);
   assert.equal((await infos(page)).length, 2);
   assert.ok((await colours(page, 120, 60, 1000, 150)) > 10);
@@ -57,7 +57,7 @@ test("draws what the server gives, without complaint", options, async () => {
   await close(page);
 });
 
-test("the server's views can be chosen", options, async () => {
+test("the server's named views can be applied", options, async () => {
   const { page, errors } = await open(browser, url);
   const names = await page.locator("#named option").allTextContents();
   assert.ok(names.length > 1, String(names));
@@ -71,7 +71,7 @@ test("the server's views can be chosen", options, async () => {
 
 test("zoomed in, slices, hover, click, following and search agree with the server", options, async () => {
   const { page, errors } = await open(browser, `${url}${IN}`);
-  // Who runs in the middle of the window, on any core.
+  // The threads that run in the middle of the window.
   const { from, to } = { from: 100_000_000, to: 100_400_000 };
   const { slices } = (await page.evaluate(
     async ([a, b]) => await (await fetch(`api/traces/0/events?from=${a}&to=${b}&limit=5000`)).json(),
@@ -84,7 +84,7 @@ test("zoomed in, slices, hover, click, following and search agree with the serve
   const slice = inside[0]!;
   const box = (await page.locator("#picture").boundingBox())!;
   const x = 96 + ((slice.from + slice.to) / 2 - from) * ((box.width - 96 - 14) / (to - from));
-  // The row of its core: cores are in the order of socket, die, and physical core.
+  // Rows are ordered by socket, die, and physical core.
   const { cores } = (await infos(page))[0]!;
   const order = cores
     .map((_, i) => i)
@@ -140,7 +140,7 @@ test("zoomed in, slices, hover, click, following and search agree with the serve
   await close(page);
 });
 
-test("an area's numbers agree with the events", options, async () => {
+test("sums of an area agree with the events", options, async () => {
   const { page } = await open(browser, `${url}#area=100000000-100400000&t=100000000-100400000`);
   await page.waitForFunction(() => document.getElementById("details")!.textContent!.includes("overload"));
   const text = (await page.textContent("#details"))!;
@@ -157,7 +157,7 @@ test("an area's numbers agree with the events", options, async () => {
   await close(page);
 });
 
-test("a link restores the view; dark; nothing leaves the machine", options, async () => {
+test("a link restores the view; dark theme; no external requests", options, async () => {
   const { page } = await open(browser, `${url}${IN}&colour=reason&theme=dark&marks=overload.place`);
   const hosts = new Set<string>();
   page.on("request", (request) => hosts.add(new URL(request.url()).host));

@@ -1,4 +1,4 @@
-// node out/mock/main.js [CORES [SECONDS [PORT]]]: the page over made-up traces, for working on it.
+// node out/mock/main.js [CORES [SECONDS [PORT]]]: serves the page with generated traces, for development.
 
 import { serve } from "./server";
 

@@ -1,5 +1,5 @@
-// A made-up schedule, for the page's own tests: programs that fork, run, sleep and wake, placed by
-// two caricatures of a policy. Nothing here is a result.
+// A generated schedule for tests of the page: programs that fork, run, sleep and wake, placed by
+// two simplified policies. Not a simulation.
 
 import type { Core, EventMark, Slice, TraceInfo } from "../../src/data/api";
 
@@ -48,7 +48,7 @@ const PROGRAMS = [
   "x".repeat(300),
 ];
 
-/** Mulberry32: small, and the same everywhere. */
+/** The random number generator Mulberry32: deterministic on all platforms. */
 export function random(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
@@ -267,7 +267,7 @@ export function coarsest(duration: number): number {
   return Math.max(0, Math.ceil((Math.log2(duration / 256) - 10) / 2));
 }
 
-/** Primary until 8 ms after it was last used, then reserve for a while. */
+/** Primary until 8 ms after the last use, then reserve. */
 function membership(slices: readonly Slice[], duration: number): Membership[] {
   const out: Membership[] = [];
   for (const { core, from, to } of slices) {

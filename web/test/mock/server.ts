@@ -1,4 +1,4 @@
-// A server as the page knows it, over made-up schedules.
+// A mock of the server's API, with generated schedules.
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { readFile } from "node:fs/promises";
@@ -10,9 +10,9 @@ import { encodeTile, makeTile } from "./tiles";
 
 export interface Mock {
   url: string;
-  /** Paths that were asked for. */
+  /** Requested paths. */
   asked: string[];
-  /** Milliseconds before a tile is answered. */
+  /** Delay of answers with tiles, in milliseconds. */
   delay: number;
   close(): Promise<void>;
 }

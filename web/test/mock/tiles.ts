@@ -1,4 +1,4 @@
-// Tiles of a made-up schedule, as the server would make them of events.
+// Tiles of a generated schedule, as the server computes them from events.
 
 import { FIELDS, entries, type Field, type FieldArray } from "../../src/data/api";
 import { BINS, binWidth, tileSpan } from "../../src/model/levels";
@@ -78,7 +78,7 @@ export function makeTile(s: Schedule, level: number, index: number): Arrays {
   return arrays;
 }
 
-/** In the order asked for, each padded to 8 bytes. */
+/** The fields in the requested order, each padded to 8 bytes. */
 export function encodeTile(arrays: Arrays, fields: readonly Field[]): Uint8Array {
   const parts = fields.map((field) => arrays[field]);
   const lengths = parts.map((part) => Math.ceil(part.byteLength / 8) * 8);

@@ -19,7 +19,7 @@ import {
   type Rgb,
 } from "../../src/model/colour";
 
-/** Colour vision: normal, and the simulations of Machado and others (2009) at severity 1. */
+/** Types of colour vision: normal, and the simulations of Machado et al. (2009) at severity 1. */
 const SIGHT: Record<string, number[][]> = {
   normal: [
     [1, 0, 0],
@@ -45,7 +45,7 @@ const SIGHT: Record<string, number[][]> = {
 
 const linear = (v: number) => (v / 255 <= 0.04045 ? v / 255 / 12.92 : ((v / 255 + 0.055) / 1.055) ** 2.4);
 
-/** Linear RGB as seen with a kind of sight. */
+/** Linear RGB as seen with a type of colour vision. */
 function seen(colour: Rgb, sight: number[][]): [number, number, number] {
   const [r, g, b] = colour.map(linear) as [number, number, number];
   const at = ([x, y, z]: number[]) => Math.max(0, Math.min(1, x! * r + y! * g + z! * b));
@@ -63,7 +63,7 @@ function oklab([r, g, b]: readonly number[]): [number, number, number] {
   ];
 }
 
-/** The smallest distance of two colours in OKLab over all kinds of sight; black to white is 100. */
+/** The smallest OKLab distance of two colours over all types of colour vision. Black to white is 100. */
 function distance(a: Rgb, b: Rgb): number {
   const each = Object.values(SIGHT).map((sight) => {
     const [p, q] = [oklab(seen(a, sight)), oklab(seen(b, sight))];
@@ -84,7 +84,7 @@ function apart(name: string, colour: Rgb, others: readonly Rgb[], least: number)
   }
 }
 
-test("a higher frequency is lighter for every kind of sight", () => {
+test("higher frequencies are lighter for every type of colour vision", () => {
   for (const sight of Object.values(SIGHT)) {
     const light = lightness(ramp, sight);
     for (let i = 1; i < light.length; i++) assert.ok(light[i]! > light[i - 1]!, `${i} of ${light}`);
@@ -95,7 +95,7 @@ test("both ends of the frequency ramp contrast with idle rows, light and dark", 
   for (const theme of [LIGHT, DARK]) apart("the row", theme.row, [ramp[0]!, ramp[40]!], 10);
 });
 
-test("overload is no frequency, inversion, category or queue length for any kind of sight", () => {
+test("overload differs from all other colours for every type of colour vision", () => {
   apart("overload", OVERLOAD, ramp, 12);
   apart("overload", OVERLOAD, [INVERSION, UNKNOWN, LIGHT.row, DARK.row], 10);
   apart("overload", OVERLOAD, kinds, 8);
@@ -108,7 +108,7 @@ test("overload is no frequency, inversion, category or queue length for any kind
     );
 });
 
-test("inversion and an unknown frequency are no frequency", () => {
+test("inversion and unknown differ from all frequencies", () => {
   apart("inversion", INVERSION, ramp, 7);
   apart("unknown", UNKNOWN, ramp, 7);
 });
@@ -117,7 +117,7 @@ test("categories differ from each other and from the baseline", () => {
   kinds.forEach((colour, i) => apart("category", colour, [BASELINE, ...kinds.slice(0, i)], 7));
 });
 
-test("more runnable threads contrast more with the page for every kind of sight", () => {
+test("more runnable threads have more contrast for every type of colour vision", () => {
   const lengths = [1, 2, 3, 4, 8, 16];
   for (const theme of [LIGHT, DARK]) {
     for (const sight of Object.values(SIGHT)) {
@@ -132,7 +132,7 @@ test("more runnable threads contrast more with the page for every kind of sight"
   assert.deepEqual([0, 1, 2, 4, 16, 99].map(queueShare), [0, 0, 0.25, 0.5, 1, 1]);
 });
 
-test("names on the colours of threads are readable", () => {
+test("names are readable on the colours of threads", () => {
   const contrast = (a: number, b: number) => (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
   for (let i = 0; i < 200; i++) {
     for (const theme of [LIGHT, DARK]) {

@@ -22,7 +22,7 @@ import { addTiles } from "../../src/ui/area";
 import { schedule, topology } from "../mock/schedule";
 import { encodeTile, makeTile } from "../mock/tiles";
 
-test("a tile's arrays come in the order asked for, padded to 8 bytes", () => {
+test("the fields of a tile are in the requested order, padded to 8 bytes", () => {
   const s = schedule({ name: "t", cores: 8, duration: 5e7, spread: false, seed: 1 });
   const all = makeTile(s, 8, 0);
   const fields = Object.keys(FIELDS).reverse() as Field[];
@@ -36,7 +36,7 @@ test("a tile's arrays come in the order asked for, padded to 8 bytes", () => {
   );
 });
 
-test("the cache keeps what was used last, within its bytes", () => {
+test("the cache keeps the most recently used values within its limit", () => {
   const dropped: string[] = [];
   const lru = new Lru<string>(100, (value) => dropped.push(value));
   lru.set("a", "a", 40);
@@ -51,7 +51,7 @@ test("the cache keeps what was used last, within its bytes", () => {
   assert.deepEqual([lru.get("big"), lru.size], ["big", 1], "one value always has room");
 });
 
-test("fetches that are no longer wanted are given up; the rest goes on", async () => {
+test("fetches that are no longer needed are aborted, others continue", async () => {
   const log: string[] = [];
   const failed: string[] = [];
   const fetches = new Fetches(2, (key) => failed.push(key));
@@ -87,7 +87,7 @@ test("fetches that are no longer wanted are given up; the rest goes on", async (
   assert.ok(fetches.idle);
 });
 
-test("a slice that two chunks cut is one again", () => {
+test("slices that chunks cut are joined", () => {
   const slice = (thread: number, from: number, to: number): Slice => ({
     core: 0,
     thread,
@@ -148,7 +148,7 @@ test("cores of one socket, die and SMT pair are adjacent", () => {
   );
 });
 
-test("a layout fits its room if it can, and nothing overlaps", () => {
+test("a layout fits its room if possible, without overlaps", () => {
   for (const n of [8, 160, 640]) {
     const panel = { info: info(topology(n), ["primary"]), shown: () => true, others: null };
     for (const panels of [[panel], [panel, panel]]) {
@@ -194,7 +194,7 @@ globalThis.ImageData ??= class {
   }
 } as unknown as typeof ImageData;
 
-test("a cell's height is how busy it was, its colour the frequency, its top the overload", () => {
+test("cells show load as height, frequency as colour, and overload at the top", () => {
   const style: Style = {
     colour: "frequency",
     marks: ["overload"],
@@ -234,7 +234,7 @@ test("a cell's height is how busy it was, its colour the frequency, its top the 
   assert.equal(new Uint32Array(dimmed.data.buffer)[20 * BINS], pack(LIGHT.dimmed));
 });
 
-test("only what a picture shows is fetched", () => {
+test("only the fields that a picture shows are fetched", () => {
   const style = { colour: "queue" as const, marks: [], passes: null, sets: 0 };
   assert.deepEqual(fieldsFor(style), ["busy", "queue", "spin"]);
   assert.deepEqual(fieldsFor({ ...style, colour: "thread", marks: ["overload", "inversion"], sets: 2 }), [
@@ -248,7 +248,7 @@ test("only what a picture shows is fetched", () => {
   assert.ok(parts(3, true, 1).flat && !parts(4, true, 1).flat);
 });
 
-test("an area's numbers count the parts of bins that are inside", () => {
+test("sums of an area count bins at its edges in part", () => {
   const f = {
     busy: new Uint8Array(BINS).fill(255),
     mhz: new Uint16Array(BINS).fill(2000),
@@ -271,7 +271,7 @@ test("an area's numbers count the parts of bins that are inside", () => {
   assert.ok(sums.capped);
 });
 
-test("text is cut to its room, and XML stays text", () => {
+test("text is cut to its room and escaped for XML", () => {
   const measure = (text: string) => text.length * 10;
   assert.equal(ellipsis("abcdef", 60, measure), "abcdef");
   assert.equal(ellipsis("abcdef", 50, measure), "abcd…");

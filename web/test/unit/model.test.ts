@@ -30,7 +30,7 @@ test("a bin is half a pixel to two pixels wide, except at the ends", () => {
   assert.equal(levelFor(1e15, 7), 7);
 });
 
-test("the tiles of a span are those that it touches, and none beyond the end", () => {
+test("the tiles of a span overlap it, and end with the trace", () => {
   const w = tileWidth(0);
   assert.deepEqual(
     tilesOf(0, { from: 0, to: w }, 10 * w).map((t) => t.index),
@@ -47,21 +47,21 @@ test("the tiles of a span are those that it touches, and none beyond the end", (
   assert.deepEqual(tilesOf(0, { from: 5 * w, to: 6 * w }, 2 * w), []);
 });
 
-test("a tile lies in its ancestor", () => {
+test("a tile is inside its ancestor", () => {
   const up = ancestor({ level: 2, index: 77 }, 5);
   assert.deepEqual(up, { level: 5, index: 1 });
   const [inner, outer] = [tileSpan({ level: 2, index: 77 }), tileSpan(up)];
   assert.ok(outer.from <= inner.from && inner.to <= outer.to);
 });
 
-test("sums of an area never need more than a few tiles", () => {
+test("sums of an area need at most five tiles", () => {
   for (let span = 1e6; span < 1e13; span *= 1.7) {
     const level = levelForSums({ from: 0, to: span }, 20);
     assert.ok(tilesOf(level, { from: 0, to: span }, 1e13).length <= 5);
   }
 });
 
-test("what comes next: the sides, and finer tiles where one would zoom in", () => {
+test("prefetches the neighbours, and finer tiles around the zoom position", () => {
   const [w, pixels] = [tileWidth(3), 1024];
   const window = { from: 10 * w, to: 14 * w };
   const level = levelFor((4 * w) / pixels, 20);
@@ -71,14 +71,14 @@ test("what comes next: the sides, and finer tiles where one would zoom in", () =
     all.filter((t) => t.level === 3).map((t) => t.index),
     [9, 14],
   );
-  // A window of two tiles is the first to be drawn finer: from a quarter of it before the moment on.
+  // The finer level begins with a window of two tiles, of which a quarter is before the moment.
   const finer = all.filter((t) => t.level === 2).map((t) => t.index);
   assert.deepEqual(finer, [42, 43, 44, 45, 46, 47, 48, 49]);
-  // Nothing is finer than the finest, and nothing lies outside of the trace.
+  // There is no finer level, and no neighbour inside the trace.
   assert.deepEqual(next(0, { from: 0, to: tileWidth(0) }, pixels, 0, tileWidth(0)), []);
 });
 
-test("ticks are round, apart, inside, and say their unit", () => {
+test("ticks are round, spaced, inside the span, and have units", () => {
   for (const [from, to] of [
     [0, 2e9],
     [5e8, 5.2e8],
@@ -99,7 +99,7 @@ test("ticks are round, apart, inside, and say their unit", () => {
   }
 });
 
-test("times are written in the unit that fits", () => {
+test("times have fitting units", () => {
   assert.deepEqual(
     [0, 7, 1500, 2_340_000, 1e9, 61.5e9].map((ns) => length(ns)),
     ["0 s", "7 ns", "1.5 µs", "2.34 ms", "1 s", "61.5 s"],
@@ -110,7 +110,7 @@ test("times are written in the unit that fits", () => {
   assert.deepEqual([0.7, 1, 1.2, 3, 7].map(niceStep), [1, 1, 2, 5, 10]);
 });
 
-test("a link holds all of the view", () => {
+test("a link contains the whole view", () => {
   const view: View = {
     named: "a & b",
     span: { from: 17, to: 4200 },
@@ -132,7 +132,7 @@ test("a link holds all of the view", () => {
   assert.deepEqual(fromHash(""), initial());
 });
 
-test("a link may hold anything", () => {
+test("invalid values in links are ignored", () => {
   for (const hash of [
     "#t=5-1",
     "#t=a-b",
@@ -152,7 +152,7 @@ test("a link may hold anything", () => {
   assert.deepEqual(fromHash("#marks=toString.overload").marks, ["overload"]);
 });
 
-test("a window stays at the trace and keeps its width", () => {
+test("a window stays near the trace and keeps its width", () => {
   const close = (a: number, b: number) =>
     assert.ok(Math.abs(a - b) < 1e-6 * Math.max(1, Math.abs(b)), `${a} ${b}`);
   const right = clampSpan({ from: 900, to: 1900 - 400 }, 1000);
@@ -167,7 +167,7 @@ test("a window stays at the trace and keeps its width", () => {
   assert.deepEqual(zoomed, { from: 12.5, to: 62.5 });
 });
 
-test("a filter takes a pattern, or text that is none", () => {
+test("a filter matches a regular expression, or else plain text", () => {
   assert.ok(pattern("^cc")("cc1") && !pattern("^cc")("gcc"));
   assert.ok(pattern("a(b")("xA(By"));
   const threads = {

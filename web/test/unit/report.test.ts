@@ -6,7 +6,7 @@ import { compare } from "../../src/report/sort";
 
 const base64 = (...bytes: number[]) => btoa(String.fromCharCode(...bytes));
 
-/** 8 s in 8 steps. Core 0: idle. Core 1: 2 s at 1 GHz from 0 s on, 1 s half busy at an unknown one from 4 s on. */
+/** 8 s in 8 steps. Core 0 is idle. Core 1 is busy at 1 GHz from 0 to 2 s, and half busy at an unknown frequency from 4 to 5 s. */
 const DATA: TraceData = {
   duration: 8,
   steps: 8,
@@ -53,13 +53,13 @@ test("cells hold load and mean frequency of their columns", () => {
   assert.deepEqual([...part.busy!], [0, 0, 128, 64]);
 });
 
-test("underload is averaged, and its peak is kept", () => {
+test("underload columns have mean and peak", () => {
   const { mean, peak } = underload(decode(DATA), { from: 0, to: 8e9 }, 1);
   assert.ok(Math.abs(mean[0]! - (4 * 2 + 2 * 12.8) / 8) < 1e-4, `${mean[0]}`);
   assert.ok(Math.abs(peak[0]! - 12.8) < 1e-4);
 });
 
-test("a bin holds its upper edge", () => {
+test("bins include their upper edge", () => {
   const colour = binned(DATA);
   assert.deepEqual([900, 1400, 1401, 1900, 5000].map(colour), [0, 0, 0.5, 0.5, 1].map(frequency));
   assert.equal(colour(0), UNKNOWN);

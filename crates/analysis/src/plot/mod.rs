@@ -1,5 +1,5 @@
 //! Plots of the Nest paper (EuroSys 2022): underload over time (figure 3), underload per
-//! second (figure 4) and the time at each frequency (figure 6), of one run or two.
+//! second (figure 4) and the time at each frequency (figure 6).
 
 pub mod png;
 mod scale;
@@ -15,7 +15,7 @@ use scale::Scale;
 /// A run to draw.
 #[derive(Clone, Copy, Debug)]
 pub struct Run<'a> {
-    /// Its title: a policy, for instance.
+    /// The title, such as the policy.
     pub name: &'a str,
     pub summary: &'a Summary,
     pub underload: &'a UnderloadSeries,
@@ -23,13 +23,16 @@ pub struct Run<'a> {
 
 const WIDTH: u32 = 960;
 const PANEL: u32 = 200;
-/// Height of a bar in the lower plots, with the room around it.
+/// Height of a bar in the lower plots, with its margin.
 const BAR: i32 = 34;
 
 type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 type Drawn = Result<(), Box<dyn std::error::Error>>;
 
-/// Draws one run, or several above each other, as SVG. Same runs, same bytes.
+/// Draws the runs above each other as SVG. The output is a function of the runs.
+///
+/// # Errors
+/// A message if the plotting library fails.
 pub fn svg(runs: &[Run]) -> Result<String, String> {
     let mut svg = String::new();
     let rows = runs.len().max(1) as u32;
@@ -37,7 +40,7 @@ pub fn svg(runs: &[Run]) -> Result<String, String> {
     let height = 24 + PANEL * rows + lower;
     {
         let area = SVGBackend::with_string(&mut svg, (WIDTH, height)).into_drawing_area();
-        draw(&area, runs, lower).map_err(|error| format!("the picture cannot be drawn: {error}"))?;
+        draw(&area, runs, lower).map_err(|error| format!("cannot draw the plots: {error}"))?;
     }
     Ok(svg)
 }
@@ -60,7 +63,7 @@ fn draw(area: &Area, runs: &[Run], lower: u32) -> Drawn {
     Ok(())
 }
 
-/// Figure 3.
+/// Underload over time (figure 3).
 fn underload(area: &Area, run: &Run, duration: f64, most: u32) -> Drawn {
     let (unit, factor) = if duration < 2.0 { ("ms", 1e3) } else { ("s", 1.0) };
     let end = if duration > 0.0 { duration * factor } else { 1.0 };
@@ -82,7 +85,7 @@ fn underload(area: &Area, run: &Run, duration: f64, most: u32) -> Drawn {
         .x_label_formatter(&|at| if end < 10.0 { format!("{at:.1}") } else { format!("{at:.0}") })
         .y_desc("underload (cores)")
         .draw()?;
-    // A shorter run has no data behind its end.
+    // A shorter run has no data after its end.
     let over = run.underload.duration_s * factor;
     if over < end {
         let behind = [(over, 0.0), (end, f64::from(most) * 1.05)];
@@ -101,7 +104,7 @@ fn underload(area: &Area, run: &Run, duration: f64, most: u32) -> Drawn {
     Ok(())
 }
 
-/// Figure 4.
+/// Underload per second (figure 4).
 fn per_second(area: &Area, runs: &[Run]) -> Drawn {
     title(area, "Underload per second")?;
     let most = runs.iter().map(|run| run.summary.underload_per_s).fold(0.0, f64::max);
@@ -120,9 +123,9 @@ fn per_second(area: &Area, runs: &[Run]) -> Drawn {
     Ok(())
 }
 
-/// Figure 6.
+/// Share of busy time at each frequency (figure 6).
 fn frequencies(area: &Area, runs: &[Run]) -> Drawn {
-    title(area, "Time at a frequency, while busy")?;
+    title(area, "Busy time by frequency")?;
     let residency = runs.iter().flat_map(|run| &run.summary.frequency_residency);
     let scale = Scale::new(residency.map(|residency| residency.ghz));
     let (left, width) = (24, WIDTH as i32 * 2 / 3 - 80);
@@ -160,7 +163,7 @@ fn legend(area: &Area, scale: &Scale, left: i32, top: i32, unknown: bool) -> Dra
     Ok(())
 }
 
-/// Plots are on white paper.
+/// Plots have a white background.
 fn theme() -> &'static Theme {
     &colour::table().light
 }
@@ -178,7 +181,7 @@ fn text(size: u32) -> TextStyle<'static> {
     ("sans-serif", size).into_font().color(&rgb(theme().ink)).pos(Pos::new(HPos::Left, VPos::Top))
 }
 
-/// Three digits, or all before the point.
+/// Formats with three significant digits, or all digits before the point.
 fn amount(value: f64) -> String {
     let digits = if value >= 100.0 {
         0
@@ -211,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn a_picture_has_all_three() {
+    fn draws_all_three_plots() {
         let (a, b, underload) = (summary(1.0), summary(2.5), series());
         let run = |name, summary| Run { name, summary, underload: &underload };
         let svg = svg(&[run("cfs", &a), run("nest & <co>", &b)]).unwrap();
@@ -230,14 +233,14 @@ mod tests {
     }
 
     #[test]
-    fn nothing_can_be_drawn_too() {
+    fn draws_empty_runs() {
         let (summary, underload) = (Summary::default(), UnderloadSeries::default());
         let svg = svg(&[Run { name: "", summary: &summary, underload: &underload }]).unwrap();
         assert!(svg.contains("nothing ran"));
     }
 
     #[test]
-    fn nothing_a_trace_claims_is_too_much() {
+    fn draws_extreme_values() {
         let summary = Summary { underload_per_s: f64::MAX, ..summary(f64::MAX / 4.0) };
         let column = UnderloadColumn { mean: 1e300, max: u32::MAX };
         let underload = UnderloadSeries { duration_s: 1.8e10, column_s: 1e9, columns: vec![column; 20] };

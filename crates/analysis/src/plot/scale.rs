@@ -1,4 +1,4 @@
-//! Bins of frequency with their colours.
+//! Frequency bins and their colours.
 
 use hearth_base::colour::{self, Rgb};
 use hearth_trace::Summary;
@@ -14,13 +14,13 @@ pub struct Scale {
 
 impl Scale {
     pub fn new(ghz: impl Iterator<Item = f64>) -> Scale {
-        // In tenths of a GHz: sums of tenths are exact.
+        // In integer tenths of a GHz, to avoid rounding errors.
         let tenths = |ghz: f64| (ghz * 10.0).round().clamp(0.0, 127.0) as u32;
         let (low, high) = ghz.map(tenths).fold((u32::MAX, 0), |(low, high), at| (low.min(at), high.max(at)));
         if low > high {
             return Scale { low: 0.0, step: 1.0, bins: 0 };
         }
-        // A bin does not hold its lower edge: the first one starts below the lowest frequency.
+        // A bin excludes its lower edge, so the first one starts below the lowest frequency.
         let low = low.saturating_sub(1);
         let fit = |step: u32| (low / step * step, step, (high - low / step * step).div_ceil(step) as usize);
         let steps = [1, 2, 5, 10, 20, 50].map(fit);
@@ -37,7 +37,7 @@ impl Scale {
         colour::table().frequency(bin as f64 / (self.bins.max(2) - 1) as f64)
     }
 
-    /// Shares of busy time: of each bin, and of unknown frequency.
+    /// The share of busy time in each bin, and the share at unknown frequency.
     pub fn shares(&self, summary: &Summary) -> (Vec<f64>, f64) {
         let mut shares = vec![0.0; self.bins];
         for residency in &summary.frequency_residency {
@@ -58,7 +58,7 @@ mod tests {
     use hearth_trace::Residency;
 
     #[test]
-    fn ranges_cover_what_is_there() {
+    fn bins_cover_all_frequencies() {
         let scale = Scale::new([1.8, 3.9].into_iter());
         assert_eq!(
             (scale.bins, scale.range(0), scale.range(4)),
@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn shares_are_of_the_busy_time() {
+    fn shares_add_up_to_the_busy_time() {
         let residency = |ghz, ms| Residency { ghz, ms };
         let summary = Summary {
             frequency_residency: vec![residency(2.0, 1.0), residency(2.1, 2.0), residency(3.9, 4.0)],
@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn colours_end_at_the_ends() {
+    fn colours_span_the_table() {
         let scale = Scale::new([1.0, 4.0].into_iter());
         let of = |share| colour::table().frequency(share);
         assert_eq!((scale.colour(0), scale.colour(scale.bins - 1)), (of(0.0), of(1.0)));

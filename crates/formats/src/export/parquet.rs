@@ -24,7 +24,7 @@ const SCHEMA: &str = "message events {
     OPTIONAL INT32 value (INTEGER(32, false));
 }";
 
-/// Rows in memory at a time.
+/// Number of rows in memory.
 const ROWS: usize = 128 << 10;
 
 pub struct Parquet<W: Write + Send> {
@@ -40,7 +40,7 @@ pub struct Parquet<W: Write + Send> {
     values: Optional<i32>,
 }
 
-/// A column with gaps: the values that there are, and for each row whether there is one.
+/// A column with gaps: its values, and for each row whether it has one.
 struct Optional<T> {
     values: Vec<T>,
     present: Vec<i16>,

@@ -1,67 +1,47 @@
-//! A trace as Perfetto's protobuf, for its user interface and its SQL.
+//! Exporting a trace as Perfetto's protobuf, for its user interface and its SQL.
 //!
-//! What the kernel has events for is written as the kernel's events, one bundle a core: that is what Perfetto
-//! understands best. The rest is Hearth's own tracks. Packets lie in the file in such an order that a stable sort by
-//! time gives back the order of the trace, also where events of several cores have the same time.
+//! Scheduling and frequency events become ftrace events, in bundles per core, because Perfetto supports them best. All
+//! others become tracks of Hearth. A stable sort of the packets by time restores the order of the trace, also of events
+//! of several cores with the same time.
+
+mod names;
 
 use super::programs::Programs;
 use super::tracks::Tracks;
 use crate::perfetto::*;
 use crate::wire::Put;
-use hearth_trace::{CoreId, Event, Header, IDLE, Kind, Source, Stop, ThreadInfo, Tid, Time, Waker};
-use std::collections::{HashMap, HashSet};
+use hearth_trace::{CoreId, Event, Header, IDLE, Kind, Recording, Source, ThreadInfo, Tid, Time, Waker};
+use names::Names;
+use std::collections::HashMap;
 use std::io::{self, Write};
 
-/// A bundle is written when it has this many bytes, and all are when they have `MOST` together.
+/// A bundle is written when it has this size; all are written when their total size is `MOST`.
 const BUNDLE: usize = 32 << 10;
 const MOST: usize = 8 << 20;
-/// Threads in one packet.
+/// Number of threads in a packet.
 const THREADS_AT_ONCE: usize = 1000;
-/// All packets are of one sequence.
+/// The only packet sequence.
 const SEQUENCE: u64 = 1;
 
 pub struct Exporter<'a, W> {
     header: &'a Header,
     out: W,
-    /// The open bundle of each core: its events.
+    /// Events of the open bundle of each core.
     bundles: Vec<Vec<u8>>,
     buffered: usize,
-    /// Time of the last event, and the bundle it went to (`None`: a track).
+    /// Time and bundle of the last event (`None`: a track).
     last: Option<(Time, Option<CoreId>)>,
     names: Names<'a>,
     tracks: Tracks,
-    /// Whether each core is in an idle state, as far as was told.
+    /// True for cores in an idle state.
     idle: Vec<bool>,
     set_sizes: HashMap<u8, u64>,
-    /// One event, on its way into a bundle.
+    /// Buffer for one event.
     scratch: Vec<u8>,
 }
 
-/// The name of each thread, as it changes with `exec`.
-struct Names<'a> {
-    threads: HashMap<Tid, &'a str>,
-    programs: &'a [String],
-    /// Threads whose present name was written.
-    told: HashSet<Tid>,
-}
-
-impl<'a> Names<'a> {
-    /// The name, if it is news.
-    fn news(&mut self, thread: Tid) -> Option<&'a str> {
-        let name = self.threads.get(&thread)?;
-        self.told.insert(thread).then_some(*name)
-    }
-
-    fn exec(&mut self, thread: Tid, name: u32) {
-        if let Some(name) = self.programs.get(name as usize) {
-            self.threads.insert(thread, name);
-            self.told.remove(&thread);
-        }
-    }
-}
-
 impl<'a, W: Write> Exporter<'a, W> {
-    /// Writes what is said once.
+    /// Writes the header.
     pub fn new(header: &'a Header, programs: &Programs, out: W) -> io::Result<Self> {
         let cores = header.cores.len();
         let mut exporter = Exporter {
@@ -70,11 +50,7 @@ impl<'a, W: Write> Exporter<'a, W> {
             bundles: vec![Vec::new(); cores],
             buffered: 0,
             last: None,
-            names: Names {
-                threads: header.threads.iter().map(|thread| (thread.tid, thread.name.as_str())).collect(),
-                programs: &header.names,
-                told: HashSet::new(),
-            },
+            names: Names::new(header),
             tracks: Tracks::default(),
             idle: vec![false; cores],
             set_sizes: HashMap::new(),
@@ -86,10 +62,14 @@ impl<'a, W: Write> Exporter<'a, W> {
         Ok(exporter)
     }
 
-    /// Which kernel: it tells Perfetto how to read the states of threads.
+    /// Writes the kernel release, by which Perfetto decodes the states of threads.
     fn system(&mut self) -> io::Result<()> {
         let release = match &self.header.source {
-            Source::Recorded { kernel, .. } if kernel.starts_with(|c: char| c.is_ascii_digit()) => kernel,
+            Source::Recorded(Recording { kernel, .. })
+                if kernel.starts_with(|c: char| c.is_ascii_digit()) =>
+            {
+                kernel
+            }
             _ => "6.12 (states are written as this kernel does)",
         };
         let mut packet = Vec::new();
@@ -102,7 +82,7 @@ impl<'a, W: Write> Exporter<'a, W> {
         self.packet(packet)
     }
 
-    /// The header, for whoever reads the file back.
+    /// Writes the header for the importer.
     fn about(&mut self) -> io::Result<()> {
         let header = Header { threads: Vec::new(), ..self.header.clone() };
         let json = |value: Result<String, serde_json::Error>| value.map_err(io::Error::from);
@@ -152,12 +132,12 @@ impl<'a, W: Write> Exporter<'a, W> {
                 if prev == IDLE && next != IDLE {
                     self.leave_idle(time, core)?;
                 }
-                let (prev_name, next_name) = (self.names.news(prev), self.names.news(next));
+                let (prev_name, next_name) = (self.names.unwritten(prev), self.names.unwritten(next));
                 self.kernel(time, core, prev, ftrace::SWITCH, false, |message| {
                     prev_name.inspect(|name| message.text(1, name));
                     message.number(2, prev.into());
                     message.int(3, priority(prev));
-                    message.number(4, state_of(stop));
+                    message.number(4, state::of(stop));
                     next_name.inspect(|name| message.text(5, name));
                     message.number(6, next.into());
                     message.int(7, priority(next));
@@ -168,7 +148,7 @@ impl<'a, W: Write> Exporter<'a, W> {
                     Waker::Thread(tid) => (tid, false),
                     Waker::Interrupt => (IDLE, true),
                 };
-                let name = self.names.news(thread);
+                let name = self.names.unwritten(thread);
                 self.kernel(time, core, by, ftrace::WAKING, interrupt, |message| {
                     woken(message, thread, name, target);
                 })
@@ -178,7 +158,7 @@ impl<'a, W: Write> Exporter<'a, W> {
                     message.number(2, parent.into());
                     message.number(4, child.into());
                 })?;
-                let name = self.names.news(child);
+                let name = self.names.unwritten(child);
                 self.kernel(time, core, parent, ftrace::WAKEUP_NEW, false, |message| {
                     woken(message, child, name, target);
                 })
@@ -218,7 +198,7 @@ impl<'a, W: Write> Exporter<'a, W> {
         }
     }
 
-    /// Events that the kernel does not have.
+    /// Writes an event that ftrace does not have.
     fn own(&mut self, time: Time, core: CoreId, kind: Kind) -> io::Result<()> {
         match kind {
             Kind::Place { thread, target, reason, seen_khz } => {
@@ -247,7 +227,7 @@ impl<'a, W: Write> Exporter<'a, W> {
         }
     }
 
-    /// A core that runs is in no idle state: Perfetto wants to be told.
+    /// Ends the idle state of a core, which is implicit in a trace.
     fn leave_idle(&mut self, time: Time, core: CoreId) -> io::Result<()> {
         match self.idle.get_mut(usize::from(core)) {
             Some(idle) if *idle => *idle = false,
@@ -263,7 +243,7 @@ impl<'a, W: Write> Exporter<'a, W> {
         })
     }
 
-    /// Adds an event of the kernel to the bundle of its core.
+    /// Adds an ftrace event to the bundle of its core.
     fn kernel(
         &mut self,
         time: Time,
@@ -298,7 +278,7 @@ impl<'a, W: Write> Exporter<'a, W> {
         }
     }
 
-    /// Before an event that has the time of the one before, which went elsewhere, all is written that was before.
+    /// If the last event has the same time and went elsewhere, writes all bundles to keep the order.
     fn in_order(&mut self, time: Time, to: Option<CoreId>) -> io::Result<()> {
         let before = self.last.replace((time, to));
         match before {
@@ -399,18 +379,9 @@ enum Note<'a> {
     Text(&'a str),
 }
 
-/// `SCHED_OTHER` without niceness, and the idle thread.
+/// Priorities of `SCHED_OTHER` with nice value 0, and of the idle thread.
 fn priority(thread: Tid) -> i64 {
     120 * i64::from(thread != IDLE)
-}
-
-fn state_of(stop: Stop) -> u64 {
-    match stop {
-        Stop::Preempted => state::PREEMPTED,
-        Stop::Yielded => state::RUNNABLE,
-        Stop::Blocked => state::SLEEPING,
-        Stop::Exited => state::ZOMBIE,
-    }
 }
 
 fn woken(message: &mut Vec<u8>, thread: Tid, name: Option<&str>, target: CoreId) {

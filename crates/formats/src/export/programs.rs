@@ -1,16 +1,16 @@
-//! Which threads make a process. A trace does not say; this is a guess that suits a display.
+//! Guesses which threads form a process: a trace has no processes.
 //!
-//! A thread that executes a program, and everyone who has no parent in the trace, is a process; those of its children
-//! that execute none are its threads. (A shell's subshells are shown as threads of the shell.)
+//! A thread that executes a program or has no parent in the trace is a process. Its children that execute no program are
+//! its threads: a shell's subshells appear as threads of the shell.
 
 use hearth_trace::{Event, Header, Kind, ThreadInfo, Tid};
 use std::collections::HashMap;
 
-/// The program that each thread executed last.
+/// The last program of each thread.
 #[derive(Default)]
 pub struct Programs(HashMap<Tid, u32>);
 
-/// More ancestors than this are not followed: a damaged header may make a ring of them.
+/// Maximum number of ancestors: those of a damaged header may form a cycle.
 const ANCESTORS: usize = 1000;
 
 impl Programs {
@@ -20,12 +20,12 @@ impl Programs {
         }
     }
 
-    /// The thread that stands for the process of this one.
+    /// The main thread of this thread's process.
     pub fn process(&self, thread: Tid, threads: &HashMap<Tid, &ThreadInfo>) -> Tid {
         let mut process = thread;
         for _ in 0..ANCESTORS {
             let parent = threads.get(&process).map_or(0, |thread| thread.parent);
-            // The parent of what a recorder holds back is the recorder, which is not in the tree.
+            // The parent of a recorded command is the recorder, which is not in the tree.
             let known = threads.get(&parent).zip(threads.get(&process));
             let inside = known.is_some_and(|(parent, child)| parent.traced == child.traced);
             if self.0.contains_key(&process) || !inside || parent == process {

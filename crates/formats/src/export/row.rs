@@ -1,34 +1,34 @@
-//! An event as a row of a table, with names instead of numbers where there are names.
+//! Rows of a table of events, with names instead of numbers.
 
 use hearth_trace::{Event, Header, Kind, Stop, Tid, Waker};
 use std::collections::HashMap;
 
-/// The columns of every table, in this order.
+/// Columns of every table, in order.
 pub const COLUMNS: [&str; 9] =
     ["time_ns", "core", "kind", "thread", "thread_name", "other", "target", "detail", "value"];
 
-/// What a kind does not use is empty.
+/// Columns that a kind does not use are empty.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Row<'a> {
     pub time: u64,
     pub core: u16,
     pub kind: &'static str,
-    /// The thread that the event is about. A switch: who leaves the core.
+    /// Thread of the event. Switch: the previous thread.
     pub thread: Option<u32>,
     pub thread_name: Option<&'a str>,
-    /// A second thread. A switch: who comes; a wake-up: the waker (none: an interrupt); a fork: the child.
+    /// Second thread. Switch: the next thread; wake-up: the waker (none: an interrupt); fork: the child.
     pub other: Option<u32>,
     pub target: Option<u16>,
     pub detail: Option<&'a str>,
-    /// A frequency in kHz, or a length.
+    /// Frequency in kHz, or length.
     pub value: Option<u32>,
 }
 
-/// Makes rows of events, and keeps track of names.
+/// Converts events to rows.
 pub struct Rows<'a> {
     header: &'a Header,
     names: HashMap<Tid, &'a str>,
-    /// The numbers of cores as text: a migration's detail is where it came from.
+    /// Numbers of cores as text, for the source core of a migration.
     cores: Vec<String>,
 }
 

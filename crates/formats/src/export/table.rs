@@ -35,7 +35,7 @@ impl<W: Write> Csv<W> {
     }
 }
 
-/// One JSON value a line: first the header, then the events, as `hearth_trace` names their parts.
+/// One JSON value per line: the header, then the events, with the field names of `hearth_trace`.
 pub struct Lines<W: Write>(W);
 
 impl<W: Write> Lines<W> {

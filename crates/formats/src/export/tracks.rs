@@ -1,11 +1,11 @@
-//! The tracks of Hearth's own: each is described before it is first used.
+//! Hearth's own tracks. Each is described before its first use.
 
 use crate::perfetto::{Group, Track, descriptor};
 use crate::wire::Put;
 use hearth_trace::Header;
 use std::collections::HashSet;
 
-/// The tracks that were described.
+/// Tracks that are described.
 #[derive(Default)]
 pub struct Tracks(HashSet<Track>);
 
@@ -13,7 +13,7 @@ pub struct Tracks(HashSet<Track>);
 const BY_RANK: u64 = 3;
 
 impl Tracks {
-    /// The descriptions that `track` needs and that were not given yet, those above it first.
+    /// Missing descriptions of `track` and its parents, parents first.
     pub fn needed(&mut self, track: Track, header: &Header) -> Vec<Vec<u8>> {
         let mut needed = Vec::new();
         let mut next = Some(track);

@@ -1,78 +1,61 @@
-//! What an importer finds, on its way to a trace.
+//! Collects the events of a file for the assembler.
 
 use super::sort::Sorter;
 use crate::{Error, Notes};
-use hearth_recorder::{KernelEvent, What};
+use hearth_ftrace::{EventKind, KernelEvent, Names};
 use hearth_trace::Stop;
 use std::collections::HashMap;
 use std::path::Path;
 
-/// No Linux has more cores.
+/// Maximum of `NR_CPUS` of Linux.
 pub const MOST_CORES: u32 = 8192;
 /// `PID_MAX_LIMIT` of Linux.
 const MOST_PIDS: i32 = 4 << 20;
-/// Bytes of names: a file must not fill the memory with them.
-const MOST_NAMES: usize = 256 << 20;
+/// Maximum size of all names.
+const MAX_NAME_BYTES: usize = 256 << 20;
 
-/// What a file says about where it was recorded.
+/// Where and how a file was recorded.
 #[derive(Clone, Debug, Default)]
 pub struct Origin {
-    /// The program that recorded it.
+    /// Format of the file.
     pub method: &'static str,
     pub kernel: String,
+    /// Clock of the times, as the kernel's `trace_clock` calls it.
+    pub clock: String,
     pub machine: String,
     pub command: Vec<String>,
-    /// Cores that there were, if the file says so.
+    /// Number of cores; 0: the file does not say.
     pub cores: u32,
 }
 
 pub struct Collector {
     sorter: Sorter,
     names: Names,
-    /// Cores that were seen.
+    /// Number of cores in the events.
     cores: u32,
     pub origin: Origin,
-    /// Names of threads that the file tells apart from the events.
+    /// Names of threads outside of events.
     pub threads: HashMap<i32, u32>,
     pub lost: HashMap<u32, u64>,
     pub notes: Notes,
     wakings: bool,
-    /// Who ran last on each core, where switches do not say who leaves.
+    /// Last thread of each core, for switches without a previous thread.
     running: HashMap<u32, i32>,
 }
 
-/// Names, each once.
-#[derive(Default)]
-struct Names {
-    numbers: HashMap<Box<[u8]>, u32>,
-    names: Vec<Box<[u8]>>,
-    bytes: usize,
-}
-
-impl Names {
-    fn number(&mut self, name: &[u8]) -> Result<u32, Error> {
-        if let Some(number) = self.numbers.get(name) {
-            return Ok(*number);
-        }
-        self.bytes += name.len() + 64;
-        if self.bytes > MOST_NAMES {
-            return Err(Error::Format("it has more than 256 MiB of different names: it is damaged".into()));
-        }
-        let number = self.names.len() as u32;
-        self.names.push(name.into());
-        self.numbers.insert(name.into(), number);
-        Ok(number)
-    }
-
-    fn get(&self, number: u32) -> &[u8] {
-        self.names.get(number as usize).map_or(&[], |name| name)
+/// Number of a name, while they fit into memory.
+fn number(names: &mut Names, name: &[u8]) -> Result<u32, Error> {
+    let number = names.number(name);
+    match names.bytes() <= MAX_NAME_BYTES {
+        true => Ok(number),
+        false => Err(Error::Format("it has more than 256 MiB of different names: it is damaged".into())),
     }
 }
 
-/// In place of a thread: whoever runs on the core when the event's turn comes.
-pub const WHOEVER_RUNS: i32 = i32::MAX;
+/// Placeholder for the thread that runs on the core at the time of the event.
+pub const RUNNING_THREAD: i32 = i32::MAX;
 
-/// Why an event cannot be taken. The importer adds where it stands.
+/// Reason why an event is invalid. The importer adds its position.
 pub type Refused = String;
 
 impl Collector {
@@ -101,16 +84,16 @@ impl Collector {
         }
     }
 
-    /// A thread has this name, as a list of the file tells.
+    /// Names a thread.
     pub fn name(&mut self, pid: i32, comm: &[u8]) -> Result<(), Error> {
         if (1..=MOST_PIDS).contains(&pid) {
-            let name = self.names.number(comm)?;
+            let name = number(&mut self.names, comm)?;
             self.threads.insert(pid, name);
         }
         Ok(())
     }
 
-    /// The same, if the file did not name it better.
+    /// Names a thread that has no name yet.
     pub fn name_if_new(&mut self, pid: i32, comm: &[u8]) -> Result<(), Error> {
         match self.threads.contains_key(&pid) {
             true => Ok(()),
@@ -126,17 +109,18 @@ impl Collector {
         self.running.insert(cpu, pid);
     }
 
-    /// `sched_wakeup` says when a wake-up was carried out, `sched_waking` who did it: it is the better one.
+    /// Takes a `sched_wakeup`, unless the file has `sched_waking`, which names the waker.
     pub fn wakeup(&mut self, event: &KernelEvent) -> Result<Result<(), Refused>, Error> {
         if self.wakings {
             return Ok(Ok(()));
         }
-        self.notes.say("some wake-ups are from sched_wakeup, not sched_waking: their wakers may be wrong");
+        self.notes
+            .say("some wake-ups are from sched_wakeup instead of sched_waking: their wakers may be wrong");
         self.take(event)
     }
 
     pub fn event(&mut self, event: &KernelEvent) -> Result<Result<(), Refused>, Error> {
-        self.wakings |= matches!(event.what, What::Waking { .. });
+        self.wakings |= matches!(event.kind, EventKind::Waking { .. });
         self.take(event)
     }
 
@@ -149,7 +133,7 @@ impl Collector {
         Ok(Ok(()))
     }
 
-    /// Numbers that no kernel has are damage.
+    /// Rejects numbers that no kernel has.
     fn check(&mut self, event: &KernelEvent) -> Result<(), Refused> {
         let core = |cpu: u32| match cpu < MOST_CORES {
             true => Ok(cpu),
@@ -162,64 +146,68 @@ impl Collector {
         if event.time > i64::MAX as u64 {
             return Err("its time is negative, or beyond 292 years".into());
         }
-        if event.pid != WHOEVER_RUNS {
+        if event.pid != RUNNING_THREAD {
             pid(event.pid)?;
         }
         let mut most = core(event.cpu)?;
-        match event.what {
-            What::Switch { prev, next, .. } => pid(prev).and(pid(next))?,
-            What::Waking { pid: woken, target, .. } | What::WakeupNew { pid: woken, target, .. } => {
+        match event.kind {
+            EventKind::Switch { prev, next, .. } => pid(prev).and(pid(next))?,
+            EventKind::Waking { pid: woken, target, .. }
+            | EventKind::WakeupNew { pid: woken, target, .. } => {
                 pid(woken)?;
                 most = most.max(core(target)?);
             }
-            What::Fork { parent, child, .. } => pid(parent).and(pid(child))?,
-            What::Exec { pid: new, old_pid, .. } => pid(new).and(pid(old_pid))?,
-            What::Exit { pid: exiting } => pid(exiting)?,
-            What::Migrate { pid: moved, from, to, .. } => {
+            EventKind::Fork { parent, child, .. } => pid(parent).and(pid(child))?,
+            EventKind::Exec { pid: new, old_pid, .. } => pid(new).and(pid(old_pid))?,
+            EventKind::Exit { pid: exiting } => pid(exiting)?,
+            EventKind::Migrate { pid: moved, from, to, .. } => {
                 pid(moved)?;
                 most = most.max(core(from)?).max(core(to)?);
             }
-            What::Frequency { cpu, .. } | What::Idle { cpu, .. } => most = most.max(core(cpu)?),
-            What::Name { pid: named, .. } => pid(named)?,
-            What::Wait | What::Tick { .. } | What::Queue { .. } | What::Decided(_) | What::Runs => {}
+            EventKind::Frequency { cpu, .. } | EventKind::Idle { cpu, .. } => most = most.max(core(cpu)?),
+            EventKind::Name { pid: named, .. } => pid(named)?,
+            EventKind::Wait
+            | EventKind::Tick { .. }
+            | EventKind::Queue { .. }
+            | EventKind::Decision(_)
+            | EventKind::Running => {}
         }
         self.cores = self.cores.max(most + 1);
         Ok(())
     }
 
     fn pack(&mut self, event: &KernelEvent) -> Result<[u32; 6], Error> {
-        let name = |names: &mut Names, name: &[u8]| names.number(name);
         let names = &mut self.names;
-        let (tag, stop, a, b, c, d) = match event.what {
-            What::Switch { prev, prev_comm, stop, next, next_comm } => {
-                let (prev_comm, next_comm) = (name(names, prev_comm)?, name(names, next_comm)?);
+        let (tag, stop, a, b, c, d) = match event.kind {
+            EventKind::Switch { prev, prev_comm, stop, next, next_comm } => {
+                let (prev_comm, next_comm) = (number(names, prev_comm)?, number(names, next_comm)?);
                 (1, stop as u32, prev as u32, next as u32, prev_comm, next_comm)
             }
-            What::Waking { pid, comm, target } => (2, 0, pid as u32, target, name(names, comm)?, 0),
-            What::WakeupNew { pid, comm, target } => (3, 0, pid as u32, target, name(names, comm)?, 0),
-            What::Fork { parent, child, child_comm } => {
-                (4, 0, parent as u32, child as u32, name(names, child_comm)?, 0)
+            EventKind::Waking { pid, comm, target } => (2, 0, pid as u32, target, number(names, comm)?, 0),
+            EventKind::WakeupNew { pid, comm, target } => (3, 0, pid as u32, target, number(names, comm)?, 0),
+            EventKind::Fork { parent, child, child_comm } => {
+                (4, 0, parent as u32, child as u32, number(names, child_comm)?, 0)
             }
-            What::Exec { pid, old_pid, filename } => {
-                (5, 0, pid as u32, old_pid as u32, name(names, filename)?, 0)
+            EventKind::Exec { pid, old_pid, filename } => {
+                (5, 0, pid as u32, old_pid as u32, number(names, filename)?, 0)
             }
-            What::Exit { pid } => (6, 0, pid as u32, 0, 0, 0),
-            What::Wait => (7, 0, 0, 0, 0, 0),
-            // No foreign format has `queued`.
-            What::Migrate { pid, from, to, .. } => (8, 0, pid as u32, from, to, 0),
-            What::Frequency { cpu, khz } => (9, 0, cpu, khz, 0, 0),
-            What::Idle { cpu, state } => (10, 0, cpu, state.unwrap_or(0), state.is_some().into(), 0),
-            What::Name { pid, comm } => (11, 0, pid as u32, 0, name(names, comm)?, 0),
-            What::Tick { khz } => (12, 0, khz, 0, 0, 0),
-            What::Queue { length } => (13, 0, length.into(), 0, 0, 0),
-            // No foreign format has decisions.
-            What::Runs | What::Decided(_) => (14, 0, 0, 0, 0, 0),
+            EventKind::Exit { pid } => (6, 0, pid as u32, 0, 0, 0),
+            EventKind::Wait => (7, 0, 0, 0, 0, 0),
+            // No imported format has `queued`.
+            EventKind::Migrate { pid, from, to, .. } => (8, 0, pid as u32, from, to, 0),
+            EventKind::Frequency { cpu, khz } => (9, 0, cpu, khz, 0, 0),
+            EventKind::Idle { cpu, state } => (10, 0, cpu, state.unwrap_or(0), state.is_some().into(), 0),
+            EventKind::Name { pid, comm } => (11, 0, pid as u32, 0, number(names, comm)?, 0),
+            EventKind::Tick { khz } => (12, 0, khz, 0, 0, 0),
+            EventKind::Queue { length } => (13, 0, length.into(), 0, 0, 0),
+            // No imported format has decisions.
+            EventKind::Running | EventKind::Decision(_) => (14, 0, 0, 0, 0, 0),
         };
         let head = event.cpu | tag << 16 | u32::from(event.interrupt) << 24 | stop << 25;
         Ok([head, event.pid as u32, a, b, c, d])
     }
 
-    /// The events, and all that goes with them.
+    /// Sorts the events.
     pub fn collected(self) -> Result<Collected, Error> {
         let cores = self.cores.max(self.origin.cores.min(MOST_CORES));
         let sorted = self.sorter.sorted()?;
@@ -247,7 +235,7 @@ pub struct Collected {
 }
 
 impl Collected {
-    /// Names of threads, as the file's list has them.
+    /// Names of threads outside of events.
     pub fn threads(&self) -> impl Iterator<Item = (i32, &[u8])> {
         self.threads.iter().map(|(pid, name)| (*pid, self.names.get(*name)))
     }
@@ -257,11 +245,11 @@ impl Collected {
         while let Some(packed) = self.sorted.next()? {
             let mut event = unpack(&self.names, packed.time, packed.words);
             let slot = event.cpu as usize;
-            if event.pid == WHOEVER_RUNS {
+            if event.pid == RUNNING_THREAD {
                 event.pid = running[slot];
             }
-            running[slot] = match event.what {
-                What::Switch { next, .. } => next,
+            running[slot] = match event.kind {
+                EventKind::Switch { next, .. } => next,
                 _ => event.pid,
             };
             take(&event)?;
@@ -277,27 +265,27 @@ fn unpack(names: &Names, time: u64, [head, pid, a, b, c, d]: [u32; 6]) -> Kernel
         2 => Stop::Blocked,
         _ => Stop::Exited,
     };
-    let what = match head >> 16 & 0xff {
-        1 => What::Switch {
+    let kind = match head >> 16 & 0xff {
+        1 => EventKind::Switch {
             prev: a as i32,
             prev_comm: names.get(c),
             stop,
             next: b as i32,
             next_comm: names.get(d),
         },
-        2 => What::Waking { pid: a as i32, comm: names.get(c), target: b },
-        3 => What::WakeupNew { pid: a as i32, comm: names.get(c), target: b },
-        4 => What::Fork { parent: a as i32, child: b as i32, child_comm: names.get(c) },
-        5 => What::Exec { pid: a as i32, old_pid: b as i32, filename: names.get(c) },
-        6 => What::Exit { pid: a as i32 },
-        7 => What::Wait,
-        8 => What::Migrate { pid: a as i32, from: b, to: c, queued: false },
-        9 => What::Frequency { cpu: a, khz: b },
-        10 => What::Idle { cpu: a, state: (c == 1).then_some(b) },
-        11 => What::Name { pid: a as i32, comm: names.get(c) },
-        12 => What::Tick { khz: a },
-        13 => What::Queue { length: a as u16 },
-        _ => What::Runs,
+        2 => EventKind::Waking { pid: a as i32, comm: names.get(c), target: b },
+        3 => EventKind::WakeupNew { pid: a as i32, comm: names.get(c), target: b },
+        4 => EventKind::Fork { parent: a as i32, child: b as i32, child_comm: names.get(c) },
+        5 => EventKind::Exec { pid: a as i32, old_pid: b as i32, filename: names.get(c) },
+        6 => EventKind::Exit { pid: a as i32 },
+        7 => EventKind::Wait,
+        8 => EventKind::Migrate { pid: a as i32, from: b, to: c, queued: false },
+        9 => EventKind::Frequency { cpu: a, khz: b },
+        10 => EventKind::Idle { cpu: a, state: (c == 1).then_some(b) },
+        11 => EventKind::Name { pid: a as i32, comm: names.get(c) },
+        12 => EventKind::Tick { khz: a },
+        13 => EventKind::Queue { length: a as u16 },
+        _ => EventKind::Running,
     };
-    KernelEvent { time, cpu: head & 0xffff, pid: pid as i32, interrupt: head >> 24 & 1 == 1, what }
+    KernelEvent { time, cpu: head & 0xffff, pid: pid as i32, interrupt: head >> 24 & 1 == 1, kind }
 }

@@ -1,9 +1,9 @@
-//! Which format a file has, by its first bytes.
+//! Detecting the format of a file by its first bytes.
 
 use super::{perf_data, tracing_data};
 use crate::Error;
 
-/// What can be imported.
+/// Formats that can be imported.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ImportFormat {
     /// ftrace, `trace-cmd report` or `perf script`.
@@ -38,7 +38,7 @@ pub fn detect(beginning: &[u8]) -> Result<ImportFormat, Error> {
     if begins(b"HEARTHTR") {
         return Err(Error::Hearth);
     }
-    // A packet, and within it a field: text may begin with a line feed too, but not go on like this.
+    // A packet with a field. Text may begin with a line feed, too, but does not continue like this.
     let first = beginning.first_chunk::<2>();
     if first.is_some_and(|[tag, length]| *tag == 0x0a && *length != 0) && !is_text(beginning) {
         return Ok(ImportFormat::Perfetto);

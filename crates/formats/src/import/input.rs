@@ -1,9 +1,9 @@
-//! A binary file, read with care: no length that it claims is believed before it is checked.
+//! Reading a binary file. Every length in the file is checked before it is used.
 
 use crate::Error;
 use std::io::{Read, Seek, SeekFrom};
 
-/// Nothing that is read at once is longer.
+/// Maximum size of a single read.
 const MOST: u64 = 256 << 20;
 
 pub struct Input<R> {
@@ -31,7 +31,7 @@ impl<R: Read + Seek> Input<R> {
         self.length - self.at
     }
 
-    /// An error about what is here.
+    /// Error at the current position.
     pub fn wrong(&self, what: impl Into<String>) -> Error {
         Error::byte(self.at, what)
     }
@@ -64,7 +64,7 @@ impl<R: Read + Seek> Input<R> {
     pub fn fill(&mut self, buffer: &mut Vec<u8>, bytes: u64, what: &str) -> Result<(), Error> {
         self.check(bytes, what)?;
         if bytes > MOST {
-            return Err(self.wrong(format!("{what} claims {bytes} bytes, which is too much to be true")));
+            return Err(self.wrong(format!("{what} claims {bytes} bytes, which is too much")));
         }
         buffer.resize(bytes as usize, 0);
         self.input.read_exact(buffer).map_err(Error::read)?;
@@ -102,7 +102,7 @@ impl<R: Read + Seek> Input<R> {
         Ok(u64::from_le_bytes(self.array(what)?))
     }
 
-    /// Up to a zero byte.
+    /// Reads a text up to its zero byte.
     pub fn text(&mut self, what: &str) -> Result<String, Error> {
         let mut bytes = Vec::new();
         loop {
@@ -118,7 +118,7 @@ impl<R: Read + Seek> Input<R> {
         let found = self.bytes(text.len() as u64, what)?;
         match found == text {
             true => Ok(()),
-            false => Err(self.wrong(format!("before it should stand {what}"))),
+            false => Err(self.wrong(format!("expected {what} before it"))),
         }
     }
 }

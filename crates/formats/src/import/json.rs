@@ -1,4 +1,4 @@
-//! JSON trace events, as scxsim writes them: a "process" is a core, a slice is a thread on it.
+//! JSON trace events of scxsim: a "process" is a core, a slice is a running thread.
 
 use super::collect::Collector;
 use super::perfetto::{Slices, stop};
@@ -9,10 +9,10 @@ use std::borrow::Cow;
 use std::fmt;
 use std::io::Read;
 
-/// A text may be as long as the file: so that is bounded.
+/// Maximum size of the file, and thus of a text in it.
 const MOST_BYTES: u64 = 1 << 30;
 
-/// What of an event is of use.
+/// Fields of an event.
 #[derive(Deserialize)]
 struct Event<'a> {
     ph: Cow<'a, str>,
@@ -40,7 +40,7 @@ struct Sink<'a> {
     collector: &'a mut Collector,
     slices: Slices,
     count: u64,
-    /// An error that is not one of JSON.
+    /// Error outside of the JSON syntax.
     failed: Option<Error>,
 }
 
@@ -55,7 +55,7 @@ pub fn read(input: impl Read, collector: &mut Collector) -> Result<(), Error> {
         Error::Format(format!("after {} events: {why}. (At most 1 GiB of JSON is read.)", sink.count))
     })?;
     let Sink { collector, mut slices, .. } = sink;
-    collector.notes.say("times are in whole microseconds: that is all the file has");
+    collector.notes.say("times have a resolution of one microsecond");
     slices.finish(collector)?.map_err(Error::Format)
 }
 
@@ -67,11 +67,11 @@ impl Sink<'_> {
             matches!((&*event.ph, &*event.cat, &*event.name), ("B" | "E", "sched", _) | ("i", _, "wake"));
         if !wanted {
             if event.ph != "M" {
-                self.collector.notes.count("events of tracks that a trace has no place for");
+                self.collector.notes.count("events of unsupported tracks");
             }
             return Ok(());
         }
-        // 2^53 µs: beyond it, numbers are not whole any more.
+        // Beyond 2^53 µs, numbers are no longer exact.
         if !(0.0..9e15).contains(&event.ts) {
             return Err(wrong(&format!("its time, {} µs, is negative or makes no sense", event.ts)));
         }

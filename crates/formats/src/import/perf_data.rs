@@ -1,13 +1,13 @@
-//! `perf.data`, as `perf sched record` (or `perf record -e 'sched:*'`) writes it.
+//! `perf.data` of `perf sched record` or `perf record -e 'sched:*'`.
 //!
-//! A header with the places of all parts; the attributes of the events, which say what a sample holds; the records.
-//! The content of a sample is the kernel's event as it is in ftrace too, described by the same formats.
+//! The file has a header with the positions of all parts, the attributes of the events, which define the layout of
+//! samples, and the records. The content of a sample is an ftrace event.
 
 use super::collect::Collector;
 use super::input::Input;
 use super::tracing_data::{self, Formats};
 use crate::Error;
-use hearth_recorder::Decoder;
+use hearth_ftrace::Decoder;
 use linux_perf_event_reader::{
     Endianness, PerfEventAttr, RawData, RawEventRecord, RecordParseInfo, RecordType, SampleFormat,
 };
@@ -17,7 +17,7 @@ use std::io::{Cursor, Read, Seek};
 pub const MAGIC: &[u8; 8] = b"PERFILE2";
 pub const MAGIC_BIG_ENDIAN: &[u8; 8] = b"2ELIFREP";
 
-/// A part of the file.
+/// Position of a part of the file.
 #[derive(Clone, Copy, Debug)]
 struct Section {
     offset: u64,
@@ -45,7 +45,7 @@ pub fn read(input: impl Read + Seek, collector: &mut Collector) -> Result<(), Er
         return Err(input.wrong("it is from a big-endian machine, which is not supported"));
     }
     if magic != MAGIC {
-        return Err(input.wrong("before it should stand \"PERFILE2\""));
+        return Err(input.wrong("expected \"PERFILE2\" before it"));
     }
     if input.u64("the header")? < 104 {
         return Err(input.wrong(
@@ -66,10 +66,10 @@ fn section(input: &mut Input<impl Read + Seek>) -> Result<Section, Error> {
     Ok(Section { offset: input.u64("the header")?, size: input.u64("the header")? })
 }
 
-/// How the samples of each event are laid out.
+/// Layouts of the samples of each event.
 struct Attributes {
     infos: Vec<(RecordParseInfo, SampleFormat)>,
-    /// By the number that a sample bears.
+    /// Index in `infos` of each ID of a sample.
     ids: HashMap<u64, usize>,
 }
 
@@ -88,7 +88,7 @@ impl Attributes {
             let ids = self::section(input)?;
             let at = input.at();
             let (attr, _) = PerfEventAttr::parse::<_, byteorder::LittleEndian>(&bytes[..])
-                .map_err(|why| Error::byte(at, format!("before it, an attribute makes no sense: {why}")))?;
+                .map_err(|why| Error::byte(at, format!("an invalid attribute before it: {why}")))?;
             input.seek(ids.offset, "the numbers of an event")?;
             left = left
                 .checked_sub(ids.size / 8)
@@ -106,7 +106,7 @@ impl Attributes {
         }
     }
 
-    /// How this sample is laid out: its first word tells, if events differ.
+    /// Layout of a sample. If events have different layouts, its first word is an ID.
     fn of(&self, sample: &[u8]) -> Option<&RecordParseInfo> {
         let (first, format) = self.infos.first()?;
         if !format.contains(SampleFormat::IDENTIFIER) {
@@ -118,7 +118,7 @@ impl Attributes {
     }
 }
 
-/// The parts behind the data: the formats of the events, and where it was recorded.
+/// Reads the parts after the data: the formats of the events, and where they were recorded.
 fn read_features(
     input: &mut Input<impl Read + Seek>,
     data: Section,
@@ -186,8 +186,9 @@ fn read_records(
 ) -> Result<(), Error> {
     input.seek(data.offset, "the data")?;
     if data.size > input.rest() {
-        return Err(input
-            .wrong("the data ends early: whoever recorded it was interrupted, or the copy is incomplete"));
+        return Err(
+            input.wrong("the data ends early: the recorder was interrupted, or the copy is incomplete")
+        );
     }
     let end = data.offset + data.size;
     let mut body = Vec::new();
@@ -215,7 +216,7 @@ fn read_records(
                     .get(at..)
                     .and_then(|count| count.first_chunk())
                     .map_or(1, |count| u64::from_le_bytes(*count));
-                collector.notes.add("events that perf lost, of cores that it does not tell", count);
+                collector.notes.add("events that perf lost, of unknown cores", count);
                 collector.lost(0, count);
             }
             AUXTRACE => {
@@ -243,7 +244,7 @@ fn read_sample(
     collector: &mut Collector,
 ) -> Result<(), Error> {
     let Some(info) = attributes.of(body) else {
-        collector.notes.count("samples of events that are not described");
+        collector.notes.count("samples of unknown events");
         return Ok(());
     };
     let record = RawEventRecord {
@@ -252,7 +253,7 @@ fn read_sample(
         data: RawData::Single(body),
         parse_info: *info,
     };
-    let wrong = |why: &str| Error::byte(at, format!("this sample makes no sense: {why}"));
+    let wrong = |why: &str| Error::byte(at, format!("this sample is invalid: {why}"));
     let parsed = record.parse().map_err(|why| wrong(&why.to_string()))?;
     let linux_perf_event_reader::EventRecord::Sample(sample) = parsed else { return Ok(()) };
     let Some(raw) = sample.raw else {
@@ -264,7 +265,7 @@ fn read_sample(
     match decoder.decode(cpu, time, &raw.as_slice()) {
         Some(event) => collector.event(&event)?.map_err(|why| wrong(&why)),
         None => {
-            collector.notes.count("events of kinds that a trace has no place for");
+            collector.notes.count("events of unsupported kinds");
             Ok(())
         }
     }

@@ -1,5 +1,4 @@
-//! Perfetto's protobuf: what Hearth exported (all of it comes back), what Perfetto recorded with ftrace, and the
-//! slices that scxsim and wprof write.
+//! Perfetto's protobuf: exports of Hearth (without loss), ftrace recordings of Perfetto, and slices of scxsim and wprof.
 
 mod kernel;
 mod ours;
@@ -15,15 +14,15 @@ pub use slices::{Slices, stop};
 use std::io::{BufRead, Read};
 use std::path::Path;
 
-/// Packets that are longer hold no events, and are passed over.
+/// Longer packets hold no events and are skipped.
 const MOST_PACKET: u64 = 32 << 20;
 const MOST_UNPACKED: u64 = 128 << 20;
-/// More threads than Linux has numbers for, twice over: a compressed list of them could fill the memory.
+/// Twice the number of Linux's pids: a compressed list of threads must not fill the memory.
 const MOST_THREADS: usize = 8 << 20;
 
-/// What the file turns out to be.
+/// Content of a file.
 pub enum Found {
-    /// What Hearth exported.
+    /// An export of Hearth.
     Ours(Box<Ours>, Notes),
     Kernel(Box<Collector>),
 }
@@ -33,7 +32,7 @@ struct Reader<'a> {
     collector: Collector,
     ours: Option<Box<Ours>>,
     slices: Slices,
-    /// Byte of the packet at hand.
+    /// Position of the current packet.
     at: u64,
 }
 
@@ -61,7 +60,7 @@ struct Packets<R> {
 }
 
 impl<R: BufRead> Packets<R> {
-    /// Reads the next packet, and says at which byte it begins.
+    /// Reads the next packet. Returns its position.
     fn next(&mut self, notes: &mut Notes) -> Result<Option<u64>, Error> {
         loop {
             let at = self.at;
@@ -71,7 +70,7 @@ impl<R: BufRead> Packets<R> {
             if (key & 7, key >> 3) != (2, PACKET.into()) {
                 return Err(Error::byte(
                     at,
-                    "here should begin a packet: this is no Perfetto trace, or it is damaged",
+                    "expected a packet: this is not a Perfetto trace, or it is damaged",
                 ));
             }
             let length = self.varint()?.ok_or_else(|| cut(None))?;
@@ -81,7 +80,7 @@ impl<R: BufRead> Packets<R> {
                     return Err(cut(None));
                 }
                 self.at += length;
-                notes.count("packets of more than 32 MiB that were passed over");
+                notes.count("skipped packets of more than 32 MiB");
                 continue;
             }
             self.packet.clear();
@@ -108,11 +107,11 @@ impl<R: BufRead> Packets<R> {
                 return Ok(Some(value));
             }
         }
-        Err(Error::byte(begin, "a number does not end: this is no Perfetto trace, or it is damaged"))
+        Err(Error::byte(begin, "a number does not end: this is not a Perfetto trace, or it is damaged"))
     }
 }
 
-/// What of a track event is of use.
+/// Fields of a track event.
 #[derive(Default)]
 struct TrackEvent<'a> {
     kind: u64,
@@ -123,7 +122,7 @@ struct TrackEvent<'a> {
     annotations: Vec<(&'a [u8], Value<'a>)>,
 }
 
-/// More annotations than this are not read.
+/// Maximum number of annotations.
 const MOST_ANNOTATIONS: usize = 64;
 
 impl<'a> TrackEvent<'a> {
@@ -189,7 +188,7 @@ impl Reader<'_> {
                 _ => {}
             }
         }
-        // The time may stand behind the event.
+        // The time may follow the event.
         for field in Fields::of(packet) {
             let (field, value) = field.map_err(|damaged| self.damaged(damaged))?;
             if field == packet::TRACK_EVENT {
@@ -199,7 +198,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Packets within a packet.
+    /// Reads compressed packets.
     fn compressed(&mut self, bytes: &[u8]) -> Result<(), Error> {
         let mut unpacked = Vec::new();
         let decoder = flate2::read::ZlibDecoder::new(bytes);
@@ -279,11 +278,10 @@ impl Reader<'_> {
         taken.map_err(|why| self.wrong(why))
     }
 
-    /// The header that an export of Hearth's carries.
+    /// Reads the header of an export of Hearth.
     fn about(&mut self, event: &TrackEvent) -> Result<(), Error> {
-        let json = |why: serde_json::Error| {
-            Error::byte(self.at, format!("what Hearth wrote about the trace makes no sense: {why}"))
-        };
+        let json =
+            |why: serde_json::Error| Error::byte(self.at, format!("Hearth's header is invalid: {why}"));
         if let Some(header) = event.annotation(HEADER) {
             if self.collector.events() > 0 || self.ours.is_some() {
                 return Err(self.wrong(

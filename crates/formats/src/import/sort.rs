@@ -1,8 +1,7 @@
-//! Events into order of time, however many there are.
+//! External sorting of events by time.
 //!
-//! Foreign files hold their events core by core, or in batches that overlap. What does not fit into memory is sorted
-//! in runs, which go to a file without a name, and are merged at the end. Events of the same time stay in the order
-//! in which they came.
+//! Files of other tools hold their events core by core, or in batches that overlap. Events that do not fit into memory
+//! are sorted in runs, which go to an unnamed file and are merged at the end. The sort is stable.
 
 use crate::Error;
 use std::cmp::Reverse;
@@ -16,15 +15,15 @@ use std::path::{Path, PathBuf};
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub struct Packed {
     pub time: u64,
-    /// Its place in the file.
+    /// Position in the input.
     place: u64,
     pub words: [u32; 6],
 }
 
 const BYTES: usize = 40;
-/// Events in memory: 20 MiB.
+/// Maximum number of events in memory: 20 MiB.
 const IN_MEMORY: usize = 512 << 10;
-/// Memory for reading the runs back, and the least for one of them.
+/// Memory for reading the runs, and the minimum for each.
 const READ: usize = 32 << 20;
 const LEAST: usize = 4 << 10;
 
@@ -52,7 +51,7 @@ pub struct Sorter {
 }
 
 impl Sorter {
-    /// `folder` is where the file goes if one is needed.
+    /// `folder` is where the file goes.
     pub fn new(folder: &Path) -> Self {
         Sorter {
             folder: folder.into(),
@@ -94,7 +93,7 @@ impl Sorter {
         Ok(())
     }
 
-    /// All events, in order.
+    /// Sorts the events.
     pub fn sorted(mut self) -> Result<Sorted, Error> {
         let Some(_) = &self.spilled else {
             self.items.sort_unstable();
@@ -127,7 +126,7 @@ pub struct Sorted {
     heap: BinaryHeap<Reverse<(Packed, usize)>>,
 }
 
-/// A sorted run: what was not read yet, and the part in memory.
+/// A sorted run: the range that is not read yet, and the part in memory.
 struct Run {
     rest: Range<u64>,
     each: usize,
@@ -145,7 +144,7 @@ impl Sorted {
         Ok(Some(item))
     }
 
-    /// The next event of a run goes into the heap.
+    /// Puts the next event of a run into the heap.
     fn refill(&mut self, index: usize) -> Result<(), Error> {
         let (Some(file), Some(run)) = (&self.file, self.runs.get_mut(index)) else { return Ok(()) };
         if run.at == run.bytes.len() && !run.rest.is_empty() {
@@ -179,7 +178,7 @@ mod tests {
     }
 
     proptest! {
-        /// A stable sort, whether it fits into memory or not.
+        /// The sort is stable in memory and in a file.
         #[test]
         fn it_is_a_stable_sort(times in proptest::collection::vec(0u64..20, 0..300), in_memory in 1usize..400) {
             let mut expected: Vec<_> = times.iter().enumerate().map(|(index, time)| (*time, index as u32)).collect();

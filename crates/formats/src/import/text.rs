@@ -1,4 +1,4 @@
-//! Events as text: `/sys/kernel/tracing/trace`, `trace-cmd report` and `perf script`, which differ in how a line begins.
+//! Events as text: `/sys/kernel/tracing/trace`, `trace-cmd report` and `perf script`. The beginnings of lines differ:
 //!
 //! ```text
 //!     bash-23843   [000] d..2. 85994.891870: sched_wakeup_new: comm=bash pid=23849 prio=120 target_cpu=000
@@ -15,7 +15,7 @@ use crate::{Error, Notes};
 use head::Head;
 use std::io::BufRead;
 
-/// No event takes more.
+/// Maximum length of a line.
 const MOST_BYTES: u64 = 64 << 10;
 
 /// Reads all lines.
@@ -31,7 +31,10 @@ pub fn read(mut input: impl BufRead, collector: &mut Collector) -> Result<(), Er
             break;
         }
         if length as u64 == MOST_BYTES {
-            return Err(Error::at(Place::Line(number), "it is longer than 64 KiB: this is no trace as text"));
+            return Err(Error::at(
+                Place::Line(number),
+                "it is longer than 64 KiB: this is not a trace as text",
+            ));
         }
         let text = String::from_utf8_lossy(&line);
         let refused =
@@ -46,7 +49,7 @@ fn short(line: &str) -> String {
     line.trim().chars().take(120).collect()
 }
 
-/// What the lines cannot tell.
+/// Precision of the lines.
 #[derive(Default)]
 struct Precision {
     microseconds: bool,
@@ -57,11 +60,10 @@ struct Precision {
 impl Precision {
     fn note(&self, notes: &mut Notes) {
         if self.events && self.microseconds {
-            notes.say("times are in whole microseconds: that is all the text has");
+            notes.say("times have a resolution of one microsecond");
         }
         if self.events && !self.flags {
-            notes
-                .say("the text does not say what happened in interrupts: whoever ran is taken for the waker");
+            notes.say("the text does not show interrupts: the running thread counts as the waker");
         }
     }
 }
@@ -100,21 +102,19 @@ fn take(
             }
         }
         Ok(None) => {
-            collector
-                .notes
-                .count(&format!("events of a kind that a trace has no place for, {}", short(head.event)));
+            collector.notes.count(&format!("events of an unsupported kind, {}", short(head.event)));
             Ok(Ok(()))
         }
         Err(refused) => Ok(Err(refused)),
     }
 }
 
-/// A line that has no core and no time. One that names an event is cut off.
+/// A line without core and time. If it names an event, it is truncated.
 fn not_an_event(line: &str, notes: &mut Notes) -> Result<(), Refused> {
     if ["sched_switch:", "sched_waking:", "sched_wakeup_new:"].iter().any(|event| line.contains(event)) {
-        return Err("it has an event, but not the core and the time that stand before one".into());
+        return Err("it has an event without core and time".into());
     }
-    notes.count("lines that are no events");
+    notes.count("lines without an event");
     Ok(())
 }
 

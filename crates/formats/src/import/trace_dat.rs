@@ -1,7 +1,7 @@
 //! `trace.dat` of trace-cmd, versions 6 and 7.
 //!
-//! The description of the events, and then the pages of the kernel's buffers as they are, core by core. Version 7
-//! holds all of it in sections, which may be compressed.
+//! The file has the description of the events, then the pages of the kernel's buffers, core by core. Version 7 holds
+//! both in sections, which may be compressed.
 
 mod sections;
 
@@ -9,10 +9,10 @@ use super::collect::Collector;
 use super::input::Input;
 use super::tracing_data::{Formats, command_lines, start};
 use crate::Error;
-use hearth_recorder::{Decoder, Missed, Page, PageLayout};
+use hearth_ftrace::{Decoder, Missed, Page, PageLayout};
 use std::io::{Read, Seek};
 
-/// Where the pages of a core are.
+/// Position of the pages of a core.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Pages {
     cpu: u32,
@@ -22,7 +22,7 @@ struct Pages {
     packing: Packing,
 }
 
-/// How the pages are compressed.
+/// Compression of the pages.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Packing {
     None,
@@ -30,16 +30,16 @@ enum Packing {
     Zstd,
 }
 
-/// Everything but the pages.
+/// Content of the file except for the pages.
 struct Described {
     formats: Formats,
     pages: Vec<Pages>,
     clock: String,
 }
 
-/// No kernel has pages of other sizes.
+/// Page sizes of all kernels.
 const PAGE_SIZES: std::ops::RangeInclusive<u32> = 1 << 10..=1 << 16;
-/// A compressed chunk is some pages.
+/// Maximum size of a chunk of pages.
 const MOST_CHUNK: u32 = 64 << 20;
 
 pub fn read(input: impl Read + Seek, collector: &mut Collector) -> Result<(), Error> {
@@ -54,11 +54,11 @@ pub fn read(input: impl Read + Seek, collector: &mut Collector) -> Result<(), Er
             )));
         }
     };
-    check_clock(&described.clock)?;
+    collector.origin.clock = clock(&described.clock)?.into();
     let decoder = described.formats.decoder()?;
     let layout = PageLayout::parse(&described.formats.header_page)
-        .map_err(|why| Error::Format(format!("its description of a page makes no sense: {why}")))?;
-    // No byte is read twice: else a small file could hold any number of events.
+        .map_err(|why| Error::Format(format!("its description of a page is invalid: {why}")))?;
+    // A byte is read once: otherwise a small file could hold any number of events.
     let mut left = input.length();
     for pages in &described.pages {
         read_pages(&mut input, pages, &mut left, &layout, &decoder, collector)?;
@@ -66,12 +66,12 @@ pub fn read(input: impl Read + Seek, collector: &mut Collector) -> Result<(), Er
     Ok(())
 }
 
-/// The clocks that count nanoseconds.
-fn check_clock(clocks: &str) -> Result<(), Error> {
+/// The clock of a recording, which must count nanoseconds. `clocks` is its name, or a list with the name in brackets.
+fn clock(clocks: &str) -> Result<&str, Error> {
     let chosen =
         clocks.split_once('[').and_then(|(_, rest)| rest.split_once(']')).map_or(clocks, |(clock, _)| clock);
     match chosen.trim() {
-        "" | "local" | "global" | "perf" | "mono" | "mono_raw" | "boot" | "tai" => Ok(()),
+        known @ ("" | "local" | "global" | "perf" | "mono" | "mono_raw" | "boot" | "tai") => Ok(known),
         other => Err(Error::Format(format!(
             "its clock, {other}, does not count nanoseconds: record with `trace-cmd record -C mono`"
         ))),
@@ -109,7 +109,7 @@ fn version_6(
     Ok(described)
 }
 
-/// The options (`buffers` gets those that name a buffer), and where each core's pages are.
+/// Reads the options and the positions of each core's pages. `buffers` gets the positions of other buffers.
 fn flyrecord(
     input: &mut Input<impl Read + Seek>,
     mut cpus: u32,
@@ -140,8 +140,9 @@ fn flyrecord(
         mark = input.bytes(10, "what follows the options")?;
     }
     if mark != b"flyrecord\0" {
-        return Err(input
-            .wrong("before it should stand \"flyrecord\": recordings of a latency tracer have no events"));
+        return Err(
+            input.wrong("expected \"flyrecord\" before it: recordings of a latency tracer have no events")
+        );
     }
     for cpu in 0..cpus {
         let (offset, bytes) =
@@ -194,11 +195,11 @@ fn read_pages(
     Ok(())
 }
 
-/// Compressed data, after its two lengths.
+/// Reads compressed data, which follows its two lengths.
 fn unpack(input: &mut Input<impl Read + Seek>, packing: Packing, what: &str) -> Result<Vec<u8>, Error> {
     let (packed, unpacked) = (input.u32(what)?, input.u32(what)?);
     if unpacked > MOST_CHUNK {
-        return Err(input.wrong(format!("{what} claims {unpacked} bytes, which is too much to be true")));
+        return Err(input.wrong(format!("{what} claims {unpacked} bytes, which is too much")));
     }
     let at = input.at();
     let bytes = input.bytes(packed.into(), what)?;
@@ -237,7 +238,7 @@ fn read_page(
         let record = record.map_err(|why| wrong(why.to_string()))?;
         match decoder.decode(cpu, record.time, record.payload) {
             Some(event) => collector.event(&event)?.map_err(wrong)?,
-            None => collector.notes.count("events of kinds that a trace has no place for"),
+            None => collector.notes.count("events of unsupported kinds"),
         }
     }
     Ok(())

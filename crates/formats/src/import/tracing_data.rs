@@ -1,15 +1,15 @@
-//! The kernel's own description of its events, as trace.dat (up to version 6) and perf.data hold it.
+//! The kernel's description of its events in trace.dat (up to version 6) and perf.data.
 
 use super::collect::Collector;
 use super::input::Input;
 use crate::Error;
-use hearth_recorder::{Decoder, EVENTS};
+use hearth_ftrace::{Decoder, EVENTS};
 use std::io::{Read, Seek};
 
 /// The first bytes of trace.dat, and of this part of perf.data.
 pub const MAGIC: &[u8; 10] = b"\x17\x08\x44tracing";
 
-/// What stands before the description.
+/// The part before the description.
 #[derive(Debug)]
 pub struct Start {
     /// `6` and `7` of trace-cmd, `0.6` of perf.
@@ -52,7 +52,7 @@ impl Formats {
         input.skip(size, "header_event")
     }
 
-    /// Those of ftrace itself are of no use.
+    /// Skips the events of ftrace itself.
     pub fn skip_ftrace(input: &mut Input<impl Read + Seek>) -> Result<(), Error> {
         for _ in 0..input.u32("the number of formats of ftrace")? {
             let size = input.u64("a format of ftrace")?;
@@ -93,11 +93,11 @@ impl Formats {
             });
         }
         Decoder::new(&self.events)
-            .map_err(|(what, why)| Error::Format(format!("its description of {what} makes no sense: {why}")))
+            .map_err(|(what, why)| Error::Format(format!("its description of {what} is invalid: {why}")))
     }
 }
 
-/// `PID COMM`, a line each.
+/// Reads lines of `PID COMM`.
 pub fn command_lines(text: &[u8], collector: &mut Collector) -> Result<(), Error> {
     for line in text.split(|byte| *byte == b'\n') {
         let mut parts = line.splitn(2, |byte| *byte == b' ');

@@ -1,5 +1,5 @@
 use crate::failure::{Failure, Outcome};
-use crate::output;
+use crate::output::{self, Document};
 use hearth_ipanema::diagnostic::render_all;
 use hearth_policy::Error;
 use serde::Serialize;
@@ -9,30 +9,29 @@ use std::process::ExitCode;
 
 /// Check policies: syntax, names, types, units, thread transitions, termination
 ///
-/// Exits with 1 if there is an error in any of them; warnings do not matter for that.
+/// Prints errors and warnings with their place in the file. Exits with 1 if any policy has an error.
 #[derive(clap::Args)]
 pub struct Args {
-    /// Policy files, or names of built-in policies
-    #[arg(required = true, value_name = "FILE.ipa")]
+    /// Policies: paths of .ipa files, or names of built-in policies
+    #[arg(required = true, value_name = "POLICY")]
     policies: Vec<String>,
     /// Print JSON (schema hearth.check/1) instead of text
     #[arg(long)]
     json: bool,
-    /// Say nothing about policies that are sound
+    /// Do not print the verdict on sound policies
     #[arg(short, long)]
     quiet: bool,
 }
 
 #[derive(Serialize)]
 struct Checked {
-    schema: &'static str,
     files: Vec<CheckedFile>,
 }
 
 #[derive(Serialize)]
 struct CheckedFile {
     path: String,
-    /// `None`: it does not compile.
+    /// The policy's name; `None` if it does not compile.
     policy: Option<String>,
     diagnostics: Vec<Value>,
 }
@@ -55,20 +54,19 @@ impl Args {
                 files.push(CheckedFile { path: path.clone(), policy: name.map(str::to_owned), diagnostics });
                 continue;
             }
-            output::text(&render_all(diagnostics, sources, colour))?;
             let errors = diagnostics.iter().filter(|d| d.is_error()).count();
-            match (name, diagnostics.len() - errors) {
-                (Some(_), _) if self.quiet => {}
-                (Some(name), 0) => output::text(&format!("{path}: policy `{name}` is sound\n"))?,
-                (Some(name), n) => output::text(&format!(
-                    "{path}: policy `{name}` is sound, with {}\n",
-                    count(n, "warning")
-                ))?,
-                (None, _) => output::text(&format!("{path}: {}\n", count(errors, "error")))?,
-            }
+            let verdict = match (name, diagnostics.len() - errors) {
+                (Some(_), _) if self.quiet => String::new(),
+                (Some(name), 0) => format!("{path}: policy `{name}` is sound\n"),
+                (Some(name), n) => {
+                    format!("{path}: policy `{name}` is sound, with {}\n", count(n, "warning"))
+                }
+                (None, _) => format!("{path}: {}\n", count(errors, "error")),
+            };
+            output::text(&(render_all(diagnostics, sources, colour) + &verdict))?;
         }
         if self.json {
-            output::json(&Checked { schema: "hearth.check/1", files })?;
+            output::json(&Document { schema: "hearth.check/1", content: Checked { files } })?;
         }
         if sound { Ok(ExitCode::SUCCESS) } else { Err(Failure::quiet()) }
     }

@@ -1,27 +1,27 @@
 use crate::failure::{Failure, Outcome};
-use crate::{output, policy};
+use crate::output::{self, Document};
+use crate::policy;
 use hearth_conform::{Report, replay};
 use hearth_scx::log::{Ending, Reader, hash};
 use hearth_sim::Native;
 use serde::Serialize;
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 use std::fs::File;
 use std::io::BufReader;
 use std::path::PathBuf;
-use std::process::ExitCode;
 
-/// Repeat a run of the kernel with the simulator's build of the same policy, and compare every decision
+/// Compare a run in the kernel with the simulator's build of the same policy, decision by decision
 ///
-/// `hearth run --log` and `hearth exec --log` write the log. Each handler is called again with what it saw in the
-/// kernel; what it decides, what becomes of the queues and sets, and the policy's own state must be the same. Exits
-/// with 1 if anything is not.
+/// Replays the log of `hearth run --log` or `hearth exec --log`: calls each handler with its inputs in the
+/// kernel, and compares its decisions, the queues and sets, and the policy's state. Exits with 1 if anything
+/// differs.
 #[derive(clap::Args)]
 pub struct Args {
+    /// The log
     #[arg(value_name = "FILE.log")]
     log: PathBuf,
 
-    /// The policy that the log is of, if it is not a built-in one: the path of its .ipa file
+    /// The .ipa file of the policy, if it is not a built-in policy
     #[arg(long, value_name = "FILE.ipa")]
     policy: Option<String>,
 
@@ -32,7 +32,6 @@ pub struct Args {
 
 #[derive(Serialize)]
 struct Json<'a> {
-    schema: &'static str,
     handlers_total: u64,
     decisions_total: u64,
     #[serde(flatten)]
@@ -43,65 +42,49 @@ impl Args {
     pub fn run(self) -> Outcome {
         let wrong =
             |error: &dyn std::fmt::Display| Failure::new(format_args!("{}: {error}", self.log.display()));
-        let file = File::open(&self.log).map_err(|error| wrong(&format!("it cannot be read: {error}")))?;
+        let file = File::open(&self.log).map_err(|error| wrong(&format!("cannot be read: {error}")))?;
         let log = Reader::new(BufReader::with_capacity(1 << 20, file)).map_err(|error| wrong(&error))?;
         let name = self.policy.as_deref().unwrap_or(&log.header.policy);
         let policy = policy::load(name)?;
         if hash(&policy.c()) != log.header.c {
-            eprintln!("warning: the log was made with another version of policy {}", log.header.policy);
+            eprintln!("warning: the log is of another version of policy {}", log.header.policy);
         }
         let report = replay(log, &Native::build(policy)?).map_err(|error| wrong(&error))?;
-        if self.json {
-            let (handlers_total, decisions_total) = (report.handlers(), report.decisions());
-            output::json(&Json {
-                schema: "hearth.conform/1",
-                handlers_total,
-                decisions_total,
-                report: &report,
-            })?;
-        } else {
-            output::text(&text(&report))?;
-        }
-        if report.agrees() { Ok(ExitCode::SUCCESS) } else { Err(Failure::quiet()) }
+        let (handlers_total, decisions_total) = (report.handlers(), report.decisions());
+        let content = Json { handlers_total, decisions_total, report: &report };
+        let document = Document { schema: "hearth.conform/1", content };
+        let shown = output::print(self.json, &document, || text(&report))?;
+        if report.agrees() { Ok(shown) } else { Err(Failure::quiet()) }
     }
 }
 
 fn text(report: &Report) -> String {
-    let mut text = String::new();
-    // Writing to a string cannot fail.
-    let _ = writeln!(
-        text,
-        "{} on Linux {}, {} cores: {} handlers and {} decisions compared, {} handlers disagree",
+    let ending = match report.ending {
+        Ending::Whole => "the log is complete",
+        Ending::Truncated => "the log ends before the run did; compared up to its end",
+        Ending::Lost => "records were lost; compared up to the first lost record",
+        Ending::Torn => "handlers overlapped, so that the log is unusable",
+    };
+    let mut text = format!(
+        "{} on Linux {}, {} cores: {} handlers and {} decisions compared, {} handlers disagree\n  \
+         handlers:  {}\n  decisions: {}\n  {} threads; {} reads of queued threads\n  {ending}\n",
         report.policy,
         report.kernel,
         report.cores,
         report.handlers(),
         report.decisions(),
-        report.disagreements
+        report.disagreements,
+        list(&report.handlers),
+        list(&report.decisions),
+        report.threads,
+        report.visits
     );
-    let _ = writeln!(text, "  handlers:  {}", list(&report.handlers));
-    let _ = writeln!(text, "  decisions: {}", list(&report.decisions));
-    let (threads, visits) = (report.threads, report.visits);
-    let _ = writeln!(text, "  {threads} threads; {visits} looks at a thread in a queue");
-    let ending = match report.ending {
-        Ending::Whole => "the log is whole",
-        Ending::Truncated => "the log ends before the run did: compared up to there",
-        Ending::Lost => "records were lost: compared up to the first of them",
-        Ending::Torn => "handlers did not wait for one another: the log is worth nothing",
-    };
-    let _ = writeln!(text, "  {ending}");
     for d in &report.first {
-        let about = if d.thread == 0 {
-            format!("core {}", d.core)
-        } else {
-            format!("thread {}, core {}", d.thread, d.core)
-        };
-        let _ = writeln!(
-            text,
-            "disagreement in handler {} (record {}), {} of {about}, at {} ns:",
-            d.handler, d.record, d.event, d.now
+        let thread = if d.thread == 0 { String::new() } else { format!("thread {}, ", d.thread) };
+        text += &format!(
+            "disagreement in handler {} (record {}), {} of {thread}core {}, at {} ns:\n  kernel: {}\n  native: {}\n",
+            d.handler, d.record, d.event, d.core, d.now, d.kernel, d.native
         );
-        let _ = writeln!(text, "  kernel: {}\n  native: {}", d.kernel, d.native);
     }
     text
 }

@@ -1,4 +1,4 @@
-use crate::failure::{Failure, Outcome};
+use crate::failure::{Failure, HEARTH_FAILED, Outcome};
 use crate::policy::PolicyArgs;
 use crate::verbs::run::{Common, tell, warn};
 use hearth_scx::{Options, Partial, Session};
@@ -7,14 +7,12 @@ use std::io::ErrorKind;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, ExitCode};
 
-/// Exit status when it is hearth that failed, and not the command.
-const HEARTH_FAILED: u8 = 125;
-
-/// Run a command and its children under a policy, and everything else under the kernel's own scheduler
+/// Run a command and its children under a policy
 ///
-/// The exit status is the command's (128 + N if signal N ended it; 126 or 127 if it cannot be run), or 125 if
-/// hearth could not run it under the policy. If the policy ends before the command does, the command goes on
-/// under the kernel's own scheduler, and hearth says so. Needs root, and a kernel with sched_ext.
+/// All other threads stay under the kernel's own scheduler. If the policy ends before the command, the
+/// command continues under the kernel's scheduler, and hearth prints a warning. The exit status is the
+/// command's (128 + N if signal N ended it; 126 or 127 if it cannot be run), or 125 if hearth failed. Needs
+/// root and a kernel with sched_ext.
 #[derive(clap::Args)]
 pub struct Args {
     #[command(flatten)]
@@ -49,7 +47,9 @@ impl Args {
         })?;
         let summary = session.finish().map_err(|error| failed(error.into()))?;
         if let Some(error) = ended {
-            eprintln!("warning: the kernel's own scheduler ran the end of the command, not {name}: {error}");
+            eprintln!(
+                "warning: {name} ended before the command, which the kernel's scheduler then ran: {error}"
+            );
         }
         tell(&summary);
         let code = status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0));

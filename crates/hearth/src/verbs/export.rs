@@ -1,25 +1,25 @@
 use crate::failure::{Failure, Outcome};
-use crate::output;
+use crate::output::{self, Document};
 use hearth_formats::{ExportFormat, export};
 use serde::Serialize;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// Write a trace for others: Perfetto, CSV, Parquet, JSON lines
+/// Convert a trace to Perfetto, CSV, Parquet or JSON lines
 ///
-/// A Perfetto trace opens in ui.perfetto.dev, and comes back whole with `hearth import`. Traces of any length are
-/// written with little memory.
+/// ui.perfetto.dev opens the Perfetto format, and `hearth import` restores the whole trace from it. Memory
+/// use does not depend on the length of the trace.
 #[derive(clap::Args)]
 pub struct Args {
-    /// The trace
+    /// The trace to convert
     trace: PathBuf,
     /// The file to write
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
-    /// What to write; by default what the file's name ends in: .pftrace, .csv, .parquet or .jsonl
+    /// The format [default: by the file's extension: .pftrace, .csv, .parquet or .jsonl]
     #[arg(long)]
     format: Option<Format>,
-    /// Print JSON (schema hearth.export/1): what was written, and what could not be carried over
+    /// Print a summary as JSON (schema hearth.export/1), with notes on lost information
     #[arg(long)]
     json: bool,
 }
@@ -34,7 +34,6 @@ enum Format {
 
 #[derive(Serialize)]
 struct Report {
-    schema: &'static str,
     file: String,
     events: u64,
     bytes: u64,
@@ -49,9 +48,9 @@ impl Args {
             Some(Format::Parquet) => ExportFormat::Parquet,
             Some(Format::Jsonl) => ExportFormat::JsonLines,
             None => ExportFormat::of(&self.output).ok_or_else(|| {
-                let message = format!("{} does not say which format it is to have", self.output.display());
+                let message = format!("cannot tell the format from the name {}", self.output.display());
                 Failure::usage(message)
-                    .help("let its name end in .pftrace, .csv, .parquet or .jsonl, or give --format")
+                    .help("use the extension .pftrace, .csv, .parquet or .jsonl, or give --format")
             })?,
         };
         output::check_writable(&self.output)?;
@@ -60,10 +59,10 @@ impl Args {
         exported.notes.iter().for_each(|note| eprintln!("note: {note}"));
         if self.json {
             let (events, bytes, notes) = (exported.events, exported.bytes, exported.notes);
-            output::json(&Report { schema: "hearth.export/1", file, events, bytes, notes })?;
-        } else {
-            eprintln!("{file}: {} events, {} bytes", exported.events, exported.bytes);
+            let content = Report { file, events, bytes, notes };
+            return output::json(&Document { schema: "hearth.export/1", content });
         }
+        eprintln!("{file}: {} events, {} bytes", exported.events, exported.bytes);
         Ok(ExitCode::SUCCESS)
     }
 }

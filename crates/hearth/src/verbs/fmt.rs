@@ -1,17 +1,18 @@
 use crate::failure::{Failure, Outcome};
 use crate::{output, policy};
 use hearth_ipanema::{SourceId, syntax};
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// Put policies into the common format
+/// Format policy files
+///
+/// Rewrites the files in place. A file with syntax errors stays as it is.
 #[derive(clap::Args)]
 pub struct Args {
-    /// Policy files; they are rewritten in place
+    /// The policy files
     #[arg(required = true, value_name = "FILE.ipa")]
     policies: Vec<PathBuf>,
-    /// Change nothing; tell which files are not formatted, and exit with 1 if there are any
+    /// Write nothing; list the files that are not formatted, and exit with 1 if there are any
     #[arg(long)]
     check: bool,
 }
@@ -20,9 +21,7 @@ impl Args {
     pub fn run(self) -> Outcome {
         let mut different = Vec::new();
         for path in &self.policies {
-            let text = fs::read_to_string(path).map_err(|error| {
-                Failure::new(format_args!("cannot read the policy {}: {error}", path.display()))
-            })?;
+            let text = output::read("the policy", path)?;
             let formatted = format(path, &text)?;
             if formatted == text {
                 continue;

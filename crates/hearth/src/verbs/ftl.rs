@@ -5,46 +5,39 @@ use hearth_probe::ftl::{self, Options};
 use hearth_probe::plot;
 use hearth_probe::report::{Direction, Phase, Quantiles, Report, Unit, Verdict};
 use std::path::PathBuf;
-use std::process::ExitCode;
 use std::time::Duration;
 
-/// Measure frequency transition latency: how long a core takes to run fast, and to fall back
+/// Measure frequency transition latency: how long a core takes to speed up and to slow down
 ///
-/// A core idles, works in a loop, and idles again, many times. It needs no privilege; with root it can run
-/// undisturbed and read the processor's own counters. The book's chapter on transition latency defines what is
-/// measured.
+/// A core alternates between a busy loop and idleness for a number of rounds. Prints the medians of the
+/// rounds, in milliseconds. Needs no privileges; as root it runs undisturbed and reads the processor's
+/// counters. The book's page on transition latency defines the measurement.
 #[derive(clap::Args)]
 pub struct Args {
-    /// The core to measure, by the kernel's number [default: the last one]
+    /// The core to measure, by its number in the kernel [default: the last core]
     #[arg(long, value_name = "N")]
     core: Option<u32>,
-    /// How often
+    /// Number of rounds: 1 to 10000
     #[arg(long, value_name = "N", default_value_t = 20)]
     rounds: u32,
-    /// Length of the busy loop
+    /// Length of the busy loop of a round
     #[arg(long, value_name = "TIME", default_value = "200ms")]
     busy: humantime::Duration,
-    /// How long the idle core is looked at after it
+    /// Time after the busy loop during which the speed of the idle core is sampled
     #[arg(long, value_name = "TIME", default_value = "150ms")]
     idle: humantime::Duration,
-    /// From one look at the idle core to the next; each wakes it for 50 us
+    /// Time between samples of the idle core. Each sample wakes the core for 50 us
     #[arg(long, value_name = "TIME", default_value = "1ms")]
     gap: humantime::Duration,
-    /// Undisturbed idle time before the next busy loop
+    /// Idle time without samples before the next busy loop
     #[arg(long, value_name = "TIME", default_value = "100ms")]
     quiet: humantime::Duration,
     /// Print JSON (schema hearth.ftl/1) instead of text
     #[arg(long)]
     json: bool,
-    /// Draw the curves into this SVG file
-    #[arg(long, value_name = "FILE")]
+    /// Draw the speed over time into an SVG file
+    #[arg(long, value_name = "FILE.svg")]
     plot: Option<PathBuf>,
-}
-
-impl From<hearth_probe::Error> for Failure {
-    fn from(error: hearth_probe::Error) -> Self {
-        Failure::new(error)
-    }
 }
 
 impl Args {
@@ -67,21 +60,13 @@ impl Args {
         for warning in &report.warnings {
             eprintln!("warning: {warning}");
         }
-        if self.json {
-            output::json(&report)?;
-        } else {
-            output::text(&text(&report))?;
-        }
-        Ok(ExitCode::SUCCESS)
+        output::print(self.json, &report, || text(&report))
     }
 }
 
-/// Measures, and shows how far it is.
+/// Measures with a progress bar.
 pub fn measure(options: &Options) -> Result<Report, Failure> {
-    let bar = progress::bar("rounds", options.rounds as usize);
-    let report = ftl::measure(options, || bar.inc(1));
-    bar.finish_and_clear();
-    Ok(report?)
+    Ok(progress::during("rounds", options.rounds as usize, |step| ftl::measure(options, step))?)
 }
 
 fn text(report: &Report) -> String {
@@ -89,17 +74,19 @@ fn text(report: &Report) -> String {
     let mut table = Plain::new(2);
     table.head(&["", "", "from", "to", "reached (ms)", "settled (ms)", "10 %", "90 %", "rounds"]);
     for (name, phase) in [("up", &report.up), ("down", &report.down)] {
-        let median = |time: Option<Quantiles>| time.map_or_else(|| "-".into(), |time| ms(time.median));
-        let settled = phase.settled_ms;
+        let known = |text: Option<String>| text.unwrap_or_else(|| "-".into());
+        let time = |time: Option<Quantiles>, part: fn(Quantiles) -> f64| {
+            known(time.map(|time| format!("{:.1}", part(time))))
+        };
         table.row(&[
             name.into(),
-            said(phase).to_owned(),
-            phase.from.map_or_else(|| "-".into(), |from| speed(from, unit)),
-            phase.to.map_or_else(|| "-".into(), |to| speed(to, unit)),
-            median(phase.reached_ms),
-            median(settled),
-            settled.map_or_else(|| "-".into(), |time| ms(time.q10)),
-            settled.map_or_else(|| "-".into(), |time| ms(time.q90)),
+            verdict(phase).to_owned(),
+            known(phase.from.map(|from| speed(from, unit))),
+            known(phase.to.map(|to| speed(to, unit))),
+            time(phase.reached_ms, |time| time.median),
+            time(phase.settled_ms, |time| time.median),
+            time(phase.settled_ms, |time| time.q10),
+            time(phase.settled_ms, |time| time.q90),
             format!("{}/{}", phase.moved, phase.usable),
         ]);
     }
@@ -121,36 +108,30 @@ fn heading(report: &Report) -> String {
     )
 }
 
-/// Where the speeds come from, and how exact they are.
+/// The source of the speeds and its resolution.
 fn source(report: &Report) -> String {
     let resolution = format!(
         "every {} us while busy, every {} ms while idle",
         report.times.window * 1000.0,
         report.times.gap
     );
-    match (report.source.kind, report.source.cycles) {
-        ("rate", Some(cycles)) => format!(
-            "the rate of a loop of multiplications, {cycles} cycles each; {resolution}\n       (APERF/MPERF cannot be \
-             read: {})",
-            report.source.why_not.join("; ")
-        ),
-        ("rate", None) => format!(
-            "the rate of a loop whose cycles are not known: relative to its calibration; {resolution}\n       (APERF/MPERF \
-             cannot be read: {})",
-            report.source.why_not.join("; ")
-        ),
-        (kind, _) => format!("APERF/MPERF, read through {kind}; {resolution}"),
-    }
+    let rate = match (report.source.kind, report.source.cycles) {
+        ("rate", Some(cycles)) => format!("the rate of a loop of multiplications of {cycles} cycles each"),
+        ("rate", None) => "the rate of a loop, relative to its calibration (its cycles are unknown)".into(),
+        (kind, _) => return format!("APERF/MPERF, read through {kind}; {resolution}"),
+    };
+    let why = report.source.why_not.join("; ");
+    format!("{rate}; {resolution}\n       (APERF/MPERF cannot be read: {why})")
 }
 
-fn said(phase: &Phase) -> &'static str {
+fn verdict(phase: &Phase) -> &'static str {
     match (phase.verdict, phase.direction) {
         (Verdict::Seen, Some(Direction::Falls)) => "falls",
         (Verdict::Seen, _) => "rises",
         (Verdict::NotSeen, _) => "no transition seen",
         (Verdict::Unsettled, _) => "not settled in time",
         (Verdict::Unclear, _) => "unclear",
-        (Verdict::TooLittle, _) => "too little is known",
+        (Verdict::TooLittle, _) => "too few usable rounds",
     }
 }
 
@@ -161,34 +142,30 @@ fn speed(speed: f64, unit: Unit) -> String {
     }
 }
 
-fn ms(ms: f64) -> String {
-    format!("{ms:.1}")
-}
-
-/// What the numbers do not say by themselves.
+/// Explanations of the verdicts.
 fn remarks(report: &Report) -> String {
     let mut remarks = Vec::new();
     if report.source.virtual_machine {
         remarks.push(
-            "This is a virtual machine. The host decides the frequency, and shows it only as the rate at which work gets \
-             done; other guests on the same hardware change that, too."
+            "This is a virtual machine. The host controls the frequency; the rate of work shows it, but also depends on \
+             other guests on the same hardware."
                 .to_owned(),
         );
     }
     for (name, phase) in [("busy loop", &report.up), ("idle time after it", &report.down)] {
         match phase.verdict {
             Verdict::NotSeen => remarks.push(format!(
-                "No transition was seen in the {name}: the speed stays within {} of {}, or changed in less than {}.",
+                "No transition was seen in the {name}: the speed stays within {} of {}, or changes in less than {}.",
                 phase.band.map_or_else(|| "-".into(), |band| speed(2.0 * band, report.source.unit)),
                 phase.to.map_or_else(|| "-".into(), |to| speed(to, report.source.unit)),
                 humantime::format_duration(Duration::from_secs_f64(2.0 * phase.resolution_ms / 1e3)),
             )),
             Verdict::Unclear => remarks.push(format!(
-                "In the {name}, {} of {} rounds moved, not all the same way: a disturbed core gives no answer.",
+                "In the {name}, the speed changed in {} of {} rounds, not always in the same direction: the core is disturbed.",
                 phase.moved, phase.usable
             )),
             Verdict::Unsettled => {
-                remarks.push(format!("The {name} was too short: give more with --busy or --idle."));
+                remarks.push(format!("The speed did not settle in the {name}: increase --busy or --idle."));
             }
             Verdict::Seen | Verdict::TooLittle => {}
         }

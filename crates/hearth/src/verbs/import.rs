@@ -6,33 +6,33 @@ use serde::Serialize;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// Read a trace of others: Perfetto, trace.dat, perf.data, ftrace as text, scxsim's JSON
+/// Convert a trace of another tool: Perfetto, trace.dat, perf.data, ftrace text, JSON of scxsim
 ///
-/// What the format is shows in the file. What could not be carried over is said.
+/// Detects the format from the content. Prints notes on information that could not be converted.
 #[derive(clap::Args)]
 pub struct Args {
-    /// The file to read
+    /// The file to convert
     file: PathBuf,
     /// The trace to write
     #[arg(short, long, value_name = "TRACE", default_value = "hearth.trace")]
     output: PathBuf,
-    /// What the file is, if it does not show
+    /// The format [default: detected]
     #[arg(long)]
     format: Option<Format>,
-    /// Print JSON (schema hearth.import/1): what was read, and what could not be carried over
+    /// Print a summary as JSON (schema hearth.import/1), with notes on lost information
     #[arg(long)]
     json: bool,
 }
 
 #[derive(Clone, Copy, clap::ValueEnum)]
 enum Format {
-    /// `/sys/kernel/tracing/trace`, `trace-cmd report`, `perf script`
+    /// Text of `/sys/kernel/tracing/trace`, `trace-cmd report` or `perf script`
     Text,
-    /// trace-cmd's `trace.dat`, version 6 or 7
+    /// `trace.dat` of trace-cmd, version 6 or 7
     TraceDat,
-    /// `perf sched record`
+    /// `perf.data` of `perf sched record`
     PerfData,
-    /// Protobuf: of Hearth, of Perfetto's recorder, of scxsim
+    /// Perfetto protobuf of Hearth, Perfetto or scxsim
     Perfetto,
     /// JSON trace events of scxsim
     Json,

@@ -1,16 +1,18 @@
 use crate::failure::Outcome;
-use crate::output;
-use crate::table::Plain;
+use crate::output::{self, Document};
+use crate::table::{Column, Plain, table};
 use clap::ValueEnum;
 use hearth_modelcheck::{Scenario, standard_scenarios};
 use hearth_study::catalogue::{Entry, MachineEntry, ParamEntry, machines, policies, workloads};
 use serde::Serialize;
 use std::collections::BTreeMap;
-use std::process::ExitCode;
 
-/// List what is built in: machines, policies and workload generators with their parameters, scenarios to check
+/// List the built-in machines, policies, workload generators, or model-checking scenarios
+///
+/// Policies and generators are listed with their parameters: default, range, meaning.
 #[derive(clap::Args)]
 pub struct Args {
+    /// What to list
     what: What,
     /// Print JSON (schema hearth.list/1) instead of text
     #[arg(long)]
@@ -25,13 +27,6 @@ enum What {
     Scenarios,
 }
 
-#[derive(Serialize)]
-struct List<T> {
-    schema: &'static str,
-    #[serde(flatten)]
-    entries: BTreeMap<&'static str, Vec<T>>,
-}
-
 impl Args {
     pub fn run(self) -> Outcome {
         match self.what {
@@ -42,22 +37,13 @@ impl Args {
         }
     }
 
-    fn print<T: Serialize>(
-        &self,
-        kind: &'static str,
-        entries: Vec<T>,
-        text: impl Fn(&[T]) -> String,
-    ) -> Outcome {
-        if self.json {
-            output::json(&List { schema: "hearth.list/1", entries: [(kind, entries)].into() })?;
-        } else {
-            output::text(&text(&entries))?;
-        }
-        Ok(ExitCode::SUCCESS)
+    fn print<T: Serialize>(&self, kind: &str, entries: Vec<T>, text: impl Fn(&[T]) -> String) -> Outcome {
+        let document = Document { schema: "hearth.list/1", content: BTreeMap::from([(kind, &entries)]) };
+        output::print(self.json, &document, || text(&entries))
     }
 }
 
-/// What `hearth modelcheck` can try a policy on.
+/// A scenario of `hearth modelcheck`.
 #[derive(Serialize)]
 struct ScenarioEntry {
     name: String,
@@ -78,21 +64,16 @@ fn scenarios_text(scenarios: &[ScenarioEntry]) -> String {
 }
 
 fn machines_text(machines: &[MachineEntry]) -> String {
-    let mut table = Plain::new(2);
-    table.head(&["machine", "model", "sockets", "cores", "min GHz", "nominal", "turbo"]);
-    for m in machines {
-        let ghz = |value: f64| format!("{value:.1}");
-        table.row(&[
-            m.name.to_owned(),
-            m.model.clone(),
-            m.sockets.to_string(),
-            m.cores.to_string(),
-            ghz(m.min_ghz),
-            ghz(m.nominal_ghz),
-            ghz(m.turbo_ghz),
-        ]);
-    }
-    table.render() + "\nA core is a hardware thread, as in the papers.\n"
+    let columns: [Column<&MachineEntry>; 7] = [
+        ("machine", |m| m.name.to_owned()),
+        ("model", |m| m.model.clone()),
+        ("sockets", |m| m.sockets.to_string()),
+        ("cores", |m| m.cores.to_string()),
+        ("min GHz", |m| format!("{:.1}", m.min_ghz)),
+        ("nominal", |m| format!("{:.1}", m.nominal_ghz)),
+        ("turbo", |m| format!("{:.1}", m.turbo_ghz)),
+    ];
+    table(2, &columns, machines) + "\nA core is a hardware thread, as in the papers.\n"
 }
 
 fn entries_text(entries: &[Entry]) -> String {

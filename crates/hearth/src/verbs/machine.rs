@@ -8,9 +8,8 @@ use hearth_probe::detect::{self, Measured, Options};
 use hearth_probe::sysfs::{Files, show_list};
 use hearth_probe::{Error, turbo};
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
-/// Write the machine file of this machine, or show a machine
+/// Describe this machine in a machine file, or show a machine
 #[derive(clap::Args)]
 pub struct Args {
     #[command(subcommand)]
@@ -23,31 +22,32 @@ enum What {
     Show(Show),
 }
 
-/// Write this machine's file: topology, frequencies, turbo table, idle states, each with its source
+/// Write a machine file for this machine: topology, frequencies, turbo table, idle states
 ///
-/// What cannot be read is taken from the nearest built-in machine, and marked as assumption. The file is what
-/// `--machine` takes.
+/// A comment gives the source of each value. Values that this machine does not show come from the nearest
+/// built-in machine and are marked as assumptions. `--machine` accepts the file.
 #[derive(clap::Args)]
 struct Detect {
     /// The file to write [default: standard output]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// The machine's name [default: made from the processor's]
+    /// Name of the machine [default: derived from the processor's]
     #[arg(long)]
     name: Option<String>,
-    /// Describe only these cores, as in `0-3,8`: machines with cores of two kinds, or irregular ones
+    /// Describe these cores only, such as `0-3,8`. Needed if the machine has two kinds of cores or is
+    /// irregular
     #[arg(long, value_name = "LIST", value_parser = detect::parse_cores)]
     cores: Option<Vec<u32>>,
-    /// Measure what can be: turbo by the number of busy cores of a socket, and frequency transition latency.
-    /// It takes some ten seconds, during which the machine should do nothing else
+    /// Measure the turbo frequency by number of busy cores of a socket, and the frequency transition latency.
+    /// Takes about ten seconds, during which the machine should be idle
     #[arg(long)]
     measure: bool,
 }
 
-/// Show a machine: how its cores are numbered, its frequencies and turbo table
+/// Show a machine: numbering of cores, frequencies, turbo table
 #[derive(clap::Args)]
 struct Show {
-    /// A built-in machine or a machine file
+    /// The name of a built-in machine (`hearth list machines`), or the path of a machine file
     #[arg(value_name = "MACHINE")]
     machine: String,
 }
@@ -63,12 +63,10 @@ impl Args {
 
 impl Detect {
     fn run(self) -> Outcome {
-        if let Some(path) = &self.output {
-            output::check_writable(path)?;
-        }
+        self.output.as_deref().map_or(Ok(()), output::check_writable)?;
         let files = Files::under(Path::new("/"));
         let options = Options { name: self.name.clone(), cores: self.cores.clone() };
-        // First without measuring: what cannot be described need not be measured.
+        // A machine that cannot be described fails here, before the measurement.
         let mut detected = detect::detect(&files, &detect::registers, &options, &Measured::default())?;
         if self.measure {
             let measured = measure(&files, &options)?;
@@ -77,21 +75,16 @@ impl Detect {
         for note in &detected.notes {
             eprintln!("note: {note}");
         }
-        match &self.output {
-            Some(path) => output::file(path, detected.toml.as_bytes())?,
-            None => output::text(&detected.toml)?,
-        }
-        Ok(ExitCode::SUCCESS)
+        output::file_or_text(self.output.as_deref(), &detected.toml)
     }
 }
 
+/// Measures with progress bars. A measurement that fails is left out, with a warning.
 fn measure(files: &Files, options: &Options) -> Result<Measured, Failure> {
     let cores = detect::cores_of_a_socket(files, options)?;
-    let bar = progress::bar("turbo", turbo::steps(cores.len()).len());
-    let together = turbo::measure(&cores, || bar.inc(1));
-    bar.finish_and_clear();
-    let together = match together {
-        // Cores that this process may not use cannot be measured: the file says what is known without.
+    let steps = turbo::steps(cores.len()).len();
+    let together = match progress::during("turbo", steps, |step| turbo::measure(&cores, step)) {
+        // The process may not use this core.
         Err(Error::Pin { core, source }) => {
             eprintln!("warning: core {core} cannot be used: {source}");
             None
@@ -99,26 +92,18 @@ fn measure(files: &Files, options: &Options) -> Result<Measured, Failure> {
         other => other?,
     };
     if together.is_none() {
-        eprintln!("warning: turbo is not measured: the cores were busy, or their cycles cannot be counted");
+        eprintln!("warning: turbo was not measured: the cores were busy, or their cycles cannot be counted");
     }
     let options = hearth_probe::ftl::Options { core: cores.last().copied(), ..Default::default() };
-    let report = match ftl::measure(&options) {
-        Ok(report) => {
-            report.warnings.iter().for_each(|warning| eprintln!("warning: {warning}"));
-            Some(report)
-        }
-        Err(failure) => {
-            failure.report();
-            None
-        }
-    };
+    let report = ftl::measure(&options).map_err(|failure| failure.report()).ok();
+    let warnings = report.iter().flat_map(|report| &report.warnings);
+    warnings.for_each(|warning| eprintln!("warning: {warning}"));
     Ok(Measured { turbo: together, ftl: report })
 }
 
 impl Show {
     fn run(self) -> Outcome {
-        output::text(&show(&Machine::load(&self.machine)?))?;
-        Ok(ExitCode::SUCCESS)
+        output::text(&show(&Machine::load(&self.machine)?))
     }
 }
 
@@ -135,7 +120,7 @@ fn show(machine: &Machine) -> String {
     }
     let ramp = &f.ramp;
     format!(
-        "{}: {}\n\n{}\n{} to {} GHz without turbo\n\n{}\ncold to warm in {} ms; back in {} ms, settled after {} ms\n",
+        "{}: {}\n\n{}\n{} to {} GHz without turbo\n\n{}\nfrequency rises in {} ms; falls in {} ms and settles after {} ms\n",
         machine.name,
         machine.model,
         drawing(topology),
@@ -148,7 +133,7 @@ fn show(machine: &Machine) -> String {
     )
 }
 
-/// Sockets, nodes and caches, each with its cores; hyperthreads of a core stand together.
+/// Sockets, NUMA nodes and last-level caches with their cores; hyperthreads of a core are joined by `+`.
 fn drawing(topology: &Topology) -> String {
     let mut text = String::new();
     let cores = |cores: &[u16]| show_list(&cores.iter().map(|&core| u32::from(core)).collect::<Vec<_>>());

@@ -1,4 +1,4 @@
-//! One module for each verb: its flags, and what it does with them.
+//! The verbs, one module each.
 
 pub mod build;
 pub mod check;

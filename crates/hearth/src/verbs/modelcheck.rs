@@ -1,38 +1,39 @@
-use crate::failure::{Failure, Outcome};
-use crate::output;
+use crate::failure::{self, Failure};
+use crate::output::{self, Document};
 use crate::policy::PolicyArgs;
-use crate::table::Plain;
-use hearth_modelcheck::{Counterexample, Options, Scenario, Stealing, check, standard_scenarios};
+use crate::table::{Column, table};
+use hearth_modelcheck::{Options, Outcome, Scenario, Stealing, check, standard_scenarios};
 use serde::Serialize;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// Try every order of events of a small machine: is a thread lost, a claim broken, a core left idle while threads wait?
+/// Check a policy in every order of events on small machines
 ///
-/// All interleavings of wake-ups, forks, steals, claims and timers of a scenario, over the same compiled policy that is
-/// simulated and run. What is wrong is shown as the shortest schedule that leads to it. Exits with 1 if anything is.
+/// Explores all interleavings of wake-ups, forks, steals, claims and timers in each scenario. Finds lost
+/// threads, broken claims and invariants, and cores that stay idle while threads wait. Prints a table of
+/// scenarios, and the shortest schedule that leads to each violation. Exits with 1 if there is any.
 #[derive(clap::Args)]
 pub struct Args {
     #[command(flatten)]
     policy: PolicyArgs,
 
-    /// A scenario (`hearth list scenarios`). Repeatable; without it, all of them
+    /// Check this scenario (`hearth list scenarios`). Repeatable [default: all scenarios]
     #[arg(short, long, value_name = "NAME")]
     scenario: Vec<String>,
 
-    /// Stop exploring a scenario behind so many states
+    /// Stop the exploration of a scenario after N states
     #[arg(long, value_name = "N", default_value_t = 200_000)]
     max_states: usize,
 
-    /// Look at safety and at what the policy declares only, not at work conservation
+    /// Check safety and the policy's invariants, but not concurrent work conservation
     #[arg(long)]
     no_cwc: bool,
 
-    /// Steal as kernels do, without locks: who changes a thread's state first has it
+    /// Steal without locks, as kernels do: the first core that changes a thread's state gets the thread
     #[arg(long)]
     lock_free: bool,
 
-    /// Write the first schedule that is found (schema hearth.schedule/1): `hearth sim --schedule` replays it
+    /// Write the first schedule found (schema hearth.schedule/1), for `hearth sim --schedule`
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 
@@ -43,7 +44,6 @@ pub struct Args {
 
 #[derive(Serialize)]
 struct Json<'a> {
-    schema: &'static str,
     policy: &'a str,
     scenarios: &'a [Explored],
 }
@@ -51,60 +51,46 @@ struct Json<'a> {
 #[derive(Serialize)]
 struct Explored {
     scenario: String,
-    states: usize,
-    transitions: usize,
-    depth: usize,
-    /// All states were reached.
-    complete: bool,
-    violation: Option<Counterexample>,
+    #[serde(flatten)]
+    outcome: Outcome,
 }
 
 impl Explored {
     fn verdict(&self) -> String {
-        match &self.violation {
+        match &self.outcome.violation {
             Some(found) => format!("{}, after {} steps", found.violation.property, found.steps.len()),
-            None if self.complete => "holds".into(),
-            None => "nothing found; there is more".into(),
+            None if self.outcome.complete => "holds".into(),
+            None => "nothing found; not all states explored".into(),
         }
     }
 }
 
 impl Args {
-    pub fn run(self) -> Outcome {
+    pub fn run(self) -> failure::Outcome {
         self.output.as_deref().map_or(Ok(()), output::check_writable)?;
         let (policy, params) = self.policy.load()?;
         let options =
             Options { max_states: self.max_states, cwc: !self.no_cwc, params, ..Options::default() };
         let mut all = Vec::new();
         for scenario in self.scenarios()? {
-            let found = check(&policy, &scenario, &options).map_err(Failure::new)?;
-            all.push(Explored {
-                scenario: scenario.name,
-                states: found.states,
-                transitions: found.transitions,
-                depth: found.depth,
-                complete: found.complete,
-                violation: found.violation,
-            });
+            let outcome = check(&policy, &scenario, &options).map_err(Failure::new)?;
+            all.push(Explored { scenario: scenario.name, outcome });
         }
-        self.keep(&all)?;
-        if self.json {
-            output::json(&Json { schema: "hearth.modelcheck/1", policy: policy.name(), scenarios: &all })?;
-        } else {
-            output::text(&text(&all))?;
-        }
-        match all.iter().any(|explored| explored.violation.is_some()) {
+        self.write(&all)?;
+        let content = Json { policy: policy.name(), scenarios: &all };
+        output::print(self.json, &Document { schema: "hearth.modelcheck/1", content }, || text(&all))?;
+        match all.iter().any(|explored| explored.outcome.violation.is_some()) {
             true => Err(Failure::quiet()),
             false => Ok(ExitCode::SUCCESS),
         }
     }
 
-    fn keep(&self, all: &[Explored]) -> Result<(), Failure> {
+    fn write(&self, all: &[Explored]) -> Result<(), Failure> {
         let Some(path) = &self.output else { return Ok(()) };
-        match all.iter().find_map(|explored| explored.violation.as_ref()) {
+        match all.iter().find_map(|explored| explored.outcome.violation.as_ref()) {
             Some(found) => output::file(path, found.to_json().as_bytes()),
             None => {
-                eprintln!("note: nothing is wrong, so {} is not written", path.display());
+                eprintln!("note: there is no violation; {} is not written", path.display());
                 Ok(())
             }
         }
@@ -127,15 +113,15 @@ impl Args {
 
 /// The table, and the schedule of each violation.
 fn text(all: &[Explored]) -> String {
-    let mut table = Plain::new(1);
-    table.head(&["scenario", "states", "steps", "depth", "verdict"]);
-    for e in all {
-        let numbers = [e.states, e.transitions, e.depth].map(|n| n.to_string());
-        let [states, transitions, depth] = numbers;
-        table.row(&[&e.scenario, &states, &transitions, &depth, &e.verdict()]);
-    }
-    let mut text = table.render();
-    for found in all.iter().filter_map(|explored| explored.violation.as_ref()) {
+    let columns: [Column<&Explored>; 5] = [
+        ("scenario", |e| e.scenario.clone()),
+        ("states", |e| e.outcome.states.to_string()),
+        ("steps", |e| e.outcome.transitions.to_string()),
+        ("depth", |e| e.outcome.depth.to_string()),
+        ("verdict", |e| e.verdict()),
+    ];
+    let mut text = table(1, &columns, all);
+    for found in all.iter().filter_map(|explored| explored.outcome.violation.as_ref()) {
         text += &format!("\n{found}\n");
     }
     text

@@ -1,47 +1,48 @@
+use crate::arguments::{Jobs, PolicyFile};
 use crate::failure::{Failure, Outcome};
-use crate::{output, progress};
+use crate::output::{self, Document};
+use crate::progress;
 use hearth_modelcheck::standard_scenarios;
 use hearth_mutate::{
-    Judge, Judged, ModelChecker, Mutant, Operator, Prover, Score, Subject, Verdict, judge_all, mutants,
+    Judge, Judged, ModelChecker, Mutant, Operator, Promise, Prover, Score, Subject, Verdict, judge_all,
+    mutants,
 };
 use hearth_policy::Settings;
 use serde::Serialize;
 use std::path::Path;
-use std::process::ExitCode;
 
-/// Break a policy in the small ways in which schedulers broke, and look whether anything notices
+/// Test the checks with mutants of a policy: small bugs, as real schedulers had them
 ///
-/// Each mutant has one change. It is compiled (`hearth check`), and explored in every scenario in which the policy
-/// itself holds (`hearth modelcheck`), for what the policy keeps there; so that a mutant of a policy that is not
-/// work-conserving is not held to that. What nobody notices survives. Exits with 0 whatever comes out.
+/// Each mutant has one change. The compiler (`hearth check`) may reject it, and the model checker (`hearth
+/// modelcheck`) may refute it: the mutant must keep the properties that the policy itself keeps in each
+/// scenario. Prints the verdict on each mutant, and the share of mutants detected. The exit status does not
+/// depend on the verdicts.
 #[derive(clap::Args)]
 pub struct Args {
-    /// A policy: a built-in one (`hearth list policies`), or the path of an .ipa file
-    #[arg(value_name = "POLICY")]
-    policy: String,
+    #[command(flatten)]
+    source: PolicyFile,
 
-    /// Only mutants of these operators; without any, of all
+    /// Mutation operators [default: all]
     #[arg(value_name = "OPERATOR")]
     operators: Vec<Operator>,
 
-    /// Change the policy's own text only, not that of its bases
+    /// Mutate the policy's own text only, not its base policies
     #[arg(long)]
     own: bool,
 
-    /// Stop exploring a scenario behind so many states
+    /// Stop the exploration of a scenario after N states
     #[arg(long, value_name = "N", default_value_t = 30_000, value_parser = clap::value_parser!(u32).range(1..))]
     max_states: u32,
 
-    /// Ask the provers about those that the checker does not refute: does one lose an obligation that the policy meets
-    /// (`hearth prove`)? Takes seconds for each
+    /// Also run the provers (`hearth prove`) on mutants that are not refuted: a mutant is detected if an
+    /// obligation that the policy meets no longer holds. Takes seconds per mutant
     #[arg(long)]
     prove: bool,
 
-    /// Mutants at a time [default: one on each core]
-    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
-    jobs: Option<u16>,
+    #[command(flatten)]
+    jobs: Jobs,
 
-    /// Only list the mutants
+    /// List the mutants without testing them
     #[arg(long)]
     list: bool,
 
@@ -52,7 +53,6 @@ pub struct Args {
 
 #[derive(Serialize)]
 struct Json<'a> {
-    schema: &'static str,
     policy: &'a str,
     max_states: u32,
     /// What the policy itself keeps.
@@ -64,56 +64,43 @@ struct Json<'a> {
 #[derive(Serialize)]
 struct Kept<'a> {
     scenario: &'a str,
-    cwc: bool,
-    collisions: bool,
+    #[serde(flatten)]
+    promise: Promise,
     complete: bool,
 }
 
 impl Args {
     pub fn run(self) -> Outcome {
-        let subject = Subject::new(hearth_policy::load(&self.policy)?);
+        let subject = Subject::new(hearth_policy::load(&self.source.policy)?);
         let mut wanted = mutants(&subject);
         wanted.retain(|mutant| {
             (self.operators.is_empty() || self.operators.contains(&mutant.operator))
                 && (!self.own || subject.is_own(mutant))
         });
         if self.list {
-            let all: String = wanted.iter().map(shown).collect();
-            output::text(&all)?;
-            return Ok(ExitCode::SUCCESS);
+            return output::text(&wanted.iter().map(mutant_text).collect::<String>());
         }
         let states = self.max_states as usize;
         let checker = ModelChecker::new(&subject.policy, standard_scenarios(), Settings::default(), states)
             .map_err(Failure::new)?;
-        let jobs = self
-            .jobs
-            .map_or_else(|| std::thread::available_parallelism().map_or(1, usize::from), usize::from);
         let prover = if self.prove { Some(Prover::new(&subject.policy)?) } else { None };
         let judges: Vec<&dyn Judge> =
             std::iter::once(&checker as &dyn Judge).chain(prover.iter().map(|prover| prover as _)).collect();
-        let bar = progress::bar("judging", wanted.len());
-        let judged = judge_all(&subject, wanted, &judges, jobs, &|| bar.inc(1));
-        bar.finish_and_clear();
-        if self.json {
-            let scenarios = checker.promises().map(|(scenario, promise, complete)| Kept {
-                scenario,
-                cwc: promise.cwc,
-                collisions: promise.collisions,
-                complete,
-            });
-            output::json(&Json {
-                schema: "hearth.mutate/1",
-                policy: subject.policy.name(),
-                max_states: self.max_states,
-                scenarios: scenarios.collect(),
-                score: Score::of(&judged),
-                mutants: &judged,
-            })?;
-        } else {
-            let all: String = judged.iter().map(|one| shown(&one.mutant) + &told(&one.verdict)).collect();
-            output::text(&format!("{all}\n{}", summary(&Score::of(&judged))))?;
-        }
-        Ok(ExitCode::SUCCESS)
+        let judged = progress::during("judging", wanted.len(), |step| {
+            judge_all(&subject, wanted, &judges, self.jobs.threads(), step)
+        });
+        let kept = |(scenario, promise, complete)| Kept { scenario, promise, complete };
+        let content = Json {
+            policy: subject.policy.name(),
+            max_states: self.max_states,
+            scenarios: checker.promises().map(kept).collect(),
+            score: Score::of(&judged),
+            mutants: &judged,
+        };
+        output::print(self.json, &Document { schema: "hearth.mutate/1", content }, || {
+            let mutants = judged.iter().map(|one| mutant_text(&one.mutant) + &verdict_text(&one.verdict));
+            mutants.collect::<String>() + "\n" + &summary(&Score::of(&judged))
+        })
     }
 }
 
@@ -126,13 +113,13 @@ fn summary(score: &Score) -> String {
     )
 }
 
-fn shown(mutant: &Mutant) -> String {
+fn mutant_text(mutant: &Mutant) -> String {
     let Mutant { file, line, operator, before, after, .. } = mutant;
     let file = Path::new(file).file_name().map_or_else(|| file.clone(), |name| name.display().to_string());
     format!("{file}:{line}: {operator}\n  - {before}\n  + {after}\n")
 }
 
-fn told(verdict: &Verdict) -> String {
+fn verdict_text(verdict: &Verdict) -> String {
     match verdict {
         Verdict::Rejected { code, message } => format!("  does not compile: {code}: {message}\n"),
         Verdict::Refuted(kill) => {

@@ -1,49 +1,48 @@
+use crate::arguments::WorkloadFile;
 use crate::failure::{Failure, Outcome};
 use crate::output;
-use crate::table::{Plain, number};
+use crate::table::{Column, number, table};
 use hearth_play::{Burn, Calibration, Counts, Options, Player};
-use hearth_study::{LatencyFacts, Overall, Plays, WorkloadFacts};
+use hearth_study::{LatencyFacts, Plays, RunFacts, WorkloadFacts};
+use hearth_trace::Latency;
 use hearth_workload::Workload;
 use std::io::{IsTerminal, stderr};
-use std::process::ExitCode;
 use std::time::Duration;
 
-/// Play a workload: as real threads on this machine, under the scheduler that it has
+/// Run a workload as real threads on this machine
 ///
-/// Each thread of the workload is a thread of the kernel; work is a calibrated loop, waiting is a futex. Prints
-/// how long it took, and how long threads waited for a core after they were woken or forked. To see where they
-/// ran: `hearth record -- hearth play ...`.
+/// Each thread of the workload is a kernel thread under the current scheduler; work is a calibrated loop,
+/// waiting is a futex. Prints the time of the play, and the latencies between wake-ups or forks and the start
+/// of the thread. To trace it: `hearth record -- hearth play ...`.
 #[derive(clap::Args)]
 pub struct Args {
-    /// A generator (`hearth list workloads`), with `:NAME=VALUE,...` appended under these parameters; or the
-    /// path of a workload file or of an rt-app document (what ends in .json or has a `/` is a path)
-    #[arg(value_name = "SPEC|FILE")]
-    workload: String,
+    #[command(flatten)]
+    source: WorkloadFile,
 
-    /// The frequency of the workload's cycles in GHz: N cycles are work that takes N/GHZ ns on an undisturbed
-    /// core of this machine
+    /// Frequency of the workload's cycles, in GHz: N cycles become work that takes N/GHZ ns on an undisturbed
+    /// core
     #[arg(long, value_name = "GHZ", default_value_t = Options::default().ghz)]
     ghz: f64,
 
-    /// Factor on all work; delays stay
+    /// Multiply all work by this factor. Delays stay the same
     #[arg(long, value_name = "FACTOR", default_value_t = Options::default().scale)]
     scale: f64,
 
-    /// What work is: `work`, rounds of a loop, which take longer on a slow core; or `time`, CPU time of the
-    /// thread, the kernel's part included, for emulated machines, where the speed of a core means nothing
+    /// Unit of work: `work` runs a number of loop rounds, which take longer on a slow core; `time` spends CPU
+    /// time, including time in the kernel, for emulated machines, where the speed of a core has no meaning
     #[arg(long, value_name = "WHAT", default_value_t = Options::default().burn)]
     burn: Burn,
 
-    /// The speed of a core in rounds of the loop per second, so that several plays get the same work
-    /// (`calibration.loops_per_s` in the JSON of an earlier one) [default: measured]
+    /// Speed of a core in loop rounds per second. Reuse `calibration.loops_per_s` of an earlier play's JSON
+    /// to get the same work [default: measured]
     #[arg(long, value_name = "LOOPS")]
     rate: Option<f64>,
 
-    /// Seconds after which a play is stopped, and fails
+    /// Stop a play after this time, in seconds, and fail
     #[arg(long, value_name = "SECONDS", default_value_t = Options::default().timeout.as_secs_f64())]
     timeout: f64,
 
-    /// Plays, one after the other
+    /// Number of plays, one after the other
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     repeat: u32,
 
@@ -56,10 +55,9 @@ impl Args {
     pub fn run(self) -> Outcome {
         let timeout = Duration::try_from_secs_f64(self.timeout).ok().filter(|time| !time.is_zero());
         let timeout = timeout.ok_or_else(|| {
-            let message = format!("--timeout {} is no time to wait", self.timeout);
-            Failure::usage(message).help("give seconds, more than 0")
+            Failure::usage(format_args!("--timeout must be greater than 0, not {}", self.timeout))
         })?;
-        let resolved = Workload::resolve_with_notes(&self.workload)?;
+        let resolved = Workload::resolve_with_notes(&self.source.workload)?;
         let options = Options { ghz: self.ghz, scale: self.scale, burn: self.burn, timeout };
         options.check()?;
         let calibration = self.rate.map_or_else(Calibration::measure, Calibration::known);
@@ -68,7 +66,7 @@ impl Args {
         let mut runs = Vec::new();
         for n in 1..=self.repeat {
             let run = player.play()?;
-            // A bar that moves by itself would be one more thread that wakes up.
+            // Printed lines, because a progress bar would add a thread that wakes up during the play.
             if self.repeat > 1 && stderr().is_terminal() {
                 eprintln!("run {n} of {}: {} s", self.repeat, number(run.time_s));
             }
@@ -76,30 +74,25 @@ impl Args {
         }
         let facts = WorkloadFacts::of(&resolved.workload, resolved.notes);
         let plays = Plays::new(facts, &options, calibration, &runs);
-        if self.json {
-            output::json(&plays)?
-        } else {
-            output::text(&text(&plays, &self.workload))?
-        }
-        Ok(ExitCode::SUCCESS)
+        output::print(self.json, &plays, || text(&plays, &self.source.workload))
     }
 }
 
-/// From here on the best sample is no longer trusted to be undisturbed.
+/// Relative noise of the calibration above which even its best sample may be disturbed.
 const NOISY: f64 = 0.25;
 
 fn warn_if_noisy(calibration: &Calibration) {
     if calibration.noise > NOISY {
         eprintln!(
-            "warning: the same piece of work took {:.0}% longer in the median than at best: the machine has other \
-             work, or its frequency changes",
+            "warning: the median calibration sample took {:.0}% longer than the best: the machine is busy, or its \
+             frequency changes",
             calibration.noise * 100.0
         );
-        eprintln!("  help: compare only plays with the same --rate (here {:.0})", calibration.loops_per_s);
+        eprintln!("  help: compare plays with the same --rate only (here {:.0})", calibration.loops_per_s);
     }
 }
 
-/// The tables for people. The workload is called what the user called it.
+/// `workload` is the name that the user gave.
 fn text(plays: &Plays, workload: &str) -> String {
     let Some(first) = plays.runs.first() else { return String::new() };
     let scheduler = match &plays.host.sched_ext {
@@ -120,33 +113,25 @@ fn text(plays: &Plays, workload: &str) -> String {
 }
 
 fn times(plays: &Plays) -> String {
-    let mut table = Plain::new(1);
-    table.head(&["run", "time s", "CPU s", "kernel s", "cores", "migrations", "blocked", "preempted"]);
-    for (n, run) in (1..).zip(&plays.runs) {
-        table.row(&[
-            n.to_string(),
-            number(run.time_s),
-            number(run.cpu_s),
-            number(run.system_s),
-            run.cores_used.to_string(),
-            run.migrations.to_string(),
-            run.voluntary_switches.to_string(),
-            run.involuntary_switches.to_string(),
-        ]);
-    }
-    let mut text = table.render();
+    let columns: [Column<(usize, &RunFacts)>; 8] = [
+        ("run", |(n, _)| n.to_string()),
+        ("time s", |(_, run)| number(run.time_s)),
+        ("CPU s", |(_, run)| number(run.cpu_s)),
+        ("kernel s", |(_, run)| number(run.system_s)),
+        ("cores", |(_, run)| run.cores_used.to_string()),
+        ("migrations", |(_, run)| run.migrations.to_string()),
+        ("blocked", |(_, run)| run.voluntary_switches.to_string()),
+        ("preempted", |(_, run)| run.involuntary_switches.to_string()),
+    ];
+    let mut text = table(1, &columns, (1..).zip(&plays.runs));
     if plays.runs.len() > 1 {
-        let Overall { time_s_mean, time_s_deviation, .. } = plays.overall;
-        text += &format!(
-            "\nMean time {} s, standard deviation {} s.\n",
-            number(time_s_mean),
-            number(time_s_deviation)
-        );
+        let (mean, deviation) = (number(plays.overall.time_s_mean), number(plays.overall.time_s_deviation));
+        text += &format!("\nMean time {mean} s, standard deviation {deviation} s.\n");
     }
     text
 }
 
-/// The steps in words, as a line, if there are any.
+/// The steps as a line, or nothing without steps.
 fn counts(counts: &Counts) -> String {
     let all = [
         (counts.forks, "forks"),
@@ -158,27 +143,26 @@ fn counts(counts: &Counts) -> String {
         (counts.ios, "device waits"),
         (counts.yields, "yields"),
     ];
-    let said: Vec<String> =
-        all.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{n} {what}")).collect();
-    if said.is_empty() { String::new() } else { said.join(", ") + "\n" }
+    let counts = all.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{n} {what}"));
+    let text = counts.collect::<Vec<_>>().join(", ");
+    if text.is_empty() { text } else { text + "\n" }
 }
 
 fn latencies(latencies: &LatencyFacts) -> String {
-    let mut table = Plain::new(1);
-    table.head(&["latency us", "count", "p50", "p90", "p99", "p99.9", "max"]);
-    for (what, latency) in [
+    let columns: [Column<(&str, &Latency)>; 7] = [
+        ("latency us", |(what, _)| (*what).to_owned()),
+        ("count", |(_, latency)| latency.count.to_string()),
+        ("p50", |(_, latency)| number(latency.p50)),
+        ("p90", |(_, latency)| number(latency.p90)),
+        ("p99", |(_, latency)| number(latency.p99)),
+        ("p99.9", |(_, latency)| number(latency.p99_9)),
+        ("max", |(_, latency)| number(latency.max)),
+    ];
+    let rows = [
         ("wake-up", &latencies.wakeup_latency_us),
         ("timer", &latencies.timer_latency_us),
         ("fork", &latencies.fork_latency_us),
         ("request", &latencies.request_latency_us),
-    ] {
-        if latency.count > 0 {
-            let mut row = vec![what.to_owned(), latency.count.to_string()];
-            row.extend(
-                [latency.p50, latency.p90, latency.p99, latency.p99_9, latency.max].into_iter().map(number),
-            );
-            table.row(&row);
-        }
-    }
-    table.render()
+    ];
+    table(1, &columns, rows.into_iter().filter(|(_, latency)| latency.count > 0))
 }

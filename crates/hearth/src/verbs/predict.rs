@@ -8,18 +8,18 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
-/// Predict what policies would make of a recorded command, on any machine
+/// Predict the effect of policies on a recorded command, on any machine
 ///
-/// Takes a trace, or a command, which is then recorded first (see `hearth help record`). Extracts the workload: the
-/// work of each thread, who waits for whom, and for how long nobody could help it. Then simulates that. Prints one
-/// table; the first policy under the first governor is the baseline of each machine. Memory is in proportion to the
-/// steps of the workload, 16 bytes each, not to the events of the trace.
+/// Takes a trace, or a command, which is recorded first (see `hearth help record`). Extracts the workload:
+/// the work of each thread, its waits for other threads, and its delays. Simulates the workload and prints a
+/// table; the first policy under the first governor is the baseline of each machine. Memory use is 16 bytes
+/// per step of the workload, however long the trace is.
 #[derive(clap::Args)]
 pub struct Args {
-    /// A trace that `hearth record` wrote
+    /// A recorded trace
     #[arg(required_unless_present = "command", conflicts_with = "command")]
     trace: Option<PathBuf>,
-    /// A command to record
+    /// The command to record, and its arguments
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<String>,
     #[command(flatten, next_help_heading = "Recording")]
@@ -35,8 +35,8 @@ impl Args {
             Some(path) => (extract(path)?, 0),
             None => {
                 let folder = tempfile::tempdir().map_err(|error| {
-                    Failure::new(format_args!("cannot record into a temporary folder: {error}"))
-                        .help("TMPDIR names another one")
+                    Failure::new(format_args!("cannot create a temporary folder: {error}"))
+                        .help("set TMPDIR to a writable folder")
                 })?;
                 let path = folder.path().join("trace");
                 let recorded = recording::record_to(&path, Subject::Command(&self.command), &self.recorder)?;

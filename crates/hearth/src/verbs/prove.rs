@@ -1,30 +1,29 @@
+use crate::arguments::PolicyFile;
 use crate::failure::{Failure, Outcome};
-use crate::output;
+use crate::output::{self, Document};
 use crate::policy;
-use crate::table::Plain;
+use crate::table::{Column, table};
 use hearth_modelcheck::{Counterexample, check, standard_scenarios};
 use hearth_policy::Policy;
 use hearth_prove::{Options, ProofCache, Property, Proved, Report, Verdict, invariants, prove, theorems};
 use serde::Serialize;
 use std::path::PathBuf;
-use std::process::ExitCode;
 
 /// Prove a policy: work conservation, progress of steals, invariants
 ///
-/// Makes WhyML of it, which Why3 and its provers check. Exits with 0 only if all obligations hold. Where
-/// one does not, small machines are searched for a schedule that goes wrong.
+/// Translates the policy to WhyML and runs Why3 and its provers. Prints a table of proof obligations. If one
+/// does not hold, searches small machines for a counterexample. Exits with 0 only if all obligations hold.
 #[derive(clap::Args)]
 pub struct Args {
-    /// A policy file, or the name of a built-in policy
-    #[arg(value_name = "FILE.ipa")]
-    policy: String,
-    /// Prove only this; may be given more than once
+    #[command(flatten)]
+    source: PolicyFile,
+    /// Prove this property only. Repeatable
     #[arg(long = "property", value_name = "PROPERTY", value_parser = ["conservation", "progress", "invariants"])]
     properties: Vec<String>,
-    /// Prove everything anew, also what was proved by an earlier run (which is kept in ~/.cache/hearth/proofs)
+    /// Ignore the proofs of earlier runs, which are stored in ~/.cache/hearth/proofs
     #[arg(long)]
     anew: bool,
-    /// Keep the WhyML in this folder
+    /// Write the WhyML files to this folder
     #[arg(long, value_name = "DIR")]
     why: Option<PathBuf>,
     /// Print JSON (schema hearth.prove/1) instead of a table
@@ -34,7 +33,6 @@ pub struct Args {
 
 #[derive(Serialize)]
 struct Printed<'a> {
-    schema: &'static str,
     holds: bool,
     #[serde(flatten)]
     report: &'a Report,
@@ -43,7 +41,7 @@ struct Printed<'a> {
 
 impl Args {
     pub fn run(self) -> Outcome {
-        let policy = policy::load(&self.policy)?;
+        let policy = policy::load(&self.source.policy)?;
         let mut options = Options { keep: self.why.clone(), ..Options::default() };
         if !self.properties.is_empty() {
             options.properties.retain(|p| self.properties.iter().any(|name| name == p.name()));
@@ -54,36 +52,32 @@ impl Args {
             options.known = ProofCache::load(&cache);
         }
         let report = prove(policy.ir(), &theorems, &options)?;
-        // Without it the next run takes longer, and that is all.
+        // Failure to write the cache only makes the next run slower.
         let _ = options.known.save(&cache);
-        let counterexample = if report.holds() { None } else { counterexample(&policy) };
-        if self.json {
-            let holds = report.holds();
-            let counterexample = counterexample.as_ref();
-            output::json(&Printed { schema: "hearth.prove/1", holds, report: &report, counterexample })?;
-        } else {
-            output::text(&table(&report))?;
-            output::text(&reused(options.known.used()))?;
-            if !report.holds() {
-                output::text(&advice(&self.policy, counterexample.as_ref()))?;
-            }
-        }
-        if report.holds() { Ok(ExitCode::SUCCESS) } else { Err(Failure::quiet()) }
+        let holds = report.holds();
+        let counterexample = if holds { None } else { counterexample(&policy) };
+        let counterexample = counterexample.as_ref();
+        let content = Printed { holds, report: &report, counterexample };
+        let shown = output::print(self.json, &Document { schema: "hearth.prove/1", content }, || {
+            let advice = if holds { String::new() } else { advice(&self.source.policy, counterexample) };
+            text(&report) + &reused(options.known.used()) + &advice
+        })?;
+        if holds { Ok(shown) } else { Err(Failure::quiet()) }
     }
 }
 
 fn reused(answers: usize) -> String {
     match answers {
         0 => String::new(),
-        1 => "One of them, or a part of one, was proved by an earlier run (--anew proves all again)\n".into(),
-        n => format!("{n} of them and their parts were proved by earlier runs (--anew proves all again)\n"),
+        1 => "1 obligation or part of one was proved by an earlier run (--anew ignores it)\n".into(),
+        n => format!("{n} obligations and parts of them were proved by earlier runs (--anew ignores them)\n"),
     }
 }
 
-/// How many states of each scenario are looked at: that takes a second or two.
+/// States explored of each scenario, which takes a second or two.
 const STATES: usize = 2_000;
 
-/// The shortest schedule of the first scenario in which something goes wrong.
+/// The shortest schedule to a violation, in the first scenario that has one.
 fn counterexample(policy: &Policy) -> Option<Counterexample> {
     let options = hearth_modelcheck::Options { max_states: STATES, cwc: true, ..Default::default() };
     let violation = |scenario| check(policy, &scenario, &options).ok()?.violation;
@@ -93,32 +87,32 @@ fn counterexample(policy: &Policy) -> Option<Counterexample> {
 fn advice(policy: &str, counterexample: Option<&Counterexample>) -> String {
     match counterexample {
         Some(found) => {
-            format!("\n{found}\n\n`hearth modelcheck {policy}` shows all that it finds on small machines.\n")
+            format!("\n{found}\n\n`hearth modelcheck {policy}` shows the violations in all scenarios.\n")
         }
         None => format!(
-            "\nWhat is not proved may still hold. No counter-example is among the first {STATES} states of each scenario;\n\
-             `hearth modelcheck {policy}` looks at more.\n"
+            "\nAn unproved obligation may still hold. The first {STATES} states of each scenario contain no violation;\n\
+             `hearth modelcheck {policy}` explores more.\n"
         ),
     }
 }
 
-fn table(report: &Report) -> String {
+fn text(report: &Report) -> String {
     let mut text = String::new();
     for property in Property::ALL {
-        let obligations: Vec<&Proved> = report.of(property).collect();
-        if obligations.is_empty() {
-            continue;
+        let mut obligations = report.of(property).peekable();
+        if obligations.peek().is_some() {
+            let columns: [Column<&Proved>; 5] = [
+                (property.name(), |proved| proved.obligation.id.about.clone()),
+                ("obligation", |proved| proved.obligation.id.what.clone()),
+                ("line", |proved| match &proved.obligation {
+                    o if o.line == 0 => "-".into(),
+                    o => format!("{}:{}", o.policy, o.line),
+                }),
+                ("verdict", |proved| verdict(&proved.verdict)),
+                ("s", |proved| format!("{:.2}", proved.seconds)),
+            ];
+            text += &(table(4, &columns, obligations) + "\n");
         }
-        let mut table = Plain::new(4);
-        table.head(&[property.name(), "obligation", "line", "verdict", "s"]);
-        for proved in &obligations {
-            let o = &proved.obligation;
-            let line = if o.line == 0 { "-".into() } else { format!("{}:{}", o.policy, o.line) };
-            let seconds = format!("{:.2}", proved.seconds);
-            table.row(&[&o.id.about, &o.id.what, &line, &verdict(&proved.verdict), &seconds]);
-        }
-        text += &table.render();
-        text += "\n";
     }
     let held = report.obligations.iter().filter(|o| o.verdict.holds()).count();
     let all = report.obligations.len();

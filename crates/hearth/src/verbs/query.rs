@@ -5,16 +5,17 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 
-/// Ask a trace anything, in SQL
+/// Query a trace with SQL
 ///
-/// A trace is a folder of Parquet files; DuckDB reads them, as Python's `duckdb` module (HEARTH_PYTHON names another
-/// Python than python3). The tables are events, switches, wakeups, forks, execs, exits, migrations, placements,
-/// frequencies, slices, states, latencies, threads, cores and more: see the book's chapter on queries.
+/// A trace is a folder of Parquet files, which DuckDB reads. Needs Python's `duckdb` module; HEARTH_PYTHON
+/// selects another Python than python3. The tables include events, switches, wakeups, forks, execs, exits,
+/// migrations, placements, frequencies, slices, states, latencies, threads and cores; the book's page on
+/// queries defines them all.
 #[derive(clap::Args)]
 pub struct Args {
-    /// A trace that `hearth record`, `hearth predict` or `hearth sim` wrote
+    /// The trace
     trace: PathBuf,
-    /// The query, in DuckDB's SQL
+    /// The query, in the SQL of DuckDB
     #[arg(required_unless_present = "sql")]
     query: Option<String>,
     /// Print JSON (schema hearth.query/1) instead of a table
@@ -23,23 +24,21 @@ pub struct Args {
     /// Print CSV instead of a table
     #[arg(long, conflicts_with = "json")]
     csv: bool,
-    /// Print the SQL that defines the tables, for DuckDB's own shell or a notebook, and nothing else
+    /// Print the SQL that defines the tables, for DuckDB's shell or a notebook, and run no query
     #[arg(long, conflicts_with_all = ["query", "json", "csv"])]
     sql: bool,
 }
 
 const RUN: &str = include_str!("../../../../python/hearth/run.py");
-/// How it exits where there is no module `duckdb`.
+/// Exit status of `RUN` if the module `duckdb` is missing.
 const NO_DUCKDB: i32 = 3;
 
 impl Args {
     pub fn run(self) -> Outcome {
-        // What is no trace is told before anything else is looked for.
         recording::check(&self.trace)?;
         let views = views(&self.trace)?;
         let Some(query) = self.query else {
-            output::text(&views)?;
-            return Ok(ExitCode::SUCCESS);
+            return output::text(&views);
         };
         let format = match (self.json, self.csv) {
             (true, _) => "json",
@@ -59,14 +58,14 @@ fn ask(request: &str) -> Outcome {
         .spawn()
         .map_err(|error| no_duckdb(format_args!("cannot run {name}: {error}"), "python3"))?;
     if let Some(mut input) = child.stdin.take() {
-        // If it does not listen, its exit status says why.
+        // If the write fails, the exit status of the program has the cause.
         let _ = input.write_all(request.as_bytes());
     }
     let status = child.wait().map_err(|error| Failure::new(format_args!("cannot run {name}: {error}")))?;
     match status.code() {
         Some(0) => Ok(ExitCode::SUCCESS),
         Some(NO_DUCKDB) => Err(no_duckdb(format_args!("{name} has no module duckdb"), &name)),
-        // It has said why.
+        // The program has printed the error.
         Some(1) => Err(Failure::quiet()),
         _ => Err(Failure::new(format_args!("{name} ended with {status}"))),
     }
@@ -74,8 +73,8 @@ fn ask(request: &str) -> Outcome {
 
 fn no_duckdb(why: impl std::fmt::Display, python: &str) -> Failure {
     Failure::new(why).help(format_args!(
-        "install it: {python} -m pip install duckdb\nor let HEARTH_PYTHON name a Python that has it\n\
-         or give DuckDB's own shell what `hearth query TRACE --sql` prints, and the query"
+        "install it: {python} -m pip install duckdb\nor set HEARTH_PYTHON to a Python that has it\n\
+         or run the output of `hearth query TRACE --sql` and the query in DuckDB's shell"
     ))
 }
 
@@ -83,6 +82,6 @@ fn views(trace: &Path) -> Result<String, Failure> {
     let folder = std::fs::canonicalize(trace)
         .map_err(|error| Failure::new(format_args!("cannot open {}: {error}", trace.display())))?;
     hearth_analysis::sql_views(&folder).ok_or_else(|| {
-        Failure::new(format_args!("the path {} is not UTF-8: SQL cannot name it", folder.display()))
+        Failure::new(format_args!("the path {} is not valid UTF-8, so SQL cannot name it", folder.display()))
     })
 }

@@ -1,24 +1,26 @@
 use crate::failure::{Failure, Outcome, RECORDER_FAILED};
 use crate::output;
 use crate::recording::{self, RecorderOptions};
-use hearth_recorder::{How, Subject};
+use hearth_recorder::Subject;
+use hearth_trace::Source;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
-/// Record what a command and its children do, or the whole system: every switch, wake-up, fork, exit
+/// Record a trace of a command and its children, or of the whole system
 ///
-/// Needs root, or the rights to use BPF or tracefs. The exit status is the command's (128 + N if signal N ended it;
-/// 126 or 127 if it cannot be run), or 125 if hearth could not record. Without a command: 0.
+/// The trace contains every context switch, wake-up, fork and exit, and the core frequencies. Needs root, or
+/// the right to use BPF or tracefs. The exit status is the command's (128 + N if signal N ended it; 126 or
+/// 127 if it cannot be run), or 125 if hearth failed. Without a command it is 0.
 #[derive(clap::Args)]
 pub struct Args {
     /// The trace to write
     #[arg(short, long, value_name = "TRACE", default_value = "hearth.trace")]
     output: PathBuf,
-    /// Record everything: while the command runs, for --duration, or until Ctrl-C
+    /// Record the whole system: while the command runs, for --duration, or until Ctrl-C
     #[arg(short = 'a', long)]
     system: bool,
-    /// For how long to record everything, such as 10s or 2min
+    /// How long to record the whole system: `10s`, `2min` [default: until Ctrl-C]
     #[arg(long, value_name = "TIME", requires = "system", conflicts_with = "command", value_parser = humantime::parse_duration)]
     duration: Option<Duration>,
     #[command(flatten)]
@@ -34,7 +36,7 @@ impl Args {
         if self.command.is_empty() && !self.system {
             let help =
                 "name a command (hearth record -- make -j8), or record the whole system (hearth record -a)";
-            return Err(Failure::usage("there is nothing to record").help(help));
+            return Err(Failure::usage("nothing to record").help(help));
         }
         output::check_trace(&self.output).map_err(not_ours)?;
         let subject = match (self.system, self.command.is_empty()) {
@@ -47,13 +49,17 @@ impl Args {
         }
         let recorded = recording::record_to(&self.output, subject, &self.recorder)?;
         let header = &recorded.assembled.header;
+        let method = match &header.source {
+            Source::Recorded(recording) => recording.method.name(),
+            _ => "unknown means",
+        };
         eprintln!(
             "{}: {} events of {} threads in {:.2} s, recorded by {}, {:.1} bytes each",
             self.output.display(),
             recorded.assembled.events,
             header.threads.iter().filter(|thread| thread.traced).count(),
             header.duration as f64 / 1e9,
-            How::of(header).map_or("nobody", |how| how.method()),
+            method,
             recorded.bytes as f64 / recorded.kernel_events.max(1) as f64,
         );
         Ok(ExitCode::from(recorded.status.map_or(0, recording::passed_on)))

@@ -9,48 +9,47 @@ use hearth_analysis::Wanted;
 use hearth_study::By;
 use hearth_study::measure::{Measures, Report};
 use std::path::PathBuf;
-use std::process::ExitCode;
 
 /// Measure a trace: underload, overload, inversions, latencies, frequencies, energy
 ///
-/// Two traces are put side by side, with the ratio of each number. Each metric is defined in the book's chapter on
-/// metrics.
+/// Prints a table of the metrics; two traces are compared side by side, with the ratio of each number. The
+/// book's page on metrics defines them.
 #[derive(clap::Args)]
 pub struct Args {
     /// A trace that `hearth record`, `hearth predict` or `hearth sim` wrote
     trace: PathBuf,
-    /// A second one, to compare with the first
+    /// A second trace, to compare with the first
     other: Option<PathBuf>,
-    /// Of recordings of `hearth play`, measure the play alone: the workload's threads, from the first one's fork
-    /// to the last one's exit, without the player's own thread
+    /// In recordings of `hearth play`, measure the threads of the workload only, from the first fork to the
+    /// last exit
     #[arg(long)]
     played: bool,
 
-    /// The numbers of each `second`, or of each interval of another length (`100ms`); of each `process` (threads of one
-    /// name), or of each `thread`. Repeatable
-    #[arg(long, value_name = "WHAT", help_heading = "What to look into")]
+    /// Break the metrics down by time (`second`, or a length such as `100ms`), by `process` (all threads of
+    /// one name) or by `thread`. Repeatable
+    #[arg(long, value_name = "WHAT", help_heading = "Breakdown")]
     by: Vec<By>,
-    /// Who woke whom: pairs of processes, how often, how long the woken one then waited, and how far away it was put
-    #[arg(long, help_heading = "What to look into")]
+    /// Show who woke whom: number of wake-ups, latency and distance for each pair of processes
+    #[arg(long, help_heading = "Breakdown")]
     wakers: bool,
-    /// The N longest frequency inversions: which thread ran on a slow core while which core was faster and idle
-    #[arg(long, value_name = "N", help_heading = "What to look into")]
+    /// Show the N longest frequency inversions: a thread on a slow core while a faster core is idle
+    #[arg(long, value_name = "N", help_heading = "Breakdown")]
     inversions: Option<u16>,
-    /// The N longest overloads: which threads waited on which cores while which cores were idle
-    #[arg(long, value_name = "N", help_heading = "What to look into")]
+    /// Show the N longest overloads: threads waiting on some cores while other cores are idle
+    #[arg(long, value_name = "N", help_heading = "Breakdown")]
     overloads: Option<u16>,
-    /// Rows of processes, threads and wakers that are printed (JSON and CSV have all of them)
-    #[arg(long, value_name = "N", default_value_t = 20, help_heading = "What to look into")]
+    /// Print at most N rows of processes, threads and wakers (JSON and CSV contain all)
+    #[arg(long, value_name = "N", default_value_t = 20, help_heading = "Breakdown")]
     top: usize,
 
-    /// Draw underload over time, underload per second and the time at each frequency. (PNG needs rsvg-convert, resvg,
-    /// Inkscape or ImageMagick)
+    /// Draw underload over time, underload per second and the time at each frequency. PNG needs rsvg-convert,
+    /// resvg, Inkscape or ImageMagick
     #[arg(long, value_name = "FILE.svg|FILE.png", help_heading = "Output")]
     plot: Option<PathBuf>,
     /// Print JSON (schema hearth.report/1) instead of text
     #[arg(long, help_heading = "Output")]
     json: bool,
-    /// Print one table as CSV: what is looked into, or the metrics of the whole
+    /// Print one table as CSV: the breakdown that another flag selects, or the metrics
     #[arg(long, conflicts_with = "json", help_heading = "Output")]
     csv: bool,
 }
@@ -58,9 +57,7 @@ pub struct Args {
 impl Args {
     pub fn run(self) -> Outcome {
         let measures = Measures { played: self.played, wanted: self.wanted()?, by: self.by.clone() };
-        if let Some(plot) = &self.plot {
-            picture::check(plot)?;
-        }
+        self.plot.as_deref().map_or(Ok(()), picture::check)?;
         let mut traces = Vec::new();
         for path in [Some(&self.trace), self.other.as_ref()].into_iter().flatten() {
             traces.push(measures.of(recording::open(path)?, &path.display().to_string())?);
@@ -70,29 +67,24 @@ impl Args {
             picture::draw(plot, &report.traces)?;
         }
         if self.csv {
-            output::text(&report.csv()?)?;
-        } else if self.json {
-            output::json(&report)?;
-        } else {
-            let mut text = summary::text(&report.traces);
-            text += &sections::text(&report.traces, self.top);
-            output::text(&text)?;
+            return output::text(&report.csv()?);
         }
-        Ok(ExitCode::SUCCESS)
+        output::print(self.json, &report, || {
+            summary::text(&report.traces) + &sections::text(&report.traces, self.top)
+        })
     }
 
     fn wanted(&self) -> Result<Wanted, Failure> {
         let mut lengths = self.by.iter().filter_map(|by| by.interval());
         let interval = lengths.next();
         if lengths.next().is_some() {
-            return Err(Failure::usage("--by takes one length of interval, not several"));
+            return Err(Failure::usage("--by accepts one length of interval only"));
         }
-        let sections = self.by.len() + usize::from(self.wakers);
-        let sections =
-            sections + usize::from(self.inversions.is_some()) + usize::from(self.overloads.is_some());
-        if self.csv && sections > 1 {
-            let message = format!("--csv prints one table, but {sections} are asked for");
-            return Err(Failure::usage(message).help("ask for one at a time, or use --json"));
+        let flags = [self.wakers, self.inversions.is_some(), self.overloads.is_some()];
+        let tables = self.by.len() + flags.into_iter().filter(|flag| *flag).count();
+        if self.csv && tables > 1 {
+            let message = format!("--csv prints one table, but {tables} are selected");
+            return Err(Failure::usage(message).help("select one table, or use --json"));
         }
         Ok(Wanted {
             interval,

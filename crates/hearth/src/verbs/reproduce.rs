@@ -1,31 +1,30 @@
 mod print;
 
+use crate::arguments::Jobs;
 use crate::failure::{Failure, Outcome};
 use crate::{output, progress};
 use hearth_study::claims::Book;
 use hearth_study::reproduction::Plan;
-use std::fs;
 use std::path::PathBuf;
-use std::process::ExitCode;
 
-/// Run the papers' experiments, and put what comes out beside what the papers found
+/// Run the papers' experiments and compare the results with the papers' claims
 ///
-/// Exits with 0 also if something lies outside the paper's range: that is a result.
+/// Prints a table of claims: the paper's range, our result, and whether it is in range. The exit status does
+/// not depend on the results.
 #[derive(clap::Args)]
 pub struct Args {
-    /// Only claims whose id begins so
+    /// Select the claims whose id starts with one of these
     #[arg(long, value_name = "ID", num_args = 1..)]
     only: Vec<String>,
 
-    /// Runs of each simulation, with successive seeds
+    /// Number of runs of each simulation, with successive seeds
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..=10_000))]
     runs: u64,
 
-    /// Simulations at a time [default: one on each core]
-    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
-    jobs: Option<u16>,
+    #[command(flatten)]
+    jobs: Jobs,
 
-    /// Other claims than the papers'; in the form of experiments/claims.toml
+    /// Read other claims, in the format of experiments/claims.toml
     #[arg(long, value_name = "FILE.toml")]
     claims: Option<PathBuf>,
 
@@ -33,7 +32,7 @@ pub struct Args {
     #[arg(long)]
     json: bool,
 
-    /// Print the table in Markdown
+    /// Print a Markdown table
     #[arg(long, conflicts_with = "json")]
     markdown: bool,
 }
@@ -42,25 +41,15 @@ impl Args {
     pub fn run(self) -> Outcome {
         let book = self.book()?;
         let plan = Plan::new(&book, &book.starting_with(&self.only)?);
-        let bar = progress::bar("simulating", plan.simulations(self.runs));
-        let reproduction = plan.run(self.runs, self.jobs.map_or(0, usize::from), || bar.inc(1));
-        bar.finish_and_clear();
-        let reproduction = reproduction?;
-        if self.json {
-            output::json(&reproduction)?;
-        } else if self.markdown {
-            output::text(&print::markdown(&reproduction))?;
-        } else {
-            output::text(&print::text(&reproduction))?;
-        }
-        Ok(ExitCode::SUCCESS)
+        let reproduction = progress::during("simulating", plan.simulations(self.runs), |step| {
+            plan.run(self.runs, self.jobs.threads(), step)
+        })?;
+        let text = if self.markdown { print::markdown } else { print::text };
+        output::print(self.json, &reproduction, || text(&reproduction))
     }
 
     fn book(&self) -> Result<Book, Failure> {
         let Some(path) = &self.claims else { return Ok(Book::built_in()?) };
-        let name = path.display().to_string();
-        let text = fs::read_to_string(path)
-            .map_err(|error| Failure::new(format_args!("cannot read the claims {name}: {error}")))?;
-        Ok(Book::parse(&name, &text)?)
+        Ok(Book::parse(&path.display().to_string(), &output::read("the claims", path)?)?)
     }
 }

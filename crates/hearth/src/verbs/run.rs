@@ -1,3 +1,4 @@
+use crate::arguments::time;
 use crate::failure::{Failure, Outcome};
 use crate::output;
 use crate::policy::PolicyArgs;
@@ -8,21 +9,21 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
-/// Run a policy in the kernel, for the whole system or for a cgroup, until it is stopped
+/// Run a policy in the kernel, for the whole system or for a cgroup
 ///
-/// The policy is the scheduler until SIGINT or SIGTERM comes, `hearth stop` is called, another `hearth run
-/// --replace` takes over, or the kernel ejects it; then the kernel's own scheduler goes on. Nothing remains if
-/// this process is killed. Needs root, and a kernel with sched_ext.
+/// The policy schedules until this process ends: by Ctrl-C, SIGTERM, `hearth stop`, or another `hearth run
+/// --replace`. On any error, or if this process is killed, the kernel's own scheduler takes over. Needs root
+/// and a kernel with sched_ext.
 #[derive(clap::Args)]
 pub struct Args {
     #[command(flatten)]
     policy: PolicyArgs,
 
-    /// Only for the threads of this cgroup, those below it, and all that enter later
+    /// Schedule only the threads of this cgroup and of its descendants, including threads that enter later
     #[arg(long, value_name = "PATH")]
     cgroup: Option<PathBuf>,
 
-    /// Take over from a policy of Hearth's that runs already
+    /// Replace a policy of Hearth that runs already
     #[arg(long)]
     replace: bool,
 
@@ -30,32 +31,32 @@ pub struct Args {
     common: Common,
 }
 
-/// What `run` and `exec` have in common.
+/// The flags that `run` and `exec` share.
 #[derive(clap::Args)]
 pub struct Common {
-    /// Where the policy's knowledge of frequencies comes from: kernel, unknown, or model:MACHINE[:GOVERNOR]
-    /// [default: kernel if this machine has frequencies]
+    /// Source of the core frequencies that the policy sees: kernel, unknown, or model:MACHINE or model:MACHINE:GOVERNOR
+    /// [default: kernel if this machine reports frequencies, otherwise unknown]
     #[arg(long, value_name = "SOURCE", default_value = "auto", hide_default_value = true)]
     frequency: Source,
 
-    /// Write a trace of all events and decisions
+    /// Record a trace of all events and decisions
     #[arg(long, value_name = "FILE.trace")]
     record: Option<PathBuf>,
 
-    /// Write a log of every handler of the policy, with all that it saw, for `hearth conform`: handlers run one at a
-    /// time, which costs
+    /// Log each handler of the policy with its inputs, for `hearth conform`. Handlers then run one at a time,
+    /// which is slower
     #[arg(long, value_name = "FILE.log", conflicts_with = "record")]
     log: Option<PathBuf>,
 
-    /// Do not watch for underload (a small cost at each wake-up)
+    /// Do not count underload, which costs a little time at each wake-up
     #[arg(long)]
     no_underload: bool,
 
-    /// Have the kernel measure how long placements take (a small cost at each operation of the policy)
+    /// Measure the time of placements, which costs a little time at each operation of the policy
     #[arg(long)]
     cost: bool,
 
-    /// Eject the policy if it lets a ready thread wait longer than this: 5s; at most 30s [default: 30s]
+    /// Eject the policy if a ready thread waits longer than this: 1ms to 30s [default: 30s]
     #[arg(long, value_name = "TIME", value_parser = watchdog)]
     watchdog: Option<Duration>,
 }
@@ -73,7 +74,9 @@ impl Common {
             cost: self.cost,
             watchdog: self.watchdog,
             reloaded: Some(|cores| {
-                eprintln!("hearth: a core came or went; the policy is loaded again, for {cores} cores");
+                eprintln!(
+                    "hearth: the set of online cores changed; the policy is loaded again, for {cores} cores"
+                );
             }),
             ..Options::default()
         })
@@ -91,7 +94,7 @@ impl Args {
         };
         let mut session = Session::start(policy, options)?;
         eprintln!(
-            "hearth: {name} schedules; `hearth status` and `hearth top` show it, Ctrl-C or `hearth stop` ends it"
+            "hearth: {name} is running; `hearth status` and `hearth top` show it, Ctrl-C or `hearth stop` ends it"
         );
         warn(&session, &name);
         let ended = session.wait();
@@ -99,42 +102,38 @@ impl Args {
         let ended = ended?;
         tell(&summary?);
         match ended {
-            Ended::Asked => eprintln!("hearth: {name} was asked to stop"),
+            Ended::Asked => eprintln!("hearth: {name} stopped on request"),
             Ended::Signal(_) => eprintln!("hearth: {name} stopped"),
         }
         Ok(ExitCode::SUCCESS)
     }
 }
 
-/// Says what the user will want to know from the start.
+/// Warns if the policy uses frequencies that this machine does not report.
 pub fn warn(session: &Session, policy: &str) {
     if session.misses_frequencies() {
         eprintln!(
-            "warning: {policy} looks at frequencies, and this machine does not show any: all cores count as slow\n  \
-             help: `--frequency model:MACHINE` runs the model of a machine in their place (`hearth list machines`); \
-             `--frequency unknown` leaves it so"
+            "warning: {policy} uses core frequencies, but this machine reports none: all cores count as slow\n  \
+             help: simulate frequencies with `--frequency model:MACHINE` (`hearth list machines`), or accept this \
+             with `--frequency unknown`"
         );
     }
 }
 
-/// Says what was recorded.
+/// Prints what was recorded.
 pub fn tell(summary: &Summary) {
     if let Some(logged) = &summary.logged {
         let lost = match logged.lost {
             0 => String::new(),
-            lost => format!("; {lost} records were lost, and it is good up to the first of them only"),
+            lost => format!("; {lost} records were lost, and the log is usable up to the first of them"),
         };
-        let torn = if logged.torn == 0 {
-            ""
-        } else {
-            "; handlers did not wait for one another, so that it is worth nothing"
-        };
+        let torn = if logged.torn == 0 { "" } else { "; handlers overlapped, so that the log is unusable" };
         eprintln!("hearth: {} records in {}{lost}{torn}", logged.records, logged.path.display());
     }
     if let Some(recorded) = &summary.recorded {
         let lost = match recorded.lost {
             0 => String::new(),
-            lost => format!("; {lost} records were lost"),
+            lost => format!("; {lost} events were lost"),
         };
         let (events, threads) = (recorded.events, recorded.threads);
         eprintln!("hearth: {events} events of {threads} threads in {}{lost}", recorded.path.display());
@@ -142,10 +141,9 @@ pub fn tell(summary: &Summary) {
 }
 
 fn watchdog(text: &str) -> Result<Duration, String> {
-    let time = text.parse().map(Duration::from_secs);
-    let time = time.or_else(|_| humantime::parse_duration(text)).map_err(|error| error.to_string())?;
+    let time = time(text)?;
     let allowed = Duration::from_millis(1)..=Duration::from_secs(30);
-    if allowed.contains(&time) { Ok(time) } else { Err("the kernel allows 1ms to 30s".into()) }
+    if allowed.contains(&time) { Ok(time) } else { Err("must be between 1ms and 30s".into()) }
 }
 
 #[cfg(test)]

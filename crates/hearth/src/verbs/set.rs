@@ -5,11 +5,12 @@ use std::process::ExitCode;
 
 /// Change parameters of the policy that runs in the kernel
 ///
-/// They hold from the next decision on, until the policy stops; bounds are those that the policy declares. A set
-/// of cores whose limit becomes smaller may have more members until cores leave it. Needs root.
+/// A new value applies from the next decision until the policy stops. It must be within the bounds that the
+/// policy declares. If the limit of a set of cores shrinks below its size, the set shrinks as cores leave it.
+/// Needs root.
 #[derive(clap::Args)]
 pub struct Args {
-    /// `s_max=4ticks`, `attachment=false`. Repeatable
+    /// Parameters and their new values: `s_max=4ticks`, `attachment=false`
     #[arg(value_name = "NAME=VALUE", required = true)]
     params: Vec<Assignment>,
 }
@@ -20,8 +21,7 @@ impl Args {
         let policy = client.info()?.policy;
         for Assignment { name, value } in &self.params {
             let changed = client.set(name, value).map_err(|error| {
-                let known = Failure::from(error);
-                known.help(format_args!("`hearth status` shows the parameters of {policy}"))
+                Failure::from(error).help(format_args!("`hearth status` shows the parameters of {policy}"))
             })?;
             let note = changed.note.map_or_else(String::new, |note| format!(" ({note})"));
             println!("{policy}: {} was {}, is {}{note}", changed.name, changed.old, changed.new);

@@ -4,21 +4,22 @@ use crate::replay;
 use hearth_workload::Workload;
 use std::path::PathBuf;
 
-/// Simulate a workload: on machines, under governors and policies
+/// Simulate a workload on machines, under governors and policies
 ///
-/// Prints one table; the first policy under the first governor is the baseline of each machine. With --schedule, lets
-/// happen again what `hearth modelcheck` has found.
+/// Prints a table of time, energy, underload and overload, each a mean over the runs. The first policy under
+/// the first governor is the baseline of each machine. With --schedule, replays a schedule that `hearth
+/// modelcheck` found.
 #[derive(clap::Args)]
 #[command(override_usage = "hearth sim [OPTIONS] --workload <SPEC|FILE> --machine <NAME|FILE>\n       \
                             hearth sim --schedule <FILE> [--policy <NAME|FILE>] [--output <TRACE>] [--json]")]
 pub struct Args {
-    /// A generator (`hearth list workloads`), with `:NAME=VALUE,...` appended under these parameters; or the
-    /// path of a workload file or of an rt-app document (what ends in .json or has a `/` is a path)
+    /// The workload: a generator (`hearth list workloads`), with parameters as `:NAME=VALUE,...`, or the path
+    /// of a workload file or rt-app document. Arguments that end in .json or contain a `/` are paths
     #[arg(short, long, value_name = "SPEC|FILE", required = true, help_heading = "What to simulate")]
     workload: Option<String>,
 
-    /// A schedule that `hearth modelcheck --output` wrote, instead of a workload: lets it happen again on its small
-    /// machine, step by step. The policy is that of the schedule, or --policy names its file
+    /// Replay a schedule that `hearth modelcheck --output` wrote, on its small machine. If its policy is not
+    /// built in, name the policy's file with --policy
     #[arg(long, value_name = "FILE", help_heading = "What to simulate", conflicts_with_all = NOT_OF_A_SCHEDULE)]
     schedule: Option<PathBuf>,
 
@@ -34,7 +35,7 @@ impl Args {
         if let Some(schedule) = &self.schedule {
             return replay::run(schedule, &self.combinations.of_replay()?);
         }
-        let workload = self.workload.ok_or_else(|| Failure::usage("there is no --workload to simulate"))?;
+        let workload = self.workload.ok_or_else(|| Failure::usage("--workload is missing"))?;
         let matrix = self.combinations.matrix()?;
         let resolved = Workload::resolve_with_notes(&workload)?;
         self.combinations.run(&matrix, &resolved.workload, resolved.notes)

@@ -1,29 +1,29 @@
-use crate::failure::{Failure, Outcome};
-use crate::output;
+use crate::failure::Outcome;
+use crate::output::{self, Document};
 use crate::table::{Plain, number};
 use hearth_probe::sysfs::show_list;
 use hearth_scx::client::Client;
-use hearth_scx::protocol::Info;
-use hearth_scx::statistics::{SCHEMAS, Statistics};
+use hearth_scx::protocol::{Info, ParamInfo};
+use hearth_scx::statistics::{Difference, SCHEMAS, Statistics};
 use serde::Serialize;
-use std::process::ExitCode;
 use std::time::Duration;
 
-/// Show the policy that runs in the kernel: its parameters, what it did since it was loaded, and its sets of cores
+/// Show the policy that runs in the kernel
+///
+/// Prints its parameters, its statistics since it was loaded (as counts and per second), and its sets of
+/// cores.
 #[derive(clap::Args)]
 pub struct Args {
     /// Print JSON (schema hearth.status/1) instead of a table
     #[arg(long)]
     json: bool,
-    /// Say what each statistic means, and nothing else
+    /// Print the unit and meaning of each statistic instead
     #[arg(long, conflicts_with = "json")]
     explain: bool,
 }
 
-/// The document of `--json`, documented in docs/src/json.md. Field names stay; new ones may come.
 #[derive(Serialize)]
-struct Document {
-    schema: &'static str,
+struct Status {
     info: Info,
     statistics: Statistics,
 }
@@ -31,18 +31,12 @@ struct Document {
 impl Args {
     pub fn run(self) -> Outcome {
         if self.explain {
-            output::text(&explain())?;
-            return Ok(ExitCode::SUCCESS);
+            return output::text(&explain());
         }
         let mut client = Client::of_this_machine()?;
-        let info = client.info()?;
-        let statistics = client.statistics().map_err(Failure::from)?;
-        if self.json {
-            output::json(&Document { schema: "hearth.status/1", info, statistics })?;
-        } else {
-            output::text(&text(&info, &statistics))?;
-        }
-        Ok(ExitCode::SUCCESS)
+        let content = Status { info: client.info()?, statistics: client.statistics()? };
+        let document = Document { schema: "hearth.status/1", content };
+        output::print(self.json, &document, || text(&document.content.info, &document.content.statistics))
     }
 }
 
@@ -83,25 +77,24 @@ fn text(info: &Info, s: &Statistics) -> String {
     text
 }
 
-/// The parameters that are not what the policy says, if any.
+/// All parameters, and those that differ from the policy's defaults.
 fn parameters(info: &Info) -> String {
-    let changed: Vec<String> = (info.params.iter())
-        .filter(|param| param.value != param.initial)
-        .map(|param| format!("{}={}", param.name, param.shown))
-        .collect();
-    let all = info.params.iter().map(|param| format!("{}={}", param.name, param.shown)).collect::<Vec<_>>();
-    let changed = if changed.is_empty() { "all as the policy says".into() } else { changed.join(" ") };
-    format!("parameters: {}\n   changed: {changed}\n\n", all.join(" "))
+    let list = |wanted: fn(&&ParamInfo) -> bool| {
+        let params = info.params.iter().filter(wanted);
+        params.map(|param| format!("{}={}", param.name, param.shown)).collect::<Vec<_>>().join(" ")
+    };
+    let changed = list(|param| param.value != param.initial);
+    let changed = if changed.is_empty() { "none" } else { &changed };
+    format!("parameters: {}\n   changed: {changed}\n\n", list(|_| true))
 }
 
-/// Work of all cores, as a count and per second.
+/// The statistics, as counts and per second.
 fn counts(s: &Statistics) -> String {
-    let seconds = s.uptime_ns as f64 / 1e9;
+    let seconds = Difference::new(None, s).seconds();
     let mut table = Plain::new(1);
     table.head(&["", "count", "per s"]);
     let mut row = |name: String, count: u64| {
-        let rate = if seconds > 0.0 { count as f64 / seconds } else { 0.0 };
-        table.row(&[name, count.to_string(), number(rate)]);
+        table.row(&[name, count.to_string(), number(count as f64 / seconds)]);
     };
     let placed: u64 = s.placements.values().sum();
     row("placements".into(), placed);
@@ -123,17 +116,17 @@ fn counts(s: &Statistics) -> String {
         ("times kept warm", s.spins),
         ("underload", s.underload),
         ("bypassed the policy", s.bypassed),
-        ("moves that came too late", s.moves_failed),
+        ("failed moves", s.moves_failed),
     ] {
         row(name.into(), count);
     }
     let mut text = table.render();
     text += &format!(
-        "\n{}{} cores are used in 4 ms; {} threads, {} of them runnable\n\
+        "\n{}{} cores used per 4 ms on average; {} threads, {} of them runnable\n\
          cores are idle {} % of the time, and kept warm {} %\n",
         match s.place_runs {
             0 => String::new(),
-            _ => format!("a placement takes {} ns; ", number(s.place_mean_ns)),
+            _ => format!("placement: {} ns; ", number(s.place_mean_ns)),
         },
         number(s.cores_used),
         s.threads,
@@ -143,7 +136,7 @@ fn counts(s: &Statistics) -> String {
     );
     if s.no_slot > 0 {
         text += &format!(
-            "{} threads found no room in the policy: the kernel's global queue runs them\n",
+            "{} threads exceeded the policy's capacity and run from the kernel's global queue\n",
             s.no_slot
         );
     }

@@ -3,9 +3,9 @@ use hearth_scx::client::Client;
 use hearth_scx::session::wait_until_gone;
 use std::process::ExitCode;
 
-/// Stop the policy that runs in the kernel: the kernel's own scheduler takes over
+/// Stop the policy that runs in the kernel
 ///
-/// Returns when it has. Needs root.
+/// Returns when the kernel's own scheduler has taken over. Needs root.
 #[derive(clap::Args)]
 pub struct Args {}
 

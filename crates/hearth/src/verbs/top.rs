@@ -10,12 +10,13 @@ use std::io::IsTerminal;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-/// Watch the policy that runs in the kernel: its sets of cores over the topology, placements by reason, rates
+/// Watch the policy that runs in the kernel
 ///
-/// `q` ends it; the policy goes on.
+/// Shows the policy's sets of cores on the topology, the placements by reason, and rates of its other events.
+/// Press q to quit; the policy continues.
 #[derive(clap::Args)]
 pub struct Args {
-    /// Time between two readings, in milliseconds
+    /// Time between two readings, in milliseconds: 50 to 60000
     #[arg(short, long, value_name = "MS", default_value_t = 500, value_parser = clap::value_parser!(u64).range(50..=60_000))]
     interval: u64,
 }
@@ -25,13 +26,10 @@ impl Args {
         let mut client = Client::of_this_machine()?;
         let first = read(&mut client)?;
         if !std::io::stdout().is_terminal() {
-            let failure = Failure::usage("`hearth top` draws on a terminal, and standard output is none");
-            return Err(
-                failure.help("use `hearth status`, which prints; in a virtual machine: hearth vm --tty")
-            );
+            let failure = Failure::usage("`hearth top` needs a terminal as standard output");
+            return Err(failure.help("print with `hearth status`; in a virtual machine: hearth vm --tty"));
         }
-        let mut terminal = ratatui::try_init()
-            .map_err(|error| Failure::new(format_args!("cannot use the terminal: {error}")))?;
+        let mut terminal = ratatui::try_init().map_err(terminal_failed)?;
         let watched = watch(&mut terminal, &mut client, first, Duration::from_millis(self.interval));
         ratatui::restore();
         watched?;
@@ -39,30 +37,28 @@ impl Args {
     }
 }
 
+fn terminal_failed(error: std::io::Error) -> Failure {
+    Failure::new(format_args!("cannot use the terminal: {error}"))
+}
+
 fn read(client: &mut Client) -> Result<Reading, Error> {
     Ok(Reading { info: client.info()?, statistics: client.statistics()?, cores: client.cores()?.cores })
 }
 
+/// Draws a reading every `interval`, and after a resize, until a key ends it.
 fn watch(
     terminal: &mut DefaultTerminal,
     client: &mut Client,
-    first: Reading,
+    mut now: Reading,
     interval: Duration,
 ) -> Result<(), Failure> {
-    let terminal_failed =
-        |error: std::io::Error| Failure::new(format_args!("cannot use the terminal: {error}"));
-    let (mut before, mut now) = (None, first);
+    let mut before = None;
     loop {
-        terminal.draw(|frame| tui::draw(frame, before.as_ref(), &now)).map_err(terminal_failed)?;
         let until = Instant::now() + interval;
-        loop {
-            let left = until.saturating_duration_since(Instant::now());
-            if left.is_zero() || !event::poll(left).map_err(terminal_failed)? {
-                break;
-            }
+        terminal.draw(|frame| tui::draw(frame, before.as_ref(), &now)).map_err(terminal_failed)?;
+        while event::poll(until.saturating_duration_since(Instant::now())).map_err(terminal_failed)? {
             match event::read().map_err(terminal_failed)? {
                 Event::Key(key) if ends(key) => return Ok(()),
-                // Drawn anew at once.
                 Event::Resize(..) => {
                     terminal
                         .draw(|frame| tui::draw(frame, before.as_ref(), &now))

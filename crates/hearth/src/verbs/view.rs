@@ -6,21 +6,22 @@ use hearth_view::server::{BrowserPage, Server, View, Viewed};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// Look at traces in the browser: every core over time, at any zoom level
+/// Show traces in the browser: every core over time, at any zoom level
 ///
-/// The server answers this machine alone, and only who knows the address that is printed. Ctrl-C ends it.
+/// Starts a server on 127.0.0.1 that requires the token in the printed URL. Ctrl-C ends it. The first time,
+/// an index is written into the trace.
 #[derive(clap::Args)]
 pub struct Args {
-    /// Traces that `hearth record`, `hearth predict` or `hearth sim` wrote: one, or up to four to compare
+    /// The traces: one, or up to four to compare
     #[arg(required = true, num_args = 1..=4, value_name = "TRACE")]
     traces: Vec<PathBuf>,
-    /// Listen on this port of 127.0.0.1, not on any that is free
+    /// The port to listen on [default: any free port]
     #[arg(long, default_value_t = 0, hide_default_value = true)]
     port: u16,
-    /// Only print the address
+    /// Print the URL, but do not open a browser
     #[arg(long)]
     no_open: bool,
-    /// A view of your own, beside those that are built in (may be given several times)
+    /// Add a view from a file; it replaces a built-in view of the same name. Repeatable
     #[arg(long, value_name = "FILE.toml")]
     view: Vec<PathBuf>,
 }
@@ -29,7 +30,6 @@ impl Args {
     pub fn run(self) -> Outcome {
         let traces = self.traces.iter().map(|path| open(path)).collect::<Result<_, _>>()?;
         let mut views = self.view.iter().map(|path| view(path)).collect::<Result<Vec<_>, _>>()?;
-        // A file with the name of a built-in view takes its place.
         for built_in in View::built_in() {
             if views.iter().all(|own| own.name != built_in.name) {
                 views.push(built_in);
@@ -39,7 +39,7 @@ impl Args {
         let server = Server::bind(traces, views, self.port).map_err(|error| {
             let failure =
                 Failure::new(format_args!("cannot listen on port {} of 127.0.0.1: {error}", self.port));
-            failure.help("leave --port out: then a free one is taken")
+            failure.help("choose another port, or omit --port to use any free port")
         })?;
         let address = match self.view.is_empty() {
             true => server.address(),
@@ -58,7 +58,7 @@ fn open(path: &Path) -> Result<Viewed, Failure> {
     let store = Store::open(path)?;
     store.check_files()?;
     if !Index::is_there(&store) {
-        eprintln!("{}: building its index, once", path.display());
+        eprintln!("{}: building its index; this happens once", path.display());
     }
     let index = Index::of(&store).map_err(Failure::new)?;
     let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
@@ -67,7 +67,6 @@ fn open(path: &Path) -> Result<Viewed, Failure> {
 }
 
 fn view(path: &Path) -> Result<View, Failure> {
-    View::read(path).map_err(|error| {
-        Failure::new(error).help("the book's chapter on the viewer says what a view may hold")
-    })
+    View::read(path)
+        .map_err(|error| Failure::new(error).help("the book's page on the viewer defines view files"))
 }

@@ -1,6 +1,7 @@
-use crate::failure::{Failure, Outcome};
-use crate::output;
-use crate::table::Plain;
+use crate::arguments::time;
+use crate::failure::{Failure, HEARTH_FAILED, Outcome};
+use crate::output::{self, Document};
+use crate::table::{Column, table};
 use clap::{ArgGroup, ValueEnum};
 use hearth_machine::Machine;
 use hearth_vm::{Acceleration, Error, Listed, Options, Progress, Streams, Topology, Wish};
@@ -12,104 +13,101 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
-/// Exit status when it is hearth, or the virtual machine, that failed, and not the command in it.
-const VM_FAILED: u8 = 125;
-
-/// Run a command in a virtual machine whose kernel has sched_ext, of any number of cores
+/// Run a command, or a shell, in a virtual machine whose kernel has sched_ext
 ///
-/// Without a command: an interactive shell. The machine has all programs and files of this one; what it
-/// writes is gone afterwards, except in the current folder (and those of `--rw`), which are shared. The kernel
-/// is Debian's, fetched once. Where KVM does not work, the machine is emulated: any number of cores, but slow.
-/// The exit status is the command's (128 + N if signal N ended it; 126 or 127 if it cannot be run), or 125 if
-/// there is none, because the machine failed or the command's time was over.
+/// The guest sees all programs and files of the host. Its writes are discarded when it ends, except those to
+/// the current folder and to the folders of --rw, which are shared. The kernel is Debian's and is downloaded
+/// once. Without KVM the guest is emulated, which is slow but allows any number of cores. The exit status is
+/// the command's (128 + N if signal N ended it; 126 or 127 if it cannot be run), or 125 if the virtual
+/// machine failed or the time was over.
 #[derive(clap::Args)]
 #[command(group = ArgGroup::new("topology").args(["cpus", "sockets", "cores", "smt", "numa"]).multiple(true).conflicts_with("machine"))]
 pub struct Args {
-    /// The kernel: a version or its beginning (`6.18`), `latest`, or the path of an image
+    /// The kernel: a version or the beginning of one (`6.18`), `latest`, or the path of an image
     #[arg(short, long, default_value = "latest")]
     kernel: String,
-    /// List the kernels that can be had, and those that are there already
+    /// List the available kernels, and which of them are downloaded
     #[arg(long, conflicts_with_all = ["command", "topology", "machine"])]
     list: bool,
     /// With --list: print JSON (schema hearth.vm.kernels/1) instead of text
     #[arg(long, requires = "list")]
     json: bool,
-    /// Ask for a newer kernel even if one that fits is there already
+    /// Look for a newer kernel even if a downloaded one matches --kernel
     #[arg(long)]
     update: bool,
 
-    /// CPUs (hardware threads) in all [default: 4]
+    /// Total number of CPUs (hardware threads) [default: 4]
     #[arg(short, long, value_name = "N", help_heading = "Topology")]
     cpus: Option<u16>,
-    /// Sockets, each with a last-level cache of its own [default: one for each NUMA node]
+    /// Number of sockets, each with its own last-level cache [default: one per NUMA node]
     #[arg(long, value_name = "N", help_heading = "Topology")]
     sockets: Option<u16>,
-    /// Physical cores of each socket [default: what --cpus leaves]
+    /// Physical cores per socket [default: derived from --cpus]
     #[arg(long, value_name = "N", help_heading = "Topology")]
     cores: Option<u16>,
-    /// Hardware threads of each physical core [default: 1]
+    /// Hardware threads per physical core [default: 1]
     #[arg(long, value_name = "N", help_heading = "Topology")]
     smt: Option<u16>,
-    /// NUMA nodes [default: one for each socket]
+    /// Number of NUMA nodes [default: one per socket]
     #[arg(long, value_name = "N", help_heading = "Topology")]
     numa: Option<u16>,
-    /// All of the above from a machine: a built-in one, or the path of a file
+    /// Take the topology of a machine: the name of a built-in one (`hearth list machines`), or the path of a
+    /// machine file
     #[arg(short, long, help_heading = "Topology")]
     machine: Option<String>,
 
-    /// Memory, in MiB, or with a unit: 8G [default: 4G, or half of this machine's]
+    /// Memory of the guest, in MiB or with a unit: `8G` [default: 4G, or half of the host's if that is less]
     #[arg(long, value_parser = mebibytes, value_name = "SIZE")]
     memory: Option<u64>,
-    /// What runs the guest's code
+    /// How the guest's code is executed
     #[arg(long, value_enum, default_value = "auto")]
     accel: Accel,
-    /// A parameter for the guest's kernel
+    /// Add a parameter to the guest's kernel command line. Repeatable
     #[arg(long, value_name = "PARAMETER")]
     append: Vec<String>,
 
-    /// Another folder that the guest may write into
+    /// Share another folder for writing. Repeatable
     #[arg(long, value_name = "FOLDER")]
     rw: Vec<PathBuf>,
-    /// A variable for the command's environment, which has PATH, HOME, TERM, LANG, SHELL and HEARTH_LIB anyway
+    /// Set an environment variable of the command. PATH, HOME, TERM, LANG, SHELL and HEARTH_LIB are always
+    /// passed on. Repeatable
     #[arg(short, long, value_parser = assignment, value_name = "NAME=VALUE")]
     env: Vec<(OsString, OsString)>,
-    /// Give the command the terminal, as the interactive shell has it
+    /// Connect the command to the terminal, as the shell is
     #[arg(short, long)]
     tty: bool,
-    /// End the command if it takes longer: 90, 90s, 5m, 2h
-    #[arg(long, value_parser = duration, value_name = "TIME")]
+    /// Kill the command after this time, in seconds or with a unit: `90`, `5m`, `2h` [default: none]
+    #[arg(long, value_parser = time, value_name = "TIME")]
     timeout: Option<Duration>,
-    /// Where to keep what the kernel prints on its console
+    /// Write the output of the kernel's console to this file
     #[arg(long, value_name = "FILE")]
     console: Option<PathBuf>,
-    /// Where to write the kernel's log when the command has ended
+    /// Write the kernel's log to this file after the command has ended
     #[arg(long, value_name = "FILE")]
     dmesg: Option<PathBuf>,
-    /// Say nothing but errors
+    /// Print errors only
     #[arg(short, long)]
     quiet: bool,
 
-    /// The command and its arguments
+    /// The command and its arguments [default: an interactive shell]
     #[arg(last = true)]
     command: Vec<OsString>,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
 enum Accel {
-    /// KVM if it works here, else emulation
+    /// KVM if it works on this host, otherwise emulation
     Auto,
-    /// The processor itself
+    /// Hardware virtualisation
     Kvm,
     /// Emulation
     Tcg,
-    /// Emulation in which time is the number of executed instructions: reproducible, whatever else the
-    /// host does, and slower
+    /// Emulation in which the clock counts executed instructions: independent of the host's load, and slower
     Icount,
 }
 
 #[derive(Serialize)]
 struct List {
-    schema: &'static str,
     kernels: Vec<Listed>,
 }
 
@@ -124,7 +122,7 @@ impl Args {
         let on_terminal = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
         if self.tty && !on_terminal {
             let failure = Failure::usage("--tty: standard input and output are not a terminal");
-            return Err(failure.help("leave --tty out: input and output are passed on without it too"));
+            return Err(failure.help("omit --tty: standard input and output are connected without it, too"));
         }
         let options = Options {
             kernel: self.kernel,
@@ -148,7 +146,7 @@ impl Args {
             ..Options::default()
         };
         for file in options.console.iter().chain(&options.dmesg) {
-            output::check_writable(file).map_err(|failure| failure.status(VM_FAILED))?;
+            output::check_writable(file).map_err(|failure| failure.status(HEARTH_FAILED))?;
         }
         let command = match interactive {
             true => vec![std::env::var_os("SHELL").unwrap_or_else(|| "/bin/sh".into())],
@@ -177,13 +175,13 @@ impl Args {
 
 fn failure(error: Error) -> Failure {
     match error {
-        // As a shell would put it. The user knows that he ended it.
+        // The exit status of a shell. The user sent the signal and needs no message.
         Error::Interrupted(signal) => Failure::quiet().status(128u8.saturating_add(signal as u8)),
         Error::Unread(error) if error.kind() == std::io::ErrorKind::BrokenPipe => {
             Failure::quiet().status(128 + 13)
         }
         Error::Topology(_) => Failure::usage(error),
-        error => Failure::new(error).status(VM_FAILED),
+        error => Failure::new(error).status(HEARTH_FAILED),
     }
 }
 
@@ -194,36 +192,31 @@ fn list(json: bool, progress: &mut ProgressDisplay) -> Outcome {
         if kernels.is_empty() {
             return Err(failure(problem));
         }
-        eprintln!("warning: only what is in the cache is listed: {problem}");
+        eprintln!("warning: only downloaded kernels are listed: {problem}");
     }
-    if json {
-        output::json(&List { schema: "hearth.vm.kernels/1", kernels })?;
-        return Ok(ExitCode::SUCCESS);
-    }
-    let mut table = Plain::new(3);
-    table.head(&["version", "kernel", "here"]);
-    for kernel in kernels {
-        let here = if kernel.cached { "yes" } else { "-" };
-        table.row(&[kernel.version, kernel.release, here.into()]);
-    }
-    output::text(&table.render())?;
-    Ok(ExitCode::SUCCESS)
+    let columns: [Column<&Listed>; 3] = [
+        ("version", |kernel| kernel.version.clone()),
+        ("kernel", |kernel| kernel.release.clone()),
+        ("downloaded", |kernel| if kernel.cached { "yes" } else { "-" }.into()),
+    ];
+    let document = Document { schema: "hearth.vm.kernels/1", content: List { kernels } };
+    output::print(json, &document, || table(3, &columns, &document.content.kernels))
 }
 
-/// Shows progress: in place on a terminal, else in lines.
+/// Shows progress: a spinner on a terminal, otherwise lines.
 struct ProgressDisplay {
     quiet: bool,
     bar: ProgressBar,
-    /// The command gets the terminal: say how a guest that does not listen is ended.
+    /// The command is connected to the terminal; then the message names the keys that end the guest.
     on_terminal: bool,
-    /// What the last line was about.
-    said: String,
+    /// The current activity.
+    activity: String,
 }
 
 impl ProgressDisplay {
     fn new(quiet: bool) -> Self {
         let bar = if quiet { ProgressBar::hidden() } else { ProgressBar::new_spinner() };
-        ProgressDisplay { quiet, bar, on_terminal: false, said: String::new() }
+        ProgressDisplay { quiet, bar, on_terminal: false, activity: String::new() }
     }
 
     fn tell(&mut self, step: Progress) {
@@ -237,7 +230,7 @@ impl ProgressDisplay {
                 self.spin(&format!("booting {guest}"), &format!("{} s", since.as_secs()))
             }
             Progress::Running { booted_in } => {
-                let exit = if self.on_terminal { " (Ctrl-] three times ends it)" } else { "" };
+                let exit = if self.on_terminal { " (press Ctrl-] three times to end it)" } else { "" };
                 self.bar.finish_and_clear();
                 self.line(&format!("booted in {:.1} s{exit}", booted_in.as_secs_f64()));
             }
@@ -245,10 +238,10 @@ impl ProgressDisplay {
         }
     }
 
-    /// Something that goes on; `more` changes meanwhile.
+    /// Shows an activity; `more` is its progress.
     fn spin(&mut self, what: &str, more: &str) {
-        if self.said != what {
-            self.said = what.into();
+        if self.activity != what {
+            self.activity = what.into();
             if self.bar.is_hidden() {
                 self.line(what);
             } else if let Ok(style) = ProgressStyle::with_template("{spinner} {msg} {prefix}") {
@@ -272,22 +265,16 @@ fn mebibytes(text: &str) -> Result<u64, String> {
     let unit = match &text[digits.len()..] {
         "" | "M" | "MiB" => 1,
         "G" | "GiB" => 1024,
-        _ => return Err("say it in MiB (`2048`) or in GiB (`2G`)".into()),
+        _ => return Err("give MiB (`2048`) or GiB (`2G`)".into()),
     };
-    let number: u64 = digits.parse().map_err(|_| "say it in MiB (`2048`) or in GiB (`2G`)")?;
-    number.checked_mul(unit).filter(|mib| *mib > 0).ok_or_else(|| "no machine has that".into())
-}
-
-fn duration(text: &str) -> Result<Duration, String> {
-    let seconds = text.parse().map(Duration::from_secs);
-    let duration = seconds.or_else(|_| humantime::parse_duration(text)).map_err(|error| error.to_string())?;
-    if duration.is_zero() { Err("no command is that fast".into()) } else { Ok(duration) }
+    let number: u64 = digits.parse().map_err(|_| "give MiB (`2048`) or GiB (`2G`)")?;
+    number.checked_mul(unit).filter(|mib| *mib > 0).ok_or_else(|| "the size is out of range".into())
 }
 
 fn assignment(text: &str) -> Result<(OsString, OsString), String> {
     match text.split_once('=') {
         Some((name, value)) if !name.is_empty() => Ok((name.into(), value.into())),
-        _ => Err("it is not of the form NAME=VALUE".into()),
+        _ => Err("expected NAME=VALUE".into()),
     }
 }
 
@@ -301,9 +288,9 @@ mod tests {
         for wrong in ["", "0", "G", "1T", "-1", "1.5G", "99999999999999999999"] {
             assert!(mebibytes(wrong).is_err(), "{wrong}");
         }
-        assert_eq!(duration("90"), Ok(Duration::from_secs(90)));
-        assert_eq!(duration("5m"), Ok(Duration::from_secs(300)));
-        assert!(duration("0").is_err() && duration("soon").is_err());
+        assert_eq!(time("90"), Ok(Duration::from_secs(90)));
+        assert_eq!(time("5m"), Ok(Duration::from_secs(300)));
+        assert!(time("0").is_err() && time("soon").is_err());
     }
 
     #[test]

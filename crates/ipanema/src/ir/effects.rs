@@ -96,11 +96,6 @@ impl Access {
         };
         any_owner(self) == any_owner(other)
     }
-
-    /// True for attributes of another core, or of a thread that is not a parameter.
-    pub fn is_remote(self) -> bool {
-        matches!(self, Access::Thread { of: Whose::Other, .. } | Access::Core { of: Whose::Other, .. })
-    }
 }
 
 /// Computes the effects of all functions and steals. `order` lists callees before callers.

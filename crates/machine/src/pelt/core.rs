@@ -77,12 +77,6 @@ impl CoreUtil {
         self.capacity = capacity.min(FULL);
     }
 
-    /// The running thread continues at another capacity.
-    pub fn set_capacity(&mut self, now: u64, thread: &mut Util, capacity: u32) {
-        self.tick(now, thread);
-        self.capacity = capacity.min(FULL);
-    }
-
     /// Updates the running thread to `now`.
     pub fn tick(&mut self, now: u64, thread: &mut Util) {
         self.pass(now);

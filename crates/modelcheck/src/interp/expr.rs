@@ -56,7 +56,7 @@ impl<'x> Interp<'_, '_, 'x> {
             }
             E::Call { function, args } => {
                 let args = self.args(args)?;
-                self.result(*function, &args)
+                self.call_value(*function, &args)
             }
             E::Effect(effect) => self.effect(effect),
             E::Decay { value, time, half_life } => {
@@ -129,14 +129,14 @@ impl<'x> Interp<'_, '_, 'x> {
     fn core_field(&mut self, field: CoreField, core: &'x Expr) -> Value {
         let core = self.expr(core)? as u8;
         match field {
-            // These stay the same.
+            // Constant, so not a shared access.
             CoreField::Frequency => Ok(self.env.model.frequency(core)),
             CoreField::MinFrequency => Ok(MIN_KHZ),
             field => self.env.access(Access::CoreField(core, field)),
         }
     }
 
-    /// As in C, a part of a set is only looked at if it decides.
+    /// Evaluates membership in a set expression with the short circuits of the C code.
     fn member(&mut self, core: i64, set: &'x Expr) -> Result<bool, Stop> {
         match &set.kind {
             ExprKind::SetOp { op, left, right } => {

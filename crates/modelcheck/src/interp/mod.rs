@@ -1,8 +1,8 @@
-//! Runs a policy's code: the same intermediate representation from which C is emitted.
+//! An interpreter of the policy's IR, from which C is emitted too.
 //!
-//! Every value is a number, as in C: truth is 0 or 1, a core or thread its number, none is -1, a
-//! set its bits, a domain a `DomainId`. Whatever is shared goes through [`Env::access`]; a handler
-//! that has made its step stops there with [`Stop::Suspended`].
+//! Every value is a number, as in C: a truth value is 0 or 1, a core or thread its number, none is -1, a
+//! set its bits, a domain a `DomainId`. All accesses to shared state go through [`Env::access`], which returns
+//! [`Stop::Suspended`] when the budget is used up.
 
 mod expr;
 mod search;
@@ -13,40 +13,40 @@ use hearth_ipanema::ir::{Block, FunctionId, LocalId, Policy, QueueId};
 
 use crate::env::{Env, Stop};
 
-/// How a statement ends.
+/// How control continues after a statement.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Flow {
     Next,
     Break,
     Continue,
-    /// With the result, if there is one.
+    /// With the result, or 0.
     Return(i64),
-    /// A thread made its transition: the handler is over.
+    /// A transition ends the handler.
     Moved,
 }
 
 type Value = Result<i64, Stop>;
 
-/// The code that it runs lives for `'x`.
+/// The IR lives for `'x`.
 pub struct Interp<'e, 'a, 'x> {
     env: &'e mut Env<'a>,
     policy: &'x Policy,
-    /// Those of all calls under way; the innermost from `base` on.
+    /// The local variables of all calls on the stack. Those of the innermost call start at `base`.
     locals: Vec<i64>,
     base: usize,
-    /// The last transition happened: nobody had been faster.
+    /// Whether the last transition succeeded: no other core had taken the thread.
     moved: bool,
-    /// Where the steal that is about to move a thread found it.
+    /// During the move of a steal, where it found the thread.
     from: Option<(u8, QueueId)>,
 }
 
-/// Runs a handler as far as it may go: `Ok` at its end.
+/// Runs a handler as far as the budget allows. `Ok` means that it ended.
 pub fn run(env: &mut Env<'_>, handler: FunctionId, args: &[i64]) -> Result<(), Stop> {
     Interp::new(env).call(handler, args).map(|_| ())
 }
 
-/// The value of an expression without local variables.
-pub fn closed(env: &mut Env<'_>, expr: &hearth_ipanema::ir::Expr) -> Value {
+/// Evaluates an expression without local variables.
+pub fn evaluate(env: &mut Env<'_>, expr: &hearth_ipanema::ir::Expr) -> Value {
     Interp::new(env).expr(expr)
 }
 
@@ -74,8 +74,8 @@ impl<'x> Interp<'_, '_, 'x> {
         flow
     }
 
-    /// Calls a function for its result.
-    fn result(&mut self, function: FunctionId, args: &[i64]) -> Value {
+    /// Calls a function and returns its result, 0 if it has none.
+    fn call_value(&mut self, function: FunctionId, args: &[i64]) -> Value {
         match self.call(function, args)? {
             Flow::Return(value) => Ok(value),
             _ => Ok(0),

@@ -1,4 +1,4 @@
-//! Loops over finite collections, and searches.
+//! Loops over finite collections and searches.
 
 use hearth_ipanema::ir::{Extreme, Iteration, OrderKind, Over, Search, SearchKind};
 
@@ -9,8 +9,8 @@ use crate::env::Stop;
 use crate::topology::DomainId;
 use crate::world::Line;
 
-/// Is the key better (`Less`), equal or worse than the best one so far?
-pub fn ranked(extreme: Extreme, key: i64, best: i64) -> std::cmp::Ordering {
+/// Compares a key with the best one so far. `Less` means better.
+fn compare_keys(extreme: Extreme, key: i64, best: i64) -> std::cmp::Ordering {
     match extreme {
         Extreme::Min => key.cmp(&best),
         Extreme::Max => best.cmp(&key),
@@ -18,7 +18,7 @@ pub fn ranked(extreme: Extreme, key: i64, best: i64) -> std::cmp::Ordering {
 }
 
 impl<'x> Interp<'_, '_, 'x> {
-    /// All elements in their order. The collection is taken as it is now.
+    /// A snapshot of the collection, in the order of the walk.
     pub(super) fn elements(&mut self, iteration: &'x Iteration) -> Result<Vec<i64>, Stop> {
         let order = match &iteration.order {
             Some(order) => Some((order.kind, self.expr(&order.origin)? as u8)),
@@ -57,12 +57,12 @@ impl<'x> Interp<'_, '_, 'x> {
             SearchKind::Extreme { extreme, by } => {
                 let mut best: Option<(i64, Vec<i64>)> = None;
                 for element in elements {
-                    if !self.admits(search, element)? {
+                    if !self.passes_filter(search, element)? {
                         continue;
                     }
                     let so_far = best.as_ref().map(|(_, keys)| keys.as_slice());
                     let keys = by.iter().map(|key| move |this: &mut Self| this.expr(key));
-                    if let Some(keys) = self.better(*extreme, keys, so_far)? {
+                    if let Some(keys) = self.improving_keys(*extreme, keys, so_far)? {
                         best = Some((element, keys));
                     }
                 }
@@ -71,7 +71,7 @@ impl<'x> Interp<'_, '_, 'x> {
             SearchKind::Sum { of } => {
                 let mut sum = 0i64;
                 for element in elements {
-                    if self.admits(search, element)? {
+                    if self.passes_filter(search, element)? {
                         sum = sum.wrapping_add(self.expr(of)?);
                     }
                 }
@@ -82,17 +82,17 @@ impl<'x> Interp<'_, '_, 'x> {
 
     fn first(&mut self, search: &'x Search, elements: &[i64]) -> Result<Option<i64>, Stop> {
         for element in elements {
-            if self.admits(search, *element)? {
+            if self.passes_filter(search, *element)? {
                 return Ok(Some(*element));
             }
         }
         Ok(None)
     }
 
-    /// Binds the element and asks the filter.
-    fn admits(&mut self, search: &'x Search, element: i64) -> Result<bool, Stop> {
+    /// Binds the element and evaluates the filter.
+    fn passes_filter(&mut self, search: &'x Search, element: i64) -> Result<bool, Stop> {
         let at = self.base + search.iteration.local.index();
-        // An invariant stands in no function that would have made room.
+        // An invariant is outside of any function, so nothing has allocated its locals.
         if at >= self.locals.len() {
             self.locals.resize(at + 1, 0);
         }
@@ -103,9 +103,9 @@ impl<'x> Interp<'_, '_, 'x> {
         }
     }
 
-    /// The keys of an element that is better than the best so far. A key is only computed if those
-    /// before it do not decide.
-    pub(super) fn better<K: FnOnce(&mut Self) -> Value>(
+    /// The keys of an element if they are better than the best so far. Evaluation stops at the first key that is
+    /// worse.
+    pub(super) fn improving_keys<K: FnOnce(&mut Self) -> Value>(
         &mut self,
         extreme: Extreme,
         keys: impl Iterator<Item = K>,
@@ -119,14 +119,14 @@ impl<'x> Interp<'_, '_, 'x> {
             if let Some(best) = best
                 && equal
             {
-                match ranked(extreme, key, best[at]) {
+                match compare_keys(extreme, key, best[at]) {
                     std::cmp::Ordering::Greater => return Ok(None),
                     std::cmp::Ordering::Equal => {}
                     std::cmp::Ordering::Less => equal = false,
                 }
             }
         }
-        // The first of equals stays.
+        // Among equals the first wins.
         Ok((!equal).then_some(own))
     }
 }

@@ -67,7 +67,7 @@ impl<'x> Interp<'_, '_, 'x> {
         args.iter().map(|arg| self.expr(arg)).collect()
     }
 
-    /// The object first, as far as it is an expression, then the value.
+    /// Evaluates the value before the thread or core of the target.
     fn assign(&mut self, target: &'x Target, value: &'x Expr) -> Result<(), Stop> {
         let write = match target {
             Target::Local(id) => {
@@ -111,7 +111,7 @@ impl<'x> Interp<'_, '_, 'x> {
         Ok(())
     }
 
-    /// 1 if it succeeded.
+    /// Executes an effect. The result is 1 if it succeeded.
     pub(super) fn effect(&mut self, effect: &'x Effect) -> Value {
         let access = match effect {
             Effect::Add { set, core } => {
@@ -129,7 +129,7 @@ impl<'x> Interp<'_, '_, 'x> {
                 Access::Arm(thread, self.expr(after)?)
             }
             Effect::Cancel(thread) => Access::Cancel(self.expr(thread)? as u8),
-            // How an idle core waits is below what is explored.
+            // The idle loop is not modelled.
             Effect::KeepWarm { core, time } => {
                 self.expr(core)?;
                 return self.expr(time);

@@ -1,4 +1,4 @@
-//! Tests that look inside.
+//! Tests of internals.
 
 mod native;
 mod races;
@@ -20,7 +20,7 @@ pub fn load(name: &str) -> Policy {
     hearth_policy::load(path.to_str().expect("a path")).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// A policy of its own, with what every policy needs and this text besides.
+/// A minimal policy: the required handlers and this text.
 pub fn tiny(text: &str) -> Policy {
     let common = "
         queue ready : fifo;

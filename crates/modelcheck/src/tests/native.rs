@@ -1,10 +1,9 @@
-//! The interpreter does what the native build does: event by event, each decision, each attribute,
-//! each set and each queue. The interpreter goes on access by access, so that its record is tried
-//! as well.
+//! Differential test: after each handler, the interpreter and the native build agree on decisions, attributes,
+//! sets and queues. The interpreter suspends after each access, so this also tests its replay of recorded results.
 
-use hearth_ipanema::builtin::NAMES;
 use std::cell::Cell;
 
+use hearth_ipanema::builtin::NAMES;
 use hearth_ipanema::ir::Event;
 use hearth_sim::Native;
 use hearth_sim::saakm::PolicyTable;
@@ -17,7 +16,7 @@ use crate::access::Access;
 use crate::cwc::Checks;
 use crate::driver::Driver;
 use crate::initial;
-use crate::log::Happening;
+use crate::log::LogEntry;
 use crate::model::Model;
 use crate::reduction::Reduction;
 use crate::scenario::{Op, Scenario, Start, ThreadSpec};
@@ -25,7 +24,7 @@ use crate::step::{Step, enabled};
 use crate::topology::Topology;
 use crate::world::{Activity, NO_THREAD, Phase, World};
 
-/// Hyperthreads, two LLCs, affinities, weights, timers, ticks: all that a handler can meet.
+/// A scenario with hyperthreads, two LLCs, affinities, weights, timers and ticks.
 fn rich(fast: u8) -> Scenario {
     use Op::{Block, Fork, Sleep, Wake, Yield};
     let spec = ThreadSpec::new;
@@ -45,7 +44,7 @@ fn rich(fast: u8) -> Scenario {
     Scenario { name, doc, topology, threads, ticks: 40, fast: Cores(fast), stealing }
 }
 
-/// Calls the handler that is next on core `me`.
+/// Calls the native handler of the activity.
 fn call(table: &PolicyTable, stage: &mut Stage, activity: &Activity) {
     let core = u32::from(activity.core);
     let thread = match activity.subject {
@@ -53,8 +52,8 @@ fn call(table: &PolicyTable, stage: &mut Stage, activity: &Activity) {
         subject => stage.thread(subject),
     };
     let s = &raw mut stage.instance;
-    // SAFETY: handlers of this policy, with an instance and a thread of their own; no reference to
-    // the stage is used while they run.
+    // SAFETY: the handlers are those of the policy of this instance, and the thread is one of the instance. No
+    // reference to the stage is used while they run.
     unsafe {
         match activity.event() {
             Event::New => table.new_thread.inspect(|on| on(s, thread, core)).is_some(),
@@ -90,32 +89,32 @@ fn decision(access: Access) -> Option<Decision> {
     })
 }
 
-/// The handler, or what takes its place, that is next on the core.
-fn next(world: &World, core: u8) -> Option<(Phase, u8)> {
+/// The phase in progress on the core, and the core that it is about.
+fn phase(world: &World, core: u8) -> Option<(Phase, u8)> {
     world.core(core).activity.as_ref().map(|activity| (activity.phase, activity.core))
 }
 
-/// Runs one handler in both worlds, and compares. Number of decisions.
-fn handler(driver: &mut Driver<'_>, native: &Native, world: &mut World, core: u8) -> usize {
-    let before = next(world, core);
-    let activity = world.core(core).activity.clone().expect("an event is under way");
-    assert!(activity.record.is_empty(), "nothing was done yet");
+/// Runs one handler in both builds and compares. Returns the number of decisions.
+fn compare_handler(driver: &mut Driver<'_>, native: &Native, world: &mut World, core: u8) -> usize {
+    let before = phase(world, core);
+    let activity = world.core(core).activity.clone().expect("an event is in progress");
+    assert!(activity.record.is_empty(), "the handler has not begun");
     let mut stage = Stage::new(driver.model, native, world);
     if activity.phase != Phase::GoIdle {
         call(native.table(), &mut stage, &activity);
     }
     let mut log = Vec::new();
     loop {
-        driver.step(world, Step::Go(core), Some(&mut log)).expect("a sound policy");
+        driver.step(world, Step::Go(core), Some(&mut log)).expect("no violation");
         let over = world.core(core).activity.as_ref().is_none_or(|a| a.record.is_empty());
-        if over || next(world, core) != before {
+        if over || phase(world, core) != before {
             break;
         }
     }
     let decisions: Vec<Decision> = log
         .iter()
-        .filter_map(|happening| match happening {
-            Happening::Access { access, .. } => decision(*access),
+        .filter_map(|entry| match entry {
+            LogEntry::Access { access, .. } => decision(*access),
             _ => None,
         })
         .collect();
@@ -127,27 +126,27 @@ fn handler(driver: &mut Driver<'_>, native: &Native, world: &mut World, core: u8
     decisions.len()
 }
 
-/// Events one after the other, as the numbers say. Numbers of handlers and decisions.
-fn agree(name: &str, native: &Native, fast: u8, choices: &[u8]) -> (usize, usize) {
+/// Executes a sequence of events that the numbers choose. Returns the numbers of handlers and decisions.
+fn compare_sequence(name: &str, native: &Native, fast: u8, choices: &[u8]) -> (usize, usize) {
     let policy = load(name);
     let scenario = rich(fast);
-    let model = Model::new(&policy, &scenario).expect("a sound scenario");
+    let model = Model::new(&policy, &scenario).expect("a valid scenario");
     let mut driver =
         Driver { model: &model, reduction: Reduction::new(&model, false), checks: Checks::default() };
-    let mut world = initial::world(&model, &scenario).expect("a sound policy");
+    let mut world = initial::world(&model, &scenario).expect("no violation");
     let (mut handlers, mut decisions) = (0, 0);
     for choice in choices {
         let steps = enabled(&model, &world);
         let Some(step) = steps.get(usize::from(*choice) % steps.len().max(1)) else { break };
         if let Step::Dispatch(core) = step {
-            // It begins with its schedule.
+            // The step of an idle core includes `schedule`.
             let mut log = Vec::new();
-            driver.step(&mut world, Step::Dispatch(*core), Some(&mut log)).expect("a sound policy");
+            driver.step(&mut world, Step::Dispatch(*core), Some(&mut log)).expect("no violation");
         } else {
-            driver.step(&mut world, *step, None).expect("a sound policy");
+            driver.step(&mut world, *step, None).expect("no violation");
         }
         while let Some(core) = (0..model.map.nr_cores).find(|core| world.core(*core).activity.is_some()) {
-            decisions += handler(&mut driver, native, &mut world, core);
+            decisions += compare_handler(&mut driver, native, &mut world, core);
             handlers += 1;
         }
     }
@@ -155,7 +154,7 @@ fn agree(name: &str, native: &Native, fast: u8, choices: &[u8]) -> (usize, usize
 }
 
 #[test]
-fn the_interpreter_agrees_with_the_native_build() {
+fn interpreter_agrees_with_native_build() {
     for name in NAMES {
         let native = Native::build(load(name)).expect("it compiles");
         let counts = Cell::new((0, 0));
@@ -163,7 +162,7 @@ fn the_interpreter_agrees_with_the_native_build() {
         let sequences = (0u8..64, proptest::collection::vec(any::<u8>(), 150));
         let mut runner = proptest::test_runner::TestRunner::new(config);
         let result = runner.run(&sequences, |(fast, choices)| {
-            let (h, d) = agree(name, &native, fast, &choices);
+            let (h, d) = compare_sequence(name, &native, fast, &choices);
             let (handlers, decisions) = counts.get();
             counts.set((handlers + h, decisions + d));
             Ok(())

@@ -1,17 +1,18 @@
-//! Small policies with known races: each is found, by the shortest schedule; and what cures it does.
+//! Small policies with known races: the checker finds a shortest schedule for each, and none once the race is fixed.
 
 use super::{load, path, tiny};
 use crate::counterexample::Counterexample;
 use crate::model::Invariant;
 use crate::property::Property;
-use crate::replay::{Kind, Left, replay};
 use crate::scenario::{Op, Scenario, Start, Stealing, ThreadSpec};
 use crate::search::{Options, Outcome, check};
 use crate::step::Step;
 use crate::topology::Topology;
+use crate::trace::trace;
 use hearth_ipanema::ir::StmtKind;
 use hearth_ipanema::syntax::Source;
 use hearth_policy::{Policy, Settings};
+use hearth_trace::{IDLE, Kind, Stop, Waker};
 
 use Op::{Forever, Wake};
 use Start::{Awake, Blocked};
@@ -39,7 +40,7 @@ pub fn two_wakers() -> Scenario {
     scenario(&[4], wakers)
 }
 
-/// Two cores lose their threads; two threads wait on the third.
+/// The threads of two cores exit while two threads wait on the third.
 pub fn two_thieves() -> Scenario {
     let threads: &[(Start, &[Op])] = &[
         (Awake(0), &[Forever]),
@@ -52,14 +53,14 @@ pub fn two_thieves() -> Scenario {
 }
 
 pub fn run(policy: &Policy, scenario: &Scenario, options: &Options) -> Outcome {
-    let outcome = check(policy, scenario, options).expect("a sound scenario");
+    let outcome = check(policy, scenario, options).expect("a valid scenario");
     assert!(outcome.complete || outcome.violation.is_some(), "small enough");
     outcome
 }
 
-/// The property that does not hold, and its schedule.
+/// The violated property, its steps, and the text of the counterexample.
 fn violated(outcome: Outcome) -> (Property, Vec<Step>, String) {
-    let violation = outcome.violation.expect("it is found");
+    let violation = outcome.violation.expect("a violation");
     let text = violation.to_string();
     (violation.violation.property, violation.steps, text)
 }
@@ -83,11 +84,11 @@ fn collisions() -> Options {
 }
 
 #[test]
-fn two_placements_on_one_idle_core_collide_without_a_claim() {
+fn placements_without_claims_collide() {
     let outcome = run(&tiny(PLACE_ON_IDLE), &two_wakers(), &collisions());
     let (property, steps, text) = violated(outcome);
     assert_eq!(property, Property::Collision);
-    // Both wake, both look, both place: nothing else.
+    // Each core wakes, reads `idle` and places.
     assert_eq!(steps.len(), 6, "{text}");
     assert_eq!(steps.iter().filter(|step| matches!(step, Step::Op(_))).count(), 2);
     assert!(text.contains("idle = {2 3}"), "{text}");
@@ -95,19 +96,19 @@ fn two_placements_on_one_idle_core_collide_without_a_claim() {
 }
 
 #[test]
-fn they_do_not_with_one() {
+fn claims_prevent_collisions() {
     let outcome = run(&tiny(PLACE_WITH_CLAIM), &two_wakers(), &collisions());
-    assert!(outcome.violation.is_none(), "{}", outcome.violation.expect("one"));
+    assert!(outcome.violation.is_none(), "{}", outcome.violation.expect("a violation"));
 }
 
 #[test]
-fn cwc_excuses_placements_that_collide() {
+fn cwc_excuses_collisions() {
     let options = Options { cwc: true, ..Options::default() };
     let outcome = run(&tiny(PLACE_ON_IDLE), &two_wakers(), &options);
-    assert!(outcome.violation.is_none(), "{}", outcome.violation.expect("one"));
+    assert!(outcome.violation.is_none(), "{}", outcome.violation.expect("a violation"));
 }
 
-/// `busy` never has more than one member, if nobody comes between the look and the change.
+/// `busy` has at most one member, unless a core comes between the check and the change.
 const CHECK_THEN_ACT: &str = "
     set busy;
     set within;
@@ -120,7 +121,7 @@ const CHECK_THEN_ACT: &str = "
 
 /// The result of a function without parameters, as a closed expression.
 pub fn returned(policy: &Policy, function: &str) -> Invariant {
-    let function = policy.ir().functions.iter().find(|f| f.name == function).expect("it is there");
+    let function = policy.ir().functions.iter().find(|f| f.name == function).expect("it exists");
     let Some(StmtKind::Return(Some(expr))) = function.body.first().map(|stmt| &stmt.kind) else {
         panic!("it returns at once");
     };
@@ -128,53 +129,53 @@ pub fn returned(policy: &Policy, function: &str) -> Invariant {
 }
 
 #[test]
-fn an_invariant_that_a_race_breaks_is_broken_by_the_shortest_one() {
+fn finds_the_shortest_race_that_breaks_an_invariant() {
     let text = CHECK_THEN_ACT.replace("if (one() &&", "if (one() && empty(busy) &&");
     let policy = tiny(&text);
     let options = Options { invariants: vec![returned(&policy, "one")], ..Options::default() };
     let (property, steps, text) = violated(run(&policy, &two_wakers(), &options));
     assert_eq!(property, Property::Invariant);
-    // Each wakes, looks at `busy` three times, and adds itself; nobody looks at `within` in vain, as
-    // nothing ever changes it.
+    // Each core wakes, reads `busy` three times, and adds itself. Reads of `within` are no steps, because no
+    // handler writes it.
     assert_eq!(steps.len(), 10, "{text}");
     assert!(text.contains("`one` does not hold"), "{text}");
 }
 
-/// Nest with an invariant, and a small reserve.
+/// Nest with an invariant and a reserve of one core.
 fn watched(invariant: &str) -> (Policy, Options) {
     let text = format!("policy watched extends nest {{ invariant {invariant}; }}");
     let provider = |name: &str| {
         let text = if name == "watched" { text.clone() } else { std::fs::read_to_string(path(name)).ok()? };
         Some(Source { name: name.to_owned(), text })
     };
-    let policy = Policy::from(hearth_ipanema::compile(&provider, "watched").expect("it is sound"));
-    let params = Settings::from_pairs(&policy, [("r_max", 1)]).expect("it fits");
+    let policy = Policy::from(hearth_ipanema::compile(&provider, "watched").expect("it compiles"));
+    let params = Settings::from_pairs(&policy, [("r_max", 1)]).expect("a valid value");
     (policy, Options { params, ..Options::default() })
 }
 
 #[test]
-fn a_core_of_nest_is_in_one_nest() {
+fn nests_are_disjoint() {
     let (policy, options) = watched("disjoint : empty(primary & reserve)");
     for scenario in ["wake-2", "fork-2"] {
-        let scenario = Scenario::named(scenario).expect("it is there");
+        let scenario = Scenario::named(scenario).expect("it exists");
         let outcome = run(&policy, &scenario, &options);
-        assert!(outcome.violation.is_none(), "{}", outcome.violation.expect("one"));
+        assert!(outcome.violation.is_none(), "{}", outcome.violation.expect("a violation"));
     }
 }
 
 #[test]
-fn what_a_policy_declares_is_looked_at() {
+fn declared_invariants_are_checked() {
     let (policy, options) = watched("never : empty(primary)");
-    let (property, ..) = violated(run(&policy, &Scenario::named("wake-2").expect("it is there"), &options));
+    let (property, ..) = violated(run(&policy, &Scenario::named("wake-2").expect("it exists"), &options));
     assert_eq!(property, Property::Invariant);
 }
 
 #[test]
-fn the_reserve_of_nest_is_bounded_whatever_happens() {
+fn reserve_of_nest_is_bounded() {
     let (policy, options) = watched("small : count(reserve) <= r_max");
-    let scenario = Scenario::named("wake-2").expect("it is there");
+    let scenario = Scenario::named("wake-2").expect("it exists");
     let outcome = run(&policy, &scenario, &options);
-    assert!(outcome.violation.is_none(), "{}", outcome.violation.expect("one"));
+    assert!(outcome.violation.is_none(), "{}", outcome.violation.expect("a violation"));
 }
 
 pub const STEAL: &str = "
@@ -190,7 +191,7 @@ pub const STEAL: &str = "
     }
     on newly_idle (core c) { GIVEN }";
 
-/// Two cores with a thread that waits, and two that lose theirs.
+/// A thread waits on each of two cores, and the threads of two others exit.
 fn two_victims() -> Scenario {
     let threads: &[(Start, &[Op])] = &[
         (Awake(0), &[Forever]),
@@ -204,7 +205,7 @@ fn two_victims() -> Scenario {
 }
 
 #[test]
-fn a_thief_that_gives_up_after_its_first_victim_stays_idle() {
+fn thief_with_one_victim_violates_cwc() {
     let options = Options { cwc: true, ..Options::default() };
     let one = tiny(&STEAL.replace("GIVEN", "if (core v = first(core v in waiting)) pull(c, smt(v));"));
     let (property, steps, text) = violated(run(&one, &two_victims(), &options));
@@ -214,23 +215,22 @@ fn a_thief_that_gives_up_after_its_first_victim_stays_idle() {
 
     let all = tiny(&STEAL.replace("GIVEN", "pull(c, waiting);"));
     let outcome = run(&all, &two_victims(), &options);
-    assert!(outcome.violation.is_none(), "{}", outcome.violation.expect("one"));
+    assert!(outcome.violation.is_none(), "{}", outcome.violation.expect("a violation"));
 }
 
-/// A thread is moved from where the steal asked about, or not at all. Else the thief that was faster would go idle
-/// with nothing, while a thread waits elsewhere.
+/// A steal moves a thread from the queue that it examined, or not at all. Otherwise it could take a thread from
+/// another thief, which would go idle while a thread waits elsewhere.
 #[test]
-fn without_locks_no_thread_is_taken_from_whoever_has_just_taken_it() {
+fn lock_free_steals_do_not_take_stolen_threads() {
     let options = Options { cwc: true, ..Options::default() };
     let policy = tiny(&STEAL.replace("GIVEN", "pull(c, waiting);"));
     let scenario = Scenario { stealing: Stealing::CompareAndSwap, ..two_victims() };
     let outcome = run(&policy, &scenario, &options);
-    assert!(outcome.violation.is_none(), "{}", outcome.violation.expect("one"));
+    assert!(outcome.violation.is_none(), "{}", outcome.violation.expect("a violation"));
 }
 
-/// As the kernel's runtime steals.
 #[test]
-fn the_work_conserving_policies_are_so_without_locks() {
+fn work_conserving_policies_hold_with_lock_free_steals() {
     let options = Options { cwc: true, ..Options::default() };
     for (policy, name) in ["cfs-cwc", "cfs-cwc-flat", "ule-cwc"]
         .into_iter()
@@ -240,22 +240,22 @@ fn the_work_conserving_policies_are_so_without_locks() {
         let scenario = Scenario { stealing: Stealing::CompareAndSwap, ..standard };
         let outcome = run(&load(policy), &scenario, &options);
         assert!(outcome.complete, "{policy}, {name}: {} states", outcome.states);
-        assert!(outcome.violation.is_none(), "{policy}: {}", outcome.violation.expect("one"));
+        assert!(outcome.violation.is_none(), "{policy}: {}", outcome.violation.expect("a violation"));
     }
 }
 
 #[test]
-fn a_core_that_does_not_look_goes_idle_in_vain() {
+fn core_that_does_not_steal_violates_cwc() {
     let options = Options { cwc: true, ..Options::default() };
     let none = tiny(&STEAL.replace("GIVEN", "if (c.nr_ready > 0) pull(c, waiting);"));
     let (property, steps, _) = violated(run(&none, &two_thieves(), &options));
-    // The thread exits, and has; the core schedules, looks at its own queue, and goes idle.
+    // The thread begins to exit and exits; the core schedules, reads its own queue, and goes idle.
     assert_eq!((property, steps.len()), (Property::Cwc, 5));
 }
 
 #[test]
-fn what_may_not_be_is_not() {
-    // It places threads where they may not run.
+fn safety_violations_are_found() {
+    // Ignores affinity.
     let careless = tiny(
         "on new (thread t, core parent) { t => near(t, parent).ready; }
          on unblock (thread t, core waker) { t => waker.ready; }",
@@ -266,7 +266,7 @@ fn what_may_not_be_is_not() {
     assert_eq!((property, steps.len()), (Property::Safety, 2), "{text}");
     assert!(text.contains("placed on core 0, where it may not run"), "{text}");
 
-    // It has a queue that `schedule` does not look at.
+    // Has a queue that `schedule` ignores.
     let forgetful = tiny(
         "queue other : fifo;
          on new (thread t, core parent) { t => near(t, parent).ready; }
@@ -275,42 +275,38 @@ fn what_may_not_be_is_not() {
     scenario.threads[1].affinity = Default::default();
     let (property, _, text) = violated(run(&forgetful, &scenario, &Options::default()));
     assert_eq!(property, Property::Safety, "{text}");
-    assert!(text.contains("without a thread, though one is ready"), "{text}");
+    assert!(text.contains("without a thread, although one is ready"), "{text}");
+}
+
+/// The events of a counterexample's trace after the initial ones.
+fn scheduled(policy: &Policy, found: &Counterexample) -> Vec<Kind> {
+    let trace = trace(policy, found).expect("it is of this policy");
+    assert_eq!(trace.check(), []);
+    trace.events.iter().filter(|event| event.time > 0).map(|event| event.kind).collect()
 }
 
 #[test]
-fn a_counter_example_can_be_kept_and_repeated() {
+fn stored_counterexamples_can_be_replayed() {
     let policy = tiny(PLACE_ON_IDLE);
     let outcome = run(&policy, &two_wakers(), &collisions());
-    let found = outcome.violation.expect("it is found");
-    let kept = serde_json::to_string(&found).expect("it can be written");
-    let read: Counterexample = serde_json::from_str(&kept).expect("and read");
+    let found = outcome.violation.expect("a violation");
+    let read = Counterexample::from_json(&found.to_json()).expect("it was just written");
     assert_eq!(read, found);
-    let events = replay(&policy, &read).expect("it is of this policy");
-    let wakeups: Vec<&Kind> = events.iter().map(|event| &event.kind).collect();
-    assert_eq!(
-        wakeups,
-        [
-            &Kind::Wakeup { thread: 0, waker: Some(2), target: 2 },
-            &Kind::Wakeup { thread: 1, waker: Some(3), target: 2 }
-        ]
-    );
-    assert!(events.windows(2).all(|pair| pair[0].time <= pair[1].time));
+    let wakeup = |thread, waker| Kind::Wakeup { thread, waker: Waker::Thread(waker), target: 2 };
+    assert_eq!(scheduled(&policy, &read), [wakeup(1, 3), wakeup(2, 4)]);
 
     let threads: &[(Start, &[Op])] = &[(Awake(0), &[Forever]), (Awake(1), &[]), (Awake(0), &[Forever])];
     let steal = tiny(&STEAL.replace("GIVEN", "if (c.nr_ready > 0) pull(c, waiting);"));
     let options = Options { cwc: true, ..Options::default() };
-    let found = run(&steal, &scenario(&[2], threads), &options).violation.expect("it is found");
-    let kinds: Vec<Kind> =
-        replay(&steal, &found).expect("it fits").into_iter().map(|event| event.kind).collect();
-    let switch = Kind::Switch { previous: Some(1), why: Left::Exited, next: None };
-    assert_eq!(kinds, [Kind::Exit { thread: 1 }, switch]);
-    let other = replay(&policy, &found);
-    assert!(other.is_err(), "of the same name, and with the same attributes: {other:?}");
+    let found = run(&steal, &scenario(&[2], threads), &options).violation.expect("a violation");
+    let switch = Kind::Switch { prev: 2, stop: Stop::Exited, next: IDLE };
+    assert_eq!(scheduled(&steal, &found), [Kind::Exit { thread: 2 }, switch]);
+    let other = trace(&policy, &found);
+    assert!(other.is_err(), "another policy with the same name and the same attributes: {other:?}");
 }
 
 #[test]
-fn a_claim_lasts_until_the_placement_that_has_it_ends_it() {
+fn placements_without_a_claim_do_not_end_claims() {
     // Pinned threads are placed without a claim.
     let mixed = tiny(
         "on new (thread t, core parent) { t => near(t, parent).ready; }
@@ -330,5 +326,5 @@ fn a_claim_lasts_until_the_placement_that_has_it_ends_it() {
     let mut scenario = scenario(&[3], threads);
     scenario.threads[0].affinity = [2].into_iter().collect();
     let outcome = run(&mixed, &scenario, &Options::default());
-    assert!(outcome.violation.is_none(), "{}", outcome.violation.expect("one"));
+    assert!(outcome.violation.is_none(), "{}", outcome.violation.expect("a violation"));
 }

@@ -1,4 +1,4 @@
-//! The reduction changes no verdict: with and without it, the same properties hold.
+//! The reduction is sound: with and without it, the same properties hold.
 
 use hearth_ipanema::builtin::NAMES;
 use proptest::prelude::*;
@@ -10,7 +10,7 @@ use crate::scenario::{Op, Scenario, Start, Stealing};
 use crate::search::{Options, Outcome};
 use hearth_policy::Policy;
 
-/// Attributes through which cores see each other's handlers at work, up to a global one.
+/// A policy whose handlers read attributes that handlers of other cores write.
 const CLOCKS: &str = "
     global { int most; bool torn; }
     thread { int turns; int seen; }
@@ -34,7 +34,7 @@ fn fine(policy: &Policy) -> Invariant {
     returned(policy, "fine")
 }
 
-/// Which property is violated, if any; reduced and not.
+/// Explores with and without the reduction, and compares the verdicts.
 fn both(policy: &Policy, scenario: &Scenario, options: &Options) -> (Outcome, Outcome) {
     let reduced = run(policy, scenario, &Options { reduce: true, ..options.clone() });
     let full = run(policy, scenario, &Options { reduce: false, ..options.clone() });
@@ -65,7 +65,7 @@ fn checks() -> [Options; 3] {
 }
 
 #[test]
-fn it_changes_no_verdict_of_small_policies() {
+fn verdicts_agree_for_small_policies() {
     let policies = [
         tiny(PLACE_WITH_CLAIM),
         tiny(&STEAL.replace("GIVEN", "pull(c, waiting);")),
@@ -82,13 +82,13 @@ fn it_changes_no_verdict_of_small_policies() {
 }
 
 #[test]
-fn what_other_cores_see_is_not_merged() {
+fn accesses_that_other_cores_observe_are_not_merged() {
     let policy = tiny(CLOCKS);
     let options = Options { invariants: vec![fine(&policy)], ..Options::default() };
     let (reduced, full) = both(&policy, &two_wakers(), &options);
     assert!(reduced.violation.is_none() && full.violation.is_none());
     assert!(reduced.states < full.states, "{} of {}", reduced.states, full.states);
-    // Core 1 wakes a thread that ran on core 0 last, while core 0 is between its two writes.
+    // Core 1 wakes a thread that last ran on core 0, while core 0 is between its two writes.
     let wakers: &[(Start, &[Op])] = &[
         (Start::Blocked(2), &[Op::Forever]),
         (Start::Blocked(0), &[Op::Forever]),
@@ -96,15 +96,15 @@ fn what_other_cores_see_is_not_merged() {
         (Start::Awake(1), &[Op::Wake(1), Op::Forever]),
     ];
     let (reduced, _) = both(&policy, &scenario(&[3], wakers), &options);
-    assert!(reduced.violation.is_some(), "the torn pair is seen");
+    assert!(reduced.violation.is_some(), "core 1 observes the torn pair");
 }
 
 #[test]
-fn it_changes_no_verdict_of_real_policies() {
+fn verdicts_agree_for_built_in_policies() {
     for name in NAMES.into_iter().filter(|name| !["nest", "smove"].contains(name)) {
         for scenario in ["wake-2", "exit-2"] {
             for options in checks() {
-                both(&load(name), &Scenario::named(scenario).expect("it is there"), &options);
+                both(&load(name), &Scenario::named(scenario).expect("it exists"), &options);
             }
         }
     }
@@ -136,7 +136,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 40, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn it_changes_no_verdict_of_any_small_scenario(scenario in any_scenario()) {
+    fn verdicts_agree_for_random_scenarios(scenario in any_scenario()) {
         let clocks = tiny(CLOCKS);
         both(&clocks, &scenario, &Options { invariants: vec![fine(&clocks)], ..Options::default() });
         let steal = tiny(&STEAL.replace("GIVEN", "pull(c, waiting);"));
@@ -144,7 +144,7 @@ proptest! {
     }
 }
 
-/// A flag that is up for a moment only, of a core and of a thread, and others that look once.
+/// A policy that sets and clears a flag of a core and of a thread, while other cores read each once.
 const FLAGS: &str = "
     global { bool core_seen; bool thread_seen; }
     thread { bool up; }
@@ -168,7 +168,7 @@ const FLAGS: &str = "
     }";
 
 #[test]
-fn what_is_there_for_a_moment_is_seen() {
+fn transient_values_are_observed() {
     let policy = tiny(FLAGS);
     let threads: &[(Start, &[Op])] = &[
         (Start::Blocked(0), &[Op::Forever]),
@@ -184,8 +184,8 @@ fn what_is_there_for_a_moment_is_seen() {
 }
 
 #[test]
-fn a_global_attribute_is_read_when_it_is_read() {
-    // Each says that it is there, and then looks for the other: both may find each other.
+fn reads_of_globals_interleave() {
+    // Each sets its flag and then reads the other's: both may find the other set.
     let policy = tiny(
         "global { bool heavy; bool light; bool heavy_sees; bool light_sees; }
          bool apart() { return !(heavy_sees && light_sees); }

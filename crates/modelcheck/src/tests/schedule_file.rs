@@ -1,4 +1,4 @@
-//! Counter-examples that are kept, and come back as traces.
+//! Stored counterexamples and their traces.
 
 use hearth_policy::ParamError;
 use hearth_trace::Kind;
@@ -7,7 +7,6 @@ use serde_json::{Value, json};
 use super::load;
 use crate::counterexample::Counterexample;
 use crate::property::Property;
-use crate::replay::replay;
 use crate::scenario::Scenario;
 use crate::schedule_file::SCHEMA;
 use crate::search::{CheckError, Options, check};
@@ -17,11 +16,11 @@ use crate::trace::{HELD, trace};
 fn found(policy: &str, scenario: &str) -> Counterexample {
     let scenario = Scenario::named(scenario).expect("a standard scenario");
     let options = Options { cwc: true, ..Options::default() };
-    check(&load(policy), &scenario, &options).expect("it fits").violation.expect("it is refuted")
+    check(&load(policy), &scenario, &options).expect("it fits").violation.expect("a violation")
 }
 
 #[test]
-fn the_trace_is_one_that_could_have_happened_and_shows_what_is_wrong() {
+fn traces_are_consistent_and_show_the_violation() {
     for (policy, scenario) in [
         ("slocal", "wake-2"),
         ("slocal", "yield-2"),
@@ -38,14 +37,14 @@ fn the_trace_is_one_that_could_have_happened_and_shows_what_is_wrong() {
         let trace = trace(&load(policy), &found).expect("it fits");
         assert_eq!(trace.check(), [], "{policy} on {scenario}\n{found}");
         let summary = trace.summary();
-        // An idle core beside one with two threads or more, for as long as the end is shown.
+        // The final state has an idle core beside one with two threads or more.
         let held = HELD as f64 / 1e6;
         assert!(summary.overload_core_ms >= held, "{policy} on {scenario}: {}", summary.overload_core_ms);
     }
 }
 
 #[test]
-fn threads_that_an_interrupt_wakes_have_no_waker() {
+fn interrupts_are_wakers() {
     let found = found("slocal", "balance-4");
     let trace = trace(&load("slocal"), &found).expect("it fits");
     let wakers: Vec<_> = trace
@@ -60,30 +59,29 @@ fn threads_that_an_interrupt_wakes_have_no_waker() {
 }
 
 #[test]
-fn what_was_kept_comes_back() {
+fn stored_counterexamples_are_read_back() {
     let found = found("ule", "exit-2");
     assert!(found.to_json().contains(SCHEMA));
-    assert_eq!(Counterexample::from_json(&found.to_json()).expect("it is whole"), found);
+    assert_eq!(Counterexample::from_json(&found.to_json()).expect("it was just written"), found);
 }
 
 #[test]
-fn what_does_not_fit_is_told() {
+fn counterexamples_of_other_policies_are_rejected() {
     let found = found("ule", "exit-2");
     let cfs = found.check(&load("cfs"));
     assert!(matches!(cfs, Err(CheckError::OtherPolicy { .. })), "{cfs:?}");
 
-    // ule-cwc has all that ule has, and another balancing: the same schedule ends elsewhere.
+    // ule-cwc has the attributes of ule but balances differently, so the schedule does not end in the violation.
     let renamed = Counterexample { policy: "ule-cwc".into(), ..found.clone() };
-    let cured = renamed.check(&load("ule-cwc"));
-    assert!(matches!(cured, Err(CheckError::Harmless { .. })), "{cured:?}");
+    let fixed = renamed.check(&load("ule-cwc"));
+    assert!(matches!(fixed, Err(CheckError::Harmless { .. })), "{fixed:?}");
     let other = Counterexample { policy: "cfs".into(), ..found.clone() }.check(&load("cfs"));
     assert!(matches!(other, Err(CheckError::OtherShape { .. })), "{other:?}");
 
     let mut impossible = found.clone();
     impossible.steps[0] = Step::Go(7);
-    assert!(replay(&load("ule"), &impossible).is_err());
-    let refused = impossible.check(&load("ule"));
-    assert!(matches!(refused, Err(CheckError::Impossible { step: 1, .. })), "{refused:?}");
+    let rejected = impossible.check(&load("ule"));
+    assert!(matches!(rejected, Err(CheckError::Impossible { step: 1, .. })), "{rejected:?}");
     let mut short = found.clone();
     short.steps.pop();
     assert!(matches!(short.check(&load("ule")), Err(CheckError::Harmless { .. })));
@@ -96,34 +94,34 @@ fn what_does_not_fit_is_told() {
 }
 
 #[test]
-fn a_schedule_that_ends_in_something_else_is_refused() {
+fn schedules_that_end_in_another_violation_are_rejected() {
     let mut found = found("slocal", "wake-2");
     found.violation.property = Property::Safety;
     assert!(matches!(found.check(&load("slocal")), Err(CheckError::Harmless { .. })));
 }
 
-/// All places in a document, by their pointers.
-fn places(value: &Value, at: &str, all: &mut Vec<String>) {
+/// The JSON pointers of all values in a document.
+fn pointers(value: &Value, at: &str, all: &mut Vec<String>) {
     match value {
         Value::Object(fields) => {
-            fields.iter().for_each(|(name, inner)| places(inner, &format!("{at}/{name}"), all))
+            fields.iter().for_each(|(name, inner)| pointers(inner, &format!("{at}/{name}"), all))
         }
         Value::Array(items) => {
-            items.iter().enumerate().for_each(|(n, inner)| places(inner, &format!("{at}/{n}"), all))
+            items.iter().enumerate().for_each(|(n, inner)| pointers(inner, &format!("{at}/{n}"), all))
         }
         _ => {}
     }
     all.push(at.to_owned());
 }
 
-/// Whatever a file says, it is an error or a trace, and never a panic.
+/// Any file gives an error or a trace, never a panic.
 #[test]
-fn a_file_that_somebody_changed_is_told_or_harmless() {
+fn modified_files_never_panic() {
     let policy = load("slocal");
     let text = found("slocal", "wake-2").to_json();
-    let whole: Value = serde_json::from_str(&text).expect("it is JSON");
+    let whole: Value = serde_json::from_str(&text).expect("valid JSON");
     let mut all = Vec::new();
-    places(&whole, "", &mut all);
+    pointers(&whole, "", &mut all);
     let values = [
         json!(null),
         json!(0),
@@ -136,17 +134,17 @@ fn a_file_that_somebody_changed_is_told_or_harmless() {
         json!([255, 255, 255, 255, 255, 255, 255, 255, 255]),
         json!({}),
     ];
-    let (mut refused, mut taken) = (0, 0);
-    for (place, value) in all.iter().flat_map(|place| values.iter().map(move |value| (place, value))) {
+    let (mut rejected, mut accepted) = (0, 0);
+    for (pointer, value) in all.iter().flat_map(|pointer| values.iter().map(move |value| (pointer, value))) {
         let mut changed = whole.clone();
-        *changed.pointer_mut(place).expect("it is there") = value.clone();
+        *changed.pointer_mut(pointer).expect("it exists") = value.clone();
         match Counterexample::from_json(&changed.to_string()) {
-            Ok(found) if trace(&policy, &found).is_ok() => taken += 1,
-            _ => refused += 1,
+            Ok(found) if trace(&policy, &found).is_ok() => accepted += 1,
+            _ => rejected += 1,
         }
     }
-    // Names and sentences are for people.
-    assert!(refused > 10 * taken && taken > 0, "{refused} refused, {taken} taken");
+    // Changes of names and sentences are accepted.
+    assert!(rejected > 10 * accepted && accepted > 0, "{rejected} rejected, {accepted} accepted");
     for end in (0..text.len() - 2).step_by(7) {
         assert!(Counterexample::from_json(&text[..end]).is_err());
     }

@@ -1,4 +1,4 @@
-//! A policy's native build on a world: the memory that its C code reads, and what it does to it.
+//! Runs a policy's native build on a state: the memory that its C code reads, and the operations that it calls.
 
 use std::ffi::c_void;
 use std::ptr;
@@ -11,7 +11,7 @@ use crate::cores::Cores;
 use crate::model::{MIN_KHZ, Model};
 use crate::world::{Line, MAX_QUEUES, NO_THREAD, State, World};
 
-/// What a handler did, in order.
+/// A call of a handler to its runtime.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Decision {
     Ready { thread: u8, core: u8, queue: u32, key: i64, reason: u32 },
@@ -29,7 +29,7 @@ pub struct Stage {
     threads: Vec<Thread>,
     domains: [Vec<Domain>; LEVELS],
     affinity: Vec<Set>,
-    /// Of the policy, of each core, of each thread.
+    /// Attributes of the policy, of each core and of each thread.
     memory: [Vec<Vec<u64>>; 3],
     pub queues: Vec<[Vec<(i64, u8)>; MAX_QUEUES]>,
     ready: Vec<bool>,
@@ -51,7 +51,7 @@ static OPS: Ops = Ops {
     set_changed: Some(set_changed),
 };
 
-/// Bytes of a stored attribute: size and, the same, alignment.
+/// Size and alignment of a stored attribute, in bytes.
 fn size(base: BaseType) -> usize {
     match base {
         BaseType::Bool => 1,
@@ -60,7 +60,7 @@ fn size(base: BaseType) -> usize {
     }
 }
 
-/// Where each attribute is in its struct.
+/// Offset of each attribute in its struct.
 fn offsets(attributes: &[Attribute], start: usize) -> Vec<usize> {
     let mut at = start;
     let mut place = |attribute: &Attribute| {
@@ -73,7 +73,7 @@ fn offsets(attributes: &[Attribute], start: usize) -> Vec<usize> {
 }
 
 fn bytes(memory: &mut [u64]) -> &mut [u8] {
-    // SAFETY: any word is eight bytes.
+    // SAFETY: a `u64` is eight initialised bytes, and bytes need no alignment.
     unsafe { std::slice::from_raw_parts_mut(memory.as_mut_ptr().cast(), memory.len() * 8) }
 }
 
@@ -97,7 +97,7 @@ pub fn set(cores: Cores) -> Set {
 }
 
 impl Stage {
-    /// The world as the native build sees it, just before a handler.
+    /// The state as the native build sees it before a handler.
     pub fn new(model: &Model<'_>, policy: &Native, world: &World) -> Box<Stage> {
         let table = policy.table();
         let memory = |size: u64, count: usize| vec![vec![0u64; (size as usize).div_ceil(8).max(1)]; count];
@@ -172,6 +172,7 @@ impl Stage {
         stage
     }
 
+    /// Points the instance to the memory of the stage.
     fn point(&mut self, world: &World) {
         let this: *mut Stage = self;
         let s = &mut self.instance;
@@ -181,16 +182,16 @@ impl Stage {
         (s.idle, s.claimed) = (set(world.idle), set(world.claimed));
         s.waiting = set(world.waiting());
         s.point_to(&mut self.cores, &mut self.domains);
-        self.whole();
+        self.update_idle_whole();
     }
 
-    fn whole(&mut self) {
+    fn update_idle_whole(&mut self) {
         let idle = Cores(self.instance.idle.word[0] as u8);
         let whole = |core: &u8| (self.siblings[usize::from(*core)] - idle).is_empty();
         self.instance.idle_whole = set(idle.iter().filter(whole).collect());
     }
 
-    /// The policy's variables, as the C structs have them.
+    /// Writes the policy's variables to the C structs.
     fn store(&mut self, model: &Model<'_>, world: &World) {
         let policy = model.policy;
         let state = &mut self.memory[0][0];
@@ -202,7 +203,7 @@ impl Stage {
         self.visit(model, |memory, at, base, var| write(memory, at, base, world.vars[var]));
     }
 
-    /// Every attribute: its memory, where it is there, and where `World::vars` has it.
+    /// Visits every attribute: its memory, its offset there, its type, and its index in `World::vars`.
     fn visit(&mut self, model: &Model<'_>, mut visit: impl FnMut(&mut [u64], usize, BaseType, usize)) {
         let policy = model.policy;
         let start = (model.params.len() + policy.sets.len() * SET_WORDS) * 8;
@@ -219,7 +220,7 @@ impl Stage {
         }
     }
 
-    /// The variables as they are now, in the order of `World::vars`.
+    /// The current variables, in the order of `World::vars`.
     pub fn vars(&mut self, model: &Model<'_>) -> Vec<i64> {
         let sets = model.policy.sets.len();
         let state = &self.memory[0][0];
@@ -238,7 +239,7 @@ impl Stage {
         &raw mut self.threads[usize::from(thread)]
     }
 
-    fn count(&mut self, core: usize) {
+    fn update_counts(&mut self, core: usize) {
         let ready: usize = self.queues[core].iter().map(Vec::len).sum();
         let c = &mut self.cores[core];
         c.nr_ready = ready as u32;
@@ -251,14 +252,14 @@ impl Stage {
         for queue in &mut self.queues[core] {
             queue.retain(|(_, other)| *other != thread);
         }
-        self.count(core);
+        self.update_counts(core);
     }
 }
 
 /// # Safety
-/// `s` belongs to a stage, of which nobody holds a reference while a handler runs.
+/// `s` belongs to a stage, and no reference to the stage is used while a handler runs.
 unsafe fn stage<'a>(s: *mut Instance) -> &'a mut Stage {
-    // SAFETY: `Stage::point` sets it; the caller vouches for the rest.
+    // SAFETY: `Stage::point` sets it; the caller guarantees the rest.
     unsafe { &mut *(*s).runtime_private.cast::<Stage>() }
 }
 
@@ -270,7 +271,7 @@ unsafe fn id(t: *mut Thread) -> u8 {
 }
 
 extern "C" fn ready(s: *mut Instance, t: *mut Thread, c: u32, queue: u32, key: i64, reason: u32) {
-    // SAFETY: the policy passes on the instance that it was called with, and a thread that the stage gave it.
+    // SAFETY: the policy passes the instance that it was called with, and a thread of the stage.
     let (stage, thread) = unsafe { (stage(s), id(t)) };
     stage.decisions.push(Decision::Ready { thread, core: c as u8, queue, key, reason });
     if std::mem::replace(&mut stage.ready[usize::from(thread)], true) {
@@ -280,10 +281,10 @@ extern "C" fn ready(s: *mut Instance, t: *mut Thread, c: u32, queue: u32, key: i
     let at = line.iter().take_while(|(other, _)| *other <= key).count();
     line.insert(at, (key, thread));
     (stage.threads[usize::from(thread)].core, stage.threads[usize::from(thread)].queue) = (c, queue);
-    stage.count(c as usize);
+    stage.update_counts(c as usize);
     stage.instance.claimed.remove(c);
     stage.instance.idle.remove(c);
-    stage.whole();
+    stage.update_idle_whole();
 }
 
 extern "C" fn run(s: *mut Instance, t: *mut Thread) {

@@ -8,14 +8,15 @@ use crate::turbo::Together;
 use hearth_machine::frequency::TurboLimit;
 use hearth_machine::{Control, Machine, Powersave};
 
-/// Intel's: base and lowest ratio; turbo ratios; from Skylake-SP on their numbers of cores, before the
-/// ratios of more cores.
+/// Intel's register with the base and the lowest ratio.
 const PLATFORM_INFO: u64 = 0xce;
+/// Intel's registers with turbo ratios, one per number of cores. In [`GROUPED`] models the second one has the core
+/// counts of the ratios in the first.
 const TURBO_RATIOS: [u64; 3] = [0x1ad, 0x1ae, 0x1af];
-/// Models whose turbo ratios come in groups: Skylake-SP and Cascade Lake, Ice Lake, Sapphire Rapids,
+/// Models with one turbo ratio per group of core counts: Skylake-SP and Cascade Lake, Ice Lake, Sapphire Rapids,
 /// Emerald Rapids, Granite Rapids.
 const GROUPED: [u32; 7] = [0x55, 0x6a, 0x6c, 0x8f, 0xcf, 0xad, 0xae];
-/// Intel's ratios count this.
+/// Unit of Intel's ratios.
 const RATIO_KHZ: u32 = 100_000;
 const STEP_KHZ: u32 = 100_000;
 /// Plausible range of a core's frequency.
@@ -162,20 +163,20 @@ impl Sources<'_> {
         told.unwrap_or_else(|| {
             Known::new(
                 nearest.frequency.min_khz,
-                format!("assumption: as {}; nothing tells it here", nearest.name),
+                format!("assumption: as {}; this machine reports none", nearest.name),
             )
         })
     }
 
     fn control(&self) -> Known<Control> {
         let control = control(self.processor);
-        let whence = match self.processor.vendor {
+        let source = match self.processor.vendor {
             Vendor::Intel if control == Control::SpeedShift => "/proc/cpuinfo: flag hwp",
             Vendor::Intel => "/proc/cpuinfo: an Intel processor without the flag hwp",
             Vendor::Amd => "AMD: each core has its own frequency",
             Vendor::Other => "assumption: each core has its own frequency",
         };
-        Known::new(control, whence)
+        Known::new(control, source)
     }
 
     fn powersave(&self) -> Known<Powersave> {
@@ -217,9 +218,10 @@ impl Sources<'_> {
             Some(highest) => self.between(highest, cores, nominal),
             None => {
                 let measuring = if measured.ftl.is_some() { "gave no answer" } else { "finds out" };
-                let whence =
-                    format!("assumption: no turbo; nothing tells of any here (`--measure` {measuring})");
-                Known::new(vec![TurboLimit { cores, khz: nominal }], whence)
+                let source = format!(
+                    "assumption: no turbo, because this machine reports none (`--measure` {measuring})"
+                );
+                Known::new(vec![TurboLimit { cores, khz: nominal }], source)
             }
         }
     }
@@ -278,19 +280,19 @@ impl Sources<'_> {
         let khz = f64::from(nominal) + part * f64::from(highest.value - nominal);
         let all = (khz / f64::from(STEP_KHZ)).floor() as u32 * STEP_KHZ;
         let limits = falling(vec![(1, highest.value), (cores, all)], cores, nominal);
-        let whence = match limits.len() {
-            1 => highest.whence,
+        let source = match limits.len() {
+            1 => highest.source,
             _ => format!(
                 "One core: {}. All cores: assumption, from the proportions of {}; `--measure` measures it.",
-                highest.whence, self.nearest.name
+                highest.source, self.nearest.name
             ),
         };
-        Known::new(limits, whence)
+        Known::new(limits, source)
     }
 }
 
 fn plausible(khz: f64) -> Option<u32> {
-    // Also refuses what is no number.
+    // Also rejects NaN.
     let (low, high) = (f64::from(*PLAUSIBLE_KHZ.start()), f64::from(*PLAUSIBLE_KHZ.end()));
     (low..=high).contains(&khz).then_some(khz.round() as u32)
 }

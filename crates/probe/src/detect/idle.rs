@@ -22,7 +22,7 @@ pub fn read(files: &Files, cpu: u32, nearest: &Machine) -> Known<Vec<IdleState>>
     if states.is_empty() {
         return Known::new(
             nearest.idle.clone(),
-            format!("assumption: as {}; the kernel tells of no idle states", nearest.name),
+            format!("assumption: as {}; the kernel reports no idle states", nearest.name),
         );
     }
     let driver = files.text("sys/devices/system/cpu/cpuidle/current_driver").unwrap_or_default();

@@ -20,12 +20,12 @@ use std::path::Path;
 #[derive(Debug, Clone, PartialEq)]
 struct Known<T> {
     value: T,
-    whence: String,
+    source: String,
 }
 
 impl<T> Known<T> {
-    fn new(value: T, whence: impl Into<String>) -> Known<T> {
-        Known { value, whence: whence.into() }
+    fn new(value: T, source: impl Into<String>) -> Known<T> {
+        Known { value, source: source.into() }
     }
 }
 

@@ -12,8 +12,8 @@ const LOCAL: u8 = 10;
 const NEXT: u8 = 11;
 /// A typical distance between sockets, used if the kernel reports none.
 const USUAL: u8 = 21;
-/// Cores whose capacity or highest frequency differ by more than this are not of one kind. (Favoured
-/// cores of one kind differ by a few per cent.)
+/// Maximum difference of capacity or highest frequency between cores of one kind. (Favoured cores differ by a few per
+/// cent.)
 const ONE_KIND: f64 = 0.1;
 
 /// The domains of one hardware thread. Any core of a domain may identify it.
@@ -107,7 +107,7 @@ impl Layout {
         here.filter(|place| seen.insert(place.physical)).map(|place| place.cpu).collect()
     }
 
-    /// An error if some cores are faster than others by construction.
+    /// Fails if the machine has cores of different kinds.
     pub fn require_one_kind(&self, files: &Files) -> Result<(), Error> {
         for file in ["cpu_capacity", "cpufreq/cpuinfo_max_freq"] {
             let mut kinds: BTreeMap<u64, Vec<u32>> = BTreeMap::new();
@@ -215,7 +215,7 @@ impl Layout {
         }
     }
 
-    /// Whether two cores share a domain in `placed` exactly if they do on the machine.
+    /// Whether exactly those cores share a domain in `placed` that do on the machine.
     fn same_parts(&self, placed: &[Domains], kind: usize) -> bool {
         let (mut there, mut back) = (BTreeMap::new(), BTreeMap::new());
         self.places.iter().zip(placed).all(|(place, domains)| {

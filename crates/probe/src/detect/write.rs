@@ -25,7 +25,7 @@ pub struct Parts<'a> {
 pub fn file(parts: &Parts<'_>) -> String {
     let mut out = Out::default();
     out.comment(&format!("{}. Keys and units: docs/src/machines.md.", parts.processor.name));
-    out.comment("Written by `hearth machine detect`; every number says whence.");
+    out.comment("Written by `hearth machine detect`; each number has its source above it.");
     for note in parts.notes {
         out.comment(&format!("note: {note}"));
     }
@@ -76,8 +76,8 @@ impl Out {
         self.line(&format!("{key} = {value}"));
     }
 
-    fn known(&mut self, key: &str, value: impl Display, whence: &str) {
-        self.comment(whence);
+    fn known(&mut self, key: &str, value: impl Display, source: &str) {
+        self.comment(source);
         self.key(key, value);
     }
 }
@@ -112,7 +112,7 @@ fn topology(out: &mut Out, parts: &Parts<'_>) {
     out.key("threads_per_core", shape.threads_per_core);
     out.key("numbering", text(numbering_name(shape.numbering)));
     out.comment(match (shape.numa_distances.len(), shape.assumed_distances) {
-        (_, true) => "assumption: 21, a usual distance, where sysfs tells none.",
+        (_, true) => "assumption: 21, a typical distance, because sysfs reports none.",
         (1, false) => "One node.",
         _ => "sysfs, node*/distance.",
     });
@@ -128,22 +128,22 @@ fn frequency(out: &mut Out, parts: &Parts<'_>) {
     out.section("frequency");
     for (key, known) in [("min_khz", &f.min_khz), ("nominal_khz", &f.nominal_khz), ("step_khz", &f.step_khz)]
     {
-        out.known(key, digits(known.value), &known.whence);
+        out.known(key, digits(known.value), &known.source);
     }
     let control = match f.control.value {
         Control::SpeedStep => "speedstep",
         Control::SpeedShift => "speedshift",
         Control::PerCore => "percore",
     };
-    out.known("control", text(control), &f.control.whence);
+    out.known("control", text(control), &f.control.source);
     let powersave = match f.powersave.value {
         Powersave::Hardware => "hardware",
         Powersave::Lowest => "lowest",
     };
-    out.known("powersave", text(powersave), &f.powersave.whence);
+    out.known("powersave", text(powersave), &f.powersave.source);
     out.section("frequency.turbo");
     out.known("release_us", digits(parts.nearest.frequency.turbo.release_us), &assumed(parts));
-    out.comment(&f.limits.whence);
+    out.comment(&f.limits.source);
     out.line("limits = [");
     for limit in &f.limits.value {
         out.line(&format!("  {{ cores = {}, khz = {} }},", limit.cores, digits(limit.khz)));
@@ -166,17 +166,17 @@ fn ramp(out: &mut Out, parts: &Parts<'_>) {
     out.section("frequency.ramp");
     out.known("window_us", digits(nearest.window_us), &assumed(parts));
     match &up {
-        Ok((times, whence)) => {
-            out.known("up_us", digits(us(times.settled)), &format!("{whence}: settled (median)."));
+        Ok((times, source)) => {
+            out.known("up_us", digits(us(times.settled)), &format!("{source}: settled (median)."));
         }
         Err(why) => out.known("up_us", digits(nearest.up_us), &format!("{} {why}", assumed(parts))),
     }
     match &down {
-        Ok((times, whence)) => {
+        Ok((times, source)) => {
             let down_us = us(times.reached);
-            out.known("down_us", digits(down_us), &format!("{whence}: lowest speed reached (median)."));
+            out.known("down_us", digits(down_us), &format!("{source}: lowest speed reached (median)."));
             let settle_us = us(times.settled).max(down_us);
-            out.known("settle_us", digits(settle_us), &format!("{whence}: settled there (median)."));
+            out.known("settle_us", digits(settle_us), &format!("{source}: settled there (median)."));
         }
         Err(why) => {
             out.known("down_us", digits(nearest.down_us), &format!("{} {why}", assumed(parts)));
@@ -210,9 +210,9 @@ fn measured_phase(parts: &Parts<'_>, up: bool) -> Result<(Times, String), String
     let times = phase.reached_ms.zip(phase.settled_ms).filter(|_| phase.direction == Some(wanted));
     match times {
         Some((reached, settled)) => {
-            let whence =
+            let source =
                 format!("Measured {on}, {} rounds, resolution {} ms", phase.usable, phase.resolution_ms);
-            Ok((Times { reached: reached.median, settled: settled.median }, whence))
+            Ok((Times { reached: reached.median, settled: settled.median }, source))
         }
         None if phase.verdict == Verdict::NotSeen => Err(format!("Measured {on}: no transition was seen.")),
         None => Err(format!("Measured {on}: no clear transition was seen.")),
@@ -294,7 +294,7 @@ fn idle(out: &mut Out, parts: &Parts<'_>) {
     for (i, state) in parts.idle.value.iter().enumerate() {
         out.line("\n[[idle]]");
         if i == 0 {
-            out.comment(&parts.idle.whence);
+            out.comment(&parts.idle.source);
         }
         out.key("name", text(&state.name));
         out.key("exit_latency_us", digits(state.exit_latency_us));

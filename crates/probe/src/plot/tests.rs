@@ -68,8 +68,7 @@ fn report() -> Report {
     }
 }
 
-/// The book's picture is what is drawn. `TRYCMD=overwrite` takes over what is drawn now, as for the
-/// book's examples.
+/// The book's picture equals the plot. `TRYCMD=overwrite` rewrites it, as for the book's examples.
 #[test]
 fn the_books_picture() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/src/img/ftl.svg");
@@ -80,7 +79,7 @@ fn the_books_picture() {
     let shown = std::fs::read_to_string(&path).expect("the picture");
     assert!(
         shown == drawn,
-        "look at it, and take it over: TRYCMD=overwrite cargo test -p hearth-probe picture"
+        "review the picture and rewrite it: TRYCMD=overwrite cargo test -p hearth-probe picture"
     );
 }
 

@@ -1,6 +1,5 @@
-//! A log as a file: `HEARTLOG`, a version, a header in JSON, then the records of `runtime/bpf/layout.h` as they are, and
-//! one that says that the log is whole. All numbers are little-endian. It can be read while it is written, and up to
-//! where it ends if its writer was killed.
+//! File format of a log: `HEARTLOG`, version, length of the header, a header in JSON, the records of
+//! `runtime/bpf/layout.h`, and an end record. Numbers are little-endian. A truncated file can be read up to its end.
 
 pub use crate::layout::{LogRecord as Record, event};
 use crate::topology::Domains;
@@ -10,10 +9,10 @@ use std::mem::offset_of;
 
 const MAGIC: [u8; 8] = *b"HEARTLOG";
 const VERSION: u32 = 2;
-/// The longest header that a reader accepts.
-const MOST_HEADER: u32 = 16 << 20;
+/// Longest header that a reader accepts, in bytes.
+const MAX_HEADER: u32 = 16 << 20;
 
-/// What handlers were called with, besides the records.
+/// Constant input of the handlers.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Header {
     pub policy: String,
@@ -23,7 +22,7 @@ pub struct Header {
     pub params: Vec<i64>,
     pub kernel: String,
     pub command: Vec<String>,
-    /// By the kernel's numbers, ascending.
+    /// In ascending order of the kernel's numbers.
     pub cores: Vec<Core>,
     pub domains: Domains,
 }
@@ -34,10 +33,10 @@ pub struct Core {
     pub min_khz: u32,
 }
 
-/// What a record tells.
+/// Kinds of records.
 pub mod kind {
     pub use crate::layout::log_kind::*;
-    /// The log is whole: records that the kernel wrote (a); handlers that did not wait for one another (b).
+    /// End of a complete log: number of records (a), handlers that ran without the lock (b).
     pub const WHOLE: u8 = 255;
 }
 
@@ -60,7 +59,7 @@ pub const EVENTS: [&str; 15] = [
     "exit",
 ];
 
-// What `to_bytes` and `from_bytes` rely on.
+// `to_bytes` and `from_bytes` rely on these offsets.
 const _: () = assert!(offset_of!(Record, flag) == 9 && offset_of!(Record, core) == 10);
 const _: () = assert!(offset_of!(Record, thread) == 12 && offset_of!(Record, f) == 56);
 
@@ -106,11 +105,11 @@ impl Record {
 pub enum Error {
     #[error("it cannot be read: {0}")]
     Read(#[from] io::Error),
-    #[error("it is no log of Hearth's")]
+    #[error("it is not a log of Hearth")]
     NoLog,
-    #[error("it has version {0} of the format; this version of Hearth reads version {VERSION}")]
+    #[error("it has format version {0}; this version of Hearth reads version {VERSION}")]
     Version(u32),
-    #[error("its header makes no sense: {0}")]
+    #[error("its header is invalid: {0}")]
     Header(String),
 }
 
@@ -120,11 +119,11 @@ pub enum Error {
 pub enum Ending {
     /// Nothing is missing.
     Whole,
-    /// Its writer did not end it.
+    /// The end record is missing: the writer did not finish.
     Truncated,
-    /// Records were lost; it was read up to there.
+    /// Records were lost; the log is read up to the gap.
     Lost,
-    /// Handlers did not wait for one another: it is worth nothing.
+    /// Handlers ran concurrently: the log is invalid.
     Torn,
 }
 
@@ -134,6 +133,8 @@ pub struct Writer<W> {
 }
 
 impl<W: Write> Writer<W> {
+    /// Writes the header.
+    ///
     /// # Errors
     /// It cannot be written.
     pub fn new(mut to: W, header: &Header) -> io::Result<Writer<W>> {
@@ -146,6 +147,8 @@ impl<W: Write> Writer<W> {
         Ok(Writer { to, written: 0 })
     }
 
+    /// Writes a record.
+    ///
     /// # Errors
     /// It cannot be written.
     pub fn record(&mut self, record: Record) -> io::Result<()> {
@@ -153,12 +156,12 @@ impl<W: Write> Writer<W> {
         self.to.write_all(&record.to_bytes())
     }
 
-    /// How many records were written.
+    /// Number of records written.
     pub fn written(&self) -> u64 {
         self.written
     }
 
-    /// Ends the log. `logged` records there were; so often, handlers did not wait for one another.
+    /// Writes the end record: the policy made `logged` records, and `torn` handlers ran without the lock.
     ///
     /// # Errors
     /// It cannot be written.
@@ -178,8 +181,10 @@ pub struct Reader<R> {
 }
 
 impl<R: Read> Reader<R> {
+    /// Reads the header.
+    ///
     /// # Errors
-    /// It is no log, or of another version.
+    /// It is not a log, or has another version.
     pub fn new(mut from: R) -> Result<Reader<R>, Error> {
         let mut start = [0; 16];
         let got = fill(&mut from, &mut start)?;
@@ -190,7 +195,7 @@ impl<R: Read> Reader<R> {
         if number(8) != VERSION {
             return Err(Error::Version(number(8)));
         }
-        if number(12) > MOST_HEADER {
+        if number(12) > MAX_HEADER {
             return Err(Error::Header("it is too long".into()));
         }
         let mut header = Vec::new();
@@ -225,18 +230,18 @@ impl<R: Read> Reader<R> {
         Ok(Some(record))
     }
 
-    /// How many records were read.
+    /// Number of records read.
     pub fn read(&self) -> u64 {
         self.read
     }
 
-    /// How the log ends, as far as it was read.
+    /// How the log ends; [`Ending::Truncated`] until its end was read.
     pub fn ending(&self) -> Ending {
         self.ending.unwrap_or(Ending::Truncated)
     }
 }
 
-/// Fills the buffer; how much of it, if there is not enough.
+/// Fills the buffer; returns the number of bytes read, which is smaller at the end of the input.
 fn fill(from: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
     let mut got = 0;
     while got < buffer.len() {
@@ -270,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_can_be_read() {
+    fn logs_survive_a_round_trip() {
         let log = log(3, 0);
         let mut reader = Reader::new(&*log).unwrap();
         let record = reader.record().unwrap().unwrap();
@@ -279,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_noticed() {
+    fn incomplete_logs_are_detected() {
         assert_eq!(read(&log(3, 1)).unwrap(), (3, Ending::Torn));
         let whole = log(3, 0);
         assert_eq!(read(&whole[..whole.len() - 1]).unwrap(), (3, Ending::Truncated));
@@ -295,7 +300,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_bytes_make_the_reader_panic(mut bytes in proptest::collection::vec(any::<u8>(), 0..400), real: bool) {
+        fn arbitrary_bytes_do_not_panic(mut bytes in proptest::collection::vec(any::<u8>(), 0..400), real: bool) {
             if real {
                 bytes = [&log(2, 0)[..], &bytes[..]].concat();
                 let at = bytes[bytes.len() - 1] as usize % bytes.len();

@@ -1,8 +1,8 @@
-//! Writes down every handler of a running policy: all that it saw, what it did, and a hash of the policy's state after
-//! it, so that the same policy can be called elsewhere with the same, and compared.
+//! The conformance log: input, effects and a hash of the policy's state for every handler of a running policy. Another
+//! build of the policy can replay and compare it.
 //!
-//! The policy's object is compiled for it ([`crate::object::Purpose::Log`]); handlers run one at a time. The records come
-//! through the ring buffer, in their order. If one does not fit, its number is missing.
+//! The object must be compiled for it ([`crate::object::Purpose::Log`]); handlers then run one at a time. Records arrive
+//! in order through the ring buffer. The number of a record that does not fit is missing.
 
 mod format;
 
@@ -20,9 +20,9 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 use xxhash_rust::xxh3::xxh3_128;
 
-/// Bytes of the ring buffer: nearly two million records.
+/// Size of the ring buffer in bytes: room for nearly two million records.
 pub const RING_BYTES: u32 = 128 << 20;
-/// How often it is emptied.
+/// Interval at which it is emptied.
 const POLL: Duration = Duration::from_millis(5);
 
 /// Hash of a policy's C.
@@ -31,6 +31,7 @@ pub fn hash(c: &str) -> String {
 }
 
 impl Header {
+    /// A header without command, cores and domains.
     pub fn new(policy: &Policy, params: &[i64], kernel: &str) -> Header {
         Header {
             policy: policy.name().to_owned(),
@@ -42,28 +43,28 @@ impl Header {
     }
 }
 
-type To = Writer<BufWriter<File>>;
+type Output = Writer<BufWriter<File>>;
 
 /// A log that is being written.
 pub struct Logging {
     path: PathBuf,
-    writer: Arc<Mutex<io::Result<To>>>,
+    writer: Arc<Mutex<io::Result<Output>>>,
     ending: Arc<AtomicBool>,
     reader: JoinHandle<()>,
 }
 
-/// What became of a log.
+/// Summary of a written log.
 #[derive(Clone, Debug)]
 pub struct Logged {
     pub path: PathBuf,
     pub records: u64,
     pub lost: u64,
-    /// Times that a handler did not wait for another.
+    /// Times that a handler did not get the lock and ran anyway. If not 0, the log is invalid.
     pub torn: u64,
 }
 
 impl Logging {
-    /// Makes the file, and starts to empty the ring buffer `map` into it.
+    /// Creates the file, and starts to copy records from the ring buffer `map` to it.
     ///
     /// # Errors
     /// The file cannot be written, or the ring buffer cannot be mapped.
@@ -89,7 +90,7 @@ impl Logging {
         Ok(Logging { path: path.into(), writer, ending, reader })
     }
 
-    /// Writes the rest: the policy has been detached. `logged` records it made.
+    /// Writes the rest, after the policy was detached. The policy has made `logged` records.
     ///
     /// # Errors
     /// The file cannot be written.
@@ -98,7 +99,7 @@ impl Logging {
         let _ = self.reader.join();
         let mut writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
         let writer = std::mem::replace(&mut *writer, Err(io::Error::other("it is finished")));
-        let finish = |writer: To| {
+        let finish = |writer: Output| {
             let records = writer.written();
             writer.finish(logged, torn).map(|_| records)
         };
@@ -107,8 +108,8 @@ impl Logging {
     }
 }
 
-/// Writes a record. The first error stays, and is told at the end.
-fn put(writer: &Mutex<io::Result<To>>, record: Record) {
+/// Writes a record. Keeps the first error for [`Logging::finish`].
+fn put(writer: &Mutex<io::Result<Output>>, record: Record) {
     let mut writer = writer.lock().unwrap_or_else(PoisonError::into_inner);
     if let Ok(to) = &mut *writer
         && let Err(error) = to.record(record)
@@ -120,7 +121,7 @@ fn put(writer: &Mutex<io::Result<To>>, record: Record) {
 fn drain(ring: &RingBuffer, ending: &AtomicBool) {
     loop {
         let last = ending.load(Ordering::Acquire);
-        // Only the callback can fail, and it does not.
+        // Fails only if the callback fails, which it never does.
         let _ = ring.consume();
         if last {
             return;

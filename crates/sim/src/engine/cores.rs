@@ -1,13 +1,13 @@
-//! Cores: what runs on them, how fast, when they tick, and what they do when nothing runs.
+//! Cores: scheduling, execution rates, ticks and idling.
 
-use super::{CoreState, Does, Engine, TICK_NS};
+use super::{CoreState, Engine, Mode, TICK_NS};
 use crate::agenda::Due;
 use crate::error::SimError;
 use hearth_machine::Governor;
 use hearth_trace::{IDLE, Kind, Stop};
 
 impl Engine<'_> {
-    /// The core looks for something to run, and runs until a thread executes or nothing is left.
+    /// Schedules until a thread executes a step that takes time, or the core goes idle.
     pub(super) fn reschedule(&mut self, core: u32) -> Result<(), SimError> {
         loop {
             self.picked = None;
@@ -22,8 +22,9 @@ impl Engine<'_> {
                 let ready = self.rt.get().core(core).nr_ready;
                 if ready > 0 {
                     return Err(self.illegal(format!(
-                        "after `schedule`, core {core} has {ready} ready threads and runs none; \
-                         does the handler take from every queue that the policy fills?"
+                        "`schedule` leaves core {core} idle with {ready} ready {}; \
+                         does the handler read every queue that the policy fills?",
+                        if ready == 1 { "thread" } else { "threads" }
                     )));
                 }
                 return self.go_idle(core);
@@ -35,8 +36,8 @@ impl Engine<'_> {
         }
     }
 
-    /// The current thread goes on after what it executed.
-    pub(super) fn continue_on(&mut self, core: u32) -> Result<(), SimError> {
+    /// Continues the current thread after its step.
+    pub(super) fn continue_thread(&mut self, core: u32) -> Result<(), SimError> {
         if self.step(core)? { Ok(()) } else { self.reschedule(core) }
     }
 
@@ -54,28 +55,28 @@ impl Engine<'_> {
         }
         self.task(thread).timer += 1;
         self.load.started(self.now, thread, core);
-        let was = std::mem::replace(&mut self.core(core).does, Does::Run);
+        let was = std::mem::replace(&mut self.core(core).mode, Mode::Run);
         self.core(core).warm_ns = 0;
         self.core(core).settled = self.now + stall;
         match was {
-            Does::Sleep => self.model.set_active(self.now, core as u16, true),
-            Does::Spin => self.emit(core, Kind::Spin { on: false }),
-            Does::Run => {}
+            Mode::Sleep => self.model.set_active(self.now, core as u16, true),
+            Mode::Spin => self.emit(core, Kind::Spin { on: false }),
+            Mode::Run => {}
         }
-        if was != Does::Run {
+        if was != Mode::Run {
             for i in 0..self.core(core).siblings.len() {
                 let sibling = self.core(core).siblings[i];
-                match self.core(sibling).does {
-                    Does::Spin => self.stop_spinning(sibling),
-                    // It has lost half of the physical core.
-                    Does::Run => self.change_rate(sibling),
-                    Does::Sleep => {}
+                match self.core(sibling).mode {
+                    Mode::Spin => self.stop_spinning(sibling),
+                    // The sibling now shares the physical core.
+                    Mode::Run => self.update_rate(sibling),
+                    Mode::Sleep => {}
                 }
             }
         }
-        self.change_rate(core);
+        self.update_rate(core);
         self.set_util(core);
-        self.retime();
+        self.apply_frequencies();
         if !self.core(core).ticking {
             let phase = self.core(core).tick_phase;
             let periods = (self.now + TICK_NS - phase) / TICK_NS;
@@ -84,7 +85,7 @@ impl Engine<'_> {
         }
     }
 
-    /// Takes the current thread off the core; who calls tells the policy why.
+    /// Deschedules the current thread. The caller calls the policy's handler.
     pub(super) fn stop_current(&mut self, core: u32, stop: Stop) -> u32 {
         self.settle(core);
         let thread = self.rt.get().current(core).unwrap_or_default();
@@ -102,14 +103,14 @@ impl Engine<'_> {
         }
         self.rt.get().set_idle(core);
         self.on_core(core, self.table.enter_idle)?;
-        let was = self.core(core).does;
-        if was == Does::Run {
-            self.core(core).does = Does::Spin;
+        let was = self.core(core).mode;
+        if was == Mode::Run {
+            self.core(core).mode = Mode::Spin;
             for i in 0..self.core(core).siblings.len() {
                 let sibling = self.core(core).siblings[i];
-                if self.core(sibling).does == Does::Run {
-                    // It has the physical core for itself again.
-                    self.change_rate(sibling);
+                if self.core(sibling).mode == Mode::Run {
+                    // The sibling now has the physical core for itself.
+                    self.update_rate(sibling);
                 }
             }
             let spin = std::mem::take(&mut self.core(core).warm_ns);
@@ -119,13 +120,13 @@ impl Engine<'_> {
                 let generation = self.core(core).generation;
                 self.agenda.at(self.now + spin, Due::SpinEnd { core, generation });
             } else {
-                self.core(core).does = Does::Sleep;
+                self.core(core).mode = Mode::Sleep;
                 self.model.set_active(self.now, core as u16, false);
             }
         }
         self.set_util(core);
-        self.retime();
-        // Something may have come while the policy was told.
+        self.apply_frequencies();
+        // A thread may have become ready during `enter_idle`.
         if self.rt.get().core(core).nr_ready > 0 && !self.core(core).woken {
             self.core(core).woken = true;
             self.agenda.at(self.now, Due::Dispatch { core });
@@ -134,21 +135,21 @@ impl Engine<'_> {
     }
 
     pub(super) fn stop_spinning(&mut self, core: u32) {
-        if self.core(core).does == Does::Spin {
-            self.core(core).does = Does::Sleep;
+        if self.core(core).mode == Mode::Spin {
+            self.core(core).mode = Mode::Sleep;
             self.core(core).generation += 1;
             self.emit(core, Kind::Spin { on: false });
             self.model.set_active(self.now, core as u16, false);
-            self.retime();
+            self.apply_frequencies();
         }
     }
 
     pub(super) fn sibling_runs(&mut self, core: u32) -> bool {
         let siblings = &self.cores[core as usize].siblings;
-        siblings.iter().any(|s| self.cores[*s as usize].does == Does::Run)
+        siblings.iter().any(|s| self.cores[*s as usize].mode == Mode::Run)
     }
 
-    /// Accounts the current thread's work up to now, at the rate that held since the last time.
+    /// Accounts the current thread's work up to now, at the rate since the last call.
     pub(super) fn settle(&mut self, core: u32) {
         let now = self.now;
         let Some(thread) = self.rt.get().current(core) else { return };
@@ -165,9 +166,9 @@ impl Engine<'_> {
         }
     }
 
-    /// The frequency or a hyperthread changed: what was done so far is accounted at the old rate,
-    /// and the rest is timed anew.
-    pub(super) fn change_rate(&mut self, core: u32) {
+    /// Recomputes the rate after a change of the frequency or of a sibling. Accounts the work so far at the old
+    /// rate and reschedules the end of the rest.
+    pub(super) fn update_rate(&mut self, core: u32) {
         let machine = self.config.machine;
         let mut rate = machine.costs.work_khz(self.core(core).khz, machine.frequency.nominal_khz);
         if self.sibling_runs(core) {
@@ -179,12 +180,12 @@ impl Engine<'_> {
         self.settle(core);
         self.core(core).rate = rate;
         if self.core(core).timed {
-            self.time(core);
+            self.schedule_run_end(core);
         }
     }
 
-    /// Puts the end of the current thread's `Run` on the agenda.
-    pub(super) fn time(&mut self, core: u32) {
+    /// Schedules the end of the current thread's `Run`.
+    pub(super) fn schedule_run_end(&mut self, core: u32) {
         let Some(thread) = self.rt.get().current(core) else { return };
         let left = self.task(thread).left;
         let now = self.now;
@@ -193,11 +194,11 @@ impl Engine<'_> {
         state.timed = true;
         state.generation += 1;
         let generation = state.generation;
-        self.agenda.at(due, Due::Done { core, generation });
+        self.agenda.at(due, Due::RunEnd { core, generation });
     }
 
-    /// Follows the frequency changes that the machine made.
-    pub(super) fn retime(&mut self) {
+    /// Applies the frequency changes of the machine model.
+    pub(super) fn apply_frequencies(&mut self) {
         let mut changed = std::mem::take(&mut self.changed);
         self.model.drain_changed(|physical| changed.push(physical));
         for physical in changed.drain(..) {
@@ -206,7 +207,7 @@ impl Engine<'_> {
                 let khz = self.model.khz(core);
                 if khz != self.core(u32::from(core)).khz {
                     self.core(u32::from(core)).khz = khz;
-                    self.change_rate(u32::from(core));
+                    self.update_rate(u32::from(core));
                     self.emit(u32::from(core), Kind::Frequency { khz });
                 }
             }
@@ -225,14 +226,8 @@ impl Engine<'_> {
         self.agenda.at(self.now + TICK_NS, Due::Tick { core });
         self.load.tick(self.now, thread, core);
         self.set_util(core);
-        self.retime();
-        let t = self.rt.thread(thread);
-        self.call(core, |table, s| {
-            if let Some(handler) = table.tick {
-                // SAFETY: a handler of this policy, with its own instance.
-                unsafe { handler(s, t) }
-            }
-        })?;
+        self.apply_frequencies();
+        self.on_thread(core, self.table.tick, thread)?;
         self.on_core(core, self.table.balance)
     }
 

@@ -1,12 +1,11 @@
-//! The simulator: mechanism only. It never asks which policy it runs.
+//! The simulation engine: mechanism only. It never depends on which policy it runs.
 //!
-//! One loop takes the next thing that is due (from the agenda, or a frequency change of the
-//! machine) and lets it happen. Between two of them nothing changes: cores execute at constant
-//! frequency. Handlers of the policy are called as `runtime/saakm.h` says; what they did comes
-//! back as [`Effect`]s, which get their time and their cost here.
+//! The main loop processes the next event of the queue, or the next frequency change of the machine.
+//! Between two of them cores execute at constant frequency. The engine calls the policy's handlers as
+//! `runtime/saakm.h` prescribes. They return [`Effect`]s, and the engine applies their delays and costs.
 //!
-//! Work is counted in millionths of a cycle, which is kHz x ns: all integers, so that a run is
-//! exact and repeatable.
+//! Work is counted in millionths of a cycle (kHz x ns), in integers, so that runs are exact and
+//! reproducible.
 
 mod cores;
 mod policy_events;
@@ -18,16 +17,16 @@ use crate::kernel_load::KernelLoad;
 use crate::native::Native;
 use crate::runtime::{Effect, Handle, State, ThreadSpec};
 use crate::saakm::{PolicyTable, Set};
-use crate::thread::{Task, noise_millionths};
+use crate::thread::{Task, for_each_child, noise_millionths};
 use hearth_machine::Machine;
 use hearth_machine::frequency::{Governor, Model};
 use hearth_trace::{Event, Kind, Sink, Stop, Waker};
-use hearth_workload::{Op, Workload};
+use hearth_workload::Workload;
 use std::collections::{HashMap, VecDeque};
 
 const TICK_NS: u64 = 4_000_000;
 
-/// What to simulate.
+/// The inputs of a simulation.
 pub struct Config<'a> {
     pub workload: &'a Workload,
     pub machine: &'a Machine,
@@ -36,27 +35,28 @@ pub struct Config<'a> {
     /// Values of all parameters, in the policy's order.
     pub params: &'a [i64],
     pub seed: u64,
-    /// Each `Run` takes `1 - noise` to `1 + noise` of its cycles, by the seed.
+    /// Each `Run` takes `1 - noise` to `1 + noise` of its cycles, depending on the seed.
     pub noise: f64,
-    /// Simulated seconds after which the run is given up.
+    /// Simulated seconds after which the run fails.
     pub limit_s: u64,
 }
 
-/// What came out, beside the events.
+/// The result of a simulation, besides the events.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Raw {
     pub duration_ns: u64,
     pub energy_uj: u64,
     pub events: u64,
-    /// Millionths of cycles that the workload asked for, noise included, and that were executed.
+    /// Work of the workload's `Run` steps, noise included, in millionths of a cycle.
     pub demanded: u128,
+    /// Work that cores executed, in millionths of a cycle.
     pub executed: u128,
 }
 
-/// Why a core executes, or not.
+/// What a core is doing.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Does {
-    /// Sleeps in an idle state.
+enum Mode {
+    /// In an idle state.
     Sleep,
     /// The idle loop spins.
     Spin,
@@ -64,26 +64,27 @@ enum Does {
 }
 
 struct CoreState {
-    does: Does,
-    /// A `Dispatch` is on its way.
+    mode: Mode,
+    /// A `Dispatch` is scheduled.
     woken: bool,
-    /// A `Tick` is on the agenda.
+    /// A `Tick` is scheduled.
     ticking: bool,
+    /// Offset of its ticks, in nanoseconds.
     tick_phase: u64,
-    /// Of `Done` and `SpinEnd`: an older one is void.
+    /// Generation of `RunEnd` and `SpinEnd`: older ones are cancelled.
     generation: u32,
-    /// Time up to which the current thread's work is accounted.
+    /// The current thread's work is accounted up to this time.
     settled: u64,
     khz: u32,
-    /// Millionths of a cycle per nanosecond that it executes: from `khz` and its hyperthreads.
+    /// Execution rate in millionths of a cycle per nanosecond. Depends on `khz` and the siblings.
     rate: u64,
-    /// A `Done` is on the agenda.
+    /// A `RunEnd` is scheduled.
     timed: bool,
-    /// Thread that ran last and has left, and why: for the next `Switch` event.
+    /// The thread that has left the core and why, until the next `Switch` event.
     leaving: Option<(u32, Stop)>,
-    /// How long the policy wants the idle loop to spin when the core next goes idle.
+    /// How long the idle loop spins when the core next goes idle, in nanoseconds.
     warm_ns: u64,
-    /// Hyperthreads of the same physical core.
+    /// The other hyperthreads of the physical core.
     siblings: Vec<u32>,
 }
 
@@ -106,10 +107,8 @@ pub struct Engine<'a> {
     agenda: Agenda,
     now: u64,
     alive: usize,
-    /// Picked by the last call of `schedule`.
+    /// The thread that the last `schedule` selected.
     picked: Option<u32>,
-    /// The core whose thread acts at the moment.
-    here: Option<u32>,
     waker: Waker,
     effects: Vec<Effect>,
     changed: Vec<u16>,
@@ -158,7 +157,7 @@ impl<'a> Engine<'a> {
         let model = machine.frequency_model(config.governor);
         let cores = (0..nr_cores as u16)
             .map(|id| CoreState {
-                does: Does::Sleep,
+                mode: Mode::Sleep,
                 woken: false,
                 ticking: false,
                 tick_phase: phase(u64::from(id)) % TICK_NS,
@@ -195,7 +194,6 @@ impl<'a> Engine<'a> {
             now: 0,
             alive: 0,
             picked: None,
-            here: None,
             waker: Waker::Interrupt,
             effects: Vec::new(),
             changed: Vec::new(),
@@ -213,19 +211,19 @@ impl<'a> Engine<'a> {
             let due = self.agenda.next_time();
             let change = self.model.next_change();
             match due {
-                None => return Err(self.nothing_due()),
+                None => return Err(self.deadlock()),
                 Some(due) if change < due => {
-                    self.to(change);
+                    self.advance_to(change);
                     self.model.advance(change);
-                    self.retime();
+                    self.apply_frequencies();
                 }
                 Some(due) => {
                     if due > self.config.limit_s * 1_000_000_000 {
                         return Err(SimError::TimeLimit { limit_s: self.config.limit_s });
                     }
-                    self.to(due);
-                    if let Some((_, what)) = self.agenda.pop() {
-                        self.happen(what)?;
+                    self.advance_to(due);
+                    if let Some((_, event)) = self.agenda.pop() {
+                        self.process(event)?;
                     }
                 }
             }
@@ -239,12 +237,12 @@ impl<'a> Engine<'a> {
         Ok(self.result)
     }
 
-    /// Threads that nobody forks start at time 0, on a core that the seed chooses.
+    /// Starts the threads that no thread forks, at time 0 on a core that the seed selects.
     fn start_roots(&mut self) -> Result<(), SimError> {
         let workload = self.config.workload;
         let mut forked = vec![false; self.tasks.len()];
         for thread in &workload.threads {
-            mark_forked(&thread.ops, &mut forked);
+            for_each_child(&thread.ops, &mut |child| forked[child as usize] = true);
         }
         let core = noise_millionths(self.config.seed, u32::MAX, u64::MAX, 1.0) % self.cores.len() as u64;
         for root in (0..self.tasks.len()).filter(|t| !forked[*t]) {
@@ -253,25 +251,25 @@ impl<'a> Engine<'a> {
         Ok(())
     }
 
-    fn to(&mut self, time: u64) {
-        debug_assert!(time >= self.now, "time runs backwards");
+    fn advance_to(&mut self, time: u64) {
+        debug_assert!(time >= self.now, "time does not go back");
         self.now = time;
         self.rt.get().set_now(time);
     }
 
-    fn happen(&mut self, what: Due) -> Result<(), SimError> {
-        match what {
+    fn process(&mut self, event: Due) -> Result<(), SimError> {
+        match event {
             Due::Dispatch { core } => {
                 self.core(core).woken = false;
                 self.reschedule(core)
             }
-            Due::Done { core, generation } => {
-                if self.core(core).generation != generation || self.core(core).does != Does::Run {
+            Due::RunEnd { core, generation } => {
+                if self.core(core).generation != generation || self.core(core).mode != Mode::Run {
                     return Ok(());
                 }
                 self.settle(core);
                 self.core(core).timed = false;
-                self.continue_on(core)
+                self.continue_thread(core)
             }
             Due::Tick { core } => self.tick(core),
             Due::Resched { core } => {
@@ -279,7 +277,8 @@ impl<'a> Engine<'a> {
                     return Ok(());
                 }
                 let thread = self.stop_current(core, Stop::Preempted);
-                self.on_thread(core, self.table.preempt, thread, "preempt", State::Ready)?;
+                self.on_thread(core, self.table.preempt, thread)?;
+                self.expect_state(thread, State::Ready, "preempt")?;
                 self.reschedule(core)
             }
             Due::Wake { thread } => {
@@ -290,14 +289,8 @@ impl<'a> Engine<'a> {
                 if self.task(thread).timer != generation || self.rt.get().state(thread) != State::Ready {
                     return Ok(());
                 }
-                let t = self.rt.thread(thread);
                 let core = self.rt.get().thread(thread).core;
-                self.call(core, |table, s| {
-                    if let Some(handler) = table.timer {
-                        // SAFETY: the handler of this policy, with its instance and one of its threads.
-                        unsafe { handler(s, t) }
-                    }
-                })
+                self.on_thread(core, self.table.timer, thread)
             }
             Due::SpinEnd { core, generation } => {
                 if self.core(core).generation == generation {
@@ -325,32 +318,19 @@ impl<'a> Engine<'a> {
         SimError::Illegal { policy: self.config.policy.name().to_owned(), time_ns: self.now, what }
     }
 
-    /// Nothing is due, yet threads live: they wait for each other.
-    fn nothing_due(&mut self) -> SimError {
-        let name = |t: u32| format!("`{}` ({})", self.config.workload.threads[t as usize].name, t + 1);
-        let list = |threads: &[u32]| {
-            let mut text: Vec<String> = threads.iter().take(5).map(|t| name(*t)).collect();
-            if threads.len() > 5 {
-                text.push(format!("and {} more", threads.len() - 5));
-            }
-            text.join(", ")
-        };
+    /// The error when no event is left but threads have not exited.
+    fn deadlock(&mut self) -> SimError {
         let blocked: Vec<u32> =
             (0..self.tasks.len() as u32).filter(|t| self.rt.get().state(*t) == State::Blocked).collect();
+        let name = |t: &u32| format!("`{}` ({})", self.config.workload.threads[*t as usize].name, t + 1);
+        let mut threads: Vec<String> = blocked.iter().take(5).map(name).collect();
+        if blocked.len() > 5 {
+            threads.push(format!("and {} more", blocked.len() - 5));
+        }
         SimError::Stuck {
             workload: self.config.workload.name.clone(),
             time_ns: self.now,
-            threads: list(&blocked),
-        }
-    }
-}
-
-fn mark_forked(ops: &[Op], forked: &mut [bool]) {
-    for op in ops {
-        match op {
-            Op::Fork(child) => forked[*child as usize] = true,
-            Op::Repeat(_, ops) => mark_forked(ops, forked),
-            _ => {}
+            threads: threads.join(", "),
         }
     }
 }

@@ -1,63 +1,64 @@
-//! The policy: its handlers are called here, and what they did gets its time and its cost.
+//! Calls of the policy's handlers, and the delays and costs of their effects.
 
-use super::{Does, Engine};
+use super::{Engine, Mode};
 use crate::agenda::Due;
 use crate::error::SimError;
 use crate::runtime::{Effect, State};
-use crate::saakm::{Instance, NO_REASON, OnCore, OnThread, PolicyTable};
+use crate::saakm::{Instance, NO_REASON, OnCore, OnThread, OnThreadCore};
 use hearth_trace::{IDLE, Kind, Waker};
 
 impl Engine<'_> {
-    /// Calls a handler on behalf of `core`, then lets its effects happen.
-    pub(super) fn call(
-        &mut self,
-        core: u32,
-        handler: impl FnOnce(&PolicyTable, *mut Instance),
-    ) -> Result<(), SimError> {
-        let table = self.table;
-        let outer = self.here.replace(core);
-        self.rt.call(|s| handler(table, s));
+    /// Calls a handler on `core`, then applies its effects.
+    fn call(&mut self, core: u32, handler: impl FnOnce(*mut Instance)) -> Result<(), SimError> {
+        self.rt.call(handler);
         self.rt.get().end_claims();
-        let outcome = self.settle_effects(core);
-        self.here = outer;
-        outcome
+        self.apply_effects(core)
     }
 
     pub(super) fn on_core(&mut self, core: u32, handler: OnCore) -> Result<(), SimError> {
         match handler {
             // SAFETY: a handler of this policy, with its own instance.
-            Some(handler) => self.call(core, |_, s| unsafe { handler(s, core) }),
+            Some(handler) => self.call(core, |s| unsafe { handler(s, core) }),
             None => Ok(()),
         }
     }
 
-    pub(super) fn on_thread(
+    pub(super) fn on_thread(&mut self, core: u32, handler: OnThread, thread: u32) -> Result<(), SimError> {
+        let t = self.rt.thread(thread);
+        match handler {
+            // SAFETY: a handler of this policy, with its instance and one of its threads.
+            Some(handler) => self.call(core, |s| unsafe { handler(s, t) }),
+            None => Ok(()),
+        }
+    }
+
+    /// Calls `new` or `unblock`, which must make the thread ready.
+    pub(super) fn place(
         &mut self,
         core: u32,
-        handler: OnThread,
+        handler: OnThreadCore,
         thread: u32,
         event: &str,
-        after: State,
     ) -> Result<(), SimError> {
         let t = self.rt.thread(thread);
         if let Some(handler) = handler {
-            // SAFETY: a handler of this policy, with its own instance.
-            self.call(core, |_, s| unsafe { handler(s, t) })?;
+            // SAFETY: a handler of this policy, with its instance and one of its threads.
+            self.call(core, |s| unsafe { handler(s, t, core) })?;
         }
-        self.must_be(thread, after, event)
+        self.expect_state(thread, State::Ready, event)
     }
 
-    pub(super) fn must_be(&mut self, thread: u32, state: State, event: &str) -> Result<(), SimError> {
+    pub(super) fn expect_state(&mut self, thread: u32, state: State, event: &str) -> Result<(), SimError> {
         let is = self.rt.get().state(thread);
         if is == state {
             return Ok(());
         }
-        Err(self.illegal(format!("after `{event}`, thread {} is {is:?} instead of {state:?}", thread + 1)))
+        Err(self.illegal(format!("after `{event}`, thread {} is {is:?}, not {state:?}", thread + 1)))
     }
 
-    pub(super) fn settle_effects(&mut self, core: u32) -> Result<(), SimError> {
+    fn apply_effects(&mut self, core: u32) -> Result<(), SimError> {
         loop {
-            if let Some(what) = self.rt.get().broken() {
+            if let Some(what) = self.rt.get().take_violation() {
                 return Err(self.illegal(what));
             }
             if !self.rt.get().has_effects() {
@@ -66,13 +67,13 @@ impl Engine<'_> {
             let mut effects = std::mem::take(&mut self.effects);
             self.rt.get().take_effects(&mut effects);
             for effect in effects.drain(..) {
-                self.effect(core, effect)?;
+                self.apply(core, effect)?;
             }
             self.effects = effects;
         }
     }
 
-    pub(super) fn effect(&mut self, here: u32, effect: Effect) -> Result<(), SimError> {
+    fn apply(&mut self, here: u32, effect: Effect) -> Result<(), SimError> {
         match effect {
             Effect::Ready { thread, before, from, to, reason, was_idle } => {
                 self.became_ready(here, thread, before, from, to, reason);
@@ -100,15 +101,7 @@ impl Engine<'_> {
         Ok(())
     }
 
-    pub(super) fn became_ready(
-        &mut self,
-        here: u32,
-        thread: u32,
-        before: State,
-        from: u32,
-        to: u32,
-        reason: u32,
-    ) {
+    fn became_ready(&mut self, here: u32, thread: u32, before: State, from: u32, to: u32, reason: u32) {
         let (tid, target) = (thread + 1, to as u16);
         match before {
             State::NotQueued => {
@@ -131,22 +124,22 @@ impl Engine<'_> {
             self.emit(here, Kind::Place { thread: tid, target, reason: reason as u16, seen_khz });
         }
         self.set_util(to);
-        self.retime();
+        self.apply_frequencies();
     }
 
-    /// An idle core has got a thread: it leaves its idle state, and schedules.
-    pub(super) fn wake_core(&mut self, here: u32, core: u32) -> Result<(), SimError> {
+    /// Wakes an idle core that has received a thread. It calls `schedule` after its exit latency.
+    fn wake_core(&mut self, here: u32, core: u32) -> Result<(), SimError> {
         let idle_since = self.rt.get().core(core).idle_since as u64;
         self.on_core(core, self.table.exit_idle)?;
         if self.core(core).woken {
             return Ok(());
         }
-        let mut latency = match self.core(core).does {
-            // The idle loop sees the thread without an interrupt.
-            Does::Spin => 0,
+        let mut latency = match self.core(core).mode {
+            // The idle loop polls, so it needs no interrupt.
+            Mode::Spin => 0,
             _ => self.config.machine.exit_latency_after(self.now - idle_since),
         };
-        if core != here && self.core(core).does != Does::Spin {
+        if core != here && self.core(core).mode != Mode::Spin {
             latency += u64::from(self.config.machine.costs.remote_wakeup_ns);
         }
         self.core(core).woken = true;
@@ -154,21 +147,21 @@ impl Engine<'_> {
         Ok(())
     }
 
-    pub(super) fn keep_warm(&mut self, core: u32, ns: u64) {
-        match self.core(core).does {
-            Does::Run => self.core(core).warm_ns = ns,
-            Does::Spin => {
+    fn keep_warm(&mut self, core: u32, ns: u64) {
+        match self.core(core).mode {
+            Mode::Run => self.core(core).warm_ns = ns,
+            Mode::Spin => {
                 self.core(core).generation += 1;
                 let generation = self.core(core).generation;
                 self.agenda.at(self.now + ns, Due::SpinEnd { core, generation });
             }
-            Does::Sleep => {
+            Mode::Sleep => {
                 if ns > 0 && !self.sibling_runs(core) && self.rt.get().is_idle(core) {
-                    self.core(core).does = Does::Spin;
+                    self.core(core).mode = Mode::Spin;
                     self.emit(core, Kind::Spin { on: true });
                     self.model.set_active(self.now, core as u16, true);
                     self.keep_warm(core, ns);
-                    self.retime();
+                    self.apply_frequencies();
                 }
             }
         }

@@ -1,4 +1,4 @@
-//! Threads: the steps of the workload, and how one thread lets another go on.
+//! Threads: the steps of the workload, and wake-ups between threads.
 
 use super::Engine;
 use crate::agenda::Due;
@@ -9,13 +9,13 @@ use hearth_trace::{Kind, Stop, Waker};
 use hearth_workload::Op;
 
 impl Engine<'_> {
-    /// Does the current thread's steps up to the next that takes time; false if the thread left
+    /// Executes the current thread's steps up to the next one that takes time. Returns false if the thread left
     /// the core.
     pub(super) fn step(&mut self, core: u32) -> Result<bool, SimError> {
         let Some(thread) = self.rt.get().current(core) else { return Ok(false) };
         loop {
             if self.task(thread).left > 0 {
-                self.time(core);
+                self.schedule_run_end(core);
                 return Ok(true);
             }
             if self.task(thread).spins_at.take().is_some() {
@@ -73,7 +73,8 @@ impl Engine<'_> {
                 Op::Barrier(b) => self.barrier(core, thread, *b)?,
                 Op::Yield => {
                     self.stop_current(core, Stop::Yielded);
-                    self.on_thread(core, self.table.yield_, thread, "yield", State::Ready)?;
+                    self.on_thread(core, self.table.yield_, thread)?;
+                    self.expect_state(thread, State::Ready, "yield")?;
                     return Ok(false);
                 }
                 Op::Exec(program) => {
@@ -92,13 +93,14 @@ impl Engine<'_> {
 
     pub(super) fn block(&mut self, core: u32, thread: u32) -> Result<(), SimError> {
         self.stop_current(core, Stop::Blocked);
-        self.on_thread(core, self.table.block, thread, "block", State::Blocked)?;
+        self.on_thread(core, self.table.block, thread)?;
+        self.expect_state(thread, State::Blocked, "block")?;
         self.load.blocked(self.now, thread, core);
         Ok(())
     }
 
-    /// The thread arrives at a barrier. The last one lets all go on; the others spin for a while,
-    /// then block. True: it blocks now.
+    /// Handles the arrival of a thread at a barrier. The last one releases all. The others spin for a while
+    /// and then block. Returns whether the thread blocks now.
     pub(super) fn barrier(&mut self, core: u32, thread: u32, barrier: u32) -> Result<bool, SimError> {
         let waiting = self.barriers[barrier as usize].len() as u32;
         if waiting + 1 < self.config.workload.barriers[barrier as usize] {
@@ -118,7 +120,7 @@ impl Engine<'_> {
                 self.wake(core, Waker::Thread(thread + 1), waiter)?;
                 continue;
             }
-            // It spins, or would if it had a core: it sees the barrier open.
+            // The waiter spins, or will when it runs: it observes the release without a wake-up.
             let on = self.rt.get().thread(waiter).core;
             let runs = self.rt.get().current(on) == Some(waiter);
             if runs {
@@ -127,7 +129,7 @@ impl Engine<'_> {
             self.task(waiter).spins_at = None;
             self.task(waiter).left = 0;
             if runs {
-                self.time(on);
+                self.schedule_run_end(on);
             }
         }
         Ok(false)
@@ -140,7 +142,8 @@ impl Engine<'_> {
             self.wake(core, Waker::Thread(thread + 1), joiner)?;
         }
         self.stop_current(core, Stop::Exited);
-        self.on_thread(core, self.table.terminate, thread, "terminate", State::Terminated)?;
+        self.on_thread(core, self.table.terminate, thread)?;
+        self.expect_state(thread, State::Terminated, "terminate")?;
         self.load.exited(self.now, thread, core);
         self.alive -= 1;
         Ok(())
@@ -155,27 +158,13 @@ impl Engine<'_> {
         }
         self.alive += 1;
         self.rt.get().thread(child).core = core;
-        let t = self.rt.thread(child);
         self.waker = parent.map_or(Waker::Interrupt, |p| Waker::Thread(p + 1));
-        self.call(core, |table, s| {
-            if let Some(handler) = table.new_thread {
-                // SAFETY: a handler of this policy, with its own instance.
-                unsafe { handler(s, t, core) }
-            }
-        })?;
-        self.must_be(child, State::Ready, "new")
+        self.place(core, self.table.new_thread, child, "new")
     }
 
-    /// `thread` may go on: `waker` on `core` says so.
+    /// `waker` on `core` wakes `thread`.
     pub(super) fn wake(&mut self, core: u32, waker: Waker, thread: u32) -> Result<(), SimError> {
         self.waker = waker;
-        let t = self.rt.thread(thread);
-        self.call(core, |table, s| {
-            if let Some(handler) = table.unblock {
-                // SAFETY: a handler of this policy, with its own instance.
-                unsafe { handler(s, t, core) }
-            }
-        })?;
-        self.must_be(thread, State::Ready, "unblock")
+        self.place(core, self.table.unblock, thread, "unblock")
     }
 }

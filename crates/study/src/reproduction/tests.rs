@@ -9,7 +9,7 @@ fn close(a: f64, b: f64) -> bool {
 }
 
 #[test]
-fn the_metrics_by_hand() {
+fn metrics_agree_with_manual_calculation() {
     // Mean times 8 and 10; energies 60 and 80; underloads 3 and 30.
     let subject = [run(7.0, 50.0, 2.0, 14.0), run(9.0, 70.0, 4.0, 36.0)];
     let baseline = [run(10.0, 80.0, 30.0, 0.0), run(10.0, 80.0, 30.0, 0.0)];
@@ -18,7 +18,7 @@ fn the_metrics_by_hand() {
     assert!(close(value(Metric::EnergySaving), 0.25));
     assert!(close(value(Metric::Underload), 0.1));
     // 14 core-ms in 7 s are 2 per second, 36 in 9 s are 4: mean 3, deviation sqrt 2, t(0.975; 1) = 12.7062,
-    // so 3 ± 12.7062; and there is no overload below none.
+    // so 3 ± 12.7062; the lower end is cut at 0.
     let overload = measure(Metric::Overload, &subject, &[]);
     assert!(close(overload.value, 3.0));
     let [low, high] = overload.ci95.unwrap();
@@ -26,7 +26,7 @@ fn the_metrics_by_hand() {
 }
 
 #[test]
-fn nothing_against_nothing_is_nothing() {
+fn ratios_with_zeros() {
     let (none, some) = (run(1.0, 1.0, 0.0, 0.0), run(1.0, 1.0, 5.0, 0.0));
     let underload = |subject: &Run, baseline: &Run| {
         let twice = |r: &Run| [0, 1].map(|_| run(r.time_s, r.energy_j, r.underload_per_s, 0.0));
@@ -34,15 +34,15 @@ fn nothing_against_nothing_is_nothing() {
     };
     assert_eq!(underload(&none, &none), Change { value: 0.0, ci95: Some([0.0; 2]) });
     assert_eq!(underload(&none, &some), Change { value: 0.0, ci95: Some([0.0; 2]) });
-    // Something against nothing is in no range.
+    // Division by zero is outside of any range.
     let change = underload(&some, &none);
     assert_eq!((change.value, change.ci95), (f64::INFINITY, None));
-    // Of a run that takes no time, there is no overload.
+    // A run without duration has no overload.
     assert_eq!(run(0.0, 0.0, 0.0, 0.0).overload_per_s(), 0.0);
 }
 
 #[test]
-fn one_run_says_nothing_of_confidence() {
+fn one_run_has_no_interval() {
     let one = [run(1.0, 1.0, 1.0, 1.0)];
     for metric in [Metric::Speedup, Metric::EnergySaving, Metric::Underload, Metric::Overload] {
         assert_eq!(measure(metric, &one, &one).ci95, None, "{metric:?}");
@@ -51,14 +51,14 @@ fn one_run_says_nothing_of_confidence() {
 
 const CLAIMS: &str = include_str!("../../tests/data/claims.toml");
 
-/// The outcome of a run that took so long and so much, with two core-ms of overload.
+/// An outcome with this time and energy, and two core-ms of overload.
 fn outcome(time_s: f64, energy_j: f64) -> Outcome {
     let summary = hearth_trace::Summary { overload_core_ms: 2.0, ..Default::default() };
     Outcome { summary, time_s, energy_j, ..Outcome::default() }
 }
 
-/// Evaluates CLAIMS with these times of nest and CFS on the Xeon, on the Ryzen, and of CFS with the governor
-/// `performance`. Each takes a hundred times as much energy as time.
+/// Evaluates `CLAIMS` with these times: Nest and CFS on the Xeon, both on the Ryzen, and CFS with the governor
+/// `performance`. Energy in joules is a hundred times the time in seconds.
 fn reproduced(book: &Book, times: [f64; 5]) -> serde_json::Value {
     let claims: Vec<&Claim> = book.claims.iter().collect();
     let outcomes = times.map(|time| Ok(outcome(time, time * 100.0))).into();
@@ -87,12 +87,12 @@ fn each_setting_is_simulated_once() {
     .flat_map(|(machine, policy, governor)| (1..=3).map(move |seed| (machine, policy, governor, 0, seed)))
     .collect();
     assert_eq!(settings, expected);
-    // A claim alone needs only its own.
+    // A single claim needs only its own settings.
     assert_eq!(Plan::new(&book, &claims[2..]).jobs(2).len(), 2);
 }
 
 #[test]
-fn results_go_to_the_claims_that_need_them() {
+fn claims_get_their_results() {
     let book = Book::parse("claims.toml", CLAIMS).unwrap();
     let json = reproduced(&book, [8.0, 10.0, 20.0, 10.0, 40.0]);
     let found = |claim: usize, result: usize| {
@@ -111,7 +111,7 @@ fn results_go_to_the_claims_that_need_them() {
 }
 
 #[test]
-fn an_error_of_the_simulator_says_where() {
+fn simulator_errors_name_the_setting() {
     let book = Book::parse("claims.toml", CLAIMS).unwrap();
     let claims: Vec<&Claim> = book.claims.iter().collect();
     let outcomes = (0..10)

@@ -1,10 +1,11 @@
 //! Folder of a trace while it is written: `NAME.partial`, renamed on commit.
 
 use super::{Error, meta, tables};
+use hearth_base::file;
 use rustix::fs::{FlockOperation, flock};
 use std::ffi::OsStr;
 use std::fs::{self, File};
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
 pub const EVENTS: &str = "events";
@@ -57,9 +58,15 @@ impl Partial {
         self.worth_keeping = true;
     }
 
-    /// Renames the folder to its final name, replacing a trace of that name.
-    pub fn commit(mut self) -> Result<(), Error> {
+    /// Flushes the folder to the disk, then renames it to its final name, replacing a trace of that name.
+    pub fn commit(self) -> Result<(), Error> {
+        self.commit_with(&mut |path| file::sync_folder(path))
+    }
+
+    /// `sync` flushes a file or a folder.
+    fn commit_with(mut self, sync: &mut dyn FnMut(&Path) -> io::Result<()>) -> Result<(), Error> {
         check_replaceable(&self.path)?;
+        sync_tree(&self.partial, sync)?;
         let mut old = None;
         if fs::symlink_metadata(&self.path).is_ok() {
             let aside = with_suffix(&self.path, &format!(".{}.old", std::process::id()));
@@ -68,6 +75,8 @@ impl Partial {
         }
         fs::rename(&self.partial, &self.path).map_err(Error::io("rename", &self.partial))?;
         self.committed = true;
+        let parent = file::folder(&self.path);
+        sync(parent).map_err(Error::io("flush", parent))?;
         match old {
             Some(old) => fs::remove_dir_all(&old).map_err(Error::io("remove", &old)),
             None => Ok(()),
@@ -81,6 +90,20 @@ impl Drop for Partial {
             let _ = fs::remove_dir_all(&self.partial); // `drop` cannot report errors
         }
     }
+}
+
+/// Flushes a folder and its content to the disk: until the trace is complete, its files are written without that, so
+/// that a recording is not disturbed.
+fn sync_tree(folder: &Path, sync: &mut dyn FnMut(&Path) -> io::Result<()>) -> Result<(), Error> {
+    for entry in fs::read_dir(folder).map_err(Error::io("read", folder))? {
+        let entry = entry.map_err(Error::io("read", folder))?;
+        let path = entry.path();
+        match entry.file_type().map_err(Error::io("read", &path))?.is_dir() {
+            true => sync_tree(&path, sync)?,
+            false => sync(&path).map_err(Error::io("flush", &path))?,
+        }
+    }
+    sync(folder).map_err(Error::io("flush", folder))
 }
 
 fn lock(folder: &Path) -> Result<File, Error> {
@@ -131,4 +154,48 @@ fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(suffix);
     path.with_file_name(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn everything_is_on_the_disk_before_the_trace_has_its_name() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.trace");
+        let partial = Partial::create(&path).unwrap();
+        fs::write(partial.folder().join(meta::FILE), "{}").unwrap();
+        fs::write(partial.folder().join(EVENTS).join("000000.parquet"), "x").unwrap();
+        let mut synced = Vec::new();
+        let mut sync = |synced_path: &Path| {
+            let relative = synced_path.strip_prefix(folder.path()).unwrap();
+            synced.push((relative.display().to_string(), path.exists()));
+            file::sync_folder(synced_path)
+        };
+        partial.commit_with(&mut sync).unwrap();
+        // The content in any order, then the folder; after the rename its parent.
+        let content = synced.len() - 2;
+        synced[..content].sort_unstable();
+        let synced: Vec<_> = synced.iter().map(|(name, renamed)| (name.as_str(), *renamed)).collect();
+        let expected = [
+            ("a.trace.partial/events", false),
+            ("a.trace.partial/events/000000.parquet", false),
+            ("a.trace.partial/trace.json", false),
+            ("a.trace.partial", false),
+            ("", true),
+        ];
+        assert_eq!(synced, expected);
+    }
+
+    #[test]
+    fn a_trace_that_cannot_be_flushed_keeps_its_temporary_name() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.trace");
+        let mut partial = Partial::create(&path).unwrap();
+        partial.keep();
+        let failed = partial.commit_with(&mut |_| Err(io::Error::other("the disk is gone")));
+        assert!(failed.unwrap_err().to_string().contains("flush"));
+        assert!(!path.exists() && folder.path().join("a.trace.partial").exists());
+    }
 }

@@ -1,7 +1,8 @@
 //! `trace.json`: metadata of a trace except its tables, and the location of its events.
 
 use super::{Error, FORMAT, VERSION};
-use crate::event::{Header, Source, Time};
+use crate::event::{Header, Time};
+use crate::source::Source;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fs::{self, File};

@@ -64,10 +64,6 @@ impl Store {
         &self.header
     }
 
-    pub fn into_header(self) -> Header {
-        self.header
-    }
-
     /// False if the writer was interrupted; the store then holds a prefix of the trace.
     pub fn complete(&self) -> bool {
         self.meta.complete

@@ -85,7 +85,8 @@ impl Writer {
         self.send(Job::Flush);
     }
 
-    /// Writes the remaining events and the final header, and renames the trace to its final name.
+    /// Writes the remaining events and the final header, flushes the trace to the disk, and renames it to its final
+    /// name.
     pub fn commit(self, header: &Header) -> Result<(), Error> {
         self.commit_as(header, true)
     }

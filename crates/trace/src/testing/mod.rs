@@ -4,6 +4,7 @@ mod machine;
 
 use crate::Trace;
 use crate::event::*;
+use crate::source::*;
 pub use machine::*;
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -45,17 +46,30 @@ pub fn any_event() -> impl Strategy<Value = Event> {
     (any::<Time>(), any::<CoreId>(), kind).prop_map(|(time, core, kind)| Event { time, core, kind })
 }
 
+fn any_method() -> impl Strategy<Value = Method> {
+    prop_oneof![
+        Just(Method::Bpf),
+        proptest::option::of(".{0,8}").prop_map(|why_not_bpf| Method::Tracefs { why_not_bpf }),
+        ".{0,8}".prop_map(|format| Method::Imported { format }),
+        ".{0,8}".prop_map(|text| Method::Other { text }),
+    ]
+}
+
 /// Arbitrary traces, mostly inconsistent.
 pub fn any_trace() -> impl Strategy<Value = Trace> {
-    let source =
-        prop_oneof![
-            Just(Source::Unknown),
-            (".{0,8}", vec(".{0,8}", 0..4), ".{0,8}")
-                .prop_map(|(method, command, kernel)| Source::Recorded { method, command, kernel }),
-            (".{0,8}", vec((".{0,4}", ".{0,4}"), 0..3), any::<u64>()).prop_map(|(policy, params, seed)| {
-                Source::Simulated { policy, params, workload: "w".into(), governor: "schedutil".into(), seed }
-            }),
-        ];
+    let source = prop_oneof![
+        Just(Source::Unknown),
+        (any_method(), vec(".{0,8}", 0..4), ".{0,8}", any::<u64>()).prop_map(
+            |(method, command, kernel, inferred)| {
+                let (clock, policy) = ("mono".into(), Some(RecordedPolicy::default()));
+                let filter = Filter::Command;
+                Source::Recorded(Recording { method, command, kernel, clock, filter, policy, inferred })
+            }
+        ),
+        (".{0,8}", vec((".{0,4}", ".{0,4}"), 0..3), any::<u64>()).prop_map(|(policy, params, seed)| {
+            Source::Simulated { policy, params, workload: "w".into(), governor: "schedutil".into(), seed }
+        }),
+    ];
     let core = any::<(u16, u16, u16, u16)>().prop_map(|(physical, llc, numa, socket)| CoreInfo {
         physical,
         llc,

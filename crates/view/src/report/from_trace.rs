@@ -98,7 +98,10 @@ fn setting(header: &Header) -> Setting {
             let params = if params.is_empty() { String::new() } else { format!(" ({})", params.join(", ")) };
             Setting { machine, governor: governor.clone(), policy: format!("{policy}{params}") }
         }
-        Source::Recorded { .. } => Setting { machine, policy: "recorded".into(), ..Setting::default() },
+        Source::Recorded(recording) => {
+            let policy = recording.policy.as_ref().map_or("recorded".into(), ToString::to_string);
+            Setting { machine, policy, ..Setting::default() }
+        }
         Source::Unknown => Setting { machine, ..Setting::default() },
     }
 }

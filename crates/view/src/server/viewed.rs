@@ -2,7 +2,7 @@
 
 use super::cache::Cached;
 use hearth_trace::tiles::{self, Groups, Index};
-use hearth_trace::{CoreInfo, Header, Source, ThreadInfo, Tid};
+use hearth_trace::{CoreInfo, Header, ThreadInfo, Tid};
 use serde::Serialize;
 use std::collections::HashMap;
 
@@ -69,7 +69,7 @@ impl Viewed {
         Info {
             name: self.name.clone(),
             machine: header.machine.clone(),
-            source: source(&header.source),
+            source: header.source.to_string(),
             duration: self.index.end(),
             events: self.groups.spans().iter().map(|span| span.events).sum(),
             lost: header.lost.clone(),
@@ -130,14 +130,4 @@ impl Viewed {
 fn thread(info: &ThreadInfo) -> Thread<'_> {
     let parent = (info.parent != 0).then_some(info.parent);
     Thread { thread: info.tid, name: &info.name, parent, traced: info.traced }
-}
-
-fn source(source: &Source) -> String {
-    match source {
-        Source::Recorded { command, kernel, .. } => format!("{} on Linux {kernel}", command.join(" ")),
-        Source::Simulated { policy, workload, governor, seed, .. } => {
-            format!("{workload} under {policy}, {governor}, seed {seed}")
-        }
-        Source::Unknown => "unknown origin".into(),
-    }
 }

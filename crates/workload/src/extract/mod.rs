@@ -42,7 +42,8 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use hearth_trace::{
-    CoreId, Error, Event, Header, IDLE, Kind, Reader, Sink, Source, Stop, Store, Tid, Time, Trace, Waker,
+    CoreId, Error, Event, Header, IDLE, Kind, Reader, Recording, Sink, Source, Stop, Store, Tid, Time, Trace,
+    Waker,
 };
 
 use crate::{Op, SemIdx, Thread, ThreadIdx, Workload};
@@ -463,7 +464,7 @@ impl Sink for Extractor<'_> {
 /// Name and origin of the workload, from where the trace comes from.
 fn provenance(header: &Header) -> (String, String) {
     match &header.source {
-        Source::Recorded { command, .. } => {
+        Source::Recorded(Recording { command, .. }) => {
             let program = command.first().map_or("", |c| c.rsplit('/').next().unwrap_or(c));
             (program.to_string(), format!("recorded: {}", command.join(" ")))
         }

@@ -11,7 +11,6 @@ fn defaults_make_sense_and_end() {
         workload.check(&workload.origin).unwrap();
         let stats = workload.stats(NOMINAL_KHZ);
         assert!(stats.span.is_some(), "{}", workload.name);
-        println!("{:<18} {stats:?} parallelism {:.2?}", workload.name, stats.parallelism());
     }
 }
 
@@ -59,7 +58,7 @@ fn configure_has_the_shape_of_the_paper() {
     let workload = generate("configure").unwrap();
     let stats = workload.stats(NOMINAL_KHZ);
     assert!(stats.threads > 1000, "hundreds or thousands of tasks: {}", stats.threads);
-    let parallelism = stats.parallelism().unwrap();
+    let parallelism = stats.work as f64 / stats.span.unwrap() as f64;
     assert!((0.9..1.5).contains(&parallelism), "one or two at a time: {parallelism}");
     let work = |longer: bool| -> u64 {
         let ops = workload.threads.iter().flat_map(|t| &t.ops);

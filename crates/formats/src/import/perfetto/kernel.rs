@@ -1,13 +1,12 @@
-//! The kernel's events as Perfetto stores them.
+//! Kernel events in Perfetto traces.
 
 use crate::Error;
 use crate::import::collect::{Collector, Origin, Refused};
-use crate::perfetto::{ftrace, state};
+use crate::perfetto::ftrace;
 use crate::wire::{Fields, Value, packed};
-use hearth_recorder::{KernelEvent, What};
-use hearth_trace::Stop;
+use hearth_ftrace::{EventKind, KernelEvent, is_interrupt, stop_of_bits};
 
-/// What every event says.
+/// Fields common to all events.
 #[derive(Clone, Copy)]
 pub struct At {
     pub cpu: u32,
@@ -16,10 +15,7 @@ pub struct At {
     pub flags: u64,
 }
 
-/// `TRACE_FLAG_HARDIRQ | TRACE_FLAG_SOFTIRQ | TRACE_FLAG_NMI` of the kernel.
-const INTERRUPTS: u64 = 0x08 | 0x10 | 0x40;
-
-/// The fields of an event's message that are numbered 1 to 7: no event that is read here has more.
+/// Fields 1 to 7 of an event's message. No supported event has more.
 pub struct Content<'a>([Option<Value<'a>>; 8]);
 
 impl<'a> Content<'a> {
@@ -38,7 +34,7 @@ impl<'a> Content<'a> {
         self.0[field].map_or(&[], Value::bytes)
     }
 
-    /// 0 is not written.
+    /// A missing number is 0.
     pub fn number(&self, field: usize) -> u64 {
         self.0[field].map_or(0, Value::number)
     }
@@ -47,7 +43,7 @@ impl<'a> Content<'a> {
         self.number(field) as i32
     }
 
-    /// A core; negative ones become one that no machine has.
+    /// A core. A negative number becomes one that is too large.
     pub fn core(&self, field: usize) -> u32 {
         self.number(field).min(u32::MAX.into()) as u32
     }
@@ -64,62 +60,55 @@ pub fn event(
         Err(refused) => return Ok(Err(refused)),
     };
     let mut pid = at.pid as i32;
-    let what = match field {
+    let kind = match field {
         ftrace::SWITCH => {
-            // Perfetto may record it without saying who it was that ran.
+            // The event may have no pid.
             pid = content.int(2);
-            What::Switch {
+            EventKind::Switch {
                 prev: pid,
                 prev_comm: content.bytes(1),
-                stop: stop(content.number(4)),
+                stop: stop_of_bits(content.number(4)),
                 next: content.int(6),
                 next_comm: content.bytes(5),
             }
         }
         ftrace::WAKING | ftrace::WAKEUP => {
-            What::Waking { pid: content.int(2), comm: content.bytes(1), target: content.core(5) }
+            EventKind::Waking { pid: content.int(2), comm: content.bytes(1), target: content.core(5) }
         }
         ftrace::WAKEUP_NEW => {
-            What::WakeupNew { pid: content.int(2), comm: content.bytes(1), target: content.core(5) }
+            EventKind::WakeupNew { pid: content.int(2), comm: content.bytes(1), target: content.core(5) }
         }
         ftrace::FORK => {
-            What::Fork { parent: content.int(2), child: content.int(4), child_comm: content.bytes(3) }
+            EventKind::Fork { parent: content.int(2), child: content.int(4), child_comm: content.bytes(3) }
         }
         ftrace::EXEC => {
-            What::Exec { pid: content.int(2), old_pid: content.int(3), filename: content.bytes(1) }
+            EventKind::Exec { pid: content.int(2), old_pid: content.int(3), filename: content.bytes(1) }
         }
-        ftrace::EXIT => What::Exit { pid: content.int(2) },
-        ftrace::WAIT => What::Wait,
-        ftrace::RENAME => What::Name { pid: content.int(1), comm: content.bytes(3) },
-        ftrace::MIGRATE => {
-            What::Migrate { pid: content.int(2), from: content.core(4), to: content.core(5), queued: false }
-        }
-        ftrace::FREQUENCY => What::Frequency { cpu: content.core(2), khz: content.core(1) },
+        ftrace::EXIT => EventKind::Exit { pid: content.int(2) },
+        ftrace::WAIT => EventKind::Wait,
+        ftrace::RENAME => EventKind::Name { pid: content.int(1), comm: content.bytes(3) },
+        ftrace::MIGRATE => EventKind::Migrate {
+            pid: content.int(2),
+            from: content.core(4),
+            to: content.core(5),
+            queued: false,
+        },
+        ftrace::FREQUENCY => EventKind::Frequency { cpu: content.core(2), khz: content.core(1) },
         ftrace::IDLE => {
             let state = content.core(1);
-            What::Idle { cpu: content.core(2), state: (state != u32::MAX).then_some(state) }
+            EventKind::Idle { cpu: content.core(2), state: (state != u32::MAX).then_some(state) }
         }
         _ => {
-            collector.notes.count("events of kinds that a trace has no place for");
+            collector.notes.count("events of unsupported kinds");
             return Ok(Ok(()));
         }
     };
-    let interrupt = at.flags & INTERRUPTS != 0;
-    let event = KernelEvent { time: at.time, cpu: at.cpu, pid, interrupt, what };
+    let interrupt = is_interrupt(at.flags);
+    let event = KernelEvent { time: at.time, cpu: at.cpu, pid, interrupt, kind };
     if field == ftrace::WAKEUP { collector.wakeup(&event) } else { collector.event(&event) }
 }
 
-/// What stands in `prev_state`, since Linux 4.14.
-pub fn stop(value: u64) -> Stop {
-    match value {
-        state::RUNNABLE => Stop::Preempted,
-        value if value & !0xff != 0 => Stop::Preempted,
-        value if value & (state::ZOMBIE | state::DEAD) != 0 => Stop::Exited,
-        _ => Stop::Blocked,
-    }
-}
-
-/// `CompactSched`: the columns of the switches and wake-ups of a core. Who leaves is who came before.
+/// `CompactSched`: the columns of the switches and wake-ups of a core. The previous thread is that of the last switch.
 pub fn compact(cpu: u32, message: &[u8], collector: &mut Collector) -> Result<Result<(), Refused>, Error> {
     let mut names: Vec<&[u8]> = Vec::new();
     let mut columns = [const { None }; 13];
@@ -140,10 +129,10 @@ pub fn compact(cpu: u32, message: &[u8], collector: &mut Collector) -> Result<Re
         let (next, next_comm) = (pid as i32, name(comm));
         let before =
             prev.replace((next, next_comm)).or_else(|| collector.running(cpu).map(|pid| (pid, &[][..])));
-        // Who left at the first switch of all is not told: it is one that begins.
+        // The previous thread of the first switch is unknown.
         let (prev, prev_comm) = before.unwrap_or((0, &[]));
-        let what = What::Switch { prev, prev_comm, stop: stop(state), next, next_comm };
-        let event = KernelEvent { time, cpu, pid: prev, interrupt: false, what };
+        let kind = EventKind::Switch { prev, prev_comm, stop: stop_of_bits(state), next, next_comm };
+        let event = KernelEvent { time, cpu, pid: prev, interrupt: false, kind };
         if let refused @ Err(_) = collector.event(&event)? {
             return Ok(refused);
         }
@@ -155,11 +144,14 @@ pub fn compact(cpu: u32, message: &[u8], collector: &mut Collector) -> Result<Re
     let mut time = 0u64;
     for ((delta, pid), (target, comm)) in column(7).zip(column(8)).zip(column(9).zip(column(11))) {
         time = time.wrapping_add(delta);
-        let interrupt = flags.next().unwrap_or(0) & INTERRUPTS != 0;
-        let what =
-            What::Waking { pid: pid as i32, comm: name(comm), target: target.min(u32::MAX.into()) as u32 };
-        // Who ran then is known when all is in order.
-        let event = KernelEvent { time, cpu, pid: super::super::collect::WHOEVER_RUNS, interrupt, what };
+        let interrupt = is_interrupt(flags.next().unwrap_or(0));
+        let kind = EventKind::Waking {
+            pid: pid as i32,
+            comm: name(comm),
+            target: target.min(u32::MAX.into()) as u32,
+        };
+        // The running thread is known after sorting.
+        let event = KernelEvent { time, cpu, pid: super::super::collect::RUNNING_THREAD, interrupt, kind };
         if let refused @ Err(_) = collector.event(&event)? {
             return Ok(refused);
         }
@@ -167,7 +159,7 @@ pub fn compact(cpu: u32, message: &[u8], collector: &mut Collector) -> Result<Re
     Ok(Ok(()))
 }
 
-/// Names of threads. Of a process, the first word of its command line, without the folder.
+/// Reads names of threads. The name of a process is the first word of its command line, without the folder.
 pub fn process_tree(message: &[u8], collector: &mut Collector) -> Result<(), Error> {
     for field in Fields::of(message) {
         let Ok((field, value)) = field else { return Ok(()) };

@@ -1,4 +1,4 @@
-//! What Hearth exported, read back.
+//! Reading exports of Hearth.
 
 use super::TrackEvent;
 use super::kernel::{At, Content};
@@ -22,7 +22,7 @@ impl Ours {
         Ours { names: names.collect(), header, sorter: Sorter::new(folder) }
     }
 
-    /// An event that the kernel has too.
+    /// Reads an ftrace event.
     pub fn kernel(&mut self, at: At, field: u32, message: &[u8]) -> Result<Result<(), Refused>, Error> {
         let kind = Content::read(message).and_then(|content| self.kind(at, field, &content));
         match kind {
@@ -37,7 +37,7 @@ impl Ours {
         let thread = |field| content.number(field) as u32;
         Ok(Some(match field {
             ftrace::SWITCH => {
-                Kind::Switch { prev: thread(2), stop: stop(content.number(4)), next: thread(6) }
+                Kind::Switch { prev: thread(2), stop: state::stop(content.number(4)), next: thread(6) }
             }
             ftrace::WAKING => {
                 let waker = match at.flags & INTERRUPT {
@@ -64,7 +64,7 @@ impl Ours {
         }))
     }
 
-    /// An event of a track of Hearth's.
+    /// Reads an event of one of Hearth's tracks.
     pub(super) fn own(
         &mut self,
         time: u64,
@@ -99,7 +99,7 @@ impl Ours {
         }
     }
 
-    /// The header, and the events in order.
+    /// Returns the header and the sorted events.
     pub fn finish(self) -> Result<(Header, Events), Error> {
         Ok((self.header, Events(self.sorter.sorted()?)))
     }
@@ -119,16 +119,6 @@ fn core(number: u64) -> Result<CoreId, Refused> {
 
 fn small(number: u64) -> Result<u8, Refused> {
     u8::try_from(number).map_err(|_| format!("it names idle state {number}: a trace has at most 256"))
-}
-
-/// As the exporter writes it.
-fn stop(value: u64) -> Stop {
-    match value {
-        state::RUNNABLE => Stop::Yielded,
-        state::PREEMPTED => Stop::Preempted,
-        state::ZOMBIE => Stop::Exited,
-        _ => Stop::Blocked,
-    }
 }
 
 fn pack(core: CoreId, kind: Kind) -> [u32; 6] {

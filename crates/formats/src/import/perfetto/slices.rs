@@ -1,13 +1,12 @@
-//! Slices "on a core" and instants "woken", as scxsim writes them (in the words of wprof).
+//! Slices "on a core" and instants "woken" of scxsim, which have the names of wprof.
 //!
-//! They are not the kernel's events: a switch is made of the slice that ends and the one that begins on the same core
-//! at the same time. Who woke a thread they do not tell.
+//! A switch is the end of a slice and the beginning of another on the same core at the same time. Wakers are unknown.
 
 use super::TrackEvent;
 use crate::Error;
 use crate::import::collect::{Collector, Refused};
 use crate::perfetto::event;
-use hearth_recorder::{KernelEvent, What};
+use hearth_ftrace::{EventKind, KernelEvent};
 use hearth_trace::Stop;
 use std::collections::HashMap;
 
@@ -16,11 +15,11 @@ pub struct Slices {
     cores: HashMap<u32, Core>,
 }
 
-/// What is known of a core.
+/// State of a core.
 #[derive(Default)]
 struct Core {
     running: i32,
-    /// A slice has ended, and what comes next is not known yet: when, and why.
+    /// Time and reason of the end of a slice whose successor is unknown so far.
     ended: Option<(u64, Stop)>,
 }
 
@@ -53,7 +52,7 @@ impl Slices {
                 self.woken(time, cpu, thread(tid), comm, collector)
             }
             _ => {
-                collector.notes.count("events of tracks that a trace has no place for");
+                collector.notes.count("events of unsupported tracks");
                 Ok(Ok(()))
             }
         }
@@ -82,18 +81,18 @@ impl Slices {
         Ok(Ok(()))
     }
 
-    /// A thread was woken, on this core.
+    /// Takes a wake-up on this core.
     pub fn woken(&mut self, time: u64, cpu: u32, tid: i32, comm: &[u8], collector: &mut Collector) -> Taken {
-        collector.notes.say("the slices do not say who woke a thread: wake-ups are those of interrupts");
+        collector.notes.say("slices have no wakers: interrupts count as wakers");
         if let Err(refused) = self.settle(cpu, Some(time), collector)? {
             return Ok(Err(refused));
         }
         let pid = self.cores.get(&cpu).map_or(0, |core| core.running);
-        let what = What::Waking { pid: tid, comm, target: cpu };
-        collector.event(&KernelEvent { time, cpu, pid, interrupt: true, what })
+        let kind = EventKind::Waking { pid: tid, comm, target: cpu };
+        collector.event(&KernelEvent { time, cpu, pid, interrupt: true, kind })
     }
 
-    /// A slice that ended before `now` was followed by nothing: the core was idle.
+    /// Makes a core idle if its slice ended before `now` without a successor.
     fn settle(&mut self, cpu: u32, now: Option<u64>, collector: &mut Collector) -> Taken {
         let Some(core) = self.cores.get_mut(&cpu) else { return Ok(Ok(())) };
         let Some((time, stop)) = core.ended.filter(|(time, _)| Some(*time) != now) else { return Ok(Ok(())) };
@@ -102,7 +101,7 @@ impl Slices {
         switch(time, cpu, prev, stop, 0, b"", collector)
     }
 
-    /// The slices that ended last.
+    /// Ends the last slice of each core.
     pub fn finish(&mut self, collector: &mut Collector) -> Taken {
         let mut cores: Vec<u32> = self.cores.keys().copied().collect();
         cores.sort_unstable();
@@ -115,7 +114,7 @@ impl Slices {
     }
 }
 
-/// Why a slice ends; `None`: the trace does, and the thread still runs.
+/// Reason of the end of a slice. `None`: the thread still runs at the end of the trace.
 pub fn stop(reason: &[u8]) -> Option<Stop> {
     match reason {
         b"preempted" => Some(Stop::Preempted),
@@ -126,7 +125,7 @@ pub fn stop(reason: &[u8]) -> Option<Stop> {
     }
 }
 
-/// Idle threads have negative numbers there.
+/// Idle threads have negative numbers.
 fn thread(tid: u64) -> i32 {
     (tid as i32).max(0)
 }
@@ -144,6 +143,6 @@ fn switch(
     next_comm: &[u8],
     collector: &mut Collector,
 ) -> Taken {
-    let what = What::Switch { prev, prev_comm: b"", stop, next, next_comm };
-    collector.event(&KernelEvent { time, cpu, pid: prev, interrupt: false, what })
+    let kind = EventKind::Switch { prev, prev_comm: b"", stop, next, next_comm };
+    collector.event(&KernelEvent { time, cpu, pid: prev, interrupt: false, kind })
 }

@@ -1,63 +1,63 @@
-//! What stands behind an event's name: `field=value` as the kernel prints it, or the shorter form of trace-cmd.
+//! Fields of an event as text: `field=value`, as the kernel prints them, or the shorter form of trace-cmd.
 
 use super::head::Head;
-use hearth_recorder::{KernelEvent, What};
+use hearth_ftrace::{EventKind, KernelEvent, stop_of_letters};
 use hearth_trace::Stop;
 
 type Parsed<T> = Result<T, String>;
 
-/// The event of a line; `None`: one that is of no use here.
+/// The event of a line; `None`: an unsupported event.
 pub fn event<'a>(head: &Head<'a>) -> Parsed<Option<KernelEvent<'a>>> {
     let rest = head.rest;
-    let what = match head.event {
+    let kind = match head.event {
         "sched_switch" => switch(rest)?,
         "sched_waking" | "sched_wakeup" => {
             let (pid, comm, target) = woken(rest)?;
-            What::Waking { pid, comm, target }
+            EventKind::Waking { pid, comm, target }
         }
         "sched_wakeup_new" => {
             let (pid, comm, target) = woken(rest)?;
-            What::WakeupNew { pid, comm, target }
+            EventKind::WakeupNew { pid, comm, target }
         }
-        "sched_process_fork" => What::Fork {
+        "sched_process_fork" => EventKind::Fork {
             parent: number(rest, "pid")?,
             child: number(rest, "child_pid")?,
             child_comm: between(rest, "child_comm=", " child_pid=")?,
         },
-        "sched_process_exec" => What::Exec {
+        "sched_process_exec" => EventKind::Exec {
             pid: number(rest, "pid")?,
             old_pid: number(rest, "old_pid")?,
             filename: between(rest, "filename=", " pid=")?,
         },
-        "sched_process_exit" => What::Exit { pid: number(rest, "pid")? },
-        "sched_process_wait" => What::Wait,
-        "sched_migrate_task" => What::Migrate {
+        "sched_process_exit" => EventKind::Exit { pid: number(rest, "pid")? },
+        "sched_process_wait" => EventKind::Wait,
+        "sched_migrate_task" => EventKind::Migrate {
             pid: number(rest, "pid")?,
             from: number(rest, "orig_cpu")?,
             to: number(rest, "dest_cpu")?,
             queued: false,
         },
-        "cpu_frequency" => What::Frequency { cpu: number(rest, "cpu_id")?, khz: number(rest, "state")? },
+        "cpu_frequency" => EventKind::Frequency { cpu: number(rest, "cpu_id")?, khz: number(rest, "state")? },
         "cpu_idle" => {
             let state: u32 = number(rest, "state")?;
-            What::Idle { cpu: number(rest, "cpu_id")?, state: (state != u32::MAX).then_some(state) }
+            EventKind::Idle { cpu: number(rest, "cpu_id")?, state: (state != u32::MAX).then_some(state) }
         }
         "task_rename" => {
-            What::Name { pid: number(rest, "pid")?, comm: between(rest, "newcomm=", " oom_score_adj=")? }
+            EventKind::Name { pid: number(rest, "pid")?, comm: between(rest, "newcomm=", " oom_score_adj=")? }
         }
         _ => return Ok(None),
     };
-    // Whoever leaves the core is who was running there, also if its number was gone already.
-    let pid = match (head.pid, what) {
-        (_, What::Switch { prev, .. }) => prev,
+    // The previous thread of a switch was running, even if the head has lost its pid.
+    let pid = match (head.pid, kind) {
+        (_, EventKind::Switch { prev, .. }) => prev,
         (Some(pid), _) => pid,
-        (None, What::Exit { pid }) => pid,
+        (None, EventKind::Exit { pid }) => pid,
         (None, _) => return Ok(None),
     };
-    Ok(Some(KernelEvent { time: head.time, cpu: head.cpu, pid, interrupt: head.interrupt, what }))
+    Ok(Some(KernelEvent { time: head.time, cpu: head.cpu, pid, interrupt: head.interrupt, kind }))
 }
 
-/// The value of `name=`, which is a number.
+/// Number after `name=`.
 fn number<T: std::str::FromStr>(rest: &str, name: &str) -> Parsed<T> {
     let missing = || format!("it has no `{name}=`");
     let mut from = 0;
@@ -70,10 +70,10 @@ fn number<T: std::str::FromStr>(rest: &str, name: &str) -> Parsed<T> {
         }
     };
     let value = rest[at..].split([' ', '\t']).next().unwrap_or_default();
-    value.parse().map_err(|_| format!("its `{name}` is `{value}`, which is no such number"))
+    value.parse().map_err(|_| format!("its `{name}` is `{value}`, which is not a valid number"))
 }
 
-/// A name: it may have blanks in it, so that what follows says where it ends.
+/// Text between two fields: a name may have blanks in it.
 fn between<'a>(rest: &'a str, before: &str, after: &str) -> Parsed<&'a [u8]> {
     let (_, value) = rest.split_once(before).ok_or_else(|| format!("it has no `{before}`"))?;
     let (value, _) = value.split_once(after).ok_or_else(|| format!("it has no `{}`", after.trim()))?;
@@ -82,10 +82,10 @@ fn between<'a>(rest: &'a str, before: &str, after: &str) -> Parsed<&'a [u8]> {
 
 /// `prev_comm=… prev_pid=… prev_prio=… prev_state=S ==> next_comm=… next_pid=… next_prio=…`, or
 /// `COMM:PID [PRIO] S ==> COMM:PID [PRIO]`.
-fn switch(rest: &str) -> Parsed<What<'_>> {
-    let (prev, next) = rest.split_once(" ==> ").ok_or("it does not say which thread comes (` ==> `)")?;
+fn switch(rest: &str) -> Parsed<EventKind<'_>> {
+    let (prev, next) = rest.split_once(" ==> ").ok_or("it has no next thread (` ==> `)")?;
     if prev.starts_with("prev_comm=") {
-        return Ok(What::Switch {
+        return Ok(EventKind::Switch {
             prev: number(prev, "prev_pid")?,
             prev_comm: between(prev, "prev_comm=", " prev_pid=")?,
             stop: stop(prev.rsplit_once("prev_state=").ok_or("it has no `prev_state=`")?.1)?,
@@ -93,11 +93,11 @@ fn switch(rest: &str) -> Parsed<What<'_>> {
             next_comm: between(next, "next_comm=", " next_pid=")?,
         });
     }
-    let (prev, state) = prev.rsplit_once("] ").ok_or("it does not say why the thread stops")?;
+    let (prev, state) = prev.rsplit_once("] ").ok_or("it has no thread state")?;
     let (prev, _) = prev.rsplit_once(" [").ok_or("it has no priority in brackets")?;
     let (next, _) = next.rsplit_once(" [").ok_or("it has no priority in brackets")?;
     let ((prev_comm, prev), (next_comm, next)) = (named(prev)?, named(next)?);
-    Ok(What::Switch { prev, prev_comm, stop: stop(state)?, next, next_comm })
+    Ok(EventKind::Switch { prev, prev_comm, stop: stop(state)?, next, next_comm })
 }
 
 /// `comm=… pid=… prio=… target_cpu=…`, or `COMM:PID [PRIO] CPU:NNN`.
@@ -114,61 +114,46 @@ fn woken(rest: &str) -> Parsed<(i32, &[u8], u32)> {
 
 /// `COMM:PID`
 fn named(task: &str) -> Parsed<(&[u8], i32)> {
-    let (comm, pid) = task.rsplit_once(':').ok_or_else(|| format!("`{task}` is no thread"))?;
-    let pid = pid.trim().parse().map_err(|_| format!("`{pid}` is no number of a thread"))?;
+    let (comm, pid) = task.rsplit_once(':').ok_or_else(|| format!("`{task}` is not a thread"))?;
+    let pid = pid.trim().parse().map_err(|_| format!("`{pid}` is not a pid"))?;
     Ok((comm.as_bytes(), pid))
 }
 
-/// `R`, `R+`, `S`, `D|K`, …
 fn stop(state: &str) -> Parsed<Stop> {
-    let state = state.trim();
-    match state {
-        _ if state.ends_with('+') => Ok(Stop::Preempted),
-        "R" => Ok(Stop::Preempted),
-        _ if state.is_empty() || !state.bytes().all(|byte| byte.is_ascii_alphabetic() || byte == b'|') => {
-            Err(format!("`{state}` is no state of a thread"))
-        }
-        _ if state.contains(['X', 'Z', 'x']) => Ok(Stop::Exited),
-        _ => Ok(Stop::Blocked),
-    }
+    stop_of_letters(state).ok_or_else(|| format!("`{}` is not a thread state", state.trim()))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn what(line: &str) -> Parsed<Option<What<'_>>> {
-        event(&Head::parse(line).unwrap().unwrap()).map(|event| event.map(|event| event.what))
+    fn kind(line: &str) -> Parsed<Option<EventKind<'_>>> {
+        event(&Head::parse(line).unwrap().unwrap()).map(|event| event.map(|event| event.kind))
     }
 
     #[test]
     fn both_forms_of_a_switch() {
-        let long = what(
+        let long = kind(
             "x-1 [000] d..2. 1.000001: sched_switch: prev_comm=a b prev_pid=1 prev_prio=120 prev_state=R+ ==> \
              next_comm=c:d next_pid=2 next_prio=120",
         );
-        let short = what("x-1 [000] 1.000001: sched_switch:   a b:1 [120] R ==> c:d:2 [120]");
-        let expected =
-            What::Switch { prev: 1, prev_comm: b"a b", stop: Stop::Preempted, next: 2, next_comm: b"c:d" };
+        let short = kind("x-1 [000] 1.000001: sched_switch:   a b:1 [120] R ==> c:d:2 [120]");
+        let expected = EventKind::Switch {
+            prev: 1,
+            prev_comm: b"a b",
+            stop: Stop::Preempted,
+            next: 2,
+            next_comm: b"c:d",
+        };
         assert_eq!((long, short), (Ok(Some(expected)), Ok(Some(expected))));
     }
 
     #[test]
-    fn states() {
-        let expected =
-            [("S", Stop::Blocked), ("D|K", Stop::Blocked), ("I", Stop::Blocked), ("Z", Stop::Exited)];
-        for (state, expected) in expected {
-            assert_eq!(stop(state), Ok(expected));
-        }
-        assert!(stop("").is_err() && stop("3").is_err());
-    }
-
-    #[test]
-    fn missing_fields_are_told() {
+    fn missing_fields_are_errors() {
         let line = "x-1 [000] 1.000001: sched_waking: comm=a pid=2 prio=120";
-        assert_eq!(what(line).unwrap_err(), "it has no `target_cpu=`");
+        assert_eq!(kind(line).unwrap_err(), "it has no `target_cpu=`");
         let line = "x-1 [000] 1.000001: sched_process_fork: comm=a pid=2 child_comm=b child_pid=many";
-        assert!(what(line).unwrap_err().contains("`many`"));
-        assert_eq!(what("x-1 [000] 1.000001: sched_stat_runtime: comm=a"), Ok(None));
+        assert!(kind(line).unwrap_err().contains("`many`"));
+        assert_eq!(kind("x-1 [000] 1.000001: sched_stat_runtime: comm=a"), Ok(None));
     }
 }

@@ -1,16 +1,16 @@
-//! How a line begins: the thread, the core, flags, the time, and the name of the event.
+//! The beginning of a line: thread, core, flags, time and name of the event.
 
-/// A line, taken apart.
+/// The parts of a line.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Head<'a> {
     pub comm: &'a str,
-    /// `None`: the line does not say (`perf script` of a thread that has ended).
+    /// `None`: unknown (`perf script` of a thread that has exited).
     pub pid: Option<i32>,
     pub cpu: u32,
     pub time: u64,
-    /// Digits behind the point of the time.
+    /// Number of decimals of the time.
     pub digits: usize,
-    /// Whether there are flags, and whether they say that this happened in an interrupt.
+    /// True if there are flags; and if they show an interrupt.
     pub flags: bool,
     pub interrupt: bool,
     /// Without the subsystem.
@@ -19,7 +19,7 @@ pub struct Head<'a> {
 }
 
 impl<'a> Head<'a> {
-    /// `None`: this is no event. An error: it is one, with a head that makes no sense.
+    /// Parses a line. `None`: it is not an event. Error: it is an event with an invalid head.
     pub fn parse(line: &'a str) -> Option<Result<Self, String>> {
         let (task, cpu, rest) = core(line)?;
         let (comm, pid) = task_of(task)?;
@@ -43,7 +43,7 @@ impl<'a> Head<'a> {
             head.interrupt = word.chars().any(|flag| matches!(flag, 'h' | 'H' | 's' | 'Z' | 'z'));
             rest = after.trim_start();
         }
-        // `perf script` may put the period of the sample before the event.
+        // `perf script` may print the sample period before the event.
         if let Some((period, after)) = rest.split_once(' ')
             && !period.is_empty()
             && period.bytes().all(|byte| byte.is_ascii_digit())
@@ -65,7 +65,7 @@ fn is_number(c: char) -> bool {
     c.is_ascii_digit() || c == '-'
 }
 
-/// Before, in and after the first `[NNN]` between blanks.
+/// Splits a line at the first `[NNN]` between blanks.
 fn core(line: &str) -> Option<(&str, u32, &str)> {
     let mut from = 0;
     while let Some(open) = line[from..].find(" [").map(|at| from + at) {
@@ -93,7 +93,7 @@ fn task_of(task: &str) -> Option<(&str, Option<i32>)> {
         }
         _ => task.rsplit_once('-')?,
     };
-    // trace-cmd names the buffer first, if it is not the main one.
+    // trace-cmd prints the name of an instance first.
     let comm = comm.rsplit_once(": ").map_or(comm, |(_, comm)| comm.trim_start());
     let pid = number.parse().ok().filter(|pid| *pid >= 0);
     (pid.is_some() || number.starts_with('-')).then_some((comm, pid))
@@ -105,9 +105,11 @@ fn nanoseconds(text: &str) -> Result<(u64, usize), String> {
         return Err(format!("its time, {text}, is negative"));
     }
     let (seconds, fraction) = text.split_once('.').ok_or_else(|| {
-        format!("its time, {text}, is not in seconds: record with a clock that counts them (mono, local or global)")
+        format!(
+            "its time, {text}, is not in seconds: record with a clock in nanoseconds (mono, local or global)"
+        )
     })?;
-    let wrong = || format!("its time, {text}, is no number of seconds");
+    let wrong = || format!("its time, {text}, is not a number of seconds");
     let digits = fraction.len();
     if !(1..=9).contains(&digits) || !fraction.bytes().all(|byte| byte.is_ascii_digit()) {
         return Err(wrong());

@@ -16,20 +16,20 @@ const HEADER_INFO: u16 = 16;
 const EVENT_FORMATS: u16 = 18;
 const COMMAND_LINES: u16 = 21;
 
-/// More sections of options than this are a ring.
+/// Maximum number of sections of options, which may form a cycle.
 const MOST_SECTIONS: u32 = 1000;
-/// Bytes of options, uncompressed: they list the pages of each core, which are kept in memory.
+/// Maximum uncompressed size of options: they list the pages of each core, which are kept in memory.
 const MOST_OPTIONS: usize = 16 << 20;
 const COMPRESSED: u16 = 1;
 
-/// What the options refer to.
+/// Content of the options.
 #[derive(Default)]
 struct Found {
     header_info: Option<u64>,
     formats: Option<u64>,
     command_lines: Option<u64>,
     clock: String,
-    /// With where the section of their buffer begins.
+    /// With the position of their buffer's section.
     pages: Vec<(u64, Pages)>,
 }
 
@@ -83,7 +83,7 @@ pub fn describe(input: &mut Input<impl Read + Seek>, collector: &mut Collector) 
     Ok(Described { formats, pages, clock: found.clock })
 }
 
-/// A section, uncompressed.
+/// Reads a section, uncompressed.
 fn content(
     input: &mut Input<impl Read + Seek>,
     at: u64,
@@ -101,7 +101,7 @@ fn content(
     }
 }
 
-/// Returns where the next section of options is (0: nowhere). `at` is where these begin, for messages.
+/// Returns the position of the next section of options (0: none). `at` is the position of these, for messages.
 fn read_options(
     input: &mut Input<Cursor<Vec<u8>>>,
     at: u64,

@@ -1,4 +1,4 @@
-//! `--plot`.
+//! The picture of `hearth report --plot`.
 
 use super::summary::origin;
 use crate::failure::Failure;
@@ -8,15 +8,15 @@ use hearth_study::measure::Measured;
 use hearth_trace::Source;
 use std::path::Path;
 
-/// Says early what cannot be done.
+/// Fails if the picture cannot be written or converted. This is checked before the traces are read.
 pub fn check(path: &Path) -> Result<(), Failure> {
     output::check_writable(path)?;
     match kind(path) {
         "svg" => Ok(()),
         "png" if png::is_possible() => Ok(()),
         "png" => Err(no_converter()),
-        _ => Err(Failure::new(format_args!("cannot draw {}: it is neither .svg nor .png", path.display()))
-            .help("name a file that ends in .svg or .png")),
+        _ => Err(Failure::new(format_args!("cannot draw {}: unknown format", path.display()))
+            .help("use the extension .svg or .png")),
     }
 }
 
@@ -36,16 +36,15 @@ fn kind(path: &Path) -> &str {
     path.extension().and_then(|extension| extension.to_str()).unwrap_or_default()
 }
 
-/// What tells the traces apart: the policy, if they differ in it.
+/// Names that distinguish the traces: policy and governor if they differ, otherwise the file.
 fn names(traces: &[Measured]) -> Vec<String> {
     let short = |trace: &Measured| match &trace.source {
         Source::Simulated { policy, governor, .. } => format!("{policy}, {governor}"),
         source => origin(source),
     };
     let file = |trace: &Measured| {
-        Path::new(&trace.path)
-            .file_name()
-            .map_or(trace.path.clone(), |name| name.to_string_lossy().into_owned())
+        let name = Path::new(&trace.path).file_name();
+        name.map_or(trace.path.clone(), |name| name.to_string_lossy().into_owned())
     };
     let names: Vec<String> = traces.iter().map(short).collect();
     match &names[..] {
@@ -55,19 +54,6 @@ fn names(traces: &[Measured]) -> Vec<String> {
 }
 
 fn no_converter() -> Failure {
-    Failure::new(format_args!("cannot make a PNG: none of {} is installed and works", png::converters()))
-        .help("write an .svg, or install one: apt install librsvg2-bin")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::fs;
-
-    #[test]
-    fn only_what_can_be_drawn() {
-        assert!(check(Path::new("a.svg")).is_ok());
-        assert!(check(Path::new("a.pdf")).is_err() && check(Path::new("no/such/a.svg")).is_err());
-        assert!(fs::metadata("a.svg").is_err(), "nothing is written yet");
-    }
+    Failure::new(format_args!("cannot write a PNG: none of {} works here", png::converters()))
+        .help("write an .svg, or install a converter: apt install librsvg2-bin")
 }

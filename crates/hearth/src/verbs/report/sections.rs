@@ -1,8 +1,10 @@
-//! What is looked into, as text.
+//! The tables of a report's `--by`, `--wakers`, `--inversions` and `--overloads`.
 
 use super::sheet::Cell::{Count, Number, Text};
-use super::sheet::{Cell, Sheet};
-use hearth_analysis::{ByInterval, Inversions, Load, Overload, Overloads, ProcessRow, ThreadRow, WakerPair};
+use super::sheet::{Cell, Column, Sheet};
+use hearth_analysis::{
+    ByInterval, Interval, Inversion, Inversions, Load, Overload, Overloads, ProcessRow, ThreadRow, WakerPair,
+};
 use hearth_study::measure::{Measured, NAMES};
 use hearth_trace::CoreId;
 
@@ -17,7 +19,7 @@ pub fn text(traces: &[Measured], top: usize) -> String {
     text
 }
 
-/// Of two traces, row beside row.
+/// One table for all traces: the rows of a second trace follow those of the first.
 fn compared(traces: &[Measured], most: usize, sheet: impl Fn(&Measured) -> Option<Sheet>) -> String {
     let sheets: Vec<Sheet> = traces.iter().filter_map(sheet).collect();
     match &sheets[..] {
@@ -27,7 +29,7 @@ fn compared(traces: &[Measured], most: usize, sheet: impl Fn(&Measured) -> Optio
     }
 }
 
-/// Of two traces, one after the other.
+/// A table for each trace.
 fn each(traces: &[Measured], most: usize, sheet: impl Fn(&Measured) -> Option<Sheet>) -> String {
     let mut text = String::new();
     for (trace, name) in traces.iter().zip(NAMES) {
@@ -41,216 +43,133 @@ fn each(traces: &[Measured], most: usize, sheet: impl Fn(&Measured) -> Option<Sh
     text
 }
 
-/// A moment, to the microsecond: it is to be found in a viewer.
+/// A time in seconds, to the microsecond, so that it can be found in the viewer.
 fn moment(s: f64) -> Cell {
     Text(format!("{s:.6}"))
 }
 
 fn intervals(by: &ByInterval) -> Sheet {
-    let row = |row: &hearth_analysis::Interval| {
-        vec![
-            Text(format!("{:.3}", row.begin_s)),
-            Number(row.busy_core_s),
-            Count(row.cores_used.into()),
-            Cell::known(row.busy_ghz_mean),
-            Number(row.underload_per_s),
-            Number(row.overload_core_ms),
-            Number(row.inversion_core_ms),
-            Count(row.wakeups),
-            Number(row.wakeup_latency_us.p50),
-            Number(row.wakeup_latency_us.p99),
-            Count(row.context_switches),
-            Count(row.migrations),
-        ]
-    };
-    Sheet {
-        title: format!("each {} s", by.interval_s),
-        keys: 1,
-        titles: vec![
-            "from (s)",
-            "core·s",
-            "cores",
-            "GHz",
-            "underload/s",
-            "overload (core·ms)",
-            "inversion (core·ms)",
-            "wake-ups",
-            "median (µs)",
-            "99% (µs)",
-            "switches",
-            "migrations",
-        ],
-        rows: by.rows.iter().map(row).collect(),
-    }
+    let columns: [Column<&Interval>; 12] = [
+        ("from (s)", |row| Text(format!("{:.3}", row.begin_s))),
+        ("core·s", |row| Number(row.busy_core_s)),
+        ("cores", |row| Count(row.cores_used.into())),
+        ("GHz", |row| Cell::known(row.busy_ghz_mean)),
+        ("underload/s", |row| Number(row.underload_per_s)),
+        ("overload (core·ms)", |row| Number(row.overload_core_ms)),
+        ("inversion (core·ms)", |row| Number(row.inversion_core_ms)),
+        ("wake-ups", |row| Count(row.wakeups)),
+        ("median (µs)", |row| Number(row.wakeup_latency_us.p50)),
+        ("99% (µs)", |row| Number(row.wakeup_latency_us.p99)),
+        ("switches", |row| Count(row.context_switches)),
+        ("migrations", |row| Count(row.migrations)),
+    ];
+    Sheet::new(format!("intervals of {} s", by.interval_s), 1, &columns, &by.rows)
 }
 
-const LOAD: [&str; 10] = [
-    "CPU (s)",
-    "GHz",
-    "runs",
-    "wake-ups",
-    "median (µs)",
-    "99% (µs)",
-    "waiting (ms)",
-    "overload (ms)",
-    "migrations",
-    "preempted",
-];
-
-fn load(load: &Load) -> [Cell; 10] {
-    [
-        Number(load.cpu_s),
-        Cell::known(load.ghz_mean),
-        Count(load.runs),
-        Count(load.wakeups),
-        Number(load.wakeup_latency_us.p50),
-        Number(load.wakeup_latency_us.p99),
-        Number(load.waiting_ms),
-        Number(load.overload_ms),
-        Count(load.migrations),
-        Count(load.preemptions),
-    ]
+/// The load of processes or threads, each with two cells of its own, titled `own`.
+fn loads<'a>(
+    title: &str,
+    keys: usize,
+    own: [&'static str; 2],
+    rows: impl IntoIterator<Item = ([Cell; 2], &'a Load)>,
+) -> Sheet {
+    let columns: [Column<([Cell; 2], &Load)>; 12] = [
+        (own[0], |(own, _)| own[0].clone()),
+        (own[1], |(own, _)| own[1].clone()),
+        ("CPU (s)", |(_, load)| Number(load.cpu_s)),
+        ("GHz", |(_, load)| Cell::known(load.ghz_mean)),
+        ("runs", |(_, load)| Count(load.runs)),
+        ("wake-ups", |(_, load)| Count(load.wakeups)),
+        ("median (µs)", |(_, load)| Number(load.wakeup_latency_us.p50)),
+        ("99% (µs)", |(_, load)| Number(load.wakeup_latency_us.p99)),
+        ("waiting (ms)", |(_, load)| Number(load.waiting_ms)),
+        ("overload (ms)", |(_, load)| Number(load.overload_ms)),
+        ("migrations", |(_, load)| Count(load.migrations)),
+        ("preempted", |(_, load)| Count(load.preemptions)),
+    ];
+    Sheet::new(title.into(), keys, &columns, rows)
 }
 
 fn processes(rows: &[ProcessRow]) -> Sheet {
-    let row = |row: &ProcessRow| {
-        [vec![Text(row.process.clone()), Count(row.threads)], load(&row.load).to_vec()].concat()
-    };
-    Sheet {
-        title: "processes: all threads of one name".into(),
-        keys: 1,
-        titles: [&["process", "threads"], &LOAD[..]].concat(),
-        rows: rows.iter().map(row).collect(),
-    }
+    let rows = rows.iter().map(|row| ([Text(row.process.clone()), Count(row.threads)], &row.load));
+    loads("processes: all threads of the same name", 1, ["process", "threads"], rows)
 }
 
 fn threads(rows: &[ThreadRow]) -> Sheet {
-    let row = |row: &ThreadRow| {
-        [vec![Text(row.thread.to_string()), Text(row.name.clone())], load(&row.load).to_vec()].concat()
-    };
-    Sheet {
-        title: "threads".into(),
-        keys: 2,
-        titles: [&["thread", "name"], &LOAD[..]].concat(),
-        rows: rows.iter().map(row).collect(),
-    }
+    let rows = rows.iter().map(|row| ([Text(row.thread.to_string()), Text(row.name.clone())], &row.load));
+    loads("threads", 2, ["thread", "name"], rows)
 }
 
 fn wakers(rows: &[WakerPair]) -> Sheet {
-    let row = |row: &WakerPair| {
-        vec![
-            Text(row.waker.clone()),
-            Text(row.wakee.clone()),
-            Count(row.wakeups),
-            Number(row.wakeup_latency_us.p50),
-            Number(row.wakeup_latency_us.p99),
-            Count(row.same_core),
-            Count(row.smt),
-            Count(row.llc),
-            Count(row.numa),
-            Count(row.machine),
-        ]
-    };
-    Sheet {
-        title: "who woke whom, and where the woken thread was put: on the waker's core, or beside it on ..."
-            .into(),
-        keys: 2,
-        titles: vec![
-            "waker",
-            "woken",
-            "wake-ups",
-            "median (µs)",
-            "99% (µs)",
-            "same core",
-            "hyperthread",
-            "die",
-            "NUMA node",
-            "machine",
-        ],
-        rows: rows.iter().map(row).collect(),
-    }
+    let columns: [Column<&WakerPair>; 10] = [
+        ("waker", |row| Text(row.waker.clone())),
+        ("woken", |row| Text(row.wakee.clone())),
+        ("wake-ups", |row| Count(row.wakeups)),
+        ("median (µs)", |row| Number(row.wakeup_latency_us.p50)),
+        ("99% (µs)", |row| Number(row.wakeup_latency_us.p99)),
+        ("same core", |row| Count(row.same_core)),
+        ("hyperthread", |row| Count(row.smt)),
+        ("die", |row| Count(row.llc)),
+        ("NUMA node", |row| Count(row.numa)),
+        ("machine", |row| Count(row.machine)),
+    ];
+    let title = "who woke whom: latencies, and wake-ups by the smallest domain that contains the waker's and the woken \
+                 thread's core";
+    Sheet::new(title.into(), 2, &columns, rows)
 }
 
 fn inversions(found: &Inversions) -> Sheet {
-    let row = |row: &hearth_analysis::Inversion| {
-        vec![
-            moment(row.begin_s),
-            Text(row.thread.to_string()),
-            Text(row.name.clone()),
-            Number(row.ms),
-            Count(row.core.into()),
-            Number(row.ghz),
-            Count(row.idle_core.into()),
-            Number(row.idle_ghz),
-            Count(row.runs),
-        ]
-    };
-    Sheet {
-        title: format!(
-            "longest frequency inversions, of {} that are {} core·ms together",
-            found.count,
-            Number(found.core_ms).text()
-        ),
-        keys: 3,
-        titles: vec![
-            "from (s)",
-            "thread",
-            "name",
-            "ms",
-            "on core",
-            "GHz",
-            "idle core",
-            "its GHz",
-            "threads run",
-        ],
-        rows: found.longest.iter().map(row).collect(),
-    }
+    let columns: [Column<&Inversion>; 9] = [
+        ("from (s)", |row| moment(row.begin_s)),
+        ("thread", |row| Text(row.thread.to_string())),
+        ("name", |row| Text(row.name.clone())),
+        ("ms", |row| Number(row.ms)),
+        ("on core", |row| Count(row.core.into())),
+        ("GHz", |row| Number(row.ghz)),
+        ("idle core", |row| Count(row.idle_core.into())),
+        ("its GHz", |row| Number(row.idle_ghz)),
+        ("threads run", |row| Count(row.runs)),
+    ];
+    let core_ms = Number(found.core_ms).text();
+    let title = format!("longest frequency inversions; total: {}, {core_ms} core·ms", found.count);
+    Sheet::new(title, 3, &columns, &found.longest)
 }
 
 fn overloads(found: &Overloads) -> Sheet {
-    let row = |row: &Overload| {
-        let queues = row.overloaded.iter().map(|queue| format!("{}:{}", queue.core, queue.runnable));
-        let waited = row.waited.iter().map(|waiter| format!("{} {}", waiter.name, waiter.thread));
-        vec![
-            moment(row.begin_s),
-            Text(short(queues.collect(), " ")),
-            Text(ranges(&row.idle)),
-            Text(short(waited.collect(), ", ")),
-            Number(row.ms),
-            Number(row.core_ms),
-            Count(row.most_waiting.into()),
-        ]
-    };
-    Sheet {
-        title: format!(
-            "longest overloads, of {} that are {} ms and {} core·ms together",
-            found.count,
-            Number(found.ms).text(),
-            Number(found.core_ms).text()
-        ),
-        keys: 4,
-        titles: vec!["from (s)", "core:threads", "idle cores", "waited", "ms", "core·ms", "most waiting"],
-        rows: found.longest.iter().map(row).collect(),
-    }
+    let columns: [Column<&Overload>; 7] = [
+        ("from (s)", |row| moment(row.begin_s)),
+        ("core:threads", |row| {
+            let queues = row.overloaded.iter().map(|queue| format!("{}:{}", queue.core, queue.runnable));
+            Text(short(queues.collect(), " "))
+        }),
+        ("idle cores", |row| Text(ranges(&row.idle))),
+        ("waited", |row| {
+            let waited = row.waited.iter().map(|waiter| format!("{} {}", waiter.name, waiter.thread));
+            Text(short(waited.collect(), ", "))
+        }),
+        ("ms", |row| Number(row.ms)),
+        ("core·ms", |row| Number(row.core_ms)),
+        ("most waiting", |row| Count(row.most_waiting.into())),
+    ];
+    let [ms, core_ms] = [found.ms, found.core_ms].map(|value| Number(value).text());
+    let title = format!("longest overloads; total: {}, {ms} ms, {core_ms} core·ms", found.count);
+    Sheet::new(title, 4, &columns, &found.longest)
 }
 
-/// The first four of a list.
+/// The first four items of a list.
 fn short(list: Vec<String>, separator: &str) -> String {
-    let shown = list.iter().take(4).cloned().collect::<Vec<_>>().join(separator);
-    if list.len() > 4 { format!("{shown} …") } else { shown }
+    let more = if list.len() > 4 { " …" } else { "" };
+    list.iter().take(4).cloned().collect::<Vec<_>>().join(separator) + more
 }
 
 /// `0-3 7 9-10`
 fn ranges(cores: &[CoreId]) -> String {
-    let mut ranges: Vec<(CoreId, CoreId)> = Vec::new();
-    for core in cores {
-        match ranges.last_mut() {
-            Some((_, last)) if u32::from(*last) + 1 == u32::from(*core) => *last = *core,
-            _ => ranges.push((*core, *core)),
-        }
-    }
-    let text = |(a, b): &(CoreId, CoreId)| if a == b { a.to_string() } else { format!("{a}-{b}") };
-    short(ranges.iter().map(text).collect(), " ")
+    let ranges = cores.chunk_by(|a, b| u32::from(*a) + 1 == u32::from(*b));
+    let text = |range: &[CoreId]| match range {
+        [first, .., last] => format!("{first}-{last}"),
+        range => range.iter().map(CoreId::to_string).collect(),
+    };
+    short(ranges.map(text).collect(), " ")
 }
 
 #[cfg(test)]

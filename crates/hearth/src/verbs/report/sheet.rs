@@ -1,4 +1,4 @@
-//! A table of numbers, of one trace or of two.
+//! Tables of numbers of one trace, or of two traces side by side.
 
 use crate::table::{Plain, number};
 
@@ -32,7 +32,7 @@ impl Cell {
         }
     }
 
-    /// `other` against this one: `×0.52`.
+    /// `other` divided by this one: `×0.52`.
     pub fn ratio(&self, other: &Cell) -> String {
         match (self.value(), other.value()) {
             (Some(0.0), Some(0.0)) => "×1.00".into(),
@@ -42,7 +42,10 @@ impl Cell {
     }
 }
 
-/// Rows that are told apart by their first `keys` cells.
+/// A column: its title, and a row's cell.
+pub type Column<R> = (&'static str, fn(&R) -> Cell);
+
+/// A table whose first `keys` cells identify a row.
 pub struct Sheet {
     pub title: String,
     pub keys: usize,
@@ -51,7 +54,18 @@ pub struct Sheet {
 }
 
 impl Sheet {
-    /// The first `most` rows.
+    pub fn new<R>(
+        title: String,
+        keys: usize,
+        columns: &[Column<R>],
+        rows: impl IntoIterator<Item = R>,
+    ) -> Sheet {
+        let cells = |row: R| columns.iter().map(|(_, cell)| cell(&row)).collect();
+        let titles = columns.iter().map(|(title, _)| *title).collect();
+        Sheet { title, keys, titles, rows: rows.into_iter().map(cells).collect() }
+    }
+
+    /// The first `most` rows as text.
     pub fn one(&self, most: usize) -> String {
         let mut table = Plain::new(self.keys);
         table.head(&self.titles);
@@ -61,24 +75,24 @@ impl Sheet {
         self.titled(table, most)
     }
 
-    /// The first `most` rows, each with that of the same name in the other sheet, and their ratios.
+    /// The first `most` rows as text, each with the row of the same keys in `other`, and their ratios.
     pub fn two(&self, other: &Sheet, most: usize) -> String {
         let mut table = Plain::new(self.keys + 1);
         let mut titles = self.titles.clone();
         titles.insert(self.keys, "");
         table.head(&titles);
+        let texts = |cells: &[Cell]| cells.iter().map(Cell::text).collect::<Vec<_>>();
+        let line =
+            |key: Vec<String>, what: &str, values: Vec<String>| [key, vec![what.into()], values].concat();
+        let no_key = vec![String::new(); self.keys];
         for row in self.rows.iter().take(most) {
             let (key, values) = row.split_at(self.keys);
-            let found = other.rows.iter().find(|other| other.starts_with(key));
-            let mut line = |what: &str, key: Vec<String>, values: Vec<String>| {
-                table.row(&[key, vec![what.to_owned()], values].concat());
-            };
-            let texts = |cells: &[Cell]| cells.iter().map(Cell::text).collect::<Vec<_>>();
-            line("first", texts(key), texts(values));
-            if let Some((_, theirs)) = found.map(|found| found.split_at(self.keys)) {
-                line("second", vec![String::new(); self.keys], texts(theirs));
+            table.row(&line(texts(key), "first", texts(values)));
+            if let Some(found) = other.rows.iter().find(|other| other.starts_with(key)) {
+                let theirs = &found[self.keys..];
+                table.row(&line(no_key.clone(), "second", texts(theirs)));
                 let ratios = values.iter().zip(theirs).map(|(a, b)| a.ratio(b)).collect();
-                line("ratio", vec![String::new(); self.keys], ratios);
+                table.row(&line(no_key.clone(), "ratio", ratios));
             }
         }
         self.titled(table, most)
@@ -96,13 +110,12 @@ mod tests {
     use super::*;
 
     fn sheet(rows: &[(&str, u64)]) -> Sheet {
-        let row = |(name, n): &(&str, u64)| vec![Cell::Text((*name).into()), Cell::Count(*n), Cell::Unknown];
-        Sheet {
-            title: "T".into(),
-            keys: 1,
-            titles: vec!["name", "n", "x"],
-            rows: rows.iter().map(row).collect(),
-        }
+        let columns: [Column<&(&str, u64)>; 3] = [
+            ("name", |row| Cell::Text(row.0.into())),
+            ("n", |row| Cell::Count(row.1)),
+            ("x", |_| Cell::Unknown),
+        ];
+        Sheet::new("T".into(), 1, &columns, rows)
     }
 
     #[test]

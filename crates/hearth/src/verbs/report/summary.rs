@@ -1,9 +1,9 @@
-//! The metrics of the whole, of one trace or of two.
+//! The metrics of one trace, or of two traces side by side.
 
 use super::sheet::Cell;
 use crate::table::{Plain, percent};
 use hearth_study::measure::{Measured, NAMES};
-use hearth_trace::{Source, Summary};
+use hearth_trace::{Recording, Source, Summary};
 
 pub fn text(traces: &[Measured]) -> String {
     let mut text = String::new();
@@ -32,7 +32,7 @@ pub fn text(traces: &[Measured]) -> String {
     text
 }
 
-/// A number of each trace; of two, with their ratio.
+/// The number of each trace, and the ratio of two.
 fn row(title: &str, cells: &[Cell]) -> Vec<String> {
     let mut row = vec![title.to_owned()];
     row.extend(cells.iter().map(Cell::text));
@@ -43,18 +43,15 @@ fn row(title: &str, cells: &[Cell]) -> Vec<String> {
 }
 
 fn verdict(a: &Summary, b: &Summary) -> String {
-    let mut text = String::new();
-    if a.duration_s > 0.0 && b.duration_s > 0.0 {
-        text += &format!(
-            "\nThe second against the first: speed-up {}",
-            percent(a.duration_s / b.duration_s - 1.0)
-        );
-        if let Some((a, b)) = a.energy_j.zip(b.energy_j).filter(|(a, _)| *a > 0.0) {
-            text += &format!(", energy saving {}", percent(1.0 - b / a));
-        }
-        text += ".\n";
+    if a.duration_s <= 0.0 || b.duration_s <= 0.0 {
+        return String::new();
     }
-    text
+    let speedup = percent(a.duration_s / b.duration_s - 1.0);
+    let saving = match a.energy_j.zip(b.energy_j).filter(|(a, _)| *a > 0.0) {
+        Some((a, b)) => format!(", energy saving {}", percent(1.0 - b / a)),
+        None => String::new(),
+    };
+    format!("\nThe second compared with the first: speed-up {speedup}{saving}.\n")
 }
 
 fn metrics(s: &Summary) -> Vec<(&'static str, Cell)> {
@@ -90,7 +87,7 @@ fn metrics(s: &Summary) -> Vec<(&'static str, Cell)> {
     ]
 }
 
-/// A metric that has several named values, which need not be the same in both traces.
+/// A metric with several named values. A value that a trace lacks is 0.
 fn breakdown(traces: &[Measured], title: &str, values: impl Fn(&Summary) -> Vec<(String, f64)>) -> String {
     let columns: Vec<Vec<(String, f64)>> = traces.iter().map(|trace| values(&trace.summary)).collect();
     let mut names: Vec<&String> = columns.iter().flatten().map(|(name, _)| name).collect();
@@ -114,10 +111,10 @@ fn breakdown(traces: &[Measured], title: &str, values: impl Fn(&Summary) -> Vec<
 
 pub fn origin(source: &Source) -> String {
     match source {
-        Source::Recorded { command, .. } => command.join(" "),
+        Source::Recorded(Recording { command, .. }) => command.join(" "),
         Source::Simulated { policy, workload, governor, seed, .. } => {
             format!("{workload} under {policy}, {governor}, seed {seed}")
         }
-        Source::Unknown => "of unknown origin".into(),
+        Source::Unknown => "unknown origin".into(),
     }
 }

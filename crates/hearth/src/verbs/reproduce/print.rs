@@ -1,4 +1,4 @@
-//! The results for people: a table for the terminal, and one for a book.
+//! The results as a table for the terminal, and as a Markdown table.
 
 use crate::table::{Plain, number, percent};
 use hearth_study::claims::Metric;
@@ -66,7 +66,7 @@ fn verdict(claim: &ClaimResult, found: &Found) -> &'static str {
     }
 }
 
-/// What the metric counts, as text.
+/// A value of the metric, as text.
 fn amount(metric: Metric, value: f64) -> String {
     match metric {
         Metric::Speedup | Metric::EnergySaving => percent(value),
@@ -77,7 +77,7 @@ fn amount(metric: Metric, value: f64) -> String {
 fn range(claim: &ClaimResult) -> String {
     let end = |value| match claim.metric {
         Metric::Speedup | Metric::EnergySaving => percent(value).replace(".0%", "%"),
-        // As short as it was written.
+        // As the claim states it.
         Metric::Underload | Metric::Overload => value.to_string(),
     };
     let [low, high] = claim.range.map(end);
@@ -106,7 +106,7 @@ mod tests {
     const CLAIMS: &str =
         include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../study/tests/data/claims.toml"));
 
-    /// The outcome of a run that took so long, with two core-ms of overload.
+    /// The outcome of a run with this time, and with two core·ms of overload.
     fn outcome(time_s: f64) -> hearth_sim::Outcome {
         let summary = hearth_trace::Summary { overload_core_ms: 2.0, ..Default::default() };
         hearth_sim::Outcome { summary, time_s, energy_j: time_s * 100.0, ..Default::default() }

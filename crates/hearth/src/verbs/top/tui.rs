@@ -1,8 +1,8 @@
-//! What `hearth top` draws.
+//! Draws the screen of `hearth top`.
 
 use crate::table::number;
 use hearth_scx::protocol::Info;
-use hearth_scx::statistics::{CoreState, Statistics};
+use hearth_scx::statistics::{CoreState, Difference, Statistics};
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::{Color, Modifier, Style};
@@ -11,7 +11,7 @@ use ratatui::widgets::{Block, Paragraph};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// All that was read at one time.
+/// The state of the running policy at one time.
 pub struct Reading {
     pub info: Info,
     pub statistics: Statistics,
@@ -20,12 +20,12 @@ pub struct Reading {
 
 /// Colours of the policy's sets, in order.
 const SET_COLOURS: [Color; 4] = [Color::Green, Color::Blue, Color::Magenta, Color::Cyan];
-/// Columns of the list of reasons: name, rate, share, bar.
+/// Width of the list of reasons: name, rate, share, bar.
 const REASONS_WIDTH: u16 = 44;
-/// Longest bar.
+/// Length of the bar for 100%.
 const BAR: usize = 16;
 
-/// Draws a reading; rates are between it and the one before, or since the policy was loaded.
+/// Draws a reading. Rates are those since the reading `before`, or since the policy was loaded.
 pub fn draw(frame: &mut Frame, before: Option<&Reading>, now: &Reading) {
     let width = usize::from(frame.area().width.saturating_sub(2)).max(1);
     let cores = topology(now, width);
@@ -39,8 +39,8 @@ pub fn draw(frame: &mut Frame, before: Option<&Reading>, now: &Reading) {
     frame.render_widget(Paragraph::new(cores).block(Block::bordered().title(legend(&now.info))), map);
     let [left, right] =
         Layout::horizontal([Constraint::Length(REASONS_WIDTH), Constraint::Min(0)]).areas(rest);
-    let since = Since::new(before.map(|before| &before.statistics), &now.statistics);
-    lines(frame, left, " placements by reason, per second ", reasons(&since, &now.info));
+    let since = Difference::new(before.map(|before| &before.statistics), &now.statistics);
+    lines(frame, left, " placements by reason, per second ", reasons(&since, now));
     lines(frame, right, " per second ", rates(&since, &now.statistics));
 }
 
@@ -73,7 +73,7 @@ fn legend(info: &Info) -> Line<'static> {
     Line::from(spans)
 }
 
-/// A line or more for each last-level cache, headed by where it is; hyperthreads side by side.
+/// The cores, in one or more lines for each last-level cache; hyperthreads are adjacent.
 fn topology(now: &Reading, width: usize) -> Vec<Line<'static>> {
     let mut dies: BTreeMap<(u64, u64, u64), BTreeMap<u64, Vec<&CoreState>>> = BTreeMap::new();
     for core in &now.cores {
@@ -103,11 +103,12 @@ fn topology(now: &Reading, width: usize) -> Vec<Line<'static>> {
     lines
 }
 
-/// The initial of the set that the core is in, what the core does, and its frequency in GHz if any is known.
+/// The initial of the core's set, its activity, and its frequency in GHz if the frequency of any core is
+/// known.
 fn cell(core: &CoreState, info: &Info, frequency: bool) -> Span<'static> {
     let set = (0..info.sets.len().min(64)).find(|set| core.sets >> set & 1 == 1);
     let initial = set.and_then(|set| info.sets[set].name.chars().next()).unwrap_or('·').to_ascii_uppercase();
-    let (does, modifier) = match core {
+    let (activity, modifier) = match core {
         CoreState { spinning: 1, .. } => ('~', Modifier::BOLD),
         CoreState { running: 1, .. } => ('#', Modifier::REVERSED),
         _ => (' ', Modifier::DIM),
@@ -118,36 +119,12 @@ fn cell(core: &CoreState, info: &Info, frequency: bool) -> Span<'static> {
         (true, khz) => format!("{:.1}", khz as f64 / 1e6),
     };
     let colour = set.map_or(Color::Reset, |set| SET_COLOURS[set % SET_COLOURS.len()]);
-    Span::styled(format!("{initial}{does}{ghz}"), Style::new().fg(colour).add_modifier(modifier))
+    Span::styled(format!("{initial}{activity}{ghz}"), Style::new().fg(colour).add_modifier(modifier))
 }
 
-/// Two readings, and the time between them.
-struct Since<'a> {
-    before: Option<&'a Statistics>,
-    now: &'a Statistics,
-    seconds: f64,
-}
-
-impl<'a> Since<'a> {
-    fn new(before: Option<&'a Statistics>, now: &'a Statistics) -> Self {
-        // The policy may have been loaded anew.
-        let before = before.filter(|before| before.policy == now.policy && before.uptime_ns < now.uptime_ns);
-        let ns = now.uptime_ns - before.map_or(0, |before| before.uptime_ns);
-        Since { before, now, seconds: (ns as f64 / 1e9).max(1e-9) }
-    }
-
-    fn grown(&self, counter: impl Fn(&Statistics) -> u64) -> u64 {
-        counter(self.now).saturating_sub(self.before.map_or(0, counter))
-    }
-
-    fn rate(&self, counter: impl Fn(&Statistics) -> u64) -> f64 {
-        self.grown(counter) as f64 / self.seconds
-    }
-}
-
-fn reasons(since: &Since, info: &Info) -> Vec<Line<'static>> {
+fn reasons(since: &Difference, now: &Reading) -> Vec<Line<'static>> {
     let count = |reason: &str| since.grown(|s| s.placements.get(reason).copied().unwrap_or(0));
-    let reasons = info.reasons.iter().filter(|reason| since.now.placements.contains_key(*reason));
+    let reasons = now.info.reasons.iter().filter(|reason| now.statistics.placements.contains_key(*reason));
     let counts: Vec<(&String, u64)> = reasons.map(|reason| (reason, count(reason))).collect();
     let all = counts.iter().map(|(_, count)| count).sum::<u64>().max(1);
     let line = |(reason, count): (&String, u64)| {
@@ -155,34 +132,27 @@ fn reasons(since: &Since, info: &Info) -> Vec<Line<'static>> {
         let bar = "█".repeat((share * BAR as f64).round() as usize);
         Line::from(format!(
             "{reason:<10} {:>8} {:>4.0}% {bar}",
-            number(count as f64 / since.seconds),
+            number(count as f64 / since.seconds()),
             share * 100.0
         ))
     };
     counts.into_iter().map(line).collect()
 }
 
-fn rates(since: &Since, now: &Statistics) -> Vec<Line<'static>> {
-    let core_seconds = since.seconds * 1e9 * now.cores_online.max(1) as f64;
-    let percent = |ns: u64| format!("{:.1} %", (100.0 * ns as f64 / core_seconds).min(100.0));
-    let intervals = since.grown(|s| s.intervals);
-    let underload = since.grown(|s| s.underload) as f64 / (intervals.max(1) as f64 * 0.004);
-    let placed = since.grown(|s| s.place_runs);
-    let cost = match placed {
-        0 => "-".into(),
-        _ => format!("{} ns", number(since.grown(|s| s.place_ns) as f64 / placed as f64)),
-    };
+fn rates(since: &Difference, now: &Statistics) -> Vec<Line<'static>> {
+    let percent = |counter: fn(&Statistics) -> u64| format!("{:.1} %", 100.0 * since.share(counter));
+    let rate = |counter: fn(&Statistics) -> u64| number(since.rate(counter));
     [
-        ("wake-ups", number(since.rate(|s| s.wakeups))),
-        ("new threads", number(since.rate(|s| s.news))),
-        ("switches", number(since.rate(|s| s.switches))),
-        ("migrations", number(since.rate(|s| s.migrations))),
-        ("steals", number(since.rate(|s| s.steals))),
-        ("preemptions", number(since.rate(|s| s.preemptions))),
-        ("underload", number(underload)),
-        ("kept warm", percent(since.grown(|s| s.spin_ns))),
-        ("idle", percent(since.grown(|s| s.idle_ns))),
-        ("a placement", cost),
+        ("wake-ups", rate(|s| s.wakeups)),
+        ("new threads", rate(|s| s.news)),
+        ("switches", rate(|s| s.switches)),
+        ("migrations", rate(|s| s.migrations)),
+        ("steals", rate(|s| s.steals)),
+        ("preemptions", rate(|s| s.preemptions)),
+        ("underload", number(since.underload_per_s())),
+        ("kept warm", percent(|s| s.spin_ns)),
+        ("idle", percent(|s| s.idle_ns)),
+        ("placement", since.place_mean_ns().map_or("-".into(), |ns| format!("{} ns", number(ns)))),
         ("runnable", format!("{} of {}", now.runnable, now.threads)),
     ]
     .into_iter()
@@ -206,19 +176,12 @@ mod tests {
         };
         let info = Info {
             policy: "nest".into(),
-            doc: String::new(),
-            version: "0.1.0".into(),
             kernel: "7.3.4".into(),
-            machine: String::new(),
-            pid: 7,
-            since: 0,
             scope: "system".into(),
             frequency: "model:xeon-5218".into(),
-            recording: None,
-            params: Vec::new(),
             reasons: ["none", "cfs", "primary"].map(String::from).to_vec(),
             sets: vec![set("primary", None, &[0, 1]), set("reserve", Some(5), &[4])],
-            topology: Vec::new(),
+            ..Info::default()
         };
         let statistics = Statistics {
             policy: "nest".into(),
@@ -282,7 +245,7 @@ nest (q quits) · system · 12s · Linux 7.3.4 · frequencies: model:xeon-5218
 │                                          ││underload            10.0             │
 │                                          ││kept warm          17.5 %             │
 │                                          ││idle               43.8 %             │
-│                                          ││a placement             -             │
+│                                          ││placement               -             │
 │                                          ││runnable          3 of 90             │
 └──────────────────────────────────────────┘└──────────────────────────────────────┘";
         assert_eq!(drawn(84, 18).trim_end(), expected);

@@ -1,0 +1,40 @@
+//! Arguments that several verbs take.
+
+use clap::value_parser;
+use std::time::Duration;
+
+#[derive(clap::Args)]
+pub struct Jobs {
+    /// Number of jobs that run in parallel [default: one per CPU]
+    #[arg(short, long, value_name = "N", value_parser = value_parser!(u16).range(1..))]
+    jobs: Option<u16>,
+}
+
+impl Jobs {
+    /// The number of threads; 0 for one per CPU.
+    pub fn threads(&self) -> usize {
+        self.jobs.map_or(0, usize::from)
+    }
+}
+
+#[derive(clap::Args)]
+pub struct PolicyFile {
+    /// A policy: the name of a built-in one (`hearth list policies`), or the path of an .ipa file
+    #[arg(value_name = "POLICY")]
+    pub policy: String,
+}
+
+#[derive(clap::Args)]
+pub struct WorkloadFile {
+    /// A workload: a generator (`hearth list workloads`), with parameters as `:NAME=VALUE,...`, or the path
+    /// of a workload file or rt-app document. Arguments that end in .json or contain a `/` are paths
+    #[arg(value_name = "WORKLOAD")]
+    pub workload: String,
+}
+
+/// A positive time, in seconds (`90`) or with a unit (`5m`).
+pub fn time(text: &str) -> Result<Duration, String> {
+    let seconds = text.parse().map(Duration::from_secs);
+    let time = seconds.or_else(|_| humantime::parse_duration(text)).map_err(|error| error.to_string())?;
+    if time.is_zero() { Err("the time must be greater than 0".into()) } else { Ok(time) }
+}
