@@ -2,8 +2,8 @@
 
 mod common;
 
-use common::{can_prove, changed, emitted, failed, policy, proved};
-use hearth_prove::{Options, Property, prove, prove_theory, vacuous};
+use common::{can_prove, changed, emitted, failed, policy, policy_of, proved};
+use hearth_prove::{Obligation, Options, Property, prove, prove_theory, vacuous};
 
 const WORK: [Property; 2] = [Property::Conservation, Property::Progress];
 
@@ -134,4 +134,36 @@ fn an_inverted_thread_rule_takes_nothing() {
 fn stealing_from_one_die_only_is_not_enough() {
     let one_die = ("pull(c, waiting);", "pull(c, waiting & llc(c));");
     broken("cfs-cwc-flat", &[one_die], "newly_idle", "the core is not left idle");
+}
+
+/// Policies with one fault each. The comments at the top name the obligations that do not hold.
+#[test]
+fn broken_policies_lose_their_obligations() {
+    if !can_prove() {
+        return;
+    }
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/broken");
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path().display().to_string();
+        let text = std::fs::read_to_string(&path).unwrap();
+        let due: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix("// loses ")).collect();
+        let policy = policy_of(&path);
+        let mut theorems = emitted(&policy);
+        let wanted = |o: &Obligation| due.contains(&o.id.to_string().as_str());
+        assert_eq!(
+            theorems.obligations.iter().filter(|o| wanted(o)).count(),
+            due.len(),
+            "{path}: obligations"
+        );
+        let needed: Vec<_> =
+            theorems.obligations.iter().filter(|o| wanted(o)).flat_map(|o| o.rests_on.clone()).collect();
+        theorems.obligations.retain(|o| wanted(o) || needed.contains(&o.id));
+        let report = prove(&policy, &theorems, &Options::default()).unwrap();
+        let held = report.obligations.iter().filter(|o| wanted(&o.obligation) && o.verdict.holds());
+        assert_eq!(
+            held.map(|o| o.obligation.id.to_string()).collect::<Vec<_>>(),
+            Vec::<String>::new(),
+            "{path}"
+        );
+    }
 }

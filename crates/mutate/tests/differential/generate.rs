@@ -84,7 +84,7 @@ impl Generator<'_> {
         let mut text = format!(
             "policy random-{seed} extends {} {{\n  param pause : time in 1us..1s = 10ms;\n  \
              set a;\n  set b;\n  set z max 1;\n  invariant held : empty({invariant});\n  \
-             thread {{ core? spot; }}\n  global {{ core? anchor; int count = 0; }}\n",
+             thread {{ core? spot; }}\n  global {{ core? anchor; int rounds = 0; }}\n",
             self.base.name()
         );
         let first = self.statement("x", "", 2);
@@ -195,7 +195,7 @@ impl Generator<'_> {
             12 => {
                 let least = self.rng.random_range(0..3);
                 let then = self.statement(core, thread, 0);
-                format!(" count += 1; if (count > {least}) {{{then} }}")
+                format!(" rounds += 1; if (rounds > {least}) {{{then} }}")
             }
             _ => match self.base.name().starts_with("cfs-cwc") && !thread.is_empty() {
                 true => {

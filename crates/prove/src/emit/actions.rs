@@ -46,7 +46,7 @@ impl<'p> Program<'_, 'p> {
     pub fn steal(&self, scope: &Scope<'p>, steal: StealId, thief: &Expr, victims: &Expr) -> String {
         let stolen_by = &self.unit.policy.steals[steal.index()];
         if !matches!(self.watch, Watch::Cores) {
-            return match self.minds(&stolen_by.effects) {
+            return match self.changes(&stolen_by.effects) {
                 true => self.stolen_threads(scope, stolen_by, thief),
                 false => String::new(),
             };

@@ -80,15 +80,20 @@ impl<'u, 'p> Program<'u, 'p> {
         )
     }
 
-    /// True if a function with these effects can change what is watched, directly or by a steal.
+    /// True if a function with these effects can end the event or change what is watched, directly or by a steal.
     pub fn minds(&self, effects: &Effects) -> bool {
+        effects.moves || self.changes(effects)
+    }
+
+    /// True if a function with these effects can change what is watched, directly or by a steal.
+    pub fn changes(&self, effects: &Effects) -> bool {
         let timed = |access: &Access| match access {
             Access::Thread { attribute, .. } => self.unit.timed.borrow().contains(attribute),
             _ => false,
         };
         self.watch.minds(effects)
             || (self.watch == Watch::Timer && effects.writes.iter().any(timed))
-            || effects.steals.iter().any(|id| self.minds(&self.unit.policy.steals[id.index()].effects))
+            || effects.steals.iter().any(|id| self.changes(&self.unit.policy.steals[id.index()].effects))
     }
 
     /// A call whose value is any value, and that does nothing else.

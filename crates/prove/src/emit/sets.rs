@@ -12,7 +12,6 @@ use super::unit::Unit;
 use super::watch::Watch;
 use crate::Invariant;
 use crate::obligation::Property;
-use hearth_ipanema::ir::effects::Effects;
 use hearth_ipanema::ir::visit::{Visitor, walk_block, walk_stmt};
 use hearth_ipanema::ir::{Event, Expr, ExprKind, Function, Place, SetId, SetOp, Stmt, StmtKind, Target};
 
@@ -28,7 +27,7 @@ pub fn emit(unit: &Unit, theory: &mut Theory, invariants: &[Invariant]) {
         for handler in &unit.policy.handlers {
             let function = unit.policy.function(handler.function);
             let program = Program::watching(unit, Watch::Sets);
-            if program.minds(&Effects { moves: false, ..function.effects.clone() }) {
+            if program.changes(&function.effects) {
                 under(unit, theory, number, invariant, handler.event, function);
             }
         }

@@ -20,17 +20,16 @@ pub enum Watch {
 }
 
 impl Watch {
-    /// Could a function with these effects matter? (For a timer: besides what its handler reads.)
+    /// True if these effects include a change of what is watched.
     pub fn minds(self, effects: &Effects) -> bool {
         use hearth_ipanema::ir::effects::Access;
-        effects.moves
-            || match self {
-                Watch::Cores | Watch::OwnCore => !effects.steals.is_empty(),
-                Watch::Affinity => false,
-                Watch::Sets => effects.writes.iter().any(|access| matches!(access, Access::Set(_))),
-                Watch::Claims => effects.claims,
-                Watch::Timer => effects.timers,
-            }
+        match self {
+            Watch::Cores | Watch::OwnCore => !effects.steals.is_empty(),
+            Watch::Affinity => false,
+            Watch::Sets => effects.writes.iter().any(|access| matches!(access, Access::Set(_))),
+            Watch::Claims => effects.claims,
+            Watch::Timer => effects.timers,
+        }
     }
 
     /// Values that are only read are any value: they do not matter.
