@@ -1,10 +1,12 @@
 //! Proofs of policies.
 //!
-//! A line of passes: the IR of a policy -> [`theorems`]: WhyML that stands on the theory in
-//! `proofs/`, and a list of [`Obligation`]s -> [`prove`]: Why3 and its provers, one obligation after
-//! the other -> [`Report`]. What is proved is concurrent work conservation, after Lepers et al.,
-//! "Provable Multicore Schedulers with Ipanema" (EuroSys 2020), the progress of steals, and
-//! invariants; `docs/src/proofs.md` says what the model leaves out.
+//! Passes: the IR of a policy -> [`theorems`]: WhyML that uses the theory in `proofs/`, and a list of
+//! [`Obligation`]s -> [`prove`]: Why3 and its provers -> [`Report`]. The properties are concurrent work conservation
+//! (Lepers et al., "Provable Multicore Schedulers with Ipanema", EuroSys 2020), progress of steals, and
+//! invariants. `docs/src/proofs.md` says what the model leaves out.
+//!
+//! What cannot be translated is never left out: it makes the obligation not provable ([`Claim::NotModelled`]) or its
+//! value arbitrary. The test `differential` of the crate `mutate` compares verdicts with the model checker.
 
 mod emit;
 mod error;

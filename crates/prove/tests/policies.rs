@@ -1,4 +1,4 @@
-//! What holds of the policies, and what does not. Each is proved by Why3, if that is there.
+//! Which obligations of the built-in policies hold, and which changes break them. Needs Why3.
 
 mod common;
 
@@ -49,7 +49,7 @@ fn nest_keeps_its_invariants() {
     holds("nest", &[Property::Invariants]);
 }
 
-/// A contradiction in the theory, or in what is emitted, would prove everything.
+/// From a contradiction in the theory or in the emitted WhyML, everything would follow.
 #[test]
 fn no_obligation_holds_whatever_it_says() {
     if can_prove() {
@@ -60,7 +60,7 @@ fn no_obligation_holds_whatever_it_says() {
     }
 }
 
-/// By a change, a policy loses the obligations whose place and words begin so.
+/// After the changes, no obligation about `about` whose text begins with `what` holds.
 fn broken(name: &str, changes: &[(&str, &str)], about: &str, what: &str) {
     if !can_prove() {
         return;

@@ -1,4 +1,4 @@
-//! Transitions, steals, and changes of sets, claims and timers, as far as they are watched.
+//! Transitions, steals, and the watched changes of sets, claims and timers.
 
 use super::program::Program;
 use super::unit::Scope;
@@ -7,7 +7,7 @@ use hearth_ipanema::ir::{
     BaseType, Effect, Event, Expr, ExprKind, LocalId, State, Steal, StealId, ThreadField,
 };
 
-/// The thread of the event.
+/// The name of the event's own thread.
 pub const OWN: &str = "own_thread";
 
 impl<'p> Program<'_, 'p> {
@@ -28,7 +28,7 @@ impl<'p> Program<'_, 'p> {
         }
     }
 
-    /// The handler of `enqueue` comes first.
+    /// The handler of `enqueue`, which runs before a transition to ready.
     fn enqueue(&self, scope: &Scope<'p>, thread: &Expr, core: &str) -> String {
         let Some(id) = self.unit.policy.handler(Event::Enqueue) else { return String::new() };
         let handler = self.unit.policy.function(id);
@@ -72,7 +72,7 @@ impl<'p> Program<'_, 'p> {
         format!("let {dst} = {} in\n(* move of {} *)\n{moved}\n", self.expr(scope, thief), steal.name)
     }
 
-    /// As an expression.
+    /// An effect as an expression.
     pub fn effect(&self, scope: &Scope<'p>, effect: &Effect) -> String {
         let set = |id: &hearth_ipanema::ir::SetId| &self.unit.policy.sets[id.index()].name;
         match (effect, self.watch) {
@@ -92,7 +92,7 @@ impl<'p> Program<'_, 'p> {
         }
     }
 
-    /// Expressions that read what is watched.
+    /// An expression that reads watched state.
     pub fn watched_value(&self, scope: &Scope<'p>, e: &Expr) -> Option<String> {
         match (&e.kind, self.watch) {
             (ExprKind::In { core, set }, Watch::Sets) => match (&set.kind, core.ty.optional) {

@@ -31,7 +31,7 @@ pub fn emit(unit: &Unit, theory: &mut Theory) {
     }
 }
 
-/// A handler as a WhyML function that says where it placed its thread.
+/// A handler as a WhyML function. Its result is the core on which it placed its thread, if it did.
 pub fn handler_text(
     unit: &Unit,
     name: &str,
@@ -54,7 +54,7 @@ fn queues(unit: &Unit) -> String {
     format!("    requires {{ nr_queues = {} }}\n", unit.policy.queues.len())
 }
 
-/// The parameters of a thread event's handler, bound: the thread, and a core.
+/// The scope of a thread event's handler, with its parameters: the thread, and a core.
 pub fn bound(handler: &Function) -> Scope<'_> {
     let mut scope = Scope::new(handler);
     for (i, name) in ["own_thread", "origin"].iter().enumerate().take(handler.arity as usize) {
@@ -99,7 +99,7 @@ fn placement(unit: &Unit, theory: &mut Theory, event: Event, handler: &Function)
     once(theory, name, handler);
 }
 
-/// A thread is on exactly one queue: each placement puts it on one, once.
+/// Each path of a placement puts the thread on exactly one queue.
 fn once(theory: &mut Theory, name: &str, handler: &Function) {
     let holds = matches!(handler.moves, Moves::Always { .. });
     let what = "the thread enters one queue, once";
@@ -142,7 +142,7 @@ fn back(unit: &Unit, theory: &mut Theory, event: Event, handler: &Function) {
     );
 }
 
-/// The core that is left asks `schedule`, and then `newly_idle`.
+/// The core that the thread leaves calls `schedule`, and then `newly_idle`.
 fn leave(theory: &mut Theory, event: Event, handler: &Function) {
     let holds = handler.effects.steals.is_empty();
     let what = "the core that the thread leaves takes another, or looks for one";
@@ -194,7 +194,7 @@ fn balance(unit: &Unit, theory: &mut Theory, handler: &Function) {
     theory.add(Property::Conservation, "balance", what, &handler.at, claim, contracts(unit, handler));
 }
 
-/// A handler that moves nothing leaves all cores as they are.
+/// A handler that moves no thread changes no core.
 fn quiet(theory: &mut Theory, event: Event, handler: &Function) {
     let holds = !handler.effects.moves && handler.effects.steals.is_empty();
     let what = "it moves no thread";

@@ -1,4 +1,4 @@
-//! The module that all others of a policy use: its parameters and attributes.
+//! The module `Policy`, which all others of a policy use: parameters, attributes and sums.
 
 use super::bounds;
 use super::unit::{Unit, attribute_name, why_type};

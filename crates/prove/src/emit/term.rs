@@ -1,8 +1,7 @@
-//! Pass "abstract": expressions of the IR as terms and formulas over what an event reads.
+//! Pass "abstract": expressions of the IR as terms and formulas over the readings of an event.
 //!
-//! Each place that reads shared state has its own number, so that two reads may see two states. What
-//! the model does not know (clocks, attributes, loops in conditions) is an unknown value of that
-//! place: any value at all.
+//! Each place that reads shared state has its own number, so that two reads may see different states. What the
+//! model does not describe (clocks, attributes, loops in conditions) is an arbitrary value of that place.
 
 use super::unit::{Scope, Sum, Unit, why_type};
 use hearth_ipanema::ir::visit::{Visitor, walk_expr};
@@ -12,21 +11,21 @@ use hearth_ipanema::ir::{
 };
 use std::collections::HashMap;
 
-/// Values of subexpressions that a program has computed before.
+/// Subexpressions that a program has computed before, with the names of their values.
 pub type Hoisted = HashMap<*const Expr, String>;
 
 pub struct Terms<'u, 'p> {
     pub unit: &'u Unit<'p>,
-    /// The readings. `None`: under `sum`, where only the moment `w` is known.
+    /// The readings. `None` under `sum`, where only the time `w` is known.
     pub readings: Option<String>,
-    /// The element of the search that reads.
+    /// The element at which a search reads.
     pub element: String,
-    /// In a steal: a thread, and the core that it waits on.
+    /// In a steal: a thread, and the core on which it waits.
     pub waits_on: Option<(String, String)>,
     pub hoisted: Hoisted,
-    /// Sums over queues mean what they say. Elsewhere they are any number: loads do not matter there.
+    /// Sums over queues are modelled. Otherwise they are arbitrary, where loads do not matter.
     pub adds_up: bool,
-    /// The state of cores does not matter: it is unknown.
+    /// The states of cores are arbitrary, where they do not matter.
     pub blind: bool,
 }
 
@@ -51,7 +50,7 @@ impl<'u, 'p> Terms<'u, 'p> {
         }
     }
 
-    /// The moment of a new place.
+    /// The time of a new place.
     fn now(&self) -> String {
         self.time(self.unit.place())
     }
@@ -62,7 +61,7 @@ impl<'u, 'p> Terms<'u, 'p> {
         Some(format!("(state (seen {r} {} {}) {core})", self.unit.place(), self.element))
     }
 
-    /// Any value of a type.
+    /// An arbitrary value of a type.
     pub fn unknown(&self, ty: Type) -> String {
         let place = self.unit.place();
         let args = format!("{} {place} {}", self.time(place), self.element);
@@ -161,7 +160,7 @@ impl<'u, 'p> Terms<'u, 'p> {
         }
     }
 
-    /// Sets are passed on only if they have a name.
+    /// The term of an argument; `None` for a set without a name.
     fn argument(&mut self, scope: &Scope, arg: &Expr) -> Option<String> {
         match (&arg.kind, arg.ty.base) {
             (ExprKind::Local(id), _) => scope.value(*id),
@@ -210,7 +209,7 @@ impl<'u, 'p> Terms<'u, 'p> {
         format!("(match {value} with Just {x} -> {member} | Nothing -> false end)")
     }
 
-    /// Is core `c`, a term, in a set?
+    /// The formula that core `c` is in a set.
     pub fn member(&mut self, scope: &Scope, set: &Expr, c: &str) -> String {
         use ExprKind as E;
         if let Some(name) = self.hoisted.get(&std::ptr::from_ref(set)) {
@@ -281,7 +280,7 @@ impl<'u, 'p> Terms<'u, 'p> {
         }
     }
 
-    /// Element `x` is one that the search may find. The search's variable is bound to it.
+    /// The formula that the search may find element `x`. The search's variable is bound to it.
     pub fn element_of(&mut self, scope: &Scope, search: &Search, x: &str) -> String {
         let over = match &search.iteration.over {
             Over::Cores(set) => self.member(scope, set, x),
@@ -302,7 +301,7 @@ impl<'u, 'p> Terms<'u, 'p> {
         }
     }
 
-    /// The number of the sum's module. The weight is a function of the moment and the thread alone.
+    /// The number of the sum. Its summand is a function of the time and the thread only.
     fn sum(&mut self, scope: &Scope, search: &Search, of: &Expr) -> usize {
         let at = std::ptr::from_ref(of);
         if let Some(known) = self.unit.sums.borrow().iter().position(|sum| sum.at == at) {
@@ -349,7 +348,7 @@ fn is_of_the_thread_alone(of: &Expr, thread: LocalId) -> bool {
     alone.1
 }
 
-/// What an optional holds, as an optional.
+/// An optional with a value.
 pub fn some(ty: Type, value: &str) -> String {
     format!("({} {value})", cases(ty).0)
 }
