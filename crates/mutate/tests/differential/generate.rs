@@ -79,28 +79,42 @@ impl Generator<'_> {
         if self.base.name().starts_with("ule") { "timeshare" } else { "ready" }
     }
 
+    /// Half of the policies have one addition, so that one fault is not hidden behind another.
     fn policy(&mut self, seed: u64) -> String {
-        let invariant = self.one(&["a & b", "a - b", "a & (b | z)"]);
+        let invariant = self.one(&["a & b", "a & b", "a - b", "a - b", "a & (b | z)"]);
         let mut text = format!(
             "policy random-{seed} extends {} {{\n  param pause : time in 1us..1s = 10ms;\n  \
              set a;\n  set b;\n  set z max 1;\n  invariant held : empty({invariant});\n  \
              thread {{ core? spot; }}\n  global {{ core? anchor; int rounds = 0; }}\n",
             self.base.name()
         );
-        let first = self.statement("x", "", 2);
-        text += &format!("  void helper(core x) {{ {first} }}\n");
+        let additions = if self.rng.random_bool(0.5) { 1 } else { self.rng.random_range(2..=4) };
         let mut handlers: Vec<_> = HANDLERS.to_vec();
-        for _ in 0..self.rng.random_range(1..=3) {
-            let at = self.rng.random_range(0..handlers.len());
-            let (event, params, thread, cores) = handlers.swap_remove(at);
-            let body = self.handler(event, thread, cores);
-            text += &format!("  on {} ({params}) {{ {body} }}\n", event.name());
+        let (mut timer, mut steal) = (false, false);
+        for _ in 0..additions {
+            match self.rng.random_range(0..4) {
+                0 if !timer => {
+                    timer = true;
+                    text += &self.timer();
+                }
+                1 if !steal => {
+                    steal = true;
+                    text += &self.steal();
+                }
+                _ => {
+                    let at = self.rng.random_range(0..handlers.len());
+                    let (event, params, thread, cores) = handlers.swap_remove(at);
+                    let body = self.handler(event, thread, cores);
+                    text += &format!("  on {} ({params}) {{ {body} }}\n", event.name());
+                }
+            }
         }
-        if self.rng.random_bool(0.5) {
-            text += &self.timer();
-        }
-        if self.rng.random_bool(0.6) {
-            text += &self.steal();
+        // A timer's handler alone does nothing.
+        if timer && !text.contains("arm(") {
+            let event = self.one(&["tick", "yield", "preempt"]);
+            if !text.contains(&format!("on {event} ")) {
+                text += &format!("  on {event} (thread t) {{ t.spot = t.core; arm(t, pause); super; }}\n");
+            }
         }
         text + "}\n"
     }
@@ -229,7 +243,9 @@ impl Generator<'_> {
 
     fn steal(&mut self) -> String {
         let n = self.rng.random_range(1..=3);
+        let sound = self.rng.random_bool(0.5);
         let filter = match self.rng.random_range(0..4) {
+            _ if sound => "src.nr_ready > 0 && src.nr_running >= 2".into(),
             0 => "src.nr_ready > 0".into(),
             1 => format!("src.nr_running >= dst.nr_running + {n}"),
             2 => format!("src.nr_ready > 0 && src.nr_running >= {n} && !(src in a)"),
@@ -244,10 +260,15 @@ impl Generator<'_> {
             ]),
             false => self.one(&["dst in t.affinity", "true", "t.weight > 100 && dst in t.affinity"]),
         };
-        let stop_core = self.one(&["stolen > 0", "stolen >= 2", "stolen >= 0", "false"]);
+        let rule = if sound { "dst in t.affinity" } else { rule };
+        let stop_core = self.one(if sound {
+            &["stolen > 0"]
+        } else {
+            &["stolen > 0", "stolen >= 2", "stolen >= 0", "false"]
+        });
         let stop = self.one(&["stolen > 0", "stolen >= 1", "stolen >= 2"]);
-        let effect = match self.rng.random_bool(0.5) {
-            true => self.statement("dst", "t", 1),
+        let effect = match sound || self.rng.random_bool(0.5) {
+            true => self.statement("dst", "t", 1) + &self.statement("dst", "t", 1),
             false => String::new(),
         };
         let queue = self.queue();
