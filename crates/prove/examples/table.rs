@@ -12,13 +12,14 @@ fn main() {
         let properties: Vec<_> =
             hearth_prove::Property::ALL.into_iter().filter(|p| p.name().starts_with(wanted)).collect();
         let start = std::time::Instant::now();
-        let report = common::proved(&common::policy(name), &properties);
+        let policy = if name.ends_with(".ipa") { common::policy_of(name) } else { common::policy(name) };
+        let report = common::proved(&policy, &properties);
         for o in &report.obligations {
             println!(
                 "{:12} {:12} {:70} {:6.2}s {:?}",
                 o.obligation.property.name(),
-                o.obligation.about,
-                o.obligation.what,
+                o.obligation.id.about,
+                o.obligation.id.what,
                 o.seconds,
                 o.verdict
             );

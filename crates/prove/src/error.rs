@@ -1,4 +1,4 @@
-//! What can go wrong besides a proof.
+//! Errors other than a failed proof.
 
 use std::io;
 use std::path::PathBuf;
@@ -11,14 +11,16 @@ pub enum Error {
     NoWhy3(io::Error),
     #[error("why3 knows no prover")]
     NoProver,
-    #[error("why3 does not understand what was emitted: {0}")]
+    #[error("why3 rejects the emitted WhyML: {0}")]
     Rejected(String),
-    #[error("why3 does not come to an end with a goal")]
+    #[error("why3 exceeds its limits on a goal")]
     TooLarge,
+    #[error("why3 finds no goal {0}")]
+    NoGoal(String),
 }
 
 impl Error {
-    /// What to do about it.
+    /// How to fix it.
     pub fn help(&self) -> Option<&'static str> {
         match self {
             Error::NoWhy3(_) => Some("install why3 and z3 (on Debian: apt-get install why3 z3)"),
@@ -26,8 +28,8 @@ impl Error {
                 Some("install z3 (on Debian: apt-get install z3); a second prover, cvc4 or cvc5, is of use")
             }
             Error::Write { .. } => None,
-            Error::Rejected(_) | Error::TooLarge => {
-                Some("please report this, with the policy: it is a bug of hearth's")
+            Error::Rejected(_) | Error::TooLarge | Error::NoGoal(_) => {
+                Some("this is a bug in hearth: please report it, with the policy")
             }
         }
     }

@@ -1,10 +1,12 @@
 //! Proofs of policies.
 //!
-//! A line of passes: the IR of a policy -> [`theorems`]: WhyML that stands on the theory in
-//! `proofs/`, and a list of [`Obligation`]s -> [`prove`]: Why3 and its provers, one obligation after
-//! the other -> [`Report`]. What is proved is concurrent work conservation, after Lepers et al.,
-//! "Provable Multicore Schedulers with Ipanema" (EuroSys 2020), the progress of steals, and
-//! invariants; `docs/src/proofs.md` says what the model leaves out.
+//! Passes: the IR of a policy -> [`theorems`]: WhyML that uses the theory in `proofs/`, and a list of
+//! [`Obligation`]s -> [`prove`]: Why3 and its provers -> [`Report`]. The properties are concurrent work conservation
+//! (Lepers et al., "Provable Multicore Schedulers with Ipanema", EuroSys 2020), progress of steals, and
+//! invariants. `docs/src/proofs.md` says what the model leaves out.
+//!
+//! What cannot be translated is never left out: it makes the obligation not provable ([`Claim::NotModelled`]) or its
+//! value arbitrary. The test `differential` of the crate `mutate` compares verdicts with the model checker.
 
 mod emit;
 mod error;
@@ -18,8 +20,8 @@ mod why3;
 
 pub use emit::{Theorems, theorems};
 pub use error::Error;
-use hearth_ipanema::ir::{Expr, Place, Policy, Stmt, StmtKind};
-pub use obligation::{Claim, Obligation, Property};
+use hearth_ipanema::ir::{Expr, Function, Place, Policy, Stmt, StmtKind};
+pub use obligation::{Claim, Id, Obligation, Property};
 pub use options::Options;
 pub use proof_cache::ProofCache;
 pub use report::{Proved, Report, Verdict};
@@ -29,18 +31,20 @@ pub use run::{Lemmas, prove, prove_theory, vacuous};
 #[derive(Clone, Debug)]
 pub struct Invariant {
     pub name: String,
-    pub expr: Expr,
+    /// `None` if the body is not a single `return`; such an invariant is not provable.
+    pub expr: Option<Expr>,
     pub at: Place,
 }
 
 /// The invariants that a policy declares.
 pub fn invariants(policy: &Policy) -> Vec<Invariant> {
     let functions = policy.invariants.iter().map(|id| policy.function(*id));
-    let stated = functions.filter_map(|function| match &function.body.as_slice() {
-        [Stmt { kind: StmtKind::Return(Some(expr)), .. }] => {
-            Some(Invariant { name: function.name.clone(), expr: expr.clone(), at: function.at.clone() })
-        }
-        _ => None,
-    });
-    stated.collect()
+    let invariant = |function: &Function| {
+        let expr = match function.body.as_slice() {
+            [Stmt { kind: StmtKind::Return(Some(expr)), .. }] => Some(expr.clone()),
+            _ => None,
+        };
+        Invariant { name: function.name.clone(), expr, at: function.at.clone() }
+    };
+    functions.map(invariant).collect()
 }

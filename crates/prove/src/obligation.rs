@@ -1,4 +1,4 @@
-//! What is to be proved of a policy.
+//! What has to be proved of a policy.
 
 use serde::Serialize;
 
@@ -8,11 +8,11 @@ use serde::Serialize;
 pub enum Property {
     /// Concurrent work conservation (Lepers et al., "Provable Multicore Schedulers with Ipanema",
     /// EuroSys 2020): when an event ends, no core is idle while another is overloaded, unless a
-    /// concurrent event filled the one or emptied the other, or is under way on it.
+    /// concurrent event filled the one or emptied the other, or is in progress on the idle core.
     Conservation,
-    /// Steals come to an end, and get nearer to balance with each thread they move.
+    /// Steals terminate, and each moved thread brings the loads closer together.
     Progress,
-    /// What always holds: affinity, claims, timers, and the policy's own invariants.
+    /// Affinity, claims, timers, and the policy's own invariants.
     Invariants,
 }
 
@@ -28,35 +28,53 @@ impl Property {
     }
 }
 
-/// One thing to be proved.
+/// Identifies an obligation within one policy: the event, steal, function or set, and the claim about it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+pub struct Id {
+    pub about: String,
+    pub what: String,
+}
+
+impl Id {
+    pub(crate) fn new(about: &str, what: &str) -> Id {
+        Id { about: about.into(), what: what.into() }
+    }
+}
+
+impl std::fmt::Display for Id {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}: {}", self.about, self.what)
+    }
+}
+
+/// A claim about a policy that has to be proved.
 #[derive(Clone, Debug, Serialize)]
 pub struct Obligation {
     pub property: Property,
-    /// The event's handler, the steal or the set that it is about.
-    pub about: String,
-    pub what: String,
-    /// Where that stands: the policy that says it, and the line in its file; 0: nowhere.
+    #[serde(flatten)]
+    pub id: Id,
+    /// The policy and line of the text that the claim is about; line 0: none.
     pub policy: String,
     pub line: u32,
     pub claim: Claim,
-    /// It holds only if these, `about` and `what`, hold too.
-    pub rests_on: Vec<(String, String)>,
+    /// The claim is proved under the assumption that these hold too.
+    pub rests_on: Vec<Id>,
 }
 
-/// Where an obligation's truth comes from.
+/// How an obligation is decided.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Claim {
     /// A goal of a module of the policy's WhyML; without a name, all goals of the module.
     Goal { module: String, goal: String },
-    /// The compiler's checks and the IR decide it.
+    /// Decided by the compiler's checks and the IR.
     Decided { holds: bool },
-    /// A construct that no WhyML is made of: not provable.
+    /// Not provable: it depends on a construct without a translation to WhyML.
     NotModelled { construct: String },
 }
 
 impl Claim {
-    /// The module of the WhyML in which it is.
+    /// The module of the WhyML that has the goal.
     pub fn module(&self) -> Option<&str> {
         match self {
             Claim::Goal { module, .. } => Some(module),

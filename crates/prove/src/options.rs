@@ -1,21 +1,21 @@
-//! How to prove.
+//! Options of a proof.
 
 use crate::obligation::Property;
 use crate::proof_cache::ProofCache;
 use std::path::PathBuf;
 
-/// What to prove, with which effort.
+/// Selects what to prove, and limits the effort.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Only obligations of these.
+    /// The properties to prove. Obligations on which these rest are proved too.
     pub properties: Vec<Property>,
     /// Keep the WhyML in this folder.
     pub keep: Option<PathBuf>,
-    /// Provers that run at a time.
+    /// Number of provers that run in parallel.
     pub at_once: usize,
-    /// The most steps that Z3 takes for a part of an obligation: the same on each machine.
+    /// Step limit of Z3 for a part of an obligation. Steps do not depend on the machine.
     pub steps: u64,
-    /// What is proved already; what is proved now is added.
+    /// Earlier proofs. New ones are added.
     pub known: ProofCache,
 }
 

@@ -1,20 +1,21 @@
-//! What came out.
+//! Verdicts.
 
-use crate::obligation::{Obligation, Property};
+use crate::obligation::{Id, Obligation, Property};
 use serde::Serialize;
+use std::collections::BTreeSet;
 
 #[derive(Clone, Debug, Serialize)]
 #[serde(tag = "verdict", rename_all = "snake_case")]
 pub enum Verdict {
-    /// By a prover of Why3, or by the compiler's checks.
+    /// Proved by a prover of Why3, or decided by the compiler's checks.
     Holds {
         prover: String,
     },
-    /// Proved itself, but on what did not hold.
+    /// Proved, but under the assumption of an obligation that does not hold.
     RestsOn {
         missing: String,
     },
-    /// No prover could show it. `parts`: which parts of it, as Why3 calls them.
+    /// No prover found a proof. `parts`: the open parts of the goal, as Why3 names them.
     NotProved {
         parts: Vec<String>,
     },
@@ -36,7 +37,7 @@ pub struct Proved {
     pub obligation: Obligation,
     #[serde(flatten)]
     pub verdict: Verdict,
-    /// Of the provers' time.
+    /// Time that the provers took.
     pub seconds: f64,
 }
 
@@ -47,27 +48,81 @@ pub struct Report {
 }
 
 impl Report {
+    /// True if there are obligations, and all of them hold.
     pub fn holds(&self) -> bool {
-        self.obligations.iter().all(|o| o.verdict.holds())
+        !self.obligations.is_empty() && self.obligations.iter().all(|o| o.verdict.holds())
     }
 
     pub fn of(&self, property: Property) -> impl Iterator<Item = &Proved> {
         self.obligations.iter().filter(move |o| o.obligation.property == property)
     }
 
-    /// What rests on something that does not hold does not hold either.
+    /// An obligation holds only if every obligation that it rests on is present and holds.
     pub(crate) fn settle(&mut self) {
-        let failed: Vec<(String, String)> = self
-            .obligations
-            .iter()
-            .filter(|o| !o.verdict.holds())
-            .map(|o| (o.obligation.about.clone(), o.obligation.what.clone()))
-            .collect();
-        for proved in &mut self.obligations {
-            let missing = proved.obligation.rests_on.iter().find(|needed| failed.contains(needed));
-            if let (true, Some((about, what))) = (proved.verdict.holds(), missing) {
-                proved.verdict = Verdict::RestsOn { missing: format!("{about}: {what}") };
+        loop {
+            let held: BTreeSet<Id> = self
+                .obligations
+                .iter()
+                .filter(|o| o.verdict.holds())
+                .map(|o| o.obligation.id.clone())
+                .collect();
+            let mut changed = false;
+            for proved in self.obligations.iter_mut().filter(|o| o.verdict.holds()) {
+                let missing = proved.obligation.rests_on.iter().find(|needed| !held.contains(needed));
+                if let Some(missing) = missing {
+                    proved.verdict = Verdict::RestsOn { missing: missing.to_string() };
+                    changed = true;
+                }
+            }
+            if !changed {
+                return;
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::obligation::Claim;
+
+    fn proved(about: &str, holds: bool, rests_on: &[&str]) -> Proved {
+        let rests_on = rests_on.iter().map(|about| Id::new(about, "x")).collect();
+        let obligation = Obligation {
+            property: Property::Progress,
+            id: Id::new(about, "x"),
+            policy: String::new(),
+            line: 0,
+            claim: Claim::Decided { holds },
+            rests_on,
+        };
+        let verdict = match holds {
+            true => Verdict::Holds { prover: String::new() },
+            false => Verdict::NotProved { parts: Vec::new() },
+        };
+        Proved { obligation, verdict, seconds: 0.0 }
+    }
+
+    fn held(obligations: Vec<Proved>) -> Vec<String> {
+        let mut report = Report { policy: String::new(), obligations };
+        report.settle();
+        let held = report.obligations.into_iter().filter(|o| o.verdict.holds());
+        held.map(|o| o.obligation.id.about).collect()
+    }
+
+    #[test]
+    fn a_chain_falls_with_its_last_link() {
+        let chain = vec![proved("a", true, &["b"]), proved("b", true, &["c"]), proved("c", false, &[])];
+        assert_eq!(held(chain), Vec::<String>::new());
+    }
+
+    #[test]
+    fn an_absent_obligation_does_not_hold() {
+        assert_eq!(held(vec![proved("a", true, &["b"]), proved("c", true, &[])]), ["c"]);
+    }
+
+    #[test]
+    fn nothing_to_prove_is_not_a_proof() {
+        assert!(!Report { policy: String::new(), obligations: Vec::new() }.holds());
     }
 }

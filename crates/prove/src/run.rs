@@ -1,30 +1,48 @@
-//! Runs Why3 on what was emitted.
+//! Runs Why3 on the emitted obligations.
 
 use crate::emit::Theorems;
 use crate::error::Error;
-use crate::obligation::{Claim, Obligation};
+use crate::obligation::{Claim, Id, Obligation, Property};
 use crate::options::Options;
 use crate::report::{Proved, Report, Verdict};
 use crate::theory;
 use crate::why3::{Goal, Why3};
 use hearth_ipanema::ir::Policy;
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Proves what there is to prove of a policy.
+/// Proves a policy's obligations.
+///
+/// # Errors
+/// Why3 or its provers cannot be run, or reject what was emitted.
 pub fn prove(policy: &Policy, theorems: &Theorems, options: &Options) -> Result<Report, Error> {
     let folder = Folder::new(options)?;
     write(&folder.path().join("policy.mlw"), &theorems.whyml)?;
     let why3 = Why3::find(folder.path(), options)?;
-    let wanted: Vec<&Obligation> =
-        theorems.obligations.iter().filter(|o| options.properties.contains(&o.property)).collect();
+    let wanted = wanted(&theorems.obligations, &options.properties);
     let obligations =
         at_once(options.at_once, &wanted, |obligation| one(&why3, &folder, theorems, obligation))?;
     let mut report = Report { policy: policy.name.clone(), obligations };
     report.settle();
     Ok(report)
+}
+
+/// The obligations of these properties, and all that they rest on.
+fn wanted<'t>(all: &'t [Obligation], properties: &[Property]) -> Vec<&'t Obligation> {
+    let mut wanted: BTreeSet<&Id> =
+        all.iter().filter(|o| properties.contains(&o.property)).map(|o| &o.id).collect();
+    loop {
+        let before = wanted.len();
+        let needed: Vec<&Id> =
+            all.iter().filter(|o| wanted.contains(&o.id)).flat_map(|o| &o.rests_on).collect();
+        wanted.extend(needed);
+        if wanted.len() == before {
+            return all.iter().filter(|o| wanted.contains(&o.id)).collect();
+        }
+    }
 }
 
 fn one(why3: &Why3, folder: &Folder, theorems: &Theorems, obligation: &Obligation) -> Result<Proved, Error> {
@@ -40,8 +58,7 @@ fn one(why3: &Why3, folder: &Folder, theorems: &Theorems, obligation: &Obligatio
     Ok(Proved { obligation: obligation.clone(), verdict, seconds })
 }
 
-/// A file for a goal: Why3 makes the verification conditions of all modules of a file, and one is
-/// enough.
+/// A file with the goal's module only: Why3 generates the verification conditions of all modules of a file.
 fn alone(folder: &Folder, theorems: &Theorems, module: &str, goal: &str) -> Result<PathBuf, Error> {
     let name = format!("{module}-{goal}");
     let file = folder.path().join(format!("{}.mlw", name.trim_end_matches('-')));
@@ -49,32 +66,31 @@ fn alone(folder: &Folder, theorems: &Theorems, module: &str, goal: &str) -> Resu
     Ok(file)
 }
 
-/// Obligations that hold whatever they say, because what they assume contradicts itself. There are
-/// none; it is for tests of the theory and of what is emitted.
+/// The obligations whose assumptions are contradictory, so that they hold whatever they claim. There must be none.
 pub fn vacuous(theorems: &Theorems, options: &Options) -> Result<Vec<String>, Error> {
     let folder = Folder::new(options)?;
     let why3 = Why3::find(folder.path(), options)?;
     let is_vacuous = |obligation: &Obligation| {
         let Claim::Goal { module, goal } = &obligation.claim else { return Ok(None) };
         let parts = why3.parts(&alone(&folder, theorems, module, goal)?, Some(&Goal { module, goal }))?;
-        // A path that no event takes makes a part of that kind, but not all of them.
+        // An unreachable path has contradictory assumptions, but not every path is unreachable.
         for part in &parts {
             if !why3.contradicts_itself(part)? {
                 return Ok(None);
             }
         }
-        Ok(Some(format!("{}: {}", obligation.about, obligation.what)))
+        Ok(Some(obligation.id.to_string()))
     };
     let found = at_once(options.at_once, &theorems.obligations, is_vacuous)?;
     Ok(found.into_iter().flatten().collect())
 }
 
-/// What was proved of a file of the theory.
+/// The result of proving one file of the theory.
 #[derive(Clone, Debug)]
 pub struct Lemmas {
     pub file: &'static str,
     pub parts: usize,
-    /// Which parts were not.
+    /// The parts that were not proved.
     pub open: Vec<String>,
     pub seconds: f64,
 }
@@ -97,7 +113,7 @@ pub fn prove_theory(options: &Options) -> Result<Vec<Lemmas>, Error> {
     theory::FILES.into_iter().map(prove).collect()
 }
 
-/// A temporary folder with the theory, or the one that keeps it.
+/// The folder with the theory: temporary, or the one given by `Options::keep`.
 enum Folder {
     Kept(PathBuf),
     Temporary(tempfile::TempDir),
@@ -134,7 +150,7 @@ fn write(path: &Path, text: &str) -> Result<(), Error> {
     written.map_err(|error| Error::Write { path: path.to_owned(), error })
 }
 
-/// `work` on all items, so many at a time; the results in the items' order.
+/// Runs `work` on all items in parallel. Results have the order of the items.
 fn at_once<T: Sync, R: Send>(
     threads: usize,
     items: &[T],

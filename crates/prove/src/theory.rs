@@ -1,6 +1,6 @@
-//! The hand-written theory, as it lies in `proofs/`.
+//! The hand-written theory in `proofs/`.
 
-/// Name and text of each file.
+/// Names and texts of the files.
 pub const FILES: [(&str, &str); 4] = [
     ("cores.mlw", include_str!("../../../proofs/cores.mlw")),
     ("events.mlw", include_str!("../../../proofs/events.mlw")),

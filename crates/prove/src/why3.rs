@@ -1,5 +1,5 @@
-//! Why3 and its provers, as programs: Why3 splits a goal into parts and writes them down in the
-//! provers' language; which prover looks at which part, for how long, is decided here.
+//! Runs Why3 and its provers. Why3 splits a goal into parts and writes them in the provers' language; this module
+//! decides which prover tries which part, and for how long.
 
 use crate::error::Error;
 use crate::options::Options;
@@ -22,16 +22,18 @@ pub struct Goal<'a> {
 pub struct Why3 {
     folder: PathBuf,
     config: PathBuf,
-    /// For what provers read.
+    /// Folder for the provers' input.
     scratch: tempfile::TempDir,
-    /// As `why3 prove -P` wants them.
+    /// Prover names, as for `why3 prove -P`.
     z3: Option<String>,
     cvc4: Option<String>,
     steps: u64,
     known: ProofCache,
+    /// The versions of Why3, the provers and this crate, and their limits: part of each key of the cache.
+    tools: String,
 }
 
-/// One of the pieces into which Why3 splits a goal.
+/// A part of a goal, as split by Why3.
 pub struct Part {
     smt: PathBuf,
     file: PathBuf,
@@ -40,10 +42,10 @@ pub struct Part {
 }
 
 impl Why3 {
-    /// Looks for provers, and makes a configuration of Why3 in `folder`: the user's own is not used,
-    /// so that results are the same for all.
+    /// Finds provers, and writes a configuration of Why3 to `folder`. The user's own configuration is not used, so that
+    /// results are reproducible.
     pub fn find(folder: &Path, options: &Options) -> Result<Self, Error> {
-        version("why3", "version ").map_err(Error::NoWhy3)?;
+        let why3 = version("why3", "version ").map_err(Error::NoWhy3)?;
         let versions = [version("z3", "Z3 version ").ok(), version("cvc4", "CVC4 version ").ok()];
         if versions.iter().all(Option::is_none) {
             return Err(Error::NoProver);
@@ -67,6 +69,8 @@ impl Why3 {
         fs::write(&config, text).map_err(wrong(&config))?;
         let scratch = tempfile::Builder::new().prefix("hearth-prove-").tempdir();
         let scratch = scratch.map_err(wrong(&std::env::temp_dir()))?;
+        let hearth = env!("CARGO_PKG_VERSION");
+        let tools = format!("{hearth} {why3} {z3:?} {cvc4:?} {} {ATTEMPTS:?} {CVC4_LIMIT}", options.steps);
         Ok(Why3 {
             folder: folder.to_owned(),
             config,
@@ -75,13 +79,14 @@ impl Why3 {
             cvc4,
             steps: options.steps,
             known: options.known.clone(),
+            tools,
         })
     }
 
-    /// Proves a goal of a file with this text, unless that was done before.
+    /// Proves a goal of a file with this text, unless the cache has it.
     pub fn prove(&self, file: &Path, text: &str, goal: &Goal) -> Result<(Verdict, f64), Error> {
         let theory = theory::FILES.map(|(_, text)| text).concat();
-        let key = key(&[&self.provers(), &theory, text, goal.module, goal.goal]);
+        let key = key(&["goal", &self.tools, &theory, text, goal.module, goal.goal]);
         if let Some(prover) = self.known.prover(key) {
             return Ok((Verdict::Holds { prover }, 0.0));
         }
@@ -92,12 +97,7 @@ impl Why3 {
         Ok(proved)
     }
 
-    /// With their versions.
-    fn provers(&self) -> String {
-        format!("{:?} {:?}", self.z3, self.cvc4)
-    }
-
-    /// Part after part, until one is not proved.
+    /// Proves part by part, until one is not proved.
     fn prove_parts(&self, file: &Path, goal: &Goal) -> Result<(Verdict, f64), Error> {
         let start = Instant::now();
         let parts = match self.parts(file, Some(goal)) {
@@ -117,33 +117,59 @@ impl Why3 {
                 None => return Ok((Verdict::NotProved { parts: vec![part.place(parts.len())] }, seconds)),
             }
         }
-        // Why3 itself sees that a part is true by its form.
-        let prover = if used.is_empty() { "why3".into() } else { used.join(" + ") };
-        Ok((Verdict::Holds { prover }, seconds))
+        if used.is_empty() {
+            return self.prove_whole(file, goal);
+        }
+        Ok((Verdict::Holds { prover: used.join(" + ") }, seconds))
+    }
+
+    /// For a goal of which splitting leaves no part: Why3 simplified all of it to true. The unsplit goal goes to a
+    /// prover, so that no goal holds unseen.
+    fn prove_whole(&self, file: &Path, goal: &Goal) -> Result<(Verdict, f64), Error> {
+        let start = Instant::now();
+        let name = Some((goal.module.to_owned(), goal.goal.to_owned()));
+        let prover = self.z3.as_ref().or(self.cvc4.as_ref()).ok_or(Error::NoProver)?;
+        let whole = self.split(prover, file, name.as_ref(), false)?;
+        if whole.is_empty() {
+            return Err(Error::NoGoal(format!("{}.{}", goal.module, goal.goal)));
+        }
+        for (nth, smt) in whole.iter().enumerate() {
+            let part = Part { smt: smt.clone(), file: file.to_owned(), goal: name.clone(), nth };
+            if self.part(&part)?.0.is_none() {
+                let parts = vec![part.place(whole.len())];
+                return Ok((Verdict::NotProved { parts }, start.elapsed().as_secs_f64()));
+            }
+        }
+        Ok((Verdict::Holds { prover: "why3".into() }, start.elapsed().as_secs_f64()))
     }
 
     /// The parts of a goal, or of all goals of a file.
     pub fn parts(&self, file: &Path, goal: Option<&Goal>) -> Result<Vec<Part>, Error> {
         let prover = self.z3.as_ref().or(self.cvc4.as_ref()).ok_or(Error::NoProver)?;
         let goal = goal.map(|goal| (goal.module.to_owned(), goal.goal.to_owned()));
-        let files = self.split(prover, file, goal.as_ref())?;
+        let files = self.split(prover, file, goal.as_ref(), true)?;
         let part = |(nth, smt)| Part { smt, file: file.to_owned(), goal: goal.clone(), nth };
         Ok(files.into_iter().enumerate().map(part).collect())
     }
 
-    /// What a prover is to read, in Why3's order.
+    /// The provers' input files for a goal, in Why3's order: one per part, or one for the whole goal.
     fn split(
         &self,
         prover: &str,
         file: &Path,
         goal: Option<&(String, String)>,
+        apart: bool,
     ) -> Result<Vec<PathBuf>, Error> {
         let (module, name) = goal.map_or(("", ""), |(module, goal)| (module, goal));
         let stem = file.file_stem().unwrap_or_default().to_string_lossy();
-        let folder = self.scratch.path().join(format!("{stem}-{module}-{name}-{prover}"));
+        let how = if apart { "split" } else { "whole" };
+        let folder = self.scratch.path().join(format!("{stem}-{module}-{name}-{prover}-{how}"));
         fs::create_dir_all(&folder).map_err(|error| Error::Write { path: folder.clone(), error })?;
         let mut command = Command::new("why3");
-        command.arg("-C").arg(&self.config).args(["prove", "-a", "split_vc", "-P", prover]);
+        command.arg("-C").arg(&self.config).args(["prove", "-P", prover]);
+        if apart {
+            command.args(["-a", "split_vc"]);
+        }
         command.arg("-L").arg(&self.folder).arg("-o").arg(&folder).arg(file);
         if goal.is_some() {
             command.args(["-T", module]);
@@ -161,10 +187,10 @@ impl Why3 {
         Ok(files)
     }
 
-    /// Who proves a part, and after how long.
+    /// The prover that proves a part, if any does, and the time in seconds.
     pub fn part(&self, part: &Part) -> Result<(Option<String>, f64), Error> {
         let start = Instant::now();
-        let key = key(&[&self.provers(), &part.meaning()?]);
+        let key = key(&["part", &self.tools, &part.meaning()?]);
         let known = self.known.prover(key);
         let prover = match known {
             Some(prover) => Some(prover),
@@ -176,7 +202,7 @@ impl Why3 {
         Ok((prover, start.elapsed().as_secs_f64()))
     }
 
-    /// Are a part's assumptions alone refuted, and soon?
+    /// True if Z3 quickly finds a part's assumptions contradictory.
     pub fn contradicts_itself(&self, part: &Part) -> Result<bool, Error> {
         let wrong = |error| Error::Write { path: part.smt.clone(), error };
         let text = fs::read_to_string(&part.smt).map_err(wrong)?;
@@ -195,9 +221,9 @@ impl Why3 {
             }
         }
         let Some(cvc4) = &self.cvc4 else { return Ok(None) };
-        // Its dialect is another. It splits alike.
+        // CVC4 reads another dialect. The parts are the same.
         let smt = match self.z3 {
-            Some(_) => self.split(cvc4, &part.file, part.goal.as_ref())?.into_iter().nth(part.nth),
+            Some(_) => self.split(cvc4, &part.file, part.goal.as_ref(), true)?.into_iter().nth(part.nth),
             None => Some(part.smt.clone()),
         };
         let Some(smt) = smt else { return Ok(None) };
@@ -208,14 +234,14 @@ impl Why3 {
 }
 
 impl Part {
-    /// What the prover reads, without Why3's comments: they say where it comes from.
+    /// The prover's input without comments, which have line numbers.
     fn meaning(&self) -> Result<String, Error> {
         let wrong = |error| Error::Write { path: self.smt.clone(), error };
         let text = fs::read_to_string(&self.smt).map_err(wrong)?;
         Ok(text.lines().filter(|line| !line.trim_start().starts_with(";;")).collect::<Vec<_>>().join("\n"))
     }
 
-    /// Where it comes from, for who looks at the WhyML.
+    /// The part's position in the WhyML, for messages.
     pub fn place(&self, of: usize) -> String {
         let text = fs::read_to_string(&self.smt).unwrap_or_default();
         let line = text.rsplit(";; File \"").next().and_then(|rest| rest.split("line ").nth(1));
@@ -225,23 +251,21 @@ impl Part {
     }
 }
 
-/// A prover or Why3 that does not come to an end is stopped. No verdict should hang on it: provers
-/// are bounded by steps, so that the same holds on each machine, and this is the processor's time, not
-/// the clock's, so that it holds however busy the machine is.
+/// Limit of processor time for a prover. It is a backstop: provers are bounded by steps, so that verdicts do not depend
+/// on the machine or its load.
 const PROVER_SECONDS: u64 = 600;
 
-/// Why3 takes a goal apart in a few seconds, or never comes to an end: it has too many paths.
+/// Limit of processor time for Why3. It splits a goal within seconds, or the goal has too many paths.
 const SPLIT_SECONDS: u64 = 120;
 
-/// Nor more memory than this: such a goal makes Why3 take all that there is.
+/// Limit of address space in bytes. Without it, a goal with too many paths exhausts memory.
 const MOST_BYTES: u64 = 4 << 30;
 
-/// Z3 by triggers alone: with model-based instantiation it searches long for models that are of no
-/// use here. How eagerly it should make instances is a matter of luck: the cost from which on an
-/// instance has to wait, and which part of all steps it gets.
+/// Attempts with Z3: the threshold of eager instantiation, and the divisor of the step limit. No threshold is best for
+/// all goals. Model-based instantiation is off: it spends its time on models, which are not used.
 const ATTEMPTS: [(u32, u64); 3] = [(5, 3), (10, 3), (5, 1)];
 
-/// Steps in which a contradiction between assumptions would be found.
+/// Step limit of the search for a contradiction between assumptions.
 const SOON: u64 = 200_000;
 
 const CVC4_LIMIT: &str = "--rlimit=20000";
@@ -259,13 +283,13 @@ fn unsat(command: Command) -> Result<bool, Error> {
     Ok(output.is_some_and(|output| output.stdout.starts_with(b"unsat")))
 }
 
-/// By the number at its end; Why3 gives the first one none.
+/// Sort key: name and trailing number. Why3 gives the first file no number.
 fn numbered(name: &str) -> (String, u32) {
     let stem = name.trim_end_matches(|c: char| c.is_ascii_digit());
     (stem.to_owned(), name[stem.len()..].parse().unwrap_or(0))
 }
 
-/// The output of a command; `None` if it takes more seconds of a processor, or more memory than [`MOST_BYTES`].
+/// The output of a command; `None` if it exceeds the limit of processor time or of memory ([`MOST_BYTES`]).
 fn bounded(mut command: Command, seconds: u64) -> Result<Option<Output>, Error> {
     let limit = |what, most| {
         let limit = libc::rlimit { rlim_cur: most, rlim_max: most };
@@ -276,17 +300,17 @@ fn bounded(mut command: Command, seconds: u64) -> Result<Option<Output>, Error> 
         }
     };
     let limits = move || limit(libc::RLIMIT_CPU, seconds).and_then(|()| limit(libc::RLIMIT_AS, MOST_BYTES));
-    // SAFETY: the closure makes two system calls, and allocates nothing.
+    // SAFETY: the closure makes two system calls and allocates nothing.
     unsafe { command.pre_exec(limits) };
     let output = command.stdin(Stdio::null()).output().map_err(Error::NoWhy3)?;
     let stopped = matches!(output.status.signal(), Some(libc::SIGXCPU | libc::SIGKILL | libc::SIGABRT));
-    // Why3 is written in OCaml.
+    // OCaml reports memory exhaustion on stderr.
     let full =
         || String::from_utf8_lossy(&output.stderr).to_lowercase().replace('_', " ").contains("out of memory");
     Ok((!stopped && (output.status.success() || !full())).then_some(output))
 }
 
-/// What a program says of itself.
+/// The version that a program prints.
 fn version(program: &str, before: &str) -> io::Result<String> {
     let output = Command::new(program).arg("--version").output()?;
     let text = String::from_utf8_lossy(&output.stdout).into_owned();

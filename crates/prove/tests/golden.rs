@@ -1,4 +1,4 @@
-//! The WhyML of the policies, as it should be: `BLESS=1 cargo test` writes it anew.
+//! The emitted WhyML of the policies. `BLESS=1 cargo test` rewrites it.
 
 mod common;
 

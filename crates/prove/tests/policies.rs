@@ -1,9 +1,9 @@
-//! What holds of the policies, and what does not. Each is proved by Why3, if that is there.
+//! Which obligations of the built-in policies hold, and which changes break them. Needs Why3.
 
 mod common;
 
-use common::{can_prove, changed, emitted, failed, policy, proved};
-use hearth_prove::{Options, Property, prove, prove_theory, vacuous};
+use common::{can_prove, changed, emitted, failed, policy, policy_of, proved};
+use hearth_prove::{Obligation, Options, Property, prove, prove_theory, vacuous};
 
 const WORK: [Property; 2] = [Property::Conservation, Property::Progress];
 
@@ -49,7 +49,7 @@ fn nest_keeps_its_invariants() {
     holds("nest", &[Property::Invariants]);
 }
 
-/// A contradiction in the theory, or in what is emitted, would prove everything.
+/// From a contradiction in the theory or in the emitted WhyML, everything would follow.
 #[test]
 fn no_obligation_holds_whatever_it_says() {
     if can_prove() {
@@ -60,14 +60,14 @@ fn no_obligation_holds_whatever_it_says() {
     }
 }
 
-/// By a change, a policy loses the obligations whose place and words begin so.
+/// After the changes, no obligation about `about` whose text begins with `what` holds.
 fn broken(name: &str, changes: &[(&str, &str)], about: &str, what: &str) {
     if !can_prove() {
         return;
     }
     let policy = changed(name, changes);
     let mut theorems = emitted(&policy);
-    theorems.obligations.retain(|o| o.about == about && o.what.starts_with(what));
+    theorems.obligations.retain(|o| o.id.about == about && o.id.what.starts_with(what));
     assert!(!theorems.obligations.is_empty(), "nothing is to be proved of {about}: `{what}`");
     let report = prove(&policy, &theorems, &Options::default()).unwrap();
     assert_eq!(failed(&report).len(), theorems.obligations.len(), "{about}: `{what}` holds");
@@ -134,4 +134,36 @@ fn an_inverted_thread_rule_takes_nothing() {
 fn stealing_from_one_die_only_is_not_enough() {
     let one_die = ("pull(c, waiting);", "pull(c, waiting & llc(c));");
     broken("cfs-cwc-flat", &[one_die], "newly_idle", "the core is not left idle");
+}
+
+/// Policies with one fault each. The comments at the top name the obligations that do not hold.
+#[test]
+fn broken_policies_lose_their_obligations() {
+    if !can_prove() {
+        return;
+    }
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/broken");
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path().display().to_string();
+        let text = std::fs::read_to_string(&path).unwrap();
+        let due: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix("// loses ")).collect();
+        let policy = policy_of(&path);
+        let mut theorems = emitted(&policy);
+        let wanted = |o: &Obligation| due.contains(&o.id.to_string().as_str());
+        assert_eq!(
+            theorems.obligations.iter().filter(|o| wanted(o)).count(),
+            due.len(),
+            "{path}: obligations"
+        );
+        let needed: Vec<_> =
+            theorems.obligations.iter().filter(|o| wanted(o)).flat_map(|o| o.rests_on.clone()).collect();
+        theorems.obligations.retain(|o| wanted(o) || needed.contains(&o.id));
+        let report = prove(&policy, &theorems, &Options::default()).unwrap();
+        let held = report.obligations.iter().filter(|o| wanted(&o.obligation) && o.verdict.holds());
+        assert_eq!(
+            held.map(|o| o.obligation.id.to_string()).collect::<Vec<_>>(),
+            Vec::<String>::new(),
+            "{path}"
+        );
+    }
 }

@@ -102,8 +102,8 @@ fn text(report: &Report) -> String {
         let mut obligations = report.of(property).peekable();
         if obligations.peek().is_some() {
             let columns: [Column<&Proved>; 5] = [
-                (property.name(), |proved| proved.obligation.about.clone()),
-                ("obligation", |proved| proved.obligation.what.clone()),
+                (property.name(), |proved| proved.obligation.id.about.clone()),
+                ("obligation", |proved| proved.obligation.id.what.clone()),
                 ("line", |proved| match &proved.obligation {
                     o if o.line == 0 => "-".into(),
                     o => format!("{}:{}", o.policy, o.line),

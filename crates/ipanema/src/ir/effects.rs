@@ -86,6 +86,18 @@ impl Effects {
     }
 }
 
+impl Access {
+    /// True if both are the same set or the same attribute, whoever owns it.
+    pub fn is_same_object(self, other: Access) -> bool {
+        let any_owner = |access| match access {
+            Access::Thread { attribute, .. } => Access::Thread { attribute, of: Whose::Other },
+            Access::Core { attribute, .. } => Access::Core { attribute, of: Whose::Other },
+            access => access,
+        };
+        any_owner(self) == any_owner(other)
+    }
+}
+
 /// Computes the effects of all functions and steals. `order` lists callees before callers.
 pub fn compute(policy: &mut Policy, order: &[FunctionId]) {
     for &id in order {

@@ -100,6 +100,18 @@ impl Policy {
         &self.attributes(owner)[id.index()]
     }
 
+    /// The declared name of the object of an access.
+    pub fn access_name(&self, access: effects::Access) -> String {
+        use effects::Access;
+        match access {
+            Access::Set(id) => self.sets[id.index()].name.clone(),
+            Access::Kept(kept) => format!("{kept:?}").to_lowercase(),
+            Access::Global(id) => self.attribute(Owner::Global, id).name.clone(),
+            Access::Thread { attribute, .. } => self.attribute(Owner::Thread, attribute).name.clone(),
+            Access::Core { attribute, .. } => self.attribute(Owner::Core, attribute).name.clone(),
+        }
+    }
+
     /// Serialises the whole policy as JSON, for tools.
     pub fn to_json(&self) -> String {
         // Cannot fail: all keys are strings and all values can be serialised.

@@ -1,11 +1,13 @@
-//! Transitions, steals, and changes of sets, claims and timers, as far as they are watched.
+//! Transitions, steals, and the watched changes of sets, claims and timers.
 
 use super::program::Program;
 use super::unit::Scope;
 use super::watch::Watch;
-use hearth_ipanema::ir::{BaseType, Effect, Event, Expr, ExprKind, State, StealId, ThreadField};
+use hearth_ipanema::ir::{
+    BaseType, Effect, Event, Expr, ExprKind, LocalId, State, Steal, StealId, ThreadField,
+};
 
-/// The thread of the event.
+/// The name of the event's own thread.
 pub const OWN: &str = "own_thread";
 
 impl<'p> Program<'_, 'p> {
@@ -26,7 +28,7 @@ impl<'p> Program<'_, 'p> {
         }
     }
 
-    /// The handler of `enqueue` comes first.
+    /// The handler of `enqueue`, which runs before a transition to ready.
     fn enqueue(&self, scope: &Scope<'p>, thread: &Expr, core: &str) -> String {
         let Some(id) = self.unit.policy.handler(Event::Enqueue) else { return String::new() };
         let handler = self.unit.policy.function(id);
@@ -34,25 +36,43 @@ impl<'p> Program<'_, 'p> {
             return String::new();
         }
         let mut inner = Scope::new(handler);
-        inner.bind(hearth_ipanema::ir::LocalId(0), self.expr(scope, thread));
-        inner.bind(hearth_ipanema::ir::LocalId(1), core.to_owned());
+        inner.bind(LocalId(0), self.expr(scope, thread));
+        inner.bind(LocalId(1), core.to_owned());
         format!("(try {} with Return -> () end);\n", self.body(&inner))
     }
 
+    /// Under `Watch::Cores`, the contract of a steal. Otherwise what matters is what `move` does to each stolen thread:
+    /// the other phases are pure.
     pub fn steal(&self, scope: &Scope<'p>, steal: StealId, thief: &Expr, victims: &Expr) -> String {
+        let stolen_by = &self.unit.policy.steals[steal.index()];
         if !matches!(self.watch, Watch::Cores) {
-            return String::new();
+            return match self.changes(&stolen_by.effects) {
+                true => self.stolen_threads(scope, stolen_by, thief),
+                false => String::new(),
+            };
         }
         let (dst, from) = (self.unit.fresh("dst"), self.unit.fresh("from"));
         let (thief, victims) = (self.expr(scope, thief), self.expr(scope, victims));
-        let name = &self.unit.policy.steals[steal.index()].name;
+        let name = &stolen_by.name;
         format!(
             "let {dst} = {thief} in\nlet {from} = {victims} in\n(* {name} *) steal {dst} {from};\n\
              pull_for {dst};\n"
         )
     }
 
-    /// As an expression.
+    /// Any number of threads, each of them any thread.
+    fn stolen_threads(&self, scope: &Scope<'p>, steal: &Steal, thief: &Expr) -> String {
+        let (dst, stolen) = (self.unit.fresh("dst"), self.unit.fresh("stolen"));
+        let mut inner = Scope::new(self.unit.policy.function(steal.move_thread));
+        inner.bind(LocalId(0), dst.clone());
+        inner.bind(LocalId(2), stolen.clone());
+        let body = self.body(&inner);
+        let catch = "with Placed _ -> () | Return -> () end";
+        let moved = self.rounds(&format!("let {stolen} = any thread in\ntry\n{body}\n{catch}"), &[]);
+        format!("let {dst} = {} in\n(* move of {} *)\n{moved}\n", self.expr(scope, thief), steal.name)
+    }
+
+    /// An effect as an expression.
     pub fn effect(&self, scope: &Scope<'p>, effect: &Effect) -> String {
         let set = |id: &hearth_ipanema::ir::SetId| &self.unit.policy.sets[id.index()].name;
         match (effect, self.watch) {
@@ -64,14 +84,15 @@ impl<'p> Program<'_, 'p> {
             }
             (Effect::Claim(core), Watch::Claims) => format!("(claim {})", self.expr(scope, core)),
             (Effect::Release(core), Watch::Claims) => format!("(release {})", self.expr(scope, core)),
-            (Effect::Arm { .. }, Watch::Timer) => "(armed := true)".into(),
-            (Effect::Cancel(_), Watch::Timer) => "(armed := false)".into(),
+            (Effect::Arm { thread, .. }, Watch::Timer) if self.is_own(scope, thread) => {
+                "(armed := true)".into()
+            }
             (Effect::Add { .. } | Effect::Remove { .. } | Effect::Claim(_), _) => "(any bool)".into(),
             _ => "()".into(),
         }
     }
 
-    /// Expressions that read what is watched.
+    /// An expression that reads watched state.
     pub fn watched_value(&self, scope: &Scope<'p>, e: &Expr) -> Option<String> {
         match (&e.kind, self.watch) {
             (ExprKind::In { core, set }, Watch::Sets) => match (&set.kind, core.ty.optional) {

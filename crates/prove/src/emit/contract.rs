@@ -1,8 +1,7 @@
-//! Contracts of functions, so that who calls one does not look at each of its paths.
+//! Contracts of functions, so that a call does not multiply the caller's paths.
 //!
-//! A function that returns a core, and says something of affinity, is expected to return one that the
-//! thread may run on; one that claims cores, to return what it claimed. A policy whose functions are
-//! not like that loses the obligation, though it might hold.
+//! A function that returns a core and reads affinity must return a core that the thread may run on. A function that
+//! claims cores must return the claimed core. A policy that does otherwise loses the obligation, even if it holds.
 
 use super::actions::OWN;
 use super::program::Program;
@@ -10,7 +9,7 @@ use super::unit::Scope;
 use super::watch::{Watch, block_tells_affinity};
 use hearth_ipanema::ir::{BaseType, LocalId};
 
-/// Goals of `steal.Steal`, and what each says.
+/// Goals of `steal.Phases`, and the statement of each.
 pub const CONTRACT: [(&str, &str); 4] = [
     ("complete", "an idle core sees each overloaded core"),
     ("safe", "no core is left idle by a steal"),
@@ -19,7 +18,7 @@ pub const CONTRACT: [(&str, &str); 4] = [
 ];
 
 impl<'p> Program<'_, 'p> {
-    /// What stands before and after the body of a called function; nothing if it has no contract.
+    /// Text before and after the body of a called function; empty without a contract.
     pub fn contract(&self, scope: &Scope<'p>) -> (String, String) {
         let ensures = match self.watch {
             Watch::Affinity | Watch::Timer => self.returns_allowed(scope).map(|e| (String::new(), e)),
@@ -32,7 +31,7 @@ impl<'p> Program<'_, 'p> {
         }
     }
 
-    /// A core that the thread may run on, and that is in the set that was given.
+    /// Contract: the returned core is in the thread's affinity and in the sets that were passed.
     fn returns_allowed(&self, scope: &Scope<'p>) -> Option<String> {
         let function = scope.function;
         let core = function.result.filter(|ty| ty.base == BaseType::Core)?;
@@ -59,7 +58,7 @@ impl<'p> Program<'_, 'p> {
         })
     }
 
-    /// What is watched is as it was before, but for what is returned.
+    /// Contract: what is watched is unchanged, except for a claim of the returned core.
     fn keeps(&self, scope: &Scope<'p>) -> Option<(String, String)> {
         let function = scope.function;
         if function.effects.moves {

@@ -6,10 +6,9 @@ use super::program::Program;
 use super::text::indented;
 use super::unit::{Scope, Unit};
 use super::watch::Watch;
-use crate::obligation::{Claim, Property};
-use hearth_ipanema::ir::{Event, Function, FunctionId, LocalId, Moves, Place, Policy};
+use crate::obligation::{Claim, Id, Property};
+use hearth_ipanema::ir::{Event, Function, LocalId, Moves, Place};
 
-/// As both sides of an obligation know it.
 const PICKS: &str = "it takes a thread if the core has one, from any of its queues";
 const FINDS: &str = "the core is not left idle while another is overloaded";
 
@@ -32,17 +31,30 @@ pub fn emit(unit: &Unit, theory: &mut Theory) {
     }
 }
 
-/// A handler as a WhyML function that says where it placed its thread.
-pub fn handler_text(name: &str, params: &str, requires: &[String], ensures: &str, body: &str) -> String {
+/// A handler as a WhyML function. Its result is the core on which it placed its thread, if it did.
+pub fn handler_text(
+    unit: &Unit,
+    name: &str,
+    params: &str,
+    requires: &[String],
+    ensures: &str,
+    body: &str,
+) -> String {
     let requires: String = requires.iter().map(|r| format!("    requires {{ {r} }}\n")).collect();
     format!(
-        "  let {name} {params} : maybe\n{requires}    \
+        "  let {name} {params} : maybe\n{}{requires}    \
          ensures {{ {ensures} }}\n  = try\n{}\n    with Placed c -> Just c | Return -> Nothing | Gone -> Nothing end\n",
+        queues(unit),
         indented(&indented(&indented(&format!("{body};\nNothing"))))
     )
 }
 
-/// The parameters of a thread event's handler, bound: the thread, and a core.
+/// Precondition: the policy's number of ready queues.
+fn queues(unit: &Unit) -> String {
+    format!("    requires {{ nr_queues = {} }}\n", unit.policy.queues.len())
+}
+
+/// The scope of a thread event's handler, with its parameters: the thread, and a core.
 pub fn bound(handler: &Function) -> Scope<'_> {
     let mut scope = Scope::new(handler);
     for (i, name) in ["own_thread", "origin"].iter().enumerate().take(handler.arity as usize) {
@@ -79,7 +91,7 @@ fn placement(unit: &Unit, theory: &mut Theory, event: Event, handler: &Function)
         let watch = if places { Watch::Cores } else { Watch::Affinity };
         let program = Program { unit, watch, places, loop_invariants: Vec::new() };
         let body = program.body(&bound(handler));
-        let text = handler_text(goal, THREAD_EVENT, &placement_requires(), ensures, &body);
+        let text = handler_text(unit, goal, THREAD_EVENT, &placement_requires(), ensures, &body);
         let module = format!("{}_{name}", capital(property.name()));
         theory.module(&module, &text);
         theory.goal(property, name, what, &handler.at, &module, &format!("{goal}'vc"));
@@ -87,7 +99,7 @@ fn placement(unit: &Unit, theory: &mut Theory, event: Event, handler: &Function)
     once(theory, name, handler);
 }
 
-/// A thread is on exactly one queue: each placement puts it on one, once.
+/// Each path of a placement puts the thread on exactly one queue.
 fn once(theory: &mut Theory, name: &str, handler: &Function) {
     let holds = matches!(handler.moves, Moves::Always { .. });
     let what = "the thread enters one queue, once";
@@ -98,12 +110,13 @@ fn schedule(unit: &Unit, theory: &mut Theory, handler: &Function) {
     unit.restart();
     let mut scope = Scope::new(handler);
     scope.bind(LocalId(0), "own_core".into());
-    let program = Program { unit, watch: Watch::OwnCore, places: false, loop_invariants: Vec::new() };
+    let program = Program::watching(unit, Watch::OwnCore);
     let body = indented(&indented(&indented(&format!("{};\nNoThread", program.body(&scope)))));
     let text = format!(
-        "  let picks (own_core: int) : maybe_thread\n    requires {{ is_core own_core }}\n    \
+        "  let picks (own_core: int) : maybe_thread\n    requires {{ is_core own_core }}\n{}    \
          ensures {{ result = NoThread -> forall t. waits (state !now_state own_core) t -> filled (state !now_state own_core) }}\n  \
-         = try\n{body}\n    with Chosen t -> Thread t | Return -> NoThread end\n"
+         = try\n{body}\n    with Chosen t -> Thread t | Return -> NoThread end\n",
+        queues(unit)
     );
     theory.module("Conservation_schedule", &text);
     theory.goal(Property::Conservation, "schedule", PICKS, &handler.at, "Conservation_schedule", "picks'vc");
@@ -111,10 +124,10 @@ fn schedule(unit: &Unit, theory: &mut Theory, handler: &Function) {
 
 fn back(unit: &Unit, theory: &mut Theory, event: Event, handler: &Function) {
     unit.restart();
-    let program = Program { unit, watch: Watch::Cores, places: false, loop_invariants: Vec::new() };
+    let program = Program::watching(unit, Watch::Cores);
     let body = program.body(&bound(handler));
     let ensures = "match result with Just c -> c = core_of own_thread | Nothing -> true end";
-    let text = handler_text("stays", "(own_thread: thread)", &[], ensures, &body);
+    let text = handler_text(unit, "stays", "(own_thread: thread)", &[], ensures, &body);
     let module = format!("Conservation_{}", event.name());
     theory.module(&module, &text);
     let claim = Claim::Goal { module, goal: "stays'vc".into() };
@@ -125,15 +138,15 @@ fn back(unit: &Unit, theory: &mut Theory, event: Event, handler: &Function) {
         what,
         &handler.at,
         claim,
-        vec![("schedule".into(), PICKS.into())],
+        vec![Id::new("schedule", PICKS)],
     );
 }
 
-/// The core that is left asks `schedule`, and then `newly_idle`.
+/// The core that the thread leaves calls `schedule`, and then `newly_idle`.
 fn leave(theory: &mut Theory, event: Event, handler: &Function) {
     let holds = handler.effects.steals.is_empty();
     let what = "the core that the thread leaves takes another, or looks for one";
-    let rests_on = vec![("schedule".into(), PICKS.into()), ("newly_idle".into(), FINDS.into())];
+    let rests_on = vec![Id::new("schedule", PICKS), Id::new("newly_idle", FINDS)];
     let claim = Claim::Decided { holds };
     theory.add(Property::Conservation, event.name(), what, &handler.at, claim, rests_on);
 }
@@ -147,7 +160,7 @@ fn newly_idle(unit: &Unit, theory: &mut Theory, handler: Option<&Function>) {
     if let Some(handler) = handler {
         let mut scope = Scope::new(handler);
         scope.bind(LocalId(0), "own_core".into());
-        let program = Program { unit, watch: Watch::Cores, places: false, loop_invariants: Vec::new() };
+        let program = Program::watching(unit, Watch::Cores);
         body = program.body(&scope);
         rests_on = contracts(unit, handler);
     }
@@ -181,7 +194,7 @@ fn balance(unit: &Unit, theory: &mut Theory, handler: &Function) {
     theory.add(Property::Conservation, "balance", what, &handler.at, claim, contracts(unit, handler));
 }
 
-/// A handler that moves nothing leaves all cores as they are.
+/// A handler that moves no thread changes no core.
 fn quiet(theory: &mut Theory, event: Event, handler: &Function) {
     let holds = !handler.effects.moves && handler.effects.steals.is_empty();
     let what = "it moves no thread";
@@ -198,22 +211,15 @@ fn moved_by_others(theory: &mut Theory, event: Event, handler: &Function) {
 }
 
 /// The contracts of the steals that a handler calls.
-fn contracts(unit: &Unit, handler: &Function) -> Vec<(String, String)> {
+fn contracts(unit: &Unit, handler: &Function) -> Vec<Id> {
     let contract = |id: &hearth_ipanema::ir::StealId| {
-        let name = unit.policy.steals[id.index()].name.clone();
-        CONTRACT.iter().map(move |(_, what)| (name.clone(), (*what).to_owned()))
+        let name = &unit.policy.steals[id.index()].name;
+        let goals = CONTRACT.iter().map(|(_, what)| Id::new(name, what));
+        goals.chain([Id::new(name, super::steals::TO_THE_THIEF)]).collect::<Vec<_>>()
     };
     handler.effects.steals.iter().flat_map(contract).collect()
 }
 
 fn capital(name: &str) -> String {
     name[..1].to_uppercase() + &name[1..]
-}
-
-/// The handlers that place a thread.
-pub fn placing(policy: &Policy) -> Vec<(Event, FunctionId)> {
-    [Event::New, Event::Unblock]
-        .into_iter()
-        .filter_map(|event| Some((event, policy.handler(event)?)))
-        .collect()
 }

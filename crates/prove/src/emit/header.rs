@@ -1,8 +1,8 @@
-//! The module that all others of a policy use: its parameters and attributes.
+//! The module `Policy`, which all others of a policy use: parameters, attributes and sums.
 
-use super::positive;
+use super::bounds;
 use super::unit::{Unit, attribute_name, why_type};
-use hearth_ipanema::ir::{Attribute, BaseType, Owner};
+use hearth_ipanema::ir::{Attribute, BaseType, Owner, Type};
 
 const EXCEPTIONS: &str = "
   (* A transition ends the event; a return ends the function. *)
@@ -49,21 +49,17 @@ pub fn header(unit: &Unit) -> String {
     for attribute in &policy.core {
         text += &function(Owner::Core, attribute, "(w: world) (c: int)", "w c");
     }
-    for name in positive::names(unit) {
+    for name in bounds::names(unit) {
         text += &format!(
-            "  (* By the obligations of `{0}`. *)\n  axiom {0}_positive: forall w t. {0} w t >= 1\n",
+            "  (* By the obligations of its assignments. *)\n  \
+             axiom {0}_bounds: forall w t. 1 <= {0} w t <= most_weight\n",
             attribute_name(Owner::Thread, &name)
         );
     }
-    text += &format!(
-        "\n  constant nr_queues : int = {}\n  \
-         axiom queues [@W:non_conservative_extension:N]: forall k t. waits k t -> 0 <= queue k t < nr_queues\n",
-        policy.queues.len()
-    );
     for (number, sum) in unit.sums.borrow().iter().enumerate() {
         text += &format!(
-            "\n  function weight_{number} (w: world) (t: thread) : int = {}\n  \
-             clone cores.Sums as Sum_{number} with function weight = weight_{number}, axiom .\n",
+            "\n  constant sum_{number} : summand\n  \
+             axiom sum_{number}_is: forall w t [weight sum_{number} w t]. weight sum_{number} w t = {}\n",
             sum.weight
         );
     }
@@ -74,11 +70,17 @@ fn function(owner: Owner, attribute: &Attribute, params: &str, args: &str) -> St
     let name = attribute_name(owner, &attribute.name);
     let ty = attribute.ty;
     let mut text = format!("  function {name} {params} : {}\n", why_type(ty));
-    let valid = match (ty.base, ty.optional) {
-        (BaseType::Core, true) => "some_core",
-        (BaseType::Core, false) => "is_core",
-        _ => return text,
-    };
-    text += &format!("  axiom {name}_is: forall {args}. {valid} ({name} {args})\n");
+    if let Some(valid) = validity(ty) {
+        text += &format!("  axiom {name}_is: forall {args}. {valid} ({name} {args})\n");
+    }
     text
+}
+
+/// The predicate that each value of a type satisfies.
+pub fn validity(ty: Type) -> Option<&'static str> {
+    match (ty.base, ty.optional) {
+        (BaseType::Core, true) => Some("some_core"),
+        (BaseType::Core, false) => Some("is_core"),
+        _ => None,
+    }
 }

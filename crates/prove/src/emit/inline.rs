@@ -1,11 +1,11 @@
-//! Functions that only compute, as terms: their bodies, with the arguments put in.
+//! Pure functions as terms: their bodies with the arguments substituted.
 
 use super::term::{Terms, cases};
 use super::unit::Scope;
 use hearth_ipanema::ir::{Expr, FunctionId, LocalId, Stmt, StmtKind, Target};
 
 impl Terms<'_, '_> {
-    /// A call's value. `None` among the arguments: one that has no term.
+    /// The value of a call. An argument without a term is `None`.
     pub fn inline(&mut self, id: FunctionId, args: Vec<Option<String>>) -> String {
         let function = self.unit.policy.function(id);
         let mut scope = Scope::new(function);
@@ -19,7 +19,7 @@ impl Terms<'_, '_> {
         value.or_else(|| Some(self.unknown(function.result?))).unwrap_or_default()
     }
 
-    /// What a body returns; `None` if it has a form that no term is made of.
+    /// The value that a body returns; `None` if the body has no translation to a term.
     fn returned(&mut self, scope: &mut Scope, body: &[&Stmt]) -> Option<String> {
         let (first, rest) = body.split_first()?;
         match &first.kind {
@@ -55,8 +55,7 @@ fn joined<'s>(block: &'s [Stmt], rest: &[&'s Stmt]) -> Vec<&'s Stmt> {
     block.iter().chain(rest.iter().copied()).collect()
 }
 
-/// Is this expression, alone, one that a term can be made of? Searches for a core, effects, and
-/// calls of functions with such need a program.
+/// True if an expression has no translation to a term: it has effects or searches for a core, directly or in a call.
 pub fn needs_program(terms_of: &hearth_ipanema::ir::Policy, e: &Expr) -> bool {
     use hearth_ipanema::ir::visit::{Visitor, walk_block, walk_expr, walk_stmt};
     use hearth_ipanema::ir::{Effect, ExprKind, Policy, SearchKind};

@@ -1,15 +1,15 @@
 //! WhyML from a policy's IR.
 //!
 //! The passes, in their order: *abstract* (`term`, `inline`: expressions as terms over what an event
-//! reads), *obligations* (`steals`, `events`, `sets`, `timers`: what is to be proved), *emit*
+//! reads), *obligations* (`steals`, `bounds`, `events`, `sets`, `timers`), *emit*
 //! (`program`, `search`, `actions`: bodies as programs; `header`: what they all use).
 
 mod actions;
+mod bounds;
 mod contract;
 mod events;
 mod header;
 mod inline;
-mod positive;
 mod program;
 mod search;
 mod sets;
@@ -21,19 +21,19 @@ mod unit;
 mod watch;
 
 use crate::Invariant;
-use crate::obligation::{Claim, Obligation, Property};
-use hearth_ipanema::ir::{Place, Policy};
+use crate::obligation::{Claim, Id, Obligation, Property};
+use hearth_ipanema::ir::{Place, Policy, Steal};
 
-/// A policy's proof: its WhyML, and what is to be proved in it.
+/// The WhyML of a policy, and its obligations.
 #[derive(Clone, Debug)]
 pub struct Theorems {
-    /// The file `policy.mlw`, which stands on those in `proofs/`.
+    /// The file `policy.mlw`, which uses the theory in `proofs/`.
     pub whyml: String,
     pub obligations: Vec<Obligation>,
 }
 
 impl Theorems {
-    /// The file with one of its modules, and the one that all use.
+    /// The file reduced to one module and the module `Policy`, which all use.
     pub fn alone(&self, module: &str) -> String {
         let mut modules = self.whyml.split("\nmodule ");
         let (head, policy) = (modules.next().unwrap_or_default(), modules.next().unwrap_or_default());
@@ -43,14 +43,15 @@ impl Theorems {
     }
 }
 
-/// Makes the obligations of a policy. `invariants`: its own.
+/// Derives the obligations of a policy, including those of its own `invariants`.
 pub fn theorems(policy: &Policy, invariants: &[Invariant]) -> Theorems {
     let unit = unit::Unit::new(policy);
-    let mut theory = Theory { text: String::new(), obligations: Vec::new() };
-    for steal in policy.steals.iter().filter(|steal| !steal.superseded) {
-        steals::emit(&unit, &mut theory, steal);
-    }
-    positive::emit(&unit, &mut theory);
+    let mut theory = Theory { text: String::new(), obligations: Vec::new(), bounds: Vec::new() };
+    let steals: Vec<&Steal> = policy.steals.iter().filter(|steal| !steal.superseded).collect();
+    // The steals' terms say which attributes are summed.
+    steals.iter().for_each(|steal| steals::summed(&unit, steal));
+    theory.bounds = bounds::emit(&unit, &mut theory);
+    steals.iter().for_each(|steal| steals::emit(&unit, &mut theory, steal, &steals));
     events::emit(&unit, &mut theory);
     timers::emit(&unit, &mut theory);
     sets::emit(&unit, &mut theory, invariants);
@@ -60,10 +61,12 @@ pub fn theorems(policy: &Policy, invariants: &[Invariant]) -> Theorems {
     Theorems { whyml, obligations }
 }
 
-/// The modules and obligations so far.
+/// The modules and obligations emitted so far.
 pub struct Theory {
     text: String,
     obligations: Vec<Obligation>,
+    /// Every steal's obligations rest on these.
+    bounds: Vec<Id>,
 }
 
 impl Theory {
@@ -72,9 +75,17 @@ impl Theory {
         self.text += &format!("\nmodule {name}\n  use int.Int\n  use ref.Ref\n  use Policy\n\n{body}\nend\n");
     }
 
-    fn goal(&mut self, property: Property, about: &str, what: &str, at: &Place, module: &str, goal: &str) {
+    fn goal(
+        &mut self,
+        property: Property,
+        about: &str,
+        what: &str,
+        at: &Place,
+        module: &str,
+        goal: &str,
+    ) -> Id {
         let claim = Claim::Goal { module: module.into(), goal: goal.into() };
-        self.add(property, about, what, at, claim, Vec::new());
+        self.add(property, about, what, at, claim, Vec::new())
     }
 
     fn decided(&mut self, property: Property, about: &str, what: &str, at: &Place, holds: bool) {
@@ -85,6 +96,7 @@ impl Theory {
         self.add(property, about, what, at, Claim::NotModelled { construct: construct.into() }, Vec::new());
     }
 
+    /// Ids are unique: a second obligation with the same words is numbered.
     fn add(
         &mut self,
         property: Property,
@@ -92,16 +104,16 @@ impl Theory {
         what: &str,
         at: &Place,
         claim: Claim,
-        rests_on: Vec<(String, String)>,
-    ) {
-        self.obligations.push(Obligation {
-            property,
-            about: about.into(),
-            what: what.into(),
-            policy: at.policy.clone(),
-            line: at.line,
-            claim,
-            rests_on,
-        });
+        rests_on: Vec<Id>,
+    ) -> Id {
+        let mut id = Id::new(about, what);
+        let same =
+            self.obligations.iter().filter(|o| o.id.about == about && o.id.what.starts_with(what)).count();
+        if same > 0 {
+            id.what += &format!(" ({})", same + 1);
+        }
+        let (policy, line) = (at.policy.clone(), at.line);
+        self.obligations.push(Obligation { property, id: id.clone(), policy, line, claim, rests_on });
+        id
     }
 }

@@ -1,8 +1,8 @@
 //! Pass "emit": bodies as WhyML programs.
 //!
-//! Calls are put in place. A `return` is an exception, caught where the function was called; a
-//! transition is one that ends the event. Between two accesses to shared state others go on
-//! (`look`, `env`). What is not watched is left out if it cannot matter, and else is any value.
+//! Calls are inlined. A `return` is an exception that the call catches; a transition is an exception that ends the
+//! event. Other events run between two accesses to shared state (`look`, `env`). Effects that are not watched are left
+//! out, and values that depend on them are arbitrary.
 
 use super::inline::needs_program;
 use super::term::{Hoisted, Terms, cases, some};
@@ -19,13 +19,17 @@ use std::collections::{BTreeSet, HashSet};
 pub struct Program<'u, 'p> {
     pub unit: &'u Unit<'p>,
     pub watch: Watch,
-    /// A transition puts the thread on its core.
+    /// Transitions put the thread on its core.
     pub places: bool,
-    /// What holds at the head of each loop.
+    /// Invariants of every loop.
     pub loop_invariants: Vec<String>,
 }
 
 impl<'u, 'p> Program<'u, 'p> {
+    pub fn watching(unit: &'u Unit<'p>, watch: Watch) -> Self {
+        Program { unit, watch, places: false, loop_invariants: Vec::new() }
+    }
+
     // ---- functions ----------------------------------------------------------------------------
 
     /// The body of a function whose parameters are bound.
@@ -76,16 +80,23 @@ impl<'u, 'p> Program<'u, 'p> {
         )
     }
 
-    /// Could a function with these effects matter?
+    /// True if a function with these effects can end the event or change what is watched, directly or by a steal.
     pub fn minds(&self, effects: &Effects) -> bool {
+        effects.moves || self.changes(effects)
+    }
+
+    /// True if a function with these effects can change what is watched, directly or by a steal.
+    pub fn changes(&self, effects: &Effects) -> bool {
         let timed = |access: &Access| match access {
             Access::Thread { attribute, .. } => self.unit.timed.borrow().contains(attribute),
             _ => false,
         };
-        self.watch.minds(effects) || (self.watch == Watch::Timer && effects.writes.iter().any(timed))
+        self.watch.minds(effects)
+            || (self.watch == Watch::Timer && effects.writes.iter().any(timed))
+            || effects.steals.iter().any(|id| self.changes(&self.unit.policy.steals[id.index()].effects))
     }
 
-    /// A call whose value is any value, and that does nothing else.
+    /// True for a call without watched effects, whose value is arbitrary.
     fn is_nothing(&self, id: FunctionId) -> bool {
         self.watch.is_vague() && !self.minds(&self.unit.policy.function(id).effects)
     }
@@ -97,7 +108,7 @@ impl<'u, 'p> Program<'u, 'p> {
         for stmt in stmts {
             parts += &self.stmt(scope, stmt, assigned);
         }
-        // A sequence of `let` and `;` ends with a value.
+        // In WhyML a sequence of `let` and `;` ends with a value.
         parts + "()"
     }
 
@@ -105,7 +116,7 @@ impl<'u, 'p> Program<'u, 'p> {
         block(&self.block(&mut scope.clone(), stmts, assigned))
     }
 
-    /// With what stands between it and the next.
+    /// A statement with its separator.
     fn stmt(&self, scope: &mut Scope<'p>, stmt: &Stmt, assigned: &HashSet<LocalId>) -> String {
         match &stmt.kind {
             StmtKind::Let { local, value } => {
@@ -175,7 +186,11 @@ impl<'u, 'p> Program<'u, 'p> {
                 let name = &self.unit.policy.thread[attribute.index()].name;
                 format!("own_{name} := {};\n", self.expr(scope, value))
             }
-            // Attributes are any value whenever they are read.
+            Target::Set(id) if self.watch == Watch::Sets => {
+                let name = &self.unit.policy.sets[id.index()].name;
+                format!("assign_{name} ({});\n", self.expr(scope, value))
+            }
+            // Every read of an attribute gives an arbitrary value.
             _ if self.has_effect(value) => format!("let _ = {} in\n", self.expr(scope, value)),
             _ => String::new(),
         }
@@ -225,7 +240,7 @@ impl<'u, 'p> Program<'u, 'p> {
         }
     }
 
-    /// An expression with parts that need programs: these come first.
+    /// An expression with parts that need programs, which are computed first.
     fn hoisting(&self, scope: &Scope<'p>, e: &Expr) -> String {
         let mut parts = Parts { program: self, scope, root: e, lets: String::new(), hoisted: Hoisted::new() };
         hearth_ipanema::ir::visit::walk_expr(&mut parts, e);
@@ -233,7 +248,7 @@ impl<'u, 'p> Program<'u, 'p> {
         format!("({lets}{})", self.value(scope, e, hoisted))
     }
 
-    /// A value that is read while others go on.
+    /// A value that is read while other events run.
     pub fn value(&self, scope: &Scope<'p>, e: &Expr, hoisted: Hoisted) -> String {
         let told = self.watch.is_about_affinity()
             && (tells_affinity(self.unit.policy, e)
@@ -259,7 +274,7 @@ impl<'u, 'p> Program<'u, 'p> {
         self.read(&r, e.ty, &spec)
     }
 
-    /// Some value with which `spec`, about `result`, is true of the readings `r`.
+    /// An arbitrary value that satisfies `spec`, a formula about `result` and the readings `r`.
     pub fn read(&self, r: &str, ty: Type, spec: &str) -> String {
         let look = match spec.contains(&format!(" {r} ")) {
             true => format!("let {r} = {} in ", self.watch.look()),
@@ -268,7 +283,7 @@ impl<'u, 'p> Program<'u, 'p> {
         let x = self.unit.fresh("value");
         let mut spec = spec.replace("result", &x);
         if ty.optional {
-            // Said plainly, for provers that go by triggers.
+            // Redundant, but it triggers the provers' case distinction.
             let (some, none) = cases(ty);
             spec += &format!("\n  /\\ ({x} = {none} \\/ exists held. {x} = {some} held)");
         }
@@ -286,7 +301,7 @@ fn places(spec: &str, r: &str) -> BTreeSet<String> {
     after.filter(|place| place.ends_with(" 0")).map(|place| format!("{begin}{place})")).collect()
 }
 
-/// Finds the greatest parts of an expression that need programs.
+/// Finds the maximal subexpressions that need programs.
 struct Parts<'a, 'u, 'p> {
     program: &'a Program<'u, 'p>,
     scope: &'a Scope<'p>,
@@ -307,8 +322,8 @@ impl Visitor for Parts<'_, '_, '_> {
     }
 }
 
-/// The variables of a function that are assigned to after their first value.
-fn assigned(function: &Function) -> HashSet<LocalId> {
+/// The variables of a function that are assigned after their initial value.
+pub fn assigned(function: &Function) -> HashSet<LocalId> {
     struct Assigned(HashSet<LocalId>);
     impl Visitor for Assigned {
         fn stmt(&mut self, stmt: &Stmt) {

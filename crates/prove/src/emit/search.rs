@@ -31,12 +31,12 @@ impl<'p> Program<'_, 'p> {
                 let keys: Vec<_> = by.iter().map(|key| (*extreme, key)).collect();
                 self.find(scope, search, found.optional(), &keys)
             }
-            // A number that is summed up by a program: any.
+            // Sums in programs are arbitrary.
             SearchKind::Sum { .. } => "(any int)".into(),
         }
     }
 
-    /// A search that only reads. Without a limit it looks at all elements.
+    /// A pure search. Without a limit it visits all elements.
     fn find(&self, scope: &Scope<'p>, search: &Search, ty: Type, keys: &[(Extreme, &Expr)]) -> String {
         let r = self.unit.fresh("r");
         let start = self.unit.places();
@@ -87,7 +87,7 @@ impl<'p> Program<'_, 'p> {
         terms
     }
 
-    /// A search whose filter does something, for one element after the other.
+    /// A search whose filter has effects, which occur once per visited element.
     fn trying(&self, scope: &Scope<'p>, search: &Search, filter: &Expr, found: Type) -> String {
         let mut inner = scope.clone();
         let x = self.unit.fresh("x");
@@ -121,8 +121,8 @@ impl<'p> Program<'_, 'p> {
         self.rounds(&format!("let {x} = {element} in\n{body}"), &[]) + "\n"
     }
 
-    /// Some rounds, of which nothing is known but that they end.
-    fn rounds(&self, body: &str, also: &[String]) -> String {
+    /// Any number of rounds of a loop.
+    pub fn rounds(&self, body: &str, also: &[String]) -> String {
         let label = self.unit.fresh("Loop").replace("loop", "Loop");
         let invariants: String =
             self.loop_invariants.iter().chain(also).map(|i| format!("invariant {{ {i} }}\n")).collect();
@@ -132,7 +132,7 @@ impl<'p> Program<'_, 'p> {
         format!("label {label} in\nfor _round = 1 to any_count () {body};")
     }
 
-    /// Any element of a loop. (Its set is taken when the loop starts: a walk reads that too.)
+    /// An arbitrary element of a loop.
     fn element(&self, scope: &Scope<'p>, iteration: &Iteration, ty: Type) -> String {
         if self.watch.is_vague() {
             return format!("any {}", why_type(ty));
@@ -147,13 +147,13 @@ impl<'p> Program<'_, 'p> {
     }
 }
 
-/// A key. One that is not fully known is any number, as a whole: the proof is shorter.
+/// A key. A key with an arbitrary part is arbitrary as a whole, which shortens the proof.
 fn known(terms: &mut Terms, scope: &Scope, key: &Expr) -> String {
     let text = terms.expr(scope, key);
     if text.contains("(unknown ") { terms.unknown(key.ty) } else { text }
 }
 
-/// The keys of `e` come before or are equal to those of `f`.
+/// The formula that the keys of `e` come before those of `f` or are equal.
 fn in_order(keys: &[(Extreme, &Expr)], e: &[String], f: &[String]) -> String {
     let mut order = "true".to_owned();
     for (i, (extreme, _)) in keys.iter().enumerate().rev() {

@@ -1,9 +1,9 @@
 //! The policy's own invariants, and the bounds of its sets, under concurrency.
 //!
-//! A change of a set is atomic, two after each other are not: between them other events change the
-//! sets too. `empty(S)` is looked at core by core: an event that brings a core into S, against the
-//! invariant, has it open until it sees the core outside of S again, or takes it out; and no event
-//! may end with a core open. So the invariant holds of each core with which no event is under way.
+//! One change of a set is atomic; a sequence of changes is not, since other events change the sets in between.
+//! `empty(S)` is checked per core: an event that brings a core into S owes a repair (`ours`) until it sees the
+//! core outside of S or removes it. No event may end with a repair owed. So the invariant holds for each core
+//! that no running event has changed.
 
 use super::Theory;
 use super::events::{bound, handler_text};
@@ -12,46 +12,40 @@ use super::unit::Unit;
 use super::watch::Watch;
 use crate::Invariant;
 use crate::obligation::Property;
-use hearth_ipanema::ir::effects::Access;
-use hearth_ipanema::ir::{Event, Expr, ExprKind, Function, Place, SetOp, StmtKind};
+use hearth_ipanema::ir::visit::{Visitor, walk_block, walk_stmt};
+use hearth_ipanema::ir::{Event, Expr, ExprKind, Function, Place, SetId, SetOp, Stmt, StmtKind, Target};
 
 pub fn emit(unit: &Unit, theory: &mut Theory, invariants: &[Invariant]) {
-    for set in &unit.policy.sets {
+    for (index, set) in unit.policy.sets.iter().enumerate() {
         if set.capacity.is_some() {
             let what = "it never has more cores than its `max`: a full set takes none";
-            let assigned = assigned_as_a_whole(unit, &set.name);
+            let assigned = is_assigned(unit, SetId(index as u32));
             theory.decided(Property::Invariants, &set.name, what, &set.at, !assigned);
         }
     }
     for (number, invariant) in invariants.iter().enumerate() {
         for handler in &unit.policy.handlers {
             let function = unit.policy.function(handler.function);
-            let writes = function.effects.writes.iter().any(|access| matches!(access, Access::Set(_)));
-            if writes {
+            let program = Program::watching(unit, Watch::Sets);
+            if program.changes(&function.effects) {
                 under(unit, theory, number, invariant, handler.event, function);
             }
         }
     }
 }
 
-/// `max` is kept by `add`; only `set = ...` could break it.
-fn assigned_as_a_whole(unit: &Unit, name: &str) -> bool {
-    use hearth_ipanema::ir::visit::{Visitor, walk_block, walk_stmt};
-    use hearth_ipanema::ir::{Stmt, Target};
-    struct Find<'a>(&'a str, &'a Unit<'a>, bool);
-    impl Visitor for Find<'_> {
+/// True if some function assigns the whole set. Only this can exceed `max`, which `add` respects.
+fn is_assigned(unit: &Unit, set: SetId) -> bool {
+    struct Find(SetId, bool);
+    impl Visitor for Find {
         fn stmt(&mut self, stmt: &Stmt) {
-            if let StmtKind::Assign { target: Target::Set(id), .. } = &stmt.kind {
-                self.2 |= self.1.policy.sets[id.index()].name == self.0;
-            }
+            self.1 |= matches!(&stmt.kind, StmtKind::Assign { target: Target::Set(id), .. } if *id == self.0);
             walk_stmt(self, stmt);
         }
     }
-    let mut find = Find(name, unit, false);
-    for function in &unit.policy.functions {
-        walk_block(&mut find, &function.body);
-    }
-    find.2
+    let mut find = Find(set, false);
+    unit.policy.functions.iter().for_each(|function| walk_block(&mut find, &function.body));
+    find.1
 }
 
 fn under(
@@ -68,8 +62,8 @@ fn under(
         true => format!("keeps the invariant of line {}", at.line),
         false => format!("keeps `{}`", invariant.name),
     };
-    let Some(broken) = formula(unit, &invariant.expr) else {
-        let construct = "an invariant that does not say that a set is empty";
+    let Some(broken) = invariant.expr.as_ref().and_then(|expr| formula(unit, expr)) else {
+        let construct = "an invariant that is not of the form `empty(...)` over the policy's sets";
         return theory.not_modelled(Property::Invariants, about, &what, at, construct);
     };
     unit.restart();
@@ -77,19 +71,19 @@ fn under(
         "held ()".replace(" ()", &arguments(unit)),
         "(forall x. mem x !ours -> mem x (!ours at LABEL))".into(),
     ];
-    let program = Program { unit, watch: Watch::Sets, places: false, loop_invariants };
+    let program = Program { loop_invariants, ..Program::watching(unit, Watch::Sets) };
     let body = program.body(&bound(handler));
     let closed = "forall c. not mem c !ours";
     let requires = vec![format!("held{}", arguments(unit)), closed.to_owned()];
-    let text =
-        declarations(unit, &broken) + &handler_text("keeps", &parameters(handler), &requires, closed, &body);
+    let text = declarations(unit, &broken)
+        + &handler_text(unit, "keeps", &parameters(handler), &requires, closed, &body);
     let module = format!("Invariant_{number}_{about}");
     theory.module(&module, &text);
     let place = Place { policy: at.policy.clone(), line: at.line, span: at.span };
     theory.goal(Property::Invariants, about, &what, &place, &module, "");
 }
 
-/// Of a thread's event or a core's.
+/// Parameters of a handler: a thread, a core, or both.
 fn parameters(handler: &Function) -> String {
     let mut names = ["own_thread", "origin"].iter();
     handler
@@ -109,7 +103,7 @@ fn arguments(unit: &Unit) -> String {
     names(unit).iter().map(|name| format!(" !{name}")).collect::<String>() + " !ours !others"
 }
 
-/// The sets, what may be said of them, and their changes.
+/// The sets and the operations on them, with contracts.
 fn declarations(unit: &Unit, broken: &str) -> String {
     let names = names(unit);
     let params: String = names.iter().map(|name| format!(" ({name}: cset)")).collect();
@@ -119,9 +113,9 @@ fn declarations(unit: &Unit, broken: &str) -> String {
     let vals: String = names.iter().map(|name| format!("  val {name} : ref cset\n")).collect();
     let held = format!("forall c. broken{args} c -> mem c ours \\/ mem c others");
     let mut text = format!(
-        "  (* Core c is not as the invariant wants it. *)\n  \
+        "  (* Core c violates the invariant. *)\n  \
          predicate broken{params} (c: int) =\n    {broken}\n\n  \
-         (* Cores that this event, or others, will put right. *)\n  val ours : ref cset\n  \
+         (* Cores that this event, or others, have to repair. *)\n  val ours : ref cset\n  \
          val others : ref cset\n{vals}\n  \
          predicate held{params} (ours others: cset) =\n    {held}\n\n  \
          (* Other events change the sets too. *)\n  val interleave () : unit\n    \
@@ -129,6 +123,8 @@ fn declarations(unit: &Unit, broken: &str) -> String {
          ensures {{ held{now} !ours !others }}\n",
         names.join(", "),
     );
+    let held = format!("held{}", arguments(unit));
+    let writes = format!("    writes {{ ours, others, {} }}\n", names.join(", "));
     let settled = format!(
         "!ours = if broken{now} c then (if broken{was} c then old !ours else added c (old !ours))\n      \
          else removed c (old !ours)"
@@ -145,13 +141,19 @@ fn declarations(unit: &Unit, broken: &str) -> String {
              ensures {{ !ours = if broken{now} c then old !ours else removed c (old !ours) }}\n",
             set.name
         );
-        let held = format!("held{}", arguments(unit));
+        text += &format!(
+            "  val overwrite_{0} (cores: cset) : unit\n    writes {{ {name}, ours }}\n    \
+             ensures {{ !{name} = cores }}\n    \
+             ensures {{ forall c. mem c !ours <-> broken{now} c /\\ (mem c (old !ours) \\/ not broken{was} c) }}\n  \
+             let assign_{0} (cores: cset) : unit\n    requires {{ {held} }}\n    ensures {{ {held} }}\n    \
+             ensures {{ !{name} = cores }}\n{writes}  = interleave ();\n    overwrite_{0} cores\n",
+            set.name
+        );
         let open = format!(
             "    requires {{ {held} }}\n    ensures {{ {held} }}\n    \
              ensures {{ forall d. mem d !ours -> mem d (old !ours) \\/ d = c }}\n    \
              ensures {{ mem c !ours -> broken{now} c }}\n"
         );
-        let writes = format!("    writes {{ ours, others, {} }}\n", names.join(", "));
         for (verb, adds) in [("add_to", true), ("remove_from", false)] {
             let now = if adds { String::new() } else { format!("    ensures {{ not mem c !{name} }}\n") };
             text += &format!(
@@ -168,7 +170,7 @@ fn declarations(unit: &Unit, broken: &str) -> String {
     text + "\n"
 }
 
-/// What breaks an invariant for core `c`; `None`: it is not of the form `empty(...)`.
+/// The condition under which core `c` violates the invariant; `None` if that is not of the form `empty(...)`.
 fn formula(unit: &Unit, e: &Expr) -> Option<String> {
     match &e.kind {
         ExprKind::Empty(set) => member(unit, set),

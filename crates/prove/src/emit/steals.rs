@@ -1,19 +1,30 @@
-//! The obligations of a steal: that its filter, its thread rule and its stop conditions fit the
-//! contract of `proofs/steal.mlw`, and that each thread it moves brings the cores nearer together.
+//! The obligations of a steal: its filter, its thread rule and its stop conditions satisfy the axioms of
+//! `proofs/steal.mlw`, and each moved thread lowers the sum of the squared loads.
 
 use super::Theory;
 use super::contract::CONTRACT;
 use super::term::Terms;
 use super::unit::{Scope, Unit};
-use crate::obligation::Property;
+use crate::obligation::{Claim, Property};
 use hearth_ipanema::ir::visit::{Visitor, walk_block, walk_expr};
 use hearth_ipanema::ir::{Expr, ExprKind, FunctionId, LocalId, Policy, Steal, ThreadField};
+
+pub const TO_THE_THIEF: &str = "a stolen thread goes to the thief";
 
 pub fn module_name(steal: &str) -> String {
     format!("Steal_{steal}")
 }
 
-pub fn emit(unit: &Unit, theory: &mut Theory, steal: &Steal) {
+/// Registers the sums over queues that a steal's phases contain.
+pub fn summed(unit: &Unit, steal: &Steal) {
+    unit.restart();
+    let phases = Phases { unit, steal };
+    phases.can_steal("r", "dst", "src");
+    phases.rule("r", "dst", "src", "t");
+    phases.measured("r", "v", "src");
+}
+
+pub fn emit(unit: &Unit, theory: &mut Theory, steal: &Steal, all: &[&Steal]) {
     unit.restart();
     let module = module_name(&steal.name);
     let phases = Phases { unit, steal };
@@ -45,19 +56,41 @@ pub fn emit(unit: &Unit, theory: &mut Theory, steal: &Steal) {
         Some(id) => unit.policy.function(id).at.clone(),
         None => steal.at.clone(),
     };
+    let bounds = theory.bounds.clone();
+    let mut goal = |property, what: &str, phase, goal: &str| {
+        let claim = Claim::Goal { module: module.clone(), goal: goal.into() };
+        theory.add(property, &steal.name, what, &at(phase), claim, bounds.clone());
+    };
     let places = [Some(steal.can_steal_core), Some(steal.can_steal_core), steal.steal_thread, steal.stop];
-    for ((goal, what), phase) in CONTRACT.into_iter().zip(places) {
-        theory.goal(Property::Conservation, &steal.name, what, &at(phase), &module, goal);
+    for ((name, what), phase) in CONTRACT.into_iter().zip(places) {
+        goal(Property::Conservation, what, phase, name);
     }
-    let rule = at(steal.steal_thread);
-    let what = format!("{} falls with each thread it moves", phases.measure().1);
-    theory.goal(Property::Progress, &steal.name, &what, &rule, &module, "falls");
     let what = "an idle core fails on an overloaded one only if another event changed it";
-    theory.goal(Property::Progress, &steal.name, what, &rule, &module, "succeeds");
+    goal(Property::Progress, what, steal.steal_thread, "succeeds");
+    goal(Property::Invariants, "a thread goes to a core of its affinity", steal.steal_thread, "affinity");
+    let what = format!("{} falls with each thread it moves", phases.measure().1);
+    match phases.disturbance() {
+        None => goal(Property::Progress, &what, steal.steal_thread, "falls"),
+        Some(attribute) => {
+            let construct =
+                format!("`{attribute}`, which is part of the sum and changes when a thread is moved");
+            theory.not_modelled(
+                Property::Progress,
+                &steal.name,
+                &what,
+                &at(Some(steal.move_thread)),
+                &construct,
+            );
+        }
+    }
+    if all.len() > 1 {
+        let measure = phases.measure().0;
+        let same = all.iter().all(|steal| Phases { unit, steal }.measure().0 == measure);
+        let what = "all steals lower the same sum, so that none undoes what another does";
+        theory.decided(Property::Progress, &steal.name, what, &steal.at, same);
+    }
     let what = "each candidate is tried once: at most n - 1 attempts in a call";
     theory.decided(Property::Progress, &steal.name, what, &steal.at, true);
-    let what = "a thread goes to a core of its affinity";
-    theory.goal(Property::Invariants, &steal.name, what, &rule, &module, "affinity");
     moves(unit, theory, steal);
 }
 
@@ -70,8 +103,9 @@ fn moves(unit: &Unit, theory: &mut Theory, steal: &Steal) {
     let mut scope = Scope::new(function);
     scope.bind(LocalId(0), "dst".into());
     scope.bind(LocalId(2), "own_thread".into());
-    let program = Program { unit, watch: Watch::Cores, places: false, loop_invariants: Vec::new() };
+    let program = Program::watching(unit, Watch::Cores);
     let text = super::events::handler_text(
+        unit,
         "moves",
         "(own_thread: thread) (dst: int)",
         &["is_core dst".into()],
@@ -80,8 +114,7 @@ fn moves(unit: &Unit, theory: &mut Theory, steal: &Steal) {
     );
     let module = format!("Move_{}", steal.name);
     theory.module(&module, &text);
-    let what = "a stolen thread goes to the thief";
-    theory.goal(Property::Conservation, &steal.name, what, &function.at, &module, "moves'vc");
+    theory.goal(Property::Conservation, &steal.name, TO_THE_THIEF, &function.at, &module, "moves'vc");
 }
 
 struct Phases<'u, 'p> {
@@ -122,6 +155,16 @@ impl Phases<'_, '_> {
         }
     }
 
+    /// An attribute that the measure reads and that `move`, or the `enqueue` that follows, writes. `falls` compares
+    /// the sums before and after a move with the same attributes.
+    fn disturbance(&self) -> Option<String> {
+        let policy = self.unit.policy;
+        let reads = &policy.function(self.measure().0?).effects.reads;
+        let writes = &policy.function(self.steal.move_thread).effects.writes;
+        let both = reads.iter().find(|read| writes.iter().any(|write| read.is_same_object(*write)))?;
+        Some(policy.access_name(*both))
+    }
+
     fn measured(&self, r: &str, view: &str, core: &str) -> String {
         match self.measure().0 {
             Some(id) => {
@@ -142,7 +185,7 @@ impl Phases<'_, '_> {
             "  goal falls: forall r r2 v v2 w dst src t q.\n\
              \x20   is_core dst -> is_core src -> src <> dst -> sound v -> single v -> sound v2 ->\n\
              \x20   still r v w -> still r2 v2 w -> can_steal r dst src -> rule r dst src t ->\n\
-             \x20   waits (state v src) t ->\n\
+             \x20   waits (state v src) t -> is_queue q ->\n\
              \x20   state v2 src = take (state v src) t -> state v2 dst = receive (state v dst) t q ->\n\
              \x20   let a = {a} in\n    let b = {b} in\n    let moved = a - {after_a} in\n\
              \x20   moved >= 1 /\\ {after_b} = b + moved /\\ a - b > moved\n"

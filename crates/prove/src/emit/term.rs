@@ -1,31 +1,31 @@
-//! Pass "abstract": expressions of the IR as terms and formulas over what an event reads.
+//! Pass "abstract": expressions of the IR as terms and formulas over the readings of an event.
 //!
-//! Each place that reads shared state has its own number, so that two reads may see two states. What
-//! the model does not know (clocks, attributes, loops in conditions) is an unknown value of that
-//! place: any value at all.
+//! Each place that reads shared state has its own number, so that two reads may see different states. What the
+//! model does not describe (clocks, attributes, loops in conditions) is an arbitrary value of that place.
 
 use super::unit::{Scope, Sum, Unit, why_type};
+use hearth_ipanema::ir::visit::{Visitor, walk_expr};
 use hearth_ipanema::ir::{
-    Arithmetic, BaseType, Comparison, CoreField, Expr, ExprKind, Extreme, KeptSet, Level, Over, Owner,
-    Search, SearchKind, SetOp, ThreadField, Type,
+    Arithmetic, BaseType, Comparison, CoreField, Expr, ExprKind, Extreme, KeptSet, Level, LocalId, Over,
+    Owner, Search, SearchKind, SetOp, ThreadField, Type,
 };
 use std::collections::HashMap;
 
-/// Values of subexpressions that a program has computed before.
+/// Subexpressions that a program has computed before, with the names of their values.
 pub type Hoisted = HashMap<*const Expr, String>;
 
 pub struct Terms<'u, 'p> {
     pub unit: &'u Unit<'p>,
-    /// The readings. `None`: under `sum`, where only the moment `w` is known.
+    /// The readings. `None` under `sum`, where only the time `w` is known.
     pub readings: Option<String>,
-    /// The element of the search that reads.
+    /// The element at which a search reads.
     pub element: String,
-    /// In a steal: a thread, and the core that it waits on.
+    /// In a steal: a thread, and the core on which it waits.
     pub waits_on: Option<(String, String)>,
     pub hoisted: Hoisted,
-    /// Sums over queues mean what they say. Elsewhere they are any number: loads do not matter there.
+    /// Sums over queues are modelled. Otherwise they are arbitrary, where loads do not matter.
     pub adds_up: bool,
-    /// The state of cores does not matter: it is unknown.
+    /// The states of cores are arbitrary, where they do not matter.
     pub blind: bool,
 }
 
@@ -50,7 +50,7 @@ impl<'u, 'p> Terms<'u, 'p> {
         }
     }
 
-    /// The moment of a new place.
+    /// The time of a new place.
     fn now(&self) -> String {
         self.time(self.unit.place())
     }
@@ -61,7 +61,7 @@ impl<'u, 'p> Terms<'u, 'p> {
         Some(format!("(state (seen {r} {} {}) {core})", self.unit.place(), self.element))
     }
 
-    /// Any value of a type.
+    /// An arbitrary value of a type.
     pub fn unknown(&self, ty: Type) -> String {
         let place = self.unit.place();
         let args = format!("{} {place} {}", self.time(place), self.element);
@@ -123,7 +123,7 @@ impl<'u, 'p> Terms<'u, 'p> {
                 format!("(forall {c}. is_core {c} -> not {member})")
             }
             E::Not(inner) => format!("(not {})", self.expr(scope, inner)),
-            E::Neg(inner) => format!("(- {})", self.expr(scope, inner)),
+            E::Neg(inner) => format!("(wrap (- {}))", self.expr(scope, inner)),
             E::Logic { and, left, right } => {
                 let op = if *and { "/\\" } else { "\\/" };
                 format!("({} {op} {})", self.expr(scope, left), self.expr(scope, right))
@@ -136,10 +136,10 @@ impl<'u, 'p> Terms<'u, 'p> {
             E::Arithmetic { op, left, right } => {
                 let (left, right) = (self.expr(scope, left), self.expr(scope, right));
                 match op {
-                    Arithmetic::Add => format!("({left} + {right})"),
-                    Arithmetic::Sub => format!("({left} - {right})"),
-                    Arithmetic::Mul => format!("({left} * {right})"),
-                    Arithmetic::Div => format!("(quotient {left} {right})"),
+                    Arithmetic::Add => format!("(wrap ({left} + {right}))"),
+                    Arithmetic::Sub => format!("(wrap ({left} - {right}))"),
+                    Arithmetic::Mul => format!("(wrap ({left} * {right}))"),
+                    Arithmetic::Div => format!("(wrap (quotient {left} {right}))"),
                     Arithmetic::Rem => format!("(remainder {left} {right})"),
                 }
             }
@@ -160,7 +160,7 @@ impl<'u, 'p> Terms<'u, 'p> {
         }
     }
 
-    /// Sets are passed on only if they have a name.
+    /// The term of an argument; `None` for a set without a name.
     fn argument(&mut self, scope: &Scope, arg: &Expr) -> Option<String> {
         match (&arg.kind, arg.ty.base) {
             (ExprKind::Local(id), _) => scope.value(*id),
@@ -209,7 +209,7 @@ impl<'u, 'p> Terms<'u, 'p> {
         format!("(match {value} with Just {x} -> {member} | Nothing -> false end)")
     }
 
-    /// Is core `c`, a term, in a set?
+    /// The formula that core `c` is in a set.
     pub fn member(&mut self, scope: &Scope, set: &Expr, c: &str) -> String {
         use ExprKind as E;
         if let Some(name) = self.hoisted.get(&std::ptr::from_ref(set)) {
@@ -262,13 +262,17 @@ impl<'u, 'p> Terms<'u, 'p> {
                 format!("(exists {c}. is_core {c} /\\ {member})")
             }
             (SearchKind::Sum { of }, Over::Threads { core, .. })
-                if self.adds_up && search.iteration.limit.is_none() && self.unit.policy.queues.len() == 1 =>
+                if self.adds_up
+                    && search.iteration.limit.is_none()
+                    && search.filter.is_none()
+                    && self.unit.policy.queues.len() == 1
+                    && is_of_the_thread_alone(of, search.iteration.local) =>
             {
-                let number = self.sum(scope, e, search, of);
+                let number = self.sum(scope, search, of);
                 let core = self.expr(scope, core);
                 let now = self.now();
                 match self.state(&core) {
-                    Some(state) => format!("(Sum_{number}.total {now} {state})"),
+                    Some(state) => format!("(wrap (total sum_{number} {now} {state}))"),
                     None => self.unknown(e.ty),
                 }
             }
@@ -276,7 +280,7 @@ impl<'u, 'p> Terms<'u, 'p> {
         }
     }
 
-    /// Element `x` is one that the search may find. The search's variable is bound to it.
+    /// The formula that the search may find element `x`. The search's variable is bound to it.
     pub fn element_of(&mut self, scope: &Scope, search: &Search, x: &str) -> String {
         let over = match &search.iteration.over {
             Over::Cores(set) => self.member(scope, set, x),
@@ -297,9 +301,9 @@ impl<'u, 'p> Terms<'u, 'p> {
         }
     }
 
-    /// The number of the sum's module. The weight is a function of the moment and the thread alone.
-    fn sum(&mut self, scope: &Scope, e: &Expr, search: &Search, of: &Expr) -> usize {
-        let at = e.span;
+    /// The number of the sum. Its summand is a function of the time and the thread only.
+    fn sum(&mut self, scope: &Scope, search: &Search, of: &Expr) -> usize {
+        let at = std::ptr::from_ref(of);
         if let Some(known) = self.unit.sums.borrow().iter().position(|sum| sum.at == at) {
             return known;
         }
@@ -321,7 +325,30 @@ impl<'u, 'p> Terms<'u, 'p> {
     }
 }
 
-/// What an optional holds, as an optional.
+/// True if a value depends on nothing but parameters of the policy and what belongs to the thread itself, so that it
+/// is the same wherever the thread waits.
+fn is_of_the_thread_alone(of: &Expr, thread: LocalId) -> bool {
+    struct Alone(LocalId, bool);
+    impl Visitor for Alone {
+        fn expr(&mut self, e: &Expr) {
+            use ExprKind as E;
+            self.1 &= match &e.kind {
+                E::Local(id) => *id == self.0,
+                E::Bool(_) | E::Number(_) | E::Param(_) | E::Thread { .. } | E::Arithmetic { .. } => true,
+                E::Pick { .. } | E::Compare { .. } | E::Logic { .. } | E::Not(_) | E::Neg(_) => true,
+                E::Conditional { .. } => true,
+                E::ThreadField { field, .. } => matches!(field, ThreadField::Weight | ThreadField::Runtime),
+                _ => false,
+            };
+            walk_expr(self, e);
+        }
+    }
+    let mut alone = Alone(thread, true);
+    alone.expr(of);
+    alone.1
+}
+
+/// An optional with a value.
 pub fn some(ty: Type, value: &str) -> String {
     format!("({} {value})", cases(ty).0)
 }

@@ -1,13 +1,13 @@
 //! Layout of WhyML.
 
-/// Each line set in.
+/// Indents each line.
 pub fn indented(text: &str) -> String {
     let lines: Vec<String> =
         text.lines().map(|line| if line.is_empty() { String::new() } else { format!("  {line}") }).collect();
     lines.join("\n")
 }
 
-/// As one expression.
+/// A block as one expression.
 pub fn block(text: &str) -> String {
     format!("begin\n{}\nend", indented(text))
 }

@@ -1,15 +1,14 @@
-//! What all passes of the emitter share: the policy, and numbers that nothing else has.
+//! State shared by the emitter's passes: the policy, and generators of unique names and numbers.
 
-use hearth_ipanema::Span;
-use hearth_ipanema::ir::{AttributeId, BaseType, Function, LocalId, Owner, Policy, Type};
+use hearth_ipanema::ir::{AttributeId, BaseType, Expr, Function, LocalId, Owner, Policy, Type};
 use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, HashSet};
 
-/// A sum over the threads of a ready queue: the module that is made of it.
+/// A sum over the threads of a ready queue.
 pub struct Sum {
-    /// Which expression it is.
-    pub at: Span,
-    /// What each thread adds, as a term over `w` and `t`.
+    /// The summand in the policy's text.
+    pub at: *const Expr,
+    /// The summand, as a term over `w` and `t`.
     pub weight: String,
 }
 
@@ -33,7 +32,7 @@ impl<'p> Unit<'p> {
         }
     }
 
-    /// A number for a place in the text that reads shared state.
+    /// A new number for a place in the text that reads shared state.
     pub fn place(&self) -> u32 {
         self.next_place.replace(self.next_place.get() + 1)
     }
@@ -42,18 +41,18 @@ impl<'p> Unit<'p> {
         self.next_place.get()
     }
 
-    /// To translate the same text twice, with the same places.
+    /// Continues with an earlier number, to translate the same text twice with the same places.
     pub fn back_to(&self, place: u32) {
         self.next_place.set(place);
     }
 
-    /// A name that is used nowhere else.
+    /// A unique name.
     pub fn fresh(&self, name: &str) -> String {
         let n = self.next_name.replace(self.next_name.get() + 1);
         format!("{}_{n}", name.to_lowercase())
     }
 
-    /// Names and places begin anew: for each module.
+    /// Restarts names and places, for a new module.
     pub fn restart(&self) {
         self.next_place.set(0);
         self.next_name.set(0);
@@ -85,12 +84,12 @@ pub fn why_type(ty: Type) -> &'static str {
     }
 }
 
-/// What the variables of a function are called in WhyML.
+/// The WhyML names of a function's variables.
 #[derive(Clone)]
 pub struct Scope<'p> {
     pub function: &'p Function,
     values: HashMap<LocalId, String>,
-    /// References.
+    /// The variables that are references.
     mutable: HashSet<LocalId>,
 }
 
@@ -108,7 +107,7 @@ impl<'p> Scope<'p> {
         self.mutable.insert(local);
     }
 
-    /// To be read. A variable that was not bound has no value that is known.
+    /// The expression that reads a variable; `None` if its value is unknown.
     pub fn value(&self, local: LocalId) -> Option<String> {
         let name = self.values.get(&local)?;
         Some(if self.mutable.contains(&local) { format!("!{name}") } else { name.clone() })

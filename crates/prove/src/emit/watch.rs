@@ -1,15 +1,15 @@
-//! What a program is made for: each property watches other things that a handler does.
+//! What a program models: each property depends on other effects of a handler.
 
 use hearth_ipanema::ir::visit::{Visitor, walk_block, walk_expr};
 use hearth_ipanema::ir::{BaseType, Block, Effects, Expr, ExprKind, FunctionId, Policy, ThreadField};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Watch {
-    /// Where threads are, and which cores are idle: searches mean what they say.
+    /// Where threads are, and which cores are idle. Searches are modelled exactly.
     Cores,
     /// The same on a core's own queues, in `schedule`.
     OwnCore,
-    /// To which core the thread goes: of what is read, only affinity matters.
+    /// The core to which the thread goes. Of the values that are read, only affinity matters.
     Affinity,
     /// The policy's sets.
     Sets,
@@ -20,30 +20,29 @@ pub enum Watch {
 }
 
 impl Watch {
-    /// Could a function with these effects matter? (For a timer: besides what its handler reads.)
+    /// True if these effects include a change of what is watched.
     pub fn minds(self, effects: &Effects) -> bool {
         use hearth_ipanema::ir::effects::Access;
-        effects.moves
-            || match self {
-                Watch::Cores | Watch::OwnCore => !effects.steals.is_empty(),
-                Watch::Affinity => false,
-                Watch::Sets => effects.writes.iter().any(|access| matches!(access, Access::Set(_))),
-                Watch::Claims => effects.claims,
-                Watch::Timer => effects.timers,
-            }
+        match self {
+            Watch::Cores | Watch::OwnCore => !effects.steals.is_empty(),
+            Watch::Affinity => false,
+            Watch::Sets => effects.writes.iter().any(|access| matches!(access, Access::Set(_))),
+            Watch::Claims => effects.claims,
+            Watch::Timer => effects.timers,
+        }
     }
 
-    /// Values that are only read are any value: they do not matter.
+    /// True if values that are only read are arbitrary.
     pub fn is_vague(self) -> bool {
         matches!(self, Watch::Sets | Watch::Claims)
     }
 
-    /// Of values that are only read, those that no affinity is part of do not matter.
+    /// True if values that do not depend on affinity are arbitrary.
     pub fn is_about_affinity(self) -> bool {
         matches!(self, Watch::Affinity | Watch::Timer)
     }
 
-    /// How shared state is read.
+    /// The expression that reads shared state.
     pub fn look(self) -> &'static str {
         match self {
             Watch::OwnCore => "look_at_own own_core",
@@ -53,14 +52,14 @@ impl Watch {
     }
 }
 
-/// Does the affinity of a thread, or a set that was passed on, matter to a value?
+/// True if a value depends on a thread's affinity or on a set that was passed as an argument.
 pub fn tells_affinity(policy: &Policy, e: &Expr) -> bool {
     let mut tells = Tells { policy, found: false };
     tells.expr(e);
     tells.found
 }
 
-/// The same of a block.
+/// The same for a block.
 pub fn block_tells_affinity(policy: &Policy, block: &Block) -> bool {
     let mut tells = Tells { policy, found: false };
     walk_block(&mut tells, block);

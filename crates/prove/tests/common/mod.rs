@@ -32,6 +32,18 @@ pub fn changed(name: &str, changes: &[(&str, &str)]) -> Policy {
     ir
 }
 
+/// The policy of a file; its bases are in `policies/`.
+pub fn policy_of(file: &str) -> Policy {
+    let provider = |wanted: &str| {
+        let path = match wanted == file {
+            true => file.to_owned(),
+            false => format!("{}/../../policies/{wanted}.ipa", env!("CARGO_MANIFEST_DIR")),
+        };
+        Some(Source { text: std::fs::read_to_string(&path).ok()?, name: path })
+    };
+    compile(&provider, file).unwrap_or_else(|failed| panic!("{failed}")).ir
+}
+
 pub fn policy(name: &str) -> Policy {
     changed(name, &[])
 }
@@ -57,5 +69,5 @@ pub fn proved(policy: &Policy, properties: &[Property]) -> Report {
 /// What does not hold, as lines of text.
 pub fn failed(report: &Report) -> Vec<String> {
     let open = report.obligations.iter().filter(|o| !o.verdict.holds());
-    open.map(|o| format!("{}: {}: {:?}", o.obligation.about, o.obligation.what, o.verdict)).collect()
+    open.map(|o| format!("{}: {}: {:?}", o.obligation.id.about, o.obligation.id.what, o.verdict)).collect()
 }
