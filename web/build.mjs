@@ -5,6 +5,8 @@ import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync } from "node
 
 const tests = process.argv.includes("--tests");
 const to = tests ? "out" : "dist";
+// Paths are relative to this folder.
+process.chdir(import.meta.dirname);
 rmSync(to, { recursive: true, force: true });
 mkdirSync(to);
 
