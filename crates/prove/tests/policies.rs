@@ -2,25 +2,21 @@
 
 mod common;
 
-use common::{can_prove, changed, emitted, failed, policy, policy_of, proved};
+use common::{changed, emitted, failed, policy, policy_of, proved};
 use hearth_prove::{Obligation, Options, Property, prove, prove_theory, vacuous};
 
 const WORK: [Property; 2] = [Property::Conservation, Property::Progress];
 
 fn holds(name: &str, properties: &[Property]) {
-    if can_prove() {
-        let report = proved(&policy(name), properties);
-        assert!(!report.obligations.is_empty());
-        assert_eq!(failed(&report), Vec::<String>::new(), "{name}");
-    }
+    let report = proved(&policy(name), properties);
+    assert!(!report.obligations.is_empty());
+    assert_eq!(failed(&report), Vec::<String>::new(), "{name}");
 }
 
 #[test]
 fn the_theory_holds() {
-    if can_prove() {
-        for lemmas in prove_theory(&Options::default()).unwrap() {
-            assert!(lemmas.parts > 0 && lemmas.open.is_empty(), "{lemmas:?}");
-        }
+    for lemmas in prove_theory(&Options::default()).unwrap() {
+        assert!(lemmas.parts > 0 && lemmas.open.is_empty(), "{lemmas:?}");
     }
 }
 
@@ -52,19 +48,14 @@ fn nest_keeps_its_invariants() {
 /// From a contradiction in the theory or in the emitted WhyML, everything would follow.
 #[test]
 fn no_obligation_holds_whatever_it_says() {
-    if can_prove() {
-        for name in ["cfs-cwc", "ule-cwc", "smove"] {
-            let found = vacuous(&emitted(&policy(name)), &Options::default()).unwrap();
-            assert_eq!(found, Vec::<String>::new(), "{name}");
-        }
+    for name in ["cfs-cwc", "ule-cwc", "smove"] {
+        let found = vacuous(&emitted(&policy(name)), &Options::default()).unwrap();
+        assert_eq!(found, Vec::<String>::new(), "{name}");
     }
 }
 
 /// After the changes, no obligation about `about` whose text begins with `what` holds.
 fn broken(name: &str, changes: &[(&str, &str)], about: &str, what: &str) {
-    if !can_prove() {
-        return;
-    }
     let policy = changed(name, changes);
     let mut theorems = emitted(&policy);
     theorems.obligations.retain(|o| o.id.about == about && o.id.what.starts_with(what));
@@ -139,9 +130,6 @@ fn stealing_from_one_die_only_is_not_enough() {
 /// Policies with one fault each. The comments at the top name the obligations that do not hold.
 #[test]
 fn broken_policies_lose_their_obligations() {
-    if !can_prove() {
-        return;
-    }
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/broken");
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path().display().to_string();

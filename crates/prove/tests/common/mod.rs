@@ -52,15 +52,6 @@ pub fn emitted(policy: &Policy) -> Theorems {
     theorems(policy, &invariants(policy))
 }
 
-/// Whether Why3 is there. Says so if it is not.
-pub fn can_prove() -> bool {
-    let found = std::process::Command::new("why3").arg("--version").output().is_ok();
-    if !found {
-        eprintln!("skipped: there is no why3 (on Debian: apt-get install why3 z3)");
-    }
-    found
-}
-
 pub fn proved(policy: &Policy, properties: &[Property]) -> Report {
     let options = Options { properties: properties.to_vec(), ..Options::default() };
     prove(policy, &emitted(policy), &options).unwrap_or_else(|error| panic!("{error}"))
