@@ -36,7 +36,7 @@ struct cfs_cwc_flat_state {
 };
 
 struct cfs_cwc_flat_core {
-	/* cfs-cwc-flat.ipa:23 */
+	/* cfs-cwc-flat.ipa:24 */
 	nsec_t min_vruntime;
 	nsec_t next;
 };
@@ -55,8 +55,9 @@ struct cfs_cwc_flat_thread {
 	 */
 	nsec_t charged;
 	/*
-	 * cfs-cwc-flat.ipa:19
-	 * Average share of its quanta that the thread uses; 1024: all.
+	 * cfs-cwc-flat.ipa:20
+	 * Average share of its quanta that the thread uses; 1024: all. A thread that is not charged for long has
+	 * more, up to a limit that keeps sums of shares within 64 bits.
 	 */
 	int64_t share;
 };
@@ -87,7 +88,7 @@ static __attribute__((unused)) void cfs_cwc_flat_init_thread(void SAAKM_MEM *att
 SAAKM_LOCAL void cfs_cwc_flat_on_enqueue(saakm_t s, thread_t t, core_t c);
 
 /*
- * cfs-cwc-flat.ipa:26
+ * cfs-cwc-flat.ipa:27
  * t => c.ready
  */
 SAAKM_LOCAL void cfs_cwc_flat_enter_ready(saakm_t s, thread_t t, core_t c, uint32_t reason)
@@ -97,20 +98,21 @@ SAAKM_LOCAL void cfs_cwc_flat_enter_ready(saakm_t s, thread_t t, core_t c, uint3
 }
 
 /*
- * cfs-cwc-flat.ipa:31
+ * cfs-cwc-flat.ipa:32
  * Called at the end of each turn and of each quantum.
  */
 SAAKM_LOCAL void cfs_cwc_flat_charge(saakm_t s, thread_t t)
 {
 	nsec_t ran = saakm_runtime(s, t) - cfs_cwc_flat_thread(t)->charged;
 	cfs_cwc_flat_thread(t)->vruntime += saakm_div(ran * 1024, saakm_weight(t));
-	cfs_cwc_flat_thread(t)->share = saakm_max((cfs_cwc_flat_thread(t)->share * 8
-			+ saakm_div(ran * 1024 * 2, cfs_cwc_flat_state(s)->quantum)) / 10, 1);
+	cfs_cwc_flat_thread(t)->share = saakm_min(saakm_max((cfs_cwc_flat_thread(t)->share * 8
+			+ saakm_div(ran * 1024 * 2, cfs_cwc_flat_state(s)->quantum)) / 10, 1),
+			1000000LL);
 	cfs_cwc_flat_thread(t)->charged = saakm_runtime(s, t);
 }
 
 /*
- * cfs-cwc-flat.ipa:39
+ * cfs-cwc-flat.ipa:40
  * Called before a thread enters a ready queue: converts vruntime to the time line of core c.
  */
 SAAKM_LOCAL void cfs_cwc_flat_on_enqueue(saakm_t s, thread_t t, core_t c)
@@ -126,7 +128,7 @@ SAAKM_LOCAL void cfs_cwc_flat_on_enqueue(saakm_t s, thread_t t, core_t c)
 	cfs_cwc_flat_thread(t)->home = c;
 }
 
-/* cfs-cwc-flat.ipa:46 */
+/* cfs-cwc-flat.ipa:47 */
 SAAKM_LOCAL void cfs_cwc_flat_on_schedule(saakm_t s, core_t c)
 {
 	thread_t t = saakm_first(s, c, CFS_CWC_FLAT_QUEUE_READY);
@@ -139,7 +141,7 @@ SAAKM_LOCAL void cfs_cwc_flat_on_schedule(saakm_t s, core_t c)
 	}
 }
 
-/* cfs-cwc-flat.ipa:53 */
+/* cfs-cwc-flat.ipa:54 */
 SAAKM_LOCAL void cfs_cwc_flat_on_tick(saakm_t s, thread_t t)
 {
 	if (saakm_runtime(s, t) - cfs_cwc_flat_thread(t)->charged
@@ -152,34 +154,34 @@ SAAKM_LOCAL void cfs_cwc_flat_on_tick(saakm_t s, thread_t t)
 	}
 }
 
-/* cfs-cwc-flat.ipa:59 */
+/* cfs-cwc-flat.ipa:60 */
 SAAKM_LOCAL void cfs_cwc_flat_on_yield(saakm_t s, thread_t t)
 {
 	cfs_cwc_flat_charge(s, t);
 	cfs_cwc_flat_enter_ready(s, t, saakm_core(t), CFS_CWC_FLAT_REASON_NONE);
 }
 
-/* cfs-cwc-flat.ipa:64 */
+/* cfs-cwc-flat.ipa:65 */
 SAAKM_LOCAL void cfs_cwc_flat_on_preempt(saakm_t s, thread_t t)
 {
 	cfs_cwc_flat_charge(s, t);
 	cfs_cwc_flat_enter_ready(s, t, saakm_core(t), CFS_CWC_FLAT_REASON_NONE);
 }
 
-/* cfs-cwc-flat.ipa:69 */
+/* cfs-cwc-flat.ipa:70 */
 SAAKM_LOCAL void cfs_cwc_flat_on_block(saakm_t s, thread_t t)
 {
 	cfs_cwc_flat_charge(s, t);
 	saakm_blocked(s, t);
 }
 
-/* cfs-cwc-flat.ipa:74 */
+/* cfs-cwc-flat.ipa:75 */
 SAAKM_LOCAL void cfs_cwc_flat_on_terminate(saakm_t s, thread_t t)
 {
 	saakm_terminated(s, t);
 }
 
-/* cfs-cwc-flat.ipa:80 */
+/* cfs-cwc-flat.ipa:81 */
 SAAKM_SHARED_1(int64_t, cfs_cwc_flat_load_of, core_t, c)
 {
 	int64_t running = 0;
@@ -198,7 +200,7 @@ SAAKM_SHARED_1(int64_t, cfs_cwc_flat_load_of, core_t, c)
 }
 
 /*
- * cfs-cwc-flat.ipa:89
+ * cfs-cwc-flat.ipa:90
  * c, or the nearest core that t may run on.
  */
 SAAKM_LOCAL core_t cfs_cwc_flat_fallback(saakm_t s, thread_t t, core_t c)
@@ -213,7 +215,7 @@ SAAKM_LOCAL core_t cfs_cwc_flat_fallback(saakm_t s, thread_t t, core_t c)
 	return choice;
 }
 
-/* cfs-cwc-flat.ipa:93 */
+/* cfs-cwc-flat.ipa:94 */
 SAAKM_LOCAL core_t cfs_cwc_flat_choose_fork(saakm_t s, thread_t t, core_t parent)
 {
 	core_t c = SAAKM_FIRST_NEAREST(s, parent, w,
@@ -237,7 +239,7 @@ SAAKM_LOCAL core_t cfs_cwc_flat_choose_fork(saakm_t s, thread_t t, core_t parent
 }
 
 /*
- * cfs-cwc-flat.ipa:100
+ * cfs-cwc-flat.ipa:101
  * The previous core if it is idle, else the nearest idle core of the machine. The search in the
  * thesis ends at the last-level cache, so a core elsewhere can stay idle.
  */
@@ -267,21 +269,21 @@ SAAKM_LOCAL core_t cfs_cwc_flat_choose_wakeup(saakm_t s, thread_t t, core_t wake
 	return best_c != SAAKM_NO_CORE ? best_c : cfs_cwc_flat_fallback(s, t, prev);
 }
 
-/* cfs-cwc-flat.ipa:106 */
+/* cfs-cwc-flat.ipa:107 */
 SAAKM_LOCAL void cfs_cwc_flat_on_new(saakm_t s, thread_t t, core_t parent)
 {
 	cfs_cwc_flat_enter_ready(s, t, cfs_cwc_flat_choose_fork(s, t, parent),
 			CFS_CWC_FLAT_REASON_FORK);
 }
 
-/* cfs-cwc-flat.ipa:110 */
+/* cfs-cwc-flat.ipa:111 */
 SAAKM_LOCAL void cfs_cwc_flat_on_unblock(saakm_t s, thread_t t, core_t waker)
 {
 	cfs_cwc_flat_enter_ready(s, t, cfs_cwc_flat_choose_wakeup(s, t, waker),
 			CFS_CWC_FLAT_REASON_WAKEUP);
 }
 
-/* cfs-cwc-flat.ipa:118 */
+/* cfs-cwc-flat.ipa:119 */
 SAAKM_PHASE bool cfs_cwc_flat_pull_can_steal_core(saakm_t s, core_t dst, core_t src)
 {
 	(void)dst;
@@ -289,7 +291,7 @@ SAAKM_PHASE bool cfs_cwc_flat_pull_can_steal_core(saakm_t s, core_t dst, core_t 
 	return saakm_nr_ready(s, src) > 0 && saakm_nr_running(s, src) >= 2;
 }
 
-/* cfs-cwc-flat.ipa:119 */
+/* cfs-cwc-flat.ipa:120 */
 SAAKM_PHASE int64_t cfs_cwc_flat_pull_select_core(saakm_t s, core_t dst, core_t src)
 {
 	(void)dst;
@@ -297,14 +299,14 @@ SAAKM_PHASE int64_t cfs_cwc_flat_pull_select_core(saakm_t s, core_t dst, core_t 
 	return cfs_cwc_flat_load_of(s, src);
 }
 
-/* cfs-cwc-flat.ipa:120 */
+/* cfs-cwc-flat.ipa:121 */
 SAAKM_PHASE bool cfs_cwc_flat_pull_steal_thread(saakm_t s, core_t dst, thread_t t)
 {
 	return cfs_cwc_flat_load_of(s, saakm_core(t)) - cfs_cwc_flat_load_of(s, dst)
 			> cfs_cwc_flat_thread(t)->share && saakm_has(saakm_affinity(t), dst);
 }
 
-/* cfs-cwc-flat.ipa:121 */
+/* cfs-cwc-flat.ipa:122 */
 SAAKM_PHASE bool cfs_cwc_flat_pull_stop_core(saakm_t s, core_t dst, int64_t stolen)
 {
 	(void)s;
@@ -313,7 +315,7 @@ SAAKM_PHASE bool cfs_cwc_flat_pull_stop_core(saakm_t s, core_t dst, int64_t stol
 	return stolen > 0;
 }
 
-/* cfs-cwc-flat.ipa:122 */
+/* cfs-cwc-flat.ipa:123 */
 SAAKM_PHASE bool cfs_cwc_flat_pull_stop(saakm_t s, core_t dst, int64_t stolen)
 {
 	(void)s;
@@ -322,14 +324,14 @@ SAAKM_PHASE bool cfs_cwc_flat_pull_stop(saakm_t s, core_t dst, int64_t stolen)
 	return stolen > 0;
 }
 
-/* cfs-cwc-flat.ipa:123 */
+/* cfs-cwc-flat.ipa:124 */
 SAAKM_PHASE void cfs_cwc_flat_pull_move(saakm_t s, core_t dst, thread_t t)
 {
 	cfs_cwc_flat_enter_ready(s, t, dst, CFS_CWC_FLAT_REASON_BALANCE);
 }
 
 /*
- * cfs-cwc-flat.ipa:117
+ * cfs-cwc-flat.ipa:118
  * dst takes a thread from a core that would still have more load than dst afterwards.
  */
 SAAKM_STEAL(cfs_cwc_flat_pull, dst, from)
@@ -384,13 +386,13 @@ SAAKM_STEAL(cfs_cwc_flat_pull, dst, from)
 	}
 }
 
-/* cfs-cwc-flat.ipa:126 */
+/* cfs-cwc-flat.ipa:127 */
 SAAKM_LOCAL void cfs_cwc_flat_on_newly_idle(saakm_t s, core_t c)
 {
 	cfs_cwc_flat_pull(s, c, saakm_waiting(s));
 }
 
-/* cfs-cwc-flat.ipa:130 */
+/* cfs-cwc-flat.ipa:131 */
 SAAKM_LOCAL void cfs_cwc_flat_on_balance(saakm_t s, core_t c)
 {
 	if (saakm_now(s) < cfs_cwc_flat_core(s, c)->next) {

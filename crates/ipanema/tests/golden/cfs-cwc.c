@@ -33,7 +33,7 @@ struct cfs_cwc_state {
 };
 
 struct cfs_cwc_core {
-	/* cfs-cwc-flat.ipa:23 */
+	/* cfs-cwc-flat.ipa:24 */
 	nsec_t min_vruntime;
 	nsec_t next;
 };
@@ -52,8 +52,9 @@ struct cfs_cwc_thread {
 	 */
 	nsec_t charged;
 	/*
-	 * cfs-cwc-flat.ipa:19
-	 * Average share of its quanta that the thread uses; 1024: all.
+	 * cfs-cwc-flat.ipa:20
+	 * Average share of its quanta that the thread uses; 1024: all. A thread that is not charged for long has
+	 * more, up to a limit that keeps sums of shares within 64 bits.
 	 */
 	int64_t share;
 };
@@ -86,7 +87,7 @@ SAAKM_LOCAL core_t cfs_cwc_choose_fork(saakm_t s, thread_t t, core_t parent);
 static void cfs_cwc_pull(saakm_t s, core_t dst, set_t from);
 
 /*
- * cfs-cwc-flat.ipa:26
+ * cfs-cwc-flat.ipa:27
  * t => c.ready
  */
 SAAKM_LOCAL void cfs_cwc_enter_ready(saakm_t s, thread_t t, core_t c, uint32_t reason)
@@ -96,20 +97,21 @@ SAAKM_LOCAL void cfs_cwc_enter_ready(saakm_t s, thread_t t, core_t c, uint32_t r
 }
 
 /*
- * cfs-cwc-flat.ipa:31
+ * cfs-cwc-flat.ipa:32
  * Called at the end of each turn and of each quantum.
  */
 SAAKM_LOCAL void cfs_cwc_charge(saakm_t s, thread_t t)
 {
 	nsec_t ran = saakm_runtime(s, t) - cfs_cwc_thread(t)->charged;
 	cfs_cwc_thread(t)->vruntime += saakm_div(ran * 1024, saakm_weight(t));
-	cfs_cwc_thread(t)->share = saakm_max((cfs_cwc_thread(t)->share * 8
-			+ saakm_div(ran * 1024 * 2, cfs_cwc_state(s)->quantum)) / 10, 1);
+	cfs_cwc_thread(t)->share = saakm_min(saakm_max((cfs_cwc_thread(t)->share * 8
+			+ saakm_div(ran * 1024 * 2, cfs_cwc_state(s)->quantum)) / 10, 1),
+			1000000LL);
 	cfs_cwc_thread(t)->charged = saakm_runtime(s, t);
 }
 
 /*
- * cfs-cwc-flat.ipa:39
+ * cfs-cwc-flat.ipa:40
  * Called before a thread enters a ready queue: converts vruntime to the time line of core c.
  */
 SAAKM_LOCAL void cfs_cwc_on_enqueue(saakm_t s, thread_t t, core_t c)
@@ -125,7 +127,7 @@ SAAKM_LOCAL void cfs_cwc_on_enqueue(saakm_t s, thread_t t, core_t c)
 	cfs_cwc_thread(t)->home = c;
 }
 
-/* cfs-cwc-flat.ipa:46 */
+/* cfs-cwc-flat.ipa:47 */
 SAAKM_LOCAL void cfs_cwc_on_schedule(saakm_t s, core_t c)
 {
 	thread_t t = saakm_first(s, c, CFS_CWC_QUEUE_READY);
@@ -137,7 +139,7 @@ SAAKM_LOCAL void cfs_cwc_on_schedule(saakm_t s, core_t c)
 	}
 }
 
-/* cfs-cwc-flat.ipa:53 */
+/* cfs-cwc-flat.ipa:54 */
 SAAKM_LOCAL void cfs_cwc_on_tick(saakm_t s, thread_t t)
 {
 	if (saakm_runtime(s, t) - cfs_cwc_thread(t)->charged < cfs_cwc_state(s)->quantum) {
@@ -149,34 +151,34 @@ SAAKM_LOCAL void cfs_cwc_on_tick(saakm_t s, thread_t t)
 	}
 }
 
-/* cfs-cwc-flat.ipa:59 */
+/* cfs-cwc-flat.ipa:60 */
 SAAKM_LOCAL void cfs_cwc_on_yield(saakm_t s, thread_t t)
 {
 	cfs_cwc_charge(s, t);
 	cfs_cwc_enter_ready(s, t, saakm_core(t), CFS_CWC_REASON_NONE);
 }
 
-/* cfs-cwc-flat.ipa:64 */
+/* cfs-cwc-flat.ipa:65 */
 SAAKM_LOCAL void cfs_cwc_on_preempt(saakm_t s, thread_t t)
 {
 	cfs_cwc_charge(s, t);
 	cfs_cwc_enter_ready(s, t, saakm_core(t), CFS_CWC_REASON_NONE);
 }
 
-/* cfs-cwc-flat.ipa:69 */
+/* cfs-cwc-flat.ipa:70 */
 SAAKM_LOCAL void cfs_cwc_on_block(saakm_t s, thread_t t)
 {
 	cfs_cwc_charge(s, t);
 	saakm_blocked(s, t);
 }
 
-/* cfs-cwc-flat.ipa:74 */
+/* cfs-cwc-flat.ipa:75 */
 SAAKM_LOCAL void cfs_cwc_on_terminate(saakm_t s, thread_t t)
 {
 	saakm_terminated(s, t);
 }
 
-/* cfs-cwc-flat.ipa:80 */
+/* cfs-cwc-flat.ipa:81 */
 SAAKM_SHARED_1(int64_t, cfs_cwc_load_of, core_t, c)
 {
 	int64_t running = 0;
@@ -195,7 +197,7 @@ SAAKM_SHARED_1(int64_t, cfs_cwc_load_of, core_t, c)
 }
 
 /*
- * cfs-cwc-flat.ipa:89
+ * cfs-cwc-flat.ipa:90
  * c, or the nearest core that t may run on.
  */
 SAAKM_LOCAL core_t cfs_cwc_fallback(saakm_t s, thread_t t, core_t c)
@@ -211,7 +213,7 @@ SAAKM_LOCAL core_t cfs_cwc_fallback(saakm_t s, thread_t t, core_t c)
 }
 
 /*
- * cfs-cwc-flat.ipa:100
+ * cfs-cwc-flat.ipa:101
  * The previous core if it is idle, else the nearest idle core of the machine. The search in the
  * thesis ends at the last-level cache, so a core elsewhere can stay idle.
  */
@@ -241,25 +243,25 @@ SAAKM_LOCAL core_t cfs_cwc_choose_wakeup(saakm_t s, thread_t t, core_t waker)
 	return best_c != SAAKM_NO_CORE ? best_c : cfs_cwc_fallback(s, t, prev);
 }
 
-/* cfs-cwc-flat.ipa:106 */
+/* cfs-cwc-flat.ipa:107 */
 SAAKM_LOCAL void cfs_cwc_on_new(saakm_t s, thread_t t, core_t parent)
 {
 	cfs_cwc_enter_ready(s, t, cfs_cwc_choose_fork(s, t, parent), CFS_CWC_REASON_FORK);
 }
 
-/* cfs-cwc-flat.ipa:110 */
+/* cfs-cwc-flat.ipa:111 */
 SAAKM_LOCAL void cfs_cwc_on_unblock(saakm_t s, thread_t t, core_t waker)
 {
 	cfs_cwc_enter_ready(s, t, cfs_cwc_choose_wakeup(s, t, waker), CFS_CWC_REASON_WAKEUP);
 }
 
-/* cfs-cwc-flat.ipa:126 */
+/* cfs-cwc-flat.ipa:127 */
 SAAKM_LOCAL void cfs_cwc_on_newly_idle(saakm_t s, core_t c)
 {
 	cfs_cwc_pull(s, c, saakm_waiting(s));
 }
 
-/* cfs-cwc-flat.ipa:130 */
+/* cfs-cwc-flat.ipa:131 */
 SAAKM_LOCAL void cfs_cwc_on_balance(saakm_t s, core_t c)
 {
 	if (saakm_now(s) < cfs_cwc_core(s, c)->next) {
