@@ -14,16 +14,21 @@ pub enum Property {
     Progress,
     /// Affinity, claims, timers, and the policy's own invariants.
     Invariants,
+    /// Nobody waits for ever: conservation is restored when events stop, a ready thread gets its turn, and no event
+    /// causes itself again and again.
+    Waiting,
 }
 
 impl Property {
-    pub const ALL: [Property; 3] = [Property::Conservation, Property::Progress, Property::Invariants];
+    pub const ALL: [Property; 4] =
+        [Property::Conservation, Property::Progress, Property::Invariants, Property::Waiting];
 
     pub fn name(self) -> &'static str {
         match self {
             Property::Conservation => "conservation",
             Property::Progress => "progress",
             Property::Invariants => "invariants",
+            Property::Waiting => "waiting",
         }
     }
 }

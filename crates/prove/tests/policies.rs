@@ -5,7 +5,7 @@ mod common;
 use common::{changed, emitted, failed, policy, policy_of, proved};
 use hearth_prove::{Obligation, Options, Property, prove, prove_theory, vacuous};
 
-const WORK: [Property; 2] = [Property::Conservation, Property::Progress];
+const WORK: [Property; 3] = [Property::Conservation, Property::Progress, Property::Waiting];
 
 fn holds(name: &str, properties: &[Property]) {
     let report = proved(&policy(name), properties);
@@ -43,6 +43,20 @@ fn smove_keeps_its_invariants() {
 #[test]
 fn nest_keeps_its_invariants() {
     holds("nest", &[Property::Invariants]);
+}
+
+/// The bases' fairness does not depend on conservation.
+#[test]
+fn nobody_waits_for_ever_on_a_core_of_cfs() {
+    let policy = policy("cfs");
+    let mut theorems = emitted(&policy);
+    let ready = |o: &Obligation| o.id.about == "ready" || o.id.about == "events";
+    let needed: Vec<_> =
+        theorems.obligations.iter().filter(|o| ready(o)).flat_map(|o| o.rests_on.clone()).collect();
+    theorems.obligations.retain(|o| ready(o) || needed.contains(&o.id));
+    assert!(theorems.obligations.len() > 10);
+    let report = prove(&policy, &theorems, &Options::default()).unwrap();
+    assert_eq!(failed(&report), Vec::<String>::new());
 }
 
 /// From a contradiction in the theory or in the emitted WhyML, everything would follow.

@@ -9,7 +9,7 @@ use hearth_prove::{Options, ProofCache, Property, Proved, Report, Verdict, invar
 use serde::Serialize;
 use std::path::PathBuf;
 
-/// Prove a policy: work conservation, progress of steals, invariants
+/// Prove a policy: work conservation, progress of steals, invariants, waiting
 ///
 /// Translates the policy to WhyML and runs Why3 and its provers. Prints a table of proof obligations. If one
 /// does not hold, searches small machines for a counterexample. Exits with 0 only if all obligations hold.
@@ -18,7 +18,7 @@ pub struct Args {
     #[command(flatten)]
     source: PolicyFile,
     /// Prove this property only. Repeatable
-    #[arg(long = "property", value_name = "PROPERTY", value_parser = ["conservation", "progress", "invariants"])]
+    #[arg(long = "property", value_name = "PROPERTY", value_parser = ["conservation", "progress", "invariants", "waiting"])]
     properties: Vec<String>,
     /// Ignore the proofs of earlier runs, which are stored in ~/.cache/hearth/proofs
     #[arg(long)]

@@ -45,6 +45,9 @@ impl<'p> Program<'_, 'p> {
     /// the other phases are pure.
     pub fn steal(&self, scope: &Scope<'p>, steal: StealId, thief: &Expr, victims: &Expr) -> String {
         let stolen_by = &self.unit.policy.steals[steal.index()];
+        if self.watch == Watch::Alone {
+            return self.steal_alone(scope, &stolen_by.name, thief, victims);
+        }
         if !matches!(self.watch, Watch::Cores) {
             return match self.changes(&stolen_by.effects) {
                 true => self.stolen_threads(scope, stolen_by, thief),
@@ -84,6 +87,7 @@ impl<'p> Program<'_, 'p> {
             }
             (Effect::Claim(core), Watch::Claims) => format!("(claim {})", self.expr(scope, core)),
             (Effect::Release(core), Watch::Claims) => format!("(release {})", self.expr(scope, core)),
+            (Effect::Preempt(core), Watch::Alone) => format!("(preempt {})", self.expr(scope, core)),
             (Effect::Arm { thread, .. }, Watch::Timer) if self.is_own(scope, thread) => {
                 "(armed := true)".into()
             }

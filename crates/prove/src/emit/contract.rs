@@ -23,7 +23,7 @@ impl<'p> Program<'_, 'p> {
         let ensures = match self.watch {
             Watch::Affinity | Watch::Timer => self.returns_allowed(scope).map(|e| (String::new(), e)),
             Watch::Claims | Watch::Sets => self.keeps(scope),
-            Watch::Cores | Watch::OwnCore => None,
+            Watch::Cores | Watch::OwnCore | Watch::Alone => None,
         };
         match ensures {
             Some((label, ensures)) => (format!("{label}begin ensures {{ {ensures} }}\n"), "\nend".into()),

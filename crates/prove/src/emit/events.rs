@@ -9,7 +9,7 @@ use super::watch::Watch;
 use crate::obligation::{Claim, Id, Property};
 use hearth_ipanema::ir::{Event, Function, LocalId, Moves, Place};
 
-const PICKS: &str = "it takes a thread if the core has one, from any of its queues";
+pub const PICKS: &str = "it takes a thread if the core has one, from any of its queues";
 const FINDS: &str = "the core is not left idle while another is overloaded";
 
 pub fn emit(unit: &Unit, theory: &mut Theory) {
@@ -151,12 +151,16 @@ fn leave(theory: &mut Theory, event: Event, handler: &Function) {
     theory.add(Property::Conservation, event.name(), what, &handler.at, claim, rests_on);
 }
 
+/// The place of what the policy does not have.
+pub fn nowhere(unit: &Unit) -> Place {
+    Place { policy: unit.policy.name.clone(), line: 0, span: Default::default() }
+}
+
 fn newly_idle(unit: &Unit, theory: &mut Theory, handler: Option<&Function>) {
     unit.restart();
     let mut rests_on = Vec::new();
     let mut body = "()".to_owned();
-    let nowhere = Place { policy: unit.policy.name.clone(), line: 0, span: Default::default() };
-    let at = handler.map_or(nowhere, |handler| handler.at.clone());
+    let at = handler.map_or_else(|| nowhere(unit), |handler| handler.at.clone());
     if let Some(handler) = handler {
         let mut scope = Scope::new(handler);
         scope.bind(LocalId(0), "own_core".into());
@@ -211,7 +215,7 @@ fn moved_by_others(theory: &mut Theory, event: Event, handler: &Function) {
 }
 
 /// The contracts of the steals that a handler calls.
-fn contracts(unit: &Unit, handler: &Function) -> Vec<Id> {
+pub fn contracts(unit: &Unit, handler: &Function) -> Vec<Id> {
     let contract = |id: &hearth_ipanema::ir::StealId| {
         let name = &unit.policy.steals[id.index()].name;
         let goals = CONTRACT.iter().map(|(_, what)| Id::new(name, what));

@@ -1,22 +1,29 @@
 //! WhyML from a policy's IR.
 //!
 //! The passes, in their order: *abstract* (`term`, `inline`: expressions as terms over what an event
-//! reads), *obligations* (`steals`, `bounds`, `events`, `sets`, `timers`), *emit*
-//! (`program`, `search`, `actions`: bodies as programs; `header`: what they all use).
+//! reads), *obligations* (`steals`, `bounds`, `events`, `sets`, `timers`; about waiting: `recovery`, `turns`,
+//! `order`, `running`, `livelock`), *emit* (`program`, `search`, `actions`: bodies as programs; `alone`: the same with nobody else at
+//! work; `header`: what they all use).
 
 mod actions;
+mod alone;
 mod bounds;
 mod contract;
 mod events;
 mod header;
 mod inline;
+mod livelock;
+mod order;
 mod program;
+mod recovery;
+mod running;
 mod search;
 mod sets;
 mod steals;
 mod term;
 mod text;
 mod timers;
+mod turns;
 mod unit;
 mod watch;
 
@@ -33,13 +40,14 @@ pub struct Theorems {
 }
 
 impl Theorems {
-    /// The file reduced to one module and the module `Policy`, which all use.
+    /// The file reduced to one module and those that it uses.
     pub fn alone(&self, module: &str) -> String {
         let mut modules = self.whyml.split("\nmodule ");
-        let (head, policy) = (modules.next().unwrap_or_default(), modules.next().unwrap_or_default());
-        let named = |text: &&str| text.lines().next() == Some(module);
-        let alone = modules.find(named).unwrap_or_default();
-        format!("{head}\nmodule {policy}\nmodule {alone}")
+        let head = modules.next().unwrap_or_default();
+        let text = modules.clone().find(|text| text.lines().next() == Some(module)).unwrap_or_default();
+        let used = |name: &&str| *name == module || text.contains(&format!("\n  use {name}\n"));
+        let kept = modules.filter(|text| text.lines().next().is_some_and(|name| used(&name)));
+        kept.fold(head.to_owned(), |file, text| file + "\nmodule " + text)
     }
 }
 
@@ -55,7 +63,10 @@ pub fn theorems(policy: &Policy, invariants: &[Invariant]) -> Theorems {
     events::emit(&unit, &mut theory);
     timers::emit(&unit, &mut theory);
     sets::emit(&unit, &mut theory, invariants);
-    let whyml = header::header(&unit) + &theory.text;
+    recovery::emit(&unit, &mut theory);
+    turns::emit(&unit, &mut theory);
+    livelock::emit(&unit, &mut theory);
+    let whyml = header::header(&unit) + &alone::module(&unit) + &theory.text;
     let mut obligations = theory.obligations;
     obligations.sort_by_key(|o| o.property);
     Theorems { whyml, obligations }
@@ -94,6 +105,15 @@ impl Theory {
 
     fn not_modelled(&mut self, property: Property, about: &str, what: &str, at: &Place, construct: &str) {
         self.add(property, about, what, at, Claim::NotModelled { construct: construct.into() }, Vec::new());
+    }
+
+    /// The obligations that bound the number of these steals.
+    fn bounded_moves_of(&self, steals: &[&str]) -> Vec<Id> {
+        let about = |o: &&Obligation| {
+            let progress = o.property == Property::Progress && o.id.what != steals::SUCCEEDS;
+            progress && steals.contains(&o.id.about.as_str())
+        };
+        self.obligations.iter().filter(about).map(|o| o.id.clone()).collect()
     }
 
     /// Ids are unique: a second obligation with the same words is numbered.

@@ -190,6 +190,7 @@ impl<'u, 'p> Program<'u, 'p> {
                 let name = &self.unit.policy.sets[id.index()].name;
                 format!("assign_{name} ({});\n", self.expr(scope, value))
             }
+            _ if self.watch == Watch::Alone => self.set(scope, target, value),
             // Every read of an attribute gives an arbitrary value.
             _ if self.has_effect(value) => format!("let _ = {} in\n", self.expr(scope, value)),
             _ => String::new(),
@@ -260,6 +261,7 @@ impl<'u, 'p> Program<'u, 'p> {
         let r = self.unit.fresh("r");
         let mut terms = Terms::new(self.unit, &r, "0");
         terms.blind = self.watch.is_about_affinity();
+        terms.alone = self.watch == Watch::Alone;
         terms.hoisted = hoisted;
         let spec = match e.ty {
             Type { base: BaseType::Set, .. } => {

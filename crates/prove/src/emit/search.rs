@@ -1,9 +1,11 @@
 //! Searches and loops as programs.
 
+use super::alone::VISITED;
 use super::program::Program;
 use super::term::Terms;
 use super::text::block;
 use super::unit::{Scope, why_type};
+use super::watch::Watch;
 use hearth_ipanema::ir::effects::is_pure;
 use hearth_ipanema::ir::{BaseType, Expr, Extreme, Iteration, LocalId, Over, Search, SearchKind, Stmt, Type};
 use std::collections::HashSet;
@@ -84,6 +86,7 @@ impl<'p> Program<'_, 'p> {
     fn terms<'t>(&'t self, readings: &str, element: &str) -> Terms<'t, 'p> {
         let mut terms = Terms::new(self.unit, readings, element);
         terms.blind = self.watch.is_about_affinity();
+        terms.alone = self.watch == Watch::Alone;
         terms
     }
 
@@ -113,6 +116,9 @@ impl<'p> Program<'_, 'p> {
         assigned: &HashSet<LocalId>,
     ) -> String {
         let found = scope.function.local(iteration.local).ty;
+        if self.watch == Watch::Alone && found == Type::CORE {
+            return self.for_each_core(scope, iteration, body, assigned);
+        }
         let x = self.unit.fresh(&scope.function.local(iteration.local).name);
         let element = self.element(scope, iteration, found);
         let mut inner = scope.clone();
@@ -123,10 +129,15 @@ impl<'p> Program<'_, 'p> {
 
     /// Any number of rounds of a loop.
     pub fn rounds(&self, body: &str, also: &[String]) -> String {
+        self.rounds_over(body, also, "no_core")
+    }
+
+    /// The same for a loop over cores. `visited`: the set of those visited.
+    pub fn rounds_over(&self, body: &str, also: &[String], visited: &str) -> String {
         let label = self.unit.fresh("Loop").replace("loop", "Loop");
         let invariants: String =
             self.loop_invariants.iter().chain(also).map(|i| format!("invariant {{ {i} }}\n")).collect();
-        let invariants = invariants.replace("LABEL", &label);
+        let invariants = invariants.replace("LABEL", &label).replace(VISITED, visited);
         let body = block(&format!("{invariants}{body}")).replacen("begin\n", "do\n", 1);
         let body = body.strip_suffix("end").unwrap_or(&body).to_owned() + "done";
         format!("label {label} in\nfor _round = 1 to any_count () {body};")

@@ -11,6 +11,8 @@ use hearth_ipanema::ir::{Expr, ExprKind, FunctionId, LocalId, Policy, Steal, Thr
 
 pub const TO_THE_THIEF: &str = "a stolen thread goes to the thief";
 
+pub const SUCCEEDS: &str = "an idle core fails on an overloaded one only if another event changed it";
+
 pub fn module_name(steal: &str) -> String {
     format!("Steal_{steal}")
 }
@@ -65,8 +67,7 @@ pub fn emit(unit: &Unit, theory: &mut Theory, steal: &Steal, all: &[&Steal]) {
     for ((name, what), phase) in CONTRACT.into_iter().zip(places) {
         goal(Property::Conservation, what, phase, name);
     }
-    let what = "an idle core fails on an overloaded one only if another event changed it";
-    goal(Property::Progress, what, steal.steal_thread, "succeeds");
+    goal(Property::Progress, SUCCEEDS, steal.steal_thread, "succeeds");
     goal(Property::Invariants, "a thread goes to a core of its affinity", steal.steal_thread, "affinity");
     let what = format!("{} falls with each thread it moves", phases.measure().1);
     match phases.disturbance() {

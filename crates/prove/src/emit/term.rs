@@ -3,6 +3,7 @@
 //! Each place that reads shared state has its own number, so that two reads may see different states. What the
 //! model does not describe (clocks, attributes, loops in conditions) is an arbitrary value of that place.
 
+use super::actions::OWN;
 use super::unit::{Scope, Sum, Unit, why_type};
 use hearth_ipanema::ir::visit::{Visitor, walk_expr};
 use hearth_ipanema::ir::{
@@ -27,6 +28,8 @@ pub struct Terms<'u, 'p> {
     pub adds_up: bool,
     /// The states of cores are arbitrary, where they do not matter.
     pub blind: bool,
+    /// Nobody else is at work: attributes, clocks and cores are those of the present moment.
+    pub alone: bool,
 }
 
 impl<'u, 'p> Terms<'u, 'p> {
@@ -40,6 +43,7 @@ impl<'u, 'p> Terms<'u, 'p> {
             hoisted: HashMap::new(),
             adds_up: false,
             blind: false,
+            alone: false,
         }
     }
 
@@ -52,12 +56,18 @@ impl<'u, 'p> Terms<'u, 'p> {
 
     /// The time of a new place.
     fn now(&self) -> String {
-        self.time(self.unit.place())
+        match self.alone {
+            true => "!present".into(),
+            false => self.time(self.unit.place()),
+        }
     }
 
     /// The state of a core at a new place.
     fn state(&self, core: &str) -> Option<String> {
         let r = self.readings.as_ref().filter(|_| !self.blind)?;
+        if self.alone {
+            return Some(format!("(state !now_state {core})"));
+        }
         Some(format!("(state (seen {r} {} {}) {core})", self.unit.place(), self.element))
     }
 
@@ -174,6 +184,8 @@ impl<'u, 'p> Terms<'u, 'p> {
         match field {
             ThreadField::Core => match &self.waits_on {
                 Some((t, core)) if *t == thread => core.clone(),
+                // Threads move when the event steals.
+                _ if self.alone && thread != OWN => self.unknown(Type::CORE),
                 _ => format!("(core_of {thread})"),
             },
             ThreadField::Weight => format!("(weight_of {} {thread})", self.now()),
@@ -317,6 +329,7 @@ impl<'u, 'p> Terms<'u, 'p> {
             hoisted: HashMap::new(),
             adds_up: false,
             blind: false,
+            alone: false,
         };
         let weight = terms.expr(&inner, of);
         let mut sums = self.unit.sums.borrow_mut();

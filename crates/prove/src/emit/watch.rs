@@ -17,6 +17,8 @@ pub enum Watch {
     Claims,
     /// The thread's timer, and the attributes that its handler reads.
     Timer,
+    /// Attributes, preemptions, and where threads are, with nobody else at work.
+    Alone,
 }
 
 impl Watch {
@@ -29,6 +31,7 @@ impl Watch {
             Watch::Sets => effects.writes.iter().any(|access| matches!(access, Access::Set(_))),
             Watch::Claims => effects.claims,
             Watch::Timer => effects.timers,
+            Watch::Alone => !effects.is_pure(),
         }
     }
 
@@ -46,7 +49,7 @@ impl Watch {
     pub fn look(self) -> &'static str {
         match self {
             Watch::OwnCore => "look_at_own own_core",
-            Watch::Affinity | Watch::Timer => "any readings",
+            Watch::Affinity | Watch::Timer | Watch::Alone => "any readings",
             _ => "look ()",
         }
     }

@@ -1,0 +1,168 @@
+//! Handlers with nobody else at work: attributes keep what is assigned to them, the clock stands still, and a loop over
+//! cores visits all of them. The obligations about waiting are about such handlers, from any state.
+
+use super::program::Program;
+use super::unit::{Scope, Unit, attribute_name, why_type};
+use hearth_ipanema::ir::visit::{Visitor, walk_block, walk_stmt};
+use hearth_ipanema::ir::{Attribute, Expr, Iteration, LocalId, Over, Owner, Stmt, StmtKind, Target};
+use std::collections::HashSet;
+
+/// In a loop invariant: the cores that the loop has visited.
+pub const VISITED: &str = "VISITED";
+
+const HEAD: &str = "
+module Present
+  use int.Int
+  use ref.Ref
+  use Policy
+  use export alone.Alone
+  use export waiting.Limits
+
+  val present : ref world
+
+  (* A steal changes attributes of the threads that it moves, and of their cores. *)
+  val disturb () : unit
+    writes { present }
+
+  val preempted : ref cset
+  val preempt (c: int) : unit
+    writes { preempted } ensures { !preempted = added c (old !preempted) }
+
+  predicate same_clocks (a b: world) =
+    now_at b = now_at a /\\ (forall t. runtime b t = runtime a t) /\\ forall t. weight_of b t = weight_of a t
+";
+
+/// The module `Present`, which modules with such handlers use: an assignment for each attribute.
+pub fn module(unit: &Unit) -> String {
+    let policy = unit.policy;
+    let of = |owner, attributes: &[Attribute]| {
+        attributes.iter().map(move |attribute| Assigned::new(owner, attribute)).collect::<Vec<_>>()
+    };
+    let all = [
+        of(Owner::Global, &policy.globals),
+        of(Owner::Thread, &policy.thread),
+        of(Owner::Core, &policy.core),
+    ]
+    .concat();
+    let same: String = all.iter().map(Assigned::same).collect();
+    let assignments: String = all.iter().map(|attribute| attribute.assignment(&all)).collect();
+    format!("{HEAD}\n{same}{assignments}end\n")
+}
+
+#[derive(Clone)]
+struct Assigned {
+    name: String,
+    ty: &'static str,
+    /// The owner's parameter: name and type; empty for a global attribute.
+    of: Option<(&'static str, &'static str)>,
+}
+
+impl Assigned {
+    fn new(owner: Owner, attribute: &Attribute) -> Self {
+        let of = match owner {
+            Owner::Global => None,
+            Owner::Thread => Some(("t", "thread")),
+            Owner::Core => Some(("c", "int")),
+        };
+        Assigned { name: attribute_name(owner, &attribute.name), ty: why_type(attribute.ty), of }
+    }
+
+    fn same(&self) -> String {
+        let name = &self.name;
+        match self.of {
+            None => format!("  predicate same_{name} (a b: world) = {name} b = {name} a\n"),
+            Some((x, ty)) => format!(
+                "  predicate same_{name} (a b: world) = forall {x}: {ty} [{name} b {x}]. {name} b {x} = {name} a {x}\n"
+            ),
+        }
+    }
+
+    fn assignment(&self, all: &[Assigned]) -> String {
+        let (name, ty) = (&self.name, self.ty);
+        let (param, own, others) = match self.of {
+            None => (String::new(), format!("{name} !present = value"), String::new()),
+            Some((x, of)) => (
+                format!("({x}: {of}) "),
+                format!("{name} !present {x} = value"),
+                format!(
+                    "    ensures {{ forall u: {of} [{name} !present u]. u <> {x} -> {name} !present u = {name} (old !present) u }}\n"
+                ),
+            ),
+        };
+        let frame: String = all
+            .iter()
+            .filter(|other| other.name != *name)
+            .map(|other| format!("    ensures {{ same_{} (old !present) !present }}\n", other.name))
+            .collect();
+        format!(
+            "\n  val set_{name} {param}(value: {ty}) : unit\n    writes {{ present }}\n    ensures {{ {own} }}\n\
+             {others}    ensures {{ same_clocks (old !present) !present }}\n{frame}"
+        )
+    }
+}
+
+impl<'p> Program<'_, 'p> {
+    /// An assignment to an attribute.
+    pub fn set(&self, scope: &Scope<'p>, target: &Target, value: &Expr) -> String {
+        let value = self.expr(scope, value);
+        let set = |owner, id, of: &str| format!("set_{} {of}{value};\n", self.unit.attribute(owner, id));
+        let of = |object: &Expr| self.expr(scope, object) + " ";
+        match target {
+            Target::Global(id) => set(Owner::Global, *id, ""),
+            Target::Thread { attribute, thread } => set(Owner::Thread, *attribute, &of(thread)),
+            Target::Core { attribute, core } => set(Owner::Core, *attribute, &of(core)),
+            Target::Local(_) | Target::Set(_) => format!("let _ = {value} in\n"),
+        }
+    }
+
+    pub fn steal_alone(&self, scope: &Scope<'p>, name: &str, thief: &Expr, victims: &Expr) -> String {
+        let (dst, from) = (self.unit.fresh("dst"), self.unit.fresh("from"));
+        let (thief, victims) = (self.expr(scope, thief), self.expr(scope, victims));
+        format!(
+            "let {dst} = {thief} in\nlet {from} = {victims} in\n(* {name} *) steal_alone {dst} {from};\n\
+             disturb ();\n"
+        )
+    }
+
+    /// A loop over cores. It visits each core that was in the set at its start, once.
+    pub fn for_each_core(
+        &self,
+        scope: &Scope<'p>,
+        iteration: &Iteration,
+        body: &[Stmt],
+        assigned: &HashSet<LocalId>,
+    ) -> String {
+        let Over::Cores(set) = &iteration.over else { return String::new() };
+        let x = self.unit.fresh(&scope.function.local(iteration.local).name);
+        let (all, visited) = (self.unit.fresh("all"), self.unit.fresh("visited"));
+        let set = self.expr(scope, set);
+        let mut inner = scope.clone();
+        inner.bind(iteration.local, x.clone());
+        let inside = self.nested(&inner, body, assigned);
+        let round = format!(
+            "let {x} = any int in\nassume {{ is_core {x} /\\ mem {x} {all} /\\ not mem {x} !{visited} }};\n\
+             {visited} := added {x} !{visited};\n{inside}"
+        );
+        let known = format!("forall c. mem c !{visited} -> is_core c /\\ mem c {all}");
+        let rounds = self.rounds_over(&round, &[known], &format!("!{visited}"));
+        let complete = match iteration.limit.is_none() && !breaks(body) {
+            true => format!("\nassume {{ forall c. is_core c -> mem c {all} -> mem c !{visited} }};"),
+            false => String::new(),
+        };
+        format!("let {all} = {set} in\nlet ghost {visited} = ref no_core in\n{rounds}{complete}\n")
+    }
+}
+
+/// True if a block contains a `break`.
+fn breaks(body: &[Stmt]) -> bool {
+    struct Breaks(bool);
+    impl Visitor for Breaks {
+        fn stmt(&mut self, stmt: &Stmt) {
+            self.0 |= matches!(stmt.kind, StmtKind::Break);
+            walk_stmt(self, stmt);
+        }
+    }
+    let mut found = Breaks(false);
+    walk_block(&mut found, &body.to_vec());
+    found.0
+}

@@ -1,0 +1,141 @@
+//! No livelock: no event causes events of its own kind again and again.
+//!
+//! Each event has a rank, and causes only events of lower rank: a timer moves threads, a steal moves threads, a moved
+//! thread may preempt the core that it goes to, a preemption calls `schedule`, which causes nothing. What threads do
+//! (fork, wake, block, yield), ticks and balances come from outside. A sequence of steals ends by the obligations of
+//! progress.
+
+use super::Theory;
+use super::events::nowhere;
+use super::unit::Unit;
+use crate::obligation::{Claim, Id, Property};
+use hearth_ipanema::ir::visit::{Visitor, walk_block, walk_effect, walk_stmt};
+use hearth_ipanema::ir::{
+    Block, CoreField, Effect, Event, Expr, ExprKind, Function, FunctionId, LocalId, Policy, Stmt, StmtKind,
+};
+
+/// What an event may cause.
+#[derive(Clone, Copy)]
+struct Allowed {
+    preempts: bool,
+    steals: bool,
+}
+
+pub fn emit(unit: &Unit, theory: &mut Theory) {
+    let policy = unit.policy;
+    let mut rests_on = Vec::new();
+    for (event, allowed, what) in RANKS {
+        let Some(handler) = policy.handler(event).map(|id| policy.function(id)) else { continue };
+        let caused = Caused::by(policy, handler);
+        let holds =
+            !caused.arms && (allowed.preempts || !caused.preempts) && (allowed.steals || !caused.steals);
+        theory.decided(Property::Waiting, event.name(), what, &handler.at, holds);
+        rests_on.push(Id::new(event.name(), what));
+    }
+    let moves = policy.steals.iter().filter(|steal| !steal.superseded);
+    for steal in moves.clone() {
+        let function = policy.function(steal.move_thread);
+        let caused = Caused::by(policy, function);
+        let what = "`move` arms no timer, and preempts at most a core that runs a thread";
+        theory.decided(Property::Waiting, &steal.name, what, &function.at, !caused.arms && !caused.preempts);
+        rests_on.push(Id::new(&steal.name, what));
+    }
+    rests_on.extend(theory.bounded_moves_of(&moves.map(|steal| steal.name.as_str()).collect::<Vec<_>>()));
+    let what = "no preemption, steal or timer causes itself again and again";
+    theory.add(Property::Waiting, "events", what, &nowhere(unit), Claim::Decided { holds: true }, rests_on);
+}
+
+/// The events that other events cause, and what they must not cause in turn.
+const RANKS: [(Event, Allowed, &str); 7] = {
+    const NOTHING: Allowed = Allowed { preempts: false, steals: false };
+    const QUIET: &str = "it preempts no core, steals nothing and arms no timer";
+    [
+        (Event::Schedule, NOTHING, QUIET),
+        (Event::Preempt, NOTHING, QUIET),
+        (Event::EnterIdle, NOTHING, QUIET),
+        (Event::ExitIdle, NOTHING, QUIET),
+        (
+            Event::Enqueue,
+            NOTHING,
+            "it preempts at most the thread's new core, if that runs a thread, and arms no timer",
+        ),
+        (Event::NewlyIdle, Allowed { preempts: true, steals: true }, "it arms no timer"),
+        (Event::Timer, Allowed { preempts: true, steals: false }, "it steals nothing and arms no timer"),
+    ]
+};
+
+/// What a function causes, and the functions that it calls.
+struct Caused<'p> {
+    policy: &'p Policy,
+    /// The function is `enqueue`: its preemption of the thread's new core, while that runs a thread, does not count.
+    /// The core on which a preempted thread is made ready runs none.
+    enqueue: bool,
+    runs: bool,
+    preempts: bool,
+    steals: bool,
+    arms: bool,
+}
+
+impl<'p> Caused<'p> {
+    fn by(policy: &'p Policy, function: &Function) -> Self {
+        let enqueue =
+            policy.handler(Event::Enqueue).is_some_and(|id| std::ptr::eq(policy.function(id), function));
+        let reassigned = super::program::assigned(function).contains(&LocalId(1));
+        let mut caused = Caused {
+            policy,
+            enqueue: enqueue && !reassigned,
+            runs: false,
+            preempts: false,
+            steals: false,
+            arms: false,
+        };
+        walk_block(&mut caused, &function.body);
+        caused
+    }
+
+    fn nested(&mut self, runs: bool, block: &Block) {
+        let before = self.runs;
+        self.runs |= runs;
+        walk_block(self, block);
+        self.runs = before;
+    }
+
+    fn is_new_core(&self, core: &Expr) -> bool {
+        self.enqueue && matches!(core.kind, ExprKind::Local(LocalId(1)))
+    }
+}
+
+impl Visitor for Caused<'_> {
+    fn stmt(&mut self, stmt: &Stmt) {
+        match &stmt.kind {
+            StmtKind::IfSome { value, then, otherwise, .. } => {
+                self.expr(value);
+                let runs = matches!(&value.kind, ExprKind::CoreField { field: CoreField::Current, core }
+                    if self.is_new_core(core));
+                self.nested(runs, then);
+                self.nested(false, otherwise);
+            }
+            StmtKind::Steal { .. } => {
+                self.steals = true;
+                walk_stmt(self, stmt);
+            }
+            _ => walk_stmt(self, stmt),
+        }
+    }
+
+    fn effect(&mut self, effect: &Effect) {
+        match effect {
+            Effect::Preempt(core) => self.preempts |= !(self.runs && self.is_new_core(core)),
+            Effect::Arm { .. } => self.arms = true,
+            _ => {}
+        }
+        walk_effect(self, effect);
+    }
+
+    fn call(&mut self, function: FunctionId, _args: &[Expr]) {
+        // A callee's parameters are not this function's.
+        let before = std::mem::replace(&mut self.enqueue, false);
+        walk_block(self, &self.policy.function(function).body);
+        self.enqueue = before;
+    }
+}

@@ -1,0 +1,134 @@
+//! The order of a queue that is sorted by an attribute: a thread that ran comes back with a larger key, and nothing else
+//! changes the keys of threads that wait.
+
+use super::Theory;
+use super::events::nowhere;
+use super::program::Program;
+use super::running::{
+    self, Goal, RUNS, is_of_own_thread, is_restarted_by_its_own, ran_since, within, writers,
+};
+use super::text::indented;
+use super::unit::{Scope, Unit, attribute_name};
+use super::watch::Watch;
+use crate::obligation::{Claim, Id, Property};
+use hearth_ipanema::ir::visit::{Visitor, walk_block, walk_expr};
+use hearth_ipanema::ir::{AttributeId, BaseType, Event, Expr, Function, FunctionId, LocalId, Owner, Policy};
+use std::collections::BTreeSet;
+
+/// The queue's key, and the attributes on which its obligations depend.
+struct Key {
+    /// Its name in the policy, and in WhyML.
+    name: String,
+    term: String,
+    /// The runtime when the thread was last charged.
+    charged: Option<AttributeId>,
+    /// The terms of the cores where the thread became ready last: only `enqueue` assigns to them.
+    homes: Vec<String>,
+}
+
+/// Emits the obligations of a queue, and returns them.
+pub fn emit(unit: &Unit, theory: &mut Theory, id: AttributeId) -> Vec<Id> {
+    let policy = unit.policy;
+    let name = policy.thread[id.index()].name.clone();
+    let term = attribute_name(Owner::Thread, &name);
+    let key = Key { term, charged: charged(policy, id), homes: homes(policy), name };
+    let what = format!("only the thread's own events change `{}`", key.name);
+    let own = writers(policy, id).into_iter().all(|event| is_of_own_thread(policy, event, id));
+    theory.decided(Property::Waiting, &key.name, &what, &nowhere(unit), own);
+    let mut rests_on = vec![Id::new(&key.name, &what)];
+    rests_on.extend(key.charged.map(|charged| is_restarted_by_its_own(unit, theory, charged)));
+    if let Some(enqueue) = policy.handler(Event::Enqueue).map(|id| policy.function(id)) {
+        rests_on.push(entered(unit, theory, enqueue, &key));
+    }
+    for event in RUNS {
+        if let Some(handler) = policy.handler(event).map(|id| policy.function(id)) {
+            rests_on.push(ran(unit, theory, event, handler, &key));
+        }
+    }
+    rests_on
+}
+
+fn homes(policy: &Policy) -> Vec<String> {
+    let is_home = |id: &AttributeId| {
+        let ty = policy.thread[id.index()].ty;
+        ty.base == BaseType::Core && ty.optional && writers(policy, *id) == [Event::Enqueue]
+    };
+    let ids = (0..policy.thread.len()).map(|i| AttributeId(i as u32)).filter(is_home);
+    ids.map(|id| attribute_name(Owner::Thread, &policy.thread[id.index()].name)).collect()
+}
+
+/// The attribute in `t.runtime - t.attribute` where a running thread's events change the key.
+fn charged(policy: &Policy, key: AttributeId) -> Option<AttributeId> {
+    struct Find<'p> {
+        policy: &'p Policy,
+        found: BTreeSet<AttributeId>,
+    }
+    impl Visitor for Find<'_> {
+        fn expr(&mut self, e: &Expr) {
+            self.found.extend(ran_since(e));
+            walk_expr(self, e);
+        }
+        fn call(&mut self, function: FunctionId, _args: &[Expr]) {
+            walk_block(self, &self.policy.function(function).body);
+        }
+    }
+    let handlers = RUNS.iter().filter_map(|event| policy.handler(*event)).map(|id| policy.function(id));
+    handlers.filter(|handler| running::writes(policy, handler, key)).find_map(|handler| {
+        let mut find = Find { policy, found: BTreeSet::new() };
+        walk_block(&mut find, &handler.body);
+        // A charge sets the attribute; a comparison alone does not.
+        find.found.into_iter().find(|id| running::writes(policy, handler, *id))
+    })
+}
+
+/// A thread that becomes ready on the core where it was before keeps its key or gets a larger one.
+fn entered(unit: &Unit, theory: &mut Theory, enqueue: &Function, key: &Key) -> Id {
+    unit.restart();
+    let mut scope = Scope::new(enqueue);
+    scope.bind(LocalId(0), "own_thread".into());
+    scope.bind(LocalId(1), "core".into());
+    let body = Program::watching(unit, Watch::Alone).body(&scope);
+    let term = &key.term;
+    let home = |home: &String| format!("{home} !present own_thread = Just core");
+    let at_home: String = key.homes.iter().map(|h| format!("    requires {{ {} }}\n", home(h))).collect();
+    let stays: String = key.homes.iter().map(|h| format!("\n      /\\ {}", home(h))).collect();
+    let text = format!(
+        "  use Present\n\n  let enters (own_thread: thread) (core: int) : unit\n    requires {{ is_core core /\\ sound !now_state }}\n\
+         {}{at_home}    ensures {{ {term} !present own_thread >= {term} (old !present) own_thread{stays} }}\n  \
+         = try\n{}\n    with Return -> () end\n",
+        within(unit),
+        indented(&indented(&indented(&body)))
+    );
+    let module = format!("Waiting_enqueue_{}", key.name);
+    theory.module(&module, &text);
+    let what = format!("a thread that returns to its core keeps its `{}`, or gets a larger one", key.name);
+    let claim = Claim::Goal { module, goal: "enters'vc".into() };
+    theory.add(Property::Waiting, "enqueue", &what, &enqueue.at, claim, theory.bounds.clone())
+}
+
+/// An event of the running thread adds what it ran to its key. A tick may leave that to a later event.
+fn ran(unit: &Unit, theory: &mut Theory, event: Event, handler: &Function, key: &Key) -> Id {
+    let what = format!("it adds what the thread ran to its `{}`", key.name);
+    let Some(charged) = key.charged else {
+        let construct = "a charge without a difference `t.runtime - t.attribute`";
+        theory.not_modelled(Property::Waiting, event.name(), &what, &handler.at, construct);
+        return Id::new(event.name(), &what);
+    };
+    let charged_of = attribute_name(Owner::Thread, &unit.policy.thread[charged.index()].name);
+    let [now, old] = ["!present", "(old !present)"]
+        .map(|at| (format!("{} {at} own_thread", key.term), format!("{charged_of} {at} own_thread")));
+    let later = match event {
+        Event::Tick => format!("\n      \\/ ({} = {} /\\ {} = {})", now.0, old.0, now.1, old.1),
+        _ => String::new(),
+    };
+    let ran = "runtime !present own_thread";
+    let ensures = format!(
+        "({} >= {} /\\ {} = {ran}\n      /\\ ({ran} - {} >= least_turn -> {} >= {} + 1)){later}",
+        now.0, old.0, now.1, old.1, now.0, old.0
+    );
+    let home = |home: &String| format!("{home} !present own_thread = Just (core_of own_thread)");
+    let requires = key.homes.iter().map(home).collect();
+    let goal =
+        Goal { event, handler, what: &what, name: &key.name, starts: Some(charged), requires, ensures };
+    running::emit(unit, theory, &goal)
+}

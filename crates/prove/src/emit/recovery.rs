@@ -1,0 +1,234 @@
+//! Eventual conservation: when all events but `balance` have stopped, balances leave no idle core beside an overloaded
+//! one. `proofs/waiting.mlw` says after how many.
+
+use super::Theory;
+use super::alone::VISITED;
+use super::program::Program;
+use super::term::Terms;
+use super::text::indented;
+use super::unit::{Scope, Unit};
+use super::watch::Watch;
+use crate::obligation::{Claim, Id, Property};
+use hearth_ipanema::ir::visit::{Visitor, walk_block, walk_stmt};
+use hearth_ipanema::ir::{
+    Arithmetic, Comparison, Event, Expr, ExprKind, Function, KeptSet, LocalId, Over, Owner, Policy, SetOp,
+    Stmt, StmtKind, Target,
+};
+
+const FREQUENT: &str = "it acts again after at most 10 s";
+
+/// What a balance establishes.
+struct Claimed {
+    what: &'static str,
+    /// Holds at the end, and of the cores visited so far in each loop.
+    ensures: String,
+    invariants: Vec<String>,
+    bound: &'static str,
+    /// The bound counts moves.
+    by_moves: bool,
+}
+
+pub fn emit(unit: &Unit, theory: &mut Theory) {
+    let Some(handler) = unit.policy.handler(Event::Balance).map(|id| unit.policy.function(id)) else {
+        let what = "balances leave no idle core beside an overloaded one";
+        return theory.decided(Property::Waiting, "balance", what, &super::events::nowhere(unit), false);
+    };
+    unit.restart();
+    let gate = Gate::of(handler);
+    let claimed = claimed(unit.policy, handler);
+    let mut scope = Scope::new(handler);
+    scope.bind(LocalId(0), "own_core".into());
+    let loop_invariants = claimed.invariants.clone();
+    let program = Program { unit, watch: Watch::Alone, places: false, loop_invariants };
+    let body = program.body(&scope);
+    let open = gate.as_ref().map_or_else(String::new, |gate| {
+        let mut terms = Terms::new(unit, "r", "0");
+        terms.alone = true;
+        format!("    requires {{ not {} }}\n", terms.expr(&scope, gate.test))
+    });
+    let text = format!(
+        "  use Present\n\n  let recovers (own_core: int) : unit\n    \
+         requires {{ is_core own_core /\\ sound !now_state /\\ single !now_state /\\ settled_idle !now_state }}\n    \
+         requires {{ nr (state !now_state own_core) >= 1 /\\ not !moved }}\n{open}    \
+         ensures {{ {} }}\n  = let ghost start = !now_state in\n    try\n{}\n    with Return -> () end\n",
+        claimed.ensures.replace("start", "(old !now_state)"),
+        indented(&indented(&indented(&body)))
+    );
+    theory.module("Waiting_balance", &text);
+    let mut rests_on = super::events::contracts(unit, handler);
+    rests_on.extend(theory.bounds.clone());
+    if let Some(gate) = gate {
+        rests_on.push(frequent(unit, theory, handler, &gate));
+    }
+    let claim = Claim::Goal { module: "Waiting_balance".into(), goal: "recovers'vc".into() };
+    let recovers =
+        theory.add(Property::Waiting, "balance", claimed.what, &handler.at, claim, rests_on.clone());
+    let claim = Claim::Decided { holds: true };
+    let mut rests_on = vec![recovers];
+    if claimed.by_moves {
+        let steals = handler.effects.steals.iter().map(|id| unit.policy.steals[id.index()].name.as_str());
+        rests_on.extend(theory.bounded_moves_of(&steals.collect::<Vec<_>>()));
+    }
+    theory.add(Property::Waiting, "balances", claimed.bound, &handler.at, claim, rests_on);
+}
+
+fn claimed(policy: &Policy, handler: &Function) -> Claimed {
+    let sound = "sound !now_state /\\ single !now_state".to_owned();
+    match for_idle_cores(policy, handler) {
+        true => Claimed {
+            what: "alone, it leaves its core without a second thread for an idle core",
+            ensures: "settled_idle !now_state /\\ balanced start !now_state own_core".into(),
+            invariants: vec![
+                sound,
+                "settled_idle !now_state".into(),
+                "fills_idle start !now_state own_core".into(),
+                format!(
+                    "forall i. is_core i -> i <> own_core -> mem i {VISITED} -> not overload !now_state own_core i"
+                ),
+            ],
+            bound: "at most n rounds of them end with an idle core beside an overloaded one (n cores)",
+            by_moves: false,
+        },
+        false => Claimed {
+            what: "alone, it moves a thread or leaves no idle core beside an overloaded one",
+            ensures: "settled_idle !now_state /\\ (!moved \\/ conserved !now_state)".into(),
+            invariants: vec![
+                sound,
+                "settled_idle !now_state".into(),
+                format!("!moved \\/ spared start !now_state {VISITED}"),
+            ],
+            bound: "at most s / 2 of them end with an idle core beside an overloaded one (s: the sum of the squares that \
+                    each move lowers)",
+            by_moves: true,
+        },
+    }
+}
+
+/// True if each steal of the handler is for its own core, or for a core of a loop over idle cores.
+fn for_idle_cores(policy: &Policy, handler: &Function) -> bool {
+    struct Thieves<'p> {
+        policy: &'p Policy,
+        known: Vec<LocalId>,
+        all: bool,
+    }
+    impl Visitor for Thieves<'_> {
+        fn stmt(&mut self, stmt: &Stmt) {
+            match &stmt.kind {
+                StmtKind::For { iteration, .. } => {
+                    if let Over::Cores(set) = &iteration.over
+                        && is_idle(set)
+                    {
+                        self.known.push(iteration.local);
+                    }
+                }
+                StmtKind::Steal { thief, .. } => {
+                    self.all &= matches!(&thief.kind, ExprKind::Local(id) if self.known.contains(id));
+                }
+                StmtKind::Call { function, .. } => {
+                    self.all &= self.policy.function(*function).effects.steals.is_empty();
+                }
+                _ => {}
+            }
+            walk_stmt(self, stmt);
+        }
+    }
+    let mut thieves = Thieves { policy, known: vec![LocalId(0)], all: true };
+    walk_block(&mut thieves, &handler.body);
+    thieves.all && super::program::assigned(handler).is_disjoint(&thieves.known.into_iter().collect())
+}
+
+/// True for a set that only contains idle cores.
+fn is_idle(set: &Expr) -> bool {
+    match &set.kind {
+        ExprKind::Kept(KeptSet::Idle | KeptSet::IdleWhole) => true,
+        ExprKind::SetOp { op: SetOp::Intersection, left, right } => is_idle(left) || is_idle(right),
+        ExprKind::SetOp { op: SetOp::Difference, left, .. } => is_idle(left),
+        ExprKind::SetOp { op: SetOp::Union, left, right } => is_idle(left) && is_idle(right),
+        _ => false,
+    }
+}
+
+/// The beginning of a handler that acts at intervals: `if (now < next) return; next = now + interval;`.
+struct Gate<'p> {
+    test: &'p Expr,
+    next: &'p Target,
+    interval: &'p Expr,
+}
+
+impl<'p> Gate<'p> {
+    fn of(handler: &'p Function) -> Option<Self> {
+        let [first, second, ..] = handler.body.as_slice() else { return None };
+        let StmtKind::If { test, then, otherwise } = &first.kind else { return None };
+        let [Stmt { kind: StmtKind::Return(None), .. }] = then.as_slice() else { return None };
+        let ExprKind::Compare { op: Comparison::Lt, left, right } = &test.kind else { return None };
+        let StmtKind::Assign { target: next, value } = &second.kind else { return None };
+        let ExprKind::Arithmetic { op: Arithmetic::Add, left: from, right: interval } = &value.kind else {
+            return None;
+        };
+        let is_now = |e: &Expr| matches!(e.kind, ExprKind::Now);
+        let fits = otherwise.is_empty() && is_now(left) && is_now(from) && reads(right, next);
+        fits.then_some(Gate { test, next, interval })
+    }
+}
+
+/// True if an expression reads what is assigned, of the whole machine or of the handler's core.
+fn reads(e: &Expr, target: &Target) -> bool {
+    let own = |core: &Expr| matches!(core.kind, ExprKind::Local(LocalId(0)));
+    match (&e.kind, target) {
+        (ExprKind::Global(a), Target::Global(b)) => a == b,
+        (ExprKind::Core { attribute: a, core: c }, Target::Core { attribute: b, core: d }) => {
+            a == b && own(c) && own(d)
+        }
+        _ => false,
+    }
+}
+
+/// The interval of a gate is short, and nothing else closes it.
+fn frequent(unit: &Unit, theory: &mut Theory, handler: &Function, gate: &Gate) -> Id {
+    unit.restart();
+    let assigned: usize = unit.policy.functions.iter().map(|function| assignments(function, gate.next)).sum();
+    if assigned != 1 || initial(unit.policy, gate.next) > 0 {
+        let construct = "a time of the next balance that is set elsewhere too";
+        let id = Id::new("balance", FREQUENT);
+        theory.not_modelled(Property::Waiting, "balance", FREQUENT, &handler.at, construct);
+        return id;
+    }
+    let mut scope = Scope::new(handler);
+    scope.bind(LocalId(0), "own_core".into());
+    let interval = Terms::new(unit, "r", "0").expr(&scope, gate.interval);
+    let text = format!(
+        "  use waiting.Limits\n\n  goal frequent: forall r: readings, own_core: int.\n    {interval} <= most_interval\n"
+    );
+    theory.module("Waiting_interval", &text);
+    theory.goal(Property::Waiting, "balance", FREQUENT, &handler.at, "Waiting_interval", "frequent")
+}
+
+fn initial(policy: &Policy, target: &Target) -> i64 {
+    match target {
+        Target::Global(id) => policy.attribute(Owner::Global, *id).initial,
+        Target::Core { attribute, .. } => policy.attribute(Owner::Core, *attribute).initial,
+        _ => 0,
+    }
+}
+
+/// How often a function assigns to the same attribute, whoever owns it.
+fn assignments(function: &Function, target: &Target) -> usize {
+    struct Find<'t>(&'t Target, usize);
+    impl Visitor for Find<'_> {
+        fn stmt(&mut self, stmt: &Stmt) {
+            if let StmtKind::Assign { target, .. } = &stmt.kind {
+                self.1 += match (target, self.0) {
+                    (Target::Global(a), Target::Global(b)) => usize::from(a == b),
+                    (Target::Core { attribute: a, .. }, Target::Core { attribute: b, .. }) => {
+                        usize::from(a == b)
+                    }
+                    _ => 0,
+                };
+            }
+            walk_stmt(self, stmt);
+        }
+    }
+    let mut find = Find(target, 0);
+    walk_block(&mut find, &function.body);
+    find.1
+}

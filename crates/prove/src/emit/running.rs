@@ -1,0 +1,175 @@
+//! Obligations of the events of a running thread, and the attributes that only these events change.
+
+use super::Theory;
+use super::program::Program;
+use super::text::indented;
+use super::unit::{Unit, attribute_name};
+use super::watch::Watch;
+use crate::obligation::{Claim, Id, Property};
+use hearth_ipanema::ir::effects::{Access, Whose};
+use hearth_ipanema::ir::visit::{Visitor, walk_block, walk_stmt};
+use hearth_ipanema::ir::{
+    Arithmetic, AttributeId, BaseType, Event, Expr, ExprKind, Function, FunctionId, Owner, Policy, Stmt,
+    StmtKind, Target, ThreadField,
+};
+
+/// The events of a running thread that goes on.
+pub const RUNS: [Event; 4] = [Event::Tick, Event::Yield, Event::Preempt, Event::Block];
+
+/// That a handler of an event in [`RUNS`], alone and from any state, satisfies `ensures`.
+pub struct Goal<'a> {
+    pub event: Event,
+    pub handler: &'a Function,
+    pub what: &'a str,
+    /// Part of the module's name.
+    pub name: &'a str,
+    /// An attribute that is at most the thread's runtime.
+    pub starts: Option<AttributeId>,
+    pub requires: Vec<String>,
+    pub ensures: String,
+}
+
+pub fn emit(unit: &Unit, theory: &mut Theory, goal: &Goal) -> Id {
+    unit.restart();
+    let body = Program::watching(unit, Watch::Alone).body(&super::events::bound(goal.handler));
+    // In all events but a tick, the core no longer counts the thread as its current one.
+    let current = if goal.event == Event::Tick { "Thread own_thread" } else { "NoThread" };
+    let mut requires = vec![
+        "is_core (core_of own_thread) /\\ sound !now_state /\\ !preempted = no_core".into(),
+        format!("current (state !now_state (core_of own_thread)) = {current}"),
+    ];
+    if let Some(start) = goal.starts {
+        let start = attribute_name(Owner::Thread, &unit.policy.thread[start.index()].name);
+        requires.push(format!("0 <= {start} !present own_thread <= runtime !present own_thread"));
+        requires.push(format!("runtime !present own_thread - {start} !present own_thread <= most_turn"));
+    }
+    requires.extend(goal.requires.clone());
+    let requires: String = requires.iter().map(|r| format!("    requires {{ {r} }}\n")).collect();
+    let text = format!(
+        "  use Present\n\n  let runs (own_thread: thread) : unit\n{}{requires}    ensures {{ {} }}\n  = try\n{}\n    \
+         with Placed _ -> () | Return -> () | Gone -> () end\n",
+        within(unit),
+        goal.ensures,
+        indented(&indented(&indented(&body)))
+    );
+    let module = format!("Waiting_{}_{}", goal.event.name(), goal.name);
+    theory.module(&module, &text);
+    let claim = Claim::Goal { module, goal: "runs'vc".into() };
+    theory.add(
+        Property::Waiting,
+        goal.event.name(),
+        goal.what,
+        &goal.handler.at,
+        claim,
+        theory.bounds.clone(),
+    )
+}
+
+/// Preconditions: times, runtimes and weights are within the limits of `proofs/waiting.mlw`.
+pub fn within(unit: &Unit) -> String {
+    let are_times = |owner: Owner, of: &str| -> String {
+        let times = unit.policy.attributes(owner).iter().filter(|a| a.ty.base == BaseType::Time);
+        let is_time =
+            |name: String| format!("    requires {{ forall x: {of}. is_time ({name} !present x) }}\n");
+        times.map(|a| is_time(attribute_name(owner, &a.name))).collect()
+    };
+    format!(
+        "    requires {{ 0 <= runtime !present own_thread <= most_runtime /\\ 0 <= now_at !present <= most_time }}\n    \
+         requires {{ forall t. 1 <= weight_of !present t <= most_weight_of }}\n{}{}",
+        are_times(Owner::Thread, "thread"),
+        are_times(Owner::Core, "int")
+    )
+}
+
+/// The attribute in `t.runtime - t.attribute`.
+pub fn ran_since(e: &Expr) -> Option<AttributeId> {
+    let ExprKind::Arithmetic { op: Arithmetic::Sub, left, right } = &e.kind else { return None };
+    let ExprKind::ThreadField { field: ThreadField::Runtime, .. } = left.kind else { return None };
+    let ExprKind::Thread { attribute, .. } = right.kind else { return None };
+    Some(attribute)
+}
+
+/// Decides whether each assignment to a thread's attribute sets it to the same thread's runtime, in `schedule` or in an
+/// event of that thread.
+pub fn is_restarted_by_its_own(unit: &Unit, theory: &mut Theory, start: AttributeId) -> Id {
+    let policy = unit.policy;
+    let name = &policy.thread[start.index()].name;
+    let what = "only `schedule` and the thread's own events set it, to the thread's runtime";
+    let id = Id::new(name, what);
+    if theory.obligations.iter().all(|o| o.id != id) {
+        let own = |event: Event| event == Event::Schedule || is_of_own_thread(policy, event, start);
+        let holds = policy.thread[start.index()].initial == 0
+            && writers(policy, start).into_iter().all(own)
+            && policy.functions.iter().all(|function| is_set_to_runtime(function, start));
+        theory.decided(Property::Waiting, name, what, &super::events::nowhere(unit), holds);
+    }
+    id
+}
+
+/// True if each assignment to a thread's attribute in a function sets it to the same thread's runtime.
+fn is_set_to_runtime(function: &Function, attribute: AttributeId) -> bool {
+    struct Check(AttributeId, bool);
+    impl Visitor for Check {
+        fn stmt(&mut self, stmt: &Stmt) {
+            if let StmtKind::Assign { target: Target::Thread { attribute, thread }, value } = &stmt.kind
+                && *attribute == self.0
+            {
+                self.1 &= match (&thread.kind, &value.kind) {
+                    (
+                        ExprKind::Local(to),
+                        ExprKind::ThreadField { field: ThreadField::Runtime, thread: of },
+                    ) => matches!(&of.kind, ExprKind::Local(of) if of == to),
+                    _ => false,
+                };
+            }
+            walk_stmt(self, stmt);
+        }
+    }
+    let mut check = Check(attribute, true);
+    walk_block(&mut check, &function.body);
+    check.1
+}
+
+/// The events whose handlers assign to a thread's attribute, in their own code or in a function that they call, not by
+/// a transition. [`Event::Balance`] stands for a steal's `move`, too.
+pub fn writers(policy: &Policy, attribute: AttributeId) -> Vec<Event> {
+    let steals = policy.steals.iter().filter(|steal| !steal.superseded);
+    let phases = steals.map(|steal| (Event::Balance, policy.function(steal.move_thread)));
+    let handlers = policy.handlers.iter().map(|handler| (handler.event, policy.function(handler.function)));
+    let all = handlers.chain(phases).filter(|(_, function)| writes(policy, function, attribute));
+    all.map(|(event, _)| event).collect()
+}
+
+/// True if a function or one that it calls assigns to a thread's attribute.
+pub fn writes(policy: &Policy, function: &Function, attribute: AttributeId) -> bool {
+    struct Find<'p> {
+        policy: &'p Policy,
+        attribute: AttributeId,
+        found: bool,
+    }
+    impl Visitor for Find<'_> {
+        fn stmt(&mut self, stmt: &Stmt) {
+            if let StmtKind::Assign { target: Target::Thread { attribute, .. }, .. } = &stmt.kind {
+                self.found |= *attribute == self.attribute;
+            }
+            walk_stmt(self, stmt);
+        }
+        fn call(&mut self, function: FunctionId, _args: &[Expr]) {
+            walk_block(self, &self.policy.function(function).body);
+        }
+    }
+    let mut find = Find { policy, attribute, found: false };
+    walk_block(&mut find, &function.body);
+    find.found
+}
+
+/// True if the event's thread does not wait in a queue when its handler runs, and the handler writes the attribute of
+/// no other thread.
+pub fn is_of_own_thread(policy: &Policy, event: Event, attribute: AttributeId) -> bool {
+    let not_waiting = [&RUNS[..], &[Event::Terminate, Event::New, Event::Enqueue]].concat();
+    let Some(handler) = policy.handler(event).filter(|_| not_waiting.contains(&event)) else { return false };
+    policy.function(handler).effects.writes.iter().all(|access| match access {
+        Access::Thread { attribute: a, of } if *a == attribute => *of == Whose::Param(0),
+        _ => true,
+    })
+}

@@ -1,0 +1,170 @@
+//! Bounded waiting: a ready thread runs after a bounded number of turns of the others on its core.
+//!
+//! A tick ends each turn, `schedule` takes the first thread of a queue, and a turn moves a thread back in its queue
+//! (`order`). The theorem is `Turns` in `proofs/waiting.mlw`.
+
+use super::Theory;
+use super::events::{PICKS, nowhere};
+use super::order;
+use super::running::{self, Goal, is_restarted_by_its_own, ran_since};
+use super::unit::{Unit, attribute_name};
+use crate::obligation::{Claim, Id, Property};
+use hearth_ipanema::ir::visit::{Visitor, walk_block, walk_expr};
+use hearth_ipanema::ir::{
+    AttributeId, BaseType, Event, Expr, ExprKind, Function, FunctionId, LocalId, Over, Owner, ParamId,
+    Policy, Search, SearchKind, State, Stmt, StmtKind, Target,
+};
+use std::collections::BTreeSet;
+
+const FIRST: &str = "it takes the first thread of the first queue that has one";
+const ENDS: &str = "while another thread waits, it preempts a thread whose turn is over";
+
+/// As SAAKM_TICK_NS: a tick is at most this late.
+const TICK: i64 = 4_000_000;
+
+pub fn emit(unit: &Unit, theory: &mut Theory) {
+    let policy = unit.policy;
+    let taken = first(policy, theory);
+    let mut common = vec![Id::new("schedule", PICKS), Id::new("schedule", FIRST)];
+    common.extend(turn(unit, theory));
+    common.extend(theory.bounds.clone());
+    for (index, queue) in policy.queues.iter().enumerate() {
+        let mut rests_on = common.clone();
+        let turns = match queue.by {
+            Some(key) => {
+                rests_on.extend(order::emit(unit, theory, key));
+                "as many turns as its key is behind"
+            }
+            None => "at most one turn",
+        };
+        // Threads of queues that `schedule` tries first.
+        let earlier: Vec<&str> = taken
+            .iter()
+            .take_while(|taken| taken.index() != index)
+            .map(|taken| policy.queues[taken.index()].name.as_str())
+            .collect();
+        let unless = match earlier.is_empty() {
+            true => String::new(),
+            false => format!(" and none enters `{}`", earlier.join("`, `")),
+        };
+        let what = format!(
+            "while no thread is new to the core{unless}, each other has {turns} before a ready one runs"
+        );
+        let claim = Claim::Decided { holds: true };
+        theory.add(Property::Waiting, &queue.name, &what, &queue.at, claim, rests_on);
+    }
+}
+
+/// Checks that `schedule` consists of `if (thread t = first(thread t in c.QUEUE)) { ... t => running; }`, once for each
+/// queue. Returns the queues in this order.
+fn first(policy: &Policy, theory: &mut Theory) -> Vec<hearth_ipanema::ir::QueueId> {
+    let Some(handler) = policy.handler(Event::Schedule).map(|id| policy.function(id)) else {
+        return Vec::new();
+    };
+    let taken: Vec<_> = handler.body.iter().filter_map(taken).collect();
+    let distinct: BTreeSet<_> = taken.iter().map(|queue| queue.index()).collect();
+    let holds = taken.len() == handler.body.len() && distinct.len() == policy.queues.len();
+    theory.decided(Property::Waiting, "schedule", FIRST, &handler.at, holds && taken.len() == distinct.len());
+    taken
+}
+
+/// The queue of which a statement takes the first thread, if it does that and nothing else ends the handler.
+fn taken(stmt: &Stmt) -> Option<hearth_ipanema::ir::QueueId> {
+    let StmtKind::IfSome { local, value, then, otherwise } = &stmt.kind else { return None };
+    let ExprKind::Search(search) = &value.kind else { return None };
+    let Search { kind: SearchKind::First, iteration, filter: None } = search.as_ref() else { return None };
+    let Over::Threads { core: Expr { kind: ExprKind::Local(LocalId(0)), .. }, queue } = &iteration.over
+    else {
+        return None;
+    };
+    let (last, before) = then.split_last()?;
+    let StmtKind::Transition { thread, to: State::Running, .. } = &last.kind else { return None };
+    let same = matches!(&thread.kind, ExprKind::Local(id) if id == local);
+    let sets_attribute = |stmt: &Stmt| match &stmt.kind {
+        StmtKind::Assign { target, .. } => !matches!(target, Target::Local(_)),
+        _ => false,
+    };
+    let fits = same && iteration.limit.is_none() && otherwise.is_empty() && before.iter().all(sets_attribute);
+    fits.then_some(*queue)
+}
+
+/// While another thread waits, a tick preempts a thread that has run for its turn: the time with which the handler
+/// compares `t.runtime - t.start`, and a tick.
+fn turn(unit: &Unit, theory: &mut Theory) -> Vec<Id> {
+    let policy = unit.policy;
+    let Some(handler) = policy.handler(Event::Tick).map(|id| policy.function(id)) else {
+        theory.decided(Property::Waiting, "tick", ENDS, &nowhere(unit), false);
+        return vec![Id::new("tick", ENDS)];
+    };
+    let mut goal = Goal {
+        event: Event::Tick,
+        handler,
+        what: ENDS,
+        name: "ends",
+        starts: None,
+        requires: vec!["nr_ready (state !now_state (core_of own_thread)) >= 1".into()],
+        ensures: "mem (core_of own_thread) !preempted".into(),
+    };
+    let mut rests_on = Vec::new();
+    if let Some(Since { start, params }) = since(policy, handler) {
+        let start_of = attribute_name(Owner::Thread, &policy.thread[start.index()].name);
+        let params = params.iter().map(|id| &policy.params[id.index()]);
+        let times = params.filter(|param| param.ty.base == BaseType::Time);
+        let turn: String = times.map(|param| format!("param_{} + ", param.name)).collect();
+        goal.starts = Some(start);
+        goal.ensures += &format!(
+            "\n      \\/ ({start_of} !present own_thread = {start_of} (old !present) own_thread\n          \
+             /\\ runtime !present own_thread - {start_of} !present own_thread < {turn}{TICK})"
+        );
+        rests_on.push(is_restarted_by_its_own(unit, theory, start));
+    }
+    rests_on.push(running::emit(unit, theory, &goal));
+    rests_on
+}
+
+/// A comparison of `t.runtime - t.start` with a time made of parameters.
+struct Since {
+    start: AttributeId,
+    params: BTreeSet<ParamId>,
+}
+
+/// The first such comparison in a function and those that it calls.
+fn since(policy: &Policy, function: &Function) -> Option<Since> {
+    struct Find<'p> {
+        policy: &'p Policy,
+        found: Option<Since>,
+    }
+    impl Visitor for Find<'_> {
+        fn expr(&mut self, e: &Expr) {
+            if let ExprKind::Compare { left, right, .. } = &e.kind
+                && self.found.is_none()
+            {
+                let since =
+                    |ran: &Expr, limit: &Expr| Some(Since { start: ran_since(ran)?, params: params(limit) });
+                self.found = since(left, right).or_else(|| since(right, left));
+            }
+            walk_expr(self, e);
+        }
+        fn call(&mut self, function: FunctionId, _args: &[Expr]) {
+            walk_block(self, &self.policy.function(function).body);
+        }
+    }
+    let mut find = Find { policy, found: None };
+    walk_block(&mut find, &function.body);
+    find.found
+}
+
+fn params(e: &Expr) -> BTreeSet<ParamId> {
+    struct Find(BTreeSet<ParamId>);
+    impl Visitor for Find {
+        fn expr(&mut self, e: &Expr) {
+            if let ExprKind::Param(id) = e.kind {
+                self.0.insert(id);
+            }
+            walk_expr(self, e);
+        }
+    }
+    let mut find = Find(BTreeSet::new());
+    find.expr(e);
+    find.0
+}
