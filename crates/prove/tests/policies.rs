@@ -3,6 +3,7 @@
 mod common;
 
 use common::{changed, emitted, failed, policy, policy_of, proved};
+use hearth_ipanema::ir::Policy;
 use hearth_prove::{Obligation, Options, Property, prove, prove_theory, vacuous};
 
 const WORK: [Property; 3] = [Property::Conservation, Property::Progress, Property::Waiting];
@@ -139,6 +140,27 @@ fn an_inverted_thread_rule_takes_nothing() {
 fn stealing_from_one_die_only_is_not_enough() {
     let one_die = ("pull(c, waiting);", "pull(c, waiting & llc(c));");
     broken("cfs-cwc-flat", &[one_die], "newly_idle", "the core is not left idle");
+}
+
+/// The parts of a policy are proved apart from each other. A policy that recombines proved parts needs no prover.
+#[test]
+fn policies_of_proved_parts_need_no_prover() {
+    let options = Options { properties: WORK.to_vec(), ..Options::default() };
+    let prove = |policy: &Policy| prove(policy, &emitted(policy), &options).unwrap();
+    for name in ["cfs-cwc-flat", "cfs-cwc"] {
+        assert!(prove(&policy(name)).holds(), "{name}");
+    }
+    for name in ["fork-by-die", "other-intervals"] {
+        let recombined = policy_of(&format!("{}/tests/parts/{name}.ipa", env!("CARGO_MANIFEST_DIR")));
+        let report = prove(&recombined);
+        assert_eq!(failed(&report), Vec::<String>::new(), "{name}");
+        let proved_now = report.obligations.iter().filter(|o| o.seconds > 0.0);
+        assert_eq!(
+            proved_now.map(|o| o.obligation.id.to_string()).collect::<Vec<_>>(),
+            Vec::<String>::new(),
+            "{name}"
+        );
+    }
 }
 
 /// Policies with one fault each. The comments at the top name the obligations that do not hold.

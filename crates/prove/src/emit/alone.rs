@@ -32,26 +32,24 @@ module Present
     now_at b = now_at a /\\ (forall t. runtime b t = runtime a t) /\\ forall t. weight_of b t = weight_of a t
 ";
 
+/// The policy's attributes.
+pub fn attributes(unit: &Unit) -> Vec<Assigned> {
+    let of =
+        |owner| unit.policy.attributes(owner).iter().map(move |attribute| Assigned::new(owner, attribute));
+    [Owner::Global, Owner::Thread, Owner::Core].into_iter().flat_map(of).collect()
+}
+
 /// The module `Present`, which modules with such handlers use: an assignment for each attribute.
-pub fn module(unit: &Unit) -> String {
-    let policy = unit.policy;
-    let of = |owner, attributes: &[Attribute]| {
-        attributes.iter().map(move |attribute| Assigned::new(owner, attribute)).collect::<Vec<_>>()
-    };
-    let all = [
-        of(Owner::Global, &policy.globals),
-        of(Owner::Thread, &policy.thread),
-        of(Owner::Core, &policy.core),
-    ]
-    .concat();
-    let same: String = all.iter().map(Assigned::same).collect();
-    let assignments: String = all.iter().map(|attribute| attribute.assignment(&all)).collect();
+pub fn module(attributes: &[&Assigned]) -> String {
+    let same: String = attributes.iter().map(|attribute| attribute.same()).collect();
+    let assignments: String = attributes.iter().map(|attribute| attribute.assignment(attributes)).collect();
     format!("{HEAD}\n{same}{assignments}end\n")
 }
 
-#[derive(Clone)]
-struct Assigned {
-    name: String,
+/// An attribute and its assignment.
+#[derive(Clone, Debug)]
+pub struct Assigned {
+    pub name: String,
     ty: &'static str,
     /// The owner's parameter: name and type; empty for a global attribute.
     of: Option<(&'static str, &'static str)>,
@@ -77,7 +75,7 @@ impl Assigned {
         }
     }
 
-    fn assignment(&self, all: &[Assigned]) -> String {
+    fn assignment(&self, all: &[&Assigned]) -> String {
         let (name, ty) = (&self.name, self.ty);
         let (param, own, others) = match self.of {
             None => (String::new(), format!("{name} !present = value"), String::new()),

@@ -1,10 +1,18 @@
 //! The module `Policy`, which all others of a policy use: parameters, attributes and sums.
 
 use super::bounds;
-use super::unit::{Unit, attribute_name, why_type};
-use hearth_ipanema::ir::{Attribute, BaseType, Owner, Type};
+use super::theorems::Declaration;
+use super::unit::{Sum, Unit, attribute_name, why_type};
+use hearth_ipanema::ir::{Attribute, BaseType, Owner, Param, Type};
 
-const EXCEPTIONS: &str = "
+/// The beginning of the module.
+pub const HEAD: &str = "module Policy
+  use int.Int
+  use ref.Ref
+  use export events.Events
+  use export events.Library
+  use export steal.Contract
+
   (* A transition ends the event; a return ends the function. *)
   exception Placed int
   exception Chosen thread
@@ -25,55 +33,58 @@ const EXCEPTIONS: &str = "
     writes { pulled } ensures { !pulled = added c (old !pulled) }
 ";
 
-pub fn header(unit: &Unit) -> String {
+/// The policy's parameters, attributes and sums.
+pub fn declarations(unit: &Unit) -> Vec<Declaration> {
     let policy = unit.policy;
-    let mut text = format!(
-        "(* Policy {}: emitted by hearth; its theory is in proofs/. *)\n\nmodule Policy\n  use int.Int\n  \
-         use ref.Ref\n  use export events.Events\n  use export events.Library\n  use export steal.Contract\n{EXCEPTIONS}",
-        policy.name
+    let bounded = bounds::names(unit);
+    let of = |owner, params, args| {
+        let attributes = policy.attributes(owner).iter();
+        attributes.map(|a| attribute(owner, a, params, args, bounded.contains(&a.name))).collect::<Vec<_>>()
+    };
+    let params = policy.params.iter().map(param).collect();
+    let sums = unit.sums.borrow().iter().enumerate().map(|(number, weight)| sum(number, weight)).collect();
+    let (globals, threads, cores) = (
+        of(Owner::Global, "(w: world)", "w"),
+        of(Owner::Thread, "(w: world) (t: thread)", "w t"),
+        of(Owner::Core, "(w: world) (c: int)", "w c"),
     );
-    for param in &policy.params {
-        let name = format!("param_{}", param.name);
-        text += &format!("\n  constant {name} : {}", why_type(param.ty));
-        if param.ty.base != BaseType::Bool {
-            text += &format!("\n  axiom {name}_bounds: {} <= {name} <= {}", param.min, param.max);
-        }
-    }
-    text += "\n";
-    for attribute in &policy.globals {
-        text += &function(Owner::Global, attribute, "(w: world)", "w");
-    }
-    for attribute in &policy.thread {
-        text += &function(Owner::Thread, attribute, "(w: world) (t: thread)", "w t");
-    }
-    for attribute in &policy.core {
-        text += &function(Owner::Core, attribute, "(w: world) (c: int)", "w c");
-    }
-    for name in bounds::names(unit) {
-        text += &format!(
-            "  (* By the obligations of its assignments. *)\n  \
-             axiom {0}_bounds: forall w t. 1 <= {0} w t <= most_weight\n",
-            attribute_name(Owner::Thread, &name)
-        );
-    }
-    for (number, sum) in unit.sums.borrow().iter().enumerate() {
-        text += &format!(
-            "\n  constant sum_{number} : summand\n  \
-             axiom sum_{number}_is: forall w t [weight sum_{number} w t]. weight sum_{number} w t = {}\n",
-            sum.weight
-        );
-    }
-    text + "end\n"
+    [params, globals, threads, cores, sums].concat()
 }
 
-fn function(owner: Owner, attribute: &Attribute, params: &str, args: &str) -> String {
+fn param(param: &Param) -> Declaration {
+    let name = format!("param_{}", param.name);
+    let mut text = format!("\n  constant {name} : {}\n", why_type(param.ty));
+    if param.ty.base != BaseType::Bool {
+        text += &format!("  axiom {name}_bounds: {} <= {name} <= {}\n", param.min, param.max);
+    }
+    Declaration { name, text }
+}
+
+fn sum(number: usize, sum: &Sum) -> Declaration {
+    let name = format!("sum_{number}");
+    let text = format!(
+        "\n  constant {name} : summand\n  \
+         axiom {name}_is: forall w t [weight {name} w t]. weight {name} w t = {}\n",
+        sum.weight
+    );
+    Declaration { name, text }
+}
+
+/// `bounded`: as `bounds` says of a thread's attribute that a sum adds up.
+fn attribute(owner: Owner, attribute: &Attribute, params: &str, args: &str, bounded: bool) -> Declaration {
     let name = attribute_name(owner, &attribute.name);
     let ty = attribute.ty;
-    let mut text = format!("  function {name} {params} : {}\n", why_type(ty));
+    let mut text = format!("\n  function {name} {params} : {}\n", why_type(ty));
     if let Some(valid) = validity(ty) {
         text += &format!("  axiom {name}_is: forall {args}. {valid} ({name} {args})\n");
     }
-    text
+    if owner == Owner::Thread && bounded {
+        text += &format!(
+            "  (* By the obligations of its assignments. *)\n  \
+             axiom {name}_bounds: forall w t. 1 <= {name} w t <= most_weight\n"
+        );
+    }
+    Declaration { name, text }
 }
 
 /// The predicate that each value of a type satisfies.

@@ -22,6 +22,7 @@ mod sets;
 mod steals;
 mod term;
 mod text;
+mod theorems;
 mod timers;
 mod turns;
 mod unit;
@@ -30,31 +31,13 @@ mod watch;
 use crate::Invariant;
 use crate::obligation::{Claim, Id, Obligation, Property};
 use hearth_ipanema::ir::{Place, Policy, Steal};
-
-/// The WhyML of a policy, and its obligations.
-#[derive(Clone, Debug)]
-pub struct Theorems {
-    /// The file `policy.mlw`, which uses the theory in `proofs/`.
-    pub whyml: String,
-    pub obligations: Vec<Obligation>,
-}
-
-impl Theorems {
-    /// The file reduced to one module and those that it uses.
-    pub fn alone(&self, module: &str) -> String {
-        let mut modules = self.whyml.split("\nmodule ");
-        let head = modules.next().unwrap_or_default();
-        let text = modules.clone().find(|text| text.lines().next() == Some(module)).unwrap_or_default();
-        let used = |name: &&str| *name == module || text.contains(&format!("\n  use {name}\n"));
-        let kept = modules.filter(|text| text.lines().next().is_some_and(|name| used(&name)));
-        kept.fold(head.to_owned(), |file, text| file + "\nmodule " + text)
-    }
-}
+pub use theorems::Theorems;
+use theorems::{Module, Source};
 
 /// Derives the obligations of a policy, including those of its own `invariants`.
 pub fn theorems(policy: &Policy, invariants: &[Invariant]) -> Theorems {
     let unit = unit::Unit::new(policy);
-    let mut theory = Theory { text: String::new(), obligations: Vec::new(), bounds: Vec::new() };
+    let mut theory = Theory { modules: Vec::new(), obligations: Vec::new(), bounds: Vec::new() };
     let steals: Vec<&Steal> = policy.steals.iter().filter(|steal| !steal.superseded).collect();
     // The steals' terms say which attributes are summed.
     steals.iter().for_each(|steal| steals::summed(&unit, steal));
@@ -66,15 +49,19 @@ pub fn theorems(policy: &Policy, invariants: &[Invariant]) -> Theorems {
     recovery::emit(&unit, &mut theory);
     turns::emit(&unit, &mut theory);
     livelock::emit(&unit, &mut theory);
-    let whyml = header::header(&unit) + &alone::module(&unit) + &theory.text;
+    let source = Source {
+        declarations: header::declarations(&unit),
+        attributes: alone::attributes(&unit),
+        modules: theory.modules,
+    };
     let mut obligations = theory.obligations;
     obligations.sort_by_key(|o| o.property);
-    Theorems { whyml, obligations }
+    Theorems { whyml: source.whole(&policy.name), obligations, source }
 }
 
 /// The modules and obligations emitted so far.
 pub struct Theory {
-    text: String,
+    modules: Vec<Module>,
     obligations: Vec<Obligation>,
     /// Every steal's obligations rest on these.
     bounds: Vec<Id>,
@@ -83,7 +70,8 @@ pub struct Theory {
 impl Theory {
     fn module(&mut self, name: &str, body: &str) {
         let body = body.trim_end();
-        self.text += &format!("\nmodule {name}\n  use int.Int\n  use ref.Ref\n  use Policy\n\n{body}\nend\n");
+        let text = format!("\nmodule {name}\n  use int.Int\n  use ref.Ref\n  use Policy\n\n{body}\nend\n");
+        self.modules.push(Module { name: name.into(), text });
     }
 
     fn goal(

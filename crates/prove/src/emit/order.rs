@@ -96,7 +96,7 @@ fn entered(unit: &Unit, theory: &mut Theory, enqueue: &Function, key: &Key) -> I
         "  use Present\n\n  let enters (own_thread: thread) (core: int) : unit\n    requires {{ is_core core /\\ sound !now_state }}\n\
          {}{at_home}    ensures {{ {term} !present own_thread >= {term} (old !present) own_thread{stays} }}\n  \
          = try\n{}\n    with Return -> () end\n",
-        within(unit),
+        within(unit, &body),
         indented(&indented(&indented(&body)))
     );
     let module = format!("Waiting_enqueue_{}", key.name);

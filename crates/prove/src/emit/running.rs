@@ -48,7 +48,7 @@ pub fn emit(unit: &Unit, theory: &mut Theory, goal: &Goal) -> Id {
     let text = format!(
         "  use Present\n\n  let runs (own_thread: thread) : unit\n{}{requires}    ensures {{ {} }}\n  = try\n{}\n    \
          with Placed _ -> () | Return -> () | Gone -> () end\n",
-        within(unit),
+        within(unit, &body),
         goal.ensures,
         indented(&indented(&indented(&body)))
     );
@@ -65,13 +65,12 @@ pub fn emit(unit: &Unit, theory: &mut Theory, goal: &Goal) -> Id {
     )
 }
 
-/// Preconditions: times, runtimes and weights are within the limits of `proofs/waiting.mlw`.
-pub fn within(unit: &Unit) -> String {
+/// Preconditions: the times that a program uses, runtimes and weights are within the limits of `proofs/waiting.mlw`.
+pub fn within(unit: &Unit, program: &str) -> String {
     let are_times = |owner: Owner, of: &str| -> String {
         let times = unit.policy.attributes(owner).iter().filter(|a| a.ty.base == BaseType::Time);
-        let is_time =
-            |name: String| format!("    requires {{ forall x: {of}. is_time ({name} !present x) }}\n");
-        times.map(|a| is_time(attribute_name(owner, &a.name))).collect()
+        let used = times.map(|a| attribute_name(owner, &a.name)).filter(|name| program.contains(name));
+        used.map(|name| format!("    requires {{ forall x: {of}. is_time ({name} !present x) }}\n")).collect()
     };
     format!(
         "    requires {{ 0 <= runtime !present own_thread <= most_runtime /\\ 0 <= now_at !present <= most_time }}\n    \

@@ -1,0 +1,96 @@
+//! The emitted WhyML, and its slices.
+//!
+//! A slice has one module and what it uses. It says nothing else about the policy, so a part of a policy (a placement,
+//! a steal, an order) has the same slice in every policy that has this part, and is proved once.
+
+use super::alone::Assigned;
+use crate::obligation::Obligation;
+use std::collections::BTreeSet;
+
+/// The WhyML of a policy, and its obligations.
+#[derive(Clone, Debug)]
+pub struct Theorems {
+    /// The file `policy.mlw`, which uses the theory in `proofs/`.
+    pub whyml: String,
+    pub obligations: Vec<Obligation>,
+    pub(super) source: Source,
+}
+
+/// What the file consists of.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Source {
+    pub declarations: Vec<Declaration>,
+    pub attributes: Vec<Assigned>,
+    pub modules: Vec<Module>,
+}
+
+/// A name of the module `Policy`, with what is known about it.
+#[derive(Clone, Debug)]
+pub(super) struct Declaration {
+    pub name: String,
+    pub text: String,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Module {
+    pub name: String,
+    pub text: String,
+}
+
+impl Theorems {
+    /// The file reduced to one module and what it uses.
+    pub fn alone(&self, module: &str) -> String {
+        let Source { declarations, attributes, modules } = &self.source;
+        let modules: Vec<&Module> = modules.iter().filter(|candidate| candidate.name == module).collect();
+        let mut used = BTreeSet::new();
+        modules.iter().for_each(|module| used.extend(words(&module.text)));
+        // A sum's weight mentions attributes.
+        let kept = loop {
+            let before = used.len();
+            let kept: Vec<_> =
+                declarations.iter().filter(|declared| used.contains(declared.name.as_str())).collect();
+            kept.iter().for_each(|declaration| used.extend(words(&declaration.text)));
+            if used.len() == before {
+                break kept;
+            }
+        };
+        let is_used = |attribute: &&Assigned| used.contains(attribute.name.as_str());
+        Source::file("", &kept, &Vec::from_iter(attributes.iter().filter(is_used)), &modules)
+    }
+}
+
+impl Source {
+    /// The whole file.
+    pub fn whole(&self, policy: &str) -> String {
+        let Source { declarations, attributes, modules } = self;
+        let head = format!("(* Policy {policy}: emitted by hearth; its theory is in proofs/. *)\n\n");
+        Self::file(
+            &head,
+            &Vec::from_iter(declarations),
+            &Vec::from_iter(attributes),
+            &Vec::from_iter(modules),
+        )
+    }
+
+    fn file(
+        head: &str,
+        declarations: &[&Declaration],
+        attributes: &[&Assigned],
+        modules: &[&Module],
+    ) -> String {
+        let mut text = head.to_owned() + super::header::HEAD;
+        declarations.iter().for_each(|declaration| text += &declaration.text);
+        text += "end\n";
+        if modules.iter().any(|module| module.text.contains("\n  use Present\n")) {
+            text += &super::alone::module(attributes);
+        }
+        modules.iter().for_each(|module| text += &module.text);
+        text
+    }
+}
+
+/// The names in a text. `set_` and a name assign to an attribute.
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    let words = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_' && c != '\'');
+    words.map(|word| word.strip_prefix("set_").unwrap_or(word)).filter(|word| !word.is_empty())
+}
