@@ -4,11 +4,10 @@
 //! and `most_weight`: an axiom for the other obligations, and an obligation of each assignment.
 
 use super::Theory;
-use super::program::assigned;
 use super::term::Terms;
 use super::unit::{Scope, Unit, attribute_name, why_type};
 use crate::obligation::{Id, Property};
-use hearth_ipanema::ir::effects::is_pure;
+use hearth_ipanema::ir::effects::{assigned, is_pure};
 use hearth_ipanema::ir::visit::{Visitor, walk_block, walk_expr, walk_stmt};
 use hearth_ipanema::ir::{AttributeId, Expr, ExprKind, Function, LocalId, Owner, Stmt, StmtKind, Target};
 use std::collections::HashSet;
@@ -78,12 +77,10 @@ fn assignment(
 /// The local variables that keep their initial value, in order, where that has no effects and does not depend on a
 /// variable that changes. The others, and those in branches, are arbitrary.
 fn constants<'p>(unit: &Unit<'p>, function: &'p Function) -> Vec<(LocalId, &'p Expr)> {
-    let assigned = assigned(function);
+    let assigned = assigned(&function.body);
     let constant = |stmt: &'p Stmt| match &stmt.kind {
         StmtKind::Let { local, value }
-            if !assigned.contains(local)
-                && !mentions(value, &assigned)
-                && is_pure(unit.policy, value) =>
+            if !assigned.contains(local) && !mentions(value, &assigned) && is_pure(unit.policy, value) =>
         {
             Some((*local, value))
         }

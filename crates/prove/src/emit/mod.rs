@@ -1,11 +1,12 @@
 //! WhyML from a policy's IR.
 //!
 //! The passes, in their order: *abstract* (`term`, `inline`: expressions as terms over what an event
-//! reads), *obligations* (`steals`, `bounds`, `events`, `sets`, `timers`), *emit*
+//! reads), *obligations* (`steals`, `bounds`, `events`, `sets`, `claims`, `timers`), *emit*
 //! (`program`, `search`, `actions`: bodies as programs; `header`: what they all use).
 
 mod actions;
 mod bounds;
+mod claims;
 mod contract;
 mod events;
 mod header;
@@ -18,6 +19,7 @@ mod term;
 mod text;
 mod timers;
 mod unit;
+mod users;
 mod watch;
 
 use crate::Invariant;
@@ -53,6 +55,7 @@ pub fn theorems(policy: &Policy, invariants: &[Invariant]) -> Theorems {
     theory.bounds = bounds::emit(&unit, &mut theory);
     steals.iter().for_each(|steal| steals::emit(&unit, &mut theory, steal, &steals));
     events::emit(&unit, &mut theory);
+    claims::emit(&unit, &mut theory);
     timers::emit(&unit, &mut theory);
     sets::emit(&unit, &mut theory, invariants);
     let whyml = header::header(&unit) + &theory.text;
