@@ -3,7 +3,7 @@
 mod common;
 
 use common::{changed, emitted, failed, policy, policy_of, proved};
-use hearth_prove::{Obligation, Options, Property, prove, prove_theory, vacuous};
+use hearth_prove::{Claim, Error, Obligation, Options, Property, Verdict, prove, prove_theory, vacuous};
 
 const WORK: [Property; 2] = [Property::Conservation, Property::Progress];
 
@@ -125,6 +125,24 @@ fn an_inverted_thread_rule_takes_nothing() {
 fn stealing_from_one_die_only_is_not_enough() {
     let one_die = ("pull(c, waiting);", "pull(c, waiting & llc(c));");
     broken("cfs-cwc-flat", &[one_die], "newly_idle", "the core is not left idle");
+}
+
+/// Goals of which splitting leaves nothing: one that is simply true, and one that does not exist.
+#[test]
+fn a_goal_without_parts_needs_a_prover_or_is_an_error() {
+    let policy = policy("cfs-cwc-flat");
+    let verdict = |goal: &str| {
+        let mut theorems = emitted(&policy);
+        theorems.whyml += "\nmodule Trivial\n  goal plain: true\n  goal wrong: false\nend\n";
+        theorems.obligations.truncate(1);
+        let claim = Claim::Goal { module: "Trivial".into(), goal: goal.into() };
+        theorems.obligations[0] = Obligation { claim, ..theorems.obligations[0].clone() };
+        prove(&policy, &theorems, &Options::default())
+    };
+    let report = verdict("plain").unwrap();
+    assert!(report.holds() && matches!(report.obligations[0].verdict, Verdict::Holds { .. }));
+    assert!(!verdict("wrong").unwrap().holds());
+    assert!(matches!(verdict("missing"), Err(Error::NoGoal(_) | Error::Rejected(_))));
 }
 
 /// Policies with one fault each. The comments at the top name the obligations that do not hold.
