@@ -6,6 +6,7 @@ use harness::compile_text;
 use hearth_ipanema::ir::effects::{Access, Whose};
 use hearth_ipanema::ir::{Event, Function, Moves, Owner, Policy, Role, Stmt, StmtKind};
 use hearth_ipanema::{builtin, compile, emit};
+use std::collections::BTreeSet;
 
 fn policy(name: &str) -> Policy {
     compile(&|_: &str| None, name).unwrap().ir
@@ -58,6 +59,31 @@ fn effects_distinguish_local_and_remote_attributes() {
     }));
     let nest = policy("nest");
     assert!(function(&nest, "take", "nest").effects.claims);
+}
+
+#[test]
+fn effects_tell_whose_timer_is_armed() {
+    let effects = |body: &str| {
+        let text = format!(
+            "policy test extends cfs {{ core {{ int mark; }}
+            void arm_second(core c, thread a) {{ arm(a, 1ms); }}
+            on timer (thread t) {{ t => t.core.ready; }}
+            on yield (thread t) {{ {body} super; }} }}"
+        );
+        let ir = compile_text(&text).unwrap().ir;
+        let effects = &ir.function(ir.handler(Event::Yield).unwrap()).effects;
+        (effects.timers.clone(), effects.writes.clone())
+    };
+    let armed = |body| effects(body).0;
+    let own = BTreeSet::from([Whose::Param(0)]);
+    assert_eq!(armed(""), BTreeSet::new());
+    assert_eq!(armed("cancel(t);"), own);
+    assert_eq!(armed("thread u = t; arm_second(t.core, u);"), own);
+    let other = BTreeSet::from([Whose::Other]);
+    assert_eq!(armed("for (thread x in t.core.ready) arm_second(t.core, x);"), other);
+    // A variable that changes is no alias, not even before it changes: the assignment may be in a loop.
+    let writes = effects("core c = t.core; for (core x in idle) { c.mark = 1; c = x; }").1;
+    assert!(writes.iter().any(|access| matches!(access, Access::Core { of: Whose::Other, .. })));
 }
 
 #[test]

@@ -106,7 +106,7 @@ pub fn prove_theory(options: &Options) -> Result<Vec<Lemmas>, Error> {
         Ok(Lemmas {
             file,
             parts: parts.len(),
-            open: open.map(|(part, _)| part.place(parts.len())).collect(),
+            open: open.map(|(part, _)| part.place()).collect(),
             seconds: verdicts.iter().map(|(_, seconds)| seconds).sum(),
         })
     };

@@ -39,6 +39,10 @@ pub struct Part {
     file: PathBuf,
     goal: Option<(String, String)>,
     nth: usize,
+    /// Number of parts of the goal.
+    of: usize,
+    /// False for a goal that is not split.
+    apart: bool,
 }
 
 impl Why3 {
@@ -114,7 +118,7 @@ impl Why3 {
             match prover {
                 Some(prover) if used.contains(&prover) => {}
                 Some(prover) => used.push(prover),
-                None => return Ok((Verdict::NotProved { parts: vec![part.place(parts.len())] }, seconds)),
+                None => return Ok((Verdict::NotProved { parts: vec![part.place()] }, seconds)),
             }
         }
         if used.is_empty() {
@@ -133,10 +137,11 @@ impl Why3 {
         if whole.is_empty() {
             return Err(Error::NoGoal(format!("{}.{}", goal.module, goal.goal)));
         }
-        for (nth, smt) in whole.iter().enumerate() {
-            let part = Part { smt: smt.clone(), file: file.to_owned(), goal: name.clone(), nth };
+        let of = whole.len();
+        for (nth, smt) in whole.into_iter().enumerate() {
+            let part = Part { smt, file: file.to_owned(), goal: name.clone(), nth, of, apart: false };
             if self.part(&part)?.0.is_none() {
-                let parts = vec![part.place(whole.len())];
+                let parts = vec![part.place()];
                 return Ok((Verdict::NotProved { parts }, start.elapsed().as_secs_f64()));
             }
         }
@@ -148,7 +153,8 @@ impl Why3 {
         let prover = self.z3.as_ref().or(self.cvc4.as_ref()).ok_or(Error::NoProver)?;
         let goal = goal.map(|goal| (goal.module.to_owned(), goal.goal.to_owned()));
         let files = self.split(prover, file, goal.as_ref(), true)?;
-        let part = |(nth, smt)| Part { smt, file: file.to_owned(), goal: goal.clone(), nth };
+        let of = files.len();
+        let part = |(nth, smt)| Part { smt, file: file.to_owned(), goal: goal.clone(), nth, of, apart: true };
         Ok(files.into_iter().enumerate().map(part).collect())
     }
 
@@ -221,9 +227,9 @@ impl Why3 {
             }
         }
         let Some(cvc4) = &self.cvc4 else { return Ok(None) };
-        // CVC4 reads another dialect. The parts are the same.
+        // CVC4 reads another dialect.
         let smt = match self.z3 {
-            Some(_) => self.split(cvc4, &part.file, part.goal.as_ref(), true)?.into_iter().nth(part.nth),
+            Some(_) => part.among(&self.split(cvc4, &part.file, part.goal.as_ref(), part.apart)?)?,
             None => Some(part.smt.clone()),
         };
         let Some(smt) = smt else { return Ok(None) };
@@ -241,13 +247,28 @@ impl Part {
         Ok(text.lines().filter(|line| !line.trim_start().starts_with(";;")).collect::<Vec<_>>().join("\n"))
     }
 
+    /// The same part among the files of the same goal for another prover: it has the same position, name and place
+    /// in the WhyML. `None` if the goal is split in another way.
+    fn among(&self, files: &[PathBuf]) -> Result<Option<PathBuf>, Error> {
+        let Some(file) = files.get(self.nth).filter(|_| files.len() == self.of) else { return Ok(None) };
+        let name = |path: &Path| {
+            let wrong = |error| Error::Write { path: path.to_owned(), error };
+            let text = fs::read_to_string(path).map_err(wrong)?;
+            let goal = text.rsplit_once(";; Goal ").map(|(_, goal)| goal.lines().enumerate());
+            let name = goal.map(|goal| goal.take_while(|(i, line)| *i == 0 || line.starts_with(";;")));
+            Ok(name.map(|name| name.map(|(_, line)| line.to_owned()).collect::<Vec<_>>()))
+        };
+        let (ours, theirs) = (name(&self.smt)?, name(file)?);
+        Ok((ours.is_some() && ours == theirs).then(|| file.clone()))
+    }
+
     /// The part's position in the WhyML, for messages.
-    pub fn place(&self, of: usize) -> String {
+    pub fn place(&self) -> String {
         let text = fs::read_to_string(&self.smt).unwrap_or_default();
         let line = text.rsplit(";; File \"").next().and_then(|rest| rest.split("line ").nth(1));
         let line = line.and_then(|rest| rest.split(',').next()).unwrap_or("?");
         let file = self.file.file_name().unwrap_or_default().to_string_lossy();
-        format!("part {} of {of}, {file}:{line}", self.nth + 1)
+        format!("part {} of {}, {file}:{line}", self.nth + 1, self.of)
     }
 }
 
@@ -331,6 +352,31 @@ mod tests {
         command.args(["-c", "ulimit -t"]);
         let output = bounded(command, 5).expect("a shell").expect("it ends");
         assert_eq!(String::from_utf8_lossy(&output.stdout).trim(), "5");
+    }
+
+    #[test]
+    fn a_part_has_the_same_goal_for_each_prover() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let write = |name: &str, goal: &str| {
+            let path = folder.path().join(name);
+            fs::write(&path, format!(";; H\n(assert a)\n\n;; Goal {goal}\n(assert b)\n")).expect("a file");
+            path
+        };
+        let [one, two] = ["vc\n;; File \"a.mlw\", line 1", "vc\n;; File \"a.mlw\", line 2"];
+        let part =
+            Part { smt: write("z3", one), file: PathBuf::new(), goal: None, nth: 0, of: 2, apart: true };
+        let [first, second] = [write("first", one), write("second", two)];
+        let among = |files: &[&PathBuf]| {
+            part.among(&files.iter().copied().cloned().collect::<Vec<_>>()).expect("files")
+        };
+        assert_eq!(among(&[&first, &second]), Some(first.clone()));
+        assert_eq!(among(&[&first]), None, "another number of parts");
+        assert_eq!(among(&[&second, &first]), None, "another place");
+        let other = write("other", "vd\n;; File \"a.mlw\", line 1");
+        assert_eq!(among(&[&other, &second]), None, "another goal");
+        let nameless = Part { smt: write("nameless", "").with_extension("none"), ..part };
+        fs::write(&nameless.smt, "(assert b)").expect("a file");
+        assert_eq!(nameless.among(&[nameless.smt.clone(), second]).expect("files"), None, "no goal");
     }
 
     #[test]

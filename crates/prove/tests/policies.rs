@@ -4,7 +4,7 @@ mod common;
 
 use common::{changed, emitted, failed, policy, policy_of, proved};
 use hearth_ipanema::ir::Policy;
-use hearth_prove::{Obligation, Options, Property, prove, prove_theory, vacuous};
+use hearth_prove::{Claim, Error, Obligation, Options, Property, Verdict, prove, prove_theory, vacuous};
 
 const WORK: [Property; 3] = [Property::Conservation, Property::Progress, Property::Waiting];
 
@@ -161,6 +161,24 @@ fn policies_of_proved_parts_need_no_prover() {
             "{name}"
         );
     }
+}
+
+/// Goals of which splitting leaves nothing: one that is simply true, and one that does not exist.
+#[test]
+fn a_goal_without_parts_needs_a_prover_or_is_an_error() {
+    let policy = policy("cfs-cwc-flat");
+    let verdict = |goal: &str| {
+        let mut theorems = emitted(&policy);
+        theorems.add("Trivial", "  goal plain: true\n  goal wrong: false\n");
+        theorems.obligations.truncate(1);
+        let claim = Claim::Goal { module: "Trivial".into(), goal: goal.into() };
+        theorems.obligations[0] = Obligation { claim, ..theorems.obligations[0].clone() };
+        prove(&policy, &theorems, &Options::default())
+    };
+    let report = verdict("plain").unwrap();
+    assert!(report.holds() && matches!(report.obligations[0].verdict, Verdict::Holds { .. }));
+    assert!(!verdict("wrong").unwrap().holds());
+    assert!(matches!(verdict("missing"), Err(Error::NoGoal(_) | Error::Rejected(_))));
 }
 
 /// Policies with one fault each. The comments at the top name the obligations that do not hold.

@@ -1,7 +1,7 @@
 //! Effects: what a body and its callees read and change. Used by the checks, by proofs, and for the
 //! kernel, where reading another core's attribute is a race.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 
 use serde::Serialize;
 
@@ -22,8 +22,8 @@ pub struct Effects {
     pub claims: bool,
     /// Makes a transition.
     pub moves: bool,
-    /// Arms or cancels timers.
-    pub timers: bool,
+    /// The threads whose timers it arms or cancels.
+    pub timers: BTreeSet<Whose>,
     pub keeps_warm: bool,
     pub preempts: bool,
     pub steals: BTreeSet<StealId>,
@@ -63,8 +63,9 @@ impl Effects {
     /// True if nothing is changed.
     pub fn is_pure(&self) -> bool {
         self.writes.is_empty()
+            && self.timers.is_empty()
             && self.steals.is_empty()
-            && !(self.claims || self.moves || self.timers || self.keeps_warm || self.preempts)
+            && !(self.claims || self.moves || self.keeps_warm || self.preempts)
     }
 
     /// Adds the effects of a callee; `whose` maps its parameters to the caller's.
@@ -79,7 +80,7 @@ impl Effects {
         self.frequencies |= callee.frequencies;
         self.claims |= callee.claims;
         self.moves |= callee.moves;
-        self.timers |= callee.timers;
+        self.timers.extend(callee.timers.iter().map(|of| whose(*of)));
         self.keeps_warm |= callee.keeps_warm;
         self.preempts |= callee.preempts;
         self.steals.extend(&callee.steals);
@@ -132,14 +133,22 @@ fn of_steal(policy: &Policy, id: StealId) -> Effects {
 struct Collector<'p> {
     policy: &'p Policy,
     function: &'p Function,
+    /// Variables that change. None of them is an alias.
+    assigned: HashSet<LocalId>,
     /// Variables that alias a parameter.
     aliases: Vec<(LocalId, Whose)>,
     effects: Effects,
 }
 
-impl Collector<'_> {
+impl<'p> Collector<'p> {
+    fn new(policy: &'p Policy, function: &'p Function) -> Self {
+        let assigned = assigned(&function.body);
+        Collector { policy, function, assigned, aliases: Vec::new(), effects: Effects::default() }
+    }
+
     fn whose(&self, object: &Expr) -> Whose {
         match &object.kind {
+            ExprKind::Local(id) if self.assigned.contains(id) => Whose::Other,
             ExprKind::Local(id) if id.0 < self.function.arity => Whose::Param(id.0),
             ExprKind::Local(id) => {
                 let alias = self.aliases.iter().rev().find(|(alias, _)| alias == id);
@@ -176,11 +185,7 @@ impl Visitor for Collector<'_> {
             }
             StmtKind::Assign { target, .. } => {
                 let written = match target {
-                    Target::Local(id) => {
-                        // The variable no longer aliases its first value.
-                        self.aliases.push((*id, Whose::Other));
-                        None
-                    }
+                    Target::Local(_) => None,
                     Target::Set(id) => Some(Access::Set(*id)),
                     Target::Global(id) => Some(Access::Global(*id)),
                     Target::Thread { attribute, thread } => {
@@ -213,7 +218,9 @@ impl Visitor for Collector<'_> {
                 self.effects.writes.insert(Access::Set(*set));
             }
             Effect::Claim(_) | Effect::Release(_) => self.effects.claims = true,
-            Effect::Arm { .. } | Effect::Cancel(_) => self.effects.timers = true,
+            Effect::Arm { thread, .. } | Effect::Cancel(thread) => {
+                self.effects.timers.insert(self.whose(thread));
+            }
             Effect::KeepWarm { .. } => self.effects.keeps_warm = true,
             Effect::Preempt(_) => self.effects.preempts = true,
         }
@@ -244,16 +251,32 @@ impl Visitor for Collector<'_> {
     }
 }
 
+/// The variables, parameters included, that a body assigns after their initial value.
+pub fn assigned(body: &Block) -> HashSet<LocalId> {
+    struct Assigned(HashSet<LocalId>);
+    impl Visitor for Assigned {
+        fn stmt(&mut self, stmt: &Stmt) {
+            if let StmtKind::Assign { target: Target::Local(local), .. } = stmt.kind {
+                self.0.insert(local);
+            }
+            walk_stmt(self, stmt);
+        }
+    }
+    let mut found = Assigned(HashSet::new());
+    walk_block(&mut found, body);
+    found.0
+}
+
 /// Effects of a block of a function.
 pub fn of_block(policy: &Policy, function: &Function, block: &Block) -> Effects {
-    let mut collector = Collector { policy, function, aliases: Vec::new(), effects: Effects::default() };
+    let mut collector = Collector::new(policy, function);
     walk_block(&mut collector, block);
     collector.effects
 }
 
 /// Effects of evaluating an expression of a function.
 pub fn of_expr(policy: &Policy, function: &Function, expr: &Expr) -> Effects {
-    let mut collector = Collector { policy, function, aliases: Vec::new(), effects: Effects::default() };
+    let mut collector = Collector::new(policy, function);
     collector.expr(expr);
     collector.effects
 }

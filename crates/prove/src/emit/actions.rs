@@ -88,9 +88,7 @@ impl<'p> Program<'_, 'p> {
             (Effect::Claim(core), Watch::Claims) => format!("(claim {})", self.expr(scope, core)),
             (Effect::Release(core), Watch::Claims) => format!("(release {})", self.expr(scope, core)),
             (Effect::Preempt(core), Watch::Alone) => format!("(preempt {})", self.expr(scope, core)),
-            (Effect::Arm { thread, .. }, Watch::Timer) if self.is_own(scope, thread) => {
-                "(armed := true)".into()
-            }
+            (Effect::Arm { .. }, Watch::Timer) => "(armed := true)".into(),
             (Effect::Add { .. } | Effect::Remove { .. } | Effect::Claim(_), _) => "(any bool)".into(),
             _ => "()".into(),
         }

@@ -4,13 +4,13 @@
 //! and `most_weight`: an axiom for the other obligations, and an obligation of each assignment.
 
 use super::Theory;
-use super::program::assigned;
 use super::term::Terms;
 use super::unit::{Scope, Unit, attribute_name, why_type};
 use crate::obligation::{Id, Property};
-use hearth_ipanema::ir::effects::is_pure;
-use hearth_ipanema::ir::visit::{Visitor, walk_block, walk_stmt};
-use hearth_ipanema::ir::{AttributeId, Expr, Function, LocalId, Owner, Stmt, StmtKind, Target};
+use hearth_ipanema::ir::effects::{assigned, is_pure};
+use hearth_ipanema::ir::visit::{Visitor, walk_block, walk_expr, walk_stmt};
+use hearth_ipanema::ir::{AttributeId, Expr, ExprKind, Function, LocalId, Owner, Stmt, StmtKind, Target};
+use std::collections::HashSet;
 
 /// As `most_weight` in `proofs/cores.mlw`.
 const MOST: i64 = 0x10_0000_0000;
@@ -74,17 +74,32 @@ fn assignment(
     theory.goal(Property::Conservation, &function.name, &what, &function.at, &module, "bounded")
 }
 
-/// The local variables that keep their initial value, in order, where that has no effects. The others, and those
-/// in branches, are arbitrary.
+/// The local variables that keep their initial value, in order, where that has no effects and does not depend on a
+/// variable that changes. The others, and those in branches, are arbitrary.
 fn constants<'p>(unit: &Unit<'p>, function: &'p Function) -> Vec<(LocalId, &'p Expr)> {
-    let assigned = assigned(function);
+    let assigned = assigned(&function.body);
     let constant = |stmt: &'p Stmt| match &stmt.kind {
-        StmtKind::Let { local, value } if !assigned.contains(local) && is_pure(unit.policy, value) => {
+        StmtKind::Let { local, value }
+            if !assigned.contains(local) && !mentions(value, &assigned) && is_pure(unit.policy, value) =>
+        {
             Some((*local, value))
         }
         _ => None,
     };
     function.body.iter().filter_map(constant).collect()
+}
+
+fn mentions(value: &Expr, locals: &HashSet<LocalId>) -> bool {
+    struct Mentions<'l>(&'l HashSet<LocalId>, bool);
+    impl Visitor for Mentions<'_> {
+        fn expr(&mut self, e: &Expr) {
+            self.1 |= matches!(e.kind, ExprKind::Local(id) if self.0.contains(&id));
+            walk_expr(self, e);
+        }
+    }
+    let mut mentions = Mentions(locals, false);
+    mentions.expr(value);
+    mentions.1
 }
 
 /// Finds the values that are assigned to a thread attribute.

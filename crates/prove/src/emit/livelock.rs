@@ -9,6 +9,7 @@ use super::Theory;
 use super::events::nowhere;
 use super::unit::Unit;
 use crate::obligation::{Claim, Id, Property};
+use hearth_ipanema::ir::effects::assigned;
 use hearth_ipanema::ir::visit::{Visitor, walk_block, walk_effect, walk_stmt};
 use hearth_ipanema::ir::{
     Block, CoreField, Effect, Event, Expr, ExprKind, Function, FunctionId, LocalId, Policy, Stmt, StmtKind,
@@ -80,7 +81,7 @@ impl<'p> Caused<'p> {
     fn by(policy: &'p Policy, function: &Function) -> Self {
         let enqueue =
             policy.handler(Event::Enqueue).is_some_and(|id| std::ptr::eq(policy.function(id), function));
-        let reassigned = super::program::assigned(function).contains(&LocalId(1));
+        let reassigned = assigned(&function.body).contains(&LocalId(1));
         let mut caused = Caused {
             policy,
             enqueue: enqueue && !reassigned,

@@ -1,13 +1,15 @@
 //! WhyML from a policy's IR.
 //!
 //! The passes, in their order: *abstract* (`term`, `inline`: expressions as terms over what an event
-//! reads), *obligations* (`steals`, `bounds`, `events`, `sets`, `timers`; about waiting: `recovery`, `turns`,
+//! reads), *obligations* (`steals`, `bounds`, `events`, `sets`, `claims`,
+//! `timers`; about waiting: `recovery`, `turns`,
 //! `order`, `running`, `livelock`), *emit* (`program`, `search`, `actions`: bodies as programs; `alone`: the same with nobody else at
 //! work; `header`: what they all use).
 
 mod actions;
 mod alone;
 mod bounds;
+mod claims;
 mod contract;
 mod events;
 mod header;
@@ -26,6 +28,7 @@ mod theorems;
 mod timers;
 mod turns;
 mod unit;
+mod users;
 mod watch;
 
 use crate::Invariant;
@@ -44,6 +47,7 @@ pub fn theorems(policy: &Policy, invariants: &[Invariant]) -> Theorems {
     theory.bounds = bounds::emit(&unit, &mut theory);
     steals.iter().for_each(|steal| steals::emit(&unit, &mut theory, steal, &steals));
     events::emit(&unit, &mut theory);
+    claims::emit(&unit, &mut theory);
     timers::emit(&unit, &mut theory);
     sets::emit(&unit, &mut theory, invariants);
     recovery::emit(&unit, &mut theory);
@@ -69,9 +73,7 @@ pub struct Theory {
 
 impl Theory {
     fn module(&mut self, name: &str, body: &str) {
-        let body = body.trim_end();
-        let text = format!("\nmodule {name}\n  use int.Int\n  use ref.Ref\n  use Policy\n\n{body}\nend\n");
-        self.modules.push(Module { name: name.into(), text });
+        self.modules.push(Module::new(name, body));
     }
 
     fn goal(

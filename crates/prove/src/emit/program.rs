@@ -9,10 +9,10 @@ use super::term::{Hoisted, Terms, cases, some};
 use super::text::{block, indented};
 use super::unit::{Scope, Unit, why_type};
 use super::watch::{Watch, tells_affinity};
-use hearth_ipanema::ir::effects::{Access, Effects};
-use hearth_ipanema::ir::visit::{Visitor, walk_block, walk_stmt};
+use hearth_ipanema::ir::effects::{Access, Effects, assigned};
+use hearth_ipanema::ir::visit::Visitor;
 use hearth_ipanema::ir::{
-    BaseType, Block, Expr, ExprKind, Function, FunctionId, LocalId, Stmt, StmtKind, Target, Type,
+    BaseType, Expr, ExprKind, Function, FunctionId, LocalId, Stmt, StmtKind, Target, Type,
 };
 use std::collections::{BTreeSet, HashSet};
 
@@ -35,12 +35,13 @@ impl<'u, 'p> Program<'u, 'p> {
     /// The body of a function whose parameters are bound.
     pub fn body(&self, scope: &Scope<'p>) -> String {
         let mut scope = scope.clone();
-        let assigned = assigned(scope.function);
+        let assigned = assigned(&scope.function.body);
         let mut lets = String::new();
         for i in 0..scope.function.arity {
             let local = LocalId(i);
             if assigned.contains(&local) {
-                let value = scope.value(local).unwrap_or_else(|| "any int".into());
+                let any = || format!("any {}", why_type(scope.function.local(local).ty));
+                let value = scope.value(local).unwrap_or_else(any);
                 let name = self.unit.fresh(&scope.function.local(local).name);
                 lets += &format!("let {name} = ref {value} in\n");
                 scope.bind_mutable(local, name);
@@ -56,11 +57,8 @@ impl<'u, 'p> Program<'u, 'p> {
         let mut lets = String::new();
         for (i, arg) in args.iter().enumerate() {
             let local = LocalId(i as u32);
-            if let ExprKind::Local(id) = arg.kind
-                && let Some(value) = scope.value(id)
-                && !value.starts_with('!')
-            {
-                inner.bind(local, value);
+            if let Some(alias) = self.alias(scope, arg) {
+                inner.bind(local, alias);
                 continue;
             }
             let name = self.unit.fresh(&function.local(local).name);
@@ -78,6 +76,13 @@ impl<'u, 'p> Program<'u, 'p> {
             function.name,
             indented(&format!("{body};\n{result}"))
         )
+    }
+
+    /// The name of a variable that does not change. A copy of it has the same name, so that the event's own thread is
+    /// known by each of its names.
+    fn alias(&self, scope: &Scope<'p>, value: &Expr) -> Option<String> {
+        let ExprKind::Local(id) = value.kind else { return None };
+        scope.value(id).filter(|name| !name.starts_with('!'))
     }
 
     /// True if a function with these effects can end the event or change what is watched, directly or by a steal.
@@ -120,6 +125,10 @@ impl<'u, 'p> Program<'u, 'p> {
     fn stmt(&self, scope: &mut Scope<'p>, stmt: &Stmt, assigned: &HashSet<LocalId>) -> String {
         match &stmt.kind {
             StmtKind::Let { local, value } => {
+                if let Some(alias) = self.alias(scope, value).filter(|_| !assigned.contains(local)) {
+                    scope.bind(*local, alias);
+                    return String::new();
+                }
                 let value = self.expr(scope, value);
                 let name = self.unit.fresh(&scope.function.local(*local).name);
                 if assigned.contains(local) {
@@ -179,12 +188,14 @@ impl<'u, 'p> Program<'u, 'p> {
                 None => String::new(),
             },
             Target::Thread { attribute, thread }
-                if self.watch == Watch::Timer
-                    && self.unit.timed.borrow().contains(attribute)
-                    && self.is_own(scope, thread) =>
+                if self.watch == Watch::Timer && self.unit.timed.borrow().contains(attribute) =>
             {
-                let name = &self.unit.policy.thread[attribute.index()].name;
-                format!("own_{name} := {};\n", self.expr(scope, value))
+                let attribute = &self.unit.policy.thread[attribute.index()];
+                let written = format!("own_{} := {};\n", attribute.name, self.expr(scope, value));
+                match self.is_own(scope, thread) {
+                    true => written,
+                    false => format!("if any bool then begin {written} end;\n"),
+                }
             }
             Target::Set(id) if self.watch == Watch::Sets => {
                 let name = &self.unit.policy.sets[id.index()].name;
@@ -322,21 +333,4 @@ impl Visitor for Parts<'_, '_, '_> {
         self.lets += &format!("let {name} = {} in\n", self.program.expr(self.scope, e));
         self.hoisted.insert(std::ptr::from_ref(e), name);
     }
-}
-
-/// The variables of a function that are assigned after their initial value.
-pub fn assigned(function: &Function) -> HashSet<LocalId> {
-    struct Assigned(HashSet<LocalId>);
-    impl Visitor for Assigned {
-        fn stmt(&mut self, stmt: &Stmt) {
-            if let StmtKind::Assign { target: Target::Local(local), .. } = stmt.kind {
-                self.0.insert(local);
-            }
-            walk_stmt(self, stmt);
-        }
-    }
-    let mut found = Assigned(HashSet::new());
-    let body: &Block = &function.body;
-    walk_block(&mut found, body);
-    found.0
 }

@@ -9,6 +9,7 @@ use super::text::indented;
 use super::unit::{Scope, Unit};
 use super::watch::Watch;
 use crate::obligation::{Claim, Id, Property};
+use hearth_ipanema::ir::effects::assigned;
 use hearth_ipanema::ir::visit::{Visitor, walk_block, walk_stmt};
 use hearth_ipanema::ir::{
     Arithmetic, Comparison, Event, Expr, ExprKind, Function, KeptSet, LocalId, Over, Owner, Policy, SetOp,
@@ -134,7 +135,7 @@ fn for_idle_cores(policy: &Policy, handler: &Function) -> bool {
     }
     let mut thieves = Thieves { policy, known: vec![LocalId(0)], all: true };
     walk_block(&mut thieves, &handler.body);
-    thieves.all && super::program::assigned(handler).is_disjoint(&thieves.known.into_iter().collect())
+    thieves.all && assigned(&handler.body).is_disjoint(&thieves.known.into_iter().collect())
 }
 
 /// True for a set that only contains idle cores.

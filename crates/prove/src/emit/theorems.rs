@@ -38,6 +38,13 @@ pub(super) struct Module {
 }
 
 impl Theorems {
+    /// Adds a module with goals of its own.
+    pub fn add(&mut self, name: &str, body: &str) {
+        let module = Module::new(name, body);
+        self.whyml += &module.text;
+        self.source.modules.push(module);
+    }
+
     /// The file reduced to one module and what it uses.
     pub fn alone(&self, module: &str) -> String {
         let Source { declarations, attributes, modules } = &self.source;
@@ -56,6 +63,14 @@ impl Theorems {
         };
         let is_used = |attribute: &&Assigned| used.contains(attribute.name.as_str());
         Source::file("", &kept, &Vec::from_iter(attributes.iter().filter(is_used)), &modules)
+    }
+}
+
+impl Module {
+    pub fn new(name: &str, body: &str) -> Self {
+        let body = body.trim_end();
+        let text = format!("\nmodule {name}\n  use int.Int\n  use ref.Ref\n  use Policy\n\n{body}\nend\n");
+        Module { name: name.into(), text }
     }
 }
 

@@ -30,7 +30,7 @@ impl Watch {
             Watch::Affinity => false,
             Watch::Sets => effects.writes.iter().any(|access| matches!(access, Access::Set(_))),
             Watch::Claims => effects.claims,
-            Watch::Timer => effects.timers,
+            Watch::Timer => !effects.timers.is_empty(),
             Watch::Alone => !effects.is_pure(),
         }
     }
