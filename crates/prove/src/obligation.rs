@@ -72,8 +72,10 @@ pub struct Obligation {
 pub enum Claim {
     /// A goal of a module of the policy's WhyML; without a name, all goals of the module.
     Goal { module: String, goal: String },
-    /// Decided by the compiler's checks and the IR.
-    Decided { holds: bool },
+    /// Decided by the compiler, from what `by` names: a part of the IR.
+    Decided { by: String, holds: bool },
+    /// Follows from the obligations that it rests on, by a theorem of `proofs/`.
+    Follows { theorem: String },
     /// Not provable: it depends on a construct without a translation to WhyML.
     NotModelled { construct: String },
 }

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 #[derive(Clone, Debug, Serialize)]
 #[serde(tag = "verdict", rename_all = "snake_case")]
 pub enum Verdict {
-    /// Proved by a prover of Why3, or decided by the compiler's checks.
+    /// Proved by a prover of Why3, by a theorem of the theory, or decided by the compiler.
     Holds {
         prover: String,
     },
@@ -93,7 +93,7 @@ mod tests {
             id: Id::new(about, "x"),
             policy: String::new(),
             line: 0,
-            claim: Claim::Decided { holds },
+            claim: Claim::Decided { by: "test".into(), holds },
             rests_on,
         };
         let verdict = match holds {

@@ -47,8 +47,9 @@ fn wanted<'t>(all: &'t [Obligation], properties: &[Property]) -> Vec<&'t Obligat
 
 fn one(why3: &Why3, folder: &Folder, theorems: &Theorems, obligation: &Obligation) -> Result<Proved, Error> {
     let (verdict, seconds) = match &obligation.claim {
-        Claim::Decided { holds: true } => (Verdict::Holds { prover: "compiler".into() }, 0.0),
-        Claim::Decided { holds: false } => (Verdict::NotProved { parts: Vec::new() }, 0.0),
+        Claim::Decided { by, holds: true } => (Verdict::Holds { prover: format!("compiler: {by}") }, 0.0),
+        Claim::Follows { theorem } => (Verdict::Holds { prover: format!("theorem {theorem}") }, 0.0),
+        Claim::Decided { holds: false, .. } => (Verdict::NotProved { parts: Vec::new() }, 0.0),
         Claim::NotModelled { construct } => (Verdict::NotModelled { construct: construct.clone() }, 0.0),
         Claim::Goal { module, goal } => {
             let file = alone(folder, theorems, module, goal)?;

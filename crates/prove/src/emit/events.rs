@@ -103,7 +103,7 @@ fn placement(unit: &Unit, theory: &mut Theory, event: Event, handler: &Function)
 fn once(theory: &mut Theory, name: &str, handler: &Function) {
     let holds = matches!(handler.moves, Moves::Always { .. });
     let what = "the thread enters one queue, once";
-    theory.decided(Property::Invariants, name, what, &handler.at, holds);
+    theory.decided(Property::Invariants, name, what, &handler.at, "paths of the handler", holds);
 }
 
 fn schedule(unit: &Unit, theory: &mut Theory, handler: &Function) {
@@ -147,7 +147,7 @@ fn leave(theory: &mut Theory, event: Event, handler: &Function) {
     let holds = handler.effects.steals.is_empty();
     let what = "the core that the thread leaves takes another, or looks for one";
     let rests_on = vec![Id::new("schedule", PICKS), Id::new("newly_idle", FINDS)];
-    let claim = Claim::Decided { holds };
+    let claim = Claim::Decided { by: "effects of the handler".into(), holds };
     theory.add(Property::Conservation, event.name(), what, &handler.at, claim, rests_on);
 }
 
@@ -202,7 +202,7 @@ fn balance(unit: &Unit, theory: &mut Theory, handler: &Function) {
 fn quiet(theory: &mut Theory, event: Event, handler: &Function) {
     let holds = !handler.effects.moves && handler.effects.steals.is_empty();
     let what = "it moves no thread";
-    theory.decided(Property::Conservation, event.name(), what, &handler.at, holds);
+    theory.decided(Property::Conservation, event.name(), what, &handler.at, "effects of the handler", holds);
 }
 
 fn moved_by_others(theory: &mut Theory, event: Event, handler: &Function) {

@@ -8,7 +8,7 @@
 use super::Theory;
 use super::events::nowhere;
 use super::unit::Unit;
-use crate::obligation::{Claim, Id, Property};
+use crate::obligation::{Id, Property};
 use hearth_ipanema::ir::effects::assigned;
 use hearth_ipanema::ir::visit::{Visitor, walk_block, walk_effect, walk_stmt};
 use hearth_ipanema::ir::{
@@ -30,7 +30,7 @@ pub fn emit(unit: &Unit, theory: &mut Theory) {
         let caused = Caused::by(policy, handler);
         let holds =
             !caused.arms && (allowed.preempts || !caused.preempts) && (allowed.steals || !caused.steals);
-        theory.decided(Property::Waiting, event.name(), what, &handler.at, holds);
+        theory.decided(Property::Waiting, event.name(), what, &handler.at, "effects of the handler", holds);
         rests_on.push(Id::new(event.name(), what));
     }
     let moves = policy.steals.iter().filter(|steal| !steal.superseded);
@@ -38,12 +38,19 @@ pub fn emit(unit: &Unit, theory: &mut Theory) {
         let function = policy.function(steal.move_thread);
         let caused = Caused::by(policy, function);
         let what = "`move` arms no timer, and preempts at most a core that runs a thread";
-        theory.decided(Property::Waiting, &steal.name, what, &function.at, !caused.arms && !caused.preempts);
+        theory.decided(
+            Property::Waiting,
+            &steal.name,
+            what,
+            &function.at,
+            "effects of `move`",
+            !caused.arms && !caused.preempts,
+        );
         rests_on.push(Id::new(&steal.name, what));
     }
     rests_on.extend(theory.bounded_moves_of(&moves.map(|steal| steal.name.as_str()).collect::<Vec<_>>()));
     let what = "no preemption, steal or timer causes itself again and again";
-    theory.add(Property::Waiting, "events", what, &nowhere(unit), Claim::Decided { holds: true }, rests_on);
+    theory.follows(Property::Waiting, "events", what, &nowhere(unit), "Ranks", rests_on);
 }
 
 /// The events that other events cause, and what they must not cause in turn.

@@ -89,8 +89,29 @@ impl Theory {
         self.add(property, about, what, at, claim, Vec::new())
     }
 
-    fn decided(&mut self, property: Property, about: &str, what: &str, at: &Place, holds: bool) {
-        self.add(property, about, what, at, Claim::Decided { holds }, Vec::new());
+    /// `by`: the part of the IR that decides it.
+    fn decided(
+        &mut self,
+        property: Property,
+        about: &str,
+        what: &str,
+        at: &Place,
+        by: &str,
+        holds: bool,
+    ) -> Id {
+        self.add(property, about, what, at, Claim::Decided { by: by.into(), holds }, Vec::new())
+    }
+
+    fn follows(
+        &mut self,
+        property: Property,
+        about: &str,
+        what: &str,
+        at: &Place,
+        theorem: &str,
+        rests_on: Vec<Id>,
+    ) -> Id {
+        self.add(property, about, what, at, Claim::Follows { theorem: theorem.into() }, rests_on)
     }
 
     fn not_modelled(&mut self, property: Property, about: &str, what: &str, at: &Place, construct: &str) {

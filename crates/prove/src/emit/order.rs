@@ -34,7 +34,7 @@ pub fn emit(unit: &Unit, theory: &mut Theory, id: AttributeId) -> Vec<Id> {
     let key = Key { term, charged: charged(policy, id), homes: homes(policy), name };
     let what = format!("only the thread's own events change `{}`", key.name);
     let own = writers(policy, id).into_iter().all(|event| is_of_own_thread(policy, event, id));
-    theory.decided(Property::Waiting, &key.name, &what, &nowhere(unit), own);
+    theory.decided(Property::Waiting, &key.name, &what, &nowhere(unit), "effects of all handlers", own);
     let mut rests_on = vec![Id::new(&key.name, &what)];
     rests_on.extend(key.charged.map(|charged| is_restarted_by_its_own(unit, theory, charged)));
     if let Some(enqueue) = policy.handler(Event::Enqueue).map(|id| policy.function(id)) {

@@ -25,6 +25,8 @@ struct Claimed {
     ensures: String,
     invariants: Vec<String>,
     bound: &'static str,
+    /// The theorem of the bound.
+    theorem: &'static str,
     /// The bound counts moves.
     by_moves: bool,
 }
@@ -32,7 +34,8 @@ struct Claimed {
 pub fn emit(unit: &Unit, theory: &mut Theory) {
     let Some(handler) = unit.policy.handler(Event::Balance).map(|id| unit.policy.function(id)) else {
         let what = "balances leave no idle core beside an overloaded one";
-        return theory.decided(Property::Waiting, "balance", what, &super::events::nowhere(unit), false);
+        theory.decided(Property::Waiting, "balance", what, &super::events::nowhere(unit), "handlers", false);
+        return;
     };
     unit.restart();
     let gate = Gate::of(handler);
@@ -64,13 +67,12 @@ pub fn emit(unit: &Unit, theory: &mut Theory) {
     let claim = Claim::Goal { module: "Waiting_balance".into(), goal: "recovers'vc".into() };
     let recovers =
         theory.add(Property::Waiting, "balance", claimed.what, &handler.at, claim, rests_on.clone());
-    let claim = Claim::Decided { holds: true };
     let mut rests_on = vec![recovers];
     if claimed.by_moves {
         let steals = handler.effects.steals.iter().map(|id| unit.policy.steals[id.index()].name.as_str());
         rests_on.extend(theory.bounded_moves_of(&steals.collect::<Vec<_>>()));
     }
-    theory.add(Property::Waiting, "balances", claimed.bound, &handler.at, claim, rests_on);
+    theory.follows(Property::Waiting, "balances", claimed.bound, &handler.at, claimed.theorem, rests_on);
 }
 
 fn claimed(policy: &Policy, handler: &Function) -> Claimed {
@@ -88,6 +90,7 @@ fn claimed(policy: &Policy, handler: &Function) -> Claimed {
                 ),
             ],
             bound: "at most n rounds of them end with an idle core beside an overloaded one (n cores)",
+            theorem: "Rounds.at_most_n_rounds",
             by_moves: false,
         },
         false => Claimed {
@@ -100,6 +103,7 @@ fn claimed(policy: &Policy, handler: &Function) -> Claimed {
             ],
             bound: "at most s / 2 of them end with an idle core beside an overloaded one (s: the sum of the squares that \
                     each move lowers)",
+            theorem: "Moves.at_most_half",
             by_moves: true,
         },
     }

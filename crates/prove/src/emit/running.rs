@@ -100,7 +100,14 @@ pub fn is_restarted_by_its_own(unit: &Unit, theory: &mut Theory, start: Attribut
         let holds = policy.thread[start.index()].initial == 0
             && writers(policy, start).into_iter().all(own)
             && policy.functions.iter().all(|function| is_set_to_runtime(function, start));
-        theory.decided(Property::Waiting, name, what, &super::events::nowhere(unit), holds);
+        theory.decided(
+            Property::Waiting,
+            name,
+            what,
+            &super::events::nowhere(unit),
+            "all assignments",
+            holds,
+        );
     }
     id
 }

@@ -20,7 +20,14 @@ pub fn emit(unit: &Unit, theory: &mut Theory, invariants: &[Invariant]) {
         if set.capacity.is_some() {
             let what = "it never has more cores than its `max`: a full set takes none";
             let assigned = is_assigned(unit, SetId(index as u32));
-            theory.decided(Property::Invariants, &set.name, what, &set.at, !assigned);
+            theory.decided(
+                Property::Invariants,
+                &set.name,
+                what,
+                &set.at,
+                "assignments of the set",
+                !assigned,
+            );
         }
     }
     for (number, invariant) in invariants.iter().enumerate() {

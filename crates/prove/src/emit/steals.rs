@@ -88,10 +88,17 @@ pub fn emit(unit: &Unit, theory: &mut Theory, steal: &Steal, all: &[&Steal]) {
         let measure = phases.measure().0;
         let same = all.iter().all(|steal| Phases { unit, steal }.measure().0 == measure);
         let what = "all steals lower the same sum, so that none undoes what another does";
-        theory.decided(Property::Progress, &steal.name, what, &steal.at, same);
+        theory.decided(
+            Property::Progress,
+            &steal.name,
+            what,
+            &steal.at,
+            "what the thread rules compare",
+            same,
+        );
     }
     let what = "each candidate is tried once: at most n - 1 attempts in a call";
-    theory.decided(Property::Progress, &steal.name, what, &steal.at, true);
+    theory.follows(Property::Progress, &steal.name, what, &steal.at, "Steal.steal", Vec::new());
     moves(unit, theory, steal);
 }
 

@@ -135,7 +135,7 @@ fn fires(unit: &Unit, theory: &mut Theory, user: &User, undisturbed: bool) {
         let construct = "a delay that is neither a number nor a parameter";
         return theory.not_modelled(Property::Invariants, about, what, at, construct);
     }
-    theory.decided(Property::Invariants, about, what, at, undisturbed);
+    theory.decided(Property::Invariants, about, what, at, "effects of all handlers", undisturbed);
 }
 
 /// True if each delay in the policy is a number or a parameter.

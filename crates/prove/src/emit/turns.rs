@@ -8,7 +8,7 @@ use super::events::{PICKS, nowhere};
 use super::order;
 use super::running::{self, Goal, is_restarted_by_its_own, ran_since};
 use super::unit::{Unit, attribute_name};
-use crate::obligation::{Claim, Id, Property};
+use crate::obligation::{Id, Property};
 use hearth_ipanema::ir::visit::{Visitor, walk_block, walk_expr};
 use hearth_ipanema::ir::{
     AttributeId, BaseType, Event, Expr, ExprKind, Function, FunctionId, LocalId, Over, Owner, ParamId,
@@ -30,12 +30,12 @@ pub fn emit(unit: &Unit, theory: &mut Theory) {
     common.extend(theory.bounds.clone());
     for (index, queue) in policy.queues.iter().enumerate() {
         let mut rests_on = common.clone();
-        let turns = match queue.by {
+        let (turns, theorem) = match queue.by {
             Some(key) => {
                 rests_on.extend(order::emit(unit, theory, key));
-                "as many turns as its key is behind"
+                ("as many turns as its key is behind", "Turns.bound")
             }
-            None => "at most one turn",
+            None => ("at most one turn", "Turns.first_in_first_out"),
         };
         // Threads of queues that `schedule` tries first.
         let earlier: Vec<&str> = taken
@@ -50,8 +50,7 @@ pub fn emit(unit: &Unit, theory: &mut Theory) {
         let what = format!(
             "while no thread is new to the core{unless}, each other has {turns} before a ready one runs"
         );
-        let claim = Claim::Decided { holds: true };
-        theory.add(Property::Waiting, &queue.name, &what, &queue.at, claim, rests_on);
+        theory.follows(Property::Waiting, &queue.name, &what, &queue.at, theorem, rests_on);
     }
 }
 
@@ -64,7 +63,14 @@ fn first(policy: &Policy, theory: &mut Theory) -> Vec<hearth_ipanema::ir::QueueI
     let taken: Vec<_> = handler.body.iter().filter_map(taken).collect();
     let distinct: BTreeSet<_> = taken.iter().map(|queue| queue.index()).collect();
     let holds = taken.len() == handler.body.len() && distinct.len() == policy.queues.len();
-    theory.decided(Property::Waiting, "schedule", FIRST, &handler.at, holds && taken.len() == distinct.len());
+    theory.decided(
+        Property::Waiting,
+        "schedule",
+        FIRST,
+        &handler.at,
+        "form of the handler",
+        holds && taken.len() == distinct.len(),
+    );
     taken
 }
 
@@ -93,7 +99,7 @@ fn taken(stmt: &Stmt) -> Option<hearth_ipanema::ir::QueueId> {
 fn turn(unit: &Unit, theory: &mut Theory) -> Vec<Id> {
     let policy = unit.policy;
     let Some(handler) = policy.handler(Event::Tick).map(|id| policy.function(id)) else {
-        theory.decided(Property::Waiting, "tick", ENDS, &nowhere(unit), false);
+        theory.decided(Property::Waiting, "tick", ENDS, &nowhere(unit), "handlers", false);
         return vec![Id::new("tick", ENDS)];
     };
     let mut goal = Goal {
