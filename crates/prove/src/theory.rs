@@ -1,9 +1,11 @@
 //! The hand-written theory in `proofs/`.
 
 /// Names and texts of the files.
-pub const FILES: [(&str, &str); 4] = [
+pub const FILES: [(&str, &str); 6] = [
     ("cores.mlw", include_str!("../../../proofs/cores.mlw")),
     ("events.mlw", include_str!("../../../proofs/events.mlw")),
     ("steal.mlw", include_str!("../../../proofs/steal.mlw")),
+    ("composition.mlw", include_str!("../../../proofs/composition.mlw")),
+    ("machine.mlw", include_str!("../../../proofs/machine.mlw")),
     ("progress.mlw", include_str!("../../../proofs/progress.mlw")),
 ];
