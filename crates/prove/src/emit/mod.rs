@@ -33,6 +33,12 @@ pub struct Theorems {
 }
 
 impl Theorems {
+    /// The module `Policy`, which all others use.
+    pub fn shared(&self) -> &str {
+        let end = self.whyml.match_indices("\nmodule ").nth(1).map_or(self.whyml.len(), |(end, _)| end);
+        &self.whyml[..end]
+    }
+
     /// The file reduced to one module and the module `Policy`, which all use.
     pub fn alone(&self, module: &str) -> String {
         let mut modules = self.whyml.split("\nmodule ");
