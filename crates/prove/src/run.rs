@@ -6,7 +6,7 @@ use crate::obligation::{Claim, Id, Obligation, Property};
 use crate::options::Options;
 use crate::report::{Proved, Report, Verdict};
 use crate::theory;
-use crate::why3::{Goal, Why3};
+use crate::why3::{Goal, Prover, Why3};
 use hearth_ipanema::ir::Policy;
 use std::collections::BTreeSet;
 use std::fs;
@@ -67,23 +67,83 @@ fn alone(folder: &Folder, theorems: &Theorems, module: &str, goal: &str) -> Resu
     Ok(file)
 }
 
-/// The obligations whose assumptions are contradictory, so that they hold whatever they claim. There must be none.
-pub fn vacuous(theorems: &Theorems, options: &Options) -> Result<Vec<String>, Error> {
+/// What a prover finds when it searches for contradictions: from one, everything would follow.
+#[derive(Clone, Debug)]
+pub struct Search {
+    pub prover: Prover,
+    /// The number of contexts that it searched.
+    pub contexts: usize,
+    /// The contexts in which it proves `false`. There must be none.
+    pub contradictory: Vec<String>,
+}
+
+/// Searches the assumptions of a policy: those that all its obligations share, and those of each obligation.
+///
+/// # Errors
+/// Z3 or CVC4 is missing, or Why3 rejects what was emitted.
+pub fn contradictions(theorems: &Theorems, options: &Options) -> Result<Vec<Search>, Error> {
     let folder = Folder::new(options)?;
-    let why3 = Why3::find(folder.path(), options)?;
-    let is_vacuous = |obligation: &Obligation| {
-        let Claim::Goal { module, goal } = &obligation.claim else { return Ok(None) };
-        let parts = why3.parts(&alone(&folder, theorems, module, goal)?, Some(&Goal { module, goal }))?;
-        // An unreachable path has contradictory assumptions, but not every path is unreachable.
-        for part in &parts {
-            if !why3.contradicts_itself(part)? {
-                return Ok(None);
-            }
+    let mut contexts = vec![Context::after(&folder, "Policy", theorems.shared(), "Policy")?];
+    for obligation in &theorems.obligations {
+        if let Claim::Goal { module, goal } = &obligation.claim {
+            let file = alone(&folder, theorems, module, goal)?;
+            let (module, goal) = (module.clone(), goal.clone());
+            contexts.push(Context { name: obligation.id.to_string(), file, module, goal });
         }
-        Ok(Some(obligation.id.to_string()))
+    }
+    search(&folder, &contexts, options)
+}
+
+/// The same for each module of the theory.
+///
+/// # Errors
+/// Z3 or CVC4 is missing, or Why3 rejects the theory.
+pub fn contradictions_of_theory(options: &Options) -> Result<Vec<Search>, Error> {
+    let folder = Folder::new(options)?;
+    let mut contexts = Vec::new();
+    for (file, text) in theory::FILES {
+        let file = file.trim_end_matches(".mlw");
+        for module in text.lines().filter_map(|line| line.strip_prefix("module ")) {
+            contexts.push(Context::after(
+                &folder,
+                &format!("{file}-{module}"),
+                "",
+                &format!("{file}.{module}"),
+            )?);
+        }
+    }
+    search(&folder, &contexts, options)
+}
+
+/// A goal whose assumptions are searched.
+struct Context {
+    name: String,
+    file: PathBuf,
+    module: String,
+    goal: String,
+}
+
+impl Context {
+    /// What holds after `text` and the module `used`.
+    fn after(folder: &Folder, name: &str, text: &str, used: &str) -> Result<Self, Error> {
+        let file = folder.path().join(format!("after-{name}.mlw"));
+        write(&file, &format!("{text}\nmodule After\n  use {used}\n  goal nothing: false\nend\n"))?;
+        Ok(Context { name: used.into(), file, module: "After".into(), goal: "nothing".into() })
+    }
+}
+
+fn search(folder: &Folder, contexts: &[Context], options: &Options) -> Result<Vec<Search>, Error> {
+    let why3 = Why3::find(folder.path(), options)?;
+    let by = |prover| {
+        let found = at_once(options.at_once, contexts, |context| {
+            let goal = Goal { module: &context.module, goal: &context.goal };
+            why3.contradicts_itself(prover, &context.file, &goal)
+        })?;
+        let found = contexts.iter().zip(found).filter(|(_, found)| *found);
+        let contradictory = found.map(|(context, _)| context.name.clone()).collect();
+        Ok(Search { prover, contexts: contexts.len(), contradictory })
     };
-    let found = at_once(options.at_once, &theorems.obligations, is_vacuous)?;
-    Ok(found.into_iter().flatten().collect())
+    [Prover::Z3, Prover::Cvc4].into_iter().map(by).collect()
 }
 
 /// The result of proving one file of the theory.
@@ -97,21 +157,32 @@ pub struct Lemmas {
 }
 
 /// Proves the theory itself.
+///
+/// # Errors
+/// Why3 or its provers cannot be run, or reject the theory.
 pub fn prove_theory(options: &Options) -> Result<Vec<Lemmas>, Error> {
+    theory::FILES.into_iter().map(|(file, _)| prove_file(file, &[], options)).collect()
+}
+
+/// Proves one file of the theory, after replacing the text of the `changed` files.
+///
+/// # Errors
+/// Why3 or its provers cannot be run, or reject the theory.
+pub fn prove_file(file: &'static str, changed: &[(&str, &str)], options: &Options) -> Result<Lemmas, Error> {
     let folder = Folder::new(options)?;
+    for (name, text) in changed {
+        write(&folder.path().join(name), text)?;
+    }
     let why3 = Why3::find(folder.path(), options)?;
-    let prove = |(file, _): (&'static str, &str)| {
-        let parts = why3.parts(&folder.path().join(file), None)?;
-        let verdicts = at_once(options.at_once, &parts, |part| why3.part(part))?;
-        let open = parts.iter().zip(&verdicts).filter(|(_, (prover, _))| prover.is_none());
-        Ok(Lemmas {
-            file,
-            parts: parts.len(),
-            open: open.map(|(part, _)| part.place()).collect(),
-            seconds: verdicts.iter().map(|(_, seconds)| seconds).sum(),
-        })
-    };
-    theory::FILES.into_iter().map(prove).collect()
+    let parts = why3.parts(&folder.path().join(file), None)?;
+    let verdicts = at_once(options.at_once, &parts, |part| why3.part(part))?;
+    let open = parts.iter().zip(&verdicts).filter(|(_, (prover, _))| prover.is_none());
+    Ok(Lemmas {
+        file,
+        parts: parts.len(),
+        open: open.map(|(part, _)| part.place()).collect(),
+        seconds: verdicts.iter().map(|(_, seconds)| seconds).sum(),
+    })
 }
 
 /// The folder with the theory: temporary, or the one given by `Options::keep`.

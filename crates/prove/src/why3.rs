@@ -33,6 +33,12 @@ pub struct Why3 {
     tools: String,
 }
 
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Prover {
+    Z3,
+    Cvc4,
+}
+
 /// A part of a goal, as split by Why3.
 pub struct Part {
     smt: PathBuf,
@@ -74,7 +80,7 @@ impl Why3 {
         let scratch = tempfile::Builder::new().prefix("hearth-prove-").tempdir();
         let scratch = scratch.map_err(wrong(&std::env::temp_dir()))?;
         let hearth = env!("CARGO_PKG_VERSION");
-        let tools = format!("{hearth} {why3} {z3:?} {cvc4:?} {} {ATTEMPTS:?} {CVC4_LIMIT}", options.steps);
+        let tools = format!("{hearth} {why3} {z3:?} {cvc4:?} {} {ATTEMPTS:?} {CVC4_LIMIT:?}", options.steps);
         Ok(Why3 {
             folder: folder.to_owned(),
             config,
@@ -208,14 +214,33 @@ impl Why3 {
         Ok((prover, start.elapsed().as_secs_f64()))
     }
 
-    /// True if Z3 quickly finds a part's assumptions contradictory.
-    pub fn contradicts_itself(&self, part: &Part) -> Result<bool, Error> {
-        let wrong = |error| Error::Write { path: part.smt.clone(), error };
-        let text = fs::read_to_string(&part.smt).map_err(wrong)?;
-        let assumed = text.rsplit_once(";; Goal ").map_or(text.as_str(), |(assumed, _)| assumed);
-        let file = part.smt.with_extension("assumed");
-        fs::write(&file, format!("{assumed}\n(check-sat)\n")).map_err(wrong)?;
-        unsat(z3(&file, ATTEMPTS[0].0, SOON))
+    /// True if a prover soon finds the assumptions of each part of a goal contradictory. An unreachable path has such
+    /// assumptions, but not every path is unreachable.
+    pub fn contradicts_itself(&self, prover: Prover, file: &Path, goal: &Goal) -> Result<bool, Error> {
+        let name = match prover {
+            Prover::Z3 => &self.z3,
+            Prover::Cvc4 => &self.cvc4,
+        };
+        let name = name.as_ref().ok_or(Error::NoProver)?;
+        let split = Some((goal.module.to_owned(), goal.goal.to_owned()));
+        let mut parts = self.split(name, file, split.as_ref(), true)?;
+        if parts.is_empty() {
+            parts = self.split(name, file, split.as_ref(), false)?;
+        }
+        if parts.is_empty() {
+            return Err(Error::NoGoal(format!("{}.{}", goal.module, goal.goal)));
+        }
+        for part in parts {
+            let assumptions = without_goal(&part)?;
+            let command = match prover {
+                Prover::Z3 => z3(&assumptions, ATTEMPTS[0].0, SOON),
+                Prover::Cvc4 => ask_cvc4(&assumptions, CVC4_SOON),
+            };
+            if !unsat(command)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     fn proved_by(&self, part: &Part) -> Result<Option<&'static str>, Error> {
@@ -233,9 +258,7 @@ impl Why3 {
             None => Some(part.smt.clone()),
         };
         let Some(smt) = smt else { return Ok(None) };
-        let mut command = Command::new("cvc4");
-        command.args(["--lang=smt2", CVC4_LIMIT]).arg(smt);
-        Ok(unsat(command)?.then_some("cvc4"))
+        Ok(unsat(ask_cvc4(&smt, CVC4_LIMIT))?.then_some("cvc4"))
     }
 }
 
@@ -286,10 +309,11 @@ const MOST_BYTES: u64 = 4 << 30;
 /// all goals. Model-based instantiation is off: it spends its time on models, which are not used.
 const ATTEMPTS: [(u32, u64); 3] = [(5, 3), (10, 3), (5, 1)];
 
-/// Step limit of the search for a contradiction between assumptions.
-const SOON: u64 = 200_000;
+const CVC4_LIMIT: &[&str] = &["--rlimit=20000"];
 
-const CVC4_LIMIT: &str = "--rlimit=20000";
+/// Step limits of the search for a contradiction between assumptions.
+const SOON: u64 = 200_000;
+const CVC4_SOON: &[&str] = &["--full-saturate-quant", "--rlimit=50000"];
 
 fn z3(smt: &Path, threshold: u32, steps: u64) -> Command {
     let mut command = Command::new("z3");
@@ -297,6 +321,22 @@ fn z3(smt: &Path, threshold: u32, steps: u64) -> Command {
     command.arg("nlsat.randomize=false").arg(format!("smt.qi.eager_threshold={threshold}"));
     command.arg(format!("rlimit={steps}")).arg(smt);
     command
+}
+
+fn ask_cvc4(smt: &Path, limits: &[&str]) -> Command {
+    let mut command = Command::new("cvc4");
+    command.arg("--lang=smt2").args(limits).arg(smt);
+    command
+}
+
+/// A prover's input without the goal.
+fn without_goal(smt: &Path) -> Result<PathBuf, Error> {
+    let wrong = |error| Error::Write { path: smt.to_owned(), error };
+    let text = fs::read_to_string(smt).map_err(wrong)?;
+    let assumed = text.rsplit_once(";; Goal ").map_or(text.as_str(), |(assumed, _)| assumed);
+    let file = smt.with_extension("assumed");
+    fs::write(&file, format!("{assumed}\n(check-sat)\n")).map_err(wrong)?;
+    Ok(file)
 }
 
 fn unsat(command: Command) -> Result<bool, Error> {

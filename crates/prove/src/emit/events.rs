@@ -1,6 +1,7 @@
 //! The obligations of the events.
 
 use super::Theory;
+use super::actions::OWN;
 use super::contract::CONTRACT;
 use super::program::Program;
 use super::text::indented;
@@ -63,6 +64,9 @@ pub fn bound(handler: &Function) -> Scope<'_> {
     scope
 }
 
+/// What each moment satisfies: precondition of what reads or changes cores.
+pub const CONSISTENT: &str = "consistent !now_state";
+
 pub const THREAD_EVENT: &str = "(own_thread: thread) (origin: int)";
 
 pub fn placement_requires() -> Vec<String> {
@@ -89,9 +93,15 @@ fn placement(unit: &Unit, theory: &mut Theory, event: Event, handler: &Function)
     ] {
         unit.restart();
         let watch = if places { Watch::Cores } else { Watch::Affinity };
-        let program = Program { unit, watch, places, loop_invariants: Vec::new() };
+        let absent = format!("absent !now_state {OWN}");
+        let mut program = Program { places, ..Program::watching(unit, watch) };
+        let mut requires = placement_requires();
+        if places {
+            requires.extend([CONSISTENT.into(), format!("in_transit {OWN}"), absent.clone()]);
+            program.loop_invariants.push(absent);
+        }
         let body = program.body(&bound(handler));
-        let text = handler_text(unit, goal, THREAD_EVENT, &placement_requires(), ensures, &body);
+        let text = handler_text(unit, goal, THREAD_EVENT, &requires, ensures, &body);
         let module = format!("{}_{name}", capital(property.name()));
         theory.module(&module, &text);
         theory.goal(property, name, what, &handler.at, &module, &format!("{goal}'vc"));
@@ -113,8 +123,9 @@ fn schedule(unit: &Unit, theory: &mut Theory, handler: &Function) {
     let program = Program::watching(unit, Watch::OwnCore);
     let body = indented(&indented(&indented(&format!("{};\nNoThread", program.body(&scope)))));
     let text = format!(
-        "  let picks (own_core: int) : maybe_thread\n    requires {{ is_core own_core }}\n{}    \
-         ensures {{ result = NoThread -> forall t. waits (state !now_state own_core) t -> filled (state !now_state own_core) }}\n  \
+        "  let picks (own_core: int) : maybe_thread\n    requires {{ is_core own_core }}\n    \
+         requires {{ {CONSISTENT} }}\n{}    \
+         ensures {{ took !now_state own_core result }}\n  \
          = try\n{body}\n    with Chosen t -> Thread t | Return -> NoThread end\n",
         queues(unit)
     );
@@ -122,12 +133,13 @@ fn schedule(unit: &Unit, theory: &mut Theory, handler: &Function) {
     theory.goal(Property::Conservation, "schedule", PICKS, &handler.at, "Conservation_schedule", "picks'vc");
 }
 
+/// The thread waits on its core again, which then calls `schedule`: the theorem `stays` of `proofs/composition.mlw`.
 fn back(unit: &Unit, theory: &mut Theory, event: Event, handler: &Function) {
     unit.restart();
     let program = Program::watching(unit, Watch::Cores);
     let body = program.body(&bound(handler));
     let ensures = "match result with Just c -> c = core_of own_thread | Nothing -> true end";
-    let text = handler_text(unit, "stays", "(own_thread: thread)", &[], ensures, &body);
+    let text = handler_text(unit, "stays", "(own_thread: thread)", &[CONSISTENT.into()], ensures, &body);
     let module = format!("Conservation_{}", event.name());
     theory.module(&module, &text);
     let claim = Claim::Goal { module, goal: "stays'vc".into() };
@@ -142,12 +154,22 @@ fn back(unit: &Unit, theory: &mut Theory, event: Event, handler: &Function) {
     );
 }
 
-/// The core that the thread leaves calls `schedule`, and then `newly_idle`.
+/// The core that the thread leaves calls `schedule`, and then `newly_idle`: the theorem `leaves` of
+/// `proofs/composition.mlw`, whose assumptions are the obligations on which this one rests.
 fn leave(theory: &mut Theory, event: Event, handler: &Function) {
-    let holds = handler.effects.steals.is_empty();
     let what = "the core that the thread leaves takes another, or looks for one";
     let rests_on = vec![Id::new("schedule", PICKS), Id::new("newly_idle", FINDS)];
-    let claim = Claim::Decided { by: "effects of the handler".into(), holds };
+    let module = format!("Conservation_{}", event.name());
+    let claim = match handler.effects.steals.is_empty() {
+        true => Claim::Goal { module: module.clone(), goal: "leaves'vc".into() },
+        false => Claim::Decided { by: "effects of the handler".into(), holds: false },
+    };
+    let text = format!(
+        "  use composition.Composition as Whole\n\n  let leaves (own_core: int) : unit\n    \
+         requires {{ is_core own_core }}\n    requires {{ {CONSISTENT} }}\n    \
+         ensures {{ found !now_state own_core }}\n  = Whole.leaves own_core\n"
+    );
+    theory.module(&module, &text);
     theory.add(Property::Conservation, event.name(), what, &handler.at, claim, rests_on);
 }
 
@@ -170,7 +192,8 @@ fn newly_idle(unit: &Unit, theory: &mut Theory, handler: Option<&Function>) {
     }
     let text = format!(
         "  let finds (own_core: int) : unit\n    requires {{ is_core own_core }}\n    \
-         ensures {{ conserved_for !now_state own_core }}\n  = try\n{}\n    with Return -> () end\n",
+         requires {{ {CONSISTENT} }}\n    \
+         ensures {{ found !now_state own_core }}\n  = try\n{}\n    with Return -> () end\n",
         indented(&indented(&indented(&body)))
     );
     theory.module("Conservation_newly_idle", &text);
@@ -184,11 +207,12 @@ fn balance(unit: &Unit, theory: &mut Theory, handler: &Function) {
     let mut scope = Scope::new(handler);
     scope.bind(LocalId(0), "own_core".into());
     let pulled = "forall i. is_core i -> mem i !pulled -> conserved_for !now_state i";
-    let loop_invariants = vec!["sound !now_state /\\ single !now_state".into(), pulled.into()];
-    let program = Program { unit, watch: Watch::Cores, places: false, loop_invariants };
+    let mut program = Program::watching(unit, Watch::Cores);
+    program.loop_invariants.push(pulled.into());
     let body = format!("pull_none ();\n{}", program.body(&scope));
     let text = format!(
         "  let balances (own_core: int) : unit\n    requires {{ is_core own_core }}\n    \
+         requires {{ {CONSISTENT} }}\n    \
          ensures {{ {pulled} }}\n  = try\n{}\n    with Return -> () end\n",
         indented(&indented(&indented(&body)))
     );

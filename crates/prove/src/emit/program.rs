@@ -4,6 +4,7 @@
 //! event. Other events run between two accesses to shared state (`look`, `env`). Effects that are not watched are left
 //! out, and values that depend on them are arbitrary.
 
+use super::events::CONSISTENT;
 use super::inline::needs_program;
 use super::term::{Hoisted, Terms, cases, some};
 use super::text::{block, indented};
@@ -27,7 +28,9 @@ pub struct Program<'u, 'p> {
 
 impl<'u, 'p> Program<'u, 'p> {
     pub fn watching(unit: &'u Unit<'p>, watch: Watch) -> Self {
-        Program { unit, watch, places: false, loop_invariants: Vec::new() }
+        let reads_cores = matches!(watch, Watch::Cores | Watch::OwnCore);
+        let loop_invariants = if reads_cores { vec![CONSISTENT.into()] } else { Vec::new() };
+        Program { unit, watch, places: false, loop_invariants }
     }
 
     // ---- functions ----------------------------------------------------------------------------

@@ -116,7 +116,7 @@ fn moves(unit: &Unit, theory: &mut Theory, steal: &Steal) {
         unit,
         "moves",
         "(own_thread: thread) (dst: int)",
-        &["is_core dst".into()],
+        &["is_core dst".into(), super::events::CONSISTENT.into()],
         "match result with Just c -> c = dst | Nothing -> false end",
         &program.body(&scope),
     );

@@ -45,6 +45,12 @@ impl Theorems {
         self.source.modules.push(module);
     }
 
+    /// The module `Policy`, which all others use.
+    pub fn shared(&self) -> &str {
+        let end = self.whyml.match_indices("\nmodule ").nth(1).map_or(self.whyml.len(), |(end, _)| end);
+        &self.whyml[..end]
+    }
+
     /// The file reduced to one module and what it uses.
     pub fn alone(&self, module: &str) -> String {
         let Source { declarations, attributes, modules } = &self.source;

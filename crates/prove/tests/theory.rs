@@ -1,0 +1,125 @@
+//! The theory in `proofs/`: it holds, and it has no contradictions. Needs Why3, Z3 and CVC4.
+
+mod common;
+
+use common::{emitted, policy};
+use hearth_prove::theory::FILES;
+use hearth_prove::{
+    Options, Prover, Search, Theorems, contradictions, contradictions_of_theory, prove_file, prove_theory,
+};
+use std::process::Command;
+
+#[test]
+fn the_theory_holds() {
+    for lemmas in prove_theory(&Options::default()).unwrap() {
+        assert!(lemmas.parts > 0 && lemmas.open.is_empty(), "{lemmas:?}");
+    }
+}
+
+#[test]
+fn why3_has_no_warnings() {
+    let folder = tempfile::tempdir().unwrap();
+    for (file, text) in FILES {
+        std::fs::write(folder.path().join(file), text).unwrap();
+    }
+    for (file, _) in FILES {
+        let path = folder.path().join(file);
+        let output =
+            Command::new("why3").args(["prove", "-L"]).arg(folder.path()).arg(path).output().unwrap();
+        assert!(output.status.success(), "{file}");
+        assert_eq!(String::from_utf8_lossy(&output.stderr), "", "{file}");
+    }
+}
+
+/// Each prover searched all contexts, and found nothing.
+fn consistent(searches: &[Search], contexts: usize) {
+    assert_eq!(searches.iter().map(|s| s.prover).collect::<Vec<_>>(), [Prover::Z3, Prover::Cvc4]);
+    for search in searches {
+        assert_eq!(search.contexts, contexts);
+        assert_eq!(search.contradictory, Vec::<String>::new(), "{:?}", search.prover);
+    }
+}
+
+#[test]
+fn no_module_contradicts_another() {
+    let modules = FILES.map(|(_, text)| text.lines().filter(|line| line.starts_with("module ")).count());
+    consistent(&contradictions_of_theory(&Options::default()).unwrap(), modules.iter().sum());
+}
+
+#[test]
+fn no_obligation_holds_whatever_it_says() {
+    for name in ["cfs", "cfs-cwc", "cfs-cwc-flat", "nest", "slocal", "smove", "ule", "ule-cwc"] {
+        let theorems = emitted(&policy(name));
+        let goals = theorems.obligations.iter().filter(|o| o.claim.module().is_some()).count();
+        let start = std::time::Instant::now();
+        consistent(&contradictions(&theorems, &Options::default()).unwrap(), 1 + goals);
+        println!("{name}: {} contexts, {:.1} s", 1 + goals, start.elapsed().as_secs_f64());
+    }
+}
+
+/// What both provers find in a changed policy.
+fn found(theorems: &Theorems) -> Vec<String> {
+    let [z3, cvc4] = <[Search; 2]>::try_from(contradictions(theorems, &Options::default()).unwrap()).unwrap();
+    assert_eq!(z3.contradictory, cvc4.contradictory);
+    z3.contradictory
+}
+
+#[test]
+fn a_planted_contradiction_is_found() {
+    let mut theorems = emitted(&policy("cfs-cwc-flat"));
+    theorems.obligations.retain(|o| o.id.about == "new");
+    assert_eq!(found(&theorems), Vec::<String>::new());
+
+    let mut in_new = theorems.clone();
+    in_new.whyml = theorems.whyml.replacen("is_core origin", "is_core origin /\\ origin < 0", 1);
+    assert_ne!(in_new.whyml, theorems.whyml);
+    assert_eq!(found(&in_new), ["new: no core stays idle while the thread makes another overloaded"]);
+
+    let mut in_all = theorems.clone();
+    in_all.whyml =
+        theorems.whyml.replacen("exception Gone", "exception Gone\n  axiom none: nr_queues = 0", 1);
+    assert_eq!(found(&in_all).len(), in_all.obligations.len());
+}
+
+/// The open parts of a file of the theory after a change of one file.
+fn open(file: &'static str, changed: &str, from: &str, to: &str) -> Vec<String> {
+    let (_, text) = FILES.into_iter().find(|(name, _)| *name == changed).unwrap();
+    assert!(text.contains(from), "{changed}: no `{from}`");
+    let text = text.replacen(from, to, 1);
+    prove_file(file, &[(changed, &text)], &Options::default()).unwrap().open
+}
+
+#[test]
+fn a_program_needs_its_precondition() {
+    let absent = "requires { consistent !now_state /\\ absent !now_state t }";
+    assert_ne!(
+        open("events.mlw", "events.mlw", absent, "requires { consistent !now_state }"),
+        Vec::<String>::new()
+    );
+}
+
+#[test]
+fn an_outcome_that_cannot_be_is_not_proved() {
+    let rely = "ensures  { rely (old !now_state) !now_state }\n  = now_state := (any view ensures { consistent result /\\";
+    let none = "ensures  { rely (old !now_state) !now_state }\n  = now_state := (any view ensures { not sound result /\\";
+    assert_ne!(open("events.mlw", "events.mlw", rely, none), Vec::<String>::new());
+}
+
+#[test]
+fn an_axiom_that_the_machine_lacks_is_not_proved() {
+    let own = "axiom inside_own: forall l c. is_core c -> inside c (domain_of l c)";
+    let other = "axiom inside_own: forall l c. is_core c -> not inside c (domain_of l c)";
+    assert_ne!(open("machine.mlw", "events.mlw", own, other), Vec::<String>::new());
+}
+
+/// Why3 cannot replace a program that writes a global variable by another, so the contract is written twice.
+#[test]
+fn the_contract_of_a_steal_is_that_of_its_implementation() {
+    let (_, text) = FILES.into_iter().find(|(name, _)| *name == "steal.mlw").unwrap();
+    let contract = |start: &str| {
+        let (_, text) = text.split_once(&format!("{start} steal (dst: int) (from: cset) : unit\n")).unwrap();
+        text.lines().take_while(|line| line.starts_with("    ")).collect::<Vec<_>>()
+    };
+    assert_eq!(contract("val").len(), 3);
+    assert_eq!(contract("val"), contract("let"));
+}
