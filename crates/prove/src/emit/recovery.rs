@@ -85,9 +85,7 @@ fn claimed(policy: &Policy, handler: &Function) -> Claimed {
                 sound,
                 "settled_idle !now_state".into(),
                 "fills_idle start !now_state own_core".into(),
-                format!(
-                    "forall i. is_core i -> i <> own_core -> mem i {VISITED} -> not overload !now_state own_core i"
-                ),
+                format!("relieved !now_state own_core {VISITED}"),
             ],
             bound: "at most n rounds of them end with an idle core beside an overloaded one (n cores)",
             theorem: "Rounds.at_most_n_rounds",
