@@ -292,9 +292,11 @@ impl<'u, 'p> Program<'u, 'p> {
 
     /// An arbitrary value that satisfies `spec`, a formula about `result` and the readings `r`.
     pub fn read(&self, r: &str, ty: Type, spec: &str) -> String {
-        let look = match spec.contains(&format!(" {r} ")) {
-            true => format!("let {r} = {} in ", self.watch.look()),
-            false => String::new(),
+        // A reading of attributes alone may be any: other events need no step of their own.
+        let look = match (spec.contains(&format!("(seen {r} ")), spec.contains(&format!("(time {r} "))) {
+            (true, _) => format!("let {r} = {} in ", self.watch.look()),
+            (false, true) => format!("let {r} = any readings in "),
+            (false, false) => String::new(),
         };
         let x = self.unit.fresh("value");
         let mut spec = spec.replace("result", &x);
