@@ -32,11 +32,13 @@ pub fn emit(unit: &Unit, theory: &mut Theory) -> Vec<Id> {
     let mut obligations = Vec::new();
     for name in names(unit) {
         let Some(index) = unit.policy.thread.iter().position(|a| a.name == name) else { continue };
-        for function in &unit.policy.functions {
+        for (place, function) in unit.policy.functions.iter().enumerate() {
             let mut find = Find { attribute: AttributeId(index as u32), values: Vec::new() };
             walk_block(&mut find, &function.body);
             for (number, value) in find.values.iter().enumerate() {
-                obligations.push(assignment(unit, theory, &name, function, number, value));
+                // A function and the one that it overrides have the same name.
+                let module = format!("Bounds_{name}_{place}_{number}");
+                obligations.push(assignment(unit, theory, &name, function, &module, value));
             }
         }
     }
@@ -48,7 +50,7 @@ fn assignment(
     theory: &mut Theory,
     name: &str,
     function: &Function,
-    number: usize,
+    module: &str,
     value: &Expr,
 ) -> Id {
     unit.restart();
@@ -65,13 +67,12 @@ fn assignment(
         scope.bind(local, value);
     }
     let term = terms.expr(&scope, value);
-    let module = format!("Bounds_{name}_{}_{number}", function.name.replace('.', "_"));
     theory.module(
-        &module,
+        module,
         &format!("  goal bounded: forall r: readings{params}.\n    1 <= {term} <= most_weight\n"),
     );
     let what = format!("`{name}` stays between 1 and 2^36, so that no sum of it wraps");
-    theory.goal(Property::Conservation, &function.name, &what, &function.at, &module, "bounded")
+    theory.goal(Property::Conservation, &function.name, &what, &function.at, module, "bounded")
 }
 
 /// The local variables that keep their initial value, in order, where that has no effects and does not depend on a
