@@ -86,14 +86,11 @@ fn obligations<'t>(theorems: &'t Theorems, refutation: &Refutation) -> Vec<&'t O
     let named = || what.split('`').nth(1).unwrap_or_default();
     let all = &theorems.obligations;
     let those = |is: &dyn Fn(&Obligation) -> bool| all.iter().filter(|o| is(o)).collect::<Vec<_>>();
-    match refutation.property {
+    let due = match refutation.property {
         Refuted::Cwc | Refuted::Collision => {
-            let first = refutation.events();
-            let conserves = |o: &Obligation| {
-                o.property == Property::Conservation
-                    && (first.is_empty() || first.contains(&o.id.about.as_str()))
-            };
-            with_rests(all, those(&conserves))
+            let events = refutation.events();
+            let about = |o: &Obligation| events.is_empty() || events.contains(&o.id.about.as_str());
+            those(&|o| o.property == Property::Conservation && about(o))
         }
         Refuted::Invariant => those(&|o| o.id.what == format!("keeps `{}`", named())),
         Refuted::Claims => those(&|o| o.id.what.contains("claims")),
@@ -102,7 +99,8 @@ fn obligations<'t>(theorems: &'t Theorems, refutation: &Refutation) -> Vec<&'t O
         }
         Refuted::Safety if what.contains("`schedule` leaves core") => those(&|o| o.id.about == "schedule"),
         Refuted::Safety => those(&|_| true),
-    }
+    };
+    with_rests(all, due)
 }
 
 /// These, and all that they rest on.

@@ -71,7 +71,7 @@ struct Generator<'b> {
 }
 
 /// Other versions of parts of policies. A part is left out if the base has nothing of this name to override.
-const PARTS: [(&str, &str); 33] = [
+const PARTS: [(&str, &str); 35] = [
     ("choose_wakeup", "core choose_wakeup(thread t, core waker) { return t.core; }"),
     (
         "choose_wakeup",
@@ -110,6 +110,8 @@ const PARTS: [(&str, &str); 33] = [
         "core least_loaded(thread t, core near) { return min(core c in t.affinity nearest near by c.nr_ready) else near; }",
     ),
     ("charge", "void charge(thread t) { thread u = t; super.charge(u); u.spot = u.core; }"),
+    ("charge", "void charge(thread t) { super.charge(t); t.share = min(max(t.share * 3, 1), 4096); }"),
+    ("charge", "void charge(thread t) { super.charge(t); t.share = t.share * 1000000000000; }"),
     ("load_of", "load load_of(core c) { return super.load_of(c) + 1; }"),
     ("take", "bool take(core c) { return claim(c); }"),
     ("take", "bool take(core c) { return c in idle; }"),

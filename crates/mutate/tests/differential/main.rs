@@ -2,7 +2,7 @@
 //! proved.
 //!
 //! `HEARTH_DIFFERENTIAL=FIRST..LAST` selects the seeds of the random policies, and `HEARTH_DIFFERENTIAL=FILE.ipa,...`
-//! takes these policies instead. Every 100 seeds the test prints a line, so with `--nocapture` a long run can be read at
+//! takes these policies instead and prints what is refuted. Every 100 seeds the test prints a line, so with `--nocapture` a long run can be read at
 //! any time and continued where it stopped.
 
 mod claims;
@@ -129,7 +129,7 @@ impl Run {
         let judged = start.elapsed();
         let mut unsound = Vec::new();
         for refutation in &refuted {
-            if std::env::var_os("HEARTH_DIFFERENTIAL_SHOW").is_some() {
+            if name.ends_with(".ipa") {
                 eprintln!("{name}: {refutation}");
             }
             match self.prover.excludes(&policy, refutation) {
