@@ -8,12 +8,13 @@ use hearth_prove::{
 };
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap};
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Mutex;
 
 #[derive(Default)]
 pub struct Prover {
-    /// Whether a goal is proved, by its WhyML: many random policies share goals.
-    known: Mutex<HashMap<String, bool>>,
+    /// Whether a goal is proved, by the hash of its WhyML: many random policies share goals.
+    known: Mutex<HashMap<u64, bool>>,
     /// How often an obligation was not proved. Those that fail often are tried first.
     failures: Mutex<HashMap<Id, usize>>,
     /// Parts of goals that are proved.
@@ -42,7 +43,7 @@ impl Prover {
     /// What needs no prover comes first, then what failed most often, then what is short.
     fn cost(&self, theorems: &Theorems, obligation: &Obligation) -> (u8, Reverse<usize>, usize) {
         let text = goal(theorems, obligation);
-        let known = self.known.lock().expect("no panic").contains_key(&text);
+        let known = self.known.lock().expect("no panic").contains_key(&hash(&text));
         let prover = if text.is_empty() {
             0
         } else if known {
@@ -55,9 +56,10 @@ impl Prover {
     }
 
     fn holds(&self, policy: &Policy, theorems: &Theorems, obligation: &Obligation) -> Result<bool, Error> {
-        let key = goal(theorems, obligation);
+        let text = goal(theorems, obligation);
+        let key = hash(&text);
         let known = self.known.lock().expect("no panic").get(&key).copied();
-        if let Some(known) = known.filter(|_| !key.is_empty()) {
+        if let Some(known) = known.filter(|_| !text.is_empty()) {
             return Ok(known);
         }
         let alone = Obligation { rests_on: Vec::new(), ..obligation.clone() };
@@ -71,6 +73,13 @@ impl Prover {
 
 /// Fewer steps than by default: a goal that holds by mistake holds soon.
 const STEPS: u64 = 900_000;
+
+/// A hash that stands for a long text: a run sees too many to keep them.
+pub fn hash(text: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    text.hash(&mut hasher);
+    hasher.finish()
+}
 
 /// The WhyML of an obligation; empty if it needs no prover.
 fn goal(theorems: &Theorems, obligation: &Obligation) -> String {

@@ -9,7 +9,7 @@ mod claims;
 mod generate;
 mod refute;
 
-use claims::Prover;
+use claims::{Prover, hash};
 use generate::Material;
 use hearth_policy::Policy;
 use refute::Judges;
@@ -42,8 +42,8 @@ struct Run {
     material: Material,
     judges: Judges,
     prover: Prover,
-    /// The policies so far, as text.
-    seen: Mutex<HashSet<String>>,
+    /// The policies so far, as hashes.
+    seen: Mutex<HashSet<u64>>,
     outcome: Mutex<Outcome>,
 }
 
@@ -121,7 +121,7 @@ impl Run {
     fn judge(&self, name: &str, text: &str, policy: Option<Policy>) {
         let start = Instant::now();
         let Some(policy) = policy else { return };
-        let distinct = self.seen.lock().expect("no thread panicked").insert(policy.ir().to_json());
+        let distinct = self.seen.lock().expect("no thread panicked").insert(hash(&policy.ir().to_json()));
         let (mut refuted, mut errors) = Default::default();
         if distinct {
             (refuted, errors) = self.judges.refutations(&policy);
