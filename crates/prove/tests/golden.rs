@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{emitted, policy};
+use common::{emitted, policy, policy_of};
 use std::path::Path;
 
 #[test]
@@ -19,4 +19,21 @@ fn emitted_whyml_is_as_expected() {
         }
     }
     assert!(stale.is_empty(), "the WhyML of {stale:?} changed: look at it, then bless it");
+}
+
+/// An obligation names its module. If two modules had one name, the proof of the one would count for the other.
+#[test]
+fn modules_have_unique_names() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/broken");
+    let broken = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| policy_of(&entry.unwrap().path().display().to_string()));
+    for policy in broken.chain(["cfs-cwc", "nest", "smove", "ule-cwc"].map(policy)) {
+        let whyml = emitted(&policy).whyml;
+        let mut names: Vec<&str> = whyml.lines().filter_map(|line| line.strip_prefix("module ")).collect();
+        let all = names.len();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), all, "{}", policy.name);
+    }
 }

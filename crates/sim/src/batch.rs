@@ -57,6 +57,14 @@ pub struct Outcome {
 /// If a parameter, affinity or thread graph is invalid, the policy violates a rule of SaaKM, all threads wait, or the
 /// simulated time exceeds [`LIMIT_S`].
 pub fn run(job: &Job, sink: &mut dyn Sink) -> Result<Outcome, SimError> {
+    run_within(job, LIMIT_S, sink)
+}
+
+/// The same with another limit of the simulated time, in seconds.
+///
+/// # Errors
+/// As for [`run`].
+pub fn run_within(job: &Job, limit_s: u64, sink: &mut dyn Sink) -> Result<Outcome, SimError> {
     let begin = Instant::now();
     let mut header = header(job);
     let mut hash = TraceHash::new();
@@ -70,7 +78,7 @@ pub fn run(job: &Job, sink: &mut dyn Sink) -> Result<Outcome, SimError> {
         params: &params,
         seed: job.seed,
         noise: job.noise,
-        limit_s: LIMIT_S,
+        limit_s,
     };
     let mut sinks = ((&mut hash, &mut metrics), sink);
     let raw = Engine::new(config, &mut sinks)?.run()?;

@@ -14,6 +14,6 @@ mod runtime;
 pub mod saakm;
 mod thread;
 
-pub use batch::{Job, LIMIT_S, NOISE, Outcome, header, map_jobs, run, run_all};
+pub use batch::{Job, LIMIT_S, NOISE, Outcome, header, map_jobs, run, run_all, run_within};
 pub use error::{BuildError, SimError};
 pub use native::Native;

@@ -1,4 +1,4 @@
-//! Random policies: a built-in policy with random additions, and mutants of built-in policies.
+//! Random policies: a built-in policy with random additions and with parts of others, and mutants of built-in policies.
 
 use hearth_ipanema::ir::Event;
 use hearth_mutate::{Mutant, Subject, mutants};
@@ -13,8 +13,22 @@ pub struct Material {
 }
 
 /// The bases, by how often they are used: proofs of the first ones are fast.
-const BASES: [&str; 8] =
-    ["cfs-cwc-flat", "cfs-cwc-flat", "cfs-cwc-flat", "ule-cwc", "ule-cwc", "cfs-cwc", "smove", "slocal"];
+const BASES: [&str; 14] = [
+    "cfs-cwc-flat",
+    "cfs-cwc-flat",
+    "cfs-cwc-flat",
+    "cfs-cwc-flat",
+    "ule-cwc",
+    "ule-cwc",
+    "cfs-cwc",
+    "cfs-cwc",
+    "nest",
+    "nest",
+    "smove",
+    "smove",
+    "cfs",
+    "ule",
+];
 
 impl Material {
     pub fn new() -> Material {
@@ -36,7 +50,7 @@ impl Material {
             let text = format!("{}:{}: {} -> {}", mutant.file, mutant.line, mutant.before, mutant.after);
             return (text, subject.compile(mutant).and_then(Result::ok).filter(|_| is_text(mutant)));
         }
-        let text = Generator { rng, base }.policy(seed);
+        let text = Generator { rng, base, names: 0 }.policy();
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("random.ipa");
         std::fs::write(&path, &text).expect("a file");
@@ -52,7 +66,87 @@ fn is_text(mutant: &Mutant) -> bool {
 struct Generator<'b> {
     rng: SmallRng,
     base: &'b Policy,
+    /// Number of local variables so far.
+    names: u32,
 }
+
+/// Other versions of parts of policies. A part is left out if the base has nothing of this name to override.
+const PARTS: [(&str, &str); 35] = [
+    ("choose_wakeup", "core choose_wakeup(thread t, core waker) { return t.core; }"),
+    (
+        "choose_wakeup",
+        "core choose_wakeup(thread t, core waker) { if (waker in idle) return waker; return super.choose_wakeup(t, waker); }",
+    ),
+    (
+        "choose_wakeup",
+        "core choose_wakeup(thread t, core waker) { return first(core c in idle & t.affinity nearest waker) else super.choose_wakeup(t, waker); }",
+    ),
+    (
+        "choose_wakeup",
+        "core choose_wakeup(thread t, core waker) { core c = super.choose_wakeup(t, waker); return c in idle ? c : (first(core x in idle & t.affinity nearest c) else c); }",
+    ),
+    (
+        "choose_wakeup",
+        "core choose_wakeup(thread t, core waker) { core c = super.choose_wakeup(t, waker); if (c in t.affinity) c = waker; return c; }",
+    ),
+    (
+        "choose_wakeup",
+        "core choose_wakeup(thread t, core waker) { return min(core c in a & t.affinity nearest waker by c.nr_running) else super.choose_wakeup(t, waker); }",
+    ),
+    ("choose_fork", "core choose_fork(thread t, core parent) { return parent; }"),
+    (
+        "choose_fork",
+        "core choose_fork(thread t, core parent) { return first(core c in idle & t.affinity nearest parent) else super.choose_fork(t, parent); }",
+    ),
+    ("choose_fork", "core choose_fork(thread t, core parent) { return choose_wakeup(t, parent); }"),
+    ("fallback", "core fallback(thread t, core c) { return c; }"),
+    ("fallback", "core fallback(thread t, core c) { return first(core x in t.affinity nearest c) else c; }"),
+    (
+        "least_loaded",
+        "core least_loaded(thread t, core near) { return first(core c in idle & t.affinity nearest near) else super.least_loaded(t, near); }",
+    ),
+    (
+        "least_loaded",
+        "core least_loaded(thread t, core near) { return min(core c in t.affinity nearest near by c.nr_ready) else near; }",
+    ),
+    ("charge", "void charge(thread t) { thread u = t; super.charge(u); u.spot = u.core; }"),
+    ("charge", "void charge(thread t) { super.charge(t); t.share = min(max(t.share * 3, 1), 4096); }"),
+    ("charge", "void charge(thread t) { super.charge(t); t.share = t.share * 1000000000000; }"),
+    ("load_of", "load load_of(core c) { return super.load_of(c) + 1; }"),
+    ("take", "bool take(core c) { return claim(c); }"),
+    ("take", "bool take(core c) { return c in idle; }"),
+    ("take", "bool take(core c) { return c in idle && claim(c); }"),
+    ("promote", "void promote(core c) { reserve.remove(c); primary.add(c); }"),
+    ("promote", "void promote(core c) { primary.add(c); }"),
+    ("promote", "void promote(core c) { if (!(c in reserve)) primary.add(c); }"),
+    ("demote", "void demote(core c) { if (reserve_nest) set_aside(c); primary.remove(c); }"),
+    ("demote", "void demote(core c) { primary.remove(c); }"),
+    ("set_aside", "void set_aside(core c) { if (!(c in primary)) reserve.add(c); }"),
+    ("set_aside", "void set_aside(core c) { if (reserve.add(c) && c in primary) reserve.remove(c); }"),
+    ("stale", "bool stale(core c) { return c in idle; }"),
+    (
+        "defer",
+        "void defer(thread t, core chosen, core waker) { t.chosen = waker; arm(t, delay); t => chosen.ready because cfs; }",
+    ),
+    (
+        "defer",
+        "void defer(thread t, core chosen, core waker) { if (!(waker in t.affinity)) t => chosen.ready because cfs; t.chosen = waker; arm(t, delay); t => waker.ready because local; }",
+    ),
+    (
+        "defer",
+        "void defer(thread t, core chosen, core waker) { t.chosen = chosen; thread u = t; if (waker in a) u.chosen = waker; arm(u, delay); t => chosen.ready because local; }",
+    ),
+    ("newly_idle", "on newly_idle (core c) { pull(c, waiting); }"),
+    (
+        "newly_idle",
+        "on newly_idle (core c) { pull(c, waiting & llc(c)); if (c.nr_ready == 0) pull(c, waiting); }",
+    ),
+    ("balance", "on balance (core c) { pull(c, waiting); for (core i in idle nearest c) pull(i, waiting); }"),
+    (
+        "balance",
+        "on balance (core c) { if (c.nr_ready > 0) for (core i in idle nearest c) pull(i, waiting); }",
+    ),
+];
 
 /// Handlers that a policy may extend: their parameters, the thread if there is one, and cores.
 const HANDLERS: [(Event, &str, &str, &[&str]); 12] = [
@@ -80,19 +174,29 @@ impl Generator<'_> {
     }
 
     /// Half of the policies have one addition, so that one fault is not hidden behind another.
-    fn policy(&mut self, seed: u64) -> String {
+    fn policy(&mut self) -> String {
         let invariant = self.one(&["a & b", "a & b", "a - b", "a - b", "a & (b | z)"]);
         let mut text = format!(
-            "policy random-{seed} extends {} {{\n  param pause : time in 1us..1s = 10ms;\n  \
+            "policy random extends {} {{\n  param pause : time in 1us..1s = 10ms;\n  \
              set a;\n  set b;\n  set z max 1;\n  invariant held : empty({invariant});\n  \
              thread {{ core? spot; }}\n  global {{ core? anchor; int rounds = 0; }}\n",
             self.base.name()
         );
+        // Functions that handlers call: their parameters are not the handlers'.
+        text += &format!("  void shift(core x, core y) {{{} }}\n", self.statement("y", "", 1));
+        text += &format!("  void mark(core x, thread u) {{{} }}\n", self.statement("x", "u", 1));
         let additions = if self.rng.random_bool(0.5) { 1 } else { self.rng.random_range(2..=4) };
         let mut handlers: Vec<_> = HANDLERS.to_vec();
         let (mut timer, mut steal) = (false, false);
+        let mut parts = self.parts();
         for _ in 0..additions {
-            match self.rng.random_range(0..4) {
+            match self.rng.random_range(0..6) {
+                2 | 3 if !parts.is_empty() => {
+                    let (name, part) = parts.swap_remove(self.rng.random_range(0..parts.len()));
+                    text += &format!("  {part}\n");
+                    parts.retain(|(other, _)| *other != name);
+                    handlers.retain(|(event, ..)| event.name() != name);
+                }
                 0 if !timer => {
                     timer = true;
                     text += &self.timer();
@@ -104,6 +208,7 @@ impl Generator<'_> {
                 _ => {
                     let at = self.rng.random_range(0..handlers.len());
                     let (event, params, thread, cores) = handlers.swap_remove(at);
+                    parts.retain(|(name, _)| *name != event.name());
                     let body = self.handler(event, thread, cores);
                     text += &format!("  on {} ({params}) {{ {body} }}\n", event.name());
                 }
@@ -112,11 +217,17 @@ impl Generator<'_> {
         // A timer's handler alone does nothing.
         if timer && !text.contains("arm(") {
             let event = self.one(&["tick", "yield", "preempt"]);
-            if !text.contains(&format!("on {event} ")) {
+            if !text.contains(&format!("on {event} ")) && self.base.name() != "smove" {
                 text += &format!("  on {event} (thread t) {{ t.spot = t.core; arm(t, pause); super; }}\n");
             }
         }
         text + "}\n"
+    }
+
+    fn parts(&self) -> Vec<(&'static str, &'static str)> {
+        let ir = self.base.ir();
+        let has = |name: &str| ir.functions.iter().any(|function| function.name == name);
+        PARTS.into_iter().filter(|(name, _)| has(name)).collect()
     }
 
     fn handler(&mut self, event: Event, thread: &str, cores: &[&str]) -> String {
@@ -182,14 +293,21 @@ impl Generator<'_> {
 
     /// A statement about a core, and a thread if there is one.
     fn statement(&mut self, core: &str, thread: &str, depth: u32) -> String {
-        let [s, o] = if self.rng.random_bool(0.5) { ["a", "b"] } else { ["b", "a"] };
-        let choices = if depth == 0 { 6 } else { 14 };
+        let sets = match self.base.name() == "nest" && self.rng.random_bool(0.5) {
+            true => ["primary", "reserve"],
+            false => ["a", "b"],
+        };
+        let [s, o] = if self.rng.random_bool(0.5) { sets } else { [sets[1], sets[0]] };
+        let choices = if depth == 0 { 6 } else { 18 };
         match self.rng.random_range(0..choices) {
             0 => format!(" {s}.add({core});"),
             1 => format!(" {s}.remove({core});"),
             2 => format!(" {s}.add({core}); {o}.remove({core});"),
             3 => format!(" {o}.remove({core}); {s}.add({core});"),
-            4 if !thread.is_empty() => format!(" {thread}.spot = {core};"),
+            4 if !thread.is_empty() => {
+                let spot = if self.base.name() == "smove" { "chosen" } else { "spot" };
+                format!(" {thread}.{spot} = {core};")
+            }
             4 => format!(" if (anchor == none) anchor = {core};"),
             5 if !thread.is_empty() => {
                 let after = self.one(&["10ms", "pause", "1us"]);
@@ -210,6 +328,21 @@ impl Generator<'_> {
                 let least = self.rng.random_range(0..3);
                 let then = self.statement(core, thread, 0);
                 format!(" rounds += 1; if (rounds > {least}) {{{then} }}")
+            }
+            13 if depth > 1 => format!(" shift({core}, first(core q in {s} nearest {core}) else {core});"),
+            14 if depth > 1 && !thread.is_empty() => format!(" mark({core}, {thread});"),
+            15 => {
+                self.names += 1;
+                let v = format!("v{}", self.names);
+                let before = self.statement(&v, thread, 0);
+                let after = self.statement(&v, thread, 0);
+                let over = self.set(core);
+                format!(" core {v} = {core};{before} for (core q in {over}) if (q in {o}) {v} = q;{after}")
+            }
+            16 if !thread.is_empty() => {
+                self.names += 1;
+                let u = format!("u{}", self.names);
+                format!(" thread {u} = {thread};{}", self.statement(core, &u, 0))
             }
             _ => match self.base.name().starts_with("cfs-cwc") && !thread.is_empty() {
                 true => {

@@ -1,127 +1,158 @@
-//! The rule by which the prover is judged: what the model checker refutes, the prover must not call proved.
+//! The rule by which the prover is judged: what the model checker or the simulator refutes, the prover must not call
+//! proved.
 //!
-//! `HEARTH_DIFFERENTIAL=FIRST..LAST` selects the seeds of the random policies. Each policy that the model checker
-//! refutes goes to the prover, until an obligation of the refuted property is not proved.
+//! `HEARTH_DIFFERENTIAL=FIRST..LAST` selects the seeds of the random policies, and `HEARTH_DIFFERENTIAL=FILE.ipa,...`
+//! takes these policies instead and prints what is refuted. Every 100 seeds the test prints a line, so with `--nocapture` a long run can be read at
+//! any time and continued where it stopped.
 
+mod claims;
 mod generate;
+mod refute;
 
+use claims::{Prover, hash};
 use generate::Material;
-use hearth_modelcheck::{Options as Explore, Property as Refuted, Violation, check, standard_scenarios};
 use hearth_policy::Policy;
-use hearth_prove::{Claim, Obligation, Options, Property, Theorems, invariants, prove, theorems};
-use std::collections::BTreeMap;
+use refute::Judges;
+use std::collections::{BTreeMap, HashSet};
 use std::ops::Range;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
 
-/// States per scenario. Most violations are found within the first few hundred.
-const STATES: usize = 1_500;
+/// Seeds between two lines of output.
+const CHUNK: u64 = 100;
 
 #[derive(Debug, Default)]
 struct Outcome {
-    policies: usize,
-    rejected: usize,
+    /// Seeds whose policy the compiler accepts.
+    compiled: usize,
+    /// Of these, the policies that no earlier seed gave.
+    distinct: usize,
+    /// Refuted policies by property.
     refuted: BTreeMap<String, usize>,
-    /// Refuted policies of which all obligations of the property hold: defects of the prover.
+    /// Refuted policies of which all obligations that exclude the refutation hold: defects of the prover.
     unsound: Vec<String>,
+    /// Errors of the prover, the model checker and the simulator: nothing is known about these policies.
+    errors: Vec<String>,
+    /// Time that the compiler, the judges and the prover took, summed over threads.
+    seconds: [f64; 3],
+}
+
+struct Run {
+    material: Material,
+    judges: Judges,
+    prover: Prover,
+    /// The policies so far, as hashes.
+    seen: Mutex<HashSet<u64>>,
+    outcome: Mutex<Outcome>,
 }
 
 #[test]
 fn what_is_refuted_is_not_proved() {
     let why3 = std::process::Command::new("why3").arg("--version").output();
     assert!(why3.is_ok(), "there is no why3 (on Debian: apt-get install why3 z3)");
-    let seeds = seeds();
-    let (material, next) = (Material::new(), AtomicU64::new(seeds.start));
-    let outcome = Mutex::new(Outcome::default());
-    std::thread::scope(|scope| {
-        for _ in 0..std::thread::available_parallelism().map_or(1, usize::from) {
-            scope.spawn(|| {
-                loop {
-                    let seed = next.fetch_add(1, Ordering::Relaxed);
-                    if seed >= seeds.end {
-                        return;
-                    }
-                    judge(&material, seed, &outcome);
-                }
-            });
-        }
-    });
-    let outcome = outcome.into_inner().expect("no thread panicked");
-    println!(
-        "{} policies, {} rejected by the compiler, refuted: {:?}",
-        outcome.policies, outcome.rejected, outcome.refuted
-    );
+    let run = Run {
+        material: Material::new(),
+        judges: Judges::new(),
+        prover: Prover::default(),
+        seen: Mutex::default(),
+        outcome: Mutex::default(),
+    };
+    let selected = std::env::var("HEARTH_DIFFERENTIAL").unwrap_or_else(|_| "0..300".into());
+    let (seeds, start) = (seeds(&selected), Instant::now());
+    for file in selected.split(',').filter(|file| file.ends_with(".ipa")) {
+        run.judge(file, file, hearth_policy::load(file).ok());
+    }
+    for first in seeds.clone().step_by(CHUNK as usize) {
+        let end = seeds.end.min(first + CHUNK);
+        run.seeds(first..end);
+        let outcome = run.outcome.lock().expect("no thread panicked");
+        println!(
+            "seeds {}..{end}: compiled {}, distinct {}, refuted {:?}, called proved {}, errors {}, {:.0} s {:.0?}",
+            seeds.start,
+            outcome.compiled,
+            outcome.distinct,
+            outcome.refuted,
+            outcome.unsound.len(),
+            outcome.errors.len(),
+            start.elapsed().as_secs_f64(),
+            outcome.seconds,
+        );
+    }
+    let outcome = run.outcome.into_inner().expect("no thread panicked");
     assert!(outcome.unsound.is_empty(), "{}", outcome.unsound.join("\n\n"));
-    if outcome.policies >= 300 {
-        for property in [Refuted::Safety, Refuted::Invariant, Refuted::Cwc] {
-            assert!(outcome.refuted.contains_key(&property.to_string()), "nothing refutes {property}");
+    assert!(outcome.errors.is_empty(), "{}", outcome.errors.join("\n\n"));
+    if outcome.compiled >= 250 {
+        for property in ["safety", "invariant", "concurrent work conservation"] {
+            assert!(outcome.refuted.contains_key(property), "nothing refutes {property}");
         }
     }
 }
 
-fn seeds() -> Range<u64> {
-    let Ok(text) = std::env::var("HEARTH_DIFFERENTIAL") else { return 0..300 };
-    let (first, last) = text.split_once("..").expect("HEARTH_DIFFERENTIAL is FIRST..LAST");
+fn seeds(selected: &str) -> Range<u64> {
+    if selected.ends_with(".ipa") {
+        return 0..0;
+    }
+    let (first, last) =
+        selected.split_once("..").expect("HEARTH_DIFFERENTIAL is FIRST..LAST or FILE.ipa,...");
     first.parse().expect("a number")..last.parse().expect("a number")
 }
 
-fn judge(material: &Material, seed: u64, outcome: &Mutex<Outcome>) {
-    let (text, policy) = material.policy(seed);
-    let Some(policy) = policy else {
-        let mut outcome = outcome.lock().expect("no thread panicked");
-        outcome.policies += 1;
-        outcome.rejected += 1;
-        return;
-    };
-    let refuted = refutations(&policy);
-    let proved: Vec<&Violation> = refuted.values().filter(|violation| all_hold(&policy, violation)).collect();
-    let mut outcome = outcome.lock().expect("no thread panicked");
-    outcome.policies += 1;
-    for property in refuted.keys() {
-        *outcome.refuted.entry(property.clone()).or_default() += 1;
+impl Run {
+    fn seeds(&self, seeds: Range<u64>) {
+        let next = AtomicU64::new(seeds.start);
+        let work = || {
+            while let seed = next.fetch_add(1, Ordering::Relaxed)
+                && seed < seeds.end
+            {
+                let start = Instant::now();
+                let (text, policy) = self.material.policy(seed);
+                self.outcome.lock().expect("no thread panicked").seconds[0] += start.elapsed().as_secs_f64();
+                self.judge(&format!("seed {seed}"), &text, policy);
+            }
+        };
+        std::thread::scope(|scope| {
+            for _ in 0..std::thread::available_parallelism().map_or(1, usize::from) {
+                scope.spawn(work);
+            }
+        });
     }
-    for violation in proved {
-        let exception = format!("seed {seed}: {violation}, and the prover calls it proved:\n{text}");
-        eprintln!("{exception}");
-        outcome.unsound.push(exception);
-    }
-}
 
-/// The first violation of each property.
-fn refutations(policy: &Policy) -> BTreeMap<String, Violation> {
-    let options = Explore { max_states: STATES, cwc: true, ..Explore::default() };
-    let mut found = BTreeMap::new();
-    for scenario in standard_scenarios() {
-        let outcome = check(policy, &scenario, &options);
-        if let Some(counterexample) = outcome.ok().and_then(|outcome| outcome.violation) {
-            let violation = counterexample.violation;
-            found.entry(violation.property.to_string()).or_insert(violation);
+    fn judge(&self, name: &str, text: &str, policy: Option<Policy>) {
+        let start = Instant::now();
+        let Some(policy) = policy else { return };
+        let distinct = self.seen.lock().expect("no thread panicked").insert(hash(&policy.ir().to_json()));
+        let (mut refuted, mut errors) = Default::default();
+        if distinct {
+            (refuted, errors) = self.judges.refutations(&policy);
         }
+        let judged = start.elapsed();
+        let mut unsound = Vec::new();
+        for refutation in &refuted {
+            if name.ends_with(".ipa") {
+                eprintln!("{name}: {refutation}");
+            }
+            match self.prover.excludes(&policy, refutation) {
+                Ok(true) => unsound.push(refutation.to_string()),
+                Ok(false) => {}
+                Err(error) => errors.push(format!("prover: {error}")),
+            }
+        }
+        let mut outcome = self.outcome.lock().expect("no thread panicked");
+        outcome.seconds[1] += judged.as_secs_f64();
+        outcome.seconds[2] += (start.elapsed() - judged).as_secs_f64();
+        outcome.compiled += 1;
+        outcome.distinct += usize::from(distinct);
+        let properties: HashSet<String> = refuted.iter().map(|one| one.property.to_string()).collect();
+        for property in properties {
+            *outcome.refuted.entry(property).or_default() += 1;
+        }
+        let report = |what: String| {
+            let line = format!("{name}: {what}:\n{text}");
+            eprintln!("{line}");
+            line
+        };
+        outcome.unsound.extend(unsound.into_iter().map(|what| report(what + ", and the prover excludes it")));
+        outcome.errors.extend(errors.into_iter().map(report));
     }
-    found
-}
-
-/// True if every obligation that excludes the violation is proved. Without such an obligation the prover claims
-/// nothing wrong, except about an invariant: it holds if no event has an obligation to keep it.
-fn all_hold(policy: &Policy, violation: &Violation) -> bool {
-    let theorems = theorems(policy.ir(), &invariants(policy.ir()));
-    let excludes = |o: &&Obligation| match violation.property {
-        Refuted::Cwc | Refuted::Collision => o.property == Property::Conservation,
-        Refuted::Invariant => o.id.what.starts_with("keeps "),
-        Refuted::Claims => o.id.what.contains("claims"),
-        Refuted::Safety if violation.what.contains("may not run") => o.id.what.contains("affinity"),
-        Refuted::Safety => true,
-    };
-    let mut obligations: Vec<&Obligation> = theorems.obligations.iter().filter(excludes).collect();
-    // What needs no prover comes first.
-    obligations.sort_by_key(|o| matches!(o.claim, Claim::Goal { .. }));
-    let claimed = violation.property == Refuted::Invariant || !obligations.is_empty();
-    claimed && obligations.into_iter().all(|obligation| holds(policy, &theorems, obligation))
-}
-
-fn holds(policy: &Policy, theorems: &Theorems, obligation: &Obligation) -> bool {
-    let alone = Obligation { rests_on: Vec::new(), ..obligation.clone() };
-    let theorems = Theorems { obligations: vec![alone], ..theorems.clone() };
-    let options = Options { at_once: 1, steps: 900_000, ..Options::default() };
-    prove(policy.ir(), &theorems, &options).is_ok_and(|report| report.holds())
 }

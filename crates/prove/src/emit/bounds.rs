@@ -35,8 +35,12 @@ pub fn emit(unit: &Unit, theory: &mut Theory) -> Vec<Id> {
         for function in &unit.policy.functions {
             let mut find = Find { attribute: AttributeId(index as u32), values: Vec::new() };
             walk_block(&mut find, &function.body);
-            for (number, value) in find.values.iter().enumerate() {
-                obligations.push(assignment(unit, theory, &name, function, number, value));
+            for value in &find.values {
+                // A function and the one that it overrides have the same name.
+                let base = format!("Bounds_{name}_{}", function.name.replace('.', "_"));
+                let same = theory.modules.iter().filter(|module| module.name.starts_with(&base)).count();
+                let module = format!("{base}_{same}");
+                obligations.push(assignment(unit, theory, &name, function, &module, value));
             }
         }
     }
@@ -48,7 +52,7 @@ fn assignment(
     theory: &mut Theory,
     name: &str,
     function: &Function,
-    number: usize,
+    module: &str,
     value: &Expr,
 ) -> Id {
     unit.restart();
@@ -65,13 +69,12 @@ fn assignment(
         scope.bind(local, value);
     }
     let term = terms.expr(&scope, value);
-    let module = format!("Bounds_{name}_{}_{number}", function.name.replace('.', "_"));
     theory.module(
-        &module,
+        module,
         &format!("  goal bounded: forall r: readings{params}.\n    1 <= {term} <= most_weight\n"),
     );
     let what = format!("`{name}` stays between 1 and 2^36, so that no sum of it wraps");
-    theory.goal(Property::Conservation, &function.name, &what, &function.at, &module, "bounded")
+    theory.goal(Property::Conservation, &function.name, &what, &function.at, module, "bounded")
 }
 
 /// The local variables that keep their initial value, in order, where that has no effects and does not depend on a

@@ -25,6 +25,10 @@ pub const HEAD: &str = "module Policy
   exception Return_maybe_thread maybe_thread
   exception Return_cset cset
 
+  (* Numbers of elements: in a search inside a search, and in a queue. *)
+  function pair (outer inner: int) : int
+  function number (t: thread) : int
+
   (* The cores for which this event has stolen. *)
   val pulled : ref cset
   val pull_none () : unit

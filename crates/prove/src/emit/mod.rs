@@ -40,11 +40,11 @@ use theorems::{Module, Source};
 /// Derives the obligations of a policy, including those of its own `invariants`.
 pub fn theorems(policy: &Policy, invariants: &[Invariant]) -> Theorems {
     let unit = unit::Unit::new(policy);
-    let mut theory = Theory { modules: Vec::new(), obligations: Vec::new(), bounds: Vec::new() };
+    let mut theory = Theory { modules: Vec::new(), obligations: Vec::new() };
     let steals: Vec<&Steal> = policy.steals.iter().filter(|steal| !steal.superseded).collect();
     // The steals' terms say which attributes are summed.
     steals.iter().for_each(|steal| steals::summed(&unit, steal));
-    theory.bounds = bounds::emit(&unit, &mut theory);
+    let bounds = bounds::emit(&unit, &mut theory);
     steals.iter().for_each(|steal| steals::emit(&unit, &mut theory, steal, &steals));
     events::emit(&unit, &mut theory);
     claims::emit(&unit, &mut theory);
@@ -59,6 +59,9 @@ pub fn theorems(policy: &Policy, invariants: &[Invariant]) -> Theorems {
         modules: theory.modules,
     };
     let mut obligations = theory.obligations;
+    // The bounds are an axiom of each module.
+    let others = obligations.iter_mut().filter(|o| o.claim.module().is_some() && !bounds.contains(&o.id));
+    others.for_each(|obligation| obligation.rests_on.extend(bounds.iter().cloned()));
     obligations.sort_by_key(|o| o.property);
     Theorems { whyml: source.whole(&policy.name), obligations, source }
 }
@@ -67,8 +70,6 @@ pub fn theorems(policy: &Policy, invariants: &[Invariant]) -> Theorems {
 pub struct Theory {
     modules: Vec<Module>,
     obligations: Vec<Obligation>,
-    /// Every steal's obligations rest on these.
-    bounds: Vec<Id>,
 }
 
 impl Theory {

@@ -103,7 +103,7 @@ fn entered(unit: &Unit, theory: &mut Theory, enqueue: &Function, key: &Key) -> I
     theory.module(&module, &text);
     let what = format!("a thread that returns to its core keeps its `{}`, or gets a larger one", key.name);
     let claim = Claim::Goal { module, goal: "enters'vc".into() };
-    theory.add(Property::Waiting, "enqueue", &what, &enqueue.at, claim, theory.bounds.clone())
+    theory.add(Property::Waiting, "enqueue", &what, &enqueue.at, claim, Vec::new())
 }
 
 /// An event of the running thread adds what it ran to its key. A tick may leave that to a later event.

@@ -64,6 +64,9 @@ impl<'u, 'p> Program<'u, 'p> {
                 inner.bind(local, alias);
                 continue;
             }
+            if changes_later(arg) {
+                continue;
+            }
             let name = self.unit.fresh(&function.local(local).name);
             lets += &format!("let {name} = {} in\n", self.expr(scope, arg));
             inner.bind(local, name);
@@ -310,6 +313,15 @@ impl<'u, 'p> Program<'u, 'p> {
         }
         format!("({look}let {x} = any {} in\nassume {{ {spec} }}; {x})", why_type(ty))
     }
+}
+
+/// True if an argument is a set that the callee reads where it is kept, so that it has another value at each read.
+fn changes_later(arg: &Expr) -> bool {
+    use ExprKind as E;
+    matches!(
+        arg.kind,
+        E::Set(_) | E::Kept(_) | E::Global(_) | E::Thread { .. } | E::Core { .. } if arg.ty == Type::SET
+    )
 }
 
 /// The places of `r` in a formula that do not depend on a search's element.

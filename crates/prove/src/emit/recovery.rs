@@ -60,7 +60,6 @@ pub fn emit(unit: &Unit, theory: &mut Theory) {
     );
     theory.module("Waiting_balance", &text);
     let mut rests_on = super::events::contracts(unit, handler);
-    rests_on.extend(theory.bounds.clone());
     if let Some(gate) = gate {
         rests_on.push(frequent(unit, theory, handler, &gate));
     }

@@ -55,14 +55,7 @@ pub fn emit(unit: &Unit, theory: &mut Theory, goal: &Goal) -> Id {
     let module = format!("Waiting_{}_{}", goal.event.name(), goal.name);
     theory.module(&module, &text);
     let claim = Claim::Goal { module, goal: "runs'vc".into() };
-    theory.add(
-        Property::Waiting,
-        goal.event.name(),
-        goal.what,
-        &goal.handler.at,
-        claim,
-        theory.bounds.clone(),
-    )
+    theory.add(Property::Waiting, goal.event.name(), goal.what, &goal.handler.at, claim, Vec::new())
 }
 
 /// Preconditions: the times that a program uses, runtimes and weights are within the limits of `proofs/waiting.mlw`.

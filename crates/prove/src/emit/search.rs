@@ -52,6 +52,9 @@ impl<'p> Program<'_, 'p> {
             let mut scope = scope.clone();
             scope.bind(search.iteration.local, x.to_owned());
             let member = terms.element_of(&scope, search, x);
+            if ty.base == BaseType::Thread {
+                terms.element = format!("(number {x})");
+            }
             let keys: Vec<String> = keys.iter().map(|(_, key)| known(&mut terms, &scope, key)).collect();
             (member, keys)
         };

@@ -5,9 +5,11 @@ use super::Theory;
 use super::contract::CONTRACT;
 use super::term::Terms;
 use super::unit::{Scope, Unit};
-use crate::obligation::{Claim, Property};
+use crate::obligation::{Claim, Id, Property};
 use hearth_ipanema::ir::visit::{Visitor, walk_block, walk_expr};
-use hearth_ipanema::ir::{Expr, ExprKind, FunctionId, LocalId, Policy, Steal, ThreadField};
+use hearth_ipanema::ir::{
+    CoreField, Expr, ExprKind, Function, FunctionId, LocalId, Policy, Steal, ThreadField,
+};
 
 pub const TO_THE_THIEF: &str = "a stolen thread goes to the thief";
 
@@ -58,10 +60,10 @@ pub fn emit(unit: &Unit, theory: &mut Theory, steal: &Steal, all: &[&Steal]) {
         Some(id) => unit.policy.function(id).at.clone(),
         None => steal.at.clone(),
     };
-    let bounds = theory.bounds.clone();
     let mut goal = |property, what: &str, phase, goal: &str| {
         let claim = Claim::Goal { module: module.clone(), goal: goal.into() };
-        theory.add(property, &steal.name, what, &at(phase), claim, bounds.clone());
+        let rests_on = vec![Id::new(&steal.name, TO_THE_THIEF)];
+        theory.add(property, &steal.name, what, &at(phase), claim, rests_on);
     };
     let places = [Some(steal.can_steal_core), Some(steal.can_steal_core), steal.steal_thread, steal.stop];
     for ((name, what), phase) in CONTRACT.into_iter().zip(places) {
@@ -72,9 +74,7 @@ pub fn emit(unit: &Unit, theory: &mut Theory, steal: &Steal, all: &[&Steal]) {
     let what = format!("{} falls with each thread it moves", phases.measure().1);
     match phases.disturbance() {
         None => goal(Property::Progress, &what, steal.steal_thread, "falls"),
-        Some(attribute) => {
-            let construct =
-                format!("`{attribute}`, which is part of the sum and changes when a thread is moved");
+        Some(construct) => {
             theory.not_modelled(
                 Property::Progress,
                 &steal.name,
@@ -147,10 +147,10 @@ impl Phases<'_, '_> {
 
     fn stop(&self, phase: Option<FunctionId>) -> String {
         let Some(stop) = phase else { return "false".into() };
-        // How many it is does not depend on what is read.
+        // It stops too early if it can, whatever it reads.
         let mut terms = Terms::new(self.unit, "r", "0");
         let text = terms.inline(stop, vec![None, None, Some("stolen".into())]);
-        if text.contains(" r ") { format!("forall r. {text}") } else { text }
+        if text.contains(" r ") { format!("exists r. {text}") } else { text }
     }
 
     /// What the thread rule compares: a function of cores, or how many threads they have.
@@ -163,14 +163,20 @@ impl Phases<'_, '_> {
         }
     }
 
-    /// An attribute that the measure reads and that `move`, or the `enqueue` that follows, writes. `falls` compares
-    /// the sums before and after a move with the same attributes.
+    /// What changes the measure besides the move of a thread: an attribute that `move`, or the `enqueue` that follows,
+    /// writes, or time. `falls` compares the sums before and after a move with the same attributes and at one time.
     fn disturbance(&self) -> Option<String> {
         let policy = self.unit.policy;
-        let reads = &policy.function(self.measure().0?).effects.reads;
+        let measure = policy.function(self.measure().0?);
         let writes = &policy.function(self.steal.move_thread).effects.writes;
-        let both = reads.iter().find(|read| writes.iter().any(|write| read.is_same_object(*write)))?;
-        Some(policy.access_name(*both))
+        let written =
+            measure.effects.reads.iter().find(|read| writes.iter().any(|write| read.is_same_object(*write)));
+        let what = match written {
+            Some(access) => format!("`{}`", policy.access_name(*access)),
+            None if reads_clock(policy, measure) => "a clock".into(),
+            None => return None,
+        };
+        Some(format!("{what}, which is part of the sum and changes when a thread is moved"))
     }
 
     fn measured(&self, r: &str, view: &str, core: &str) -> String {
@@ -199,6 +205,29 @@ impl Phases<'_, '_> {
              \x20   moved >= 1 /\\ {after_b} = b + moved /\\ a - b > moved\n"
         )
     }
+}
+
+/// True if a function depends on time, directly or through calls.
+fn reads_clock(policy: &Policy, function: &Function) -> bool {
+    struct Reads<'p>(&'p Policy, bool);
+    impl Visitor for Reads<'_> {
+        fn expr(&mut self, e: &Expr) {
+            use ExprKind as E;
+            self.1 |= match &e.kind {
+                E::Now => true,
+                E::ThreadField { field, .. } => *field == ThreadField::Runtime,
+                E::CoreField { field, .. } => matches!(field, CoreField::Frequency | CoreField::IdleSince),
+                _ => false,
+            };
+            walk_expr(self, e);
+        }
+        fn call(&mut self, function: FunctionId, _args: &[Expr]) {
+            walk_block(self, &self.0.function(function).body);
+        }
+    }
+    let mut reads = Reads(policy, false);
+    walk_block(&mut reads, &function.body);
+    reads.1
 }
 
 /// The function of cores that a thread rule applies to the core where the thread waits.

@@ -71,6 +71,18 @@ impl<'u, 'p> Terms<'u, 'p> {
         Some(format!("(state (seen {r} {} {}) {core})", self.unit.place(), self.element))
     }
 
+    /// Terms of a search's element `c`: each element is read at a time of its own.
+    pub fn within<T>(&mut self, c: &str, term: impl FnOnce(&mut Self) -> T) -> T {
+        let element = match self.element.as_str() {
+            "0" => c.to_owned(),
+            outer => format!("(pair {outer} {c})"),
+        };
+        let outer = std::mem::replace(&mut self.element, element);
+        let term = term(self);
+        self.element = outer;
+        term
+    }
+
     /// An arbitrary value of a type.
     pub fn unknown(&self, ty: Type) -> String {
         let place = self.unit.place();
@@ -129,7 +141,7 @@ impl<'u, 'p> Terms<'u, 'p> {
             }
             E::Empty(set) => {
                 let c = self.unit.fresh("c");
-                let member = self.member(scope, set, &c);
+                let member = self.within(&c, |terms| terms.member(scope, set, &c));
                 format!("(forall {c}. is_core {c} -> not {member})")
             }
             E::Not(inner) => format!("(not {})", self.expr(scope, inner)),
@@ -184,9 +196,9 @@ impl<'u, 'p> Terms<'u, 'p> {
         match field {
             ThreadField::Core => match &self.waits_on {
                 Some((t, core)) if *t == thread => core.clone(),
-                // Threads move when the event steals.
-                _ if self.alone && thread != OWN => self.unknown(Type::CORE),
-                _ => format!("(core_of {thread})"),
+                _ if thread == OWN => format!("(core_of {thread})"),
+                // Other events move other threads.
+                _ => self.unknown(Type::CORE),
             },
             ThreadField::Weight => format!("(weight_of {} {thread})", self.now()),
             ThreadField::Runtime => format!("(runtime {} {thread})", self.now()),
@@ -270,7 +282,7 @@ impl<'u, 'p> Terms<'u, 'p> {
                 let c = self.unit.fresh("c");
                 let mut scope = scope.clone();
                 scope.bind(search.iteration.local, c.clone());
-                let member = self.element_of(&scope, search, &c);
+                let member = self.within(&c, |terms| terms.element_of(&scope, search, &c));
                 format!("(exists {c}. is_core {c} /\\ {member})")
             }
             (SearchKind::Sum { of }, Over::Threads { core, .. })
@@ -307,9 +319,14 @@ impl<'u, 'p> Terms<'u, 'p> {
                 }
             }
         };
-        match &search.filter {
-            Some(filter) => format!("({over} /\\ {})", self.expr(scope, filter)),
-            None => over,
+        match (&search.filter, &search.iteration.over) {
+            // A walk over a queue evaluates the filter at another time for each thread.
+            (Some(filter), Over::Threads { .. }) => {
+                let number = format!("(number {x})");
+                format!("({over} /\\ {})", self.within(&number, |terms| terms.expr(scope, filter)))
+            }
+            (Some(filter), _) => format!("({over} /\\ {})", self.expr(scope, filter)),
+            (None, _) => over,
         }
     }
 

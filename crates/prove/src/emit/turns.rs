@@ -27,7 +27,6 @@ pub fn emit(unit: &Unit, theory: &mut Theory) {
     let taken = first(policy, theory);
     let mut common = vec![Id::new("schedule", PICKS), Id::new("schedule", FIRST)];
     common.extend(turn(unit, theory));
-    common.extend(theory.bounds.clone());
     for (index, queue) in policy.queues.iter().enumerate() {
         let mut rests_on = common.clone();
         let (turns, theorem) = match queue.by {

@@ -1,0 +1,173 @@
+//! The judges: the model checker, and the checks of the simulator.
+
+use hearth_machine::{Governor, Machine};
+use hearth_modelcheck::{Options, Property, Scenario, check, standard_scenarios};
+use hearth_policy::{Policy, Settings};
+use hearth_sim::{Job, NOISE, Native, SimError, run_within};
+use hearth_workload::{Op, Thread, Workload};
+use std::fmt;
+
+/// States per scenario. Most violations are found within the first few hundred.
+const STATES: usize = 1_500;
+
+/// A property that a policy does not have.
+#[derive(Clone, Debug)]
+pub struct Refutation {
+    pub property: Property,
+    /// The violation in a sentence.
+    pub what: String,
+    /// The scenario or workload that shows it.
+    by: String,
+}
+
+impl Refutation {
+    /// The events of which the prover claims that they exclude a loss of work conservation. Empty: all.
+    pub fn events(&self) -> Vec<&str> {
+        let named = self.what.split('`').nth(1).unwrap_or_default();
+        match self.what.starts_with("at the end of") {
+            // On its core, `schedule` and `newly_idle` may follow. A tick balances.
+            true => vec![named, "schedule", "newly_idle", "balance"],
+            false if named.is_empty() => vec![],
+            false => vec![named],
+        }
+    }
+}
+
+impl fmt::Display for Refutation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {} ({})", self.property, self.what, self.by)
+    }
+}
+
+pub struct Judges {
+    scenarios: Vec<Scenario>,
+    machine: Machine,
+    /// Threads that may run on any core, and threads with affinities.
+    workloads: [Workload; 2],
+}
+
+impl Judges {
+    pub fn new() -> Judges {
+        let machine = Machine::builtin(MACHINE).expect("a built-in machine");
+        Judges { scenarios: standard_scenarios(), machine, workloads: [workload(false), workload(true)] }
+    }
+
+    /// One refutation of each kind, and the errors of the judges. The simulator is asked only if the model checker refutes
+    /// neither safety nor work conservation, or only one of them: native code is slow to build.
+    pub fn refutations(&self, policy: &Policy) -> (Vec<Refutation>, Vec<String>) {
+        let (mut found, mut errors) = (Vec::new(), Vec::new());
+        let conserves = conserves_work(policy);
+        for scenario in &self.scenarios {
+            if let Err(error) = explore(policy, scenario, conserves, &mut found) {
+                errors.push(format!("model checker: {}: {error}", scenario.name));
+            }
+        }
+        let is_refuted = |property| found.iter().any(|one: &Refutation| one.property == property);
+        if is_refuted(Property::Safety) && (!conserves || is_refuted(Property::Cwc)) {
+            return (found, errors);
+        }
+        match Native::build(policy.clone()) {
+            Ok(native) => self.simulate(&native, &mut found, &mut errors),
+            Err(error) => errors.push(format!("simulator: {error}")),
+        }
+        (found, errors)
+    }
+
+    /// The simulator refutes a policy that violates a rule of its events. One that lets threads wait beside idle cores
+    /// does not conserve work: events take no time in a simulation, so no concurrent one excuses that.
+    fn simulate(&self, native: &Native, found: &mut Vec<Refutation>, errors: &mut Vec<String>) {
+        for workload in &self.workloads {
+            let job = Job {
+                workload,
+                machine: &self.machine,
+                governor: Governor::Schedutil,
+                policy: native,
+                params: &Settings::default(),
+                seed: 1,
+                noise: NOISE,
+            };
+            let by = format!("simulation of {}", workload.name);
+            match run_within(&job, MOST_SECONDS, &mut ()) {
+                Ok(run)
+                    if run.summary.overload_core_ms > 0.0
+                        && is_free(workload)
+                        && conserves_work(native.policy()) =>
+                {
+                    let wasted = run.summary.overload_core_ms;
+                    let what = format!("threads wait for {wasted} core-milliseconds beside idle cores");
+                    found.push(Refutation { property: Property::Cwc, what, by });
+                }
+                Ok(_) => {}
+                Err(SimError::Illegal { what, .. }) => {
+                    found.push(Refutation { property: Property::Safety, what, by });
+                }
+                // That a thread runs at last is not claimed.
+                Err(SimError::TimeLimit { .. } | SimError::Stuck { .. }) => {}
+                Err(error) => errors.push(format!("{by}: {error}")),
+            }
+        }
+    }
+}
+
+/// 4 cores with 2 hyperthreads each.
+const MACHINE: &str = "ryzen-3400g";
+
+/// Limit of simulated time.
+const MOST_SECONDS: u64 = 10;
+
+/// Other policies do not claim to conserve work. Their obligations take minutes and do not hold.
+fn conserves_work(policy: &Policy) -> bool {
+    let ir = policy.ir();
+    ir.bases.iter().chain([&ir.name]).any(|name| name.contains("cwc"))
+}
+
+fn is_free(workload: &Workload) -> bool {
+    workload.threads.iter().all(|thread| thread.affinity.is_empty())
+}
+
+/// Threads that compute, sleep, yield and fork: one for each core, and half as many again.
+fn workload(pinned: bool) -> Workload {
+    let ms = |ms: u64| Op::Run(ms * 2_000_000);
+    let thread = |i: u32| {
+        let n = u64::from(i);
+        let mut ops = vec![ms(1 + n % 3), Op::Sleep(500_000 + n * 130_000), ms(6), Op::Yield];
+        ops.extend([
+            ms(2 + n % 5),
+            Op::Io(200_000),
+            Op::repeat(6, vec![ms(1), Op::Sleep(1_000_000)]),
+            ms(25),
+        ]);
+        ops = vec![Op::repeat(30, ops)];
+        if i < 4 {
+            ops.splice(0..0, [Op::Fork(i + 8), Op::Run(300_000)]);
+        }
+        let (first, last) = (i as u16 % 5, (i as u16 * 3) % 8);
+        let affinity = if pinned && i % 3 > 0 { vec![first, last] } else { Vec::new() };
+        Thread { name: format!("t{i}"), affinity, ops, ..Thread::default() }
+    };
+    let name = if pinned { "pinned threads" } else { "free threads" };
+    Workload { name: name.into(), threads: (0..12).map(thread).collect(), ..Workload::default() }
+}
+
+/// Explores a scenario. A loss of work conservation may hide a violation of another property, so it is then explored
+/// without that.
+fn explore(
+    policy: &Policy,
+    scenario: &Scenario,
+    cwc: bool,
+    found: &mut Vec<Refutation>,
+) -> Result<(), hearth_modelcheck::CheckError> {
+    let options = Options { max_states: STATES, cwc, ..Options::default() };
+    let Some(counterexample) = check(policy, scenario, &options)?.violation else { return Ok(()) };
+    let (property, what) = (counterexample.violation.property, counterexample.violation.what);
+    let new = Refutation { property, what, by: scenario.name.clone() };
+    let again = cwc && property == Property::Cwc;
+    let kind = |one: &Refutation| {
+        let numbers = |c: char| if c.is_ascii_digit() { '#' } else { c };
+        (one.property.to_string(), one.what.chars().map(numbers).collect::<String>())
+    };
+    if !found.iter().any(|old| kind(old) == kind(&new)) {
+        found.push(new);
+    }
+    if again { explore(policy, scenario, false, found) } else { Ok(()) }
+}
