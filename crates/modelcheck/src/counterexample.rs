@@ -25,6 +25,9 @@ pub struct Counterexample {
     pub params: Vec<(String, i64)>,
     /// The steps from the initial state.
     pub steps: Vec<Step>,
+    /// Of a livelock: the number of steps before those that repeat for ever.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repeats_from: Option<usize>,
     /// The reduction under which it was found: decides where a step ends.
     #[serde(alias = "learned")]
     pub(crate) reduction: Reduction,

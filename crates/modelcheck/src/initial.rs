@@ -11,7 +11,10 @@ use crate::property::Violation;
 use crate::reduction::Reduction;
 use crate::scenario::{Scenario, Start};
 use crate::step::{Step, enabled};
-use crate::world::{NO_THREAD, World};
+use crate::world::World;
+
+/// Dispatches and preemptions after the creation of one thread. Far fewer are pending unless they have no end.
+const SETTLING: usize = 1_000;
 
 /// Creates each thread on the core that the scenario names, by restricting its affinity to that core until
 /// all threads exist. If the policy ignores affinities, it places the threads freely.
@@ -62,13 +65,19 @@ fn create(driver: &mut Driver<'_>, world: &mut World, thread: u8, core: u8) -> R
     settle(driver, world)
 }
 
-/// Executes pending dispatches and preemptions until there are none.
+/// Executes pending dispatches and preemptions until there are none, or until they seem to have no end: then the
+/// exploration begins in their midst.
 fn settle(driver: &mut Driver<'_>, world: &mut World) -> Result<(), Violation> {
-    loop {
+    for turn in 0..SETTLING {
         let due = |step: &Step| matches!(step, Step::Dispatch(_) | Step::Preempt(_));
-        let Some(step) = enabled(driver.model, world).into_iter().find(due) else { return Ok(()) };
-        driver.begin(world, step, Budget::All, None)?;
+        let mut steps: Vec<Step> = enabled(driver.model, world).into_iter().filter(due).collect();
+        if steps.is_empty() {
+            break;
+        }
+        // Every core gets its turn.
+        let next = turn % steps.len();
+        driver.begin(world, steps.swap_remove(next), Budget::All, None)?;
         debug_assert!(world.cores.iter().all(|core| core.activity.is_none()));
-        debug_assert!(world.cores.iter().all(|core| core.current != NO_THREAD || core.nr_ready() == 0));
     }
+    Ok(())
 }

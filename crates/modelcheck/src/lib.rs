@@ -84,6 +84,7 @@ mod consistency;
 mod cores;
 mod counterexample;
 mod cwc;
+mod cycle;
 mod driver;
 mod env;
 mod initial;

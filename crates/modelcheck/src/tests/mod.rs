@@ -1,5 +1,6 @@
 //! Tests of internals.
 
+mod liveness;
 mod native;
 mod races;
 mod reduction;

@@ -111,6 +111,8 @@ fn all_hold(policy: &Policy, violation: &Violation) -> bool {
         Refuted::Claims => o.id.what.contains("claims"),
         Refuted::Safety if violation.what.contains("may not run") => o.id.what.contains("affinity"),
         Refuted::Safety => true,
+        // Not among the options of `refutations`.
+        Refuted::Livelock | Refuted::Waiting | Refuted::Conservation => false,
     };
     let mut obligations: Vec<&Obligation> = theorems.obligations.iter().filter(excludes).collect();
     // What needs no prover comes first.
