@@ -175,10 +175,12 @@ impl<'p> Model<'p> {
             since: -1,
             timer: -1,
             timer_core: 0,
+            waited: 0,
         };
         World {
             now: START_NS,
             ticks,
+            quiet: None,
             idle: self.map.online,
             claimed: Cores::EMPTY,
             vars,

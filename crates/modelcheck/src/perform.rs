@@ -229,7 +229,7 @@ impl Env<'_> {
         self.world.dequeue(thread);
         let now = self.world.now;
         let t = self.world.thread_mut(thread);
-        (t.state, t.since, t.timer) = (State::Running, now, -1);
+        (t.state, t.since, t.timer, t.waited) = (State::Running, now, -1, 0);
         let core = self.world.core_mut(self.me);
         (core.current, core.mode) = (thread, Mode::Busy);
         Ok(())

@@ -10,7 +10,7 @@ use crate::driver::Driver;
 use crate::model::Model;
 use crate::property::{Property, Violation};
 use crate::search::{CheckError, Invariants, check_state};
-use crate::step::{Step, enabled};
+use crate::step::Step;
 use crate::world::World;
 use crate::{cycle, initial};
 
@@ -63,7 +63,12 @@ impl Counterexample {
     pub fn check(&self, policy: &Policy) -> Result<(), CheckError> {
         let model = model_for(policy, self)?;
         let property = self.violation.property;
-        let checks = Checks { cwc: property == Property::Cwc, collisions: property == Property::Collision };
+        let checks = Checks {
+            cwc: property == Property::Cwc,
+            collisions: property == Property::Collision,
+            within: self.within.filter(|_| property == Property::Waiting),
+            rounds: self.rounds.filter(|_| property == Property::Conservation),
+        };
         let mut driver = Driver { model: &model, reduction: self.reduction.clone(), checks };
         let invariants = Invariants::of(policy.ir(), Vec::new());
         let mut world = match initial::world(&model, &self.scenario) {
@@ -72,7 +77,7 @@ impl Counterexample {
         };
         let mut repeated = Repeated::default();
         for (at, step) in self.steps.iter().enumerate() {
-            let steps = enabled(&model, &world);
+            let steps = driver.enabled(&world);
             if self.repeats_from.is_some_and(|from| at >= from) {
                 repeated.step(*step, &steps, &world);
             }

@@ -14,10 +14,11 @@ use crate::cycle::Internal;
 use crate::driver::Driver;
 use crate::env::{Budget, Env, Stop};
 use crate::model::{Faults, Invariant, Model};
+use crate::progress::Rounds;
 use crate::property::{Property, Violation};
 use crate::reduction::Reduction;
 use crate::scenario::{Scenario, ScenarioError};
-use crate::step::{Step, enabled};
+use crate::step::Step;
 use crate::world::{Activity, World};
 use crate::{consistency, counterexample, initial, interp, narrate};
 
@@ -38,6 +39,11 @@ pub struct Options {
     pub collisions: bool,
     /// Check that preemptions, timers and steals end.
     pub livelock: bool,
+    /// Check that a ready thread runs within so many ticks. A scenario with fewer ticks cannot refute it.
+    pub within: Option<u8>,
+    /// Check that balancing reaches a state in which no core is idle while another is overloaded, if external events
+    /// stop.
+    pub rounds: Option<Rounds>,
     /// Invariants to check in every state, besides those that the policy declares.
     pub invariants: Vec<Invariant>,
     pub params: Settings,
@@ -54,6 +60,8 @@ impl Default for Options {
             cwc: false,
             collisions: false,
             livelock: false,
+            within: None,
+            rounds: None,
             invariants: Vec::new(),
             params: Settings::default(),
             faults: Faults::default(),
@@ -72,6 +80,8 @@ pub struct Outcome {
     pub depth: usize,
     /// All reachable states were explored. Without a violation, the properties hold.
     pub complete: bool,
+    /// Properties that the scenario is too short to refute.
+    pub vacuous: Vec<Property>,
     /// Why not all reachable states were explored, if there is no violation.
     pub undecided: Option<String>,
     pub violation: Option<Counterexample>,
@@ -112,7 +122,9 @@ pub fn check(policy: &Policy, scenario: &Scenario, options: &Options) -> Result<
     let mut model = Model::new(policy, scenario)?;
     model.params = options.params.values(policy)?;
     model.faults = options.faults;
-    let checks = Checks { cwc: options.cwc, collisions: options.collisions };
+    let within = options.within.filter(|within| *within < scenario.ticks);
+    let Options { cwc, collisions, rounds, .. } = *options;
+    let checks = Checks { cwc, collisions, within, rounds };
     let mut driver = Driver { model: &model, reduction: Reduction::new(&model, options.reduce), checks };
     loop {
         // An exploration that breaks the assumptions of the reduction is restarted with corrected ones.
@@ -168,8 +180,16 @@ struct Node {
 
 /// Explores once. `None` means that an assumption of the reduction was broken.
 fn explore(driver: &mut Driver<'_>, scenario: &Scenario, options: &Options) -> Option<Outcome> {
-    let mut outcome =
-        Outcome { states: 0, transitions: 0, depth: 0, complete: false, undecided: None, violation: None };
+    let is_short = options.within.is_some() && driver.checks.within.is_none();
+    let mut outcome = Outcome {
+        states: 0,
+        transitions: 0,
+        depth: 0,
+        complete: false,
+        vacuous: is_short.then_some(Property::Waiting).into_iter().collect(),
+        undecided: None,
+        violation: None,
+    };
     let invariants = Invariants::of(driver.model.policy, options.invariants.clone());
     let first = match initial::world(driver.model, scenario).and_then(|w| check_state(driver, w, &invariants))
     {
@@ -204,7 +224,7 @@ fn explore(driver: &mut Driver<'_>, scenario: &Scenario, options: &Options) -> O
                 }
             }
         }
-        let steps = enabled(driver.model, &world);
+        let steps = driver.enabled(&world);
         internal.expand(&steps);
         for step in steps {
             outcome.transitions += 1;
@@ -267,7 +287,7 @@ fn probe(driver: &mut Driver<'_>, mut world: World, limit: usize) -> Probe {
             let cycle = steps.split_off(start);
             return Probe::Repeats(steps, cycle);
         }
-        let enabled = enabled(driver.model, &world);
+        let enabled = driver.enabled(&world);
         let actors = enabled.iter().filter_map(|step| Some((step.actor()?, *step)));
         // The next actor from `turn` on, with wrap-around.
         let Some((actor, step)) = actors.min_by_key(|(actor, _)| (*actor < turn, *actor)) else {
@@ -313,6 +333,8 @@ fn report(
         schedule: narrate::lines(&replayed),
         steps,
         repeats_from,
+        within: driver.checks.within.filter(|_| violation.property == Property::Waiting),
+        rounds: driver.checks.rounds.filter(|_| violation.property == Property::Conservation),
         violation,
     }
 }

@@ -80,7 +80,31 @@ pub fn all() -> Vec<Scenario> {
             &[(Awake(0), forever), (Awake(1), &[]), (Awake(0), forever)],
         ),
         held(),
+        scenario(
+            "turns-1",
+            "1 core, 3 threads, 30 ticks: threads compute",
+            &[1],
+            30,
+            &[(Awake(0), forever), (Awake(0), forever), (Awake(0), forever)],
+        ),
+        scenario(
+            "yields-1",
+            "1 core, 3 threads, 25 ticks: a thread waits behind two that yield",
+            &[1],
+            25,
+            &[(Awake(0), &[Yield, Forever]), (Awake(0), &[Yield, Forever]), (Awake(0), forever)],
+        ),
+        turns(),
+        scenario(
+            "timers-2",
+            "2 cores, 3 threads, 4 ticks: a thread wakes one whose core is busy",
+            &[2],
+            4,
+            &[(Awake(0), &[Wake(1), Forever]), (Blocked(1), forever), (Awake(1), forever)],
+        ),
         pinned(),
+        behind(),
+        mixed(),
         stuck(),
         pairs(),
         crowd(),
@@ -245,6 +269,46 @@ fn allowed() -> Scenario {
     scenario.threads[1].affinity = [0, 3].into_iter().collect();
     for thread in [2, 3] {
         scenario.threads[thread].affinity = Cores::one(2);
+    }
+    scenario
+}
+
+/// Threads take turns while one of them may move.
+fn turns() -> Scenario {
+    let threads: &[(Start, &[Op])] =
+        &[(Awake(0), &[Forever]), (Awake(0), &[Forever]), (Awake(0), &[Forever]), (Awake(1), &[Forever])];
+    let doc =
+        "2 cores, 4 threads, 26 ticks: threads compute, two of them pinned to one core and one to the other";
+    let mut scenario = scenario("turns-2", doc, &[2], 26, threads);
+    for (thread, core) in [(0, 0), (1, 0), (3, 1)] {
+        scenario.threads[thread].affinity = Cores::one(core);
+    }
+    scenario
+}
+
+/// The thread that waits may move, the one that runs may not.
+fn behind() -> Scenario {
+    let threads: &[(Start, &[Op])] =
+        &[(Awake(0), &[Forever]), (Awake(0), &[Forever]), (Awake(1), &[Sleep]), (Awake(2), &[])];
+    let doc = "3 cores: a thread that may run anywhere waits behind a pinned one; others sleep and exit";
+    let mut scenario = scenario("behind-3", doc, &[3], 0, threads);
+    scenario.threads[0].affinity = Cores::one(0);
+    scenario
+}
+
+/// Affinities overlap.
+fn mixed() -> Scenario {
+    let threads: &[(Start, &[Op])] = &[
+        (Awake(0), &[Forever]),
+        (Awake(0), &[Wake(3), Forever]),
+        (Awake(1), &[Sleep]),
+        (Blocked(2), &[]),
+        (Awake(2), &[]),
+    ];
+    let doc = "3 cores: threads that may run on two of the cores each wait, sleep, wake and exit";
+    let mut scenario = scenario("mixed-3", doc, &[3], 0, threads);
+    for (thread, cores) in [(0, [0, 1]), (1, [0, 2]), (2, [1, 2]), (3, [1, 2])] {
+        scenario.threads[thread].affinity = cores.into_iter().collect();
     }
     scenario
 }

@@ -28,6 +28,12 @@ pub enum Step {
     Interrupt(u8),
     /// The thread's timer fires.
     Timer(u8),
+    /// External events stop for good.
+    Quiet,
+    /// After external events have stopped: the clock advances by 256 ticks, and the core has its tick.
+    Turn(u8),
+    /// After external events have stopped: the clock advances by 256 ticks, and all busy cores have their tick.
+    Round,
 }
 
 impl Step {
@@ -37,7 +43,9 @@ impl Step {
         match self {
             Step::Go(core) | Step::Tick(core) | Step::Preempt(core) | Step::Dispatch(core) => Some(core),
             Step::Timer(thread) => Some(Cores::MAX as u8 + thread),
-            Step::Clock | Step::Op(_) | Step::Interrupt(_) => None,
+            Step::Clock | Step::Op(_) | Step::Interrupt(_) | Step::Quiet | Step::Turn(_) | Step::Round => {
+                None
+            }
         }
     }
 }

@@ -2,9 +2,11 @@
 
 use super::{load, path};
 use crate::counterexample::Counterexample;
+use crate::progress::Rounds;
 use crate::property::Property;
 use crate::scenario::Scenario;
 use crate::search::{CheckError, Options, Outcome, check};
+use crate::step::Step;
 use hearth_ipanema::syntax::Source;
 use hearth_policy::Policy;
 
@@ -83,4 +85,84 @@ fn a_cycle_that_does_not_repeat_is_rejected() {
     for changed in [short, late, other, Counterexample { repeats_from: None, ..found }] {
         assert!(matches!(changed.check(&policy), Err(CheckError::Harmless { .. })), "{changed}");
     }
+}
+
+fn waiting() -> Options {
+    Options { within: Some(24), ..Options::default() }
+}
+
+/// Who became ready last runs first.
+const LIFO: &str = "on enqueue (thread t, core c) { t.vruntime = 0ms - now; t.home = c; }";
+/// Whoever runs goes on until it stops by itself.
+const NO_TURNS: &str = "on tick (thread t) { charge(t); }";
+
+#[test]
+fn threads_that_wait_for_ever_are_found() {
+    for (policy, scenario) in
+        [(LIFO, "turns-1"), (LIFO, "yields-1"), (NO_TURNS, "turns-1"), (NO_TURNS, "turns-2")]
+    {
+        let found = refuted(&changed("cfs-cwc-flat", policy), scenario, &waiting(), Property::Waiting);
+        assert!(found.violation.what.ends_with("for 24 ticks"), "{found}");
+        // Each tick was handled.
+        let ticks = found.steps.iter().filter(|step| **step == Step::Clock).count();
+        assert!(ticks >= 24, "{found}");
+    }
+}
+
+#[test]
+fn fair_policies_let_all_threads_run() {
+    for policy in ["cfs-cwc", "cfs-cwc-flat", "ule-cwc", "cfs"] {
+        for scenario in ["turns-1", "turns-2"] {
+            let outcome = explore(&load(policy), scenario, &waiting());
+            assert!(outcome.complete, "{policy} on {scenario}: {:?}", outcome.violation);
+        }
+    }
+    // The bound is tight enough to tell: a turn takes three ticks, and two others come first.
+    let tight = |ticks| Options { within: Some(ticks), ..Options::default() };
+    refuted(&load("cfs-cwc-flat"), "turns-1", &tight(5), Property::Waiting);
+    assert!(explore(&load("cfs-cwc-flat"), "turns-1", &tight(6)).complete);
+}
+
+#[test]
+fn a_scenario_with_few_ticks_says_nothing_about_waiting() {
+    let outcome = explore(&changed("cfs-cwc-flat", NO_TURNS), "held-2", &waiting());
+    assert!(outcome.complete && outcome.vacuous == [Property::Waiting]);
+}
+
+fn conservation(overlap: bool) -> Options {
+    Options { rounds: Some(Rounds { count: 1, overlap }), ..Options::default() }
+}
+
+/// Idle cores have no tick, and nobody balances for them.
+const SELFISH: &str =
+    "on balance (core c) { if (now < c.next) return; c.next = now + interval; pull(c, waiting); }";
+
+#[test]
+fn imbalance_that_stays_is_found() {
+    for overlap in [false, true] {
+        let selfish = changed("cfs-cwc-flat", SELFISH);
+        let found = refuted(&selfish, "sleepers-3", &conservation(overlap), Property::Conservation);
+        assert!(found.steps.contains(&Step::Quiet), "{found}");
+        assert!(found.schedule.iter().any(|line| line.contains("[balance(")), "{found}");
+    }
+}
+
+#[test]
+fn balancing_repairs_what_races_left() {
+    for policy in ["cfs-cwc", "cfs-cwc-flat", "ule-cwc"] {
+        for scenario in ["wake-2", "exit-2", "fork-2", "forks-3", "thieves-3", "mixed-3"] {
+            let outcome = explore(&load(policy), scenario, &conservation(false));
+            assert!(outcome.complete, "{policy} on {scenario}: {:?}", outcome.violation);
+        }
+    }
+}
+
+/// One core balances for all, and finds one thread where another one is being preempted.
+#[test]
+fn a_balance_that_overlaps_a_preemption_may_miss_its_thread() {
+    let ule = load("ule-cwc");
+    let overlapping = |count| Options { rounds: Some(Rounds { count, overlap: true }), ..Options::default() };
+    refuted(&ule, "forks-3", &overlapping(1), Property::Conservation);
+    refuted(&ule, "forks-3", &overlapping(3), Property::Conservation);
+    assert!(explore(&load("cfs-cwc-flat"), "forks-3", &overlapping(1)).complete);
 }
