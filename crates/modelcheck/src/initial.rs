@@ -37,6 +37,9 @@ fn populate(model: &Model<'_>, scenario: &Scenario) -> Result<World, Violation> 
     let reduction = Reduction::new(model, false);
     let driver = &mut Driver { model, reduction, checks: Checks::default() };
     let mut world = model.empty_world(scenario.ticks);
+    for (thread, spec) in world.threads.iter_mut().zip(&scenario.threads) {
+        thread.runtime = spec.runtime;
+    }
     // Blocked threads first, while no other thread occupies their cores.
     for (id, spec) in (0..).zip(&scenario.threads) {
         if let Start::Blocked(core) = spec.start {
@@ -51,6 +54,12 @@ fn populate(model: &Model<'_>, scenario: &Scenario) -> Result<World, Violation> 
     for (id, spec) in (0..).zip(&scenario.threads) {
         if let Start::Awake(core) = spec.start {
             create(driver, &mut world, id, core)?;
+        }
+    }
+    for value in &scenario.values {
+        // `Model::new` has found them all.
+        if let Ok(at) = model.value_at(value) {
+            world.vars[at] = value.value;
         }
     }
     for core in &mut world.cores {

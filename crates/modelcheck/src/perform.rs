@@ -165,8 +165,10 @@ impl Env<'_> {
                 event.name()
             ));
         }
-        if core >= self.model.map.nr_cores {
-            return violated(format!("thread {thread} is placed on core {core}, which does not exist"));
+        if !self.model.map.online.contains(core) {
+            return violated(format!(
+                "thread {thread} is placed on core {core}, which does not exist or is off line"
+            ));
         }
         if !self.model.affinity[usize::from(thread)].contains(core) {
             return violated(format!("thread {thread} is placed on core {core}, where it may not run"));

@@ -15,6 +15,8 @@ fn scenario(name: &str, doc: &str, llcs: &[u8], ticks: u8, threads: &[(Start, &[
         threads: threads.iter().map(|(start, program)| ThreadSpec::new(*start, program)).collect(),
         ticks,
         fast: Cores::EMPTY,
+        offline: Cores::EMPTY,
+        values: Vec::new(),
         stealing: Stealing::Locked,
     }
 }
@@ -107,6 +109,7 @@ pub fn all() -> Vec<Scenario> {
         mixed(),
         stuck(),
         pairs(),
+        offline(),
         crowd(),
         allowed(),
         scenario(
@@ -322,6 +325,14 @@ fn held() -> Scenario {
         thread.affinity = Cores::one(0);
     }
     scenario
+}
+
+/// A machine with a hole after a hot-plug.
+fn offline() -> Scenario {
+    let threads: &[(Start, &[Op])] =
+        &[(Awake(0), &[Fork(2), Wake(1), Forever]), (Blocked(3), &[]), (Forked, &[Sleep]), (Awake(3), &[])];
+    let doc = "2+2 cores, one of them off line: a thread forks one and wakes one";
+    Scenario { offline: Cores::one(1), ..scenario("offline-4", doc, &[2, 2], 0, threads) }
 }
 
 /// Hyperthreads.

@@ -24,7 +24,7 @@ fn refuted(policy: &Policy, scenario: &str, options: &Options, property: Propert
 }
 
 /// A built-in policy with some handlers replaced.
-fn changed(base: &str, text: &str) -> Policy {
+pub fn changed(base: &str, text: &str) -> Policy {
     let text = format!("policy changed extends {base} {{ {text} }}");
     let provider = |name: &str| {
         let text = if name == "changed" { text.clone() } else { std::fs::read_to_string(path(name)).ok()? };

@@ -4,6 +4,7 @@ mod liveness;
 mod native;
 mod races;
 mod reduction;
+mod scenario_file;
 mod schedule_file;
 mod stage;
 
