@@ -1,5 +1,5 @@
 //! Prints the tables of `docs/src/data/modelcheck.md`.
-//! Arguments: the limit of states, the table (`cwc`, `lock-free`, `safety` or `time`), and scenarios (default: all).
+//! Arguments: the limit of states, the table (`cwc`, `lock-free`, `safety`, `time` or `overlap`), and scenarios (default: all).
 //!
 //! `cargo run --release -p hearth-modelcheck --example table -- 200000 cwc wake-2`
 
@@ -44,8 +44,8 @@ fn main() {
         "cwc" => (&ALL[..], Stealing::Locked, Options { cwc: true, ..plain }),
         "lock-free" => (&CONSERVING[..], Stealing::CompareAndSwap, Options { cwc: true, ..plain }),
         "safety" => (&ALL[..], Stealing::Locked, plain),
-        "time" => {
-            let rounds = Some(Rounds { count: 1, overlap: false });
+        "time" | "overlap" => {
+            let rounds = Some(Rounds { count: 1, overlap: table == "overlap" });
             (&ALL[..], Stealing::Locked, Options { livelock: true, within: Some(24), rounds, ..plain })
         }
         other => panic!("there is no table `{other}`"),

@@ -317,6 +317,10 @@ fn go_idle(world: &mut World, me: u8, activity: &mut Activity, log: Option<&mut 
     for core in world.cores.iter_mut().filter(|core| core.activity.is_some()) {
         core.ghost.became_idle.insert(me);
     }
+    if let Some(quiet) = &mut world.quiet {
+        // It may have missed its tick, which counts if it is busy again before the round ends.
+        quiet.balanced.remove(me);
+    }
 }
 
 /// Advances to the phase after the handler of `event`. `false` means that the event has ended.

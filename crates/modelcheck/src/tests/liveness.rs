@@ -7,6 +7,7 @@ use crate::property::Property;
 use crate::scenario::Scenario;
 use crate::search::{CheckError, Options, Outcome, check};
 use crate::step::Step;
+use crate::trace::trace;
 use hearth_ipanema::syntax::Source;
 use hearth_policy::Policy;
 
@@ -19,7 +20,8 @@ fn refuted(policy: &Policy, scenario: &str, options: &Options, property: Propert
     let found = explore(policy, scenario, options).violation.expect("a violation");
     assert_eq!(found.violation.property, property, "{found}");
     let read = Counterexample::from_json(&found.to_json()).expect("it was just written");
-    read.check(policy).unwrap_or_else(|error| panic!("{error}\n{found}"));
+    let trace = trace(policy, &read).unwrap_or_else(|error| panic!("{error}\n{found}"));
+    assert_eq!(trace.check(), [], "{found}");
     found
 }
 
