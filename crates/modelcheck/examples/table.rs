@@ -1,67 +1,64 @@
-//! Prints a table of policies and scenarios: states, steps, depth, seconds and verdict of each exploration.
-//! Arguments: the directory of the policies, the limit of states, and the scenarios (default: all).
+//! Prints the tables of `docs/src/data/modelcheck.md`.
+//! Arguments: the limit of states, the table (`cwc`, `lock-free`, `safety`, `time` or `overlap`), and scenarios (default: all).
 //!
-//! Environment: `SCHEDULES` prints counterexamples, `POLICY` selects one policy, `COMPARE_AND_SWAP` makes
-//! steals lock-free.
-//!
-//! `cargo run --release -p hearth-modelcheck --example table -- policies 2000000 wake-2`
+//! `cargo run --release -p hearth-modelcheck --example table -- 200000 cwc wake-2`
 
 use std::env;
-use std::path::Path;
-use std::time::Instant;
 
-use hearth_modelcheck::{Options, Scenario, Stealing, check, standard_scenarios};
-use hearth_policy::{Policy, names};
+use hearth_modelcheck::{Options, Outcome, Property, Rounds, Scenario, Stealing, check, standard_scenarios};
 
-fn load(directory: &Path, name: &str) -> Policy {
-    let path = directory.join(format!("{name}.ipa"));
-    hearth_policy::load(path.to_str().expect("a UTF-8 path")).unwrap_or_else(|error| panic!("{error}"))
+const CONSERVING: [&str; 3] = ["cfs-cwc", "cfs-cwc-flat", "ule-cwc"];
+const ALL: [&str; 8] = ["cfs-cwc", "cfs-cwc-flat", "ule-cwc", "ule", "cfs", "slocal", "smove", "nest"];
+
+/// 12345 as `12,345`.
+fn grouped(number: usize) -> String {
+    match number {
+        0..1000 => number.to_string(),
+        _ => format!("{},{:03}", grouped(number / 1000), number % 1000),
+    }
 }
 
-/// Explores and prints a row.
-fn print_row(policy: &Policy, scenario: &Scenario, options: &Options, what: &str, schedules: bool) {
-    let start = Instant::now();
-    let outcome = check(policy, scenario, options).expect("a valid scenario");
-    let verdict = match (&outcome.violation, outcome.complete) {
-        (Some(violation), _) => format!("VIOLATED ({} steps)", violation.steps.len()),
-        (None, true) => "holds".to_owned(),
-        (None, false) => "unknown: state limit".to_owned(),
+fn cell(outcome: &Outcome, max_states: usize) -> String {
+    let Some(found) = &outcome.violation else {
+        return match &outcome.undecided {
+            Some(why) if why.ends_with("states") => format!("> {} k", max_states / 1000),
+            Some(why) => why.clone(),
+            None => grouped(outcome.states),
+        };
     };
-    println!(
-        "| {} | {} | {what} | {} | {} | {} | {:.1} | {verdict} |",
-        policy.name(),
-        scenario.name,
-        outcome.states,
-        outcome.transitions,
-        outcome.depth,
-        start.elapsed().as_secs_f64()
-    );
-    if let (Some(violation), true) = (&outcome.violation, schedules) {
-        println!("\n{violation}");
+    let steps = grouped(found.steps.len());
+    match found.violation.property {
+        Property::Livelock | Property::Waiting | Property::Conservation => {
+            format!("**{}, {steps} steps**", found.violation.property)
+        }
+        _ => format!("**{steps} steps**"),
     }
 }
 
 fn main() {
     let args: Vec<String> = env::args().skip(1).collect();
-    let directory = args.first().map_or("policies", String::as_str);
-    let max_states = args.get(1).and_then(|n| n.parse().ok()).unwrap_or(2_000_000);
-    let wanted = |name: &str| args.len() < 3 || args[2..].iter().any(|arg| arg == name);
-    let schedules = env::var_os("SCHEDULES").is_some();
-    let only = env::var("POLICY").ok();
-    let stealing = match env::var_os("COMPARE_AND_SWAP") {
-        Some(_) => Stealing::CompareAndSwap,
-        None => Stealing::Locked,
-    };
-    println!("| policy | scenario | property | states | steps | depth | seconds | verdict |");
-    println!("|---|---|---|---|---|---|---|---|");
-    for scenario in standard_scenarios().into_iter().filter(|scenario| wanted(&scenario.name)) {
-        let scenario = Scenario { stealing, ..scenario };
-        for name in names().iter().filter(|name| only.as_deref().is_none_or(|only| only == **name)) {
-            let policy = load(Path::new(directory), name);
-            let plain = Options { max_states, ..Options::default() };
-            print_row(&policy, &scenario, &plain, "safety, claims", schedules);
-            print_row(&policy, &scenario, &Options { cwc: true, ..plain.clone() }, "CWC", schedules);
-            print_row(&policy, &scenario, &Options { collisions: true, ..plain }, "collision", schedules);
+    let max_states = args.first().and_then(|n| n.parse().ok()).unwrap_or(200_000);
+    let table = args.get(1).map_or("cwc", String::as_str);
+    let plain = Options { max_states, ..Options::default() };
+    let (policies, stealing, options) = match table {
+        "cwc" => (&ALL[..], Stealing::Locked, Options { cwc: true, ..plain }),
+        "lock-free" => (&CONSERVING[..], Stealing::CompareAndSwap, Options { cwc: true, ..plain }),
+        "safety" => (&ALL[..], Stealing::Locked, plain),
+        "time" | "overlap" => {
+            let rounds = Some(Rounds { count: 1, overlap: table == "overlap" });
+            (&ALL[..], Stealing::Locked, Options { livelock: true, within: Some(24), rounds, ..plain })
         }
+        other => panic!("there is no table `{other}`"),
+    };
+    println!("| scenario | `{}` |\n|---|{}", policies.join("` | `"), "--:|".repeat(policies.len()));
+    let wanted = |scenario: &Scenario| args.len() < 3 || args[2..].contains(&scenario.name);
+    for scenario in standard_scenarios().into_iter().filter(wanted) {
+        let scenario = Scenario { stealing, ..scenario };
+        let row = policies.iter().map(|name| {
+            let policy = hearth_policy::load(name).expect("a built-in policy");
+            let outcome = check(&policy, &scenario, &options).expect("a valid scenario");
+            cell(&outcome, max_states)
+        });
+        println!("| {} | {} |", scenario.name, row.collect::<Vec<String>>().join(" | "));
     }
 }

@@ -19,7 +19,7 @@ impl Cores {
     }
 
     pub fn contains(self, core: u8) -> bool {
-        self.0 >> core & 1 == 1
+        self.0.checked_shr(core.into()).is_some_and(|bits| bits & 1 == 1)
     }
 
     pub fn insert(&mut self, core: u8) {

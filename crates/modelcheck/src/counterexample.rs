@@ -9,6 +9,7 @@ use crate::driver::Driver;
 use crate::initial;
 use crate::log::Log;
 use crate::model::Model;
+use crate::progress::Rounds;
 use crate::property::Violation;
 use crate::reduction::Reduction;
 use crate::scenario::Scenario;
@@ -25,6 +26,15 @@ pub struct Counterexample {
     pub params: Vec<(String, i64)>,
     /// The steps from the initial state.
     pub steps: Vec<Step>,
+    /// Of a livelock: the number of steps before those that repeat for ever.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repeats_from: Option<usize>,
+    /// Of bounded waiting: how many ticks a thread may wait.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub within: Option<u8>,
+    /// Of eventual conservation: the rounds of balancing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rounds: Option<Rounds>,
     /// The reduction under which it was found: decides where a step ends.
     #[serde(alias = "learned")]
     pub(crate) reduction: Reduction,

@@ -4,6 +4,7 @@ use hearth_ipanema::ir::Event;
 
 use crate::cores::Cores;
 use crate::model::Model;
+use crate::progress::Rounds;
 use crate::property::{Property, Violation};
 use crate::world::{Activity, World};
 
@@ -12,10 +13,14 @@ use crate::world::{Activity, World};
 pub struct Checks {
     pub cwc: bool,
     pub collisions: bool,
+    /// How many ticks a ready thread may wait.
+    pub within: Option<u8>,
+    /// After how many rounds of balancing without external events no core is idle while another is overloaded.
+    pub rounds: Option<Rounds>,
 }
 
 /// Whether `core` has two threads or more, one of which waits and may run on `idle`.
-fn overloaded_for(model: &Model, world: &World, core: u8, idle: u8) -> bool {
+pub fn overloaded_for(model: &Model, world: &World, core: u8, idle: u8) -> bool {
     let c = world.core(core);
     c.nr_running() >= 2 && c.ready().any(|thread| model.affinity[usize::from(thread)].contains(idle))
 }

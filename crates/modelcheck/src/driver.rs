@@ -10,11 +10,12 @@ use crate::env::{Budget, Env, Stop};
 use crate::interp;
 use crate::log::{Log, LogEntry};
 use crate::model::Model;
+use crate::progress;
 use crate::property::Violation;
 use crate::reduction::Reduction;
 use crate::scenario::Op;
 use crate::step::{Step, next_op};
-use crate::world::{Activity, Ghost, Mode, NO_THREAD, Phase, State, TICK_NS, World};
+use crate::world::{Activity, Ghost, Mode, NO_THREAD, Phase, Quiet, State, TICK_NS, World};
 
 pub struct Driver<'a> {
     pub model: &'a Model<'a>,
@@ -30,6 +31,7 @@ impl<'a> Driver<'a> {
             _ => Budget::Nothing,
         };
         self.begin(world, step, first, log)?;
+        self.end_round(world)?;
         if !self.checks.cwc && !self.checks.collisions {
             // No property reads it, and it would only add states.
             world.cores.iter_mut().for_each(|core| core.ghost = Ghost::default());
@@ -48,7 +50,22 @@ impl<'a> Driver<'a> {
         let none = NO_THREAD;
         match step {
             Step::Clock => {
+                if let Some(within) = self.checks.within {
+                    progress::count_wait(world, within)?;
+                }
                 clock(world);
+                Ok(())
+            }
+            Step::Quiet => {
+                world.quiet = Some(Quiet::default());
+                Ok(())
+            }
+            Step::Turn(core) => {
+                progress::balance(world, Cores::one(core));
+                Ok(())
+            }
+            Step::Round => {
+                progress::balance_all(world);
                 Ok(())
             }
             Step::Go(core) => match world.core_mut(core).activity.take() {
@@ -299,6 +316,10 @@ fn go_idle(world: &mut World, me: u8, activity: &mut Activity, log: Option<&mut 
     (core.mode, core.idle_since, core.tick, core.resched) = (Mode::Idle, now, false, false);
     for core in world.cores.iter_mut().filter(|core| core.activity.is_some()) {
         core.ghost.became_idle.insert(me);
+    }
+    if let Some(quiet) = &mut world.quiet {
+        // It may have missed its tick, which counts if it is busy again before the round ends.
+        quiet.balanced.remove(me);
     }
 }
 

@@ -11,7 +11,10 @@ use crate::property::Violation;
 use crate::reduction::Reduction;
 use crate::scenario::{Scenario, Start};
 use crate::step::{Step, enabled};
-use crate::world::{NO_THREAD, World};
+use crate::world::World;
+
+/// Dispatches and preemptions after the creation of one thread. Far fewer are pending unless they have no end.
+const SETTLING: usize = 1_000;
 
 /// Creates each thread on the core that the scenario names, by restricting its affinity to that core until
 /// all threads exist. If the policy ignores affinities, it places the threads freely.
@@ -34,6 +37,9 @@ fn populate(model: &Model<'_>, scenario: &Scenario) -> Result<World, Violation> 
     let reduction = Reduction::new(model, false);
     let driver = &mut Driver { model, reduction, checks: Checks::default() };
     let mut world = model.empty_world(scenario.ticks);
+    for (thread, spec) in world.threads.iter_mut().zip(&scenario.threads) {
+        thread.runtime = spec.runtime;
+    }
     // Blocked threads first, while no other thread occupies their cores.
     for (id, spec) in (0..).zip(&scenario.threads) {
         if let Start::Blocked(core) = spec.start {
@@ -50,6 +56,12 @@ fn populate(model: &Model<'_>, scenario: &Scenario) -> Result<World, Violation> 
             create(driver, &mut world, id, core)?;
         }
     }
+    for value in &scenario.values {
+        // `Model::new` has found them all.
+        if let Ok(at) = model.value_at(value) {
+            world.vars[at] = value.value;
+        }
+    }
     for core in &mut world.cores {
         core.ghost = Default::default();
     }
@@ -62,13 +74,19 @@ fn create(driver: &mut Driver<'_>, world: &mut World, thread: u8, core: u8) -> R
     settle(driver, world)
 }
 
-/// Executes pending dispatches and preemptions until there are none.
+/// Executes pending dispatches and preemptions until there are none, or until they seem to have no end: then the
+/// exploration begins in their midst.
 fn settle(driver: &mut Driver<'_>, world: &mut World) -> Result<(), Violation> {
-    loop {
+    for turn in 0..SETTLING {
         let due = |step: &Step| matches!(step, Step::Dispatch(_) | Step::Preempt(_));
-        let Some(step) = enabled(driver.model, world).into_iter().find(due) else { return Ok(()) };
-        driver.begin(world, step, Budget::All, None)?;
+        let mut steps: Vec<Step> = enabled(driver.model, world).into_iter().filter(due).collect();
+        if steps.is_empty() {
+            break;
+        }
+        // Every core gets its turn.
+        let next = turn % steps.len();
+        driver.begin(world, steps.swap_remove(next), Budget::All, None)?;
         debug_assert!(world.cores.iter().all(|core| core.activity.is_none()));
-        debug_assert!(world.cores.iter().all(|core| core.current != NO_THREAD || core.nr_ready() == 0));
     }
+    Ok(())
 }

@@ -69,6 +69,21 @@
 //! **Collisions** ([`Options::collisions`]) are stricter: a placement behind another thread while a core
 //! was idle throughout is not excused by a concurrent placement. Policies that `claim` can promise that.
 //!
+//! **Livelock** ([`Options::livelock`]): a cycle of steps none of which is an external event. External events are
+//! operations of threads, interrupts and the clock. The cycle can repeat for ever: each core or timer whose step is
+//! enabled all along takes part. [`Options::max_event_steps`] bounds the search for a cycle among the
+//! consequences of one event; beyond it the outcome is undecided.
+//!
+//! **Bounded waiting** ([`Options::within`]): a thread that is READY when a tick begins runs before so many ticks more
+//! have begun. A migration does not restart the count. Assumed: the threads are those of the scenario, which
+//! block, yield and fork as often as their programs say, and each busy core handles each tick.
+//!
+//! **Eventual conservation** ([`Options::rounds`]). From any state in which nothing is in progress, external events may
+//! stop. Then rounds follow: in each, every core with waiting threads handles a tick, with its `balance`. The
+//! clock advances by 256 ticks before, so that the interval of any balancing has passed. Within the given rounds
+//! there is a state in which no core is overloaded for an idle one. Assumed: one core balances after the other, unless
+//! [`Rounds::overlap`]. What follows a tick on other cores interleaves with it in any case.
+//!
 //! # Reductions
 //!
 //! Partial-order reduction: accesses that commute with everything that other cores can do are executed with
@@ -84,6 +99,7 @@ mod consistency;
 mod cores;
 mod counterexample;
 mod cwc;
+mod cycle;
 mod driver;
 mod env;
 mod initial;
@@ -92,10 +108,12 @@ mod log;
 mod model;
 mod narrate;
 mod perform;
+mod progress;
 mod property;
 mod reduction;
 mod replay;
 mod scenario;
+mod scenario_file;
 mod schedule_file;
 mod search;
 mod standard;
@@ -109,8 +127,10 @@ mod world;
 pub use cores::Cores;
 pub use counterexample::Counterexample;
 pub use model::{Faults, Invariant};
+pub use progress::Rounds;
 pub use property::{Property, Violation};
-pub use scenario::{Op, Scenario, ScenarioError, Start, Stealing, ThreadSpec};
+pub use scenario::{Op, Owner, Scenario, ScenarioError, Start, Stealing, ThreadSpec, Value};
+pub use scenario_file::ScenarioFileError;
 pub use schedule_file::ScheduleFileError;
 pub use search::{CheckError, Options, Outcome, check};
 pub use standard::all as standard_scenarios;

@@ -6,7 +6,7 @@ use hearth_ipanema::ir::{
 use hearth_policy::Policy;
 
 use crate::cores::Cores;
-use crate::scenario::{Op, Scenario, ScenarioError, Stealing};
+use crate::scenario::{Op, Scenario, ScenarioError, Stealing, ThreadSpec, Value};
 use crate::topology::Map;
 use crate::world::{Core, Ghost, Line, MAX_QUEUES, Mode, NO_THREAD, State, Thread, World};
 
@@ -91,7 +91,7 @@ impl<'p> Model<'p> {
         if policy.queues.len() > MAX_QUEUES {
             return Err(ScenarioError::Queues(policy.queues.len()));
         }
-        let map = Map::new(&scenario.topology);
+        let map = Map::new(&scenario.topology, scenario.offline);
         let all = map.online;
         let globals = policy.sets.len();
         let cores = globals + policy.globals.len();
@@ -103,11 +103,16 @@ impl<'p> Model<'p> {
             per_thread: policy.thread.len(),
         };
         let specs = &scenario.threads;
-        Ok(Model {
+        // As in the kernel's runtime, an affinity without any core on line does not count.
+        let affinity = |spec: &ThreadSpec| match spec.affinity & all {
+            Cores::EMPTY => all,
+            allowed => allowed,
+        };
+        let model = Model {
             policy,
             params: policy.params.iter().map(|param| param.initial).collect(),
             map,
-            affinity: specs.iter().map(|s| if s.affinity.is_empty() { all } else { s.affinity }).collect(),
+            affinity: specs.iter().map(affinity).collect(),
             weight: specs.iter().map(|spec| i64::from(spec.weight)).collect(),
             programs: specs.iter().map(|spec| spec.program.as_slice()).collect(),
             fast: scenario.fast,
@@ -116,6 +121,35 @@ impl<'p> Model<'p> {
             queues: policy.queues.len(),
             handlers: Event::ALL.map(|event| policy.handler(event)),
             layout,
+        };
+        scenario.values.iter().try_for_each(|value| model.value_at(value).map(|_| ()))?;
+        Ok(model)
+    }
+
+    /// Where the attribute of a value of the scenario is in `World::vars`.
+    pub fn value_at(&self, value: &Value) -> Result<usize, ScenarioError> {
+        let (owner, number, of) = match value.of {
+            crate::scenario::Owner::Global => (Owner::Global, 0, "the policy".to_owned()),
+            crate::scenario::Owner::Core(core) => (Owner::Core, core, format!("core {core}")),
+            crate::scenario::Owner::Thread(thread) => (Owner::Thread, thread, format!("thread {thread}")),
+        };
+        let exists = match owner {
+            Owner::Global => true,
+            Owner::Core => self.map.online.contains(number),
+            Owner::Thread => usize::from(number) < self.programs.len(),
+        };
+        let attributes = self.policy.attributes(owner);
+        let found = attributes.iter().position(|attribute| attribute.name == value.name).filter(|_| exists);
+        let missing = || ScenarioError::Attribute {
+            policy: self.policy.name.clone(),
+            owner: of,
+            name: value.name.clone(),
+        };
+        let attribute = AttributeId(found.ok_or_else(missing)? as u32);
+        Ok(match owner {
+            Owner::Global => self.global_at(attribute),
+            Owner::Core => self.core_at(number, attribute),
+            Owner::Thread => self.thread_at(number, attribute),
         })
     }
 
@@ -175,10 +209,12 @@ impl<'p> Model<'p> {
             since: -1,
             timer: -1,
             timer_core: 0,
+            waited: 0,
         };
         World {
             now: START_NS,
             ticks,
+            quiet: None,
             idle: self.map.online,
             claimed: Cores::EMPTY,
             vars,

@@ -47,7 +47,7 @@ fn is_introduced(step: Step) -> bool {
 /// The core on which a step happens; `None` for the clock.
 pub(crate) fn core_of(step: Step, world: &World) -> Option<u8> {
     match step {
-        Step::Clock => None,
+        Step::Clock | Step::Quiet | Step::Turn(_) | Step::Round => None,
         Step::Go(core) | Step::Op(core) | Step::Tick(core) | Step::Preempt(core) | Step::Dispatch(core) => {
             Some(core)
         }
@@ -60,6 +60,8 @@ pub(crate) fn core_of(step: Step, world: &World) -> Option<u8> {
 fn introduction(step: Step, world: &World) -> Option<String> {
     match step {
         Step::Clock => Some("the clock advances by 4 ms".to_owned()),
+        Step::Turn(_) | Step::Round => Some("the clock advances by 256 ticks".to_owned()),
+        Step::Quiet => Some("no thread blocks, yields, wakes or exits any more".to_owned()),
         Step::Interrupt(_) => Some("an interrupt".to_owned()),
         Step::Op(core) => Some(format!("thread {}", world.core(core).current)),
         _ => None,

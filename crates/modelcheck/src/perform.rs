@@ -165,8 +165,10 @@ impl Env<'_> {
                 event.name()
             ));
         }
-        if core >= self.model.map.nr_cores {
-            return violated(format!("thread {thread} is placed on core {core}, which does not exist"));
+        if !self.model.map.online.contains(core) {
+            return violated(format!(
+                "thread {thread} is placed on core {core}, which does not exist or is off line"
+            ));
         }
         if !self.model.affinity[usize::from(thread)].contains(core) {
             return violated(format!("thread {thread} is placed on core {core}, where it may not run"));
@@ -229,7 +231,7 @@ impl Env<'_> {
         self.world.dequeue(thread);
         let now = self.world.now;
         let t = self.world.thread_mut(thread);
-        (t.state, t.since, t.timer) = (State::Running, now, -1);
+        (t.state, t.since, t.timer, t.waited) = (State::Running, now, -1, 0);
         let core = self.world.core_mut(self.me);
         (core.current, core.mode) = (thread, Mode::Busy);
         Ok(())

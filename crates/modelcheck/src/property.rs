@@ -19,6 +19,12 @@ pub enum Property {
     /// No thread is placed behind another while a core is idle for it, even if placements are concurrent.
     /// Stricter than CWC, which leaves such cases to balancing.
     Collision,
+    /// Preemptions, timers and steals end: there is no cycle of steps without an external event.
+    Livelock,
+    /// A ready thread runs within a number of ticks.
+    Waiting,
+    /// Once external events stop, no core stays idle while another is overloaded.
+    Conservation,
 }
 
 impl fmt::Display for Property {
@@ -29,6 +35,9 @@ impl fmt::Display for Property {
             Property::Invariant => "invariant",
             Property::Cwc => "concurrent work conservation",
             Property::Collision => "collision",
+            Property::Livelock => "livelock",
+            Property::Waiting => "bounded waiting",
+            Property::Conservation => "eventual conservation",
         })
     }
 }

@@ -47,6 +47,30 @@ pub struct ThreadSpec {
     /// As in Linux: 1024 at nice 0.
     #[serde(default = "nice_0")]
     pub weight: u32,
+    /// Execution time before it is created, in nanoseconds.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub runtime: i64,
+}
+
+/// An attribute's owner.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Owner {
+    Global,
+    Core(u8),
+    Thread(u8),
+}
+
+/// The value of an attribute of the policy in the initial state.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Value {
+    pub of: Owner,
+    pub name: String,
+    pub value: i64,
+}
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }
 
 fn nice_0() -> u32 {
@@ -55,7 +79,7 @@ fn nice_0() -> u32 {
 
 impl ThreadSpec {
     pub fn new(start: Start, program: &[Op]) -> ThreadSpec {
-        ThreadSpec { start, program: program.to_vec(), affinity: Cores::EMPTY, weight: nice_0() }
+        ThreadSpec { start, program: program.to_vec(), affinity: Cores::EMPTY, weight: nice_0(), runtime: 0 }
     }
 
     pub fn on(mut self, affinity: &[u8]) -> ThreadSpec {
@@ -89,6 +113,12 @@ pub struct Scenario {
     /// Cores that the policy sees above their minimum frequency.
     #[serde(default)]
     pub fast: Cores,
+    /// Cores that are off line. A hot-plug ends the policy, and it starts again with the other cores.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub offline: Cores,
+    /// Attributes of the policy, set when all threads exist. So a counter begins near its limit.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub values: Vec<Value>,
     #[serde(default)]
     pub stealing: Stealing,
 }
@@ -102,17 +132,26 @@ pub enum ScenarioError {
     Cores(usize),
     #[error("a scenario has at most {MAX_THREADS} threads; this one has {0}")]
     Threads(usize),
-    #[error("thread {thread} refers to {what}, which does not exist")]
+    #[error("thread {thread} refers to {what}, which does not exist or is off line")]
     Dangling { thread: usize, what: String },
     #[error("number the {0} of the cores from 0, in the order of the cores and without gaps")]
     Numbering(&'static str),
     #[error("thread {0} has more than 255 operations")]
     Program(usize),
+    #[error("all cores are off line; leave out one of them")]
+    Offline,
+    #[error("`{policy}` declares no attribute `{name}` of {owner}")]
+    Attribute { policy: String, owner: String, name: String },
     #[error("the policy has {0} ready queues on a core; at most {max} can be explored", max = crate::world::MAX_QUEUES)]
     Queues(usize),
 }
 
 impl Scenario {
+    /// The cores that are on line.
+    pub fn online(&self) -> Cores {
+        (0..self.topology.nr_cores() as u8).collect::<Cores>() - self.offline
+    }
+
     /// Checks sizes, numbering and references.
     ///
     /// # Errors
@@ -129,6 +168,9 @@ impl Scenario {
                 return Err(ScenarioError::Numbering(what));
             }
         }
+        if self.online().is_empty() {
+            return Err(ScenarioError::Offline);
+        }
         if self.threads.len() > MAX_THREADS {
             return Err(ScenarioError::Threads(self.threads.len()));
         }
@@ -138,7 +180,7 @@ impl Scenario {
             }
             let dangling = |what: String| Err(ScenarioError::Dangling { thread, what });
             if let Start::Awake(core) | Start::Blocked(core) = spec.start
-                && usize::from(core) >= cores
+                && !self.online().contains(core)
             {
                 return dangling(format!("core {core}"));
             }

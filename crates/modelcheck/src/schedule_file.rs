@@ -7,11 +7,12 @@ use serde_json::Value;
 use crate::counterexample::Counterexample;
 use crate::cwc::Checks;
 use crate::driver::Driver;
-use crate::initial;
 use crate::model::Model;
 use crate::property::{Property, Violation};
 use crate::search::{CheckError, Invariants, check_state};
-use crate::step::enabled;
+use crate::step::Step;
+use crate::world::World;
+use crate::{cycle, initial};
 
 /// The schema of a stored counterexample.
 pub const SCHEMA: &str = "hearth.schedule/1";
@@ -62,15 +63,25 @@ impl Counterexample {
     pub fn check(&self, policy: &Policy) -> Result<(), CheckError> {
         let model = model_for(policy, self)?;
         let property = self.violation.property;
-        let checks = Checks { cwc: property == Property::Cwc, collisions: property == Property::Collision };
+        let checks = Checks {
+            cwc: property == Property::Cwc,
+            collisions: property == Property::Collision,
+            within: self.within.filter(|_| property == Property::Waiting),
+            rounds: self.rounds.filter(|_| property == Property::Conservation),
+        };
         let mut driver = Driver { model: &model, reduction: self.reduction.clone(), checks };
         let invariants = Invariants::of(policy.ir(), Vec::new());
         let mut world = match initial::world(&model, &self.scenario) {
             Ok(world) => world,
             Err(violation) => return self.expect_violation(0, &violation),
         };
+        let mut repeated = Repeated::default();
         for (at, step) in self.steps.iter().enumerate() {
-            if !enabled(&model, &world).contains(step) {
+            let steps = driver.enabled(&world);
+            if self.repeats_from.is_some_and(|from| at >= from) {
+                repeated.step(*step, &steps, &world);
+            }
+            if !steps.contains(step) {
                 return Err(CheckError::Impossible { policy: policy.name().to_owned(), step: at + 1 });
             }
             let mut next = world;
@@ -79,6 +90,9 @@ impl Counterexample {
                 Ok(next) => world = next,
                 Err(violation) => return self.expect_violation(at + 1, &violation),
             }
+        }
+        if property == Property::Livelock && repeated.for_ever(&world) {
+            return Ok(());
         }
         // The invariants of `Options::invariants` are not stored, so a violation of one cannot be checked.
         match check_state(&mut driver, world, &invariants) {
@@ -96,6 +110,29 @@ impl Counterexample {
 
     fn harmless(&self) -> CheckError {
         CheckError::Harmless { policy: self.policy.clone(), property: self.violation.property }
+    }
+}
+
+/// Checks the last steps of a livelock, which repeat for ever.
+#[derive(Default)]
+struct Repeated {
+    start: Option<World>,
+    /// As bits, the actors of the steps, and those that had no step at some time.
+    served: u16,
+    /// A step was an external event.
+    external: bool,
+}
+
+impl Repeated {
+    /// The next step, among those that are enabled in this state.
+    fn step(&mut self, step: Step, enabled: &[Step], world: &World) {
+        self.start.get_or_insert_with(|| world.clone());
+        self.external |= step.actor().is_none();
+        self.served |= cycle::bit(step) | !cycle::actors(enabled);
+    }
+
+    fn for_ever(&self, end: &World) -> bool {
+        self.start.as_ref() == Some(end) && !self.external && self.served == u16::MAX
     }
 }
 

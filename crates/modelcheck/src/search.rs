@@ -1,6 +1,6 @@
 //! Breadth-first search of the reachable states, and the shortest path to a violation.
 
-use std::collections::{HashSet, VecDeque};
+use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasherDefault, Hash, Hasher};
 
 use hearth_ipanema::ir;
@@ -10,28 +10,40 @@ use xxhash_rust::xxh3::xxh3_128;
 
 use crate::counterexample::Counterexample;
 use crate::cwc::Checks;
+use crate::cycle::Internal;
 use crate::driver::Driver;
 use crate::env::{Budget, Env, Stop};
 use crate::model::{Faults, Invariant, Model};
+use crate::progress::Rounds;
 use crate::property::{Property, Violation};
 use crate::reduction::Reduction;
 use crate::scenario::{Scenario, ScenarioError};
-use crate::step::{Step, enabled};
+use crate::step::Step;
 use crate::world::{Activity, World};
 use crate::{consistency, counterexample, initial, interp, narrate};
 
 /// The limits and the properties of an exploration.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// The exploration stops at this number of states. Each takes about 60 bytes, and one in the search frontier about
+    /// The exploration stops at this number of states. Each takes about 100 bytes, and one in the search frontier about
     /// a kilobyte more.
     pub max_states: usize,
+    /// No cycle is searched among more steps than this that follow one external event: whether they end is then
+    /// undecided.
+    pub max_event_steps: usize,
     /// Apply partial-order reduction.
     pub reduce: bool,
     /// Check concurrent work conservation.
     pub cwc: bool,
     /// Check that no placements collide.
     pub collisions: bool,
+    /// Check that preemptions, timers and steals end.
+    pub livelock: bool,
+    /// Check that a ready thread runs within so many ticks. A scenario with fewer ticks cannot refute it.
+    pub within: Option<u8>,
+    /// Check that balancing reaches a state in which no core is idle while another is overloaded, if external events
+    /// stop.
+    pub rounds: Option<Rounds>,
     /// Invariants to check in every state, besides those that the policy declares.
     pub invariants: Vec<Invariant>,
     pub params: Settings,
@@ -43,9 +55,13 @@ impl Default for Options {
     fn default() -> Options {
         Options {
             max_states: 5_000_000,
+            max_event_steps: 10_000,
             reduce: true,
             cwc: false,
             collisions: false,
+            livelock: false,
+            within: None,
+            rounds: None,
             invariants: Vec::new(),
             params: Settings::default(),
             faults: Faults::default(),
@@ -64,7 +80,17 @@ pub struct Outcome {
     pub depth: usize,
     /// All reachable states were explored. Without a violation, the properties hold.
     pub complete: bool,
+    /// Properties that the scenario is too short to refute.
+    pub vacuous: Vec<Property>,
+    /// Why not all reachable states were explored, if there is no violation.
+    pub undecided: Option<String>,
     pub violation: Option<Counterexample>,
+}
+
+impl Outcome {
+    fn refuted(self, states: usize, found: Counterexample) -> Outcome {
+        Outcome { states, undecided: None, violation: Some(found), ..self }
+    }
 }
 
 /// Why a policy cannot be checked, or a counterexample not replayed.
@@ -96,7 +122,9 @@ pub fn check(policy: &Policy, scenario: &Scenario, options: &Options) -> Result<
     let mut model = Model::new(policy, scenario)?;
     model.params = options.params.values(policy)?;
     model.faults = options.faults;
-    let checks = Checks { cwc: options.cwc, collisions: options.collisions };
+    let within = options.within.filter(|within| *within < scenario.ticks);
+    let Options { cwc, collisions, rounds, .. } = *options;
+    let checks = Checks { cwc, collisions, within, rounds };
     let mut driver = Driver { model: &model, reduction: Reduction::new(&model, options.reduce), checks };
     loop {
         // An exploration that breaks the assumptions of the reduction is restarted with corrected ones.
@@ -152,24 +180,53 @@ struct Node {
 
 /// Explores once. `None` means that an assumption of the reduction was broken.
 fn explore(driver: &mut Driver<'_>, scenario: &Scenario, options: &Options) -> Option<Outcome> {
-    let mut outcome = Outcome { states: 0, transitions: 0, depth: 0, complete: true, violation: None };
+    let is_short = options.within.is_some() && driver.checks.within.is_none();
+    let mut outcome = Outcome {
+        states: 0,
+        transitions: 0,
+        depth: 0,
+        complete: false,
+        vacuous: is_short.then_some(Property::Waiting).into_iter().collect(),
+        undecided: None,
+        violation: None,
+    };
     let invariants = Invariants::of(driver.model.policy, options.invariants.clone());
     let first = match initial::world(driver.model, scenario).and_then(|w| check_state(driver, w, &invariants))
     {
         Ok(world) => world,
         Err(violation) => {
-            outcome.violation = Some(report(driver, scenario, violation, Vec::new()));
-            return Some(outcome);
+            let found = report(driver, scenario, violation, Vec::new(), None);
+            return Some(outcome.refuted(0, found));
         }
     };
     let mut buffer = Bytes(Vec::new());
-    let mut seen: HashSet<u128, BuildHasherDefault<Identity>> = HashSet::default();
-    seen.insert(fingerprint(&first, &mut buffer));
+    let mut seen: HashMap<u128, u32, BuildHasherDefault<Identity>> = HashMap::default();
+    seen.insert(fingerprint(&first, &mut buffer), 0);
     let mut nodes = vec![Node { parent: 0, step: Step::Clock }];
+    let mut internal = Internal::default();
     let mut frontier = VecDeque::from([(0u32, 0usize, first)]);
     while let Some((node, depth, world)) = frontier.pop_front() {
         outcome.depth = depth;
-        for step in enabled(driver.model, &world) {
+        if options.livelock && node % PROBES == 0 {
+            let probed = probe(driver, world.clone(), options.max_event_steps);
+            if driver.reduction.take_broken() {
+                return None;
+            }
+            match probed {
+                Probe::Ends => {}
+                Probe::Long => {
+                    let steps = options.max_event_steps;
+                    outcome.undecided = Some(format!("more than {steps} steps follow one event"));
+                }
+                Probe::Repeats(stem, cycle) => {
+                    let stem = [path(&nodes, node), stem].concat();
+                    return Some(outcome.refuted(nodes.len(), endless(driver, scenario, stem, cycle)));
+                }
+            }
+        }
+        let steps = driver.enabled(&world);
+        internal.expand(&steps);
+        for step in steps {
             outcome.transitions += 1;
             let mut next = world.clone();
             let stepped = driver.step(&mut next, step, None);
@@ -178,26 +235,85 @@ fn explore(driver: &mut Driver<'_>, scenario: &Scenario, options: &Options) -> O
             }
             match stepped.and_then(|()| check_state(driver, next, &invariants)) {
                 Ok(next) => {
-                    if seen.insert(fingerprint(&next, &mut buffer)) {
-                        frontier.push_back((nodes.len() as u32, depth + 1, next));
+                    let to = *seen.entry(fingerprint(&next, &mut buffer)).or_insert(nodes.len() as u32);
+                    if options.livelock {
+                        internal.step(step, to);
+                    }
+                    if to as usize == nodes.len() {
+                        frontier.push_back((to, depth + 1, next));
                         nodes.push(Node { parent: node, step });
                     }
                 }
                 Err(violation) => {
-                    outcome.states = nodes.len();
-                    outcome.complete = false;
-                    outcome.violation = Some(report(driver, scenario, violation, path(&nodes, node, step)));
-                    return Some(outcome);
+                    let steps = [path(&nodes, node), vec![step]].concat();
+                    let found = report(driver, scenario, violation, steps, None);
+                    return Some(outcome.refuted(nodes.len(), found));
                 }
             }
         }
         if nodes.len() >= options.max_states {
-            outcome.complete = false;
+            outcome.undecided.get_or_insert(format!("more than {} states", options.max_states));
             break;
         }
     }
+    if let Some((start, cycle)) = internal.livelock() {
+        let found = endless(driver, scenario, path(&nodes, start), cycle);
+        return Some(outcome.refuted(nodes.len(), found));
+    }
     outcome.states = nodes.len();
+    outcome.complete = outcome.undecided.is_none();
     Some(outcome)
+}
+
+/// One of so many states is the start of a `probe`.
+const PROBES: u32 = 64;
+
+/// What follows a state if there are no external events and the cores take turns.
+enum Probe {
+    Ends,
+    /// The limit of steps was reached.
+    Long,
+    /// These steps, and then these for ever.
+    Repeats(Vec<Step>, Vec<Step>),
+}
+
+/// Follows one schedule without external events, to find a livelock long before the whole cycle is explored.
+fn probe(driver: &mut Driver<'_>, mut world: World, limit: usize) -> Probe {
+    let mut buffer = Bytes(Vec::new());
+    let mut seen = HashMap::new();
+    let (mut steps, mut turn) = (Vec::new(), 0);
+    while steps.len() < limit {
+        if let Some(start) = seen.insert((fingerprint(&world, &mut buffer), turn), steps.len()) {
+            let cycle = steps.split_off(start);
+            return Probe::Repeats(steps, cycle);
+        }
+        let enabled = driver.enabled(&world);
+        let actors = enabled.iter().filter_map(|step| Some((step.actor()?, *step)));
+        // The next actor from `turn` on, with wrap-around.
+        let Some((actor, step)) = actors.min_by_key(|(actor, _)| (*actor < turn, *actor)) else {
+            return Probe::Ends;
+        };
+        // A violation is left to the search, which finds the nearest one.
+        if driver.step(&mut world, step, None).is_err() {
+            return Probe::Ends;
+        }
+        steps.push(step);
+        turn = actor + 1;
+    }
+    Probe::Long
+}
+
+/// The counterexample of steps that repeat for ever after others.
+fn endless(
+    driver: &Driver<'_>,
+    scenario: &Scenario,
+    mut steps: Vec<Step>,
+    cycle: Vec<Step>,
+) -> Counterexample {
+    let from = steps.len();
+    let what = format!("the last {} steps repeat for ever, without any external event", cycle.len());
+    steps.extend(cycle);
+    report(driver, scenario, Violation { property: Property::Livelock, what }, steps, Some(from))
 }
 
 fn report(
@@ -205,6 +321,7 @@ fn report(
     scenario: &Scenario,
     violation: Violation,
     steps: Vec<Step>,
+    repeats_from: Option<usize>,
 ) -> Counterexample {
     let replayed = counterexample::replay(driver.model, scenario, driver.reduction.clone(), &steps);
     let params = driver.model.policy.params.iter().zip(&driver.model.params);
@@ -215,13 +332,16 @@ fn report(
         reduction: driver.reduction.clone(),
         schedule: narrate::lines(&replayed),
         steps,
+        repeats_from,
+        within: driver.checks.within.filter(|_| violation.property == Property::Waiting),
+        rounds: driver.checks.rounds.filter(|_| violation.property == Property::Conservation),
         violation,
     }
 }
 
-/// The steps from the initial state to a node, and one more.
-fn path(nodes: &[Node], mut node: u32, last: Step) -> Vec<Step> {
-    let mut steps = vec![last];
+/// The steps from the initial state to a node.
+fn path(nodes: &[Node], mut node: u32) -> Vec<Step> {
+    let mut steps = Vec::new();
     while node != 0 {
         let Node { parent, step } = nodes[node as usize];
         steps.push(step);

@@ -15,6 +15,8 @@ fn scenario(name: &str, doc: &str, llcs: &[u8], ticks: u8, threads: &[(Start, &[
         threads: threads.iter().map(|(start, program)| ThreadSpec::new(*start, program)).collect(),
         ticks,
         fast: Cores::EMPTY,
+        offline: Cores::EMPTY,
+        values: Vec::new(),
         stealing: Stealing::Locked,
     }
 }
@@ -80,9 +82,34 @@ pub fn all() -> Vec<Scenario> {
             &[(Awake(0), forever), (Awake(1), &[]), (Awake(0), forever)],
         ),
         held(),
+        scenario(
+            "turns-1",
+            "1 core, 3 threads, 30 ticks: threads compute",
+            &[1],
+            30,
+            &[(Awake(0), forever), (Awake(0), forever), (Awake(0), forever)],
+        ),
+        scenario(
+            "yields-1",
+            "1 core, 3 threads, 25 ticks: a thread waits behind two that yield",
+            &[1],
+            25,
+            &[(Awake(0), &[Yield, Forever]), (Awake(0), &[Yield, Forever]), (Awake(0), forever)],
+        ),
+        turns(),
+        scenario(
+            "timers-2",
+            "2 cores, 3 threads, 4 ticks: a thread wakes one whose core is busy",
+            &[2],
+            4,
+            &[(Awake(0), &[Wake(1), Forever]), (Blocked(1), forever), (Awake(1), forever)],
+        ),
         pinned(),
+        behind(),
+        mixed(),
         stuck(),
         pairs(),
+        offline(),
         crowd(),
         allowed(),
         scenario(
@@ -249,6 +276,46 @@ fn allowed() -> Scenario {
     scenario
 }
 
+/// Threads take turns while one of them may move.
+fn turns() -> Scenario {
+    let threads: &[(Start, &[Op])] =
+        &[(Awake(0), &[Forever]), (Awake(0), &[Forever]), (Awake(0), &[Forever]), (Awake(1), &[Forever])];
+    let doc =
+        "2 cores, 4 threads, 26 ticks: threads compute, two of them pinned to one core and one to the other";
+    let mut scenario = scenario("turns-2", doc, &[2], 26, threads);
+    for (thread, core) in [(0, 0), (1, 0), (3, 1)] {
+        scenario.threads[thread].affinity = Cores::one(core);
+    }
+    scenario
+}
+
+/// The thread that waits may move, the one that runs may not.
+fn behind() -> Scenario {
+    let threads: &[(Start, &[Op])] =
+        &[(Awake(0), &[Forever]), (Awake(0), &[Forever]), (Awake(1), &[Sleep]), (Awake(2), &[])];
+    let doc = "3 cores: a thread that may run anywhere waits behind a pinned one; others sleep and exit";
+    let mut scenario = scenario("behind-3", doc, &[3], 0, threads);
+    scenario.threads[0].affinity = Cores::one(0);
+    scenario
+}
+
+/// Affinities overlap.
+fn mixed() -> Scenario {
+    let threads: &[(Start, &[Op])] = &[
+        (Awake(0), &[Forever]),
+        (Awake(0), &[Wake(3), Forever]),
+        (Awake(1), &[Sleep]),
+        (Blocked(2), &[]),
+        (Awake(2), &[]),
+    ];
+    let doc = "3 cores: threads that may run on two of the cores each wait, sleep, wake and exit";
+    let mut scenario = scenario("mixed-3", doc, &[3], 0, threads);
+    for (thread, cores) in [(0, [0, 1]), (1, [0, 2]), (2, [1, 2]), (3, [1, 2])] {
+        scenario.threads[thread].affinity = cores.into_iter().collect();
+    }
+    scenario
+}
+
 /// A waiting thread is pinned to its core.
 fn held() -> Scenario {
     let threads: &[(Start, &[Op])] = &[(Awake(0), &[Forever]), (Awake(0), &[Forever])];
@@ -258,6 +325,14 @@ fn held() -> Scenario {
         thread.affinity = Cores::one(0);
     }
     scenario
+}
+
+/// A machine with a hole after a hot-plug.
+fn offline() -> Scenario {
+    let threads: &[(Start, &[Op])] =
+        &[(Awake(0), &[Fork(2), Wake(1), Forever]), (Blocked(3), &[]), (Forked, &[Sleep]), (Awake(3), &[])];
+    let doc = "2+2 cores, one of them off line: a thread forks one and wakes one";
+    Scenario { offline: Cores::one(1), ..scenario("offline-4", doc, &[2, 2], 0, threads) }
 }
 
 /// Hyperthreads.

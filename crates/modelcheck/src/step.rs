@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::cores::Cores;
 use crate::model::Model;
 use crate::scenario::Op;
 use crate::world::{Core, Mode, NO_THREAD, State, TICK_NS, World};
@@ -27,6 +28,26 @@ pub enum Step {
     Interrupt(u8),
     /// The thread's timer fires.
     Timer(u8),
+    /// External events stop for good.
+    Quiet,
+    /// After external events have stopped: the clock advances by 256 ticks, and the core has its tick.
+    Turn(u8),
+    /// After external events have stopped: the clock advances by 256 ticks, and all busy cores have their tick.
+    Round,
+}
+
+impl Step {
+    /// The core or thread that executes it, as a number below 16; `None` for an external event, which may never happen.
+    /// A core or thread whose step stays enabled executes it at some time.
+    pub(crate) fn actor(self) -> Option<u8> {
+        match self {
+            Step::Go(core) | Step::Tick(core) | Step::Preempt(core) | Step::Dispatch(core) => Some(core),
+            Step::Timer(thread) => Some(Cores::MAX as u8 + thread),
+            Step::Clock | Step::Op(_) | Step::Interrupt(_) | Step::Quiet | Step::Turn(_) | Step::Round => {
+                None
+            }
+        }
+    }
 }
 
 /// The next operation of the core's current thread; `None`: it exits.

@@ -84,25 +84,19 @@ fn number(level: Level) -> usize {
 }
 
 impl Map {
-    pub fn new(topology: &Topology) -> Map {
+    pub fn new(topology: &Topology, offline: Cores) -> Map {
         let nr_cores = topology.nr_cores() as u8;
+        let online = (0..nr_cores).collect::<Cores>() - offline;
         let of: Vec<[u8; LEVELS]> = (0..nr_cores)
             .map(|core| std::array::from_fn(|level| topology.domain_index(core, level)))
             .collect();
         let domains = std::array::from_fn(|level| {
             let count = of.iter().map(|of| of[level] + 1).max().unwrap_or(0);
             (0..count)
-                .map(|index| (0..nr_cores).filter(|c| of[usize::from(*c)][level] == index).collect())
+                .map(|index| online.iter().filter(|c| of[usize::from(*c)][level] == index).collect())
                 .collect()
         });
-        let mut map = Map {
-            nr_cores,
-            online: (0..nr_cores).collect(),
-            domains,
-            of,
-            from: Vec::new(),
-            nearest: Vec::new(),
-        };
+        let mut map = Map { nr_cores, online, domains, of, from: Vec::new(), nearest: Vec::new() };
         map.from = (0..nr_cores).map(|x| (x..nr_cores).chain(0..x).collect()).collect();
         map.nearest = (0..nr_cores).map(|x| map.nearest_first(x)).collect();
         map
@@ -171,7 +165,7 @@ mod tests {
 
     #[test]
     fn nearest_walks_each_domain_from_the_origin_upwards() {
-        let map = Map::new(&Topology::llcs(&[2, 2]));
+        let map = Map::new(&Topology::llcs(&[2, 2]), Cores::EMPTY);
         assert_eq!(map.order(OrderKind::Nearest, 3), [3, 2, 0, 1]);
         assert_eq!(map.order(OrderKind::From, 3), [3, 0, 1, 2]);
         assert_eq!(map.order(OrderKind::Nearest, 1), [1, 0, 2, 3]);
@@ -179,7 +173,7 @@ mod tests {
 
     #[test]
     fn groups_begin_with_the_domain_of_the_origin() {
-        let map = Map::new(&Topology::smt_llcs(&[1, 2]));
+        let map = Map::new(&Topology::smt_llcs(&[1, 2]), Cores::EMPTY);
         let cores = |origin| {
             let groups = map.groups(map.machine(), Level::Smt, origin);
             groups.iter().map(|group| map.cores_of(*group).0).collect::<Vec<u8>>()

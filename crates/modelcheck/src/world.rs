@@ -91,6 +91,8 @@ pub struct Thread {
     pub timer: i64,
     /// The core that armed the timer.
     pub timer_core: u8,
+    /// Ticks since it became ready. Only bounded waiting counts them.
+    pub waited: u8,
 }
 
 /// Whether a core is idle between two events.
@@ -183,12 +185,23 @@ pub struct World {
     pub now: i64,
     /// How many ticks remain.
     pub ticks: u8,
+    /// External events have stopped.
+    pub quiet: Option<Quiet>,
     pub idle: Cores,
     pub claimed: Cores,
     /// The policy's sets and attributes: see `Layout`.
     pub vars: Vec<i64>,
     pub cores: Vec<Core>,
     pub threads: Vec<Thread>,
+}
+
+/// The balancing since external events have stopped.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Quiet {
+    /// Rounds that have ended.
+    pub rounds: u8,
+    /// Cores that have handled their tick in this round.
+    pub balanced: Cores,
 }
 
 impl Activity {

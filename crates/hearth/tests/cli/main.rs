@@ -1,5 +1,6 @@
 //! Tests of the command line: results, errors, exit statuses.
 
+mod modelcheck;
 mod mutate;
 mod play;
 mod reproduce;

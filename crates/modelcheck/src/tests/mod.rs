@@ -1,8 +1,10 @@
 //! Tests of internals.
 
+mod liveness;
 mod native;
 mod races;
 mod reduction;
+mod scenario_file;
 mod schedule_file;
 mod stage;
 

@@ -41,7 +41,17 @@ fn rich(fast: u8) -> Scenario {
     threads[4].weight = 3121;
     let topology = Topology::smt_llcs(&[2, 1]);
     let (name, doc, stealing) = ("rich".into(), String::new(), Default::default());
-    Scenario { name, doc, topology, threads, ticks: 40, fast: Cores(fast), stealing }
+    Scenario {
+        name,
+        doc,
+        topology,
+        threads,
+        ticks: 40,
+        fast: Cores(fast),
+        offline: Cores::EMPTY,
+        values: Vec::new(),
+        stealing,
+    }
 }
 
 /// Calls the native handler of the activity.

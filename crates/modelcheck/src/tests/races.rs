@@ -25,6 +25,8 @@ pub fn scenario(llcs: &[u8], threads: &[(Start, &[Op])]) -> Scenario {
         threads: threads.iter().map(|(start, program)| ThreadSpec::new(*start, program)).collect(),
         ticks: 0,
         fast: Default::default(),
+        offline: Default::default(),
+        values: Vec::new(),
         stealing: Stealing::Locked,
     }
 }

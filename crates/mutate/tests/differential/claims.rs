@@ -108,6 +108,10 @@ fn obligations<'t>(theorems: &'t Theorems, refutation: &Refutation) -> Vec<&'t O
         }
         Refuted::Safety if what.contains("`schedule` leaves core") => those(&|o| o.id.about == "schedule"),
         Refuted::Safety => those(&|_| true),
+        Refuted::Livelock => those(&|o| o.property == Property::Waiting && o.id.about == "events"),
+        Refuted::Conservation => those(&|o| o.property == Property::Waiting && o.id.about == "balances"),
+        // The prover claims no number of ticks.
+        Refuted::Waiting => Vec::new(),
     };
     with_rests(all, due)
 }

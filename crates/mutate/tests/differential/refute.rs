@@ -157,7 +157,7 @@ fn explore(
     cwc: bool,
     found: &mut Vec<Refutation>,
 ) -> Result<(), hearth_modelcheck::CheckError> {
-    let options = Options { max_states: STATES, cwc, ..Options::default() };
+    let options = Options { max_states: STATES, cwc, livelock: true, ..Options::default() };
     let Some(counterexample) = check(policy, scenario, &options)?.violation else { return Ok(()) };
     let (property, what) = (counterexample.violation.property, counterexample.violation.what);
     let new = Refutation { property, what, by: scenario.name.clone() };

@@ -1,0 +1,73 @@
+//! `hearth modelcheck`: properties over time, and scenarios in files.
+
+use crate::{failed, folder, hearth, json, printed, text};
+use std::fs;
+
+/// Each wake-up preempts all other cores, which make their threads ready, which preempts all other cores.
+const STORM: &str = "policy storm extends cfs-cwc-flat {
+    on enqueue (thread t, core c) { super; for (core o in online) if (o != c) preempt(o); }
+}";
+const LIFO: &str = "policy lifo extends cfs-cwc-flat {
+    on enqueue (thread t, core c) { t.vruntime = 0ms - now; t.home = c; }
+}";
+const SELFISH: &str = "policy selfish extends cfs-cwc-flat {
+    on balance (core c) { if (now < c.next) return; c.next = now + interval; pull(c, waiting); }
+}";
+
+#[test]
+fn refuted_properties_over_time_replay() {
+    for (policy, scenario, property, phrase) in [
+        (STORM, "ticks-2", "livelock", "repeat for ever"),
+        (LIFO, "turns-1", "waiting", "for 24 ticks"),
+        (SELFISH, "sleepers-3", "conservation", "after each core has balanced"),
+    ] {
+        let folder = folder();
+        fs::write(folder.path().join("mine.ipa"), policy).expect("a file");
+        let args =
+            ["modelcheck", "mine.ipa", "-s", scenario, "--property", property, "-o", "found.json", "--json"];
+        let output = hearth(folder.path(), &args);
+        assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
+        let found: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        assert_eq!(found["scenarios"][0]["violation"]["violation"]["property"], property);
+        let replay = json(
+            folder.path(),
+            &["sim", "--schedule", "found.json", "--policy", "mine.ipa", "-o", "a.trace", "--json"],
+        );
+        assert!(replay["violation"]["what"].as_str().expect("a sentence").contains(phrase), "{replay}");
+    }
+}
+
+#[test]
+fn what_is_not_decided_does_not_hold() {
+    let folder = folder();
+    let few = printed(folder.path(), &["modelcheck", "cfs", "-s", "fork-2", "--max-states", "100"]);
+    assert!(few.contains("undecided: more than 100 states") && !few.contains("holds"), "{few}");
+    let short = printed(folder.path(), &["modelcheck", "cfs-cwc", "-s", "held-2"]);
+    assert!(short.contains("Bounded waiting is not checked"), "{short}");
+    let short = printed(folder.path(), &["modelcheck", "cfs-cwc", "-s", "held-2", "--property", "cwc"]);
+    assert!(short.trim_end().ends_with("holds"), "{short}");
+}
+
+#[test]
+fn overlapping_balances_are_optional() {
+    let folder = folder();
+    let args = ["modelcheck", "ule-cwc", "-s", "forks-3", "--property", "conservation"];
+    printed(folder.path(), &args);
+    assert_eq!(hearth(folder.path(), &[&args[..], &["--overlap"]].concat()).status.code(), Some(1));
+}
+
+#[test]
+fn scenarios_are_read_from_files() {
+    let folder = folder();
+    let folder = folder.path();
+    let text = "cores = [1]\nticks = 30\nthread = [{ on = 0, does = [\"forever\"] }, { on = 0 }]";
+    fs::write(folder.join("two.toml"), text).expect("a file");
+    let printed = printed(folder, &["modelcheck", "cfs-cwc", "--scenario", "two.toml"]);
+    assert!(printed.contains("two ") && printed.trim_end().ends_with("holds"), "{printed}");
+
+    fs::write(folder.join("bad.toml"), text.replace("forever", "spin")).expect("a file");
+    let output = hearth(folder, &["modelcheck", "cfs-cwc", "-s", "bad.toml"]);
+    failed(&output, 1, &["bad.toml: line 3", "`spin`", "The model checker"]);
+    failed(&hearth(folder, &["modelcheck", "cfs-cwc", "-s", "none.toml"]), 1, &["none.toml", "No such file"]);
+    failed(&hearth(folder, &["modelcheck", "cfs-cwc", "-s", "none"]), 2, &["`none`", "wake-2"]);
+}
