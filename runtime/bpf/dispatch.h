@@ -259,12 +259,14 @@ static __always_inline void saakm_spin(saakm_t s, u32 cpu)
 /* Most polls of an idle core for a thread that is READY there but not in its DSQ yet. */
 #define SAAKM_MAX_POLLS 64
 
-/* cpu found nothing, but a thread was placed there and is not in a DSQ yet: dispatch again. */
+/* cpu found nothing, but a thread is on its way into a DSQ, its own or one that it could steal from:
+   dispatch again. */
 static __always_inline void saakm_poll_arrival(u32 cpu)
 {
 	struct saakm_core SAAKM_MEM *core = saakm_core_at(cpu);
 
-	if (saakm_nr_ready(NULL, cpu) && core->rounds < SAAKM_MAX_POLLS) {
+	if ((saakm_nr_ready(NULL, cpu) || core->searched == SAAKM_AWAITS) &&
+	    core->rounds < SAAKM_MAX_POLLS) {
 		core->rounds++;
 		scx_bpf_kick_cpu(cpu, 0);
 	}
@@ -272,29 +274,23 @@ static __always_inline void saakm_poll_arrival(u32 cpu)
 
 #ifdef SAAKM_ON_NEWLY_IDLE
 /*
- * cpu found nothing to steal. If a core that waits has more READY threads than entries in its DSQs,
- * a thread is on its way there, and the search could not see it: search again.
+ * Whether a thread is on its way into a DSQ of another core: a core that waits has more READY
+ * threads than entries. A search cannot see that thread yet.
  */
-SAAKM_GLOBAL int saakm_poll_elsewhere(u32 cpu)
+SAAKM_GLOBAL bool saakm_arrives_elsewhere(u32 cpu)
 {
-	struct saakm_core SAAKM_MEM *core = saakm_core_at(cpu);
 	core_t c;
 
-	if (core->rounds >= SAAKM_MAX_POLLS)
-		return 0;
 	SAAKM_EACH(NULL, c, w, WORLD->waiting.word[w]) {
 		s64 entries = 0;
 		u32 queue;
 
 		for (queue = 0; queue < SAAKM_QUEUES && can_loop; queue++)
 			entries += scx_bpf_dsq_nr_queued(saakm_dsq(c, queue));
-		if (c != cpu && saakm_nr_ready(NULL, c) > entries) {
-			core->rounds++;
-			saakm_search_again(cpu);
-			return 0;
-		}
+		if (c != cpu && saakm_nr_ready(NULL, c) > entries)
+			return true;
 	}
-	return 0;
+	return false;
 }
 #endif
 
@@ -305,11 +301,13 @@ SAAKM_GLOBAL int saakm_nothing_to_run(u64 context, u32 cpu)
 	struct saakm_core SAAKM_MEM *core = saakm_core_at(cpu);
 
 #ifdef SAAKM_ON_NEWLY_IDLE
-	if (!core->searched) {
+	if (core->searched == SAAKM_AWAITS && !saakm_arrives_elsewhere(cpu))
+		core->searched = SAAKM_NOT_SEARCHED;
+	if (core->searched == SAAKM_NOT_SEARCHED) {
 		bool found;
 		u32 i;
 
-		core->searched = true;
+		core->searched = SAAKM_SEARCHED;
 		s->now = scx_bpf_now();
 		s->nr_moves = 0;
 		saakm_change(s, cpu, SAAKM_SEARCHES, 0);
@@ -325,8 +323,8 @@ SAAKM_GLOBAL int saakm_nothing_to_run(u64 context, u32 cpu)
 		SAAKM_LOCK();
 		if (found)
 			return 0;
-		if (!s->nr_moves)
-			saakm_poll_elsewhere(cpu);
+		if (!s->nr_moves && saakm_arrives_elsewhere(cpu))
+			core->searched = SAAKM_AWAITS;
 	}
 #endif
 	/* The kernel calls update_idle only after a thread ran. This core was idle, was kicked for a

@@ -163,7 +163,7 @@ void BPF_STRUCT_OPS(saakm_running, struct task_struct *p)
 
 	saakm_stop_spinning((u64)s, cpu);
 	core->warm_until = 0;
-	core->searched = false;
+	core->searched = SAAKM_NOT_SEARCHED;
 	core->rounds = 0;
 	core->heard = WORLD->missed;
 	saakm_change(s, cpu, SAAKM_WAKES, 0);

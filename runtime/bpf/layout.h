@@ -46,6 +46,13 @@
  */
 enum saakm_context_level { SAAKM_IN_OPERATION, SAAKM_IN_TIMER, SAAKM_POSTPONED, SAAKM_CONTEXTS };
 
+/* Whether an idle core has called newly_idle since a thread last ran there. */
+enum saakm_search {
+	SAAKM_NOT_SEARCHED,
+	SAAKM_SEARCHED,
+	SAAKM_AWAITS, /* in vain, but a thread was on its way into a queue: search again */
+};
+
 /* Source of the frequencies that a policy sees. */
 enum saakm_frequency_source {
 	SAAKM_KHZ_UNKNOWN, /* always 0 */
@@ -112,7 +119,7 @@ struct saakm_core {
 	uint32_t min_khz, max_khz;           /* written by the loader */
 	uint32_t model_khz;                  /* written by the loader (SAAKM_KHZ_MODEL) */
 	uint32_t domain[SAAKM_LEVELS];       /* index of its domain at each level */
-	uint32_t searched;                   /* newly_idle was called since a thread last ran */
+	uint32_t searched;                   /* enum saakm_search */
 	uint32_t pending_head, pending_tail; /* ring of postponed moves, in context POSTPONED */
 	uint32_t known;                      /* the core is part of the topology */
 	uint64_t idle_since;                 /* start of the last idle period */

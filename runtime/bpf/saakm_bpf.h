@@ -149,7 +149,7 @@ static __always_inline void saakm_kick(core_t c)
 
 static __always_inline void saakm_search_again(core_t c)
 {
-	saakm_core_at(c)->searched = false;
+	saakm_core_at(c)->searched = SAAKM_NOT_SEARCHED;
 	scx_bpf_kick_cpu(c, 0);
 }
 
