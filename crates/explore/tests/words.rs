@@ -151,7 +151,7 @@ static SCENARIOS: &[Scenario] = &[
             |m| m.sleep(0, SETTLES),
         ],
         rest: nothing,
-        preemptions: None,
+        preemptions: Some(3),
     },
     Scenario {
         name: "two thieves and the source compete for a thread",
