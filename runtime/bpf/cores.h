@@ -16,6 +16,7 @@ static __always_inline saakm_t saakm_begin(u32 cpu, enum saakm_context_level lev
 	s->subject = t ? t->index : 0;
 	s->run = s->nr_moves = s->scheduling = s->held = 0;
 	s->on_timer = level == SAAKM_IN_TIMER;
+	s->room = SAAKM_MOVES;
 	SAAKM_LOCK();
 	return s;
 }
@@ -29,76 +30,36 @@ static __always_inline u64 saakm_elapsed(u64 begun, u64 now)
 	return now > begun ? now - begun : 0;
 }
 
-static __always_inline void saakm_enter_idle(saakm_t s, core_t c);
 SAAKM_GLOBAL int saakm_end(u64 context);
 
 /* ---- idleness ---------------------------------------------------------------------------- */
 
 /*
- * Updates `idle_whole` for c's physical core, after a change of c's bit in `idle`.
+ * Core `cpu` sleeps: its idle loop starts (SAAKM_SLEEPS), or goes on after a kick (SAAKM_SETTLES).
+ * If no thread is READY there, it enters `idle`: event enter_idle.
  *
- * Not atomic: it loads `idle`, then changes `idle_whole`. Two concurrent changes on one physical
- * core can leave `idle_whole` wrong until the next change there.
+ * Only the core itself stores idle_since and becomes idle; any core may end that. idle_since is
+ * stored before the fully ordered swap of the word. saakm_exit_idle loads it after the swap that
+ * ended the idleness, and sees this period's value. A handler that only tests the bit loads both
+ * plainly: on arm64 it may see an older idle_since.
  */
-SAAKM_GLOBAL int saakm_update_whole(u32 c)
+static __always_inline void saakm_sleep(saakm_t s, u32 cpu, u32 change)
 {
-	domain_t pair = saakm_domain_at(NULL, SAAKM_SMT, saakm_domain_index(NULL, c, SAAKM_SMT));
-	u64 busy = 0;
-	u32 w;
+	struct saakm_core SAAKM_MEM *core = saakm_core_at(cpu);
+	u64 word = SAAKM_LOAD(saakm_word_of(cpu));
 
-	for (w = 0; w < WORLD->nr_words && can_loop; w = SAAKM_FORGET(w + 1))
-		busy |= pair->cores.word[w] & WORLD->online.word[w] & ~WORLD->idle.word[w];
-	for (w = 0; w < WORLD->nr_words && can_loop; w = SAAKM_FORGET(w + 1)) {
-		u64 pair_word = pair->cores.word[w];
-
-		if (!pair_word)
-			continue;
-		if (busy)
-			__sync_fetch_and_and(&WORLD->idle_whole.word[w], ~pair_word);
-		else
-			__sync_fetch_and_or(&WORLD->idle_whole.word[w],
-					    pair_word & WORLD->online.word[w]);
-	}
-	return 0;
-}
-
-/* Removes c from `idle`. If it was a member, saakm_end runs its event exit_idle. */
-static void saakm_leave_idle(saakm_t s, core_t c)
-{
-	if (!saakm_has(&WORLD->idle, c) || !saakm_set_remove(SAAKM_WORLD_SET(idle), c))
+	if (!saakm_has(&WORLD->online, cpu))
 		return;
-	saakm_update_whole(c);
-	/* exit_idle must not run within another handler. */
-	if (!s->left_idle) {
-		s->left_idle = c + 1;
-	} else {
-		saakm_include(&s->left, c);
-		s->nr_left++;
-	}
-}
-
-/*
- * Adds the online core c to `idle`, and runs its event enter_idle.
- *
- * Only c itself stores idle_since and sets its bit; any core may clear the bit. idle_since is
- * stored before the bit is set by a fully ordered swap. saakm_exit_idle loads it after the fully
- * ordered swap that clears the bit, and sees this period's value. A handler that only tests the bit
- * loads both plainly: on arm64 it may see an older idle_since.
- */
-static __always_inline void saakm_enter_idle(saakm_t s, core_t c)
-{
-	struct saakm_core SAAKM_MEM *core = saakm_core_at(c);
-
-	if (saakm_has(&WORLD->idle, c) || !saakm_has(&WORLD->online, c))
+	if (!saakm_is_idle(word) && !saakm_ready_of(word))
+		core->idle_since = s->now;
+	if (!saakm_change(s, cpu, change, 0))
 		return;
-	core->idle_since = s->now;
-	if (!saakm_set_add(SAAKM_WORLD_SET(idle), c))
-		return;
-	saakm_update_whole(c);
 	core->count.idles++;
 #ifdef SAAKM_ON_ENTER_IDLE
-	saakm_on_enter_idle((u64)s, c);
+	saakm_on_enter_idle((u64)s, cpu);
 #endif
+	if (saakm_has_missed(&core->heard))
+		saakm_search_again(cpu);
 }
 
 /* Core c has left `idle`: event exit_idle. Runs on the core that removed it. */
@@ -114,8 +75,8 @@ SAAKM_GLOBAL int saakm_exit_idle(u64 context, u32 c)
 	return 0;
 }
 
-/* Ends a handler: exit_idle of cores that left idle, and release of unused claims. */
-SAAKM_GLOBAL int saakm_end(u64 context)
+/* Event exit_idle of the cores that have left idle. */
+SAAKM_GLOBAL int saakm_end_idleness(u64 context)
 {
 	saakm_t s = SAAKM_FIELD_AT(struct saakm, context);
 	core_t c;
@@ -131,6 +92,17 @@ SAAKM_GLOBAL int saakm_end(u64 context)
 		}
 		s->nr_left = 0;
 	}
+	return 0;
+}
+
+/* Ends a handler: exit_idle of cores that left idle, and release of unused claims. */
+SAAKM_GLOBAL int saakm_end(u64 context)
+{
+	saakm_t s = SAAKM_FIELD_AT(struct saakm, context);
+	core_t c;
+
+	if (s->left_idle || s->nr_left)
+		saakm_end_idleness(context);
 	/* Claims that ended in no placement. */
 	if (s->nr_claims) {
 		SAAKM_EACH(s, c, w, s->claims.word[w]) {

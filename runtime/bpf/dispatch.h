@@ -41,14 +41,14 @@ SAAKM_GLOBAL u32 saakm_head(u32 cpu, u32 queue)
  * the entry has followed only the first move. t is READY again; the core that reaches the entry
  * moves it.
  */
-static __always_inline void saakm_undo_choice(thread_t t, u32 cpu, u32 queue)
+static __always_inline void saakm_undo_choice(saakm_t s, thread_t t, u32 cpu, u32 queue)
 {
 	u64 where = t->where;
 
 	SAAKM_LOCK();
-	saakm_core_at(cpu)->current = 0;
+	saakm_change(s, cpu, SAAKM_STOPS, t->index);
 	if (saakm_state_of(where) == SAAKM_RUNNING && saakm_core_of(where) == cpu)
-		saakm_transition(t, where, SAAKM_READY, cpu, queue);
+		saakm_transition(s, t, where, SAAKM_READY, cpu, queue);
 	SAAKM_UNLOCK();
 }
 
@@ -56,8 +56,9 @@ static __always_inline void saakm_undo_choice(thread_t t, u32 cpu, u32 queue)
  * Makes the chosen thread RUNNING and moves its entry to cpu's local DSQ. False if another core has
  * taken it, or if it may not run here.
  */
-SAAKM_GLOBAL bool saakm_move_to_local(u32 cpu, u32 thread, u32 queue)
+SAAKM_GLOBAL bool saakm_move_to_local(u64 context, u32 cpu, u32 thread, u32 queue)
 {
+	saakm_t s = SAAKM_FIELD_AT(struct saakm, context);
 	struct task_struct *p;
 	u32 passed = 0;
 
@@ -78,7 +79,7 @@ SAAKM_GLOBAL bool saakm_move_to_local(u32 cpu, u32 thread, u32 queue)
 
 			SAAKM_LOCK();
 			went = saakm_is_ready_in(where, cpu, queue) &&
-			       saakm_transition(t, where, SAAKM_READY, home, queue);
+			       saakm_transition(s, t, where, SAAKM_READY, home, queue);
 			SAAKM_UNLOCK();
 			if (went) {
 				where = t->where;
@@ -88,16 +89,14 @@ SAAKM_GLOBAL bool saakm_move_to_local(u32 cpu, u32 thread, u32 queue)
 		}
 		SAAKM_LOCK();
 		went = saakm_is_ready_in(where, cpu, queue) &&
-		       saakm_transition(t, where, SAAKM_RUNNING, cpu, 0);
-		if (went)
-			saakm_core_at(cpu)->current = thread;
+		       saakm_transition(s, t, where, SAAKM_RUNNING, cpu, 0);
 		SAAKM_UNLOCK();
 		if (!went)
 			return false;
 		t->timer_at = 0;
 		if (scx_bpf_dsq_move(BPF_FOR_EACH_ITER, p, SCX_DSQ_LOCAL, 0))
 			return true;
-		saakm_undo_choice(t, cpu, queue);
+		saakm_undo_choice(s, t, cpu, queue);
 		return false;
 	}
 	return false;
@@ -183,7 +182,7 @@ SAAKM_GLOBAL int saakm_schedule(u64 context, u32 cpu, u32 prev)
 			return 0;
 		if (chosen == prev)
 			return 2;
-		if (saakm_move_to_local(cpu, chosen,
+		if (saakm_move_to_local(context, cpu, chosen,
 					saakm_queue_of(saakm_thread_at(chosen)->where)))
 			return 1;
 	}
@@ -194,7 +193,7 @@ SAAKM_GLOBAL int saakm_schedule(u64 context, u32 cpu, u32 prev)
 /* prev is still runnable but leaves the core: event yield or preempt. */
 static __always_inline void saakm_put_prev(saakm_t s, struct task_struct *p, thread_t t)
 {
-	saakm_core_at(s->cpu)->current = 0;
+	saakm_change(s, s->cpu, SAAKM_STOPS, t->index);
 	t->flags |= SAAKM_T_OUTSIDE;
 	/* If its migration is disabled, no other core may steal it. */
 	saakm_update_affinity(t, s->cpu, saakm_pinned(p));
@@ -260,32 +259,59 @@ static __always_inline void saakm_spin(saakm_t s, u32 cpu)
 /* Most polls of an idle core for a thread that is READY there but not in its DSQ yet. */
 #define SAAKM_MAX_POLLS 64
 
-/* cpu found nothing, but a thread was placed there and is not in a DSQ yet: dispatch again. */
+/* cpu found nothing, but a thread is on its way into a DSQ, its own or one that it could steal from:
+   dispatch again. */
 static __always_inline void saakm_poll_arrival(u32 cpu)
 {
 	struct saakm_core SAAKM_MEM *core = saakm_core_at(cpu);
 
-	if (core->nr_ready && core->rounds < SAAKM_MAX_POLLS) {
+	if ((saakm_nr_ready(NULL, cpu) || core->searched == SAAKM_AWAITS) &&
+	    core->rounds < SAAKM_MAX_POLLS) {
 		core->rounds++;
 		scx_bpf_kick_cpu(cpu, 0);
 	}
 }
+
+#ifdef SAAKM_ON_NEWLY_IDLE
+/*
+ * Whether a thread is on its way into a DSQ of another core: a core that waits has more READY
+ * threads than entries. A search cannot see that thread yet.
+ */
+SAAKM_GLOBAL bool saakm_arrives_elsewhere(u32 cpu)
+{
+	core_t c;
+
+	SAAKM_EACH(NULL, c, w, WORLD->waiting.word[w]) {
+		s64 entries = 0;
+		u32 queue;
+
+		for (queue = 0; queue < SAAKM_QUEUES && can_loop; queue++)
+			entries += scx_bpf_dsq_nr_queued(saakm_dsq(c, queue));
+		if (c != cpu && saakm_nr_ready(NULL, c) > entries)
+			return true;
+	}
+	return false;
+}
+#endif
 
 /* cpu has nothing to run: event newly_idle and its moves, then idle, spinning or polling. */
 SAAKM_GLOBAL int saakm_nothing_to_run(u64 context, u32 cpu)
 {
 	saakm_t s = SAAKM_FIELD_AT(struct saakm, context);
 	struct saakm_core SAAKM_MEM *core = saakm_core_at(cpu);
-	bool was_idle = saakm_has(&WORLD->kernel_idle, cpu);
 
 #ifdef SAAKM_ON_NEWLY_IDLE
-	if (!core->searched) {
+	if (core->searched == SAAKM_AWAITS && !saakm_arrives_elsewhere(cpu))
+		core->searched = SAAKM_NOT_SEARCHED;
+	if (core->searched == SAAKM_NOT_SEARCHED) {
 		bool found;
 		u32 i;
 
-		core->searched = true;
+		core->searched = SAAKM_SEARCHED;
 		s->now = scx_bpf_now();
 		s->nr_moves = 0;
+		saakm_change(s, cpu, SAAKM_SEARCHES, 0);
+		saakm_end_idleness(context);
 		saakm_on_newly_idle((u64)s, cpu);
 		core->count.steals += s->nr_moves;
 		SAAKM_UNLOCK();
@@ -297,12 +323,13 @@ SAAKM_GLOBAL int saakm_nothing_to_run(u64 context, u32 cpu)
 		SAAKM_LOCK();
 		if (found)
 			return 0;
+		if (!s->nr_moves && saakm_arrives_elsewhere(cpu))
+			core->searched = SAAKM_AWAITS;
 	}
 #endif
 	/* The kernel calls update_idle only after a thread ran. This core was idle, was kicked for a
 	   thread that another core took, and is idle again. */
-	if (was_idle && !core->nr_ready)
-		saakm_enter_idle(s, cpu);
+	saakm_sleep(s, cpu, SAAKM_SETTLES);
 	if (core->warm_ns) {
 		core->warm_until = s->now + core->warm_ns;
 		core->warm_ns = 0;
@@ -334,9 +361,8 @@ void BPF_STRUCT_OPS(saakm_dispatch, s32 cpu, struct task_struct *prev)
 	if (t && found != 1) {
 		/* prev continues: the kernel keeps it if the local DSQ is empty. */
 		t->flags &= ~(SAAKM_T_OUTSIDE | SAAKM_T_YIELDS);
-		while (!saakm_transition(t, t->where, SAAKM_RUNNING, cpu, 0) && can_loop)
+		while (!saakm_transition(s, t, t->where, SAAKM_RUNNING, cpu, 0) && can_loop)
 			;
-		saakm_core_at(cpu)->current = t->index;
 		scx_bpf_task_set_slice(prev, SCX_SLICE_INF);
 	} else if (!found && !runnable) {
 		saakm_nothing_to_run((u64)s, cpu);

@@ -20,7 +20,7 @@ SAAKM_GLOBAL u32 saakm_place(u64 context, u64 thread, u32 waker)
 	t->flags |= SAAKM_T_OUTSIDE;
 	if (saakm_state_of(where) == SAAKM_NOT_QUEUED) {
 		/* A new thread's core is its parent's. */
-		saakm_transition(t, where, SAAKM_NOT_QUEUED, waker, 0);
+		saakm_transition(s, t, where, SAAKM_NOT_QUEUED, waker, 0);
 		here->count.news++;
 		saakm_on_new((u64)s, (u64)t, waker);
 	} else {
@@ -117,12 +117,12 @@ void BPF_STRUCT_OPS(saakm_enqueue, struct task_struct *p, u64 enq_flags)
 	/* RUNNING: preempted without ops.dispatch. READY: already placed. */
 	if (state == SAAKM_RUNNING) {
 		s = saakm_begin(cpu, SAAKM_IN_OPERATION, t);
-		if (saakm_core_at(saakm_core_of(where))->current == t->index)
-			saakm_core_at(saakm_core_of(where))->current = 0;
+		saakm_change(s, saakm_core_of(where), SAAKM_STOPS, t->index);
 		t->flags |= SAAKM_T_OUTSIDE;
 		saakm_update_affinity(t, home, saakm_pinned(p));
 		saakm_on_preempt((u64)s, (u64)t);
 		saakm_end((u64)s);
+		saakm_kick_preempted((u64)s);
 	} else if (state != SAAKM_READY) {
 		/* Not placed by ops.select_cpu: pinned, or enqueued again after DETACHED. */
 		saakm_update_affinity(t, home, saakm_pinned(p));
@@ -133,11 +133,9 @@ void BPF_STRUCT_OPS(saakm_enqueue, struct task_struct *p, u64 enq_flags)
 	/* The affinity may have changed since the placement. */
 	where = t->where;
 	if (!bpf_cpumask_test_cpu(saakm_core_of(where), p->cpus_ptr)) {
-		SAAKM_LOCK();
-		saakm_transition(t, where, SAAKM_DETACHED, home, 0);
-		SAAKM_UNLOCK();
-		saakm_update_affinity(t, home, saakm_pinned(p));
 		s = saakm_begin(cpu, SAAKM_IN_OPERATION, t);
+		saakm_transition(s, t, where, SAAKM_DETACHED, home, 0);
+		saakm_update_affinity(t, home, saakm_pinned(p));
 		saakm_place((u64)s, (u64)t, home);
 		saakm_kick_preempted((u64)s);
 		where = t->where;
@@ -165,9 +163,10 @@ void BPF_STRUCT_OPS(saakm_running, struct task_struct *p)
 
 	saakm_stop_spinning((u64)s, cpu);
 	core->warm_until = 0;
-	core->searched = false;
+	core->searched = SAAKM_NOT_SEARCHED;
 	core->rounds = 0;
-	saakm_leave_idle(s, cpu);
+	core->heard = WORLD->missed;
+	saakm_change(s, cpu, SAAKM_WAKES, 0);
 	if (!t)
 		goto out;
 	where = t->where;
@@ -177,10 +176,12 @@ void BPF_STRUCT_OPS(saakm_running, struct task_struct *p)
 		s->heads[saakm_queue_of(where) & (SAAKM_MAX_QUEUES - 1)] = t->index;
 		saakm_choose((u64)s, cpu);
 	}
-	/* With one queue, READY becomes RUNNING here. Otherwise the kernel ran t past the policy. */
-	if (saakm_state_of(where) != SAAKM_RUNNING || saakm_core_of(where) != cpu)
-		saakm_transition(t, where, SAAKM_RUNNING, cpu, 0);
-	core->current = t->index;
+	/* With one queue, READY becomes RUNNING here. Otherwise the kernel ran t past the policy. It
+	   runs: a thief that moves t at the same time has come too late. */
+	while ((saakm_state_of(where) != SAAKM_RUNNING || saakm_core_of(where) != cpu) &&
+	       !saakm_transition(s, t, where, SAAKM_RUNNING, cpu, 0) && can_loop)
+		where = t->where;
+	saakm_change(s, cpu, SAAKM_RUNS, t->index);
 	t->running_since = s->now;
 	t->timer_at = 0;
 	core->count.migrations += t->ran_on != cpu && t->ran_on != SAAKM_NO_CORE;
@@ -192,6 +193,7 @@ void BPF_STRUCT_OPS(saakm_running, struct task_struct *p)
 	}
 out:
 	saakm_end((u64)s);
+	saakm_kick_preempted((u64)s);
 }
 
 /* p stops running on this core: accounts its run time. */
@@ -216,30 +218,31 @@ void BPF_STRUCT_OPS(saakm_quiescent, struct task_struct *p, u64 deq_flags)
 {
 	u32 cpu = bpf_get_smp_processor_id();
 	thread_t t = saakm_thread_of(p);
-	struct saakm_core SAAKM_MEM *core;
+	u32 state;
 	u64 where;
 	saakm_t s;
 
 	if (!t)
 		return;
-	where = t->where;
-	core = saakm_core_at(saakm_core_of(where));
 	t->timer_at = 0;
 	t->flags &= ~SAAKM_T_YIELDS;
-	SAAKM_LOCK();
-	if (core->current == t->index)
-		core->current = 0;
-	if (!(deq_flags & SCX_DEQ_SLEEP))
-		saakm_transition(t, where, SAAKM_DETACHED, saakm_core_of(where),
-				 saakm_queue_of(where));
-	else if (saakm_is_percpu_kthread(p))
-		saakm_transition(t, where, SAAKM_BLOCKED, cpu, 0);
-	SAAKM_UNLOCK();
-	if (!(deq_flags & SCX_DEQ_SLEEP) || saakm_is_percpu_kthread(p))
-		return;
 	s = saakm_begin(cpu, SAAKM_IN_OPERATION, t);
-	if (saakm_state_of(where) != SAAKM_RUNNING)
-		saakm_transition(t, where, SAAKM_RUNNING, cpu, 0);
+	/* The kernel has taken p out of its queue: a thief that moves t at the same time is too late. */
+	do {
+		where = t->where;
+		if (!(deq_flags & SCX_DEQ_SLEEP))
+			state = SAAKM_DETACHED;
+		else
+			state = saakm_is_percpu_kthread(p) ? SAAKM_BLOCKED : SAAKM_RUNNING;
+	} while (saakm_state_of(where) != state &&
+		 !saakm_transition(s, t, where, state,
+				   state == SAAKM_RUNNING ? cpu : saakm_core_of(where), 0) &&
+		 can_loop);
+	saakm_change(s, saakm_core(t), SAAKM_STOPS, t->index);
+	if (state != SAAKM_RUNNING) {
+		saakm_end((u64)s);
+		return;
+	}
 	if (p->__state & TASK_DEAD)
 		saakm_on_terminate((u64)s, (u64)t);
 	else
@@ -290,6 +293,7 @@ void BPF_STRUCT_OPS(saakm_tick, struct task_struct *p)
 	s = saakm_begin(cpu, SAAKM_IN_OPERATION, t);
 	core->last_tick = now;
 	core->seen_khz = saakm_measure_khz(cpu);
+	s->room = saakm_room_to_postpone(cpu);
 #ifdef SAAKM_ON_TICK
 	saakm_on_tick((u64)s, (u64)t);
 #endif
@@ -310,19 +314,19 @@ void BPF_STRUCT_OPS(saakm_tick, struct task_struct *p)
 /* The idle loop of cpu starts or ends. */
 void BPF_STRUCT_OPS(saakm_update_idle, s32 cpu, bool idle)
 {
-	struct saakm_core SAAKM_MEM *core = saakm_core_at(cpu);
 	saakm_t s = saakm_begin(cpu, SAAKM_IN_OPERATION, NULL);
 
 	if (idle) {
-		if (saakm_set_add(SAAKM_WORLD_SET(kernel_idle), cpu) && !core->nr_ready)
-			saakm_enter_idle(s, cpu);
+		saakm_set_add(SAAKM_WORLD_SET(kernel_idle), cpu);
+		saakm_sleep(s, cpu, SAAKM_SLEEPS);
 		saakm_poll_arrival(cpu);
 	} else {
 		saakm_set_remove(SAAKM_WORLD_SET(kernel_idle), cpu);
-		saakm_leave_idle(s, cpu);
+		saakm_change(s, cpu, SAAKM_WAKES, 0);
 		saakm_stop_spinning((u64)s, cpu);
 	}
 	saakm_end((u64)s);
+	saakm_kick_preempted((u64)s);
 }
 
 /* ---- life of a thread ---------------------------------------------------------------------- */
@@ -398,12 +402,14 @@ void BPF_STRUCT_OPS(saakm_enable, struct task_struct *p)
 void BPF_STRUCT_OPS(saakm_disable, struct task_struct *p)
 {
 	thread_t t = saakm_thread_of(p);
+	saakm_t s;
 
 	if (!t)
 		return;
-	SAAKM_LOCK();
-	saakm_transition(t, t->where, SAAKM_NOT_QUEUED, saakm_core(t), 0);
-	SAAKM_UNLOCK();
+	s = saakm_begin(bpf_get_smp_processor_id(), SAAKM_IN_OPERATION, t);
+	while (!saakm_transition(s, t, t->where, SAAKM_NOT_QUEUED, saakm_core(t), 0) && can_loop)
+		;
+	saakm_end((u64)s);
 }
 
 void BPF_STRUCT_OPS(saakm_set_weight, struct task_struct *p, u32 weight)
@@ -473,13 +479,14 @@ void BPF_STRUCT_OPS(saakm_dump_task, struct scx_dump_ctx *context, struct task_s
 
 void BPF_STRUCT_OPS(saakm_dump_cpu, struct scx_dump_ctx *context, s32 cpu, bool idle)
 {
-	struct saakm_core SAAKM_MEM *core = saakm_core_at(cpu);
+	u64 word;
 
 	saakm_use_arena();
+	word = SAAKM_LOAD(saakm_word_of(cpu));
 	scx_bpf_dump("core %d: thread %u runs, %u ready, %d queued, %s", cpu,
-		     core->current ? saakm_thread_at(core->current)->serial : 0, core->nr_ready,
-		     scx_bpf_dsq_nr_queued(saakm_dsq(cpu, 0)),
-		     saakm_has(&WORLD->idle, cpu) ? "idle" : "busy");
+		     saakm_current_of(word) ? saakm_thread_at(saakm_current_of(word))->serial : 0,
+		     saakm_ready_of(word), scx_bpf_dsq_nr_queued(saakm_dsq(cpu, 0)),
+		     saakm_is_idle(word) ? "idle" : "busy");
 }
 
 void BPF_STRUCT_OPS(saakm_exit, struct scx_exit_info *info)

@@ -12,7 +12,7 @@
 #ifndef SAAKM_LAYOUT_H
 #define SAAKM_LAYOUT_H
 
-#define SAAKM_LAYOUT 6 /* increment on any change below */
+#define SAAKM_LAYOUT 7 /* increment on any change below */
 
 #define SAAKM_WORLD_AT 0x1000UL     /* struct saakm_world */
 #define SAAKM_TOLD_SETS_AT 0x2000UL /* log.h: sets of cores as last logged */
@@ -46,15 +46,11 @@
  */
 enum saakm_context_level { SAAKM_IN_OPERATION, SAAKM_IN_TIMER, SAAKM_POSTPONED, SAAKM_CONTEXTS };
 
-/* States of a thread. saakm.h defines them and the events that lead to them. */
-enum saakm_state {
-	SAAKM_NOT_QUEUED,
-	SAAKM_BLOCKED,
-	SAAKM_READY,
-	SAAKM_RUNNING,
-	SAAKM_TERMINATED,
-	/* The kernel dequeued the thread and will enqueue it again, e.g. to change its affinity. */
-	SAAKM_DETACHED,
+/* Whether an idle core has called newly_idle since a thread last ran there. */
+enum saakm_search {
+	SAAKM_NOT_SEARCHED,
+	SAAKM_SEARCHED,
+	SAAKM_AWAITS, /* in vain, but a thread was on its way into a queue: search again */
 };
 
 /* Source of the frequencies that a policy sees. */
@@ -77,6 +73,7 @@ struct saakm_counters {
 	uint64_t migrations;                /* switches to a thread that last ran elsewhere */
 	uint64_t steals;                    /* moves that newly_idle and balance requested */
 	uint64_t moves_failed;              /* moves that found no READY thread in the old queue */
+	uint64_t moves_refused;             /* moves beyond SAAKM_MOVES of one event */
 	uint64_t timers_armed, timers_fired, timers_moved;
 	uint64_t claims_lost;    /* claims of a core that another placement already held */
 	uint64_t idles;          /* times that the core became idle */
@@ -88,7 +85,7 @@ struct saakm_counters {
 
 /*
  * The slot of a thread. `where` is the truth about its place and changes by compare-and-swap only
- * (saakm_transition). saakm_ready stores `key` after the swap: a reader may see the new `where`
+ * (words.h). saakm_ready stores `key` after the swap: a reader may see the new `where`
  * with the old `key`.
  */
 struct saakm_thread {
@@ -117,13 +114,12 @@ struct saakm_thread {
 #define SAAKM_T_PREEMPTS 8u   /* saakm_insert preempts the core's thread */
 
 struct saakm_core {
-	uint32_t current;              /* index of the running thread, 0: none of the policy */
-	uint32_t nr_ready;             /* READY threads whose `where` names this core */
-	uint32_t seen_khz;             /* frequency at the last tick, 0: unknown */
-	uint32_t min_khz, max_khz;     /* written by the loader */
-	uint32_t model_khz;            /* written by the loader (SAAKM_KHZ_MODEL) */
-	uint32_t domain[SAAKM_LEVELS]; /* index of its domain at each level */
-	uint32_t searched;             /* newly_idle was called since a thread last ran */
+	uint64_t word;                       /* its threads, and whether it is idle (words.h) */
+	uint32_t seen_khz;                   /* frequency at the last tick, 0: unknown */
+	uint32_t min_khz, max_khz;           /* written by the loader */
+	uint32_t model_khz;                  /* written by the loader (SAAKM_KHZ_MODEL) */
+	uint32_t domain[SAAKM_LEVELS];       /* index of its domain at each level */
+	uint32_t searched;                   /* enum saakm_search */
 	uint32_t pending_head, pending_tail; /* ring of postponed moves, in context POSTPONED */
 	uint32_t known;                      /* the core is part of the topology */
 	uint64_t idle_since;                 /* start of the last idle period */
@@ -133,6 +129,7 @@ struct saakm_core {
 	uint64_t spin_since;                 /* start of the current spin, 0: none */
 	uint64_t busy_ns;                    /* complete executions of the policy's threads */
 	uint64_t rounds;                     /* polls for an arriving thread since one last ran */
+	uint64_t heard;                      /* value of `missed` before the last search */
 	struct saakm_set self;               /* only this core */
 	struct saakm_counters count;
 	uint8_t attrs[SAAKM_CORE_ATTRS]; /* the policy's attributes */
@@ -170,6 +167,7 @@ struct saakm {
 	uint32_t moved;                   /* the last saakm_ready succeeded */
 	uint32_t held;                    /* index of the thread that a steal may move, */
 	uint64_t from;                    /* and its `where` when the walk reached it */
+	uint64_t room;                    /* most entries of `moves` */
 	struct saakm_move moves[SAAKM_MOVES];
 	struct saakm_set claims;   /* cores that this handler has claimed */
 	struct saakm_set preempts; /* cores to preempt */
@@ -199,15 +197,15 @@ struct saakm_world {
 	uint32_t nr_params;
 	uint32_t underload; /* measure underload */
 	uint32_t pad[5];
-	uint64_t lock;    /* serialises logged handlers */
-	uint64_t logged;  /* log records so far, including lost ones */
-	uint64_t free;    /* head of the free list of slots: index | version << 32 */
-	uint64_t fresh;   /* first slot that was never used */
-	uint64_t threads; /* slots in use */
-	uint64_t no_slot; /* threads without a slot: the kernel's global DSQ runs them */
-	uint64_t serials; /* last serial that was given to a thread */
-	uint64_t pad2[1];
-	struct saakm_set online;          /* written by the loader */
+	uint64_t lock;           /* serialises logged handlers */
+	uint64_t logged;         /* log records so far, including lost ones */
+	uint64_t free;           /* head of the free list of slots: index | version << 32 */
+	uint64_t fresh;          /* first slot that was never used */
+	uint64_t threads;        /* slots in use */
+	uint64_t no_slot;        /* threads without a slot: the kernel's global DSQ runs them */
+	uint64_t serials;        /* last serial that was given to a thread */
+	uint64_t missed;         /* times that a core entered `waiting` late (words.h) */
+	struct saakm_set online; /* written by the loader */
 	struct saakm_set kernel_idle;     /* the kernel's view: the idle loop runs */
 	struct saakm_set idle;            /* the policy's view: idle, and no thread is coming */
 	struct saakm_set idle_whole;      /* all hyperthreads of the physical core are in `idle` */

@@ -4,7 +4,7 @@
  *
  * A handler reads and writes the arena, and notes in its context (struct saakm) what the kernel
  * must do: move DSQ entries, start timers, preempt cores. The caller of the handler does that
- * afterwards. The only kick from within a handler is saakm_kick_stranded.
+ * afterwards. A handler itself kicks only what words.h kicks.
  *
  * Handlers of several cores run concurrently and without a lock. docs/src/thread-state.md lists the
  * shared words and how each is written.
@@ -94,6 +94,67 @@ static __always_inline domain_t saakm_domain_at(saakm_t s, enum saakm_level leve
 					      SAAKM_DOMAIN_BYTES);
 }
 
+/* ---- shared words ------------------------------------------------------------------------ */
+
+/*
+ * A load without order, as READ_ONCE. The compare-and-swap returns the old value, so that a swap is
+ * fully ordered, on x86 and on arm64 (casal); without a swap it has no order.
+ */
+#define SAAKM_LOAD(p) (*(volatile u64 SAAKM_MEM *)(p))
+#define SAAKM_CAS(p, old, new) __sync_val_compare_and_swap(p, old, new)
+
+static __always_inline u64 SAAKM_MEM *saakm_word_of(core_t c)
+{
+	return &saakm_core_at(c)->word;
+}
+
+/* `set` is an enum saakm_kept, in the order of struct saakm_world. */
+static __always_inline u64 SAAKM_MEM *saakm_kept(u32 set, u32 w)
+{
+	struct saakm_set SAAKM_MEM *idle = &WORLD->idle;
+
+	_Static_assert(offsetof(struct saakm_world, idle_whole) ==
+			       offsetof(struct saakm_world, idle) + sizeof(struct saakm_set),
+		       "the order of enum saakm_kept");
+	_Static_assert(offsetof(struct saakm_world, waiting) ==
+			       offsetof(struct saakm_world, idle) + 2 * sizeof(struct saakm_set),
+		       "the order of enum saakm_kept");
+	_Static_assert(offsetof(struct saakm_world, claimed) ==
+			       offsetof(struct saakm_world, idle) + 3 * sizeof(struct saakm_set),
+		       "the order of enum saakm_kept");
+	return &idle[set].word[w & (SAAKM_SET_WORDS - 1)];
+}
+
+static __always_inline u32 saakm_kept_words(void)
+{
+	return WORLD->nr_words;
+}
+
+static __always_inline u64 saakm_pair_word(core_t c, u32 w)
+{
+	domain_t pair = saakm_domain_at(NULL, SAAKM_SMT, saakm_domain_index(NULL, c, SAAKM_SMT));
+
+	return pair->cores.word[w] & WORLD->online.word[w];
+}
+
+static __always_inline u64 SAAKM_MEM *saakm_missed(void)
+{
+	return &WORLD->missed;
+}
+
+static __always_inline void saakm_kick(core_t c)
+{
+	scx_bpf_kick_cpu(c, 0);
+}
+
+static __always_inline void saakm_search_again(core_t c)
+{
+	saakm_core_at(c)->searched = SAAKM_NOT_SEARCHED;
+	scx_bpf_kick_cpu(c, 0);
+}
+
+#include "../words.h"
+
 /* ---- cores and threads ------------------------------------------------------------------- */
 
 static __always_inline nsec_t saakm_now(saakm_t s)
@@ -123,18 +184,20 @@ static __always_inline set_t saakm_waiting(saakm_t s)
 
 static __always_inline thread_t saakm_current(saakm_t s, core_t c)
 {
-	return saakm_thread_at(saakm_core_at(c)->current);
+	return saakm_thread_at(saakm_current_of(SAAKM_LOAD(saakm_word_of(c))));
 }
 
 static __always_inline int64_t saakm_nr_ready(saakm_t s, core_t c)
 {
-	return saakm_core_at(c)->nr_ready;
+	return saakm_ready_of(SAAKM_LOAD(saakm_word_of(c)));
 }
 
-/* READY and running threads. Two loads: a thread in transition counts twice or not at all. */
+/* READY and running threads. A thread that moves counts on both cores for a moment. */
 static __always_inline int64_t saakm_nr_running(saakm_t s, core_t c)
 {
-	return saakm_core_at(c)->nr_ready + (saakm_core_at(c)->current != 0);
+	u64 word = SAAKM_LOAD(saakm_word_of(c));
+
+	return (int64_t)saakm_ready_of(word) + (saakm_current_of(word) != 0);
 }
 
 static __always_inline int64_t saakm_frequency(saakm_t s, core_t c)
@@ -156,22 +219,6 @@ static __always_inline nsec_t saakm_exit_latency(saakm_t s, core_t c)
 static __always_inline nsec_t saakm_idle_since(saakm_t s, core_t c)
 {
 	return saakm_core_at(c)->idle_since;
-}
-
-/* The fields of saakm_thread.where. */
-static __always_inline u32 saakm_state_of(u64 where)
-{
-	return where & 0xff;
-}
-
-static __always_inline u32 saakm_queue_of(u64 where)
-{
-	return (where >> 8) & 0xff;
-}
-
-static __always_inline core_t saakm_core_of(u64 where)
-{
-	return (where >> 16) & 0xffff;
 }
 
 static __always_inline core_t saakm_core(thread_t t)

@@ -12,38 +12,18 @@ static __always_inline u64 SAAKM_MEM *saakm_word(set_t set, core_t c)
 	return (u64 SAAKM_MEM *)&set->word[(c / 64) & (SAAKM_SET_WORDS - 1)];
 }
 
-/*
- * Atomically adds c to the set; false if it was a member. A compare-and-swap loop, because JITs do
- * not support fetch-and-or on an arena. A successful swap is fully ordered; the path that returns
- * false only loads.
- */
+/* Atomically adds c to the set; false if it was a member. */
 SAAKM_GLOBAL bool saakm_set_add(u64 set, core_t c)
 {
-	u64 SAAKM_MEM *word = saakm_word(SAAKM_FIELD_AT(const struct saakm_set, set), c);
-	u64 bit = 1ULL << (c % 64), old = *word, seen;
-
-	do {
-		if (old & bit)
-			return false;
-		seen = old;
-		old = __sync_val_compare_and_swap(word, seen, seen | bit);
-	} while (old != seen && can_loop);
-	return true;
+	return saakm_put_at(saakm_word(SAAKM_FIELD_AT(const struct saakm_set, set), c),
+			    1ULL << (c % 64), true);
 }
 
-/* Atomically removes c from the set; false if it was no member. Ordered as saakm_set_add. */
+/* Atomically removes c from the set; false if it was no member. */
 SAAKM_GLOBAL bool saakm_set_remove(u64 set, core_t c)
 {
-	u64 SAAKM_MEM *word = saakm_word(SAAKM_FIELD_AT(const struct saakm_set, set), c);
-	u64 bit = 1ULL << (c % 64), old = *word, seen;
-
-	do {
-		if (!(old & bit))
-			return false;
-		seen = old;
-		old = __sync_val_compare_and_swap(word, seen, seen & ~bit);
-	} while (old != seen && can_loop);
-	return true;
+	return saakm_put_at(saakm_word(SAAKM_FIELD_AT(const struct saakm_set, set), c),
+			    1ULL << (c % 64), false);
 }
 
 #define SAAKM_WORLD_SET(name) (SAAKM_WORLD_AT + offsetof(struct saakm_world, name))
@@ -94,39 +74,25 @@ static __always_inline thread_t saakm_first(saakm_t s, core_t c, u32 queue)
 
 /* ---- effects ----------------------------------------------------------------------------- */
 
-/*
- * c has lost its last READY thread. If its idle loop runs but it is not in `idle`, it was waiting
- * for that thread: kick it, so that it dispatches, finds nothing, and enters `idle` again.
- */
-static __always_inline void saakm_kick_stranded(core_t c)
+/* c has left `idle`: saakm_end runs its event exit_idle, which must not run within a handler. */
+static __always_inline void saakm_note_left(saakm_t s, core_t c)
 {
-	if (saakm_has(&WORLD->kernel_idle, c) && !saakm_has(&WORLD->idle, c) &&
-	    c != bpf_get_smp_processor_id())
-		scx_bpf_kick_cpu(c, 0);
+	if (!s->left_idle) {
+		s->left_idle = c + 1;
+	} else {
+		saakm_include(&s->left, c);
+		s->nr_left++;
+	}
 }
 
-/*
- * Adds +1 or -1 to c.nr_ready and keeps the bit of c in `waiting` up to date.
- *
- * Writers: any core, after its transition of a thread's `where`. The +1 side writes nr_ready, then
- * loads the bit; the -1 side clears the bit, then loads nr_ready. Both writes are fully ordered
- * (atomics that return the old value), so at least one side sees the other's write and sets the
- * bit. It may be clear for a moment, or stay set without a READY thread.
- */
-static __always_inline void saakm_count_ready(core_t c, int change)
+/* Changes c's word (enum saakm_change). True if c has entered `idle`. */
+static __always_inline bool saakm_change(saakm_t s, core_t c, u32 change, u32 thread)
 {
-	struct saakm_core SAAKM_MEM *core = saakm_core_at(c);
-	u32 now = __sync_fetch_and_add(&core->nr_ready, change) + change;
+	u32 result = saakm_change_core(c, change, thread);
 
-	if (change > 0 && now == 1)
-		saakm_set_add(SAAKM_WORLD_SET(waiting), c);
-	if (change < 0 && now == 0) {
-		saakm_set_remove(SAAKM_WORLD_SET(waiting), c);
-		/* A concurrent +1 may have found the bit still set. */
-		if (core->nr_ready)
-			saakm_set_add(SAAKM_WORLD_SET(waiting), c);
-		saakm_kick_stranded(c);
-	}
+	if (result == SAAKM_LEFT_IDLE)
+		saakm_note_left(s, c);
+	return result == SAAKM_ENTERED_IDLE;
 }
 
 SAAKM_GLOBAL int saakm_count_runnable(int change);
@@ -136,26 +102,19 @@ static __always_inline bool saakm_is_runnable(u32 state)
 	return state == SAAKM_READY || state == SAAKM_RUNNING;
 }
 
-/*
- * Makes a transition of t: from `old` to state, core and queue. False if t.where is no longer
- * `old`.
- *
- * Any core may try it on a READY thread; the compare-and-swap lets one of them win. The version
- * makes it fail if t left and came back to the same place. nr_ready and `waiting` follow after the
- * swap: they lag `where` by one atomic operation each.
- */
-static __always_inline bool saakm_transition(thread_t t, u64 old, u32 state, core_t c, u32 queue)
+/* Makes a transition of t: from `old` to state, core and queue. False if t.where is no longer
+   `old` (saakm_change_place). */
+static __always_inline bool saakm_transition(saakm_t s, thread_t t, u64 old, u32 state, core_t c,
+					     u32 queue)
 {
-	u64 version = (old >> 32) + 1;
-	u64 new = state | (u64)queue << 8 | (u64)c << 16 | version << 32;
+	u32 before = saakm_state_of(old);
+	u32 result = saakm_change_place(&t->where, t->index, old, state, c, queue);
 
-	if (__sync_val_compare_and_swap(&t->where, old, new) != old)
+	if (result & SAAKM_LEFT_IDLE)
+		saakm_note_left(s, c);
+	if (!(result & SAAKM_CHANGED))
 		return false;
-	if (saakm_state_of(old) == SAAKM_READY)
-		saakm_count_ready(saakm_core_of(old), -1);
-	if (state == SAAKM_READY)
-		saakm_count_ready(c, 1);
-	if (SAAKM_UNDERLOAD && saakm_is_runnable(state) != saakm_is_runnable(saakm_state_of(old)))
+	if (SAAKM_UNDERLOAD && saakm_is_runnable(state) != saakm_is_runnable(before))
 		saakm_count_runnable(saakm_is_runnable(state) ? 1 : -1);
 	return true;
 }
@@ -177,9 +136,6 @@ static __always_inline void saakm_release(saakm_t s, core_t c)
 		saakm_set_remove(SAAKM_WORLD_SET(claimed), c);
 }
 
-/* Removes c from `idle`: a thread is on its way there. */
-static void saakm_leave_idle(saakm_t s, core_t c);
-
 /*
  * t => c.queue: makes t READY there, or moves a READY t.
  *
@@ -188,7 +144,8 @@ static void saakm_leave_idle(saakm_t s, core_t c);
  * `reason` are stored after the swap, by the winner: a reader may see the old ones with the new
  * `where`.
  *
- * `idle` is cleared before the claim of c ends; saakm_claim relies on this order.
+ * c is no longer idle when the claim of c ends; saakm_take_claim relies on this order. Moves beyond
+ * s->room are refused: the kernel's queues would not follow.
  */
 static __always_inline void saakm_ready(saakm_t s, thread_t t, core_t c, u32 queue, int64_t key,
 					u32 reason)
@@ -196,6 +153,8 @@ static __always_inline void saakm_ready(saakm_t s, thread_t t, core_t c, u32 que
 	bool own = t->index == s->subject;
 	u64 old = own ? t->where : s->from;
 	bool moves = saakm_state_of(old) == SAAKM_READY;
+	bool queued =
+		moves && !(t->flags & SAAKM_T_OUTSIDE); /* it has an entry, which must follow */
 	u32 n = s->nr_moves;
 
 	c &= SAAKM_MAX_CORES - 1;
@@ -204,26 +163,28 @@ static __always_inline void saakm_ready(saakm_t s, thread_t t, core_t c, u32 que
 	   a READY state. So only its own event makes a thread READY that was not. */
 	if (own ? !moves && s->on_timer : t->index != s->held)
 		return;
-	if (!saakm_transition(t, old, SAAKM_READY, c, queue))
+	if (queued && n >= s->room) {
+		saakm_core_at(s->cpu)->count.moves_refused++;
+		return;
+	}
+	if (!saakm_transition(s, t, old, SAAKM_READY, c, queue))
 		return;
 	s->moved = true;
 	t->key = key;
 	t->reason = reason;
-	/* Without an entry in a DSQ yet, there is nothing to move. */
-	if (moves && n < SAAKM_MOVES && !(t->flags & SAAKM_T_OUTSIDE)) {
-		s->moves[n].thread = t->index;
-		s->moves[n].from = saakm_core_of(old);
-		s->moves[n].queue = saakm_queue_of(old);
+	if (queued) {
+		s->moves[n & (SAAKM_MOVES - 1)].thread = t->index;
+		s->moves[n & (SAAKM_MOVES - 1)].from = saakm_core_of(old);
+		s->moves[n & (SAAKM_MOVES - 1)].queue = saakm_queue_of(old);
 		s->nr_moves = n + 1;
 	}
 	saakm_decided(SAAKM_DECISION(moves ? SAAKM_D_MOVE : SAAKM_D_PLACE, moves, c, reason),
 		      t->pid, saakm_core_at(c)->seen_khz);
 	SAAKM_LOG(SAAKM_L_READY, 0, c, t->serial, queue, key, reason);
-	saakm_leave_idle(s, c);
 	saakm_release(s, c);
 }
 
-/* Whether the last saakm_ready succeeded: no other core had taken the thread. */
+/* Whether the last saakm_ready succeeded: no other core had taken the thread, and there was room. */
 static __always_inline bool saakm_moved(saakm_t s)
 {
 	return s->moved;
@@ -240,7 +201,7 @@ static __always_inline void saakm_blocked(saakm_t s, thread_t t)
 {
 	u64 old = t->where;
 
-	saakm_transition(t, old, SAAKM_BLOCKED, saakm_core_of(old), 0);
+	saakm_transition(s, t, old, SAAKM_BLOCKED, saakm_core_of(old), 0);
 	SAAKM_LOG(SAAKM_L_BLOCKED, 0, 0, t->serial, 0, 0, 0);
 }
 
@@ -248,30 +209,19 @@ static __always_inline void saakm_terminated(saakm_t s, thread_t t)
 {
 	u64 old = t->where;
 
-	saakm_transition(t, old, SAAKM_TERMINATED, saakm_core_of(old), 0);
+	saakm_transition(s, t, old, SAAKM_TERMINATED, saakm_core_of(old), 0);
 	SAAKM_LOG(SAAKM_L_TERMINATED, 0, 0, t->serial, 0, 0, 0);
 }
 
-/*
- * Claims the idle core c for this placement, until t => c, release(c), or the end of the handler.
- *
- * Order: test `idle`, swap the bit into `claimed`, test `idle` again. A placement clears `idle`
- * first and `claimed` second. Both clears and the swap are fully ordered. So a claim that succeeds
- * after the previous placement ended its claim sees `idle` cleared in the second test: of all
- * placements that claim c, one gets it per idle period.
- */
+/* Claims the idle core c for this placement, until t => c, release(c), or the end of the handler. */
 static __always_inline bool saakm_claim(saakm_t s, core_t c)
 {
-	if (!saakm_has(&WORLD->idle, c))
-		return false;
-	if (!saakm_set_add(SAAKM_WORLD_SET(claimed), c)) {
+	u32 result = saakm_take_claim(c);
+
+	if (result == SAAKM_LOST)
 		saakm_core_at(s->cpu)->count.claims_lost++;
+	if (result != SAAKM_CLAIMED)
 		return false;
-	}
-	if (!saakm_has(&WORLD->idle, c)) {
-		saakm_set_remove(SAAKM_WORLD_SET(claimed), c);
-		return false;
-	}
 	saakm_include(&s->claims, c);
 	s->nr_claims++;
 	return true;

@@ -75,6 +75,13 @@ struct {
  * timer reads pending_tail and then entries, and writes pending_head. All are plain accesses, which
  * is enough if the timer expires on this core. On another core nothing orders them on arm64.
  */
+static __always_inline u32 saakm_room_to_postpone(u32 cpu)
+{
+	struct saakm_core SAAKM_MEM *core = saakm_core_at(cpu);
+
+	return SAAKM_MOVES - (core->pending_tail - core->pending_head);
+}
+
 SAAKM_GLOBAL int saakm_postpone_moves(u64 context)
 {
 	saakm_t s = SAAKM_FIELD_AT(struct saakm, context);
@@ -88,9 +95,6 @@ SAAKM_GLOBAL int saakm_postpone_moves(u64 context)
 	for (i = 0; i < s->nr_moves && can_loop; i++) {
 		u32 tail = core->pending_tail;
 
-		/* No room: the core that reaches the stale entry repairs it. */
-		if (tail - core->pending_head >= SAAKM_MOVES)
-			break;
 		later->moves[tail & (SAAKM_MOVES - 1)].thread =
 			s->moves[i & (SAAKM_MOVES - 1)].thread;
 		later->moves[tail & (SAAKM_MOVES - 1)].from = s->moves[i & (SAAKM_MOVES - 1)].from;

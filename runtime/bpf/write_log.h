@@ -156,26 +156,27 @@ static __always_inline void saakm_log_core(u32 c)
 	struct saakm_logged_core SAAKM_MEM *last;
 	struct saakm_log_record *r;
 	thread_t t;
-	u64 since = 0;
+	u64 since = 0, word;
 	u32 weight = 0, serial = 0;
 
 	c &= SAAKM_MAX_CORES - 1;
 	core = saakm_core_at(c);
 	last = &SAAKM_LOGGED_CORES[c];
-	t = saakm_thread_at(core->current);
+	word = SAAKM_LOAD(saakm_word_of(c));
+	t = saakm_thread_at(saakm_current_of(word));
 	if (t) {
 		since = t->running_since;
 		weight = t->weight;
 		serial = t->serial;
 	}
-	if (last->nr_ready == core->nr_ready && last->current == serial &&
+	if (last->nr_ready == saakm_ready_of(word) && last->current == serial &&
 	    last->seen_khz == core->seen_khz && last->weight == weight &&
 	    last->idle_since == core->idle_since && last->running_since == since)
 		return;
 	if (t &&
 	    (last->current != serial || last->running_since != since || last->weight != weight))
 		saakm_write_thread((u64)t);
-	last->nr_ready = core->nr_ready;
+	last->nr_ready = saakm_ready_of(word);
 	last->current = serial;
 	last->seen_khz = core->seen_khz;
 	last->weight = weight;
@@ -184,7 +185,7 @@ static __always_inline void saakm_log_core(u32 c)
 	r = saakm_log_reserve(SAAKM_LOG_WHAT(SAAKM_L_CORE, 0, c, serial));
 	if (!r)
 		return;
-	r->a = core->nr_ready;
+	r->a = saakm_ready_of(word);
 	r->b = core->seen_khz;
 	r->c = core->idle_since;
 	r->d = r->e = r->f = 0;

@@ -39,7 +39,7 @@ impl Prover {
 
     fn meets(&self, mutant: &Policy, all: &Theorems, obligation: &Obligation) -> bool {
         let alone = Obligation { rests_on: Vec::new(), ..obligation.clone() };
-        let only = Theorems { obligations: vec![alone], ..all.clone() };
+        let only = all.only(vec![alone]);
         // If Why3 fails, nothing is proved.
         prove(mutant.ir(), &only, &self.options).is_ok_and(|report| report.holds())
     }

@@ -10,6 +10,22 @@ pub use bindings::{
     saakm_log_record as LogRecord, saakm_set as Set, saakm_window as Window, saakm_world as World,
 };
 
+/// The word of a core: its threads, and whether it is idle (`runtime/words.h`).
+#[derive(Clone, Copy, Debug)]
+pub struct CoreWord(pub u64);
+
+impl CoreWord {
+    /// Number of READY threads.
+    pub fn ready(self) -> u32 {
+        self.0 as u32
+    }
+
+    /// Whether a thread of the policy runs.
+    pub fn runs(self) -> bool {
+        self.0 >> 32 & 0x3fff_ffff != 0
+    }
+}
+
 /// Declares constants of the header with another name and type.
 macro_rules! numbers {
     ($type:ty: $($name:ident = $c:ident),* $(,)?) => {

@@ -117,6 +117,8 @@ statistics! {
         steals: u64, "threads";
         /// Moves that failed because another core had taken the thread.
         moves_failed: u64, "moves";
+        /// Moves beyond the 32 that one event can make.
+        moves_refused: u64, "moves";
         /// Preemptions of a running thread, by another thread or at the end of its slice.
         preemptions: u64, "preemptions";
         /// Thread timers that were armed.
@@ -277,6 +279,7 @@ impl Statistics {
             s.migrations += count.migrations;
             s.steals += count.steals;
             s.moves_failed += count.moves_failed;
+            s.moves_refused += count.moves_refused;
             s.preemptions += count.preemptions;
             s.timers_armed += count.timers_armed;
             s.timers_fired += count.timers_fired;
@@ -385,6 +388,7 @@ impl Cores {
             (0..policy.sets().len().min(MAX_SETS)).map(|set| arena.set(policy.params().len(), set)).collect();
         let state = |(cpu, info): (&u32, &hearth_trace::CoreInfo)| {
             let core = arena.core(*cpu as usize);
+            let word = CoreWord(read!(core, word));
             let is_in = |set: &[u32]| u64::from(set.binary_search(cpu).is_ok());
             CoreState {
                 cpu: (*cpu).into(),
@@ -392,10 +396,10 @@ impl Cores {
                 numa: info.numa.into(),
                 llc: info.llc.into(),
                 physical: info.physical.into(),
-                running: u64::from(read!(core, current) != 0),
+                running: u64::from(word.runs()),
                 idle: is_in(&idle),
                 spinning: u64::from(read!(core, spin_since) != 0),
-                ready: read!(core, nr_ready).into(),
+                ready: word.ready().into(),
                 seen_khz: read!(core, seen_khz).into(),
                 busy_ns: read!(core, busy_ns),
                 sets: sets.iter().enumerate().map(|(i, set)| is_in(set) << i).sum(),

@@ -117,6 +117,7 @@ fn counts(s: &Statistics) -> String {
         ("underload", s.underload),
         ("bypassed the policy", s.bypassed),
         ("failed moves", s.moves_failed),
+        ("refused moves", s.moves_refused),
     ] {
         row(name.into(), count);
     }

@@ -63,7 +63,7 @@ impl Prover {
             return Ok(known);
         }
         let alone = Obligation { rests_on: Vec::new(), ..obligation.clone() };
-        let only = Theorems { obligations: vec![alone], ..theorems.clone() };
+        let only = theorems.only(vec![alone]);
         let options = Options { at_once: 1, steps: STEPS, known: self.parts.clone(), ..Options::default() };
         let holds = prove(policy.ir(), &only, &options)?.holds();
         self.known.lock().expect("no panic").insert(key, holds);

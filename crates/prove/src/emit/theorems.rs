@@ -45,6 +45,12 @@ impl Theorems {
         self.source.modules.push(module);
     }
 
+    /// The same file with these obligations only.
+    #[must_use]
+    pub fn only(&self, obligations: Vec<Obligation>) -> Theorems {
+        Theorems { obligations, ..self.clone() }
+    }
+
     /// The module `Policy`, which all others use.
     pub fn shared(&self) -> &str {
         let end = self.whyml.match_indices("\nmodule ").nth(1).map_or(self.whyml.len(), |(end, _)| end);

@@ -2,7 +2,7 @@
 
 pub const SAAKM_MAX_CORES: u32 = 1024;
 pub const SAAKM_SET_WORDS: u32 = 16;
-pub const SAAKM_LAYOUT: u32 = 6;
+pub const SAAKM_LAYOUT: u32 = 7;
 pub const SAAKM_WORLD_AT: u32 = 4096;
 pub const SAAKM_TOLD_SETS_AT: u32 = 8192;
 pub const SAAKM_ZERO_AT: u32 = 12288;
@@ -44,13 +44,10 @@ pub const SAAKM_IN_TIMER: saakm_context_level = 1;
 pub const SAAKM_POSTPONED: saakm_context_level = 2;
 pub const SAAKM_CONTEXTS: saakm_context_level = 3;
 pub type saakm_context_level = ::std::os::raw::c_uint;
-pub const SAAKM_NOT_QUEUED: saakm_state = 0;
-pub const SAAKM_BLOCKED: saakm_state = 1;
-pub const SAAKM_READY: saakm_state = 2;
-pub const SAAKM_RUNNING: saakm_state = 3;
-pub const SAAKM_TERMINATED: saakm_state = 4;
-pub const SAAKM_DETACHED: saakm_state = 5;
-pub type saakm_state = ::std::os::raw::c_uint;
+pub const SAAKM_NOT_SEARCHED: saakm_search = 0;
+pub const SAAKM_SEARCHED: saakm_search = 1;
+pub const SAAKM_AWAITS: saakm_search = 2;
+pub type saakm_search = ::std::os::raw::c_uint;
 pub const SAAKM_KHZ_UNKNOWN: saakm_frequency_source = 0;
 pub const SAAKM_KHZ_KERNEL: saakm_frequency_source = 1;
 pub const SAAKM_KHZ_MODEL: saakm_frequency_source = 2;
@@ -66,6 +63,7 @@ pub struct saakm_counters {
     pub migrations: u64,
     pub steals: u64,
     pub moves_failed: u64,
+    pub moves_refused: u64,
     pub timers_armed: u64,
     pub timers_fired: u64,
     pub timers_moved: u64,
@@ -101,8 +99,7 @@ pub struct saakm_thread {
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct saakm_core {
-    pub current: u32,
-    pub nr_ready: u32,
+    pub word: u64,
     pub seen_khz: u32,
     pub min_khz: u32,
     pub max_khz: u32,
@@ -119,6 +116,7 @@ pub struct saakm_core {
     pub spin_since: u64,
     pub busy_ns: u64,
     pub rounds: u64,
+    pub heard: u64,
     pub self_: saakm_set,
     pub count: saakm_counters,
     pub attrs: [u8; 256usize],
@@ -155,6 +153,7 @@ pub struct saakm {
     pub moved: u32,
     pub held: u32,
     pub from: u64,
+    pub room: u64,
     pub moves: [saakm_move; 32usize],
     pub claims: saakm_set,
     pub preempts: saakm_set,
@@ -192,7 +191,7 @@ pub struct saakm_world {
     pub threads: u64,
     pub no_slot: u64,
     pub serials: u64,
-    pub pad2: [u64; 1usize],
+    pub missed: u64,
     pub online: saakm_set,
     pub kernel_idle: saakm_set,
     pub idle: saakm_set,

@@ -1,0 +1,351 @@
+//! The words of the runtime in all orders of a few concurrent operations; and variants with one fault each, which are noticed.
+
+use hearth_explore::*;
+
+const NONE: (u32, usize) = (0, 0);
+/// A core that runs thread 3, and one that runs nothing and is awake.
+const RUNS_3: Core = Core { current: 3, ..Core::BUSY };
+const ONE_READY: Core = Core { ready: 1, ..Core::BUSY };
+
+fn nothing(_: &Machine) {}
+
+/// Core 1 sleeps although core 0 is overloaded, and nobody makes it search.
+fn core_1_found_core_0(m: &Machine) {
+    let (over, thief) = (m.core(0), m.core(1));
+    m.check(!thief.idle || over.threads() < 2 || m.must_search(1), || {
+        format!("core 1 sleeps beside an overloaded core, {over:?}, and does not search again")
+    });
+}
+
+/// The placement of thread 2 on core 0 has ended; core 1, which made it, blocks thread 3 and searches.
+fn place_then_search(m: &Machine) {
+    m.place_on(2, 0);
+    m.block(3, 1);
+    if m.sees_waiting(0) {
+        m.kick(1, true);
+    }
+    m.sleep(1, SLEEPS);
+}
+
+static SCENARIOS: &[Scenario] = &[
+    Scenario {
+        name: "a placement, a search by its waker, and the core runs its only READY thread",
+        start: Start {
+            cores: [ONE_READY, RUNS_3, Core::BUSY],
+            places: [NONE, (READY, 0), (BLOCKED, 0), (RUNNING, 1)],
+            pair: 0,
+        },
+        operations: &[place_then_search, |m| m.run(1, 0)],
+        rest: core_1_found_core_0,
+        preemptions: None,
+    },
+    Scenario {
+        name: "a placement, a search by its waker, and a thief takes the only READY thread",
+        start: Start {
+            cores: [Core { ready: 1, current: 1, ..Core::BUSY }, RUNS_3, Core::BUSY],
+            places: [NONE, (READY, 0), (BLOCKED, 0), (RUNNING, 1)],
+            pair: 0,
+        },
+        operations: &[place_then_search, |m| {
+            m.steal(1, 0, 2);
+        }],
+        rest: core_1_found_core_0,
+        preemptions: None,
+    },
+    Scenario {
+        name: "a core goes to sleep, and a thread is placed there",
+        start: Start { cores: [Core::BUSY; CORES], places: [NONE, (BLOCKED, 0), NONE, NONE], pair: 0 },
+        operations: &[|m| m.sleep(0, SLEEPS), |m| m.place_on(1, 0)],
+        rest: nothing,
+        preemptions: None,
+    },
+    Scenario {
+        name: "a core goes to sleep and settles, a thread is placed there and stolen",
+        start: Start { cores: [Core::BUSY; CORES], places: [NONE, (BLOCKED, 0), NONE, NONE], pair: 0 },
+        operations: &[
+            |m| {
+                m.sleep(0, SLEEPS);
+                m.sleep(0, SETTLES);
+            },
+            |m| m.place_on(1, 0),
+            |m| {
+                m.steal(1, 0, 1);
+            },
+        ],
+        rest: nothing,
+        preemptions: None,
+    },
+    Scenario {
+        name: "two placements claim the core that goes to sleep, or another",
+        start: Start {
+            cores: [Core::BUSY, Core::IDLE, Core::BUSY],
+            places: [NONE, (BLOCKED, 0), (BLOCKED, 0), NONE],
+            pair: 0,
+        },
+        operations: &[
+            |m| m.sleep(0, SLEEPS),
+            |m| {
+                m.claim_one_of(1, &[0, 1], 2);
+            },
+            |m| {
+                m.claim_one_of(2, &[0, 1], 2);
+            },
+        ],
+        rest: |m| {
+            m.check(m.core(0).threads() < 2 && m.core(1).threads() < 2, || {
+                "two placements claimed one core".into()
+            });
+        },
+        preemptions: Some(3),
+    },
+    Scenario {
+        name: "two placements claim one idle core",
+        start: Start {
+            cores: [Core::IDLE, Core::BUSY, Core::BUSY],
+            places: [NONE, (BLOCKED, 0), (BLOCKED, 0), NONE],
+            pair: 0,
+        },
+        operations: &[
+            |m| {
+                m.claim_one_of(1, &[0], 2);
+            },
+            |m| {
+                m.claim_one_of(2, &[0], 2);
+            },
+        ],
+        rest: |m| {
+            m.check(m.core(0).threads() < 2 && m.core(1).threads() < 2, || {
+                "two placements claimed one core".into()
+            });
+        },
+        preemptions: None,
+    },
+    Scenario {
+        name: "a steal for a sleeping core, while the source runs the thread",
+        start: Start {
+            cores: [Core::IDLE, ONE_READY, Core::BUSY],
+            places: [NONE, (READY, 1), NONE, NONE],
+            pair: 0,
+        },
+        operations: &[
+            |m| {
+                m.steal(1, 1, 0);
+            },
+            |m| m.run(1, 1),
+        ],
+        rest: nothing,
+        preemptions: None,
+    },
+    Scenario {
+        name: "the same, and the sleeping core settles after a kick",
+        start: Start {
+            cores: [Core::IDLE, ONE_READY, Core::BUSY],
+            places: [NONE, (READY, 1), NONE, NONE],
+            pair: 0,
+        },
+        operations: &[
+            |m| {
+                m.steal(1, 1, 0);
+            },
+            |m| m.run(1, 1),
+            |m| m.sleep(0, SETTLES),
+        ],
+        rest: nothing,
+        preemptions: Some(3),
+    },
+    Scenario {
+        name: "two thieves and the source compete for a thread",
+        start: Start {
+            cores: [Core { ready: 1, current: 3, ..Core::BUSY }, Core::IDLE, Core::BUSY],
+            places: [NONE, (READY, 0), NONE, (RUNNING, 0)],
+            pair: 0,
+        },
+        operations: &[
+            |m| {
+                m.block(3, 0);
+                m.run(1, 0);
+            },
+            |m| {
+                m.steal(1, 0, 1);
+            },
+            |m| {
+                m.steal(1, 0, 2);
+            },
+        ],
+        rest: nothing,
+        preemptions: Some(3),
+    },
+    Scenario {
+        name: "a thread is placed, and stolen at once",
+        start: Start {
+            cores: [RUNS_3, Core::BUSY, Core::BUSY],
+            places: [NONE, (BLOCKED, 0), NONE, (RUNNING, 0)],
+            pair: 0,
+        },
+        operations: &[
+            |m| m.place_on(1, 0),
+            |m| {
+                m.steal(1, 0, 1);
+            },
+        ],
+        rest: nothing,
+        preemptions: None,
+    },
+    Scenario {
+        name: "a core gets a thread, runs it, and sleeps again; then a placement looks for an idle core",
+        start: Start {
+            cores: [Core::IDLE, Core::BUSY, RUNS_3],
+            places: [NONE, (BLOCKED, 0), (BLOCKED, 0), (RUNNING, 2)],
+            pair: 0,
+        },
+        operations: &[
+            |m| m.place_on(1, 0),
+            |m| {
+                if !m.sees_ready(1, 0) {
+                    return;
+                }
+                m.run(1, 0);
+                m.block(1, 0);
+                m.sleep(0, SLEEPS);
+                m.place_on(2, if m.sees_idle(0) { 0 } else { 2 });
+            },
+        ],
+        rest: |m| {
+            m.check(!m.core(0).idle || m.core(2).threads() < 2, || "a placement missed idle core 0".into());
+        },
+        preemptions: None,
+    },
+    Scenario {
+        name: "an idle core searches again, while a placement claims it",
+        start: Start {
+            cores: [Core::IDLE, Core::BUSY, Core::BUSY],
+            places: [NONE, (BLOCKED, 0), NONE, NONE],
+            pair: 0,
+        },
+        operations: &[
+            |m| {
+                m.change(0, SEARCHES, 0);
+                m.sleep(0, SETTLES);
+            },
+            |m| m.claim_one_of(1, &[0], 2),
+        ],
+        rest: |m| {
+            m.check(m.core(0).idle != (m.core(0).threads() > 0), || "core 0 is neither idle nor busy".into());
+        },
+        preemptions: None,
+    },
+    Scenario {
+        name: "a timer moves a thread away from a core that wakes for it",
+        start: Start {
+            cores: [Core { ready: 1, sleeps: true, ..Core::BUSY }, Core::BUSY, Core::BUSY],
+            places: [NONE, (READY, 0), NONE, NONE],
+            pair: 0,
+        },
+        operations: &[
+            |m| {
+                m.steal(1, 0, 1);
+            },
+            |m| {
+                // The core has found the entry, or it has not.
+                if m.sees_ready(1, 0) {
+                    m.run(1, 0);
+                } else {
+                    m.sleep(0, SETTLES);
+                }
+            },
+        ],
+        rest: nothing,
+        preemptions: None,
+    },
+    Scenario {
+        name: "of two hyperthreads, one goes to sleep, and one gets a thread",
+        start: Start {
+            cores: [Core::IDLE, Core::BUSY, Core::BUSY],
+            places: [NONE, (BLOCKED, 0), NONE, NONE],
+            pair: 0b11,
+        },
+        operations: &[|m| m.place_on(1, 0), |m| m.sleep(1, SLEEPS)],
+        rest: nothing,
+        preemptions: None,
+    },
+    Scenario {
+        name: "two hyperthreads go to sleep",
+        start: Start { cores: [Core::BUSY; CORES], places: [NONE; THREADS], pair: 0b11 },
+        operations: &[|m| m.sleep(0, SLEEPS), |m| m.sleep(1, SLEEPS)],
+        rest: nothing,
+        preemptions: None,
+    },
+    Scenario {
+        name: "two hyperthreads go to sleep, and one gets a thread",
+        start: Start { cores: [Core::BUSY; CORES], places: [NONE, (BLOCKED, 0), NONE, NONE], pair: 0b11 },
+        operations: &[|m| m.sleep(0, SLEEPS), |m| m.sleep(1, SLEEPS), |m| m.place_on(1, 0)],
+        rest: nothing,
+        preemptions: Some(3),
+    },
+];
+
+#[test]
+fn every_order_keeps_the_properties() {
+    for scenario in SCENARIOS {
+        let begun = std::time::Instant::now();
+        let result = explore(Operations::original(), Order::Full, scenario);
+        println!("{}: {result:?}, {:?}", scenario.name, begun.elapsed());
+        if let Err(violation) = result {
+            panic!("{}: {violation}", scenario.name);
+        }
+    }
+}
+
+#[test]
+fn every_mutant_is_noticed() {
+    for mutant in mutants() {
+        let operations = Operations::variant(mutant).expect("compiled by build.rs");
+        let noticed = SCENARIOS
+            .iter()
+            .find_map(|scenario| Some((scenario.name, explore(operations, Order::Full, scenario).err()?)));
+        println!("{mutant}: {noticed:?}");
+        assert!(noticed.is_some(), "mutant \"{mutant}\" passes");
+    }
+}
+
+#[test]
+fn swaps_without_order_are_noticed() {
+    let original = Operations::original();
+    let noticed = SCENARIOS
+        .iter()
+        .find_map(|scenario| Some((scenario.name, explore(original, Order::None, scenario).err()?)));
+    println!("{noticed:?}");
+    assert!(noticed.is_some(), "the properties hold without any order of memory accesses");
+}
+
+#[test]
+fn every_change_is_a_step_of_the_theory() {
+    let operations = Operations::original();
+    for word in 0..3 * 3 * 2 * 2 {
+        let before = Core {
+            ready: word % 3,
+            current: word / 3 % 3,
+            sleeps: word / 9 % 2 != 0,
+            idle: word / 18 % 2 != 0,
+        };
+        if before.idle && before.threads() > 0 {
+            continue;
+        }
+        for change in ARRIVES..=SEARCHES {
+            // Both require a READY thread of the core.
+            if matches!(change, LEAVES | STARTS) && before.ready == 0 {
+                continue;
+            }
+            // A core runs another thread after the one before has stopped.
+            if matches!(change, STARTS | RUNS) && ![0, 1].contains(&before.current) {
+                continue;
+            }
+            if change == STARTS && before.current != 0 {
+                continue;
+            }
+            // SAFETY: a pure function.
+            let after = Core::decode(unsafe { (operations.word_after)(before.encode(), change, 1) });
+            assert!(theory_allows(before, after, change), "change {change} of {before:?} to {after:?}");
+        }
+    }
+}
