@@ -7,7 +7,7 @@
 use super::events::CONSISTENT;
 use super::inline::needs_program;
 use super::term::{Hoisted, Terms, cases, some};
-use super::text::{block, indented};
+use super::text::{block, indented, renamed};
 use super::unit::{Scope, Unit, why_type};
 use super::watch::{Watch, tells_affinity};
 use hearth_ipanema::ir::effects::{Access, Effects, assigned};
@@ -302,7 +302,7 @@ impl<'u, 'p> Program<'u, 'p> {
             (false, false) => String::new(),
         };
         let x = self.unit.fresh("value");
-        let mut spec = spec.replace("result", &x);
+        let mut spec = renamed(spec, "result", &x);
         if ty.optional {
             // Redundant, but it triggers the provers' case distinction.
             let (some, none) = cases(ty);
