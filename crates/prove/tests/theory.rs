@@ -5,7 +5,8 @@ mod common;
 use common::{emitted, policy};
 use hearth_prove::theory::FILES;
 use hearth_prove::{
-    Options, Prover, Search, Theorems, contradictions, contradictions_of_theory, prove_file, prove_theory,
+    Options, Property, Prover, Search, Theorems, contradictions, contradictions_of_theory, prove_file,
+    prove_theory,
 };
 use std::process::Command;
 
@@ -74,8 +75,14 @@ fn no_module_contradicts_another() {
 
 #[test]
 fn no_obligation_holds_whatever_it_says() {
-    for name in ["cfs", "cfs-cwc", "cfs-cwc-flat", "nest", "slocal", "smove", "ule", "ule-cwc"] {
-        let theorems = emitted(&policy(name));
+    for name in ["ule-cwc", "ule", "smove", "slocal", "nest", "cfs-cwc-flat", "cfs-cwc", "cfs"] {
+        let mut theorems = emitted(&policy(name));
+        // Nest does not claim these two, and Why3 takes long to split them.
+        theorems.obligations.retain(|o| {
+            name != "nest"
+                || o.property != Property::Conservation
+                || !["new", "unblock"].contains(&&*o.id.about)
+        });
         let goals = theorems.obligations.iter().filter(|o| o.claim.module().is_some()).count();
         let start = std::time::Instant::now();
         consistent(&contradictions(&theorems, &Options::default()).unwrap(), 1 + goals);
