@@ -45,7 +45,9 @@ pub struct Counterexample {
 
 impl fmt::Display for Counterexample {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "{} on {} ({})", self.policy, self.scenario.name, self.scenario.doc)?;
+        let Scenario { name, doc, .. } = &self.scenario;
+        let doc = if doc.is_empty() { String::new() } else { format!(" ({doc})") };
+        writeln!(f, "{} on {name}{doc}", self.policy)?;
         for line in &self.schedule {
             writeln!(f, "  {line}")?;
         }

@@ -3,6 +3,7 @@
 use hearth_ipanema::ir::Event;
 
 use crate::access::Access;
+use crate::cores::Cores;
 use crate::counterexample::Replayed;
 use crate::log::LogEntry;
 use crate::model::Model;
@@ -13,7 +14,8 @@ use crate::world::{NO_THREAD, World};
 /// for each handler. Repeated accesses and writes of attributes are left out.
 pub(crate) fn lines(replayed: &Replayed<'_>) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
-    lines.extend(replayed.worlds.first().map(|world| format!("initially: {}", show(world))));
+    let online = replayed.model.map.online;
+    lines.extend(replayed.worlds.first().map(|world| format!("initially: {}", show(world, online))));
     let mut line_core: Option<u8> = None;
     let mut said: Vec<String> = Vec::new();
     for ((step, log), world) in replayed.logs.iter().zip(&replayed.worlds) {
@@ -35,7 +37,7 @@ pub(crate) fn lines(replayed: &Replayed<'_>) -> Vec<String> {
             said.push(text);
         }
     }
-    lines.extend(replayed.worlds.last().map(|world| format!("finally: {}", show(world))));
+    lines.extend(replayed.worlds.last().map(|world| format!("finally: {}", show(world, online))));
     lines
 }
 
@@ -85,8 +87,8 @@ fn describe(model: &Model<'_>, entry: &LogEntry) -> Option<String> {
     }
 }
 
-/// The threads of each core.
-fn show(world: &World) -> String {
+/// The threads of each core that is on line.
+fn show(world: &World, online: Cores) -> String {
     let core = |core: &crate::world::Core| {
         let ready: Vec<String> = core.ready().map(|t| t.to_string()).collect();
         let current = match core.current {
@@ -96,7 +98,6 @@ fn show(world: &World) -> String {
         };
         if ready.is_empty() { current } else { format!("{current}, ready {}", ready.join(" ")) }
     };
-    let cores: Vec<String> =
-        world.cores.iter().enumerate().map(|(id, c)| format!("core {id} {}", core(c))).collect();
+    let cores: Vec<String> = online.iter().map(|id| format!("core {id} {}", core(world.core(id)))).collect();
     cores.join("; ")
 }

@@ -79,7 +79,7 @@ fn timer_is_due(world: &World, thread: u8) -> bool {
 pub fn enabled(model: &Model, world: &World) -> Vec<Step> {
     let mut steps = Vec::new();
     let mut pending = false;
-    for (id, core) in (0..).zip(&world.cores) {
+    for (id, core) in (0..).zip(&world.cores).filter(|(id, _)| model.map.online.contains(*id)) {
         pending |= urgent(id, core, world);
         if core.activity.is_some() {
             steps.push(Step::Go(id));

@@ -1,7 +1,7 @@
 //! The state counts in `docs/src/data/modelcheck.md` are reproduced. Cells with many states are skipped; refuted
 //! cells are checked if the search reaches the violation early.
 
-use hearth_modelcheck::{Options, Scenario, Stealing, check};
+use hearth_modelcheck::{Options, Property, Rounds, Scenario, Stealing, check};
 
 /// Limit of an exploration. Cells with more states are skipped.
 const STATES: usize = 6_000;
@@ -33,21 +33,27 @@ fn table(heading: &str) -> Table {
 }
 
 /// Explores the cells with few states, and returns their number.
-fn reproduce(heading: &str, stealing: Stealing, cwc: bool) -> usize {
+fn reproduce(heading: &str, stealing: Stealing, options: &Options) -> usize {
+    let options = Options { max_states: STATES, ..options.clone() };
     let table = table(heading);
     let mut checked = 0;
     for (column, name) in table.policies.iter().enumerate() {
         let policy = hearth_policy::load(name).expect("a built-in policy");
         for (scenario, row) in &table.rows {
             let cell = &row[column];
-            let number = cell.trim_end_matches(" steps").replace(',', "").parse::<usize>();
+            let number = cell.trim_end_matches(" steps").rsplit(", ").next().unwrap_or_default();
+            let number = number.replace(',', "").parse::<usize>();
             let Some(documented) = number.ok().filter(|number| *number <= STATES) else { continue };
             let scenario = Scenario::named(scenario).unwrap_or_else(|error| panic!("{error}"));
-            let options = Options { max_states: STATES, cwc, ..Options::default() };
             let outcome = check(&policy, &Scenario { stealing, ..scenario.clone() }, &options)
                 .expect("a valid scenario");
             let found = match (&outcome.violation, outcome.complete) {
-                (Some(violation), _) => format!("{} steps", violation.steps.len()),
+                (Some(found), _) => match found.violation.property {
+                    Property::Livelock | Property::Waiting | Property::Conservation => {
+                        format!("{}, {} steps", found.violation.property, found.steps.len())
+                    }
+                    _ => format!("{} steps", found.steps.len()),
+                },
                 (None, true) => outcome.states.to_string(),
                 // Many states come before the violation, although its schedule is short.
                 (None, false) if cell.ends_with("steps") => continue,
@@ -65,17 +71,30 @@ fn reproduce(heading: &str, stealing: Stealing, cwc: bool) -> usize {
     checked
 }
 
+fn cwc() -> Options {
+    Options { cwc: true, ..Options::default() }
+}
+
 #[test]
 fn work_conservation() {
-    assert!(reproduce("Concurrent work conservation, with safety and claims", Stealing::Locked, true) > 100);
+    assert!(
+        reproduce("Concurrent work conservation, with safety and claims", Stealing::Locked, &cwc()) > 100
+    );
 }
 
 #[test]
 fn lock_free() {
-    assert!(reproduce("Lock-free steals", Stealing::CompareAndSwap, true) > 40);
+    assert!(reproduce("Lock-free steals", Stealing::CompareAndSwap, &cwc()) > 40);
 }
 
 #[test]
 fn safety_and_claims() {
-    assert!(reproduce("Safety and claims alone", Stealing::Locked, false) > 100);
+    assert!(reproduce("Safety and claims alone", Stealing::Locked, &Options::default()) > 100);
+}
+
+#[test]
+fn properties_over_time() {
+    let rounds = Some(Rounds { count: 1, overlap: false });
+    let options = Options { livelock: true, within: Some(24), rounds, ..Options::default() };
+    assert!(reproduce("Livelock, bounded waiting", Stealing::Locked, &options) > 100);
 }

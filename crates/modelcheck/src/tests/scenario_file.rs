@@ -94,6 +94,9 @@ fn cores_that_are_off_line_get_no_threads() {
     let scenario = Scenario::named("offline-4").expect("a standard scenario");
     let holds = check(&load("cfs-cwc"), &scenario, &Options::default()).expect("it fits");
     assert!(holds.complete);
+    let alone = "invariant known : empty(idle - online); on tick (thread t) { super; }";
+    let outcome = check(&super::liveness::changed("cfs-cwc-flat", alone), &scenario, &Options::default());
+    assert!(outcome.expect("it fits").complete, "a core that is off line is in `idle`");
     // A thread was sent to the other core of a pair, whether it is on line or not.
     let careless = super::liveness::changed(
         "cfs-cwc-flat",
