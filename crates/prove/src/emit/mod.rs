@@ -54,6 +54,7 @@ pub fn theorems(policy: &Policy, invariants: &[Invariant]) -> Theorems {
     turns::emit(&unit, &mut theory);
     livelock::emit(&unit, &mut theory);
     let source = Source {
+        head: header::HEAD.into(),
         declarations: header::declarations(&unit),
         attributes: alone::attributes(&unit),
         modules: theory.modules,

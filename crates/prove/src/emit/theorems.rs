@@ -19,6 +19,8 @@ pub struct Theorems {
 /// What the file consists of.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Source {
+    /// The beginning of the module `Policy`.
+    pub head: String,
     pub declarations: Vec<Declaration>,
     pub attributes: Vec<Assigned>,
     pub modules: Vec<Module>,
@@ -38,6 +40,22 @@ pub(super) struct Module {
 }
 
 impl Theorems {
+    /// The same file with another text in the first place where `from` occurs. For tests of the provers.
+    #[must_use]
+    pub fn changed(&self, from: &str, to: &str) -> Theorems {
+        let mut changed = self.clone();
+        changed.whyml = self.whyml.replacen(from, to, 1);
+        let Source { head, declarations, modules, .. } = &mut changed.source;
+        let declarations = declarations.iter_mut().map(|declaration| &mut declaration.text);
+        let modules = modules.iter_mut().map(|module| &mut module.text);
+        if let Some(text) =
+            [head].into_iter().chain(declarations).chain(modules).find(|text| text.contains(from))
+        {
+            *text = text.replacen(from, to, 1);
+        }
+        changed
+    }
+
     /// Adds a module with goals of its own.
     pub fn add(&mut self, name: &str, body: &str) {
         let module = Module::new(name, body);
@@ -59,7 +77,7 @@ impl Theorems {
 
     /// The file reduced to one module and what it uses.
     pub fn alone(&self, module: &str) -> String {
-        let Source { declarations, attributes, modules } = &self.source;
+        let Source { declarations, attributes, modules, .. } = &self.source;
         let modules: Vec<&Module> = modules.iter().filter(|candidate| candidate.name == module).collect();
         let mut used = BTreeSet::new();
         modules.iter().for_each(|module| used.extend(words(&module.text)));
@@ -74,7 +92,7 @@ impl Theorems {
             }
         };
         let is_used = |attribute: &&Assigned| used.contains(attribute.name.as_str());
-        Source::file("", &kept, &Vec::from_iter(attributes.iter().filter(is_used)), &modules)
+        self.source.file("", &kept, &Vec::from_iter(attributes.iter().filter(is_used)), &modules)
     }
 }
 
@@ -89,23 +107,23 @@ impl Module {
 impl Source {
     /// The whole file.
     pub fn whole(&self, policy: &str) -> String {
-        let Source { declarations, attributes, modules } = self;
         let head = format!("(* Policy {policy}: emitted by hearth; its theory is in proofs/. *)\n\n");
-        Self::file(
-            &head,
-            &Vec::from_iter(declarations),
-            &Vec::from_iter(attributes),
-            &Vec::from_iter(modules),
-        )
+        let (declarations, attributes, modules) = (
+            &Vec::from_iter(&self.declarations),
+            &Vec::from_iter(&self.attributes),
+            &Vec::from_iter(&self.modules),
+        );
+        self.file(&head, declarations, attributes, modules)
     }
 
     fn file(
-        head: &str,
+        &self,
+        title: &str,
         declarations: &[&Declaration],
         attributes: &[&Assigned],
         modules: &[&Module],
     ) -> String {
-        let mut text = head.to_owned() + super::header::HEAD;
+        let mut text = title.to_owned() + &self.head;
         declarations.iter().for_each(|declaration| text += &declaration.text);
         text += "end\n";
         if modules.iter().any(|module| module.text.contains("\n  use Present\n")) {
