@@ -56,6 +56,8 @@ pub struct CodeOptions {
     pub keep: Option<PathBuf>,
     /// Prove these C functions only; empty: all.
     pub only: Vec<String>,
+    /// Prove these annotations only (WP's `-wp-prop`).
+    pub named: Option<String>,
     /// Number of provers that run in parallel.
     pub at_once: usize,
     /// Seconds for one goal and prover, and for the whole run.
@@ -65,7 +67,7 @@ pub struct CodeOptions {
 
 impl Default for CodeOptions {
     fn default() -> Self {
-        CodeOptions { keep: None, only: Vec::new(), at_once: 2, goal_seconds: 60, seconds: 3600 }
+        CodeOptions { keep: None, only: Vec::new(), named: None, at_once: 2, goal_seconds: 60, seconds: 3600 }
     }
 }
 
@@ -288,6 +290,9 @@ impl Tools {
         command.arg("-wp-timeout").arg(options.goal_seconds.to_string());
         command.arg("-wp-par").arg(options.at_once.to_string());
         command.args(selection);
+        if let Some(named) = &options.named {
+            command.arg("-wp-prop").arg(named);
+        }
         let output = command.output().map_err(Error::NoFramaC)?;
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
         match output.status.code() {

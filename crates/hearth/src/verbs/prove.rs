@@ -32,7 +32,7 @@ pub struct Args {
     /// Write the WhyML files, or with --code the C with its contracts, to this folder
     #[arg(long, value_name = "DIR")]
     why: Option<PathBuf>,
-    /// Print JSON (schema hearth.prove/1) instead of a table
+    /// Print JSON (schema hearth.prove/1, with --code hearth.prove-code/1) instead of a table
     #[arg(long)]
     json: bool,
 }
