@@ -26,6 +26,35 @@ fn emitted_c_is_as_expected() {
     );
 }
 
+/// Contracts are comments, so what is proved is the C that runs.
+#[test]
+fn contracts_leave_the_c_as_it_is() {
+    for name in builtin::NAMES {
+        let policy = compile(&|_: &str| None, name).unwrap().ir;
+        let contracts = hearth_ipanema::emit::contracts(&policy);
+        assert!(contracts.c.contains("/*@"));
+        assert_eq!(tokens(&without_contracts(&contracts.c)), tokens(&emitted(name)), "{name}");
+    }
+}
+
+/// Removes `/*@ ... */`, and the comma before it among the arguments of a macro.
+fn without_contracts(c: &str) -> String {
+    let mut parts = c.split("/*@");
+    let mut text = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let (_, rest) = part.split_once("*/").unwrap();
+        let before = text.trim_end();
+        text.truncate(before.strip_suffix(',').unwrap_or(before).len());
+        text += rest;
+    }
+    text
+}
+
+/// The text without blanks.
+fn tokens(c: &str) -> String {
+    c.split_whitespace().collect()
+}
+
 #[test]
 fn emitted_c_has_no_warnings() {
     for name in builtin::NAMES {

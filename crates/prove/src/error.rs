@@ -17,6 +17,10 @@ pub enum Error {
     TooLarge,
     #[error("why3 finds no goal {0}")]
     NoGoal(String),
+    #[error("cannot run frama-c: {0}")]
+    NoFramaC(io::Error),
+    #[error("frama-c: {0}")]
+    FramaC(String),
 }
 
 impl Error {
@@ -27,7 +31,10 @@ impl Error {
             Error::NoProver => {
                 Some("install z3 (on Debian: apt-get install z3); a second prover, cvc4 or cvc5, is of use")
             }
-            Error::Write { .. } => None,
+            Error::NoFramaC(_) => {
+                Some("install frama-c, z3 and cvc4 (on Debian: apt-get install frama-c-base z3 cvc4)")
+            }
+            Error::Write { .. } | Error::FramaC(_) => None,
             Error::Rejected(_) | Error::TooLarge | Error::NoGoal(_) => {
                 Some("this is a bug in hearth: please report it, with the policy")
             }

@@ -8,6 +8,7 @@
 //! What cannot be translated is never left out: it makes the obligation not provable ([`Claim::NotModelled`]) or its
 //! value arbitrary. The test `differential` of the crate `mutate` compares verdicts with the model checker.
 
+mod code;
 mod emit;
 mod error;
 mod obligation;
@@ -17,7 +18,9 @@ mod report;
 mod run;
 pub mod theory;
 mod why3;
+mod words;
 
+pub use code::{CodeFunction, CodeOptions, CodeReport, prove_c, prove_code, prove_runtime};
 pub use emit::{Theorems, theorems};
 pub use error::Error;
 use hearth_ipanema::ir::{Expr, Function, Place, Policy, Stmt, StmtKind};

@@ -372,7 +372,7 @@ fn bounded(mut command: Command, seconds: u64) -> Result<Option<Output>, Error> 
 }
 
 /// The version that a program prints.
-fn version(program: &str, before: &str) -> io::Result<String> {
+pub fn version(program: &str, before: &str) -> io::Result<String> {
     let output = Command::new(program).arg("--version").output()?;
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     let version = text.split(before).nth(1).and_then(|rest| rest.split_whitespace().next());

@@ -5,7 +5,10 @@ use crate::policy;
 use crate::table::{Column, table};
 use hearth_modelcheck::{Counterexample, check, standard_scenarios};
 use hearth_policy::Policy;
-use hearth_prove::{Options, ProofCache, Property, Proved, Report, Verdict, invariants, prove, theorems};
+use hearth_prove::{
+    CodeFunction, CodeOptions, CodeReport, Options, ProofCache, Property, Proved, Report, Verdict,
+    invariants, prove, prove_code, theorems,
+};
 use serde::Serialize;
 use std::path::PathBuf;
 
@@ -23,10 +26,13 @@ pub struct Args {
     /// Ignore the proofs of earlier runs, which are stored in ~/.cache/hearth/proofs
     #[arg(long)]
     anew: bool,
-    /// Write the WhyML files to this folder
+    /// Prove the emitted C instead: its searches and steals do what the policy says. Needs Frama-C
+    #[arg(long, conflicts_with_all = ["properties", "anew"])]
+    code: bool,
+    /// Write the WhyML files, or with --code the C with its contracts, to this folder
     #[arg(long, value_name = "DIR")]
     why: Option<PathBuf>,
-    /// Print JSON (schema hearth.prove/1) instead of a table
+    /// Print JSON (schema hearth.prove/1, with --code hearth.prove-code/1) instead of a table
     #[arg(long)]
     json: bool,
 }
@@ -42,6 +48,9 @@ struct Printed<'a> {
 impl Args {
     pub fn run(self) -> Outcome {
         let policy = policy::load(&self.source.policy)?;
+        if self.code {
+            return self.run_code(&policy);
+        }
         let mut options = Options { keep: self.why.clone(), ..Options::default() };
         if !self.properties.is_empty() {
             options.properties.retain(|p| self.properties.iter().any(|name| name == p.name()));
@@ -64,6 +73,46 @@ impl Args {
         })?;
         if holds { Ok(shown) } else { Err(Failure::quiet()) }
     }
+
+    fn run_code(&self, policy: &Policy) -> Outcome {
+        let options = CodeOptions { keep: self.why.clone(), ..CodeOptions::default() };
+        let report = prove_code(policy.ir(), &options)?;
+        let holds = report.holds();
+        let content = PrintedCode { holds, report: &report };
+        let document = Document { schema: "hearth.prove-code/1", content };
+        let shown = output::print(self.json, &document, || code(&report))?;
+        if holds { Ok(shown) } else { Err(Failure::quiet()) }
+    }
+}
+
+#[derive(Serialize)]
+struct PrintedCode<'a> {
+    holds: bool,
+    #[serde(flatten)]
+    report: &'a CodeReport,
+}
+
+fn code(report: &CodeReport) -> String {
+    let columns: [Column<&CodeFunction>; 4] = [
+        ("function", |f| f.name.clone()),
+        ("line", |f| if f.line == 0 { "-".into() } else { format!("{}:{}", f.policy, f.line) }),
+        ("goals", |f| format!("{} of {}", f.proved, f.goals)),
+        ("verdict", |f| if f.holds() { "proved".into() } else { "NOT PROVED".into() }),
+    ];
+    let mut text = table(3, &columns, report.functions.iter()) + "\n";
+    for function in report.functions.iter().filter(|f| !f.holds()) {
+        for open in &function.open {
+            text += &format!("{}: open: {open}\n", function.name);
+        }
+        for gap in &function.gaps {
+            text += &format!("{}: no contract for {gap}\n", function.name);
+        }
+    }
+    for word in &report.open_words {
+        text += &format!("the axiom `{word}` about words is not proved\n");
+    }
+    let held = report.functions.iter().filter(|f| f.holds()).count();
+    text + &format!("policy `{}`: {held} of {} functions proved\n", report.policy, report.functions.len())
 }
 
 fn reused(answers: usize) -> String {

@@ -2,4 +2,4 @@
 
 mod c;
 
-pub use c::emit as c;
+pub use c::{Contracted, Contracts, contracts, emit as c};

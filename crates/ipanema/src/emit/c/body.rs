@@ -1,5 +1,6 @@
 //! State of the emitter within the body of one function.
 
+use std::cell::RefCell;
 use std::collections::HashSet;
 
 use super::Unit;
@@ -62,6 +63,8 @@ pub struct Body<'u> {
     outside: Vec<HashSet<String>>,
     /// Number of open loops of the source.
     pub loops: u32,
+    /// What the contracts do not say.
+    pub gaps: RefCell<Vec<String>>,
 }
 
 impl<'u> Body<'u> {
@@ -79,6 +82,7 @@ impl<'u> Body<'u> {
             groups: Vec::new(),
             outside: Vec::new(),
             loops: 0,
+            gaps: RefCell::default(),
         };
         for index in 0..function.arity {
             body.name(LocalId(index));

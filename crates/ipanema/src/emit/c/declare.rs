@@ -14,7 +14,7 @@ impl Unit<'_> {
         self.attributes(out, "core", &self.policy.core, &self.names.core);
         self.attributes(out, "thread", &self.policy.thread, &self.names.thread);
         out.blank();
-        out.line(&format!("SAAKM_ATTRIBUTES({prefix})"));
+        out.line(&format!("SAAKM_ATTRIBUTES({prefix}{})", self.attribute_contracts()));
         self.init_state(out);
         self.init(out, "core", &self.policy.core, &self.names.core);
         self.init(out, "thread", &self.policy.thread, &self.names.thread);
@@ -89,27 +89,28 @@ impl Unit<'_> {
         values: impl Iterator<Item = (&'n String, Type, i64)>,
     ) {
         let prefix = &self.names.prefix;
-        let lines: Vec<String> = values
+        let values: Vec<(String, String)> = values
             .filter_map(|(name, ty, value)| match ty.base {
-                BaseType::Core => Some(format!("p->{name} = SAAKM_NO_CORE;")),
+                BaseType::Core => Some((name.clone(), "SAAKM_NO_CORE".to_owned())),
                 BaseType::Set | BaseType::Thread | BaseType::Domain => None,
                 _ if value == 0 => None,
-                _ => Some(format!("p->{name} = {};", number(value, ty))),
+                _ => Some((name.clone(), number(value, ty))),
             })
             .collect();
         out.blank();
+        self.initial_contract(out, kind, formal, &values);
         out.line(&format!(
             "static __attribute__((unused)) void {prefix}_init_{kind}(void SAAKM_MEM *{formal})"
         ));
         out.open("{");
-        if lines.is_empty() {
+        if values.is_empty() {
             out.line(&format!("(void){formal};"));
         } else {
             out.line(&format!(
                 "struct {prefix}_{kind} SAAKM_MEM *p = (struct {prefix}_{kind} SAAKM_MEM *){formal};"
             ));
             out.blank();
-            lines.iter().for_each(|line| out.line(line));
+            values.iter().for_each(|(name, value)| out.line(&format!("p->{name} = {value};")));
         }
         out.close("}");
     }

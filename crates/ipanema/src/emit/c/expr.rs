@@ -1,6 +1,7 @@
 //! Emission of expressions.
 
 use super::body::{Body, C, level, takes};
+use super::contract::Pass;
 use super::declare::none;
 use super::text::number;
 use crate::ir::{
@@ -99,8 +100,8 @@ impl Body<'_> {
                 let parts = self.operands(&[left, right]);
                 C::atom(format!("{function}({}, {})", parts[0].text, parts[1].text))
             }
-            ExprKind::Count(set) => C::atom(self.pass("SAAKM_COUNT", set)),
-            ExprKind::Empty(set) => C::atom(self.pass("SAAKM_EMPTY", set)),
+            ExprKind::Count(set) => C::atom(self.pass(Pass::Count, set)),
+            ExprKind::Empty(set) => C::atom(self.pass(Pass::Empty, set)),
             ExprKind::Not(inner) => {
                 let inner = self.expr(inner).within(level::UNARY);
                 C::new(format!("!{inner}"), level::UNARY)

@@ -69,6 +69,7 @@ impl Unit<'_> {
         out.blank();
         out.comment(&place(&declared.at), &format!("t => c.{}", declared.name));
         let name = &names.ready[queue.index()];
+        self.enter_contract(out, name, &declared.at);
         out.line(&format!(
             "SAAKM_LOCAL void {name}(saakm_t s, thread_t t, core_t c, \
              uint32_t reason)"
@@ -91,6 +92,7 @@ impl Unit<'_> {
     fn function(&self, out: &mut Text, id: FunctionId) {
         let function = self.policy.function(id);
         let (head, params) = self.signature(function, id);
+        let sums = if self.contracts { self.define_sums(id) } else { Vec::new() };
         let mut body = Body::new(self, function);
         // A function with a result returns on every path.
         body.block(&function.body, function.result.is_none());
@@ -102,9 +104,11 @@ impl Unit<'_> {
             ids.filter(|id| body.name_of(*id) == name).all(|id| body.is_read(id))
         };
         let unread: Vec<String> = params.iter().filter(|name| !is_read(name)).cloned().collect();
+        let gaps = body.gaps.take();
         let text = body.out;
         out.blank();
         out.comment(&place(&function.at), &function.doc);
+        self.contract(out, id, &sums, gaps);
         out.line(&if self.is_shared(id) { self.shared_head(function, id) } else { head });
         out.line("{");
         let unused: Vec<&String> =

@@ -7,10 +7,12 @@
 //! order.
 
 mod body;
+mod contract;
 mod declare;
 mod descriptor;
 mod expr;
 mod function;
+mod logic;
 mod names;
 mod search;
 mod set;
@@ -18,13 +20,27 @@ mod statement;
 mod steal;
 mod text;
 
-use crate::ir::Policy;
+use std::cell::RefCell;
+use std::collections::{HashMap, HashSet};
+
+use crate::ir::{FunctionId, LocalId, Policy};
+pub use contract::{Contracted, Contracts};
 use names::Names;
 use text::Text;
 
 /// Emits the C source of a policy.
 pub fn emit(policy: &Policy) -> String {
-    let unit = Unit { policy, names: Names::of(policy) };
+    text(&Unit::new(policy, false))
+}
+
+/// Emits the same C with contracts in ACSL, against `runtime/contracts/saakm.h`.
+pub fn contracts(policy: &Policy) -> Contracts {
+    let unit = Unit::new(policy, true);
+    let c = text(&unit);
+    Contracts { c, functions: unit.found.into_inner() }
+}
+
+fn text(unit: &Unit) -> String {
     let mut out = Text::default();
     unit.head(&mut out);
     unit.declarations(&mut out);
@@ -37,6 +53,26 @@ pub fn emit(policy: &Policy) -> String {
 struct Unit<'p> {
     policy: &'p Policy,
     names: Names,
+    /// Whether contracts are emitted.
+    contracts: bool,
+    /// Functions that have a logic definition, so far.
+    defined: RefCell<HashSet<FunctionId>>,
+    /// Logic functions of sums and counts, with their parameters.
+    sums: RefCell<HashMap<String, (String, Vec<LocalId>)>>,
+    found: contract::Found,
+}
+
+impl<'p> Unit<'p> {
+    fn new(policy: &'p Policy, contracts: bool) -> Self {
+        Unit {
+            policy,
+            names: Names::of(policy),
+            contracts,
+            defined: RefCell::default(),
+            sums: RefCell::default(),
+            found: RefCell::default(),
+        }
+    }
 }
 
 impl Unit<'_> {

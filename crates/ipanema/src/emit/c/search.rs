@@ -1,7 +1,9 @@
 //! Emission of loops and searches.
 
 use super::body::{Body, C, level, mentions};
+use super::contract::{Loop, Pass};
 use super::declare::{declarator, none};
+use super::logic::search_key;
 use super::set::changes;
 use crate::ir::effects::{Effects, is_pure};
 use crate::ir::{
@@ -17,7 +19,7 @@ pub struct Open {
 
 impl Body<'_> {
     /// Opens the C loop of an iteration. `inside` holds the effects of its body.
-    pub fn open_loop(&mut self, iteration: &Iteration, inside: &Effects) -> Open {
+    pub fn open_loop(&mut self, iteration: &Iteration, inside: &Effects, of: &Loop) -> Open {
         // Operands that are evaluated once, before the loop.
         let origin = iteration.order.as_ref().map(|order| {
             let origin = self.simple(&order.origin, "origin");
@@ -37,33 +39,34 @@ impl Body<'_> {
                 };
                 let head = match (&origin, self.within(set)) {
                     (Some((OrderKind::Nearest, origin)), _) => {
-                        format!("SAAKM_EACH_NEAREST(s, {{}}, {origin}, w, {words})")
+                        format!("SAAKM_EACH_NEAREST(s, {{}}, {origin}, w, {words}")
                     }
                     (Some((OrderKind::From, origin)), _) => {
-                        format!("SAAKM_EACH_FROM(s, {{}}, {origin}, w, {words})")
+                        format!("SAAKM_EACH_FROM(s, {{}}, {origin}, w, {words}")
                     }
-                    (None, Some(group)) => format!("SAAKM_EACH_IN(s, {group}, {{}}, w, {words})"),
-                    (None, None) => format!("SAAKM_EACH(s, {{}}, w, {words})"),
+                    (None, Some(group)) => format!("SAAKM_EACH_IN(s, {group}, {{}}, w, {words}"),
+                    (None, None) => format!("SAAKM_EACH(s, {{}}, w, {words}"),
                 };
                 (head, Type::CORE)
             }
             Over::Threads { core, queue } => {
                 let core = self.simple(core, "core");
                 let queue = &self.unit.names.queue_constants[queue.index()];
-                (format!("SAAKM_EACH_THREAD(s, {{}}, {core}, {queue})"), Type::THREAD)
+                (format!("SAAKM_EACH_THREAD(s, {{}}, {core}, {queue}"), Type::THREAD)
             }
             Over::Groups { domain, level } => {
                 let domain = self.simple(domain, "domain");
                 let origin = origin.map_or("SAAKM_NO_CORE".to_owned(), |(_, origin)| origin);
                 let level = level_constant(*level);
                 self.add_group(iteration.local);
-                (format!("SAAKM_EACH_GROUP(s, {{}}, {domain}, {level}, {origin})"), Type::DOMAIN)
+                (format!("SAAKM_EACH_GROUP(s, {{}}, {domain}, {level}, {origin}"), Type::DOMAIN)
             }
         };
         let name = self.name(iteration.local);
         self.out.line(&format!("{};", declarator(ty, &name)));
         self.out.blank();
-        self.out.open(&format!("{} {{", head.replacen("{}", &name, 1)));
+        let contract = self.loop_contract(&name, iteration, of, limit.as_deref());
+        self.out.open(&format!("{}{contract}) {{", head.replacen("{}", &name, 1)));
         self.enter();
         if let Some(limit) = limit {
             self.out.open(&format!("if ({limit}-- <= 0) {{"));
@@ -88,6 +91,8 @@ impl Body<'_> {
     }
 
     pub fn search(&mut self, search: &Search, ty: Type) -> C {
+        let whole =
+            Expr { kind: ExprKind::Search(Box::new(search.clone())), ty, span: search.iteration.span };
         let search = &fused(self.policy, search);
         if let Some(direct) = self.direct(search) {
             return direct;
@@ -99,7 +104,7 @@ impl Body<'_> {
                 C::new(format!("{} != {}", found.name, none(found.ty)), level::EQUAL)
             }
             SearchKind::Extreme { extreme, by } => self.extreme(search, *extreme, by, ty),
-            SearchKind::Sum { of } => self.sum(search, of, ty),
+            SearchKind::Sum { of } => self.sum(&whole, search, of, ty),
         }
     }
 
@@ -109,17 +114,18 @@ impl Body<'_> {
         let Iteration { over, order, limit: None, .. } = iteration else { return None };
         match (kind, over) {
             (SearchKind::First, Over::Cores(set)) => {
-                let Some(order) = order else { return Some(C::atom(self.pass("SAAKM_FIRST", set))) };
+                let Some(order) = order else { return Some(C::atom(self.pass(Pass::First, set))) };
                 let origin = self.simple(&order.origin, "origin");
                 let words = self.set_words(set).text;
                 let walk = match order.kind {
                     OrderKind::Nearest => "SAAKM_FIRST_NEAREST",
                     OrderKind::From => "SAAKM_FIRST_FROM",
                 };
-                Some(C::atom(format!("{walk}(s, {origin}, w, {words})")))
+                let contract = self.pass_contract(Pass::First, set, Some((order.kind, &order.origin)));
+                Some(C::atom(format!("{walk}(s, {origin}, w, {words}{contract})")))
             }
             (SearchKind::Any, Over::Cores(set)) => {
-                let empty = self.pass("SAAKM_EMPTY", set);
+                let empty = self.pass(Pass::Empty, set);
                 Some(C::new(format!("!{empty}"), level::UNARY))
             }
             (SearchKind::First, Over::Threads { core, queue }) => {
@@ -137,7 +143,8 @@ impl Body<'_> {
             Some(filter) => self.effects_of_expr(filter),
             None => Effects::default(),
         };
-        let open = self.open_loop(&search.iteration, &inside);
+        let of = Loop::First(search);
+        let open = self.open_loop(&search.iteration, &inside, &of);
         match &search.filter {
             Some(filter) => {
                 let test = self.expr(filter).text;
@@ -147,6 +154,7 @@ impl Body<'_> {
             None => self.out.line("break;"),
         }
         self.close_loop();
+        self.assert_found(&of, &open.name);
         open
     }
 
@@ -172,7 +180,8 @@ impl Body<'_> {
         for key in by {
             bests.push(self.temporary(key.ty, &word, C::atom("0")).text);
         }
-        let open = self.open_loop(&search.iteration, &Effects::default());
+        let of = Loop::Extreme { search, extreme, by, best: &best, bests: &bests };
+        let open = self.open_loop(&search.iteration, &Effects::default(), &of);
         self.filter(search);
         self.by_keys(by.len(), extreme, &best, none, &bests, |this, i| {
             let value = this.expr(&by[i]);
@@ -180,6 +189,7 @@ impl Body<'_> {
         });
         self.out.line(&format!("{best} = {};", open.name));
         self.close_loop();
+        self.assert_found(&of, &best);
         C::atom(best)
     }
 
@@ -217,9 +227,14 @@ impl Body<'_> {
         }
     }
 
-    fn sum(&mut self, search: &Search, of: &Expr, ty: Type) -> C {
+    fn sum(&mut self, whole: &Expr, search: &Search, of: &Expr, ty: Type) -> C {
         let sum = self.temporary(ty, "sum", C::atom("0"));
-        self.open_loop(&search.iteration, &Effects::default());
+        let key = match &whole.kind {
+            ExprKind::Search(search) => search_key(search),
+            _ => String::new(),
+        };
+        let loops = Loop::Sum { whole, key: &key, sum: &sum.text };
+        self.open_loop(&search.iteration, &Effects::default(), &loops);
         let local = search.iteration.local;
         if !mentions(of, local) && !search.filter.as_ref().is_some_and(|filter| mentions(filter, local)) {
             self.out.line(&format!("(void){};", self.name_of(local)));
@@ -228,6 +243,7 @@ impl Body<'_> {
         let value = self.expr(of).within(level::PRODUCT);
         self.out.line(&format!("{0} = SAAKM_FORGET({0} + {value});", sum.text));
         self.close_loop();
+        self.assert_found(&loops, &sum.text);
         sum
     }
 }

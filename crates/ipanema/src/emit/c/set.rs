@@ -1,6 +1,7 @@
 //! Set expressions, evaluated word by word so that an expression of any length takes one pass.
 
 use super::body::{Body, C, level};
+use super::contract::Pass;
 use crate::ir::effects::{Access, Effects};
 use crate::ir::{Expr, ExprKind, KeptSet, SetId, SetOp, Type};
 
@@ -67,11 +68,17 @@ impl Body<'_> {
     }
 
     /// A runtime macro that takes one pass over a set: `SAAKM_EMPTY`, `SAAKM_COUNT`, `SAAKM_FIRST`.
-    pub fn pass(&mut self, name: &str, set: &Expr) -> String {
+    pub fn pass(&mut self, what: Pass, set: &Expr) -> String {
+        let name = match what {
+            Pass::First => "SAAKM_FIRST",
+            Pass::Empty => "SAAKM_EMPTY",
+            Pass::Count => "SAAKM_COUNT",
+        };
         let words = self.set_words(set).text;
+        let contract = self.pass_contract(what, set, None);
         match self.within(set) {
-            Some(group) => format!("{name}_IN(s, {group}, w, {words})"),
-            None => format!("{name}(s, w, {words})"),
+            Some(group) => format!("{name}_IN(s, {group}, w, {words}{contract})"),
+            None => format!("{name}(s, w, {words}{contract})"),
         }
     }
 
@@ -149,7 +156,8 @@ impl Body<'_> {
         let words = self.set_words(set).text;
         let name = self.fresh(wish);
         self.out.line(&format!("SAAKM_SET({name});"));
-        self.out.line(&format!("SAAKM_ASSIGN(s, {name}, w, {words});"));
+        let contract = self.assign_contract(set, &name, &format!("{name}_storage"));
+        self.out.line(&format!("SAAKM_ASSIGN(s, {name}, w, {words}{contract});"));
         name
     }
 

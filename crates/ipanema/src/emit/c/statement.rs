@@ -1,6 +1,7 @@
 //! Emission of statements.
 
 use super::body::{Body, C, level};
+use super::contract::Loop;
 use super::declare::{declarator, none};
 use crate::ir::{
     Arithmetic, BaseType, Block, Expr, ExprKind, FunctionId, LocalId, Moves, Role, SearchKind, State, Stmt,
@@ -35,7 +36,7 @@ impl Body<'_> {
             }
             StmtKind::For { iteration, body } => {
                 let inside = self.effects_of(body);
-                self.open_loop(iteration, &inside);
+                self.open_loop(iteration, &inside, &Loop::Body(body, &inside));
                 self.unread(iteration.local);
                 self.loops += 1;
                 self.block(body, false);
@@ -134,7 +135,8 @@ impl Body<'_> {
             let words = self.set_words(value).text;
             let name = self.name(local);
             self.out.line(&format!("SAAKM_SET({name});"));
-            self.out.line(&format!("SAAKM_ASSIGN(s, {name}, w, {words});"));
+            let contract = self.assign_contract(value, &name, &format!("{name}_storage"));
+            self.out.line(&format!("SAAKM_ASSIGN(s, {name}, w, {words}{contract});"));
             return;
         }
         let ty = self.function.local(local).ty;
@@ -167,7 +169,9 @@ impl Body<'_> {
             Target::Set(id) => {
                 let words = self.set_words(value).text;
                 let (pointer, constant) = self.own_set(*id);
-                let line = format!("SAAKM_REPLACE(s, {pointer}, {constant}, w, {words});");
+                let target = pointer.replace("_state(s)->", "_the_state.");
+                let contract = self.assign_contract(value, &target, target.trim_start_matches('&'));
+                let line = format!("SAAKM_REPLACE(s, {pointer}, {constant}, w, {words}{contract});");
                 self.out.line(&line);
                 return;
             }
@@ -183,9 +187,12 @@ impl Body<'_> {
         let place = Expr { kind: place, ty: value.ty, span: value.span };
         if value.ty == Type::SET {
             let words = self.set_words(value).text;
+            let logic = self.unit.term(&self.env(), &place).unwrap_or_default();
+            let storage = logic.trim_start_matches("(&").trim_end_matches(')').to_owned();
+            let contract = self.assign_contract(value, &logic, &storage);
             let pointer = self.set_pointer(&place, "set", None);
             let pointer = if pointer.starts_with('&') { format!("({pointer})") } else { pointer };
-            self.out.line(&format!("SAAKM_ASSIGN(s, {pointer}, w, {words});"));
+            self.out.line(&format!("SAAKM_ASSIGN(s, {pointer}, w, {words}{contract});"));
             return;
         }
         if self.increase(&place, value) {

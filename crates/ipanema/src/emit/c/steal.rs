@@ -2,6 +2,7 @@
 
 use super::Unit;
 use super::body::{Body, C, takes};
+use super::contract::{StealContract, StealNames};
 use super::declare::place;
 use super::text::Text;
 use crate::ir::{Extreme, FunctionId, LocalId, OrderKind, StealId, Type};
@@ -38,6 +39,35 @@ impl Unit<'_> {
         (variables, body)
     }
 
+    /// Contracts of the phases, and what they do not say.
+    fn steal_contracts(&self, id: StealId) -> (StealContract, Vec<String>) {
+        let steal = &self.policy.steals[id.index()];
+        let (v, mut body) = self.variables(id);
+        let bests = match &steal.select {
+            Some(select) => select.by.iter().map(|_| body.fresh(word(select.extreme))).collect(),
+            None => Vec::new(),
+        };
+        let Variables { thief, victims, src, thread, candidates, stolen, from_core, best } = v;
+        let names = StealNames { thief, victims, src, thread, candidates, stolen, from_core, best, bests };
+        match self.steal_contract(steal, &names) {
+            Ok(contract) => (contract, Vec::new()),
+            Err(why) => (StealContract::default(), vec![why]),
+        }
+    }
+
+    /// A last argument of a macro, with contracts only.
+    fn last(&self, contract: &str) -> String {
+        // What has no contract is not provable.
+        let contract = if contract.is_empty() { "/*@ assert \\false; */" } else { contract };
+        if self.contracts { format!(", {contract}") } else { String::new() }
+    }
+
+    fn assert(&self, out: &mut Text, contract: &str) {
+        if self.contracts && !contract.is_empty() {
+            out.line(contract);
+        }
+    }
+
     pub fn steal_signature(&self, id: StealId) -> String {
         let name = &self.names.steals[id.index()];
         let (Variables { thief, victims, .. }, _) = self.variables(id);
@@ -59,8 +89,10 @@ impl Unit<'_> {
         let steal = &self.policy.steals[id.index()];
         let (v, _) = self.variables(id);
         let Variables { thief, victims, src, thread, candidates, .. } = &v;
+        let (contract, gaps) = self.steal_contracts(id);
         out.blank();
         out.comment(&place(&steal.at), &steal.doc);
+        self.steal_head(out, steal, &self.names.steals[id.index()], thief, victims, gaps);
         out.line(&format!("SAAKM_STEAL({}, {thief}, {victims})", self.names.steals[id.index()]));
         out.open("{");
         out.line(&format!("core_t {src};"));
@@ -70,20 +102,29 @@ impl Unit<'_> {
         out.line(&format!("SAAKM_SET({candidates});"));
         out.blank();
         out.line("/* First phase: candidate cores. */");
-        out.line(&format!("SAAKM_ASSIGN(s, {candidates}, w, {victims}->word[w]);"));
-        out.open(&format!("SAAKM_EACH(s, {src}, w, {victims}->word[w]) {{"));
+        out.line(&format!(
+            "SAAKM_ASSIGN(s, {candidates}, w, {victims}->word[w]{});",
+            self.last(&contract.copy)
+        ));
+        out.open(&format!(
+            "SAAKM_EACH(s, {src}, w, {victims}->word[w]{}{}) {{",
+            self.last(&contract.filter),
+            self.last(&contract.member)
+        ));
         let can_steal = self.phase(steal.can_steal_core, &v, src);
         out.line(&format!("if ({src} == {thief} || !{can_steal})"));
         out.line(&format!("\tsaakm_exclude({candidates}, {src});"));
         out.close("}");
-        out.open("SAAKM_EACH_ROUND(s) {");
+        self.assert(out, &contract.first);
+        out.open(&format!("SAAKM_EACH_ROUND(s{}) {{", self.last(&contract.round)));
         if steal.stop_core.is_some() {
             out.line(&format!("int64_t {} = 0;", v.from_core));
         }
         out.line(&format!("thread_t {thread};"));
         out.blank();
         out.line("/* Second phase: select a candidate. */");
-        self.select(out, id);
+        self.select(out, id, &contract);
+        self.assert(out, &contract.second);
         out.line(&format!("if ({src} == SAAKM_NO_CORE)"));
         out.line("\treturn;");
         out.line(&format!("saakm_exclude({candidates}, {src});"));
@@ -97,8 +138,9 @@ impl Unit<'_> {
             if i > 0 {
                 out.open("if (!enough) {");
             }
-            out.open(&format!("SAAKM_EACH_THREAD(s, {thread}, {src}, {queue}) {{"));
-            self.move_one(out, id, &v, queues.len() > 1);
+            let walk = if queues.len() > 1 { &contract.walk_several } else { &contract.walk };
+            out.open(&format!("SAAKM_EACH_THREAD(s, {thread}, {src}, {queue}{}) {{", self.last(walk)));
+            self.move_one(out, id, &v, queues.len() > 1, &contract);
             out.close("}");
             if i > 0 {
                 out.close("}");
@@ -109,31 +151,36 @@ impl Unit<'_> {
     }
 
     /// Sets `src` to the preferred candidate.
-    fn select(&self, out: &mut Text, id: StealId) {
+    fn select(&self, out: &mut Text, id: StealId, contract: &StealContract) {
         let steal = &self.policy.steals[id.index()];
         let (v, mut body) = self.variables(id);
         let Variables { thief, src, candidates, best, .. } = &v;
         let Some(select) = &steal.select else {
-            out.line(&format!("{src} = SAAKM_FIRST_NEAREST(s, {thief}, w, {candidates}->word[w]);"));
+            out.line(&format!(
+                "{src} = SAAKM_FIRST_NEAREST(s, {thief}, w, {candidates}->word[w]{}{}{});",
+                self.last(&contract.nearest),
+                self.last(&contract.nearest_member),
+                self.last("/*@ assert \\true; */")
+            ));
             return;
         };
         let walk = match select.order {
             OrderKind::From => "SAAKM_EACH_FROM",
             OrderKind::Nearest => "SAAKM_EACH_NEAREST",
         };
-        let word = match select.extreme {
-            Extreme::Min => "least",
-            Extreme::Max => "most",
-        };
         out.line(&format!("core_t {best} = SAAKM_NO_CORE;"));
         body.out = out.beside();
         let type_of = |key: FunctionId| self.policy.function(key).result.unwrap_or(Type::INT);
         let mut bests = Vec::new();
         for key in &select.by {
-            bests.push(body.temporary(type_of(*key), word, C::atom("0")).text);
+            bests.push(body.temporary(type_of(*key), word(select.extreme), C::atom("0")).text);
         }
         body.out.blank();
-        body.out.open(&format!("{walk}(s, {src}, {thief}, w, {candidates}->word[w]) {{"));
+        body.out.open(&format!(
+            "{walk}(s, {src}, {thief}, w, {candidates}->word[w]{}{}) {{",
+            self.last(&contract.select),
+            self.last(&contract.select_member)
+        ));
         body.by_keys(select.by.len(), select.extreme, best, "SAAKM_NO_CORE", &bests, |body, i| {
             let key = self.phase(select.by[i], &v, src);
             body.temporary(type_of(select.by[i]), "key", C::atom(key)).text
@@ -145,7 +192,14 @@ impl Unit<'_> {
     }
 
     /// Emits the handling of one ready thread of a candidate.
-    fn move_one(&self, out: &mut Text, id: StealId, v: &Variables, several_queues: bool) {
+    fn move_one(
+        &self,
+        out: &mut Text,
+        id: StealId,
+        v: &Variables,
+        several_queues: bool,
+        contract: &StealContract,
+    ) {
         let steal = &self.policy.steals[id.index()];
         let Variables { thief, src, thread, stolen, from_core, .. } = v;
         // Ends the work on this candidate.
@@ -167,6 +221,7 @@ impl Unit<'_> {
         };
         out.line(&format!("if (!{may})"));
         out.line("\tcontinue;");
+        self.assert(out, &contract.third);
         out.line(&format!("SAAKM_FROM(s, {thread});"));
         out.line(&format!("{};", self.phase(steal.move_thread, v, thread)));
         if steal.stop.is_some() || steal.stop_core.is_some() {
@@ -183,5 +238,13 @@ impl Unit<'_> {
             out.line(&format!("{from_core} = SAAKM_FORGET({from_core} + 1);"));
             done(out, self.phase(stop_core, v, from_core));
         }
+    }
+}
+
+/// Wish for the name of a key's best value.
+fn word(extreme: Extreme) -> &'static str {
+    match extreme {
+        Extreme::Min => "least",
+        Extreme::Max => "most",
     }
 }
