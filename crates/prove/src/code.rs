@@ -376,7 +376,12 @@ fn verdict(line: &str) -> Option<(bool, String)> {
 /// The lines of an error.
 fn complaint(text: &str) -> String {
     let lines: Vec<&str> = text.lines().filter(|line| !line.is_empty()).collect();
-    let first = lines.iter().position(|line| line.contains("rror") || line.contains("Warning")).unwrap_or(0);
+    let is_first = |i: usize| {
+        let line = lines[i];
+        let warning = line.contains("Warning:") && !harmless(line, lines.get(i + 1));
+        warning || line.contains("User Error") || line.contains("Fatal")
+    };
+    let first = (0..lines.len()).find(|i| is_first(*i)).unwrap_or(lines.len().saturating_sub(6));
     lines[first..].iter().take(6).copied().collect::<Vec<_>>().join("\n")
 }
 
