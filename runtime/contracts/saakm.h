@@ -121,10 +121,10 @@ struct saakm_set saakm_kept[5];
 
 #define saakm_nr_cores(s) saakm_cores
 #define saakm_nr_words(s) saakm_words
-#define saakm_online(s) ((set_t)&saakm_kept[0])
-#define saakm_idle(s) ((set_t)&saakm_kept[1])
-#define saakm_idle_whole(s) ((set_t)&saakm_kept[2])
-#define saakm_waiting(s) ((set_t)&saakm_kept[3])
+#define saakm_online(s) ((set_t) & saakm_kept[0])
+#define saakm_idle(s) ((set_t) & saakm_kept[1])
+#define saakm_idle_whole(s) ((set_t) & saakm_kept[2])
+#define saakm_waiting(s) ((set_t) & saakm_kept[3])
 #define saakm_now(s) saakm_the.now
 
 /*@ requires c < SAAKM_MAX_CORES; assigns \nothing; ensures \result == saakm_the.core[c].current; */
@@ -208,17 +208,15 @@ bool saakm_bit_of(uint64_t word, core_t c);
 
 #define SAAKM_WALK_(c, core, w, members, loop, member)                                             \
 	loop for (uint32_t c##_at = 0;                                                             \
-		  c##_at < saakm_cores ? (c = core, true) : (c = SAAKM_NO_CORE, false); c##_at++)   \
-	if (!({                                                                                    \
-		    const uint32_t w = saakm_word_of(c);                                           \
-		    const bool c##_in = saakm_bit_of(members, c);                                  \
-		    member c##_in;                                                                 \
-	    }))                                                                                    \
-		continue;                                                                          \
+		  c##_at < saakm_cores ? (c = core, true) : (c = SAAKM_NO_CORE, false);            \
+		  c##_at++) if (!({                                                                \
+					const uint32_t w = saakm_word_of(c);                       \
+					const bool c##_in = saakm_bit_of(members, c);              \
+					member c##_in;                                             \
+				})) continue;                                                      \
 	else
 
-#define SAAKM_EACH(s, c, w, members, loop, member)                                                 \
-	SAAKM_WALK_(c, c##_at, w, members, loop, member)
+#define SAAKM_EACH(s, c, w, members, loop, member) SAAKM_WALK_(c, c##_at, w, members, loop, member)
 #define SAAKM_EACH_IN(s, d, c, w, members, loop, member)                                           \
 	SAAKM_WALK_(c, c##_at, w, members, loop, member)
 #define SAAKM_EACH_FROM(s, c, x, w, members, loop, member)                                         \
@@ -243,7 +241,8 @@ bool saakm_bit_of(uint64_t word, core_t c);
 		found result;                                                                      \
 	})
 #define SAAKM_FIRST_(core, w, members, loop, member, found)                                        \
-	SAAKM_PASS_(core_t, first_, SAAKM_NO_CORE, core, first_ = c_; break, w, members, loop, member, found)
+	SAAKM_PASS_(core_t, first_, SAAKM_NO_CORE, core, first_ = c_;                              \
+		    break, w, members, loop, member, found)
 #define SAAKM_FIRST(s, w, members, loop, member, found)                                            \
 	SAAKM_FIRST_(at_, w, members, loop, member, found)
 #define SAAKM_FIRST_IN(s, d, w, members, loop, member, found)                                      \
