@@ -8,6 +8,9 @@ use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+/// Ticks that a ready thread may wait, by default.
+pub const WITHIN: u8 = 24;
+
 /// Check a policy in every order of events on small machines
 ///
 /// Explores all interleavings of wake-ups, forks, steals, claims and timers in each scenario. Finds lost
@@ -38,7 +41,7 @@ pub struct Args {
 
     /// Bounded waiting: a ready thread runs within so many ticks. The default is a round of turns of ULE
     /// (80 ms), and a tick more for each of up to four threads
-    #[arg(long, value_name = "TICKS", default_value_t = 24, value_parser = clap::value_parser!(u8).range(1..255))]
+    #[arg(long, value_name = "TICKS", default_value_t = WITHIN, value_parser = clap::value_parser!(u8).range(1..255))]
     within: u8,
 
     /// Eventual conservation: each core may balance so often until no core is idle beside an overloaded one

@@ -1,9 +1,10 @@
+use super::modelcheck::WITHIN;
 use crate::arguments::PolicyFile;
 use crate::failure::{Failure, Outcome};
 use crate::output::{self, Document};
 use crate::policy;
 use crate::table::{Column, table};
-use hearth_modelcheck::{Counterexample, check, standard_scenarios};
+use hearth_modelcheck::{Counterexample, Rounds, check, standard_scenarios};
 use hearth_policy::Policy;
 use hearth_prove::{
     CodeFunction, CodeOptions, CodeReport, Options, ProofCache, Property, Proved, Report, Verdict,
@@ -64,7 +65,7 @@ impl Args {
         // Failure to write the cache only makes the next run slower.
         let _ = options.known.save(&cache);
         let holds = report.holds();
-        let counterexample = if holds { None } else { counterexample(&policy) };
+        let counterexample = if holds { None } else { counterexample(&policy, &report) };
         let counterexample = counterexample.as_ref();
         let content = Printed { holds, report: &report, counterexample };
         let shown = output::print(self.json, &Document { schema: "hearth.prove/1", content }, || {
@@ -126,9 +127,18 @@ fn reused(answers: usize) -> String {
 /// States explored of each scenario, which takes a second or two.
 const STATES: usize = 2_000;
 
-/// The shortest schedule to a violation, in the first scenario that has one.
-fn counterexample(policy: &Policy) -> Option<Counterexample> {
-    let options = hearth_modelcheck::Options { max_states: STATES, cwc: true, ..Default::default() };
+/// The shortest schedule to a violation of what is not proved, in the first scenario that has one.
+fn counterexample(policy: &Policy, report: &Report) -> Option<Counterexample> {
+    let open = |property| report.of(property).any(|proved| !proved.verdict.holds());
+    let waiting = open(Property::Waiting);
+    let options = hearth_modelcheck::Options {
+        max_states: STATES,
+        cwc: open(Property::Conservation),
+        livelock: waiting,
+        within: waiting.then_some(WITHIN),
+        rounds: waiting.then_some(Rounds { count: 1, overlap: false }),
+        ..Default::default()
+    };
     let violation = |scenario| check(policy, &scenario, &options).ok()?.violation;
     standard_scenarios().into_iter().find_map(violation)
 }
