@@ -300,7 +300,7 @@ impl Part {
 const PROVER_SECONDS: u64 = 600;
 
 /// Limit of processor time for Why3. It splits a goal within seconds, or the goal has too many paths.
-const SPLIT_SECONDS: u64 = 120;
+const SPLIT_SECONDS: u64 = 30;
 
 /// Limit of address space in bytes. Without it, a goal with too many paths exhausts memory.
 const MOST_BYTES: u64 = 4 << 30;
