@@ -5,7 +5,7 @@ mod common;
 use common::{emitted, policy};
 use hearth_prove::theory::FILES;
 use hearth_prove::{
-    Options, Property, Prover, Search, Theorems, contradictions, contradictions_of_theory, prove_file,
+    Claim, Options, Property, Prover, Search, Theorems, contradictions, contradictions_of_theory, prove_file,
     prove_theory,
 };
 use std::process::Command;
@@ -36,6 +36,25 @@ fn why3_has_no_warnings() {
 fn modules() -> impl Iterator<Item = (&'static str, &'static str)> {
     let modules = FILES.into_iter().flat_map(|(_, text)| text.split("\nmodule ").skip(1));
     modules.map(|text| text.split_once('\n').unwrap())
+}
+
+#[test]
+fn theorems_that_obligations_name_exist() {
+    let mut named = std::collections::BTreeSet::new();
+    for policy_name in ["nest", "cfs-cwc", "ule-cwc"] {
+        for obligation in emitted(&policy(policy_name)).obligations {
+            if let Claim::Follows { theorem } = obligation.claim {
+                named.insert(theorem);
+            }
+        }
+    }
+    assert!(named.len() >= 6, "{named:?}");
+    for theorem in named {
+        let (module, name) = theorem.split_once('.').unwrap_or((&theorem, "none"));
+        let (_, text) = modules().find(|(known, _)| *known == module).unwrap_or_else(|| panic!("{theorem}"));
+        let states = |kind: &str| text.contains(&format!("\n  {kind} {name} "));
+        assert!(["lemma", "let", "let rec", "let lemma"].into_iter().any(states), "{theorem}");
+    }
 }
 
 /// A clone with `goal .` asks for a proof of each axiom.

@@ -50,7 +50,7 @@ pub fn emit(unit: &Unit, theory: &mut Theory) {
     }
     rests_on.extend(theory.bounded_moves_of(&moves.map(|steal| steal.name.as_str()).collect::<Vec<_>>()));
     let what = "no preemption, steal or timer causes itself again and again";
-    theory.follows(Property::Waiting, "events", what, &nowhere(unit), "Ranks", rests_on);
+    theory.follows(Property::Waiting, "events", what, &nowhere(unit), "Ranks.handle", rests_on);
 }
 
 /// The events that other events cause, and what they must not cause in turn.
