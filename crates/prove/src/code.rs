@@ -138,8 +138,12 @@ pub fn prove_c(
     let chosen = |f: &&Contracted| options.only.is_empty() || options.only.contains(&f.name);
     let functions: Vec<&Contracted> = functions.iter().filter(chosen).collect();
     let tools = Tools::find(folder)?;
-    let names: Vec<&str> = functions.iter().map(|f| f.name.as_str()).collect();
-    let goals = tools.run(&folder.join("policy.c"), &["-wp-fct", &names.join(",")], options)?;
+    let names: Vec<&str> = functions.iter().filter(|f| f.contract).map(|f| f.name.as_str()).collect();
+    let goals = match names.as_slice() {
+        // Frama-C would take no names for all.
+        [] => BTreeMap::new(),
+        names => tools.run(&folder.join("policy.c"), &["-wp-fct", &names.join(",")], options)?,
+    };
     let mut report = CodeReport {
         policy: policy.to_owned(),
         functions: functions.iter().map(|f| function(f, defined(c, &f.name))).collect(),
@@ -169,7 +173,8 @@ pub fn prove_runtime(changes: &[(&str, &str)], options: &CodeOptions) -> Result<
     let mut goals = tools.run(&file, &["-wp-fct", &PROVED.join(",")], options)?;
     goals.extend(tools.run(&file, &["-wp-prop", "@lemma"], options)?);
     let at = Place { policy: "runtime".into(), line: 0, span: Default::default() };
-    let named = |name: &&str| Contracted { name: (*name).into(), at: at.clone(), gaps: Vec::new() };
+    let named =
+        |name: &&str| Contracted { name: (*name).into(), at: at.clone(), gaps: Vec::new(), contract: true };
     let mut report = CodeReport {
         policy: "runtime".into(),
         functions: PROVED.iter().chain(&["lemma"]).map(|name| function(&named(name), true)).collect(),
@@ -417,6 +422,7 @@ mod tests {
             name: "f".into(),
             at: hearth_ipanema::ir::Place { policy: "p".into(), line: 1, span: Default::default() },
             gaps: Vec::new(),
+            contract: true,
         };
         let mut functions = vec![function(&contracted, true)];
         assert!(!functions[0].holds());

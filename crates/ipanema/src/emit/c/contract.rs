@@ -29,6 +29,8 @@ pub struct Contracted {
     pub at: Place,
     /// What its contract does not say, and why.
     pub gaps: Vec<String>,
+    /// False if it has no contract, and so nothing to prove.
+    pub contract: bool,
 }
 
 /// What the loop of an iteration computes.
@@ -91,31 +93,15 @@ impl Unit<'_> {
         )
     }
 
-    /// The contract of a function that writes initial values.
-    pub fn initial_contract(&self, out: &mut Text, kind: &str, formal: &str, values: &[(String, String)]) {
+    /// Records the function that writes initial values, which has no contract: WP does not follow a cast of untyped
+    /// memory.
+    pub fn without_contract(&self, name: String) {
         if !self.contracts {
             return;
         }
-        let prefix = &self.names.prefix;
-        let it = format!("((struct {prefix}_{kind} *){formal})");
-        out.open("/*@");
-        if values.is_empty() {
-            out.line("assigns \\nothing;");
-        } else {
-            out.line(&format!("requires \\valid{it};"));
-            let fields: Vec<String> = values.iter().map(|(name, _)| format!("{it}->{name}")).collect();
-            out.line(&format!("assigns {};", fields.join(", ")));
-            for (name, value) in values {
-                out.line(&format!("ensures {it}->{name} == {value};"));
-            }
-        }
-        out.close("*/");
         let at = Place { policy: self.policy.name.clone(), line: 0, span: Default::default() };
-        self.found.borrow_mut().push(Contracted {
-            name: format!("{prefix}_init_{kind}"),
-            at,
-            gaps: Vec::new(),
-        });
+        let gaps = vec!["initial values: a cast of untyped memory".into()];
+        self.found.borrow_mut().push(Contracted { name, at, gaps, contract: false });
     }
 
     fn requires(&self, ty: Type, name: &str) -> Option<String> {
@@ -175,7 +161,7 @@ impl Unit<'_> {
         }
         out.close("*/");
         let name = self.names.functions[id.index()].clone();
-        self.found.borrow_mut().push(Contracted { name, at: function.at.clone(), gaps });
+        self.found.borrow_mut().push(Contracted { name, at: function.at.clone(), gaps, contract: true });
     }
 
     fn effects(&self, out: &mut Text, effects: &Effects) {
@@ -202,7 +188,12 @@ impl Unit<'_> {
         out.line(&format!("ensures {};", self.fine()));
         out.line("ensures saakm_the.moves == \\old(saakm_the.moves);");
         out.close("*/");
-        self.found.borrow_mut().push(Contracted { name: name.into(), at: at.clone(), gaps: Vec::new() });
+        self.found.borrow_mut().push(Contracted {
+            name: name.into(),
+            at: at.clone(),
+            gaps: Vec::new(),
+            contract: true,
+        });
     }
 
     // ---- steals -----------------------------------------------------------------------------
@@ -401,7 +392,12 @@ impl Unit<'_> {
         out.line(&format!("assigns {};", self.changes()));
         out.line(&format!("ensures {};", self.fine()));
         out.close("*/");
-        self.found.borrow_mut().push(Contracted { name: name.into(), at: steal.at.clone(), gaps });
+        self.found.borrow_mut().push(Contracted {
+            name: name.into(),
+            at: steal.at.clone(),
+            gaps,
+            contract: true,
+        });
     }
 }
 

@@ -98,7 +98,7 @@ impl Unit<'_> {
             })
             .collect();
         out.blank();
-        self.initial_contract(out, kind, formal, &values);
+        self.without_contract(format!("{prefix}_init_{kind}"));
         out.line(&format!(
             "static __attribute__((unused)) void {prefix}_init_{kind}(void SAAKM_MEM *{formal})"
         ));
