@@ -47,6 +47,7 @@ verbs! {
     View: view,
     Predict: predict,
     Sim: sim,
+    Overlay: overlay,
     Play: play,
     Run: run,
     Exec: exec,

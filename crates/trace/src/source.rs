@@ -34,6 +34,26 @@ pub struct Recording {
     /// [`Header::lost`](crate::Header::lost), too.
     #[serde(default)]
     pub inferred: u64,
+    /// Set if the frequencies are not recorded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub laid_over: Option<LaidOver>,
+}
+
+impl Source {
+    /// Set if the frequencies of the trace are not recorded.
+    pub fn laid_over(&self) -> Option<&LaidOver> {
+        match self {
+            Source::Recorded(recording) => recording.laid_over.as_ref(),
+            _ => None,
+        }
+    }
+}
+
+/// The machine and governor whose frequencies a recorded schedule was given (`hearth overlay`).
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct LaidOver {
+    pub machine: String,
+    pub governor: String,
 }
 
 /// Which threads are `traced`.
@@ -143,19 +163,28 @@ impl Display for RecordedPolicy {
 impl Display for Source {
     fn fmt(&self, f: &mut Formatter<'_>) -> Formatted {
         match self {
-            Source::Recorded(Recording { command, policy, kernel, .. }) => {
+            Source::Recorded(Recording { command, policy, kernel, laid_over, .. }) => {
                 let command = command.join(" ");
                 f.write_str(if command.is_empty() { "the whole system" } else { &command })?;
                 if let Some(policy) = policy {
                     write!(f, " under {policy}")?;
                 }
-                if kernel.is_empty() { Ok(()) } else { write!(f, " on Linux {kernel}") }
+                if !kernel.is_empty() {
+                    write!(f, " on Linux {kernel}")?;
+                }
+                laid_over.as_ref().map_or(Ok(()), |over| write!(f, ", {over}"))
             }
             Source::Simulated { policy, workload, governor, seed, .. } => {
                 write!(f, "{workload} under {policy}, {governor}, seed {seed}")
             }
             Source::Unknown => f.write_str("unknown origin"),
         }
+    }
+}
+
+impl Display for LaidOver {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Formatted {
+        write!(f, "laid over {}, {}", self.machine, self.governor)
     }
 }
 

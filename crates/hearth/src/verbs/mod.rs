@@ -12,6 +12,7 @@ pub mod list;
 pub mod machine;
 pub mod modelcheck;
 pub mod mutate;
+pub mod overlay;
 pub mod play;
 pub mod predict;
 pub mod prove;

@@ -50,5 +50,11 @@ impl Args {
 
 fn extract(path: &Path) -> Result<Extraction, Failure> {
     recording::check(path)?;
-    Ok(Workload::extract(&Arc::new(Store::open(path)?))?)
+    let store = Store::open(path)?;
+    if store.header().source.laid_over().is_some() {
+        let message =
+            format!("{}: its frequencies are not those of the machine that recorded it", path.display());
+        return Err(Failure::new(message).help("it is the result of `hearth overlay`; take the recording"));
+    }
+    Ok(Workload::extract(&Arc::new(store))?)
 }

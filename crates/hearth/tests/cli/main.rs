@@ -2,6 +2,7 @@
 
 mod modelcheck;
 mod mutate;
+mod overlay;
 mod play;
 mod reproduce;
 mod schedule;

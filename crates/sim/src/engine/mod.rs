@@ -24,7 +24,8 @@ use hearth_trace::{Event, Kind, Sink, Stop, Waker};
 use hearth_workload::Workload;
 use std::collections::{HashMap, VecDeque};
 
-const TICK_NS: u64 = 4_000_000;
+/// Time between two clock ticks of a core (HZ = 250).
+pub const TICK_NS: u64 = 4_000_000;
 
 /// The inputs of a simulation.
 pub struct Config<'a> {

@@ -111,7 +111,10 @@ fn breakdown(traces: &[Measured], title: &str, values: impl Fn(&Summary) -> Vec<
 
 pub fn origin(source: &Source) -> String {
     match source {
-        Source::Recorded(Recording { command, .. }) => command.join(" "),
+        Source::Recorded(Recording { command, laid_over, .. }) => {
+            let over = laid_over.as_ref().map(|over| format!(", {over}"));
+            command.join(" ") + &over.unwrap_or_default()
+        }
         Source::Simulated { policy, workload, governor, seed, .. } => {
             format!("{workload} under {policy}, {governor}, seed {seed}")
         }

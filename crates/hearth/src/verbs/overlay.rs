@@ -1,0 +1,86 @@
+use crate::failure::{Failure, Outcome};
+use crate::output::{self, Document};
+use crate::recording;
+use hearth_machine::{Governor, Machine};
+use hearth_sim::Overlay;
+use hearth_trace::{Metrics, Residency, Sink, Source, Writer};
+use serde::Serialize;
+use std::path::PathBuf;
+
+/// Give a recorded schedule the frequencies that it would have had on a machine
+///
+/// The schedule stays as it is (open loop): a faster core does not shorten what runs on it. So this shows how warm the recorded
+/// scheduler keeps its cores, without a model of that scheduler. Sockets, cores and hyperthreads of the trace take
+/// the places of those of the machine, in order.
+#[derive(clap::Args)]
+pub struct Args {
+    /// The recorded trace
+    trace: PathBuf,
+    /// The machine: the name of a built-in one (`hearth list machines`), or the path of a machine file
+    #[arg(short, long, value_name = "NAME|FILE")]
+    machine: String,
+    /// The frequency governor: schedutil, performance or powersave
+    #[arg(short, long, value_name = "GOVERNOR", default_value = "schedutil")]
+    governor: Governor,
+    /// The trace to write
+    #[arg(short, long, value_name = "TRACE")]
+    output: PathBuf,
+    /// Print a summary as JSON (schema hearth.overlay/1)
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Serialize)]
+struct Report {
+    trace: String,
+    source: String,
+    /// Mean frequency while traced threads ran.
+    busy_ghz_mean: Option<f64>,
+    frequency_residency: Vec<Residency>,
+    energy_j: f64,
+}
+
+impl Args {
+    pub fn run(self) -> Outcome {
+        let machine = Machine::load(&self.machine)?;
+        let mut reader = recording::open(&self.trace)?;
+        let header = reader.header().clone();
+        check(&header.source).map_err(|help| {
+            Failure::new(format!("{} is not a recorded schedule", self.trace.display())).help(help)
+        })?;
+        output::check_trace(&self.output)?;
+        let mut metrics = Metrics::new(&header);
+        let mut writer = Writer::create(&self.output, &header)?;
+        let mut overlay = Overlay::new(&header, &machine, self.governor, (&mut writer, &mut metrics))
+            .map_err(|error| Failure::new(error).help("`hearth list machines` shows sizes"))?;
+        while let Some(events) = reader.next_group() {
+            events?.iter().for_each(|event| overlay.event(event));
+        }
+        let header = overlay.finish(&header, &machine, self.governor);
+        writer.commit(&header)?;
+        let summary = metrics.finish(header.duration);
+        let content = Report {
+            trace: self.output.display().to_string(),
+            source: header.source.to_string(),
+            busy_ghz_mean: summary.busy_ghz_mean,
+            frequency_residency: summary.frequency_residency,
+            energy_j: header.energy_uj as f64 / 1e6,
+        };
+        let document = Document { schema: "hearth.overlay/1", content };
+        output::print(self.json, &document, || text(&document.content))
+    }
+}
+
+/// Frequencies of a simulation belong to its schedule.
+fn check(source: &Source) -> Result<(), &'static str> {
+    match source {
+        _ if source.laid_over().is_some() => Err("it is the result of an overlay; take the recording"),
+        Source::Recorded(_) | Source::Unknown => Ok(()),
+        Source::Simulated { .. } => Err("it is simulated; `hearth sim` simulates it on another machine"),
+    }
+}
+
+fn text(report: &Report) -> String {
+    let ghz = report.busy_ghz_mean.map_or("no thread ran".into(), |ghz| format!("{ghz:.2} GHz while busy"));
+    format!("{}: {}: {ghz}, {:.1} J\n", report.trace, report.source, report.energy_j)
+}
