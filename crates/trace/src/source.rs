@@ -242,6 +242,7 @@ mod tests {
                 filter: Filter::Command,
                 policy: Some(policy.clone()),
                 inferred: 7,
+                laid_over: Some(LaidOver { machine: "m".into(), governor: "schedutil".into() }),
                 ..Recording::default()
             };
             let source = Source::Recorded(recording);

@@ -63,7 +63,18 @@ pub fn any_trace() -> impl Strategy<Value = Trace> {
             |(method, command, kernel, inferred)| {
                 let (clock, policy) = ("mono".into(), Some(RecordedPolicy::default()));
                 let filter = Filter::Command;
-                Source::Recorded(Recording { method, command, kernel, clock, filter, policy, inferred })
+                let over = LaidOver { machine: "m".into(), governor: "schedutil".into() };
+                let laid_over = (inferred % 2 == 1).then_some(over);
+                Source::Recorded(Recording {
+                    method,
+                    command,
+                    kernel,
+                    clock,
+                    filter,
+                    policy,
+                    inferred,
+                    laid_over,
+                })
             }
         ),
         (".{0,8}", vec((".{0,4}", ".{0,4}"), 0..3), any::<u64>()).prop_map(|(policy, params, seed)| {
