@@ -1,25 +1,40 @@
 //! Files of claims: results that a paper states, and the simulations that reproduce them. Loads everything that a claim
 //! names.
+//!
+//! A claim is a [`Quantity`], or the difference of two, on some machines, and the range that the paper gives for it. A
+//! row of the papers that cannot be asked is an [`Unasked`] with the reason.
+
+mod file;
+mod half;
+mod metric;
+
+pub use half::Half;
+pub use metric::{Metric, Until};
 
 use crate::Error;
 use crate::error::did_you_mean;
 use hearth_base::suggest::closest;
 use hearth_machine::{Governor, Machine};
-use hearth_policy::{Settings, load};
+use hearth_policy::Settings;
 use hearth_sim::Native;
 use hearth_workload::Workload;
-use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
-use std::fmt::Display;
-use std::ops::Range;
-use toml::Spanned;
 
-/// The papers' claims: experiments/claims.toml.
-const BUILT_IN: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../experiments/claims.toml"));
+macro_rules! built_in {
+    ($($name:literal),*) => {
+        [$((
+            concat!("experiments/claims/", $name),
+            include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../experiments/claims/", $name)),
+        )),*]
+    };
+}
 
-/// All claims of a file, and the workloads, machines and policies to which they refer by index.
+/// The papers' claims: the names and texts of the files in experiments/claims.
+const BUILT_IN: [(&str, &str); 3] = built_in!["nest.toml", "fewer-cores.toml", "thesis.toml"];
+
+/// All claims of some files, and the workloads, machines and policies to which they refer by index.
 pub struct Book {
     pub claims: Vec<Claim>,
+    pub unasked: Vec<Unasked>,
     pub workloads: Pool<Workload>,
     pub machines: Pool<Machine>,
     pub policies: Pool<Native>,
@@ -27,48 +42,68 @@ pub struct Book {
 
 /// A result that a paper states, and the range that it gives.
 pub struct Claim {
+    /// The id of the paper's row, and what is asked of it: `N15-configure`.
     pub id: String,
     /// Paper and section.
     pub paper: String,
     /// The claim in words.
     pub says: String,
-    pub workload: usize,
     /// Indices of at least one machine, without duplicates.
     pub machines: Vec<usize>,
-    pub subject: Side,
-    /// The baseline of the comparison, if the metric has one.
-    pub baseline: Option<Side>,
-    pub metric: Metric,
-    /// The range of the paper, both ends included.
+    pub quantity: Quantity,
+    /// The quantity that is subtracted, if the claim is about an order or a difference.
+    pub than: Option<Quantity>,
+    /// The range of the paper, both ends included. An end may be infinite.
     pub range: [f64; 2],
 }
 
-/// A policy with parameters under a governor.
+/// A row of the papers that is not asked.
+pub struct Unasked {
+    pub id: String,
+    pub paper: String,
+    pub says: String,
+    /// Why it is not asked, in a sentence.
+    pub why: String,
+}
+
+/// What is measured.
 #[derive(PartialEq)]
+pub struct Quantity {
+    pub workload: usize,
+    pub metric: Metric,
+    pub subject: Side,
+    pub baseline: Option<Side>,
+    /// The end of the part of the runs that is looked at; `None` for whole runs.
+    pub until: Option<Until>,
+}
+
+/// A policy with parameters under a governor.
+#[derive(Clone, PartialEq)]
 pub struct Side {
     pub policy: usize,
     pub governor: Governor,
     pub params: Settings,
+    /// The machine, if it is not the claim's.
+    pub machine: Option<usize>,
 }
 
-/// The metric of a claim.
-#[derive(Clone, Copy, PartialEq, Debug, Deserialize, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Metric {
-    /// [`speedup`](crate::statistics::speedup) of the run times.
-    Speedup,
-    /// [`saving`](crate::statistics::saving) of the energies.
-    EnergySaving,
-    /// The subject's underload per second, divided by the baseline's.
-    Underload,
-    /// The subject's overload, in core-milliseconds per second.
-    Overload,
-}
-
-impl Metric {
-    fn compares(self) -> bool {
-        self != Metric::Overload
+impl Claim {
+    /// The id of the paper's row.
+    pub fn row(&self) -> &str {
+        row(&self.id)
     }
+}
+
+impl Unasked {
+    /// The id of the paper's row.
+    pub fn row(&self) -> &str {
+        row(&self.id)
+    }
+}
+
+/// The part of a claim's id that names the paper's row.
+fn row(id: &str) -> &str {
+    id.split_once('-').map_or(id, |(row, _)| row)
 }
 
 /// Loaded items by name, each loaded once.
@@ -94,67 +129,26 @@ impl<T> Pool<T> {
     }
 }
 
-// ---- File format ------------------------------------------------------------------------------------------
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct FileOfClaims {
-    #[serde(default)]
-    claim: Vec<ClaimEntry>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct ClaimEntry {
-    id: Spanned<String>,
-    paper: String,
-    says: String,
-    workload: Spanned<String>,
-    machines: Spanned<Vec<Spanned<String>>>,
-    subject: SideEntry,
-    baseline: Option<Spanned<SideEntry>>,
-    metric: Spanned<Metric>,
-    range: Spanned<[f64; 2]>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct SideEntry {
-    policy: Spanned<String>,
-    governor: Governor,
-    #[serde(default)]
-    params: BTreeMap<String, Spanned<String>>,
-}
-
-// ---- Parsing ----------------------------------------------------------------------------------------------
-
 impl Book {
     /// The built-in claims of the papers.
     pub fn built_in() -> Result<Book, Error> {
-        Book::parse("experiments/claims.toml", BUILT_IN)
+        Book::parse(&BUILT_IN)
     }
 
-    /// Parses a file of claims. `name` is the file's name in errors.
+    /// Parses files of claims, given by name and text.
     ///
     /// # Errors
-    /// The first error, with its line and claim.
-    pub fn parse(name: &str, text: &str) -> Result<Book, Error> {
-        let file: FileOfClaims =
-            toml::from_str(text).map_err(|error| Error::claims(format_args!("{name}: {error}")))?;
-        if file.claim.is_empty() {
-            return Err(Error::claims(format_args!("{name}: the file has no claims"))
-                .with_help("begin one with [[claim]]"));
-        }
+    /// The first error, with its file, line and claim.
+    pub fn parse(files: &[(&str, &str)]) -> Result<Book, Error> {
         let mut book = Book {
             claims: Vec::new(),
+            unasked: Vec::new(),
             workloads: Pool(Vec::new()),
             machines: Pool(Vec::new()),
             policies: Pool(Vec::new()),
         };
-        for entry in file.claim {
-            let place = Place { name, text, id: entry.id.get_ref() };
-            let claim = book.claim(&entry, &place)?;
-            book.claims.push(claim);
+        for (name, text) in files {
+            file::parse(&mut book, name, text)?;
         }
         Ok(book)
     }
@@ -162,16 +156,11 @@ impl Book {
     /// The claims whose id begins with one of `starts`, or all claims if `starts` is empty.
     ///
     /// # Errors
-    /// If no id begins with one of `starts`.
+    /// If no claim's id begins with one of `starts`.
     pub fn starting_with(&self, starts: &[String]) -> Result<Vec<&Claim>, Error> {
         for start in starts {
             if !self.claims.iter().any(|claim| claim.id.starts_with(start)) {
-                let ids: Vec<&str> = self.claims.iter().map(|claim| claim.id.as_str()).collect();
-                let help = match closest(start, ids.iter().copied()) {
-                    Some(near) => did_you_mean(near),
-                    None => format!("the claims are: {}", ids.join(", ")),
-                };
-                return Err(Error::NoClaim { start: start.clone(), help });
+                return Err(Error::NoClaim { start: start.clone(), help: self.instead_of(start) });
             }
         }
         let wanted =
@@ -179,102 +168,18 @@ impl Book {
         Ok(self.claims.iter().filter(wanted).collect())
     }
 
-    fn claim(&mut self, entry: &ClaimEntry, place: &Place) -> Result<Claim, Error> {
-        let id = entry.id.get_ref();
-        if id.is_empty() || self.claims.iter().any(|claim| claim.id == *id) {
-            return Err(place
-                .fail(&entry.id, "its id is empty, or another claim has it")
-                .with_help("give each claim its own id"));
-        }
-        let [low, high] = *entry.range.get_ref();
-        if !(low.is_finite() && high.is_finite() && low <= high) {
-            return Err(place
-                .fail(&entry.range, format_args!("the range [{low}, {high}] is empty"))
-                .with_help("write [lowest, highest], both finite; for a point the same number twice"));
-        }
-        Ok(Claim {
-            id: id.clone(),
-            paper: entry.paper.clone(),
-            says: entry.says.clone(),
-            workload: self
-                .workloads
-                .load(entry.workload.get_ref(), Workload::resolve)
-                .map_err(|error| place.fail(&entry.workload, error))?,
-            machines: self.machines_of(entry, place)?,
-            subject: self.side(&entry.subject, place)?,
-            baseline: self.baseline(entry, place)?,
-            metric: *entry.metric.get_ref(),
-            range: [low, high],
-        })
-    }
-
-    fn machines_of(&mut self, entry: &ClaimEntry, place: &Place) -> Result<Vec<usize>, Error> {
-        if entry.machines.get_ref().is_empty() {
-            return Err(place.fail(&entry.machines, "it names no machine"));
-        }
-        let mut machines = Vec::new();
-        for machine in entry.machines.get_ref() {
-            let index = self
-                .machines
-                .load(machine.get_ref(), Machine::load)
-                .map_err(|error| place.fail(machine, error))?;
-            if machines.contains(&index) {
-                return Err(place.fail(machine, format_args!("it names `{}` twice", machine.get_ref())));
-            }
-            machines.push(index);
-        }
-        Ok(machines)
-    }
-
-    fn baseline(&mut self, entry: &ClaimEntry, place: &Place) -> Result<Option<Side>, Error> {
-        match &entry.baseline {
-            Some(side) if entry.metric.get_ref().compares() => self.side(side.get_ref(), place).map(Some),
-            Some(side) => {
-                Err(place.fail(side, "the metric overload has no baseline").with_help("remove the baseline"))
-            }
-            None if entry.metric.get_ref().compares() => Err(place
-                .fail(&entry.metric, "this metric needs a baseline")
-                .with_help("add baseline = { policy = \"cfs\", governor = \"schedutil\" }")),
-            None => Ok(None),
+    /// What to do about a start of an id that no claim has.
+    fn instead_of(&self, start: &str) -> String {
+        let ids = || self.claims.iter().map(|claim| claim.id.as_str());
+        match (self.unasked.iter().find(|unasked| unasked.id.starts_with(start)), closest(start, ids())) {
+            (Some(unasked), _) => format!("{} is not asked: {}", unasked.id, unasked.why),
+            (None, Some(near)) => did_you_mean(near),
+            (None, None) => format!("the claims are: {}", ids().collect::<Vec<_>>().join(", ")),
         }
     }
 
-    fn side(&mut self, entry: &SideEntry, place: &Place) -> Result<Side, Error> {
-        let name = entry.policy.get_ref();
-        let index = self.policies.load(name, |name| {
-            let policy = load(name).map_err(|error| place.because(&entry.policy, &error.into()))?;
-            Native::build(policy).map_err(|error| place.fail(&entry.policy, error))
-        })?;
-        let policy = self.policies.get(index).policy();
-        let mut params = Settings::default();
-        for (name, value) in &entry.params {
-            let set = params.set(policy, name, value.get_ref());
-            set.map_err(|error| place.because(value, &error.into()))?;
-        }
-        Ok(Side { policy: index, governor: entry.governor, params })
-    }
-}
-
-/// The place of an error: a claim in a file.
-struct Place<'a> {
-    name: &'a str,
-    text: &'a str,
-    id: &'a str,
-}
-
-impl Place<'_> {
-    fn fail<T>(&self, at: &Spanned<T>, what: impl Display) -> Error {
-        let Range { start, .. } = at.span();
-        let line = 1 + self.text.bytes().take(start).filter(|byte| *byte == b'\n').count();
-        Error::claims(format_args!("{}:{line}: claim `{}`: {what}", self.name, self.id))
-    }
-
-    /// Like `fail`, with the help of `error`.
-    fn because<T>(&self, at: &Spanned<T>, error: &Error) -> Error {
-        match error.help() {
-            Some(help) => self.fail(at, error).with_help(help),
-            None => self.fail(at, error),
-        }
+    fn knows(&self, id: &str) -> bool {
+        self.claims.iter().any(|claim| claim.id == id) || self.unasked.iter().any(|unasked| unasked.id == id)
     }
 }
 

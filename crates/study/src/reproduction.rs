@@ -1,12 +1,22 @@
 //! The simulations that claims need, each once, and the results of the claims.
 
+mod measure;
+mod observe;
+mod result;
+
+pub use measure::Run;
+pub use observe::{RampTimes, Seen, Watch};
+pub use result::{
+    ClaimResult, Found, NamedQuantity, NamedSide, Reproduction, Score, SettingResult, Tally, UnaskedRow,
+};
+
 use crate::Error;
-use crate::claims::{Book, Claim, Metric, Side};
-use crate::statistics::{Change, Sample, saving, speedup};
-use hearth_sim::{Job, NOISE, Outcome, SimError};
-use serde::Serialize;
-use statrs::distribution::{ContinuousCDF, StudentsT};
-use std::collections::BTreeMap;
+use crate::claims::{Book, Claim, Quantity, Side};
+use crate::statistics::{Change, difference};
+use hearth_sim::{Job, NOISE, SimError};
+use measure::{Runs, measure};
+use observe::Observer;
+use result::MeanMetrics;
 
 /// The simulations of a list of claims.
 pub struct Plan<'b> {
@@ -17,36 +27,44 @@ pub struct Plan<'b> {
 
 struct Planned<'b> {
     claim: &'b Claim,
-    /// For each machine of the claim, the indices of the points of subject and baseline.
-    pairs: Vec<(usize, Option<usize>)>,
+    /// For each machine of the claim, the sides of the quantity and of the one that is subtracted.
+    sides: Vec<(Sides, Option<Sides>)>,
+}
+
+/// Where the sides of a quantity are among the points.
+#[derive(Clone, Copy)]
+struct Sides {
+    subject: usize,
+    baseline: Option<usize>,
 }
 
 /// A setting to simulate, under each seed.
-#[derive(PartialEq)]
 struct Point<'b> {
     workload: usize,
     machine: usize,
     side: &'b Side,
+    watches: Vec<Watch>,
+}
+
+impl<'b> Point<'b> {
+    fn is(&self, workload: usize, machine: usize, side: &Side) -> bool {
+        let same = |side: &Side| (side.policy, side.governor) == (self.side.policy, self.side.governor);
+        (self.workload, self.machine) == (workload, machine) && same(side) && side.params == self.side.params
+    }
 }
 
 impl<'b> Plan<'b> {
     /// The simulations that these claims of the book need.
     pub fn new(book: &'b Book, claims: &[&'b Claim]) -> Self {
         let mut points: Vec<Point> = Vec::new();
-        let mut number = |point: Point<'b>| {
-            points.iter().position(|known| *known == point).unwrap_or_else(|| {
-                points.push(point);
-                points.len() - 1
-            })
-        };
         let claims = claims
             .iter()
             .map(|claim| {
-                let mut pair = |&machine| {
-                    let point = |side| Point { workload: claim.workload, machine, side };
-                    (number(point(&claim.subject)), claim.baseline.as_ref().map(|side| number(point(side))))
+                let mut sides = |machine: usize| {
+                    let mut of = |quantity: &'b Quantity| sides(&mut points, quantity, machine);
+                    (of(&claim.quantity), claim.than.as_ref().map(of))
                 };
-                Planned { claim, pairs: claim.machines.iter().map(&mut pair).collect() }
+                Planned { claim, sides: claim.machines.iter().map(|&machine| sides(machine)).collect() }
             })
             .collect();
         Plan { book, claims, points }
@@ -75,24 +93,34 @@ impl<'b> Plan<'b> {
     /// Simulates and evaluates the claims, on `threads` threads (0 means one per core). Calls `done` after each
     /// simulation, from several threads.
     pub fn run(&self, runs: u64, threads: usize, done: impl Fn() + Sync) -> Result<Reproduction<'b>, Error> {
-        self.evaluate(runs, hearth_sim::run_all(&self.jobs(runs), threads, done))
+        let outcomes = hearth_sim::map_jobs(&self.jobs(runs), threads, |number, job| {
+            let mut observer =
+                Observer::new(&self.points[number / runs as usize].watches, &hearth_sim::header(job));
+            let outcome = hearth_sim::run(job, &mut observer);
+            done();
+            outcome.map(|outcome| Run { seen: observer.finish(outcome.header.duration), outcome })
+        });
+        self.evaluate(runs, outcomes)
     }
 
     /// Evaluates the claims. `outcomes` are those of [`jobs`](Self::jobs), in that order.
     pub fn evaluate(
         &self,
         runs: u64,
-        outcomes: Vec<Result<Outcome, SimError>>,
+        outcomes: Vec<Result<Run, SimError>>,
     ) -> Result<Reproduction<'b>, Error> {
         let runs_of_points = outcomes
             .into_iter()
             .enumerate()
-            .map(|(i, outcome)| {
-                outcome.map(Run::from).map_err(|error| self.failed(&self.points[i / runs as usize], error))
-            })
+            .map(|(i, outcome)| outcome.map_err(|error| self.failed(&self.points[i / runs as usize], error)))
             .collect::<Result<Vec<_>, Error>>()?;
         let points: Vec<&[Run]> = runs_of_points.chunks(runs as usize).collect();
-        Ok(Reproduction::new(runs, self.claims.iter().map(|planned| self.result(planned, &points)).collect()))
+        let claims = self.claims.iter().map(|planned| self.result(planned, &points)).collect();
+        let setting = |(point, runs): (&Point<'b>, &&[Run])| {
+            SettingResult::new(self.book, point.workload, point.machine, point.side, runs)
+        };
+        let settings = self.points.iter().zip(&points).map(setting).collect();
+        Ok(Reproduction::new(runs, claims, &self.book.unasked, settings))
     }
 
     fn failed(&self, point: &Point, source: SimError) -> Error {
@@ -106,193 +134,50 @@ impl<'b> Plan<'b> {
     }
 
     fn result(&self, planned: &Planned<'b>, points: &[&[Run]]) -> ClaimResult<'b> {
-        let Planned { claim, pairs } = planned;
-        let results = claim.machines.iter().zip(pairs).map(|(&machine, &(subject, baseline))| {
-            let (subject, baseline) = (points[subject], baseline.map(|index| points[index]));
-            let change = measure(claim.metric, subject, baseline.unwrap_or(&[]));
+        let Planned { claim, sides } = planned;
+        let results = claim.machines.iter().zip(sides).map(|(&machine, (sides, than))| {
+            let own = self.value(&claim.quantity, sides, points);
+            let other = claim.than.as_ref().zip(than.as_ref());
+            let change =
+                other.map_or(own, |(than, sides)| difference(&own, &self.value(than, sides, points)));
             Found {
                 machine: self.book.machines.name(machine),
                 value: change.value,
                 ci95: change.ci95,
                 in_range: (claim.range[0]..=claim.range[1]).contains(&change.value),
-                subject: MeanMetrics::of(subject),
-                baseline: baseline.map(MeanMetrics::of),
+                subject: MeanMetrics::of(points[sides.subject]),
+                baseline: sides.baseline.map(|index| MeanMetrics::of(points[index])),
             }
         });
-        ClaimResult {
-            id: &claim.id,
-            paper: &claim.paper,
-            says: &claim.says,
-            workload: self.book.workloads.name(claim.workload),
-            metric: claim.metric,
-            range: claim.range,
-            subject: self.named(&claim.subject),
-            baseline: claim.baseline.as_ref().map(|side| self.named(side)),
-            results: results.collect(),
-        }
+        ClaimResult::new(self.book, claim, results.collect())
     }
 
-    fn named(&self, side: &'b Side) -> NamedSide<'b> {
-        NamedSide {
-            policy: self.book.policies.name(side.policy),
-            governor: side.governor.name(),
-            params: side.params.shown(self.book.policies.get(side.policy).policy()).collect(),
-        }
+    fn value(&self, quantity: &Quantity, sides: &Sides, points: &[&[Run]]) -> Change {
+        let runs = |index: usize| {
+            let watches = &self.points[index].watches;
+            let watch =
+                Watch::of(quantity).and_then(|watch| watches.iter().position(|known| *known == watch));
+            Runs { runs: points[index], watch }
+        };
+        measure(&quantity.metric, runs(sides.subject), sides.baseline.map(runs))
     }
 }
 
-// ---- Metrics ----------------------------------------------------------------------------------------------
-
-/// The metrics of a run that claims use.
-struct Run {
-    time_s: f64,
-    energy_j: f64,
-    underload_per_s: f64,
-    overload_core_ms: f64,
-    cores_used: f64,
-    busy_ghz: Option<f64>,
-}
-
-impl From<Outcome> for Run {
-    fn from(outcome: Outcome) -> Self {
-        Run {
-            time_s: outcome.time_s,
-            energy_j: outcome.energy_j,
-            underload_per_s: outcome.summary.underload_per_s,
-            overload_core_ms: outcome.summary.overload_core_ms,
-            cores_used: outcome.summary.cores_used.into(),
-            busy_ghz: outcome.summary.busy_ghz_mean,
-        }
-    }
-}
-
-impl Run {
-    fn overload_per_s(&self) -> f64 {
-        if self.time_s > 0.0 { self.overload_core_ms / self.time_s } else { 0.0 }
-    }
-}
-
-fn measure(metric: Metric, subject: &[Run], baseline: &[Run]) -> Change {
-    let both = |value: fn(&Run) -> f64| (sample(subject, value), sample(baseline, value));
-    match metric {
-        Metric::Speedup => {
-            let (subject, baseline) = both(|run| run.time_s);
-            speedup(&baseline, &subject)
-        }
-        Metric::EnergySaving => {
-            let (subject, baseline) = both(|run| run.energy_j);
-            saving(&baseline, &subject)
-        }
-        Metric::Underload => {
-            let (subject, baseline) = both(|run| run.underload_per_s);
-            ratio(&subject, &baseline)
-        }
-        Metric::Overload => mean(&sample(subject, Run::overload_per_s)),
-    }
-}
-
-/// The statistics of a metric over the runs.
-fn sample(runs: &[Run], value: impl Fn(&Run) -> f64) -> Sample {
-    Sample::of(runs.iter().map(value)).unwrap_or(Sample { n: 0, mean: f64::NAN, deviation: 0.0 })
-}
-
-/// Ratio of the means of two non-negative metrics. 0 / 0 is 0.
-fn ratio(subject: &Sample, baseline: &Sample) -> Change {
-    if subject.mean == 0.0 {
-        return Change { value: 0.0, ci95: (subject.n > 1 && baseline.n > 1).then_some([0.0; 2]) };
-    }
-    let change = speedup(subject, baseline);
-    Change { value: change.value + 1.0, ci95: change.ci95.map(|ends| ends.map(|end| end + 1.0)) }
-}
-
-/// The mean of a non-negative metric, with Student's interval.
-fn mean(sample: &Sample) -> Change {
-    let student = (sample.n > 1).then(|| StudentsT::new(0.0, 1.0, (sample.n - 1) as f64).ok()).flatten();
-    let ci95 = student.map(|t| {
-        let reach = t.inverse_cdf(0.975) * sample.deviation / (sample.n as f64).sqrt();
-        [(sample.mean - reach).max(0.0), sample.mean + reach]
-    });
-    Change { value: sample.mean, ci95 }
-}
-
-// ---- Report -----------------------------------------------------------------------------------------------
-
-/// All results. Serializes with schema hearth.reproduce/1, which docs/src/json.md describes.
-/// Field names are stable; fields may be added.
-#[derive(Serialize)]
-pub struct Reproduction<'b> {
-    schema: &'static str,
-    pub runs: u64,
-    /// Number of results.
-    pub results: usize,
-    /// Number of results in the paper's range.
-    pub in_range: usize,
-    pub claims: Vec<ClaimResult<'b>>,
-}
-
-/// A claim and its result on each of its machines.
-#[derive(Serialize)]
-pub struct ClaimResult<'b> {
-    pub id: &'b str,
-    pub paper: &'b str,
-    pub says: &'b str,
-    workload: &'b str,
-    pub metric: Metric,
-    pub range: [f64; 2],
-    subject: NamedSide<'b>,
-    baseline: Option<NamedSide<'b>>,
-    pub results: Vec<Found<'b>>,
-}
-
-#[derive(Serialize)]
-struct NamedSide<'b> {
-    policy: &'b str,
-    governor: &'b str,
-    params: BTreeMap<String, String>,
-}
-
-/// The result of a claim on one machine.
-#[derive(Serialize)]
-pub struct Found<'b> {
-    pub machine: &'b str,
-    pub value: f64,
-    pub ci95: Option<[f64; 2]>,
-    pub in_range: bool,
-    subject: MeanMetrics,
-    baseline: Option<MeanMetrics>,
-}
-
-/// Means over the runs, to explain the value of the claim.
-#[derive(Serialize)]
-struct MeanMetrics {
-    time_s: f64,
-    energy_j: f64,
-    underload_per_s: f64,
-    overload_core_ms_per_s: f64,
-    cores_used: f64,
-    busy_ghz_mean: Option<f64>,
-}
-
-impl MeanMetrics {
-    fn of(runs: &[Run]) -> Self {
-        let mean = |value: fn(&Run) -> f64| sample(runs, value).mean;
-        MeanMetrics {
-            time_s: mean(|run| run.time_s),
-            energy_j: mean(|run| run.energy_j),
-            underload_per_s: mean(|run| run.underload_per_s),
-            overload_core_ms_per_s: mean(Run::overload_per_s),
-            cores_used: mean(|run| run.cores_used),
-            busy_ghz_mean: Sample::of(runs.iter().filter_map(|run| run.busy_ghz)).map(|ghz| ghz.mean),
-        }
-    }
-}
-
-impl<'b> Reproduction<'b> {
-    fn new(runs: u64, claims: Vec<ClaimResult<'b>>) -> Self {
-        let found = || claims.iter().flat_map(|claim| &claim.results);
-        let (results, in_range) = (found().count(), found().filter(|found| found.in_range).count());
-        Reproduction { schema: "hearth.reproduce/1", runs, results, in_range, claims }
-    }
+/// The points of a quantity's sides. Adds those that are missing, and what the quantity watches.
+fn sides<'b>(points: &mut Vec<Point<'b>>, quantity: &'b Quantity, machine: usize) -> Sides {
+    let watch = Watch::of(quantity);
+    let mut number = |side: &'b Side| {
+        let (workload, machine) = (quantity.workload, side.machine.unwrap_or(machine));
+        let known = points.iter().position(|point| point.is(workload, machine, side));
+        let index = known.unwrap_or_else(|| {
+            points.push(Point { workload, machine, side, watches: Vec::new() });
+            points.len() - 1
+        });
+        let watches = &mut points[index].watches;
+        watches.extend(watch.clone().filter(|watch| !watches.contains(watch)));
+        index
+    };
+    Sides { subject: number(&quantity.subject), baseline: quantity.baseline.as_ref().map(number) }
 }
 
 #[cfg(test)]

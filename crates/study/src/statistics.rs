@@ -1,6 +1,6 @@
 //! Means over seeds, and 95% confidence intervals of their ratios.
 
-use statrs::distribution::{ContinuousCDF, StudentsT};
+use statrs::distribution::{ChiSquared, ContinuousCDF, StudentsT};
 
 /// Size, mean and standard deviation of a sample.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -41,20 +41,60 @@ pub struct Change {
 
 /// Speed-up in the papers' sense: mean(baseline) / mean(new) − 1, for times.
 pub fn speedup(baseline: &Sample, new: &Sample) -> Change {
-    let (ratio, ci) = ratio(baseline, new);
+    let (ratio, ci) = ratio_of_means(baseline, new);
     Change { value: ratio - 1.0, ci95: ci.map(|[low, high]| [low - 1.0, high - 1.0]) }
 }
 
 /// Saving: 1 − mean(new) / mean(baseline), for energies.
 pub fn saving(baseline: &Sample, new: &Sample) -> Change {
-    let (ratio, ci) = ratio(new, baseline);
+    let (ratio, ci) = ratio_of_means(new, baseline);
     Change { value: 1.0 - ratio, ci95: ci.map(|[low, high]| [1.0 - high, 1.0 - low]) }
+}
+
+/// Ratio of the means of two non-negative metrics. 0 / 0 is 0.
+pub fn ratio(above: &Sample, below: &Sample) -> Change {
+    if above.mean == 0.0 {
+        return Change { value: 0.0, ci95: (above.n > 1 && below.n > 1).then_some([0.0; 2]) };
+    }
+    let (value, ci95) = ratio_of_means(above, below);
+    Change { value, ci95: ci95.filter(|ends| ends.iter().all(|end| end.is_finite())) }
+}
+
+/// The mean of a non-negative metric, with Student's interval.
+pub fn mean(sample: &Sample) -> Change {
+    let student = (sample.n > 1).then(|| StudentsT::new(0.0, 1.0, (sample.n - 1) as f64).ok()).flatten();
+    let ci95 = student.map(|t| {
+        let reach = t.inverse_cdf(0.975) * sample.deviation / (sample.n as f64).sqrt();
+        [(sample.mean - reach).max(0.0), sample.mean + reach]
+    });
+    Change { value: sample.mean, ci95 }
+}
+
+/// The standard deviation divided by the mean, with the chi-squared interval of the deviation. Unknown (NaN) with
+/// fewer than two values.
+pub fn deviation(sample: &Sample) -> Change {
+    let freedom = sample.n.saturating_sub(1) as f64;
+    let Ok(squares) = ChiSquared::new(freedom) else { return Change { value: f64::NAN, ci95: None } };
+    let value = sample.deviation / sample.mean;
+    let end = |quantile: f64| value * (freedom / squares.inverse_cdf(quantile)).sqrt();
+    let ends = [end(0.975), end(0.025)];
+    Change { value, ci95: ends.iter().all(|end| end.is_finite()).then_some(ends) }
+}
+
+/// The difference of two independent changes. The interval combines theirs (method of variance estimates recovery:
+/// Zou and Donner, Statistics in Medicine 27, 2008). Independence is an approximation if both have the same baseline.
+pub fn difference(a: &Change, b: &Change) -> Change {
+    let ends = |[a_low, a_high]: [f64; 2], [b_low, b_high]: [f64; 2]| {
+        let value = a.value - b.value;
+        [value - (a.value - a_low).hypot(b_high - b.value), value + (a_high - a.value).hypot(b.value - b_low)]
+    };
+    Change { value: a.value - b.value, ci95: a.ci95.zip(b.ci95).map(|(a, b)| ends(a, b)) }
 }
 
 /// Ratio of two means of positive values, and its 95% confidence interval by the delta method on the
 /// logarithm, with Student's t at the Welch–Satterthwaite degrees of freedom. Assumes independent samples and
 /// unequal variances.
-fn ratio(above: &Sample, below: &Sample) -> (f64, Option<[f64; 2]>) {
+fn ratio_of_means(above: &Sample, below: &Sample) -> (f64, Option<[f64; 2]>) {
     let ratio = above.mean / below.mean;
     if above.n < 2 || below.n < 2 {
         return (ratio, None);
@@ -162,5 +202,25 @@ mod tests {
         let [low, high] = saving(&sample(&[9.0, 11.0]), &sample(&[9.0, 11.0])).ci95.unwrap();
         assert!(close(low, 1.0 - 0.608487f64.exp()), "{low}");
         assert!(close(high, 1.0 - (-0.608487f64).exp()), "{high}");
+    }
+
+    #[test]
+    fn deviation_agrees_with_manual_calculation() {
+        // 1, 2, 3: deviation 1, mean 2. Chi-squared with two degrees of freedom: quantiles 7.37776 and 0.0506356.
+        let change = deviation(&sample(&[1.0, 2.0, 3.0]));
+        let [low, high] = change.ci95.unwrap();
+        assert!(close(change.value, 0.5));
+        assert!((low - 0.26033).abs() < 1e-4 && (high - 3.1424).abs() < 1e-3, "{low} {high}");
+    }
+
+    #[test]
+    fn differences_combine_intervals() {
+        // Half widths of 0.3 and 0.4 give 0.5.
+        let a = Change { value: 2.0, ci95: Some([1.7, 2.3]) };
+        let b = Change { value: 0.5, ci95: Some([0.1, 0.9]) };
+        let change = difference(&a, &b);
+        assert!(close(change.value, 1.5));
+        assert!(change.ci95.unwrap().iter().zip([1.0, 2.0]).all(|(end, expected)| close(*end, expected)));
+        assert_eq!(difference(&a, &Change { ci95: None, ..b }).ci95, None);
     }
 }

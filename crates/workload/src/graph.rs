@@ -83,7 +83,7 @@ impl<T: Into<Box<str>>> From<T> for Name {
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(transparent)]
 #[expect(clippy::box_collection, reason = "a thin pointer, as for names")]
-pub struct Body(Box<Vec<Op>>);
+pub struct Body(pub(crate) Box<Vec<Op>>);
 
 impl Deref for Body {
     type Target = [Op];

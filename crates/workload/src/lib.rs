@@ -21,6 +21,7 @@ mod problem;
 mod resolve;
 mod stats;
 mod steps;
+mod together;
 mod validate;
 
 pub use dry_run::{DRY_RUN_STEPS, DryRun, Stuck};

@@ -1,4 +1,7 @@
+mod figures;
+mod page;
 mod print;
+mod words;
 
 use crate::arguments::Jobs;
 use crate::failure::{Failure, Outcome};
@@ -9,8 +12,8 @@ use std::path::PathBuf;
 
 /// Run the papers' experiments and compare the results with the papers' claims
 ///
-/// Prints a table of claims: the paper's range, our result, and whether it is in range. The exit status does
-/// not depend on the results.
+/// Prints a table of claims: the paper's range, our result, and whether it is in range; then the score of each half of
+/// the papers' rows. The exit status does not depend on the results.
 #[derive(clap::Args)]
 pub struct Args {
     /// Select the claims whose id starts with one of these
@@ -24,11 +27,15 @@ pub struct Args {
     #[command(flatten)]
     jobs: Jobs,
 
-    /// Read other claims, in the format of experiments/claims.toml
+    /// Read other claims, in the format of experiments/claims
     #[arg(long, value_name = "FILE.toml")]
     claims: Option<PathBuf>,
 
-    /// Print JSON (schema hearth.reproduce/1) instead of a table
+    /// Also write a page with all claims as intervals, and figures of the papers
+    #[arg(long, value_name = "FILE.html")]
+    report: Option<PathBuf>,
+
+    /// Print JSON (schema hearth.reproduce/2) instead of a table
     #[arg(long)]
     json: bool,
 
@@ -39,17 +46,23 @@ pub struct Args {
 
 impl Args {
     pub fn run(self) -> Outcome {
+        if let Some(report) = &self.report {
+            output::check_writable(report)?;
+        }
         let book = self.book()?;
         let plan = Plan::new(&book, &book.starting_with(&self.only)?);
         let reproduction = progress::during("simulating", plan.simulations(self.runs), |step| {
             plan.run(self.runs, self.jobs.threads(), step)
         })?;
+        if let Some(report) = &self.report {
+            output::file(report, page::page(&reproduction).as_bytes())?;
+        }
         let text = if self.markdown { print::markdown } else { print::text };
         output::print(self.json, &reproduction, || text(&reproduction))
     }
 
     fn book(&self) -> Result<Book, Failure> {
         let Some(path) = &self.claims else { return Ok(Book::built_in()?) };
-        Ok(Book::parse(&path.display().to_string(), &output::read("the claims", path)?)?)
+        Ok(Book::parse(&[(&path.display().to_string(), &output::read("the claims", path)?)])?)
     }
 }

@@ -7,36 +7,44 @@ use std::path::Path;
 
 const CLAIMS: &str = r#"
 [[claim]]
-id = "nest-small"
+id = "X1-small"
 paper = "P, 1"
 says = "Nest is faster"
 workload = "fork-wait:iterations=5"
 machines = ["xeon-5218", "ryzen-3400g"]
-subject = { policy = "nest", governor = "schedutil" }
-baseline = { policy = "cfs", governor = "schedutil" }
+subject = "nest schedutil"
+baseline = "cfs schedutil"
 metric = "speedup"
-range = [-0.9, 9]
+than = { machine = "xeon-5220" }
+range = [-0.9, inf]
 
 [[claim]]
-id = "never"
+id = "X2-never"
 paper = "P, 2"
 says = "what cannot be"
 workload = "fork-wait:iterations=5"
 machines = ["xeon-5218"]
-subject = { policy = "nest", governor = "schedutil", params = { r_max = "0" } }
-baseline = { policy = "cfs", governor = "schedutil" }
+subject = "nest:r_max=0 schedutil"
+baseline = "cfs schedutil"
 metric = "energy_saving"
 range = [0.99, 1]
 
 [[claim]]
-id = "overload"
+id = "X3-part"
 paper = "P, 3"
 says = "one at a time"
 workload = "fork-wait:iterations=5"
 machines = ["xeon-5218"]
-subject = { policy = "cfs", governor = "performance" }
-metric = "overload"
-range = [0, 1000]
+subject = "cfs performance"
+metric = { placed = ["cfs"] }
+until = { exec = "perl" }
+range = [0, 1]
+
+[[unasked]]
+id = "X4"
+paper = "P, 4"
+says = "what an oracle says"
+why = "Needs an oracle."
 "#;
 
 fn folder() -> tempfile::TempDir {
@@ -60,23 +68,25 @@ fn a_miss_is_a_result() {
     let folder = folder();
     let table = prints(folder.path(), &["--claims", "claims.toml", "--runs", "2"]);
     for line in
-        ["nest-small  xeon-5218 ", "            ryzen-3400g ", "never       xeon-5218 ", "overload    xeon"]
+        ["X1-small  xeon-5218 ", "          ryzen-3400g ", "X2-never  xeon-5218 ", "X3-part   xeon-5218 "]
     {
         assert!(table.lines().any(|l| l.starts_with(line)), "{line}\n{table}");
     }
-    assert!(table.contains("3 of 4 lie in the range that the paper gives. Means of 2 runs"), "{table}");
-    assert!(table.ends_with("Outside the range:\n  never: what cannot be (P, 2)\n"), "{table}");
+    assert!(table.contains("2 of 3 (67%)") && table.contains("3 of 4 (75%)"), "{table}");
+    assert!(table.contains("Means of 2 runs"), "{table}");
+    let end = "Outside the range:\n  X2-never: what cannot be (P, 2)\n\nNot asked:\n  X4: Needs an oracle.\n";
+    assert!(table.ends_with(end), "{table}");
     let table = prints(folder.path(), &["--claims", "claims.toml", "--runs", "1", "--markdown"]);
-    assert!(table.starts_with("| claim | ") && table.contains("| **no, below** |"), "{table}");
+    assert!(table.starts_with("| half | ") && table.contains("| **no, below** |"), "{table}");
 }
 
 #[test]
 fn only_some_claims() {
     let folder = folder();
-    let args = ["--claims", "claims.toml", "--runs", "1", "--only", "ne", "overload"];
-    assert!(prints(folder.path(), &args).contains("3 of 4 lie"));
-    let args = ["--claims", "claims.toml", "--runs", "1", "--only", "nest"];
-    assert!(prints(folder.path(), &args).contains("2 of 2 lie"));
+    let args = ["--claims", "claims.toml", "--runs", "1", "--only", "X1", "X3"];
+    assert!(prints(folder.path(), &args).contains("3 of 3 (100%)"));
+    let args = ["--claims", "claims.toml", "--runs", "1", "--only", "X1-small"];
+    assert!(prints(folder.path(), &args).contains("2 of 2 (100%)"));
 }
 
 #[test]
@@ -88,21 +98,29 @@ fn the_documented_fields_are_there() {
     };
     let document = json("1");
     assert_eq!(document, json("3"), "on any number of threads");
-    assert_eq!((&document["schema"], &document["runs"]), (&"hearth.reproduce/1".into(), &2.into()));
-    assert_eq!((&document["results"], &document["in_range"]), (&4.into(), &3.into()));
-    let [claim, never, overload] = [0, 1, 2].map(|i| &document["claims"][i]);
+    assert_eq!((&document["schema"], &document["runs"]), (&"hearth.reproduce/2".into(), &2.into()));
+    let score = &document["score"]["all"];
+    assert_eq!((&score["rows"], &score["rows_in_range"]), (&3.into(), &2.into()));
+    assert_eq!((&score["results"], &score["in_range"]), (&4.into(), &3.into()));
+    let [claim, never, part] = [0, 1, 2].map(|i| &document["claims"][i]);
     assert_eq!(claim["results"].as_array().map(Vec::len), Some(2));
+    assert_eq!((&claim["row"], &claim["range"]), (&"X1".into(), &serde_json::json!([-0.9, null])));
+    assert_eq!(claim["than"]["subject"]["machine"], "xeon-5220");
     assert_eq!(never["subject"]["params"], serde_json::json!({ "r_max": "0" }));
-    assert_eq!((&overload["baseline"], &overload["results"][0]["baseline"]), (&Value::Null, &Value::Null));
-    let result = &claim["results"][0];
+    assert_eq!(part["metric"], serde_json::json!({ "placed": ["cfs"] }));
+    assert_eq!(part["until"], serde_json::json!({ "exec": "perl" }));
+    assert_eq!((&part["baseline"], &part["results"][0]["baseline"]), (&Value::Null, &Value::Null));
+    let result = &never["results"][0];
     // The definition in docs/src/json.md.
-    let time = |side: &str| result[side]["time_s"].as_f64().expect("a time");
-    let speedup = result["value"].as_f64().expect("a value");
-    assert!((speedup - (time("baseline") / time("subject") - 1.0)).abs() < 1e-9);
+    let energy = |side: &str| result[side]["energy_j"].as_f64().expect("an energy");
+    let saving = result["value"].as_f64().expect("a value");
+    assert!((saving - (1.0 - energy("subject") / energy("baseline"))).abs() < 1e-9);
     let book =
         fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/src/json.md")).expect("the book");
-    let (_, section) = book.split_once("## hearth.reproduce/1").expect("a section");
-    for object in [&document, claim, &claim["subject"], result, &result["subject"]] {
+    let (_, section) = book.split_once("## hearth.reproduce/2").expect("a section");
+    let (score, unasked) = (&document["score"], &document["unasked"][0]);
+    let (than, side) = (&claim["than"], &claim["subject"]);
+    for object in [&document, score, &score["all"], claim, than, side, result, &result["subject"], unasked] {
         for key in object.as_object().expect("an object").keys().filter(|key| *key != "schema") {
             assert!(section.contains(&format!("`{key}`")), "{key} is not in docs/src/json.md");
         }
@@ -110,13 +128,27 @@ fn the_documented_fields_are_there() {
 }
 
 #[test]
+fn the_report_is_one_page() {
+    let folder = folder();
+    let args = ["--claims", "claims.toml", "--runs", "2", "--report", "claims.html"];
+    assert!(prints(folder.path(), &args).contains("2 of 3 (67%)"));
+    let page = fs::read_to_string(folder.path().join("claims.html")).expect("the page");
+    for part in ["X1-small", "class=\"miss\"", "2 of 3 (67%)", "Needs an oracle."] {
+        assert!(page.contains(part), "{part}");
+    }
+    assert!(!page.contains("http") && !page.contains("<script"), "the page needs nothing else");
+    fails(folder.path(), &["--report", "none/claims.html"], 1, &["none", "create the folder first"]);
+}
+
+#[test]
 fn wrong_claims_are_errors() {
     let folder = folder();
     let path = folder.path();
     fails(path, &["--claims", "none.toml"], 1, &["none.toml", "No such file"]);
-    fails(path, &["--claims", "claims.toml", "--only", "nevr"], 2, &["nevr", "did you mean `never`"]);
-    fails(path, &["--only", "nonsense"], 2, &["nonsense", "nest-configure"]);
+    fails(path, &["--claims", "claims.toml", "--only", "X2-nevr"], 2, &["nevr", "did you mean `X2-never`"]);
+    fails(path, &["--claims", "claims.toml", "--only", "X4"], 2, &["X4 is not asked", "Needs an oracle."]);
+    fails(path, &["--only", "nonsense"], 2, &["nonsense", "N15-configure"]);
     fails(path, &["--json", "--markdown"], 2, &["cannot be used with"]);
     fs::write(path.join("wrong.toml"), CLAIMS.replace("ryzen-3400g", "ryzen-3500g")).expect("a file");
-    fails(path, &["--claims", "wrong.toml"], 1, &["wrong.toml:7: claim `nest-small`", "`ryzen-3400g`"]);
+    fails(path, &["--claims", "wrong.toml"], 1, &["wrong.toml:7: claim `X1-small`", "`ryzen-3400g`"]);
 }

@@ -14,10 +14,10 @@ mod facts;
 mod frequency;
 mod from_trace;
 mod headline;
-mod html;
+pub(crate) mod html;
 mod input;
 mod number;
-mod scale;
+pub(crate) mod scale;
 mod table;
 mod traces;
 

@@ -8,9 +8,13 @@
 
 mod barrier;
 mod builder;
+mod bursts;
+mod busy_loop;
 mod configure;
+mod daemons;
 mod fork_wait;
 mod hackbench;
+mod jvm;
 mod kbuild;
 mod mkl;
 mod params;
@@ -20,6 +24,7 @@ mod random;
 mod schbench;
 mod server;
 mod shell;
+mod wavefront;
 
 pub use crate::graph::NOMINAL_KHZ;
 pub use params::Param;
@@ -47,7 +52,7 @@ pub fn generators() -> &'static [Generator] {
     &GENERATORS
 }
 
-static GENERATORS: [Generator; 9] = [
+static GENERATORS: [Generator; 14] = [
     fork_wait::GENERATOR,
     configure::GENERATOR,
     kbuild::GENERATOR,
@@ -57,6 +62,11 @@ static GENERATORS: [Generator; 9] = [
     mkl::GENERATOR,
     hackbench::GENERATOR,
     schbench::GENERATOR,
+    bursts::GENERATOR,
+    wavefront::GENERATOR,
+    jvm::GENERATOR,
+    daemons::GENERATOR,
+    busy_loop::GENERATOR,
 ];
 
 /// Generates a workload from a specification `name` or `name:key=value,key=value`.
