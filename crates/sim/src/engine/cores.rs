@@ -169,10 +169,15 @@ impl Engine<'_> {
     /// Recomputes the rate after a change of the frequency or of a sibling. Accounts the work so far at the old
     /// rate and reschedules the end of the rest.
     pub(super) fn update_rate(&mut self, core: u32) {
-        let machine = self.config.machine;
-        let mut rate = machine.costs.work_khz(self.core(core).khz, machine.frequency.nominal_khz);
-        if self.sibling_runs(core) {
-            rate = rate * u64::from(self.config.machine.costs.smt_share_permille) / 1000;
+        let by = (self.core(core).khz, self.sibling_runs(core));
+        if by == self.core(core).rated {
+            return;
+        }
+        self.core(core).rated = by;
+        let (machine, (khz, shared)) = (self.config.machine, by);
+        let mut rate = machine.costs.work_khz(khz, machine.frequency.nominal_khz);
+        if shared {
+            rate = rate * u64::from(machine.costs.smt_share_permille) / 1000;
         }
         if rate == self.core(core).rate {
             return;

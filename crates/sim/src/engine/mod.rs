@@ -26,6 +26,9 @@ use std::collections::{HashMap, VecDeque};
 
 const TICK_NS: u64 = 4_000_000;
 
+/// Number of events that the sink receives at once: its code and data then stay in the cache.
+const EMITTED: usize = 256;
+
 /// The inputs of a simulation.
 pub struct Config<'a> {
     pub workload: &'a Workload,
@@ -76,8 +79,10 @@ struct CoreState {
     /// The current thread's work is accounted up to this time.
     settled: u64,
     khz: u32,
-    /// Execution rate in millionths of a cycle per nanosecond. Depends on `khz` and the siblings.
+    /// Execution rate in millionths of a cycle per nanosecond.
     rate: u64,
+    /// The frequency, and whether a sibling runs, of which `rate` was computed.
+    rated: (u32, bool),
     /// A `RunEnd` is scheduled.
     timed: bool,
     /// The thread that has left the core and why, until the next `Switch` event.
@@ -113,6 +118,8 @@ pub struct Engine<'a> {
     effects: Vec<Effect>,
     changed: Vec<u16>,
     programs: HashMap<String, u32>,
+    /// Events that `sink` has not received yet.
+    emitted: Vec<Event>,
     sink: &'a mut dyn Sink,
     result: Raw,
 }
@@ -165,6 +172,7 @@ impl<'a> Engine<'a> {
                 settled: 0,
                 khz: model.khz(id),
                 rate: 0,
+                rated: (0, false),
                 timed: false,
                 leaving: None,
                 warm_ns: 0,
@@ -198,13 +206,21 @@ impl<'a> Engine<'a> {
             effects: Vec::new(),
             changed: Vec::new(),
             programs: workload.program_names().into_iter().zip(0..).collect(),
+            emitted: Vec::with_capacity(EMITTED),
             sink,
             result: Raw { duration_ns: 0, energy_uj: 0, events: 0, demanded: 0, executed: 0 },
             config,
         })
     }
 
+    /// Runs the workload to its last exit. The sink receives all events, also those before an error.
     pub fn run(mut self) -> Result<Raw, SimError> {
+        let ended = self.run_all();
+        self.deliver();
+        ended.map(|()| self.result)
+    }
+
+    fn run_all(&mut self) -> Result<(), SimError> {
         self.start_roots()?;
         let mut steps = 0u64;
         while self.alive > 0 {
@@ -234,7 +250,7 @@ impl<'a> Engine<'a> {
         }
         self.result.duration_ns = self.now;
         self.result.energy_uj = self.model.energy_uj(self.now);
-        Ok(self.result)
+        Ok(())
     }
 
     /// Starts the threads that no thread forks, at time 0 on a core that the seed selects.
@@ -310,8 +326,18 @@ impl<'a> Engine<'a> {
     }
 
     fn emit(&mut self, core: u32, kind: Kind) {
-        self.result.events += 1;
-        self.sink.event(&Event { time: self.now, core: core as u16, kind });
+        self.emitted.push(Event { time: self.now, core: core as u16, kind });
+        if self.emitted.len() == EMITTED {
+            self.deliver();
+        }
+    }
+
+    /// Passes the emitted events on to the sink.
+    #[cold]
+    fn deliver(&mut self) {
+        self.result.events += self.emitted.len() as u64;
+        self.sink.events(&self.emitted);
+        self.emitted.clear();
     }
 
     fn illegal(&self, what: String) -> SimError {
