@@ -83,6 +83,7 @@ struct saakm {
 	struct saakm_set idle_whole; /* all hyperthreads of the physical core are in `idle` */
 	struct saakm_set waiting;    /* has threads in its ready queues */
 	struct saakm_set claimed;
+	struct saakm_set looked; /* cores whose state a handler has read */
 };
 
 struct saakm_param {

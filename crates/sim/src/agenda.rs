@@ -27,6 +27,11 @@ pub enum Due {
     Wake {
         thread: u32,
     },
+    /// The core has searched a core for the thread.
+    Placed {
+        core: u32,
+        thread: u32,
+    },
     /// The policy's one-shot timer for the thread fires.
     Timer {
         thread: u32,

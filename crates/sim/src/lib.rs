@@ -13,7 +13,9 @@ mod native;
 mod runtime;
 pub mod saakm;
 mod thread;
+mod world;
 
 pub use batch::{Job, LIMIT_S, NOISE, Outcome, header, map_jobs, run, run_all, run_within};
 pub use error::{BuildError, SimError};
 pub use native::Native;
+pub use world::{UnknownPart, World};

@@ -3,7 +3,7 @@
 use crate::Error;
 use crate::claims::{Book, Claim, Metric, Side};
 use crate::statistics::{Change, Sample, saving, speedup};
-use hearth_sim::{Job, NOISE, Outcome, SimError};
+use hearth_sim::{Job, NOISE, Outcome, SimError, World};
 use serde::Serialize;
 use statrs::distribution::{ContinuousCDF, StudentsT};
 use std::collections::BTreeMap;
@@ -63,6 +63,7 @@ impl<'b> Plan<'b> {
             params: &point.side.params,
             seed,
             noise: NOISE,
+            world: World::ALL,
         };
         self.points.iter().flat_map(|point| (1..=runs).map(move |seed| job(point, seed))).collect()
     }

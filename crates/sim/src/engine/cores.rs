@@ -54,6 +54,9 @@ impl Engine<'_> {
             stall += u64::from(self.config.machine.migration_ns(last as u16, core as u16));
         }
         self.task(thread).timer += 1;
+        if self.of_workload(thread) {
+            self.last_used = core;
+        }
         self.load.started(self.now, thread, core);
         let was = std::mem::replace(&mut self.core(core).mode, Mode::Run);
         self.core(core).warm_ns = 0;
@@ -160,7 +163,7 @@ impl Engine<'_> {
             let done = possible.min(self.task(thread).left);
             let task = self.task(thread);
             task.left -= done;
-            if task.spins_at.is_none() {
+            if task.spins_at.is_none() && self.of_workload(thread) {
                 self.result.executed += u128::from(done);
             }
         }

@@ -88,6 +88,7 @@ pub struct saakm {
     pub idle_whole: saakm_set,
     pub waiting: saakm_set,
     pub claimed: saakm_set,
+    pub looked: saakm_set,
 }
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
