@@ -332,10 +332,10 @@ impl Runtime {
         self.instance.claimed = self.reserved;
     }
 
-    /// Begins the search of a core for a thread. If placements race, the placement is only an
+    /// The handler that is called next places the thread. If it is to be `postponed`, the placement is only an
     /// [`Effect::Choose`], and its core stays idle until [`Runtime::choose`].
-    pub fn begin_search(&mut self, thread: u32, races: bool) {
-        self.searching = races.then_some(thread);
+    pub fn begin_search(&mut self, thread: u32, postponed: bool) {
+        self.searching = postponed.then_some(thread);
         self.instance.looked = Set::EMPTY;
     }
 
@@ -347,7 +347,8 @@ impl Runtime {
         let die = self.cores[here as usize].domain[saakm::LLC];
         let die = &self._domains[saakm::LLC][die as usize].cores;
         let (mut near, mut far) = (0, 0);
-        for (looked, die) in self.instance.looked.word.iter().zip(&die.word) {
+        let words = self.instance.looked.word.iter().zip(&die.word).take(self.instance.nr_words as usize);
+        for (looked, die) in words.filter(|(looked, _)| **looked != 0) {
             near += (looked & die).count_ones();
             far += (looked & !die).count_ones();
         }

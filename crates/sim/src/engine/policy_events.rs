@@ -43,14 +43,16 @@ impl Engine<'_> {
         let World { search, races, .. } = self.config.world;
         let t = self.rt.thread(thread);
         self.waker = waker;
-        self.rt.get().begin_search(thread, search && races);
+        if search {
+            self.rt.get().begin_search(thread, races);
+        }
         if let Some(handler) = handler {
             // SAFETY: a handler of this policy, with its instance and one of its threads.
             self.rt.call(|s| unsafe { handler(s, t, core) });
         }
-        let looked = self.rt.get().end_search(core);
+        let (near, far) = if search { self.rt.get().end_search(core) } else { (0, 0) };
         self.rt.get().end_claims();
-        let ns = if search { self.config.machine.costs.search.ns(looked.0, looked.1) } else { 0 };
+        let ns = self.config.machine.costs.search.ns(near, far);
         if ns == 0 || !races {
             self.apply_effects(core)?;
             self.expect_state(thread, State::Ready, event)?;
