@@ -13,7 +13,7 @@ static inline void *saakm_state_attrs(saakm_t s)
 /* Reads core c, and notes that the search for a core has looked at it. */
 static inline struct saakm_core *saakm_look(saakm_t s, core_t c)
 {
-	s->looked.word[c / 64] |= 1ULL << (c % 64);
+	s->looked[c] = 1;
 	return &s->cores[c];
 }
 

@@ -336,23 +336,22 @@ impl Runtime {
     /// [`Effect::Choose`], and its core stays idle until [`Runtime::choose`].
     pub fn begin_search(&mut self, thread: u32, postponed: bool) {
         self.searching = postponed.then_some(thread);
-        self.instance.looked = Set::EMPTY;
+        self.instance.looked[..self.cores.len()].fill(0);
     }
 
     /// Ends the search. Returns the number of other cores that the policy has looked at: those that share the
     /// last-level cache of `here`, and the others.
     pub fn end_search(&mut self, here: u32) -> (u32, u32) {
         self.searching = None;
-        self.instance.looked.remove(here);
-        let die = self.cores[here as usize].domain[saakm::LLC];
-        let die = &self._domains[saakm::LLC][die as usize].cores;
-        let (mut near, mut far) = (0, 0);
-        let words = self.instance.looked.word.iter().zip(&die.word).take(self.instance.nr_words as usize);
-        for (looked, die) in words.filter(|(looked, _)| **looked != 0) {
-            near += (looked & die).count_ones();
-            far += (looked & !die).count_ones();
+        self.instance.looked[here as usize] = 0;
+        let die_of = |core: &Core| core.domain[saakm::LLC];
+        let die = die_of(&self.cores[here as usize]);
+        let (mut near, mut all) = (0, 0);
+        for (looked, core) in self.instance.looked.iter().zip(&self.cores) {
+            all += u32::from(*looked);
+            near += u32::from(*looked) * u32::from(die_of(core) == die);
         }
-        (near, far)
+        (near, all - near)
     }
 
     /// The end of a search that has chosen this ready queue for the thread. Records an [`Effect::Ready`].

@@ -70,7 +70,7 @@ impl Instance {
             idle_whole: Set::EMPTY,
             waiting: Set::EMPTY,
             claimed: Set::EMPTY,
-            looked: Set::EMPTY,
+            looked: [0; MAX_CORES],
         }
     }
 
