@@ -10,9 +10,16 @@ static inline void *saakm_state_attrs(saakm_t s)
 	return s->state;
 }
 
+/* Reads core c, and notes that the search for a core has looked at it. */
+static inline struct saakm_core *saakm_look(saakm_t s, core_t c)
+{
+	s->looked[c] = 1;
+	return &s->cores[c];
+}
+
 static inline void *saakm_core_attrs(saakm_t s, core_t c)
 {
-	return s->cores[c].attrs;
+	return saakm_look(s, c)->attrs;
 }
 
 static inline void *saakm_thread_attrs(thread_t t)
@@ -73,22 +80,22 @@ static inline set_t saakm_waiting(saakm_t s)
 
 static inline thread_t saakm_current(saakm_t s, core_t c)
 {
-	return s->cores[c].current;
+	return saakm_look(s, c)->current;
 }
 
 static inline int64_t saakm_nr_ready(saakm_t s, core_t c)
 {
-	return s->cores[c].nr_ready;
+	return saakm_look(s, c)->nr_ready;
 }
 
 static inline int64_t saakm_nr_running(saakm_t s, core_t c)
 {
-	return s->cores[c].nr_running;
+	return saakm_look(s, c)->nr_running;
 }
 
 static inline int64_t saakm_frequency(saakm_t s, core_t c)
 {
-	return s->cores[c].seen_khz;
+	return saakm_look(s, c)->seen_khz;
 }
 
 static inline int64_t saakm_min_frequency(saakm_t s, core_t c)
@@ -103,7 +110,7 @@ static inline nsec_t saakm_exit_latency(saakm_t s, core_t c)
 
 static inline nsec_t saakm_idle_since(saakm_t s, core_t c)
 {
-	return s->cores[c].idle_since;
+	return saakm_look(s, c)->idle_since;
 }
 
 static inline core_t saakm_core(thread_t t)

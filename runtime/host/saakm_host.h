@@ -83,6 +83,9 @@ struct saakm {
 	struct saakm_set idle_whole; /* all hyperthreads of the physical core are in `idle` */
 	struct saakm_set waiting;    /* has threads in its ready queues */
 	struct saakm_set claimed;
+	/* Whether a handler has read the state of each core. Bytes, because setting a bit would have to
+	   wait for the bit before. */
+	uint8_t looked[SAAKM_MAX_CORES];
 };
 
 struct saakm_param {

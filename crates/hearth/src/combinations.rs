@@ -5,6 +5,7 @@ use crate::failure::{Failure, Outcome};
 use crate::{output, prediction, progress};
 use hearth_machine::Governor;
 use hearth_policy::{ScopedAssignment, Spec};
+use hearth_sim::World;
 use hearth_study::{Keep, Matrix, Selection};
 use hearth_workload::Workload;
 use std::path::{Path, PathBuf};
@@ -42,6 +43,11 @@ pub struct Combinations {
     /// Random variation of each piece of work, in per cent of its cycles: 0 to 50
     #[arg(long, value_name = "PERCENT", default_value_t = hearth_sim::NOISE * 100.0, value_parser = noise, help_heading = HOW)]
     noise: f64,
+
+    /// The world around the workload: `all`, `empty`, or parts separated by commas: warm (a run before it), daemons,
+    /// search (placements take time), races (placements at the same time collide)
+    #[arg(long, value_name = "PARTS", default_value_t = World::ALL, help_heading = HOW)]
+    world: World,
 
     #[command(flatten, next_help_heading = HOW)]
     jobs: Jobs,
@@ -101,6 +107,7 @@ impl Combinations {
             seed: self.seed,
             runs: self.runs.unwrap_or(if self.output.is_some() { 1 } else { 5 }),
             noise: self.noise / 100.0,
+            world: self.world,
             threads: self.jobs.threads(),
             ..Matrix::load(&Selection {
                 machines: self.machines.clone(),

@@ -28,7 +28,7 @@ pub mod pelt;
 pub mod topology;
 mod validate;
 
-pub use costs::{Costs, MigrationCosts};
+pub use costs::{Costs, MigrationCosts, SearchCosts};
 pub use error::Error;
 pub use frequency::{Control, FrequencySpec, Governor, Model, PowerSpec, Powersave};
 pub use idle::IdleState;

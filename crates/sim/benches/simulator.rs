@@ -3,10 +3,18 @@
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use hearth_machine::{Governor, Machine};
 use hearth_policy::{Settings, load, names};
-use hearth_sim::{Job, Native, run};
+use hearth_sim::{Job, Native, World, run};
 use hearth_workload::Workload;
 
-fn bench(criterion: &mut Criterion, group: &str, name: &str, spec: &str, machine: &Machine, policy: &str) {
+fn bench(
+    criterion: &mut Criterion,
+    group: &str,
+    name: &str,
+    spec: &str,
+    machine: &Machine,
+    policy: &str,
+    world: World,
+) {
     let workload = Workload::resolve(spec).expect("a built-in generator");
     let policy = Native::build(load(policy).expect("a built-in policy")).expect("it is linked in");
     let job = Job {
@@ -17,6 +25,7 @@ fn bench(criterion: &mut Criterion, group: &str, name: &str, spec: &str, machine
         params: &Settings::default(),
         seed: 1,
         noise: 0.02,
+        world,
     };
     let events = run(&job, &mut ()).expect("the workload runs").events;
     let mut group = criterion.benchmark_group(group);
@@ -29,8 +38,9 @@ fn bench(criterion: &mut Criterion, group: &str, name: &str, spec: &str, machine
 fn policies(criterion: &mut Criterion) {
     let machine = Machine::builtin("xeon-e7-8870v4").expect("built in");
     for policy in names() {
-        bench(criterion, "kbuild on 160 cores", policy, "kbuild", &machine, policy);
-        bench(criterion, "configure on 160 cores", policy, "configure", &machine, policy);
+        bench(criterion, "kbuild on 160 cores", policy, "kbuild", &machine, policy, World::EMPTY);
+        bench(criterion, "configure on 160 cores", policy, "configure", &machine, policy, World::EMPTY);
+        bench(criterion, "kbuild on 160 cores, full world", policy, "kbuild", &machine, policy, World::ALL);
     }
 }
 
@@ -40,7 +50,7 @@ fn cores(criterion: &mut Criterion) {
     for (sockets, per_socket) in [(1, 4), (1, 20), (4, 20), (8, 20), (16, 20)] {
         let machine = base.scaled(sockets, per_socket).expect("a possible machine");
         let name = (2 * sockets * per_socket).to_string();
-        bench(criterion, "configure under cfs, by cores", &name, "configure", &machine, "cfs");
+        bench(criterion, "configure under cfs, by cores", &name, "configure", &machine, "cfs", World::EMPTY);
     }
 }
 

@@ -1,11 +1,11 @@
 //! The event queue: future events by time, and among equal times by insertion.
 
-use std::cmp::Reverse;
+use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
 /// A future event. Events are never removed from the queue. A cancelled one has an old generation
 /// number and is skipped.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Due {
     /// A woken idle core calls `schedule`.
     Dispatch {
@@ -27,6 +27,11 @@ pub enum Due {
     Wake {
         thread: u32,
     },
+    /// The core has searched a core for the thread.
+    Placed {
+        core: u32,
+        thread: u32,
+    },
     /// The policy's one-shot timer for the thread fires.
     Timer {
         thread: u32,
@@ -39,24 +44,59 @@ pub enum Due {
     },
 }
 
+/// An event with its time and the number of its insertion in one key, because one comparison of 128 bits is faster
+/// than a comparison of two numbers in turn.
+struct Entry {
+    key: u128,
+    due: Due,
+}
+
+impl Entry {
+    fn time(&self) -> u64 {
+        (self.key >> 64) as u64
+    }
+}
+
+impl PartialEq for Entry {
+    fn eq(&self, other: &Entry) -> bool {
+        self.key == other.key
+    }
+}
+
+impl Eq for Entry {}
+
+/// The entry with the smallest key is the greatest, because [`BinaryHeap`] has its greatest element on top.
+impl Ord for Entry {
+    fn cmp(&self, other: &Entry) -> Ordering {
+        other.key.cmp(&self.key)
+    }
+}
+
+impl PartialOrd for Entry {
+    fn partial_cmp(&self, other: &Entry) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
 #[derive(Default)]
 pub struct Agenda {
-    heap: BinaryHeap<Reverse<(u64, u64, Due)>>,
+    heap: BinaryHeap<Entry>,
     insertions: u64,
 }
 
 impl Agenda {
     pub fn at(&mut self, time: u64, due: Due) {
         self.insertions += 1;
-        self.heap.push(Reverse((time, self.insertions, due)));
+        let key = u128::from(time) << 64 | u128::from(self.insertions);
+        self.heap.push(Entry { key, due });
     }
 
     pub fn next_time(&self) -> Option<u64> {
-        self.heap.peek().map(|Reverse((time, ..))| *time)
+        self.heap.peek().map(Entry::time)
     }
 
     pub fn pop(&mut self) -> Option<(u64, Due)> {
-        self.heap.pop().map(|Reverse((time, _, due))| (time, due))
+        self.heap.pop().map(|entry| (entry.time(), entry.due))
     }
 }
 

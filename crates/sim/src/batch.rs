@@ -4,11 +4,12 @@ use crate::engine::{Config, Engine};
 use crate::error::SimError;
 use crate::native::Native;
 use crate::thread::for_each_child;
+use crate::world::{WARM_UP_NS, World, background};
 use hearth_machine::Machine;
 use hearth_machine::frequency::Governor;
 use hearth_policy::Settings;
 use hearth_trace::{CoreInfo, Header, Metrics, Sink, Source, Summary, ThreadInfo, TraceHash};
-use hearth_workload::Workload;
+use hearth_workload::{Thread, Workload};
 use rayon::prelude::*;
 use std::time::Instant;
 
@@ -28,6 +29,7 @@ pub struct Job<'a> {
     pub seed: u64,
     /// Largest deviation of a `Run` from its cycles, as a fraction. See [`NOISE`].
     pub noise: f64,
+    pub world: World,
 }
 
 /// The result of one run.
@@ -70,7 +72,8 @@ pub fn run_within(job: &Job, limit_s: u64, sink: &mut dyn Sink) -> Result<Outcom
     let mut hash = TraceHash::new();
     let mut metrics = Metrics::new(&header);
     let params = job.params.values(job.policy.policy())?;
-    let config = Config {
+    let background = background_of(job);
+    let config = || Config {
         workload: job.workload,
         machine: job.machine,
         governor: job.governor,
@@ -79,9 +82,12 @@ pub fn run_within(job: &Job, limit_s: u64, sink: &mut dyn Sink) -> Result<Outcom
         seed: job.seed,
         noise: job.noise,
         limit_s,
+        world: job.world,
+        background: &background,
     };
+    let before = job.world.warm.then(|| Engine::warm_up(config(), WARM_UP_NS)).transpose()?;
     let mut sinks = ((&mut hash, &mut metrics), sink);
-    let raw = Engine::new(config, &mut sinks)?.run()?;
+    let raw = Engine::new(config(), &mut sinks)?.run(before)?;
     header.duration = raw.duration_ns;
     header.energy_uj = raw.energy_uj;
     Ok(Outcome {
@@ -118,11 +124,18 @@ pub fn map_jobs<R: Send>(jobs: &[Job], threads: usize, work: impl Fn(usize, &Job
     }
 }
 
+/// The threads of the job's world that are not in its workload.
+fn background_of(job: &Job) -> Vec<Thread> {
+    if job.world.daemons { background(job.machine.frequency.nominal_khz, job.seed) } else { Vec::new() }
+}
+
 /// The trace header of a run, without what is only known at its end (duration and energy).
 pub fn header(job: &Job) -> Header {
     let topology = &job.machine.topology;
     let policy = job.policy.policy();
-    let mut parents = vec![0; job.workload.threads.len()];
+    let workload = job.workload.threads.len();
+    let background = background_of(job);
+    let mut parents = vec![0; workload + background.len()];
     for (idx, thread) in job.workload.threads.iter().enumerate() {
         for_each_child(&thread.ops, &mut |child| parents[child as usize] = idx as u32 + 1);
     }
@@ -144,13 +157,14 @@ pub fn header(job: &Job) -> Header {
             .workload
             .threads
             .iter()
+            .chain(&background)
             .zip(&parents)
             .enumerate()
             .map(|(idx, (thread, parent))| ThreadInfo {
                 tid: idx as u32 + 1,
                 name: thread.name.clone(),
                 parent: *parent,
-                traced: true,
+                traced: idx < workload,
             })
             .collect(),
         names: job.workload.program_names(),

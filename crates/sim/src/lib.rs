@@ -14,8 +14,10 @@ mod overlay;
 mod runtime;
 pub mod saakm;
 mod thread;
+mod world;
 
 pub use batch::{Job, LIMIT_S, NOISE, Outcome, header, map_jobs, run, run_all, run_within};
 pub use error::{BuildError, SimError};
 pub use native::Native;
 pub use overlay::{Overlay, OverlayError};
+pub use world::{UnknownPart, World};

@@ -23,6 +23,14 @@ pub enum State {
 /// An effect of a handler. `thread` is an index.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Effect {
+    /// The thread shall enter this ready queue at the end of the search ([`Runtime::begin_search`]).
+    Choose {
+        thread: u32,
+        core: u32,
+        queue: u32,
+        key: i64,
+        reason: u32,
+    },
     /// The thread entered a ready queue of core `to`. It was in state `before` on core `from`.
     Ready {
         thread: u32,
@@ -76,6 +84,18 @@ pub struct Runtime {
     states: Vec<State>,
     effects: Vec<Effect>,
     violation: Option<String>,
+    /// The thread that a handler places, if the placement takes effect at the end of the search.
+    searching: Option<u32>,
+    /// Claimed cores whose placements have not taken effect.
+    reserved: Set,
+}
+
+/// What a policy and the kernel remember from one run to the next.
+pub struct Remembered {
+    state: Vec<u64>,
+    core_attrs: Vec<u64>,
+    /// For each core: the frequency at its last tick, and the start of its last idle period.
+    seen: Vec<(u32, i64)>,
 }
 
 static OPS: saakm::Ops = saakm::Ops {
@@ -182,6 +202,8 @@ impl Handle {
             states: vec![State::NotQueued; specs.len()],
             effects: Vec::new(),
             violation: None,
+            searching: None,
+            reserved: Set::EMPTY,
             cores,
             threads,
             _domains: domains,
@@ -307,7 +329,55 @@ impl Runtime {
 
     /// Releases the claims without a placement, at the end of a handler.
     pub fn end_claims(&mut self) {
-        self.instance.claimed = Set::EMPTY;
+        self.instance.claimed = self.reserved;
+    }
+
+    /// The handler that is called next places the thread. If it is to be `postponed`, the placement is only an
+    /// [`Effect::Choose`], and its core stays idle until [`Runtime::choose`].
+    pub fn begin_search(&mut self, thread: u32, postponed: bool) {
+        self.searching = postponed.then_some(thread);
+        self.instance.looked[..self.cores.len()].fill(0);
+    }
+
+    /// Ends the search. Returns the number of other cores that the policy has looked at: those that share the
+    /// last-level cache of `here`, and the others.
+    pub fn end_search(&mut self, here: u32) -> (u32, u32) {
+        self.searching = None;
+        self.instance.looked[here as usize] = 0;
+        let die_of = |core: &Core| core.domain[saakm::LLC];
+        let die = die_of(&self.cores[here as usize]);
+        let (mut near, mut all) = (0, 0);
+        for (looked, core) in self.instance.looked.iter().zip(&self.cores) {
+            all += u32::from(*looked);
+            near += u32::from(*looked) * u32::from(die_of(core) == die);
+        }
+        (near, all - near)
+    }
+
+    /// The end of a search that has chosen this ready queue for the thread. Records an [`Effect::Ready`].
+    pub fn choose(&mut self, thread: u32, core: u32, queue: u32, key: i64, reason: u32) {
+        self.reserved.remove(core);
+        self.ready(thread, core, queue, key, reason);
+    }
+
+    /// What the next run finds.
+    pub fn remember(&self) -> Remembered {
+        let [state, core_attrs, _] = &self._attributes;
+        Remembered {
+            state: state.clone(),
+            core_attrs: core_attrs.clone(),
+            seen: self.cores.iter().map(|c| (c.seen_khz, c.idle_since)).collect(),
+        }
+    }
+
+    /// Starts with what an earlier run of the same policy on the same machine left.
+    pub fn recall(&mut self, from: &Remembered) {
+        let [state, core_attrs, _] = &mut self._attributes;
+        state.copy_from_slice(&from.state);
+        core_attrs.copy_from_slice(&from.core_attrs);
+        for (core, &(seen_khz, idle_since)) in self.cores.iter_mut().zip(&from.seen) {
+            (core.seen_khz, core.idle_since) = (seen_khz, idle_since);
+        }
     }
 
     /// The first violation of a SaaKM rule since the last call.
@@ -380,15 +450,20 @@ impl Runtime {
                 "it places thread {tid} on core {core}, which the affinity of the thread excludes"
             ));
         }
-        match before {
-            State::Ready => self.dequeue(thread),
-            State::NotQueued | State::Blocked | State::Running => {}
-            State::Terminated => {
-                return self.violate(format!("it makes thread {tid} ready, which has exited"));
-            }
+        if before == State::Terminated {
+            return self.violate(format!("it makes thread {tid} ready, which has exited"));
         }
         if before == State::Running && self.threads[thread as usize].running_since >= 0 {
             return self.violate(format!("it makes thread {tid} ready while it runs on core {from}"));
+        }
+        if self.searching == Some(thread) {
+            if self.instance.claimed.contains(core) {
+                self.reserved.insert(core);
+            }
+            return self.effects.push(Effect::Choose { thread, core, queue, key, reason });
+        }
+        if before == State::Ready {
+            self.dequeue(thread);
         }
         let was_idle = self.is_idle(core);
         self.states[thread as usize] = State::Ready;

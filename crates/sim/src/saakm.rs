@@ -17,6 +17,8 @@ pub const MAX_CORES: usize = bindings::SAAKM_MAX_CORES as usize;
 pub const SET_WORDS: usize = bindings::SAAKM_SET_WORDS as usize;
 /// Number of topology levels: smt, llc, numa, machine.
 pub const LEVELS: usize = bindings::SAAKM_LEVELS as usize;
+/// The level of the last-level cache.
+pub const LLC: usize = bindings::SAAKM_LLC as usize;
 /// The reason of a transition without `because`: 0, "none".
 pub const NO_REASON: u32 = 0;
 
@@ -68,6 +70,7 @@ impl Instance {
             idle_whole: Set::EMPTY,
             waiting: Set::EMPTY,
             claimed: Set::EMPTY,
+            looked: [0; MAX_CORES],
         }
     }
 

@@ -1,5 +1,7 @@
 //! The progress of a workload's thread: its position in its steps, and the rest of its current step.
 
+use crate::runtime::Effect;
+use hearth_trace::Waker;
 use hearth_workload::Op;
 
 /// A position in nested steps.
@@ -67,6 +69,9 @@ pub struct Task<'w> {
     /// Threads that wait for its exit in a `Join`.
     pub joiners: Vec<u32>,
     pub exited: bool,
+    /// Effects at the end of its placement that is under way, and who forks or wakes it.
+    pub placement: Vec<Effect>,
+    pub waker: Waker,
 }
 
 impl<'w> Task<'w> {
@@ -80,6 +85,8 @@ impl<'w> Task<'w> {
             timer: 0,
             joiners: Vec::new(),
             exited: false,
+            placement: Vec::new(),
+            waker: Waker::Interrupt,
         }
     }
 }

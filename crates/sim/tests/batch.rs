@@ -2,7 +2,7 @@
 
 use hearth_machine::{Governor, Machine};
 use hearth_policy::{Settings, load};
-use hearth_sim::{Job, NOISE, Native, run_all};
+use hearth_sim::{Job, NOISE, Native, World, run_all};
 use hearth_workload::Workload;
 
 #[test]
@@ -25,6 +25,7 @@ fn traces_do_not_depend_on_the_number_of_worker_threads() {
                     params: &params,
                     seed,
                     noise: NOISE,
+                    world: World::ALL,
                 });
             }
         }

@@ -2,7 +2,7 @@
 
 use hearth_machine::{Governor, Machine};
 use hearth_policy::{Settings, load};
-use hearth_sim::{Job, NOISE, Native, Overlay, OverlayError, run};
+use hearth_sim::{Job, NOISE, Native, Overlay, OverlayError, World, run};
 use hearth_trace::{Event, Header, Kind, Recording, Sink, Source};
 use hearth_workload::Workload;
 
@@ -11,8 +11,11 @@ const WORKLOAD: &str = "configure:tests=60";
 fn simulated(machine: &Machine, policy: &str, governor: Governor) -> (Header, Vec<Event>) {
     let workload = Workload::resolve(WORKLOAD).unwrap();
     let policy = Native::build(load(policy).unwrap()).unwrap();
+    // A warm start leaves frequencies that the trace does not tell.
+    let world = World { warm: false, ..World::ALL };
     let params = &Settings::default();
-    let job = Job { workload: &workload, machine, governor, policy: &policy, params, seed: 1, noise: NOISE };
+    let job =
+        Job { workload: &workload, machine, governor, policy: &policy, params, seed: 1, noise: NOISE, world };
     let mut events = Vec::new();
     let outcome = run(&job, &mut events).unwrap();
     (outcome.header, events)

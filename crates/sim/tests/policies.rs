@@ -2,7 +2,7 @@
 
 use hearth_machine::{Governor, Machine};
 use hearth_policy::{Settings, load};
-use hearth_sim::{Job, Native, Outcome, run};
+use hearth_sim::{Job, Native, Outcome, World, run};
 use hearth_trace::{Event, Kind, Trace};
 use hearth_workload::{Op, Thread, Workload};
 use std::collections::BTreeSet;
@@ -29,6 +29,7 @@ fn simulate(workload: &Workload, policy: &str, params: &[(&str, &str)]) -> (Outc
         params: &settings,
         seed: 5,
         noise: 0.0,
+        world: World::EMPTY,
     };
     let mut events: Vec<Event> = Vec::new();
     let outcome = run(&job, &mut events).unwrap();
@@ -307,6 +308,7 @@ fn a_policy_that_loses_a_thread_is_an_error() {
         params: &Settings::default(),
         seed: 0,
         noise: 0.0,
+        world: World::EMPTY,
     };
     let error = run(&job, &mut ()).err().unwrap().to_string();
     assert!(error.contains("lossy") && error.contains("`schedule`") && error.contains("1 ready"), "{error}");
@@ -326,6 +328,7 @@ fn affinity_that_no_core_satisfies_is_an_error() {
         params: &Settings::default(),
         seed: 0,
         noise: 0.0,
+        world: World::EMPTY,
     };
     let error = run(&job, &mut ()).err().unwrap().to_string();
     assert!(error.contains("sleeper") && error.contains("cores 0 to 63"), "{error}");

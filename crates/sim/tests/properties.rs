@@ -2,7 +2,7 @@
 
 use hearth_machine::{Governor, Machine};
 use hearth_policy::{Settings, load, names};
-use hearth_sim::{Job, Native, run};
+use hearth_sim::{Job, Native, World, run};
 use hearth_trace::{Event, Trace};
 use hearth_workload::{Op, Thread, Workload};
 use proptest::prelude::*;
@@ -54,6 +54,10 @@ fn shape() -> impl Strategy<Value = (&'static str, u16, u16)> {
     (prop::sample::select(names), 1u16..4, prop::sample::select(vec![2u16, 4, 6]))
 }
 
+fn world() -> impl Strategy<Value = World> {
+    any::<[bool; 4]>().prop_map(|[warm, daemons, search, races]| World { warm, daemons, search, races })
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(256))]
 
@@ -66,11 +70,12 @@ proptest! {
         governor in prop::sample::select(Governor::ALL.to_vec()),
         policy in prop::sample::select(names().to_vec()),
         seed in any::<u64>(),
+        world in world(),
     ) {
         let machine = Machine::builtin(name).unwrap().scaled(sockets, cores).unwrap();
         let policy = Native::build(load(policy).unwrap()).unwrap();
         let params = Settings::default();
-        let job = Job { workload: &workload, machine: &machine, governor, policy: &policy, params: &params, seed, noise: 0.05 };
+        let job = Job { workload: &workload, machine: &machine, governor, policy: &policy, params: &params, seed, noise: 0.05, world };
         let mut events: Vec<Event> = Vec::new();
         let outcome = run(&job, &mut events).map_err(|e| TestCaseError::fail(e.to_string()))?;
         prop_assert_eq!(outcome.demanded_cycles, outcome.executed_cycles);

@@ -2,7 +2,7 @@
 
 use hearth_machine::{Governor, Machine, MigrationCosts};
 use hearth_policy::{Settings, load};
-use hearth_sim::{Job, Native, run};
+use hearth_sim::{Job, Native, World, run};
 use hearth_trace::{Event, Kind, Trace, Waker};
 use hearth_workload::{Extraction, Op, Workload, extract};
 use std::collections::BTreeMap;
@@ -29,6 +29,7 @@ fn simulate(workload: &Workload, machine: &Machine, policy: &str) -> Trace {
         params: &Settings::default(),
         seed: 3,
         noise: 0.0,
+        world: World::EMPTY,
     };
     let outcome = run(&job, &mut events).unwrap();
     Trace { header: outcome.header, events }

@@ -3,7 +3,7 @@
 //! `large make EVENTS TRACE` writes the trace of a simulated hackbench with about this number of events.
 //! `large predict TRACE` extracts the workload and simulates it under one policy.
 
-use hearth_sim::{Job, NOISE};
+use hearth_sim::{Job, NOISE, World};
 use hearth_study::{Keep, Matrix, Selection};
 use hearth_trace::{Store, Writer};
 use hearth_workload::Workload;
@@ -54,6 +54,7 @@ fn make(events: u64, path: &Path) -> Result<(), Box<dyn Error>> {
         params: &variant.params,
         seed: 1,
         noise: NOISE,
+        world: World::EMPTY,
     };
     let begin = Instant::now();
     let mut writer = Writer::create(path, &hearth_sim::header(&job))?;

@@ -3,7 +3,7 @@
 use crate::{Error, Prediction, Run, Selection, Setting, WorkloadFacts};
 use hearth_machine::{Governor, Machine};
 use hearth_policy::{ScopedAssignment, Settings, Spec, load, names};
-use hearth_sim::{Job, NOISE, Native, Outcome};
+use hearth_sim::{Job, NOISE, Native, Outcome, World};
 use hearth_trace::{Reader, Writer};
 use hearth_view::report::TimelinePanel;
 use hearth_workload::Workload;
@@ -20,6 +20,7 @@ pub struct Matrix {
     pub runs: u64,
     /// See [`hearth_sim::NOISE`].
     pub noise: f64,
+    pub world: World,
     /// Number of parallel simulations; 0 means one per core of the host.
     pub threads: usize,
 }
@@ -61,6 +62,7 @@ impl Matrix {
             seed: 1,
             runs: 5,
             noise: NOISE,
+            world: World::ALL,
             threads: 0,
         })
     }
@@ -120,6 +122,7 @@ impl Matrix {
                                 params: &variant.params,
                                 seed: self.seed.wrapping_add(run),
                                 noise: self.noise,
+                                world: self.world,
                             },
                             first: run == 0,
                         });

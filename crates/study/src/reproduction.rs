@@ -13,7 +13,7 @@ pub use result::{
 use crate::Error;
 use crate::claims::{Book, Claim, Quantity, Side};
 use crate::statistics::{Change, difference};
-use hearth_sim::{Job, NOISE, SimError};
+use hearth_sim::{Job, NOISE, SimError, World};
 use measure::{Runs, measure};
 use observe::Observer;
 use result::MeanMetrics;
@@ -23,6 +23,7 @@ pub struct Plan<'b> {
     book: &'b Book,
     claims: Vec<Planned<'b>>,
     points: Vec<Point<'b>>,
+    world: World,
 }
 
 struct Planned<'b> {
@@ -67,7 +68,12 @@ impl<'b> Plan<'b> {
                 Planned { claim, sides: claim.machines.iter().map(|&machine| sides(machine)).collect() }
             })
             .collect();
-        Plan { book, claims, points }
+        Plan { book, claims, points, world: World::ALL }
+    }
+
+    /// The same simulations in another world.
+    pub fn in_world(self, world: World) -> Self {
+        Plan { world, ..self }
     }
 
     /// The jobs of each point, with seeds 1 to `runs`.
@@ -81,6 +87,7 @@ impl<'b> Plan<'b> {
             params: &point.side.params,
             seed,
             noise: NOISE,
+            world: self.world,
         };
         self.points.iter().flat_map(|point| (1..=runs).map(move |seed| job(point, seed))).collect()
     }

@@ -1,6 +1,6 @@
 //! Storing and drawing a trace does not change the run.
 
-use hearth_sim::{Job, NOISE};
+use hearth_sim::{Job, NOISE, World};
 use hearth_study::{Keep, Matrix, Selection};
 use hearth_trace::{Event, Store, Trace, TraceHash};
 use hearth_view::report::TimelinePanel;
@@ -31,6 +31,7 @@ fn trace(matrix: &Matrix, workload: &Workload) -> Trace {
         params: &variant.params,
         seed: 1,
         noise: NOISE,
+        world: World::ALL,
     };
     let mut events: Vec<Event> = Vec::new();
     let header = hearth_sim::run(&job, &mut events).unwrap().header;

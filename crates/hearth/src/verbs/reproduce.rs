@@ -6,6 +6,7 @@ mod words;
 use crate::arguments::Jobs;
 use crate::failure::{Failure, Outcome};
 use crate::{output, progress};
+use hearth_sim::World;
 use hearth_study::claims::Book;
 use hearth_study::reproduction::Plan;
 use std::path::PathBuf;
@@ -26,6 +27,10 @@ pub struct Args {
 
     #[command(flatten)]
     jobs: Jobs,
+
+    /// The world around the workloads, as for `hearth sim`: `all`, `empty`, or parts separated by commas
+    #[arg(long, default_value = "all")]
+    world: World,
 
     /// Read other claims, in the format of experiments/claims
     #[arg(long, value_name = "FILE.toml")]
@@ -50,7 +55,7 @@ impl Args {
             output::check_writable(report)?;
         }
         let book = self.book()?;
-        let plan = Plan::new(&book, &book.starting_with(&self.only)?);
+        let plan = Plan::new(&book, &book.starting_with(&self.only)?).in_world(self.world);
         let reproduction = progress::during("simulating", plan.simulations(self.runs), |step| {
             plan.run(self.runs, self.jobs.threads(), step)
         })?;

@@ -27,8 +27,8 @@ pub struct Args {
     combinations: Combinations,
 }
 
-const NOT_OF_A_SCHEDULE: [&str; 9] =
-    ["workload", "machines", "governors", "params", "seed", "runs", "noise", "jobs", "report"];
+const NOT_OF_A_SCHEDULE: [&str; 10] =
+    ["workload", "machines", "governors", "params", "seed", "runs", "noise", "world", "jobs", "report"];
 
 impl Args {
     pub fn run(self) -> Outcome {

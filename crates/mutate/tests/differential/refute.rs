@@ -3,7 +3,7 @@
 use hearth_machine::{Governor, Machine};
 use hearth_modelcheck::{Options, Property, Scenario, check, standard_scenarios};
 use hearth_policy::{Policy, Settings};
-use hearth_sim::{Job, NOISE, Native, SimError, run_within};
+use hearth_sim::{Job, NOISE, Native, SimError, World, run_within};
 use hearth_workload::{Op, Thread, Workload};
 use std::fmt;
 
@@ -85,6 +85,7 @@ impl Judges {
                 params: &Settings::default(),
                 seed: 1,
                 noise: NOISE,
+                world: World::EMPTY,
             };
             let by = format!("simulation of {}", workload.name);
             match run_within(&job, MOST_SECONDS, &mut ()) {

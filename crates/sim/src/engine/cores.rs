@@ -54,6 +54,9 @@ impl Engine<'_> {
             stall += u64::from(self.config.machine.migration_ns(last as u16, core as u16));
         }
         self.task(thread).timer += 1;
+        if self.of_workload(thread) {
+            self.last_used = core;
+        }
         self.load.started(self.now, thread, core);
         let was = std::mem::replace(&mut self.core(core).mode, Mode::Run);
         self.core(core).warm_ns = 0;
@@ -160,7 +163,7 @@ impl Engine<'_> {
             let done = possible.min(self.task(thread).left);
             let task = self.task(thread);
             task.left -= done;
-            if task.spins_at.is_none() {
+            if task.spins_at.is_none() && self.of_workload(thread) {
                 self.result.executed += u128::from(done);
             }
         }
@@ -169,10 +172,15 @@ impl Engine<'_> {
     /// Recomputes the rate after a change of the frequency or of a sibling. Accounts the work so far at the old
     /// rate and reschedules the end of the rest.
     pub(super) fn update_rate(&mut self, core: u32) {
-        let machine = self.config.machine;
-        let mut rate = machine.costs.work_khz(self.core(core).khz, machine.frequency.nominal_khz);
-        if self.sibling_runs(core) {
-            rate = rate * u64::from(self.config.machine.costs.smt_share_permille) / 1000;
+        let by = (self.core(core).khz, self.sibling_runs(core));
+        if by == self.core(core).rated {
+            return;
+        }
+        self.core(core).rated = by;
+        let (machine, (khz, shared)) = (self.config.machine, by);
+        let mut rate = machine.costs.work_khz(khz, machine.frequency.nominal_khz);
+        if shared {
+            rate = rate * u64::from(machine.costs.smt_share_permille) / 1000;
         }
         if rate == self.core(core).rate {
             return;

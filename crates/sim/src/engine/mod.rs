@@ -15,17 +15,21 @@ use crate::agenda::{Agenda, Due};
 use crate::error::SimError;
 use crate::kernel_load::KernelLoad;
 use crate::native::Native;
-use crate::runtime::{Effect, Handle, State, ThreadSpec};
+use crate::runtime::{Effect, Handle, Remembered, State, ThreadSpec};
 use crate::saakm::{PolicyTable, Set};
 use crate::thread::{Task, for_each_child, noise_millionths};
+use crate::world::World;
 use hearth_machine::Machine;
 use hearth_machine::frequency::{Governor, Model};
 use hearth_trace::{Event, Kind, Sink, Stop, Waker};
-use hearth_workload::Workload;
-use std::collections::{HashMap, VecDeque};
+use hearth_workload::{Thread, Workload};
+use std::collections::{BTreeSet, HashMap, VecDeque};
 
 /// Time between two clock ticks of a core (HZ = 250).
 pub const TICK_NS: u64 = 4_000_000;
+
+/// Number of events that the sink receives at once: its code and data then stay in the cache.
+const EMITTED: usize = 256;
 
 /// The inputs of a simulation.
 pub struct Config<'a> {
@@ -40,6 +44,37 @@ pub struct Config<'a> {
     pub noise: f64,
     /// Simulated seconds after which the run fails.
     pub limit_s: u64,
+    pub world: World,
+    /// Threads that are no part of the workload. They follow its threads in number.
+    pub background: &'a [Thread],
+}
+
+/// What a run leaves to the next one on the same machine.
+pub struct Memory {
+    now: u64,
+    model: Model,
+    remembered: Remembered,
+    /// Members of the policy's sets, for the next trace.
+    sets: BTreeSet<(u8, u16)>,
+    /// The core that the workload used last.
+    last_used: u32,
+}
+
+/// Keeps the members of the policy's sets.
+#[derive(Default)]
+struct Members(BTreeSet<(u8, u16)>);
+
+impl Sink for Members {
+    fn event(&mut self, event: &Event) {
+        if let Kind::Set { set, member } = event.kind {
+            let entry = (set, event.core);
+            if member {
+                self.0.insert(entry)
+            } else {
+                self.0.remove(&entry)
+            };
+        }
+    }
 }
 
 /// The result of a simulation, besides the events.
@@ -77,14 +112,20 @@ struct CoreState {
     /// The current thread's work is accounted up to this time.
     settled: u64,
     khz: u32,
-    /// Execution rate in millionths of a cycle per nanosecond. Depends on `khz` and the siblings.
+    /// Execution rate in millionths of a cycle per nanosecond.
     rate: u64,
+    /// The frequency, and whether a sibling runs, of which `rate` was computed.
+    rated: (u32, bool),
     /// A `RunEnd` is scheduled.
     timed: bool,
     /// The thread that has left the core and why, until the next `Switch` event.
     leaving: Option<(u32, Stop)>,
     /// How long the idle loop spins when the core next goes idle, in nanoseconds.
     warm_ns: u64,
+    /// The kernel searches a core for a thread until then.
+    kernel_until: u64,
+    /// Threads that it places afterwards, and who forks or wakes them.
+    to_place: VecDeque<(Waker, u32)>,
     /// The other hyperthreads of the physical core.
     siblings: Vec<u32>,
 }
@@ -107,13 +148,20 @@ pub struct Engine<'a> {
     barriers: Vec<Vec<u32>>,
     agenda: Agenda,
     now: u64,
+    /// Time 0 of the trace.
+    origin: u64,
+    /// Threads of the workload that have begun and not exited, and those that wait for another thread.
     alive: usize,
+    waiting: usize,
+    last_used: u32,
     /// The thread that the last `schedule` selected.
     picked: Option<u32>,
     waker: Waker,
     effects: Vec<Effect>,
     changed: Vec<u16>,
     programs: HashMap<String, u32>,
+    /// Events that `sink` has not received yet.
+    emitted: Vec<Event>,
     sink: &'a mut dyn Sink,
     result: Raw,
 }
@@ -130,11 +178,10 @@ fn weight(nice: i8) -> u32 {
 
 impl<'a> Engine<'a> {
     pub fn new(config: Config<'a>, sink: &'a mut dyn Sink) -> Result<Self, SimError> {
-        let Config { workload, machine, policy, .. } = config;
+        let Config { workload, machine, policy, background, .. } = config;
         let nr_cores = machine.topology.core_count();
-        let specs = workload
-            .threads
-            .iter()
+        let threads = || workload.threads.iter().chain(background);
+        let specs = threads()
             .map(|thread| {
                 let allowed: Set = thread
                     .affinity
@@ -166,9 +213,12 @@ impl<'a> Engine<'a> {
                 settled: 0,
                 khz: model.khz(id),
                 rate: 0,
+                rated: (0, false),
                 timed: false,
                 leaving: None,
                 warm_ns: 0,
+                kernel_until: 0,
+                to_place: VecDeque::new(),
                 siblings: machine
                     .topology
                     .siblings(id)
@@ -181,9 +231,9 @@ impl<'a> Engine<'a> {
         Ok(Engine {
             table: policy.table(),
             rt: Handle::new(machine, policy, config.params, &specs),
-            load: KernelLoad::new(nr_cores, workload.threads.len()),
+            load: KernelLoad::new(nr_cores, specs.len()),
             model,
-            tasks: workload.threads.iter().map(|t| Task::new(&t.ops)).collect(),
+            tasks: threads().map(|t| Task::new(&t.ops)).collect(),
             cores,
             semaphores: workload
                 .semaphores
@@ -193,33 +243,113 @@ impl<'a> Engine<'a> {
             barriers: vec![Vec::new(); workload.barriers.len()],
             agenda: Agenda::default(),
             now: 0,
+            origin: 0,
             alive: 0,
+            waiting: 0,
+            last_used: 0,
             picked: None,
             waker: Waker::Interrupt,
             effects: Vec::new(),
             changed: Vec::new(),
             programs: workload.program_names().into_iter().zip(0..).collect(),
+            emitted: Vec::with_capacity(EMITTED),
             sink,
             result: Raw { duration_ns: 0, energy_uj: 0, events: 0, demanded: 0, executed: 0 },
             config,
         })
     }
 
-    pub fn run(mut self) -> Result<Raw, SimError> {
-        self.start_roots()?;
+    /// Runs the workload to its last exit, on the machine that an earlier run left, or on a cold one. The sink
+    /// receives all events, also those before an error.
+    pub fn run(mut self, after: Option<Memory>) -> Result<Raw, SimError> {
+        let first = after.as_ref().map_or_else(|| self.cold_core(), |memory| memory.last_used);
+        if let Some(memory) = after {
+            self.recall(memory);
+        }
+        let before_uj = self.model.energy_uj(self.now);
+        let ended = self.begin(first).and_then(|()| self.advance(u64::MAX));
+        self.deliver();
+        ended?;
+        self.result.duration_ns = self.now - self.origin;
+        self.result.energy_uj = self.model.energy_uj(self.now) - before_uj;
+        Ok(self.result)
+    }
+
+    /// Runs the first `ns` of the workload, on a cold machine, and stops it there.
+    pub fn warm_up(config: Config<'a>, ns: u64) -> Result<Memory, SimError> {
+        let mut members = Members::default();
+        let mut engine = Engine::new(config, &mut members)?;
+        let first = engine.cold_core();
+        engine.begin(first)?;
+        engine.advance(ns)?;
+        engine.stop_all()?;
+        engine.deliver();
+        let (now, last_used, remembered) = (engine.now, engine.last_used, engine.rt.get().remember());
+        let model = engine.model;
+        Ok(Memory { now, model, remembered, last_used, sets: members.0 })
+    }
+
+    /// The core on which a run without an earlier one starts.
+    fn cold_core(&self) -> u32 {
+        let random = noise_millionths(self.config.seed, u32::MAX, u64::MAX, 1.0);
+        (random % self.cores.len() as u64) as u32
+    }
+
+    /// Stops all threads, wherever they are, so that all cores are idle.
+    fn stop_all(&mut self) -> Result<(), SimError> {
+        for core in 0..self.cores.len() as u32 {
+            if self.rt.get().current(core).is_some() {
+                let thread = self.stop_current(core, Stop::Exited);
+                self.on_thread(core, self.table.terminate, thread)?;
+            }
+            if !self.rt.get().is_idle(core) {
+                self.rt.get().set_idle(core);
+                self.on_core(core, self.table.enter_idle)?;
+            }
+            self.model.set_active(self.now, core as u16, false);
+            self.model.set_util(self.now, core as u16, 0);
+        }
+        Ok(())
+    }
+
+    fn recall(&mut self, memory: Memory) {
+        self.origin = memory.now;
+        self.advance_to(memory.now);
+        self.model = memory.model;
+        self.model.drain_changed(|_| ());
+        self.rt.get().recall(&memory.remembered);
+        for core in 0..self.cores.len() as u32 {
+            let khz = self.model.khz(core as u16);
+            self.core(core).khz = khz;
+            self.emit(core, Kind::Frequency { khz });
+        }
+        for (set, core) in memory.sets {
+            self.emit(core.into(), Kind::Set { set, member: true });
+        }
+    }
+
+    /// Processes events until all threads of the workload have exited, or up to the time `end`.
+    fn advance(&mut self, end: u64) -> Result<(), SimError> {
         let mut steps = 0u64;
         while self.alive > 0 {
+            if self.waiting == self.alive {
+                return Err(self.deadlock());
+            }
             let due = self.agenda.next_time();
             let change = self.model.next_change();
             match due {
                 None => return Err(self.deadlock()),
+                Some(due) if due.min(change) > end => {
+                    self.advance_to(end);
+                    break;
+                }
                 Some(due) if change < due => {
                     self.advance_to(change);
                     self.model.advance(change);
                     self.apply_frequencies();
                 }
                 Some(due) => {
-                    if due > self.config.limit_s * 1_000_000_000 {
+                    if due - self.origin > self.config.limit_s * 1_000_000_000 {
                         return Err(SimError::TimeLimit { limit_s: self.config.limit_s });
                     }
                     self.advance_to(due);
@@ -233,21 +363,24 @@ impl<'a> Engine<'a> {
                 self.rt.get().check().map_err(|what| self.illegal(what))?;
             }
         }
-        self.result.duration_ns = self.now;
-        self.result.energy_uj = self.model.energy_uj(self.now);
-        Ok(self.result)
+        Ok(())
     }
 
-    /// Starts the threads that no thread forks, at time 0 on a core that the seed selects.
-    fn start_roots(&mut self) -> Result<(), SimError> {
+    /// Starts the threads of the workload that no thread forks, on core `first`. Then starts the background
+    /// threads, evenly distributed over the machine.
+    fn begin(&mut self, first: u32) -> Result<(), SimError> {
         let workload = self.config.workload;
-        let mut forked = vec![false; self.tasks.len()];
+        let mut forked = vec![false; workload.threads.len()];
         for thread in &workload.threads {
             for_each_child(&thread.ops, &mut |child| forked[child as usize] = true);
         }
-        let core = noise_millionths(self.config.seed, u32::MAX, u64::MAX, 1.0) % self.cores.len() as u64;
-        for root in (0..self.tasks.len()).filter(|t| !forked[*t]) {
-            self.fork(core as u32, None, root as u32)?;
+        for root in (0..forked.len()).filter(|t| !forked[*t]) {
+            self.fork(first, None, root as u32)?;
+        }
+        let background = self.tasks.len() - forked.len();
+        for number in 0..background {
+            let core = number * self.cores.len() / background;
+            self.fork(core as u32, None, (forked.len() + number) as u32)?;
         }
         Ok(())
     }
@@ -260,6 +393,11 @@ impl<'a> Engine<'a> {
 
     fn process(&mut self, event: Due) -> Result<(), SimError> {
         match event {
+            Due::Dispatch { core } | Due::Resched { core } if self.in_kernel(core) => {
+                let later = self.core(core).kernel_until.max(self.now + 1);
+                self.agenda.at(later, event);
+                Ok(())
+            }
             Due::Dispatch { core } => {
                 self.core(core).woken = false;
                 self.reschedule(core)
@@ -273,8 +411,11 @@ impl<'a> Engine<'a> {
                 self.continue_thread(core)
             }
             Due::Tick { core } => self.tick(core),
+            Due::Placed { core, thread } => self.placed(core, thread),
             Due::Resched { core } => {
-                if self.rt.get().current(core).is_none() {
+                let Some(thread) = self.rt.get().current(core) else { return Ok(()) };
+                // A thread that has exited is about to leave.
+                if self.task(thread).exited {
                     return Ok(());
                 }
                 let thread = self.stop_current(core, Stop::Preempted);
@@ -311,18 +452,35 @@ impl<'a> Engine<'a> {
     }
 
     fn emit(&mut self, core: u32, kind: Kind) {
-        self.result.events += 1;
-        self.sink.event(&Event { time: self.now, core: core as u16, kind });
+        self.emitted.push(Event { time: self.now - self.origin, core: core as u16, kind });
+        if self.emitted.len() == EMITTED {
+            self.deliver();
+        }
+    }
+
+    /// Passes the emitted events on to the sink.
+    #[cold]
+    fn deliver(&mut self) {
+        self.result.events += self.emitted.len() as u64;
+        self.sink.events(&self.emitted);
+        self.emitted.clear();
+    }
+
+    /// Whether the thread belongs to the workload, not to the background.
+    fn of_workload(&self, thread: u32) -> bool {
+        (thread as usize) < self.config.workload.threads.len()
     }
 
     fn illegal(&self, what: String) -> SimError {
-        SimError::Illegal { policy: self.config.policy.name().to_owned(), time_ns: self.now, what }
+        let time_ns = self.now - self.origin;
+        SimError::Illegal { policy: self.config.policy.name().to_owned(), time_ns, what }
     }
 
     /// The error when no event is left but threads have not exited.
     fn deadlock(&mut self) -> SimError {
-        let blocked: Vec<u32> =
-            (0..self.tasks.len() as u32).filter(|t| self.rt.get().state(*t) == State::Blocked).collect();
+        let blocked: Vec<u32> = (0..self.config.workload.threads.len() as u32)
+            .filter(|t| self.rt.get().state(*t) == State::Blocked)
+            .collect();
         let name = |t: &u32| format!("`{}` ({})", self.config.workload.threads[*t as usize].name, t + 1);
         let mut threads: Vec<String> = blocked.iter().take(5).map(name).collect();
         if blocked.len() > 5 {
@@ -330,7 +488,7 @@ impl<'a> Engine<'a> {
         }
         SimError::Stuck {
             workload: self.config.workload.name.clone(),
-            time_ns: self.now,
+            time_ns: self.now - self.origin,
             threads: threads.join(", "),
         }
     }

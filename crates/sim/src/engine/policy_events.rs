@@ -4,7 +4,8 @@ use super::{Engine, Mode};
 use crate::agenda::Due;
 use crate::error::SimError;
 use crate::runtime::{Effect, State};
-use crate::saakm::{Instance, NO_REASON, OnCore, OnThread, OnThreadCore};
+use crate::saakm::{Instance, NO_REASON, OnCore, OnThread};
+use crate::world::World;
 use hearth_trace::{IDLE, Kind, Waker};
 
 impl Engine<'_> {
@@ -32,20 +33,93 @@ impl Engine<'_> {
         }
     }
 
-    /// Calls `new` or `unblock`, which must make the thread ready.
-    pub(super) fn place(
-        &mut self,
-        core: u32,
-        handler: OnThreadCore,
-        thread: u32,
-        event: &str,
-    ) -> Result<(), SimError> {
+    /// Places a new or blocked thread. Calls `new` or `unblock`, which must make the thread ready: at once, or if
+    /// placements race, at the end of the search.
+    pub(super) fn place(&mut self, core: u32, waker: Waker, thread: u32) -> Result<(), SimError> {
+        let (event, handler) = match self.rt.get().state(thread) {
+            State::NotQueued => ("new", self.table.new_thread),
+            _ => ("unblock", self.table.unblock),
+        };
+        let World { search, races, .. } = self.config.world;
         let t = self.rt.thread(thread);
+        self.waker = waker;
+        if search {
+            self.rt.get().begin_search(thread, races);
+        }
         if let Some(handler) = handler {
             // SAFETY: a handler of this policy, with its instance and one of its threads.
-            self.call(core, |s| unsafe { handler(s, t, core) })?;
+            self.rt.call(|s| unsafe { handler(s, t, core) });
         }
-        self.expect_state(thread, State::Ready, event)
+        let (near, far) = if search { self.rt.get().end_search(core) } else { (0, 0) };
+        self.rt.get().end_claims();
+        let ns = self.config.machine.costs.search.ns(near, far);
+        if ns == 0 || !races {
+            self.apply_effects(core)?;
+            self.expect_state(thread, State::Ready, event)?;
+        } else {
+            self.postpone(core, thread, event)?;
+        }
+        if ns > 0 {
+            self.kernel_works(core, ns);
+            self.agenda.at(self.now + ns, Due::Placed { core, thread });
+        }
+        Ok(())
+    }
+
+    /// Applies the effects of a placement, except those that take effect at the end of the search.
+    fn postpone(&mut self, core: u32, thread: u32, event: &str) -> Result<(), SimError> {
+        if let Some(what) = self.rt.get().take_violation() {
+            return Err(self.illegal(what));
+        }
+        let mut effects = std::mem::take(&mut self.effects);
+        self.rt.get().take_effects(&mut effects);
+        let mut later = std::mem::take(&mut self.task(thread).placement);
+        let mut chosen = false;
+        for effect in effects.drain(..) {
+            match effect {
+                Effect::Choose { .. } | Effect::Preempt { .. } | Effect::Arm { .. } => later.push(effect),
+                now => self.apply(core, now)?,
+            }
+            chosen |= matches!(effect, Effect::Choose { .. });
+        }
+        self.effects = effects;
+        let waker = self.waker;
+        let task = self.task(thread);
+        (task.placement, task.waker) = (later, waker);
+        if chosen { Ok(()) } else { self.expect_state(thread, State::Ready, event) }
+    }
+
+    /// The search of `core` for the thread ends: its placement takes effect, and the next thread is placed.
+    pub(super) fn placed(&mut self, core: u32, thread: u32) -> Result<(), SimError> {
+        let mut effects = std::mem::take(&mut self.task(thread).placement);
+        self.waker = self.task(thread).waker;
+        for effect in effects.drain(..) {
+            self.apply(core, effect)?;
+        }
+        self.task(thread).placement = effects;
+        while self.core(core).kernel_until <= self.now {
+            let Some((waker, next)) = self.core(core).to_place.pop_front() else { break };
+            self.place(core, waker, next)?;
+        }
+        Ok(())
+    }
+
+    /// The kernel works on the core for `ns` from now on. The core's thread goes on afterwards.
+    fn kernel_works(&mut self, core: u32, ns: u64) {
+        self.settle(core);
+        let now = self.now;
+        let state = self.core(core);
+        state.kernel_until = now + ns;
+        state.settled = state.settled.max(now) + ns;
+        if state.timed {
+            self.schedule_run_end(core);
+        }
+    }
+
+    /// Whether the kernel places threads on the core.
+    pub(super) fn in_kernel(&self, core: u32) -> bool {
+        let state = &self.cores[core as usize];
+        state.kernel_until > self.now || !state.to_place.is_empty()
     }
 
     pub(super) fn expect_state(&mut self, thread: u32, state: State, event: &str) -> Result<(), SimError> {
@@ -75,6 +149,10 @@ impl Engine<'_> {
 
     fn apply(&mut self, here: u32, effect: Effect) -> Result<(), SimError> {
         match effect {
+            Effect::Choose { thread, core, queue, key, reason } => {
+                self.rt.get().choose(thread, core, queue, key, reason);
+                self.apply_effects(here)?;
+            }
             Effect::Ready { thread, before, from, to, reason, was_idle } => {
                 self.became_ready(here, thread, before, from, to, reason);
                 if was_idle {

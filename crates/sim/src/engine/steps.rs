@@ -18,14 +18,24 @@ impl Engine<'_> {
                 self.schedule_run_end(core);
                 return Ok(true);
             }
+            if self.in_kernel(core) {
+                self.schedule_run_end(core);
+                return Ok(true);
+            }
+            if self.task(thread).exited {
+                self.terminate(core, thread)?;
+                return Ok(false);
+            }
             if self.task(thread).spins_at.take().is_some() {
+                self.waiting += 1;
                 self.block(core, thread)?;
                 return Ok(false);
             }
             let Some(op) = self.task(thread).cursor.next() else {
                 self.exit(core, thread)?;
-                return Ok(false);
+                continue;
             };
+            let waits = matches!(op, Op::Join(_) | Op::Wait(_) | Op::Barrier(_));
             let blocks = match op {
                 Op::Run(cycles) => {
                     let task = self.task(thread);
@@ -34,7 +44,9 @@ impl Engine<'_> {
                         noise_millionths(self.config.seed, thread, self.task(thread).runs, self.config.noise);
                     let work = cycles.saturating_mul(factor).min(u64::MAX / 2);
                     self.task(thread).left = work;
-                    self.result.demanded += u128::from(work);
+                    if self.of_workload(thread) {
+                        self.result.demanded += u128::from(work);
+                    }
                     false
                 }
                 Op::Fork(child) => {
@@ -85,6 +97,7 @@ impl Engine<'_> {
                 Op::Repeat(..) => unreachable!("the cursor unrolls repeats"),
             };
             if blocks {
+                self.waiting += usize::from(waits);
                 self.block(core, thread)?;
                 return Ok(false);
             }
@@ -141,30 +154,45 @@ impl Engine<'_> {
         for joiner in std::mem::take(&mut self.task(thread).joiners) {
             self.wake(core, Waker::Thread(thread + 1), joiner)?;
         }
+        Ok(())
+    }
+
+    /// The thread has exited and leaves the core.
+    pub(super) fn terminate(&mut self, core: u32, thread: u32) -> Result<(), SimError> {
         self.stop_current(core, Stop::Exited);
         self.on_thread(core, self.table.terminate, thread)?;
         self.expect_state(thread, State::Terminated, "terminate")?;
         self.load.exited(self.now, thread, core);
-        self.alive -= 1;
+        self.alive -= usize::from(self.of_workload(thread));
         Ok(())
     }
 
     pub(super) fn fork(&mut self, core: u32, parent: Option<u32>, child: u32) -> Result<(), SimError> {
-        if self.rt.get().state(child) != State::NotQueued || self.task(child).exited {
+        let begun = self.rt.get().state(child) != State::NotQueued || !self.task(child).placement.is_empty();
+        if begun || self.task(child).exited {
             return Err(SimError::Workload {
                 workload: self.config.workload.name.clone(),
                 what: format!("thread {child} is forked twice"),
             });
         }
-        self.alive += 1;
+        self.alive += usize::from(self.of_workload(child));
         self.rt.get().thread(child).core = core;
-        self.waker = parent.map_or(Waker::Interrupt, |p| Waker::Thread(p + 1));
-        self.place(core, self.table.new_thread, child, "new")
+        self.place_or_queue(core, parent.map_or(Waker::Interrupt, |p| Waker::Thread(p + 1)), child)
     }
 
-    /// `waker` on `core` wakes `thread`.
+    /// `waker` on `core` wakes `thread`, after the threads that it wakes already.
     pub(super) fn wake(&mut self, core: u32, waker: Waker, thread: u32) -> Result<(), SimError> {
-        self.waker = waker;
-        self.place(core, self.table.unblock, thread, "unblock")
+        if let Waker::Thread(_) = waker {
+            self.waiting -= 1;
+        }
+        self.place_or_queue(core, waker, thread)
+    }
+
+    fn place_or_queue(&mut self, core: u32, waker: Waker, thread: u32) -> Result<(), SimError> {
+        if self.in_kernel(core) {
+            self.core(core).to_place.push_back((waker, thread));
+            return Ok(());
+        }
+        self.place(core, waker, thread)
     }
 }

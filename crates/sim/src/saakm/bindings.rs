@@ -88,6 +88,7 @@ pub struct saakm {
     pub idle_whole: saakm_set,
     pub waiting: saakm_set,
     pub claimed: saakm_set,
+    pub looked: [u8; 1024usize],
 }
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]

@@ -1,0 +1,167 @@
+//! Each part of the world has its effect, and the empty world has none.
+
+use hearth_machine::{Governor, Machine};
+use hearth_policy::{Settings, load};
+use hearth_sim::{Job, Native, Outcome, SimError, World, run};
+use hearth_trace::{Event, Kind, Trace};
+use hearth_workload::{Op, Thread, Workload};
+use std::collections::BTreeSet;
+
+/// Cycles of a millisecond at 2.1 GHz.
+const WORK_MS: u64 = 2_100_000;
+
+const SEARCH: World = World { search: true, ..World::EMPTY };
+const RACES: World = World { search: true, races: true, ..World::EMPTY };
+
+fn try_simulate(
+    workload: &Workload,
+    policy: &str,
+    params: &[(&str, &str)],
+    world: World,
+) -> Result<(Outcome, Trace), SimError> {
+    let policy = load(policy).unwrap();
+    let mut settings = Settings::default();
+    params.iter().for_each(|(name, value)| settings.set(&policy, name, value).unwrap());
+    let machine = Machine::builtin("xeon-e7-8870v4").unwrap();
+    let job = Job {
+        workload,
+        machine: &machine,
+        governor: Governor::Schedutil,
+        policy: &Native::build(policy).unwrap(),
+        params: &settings,
+        seed: 5,
+        noise: 0.0,
+        world,
+    };
+    let mut events: Vec<Event> = Vec::new();
+    let outcome = run(&job, &mut events)?;
+    let trace = Trace { header: outcome.header.clone(), events };
+    assert_eq!(trace.check(), []);
+    Ok((outcome, trace))
+}
+
+fn simulate(workload: &Workload, policy: &str, world: World) -> (Outcome, Trace) {
+    try_simulate(workload, policy, &[], world).unwrap()
+}
+
+fn workload(threads: Vec<Vec<Op>>) -> Workload {
+    let thread = |(number, ops)| Thread { name: format!("t{number}"), ops, ..Thread::default() };
+    let threads = threads.into_iter().enumerate().map(thread).collect();
+    Workload {
+        name: "small".into(),
+        threads,
+        barriers: vec![2],
+        barrier_spin: 100_000_000,
+        ..Workload::default()
+    }
+}
+
+/// Runs alone.
+fn single(ms: u64) -> Workload {
+    workload(vec![vec![Op::Run(ms * WORK_MS)]])
+}
+
+#[test]
+fn a_search_takes_the_forking_thread_time_for_each_core_that_it_looks_at() {
+    let parent = vec![Op::Run(WORK_MS), Op::Fork(1), Op::Run(20 * WORK_MS)];
+    let fork = workload(vec![parent, vec![Op::Run(WORK_MS)]]);
+    let forks = |policy, world| -> Vec<u64> {
+        let (_, trace) = simulate(&fork, policy, world);
+        let forks = trace.events.iter().filter(|e| matches!(e.kind, Kind::Fork { .. }));
+        forks.map(|fork| fork.time).collect()
+    };
+    // CFS compares the load of all 40 cores of the die: 39 others, 42 ns each, for the first thread and for the
+    // second one.
+    let (alone, took) = (forks("cfs", World::EMPTY), 39 * 42);
+    assert_eq!(forks("cfs", SEARCH), [0, alone[1] + took]);
+    assert_eq!(forks("cfs", RACES), [took, alone[1] + 2 * took]);
+    // S_local looks at no other core.
+    assert_eq!(forks("slocal", RACES), forks("slocal", World::EMPTY));
+}
+
+/// Cores on which two threads that leave a barrier place their children at the same time.
+fn cores_of_simultaneous_forks(policy: &str, world: World) -> BTreeSet<u16> {
+    let twin = |child| vec![Op::Run(WORK_MS), Op::Barrier(0), Op::Fork(child), Op::Run(5 * WORK_MS)];
+    let child = vec![Op::Run(WORK_MS)];
+    let first = [vec![Op::Run(WORK_MS), Op::Fork(1)], twin(2)].concat();
+    let (_, trace) = simulate(&workload(vec![first, twin(3), child.clone(), child]), policy, world);
+    let place = |event: &Event| match event.kind {
+        Kind::Fork { child: 3 | 4, target, .. } => Some(target),
+        _ => None,
+    };
+    trace.events.iter().filter_map(place).collect()
+}
+
+#[test]
+fn forks_at_the_same_time_collide() {
+    assert_eq!(cores_of_simultaneous_forks("cfs", SEARCH).len(), 2);
+    assert_eq!(cores_of_simultaneous_forks("cfs", RACES).len(), 1);
+}
+
+/// Cores to which two threads that leave a barrier wake two threads at the same time, under Nest.
+fn cores_of_simultaneous_wakeups(placement_flag: &str) -> BTreeSet<u16> {
+    let sleeper = |semaphore| vec![Op::Run(WORK_MS / 10), Op::Wait(semaphore), Op::Run(WORK_MS)];
+    let twin = |semaphore| vec![Op::Barrier(0), Op::Post(semaphore), Op::Run(5 * WORK_MS)];
+    let first = [vec![Op::Fork(1), Op::Fork(2), Op::Fork(3), Op::Run(2 * WORK_MS)], twin(0)].concat();
+    let mut workload = workload(vec![first, twin(1), sleeper(0), sleeper(1)]);
+    workload.semaphores = vec![0, 0];
+    let params = [("placement_flag", placement_flag)];
+    let (_, trace) = try_simulate(&workload, "nest", &params, RACES).unwrap();
+    let woken = |event: &Event| match event.kind {
+        Kind::Wakeup { thread: 3 | 4, target, .. } => Some(target),
+        _ => None,
+    };
+    trace.events.iter().filter_map(woken).collect()
+}
+
+#[test]
+fn the_placement_flag_of_nest_prevents_collisions() {
+    assert_eq!(cores_of_simultaneous_wakeups("true").len(), 2);
+    assert_eq!(cores_of_simultaneous_wakeups("false").len(), 1);
+}
+
+#[test]
+fn daemons_run_but_do_not_count() {
+    let daemons = World { daemons: true, ..World::EMPTY };
+    let alone = simulate(&single(300), "cfs", World::EMPTY).0;
+    let (outcome, trace) = simulate(&single(300), "cfs", daemons);
+    let background: BTreeSet<u32> =
+        trace.header.threads.iter().filter(|t| !t.traced).map(|t| t.tid).collect();
+    assert_eq!(background.len(), 9);
+    let switched = |event: &Event| match event.kind {
+        Kind::Switch { next, .. } => background.contains(&next).then_some(next),
+        _ => None,
+    };
+    let runs: Vec<u32> = trace.events.iter().filter_map(switched).collect();
+    assert_eq!(BTreeSet::from_iter(runs.iter().copied()), background);
+    // 250 and 8 x 10 wake-ups per second, for about 0.3 s.
+    assert!((60..140).contains(&runs.len()), "{}", runs.len());
+    assert_eq!(outcome.summary.cores_used, 1);
+    assert_eq!(
+        (outcome.demanded_cycles, outcome.executed_cycles),
+        (alone.demanded_cycles, alone.executed_cycles)
+    );
+    // The run ends with the workload.
+    assert!(outcome.time_s < 1.05 * alone.time_s);
+}
+
+#[test]
+fn a_deadlock_is_found_while_daemons_run() {
+    let mut stuck = workload(vec![vec![Op::Wait(0)]]);
+    stuck.semaphores = vec![0];
+    for world in [World::EMPTY, World::ALL] {
+        let error = try_simulate(&stuck, "cfs", &[], world).unwrap_err().to_string();
+        assert!(error.contains("all remaining threads wait: `t0` (1)"), "{error}");
+    }
+}
+
+#[test]
+fn a_warm_run_starts_fast_and_with_the_policys_memory() {
+    let warm = World { warm: true, ..World::EMPTY };
+    let time = |world| simulate(&single(40), "nest", world).0.time_s;
+    assert!(time(warm) < 0.97 * time(World::EMPTY), "{} {}", time(warm), time(World::EMPTY));
+    let (_, trace) = simulate(&single(40), "nest", warm);
+    let fast = |event: &&Event| matches!(event.kind, Kind::Frequency { khz } if khz > 2_000_000);
+    assert_eq!(trace.events[..160].iter().filter(fast).count(), 2, "the two hyperthreads of the last core");
+    assert!(matches!(trace.events[160], Event { time: 0, kind: Kind::Set { member: true, .. }, .. }));
+}
