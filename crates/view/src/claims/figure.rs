@@ -73,7 +73,7 @@ fn key(series: &[String]) -> String {
 
 /// The frame: an SVG with horizontal lines at the axis' ticks.
 fn frame(axis: &Axis, label: impl Fn(f64) -> String) -> String {
-    let mut svg = format!("<svg viewBox=\"0 0 {WIDTH} {}\" width=\"100%\" role=\"img\">", HEIGHT + 24.0);
+    let mut svg = format!("<svg viewBox=\"0 0 {WIDTH} {}\" width=\"100%\" role=\"img\">", HEIGHT + 36.0);
     for &tick in &axis.ticks {
         let y = up(axis, tick);
         let _ =
@@ -122,15 +122,18 @@ fn draw_bars(bars: &Bars) -> String {
                 );
             }
         }
-        let middle = LEFT + group * (index as f64 + 0.5);
-        let _ = write!(
-            svg,
-            "<text x=\"{middle:.1}\" y=\"{}\" text-anchor=\"middle\">{}</text>",
-            HEIGHT + 18.0,
-            escape(name)
-        );
+        label(&mut svg, LEFT + group * (index as f64 + 0.5), name);
     }
     svg + "</svg>\n"
+}
+
+/// The name of a group below its bars, a line for each part.
+fn label(svg: &mut String, middle: f64, name: &str) {
+    for (line, part) in name.split(", ").enumerate() {
+        let y = HEIGHT + 18.0 + 13.0 * line as f64;
+        let _ =
+            write!(svg, "<text x=\"{middle:.1}\" y=\"{y}\" text-anchor=\"middle\">{}</text>", escape(part));
+    }
 }
 
 fn draw_curve(curve: &Curve) -> String {

@@ -23,7 +23,7 @@ const NEST: [&str; 4] = ["xeon-6130-2s", "xeon-6130-4s", "xeon-5218", "xeon-e7-8
 const CONFIGURE: [Side; 4] =
     [("cfs", "performance"), ("nest", "schedutil"), ("nest", "performance"), ("smove", "schedutil")];
 
-const COMPARISONS: [Comparison; 5] = [
+const COMPARISONS: [Comparison; 7] = [
     Comparison {
         title: "Nest, figure 5.",
         caption: "Configuration: speed-up over CFS with schedutil (one generated script in place of eleven packages).",
@@ -49,6 +49,34 @@ const COMPARISONS: [Comparison; 5] = [
         machines: &NEST,
         baseline: ("cfs", "schedutil"),
         sides: &[("cfs", "performance"), ("nest", "schedutil"), ("nest", "performance")],
+        change: |baseline, side| speedup(&baseline.time, &side.time),
+    },
+    Comparison {
+        title: "Nest, figure 12.",
+        caption: "NAS, one thread per core: speed-up over CFS with schedutil; `barrier`, and `wavefront` in place of LU.",
+        workloads: &[
+            ("NAS, ", "barrier:threads=64"),
+            ("NAS, ", "barrier:threads=128"),
+            ("NAS, ", "barrier:threads=160"),
+            ("LU, ", "wavefront:threads=128"),
+        ],
+        machines: &NEST,
+        baseline: ("cfs", "schedutil"),
+        sides: &[("nest", "schedutil"), ("nest", "performance")],
+        change: |baseline, side| speedup(&baseline.time, &side.time),
+    },
+    Comparison {
+        title: "Nest, figure 13.",
+        caption: "Phoronix, the text's examples: speed-up over CFS with schedutil.",
+        workloads: &[
+            ("zstd 7, ", "bursts"),
+            ("zstd 10, ", "bursts:burst=250"),
+            ("rodinia 5, ", "barrier:threads=36"),
+            ("libavif 1, ", "bursts:threads=28,flight=28,burst=20000,blocks=1120"),
+        ],
+        machines: &NEST,
+        baseline: ("cfs", "schedutil"),
+        sides: &[("cfs", "performance"), ("nest", "schedutil")],
         change: |baseline, side| speedup(&baseline.time, &side.time),
     },
     Comparison {
@@ -135,4 +163,23 @@ fn transition(reproduction: &Reproduction) -> Option<Figure> {
             end: setting.time.mean,
         }),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hearth_study::claims::Book;
+
+    /// A figure finds its settings by name.
+    #[test]
+    fn figures_show_what_claims_simulate() {
+        let book = Book::built_in().unwrap();
+        let known: Vec<&str> =
+            book.claims.iter().map(|claim| book.workloads.name(claim.quantity.workload)).collect();
+        for comparison in &COMPARISONS {
+            for (_, workload) in comparison.workloads {
+                assert!(known.contains(workload), "{} {workload}", comparison.title);
+            }
+        }
+    }
 }
