@@ -75,6 +75,7 @@ struct CoreState {
     generation: u32,
     /// The current thread's work is accounted up to this time.
     settled: u64,
+    /// Its frequency in the trace; 0 before it first runs.
     khz: u32,
     /// Execution rate in millionths of a cycle per nanosecond. Depends on `khz` and the siblings.
     rate: u64,
@@ -163,7 +164,7 @@ impl<'a> Engine<'a> {
                 tick_phase: phase(u64::from(id)) % TICK_NS,
                 generation: 0,
                 settled: 0,
-                khz: model.khz(id),
+                khz: 0,
                 rate: 0,
                 timed: false,
                 leaving: None,
