@@ -75,7 +75,7 @@ fn impossible_machines() {
         ("leakage = 0.2", "leakage = 1.2", "power.leakage", "0 to 1"),
         ("mv = 700", "mv = 7", "power.voltage[0].mv", "millivolts"),
         ("mv = 850", "mv = 650", "power.voltage[1].mv", "lower frequency"),
-        ("exit_latency_us = 133", "exit_latency_us = 700", "idle[2].exit_latency_us", "never pays off"),
+        ("exit_latency_us = 92", "exit_latency_us = 700", "idle[2].exit_latency_us", "never pays off"),
         ("target_residency_us = 600", "target_residency_us = 20", "idle[2].", ""),
         (
             "target_residency_us = 2\ncounts = true",

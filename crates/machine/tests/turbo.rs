@@ -109,7 +109,7 @@ fn shallow_idle_states_count() {
     assert_eq!(model.counted(0), 3, "in C1E");
     model.advance(now + 40 * MS);
     assert_eq!(model.counted(0), 2, "ticks made it go to C6");
-    assert_eq!(model.exit_latency_ns(now + 40 * MS, cores[2]), 133_000);
+    assert_eq!(model.exit_latency_ns(now + 40 * MS, cores[2]), 92_000);
 }
 
 #[test]

@@ -1,19 +1,28 @@
 //! Idle governor `menu`: predicts the idle time of a hardware thread and chooses its idle state.
 //!
 //! Source: Linux 5.4, drivers/cpuidle/governors/menu.c, `get_typical_interval`, `menu_select` and
-//! `menu_update`. If the last eight idle times are alike, the governor expects another such one;
-//! else a long one. The tick of a thread that expects less than a tick goes on. It wakes the
-//! governor, which then counts a long idle time and chooses again.
+//! `menu_update`. The governor expects an idle time up to the next timer, corrected by how long
+//! earlier ones were relative to it; with the same timer each time, that is a moving average of the
+//! idle times. If the last eight idle times are alike and shorter, it expects another such one. The
+//! tick of a thread that expects less than a tick goes on. It wakes the governor, which then counts
+//! a long idle time and chooses again.
 //!
-//! Left out: the next timer and its correction factor as an upper bound of the prediction, and the
-//! limit on exit latency for threads that wait for I/O.
+//! Left out: the workload's own timers, and the limit on exit latency for threads that wait for I/O.
 
 use super::IdleState;
 
 /// Number of idle times that the governor remembers.
 const INTERVALS: usize = 8;
-/// Idle time that the governor learns from a tick: `9 * MAX_INTERESTING / 10`.
-const WOKEN_BY_TICK_US: u32 = 45_000;
+/// `MAX_INTERESTING`: after a longer idle time, the next timer counts as a perfect prediction.
+const INTERESTING_US: u32 = 50_000;
+/// Idle time that the governor learns from a tick.
+const WOKEN_BY_TICK_US: u32 = 9 * INTERESTING_US / 10;
+/// assumption: time to the next timer of an idle core with its tick stopped.
+const NEXT_TIMER_US: u32 = 100_000;
+/// Weight of the past in the moving average (`DECAY`).
+const DECAY: u32 = 8;
+/// Resolution of the moving average.
+const RESOLUTION: u32 = 1024;
 /// Longest idle time to learn, about 17 minutes; it keeps the squares in range.
 const LONGEST_US: u64 = 1_000_000_000;
 
@@ -22,12 +31,18 @@ const LONGEST_US: u64 = 1_000_000_000;
 pub(crate) struct Menu {
     intervals_us: [u32; INTERVALS],
     next: u8,
+    /// Moving average of the idle times relative to the next timer, times `RESOLUTION * DECAY`.
+    correction: u32,
 }
 
 impl Menu {
     /// A thread with long and different idle times.
     pub fn new() -> Menu {
-        Menu { intervals_us: std::array::from_fn(|i| 100_000 * (i as u32 + 1)), next: 0 }
+        Menu {
+            intervals_us: std::array::from_fn(|i| 100_000 * (i as u32 + 1)),
+            next: 0,
+            correction: RESOLUTION * DECAY,
+        }
     }
 
     /// Learns an idle time.
@@ -41,13 +56,17 @@ impl Menu {
     }
 
     fn push(&mut self, us: u32) {
+        let relative = if us < INTERESTING_US { RESOLUTION * us / NEXT_TIMER_US } else { RESOLUTION };
+        self.correction = self.correction - self.correction / DECAY + relative;
         self.intervals_us[usize::from(self.next)] = us;
         self.next = (self.next + 1) % INTERVALS as u8;
     }
 
     /// Index of the chosen state of `states`, which must not be empty.
     pub fn choose(&self, states: &[IdleState]) -> usize {
-        let predicted = self.typical_us().unwrap_or(u32::MAX);
+        let average = u64::from(NEXT_TIMER_US) * u64::from(self.correction);
+        let average = (average / u64::from(RESOLUTION * DECAY)) as u32;
+        let predicted = self.typical_us().map_or(average, |typical| typical.min(average));
         let fitting = states.partition_point(|state| state.target_residency_us <= predicted);
         // Polling is only for timers that are about to expire.
         fitting.saturating_sub(1)
@@ -107,6 +126,15 @@ mod tests {
     fn two_outliers_are_ignored_and_three_are_not() {
         assert_eq!(choice(&[100, 100, 100, 9_000, 100, 100, 8_000, 100]), 1);
         assert_eq!(choice(&[100, 100, 100, 9_000, 100, 7_000, 8_000, 100]), 2);
+    }
+
+    #[test]
+    fn short_idle_times_are_expected_again_after_a_while() {
+        // 100 to 500 us, too different to be alike.
+        let idle: Vec<u64> = (0..60).map(|n| 100 + 400 * (n * 7 % 5) / 4).collect();
+        assert_eq!(choice(&idle[..20]), 2, "the average is still long");
+        assert_eq!(choice(&idle), 1);
+        assert_eq!(choice(&[&idle[..], &[60_000]].concat()), 2, "one long idle time");
     }
 
     #[test]

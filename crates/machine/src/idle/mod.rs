@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 pub struct IdleState {
     /// Name as in `/sys/devices/system/cpu/cpu0/cpuidle/state*/name`.
     pub name: String,
-    /// Time from the wake-up to the first instruction, in microseconds.
+    /// Time from the wake-up to the first instruction while the package is active, in microseconds.
     pub exit_latency_us: u32,
     /// Minimum idle time for which entering the state pays off, in microseconds.
     pub target_residency_us: u32,
