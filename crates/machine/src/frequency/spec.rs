@@ -33,7 +33,7 @@ pub enum Performance {
     /// The highest turbo frequency, as `intel_pstate` does (Linux 5.4 and 5.9).
     #[default]
     Turbo,
-    /// The nominal frequency, in the words of the Nest paper (section 2.4).
+    /// The nominal frequency, in the words of the Nest paper (section 2.3).
     Nominal,
 }
 
