@@ -45,4 +45,12 @@ pub enum Error {
         /// What is wrong with the value, and which values are allowed.
         problem: String,
     },
+    /// A replacement of a value after the machine's name cannot be applied.
+    #[error("{origin}: {problem}")]
+    Override {
+        /// The machine, with its replacements.
+        origin: String,
+        /// What is wrong with the replacement.
+        problem: String,
+    },
 }

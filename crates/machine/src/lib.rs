@@ -7,7 +7,7 @@
 //!   numbered as by Linux on that machine;
 //! - [`frequency::Model`]: deterministic state machine for the frequency of each core, the kernel's
 //!   view of it, and the energy used;
-//! - [`idle::IdleState`]: idle states and their exit latencies;
+//! - [`IdleState`]: idle states and their exit latencies;
 //! - [`Costs`]: costs of kernel operations;
 //! - [`pelt`]: per-entity load tracking, which `schedutil` reads.
 //!
@@ -22,15 +22,16 @@ mod costs;
 mod error;
 mod file;
 pub mod frequency;
-pub mod idle;
+mod idle;
 mod machine;
+mod overrides;
 pub mod pelt;
 pub mod topology;
 mod validate;
 
 pub use costs::{Costs, MigrationCosts, SearchCosts};
 pub use error::Error;
-pub use frequency::{Control, FrequencySpec, Governor, Model, PowerSpec, Powersave};
+pub use frequency::{Control, FrequencySpec, Governor, Model, Performance, PowerSpec, Powersave};
 pub use idle::IdleState;
 pub use machine::Machine;
 pub use topology::{Core, Level, Numbering, Topology};

@@ -5,7 +5,8 @@ use crate::costs::Costs;
 use crate::error::Error;
 use crate::file::MachineFile;
 use crate::frequency::{FrequencySpec, Governor, Model, PowerSpec};
-use crate::idle::{self, IdleState};
+use crate::idle::IdleState;
+use crate::overrides;
 use crate::topology::{Level, Shape, Topology};
 use crate::validate;
 use hearth_base::suggest::closest;
@@ -22,7 +23,7 @@ pub struct Machine {
     pub model: String,
     /// Arrangement of the cores.
     pub topology: Topology,
-    /// Frequency range, turbo and ramp.
+    /// Frequency range, requests and turbo.
     pub frequency: FrequencySpec,
     /// Power parameters.
     pub power: PowerSpec,
@@ -33,13 +34,28 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// Loads a built-in machine by name, or a machine file by path.
+    /// Loads a built-in machine by name, or a machine file by path. After `:`, values may replace
+    /// those of the file: `xeon-5218:frequency.turbo.release_us=40_000,frequency.hwp.tau_us=2_000`.
     ///
     /// # Errors
     ///
-    /// [`Error::Unknown`] if `path_or_name` is neither; [`Error::Read`], [`Error::Parse`] or
-    /// [`Error::Invalid`] for an unusable file.
-    pub fn load(path_or_name: &str) -> Result<Machine, Error> {
+    /// [`Error::Unknown`] if `source` is neither; [`Error::Read`], [`Error::Parse`] or
+    /// [`Error::Invalid`] for an unusable file; [`Error::Override`] for an unusable replacement.
+    pub fn load(source: &str) -> Result<Machine, Error> {
+        match overrides::split(source) {
+            Some((plain, values)) => Machine::load_plain(plain)?.with(source, values),
+            None => Machine::load_plain(source),
+        }
+    }
+
+    /// This machine with other values, written as in [`Self::load`]. `name` becomes its name.
+    fn with(&self, name: &str, values: &str) -> Result<Machine, Error> {
+        let text = overrides::apply(&self.to_toml(), values)
+            .map_err(|problem| Error::Override { origin: name.to_owned(), problem })?;
+        Ok(Machine { name: name.to_owned(), ..Machine::parse(name, &text)? })
+    }
+
+    fn load_plain(path_or_name: &str) -> Result<Machine, Error> {
         if let Some(machine) = Machine::find(path_or_name) {
             return machine;
         }
@@ -118,20 +134,9 @@ impl Machine {
         Machine::checked(&origin, file)
     }
 
-    /// Frequency and energy model of this machine at time 0, with all cores idle and cold.
+    /// Frequency and energy model of this machine at time 0, with all cores idle for long.
     pub fn frequency_model(&self, governor: Governor) -> Model {
-        Model::new(&self.topology, &self.frequency, &self.power, governor)
-    }
-
-    /// Deepest idle state that a core has reached by promotion after `idle_ns` (see [`idle`]);
-    /// `None` while it still polls.
-    pub fn idle_state_after(&self, idle_ns: u64) -> Option<&IdleState> {
-        idle::state_after(&self.idle, idle_ns)
-    }
-
-    /// Exit latency of the idle state reached after `idle_ns`, in nanoseconds.
-    pub fn exit_latency_after(&self, idle_ns: u64) -> u64 {
-        self.idle_state_after(idle_ns).map_or(0, IdleState::exit_latency_ns)
+        Model::new(self, governor)
     }
 
     /// Time that a thread loses by moving from core `from` to core `to`, in nanoseconds.

@@ -4,7 +4,7 @@
 //! panic or overflow.
 
 use crate::file::MachineFile;
-use crate::frequency::{FrequencySpec, PowerSpec, pstate_count};
+use crate::frequency::{Control, FrequencySpec, PowerSpec, Powersave, pstate_count};
 use crate::idle::IdleState;
 use crate::topology::{MAX_CORES, Shape};
 
@@ -12,8 +12,8 @@ use crate::topology::{MAX_CORES, Shape};
 const MAX_KHZ: u32 = 10_000_000;
 /// Lower bound for frequencies; smaller values have the wrong unit.
 const MIN_KHZ: u32 = 100_000;
-/// Maximum time constant of the hardware: one second.
-const MAX_RAMP_US: u32 = 1_000_000;
+/// Maximum window and time constant of the hardware: one second.
+const MAX_WINDOW_US: u32 = 1_000_000;
 /// Maximum delay of turbo accounting and governor: ten seconds.
 const MAX_DELAY_US: u32 = 10_000_000;
 /// Maximum power of a socket, in watts.
@@ -134,26 +134,65 @@ fn frequency(spec: &FrequencySpec, cores: u16) -> Check {
     ensure((steps as usize) < most && pstate_count(spec) <= most, "frequency.step_khz", || {
         format!("is {} kHz, which gives more than {most} P-states; use a larger step", spec.step_khz)
     })?;
-    let ramp = &spec.ramp;
-    for (key, us) in [
-        ("window_us", ramp.window_us),
-        ("up_us", ramp.up_us),
-        ("down_us", ramp.down_us),
-        ("settle_us", ramp.settle_us),
-    ] {
-        ensure((1..=MAX_RAMP_US).contains(&us), format!("frequency.ramp.{key}"), || {
-            format!("is {us}; give 1 to {MAX_RAMP_US} microseconds")
-        })?;
-    }
-    ensure(ramp.settle_us >= ramp.down_us, "frequency.ramp.settle_us", || {
+    ensure((1..=MAX_WINDOW_US).contains(&spec.window_us), "frequency.window_us", || {
+        format!("is {}; give 1 to {MAX_WINDOW_US} microseconds", spec.window_us)
+    })?;
+    requests(spec)?;
+    hwp(spec)?;
+    let invariant = spec.schedutil.invariant_khz;
+    let range = spec.min_khz..=spec.max_khz();
+    ensure(invariant == 0 || range.contains(&invariant), "frequency.schedutil.invariant_khz", || {
         format!(
-            "is {}; it must be at least down_us = {}, because the displayed frequency falls before the core is cold",
-            ramp.settle_us, ramp.down_us
+            "is {invariant} kHz; give 0 for no frequency invariance, or {} to {} kHz",
+            range.start(),
+            range.end()
         )
     })?;
     let limit = spec.schedutil.rate_limit_us;
     ensure(limit <= MAX_DELAY_US, "frequency.schedutil.rate_limit_us", || {
         format!("is {limit}; give at most {MAX_DELAY_US} microseconds")
+    })
+}
+
+/// Which governors and requests the control has.
+fn requests(spec: &FrequencySpec) -> Check {
+    let sampler = spec.powersave == Powersave::Sampler;
+    ensure(!sampler || spec.control == Control::SpeedStep, "frequency.powersave", || {
+        "is \"sampler\", which needs control = \"speedstep\"; with HWP, intel_pstate leaves the choice to \
+         the hardware: powersave = \"hardware\""
+            .into()
+    })?;
+    let key = "frequency.requests_khz";
+    let khz = &spec.requests_khz;
+    let (Some(&first), Some(&last)) = (khz.first(), khz.last()) else { return Ok(()) };
+    ensure(spec.control == Control::PerCore, key, || {
+        "is only for control = \"percore\"; Intel's drivers can request every P-state".into()
+    })?;
+    ensure(khz.windows(2).all(|pair| pair[0] < pair[1]), key, || "must be in ascending order".into())?;
+    ensure(first == spec.min_khz && last == spec.nominal_khz, key, || {
+        format!(
+            "goes from {first} to {last} kHz; it must go from min_khz = {} to nominal_khz = {}",
+            spec.min_khz, spec.nominal_khz
+        )
+    })
+}
+
+fn hwp(spec: &FrequencySpec) -> Check {
+    let needed = spec.control == Control::SpeedShift || spec.powersave == Powersave::Hardware;
+    let Some(hwp) = &spec.hwp else {
+        return ensure(!needed, "frequency.hwp", || {
+            "is missing; the hardware chooses frequencies on this machine, so give tau_us and full_permille"
+                .into()
+        });
+    };
+    ensure(needed, "frequency.hwp", || {
+        "is only for control = \"speedshift\" or powersave = \"hardware\"; remove it".into()
+    })?;
+    ensure((1..=MAX_WINDOW_US).contains(&hwp.tau_us), "frequency.hwp.tau_us", || {
+        format!("is {}; give 1 to {MAX_WINDOW_US} microseconds", hwp.tau_us)
+    })?;
+    ensure((1..=1000).contains(&hwp.full_permille), "frequency.hwp.full_permille", || {
+        format!("is {}; give an activity in thousandths, 1 to 1000", hwp.full_permille)
     })
 }
 
@@ -295,6 +334,9 @@ fn idle(states: &[IdleState]) -> Check {
                 )
             },
         )?;
+        ensure(shallow.counts || !deep.counts, format!("idle[{}].counts", i + 1), || {
+            format!("is true, but the shallower `{}` does not count", shallow.name)
+        })?;
     }
     Ok(())
 }

@@ -56,7 +56,7 @@ fn the_fastest_core_sets_the_voltage() {
     let drawn = |fast: u16| {
         let mut model = m.frequency_model(Governor::Schedutil);
         for core in [here[0], here[1], fast] {
-            model.set_util(0, core, if core == fast { 1024 } else { 350 });
+            model.update_util(0, core, core, || if core == fast { 1024 } else { 350 });
             model.set_active(0, core, true);
         }
         model.advance(WARM);
@@ -73,9 +73,9 @@ fn the_voltage_falls_when_the_fastest_core_sleeps() {
     let m = machine("xeon-e7-8870v4");
     let drawn = |with_fast: bool| {
         let mut model = m.frequency_model(Governor::Schedutil);
-        model.set_util(0, 0, 350);
+        model.update_util(0, 0, 0, || 350);
         model.set_active(0, 0, true);
-        model.set_util(0, 4, 1024);
+        model.update_util(0, 4, 4, || 1024);
         model.set_active(0, 4, with_fast);
         model.set_active(100 * MS, 4, false);
         model.advance(WARM);

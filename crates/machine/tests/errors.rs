@@ -49,10 +49,25 @@ fn impossible_machines() {
         ("cores = 16, khz", "cores = 17, khz", "frequency.turbo.limits[4].cores", "16 physical cores"),
         ("cores = 16, khz", "cores = 14, khz", "frequency.turbo.limits[4].cores", "all 16 cores"),
         ("cores = 2, khz", "cores = 0, khz", "frequency.turbo.limits[0].cores", "is 0"),
-        ("window_us = 500", "window_us = 0", "frequency.ramp.window_us", "microseconds"),
-        ("up_us = 1_000", "up_us = 2_000_000", "frequency.ramp.up_us", "microseconds"),
-        ("settle_us = 98_000", "settle_us = 9_000", "frequency.ramp.settle_us", "down_us"),
-        ("release_us = 100_000", "release_us = 100_000_000", "frequency.turbo.release_us", "microseconds"),
+        ("window_us = 500", "window_us = 0", "frequency.window_us", "microseconds"),
+        ("tau_us = 1_000", "tau_us = 2_000_000", "frequency.hwp.tau_us", "microseconds"),
+        ("full_permille = 300", "full_permille = 0", "frequency.hwp.full_permille", "1 to 1000"),
+        ("tau_us = 1_000\n", "", "", "missing field `tau_us`"),
+        (
+            "control = \"speedshift\"",
+            "control = \"speedstep\"\nrequests_khz = [1]",
+            "frequency.requests_khz",
+            "percore",
+        ),
+        ("powersave = \"hardware\"", "powersave = \"sampler\"", "frequency.powersave", "speedstep"),
+        (
+            "invariant_khz = 3_500_000",
+            "invariant_khz = 35",
+            "frequency.schedutil.invariant_khz",
+            "no frequency invariance",
+        ),
+        ("window_us = 500", "window_us = 500\nperformance = \"fast\"", "", "unknown variant `fast`"),
+        ("release_us = 20_000", "release_us = 100_000_000", "frequency.turbo.release_us", "microseconds"),
         ("tdp_w = 125.0", "tdp_w = nan", "power.tdp_w", "watts"),
         ("tdp_w = 125.0", "tdp_w = 20.0", "power.uncore_w", "below the TDP"),
         ("package_idle_w = 12.5", "package_idle_w = 31.0", "power.package_idle_w", "more than"),
@@ -60,14 +75,57 @@ fn impossible_machines() {
         ("leakage = 0.2", "leakage = 1.2", "power.leakage", "0 to 1"),
         ("mv = 700", "mv = 7", "power.voltage[0].mv", "millivolts"),
         ("mv = 850", "mv = 650", "power.voltage[1].mv", "lower frequency"),
-        ("exit_latency_us = 133", "exit_latency_us = 700", "idle[2].exit_latency_us", "never pays off"),
+        ("exit_latency_us = 92", "exit_latency_us = 700", "idle[2].exit_latency_us", "never pays off"),
         ("target_residency_us = 600", "target_residency_us = 20", "idle[2].", ""),
+        (
+            "target_residency_us = 2\ncounts = true",
+            "target_residency_us = 2",
+            "idle[1].counts",
+            "does not count",
+        ),
         ("smt_share_permille = 600", "smt_share_permille = 0", "costs.smt_share_permille", "1 to 1000"),
     ] {
         let message = complaint(from, to);
         assert!(message.starts_with("gold.toml: "), "{message}");
-        assert!(message.contains(&format!("`{key}")), "{key}: {message}");
+        assert!(key.is_empty() || message.contains(&format!("`{key}")), "{key}: {message}");
         assert!(message.contains(says), "{says}: {message}");
+    }
+}
+
+#[test]
+fn sections_that_do_not_fit() {
+    let message = complaint("powersave = \"hardware\"", "powersave = \"lowest\"\nrequests_khz = [1]");
+    assert!(message.contains("`frequency.requests_khz` is only for"), "{message}");
+    let ryzen = include_str!("../../../machines/ryzen-4650g.toml");
+    let parse = |from: &str, to: &str| {
+        assert!(ryzen.contains(from));
+        Machine::parse("ryzen.toml", &ryzen.replacen(from, to, 1)).unwrap_err().to_string()
+    };
+    let hwp = "[frequency.hwp]\ntau_us = 1\nfull_permille = 1\n[frequency.turbo]";
+    assert!(parse("[frequency.turbo]", hwp).contains("`frequency.hwp` is only for"));
+    let hardware = parse("powersave = \"lowest\"", "powersave = \"hardware\"");
+    assert!(hardware.contains("`frequency.hwp` is missing"), "{hardware}");
+    let requests = parse("[1_400_000, 1_700_000,", "[1_700_000, 1_700_000,");
+    assert!(requests.contains("ascending"), "{requests}");
+    let requests = parse("[1_400_000, 1_700_000,", "[1_700_000,");
+    assert!(requests.contains("must go from min_khz = 1400000 to nominal_khz = 3700000"), "{requests}");
+}
+
+#[test]
+fn values_after_the_name_replace_those_of_the_file() {
+    let m =
+        Machine::load("xeon-5218:frequency.turbo.release_us=7_000,costs.stall_permille=0").expect("valid");
+    assert_eq!((m.frequency.turbo.release_us, m.costs.stall_permille), (7_000, 0));
+    assert_eq!(m.name, "xeon-5218:frequency.turbo.release_us=7_000,costs.stall_permille=0");
+    for (source, says) in [
+        ("xeon-5218:frequency.turbo.release=7", "unknown field `release`"),
+        ("xeon-5218:frequency.turbo.release_us=100_000_000", "`frequency.turbo.release_us` is 100000000"),
+        ("xeon-5218:frequency.warp.speed=9", "there is no section for `frequency.warp.speed`"),
+        ("xeon-5128:costs.stall_permille=0", "did you mean `xeon-5218`"),
+        ("xeon-5218:costs.stall_permille=0,fast", "expected KEY=VALUE"),
+    ] {
+        let message = Machine::load(source).unwrap_err().to_string();
+        assert!(message.contains(says), "{source}: {message}");
     }
 }
 

@@ -32,11 +32,31 @@ fn a_half_busy_thread_is_about_half() {
     assert!((500..=524).contains(&thread.value()), "{}", thread.value());
 }
 
+/// Utilisation after cycles of 20 ms, `busy` of which a thread runs at `scale`.
+fn at_scale(scale: u32, busy: u64) -> u32 {
+    let (mut core, mut thread) = (CoreUtil::new(), Util::new(0));
+    core.set_scale(0, scale);
+    core.attach(0, &mut thread);
+    for n in 0..50 {
+        let at = n * 20 * MS;
+        core.enqueue(at, &mut thread);
+        core.start(at, &mut thread);
+        core.stop(at + busy, &mut thread);
+        core.dequeue(at + busy, &mut thread, true);
+        if busy < 20 * MS {
+            core.idle(at + busy);
+        }
+    }
+    core.value(50 * 20 * MS)
+}
+
 #[test]
-fn a_slow_core_counts_for_less() {
-    let mut thread = Util::new(0);
-    thread.update_at(100 * HALF_LIFE, 400);
-    assert_eq!(thread.value(), 400);
+fn a_slow_core_counts_for_less_unless_it_is_always_busy() {
+    // Linux `update_rq_clock_pelt`: time runs slower on a slow core, and catches up in idle time.
+    let (fast, slow) = (at_scale(1024, 10 * MS), at_scale(512, 10 * MS));
+    assert!((380..=512).contains(&fast), "{fast}");
+    assert!((180..=256).contains(&slow), "{slow}");
+    assert!(at_scale(512, 20 * MS) > 1000, "{}", at_scale(512, 20 * MS));
 }
 
 #[test]

@@ -9,7 +9,8 @@ use proptest::prelude::*;
 #[derive(Debug, Clone, Copy)]
 enum Call {
     Active(u16, bool),
-    Util(u16, u32),
+    /// A core, the core that calls, and the utilisation.
+    Util(u16, u16, u32),
     Tick(u16),
     Nothing,
 }
@@ -20,7 +21,8 @@ type Step = (u64, Call);
 fn call() -> impl Strategy<Value = Call> {
     prop_oneof![
         4 => (any::<u16>(), any::<bool>()).prop_map(|(c, a)| Call::Active(c, a)),
-        2 => (any::<u16>(), 0u32..1100).prop_map(|(c, u)| Call::Util(c, u)),
+        3 => (0u16..12, prop::option::of(0u16..12), 0u32..1100)
+            .prop_map(|(core, other, util)| Call::Util(core, other.unwrap_or(core), util)),
         1 => any::<u16>().prop_map(Call::Tick),
         1 => Just(Call::Nothing),
     ]
@@ -58,7 +60,9 @@ fn pick(m: &Machine, core: u16) -> u16 {
 fn apply(model: &mut Model, m: &Machine, now: u64, call: Call) {
     match call {
         Call::Active(core, active) => model.set_active(now, pick(m, core), active),
-        Call::Util(core, util) => model.set_util(now, pick(m, core), util),
+        Call::Util(core, from, util) => {
+            model.update_util(now, pick(m, core), pick(m, from), || util);
+        }
         Call::Tick(core) => {
             model.tick(now, pick(m, core));
         }
@@ -81,14 +85,20 @@ proptest! {
         let mut model = m.frequency_model(governor);
         let mut now = 0;
         let mut energy = 0;
+        let mut active = vec![false; m.topology.core_count()];
         for (gap, call) in steps {
             now += gap;
             apply(&mut model, &m, now, call);
+            if let Call::Active(core, on) = call {
+                active[usize::from(pick(&m, core))] = on;
+            }
             prop_assert!(model.next_change() > now, "never in the past");
             for core in 0..m.topology.core_count() as u16 {
                 let khz = model.khz(core);
-                prop_assert!(khz >= m.frequency.min_khz);
-                prop_assert!(khz <= model.limit_khz(core));
+                prop_assert!((m.frequency.min_khz..=m.frequency.max_khz()).contains(&khz));
+                let busy = m.topology.siblings(core).iter().any(|&s| active[usize::from(s)]);
+                prop_assert!(!busy || khz <= model.limit_khz(core));
+                prop_assert!(!active[usize::from(core)] || model.exit_latency_ns(now, core) == 0);
                 prop_assert!(model.limit_khz(core) <= m.frequency.max_khz());
                 let sibling = m.topology.siblings(core)[0];
                 prop_assert_eq!(khz, model.khz(sibling));
@@ -151,7 +161,7 @@ proptest! {
         }
     }
 
-    /// Without further calls, the model reaches a cold state at idle power.
+    /// Without further calls, no core counts and the machine draws idle power.
     #[test]
     fn an_idle_model_settles(m in machines(), governor in governors(), steps in steps()) {
         let mut model = m.frequency_model(governor);
@@ -172,9 +182,6 @@ proptest! {
         }
         let fresh = m.frequency_model(governor);
         prop_assert_eq!(model.power_uw(), fresh.power_uw());
-        for core in 0..m.topology.core_count() as u16 {
-            prop_assert_eq!(model.khz(core), fresh.khz(core));
-        }
         for socket in 0..m.topology.socket_count() as u16 {
             prop_assert_eq!(model.counted(socket), 0);
         }

@@ -109,17 +109,3 @@ fn a_machine_round_trips_through_its_file() {
         assert_eq!(Machine::parse("again", &m.to_toml()).expect("well-formed"), m);
     }
 }
-
-#[test]
-fn idle_states_are_promoted() {
-    let m = machine("xeon-6130-2s");
-    let after = |ns| m.idle_state_after(ns).map(|s| s.name.as_str());
-    assert_eq!(after(0), None);
-    assert_eq!(after(2_000), Some("C1"));
-    assert_eq!(after(20_000), Some("C1E"));
-    assert_eq!(after(599_999), Some("C1E"));
-    assert_eq!(after(600_000), Some("C6"));
-    assert_eq!(after(u64::MAX), Some("C6"));
-    assert_eq!(m.exit_latency_after(600_000), 133_000);
-    assert_eq!(m.exit_latency_after(0), 0);
-}

@@ -167,7 +167,8 @@ impl Driver {
             self.model.set_active(at, core.core, runs || spins);
             let load = if runs { 1.0 } else { ran as f64 / STEP.as_nanos() as f64 };
             core.util = core.util * DECAY_1MS + 1024.0 * load * (1.0 - DECAY_1MS);
-            self.model.set_util(at, core.core, core.util as u32);
+            let util = core.util as u32;
+            self.model.update_util(at, core.core, core.core, || util);
         }
         let mut any = false;
         self.model.drain_changed(|_| any = true);

@@ -14,7 +14,7 @@ impl KernelLoad {
     }
 
     /// Utilisation that `schedutil` acts on, 0 to 1024.
-    pub fn util(&mut self, now: u64, core: u32) -> u32 {
+    pub fn util(&self, now: u64, core: u32) -> u32 {
         self.cores[core as usize].requested(now)
     }
 
@@ -50,8 +50,14 @@ impl KernelLoad {
         self.cores[core as usize].stop(now, &mut self.threads[thread as usize]);
     }
 
-    pub fn tick(&mut self, now: u64, thread: u32, core: u32) {
+    /// `scale` is the weight of running time from now on (frequency invariance).
+    pub fn tick(&mut self, now: u64, thread: u32, core: u32, scale: u32) {
         self.cores[core as usize].tick(now, &mut self.threads[thread as usize]);
+        self.cores[core as usize].set_scale(now, scale);
+    }
+
+    pub fn idle(&mut self, now: u64, core: u32) {
+        self.cores[core as usize].idle(now);
     }
 
     pub fn blocked(&mut self, now: u64, thread: u32, core: u32) {

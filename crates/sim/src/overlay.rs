@@ -31,7 +31,7 @@ pub struct Overlay<S> {
     place: Vec<u16>,
     /// The trace's core of each core of the machine.
     traced: Vec<Option<CoreId>>,
-    /// What each core of the trace runs, and its frequency in kHz.
+    /// What each core of the trace runs, and its frequency in kHz (0: not in the trace yet).
     cores: Vec<(Tid, u32)>,
     threads: HashMap<Tid, Thread>,
     /// Time of the next tick of each core, if the trace has no ticks.
@@ -79,7 +79,7 @@ impl<S: Sink> Overlay<S> {
         Ok(Overlay {
             load: needs_load.then(|| KernelLoad::new(traced.len(), header.threads.len())),
             topology: machine.topology.clone(),
-            cores: place.iter().map(|at| (IDLE, model.khz(*at))).collect(),
+            cores: vec![(IDLE, 0); place.len()],
             threads: (0..).zip(&header.threads).map(thread).collect(),
             ticks: (!simulated).then(|| vec![u64::MAX; place.len()]),
             idle: None,
@@ -142,19 +142,18 @@ impl<S: Sink> Overlay<S> {
         if let (Some(load), Some(Thread { number, seat: Seat::Running(at) })) =
             (&mut self.load, self.threads.get(&current))
         {
-            load.tick(self.now, *number, *at);
+            load.tick(self.now, *number, *at, self.model.scale(*at as u16));
         }
-        self.utilisation(core);
+        self.update_util(core, core);
+        self.frequencies();
     }
 
-    /// Tells the governor the utilisation of a core.
-    fn utilisation(&mut self, core: CoreId) {
-        let at = self.place[usize::from(core)];
-        if let Some(load) = &mut self.load {
-            let util = load.util(self.now, at.into());
-            self.model.set_util(self.now, at, util);
-        }
-        self.frequencies();
+    /// The scheduler on core `from` calls the governor of `core`.
+    fn update_util(&mut self, core: CoreId, from: CoreId) {
+        let [at, from] = [core, from].map(|core| self.place[usize::from(core)]);
+        let (now, load) = (self.now, &self.load);
+        let util = || load.as_ref().map_or(0, |load| load.util(now, at.into()));
+        self.model.update_util(now, at, from, util);
     }
 
     /// Passes on the frequencies that have changed.
@@ -164,14 +163,19 @@ impl<S: Sink> Overlay<S> {
         for physical in changed.drain(..) {
             for i in 0..self.topology.cores_of_physical(physical).len() {
                 let at = self.topology.cores_of_physical(physical)[i];
-                let Some(core) = self.traced[usize::from(at)] else { continue };
-                let khz = self.model.khz(at);
-                if std::mem::replace(&mut self.cores[usize::from(core)].1, khz) != khz {
-                    self.emit(core, Kind::Frequency { khz });
+                if let Some(core) = self.traced[usize::from(at)] {
+                    self.show_frequency(core);
                 }
             }
         }
         self.changed = changed;
+    }
+
+    fn show_frequency(&mut self, core: CoreId) {
+        let khz = self.model.khz(self.place[usize::from(core)]);
+        if std::mem::replace(&mut self.cores[usize::from(core)].1, khz) != khz {
+            self.emit(core, Kind::Frequency { khz });
+        }
     }
 
     fn emit(&mut self, core: CoreId, kind: Kind) {
@@ -185,16 +189,19 @@ impl<S: Sink> Overlay<S> {
     /// A core that went idle with the last event sleeps, unless `next` says that it spins.
     fn sleep_unless_spinning(&mut self, next: &Event) {
         let Some(core) = self.idle.take() else { return };
-        if (next.core, next.kind) != (core, Kind::Spin { on: true }) {
+        if *next != (Event { time: self.now, core, kind: Kind::Spin { on: true } }) {
             self.active(core, false);
-            self.utilisation(core);
         }
+        if let Some(load) = &mut self.load {
+            load.idle(self.now, self.place[usize::from(core)].into());
+        }
+        self.frequencies();
     }
 
     fn switch(&mut self, core: CoreId, prev: Tid, stop: Stop, next: Tid) {
         let at = u32::from(self.place[usize::from(core)]);
         if prev != IDLE {
-            self.stopped(prev, stop);
+            self.stopped(core, prev, stop);
         }
         if next != IDLE {
             self.ready(next, at);
@@ -206,7 +213,8 @@ impl<S: Sink> Overlay<S> {
             self.idle = Some(core);
             return;
         }
-        self.utilisation(core);
+        self.show_frequency(core);
+        self.frequencies();
         if let Some(ticks) = &mut self.ticks
             && ticks[usize::from(core)] == u64::MAX
         {
@@ -216,16 +224,17 @@ impl<S: Sink> Overlay<S> {
         }
     }
 
-    fn stopped(&mut self, tid: Tid, stop: Stop) {
+    fn stopped(&mut self, core: CoreId, tid: Tid, stop: Stop) {
         let Some(Thread { seat: Seat::Running(at), .. }) = self.threads.get(&tid).copied() else { return };
         self.seat(tid, Seat::Ready(at), |load, now, thread| load.stopped(now, thread, at));
         match stop {
-            Stop::Preempted | Stop::Yielded => {}
+            Stop::Preempted | Stop::Yielded => return,
             Stop::Blocked => {
                 self.seat(tid, Seat::Blocked(at), |load, now, thread| load.blocked(now, thread, at))
             }
             Stop::Exited => self.seat(tid, Seat::Unknown, |load, now, thread| load.exited(now, thread, at)),
         }
+        self.update_util(core, core);
     }
 
     /// A thread is ready on a core of the machine. A recording may lack how it came there.
@@ -252,9 +261,10 @@ impl<S: Sink> Overlay<S> {
         }
     }
 
-    fn arrives(&mut self, tid: Tid, target: CoreId) {
+    fn arrives(&mut self, tid: Tid, target: CoreId, from: CoreId) {
         self.ready(tid, self.place[usize::from(target)].into());
-        self.utilisation(target);
+        self.update_util(target, from);
+        self.frequencies();
     }
 }
 
@@ -275,9 +285,9 @@ impl<S: Sink> Sink for Overlay<S> {
         match event.kind {
             Kind::Switch { prev, stop, next } => self.switch(event.core, prev, stop, next),
             Kind::Wakeup { thread, target, .. } | Kind::Fork { child: thread, target, .. } => {
-                self.arrives(thread, target);
+                self.arrives(thread, target, event.core);
             }
-            Kind::Migrate { thread, to, .. } => self.arrives(thread, to),
+            Kind::Migrate { thread, to, .. } => self.arrives(thread, to, event.core),
             Kind::Spin { on } if self.cores[usize::from(event.core)].0 == IDLE => {
                 self.active(event.core, on);
                 self.frequencies();

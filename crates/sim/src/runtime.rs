@@ -160,7 +160,7 @@ impl Handle {
                 nr_running: 0,
                 seen_khz: machine.frequency.min_khz,
                 min_khz: machine.frequency.min_khz,
-                exit_latency_ns: machine.exit_latency_after(0) as u32,
+                exit_latency_ns: 0,
                 domain: domain_of(&topology.cores[id]),
                 idle_since: 0,
                 attrs: attrs.cast(),

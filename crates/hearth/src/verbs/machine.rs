@@ -3,7 +3,7 @@ use crate::table::Plain;
 use crate::verbs::ftl;
 use crate::{output, progress};
 use clap::Subcommand;
-use hearth_machine::{Machine, Topology};
+use hearth_machine::{Control, Machine, Topology};
 use hearth_probe::detect::{self, Measured, Options};
 use hearth_probe::sysfs::{Files, show_list};
 use hearth_probe::{Error, turbo};
@@ -118,19 +118,42 @@ fn show(machine: &Machine) -> String {
         turbo.row(&[cores, ghz(limit.khz)]);
         from = limit.cores + 1;
     }
-    let ramp = &f.ramp;
     format!(
-        "{}: {}\n\n{}\n{} to {} GHz without turbo\n\n{}\nfrequency rises in {} ms; falls in {} ms and settles after {} ms\n",
+        "{}: {}\n\n{}\n{} to {} GHz without turbo\n\n{}\n{}",
         machine.name,
         machine.model,
         drawing(topology),
         ghz(f.min_khz),
         ghz(f.nominal_khz),
         turbo.render(),
-        f64::from(ramp.up_us) / 1e3,
-        f64::from(ramp.down_us) / 1e3,
-        f64::from(ramp.settle_us) / 1e3,
+        control(machine),
     )
+}
+
+/// How requests, the hardware's choice and idle states decide the frequency, a line each.
+fn control(machine: &Machine) -> String {
+    let f = &machine.frequency;
+    let ms = |us: u32| f64::from(us) / 1e3;
+    let request = match (f.control, f.requests_khz.is_empty()) {
+        (Control::SpeedStep, _) => "SpeedStep: the hardware runs the requested frequency".into(),
+        (Control::SpeedShift, _) => {
+            "Speed Shift: the hardware chooses, at least the requested frequency".into()
+        }
+        (Control::PerCore, true) => "the hardware runs the requested frequency, and boosts".into(),
+        (Control::PerCore, false) => {
+            let ghz: Vec<String> =
+                f.requests_khz.iter().map(|&khz| format!("{:.1}", f64::from(khz) / 1e6)).collect();
+            format!("requests of {} GHz; the hardware boosts above the highest", ghz.join(", "))
+        }
+    };
+    let mut text = format!("{request}\ngranted every {} ms\n", ms(f.window_us));
+    if let Some(hwp) = &f.hwp {
+        let percent = f64::from(hwp.full_permille) / 10.0;
+        text += &format!("highest choice from {percent}% activity, averaged over {} ms\n", ms(hwp.tau_us));
+    }
+    let counted: Vec<&str> = machine.idle.iter().filter(|s| s.counts).map(|s| s.name.as_str()).collect();
+    let idle = if counted.is_empty() { String::new() } else { format!(" or in {}", counted.join(", ")) };
+    text + &format!("active cores: busy{idle}, and {} ms after\n", ms(f.turbo.release_us))
 }
 
 /// Sockets, NUMA nodes and last-level caches with their cores; hyperthreads of a core are joined by `+`.

@@ -27,6 +27,7 @@ impl Due {
     }
 
     /// Time of a slot's entry.
+    #[cfg(test)]
     pub fn at(&self, slot: usize) -> Option<u64> {
         let place = self.place[slot];
         (place != ABSENT).then(|| self.heap[place as usize].0)

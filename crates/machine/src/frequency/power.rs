@@ -4,7 +4,7 @@
 //!
 //! *uncore + Σ busy cores (C·V²·f + L·V) + Σ idle cores (idle power)*
 //!
-//! *V* is the voltage required by the highest displayed frequency of the socket (Nest paper,
+//! *V* is the voltage required by the highest frequency of the socket's busy cores (Nest paper,
 //! section 5.2: "the CPU energy consumption is determined by the consumption of the highest
 //! frequency core on the socket"). *f* is each core's own frequency. The uncore of all sockets is
 //! powered while any core of the machine is active (same section). *C* and *L* follow from the TDP:
@@ -22,6 +22,11 @@ use super::spec::{FrequencySpec, PowerSpec};
 pub(super) struct Load {
     pub busy: bool,
     pub pstate: PState,
+}
+
+impl Load {
+    /// An idle core: it does not determine the voltage.
+    pub const IDLE: Load = Load { busy: false, pstate: PState::LOWEST };
 }
 
 /// Fractional bits of [`Coefficients::dynamic`].
@@ -118,20 +123,18 @@ pub(super) struct Meter {
 }
 
 impl Meter {
-    /// Meter at time 0 for a machine with all cores idle in P-state `idle`.
+    /// Meter at time 0 for a machine with all cores idle.
     pub fn new(
         freq: &FrequencySpec,
         power: &PowerSpec,
         sockets: usize,
         cores_per_socket: u16,
         pstates: &PStates,
-        idle: PState,
     ) -> Meter {
         let by = Coefficients::new(freq, power, cores_per_socket, pstates);
         let mut socket = Socket { census: Census::new(pstates), busy: 0, idle: 0, busy_khz: 0, cores_uw: 0 };
-        let load = Load { busy: false, pstate: idle };
         for _ in 0..cores_per_socket {
-            socket.add(load, pstates);
+            socket.add(Load::IDLE, pstates);
         }
         socket.price(&by);
         Meter {

@@ -17,15 +17,6 @@ impl PState {
     pub fn index(self) -> usize {
         usize::from(self.0)
     }
-
-    pub fn next(self) -> PState {
-        PState(self.0 + 1)
-    }
-
-    /// The next lower P-state, or the lowest.
-    pub fn prev(self) -> PState {
-        PState(self.0.saturating_sub(1))
-    }
 }
 
 /// Maximum number of P-states of a machine: a set of them fits in a `u128`.
@@ -43,13 +34,14 @@ pub(super) struct PStates {
 }
 
 impl PStates {
-    /// The P-states are the minimum, nominal and turbo frequencies, plus each multiple of the step
+    /// The P-states are the minimum, nominal, requestable and turbo frequencies, plus each multiple of the step
     /// above the minimum that is not within half a step of one of these. (On most machines all of
     /// them are multiples of the step. The figures in Westmere's data sheet are rounded because its
     /// clock is 133 MHz.)
     pub fn new(spec: &FrequencySpec) -> PStates {
         let named: Vec<u32> = [spec.min_khz, spec.nominal_khz]
             .into_iter()
+            .chain(spec.requests_khz.iter().copied())
             .chain(spec.turbo.limits.iter().map(|l| l.khz))
             .collect();
         let near = |khz: u32| named.iter().any(|n| n.abs_diff(khz) <= spec.step_khz / 2);
@@ -59,6 +51,12 @@ impl PStates {
         khz.sort_unstable();
         khz.dedup();
         PStates { khz }
+    }
+
+    /// Every multiple of 100 MHz from `first` to `last`.
+    #[cfg(test)]
+    pub fn even(first: u32, last: u32) -> PStates {
+        PStates { khz: (first..=last).map(|ratio| ratio * 100_000).collect() }
     }
 
     pub fn len(&self) -> usize {

@@ -2,15 +2,15 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Who chooses the frequency, and how the hardware treats a request of the kernel.
+/// Interface by which the kernel requests frequencies from the hardware.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Control {
-    /// Enhanced Intel SpeedStep: the kernel's request is an upper bound.
+    /// Enhanced Intel SpeedStep: the hardware runs the requested P-state.
     SpeedStep,
-    /// Intel Speed Shift (HWP): the kernel's request is a lower bound.
+    /// Intel Speed Shift (HWP): the request is a lower bound, and the hardware chooses above it.
     SpeedShift,
-    /// AMD's per-core control: the request is an upper bound, as with [`Control::SpeedStep`].
+    /// AMD's ACPI P-states: the hardware runs the requested one, and boosts above the highest.
     PerCore,
 }
 
@@ -18,13 +18,26 @@ pub enum Control {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Powersave {
-    /// The hardware or its driver decides (`intel_pstate`).
+    /// `intel_pstate` without HWP samples the load every 10 ms.
+    Sampler,
+    /// The hardware decides (HWP).
     Hardware,
     /// Always the lowest frequency (`acpi-cpufreq`; ATC'20 paper, section 4.3).
     Lowest,
 }
 
-/// Section `[frequency]`: range, turbo and ramp.
+/// Frequency that the governor `performance` requests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Performance {
+    /// The highest turbo frequency, as `intel_pstate` does (Linux 5.4 and 5.9).
+    #[default]
+    Turbo,
+    /// The nominal frequency, in the words of the Nest paper (section 2.3).
+    Nominal,
+}
+
+/// Section `[frequency]`: range, requests, turbo.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FrequencySpec {
@@ -34,14 +47,24 @@ pub struct FrequencySpec {
     pub nominal_khz: u32,
     /// Distance between two P-states, in kHz.
     pub step_khz: u32,
-    /// Who chooses the frequency.
+    /// Interval at which the hardware grants requests: frequencies change only at multiples of it.
+    pub window_us: u32,
+    /// Interface between kernel and hardware.
     pub control: Control,
     /// Effect of the governor `powersave`.
     pub powersave: Powersave,
+    /// Effect of the governor `performance`.
+    #[serde(default)]
+    pub performance: Performance,
+    /// The frequencies that the kernel can request, ascending, from the minimum to the nominal one
+    /// (ACPI P-states). If empty, it can request every P-state.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub requests_khz: Vec<u32>,
     /// Turbo limits above the nominal frequency.
     pub turbo: Turbo,
-    /// How the hardware follows the load.
-    pub ramp: Ramp,
+    /// How the hardware chooses a frequency by itself; required where it does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hwp: Option<Hwp>,
     /// Parameters of the `schedutil` governor.
     pub schedutil: Schedutil,
 }
@@ -57,7 +80,8 @@ impl FrequencySpec {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Turbo {
-    /// Time for which a physical core counts as active after it went idle, in microseconds.
+    /// Time for which a physical core counts as active after it entered an idle state that does not
+    /// count, in microseconds.
     pub release_us: u32,
     /// Limits by number of active physical cores of the socket, descending.
     pub limits: Vec<TurboLimit>,
@@ -86,18 +110,14 @@ impl Turbo {
     }
 }
 
-/// Section `[frequency.ramp]`: time constants of a core's warmth, in microseconds.
+/// Section `[frequency.hwp]`: choice of the hardware (Speed Shift).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Ramp {
-    /// Update interval: the hardware changes frequencies only at multiples of it.
-    pub window_us: u32,
-    /// Busy time from cold to fully warm.
-    pub up_us: u32,
-    /// Idle time until the displayed frequency reaches its lowest value.
-    pub down_us: u32,
-    /// Idle time from fully warm to cold.
-    pub settle_us: u32,
+pub struct Hwp {
+    /// Time constant of the moving average of a core's activity, in microseconds.
+    pub tau_us: u32,
+    /// Average activity from which the hardware chooses the highest frequency, in thousandths.
+    pub full_permille: u32,
 }
 
 /// Section `[frequency.schedutil]`.
@@ -106,6 +126,9 @@ pub struct Ramp {
 pub struct Schedutil {
     /// Minimum time between two requests for one core, in microseconds.
     pub rate_limit_us: u32,
+    /// Frequency at which running time counts fully (frequency invariance); 0 if the kernel has no
+    /// frequency invariance on this machine.
+    pub invariant_khz: u32,
 }
 
 /// Section `[power]`: power of one socket, in watts.

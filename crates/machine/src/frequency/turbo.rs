@@ -1,56 +1,41 @@
-//! Turbo limits by number of active cores, and the delayed accounting of idle cores.
+//! Turbo limits by number of active cores.
 //!
 //! The frequency limit of a socket depends on how many of its cores are active (Nest paper, table
-//! 3). The hardware notices late that a core went idle: in figure 2 of the paper, one task at a
-//! time, spread over eight cores, runs in the eight-core range. A core therefore counts while it is
-//! busy and for `release` afterwards.
+//! 3). Intel's data sheets call the cores in C0 active. A core counts while one of its hardware
+//! threads executes or is in an idle state that counts (C1, C1E), and for `release_us` afterwards:
+//! "the processor does not react quickly enough to the change of core activity" (Nest paper,
+//! section 5.2).
 
+use super::grant::Windows;
 use super::pstate::{PState, PStates};
-use super::ramp::{Curve, Offer};
 use super::spec::FrequencySpec;
-
-/// Row of the turbo table: a limit and the ramp up to it.
-#[derive(Debug, Clone)]
-struct Bin {
-    limit: PState,
-    offer: Offer,
-}
 
 /// Turbo table of a machine.
 #[derive(Debug, Clone)]
 pub(super) struct Limits {
-    bins: Vec<Bin>,
-    /// Index into `bins` by number of counted cores, starting at 0.
-    by_count: Vec<u8>,
+    /// Limit by number of counted cores, starting at 0.
+    by_count: Vec<PState>,
     release_ns: u64,
+    windows: Windows,
 }
 
 impl Limits {
-    pub fn new(spec: &FrequencySpec, cores: u16, pstates: &PStates, curve: &Curve) -> Limits {
+    pub fn new(spec: &FrequencySpec, cores: u16, pstates: &PStates, windows: Windows) -> Limits {
         let limits = &spec.turbo.limits;
-        let bins = limits
-            .iter()
-            .map(|l| {
-                let limit = pstates.at_most(l.khz);
-                Bin { limit, offer: Offer::new(curve, pstates, limit) }
-            })
-            .collect();
-        let by_count = (0..=cores).map(|count| limits.partition_point(|l| l.cores < count) as u8).collect();
-        Limits { bins, by_count, release_ns: u64::from(spec.turbo.release_us) * 1000 }
+        let limit = |count| {
+            let row = limits.iter().find(|l| l.cores >= count).or(limits.last());
+            row.map_or(pstates.top(), |l| pstates.at_most(l.khz))
+        };
+        Limits {
+            by_count: (0..=cores).map(limit).collect(),
+            release_ns: u64::from(spec.turbo.release_us) * 1000,
+            windows,
+        }
     }
 
-    pub fn release_ns(&self) -> u64 {
-        self.release_ns
-    }
-
-    /// Turbo limit of a bin.
-    pub fn pstate(&self, bin: u8) -> PState {
-        self.bins[usize::from(bin)].limit
-    }
-
-    /// P-states that the hardware offers in a bin.
-    pub fn offer(&self, bin: u8) -> &Offer {
-        &self.bins[usize::from(bin)].offer
+    /// When a core stops counting that entered an idle state that does not count at `now`.
+    pub fn released_at(&self, now: u64) -> u64 {
+        self.windows.from(now.saturating_add(self.release_ns)).max(now + 1)
     }
 }
 
@@ -59,21 +44,19 @@ impl Limits {
 pub(super) struct Socket {
     /// Number of counted physical cores.
     pub counted: u16,
-    /// Row of the turbo table for that number.
-    pub bin: u8,
+    /// Limit for that number.
+    pub limit: PState,
 }
 
 impl Socket {
     pub fn new(limits: &Limits) -> Socket {
-        Socket { counted: 0, bin: limits.by_count[0] }
+        Socket { counted: 0, limit: limits.by_count[0] }
     }
 
     /// Adds `by` (1 or -1) to the counted cores. Returns true if the limit changes.
     pub fn count(&mut self, limits: &Limits, by: i16) -> bool {
         self.counted = self.counted.saturating_add_signed(by);
-        let bin = limits.by_count[usize::from(self.counted)];
-        let other = bin != self.bin;
-        self.bin = bin;
-        other
+        let limit = limits.by_count[usize::from(self.counted)];
+        std::mem::replace(&mut self.limit, limit) != limit
     }
 }

@@ -3,7 +3,7 @@
 //! A thread's utilisation is the weighted fraction of the past that it ran, from 0 to [`FULL`].
 //! Time 32 periods ago (33.6 ms) weighs half as much as now: a geometric series, as in Linux
 //! `kernel/sched/pelt.c`. A core's utilisation is the sum over the threads attached to it
-//! ([`CoreUtil`]); `schedutil` passes it to [`crate::Model::set_util`].
+//! ([`CoreUtil`]); `schedutil` gets it through [`crate::Model::update_util`].
 //!
 //! Calls of a simulator:
 //!
@@ -16,9 +16,11 @@
 //! | tick | [`CoreUtil::tick`] |
 //! | blocks | [`CoreUtil::stop`], [`CoreUtil::dequeue`] with `sleeps` |
 //! | exits | [`CoreUtil::stop`], [`CoreUtil::dequeue`], [`CoreUtil::detach`] |
+//! | core goes idle | [`CoreUtil::idle`] |
+//! | changed scale at a tick | [`CoreUtil::set_scale`] |
 //!
-//! After each call, the kernel would update its governor:
-//! `model.set_util(now, core, core_util.requested(now))`.
+//! After an enqueue, a dequeue or a tick, the kernel calls its governor:
+//! `model.update_util(now, core, from, || core_util.requested(now))`.
 //!
 //! A blocked thread stays attached to its last core, where its utilisation decays until the thread
 //! wakes elsewhere. All operations are O(1): decay is linear, so the sum decays as a whole.

@@ -46,14 +46,13 @@ impl Util {
 
     /// Updates the utilisation to `now`; the thread was `running`, or not, since the last update.
     pub fn update(&mut self, now: u64, running: bool) {
-        self.update_at(now, if running { FULL } else { 0 });
+        let now = visible(self.as_of, now);
+        self.avg = approach(self.avg, fixed(if running { FULL } else { 0 }), now - self.as_of);
+        self.as_of = now;
     }
 
-    /// Like [`Self::update`], for a core of `capacity`: on machines with frequency invariance,
-    /// [`FULL`] · frequency / maximum. 0 if the thread was not running.
-    pub fn update_at(&mut self, now: u64, capacity: u32) {
-        let now = visible(self.as_of, now);
-        self.avg = approach(self.avg, fixed(capacity), now - self.as_of);
+    /// The thread comes to a core whose clock is at `now`.
+    pub(super) fn move_to(&mut self, now: u64) {
         self.as_of = now;
     }
 

@@ -37,3 +37,26 @@ pub fn trace(model: &mut Model, core: u16, until: u64) -> Vec<(u64, u32)> {
     model.advance(until);
     points
 }
+
+/// Period of the scheduler's tick (HZ=250).
+pub const TICK: u64 = 4 * MS;
+
+/// Keeps `core` busy from `start` to `end`, with ticks at multiples of 4 ms. Calls `see` with the
+/// time and the model every 100 us and at both ends.
+pub fn busy(model: &mut Model, core: u16, start: u64, end: u64, mut see: impl FnMut(u64, &Model)) {
+    model.set_active(start, core, true);
+    see(start, model);
+    let mut now = start;
+    while now < end {
+        now = end.min((now / (100 * US) + 1) * 100 * US);
+        model.advance(now);
+        if now.is_multiple_of(TICK) {
+            model.tick(now, core);
+            model.update_util(now, core, core, || 1024);
+        }
+        see(now, model);
+    }
+    // The thread is dequeued.
+    model.update_util(end, core, core, || 1024);
+    model.set_active(end, core, false);
+}

@@ -183,6 +183,9 @@ impl Sources<'_> {
         let cpu = self.cpus.first().copied().unwrap_or(0);
         let driver = self.files.text(&format!("sys/devices/system/cpu/cpu{cpu}/cpufreq/scaling_driver"));
         match driver.as_deref() {
+            Some("intel_pstate") if control(self.processor) == Control::SpeedStep => {
+                Known::new(Powersave::Sampler, "the cpufreq driver is intel_pstate without HWP")
+            }
             Some(driver @ ("intel_pstate" | "amd-pstate-epp" | "amd_pstate_epp")) => Known::new(
                 Powersave::Hardware,
                 format!("the cpufreq driver is {driver}: the hardware decides"),

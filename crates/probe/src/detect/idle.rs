@@ -7,6 +7,9 @@ use hearth_machine::{IdleState, Machine};
 /// The kernel's maximum of idle states.
 const MOST: u32 = 16;
 
+/// The states in which a core counts as active for the turbo limit (assumption).
+const COUNTED: [&str; 3] = ["C1", "C1E", "C1_ACPI"];
+
 /// Idle states from shallow to deep; those of the nearest machine if the kernel reports none.
 pub fn read(files: &Files, cpu: u32, nearest: &Machine) -> Known<Vec<IdleState>> {
     let mut states: Vec<IdleState> = Vec::new();
@@ -16,7 +19,8 @@ pub fn read(files: &Files, cpu: u32, nearest: &Machine) -> Known<Vec<IdleState>>
                 && state.exit_latency_us >= last.exit_latency_us
         });
         if deeper {
-            states.push(state);
+            let counts = state.counts && states.last().is_none_or(|last| last.counts);
+            states.push(IdleState { counts, ..state });
         }
     }
     if states.is_empty() {
@@ -38,6 +42,7 @@ fn one(files: &Files, cpu: u32, state: u32) -> Option<Option<IdleState>> {
     let residency: Option<u32> = files.number(&format!("{folder}/residency"));
     let (Some(latency), false, false) = (latency, off, name == "POLL") else { return Some(None) };
     Some(Some(IdleState {
+        counts: COUNTED.contains(&name.as_str()),
         name,
         exit_latency_us: latency,
         // A sleep shorter than the wake-up latency never saves energy, even if the firmware reports it.

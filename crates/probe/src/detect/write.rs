@@ -2,9 +2,9 @@
 
 use super::frequency::Frequencies;
 use super::topology::{Regular, numbering_name};
-use super::{Known, Measured, Processor};
+use super::{Known, Measured, Processor, Vendor};
 use crate::report::{Direction, Verdict};
-use hearth_machine::frequency::VoltagePoint;
+use hearth_machine::frequency::{Hwp, VoltagePoint};
 use hearth_machine::{Control, IdleState, Machine, Powersave};
 use std::fmt::Display;
 
@@ -34,7 +34,6 @@ pub fn file(parts: &Parts<'_>) -> String {
     out.key("model", text(&parts.processor.name));
     topology(&mut out, parts);
     frequency(&mut out, parts);
-    ramp(&mut out, parts);
     power(&mut out, parts);
     costs(&mut out, parts);
     idle(&mut out, parts);
@@ -137,10 +136,13 @@ fn frequency(out: &mut Out, parts: &Parts<'_>) {
     };
     out.known("control", text(control), &f.control.source);
     let powersave = match f.powersave.value {
+        Powersave::Sampler => "sampler",
         Powersave::Hardware => "hardware",
         Powersave::Lowest => "lowest",
     };
     out.known("powersave", text(powersave), &f.powersave.source);
+    transitions(out, parts);
+    out.known("window_us", digits(parts.nearest.frequency.window_us), &assumed(parts));
     out.section("frequency.turbo");
     out.known("release_us", digits(parts.nearest.frequency.turbo.release_us), &assumed(parts));
     out.comment(&f.limits.source);
@@ -149,40 +151,20 @@ fn frequency(out: &mut Out, parts: &Parts<'_>) {
         out.line(&format!("  {{ cores = {}, khz = {} }},", limit.cores, digits(limit.khz)));
     }
     out.line("]");
+    if f.control.value == Control::SpeedShift || f.powersave.value == Powersave::Hardware {
+        let hwp = parts.nearest.frequency.hwp.clone().unwrap_or(HWP);
+        out.section("frequency.hwp");
+        out.known("tau_us", digits(hwp.tau_us), "assumption: as the built-in machines with Speed Shift.");
+        out.key("full_permille", hwp.full_permille);
+    }
+    schedutil(out, parts);
 }
 
-fn assumed(parts: &Parts<'_>) -> String {
-    format!("assumption: as {}, the nearest known machine.", parts.nearest.name)
-}
+/// The values of the built-in machines, for hardware that chooses frequencies but is not Intel's.
+const HWP: Hwp = Hwp { tau_us: 1_000, full_permille: 300 };
 
-/// The longest time that a machine file can express.
-const LONGEST_US: u32 = 1_000_000;
-
-fn ramp(out: &mut Out, parts: &Parts<'_>) {
-    let nearest = &parts.nearest.frequency.ramp;
-    let up = measured_phase(parts, true);
-    let down = measured_phase(parts, false);
-    let us = |ms: f64| ((ms * 1000.0).round().max(1.0) as u32).min(LONGEST_US);
-    out.section("frequency.ramp");
-    out.known("window_us", digits(nearest.window_us), &assumed(parts));
-    match &up {
-        Ok((times, source)) => {
-            out.known("up_us", digits(us(times.settled)), &format!("{source}: settled (median)."));
-        }
-        Err(why) => out.known("up_us", digits(nearest.up_us), &format!("{} {why}", assumed(parts))),
-    }
-    match &down {
-        Ok((times, source)) => {
-            let down_us = us(times.reached);
-            out.known("down_us", digits(down_us), &format!("{source}: lowest speed reached (median)."));
-            let settle_us = us(times.settled).max(down_us);
-            out.known("settle_us", digits(settle_us), &format!("{source}: settled there (median)."));
-        }
-        Err(why) => {
-            out.known("down_us", digits(nearest.down_us), &format!("{} {why}", assumed(parts)));
-            out.known("settle_us", digits(nearest.settle_us), &assumed(parts));
-        }
-    }
+fn schedutil(out: &mut Out, parts: &Parts<'_>) {
+    let f = parts.frequency;
     out.section("frequency.schedutil");
     match parts.rate_limit {
         Some(us) => out.known("rate_limit_us", digits(us), "sysfs, cpufreq/schedutil/rate_limit_us"),
@@ -192,6 +174,39 @@ fn ramp(out: &mut Out, parts: &Parts<'_>) {
             &assumed(parts),
         ),
     }
+    let limit =
+        |cores: u16| f.limits.value.iter().find(|limit| limit.cores >= cores).or(f.limits.value.last());
+    let khz = |cores| limit(cores).map_or(f.nominal_khz.value, |limit| limit.khz);
+    let (khz, source) = match parts.processor.vendor {
+        Vendor::Intel => {
+            (khz(4), "Linux 5.7 and later, intel_set_max_freq_ratio: the turbo frequency of four cores.")
+        }
+        _ => (
+            f.nominal_khz.value.midpoint(khz(1)),
+            "Linux 5.11 and later, amd_set_max_freq_ratio: halfway from the nominal to the highest.",
+        ),
+    };
+    out.known("invariant_khz", digits(khz), source);
+}
+
+/// The measured transition latencies, as comments: they result from governor and hardware.
+fn transitions(out: &mut Out, parts: &Parts<'_>) {
+    for (up, what) in [(true, "up"), (false, "down")] {
+        match measured_phase(parts, up) {
+            Ok((times, source)) => out.comment(&format!(
+                "{source}: {what} in {} ms, settled after {} ms (medians). This results from governor and \
+                 hardware; it is no key.",
+                tenths(times.reached),
+                tenths(times.settled)
+            )),
+            Err(Some(why)) => out.comment(&why),
+            Err(None) => {}
+        }
+    }
+}
+
+fn assumed(parts: &Parts<'_>) -> String {
+    format!("assumption: as {}, the nearest known machine.", parts.nearest.name)
 }
 
 /// In milliseconds.
@@ -200,11 +215,9 @@ struct Times {
     settled: f64,
 }
 
-/// The times that `hearth ftl` measured and a description of the measurement, or why they are not used.
-fn measured_phase(parts: &Parts<'_>, up: bool) -> Result<(Times, String), String> {
-    let Some(report) = &parts.measured.ftl else {
-        return Err("(`--measure` measures it.)".into());
-    };
+/// The times that `hearth ftl` measured and a description of the measurement, or why there are none.
+fn measured_phase(parts: &Parts<'_>, up: bool) -> Result<(Times, String), Option<String>> {
+    let report = parts.measured.ftl.as_ref().ok_or(None)?;
     let (phase, wanted) = if up { (&report.up, Direction::Rises) } else { (&report.down, Direction::Falls) };
     let on = format!("on core {} by {}", report.core, report.source.kind);
     let times = phase.reached_ms.zip(phase.settled_ms).filter(|_| phase.direction == Some(wanted));
@@ -214,8 +227,10 @@ fn measured_phase(parts: &Parts<'_>, up: bool) -> Result<(Times, String), String
                 format!("Measured {on}, {} rounds, resolution {} ms", phase.usable, phase.resolution_ms);
             Ok((Times { reached: reached.median, settled: settled.median }, source))
         }
-        None if phase.verdict == Verdict::NotSeen => Err(format!("Measured {on}: no transition was seen.")),
-        None => Err(format!("Measured {on}: no clear transition was seen.")),
+        None if phase.verdict == Verdict::NotSeen => {
+            Err(Some(format!("Measured {on}: no transition was seen.")))
+        }
+        None => Err(Some(format!("Measured {on}: no clear transition was seen."))),
     }
 }
 
@@ -299,5 +314,9 @@ fn idle(out: &mut Out, parts: &Parts<'_>) {
         out.key("name", text(&state.name));
         out.key("exit_latency_us", digits(state.exit_latency_us));
         out.key("target_residency_us", digits(state.target_residency_us));
+        if state.counts {
+            out.comment("assumption: C1 and C1E count as active for the turbo limit.");
+            out.key("counts", true);
+        }
     }
 }

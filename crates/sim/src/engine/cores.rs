@@ -3,7 +3,6 @@
 use super::{CoreState, Engine, Mode, TICK_NS};
 use crate::agenda::Due;
 use crate::error::SimError;
-use hearth_machine::Governor;
 use hearth_trace::{IDLE, Kind, Stop};
 
 impl Engine<'_> {
@@ -77,8 +76,8 @@ impl Engine<'_> {
                 }
             }
         }
+        self.show_frequency(core);
         self.update_rate(core);
-        self.set_util(core);
         self.apply_frequencies();
         if !self.core(core).ticking {
             let phase = self.core(core).tick_phase;
@@ -127,7 +126,7 @@ impl Engine<'_> {
                 self.model.set_active(self.now, core as u16, false);
             }
         }
-        self.set_util(core);
+        self.load.idle(self.now, core);
         self.apply_frequencies();
         // A thread may have become ready during `enter_idle`.
         if self.rt.get().core(core).nr_ready > 0 && !self.core(core).woken {
@@ -211,16 +210,23 @@ impl Engine<'_> {
         self.model.drain_changed(|physical| changed.push(physical));
         for physical in changed.drain(..) {
             for i in 0..self.config.machine.topology.cores_of_physical(physical).len() {
-                let core = self.config.machine.topology.cores_of_physical(physical)[i];
-                let khz = self.model.khz(core);
-                if khz != self.core(u32::from(core)).khz {
-                    self.core(u32::from(core)).khz = khz;
-                    self.update_rate(u32::from(core));
-                    self.emit(u32::from(core), Kind::Frequency { khz });
+                let core = u32::from(self.config.machine.topology.cores_of_physical(physical)[i]);
+                if self.show_frequency(core) {
+                    self.update_rate(core);
                 }
             }
         }
         self.changed = changed;
+    }
+
+    /// Takes over a core's frequency from the machine model. Returns whether it changed.
+    fn show_frequency(&mut self, core: u32) -> bool {
+        let khz = self.model.khz(core as u16);
+        let changed = std::mem::replace(&mut self.core(core).khz, khz) != khz;
+        if changed {
+            self.emit(core, Kind::Frequency { khz });
+        }
+        changed
     }
 
     pub(super) fn tick(&mut self, core: u32) -> Result<(), SimError> {
@@ -232,17 +238,16 @@ impl Engine<'_> {
         self.rt.get().core(core).seen_khz = khz;
         self.emit(core, Kind::Tick { khz });
         self.agenda.at(self.now + TICK_NS, Due::Tick { core });
-        self.load.tick(self.now, thread, core);
-        self.set_util(core);
+        self.load.tick(self.now, thread, core, self.model.scale(core as u16));
+        self.update_util(core, core);
         self.apply_frequencies();
         self.on_thread(core, self.table.tick, thread)?;
         self.on_core(core, self.table.balance)
     }
 
-    pub(super) fn set_util(&mut self, core: u32) {
-        if self.config.governor == Governor::Schedutil {
-            let util = self.load.util(self.now, core);
-            self.model.set_util(self.now, core as u16, util);
-        }
+    /// The scheduler on core `from` calls the governor of `core`.
+    pub(super) fn update_util(&mut self, core: u32, from: u32) {
+        let (now, load) = (self.now, &self.load);
+        self.model.update_util(now, core as u16, from as u16, || load.util(now, core));
     }
 }

@@ -111,6 +111,7 @@ struct CoreState {
     generation: u32,
     /// The current thread's work is accounted up to this time.
     settled: u64,
+    /// Its frequency in the trace; 0 before it first runs.
     khz: u32,
     /// Execution rate in millionths of a cycle per nanosecond.
     rate: u64,
@@ -211,7 +212,7 @@ impl<'a> Engine<'a> {
                 tick_phase: phase(u64::from(id)) % TICK_NS,
                 generation: 0,
                 settled: 0,
-                khz: model.khz(id),
+                khz: 0,
                 rate: 0,
                 rated: (0, false),
                 timed: false,
@@ -307,7 +308,7 @@ impl<'a> Engine<'a> {
                 self.on_core(core, self.table.enter_idle)?;
             }
             self.model.set_active(self.now, core as u16, false);
-            self.model.set_util(self.now, core as u16, 0);
+            self.model.update_util(self.now, core as u16, core as u16, || 0);
         }
         Ok(())
     }

@@ -201,13 +201,12 @@ impl Engine<'_> {
             let seen_khz = self.rt.get().core(to).seen_khz;
             self.emit(here, Kind::Place { thread: tid, target, reason: reason as u16, seen_khz });
         }
-        self.set_util(to);
+        self.update_util(to, here);
         self.apply_frequencies();
     }
 
     /// Wakes an idle core that has received a thread. It calls `schedule` after its exit latency.
     fn wake_core(&mut self, here: u32, core: u32) -> Result<(), SimError> {
-        let idle_since = self.rt.get().core(core).idle_since as u64;
         self.on_core(core, self.table.exit_idle)?;
         if self.core(core).woken {
             return Ok(());
@@ -215,7 +214,7 @@ impl Engine<'_> {
         let mut latency = match self.core(core).mode {
             // The idle loop polls, so it needs no interrupt.
             Mode::Spin => 0,
-            _ => self.config.machine.exit_latency_after(self.now - idle_since),
+            _ => self.model.exit_latency_ns(self.now, core as u16),
         };
         if core != here && self.core(core).mode != Mode::Spin {
             latency += u64::from(self.config.machine.costs.remote_wakeup_ns);

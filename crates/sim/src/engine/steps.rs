@@ -109,6 +109,7 @@ impl Engine<'_> {
         self.on_thread(core, self.table.block, thread)?;
         self.expect_state(thread, State::Blocked, "block")?;
         self.load.blocked(self.now, thread, core);
+        self.update_util(core, core);
         Ok(())
     }
 
@@ -163,6 +164,7 @@ impl Engine<'_> {
         self.on_thread(core, self.table.terminate, thread)?;
         self.expect_state(thread, State::Terminated, "terminate")?;
         self.load.exited(self.now, thread, core);
+        self.update_util(core, core);
         self.alive -= usize::from(self.of_workload(thread));
         Ok(())
     }
