@@ -98,7 +98,6 @@ static inline bool saakm_claim(saakm_t s, core_t c)
 {
 	if (!saakm_has(&s->idle, c) || saakm_has(&s->claimed, c))
 		return false;
-	saakm_look(s, c);
 	saakm_include(&s->claimed, c);
 	return true;
 }

@@ -46,7 +46,7 @@ pub struct Combinations {
 
     /// The world around the workload: `all`, `empty`, or parts separated by commas: warm (a run before it), daemons,
     /// search (placements take time), races (placements at the same time collide)
-    #[arg(long, value_name = "PARTS", default_value_t = World::ALL, help_heading = HOW)]
+    #[arg(long, value_name = "PARTS", default_value_t = World::EMPTY, help_heading = HOW)]
     world: World,
 
     #[command(flatten, next_help_heading = HOW)]

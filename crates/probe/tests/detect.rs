@@ -3,7 +3,7 @@
 mod common;
 
 use common::{Core, Tree};
-use hearth_machine::{Control, Level, Machine, Powersave};
+use hearth_machine::{Control, IdleState, Level, Machine, Powersave};
 use hearth_probe::Error;
 use hearth_probe::detect::{Detected, Measured, Options, cores_of_a_socket, detect, parse_cores};
 use hearth_probe::turbo::Together;
@@ -35,7 +35,12 @@ fn the_e7_is_the_built_in_one() {
     let (found, known) = (machine(&detected), Machine::builtin("xeon-e7-8870v4").unwrap());
     assert_eq!(found.topology, known.topology);
     assert_eq!(found.frequency, known.frequency);
-    assert_eq!(found.idle, known.idle);
+    // The kernel reports the latency of C6 for a package that sleeps; the built-in file has that of the core.
+    let reported = |state: &IdleState| match state.name.as_str() {
+        "C6" => IdleState { exit_latency_us: 133, ..state.clone() },
+        _ => state.clone(),
+    };
+    assert_eq!(found.idle, known.idle.iter().map(reported).collect::<Vec<_>>());
     assert_eq!((found.name.as_str(), found.power.tdp_w), ("intel-xeon-e7-8870-v4", 140.0));
     assert_eq!(detected.notes, Vec::<String>::new());
     for source in

@@ -19,7 +19,7 @@ pub struct World {
     /// The run follows another one of the same workload: cores, frequencies and the policy's own data are as
     /// that one left them (Nest paper, section 5.1: two warm-up runs). Otherwise the machine has been idle.
     pub warm: bool,
-    /// Kernel threads and daemons wake up ([`background`]).
+    /// Kernel threads and daemons wake up (module `background`).
     pub daemons: bool,
     /// A placement takes the waking or forking core the machine's `costs.search` for each core that it looks at.
     pub search: bool,

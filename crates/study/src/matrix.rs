@@ -62,7 +62,7 @@ impl Matrix {
             seed: 1,
             runs: 5,
             noise: NOISE,
-            world: World::ALL,
+            world: World::EMPTY,
             threads: 0,
         })
     }

@@ -68,7 +68,7 @@ impl<'b> Plan<'b> {
                 Planned { claim, sides: claim.machines.iter().map(|&machine| sides(machine)).collect() }
             })
             .collect();
-        Plan { book, claims, points, world: World::ALL }
+        Plan { book, claims, points, world: World::EMPTY }
     }
 
     /// The same simulations in another world.

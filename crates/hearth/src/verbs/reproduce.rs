@@ -29,7 +29,7 @@ pub struct Args {
     jobs: Jobs,
 
     /// The world around the workloads, as for `hearth sim`: `all`, `empty`, or parts separated by commas
-    #[arg(long, default_value = "all")]
+    #[arg(long, default_value_t = World::EMPTY)]
     world: World,
 
     /// Read other claims, in the format of experiments/claims
