@@ -2,6 +2,7 @@
 
 use crate::report::html::escape;
 use crate::report::scale::Axis;
+use hearth_base::colour::table;
 use std::fmt::Write;
 
 /// A figure of a paper.
@@ -45,7 +46,6 @@ pub struct Curve {
 const WIDTH: f64 = 1100.0;
 const HEIGHT: f64 = 220.0;
 const LEFT: f64 = 50.0;
-const COLOURS: [&str; 4] = ["#56b4e9", "#e69f00", "#009e73", "#cc79a7"];
 
 pub(super) fn section(figures: &[Figure]) -> String {
     if figures.is_empty() {
@@ -65,10 +65,11 @@ fn figure(figure: &Figure) -> String {
 }
 
 fn key(series: &[String]) -> String {
-    let entry = |(name, colour): (&String, &&str)| {
+    let entry = |(index, name): (usize, &String)| {
+        let colour = table().kind(index);
         format!("<span class=\"key\" style=\"background:{colour}\"></span>{}", escape(name))
     };
-    series.iter().zip(&COLOURS).map(entry).collect()
+    series.iter().enumerate().map(entry).collect()
 }
 
 /// The frame: an SVG with horizontal lines at the axis' ticks.
@@ -105,8 +106,9 @@ fn draw_bars(bars: &Bars) -> String {
     let wide = (group * 0.8 / bars.series.len().max(1) as f64).min(40.0);
     for (index, (name, values)) in bars.groups.iter().enumerate() {
         let left = LEFT + group * index as f64 + (group - wide * bars.series.len() as f64) / 2.0;
-        for ((place, bar), colour) in values.iter().enumerate().zip(COLOURS) {
+        for (place, bar) in values.iter().enumerate() {
             let Some(bar) = bar else { continue };
+            let colour = table().kind(place);
             let (x, zero, y) = (left + wide * place as f64, up(&axis, 0.0), up(&axis, bar.value));
             let (top, high) = (zero.min(y), (zero - y).abs().max(0.5));
             let _ = write!(
