@@ -74,10 +74,12 @@ impl Table {
     }
 }
 
+/// The text of the table.
+pub const JSON: &str = include_str!("../colours.json");
+
 pub fn table() -> &'static Table {
-    static TABLE: LazyLock<Table> = LazyLock::new(|| {
-        serde_json::from_str(include_str!("../colours.json")).expect("a test parses the table")
-    });
+    static TABLE: LazyLock<Table> =
+        LazyLock::new(|| serde_json::from_str(JSON).expect("a test parses the table"));
     &TABLE
 }
 

@@ -13,6 +13,19 @@ use std::fmt::Write;
 
 const PAGE: &str = include_str!("page.html");
 
+/// The style sheet's variables, light and dark.
+fn colours() -> String {
+    let table: serde_json::Value = serde_json::from_str(hearth_base::colour::JSON).unwrap_or_default();
+    let theme = |name: &str| {
+        let names = ["paper", "panel", "ink", "quiet", "line"].map(|name| (name, name));
+        let marks = [("range", "bar"), ("hit", "better"), ("miss", "warn"), ("ours", "select")];
+        let variable = |(to, from)| format!("--{to}: {}; ", table[name][from].as_str().unwrap_or_default());
+        names.into_iter().chain(marks).map(variable).collect::<String>()
+    };
+    let dark = format!("@media (prefers-color-scheme: dark) {{ :root {{ {}}} }}", theme("dark"));
+    format!(":root {{ color-scheme: light dark; {}}}\n{dark}", theme("light"))
+}
+
 /// What the page shows.
 pub struct Page {
     pub title: String,
@@ -66,7 +79,7 @@ pub struct Unasked {
 
 /// The whole page.
 pub fn render(page: &Page) -> String {
-    fill(PAGE, |slot| match slot {
+    fill(&PAGE.replace("/* colours */", &colours()), |slot| match slot {
         "title" => escape(&page.title),
         "subtitle" => escape(&page.subtitle),
         "score" => score(&page.score),
