@@ -5,7 +5,7 @@ use hearth_machine::{Governor, Machine};
 use hearth_sim::Overlay;
 use hearth_trace::{Metrics, Residency, Sink, Source, Writer};
 use serde::Serialize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Give a recorded schedule the frequencies that it would have had on a machine
 ///
@@ -48,6 +48,9 @@ impl Args {
         check(&header.source).map_err(|help| {
             Failure::new(format!("{} is not a recorded schedule", self.trace.display())).help(help)
         })?;
+        if is_same(&self.trace, &self.output) {
+            return Err(Failure::usage("--output is the recording itself").help("name another trace"));
+        }
         output::check_trace(&self.output)?;
         let mut metrics = Metrics::new(&header);
         let mut writer = Writer::create(&self.output, &header)?;
@@ -69,6 +72,11 @@ impl Args {
         let document = Document { schema: "hearth.overlay/1", content };
         output::print(self.json, &document, || text(&document.content))
     }
+}
+
+/// True if both paths lead to one trace that exists.
+fn is_same(one: &Path, other: &Path) -> bool {
+    matches!((one.canonicalize(), other.canonicalize()), (Ok(one), Ok(other)) if one == other)
 }
 
 /// Frequencies of a simulation belong to its schedule.

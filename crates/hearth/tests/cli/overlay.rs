@@ -64,3 +64,16 @@ fn a_simulated_trace_has_its_own_frequencies() {
     let args = ["overlay", "simulated.trace", "-m", "xeon-5218", "-o", "laid.trace"];
     failed(&hearth(folder, &args), 1, &["simulated.trace is not a recorded schedule", "`hearth sim`"]);
 }
+
+#[test]
+fn the_recording_is_not_replaced() {
+    let folder = folder();
+    let folder = folder.path();
+    recorded(folder);
+    for output in ["recorded.trace", "./recorded.trace/"] {
+        let args = ["overlay", "recorded.trace", "-m", "xeon-5218", "-o", output];
+        failed(&hearth(folder, &args), 2, &["--output is the recording itself", "name another trace"]);
+    }
+    let report = hearth(folder, &["report", "recorded.trace"]);
+    assert!(report.status.success(), "{}", text(&report.stderr));
+}
