@@ -117,12 +117,13 @@ fn claim_rows(claim: &Claim) -> String {
     let axis = strip::axis(claim);
     let holds = claim.results.iter().all(|found| found.in_range);
     let mut text = format!("<tbody class=\"{}\">\n", if holds { "holds" } else { "misses" });
+    let name = format!("<td class=\"claim\" rowspan=\"{}\">{}</td>", claim.results.len(), name(claim));
     for (index, found) in claim.results.iter().enumerate() {
         let _ = writeln!(
             text,
-            "<tr class=\"{}\"><td>{}</td><td>{}</td><td>{}</td><td class=\"number\">{}</td><td class=\"number ours\">{} {}</td></tr>",
+            "<tr class=\"{}\">{}<td>{}</td><td>{}</td><td class=\"number\">{}</td><td class=\"number ours\">{} {}</td></tr>",
             if found.in_range { "hit" } else { "miss" },
-            if index == 0 { name(claim) } else { String::new() },
+            if index == 0 { &name } else { "" },
             escape(&found.machine),
             strip::strip(&axis, claim.range, found),
             escape(&found.paper),
