@@ -174,7 +174,11 @@ impl Book {
         match (self.unasked.iter().find(|unasked| unasked.id.starts_with(start)), closest(start, ids())) {
             (Some(unasked), _) => format!("{} is not asked: {}", unasked.id, unasked.why),
             (None, Some(near)) => did_you_mean(near),
-            (None, None) => format!("the claims are: {}", ids().collect::<Vec<_>>().join(", ")),
+            (None, None) => {
+                let mut rows: Vec<&str> = self.claims.iter().map(|claim| claim.row()).collect();
+                rows.dedup();
+                format!("rows with claims: {}", rows.join(", "))
+            }
         }
     }
 

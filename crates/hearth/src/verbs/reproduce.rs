@@ -29,12 +29,12 @@ pub struct Args {
     jobs: Jobs,
 
     /// The world around the workloads, as for `hearth sim`: `all`, `empty`, or parts separated by commas
-    #[arg(long, default_value_t = World::EMPTY)]
+    #[arg(long, value_name = "PARTS", default_value_t = World::EMPTY)]
     world: World,
 
-    /// Read other claims, in the format of experiments/claims
-    #[arg(long, value_name = "FILE.toml")]
-    claims: Option<PathBuf>,
+    /// Read the claims of these files instead, in the format of experiments/claims
+    #[arg(long, value_name = "FILE.toml", num_args = 1..)]
+    claims: Vec<PathBuf>,
 
     /// Also write a page with all claims as intervals, and figures of the papers
     #[arg(long, value_name = "FILE.html")]
@@ -67,7 +67,12 @@ impl Args {
     }
 
     fn book(&self) -> Result<Book, Failure> {
-        let Some(path) = &self.claims else { return Ok(Book::built_in()?) };
-        Ok(Book::parse(&[(&path.display().to_string(), &output::read("the claims", path)?)])?)
+        if self.claims.is_empty() {
+            return Ok(Book::built_in()?);
+        }
+        let read = |path: &PathBuf| Ok((path.display().to_string(), output::read("the claims", path)?));
+        let files = self.claims.iter().map(read).collect::<Result<Vec<_>, Failure>>()?;
+        let files: Vec<_> = files.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();
+        Ok(Book::parse(&files)?)
     }
 }

@@ -14,6 +14,9 @@ use toml::Spanned;
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct FileOfClaims {
+    /// What every machine of the file gets: `KEY=VALUE,...`.
+    #[serde(default)]
+    every_machine: String,
     #[serde(default)]
     claim: Vec<ClaimEntry>,
     #[serde(default)]
@@ -102,12 +105,12 @@ pub(super) fn parse(book: &mut Book, name: &str, text: &str) -> Result<(), Error
             .with_help("begin one with [[claim]]"));
     }
     for entry in &file.claim {
-        let place = Place { name, text, id: entry.id.get_ref() };
+        let place = Place { name, text, id: entry.id.get_ref(), every_machine: &file.every_machine };
         let claim = book.claim(entry, &place)?;
         book.claims.push(claim);
     }
     for entry in file.unasked {
-        let place = Place { name, text, id: entry.id.get_ref() };
+        let place = Place { name, text, id: entry.id.get_ref(), every_machine: "" };
         book.check_id(&entry.id, &place)?;
         if entry.why.get_ref().trim().is_empty() {
             return Err(place.fail(&entry.why, "it does not say why it is not asked"));
@@ -175,7 +178,8 @@ impl Book {
     }
 
     fn machine(&mut self, name: &str, at: &Spanned<String>, place: &Place) -> Result<usize, Error> {
-        self.machines.load(name, Machine::load).map_err(|error| place.fail(at, error))
+        let name = place.machine(name);
+        self.machines.load(&name, Machine::load).map_err(|error| place.fail(at, error))
     }
 
     fn quantity(&mut self, stated: &Stated, place: &Place) -> Result<Quantity, Error> {
@@ -260,9 +264,19 @@ struct Place<'a> {
     name: &'a str,
     text: &'a str,
     id: &'a str,
+    every_machine: &'a str,
 }
 
 impl Place<'_> {
+    /// The name of a machine with what every machine of the file gets.
+    fn machine(&self, name: &str) -> String {
+        match (self.every_machine, name.contains(':')) {
+            ("", _) => name.to_owned(),
+            (all, false) => format!("{name}:{all}"),
+            (all, true) => format!("{name},{all}"),
+        }
+    }
+
     fn fail<T>(&self, at: &Spanned<T>, what: impl Display) -> Error {
         let Range { start, .. } = at.span();
         let line = 1 + self.text.bytes().take(start).filter(|byte| *byte == b'\n').count();

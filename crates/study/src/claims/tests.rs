@@ -234,3 +234,15 @@ fn claims_are_selected_by_the_beginning_of_their_id() {
     let error = ids(&["F31", "F31-smove-mlk"]).unwrap_err();
     assert!(error.help().is_some_and(|help| help.contains("`F31-smove-mkl`")));
 }
+
+#[test]
+fn a_file_may_change_values_of_all_its_machines() {
+    let key = "frequency.schedutil.invariant_khz=0";
+    let text = format!("every_machine = \"{key}\"\n{VALID}");
+    let book = parse(&text).unwrap();
+    let changed = book.machines.get(book.claims[0].machines[0]);
+    assert_eq!(book.machines.name(0), format!("xeon-5218:{key}"));
+    assert_ne!(*changed, Machine::builtin("xeon-5218").unwrap());
+    let error = parse(&format!("every_machine = \"nonsense=1\"\n{VALID}")).err().unwrap();
+    assert!(error.to_string().contains("nonsense"), "{error}");
+}

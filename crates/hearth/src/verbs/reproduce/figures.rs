@@ -1,5 +1,6 @@
 //! Figures of the papers, from the settings that the claims simulate. A setting that no claim needs is missing.
 
+use super::words;
 use hearth_study::reproduction::{Reproduction, SettingResult};
 use hearth_study::statistics::{Change, saving, speedup};
 use hearth_view::claims::{Bar, Bars, Curve, Drawing, Figure};
@@ -20,6 +21,8 @@ struct Comparison {
 }
 
 const NEST: [&str; 4] = ["xeon-6130-2s", "xeon-6130-4s", "xeon-5218", "xeon-e7-8870v4"];
+/// The E7 with Linux 5.4, as experiments/claims/fewer-cores.toml has it.
+const E7_OF_5_4: &str = "xeon-e7-8870v4:frequency.schedutil.invariant_khz=0";
 const CONFIGURE: [Side; 4] =
     [("cfs", "performance"), ("nest", "schedutil"), ("nest", "performance"), ("smove", "schedutil")];
 
@@ -87,7 +90,7 @@ const COMPARISONS: [Comparison; 7] = [
             ("kbuild-sched, ", "kbuild:files=30,jobs=320"),
             ("hackbench, ", "hackbench:groups=250,fds=20,loops=20"),
         ],
-        machines: &["xeon-e7-8870v4"],
+        machines: &[E7_OF_5_4],
         baseline: ("cfs", "powersave"),
         sides: &[("slocal", "powersave"), ("smove", "powersave")],
         change: |baseline, side| saving(&baseline.time, &side.time),
@@ -96,7 +99,7 @@ const COMPARISONS: [Comparison; 7] = [
         title: "Fewer Cores, figure 4a, worst cases of S_local.",
         caption: "The same for the applications whose threads keep blocking and waking.",
         workloads: &[("mkl-dnn, ", "mkl:threads=160"), ("LU, ", "wavefront:threads=160")],
-        machines: &["xeon-e7-8870v4"],
+        machines: &[E7_OF_5_4],
         baseline: ("cfs", "powersave"),
         sides: &[("slocal", "powersave"), ("smove", "powersave")],
         change: |baseline, side| saving(&baseline.time, &side.time),
@@ -134,7 +137,7 @@ impl Comparison {
             let bars: Vec<Option<Bar>> = self.sides.iter().map(bar).collect();
             bars.iter()
                 .any(Option::is_some)
-                .then(|| (format!("{name}{}", machine.trim_start_matches("xeon-")), bars))
+                .then(|| (format!("{name}{}", words::base(machine).trim_start_matches("xeon-")), bars))
         };
         let of_workload = |(name, workload): &(&str, &str)| {
             self.machines.iter().filter_map(|machine| group(name, workload, machine)).collect::<Vec<_>>()
@@ -151,7 +154,7 @@ impl Comparison {
 
 /// Figure 3 of Fewer Cores: the frequency of a core around a busy loop.
 fn transition(reproduction: &Reproduction) -> Option<Figure> {
-    let setting = setting(reproduction, "busy-loop", "xeon-e7-8870v4", ("cfs", "powersave"))?;
+    let setting = setting(reproduction, "busy-loop", E7_OF_5_4, ("cfs", "powersave"))?;
     let ramp = setting.ramp.as_ref()?;
     Some(Figure {
         title: "Fewer Cores, figure 3.".into(),

@@ -36,7 +36,7 @@ pub fn page(reproduction: &Reproduction) -> String {
 
 fn shown(claim: &ClaimResult) -> Claim {
     let found = claim.results.iter().map(|found| Found {
-        machine: found.machine.into(),
+        machine: words::machine(found).into(),
         value: found.value,
         ci95: found.ci95,
         in_range: found.in_range,

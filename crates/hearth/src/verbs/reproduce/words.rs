@@ -80,6 +80,16 @@ pub fn quantity(claim: &ClaimResult) -> String {
     }
 }
 
+/// The machine of a result, without the values that its file of claims changes.
+pub fn machine<'n>(found: &Found<'n>) -> &'n str {
+    base(found.machine)
+}
+
+/// The name of a machine without changed values.
+pub fn base(machine: &str) -> &str {
+    machine.split(':').next().unwrap_or(machine)
+}
+
 fn one(quantity: &NamedQuantity) -> String {
     let (metric, subject) = (quantity.metric, side(&quantity.subject));
     let mut text = match (metric, quantity.baseline.as_ref().map(side)) {
@@ -100,7 +110,7 @@ fn differing(own: &NamedQuantity, than: &NamedQuantity) -> String {
     let same = own.metric == than.metric && bare(&own.subject) == bare(&than.subject);
     let mut text = if same { "the same".to_owned() } else { one(than) };
     if let Some(machine) = than.subject.machine.filter(|_| same) {
-        text += &format!(" on {machine}");
+        text += &format!(" on {}", base(machine));
     }
     if than.workload != own.workload {
         text += &format!(" of `{}`", than.workload);
@@ -115,7 +125,7 @@ fn side(side: &NamedSide) -> String {
     }
     text += &format!(" {}", side.governor);
     if let Some(machine) = side.machine {
-        text += &format!(" on {machine}");
+        text += &format!(" on {}", base(machine));
     }
     text
 }
