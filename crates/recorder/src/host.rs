@@ -1,6 +1,6 @@
 //! Description of this machine: its cores, topology and frequencies.
 
-use hearth_trace::{CoreInfo, Header, Source};
+use hearth_trace::{CoreInfo, Header, INSTRUCTIONS, Source};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,6 +12,8 @@ pub struct Host {
     pub model: String,
     /// Kernel release, as `uname -r` prints it.
     pub kernel: String,
+    /// Name of the clock, for a trace's header.
+    pub clock: String,
     /// CPU numbers of the online cores, ascending. A core's number in traces is its index in this list, so that an
     /// offline core does not appear as an idle one.
     pub cpus: Vec<u32>,
@@ -65,6 +67,7 @@ impl Host {
         Host {
             model: field(&cpuinfo, "model name").next().unwrap_or_default().to_owned(),
             kernel: files.text("proc/sys/kernel/osrelease").unwrap_or_default(),
+            clock: files.clock(),
             cores: files.topology(&cpus),
             nominal_khz: files.nominal_khz(&cpus, &cpuinfo),
             khz_range: (
@@ -85,6 +88,13 @@ struct Files<'a> {
 impl Files<'_> {
     fn text(&self, path: impl AsRef<Path>) -> Option<String> {
         Some(fs::read_to_string(self.root.join(path)).ok()?.trim().to_owned())
+    }
+
+    /// `hearth vm --accel icount` says on the kernel's command line that time is the number of instructions.
+    fn clock(&self) -> String {
+        let parameters = self.text("proc/cmdline").unwrap_or_default();
+        let counts = parameters.split_whitespace().any(|word| word == "hearth.clock=instructions");
+        if counts { INSTRUCTIONS } else { "mono" }.to_owned()
     }
 
     fn cpu(&self, cpu: u32, file: &str) -> Option<String> {
@@ -230,6 +240,7 @@ mod tests {
         let expected = Host {
             model: "A Processor".into(),
             kernel: "6.18.0".into(),
+            clock: "mono".into(),
             cpus: vec![0, 1, 3],
             possible: vec![0, 1, 2, 3],
             cores: vec![info(0, 0, 0, 0), info(0, 0, 0, 0), info(1, 1, 1, 1)],

@@ -103,7 +103,7 @@ impl Session {
             method,
             command: command.to_vec(),
             kernel: host.kernel.clone(),
-            clock: "mono".into(),
+            clock: host.clock.clone(),
             filter,
             ..Recording::default()
         }));

@@ -13,6 +13,10 @@ pub enum Source {
     Unknown,
 }
 
+/// Clock of an emulated machine whose CPUs take turns, a nanosecond for each instruction of any of them. So *n* busy cores
+/// execute an *n*-th of an instruction each in a nanosecond.
+pub const INSTRUCTIONS: &str = "instructions";
+
 /// How a trace was recorded. Only `method`, `command` and `kernel` are in traces of older versions.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Recording {
@@ -22,7 +26,7 @@ pub struct Recording {
     pub command: Vec<String>,
     /// Kernel release, as `uname -r` prints it.
     pub kernel: String,
-    /// Clock of the times, as the kernel's `trace_clock` calls it; empty: unknown.
+    /// Clock of the times, as the kernel's `trace_clock` calls it; [`INSTRUCTIONS`]; or empty: unknown.
     #[serde(default)]
     pub clock: String,
     #[serde(default)]
@@ -40,6 +44,11 @@ pub struct Recording {
 }
 
 impl Source {
+    /// True if busy cores share the time ([`INSTRUCTIONS`]).
+    pub fn counts_instructions(&self) -> bool {
+        matches!(self, Source::Recorded(recording) if recording.clock == INSTRUCTIONS)
+    }
+
     /// Set if the frequencies of the trace are not recorded.
     pub fn laid_over(&self) -> Option<&LaidOver> {
         match self {

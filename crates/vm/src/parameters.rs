@@ -11,6 +11,9 @@ const ALWAYS: &str = "console=ttyS0 panic=-1 oops=panic mitigations=off random.t
 const PATIENT: &str = "watchdog_thresh=60 rcupdate.rcu_cpu_stall_timeout=300 workqueue.watchdog_thresh=300 \
     sysctl.kernel.hung_task_timeout_secs=600";
 
+/// Tells the recorder in the guest that a nanosecond is an instruction of any CPU.
+const COUNTS: &str = "hearth.clock=instructions";
+
 /// Builds the command line of a guest. `jiffies` is the kernel's number of jiffies per second.
 pub fn parameters(accelerator: Accelerator, jiffies: u64, own: &str) -> String {
     let mut all = ALWAYS.to_owned();
@@ -21,6 +24,9 @@ pub fn parameters(accelerator: Accelerator, jiffies: u64, own: &str) -> String {
     };
     if let Some(khz) = khz {
         all = format!("{all} {PATIENT} {}", clock(khz, jiffies));
+    }
+    if accelerator == Accelerator::Counted {
+        all = format!("{all} {COUNTS}");
     }
     format!("{all} {own}").trim_end().into()
 }
@@ -66,7 +72,8 @@ mod tests {
         let kvm = parameters(Accelerator::Kvm, 250, "panic=5");
         assert!(kvm.ends_with(" panic=5") && !kvm.contains("tsc="));
         let tcg = parameters(Accelerator::Tcg, 250, "");
-        assert!(tcg.contains(" tsc_early_khz=") && !tcg.ends_with(' '));
-        assert!(parameters(Accelerator::Counted, 250, "").contains(" tsc_early_khz=1000000 "));
+        assert!(tcg.contains(" tsc_early_khz=") && !tcg.ends_with(' ') && !tcg.contains(COUNTS));
+        let counted = parameters(Accelerator::Counted, 250, "");
+        assert!(counted.contains(" tsc_early_khz=1000000 ") && counted.ends_with(COUNTS));
     }
 }

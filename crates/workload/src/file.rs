@@ -1,10 +1,11 @@
 //! Workload files: JSON, one thread per line.
 //!
 //! `docs/src/workloads.md` documents the format. It is [`Workload`] itself preceded by a version.
-//! The layout (one line per thread) only serves readers and `diff`.
+//! The layout (one line per thread) only serves readers and `diff`. A file whose name ends in `.zst` is compressed with
+//! Zstandard.
 
 use std::fs;
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::path::Path;
 
 use hearth_base::file::AtomicFile;
@@ -78,7 +79,13 @@ impl Workload {
         let path = path.as_ref();
         let write = || {
             let mut file = AtomicFile::create(path)?;
-            self.write(&mut file)?;
+            if is_compressed(path) {
+                let mut packed = zstd::Encoder::new(&mut file, SMALL)?;
+                self.write(&mut packed)?;
+                packed.finish()?;
+            } else {
+                self.write(&mut file)?;
+            }
             file.commit()
         };
         write().map_err(|source| Error::Write { path: path.to_path_buf(), source })
@@ -102,8 +109,29 @@ impl Workload {
     }
 }
 
+/// Zstandard's level for files that are written once.
+const SMALL: i32 = 19;
+
+/// Longest text of a compressed file. A damaged or hostile file does not exhaust memory.
+const LONGEST: u64 = 1 << 30;
+
+fn is_compressed(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "zst")
+}
+
+/// The text of a file, which may be compressed.
 pub(crate) fn read(path: &Path) -> Result<String, Error> {
-    fs::read_to_string(path).map_err(|source| Error::Read { path: path.to_path_buf(), source })
+    let text = if is_compressed(path) { unpack(path) } else { fs::read_to_string(path) };
+    text.map_err(|source| Error::Read { path: path.to_path_buf(), source })
+}
+
+fn unpack(path: &Path) -> io::Result<String> {
+    let mut text = String::new();
+    zstd::Decoder::new(fs::File::open(path)?)?.take(LONGEST + 1).read_to_string(&mut text)?;
+    match text.len() as u64 {
+        0..=LONGEST => Ok(text),
+        _ => Err(io::Error::other(format!("it has more than {LONGEST} bytes of text"))),
+    }
 }
 
 fn json(value: &impl Serialize) -> io::Result<String> {

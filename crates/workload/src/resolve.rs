@@ -14,7 +14,7 @@ pub struct Resolved {
 
 impl Workload {
     /// Resolves a generator specification (`configure`, `configure:tests=400,seed=3`), or the path
-    /// of a workload file or rt-app document. An argument that ends in `.json` or contains a `/` is
+    /// of a workload file or rt-app document. An argument that ends in `.json` or `.json.zst`, or contains a `/` is
     /// a path. (Many directories contain a file called `configure`; `./configure` is a path.)
     /// `A + B` runs both at once.
     pub fn resolve(spec: &str) -> Result<Workload, Error> {
@@ -31,7 +31,7 @@ impl Workload {
                 together::together(resolved.into_iter().map(|part| part.workload).collect(), spec)?;
             return Ok(Resolved { workload, notes });
         }
-        if !(spec.ends_with(".json") || spec.contains('/')) {
+        if !(spec.ends_with(".json") || spec.ends_with(".json.zst") || spec.contains('/')) {
             return generate::generate(spec).map(|workload| Resolved { workload, notes: Vec::new() });
         }
         let text = crate::file::read(Path::new(spec))?;

@@ -5,6 +5,7 @@ pub mod check;
 pub mod conform;
 pub mod exec;
 pub mod export;
+pub mod extract;
 pub mod fmt;
 pub mod ftl;
 pub mod import;

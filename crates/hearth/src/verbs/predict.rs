@@ -1,12 +1,10 @@
 use crate::combinations::Combinations;
 use crate::failure::{Failure, Outcome};
 use crate::recording::{self, RecorderOptions};
+use crate::verbs::extract::extract;
 use hearth_recorder::Subject;
-use hearth_trace::Store;
-use hearth_workload::{Extraction, Workload};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
-use std::sync::Arc;
 
 /// Predict the effect of policies on a recorded command, on any machine
 ///
@@ -46,15 +44,4 @@ impl Args {
         self.combinations.run(&matrix, &extraction.workload, extraction.report.warnings())?;
         Ok(ExitCode::from(status))
     }
-}
-
-fn extract(path: &Path) -> Result<Extraction, Failure> {
-    recording::check(path)?;
-    let store = Store::open(path)?;
-    if store.header().source.laid_over().is_some() {
-        let message =
-            format!("{}: its frequencies are not those of the machine that recorded it", path.display());
-        return Err(Failure::new(message).help("it is the result of `hearth overlay`; take the recording"));
-    }
-    Ok(Workload::extract(&Arc::new(store))?)
 }

@@ -1,7 +1,7 @@
 //! Tests of the command line: results, errors, exit statuses.
 
+mod extract;
 mod modelcheck;
-mod mutate;
 mod overlay;
 mod play;
 mod reproduce;

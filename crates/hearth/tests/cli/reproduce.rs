@@ -74,7 +74,8 @@ fn a_miss_is_a_result() {
     }
     assert!(table.contains("2 of 3 (67%)") && table.contains("3 of 4 (75%)"), "{table}");
     assert!(table.contains("Means of 2 runs"), "{table}");
-    let end = "Outside the range:\n  X2-never: what cannot be (P, 2)\n\nNot asked:\n  X4: Needs an oracle.\n\nhalf";
+    let end =
+        "Outside the range:\n  X2-never: what cannot be (P, 2)\n\nNot asked:\n  X4: Needs an oracle.\n\nhalf";
     assert!(table.contains(end), "{table}");
     assert!(table.trim_end().ends_with("confidence interval."), "the score comes last: {table}");
     let table = prints(folder.path(), &["--claims", "claims.toml", "--runs", "1", "--markdown"]);

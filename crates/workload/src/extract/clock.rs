@@ -83,6 +83,26 @@ fn frequency(event: &Event) -> Option<(Source, u32)> {
     }
 }
 
+/// The clock of a machine whose busy cores take turns ([`hearth_trace::INSTRUCTIONS`]).
+#[derive(Default)]
+pub(super) struct Turns {
+    /// Nanoseconds of a core that was busy all the time, times `UNIT`.
+    worked: u128,
+}
+
+impl Turns {
+    const UNIT: u128 = 1 << 32;
+
+    /// For `time`, this many cores were busy.
+    pub fn advance(&mut self, time: Time, busy: usize) {
+        self.worked += u128::from(time) * Self::UNIT / busy.max(1) as u128;
+    }
+
+    pub fn worked(&self) -> Time {
+        (self.worked / Self::UNIT) as Time
+    }
+}
+
 /// Work in units of kHz times nanoseconds, a millionth of a cycle: exact where frequencies change.
 #[derive(Clone, Copy, Default, Debug)]
 pub(super) struct Work(u128);

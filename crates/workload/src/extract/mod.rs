@@ -47,7 +47,7 @@ use hearth_trace::{
 };
 
 use crate::{Op, SemIdx, Thread, ThreadIdx, Workload};
-use clock::Clock;
+use clock::{Clock, Turns};
 use thread::{Found, State};
 
 /// A workload found in a trace, and what is to be known of it.
@@ -74,18 +74,23 @@ pub fn extract(trace: &Trace) -> Extraction {
 impl Workload {
     /// [`extract()`] of a stored trace, which is read twice and never held in memory.
     pub fn extract(store: &Arc<Store>) -> Result<Extraction, Error> {
+        Workload::extract_until(store, Time::MAX)
+    }
+
+    /// [`extract`](Self::extract) of a trace up to this time: threads that are not over then end there.
+    pub fn extract_until(store: &Arc<Store>, end: Time) -> Result<Extraction, Error> {
         let mut survey = Survey::new(store.header());
-        pass(store, &mut survey)?;
+        pass(store, end, &mut survey)?;
         let mut extractor = Extractor::new(survey);
-        pass(store, &mut extractor)?;
-        Ok(extractor.finish())
+        pass(store, end, &mut extractor)?;
+        Ok(extractor.finish_at(store.header().duration.min(end)))
     }
 }
 
-fn pass(store: &Arc<Store>, sink: &mut impl Sink) -> Result<(), Error> {
+fn pass(store: &Arc<Store>, end: Time, sink: &mut impl Sink) -> Result<(), Error> {
     let mut reader = Reader::of(store.clone())?;
     while let Some(group) = reader.next_group() {
-        group?.iter().for_each(|event| sink.event(event));
+        group?.iter().filter(|event| event.time <= end).for_each(|event| sink.event(event));
     }
     Ok(())
 }
@@ -97,12 +102,13 @@ pub struct Extractor<'a> {
     index: HashMap<Tid, ThreadIdx>,
     tids: Vec<Tid>,
     threads: Vec<Found>,
-    /// What runs on each core and since when, for threads in and outside the workload.
+    /// What runs on each core and since when by [`worked`](Self::worked), for threads in and outside the workload.
     running: Vec<Option<(Tid, Time)>>,
     pairs: HashMap<(ThreadIdx, ThreadIdx), SemIdx>,
     /// When the first traced thread appears: the graph's time 0.
     start: Time,
     now: Time,
+    turns: Option<Turns>,
     report: Report,
     untraced: BTreeMap<Tid, u64>,
 }
@@ -121,6 +127,7 @@ impl<'a> Extractor<'a> {
             pairs: HashMap::new(),
             start: start.unwrap_or(0),
             now: 0,
+            turns: header.source.counts_instructions().then(Turns::default),
             report: Report::default(),
             untraced: BTreeMap::new(),
         }
@@ -145,6 +152,22 @@ impl<'a> Extractor<'a> {
         Some(index)
     }
 
+    /// The clock of work: how long a core would have worked until now that was busy all the time.
+    fn worked(&self) -> Time {
+        self.turns.as_ref().map_or(self.now, Turns::worked)
+    }
+
+    /// Goes on to the time of the next event.
+    fn advance(&mut self, time: Time) {
+        // A trace never goes back in time; one that does must not make negative durations.
+        let now = self.now.max(time);
+        if let Some(turns) = &mut self.turns {
+            let busy = self.running.iter().flatten().filter(|(tid, _)| *tid != IDLE).count();
+            turns.advance(now - self.now, busy);
+        }
+        self.now = now;
+    }
+
     fn core(&mut self, core: CoreId) -> &mut Option<(Tid, Time)> {
         let index = usize::from(core);
         if index >= self.running.len() {
@@ -155,7 +178,7 @@ impl<'a> Extractor<'a> {
 
     /// Gives the thread that runs on `core` the work done up to now.
     fn account(&mut self, core: CoreId) {
-        let now = self.now;
+        let now = self.worked();
         let Some((tid, since)) =
             self.core(core).as_mut().map(|(tid, since)| (*tid, std::mem::replace(since, now)))
         else {
@@ -187,7 +210,7 @@ impl<'a> Extractor<'a> {
     }
 
     fn stops(&mut self, core: CoreId, prev: Tid, stop: Stop) {
-        let now = self.now;
+        let (now, worked) = (self.now, self.worked());
         match *self.core(core) {
             Some((tid, _)) if tid == prev => {}
             // The core's first event: it has run since before the trace.
@@ -196,18 +219,18 @@ impl<'a> Extractor<'a> {
                 // What ran here is not what stops here: switches are missing between.
                 self.report.contradictions += 1;
                 self.runs(core, IDLE);
-                *self.core(core) = Some((prev, now));
+                *self.core(core) = Some((prev, worked));
             }
         }
         self.account(core);
-        *self.core(core) = Some((IDLE, now));
+        *self.core(core) = Some((IDLE, worked));
         let Some(index) = self.traced(prev) else { return };
         if let State::Running { core: other } = self.thread(index).state
             && other != core
         {
             self.report.contradictions += 1;
             self.account(other);
-            *self.core(other) = Some((IDLE, now));
+            *self.core(other) = Some((IDLE, worked));
         }
         match stop {
             Stop::Preempted => self.thread(index).state = State::Ready,
@@ -227,7 +250,7 @@ impl<'a> Extractor<'a> {
 
     /// `next` runs on `core` from now on.
     fn runs(&mut self, core: CoreId, next: Tid) {
-        let now = self.now;
+        let worked = self.worked();
         // Whatever is said to run here still was not switched away: its end was lost.
         if let Some((left, _)) = *self.core(core)
             && left != IDLE
@@ -237,7 +260,7 @@ impl<'a> Extractor<'a> {
                 self.thread(index).state = State::Ready;
             }
         }
-        *self.core(core) = Some((next, now));
+        *self.core(core) = Some((next, worked));
         let Some(index) = self.traced(next) else { return };
         match self.thread(index).state {
             State::Blocked { since, .. } => {
@@ -247,7 +270,7 @@ impl<'a> Extractor<'a> {
             State::Running { core: other } if other != core => {
                 self.report.contradictions += 1;
                 self.account(other);
-                *self.core(other) = Some((IDLE, now));
+                *self.core(other) = Some((IDLE, worked));
             }
             State::Ended => self.report.contradictions += 1,
             State::Unseen | State::Ready | State::Running { .. } => {}
@@ -367,8 +390,13 @@ impl<'a> Extractor<'a> {
     }
 
     /// The end of the trace: the graph.
-    pub fn finish(mut self) -> Extraction {
-        self.now = self.now.max(self.header.duration);
+    pub fn finish(self) -> Extraction {
+        let end = self.header.duration;
+        self.finish_at(end)
+    }
+
+    fn finish_at(mut self, end: Time) -> Extraction {
+        self.advance(end);
         for core in 0..self.running.len() {
             self.account(core as CoreId);
         }
@@ -413,8 +441,7 @@ impl<'a> Extractor<'a> {
 
 impl Sink for Extractor<'_> {
     fn event(&mut self, event: &Event) {
-        // A trace never goes back in time; one that does must not make negative durations.
-        self.now = self.now.max(event.time);
+        self.advance(event.time);
         if let Some(khz) = self.clock.change(event) {
             self.account(event.core);
             self.clock.set(event.core, khz);

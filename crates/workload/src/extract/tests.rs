@@ -199,6 +199,17 @@ fn fractions_of_cycles_are_not_lost() {
     assert_eq!(assumed.cpu, assumed.cpu_assumed);
 }
 
+/// Two threads are busy for 60 ns, one alone for 40. The guest's cores take turns.
+#[test]
+fn cores_that_take_turns_share_the_time() {
+    let mut tape = Tape::new(2);
+    tape.start(0, 0, 1).fork(0, 0, 1, 2).start(40, 1, 2).exit(100, 1, 2).exit(100, 0, 1);
+    assert_eq!(tape.ops(), [vec![Op::Fork(1), Op::Run(100)], vec![Op::Run(60)]]);
+    let clock = hearth_trace::INSTRUCTIONS.to_owned();
+    tape.trace.header.source = Source::Recorded(Recording { clock, ..Recording::default() });
+    assert_eq!(tape.ops(), [vec![Op::Fork(1), Op::Run(70)], vec![Op::Run(30)]]);
+}
+
 #[test]
 fn threads_from_before_the_trace_are_roots() {
     let mut tape = Tape::new(3);
@@ -304,17 +315,22 @@ fn tape(events: Vec<(u64, u16, Kind)>) -> Tape {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 40, ..ProptestConfig::default() })]
 
-    /// Read from disk, group by group, a trace gives the graph that it gives in memory.
+    /// Read from disk, group by group, a trace gives the graph that it gives in memory; up to a time, that of the events
+    /// until then.
     #[test]
     fn a_stored_trace_gives_the_same(
-        events in prop::collection::vec((0u64..5000, 0u16..2, kinds()), 0..300)
+        events in prop::collection::vec((0u64..5000, 0u16..2, kinds()), 0..300),
+        end in 0u64..6000,
     ) {
-        let tape = tape(events);
+        let mut tape = tape(events);
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("trace");
         tape.trace.write(&path).unwrap();
-        let stored = Workload::extract(&Arc::new(Store::open(&path).unwrap())).unwrap();
-        prop_assert_eq!(stored, extract(&tape.trace));
+        let store = Arc::new(Store::open(&path).unwrap());
+        prop_assert_eq!(Workload::extract(&store).unwrap(), extract(&tape.trace));
+        tape.trace.events.retain(|event| event.time <= end);
+        tape.trace.header.duration = tape.trace.header.duration.min(end);
+        prop_assert_eq!(Workload::extract_until(&store, end).unwrap(), extract(&tape.trace));
     }
 }
 

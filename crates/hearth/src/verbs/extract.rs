@@ -1,0 +1,76 @@
+use crate::arguments;
+use crate::failure::{Failure, Outcome};
+use crate::output::{self, Document};
+use crate::recording;
+use hearth_trace::Store;
+use hearth_workload::{Extraction, Workload};
+use serde::Serialize;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Write the workload of a recorded command to a file
+///
+/// The workload is the work of each thread, its waits for other threads, and its delays; `hearth predict` finds the same. Prints
+/// what was found, and what the recording cannot explain.
+#[derive(clap::Args)]
+pub struct Args {
+    /// The recorded trace
+    trace: PathBuf,
+    /// The file to write. If its name ends in .zst, it is compressed
+    #[arg(short, long, value_name = "FILE.json|FILE.json.zst")]
+    output: PathBuf,
+    /// Leave out what comes after this time of the recording: `2s`, `500ms`
+    #[arg(long, value_name = "TIME", value_parser = arguments::time)]
+    until: Option<Duration>,
+    /// Print the summary as JSON (schema hearth.extract/1)
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Serialize)]
+struct Content<'a> {
+    file: String,
+    /// Share of the wake-ups whose cause is in the workload.
+    explained: f64,
+    #[serde(flatten)]
+    report: &'a hearth_workload::extract::Report,
+}
+
+impl Args {
+    pub fn run(self) -> Outcome {
+        if !is_workload(&self.output) {
+            return Err(Failure::usage(format_args!("{}: a workload is a JSON file", self.output.display()))
+                .help("use the extension .json or .json.zst"));
+        }
+        output::check_writable(&self.output)?;
+        let Extraction { workload, report, .. } = extract_until(&self.trace, self.until)?;
+        workload.save(&self.output)?;
+        let file = self.output.display().to_string();
+        let content = Content { file, explained: report.explained(), report: &report };
+        let document = Document { schema: "hearth.extract/1", content };
+        output::print(self.json, &document, || format!("{}:\n{report}", self.output.display()))
+    }
+}
+
+fn is_workload(path: &Path) -> bool {
+    let name = path.as_os_str().to_string_lossy();
+    name.ends_with(".json") || name.ends_with(".json.zst")
+}
+
+/// The workload of a stored recording.
+pub fn extract(path: &Path) -> Result<Extraction, Failure> {
+    extract_until(path, None)
+}
+
+fn extract_until(path: &Path, until: Option<Duration>) -> Result<Extraction, Failure> {
+    recording::check(path)?;
+    let store = Store::open(path)?;
+    if store.header().source.laid_over().is_some() {
+        let message =
+            format!("{}: its frequencies are not those of the machine that recorded it", path.display());
+        return Err(Failure::new(message).help("it is the result of `hearth overlay`; take the recording"));
+    }
+    let end = until.map_or(u64::MAX, |until| until.as_nanos() as u64);
+    Ok(Workload::extract_until(&Arc::new(store), end)?)
+}
