@@ -89,8 +89,14 @@ fn summary(doc: &str) -> String {
     line[..end.unwrap_or(line.len())].trim_end_matches('.').to_owned()
 }
 
-/// The generators of workloads.
+/// The generators of workloads, and the recorded programs.
 pub fn workloads() -> Vec<Entry> {
+    let recording = |recorded: &hearth_workload::Recorded| Entry {
+        name: recorded.name.clone(),
+        summary: format!("{} (recorded with {} CPUs)", recorded.what, recorded.cpus),
+        extends: None,
+        params: Vec::new(),
+    };
     let entry = |generator: &hearth_workload::Generator| Entry {
         name: generator.name.into(),
         summary: generator.summary.into(),
@@ -110,7 +116,8 @@ pub fn workloads() -> Vec<Entry> {
             })
             .collect(),
     };
-    hearth_workload::generators().iter().map(entry).collect()
+    let generators = hearth_workload::generators().iter().map(entry);
+    generators.chain(hearth_workload::recorded().iter().map(recording)).collect()
 }
 
 /// A unit after a number: units that are words need a space.

@@ -121,13 +121,17 @@ fn is_compressed(path: &Path) -> bool {
 
 /// The text of a file, which may be compressed.
 pub(crate) fn read(path: &Path) -> Result<String, Error> {
-    let text = if is_compressed(path) { unpack(path) } else { fs::read_to_string(path) };
+    let text = match is_compressed(path) {
+        true => fs::File::open(path).and_then(unpack),
+        false => fs::read_to_string(path),
+    };
     text.map_err(|source| Error::Read { path: path.to_path_buf(), source })
 }
 
-fn unpack(path: &Path) -> io::Result<String> {
+/// The text that Zstandard has packed.
+pub(crate) fn unpack(packed: impl Read) -> io::Result<String> {
     let mut text = String::new();
-    zstd::Decoder::new(fs::File::open(path)?)?.take(LONGEST + 1).read_to_string(&mut text)?;
+    zstd::Decoder::new(packed)?.take(LONGEST + 1).read_to_string(&mut text)?;
     match text.len() as u64 {
         0..=LONGEST => Ok(text),
         _ => Err(io::Error::other(format!("it has more than {LONGEST} bytes of text"))),

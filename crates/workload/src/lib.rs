@@ -5,6 +5,7 @@
 //!
 //! - a file ([`Workload::load`]),
 //! - a generator, a small model of a kind of program ([`generators`], [`Workload::resolve`]),
+//! - a recording of a real program that is part of Hearth ([`recorded()`]),
 //! - an rt-app document ([`import::rtapp`]), or
 //! - a trace, recorded or simulated ([`extract()`]).
 //!
@@ -18,6 +19,7 @@ pub mod generate;
 mod graph;
 pub mod import;
 mod problem;
+mod recorded;
 mod resolve;
 mod stats;
 mod steps;
@@ -30,6 +32,7 @@ pub use extract::{Extraction, extract};
 pub use generate::{Generator, Param, generators};
 pub use graph::*;
 pub use problem::{MAX_DEPTH, MAX_STEPS, Obstacle, Problem, What};
+pub use recorded::{Recorded, recorded};
 pub use resolve::Resolved;
 pub use stats::Stats;
 pub use steps::Steps;

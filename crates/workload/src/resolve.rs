@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use crate::recorded::{Recorded, recorded};
 use crate::{Error, Workload, generate, import, together};
 
 /// A workload and notes about its import.
@@ -13,8 +14,8 @@ pub struct Resolved {
 }
 
 impl Workload {
-    /// Resolves a generator specification (`configure`, `configure:tests=400,seed=3`), or the path
-    /// of a workload file or rt-app document. An argument that ends in `.json` or `.json.zst`, or contains a `/` is
+    /// Resolves a generator specification (`configure`, `configure:tests=400,seed=3`), the name of a recorded program
+    /// (`configure-php-16`), or the path of a workload file or rt-app document. An argument that ends in `.json` or `.json.zst`, or contains a `/` is
     /// a path. (Many directories contain a file called `configure`; `./configure` is a path.)
     /// `A + B` runs both at once.
     pub fn resolve(spec: &str) -> Result<Workload, Error> {
@@ -32,7 +33,9 @@ impl Workload {
             return Ok(Resolved { workload, notes });
         }
         if !(spec.ends_with(".json") || spec.ends_with(".json.zst") || spec.contains('/')) {
-            return generate::generate(spec).map(|workload| Resolved { workload, notes: Vec::new() });
+            let recorded = recorded().iter().find(|recorded| recorded.name == spec);
+            let workload = recorded.map_or_else(|| generate::generate(spec), Recorded::load)?;
+            return Ok(Resolved { workload, notes: Vec::new() });
         }
         let text = crate::file::read(Path::new(spec))?;
         if import::rtapp::recognises(&text) {

@@ -31,6 +31,7 @@ pub use params::Param;
 
 use params::Args;
 
+use crate::recorded::recorded;
 use crate::{Error, Workload};
 
 /// Cycles per microsecond of CPU time at [`NOMINAL_KHZ`].
@@ -89,14 +90,19 @@ pub fn generate(spec: &str) -> Result<Workload, Error> {
 
 fn unknown_generator(name: &str) -> String {
     use std::fmt::Write;
-    let mut text = "it is neither a generator nor the path of a .json file".to_string();
-    if let Some(near) = hearth_base::suggest::closest(name, generators().iter().map(|g| g.name)) {
+    let mut text =
+        "it is neither a generator, nor a recorded program, nor the path of a .json file".to_string();
+    let recorded = recorded().iter().map(|recorded| recorded.name.as_str());
+    if let Some(near) =
+        hearth_base::suggest::closest(name, generators().iter().map(|g| g.name).chain(recorded))
+    {
         let _ = write!(text, "; did you mean `{near}`?");
     }
     text.push_str("\ngenerators:");
     for generator in generators() {
         let _ = write!(text, "\n  {:<18} {}", generator.name, generator.summary);
     }
+    text.push_str("\n`hearth list workloads` has them with their parameters, and the recorded programs");
     text
 }
 
