@@ -387,6 +387,15 @@ void BPF_STRUCT_OPS(saakm_exit_task, struct task_struct *p, struct scx_exit_task
 	saakm_free_slot(index);
 }
 
+/* The weight (1024 at nice 0) of a thread whose weight in sched_ext is `weight` (100 at nice 0). Proofs
+   rely on the bounds (proofs/events.mlw). */
+static __always_inline u32 saakm_weight_of(u32 weight)
+{
+	u64 scaled = (u64)weight * 1024 / 100;
+
+	return scaled < 1 ? 1 : scaled > SAAKM_MAX_WEIGHT ? SAAKM_MAX_WEIGHT : scaled;
+}
+
 /* p enters sched_ext; it may have been in another scheduling class since init_task. */
 void BPF_STRUCT_OPS(saakm_enable, struct task_struct *p)
 {
@@ -394,7 +403,7 @@ void BPF_STRUCT_OPS(saakm_enable, struct task_struct *p)
 
 	if (!t)
 		return;
-	t->weight = p->scx.weight * 1024 / 100;
+	t->weight = saakm_weight_of(p->scx.weight);
 	saakm_read_allowed(p, (u64)t);
 }
 
@@ -417,7 +426,7 @@ void BPF_STRUCT_OPS(saakm_set_weight, struct task_struct *p, u32 weight)
 	thread_t t = saakm_thread_of(p);
 
 	if (t)
-		t->weight = weight * 1024 / 100 ?: 1;
+		t->weight = saakm_weight_of(weight);
 }
 
 void BPF_STRUCT_OPS(saakm_set_cpumask, struct task_struct *p, const struct cpumask *allowed)

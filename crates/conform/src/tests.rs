@@ -408,7 +408,7 @@ fn replayed(log: &[u8], policy: &Native) -> Report {
 }
 
 /// The policies with one ready queue per core, as the simulated kernel has.
-const POLICIES: [&str; 6] = ["cfs", "slocal", "smove", "nest", "cfs-cwc", "cfs-cwc-flat"];
+const POLICIES: [&str; 8] = ["cfs", "cfs-5-4", "eevdf", "slocal", "smove", "nest", "cfs-cwc", "cfs-cwc-flat"];
 
 #[test]
 fn replays_agree() {

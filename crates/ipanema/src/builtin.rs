@@ -3,6 +3,8 @@
 /// Name and source text of each policy.
 const POLICIES: &[(&str, &str)] = &[
     ("cfs", include_str!("../../../policies/cfs.ipa")),
+    ("cfs-5-4", include_str!("../../../policies/cfs-5-4.ipa")),
+    ("eevdf", include_str!("../../../policies/eevdf.ipa")),
     ("slocal", include_str!("../../../policies/slocal.ipa")),
     ("smove", include_str!("../../../policies/smove.ipa")),
     ("nest", include_str!("../../../policies/nest.ipa")),

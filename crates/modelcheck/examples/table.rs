@@ -8,7 +8,8 @@ use std::env;
 use hearth_modelcheck::{Options, Outcome, Property, Rounds, Scenario, Stealing, check, standard_scenarios};
 
 const CONSERVING: [&str; 3] = ["cfs-cwc", "cfs-cwc-flat", "ule-cwc"];
-const ALL: [&str; 8] = ["cfs-cwc", "cfs-cwc-flat", "ule-cwc", "ule", "cfs", "slocal", "smove", "nest"];
+const ALL: [&str; 10] =
+    ["cfs-cwc", "cfs-cwc-flat", "ule-cwc", "ule", "cfs", "cfs-5-4", "slocal", "smove", "nest", "eevdf"];
 
 /// 12345 as `12,345`.
 fn grouped(number: usize) -> String {

@@ -41,6 +41,9 @@ struct File {
     set: Vec<Set>,
 }
 
+/// As SAAKM_MAX_WEIGHT in `runtime/saakm.h`: proofs rely on it.
+const MAX_WEIGHT: u32 = 1 << 20;
+
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Thread {
@@ -51,7 +54,7 @@ struct Thread {
     times: Option<u8>,
     #[serde(default)]
     allowed: Vec<Spanned<u8>>,
-    weight: Option<u32>,
+    weight: Option<Spanned<u32>>,
     #[serde(default)]
     runtime: i64,
 }
@@ -105,11 +108,15 @@ impl Scenario {
                 (None, None) => Start::Forked,
                 _ => return Err(at(spanned.span(), "a thread has `on` or `blocked_on`, not both".into())),
             };
+            let weight = thread.weight.as_ref();
+            if let Some(weight) = weight.filter(|weight| !(1..=MAX_WEIGHT).contains(weight.get_ref())) {
+                return Err(at(weight.span(), format!("a weight is 1 to {MAX_WEIGHT}")));
+            }
             let once = |op: &Spanned<String>| parse(op.get_ref()).map_err(|what| at(op.span(), what));
             let program = thread.does.iter().map(once).collect::<Result<Vec<Op>, _>>()?;
             Ok(ThreadSpec {
                 affinity: set(&thread.allowed)?,
-                weight: thread.weight.unwrap_or(1024),
+                weight: weight.map_or(1024, |weight| *weight.get_ref()),
                 runtime: thread.runtime,
                 ..ThreadSpec::new(start, &program.repeat(thread.times.unwrap_or(1).into()))
             })

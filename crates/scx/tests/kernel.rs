@@ -88,7 +88,7 @@ fn compare_verified(folder: &Path) {
 #[test]
 fn policies_survive_loads_in_live_kernels() {
     // The other policies are variants of these.
-    in_each_kernel(&["loads.sh", "cfs", "slocal", "smove", "nest", "cfs-cwc", "ule-cwc"]);
+    in_each_kernel(&["loads.sh", "cfs", "eevdf", "slocal", "smove", "nest", "cfs-cwc", "ule-cwc"]);
 }
 
 /// With more than 64 cores a set has more than one word.
@@ -112,7 +112,8 @@ fn decisions_agree_with_the_native_build() {
 }
 
 const CPUS: u16 = 4;
-const POLICIES: [&str; 8] = ["cfs", "slocal", "smove", "nest", "cfs-cwc", "cfs-cwc-flat", "ule", "ule-cwc"];
+const POLICIES: [&str; 10] =
+    ["cfs", "cfs-5-4", "eevdf", "slocal", "smove", "nest", "cfs-cwc", "cfs-cwc-flat", "ule", "ule-cwc"];
 
 fn in_each_kernel(script: &[&str]) {
     in_each_kernel_on(CPUS, script, |_| ());

@@ -3,9 +3,9 @@
  *
  * CFS as of Linux 5.9, the baseline of both papers.
  *
- * Fair by virtual runtime. A fork searches top-down from the machine for the idlest core and
- * avoids recently loaded cores. A wake-up searches one die only and ignores recent load.
- * Idle cores pull threads; busy cores balance periodically.
+ * Fair by virtual runtime. A fork chooses a node, a die, a hyperthread pair and a core in turn: most
+ * idle cores first, then least recent load. A wake-up searches one die only and ignores recent load
+ * there. Idle cores pull threads; busy cores balance periodically, by weight.
  */
 #include "saakm.h"
 
@@ -34,7 +34,7 @@ struct cfs_state {
 	int64_t min_granularity;
 	/*
 	 * cfs.ipa:12
-	 * A woken thread preempts the running one if that is ahead by more vruntime than this.
+	 * A woken thread of nice 0 preempts the running one if that is ahead by more vruntime than this.
 	 */
 	int64_t wakeup_granularity;
 	/*
@@ -44,78 +44,99 @@ struct cfs_state {
 	int64_t half_life;
 	/*
 	 * cfs.ipa:16
-	 * Interval at which the load of idle cores is updated (LOAD_AVG_PERIOD).
+	 * Longest interval at which the load of idle cores is updated (LOAD_AVG_PERIOD).
 	 */
 	int64_t refresh;
 	/*
 	 * cfs.ipa:18
-	 * Number of cores that a wake-up scans for an idle one, when no whole core is idle.
+	 * Least number of cores that a wake-up scans for an idle one, when no whole core is idle.
 	 */
 	int64_t scan;
 	/*
-	 * cfs.ipa:21
+	 * cfs.ipa:20
+	 * Time that such a scan is assumed to take (avg_scan_cost). The longer it takes, the fewer cores it scans.
+	 */
+	int64_t scan_cost;
+	/*
+	 * cfs.ipa:23
 	 * A core pulls no thread if it is usually idle for less than this, and a thread that ran more
 	 * recently than this is not migrated, because it is cache-hot (task_hot).
 	 */
 	int64_t migration_cost;
 	/*
-	 * cfs.ipa:23
+	 * cfs.ipa:25
 	 * Balancing interval per core of the domain.
 	 */
 	int64_t interval;
 	/*
-	 * cfs.ipa:25
+	 * cfs.ipa:27
 	 * Factor by which busy cores balance less often than idle ones.
 	 */
 	int64_t busy_factor;
 };
 
 struct cfs_core {
-	/* cfs.ipa:40 */
+	/* cfs.ipa:44 */
 	nsec_t min_vruntime;
 	/*
-	 * cfs.ipa:43
+	 * cfs.ipa:47
 	 * Recent load (1024: always busy) at time `since`, the last change between busy and idle;
-	 * `gone` is the part of it left by exited threads.
+	 * `gone` is the part of it left by exited threads; `joining` is that of new threads, added later.
 	 */
 	int64_t past;
 	int64_t gone;
-	/* cfs.ipa:44 */
+	int64_t joining;
+	/* cfs.ipa:48 */
 	nsec_t since;
 	/*
-	 * cfs.ipa:46
-	 * Moving average of the length of idle periods.
+	 * cfs.ipa:50
+	 * Moving average of the length of idle periods, at most twice `migration_cost`.
 	 */
 	nsec_t usual_idle;
-	/* cfs.ipa:47 */
+	/* cfs.ipa:51 */
 	nsec_t next_die;
 	nsec_t next_machine;
+	/*
+	 * cfs.ipa:53
+	 * Attempts to balance in a row that took no thread although others waited.
+	 */
+	int64_t failures;
+	/*
+	 * cfs.ipa:55
+	 * Most threads that the current pull takes.
+	 */
+	int64_t budget;
 };
 
 struct cfs_thread {
 	/*
-	 * cfs.ipa:29
+	 * cfs.ipa:31
 	 * Virtual runtime, relative to the time line of core `home`.
 	 */
 	nsec_t vruntime;
-	/* cfs.ipa:30 */
+	/* cfs.ipa:32 */
 	core_t home;
 	/*
-	 * cfs.ipa:32
+	 * cfs.ipa:34
 	 * Runtime when the thread was last charged, and when it last started.
 	 */
 	nsec_t charged;
 	nsec_t started;
 	/*
-	 * cfs.ipa:34
+	 * cfs.ipa:36
 	 * Time at which the thread was last seen running.
 	 */
 	nsec_t ran;
 	/*
-	 * cfs.ipa:36
-	 * Recent load of the thread; initially half a core.
+	 * cfs.ipa:38
+	 * Recent load of the thread.
 	 */
 	int64_t util;
+	/*
+	 * cfs.ipa:40
+	 * Core where the thread last woke another.
+	 */
+	core_t recent;
 };
 
 SAAKM_ATTRIBUTES(cfs)
@@ -130,9 +151,10 @@ static __attribute__((unused)) void cfs_init_state(void SAAKM_MEM *state)
 	p->half_life = 32 * SAAKM_MS;
 	p->refresh = 32 * SAAKM_MS;
 	p->scan = 4;
+	p->scan_cost = 2 * SAAKM_US;
 	p->migration_cost = 500 * SAAKM_US;
 	p->interval = 1 * SAAKM_MS;
-	p->busy_factor = 16;
+	p->busy_factor = 32;
 }
 
 static __attribute__((unused)) void cfs_init_core(void SAAKM_MEM *attrs)
@@ -140,6 +162,7 @@ static __attribute__((unused)) void cfs_init_core(void SAAKM_MEM *attrs)
 	struct cfs_core SAAKM_MEM *p = (struct cfs_core SAAKM_MEM *)attrs;
 
 	p->usual_idle = 1 * SAAKM_MS;
+	p->budget = 1;
 }
 
 static __attribute__((unused)) void cfs_init_thread(void SAAKM_MEM *attrs)
@@ -148,19 +171,25 @@ static __attribute__((unused)) void cfs_init_thread(void SAAKM_MEM *attrs)
 
 	p->home = SAAKM_NO_CORE;
 	p->ran = -1 * SAAKM_S;
-	p->util = 512;
+	p->recent = SAAKM_NO_CORE;
 }
 
 SAAKM_LOCAL void cfs_on_enqueue(saakm_t s, thread_t t, core_t c);
 SAAKM_LOCAL int64_t cfs_busy_load(saakm_t s, core_t c);
 SAAKM_LOCAL int64_t cfs_idle_load(saakm_t s, core_t c);
-SAAKM_LOCAL void cfs_leave(saakm_t s, core_t c, int64_t part);
+SAAKM_LOCAL int64_t cfs_rest(saakm_t s, core_t c, nsec_t at);
+SAAKM_LOCAL nsec_t cfs_refresh_of(saakm_t s, core_t c);
+SAAKM_LOCAL void cfs_update(saakm_t s, core_t c);
+SAAKM_LOCAL int64_t cfs_joined(saakm_t s, core_t c, int64_t before);
+SAAKM_LOCAL void cfs_join(saakm_t s, thread_t t, core_t c);
+SAAKM_LOCAL int64_t cfs_weigh(saakm_t s, core_t c);
+SAAKM_LOCAL core_t cfs_search(saakm_t s, thread_t t, core_t target, core_t waker);
 SAAKM_LOCAL int64_t cfs_asleep(saakm_t s, thread_t t);
 SAAKM_LOCAL core_t cfs_fallback(saakm_t s, thread_t t, core_t c);
-SAAKM_LOCAL void cfs_nohz(saakm_t s, core_t i);
+SAAKM_LOCAL void cfs_periodic(saakm_t s, core_t c, int64_t factor);
 
 /*
- * cfs.ipa:50
+ * cfs.ipa:58
  * t => c.ready
  */
 SAAKM_LOCAL void cfs_enter_ready(saakm_t s, thread_t t, core_t c, uint32_t reason)
@@ -169,7 +198,7 @@ SAAKM_LOCAL void cfs_enter_ready(saakm_t s, thread_t t, core_t c, uint32_t reaso
 	saakm_ready(s, t, c, CFS_QUEUE_READY, cfs_thread(t)->vruntime, reason);
 }
 
-/* cfs.ipa:54 */
+/* cfs.ipa:62 */
 SAAKM_LOCAL nsec_t cfs_vruntime_now(saakm_t s, thread_t t)
 {
 	return cfs_thread(t)->vruntime
@@ -177,7 +206,7 @@ SAAKM_LOCAL nsec_t cfs_vruntime_now(saakm_t s, thread_t t)
 				saakm_weight(t));
 }
 
-/* cfs.ipa:58 */
+/* cfs.ipa:66 */
 SAAKM_LOCAL void cfs_charge(saakm_t s, thread_t t)
 {
 	cfs_thread(t)->vruntime = cfs_vruntime_now(s, t);
@@ -195,7 +224,7 @@ SAAKM_LOCAL void cfs_charge(saakm_t s, thread_t t)
 }
 
 /*
- * cfs.ipa:70
+ * cfs.ipa:78
  * Called before a thread enters a ready queue: converts vruntime to the time line of core c.
  */
 SAAKM_LOCAL void cfs_on_enqueue(saakm_t s, thread_t t, core_t c)
@@ -212,19 +241,21 @@ SAAKM_LOCAL void cfs_on_enqueue(saakm_t s, thread_t t, core_t c)
 				+ saakm_max(cfs_state(s)->min_granularity,
 					saakm_div(cfs_state(s)->latency,
 						saakm_nr_running(s, c) + 1));
+		cfs_join(s, t, c);
 	}
 	cfs_thread(t)->home = c;
 	thread_t r = saakm_current(s, c);
 
 	if (r != NULL) {
 		if (cfs_vruntime_now(s, r) - cfs_thread(t)->vruntime
-				> cfs_state(s)->wakeup_granularity) {
+				> saakm_div(cfs_state(s)->wakeup_granularity * 1024,
+					saakm_weight(t))) {
 			saakm_preempt(s, c);
 		}
 	}
 }
 
-/* cfs.ipa:80 */
+/* cfs.ipa:90 */
 SAAKM_LOCAL void cfs_on_schedule(saakm_t s, core_t c)
 {
 	thread_t t = saakm_first(s, c, CFS_QUEUE_READY);
@@ -237,11 +268,12 @@ SAAKM_LOCAL void cfs_on_schedule(saakm_t s, core_t c)
 	}
 }
 
-/* cfs.ipa:88 */
+/* cfs.ipa:98 */
 SAAKM_LOCAL void cfs_on_tick(saakm_t s, thread_t t)
 {
 	core_t c = saakm_core(t);
 	cfs_charge(s, t);
+	cfs_update(s, c);
 	if (saakm_nr_ready(s, c) > 0
 			&& saakm_runtime(s, t) - cfs_thread(t)->started
 			>= saakm_max(cfs_state(s)->min_granularity,
@@ -250,46 +282,49 @@ SAAKM_LOCAL void cfs_on_tick(saakm_t s, thread_t t)
 	}
 }
 
-/* cfs.ipa:95 */
+/* cfs.ipa:106 */
 SAAKM_LOCAL void cfs_on_yield(saakm_t s, thread_t t)
 {
 	cfs_charge(s, t);
 	cfs_enter_ready(s, t, saakm_core(t), CFS_REASON_NONE);
 }
 
-/* cfs.ipa:100 */
+/* cfs.ipa:111 */
 SAAKM_LOCAL void cfs_on_preempt(saakm_t s, thread_t t)
 {
 	cfs_charge(s, t);
 	cfs_enter_ready(s, t, saakm_core(t), CFS_REASON_NONE);
 }
 
-/* cfs.ipa:105 */
+/* cfs.ipa:116 */
 SAAKM_LOCAL void cfs_on_block(saakm_t s, thread_t t)
 {
 	cfs_charge(s, t);
 	saakm_blocked(s, t);
 }
 
-/* cfs.ipa:110 */
+/* cfs.ipa:121 */
 SAAKM_LOCAL void cfs_on_terminate(saakm_t s, thread_t t)
 {
 	cfs_charge(s, t);
-	cfs_leave(s, saakm_core(t), cfs_thread(t)->util);
+	{
+		core_t place = saakm_core(t);
+		cfs_core(s, place)->gone += cfs_thread(t)->util;
+	}
 	saakm_terminated(s, t);
 }
 
 /*
- * cfs.ipa:120
- * Load as seen by fork placement. An idle core has no tick, so its load is updated only every
- * `refresh`, and the load left by exited threads counts until then.
+ * cfs.ipa:132
+ * Load of a core. An idle core has no tick, so its load is updated only at intervals, and the
+ * load left by exited threads counts until then.
  */
 SAAKM_LOCAL int64_t cfs_recent(saakm_t s, core_t c)
 {
 	return saakm_has(saakm_idle(s), c) ? cfs_idle_load(s, c) : cfs_busy_load(s, c);
 }
 
-/* cfs.ipa:124 */
+/* cfs.ipa:136 */
 SAAKM_LOCAL int64_t cfs_busy_load(saakm_t s, core_t c)
 {
 	return 1024
@@ -297,149 +332,328 @@ SAAKM_LOCAL int64_t cfs_busy_load(saakm_t s, core_t c)
 				saakm_now(s) - cfs_core(s, c)->since, cfs_state(s)->half_life);
 }
 
-/* cfs.ipa:128 */
+/* cfs.ipa:140 */
 SAAKM_LOCAL int64_t cfs_idle_load(saakm_t s, core_t c)
 {
-	nsec_t last = saakm_now(s) - saakm_mod(saakm_now(s), cfs_state(s)->refresh);
-	if (cfs_core(s, c)->since >= last) {
-		return cfs_core(s, c)->past;
-	}
-	return saakm_decay(cfs_core(s, c)->past
-			- saakm_min(cfs_core(s, c)->gone, cfs_core(s, c)->past),
-			last - cfs_core(s, c)->since, cfs_state(s)->half_life);
+	nsec_t last = saakm_now(s) - saakm_mod(saakm_now(s), cfs_refresh_of(s, c));
+	return cfs_core(s, c)->since >= last ? cfs_core(s, c)->past : cfs_rest(s, c, last);
 }
 
-/* cfs.ipa:134 */
-SAAKM_LOCAL void cfs_on_enter_idle(saakm_t s, core_t c)
+/*
+ * cfs.ipa:146
+ * Load of an idle core at `time`, without exited threads.
+ */
+SAAKM_LOCAL int64_t cfs_rest(saakm_t s, core_t c, nsec_t at)
 {
-	cfs_core(s, c)->past = cfs_busy_load(s, c);
+	return saakm_decay(cfs_core(s, c)->past
+			- saakm_min(cfs_core(s, c)->gone, cfs_core(s, c)->past),
+			at - cfs_core(s, c)->since, cfs_state(s)->half_life);
+}
+
+/*
+ * cfs.ipa:151
+ * Idle cores balance their die at this interval, and update their load then.
+ */
+SAAKM_LOCAL nsec_t cfs_refresh_of(saakm_t s, core_t c)
+{
+	return saakm_min(cfs_state(s)->refresh,
+			2 * cfs_state(s)->interval
+			* SAAKM_COUNT(s, w, saakm_llc(s, c)->cores.word[w]));
+}
+
+/*
+ * cfs.ipa:156
+ * Updates the load of a busy core: threads have exited or joined.
+ */
+SAAKM_LOCAL void cfs_update(saakm_t s, core_t c)
+{
+	cfs_core(s, c)->past = cfs_joined(s, c,
+			cfs_busy_load(s, c) - saakm_min(cfs_core(s, c)->gone, cfs_busy_load(s, c)));
+	cfs_core(s, c)->gone = 0;
+	cfs_core(s, c)->joining = 0;
 	cfs_core(s, c)->since = saakm_now(s);
 }
 
-/* cfs.ipa:139 */
+/* cfs.ipa:163 */
+SAAKM_LOCAL int64_t cfs_joined(saakm_t s, core_t c, int64_t before)
+{
+	return saakm_min(before + cfs_core(s, c)->joining, 1024);
+}
+
+/*
+ * cfs.ipa:168
+ * A new thread starts with half of the load that its core has free (post_init_entity_util_avg).
+ */
+SAAKM_LOCAL void cfs_join(saakm_t s, thread_t t, core_t c)
+{
+	cfs_thread(t)->util = (1024 - saakm_min(cfs_recent(s, c), 1024)) / 2;
+	cfs_core(s, c)->joining += cfs_thread(t)->util;
+}
+
+/* cfs.ipa:173 */
+SAAKM_LOCAL void cfs_on_enter_idle(saakm_t s, core_t c)
+{
+	cfs_core(s, c)->past = cfs_joined(s, c, cfs_busy_load(s, c));
+	cfs_core(s, c)->joining = 0;
+	cfs_core(s, c)->since = saakm_now(s);
+}
+
+/* cfs.ipa:179 */
 SAAKM_LOCAL void cfs_on_exit_idle(saakm_t s, core_t c)
 {
-	cfs_core(s, c)->past = cfs_idle_load(s, c);
-	if (cfs_core(s, c)->since < saakm_now(s) - saakm_mod(saakm_now(s), cfs_state(s)->refresh)) {
-		cfs_core(s, c)->gone = 0;
-	}
-	cfs_core(s, c)->usual_idle =
-			(cfs_core(s, c)->usual_idle * 3 + (saakm_now(s) - cfs_core(s, c)->since))
-			/ 4;
+	cfs_core(s, c)->past = cfs_joined(s, c, cfs_rest(s, c, saakm_now(s)));
+	cfs_core(s, c)->gone = 0;
+	cfs_core(s, c)->joining = 0;
+	cfs_core(s,
+			c)->usual_idle = saakm_min((cfs_core(s, c)->usual_idle * 7
+				+ (saakm_now(s) - cfs_core(s, c)->since)) / 8,
+			2 * cfs_state(s)->migration_cost);
 	cfs_core(s, c)->since = saakm_now(s);
 }
 
 /*
- * cfs.ipa:147
- * Accounts for a thread that exits with load `part`; it started with half a core's load.
+ * cfs.ipa:188
+ * Load with the threads that wait.
  */
-SAAKM_LOCAL void cfs_leave(saakm_t s, core_t c, int64_t part)
+SAAKM_LOCAL int64_t cfs_pressure(saakm_t s, core_t c)
 {
-	cfs_core(s, c)->past = saakm_min(cfs_core(s, c)->past + 512, 1024);
-	cfs_core(s, c)->gone = saakm_min(cfs_core(s, c)->gone + part, 1024);
+	return saakm_nr_running(s, c) > 1 ? saakm_nr_running(s, c) * 1024 : cfs_recent(s, c);
 }
 
-/* cfs.ipa:152 */
+/* cfs.ipa:192 */
 SAAKM_LOCAL int64_t cfs_load_of(saakm_t s, domain_t d)
 {
 	int64_t sum = 0;
 	core_t c;
 
 	SAAKM_EACH(s, c, w, d->cores.word[w]) {
-		sum = SAAKM_FORGET(sum + cfs_recent(s, c));
+		sum = SAAKM_FORGET(sum + cfs_pressure(s, c));
 	}
 	return sum;
 }
 
 /*
- * cfs.ipa:161
- * Descends from die to hyperthread pair to core. Stays on the parent's die while it has an idle
- * core. Compares idle cores first, then recent load; within a pair, takes the core that has been
- * idle for the shortest time (find_idlest_group, find_idlest_cpu).
+ * cfs.ipa:199
+ * Number of idle cores of d that t may run on.
  */
-SAAKM_LOCAL core_t cfs_choose_fork(saakm_t s, thread_t t, core_t parent)
+SAAKM_LOCAL int64_t cfs_idle_in(saakm_t s, thread_t t, domain_t d)
 {
-	domain_t die = saakm_llc(s, parent);
-	if (SAAKM_EMPTY(s, w,
-			saakm_idle(s)->word[w] & die->cores.word[w] & saakm_affinity(t)->word[w])) {
-		domain_t best_d = NULL;
-		int64_t least_d = 0;
-		int64_t least_d2 = 0;
-		domain_t d;
-
-		SAAKM_EACH_GROUP(s, d, saakm_machine(s), SAAKM_LLC, parent) {
-			if (SAAKM_EMPTY_IN(s, d, w, d->cores.word[w] & saakm_affinity(t)->word[w]))
-				continue;
-			int64_t key = SAAKM_COUNT_IN(s, d, w,
-					d->cores.word[w] & saakm_affinity(t)->word[w]
-					& ~saakm_idle(s)->word[w]);
-			if (best_d != NULL && key > least_d)
-				continue;
-			int64_t key2 = cfs_load_of(s, d);
-			if (best_d != NULL && key == least_d && key2 >= least_d2)
-				continue;
-			least_d = key;
-			least_d2 = key2;
-			best_d = d;
-		}
-		die = best_d != NULL ? best_d : die;
-	}
-	domain_t best_p = NULL;
-	int64_t least_p = 0;
-	int64_t least_p2 = 0;
-	domain_t p;
-
-	SAAKM_EACH_GROUP(s, p, die, SAAKM_SMT, parent) {
-		if (SAAKM_EMPTY_IN(s, p, w, p->cores.word[w] & saakm_affinity(t)->word[w]))
-			continue;
-		int64_t key = SAAKM_COUNT_IN(s, p, w, p->cores.word[w] & ~saakm_idle(s)->word[w]);
-		if (best_p != NULL && key > least_p)
-			continue;
-		int64_t key2 = cfs_load_of(s, p);
-		if (best_p != NULL && key == least_p && key2 >= least_p2)
-			continue;
-		least_p = key;
-		least_p2 = key2;
-		best_p = p;
-	}
-	domain_t pair = best_p != NULL ? best_p : saakm_smt(s, parent);
-	core_t best_c = SAAKM_NO_CORE;
-	int64_t least_c = 0;
-	nsec_t least_c2 = 0;
-	core_t c;
-
-	SAAKM_EACH_FROM(s, c, parent, w, pair->cores.word[w] & saakm_affinity(t)->word[w]) {
-		int64_t key = saakm_nr_running(s, c);
-		if (best_c != SAAKM_NO_CORE && key > least_c)
-			continue;
-		nsec_t key2 = saakm_now(s) - saakm_idle_since(s, c);
-		if (best_c != SAAKM_NO_CORE && key == least_c && key2 >= least_c2)
-			continue;
-		least_c = key;
-		least_c2 = key2;
-		best_c = c;
-	}
-	return best_c != SAAKM_NO_CORE ? best_c : cfs_fallback(s, t, parent);
+	return SAAKM_COUNT(s, w,
+			saakm_idle(s)->word[w] & d->cores.word[w] & saakm_affinity(t)->word[w]);
 }
 
 /*
- * cfs.ipa:175
- * The target is the previous core or the waker's. Searches for an idle core on its die only.
+ * cfs.ipa:205
+ * True if t leaves the group `own` for the group `other` (find_idlest_group). If no core is idle
+ * in either, load decides, with a margin.
+ */
+SAAKM_LOCAL bool cfs_leaves(saakm_t s, thread_t t, domain_t own, domain_t other)
+{
+	int64_t there = cfs_idle_in(s, t, other);
+	if (there > 0) {
+		return there > cfs_idle_in(s, t, own);
+	}
+	return cfs_idle_in(s, t, own) == 0
+			&& cfs_load_of(s, own) * 100 > cfs_load_of(s, other) * 117;
+}
+
+/*
+ * cfs.ipa:213
+ * Core of d where t enters: the idle core that wakes up fastest, then the one that was idle for
+ * the shortest time; else the least loaded core (find_idlest_group_cpu).
+ */
+SAAKM_LOCAL core_t cfs_enter(saakm_t s, thread_t t, domain_t d, core_t near)
+{
+	core_t best_x = SAAKM_NO_CORE;
+	nsec_t least_x = 0;
+	nsec_t least_x2 = 0;
+	core_t x;
+
+	SAAKM_EACH_FROM(s, x, near, w,
+			saakm_idle(s)->word[w] & d->cores.word[w] & saakm_affinity(t)->word[w]) {
+		nsec_t key = saakm_exit_latency(s, x);
+		if (best_x != SAAKM_NO_CORE && key > least_x)
+			continue;
+		nsec_t key2 = saakm_now(s) - saakm_idle_since(s, x);
+		if (best_x != SAAKM_NO_CORE && key == least_x && key2 >= least_x2)
+			continue;
+		least_x = key;
+		least_x2 = key2;
+		best_x = x;
+	}
+	core_t found = best_x;
+	if (found == SAAKM_NO_CORE) {
+		core_t best_x2 = SAAKM_NO_CORE;
+		int64_t least_x3 = 0;
+		core_t x2;
+
+		SAAKM_EACH_FROM(s, x2, near, w, d->cores.word[w] & saakm_affinity(t)->word[w]) {
+			int64_t key = cfs_pressure(s, x2);
+			if (best_x2 != SAAKM_NO_CORE && key >= least_x3)
+				continue;
+			least_x3 = key;
+			best_x2 = x2;
+		}
+		found = best_x2 != SAAKM_NO_CORE ? best_x2 : near;
+	}
+	return found;
+}
+
+/*
+ * cfs.ipa:222
+ * True if t leaves the node of c for node d: not while that has an idle core.
+ */
+SAAKM_LOCAL bool cfs_leaves_node(saakm_t s, thread_t t, core_t c, domain_t d)
+{
+	return cfs_idle_in(s, t, saakm_numa(s, c)) == 0 && cfs_leaves(s, t, saakm_numa(s, c), d);
+}
+
+/*
+ * cfs.ipa:228
+ * Descends from node to die to hyperthread pair to core. Each step starts at the core that the
+ * last one found.
+ */
+SAAKM_LOCAL core_t cfs_choose_fork(saakm_t s, thread_t t, core_t parent)
+{
+	core_t c = parent;
+	domain_t best_d = NULL;
+	int64_t least_d = 0;
+	int64_t least_d2 = 0;
+	domain_t d;
+
+	SAAKM_EACH_GROUP(s, d, saakm_machine(s), SAAKM_NUMA, c) {
+		if (!(!saakm_has(&d->cores, c)
+				&& !SAAKM_EMPTY_IN(s, d, w,
+					d->cores.word[w] & saakm_affinity(t)->word[w])))
+			continue;
+		int64_t key = 0 - cfs_idle_in(s, t, d);
+		if (best_d != NULL && key > least_d)
+			continue;
+		int64_t key2 = cfs_load_of(s, d);
+		if (best_d != NULL && key == least_d && key2 >= least_d2)
+			continue;
+		least_d = key;
+		least_d2 = key2;
+		best_d = d;
+	}
+	domain_t d2 = best_d;
+
+	if (d2 != NULL) {
+		if (cfs_leaves_node(s, t, c, d2)) {
+			c = cfs_enter(s, t, d2, c);
+		}
+	}
+	domain_t best_d2 = NULL;
+	int64_t least_d3 = 0;
+	int64_t least_d4 = 0;
+	domain_t d3;
+
+	SAAKM_EACH_GROUP(s, d3, saakm_numa(s, c), SAAKM_LLC, c) {
+		if (!(!saakm_has(&d3->cores, c)
+				&& !SAAKM_EMPTY_IN(s, d3, w,
+					d3->cores.word[w] & saakm_affinity(t)->word[w])))
+			continue;
+		int64_t key = 0 - cfs_idle_in(s, t, d3);
+		if (best_d2 != NULL && key > least_d3)
+			continue;
+		int64_t key2 = cfs_load_of(s, d3);
+		if (best_d2 != NULL && key == least_d3 && key2 >= least_d4)
+			continue;
+		least_d3 = key;
+		least_d4 = key2;
+		best_d2 = d3;
+	}
+	domain_t d4 = best_d2;
+
+	if (d4 != NULL) {
+		if (cfs_leaves(s, t, saakm_llc(s, c), d4)) {
+			c = cfs_enter(s, t, d4, c);
+		}
+	}
+	domain_t best_d3 = NULL;
+	int64_t least_d5 = 0;
+	int64_t least_d6 = 0;
+	domain_t d5;
+
+	SAAKM_EACH_GROUP(s, d5, saakm_llc(s, c), SAAKM_SMT, c) {
+		if (!(!saakm_has(&d5->cores, c)
+				&& !SAAKM_EMPTY_IN(s, d5, w,
+					d5->cores.word[w] & saakm_affinity(t)->word[w])))
+			continue;
+		int64_t key = 0 - cfs_idle_in(s, t, d5);
+		if (best_d3 != NULL && key > least_d5)
+			continue;
+		int64_t key2 = cfs_load_of(s, d5);
+		if (best_d3 != NULL && key == least_d5 && key2 >= least_d6)
+			continue;
+		least_d5 = key;
+		least_d6 = key2;
+		best_d3 = d5;
+	}
+	domain_t d6 = best_d3;
+
+	if (d6 != NULL) {
+		if (cfs_leaves(s, t, saakm_smt(s, c), d6)) {
+			c = cfs_enter(s, t, d6, c);
+		}
+	}
+	core_t best_x = SAAKM_NO_CORE;
+	int64_t least_x = 0;
+	core_t x;
+
+	SAAKM_EACH_FROM(s, x, c, w, saakm_smt(s, c)->cores.word[w] & saakm_affinity(t)->word[w]) {
+		int64_t key = saakm_nr_running(s, x);
+		if (best_x != SAAKM_NO_CORE && key >= least_x)
+			continue;
+		least_x = key;
+		best_x = x;
+	}
+	return best_x != SAAKM_NO_CORE ? best_x : cfs_fallback(s, t, c);
+}
+
+/*
+ * cfs.ipa:247
+ * The waker's core, if that is idle or has less load with the thread than the previous core with it
+ * (wake_affine); else the previous core.
+ */
+SAAKM_LOCAL core_t cfs_choose_target(saakm_t s, thread_t t, core_t waker)
+{
+	core_t prev = saakm_core(t);
+	if (waker == prev) {
+		return prev;
+	}
+	if (saakm_has(saakm_idle(s), waker) && saakm_has(&saakm_llc(s, prev)->cores, waker)) {
+		return saakm_has(saakm_idle(s), prev) ? prev : waker;
+	}
+	int64_t mine = cfs_asleep(s, t);
+	int64_t there = cfs_weigh(s, prev);
+	int64_t margin = saakm_has(&saakm_llc(s, prev)->cores, waker) ? 108LL : 112LL;
+	return (cfs_weigh(s, waker) + mine) * 100 < (there - saakm_min(mine, there)) * margin
+			? waker : prev;
+}
+
+/*
+ * cfs.ipa:258
+ * Load that a wake-up compares; it includes that of sleeping threads.
+ */
+SAAKM_LOCAL int64_t cfs_weigh(saakm_t s, core_t c)
+{
+	return cfs_pressure(s, c);
+}
+
+/*
+ * cfs.ipa:263
+ * Searches for an idle core on the target's die only (select_idle_sibling).
  */
 SAAKM_LOCAL core_t cfs_choose_wakeup(saakm_t s, thread_t t, core_t waker)
 {
 	core_t prev = saakm_core(t);
-	core_t target = prev;
-	if (saakm_has(saakm_idle(s), waker) && saakm_has(&saakm_llc(s, prev)->cores, waker)) {
-		target = saakm_has(saakm_idle(s), prev) ? prev : waker;
-	} else if (waker != prev) {
-		int64_t mine = cfs_asleep(s, t);
-		int64_t there = cfs_recent(s, prev);
-		if (cfs_recent(s, waker) + mine < there - saakm_min(mine, there)) {
-			target = waker;
-		}
+	core_t target = cfs_fallback(s, t, cfs_choose_target(s, t, waker));
+	thread_t v_w1 = saakm_current(s, waker);
+
+	if (v_w1 != NULL) {
+		cfs_thread(v_w1)->recent = waker;
 	}
-	target = cfs_fallback(s, t, target);
 	if (SAAKM_EMPTY(s, w,
 			saakm_idle(s)->word[w] & saakm_llc(s, target)->cores.word[w]
 			& saakm_affinity(t)->word[w])) {
@@ -452,40 +666,62 @@ SAAKM_LOCAL core_t cfs_choose_wakeup(saakm_t s, thread_t t, core_t waker)
 			&& saakm_has(&saakm_llc(s, target)->cores, prev)) {
 		return prev;
 	}
-	core_t c = SAAKM_FIRST_FROM(s, target, w,
-			saakm_idle_whole(s)->word[w] & saakm_llc(s, target)->cores.word[w]
-			& saakm_affinity(t)->word[w]);
+	core_t c = cfs_thread(t)->recent;
 
+	if (c != SAAKM_NO_CORE) {
+		if (saakm_has(saakm_idle(s), c) && saakm_has(saakm_affinity(t), c)
+				&& saakm_has(&saakm_llc(s, target)->cores, c)) {
+			return c;
+		}
+	}
+	return cfs_search(s, t, target, waker);
+}
+
+/*
+ * cfs.ipa:278
+ * Searches for a whole idle core, then a few cores for any idle one, then the target's hyperthread.
+ */
+SAAKM_LOCAL core_t cfs_search(saakm_t s, thread_t t, core_t target, core_t waker)
+{
+	if (SAAKM_COUNT(s, w, saakm_smt(s, target)->cores.word[w]) > 1) {
+		core_t c = SAAKM_FIRST_FROM(s, target, w,
+				saakm_idle_whole(s)->word[w] & saakm_llc(s, target)->cores.word[w]
+				& saakm_affinity(t)->word[w]);
+
+		if (c != SAAKM_NO_CORE) {
+			return c;
+		}
+	}
+	int64_t most = saakm_max(cfs_state(s)->scan,
+			saakm_div(SAAKM_COUNT(s, w, saakm_llc(s, target)->cores.word[w])
+				* cfs_core(s, waker)->usual_idle, 512 * cfs_state(s)->scan_cost));
+	int64_t left = most;
+	core_t c;
+
+	SAAKM_EACH_FROM(s, c, target, w,
+			saakm_llc(s, target)->cores.word[w] & saakm_affinity(t)->word[w]) {
+		if (left-- <= 0) {
+			c = SAAKM_NO_CORE;
+			break;
+		}
+		if (saakm_has(saakm_idle(s), c))
+			break;
+	}
 	if (c != SAAKM_NO_CORE) {
 		return c;
 	}
-	int64_t left = cfs_state(s)->scan;
-	core_t c2;
-
-	SAAKM_EACH_FROM(s, c2, target, w,
-			saakm_llc(s, target)->cores.word[w] & saakm_affinity(t)->word[w]) {
-		if (left-- <= 0) {
-			c2 = SAAKM_NO_CORE;
-			break;
-		}
-		if (saakm_has(saakm_idle(s), c2))
-			break;
-	}
-	if (c2 != SAAKM_NO_CORE) {
-		return c2;
-	}
-	core_t c3 = SAAKM_FIRST(s, w,
+	core_t c2 = SAAKM_FIRST(s, w,
 			saakm_smt(s, target)->cores.word[w] & saakm_idle(s)->word[w]
 			& saakm_affinity(t)->word[w]);
 
-	if (c3 != SAAKM_NO_CORE) {
-		return c3;
+	if (c2 != SAAKM_NO_CORE) {
+		return c2;
 	}
 	return target;
 }
 
 /*
- * cfs.ipa:199
+ * cfs.ipa:289
  * Load of t, decayed over its sleep.
  */
 SAAKM_LOCAL int64_t cfs_asleep(saakm_t s, thread_t t)
@@ -495,7 +731,7 @@ SAAKM_LOCAL int64_t cfs_asleep(saakm_t s, thread_t t)
 }
 
 /*
- * cfs.ipa:204
+ * cfs.ipa:294
  * c, or the nearest core that t may run on.
  */
 SAAKM_LOCAL core_t cfs_fallback(saakm_t s, thread_t t, core_t c)
@@ -510,20 +746,20 @@ SAAKM_LOCAL core_t cfs_fallback(saakm_t s, thread_t t, core_t c)
 	return choice;
 }
 
-/* cfs.ipa:208 */
+/* cfs.ipa:298 */
 SAAKM_LOCAL void cfs_on_new(saakm_t s, thread_t t, core_t parent)
 {
 	cfs_enter_ready(s, t, cfs_choose_fork(s, t, parent), CFS_REASON_CFS);
 }
 
-/* cfs.ipa:212 */
+/* cfs.ipa:302 */
 SAAKM_LOCAL void cfs_on_unblock(saakm_t s, thread_t t, core_t waker)
 {
 	cfs_enter_ready(s, t, cfs_choose_wakeup(s, t, waker), CFS_REASON_CFS);
 }
 
 /*
- * cfs.ipa:219
+ * cfs.ipa:309
  * A die with at most two threads is not balanced across dies (adjust_numa_imbalance).
  */
 SAAKM_LOCAL bool cfs_crowded(saakm_t s, domain_t die)
@@ -537,16 +773,49 @@ SAAKM_LOCAL bool cfs_crowded(saakm_t s, domain_t die)
 	return sum > 2;
 }
 
-/* cfs.ipa:225 */
+/*
+ * cfs.ipa:314
+ * Weight of the threads of a core.
+ */
+SAAKM_SHARED_1(int64_t, cfs_weight_of, core_t, c)
+{
+	int64_t running = 0;
+	thread_t t = saakm_current(s, c);
+
+	if (t != NULL) {
+		running = saakm_weight(t);
+	}
+	int64_t sum = 0;
+	thread_t t2;
+
+	SAAKM_EACH_THREAD(s, t2, c, CFS_QUEUE_READY) {
+		sum = SAAKM_FORGET(sum + saakm_weight(t2));
+	}
+	return running + sum;
+}
+
+/*
+ * cfs.ipa:321
+ * Threads that ran recently move only after failures (cache_nice_tries).
+ */
+SAAKM_LOCAL bool cfs_hot(saakm_t s, thread_t t, core_t dst)
+{
+	if (saakm_now(s) - cfs_thread(t)->ran >= cfs_state(s)->migration_cost) {
+		return false;
+	}
+	return cfs_core(s, dst)->failures
+			<= (saakm_has(&saakm_llc(s, dst)->cores, saakm_core(t)) ? 1LL : 2LL);
+}
+
+/* cfs.ipa:328 */
 SAAKM_PHASE bool cfs_pull_can_steal_core(saakm_t s, core_t dst, core_t src)
 {
-	return saakm_nr_ready(s, src) > 0
-			&& saakm_nr_running(s, src) >= saakm_nr_running(s, dst) + 2
+	return saakm_nr_ready(s, src) > 0 && saakm_nr_running(s, src) >= 2
 			&& (saakm_has(&saakm_llc(s, dst)->cores, src)
 				|| cfs_crowded(s, saakm_llc(s, src)));
 }
 
-/* cfs.ipa:230 */
+/* cfs.ipa:331 */
 SAAKM_PHASE int64_t cfs_pull_select_core(saakm_t s, core_t dst, core_t src)
 {
 	(void)dst;
@@ -554,40 +823,29 @@ SAAKM_PHASE int64_t cfs_pull_select_core(saakm_t s, core_t dst, core_t src)
 	return saakm_nr_running(s, src);
 }
 
-/* cfs.ipa:231 */
+/* cfs.ipa:332 */
 SAAKM_PHASE bool cfs_pull_steal_thread(saakm_t s, core_t dst, thread_t t)
 {
-	return saakm_has(saakm_affinity(t), dst)
-			&& saakm_now(s) - cfs_thread(t)->ran >= cfs_state(s)->migration_cost;
+	return saakm_has(saakm_affinity(t), dst) && !cfs_hot(s, t, dst)
+			&& cfs_weight_of(s, saakm_core(t)) - cfs_weight_of(s, dst)
+			> saakm_weight(t);
 }
 
-/* cfs.ipa:232 */
-SAAKM_PHASE bool cfs_pull_stop_core(saakm_t s, core_t dst, int64_t stolen)
-{
-	(void)s;
-	(void)dst;
-
-	return stolen > 0;
-}
-
-/* cfs.ipa:233 */
+/* cfs.ipa:335 */
 SAAKM_PHASE bool cfs_pull_stop(saakm_t s, core_t dst, int64_t stolen)
 {
-	(void)s;
-	(void)dst;
-
-	return stolen > 0;
+	return stolen > 0 && stolen >= cfs_core(s, dst)->budget;
 }
 
-/* cfs.ipa:234 */
+/* cfs.ipa:336 */
 SAAKM_PHASE void cfs_pull_move(saakm_t s, core_t dst, thread_t t)
 {
 	cfs_enter_ready(s, t, dst, CFS_REASON_BALANCE);
 }
 
 /*
- * cfs.ipa:224
- * dst takes one thread from the longest run queue in `from`.
+ * cfs.ipa:327
+ * dst takes threads while a core has more weight than dst would have with the thread.
  */
 SAAKM_STEAL(cfs_pull, dst, from)
 {
@@ -602,7 +860,6 @@ SAAKM_STEAL(cfs_pull, dst, from)
 			saakm_exclude(candidates, src);
 	}
 	SAAKM_EACH_ROUND(s) {
-		int64_t from_core = 0;
 		thread_t t;
 
 		/* Second phase: select a candidate. */
@@ -634,19 +891,17 @@ SAAKM_STEAL(cfs_pull, dst, from)
 			stolen = SAAKM_FORGET(stolen + 1);
 			if (cfs_pull_stop(s, dst, stolen))
 				return;
-			from_core = SAAKM_FORGET(from_core + 1);
-			if (cfs_pull_stop_core(s, dst, from_core))
-				break;
 		}
 	}
 }
 
-/* cfs.ipa:237 */
+/* cfs.ipa:339 */
 SAAKM_LOCAL void cfs_on_newly_idle(saakm_t s, core_t c)
 {
 	if (cfs_core(s, c)->usual_idle < cfs_state(s)->migration_cost) {
 		return;
 	}
+	cfs_core(s, c)->budget = 1;
 	SAAKM_SET(from);
 	SAAKM_ASSIGN(s, from, w, saakm_waiting(s)->word[w] & saakm_llc(s, c)->cores.word[w]);
 	cfs_pull(s, c, from);
@@ -655,58 +910,56 @@ SAAKM_LOCAL void cfs_on_newly_idle(saakm_t s, core_t c)
 	}
 }
 
-/* cfs.ipa:243 */
+/* cfs.ipa:346 */
 SAAKM_LOCAL void cfs_on_balance(saakm_t s, core_t c)
 {
-	if (saakm_now(s) >= cfs_core(s, c)->next_die) {
-		cfs_core(s, c)->next_die = saakm_now(s)
-				+ cfs_state(s)->interval
-				* SAAKM_COUNT(s, w, saakm_llc(s, c)->cores.word[w])
-				* cfs_state(s)->busy_factor;
-		SAAKM_SET(from);
-		SAAKM_ASSIGN(s, from, w,
-				saakm_waiting(s)->word[w] & saakm_llc(s, c)->cores.word[w]);
-		cfs_pull(s, c, from);
-	}
-	if (saakm_now(s) >= cfs_core(s, c)->next_machine) {
-		cfs_core(s, c)->next_machine = saakm_now(s)
-				+ cfs_state(s)->interval
-				* SAAKM_COUNT(s, w, saakm_machine(s)->cores.word[w])
-				* cfs_state(s)->busy_factor;
-		cfs_pull(s, c, saakm_waiting(s));
-	}
+	cfs_periodic(s, c, cfs_state(s)->busy_factor);
 	if (saakm_nr_ready(s, c) > 0) {
 		SAAKM_SET(members);
 		SAAKM_ASSIGN(s, members, w, saakm_idle(s)->word[w]);
 		core_t i;
 
-		SAAKM_EACH_FROM(s, i, c, w, members->word[w]) {
-			cfs_nohz(s, i);
+		SAAKM_EACH(s, i, w, members->word[w]) {
+			if (saakm_has(saakm_idle(s), i)) {
+				cfs_periodic(s, i, 1);
+			}
 		}
 	}
 }
 
 /*
- * cfs.ipa:258
- * Balancing of idle core i, which has no tick.
+ * cfs.ipa:356
+ * Periodic balancing of core c, `factor` times as seldom as that of an idle core. One core of a die at
+ * a time balances with other dies (should_we_balance).
  */
-SAAKM_LOCAL void cfs_nohz(saakm_t s, core_t i)
+SAAKM_LOCAL void cfs_periodic(saakm_t s, core_t c, int64_t factor)
 {
-	if (saakm_has(saakm_idle(s), i) && saakm_now(s) >= cfs_core(s, i)->next_die) {
-		cfs_core(s, i)->next_die = saakm_now(s)
+	core_t found = SAAKM_FIRST(s, w, saakm_llc(s, c)->cores.word[w]);
+	core_t lead = found != SAAKM_NO_CORE ? found : c;
+	bool wide = saakm_now(s) >= cfs_core(s, lead)->next_machine;
+	if (!wide && saakm_now(s) < cfs_core(s, c)->next_die) {
+		return;
+	}
+	cfs_core(s, c)->next_die = saakm_now(s)
+			+ cfs_state(s)->interval * SAAKM_COUNT(s, w, saakm_llc(s, c)->cores.word[w])
+			* factor;
+	cfs_core(s, c)->budget = 32;
+	int64_t before = saakm_nr_ready(s, c);
+	if (wide) {
+		cfs_core(s, lead)->next_machine = saakm_now(s)
 				+ cfs_state(s)->interval
-				* SAAKM_COUNT(s, w, saakm_llc(s, i)->cores.word[w]);
+				* SAAKM_COUNT(s, w, saakm_machine(s)->cores.word[w]) * factor;
+		cfs_pull(s, c, saakm_waiting(s));
+	} else {
 		SAAKM_SET(from);
 		SAAKM_ASSIGN(s, from, w,
-				saakm_waiting(s)->word[w] & saakm_llc(s, i)->cores.word[w]);
-		cfs_pull(s, i, from);
+				saakm_waiting(s)->word[w] & saakm_llc(s, c)->cores.word[w]);
+		cfs_pull(s, c, from);
 	}
-	if (saakm_has(saakm_idle(s), i) && saakm_now(s) >= cfs_core(s, i)->next_machine) {
-		cfs_core(s, i)->next_machine = saakm_now(s)
-				+ cfs_state(s)->interval
-				* SAAKM_COUNT(s, w, saakm_machine(s)->cores.word[w]);
-		cfs_pull(s, i, saakm_waiting(s));
-	}
+	cfs_core(s, c)->failures = saakm_nr_ready(s, c) == before
+			&& !SAAKM_EMPTY(s, w,
+				saakm_waiting(s)->word[w] & saakm_llc(s, c)->cores.word[w])
+			? cfs_core(s, c)->failures + 1 : 0LL;
 }
 
 /* The handlers, for a runtime that calls them by name. */
@@ -755,7 +1008,7 @@ static const struct saakm_param cfs_params[] = {
 	},
 	{
 		.name = "wakeup_granularity",
-		.doc = "A woken thread preempts the running one if that is ahead by more vruntime than this.",
+		.doc = "A woken thread of nice 0 preempts the running one if that is ahead by more vruntime than this.",
 		.unit = SAAKM_TIME,
 		.offset = offsetof(struct cfs_state, wakeup_granularity),
 		.min = 0, .max = 1 * SAAKM_S,
@@ -771,7 +1024,7 @@ static const struct saakm_param cfs_params[] = {
 	},
 	{
 		.name = "refresh",
-		.doc = "Interval at which the load of idle cores is updated (LOAD_AVG_PERIOD).",
+		.doc = "Longest interval at which the load of idle cores is updated (LOAD_AVG_PERIOD).",
 		.unit = SAAKM_TIME,
 		.offset = offsetof(struct cfs_state, refresh),
 		.min = 1 * SAAKM_MS, .max = 1 * SAAKM_S,
@@ -779,11 +1032,19 @@ static const struct saakm_param cfs_params[] = {
 	},
 	{
 		.name = "scan",
-		.doc = "Number of cores that a wake-up scans for an idle one, when no whole core is idle.",
+		.doc = "Least number of cores that a wake-up scans for an idle one, when no whole core is idle.",
 		.unit = SAAKM_INT,
 		.offset = offsetof(struct cfs_state, scan),
 		.min = 0, .max = 1024,
 		.initial = 4,
+	},
+	{
+		.name = "scan_cost",
+		.doc = "Time that such a scan is assumed to take (avg_scan_cost). The longer it takes, the fewer cores it scans.",
+		.unit = SAAKM_TIME,
+		.offset = offsetof(struct cfs_state, scan_cost),
+		.min = 1, .max = 1 * SAAKM_MS,
+		.initial = 2 * SAAKM_US,
 	},
 	{
 		.name = "migration_cost",
@@ -807,7 +1068,7 @@ static const struct saakm_param cfs_params[] = {
 		.unit = SAAKM_INT,
 		.offset = offsetof(struct cfs_state, busy_factor),
 		.min = 1, .max = 64,
-		.initial = 16,
+		.initial = 32,
 	},
 };
 
@@ -826,7 +1087,7 @@ SAAKM_POLICY(cfs,
 	.state_size = sizeof(struct cfs_state),
 	.thread_size = sizeof(struct cfs_thread),
 	.core_size = sizeof(struct cfs_core),
-	.params = cfs_params, .nr_params = 9,
+	.params = cfs_params, .nr_params = 10,
 	.queues = cfs_queues, .nr_queues = 1,
 	.reasons = cfs_reasons, .nr_reasons = 3,
 	.sets = NULL, .nr_sets = 0,

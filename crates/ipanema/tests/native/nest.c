@@ -86,22 +86,28 @@ int main(void)
 	terminate(c);
 	EXPECT(!primary(c) && reserve(c));
 
-	/* Impatience: after r_impatient misses, the choice of CFS becomes primary at once. */
+	/* Impatience: at the second miss, or with `tolerate` at the third, the choice of CFS becomes primary at once. */
 	EXPECT(size(&nest_state(&s)->primary) == 1 && primary(0));
-	u = sleeper(0);
-	for (int64_t miss = 1; miss <= 3; miss++) {
-		nest_state(&s)->reserve = (struct saakm_set){ 0 };
-		u->t.core = 0;
-		c = wake_from(u, 0);
-		EXPECT_REASON(u, "cfs");
-		if (miss <= 2)
-			EXPECT(reserve(c) && nest_thread(&u->t)->misses == miss);
-		else
-			EXPECT(primary(c) && !reserve(c) && nest_thread(&u->t)->misses == 0);
-		schedule(c);
-		leave(c);
-		u->state = BLOCKED;
-		refresh(c);
+	for (int64_t last = 2; last <= 3; last++) {
+		set_param("tolerate", last == 3);
+		u = sleeper(0);
+		for (int64_t miss = 1; miss <= last; miss++) {
+			nest_state(&s)->reserve = (struct saakm_set){ 0 };
+			u->t.core = 0;
+			c = wake_from(u, 0);
+			EXPECT_REASON(u, "cfs");
+			if (miss < last)
+				EXPECT(reserve(c) && nest_thread(&u->t)->misses == miss);
+			else
+				EXPECT(primary(c) && !reserve(c) &&
+				       nest_thread(&u->t)->misses == 0);
+			schedule(c);
+			leave(c);
+			u->state = BLOCKED;
+			refresh(c);
+		}
+		nest_state(&s)->primary = (struct saakm_set){ 0 };
+		saakm_include(&nest_state(&s)->primary, 0);
 	}
 
 	/* The reserve nest never exceeds r_max. */

@@ -49,6 +49,7 @@ fn errors_say_what_is_wrong_and_where() {
     let thread = |text: &str| format!("cores = [2]\n[[thread]]\n{text}");
     rejected(&thread("on = 0\nblocked_on = 1"), &["line 2", "`on` or `blocked_on`"]);
     rejected(&thread("on = 2"), &["thread 0", "core 2"]);
+    rejected(&thread("on = 0\nweight = 0"), &["line 4", "1 to 1048576"]);
     rejected(&thread("on = 0\nallowed = [0,\n7]"), &["line 5", "no core 7"]);
     rejected(
         &thread("on = 0\ndoes = [\"yield\",\n\"spin\"]"),
