@@ -185,7 +185,10 @@ SAAKM_LOCAL core_t cfs_5_4_search(saakm_t s, thread_t t, core_t target, core_t w
 SAAKM_LOCAL int64_t cfs_5_4_asleep(saakm_t s, thread_t t);
 SAAKM_LOCAL core_t cfs_5_4_fallback(saakm_t s, thread_t t, core_t c);
 SAAKM_LOCAL void cfs_5_4_periodic(saakm_t s, core_t c, int64_t factor);
-SAAKM_LOCAL core_t cfs_5_4_choose_fork(saakm_t s, thread_t t, core_t parent);
+SAAKM_LOCAL int64_t cfs_5_4_rank(saakm_t s, thread_t t, domain_t d);
+SAAKM_LOCAL int64_t cfs_5_4_runnable_of(saakm_t s, domain_t d);
+SAAKM_LOCAL bool cfs_5_4_leaves(saakm_t s, thread_t t, domain_t own, domain_t other);
+SAAKM_LOCAL bool cfs_5_4_leaves_node(saakm_t s, thread_t t, core_t c, domain_t d);
 SAAKM_LOCAL int64_t cfs_5_4_weigh(saakm_t s, core_t c);
 
 /*
@@ -424,8 +427,20 @@ SAAKM_LOCAL int64_t cfs_5_4_pressure(saakm_t s, core_t c)
 	return saakm_nr_running(s, c) > 1 ? saakm_nr_running(s, c) * 1024 : cfs_5_4_recent(s, c);
 }
 
+/* cfs.ipa:192 */
+SAAKM_LOCAL int64_t cfs_5_4_load_of(saakm_t s, domain_t d)
+{
+	int64_t sum = 0;
+	core_t c;
+
+	SAAKM_EACH(s, c, w, d->cores.word[w]) {
+		sum = SAAKM_FORGET(sum + cfs_5_4_pressure(s, c));
+	}
+	return sum;
+}
+
 /*
- * cfs.ipa:213
+ * cfs.ipa:218
  * Core of d where t enters: the idle core that wakes up fastest, then the one that was idle for
  * the shortest time; else the least loaded core (find_idlest_group_cpu).
  */
@@ -467,7 +482,110 @@ SAAKM_LOCAL core_t cfs_5_4_enter(saakm_t s, thread_t t, domain_t d, core_t near)
 }
 
 /*
- * cfs.ipa:247
+ * cfs.ipa:233
+ * Descends from node to die to hyperthread pair to core. Each step starts at the core that the
+ * last one found.
+ */
+SAAKM_LOCAL core_t cfs_5_4_choose_fork(saakm_t s, thread_t t, core_t parent)
+{
+	core_t c = parent;
+	domain_t best_d = NULL;
+	int64_t least_d = 0;
+	int64_t least_d2 = 0;
+	domain_t d;
+
+	SAAKM_EACH_GROUP(s, d, saakm_machine(s), SAAKM_NUMA, c) {
+		if (!(!saakm_has(&d->cores, c)
+				&& !SAAKM_EMPTY_IN(s, d, w,
+					d->cores.word[w] & saakm_affinity(t)->word[w])))
+			continue;
+		int64_t key = cfs_5_4_rank(s, t, d);
+		if (best_d != NULL && key > least_d)
+			continue;
+		int64_t key2 = cfs_5_4_load_of(s, d);
+		if (best_d != NULL && key == least_d && key2 >= least_d2)
+			continue;
+		least_d = key;
+		least_d2 = key2;
+		best_d = d;
+	}
+	domain_t d2 = best_d;
+
+	if (d2 != NULL) {
+		if (cfs_5_4_leaves_node(s, t, c, d2)) {
+			c = cfs_5_4_enter(s, t, d2, c);
+		}
+	}
+	domain_t best_d2 = NULL;
+	int64_t least_d3 = 0;
+	int64_t least_d4 = 0;
+	domain_t d3;
+
+	SAAKM_EACH_GROUP(s, d3, saakm_numa(s, c), SAAKM_LLC, c) {
+		if (!(!saakm_has(&d3->cores, c)
+				&& !SAAKM_EMPTY_IN(s, d3, w,
+					d3->cores.word[w] & saakm_affinity(t)->word[w])))
+			continue;
+		int64_t key = cfs_5_4_rank(s, t, d3);
+		if (best_d2 != NULL && key > least_d3)
+			continue;
+		int64_t key2 = cfs_5_4_load_of(s, d3);
+		if (best_d2 != NULL && key == least_d3 && key2 >= least_d4)
+			continue;
+		least_d3 = key;
+		least_d4 = key2;
+		best_d2 = d3;
+	}
+	domain_t d4 = best_d2;
+
+	if (d4 != NULL) {
+		if (cfs_5_4_leaves(s, t, saakm_llc(s, c), d4)) {
+			c = cfs_5_4_enter(s, t, d4, c);
+		}
+	}
+	domain_t best_d3 = NULL;
+	int64_t least_d5 = 0;
+	int64_t least_d6 = 0;
+	domain_t d5;
+
+	SAAKM_EACH_GROUP(s, d5, saakm_llc(s, c), SAAKM_SMT, c) {
+		if (!(!saakm_has(&d5->cores, c)
+				&& !SAAKM_EMPTY_IN(s, d5, w,
+					d5->cores.word[w] & saakm_affinity(t)->word[w])))
+			continue;
+		int64_t key = cfs_5_4_rank(s, t, d5);
+		if (best_d3 != NULL && key > least_d5)
+			continue;
+		int64_t key2 = cfs_5_4_load_of(s, d5);
+		if (best_d3 != NULL && key == least_d5 && key2 >= least_d6)
+			continue;
+		least_d5 = key;
+		least_d6 = key2;
+		best_d3 = d5;
+	}
+	domain_t d6 = best_d3;
+
+	if (d6 != NULL) {
+		if (cfs_5_4_leaves(s, t, saakm_smt(s, c), d6)) {
+			c = cfs_5_4_enter(s, t, d6, c);
+		}
+	}
+	core_t best_x = SAAKM_NO_CORE;
+	int64_t least_x = 0;
+	core_t x;
+
+	SAAKM_EACH_FROM(s, x, c, w, saakm_smt(s, c)->cores.word[w] & saakm_affinity(t)->word[w]) {
+		int64_t key = saakm_nr_running(s, x);
+		if (best_x != SAAKM_NO_CORE && key >= least_x)
+			continue;
+		least_x = key;
+		best_x = x;
+	}
+	return best_x != SAAKM_NO_CORE ? best_x : cfs_5_4_fallback(s, t, c);
+}
+
+/*
+ * cfs.ipa:252
  * The waker's core, if that is idle or has less load with the thread than the previous core with it
  * (wake_affine); else the previous core.
  */
@@ -488,7 +606,7 @@ SAAKM_LOCAL core_t cfs_5_4_choose_target(saakm_t s, thread_t t, core_t waker)
 }
 
 /*
- * cfs.ipa:263
+ * cfs.ipa:268
  * Searches for an idle core on the target's die only (select_idle_sibling).
  */
 SAAKM_LOCAL core_t cfs_5_4_choose_wakeup(saakm_t s, thread_t t, core_t waker)
@@ -524,7 +642,7 @@ SAAKM_LOCAL core_t cfs_5_4_choose_wakeup(saakm_t s, thread_t t, core_t waker)
 }
 
 /*
- * cfs.ipa:278
+ * cfs.ipa:283
  * Searches for a whole idle core, then a few cores for any idle one, then the target's hyperthread.
  */
 SAAKM_LOCAL core_t cfs_5_4_search(saakm_t s, thread_t t, core_t target, core_t waker)
@@ -568,7 +686,7 @@ SAAKM_LOCAL core_t cfs_5_4_search(saakm_t s, thread_t t, core_t target, core_t w
 }
 
 /*
- * cfs.ipa:289
+ * cfs.ipa:294
  * Load of t, decayed over its sleep.
  */
 SAAKM_LOCAL int64_t cfs_5_4_asleep(saakm_t s, thread_t t)
@@ -578,7 +696,7 @@ SAAKM_LOCAL int64_t cfs_5_4_asleep(saakm_t s, thread_t t)
 }
 
 /*
- * cfs.ipa:294
+ * cfs.ipa:299
  * c, or the nearest core that t may run on.
  */
 SAAKM_LOCAL core_t cfs_5_4_fallback(saakm_t s, thread_t t, core_t c)
@@ -593,20 +711,20 @@ SAAKM_LOCAL core_t cfs_5_4_fallback(saakm_t s, thread_t t, core_t c)
 	return choice;
 }
 
-/* cfs.ipa:298 */
+/* cfs.ipa:303 */
 SAAKM_LOCAL void cfs_5_4_on_new(saakm_t s, thread_t t, core_t parent)
 {
 	cfs_5_4_enter_ready(s, t, cfs_5_4_choose_fork(s, t, parent), CFS_5_4_REASON_CFS);
 }
 
-/* cfs.ipa:302 */
+/* cfs.ipa:307 */
 SAAKM_LOCAL void cfs_5_4_on_unblock(saakm_t s, thread_t t, core_t waker)
 {
 	cfs_5_4_enter_ready(s, t, cfs_5_4_choose_wakeup(s, t, waker), CFS_5_4_REASON_CFS);
 }
 
 /*
- * cfs.ipa:309
+ * cfs.ipa:314
  * A die with at most two threads is not balanced across dies (adjust_numa_imbalance).
  */
 SAAKM_LOCAL bool cfs_5_4_crowded(saakm_t s, domain_t die)
@@ -621,7 +739,7 @@ SAAKM_LOCAL bool cfs_5_4_crowded(saakm_t s, domain_t die)
 }
 
 /*
- * cfs.ipa:314
+ * cfs.ipa:319
  * Weight of the threads of a core.
  */
 SAAKM_SHARED_1(int64_t, cfs_5_4_weight_of, core_t, c)
@@ -642,7 +760,7 @@ SAAKM_SHARED_1(int64_t, cfs_5_4_weight_of, core_t, c)
 }
 
 /*
- * cfs.ipa:321
+ * cfs.ipa:326
  * Threads that ran recently move only after failures (cache_nice_tries).
  */
 SAAKM_LOCAL bool cfs_5_4_hot(saakm_t s, thread_t t, core_t dst)
@@ -654,7 +772,7 @@ SAAKM_LOCAL bool cfs_5_4_hot(saakm_t s, thread_t t, core_t dst)
 			<= (saakm_has(&saakm_llc(s, dst)->cores, saakm_core(t)) ? 1LL : 2LL);
 }
 
-/* cfs.ipa:328 */
+/* cfs.ipa:333 */
 SAAKM_PHASE bool cfs_5_4_pull_can_steal_core(saakm_t s, core_t dst, core_t src)
 {
 	return saakm_nr_ready(s, src) > 0 && saakm_nr_running(s, src) >= 2
@@ -662,7 +780,7 @@ SAAKM_PHASE bool cfs_5_4_pull_can_steal_core(saakm_t s, core_t dst, core_t src)
 				|| cfs_5_4_crowded(s, saakm_llc(s, src)));
 }
 
-/* cfs.ipa:331 */
+/* cfs.ipa:336 */
 SAAKM_PHASE int64_t cfs_5_4_pull_select_core(saakm_t s, core_t dst, core_t src)
 {
 	(void)dst;
@@ -670,7 +788,7 @@ SAAKM_PHASE int64_t cfs_5_4_pull_select_core(saakm_t s, core_t dst, core_t src)
 	return saakm_nr_running(s, src);
 }
 
-/* cfs.ipa:332 */
+/* cfs.ipa:337 */
 SAAKM_PHASE bool cfs_5_4_pull_steal_thread(saakm_t s, core_t dst, thread_t t)
 {
 	return saakm_has(saakm_affinity(t), dst) && !cfs_5_4_hot(s, t, dst)
@@ -678,20 +796,20 @@ SAAKM_PHASE bool cfs_5_4_pull_steal_thread(saakm_t s, core_t dst, thread_t t)
 			> saakm_weight(t);
 }
 
-/* cfs.ipa:335 */
+/* cfs.ipa:340 */
 SAAKM_PHASE bool cfs_5_4_pull_stop(saakm_t s, core_t dst, int64_t stolen)
 {
 	return stolen > 0 && stolen >= cfs_5_4_core(s, dst)->budget;
 }
 
-/* cfs.ipa:336 */
+/* cfs.ipa:341 */
 SAAKM_PHASE void cfs_5_4_pull_move(saakm_t s, core_t dst, thread_t t)
 {
 	cfs_5_4_enter_ready(s, t, dst, CFS_5_4_REASON_BALANCE);
 }
 
 /*
- * cfs.ipa:327
+ * cfs.ipa:332
  * dst takes threads while a core has more weight than dst would have with the thread.
  */
 SAAKM_STEAL(cfs_5_4_pull, dst, from)
@@ -742,7 +860,7 @@ SAAKM_STEAL(cfs_5_4_pull, dst, from)
 	}
 }
 
-/* cfs.ipa:339 */
+/* cfs.ipa:344 */
 SAAKM_LOCAL void cfs_5_4_on_newly_idle(saakm_t s, core_t c)
 {
 	if (cfs_5_4_core(s, c)->usual_idle < cfs_5_4_state(s)->migration_cost) {
@@ -757,7 +875,7 @@ SAAKM_LOCAL void cfs_5_4_on_newly_idle(saakm_t s, core_t c)
 	}
 }
 
-/* cfs.ipa:346 */
+/* cfs.ipa:351 */
 SAAKM_LOCAL void cfs_5_4_on_balance(saakm_t s, core_t c)
 {
 	cfs_5_4_periodic(s, c, cfs_5_4_state(s)->busy_factor);
@@ -775,7 +893,7 @@ SAAKM_LOCAL void cfs_5_4_on_balance(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:356
+ * cfs.ipa:361
  * Periodic balancing of core c, `factor` times as seldom as that of an idle core. One core of a die at
  * a time balances with other dies (should_we_balance).
  */
@@ -828,6 +946,14 @@ SAAKM_LOCAL int64_t cfs_5_4_runnable(saakm_t s, core_t c)
  * cfs-5-4.ipa:14
  * The same, for each core of d on average.
  */
+SAAKM_LOCAL int64_t cfs_5_4_rank(saakm_t s, thread_t t, domain_t d)
+{
+	(void)t;
+
+	return cfs_5_4_runnable_of(s, d);
+}
+
+/* cfs-5-4.ipa:18 */
 SAAKM_LOCAL int64_t cfs_5_4_runnable_of(saakm_t s, domain_t d)
 {
 	int64_t sum = 0;
@@ -840,7 +966,7 @@ SAAKM_LOCAL int64_t cfs_5_4_runnable_of(saakm_t s, domain_t d)
 }
 
 /*
- * cfs-5-4.ipa:19
+ * cfs-5-4.ipa:23
  * Recent load of the cores of d on average.
  */
 SAAKM_LOCAL int64_t cfs_5_4_average(saakm_t s, domain_t d)
@@ -855,7 +981,7 @@ SAAKM_LOCAL int64_t cfs_5_4_average(saakm_t s, domain_t d)
 }
 
 /*
- * cfs-5-4.ipa:25
+ * cfs-5-4.ipa:29
  * True if group `other` has clearly less runnable load than `own`, or about as much and clearly
  * less recent load (find_idlest_group).
  */
@@ -873,95 +999,17 @@ SAAKM_LOCAL bool cfs_5_4_leaves(saakm_t s, thread_t t, domain_t own, domain_t ot
 }
 
 /*
- * cfs-5-4.ipa:33
- * The first group within d's that no other group beats clearly, starting behind the own group.
- */
-SAAKM_LOCAL domain_t cfs_5_4_idlest_die(saakm_t s, thread_t t, core_t c)
-{
-	domain_t best = saakm_llc(s, c);
-	domain_t d;
-
-	SAAKM_EACH_GROUP(s, d, saakm_numa(s, c), SAAKM_LLC, c) {
-		if (!SAAKM_EMPTY_IN(s, d, w, d->cores.word[w] & saakm_affinity(t)->word[w])
-				&& cfs_5_4_leaves(s, t, best, d)) {
-			best = d;
-		}
-	}
-	return best;
-}
-
-/* cfs-5-4.ipa:40 */
-SAAKM_LOCAL domain_t cfs_5_4_idlest_pair(saakm_t s, thread_t t, core_t c)
-{
-	domain_t best = saakm_smt(s, c);
-	domain_t d;
-
-	SAAKM_EACH_GROUP(s, d, saakm_llc(s, c), SAAKM_SMT, c) {
-		if (!SAAKM_EMPTY_IN(s, d, w, d->cores.word[w] & saakm_affinity(t)->word[w])
-				&& cfs_5_4_leaves(s, t, best, d)) {
-			best = d;
-		}
-	}
-	return best;
-}
-
-/*
- * cfs-5-4.ipa:48
+ * cfs-5-4.ipa:37
  * Leaves the node for another that has at least a quarter of a thread less for each core.
  */
-SAAKM_LOCAL core_t cfs_5_4_choose_fork(saakm_t s, thread_t t, core_t parent)
+SAAKM_LOCAL bool cfs_5_4_leaves_node(saakm_t s, thread_t t, core_t c, domain_t d)
 {
-	core_t c = parent;
-	domain_t best_d = NULL;
-	int64_t least_d = 0;
-	int64_t least_d2 = 0;
-	domain_t d;
+	(void)t;
 
-	SAAKM_EACH_GROUP(s, d, saakm_machine(s), SAAKM_NUMA, c) {
-		if (!(!saakm_has(&d->cores, c)
-				&& !SAAKM_EMPTY_IN(s, d, w,
-					d->cores.word[w] & saakm_affinity(t)->word[w])))
-			continue;
-		int64_t key = cfs_5_4_runnable_of(s, d);
-		if (best_d != NULL && key > least_d)
-			continue;
-		int64_t key2 = cfs_5_4_average(s, d);
-		if (best_d != NULL && key == least_d && key2 >= least_d2)
-			continue;
-		least_d = key;
-		least_d2 = key2;
-		best_d = d;
-	}
-	domain_t d2 = best_d;
-
-	if (d2 != NULL) {
-		if (cfs_5_4_runnable_of(s, saakm_numa(s, c)) > cfs_5_4_runnable_of(s, d2) + 256) {
-			c = cfs_5_4_enter(s, t, d2, c);
-		}
-	}
-	domain_t die = cfs_5_4_idlest_die(s, t, c);
-	if (!saakm_has(&die->cores, c)) {
-		c = cfs_5_4_enter(s, t, die, c);
-	}
-	domain_t pair = cfs_5_4_idlest_pair(s, t, c);
-	if (!saakm_has(&pair->cores, c)) {
-		c = cfs_5_4_enter(s, t, pair, c);
-	}
-	core_t best_x = SAAKM_NO_CORE;
-	int64_t least_x = 0;
-	core_t x;
-
-	SAAKM_EACH_FROM(s, x, c, w, saakm_smt(s, c)->cores.word[w] & saakm_affinity(t)->word[w]) {
-		int64_t key = saakm_nr_running(s, x);
-		if (best_x != SAAKM_NO_CORE && key >= least_x)
-			continue;
-		least_x = key;
-		best_x = x;
-	}
-	return best_x != SAAKM_NO_CORE ? best_x : cfs_5_4_fallback(s, t, c);
+	return cfs_5_4_runnable_of(s, saakm_numa(s, c)) > cfs_5_4_runnable_of(s, d) + 256;
 }
 
-/* cfs-5-4.ipa:61 */
+/* cfs-5-4.ipa:41 */
 SAAKM_LOCAL int64_t cfs_5_4_weigh(saakm_t s, core_t c)
 {
 	return cfs_5_4_runnable(s, c);

@@ -233,7 +233,6 @@ SAAKM_LOCAL int64_t eevdf_asleep(saakm_t s, thread_t t);
 SAAKM_LOCAL core_t eevdf_fallback(saakm_t s, thread_t t, core_t c);
 SAAKM_LOCAL void eevdf_periodic(saakm_t s, core_t c, int64_t factor);
 SAAKM_LOCAL void eevdf_on_enqueue(saakm_t s, thread_t t, core_t c);
-SAAKM_LOCAL void eevdf_arrive(saakm_t s, thread_t t, core_t c, thread_t r, nsec_t v);
 SAAKM_LOCAL bool eevdf_leaves_node(saakm_t s, thread_t t, core_t c, domain_t d);
 SAAKM_LOCAL core_t eevdf_choose_target(saakm_t s, thread_t t, core_t waker);
 SAAKM_LOCAL core_t eevdf_search(saakm_t s, thread_t t, core_t target, core_t waker);
@@ -415,7 +414,16 @@ SAAKM_LOCAL int64_t eevdf_idle_in(saakm_t s, thread_t t, domain_t d)
 }
 
 /*
- * cfs.ipa:205
+ * cfs.ipa:204
+ * The group with the least rank is the idlest; between equals, the one with the least load.
+ */
+SAAKM_LOCAL int64_t eevdf_rank(saakm_t s, thread_t t, domain_t d)
+{
+	return 0 - eevdf_idle_in(s, t, d);
+}
+
+/*
+ * cfs.ipa:210
  * True if t leaves the group `own` for the group `other` (find_idlest_group). If no core is idle
  * in either, load decides, with a margin.
  */
@@ -430,7 +438,7 @@ SAAKM_LOCAL bool eevdf_leaves(saakm_t s, thread_t t, domain_t own, domain_t othe
 }
 
 /*
- * cfs.ipa:213
+ * cfs.ipa:218
  * Core of d where t enters: the idle core that wakes up fastest, then the one that was idle for
  * the shortest time; else the least loaded core (find_idlest_group_cpu).
  */
@@ -472,7 +480,7 @@ SAAKM_LOCAL core_t eevdf_enter(saakm_t s, thread_t t, domain_t d, core_t near)
 }
 
 /*
- * cfs.ipa:228
+ * cfs.ipa:233
  * Descends from node to die to hyperthread pair to core. Each step starts at the core that the
  * last one found.
  */
@@ -489,7 +497,7 @@ SAAKM_LOCAL core_t eevdf_choose_fork(saakm_t s, thread_t t, core_t parent)
 				&& !SAAKM_EMPTY_IN(s, d, w,
 					d->cores.word[w] & saakm_affinity(t)->word[w])))
 			continue;
-		int64_t key = 0 - eevdf_idle_in(s, t, d);
+		int64_t key = eevdf_rank(s, t, d);
 		if (best_d != NULL && key > least_d)
 			continue;
 		int64_t key2 = eevdf_load_of(s, d);
@@ -516,7 +524,7 @@ SAAKM_LOCAL core_t eevdf_choose_fork(saakm_t s, thread_t t, core_t parent)
 				&& !SAAKM_EMPTY_IN(s, d3, w,
 					d3->cores.word[w] & saakm_affinity(t)->word[w])))
 			continue;
-		int64_t key = 0 - eevdf_idle_in(s, t, d3);
+		int64_t key = eevdf_rank(s, t, d3);
 		if (best_d2 != NULL && key > least_d3)
 			continue;
 		int64_t key2 = eevdf_load_of(s, d3);
@@ -543,7 +551,7 @@ SAAKM_LOCAL core_t eevdf_choose_fork(saakm_t s, thread_t t, core_t parent)
 				&& !SAAKM_EMPTY_IN(s, d5, w,
 					d5->cores.word[w] & saakm_affinity(t)->word[w])))
 			continue;
-		int64_t key = 0 - eevdf_idle_in(s, t, d5);
+		int64_t key = eevdf_rank(s, t, d5);
 		if (best_d3 != NULL && key > least_d5)
 			continue;
 		int64_t key2 = eevdf_load_of(s, d5);
@@ -575,7 +583,7 @@ SAAKM_LOCAL core_t eevdf_choose_fork(saakm_t s, thread_t t, core_t parent)
 }
 
 /*
- * cfs.ipa:247
+ * cfs.ipa:252
  * The waker's core, if that is idle or has less load with the thread than the previous core with it
  * (wake_affine); else the previous core.
  */
@@ -596,7 +604,7 @@ SAAKM_LOCAL core_t eevdf__cfs_choose_target(saakm_t s, thread_t t, core_t waker)
 }
 
 /*
- * cfs.ipa:258
+ * cfs.ipa:263
  * Load that a wake-up compares; it includes that of sleeping threads.
  */
 SAAKM_LOCAL int64_t eevdf_weigh(saakm_t s, core_t c)
@@ -605,7 +613,7 @@ SAAKM_LOCAL int64_t eevdf_weigh(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:263
+ * cfs.ipa:268
  * Searches for an idle core on the target's die only (select_idle_sibling).
  */
 SAAKM_LOCAL core_t eevdf_choose_wakeup(saakm_t s, thread_t t, core_t waker)
@@ -641,7 +649,7 @@ SAAKM_LOCAL core_t eevdf_choose_wakeup(saakm_t s, thread_t t, core_t waker)
 }
 
 /*
- * cfs.ipa:289
+ * cfs.ipa:294
  * Load of t, decayed over its sleep.
  */
 SAAKM_LOCAL int64_t eevdf_asleep(saakm_t s, thread_t t)
@@ -651,7 +659,7 @@ SAAKM_LOCAL int64_t eevdf_asleep(saakm_t s, thread_t t)
 }
 
 /*
- * cfs.ipa:294
+ * cfs.ipa:299
  * c, or the nearest core that t may run on.
  */
 SAAKM_LOCAL core_t eevdf_fallback(saakm_t s, thread_t t, core_t c)
@@ -666,20 +674,20 @@ SAAKM_LOCAL core_t eevdf_fallback(saakm_t s, thread_t t, core_t c)
 	return choice;
 }
 
-/* cfs.ipa:298 */
+/* cfs.ipa:303 */
 SAAKM_LOCAL void eevdf_on_new(saakm_t s, thread_t t, core_t parent)
 {
 	eevdf_enter_ready(s, t, eevdf_choose_fork(s, t, parent), EEVDF_REASON_CFS);
 }
 
-/* cfs.ipa:302 */
+/* cfs.ipa:307 */
 SAAKM_LOCAL void eevdf__cfs_on_unblock(saakm_t s, thread_t t, core_t waker)
 {
 	eevdf_enter_ready(s, t, eevdf_choose_wakeup(s, t, waker), EEVDF_REASON_CFS);
 }
 
 /*
- * cfs.ipa:309
+ * cfs.ipa:314
  * A die with at most two threads is not balanced across dies (adjust_numa_imbalance).
  */
 SAAKM_LOCAL bool eevdf_crowded(saakm_t s, domain_t die)
@@ -694,7 +702,7 @@ SAAKM_LOCAL bool eevdf_crowded(saakm_t s, domain_t die)
 }
 
 /*
- * cfs.ipa:314
+ * cfs.ipa:319
  * Weight of the threads of a core.
  */
 SAAKM_SHARED_1(int64_t, eevdf_weight_of, core_t, c)
@@ -715,7 +723,7 @@ SAAKM_SHARED_1(int64_t, eevdf_weight_of, core_t, c)
 }
 
 /*
- * cfs.ipa:321
+ * cfs.ipa:326
  * Threads that ran recently move only after failures (cache_nice_tries).
  */
 SAAKM_LOCAL bool eevdf_hot(saakm_t s, thread_t t, core_t dst)
@@ -727,7 +735,7 @@ SAAKM_LOCAL bool eevdf_hot(saakm_t s, thread_t t, core_t dst)
 			<= (saakm_has(&saakm_llc(s, dst)->cores, saakm_core(t)) ? 1LL : 2LL);
 }
 
-/* cfs.ipa:346 */
+/* cfs.ipa:351 */
 SAAKM_LOCAL void eevdf_on_balance(saakm_t s, core_t c)
 {
 	eevdf_periodic(s, c, eevdf_state(s)->busy_factor);
@@ -745,7 +753,7 @@ SAAKM_LOCAL void eevdf_on_balance(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:356
+ * cfs.ipa:361
  * Periodic balancing of core c, `factor` times as seldom as that of an idle core. One core of a die at
  * a time balances with other dies (should_we_balance).
  */
@@ -881,7 +889,16 @@ SAAKM_LOCAL void eevdf_on_enqueue(saakm_t s, thread_t t, core_t c)
 		thread_t r = saakm_current(s, c);
 
 		if (r != NULL) {
-			eevdf_arrive(s, t, c, r, after);
+			nsec_t mine = eevdf_vruntime_now(s, r);
+			if (eevdf_thread(t)->vruntime <= after
+					&& (mine > after
+						|| (mine >= eevdf_thread(r)->protected
+							&& eevdf_thread(t)->deadline
+							< eevdf_thread(r)->deadline))) {
+				saakm_preempt(s, c);
+			}
+			eevdf_thread(r)->protected = saakm_min(eevdf_thread(r)->protected,
+					saakm_min(mine, after) + eevdf_ask(s, t));
 		}
 	}
 	if (!eevdf_thread(t)->known) {
@@ -900,25 +917,7 @@ SAAKM_LOCAL void eevdf_on_enqueue(saakm_t s, thread_t t, core_t c)
 	eevdf_core(s, c)->weights = others + saakm_weight(t);
 }
 
-/*
- * eevdf.ipa:103
- * t has arrived beside the running thread r; `v` is the new mean.
- */
-SAAKM_LOCAL void eevdf_arrive(saakm_t s, thread_t t, core_t c, thread_t r, nsec_t v)
-{
-	nsec_t mine = eevdf_vruntime_now(s, r);
-	if (eevdf_thread(t)->vruntime <= v
-			&& (mine > v
-				|| (mine >= eevdf_thread(r)->protected
-					&& eevdf_thread(t)->deadline
-					< eevdf_thread(r)->deadline))) {
-		saakm_preempt(s, c);
-	}
-	eevdf_thread(r)->protected = saakm_min(eevdf_thread(r)->protected,
-			saakm_min(mine, v) + eevdf_ask(s, t));
-}
-
-/* eevdf.ipa:110 */
+/* eevdf.ipa:107 */
 SAAKM_LOCAL void eevdf_on_schedule(saakm_t s, core_t c)
 {
 	thread_t t = saakm_first(s, c, EEVDF_QUEUE_READY);
@@ -932,7 +931,7 @@ SAAKM_LOCAL void eevdf_on_schedule(saakm_t s, core_t c)
 	}
 }
 
-/* eevdf.ipa:119 */
+/* eevdf.ipa:116 */
 SAAKM_LOCAL void eevdf_on_tick(saakm_t s, thread_t t)
 {
 	core_t c = saakm_core(t);
@@ -948,7 +947,7 @@ SAAKM_LOCAL void eevdf_on_tick(saakm_t s, thread_t t)
 	}
 }
 
-/* eevdf.ipa:131 */
+/* eevdf.ipa:128 */
 SAAKM_LOCAL void eevdf_on_yield(saakm_t s, thread_t t)
 {
 	eevdf_charge(s, t);
@@ -959,7 +958,7 @@ SAAKM_LOCAL void eevdf_on_yield(saakm_t s, thread_t t)
 	eevdf_enter_ready(s, t, saakm_core(t), EEVDF_REASON_NONE);
 }
 
-/* eevdf.ipa:140 */
+/* eevdf.ipa:137 */
 SAAKM_LOCAL void eevdf_on_preempt(saakm_t s, thread_t t)
 {
 	eevdf_charge(s, t);
@@ -968,7 +967,7 @@ SAAKM_LOCAL void eevdf_on_preempt(saakm_t s, thread_t t)
 	eevdf_enter_ready(s, t, saakm_core(t), EEVDF_REASON_NONE);
 }
 
-/* eevdf.ipa:147 */
+/* eevdf.ipa:144 */
 SAAKM_LOCAL void eevdf_on_block(saakm_t s, thread_t t)
 {
 	eevdf_charge(s, t);
@@ -978,7 +977,7 @@ SAAKM_LOCAL void eevdf_on_block(saakm_t s, thread_t t)
 }
 
 /*
- * eevdf.ipa:157
+ * eevdf.ipa:154
  * Number of threads that may run on a node before a fork leaves it.
  */
 SAAKM_LOCAL int64_t eevdf_allowed(saakm_t s, core_t c)
@@ -990,7 +989,7 @@ SAAKM_LOCAL int64_t eevdf_allowed(saakm_t s, core_t c)
 }
 
 /*
- * eevdf.ipa:163
+ * eevdf.ipa:160
  * Leaves for a node with more idle cores, unless few threads run here and the difference is small.
  */
 SAAKM_LOCAL bool eevdf_leaves_node(saakm_t s, thread_t t, core_t c, domain_t d)
@@ -1018,7 +1017,7 @@ SAAKM_LOCAL bool eevdf_leaves_node(saakm_t s, thread_t t, core_t c, domain_t d)
 }
 
 /*
- * eevdf.ipa:172
+ * eevdf.ipa:169
  * A thread that went to sleep ahead of the mean is still in its core's queue until the mean has
  * reached it (delayed dequeue). So it has no placement, or no lag.
  */
@@ -1038,7 +1037,7 @@ SAAKM_LOCAL void eevdf_on_unblock(saakm_t s, thread_t t, core_t waker)
 }
 
 /*
- * eevdf.ipa:185
+ * eevdf.ipa:182
  * The previous core, if that is idle.
  */
 SAAKM_LOCAL core_t eevdf_choose_target(saakm_t s, thread_t t, core_t waker)
@@ -1048,7 +1047,7 @@ SAAKM_LOCAL core_t eevdf_choose_target(saakm_t s, thread_t t, core_t waker)
 }
 
 /*
- * eevdf.ipa:190
+ * eevdf.ipa:187
  * Searches fewer cores the more of the die is busy (SIS_UTIL), none above 85%.
  */
 SAAKM_LOCAL core_t eevdf_search(saakm_t s, thread_t t, core_t target, core_t waker)
@@ -1101,7 +1100,7 @@ SAAKM_LOCAL core_t eevdf_search(saakm_t s, thread_t t, core_t target, core_t wak
 	return found != SAAKM_NO_CORE ? found : target;
 }
 
-/* eevdf.ipa:208 */
+/* eevdf.ipa:205 */
 SAAKM_PHASE bool eevdf_pull_can_steal_core(saakm_t s, core_t dst, core_t src)
 {
 	return saakm_nr_ready(s, src) > 0 && saakm_nr_running(s, src) >= 2
@@ -1109,7 +1108,7 @@ SAAKM_PHASE bool eevdf_pull_can_steal_core(saakm_t s, core_t dst, core_t src)
 				|| eevdf_crowded(s, saakm_llc(s, src)));
 }
 
-/* eevdf.ipa:211 */
+/* eevdf.ipa:208 */
 SAAKM_PHASE int64_t eevdf_pull_select_core(saakm_t s, core_t dst, core_t src)
 {
 	(void)dst;
@@ -1117,7 +1116,7 @@ SAAKM_PHASE int64_t eevdf_pull_select_core(saakm_t s, core_t dst, core_t src)
 	return saakm_nr_running(s, src);
 }
 
-/* eevdf.ipa:212 */
+/* eevdf.ipa:209 */
 SAAKM_PHASE bool eevdf_pull_steal_thread(saakm_t s, core_t dst, thread_t t)
 {
 	return saakm_has(saakm_affinity(t), dst) && !eevdf_hot(s, t, dst)
@@ -1125,13 +1124,13 @@ SAAKM_PHASE bool eevdf_pull_steal_thread(saakm_t s, core_t dst, thread_t t)
 			> saakm_weight(t);
 }
 
-/* eevdf.ipa:215 */
+/* eevdf.ipa:212 */
 SAAKM_PHASE bool eevdf_pull_stop(saakm_t s, core_t dst, int64_t stolen)
 {
 	return stolen > 0 && stolen >= eevdf_core(s, dst)->budget;
 }
 
-/* eevdf.ipa:216 */
+/* eevdf.ipa:213 */
 SAAKM_PHASE void eevdf_pull_move(saakm_t s, core_t dst, thread_t t)
 {
 	eevdf_thread(t)->lag = eevdf_bounded(s, t,
@@ -1142,7 +1141,7 @@ SAAKM_PHASE void eevdf_pull_move(saakm_t s, core_t dst, thread_t t)
 }
 
 /*
- * eevdf.ipa:207
+ * eevdf.ipa:204
  * dst takes threads while a core has more weight than dst would have with the thread. They keep
  * their lag.
  */
@@ -1194,7 +1193,7 @@ SAAKM_STEAL(eevdf_pull, dst, from)
 	}
 }
 
-/* eevdf.ipa:224 */
+/* eevdf.ipa:221 */
 SAAKM_LOCAL void eevdf_on_newly_idle(saakm_t s, core_t c)
 {
 	if (eevdf_core(s, c)->usual_idle < eevdf_state(s)->balance_cost) {
