@@ -58,6 +58,7 @@ verbs! {
     Stop: stop,
     Vm: vm,
     Reproduce: reproduce,
+    Study: study,
     Check: check,
     Prove: prove,
     Modelcheck: modelcheck,

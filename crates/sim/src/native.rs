@@ -1,6 +1,7 @@
 //! Native code of policies: linked in for built-in policies, compiled by the system's C compiler for others.
 
 use crate::error::BuildError;
+use crate::objects::Cached;
 use crate::saakm::{self, PolicyTable};
 use hearth_policy::Policy;
 use libloading::Library;
@@ -19,6 +20,9 @@ const HEADERS: &[(&str, &str)] = &[
     ("host/saakm_access.h", include_str!("../../../runtime/host/saakm_access.h")),
     ("host/saakm_effects.h", include_str!("../../../runtime/host/saakm_effects.h")),
 ];
+
+/// Flags of the C compiler.
+const FLAGS: [&str; 5] = ["-std=gnu11", "-O2", "-fwrapv", "-fPIC", "-shared"];
 
 /// A policy and its native code.
 pub struct Native {
@@ -133,18 +137,24 @@ unsafe fn param_offsets(
     table.iter().zip(policy.params()).map(offset).collect()
 }
 
-/// Compiles the policy to a shared object and loads it.
+/// Compiles the policy to a shared object, or takes it from the cache, and loads it.
 fn compile(policy: &Policy) -> Result<(Library, *const PolicyTable), BuildError> {
     let name = policy.name().to_owned();
     let failed = |what: String| BuildError::Load { name: name.clone(), what };
+    let (c, compiler) = (policy.c(), std::env::var("CC").unwrap_or_else(|_| "cc".to_owned()));
+    let headers = HEADERS.iter().map(|(_, text)| *text);
+    let texts: Vec<&str> = headers.chain(FLAGS).chain([&*c]).collect();
+    let cached = Cached::of(&compiler, &texts);
+    if let Some(object) = cached.as_ref().and_then(Cached::object) {
+        return load(object).map_err(failed);
+    }
     let folder = tempfile::tempdir().map_err(|e| failed(format!("cannot create a temporary folder: {e}")))?;
     let object = folder.path().join("policy.so");
-    write_sources(folder.path(), &policy.c())
+    write_sources(folder.path(), &c)
         .map_err(|e| failed(format!("cannot write to the temporary folder: {e}")))?;
-
-    let compiler = std::env::var("CC").unwrap_or_else(|_| "cc".to_owned());
     let output = Command::new(&compiler)
-        .args(["-std=gnu11", "-O2", "-fwrapv", "-fPIC", "-shared", "-I"])
+        .args(FLAGS)
+        .arg("-I")
         .arg(folder.path())
         .arg("-o")
         .arg(&object)
@@ -155,11 +165,16 @@ fn compile(policy: &Policy) -> Result<(Library, *const PolicyTable), BuildError>
         let output = String::from_utf8_lossy(&output.stderr).into_owned();
         return Err(BuildError::Compiler { name, output });
     }
+    // Without a cache, the next run compiles again.
+    let _ = cached.map(|cached| cached.keep(&object));
+    load(&object).map_err(failed)
+}
+
+fn load(object: &Path) -> Result<(Library, *const PolicyTable), String> {
     // SAFETY: the Ipanema compiler emitted the code, which has no constructors.
     unsafe {
-        let library = Library::new(&object).map_err(|e| failed(e.to_string()))?;
-        let table =
-            *library.get::<*const PolicyTable>(b"saakm_policy\0").map_err(|e| failed(e.to_string()))?;
+        let library = Library::new(object).map_err(|e| e.to_string())?;
+        let table = *library.get::<*const PolicyTable>(b"saakm_policy\0").map_err(|e| e.to_string())?;
         Ok((library, table))
     }
 }

@@ -26,6 +26,7 @@ pub mod set;
 pub mod sim;
 pub mod status;
 pub mod stop;
+pub mod study;
 pub mod top;
 pub mod view;
 pub mod vm;
