@@ -13,11 +13,32 @@ use crate::sweep::Row;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// A slot of the feature model, and the features that may fill it. An optional feature is alone in its slot.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+/// The feature model: a product's name is its features, joined with `+`; the name of the base may come first.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Space {
+    pub base: String,
+    pub slots: Vec<Slot>,
+}
+
+/// A slot of the feature model, and the features that may fill it.
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Slot {
     pub name: String,
     pub features: Vec<String>,
+    /// A product may have none of them.
+    pub optional: bool,
+}
+
+impl Slot {
+    /// Number of features, and one for none of them.
+    fn values(&self) -> usize {
+        self.features.len() + usize::from(self.optional)
+    }
+
+    fn value(&self, position: usize) -> String {
+        let none = || if let [only] = &self.features[..] { format!("no {only}") } else { "none".into() };
+        self.features.get(position).cloned().unwrap_or_else(none)
+    }
 }
 
 /// The limits of the method.
@@ -121,7 +142,7 @@ struct Product<'a> {
 }
 
 /// The findings for each application of a table, in its order.
-pub fn findings(rows: &[Row], slots: &[Slot], method: &Method) -> Vec<Finding> {
+pub fn findings(rows: &[Row], space: &Space, method: &Method) -> Vec<Finding> {
     let mut applications: Vec<(&Row, Vec<&Row>)> = Vec::new();
     for row in rows {
         let same = |one: &Row| {
@@ -132,11 +153,12 @@ pub fn findings(rows: &[Row], slots: &[Slot], method: &Method) -> Vec<Finding> {
             None => applications.push((row, vec![row])),
         }
     }
-    applications.iter().filter_map(|(first, rows)| finding(first, rows, slots, method)).collect()
+    applications.iter().filter_map(|(first, rows)| finding(first, rows, space, method)).collect()
 }
 
 /// `None` if no product is stable.
-fn finding(first: &Row, rows: &[&Row], slots: &[Slot], method: &Method) -> Option<Finding> {
+fn finding(first: &Row, rows: &[&Row], space: &Space, method: &Method) -> Option<Finding> {
+    let slots = &space.slots;
     let mut policies: Vec<(String, Vec<&Row>)> = Vec::new();
     for row in rows {
         let name =
@@ -148,7 +170,7 @@ fn finding(first: &Row, rows: &[&Row], slots: &[Slot], method: &Method) -> Optio
     }
     let times = |rows: &[&Row]| Sample::of(rows.iter().filter_map(|row| row.time_s));
     let product = |(policy, rows): &'_ (String, Vec<&Row>)| {
-        let features = features_of(policy, slots)?;
+        let features = space.features_of(policy)?;
         let failed = rows.iter().any(|row| row.time_s.is_none());
         Some((features, times(rows)?, failed))
     };
@@ -174,7 +196,7 @@ fn finding(first: &Row, rows: &[&Row], slots: &[Slot], method: &Method) -> Optio
     };
     let fit_best = best.iter().filter(fits).count() as f64;
     let fit = stable.iter().filter(fits).count() as f64;
-    let baseline = policies.iter().find(|(policy, _)| features_of(policy, slots).is_none());
+    let baseline = policies.iter().find(|(policy, _)| space.features_of(policy).is_none());
     let baseline = baseline
         .and_then(|(policy, rows)| Some(compare(policy, &times(rows)?, &products, &fastest.times, method)));
     Some(Finding {
@@ -199,18 +221,22 @@ fn spread(times: &Sample) -> f64 {
     times.deviation / times.mean
 }
 
-/// The position of the product's feature in each slot; an optional feature that is absent has position 1. `None` if the policy
-/// is no product.
-fn features_of(policy: &str, slots: &[Slot]) -> Option<Vec<usize>> {
-    let named: Vec<&str> = policy.split('+').collect();
-    let mut used = 0;
-    let of_slot = |slot: &Slot| {
-        let position = slot.features.iter().position(|feature| named.contains(&feature.as_str()));
-        used += usize::from(position.is_some());
-        position.or((slot.features.len() == 1).then_some(1))
-    };
-    let features = slots.iter().map(of_slot).collect::<Option<Vec<usize>>>()?;
-    (used == named.len()).then_some(features)
+impl Space {
+    /// The position of the product's feature in each slot; none comes last. `None` if the policy is no product.
+    fn features_of(&self, policy: &str) -> Option<Vec<usize>> {
+        let mut named: Vec<&str> = policy.split('+').collect();
+        if named[0] == self.base {
+            named.remove(0);
+        }
+        let mut used = 0;
+        let of_slot = |slot: &Slot| {
+            let position = slot.features.iter().position(|feature| named.contains(&feature.as_str()));
+            used += usize::from(position.is_some());
+            position.or(slot.optional.then_some(slot.features.len()))
+        };
+        let features = self.slots.iter().map(of_slot).collect::<Option<Vec<usize>>>()?;
+        (used == named.len()).then_some(features)
+    }
 }
 
 /// For each slot and feature, how many of *Best* have it, and what that means.
@@ -226,7 +252,7 @@ fn verdicts(best: &[&Product], slots: &[Slot], method: &Method) -> Vec<Vec<(usiz
             };
             (count, verdict)
         };
-        (0..slot.features.len().max(2)).map(verdict).collect()
+        (0..slot.values()).map(verdict).collect()
     };
     slots.iter().enumerate().map(of).collect()
 }
@@ -235,10 +261,9 @@ fn features(slots: &[Slot], verdicts: &[Vec<(usize, Verdict)>], best: usize) -> 
     let mut all = Vec::new();
     for (slot, of_slot) in slots.iter().zip(verdicts) {
         for (number, (count, verdict)) in of_slot.iter().enumerate() {
-            let absent = || format!("no {}", slot.features[0]);
             all.push(Feature {
                 slot: slot.name.clone(),
-                feature: slot.features.get(number).cloned().unwrap_or_else(absent),
+                feature: slot.value(number),
                 count: *count,
                 share: *count as f64 / best as f64,
                 verdict: *verdict,
@@ -308,12 +333,14 @@ mod tests {
     use crate::Setting;
     use crate::sweep::End;
 
-    fn slots() -> Vec<Slot> {
+    fn space() -> Space {
         let slot = |name: &str, features: &[&str]| Slot {
             name: name.into(),
             features: features.iter().map(|one| (*one).into()).collect(),
+            optional: features.len() == 1,
         };
-        vec![slot("order", &["rbtree", "list", "fifo"]), slot("idle", &["idle"])]
+        let slots = vec![slot("order", &["rbtree", "list", "fifo"]), slot("idle", &["idle"])];
+        Space { base: "family".into(), slots }
     }
 
     /// Two runs of each policy.
@@ -348,7 +375,7 @@ mod tests {
             ("fifo", at(2.0)),
             ("fifo+idle", at(1.3)),
         ]);
-        let found = findings(&table, &slots(), &Method::default());
+        let found = findings(&table, &space(), &Method::default());
         let [found] = &found[..] else { panic!("one application") };
         assert_eq!((found.products, found.unstable, found.best), (6, 0, 2));
         assert_eq!(found.fastest, "rbtree+idle");
@@ -382,10 +409,10 @@ mod tests {
             ("fifo+idle", at(1.0)),
         ]);
         let method = Method { bad: 0.26, ..Method::default() };
-        let found = &findings(&table, &slots(), &method)[0];
+        let found = &findings(&table, &space(), &method)[0];
         // Without idle is 25%: bad with this limit. list and fifo are 25%, too. So the frame is rbtree+idle alone.
         assert_eq!((found.best, found.representativeness, found.precision), (4, 0.25, 1.0));
-        let found = &findings(&table, &slots(), &Method::default())[0];
+        let found = &findings(&table, &space(), &Method::default())[0];
         assert_eq!((found.representativeness, found.precision), (1.0, 4.0 / 6.0));
     }
 
@@ -397,21 +424,22 @@ mod tests {
             ("rbtree+idle", at(1.0)),
             ("list", [Some(0.5), None]),
         ]);
-        let found = &findings(&table, &slots(), &Method::default())[0];
+        let found = &findings(&table, &space(), &Method::default())[0];
         assert_eq!((found.products, found.failed, found.unstable), (3, 1, 2));
         assert_eq!(found.fastest, "rbtree+idle");
         assert_eq!(found.baseline.as_ref().unwrap().steadier, 1.0 / 3.0);
         let none = rows(&[("cfs", at(1.0))]);
-        assert_eq!(findings(&none, &slots(), &Method::default()).len(), 0);
+        assert_eq!(findings(&none, &space(), &Method::default()).len(), 0);
     }
 
     #[test]
     fn a_policy_is_a_product_if_all_its_features_are_known() {
-        assert_eq!(features_of("list+idle", &slots()), Some(vec![1, 0]));
-        assert_eq!(features_of("idle+list", &slots()), Some(vec![1, 0]));
-        assert_eq!(features_of("fifo", &slots()), Some(vec![2, 1]));
+        assert_eq!(space().features_of("list+idle"), Some(vec![1, 0]));
+        assert_eq!(space().features_of("idle+list"), Some(vec![1, 0]));
+        assert_eq!(space().features_of("fifo"), Some(vec![2, 1]));
+        assert_eq!(space().features_of("family+list"), Some(vec![1, 1]));
         for other in ["cfs", "idle", "list+other", "list+fifo"] {
-            assert_eq!(features_of(other, &slots()), None, "{other}");
+            assert_eq!(space().features_of(other), None, "{other}");
         }
     }
 }

@@ -77,11 +77,23 @@ impl Sweep {
             let mut hash = workloads[chunk.workload].clone();
             write!(hash, "{:?} {} ", chunk.machine, chunk.governor)?;
             policies[..1].iter().chain(&policies[chunk.policies.clone()]).for_each(|one| hash.update(one));
-            let hex: String = hash.finalize()[..16].iter().map(|byte| format!("{byte:02x}")).collect();
-            Ok(hex + ".parquet")
+            Ok(hex(&hash.finalize()) + ".parquet")
         };
         self.chunks().iter().map(of).collect()
     }
+
+    /// A hash of everything that the table depends on.
+    ///
+    /// # Errors
+    /// If the running program cannot be read.
+    pub fn name(&self) -> io::Result<String> {
+        Ok(hex(&Sha256::digest(self.names()?.join(" "))))
+    }
+}
+
+/// The first 16 bytes.
+fn hex(hash: &[u8]) -> String {
+    hash[..16].iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// The name, the meaning and the parameters of a policy.

@@ -13,4 +13,4 @@ mod table;
 
 pub use chunk::{Chunk, Sweep};
 pub use run::GiveUp;
-pub use table::{End, Row, read};
+pub use table::{End, Row, read, sweep_of};

@@ -54,11 +54,11 @@ impl Sweep {
     /// If a run cannot start, or a file cannot be written. Files that were written stay.
     pub fn run(&self, folder: &Path, numbers: &[usize], done: impl Fn(usize) + Sync) -> Result<(), Error> {
         fs::create_dir_all(folder).map_err(|error| Error::sweep(folder, error))?;
-        let (chunks, paths) = (self.chunks(), self.paths(folder)?);
+        let (chunks, paths, name) = (self.chunks(), self.paths(folder)?, self.named(folder)?);
         let work = |number: &usize| {
             let (chunk, path) = (&chunks[*number], &paths[*number]);
             if !path.exists() {
-                table::write(path, &self.rows(chunk)?)?;
+                table::write(path, &name, &self.rows(chunk)?)?;
             }
             done(chunk.policies.len() * self.matrix.runs as usize);
             Ok(())
@@ -84,8 +84,12 @@ impl Sweep {
         for path in paths {
             rows.extend(table::read(&path)?);
         }
-        table::write(to, &rows)?;
+        table::write(to, &self.named(folder)?, &rows)?;
         Ok(Some(rows.len()))
+    }
+
+    fn named(&self, folder: &Path) -> Result<String, Error> {
+        self.name().map_err(|error| Error::sweep(folder, error))
     }
 
     fn paths(&self, folder: &Path) -> Result<Vec<PathBuf>, Error> {

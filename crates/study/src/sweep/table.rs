@@ -6,6 +6,7 @@ use hearth_base::file::AtomicFile;
 use hearth_sim::{Outcome, SimError};
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::errors::ParquetError;
+use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::file::writer::SerializedFileWriter;
@@ -162,16 +163,20 @@ impl Row {
     }
 }
 
-/// Writes a table, whole or not at all.
+/// Key of the sweep's name in the metadata of a table.
+const SWEEP: &str = "hearth.sweep";
+
+/// Writes a table, whole or not at all. `sweep` says of which sweep it is, or a part of which.
 ///
 /// # Errors
 /// If the file cannot be written.
-pub fn write(path: &Path, rows: &[Row]) -> Result<(), Error> {
+pub fn write(path: &Path, sweep: &str, rows: &[Row]) -> Result<(), Error> {
     let failed = |what: &dyn fmt::Display| Error::sweep(path, format_args!("cannot be written: {what}"));
     let file = AtomicFile::create(path).map_err(|error| failed(&error))?;
     let written = || -> Result<AtomicFile, ParquetError> {
         let properties = WriterProperties::builder()
             .set_created_by("hearth".into())
+            .set_key_value_metadata(Some(vec![KeyValue::new(SWEEP.into(), sweep.to_owned())]))
             .set_compression(Compression::ZSTD(ZstdLevel::default()))
             .build();
         let mut writer = SerializedFileWriter::new(file, rows.schema()?, Arc::new(properties))?;
@@ -183,6 +188,13 @@ pub fn write(path: &Path, rows: &[Row]) -> Result<(), Error> {
         writer.into_inner()
     };
     written().map_err(|error| failed(&error))?.commit().map_err(|error| failed(&error))
+}
+
+/// The sweep that a table is of. `None` if the file is no such table.
+pub fn sweep_of(path: &Path) -> Option<String> {
+    let reader = SerializedFileReader::new(File::open(path).ok()?).ok()?;
+    let pairs = reader.metadata().file_metadata().key_value_metadata()?;
+    pairs.iter().find(|pair| pair.key == SWEEP)?.value.clone()
 }
 
 const ROWS_OF_A_GROUP: usize = 1 << 16;

@@ -2,10 +2,11 @@ use crate::arguments::Jobs;
 use crate::failure::{Failure, Outcome};
 use crate::output::{self, Document};
 use crate::progress;
+use hearth_features::Model;
 use hearth_machine::Governor;
 use hearth_policy::{ScopedAssignment, Spec};
 use hearth_sim::World;
-use hearth_study::sweep::{GiveUp, Sweep};
+use hearth_study::sweep::{GiveUp, Sweep, sweep_of};
 use hearth_study::{Matrix, Selection};
 use hearth_workload::Workload;
 use serde::Serialize;
@@ -36,6 +37,10 @@ pub struct Args {
     /// built-in policies]
     #[arg(short, long = "policy", value_name = "NAME|FILE[:PARAMS]", help_heading = WHAT)]
     policies: Vec<Spec>,
+
+    /// Add all products of a feature model (`hearth features list`). They come after the policies
+    #[arg(long, value_name = "MODEL", help_heading = WHAT)]
+    products: Option<String>,
 
     /// Set a parameter of a policy, in all its simulations. Repeatable
     #[arg(long = "param", value_name = "POLICY.NAME=VALUE", help_heading = WHAT)]
@@ -106,25 +111,38 @@ impl Args {
     pub fn run(self) -> Outcome {
         output::check_writable(&self.output)?;
         let (table, folder) = (&self.output, self.folder());
-        if table.exists() && !folder.exists() {
-            return Err(Failure::new(format_args!("{} exists", table.display()))
-                .help("remove it, or name another file"));
-        }
         let sweep = self.sweep()?;
+        let name = sweep.name().map_err(|error| Failure::new(format_args!("cannot read hearth: {error}")))?;
+        let is_complete = || sweep_of(table).as_ref() == Some(&name);
+        if table.exists() && !folder.exists() {
+            if !is_complete() {
+                return Err(Failure::new(format_args!("{} exists, and is not of this sweep", table.display()))
+                    .help("remove it, or name another file"));
+            }
+            return self.print(true, sweep.runs());
+        }
         let numbers: Vec<usize> = (self.part.first..sweep.chunks().len()).step_by(self.part.of).collect();
         progress::during("simulating", sweep.runs() / self.part.of, |step| {
             sweep.run(&folder, &numbers, |runs| (0..runs).for_each(|_| step()))
         })?;
-        let merged = sweep.merge(&folder, table)?;
-        if merged.is_some() {
-            let failed = |error| Failure::new(format_args!("cannot remove {}: {error}", folder.display()));
-            fs::remove_dir_all(&folder).or_else(absent).map_err(failed)?;
+        match sweep.merge(&folder, table) {
+            Ok(Some(_)) => {
+                let failed = |error| Failure::new(format_args!("cannot remove {}: {error}", folder.display()));
+                fs::remove_dir_all(&folder).or_else(absent).map_err(failed)?;
+            }
+            // Another process may have written the table, and removed the parts.
+            Err(error) if !is_complete() => return Err(error.into()),
+            _ => {}
         }
-        let (complete, runs) = (merged.is_some(), sweep.runs());
-        let document = Document { schema: "hearth.study.run/1", content: Summary { table, complete, runs } };
-        output::print(self.json, &document, || match complete {
+        self.print(is_complete(), sweep.runs())
+    }
+
+    fn print(&self, complete: bool, runs: usize) -> Outcome {
+        let table = &self.output;
+        let content = Summary { table, complete, runs };
+        output::print(self.json, &Document { schema: "hearth.study.run/1", content }, || match complete {
             true => format!("{}: {runs} runs\n", table.display()),
-            false => format!("{}: this part is done; others are missing\n", folder.display()),
+            false => format!("{}: this part is done; others are missing\n", self.folder().display()),
         })
     }
 
@@ -133,6 +151,15 @@ impl Args {
         let mut name = self.output.clone().into_os_string();
         name.push(".parts");
         name.into()
+    }
+
+    fn policies(&self) -> Result<Vec<Spec>, Failure> {
+        let mut policies = self.policies.clone();
+        if let Some(name) = &self.products {
+            let products = Model::named(name).map_err(Failure::usage)?.products();
+            policies.extend(products.iter().map(|one| Spec { source: one.name(), params: Vec::new() }));
+        }
+        Ok(policies)
     }
 
     fn sweep(&self) -> Result<Sweep, Failure> {
@@ -144,7 +171,7 @@ impl Args {
             ..Matrix::load(&Selection {
                 machines: self.machines.clone(),
                 governors: self.governors.clone(),
-                policies: self.policies.clone(),
+                policies: self.policies()?,
                 params: self.params.clone(),
             })?
         };
