@@ -18,6 +18,7 @@ fn examples() -> Vec<(String, String)> {
         let text = text.join("\n") + "\n";
         let text = match kind {
             "" => text,
+            "-feature" => text,
             "-fragment" => format!("policy example extends cfs {{\n{text}}}\n"),
             _ => panic!("line {}: unknown kind of example", i + 1),
         };
@@ -40,12 +41,23 @@ fn examples_are_formatted() {
 
 #[test]
 fn examples_compile() {
-    for (place, text) in examples() {
-        let name = common::parse_clean(&place, &text).name.name;
-        let provider =
-            |wanted: &str| (wanted == name).then(|| Source { name: place.clone(), text: text.clone() });
-        if let Err(failed) = compile(&provider, &name) {
-            panic!("{place}:\n{failed}");
+    let files: Vec<_> = examples()
+        .into_iter()
+        .map(|(place, text)| (common::parse_clean(&place, &text), Source { name: place, text }))
+        .collect();
+    let mine = "policy mine extends queued with least;".to_owned();
+    let mine = (common::parse_clean("mine", &mine), Source { name: "mine".into(), text: mine });
+    for (policy, source) in files.iter().chain([&mine]).filter(|(policy, _)| policy.slot.is_none()) {
+        // The example of features has two files.
+        let beside = |wanted: &str| ["queued", "least"].contains(&wanted);
+        let provider = |wanted: &str| match wanted == policy.name.name {
+            true => Some(source.clone()),
+            false => {
+                files.iter().find(|(p, _)| beside(wanted) && p.name.name == wanted).map(|(_, s)| s.clone())
+            }
+        };
+        if let Err(failed) = compile(&provider, &policy.name.name) {
+            panic!("{}:\n{failed}", source.name);
         }
     }
 }
