@@ -60,6 +60,7 @@ verbs! {
     Reproduce: reproduce,
     Check: check,
     Prove: prove,
+    Features: features,
     Modelcheck: modelcheck,
     Mutate: mutate,
     Conform: conform,

@@ -45,15 +45,18 @@ fn examples_compile() {
         .into_iter()
         .map(|(place, text)| (common::parse_clean(&place, &text), Source { name: place, text }))
         .collect();
-    let mine = "policy mine extends queued with least;".to_owned();
+    let mine = "policy mine extends example with counted;".to_owned();
     let mine = (common::parse_clean("mine", &mine), Source { name: "mine".into(), text: mine });
     for (policy, source) in files.iter().chain([&mine]).filter(|(policy, _)| policy.slot.is_none()) {
-        // The example of features has two files.
-        let beside = |wanted: &str| ["queued", "least"].contains(&wanted);
+        // `mine` is made of the examples of a slot and of a feature.
         let provider = |wanted: &str| match wanted == policy.name.name {
             true => Some(source.clone()),
             false => {
-                files.iter().find(|(p, _)| beside(wanted) && p.name.name == wanted).map(|(_, s)| s.clone())
+                let is_it = |(p, s): &&(_, Source)| {
+                    let p: &hearth_ipanema::syntax::ast::Policy = p;
+                    p.name.name == wanted && (p.slot.is_some() || s.text.contains("slot arrival"))
+                };
+                files.iter().find(is_it).map(|(_, source)| source.clone())
             }
         };
         if let Err(failed) = compile(&provider, &policy.name.name) {
