@@ -61,6 +61,7 @@ verbs! {
     Study: study,
     Check: check,
     Prove: prove,
+    Features: features,
     Modelcheck: modelcheck,
     Mutate: mutate,
     Conform: conform,

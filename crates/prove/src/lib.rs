@@ -28,7 +28,10 @@ pub use obligation::{Claim, Id, Obligation, Property};
 pub use options::Options;
 pub use proof_cache::ProofCache;
 pub use report::{Proved, Report, Verdict};
-pub use run::{Lemmas, Search, contradictions, contradictions_of_theory, prove, prove_file, prove_theory};
+pub use run::{
+    Family, Lemmas, Search, closure, contradictions, contradictions_of_theory, prove, prove_family,
+    prove_file, prove_theory,
+};
 pub use why3::Prover;
 
 /// An invariant of a policy: a closed boolean expression over its sets and parameters.

@@ -2,13 +2,13 @@
 
 use crate::emit::Theorems;
 use crate::error::Error;
-use crate::obligation::{Claim, Id, Obligation, Property};
+use crate::obligation::{Claim, Id, Obligation};
 use crate::options::Options;
 use crate::report::{Proved, Report, Verdict};
 use crate::theory;
 use crate::why3::{Goal, Prover, Why3};
 use hearth_ipanema::ir::Policy;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -22,7 +22,7 @@ pub fn prove(policy: &Policy, theorems: &Theorems, options: &Options) -> Result<
     let folder = Folder::new(options)?;
     write(&folder.path().join("policy.mlw"), &theorems.whyml)?;
     let why3 = Why3::find(folder.path(), options)?;
-    let wanted = wanted(&theorems.obligations, &options.properties);
+    let wanted = closure(&theorems.obligations, |o| options.properties.contains(&o.property));
     let obligations =
         at_once(options.at_once, &wanted, |obligation| one(&why3, &folder, theorems, obligation))?;
     let mut report = Report { policy: policy.name.clone(), obligations };
@@ -30,10 +30,66 @@ pub fn prove(policy: &Policy, theorems: &Theorems, options: &Options) -> Result<
     Ok(report)
 }
 
-/// The obligations of these properties, and all that they rest on.
-fn wanted<'t>(all: &'t [Obligation], properties: &[Property]) -> Vec<&'t Obligation> {
-    let mut wanted: BTreeSet<&Id> =
-        all.iter().filter(|o| properties.contains(&o.property)).map(|o| &o.id).collect();
+/// Proofs of several policies.
+#[derive(Clone, Debug)]
+pub struct Family {
+    /// One for each policy.
+    pub reports: Vec<Report>,
+    /// Number of different goals: most policies of a family share theirs with others.
+    pub goals: usize,
+}
+
+/// Proves obligations of several policies, each goal once. A goal is the text that a prover reads, so nothing is
+/// assumed of a policy because of another. All obligations of `policies` are proved, whatever the options say.
+///
+/// # Errors
+/// As [`prove`].
+pub fn prove_family(policies: &[(String, Theorems)], options: &Options) -> Result<Family, Error> {
+    let folder = Folder::new(options)?;
+    let why3 = Why3::find(folder.path(), options)?;
+    let mut goals = Goals::default();
+    let numbers: Vec<Vec<Option<usize>>> = policies
+        .iter()
+        .map(|(_, theorems)| theorems.obligations.iter().map(|o| goals.number(theorems, &o.claim)).collect())
+        .collect();
+    let all: Vec<_> = goals.0.iter().collect();
+    let verdicts = at_once(options.at_once, &all, |((text, module, goal), number)| {
+        let file = folder.path().join(format!("goal-{number}.mlw"));
+        write(&file, text)?;
+        Ok((*number, why3.prove(&file, text, &Goal { module, goal })?))
+    })?;
+    let verdicts: BTreeMap<&usize, (Verdict, f64)> = verdicts.into_iter().collect();
+    let reports = policies.iter().zip(&numbers).map(|((policy, theorems), numbers)| {
+        let proved = |(obligation, number): (&Obligation, &Option<usize>)| {
+            let (verdict, seconds) = match number {
+                Some(number) => verdicts[number].clone(),
+                None => (without_prover(&obligation.claim), 0.0),
+            };
+            Proved { obligation: obligation.clone(), verdict, seconds }
+        };
+        let obligations = theorems.obligations.iter().zip(numbers).map(proved).collect();
+        let mut report = Report { policy: policy.clone(), obligations };
+        report.settle();
+        report
+    });
+    Ok(Family { reports: reports.collect(), goals: goals.0.len() })
+}
+
+/// The different goals of several policies, numbered: the text that a prover reads, module and name.
+#[derive(Default)]
+struct Goals(BTreeMap<(String, String, String), usize>);
+
+impl Goals {
+    fn number(&mut self, theorems: &Theorems, claim: &Claim) -> Option<usize> {
+        let Claim::Goal { module, goal } = claim else { return None };
+        let next = self.0.len();
+        Some(*self.0.entry((theorems.alone(module), module.clone(), goal.clone())).or_insert(next))
+    }
+}
+
+/// The obligations that are `wanted`, and all that they rest on.
+pub fn closure(all: &[Obligation], wanted: impl Fn(&Obligation) -> bool) -> Vec<&Obligation> {
+    let mut wanted: BTreeSet<&Id> = all.iter().filter(|o| wanted(o)).map(|o| &o.id).collect();
     loop {
         let before = wanted.len();
         let needed: Vec<&Id> =
@@ -47,16 +103,23 @@ fn wanted<'t>(all: &'t [Obligation], properties: &[Property]) -> Vec<&'t Obligat
 
 fn one(why3: &Why3, folder: &Folder, theorems: &Theorems, obligation: &Obligation) -> Result<Proved, Error> {
     let (verdict, seconds) = match &obligation.claim {
-        Claim::Decided { by, holds: true } => (Verdict::Holds { prover: format!("compiler: {by}") }, 0.0),
-        Claim::Follows { theorem } => (Verdict::Holds { prover: format!("theorem {theorem}") }, 0.0),
-        Claim::Decided { holds: false, .. } => (Verdict::NotProved { parts: Vec::new() }, 0.0),
-        Claim::NotModelled { construct } => (Verdict::NotModelled { construct: construct.clone() }, 0.0),
         Claim::Goal { module, goal } => {
             let file = alone(folder, theorems, module, goal)?;
             why3.prove(&file, &theorems.alone(module), &Goal { module, goal })?
         }
+        claim => (without_prover(claim), 0.0),
     };
     Ok(Proved { obligation: obligation.clone(), verdict, seconds })
+}
+
+/// The verdict on a claim that is not a goal.
+fn without_prover(claim: &Claim) -> Verdict {
+    match claim {
+        Claim::Decided { by, holds: true } => Verdict::Holds { prover: format!("compiler: {by}") },
+        Claim::Follows { theorem } => Verdict::Holds { prover: format!("theorem {theorem}") },
+        Claim::Decided { holds: false, .. } | Claim::Goal { .. } => Verdict::NotProved { parts: Vec::new() },
+        Claim::NotModelled { construct } => Verdict::NotModelled { construct: construct.clone() },
+    }
 }
 
 /// A file with the goal's module only: Why3 generates the verification conditions of all modules of a file.

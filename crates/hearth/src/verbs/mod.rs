@@ -6,6 +6,7 @@ pub mod conform;
 pub mod exec;
 pub mod export;
 pub mod extract;
+pub mod features;
 pub mod fmt;
 pub mod ftl;
 pub mod import;
