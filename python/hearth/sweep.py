@@ -15,8 +15,6 @@ import os
 import subprocess
 import sys
 
-RETRIES = 3
-
 
 def hearth() -> str:
     return os.environ.get("HEARTH", "hearth")
@@ -42,7 +40,8 @@ def sweep(client, arguments: list[str], parts: int) -> None:
         RuntimeError: a part failed, with what `hearth` said.
     """
     names = [f"{number}/{parts}" for number in range(1, parts + 1)]
-    tasks = [client.submit(run_part, arguments, name, retries=RETRIES, pure=False) for name in names]
+    # Dask runs the tasks of a dead worker again by itself. An error of hearth is final.
+    tasks = [client.submit(run_part, arguments, name, pure=False) for name in names]
     client.gather(tasks)
 
 

@@ -314,7 +314,8 @@ fn effects(stable: &[&Product], slots: &[Slot]) -> Vec<Effect> {
     let alone: Vec<f64> = (0..slots.len()).map(|slot| between(&[slot])).collect();
     let mut effects = Vec::new();
     let mut add = |of: &[usize], squares: f64| {
-        let explained = if total > 0.0 { (squares / total).max(0.0) } else { 0.0 };
+        // Rounding alone makes a difference of some 1e-16.
+        let explained = if total > 1e-20 * logs.len() as f64 { (squares / total).max(0.0) } else { 0.0 };
         effects.push(Effect { slots: of.iter().map(|slot| slots[*slot].name.clone()).collect(), explained });
     };
     for a in 0..slots.len() {

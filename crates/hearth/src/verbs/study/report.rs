@@ -100,10 +100,11 @@ fn slot(slot: &hearth_features::Slot) -> Slot {
 /// A line for each application, and what they have in common.
 fn all(found: &[Finding]) -> String {
     let named = |found: &Finding, verdict| {
-        let named = found.features.iter().filter(|one| one.verdict == verdict).map(|one| one.feature.as_str());
+        let named =
+            found.features.iter().filter(|one| one.verdict == verdict).map(|one| one.feature.as_str());
         named.collect::<Vec<_>>().join(" ")
     };
-    const COLUMNS: [Column<(&Finding, String, String)>; 10] = [
+    let columns: [Column<(&Finding, String, String)>; 10] = [
         ("application", |(one, ..)| one.workload.clone()),
         ("machine", |(one, ..)| one.machine.clone()),
         ("good", |(_, good, _)| good.clone()),
@@ -113,10 +114,12 @@ fn all(found: &[Finding]) -> String {
         ("best", |(one, ..)| one.best.to_string()),
         ("R", |(one, ..)| whole(one.representativeness)),
         ("P", |(one, ..)| whole(one.precision)),
-        ("speed-up", |(one, ..)| one.baseline.as_ref().map_or_else(String::new, |base| percent(base.speedup))),
+        ("speed-up", |(one, ..)| {
+            one.baseline.as_ref().map_or_else(String::new, |base| percent(base.speedup))
+        }),
     ];
     let rows = found.iter().map(|one| (one, named(one, Verdict::Good), named(one, Verdict::Bad)));
-    let mut text = table(5, &COLUMNS, rows);
+    let mut text = table(5, &columns, rows);
     let compared: Vec<_> = found.iter().filter_map(|one| one.baseline.as_ref()).collect();
     if let Some(first) = compared.first() {
         let of = |standing| compared.iter().filter(|base| base.standing == standing).count();
@@ -135,15 +138,17 @@ fn all(found: &[Finding]) -> String {
 
 /// The features and effects of one application.
 fn one(found: &Finding) -> String {
-    const FEATURES: [Column<&Feature>; 5] = [
+    let features: [Column<&Feature>; 5] = [
         ("slot", |one| one.slot.clone()),
         ("feature", |one| one.feature.clone()),
         ("", |one| verdict(one.verdict).into()),
         ("in best", |one| one.count.to_string()),
         ("share", |one| whole(one.share)),
     ];
-    const EFFECTS: [Column<&Effect>; 2] =
-        [("slots", |one| one.slots.join(" × ")), ("explained", |one| format!("{:.1}%", one.explained * 100.0))];
+    let effects: [Column<&Effect>; 2] = [
+        ("slots", |one| one.slots.join(" × ")),
+        ("explained", |one| format!("{:.1}%", one.explained * 100.0)),
+    ];
     let mut text = format!(
         "{} on {} under {}: {} of {} products are stable, {} are best. Fastest: {}\n\n",
         found.workload,
@@ -154,7 +159,7 @@ fn one(found: &Finding) -> String {
         found.best,
         found.fastest
     );
-    text += &table(3, &FEATURES, &found.features);
+    text += &table(3, &features, &found.features);
     text += &format!("\nR {}, P {}\n", whole(found.representativeness), whole(found.precision));
     if let Some(base) = &found.baseline {
         text += &format!(
@@ -167,7 +172,7 @@ fn one(found: &Finding) -> String {
         );
     }
     let large: Vec<&Effect> = found.effects.iter().filter(|one| one.explained >= 0.001).collect();
-    text + "\n" + &table(1, &EFFECTS, large) + "\n"
+    text + "\n" + &table(1, &effects, large) + "\n"
 }
 
 fn verdict(verdict: Verdict) -> &'static str {

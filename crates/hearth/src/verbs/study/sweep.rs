@@ -116,8 +116,11 @@ impl Args {
         let is_complete = || sweep_of(table).as_ref() == Some(&name);
         if table.exists() && !folder.exists() {
             if !is_complete() {
-                return Err(Failure::new(format_args!("{} exists, and is not of this sweep", table.display()))
-                    .help("remove it, or name another file"));
+                return Err(Failure::new(format_args!(
+                    "{} exists, and is not of this sweep",
+                    table.display()
+                ))
+                .help("remove it, or name another file"));
             }
             return self.print(true, sweep.runs());
         }
@@ -127,7 +130,8 @@ impl Args {
         })?;
         match sweep.merge(&folder, table) {
             Ok(Some(_)) => {
-                let failed = |error| Failure::new(format_args!("cannot remove {}: {error}", folder.display()));
+                let failed =
+                    |error| Failure::new(format_args!("cannot remove {}: {error}", folder.display()));
                 fs::remove_dir_all(&folder).or_else(absent).map_err(failed)?;
             }
             // Another process may have written the table, and removed the parts.
