@@ -23,7 +23,7 @@ pub struct Combinations {
 
     /// A policy: the name of a built-in one (`hearth list policies`), or the path of an .ipa file. May be
     /// followed by parameters: `:NAME=VALUE,...`. Repeatable. The first policy, under the first governor, is
-    /// the baseline of each machine [default: all built-in policies]
+    /// the baseline of each machine [default: all built-in policies, first eevdf: the scheduler of today's Linux]
     #[arg(short, long = "policy", value_name = "NAME|FILE[:PARAMS]", help_heading = WHAT)]
     policies: Vec<Spec>,
 
