@@ -45,7 +45,8 @@ pub struct Combinations {
     noise: f64,
 
     /// The world around the workload: `all`, `empty`, or parts separated by commas: warm (a run before it), daemons,
-    /// search (placements take time), races (placements at the same time collide)
+    /// search (placements take time), races (placements at the same time collide), handovers (a thread runs on
+    /// after it has woken another)
     #[arg(long, value_name = "PARTS", default_value_t = World::EMPTY, help_heading = HOW)]
     world: World,
 
