@@ -47,7 +47,7 @@ pub struct Combinations {
     /// The world around the workload: `all`, `empty`, or parts separated by commas: warm (a run before it), daemons,
     /// search (placements take time), races (placements at the same time collide), handovers (a thread runs on
     /// after it has woken another)
-    #[arg(long, value_name = "PARTS", default_value_t = World::EMPTY, help_heading = HOW)]
+    #[arg(long, value_name = "PARTS", default_value_t = World::default(), help_heading = HOW)]
     world: World,
 
     #[command(flatten, next_help_heading = HOW)]
