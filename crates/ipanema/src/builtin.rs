@@ -3,11 +3,11 @@
 use crate::syntax::ast;
 use std::borrow::Cow;
 
-/// The policies that tables show: name and source text.
+/// The policies that tables show: name and source text. The first is the default baseline: the scheduler of today's Linux.
 const POLICIES: &[(&str, &str)] = &[
+    ("eevdf", include_str!("../../../policies/eevdf.ipa")),
     ("cfs", include_str!("../../../policies/cfs.ipa")),
     ("cfs-5-4", include_str!("../../../policies/cfs-5-4.ipa")),
-    ("eevdf", include_str!("../../../policies/eevdf.ipa")),
     ("slocal", include_str!("../../../policies/slocal.ipa")),
     ("smove", include_str!("../../../policies/smove.ipa")),
     ("nest", include_str!("../../../policies/nest.ipa")),

@@ -63,7 +63,7 @@ impl Matrix {
             seed: 1,
             runs: 5,
             noise: NOISE,
-            world: World::EMPTY,
+            world: World::default(),
             threads: 0,
         })
     }

@@ -68,7 +68,7 @@ impl<'b> Plan<'b> {
                 Planned { claim, sides: claim.machines.iter().map(|&machine| sides(machine)).collect() }
             })
             .collect();
-        Plan { book, claims, points, world: World::EMPTY }
+        Plan { book, claims, points, world: World::default() }
     }
 
     /// The same simulations in another world.

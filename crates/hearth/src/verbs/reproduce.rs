@@ -29,7 +29,7 @@ pub struct Args {
     jobs: Jobs,
 
     /// The world around the workloads, as for `hearth sim`: `all`, `empty`, or parts separated by commas
-    #[arg(long, value_name = "PARTS", default_value_t = World::EMPTY)]
+    #[arg(long, value_name = "PARTS", default_value_t = World::default())]
     world: World,
 
     /// Read the claims of these files instead, in the format of experiments/claims

@@ -143,6 +143,8 @@ pub struct Engine<'a> {
     table: &'a PolicyTable,
     rt: Handle,
     model: Model,
+    /// Work of a hand-over, in millionths of a cycle. 0 if the world has none.
+    handover: u64,
     load: KernelLoad,
     tasks: Vec<Task<'a>>,
     cores: Vec<CoreState>,
@@ -235,6 +237,10 @@ impl<'a> Engine<'a> {
             rt: Handle::new(machine, policy, config.params, &specs),
             load: KernelLoad::new(nr_cores, specs.len()),
             model,
+            handover: match config.world.handovers {
+                true => u64::from(machine.costs.handover_ns) * u64::from(machine.frequency.nominal_khz),
+                false => 0,
+            },
             tasks: threads().map(|t| Task::new(&t.ops)).collect(),
             cores,
             semaphores: workload

@@ -43,14 +43,12 @@ impl Engine<'_> {
                     let factor =
                         noise_millionths(self.config.seed, thread, self.task(thread).runs, self.config.noise);
                     let work = cycles.saturating_mul(factor).min(u64::MAX / 2);
-                    self.task(thread).left = work;
-                    if self.of_workload(thread) {
-                        self.result.demanded += u128::from(work);
-                    }
+                    self.begin_run(thread, work);
                     false
                 }
                 Op::Fork(child) => {
                     self.fork(core, Some(thread), *child)?;
+                    self.hand_over(thread);
                     false
                 }
                 Op::Join(child) => {
@@ -67,7 +65,10 @@ impl Engine<'_> {
                 }
                 Op::Post(sem) => {
                     match self.semaphores[*sem as usize].waiters.pop_front() {
-                        Some(waiter) => self.wake(core, Waker::Thread(thread + 1), waiter)?,
+                        Some(waiter) => {
+                            self.wake(core, Waker::Thread(thread + 1), waiter)?;
+                            self.hand_over(thread);
+                        }
                         None => self.semaphores[*sem as usize].count += 1,
                     }
                     false
@@ -104,6 +105,32 @@ impl Engine<'_> {
         }
     }
 
+    /// The thread begins a `Run` of this work.
+    fn begin_run(&mut self, thread: u32, work: u64) {
+        let handover = self.handover;
+        let task = self.task(thread);
+        let left = work.saturating_sub(task.ahead);
+        task.ahead -= work - left;
+        if handover > 0 && task.cursor.at_end() {
+            task.after_exit = handover.min(left);
+        }
+        task.left = left - task.after_exit;
+        if self.of_workload(thread) {
+            self.result.demanded += u128::from(left);
+        }
+    }
+
+    /// The thread has woken another. What it does in the kernel before it can block is work of its next `Run`.
+    fn hand_over(&mut self, thread: u32) {
+        let work = self.handover;
+        let task = self.task(thread);
+        task.left += work;
+        task.ahead += work;
+        if self.of_workload(thread) {
+            self.result.demanded += u128::from(work);
+        }
+    }
+
     pub(super) fn block(&mut self, core: u32, thread: u32) -> Result<(), SimError> {
         self.stop_current(core, Stop::Blocked);
         self.on_thread(core, self.table.block, thread)?;
@@ -132,6 +159,7 @@ impl Engine<'_> {
         for waiter in std::mem::take(&mut self.barriers[barrier as usize]) {
             if self.task(waiter).spins_at.is_none() {
                 self.wake(core, Waker::Thread(thread + 1), waiter)?;
+                self.hand_over(thread);
                 continue;
             }
             // The waiter spins, or will when it runs: it observes the release without a wake-up.
@@ -150,7 +178,9 @@ impl Engine<'_> {
     }
 
     pub(super) fn exit(&mut self, core: u32, thread: u32) -> Result<(), SimError> {
-        self.task(thread).exited = true;
+        let task = self.task(thread);
+        task.exited = true;
+        task.left = task.after_exit;
         self.emit(core, Kind::Exit { thread: thread + 1 });
         for joiner in std::mem::take(&mut self.task(thread).joiners) {
             self.wake(core, Waker::Thread(thread + 1), joiner)?;
