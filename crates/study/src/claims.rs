@@ -69,7 +69,10 @@ pub struct Unasked {
 /// What is measured.
 #[derive(PartialEq)]
 pub struct Quantity {
-    pub workload: usize,
+    /// The workload as the file names it: one, or a group.
+    pub workload: String,
+    /// Indices of the workload, or of those of the group. The value is the mean over them.
+    pub workloads: Vec<usize>,
     pub metric: Metric,
     pub subject: Side,
     pub baseline: Option<Side>,

@@ -12,7 +12,7 @@ pub use result::{
 
 use crate::Error;
 use crate::claims::{Book, Claim, Quantity, Side};
-use crate::statistics::{Change, difference};
+use crate::statistics::{Change, difference, mean_of};
 use hearth_sim::{Job, NOISE, SimError, World};
 use measure::{Runs, measure};
 use observe::Observer;
@@ -28,8 +28,9 @@ pub struct Plan<'b> {
 
 struct Planned<'b> {
     claim: &'b Claim,
-    /// For each machine of the claim, the sides of the quantity and of the one that is subtracted.
-    sides: Vec<(Sides, Option<Sides>)>,
+    /// For each machine of the claim, the sides of the quantity and of the one that is subtracted, for each of its
+    /// workloads.
+    sides: Vec<(Vec<Sides>, Option<Vec<Sides>>)>,
 }
 
 /// Where the sides of a quantity are among the points.
@@ -147,34 +148,43 @@ impl<'b> Plan<'b> {
             let other = claim.than.as_ref().zip(than.as_ref());
             let change =
                 other.map_or(own, |(than, sides)| difference(&own, &self.value(than, sides, points)));
+            let all =
+                |side: fn(&Sides) -> Option<usize>| sides.iter().filter_map(side).flat_map(|i| points[i]);
             Found {
                 machine: self.book.machines.name(machine),
                 value: change.value,
                 ci95: change.ci95,
                 in_range: (claim.range[0]..=claim.range[1]).contains(&change.value),
-                subject: MeanMetrics::of(points[sides.subject]),
-                baseline: sides.baseline.map(|index| MeanMetrics::of(points[index])),
+                subject: MeanMetrics::of(all(|sides| Some(sides.subject))),
+                baseline: claim
+                    .quantity
+                    .baseline
+                    .as_ref()
+                    .map(|_| MeanMetrics::of(all(|sides| sides.baseline))),
             }
         });
         ClaimResult::new(self.book, claim, results.collect())
     }
 
-    fn value(&self, quantity: &Quantity, sides: &Sides, points: &[&[Run]]) -> Change {
+    /// The mean over the workloads.
+    fn value(&self, quantity: &Quantity, sides: &[Sides], points: &[&[Run]]) -> Change {
         let runs = |index: usize| {
             let watches = &self.points[index].watches;
             let watch =
                 Watch::of(quantity).and_then(|watch| watches.iter().position(|known| *known == watch));
             Runs { runs: points[index], watch }
         };
-        measure(&quantity.metric, runs(sides.subject), sides.baseline.map(runs))
+        let one = |sides: &Sides| measure(&quantity.metric, runs(sides.subject), sides.baseline.map(runs));
+        mean_of(&sides.iter().map(one).collect::<Vec<_>>())
     }
 }
 
-/// The points of a quantity's sides. Adds those that are missing, and what the quantity watches.
-fn sides<'b>(points: &mut Vec<Point<'b>>, quantity: &'b Quantity, machine: usize) -> Sides {
+/// The points of a quantity's sides, for each of its workloads. Adds those that are missing, and what the quantity
+/// watches.
+fn sides<'b>(points: &mut Vec<Point<'b>>, quantity: &'b Quantity, machine: usize) -> Vec<Sides> {
     let watch = Watch::of(quantity);
-    let mut number = |side: &'b Side| {
-        let (workload, machine) = (quantity.workload, side.machine.unwrap_or(machine));
+    let mut number = |workload: usize, side: &'b Side| {
+        let machine = side.machine.unwrap_or(machine);
         let known = points.iter().position(|point| point.is(workload, machine, side));
         let index = known.unwrap_or_else(|| {
             points.push(Point { workload, machine, side, watches: Vec::new() });
@@ -184,7 +194,11 @@ fn sides<'b>(points: &mut Vec<Point<'b>>, quantity: &'b Quantity, machine: usize
         watches.extend(watch.clone().filter(|watch| !watches.contains(watch)));
         index
     };
-    Sides { subject: number(&quantity.subject), baseline: quantity.baseline.as_ref().map(number) }
+    let mut sides = |&workload: &usize| Sides {
+        subject: number(workload, &quantity.subject),
+        baseline: quantity.baseline.as_ref().map(|side| number(workload, side)),
+    };
+    quantity.workloads.iter().map(&mut sides).collect()
 }
 
 #[cfg(test)]

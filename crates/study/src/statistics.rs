@@ -91,6 +91,18 @@ pub fn difference(a: &Change, b: &Change) -> Change {
     Change { value: a.value - b.value, ci95: a.ci95.zip(b.ci95).map(|(a, b)| ends(a, b)) }
 }
 
+/// The mean of independent changes, one at least. The interval combines theirs as that of a [`difference`].
+pub fn mean_of(changes: &[Change]) -> Change {
+    let n = changes.len() as f64;
+    let value = changes.iter().map(|change| change.value).sum::<f64>() / n;
+    let reach = |end: usize| {
+        let reaches = changes.iter().map(|change| Some(change.value - change.ci95?[end]));
+        let squares = reaches.map(|reach| Some(reach?.powi(2))).sum::<Option<f64>>()?;
+        Some(squares.sqrt() / n)
+    };
+    Change { value, ci95: reach(0).zip(reach(1)).map(|(low, high)| [value - low, value + high]) }
+}
+
 /// Ratio of two means of positive values, and its 95% confidence interval by the delta method on the
 /// logarithm, with Student's t at the Welch–Satterthwaite degrees of freedom. Assumes independent samples and
 /// unequal variances.

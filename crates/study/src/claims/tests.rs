@@ -38,7 +38,8 @@ fn parses_a_claim() {
     let machines: Vec<&str> = claim.machines.iter().map(|&m| book.machines.name(m)).collect();
     assert_eq!(machines, ["xeon-5218", "ryzen-3400g"]);
     let quantity = &claim.quantity;
-    assert_eq!(book.workloads.name(quantity.workload), "fork-wait:iterations=5");
+    assert_eq!((&*quantity.workload, quantity.workloads.len()), ("fork-wait:iterations=5", 1));
+    assert_eq!(book.workloads.name(quantity.workloads[0]), "fork-wait:iterations=5");
     assert_eq!((&quantity.metric, claim.range), (&Metric::Speedup, [0.0, 0.5]));
     assert_eq!(quantity.until, Some(Until::Seconds(0.3)));
     // s_max = 8ms is the default, so it is not shown.
