@@ -58,8 +58,8 @@ pub struct Task<'w> {
     pub cursor: Cursor<'w>,
     /// Work left of the current `Run`, in millionths of a cycle (kHz x ns).
     pub left: u64,
-    /// The barrier at which it spins. `left` is then the spin that remains, which is not work of the workload.
-    pub spins_at: Option<u32>,
+    /// It spins at a barrier or for a semaphore. `left` is then the spin that remains, which is not work of the workload.
+    pub spins: bool,
     /// Number of `Run` steps begun: the noise depends on it.
     pub runs: u64,
     /// The core on which it last ran.
@@ -79,7 +79,7 @@ impl<'w> Task<'w> {
         Task {
             cursor: Cursor::new(ops),
             left: 0,
-            spins_at: None,
+            spins: false,
             runs: 0,
             last_core: None,
             timer: 0,
