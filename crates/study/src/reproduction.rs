@@ -23,7 +23,8 @@ pub struct Plan<'b> {
     book: &'b Book,
     claims: Vec<Planned<'b>>,
     points: Vec<Point<'b>>,
-    world: World,
+    /// The world of all points, if not each claim's own.
+    world: Option<World>,
 }
 
 struct Planned<'b> {
@@ -44,14 +45,17 @@ struct Sides {
 struct Point<'b> {
     workload: usize,
     machine: usize,
+    world: World,
     side: &'b Side,
     watches: Vec<Watch>,
 }
 
 impl<'b> Point<'b> {
-    fn is(&self, workload: usize, machine: usize, side: &Side) -> bool {
+    fn is(&self, workload: usize, machine: usize, world: World, side: &Side) -> bool {
         let same = |side: &Side| (side.policy, side.governor) == (self.side.policy, self.side.governor);
-        (self.workload, self.machine) == (workload, machine) && same(side) && side.params == self.side.params
+        (self.workload, self.machine, self.world) == (workload, machine, world)
+            && same(side)
+            && side.params == self.side.params
     }
 }
 
@@ -69,12 +73,12 @@ impl<'b> Plan<'b> {
                 Planned { claim, sides: claim.machines.iter().map(|&machine| sides(machine)).collect() }
             })
             .collect();
-        Plan { book, claims, points, world: World::EMPTY }
+        Plan { book, claims, points, world: None }
     }
 
-    /// The same simulations in another world.
+    /// The same simulations, all in this world.
     pub fn in_world(self, world: World) -> Self {
-        Plan { world, ..self }
+        Plan { world: Some(world), ..self }
     }
 
     /// The jobs of each point, with seeds 1 to `runs`.
@@ -88,7 +92,7 @@ impl<'b> Plan<'b> {
             params: &point.side.params,
             seed,
             noise: NOISE,
-            world: self.world,
+            world: self.world.unwrap_or(point.world),
         };
         self.points.iter().flat_map(|point| (1..=runs).map(move |seed| job(point, seed))).collect()
     }
@@ -185,9 +189,9 @@ fn sides<'b>(points: &mut Vec<Point<'b>>, quantity: &'b Quantity, machine: usize
     let watch = Watch::of(quantity);
     let mut number = |workload: usize, side: &'b Side| {
         let machine = side.machine.unwrap_or(machine);
-        let known = points.iter().position(|point| point.is(workload, machine, side));
+        let known = points.iter().position(|point| point.is(workload, machine, quantity.world, side));
         let index = known.unwrap_or_else(|| {
-            points.push(Point { workload, machine, side, watches: Vec::new() });
+            points.push(Point { workload, machine, world: quantity.world, side, watches: Vec::new() });
             points.len() - 1
         });
         let watches = &mut points[index].watches;

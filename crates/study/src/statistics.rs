@@ -182,6 +182,16 @@ mod tests {
     }
 
     #[test]
+    fn the_mean_of_changes_combines_their_intervals() {
+        let of = |value: f64, reach: f64| Change { value, ci95: Some([value - reach, value + reach]) };
+        // √(0.03² + 0.04²) / 2 = 0.025.
+        let mean = mean_of(&[of(0.1, 0.03), of(0.3, 0.04)]);
+        let [low, high] = mean.ci95.unwrap();
+        assert!(close(mean.value, 0.2) && close(low, 0.175) && close(high, 0.225));
+        assert_eq!(mean_of(&[of(0.1, 0.03), Change { value: 0.3, ci95: None }]).ci95, None);
+    }
+
+    #[test]
     fn equal_runs_have_an_empty_interval() {
         let change = speedup(&sample(&[10.0, 10.0]), &sample(&[8.0, 8.0]));
         assert!(change.ci95.unwrap().iter().all(|end| close(*end, 0.25)));

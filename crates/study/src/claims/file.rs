@@ -4,7 +4,7 @@ use super::{Book, Claim, Metric, Quantity, Side, Unasked, Until, row};
 use crate::Error;
 use hearth_machine::{Governor, Machine};
 use hearth_policy::{Settings, Spec, load};
-use hearth_sim::Native;
+use hearth_sim::{Native, World};
 use hearth_workload::Workload;
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -18,6 +18,8 @@ struct FileOfClaims {
     /// What every machine of the file gets: `KEY=VALUE,...`.
     #[serde(default)]
     every_machine: String,
+    /// What surrounds the runs of the file; nothing if it is missing.
+    world: Option<String>,
     /// Groups of workloads by name.
     #[serde(default)]
     groups: BTreeMap<String, Vec<String>>,
@@ -108,15 +110,16 @@ pub(super) fn parse(book: &mut Book, name: &str, text: &str) -> Result<(), Error
         return Err(Error::claims(format_args!("{name}: the file has no claims"))
             .with_help("begin one with [[claim]]"));
     }
+    let world = file.world.as_deref().map_or(Ok(World::EMPTY), str::parse);
+    let world = world.map_err(|error| Error::claims(format_args!("{name}: {error}")))?;
+    let (every_machine, groups) = (&*file.every_machine, &file.groups);
     for entry in &file.claim {
-        let (every_machine, groups) = (&*file.every_machine, &file.groups);
-        let place = Place { name, text, id: entry.id.get_ref(), every_machine, groups };
+        let place = Place { name, text, id: entry.id.get_ref(), every_machine, groups, world };
         let claim = book.claim(entry, &place)?;
         book.claims.push(claim);
     }
     for entry in file.unasked {
-        let (every_machine, groups) = ("", &file.groups);
-        let place = Place { name, text, id: entry.id.get_ref(), every_machine, groups };
+        let place = Place { name, text, id: entry.id.get_ref(), every_machine, groups, world };
         book.check_id(&entry.id, &place)?;
         if entry.why.get_ref().trim().is_empty() {
             return Err(place.fail(&entry.why, "it does not say why it is not asked"));
@@ -217,7 +220,15 @@ impl Book {
                 check_end(at, self.workloads.get(index), place)?;
             }
         }
-        Ok(Quantity { workload, workloads, metric: metric.clone(), subject, baseline, until: until.cloned() })
+        Ok(Quantity {
+            workload,
+            workloads,
+            world: place.world,
+            metric: metric.clone(),
+            subject,
+            baseline,
+            until: until.cloned(),
+        })
     }
 
     /// The workload's name, and the index of the workload or of each of the group.
@@ -284,6 +295,7 @@ struct Place<'a> {
     id: &'a str,
     every_machine: &'a str,
     groups: &'a BTreeMap<String, Vec<String>>,
+    world: World,
 }
 
 impl Place<'_> {

@@ -74,6 +74,20 @@ fn metrics_with_an_argument() {
 }
 
 #[test]
+fn a_group_is_several_workloads_in_the_world_of_the_file() {
+    let head = "world = \"warm\"\n[groups]\nboth = [\"fork-wait:iterations=5\", \"fork-wait:iterations=6\"]\nnone = []\n";
+    let with = |name: &str| parse(&(head.to_owned() + &VALID.replace("fork-wait:iterations=5", name)));
+    let book = with("both").unwrap();
+    let quantity = &book.claims[0].quantity;
+    assert_eq!((&*quantity.workload, quantity.workloads.len()), ("both", 2));
+    assert_eq!(quantity.world, World { warm: true, ..World::EMPTY });
+    assert_eq!(parse(VALID).unwrap().claims[0].quantity.world, World::EMPTY);
+    let said = |book: Result<Book, Error>| book.err().expect("an error").to_string();
+    assert!(said(with("none")).contains("claims.toml:9: claim `a-b`: the group `none` has no workload"));
+    assert!(said(parse(&format!("world = \"hot\"\n{VALID}"))).contains("`hot` is no part of the world"));
+}
+
+#[test]
 fn shared_names_are_loaded_once() {
     let book = parse(&(VALID.to_owned() + &VALID.replace("id = \"a-b\"", "id = \"b\""))).unwrap();
     assert_eq!(book.claims.len(), 2);

@@ -68,7 +68,7 @@ const COMPARISONS: [Comparison; 7] = [
         workloads: &[
             ("NAS, ", "barrier:threads=64"),
             ("NAS, ", "barrier:threads=128"),
-            ("NAS, ", "barrier:threads=160"),
+            ("NAS, ", "barrier:threads=160,spin=1400"),
             ("LU, ", "wavefront:threads=128"),
         ],
         machines: &NEST,
@@ -80,9 +80,10 @@ const COMPARISONS: [Comparison; 7] = [
         title: "Nest, figure 13.",
         caption: "Phoronix, the text's examples: speed-up over CFS with schedutil.",
         workloads: &[
-            ("zstd 7, ", "bursts"),
-            ("zstd 10, ", "bursts:burst=250"),
+            ("zstd 7, ", "zstd-8-long-16"),
+            ("zstd 10, ", "zstd-3-long-16"),
             ("rodinia 5, ", "barrier:threads=36"),
+            ("rodinia 5, ", "barrier:threads=36,spin=1400"),
             ("libavif 1, ", "bursts:threads=28,flight=28,burst=20000,blocks=1120"),
         ],
         machines: &NEST,
@@ -106,7 +107,7 @@ const COMPARISONS: [Comparison; 7] = [
     Comparison {
         title: "Fewer Cores, figure 4a, worst cases of S_local.",
         caption: "The same for the applications whose threads keep blocking and waking.",
-        workloads: &[("mkl-dnn, ", "mkl:threads=160"), ("LU, ", "wavefront:threads=160")],
+        workloads: &[("mkl-dnn, ", "mkl:threads=160"), ("LU, ", "wavefront:threads=160,spin=1400")],
         machines: &[E7_OF_5_4],
         baseline: ("cfs-5-4", "powersave"),
         sides: &[("slocal", "powersave"), ("smove", "powersave")],
