@@ -67,8 +67,8 @@ pub struct Task<'w> {
     pub ahead: u64,
     /// Work of the last `Run` that remains after the exit.
     pub after_exit: u64,
-    /// The barrier at which it spins. `left` is then the spin that remains, which is not work of the workload.
-    pub spins_at: Option<u32>,
+    /// It spins at a barrier or for a semaphore. `left` is then the spin that remains, which is not work of the workload.
+    pub spins: bool,
     /// Number of `Run` steps begun: the noise depends on it.
     pub runs: u64,
     /// The core on which it last ran.
@@ -90,7 +90,7 @@ impl<'w> Task<'w> {
             left: 0,
             ahead: 0,
             after_exit: 0,
-            spins_at: None,
+            spins: false,
             runs: 0,
             last_core: None,
             timer: 0,

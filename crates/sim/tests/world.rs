@@ -3,7 +3,7 @@
 use hearth_machine::{Governor, Machine};
 use hearth_policy::{Settings, load};
 use hearth_sim::{Job, Native, Outcome, SimError, World, run};
-use hearth_trace::{Event, Kind, Trace, Waker};
+use hearth_trace::{Event, Kind, Stop, Trace, Waker};
 use hearth_workload::{Op, Thread, Workload};
 use std::collections::BTreeSet;
 
@@ -59,6 +59,22 @@ fn workload(threads: Vec<Vec<Op>>) -> Workload {
 /// Runs alone.
 fn single(ms: u64) -> Workload {
     workload(vec![vec![Op::Run(ms * WORK_MS)]])
+}
+
+/// Whether a thread that waits for a post leaves its core.
+fn blocks(wait_spin: u64) -> bool {
+    let first = vec![Op::Fork(1), Op::Run(4 * WORK_MS), Op::Post(0)];
+    let mut pair = workload(vec![first, vec![Op::Run(WORK_MS), Op::Wait(0), Op::Run(WORK_MS)]]);
+    (pair.semaphores, pair.wait_spin) = (vec![0], wait_spin);
+    let (_, trace) = simulate(&pair, "cfs", World::EMPTY);
+    trace.events.iter().any(|e| matches!(e.kind, Kind::Switch { prev: 2, stop: Stop::Blocked, .. }))
+}
+
+#[test]
+fn a_thread_spins_for_a_semaphore_before_it_blocks() {
+    assert!(blocks(0));
+    assert!(blocks(1_000_000));
+    assert!(!blocks(1_000_000_000));
 }
 
 #[test]

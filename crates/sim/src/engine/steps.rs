@@ -26,7 +26,7 @@ impl Engine<'_> {
                 self.terminate(core, thread)?;
                 return Ok(false);
             }
-            if self.task(thread).spins_at.take().is_some() {
+            if std::mem::take(&mut self.task(thread).spins) {
                 self.waiting += 1;
                 self.block(core, thread)?;
                 return Ok(false);
@@ -65,23 +65,20 @@ impl Engine<'_> {
                 }
                 Op::Post(sem) => {
                     match self.semaphores[*sem as usize].waiters.pop_front() {
-                        Some(waiter) => {
-                            self.wake(core, Waker::Thread(thread + 1), waiter)?;
-                            self.hand_over(thread);
-                        }
+                        Some(waiter) => self.release(core, thread, waiter)?,
                         None => self.semaphores[*sem as usize].count += 1,
                     }
                     false
                 }
                 Op::Wait(sem) => {
                     let sem = &mut self.semaphores[*sem as usize];
-                    let wait = sem.count == 0;
-                    if wait {
+                    if sem.count == 0 {
                         sem.waiters.push_back(thread);
+                        self.spin(thread, self.config.workload.wait_spin)
                     } else {
                         sem.count -= 1;
+                        false
                     }
-                    wait
                 }
                 Op::Barrier(b) => self.barrier(core, thread, *b)?,
                 Op::Yield => {
@@ -146,35 +143,46 @@ impl Engine<'_> {
         let waiting = self.barriers[barrier as usize].len() as u32;
         if waiting + 1 < self.config.workload.barriers[barrier as usize] {
             self.barriers[barrier as usize].push(thread);
-            let spin = self.config.workload.barrier_spin;
-            if spin > 0 {
-                let machine = self.config.machine;
-                let nominal = machine.frequency.nominal_khz;
-                let task = self.task(thread);
-                task.spins_at = Some(barrier);
-                task.left = spin.saturating_mul(machine.costs.work_khz(nominal, nominal));
-            }
-            return Ok(spin == 0);
+            return Ok(self.spin(thread, self.config.workload.barrier_spin));
         }
         for waiter in std::mem::take(&mut self.barriers[barrier as usize]) {
-            if self.task(waiter).spins_at.is_none() {
-                self.wake(core, Waker::Thread(thread + 1), waiter)?;
-                self.hand_over(thread);
-                continue;
-            }
-            // The waiter spins, or will when it runs: it observes the release without a wake-up.
-            let on = self.rt.get().thread(waiter).core;
-            let runs = self.rt.get().current(on) == Some(waiter);
-            if runs {
-                self.settle(on);
-            }
-            self.task(waiter).spins_at = None;
-            self.task(waiter).left = 0;
-            if runs {
-                self.schedule_run_end(on);
-            }
+            self.release(core, thread, waiter)?;
         }
         Ok(false)
+    }
+
+    /// The current thread spins for `ns` of CPU time at the nominal frequency before it blocks. Returns whether it
+    /// blocks now.
+    fn spin(&mut self, thread: u32, ns: u64) -> bool {
+        if ns > 0 {
+            let machine = self.config.machine;
+            let nominal = machine.frequency.nominal_khz;
+            let task = self.task(thread);
+            task.spins = true;
+            task.left = ns.saturating_mul(machine.costs.work_khz(nominal, nominal));
+        }
+        ns == 0
+    }
+
+    /// `thread` on `core` lets `waiter` continue, which is blocked or spins.
+    fn release(&mut self, core: u32, thread: u32, waiter: u32) -> Result<(), SimError> {
+        if !self.task(waiter).spins {
+            self.wake(core, Waker::Thread(thread + 1), waiter)?;
+            self.hand_over(thread);
+            return Ok(());
+        }
+        // The waiter spins, or will when it runs: it observes the release without a wake-up.
+        let on = self.rt.get().thread(waiter).core;
+        let runs = self.rt.get().current(on) == Some(waiter);
+        if runs {
+            self.settle(on);
+        }
+        self.task(waiter).spins = false;
+        self.task(waiter).left = 0;
+        if runs {
+            self.schedule_run_end(on);
+        }
+        Ok(())
     }
 
     pub(super) fn exit(&mut self, core: u32, thread: u32) -> Result<(), SimError> {
