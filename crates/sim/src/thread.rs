@@ -63,8 +63,12 @@ pub struct Task<'w> {
     pub cursor: Cursor<'w>,
     /// Work left of the current `Run`, in millionths of a cycle (kHz x ns).
     pub left: u64,
-    /// Work of the next `Run` that is done already, in the same unit: the thread ran on after it had woken another.
+    /// Work before it can block, in the same unit: it has woken another thread.
+    pub owed: u64,
+    /// Work of the next `Run` that is done already: it was owed.
     pub ahead: u64,
+    /// The step that waits until what is owed is done.
+    pub deferred: Option<&'w Op>,
     /// Work of the last `Run` that remains after the exit.
     pub after_exit: u64,
     /// It spins at a barrier or for a semaphore. `left` is then the spin that remains, which is not work of the workload.
@@ -88,7 +92,9 @@ impl<'w> Task<'w> {
         Task {
             cursor: Cursor::new(ops),
             left: 0,
+            owed: 0,
             ahead: 0,
+            deferred: None,
             after_exit: 0,
             spins: false,
             runs: 0,

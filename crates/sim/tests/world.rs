@@ -203,6 +203,19 @@ fn a_recorded_hand_over_stays_as_long_as_it_is() {
 }
 
 #[test]
+fn a_thread_that_wakes_several_owes_one_hand_over() {
+    let first = vec![Op::Fork(1), Op::Fork(2), Op::Run(WORK_MS), Op::Post(0), Op::Post(1), Op::Wait(2)];
+    let other = |own| vec![Op::Wait(own), Op::Run(WORK_MS), Op::Post(2)];
+    let mut workload = workload(vec![first, other(0), other(1)]);
+    workload.semaphores = vec![0; 3];
+    let (_, trace) = simulate(&workload, "cfs", HANDOVERS);
+    let woken = |event: &&Event| matches!(event.kind, Kind::Wakeup { waker: Waker::Thread(1), .. });
+    let times: Vec<u64> = trace.events.iter().filter(woken).map(|event| event.time).collect();
+    assert!(matches!(times[..], [one, other] if one == other), "{times:?}");
+    assert!(matches!(handovers(&trace)[..], [1_000..=4_000, ..]));
+}
+
+#[test]
 fn an_exiting_thread_runs_on_after_it_wakes_its_parent() {
     let parent = vec![Op::Run(WORK_MS), Op::Fork(1), Op::Run(WORK_MS / 10), Op::Join(1), Op::Run(WORK_MS)];
     let fork = workload(vec![parent, vec![Op::Run(WORK_MS)]]);

@@ -31,7 +31,14 @@ impl Engine<'_> {
                 self.block(core, thread)?;
                 return Ok(false);
             }
-            let Some(op) = self.task(thread).cursor.next() else {
+            let task = self.task(thread);
+            let op = task.deferred.take().or_else(|| task.cursor.next());
+            if self.task(thread).owed > 0 && op.is_none_or(|op| self.would_block(op)) {
+                self.task(thread).deferred = op;
+                self.hand_over(thread);
+                continue;
+            }
+            let Some(op) = op else {
                 self.exit(core, thread)?;
                 continue;
             };
@@ -48,7 +55,7 @@ impl Engine<'_> {
                 }
                 Op::Fork(child) => {
                     self.fork(core, Some(thread), *child)?;
-                    self.hand_over(thread);
+                    self.task(thread).owed = self.handover;
                     false
                 }
                 Op::Join(child) => {
@@ -106,6 +113,7 @@ impl Engine<'_> {
     fn begin_run(&mut self, thread: u32, work: u64) {
         let handover = self.handover;
         let task = self.task(thread);
+        task.owed = task.owed.saturating_sub(work);
         let left = work.saturating_sub(task.ahead);
         task.ahead -= work - left;
         if handover > 0 && task.cursor.at_end() {
@@ -117,11 +125,26 @@ impl Engine<'_> {
         }
     }
 
-    /// The thread has woken another. What it does in the kernel before it can block is work of its next `Run`.
+    /// Whether the step would block a thread now.
+    fn would_block(&self, op: &Op) -> bool {
+        match *op {
+            Op::Join(child) => !self.tasks[child as usize].exited,
+            Op::Wait(sem) => self.config.workload.wait_spin == 0 && self.semaphores[sem as usize].count == 0,
+            Op::Barrier(barrier) => {
+                let (arrived, workload) =
+                    (self.barriers[barrier as usize].len() as u32, self.config.workload);
+                workload.barrier_spin == 0 && arrived + 1 < workload.barriers[barrier as usize]
+            }
+            Op::Sleep(_) | Op::Io(_) => true,
+            _ => false,
+        }
+    }
+
+    /// The thread has woken another and would block or exit now. What it does in the kernel before is work of its next `Run`.
     fn hand_over(&mut self, thread: u32) {
-        let work = self.handover;
         let task = self.task(thread);
-        task.left += work;
+        let work = std::mem::take(&mut task.owed);
+        task.left = work;
         task.ahead += work;
         if self.of_workload(thread) {
             self.result.demanded += u128::from(work);
@@ -168,7 +191,7 @@ impl Engine<'_> {
     fn release(&mut self, core: u32, thread: u32, waiter: u32) -> Result<(), SimError> {
         if !self.task(waiter).spins {
             self.wake(core, Waker::Thread(thread + 1), waiter)?;
-            self.hand_over(thread);
+            self.task(thread).owed = self.handover;
             return Ok(());
         }
         // The waiter spins, or will when it runs: it observes the release without a wake-up.
