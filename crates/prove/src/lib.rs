@@ -28,7 +28,9 @@ pub use obligation::{Claim, Id, Obligation, Property};
 pub use options::Options;
 pub use proof_cache::ProofCache;
 pub use report::{Proved, Report, Verdict};
-pub use run::{Lemmas, Search, contradictions, contradictions_of_theory, prove, prove_file, prove_theory};
+pub use run::{
+    Lemmas, Search, Session, contradictions, contradictions_of_theory, prove, prove_file, prove_theory,
+};
 pub use why3::Prover;
 
 /// An invariant of a policy: a closed boolean expression over its sets and parameters.

@@ -6,7 +6,7 @@ use crate::obligation::{Claim, Id, Obligation, Property};
 use crate::options::Options;
 use crate::report::{Proved, Report, Verdict};
 use crate::theory;
-use crate::why3::{Goal, Prover, Why3};
+use crate::why3::{Goal, Part, Prover, Slice, Why3};
 use hearth_ipanema::ir::Policy;
 use std::collections::BTreeSet;
 use std::fs;
@@ -19,15 +19,81 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 /// # Errors
 /// Why3 or its provers cannot be run, or reject what was emitted.
 pub fn prove(policy: &Policy, theorems: &Theorems, options: &Options) -> Result<Report, Error> {
-    let folder = Folder::new(options)?;
-    write(&folder.path().join("policy.mlw"), &theorems.whyml)?;
-    let why3 = Why3::find(folder.path(), options)?;
+    let session = Session::new(options)?;
+    session.folder.write("policy.mlw", &theorems.whyml)?;
     let wanted = wanted(&theorems.obligations, &options.properties);
-    let obligations =
-        at_once(options.at_once, &wanted, |obligation| one(&why3, &folder, theorems, obligation))?;
+    let goals: Vec<(&Theorems, &Obligation)> = wanted.iter().map(|one| (theorems, *one)).collect();
+    let verdicts = session.prove_all(&goals)?.into_iter();
+    let proved = |(obligation, (verdict, seconds)): (&&Obligation, _)| {
+        let obligation = (*obligation).clone();
+        Proved { obligation, verdict, seconds }
+    };
+    let obligations = wanted.iter().zip(verdicts).map(proved).collect();
     let mut report = Report { policy: policy.name.clone(), obligations };
     report.settle();
     Ok(report)
+}
+
+/// Why3 and its provers with the theory, for obligations of any policies.
+pub struct Session {
+    folder: Folder,
+    why3: Why3,
+    at_once: usize,
+}
+
+/// Most obligations that Why3 gets at once. Its start takes as long as a few of them.
+const MOST_TOGETHER: usize = 12;
+
+impl Session {
+    /// Finds the provers.
+    ///
+    /// # Errors
+    /// Why3 or its provers cannot be run.
+    pub fn new(options: &Options) -> Result<Session, Error> {
+        let folder = Folder::new(options)?;
+        let why3 = Why3::find(folder.path(), options)?;
+        Ok(Session { folder, why3, at_once: options.at_once })
+    }
+
+    /// The verdicts on obligations, without those that they rest on, and the time in seconds that the provers took.
+    ///
+    /// # Errors
+    /// Why3 or its provers cannot be run, or reject what was emitted.
+    pub fn prove_all(&self, wanted: &[(&Theorems, &Obligation)]) -> Result<Vec<(Verdict, f64)>, Error> {
+        let mut verdicts: Vec<Option<(Verdict, f64)>> = Vec::new();
+        let (mut slices, mut folders) = (Vec::new(), Vec::new());
+        for (at, (theorems, obligation)) in wanted.iter().enumerate() {
+            verdicts.push(decided(&obligation.claim).map(|verdict| (verdict, 0.0)));
+            if let Claim::Goal { module, goal } = &obligation.claim {
+                let folder = self.folder.slice()?;
+                slices.push((at, slice(&folder, theorems, module, goal)?));
+                folders.push(folder);
+            }
+        }
+        let together = slices.len().div_ceil(self.at_once.max(1)).clamp(1, MOST_TOGETHER);
+        // Long ones first and one by one.
+        let (long, short): (Vec<_>, Vec<_>) =
+            slices.iter().partition(|(_, slice): &&(usize, Slice)| slice.is_long());
+        let batches: Vec<&[&(usize, Slice)]> = long.chunks(1).chain(short.chunks(together)).collect();
+        let proved = at_once(self.at_once, &batches, |batch| {
+            self.why3.prove_all(&Vec::from_iter(batch.iter().map(|(_, slice)| slice)))
+        })?;
+        for ((at, _), verdict) in batches.into_iter().flatten().zip(proved.into_iter().flatten()) {
+            verdicts[*at] = Some(verdict);
+        }
+        Ok(verdicts.into_iter().flatten().collect())
+    }
+}
+
+/// The verdict on a claim that needs no prover.
+fn decided(claim: &Claim) -> Option<Verdict> {
+    match claim {
+        Claim::Decided { by, holds: true } => Some(Verdict::Holds { prover: format!("compiler: {by}") }),
+        Claim::Follows { theorem } => Some(Verdict::Holds { prover: format!("theorem {theorem}") }),
+        Claim::Decided { holds: false, .. } => Some(Verdict::NotProved { parts: Vec::new() }),
+        Claim::NotModelled { construct } => Some(Verdict::NotModelled { construct: construct.clone() }),
+        Claim::Goal { .. } => None,
+    }
 }
 
 /// The obligations of these properties, and all that they rest on.
@@ -45,26 +111,11 @@ fn wanted<'t>(all: &'t [Obligation], properties: &[Property]) -> Vec<&'t Obligat
     }
 }
 
-fn one(why3: &Why3, folder: &Folder, theorems: &Theorems, obligation: &Obligation) -> Result<Proved, Error> {
-    let (verdict, seconds) = match &obligation.claim {
-        Claim::Decided { by, holds: true } => (Verdict::Holds { prover: format!("compiler: {by}") }, 0.0),
-        Claim::Follows { theorem } => (Verdict::Holds { prover: format!("theorem {theorem}") }, 0.0),
-        Claim::Decided { holds: false, .. } => (Verdict::NotProved { parts: Vec::new() }, 0.0),
-        Claim::NotModelled { construct } => (Verdict::NotModelled { construct: construct.clone() }, 0.0),
-        Claim::Goal { module, goal } => {
-            let file = alone(folder, theorems, module, goal)?;
-            why3.prove(&file, &theorems.alone(module), &Goal { module, goal })?
-        }
-    };
-    Ok(Proved { obligation: obligation.clone(), verdict, seconds })
-}
-
 /// A file with the goal's module only: Why3 generates the verification conditions of all modules of a file.
-fn alone(folder: &Folder, theorems: &Theorems, module: &str, goal: &str) -> Result<PathBuf, Error> {
-    let name = format!("{module}-{goal}");
-    let file = folder.path().join(format!("{}.mlw", name.trim_end_matches('-')));
-    write(&file, &theorems.alone(module))?;
-    Ok(file)
+fn slice(folder: &Folder, theorems: &Theorems, module: &str, goal: &str) -> Result<Slice, Error> {
+    let (name, text) = (format!("{module}-{goal}"), theorems.alone(module));
+    let file = folder.write(&format!("{}.mlw", name.trim_end_matches('-')), &text)?;
+    Ok(Slice { goal: Goal { file, module: module.into(), goal: goal.into() }, text })
 }
 
 /// What a prover finds when it searches for contradictions: from one, everything would follow.
@@ -86,9 +137,8 @@ pub fn contradictions(theorems: &Theorems, options: &Options) -> Result<Vec<Sear
     let mut contexts = vec![Context::after(&folder, "Policy", theorems.shared(), "Policy")?];
     for obligation in &theorems.obligations {
         if let Claim::Goal { module, goal } = &obligation.claim {
-            let file = alone(&folder, theorems, module, goal)?;
-            let (module, goal) = (module.clone(), goal.clone());
-            contexts.push(Context { name: obligation.id.to_string(), file, module, goal });
+            let goal = slice(&folder, theorems, module, goal)?.goal;
+            contexts.push(Context { name: obligation.id.to_string(), goal });
         }
     }
     search(&folder, &contexts, options)
@@ -118,27 +168,23 @@ pub fn contradictions_of_theory(options: &Options) -> Result<Vec<Search>, Error>
 /// A goal whose assumptions are searched.
 struct Context {
     name: String,
-    file: PathBuf,
-    module: String,
-    goal: String,
+    goal: Goal,
 }
 
 impl Context {
     /// What holds after `text` and the module `used`.
     fn after(folder: &Folder, name: &str, text: &str, used: &str) -> Result<Self, Error> {
-        let file = folder.path().join(format!("after-{name}.mlw"));
-        write(&file, &format!("{text}\nmodule After\n  use {used}\n  goal nothing: false\nend\n"))?;
-        Ok(Context { name: used.into(), file, module: "After".into(), goal: "nothing".into() })
+        let text = format!("{text}\nmodule After\n  use {used}\n  goal nothing: false\nend\n");
+        let file = folder.write(&format!("after-{name}.mlw"), &text)?;
+        Ok(Context { name: used.into(), goal: Goal { file, module: "After".into(), goal: "nothing".into() } })
     }
 }
 
 fn search(folder: &Folder, contexts: &[Context], options: &Options) -> Result<Vec<Search>, Error> {
     let why3 = Why3::find(folder.path(), options)?;
     let by = |prover| {
-        let found = at_once(options.at_once, contexts, |context| {
-            let goal = Goal { module: &context.module, goal: &context.goal };
-            why3.contradicts_itself(prover, &context.file, &goal)
-        })?;
+        let found =
+            at_once(options.at_once, contexts, |context| why3.contradicts_itself(prover, &context.goal))?;
         let found = contexts.iter().zip(found).filter(|(_, found)| *found);
         let contradictory = found.map(|(context, _)| context.name.clone()).collect();
         Ok(Search { prover, contexts: contexts.len(), contradictory })
@@ -171,42 +217,58 @@ pub fn prove_theory(options: &Options) -> Result<Vec<Lemmas>, Error> {
 pub fn prove_file(file: &'static str, changed: &[(&str, &str)], options: &Options) -> Result<Lemmas, Error> {
     let folder = Folder::new(options)?;
     for (name, text) in changed {
-        write(&folder.path().join(name), text)?;
+        folder.write(name, text)?;
     }
     let why3 = Why3::find(folder.path(), options)?;
-    let parts = why3.parts(&folder.path().join(file), None)?;
-    let verdicts = at_once(options.at_once, &parts, |part| why3.part(part))?;
-    let open = parts.iter().zip(&verdicts).filter(|(_, (prover, _))| prover.is_none());
+    let path = folder.path().join(file);
+    let parts = why3.parts(&path, Prover::Z3)?;
+    let first = at_once(options.at_once, &parts, |part| why3.part(part, None))?;
+    let open = parts.iter().zip(&first).filter(|(_, (prover, _))| prover.is_none());
+    let open: Vec<&Part> = open.map(|(part, _)| part).collect();
+    let theirs = if open.is_empty() { Vec::new() } else { why3.parts(&path, Prover::Cvc4)? };
+    let second = at_once(options.at_once, &open, |part| why3.part(part, Some(&theirs)))?;
+    let open = open.iter().zip(&second).filter(|(_, (prover, _))| prover.is_none());
     Ok(Lemmas {
         file,
         parts: parts.len(),
-        open: open.map(|(part, _)| part.place()).collect(),
-        seconds: verdicts.iter().map(|(_, seconds)| seconds).sum(),
+        open: open.map(|(part, _)| part.place(&path, 0)).collect(),
+        seconds: first.iter().chain(&second).map(|(_, seconds)| seconds).sum(),
     })
 }
 
-/// The folder with the theory: temporary, or the one given by `Options::keep`.
+/// A folder with WhyML: temporary, or the one given by `Options::keep`.
 enum Folder {
     Kept(PathBuf),
     Temporary(tempfile::TempDir),
 }
 
 impl Folder {
+    /// The folder with the theory.
     fn new(options: &Options) -> Result<Self, Error> {
         let folder = match &options.keep {
             Some(path) => {
                 fs::create_dir_all(path).map_err(|error| Error::Write { path: path.clone(), error })?;
                 Folder::Kept(path.clone())
             }
-            None => {
-                let made = tempfile::Builder::new().prefix("hearth-prove-").tempdir();
-                Folder::Temporary(made.map_err(|error| Error::Write { path: std::env::temp_dir(), error })?)
-            }
+            None => Folder::temporary(&std::env::temp_dir())?,
         };
         for (name, text) in theory::FILES {
-            write(&folder.path().join(name), text)?;
+            folder.write(name, text)?;
         }
         Ok(folder)
+    }
+
+    fn temporary(within: &Path) -> Result<Self, Error> {
+        let made = tempfile::Builder::new().prefix("hearth-prove-").tempdir_in(within);
+        Ok(Folder::Temporary(made.map_err(|error| Error::Write { path: within.to_owned(), error })?))
+    }
+
+    /// The folder for the file of one obligation: those of several policies have the same names.
+    fn slice(&self) -> Result<Self, Error> {
+        match self {
+            Folder::Kept(path) => Ok(Folder::Kept(path.clone())),
+            Folder::Temporary(folder) => Folder::temporary(folder.path()),
+        }
     }
 
     fn path(&self) -> &Path {
@@ -215,11 +277,19 @@ impl Folder {
             Folder::Temporary(folder) => folder.path(),
         }
     }
-}
 
-fn write(path: &Path, text: &str) -> Result<(), Error> {
-    let written = hearth_base::file::write(path, text.as_bytes());
-    written.map_err(|error| Error::Write { path: path.to_owned(), error })
+    fn write(&self, name: &str, text: &str) -> Result<PathBuf, Error> {
+        let path = self.path().join(name);
+        let written = match self {
+            Folder::Kept(_) => hearth_base::file::write(&path, text.as_bytes()),
+            // Nobody else reads it, so it need not reach the disk.
+            Folder::Temporary(_) => fs::write(&path, text),
+        };
+        match written {
+            Ok(()) => Ok(path),
+            Err(error) => Err(Error::Write { path, error }),
+        }
+    }
 }
 
 /// Runs `work` on all items in parallel. Results have the order of the items.

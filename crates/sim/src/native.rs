@@ -158,8 +158,10 @@ fn compile(policy: &Policy) -> Result<(Library, *const PolicyTable), BuildError>
     // SAFETY: the Ipanema compiler emitted the code, which has no constructors.
     unsafe {
         let library = Library::new(&object).map_err(|e| failed(e.to_string()))?;
-        let table =
-            *library.get::<*const PolicyTable>(b"saakm_policy\0").map_err(|e| failed(e.to_string()))?;
+        // TinyCC knows no alias of data.
+        let own = format!("saakm_policy_{}\0", policy.name().replace('-', "_"));
+        let table = library.get::<*const PolicyTable>(b"saakm_policy\0");
+        let table = *table.or_else(|_| library.get(own.as_bytes())).map_err(|e| failed(e.to_string()))?;
         Ok((library, table))
     }
 }
