@@ -8,6 +8,18 @@
 #ifndef SAAKM_HOST_H
 #define SAAKM_HOST_H
 
+#ifdef __TINYC__
+/* The compiler has no such builtin. */
+static inline int __builtin_ctzll(unsigned long long bits)
+{
+	int zeros = 0;
+	for (; !(bits & 1); bits >>= 1)
+		zeros++;
+	return zeros;
+}
+#define __builtin_ctz(bits) __builtin_ctzll(bits)
+#endif
+
 /* The runtime's data of a thread. `attrs` points to the policy's attributes. */
 struct saakm_thread {
 	uint32_t tid;

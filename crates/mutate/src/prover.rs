@@ -3,14 +3,14 @@
 use crate::judge::{Judge, Verdict};
 use hearth_modelcheck::Faults;
 use hearth_policy::Policy;
-use hearth_prove::{Error, Obligation, Options, Theorems, invariants, prove, theorems};
+use hearth_prove::{Error, Obligation, Options, Session, Theorems, invariants, prove, theorems};
 
 /// Proves the obligations of mutants that differ from those of the original, with Why3 and its provers.
 pub struct Prover {
     original: Theorems,
     /// The proved obligations of the original.
     met: Vec<Obligation>,
-    options: Options,
+    session: Session,
 }
 
 impl Prover {
@@ -23,9 +23,8 @@ impl Prover {
         let options = Options::default();
         let report = prove(original.ir(), &all, &options)?;
         let met = report.obligations.into_iter().filter(|one| one.verdict.holds());
-        // Mutants are judged in parallel, and few obligations differ from those of the original.
-        let options = Options { at_once: 1, ..options };
-        Ok(Prover { original: all, met: met.map(|one| one.obligation).collect(), options })
+        let met = met.map(|one| one.obligation).collect();
+        Ok(Prover { original: all, met, session: Session::new(&options)? })
     }
 
     /// Whether the obligation has the same text as that of the original.
@@ -37,11 +36,10 @@ impl Prover {
         text(of, obligation).is_some_and(|made| Some(made) == text(&self.original, obligation))
     }
 
-    fn meets(&self, mutant: &Policy, all: &Theorems, obligation: &Obligation) -> bool {
-        let alone = Obligation { rests_on: Vec::new(), ..obligation.clone() };
-        let only = all.only(vec![alone]);
+    fn meets(&self, all: &Theorems, obligation: &Obligation) -> bool {
         // If Why3 fails, nothing is proved.
-        prove(mutant.ir(), &only, &self.options).is_ok_and(|report| report.holds())
+        let verdicts = self.session.prove_all(&[(all, obligation)]);
+        verdicts.is_ok_and(|verdicts| verdicts.first().is_some_and(|(verdict, _)| verdict.holds()))
     }
 }
 
@@ -53,7 +51,7 @@ impl Judge for Prover {
         }
         let all = theorems(mutant.ir(), &invariants(mutant.ir()));
         let lost = self.met.iter().find(|due| match all.obligations.iter().find(|one| one.id == due.id) {
-            Some(one) => !self.is_unchanged(&all, one) && !self.meets(mutant, &all, one),
+            Some(one) => !self.is_unchanged(&all, one) && !self.meets(&all, one),
             None => true,
         })?;
         Some(Verdict::Unproved { obligation: lost.id.to_string() })

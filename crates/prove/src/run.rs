@@ -6,7 +6,7 @@ use crate::obligation::{Claim, Id, Obligation};
 use crate::options::Options;
 use crate::report::{Proved, Report, Verdict};
 use crate::theory;
-use crate::why3::{Goal, Prover, Why3};
+use crate::why3::{Goal, Part, Prover, Slice, Why3};
 use hearth_ipanema::ir::Policy;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -19,12 +19,16 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 /// # Errors
 /// Why3 or its provers cannot be run, or reject what was emitted.
 pub fn prove(policy: &Policy, theorems: &Theorems, options: &Options) -> Result<Report, Error> {
-    let folder = Folder::new(options)?;
-    write(&folder.path().join("policy.mlw"), &theorems.whyml)?;
-    let why3 = Why3::find(folder.path(), options)?;
+    let session = Session::new(options)?;
+    session.folder.write("policy.mlw", &theorems.whyml)?;
     let wanted = closure(&theorems.obligations, |o| options.properties.contains(&o.property));
-    let obligations =
-        at_once(options.at_once, &wanted, |obligation| one(&why3, &folder, theorems, obligation))?;
+    let goals: Vec<(&Theorems, &Obligation)> = wanted.iter().map(|one| (theorems, *one)).collect();
+    let verdicts = session.prove_all(&goals)?.into_iter();
+    let proved = |(obligation, (verdict, seconds)): (&&Obligation, _)| {
+        let obligation = (*obligation).clone();
+        Proved { obligation, verdict, seconds }
+    };
+    let obligations = wanted.iter().zip(verdicts).map(proved).collect();
     let mut report = Report { policy: policy.name.clone(), obligations };
     report.settle();
     Ok(report)
@@ -45,45 +49,102 @@ pub struct Family {
 /// # Errors
 /// As [`prove`].
 pub fn prove_family(policies: &[(String, Theorems)], options: &Options) -> Result<Family, Error> {
-    let folder = Folder::new(options)?;
-    let why3 = Why3::find(folder.path(), options)?;
-    let mut goals = Goals::default();
-    let numbers: Vec<Vec<Option<usize>>> = policies
-        .iter()
-        .map(|(_, theorems)| theorems.obligations.iter().map(|o| goals.number(theorems, &o.claim)).collect())
-        .collect();
-    let all: Vec<_> = goals.0.iter().collect();
-    let verdicts = at_once(options.at_once, &all, |((text, module, goal), number)| {
-        let file = folder.path().join(format!("goal-{number}.mlw"));
-        write(&file, text)?;
-        Ok((*number, why3.prove(&file, text, &Goal { module, goal })?))
-    })?;
-    let verdicts: BTreeMap<&usize, (Verdict, f64)> = verdicts.into_iter().collect();
-    let reports = policies.iter().zip(&numbers).map(|((policy, theorems), numbers)| {
-        let proved = |(obligation, number): (&Obligation, &Option<usize>)| {
-            let (verdict, seconds) = match number {
-                Some(number) => verdicts[number].clone(),
-                None => (without_prover(&obligation.claim), 0.0),
-            };
+    let session = Session::new(options)?;
+    // The different goals, by the text that a prover reads, module and name.
+    let mut numbers: BTreeMap<(String, &str, &str), usize> = BTreeMap::new();
+    let (mut goals, mut number_of) = (Vec::new(), Vec::new());
+    for (_, theorems) in policies {
+        for obligation in &theorems.obligations {
+            number_of.push(goal(theorems, &obligation.claim).map(|key| {
+                *numbers.entry(key).or_insert_with(|| {
+                    goals.push((theorems, obligation));
+                    goals.len() - 1
+                })
+            }));
+        }
+    }
+    let verdicts = session.prove_all(&goals)?;
+    let mut number_of = number_of.into_iter();
+    let reports = policies.iter().map(|(policy, theorems)| {
+        let proved = |(obligation, number): (&Obligation, Option<usize>)| {
+            let known = number.map(|number| verdicts[number].clone());
+            let without = || decided(&obligation.claim).map(|verdict| (verdict, 0.0));
+            let (verdict, seconds) =
+                known.or_else(without).unwrap_or((Verdict::NotProved { parts: Vec::new() }, 0.0));
             Proved { obligation: obligation.clone(), verdict, seconds }
         };
-        let obligations = theorems.obligations.iter().zip(numbers).map(proved).collect();
+        let obligations = theorems.obligations.iter().zip(number_of.by_ref()).map(proved).collect();
         let mut report = Report { policy: policy.clone(), obligations };
         report.settle();
         report
     });
-    Ok(Family { reports: reports.collect(), goals: goals.0.len() })
+    Ok(Family { reports: reports.collect(), goals: goals.len() })
 }
 
-/// The different goals of several policies, numbered: the text that a prover reads, module and name.
-#[derive(Default)]
-struct Goals(BTreeMap<(String, String, String), usize>);
+fn goal<'t>(theorems: &Theorems, claim: &'t Claim) -> Option<(String, &'t str, &'t str)> {
+    let Claim::Goal { module, goal } = claim else { return None };
+    Some((theorems.alone(module), module, goal))
+}
 
-impl Goals {
-    fn number(&mut self, theorems: &Theorems, claim: &Claim) -> Option<usize> {
-        let Claim::Goal { module, goal } = claim else { return None };
-        let next = self.0.len();
-        Some(*self.0.entry((theorems.alone(module), module.clone(), goal.clone())).or_insert(next))
+/// Why3 and its provers with the theory, for obligations of any policies.
+pub struct Session {
+    folder: Folder,
+    why3: Why3,
+    at_once: usize,
+}
+
+/// Most obligations that Why3 gets at once. Its start takes as long as a few of them.
+const MOST_TOGETHER: usize = 12;
+
+impl Session {
+    /// Finds the provers.
+    ///
+    /// # Errors
+    /// Why3 or its provers cannot be run.
+    pub fn new(options: &Options) -> Result<Session, Error> {
+        let folder = Folder::new(options)?;
+        let why3 = Why3::find(folder.path(), options)?;
+        Ok(Session { folder, why3, at_once: options.at_once })
+    }
+
+    /// The verdicts on obligations, without those that they rest on, and the time in seconds that the provers took.
+    ///
+    /// # Errors
+    /// Why3 or its provers cannot be run, or reject what was emitted.
+    pub fn prove_all(&self, wanted: &[(&Theorems, &Obligation)]) -> Result<Vec<(Verdict, f64)>, Error> {
+        let mut verdicts: Vec<Option<(Verdict, f64)>> = Vec::new();
+        let (mut slices, mut folders) = (Vec::new(), Vec::new());
+        for (at, (theorems, obligation)) in wanted.iter().enumerate() {
+            verdicts.push(decided(&obligation.claim).map(|verdict| (verdict, 0.0)));
+            if let Claim::Goal { module, goal } = &obligation.claim {
+                let folder = self.folder.slice()?;
+                slices.push((at, slice(&folder, theorems, module, goal)?));
+                folders.push(folder);
+            }
+        }
+        let together = slices.len().div_ceil(self.at_once.max(1)).clamp(1, MOST_TOGETHER);
+        // Long ones first and one by one.
+        let (long, short): (Vec<_>, Vec<_>) =
+            slices.iter().partition(|(_, slice): &&(usize, Slice)| slice.is_long());
+        let batches: Vec<&[&(usize, Slice)]> = long.chunks(1).chain(short.chunks(together)).collect();
+        let proved = at_once(self.at_once, &batches, |batch| {
+            self.why3.prove_all(&Vec::from_iter(batch.iter().map(|(_, slice)| slice)))
+        })?;
+        for ((at, _), verdict) in batches.into_iter().flatten().zip(proved.into_iter().flatten()) {
+            verdicts[*at] = Some(verdict);
+        }
+        Ok(verdicts.into_iter().flatten().collect())
+    }
+}
+
+/// The verdict on a claim that needs no prover.
+fn decided(claim: &Claim) -> Option<Verdict> {
+    match claim {
+        Claim::Decided { by, holds: true } => Some(Verdict::Holds { prover: format!("compiler: {by}") }),
+        Claim::Follows { theorem } => Some(Verdict::Holds { prover: format!("theorem {theorem}") }),
+        Claim::Decided { holds: false, .. } => Some(Verdict::NotProved { parts: Vec::new() }),
+        Claim::NotModelled { construct } => Some(Verdict::NotModelled { construct: construct.clone() }),
+        Claim::Goal { .. } => None,
     }
 }
 
@@ -101,33 +162,11 @@ pub fn closure(all: &[Obligation], wanted: impl Fn(&Obligation) -> bool) -> Vec<
     }
 }
 
-fn one(why3: &Why3, folder: &Folder, theorems: &Theorems, obligation: &Obligation) -> Result<Proved, Error> {
-    let (verdict, seconds) = match &obligation.claim {
-        Claim::Goal { module, goal } => {
-            let file = alone(folder, theorems, module, goal)?;
-            why3.prove(&file, &theorems.alone(module), &Goal { module, goal })?
-        }
-        claim => (without_prover(claim), 0.0),
-    };
-    Ok(Proved { obligation: obligation.clone(), verdict, seconds })
-}
-
-/// The verdict on a claim that is not a goal.
-fn without_prover(claim: &Claim) -> Verdict {
-    match claim {
-        Claim::Decided { by, holds: true } => Verdict::Holds { prover: format!("compiler: {by}") },
-        Claim::Follows { theorem } => Verdict::Holds { prover: format!("theorem {theorem}") },
-        Claim::Decided { holds: false, .. } | Claim::Goal { .. } => Verdict::NotProved { parts: Vec::new() },
-        Claim::NotModelled { construct } => Verdict::NotModelled { construct: construct.clone() },
-    }
-}
-
 /// A file with the goal's module only: Why3 generates the verification conditions of all modules of a file.
-fn alone(folder: &Folder, theorems: &Theorems, module: &str, goal: &str) -> Result<PathBuf, Error> {
-    let name = format!("{module}-{goal}");
-    let file = folder.path().join(format!("{}.mlw", name.trim_end_matches('-')));
-    write(&file, &theorems.alone(module))?;
-    Ok(file)
+fn slice(folder: &Folder, theorems: &Theorems, module: &str, goal: &str) -> Result<Slice, Error> {
+    let (name, text) = (format!("{module}-{goal}"), theorems.alone(module));
+    let file = folder.write(&format!("{}.mlw", name.trim_end_matches('-')), &text)?;
+    Ok(Slice { goal: Goal { file, module: module.into(), goal: goal.into() }, text })
 }
 
 /// What a prover finds when it searches for contradictions: from one, everything would follow.
@@ -149,9 +188,8 @@ pub fn contradictions(theorems: &Theorems, options: &Options) -> Result<Vec<Sear
     let mut contexts = vec![Context::after(&folder, "Policy", theorems.shared(), "Policy")?];
     for obligation in &theorems.obligations {
         if let Claim::Goal { module, goal } = &obligation.claim {
-            let file = alone(&folder, theorems, module, goal)?;
-            let (module, goal) = (module.clone(), goal.clone());
-            contexts.push(Context { name: obligation.id.to_string(), file, module, goal });
+            let goal = slice(&folder, theorems, module, goal)?.goal;
+            contexts.push(Context { name: obligation.id.to_string(), goal });
         }
     }
     search(&folder, &contexts, options)
@@ -181,27 +219,23 @@ pub fn contradictions_of_theory(options: &Options) -> Result<Vec<Search>, Error>
 /// A goal whose assumptions are searched.
 struct Context {
     name: String,
-    file: PathBuf,
-    module: String,
-    goal: String,
+    goal: Goal,
 }
 
 impl Context {
     /// What holds after `text` and the module `used`.
     fn after(folder: &Folder, name: &str, text: &str, used: &str) -> Result<Self, Error> {
-        let file = folder.path().join(format!("after-{name}.mlw"));
-        write(&file, &format!("{text}\nmodule After\n  use {used}\n  goal nothing: false\nend\n"))?;
-        Ok(Context { name: used.into(), file, module: "After".into(), goal: "nothing".into() })
+        let text = format!("{text}\nmodule After\n  use {used}\n  goal nothing: false\nend\n");
+        let file = folder.write(&format!("after-{name}.mlw"), &text)?;
+        Ok(Context { name: used.into(), goal: Goal { file, module: "After".into(), goal: "nothing".into() } })
     }
 }
 
 fn search(folder: &Folder, contexts: &[Context], options: &Options) -> Result<Vec<Search>, Error> {
     let why3 = Why3::find(folder.path(), options)?;
     let by = |prover| {
-        let found = at_once(options.at_once, contexts, |context| {
-            let goal = Goal { module: &context.module, goal: &context.goal };
-            why3.contradicts_itself(prover, &context.file, &goal)
-        })?;
+        let found =
+            at_once(options.at_once, contexts, |context| why3.contradicts_itself(prover, &context.goal))?;
         let found = contexts.iter().zip(found).filter(|(_, found)| *found);
         let contradictory = found.map(|(context, _)| context.name.clone()).collect();
         Ok(Search { prover, contexts: contexts.len(), contradictory })
@@ -234,42 +268,58 @@ pub fn prove_theory(options: &Options) -> Result<Vec<Lemmas>, Error> {
 pub fn prove_file(file: &'static str, changed: &[(&str, &str)], options: &Options) -> Result<Lemmas, Error> {
     let folder = Folder::new(options)?;
     for (name, text) in changed {
-        write(&folder.path().join(name), text)?;
+        folder.write(name, text)?;
     }
     let why3 = Why3::find(folder.path(), options)?;
-    let parts = why3.parts(&folder.path().join(file), None)?;
-    let verdicts = at_once(options.at_once, &parts, |part| why3.part(part))?;
-    let open = parts.iter().zip(&verdicts).filter(|(_, (prover, _))| prover.is_none());
+    let path = folder.path().join(file);
+    let parts = why3.parts(&path, Prover::Z3)?;
+    let first = at_once(options.at_once, &parts, |part| why3.part(part, None))?;
+    let open = parts.iter().zip(&first).filter(|(_, (prover, _))| prover.is_none());
+    let open: Vec<&Part> = open.map(|(part, _)| part).collect();
+    let theirs = if open.is_empty() { Vec::new() } else { why3.parts(&path, Prover::Cvc4)? };
+    let second = at_once(options.at_once, &open, |part| why3.part(part, Some(&theirs)))?;
+    let open = open.iter().zip(&second).filter(|(_, (prover, _))| prover.is_none());
     Ok(Lemmas {
         file,
         parts: parts.len(),
-        open: open.map(|(part, _)| part.place()).collect(),
-        seconds: verdicts.iter().map(|(_, seconds)| seconds).sum(),
+        open: open.map(|(part, _)| part.place(&path, 0)).collect(),
+        seconds: first.iter().chain(&second).map(|(_, seconds)| seconds).sum(),
     })
 }
 
-/// The folder with the theory: temporary, or the one given by `Options::keep`.
+/// A folder with WhyML: temporary, or the one given by `Options::keep`.
 enum Folder {
     Kept(PathBuf),
     Temporary(tempfile::TempDir),
 }
 
 impl Folder {
+    /// The folder with the theory.
     fn new(options: &Options) -> Result<Self, Error> {
         let folder = match &options.keep {
             Some(path) => {
                 fs::create_dir_all(path).map_err(|error| Error::Write { path: path.clone(), error })?;
                 Folder::Kept(path.clone())
             }
-            None => {
-                let made = tempfile::Builder::new().prefix("hearth-prove-").tempdir();
-                Folder::Temporary(made.map_err(|error| Error::Write { path: std::env::temp_dir(), error })?)
-            }
+            None => Folder::temporary(&std::env::temp_dir())?,
         };
         for (name, text) in theory::FILES {
-            write(&folder.path().join(name), text)?;
+            folder.write(name, text)?;
         }
         Ok(folder)
+    }
+
+    fn temporary(within: &Path) -> Result<Self, Error> {
+        let made = tempfile::Builder::new().prefix("hearth-prove-").tempdir_in(within);
+        Ok(Folder::Temporary(made.map_err(|error| Error::Write { path: within.to_owned(), error })?))
+    }
+
+    /// The folder for the file of one obligation: those of several policies have the same names.
+    fn slice(&self) -> Result<Self, Error> {
+        match self {
+            Folder::Kept(path) => Ok(Folder::Kept(path.clone())),
+            Folder::Temporary(folder) => Folder::temporary(folder.path()),
+        }
     }
 
     fn path(&self) -> &Path {
@@ -278,11 +328,19 @@ impl Folder {
             Folder::Temporary(folder) => folder.path(),
         }
     }
-}
 
-fn write(path: &Path, text: &str) -> Result<(), Error> {
-    let written = hearth_base::file::write(path, text.as_bytes());
-    written.map_err(|error| Error::Write { path: path.to_owned(), error })
+    fn write(&self, name: &str, text: &str) -> Result<PathBuf, Error> {
+        let path = self.path().join(name);
+        let written = match self {
+            Folder::Kept(_) => hearth_base::file::write(&path, text.as_bytes()),
+            // Nobody else reads it, so it need not reach the disk.
+            Folder::Temporary(_) => fs::write(&path, text),
+        };
+        match written {
+            Ok(()) => Ok(path),
+            Err(error) => Err(Error::Write { path, error }),
+        }
+    }
 }
 
 /// Runs `work` on all items in parallel. Results have the order of the items.

@@ -1,29 +1,43 @@
-//! Runs Why3 and its provers. Why3 splits a goal into parts and writes them in the provers' language; this module
+//! Runs Why3 and its provers. Why3 splits goals into parts and writes them in the provers' language; this module
 //! decides which prover tries which part, and for how long.
+//!
+//! Programs take longer to start than most parts take to prove. So Why3 splits several goals at once ([`Why3::prove_all`]), and Z3
+//! takes the parts of a goal one after the other.
 
 use crate::error::Error;
 use crate::options::Options;
-use crate::proof_cache::{ProofCache, key};
+use crate::proof_cache::{Key, ProofCache, key};
 use crate::report::Verdict;
 use crate::theory;
 use std::fs;
-use std::io;
-use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::io::{self, BufRead, BufReader};
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::Arc;
 use std::time::Instant;
+use tempfile::TempDir;
 
-/// A goal of a module; without a name, all of them.
-pub struct Goal<'a> {
-    pub module: &'a str,
-    pub goal: &'a str,
+/// A goal of a file.
+#[derive(Clone)]
+pub struct Goal {
+    pub file: PathBuf,
+    pub module: String,
+    /// Empty: all goals of the module.
+    pub goal: String,
+}
+
+/// A goal, and the text of a file that has only its module and what that uses.
+pub struct Slice {
+    pub goal: Goal,
+    pub text: String,
 }
 
 pub struct Why3 {
     folder: PathBuf,
     config: PathBuf,
     /// Folder for the provers' input.
-    scratch: tempfile::TempDir,
+    scratch: TempDir,
     /// Prover names, as for `why3 prove -P`.
     z3: Option<String>,
     cvc4: Option<String>,
@@ -39,16 +53,34 @@ pub enum Prover {
     Cvc4,
 }
 
+impl Slice {
+    /// Whether Why3 may need seconds to split the goal.
+    pub fn is_long(&self) -> bool {
+        self.text.len() > 16_000
+    }
+}
+
 /// A part of a goal, as split by Why3.
+#[derive(Clone)]
 pub struct Part {
     smt: PathBuf,
-    file: PathBuf,
-    goal: Option<(String, String)>,
+    /// Where `smt` lies: it is removed with the last part.
+    _folder: Arc<TempDir>,
     nth: usize,
     /// Number of parts of the goal.
     of: usize,
-    /// False for a goal that is not split.
-    apart: bool,
+}
+
+/// A goal on its way through the provers.
+struct Task {
+    parts: Vec<Part>,
+    /// The first part that is not proved yet.
+    at: usize,
+    /// What proved the parts before.
+    used: Vec<String>,
+    /// Lines before its slice in the file that Why3 has split.
+    first_line: usize,
+    seconds: f64,
 }
 
 impl Why3 {
@@ -93,145 +125,314 @@ impl Why3 {
         })
     }
 
-    /// Proves a goal of a file with this text, unless the cache has it.
-    pub fn prove(&self, file: &Path, text: &str, goal: &Goal) -> Result<(Verdict, f64), Error> {
+    /// The verdicts on goals, and the time in seconds that the provers took for each.
+    pub fn prove_all(&self, slices: &[&Slice]) -> Result<Vec<(Verdict, f64)>, Error> {
         let theory = theory::FILES.map(|(_, text)| text).concat();
-        let key = key(&["goal", &self.tools, &theory, text, goal.module, goal.goal]);
-        if let Some(prover) = self.known.prover(key) {
-            return Ok((Verdict::Holds { prover }, 0.0));
+        let key = |slice: &&Slice| {
+            key(&["goal", &self.tools, &theory, &slice.text, &slice.goal.module, &slice.goal.goal])
+        };
+        let keys: Vec<Key> = slices.iter().map(key).collect();
+        let known = |key: &Key| Some((Verdict::Holds { prover: self.known.prover(*key)? }, 0.0));
+        let mut verdicts: Vec<Option<(Verdict, f64)>> = keys.iter().map(known).collect();
+        let open: Vec<usize> = (0..slices.len()).filter(|at| verdicts[*at].is_none()).collect();
+        let goals: Vec<&Slice> = open.iter().map(|at| slices[*at]).collect();
+        for (at, verdict) in open.into_iter().zip(self.prove_together(&goals)?) {
+            if let Verdict::Holds { prover } = &verdict.0 {
+                self.known.add(keys[at], prover);
+            }
+            verdicts[at] = Some(verdict);
         }
-        let proved = self.prove_parts(file, goal)?;
-        if let Verdict::Holds { prover } = &proved.0 {
-            self.known.add(key, prover);
-        }
-        Ok(proved)
+        Ok(verdicts.into_iter().flatten().collect())
     }
 
-    /// Proves part by part, until one is not proved.
-    fn prove_parts(&self, file: &Path, goal: &Goal) -> Result<(Verdict, f64), Error> {
-        let start = Instant::now();
-        let parts = match self.parts(file, Some(goal)) {
+    /// The same without the cache of goals. What Why3 cannot split together it splits one by one.
+    fn prove_together(&self, slices: &[&Slice]) -> Result<Vec<(Verdict, f64)>, Error> {
+        if slices.len() < 2 || slices.iter().any(|slice| slice.is_long()) {
+            return slices.iter().map(|slice| self.prove_alone(&slice.goal)).collect();
+        }
+        let joint = Joint::new(self.scratch.path(), slices)?;
+        let mut tasks: Vec<Task> = match self.split(self.first_prover()?, &joint.goals, true, JOINT_SECONDS) {
+            Ok(parts) => parts.into_iter().map(Task::new).collect(),
+            Err(Error::TooLarge | Error::Rejected(_)) => {
+                return slices.iter().map(|slice| self.prove_alone(&slice.goal)).collect();
+            }
+            Err(error) => return Err(error),
+        };
+        for (task, first_line) in tasks.iter_mut().zip(&joint.first_lines) {
+            task.first_line = *first_line;
+            self.advance(task, None)?;
+        }
+        self.ask_cvc4(&mut tasks, &joint.goals, true)?;
+        tasks.into_iter().zip(slices).map(|(task, slice)| self.verdict(task, &slice.goal)).collect()
+    }
+
+    fn prove_alone(&self, goal: &Goal) -> Result<(Verdict, f64), Error> {
+        let parts = match self.split(self.first_prover()?, std::slice::from_ref(goal), true, SPLIT_SECONDS) {
             Err(Error::TooLarge) => {
                 let why = "Why3 cannot take it apart: too many paths";
-                return Ok((Verdict::NotProved { parts: vec![why.into()] }, start.elapsed().as_secs_f64()));
+                return Ok((Verdict::NotProved { parts: vec![why.into()] }, SPLIT_SECONDS as f64));
             }
-            parts => parts?,
+            parts => parts?.concat(),
         };
-        let (mut seconds, mut used) = (0.0, Vec::<String>::new());
-        for part in &parts {
-            let (prover, time) = self.part(part)?;
-            seconds += time;
-            match prover {
-                Some(prover) if used.contains(&prover) => {}
-                Some(prover) => used.push(prover),
-                None => return Ok((Verdict::NotProved { parts: vec![part.place()] }, seconds)),
-            }
-        }
-        if used.is_empty() {
-            return self.prove_whole(file, goal);
-        }
-        Ok((Verdict::Holds { prover: used.join(" + ") }, seconds))
+        let mut task = [Task::new(parts)];
+        self.advance(&mut task[0], None)?;
+        self.ask_cvc4(&mut task, std::slice::from_ref(goal), true)?;
+        let [task] = task;
+        self.verdict(task, goal)
     }
 
     /// For a goal of which splitting leaves no part: Why3 simplified all of it to true. The unsplit goal goes to a
     /// prover, so that no goal holds unseen.
-    fn prove_whole(&self, file: &Path, goal: &Goal) -> Result<(Verdict, f64), Error> {
-        let start = Instant::now();
-        let name = Some((goal.module.to_owned(), goal.goal.to_owned()));
-        let prover = self.z3.as_ref().or(self.cvc4.as_ref()).ok_or(Error::NoProver)?;
-        let whole = self.split(prover, file, name.as_ref(), false)?;
+    fn prove_whole(&self, goal: &Goal) -> Result<(Verdict, f64), Error> {
+        let only = std::slice::from_ref(goal);
+        let whole = self.split(self.first_prover()?, only, false, SPLIT_SECONDS)?.concat();
         if whole.is_empty() {
             return Err(Error::NoGoal(format!("{}.{}", goal.module, goal.goal)));
         }
-        let of = whole.len();
-        for (nth, smt) in whole.into_iter().enumerate() {
-            let part = Part { smt, file: file.to_owned(), goal: name.clone(), nth, of, apart: false };
-            if self.part(&part)?.0.is_none() {
-                let parts = vec![part.place()];
-                return Ok((Verdict::NotProved { parts }, start.elapsed().as_secs_f64()));
-            }
+        let mut task = [Task::new(whole)];
+        self.advance(&mut task[0], None)?;
+        self.ask_cvc4(&mut task, only, false)?;
+        let [task] = task;
+        let verdict = match task.open() {
+            None => Verdict::Holds { prover: "why3".into() },
+            Some(part) => Verdict::NotProved { parts: vec![part.place(&goal.file, task.first_line)] },
+        };
+        Ok((verdict, task.seconds))
+    }
+
+    fn verdict(&self, task: Task, goal: &Goal) -> Result<(Verdict, f64), Error> {
+        let verdict = match task.open() {
+            Some(part) => Verdict::NotProved { parts: vec![part.place(&goal.file, task.first_line)] },
+            None if task.parts.is_empty() => return self.prove_whole(goal),
+            None => Verdict::Holds { prover: task.used.join(" + ") },
+        };
+        Ok((verdict, task.seconds))
+    }
+
+    /// The prover in whose language Why3 writes the parts.
+    fn first_prover(&self) -> Result<&str, Error> {
+        self.z3.as_deref().or(self.cvc4.as_deref()).ok_or(Error::NoProver)
+    }
+
+    /// CVC4 reads another dialect, so Why3 splits the goals again that Z3 leaves open.
+    fn ask_cvc4(&self, tasks: &mut [Task], goals: &[Goal], apart: bool) -> Result<(), Error> {
+        let (Some(cvc4), true) = (&self.cvc4, self.z3.is_some()) else { return Ok(()) };
+        let open: Vec<(&mut Task, &Goal)> =
+            tasks.iter_mut().zip(goals).filter(|(task, _)| task.open().is_some()).collect();
+        if open.is_empty() {
+            return Ok(());
         }
-        Ok((Verdict::Holds { prover: "why3".into() }, start.elapsed().as_secs_f64()))
+        let wanted: Vec<Goal> = open.iter().map(|(_, goal)| (*goal).clone()).collect();
+        let theirs = match self.split(cvc4, &wanted, apart, SPLIT_SECONDS) {
+            Err(Error::TooLarge) => return Ok(()),
+            theirs => theirs?,
+        };
+        for ((task, _), theirs) in open.into_iter().zip(&theirs) {
+            self.advance(task, Some(theirs))?;
+        }
+        Ok(())
     }
 
-    /// The parts of a goal, or of all goals of a file.
-    pub fn parts(&self, file: &Path, goal: Option<&Goal>) -> Result<Vec<Part>, Error> {
-        let prover = self.z3.as_ref().or(self.cvc4.as_ref()).ok_or(Error::NoProver)?;
-        let goal = goal.map(|goal| (goal.module.to_owned(), goal.goal.to_owned()));
-        let files = self.split(prover, file, goal.as_ref(), true)?;
-        let of = files.len();
-        let part = |(nth, smt)| Part { smt, file: file.to_owned(), goal: goal.clone(), nth, of, apart: true };
-        Ok(files.into_iter().enumerate().map(part).collect())
+    /// Proves part by part, until one is not proved. `cvc4`: the parts for CVC4, of a task that stopped without them.
+    fn advance(&self, task: &mut Task, cvc4: Option<&[Part]>) -> Result<(), Error> {
+        let start = Instant::now();
+        let mut tried = cvc4.is_some();
+        loop {
+            if !tried {
+                let provers = self.first_in_a_row(&task.parts[task.at..])?;
+                provers.iter().for_each(|prover| task.is_proved_by(prover));
+            }
+            let Some(part) = task.open() else { break };
+            let prover = match cvc4 {
+                _ if !tried && self.z3_later(part)? => Some("z3"),
+                Some(theirs) if self.cvc4(part, theirs)? => Some("cvc4"),
+                _ => None,
+            };
+            let Some(prover) = prover else { break };
+            self.known.add(self.key(part)?, prover);
+            task.is_proved_by(prover);
+            tried = false;
+        }
+        task.seconds += start.elapsed().as_secs_f64();
+        Ok(())
     }
 
-    /// The provers' input files for a goal, in Why3's order: one per part, or one for the whole goal.
+    /// The parts of all goals of a file.
+    pub fn parts(&self, file: &Path, prover: Prover) -> Result<Vec<Part>, Error> {
+        let prover = match (prover, &self.cvc4) {
+            (Prover::Cvc4, Some(cvc4)) => cvc4,
+            _ => self.first_prover()?,
+        };
+        let (folder, files) = self.write_parts(prover, file, &[], true, SPLIT_SECONDS)?;
+        Ok(Part::all(&folder, files))
+    }
+
+    /// The prover that proves a part, if any does, and the time in seconds. `cvc4`: all parts, for CVC4.
+    pub fn part(&self, part: &Part, cvc4: Option<&[Part]>) -> Result<(Option<String>, f64), Error> {
+        let mut task = Task::new(vec![part.clone()]);
+        self.advance(&mut task, cvc4)?;
+        Ok((task.used.pop(), task.seconds))
+    }
+
+    /// Writes the provers' input files for goals of one file: one per part, or one for each whole goal.
     fn split(
         &self,
         prover: &str,
-        file: &Path,
-        goal: Option<&(String, String)>,
+        goals: &[Goal],
         apart: bool,
-    ) -> Result<Vec<PathBuf>, Error> {
-        let (module, name) = goal.map_or(("", ""), |(module, goal)| (module, goal));
+        seconds: u64,
+    ) -> Result<Vec<Vec<Part>>, Error> {
+        let file = &goals[0].file;
+        let mut selection = Vec::new();
+        for goal in goals {
+            selection.extend(["-T", &goal.module]);
+            if !goal.goal.is_empty() {
+                selection.extend(["-G", &goal.goal]);
+            }
+        }
+        let (folder, files) = self.write_parts(prover, file, &selection, apart, seconds)?;
         let stem = file.file_stem().unwrap_or_default().to_string_lossy();
-        let how = if apart { "split" } else { "whole" };
-        let folder = self.scratch.path().join(format!("{stem}-{module}-{name}-{prover}-{how}"));
-        fs::create_dir_all(&folder).map_err(|error| Error::Write { path: folder.clone(), error })?;
+        let of = |goal: &Goal| {
+            let prefix = format!("{stem}-{}-", goal.module);
+            let is_of = |path: &&PathBuf| {
+                path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(&prefix))
+            };
+            Part::all(&folder, files.iter().filter(is_of).cloned().collect())
+        };
+        match goals {
+            [_] => Ok(vec![Part::all(&folder, files)]),
+            _ => Ok(goals.iter().map(of).collect()),
+        }
+    }
+
+    /// Runs Why3, and returns its output files in its order, with their folder.
+    fn write_parts(
+        &self,
+        prover: &str,
+        file: &Path,
+        selection: &[&str],
+        apart: bool,
+        seconds: u64,
+    ) -> Result<(Arc<TempDir>, Vec<PathBuf>), Error> {
+        let wrong = |error| Error::Write { path: self.scratch.path().to_owned(), error };
+        let folder = tempfile::tempdir_in(self.scratch.path()).map_err(wrong)?;
         let mut command = Command::new("why3");
         command.arg("-C").arg(&self.config).args(["prove", "-P", prover]);
         if apart {
             command.args(["-a", "split_vc"]);
         }
-        command.arg("-L").arg(&self.folder).arg("-o").arg(&folder).arg(file);
-        if goal.is_some() {
-            command.args(["-T", module]);
-        }
-        if !name.is_empty() {
-            command.args(["-G", name]);
-        }
-        let Some(output) = bounded(command, SPLIT_SECONDS)? else { return Err(Error::TooLarge) };
+        command.arg("-L").arg(&self.folder).arg("-o").arg(folder.path()).arg(file).args(selection);
+        let Some(output) = bounded(command, seconds)? else { return Err(Error::TooLarge) };
         if !output.status.success() {
             return Err(Error::Rejected(String::from_utf8_lossy(&output.stderr).trim().to_owned()));
         }
-        let entries = fs::read_dir(&folder).map_err(|error| Error::Write { path: folder.clone(), error })?;
+        let entries = fs::read_dir(folder.path()).map_err(wrong)?;
         let mut files: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
         files.sort_by_cached_key(|path| numbered(&path.file_stem().unwrap_or_default().to_string_lossy()));
-        Ok(files)
+        Ok((Arc::new(folder), files))
     }
 
-    /// The prover that proves a part, if any does, and the time in seconds.
-    pub fn part(&self, part: &Part) -> Result<(Option<String>, f64), Error> {
-        let start = Instant::now();
-        let key = key(&["part", &self.tools, &part.meaning()?]);
-        let known = self.known.prover(key);
-        let prover = match known {
-            Some(prover) => Some(prover),
-            None => self.proved_by(part)?.map(str::to_owned),
+    /// The provers of the first parts, up to one that the first attempt does not prove.
+    fn first_in_a_row(&self, parts: &[Part]) -> Result<Vec<String>, Error> {
+        let keys = parts.iter().map(|part| self.key(part)).collect::<Result<Vec<Key>, Error>>()?;
+        let known: Vec<Option<String>> = keys.iter().map(|key| self.known.prover(*key)).collect();
+        let new: Vec<&Part> =
+            parts.iter().zip(&known).filter(|(_, known)| known.is_none()).map(|(part, _)| part).collect();
+        let (name, mut proved) = match self.z3 {
+            Some(_) => ("z3", self.z3_in_a_row(&new)?),
+            None => ("cvc4", self.cvc4_in_a_row(&new)?),
         };
-        if let Some(prover) = &prover {
-            self.known.add(key, prover);
+        let mut provers = Vec::new();
+        for (key, known) in keys.into_iter().zip(known) {
+            match known {
+                Some(prover) => provers.push(prover),
+                None if proved > 0 => {
+                    proved -= 1;
+                    self.known.add(key, name);
+                    provers.push(name.into());
+                }
+                None => break,
+            }
         }
-        Ok((prover, start.elapsed().as_secs_f64()))
+        Ok(provers)
+    }
+
+    /// How many of the parts Z3 proves, up to the first that it does not prove. It forgets each before the next.
+    fn z3_in_a_row(&self, parts: &[&Part]) -> Result<usize, Error> {
+        if parts.is_empty() {
+            return Ok(0);
+        }
+        let mut text = String::new();
+        for part in parts {
+            text += &(part.text()? + "\n(reset)\n");
+        }
+        let wrong = |error| Error::Write { path: self.scratch.path().to_owned(), error };
+        let file =
+            tempfile::Builder::new().suffix(".smt2").tempfile_in(self.scratch.path()).map_err(wrong)?;
+        fs::write(file.path(), text).map_err(wrong)?;
+        let (threshold, share) = ATTEMPTS[0];
+        let mut child = limited(z3(file.path(), threshold, self.steps / share), PROVER_SECONDS)?;
+        let output = child.stdout.take().map(BufReader::new);
+        let lines = output.into_iter().flat_map(BufRead::lines);
+        let proved = lines.take_while(|line| line.as_ref().is_ok_and(|line| line == "unsat")).count();
+        // It may be at work on the next part.
+        child.kill().and_then(|()| child.wait()).map_err(Error::NoWhy3)?;
+        Ok(proved.min(parts.len()))
+    }
+
+    fn cvc4_in_a_row(&self, parts: &[&Part]) -> Result<usize, Error> {
+        for (at, part) in parts.iter().enumerate() {
+            if !unsat(ask_cvc4(&part.smt, CVC4_LIMIT))? {
+                return Ok(at);
+            }
+        }
+        Ok(parts.len())
+    }
+
+    /// Whether another attempt of Z3 than the first proves the part.
+    fn z3_later(&self, part: &Part) -> Result<bool, Error> {
+        if self.z3.is_some() {
+            for (threshold, share) in &ATTEMPTS[1..] {
+                if unsat(z3(&part.smt, *threshold, self.steps / share))? {
+                    return Ok(true);
+                }
+            }
+        }
+        Ok(false)
+    }
+
+    fn cvc4(&self, part: &Part, theirs: &[Part]) -> Result<bool, Error> {
+        match part.among(theirs)? {
+            Some(theirs) => unsat(ask_cvc4(&theirs.smt, CVC4_LIMIT)),
+            None => Ok(false),
+        }
+    }
+
+    fn key(&self, part: &Part) -> Result<Key, Error> {
+        let text = part.text()?;
+        // Comments have line numbers.
+        let meaning = text.lines().filter(|line| !line.trim_start().starts_with(";;"));
+        Ok(key(&["part", &self.tools, &meaning.collect::<Vec<_>>().join("\n")]))
     }
 
     /// True if a prover soon finds the assumptions of each part of a goal contradictory. An unreachable path has such
     /// assumptions, but not every path is unreachable.
-    pub fn contradicts_itself(&self, prover: Prover, file: &Path, goal: &Goal) -> Result<bool, Error> {
+    pub fn contradicts_itself(&self, prover: Prover, goal: &Goal) -> Result<bool, Error> {
         let name = match prover {
             Prover::Z3 => &self.z3,
             Prover::Cvc4 => &self.cvc4,
         };
         let name = name.as_ref().ok_or(Error::NoProver)?;
-        let split = Some((goal.module.to_owned(), goal.goal.to_owned()));
-        let mut parts = self.split(name, file, split.as_ref(), true)?;
+        let only = std::slice::from_ref(goal);
+        let mut parts = self.split(name, only, true, SPLIT_SECONDS)?.concat();
         if parts.is_empty() {
-            parts = self.split(name, file, split.as_ref(), false)?;
+            parts = self.split(name, only, false, SPLIT_SECONDS)?.concat();
         }
         if parts.is_empty() {
             return Err(Error::NoGoal(format!("{}.{}", goal.module, goal.goal)));
         }
-        for part in parts {
-            let assumptions = without_goal(&part)?;
+        for part in &parts {
+            let assumptions = without_goal(&part.smt)?;
             let command = match prover {
                 Prover::Z3 => z3(&assumptions, ATTEMPTS[0].0, SOON),
                 Prover::Cvc4 => ask_cvc4(&assumptions, CVC4_SOON),
@@ -242,55 +443,93 @@ impl Why3 {
         }
         Ok(true)
     }
+}
 
-    fn proved_by(&self, part: &Part) -> Result<Option<&'static str>, Error> {
-        if self.z3.is_some() {
-            for (threshold, share) in ATTEMPTS {
-                if unsat(z3(&part.smt, threshold, self.steps / share))? {
-                    return Ok(Some("z3"));
-                }
-            }
+impl Task {
+    fn new(parts: Vec<Part>) -> Task {
+        Task { parts, at: 0, used: Vec::new(), first_line: 0, seconds: 0.0 }
+    }
+
+    /// The part that is next to prove.
+    fn open(&self) -> Option<&Part> {
+        self.parts.get(self.at)
+    }
+
+    fn is_proved_by(&mut self, prover: &str) {
+        self.at += 1;
+        if !self.used.iter().any(|used| used == prover) {
+            self.used.push(prover.into());
         }
-        let Some(cvc4) = &self.cvc4 else { return Ok(None) };
-        // CVC4 reads another dialect.
-        let smt = match self.z3 {
-            Some(_) => part.among(&self.split(cvc4, &part.file, part.goal.as_ref(), part.apart)?)?,
-            None => Some(part.smt.clone()),
-        };
-        let Some(smt) = smt else { return Ok(None) };
-        Ok(unsat(ask_cvc4(&smt, CVC4_LIMIT))?.then_some("cvc4"))
+    }
+}
+
+/// Several slices as one file. Each has its own `Policy`, since they declare different things.
+struct Joint {
+    _file: tempfile::NamedTempFile,
+    goals: Vec<Goal>,
+    /// The number of lines before each slice.
+    first_lines: Vec<usize>,
+}
+
+impl Joint {
+    fn new(scratch: &Path, slices: &[&Slice]) -> Result<Joint, Error> {
+        let wrong = |error| Error::Write { path: scratch.to_owned(), error };
+        let file =
+            tempfile::Builder::new().prefix("joint").suffix(".mlw").tempfile_in(scratch).map_err(wrong)?;
+        let (mut text, mut goals, mut first_lines) = (String::new(), Vec::new(), Vec::new());
+        for (number, slice) in slices.iter().enumerate() {
+            first_lines.push(text.lines().count());
+            let own: Vec<&str> = slice.text.lines().filter_map(|line| line.strip_prefix("module ")).collect();
+            let rename = |line: &str, keyword: &str| {
+                let name = line.strip_prefix(keyword).filter(|name| own.contains(name))?;
+                Some(format!("{keyword}{name}_of_{number}\n"))
+            };
+            for line in slice.text.lines() {
+                let renamed = rename(line, "module ").or_else(|| rename(line, "  use "));
+                text += &renamed.unwrap_or_else(|| format!("{line}\n"));
+            }
+            let Goal { module, goal, .. } = &slice.goal;
+            let (file, module) = (file.path().to_owned(), format!("{module}_of_{number}"));
+            goals.push(Goal { file, module, goal: goal.clone() });
+        }
+        fs::write(file.path(), text).map_err(wrong)?;
+        Ok(Joint { _file: file, goals, first_lines })
     }
 }
 
 impl Part {
-    /// The prover's input without comments, which have line numbers.
-    fn meaning(&self) -> Result<String, Error> {
-        let wrong = |error| Error::Write { path: self.smt.clone(), error };
-        let text = fs::read_to_string(&self.smt).map_err(wrong)?;
-        Ok(text.lines().filter(|line| !line.trim_start().starts_with(";;")).collect::<Vec<_>>().join("\n"))
+    /// The parts of a goal, as files in the order of Why3.
+    fn all(folder: &Arc<TempDir>, files: Vec<PathBuf>) -> Vec<Part> {
+        let of = files.len();
+        let part = |(nth, smt)| Part { smt, _folder: folder.clone(), nth, of };
+        files.into_iter().enumerate().map(part).collect()
     }
 
-    /// The same part among the files of the same goal for another prover: it has the same position, name and place
+    fn text(&self) -> Result<String, Error> {
+        fs::read_to_string(&self.smt).map_err(|error| Error::Write { path: self.smt.clone(), error })
+    }
+
+    /// The same part among those of the same goal for another prover: it has the same position, name and place
     /// in the WhyML. `None` if the goal is split in another way.
-    fn among(&self, files: &[PathBuf]) -> Result<Option<PathBuf>, Error> {
-        let Some(file) = files.get(self.nth).filter(|_| files.len() == self.of) else { return Ok(None) };
-        let name = |path: &Path| {
-            let wrong = |error| Error::Write { path: path.to_owned(), error };
-            let text = fs::read_to_string(path).map_err(wrong)?;
+    fn among<'p>(&self, parts: &'p [Part]) -> Result<Option<&'p Part>, Error> {
+        let Some(part) = parts.get(self.nth).filter(|_| parts.len() == self.of) else { return Ok(None) };
+        let name = |part: &Part| {
+            let text = part.text()?;
             let goal = text.rsplit_once(";; Goal ").map(|(_, goal)| goal.lines().enumerate());
             let name = goal.map(|goal| goal.take_while(|(i, line)| *i == 0 || line.starts_with(";;")));
             Ok(name.map(|name| name.map(|(_, line)| line.to_owned()).collect::<Vec<_>>()))
         };
-        let (ours, theirs) = (name(&self.smt)?, name(file)?);
-        Ok((ours.is_some() && ours == theirs).then(|| file.clone()))
+        let (ours, theirs) = (name(self)?, name(part)?);
+        Ok((ours.is_some() && ours == theirs).then_some(part))
     }
 
-    /// The part's position in the WhyML, for messages.
-    pub fn place(&self) -> String {
-        let text = fs::read_to_string(&self.smt).unwrap_or_default();
+    /// The part's position in a file of WhyML, for messages. `first_line`: lines that come before in what was split.
+    pub fn place(&self, file: &Path, first_line: usize) -> String {
+        let text = self.text().unwrap_or_default();
         let line = text.rsplit(";; File \"").next().and_then(|rest| rest.split("line ").nth(1));
-        let line = line.and_then(|rest| rest.split(',').next()).unwrap_or("?");
-        let file = self.file.file_name().unwrap_or_default().to_string_lossy();
+        let line = line.and_then(|rest| rest.split(',').next()).and_then(|line| line.parse::<usize>().ok());
+        let line = line.map_or("?".into(), |line| line.saturating_sub(first_line).to_string());
+        let file = file.file_name().unwrap_or_default().to_string_lossy();
         format!("part {} of {}, {file}:{line}", self.nth + 1, self.of)
     }
 }
@@ -301,6 +540,9 @@ const PROVER_SECONDS: u64 = 600;
 
 /// Limit of processor time for Why3. It splits a goal within seconds, or the goal has too many paths.
 const SPLIT_SECONDS: u64 = 30;
+
+/// The same for several goals: each takes a tenth of a second, unless one of them has to be split alone.
+const JOINT_SECONDS: u64 = 8;
 
 /// Limit of address space in bytes. Without it, a goal with too many paths exhausts memory.
 const MOST_BYTES: u64 = 4 << 30;
@@ -351,24 +593,32 @@ fn numbered(name: &str) -> (String, u32) {
 }
 
 /// The output of a command; `None` if it exceeds the limit of processor time or of memory ([`MOST_BYTES`]).
-fn bounded(mut command: Command, seconds: u64) -> Result<Option<Output>, Error> {
-    let limit = |what, most| {
-        let limit = libc::rlimit { rlim_cur: most, rlim_max: most };
-        // SAFETY: a valid structure; the call is allowed between fork and exec.
-        match unsafe { libc::setrlimit(what, &limit) } {
-            0 => Ok(()),
-            _ => Err(io::Error::last_os_error()),
-        }
-    };
-    let limits = move || limit(libc::RLIMIT_CPU, seconds).and_then(|()| limit(libc::RLIMIT_AS, MOST_BYTES));
-    // SAFETY: the closure makes two system calls and allocates nothing.
-    unsafe { command.pre_exec(limits) };
-    let output = command.stdin(Stdio::null()).output().map_err(Error::NoWhy3)?;
+fn bounded(command: Command, seconds: u64) -> Result<Option<Output>, Error> {
+    let output = limited(command, seconds)?.wait_with_output().map_err(Error::NoWhy3)?;
     let stopped = matches!(output.status.signal(), Some(libc::SIGXCPU | libc::SIGKILL | libc::SIGABRT));
     // OCaml reports memory exhaustion on stderr.
     let full =
         || String::from_utf8_lossy(&output.stderr).to_lowercase().replace('_', " ").contains("out of memory");
     Ok((!stopped && (output.status.success() || !full())).then_some(output))
+}
+
+/// Starts a command with limits of processor time and of memory. They are set from outside, because a closure between fork
+/// and exec would make the start copy this process.
+fn limited(mut command: Command, seconds: u64) -> Result<Child, Error> {
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().map_err(Error::NoWhy3)?;
+    for (what, most) in [(libc::RLIMIT_CPU, seconds), (libc::RLIMIT_AS, MOST_BYTES)] {
+        let limit = libc::rlimit { rlim_cur: most, rlim_max: most };
+        // SAFETY: a valid structure; the child is not waited for yet, so its number is its own.
+        let set =
+            unsafe { libc::prlimit(child.id() as libc::pid_t, what, &raw const limit, std::ptr::null_mut()) };
+        if set != 0 {
+            let error = io::Error::last_os_error();
+            child.kill().and_then(|()| child.wait()).map_err(Error::NoWhy3)?;
+            return Err(Error::NoWhy3(error));
+        }
+    }
+    Ok(child)
 }
 
 /// The version that a program prints.
@@ -389,34 +639,54 @@ mod tests {
         command.args(["-c", "kill -s XCPU $$"]);
         assert!(bounded(command, 5).expect("a shell").is_none());
         let mut command = Command::new("sh");
-        command.args(["-c", "ulimit -t"]);
-        let output = bounded(command, 5).expect("a shell").expect("it ends");
-        assert_eq!(String::from_utf8_lossy(&output.stdout).trim(), "5");
+        command.args(["-c", "while :; do :; done"]);
+        assert!(bounded(command, 1).expect("a shell").is_none());
+    }
+
+    fn part(nth: usize, of: usize, text: &str) -> Part {
+        let folder = Arc::new(tempfile::tempdir().expect("a folder"));
+        let smt = folder.path().join("part.smt2");
+        fs::write(&smt, text).expect("a file");
+        Part { smt, _folder: folder, nth, of }
     }
 
     #[test]
     fn a_part_has_the_same_goal_for_each_prover() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let write = |name: &str, goal: &str| {
-            let path = folder.path().join(name);
-            fs::write(&path, format!(";; H\n(assert a)\n\n;; Goal {goal}\n(assert b)\n")).expect("a file");
-            path
-        };
+        let goal =
+            |nth, goal: &str| part(nth, 2, &format!(";; H\n(assert a)\n\n;; Goal {goal}\n(assert b)\n"));
         let [one, two] = ["vc\n;; File \"a.mlw\", line 1", "vc\n;; File \"a.mlw\", line 2"];
-        let part =
-            Part { smt: write("z3", one), file: PathBuf::new(), goal: None, nth: 0, of: 2, apart: true };
-        let [first, second] = [write("first", one), write("second", two)];
-        let among = |files: &[&PathBuf]| {
-            part.among(&files.iter().copied().cloned().collect::<Vec<_>>()).expect("files")
+        let ours = goal(0, one);
+        let [first, second] = [goal(0, one), goal(1, two)];
+        let among = |parts: &[&Part]| {
+            let parts: Vec<Part> = parts.iter().copied().cloned().collect();
+            ours.among(&parts).expect("files").map(|part| part.smt.clone())
         };
-        assert_eq!(among(&[&first, &second]), Some(first.clone()));
+        assert_eq!(among(&[&first, &second]), Some(first.smt.clone()));
         assert_eq!(among(&[&first]), None, "another number of parts");
         assert_eq!(among(&[&second, &first]), None, "another place");
-        let other = write("other", "vd\n;; File \"a.mlw\", line 1");
+        let other = goal(0, "vd\n;; File \"a.mlw\", line 1");
         assert_eq!(among(&[&other, &second]), None, "another goal");
-        let nameless = Part { smt: write("nameless", "").with_extension("none"), ..part };
-        fs::write(&nameless.smt, "(assert b)").expect("a file");
-        assert_eq!(nameless.among(&[nameless.smt.clone(), second]).expect("files"), None, "no goal");
+        let nameless = part(0, 2, "(assert b)");
+        assert!(nameless.among(&[nameless.clone(), second]).expect("files").is_none(), "no goal");
+    }
+
+    /// Each part of a row is proved by what it says itself.
+    #[test]
+    fn a_row_ends_at_what_is_not_proved() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let Ok(why3) = Why3::find(folder.path(), &Options::default()) else { return };
+        let [holds, open, wrong] = [
+            "(declare-fun x () Int)\n(assert (and (< x 1) (> x 0)))\n(check-sat)",
+            "(declare-fun x () Int)\n(assert (< x 1))\n(check-sat)",
+            "(assert y)\n(check-sat)",
+        ]
+        .map(|text| part(0, 1, text));
+        let row = |parts: &[&Part]| why3.z3_in_a_row(parts).expect("z3");
+        assert_eq!(row(&[&holds, &holds]), 2);
+        assert_eq!(row(&[&holds, &open, &holds]), 1);
+        assert_eq!(row(&[&open, &holds]), 0);
+        assert_eq!(row(&[&wrong, &holds]), 0);
+        assert_eq!(row(&[]), 0);
     }
 
     #[test]

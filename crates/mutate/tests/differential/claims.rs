@@ -4,70 +4,130 @@ use crate::refute::Refutation;
 use hearth_modelcheck::Property as Refuted;
 use hearth_policy::Policy;
 use hearth_prove::{
-    Claim, Error, Id, Obligation, Options, ProofCache, Property, Theorems, invariants, prove, theorems,
+    Claim, Error, Id, Obligation, Options, Property, Session, Theorems, invariants, theorems,
 };
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap};
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::sync::Mutex;
 
-#[derive(Default)]
 pub struct Prover {
+    session: Session,
     /// Whether a goal is proved, by the hash of its WhyML: many random policies share goals.
-    known: Mutex<HashMap<u64, bool>>,
+    known: HashMap<u64, bool>,
     /// How often an obligation was not proved. Those that fail often are tried first.
-    failures: Mutex<HashMap<Id, usize>>,
-    /// Parts of goals that are proved.
-    parts: ProofCache,
+    failures: HashMap<Id, usize>,
+}
+
+/// A refuted policy.
+pub struct Case {
+    theorems: Theorems,
+    refutation: Refutation,
+}
+
+impl Case {
+    pub fn new(policy: &Policy, refutation: Refutation) -> Case {
+        Case { theorems: theorems(policy.ir(), &invariants(policy.ir())), refutation }
+    }
+}
+
+/// An obligation that is due, and what it costs to try it.
+#[derive(Clone)]
+struct Due<'c> {
+    theorems: &'c Theorems,
+    obligation: &'c Obligation,
+    /// The hash of its WhyML, and the length of that.
+    goal: u64,
+    length: usize,
+    /// The refutation names what it is about.
+    named: bool,
 }
 
 impl Prover {
-    /// True if every obligation that excludes the refutation is proved. Without such an obligation the prover claims
-    /// nothing wrong, except about an invariant: it holds if no event has an obligation to keep it.
-    pub fn excludes(&self, policy: &Policy, refutation: &Refutation) -> Result<bool, Error> {
-        let theorems = theorems(policy.ir(), &invariants(policy.ir()));
-        let mut due = obligations(&theorems, refutation);
-        if due.is_empty() && refutation.property != Refuted::Invariant {
-            return Ok(false);
-        }
-        due.sort_by_cached_key(|obligation| self.cost(&theorems, obligation));
-        for obligation in due {
-            if !self.holds(policy, &theorems, obligation)? {
-                *self.failures.lock().expect("no panic").entry(obligation.id.clone()).or_default() += 1;
-                return Ok(false);
+    /// # Errors
+    /// There is no Why3, or no prover.
+    pub fn new() -> Result<Prover, Error> {
+        let at_once = std::thread::available_parallelism().map_or(1, usize::from);
+        let session = Session::new(&Options { steps: STEPS, at_once, ..Options::default() })?;
+        Ok(Prover { session, known: HashMap::new(), failures: HashMap::new() })
+    }
+
+    /// For each case, whether every obligation that excludes the refutation is proved. Without such an obligation the
+    /// prover claims nothing wrong, except about an invariant: it holds if no event has an obligation to keep it.
+    pub fn exclude(&mut self, cases: &[Case]) -> Vec<Result<bool, Error>> {
+        let mut open: Vec<Option<Vec<Due<'_>>>> = cases.iter().map(|case| Some(Due::all(case))).collect();
+        let empty = |case: &Case| Ok(case.refutation.property == Refuted::Invariant);
+        let mut excluded: Vec<Result<bool, Error>> = cases.iter().map(empty).collect();
+        loop {
+            // The next obligation of each case: one that is not proved settles it, so the most likely one comes first.
+            let mut next: Vec<Due<'_>> = Vec::new();
+            for (open, excluded) in open.iter_mut().zip(&mut excluded) {
+                let Some(due) = open else { continue };
+                if let Some(failed) = due.iter().find(|due| self.known.get(&due.goal) == Some(&false)) {
+                    *self.failures.entry(failed.obligation.id.clone()).or_default() += 1;
+                    (*open, *excluded) = (None, Ok(false));
+                    continue;
+                }
+                let before = due.len();
+                due.retain(|due| !self.known.contains_key(&due.goal));
+                if before > 0 {
+                    *excluded = Ok(true);
+                }
+                match due.iter().min_by_key(|due| due.cost(&self.failures)) {
+                    Some(due) => next.push(due.clone()),
+                    None => *open = None,
+                }
+            }
+            next.sort_by_key(|due| due.goal);
+            next.dedup_by_key(|due| due.goal);
+            if next.is_empty() {
+                return excluded;
+            }
+            for (due, verdict) in next.iter().zip(self.prove(&next)) {
+                match verdict {
+                    Ok(holds) => _ = self.known.insert(due.goal, holds),
+                    Err(error) => {
+                        let concerned = open.iter_mut().zip(&mut excluded).filter(|(open, _)| {
+                            open.as_ref().is_some_and(|all| all.iter().any(|one| one.goal == due.goal))
+                        });
+                        let what = error.to_string();
+                        concerned.for_each(|(open, excluded)| {
+                            (*open, *excluded) = (None, Err(Error::Rejected(what.clone())));
+                        });
+                    }
+                }
             }
         }
-        Ok(true)
     }
 
-    /// What needs no prover comes first, then what failed most often, then what is short.
-    fn cost(&self, theorems: &Theorems, obligation: &Obligation) -> (u8, Reverse<usize>, usize) {
-        let text = goal(theorems, obligation);
-        let known = self.known.lock().expect("no panic").contains_key(&hash(&text));
-        let prover = if text.is_empty() {
-            0
-        } else if known {
-            1
-        } else {
-            2
-        };
-        let failures = self.failures.lock().expect("no panic").get(&obligation.id).copied().unwrap_or(0);
-        (prover, Reverse(failures), text.len())
-    }
-
-    fn holds(&self, policy: &Policy, theorems: &Theorems, obligation: &Obligation) -> Result<bool, Error> {
-        let text = goal(theorems, obligation);
-        let key = hash(&text);
-        let known = self.known.lock().expect("no panic").get(&key).copied();
-        if let Some(known) = known.filter(|_| !text.is_empty()) {
-            return Ok(known);
+    /// Proves all at once, or one by one if that fails.
+    fn prove(&self, wanted: &[Due<'_>]) -> Vec<Result<bool, Error>> {
+        let asked: Vec<(&Theorems, &Obligation)> =
+            wanted.iter().map(|due| (due.theorems, due.obligation)).collect();
+        if let Ok(verdicts) = self.session.prove_all(&asked) {
+            return verdicts.iter().map(|(verdict, _)| Ok(verdict.holds())).collect();
         }
-        let alone = Obligation { rests_on: Vec::new(), ..obligation.clone() };
-        let only = theorems.only(vec![alone]);
-        let options = Options { at_once: 1, steps: STEPS, known: self.parts.clone(), ..Options::default() };
-        let holds = prove(policy.ir(), &only, &options)?.holds();
-        self.known.lock().expect("no panic").insert(key, holds);
-        Ok(holds)
+        let one = |asked| Ok(self.session.prove_all(&[asked])?[0].0.holds());
+        asked.into_iter().map(one).collect()
+    }
+}
+
+impl<'c> Due<'c> {
+    fn all(case: &'c Case) -> Vec<Due<'c>> {
+        let Case { theorems, refutation } = case;
+        let due = |obligation: &'c Obligation| {
+            let text = goal(theorems, obligation);
+            let named = refutation.names(&obligation.id.about);
+            Due { theorems, obligation, goal: hash(&text), length: text.len(), named }
+        };
+        obligations(theorems, refutation).into_iter().map(due).collect()
+    }
+
+    /// What the compiler decides comes first and what is long comes last; then what the refutation names, and what was
+    /// not proved of other policies.
+    fn cost(&self, failures: &HashMap<Id, usize>) -> (bool, bool, bool, Reverse<usize>, usize) {
+        let needs_prover = matches!(self.obligation.claim, Claim::Goal { .. });
+        let failures = failures.get(&self.obligation.id).copied().unwrap_or(0);
+        (needs_prover, self.length > 16_000, !self.named, Reverse(failures), self.length)
     }
 }
 
@@ -81,11 +141,11 @@ pub fn hash(text: &str) -> u64 {
     hasher.finish()
 }
 
-/// The WhyML of an obligation; empty if it needs no prover.
+/// What decides an obligation: its WhyML, or what the compiler found.
 fn goal(theorems: &Theorems, obligation: &Obligation) -> String {
     match &obligation.claim {
         Claim::Goal { module, goal } => theorems.alone(module) + goal,
-        _ => String::new(),
+        decided => format!("{decided:?}"),
     }
 }
 

@@ -2,25 +2,25 @@
 //! proved.
 //!
 //! `HEARTH_DIFFERENTIAL=FIRST..LAST` selects the seeds of the random policies, and `HEARTH_DIFFERENTIAL=FILE.ipa,...`
-//! takes these policies instead and prints what is refuted. Every 100 seeds the test prints a line, so with `--nocapture` a long run can be read at
+//! takes these policies instead and prints what is refuted. Every 200 seeds the test prints a line, so with `--nocapture` a long run can be read at
 //! any time and continued where it stopped.
 
 mod claims;
 mod generate;
 mod refute;
 
-use claims::{Prover, hash};
+use claims::{Case, Prover, hash};
 use generate::Material;
 use hearth_policy::Policy;
-use refute::Judges;
-use std::collections::{BTreeMap, HashSet};
+use refute::{Judges, Refutation};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::ops::Range;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
-/// Seeds between two lines of output.
-const CHUNK: u64 = 100;
+/// Seeds between two lines of output. The provers get the goals of so many at once.
+const CHUNK: u64 = 200;
 
 #[derive(Debug, Default)]
 struct Outcome {
@@ -44,29 +44,42 @@ struct Run {
     prover: Prover,
     /// The policies so far, as hashes.
     seen: Mutex<HashSet<u64>>,
-    outcome: Mutex<Outcome>,
+    outcome: Outcome,
+}
+
+/// A policy that compiles, and what the judges say.
+struct Judged {
+    /// The seed or file, with the text of the policy.
+    name: String,
+    text: String,
+    policy: Policy,
+    distinct: bool,
+    refuted: Vec<Refutation>,
+    errors: Vec<String>,
+    /// Time that the compiler and the judges took.
+    seconds: [f64; 2],
 }
 
 #[test]
 fn what_is_refuted_is_not_proved() {
-    let why3 = std::process::Command::new("why3").arg("--version").output();
-    assert!(why3.is_ok(), "there is no why3 (on Debian: apt-get install why3 z3)");
-    let run = Run {
+    let mut run = Run {
         material: Material::new(),
         judges: Judges::new(),
-        prover: Prover::default(),
+        prover: Prover::new().expect("Why3 and Z3 (on Debian: apt-get install why3 z3)"),
         seen: Mutex::default(),
-        outcome: Mutex::default(),
+        outcome: Outcome::default(),
     };
     let selected = std::env::var("HEARTH_DIFFERENTIAL").unwrap_or_else(|_| "0..300".into());
     let (seeds, start) = (seeds(&selected), Instant::now());
     for file in selected.split(',').filter(|file| file.ends_with(".ipa")) {
-        run.judge(file, file, hearth_policy::load(file).ok());
+        let judged = run.judge(file, file.into(), hearth_policy::load(file).ok(), 0.0);
+        run.count(judged.into_iter().collect());
     }
     for first in seeds.clone().step_by(CHUNK as usize) {
         let end = seeds.end.min(first + CHUNK);
-        run.seeds(first..end);
-        let outcome = run.outcome.lock().expect("no thread panicked");
+        let judged = run.seeds(first..end);
+        run.count(judged);
+        let outcome = &run.outcome;
         println!(
             "seeds {}..{end}: compiled {}, distinct {}, refuted {:?}, called proved {}, errors {}, {:.0} s {:.0?}",
             seeds.start,
@@ -79,7 +92,7 @@ fn what_is_refuted_is_not_proved() {
             outcome.seconds,
         );
     }
-    let outcome = run.outcome.into_inner().expect("no thread panicked");
+    let outcome = run.outcome;
     assert!(outcome.unsound.is_empty(), "{}", outcome.unsound.join("\n\n"));
     assert!(outcome.errors.is_empty(), "{}", outcome.errors.join("\n\n"));
     if outcome.compiled >= 250 {
@@ -99,16 +112,18 @@ fn seeds(selected: &str) -> Range<u64> {
 }
 
 impl Run {
-    fn seeds(&self, seeds: Range<u64>) {
-        let next = AtomicU64::new(seeds.start);
+    /// Judges the policies of these seeds, in this order.
+    fn seeds(&self, seeds: Range<u64>) -> Vec<Judged> {
+        let (next, all) = (AtomicU64::new(seeds.start), Mutex::new(BTreeMap::new()));
         let work = || {
             while let seed = next.fetch_add(1, Ordering::Relaxed)
                 && seed < seeds.end
             {
                 let start = Instant::now();
                 let (text, policy) = self.material.policy(seed);
-                self.outcome.lock().expect("no thread panicked").seconds[0] += start.elapsed().as_secs_f64();
-                self.judge(&format!("seed {seed}"), &text, policy);
+                let compiler = start.elapsed().as_secs_f64();
+                let judged = self.judge(&format!("seed {seed}"), text, policy, compiler);
+                all.lock().expect("no thread panicked").insert(seed, judged);
             }
         };
         std::thread::scope(|scope| {
@@ -116,43 +131,56 @@ impl Run {
                 scope.spawn(work);
             }
         });
+        all.into_inner().expect("no thread panicked").into_values().flatten().collect()
     }
 
-    fn judge(&self, name: &str, text: &str, policy: Option<Policy>) {
-        let start = Instant::now();
-        let Some(policy) = policy else { return };
+    fn judge(&self, name: &str, text: String, policy: Option<Policy>, compiler: f64) -> Option<Judged> {
+        let (start, policy, name) = (Instant::now(), policy?, name.to_owned());
         let distinct = self.seen.lock().expect("no thread panicked").insert(hash(&policy.ir().to_json()));
-        let (mut refuted, mut errors) = Default::default();
-        if distinct {
-            (refuted, errors) = self.judges.refutations(&policy);
-        }
-        let judged = start.elapsed();
-        let mut unsound = Vec::new();
-        for refutation in &refuted {
-            if name.ends_with(".ipa") {
-                eprintln!("{name}: {refutation}");
-            }
-            match self.prover.excludes(&policy, refutation) {
-                Ok(true) => unsound.push(refutation.to_string()),
-                Ok(false) => {}
-                Err(error) => errors.push(format!("prover: {error}")),
-            }
-        }
-        let mut outcome = self.outcome.lock().expect("no thread panicked");
-        outcome.seconds[1] += judged.as_secs_f64();
-        outcome.seconds[2] += (start.elapsed() - judged).as_secs_f64();
-        outcome.compiled += 1;
-        outcome.distinct += usize::from(distinct);
-        let properties: HashSet<String> = refuted.iter().map(|one| one.property.to_string()).collect();
-        for property in properties {
-            *outcome.refuted.entry(property).or_default() += 1;
-        }
-        let report = |what: String| {
-            let line = format!("{name}: {what}:\n{text}");
+        let (refuted, errors) = if distinct { self.judges.refutations(&policy) } else { Default::default() };
+        let seconds = [compiler, start.elapsed().as_secs_f64()];
+        Some(Judged { name, text, policy, distinct, refuted, errors, seconds })
+    }
+
+    /// Asks the prover about what is refuted, and counts.
+    fn count(&mut self, judged: Vec<Judged>) {
+        let start = Instant::now();
+        let refuted =
+            judged.iter().flat_map(|one| one.refuted.iter().map(move |refutation| (one, refutation)));
+        let refuted: Vec<(&Judged, &Refutation)> = refuted.collect();
+        let cases: Vec<Case> =
+            refuted.iter().map(|(one, refutation)| Case::new(&one.policy, (*refutation).clone())).collect();
+        let excluded = self.prover.exclude(&cases);
+        let outcome = &mut self.outcome;
+        let report = |one: &Judged, what: String| {
+            let line = format!("{}: {what}:\n{}", one.name, one.text);
             eprintln!("{line}");
             line
         };
-        outcome.unsound.extend(unsound.into_iter().map(|what| report(what + ", and the prover excludes it")));
-        outcome.errors.extend(errors.into_iter().map(report));
+        for ((one, refutation), excluded) in refuted.into_iter().zip(excluded) {
+            if one.name.ends_with(".ipa") {
+                eprintln!("{}: {refutation}", one.name);
+            }
+            match excluded {
+                Ok(true) => {
+                    outcome.unsound.push(report(one, format!("{refutation}, and the prover excludes it")))
+                }
+                Ok(false) => {}
+                Err(error) => outcome.errors.push(report(one, format!("prover: {error}"))),
+            }
+        }
+        for one in &judged {
+            outcome.seconds[0] += one.seconds[0];
+            outcome.seconds[1] += one.seconds[1];
+            outcome.compiled += 1;
+            outcome.distinct += usize::from(one.distinct);
+            let properties: BTreeSet<String> =
+                one.refuted.iter().map(|one| one.property.to_string()).collect();
+            for property in properties {
+                *outcome.refuted.entry(property).or_default() += 1;
+            }
+            outcome.errors.extend(one.errors.iter().map(|error| report(one, error.clone())));
+        }
+        outcome.seconds[2] += start.elapsed().as_secs_f64();
     }
 }

@@ -1,5 +1,6 @@
 //! The judges: the model checker, and the checks of the simulator.
 
+use hearth_ipanema::ir::Event;
 use hearth_machine::{Governor, Machine};
 use hearth_modelcheck::{Options, Property, Scenario, check, standard_scenarios};
 use hearth_policy::{Policy, Settings};
@@ -19,6 +20,8 @@ pub struct Refutation {
     pub what: String,
     /// The scenario or workload that shows it.
     by: String,
+    /// The handlers at its end.
+    handlers: Vec<String>,
 }
 
 impl Refutation {
@@ -31,6 +34,24 @@ impl Refutation {
             false if named.is_empty() => vec![],
             false => vec![named],
         }
+    }
+}
+
+/// The handlers in the last line of a schedule that has any.
+fn last_handlers(schedule: &[String]) -> Vec<String> {
+    let handlers = |line: &String| {
+        let begun = line.split('[').skip(1).filter_map(|rest| rest.split_once('('));
+        begun.map(|(name, _)| name.to_owned()).collect::<Vec<String>>()
+    };
+    schedule.iter().rev().map(handlers).find(|handlers| !handlers.is_empty()).unwrap_or_default()
+}
+
+impl Refutation {
+    /// Whether a handler is at the end of the schedule, or a steal that it may call.
+    pub fn names(&self, about: &str) -> bool {
+        let named = |name: &str| self.handlers.iter().any(|handler| handler == name);
+        let is_handler = Event::ALL.iter().any(|event| event.name() == about);
+        named(about) || !is_handler && (named("newly_idle") || named("balance") || named("tick"))
     }
 }
 
@@ -97,11 +118,11 @@ impl Judges {
                 {
                     let wasted = run.summary.overload_core_ms;
                     let what = format!("threads wait for {wasted} core-milliseconds beside idle cores");
-                    found.push(Refutation { property: Property::Cwc, what, by });
+                    found.push(Refutation { property: Property::Cwc, what, by, handlers: Vec::new() });
                 }
                 Ok(_) => {}
                 Err(SimError::Illegal { what, .. }) => {
-                    found.push(Refutation { property: Property::Safety, what, by });
+                    found.push(Refutation { property: Property::Safety, what, by, handlers: Vec::new() });
                 }
                 // That a thread runs at last is not claimed.
                 Err(SimError::TimeLimit { .. } | SimError::Stuck { .. }) => {}
@@ -144,7 +165,7 @@ fn workload(pinned: bool) -> Workload {
             ops.splice(0..0, [Op::Fork(i + 8), Op::Run(300_000)]);
         }
         let (first, last) = (i as u16 % 5, (i as u16 * 3) % 8);
-        let affinity = if pinned && i % 3 > 0 { vec![first, last] } else { Vec::new() };
+        let affinity = if pinned && !i.is_multiple_of(3) { vec![first, last] } else { Vec::new() };
         Thread { name: format!("t{i}"), affinity, ops, ..Thread::default() }
     };
     let name = if pinned { "pinned threads" } else { "free threads" };
@@ -162,7 +183,8 @@ fn explore(
     let options = Options { max_states: STATES, cwc, livelock: true, ..Options::default() };
     let Some(counterexample) = check(policy, scenario, &options)?.violation else { return Ok(()) };
     let (property, what) = (counterexample.violation.property, counterexample.violation.what);
-    let new = Refutation { property, what, by: scenario.name.clone() };
+    let handlers = last_handlers(&counterexample.schedule);
+    let new = Refutation { property, what, by: scenario.name.clone(), handlers };
     let again = cwc && property == Property::Cwc;
     let kind = |one: &Refutation| {
         let numbers = |c: char| if c.is_ascii_digit() { '#' } else { c };
