@@ -139,6 +139,19 @@ impl Model {
         selections.into_iter().filter(valid).map(product).collect()
     }
 
+    /// The model of a product: the one that its name begins with, or whose base its policy extends first; else the first.
+    ///
+    /// # Errors
+    /// If the policy cannot be loaded.
+    pub fn of_product(name_or_path: &str) -> Result<Model, ModelError> {
+        let bases = match is_name_of_product(name_or_path) {
+            true => name_or_path.split('+').map(str::to_owned).collect(),
+            false => hearth_policy::load(name_or_path)?.ir().bases.clone(),
+        };
+        let named = bases.iter().find(|base| NAMES.contains(&base.as_str()));
+        Model::named(named.map_or(NAMES[0], String::as_str))
+    }
+
     /// Built-in policies that are products of this model, with their features.
     pub fn points(&self) -> Vec<(&'static str, Product)> {
         let points = POINTS.iter().filter(|(model, _)| *model == self.name());
@@ -150,7 +163,7 @@ impl Model {
     /// # Errors
     /// If the policy cannot be loaded, or is no product of the model.
     pub fn product_of(&self, name_or_path: &str) -> Result<Product, ModelError> {
-        if name_or_path.contains('+') && !name_or_path.contains('/') {
+        if is_name_of_product(name_or_path) {
             return self.product(name_or_path);
         }
         let policy = hearth_policy::load(name_or_path)?;
@@ -205,6 +218,10 @@ impl Model {
             .iter()
             .any(|slot| slot.name == name && slot.features.iter().any(|f| selected.contains(&&**f)))
     }
+}
+
+fn is_name_of_product(name_or_path: &str) -> bool {
+    name_or_path.contains('+') && !name_or_path.contains('/')
 }
 
 /// The abstract features that have concrete ones. `optional`: the feature itself.
@@ -293,6 +310,11 @@ mod tests {
         assert_eq!(points[1], ("ule-like", "fifo+split+nrRun+llc+one".to_owned()));
         let warm = Model::named("warm").unwrap();
         assert_eq!((warm.features().count(), warm.products().len(), warm.points().len()), (20, 2496, 4));
+        for (name, product) in warm.points().into_iter().chain(model.points()) {
+            let found = Model::of_product(name).unwrap();
+            assert_eq!(found.product_of(name).unwrap(), product);
+            assert_eq!(Model::of_product(&product.name()).unwrap().name(), found.name());
+        }
         assert!(warm.product("warm+rbtree+fixed+nrRun+all+each+beyond").is_err());
         assert!(model.product_of("nest").unwrap_err().to_string().contains("does not extend `family`"));
         assert_eq!(model.product_of("idle+fifo+split+nrRun+llc+one").unwrap().features[5], "idle");

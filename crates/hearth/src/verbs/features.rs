@@ -118,8 +118,7 @@ struct ProductArg {
 
 /// A product and its model, which the name may begin with.
 fn find(name: &str) -> Result<(Model, Product), Failure> {
-    let model = name.split('+').next().filter(|first| NAMES.contains(first)).unwrap_or(NAMES[0]);
-    let model = Model::named(model)?;
+    let model = Model::of_product(name)?;
     let product = model.product_of(name)?;
     Ok((model, product))
 }
