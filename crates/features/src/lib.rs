@@ -28,12 +28,12 @@ use hearth_ipanema::syntax::parse;
 pub use model::{Model, ModelError, NAMES, Product, Slot};
 pub use page::{page, when};
 pub use rules::{Rule, Rules};
-pub use stored::Verdicts;
+pub use stored::{Stored, Verdicts};
 pub use verdict::{Claim, JudgeError, Judged, Judgement, Verdict, judge};
 
 /// The comment at the declaration of a built-in feature or policy, on one line.
 pub fn doc(name: &str) -> String {
     let text = builtin::source(name).unwrap_or_default();
-    let parsed = parse(SourceId::default(), &text).policy;
-    parsed.and_then(|policy| policy.doc).map_or_else(String::new, |doc| doc.text.replace('\n', " "))
+    let doc = parse(SourceId::default(), &text).policy.and_then(|policy| policy.doc);
+    doc.map_or_else(String::new, |doc| doc.text.split_whitespace().collect::<Vec<_>>().join(" "))
 }

@@ -4,10 +4,20 @@ use crate::uvl::{self, Feature, Group, Kind, Uvl};
 use hearth_base::suggest::closest;
 
 /// Name and text of each built-in model.
-const MODELS: [(&str, &str); 1] = [("family", include_str!("../../../policies/features/model.uvl"))];
+const MODELS: [(&str, &str); 2] = [
+    ("family", include_str!("../../../policies/features/model.uvl")),
+    ("warm", include_str!("../../../policies/features/warm.uvl")),
+];
 
 /// Built-in policies that are products: model and name.
-const POINTS: [(&str, &str); 2] = [("family", "cfs-like"), ("family", "ule-like")];
+const POINTS: [(&str, &str); 6] = [
+    ("family", "cfs-like"),
+    ("family", "ule-like"),
+    ("warm", "nest-like"),
+    ("warm", "smove-like"),
+    ("warm", "eevdf-like"),
+    ("warm", "cwc-like"),
+];
 
 /// Names of the built-in models: the policies that their products extend.
 pub const NAMES: [&str; MODELS.len()] = {
@@ -89,7 +99,7 @@ impl Model {
 
     pub fn of(uvl: Uvl) -> Model {
         let mut slots = Vec::new();
-        find_slots(&uvl.root, &mut slots);
+        find_slots(&uvl.root, false, &mut slots);
         Model { uvl, slots }
     }
 
@@ -129,6 +139,19 @@ impl Model {
         selections.into_iter().filter(valid).map(product).collect()
     }
 
+    /// The model of a product: the one that its name begins with, or whose base its policy extends first; else the first.
+    ///
+    /// # Errors
+    /// If the policy cannot be loaded.
+    pub fn of_product(name_or_path: &str) -> Result<Model, ModelError> {
+        let bases = match is_name_of_product(name_or_path) {
+            true => name_or_path.split('+').map(str::to_owned).collect(),
+            false => hearth_policy::load(name_or_path)?.ir().bases.clone(),
+        };
+        let named = bases.iter().find(|base| NAMES.contains(&base.as_str()));
+        Model::named(named.map_or(NAMES[0], String::as_str))
+    }
+
     /// Built-in policies that are products of this model, with their features.
     pub fn points(&self) -> Vec<(&'static str, Product)> {
         let points = POINTS.iter().filter(|(model, _)| *model == self.name());
@@ -140,13 +163,14 @@ impl Model {
     /// # Errors
     /// If the policy cannot be loaded, or is no product of the model.
     pub fn product_of(&self, name_or_path: &str) -> Result<Product, ModelError> {
-        if name_or_path.contains('+') && !name_or_path.contains('/') {
+        if is_name_of_product(name_or_path) {
             return self.product(name_or_path);
         }
         let policy = hearth_policy::load(name_or_path)?;
-        match policy.ir().bases.split_last() {
-            Some((base, features)) if base == self.name() => self.product(&features.join("+")),
-            _ => Err(ModelError::NoProduct {
+        let bases = &policy.ir().bases;
+        match bases.iter().position(|base| base == self.name()) {
+            Some(base) => self.product(&bases[..base].join("+")),
+            None => Err(ModelError::NoProduct {
                 model: self.name().into(),
                 name: name_or_path.into(),
                 why: format!("it does not extend `{}` with features", self.name()),
@@ -196,14 +220,19 @@ impl Model {
     }
 }
 
-/// The abstract features that have concrete ones.
-fn find_slots(feature: &Feature, slots: &mut Vec<Slot>) {
+fn is_name_of_product(name_or_path: &str) -> bool {
+    name_or_path.contains('+') && !name_or_path.contains('/')
+}
+
+/// The abstract features that have concrete ones. `optional`: the feature itself.
+fn find_slots(feature: &Feature, optional: bool, slots: &mut Vec<Slot>) {
     for group in &feature.groups {
+        let optional_group = group.kind == Kind::Optional;
         if feature.is_abstract && group.features.iter().all(|child| !child.is_abstract) {
             let features = group.features.iter().map(|child| child.name.clone()).collect();
-            slots.push(Slot { name: feature.name.clone(), features, optional: group.kind == Kind::Optional });
+            slots.push(Slot { name: feature.name.clone(), features, optional: optional || optional_group });
         }
-        group.features.iter().for_each(|child| find_slots(child, slots));
+        group.features.iter().for_each(|child| find_slots(child, optional_group, slots));
     }
 }
 
@@ -279,6 +308,14 @@ mod tests {
             model.points().into_iter().map(|(name, product)| (name, product.name())).collect();
         assert_eq!(points[0], ("cfs-like", "rbtree+split+usedTime+llc+each+idle".to_owned()));
         assert_eq!(points[1], ("ule-like", "fifo+split+nrRun+llc+one".to_owned()));
+        let warm = Model::named("warm").unwrap();
+        assert_eq!((warm.features().count(), warm.products().len(), warm.points().len()), (20, 2496, 4));
+        for (name, product) in warm.points().into_iter().chain(model.points()) {
+            let found = Model::of_product(name).unwrap();
+            assert_eq!(found.product_of(name).unwrap(), product);
+            assert_eq!(Model::of_product(&product.name()).unwrap().name(), found.name());
+        }
+        assert!(warm.product("warm+rbtree+fixed+nrRun+all+each+beyond").is_err());
         assert!(model.product_of("nest").unwrap_err().to_string().contains("does not extend `family`"));
         assert_eq!(model.product_of("idle+fifo+split+nrRun+llc+one").unwrap().features[5], "idle");
     }

@@ -2,16 +2,16 @@
 
 use crate::model::{Model, NAMES};
 use crate::rules::Rule;
-use crate::stored::Verdicts;
+use crate::stored::{Stored, Verdicts};
 use crate::verdict::{Claim, Verdict};
 use std::fmt::Write;
 
 const HEAD: &str = "\
-# Verdicts on the products of the feature models
+# Features and verdicts
 
-*Evidence: what is proved and what is refuted of each product of [the feature model](../features.md), and how.*
+*Evidence: the features of [the feature models](../features.md), and what is proved and refuted of their products.*
 
-`hearth features prove --anew` computes these tables. A *refuted* claim has a schedule that violates it, found by the model
+`hearth features prove --anew` computes these verdicts. A *refuted* claim has a schedule that violates it, found by the model
 checker; `hearth modelcheck PRODUCT -s SCENARIO` shows it. An *open* one has neither a proof nor a schedule.
 
 ";
@@ -62,12 +62,50 @@ pub fn page() -> String {
     for claim in Claim::ALL {
         let _ = writeln!(text, "- **{}**: {}", claim.name(), claim.doc());
     }
-    for model in NAMES.iter().filter_map(|name| Model::named(name).ok()) {
-        if let Some(verdicts) = Verdicts::stored(&model) {
-            section(&model, &verdicts, &mut text);
+    let stored = Stored::load();
+    features(&mut text);
+    let models: Vec<Model> = NAMES.iter().filter_map(|name| Model::named(name).ok()).collect();
+    for model in &models {
+        if let Some(verdicts) = stored.models.get(model.name()) {
+            section(model, verdicts, &mut text);
         }
     }
+    named(&models, &stored, &mut text);
     text + TAIL
+}
+
+/// The built-in features, as their files say.
+fn features(text: &mut String) {
+    *text += "\n## Features\n\n| slot | feature | |\n|---|---|---|\n";
+    let mut seen = Vec::new();
+    for model in NAMES.iter().filter_map(|name| Model::named(name).ok()) {
+        for (slot, feature) in
+            model.slots().iter().flat_map(|slot| slot.features.iter().map(|f| (&slot.name, f)))
+        {
+            if !seen.contains(feature) {
+                let _ = writeln!(text, "| {slot} | `{feature}` | {} |", crate::doc(feature));
+                seen.push(feature.clone());
+            }
+        }
+    }
+}
+
+/// The named products, in all models.
+fn named(models: &[Model], stored: &Stored, text: &mut String) {
+    let claims = Claim::ALL.map(Claim::name).join(" | ");
+    let _ = writeln!(
+        text,
+        "\n## Named products\n\n| product | features | {claims} |\n|---|---|---|---|---|---|---|"
+    );
+    for (name, product) in models.iter().flat_map(Model::points) {
+        let Some(verdicts) = stored.named.get(name) else { continue };
+        let cell = |verdict: &Verdict| match verdict {
+            Verdict::Refuted { scenario, steps } => format!("refuted: `{scenario}`, {steps} steps"),
+            other => other.name().to_owned(),
+        };
+        let cells: Vec<String> = verdicts.iter().map(cell).collect();
+        let _ = writeln!(text, "| `{name}` | `{}` | {} |", product.name(), cells.join(" | "));
+    }
 }
 
 fn section(model: &Model, verdicts: &Verdicts, text: &mut String) {

@@ -1,12 +1,24 @@
-//! The stored verdicts on the built-in models: `policies/features/verdicts.json`. A test computes them anew.
+//! The stored verdicts: `policies/features/verdicts.json`. The example `verdicts` computes them, and a test compares.
 
-use crate::model::{Model, Product};
+use crate::model::{Model, ModelError, NAMES, Product};
 use crate::rules::Rules;
-use crate::verdict::{Claim, Judgement, Verdict};
+use crate::verdict::{Claim, JudgeError, Judgement, Verdict, judge};
+use hearth_prove::Options;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 const STORED: &str = include_str!("../../../policies/features/verdicts.json");
+
+/// The models of which all products are judged. Of the others, named products are.
+const WHOLE: [&str; 1] = ["family"];
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stored {
+    /// By model.
+    pub models: BTreeMap<String, Verdicts>,
+    /// By the name of a product, in the order of [`Claim::ALL`].
+    pub named: BTreeMap<String, Vec<Verdict>>,
+}
 
 /// The verdicts on all products of a model.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -29,16 +41,52 @@ impl Verdicts {
         }
     }
 
-    /// The stored verdicts on a model.
-    pub fn stored(model: &Model) -> Option<Verdicts> {
-        let mut all: BTreeMap<String, Verdicts> = serde_json::from_str(STORED).expect("a test parses it");
-        all.remove(model.name())
+    fn on(&self, model: &Model, product: &Product, claim: Claim) -> Option<Verdict> {
+        let rules = self.claims.iter().filter(|rules| rules.claim == claim).flat_map(|rules| &rules.rules);
+        rules.into_iter().find(|rule| rule.matches(model, product)).map(|rule| rule.verdict.clone())
+    }
+}
+
+impl Stored {
+    /// # Panics
+    /// If the file is not valid, which a test checks.
+    pub fn load() -> Stored {
+        serde_json::from_str(STORED).expect("a test parses it")
     }
 
-    /// The verdict on a product. A schedule is that of another product with the same verdict.
-    pub fn on(&self, model: &Model, product: &Product, claim: Claim) -> Verdict {
-        let rules = self.claims.iter().filter(|rules| rules.claim == claim).flat_map(|rules| &rules.rules);
-        let mut own = rules.filter(|rule| rule.matches(model, product));
-        own.next().map_or(Verdict::Open, |rule| rule.verdict.clone())
+    /// Computes them. Needs Why3.
+    ///
+    /// # Errors
+    /// As [`judge`].
+    pub fn compute(options: &Options) -> Result<Stored, JudgeError> {
+        let mut stored = Stored::default();
+        for name in NAMES {
+            let model = Model::named(name)?;
+            let points = model.points();
+            let products = points.iter().map(|(_, product)| product.clone()).collect::<Vec<_>>();
+            for ((name, _), judged) in points.iter().zip(judge(&products, options)?.judged) {
+                stored.named.insert((*name).to_owned(), judged.verdicts);
+            }
+            if WHOLE.contains(&name) {
+                let judgement = judge(&model.products(), options)?;
+                stored.models.insert(name.to_owned(), Verdicts::of(&model, &judgement));
+            }
+        }
+        Ok(stored)
+    }
+
+    /// The verdict on a product; `None` if it was not judged. A schedule may be that of another product with the same
+    /// verdict.
+    pub fn verdict(&self, model: &Model, product: &Product, claim: Claim) -> Option<Verdict> {
+        let named = model.points().into_iter().find(|(_, point)| point == product);
+        let named =
+            named.and_then(|(name, _)| self.named.get(name)).map(|verdicts| verdicts[claim as usize].clone());
+        named.or_else(|| self.models.get(model.name())?.on(model, product, claim))
+    }
+}
+
+impl From<ModelError> for JudgeError {
+    fn from(error: ModelError) -> Self {
+        JudgeError::Model(Box::new(error))
     }
 }

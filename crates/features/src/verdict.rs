@@ -161,6 +161,8 @@ pub struct Judgement {
 #[derive(Debug, thiserror::Error)]
 pub enum JudgeError {
     #[error(transparent)]
+    Model(Box<crate::model::ModelError>),
+    #[error(transparent)]
     Policy(#[from] hearth_policy::Error),
     #[error(transparent)]
     Scenario(#[from] ScenarioError),

@@ -135,8 +135,9 @@ impl From<hearth_features::ModelError> for Failure {
 
 impl From<hearth_features::JudgeError> for Failure {
     fn from(error: hearth_features::JudgeError) -> Self {
-        use hearth_features::JudgeError::{Policy, Proof};
+        use hearth_features::JudgeError::{Model, Policy, Proof};
         match error {
+            Model(error) => (*error).into(),
             Policy(error) => error.into(),
             Proof(error) => error.into(),
             error => Failure::new(error),

@@ -17,11 +17,16 @@ const POLICIES: &[(&str, &str)] = &[
     ("ule-cwc", include_str!("../../../policies/ule-cwc.ipa")),
 ];
 
-/// The base of the products of the feature model, and some of them.
+/// The bases of the products of the feature models, and some of them.
 const FAMILY: &[(&str, &str)] = &[
     ("family", include_str!("../../../policies/features/family.ipa")),
     ("cfs-like", include_str!("../../../policies/features/cfs-like.ipa")),
     ("ule-like", include_str!("../../../policies/features/ule-like.ipa")),
+    ("warm", include_str!("../../../policies/features/warm.ipa")),
+    ("nest-like", include_str!("../../../policies/features/nest-like.ipa")),
+    ("smove-like", include_str!("../../../policies/features/smove-like.ipa")),
+    ("eevdf-like", include_str!("../../../policies/features/eevdf-like.ipa")),
+    ("cwc-like", include_str!("../../../policies/features/cwc-like.ipa")),
 ];
 
 /// Slot, name and source text of each feature.
@@ -42,6 +47,15 @@ const FEATURES: &[(&str, &str, &str)] = &[
     ("executor", "node", include_str!("../../../policies/features/node.ipa")),
     ("executor", "each", include_str!("../../../policies/features/each.ipa")),
     ("idleness", "idle", include_str!("../../../policies/features/idle.ipa")),
+    ("election", "deadline", include_str!("../../../policies/features/deadline.ipa")),
+    ("nest", "nests", include_str!("../../../policies/features/nests.ipa")),
+    ("nest", "recent", include_str!("../../../policies/features/recent.ipa")),
+    ("choice", "whole", include_str!("../../../policies/features/whole.ipa")),
+    ("choice", "fast", include_str!("../../../policies/features/fast.ipa")),
+    ("search", "beyond", include_str!("../../../policies/features/beyond.ipa")),
+    ("moves", "defer", include_str!("../../../policies/features/defer.ipa")),
+    ("moves", "local", include_str!("../../../policies/features/local.ipa")),
+    ("spinning", "spin", include_str!("../../../policies/features/spin.ipa")),
 ];
 
 /// Names of the built-in policies, in display order.

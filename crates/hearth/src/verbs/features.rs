@@ -3,7 +3,9 @@ use crate::failure::{Failure, Outcome};
 use crate::output::{self, Document};
 use crate::table::{Column, Plain, table};
 use clap::Subcommand;
-use hearth_features::{Claim, Judged, Judgement, Model, NAMES, Product, Verdict, Verdicts, doc, judge, when};
+use hearth_features::{
+    Claim, Judged, Judgement, Model, NAMES, Product, Stored, Verdict, Verdicts, doc, judge, when,
+};
 use hearth_prove::{Options, ProofCache};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -116,8 +118,7 @@ struct ProductArg {
 
 /// A product and its model, which the name may begin with.
 fn find(name: &str) -> Result<(Model, Product), Failure> {
-    let model = name.split('+').next().filter(|first| NAMES.contains(first)).unwrap_or(NAMES[0]);
-    let model = Model::named(model)?;
+    let model = Model::of_product(name)?;
     let product = model.product_of(name)?;
     Ok((model, product))
 }
@@ -227,7 +228,8 @@ struct Shown {
     /// The feature for each slot; `no` for none.
     features: Vec<(String, String)>,
     params: Vec<Param>,
-    verdicts: Vec<(Claim, Verdict)>,
+    /// `null` for a product that is not judged.
+    verdicts: Vec<(Claim, Option<Verdict>)>,
 }
 
 impl Shown {
@@ -239,11 +241,8 @@ impl Shown {
             default: param.unit.show(param.initial),
             doc: param.doc.clone(),
         };
-        let stored = Verdicts::stored(&model);
-        let verdict = |claim| {
-            let verdict = stored.as_ref().map_or(Verdict::Open, |stored| stored.on(&model, &product, claim));
-            (claim, verdict)
-        };
+        let stored = Stored::load();
+        let verdict = |claim| (claim, stored.verdict(&model, &product, claim));
         let slots = model.slots().iter().map(|slot| (slot.name.clone(), slot.value(&product).to_owned()));
         Ok(Shown {
             product: product.name(),
@@ -269,7 +268,7 @@ impl Show {
             }
             let mut verdicts = Plain::new(3);
             for (claim, verdict) in &shown.verdicts {
-                verdicts.row(&[claim.name(), verdict.name(), &schedule(verdict)]);
+                verdicts.row(&[claim.name(), name(verdict), &schedule(verdict)]);
             }
             let parts = [features.render(), params.render(), verdicts.render()];
             format!("{}\n\n{}", shown.product, parts.join("\n"))
@@ -277,11 +276,16 @@ impl Show {
     }
 }
 
-/// Where a violation is found; empty for another verdict.
-fn schedule(verdict: &Verdict) -> String {
+fn name(verdict: &Option<Verdict>) -> &'static str {
+    verdict.as_ref().map_or("not judged", Verdict::name)
+}
+
+/// Where a violation is found, or how to get a verdict; empty for another verdict.
+fn schedule(verdict: &Option<Verdict>) -> String {
     match verdict {
-        Verdict::Refuted { scenario, .. } => format!("for example in scenario {scenario}"),
-        _ => String::new(),
+        Some(Verdict::Refuted { scenario, .. }) => format!("for example in scenario {scenario}"),
+        Some(_) => String::new(),
+        None => "run: hearth features prove --model MODEL PRODUCT".into(),
     }
 }
 
@@ -309,8 +313,8 @@ impl Diff {
                 }
             }
             for ((claim, first), (_, second)) in a.verdicts.iter().zip(&b.verdicts) {
-                if first.name() != second.name() {
-                    table.row(&[claim.name(), first.name(), second.name()]);
+                if name(first) != name(second) {
+                    table.row(&[claim.name(), name(first), name(second)]);
                 }
             }
             let text = table.render();

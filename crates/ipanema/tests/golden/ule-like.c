@@ -66,6 +66,7 @@ static __attribute__((unused)) void ule_like_init_thread(void SAAKM_MEM *attrs)
 	(void)attrs;
 }
 
+SAAKM_LOCAL core_t ule_like_crowd(saakm_t s, thread_t t, core_t home);
 SAAKM_LOCAL domain_t ule_like_reach(saakm_t s, core_t home);
 SAAKM_LOCAL int64_t ule_like_load_of(saakm_t s, core_t c);
 
@@ -124,9 +125,8 @@ SAAKM_LOCAL void ule_like_on_terminate(saakm_t s, thread_t t)
 }
 
 /*
- * family.ipa:96
- * The nearest idle core within reach of home, else the least loaded one. If t may run on none within reach, the
- * nearest idle core anywhere, else the nearest one.
+ * family.ipa:95
+ * The nearest idle core within reach of home, if there is one.
  */
 SAAKM_LOCAL core_t ule_like_choose(saakm_t s, thread_t t, core_t home)
 {
@@ -138,40 +138,50 @@ SAAKM_LOCAL core_t ule_like_choose(saakm_t s, thread_t t, core_t home)
 	if (c != SAAKM_NO_CORE) {
 		return c;
 	}
+	return ule_like_crowd(s, t, home);
+}
+
+/*
+ * family.ipa:102
+ * The least loaded core within reach of home. If t may run on none within reach, the nearest idle core anywhere,
+ * else the nearest one.
+ */
+SAAKM_LOCAL core_t ule_like_crowd(saakm_t s, thread_t t, core_t home)
+{
 	core_t best_c = SAAKM_NO_CORE;
 	int64_t least_c = 0;
-	domain_t domain2 = ule_like_reach(s, home);
-	core_t c2;
+	domain_t domain = ule_like_reach(s, home);
+	core_t c;
 
-	SAAKM_EACH_NEAREST(s, c2, home, w, domain2->cores.word[w] & saakm_affinity(t)->word[w]) {
-		int64_t key = ule_like_load_of(s, c2);
+	SAAKM_EACH_NEAREST(s, c, home, w, domain->cores.word[w] & saakm_affinity(t)->word[w]) {
+		int64_t key = ule_like_load_of(s, c);
 		if (best_c != SAAKM_NO_CORE && key >= least_c)
 			continue;
 		least_c = key;
-		best_c = c2;
+		best_c = c;
 	}
-	core_t c3 = best_c;
+	core_t c2 = best_c;
+
+	if (c2 != SAAKM_NO_CORE) {
+		return c2;
+	}
+	core_t c3 = SAAKM_FIRST_NEAREST(s, home, w,
+			saakm_idle(s)->word[w] & saakm_affinity(t)->word[w]);
 
 	if (c3 != SAAKM_NO_CORE) {
 		return c3;
-	}
-	core_t c4 = SAAKM_FIRST_NEAREST(s, home, w,
-			saakm_idle(s)->word[w] & saakm_affinity(t)->word[w]);
-
-	if (c4 != SAAKM_NO_CORE) {
-		return c4;
 	}
 	core_t found = SAAKM_FIRST_NEAREST(s, home, w, saakm_affinity(t)->word[w]);
 	return found != SAAKM_NO_CORE ? found : home;
 }
 
-/* family.ipa:103 */
+/* family.ipa:108 */
 SAAKM_LOCAL void ule_like_on_new(saakm_t s, thread_t t, core_t parent)
 {
 	ule_like_enter_ready(s, t, ule_like_choose(s, t, parent), ULE_LIKE_REASON_FORK);
 }
 
-/* family.ipa:107 */
+/* family.ipa:112 */
 SAAKM_LOCAL void ule_like_on_unblock(saakm_t s, thread_t t, core_t waker)
 {
 	(void)waker;
@@ -179,7 +189,7 @@ SAAKM_LOCAL void ule_like_on_unblock(saakm_t s, thread_t t, core_t waker)
 	ule_like_enter_ready(s, t, ule_like_choose(s, t, saakm_core(t)), ULE_LIKE_REASON_WAKEUP);
 }
 
-/* family.ipa:116 */
+/* family.ipa:121 */
 SAAKM_PHASE bool ule_like_pull_can_steal_core(saakm_t s, core_t dst, core_t src)
 {
 	(void)dst;
@@ -187,7 +197,7 @@ SAAKM_PHASE bool ule_like_pull_can_steal_core(saakm_t s, core_t dst, core_t src)
 	return saakm_nr_ready(s, src) > 0 && saakm_nr_running(s, src) >= 2;
 }
 
-/* family.ipa:117 */
+/* family.ipa:122 */
 SAAKM_PHASE int64_t ule_like_pull_select_core(saakm_t s, core_t dst, core_t src)
 {
 	(void)dst;
@@ -195,14 +205,14 @@ SAAKM_PHASE int64_t ule_like_pull_select_core(saakm_t s, core_t dst, core_t src)
 	return ule_like_load_of(s, src);
 }
 
-/* family.ipa:118 */
+/* family.ipa:123 */
 SAAKM_PHASE bool ule_like_pull_steal_thread(saakm_t s, core_t dst, thread_t t)
 {
 	return ule_like_load_of(s, saakm_core(t)) - ule_like_load_of(s, dst)
 			> ule_like_share_of(s, t) && saakm_has(saakm_affinity(t), dst);
 }
 
-/* family.ipa:119 */
+/* family.ipa:124 */
 SAAKM_PHASE bool ule_like_pull_stop_core(saakm_t s, core_t dst, int64_t stolen)
 {
 	(void)s;
@@ -211,7 +221,7 @@ SAAKM_PHASE bool ule_like_pull_stop_core(saakm_t s, core_t dst, int64_t stolen)
 	return stolen > 0;
 }
 
-/* family.ipa:120 */
+/* family.ipa:125 */
 SAAKM_PHASE bool ule_like_pull_stop(saakm_t s, core_t dst, int64_t stolen)
 {
 	(void)s;
@@ -220,14 +230,14 @@ SAAKM_PHASE bool ule_like_pull_stop(saakm_t s, core_t dst, int64_t stolen)
 	return stolen > 0;
 }
 
-/* family.ipa:121 */
+/* family.ipa:126 */
 SAAKM_PHASE void ule_like_pull_move(saakm_t s, core_t dst, thread_t t)
 {
 	ule_like_enter_ready(s, t, dst, ULE_LIKE_REASON_BALANCE);
 }
 
 /*
- * family.ipa:115
+ * family.ipa:120
  * dst takes a thread from a core that would still have more load than dst afterwards.
  */
 SAAKM_STEAL(ule_like_pull, dst, from)
