@@ -1,4 +1,3 @@
-use super::modelcheck::WITHIN;
 use crate::arguments::PolicyFile;
 use crate::failure::{Failure, Outcome};
 use crate::output::{self, Document};
