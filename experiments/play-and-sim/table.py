@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""table.py OUT CPUS...: compares the plays and the simulations of scripts/play-and-sim.
+"""table.py OUT SHAPE...: compares the plays and the simulations of scripts/play-and-sim.
 
 Writes OUT/result.json (every run) and OUT/table.md (means, the simulated value's error relative to the played one).
 """
@@ -84,12 +84,13 @@ def overview(schedulers, compared):
 
 def main():
     out = Path(sys.argv[1])
-    result, text = {"schema": "hearth.play-and-sim/1", "machines": {}}, []
-    for cpus in sys.argv[2:]:
-        folder = out / cpus
+    result, text = {"schema": "hearth.play-and-sim/2", "machines": {}}, []
+    for shape in sys.argv[2:]:
+        folder = out / shape
         workloads = [line.split()[:2] for line in (folder / "workloads").read_text().splitlines()]
-        schedulers = [p.stem for p in sorted(folder.glob("*.toml"), key=lambda p: ORDER.index(p.stem.split(":")[0]))]
-        machine = result["machines"][cpus] = {}
+        played = [p.name.removesuffix(".played") for p in folder.glob("*.played")]
+        schedulers = sorted(played, key=lambda name: ORDER.index(name.split(":")[0]))
+        machine = result["machines"][shape] = {}
         details, compared = [], []
         for name, workload in workloads:
             cells, reasons = {}, []
@@ -102,14 +103,17 @@ def main():
                 cells[scheduler] = compare(played, simulated)
                 if scheduler != "kernel":
                     reasons.append((scheduler, shares(played), shares(simulated)))
-            compared.append(cells)
+            if name not in COSTS:
+                compared.append(cells)
             details += [f"### {name}", "", f"`{workload}`", ""]
             details += ["| | " + " | ".join(cells) + " |", "|---|" + "---|" * len(cells)]
             for metric in METRICS:
                 row = [f"{number(p)} → {number(s)} ({error(p, s)})" for p, s in (c[metric] for c in cells.values())]
                 details.append(f"| {metric} | " + " | ".join(row) + " |")
+            details.append("")
+            if not reasons:
+                continue
             details += [
-                "",
                 "Placements in per cent, played → simulated: "
                 + "; ".join(
                     f"*{scheduler}* "
@@ -121,14 +125,16 @@ def main():
                 + ".",
                 "",
             ]
-        text += [f"## {cpus} CPUs", "", *overview(schedulers, compared), *details]
+        text += [f"## {shape}", "", *overview(schedulers, compared), *details]
     (out / "result.json").write_text(json.dumps(result, indent=1))
     (out / "table.md").write_text("\n".join(text))
 
 
+# Workloads that measure costs: they are no part of the medians.
+COSTS = ("ping-pong", "timer")
 # The policies' reasons for moves of ready threads, and the counters of these moves.
 MOVES = {"balance": "steals", "moved": "timers_moved"}
-ORDER = ["kernel", "cfs", "slocal", "smove", "nest"]
+ORDER = ["kernel", "eevdf", "cfs", "slocal", "smove", "nest"]
 
 if __name__ == "__main__":
     main()

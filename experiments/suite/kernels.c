@@ -26,7 +26,8 @@ static double ep(void)
 			x ^= x << 13;
 			x ^= x >> 7;
 			x ^= x << 17;
-			double a = (double)(uint32_t)x / 4294967296.0, b = (double)(x >> 32) / 4294967296.0;
+			double a = (double)(uint32_t)x / 4294967296.0,
+			       b = (double)(x >> 32) / 4294967296.0;
 			inside += a * a + b * b < 1;
 		}
 	}
@@ -53,7 +54,8 @@ static double cg(void)
 	for (int step = 0; step < 150; step++) {
 #pragma omp parallel for schedule(static)
 		for (int i = 0; i < N; i++)
-			q[i] = 4 * p[i] - (i ? p[i - 1] : 0) - (i + 1 < N ? p[i + 1] : 0) - (i >= 100 ? p[i - 100] : 0);
+			q[i] = 4 * p[i] - (i ? p[i - 1] : 0) - (i + 1 < N ? p[i + 1] : 0) -
+			       (i >= 100 ? p[i - 100] : 0);
 		double alpha = rho / dot(p, q);
 #pragma omp parallel for schedule(static)
 		for (int i = 0; i < N; i++) {

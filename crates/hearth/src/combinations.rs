@@ -23,7 +23,7 @@ pub struct Combinations {
 
     /// A policy: the name of a built-in one (`hearth list policies`), or the path of an .ipa file. May be
     /// followed by parameters: `:NAME=VALUE,...`. Repeatable. The first policy, under the first governor, is
-    /// the baseline of each machine [default: all built-in policies]
+    /// the baseline of each machine [default: all built-in policies, first eevdf: the scheduler of today's Linux]
     #[arg(short, long = "policy", value_name = "NAME|FILE[:PARAMS]", help_heading = WHAT)]
     policies: Vec<Spec>,
 
@@ -45,8 +45,9 @@ pub struct Combinations {
     noise: f64,
 
     /// The world around the workload: `all`, `empty`, or parts separated by commas: warm (a run before it), daemons,
-    /// search (placements take time), races (placements at the same time collide)
-    #[arg(long, value_name = "PARTS", default_value_t = World::EMPTY, help_heading = HOW)]
+    /// search (placements take time), races (placements at the same time collide), handovers (a thread runs on
+    /// after it has woken another)
+    #[arg(long, value_name = "PARTS", default_value_t = World::default(), help_heading = HOW)]
     world: World,
 
     #[command(flatten, next_help_heading = HOW)]

@@ -124,6 +124,26 @@ impl From<hearth_policy::Error> for Failure {
     }
 }
 
+impl From<hearth_features::ModelError> for Failure {
+    fn from(error: hearth_features::ModelError) -> Self {
+        match error {
+            hearth_features::ModelError::Policy(error) => error.into(),
+            error => Failure::new(error).help("`hearth features list` shows the features"),
+        }
+    }
+}
+
+impl From<hearth_features::JudgeError> for Failure {
+    fn from(error: hearth_features::JudgeError) -> Self {
+        use hearth_features::JudgeError::{Policy, Proof};
+        match error {
+            Policy(error) => error.into(),
+            Proof(error) => error.into(),
+            error => Failure::new(error),
+        }
+    }
+}
+
 impl From<hearth_study::Error> for Failure {
     fn from(error: hearth_study::Error) -> Self {
         use hearth_study::Error::{NoClaim, ParamOfOther, Policy};

@@ -12,6 +12,11 @@ pub const NO_BASE_VERSION: Code = Code::new("E0307", "`super` without a base ver
 pub const UNKNOWN_NAME: Code = Code::new("E0308", "unknown name");
 pub const MISUSED_NAME: Code = Code::new("E0309", "name of the wrong kind");
 pub const BAD_SIGNATURE: Code = Code::new("E0310", "wrong parameters of a handler or phase");
+pub const NO_SUCH_FEATURE: Code = Code::new("E0311", "unknown feature");
+pub const FEATURE_OR_POLICY: Code = Code::new("E0312", "feature used as a policy, or policy as a feature");
+pub const SLOT_USE: Code = Code::new("E0313", "slot without a feature, or with two");
+pub const OUTSIDE_SLOT: Code =
+    Code::new("E0314", "feature that does not fit its slot, or clashes with another");
 
 pub const MISMATCH: Code = Code::new("E0401", "value of the wrong type");
 pub const UNITS: Code = Code::new("E0402", "incompatible units");
@@ -57,6 +62,10 @@ pub const ALL: &[Code] = &[
     UNKNOWN_NAME,
     MISUSED_NAME,
     BAD_SIGNATURE,
+    NO_SUCH_FEATURE,
+    FEATURE_OR_POLICY,
+    SLOT_USE,
+    OUTSIDE_SLOT,
     MISMATCH,
     UNITS,
     OPTIONAL,

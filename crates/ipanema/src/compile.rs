@@ -73,6 +73,7 @@ fn passes(
     if diagnostics.iter().any(Diagnostic::is_error) {
         return None;
     }
+    ir::drop_empty(&mut policy);
     ir::prune(&mut policy);
     Some(policy)
 }

@@ -1,4 +1,4 @@
-//! The built-in policies.
+//! The built-in policies and features.
 
 mod common;
 

@@ -18,6 +18,7 @@ fn examples() -> Vec<(String, String)> {
         let text = text.join("\n") + "\n";
         let text = match kind {
             "" => text,
+            "-feature" => text,
             "-fragment" => format!("policy example extends cfs {{\n{text}}}\n"),
             _ => panic!("line {}: unknown kind of example", i + 1),
         };
@@ -40,12 +41,26 @@ fn examples_are_formatted() {
 
 #[test]
 fn examples_compile() {
-    for (place, text) in examples() {
-        let name = common::parse_clean(&place, &text).name.name;
-        let provider =
-            |wanted: &str| (wanted == name).then(|| Source { name: place.clone(), text: text.clone() });
-        if let Err(failed) = compile(&provider, &name) {
-            panic!("{place}:\n{failed}");
+    let files: Vec<_> = examples()
+        .into_iter()
+        .map(|(place, text)| (common::parse_clean(&place, &text), Source { name: place, text }))
+        .collect();
+    let mine = "policy mine extends example with counted;".to_owned();
+    let mine = (common::parse_clean("mine", &mine), Source { name: "mine".into(), text: mine });
+    for (policy, source) in files.iter().chain([&mine]).filter(|(policy, _)| policy.slot.is_none()) {
+        // `mine` is made of the examples of a slot and of a feature.
+        let provider = |wanted: &str| match wanted == policy.name.name {
+            true => Some(source.clone()),
+            false => {
+                let is_it = |(p, s): &&(_, Source)| {
+                    let p: &hearth_ipanema::syntax::ast::Policy = p;
+                    p.name.name == wanted && (p.slot.is_some() || s.text.contains("slot arrival"))
+                };
+                files.iter().find(is_it).map(|(_, source)| source.clone())
+            }
+        };
+        if let Err(failed) = compile(&provider, &policy.name.name) {
+            panic!("{}:\n{failed}", source.name);
         }
     }
 }

@@ -65,6 +65,33 @@ fn schedutil_decides_on_speedstep() {
 }
 
 #[test]
+fn schedutil_keeps_its_request_over_gaps_with_a_tick() {
+    let mut e7 = model("xeon-e7-8870v4", Governor::Schedutil);
+    let mut now = 0;
+    let mut gap = |e7: &mut Model, run: u64, idle: u64| {
+        e7.set_active(now, 0, true);
+        e7.set_active(now + run, 0, false);
+        now += run + idle;
+        now
+    };
+    let now = (0..8).map(|_| gap(&mut e7, MS, MS)).last().unwrap_or(0);
+    e7.set_active(now, 0, true);
+    e7.update_util(now, 0, 0, || 1024);
+    // `menu` expects another gap of 1 ms, so the tick goes on.
+    e7.set_active(now + 10 * MS, 0, false);
+    e7.set_active(now + 11 * MS, 0, true);
+    e7.update_util(now + 11 * MS, 0, 0, || 0);
+    e7.advance(now + 12 * MS);
+    assert_eq!(e7.khz(0), 3_000_000);
+    // In a long gap it stops.
+    e7.set_active(now + 20 * MS, 0, false);
+    e7.set_active(now + 220 * MS, 0, true);
+    e7.update_util(now + 220 * MS, 0, 0, || 0);
+    e7.advance(now + 221 * MS);
+    assert_eq!(e7.khz(0), 1_200_000);
+}
+
+#[test]
 fn schedutil_is_a_floor_on_speed_shift() {
     let mut gold = model("xeon-6130-2s", Governor::Schedutil);
     // 1.25 · 512/1024 · 3.7 GHz = 2.3125 GHz: the next P-state is 2.4.

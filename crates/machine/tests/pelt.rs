@@ -71,6 +71,27 @@ fn a_new_thread_gets_half_of_what_is_spare() {
 }
 
 #[test]
+fn a_thread_that_exited_counts_for_the_next_one_until_the_refresh() {
+    let exited = || {
+        let mut core = CoreUtil::new();
+        let mut first = core.fork(0);
+        core.enqueue(0, &mut first);
+        core.start(0, &mut first);
+        core.stop(MS, &mut first);
+        core.dequeue(MS, &mut first, false);
+        core.leave(&mut first);
+        core.idle(MS);
+        core
+    };
+    // The first one had 512 and ran: about 520.
+    let mut core = exited();
+    let second = core.fork(2 * MS);
+    assert!((245..=253).contains(&second.value()), "{}", second.value());
+    assert_eq!(core.value(2 * MS), second.value(), "the first one has left");
+    assert_eq!(exited().fork(33 * MS).value(), 512);
+}
+
+#[test]
 fn a_blocked_thread_decays_where_it_was_until_it_leaves() {
     let (mut here, mut there) = (CoreUtil::new(), CoreUtil::new());
     let mut thread = here.fork(0);

@@ -127,7 +127,7 @@ impl<'a> Played<'a> {
             }
             Step::Join(child) => {
                 if !shared.slots[child as usize].exit.has_come(self.me) {
-                    self.block();
+                    self.wait(0);
                 }
                 self.ledger.counts.joins += 1;
             }
@@ -150,7 +150,7 @@ impl<'a> Played<'a> {
             }
             Step::Wait { sem, answers } => {
                 if !shared.semaphores[sem as usize].0.take(self.me) {
-                    self.block();
+                    self.wait(shared.script.workload.wait_spin);
                 }
                 if answers {
                     self.ledger.request.record(now() - self.asked, &shared.recorders.request);
@@ -174,12 +174,6 @@ impl<'a> Played<'a> {
         }
     }
 
-    /// Sleeps until another thread wakes it.
-    fn block(&mut self) {
-        let stamp = self.slot.mailbox.wait();
-        self.woken(stamp);
-    }
-
     fn barrier(&mut self, barrier: usize) {
         let barrier = &self.shared.barriers[barrier].0;
         if let Some(others) = barrier.arrive(self.me) {
@@ -187,7 +181,12 @@ impl<'a> Played<'a> {
             barrier.give_back(others);
             return;
         }
-        let stamp = match self.shared.script.workload.barrier_spin {
+        self.wait(self.shared.script.workload.barrier_spin);
+    }
+
+    /// Spins for `spin` nanoseconds of CPU time, then sleeps, until another thread wakes it.
+    fn wait(&mut self, spin: u64) {
+        let stamp = match spin {
             0 => self.slot.mailbox.wait(),
             spin => {
                 let before = thread_cpu();

@@ -38,7 +38,7 @@ pub fn names() -> &'static [&'static str] {
 /// If there is no such policy, or the file cannot be read.
 pub fn read(name_or_path: &str) -> Result<String, Error> {
     if let Some(text) = builtin::source(name_or_path) {
-        return Ok(text.to_owned());
+        return Ok(text.into_owned());
     }
     fs::read_to_string(name_or_path).map_err(|source| {
         let path = PathBuf::from(name_or_path);

@@ -29,7 +29,8 @@ pub use options::Options;
 pub use proof_cache::ProofCache;
 pub use report::{Proved, Report, Verdict};
 pub use run::{
-    Lemmas, Search, Session, contradictions, contradictions_of_theory, prove, prove_file, prove_theory,
+    Family, Lemmas, Search, Session, closure, contradictions, contradictions_of_theory, prove, prove_family,
+    prove_file, prove_theory,
 };
 pub use why3::Prover;
 

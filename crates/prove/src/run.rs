@@ -2,13 +2,13 @@
 
 use crate::emit::Theorems;
 use crate::error::Error;
-use crate::obligation::{Claim, Id, Obligation, Property};
+use crate::obligation::{Claim, Id, Obligation};
 use crate::options::Options;
 use crate::report::{Proved, Report, Verdict};
 use crate::theory;
 use crate::why3::{Goal, Part, Prover, Slice, Why3};
 use hearth_ipanema::ir::Policy;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -21,7 +21,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 pub fn prove(policy: &Policy, theorems: &Theorems, options: &Options) -> Result<Report, Error> {
     let session = Session::new(options)?;
     session.folder.write("policy.mlw", &theorems.whyml)?;
-    let wanted = wanted(&theorems.obligations, &options.properties);
+    let wanted = closure(&theorems.obligations, |o| options.properties.contains(&o.property));
     let goals: Vec<(&Theorems, &Obligation)> = wanted.iter().map(|one| (theorems, *one)).collect();
     let verdicts = session.prove_all(&goals)?.into_iter();
     let proved = |(obligation, (verdict, seconds)): (&&Obligation, _)| {
@@ -32,6 +32,58 @@ pub fn prove(policy: &Policy, theorems: &Theorems, options: &Options) -> Result<
     let mut report = Report { policy: policy.name.clone(), obligations };
     report.settle();
     Ok(report)
+}
+
+/// Proofs of several policies.
+#[derive(Clone, Debug)]
+pub struct Family {
+    /// One for each policy.
+    pub reports: Vec<Report>,
+    /// Number of different goals: most policies of a family share theirs with others.
+    pub goals: usize,
+}
+
+/// Proves obligations of several policies, each goal once. A goal is the text that a prover reads, so nothing is
+/// assumed of a policy because of another. All obligations of `policies` are proved, whatever the options say.
+///
+/// # Errors
+/// As [`prove`].
+pub fn prove_family(policies: &[(String, Theorems)], options: &Options) -> Result<Family, Error> {
+    let session = Session::new(options)?;
+    // The different goals, by the text that a prover reads, module and name.
+    let mut numbers: BTreeMap<(String, &str, &str), usize> = BTreeMap::new();
+    let (mut goals, mut number_of) = (Vec::new(), Vec::new());
+    for (_, theorems) in policies {
+        for obligation in &theorems.obligations {
+            number_of.push(goal(theorems, &obligation.claim).map(|key| {
+                *numbers.entry(key).or_insert_with(|| {
+                    goals.push((theorems, obligation));
+                    goals.len() - 1
+                })
+            }));
+        }
+    }
+    let verdicts = session.prove_all(&goals)?;
+    let mut number_of = number_of.into_iter();
+    let reports = policies.iter().map(|(policy, theorems)| {
+        let proved = |(obligation, number): (&Obligation, Option<usize>)| {
+            let known = number.map(|number| verdicts[number].clone());
+            let without = || decided(&obligation.claim).map(|verdict| (verdict, 0.0));
+            let (verdict, seconds) =
+                known.or_else(without).unwrap_or((Verdict::NotProved { parts: Vec::new() }, 0.0));
+            Proved { obligation: obligation.clone(), verdict, seconds }
+        };
+        let obligations = theorems.obligations.iter().zip(number_of.by_ref()).map(proved).collect();
+        let mut report = Report { policy: policy.clone(), obligations };
+        report.settle();
+        report
+    });
+    Ok(Family { reports: reports.collect(), goals: goals.len() })
+}
+
+fn goal<'t>(theorems: &Theorems, claim: &'t Claim) -> Option<(String, &'t str, &'t str)> {
+    let Claim::Goal { module, goal } = claim else { return None };
+    Some((theorems.alone(module), module, goal))
 }
 
 /// Why3 and its provers with the theory, for obligations of any policies.
@@ -96,10 +148,9 @@ fn decided(claim: &Claim) -> Option<Verdict> {
     }
 }
 
-/// The obligations of these properties, and all that they rest on.
-fn wanted<'t>(all: &'t [Obligation], properties: &[Property]) -> Vec<&'t Obligation> {
-    let mut wanted: BTreeSet<&Id> =
-        all.iter().filter(|o| properties.contains(&o.property)).map(|o| &o.id).collect();
+/// The obligations that are `wanted`, and all that they rest on.
+pub fn closure(all: &[Obligation], wanted: impl Fn(&Obligation) -> bool) -> Vec<&Obligation> {
+    let mut wanted: BTreeSet<&Id> = all.iter().filter(|o| wanted(o)).map(|o| &o.id).collect();
     loop {
         let before = wanted.len();
         let needed: Vec<&Id> =

@@ -21,6 +21,6 @@ says() { # says TEXT COMMAND...: the command's output has the text
 	shift
 	"$@" 2>&1 | tee /tmp/out | grep -q -- "$text" || { cat /tmp/out; return 1; }
 }
-is() { [ "$(cat /sys/kernel/sched_ext/root/ops 2>/dev/null)" = "$(echo "$1" | tr - _)" ]; } # the kernel allows no -
+is() { [ "$(cat /sys/kernel/sched_ext/root/ops 2>/dev/null)" = "$(echo "$1" | tr -- -+ __)" ]; } # the kernel allows no - or +
 until_is() { n=0; until is "$1"; do n=$((n + 1)); [ $n -lt "${2:-600}" ] || return 1; sleep 0.2; done; }
 gone() { n=0; until [ "$(cat /sys/kernel/sched_ext/state)" = disabled ]; do n=$((n + 1)); [ $n -lt 100 ] || return 1; sleep 0.2; done; }

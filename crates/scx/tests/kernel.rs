@@ -91,6 +91,18 @@ fn policies_survive_loads_in_live_kernels() {
     in_each_kernel(&["loads.sh", "cfs", "eevdf", "slocal", "smove", "nest", "cfs-cwc", "ule-cwc"]);
 }
 
+/// Products of the feature model in which each feature occurs: the verifier accepts them, and they schedule a machine.
+#[test]
+fn products_of_features_work_in_live_kernels() {
+    in_each_kernel(&[
+        "products.sh",
+        "cfs-like",
+        "ule-like",
+        "list+fixed+nrRunBlock+smt+node",
+        "list+infinite+usedTime+all+each+idle",
+    ]);
+}
+
 /// With more than 64 cores a set has more than one word.
 #[test]
 fn policies_run_on_more_than_64_cores() {

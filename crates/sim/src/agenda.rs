@@ -1,7 +1,7 @@
 //! The event queue: future events by time, and among equal times by insertion.
 
 use std::cmp::Ordering;
-use std::collections::BinaryHeap;
+use std::collections::{BinaryHeap, VecDeque};
 
 /// A future event. Events are never removed from the queue. A cancelled one has an old generation
 /// number and is skipped.
@@ -80,7 +80,10 @@ impl PartialOrd for Entry {
 
 #[derive(Default)]
 pub struct Agenda {
+    /// All but the ticks.
     heap: BinaryHeap<Entry>,
+    /// The ticks in order. Most are a period later than all others, so that a heap would only cost time.
+    ticks: VecDeque<Entry>,
     insertions: u64,
 }
 
@@ -88,15 +91,35 @@ impl Agenda {
     pub fn at(&mut self, time: u64, due: Due) {
         self.insertions += 1;
         let key = u128::from(time) << 64 | u128::from(self.insertions);
-        self.heap.push(Entry { key, due });
+        let entry = Entry { key, due };
+        match due {
+            Due::Tick { .. } if self.ticks.back().is_none_or(|last| last.key < key) => {
+                self.ticks.push_back(entry)
+            }
+            Due::Tick { .. } => {
+                let place = self.ticks.partition_point(|other| other.key < key);
+                self.ticks.insert(place, entry);
+            }
+            _ => self.heap.push(entry),
+        }
+    }
+
+    /// Whether the next event is a tick.
+    fn ticks_first(&self) -> bool {
+        match (self.ticks.front(), self.heap.peek()) {
+            (Some(tick), Some(other)) => tick.key < other.key,
+            (tick, _) => tick.is_some(),
+        }
     }
 
     pub fn next_time(&self) -> Option<u64> {
-        self.heap.peek().map(Entry::time)
+        let next = if self.ticks_first() { self.ticks.front() } else { self.heap.peek() };
+        next.map(Entry::time)
     }
 
     pub fn pop(&mut self) -> Option<(u64, Due)> {
-        self.heap.pop().map(|entry| (entry.time(), entry.due))
+        let next = if self.ticks_first() { self.ticks.pop_front() } else { self.heap.pop() };
+        next.map(|entry| (entry.time(), entry.due))
     }
 }
 
@@ -110,10 +133,18 @@ mod tests {
         agenda.at(5, Due::Tick { core: 9 });
         agenda.at(3, Due::Wake { thread: 2 });
         agenda.at(5, Due::Dispatch { core: 1 });
+        agenda.at(4, Due::Tick { core: 8 });
+        agenda.at(5, Due::Tick { core: 7 });
         let order: Vec<_> = std::iter::from_fn(|| agenda.pop()).collect();
         assert_eq!(
             order,
-            [(3, Due::Wake { thread: 2 }), (5, Due::Tick { core: 9 }), (5, Due::Dispatch { core: 1 })]
+            [
+                (3, Due::Wake { thread: 2 }),
+                (4, Due::Tick { core: 8 }),
+                (5, Due::Tick { core: 9 }),
+                (5, Due::Dispatch { core: 1 }),
+                (5, Due::Tick { core: 7 }),
+            ]
         );
     }
 }

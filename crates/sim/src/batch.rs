@@ -11,10 +11,10 @@ use hearth_policy::Settings;
 use hearth_trace::{CoreInfo, Header, Metrics, Sink, Source, Summary, ThreadInfo, TraceHash};
 use hearth_workload::{Thread, Workload};
 use rayon::prelude::*;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-/// Simulated time after which a run fails, in seconds.
-pub const LIMIT_S: u64 = 24 * 3600;
+/// Simulated time after which a run fails.
+pub const LIMIT: Duration = Duration::from_secs(24 * 3600);
 
 /// Default noise: each `Run` takes its cycles plus or minus at most this fraction, depending on the seed.
 pub const NOISE: f64 = 0.02;
@@ -57,16 +57,16 @@ pub struct Outcome {
 ///
 /// # Errors
 /// If a parameter, affinity or thread graph is invalid, the policy violates a rule of SaaKM, all threads wait, or the
-/// simulated time exceeds [`LIMIT_S`].
+/// simulated time exceeds [`LIMIT`].
 pub fn run(job: &Job, sink: &mut dyn Sink) -> Result<Outcome, SimError> {
-    run_within(job, LIMIT_S, sink)
+    run_within(job, LIMIT, sink)
 }
 
-/// The same with another limit of the simulated time, in seconds.
+/// The same with another limit of the simulated time.
 ///
 /// # Errors
 /// As for [`run`].
-pub fn run_within(job: &Job, limit_s: u64, sink: &mut dyn Sink) -> Result<Outcome, SimError> {
+pub fn run_within(job: &Job, limit: Duration, sink: &mut dyn Sink) -> Result<Outcome, SimError> {
     let begin = Instant::now();
     let mut header = header(job);
     let mut hash = TraceHash::new();
@@ -81,7 +81,7 @@ pub fn run_within(job: &Job, limit_s: u64, sink: &mut dyn Sink) -> Result<Outcom
         params: &params,
         seed: job.seed,
         noise: job.noise,
-        limit_s,
+        limit,
         world: job.world,
         background: &background,
     };

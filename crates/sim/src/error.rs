@@ -1,6 +1,7 @@
 //! Errors of simulations and of native builds.
 
 use hearth_policy::ParamError;
+use std::time::Duration;
 
 /// Why a simulation stopped early.
 #[derive(Debug, thiserror::Error)]
@@ -15,9 +16,9 @@ pub enum SimError {
     Stuck { workload: String, time_ns: u64, threads: String },
 
     #[error(
-        "the simulation exceeded {limit_s} s of simulated time; is the workload too large, or does the policy starve a thread?"
+        "the simulation exceeded {limit:?} of simulated time; is the workload too large, or does the policy starve a thread?"
     )]
-    TimeLimit { limit_s: u64 },
+    TimeLimit { limit: Duration },
 
     #[error(
         "thread `{thread}` cannot run on machine `{machine}`: its affinity is {named}, the machine has cores 0 to {last}"

@@ -27,7 +27,7 @@ impl KernelLoad {
     pub fn woken(&mut self, now: u64, thread: u32, from: u32, to: u32) {
         let util = &mut self.threads[thread as usize];
         if from != to {
-            self.cores[from as usize].detach(now, util);
+            self.cores[from as usize].leave(util);
             self.cores[to as usize].attach(now, util);
         }
         self.cores[to as usize].enqueue(now, util);
@@ -67,6 +67,6 @@ impl KernelLoad {
     pub fn exited(&mut self, now: u64, thread: u32, core: u32) {
         let util = &mut self.threads[thread as usize];
         self.cores[core as usize].dequeue(now, util, false);
-        self.cores[core as usize].detach(now, util);
+        self.cores[core as usize].leave(util);
     }
 }

@@ -10,13 +10,14 @@ mod engine;
 mod error;
 mod kernel_load;
 mod native;
+mod objects;
 mod overlay;
 mod runtime;
 pub mod saakm;
 mod thread;
 mod world;
 
-pub use batch::{Job, LIMIT_S, NOISE, Outcome, header, map_jobs, run, run_all, run_within};
+pub use batch::{Job, LIMIT, NOISE, Outcome, header, map_jobs, run, run_all, run_within};
 pub use error::{BuildError, SimError};
 pub use native::Native;
 pub use overlay::{Overlay, OverlayError};

@@ -21,6 +21,11 @@ impl<'w> Cursor<'w> {
     pub fn new(ops: &'w [Op]) -> Self {
         Cursor { frames: vec![Frame { ops, at: 0, rounds_left: 0 }] }
     }
+
+    /// Whether the last step has been taken.
+    pub fn at_end(&self) -> bool {
+        self.frames.iter().all(|frame| frame.rounds_left == 0 && frame.at == frame.ops.len())
+    }
 }
 
 impl<'w> Iterator for Cursor<'w> {
@@ -58,8 +63,16 @@ pub struct Task<'w> {
     pub cursor: Cursor<'w>,
     /// Work left of the current `Run`, in millionths of a cycle (kHz x ns).
     pub left: u64,
-    /// The barrier at which it spins. `left` is then the spin that remains, which is not work of the workload.
-    pub spins_at: Option<u32>,
+    /// Work before it can block, in the same unit: it has woken another thread.
+    pub owed: u64,
+    /// Work of the next `Run` that is done already: it was owed.
+    pub ahead: u64,
+    /// The step that waits until what is owed is done.
+    pub deferred: Option<&'w Op>,
+    /// Work of the last `Run` that remains after the exit.
+    pub after_exit: u64,
+    /// It spins at a barrier or for a semaphore. `left` is then the spin that remains, which is not work of the workload.
+    pub spins: bool,
     /// Number of `Run` steps begun: the noise depends on it.
     pub runs: u64,
     /// The core on which it last ran.
@@ -79,7 +92,11 @@ impl<'w> Task<'w> {
         Task {
             cursor: Cursor::new(ops),
             left: 0,
-            spins_at: None,
+            owed: 0,
+            ahead: 0,
+            deferred: None,
+            after_exit: 0,
+            spins: false,
             runs: 0,
             last_core: None,
             timer: 0,
@@ -133,6 +150,14 @@ mod tests {
         let steps: Vec<_> = Cursor::new(&ops).cloned().collect();
         use Op::*;
         assert_eq!(steps, [Run(1), Run(2), Yield, Yield, Run(2), Yield, Yield, Run(3)]);
+    }
+
+    #[test]
+    fn the_end_is_after_the_last_round() {
+        let ops = [Op::Run(1), Op::repeat(2, vec![Op::Yield])];
+        let mut cursor = Cursor::new(&ops);
+        let ends: Vec<_> = std::iter::from_fn(|| cursor.next().map(|_| cursor.at_end())).collect();
+        assert_eq!(ends, [false, false, true]);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! What surrounds the workload: the run before it, daemons, and the time that placements take.
+//! What surrounds the workload: the run before it, daemons, and the time that placements and hand-overs take.
 
 use crate::thread::noise_millionths;
 use hearth_workload::{Op, Thread};
@@ -26,26 +26,33 @@ pub struct World {
     /// A placement takes effect at the end of its search, so that two at the same time may choose the same core.
     /// Without `search` a placement takes no time, and this has no effect.
     pub races: bool,
+    /// A thread that wakes or forks another runs on for the machine's `costs.handover_ns` before it can block, and a
+    /// thread that exits leaves its core so long after it has woken those that wait for it. This is work of the
+    /// thread's next, or last, `Run`.
+    pub handovers: bool,
 }
 
 impl World {
-    pub const ALL: World = World { warm: true, daemons: true, search: true, races: true };
-    pub const EMPTY: World = World { warm: false, daemons: false, search: false, races: false };
+    pub const ALL: World = World { warm: true, daemons: true, search: true, races: true, handovers: true };
+    pub const EMPTY: World =
+        World { warm: false, daemons: false, search: false, races: false, handovers: false };
 
     /// The parts by name.
-    fn parts(&mut self) -> [(&'static str, &mut bool); 4] {
+    fn parts(&mut self) -> [(&'static str, &mut bool); 5] {
         [
             ("warm", &mut self.warm),
             ("daemons", &mut self.daemons),
             ("search", &mut self.search),
             ("races", &mut self.races),
+            ("handovers", &mut self.handovers),
         ]
     }
 }
 
+/// The part whose size is measured. Those of the others are assumptions.
 impl Default for World {
     fn default() -> World {
-        World::ALL
+        World { handovers: true, ..World::EMPTY }
     }
 }
 
@@ -65,7 +72,7 @@ impl fmt::Display for World {
 /// A name that is not a part of the world.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "`{0}` is no part of the world; use `all`, `empty`, or some of warm, daemons, search, races, separated by commas"
+    "`{0}` is no part of the world; use `all`, `empty`, or some of warm, daemons, search, races, handovers, separated by commas"
 )]
 pub struct UnknownPart(String);
 
@@ -126,10 +133,10 @@ mod tests {
 
     #[test]
     fn names_are_read_as_written() {
-        for text in ["all", "empty", "warm", "daemons", "search", "races", "warm,races"] {
+        for text in ["all", "empty", "warm", "daemons", "search", "races", "handovers", "warm,races"] {
             assert_eq!(text.parse::<World>().unwrap().to_string(), text);
         }
-        assert_eq!("warm,daemons,search,races".parse(), Ok(World::ALL));
+        assert_eq!("warm,daemons,search,races,handovers".parse(), Ok(World::ALL));
         let error = "warm,noise".parse::<World>().unwrap_err().to_string();
         assert!(error.starts_with("`noise` is no part of the world; use `all`"), "{error}");
         assert!("".parse::<World>().is_err());

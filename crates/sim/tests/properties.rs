@@ -55,7 +55,13 @@ fn shape() -> impl Strategy<Value = (&'static str, u16, u16)> {
 }
 
 fn world() -> impl Strategy<Value = World> {
-    any::<[bool; 4]>().prop_map(|[warm, daemons, search, races]| World { warm, daemons, search, races })
+    any::<[bool; 5]>().prop_map(|[warm, daemons, search, races, handovers]| World {
+        warm,
+        daemons,
+        search,
+        races,
+        handovers,
+    })
 }
 
 proptest! {

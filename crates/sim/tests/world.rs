@@ -3,7 +3,7 @@
 use hearth_machine::{Governor, Machine};
 use hearth_policy::{Settings, load};
 use hearth_sim::{Job, Native, Outcome, SimError, World, run};
-use hearth_trace::{Event, Kind, Trace};
+use hearth_trace::{Event, Kind, Stop, Trace, Waker};
 use hearth_workload::{Op, Thread, Workload};
 use std::collections::BTreeSet;
 
@@ -59,6 +59,22 @@ fn workload(threads: Vec<Vec<Op>>) -> Workload {
 /// Runs alone.
 fn single(ms: u64) -> Workload {
     workload(vec![vec![Op::Run(ms * WORK_MS)]])
+}
+
+/// Whether a thread that waits for a post leaves its core.
+fn blocks(wait_spin: u64) -> bool {
+    let first = vec![Op::Fork(1), Op::Run(4 * WORK_MS), Op::Post(0)];
+    let mut pair = workload(vec![first, vec![Op::Run(WORK_MS), Op::Wait(0), Op::Run(WORK_MS)]]);
+    (pair.semaphores, pair.wait_spin) = (vec![0], wait_spin);
+    let (_, trace) = simulate(&pair, "cfs", World::EMPTY);
+    trace.events.iter().any(|e| matches!(e.kind, Kind::Switch { prev: 2, stop: Stop::Blocked, .. }))
+}
+
+#[test]
+fn a_thread_spins_for_a_semaphore_before_it_blocks() {
+    assert!(blocks(0));
+    assert!(blocks(1_000_000));
+    assert!(!blocks(1_000_000_000));
 }
 
 #[test]
@@ -121,6 +137,97 @@ fn cores_of_simultaneous_wakeups(placement_flag: &str) -> BTreeSet<u16> {
 fn the_placement_flag_of_nest_prevents_collisions() {
     assert_eq!(cores_of_simultaneous_wakeups("true").len(), 2);
     assert_eq!(cores_of_simultaneous_wakeups("false").len(), 1);
+}
+
+const HANDOVERS: World = World { handovers: true, ..World::EMPTY };
+/// `costs.handover_ns` of a machine whose file has none, in cycles.
+const HANDOVER: u64 = 2 * WORK_MS / 1000;
+
+/// Two threads that wake each other. Each has this work left when it wakes the other.
+fn ping_pong(after: u64) -> Workload {
+    let rest = if after > 0 { vec![Op::Run(after)] } else { vec![] };
+    let round = |first, second| [vec![Op::Post(first)], rest.clone(), vec![Op::Wait(second)]].concat();
+    let work = || vec![Op::Run(WORK_MS / 10 - after)];
+    let ping = [vec![Op::Fork(1)], vec![Op::repeat(20, [work(), round(0, 1)].concat())]].concat();
+    let pong = [vec![Op::Wait(0)], vec![Op::repeat(20, [work(), round(1, 0)].concat())]].concat();
+    // The last wait of `pong` has no post.
+    let mut workload = workload(vec![ping, pong]);
+    workload.semaphores = vec![0, 0];
+    workload.threads[0].ops.push(Op::Post(0));
+    workload
+}
+
+/// Time from each wake-up by a thread to the switch away from it, in nanoseconds.
+fn handovers(trace: &Trace) -> Vec<u64> {
+    let mut woke = None;
+    let mut times = Vec::new();
+    for event in &trace.events {
+        match event.kind {
+            Kind::Wakeup { waker: Waker::Thread(waker), .. } => woke = Some((waker, event.time)),
+            Kind::Switch { prev, .. } => match woke {
+                Some((waker, since)) if waker == prev => {
+                    times.push(event.time - since);
+                    woke = None;
+                }
+                _ => {}
+            },
+            _ => {}
+        }
+    }
+    times
+}
+
+#[test]
+fn a_thread_runs_on_after_it_wakes_another() {
+    let (alone, at_once) = simulate(&ping_pong(0), "cfs", World::EMPTY);
+    assert!(handovers(&at_once)[..30].iter().all(|ns| *ns == 0));
+    let (outcome, trace) = simulate(&ping_pong(0), "cfs", HANDOVERS);
+    // 2 us at the nominal frequency, where the E7 has 1.2 to 3.0 GHz; the last also has a context switch.
+    let times = handovers(&trace);
+    assert!(times.len() > 30 && times.iter().all(|ns| (1_000..=4_000).contains(ns)), "{times:?}");
+    // It is no additional work, except after the last wake-up of each thread and the fork.
+    let extra = outcome.demanded_cycles - alone.demanded_cycles;
+    assert!((0.0..=3.0 * HANDOVER as f64).contains(&extra), "{extra}");
+    // It is off the critical path.
+    assert!(outcome.time_s < alone.time_s);
+}
+
+#[test]
+fn a_recorded_hand_over_stays_as_long_as_it_is() {
+    let after = 5 * HANDOVER;
+    let times = |world| handovers(&simulate(&ping_pong(after), "cfs", world).1);
+    let (with, without) = (times(HANDOVERS), times(World::EMPTY));
+    // The step is cut in two, each of which ends at a nanosecond.
+    let same = |(a, b): (&u64, &u64)| a.abs_diff(*b) <= 2;
+    assert!(with.len() > 30 && with[..40].iter().zip(&without).all(same), "{with:?} {without:?}");
+}
+
+#[test]
+fn a_thread_that_wakes_several_owes_one_hand_over() {
+    let first = vec![Op::Fork(1), Op::Fork(2), Op::Run(WORK_MS), Op::Post(0), Op::Post(1), Op::Wait(2)];
+    let other = |own| vec![Op::Wait(own), Op::Run(WORK_MS), Op::Post(2)];
+    let mut workload = workload(vec![first, other(0), other(1)]);
+    workload.semaphores = vec![0; 3];
+    let (_, trace) = simulate(&workload, "cfs", HANDOVERS);
+    let woken = |event: &&Event| matches!(event.kind, Kind::Wakeup { waker: Waker::Thread(1), .. });
+    let times: Vec<u64> = trace.events.iter().filter(woken).map(|event| event.time).collect();
+    assert!(matches!(times[..], [one, other] if one == other), "{times:?}");
+    assert!(matches!(handovers(&trace)[..], [1_000..=4_000, ..]));
+}
+
+#[test]
+fn an_exiting_thread_runs_on_after_it_wakes_its_parent() {
+    let parent = vec![Op::Run(WORK_MS), Op::Fork(1), Op::Run(WORK_MS / 10), Op::Join(1), Op::Run(WORK_MS)];
+    let fork = workload(vec![parent, vec![Op::Run(WORK_MS)]]);
+    let last = |world| {
+        let (outcome, trace) = simulate(&fork, "cfs", world);
+        (outcome.demanded_cycles, handovers(&trace))
+    };
+    let (work, at_once) = last(World::EMPTY);
+    assert_eq!(at_once, [0]);
+    let (same, later) = last(HANDOVERS);
+    assert_eq!(work, same);
+    assert!(matches!(later[..], [1_000..=3_500]), "{later:?}");
 }
 
 #[test]

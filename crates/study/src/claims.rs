@@ -16,7 +16,7 @@ use crate::error::did_you_mean;
 use hearth_base::suggest::closest;
 use hearth_machine::{Governor, Machine};
 use hearth_policy::Settings;
-use hearth_sim::Native;
+use hearth_sim::{Native, World};
 use hearth_workload::Workload;
 
 macro_rules! built_in {
@@ -69,7 +69,12 @@ pub struct Unasked {
 /// What is measured.
 #[derive(PartialEq)]
 pub struct Quantity {
-    pub workload: usize,
+    /// The workload as the file names it: one, or a group.
+    pub workload: String,
+    /// Indices of the workload, or of those of the group. The value is the mean over them.
+    pub workloads: Vec<usize>,
+    /// What surrounds the runs.
+    pub world: World,
     pub metric: Metric,
     pub subject: Side,
     pub baseline: Option<Side>,

@@ -3,6 +3,7 @@
 use hearth_policy::ParamError;
 use hearth_sim::{BuildError, SimError};
 use std::fmt::Display;
+use std::path::Path;
 
 /// An error of a study. [`Error::help`] says what to do if the message does not.
 #[derive(Debug, thiserror::Error)]
@@ -50,6 +51,10 @@ pub enum Error {
     #[error("{path} is not a recording of a complete play")]
     NoPlay { path: String },
 
+    /// The files of a sweep.
+    #[error("{path}: {what}")]
+    Sweep { path: String, what: String },
+
     #[error("cannot write metrics as JSON: {0}")]
     Json(#[from] serde_json::Error),
 }
@@ -69,6 +74,10 @@ impl Error {
             Error::NoPlay { .. } => Some("record one: hearth record -o FILE -- hearth play WORKLOAD".into()),
             _ => None,
         }
+    }
+
+    pub(crate) fn sweep(path: &Path, what: impl Display) -> Error {
+        Error::Sweep { path: path.display().to_string(), what: what.to_string() }
     }
 
     pub(crate) fn claims(message: impl Display) -> Error {

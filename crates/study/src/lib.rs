@@ -5,6 +5,8 @@
 //! - [`catalogue`]: lists the built-in machines, policies and workload generators.
 //! - [`measure`]: the report about one trace or two.
 //! - [`statistics`]: means over seeds, and confidence intervals of their ratios.
+//! - [`sweep`]: many workloads, and a table of all runs.
+//! - [`methodology`]: which features of a scheduler matter for an application, as the thesis defines it.
 //! - [`Plays`]: the report about plays of a workload on a live kernel.
 //!
 //! This crate prints nothing. Long computations call a callback after each simulation.
@@ -39,11 +41,13 @@ mod csv;
 mod error;
 mod matrix;
 pub mod measure;
+pub mod methodology;
 mod plays;
 mod prediction;
 pub mod reproduction;
 mod selection;
 pub mod statistics;
+pub mod sweep;
 
 pub use by::By;
 pub use error::Error;

@@ -2,11 +2,12 @@
 
 use crate::{Error, Prediction, Run, Selection, Setting, WorkloadFacts};
 use hearth_machine::{Governor, Machine};
-use hearth_policy::{ScopedAssignment, Settings, Spec, load, names};
+use hearth_policy::{Policy, ScopedAssignment, Settings, Spec, load, names};
 use hearth_sim::{Job, NOISE, Native, Outcome, World};
 use hearth_trace::{Reader, Writer};
 use hearth_view::report::TimelinePanel;
 use hearth_workload::Workload;
+use rayon::prelude::*;
 use std::path::Path;
 
 /// The settings to simulate: every machine runs every policy under every governor, with `runs` seeds.
@@ -62,7 +63,7 @@ impl Matrix {
             seed: 1,
             runs: 5,
             noise: NOISE,
-            world: World::EMPTY,
+            world: World::default(),
             threads: 0,
         })
     }
@@ -134,7 +135,7 @@ impl Matrix {
     }
 }
 
-fn setting(machine: &Machine, governor: Governor, variant: &Variant) -> Setting {
+pub(crate) fn setting(machine: &Machine, governor: Governor, variant: &Variant) -> Setting {
     Setting {
         machine: machine.name.clone(),
         governor: governor.to_string(),
@@ -190,31 +191,35 @@ fn variants(policies: &[Spec], params: &[ScopedAssignment]) -> Result<Vec<Varian
     } else {
         policies
     };
-    let mut variants: Vec<Variant> = Vec::new();
+    let mut variants: Vec<(String, String, Policy, Settings)> = Vec::new();
     for spec in specs {
         let policy = load(&spec.source)?;
         // The parameters of this variant take precedence over those of the policy.
         let general = params.iter().filter(|p| p.policy == policy.name()).map(|p| &p.assignment);
         let params = Settings::parse(&policy, general.chain(&spec.params))?;
-        if variants.iter().any(|v| v.source == spec.source && v.params == params) {
+        if variants.iter().any(|(_, source, _, other)| *source == spec.source && *other == params) {
             continue;
         }
         // A changed copy of a policy may still have the original's name.
-        let taken = variants.iter().any(|v| v.source != spec.source && v.name == policy.name());
+        let taken = variants.iter().any(|(name, source, ..)| *source != spec.source && name == policy.name());
         let name = if taken { spec.source.clone() } else { policy.name().to_owned() };
-        let policy = Native::build(policy)?;
-        variants.push(Variant { name, source: spec.source.clone(), policy, params });
+        variants.push((name, spec.source.clone(), policy, params));
     }
-    let simulated = |param: &&ScopedAssignment| variants.iter().any(|v| v.policy.name() == param.policy);
+    let simulated =
+        |param: &&ScopedAssignment| variants.iter().any(|(_, _, policy, _)| policy.name() == param.policy);
     if let Some(param) = params.iter().find(|param| !simulated(param)) {
-        let named: Vec<&str> = variants.iter().map(|v| v.policy.name()).collect();
+        let named: Vec<&str> = variants.iter().map(|(_, _, policy, _)| policy.name()).collect();
         return Err(Error::ParamOfOther {
             policy: param.policy.clone(),
             name: param.assignment.name.clone(),
             simulated: named.join(", "),
         });
     }
-    Ok(variants)
+    // Compilers run in parallel.
+    let build = |(name, source, policy, params)| -> Result<Variant, Error> {
+        Ok(Variant { name, source, policy: Native::build(policy)?, params })
+    };
+    variants.into_par_iter().map(build).collect()
 }
 
 /// Each value once, in order.

@@ -12,7 +12,7 @@ pub use result::{
 
 use crate::Error;
 use crate::claims::{Book, Claim, Quantity, Side};
-use crate::statistics::{Change, difference};
+use crate::statistics::{Change, difference, mean_of};
 use hearth_sim::{Job, NOISE, SimError, World};
 use measure::{Runs, measure};
 use observe::Observer;
@@ -23,13 +23,15 @@ pub struct Plan<'b> {
     book: &'b Book,
     claims: Vec<Planned<'b>>,
     points: Vec<Point<'b>>,
-    world: World,
+    /// The world of all points, if not each claim's own.
+    world: Option<World>,
 }
 
 struct Planned<'b> {
     claim: &'b Claim,
-    /// For each machine of the claim, the sides of the quantity and of the one that is subtracted.
-    sides: Vec<(Sides, Option<Sides>)>,
+    /// For each machine of the claim, the sides of the quantity and of the one that is subtracted, for each of its
+    /// workloads.
+    sides: Vec<(Vec<Sides>, Option<Vec<Sides>>)>,
 }
 
 /// Where the sides of a quantity are among the points.
@@ -43,14 +45,17 @@ struct Sides {
 struct Point<'b> {
     workload: usize,
     machine: usize,
+    world: World,
     side: &'b Side,
     watches: Vec<Watch>,
 }
 
 impl<'b> Point<'b> {
-    fn is(&self, workload: usize, machine: usize, side: &Side) -> bool {
+    fn is(&self, workload: usize, machine: usize, world: World, side: &Side) -> bool {
         let same = |side: &Side| (side.policy, side.governor) == (self.side.policy, self.side.governor);
-        (self.workload, self.machine) == (workload, machine) && same(side) && side.params == self.side.params
+        (self.workload, self.machine, self.world) == (workload, machine, world)
+            && same(side)
+            && side.params == self.side.params
     }
 }
 
@@ -68,12 +73,12 @@ impl<'b> Plan<'b> {
                 Planned { claim, sides: claim.machines.iter().map(|&machine| sides(machine)).collect() }
             })
             .collect();
-        Plan { book, claims, points, world: World::EMPTY }
+        Plan { book, claims, points, world: None }
     }
 
-    /// The same simulations in another world.
+    /// The same simulations, all in this world.
     pub fn in_world(self, world: World) -> Self {
-        Plan { world, ..self }
+        Plan { world: Some(world), ..self }
     }
 
     /// The jobs of each point, with seeds 1 to `runs`.
@@ -87,7 +92,7 @@ impl<'b> Plan<'b> {
             params: &point.side.params,
             seed,
             noise: NOISE,
-            world: self.world,
+            world: self.world.unwrap_or(point.world),
         };
         self.points.iter().flat_map(|point| (1..=runs).map(move |seed| job(point, seed))).collect()
     }
@@ -147,44 +152,57 @@ impl<'b> Plan<'b> {
             let other = claim.than.as_ref().zip(than.as_ref());
             let change =
                 other.map_or(own, |(than, sides)| difference(&own, &self.value(than, sides, points)));
+            let all =
+                |side: fn(&Sides) -> Option<usize>| sides.iter().filter_map(side).flat_map(|i| points[i]);
             Found {
                 machine: self.book.machines.name(machine),
                 value: change.value,
                 ci95: change.ci95,
                 in_range: (claim.range[0]..=claim.range[1]).contains(&change.value),
-                subject: MeanMetrics::of(points[sides.subject]),
-                baseline: sides.baseline.map(|index| MeanMetrics::of(points[index])),
+                subject: MeanMetrics::of(all(|sides| Some(sides.subject))),
+                baseline: claim
+                    .quantity
+                    .baseline
+                    .as_ref()
+                    .map(|_| MeanMetrics::of(all(|sides| sides.baseline))),
             }
         });
         ClaimResult::new(self.book, claim, results.collect())
     }
 
-    fn value(&self, quantity: &Quantity, sides: &Sides, points: &[&[Run]]) -> Change {
+    /// The mean over the workloads.
+    fn value(&self, quantity: &Quantity, sides: &[Sides], points: &[&[Run]]) -> Change {
         let runs = |index: usize| {
             let watches = &self.points[index].watches;
             let watch =
                 Watch::of(quantity).and_then(|watch| watches.iter().position(|known| *known == watch));
             Runs { runs: points[index], watch }
         };
-        measure(&quantity.metric, runs(sides.subject), sides.baseline.map(runs))
+        let one = |sides: &Sides| measure(&quantity.metric, runs(sides.subject), sides.baseline.map(runs));
+        mean_of(&sides.iter().map(one).collect::<Vec<_>>())
     }
 }
 
-/// The points of a quantity's sides. Adds those that are missing, and what the quantity watches.
-fn sides<'b>(points: &mut Vec<Point<'b>>, quantity: &'b Quantity, machine: usize) -> Sides {
+/// The points of a quantity's sides, for each of its workloads. Adds those that are missing, and what the quantity
+/// watches.
+fn sides<'b>(points: &mut Vec<Point<'b>>, quantity: &'b Quantity, machine: usize) -> Vec<Sides> {
     let watch = Watch::of(quantity);
-    let mut number = |side: &'b Side| {
-        let (workload, machine) = (quantity.workload, side.machine.unwrap_or(machine));
-        let known = points.iter().position(|point| point.is(workload, machine, side));
+    let mut number = |workload: usize, side: &'b Side| {
+        let machine = side.machine.unwrap_or(machine);
+        let known = points.iter().position(|point| point.is(workload, machine, quantity.world, side));
         let index = known.unwrap_or_else(|| {
-            points.push(Point { workload, machine, side, watches: Vec::new() });
+            points.push(Point { workload, machine, world: quantity.world, side, watches: Vec::new() });
             points.len() - 1
         });
         let watches = &mut points[index].watches;
         watches.extend(watch.clone().filter(|watch| !watches.contains(watch)));
         index
     };
-    Sides { subject: number(&quantity.subject), baseline: quantity.baseline.as_ref().map(number) }
+    let mut sides = |&workload: &usize| Sides {
+        subject: number(workload, &quantity.subject),
+        baseline: quantity.baseline.as_ref().map(|side| number(workload, side)),
+    };
+    quantity.workloads.iter().map(&mut sides).collect()
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ pub struct Selection {
     /// Names of built-in machines, or paths of machine files.
     pub machines: Vec<String>,
     pub governors: Vec<Governor>,
-    /// Empty means all built-in policies.
+    /// Empty means all built-in policies. The first is the baseline.
     pub policies: Vec<Spec>,
     pub params: Vec<ScopedAssignment>,
 }

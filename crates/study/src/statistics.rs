@@ -91,6 +91,18 @@ pub fn difference(a: &Change, b: &Change) -> Change {
     Change { value: a.value - b.value, ci95: a.ci95.zip(b.ci95).map(|(a, b)| ends(a, b)) }
 }
 
+/// The mean of independent changes, one at least. The interval combines theirs as that of a [`difference`].
+pub fn mean_of(changes: &[Change]) -> Change {
+    let n = changes.len() as f64;
+    let value = changes.iter().map(|change| change.value).sum::<f64>() / n;
+    let reach = |end: usize| {
+        let reaches = changes.iter().map(|change| Some(change.value - change.ci95?[end]));
+        let squares = reaches.map(|reach| Some(reach?.powi(2))).sum::<Option<f64>>()?;
+        Some(squares.sqrt() / n)
+    };
+    Change { value, ci95: reach(0).zip(reach(1)).map(|(low, high)| [value - low, value + high]) }
+}
+
 /// Ratio of two means of positive values, and its 95% confidence interval by the delta method on the
 /// logarithm, with Student's t at the Welch–Satterthwaite degrees of freedom. Assumes independent samples and
 /// unequal variances.
@@ -167,6 +179,16 @@ mod tests {
     fn one_run_has_no_interval() {
         assert_eq!(speedup(&sample(&[10.0]), &sample(&[8.0, 8.0])).ci95, None);
         assert_eq!(saving(&sample(&[10.0, 10.0]), &sample(&[8.0])).ci95, None);
+    }
+
+    #[test]
+    fn the_mean_of_changes_combines_their_intervals() {
+        let of = |value: f64, reach: f64| Change { value, ci95: Some([value - reach, value + reach]) };
+        // √(0.03² + 0.04²) / 2 = 0.025.
+        let mean = mean_of(&[of(0.1, 0.03), of(0.3, 0.04)]);
+        let [low, high] = mean.ci95.unwrap();
+        assert!(close(mean.value, 0.2) && close(low, 0.175) && close(high, 0.225));
+        assert_eq!(mean_of(&[of(0.1, 0.03), Change { value: 0.3, ci95: None }]).ci95, None);
     }
 
     #[test]

@@ -31,7 +31,7 @@ fn trace(matrix: &Matrix, workload: &Workload) -> Trace {
         params: &variant.params,
         seed: 1,
         noise: NOISE,
-        world: World::EMPTY,
+        world: World::default(),
     };
     let mut events: Vec<Event> = Vec::new();
     let header = hearth_sim::run(&job, &mut events).unwrap().header;

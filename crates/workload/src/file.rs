@@ -37,6 +37,8 @@ struct File {
     barriers: Vec<u32>,
     #[serde(default)]
     barrier_spin: u64,
+    #[serde(default)]
+    wait_spin: u64,
     threads: Vec<Thread>,
 }
 
@@ -69,6 +71,7 @@ impl Workload {
             semaphores: file.semaphores,
             barriers: file.barriers,
             barrier_spin: file.barrier_spin,
+            wait_spin: file.wait_spin,
         };
         workload.check(origin)?;
         Ok(workload)
@@ -100,6 +103,9 @@ impl Workload {
         writeln!(out, " \"barriers\": {},", json(&self.barriers)?)?;
         if self.barrier_spin > 0 {
             writeln!(out, " \"barrier_spin\": {},", self.barrier_spin)?;
+        }
+        if self.wait_spin > 0 {
+            writeln!(out, " \"wait_spin\": {},", self.wait_spin)?;
         }
         write!(out, " \"threads\": [")?;
         for (index, thread) in self.threads.iter().enumerate() {

@@ -128,6 +128,10 @@ pub struct Workload {
     /// runtimes.
     #[serde(skip_serializing_if = "is_default")]
     pub barrier_spin: u64,
+    /// Time that a thread spins for a semaphore before it blocks, in nanoseconds, as for the flags of a
+    /// pipeline.
+    #[serde(skip_serializing_if = "is_default")]
+    pub wait_spin: u64,
 }
 
 impl Workload {

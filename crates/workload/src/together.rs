@@ -14,7 +14,7 @@ pub(crate) fn parts(spec: &str) -> Option<Vec<&str>> {
 /// `2/`, and so on.
 ///
 /// # Errors
-/// If two parts have barriers at which threads spin for different times: a graph has one such time.
+/// If threads of two parts spin for different times at barriers, or for semaphores: a graph has one such time each.
 pub(crate) fn together(parts: Vec<Workload>, spec: &str) -> Result<Workload, Error> {
     let names = |name: fn(&Workload) -> &str| parts.iter().map(name).collect::<Vec<_>>().join(PLUS);
     let mut all = Workload {
@@ -22,14 +22,19 @@ pub(crate) fn together(parts: Vec<Workload>, spec: &str) -> Result<Workload, Err
         origin: names(|part| &part.origin),
         ..Workload::default()
     };
-    let mut spins: Vec<u64> =
-        parts.iter().filter(|part| !part.barriers.is_empty()).map(|part| part.barrier_spin).collect();
-    spins.dedup();
-    if let [_, _, ..] = spins[..] {
-        let message = "its parts spin at barriers for different times; give all the same `spin`".to_owned();
-        return Err(Error::Spec { spec: spec.to_owned(), message });
-    }
-    all.barrier_spin = spins.first().copied().unwrap_or(0);
+    let spins = |places: fn(&Workload) -> &[u32], spin: fn(&Workload) -> u64, what: &str| {
+        let mut spins: Vec<u64> = parts.iter().filter(|part| !places(part).is_empty()).map(spin).collect();
+        spins.dedup();
+        match spins[..] {
+            [_, _, ..] => {
+                let message = format!("its parts spin {what} for different times; give all the same");
+                Err(Error::Spec { spec: spec.to_owned(), message })
+            }
+            _ => Ok(spins.first().copied().unwrap_or(0)),
+        }
+    };
+    all.barrier_spin = spins(|part| &part.barriers, |part| part.barrier_spin, "at barriers")?;
+    all.wait_spin = spins(|part| &part.semaphores, |part| part.wait_spin, "for semaphores")?;
     for (index, part) in parts.into_iter().enumerate() {
         let shift = Shift {
             threads: all.threads.len() as u32,

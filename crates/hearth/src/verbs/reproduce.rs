@@ -28,9 +28,10 @@ pub struct Args {
     #[command(flatten)]
     jobs: Jobs,
 
-    /// The world around the workloads, as for `hearth sim`: `all`, `empty`, or parts separated by commas
-    #[arg(long, value_name = "PARTS", default_value_t = World::EMPTY)]
-    world: World,
+    /// The world around the workloads instead of each claim's own, as for `hearth sim`: `all`, `empty`, or parts
+    /// separated by commas
+    #[arg(long, value_name = "PARTS")]
+    world: Option<World>,
 
     /// Read the claims of these files instead, in the format of experiments/claims
     #[arg(long, value_name = "FILE.toml", num_args = 1..)]
@@ -55,7 +56,11 @@ impl Args {
             output::check_writable(report)?;
         }
         let book = self.book()?;
-        let plan = Plan::new(&book, &book.starting_with(&self.only)?).in_world(self.world);
+        let plan = Plan::new(&book, &book.starting_with(&self.only)?);
+        let plan = match self.world {
+            Some(world) => plan.in_world(world),
+            None => plan,
+        };
         let reproduction = progress::during("simulating", plan.simulations(self.runs), |step| {
             plan.run(self.runs, self.jobs.threads(), step)
         })?;

@@ -6,20 +6,9 @@ use crate::ir::visit::{Visitor, walk_block, walk_stmt};
 use crate::ir::{Event, FunctionId, Policy, Role, Stmt, StmtKind};
 use crate::syntax::Span;
 
-/// Events that need a handler; without it, threads would be stuck.
-const NEEDED: [Event; 7] = [
-    Event::New,
-    Event::Unblock,
-    Event::Schedule,
-    Event::Yield,
-    Event::Preempt,
-    Event::Block,
-    Event::Terminate,
-];
-
 pub fn check(policy: &Policy, diagnostics: &mut Vec<Diagnostic>) {
     let missing: Vec<&str> =
-        NEEDED.into_iter().filter(|&event| policy.handler(event).is_none()).map(Event::name).collect();
+        Event::NEEDED.into_iter().filter(|&event| policy.handler(event).is_none()).map(Event::name).collect();
     if !missing.is_empty() {
         let message = format!("policy `{}` has no handlers for: {}", policy.name, missing.join(", "));
         let span = policy.functions.last().map_or(Span::default(), |f| f.at.span);

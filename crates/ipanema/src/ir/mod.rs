@@ -10,6 +10,7 @@
 //! index in [`Function::locals`], parameters first.
 
 pub mod effects;
+mod empty;
 mod prune;
 pub mod visit;
 
@@ -18,6 +19,7 @@ use serde::{Serialize, Serializer};
 use crate::syntax::Span;
 pub use crate::syntax::ast::{BaseType, Event, Extreme, OrderKind, Owner};
 pub use effects::Effects;
+pub(crate) use empty::drop_empty;
 pub(crate) use prune::{prune, reachable};
 
 macro_rules! ids {

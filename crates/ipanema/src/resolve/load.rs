@@ -1,6 +1,7 @@
-//! Loading of a policy and its bases by name.
+//! Loading of a policy, its features and its bases by name.
 
-use crate::codes::{CYCLE, NO_SUCH_POLICY, WRONG_POLICY};
+use super::compose::compose;
+use crate::codes::{CYCLE, FEATURE_OR_POLICY, NO_SUCH_FEATURE, NO_SUCH_POLICY, WRONG_POLICY};
 use crate::diagnostic::Diagnostic;
 use crate::syntax::{Source, Sources, Span, ast};
 use crate::{builtin, syntax};
@@ -11,7 +12,7 @@ const MAX_CHAIN: usize = 32;
 
 /// Source of policy texts; the compiler's only access to the outside.
 pub trait SourceProvider {
-    /// Text of a policy and its name for diagnostics; `None` to fall back to the built-in policy of
+    /// Text of a policy or feature and its name for diagnostics; `None` to fall back to the built-in one of
     /// this name.
     fn source(&self, name: &str) -> Option<Source>;
 }
@@ -22,68 +23,132 @@ impl<F: Fn(&str) -> Option<Source>> SourceProvider for F {
     }
 }
 
-/// Loads policy `name` and its bases, nearest first. Returns `None` if one is missing or does not
-/// parse, with the reasons in `diagnostics`.
+/// Loads policy `name`, its features and its bases, nearest first. Returns `None` if one is missing, does not
+/// parse or does not fit, with the reasons in `diagnostics`.
 pub fn load(
     provider: &dyn SourceProvider,
     name: &str,
     sources: &mut Sources,
     diagnostics: &mut Vec<Diagnostic>,
 ) -> Option<Vec<ast::Policy>> {
+    let mut load = Load { provider, sources, diagnostics };
     let mut chain: Vec<ast::Policy> = Vec::new();
     let mut wanted = name.to_owned();
     let mut said_at = Span::default();
     loop {
-        let found = provider.source(&wanted).or_else(|| {
-            let text = builtin::source(&wanted)?.to_owned();
-            Some(Source { name: format!("{wanted}.ipa"), text })
-        });
-        let Some(source) = found else {
-            let message = format!("no policy is called `{wanted}`");
-            let mut unknown = Diagnostic::error(NO_SUCH_POLICY, said_at, message);
-            if let Some(name) = closest(&wanted, builtin::NAMES) {
-                unknown = unknown.help(format!("did you mean `{name}`?"));
-            }
-            diagnostics.push(unknown);
-            return None;
-        };
-        let id = sources.add(source.name, source.text);
-        let policy = parse(id, sources, diagnostics)?;
-        if !chain.is_empty() && policy.name.name != wanted {
-            let message = format!("the file of policy `{wanted}` declares policy `{}`", policy.name.name);
-            diagnostics.push(
-                Diagnostic::error(WRONG_POLICY, policy.name.span, message).label(said_at, "extended here"),
-            );
-            return None;
-        }
-        let base = policy.base.clone();
+        let policy = load.policy(&wanted, said_at, chain.is_empty())?;
+        let (base, with) = (policy.base.clone(), policy.with.clone());
         chain.push(policy);
-        let Some(base) = base else { return Some(chain) };
+        for feature in with {
+            chain.push(load.feature(&feature)?);
+        }
+        let Some(base) = base else { break };
         if let Some(again) = chain.iter().position(|p| p.name.name == base.name) {
             let round: Vec<&str> =
                 chain[again..].iter().map(|p| p.name.name.as_str()).chain([&*base.name]).collect();
             let message = format!("`{}` extends itself: {}", base.name, round.join(" -> "));
-            diagnostics.push(
+            load.diagnostics.push(
                 Diagnostic::error(CYCLE, base.span, message)
                     .help("a policy and its base need different names"),
             );
             return None;
         }
-        if chain.len() == MAX_CHAIN {
-            let message = format!("more than {MAX_CHAIN} policies extend each other");
-            diagnostics.push(Diagnostic::error(CYCLE, base.span, message));
+        if chain.len() >= MAX_CHAIN {
+            let message = format!("more than {MAX_CHAIN} policies and features extend each other");
+            load.diagnostics.push(Diagnostic::error(CYCLE, base.span, message));
             return None;
         }
         said_at = base.span;
         wanted = base.name;
     }
+    let before = diagnostics.len();
+    compose(&mut chain, diagnostics);
+    if let Some(product) = builtin::product_of(&chain) {
+        chain[0].name.name = product;
+    }
+    (diagnostics.len() == before).then_some(chain)
 }
 
-/// Parses a source; `None` if the text has errors.
-fn parse(id: syntax::SourceId, sources: &Sources, diagnostics: &mut Vec<Diagnostic>) -> Option<ast::Policy> {
-    let text = &sources.get(id)?.text;
-    let parsed = syntax::parse(id, text);
-    let failed = parsed.has_errors();
-    diagnostics.extend(parsed.diagnostics);
-    if failed { None } else { parsed.policy }
+struct Load<'l> {
+    provider: &'l dyn SourceProvider,
+    sources: &'l mut Sources,
+    diagnostics: &'l mut Vec<Diagnostic>,
+}
+
+impl Load<'_> {
+    /// `first`: it is the compiled policy itself, which may have another name than its file.
+    fn policy(&mut self, name: &str, said_at: Span, first: bool) -> Option<ast::Policy> {
+        let Some(found) = self.find(name) else {
+            let message = format!("no policy is called `{name}`");
+            return self.unknown(NO_SUCH_POLICY, said_at, message, closest(name, builtin::NAMES));
+        };
+        let policy = self.parse(found)?;
+        if policy.slot.is_some() {
+            let message = format!("`{}` is a feature, not a policy", policy.name.name);
+            let help =
+                format!("name it in a policy: `policy mine extends family with {}, ...;`", policy.name.name);
+            self.diagnostics.push(Diagnostic::error(FEATURE_OR_POLICY, policy.name.span, message).help(help));
+            return None;
+        }
+        if first { Some(policy) } else { self.named(policy, name, "policy", said_at) }
+    }
+
+    fn feature(&mut self, name: &ast::Ident) -> Option<ast::Policy> {
+        let Some(found) = self.find(&name.name) else {
+            let message = format!("no feature is called `{}`", name.name);
+            let near = closest(&name.name, builtin::features());
+            return self.unknown(NO_SUCH_FEATURE, name.span, message, near);
+        };
+        let feature = self.parse(found)?;
+        if feature.slot.is_none() {
+            let message = format!("`{}` is a policy, not a feature", name.name);
+            self.diagnostics.push(
+                Diagnostic::error(FEATURE_OR_POLICY, name.span, message)
+                    .help(format!("extend it instead: `extends {}`", name.name)),
+            );
+            return None;
+        }
+        self.named(feature, &name.name, "feature", name.span)
+    }
+
+    fn unknown(
+        &mut self,
+        code: crate::diagnostic::Code,
+        at: Span,
+        message: String,
+        near: Option<&str>,
+    ) -> Option<ast::Policy> {
+        let mut unknown = Diagnostic::error(code, at, message);
+        if let Some(near) = near {
+            unknown = unknown.help(format!("did you mean `{near}`?"));
+        }
+        self.diagnostics.push(unknown);
+        None
+    }
+
+    fn find(&self, name: &str) -> Option<Source> {
+        let builtin =
+            || Some(Source { name: format!("{name}.ipa"), text: builtin::source(name)?.into_owned() });
+        self.provider.source(name).or_else(builtin)
+    }
+
+    /// Parses a source; `None` if the text has errors.
+    fn parse(&mut self, source: Source) -> Option<ast::Policy> {
+        let id = self.sources.add(source.name, source.text);
+        let parsed = syntax::parse(id, &self.sources.get(id)?.text);
+        let failed = parsed.has_errors();
+        self.diagnostics.extend(parsed.diagnostics);
+        if failed { None } else { parsed.policy }
+    }
+
+    /// The policy or feature, if it has the name of its file.
+    fn named(&mut self, policy: ast::Policy, wanted: &str, what: &str, said_at: Span) -> Option<ast::Policy> {
+        if policy.name.name == wanted {
+            return Some(policy);
+        }
+        let message = format!("the file of {what} `{wanted}` declares {what} `{}`", policy.name.name);
+        let how = if what == "policy" { "extended here" } else { "named here" };
+        self.diagnostics.push(Diagnostic::error(WRONG_POLICY, policy.name.span, message).label(said_at, how));
+        None
+    }
 }

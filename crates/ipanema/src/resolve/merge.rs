@@ -1,14 +1,15 @@
-//! Merging of a policy with its bases.
+//! Merging of a policy with its features and bases.
 
 use std::collections::HashMap;
 
+use super::names::{Space, types};
 use crate::codes::{BAD_OVERRIDE, DECLARED_TWICE, RESERVED_WORD};
 use crate::diagnostic::Diagnostic;
 use crate::library;
 use crate::syntax::Span;
 use crate::syntax::ast::{self, Event, ItemKind, Owner};
 
-/// A policy and its bases, nearest first. Policies are identified by their index in the chain.
+/// A policy, its features and its bases, nearest first. Policies are identified by their index in the chain.
 pub type Chain = [ast::Policy];
 
 /// A declaration and the index of its policy in the chain.
@@ -90,17 +91,6 @@ impl<'a> Merged<'a> {
     }
 }
 
-/// Name spaces of declarations.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-enum Space {
-    /// Names used alone: parameters, sets, globals, functions, steals; and invariants.
-    Top,
-    Thread,
-    /// Attributes of cores, and queues.
-    Core,
-    Event,
-}
-
 /// Latest declaration of a name.
 struct Seen {
     what: &'static str,
@@ -165,6 +155,13 @@ impl<'a> Merge<'a, '_> {
                     }
                 }
             }
+            ItemKind::Slot(slot) => {
+                for item in &slot.items {
+                    self.item(policy, item);
+                }
+            }
+            // What a slot needs, a feature declares.
+            ItemKind::Need(_) => {}
             ItemKind::Function(f) => {
                 if self.declare(Space::Top, "function", &f.name, policy) {
                     self.version(Body::Function(f), doc, policy, f.name.span);
@@ -304,10 +301,7 @@ fn same_signature(old: &Body, new: &Body) -> Result<(), String> {
         // Handlers and steals have one signature each, which the types pass checks.
         return Ok(());
     };
-    let types =
-        |f: &ast::Function| -> Vec<_> { f.formals.iter().map(|p| (p.ty.base, p.ty.optional)).collect() };
-    let result = |f: &ast::Function| f.result.as_ref().map(|ty| (ty.base, ty.optional));
-    if types(old) == types(new) && result(old) == result(new) {
+    if types(old.result.as_ref(), &old.formals) == types(new.result.as_ref(), &new.formals) {
         Ok(())
     } else {
         Err(format!("`{}` has a different signature than the function it replaces", new.name.name))

@@ -30,12 +30,16 @@ pub struct Doc {
 
 // ---- policy and items -------------------------------------------------------------------------
 
-/// A file: `policy NAME [extends BASE] { items }`.
+/// A file: `policy NAME [extends BASE [with FEATURE, ...]] { items }` or `feature NAME : SLOT { items }`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Policy {
     pub doc: Option<Doc>,
     pub name: Ident,
+    /// The slot that a feature is for. A policy has none.
+    pub slot: Option<Ident>,
     pub base: Option<Ident>,
+    /// Features for the slots of the base.
+    pub with: Vec<Ident>,
     pub items: Vec<Item>,
     pub span: Span,
 }
@@ -61,6 +65,29 @@ pub enum ItemKind {
     Function(Function),
     Handler(Handler),
     Steal(Steal),
+    Slot(Slot),
+    /// Only in a slot.
+    Need(Need),
+}
+
+/// `slot name { items }`: a part that a feature declares. Functions and handlers with a body are defaults.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Slot {
+    pub name: Ident,
+    pub items: Vec<Item>,
+    /// From `{` to `}`, inclusive.
+    pub body_span: Span,
+}
+
+/// What each feature of a slot declares.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub enum Need {
+    /// `queue name;`
+    Queue(Ident),
+    /// `on EVENT (type a, ...);`
+    Handler { event: Event, event_span: Span, formals: Vec<Formal> },
+    /// `type name(type a, type b);`
+    Function { result: Option<Type>, name: Ident, formals: Vec<Formal> },
 }
 
 /// `param name : type [in lo..hi] = default;`
@@ -216,6 +243,17 @@ impl Event {
         Event::Balance,
         Event::Entry,
         Event::Exit,
+    ];
+
+    /// Events that need a handler; without it, threads would be stuck.
+    pub const NEEDED: [Event; 7] = [
+        Event::New,
+        Event::Unblock,
+        Event::Schedule,
+        Event::Yield,
+        Event::Preempt,
+        Event::Block,
+        Event::Terminate,
     ];
 
     /// Name in the source, after `on`.

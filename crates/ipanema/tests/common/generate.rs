@@ -302,25 +302,53 @@ fn item() -> impl Strategy<Value = Item> {
         2 => (select(&Event::ALL[..]), vec(formal(), 0..3), block())
             .prop_map(|(event, formals, body)| ItemKind::Handler(Handler { event, event_span: span(), formals, body })),
         1 => steal().prop_map(ItemKind::Steal),
+        1 => (ident(), vec(part_of_slot(), 0..4))
+            .prop_map(|(name, items)| ItemKind::Slot(Slot { name, items, body_span: span() })),
     ];
     (doc(), kind).prop_map(|(doc, kind)| Item { doc, kind, span: span() })
 }
 
-/// Policy names, with hyphens also before words that are not names by themselves.
-fn policy_name() -> impl Strategy<Value = Ident> {
-    let tail = vec(select(&["cwc", "flat", "core", "2", "4ms"][..]), 0..3);
-    (ident(), tail).prop_map(|(first, tail)| {
-        let name = [&[first.name.as_str()], tail.as_slice()].concat().join("-");
-        Ident { name, span: span() }
-    })
+fn part_of_slot() -> impl Strategy<Value = Item> {
+    let formals = || vec(formal(), 0..3);
+    let event = || select(&Event::ALL[..]);
+    let kind =
+        prop_oneof![
+            ident().prop_map(|name| ItemKind::Need(Need::Queue(name))),
+            (event(), formals()).prop_map(|(event, formals)| {
+                ItemKind::Need(Need::Handler { event, event_span: span(), formals })
+            }),
+            (of(ty()), ident(), formals())
+                .prop_map(|(result, name, formals)| ItemKind::Need(Need::Function { result, name, formals })),
+            (event(), formals(), block()).prop_map(|(event, formals, body)| ItemKind::Handler(Handler {
+                event,
+                event_span: span(),
+                formals,
+                body
+            })),
+            (of(ty()), ident(), formals(), block()).prop_map(|(result, name, formals, body)| {
+                ItemKind::Function(Function { result, name, formals, body })
+            }),
+        ];
+    (doc(), kind).prop_map(|(doc, kind)| Item { doc, kind, span: span() })
 }
 
+/// Policy names, with hyphens and `+` also before words that are not names by themselves.
+fn policy_name() -> impl Strategy<Value = Ident> {
+    let tail = vec(select(&["-cwc", "-flat", "+core", "-2", "+4ms"][..]), 0..3);
+    (ident(), tail).prop_map(|(first, tail)| Ident { name: first.name + &tail.concat(), span: span() })
+}
+
+/// Policies and features.
 pub fn policy() -> impl Strategy<Value = Policy> {
-    (doc(), policy_name(), of(policy_name()), vec(item(), 0..6)).prop_map(|(doc, name, base, items)| Policy {
-        doc,
-        name,
-        base,
-        items,
-        span: span(),
+    let base = prop_oneof![
+        (of(policy_name()), Just(Vec::new())),
+        (policy_name().prop_map(Some), vec(policy_name(), 1..9)),
+    ];
+    let head = prop_oneof![
+        3 => base.prop_map(|(base, with)| (None, base, with)),
+        1 => ident().prop_map(|slot| (Some(slot), None, Vec::new())),
+    ];
+    (doc(), policy_name(), head, vec(item(), 0..6)).prop_map(|(doc, name, (slot, base, with), items)| {
+        Policy { doc, name, slot, base, with, items, span: span() }
     })
 }

@@ -7,12 +7,15 @@ use hearth_ipanema::diagnostic::{Diagnostic, render_all};
 use hearth_ipanema::syntax::ast::Policy;
 use hearth_ipanema::syntax::parse;
 use hearth_ipanema::{SourceId, Sources};
+use std::path::Path;
 
-/// Name and text of the built-in policies.
+/// Name and text of the built-in policies and features.
 pub fn policies() -> Vec<(String, String)> {
-    let dir = concat!(env!("CARGO_MANIFEST_DIR"), "/../../policies");
-    let mut found: Vec<_> = std::fs::read_dir(dir)
-        .unwrap()
+    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../policies");
+    let folders = [dir.join("features"), dir];
+    let mut found: Vec<_> = folders
+        .iter()
+        .flat_map(|folder| std::fs::read_dir(folder).unwrap())
         .map(|entry| entry.unwrap().path())
         .filter(|path| path.extension().is_some_and(|extension| extension == "ipa"))
         .map(|path| {

@@ -93,16 +93,19 @@ struct cfs_core {
 	 * Moving average of the length of idle periods, at most twice `migration_cost`.
 	 */
 	nsec_t usual_idle;
-	/* cfs.ipa:51 */
-	nsec_t next_die;
-	nsec_t next_machine;
 	/*
-	 * cfs.ipa:53
+	 * cfs.ipa:52
+	 * When it last balanced its die, and when its die last balanced with others.
+	 */
+	nsec_t last_die;
+	nsec_t last_machine;
+	/*
+	 * cfs.ipa:54
 	 * Attempts to balance in a row that took no thread although others waited.
 	 */
 	int64_t failures;
 	/*
-	 * cfs.ipa:55
+	 * cfs.ipa:56
 	 * Most threads that the current pull takes.
 	 */
 	int64_t budget;
@@ -162,6 +165,8 @@ static __attribute__((unused)) void cfs_init_core(void SAAKM_MEM *attrs)
 	struct cfs_core SAAKM_MEM *p = (struct cfs_core SAAKM_MEM *)attrs;
 
 	p->usual_idle = 1 * SAAKM_MS;
+	p->last_die = -10 * SAAKM_S;
+	p->last_machine = -10 * SAAKM_S;
 	p->budget = 1;
 }
 
@@ -189,7 +194,7 @@ SAAKM_LOCAL core_t cfs_fallback(saakm_t s, thread_t t, core_t c);
 SAAKM_LOCAL void cfs_periodic(saakm_t s, core_t c, int64_t factor);
 
 /*
- * cfs.ipa:58
+ * cfs.ipa:59
  * t => c.ready
  */
 SAAKM_LOCAL void cfs_enter_ready(saakm_t s, thread_t t, core_t c, uint32_t reason)
@@ -198,7 +203,7 @@ SAAKM_LOCAL void cfs_enter_ready(saakm_t s, thread_t t, core_t c, uint32_t reaso
 	saakm_ready(s, t, c, CFS_QUEUE_READY, cfs_thread(t)->vruntime, reason);
 }
 
-/* cfs.ipa:62 */
+/* cfs.ipa:63 */
 SAAKM_LOCAL nsec_t cfs_vruntime_now(saakm_t s, thread_t t)
 {
 	return cfs_thread(t)->vruntime
@@ -206,7 +211,7 @@ SAAKM_LOCAL nsec_t cfs_vruntime_now(saakm_t s, thread_t t)
 				saakm_weight(t));
 }
 
-/* cfs.ipa:66 */
+/* cfs.ipa:67 */
 SAAKM_LOCAL void cfs_charge(saakm_t s, thread_t t)
 {
 	cfs_thread(t)->vruntime = cfs_vruntime_now(s, t);
@@ -224,7 +229,7 @@ SAAKM_LOCAL void cfs_charge(saakm_t s, thread_t t)
 }
 
 /*
- * cfs.ipa:78
+ * cfs.ipa:79
  * Called before a thread enters a ready queue: converts vruntime to the time line of core c.
  */
 SAAKM_LOCAL void cfs_on_enqueue(saakm_t s, thread_t t, core_t c)
@@ -255,7 +260,7 @@ SAAKM_LOCAL void cfs_on_enqueue(saakm_t s, thread_t t, core_t c)
 	}
 }
 
-/* cfs.ipa:90 */
+/* cfs.ipa:91 */
 SAAKM_LOCAL void cfs_on_schedule(saakm_t s, core_t c)
 {
 	thread_t t = saakm_first(s, c, CFS_QUEUE_READY);
@@ -268,7 +273,7 @@ SAAKM_LOCAL void cfs_on_schedule(saakm_t s, core_t c)
 	}
 }
 
-/* cfs.ipa:98 */
+/* cfs.ipa:99 */
 SAAKM_LOCAL void cfs_on_tick(saakm_t s, thread_t t)
 {
 	core_t c = saakm_core(t);
@@ -282,28 +287,28 @@ SAAKM_LOCAL void cfs_on_tick(saakm_t s, thread_t t)
 	}
 }
 
-/* cfs.ipa:106 */
+/* cfs.ipa:107 */
 SAAKM_LOCAL void cfs_on_yield(saakm_t s, thread_t t)
 {
 	cfs_charge(s, t);
 	cfs_enter_ready(s, t, saakm_core(t), CFS_REASON_NONE);
 }
 
-/* cfs.ipa:111 */
+/* cfs.ipa:112 */
 SAAKM_LOCAL void cfs_on_preempt(saakm_t s, thread_t t)
 {
 	cfs_charge(s, t);
 	cfs_enter_ready(s, t, saakm_core(t), CFS_REASON_NONE);
 }
 
-/* cfs.ipa:116 */
+/* cfs.ipa:117 */
 SAAKM_LOCAL void cfs_on_block(saakm_t s, thread_t t)
 {
 	cfs_charge(s, t);
 	saakm_blocked(s, t);
 }
 
-/* cfs.ipa:121 */
+/* cfs.ipa:122 */
 SAAKM_LOCAL void cfs_on_terminate(saakm_t s, thread_t t)
 {
 	cfs_charge(s, t);
@@ -315,7 +320,7 @@ SAAKM_LOCAL void cfs_on_terminate(saakm_t s, thread_t t)
 }
 
 /*
- * cfs.ipa:132
+ * cfs.ipa:133
  * Load of a core. An idle core has no tick, so its load is updated only at intervals, and the
  * load left by exited threads counts until then.
  */
@@ -324,7 +329,7 @@ SAAKM_LOCAL int64_t cfs_recent(saakm_t s, core_t c)
 	return saakm_has(saakm_idle(s), c) ? cfs_idle_load(s, c) : cfs_busy_load(s, c);
 }
 
-/* cfs.ipa:136 */
+/* cfs.ipa:137 */
 SAAKM_LOCAL int64_t cfs_busy_load(saakm_t s, core_t c)
 {
 	return 1024
@@ -332,7 +337,7 @@ SAAKM_LOCAL int64_t cfs_busy_load(saakm_t s, core_t c)
 				saakm_now(s) - cfs_core(s, c)->since, cfs_state(s)->half_life);
 }
 
-/* cfs.ipa:140 */
+/* cfs.ipa:141 */
 SAAKM_LOCAL int64_t cfs_idle_load(saakm_t s, core_t c)
 {
 	nsec_t last = saakm_now(s) - saakm_mod(saakm_now(s), cfs_refresh_of(s, c));
@@ -340,7 +345,7 @@ SAAKM_LOCAL int64_t cfs_idle_load(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:146
+ * cfs.ipa:147
  * Load of an idle core at `time`, without exited threads.
  */
 SAAKM_LOCAL int64_t cfs_rest(saakm_t s, core_t c, nsec_t at)
@@ -351,7 +356,7 @@ SAAKM_LOCAL int64_t cfs_rest(saakm_t s, core_t c, nsec_t at)
 }
 
 /*
- * cfs.ipa:151
+ * cfs.ipa:152
  * Idle cores balance their die at this interval, and update their load then.
  */
 SAAKM_LOCAL nsec_t cfs_refresh_of(saakm_t s, core_t c)
@@ -362,7 +367,7 @@ SAAKM_LOCAL nsec_t cfs_refresh_of(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:156
+ * cfs.ipa:157
  * Updates the load of a busy core: threads have exited or joined.
  */
 SAAKM_LOCAL void cfs_update(saakm_t s, core_t c)
@@ -374,14 +379,14 @@ SAAKM_LOCAL void cfs_update(saakm_t s, core_t c)
 	cfs_core(s, c)->since = saakm_now(s);
 }
 
-/* cfs.ipa:163 */
+/* cfs.ipa:164 */
 SAAKM_LOCAL int64_t cfs_joined(saakm_t s, core_t c, int64_t before)
 {
 	return saakm_min(before + cfs_core(s, c)->joining, 1024);
 }
 
 /*
- * cfs.ipa:168
+ * cfs.ipa:169
  * A new thread starts with half of the load that its core has free (post_init_entity_util_avg).
  */
 SAAKM_LOCAL void cfs_join(saakm_t s, thread_t t, core_t c)
@@ -390,7 +395,7 @@ SAAKM_LOCAL void cfs_join(saakm_t s, thread_t t, core_t c)
 	cfs_core(s, c)->joining += cfs_thread(t)->util;
 }
 
-/* cfs.ipa:173 */
+/* cfs.ipa:174 */
 SAAKM_LOCAL void cfs_on_enter_idle(saakm_t s, core_t c)
 {
 	cfs_core(s, c)->past = cfs_joined(s, c, cfs_busy_load(s, c));
@@ -398,7 +403,7 @@ SAAKM_LOCAL void cfs_on_enter_idle(saakm_t s, core_t c)
 	cfs_core(s, c)->since = saakm_now(s);
 }
 
-/* cfs.ipa:179 */
+/* cfs.ipa:180 */
 SAAKM_LOCAL void cfs_on_exit_idle(saakm_t s, core_t c)
 {
 	cfs_core(s, c)->past = cfs_joined(s, c, cfs_rest(s, c, saakm_now(s)));
@@ -412,7 +417,7 @@ SAAKM_LOCAL void cfs_on_exit_idle(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:188
+ * cfs.ipa:189
  * Load with the threads that wait.
  */
 SAAKM_LOCAL int64_t cfs_pressure(saakm_t s, core_t c)
@@ -420,7 +425,7 @@ SAAKM_LOCAL int64_t cfs_pressure(saakm_t s, core_t c)
 	return saakm_nr_running(s, c) > 1 ? saakm_nr_running(s, c) * 1024 : cfs_recent(s, c);
 }
 
-/* cfs.ipa:192 */
+/* cfs.ipa:193 */
 SAAKM_LOCAL int64_t cfs_load_of(saakm_t s, domain_t d)
 {
 	int64_t sum = 0;
@@ -433,7 +438,7 @@ SAAKM_LOCAL int64_t cfs_load_of(saakm_t s, domain_t d)
 }
 
 /*
- * cfs.ipa:199
+ * cfs.ipa:200
  * Number of idle cores of d that t may run on.
  */
 SAAKM_LOCAL int64_t cfs_idle_in(saakm_t s, thread_t t, domain_t d)
@@ -443,7 +448,7 @@ SAAKM_LOCAL int64_t cfs_idle_in(saakm_t s, thread_t t, domain_t d)
 }
 
 /*
- * cfs.ipa:204
+ * cfs.ipa:205
  * The group with the least rank is the idlest; between equals, the one with the least load.
  */
 SAAKM_LOCAL int64_t cfs_rank(saakm_t s, thread_t t, domain_t d)
@@ -452,7 +457,7 @@ SAAKM_LOCAL int64_t cfs_rank(saakm_t s, thread_t t, domain_t d)
 }
 
 /*
- * cfs.ipa:210
+ * cfs.ipa:211
  * True if t leaves the group `own` for the group `other` (find_idlest_group). If no core is idle
  * in either, load decides, with a margin.
  */
@@ -467,7 +472,7 @@ SAAKM_LOCAL bool cfs_leaves(saakm_t s, thread_t t, domain_t own, domain_t other)
 }
 
 /*
- * cfs.ipa:218
+ * cfs.ipa:219
  * Core of d where t enters: the idle core that wakes up fastest, then the one that was idle for
  * the shortest time; else the least loaded core (find_idlest_group_cpu).
  */
@@ -509,7 +514,7 @@ SAAKM_LOCAL core_t cfs_enter(saakm_t s, thread_t t, domain_t d, core_t near)
 }
 
 /*
- * cfs.ipa:227
+ * cfs.ipa:228
  * True if t leaves the node of c for node d: not while that has an idle core.
  */
 SAAKM_LOCAL bool cfs_leaves_node(saakm_t s, thread_t t, core_t c, domain_t d)
@@ -518,7 +523,7 @@ SAAKM_LOCAL bool cfs_leaves_node(saakm_t s, thread_t t, core_t c, domain_t d)
 }
 
 /*
- * cfs.ipa:233
+ * cfs.ipa:234
  * Descends from node to die to hyperthread pair to core. Each step starts at the core that the
  * last one found.
  */
@@ -621,7 +626,7 @@ SAAKM_LOCAL core_t cfs_choose_fork(saakm_t s, thread_t t, core_t parent)
 }
 
 /*
- * cfs.ipa:252
+ * cfs.ipa:253
  * The waker's core, if that is idle or has less load with the thread than the previous core with it
  * (wake_affine); else the previous core.
  */
@@ -642,7 +647,7 @@ SAAKM_LOCAL core_t cfs_choose_target(saakm_t s, thread_t t, core_t waker)
 }
 
 /*
- * cfs.ipa:263
+ * cfs.ipa:264
  * Load that a wake-up compares; it includes that of sleeping threads.
  */
 SAAKM_LOCAL int64_t cfs_weigh(saakm_t s, core_t c)
@@ -651,7 +656,7 @@ SAAKM_LOCAL int64_t cfs_weigh(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:268
+ * cfs.ipa:269
  * Searches for an idle core on the target's die only (select_idle_sibling).
  */
 SAAKM_LOCAL core_t cfs_choose_wakeup(saakm_t s, thread_t t, core_t waker)
@@ -687,7 +692,7 @@ SAAKM_LOCAL core_t cfs_choose_wakeup(saakm_t s, thread_t t, core_t waker)
 }
 
 /*
- * cfs.ipa:283
+ * cfs.ipa:284
  * Searches for a whole idle core, then a few cores for any idle one, then the target's hyperthread.
  */
 SAAKM_LOCAL core_t cfs_search(saakm_t s, thread_t t, core_t target, core_t waker)
@@ -730,7 +735,7 @@ SAAKM_LOCAL core_t cfs_search(saakm_t s, thread_t t, core_t target, core_t waker
 }
 
 /*
- * cfs.ipa:294
+ * cfs.ipa:295
  * Load of t, decayed over its sleep.
  */
 SAAKM_LOCAL int64_t cfs_asleep(saakm_t s, thread_t t)
@@ -740,7 +745,7 @@ SAAKM_LOCAL int64_t cfs_asleep(saakm_t s, thread_t t)
 }
 
 /*
- * cfs.ipa:299
+ * cfs.ipa:300
  * c, or the nearest core that t may run on.
  */
 SAAKM_LOCAL core_t cfs_fallback(saakm_t s, thread_t t, core_t c)
@@ -755,20 +760,20 @@ SAAKM_LOCAL core_t cfs_fallback(saakm_t s, thread_t t, core_t c)
 	return choice;
 }
 
-/* cfs.ipa:303 */
+/* cfs.ipa:304 */
 SAAKM_LOCAL void cfs_on_new(saakm_t s, thread_t t, core_t parent)
 {
 	cfs_enter_ready(s, t, cfs_choose_fork(s, t, parent), CFS_REASON_CFS);
 }
 
-/* cfs.ipa:307 */
+/* cfs.ipa:308 */
 SAAKM_LOCAL void cfs_on_unblock(saakm_t s, thread_t t, core_t waker)
 {
 	cfs_enter_ready(s, t, cfs_choose_wakeup(s, t, waker), CFS_REASON_CFS);
 }
 
 /*
- * cfs.ipa:314
+ * cfs.ipa:315
  * A die with at most two threads is not balanced across dies (adjust_numa_imbalance).
  */
 SAAKM_LOCAL bool cfs_crowded(saakm_t s, domain_t die)
@@ -783,7 +788,7 @@ SAAKM_LOCAL bool cfs_crowded(saakm_t s, domain_t die)
 }
 
 /*
- * cfs.ipa:319
+ * cfs.ipa:320
  * Weight of the threads of a core.
  */
 SAAKM_SHARED_1(int64_t, cfs_weight_of, core_t, c)
@@ -804,7 +809,7 @@ SAAKM_SHARED_1(int64_t, cfs_weight_of, core_t, c)
 }
 
 /*
- * cfs.ipa:326
+ * cfs.ipa:327
  * Threads that ran recently move only after failures (cache_nice_tries).
  */
 SAAKM_LOCAL bool cfs_hot(saakm_t s, thread_t t, core_t dst)
@@ -816,7 +821,7 @@ SAAKM_LOCAL bool cfs_hot(saakm_t s, thread_t t, core_t dst)
 			<= (saakm_has(&saakm_llc(s, dst)->cores, saakm_core(t)) ? 1LL : 2LL);
 }
 
-/* cfs.ipa:333 */
+/* cfs.ipa:334 */
 SAAKM_PHASE bool cfs_pull_can_steal_core(saakm_t s, core_t dst, core_t src)
 {
 	return saakm_nr_ready(s, src) > 0 && saakm_nr_running(s, src) >= 2
@@ -824,7 +829,7 @@ SAAKM_PHASE bool cfs_pull_can_steal_core(saakm_t s, core_t dst, core_t src)
 				|| cfs_crowded(s, saakm_llc(s, src)));
 }
 
-/* cfs.ipa:336 */
+/* cfs.ipa:337 */
 SAAKM_PHASE int64_t cfs_pull_select_core(saakm_t s, core_t dst, core_t src)
 {
 	(void)dst;
@@ -832,7 +837,7 @@ SAAKM_PHASE int64_t cfs_pull_select_core(saakm_t s, core_t dst, core_t src)
 	return saakm_nr_running(s, src);
 }
 
-/* cfs.ipa:337 */
+/* cfs.ipa:338 */
 SAAKM_PHASE bool cfs_pull_steal_thread(saakm_t s, core_t dst, thread_t t)
 {
 	return saakm_has(saakm_affinity(t), dst) && !cfs_hot(s, t, dst)
@@ -840,20 +845,20 @@ SAAKM_PHASE bool cfs_pull_steal_thread(saakm_t s, core_t dst, thread_t t)
 			> saakm_weight(t);
 }
 
-/* cfs.ipa:340 */
+/* cfs.ipa:341 */
 SAAKM_PHASE bool cfs_pull_stop(saakm_t s, core_t dst, int64_t stolen)
 {
 	return stolen > 0 && stolen >= cfs_core(s, dst)->budget;
 }
 
-/* cfs.ipa:341 */
+/* cfs.ipa:342 */
 SAAKM_PHASE void cfs_pull_move(saakm_t s, core_t dst, thread_t t)
 {
 	cfs_enter_ready(s, t, dst, CFS_REASON_BALANCE);
 }
 
 /*
- * cfs.ipa:332
+ * cfs.ipa:333
  * dst takes threads while a core has more weight than dst would have with the thread.
  */
 SAAKM_STEAL(cfs_pull, dst, from)
@@ -904,7 +909,7 @@ SAAKM_STEAL(cfs_pull, dst, from)
 	}
 }
 
-/* cfs.ipa:344 */
+/* cfs.ipa:345 */
 SAAKM_LOCAL void cfs_on_newly_idle(saakm_t s, core_t c)
 {
 	if (cfs_core(s, c)->usual_idle < cfs_state(s)->migration_cost) {
@@ -919,7 +924,7 @@ SAAKM_LOCAL void cfs_on_newly_idle(saakm_t s, core_t c)
 	}
 }
 
-/* cfs.ipa:351 */
+/* cfs.ipa:352 */
 SAAKM_LOCAL void cfs_on_balance(saakm_t s, core_t c)
 {
 	cfs_periodic(s, c, cfs_state(s)->busy_factor);
@@ -937,7 +942,7 @@ SAAKM_LOCAL void cfs_on_balance(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:361
+ * cfs.ipa:362
  * Periodic balancing of core c, `factor` times as seldom as that of an idle core. One core of a die at
  * a time balances with other dies (should_we_balance).
  */
@@ -945,19 +950,20 @@ SAAKM_LOCAL void cfs_periodic(saakm_t s, core_t c, int64_t factor)
 {
 	core_t found = SAAKM_FIRST(s, w, saakm_llc(s, c)->cores.word[w]);
 	core_t lead = found != SAAKM_NO_CORE ? found : c;
-	bool wide = saakm_now(s) >= cfs_core(s, lead)->next_machine;
-	if (!wide && saakm_now(s) < cfs_core(s, c)->next_die) {
+	bool wide = saakm_now(s) - cfs_core(s, lead)->last_machine
+			>= cfs_state(s)->interval
+			* SAAKM_COUNT(s, w, saakm_machine(s)->cores.word[w]) * factor;
+	if (!wide
+			&& saakm_now(s) - cfs_core(s, c)->last_die
+			< cfs_state(s)->interval * SAAKM_COUNT(s, w, saakm_llc(s, c)->cores.word[w])
+			* factor) {
 		return;
 	}
-	cfs_core(s, c)->next_die = saakm_now(s)
-			+ cfs_state(s)->interval * SAAKM_COUNT(s, w, saakm_llc(s, c)->cores.word[w])
-			* factor;
+	cfs_core(s, c)->last_die = saakm_now(s);
 	cfs_core(s, c)->budget = 32;
 	int64_t before = saakm_nr_ready(s, c);
 	if (wide) {
-		cfs_core(s, lead)->next_machine = saakm_now(s)
-				+ cfs_state(s)->interval
-				* SAAKM_COUNT(s, w, saakm_machine(s)->cores.word[w]) * factor;
+		cfs_core(s, lead)->last_machine = saakm_now(s);
 		cfs_pull(s, c, saakm_waiting(s));
 	} else {
 		SAAKM_SET(from);

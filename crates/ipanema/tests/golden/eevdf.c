@@ -104,16 +104,19 @@ struct eevdf_core {
 	 * Moving average of the length of idle periods, at most twice `migration_cost`.
 	 */
 	nsec_t usual_idle;
-	/* cfs.ipa:51 */
-	nsec_t next_die;
-	nsec_t next_machine;
 	/*
-	 * cfs.ipa:53
+	 * cfs.ipa:52
+	 * When it last balanced its die, and when its die last balanced with others.
+	 */
+	nsec_t last_die;
+	nsec_t last_machine;
+	/*
+	 * cfs.ipa:54
 	 * Attempts to balance in a row that took no thread although others waited.
 	 */
 	int64_t failures;
 	/*
-	 * cfs.ipa:55
+	 * cfs.ipa:56
 	 * Most threads that the current pull takes.
 	 */
 	int64_t budget;
@@ -211,6 +214,8 @@ static __attribute__((unused)) void eevdf_init_core(void SAAKM_MEM *attrs)
 	struct eevdf_core SAAKM_MEM *p = (struct eevdf_core SAAKM_MEM *)attrs;
 
 	p->usual_idle = 1 * SAAKM_MS;
+	p->last_die = -10 * SAAKM_S;
+	p->last_machine = -10 * SAAKM_S;
 	p->budget = 1;
 }
 
@@ -248,7 +253,7 @@ SAAKM_LOCAL void eevdf_enter_ready(saakm_t s, thread_t t, core_t c, uint32_t rea
 	saakm_ready(s, t, c, EEVDF_QUEUE_READY, eevdf_thread(t)->order, reason);
 }
 
-/* cfs.ipa:62 */
+/* cfs.ipa:63 */
 SAAKM_LOCAL nsec_t eevdf_vruntime_now(saakm_t s, thread_t t)
 {
 	return eevdf_thread(t)->vruntime
@@ -256,7 +261,7 @@ SAAKM_LOCAL nsec_t eevdf_vruntime_now(saakm_t s, thread_t t)
 				saakm_weight(t));
 }
 
-/* cfs.ipa:66 */
+/* cfs.ipa:67 */
 SAAKM_LOCAL void eevdf_charge(saakm_t s, thread_t t)
 {
 	eevdf_thread(t)->vruntime = eevdf_vruntime_now(s, t);
@@ -273,7 +278,7 @@ SAAKM_LOCAL void eevdf_charge(saakm_t s, thread_t t)
 	}
 }
 
-/* cfs.ipa:121 */
+/* cfs.ipa:122 */
 SAAKM_LOCAL void eevdf_on_terminate(saakm_t s, thread_t t)
 {
 	eevdf_charge(s, t);
@@ -285,7 +290,7 @@ SAAKM_LOCAL void eevdf_on_terminate(saakm_t s, thread_t t)
 }
 
 /*
- * cfs.ipa:132
+ * cfs.ipa:133
  * Load of a core. An idle core has no tick, so its load is updated only at intervals, and the
  * load left by exited threads counts until then.
  */
@@ -294,7 +299,7 @@ SAAKM_LOCAL int64_t eevdf_recent(saakm_t s, core_t c)
 	return saakm_has(saakm_idle(s), c) ? eevdf_idle_load(s, c) : eevdf_busy_load(s, c);
 }
 
-/* cfs.ipa:136 */
+/* cfs.ipa:137 */
 SAAKM_LOCAL int64_t eevdf_busy_load(saakm_t s, core_t c)
 {
 	return 1024
@@ -302,7 +307,7 @@ SAAKM_LOCAL int64_t eevdf_busy_load(saakm_t s, core_t c)
 				saakm_now(s) - eevdf_core(s, c)->since, eevdf_state(s)->half_life);
 }
 
-/* cfs.ipa:140 */
+/* cfs.ipa:141 */
 SAAKM_LOCAL int64_t eevdf_idle_load(saakm_t s, core_t c)
 {
 	nsec_t last = saakm_now(s) - saakm_mod(saakm_now(s), eevdf_refresh_of(s, c));
@@ -310,7 +315,7 @@ SAAKM_LOCAL int64_t eevdf_idle_load(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:146
+ * cfs.ipa:147
  * Load of an idle core at `time`, without exited threads.
  */
 SAAKM_LOCAL int64_t eevdf_rest(saakm_t s, core_t c, nsec_t at)
@@ -321,7 +326,7 @@ SAAKM_LOCAL int64_t eevdf_rest(saakm_t s, core_t c, nsec_t at)
 }
 
 /*
- * cfs.ipa:151
+ * cfs.ipa:152
  * Idle cores balance their die at this interval, and update their load then.
  */
 SAAKM_LOCAL nsec_t eevdf_refresh_of(saakm_t s, core_t c)
@@ -332,7 +337,7 @@ SAAKM_LOCAL nsec_t eevdf_refresh_of(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:156
+ * cfs.ipa:157
  * Updates the load of a busy core: threads have exited or joined.
  */
 SAAKM_LOCAL void eevdf_update(saakm_t s, core_t c)
@@ -345,14 +350,14 @@ SAAKM_LOCAL void eevdf_update(saakm_t s, core_t c)
 	eevdf_core(s, c)->since = saakm_now(s);
 }
 
-/* cfs.ipa:163 */
+/* cfs.ipa:164 */
 SAAKM_LOCAL int64_t eevdf_joined(saakm_t s, core_t c, int64_t before)
 {
 	return saakm_min(before + eevdf_core(s, c)->joining, 1024);
 }
 
 /*
- * cfs.ipa:168
+ * cfs.ipa:169
  * A new thread starts with half of the load that its core has free (post_init_entity_util_avg).
  */
 SAAKM_LOCAL void eevdf_join(saakm_t s, thread_t t, core_t c)
@@ -361,7 +366,7 @@ SAAKM_LOCAL void eevdf_join(saakm_t s, thread_t t, core_t c)
 	eevdf_core(s, c)->joining += eevdf_thread(t)->util;
 }
 
-/* cfs.ipa:173 */
+/* cfs.ipa:174 */
 SAAKM_LOCAL void eevdf_on_enter_idle(saakm_t s, core_t c)
 {
 	eevdf_core(s, c)->past = eevdf_joined(s, c, eevdf_busy_load(s, c));
@@ -369,7 +374,7 @@ SAAKM_LOCAL void eevdf_on_enter_idle(saakm_t s, core_t c)
 	eevdf_core(s, c)->since = saakm_now(s);
 }
 
-/* cfs.ipa:179 */
+/* cfs.ipa:180 */
 SAAKM_LOCAL void eevdf_on_exit_idle(saakm_t s, core_t c)
 {
 	eevdf_core(s, c)->past = eevdf_joined(s, c, eevdf_rest(s, c, saakm_now(s)));
@@ -383,7 +388,7 @@ SAAKM_LOCAL void eevdf_on_exit_idle(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:188
+ * cfs.ipa:189
  * Load with the threads that wait.
  */
 SAAKM_LOCAL int64_t eevdf_pressure(saakm_t s, core_t c)
@@ -391,7 +396,7 @@ SAAKM_LOCAL int64_t eevdf_pressure(saakm_t s, core_t c)
 	return saakm_nr_running(s, c) > 1 ? saakm_nr_running(s, c) * 1024 : eevdf_recent(s, c);
 }
 
-/* cfs.ipa:192 */
+/* cfs.ipa:193 */
 SAAKM_LOCAL int64_t eevdf_load_of(saakm_t s, domain_t d)
 {
 	int64_t sum = 0;
@@ -404,7 +409,7 @@ SAAKM_LOCAL int64_t eevdf_load_of(saakm_t s, domain_t d)
 }
 
 /*
- * cfs.ipa:199
+ * cfs.ipa:200
  * Number of idle cores of d that t may run on.
  */
 SAAKM_LOCAL int64_t eevdf_idle_in(saakm_t s, thread_t t, domain_t d)
@@ -414,7 +419,7 @@ SAAKM_LOCAL int64_t eevdf_idle_in(saakm_t s, thread_t t, domain_t d)
 }
 
 /*
- * cfs.ipa:204
+ * cfs.ipa:205
  * The group with the least rank is the idlest; between equals, the one with the least load.
  */
 SAAKM_LOCAL int64_t eevdf_rank(saakm_t s, thread_t t, domain_t d)
@@ -423,7 +428,7 @@ SAAKM_LOCAL int64_t eevdf_rank(saakm_t s, thread_t t, domain_t d)
 }
 
 /*
- * cfs.ipa:210
+ * cfs.ipa:211
  * True if t leaves the group `own` for the group `other` (find_idlest_group). If no core is idle
  * in either, load decides, with a margin.
  */
@@ -438,7 +443,7 @@ SAAKM_LOCAL bool eevdf_leaves(saakm_t s, thread_t t, domain_t own, domain_t othe
 }
 
 /*
- * cfs.ipa:218
+ * cfs.ipa:219
  * Core of d where t enters: the idle core that wakes up fastest, then the one that was idle for
  * the shortest time; else the least loaded core (find_idlest_group_cpu).
  */
@@ -480,7 +485,7 @@ SAAKM_LOCAL core_t eevdf_enter(saakm_t s, thread_t t, domain_t d, core_t near)
 }
 
 /*
- * cfs.ipa:233
+ * cfs.ipa:234
  * Descends from node to die to hyperthread pair to core. Each step starts at the core that the
  * last one found.
  */
@@ -583,7 +588,7 @@ SAAKM_LOCAL core_t eevdf_choose_fork(saakm_t s, thread_t t, core_t parent)
 }
 
 /*
- * cfs.ipa:252
+ * cfs.ipa:253
  * The waker's core, if that is idle or has less load with the thread than the previous core with it
  * (wake_affine); else the previous core.
  */
@@ -604,7 +609,7 @@ SAAKM_LOCAL core_t eevdf__cfs_choose_target(saakm_t s, thread_t t, core_t waker)
 }
 
 /*
- * cfs.ipa:263
+ * cfs.ipa:264
  * Load that a wake-up compares; it includes that of sleeping threads.
  */
 SAAKM_LOCAL int64_t eevdf_weigh(saakm_t s, core_t c)
@@ -613,7 +618,7 @@ SAAKM_LOCAL int64_t eevdf_weigh(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:268
+ * cfs.ipa:269
  * Searches for an idle core on the target's die only (select_idle_sibling).
  */
 SAAKM_LOCAL core_t eevdf_choose_wakeup(saakm_t s, thread_t t, core_t waker)
@@ -649,7 +654,7 @@ SAAKM_LOCAL core_t eevdf_choose_wakeup(saakm_t s, thread_t t, core_t waker)
 }
 
 /*
- * cfs.ipa:294
+ * cfs.ipa:295
  * Load of t, decayed over its sleep.
  */
 SAAKM_LOCAL int64_t eevdf_asleep(saakm_t s, thread_t t)
@@ -659,7 +664,7 @@ SAAKM_LOCAL int64_t eevdf_asleep(saakm_t s, thread_t t)
 }
 
 /*
- * cfs.ipa:299
+ * cfs.ipa:300
  * c, or the nearest core that t may run on.
  */
 SAAKM_LOCAL core_t eevdf_fallback(saakm_t s, thread_t t, core_t c)
@@ -674,20 +679,20 @@ SAAKM_LOCAL core_t eevdf_fallback(saakm_t s, thread_t t, core_t c)
 	return choice;
 }
 
-/* cfs.ipa:303 */
+/* cfs.ipa:304 */
 SAAKM_LOCAL void eevdf_on_new(saakm_t s, thread_t t, core_t parent)
 {
 	eevdf_enter_ready(s, t, eevdf_choose_fork(s, t, parent), EEVDF_REASON_CFS);
 }
 
-/* cfs.ipa:307 */
+/* cfs.ipa:308 */
 SAAKM_LOCAL void eevdf__cfs_on_unblock(saakm_t s, thread_t t, core_t waker)
 {
 	eevdf_enter_ready(s, t, eevdf_choose_wakeup(s, t, waker), EEVDF_REASON_CFS);
 }
 
 /*
- * cfs.ipa:314
+ * cfs.ipa:315
  * A die with at most two threads is not balanced across dies (adjust_numa_imbalance).
  */
 SAAKM_LOCAL bool eevdf_crowded(saakm_t s, domain_t die)
@@ -702,7 +707,7 @@ SAAKM_LOCAL bool eevdf_crowded(saakm_t s, domain_t die)
 }
 
 /*
- * cfs.ipa:319
+ * cfs.ipa:320
  * Weight of the threads of a core.
  */
 SAAKM_SHARED_1(int64_t, eevdf_weight_of, core_t, c)
@@ -723,7 +728,7 @@ SAAKM_SHARED_1(int64_t, eevdf_weight_of, core_t, c)
 }
 
 /*
- * cfs.ipa:326
+ * cfs.ipa:327
  * Threads that ran recently move only after failures (cache_nice_tries).
  */
 SAAKM_LOCAL bool eevdf_hot(saakm_t s, thread_t t, core_t dst)
@@ -735,7 +740,7 @@ SAAKM_LOCAL bool eevdf_hot(saakm_t s, thread_t t, core_t dst)
 			<= (saakm_has(&saakm_llc(s, dst)->cores, saakm_core(t)) ? 1LL : 2LL);
 }
 
-/* cfs.ipa:351 */
+/* cfs.ipa:352 */
 SAAKM_LOCAL void eevdf_on_balance(saakm_t s, core_t c)
 {
 	eevdf_periodic(s, c, eevdf_state(s)->busy_factor);
@@ -753,7 +758,7 @@ SAAKM_LOCAL void eevdf_on_balance(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:361
+ * cfs.ipa:362
  * Periodic balancing of core c, `factor` times as seldom as that of an idle core. One core of a die at
  * a time balances with other dies (should_we_balance).
  */
@@ -761,19 +766,20 @@ SAAKM_LOCAL void eevdf_periodic(saakm_t s, core_t c, int64_t factor)
 {
 	core_t found = SAAKM_FIRST(s, w, saakm_llc(s, c)->cores.word[w]);
 	core_t lead = found != SAAKM_NO_CORE ? found : c;
-	bool wide = saakm_now(s) >= eevdf_core(s, lead)->next_machine;
-	if (!wide && saakm_now(s) < eevdf_core(s, c)->next_die) {
+	bool wide = saakm_now(s) - eevdf_core(s, lead)->last_machine
+			>= eevdf_state(s)->interval
+			* SAAKM_COUNT(s, w, saakm_machine(s)->cores.word[w]) * factor;
+	if (!wide
+			&& saakm_now(s) - eevdf_core(s, c)->last_die
+			< eevdf_state(s)->interval
+			* SAAKM_COUNT(s, w, saakm_llc(s, c)->cores.word[w]) * factor) {
 		return;
 	}
-	eevdf_core(s, c)->next_die = saakm_now(s)
-			+ eevdf_state(s)->interval
-			* SAAKM_COUNT(s, w, saakm_llc(s, c)->cores.word[w]) * factor;
+	eevdf_core(s, c)->last_die = saakm_now(s);
 	eevdf_core(s, c)->budget = 32;
 	int64_t before = saakm_nr_ready(s, c);
 	if (wide) {
-		eevdf_core(s, lead)->next_machine = saakm_now(s)
-				+ eevdf_state(s)->interval
-				* SAAKM_COUNT(s, w, saakm_machine(s)->cores.word[w]) * factor;
+		eevdf_core(s, lead)->last_machine = saakm_now(s);
 		eevdf_pull(s, c, saakm_waiting(s));
 	} else {
 		SAAKM_SET(from);

@@ -172,16 +172,19 @@ struct nest_core {
 	 * Moving average of the length of idle periods, at most twice `migration_cost`.
 	 */
 	nsec_t usual_idle;
-	/* cfs.ipa:51 */
-	nsec_t next_die;
-	nsec_t next_machine;
 	/*
-	 * cfs.ipa:53
+	 * cfs.ipa:52
+	 * When it last balanced its die, and when its die last balanced with others.
+	 */
+	nsec_t last_die;
+	nsec_t last_machine;
+	/*
+	 * cfs.ipa:54
 	 * Attempts to balance in a row that took no thread although others waited.
 	 */
 	int64_t failures;
 	/*
-	 * cfs.ipa:55
+	 * cfs.ipa:56
 	 * Most threads that the current pull takes.
 	 */
 	int64_t budget;
@@ -264,6 +267,8 @@ static __attribute__((unused)) void nest_init_core(void SAAKM_MEM *attrs)
 	struct nest_core SAAKM_MEM *p = (struct nest_core SAAKM_MEM *)attrs;
 
 	p->usual_idle = 1 * SAAKM_MS;
+	p->last_die = -10 * SAAKM_S;
+	p->last_machine = -10 * SAAKM_S;
 	p->budget = 1;
 }
 
@@ -295,7 +300,7 @@ SAAKM_LOCAL void nest_set_aside(saakm_t s, core_t c);
 SAAKM_LOCAL core_t nest_choose_wakeup(saakm_t s, thread_t t, core_t waker);
 
 /*
- * cfs.ipa:58
+ * cfs.ipa:59
  * t => c.ready
  */
 SAAKM_LOCAL void nest_enter_ready(saakm_t s, thread_t t, core_t c, uint32_t reason)
@@ -304,7 +309,7 @@ SAAKM_LOCAL void nest_enter_ready(saakm_t s, thread_t t, core_t c, uint32_t reas
 	saakm_ready(s, t, c, NEST_QUEUE_READY, nest_thread(t)->vruntime, reason);
 }
 
-/* cfs.ipa:62 */
+/* cfs.ipa:63 */
 SAAKM_LOCAL nsec_t nest_vruntime_now(saakm_t s, thread_t t)
 {
 	return nest_thread(t)->vruntime
@@ -312,7 +317,7 @@ SAAKM_LOCAL nsec_t nest_vruntime_now(saakm_t s, thread_t t)
 				saakm_weight(t));
 }
 
-/* cfs.ipa:66 */
+/* cfs.ipa:67 */
 SAAKM_LOCAL void nest_charge(saakm_t s, thread_t t)
 {
 	nest_thread(t)->vruntime = nest_vruntime_now(s, t);
@@ -330,7 +335,7 @@ SAAKM_LOCAL void nest_charge(saakm_t s, thread_t t)
 }
 
 /*
- * cfs.ipa:78
+ * cfs.ipa:79
  * Called before a thread enters a ready queue: converts vruntime to the time line of core c.
  */
 SAAKM_LOCAL void nest_on_enqueue(saakm_t s, thread_t t, core_t c)
@@ -361,7 +366,7 @@ SAAKM_LOCAL void nest_on_enqueue(saakm_t s, thread_t t, core_t c)
 	}
 }
 
-/* cfs.ipa:90 */
+/* cfs.ipa:91 */
 SAAKM_LOCAL void nest_on_schedule(saakm_t s, core_t c)
 {
 	thread_t t = saakm_first(s, c, NEST_QUEUE_READY);
@@ -374,7 +379,7 @@ SAAKM_LOCAL void nest_on_schedule(saakm_t s, core_t c)
 	}
 }
 
-/* cfs.ipa:98 */
+/* cfs.ipa:99 */
 SAAKM_LOCAL void nest_on_tick(saakm_t s, thread_t t)
 {
 	core_t c = saakm_core(t);
@@ -388,28 +393,28 @@ SAAKM_LOCAL void nest_on_tick(saakm_t s, thread_t t)
 	}
 }
 
-/* cfs.ipa:106 */
+/* cfs.ipa:107 */
 SAAKM_LOCAL void nest_on_yield(saakm_t s, thread_t t)
 {
 	nest_charge(s, t);
 	nest_enter_ready(s, t, saakm_core(t), NEST_REASON_NONE);
 }
 
-/* cfs.ipa:111 */
+/* cfs.ipa:112 */
 SAAKM_LOCAL void nest_on_preempt(saakm_t s, thread_t t)
 {
 	nest_charge(s, t);
 	nest_enter_ready(s, t, saakm_core(t), NEST_REASON_NONE);
 }
 
-/* cfs.ipa:116 */
+/* cfs.ipa:117 */
 SAAKM_LOCAL void nest__cfs_on_block(saakm_t s, thread_t t)
 {
 	nest_charge(s, t);
 	saakm_blocked(s, t);
 }
 
-/* cfs.ipa:121 */
+/* cfs.ipa:122 */
 SAAKM_LOCAL void nest__cfs_on_terminate(saakm_t s, thread_t t)
 {
 	nest_charge(s, t);
@@ -421,7 +426,7 @@ SAAKM_LOCAL void nest__cfs_on_terminate(saakm_t s, thread_t t)
 }
 
 /*
- * cfs.ipa:132
+ * cfs.ipa:133
  * Load of a core. An idle core has no tick, so its load is updated only at intervals, and the
  * load left by exited threads counts until then.
  */
@@ -430,7 +435,7 @@ SAAKM_LOCAL int64_t nest_recent(saakm_t s, core_t c)
 	return saakm_has(saakm_idle(s), c) ? nest_idle_load(s, c) : nest_busy_load(s, c);
 }
 
-/* cfs.ipa:136 */
+/* cfs.ipa:137 */
 SAAKM_LOCAL int64_t nest_busy_load(saakm_t s, core_t c)
 {
 	return 1024
@@ -438,7 +443,7 @@ SAAKM_LOCAL int64_t nest_busy_load(saakm_t s, core_t c)
 				saakm_now(s) - nest_core(s, c)->since, nest_state(s)->half_life);
 }
 
-/* cfs.ipa:140 */
+/* cfs.ipa:141 */
 SAAKM_LOCAL int64_t nest_idle_load(saakm_t s, core_t c)
 {
 	nsec_t last = saakm_now(s) - saakm_mod(saakm_now(s), nest_refresh_of(s, c));
@@ -446,7 +451,7 @@ SAAKM_LOCAL int64_t nest_idle_load(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:146
+ * cfs.ipa:147
  * Load of an idle core at `time`, without exited threads.
  */
 SAAKM_LOCAL int64_t nest_rest(saakm_t s, core_t c, nsec_t at)
@@ -457,7 +462,7 @@ SAAKM_LOCAL int64_t nest_rest(saakm_t s, core_t c, nsec_t at)
 }
 
 /*
- * cfs.ipa:151
+ * cfs.ipa:152
  * Idle cores balance their die at this interval, and update their load then.
  */
 SAAKM_LOCAL nsec_t nest_refresh_of(saakm_t s, core_t c)
@@ -468,7 +473,7 @@ SAAKM_LOCAL nsec_t nest_refresh_of(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:156
+ * cfs.ipa:157
  * Updates the load of a busy core: threads have exited or joined.
  */
 SAAKM_LOCAL void nest_update(saakm_t s, core_t c)
@@ -481,14 +486,14 @@ SAAKM_LOCAL void nest_update(saakm_t s, core_t c)
 	nest_core(s, c)->since = saakm_now(s);
 }
 
-/* cfs.ipa:163 */
+/* cfs.ipa:164 */
 SAAKM_LOCAL int64_t nest_joined(saakm_t s, core_t c, int64_t before)
 {
 	return saakm_min(before + nest_core(s, c)->joining, 1024);
 }
 
 /*
- * cfs.ipa:168
+ * cfs.ipa:169
  * A new thread starts with half of the load that its core has free (post_init_entity_util_avg).
  */
 SAAKM_LOCAL void nest_join(saakm_t s, thread_t t, core_t c)
@@ -497,7 +502,7 @@ SAAKM_LOCAL void nest_join(saakm_t s, thread_t t, core_t c)
 	nest_core(s, c)->joining += nest_thread(t)->util;
 }
 
-/* cfs.ipa:173 */
+/* cfs.ipa:174 */
 SAAKM_LOCAL void nest_on_enter_idle(saakm_t s, core_t c)
 {
 	nest_core(s, c)->past = nest_joined(s, c, nest_busy_load(s, c));
@@ -505,7 +510,7 @@ SAAKM_LOCAL void nest_on_enter_idle(saakm_t s, core_t c)
 	nest_core(s, c)->since = saakm_now(s);
 }
 
-/* cfs.ipa:179 */
+/* cfs.ipa:180 */
 SAAKM_LOCAL void nest_on_exit_idle(saakm_t s, core_t c)
 {
 	nest_core(s, c)->past = nest_joined(s, c, nest_rest(s, c, saakm_now(s)));
@@ -519,7 +524,7 @@ SAAKM_LOCAL void nest_on_exit_idle(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:188
+ * cfs.ipa:189
  * Load with the threads that wait.
  */
 SAAKM_LOCAL int64_t nest_pressure(saakm_t s, core_t c)
@@ -527,7 +532,7 @@ SAAKM_LOCAL int64_t nest_pressure(saakm_t s, core_t c)
 	return saakm_nr_running(s, c) > 1 ? saakm_nr_running(s, c) * 1024 : nest_recent(s, c);
 }
 
-/* cfs.ipa:192 */
+/* cfs.ipa:193 */
 SAAKM_LOCAL int64_t nest_load_of(saakm_t s, domain_t d)
 {
 	int64_t sum = 0;
@@ -540,7 +545,7 @@ SAAKM_LOCAL int64_t nest_load_of(saakm_t s, domain_t d)
 }
 
 /*
- * cfs.ipa:199
+ * cfs.ipa:200
  * Number of idle cores of d that t may run on.
  */
 SAAKM_LOCAL int64_t nest_idle_in(saakm_t s, thread_t t, domain_t d)
@@ -550,7 +555,7 @@ SAAKM_LOCAL int64_t nest_idle_in(saakm_t s, thread_t t, domain_t d)
 }
 
 /*
- * cfs.ipa:204
+ * cfs.ipa:205
  * The group with the least rank is the idlest; between equals, the one with the least load.
  */
 SAAKM_LOCAL int64_t nest_rank(saakm_t s, thread_t t, domain_t d)
@@ -559,7 +564,7 @@ SAAKM_LOCAL int64_t nest_rank(saakm_t s, thread_t t, domain_t d)
 }
 
 /*
- * cfs.ipa:210
+ * cfs.ipa:211
  * True if t leaves the group `own` for the group `other` (find_idlest_group). If no core is idle
  * in either, load decides, with a margin.
  */
@@ -574,7 +579,7 @@ SAAKM_LOCAL bool nest_leaves(saakm_t s, thread_t t, domain_t own, domain_t other
 }
 
 /*
- * cfs.ipa:218
+ * cfs.ipa:219
  * Core of d where t enters: the idle core that wakes up fastest, then the one that was idle for
  * the shortest time; else the least loaded core (find_idlest_group_cpu).
  */
@@ -616,7 +621,7 @@ SAAKM_LOCAL core_t nest_enter(saakm_t s, thread_t t, domain_t d, core_t near)
 }
 
 /*
- * cfs.ipa:227
+ * cfs.ipa:228
  * True if t leaves the node of c for node d: not while that has an idle core.
  */
 SAAKM_LOCAL bool nest_leaves_node(saakm_t s, thread_t t, core_t c, domain_t d)
@@ -625,7 +630,7 @@ SAAKM_LOCAL bool nest_leaves_node(saakm_t s, thread_t t, core_t c, domain_t d)
 }
 
 /*
- * cfs.ipa:233
+ * cfs.ipa:234
  * Descends from node to die to hyperthread pair to core. Each step starts at the core that the
  * last one found.
  */
@@ -728,7 +733,7 @@ SAAKM_LOCAL core_t nest_choose_fork(saakm_t s, thread_t t, core_t parent)
 }
 
 /*
- * cfs.ipa:252
+ * cfs.ipa:253
  * The waker's core, if that is idle or has less load with the thread than the previous core with it
  * (wake_affine); else the previous core.
  */
@@ -749,7 +754,7 @@ SAAKM_LOCAL core_t nest_choose_target(saakm_t s, thread_t t, core_t waker)
 }
 
 /*
- * cfs.ipa:263
+ * cfs.ipa:264
  * Load that a wake-up compares; it includes that of sleeping threads.
  */
 SAAKM_LOCAL int64_t nest_weigh(saakm_t s, core_t c)
@@ -758,7 +763,7 @@ SAAKM_LOCAL int64_t nest_weigh(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:268
+ * cfs.ipa:269
  * Searches for an idle core on the target's die only (select_idle_sibling).
  */
 SAAKM_LOCAL core_t nest__cfs_choose_wakeup(saakm_t s, thread_t t, core_t waker)
@@ -794,7 +799,7 @@ SAAKM_LOCAL core_t nest__cfs_choose_wakeup(saakm_t s, thread_t t, core_t waker)
 }
 
 /*
- * cfs.ipa:283
+ * cfs.ipa:284
  * Searches for a whole idle core, then a few cores for any idle one, then the target's hyperthread.
  */
 SAAKM_LOCAL core_t nest_search(saakm_t s, thread_t t, core_t target, core_t waker)
@@ -837,7 +842,7 @@ SAAKM_LOCAL core_t nest_search(saakm_t s, thread_t t, core_t target, core_t wake
 }
 
 /*
- * cfs.ipa:294
+ * cfs.ipa:295
  * Load of t, decayed over its sleep.
  */
 SAAKM_LOCAL int64_t nest_asleep(saakm_t s, thread_t t)
@@ -847,7 +852,7 @@ SAAKM_LOCAL int64_t nest_asleep(saakm_t s, thread_t t)
 }
 
 /*
- * cfs.ipa:299
+ * cfs.ipa:300
  * c, or the nearest core that t may run on.
  */
 SAAKM_LOCAL core_t nest_fallback(saakm_t s, thread_t t, core_t c)
@@ -863,7 +868,7 @@ SAAKM_LOCAL core_t nest_fallback(saakm_t s, thread_t t, core_t c)
 }
 
 /*
- * cfs.ipa:314
+ * cfs.ipa:315
  * A die with at most two threads is not balanced across dies (adjust_numa_imbalance).
  */
 SAAKM_LOCAL bool nest_crowded(saakm_t s, domain_t die)
@@ -878,7 +883,7 @@ SAAKM_LOCAL bool nest_crowded(saakm_t s, domain_t die)
 }
 
 /*
- * cfs.ipa:319
+ * cfs.ipa:320
  * Weight of the threads of a core.
  */
 SAAKM_SHARED_1(int64_t, nest_weight_of, core_t, c)
@@ -899,7 +904,7 @@ SAAKM_SHARED_1(int64_t, nest_weight_of, core_t, c)
 }
 
 /*
- * cfs.ipa:326
+ * cfs.ipa:327
  * Threads that ran recently move only after failures (cache_nice_tries).
  */
 SAAKM_LOCAL bool nest_hot(saakm_t s, thread_t t, core_t dst)
@@ -911,7 +916,7 @@ SAAKM_LOCAL bool nest_hot(saakm_t s, thread_t t, core_t dst)
 			<= (saakm_has(&saakm_llc(s, dst)->cores, saakm_core(t)) ? 1LL : 2LL);
 }
 
-/* cfs.ipa:333 */
+/* cfs.ipa:334 */
 SAAKM_PHASE bool nest_pull_can_steal_core(saakm_t s, core_t dst, core_t src)
 {
 	return saakm_nr_ready(s, src) > 0 && saakm_nr_running(s, src) >= 2
@@ -919,7 +924,7 @@ SAAKM_PHASE bool nest_pull_can_steal_core(saakm_t s, core_t dst, core_t src)
 				|| nest_crowded(s, saakm_llc(s, src)));
 }
 
-/* cfs.ipa:336 */
+/* cfs.ipa:337 */
 SAAKM_PHASE int64_t nest_pull_select_core(saakm_t s, core_t dst, core_t src)
 {
 	(void)dst;
@@ -927,7 +932,7 @@ SAAKM_PHASE int64_t nest_pull_select_core(saakm_t s, core_t dst, core_t src)
 	return saakm_nr_running(s, src);
 }
 
-/* cfs.ipa:337 */
+/* cfs.ipa:338 */
 SAAKM_PHASE bool nest_pull_steal_thread(saakm_t s, core_t dst, thread_t t)
 {
 	return saakm_has(saakm_affinity(t), dst) && !nest_hot(s, t, dst)
@@ -935,20 +940,20 @@ SAAKM_PHASE bool nest_pull_steal_thread(saakm_t s, core_t dst, thread_t t)
 			> saakm_weight(t);
 }
 
-/* cfs.ipa:340 */
+/* cfs.ipa:341 */
 SAAKM_PHASE bool nest_pull_stop(saakm_t s, core_t dst, int64_t stolen)
 {
 	return stolen > 0 && stolen >= nest_core(s, dst)->budget;
 }
 
-/* cfs.ipa:341 */
+/* cfs.ipa:342 */
 SAAKM_PHASE void nest_pull_move(saakm_t s, core_t dst, thread_t t)
 {
 	nest_enter_ready(s, t, dst, NEST_REASON_BALANCE);
 }
 
 /*
- * cfs.ipa:332
+ * cfs.ipa:333
  * dst takes threads while a core has more weight than dst would have with the thread.
  */
 SAAKM_STEAL(nest_pull, dst, from)
@@ -999,7 +1004,7 @@ SAAKM_STEAL(nest_pull, dst, from)
 	}
 }
 
-/* cfs.ipa:344 */
+/* cfs.ipa:345 */
 SAAKM_LOCAL void nest_on_newly_idle(saakm_t s, core_t c)
 {
 	if (nest_core(s, c)->usual_idle < nest_state(s)->migration_cost) {
@@ -1014,7 +1019,7 @@ SAAKM_LOCAL void nest_on_newly_idle(saakm_t s, core_t c)
 	}
 }
 
-/* cfs.ipa:351 */
+/* cfs.ipa:352 */
 SAAKM_LOCAL void nest_on_balance(saakm_t s, core_t c)
 {
 	nest_periodic(s, c, nest_state(s)->busy_factor);
@@ -1032,7 +1037,7 @@ SAAKM_LOCAL void nest_on_balance(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:361
+ * cfs.ipa:362
  * Periodic balancing of core c, `factor` times as seldom as that of an idle core. One core of a die at
  * a time balances with other dies (should_we_balance).
  */
@@ -1040,19 +1045,20 @@ SAAKM_LOCAL void nest_periodic(saakm_t s, core_t c, int64_t factor)
 {
 	core_t found = SAAKM_FIRST(s, w, saakm_llc(s, c)->cores.word[w]);
 	core_t lead = found != SAAKM_NO_CORE ? found : c;
-	bool wide = saakm_now(s) >= nest_core(s, lead)->next_machine;
-	if (!wide && saakm_now(s) < nest_core(s, c)->next_die) {
+	bool wide = saakm_now(s) - nest_core(s, lead)->last_machine
+			>= nest_state(s)->interval
+			* SAAKM_COUNT(s, w, saakm_machine(s)->cores.word[w]) * factor;
+	if (!wide
+			&& saakm_now(s) - nest_core(s, c)->last_die
+			< nest_state(s)->interval
+			* SAAKM_COUNT(s, w, saakm_llc(s, c)->cores.word[w]) * factor) {
 		return;
 	}
-	nest_core(s, c)->next_die = saakm_now(s)
-			+ nest_state(s)->interval
-			* SAAKM_COUNT(s, w, saakm_llc(s, c)->cores.word[w]) * factor;
+	nest_core(s, c)->last_die = saakm_now(s);
 	nest_core(s, c)->budget = 32;
 	int64_t before = saakm_nr_ready(s, c);
 	if (wide) {
-		nest_core(s, lead)->next_machine = saakm_now(s)
-				+ nest_state(s)->interval
-				* SAAKM_COUNT(s, w, saakm_machine(s)->cores.word[w]) * factor;
+		nest_core(s, lead)->last_machine = saakm_now(s);
 		nest_pull(s, c, saakm_waiting(s));
 	} else {
 		SAAKM_SET(from);

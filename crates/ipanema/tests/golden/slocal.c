@@ -92,16 +92,19 @@ struct slocal_core {
 	 * Moving average of the length of idle periods, at most twice `migration_cost`.
 	 */
 	nsec_t usual_idle;
-	/* cfs.ipa:51 */
-	nsec_t next_die;
-	nsec_t next_machine;
 	/*
-	 * cfs.ipa:53
+	 * cfs.ipa:52
+	 * When it last balanced its die, and when its die last balanced with others.
+	 */
+	nsec_t last_die;
+	nsec_t last_machine;
+	/*
+	 * cfs.ipa:54
 	 * Attempts to balance in a row that took no thread although others waited.
 	 */
 	int64_t failures;
 	/*
-	 * cfs.ipa:55
+	 * cfs.ipa:56
 	 * Most threads that the current pull takes.
 	 */
 	int64_t budget;
@@ -161,6 +164,8 @@ static __attribute__((unused)) void slocal_init_core(void SAAKM_MEM *attrs)
 	struct slocal_core SAAKM_MEM *p = (struct slocal_core SAAKM_MEM *)attrs;
 
 	p->usual_idle = 1 * SAAKM_MS;
+	p->last_die = -10 * SAAKM_S;
+	p->last_machine = -10 * SAAKM_S;
 	p->budget = 1;
 }
 
@@ -184,7 +189,7 @@ SAAKM_LOCAL void slocal_join(saakm_t s, thread_t t, core_t c);
 SAAKM_LOCAL void slocal_periodic(saakm_t s, core_t c, int64_t factor);
 
 /*
- * cfs.ipa:58
+ * cfs.ipa:59
  * t => c.ready
  */
 SAAKM_LOCAL void slocal_enter_ready(saakm_t s, thread_t t, core_t c, uint32_t reason)
@@ -193,7 +198,7 @@ SAAKM_LOCAL void slocal_enter_ready(saakm_t s, thread_t t, core_t c, uint32_t re
 	saakm_ready(s, t, c, SLOCAL_QUEUE_READY, slocal_thread(t)->vruntime, reason);
 }
 
-/* cfs.ipa:62 */
+/* cfs.ipa:63 */
 SAAKM_LOCAL nsec_t slocal_vruntime_now(saakm_t s, thread_t t)
 {
 	return slocal_thread(t)->vruntime
@@ -201,7 +206,7 @@ SAAKM_LOCAL nsec_t slocal_vruntime_now(saakm_t s, thread_t t)
 				saakm_weight(t));
 }
 
-/* cfs.ipa:66 */
+/* cfs.ipa:67 */
 SAAKM_LOCAL void slocal_charge(saakm_t s, thread_t t)
 {
 	slocal_thread(t)->vruntime = slocal_vruntime_now(s, t);
@@ -219,7 +224,7 @@ SAAKM_LOCAL void slocal_charge(saakm_t s, thread_t t)
 }
 
 /*
- * cfs.ipa:78
+ * cfs.ipa:79
  * Called before a thread enters a ready queue: converts vruntime to the time line of core c.
  */
 SAAKM_LOCAL void slocal_on_enqueue(saakm_t s, thread_t t, core_t c)
@@ -251,7 +256,7 @@ SAAKM_LOCAL void slocal_on_enqueue(saakm_t s, thread_t t, core_t c)
 	}
 }
 
-/* cfs.ipa:90 */
+/* cfs.ipa:91 */
 SAAKM_LOCAL void slocal_on_schedule(saakm_t s, core_t c)
 {
 	thread_t t = saakm_first(s, c, SLOCAL_QUEUE_READY);
@@ -264,7 +269,7 @@ SAAKM_LOCAL void slocal_on_schedule(saakm_t s, core_t c)
 	}
 }
 
-/* cfs.ipa:98 */
+/* cfs.ipa:99 */
 SAAKM_LOCAL void slocal_on_tick(saakm_t s, thread_t t)
 {
 	core_t c = saakm_core(t);
@@ -278,28 +283,28 @@ SAAKM_LOCAL void slocal_on_tick(saakm_t s, thread_t t)
 	}
 }
 
-/* cfs.ipa:106 */
+/* cfs.ipa:107 */
 SAAKM_LOCAL void slocal_on_yield(saakm_t s, thread_t t)
 {
 	slocal_charge(s, t);
 	slocal_enter_ready(s, t, saakm_core(t), SLOCAL_REASON_NONE);
 }
 
-/* cfs.ipa:111 */
+/* cfs.ipa:112 */
 SAAKM_LOCAL void slocal_on_preempt(saakm_t s, thread_t t)
 {
 	slocal_charge(s, t);
 	slocal_enter_ready(s, t, saakm_core(t), SLOCAL_REASON_NONE);
 }
 
-/* cfs.ipa:116 */
+/* cfs.ipa:117 */
 SAAKM_LOCAL void slocal_on_block(saakm_t s, thread_t t)
 {
 	slocal_charge(s, t);
 	saakm_blocked(s, t);
 }
 
-/* cfs.ipa:121 */
+/* cfs.ipa:122 */
 SAAKM_LOCAL void slocal_on_terminate(saakm_t s, thread_t t)
 {
 	slocal_charge(s, t);
@@ -311,7 +316,7 @@ SAAKM_LOCAL void slocal_on_terminate(saakm_t s, thread_t t)
 }
 
 /*
- * cfs.ipa:132
+ * cfs.ipa:133
  * Load of a core. An idle core has no tick, so its load is updated only at intervals, and the
  * load left by exited threads counts until then.
  */
@@ -320,7 +325,7 @@ SAAKM_LOCAL int64_t slocal_recent(saakm_t s, core_t c)
 	return saakm_has(saakm_idle(s), c) ? slocal_idle_load(s, c) : slocal_busy_load(s, c);
 }
 
-/* cfs.ipa:136 */
+/* cfs.ipa:137 */
 SAAKM_LOCAL int64_t slocal_busy_load(saakm_t s, core_t c)
 {
 	return 1024
@@ -329,7 +334,7 @@ SAAKM_LOCAL int64_t slocal_busy_load(saakm_t s, core_t c)
 				slocal_state(s)->half_life);
 }
 
-/* cfs.ipa:140 */
+/* cfs.ipa:141 */
 SAAKM_LOCAL int64_t slocal_idle_load(saakm_t s, core_t c)
 {
 	nsec_t last = saakm_now(s) - saakm_mod(saakm_now(s), slocal_refresh_of(s, c));
@@ -337,7 +342,7 @@ SAAKM_LOCAL int64_t slocal_idle_load(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:146
+ * cfs.ipa:147
  * Load of an idle core at `time`, without exited threads.
  */
 SAAKM_LOCAL int64_t slocal_rest(saakm_t s, core_t c, nsec_t at)
@@ -348,7 +353,7 @@ SAAKM_LOCAL int64_t slocal_rest(saakm_t s, core_t c, nsec_t at)
 }
 
 /*
- * cfs.ipa:151
+ * cfs.ipa:152
  * Idle cores balance their die at this interval, and update their load then.
  */
 SAAKM_LOCAL nsec_t slocal_refresh_of(saakm_t s, core_t c)
@@ -359,7 +364,7 @@ SAAKM_LOCAL nsec_t slocal_refresh_of(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:156
+ * cfs.ipa:157
  * Updates the load of a busy core: threads have exited or joined.
  */
 SAAKM_LOCAL void slocal_update(saakm_t s, core_t c)
@@ -372,14 +377,14 @@ SAAKM_LOCAL void slocal_update(saakm_t s, core_t c)
 	slocal_core(s, c)->since = saakm_now(s);
 }
 
-/* cfs.ipa:163 */
+/* cfs.ipa:164 */
 SAAKM_LOCAL int64_t slocal_joined(saakm_t s, core_t c, int64_t before)
 {
 	return saakm_min(before + slocal_core(s, c)->joining, 1024);
 }
 
 /*
- * cfs.ipa:168
+ * cfs.ipa:169
  * A new thread starts with half of the load that its core has free (post_init_entity_util_avg).
  */
 SAAKM_LOCAL void slocal_join(saakm_t s, thread_t t, core_t c)
@@ -388,7 +393,7 @@ SAAKM_LOCAL void slocal_join(saakm_t s, thread_t t, core_t c)
 	slocal_core(s, c)->joining += slocal_thread(t)->util;
 }
 
-/* cfs.ipa:173 */
+/* cfs.ipa:174 */
 SAAKM_LOCAL void slocal_on_enter_idle(saakm_t s, core_t c)
 {
 	slocal_core(s, c)->past = slocal_joined(s, c, slocal_busy_load(s, c));
@@ -396,7 +401,7 @@ SAAKM_LOCAL void slocal_on_enter_idle(saakm_t s, core_t c)
 	slocal_core(s, c)->since = saakm_now(s);
 }
 
-/* cfs.ipa:179 */
+/* cfs.ipa:180 */
 SAAKM_LOCAL void slocal_on_exit_idle(saakm_t s, core_t c)
 {
 	slocal_core(s, c)->past = slocal_joined(s, c, slocal_rest(s, c, saakm_now(s)));
@@ -410,7 +415,7 @@ SAAKM_LOCAL void slocal_on_exit_idle(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:299
+ * cfs.ipa:300
  * c, or the nearest core that t may run on.
  */
 SAAKM_LOCAL core_t slocal_fallback(saakm_t s, thread_t t, core_t c)
@@ -426,7 +431,7 @@ SAAKM_LOCAL core_t slocal_fallback(saakm_t s, thread_t t, core_t c)
 }
 
 /*
- * cfs.ipa:314
+ * cfs.ipa:315
  * A die with at most two threads is not balanced across dies (adjust_numa_imbalance).
  */
 SAAKM_LOCAL bool slocal_crowded(saakm_t s, domain_t die)
@@ -441,7 +446,7 @@ SAAKM_LOCAL bool slocal_crowded(saakm_t s, domain_t die)
 }
 
 /*
- * cfs.ipa:319
+ * cfs.ipa:320
  * Weight of the threads of a core.
  */
 SAAKM_SHARED_1(int64_t, slocal_weight_of, core_t, c)
@@ -462,7 +467,7 @@ SAAKM_SHARED_1(int64_t, slocal_weight_of, core_t, c)
 }
 
 /*
- * cfs.ipa:326
+ * cfs.ipa:327
  * Threads that ran recently move only after failures (cache_nice_tries).
  */
 SAAKM_LOCAL bool slocal_hot(saakm_t s, thread_t t, core_t dst)
@@ -474,7 +479,7 @@ SAAKM_LOCAL bool slocal_hot(saakm_t s, thread_t t, core_t dst)
 			<= (saakm_has(&saakm_llc(s, dst)->cores, saakm_core(t)) ? 1LL : 2LL);
 }
 
-/* cfs.ipa:333 */
+/* cfs.ipa:334 */
 SAAKM_PHASE bool slocal_pull_can_steal_core(saakm_t s, core_t dst, core_t src)
 {
 	return saakm_nr_ready(s, src) > 0 && saakm_nr_running(s, src) >= 2
@@ -482,7 +487,7 @@ SAAKM_PHASE bool slocal_pull_can_steal_core(saakm_t s, core_t dst, core_t src)
 				|| slocal_crowded(s, saakm_llc(s, src)));
 }
 
-/* cfs.ipa:336 */
+/* cfs.ipa:337 */
 SAAKM_PHASE int64_t slocal_pull_select_core(saakm_t s, core_t dst, core_t src)
 {
 	(void)dst;
@@ -490,7 +495,7 @@ SAAKM_PHASE int64_t slocal_pull_select_core(saakm_t s, core_t dst, core_t src)
 	return saakm_nr_running(s, src);
 }
 
-/* cfs.ipa:337 */
+/* cfs.ipa:338 */
 SAAKM_PHASE bool slocal_pull_steal_thread(saakm_t s, core_t dst, thread_t t)
 {
 	return saakm_has(saakm_affinity(t), dst) && !slocal_hot(s, t, dst)
@@ -498,20 +503,20 @@ SAAKM_PHASE bool slocal_pull_steal_thread(saakm_t s, core_t dst, thread_t t)
 			> saakm_weight(t);
 }
 
-/* cfs.ipa:340 */
+/* cfs.ipa:341 */
 SAAKM_PHASE bool slocal_pull_stop(saakm_t s, core_t dst, int64_t stolen)
 {
 	return stolen > 0 && stolen >= slocal_core(s, dst)->budget;
 }
 
-/* cfs.ipa:341 */
+/* cfs.ipa:342 */
 SAAKM_PHASE void slocal_pull_move(saakm_t s, core_t dst, thread_t t)
 {
 	slocal_enter_ready(s, t, dst, SLOCAL_REASON_BALANCE);
 }
 
 /*
- * cfs.ipa:332
+ * cfs.ipa:333
  * dst takes threads while a core has more weight than dst would have with the thread.
  */
 SAAKM_STEAL(slocal_pull, dst, from)
@@ -562,7 +567,7 @@ SAAKM_STEAL(slocal_pull, dst, from)
 	}
 }
 
-/* cfs.ipa:344 */
+/* cfs.ipa:345 */
 SAAKM_LOCAL void slocal_on_newly_idle(saakm_t s, core_t c)
 {
 	if (slocal_core(s, c)->usual_idle < slocal_state(s)->migration_cost) {
@@ -577,7 +582,7 @@ SAAKM_LOCAL void slocal_on_newly_idle(saakm_t s, core_t c)
 	}
 }
 
-/* cfs.ipa:351 */
+/* cfs.ipa:352 */
 SAAKM_LOCAL void slocal_on_balance(saakm_t s, core_t c)
 {
 	slocal_periodic(s, c, slocal_state(s)->busy_factor);
@@ -595,7 +600,7 @@ SAAKM_LOCAL void slocal_on_balance(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:361
+ * cfs.ipa:362
  * Periodic balancing of core c, `factor` times as seldom as that of an idle core. One core of a die at
  * a time balances with other dies (should_we_balance).
  */
@@ -603,19 +608,20 @@ SAAKM_LOCAL void slocal_periodic(saakm_t s, core_t c, int64_t factor)
 {
 	core_t found = SAAKM_FIRST(s, w, saakm_llc(s, c)->cores.word[w]);
 	core_t lead = found != SAAKM_NO_CORE ? found : c;
-	bool wide = saakm_now(s) >= slocal_core(s, lead)->next_machine;
-	if (!wide && saakm_now(s) < slocal_core(s, c)->next_die) {
+	bool wide = saakm_now(s) - slocal_core(s, lead)->last_machine
+			>= slocal_state(s)->interval
+			* SAAKM_COUNT(s, w, saakm_machine(s)->cores.word[w]) * factor;
+	if (!wide
+			&& saakm_now(s) - slocal_core(s, c)->last_die
+			< slocal_state(s)->interval
+			* SAAKM_COUNT(s, w, saakm_llc(s, c)->cores.word[w]) * factor) {
 		return;
 	}
-	slocal_core(s, c)->next_die = saakm_now(s)
-			+ slocal_state(s)->interval
-			* SAAKM_COUNT(s, w, saakm_llc(s, c)->cores.word[w]) * factor;
+	slocal_core(s, c)->last_die = saakm_now(s);
 	slocal_core(s, c)->budget = 32;
 	int64_t before = saakm_nr_ready(s, c);
 	if (wide) {
-		slocal_core(s, lead)->next_machine = saakm_now(s)
-				+ slocal_state(s)->interval
-				* SAAKM_COUNT(s, w, saakm_machine(s)->cores.word[w]) * factor;
+		slocal_core(s, lead)->last_machine = saakm_now(s);
 		slocal_pull(s, c, saakm_waiting(s));
 	} else {
 		SAAKM_SET(from);

@@ -98,16 +98,19 @@ struct smove_core {
 	 * Moving average of the length of idle periods, at most twice `migration_cost`.
 	 */
 	nsec_t usual_idle;
-	/* cfs.ipa:51 */
-	nsec_t next_die;
-	nsec_t next_machine;
 	/*
-	 * cfs.ipa:53
+	 * cfs.ipa:52
+	 * When it last balanced its die, and when its die last balanced with others.
+	 */
+	nsec_t last_die;
+	nsec_t last_machine;
+	/*
+	 * cfs.ipa:54
 	 * Attempts to balance in a row that took no thread although others waited.
 	 */
 	int64_t failures;
 	/*
-	 * cfs.ipa:55
+	 * cfs.ipa:56
 	 * Most threads that the current pull takes.
 	 */
 	int64_t budget;
@@ -173,6 +176,8 @@ static __attribute__((unused)) void smove_init_core(void SAAKM_MEM *attrs)
 	struct smove_core SAAKM_MEM *p = (struct smove_core SAAKM_MEM *)attrs;
 
 	p->usual_idle = 1 * SAAKM_MS;
+	p->last_die = -10 * SAAKM_S;
+	p->last_machine = -10 * SAAKM_S;
 	p->budget = 1;
 }
 
@@ -205,7 +210,7 @@ SAAKM_LOCAL bool smove_leaves_node(saakm_t s, thread_t t, core_t c, domain_t d);
 SAAKM_LOCAL int64_t smove_weigh(saakm_t s, core_t c);
 
 /*
- * cfs.ipa:58
+ * cfs.ipa:59
  * t => c.ready
  */
 SAAKM_LOCAL void smove_enter_ready(saakm_t s, thread_t t, core_t c, uint32_t reason)
@@ -214,7 +219,7 @@ SAAKM_LOCAL void smove_enter_ready(saakm_t s, thread_t t, core_t c, uint32_t rea
 	saakm_ready(s, t, c, SMOVE_QUEUE_READY, smove_thread(t)->vruntime, reason);
 }
 
-/* cfs.ipa:62 */
+/* cfs.ipa:63 */
 SAAKM_LOCAL nsec_t smove_vruntime_now(saakm_t s, thread_t t)
 {
 	return smove_thread(t)->vruntime
@@ -222,7 +227,7 @@ SAAKM_LOCAL nsec_t smove_vruntime_now(saakm_t s, thread_t t)
 				saakm_weight(t));
 }
 
-/* cfs.ipa:66 */
+/* cfs.ipa:67 */
 SAAKM_LOCAL void smove_charge(saakm_t s, thread_t t)
 {
 	smove_thread(t)->vruntime = smove_vruntime_now(s, t);
@@ -240,7 +245,7 @@ SAAKM_LOCAL void smove_charge(saakm_t s, thread_t t)
 }
 
 /*
- * cfs.ipa:78
+ * cfs.ipa:79
  * Called before a thread enters a ready queue: converts vruntime to the time line of core c.
  */
 SAAKM_LOCAL void smove_on_enqueue(saakm_t s, thread_t t, core_t c)
@@ -272,7 +277,7 @@ SAAKM_LOCAL void smove_on_enqueue(saakm_t s, thread_t t, core_t c)
 	}
 }
 
-/* cfs.ipa:90 */
+/* cfs.ipa:91 */
 SAAKM_LOCAL void smove_on_schedule(saakm_t s, core_t c)
 {
 	thread_t t = saakm_first(s, c, SMOVE_QUEUE_READY);
@@ -285,7 +290,7 @@ SAAKM_LOCAL void smove_on_schedule(saakm_t s, core_t c)
 	}
 }
 
-/* cfs.ipa:98 */
+/* cfs.ipa:99 */
 SAAKM_LOCAL void smove_on_tick(saakm_t s, thread_t t)
 {
 	core_t c = saakm_core(t);
@@ -299,28 +304,28 @@ SAAKM_LOCAL void smove_on_tick(saakm_t s, thread_t t)
 	}
 }
 
-/* cfs.ipa:106 */
+/* cfs.ipa:107 */
 SAAKM_LOCAL void smove_on_yield(saakm_t s, thread_t t)
 {
 	smove_charge(s, t);
 	smove_enter_ready(s, t, saakm_core(t), SMOVE_REASON_NONE);
 }
 
-/* cfs.ipa:111 */
+/* cfs.ipa:112 */
 SAAKM_LOCAL void smove_on_preempt(saakm_t s, thread_t t)
 {
 	smove_charge(s, t);
 	smove_enter_ready(s, t, saakm_core(t), SMOVE_REASON_NONE);
 }
 
-/* cfs.ipa:116 */
+/* cfs.ipa:117 */
 SAAKM_LOCAL void smove_on_block(saakm_t s, thread_t t)
 {
 	smove_charge(s, t);
 	saakm_blocked(s, t);
 }
 
-/* cfs.ipa:121 */
+/* cfs.ipa:122 */
 SAAKM_LOCAL void smove_on_terminate(saakm_t s, thread_t t)
 {
 	smove_charge(s, t);
@@ -332,7 +337,7 @@ SAAKM_LOCAL void smove_on_terminate(saakm_t s, thread_t t)
 }
 
 /*
- * cfs.ipa:132
+ * cfs.ipa:133
  * Load of a core. An idle core has no tick, so its load is updated only at intervals, and the
  * load left by exited threads counts until then.
  */
@@ -341,7 +346,7 @@ SAAKM_LOCAL int64_t smove_recent(saakm_t s, core_t c)
 	return saakm_has(saakm_idle(s), c) ? smove_idle_load(s, c) : smove_busy_load(s, c);
 }
 
-/* cfs.ipa:136 */
+/* cfs.ipa:137 */
 SAAKM_LOCAL int64_t smove_busy_load(saakm_t s, core_t c)
 {
 	return 1024
@@ -349,7 +354,7 @@ SAAKM_LOCAL int64_t smove_busy_load(saakm_t s, core_t c)
 				saakm_now(s) - smove_core(s, c)->since, smove_state(s)->half_life);
 }
 
-/* cfs.ipa:140 */
+/* cfs.ipa:141 */
 SAAKM_LOCAL int64_t smove_idle_load(saakm_t s, core_t c)
 {
 	nsec_t last = saakm_now(s) - saakm_mod(saakm_now(s), smove_refresh_of(s, c));
@@ -357,7 +362,7 @@ SAAKM_LOCAL int64_t smove_idle_load(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:146
+ * cfs.ipa:147
  * Load of an idle core at `time`, without exited threads.
  */
 SAAKM_LOCAL int64_t smove_rest(saakm_t s, core_t c, nsec_t at)
@@ -368,7 +373,7 @@ SAAKM_LOCAL int64_t smove_rest(saakm_t s, core_t c, nsec_t at)
 }
 
 /*
- * cfs.ipa:151
+ * cfs.ipa:152
  * Idle cores balance their die at this interval, and update their load then.
  */
 SAAKM_LOCAL nsec_t smove_refresh_of(saakm_t s, core_t c)
@@ -379,7 +384,7 @@ SAAKM_LOCAL nsec_t smove_refresh_of(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:156
+ * cfs.ipa:157
  * Updates the load of a busy core: threads have exited or joined.
  */
 SAAKM_LOCAL void smove_update(saakm_t s, core_t c)
@@ -392,14 +397,14 @@ SAAKM_LOCAL void smove_update(saakm_t s, core_t c)
 	smove_core(s, c)->since = saakm_now(s);
 }
 
-/* cfs.ipa:163 */
+/* cfs.ipa:164 */
 SAAKM_LOCAL int64_t smove_joined(saakm_t s, core_t c, int64_t before)
 {
 	return saakm_min(before + smove_core(s, c)->joining, 1024);
 }
 
 /*
- * cfs.ipa:168
+ * cfs.ipa:169
  * A new thread starts with half of the load that its core has free (post_init_entity_util_avg).
  */
 SAAKM_LOCAL void smove_join(saakm_t s, thread_t t, core_t c)
@@ -408,7 +413,7 @@ SAAKM_LOCAL void smove_join(saakm_t s, thread_t t, core_t c)
 	smove_core(s, c)->joining += smove_thread(t)->util;
 }
 
-/* cfs.ipa:173 */
+/* cfs.ipa:174 */
 SAAKM_LOCAL void smove_on_enter_idle(saakm_t s, core_t c)
 {
 	smove_core(s, c)->past = smove_joined(s, c, smove_busy_load(s, c));
@@ -416,7 +421,7 @@ SAAKM_LOCAL void smove_on_enter_idle(saakm_t s, core_t c)
 	smove_core(s, c)->since = saakm_now(s);
 }
 
-/* cfs.ipa:179 */
+/* cfs.ipa:180 */
 SAAKM_LOCAL void smove_on_exit_idle(saakm_t s, core_t c)
 {
 	smove_core(s, c)->past = smove_joined(s, c, smove_rest(s, c, saakm_now(s)));
@@ -430,7 +435,7 @@ SAAKM_LOCAL void smove_on_exit_idle(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:188
+ * cfs.ipa:189
  * Load with the threads that wait.
  */
 SAAKM_LOCAL int64_t smove_pressure(saakm_t s, core_t c)
@@ -438,7 +443,7 @@ SAAKM_LOCAL int64_t smove_pressure(saakm_t s, core_t c)
 	return saakm_nr_running(s, c) > 1 ? saakm_nr_running(s, c) * 1024 : smove_recent(s, c);
 }
 
-/* cfs.ipa:192 */
+/* cfs.ipa:193 */
 SAAKM_LOCAL int64_t smove_load_of(saakm_t s, domain_t d)
 {
 	int64_t sum = 0;
@@ -451,7 +456,7 @@ SAAKM_LOCAL int64_t smove_load_of(saakm_t s, domain_t d)
 }
 
 /*
- * cfs.ipa:218
+ * cfs.ipa:219
  * Core of d where t enters: the idle core that wakes up fastest, then the one that was idle for
  * the shortest time; else the least loaded core (find_idlest_group_cpu).
  */
@@ -493,7 +498,7 @@ SAAKM_LOCAL core_t smove_enter(saakm_t s, thread_t t, domain_t d, core_t near)
 }
 
 /*
- * cfs.ipa:233
+ * cfs.ipa:234
  * Descends from node to die to hyperthread pair to core. Each step starts at the core that the
  * last one found.
  */
@@ -596,7 +601,7 @@ SAAKM_LOCAL core_t smove_choose_fork(saakm_t s, thread_t t, core_t parent)
 }
 
 /*
- * cfs.ipa:252
+ * cfs.ipa:253
  * The waker's core, if that is idle or has less load with the thread than the previous core with it
  * (wake_affine); else the previous core.
  */
@@ -617,7 +622,7 @@ SAAKM_LOCAL core_t smove_choose_target(saakm_t s, thread_t t, core_t waker)
 }
 
 /*
- * cfs.ipa:268
+ * cfs.ipa:269
  * Searches for an idle core on the target's die only (select_idle_sibling).
  */
 SAAKM_LOCAL core_t smove_choose_wakeup(saakm_t s, thread_t t, core_t waker)
@@ -653,7 +658,7 @@ SAAKM_LOCAL core_t smove_choose_wakeup(saakm_t s, thread_t t, core_t waker)
 }
 
 /*
- * cfs.ipa:283
+ * cfs.ipa:284
  * Searches for a whole idle core, then a few cores for any idle one, then the target's hyperthread.
  */
 SAAKM_LOCAL core_t smove_search(saakm_t s, thread_t t, core_t target, core_t waker)
@@ -697,7 +702,7 @@ SAAKM_LOCAL core_t smove_search(saakm_t s, thread_t t, core_t target, core_t wak
 }
 
 /*
- * cfs.ipa:294
+ * cfs.ipa:295
  * Load of t, decayed over its sleep.
  */
 SAAKM_LOCAL int64_t smove_asleep(saakm_t s, thread_t t)
@@ -707,7 +712,7 @@ SAAKM_LOCAL int64_t smove_asleep(saakm_t s, thread_t t)
 }
 
 /*
- * cfs.ipa:299
+ * cfs.ipa:300
  * c, or the nearest core that t may run on.
  */
 SAAKM_LOCAL core_t smove_fallback(saakm_t s, thread_t t, core_t c)
@@ -723,7 +728,7 @@ SAAKM_LOCAL core_t smove_fallback(saakm_t s, thread_t t, core_t c)
 }
 
 /*
- * cfs.ipa:314
+ * cfs.ipa:315
  * A die with at most two threads is not balanced across dies (adjust_numa_imbalance).
  */
 SAAKM_LOCAL bool smove_crowded(saakm_t s, domain_t die)
@@ -738,7 +743,7 @@ SAAKM_LOCAL bool smove_crowded(saakm_t s, domain_t die)
 }
 
 /*
- * cfs.ipa:319
+ * cfs.ipa:320
  * Weight of the threads of a core.
  */
 SAAKM_SHARED_1(int64_t, smove_weight_of, core_t, c)
@@ -759,7 +764,7 @@ SAAKM_SHARED_1(int64_t, smove_weight_of, core_t, c)
 }
 
 /*
- * cfs.ipa:326
+ * cfs.ipa:327
  * Threads that ran recently move only after failures (cache_nice_tries).
  */
 SAAKM_LOCAL bool smove_hot(saakm_t s, thread_t t, core_t dst)
@@ -771,7 +776,7 @@ SAAKM_LOCAL bool smove_hot(saakm_t s, thread_t t, core_t dst)
 			<= (saakm_has(&saakm_llc(s, dst)->cores, saakm_core(t)) ? 1LL : 2LL);
 }
 
-/* cfs.ipa:333 */
+/* cfs.ipa:334 */
 SAAKM_PHASE bool smove_pull_can_steal_core(saakm_t s, core_t dst, core_t src)
 {
 	return saakm_nr_ready(s, src) > 0 && saakm_nr_running(s, src) >= 2
@@ -779,7 +784,7 @@ SAAKM_PHASE bool smove_pull_can_steal_core(saakm_t s, core_t dst, core_t src)
 				|| smove_crowded(s, saakm_llc(s, src)));
 }
 
-/* cfs.ipa:336 */
+/* cfs.ipa:337 */
 SAAKM_PHASE int64_t smove_pull_select_core(saakm_t s, core_t dst, core_t src)
 {
 	(void)dst;
@@ -787,7 +792,7 @@ SAAKM_PHASE int64_t smove_pull_select_core(saakm_t s, core_t dst, core_t src)
 	return saakm_nr_running(s, src);
 }
 
-/* cfs.ipa:337 */
+/* cfs.ipa:338 */
 SAAKM_PHASE bool smove_pull_steal_thread(saakm_t s, core_t dst, thread_t t)
 {
 	return saakm_has(saakm_affinity(t), dst) && !smove_hot(s, t, dst)
@@ -795,20 +800,20 @@ SAAKM_PHASE bool smove_pull_steal_thread(saakm_t s, core_t dst, thread_t t)
 			> saakm_weight(t);
 }
 
-/* cfs.ipa:340 */
+/* cfs.ipa:341 */
 SAAKM_PHASE bool smove_pull_stop(saakm_t s, core_t dst, int64_t stolen)
 {
 	return stolen > 0 && stolen >= smove_core(s, dst)->budget;
 }
 
-/* cfs.ipa:341 */
+/* cfs.ipa:342 */
 SAAKM_PHASE void smove_pull_move(saakm_t s, core_t dst, thread_t t)
 {
 	smove_enter_ready(s, t, dst, SMOVE_REASON_BALANCE);
 }
 
 /*
- * cfs.ipa:332
+ * cfs.ipa:333
  * dst takes threads while a core has more weight than dst would have with the thread.
  */
 SAAKM_STEAL(smove_pull, dst, from)
@@ -859,7 +864,7 @@ SAAKM_STEAL(smove_pull, dst, from)
 	}
 }
 
-/* cfs.ipa:344 */
+/* cfs.ipa:345 */
 SAAKM_LOCAL void smove_on_newly_idle(saakm_t s, core_t c)
 {
 	if (smove_core(s, c)->usual_idle < smove_state(s)->migration_cost) {
@@ -874,7 +879,7 @@ SAAKM_LOCAL void smove_on_newly_idle(saakm_t s, core_t c)
 	}
 }
 
-/* cfs.ipa:351 */
+/* cfs.ipa:352 */
 SAAKM_LOCAL void smove_on_balance(saakm_t s, core_t c)
 {
 	smove_periodic(s, c, smove_state(s)->busy_factor);
@@ -892,7 +897,7 @@ SAAKM_LOCAL void smove_on_balance(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:361
+ * cfs.ipa:362
  * Periodic balancing of core c, `factor` times as seldom as that of an idle core. One core of a die at
  * a time balances with other dies (should_we_balance).
  */
@@ -900,19 +905,20 @@ SAAKM_LOCAL void smove_periodic(saakm_t s, core_t c, int64_t factor)
 {
 	core_t found = SAAKM_FIRST(s, w, saakm_llc(s, c)->cores.word[w]);
 	core_t lead = found != SAAKM_NO_CORE ? found : c;
-	bool wide = saakm_now(s) >= smove_core(s, lead)->next_machine;
-	if (!wide && saakm_now(s) < smove_core(s, c)->next_die) {
+	bool wide = saakm_now(s) - smove_core(s, lead)->last_machine
+			>= smove_state(s)->interval
+			* SAAKM_COUNT(s, w, saakm_machine(s)->cores.word[w]) * factor;
+	if (!wide
+			&& saakm_now(s) - smove_core(s, c)->last_die
+			< smove_state(s)->interval
+			* SAAKM_COUNT(s, w, saakm_llc(s, c)->cores.word[w]) * factor) {
 		return;
 	}
-	smove_core(s, c)->next_die = saakm_now(s)
-			+ smove_state(s)->interval
-			* SAAKM_COUNT(s, w, saakm_llc(s, c)->cores.word[w]) * factor;
+	smove_core(s, c)->last_die = saakm_now(s);
 	smove_core(s, c)->budget = 32;
 	int64_t before = saakm_nr_ready(s, c);
 	if (wide) {
-		smove_core(s, lead)->next_machine = saakm_now(s)
-				+ smove_state(s)->interval
-				* SAAKM_COUNT(s, w, saakm_machine(s)->cores.word[w]) * factor;
+		smove_core(s, lead)->last_machine = saakm_now(s);
 		smove_pull(s, c, saakm_waiting(s));
 	} else {
 		SAAKM_SET(from);

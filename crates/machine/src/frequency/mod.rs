@@ -42,7 +42,7 @@ pub use spec::{
 
 pub(crate) use pstate::{MAX_PSTATES, pstate_count};
 
-use crate::idle::{IdleState, Menu};
+use crate::idle::{Choice, IdleState, Menu};
 use crate::machine::Machine;
 use crate::pelt::FULL;
 use counters::{Counters, Reading};
@@ -229,7 +229,6 @@ impl Model {
             self.wake(now, physical);
         } else {
             thread.idle_since = now;
-            self.requests.idle(index);
             self.sleep(now, physical);
             self.choose_idle_state(now, index);
         }
@@ -409,15 +408,18 @@ impl Model {
     }
 
     /// The idle governor chooses a state for an idle hardware thread, when it goes idle and at its
-    /// ticks until it is in the deepest state.
+    /// ticks until these stop.
     fn choose_idle_state(&mut self, now: u64, index: usize) {
         let thread = &mut self.threads[index];
         let counts = if self.idle.is_empty() {
+            self.requests.idle(index);
             false
         } else {
-            let state = thread.menu.choose(&self.idle);
+            let Choice { state, stops_tick } = thread.menu.choose(&self.idle);
             thread.idle_state = state as u8;
-            if state + 1 < self.idle.len() {
+            if stops_tick {
+                self.requests.idle(index);
+            } else {
                 let tick = (now / TICK_NS + 1) * TICK_NS;
                 self.due.set(2 * self.cores.len() + index, tick);
             }

@@ -115,7 +115,7 @@ impl Requests {
         std::mem::replace(&mut self.requests[thread], pstate) != pstate
     }
 
-    /// A hardware thread goes idle.
+    /// The tick of an idle hardware thread stops.
     pub fn idle(&mut self, thread: usize) {
         if let Software::Schedutil(_, states) = &mut self.software {
             states[thread].idle();

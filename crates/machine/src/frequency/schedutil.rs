@@ -27,7 +27,7 @@ pub(super) struct State {
     cur_khz: u32,
     /// Time from which requests may change again.
     open_at: u64,
-    /// The thread was idle since the last update (`idle_calls`).
+    /// The thread was idle with its tick stopped since the last update (`idle_calls`).
     idled: bool,
 }
 
@@ -36,7 +36,7 @@ impl State {
         State { next_khz: khz, cur_khz: khz, open_at: 0, idled: true }
     }
 
-    /// The thread goes idle.
+    /// The thread is idle, and its tick stops.
     pub fn idle(&mut self) {
         self.idled = true;
     }

@@ -7,6 +7,9 @@
 //! tick of a thread that expects less than a tick goes on. It wakes the governor, which then counts
 //! a long idle time and chooses again.
 //!
+//! A core whose tick goes on does not count as idle for `schedutil`, which then keeps its request (`idle_calls`,
+//! kernel/time/tick-sched.c and kernel/sched/cpufreq_schedutil.c).
+//!
 //! Left out: the workload's own timers, and the limit on exit latency for threads that wait for I/O.
 
 use super::IdleState;
@@ -23,8 +26,19 @@ const NEXT_TIMER_US: u32 = 100_000;
 const DECAY: u32 = 8;
 /// Resolution of the moving average.
 const RESOLUTION: u32 = 1024;
+/// Period of the tick (HZ=250).
+const TICK_US: u32 = 4_000;
 /// Longest idle time to learn, about 17 minutes; it keeps the squares in range.
 const LONGEST_US: u64 = 1_000_000_000;
+
+/// What the governor chooses for an idle hardware thread.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Choice {
+    /// Index of the idle state.
+    pub state: usize,
+    /// The tick stops: the thread is expected to be idle for a tick at least.
+    pub stops_tick: bool,
+}
 
 /// The last idle times of one hardware thread.
 #[derive(Debug, Clone)]
@@ -62,14 +76,14 @@ impl Menu {
         self.next = (self.next + 1) % INTERVALS as u8;
     }
 
-    /// Index of the chosen state of `states`, which must not be empty.
-    pub fn choose(&self, states: &[IdleState]) -> usize {
+    /// Chooses one of `states`, which must not be empty.
+    pub fn choose(&self, states: &[IdleState]) -> Choice {
         let average = u64::from(NEXT_TIMER_US) * u64::from(self.correction);
         let average = (average / u64::from(RESOLUTION * DECAY)) as u32;
         let predicted = self.typical_us().map_or(average, |typical| typical.min(average));
         let fitting = states.partition_point(|state| state.target_residency_us <= predicted);
         // Polling is only for timers that are about to expire.
-        fitting.saturating_sub(1)
+        Choice { state: fitting.saturating_sub(1), stops_tick: predicted >= TICK_US }
     }
 
     /// The average of the last idle times, if they are alike: without outliers above, its standard
@@ -110,7 +124,18 @@ mod tests {
     fn choice(idle_us: &[u64]) -> usize {
         let mut menu = Menu::new();
         idle_us.iter().for_each(|us| menu.learn(us * 1000));
-        menu.choose(&skylake())
+        menu.choose(&skylake()).state
+    }
+
+    #[test]
+    fn the_tick_stops_when_a_tick_passes_idle() {
+        let stops = |idle_us: u64| {
+            let mut menu = Menu::new();
+            (0..8).for_each(|_| menu.learn(idle_us * 1000));
+            menu.choose(&skylake())
+        };
+        assert_eq!(stops(3_999), Choice { state: 2, stops_tick: false });
+        assert_eq!(stops(4_000), Choice { state: 2, stops_tick: true });
     }
 
     #[test]
@@ -141,12 +166,12 @@ mod tests {
     fn ticks_make_the_choice_deeper() {
         let mut menu = Menu::new();
         [160, 180, 200, 220, 240, 170, 230, 200].iter().for_each(|us| menu.learn(us * 1000));
-        assert_eq!(menu.choose(&skylake()), 1);
+        assert_eq!(menu.choose(&skylake()).state, 1);
         menu.learn_tick();
         menu.learn_tick();
-        assert_eq!(menu.choose(&skylake()), 1, "two outliers");
+        assert_eq!(menu.choose(&skylake()).state, 1, "two outliers");
         menu.learn_tick();
-        assert_eq!(menu.choose(&skylake()), 2);
+        assert_eq!(menu.choose(&skylake()).state, 2);
     }
 
     #[test]
@@ -155,9 +180,9 @@ mod tests {
         (0..8).for_each(|_| menu.learn(100_000));
         for _ in 0..7 {
             menu.learn_tick();
-            assert_eq!(menu.choose(&skylake()), 1);
+            assert_eq!(menu.choose(&skylake()).state, 1);
         }
         menu.learn_tick();
-        assert_eq!(menu.choose(&skylake()), 2);
+        assert_eq!(menu.choose(&skylake()), Choice { state: 2, stops_tick: true });
     }
 }

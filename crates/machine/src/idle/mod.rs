@@ -2,7 +2,7 @@
 
 mod menu;
 
-pub(crate) use menu::Menu;
+pub(crate) use menu::{Choice, Menu};
 
 use serde::{Deserialize, Serialize};
 

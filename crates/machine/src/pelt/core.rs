@@ -12,11 +12,16 @@ pub struct CoreUtil {
     /// Sum of the attached threads' utilisations, fixed point.
     avg: u64,
     as_of: u64,
+    /// Part of the sum that threads left, which is subtracted at the next update (Linux `removed`).
+    gone: u64,
     clock: Clock,
     running: bool,
     /// Sum of the enqueued threads' estimates.
     estimate: u32,
 }
+
+/// Interval at which the sums of idle cores are updated (Linux `LOAD_AVG_PERIOD`, in milliseconds).
+const REFRESH_NS: u64 = 32_000_000;
 
 /// Clock of a core's utilisation (Linux `rq->clock_pelt`): it runs slower on a slow core, and
 /// catches up when the core goes idle.
@@ -55,7 +60,7 @@ impl CoreUtil {
     /// Idle core without threads at time 0.
     pub fn new() -> CoreUtil {
         let clock = Clock { idle: true, scale: FULL, from: (0, 0) };
-        CoreUtil { avg: 0, as_of: 0, clock, running: false, estimate: 0 }
+        CoreUtil { avg: 0, as_of: 0, gone: 0, clock, running: false, estimate: 0 }
     }
 
     /// Frequency invariance: from now on, running time counts `scale` / [`FULL`]
@@ -71,11 +76,16 @@ impl CoreUtil {
         self.clock.set(now, true, self.clock.scale);
     }
 
-    /// Attaches a new thread. Its utilisation is half of the core's spare capacity (Linux
-    /// `post_init_entity_util_avg`).
+    /// Attaches a new thread. Its utilisation is half of the core's spare capacity. Linux 5.9 looks at the core before it
+    /// updates it, so that threads that have exited there since an idle core's last refresh count
+    /// (`post_init_entity_util_avg`. The other bound there does not matter: a weight is 1024 times too large, until 6.13).
     pub fn fork(&mut self, now: u64) -> Util {
-        let clock = self.pass(now);
-        let thread = Util::with(clock, fixed(FULL).saturating_sub(self.avg) / 2);
+        let refresh = now - now % REFRESH_NS;
+        if !self.clock.idle || self.as_of < refresh {
+            self.pass(if self.clock.idle { refresh } else { now });
+        }
+        let start = fixed(FULL).saturating_sub(self.avg) / 2;
+        let thread = Util::with(self.pass(now), start);
         self.avg += thread.avg();
         thread
     }
@@ -87,11 +97,18 @@ impl CoreUtil {
         self.avg += thread.avg();
     }
 
-    /// Detaches a thread that is not running: it moves to another core or has exited.
+    /// Detaches a ready thread that moves to another core.
     pub fn detach(&mut self, now: u64, thread: &mut Util) {
         let clock = self.pass(now);
         thread.update(clock, false);
         self.avg = self.avg.saturating_sub(thread.avg());
+    }
+
+    /// Detaches a thread that wakes on another core or has exited. It counts until the core's next update (Linux
+    /// `remove_entity_load_avg`).
+    pub fn leave(&mut self, thread: &mut Util) {
+        thread.update(self.as_of, false);
+        self.gone += thread.avg();
     }
 
     /// An attached thread becomes ready on this core.
@@ -136,6 +153,7 @@ impl CoreUtil {
 
     /// Utilisation of the core at `now`, 0..=[`FULL`].
     pub fn value(&self, now: u64) -> u32 {
+        // Threads that left count here: at their exit, the governor is called before they do.
         let avg = approach(self.avg, self.target(), self.clock.at(now).saturating_sub(self.as_of));
         ((avg >> SHIFT) as u32).min(FULL)
     }
@@ -154,7 +172,8 @@ impl CoreUtil {
     fn pass(&mut self, now: u64) -> u64 {
         let clock = self.clock.at(now);
         let seen = visible(self.as_of, clock);
-        self.avg = approach(self.avg, self.target(), seen - self.as_of);
+        let left = self.avg.saturating_sub(std::mem::take(&mut self.gone));
+        self.avg = approach(left, self.target(), seen - self.as_of);
         self.as_of = seen;
         clock
     }

@@ -11,11 +11,12 @@
 //! |---|---|
 //! | fork | [`CoreUtil::fork`], [`CoreUtil::enqueue`] on the chosen core |
 //! | wake-up on the previous core | [`CoreUtil::enqueue`] |
-//! | wake-up on, or migration to, another core | [`CoreUtil::detach`] there, [`CoreUtil::attach`] and [`CoreUtil::enqueue`] here |
+//! | wake-up on another core | [`CoreUtil::leave`] there, [`CoreUtil::attach`] and [`CoreUtil::enqueue`] here |
+//! | migration to another core | [`CoreUtil::dequeue`] and [`CoreUtil::detach`] there, the same here |
 //! | starts, stops running | [`CoreUtil::start`], [`CoreUtil::stop`] |
 //! | tick | [`CoreUtil::tick`] |
 //! | blocks | [`CoreUtil::stop`], [`CoreUtil::dequeue`] with `sleeps` |
-//! | exits | [`CoreUtil::stop`], [`CoreUtil::dequeue`], [`CoreUtil::detach`] |
+//! | exits | [`CoreUtil::stop`], [`CoreUtil::dequeue`], [`CoreUtil::leave`] |
 //! | core goes idle | [`CoreUtil::idle`] |
 //! | changed scale at a tick | [`CoreUtil::set_scale`] |
 //!
@@ -30,8 +31,7 @@
 //! - Utilisation decays continuously instead of in a series that restarts at each period. The two
 //!   differ by at most one period's weight, 2.2 % of [`FULL`].
 //! - There is one thread class.
-//! - A new thread always starts with half of the core's spare capacity. Linux may start it lower on
-//!   a core with other load.
+//! - Idle cores are updated at multiples of 32 ms. In Linux, a core that goes idle starts the update.
 
 mod core;
 mod decay;

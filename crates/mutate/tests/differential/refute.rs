@@ -7,6 +7,7 @@ use hearth_policy::{Policy, Settings};
 use hearth_sim::{Job, NOISE, Native, SimError, World, run_within};
 use hearth_workload::{Op, Thread, Workload};
 use std::fmt;
+use std::time::Duration;
 
 /// States per scenario. Most violations are found within the first few hundred.
 const STATES: usize = 1_500;
@@ -109,7 +110,7 @@ impl Judges {
                 world: World::EMPTY,
             };
             let by = format!("simulation of {}", workload.name);
-            match run_within(&job, MOST_SECONDS, &mut ()) {
+            match run_within(&job, LIMIT, &mut ()) {
                 Ok(run)
                     if run.summary.overload_core_ms > 0.0
                         && is_free(workload)
@@ -135,7 +136,7 @@ impl Judges {
 const MACHINE: &str = "ryzen-3400g";
 
 /// Limit of simulated time.
-const MOST_SECONDS: u64 = 10;
+const LIMIT: Duration = Duration::from_secs(10);
 
 /// Other policies do not claim to conserve work. Their obligations take minutes and do not hold.
 fn conserves_work(policy: &Policy) -> bool {

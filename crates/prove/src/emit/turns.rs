@@ -11,12 +11,13 @@ use super::unit::{Unit, attribute_name};
 use crate::obligation::{Id, Property};
 use hearth_ipanema::ir::visit::{Visitor, walk_block, walk_expr};
 use hearth_ipanema::ir::{
-    AttributeId, BaseType, Event, Expr, ExprKind, Function, FunctionId, LocalId, Over, Owner, ParamId,
-    Policy, Search, SearchKind, State, Stmt, StmtKind, Target,
+    AttributeId, BaseType, Event, Expr, ExprKind, Extreme, Function, FunctionId, LocalId, Over, Owner,
+    ParamId, Policy, QueueId, Search, SearchKind, State, Stmt, StmtKind, Target,
 };
 use std::collections::BTreeSet;
 
 const FIRST: &str = "it takes the first thread of the first queue that has one";
+const LEAST: &str = "it takes the thread with the least key of the first queue that has one";
 const ENDS: &str = "while another thread waits, it preempts a thread whose turn is over";
 
 /// As SAAKM_TICK_NS: a tick is at most this late.
@@ -24,12 +25,13 @@ const TICK: i64 = 4_000_000;
 
 pub fn emit(unit: &Unit, theory: &mut Theory) {
     let policy = unit.policy;
-    let taken = first(policy, theory);
-    let mut common = vec![Id::new("schedule", PICKS), Id::new("schedule", FIRST)];
+    let (taken, order) = first(policy, theory);
+    let mut common = vec![Id::new("schedule", PICKS), order];
     common.extend(turn(unit, theory));
     for (index, queue) in policy.queues.iter().enumerate() {
         let mut rests_on = common.clone();
-        let (turns, theorem) = match queue.by {
+        let walked = taken.iter().find(|taken| taken.queue.index() == index).and_then(|taken| taken.least);
+        let (turns, theorem) = match walked.or(queue.by) {
             Some(key) => {
                 rests_on.extend(order::emit(unit, theory, key));
                 ("as many turns as its key is behind", "Turns.bound")
@@ -39,8 +41,8 @@ pub fn emit(unit: &Unit, theory: &mut Theory) {
         // Threads of queues that `schedule` tries first.
         let earlier: Vec<&str> = taken
             .iter()
-            .take_while(|taken| taken.index() != index)
-            .map(|taken| policy.queues[taken.index()].name.as_str())
+            .take_while(|taken| taken.queue.index() != index)
+            .map(|taken| policy.queues[taken.queue.index()].name.as_str())
             .collect();
         let unless = match earlier.is_empty() {
             true => String::new(),
@@ -53,31 +55,48 @@ pub fn emit(unit: &Unit, theory: &mut Theory) {
     }
 }
 
+/// A queue of which `schedule` takes the first thread, or the one with the least value of an attribute.
+struct Taken {
+    queue: QueueId,
+    least: Option<AttributeId>,
+}
+
 /// Checks that `schedule` consists of `if (thread t = first(thread t in c.QUEUE)) { ... t => running; }`, once for each
-/// queue. Returns the queues in this order.
-fn first(policy: &Policy, theory: &mut Theory) -> Vec<hearth_ipanema::ir::QueueId> {
+/// queue; or of `min(thread t in c.QUEUE by t.KEY)`. Returns the queues in this order.
+fn first(policy: &Policy, theory: &mut Theory) -> (Vec<Taken>, Id) {
     let Some(handler) = policy.handler(Event::Schedule).map(|id| policy.function(id)) else {
-        return Vec::new();
+        return (Vec::new(), Id::new("schedule", FIRST));
     };
     let taken: Vec<_> = handler.body.iter().filter_map(taken).collect();
-    let distinct: BTreeSet<_> = taken.iter().map(|queue| queue.index()).collect();
+    let distinct: BTreeSet<_> = taken.iter().map(|taken| taken.queue.index()).collect();
     let holds = taken.len() == handler.body.len() && distinct.len() == policy.queues.len();
-    theory.decided(
+    let what = if taken.iter().all(|taken| taken.least.is_none()) { FIRST } else { LEAST };
+    let id = theory.decided(
         Property::Waiting,
         "schedule",
-        FIRST,
+        what,
         &handler.at,
         "form of the handler",
         holds && taken.len() == distinct.len(),
     );
-    taken
+    (taken, id)
 }
 
-/// The queue of which a statement takes the first thread, if it does that and nothing else ends the handler.
-fn taken(stmt: &Stmt) -> Option<hearth_ipanema::ir::QueueId> {
+/// The queue of which a statement takes a thread, if it does that and nothing else ends the handler.
+fn taken(stmt: &Stmt) -> Option<Taken> {
     let StmtKind::IfSome { local, value, then, otherwise } = &stmt.kind else { return None };
     let ExprKind::Search(search) = &value.kind else { return None };
-    let Search { kind: SearchKind::First, iteration, filter: None } = search.as_ref() else { return None };
+    let Search { kind, iteration, filter: None } = search.as_ref() else { return None };
+    let least = match kind {
+        SearchKind::First => None,
+        SearchKind::Extreme { extreme: Extreme::Min, by } => match by.as_slice() {
+            [Expr { kind: ExprKind::Thread { attribute, thread }, .. }] if matches!(thread.kind, ExprKind::Local(id) if id == iteration.local) => {
+                Some(*attribute)
+            }
+            _ => return None,
+        },
+        _ => return None,
+    };
     let Over::Threads { core: Expr { kind: ExprKind::Local(LocalId(0)), .. }, queue } = &iteration.over
     else {
         return None;
@@ -90,7 +109,7 @@ fn taken(stmt: &Stmt) -> Option<hearth_ipanema::ir::QueueId> {
         _ => false,
     };
     let fits = same && iteration.limit.is_none() && otherwise.is_empty() && before.iter().all(sets_attribute);
-    fits.then_some(*queue)
+    fits.then_some(Taken { queue: *queue, least })
 }
 
 /// While another thread waits, a tick preempts a thread that has run for its turn: the time with which the handler

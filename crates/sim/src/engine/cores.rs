@@ -162,7 +162,7 @@ impl Engine<'_> {
             let done = possible.min(self.task(thread).left);
             let task = self.task(thread);
             task.left -= done;
-            if task.spins_at.is_none() && self.of_workload(thread) {
+            if !task.spins && self.of_workload(thread) {
                 self.result.executed += u128::from(done);
             }
         }

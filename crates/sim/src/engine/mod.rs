@@ -24,6 +24,7 @@ use hearth_machine::frequency::{Governor, Model};
 use hearth_trace::{Event, Kind, Sink, Stop, Waker};
 use hearth_workload::{Thread, Workload};
 use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::time::Duration;
 
 /// Time between two clock ticks of a core (HZ = 250).
 pub const TICK_NS: u64 = 4_000_000;
@@ -42,8 +43,8 @@ pub struct Config<'a> {
     pub seed: u64,
     /// Each `Run` takes `1 - noise` to `1 + noise` of its cycles, depending on the seed.
     pub noise: f64,
-    /// Simulated seconds after which the run fails.
-    pub limit_s: u64,
+    /// Simulated time after which the run fails.
+    pub limit: Duration,
     pub world: World,
     /// Threads that are no part of the workload. They follow its threads in number.
     pub background: &'a [Thread],
@@ -142,6 +143,8 @@ pub struct Engine<'a> {
     table: &'a PolicyTable,
     rt: Handle,
     model: Model,
+    /// Work of a hand-over, in millionths of a cycle. 0 if the world has none.
+    handover: u64,
     load: KernelLoad,
     tasks: Vec<Task<'a>>,
     cores: Vec<CoreState>,
@@ -234,6 +237,10 @@ impl<'a> Engine<'a> {
             rt: Handle::new(machine, policy, config.params, &specs),
             load: KernelLoad::new(nr_cores, specs.len()),
             model,
+            handover: match config.world.handovers {
+                true => u64::from(machine.costs.handover_ns) * u64::from(machine.frequency.nominal_khz),
+                false => 0,
+            },
             tasks: threads().map(|t| Task::new(&t.ops)).collect(),
             cores,
             semaphores: workload
@@ -350,8 +357,8 @@ impl<'a> Engine<'a> {
                     self.apply_frequencies();
                 }
                 Some(due) => {
-                    if due - self.origin > self.config.limit_s * 1_000_000_000 {
-                        return Err(SimError::TimeLimit { limit_s: self.config.limit_s });
+                    if u128::from(due - self.origin) > self.config.limit.as_nanos() {
+                        return Err(SimError::TimeLimit { limit: self.config.limit });
                     }
                     self.advance_to(due);
                     if let Some((_, event)) = self.agenda.pop() {

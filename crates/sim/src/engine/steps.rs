@@ -26,12 +26,19 @@ impl Engine<'_> {
                 self.terminate(core, thread)?;
                 return Ok(false);
             }
-            if self.task(thread).spins_at.take().is_some() {
+            if std::mem::take(&mut self.task(thread).spins) {
                 self.waiting += 1;
                 self.block(core, thread)?;
                 return Ok(false);
             }
-            let Some(op) = self.task(thread).cursor.next() else {
+            let task = self.task(thread);
+            let op = task.deferred.take().or_else(|| task.cursor.next());
+            if self.task(thread).owed > 0 && op.is_none_or(|op| self.would_block(op)) {
+                self.task(thread).deferred = op;
+                self.hand_over(thread);
+                continue;
+            }
+            let Some(op) = op else {
                 self.exit(core, thread)?;
                 continue;
             };
@@ -43,14 +50,12 @@ impl Engine<'_> {
                     let factor =
                         noise_millionths(self.config.seed, thread, self.task(thread).runs, self.config.noise);
                     let work = cycles.saturating_mul(factor).min(u64::MAX / 2);
-                    self.task(thread).left = work;
-                    if self.of_workload(thread) {
-                        self.result.demanded += u128::from(work);
-                    }
+                    self.begin_run(thread, work);
                     false
                 }
                 Op::Fork(child) => {
                     self.fork(core, Some(thread), *child)?;
+                    self.task(thread).owed = self.handover;
                     false
                 }
                 Op::Join(child) => {
@@ -67,20 +72,20 @@ impl Engine<'_> {
                 }
                 Op::Post(sem) => {
                     match self.semaphores[*sem as usize].waiters.pop_front() {
-                        Some(waiter) => self.wake(core, Waker::Thread(thread + 1), waiter)?,
+                        Some(waiter) => self.release(core, thread, waiter)?,
                         None => self.semaphores[*sem as usize].count += 1,
                     }
                     false
                 }
                 Op::Wait(sem) => {
                     let sem = &mut self.semaphores[*sem as usize];
-                    let wait = sem.count == 0;
-                    if wait {
+                    if sem.count == 0 {
                         sem.waiters.push_back(thread);
+                        self.spin(thread, self.config.workload.wait_spin)
                     } else {
                         sem.count -= 1;
+                        false
                     }
-                    wait
                 }
                 Op::Barrier(b) => self.barrier(core, thread, *b)?,
                 Op::Yield => {
@@ -104,6 +109,48 @@ impl Engine<'_> {
         }
     }
 
+    /// The thread begins a `Run` of this work.
+    fn begin_run(&mut self, thread: u32, work: u64) {
+        let handover = self.handover;
+        let task = self.task(thread);
+        task.owed = task.owed.saturating_sub(work);
+        let left = work.saturating_sub(task.ahead);
+        task.ahead -= work - left;
+        if handover > 0 && task.cursor.at_end() {
+            task.after_exit = handover.min(left);
+        }
+        task.left = left - task.after_exit;
+        if self.of_workload(thread) {
+            self.result.demanded += u128::from(left);
+        }
+    }
+
+    /// Whether the step would block a thread now.
+    fn would_block(&self, op: &Op) -> bool {
+        match *op {
+            Op::Join(child) => !self.tasks[child as usize].exited,
+            Op::Wait(sem) => self.config.workload.wait_spin == 0 && self.semaphores[sem as usize].count == 0,
+            Op::Barrier(barrier) => {
+                let (arrived, workload) =
+                    (self.barriers[barrier as usize].len() as u32, self.config.workload);
+                workload.barrier_spin == 0 && arrived + 1 < workload.barriers[barrier as usize]
+            }
+            Op::Sleep(_) | Op::Io(_) => true,
+            _ => false,
+        }
+    }
+
+    /// The thread has woken another and would block or exit now. What it does in the kernel before is work of its next `Run`.
+    fn hand_over(&mut self, thread: u32) {
+        let task = self.task(thread);
+        let work = std::mem::take(&mut task.owed);
+        task.left = work;
+        task.ahead += work;
+        if self.of_workload(thread) {
+            self.result.demanded += u128::from(work);
+        }
+    }
+
     pub(super) fn block(&mut self, core: u32, thread: u32) -> Result<(), SimError> {
         self.stop_current(core, Stop::Blocked);
         self.on_thread(core, self.table.block, thread)?;
@@ -119,38 +166,52 @@ impl Engine<'_> {
         let waiting = self.barriers[barrier as usize].len() as u32;
         if waiting + 1 < self.config.workload.barriers[barrier as usize] {
             self.barriers[barrier as usize].push(thread);
-            let spin = self.config.workload.barrier_spin;
-            if spin > 0 {
-                let machine = self.config.machine;
-                let nominal = machine.frequency.nominal_khz;
-                let task = self.task(thread);
-                task.spins_at = Some(barrier);
-                task.left = spin.saturating_mul(machine.costs.work_khz(nominal, nominal));
-            }
-            return Ok(spin == 0);
+            return Ok(self.spin(thread, self.config.workload.barrier_spin));
         }
         for waiter in std::mem::take(&mut self.barriers[barrier as usize]) {
-            if self.task(waiter).spins_at.is_none() {
-                self.wake(core, Waker::Thread(thread + 1), waiter)?;
-                continue;
-            }
-            // The waiter spins, or will when it runs: it observes the release without a wake-up.
-            let on = self.rt.get().thread(waiter).core;
-            let runs = self.rt.get().current(on) == Some(waiter);
-            if runs {
-                self.settle(on);
-            }
-            self.task(waiter).spins_at = None;
-            self.task(waiter).left = 0;
-            if runs {
-                self.schedule_run_end(on);
-            }
+            self.release(core, thread, waiter)?;
         }
         Ok(false)
     }
 
+    /// The current thread spins for `ns` of CPU time at the nominal frequency before it blocks. Returns whether it
+    /// blocks now.
+    fn spin(&mut self, thread: u32, ns: u64) -> bool {
+        if ns > 0 {
+            let machine = self.config.machine;
+            let nominal = machine.frequency.nominal_khz;
+            let task = self.task(thread);
+            task.spins = true;
+            task.left = ns.saturating_mul(machine.costs.work_khz(nominal, nominal));
+        }
+        ns == 0
+    }
+
+    /// `thread` on `core` lets `waiter` continue, which is blocked or spins.
+    fn release(&mut self, core: u32, thread: u32, waiter: u32) -> Result<(), SimError> {
+        if !self.task(waiter).spins {
+            self.wake(core, Waker::Thread(thread + 1), waiter)?;
+            self.task(thread).owed = self.handover;
+            return Ok(());
+        }
+        // The waiter spins, or will when it runs: it observes the release without a wake-up.
+        let on = self.rt.get().thread(waiter).core;
+        let runs = self.rt.get().current(on) == Some(waiter);
+        if runs {
+            self.settle(on);
+        }
+        self.task(waiter).spins = false;
+        self.task(waiter).left = 0;
+        if runs {
+            self.schedule_run_end(on);
+        }
+        Ok(())
+    }
+
     pub(super) fn exit(&mut self, core: u32, thread: u32) -> Result<(), SimError> {
-        self.task(thread).exited = true;
+        let task = self.task(thread);
+        task.exited = true;
+        task.left = task.after_exit;
         self.emit(core, Kind::Exit { thread: thread + 1 });
         for joiner in std::mem::take(&mut self.task(thread).joiners) {
             self.wake(core, Waker::Thread(thread + 1), joiner)?;

@@ -4,9 +4,10 @@ use super::{Book, Claim, Metric, Quantity, Side, Unasked, Until, row};
 use crate::Error;
 use hearth_machine::{Governor, Machine};
 use hearth_policy::{Settings, Spec, load};
-use hearth_sim::Native;
+use hearth_sim::{Native, World};
 use hearth_workload::Workload;
 use serde::Deserialize;
+use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::ops::Range;
 use toml::Spanned;
@@ -17,6 +18,11 @@ struct FileOfClaims {
     /// What every machine of the file gets: `KEY=VALUE,...`.
     #[serde(default)]
     every_machine: String,
+    /// What surrounds the runs of the file; nothing if it is missing.
+    world: Option<String>,
+    /// Groups of workloads by name.
+    #[serde(default)]
+    groups: BTreeMap<String, Vec<String>>,
     #[serde(default)]
     claim: Vec<ClaimEntry>,
     #[serde(default)]
@@ -104,13 +110,16 @@ pub(super) fn parse(book: &mut Book, name: &str, text: &str) -> Result<(), Error
         return Err(Error::claims(format_args!("{name}: the file has no claims"))
             .with_help("begin one with [[claim]]"));
     }
+    let world = file.world.as_deref().map_or(Ok(World::default()), str::parse);
+    let world = world.map_err(|error| Error::claims(format_args!("{name}: {error}")))?;
+    let (every_machine, groups) = (&*file.every_machine, &file.groups);
     for entry in &file.claim {
-        let place = Place { name, text, id: entry.id.get_ref(), every_machine: &file.every_machine };
+        let place = Place { name, text, id: entry.id.get_ref(), every_machine, groups, world };
         let claim = book.claim(entry, &place)?;
         book.claims.push(claim);
     }
     for entry in file.unasked {
-        let place = Place { name, text, id: entry.id.get_ref(), every_machine: "" };
+        let place = Place { name, text, id: entry.id.get_ref(), every_machine, groups, world };
         book.check_id(&entry.id, &place)?;
         if entry.why.get_ref().trim().is_empty() {
             return Err(place.fail(&entry.why, "it does not say why it is not asked"));
@@ -205,14 +214,34 @@ impl Book {
             Ok::<Side, Error>(Side { machine: side.machine.or(machine), ..side })
         };
         let (subject, baseline) = (side(stated.subject)?, stated.baseline.map(side).transpose()?);
-        let workload = self
-            .workloads
-            .load(stated.workload.get_ref(), Workload::resolve)
-            .map_err(|error| place.fail(stated.workload, error))?;
+        let (workload, workloads) = self.workloads_of(stated.workload, place)?;
         if let Some(at) = stated.until {
-            check_end(at, self.workloads.get(workload), place)?;
+            for &index in &workloads {
+                check_end(at, self.workloads.get(index), place)?;
+            }
         }
-        Ok(Quantity { workload, metric: metric.clone(), subject, baseline, until: until.cloned() })
+        Ok(Quantity {
+            workload,
+            workloads,
+            world: place.world,
+            metric: metric.clone(),
+            subject,
+            baseline,
+            until: until.cloned(),
+        })
+    }
+
+    /// The workload's name, and the index of the workload or of each of the group.
+    fn workloads_of(&mut self, at: &Spanned<String>, place: &Place) -> Result<(String, Vec<usize>), Error> {
+        let name = at.get_ref();
+        let group = place.groups.get(name).map_or(std::slice::from_ref(name), Vec::as_slice);
+        if group.is_empty() {
+            return Err(place.fail(at, format_args!("the group `{name}` has no workload")));
+        }
+        let mut load = |name: &String| {
+            self.workloads.load(name, Workload::resolve).map_err(|error| place.fail(at, error))
+        };
+        Ok((name.clone(), group.iter().map(&mut load).collect::<Result<_, _>>()?))
     }
 
     /// Parses `POLICY[:NAME=VALUE,...] GOVERNOR [on MACHINE]`.
@@ -265,6 +294,8 @@ struct Place<'a> {
     text: &'a str,
     id: &'a str,
     every_machine: &'a str,
+    groups: &'a BTreeMap<String, Vec<String>>,
+    world: World,
 }
 
 impl Place<'_> {

@@ -38,7 +38,8 @@ fn parses_a_claim() {
     let machines: Vec<&str> = claim.machines.iter().map(|&m| book.machines.name(m)).collect();
     assert_eq!(machines, ["xeon-5218", "ryzen-3400g"]);
     let quantity = &claim.quantity;
-    assert_eq!(book.workloads.name(quantity.workload), "fork-wait:iterations=5");
+    assert_eq!((&*quantity.workload, quantity.workloads.len()), ("fork-wait:iterations=5", 1));
+    assert_eq!(book.workloads.name(quantity.workloads[0]), "fork-wait:iterations=5");
     assert_eq!((&quantity.metric, claim.range), (&Metric::Speedup, [0.0, 0.5]));
     assert_eq!(quantity.until, Some(Until::Seconds(0.3)));
     // s_max = 8ms is the default, so it is not shown.
@@ -70,6 +71,20 @@ fn metrics_with_an_argument() {
     assert_eq!(with("{ above_ghz = 3.1 }").unwrap(), Metric::AboveGhz(3.1));
     assert_eq!(with("{ placed = [\"cfs\"] }").unwrap(), Metric::Placed(vec!["cfs".into()]));
     assert!(with("\"above_ghz\"").is_err() && with("{ cores = 3 }").is_err());
+}
+
+#[test]
+fn a_group_is_several_workloads_in_the_world_of_the_file() {
+    let head = "world = \"warm\"\n[groups]\nboth = [\"fork-wait:iterations=5\", \"fork-wait:iterations=6\"]\nnone = []\n";
+    let with = |name: &str| parse(&(head.to_owned() + &VALID.replace("fork-wait:iterations=5", name)));
+    let book = with("both").unwrap();
+    let quantity = &book.claims[0].quantity;
+    assert_eq!((&*quantity.workload, quantity.workloads.len()), ("both", 2));
+    assert_eq!(quantity.world, World { warm: true, ..World::EMPTY });
+    assert_eq!(parse(VALID).unwrap().claims[0].quantity.world, World::default());
+    let said = |book: Result<Book, Error>| book.err().expect("an error").to_string();
+    assert!(said(with("none")).contains("claims.toml:9: claim `a-b`: the group `none` has no workload"));
+    assert!(said(parse(&format!("world = \"hot\"\n{VALID}"))).contains("`hot` is no part of the world"));
 }
 
 #[test]

@@ -131,7 +131,9 @@ pub struct ClaimResult<'b> {
 /// A quantity with names.
 #[derive(Serialize)]
 pub struct NamedQuantity<'b> {
+    /// The workload, or the name of a group.
     pub workload: &'b str,
+    pub workloads: Vec<&'b str>,
     pub metric: &'b Metric,
     pub until: Option<&'b Until>,
     pub subject: NamedSide<'b>,
@@ -181,13 +183,13 @@ pub(super) struct MeanMetrics {
 }
 
 impl MeanMetrics {
-    pub(super) fn of(runs: &[Run]) -> Self {
-        let mean = |value: fn(&Run) -> f64| Sample::of(runs.iter().map(value)).map_or(f64::NAN, |s| s.mean);
+    pub(super) fn of<'r>(runs: impl Iterator<Item = &'r Run> + Clone) -> Self {
+        let mean = |value: fn(&Run) -> f64| Sample::of(runs.clone().map(value)).map_or(f64::NAN, |s| s.mean);
         let overload = |run: &Run| {
             let seconds = run.outcome.time_s;
             if seconds > 0.0 { run.outcome.summary.overload_core_ms / seconds } else { 0.0 }
         };
-        let ghz = runs.iter().filter_map(|run| run.outcome.summary.busy_ghz_mean);
+        let ghz = runs.clone().filter_map(|run| run.outcome.summary.busy_ghz_mean);
         MeanMetrics {
             time_s: mean(|run| run.outcome.time_s),
             energy_j: mean(|run| run.outcome.energy_j),
@@ -223,7 +225,8 @@ impl<'b> ClaimResult<'b> {
 impl<'b> NamedQuantity<'b> {
     fn new(book: &'b Book, quantity: &'b Quantity) -> Self {
         NamedQuantity {
-            workload: book.workloads.name(quantity.workload),
+            workload: &quantity.workload,
+            workloads: quantity.workloads.iter().map(|&index| book.workloads.name(index)).collect(),
             metric: &quantity.metric,
             until: quantity.until.as_ref(),
             subject: NamedSide::new(book, &quantity.subject),

@@ -245,7 +245,13 @@ fn simulator_errors_name_the_setting() {
     let book = book();
     let claims: Vec<&Claim> = book.claims.iter().collect();
     let outcomes = (0..10)
-        .map(|i| if i == 5 { Err(SimError::TimeLimit { limit_s: 1 }) } else { Ok(timed(1.0)) })
+        .map(|i| {
+            if i == 5 {
+                Err(SimError::TimeLimit { limit: std::time::Duration::from_secs(1) })
+            } else {
+                Ok(timed(1.0))
+            }
+        })
         .collect();
     let Err(error) = Plan::new(&book, &claims).evaluate(2, outcomes) else { panic!("an error") };
     let said = error.to_string();

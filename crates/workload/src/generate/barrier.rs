@@ -5,7 +5,8 @@
 //! paper, section 5.4). The master forks the team, as in OpenMP, and works with it.
 //!
 //! A thread spins at the barrier before it blocks, like libgomp without a wait policy. With one
-//! thread per core and evenly distributed work, it hardly ever blocks.
+//! thread per core and evenly distributed work, it hardly ever blocks. New threads first meet the
+//! master, which comes when it has forked all of them (libgomp's team.c: `threads_dock`).
 
 use super::builder::{Builder, run, varied};
 use super::params::SEED;
@@ -58,9 +59,10 @@ fn build(args: &Args) -> Workload {
     let mut builder = Builder::default();
     let barrier = builder.barrier(threads);
     let mut work = || {
-        varied(&mut random, args.get("iterations"), |random| {
+        let iterations = varied(&mut random, args.get("iterations"), |random| {
             vec![run(random.around(args.get("compute"), args.get("spread"))), Op::Barrier(barrier)]
-        })
+        });
+        [vec![Op::Barrier(barrier)], iterations].concat()
     };
     let master = builder.thread("master");
     let team: Vec<ThreadIdx> = (1..threads).map(|_| builder.thread_with("worker", work())).collect();

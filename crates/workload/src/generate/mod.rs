@@ -10,6 +10,7 @@ mod barrier;
 mod builder;
 mod bursts;
 mod busy_loop;
+mod cmake;
 mod configure;
 mod daemons;
 mod fork_wait;
@@ -53,9 +54,10 @@ pub fn generators() -> &'static [Generator] {
     &GENERATORS
 }
 
-static GENERATORS: [Generator; 14] = [
+static GENERATORS: [Generator; 15] = [
     fork_wait::GENERATOR,
     configure::GENERATOR,
+    cmake::GENERATOR,
     kbuild::GENERATOR,
     producer_consumer::GENERATOR,
     barrier::GENERATOR,

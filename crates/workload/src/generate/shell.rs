@@ -89,21 +89,39 @@ impl Shell<'_> {
         self.wait_for(child);
     }
 
+    /// Runs a program that starts children, and waits for it.
+    pub fn run_children(&mut self, (name, cost): Program, children: impl FnOnce(&mut Shell)) {
+        let me = self.spawn(name);
+        let mut inner = Shell { builder: self.builder, random: self.random, me };
+        inner.work(cost);
+        children(&mut inner);
+        self.wait_for(me);
+    }
+
+    /// Runs the compiler driver, which starts the compiler or the linker.
+    pub fn driver(&mut self, children: impl FnOnce(&mut Shell)) {
+        self.run_children(("gcc", DRIVER), children);
+    }
+
+    /// Compiles a small test: `cc1`, then `as`.
+    pub fn compile(&mut self) {
+        self.command(("cc1", CC1_TEST));
+        self.command(("as", AS_TEST));
+    }
+
+    /// Links a small test: `collect2`, which runs `ld`.
+    pub fn link(&mut self) {
+        self.run_children(("collect2", COLLECT2), |linker| linker.command(("ld", LD_TEST)));
+    }
+
     /// Runs the compiler on a small test: driver, `cc1`, `as`, and for linking also `collect2` and
     /// `ld`. Each waits for its child, so one process computes at a time.
     pub fn compiler_test(&mut self, link: bool) {
-        let gcc = self.spawn("gcc");
-        let mut driver = Shell { builder: self.builder, random: self.random, me: gcc };
-        driver.work(DRIVER);
-        driver.command(("cc1", CC1_TEST));
-        driver.command(("as", AS_TEST));
-        if link {
-            let collect2 = driver.spawn("collect2");
-            let mut linker = Shell { builder: driver.builder, random: driver.random, me: collect2 };
-            linker.work(COLLECT2);
-            linker.command(("ld", LD_TEST));
-            driver.wait_for(collect2);
-        }
-        self.wait_for(gcc);
+        self.driver(|gcc| {
+            gcc.compile();
+            if link {
+                gcc.link();
+            }
+        });
     }
 }

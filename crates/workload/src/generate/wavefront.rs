@@ -1,9 +1,7 @@
 //! `wavefront`: a pipelined loop, as in the NAS benchmark LU.
 //!
-//! A thread may start a plane of the grid when its predecessor has finished that plane, and waits for it; after all
-//! planes, the team meets at a barrier. "Threads keep blocking and unblocking", in `nas-lu.B-160` as in mkl-dnn (Fewer
-//! Cores paper, section 4.4): here a thread blocks when it waits for its predecessor. (The source of LU waits busily;
-//! the graph cannot express that outside of barriers.)
+//! A thread may start a plane of the grid when its predecessor has finished that plane, and spins until then. It hands a
+//! plane on when its successor has taken the one before. After all planes, the team meets at a barrier.
 
 use super::barrier::CREATE;
 use super::builder::{Builder, run, varied};
@@ -48,21 +46,30 @@ pub(super) const GENERATOR: Generator = Generator {
     build,
 };
 
+/// LU waits for its neighbours in a loop that reads a flag, and never blocks there (NPB 3.4, OMP/LU/syncs.f90,
+/// `sync_left` and `sync_right`). In nanoseconds: an hour.
+const FLAG_SPIN: u64 = 3_600_000_000_000;
+
 fn build(args: &Args) -> Workload {
     let (threads, planes) = (args.count("threads"), args.get("planes"));
     let mut random = Random::new(args.get("seed"));
     let mut builder = Builder::default();
     let barrier = builder.barrier(threads);
-    let ready: Vec<SemIdx> = (1..threads).map(|_| builder.semaphore(0)).collect();
+    // The flag of a thread: its successor may take a plane, and it may set the flag again.
+    let flags: Vec<(SemIdx, SemIdx)> =
+        (1..threads).map(|_| (builder.semaphore(0), builder.semaphore(1))).collect();
     let mut work = |index: usize| {
         let mut sweep = varied(&mut random, planes, |random| {
-            let before = index.checked_sub(1).map(|before| Op::Wait(ready[before]));
-            let after = ready.get(index).map(|&after| Op::Post(after));
+            let before = index.checked_sub(1).map(|before| flags[before]);
+            let before = before.into_iter().flat_map(|(full, clear)| [Op::Wait(full), Op::Post(clear)]);
+            let after =
+                flags.get(index).into_iter().flat_map(|&(full, clear)| [Op::Wait(clear), Op::Post(full)]);
             let plane = run(random.around(args.get("plane"), args.get("spread")));
-            before.into_iter().chain([plane]).chain(after).collect()
+            before.chain([plane]).chain(after).collect()
         });
         sweep.push(Op::Barrier(barrier));
-        vec![Op::repeat(args.count("iterations"), sweep)]
+        // New threads first meet the master, as in `barrier`.
+        vec![Op::Barrier(barrier), Op::repeat(args.count("iterations"), sweep)]
     };
     let master = builder.thread("master");
     let team: Vec<ThreadIdx> =
@@ -72,5 +79,5 @@ fn build(args: &Args) -> Workload {
     }
     builder.extend(master, work(0));
     builder.extend(master, team.into_iter().map(Op::Join));
-    Workload { barrier_spin: args.get("spin") * 1_000, ..builder.finish() }
+    Workload { barrier_spin: args.get("spin") * 1_000, wait_spin: FLAG_SPIN, ..builder.finish() }
 }

@@ -101,6 +101,9 @@ fn one(quantity: &NamedQuantity) -> String {
     if let Some(until) = quantity.until {
         text += &format!(", {until}");
     }
+    if let [_, _, ..] = quantity.workloads[..] {
+        text += &format!(", mean over {} {}", quantity.workloads.len(), quantity.workload);
+    }
     text
 }
 

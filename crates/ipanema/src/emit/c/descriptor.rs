@@ -21,7 +21,7 @@ impl Unit<'_> {
         out.line("   queues; number of sets. */");
         let queues = &self.policy.queues;
         let ordered = (0..queues.len()).filter(|i| queues[*i].by.is_some()).fold(0, |bits, i| bits | 1 << i);
-        out.line(&format!("#define SAAKM_NAME {}", quoted(&self.policy.name.replace('-', "_"))));
+        out.line(&format!("#define SAAKM_NAME {}", quoted(&self.policy.name.replace(['-', '+'], "_"))));
         out.line(&format!("#define SAAKM_QUEUES {}", queues.len()));
         out.line(&format!("#define SAAKM_ORDERED {ordered:#x}"));
         out.line(&format!("#define SAAKM_NR_SETS {}", self.policy.sets.len()));

@@ -81,7 +81,7 @@ const MACRO_ENDS: &[&str] = &["_", "_walk", "_next", "_groups", "_storage"];
 
 /// Names at file scope.
 pub struct Names {
-    /// Prefix of all names: the policy's name, with `_` for `-`.
+    /// Prefix of all names: the policy's name, with `_` for `-`; `product` for one that is named by its features.
     pub prefix: String,
     pub params: Vec<String>,
     pub sets: Vec<String>,
@@ -100,7 +100,10 @@ pub struct Names {
 
 impl Names {
     pub fn of(policy: &Policy) -> Names {
-        let mut prefix = policy.name.replace('-', "_");
+        let mut prefix = match policy.name.contains('+') {
+            true => "product".to_owned(),
+            false => policy.name.replace('-', "_"),
+        };
         if prefix.to_lowercase().starts_with("saakm") {
             prefix.insert_str(0, "p_");
         }

@@ -15,11 +15,22 @@ struct Columns {
 
 impl Printer<'_> {
     pub(super) fn policy(mut self, policy: &Policy) -> String {
-        let head_end = policy.base.as_ref().unwrap_or(&policy.name).span.end;
+        let named = [&policy.slot, &policy.base].into_iter().flatten().chain(&policy.with);
+        let head_end = named.last().unwrap_or(&policy.name).span.end;
         self.begin_documented(&policy.doc, policy.span.start, head_end);
-        self.write(&format!("policy {}", policy.name.name));
+        match &policy.slot {
+            Some(slot) => self.write(&format!("feature {} : {}", policy.name.name, slot.name)),
+            None => self.write(&format!("policy {}", policy.name.name)),
+        }
         if let Some(base) = &policy.base {
             self.write(&format!(" extends {}", base.name));
+        }
+        self.write_layout(&features(&policy.with));
+        if !policy.with.is_empty() && policy.items.is_empty() && !self.has_comment_in(0, policy.span.end) {
+            self.write(";");
+            self.comments_behind(policy.span.end);
+            self.comments_before(u32::MAX);
+            return self.out + "\n";
         }
         self.write(" {");
         self.depth += 1;
@@ -45,13 +56,16 @@ impl Printer<'_> {
                 columns = self.columns(&items[i..]);
             }
             let head_end = match &item.kind {
-                ItemKind::Param(_) | ItemKind::Set(_) | ItemKind::Queue(_) | ItemKind::Invariant(_) => {
-                    item.span.end
-                }
+                ItemKind::Param(_)
+                | ItemKind::Set(_)
+                | ItemKind::Queue(_)
+                | ItemKind::Invariant(_)
+                | ItemKind::Need(_) => item.span.end,
                 ItemKind::Attributes(_) => item.span.start,
                 ItemKind::Function(function) => function.body.span.start,
                 ItemKind::Handler(handler) => handler.body.span.start,
                 ItemKind::Steal(steal) => steal.body_span.start,
+                ItemKind::Slot(slot) => slot.body_span.start,
             };
             self.begin_documented(&item.doc, item.span.start, head_end);
             self.item(item, columns);
@@ -109,18 +123,45 @@ impl Printer<'_> {
                 self.write_layout(&Group(vec![expr(&invariant.condition, Place::Anywhere), text(";")]));
             }
             ItemKind::Function(function) => {
-                let result = function.result.as_ref().map_or("void".to_owned(), ty);
-                self.write(&format!("{result} {}", function.name.name));
-                self.write_layout(&Group(vec![formals(&function.formals), text(" {")]));
+                self.function_head(&function.result, &function.name, &function.formals, " {");
                 self.block_behind_brace(&function.body);
             }
             ItemKind::Handler(handler) => {
-                self.write(&format!("on {} ", handler.event.name()));
-                self.write_layout(&Group(vec![formals(&handler.formals), text(" {")]));
+                self.handler_head(handler.event, &handler.formals, " {");
                 self.block_behind_brace(&handler.body);
             }
             ItemKind::Steal(steal) => self.steal(steal),
+            ItemKind::Slot(slot) => self.slot(slot),
+            ItemKind::Need(Need::Queue(name)) => self.write(&format!("queue {};", name.name)),
+            ItemKind::Need(Need::Handler { event, formals, .. }) => self.handler_head(*event, formals, ";"),
+            ItemKind::Need(Need::Function { result, name, formals }) => {
+                self.function_head(result, name, formals, ";");
+            }
         }
+    }
+
+    fn function_head(&mut self, result: &Option<Type>, name: &Ident, list: &[Formal], end: &'static str) {
+        let result = result.as_ref().map_or("void".to_owned(), ty);
+        self.write(&format!("{result} {}", name.name));
+        self.write_layout(&Group(vec![formals(list), text(end)]));
+    }
+
+    fn handler_head(&mut self, event: Event, list: &[Formal], end: &'static str) {
+        self.write(&format!("on {} ", event.name()));
+        self.write_layout(&Group(vec![formals(list), text(end)]));
+    }
+
+    fn slot(&mut self, slot: &Slot) {
+        self.write(&format!("slot {} {{", slot.name.name));
+        self.comments_behind(slot.body_span.start + 1);
+        self.depth += 1;
+        self.fresh = true;
+        self.items(&slot.items);
+        self.separate = false;
+        self.comments_before(slot.body_span.end);
+        self.depth -= 1;
+        self.begin_line();
+        self.write("}");
     }
 
     fn attributes(&mut self, attributes: &Attributes, end: u32) {
@@ -208,9 +249,25 @@ impl Printer<'_> {
 /// True if two such items are always separated by a blank line.
 fn stands_apart(above: &ItemKind, below: &ItemKind) -> bool {
     let small = |kind: &ItemKind| {
-        matches!(kind, ItemKind::Param(_) | ItemKind::Set(_) | ItemKind::Queue(_) | ItemKind::Invariant(_))
+        matches!(
+            kind,
+            ItemKind::Param(_)
+                | ItemKind::Set(_)
+                | ItemKind::Queue(_)
+                | ItemKind::Invariant(_)
+                | ItemKind::Need(_)
+        )
     };
     !(small(above) && small(below) && std::mem::discriminant(above) == std::mem::discriminant(below))
+}
+
+/// The features of a policy, as in ` with a, b`.
+fn features(names: &[Ident]) -> Layout {
+    let mut parts = Vec::new();
+    for (i, name) in names.iter().enumerate() {
+        parts.extend([text(if i == 0 { " with" } else { "," }), Blank, text(name.name.clone())]);
+    }
+    Group(vec![Indent(parts)])
 }
 
 fn param_type(param: &Param) -> String {

@@ -34,28 +34,61 @@ pub(super) fn base_type(kind: TokenKind) -> Option<BaseType> {
 }
 
 const ITEM_WORDS: &[&str] =
-    &["param", "set", "global", "thread", "core", "queue", "invariant", "on", "steal"];
+    &["param", "set", "global", "thread", "core", "queue", "invariant", "on", "steal", "slot"];
 
 const PHASES: [&str; 6] = ["can_steal_core", "select_core", "steal_thread", "stop_core", "stop", "move"];
 
 impl Parser<'_> {
     pub(super) fn policy(&mut self) -> Parse<Policy> {
+        let mut policy = self.head()?;
+        // A policy may consist of features alone.
+        if policy.with.is_empty() || !self.eat(TokenKind::Semicolon) {
+            let open = self.expect(TokenKind::LeftBrace)?;
+            policy.items = self.items();
+            self.end_of_items(open);
+        }
+        policy.span = self.span_from(policy.span);
+        if !self.at(TokenKind::End) {
+            let help = "a file contains one policy; check for an extra `}` before this".to_owned();
+            self.unexpected_help("the end of the file", Some(help));
+        }
+        Ok(policy)
+    }
+
+    /// What comes before the items.
+    fn head(&mut self) -> Parse<Policy> {
         let doc = self.doc();
-        let start = self.token().span;
-        if !self.eat(TokenKind::Policy) {
+        let span = self.token().span;
+        let (mut slot, mut base, mut with) = (None, None, Vec::new());
+        let name;
+        if self.eat_word("feature") {
+            name = self.policy_name()?;
+            if !self.eat(TokenKind::Colon) {
+                let help = "a feature names its slot: `feature fifo : election { ... }`".to_owned();
+                return Err(self.unexpected_help("`:`", Some(help)));
+            }
+            slot = Some(self.ident("the name of a slot")?);
+        } else if self.eat(TokenKind::Policy) {
+            name = self.policy_name()?;
+            if self.eat(TokenKind::Extends) {
+                base = Some(self.policy_name()?);
+                if self.eat_word("with") {
+                    with.push(self.policy_name()?);
+                    while self.eat(TokenKind::Comma) {
+                        with.push(self.policy_name()?);
+                    }
+                }
+            } else if !self.at(TokenKind::LeftBrace) {
+                return Err(self.unexpected_word("`extends` or `{`", &["extends"]));
+            }
+        } else {
             let help = "a file contains one policy: `policy name extends cfs { ... }`".to_owned();
             return Err(self.unexpected_help("`policy`", Some(help)));
         }
-        let name = self.policy_name()?;
-        let base = if self.eat(TokenKind::Extends) {
-            Some(self.policy_name()?)
-        } else if self.at(TokenKind::LeftBrace) {
-            None
-        } else {
-            return Err(self.unexpected_word("`extends` or `{`", &["extends"]));
-        };
-        let open = self.expect(TokenKind::LeftBrace)?;
-        let items = self.items();
+        Ok(Policy { doc, name, slot, base, with, items: Vec::new(), span })
+    }
+
+    fn end_of_items(&mut self, open: Span) {
         if self.at(TokenKind::End) {
             let diagnostic = Diagnostic::error(
                 codes::UNCLOSED,
@@ -68,18 +101,12 @@ impl Parser<'_> {
         } else {
             self.bump();
         }
-        let span = self.span_from(start);
-        if !self.at(TokenKind::End) {
-            let help = "a file contains one policy; check for an extra `}` before this".to_owned();
-            self.unexpected_help("the end of the file", Some(help));
-        }
-        Ok(Policy { doc, name, base, items, span })
     }
 
-    /// Words joined by hyphens, as in file names: `cfs-cwc`.
+    /// Words joined by hyphens, as in file names: `cfs-cwc`. The name of a product joins features: `fifo+fixed`.
     fn policy_name(&mut self) -> Parse<Ident> {
         let mut name = self.ident("the name of a policy")?;
-        while self.at(TokenKind::Minus) {
+        while matches!(self.kind(), TokenKind::Minus | TokenKind::Plus) {
             let (hyphen, word) = (self.token(), self.ahead(1));
             let is_word = matches!(word.kind, TokenKind::Ident | TokenKind::Number) || word.kind.is_keyword();
             let touch = name.span.end == hyphen.span.start && hyphen.span.end == word.span.start;
@@ -89,7 +116,7 @@ impl Parser<'_> {
             }
             self.bump();
             self.bump();
-            name.name.push('-');
+            name.name.push_str(self.text_of(hyphen));
             name.name.push_str(self.text_of(word));
             name.span = name.span.to(word.span);
         }
@@ -122,10 +149,68 @@ impl Parser<'_> {
             TokenKind::Invariant => ItemKind::Invariant(self.invariant()?),
             TokenKind::On => ItemKind::Handler(self.handler()?),
             TokenKind::Steal => ItemKind::Steal(self.steal()?),
+            TokenKind::Ident if self.at_word("slot") && self.ahead(2).kind == TokenKind::LeftBrace => {
+                ItemKind::Slot(self.slot()?)
+            }
             kind if kind == TokenKind::Void || base_type(kind).is_some() => {
                 ItemKind::Function(self.function()?)
             }
             _ => return Err(self.unexpected_item()),
+        };
+        Ok(Item { doc, kind, span: self.span_from(start) })
+    }
+
+    /// `slot name { items }`
+    fn slot(&mut self) -> Parse<Slot> {
+        self.bump();
+        let name = self.ident("the name of a slot")?;
+        let open = self.expect(TokenKind::LeftBrace)?;
+        let mut items = Vec::new();
+        while !matches!(self.kind(), TokenKind::RightBrace | TokenKind::End) {
+            match self.part_of_slot() {
+                Ok(item) => items.push(item),
+                Err(Failed) => self.skip_to(begins_item),
+            }
+        }
+        self.close(TokenKind::RightBrace, open)?;
+        Ok(Slot { name, items, body_span: self.span_from(open) })
+    }
+
+    /// A queue, a handler or a function. Without a body, it is a need.
+    fn part_of_slot(&mut self) -> Parse<Item> {
+        let doc = self.doc();
+        let start = self.token().span;
+        let kind = match self.kind() {
+            TokenKind::Queue => {
+                self.bump();
+                let name = self.ident("the name of a queue")?;
+                self.semicolon()?;
+                ItemKind::Need(Need::Queue(name))
+            }
+            TokenKind::On => {
+                let (event, event_span, formals) = self.handler_head()?;
+                match self.eat(TokenKind::Semicolon) {
+                    true => ItemKind::Need(Need::Handler { event, event_span, formals }),
+                    false => {
+                        let body = self.block()?;
+                        ItemKind::Handler(Handler { event, event_span, formals, body })
+                    }
+                }
+            }
+            kind if kind == TokenKind::Void || base_type(kind).is_some() => {
+                let (result, name, formals) = self.function_head()?;
+                match self.eat(TokenKind::Semicolon) {
+                    true => ItemKind::Need(Need::Function { result, name, formals }),
+                    false => {
+                        let body = self.block()?;
+                        ItemKind::Function(Function { result, name, formals, body })
+                    }
+                }
+            }
+            _ => {
+                let help = "a slot has queues, handlers and functions; a body makes a default".to_owned();
+                return Err(self.unexpected_help("a part of the slot", Some(help)));
+            }
         };
         Ok(Item { doc, kind, span: self.span_from(start) })
     }
@@ -266,6 +351,12 @@ impl Parser<'_> {
     }
 
     fn function(&mut self) -> Parse<Function> {
+        let (result, name, formals) = self.function_head()?;
+        let body = self.block()?;
+        Ok(Function { result, name, formals, body })
+    }
+
+    fn function_head(&mut self) -> Parse<(Option<Type>, Ident, Vec<Formal>)> {
         let result = match self.eat(TokenKind::Void) {
             true => None,
             false => Some(self.ty()?),
@@ -275,12 +366,16 @@ impl Parser<'_> {
             let help = "declare variables in `global { }`, `thread { }` or `core { }`".to_owned();
             return Err(self.unexpected_help("`(`", Some(help)));
         }
-        let formals = self.formals()?;
-        let body = self.block()?;
-        Ok(Function { result, name, formals, body })
+        Ok((result, name, self.formals()?))
     }
 
     fn handler(&mut self) -> Parse<Handler> {
+        let (event, event_span, formals) = self.handler_head()?;
+        let body = self.block()?;
+        Ok(Handler { event, event_span, formals, body })
+    }
+
+    fn handler_head(&mut self) -> Parse<(Event, Span, Vec<Formal>)> {
         self.expect(TokenKind::On)?;
         let token = self.token();
         let word = self.text_of(token);
@@ -298,9 +393,7 @@ impl Parser<'_> {
             return Err(self.report(diagnostic));
         };
         self.bump();
-        let formals = self.formals()?;
-        let body = self.block()?;
-        Ok(Handler { event, event_span: token.span, formals, body })
+        Ok((event, token.span, self.formals()?))
     }
 
     /// `(type a, type b)`

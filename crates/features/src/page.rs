@@ -1,0 +1,96 @@
+//! The page `docs/src/data/features.md`.
+
+use crate::model::{Model, NAMES};
+use crate::rules::Rule;
+use crate::stored::Verdicts;
+use crate::verdict::{Claim, Verdict};
+use std::fmt::Write;
+
+const HEAD: &str = "\
+# Verdicts on the products of the feature models
+
+*Evidence: what is proved and what is refuted of each product of [the feature model](../features.md), and how.*
+
+`hearth features prove --anew` computes these tables. A *refuted* claim has a schedule that violates it, found by the model
+checker; `hearth modelcheck PRODUCT -s SCENARIO` shows it. An *open* one has neither a proof nor a schedule.
+
+";
+
+const TAIL: &str = "
+## How the products are proved at once
+
+1. The model checker tries a few small scenarios for each claim. What it refutes has a schedule, and needs no prover.
+2. The obligations of all other claims go to the prover, which proves each different goal once.
+3. What is not proved is searched in all standard scenarios. If nothing is found either, it is open.
+
+No theorem about composition is needed, and nothing is assumed of a part. The obligations of each product are derived from the
+composed policy, as for any policy. The WhyML of a goal contains only what the goal depends on: a placement, a steal, an order, a
+tick. Features are independent, so products that share the features on which a goal depends have the same text to the byte, and
+the same text has the same proof. How the goals of one product compose to its claims are the theorems of
+`proofs/composition.mlw` and `proofs/waiting.mlw`, which hold for any policy ([Proofs](../proofs.md)).
+
+## The tests
+
+| claim | test |
+|---|---|
+| uvllang and a SAT solver find the same products | `scripts/test models` |
+| all products of `family` compile without warnings, to different C | `cargo test -p hearth-ipanema --test features` |
+| a sample in which each feature occurs simulates, with the checks of debug builds | `cargo test -p hearth-features --test products` |
+| a sample passes the kernel's verifier and schedules a virtual machine | `scripts/test kernels` |
+| these verdicts, which `policies/features/verdicts.json` stores | `scripts/test proofs` |
+
+`cargo run --release -p hearth-features --example simulate -- family hackbench:groups=1,loops=20 xeon-e5645` simulates all
+products of a model and prints a table.
+
+## What the model does not have
+
+- The thesis measured on Linux 4.19. Its library of features is not public, so results need not agree with it.
+- Weights (nice) matter to `rbtree` only. Loads count threads or time.
+- The count of `nrRunBlock` is an estimate: a wake-up elsewhere at the time of a block may lose an update.
+";
+
+/// The condition of a rule, for people: `Load metric nrRun or usedTime; Executor each`.
+pub fn when(rule: &Rule) -> String {
+    let slots = rule.when.iter().map(|(slot, values)| format!("{slot} {}", values.join(" or ")));
+    let text = slots.collect::<Vec<_>>().join("; ");
+    if text.is_empty() { "all products".into() } else { text }
+}
+
+/// The stored verdicts on the built-in models, as Markdown.
+pub fn page() -> String {
+    let mut text = HEAD.to_owned();
+    for claim in Claim::ALL {
+        let _ = writeln!(text, "- **{}**: {}", claim.name(), claim.doc());
+    }
+    for model in NAMES.iter().filter_map(|name| Model::named(name).ok()) {
+        if let Some(verdicts) = Verdicts::stored(&model) {
+            section(&model, &verdicts, &mut text);
+        }
+    }
+    text + TAIL
+}
+
+fn section(model: &Model, verdicts: &Verdicts, text: &mut String) {
+    let _ = writeln!(
+        text,
+        "\n## `{}`\n\n{} products of {} features. {} obligations went to the prover, of which {} differ; each of these was \
+         proved once.\n\n| claim | verdict | products | features | example |\n|---|---|--:|---|---|",
+        model.name(),
+        verdicts.products,
+        model.features().count(),
+        verdicts.obligations,
+        verdicts.goals
+    );
+    for rules in &verdicts.claims {
+        for rule in &rules.rules {
+            let schedule = match &rule.verdict {
+                Verdict::Refuted { scenario, steps } => format!(": `{scenario}`, {steps} steps"),
+                _ => String::new(),
+            };
+            let (claim, verdict, features) = (rules.claim.name(), rule.verdict.name(), when(rule));
+            let (products, example) = (rule.products, &rule.example);
+            let _ =
+                writeln!(text, "| {claim} | {verdict} | {products} | {features} | `{example}`{schedule} |");
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! Products compile, have the names of the model, and simulate.
+
+use hearth_features::{Model, NAMES, Product, Verdicts, page};
+use hearth_machine::{Governor, Machine};
+use hearth_policy::{Settings, load};
+use hearth_sim::{Job, Native, World, run};
+use hearth_trace::{Event, Trace};
+use hearth_workload::Workload;
+use std::path::Path;
+
+#[test]
+fn the_compiler_gives_products_the_names_of_the_model() {
+    for model in NAMES {
+        for product in Model::named(model).unwrap().products() {
+            let policy = load(&product.name()).unwrap_or_else(|error| panic!("{}:\n{error}", product.name()));
+            assert_eq!(policy.name(), product.name());
+            assert!(policy.warnings().is_empty(), "{}", product.name());
+        }
+    }
+}
+
+/// Runs a workload with the checks of debug builds. All its threads must end, and the trace must be sound.
+fn simulate(product: &Product, workload: &Workload, seed: u64) {
+    let policy = Native::build(load(&product.name()).unwrap()).unwrap();
+    let job = Job {
+        workload,
+        machine: &Machine::builtin("xeon-e5645").unwrap(),
+        governor: Governor::Schedutil,
+        policy: &policy,
+        params: &Settings::default(),
+        seed,
+        noise: hearth_sim::NOISE,
+        world: World::EMPTY,
+    };
+    let mut events: Vec<Event> = Vec::new();
+    let outcome = run(&job, &mut events).unwrap_or_else(|error| panic!("{}: {error}", product.name()));
+    let trace = Trace { header: outcome.header, events };
+    assert_eq!(trace.check(), [], "{}", product.name());
+}
+
+/// A sample in which each feature occurs: every 37th product.
+#[test]
+fn a_sample_of_products_simulates() {
+    let workloads = ["hackbench:groups=1,fds=3,loops=20", "fork-wait:iterations=20"];
+    let workloads = workloads.map(|spec| Workload::resolve(spec).unwrap());
+    let products = Model::named("family").unwrap().products();
+    let sample: Vec<&Product> = products.iter().step_by(37).collect();
+    let all: Vec<&str> = sample.iter().flat_map(|product| &product.features).map(String::as_str).collect();
+    assert!(Model::named("family").unwrap().features().all(|feature| all.contains(&feature)));
+    for (seed, product) in sample.into_iter().enumerate() {
+        workloads.iter().for_each(|workload| simulate(product, workload, seed as u64));
+    }
+}
+
+/// `BLESS=1` writes the page.
+#[test]
+fn the_page_shows_the_stored_verdicts() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/src/data/features.md");
+    let page = page();
+    if std::env::var_os("BLESS").is_some() {
+        return std::fs::write(path, page).unwrap();
+    }
+    let stored = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(stored == page, "run BLESS=1 cargo test -p hearth-features --test products");
+}
+
+#[test]
+fn each_product_has_one_stored_verdict_on_each_claim() {
+    for name in NAMES {
+        let model = Model::named(name).unwrap();
+        let verdicts = Verdicts::stored(&model).unwrap();
+        assert_eq!(verdicts.products, model.products().len());
+        for rules in &verdicts.claims {
+            for product in model.products() {
+                let matching = rules.rules.iter().filter(|rule| rule.matches(&model, &product)).count();
+                assert_eq!(matching, 1, "{}: {}", product.name(), rules.claim.name());
+            }
+            let products: usize = rules.rules.iter().map(|rule| rule.products).sum();
+            assert_eq!(products, verdicts.products);
+        }
+    }
+}

@@ -1,0 +1,189 @@
+use crate::failure::{Failure, Outcome};
+use crate::output::{self, Document};
+use crate::table::{Column, number, percent, table};
+use hearth_features::Model;
+use hearth_study::methodology::{Effect, Feature, Finding, Method, Slot, Space, Standing, Verdict, findings};
+use hearth_study::sweep::read;
+use serde::Serialize;
+use std::path::PathBuf;
+
+/// Find the features of a scheduler that matter for each application of a table of `hearth study run`
+///
+/// Best are the schedulers at most 10% slower than the best one. A feature that more than 80% of them have is good, one that
+/// less than 20% have is bad. R is the share of Best with all good features and no bad one; P is the share of Best
+/// among all schedulers with these.
+#[derive(clap::Args)]
+pub struct Args {
+    /// The table
+    #[arg(value_name = "TABLE.parquet")]
+    table: PathBuf,
+
+    /// Show the features and the effects of one workload
+    #[arg(long, value_name = "WORKLOAD")]
+    application: Option<String>,
+
+    /// The feature model of the table's policies (`hearth features list`)
+    #[arg(long, value_name = "MODEL", default_value = "family")]
+    model: String,
+
+    /// Leave out schedulers whose times vary by a larger share of their mean (standard deviation)
+    #[arg(long, value_name = "PERCENT", default_value_t = 5.0, value_parser = share)]
+    unstable: f64,
+
+    /// The share of Best below which a feature is bad
+    #[arg(long, value_name = "PERCENT", default_value_t = 20.0, value_parser = share)]
+    bad: f64,
+
+    /// Speeds that differ by at most this share are on par
+    #[arg(long, value_name = "PERCENT", default_value_t = 5.0, value_parser = share)]
+    par: f64,
+
+    /// Print JSON (schema hearth.study.report/1)
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Serialize)]
+struct Content {
+    method: Method,
+    applications: Vec<Finding>,
+}
+
+fn share(text: &str) -> Result<f64, String> {
+    let percent: f64 = text.parse().map_err(|_| "not a number".to_owned())?;
+    (0.0..=100.0).contains(&percent).then_some(percent).ok_or_else(|| "must be between 0 and 100".into())
+}
+
+impl Args {
+    pub fn run(self) -> Outcome {
+        let model = Model::named(&self.model).map_err(|error| Failure::usage(error).help("try: family"))?;
+        let space = Space { base: model.name().to_owned(), slots: model.slots().iter().map(slot).collect() };
+        let method = Method {
+            unstable: self.unstable / 100.0,
+            bad: self.bad / 100.0,
+            par: self.par / 100.0,
+            ..Method::default()
+        };
+        let mut applications = findings(&read(&self.table)?, &space, &method);
+        if let Some(wanted) = &self.application {
+            let all: Vec<String> = applications.iter().map(|one| one.workload.clone()).collect();
+            applications.retain(|one| one.workload == *wanted);
+            if applications.is_empty() {
+                return Err(Failure::new(format_args!(
+                    "{}: no stable product of {wanted}",
+                    self.table.display()
+                ))
+                .help(format_args!("the table has: {}", all.join(", "))));
+            }
+        } else if applications.is_empty() {
+            return Err(Failure::new(format_args!(
+                "{}: it has no stable product of model {}",
+                self.table.display(),
+                model.name()
+            ))
+            .help("make the table with: hearth study run --products MODEL"));
+        }
+        let text = |found: &Content| match self.application {
+            Some(_) => found.applications.iter().map(one).collect(),
+            None => all(&found.applications),
+        };
+        let content = Content { method, applications };
+        let document = Document { schema: "hearth.study.report/1", content: &content };
+        output::print(self.json, &document, || text(&content))
+    }
+}
+
+fn slot(slot: &hearth_features::Slot) -> Slot {
+    Slot { name: slot.name.clone(), features: slot.features.clone(), optional: slot.optional }
+}
+
+/// A line for each application, and what they have in common.
+fn all(found: &[Finding]) -> String {
+    let named = |found: &Finding, verdict| {
+        let named =
+            found.features.iter().filter(|one| one.verdict == verdict).map(|one| one.feature.as_str());
+        named.collect::<Vec<_>>().join(" ")
+    };
+    let columns: [Column<(&Finding, String, String)>; 10] = [
+        ("application", |(one, ..)| one.workload.clone()),
+        ("machine", |(one, ..)| one.machine.clone()),
+        ("good", |(_, good, _)| good.clone()),
+        ("bad", |(.., bad)| bad.clone()),
+        ("fastest", |(one, ..)| one.fastest.clone()),
+        ("stable", |(one, ..)| format!("{} of {}", one.products - one.unstable, one.products)),
+        ("best", |(one, ..)| one.best.to_string()),
+        ("R", |(one, ..)| whole(one.representativeness)),
+        ("P", |(one, ..)| whole(one.precision)),
+        ("speed-up", |(one, ..)| {
+            one.baseline.as_ref().map_or_else(String::new, |base| percent(base.speedup))
+        }),
+    ];
+    let rows = found.iter().map(|one| (one, named(one, Verdict::Good), named(one, Verdict::Bad)));
+    let mut text = table(5, &columns, rows);
+    let compared: Vec<_> = found.iter().filter_map(|one| one.baseline.as_ref()).collect();
+    if let Some(first) = compared.first() {
+        let of = |standing| compared.iter().filter(|base| base.standing == standing).count();
+        let (better, worse) = (of(Standing::Better), of(Standing::Worse));
+        let steadier = compared.iter().filter(|base| base.steadier > 0.5).count();
+        text += &format!(
+            "\nThe fastest product against {}: better for {better} of {} applications, worse for {worse}, on par for the others.\n\
+             {} varies more than most products for {steadier} applications.\n",
+            first.policy,
+            compared.len(),
+            first.policy,
+        );
+    }
+    text
+}
+
+/// The features and effects of one application.
+fn one(found: &Finding) -> String {
+    let features: [Column<&Feature>; 5] = [
+        ("slot", |one| one.slot.clone()),
+        ("feature", |one| one.feature.clone()),
+        ("", |one| verdict(one.verdict).into()),
+        ("in best", |one| one.count.to_string()),
+        ("share", |one| whole(one.share)),
+    ];
+    let effects: [Column<&Effect>; 2] = [
+        ("slots", |one| one.slots.join(" × ")),
+        ("explained", |one| format!("{:.1}%", one.explained * 100.0)),
+    ];
+    let mut text = format!(
+        "{} on {} under {}: {} of {} products are stable, {} are best. Fastest: {}\n\n",
+        found.workload,
+        found.machine,
+        found.governor,
+        found.products - found.unstable,
+        found.products,
+        found.best,
+        found.fastest
+    );
+    text += &table(3, &features, &found.features);
+    text += &format!("\nR {}, P {}\n", whole(found.representativeness), whole(found.precision));
+    if let Some(base) = &found.baseline {
+        text += &format!(
+            "The fastest product is {} faster than {}. {} of the products vary less than {}, whose times vary by {}%.\n",
+            percent(base.speedup),
+            base.policy,
+            whole(base.steadier),
+            base.policy,
+            number(base.deviation * 100.0)
+        );
+    }
+    let large: Vec<&Effect> = found.effects.iter().filter(|one| one.explained >= 0.001).collect();
+    text + "\n" + &table(1, &effects, large) + "\n"
+}
+
+fn verdict(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Good => "good",
+        Verdict::Bad => "bad",
+        Verdict::Neutral => "",
+    }
+}
+
+/// A share in whole per cent.
+fn whole(share: f64) -> String {
+    format!("{:.0}%", share * 100.0)
+}
