@@ -3,7 +3,7 @@ use crate::failure::{Failure, Outcome};
 use crate::output::{self, Document};
 use crate::policy;
 use crate::table::{Column, table};
-use hearth_modelcheck::{Counterexample, Rounds, check, standard_scenarios};
+use hearth_modelcheck::{Counterexample, Rounds, WITHIN, check, standard_scenarios};
 use hearth_policy::Policy;
 use hearth_prove::{
     CodeFunction, CodeOptions, CodeReport, Options, ProofCache, Property, Proved, Report, Verdict,
