@@ -1,21 +1,105 @@
-//! Prints the tables of `docs/src/data/modelcheck.md`.
-//! Arguments: the limit of states, the table (`cwc`, `lock-free`, `safety`, `time` or `overlap`), and scenarios (default: all).
+//! The tables of `docs/src/data/modelcheck.md`, made on all cores.
 //!
-//! `cargo run --release -p hearth-modelcheck --example table -- 200000 cwc wake-2`
+//! Without arguments it writes them into the page. With the name of a table and of scenarios (default: all) it prints that
+//! table.
+//!
+//! `cargo run --release -p hearth-modelcheck --example table`
+//! `cargo run --release -p hearth-modelcheck --example table -- cwc wake-2 exit-2`
 
-use std::env;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::{env, fs, thread};
 
-use hearth_modelcheck::{Options, Outcome, Property, Rounds, Scenario, Stealing, check, standard_scenarios};
+use hearth_modelcheck::{
+    Options, Outcome, Property, Rounds, Scenario, Stealing, WITHIN, check, standard_scenarios,
+};
+use hearth_policy::Policy;
 
-const CONSERVING: [&str; 3] = ["cfs-cwc", "cfs-cwc-flat", "ule-cwc"];
-const ALL: [&str; 10] =
-    ["cfs-cwc", "cfs-cwc-flat", "ule-cwc", "ule", "cfs", "cfs-5-4", "slocal", "smove", "nest", "eevdf"];
+const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/src/data/modelcheck.md");
+const BEGIN: &str = "<!-- made by cargo run --release -p hearth-modelcheck --example table -->\n";
+const END: &str = "<!-- end -->\n";
 
-/// 12345 as `12,345`.
-fn grouped(number: usize) -> String {
-    match number {
-        0..1000 => number.to_string(),
-        _ => format!("{},{:03}", grouped(number / 1000), number % 1000),
+const CONSERVING: &[&str] = &["cfs-cwc", "cfs-cwc-flat", "ule-cwc"];
+const ALL: &[&str] =
+    &["cfs-cwc", "cfs-cwc-flat", "ule-cwc", "ule", "cfs", "cfs-5-4", "slocal", "smove", "nest", "eevdf"];
+
+struct Table {
+    name: &'static str,
+    /// The heading in the page, and what is said below it.
+    heading: &'static str,
+    about: &'static str,
+    policies: &'static [&'static str],
+    stealing: Stealing,
+    options: Options,
+    /// Only the scenarios in which a policy is refuted.
+    refuted_only: bool,
+}
+
+fn tables() -> Vec<Table> {
+    let plain = Options { max_states: 200_000, ..Options::default() };
+    let cwc = Options { cwc: true, ..plain.clone() };
+    let time = |max_states, overlap| Options {
+        max_states,
+        livelock: true,
+        within: Some(WITHIN),
+        rounds: Some(Rounds { count: 1, overlap }),
+        ..Options::default()
+    };
+    let table = |name, heading, about, options| Table {
+        name,
+        heading,
+        about,
+        options,
+        policies: ALL,
+        stealing: Stealing::Locked,
+        refuted_only: false,
+    };
+    vec![
+        table("cwc", "Concurrent work conservation, with safety and claims", "", cwc.clone()),
+        Table {
+            policies: CONSERVING,
+            stealing: Stealing::CompareAndSwap,
+            ..table("lock-free", "Lock-free steals, the work-conserving policies", "", cwc)
+        },
+        table("safety", "Safety and claims alone", "", plain),
+        table(
+            "time",
+            "Livelock, bounded waiting (24 ticks) and eventual conservation (one round), with safety and claims",
+            "Only `turns-1`, `yields-1` and `turns-2` have enough ticks to refute bounded waiting.",
+            time(200_000, false),
+        ),
+        Table {
+            refuted_only: true,
+            ..table(
+                "overlap",
+                "Eventual conservation with overlapping balances",
+                "At most 20,000 states each. Scenarios in which nothing is refuted are left out.",
+                time(20_000, true),
+            )
+        },
+    ]
+}
+
+impl Table {
+    fn cell(&self, scenario: &Scenario, policy: &Policy) -> String {
+        let scenario = Scenario { stealing: self.stealing, ..scenario.clone() };
+        cell(&check(policy, &scenario, &self.options).expect("a valid scenario"), self.options.max_states)
+    }
+
+    fn text(&self, scenarios: &[Scenario]) -> String {
+        let policies: Vec<Policy> =
+            self.policies.iter().map(|name| hearth_policy::load(name).expect("a built-in policy")).collect();
+        let cells = at_once(scenarios.len() * policies.len(), |i| {
+            self.cell(&scenarios[i / policies.len()], &policies[i % policies.len()])
+        });
+        let mut text = format!("| scenario | `{}` |\n|---|", self.policies.join("` | `"));
+        text += &("--:|".repeat(policies.len()) + "\n");
+        for (scenario, row) in scenarios.iter().zip(cells.chunks(policies.len())) {
+            if !self.refuted_only || row.iter().any(|cell| cell.starts_with("**")) {
+                text += &format!("| {} | {} |\n", scenario.name, row.join(" | "));
+            }
+        }
+        text
     }
 }
 
@@ -36,30 +120,53 @@ fn cell(outcome: &Outcome, max_states: usize) -> String {
     }
 }
 
+/// 12345 as `12,345`.
+fn grouped(number: usize) -> String {
+    match number {
+        0..1000 => number.to_string(),
+        _ => format!("{},{:03}", grouped(number / 1000), number % 1000),
+    }
+}
+
+/// The results of `work` on the numbers below `count`, made on all cores.
+fn at_once(count: usize, work: impl Fn(usize) -> String + Sync) -> Vec<String> {
+    let (next, results) = (AtomicUsize::new(0), Mutex::new(vec![String::new(); count]));
+    thread::scope(|scope| {
+        for _ in 0..thread::available_parallelism().map_or(1, usize::from) {
+            scope.spawn(|| {
+                while let i = next.fetch_add(1, Ordering::Relaxed)
+                    && i < count
+                {
+                    let result = work(i);
+                    results.lock().expect("no thread panicked")[i] = result;
+                }
+            });
+        }
+    });
+    results.into_inner().expect("no thread panicked")
+}
+
 fn main() {
     let args: Vec<String> = env::args().skip(1).collect();
-    let max_states = args.first().and_then(|n| n.parse().ok()).unwrap_or(200_000);
-    let table = args.get(1).map_or("cwc", String::as_str);
-    let plain = Options { max_states, ..Options::default() };
-    let (policies, stealing, options) = match table {
-        "cwc" => (&ALL[..], Stealing::Locked, Options { cwc: true, ..plain }),
-        "lock-free" => (&CONSERVING[..], Stealing::CompareAndSwap, Options { cwc: true, ..plain }),
-        "safety" => (&ALL[..], Stealing::Locked, plain),
-        "time" | "overlap" => {
-            let rounds = Some(Rounds { count: 1, overlap: table == "overlap" });
-            (&ALL[..], Stealing::Locked, Options { livelock: true, within: Some(24), rounds, ..plain })
-        }
-        other => panic!("there is no table `{other}`"),
-    };
-    println!("| scenario | `{}` |\n|---|{}", policies.join("` | `"), "--:|".repeat(policies.len()));
-    let wanted = |scenario: &Scenario| args.len() < 3 || args[2..].contains(&scenario.name);
-    for scenario in standard_scenarios().into_iter().filter(wanted) {
-        let scenario = Scenario { stealing, ..scenario };
-        let row = policies.iter().map(|name| {
-            let policy = hearth_policy::load(name).expect("a built-in policy");
-            let outcome = check(&policy, &scenario, &options).expect("a valid scenario");
-            cell(&outcome, max_states)
-        });
-        println!("| {} | {} |", scenario.name, row.collect::<Vec<String>>().join(" | "));
+    if let [name, wanted @ ..] = args.as_slice() {
+        let Some(table) = tables().into_iter().find(|table| table.name == name) else {
+            let names: Vec<&str> = tables().iter().map(|table| table.name).collect();
+            eprintln!("error: there is no table `{name}`; expected one of: {}", names.join(", "));
+            std::process::exit(2);
+        };
+        let mut scenarios = standard_scenarios();
+        scenarios.retain(|scenario| wanted.is_empty() || wanted.contains(&scenario.name));
+        print!("{}", table.text(&scenarios));
+        return;
     }
+    let mut text = String::new();
+    for table in tables() {
+        eprintln!("{}", table.name);
+        let about = if table.about.is_empty() { String::new() } else { format!("{}\n\n", table.about) };
+        text += &format!("\n## {}\n\n{about}{}", table.heading, table.text(&standard_scenarios()));
+    }
+    let page = fs::read_to_string(PAGE).expect("the page");
+    let (before, rest) = page.split_once(BEGIN).expect("the page says where the tables begin");
+    let (_, after) = rest.split_once(END).expect("the page says where the tables end");
+    fs::write(PAGE, format!("{before}{BEGIN}{text}\n{END}{after}")).expect("the page is written");
 }

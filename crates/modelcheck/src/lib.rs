@@ -127,7 +127,7 @@ mod world;
 pub use cores::Cores;
 pub use counterexample::Counterexample;
 pub use model::{Faults, Invariant};
-pub use progress::Rounds;
+pub use progress::{Rounds, WITHIN};
 pub use property::{Property, Violation};
 pub use scenario::{Op, Owner, Scenario, ScenarioError, Start, Stealing, ThreadSpec, Value};
 pub use scenario_file::ScenarioFileError;

@@ -19,6 +19,9 @@ pub struct Rounds {
     pub overlap: bool,
 }
 
+/// A bound on waiting, in ticks: a round of turns of ULE (80 ms, 20 ticks), and a tick more for each of up to four threads.
+pub const WITHIN: u8 = 24;
+
 /// Counts the tick that begins now for each thread that waits, unless it has waited for `within` ticks.
 pub fn count_wait(world: &mut World, within: u8) -> Result<(), Violation> {
     for (id, thread) in (0..).zip(&mut world.threads).filter(|(_, thread)| thread.state == State::Ready) {

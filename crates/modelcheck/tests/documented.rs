@@ -1,7 +1,7 @@
 //! The state counts in `docs/src/data/modelcheck.md` are reproduced. Cells with many states are skipped; refuted
 //! cells are checked if the search reaches the violation early.
 
-use hearth_modelcheck::{Options, Property, Rounds, Scenario, Stealing, check};
+use hearth_modelcheck::{Options, Property, Rounds, Scenario, Stealing, WITHIN, check};
 
 /// Limit of an exploration. Cells with more states are skipped.
 const STATES: usize = 6_000;
@@ -95,6 +95,6 @@ fn safety_and_claims() {
 #[test]
 fn properties_over_time() {
     let rounds = Some(Rounds { count: 1, overlap: false });
-    let options = Options { livelock: true, within: Some(24), rounds, ..Options::default() };
+    let options = Options { livelock: true, within: Some(WITHIN), rounds, ..Options::default() };
     assert!(reproduce("Livelock, bounded waiting", Stealing::Locked, &options) > 100);
 }

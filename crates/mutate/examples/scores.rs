@@ -1,56 +1,114 @@
-//! Prints the score of each built-in policy and its surviving mutants, for the book's chapter on
-//! mutation testing. Arguments: the limit of states per exploration, and the policies (default: all).
+//! Renews the scores of the built-in policies in `docs/src/mutation.md`, and their surviving mutants in
+//! `docs/src/data/mutation-survivors.md`. Arguments: the policies (default: all); with `--prove`, the provers judge too,
+//! and only the table of these scores is renewed. Rows of other policies stay as they are.
 //!
 //! Mutates the own text of a policy. For the work-conserving policies it also mutates the inherited text,
 //! because `ule-cwc` changes little of `ule`.
 //!
-//! `cargo run --release -p hearth-mutate --example scores -- 30000`
+//! `cargo run --release -p hearth-mutate --example scores`
+
+#[path = "scores/page.rs"]
+mod page;
+#[path = "scores/reasons.rs"]
+mod reasons;
 
 use std::env;
-use std::path::Path;
-use std::time::Instant;
+use std::process::ExitCode;
 
-use hearth_modelcheck::standard_scenarios;
-use hearth_mutate::{Judged, ModelChecker, Subject, Verdict, judge_all, mutants};
+use hearth_modelcheck::{Property, standard_scenarios};
+use hearth_mutate::{Judge, Judged, ModelChecker, Prover, Score, Subject, Verdict, judge_all, mutants};
 use hearth_policy::{Settings, load, names};
+use page::Page;
+use reasons::Reasons;
 
-fn judged(name: &str, max_states: usize) -> Vec<Judged> {
+/// Limit of states of an exploration. CFS and what is built on it have the most states.
+fn states(name: &str, prove: bool) -> usize {
+    match name {
+        _ if name.contains("cwc") && prove => 3_000,
+        "cfs" => 1_000,
+        "cfs-5-4" | "eevdf" | "nest" => 3_000,
+        _ => 30_000,
+    }
+}
+
+fn judged(name: &str, prove: bool) -> Vec<Judged> {
     let subject = Subject::new(load(name).expect("a built-in policy"));
-    let checker = ModelChecker::new(&subject.policy, standard_scenarios(), Settings::default(), max_states)
+    let states = states(name, prove);
+    let checker = ModelChecker::new(&subject.policy, standard_scenarios(), Settings::default(), states)
         .expect("valid scenarios");
     for (scenario, promise, complete) in checker.promises() {
         eprintln!("{name} {scenario}: {promise:?}{}", if complete { "" } else { " (incomplete)" });
     }
+    let prover = prove.then(|| Prover::new(&subject.policy).expect("Why3 and its provers"));
+    let judges: Vec<&dyn Judge> =
+        [&checker as &dyn Judge].into_iter().chain(prover.iter().map(|prover| prover as _)).collect();
     let mut wanted = mutants(&subject);
     wanted.retain(|mutant| name.contains("cwc") || subject.is_own(mutant));
     let jobs = std::thread::available_parallelism().map_or(1, usize::from);
-    judge_all(&subject, wanted, &[&checker], jobs, &|| {})
+    judge_all(&subject, wanted, &judges, jobs, &|| {})
 }
 
-fn main() {
+/// The processor time of this process and of the provers that have ended, in seconds.
+fn processor_seconds() -> f64 {
+    let used = |who| {
+        // SAFETY: all-zero bytes are a valid `rusage`, and the call only writes to it.
+        let usage = unsafe {
+            let mut usage = std::mem::zeroed::<libc::rusage>();
+            libc::getrusage(who, &raw mut usage);
+            usage
+        };
+        let seconds = |time: libc::timeval| time.tv_sec as f64 + time.tv_usec as f64 / 1e6;
+        seconds(usage.ru_utime) + seconds(usage.ru_stime)
+    };
+    used(libc::RUSAGE_SELF) + used(libc::RUSAGE_CHILDREN)
+}
+
+/// A row of a table of scores.
+fn row(name: &str, judged: &[Judged], prove: bool, seconds: f64) -> String {
+    let Score { mutants, rejected, refuted, unproved, survive } = Score::of(judged);
+    let is_live = |verdict: &Verdict| match verdict {
+        Verdict::Refuted(kill) => {
+            matches!(kill.property, Property::Livelock | Property::Waiting | Property::Conservation)
+        }
+        _ => false,
+    };
+    let live = judged.iter().filter(|one| is_live(&one.verdict)).count();
+    let proofs = if prove { format!(" {unproved} |") } else { String::new() };
+    let (states, percent) = (page::grouped(states(name, prove)), 100.0 * Score::of(judged).noticed());
+    format!(
+        "| {name} | {states} | {mutants} | {rejected} | {refuted} | {live} |{proofs} {survive} | {percent:.0} % | {seconds:.0} |"
+    )
+}
+
+fn main() -> ExitCode {
     let args: Vec<String> = env::args().skip(1).collect();
-    let max_states = args.first().and_then(|n| n.parse().ok()).unwrap_or(30_000);
-    let mut survivors = String::new();
-    println!("| policy | mutants | do not compile | refuted | survive | detected | seconds |");
-    println!("|---|---|---|---|---|---|---|");
-    for name in names().iter().filter(|name| args.len() < 2 || args[1..].iter().any(|arg| arg == *name)) {
-        let start = Instant::now();
-        let judged = judged(name, max_states);
-        let seconds = start.elapsed().as_secs_f64();
-        let count = |is: fn(&Verdict) -> bool| judged.iter().filter(|one| is(&one.verdict)).count();
-        let rejected = count(|verdict| matches!(verdict, Verdict::Rejected { .. }));
-        let survive = count(Verdict::survives);
-        let all = judged.len();
-        let percent = 100.0 * (all - survive) as f64 / all.max(1) as f64;
-        let refuted = all - survive - rejected;
-        println!("| {name} | {all} | {rejected} | {refuted} | {survive} | {percent:.0} % | {seconds:.1} |");
-        for Judged { mutant, .. } in judged.iter().filter(|one| one.verdict.survives()) {
-            let file = Path::new(&mutant.file).display();
-            survivors += &format!(
-                "{name}: {file}:{} {}: {} -> {}\n",
-                mutant.line, mutant.operator, mutant.before, mutant.after
-            );
+    let prove = args.iter().any(|arg| arg == "--prove");
+    let asked: Vec<&String> = args.iter().filter(|arg| *arg != "--prove").collect();
+    if let Some(unknown) = asked.iter().find(|asked| !names().contains(&asked.as_str())) {
+        eprintln!("error: there is no built-in policy `{unknown}`; expected some of: {}", names().join(", "));
+        return ExitCode::from(2);
+    }
+    let reasons = Reasons::load();
+    let mut unexplained = 0;
+    for name in names().iter().filter(|name| asked.is_empty() || asked.iter().any(|asked| asked == *name)) {
+        let before = processor_seconds();
+        let judged = judged(name, prove);
+        let row = row(name, &judged, prove, processor_seconds() - before);
+        println!("{row}");
+        let mut scores = Page::open("mutation.md");
+        scores.set_row(if prove { "scores -- --prove" } else { "scores" }, name, &row);
+        scores.save();
+        if !prove {
+            let (section, open) = reasons.section(&judged);
+            unexplained += open;
+            let mut survivors = Page::open("data/mutation-survivors.md");
+            survivors.set_section("scores", name, &section);
+            survivors.save();
         }
     }
-    println!("\n{survivors}");
+    if unexplained > 0 {
+        eprintln!("error: {unexplained} surviving mutants have no reason in crates/mutate/reasons.toml");
+        return ExitCode::FAILURE;
+    }
+    ExitCode::SUCCESS
 }

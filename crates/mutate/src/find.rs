@@ -97,15 +97,27 @@ impl<'s> Finder<'s> {
     fn change(&mut self, operator: Operator, span: Span, new: &str) {
         let (line, before, after, text) = edit(&self.text.text, span.range(), new);
         let change = Change::Text { source: self.source, text };
-        let file = self.text.file.clone();
-        self.found.push(Mutant { file, line, operator, before, after, change });
+        self.add(line, span, operator, before, after, change);
     }
 
     /// An injected fault of the steal algorithm, shown at a place in the policy.
     fn fault(&mut self, operator: Operator, span: Span, after: &str, faults: Faults) {
-        let (line, before, ..) = edit(&self.text.text, span.range(), self.text_of(span));
-        let (file, after) = (self.text.file.clone(), after.to_owned());
-        self.found.push(Mutant { file, line, operator, before, after, change: Change::Faults(faults) });
+        // Its first line.
+        let (line, before, ..) = edit(&self.text.text, span.range().start..span.range().start, "");
+        self.add(line, span, operator, before, after.to_owned(), Change::Faults(faults));
+    }
+
+    fn add(
+        &mut self,
+        line: usize,
+        span: Span,
+        operator: Operator,
+        before: String,
+        after: String,
+        change: Change,
+    ) {
+        let (file, part) = (self.text.file.clone(), self.text.part(span).to_owned());
+        self.found.push(Mutant { file, line, part, operator, before, after, change });
     }
 
     fn node(&mut self, node: &Node<'_>) {

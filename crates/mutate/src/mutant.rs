@@ -19,6 +19,8 @@ pub enum Change {
 pub struct Mutant {
     pub file: String,
     pub line: usize,
+    /// The handler, function or steal that it changes.
+    pub part: String,
     pub operator: Operator,
     /// The first changed line without indentation.
     pub before: String,

@@ -1,6 +1,6 @@
 //! The policy under test.
 
-use hearth_ipanema::syntax::{Source, SourceId, ast, parse};
+use hearth_ipanema::syntax::{Source, SourceId, Span, ast, parse};
 use hearth_ipanema::{Failed, compile};
 use hearth_modelcheck::Faults;
 use hearth_policy::Policy;
@@ -13,6 +13,20 @@ pub(crate) struct Text {
     pub file: String,
     pub text: String,
     pub tree: ast::Policy,
+}
+
+impl Text {
+    /// The name of the handler, function or steal around this text; empty if there is none.
+    pub fn part(&self, span: Span) -> &str {
+        let item =
+            self.tree.items.iter().find(|item| item.span.start <= span.start && span.end <= item.span.end);
+        match item.map(|item| &item.kind) {
+            Some(ast::ItemKind::Function(function)) => &function.name.name,
+            Some(ast::ItemKind::Handler(handler)) => handler.event.name(),
+            Some(ast::ItemKind::Steal(steal)) => &steal.name.name,
+            _ => "",
+        }
+    }
 }
 
 /// A policy and the texts of the policy and its bases.

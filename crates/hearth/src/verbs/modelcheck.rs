@@ -2,14 +2,13 @@ use crate::failure::{self, Failure};
 use crate::output::{self, Document};
 use crate::policy::PolicyArgs;
 use crate::table::{Column, table};
-use hearth_modelcheck::{Options, Outcome, Property, Rounds, Scenario, Stealing, check, standard_scenarios};
+use hearth_modelcheck::{
+    Options, Outcome, Property, Rounds, Scenario, Stealing, WITHIN, check, standard_scenarios,
+};
 use hearth_policy::Settings;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-
-/// Ticks that a ready thread may wait, by default.
-pub const WITHIN: u8 = 24;
 
 /// Check a policy in every order of events on small machines
 ///

@@ -1,10 +1,9 @@
-use super::modelcheck::WITHIN;
 use crate::arguments::PolicyFile;
 use crate::failure::{Failure, Outcome};
 use crate::output::{self, Document};
 use crate::policy;
 use crate::table::{Column, table};
-use hearth_modelcheck::{Counterexample, Rounds, check, standard_scenarios};
+use hearth_modelcheck::{Counterexample, Rounds, WITHIN, check, standard_scenarios};
 use hearth_policy::Policy;
 use hearth_prove::{
     CodeFunction, CodeOptions, CodeReport, Options, ProofCache, Property, Proved, Report, Verdict,

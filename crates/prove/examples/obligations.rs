@@ -1,5 +1,5 @@
 //! The obligations of policies, as a table, and how much of the theory is proved:
-//! `cargo run -p hearth-prove --example table nest cfs:invariants theory`
+//! `cargo run -p hearth-prove --example obligations nest cfs:invariants theory`
 #[path = "../tests/common/mod.rs"]
 mod common;
 fn main() {
