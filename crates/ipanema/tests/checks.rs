@@ -205,10 +205,10 @@ fn a_schedule_handler_continues_with_its_base() {
 
 #[test]
 fn names_are_known_and_suggested() {
-    let text = on_cfs("on balance (core c) { if (now >= c.next_dye) preempt(c); }");
+    let text = on_cfs("on balance (core c) { if (now >= c.last_dye) preempt(c); }");
     let found = found(&text);
     assert_eq!(found[0].code.id, "E0308");
-    assert_eq!(found[0].help.as_deref(), Some("did you mean `next_die`?"));
+    assert_eq!(found[0].help.as_deref(), Some("did you mean `last_die`?"));
     check(codes::UNKNOWN_NAME, "on balance (core c) { preemt(c); }", "on balance (core c) { preempt(c); }");
     check(
         codes::UNKNOWN_NAME,
