@@ -1,7 +1,6 @@
 // Made by scripts/bindings from runtime/saakm.h.
 
 pub const SAAKM_ABI: u32 = 1;
-pub const SAAKM_MAX_WEIGHT: u32 = 1048576;
 pub const SAAKM_MAX_CORES: u32 = 1024;
 pub const SAAKM_SET_WORDS: u32 = 16;
 pub const SAAKM_NO_CORE: u32 = 4294967295;
