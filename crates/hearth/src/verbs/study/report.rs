@@ -163,7 +163,7 @@ fn one(found: &Finding) -> String {
     text += &format!("\nR {}, P {}\n", whole(found.representativeness), whole(found.precision));
     if let Some(base) = &found.baseline {
         text += &format!(
-            "The fastest product is {} faster than {}. {} of the products vary less than {}, whose times vary by {}%.\n",
+            "Speed-up of the fastest product over {1}: {0}. {2} of the products vary less than {3}, whose times vary by {4}%.\n",
             percent(base.speedup),
             base.policy,
             whole(base.steadier),
