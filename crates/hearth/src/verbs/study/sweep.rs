@@ -55,7 +55,7 @@ pub struct Args {
     runs: u64,
 
     /// The world around the workload, as for `hearth sim`
-    #[arg(long, value_name = "PARTS", default_value_t = World::EMPTY, help_heading = HOW)]
+    #[arg(long, value_name = "PARTS", default_value_t = World::default(), help_heading = HOW)]
     world: World,
 
     /// Run a policy with no more seeds if the first three show with 95% confidence that it takes so many per cent
