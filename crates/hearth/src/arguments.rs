@@ -15,6 +15,15 @@ impl Jobs {
     pub fn threads(&self) -> usize {
         self.jobs.map_or(0, usize::from)
     }
+
+    /// Runs `work` on so many threads.
+    pub fn install<T: Send>(&self, work: impl FnOnce() -> T + Send) -> T {
+        match rayon::ThreadPoolBuilder::new().num_threads(self.threads()).build() {
+            Ok(pool) => pool.install(work),
+            // Without worker threads, this one does all.
+            Err(_) => work(),
+        }
+    }
 }
 
 #[derive(clap::Args)]

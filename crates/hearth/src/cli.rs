@@ -46,6 +46,7 @@ verbs! {
     Query: query,
     View: view,
     Predict: predict,
+    Tune: tune,
     Extract: extract,
     Sim: sim,
     Overlay: overlay,

@@ -145,6 +145,15 @@ impl From<hearth_features::JudgeError> for Failure {
     }
 }
 
+impl From<hearth_tune::Error> for Failure {
+    fn from(error: hearth_tune::Error) -> Self {
+        match error {
+            hearth_tune::Error::Study(error) => error.into(),
+            error => Failure::new(error),
+        }
+    }
+}
+
 impl From<hearth_study::Error> for Failure {
     fn from(error: hearth_study::Error) -> Self {
         use hearth_study::Error::{NoClaim, ParamOfOther, Policy};

@@ -4,6 +4,7 @@ mod arguments;
 mod cli;
 mod combinations;
 mod failure;
+mod live;
 mod output;
 mod policy;
 mod prediction;

@@ -223,7 +223,7 @@ fn spread(times: &Sample) -> f64 {
 
 impl Space {
     /// The position of the product's feature in each slot; none comes last. `None` if the policy is no product.
-    fn features_of(&self, policy: &str) -> Option<Vec<usize>> {
+    pub fn features_of(&self, policy: &str) -> Option<Vec<usize>> {
         let mut named: Vec<&str> = policy.split('+').collect();
         if named[0] == self.base {
             named.remove(0);

@@ -13,6 +13,7 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
+use crate::profile::Log;
 use crate::steps::{Move, Steps};
 use crate::{NOMINAL_KHZ, Obstacle, Op, Problem, ThreadIdx, What, Workload};
 
@@ -79,8 +80,10 @@ enum State<'a> {
     Exited,
 }
 
-struct Execution<'a> {
+pub(crate) struct Execution<'a> {
     khz: u64,
+    /// What happened, if someone wants to know.
+    pub log: Option<Log>,
     states: Vec<State<'a>>,
     /// Clock of each thread in nanoseconds, or the time of its exit.
     clocks: Vec<u64>,
@@ -120,13 +123,14 @@ impl Semaphore {
 }
 
 impl<'a> Execution<'a> {
-    fn new(workload: &'a Workload, khz: u32) -> Self {
+    pub fn new(workload: &'a Workload, khz: u32) -> Self {
         let mut states: Vec<State> = workload.threads.iter().map(|t| State::Unborn(t.steps())).collect();
         for root in workload.roots() {
             states[root as usize] = State::Ready(workload.threads[root as usize].steps());
         }
         let mut execution = Execution {
             khz: u64::from(khz.max(1)),
+            log: None,
             clocks: vec![0; states.len()],
             joiners: vec![Vec::new(); states.len()],
             states,
@@ -151,7 +155,7 @@ impl<'a> Execution<'a> {
     }
 
     /// Runs until no thread is ready. Returns `false` if `budget` steps are not enough.
-    fn run(&mut self, mut budget: u64) -> bool {
+    pub fn run(&mut self, mut budget: u64) -> bool {
         while let Some(Reverse((_, _, thread))) = self.ready.pop() {
             let slot = thread as usize;
             let State::Ready(mut steps) = std::mem::replace(&mut self.states[slot], State::Exited) else {
@@ -174,6 +178,7 @@ impl<'a> Execution<'a> {
                         }
                     }
                     Move::End => {
+                        self.log(|log| log.end(slot));
                         for joiner in std::mem::take(&mut self.joiners[slot]) {
                             self.wake(joiner, self.clocks[slot]);
                         }
@@ -189,8 +194,16 @@ impl<'a> Execution<'a> {
     fn step(&mut self, thread: ThreadIdx, op: &Op) -> Option<Obstacle> {
         let slot = thread as usize;
         match *op {
-            Op::Run(cycles) => self.pass(slot, time(cycles, self.khz)),
-            Op::Sleep(ns) | Op::Io(ns) => self.pass(slot, ns),
+            Op::Run(cycles) => {
+                let start = self.clocks[slot];
+                self.pass(slot, time(cycles, self.khz));
+                let end = self.clocks[slot];
+                self.log(|log| log.run(slot, start, end));
+            }
+            Op::Sleep(ns) | Op::Io(ns) => {
+                self.pass(slot, ns);
+                self.log(|log| log.wait(slot, ns));
+            }
             Op::Fork(child) => {
                 let steps = match self.states.get_mut(child as usize) {
                     Some(State::Unborn(steps)) => std::mem::replace(steps, Steps::new(&[])),
@@ -198,11 +211,12 @@ impl<'a> Execution<'a> {
                 };
                 self.states[child as usize] = State::Ready(steps);
                 self.clocks[child as usize] = self.clocks[slot];
+                self.log(|log| log.forks += 1);
                 self.queue(child);
             }
             Op::Join(child) => match self.states.get(child as usize) {
                 Some(State::Exited) if child != thread => {
-                    self.clocks[slot] = self.clocks[slot].max(self.clocks[child as usize]);
+                    self.wait_until(slot, self.clocks[child as usize]);
                 }
                 Some(_) => {
                     self.joiners[child as usize].push(thread);
@@ -224,7 +238,7 @@ impl<'a> Execution<'a> {
                 if semaphore.count > 0 {
                     semaphore.count -= 1;
                 } else if let Some(posted) = semaphore.take() {
-                    self.clocks[slot] = self.clocks[slot].max(posted);
+                    self.wait_until(slot, posted);
                 } else {
                     semaphore.waiters.push_back(thread);
                     return Some(Obstacle::Semaphore(sem));
@@ -238,7 +252,8 @@ impl<'a> Execution<'a> {
                 }
                 let arrived = std::mem::take(arrived);
                 let latest = arrived.iter().map(|&t| self.clocks[t as usize]).max().unwrap_or(0);
-                self.clocks[slot] = latest;
+                self.wait_until(slot, latest);
+                self.log(|log| log.barriers += arrived.len() as u64);
                 for other in arrived {
                     if other != thread {
                         self.wake(other, latest);
@@ -261,8 +276,29 @@ impl<'a> Execution<'a> {
             unreachable!("only blocked threads wait")
         };
         self.states[slot] = State::Ready(steps);
-        self.clocks[slot] = self.clocks[slot].max(clock);
+        self.wait_until(slot, clock);
         self.queue(thread);
+    }
+
+    /// The thread waits until `clock`, or not at all.
+    fn wait_until(&mut self, slot: usize, clock: u64) {
+        let before = self.clocks[slot];
+        self.clocks[slot] = before.max(clock);
+        self.log(|log| log.wait(slot, clock.saturating_sub(before)));
+    }
+
+    fn log(&mut self, event: impl FnOnce(&mut Log)) {
+        if let Some(log) = &mut self.log {
+            event(log);
+        }
+    }
+
+    /// The latest clock. `None` if a thread waits forever.
+    pub fn span(&self) -> Option<u64> {
+        match self.outcome() {
+            DryRun::Finishes { span } => Some(span),
+            _ => None,
+        }
     }
 
     fn outcome(&self) -> DryRun {

@@ -29,5 +29,6 @@ pub mod status;
 pub mod stop;
 pub mod study;
 pub mod top;
+pub mod tune;
 pub mod view;
 pub mod vm;

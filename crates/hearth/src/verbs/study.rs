@@ -1,4 +1,6 @@
+mod learn;
 mod report;
+mod search;
 mod sweep;
 
 use crate::failure::Outcome;
@@ -15,6 +17,8 @@ pub struct Args {
 enum Verb {
     Run(Box<sweep::Args>),
     Report(report::Args),
+    Learn(learn::Args),
+    Search(search::Args),
 }
 
 impl Args {
@@ -22,6 +26,8 @@ impl Args {
         match self.verb {
             Verb::Run(args) => args.run(),
             Verb::Report(args) => args.run(),
+            Verb::Learn(args) => args.run(),
+            Verb::Search(args) => args.run(),
         }
     }
 }

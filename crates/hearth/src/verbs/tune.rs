@@ -1,0 +1,443 @@
+use crate::arguments::Jobs;
+use crate::failure::{Failure, Outcome};
+use crate::output::{self, Document};
+use crate::recording::{self, RecorderOptions};
+use crate::table::{Column, number, percent, table};
+use crate::verbs::extract::extract;
+use crate::{live, progress};
+use hearth_features::{Claim, Model, NAMES, Product, Stored, Verdict};
+use hearth_machine::{Governor, Machine};
+use hearth_policy::names;
+use hearth_probe::detect;
+use hearth_probe::sysfs::Files;
+use hearth_recorder::Subject;
+use hearth_sim::World;
+use hearth_study::statistics::Change;
+use hearth_tune::{Experience, Goal, Method, Plan, Recommendation, Rival, tune};
+use hearth_workload::Workload;
+use serde::Serialize;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// Find the best scheduler for a command, among the products of the feature model
+///
+/// Takes a trace, a workload, or a command, which is recorded first. Simulates some of the products on a machine, by
+/// default this one, and begins with those that were best for similar programs. The best ones, the best built-in policies, and
+/// the scheduler of today's Linux are then simulated with fresh seeds. Says which one is faster, by how much, and what is
+/// proved of it.
+#[derive(clap::Args)]
+pub struct Args {
+    /// A recorded trace
+    #[arg(conflicts_with_all = ["command", "workload"], required_unless_present_any = ["command", "workload"])]
+    trace: Option<PathBuf>,
+
+    /// The command to record, and its arguments
+    #[arg(last = true, value_name = "COMMAND", conflicts_with = "workload")]
+    command: Vec<String>,
+
+    /// A workload, as for `hearth sim`
+    #[arg(short, long, value_name = "SPEC|FILE", help_heading = WHAT)]
+    workload: Option<String>,
+
+    /// The machine, as for `hearth sim` [default: this machine]
+    #[arg(short, long, value_name = "NAME|FILE", help_heading = WHAT)]
+    machine: Option<String>,
+
+    /// The frequency governor: schedutil, performance or powersave
+    #[arg(short, long, value_name = "GOVERNOR", default_value = "schedutil", help_heading = WHAT)]
+    governor: Governor,
+
+    /// What to reduce: time, energy of the machine, or latency (99th percentile of the time from wake-up to run)
+    #[arg(long, value_enum, default_value_t = GoalArg::Time, help_heading = WHAT)]
+    goal: GoalArg,
+
+    /// The feature model whose products compete
+    #[arg(long, value_name = "MODEL", default_value = NAMES[0], value_parser = NAMES, help_heading = SEARCH)]
+    model: String,
+
+    /// Only products of which this claim is proved: conserves, recovers, waits, progresses or safe. Repeatable
+    #[arg(long = "proved", value_name = "CLAIM", value_parser = claim, help_heading = SEARCH)]
+    proved: Vec<Claim>,
+
+    /// Number of runs of the search
+    #[arg(long, value_name = "RUNS", default_value_t = 25, value_parser = clap::value_parser!(u16).range(1..), help_heading = SEARCH)]
+    budget: u16,
+
+    /// Number of runs of each finalist, with seeds that the search did not have
+    #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u64).range(2..=1000), help_heading = SEARCH)]
+    runs: u64,
+
+    /// The method of the search: one of those of `hearth study search`
+    #[arg(long, value_name = "METHOD", default_value_t = Method::TransferProfile, help_heading = SEARCH)]
+    search: Method,
+
+    /// Experience from `hearth study learn` [default: the suite's programs, for model family]
+    #[arg(long, value_name = "FILE", help_heading = SEARCH)]
+    experience: Option<PathBuf>,
+
+    /// Seed of the search and of the simulations. The same seed gives the same result
+    #[arg(long, default_value_t = 1, help_heading = SEARCH)]
+    seed: u64,
+
+    /// The world around the workload, as for `hearth sim`
+    #[arg(long, value_name = "PARTS", default_value_t = World::default(), help_heading = SEARCH)]
+    world: World,
+
+    #[command(flatten, next_help_heading = SEARCH)]
+    jobs: Jobs,
+
+    /// Run COMMAND so many times under the kernel's scheduler and under the winner, in turn, before recommending it. Needs root
+    /// and a kernel with sched_ext
+    #[arg(long, value_name = "RUNS", requires = "command", value_parser = clap::value_parser!(u16).range(2..), help_heading = "Live")]
+    live: Option<u16>,
+
+    #[command(flatten, next_help_heading = "Recording")]
+    recorder: RecorderOptions,
+
+    /// Print JSON (schema hearth.tune/1) instead of text
+    #[arg(long)]
+    json: bool,
+}
+
+const WHAT: &str = "What to tune";
+const SEARCH: &str = "Search";
+/// What others are compared with: the scheduler of today's Linux.
+const BASELINE: &str = "eevdf";
+
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum GoalArg {
+    Time,
+    Energy,
+    Latency,
+}
+
+impl From<GoalArg> for Goal {
+    fn from(goal: GoalArg) -> Goal {
+        match goal {
+            GoalArg::Time => Goal::Time,
+            GoalArg::Energy => Goal::Energy,
+            GoalArg::Latency => Goal::Latency,
+        }
+    }
+}
+
+fn claim(text: &str) -> Result<Claim, String> {
+    match text {
+        "conserves" => Ok(Claim::Conserves),
+        "recovers" => Ok(Claim::Recovers),
+        "waits" => Ok(Claim::Waits),
+        "progresses" => Ok(Claim::Progresses),
+        "safe" => Ok(Claim::Safe),
+        _ => Err("expected conserves, recovers, waits, progresses or safe".into()),
+    }
+}
+
+/// What is said about a policy, in the order of the claims.
+#[derive(Serialize)]
+struct Said {
+    claim: &'static str,
+    verdict: &'static str,
+}
+
+#[derive(Serialize)]
+struct Compared {
+    policy: String,
+    is_product: bool,
+    time_s: f64,
+    energy_j: f64,
+    wakeup_p99_us: f64,
+    speedup: f64,
+    speedup_ci95: Option<[f64; 2]>,
+    energy_saving: f64,
+    energy_saving_ci95: Option<[f64; 2]>,
+    latency_saving: f64,
+    latency_saving_ci95: Option<[f64; 2]>,
+    /// Empty if nothing is known of it.
+    verdicts: Vec<Said>,
+}
+
+#[derive(Serialize)]
+struct Similar {
+    workload: String,
+    machine: String,
+    share: f64,
+}
+
+#[derive(Serialize)]
+struct Content {
+    workload: String,
+    machine: String,
+    governor: String,
+    goal: Goal,
+    model: String,
+    method: Method,
+    products: usize,
+    search_runs: usize,
+    simulations: usize,
+    profile: Option<hearth_workload::Profile>,
+    similar: Vec<Similar>,
+    baseline: Compared,
+    /// From the best one.
+    finalists: Vec<Compared>,
+    /// The policy that is surely better than the baseline, by simulation and, if asked for, live.
+    recommended: Option<String>,
+    live: Option<live::Comparison>,
+}
+
+impl Args {
+    pub fn run(self) -> Outcome {
+        let model = Model::named(&self.model)?;
+        let machine = self.machine()?;
+        let experience = self.experience(&model)?;
+        let stored = Stored::load();
+        let allowed = |product: &Product| {
+            let proved = |claim: &Claim| stored.verdict(&model, product, *claim) == Some(Verdict::Proved);
+            self.proved.iter().all(proved)
+        };
+        if !model.products().iter().any(allowed) {
+            return Err(Failure::usage(format_args!(
+                "no product of model {} has these proofs",
+                model.name()
+            ))
+            .help("`hearth features list` shows what is proved"));
+        }
+        let others: Vec<&str> = names().iter().copied().filter(|name| *name != BASELINE).collect();
+        let others = if self.proved.is_empty() { &others[..] } else { &[] };
+        let (workload, notes) = self.workload()?;
+        for note in notes {
+            eprintln!("note: {note}");
+        }
+        let plan = Plan {
+            workload: &workload,
+            machine: &machine,
+            governor: self.governor,
+            world: self.world,
+            goal: self.goal.into(),
+            model: &model,
+            allowed: &allowed,
+            experience: experience.as_ref(),
+            method: self.search,
+            baseline: BASELINE,
+            others,
+            budget: self.budget.into(),
+            runs: self.runs,
+            seed: self.seed,
+        };
+        let found = progress::during("simulating", plan.simulations(), |step| {
+            self.jobs.install(|| tune(&plan, step))
+        })?;
+        let winner = found.winner(plan.goal).map(|winner| winner.policy.clone());
+        let live = match (self.live, &winner) {
+            (Some(runs), Some(winner)) => Some(live::compare(winner, &self.command, runs)?),
+            _ => None,
+        };
+        let confirmed = live.as_ref().is_none_or(live::Comparison::is_faster);
+        let content = Content {
+            workload: workload.name.clone(),
+            machine: machine.name.clone(),
+            governor: self.governor.to_string(),
+            goal: plan.goal,
+            model: self.model.clone(),
+            method: self.search,
+            products: found.allowed,
+            search_runs: found.tried,
+            simulations: found.simulations,
+            profile: found.profile,
+            similar: similar(&found),
+            baseline: compared(&found.baseline, &model, &stored),
+            finalists: found.finalists.iter().map(|one| compared(one, &model, &stored)).collect(),
+            recommended: winner.filter(|_| confirmed),
+            live,
+        };
+        output::print(self.json, &Document { schema: "hearth.tune/1", content: &content }, || {
+            self.text(&content, &found)
+        })?;
+        Ok(ExitCode::SUCCESS)
+    }
+
+    fn machine(&self) -> Result<Machine, Failure> {
+        if let Some(machine) = &self.machine {
+            return Ok(Machine::load(machine)?);
+        }
+        let files = Files::under(Path::new("/"));
+        let detected = detect::detect(&files, &detect::registers, &Default::default(), &Default::default())
+            .map_err(|error| {
+            Failure::from(error).help("name a machine: --machine NAME (`hearth list machines`)")
+        })?;
+        eprintln!(
+            "note: the machine is this one; `hearth machine detect` shows what is known and what is assumed of it"
+        );
+        Ok(Machine::parse("this machine", &detected.toml)?)
+    }
+
+    fn experience(&self, model: &Model) -> Result<Option<Experience>, Failure> {
+        let Some(path) = &self.experience else { return Ok(Experience::built_in(model.name())) };
+        let loaded = Experience::load(path)?;
+        if loaded.model != model.name() {
+            return Err(Failure::usage(format_args!(
+                "{} is about model {}, but {} is searched",
+                path.display(),
+                loaded.model,
+                model.name()
+            )));
+        }
+        Ok(Some(loaded))
+    }
+
+    fn workload(&self) -> Result<(Workload, Vec<String>), Failure> {
+        if let Some(spec) = &self.workload {
+            let resolved = Workload::resolve_with_notes(spec)?;
+            return Ok((resolved.workload, resolved.notes));
+        }
+        let extraction = match &self.trace {
+            Some(path) => extract(path)?,
+            None => {
+                let folder = tempfile::tempdir().map_err(|error| {
+                    Failure::new(format_args!("cannot create a temporary folder: {error}"))
+                        .help("set TMPDIR to a writable folder")
+                })?;
+                let path = folder.path().join("trace");
+                let recorded = recording::record_to(&path, Subject::Command(&self.command), &self.recorder)?;
+                if let Some(status) = recorded.status.filter(|status| !status.success()) {
+                    return Err(Failure::new("a command that fails is not tuned")
+                        .status(recording::passed_on(status)));
+                }
+                extract(&path)?
+            }
+        };
+        Ok((extraction.workload, extraction.report.warnings()))
+    }
+
+    fn text(&self, content: &Content, found: &Recommendation) -> String {
+        let mut text = String::new();
+        if !content.similar.is_empty() {
+            let named =
+                content.similar.iter().map(|one| format!("{} ({:.0}%)", one.workload, one.share * 100.0));
+            text += &format!("Most similar programs: {}\n", named.collect::<Vec<_>>().join(", "));
+        }
+        text += &format!(
+            "Searched {} of {} products of model {} with {} runs on {} under {}\n\n",
+            content.search_runs.min(content.products),
+            content.products,
+            content.model,
+            content.search_runs,
+            content.machine,
+            content.governor
+        );
+        let columns: [Column<&Compared>; 7] = [
+            ("policy", |one| one.policy.clone()),
+            ("time s", |one| number(one.time_s)),
+            ("speed-up", |one| interval(one.speedup, one.speedup_ci95)),
+            ("energy J", |one| number(one.energy_j)),
+            ("saving", |one| interval(one.energy_saving, one.energy_saving_ci95)),
+            ("wake-up p99 us", |one| number(one.wakeup_p99_us)),
+            ("conserves work", |one| one.verdicts.first().map_or("", |said| said.verdict).into()),
+        ];
+        text += &table(1, &columns, std::iter::once(&content.baseline).chain(&content.finalists));
+        text += &format!("\nMeans of {} runs; ± is half of the 95% confidence interval.\n", self.runs);
+        if let Some(live) = &content.live {
+            text += &format!("{live}\n");
+        }
+        text + "\n" + &self.verdict(content, found)
+    }
+
+    /// What to do.
+    fn verdict(&self, content: &Content, found: &Recommendation) -> String {
+        let Some(winner) = found.winner(content.goal) else {
+            return format!("No policy is surely better than {BASELINE}. Keep the kernel's scheduler.\n");
+        };
+        let name = &winner.policy;
+        if content.recommended.is_none() {
+            return format!(
+                "{name} is better in the simulation, but the runs on this machine do not show it. Keep the kernel's scheduler.\n"
+            );
+        }
+        let proved =
+            content.finalists.iter().find(|one| one.policy == *name).map_or(&[][..], |one| &one.verdicts[..]);
+        let mut text = format!(
+            "{name} is {} than {BASELINE}, and uses {}.\n",
+            amount(winner.change(content.goal), content.goal),
+            energy(winner.saves),
+        );
+        match proved {
+            [] => text += "What is proved of it: ask `hearth prove`.\n",
+            all => {
+                let of = |verdict: &str| {
+                    all.iter()
+                        .filter(|said| said.verdict == verdict)
+                        .map(|said| said.claim)
+                        .collect::<Vec<_>>()
+                        .join(", ")
+                };
+                for (verdict, what) in [("proved", "Proved"), ("refuted", "Refuted"), ("open", "Neither")] {
+                    let named = of(verdict);
+                    if !named.is_empty() {
+                        text += &format!("{what}: {named}.\n");
+                    }
+                }
+            }
+        }
+        let command = if self.command.is_empty() { "COMMAND".to_owned() } else { self.command.join(" ") };
+        text + &format!("Try it: hearth exec {name} -- {command}\n")
+    }
+}
+
+fn similar(found: &Recommendation) -> Vec<Similar> {
+    let each = |(workload, machine, share): &(String, String, f64)| Similar {
+        workload: workload.clone(),
+        machine: machine.clone(),
+        share: *share,
+    };
+    found.nearest.iter().map(each).collect()
+}
+
+fn compared(rival: &Rival, model: &Model, stored: &Stored) -> Compared {
+    let product = model.product(&rival.policy).ok().filter(|_| rival.is_product);
+    let said = |claim: Claim| {
+        let verdict = stored.verdict(model, product.as_ref()?, claim)?;
+        Some(Said { claim: claim.name(), verdict: verdict.name() })
+    };
+    Compared {
+        policy: rival.policy.clone(),
+        is_product: rival.is_product,
+        time_s: rival.time.mean,
+        energy_j: rival.energy.mean,
+        wakeup_p99_us: rival.latency.mean,
+        speedup: rival.faster.value,
+        speedup_ci95: rival.faster.ci95,
+        energy_saving: rival.saves.value,
+        energy_saving_ci95: rival.saves.ci95,
+        latency_saving: rival.sooner.value,
+        latency_saving_ci95: rival.sooner.ci95,
+        verdicts: Claim::ALL.into_iter().filter_map(said).collect(),
+    }
+}
+
+fn interval(value: f64, ci95: Option<[f64; 2]>) -> String {
+    match ci95 {
+        Some([low, high]) => format!("{} ±{:.1}", percent(value), (high - low) * 50.0),
+        None => percent(value),
+    }
+}
+
+/// "14% faster (11 to 17)"
+fn amount(change: Change, goal: Goal) -> String {
+    let what = match goal {
+        Goal::Time => "faster",
+        Goal::Energy => "less in energy",
+        Goal::Latency => "sooner in the 99th percentile of wake-ups",
+    };
+    let range = change
+        .ci95
+        .map_or_else(String::new, |[low, high]| format!(" ({:.1} to {:.1})", low * 100.0, high * 100.0));
+    format!("{:.1}% {what}{range}", change.value * 100.0)
+}
+
+fn energy(change: Change) -> String {
+    let percent = change.value * 100.0;
+    match percent {
+        _ if percent.abs() < 0.05 => "as much energy".into(),
+        _ if percent > 0.0 => format!("{percent:.1}% less energy"),
+        _ => format!("{:.1}% more energy", -percent),
+    }
+}

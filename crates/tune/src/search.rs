@@ -1,0 +1,512 @@
+//! Which product to try next.
+
+use crate::forest::Forest;
+use crate::gaussian::{Gaussian, Kernel};
+use crate::pool::Pool;
+use rand::rngs::StdRng;
+use rand::{Rng, SeedableRng};
+use serde::Serialize;
+use statrs::distribution::{Continuous, ContinuousCDF, Normal};
+use std::fmt;
+use std::str::FromStr;
+
+/// How a search proposes products.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Method {
+    /// In random order.
+    Random,
+    /// From a random product, one slot after the other: all its features, of which the best stays.
+    OneFeature,
+    /// Largest expected improvement under a Gaussian process, after five products that are far apart.
+    Gaussian,
+    /// The same under a forest of regression trees.
+    Forest,
+    /// What was best for other applications, then a Gaussian process that knows how products went together there.
+    Transfer,
+    /// What was best for other applications, weighted by the likeness of their profiles. No run is needed.
+    Profile,
+    /// [`Transfer`](Method::Transfer) with these weights.
+    TransferProfile,
+}
+
+impl Method {
+    pub const ALL: [Method; 7] = [
+        Method::Random,
+        Method::OneFeature,
+        Method::Gaussian,
+        Method::Forest,
+        Method::Transfer,
+        Method::Profile,
+        Method::TransferProfile,
+    ];
+
+    /// Whether it needs what was learned on other applications.
+    pub fn learns(self) -> bool {
+        matches!(self, Method::Transfer | Method::Profile | Method::TransferProfile)
+    }
+
+    /// Whether it weighs other applications by the likeness of their profiles.
+    pub fn profiles(self) -> bool {
+        matches!(self, Method::Profile | Method::TransferProfile)
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Method::Random => "random",
+            Method::OneFeature => "one-feature",
+            Method::Gaussian => "gaussian",
+            Method::Forest => "forest",
+            Method::Transfer => "transfer",
+            Method::Profile => "profile",
+            Method::TransferProfile => "transfer-profile",
+        }
+    }
+}
+
+impl fmt::Display for Method {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Method {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Method, String> {
+        let found = Method::ALL.into_iter().find(|method| method.name() == text);
+        found.ok_or_else(|| format!("expected one of: {}", Method::ALL.map(Method::name).join(", ")))
+    }
+}
+
+/// What is known of a pool's products from other applications.
+#[derive(Clone, Debug)]
+pub struct Learned {
+    /// Workload and machine of each application.
+    labels: Vec<(String, String)>,
+    /// By application, then by product: 0.1 is 10% slower than the best one.
+    regrets: Vec<Vec<f64>>,
+    /// Sum 1.
+    weights: Vec<f64>,
+    /// The same as logarithms of times, with mean 0 and about the same spread for each application.
+    scores: Vec<Vec<f64>>,
+}
+
+/// Spread (in log time) below which an application says little about products.
+const FLAT: f64 = 0.02;
+
+impl Learned {
+    pub(crate) fn new(labels: Vec<(String, String)>, regrets: Vec<Vec<f64>>, weights: Vec<f64>) -> Learned {
+        let sum: f64 = weights.iter().sum();
+        let even = 1.0 / weights.len() as f64;
+        let weights = weights.into_iter().map(|weight| if sum > 0.0 { weight / sum } else { even }).collect();
+        let scores = regrets.iter().map(|all| score(all)).collect();
+        Learned { labels, regrets, weights, scores }
+    }
+
+    /// The applications that count most, with their weights.
+    pub fn nearest(&self, most: usize) -> Vec<(&str, &str, f64)> {
+        let mut all: Vec<_> = self
+            .labels
+            .iter()
+            .zip(&self.weights)
+            .map(|((workload, machine), weight)| (workload.as_str(), machine.as_str(), *weight))
+            .collect();
+        all.sort_by(|a, b| b.2.total_cmp(&a.2));
+        all.truncate(most);
+        all
+    }
+
+    /// The weighted mean of the regrets. A product that is far from the best one counts as 50% slower: whether it is two
+    /// or ten times as slow does not matter.
+    fn expected(&self, product: usize) -> f64 {
+        self.regrets.iter().zip(&self.weights).map(|(all, weight)| weight * all[product].min(0.5)).sum()
+    }
+
+    fn covariance(&self, a: usize, b: usize) -> f64 {
+        self.scores.iter().zip(&self.weights).map(|(all, weight)| weight * all[a] * all[b]).sum()
+    }
+
+    /// Products from the best expected one to the worst.
+    fn ranking(&self) -> Vec<usize> {
+        let products = self.regrets.first().map_or(0, Vec::len);
+        let mut all: Vec<usize> = (0..products).collect();
+        all.sort_by(|a, b| self.expected(*a).total_cmp(&self.expected(*b)));
+        all
+    }
+
+    /// So many products, of which one is probably good: each is the one that improves the expected best of all so far
+    /// most.
+    fn portfolio(&self, size: usize) -> Vec<usize> {
+        let products = self.regrets.first().map_or(0, Vec::len);
+        let (mut chosen, mut best) = (Vec::new(), vec![0.5; self.regrets.len()]);
+        while chosen.len() < size.min(products) {
+            let expected = |product: usize| -> f64 {
+                let of = |(all, (weight, best)): (&Vec<f64>, (&f64, &f64))| weight * all[product].min(*best);
+                self.regrets.iter().zip(self.weights.iter().zip(&best)).map(of).sum()
+            };
+            let untried = (0..products).filter(|product| !chosen.contains(product));
+            let Some(next) = untried.min_by(|a, b| expected(*a).total_cmp(&expected(*b))) else { break };
+            for (best, all) in best.iter_mut().zip(&self.regrets) {
+                *best = best.min(all[next]);
+            }
+            chosen.push(next);
+        }
+        chosen
+    }
+}
+
+/// Logarithms with mean 0. Their spread is 1, or less if the application is flat.
+fn score(regrets: &[f64]) -> Vec<f64> {
+    let logs: Vec<f64> = regrets.iter().map(|regret| regret.ln_1p()).collect();
+    let mean = logs.iter().sum::<f64>() / logs.len() as f64;
+    let variance = logs.iter().map(|log| (log - mean).powi(2)).sum::<f64>() / logs.len() as f64;
+    let spread = variance.sqrt().max(FLAT);
+    logs.iter().map(|log| (log - mean) / spread).collect()
+}
+
+/// A search for the product with the least value, for example the logarithm of a time.
+pub struct Search<'a> {
+    pool: &'a Pool,
+    method: Method,
+    learned: Option<&'a Learned>,
+    rows: Vec<Vec<f64>>,
+    random: StdRng,
+    /// Products in the order in which they were first tried; the mean of the values of each, and their number.
+    tried: Vec<usize>,
+    values: Vec<f64>,
+    counts: Vec<usize>,
+    /// What to try first.
+    plan: Vec<usize>,
+    walk: Walk,
+}
+
+/// Where one feature at a time is.
+#[derive(Default)]
+struct Walk {
+    at: Option<usize>,
+    slot: usize,
+    /// Slots since the last improvement.
+    unchanged: usize,
+}
+
+/// Products that a search without experience tries first.
+const FIRST: usize = 5;
+/// The same with experience.
+const PORTFOLIO: usize = 4;
+/// Runs of the product that seems to be the best.
+const CONFIRMATIONS: usize = 5;
+
+impl<'a> Search<'a> {
+    /// `learned` is needed by the methods that [learn](Method::learns); without it, they are as the Gaussian process.
+    pub fn new(pool: &'a Pool, method: Method, learned: Option<&'a Learned>, seed: u64) -> Search<'a> {
+        let mut search = Search {
+            pool,
+            method: if method.learns() && learned.is_none() { Method::Gaussian } else { method },
+            learned: learned.filter(|_| method.learns()),
+            rows: pool.indicators(),
+            random: StdRng::seed_from_u64(seed),
+            tried: Vec::new(),
+            values: Vec::new(),
+            counts: Vec::new(),
+            plan: Vec::new(),
+            walk: Walk::default(),
+        };
+        search.plan = match (search.method, search.learned) {
+            (Method::Profile, Some(learned)) => learned.ranking(),
+            (_, Some(learned)) => learned.portfolio(PORTFOLIO),
+            (Method::Gaussian | Method::Forest, None) => search.spread(FIRST),
+            _ => Vec::new(),
+        };
+        search
+    }
+
+    /// The next runs, at most `most`: a product, and how often it was run before. A search runs what seems to be the best
+    /// again, so that it does not recommend one that was lucky once. Empty if nothing is left to try.
+    pub fn propose(&mut self, most: usize) -> Vec<(usize, usize)> {
+        let known = (self.tried.len(), self.values.clone(), self.counts.clone());
+        let mut proposed = Vec::new();
+        while proposed.len() < most
+            && let Some(next) = self.next()
+        {
+            proposed.push((next, self.count(next)));
+            // As if it had been run, with the value that is expected.
+            let expected = self.expected(next);
+            self.tell(next, expected);
+        }
+        self.tried.truncate(known.0);
+        (self.values, self.counts) = (known.1, known.2);
+        proposed
+    }
+
+    /// The value of one run of a product.
+    pub fn tell(&mut self, product: usize, value: f64) {
+        match self.tried.iter().position(|tried| *tried == product) {
+            Some(at) => {
+                self.counts[at] += 1;
+                self.values[at] += (value - self.values[at]) / self.counts[at] as f64;
+            }
+            None => {
+                self.tried.push(product);
+                self.values.push(value);
+                self.counts.push(1);
+            }
+        }
+    }
+
+    fn count(&self, product: usize) -> usize {
+        let at = self.tried.iter().position(|tried| *tried == product);
+        at.map_or(0, |at| self.counts[at])
+    }
+
+    /// What seems to be the best, if it should be run again: one of five runs is spent on this.
+    fn unconfirmed(&self) -> Option<usize> {
+        let runs: usize = self.counts.iter().sum();
+        let best = self.best().filter(|_| runs > 0)?;
+        (self.count(best) < CONFIRMATIONS.min(1 + runs / 5)).then_some(best)
+    }
+
+    /// The product to recommend: the best expected one among those that were tried. Without a run, the first of the plan.
+    pub fn best(&self) -> Option<usize> {
+        self.ranked().first().copied()
+    }
+
+    /// The products that were tried, from the best expected one.
+    pub fn ranked(&self) -> Vec<usize> {
+        if self.tried.is_empty() {
+            return self.plan.clone();
+        }
+        let mut all: Vec<(f64, usize)> = match self.gaussian() {
+            Some(fitted) => self.tried.iter().map(|&product| (fitted(product).0, product)).collect(),
+            None => self.values.iter().copied().zip(self.tried.iter().copied()).collect(),
+        };
+        all.sort_by(|a, b| a.0.total_cmp(&b.0));
+        all.into_iter().map(|(_, product)| product).collect()
+    }
+
+    fn next(&mut self) -> Option<usize> {
+        if let Some(best) = self.unconfirmed().filter(|_| self.method != Method::Profile) {
+            return Some(best);
+        }
+        if let Some(next) = self.plan.iter().find(|product| !self.tried.contains(product)) {
+            return Some(*next);
+        }
+        let untried: Vec<usize> = (0..self.pool.len()).filter(|one| !self.tried.contains(one)).collect();
+        if untried.is_empty() {
+            return None;
+        }
+        let chosen = match self.method {
+            Method::Random | Method::Profile => None,
+            Method::OneFeature => self.step(),
+            Method::Gaussian | Method::Transfer | Method::TransferProfile => {
+                self.gaussian().and_then(|fitted| {
+                    self.most_promising(untried.iter().map(|&product| (product, fitted(product))))
+                })
+            }
+            Method::Forest => self.forest(&untried).and_then(|all| self.most_promising(all.into_iter())),
+        };
+        chosen.or_else(|| Some(untried[self.random.random_range(0..untried.len())]))
+    }
+
+    /// The value that a product is expected to have.
+    fn expected(&self, product: usize) -> f64 {
+        let mean = self.values.iter().sum::<f64>() / self.values.len().max(1) as f64;
+        self.gaussian().map_or(mean, |fitted| fitted(product).0)
+    }
+
+    /// The process of what was tried so far: mean and deviation of a product.
+    fn gaussian(&self) -> Option<impl Fn(usize) -> (f64, f64)> {
+        if !matches!(self.method, Method::Gaussian | Method::Transfer | Method::TransferProfile) {
+            return None;
+        }
+        let distance = |a: usize, b: usize| self.pool.distance(a, b);
+        let together = |a: usize, b: usize| self.learned.map_or(0.0, |learned| learned.covariance(a, b));
+        let kernel = Kernel { distance: &distance, experience: self.learned.is_some().then_some(&together) };
+        let fitted = Gaussian::fit(&kernel, &self.tried, &self.values, &self.counts)?;
+        let all: Vec<(f64, f64)> = (0..self.pool.len()).map(|product| fitted.predict(product)).collect();
+        Some(move |product: usize| all[product])
+    }
+
+    fn forest(&self, untried: &[usize]) -> Option<Vec<(usize, (f64, f64))>> {
+        let row = |product: &usize| self.rows[*product].as_slice();
+        let seen: Vec<&[f64]> = self.tried.iter().map(row).collect();
+        let fitted = Forest::fit(&seen, &self.values, self.tried.len() as u64)?;
+        let rows: Vec<&[f64]> = untried.iter().map(row).collect();
+        Some(untried.iter().copied().zip(fitted.predict(&rows)).collect())
+    }
+
+    /// The product with the largest expected improvement over the best value so far.
+    fn most_promising(&self, products: impl Iterator<Item = (usize, (f64, f64))>) -> Option<usize> {
+        let best = self.values.iter().copied().fold(f64::INFINITY, f64::min);
+        let improvement = |(product, (mean, deviation)): (usize, (f64, f64))| {
+            (product, expected_improvement(best - mean, deviation))
+        };
+        let improvements = products.map(improvement);
+        // The first one of equals.
+        let best = improvements.fold(None, |most: Option<(usize, f64)>, one| match most {
+            Some(most) if most.1 >= one.1 => Some(most),
+            _ => Some(one),
+        });
+        best.map(|(product, _)| product)
+    }
+
+    /// So many products that are far apart: each has the largest distance to those before.
+    fn spread(&mut self, size: usize) -> Vec<usize> {
+        if self.pool.is_empty() {
+            return Vec::new();
+        }
+        let mut chosen = vec![self.random.random_range(0..self.pool.len())];
+        while chosen.len() < size.min(self.pool.len()) {
+            let gap = |product: usize| chosen.iter().map(|other| self.pool.distance(product, *other)).min();
+            let most = (0..self.pool.len()).map(gap).max().flatten();
+            let far: Vec<usize> = (0..self.pool.len()).filter(|product| gap(*product) == most).collect();
+            chosen.push(far[self.random.random_range(0..far.len())]);
+        }
+        chosen
+    }
+
+    /// The next product of one feature at a time. `None` before the first one, and where nothing near is left.
+    fn step(&mut self) -> Option<usize> {
+        let best = (0..self.tried.len()).min_by(|a, b| self.values[*a].total_cmp(&self.values[*b]));
+        let best = best.map(|one| self.tried[one])?;
+        if self.walk.at != Some(best) {
+            self.walk.unchanged = 0;
+            self.walk.at = Some(best);
+        }
+        while self.walk.unchanged < self.pool.slots() {
+            let next = self.pool.neighbours(best, self.walk.slot).find(|one| !self.tried.contains(one));
+            if next.is_some() {
+                return next;
+            }
+            self.walk.slot = (self.walk.slot + 1) % self.pool.slots();
+            self.walk.unchanged += 1;
+        }
+        None
+    }
+}
+
+/// By how much a normal value with this deviation is expected to be below the best one, if its mean is `better` below.
+fn expected_improvement(better: f64, deviation: f64) -> f64 {
+    if deviation <= 0.0 {
+        return better.max(0.0);
+    }
+    let normal = Normal::standard();
+    let z = better / deviation;
+    better * normal.cdf(z) + deviation * normal.pdf(z)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// All products of four slots with three features.
+    fn pool() -> Pool {
+        let features: Vec<Vec<usize>> =
+            (0..81).map(|n| (0..4).map(|slot| n / 3_usize.pow(slot) % 3).collect()).collect();
+        Pool { names: features.iter().map(|all| format!("{all:?}")).collect(), features }
+    }
+
+    /// Each slot adds to the value, and two of them depend on each other. The best product is number 27 + 3.
+    fn value(pool: &Pool, product: usize) -> f64 {
+        let all = &pool.features[product];
+        let alone: f64 = [0.0, 0.2, 0.1][all[0]] + [0.3, 0.0, 0.3][all[1]] + [0.0, 0.1, 0.2][all[2]];
+        alone + if all[1] == 1 && all[3] == 1 { 0.0 } else { 0.2 }
+    }
+
+    fn runs_until_best(method: Method, learned: Option<&Learned>, seed: u64) -> usize {
+        let pool = pool();
+        let mut search = Search::new(&pool, method, learned, seed);
+        for run in 1..=2 * pool.len() {
+            let (next, _) = search.propose(1)[0];
+            search.tell(next, value(&pool, next));
+            if value(&pool, next) == 0.0 {
+                assert_eq!(search.best(), Some(next), "{method}");
+                return run;
+            }
+        }
+        panic!("{method} does not try all products")
+    }
+
+    #[test]
+    fn models_find_the_best_product_sooner_than_chance() {
+        let mean =
+            |method| (0..10).map(|seed| runs_until_best(method, None, seed) as f64).sum::<f64>() / 10.0;
+        let random = mean(Method::Random);
+        assert!((25.0..60.0).contains(&random), "{random}");
+        for method in [Method::OneFeature, Method::Gaussian, Method::Forest] {
+            assert!(mean(method) < random * 0.7, "{method}: {} of {random}", mean(method));
+        }
+    }
+
+    #[test]
+    fn experience_comes_first() {
+        let pool = pool();
+        let regrets: Vec<f64> = (0..pool.len()).map(|product| value(&pool, product)).collect();
+        let other: Vec<f64> = (0..pool.len()).map(|product| product as f64 / 100.0).collect();
+        let labels = vec![("a".into(), "m".into()), ("b".into(), "m".into())];
+        let learned = Learned::new(labels, vec![regrets, other], vec![3.0, 1.0]);
+        assert_eq!(learned.nearest(1), [("a", "m", 0.75)]);
+        for method in [Method::Transfer, Method::Profile, Method::TransferProfile] {
+            assert!(runs_until_best(method, Some(&learned), 1) <= 4, "{method}");
+        }
+    }
+
+    #[test]
+    fn a_search_tries_each_product_and_is_deterministic() {
+        let pool = pool();
+        for method in Method::ALL {
+            let all = |most: usize| {
+                let mut search = Search::new(&pool, method, None, 3);
+                let mut order = Vec::new();
+                loop {
+                    let next = search.propose(most);
+                    if next.is_empty() {
+                        return order;
+                    }
+                    for (product, before) in next {
+                        search.tell(product, value(&pool, product));
+                        if before == 0 {
+                            order.push(product);
+                        }
+                    }
+                }
+            };
+            let order = all(27);
+            assert_eq!(order, all(27), "{method}");
+            let mut sorted = order.clone();
+            sorted.sort_unstable();
+            assert_eq!(sorted, (0..81).collect::<Vec<_>>(), "{method}");
+        }
+    }
+
+    #[test]
+    fn what_was_lucky_once_is_run_again() {
+        let pool = pool();
+        let mut search = Search::new(&pool, Method::Gaussian, None, 1);
+        for run in 0..5 {
+            let (product, before) = search.propose(1)[0];
+            assert_eq!(before, 0);
+            search.tell(product, if run == 2 { 0.0 } else { 1.0 });
+        }
+        let lucky = search.best().unwrap();
+        assert_eq!(search.propose(2)[0], (lucky, 1));
+        search.tell(lucky, 3.0);
+        assert_ne!(search.best(), Some(lucky));
+    }
+
+    #[test]
+    fn improvement_is_expected_where_the_mean_is_low_or_unsure() {
+        assert_eq!(expected_improvement(0.5, 0.0), 0.5);
+        assert_eq!(expected_improvement(-0.5, 0.0), 0.0);
+        assert!((expected_improvement(0.0, 1.0) - 0.398_94).abs() < 1e-4, "the density at zero");
+        assert!(expected_improvement(-1.0, 2.0) > expected_improvement(-1.0, 1.0));
+    }
+
+    #[test]
+    fn methods_are_parsed_by_name() {
+        for method in Method::ALL {
+            assert_eq!(method.to_string().parse(), Ok(method));
+        }
+        assert!("magic".parse::<Method>().unwrap_err().contains("transfer-profile"));
+    }
+}
