@@ -78,10 +78,20 @@ pub struct Finding {
     pub features: Vec<Feature>,
     pub representativeness: f64,
     pub precision: f64,
+    /// All products, from the fastest one.
+    #[serde(skip)]
+    pub schedulers: Vec<Scheduler>,
     /// The first policy of the table that is no product, and the fastest product against it.
     pub baseline: Option<Baseline>,
     /// Share of the variance of log(time) over the stable products that each slot explains, the largest first.
     pub effects: Vec<Effect>,
+}
+
+/// The times of a product. Those of failed runs are missing.
+pub struct Scheduler {
+    pub policy: String,
+    pub times: Sample,
+    pub stable: bool,
 }
 
 /// How many of *Best* have a feature, or lack an optional one.
@@ -106,6 +116,8 @@ pub enum Verdict {
 #[derive(Serialize)]
 pub struct Baseline {
     pub policy: String,
+    /// Mean time, in seconds.
+    pub time_s: f64,
     /// Standard deviation of the times, divided by their mean.
     pub deviation: f64,
     /// Share of the products whose times vary less.
@@ -208,12 +220,24 @@ fn finding(first: &Row, rows: &[&Row], space: &Space, method: &Method) -> Option
         unstable: products.len() - stable.len(),
         best: best.len(),
         fastest: fastest.policy.to_owned(),
+        schedulers: schedulers(&products, is_stable),
         features: features(slots, &verdicts, best.len()),
         representativeness: fit_best / best.len() as f64,
         precision: if fit == 0.0 { 0.0 } else { fit_best / fit },
         baseline,
         effects: effects(&stable, slots),
     })
+}
+
+fn schedulers(products: &[Product], is_stable: impl Fn(&&Product) -> bool) -> Vec<Scheduler> {
+    let scheduler = |one: &Product| Scheduler {
+        policy: one.policy.to_owned(),
+        times: one.times,
+        stable: is_stable(&one),
+    };
+    let mut all: Vec<Scheduler> = products.iter().map(scheduler).collect();
+    all.sort_by(|a, b| a.times.mean.total_cmp(&b.times.mean));
+    all
 }
 
 /// Standard deviation divided by the mean.
@@ -284,6 +308,7 @@ fn compare(
     let steadier = products.iter().filter(|one| !one.failed && spread(&one.times) < spread(times)).count();
     Baseline {
         policy: policy.to_owned(),
+        time_s: times.mean,
         deviation: spread(times),
         steadier: steadier as f64 / products.len() as f64,
         speedup: value,

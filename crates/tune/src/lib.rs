@@ -18,7 +18,7 @@ mod tune;
 pub use error::Error;
 pub use experience::{Application, Experience};
 pub use forest::{Forest, importance};
-pub use pool::{Distance, Pool};
+pub use pool::{Distance, Pool, space};
 pub use replay::{Found, Replay, replay};
 pub use search::{Method, Search};
 pub use tune::{Goal, Plan, Recommendation, Rival, tune};

@@ -14,7 +14,7 @@ use std::fmt::Write;
 const PAGE: &str = include_str!("page.html");
 
 /// The style sheet's variables, light and dark.
-fn colours() -> String {
+pub(crate) fn colours() -> String {
     let table: serde_json::Value = serde_json::from_str(hearth_base::colour::JSON).unwrap_or_default();
     let theme = |name: &str| {
         let names = ["paper", "panel", "ink", "quiet", "line"].map(|name| (name, name));

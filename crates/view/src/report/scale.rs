@@ -14,9 +14,15 @@ pub struct Axis {
 impl Axis {
     /// An axis that covers `values` and 0, with about `count` ticks.
     pub fn around(values: impl IntoIterator<Item = f64>, count: usize) -> Axis {
+        Axis::between(values.into_iter().chain([0.0]), count)
+    }
+
+    /// An axis that covers `values`, with about `count` ticks.
+    pub fn between(values: impl IntoIterator<Item = f64>, count: usize) -> Axis {
         let finite = values.into_iter().filter(|x| x.abs() < MOST);
-        let (mut low, mut high) = finite.fold((0.0f64, 0.0f64), |(a, b), x| (a.min(x), b.max(x)));
-        if high <= low {
+        let ends = finite.fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), x| (a.min(x), b.max(x)));
+        let (mut low, mut high) = ends;
+        if !high.is_finite() || high <= low {
             (low, high) = (-1.0, 1.0);
         }
         let margin = (high - low) * 0.04;

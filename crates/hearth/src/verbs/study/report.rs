@@ -2,10 +2,16 @@ use crate::failure::{Failure, Outcome};
 use crate::output::{self, Document};
 use crate::table::{Column, number, percent, table};
 use hearth_features::Model;
-use hearth_study::methodology::{Effect, Feature, Finding, Method, Slot, Space, Standing, Verdict, findings};
+use hearth_study::methodology::{
+    Effect, Feature, Finding, Method, Scheduler, Slot, Space, Standing, Verdict, findings,
+};
 use hearth_study::sweep::read;
+use hearth_tune::{Pool, importance};
+use hearth_view::study;
+use rayon::prelude::*;
 use serde::Serialize;
-use std::path::PathBuf;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 
 /// Find the features of a scheduler that matter for each application of a table of `hearth study run`
 ///
@@ -38,6 +44,10 @@ pub struct Args {
     #[arg(long, value_name = "PERCENT", default_value_t = 5.0, value_parser = share)]
     par: f64,
 
+    /// Write an HTML page with pictures: the schedulers, the features of the best, and what explains the times
+    #[arg(long, value_name = "FILE.html")]
+    report: Option<PathBuf>,
+
     /// Print JSON (schema hearth.study.report/1)
     #[arg(long)]
     json: bool,
@@ -46,7 +56,21 @@ pub struct Args {
 #[derive(Serialize)]
 struct Content {
     method: Method,
-    applications: Vec<Finding>,
+    applications: Vec<Application>,
+}
+
+#[derive(Serialize)]
+struct Application {
+    #[serde(flatten)]
+    finding: Finding,
+    /// The importance of each slot in a forest.
+    forest: Vec<Importance>,
+}
+
+#[derive(Serialize)]
+struct Importance {
+    slot: String,
+    importance: f64,
 }
 
 fn share(text: &str) -> Result<f64, String> {
@@ -57,13 +81,14 @@ fn share(text: &str) -> Result<f64, String> {
 impl Args {
     pub fn run(self) -> Outcome {
         let model = Model::named(&self.model).map_err(|error| Failure::usage(error).help("try: family"))?;
-        let space = Space { base: model.name().to_owned(), slots: model.slots().iter().map(slot).collect() };
+        let space = hearth_tune::space(&model);
         let method = Method {
             unstable: self.unstable / 100.0,
             bad: self.bad / 100.0,
             par: self.par / 100.0,
             ..Method::default()
         };
+        self.report.as_deref().map_or(Ok(()), output::check_writable)?;
         let mut applications = findings(&read(&self.table)?, &space, &method);
         if let Some(wanted) = &self.application {
             let all: Vec<String> = applications.iter().map(|one| one.workload.clone()).collect();
@@ -83,22 +108,114 @@ impl Args {
             ))
             .help("make the table with: hearth study run --products MODEL"));
         }
+        let with_forest = |finding: Finding| Application { forest: forest(&finding, &space), finding };
+        let applications = applications.into_par_iter().map(with_forest).collect();
         let text = |found: &Content| match self.application {
             Some(_) => found.applications.iter().map(one).collect(),
-            None => all(&found.applications),
+            None => all(&found.applications.iter().map(|one| &one.finding).collect::<Vec<_>>()),
         };
         let content = Content { method, applications };
+        if let Some(path) = &self.report {
+            output::file(path, page(&content, &self.table).as_bytes())?;
+        }
         let document = Document { schema: "hearth.study.report/1", content: &content };
         output::print(self.json, &document, || text(&content))
     }
 }
 
-fn slot(slot: &hearth_features::Slot) -> Slot {
-    Slot { name: slot.name.clone(), features: slot.features.clone(), optional: slot.optional }
+/// The importance of each slot for the stable products, the largest first.
+fn forest(finding: &Finding, space: &Space) -> Vec<Importance> {
+    let stable: Vec<_> = finding.schedulers.iter().filter(|one| one.stable).collect();
+    let pool = Pool::from_names(space, stable.iter().map(|one| one.policy.clone()));
+    let logs: Vec<f64> = stable.iter().map(|one| one.times.mean.ln()).collect();
+    let shares = importance(&pool, &logs, 1);
+    let each = |(slot, importance): (&Slot, f64)| Importance { slot: slot.name.clone(), importance };
+    let mut all: Vec<Importance> = space.slots.iter().zip(shares).map(each).collect();
+    all.sort_by(|a, b| b.importance.total_cmp(&a.importance));
+    all
+}
+
+/// The page with pictures.
+fn page(content: &Content, table: &Path) -> String {
+    let name = table.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+    // What all have in common is said once.
+    let place = |one: &Application| format!(" on {} under {}", one.finding.machine, one.finding.governor);
+    let places: BTreeSet<String> = content.applications.iter().map(place).collect();
+    let common = places.first().filter(|_| places.len() == 1).cloned().unwrap_or_default();
+    study::render(&study::Page {
+        title: "Which features of a scheduler matter".into(),
+        subtitle: format!("{} applications{common}, from {name}.", content.applications.len()),
+        best: content.method.best,
+        good: content.method.good,
+        bad: content.method.bad,
+        applications: content
+            .applications
+            .iter()
+            .map(|one| shown(one, if common.is_empty() { place(one) } else { String::new() }))
+            .collect(),
+    })
+}
+
+fn shown(application: &Application, place: String) -> study::Application {
+    let found = &application.finding;
+    let (baseline, time) = match &found.baseline {
+        Some(base) => (base.policy.clone(), base.time_s),
+        None => (found.fastest.clone(), found.schedulers.first().map_or(1.0, |one| one.times.mean)),
+    };
+    let scheduler = |one: &Scheduler| study::Scheduler {
+        name: one.policy.clone(),
+        mean: one.times.mean / time,
+        deviation: one.times.deviation / time,
+        stable: one.stable,
+    };
+    let feature = |one: &Feature| study::Feature {
+        slot: one.slot.clone(),
+        name: one.feature.clone(),
+        share: one.share,
+    };
+    let effect = |one: &Importance| study::Effect {
+        slot: one.slot.clone(),
+        alone: explained(found, |slots| slots == [one.slot.clone()]),
+        with_another: explained(found, |slots| slots.len() > 1 && slots.contains(&one.slot)),
+        forest: one.importance,
+    };
+    study::Application {
+        name: found.workload.clone() + &place,
+        summary: summary(found),
+        baseline,
+        schedulers: found.schedulers.iter().map(scheduler).collect(),
+        features: found.features.iter().map(feature).collect(),
+        effects: application.forest.iter().map(effect).collect(),
+    }
+}
+
+fn explained(found: &Finding, counts: impl Fn(&[String]) -> bool) -> f64 {
+    found.effects.iter().filter(|effect| counts(&effect.slots)).map(|effect| effect.explained).sum()
+}
+
+fn summary(found: &Finding) -> String {
+    let mut text = format!(
+        "{} of {} products are stable, {} are best. Fastest: {}. R {}, P {}.",
+        found.products - found.unstable,
+        found.products,
+        found.best,
+        found.fastest,
+        whole(found.representativeness),
+        whole(found.precision)
+    );
+    if let Some(base) = &found.baseline {
+        text += &format!(
+            " Speed-up of the fastest over {}: {}; {} of the products vary less than it.",
+            base.policy,
+            percent(base.speedup),
+            whole(base.steadier)
+        );
+    }
+    text
 }
 
 /// A line for each application, and what they have in common.
-fn all(found: &[Finding]) -> String {
+fn all(found: &[&Finding]) -> String {
     let named = |found: &Finding, verdict| {
         let named =
             found.features.iter().filter(|one| one.verdict == verdict).map(|one| one.feature.as_str());
@@ -118,7 +235,7 @@ fn all(found: &[Finding]) -> String {
             one.baseline.as_ref().map_or_else(String::new, |base| percent(base.speedup))
         }),
     ];
-    let rows = found.iter().map(|one| (one, named(one, Verdict::Good), named(one, Verdict::Bad)));
+    let rows = found.iter().map(|&one| (one, named(one, Verdict::Good), named(one, Verdict::Bad)));
     let mut text = table(5, &columns, rows);
     let compared: Vec<_> = found.iter().filter_map(|one| one.baseline.as_ref()).collect();
     if let Some(first) = compared.first() {
@@ -137,7 +254,8 @@ fn all(found: &[Finding]) -> String {
 }
 
 /// The features and effects of one application.
-fn one(found: &Finding) -> String {
+fn one(application: &Application) -> String {
+    let found = &application.finding;
     let features: [Column<&Feature>; 5] = [
         ("slot", |one| one.slot.clone()),
         ("feature", |one| one.feature.clone()),
@@ -172,7 +290,10 @@ fn one(found: &Finding) -> String {
         );
     }
     let large: Vec<&Effect> = found.effects.iter().filter(|one| one.explained >= 0.001).collect();
-    text + "\n" + &table(1, &effects, large) + "\n"
+    text += &format!("\n{}", table(1, &effects, large));
+    let importance: [Column<&Importance>; 2] =
+        [("slot", |one| one.slot.clone()), ("in a forest", |one| format!("{:.1}%", one.importance * 100.0))];
+    text + "\n" + &table(1, &importance, &application.forest) + "\n"
 }
 
 fn verdict(verdict: Verdict) -> &'static str {
