@@ -1,7 +1,8 @@
 import os
-from typing import Any, Optional, Union, final
+from pathlib import Path
+from typing import Any, final
 
-_StrPath = Union[str, os.PathLike[str]]
+_StrPath = str | os.PathLike[str]
 
 # The colours of all pages and plots, as JSON.
 COLOURS: str
@@ -10,7 +11,10 @@ class Error(Exception):
     """What went wrong, where, and what to do."""
 
 class Table:
-    """Named columns. Whatever reads Arrow's PyCapsule interface takes it without a copy: polars, pandas, pyarrow, DuckDB."""
+    """Named columns.
+
+    Whatever reads Arrow's PyCapsule interface takes it without a copy: polars, pandas, pyarrow, DuckDB.
+    """
 
     @property
     def columns(self) -> list[str]:
@@ -24,7 +28,7 @@ class Table:
         """
     def to_dicts(self) -> list[dict[str, Any]]:
         """The rows as dictionaries."""
-    def __arrow_c_stream__(self, requested_schema: Optional[object] = None) -> object: ...
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
     def __arrow_c_schema__(self) -> object: ...
 
 @final
@@ -32,22 +36,22 @@ class Policy:
     """A policy and values of its parameters.
 
     Args:
-        source: the name of a built-in policy (`policies()`) or of a product of a feature model (`products()`), or the path of
-            an .ipa file. May be followed by parameters: `nest:r_max=0`.
+        source: the name of a built-in policy (`policies()`) or of a product of a feature model (`products()`), or the
+            path of an .ipa file. May be followed by parameters: `nest:r_max=0`.
         params: values by name, with units as on the command line: `r_max=0`, `s_max="4ticks"`, `attachment=False`.
 
     Raises:
         Error: it cannot be loaded, or a parameter is not valid.
     """
 
-    def __init__(self, source: _StrPath, /, **params: Union[str, int, bool]) -> None: ...
+    def __init__(self, source: _StrPath, /, **params: str | int | bool) -> None: ...
     @property
     def name(self) -> str: ...
     @property
     def doc(self) -> str:
         """The comment at its declaration."""
     @property
-    def base(self) -> Optional[str]:
+    def base(self) -> str | None:
         """The policy that it extends."""
     @property
     def settings(self) -> dict[str, str]:
@@ -68,8 +72,8 @@ class Machine:
     """Topology, frequencies and power of a machine.
 
     Args:
-        source: the name of a built-in machine (`machines()`), or the path of a TOML file. May be followed by other values:
-            `xeon-5218:frequency.turbo.release_us=0`.
+        source: the name of a built-in machine (`machines()`), or the path of a TOML file. May be followed by other
+            values: `xeon-5218:frequency.turbo.release_us=0`.
 
     Raises:
         Error: it cannot be loaded.
@@ -102,8 +106,8 @@ class Workload:
     """A graph of threads.
 
     Args:
-        source: a generator or a recorded program (`workloads()`), with parameters as in `configure:tests=20`; the path of a
-            workload file or of an rt-app document (an argument that ends in .json, or contains a `/`); or `A + B`.
+        source: a generator or a recorded program (`workloads()`), with parameters as in `configure:tests=20`; the path
+            of a workload file or of an rt-app document (an argument that ends in .json, or contains a `/`); or `A + B`.
 
     Raises:
         Error: it cannot be loaded.
@@ -146,7 +150,7 @@ class Trace:
     def __len__(self) -> int:
         """Number of events."""
     @property
-    def path(self) -> Optional[str]:
+    def path(self) -> Path | None:
         """`None` if the trace is in memory only."""
     @property
     def machine(self) -> str: ...
@@ -156,7 +160,7 @@ class Trace:
     @property
     def duration_s(self) -> float: ...
     @property
-    def ghz_range(self) -> Optional[tuple[float, float]]:
+    def ghz_range(self) -> tuple[float, float] | None:
         """Lowest and highest frequency of the machine; `None` if they are unknown."""
     @property
     def complete(self) -> bool:
@@ -165,9 +169,12 @@ class Trace:
     def reasons(self) -> list[str]:
         """Reasons for placements, by number."""
     def events(self) -> Table:
-        """All events. The columns are those of the files (docs/src/trace.md); `kind` is a name. Times are nanoseconds."""
+        """All events, with the columns of the trace's files. `kind` is a name. Times are nanoseconds."""
     def slices(self) -> Table:
-        """Intervals in which a core ran one thread at one frequency: `core`, `thread`, `name`, `start`, `stop`, `ghz`."""
+        """Intervals in which a core ran one thread at one frequency.
+
+        The columns are `core`, `thread`, `name`, `start`, `stop` and `ghz`. Times are nanoseconds.
+        """
     def threads(self) -> Table:
         """A row for each thread: `thread`, `name`, `parent`, `traced`."""
     def cores(self) -> Table:
@@ -198,15 +205,15 @@ class Simulation:
     def metrics(self) -> dict[str, Any]:
         """The metrics of `hearth report`."""
     @property
-    def trace(self) -> Optional[Trace]:
+    def trace(self) -> Trace | None:
         """The trace, if it was requested."""
 
 @final
 class Prediction(Table):
     """The result of `predict`: a row for each setting, with means over its runs.
 
-    `speedup` and `energy_saving` compare with the baseline of the machine: 0.1 is 10% better. `_low` and `_high` are the ends of
-    the 95% confidence interval. All are null for the baseline.
+    `speedup` and `energy_saving` compare with the baseline of the machine: 0.1 is 10% better. `_low` and `_high` are
+    the ends of the 95% confidence interval. All are null for the baseline.
     """
 
     @property
@@ -255,8 +262,8 @@ def simulate(
     governor: str,
     seed: int,
     noise: float,
-    world: Optional[str],
+    world: str | None,
     trace: bool,
 ) -> Simulation: ...
 def predict(workload: Workload, settings: dict[str, Any]) -> Prediction: ...
-def study(workloads: list[Workload], settings: dict[str, Any], slower: Optional[float]) -> Study: ...
+def study(workloads: list[Workload], settings: dict[str, Any], slower: float | None) -> Study: ...

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, Optional, TypeVar, Union
+from typing import TYPE_CHECKING, Any, TypeVar
 
 try:
     from . import _hearth
@@ -33,7 +33,7 @@ from ._hearth import (
 if TYPE_CHECKING:
     from typing_extensions import TypeAlias
 
-StrPath: TypeAlias = "Union[str, os.PathLike[str]]"
+StrPath: TypeAlias = "str | os.PathLike[str]"
 Noun = TypeVar("Noun", Policy, Machine, Workload)
 
 __all__ = [  # noqa: RUF022, nouns, then verbs
@@ -58,14 +58,14 @@ __all__ = [  # noqa: RUF022, nouns, then verbs
 
 
 def simulate(
-    workload: Union[StrPath, Workload, Trace],
-    machine: Union[StrPath, Machine],
-    policy: Union[StrPath, Policy],
+    workload: StrPath | Workload | Trace,
+    machine: StrPath | Machine,
+    policy: StrPath | Policy,
     *,
     governor: str = "schedutil",
     seed: int = 1,
     noise: float = 0.02,
-    world: Optional[str] = None,
+    world: str | None = None,
     trace: bool = False,
 ) -> Simulation:
     """Simulates a workload once. The same arguments give the same trace, to the byte.
@@ -77,9 +77,9 @@ def simulate(
         governor: `schedutil`, `performance` or `powersave`.
         seed: seed of the random variation of work.
         noise: largest random variation of each piece of work, as a share of its cycles: 0 to 0.5.
-        world: what surrounds the workload: `all`, `empty`, or parts separated by commas: `warm` (a run before it), `daemons`,
-            `search` (placements take time), `races` (placements at the same time collide), `handovers` (a thread runs
-            on after it has woken another). Default: `handovers`.
+        world: what surrounds the workload: `all`, `empty`, or parts separated by commas: `warm` (a run before it),
+            `daemons`, `search` (placements take time), `races` (placements at the same time collide), `handovers` (a
+            thread runs on after it has woken another). Default: `handovers`.
         trace: keep the trace in memory, as `Simulation.trace`.
 
     Raises:
@@ -91,15 +91,15 @@ def simulate(
 
 
 def predict(
-    workload: Union[StrPath, Workload, Trace],
-    machines: Union[StrPath, Machine, Iterable[Union[StrPath, Machine]]],
-    policies: Union[StrPath, Policy, Iterable[Union[StrPath, Policy]], None] = None,
+    workload: StrPath | Workload | Trace,
+    machines: StrPath | Machine | Iterable[StrPath | Machine],
+    policies: StrPath | Policy | Iterable[StrPath | Policy] | None = None,
     *,
-    governors: Union[str, Iterable[str]] = "schedutil",
+    governors: str | Iterable[str] = "schedutil",
     runs: int = 5,
     seed: int = 1,
     noise: float = 0.02,
-    world: Optional[str] = None,
+    world: str | None = None,
     jobs: int = 0,
 ) -> Prediction:
     """Predicts what each policy would do for a workload on each machine, as `hearth predict` and `hearth sim`.
@@ -124,17 +124,17 @@ def predict(
 
 
 def study(
-    workloads: Union[StrPath, Workload, Trace, Iterable[Union[StrPath, Workload, Trace]]],
-    machines: Union[StrPath, Machine, Iterable[Union[StrPath, Machine]]],
-    policies: Union[StrPath, Policy, Iterable[Union[StrPath, Policy]], None] = None,
+    workloads: StrPath | Workload | Trace | Iterable[StrPath | Workload | Trace],
+    machines: StrPath | Machine | Iterable[StrPath | Machine],
+    policies: StrPath | Policy | Iterable[StrPath | Policy] | None = None,
     *,
-    governors: Union[str, Iterable[str]] = "schedutil",
+    governors: str | Iterable[str] = "schedutil",
     runs: int = 10,
     seed: int = 1,
     noise: float = 0.02,
-    world: Optional[str] = None,
+    world: str | None = None,
     jobs: int = 0,
-    give_up: Optional[float] = None,
+    give_up: float | None = None,
 ) -> Study:
     """Simulates many workloads under many policies: a row for each run, as `hearth study run`.
 
@@ -145,8 +145,8 @@ def study(
         workloads: one or several.
         machines: one or several.
         policies: one or several, for example `["cfs-5-4", *products()["name"]]`. The first is the baseline.
-        give_up: run a policy with no more seeds if the first three show with 95% confidence that it takes a larger share
-            of time more than the baseline; 0.5 is half as long again.
+        give_up: run a policy with no more seeds if the first three show with 95% confidence that it is slower than the
+            baseline by more than this share; 0.5 is half as long again.
 
     The other arguments and the exceptions are those of `predict`.
     """
@@ -173,11 +173,11 @@ def _settings(
     }
 
 
-def _workload(given: Union[StrPath, Workload, Trace]) -> Workload:
+def _workload(given: StrPath | Workload | Trace) -> Workload:
     return given.workload() if isinstance(given, Trace) else _one(Workload, given)
 
 
-def _one(kind: type[Noun], given: Union[StrPath, Noun]) -> Noun:
+def _one(kind: type[Noun], given: StrPath | Noun) -> Noun:
     return given if isinstance(given, kind) else kind(given)
 
 

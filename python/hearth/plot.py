@@ -1,14 +1,14 @@
 """Altair charts of results. Needs the extra `plot`.
 
-    from hearth import plot
-    plot.speedups(hearth.predict("configure:tests=20", "xeon-5218"))
+from hearth import plot
+plot.speedups(hearth.predict("configure:tests=20", "xeon-5218"))
 """
 
 from __future__ import annotations
 
 import json
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, Optional
+from typing import TYPE_CHECKING, Any
 
 try:
     import altair as alt
@@ -27,9 +27,11 @@ _LIGHT = _COLOURS["light"]
 _BAR, _BASELINE, _BEST = _COLOURS["kinds"][0], _COLOURS["baseline"], _LIGHT["accent"]
 # More rectangles than this make a notebook unusable.
 _MOST_SLICES = 20_000
+_FROM_FIRST = alt.Scale(zero=False, nice=False, padding=15)
+_ROOM_FOR_LABELS = alt.Scale(nice=False, padding=50)
 
 
-def gantt(trace: Trace, start_ms: float = 0.0, stop_ms: Optional[float] = None, width: int = 800) -> alt.Chart:
+def gantt(trace: Trace, start_ms: float = 0.0, stop_ms: float | None = None, width: int = 800) -> alt.Chart:
     """Cores over time: when each core ran a thread, coloured by frequency. Cores that ran no thread are left out.
 
     Args:
@@ -59,7 +61,8 @@ def gantt(trace: Trace, start_ms: float = 0.0, stop_ms: Optional[float] = None, 
             " draw a part with start_ms and stop_ms, or use `hearth view`"
         )
     scale = alt.Scale(domain=trace.ghz_range or alt.Undefined, range=_COLOURS["frequency"], interpolate="rgb")
-    known = alt.Color("ghz:Q", title="GHz", scale=scale)
+    legend = alt.Legend(format=".1f", values=list(trace.ghz_range or ()) or alt.Undefined)
+    known = alt.Color("ghz:Q", title="GHz", scale=scale, legend=legend)
     # A time axis from 0 would waste most of a chart of a late part.
     time = alt.X("begin:Q", title="time (ms)", scale=alt.Scale(domain=[start_ms, stop_ms], nice=False))
     chart = alt.Chart(alt.Data(values=rows)).mark_bar(height=alt.RelativeBandSize(0.9))
@@ -85,7 +88,7 @@ def speedups(prediction: Prediction, width: int = 420) -> alt.VConcatChart:
                 "value": row["speedup"],
                 "low": row["speedup_low"],
                 "high": row["speedup_high"],
-                "label": f"{row['speedup']:+.1%}",
+                "label": f"{row['speedup']:+.1%}".replace("-", "\N{MINUS SIGN}"),
                 "end": max(row["speedup"], row["speedup_high"] or 0.0, 0.0),
             }
             for row in others
@@ -99,7 +102,7 @@ def _speedups(machine: str, baseline: str, values: list[dict[str, Any]], width: 
     y = alt.Y("setting:N", title=None, sort=None)
     percent = alt.Axis(format="+.0%")
     bars = chart.mark_bar(color=_BAR, height=alt.RelativeBandSize(0.7)).encode(
-        x=alt.X("value:Q", title=f"speed-up over {baseline} (time saved: positive)", axis=percent), y=y
+        x=alt.X("value:Q", title=f"speed-up over {baseline}", axis=percent, scale=_ROOM_FOR_LABELS), y=y
     )
     intervals = chart.mark_rule(color=_LIGHT["ink"], strokeWidth=1.5).encode(x="low:Q", x2="high:Q", y=y)
     labels = chart.mark_text(align="left", dx=5, color=_LIGHT["ink"]).encode(x="end:Q", y=y, text="label:N")
@@ -144,14 +147,21 @@ def _means(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _times(means: list[dict[str, Any]]) -> alt.LayerChart:
-    chart = alt.Chart(alt.Data(values=means))
-    x = alt.X("rank:Q", title="policies, fastest first", axis=alt.Axis(tickMinStep=1))
-    y = alt.Y("time:Q", title="mean time (s)", scale=alt.Scale(zero=False, padding=12))
+    unit, scale = ("s", 1) if means[-1]["time"] >= 1 else ("ms", 1000)
+    values = [{**one, "time": one["time"] * scale} for one in means]
+    chart = alt.Chart(alt.Data(values=values))
+    x = alt.X("rank:Q", title="policies, fastest first", axis=alt.Axis(tickMinStep=1, grid=False), scale=_FROM_FIRST)
+    y = alt.Y("time:Q", title=f"mean time ({unit})", scale=alt.Scale(zero=False, padding=20))
     roles = alt.Scale(domain=["", "best", "baseline"], range=[_BAR, _BEST, _BASELINE])
     colour = alt.Color("role:N", scale=roles, legend=None)
-    points = chart.mark_point(filled=True, size=45, opacity=1).encode(x=x, y=y, color=colour, tooltip=["policy:N", "time:Q"])
-    marked = chart.transform_filter("datum.role != ''")
-    labels = marked.mark_text(align="left", dx=7, dy=9, fontWeight="bold").encode(x=x, y=y, color=colour, text="policy:N")
+    points = chart.mark_point(filled=True, size=45, opacity=1)
+    points = points.encode(x=x, y=y, color=colour, tooltip=["policy:N", alt.Tooltip("time:Q", format=".4~g")])
+    # The points rise: there is room below the right of a point, and above its left.
+    late = f"datum.rank > {len(means) / 2}"
+    labels = chart.transform_filter("datum.role != ''").mark_text(
+        align=alt.ExprRef(f"{late} ? 'right' : 'left'"), dy=alt.ExprRef(f"{late} ? -14 : 14"), fontWeight="bold"
+    )
+    labels = labels.encode(x=x, y=y, color=colour, text="policy:N")
     return points + labels
 
 

@@ -11,8 +11,8 @@ use std::sync::Arc;
 /// Topology, frequencies and power of a machine.
 ///
 /// Args:
-///     source: the name of a built-in machine (`machines()`), or the path of a TOML file. May be followed by other values:
-///         `xeon-5218:frequency.turbo.release_us=0`.
+///     source: the name of a built-in machine (`machines()`), or the path of a TOML file. May be followed by other
+///         values: `xeon-5218:frequency.turbo.release_us=0`.
 ///
 /// Raises:
 ///     Error: it cannot be loaded.

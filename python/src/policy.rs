@@ -16,8 +16,8 @@ use std::sync::{Arc, OnceLock};
 /// A policy and values of its parameters.
 ///
 /// Args:
-///     source: the name of a built-in policy (`policies()`) or of a product of a feature model (`products()`), or the path of
-///         an .ipa file. May be followed by parameters: `nest:r_max=0`.
+///     source: the name of a built-in policy (`policies()`) or of a product of a feature model (`products()`), or the
+///         path of an .ipa file. May be followed by parameters: `nest:r_max=0`.
 ///     params: values by name, with units as on the command line: `r_max=0`, `s_max="4ticks"`, `attachment=False`.
 ///
 /// Raises:

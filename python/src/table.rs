@@ -16,7 +16,9 @@ use std::sync::Arc;
 /// A stream of the rows.
 pub type Rows = Box<dyn RecordBatchReader + Send>;
 
-/// Named columns. Whatever reads Arrow's PyCapsule interface takes it without a copy: polars, pandas, pyarrow, DuckDB.
+/// Named columns.
+///
+/// Whatever reads Arrow's PyCapsule interface takes it without a copy: polars, pandas, pyarrow, DuckDB.
 #[pyclass(frozen, subclass, module = "hearth")]
 pub struct Table {
     schema: SchemaRef,
@@ -110,8 +112,9 @@ impl Table {
         Ok(list)
     }
 
-    fn __repr__(&self) -> String {
-        format!("<hearth.Table: {} rows of {}>", self.length, self.columns().join(", "))
+    fn __repr__(this: &Bound<'_, Self>) -> PyResult<String> {
+        let (class, table) = (this.get_type().name()?, this.get());
+        Ok(format!("<hearth.{class}: {} rows of {}>", table.length, table.columns().join(", ")))
     }
 
     #[pyo3(signature = (requested_schema=None))]

@@ -116,12 +116,14 @@ impl Trace {
         self.events.len()
     }
 
-    /// All events. The columns are those of the files (docs/src/trace.md); `kind` is a name. Times are nanoseconds.
+    /// All events, with the columns of the trace's files. `kind` is a name. Times are nanoseconds.
     fn events(&self) -> Table {
         self.events.table()
     }
 
-    /// Intervals in which a core ran one thread at one frequency: `core`, `thread`, `name`, `start`, `stop`, `ghz`.
+    /// Intervals in which a core ran one thread at one frequency.
+    ///
+    /// The columns are `core`, `thread`, `name`, `start`, `stop` and `ghz`. Times are nanoseconds.
     fn slices(&self, py: Python<'_>) -> PyResult<Table> {
         py.detach(|| slices::of(&self.events)).map_err(raise)?.table()
     }

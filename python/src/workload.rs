@@ -11,8 +11,8 @@ use std::sync::Arc;
 /// A graph of threads.
 ///
 /// Args:
-///     source: a generator or a recorded program (`workloads()`), with parameters as in `configure:tests=20`; the path of a
-///         workload file or of an rt-app document (an argument that ends in .json, or contains a `/`); or `A + B`.
+///     source: a generator or a recorded program (`workloads()`), with parameters as in `configure:tests=20`; the path
+///         of a workload file or of an rt-app document (an argument that ends in .json, or contains a `/`); or `A + B`.
 ///
 /// Raises:
 ///     Error: it cannot be loaded.

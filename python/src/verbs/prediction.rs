@@ -13,8 +13,8 @@ use std::sync::Arc;
 
 /// The result of `predict`: a row for each setting, with means over its runs.
 ///
-/// `speedup` and `energy_saving` compare with the baseline of the machine: 0.1 is 10% better. `_low` and `_high` are the ends of
-/// the 95% confidence interval. All are null for the baseline.
+/// `speedup` and `energy_saving` compare with the baseline of the machine: 0.1 is 10% better. `_low` and `_high` are
+/// the ends of the 95% confidence interval. All are null for the baseline.
 #[pyclass(frozen, extends = Table, module = "hearth")]
 pub struct Prediction {
     prediction: hearth_study::Prediction,
