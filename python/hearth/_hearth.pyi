@@ -20,7 +20,7 @@ class Table:
     def columns(self) -> list[str]:
         """Names of the columns."""
     def __len__(self) -> int: ...
-    def __getitem__(self, name: str) -> list[Any]:
+    def __getitem__(self, name: str, /) -> list[Any]:
         """The values of a column.
 
         Raises:
@@ -44,7 +44,7 @@ class Policy:
         Error: it cannot be loaded, or a parameter is not valid.
     """
 
-    def __init__(self, source: _StrPath, /, **params: str | int | bool) -> None: ...
+    def __new__(cls, source: _StrPath, /, **params: str | int | bool) -> Policy: ...
     @property
     def name(self) -> str: ...
     @property
@@ -79,7 +79,7 @@ class Machine:
         Error: it cannot be loaded.
     """
 
-    def __init__(self, source: _StrPath) -> None: ...
+    def __new__(cls, source: _StrPath) -> Machine: ...
     @property
     def name(self) -> str: ...
     @property
@@ -113,7 +113,7 @@ class Workload:
         Error: it cannot be loaded.
     """
 
-    def __init__(self, source: _StrPath) -> None: ...
+    def __new__(cls, source: _StrPath) -> Workload: ...
     @property
     def name(self) -> str: ...
     @property
@@ -146,7 +146,7 @@ class Trace:
         Error: it is no trace, or damaged. Methods that read events raise it too.
     """
 
-    def __init__(self, path: _StrPath) -> None: ...
+    def __new__(cls, path: _StrPath) -> Trace: ...
     def __len__(self) -> int:
         """Number of events."""
     @property

@@ -60,7 +60,7 @@ impl Table {
 }
 
 /// A column of numbers may lack some, for example the metrics of a run that did not complete.
-fn nullable<'a>((name, values): (&'a str, ArrayRef)) -> (&'a str, ArrayRef, bool) {
+fn nullable((name, values): (&str, ArrayRef)) -> (&str, ArrayRef, bool) {
     let nullable = values.is_nullable();
     (name, values, nullable)
 }

@@ -10,6 +10,8 @@ from pathlib import Path
 import nbformat
 from nbclient import NotebookClient
 
+# No warning for each kernel that it listens on a port of this host.
+QUIET = ["--log-level=ERROR"]
 FOLDER = Path(__file__).resolve().parents[1] / "notebooks"
 
 
@@ -20,7 +22,8 @@ def main(output):
         assert not any(cell.get("outputs") for cell in notebook.cells), f"{path.name} has outputs: clear them"
         started = time.monotonic()
         # The folder of the output, because there is a folder `hearth` without a compiled part beside the notebooks'.
-        NotebookClient(notebook, timeout=300, resources={"metadata": {"path": str(output)}}).execute()
+        resources = {"metadata": {"path": str(output)}}
+        NotebookClient(notebook, timeout=300, resources=resources, extra_arguments=QUIET).execute()
         nbformat.write(notebook, output / path.name)
         print(f"{path.name}: {time.monotonic() - started:.0f} s")
 
