@@ -3,7 +3,7 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo build web bpf install test test-kernels bench play-and-sim lint fmt docs clean
+.PHONY: help demo build web bpf wheel install test test-kernels bench play-and-sim lint fmt docs clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -20,6 +20,10 @@ web: ## Build the pages that the hearth binary embeds: web/dist
 
 bpf: ## Compile the built-in policies and the recorder for the kernel: target/bpf/NAME.bpf.o
 	@scripts/bpf
+
+wheel: web ## Build the Python package: out/wheel/hearth_sched-VERSION.whl
+	@scripts/need rust cc wheel
+	cd python && PYTHONPATH=../out/tools/wheel ../out/tools/wheel/bin/maturin build --release --locked --out ../out/wheel
 
 PREFIX ?= /usr/local
 install: build bpf ## Install hearth, its BPF objects and its systemd unit below PREFIX

@@ -1,31 +1,71 @@
-"""Hearth's traces in DuckDB: the views that `hearth query` has, for notebooks.
+"""Hearth in Python: simulate Linux schedulers, predict them for your workload, and study them.
 
-import hearth
-con = hearth.connect("build.trace")
-con.sql("SELECT name, sum(duration) / 1e9 AS cpu_s FROM slices JOIN threads USING (thread) GROUP BY ALL").df()
+    import hearth
+
+    prediction = hearth.predict("configure:tests=20", "xeon-5218", ["eevdf", "nest"])
+    prediction["speedup"]                  # a column as a list
+    polars.DataFrame(prediction)           # also pandas, DuckDB, and whatever else reads Arrow
+
+The nouns are `Policy`, `Machine`, `Workload` and `Trace`; the verbs are `simulate`, `predict` and `study`. Results are
+`Table`s. `connect` opens a trace in DuckDB. The module `hearth.plot` draws results. Errors are `hearth.Error`.
 """
 
-from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from .explore import connect, views
+
+if TYPE_CHECKING:
+    from .api import (
+        Error,
+        Machine,
+        Policy,
+        Prediction,
+        Simulation,
+        Study,
+        Table,
+        Trace,
+        Workload,
+        machines,
+        policies,
+        predict,
+        products,
+        read_study,
+        simulate,
+        study,
+        workloads,
+    )
+
+__all__ = [  # noqa: RUF022, nouns, then verbs
+    "Policy",
+    "Machine",
+    "Workload",
+    "Trace",
+    "policies",
+    "products",
+    "machines",
+    "workloads",
+    "simulate",
+    "Simulation",
+    "predict",
+    "Prediction",
+    "study",
+    "read_study",
+    "Study",
+    "Table",
+    "Error",
+    "connect",
+    "views",
+]
 
 
-def quoted(path):
-    """Escape `path` for an SQL string that DuckDB interprets as a glob pattern."""
-    path = "".join(f"[{c}]" if c in "*?[" else c for c in str(path))
-    return path.replace("'", "''")
+def __getattr__(name: str) -> Any:
+    """Loads the compiled part when it is first used: the tables of `hearth query` do not need it."""
+    if name not in __all__:
+        raise AttributeError(f"module 'hearth' has no attribute '{name}'")
+    from . import api
+
+    return getattr(api, name)
 
 
-def views(trace):
-    """The SQL that defines the views over the trace in the folder `trace`."""
-    text = (Path(__file__).parent / "views.sql").read_text(encoding="utf-8")
-    return text.replace("{trace}", quoted(trace))
-
-
-def connect(trace):
-    """A DuckDB connection with the views of the trace in the folder `trace`."""
-    import duckdb
-
-    if not (Path(trace) / "trace.json").is_file():
-        raise FileNotFoundError(f"{trace} is not a trace: it is no folder with a trace.json")
-    con = duckdb.connect()
-    con.execute(views(trace))
-    return con
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -55,6 +55,9 @@ pub enum Error {
     #[error("{path}: {what}")]
     Sweep { path: String, what: String },
 
+    #[error("the simulations were stopped before their end")]
+    Stopped,
+
     #[error("cannot write metrics as JSON: {0}")]
     Json(#[from] serde_json::Error),
 }

@@ -9,6 +9,8 @@ use hearth_view::report::TimelinePanel;
 use hearth_workload::Workload;
 use rayon::prelude::*;
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The settings to simulate: every machine runs every policy under every governor, with `runs` seeds.
 pub struct Matrix {
@@ -24,6 +26,8 @@ pub struct Matrix {
     pub world: World,
     /// Number of parallel simulations; 0 means one per core of the host.
     pub threads: usize,
+    /// Once it is true, no further run starts, and the result is [`Error::Stopped`].
+    pub stop: Arc<AtomicBool>,
 }
 
 /// A policy with its parameters.
@@ -31,7 +35,7 @@ pub struct Variant {
     /// The policy's name, or its path if policies of several files have the same name.
     pub name: String,
     pub source: String,
-    pub policy: Native,
+    pub policy: Arc<Native>,
     pub params: Settings,
 }
 
@@ -56,16 +60,33 @@ struct Planned<'a> {
 impl Matrix {
     /// Loads what `selection` names, each once. Sets five runs from seed 1, with the simulator's default noise.
     pub fn load(selection: &Selection) -> Result<Matrix, Error> {
-        Ok(Matrix {
-            machines: machines(&selection.machines)?,
-            governors: unique(&selection.governors).copied().collect(),
-            variants: variants(&selection.policies, &selection.params)?,
+        Ok(Matrix::of(
+            machines(&selection.machines)?,
+            unique(&selection.governors).copied().collect(),
+            variants(&selection.policies, &selection.params)?,
+        ))
+    }
+
+    /// Five runs from seed 1 of each setting, with the simulator's default noise. Machines have different names, and so
+    /// have variants with the same parameters.
+    pub fn of(machines: Vec<Machine>, governors: Vec<Governor>, variants: Vec<Variant>) -> Matrix {
+        Matrix {
+            machines,
+            governors,
+            variants,
             seed: 1,
             runs: 5,
             noise: NOISE,
             world: World::default(),
             threads: 0,
-        })
+            stop: Arc::default(),
+        }
+    }
+
+    /// # Errors
+    /// If [`stop`](Self::stop) is true.
+    pub(crate) fn go_on(&self) -> Result<(), Error> {
+        if self.stop.load(Ordering::Relaxed) { Err(Error::Stopped) } else { Ok(()) }
     }
 
     /// Number of runs.
@@ -92,6 +113,7 @@ impl Matrix {
         let (plans, jobs): (Vec<_>, Vec<_>) =
             self.planned(workload).into_iter().map(|p| ((p.setting, p.first), p.job)).unzip();
         let results = hearth_sim::map_jobs(&jobs, self.threads, |index, job| {
+            self.go_on()?;
             let columns = keep.columns.filter(|_| plans[index].1);
             let result = simulate(job, keep.trace, columns);
             done();
@@ -217,7 +239,7 @@ fn variants(policies: &[Spec], params: &[ScopedAssignment]) -> Result<Vec<Varian
     }
     // Compilers run in parallel.
     let build = |(name, source, policy, params)| -> Result<Variant, Error> {
-        Ok(Variant { name, source, policy: Native::build(policy)?, params })
+        Ok(Variant { name, source, policy: Arc::new(Native::build(policy)?), params })
     };
     variants.into_par_iter().map(build).collect()
 }

@@ -2,11 +2,12 @@
 
 use hearth_machine::Governor;
 use hearth_study::sweep::{End, GiveUp, Row, Sweep, read};
-use hearth_study::{Matrix, Selection};
+use hearth_study::{Error, Keep, Matrix, Selection};
 use hearth_workload::Workload;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
+use std::sync::atomic::Ordering;
 
 /// Three workloads, and so three chunks.
 fn sweep(threads: usize) -> Sweep {
@@ -39,6 +40,25 @@ fn the_table_does_not_depend_on_workers_order_or_interruption() {
     // A process that was killed while it wrote leaves a file under another name.
     fs::write(other.path().join("parts/.0123.parquet.partial"), "PAR1").unwrap();
     assert_eq!(table(&sweep(3), other.path(), &[1, 0, 2]), Some(whole));
+}
+
+#[test]
+fn the_table_in_memory_is_that_of_the_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let sweep = sweep(2);
+    table(&sweep, folder.path(), &[0, 1, 2]).expect("all chunks are there");
+    assert_eq!(sweep.table().unwrap(), read(&folder.path().join("table.parquet")).unwrap());
+}
+
+#[test]
+fn no_run_starts_after_a_stop() {
+    let sweep = sweep(2);
+    sweep.matrix.stop.store(true, Ordering::Relaxed);
+    assert!(matches!(sweep.table(), Err(Error::Stopped)));
+    let prediction = sweep.matrix.predict(&sweep.workloads[0], Vec::new(), &Keep::default(), || {
+        panic!("a run has started");
+    });
+    assert!(matches!(prediction, Err(Error::Stopped)));
 }
 
 #[test]

@@ -31,7 +31,7 @@ pub use metrics::{
     INVERSION_THRESHOLD_PERCENT, Latency, Metrics, Migrations, Residency, Summary, UNDERLOAD_INTERVAL,
 };
 pub use source::{Filter, INSTRUCTIONS, LaidOver, Method, RecordedPolicy, Recording, Source};
-pub use store::{Error, Group, Reader, Store, Writer};
+pub use store::{Error, Group, KIND_NAMES, Reader, Row, Store, Writer};
 
 /// A whole trace in memory.
 #[derive(Clone, PartialEq, Debug, Default)]

@@ -55,19 +55,36 @@ impl Sweep {
     pub fn run(&self, folder: &Path, numbers: &[usize], done: impl Fn(usize) + Sync) -> Result<(), Error> {
         fs::create_dir_all(folder).map_err(|error| Error::sweep(folder, error))?;
         let (chunks, paths, name) = (self.chunks(), self.paths(folder)?, self.named(folder)?);
-        let work = |number: &usize| {
+        self.each(numbers, |number: &usize| {
             let (chunk, path) = (&chunks[*number], &paths[*number]);
             if !path.exists() {
                 table::write(path, &name, &self.rows(chunk)?)?;
             }
             done(chunk.policies.len() * self.matrix.runs as usize);
             Ok(())
-        };
-        let all = || numbers.par_iter().with_max_len(1).try_for_each(work);
+        })?;
+        Ok(())
+    }
+
+    /// The whole table, in memory.
+    ///
+    /// # Errors
+    /// If a run cannot start, or [`Matrix::stop`](crate::Matrix::stop) is true.
+    pub fn table(&self) -> Result<Vec<Row>, Error> {
+        Ok(self.each(&self.chunks(), |chunk| self.rows(chunk))?.into_iter().flatten().collect())
+    }
+
+    /// Does `work` for each item, in parallel.
+    fn each<T: Sync, R: Send>(
+        &self,
+        items: &[T],
+        work: impl Fn(&T) -> Result<R, Error> + Sync,
+    ) -> Result<Vec<R>, Error> {
+        let all = || items.par_iter().with_max_len(1).map(&work).collect();
         match rayon::ThreadPoolBuilder::new().num_threads(self.matrix.threads).build() {
             Ok(pool) => pool.install(all),
             // Without worker threads, this one does all.
-            Err(_) => numbers.iter().try_for_each(work),
+            Err(_) => items.iter().map(&work).collect(),
         }
     }
 
@@ -100,8 +117,9 @@ impl Sweep {
     fn rows(&self, chunk: &Chunk) -> Result<Vec<Row>, Error> {
         let first = &self.matrix.variants[0];
         let longest = Duration::from_secs_f64(self.give_up.times);
-        let baseline = self.seeds().map(|seed| self.simulate(chunk, first, seed, hearth_sim::LIMIT));
-        let baseline: Vec<_> = baseline.collect::<Result<_, _>>()?;
+        let baseline =
+            self.seeds().map(|seed| Ok(self.simulate(chunk, first, seed, hearth_sim::LIMIT)??));
+        let baseline: Vec<Outcome> = baseline.collect::<Result<_, Error>>()?;
         let slowest = baseline.iter().map(|outcome| outcome.time_s).fold(0.0, f64::max);
         let (mut baseline, limit) = (Some(baseline), longest.mul_f64(slowest));
         let times: Vec<f64> = baseline.iter().flatten().map(|outcome| outcome.time_s).collect();
@@ -134,7 +152,7 @@ impl Sweep {
             }
             let run = match known.as_mut().and_then(Iterator::next) {
                 Some(outcome) => Ok(outcome),
-                None => self.simulate(chunk, variant, seed, limit),
+                None => self.simulate(chunk, variant, seed, limit)?,
             };
             rows.push(Row::of(workload, &setting, seed, run)?);
         }
@@ -153,7 +171,8 @@ impl Sweep {
         variant: &Variant,
         seed: u64,
         limit: Duration,
-    ) -> Result<Outcome, SimError> {
+    ) -> Result<Result<Outcome, SimError>, Error> {
+        self.matrix.go_on()?;
         let job = Job {
             workload: &self.workloads[chunk.workload],
             machine: chunk.machine,
@@ -164,7 +183,7 @@ impl Sweep {
             noise: self.matrix.noise,
             world: self.matrix.world,
         };
-        run_within(&job, limit, &mut ())
+        Ok(run_within(&job, limit, &mut ()))
     }
 }
 

@@ -4,7 +4,7 @@ use crate::event::{Event, Kind, Stop, Waker};
 use crate::record::tag;
 
 /// Payload of an event as a row. Columns that a kind does not use are zero, so events are equal if
-/// and only if their rows are equal.
+/// and only if their rows are equal. `docs/src/trace.md` says what the columns mean for each kind.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Row {
     pub kind: u8,

@@ -17,8 +17,10 @@ mod tables;
 mod whole;
 mod writer;
 
+pub use columns::Row;
 pub use error::Error;
 pub use reader::{Group, Reader, Store};
+pub use tables::KIND_NAMES;
 pub use writer::Writer;
 
 use crate::{Sink, Trace};

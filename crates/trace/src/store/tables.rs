@@ -30,7 +30,8 @@ const KINDS_SCHEMA: &str = "message kinds {
     required binary name (STRING);
 }";
 
-const KIND_NAMES: [(u8, &str); 14] = [
+/// Number and name of each kind of event.
+pub const KIND_NAMES: [(u8, &str); 14] = [
     (tag::SWITCH, "switch"),
     (tag::WAKEUP, "wakeup"),
     (tag::FORK, "fork"),

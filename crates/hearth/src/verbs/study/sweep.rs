@@ -125,10 +125,10 @@ impl Args {
             return self.print(true, sweep.runs());
         }
         let numbers: Vec<usize> = (self.part.first..sweep.chunks().len()).step_by(self.part.of).collect();
-        progress::during("simulating", sweep.runs() / self.part.of, |step| {
+        let ran = progress::during("simulating", sweep.runs() / self.part.of, |step| {
             sweep.run(&folder, &numbers, |runs| (0..runs).for_each(|_| step()))
-        })?;
-        match sweep.merge(&folder, table) {
+        });
+        match ran.and_then(|()| sweep.merge(&folder, table)) {
             Ok(Some(_)) => {
                 let failed =
                     |error| Failure::new(format_args!("cannot remove {}: {error}", folder.display()));
