@@ -1,14 +1,17 @@
 //! A Gaussian process over products: what to expect of one that was not tried.
 //!
-//! The covariance of two products is a mixture. One part falls with the number of slots in which they differ (a Hamming
-//! kernel). The other is how they went together on other applications, if there is such experience. Length, mixture and
-//! noise maximise the likelihood on a small grid; the scale follows from them. (Rasmussen and Williams, Gaussian Processes
+//! The covariance of two products is a mixture of three. One falls exponentially with the number of slots in which they
+//! differ (a Hamming kernel): it knows what features do together. One falls linearly: it knows what each feature does by
+//! itself. And one is how they went together on other applications, if there is such experience. Length, mixture and noise
+//! maximise the likelihood on a small grid; the scale follows from them. (Rasmussen and Williams, Gaussian Processes
 //! for Machine Learning, 2006, sections 2.2, 2.7 and 5.4.1.)
 
 use nalgebra::{Cholesky, DMatrix, DVector, Dyn};
 
 /// Lengths of the Hamming kernel, in slots.
-const LENGTHS: [f64; 4] = [0.7, 1.5, 3.0, 6.0];
+const LENGTHS: [f64; 3] = [0.7, 1.5, 4.0];
+/// Share of the linear part in the Hamming kernel.
+const LINEAR: [f64; 3] = [0.0, 0.5, 0.9];
 /// Variance of the noise of one run, as a share of the signal's.
 const NOISE: [f64; 4] = [1e-4, 1e-2, 1e-1, 0.5];
 /// Share of the experience in the covariance.
@@ -18,6 +21,8 @@ const EXPERIENCE: [f64; 4] = [0.0, 0.5, 0.9, 0.99];
 pub struct Kernel<'k> {
     /// Number of slots in which two products differ.
     pub distance: &'k (dyn Fn(usize, usize) -> usize + Sync),
+    /// Number of slots.
+    pub slots: usize,
     /// Covariance on other applications, about 1 for a product with itself.
     pub experience: Option<&'k (dyn Fn(usize, usize) -> f64 + Sync)>,
 }
@@ -25,6 +30,7 @@ pub struct Kernel<'k> {
 #[derive(Clone, Copy, PartialEq, Debug)]
 struct Shape {
     length: f64,
+    linear: f64,
     noise: f64,
     experience: f64,
 }
@@ -44,10 +50,22 @@ pub struct Gaussian<'k> {
 
 impl Kernel<'_> {
     fn at(&self, a: usize, b: usize, shape: &Shape) -> f64 {
-        let near = (-((self.distance)(a, b) as f64) / shape.length).exp();
+        let distance = (self.distance)(a, b) as f64;
+        let linear = shape.linear * (1.0 - distance / self.slots.max(1) as f64);
+        let near = linear + (1.0 - shape.linear) * (-distance / shape.length).exp();
         let together = self.experience.map_or(0.0, |experience| experience(a, b));
         (1.0 - shape.experience) * near + shape.experience * together
     }
+}
+
+/// The grid.
+fn shapes(experience: &[f64]) -> impl Iterator<Item = Shape> {
+    let noisy = |shape: Shape| NOISE.into_iter().map(move |noise| Shape { noise, ..shape });
+    let mixed = |(length, linear)| {
+        experience.iter().map(move |&experience| Shape { length, linear, experience, noise: 0.0 })
+    };
+    let near = LENGTHS.into_iter().flat_map(|length| LINEAR.into_iter().map(move |linear| (length, linear)));
+    near.flat_map(mixed).flat_map(noisy)
 }
 
 impl<'k> Gaussian<'k> {
@@ -61,17 +79,12 @@ impl<'k> Gaussian<'k> {
     ) -> Option<Gaussian<'k>> {
         let shares = if kernel.experience.is_some() { &EXPERIENCE[..] } else { &EXPERIENCE[..1] };
         let mut best: Option<(f64, Gaussian)> = None;
-        for &experience in shares {
-            for length in LENGTHS {
-                for noise in NOISE {
-                    let shape = Shape { length, noise, experience };
-                    let Some((likelihood, fitted)) = Gaussian::with(kernel, seen, values, runs, shape) else {
-                        continue;
-                    };
-                    if best.as_ref().is_none_or(|(most, _)| likelihood > *most) {
-                        best = Some((likelihood, fitted));
-                    }
-                }
+        for shape in shapes(shares) {
+            let Some((likelihood, fitted)) = Gaussian::with(kernel, seen, values, runs, shape) else {
+                continue;
+            };
+            if best.as_ref().is_none_or(|(most, _)| likelihood > *most) {
+                best = Some((likelihood, fitted));
             }
         }
         best.map(|(_, fitted)| fitted)
@@ -129,7 +142,7 @@ mod tests {
     #[test]
     fn what_was_seen_is_known_and_what_is_near_is_expected() {
         // Products are three bits; the value is the first one's.
-        let kernel = Kernel { distance: &distance, experience: None };
+        let kernel = Kernel { distance: &distance, slots: 3, experience: None };
         let fitted =
             Gaussian::fit(&kernel, &[0b000, 0b001, 0b010, 0b101], &[0.0, 1.0, 0.0, 1.0], &[1; 4]).unwrap();
         let (known, sure) = fitted.predict(0b001);
@@ -143,7 +156,7 @@ mod tests {
         // Elsewhere 0 and 7 are slow, and the others fast.
         let sign = |product: usize| if product == 0 || product == 7 { 1.0 } else { -1.0 };
         let together = |a: usize, b: usize| sign(a) * sign(b);
-        let kernel = Kernel { distance: &distance, experience: Some(&together) };
+        let kernel = Kernel { distance: &distance, slots: 3, experience: Some(&together) };
         let fitted = Gaussian::fit(&kernel, &[0, 1, 2, 4], &[1.0, -1.0, -1.02, -0.98], &[1; 4]).unwrap();
         assert!(fitted.predict(7).0 > 0.8, "{:?}", fitted.predict(7));
         assert!(fitted.predict(3).0 < -0.8, "{:?}", fitted.predict(3));
@@ -151,7 +164,7 @@ mod tests {
 
     #[test]
     fn equal_values_are_no_error() {
-        let kernel = Kernel { distance: &distance, experience: None };
+        let kernel = Kernel { distance: &distance, slots: 3, experience: None };
         let fitted = Gaussian::fit(&kernel, &[0, 1, 2], &[0.5; 3], &[1; 3]).unwrap();
         assert!((fitted.predict(5).0 - 0.5).abs() < 1e-6);
         assert!(Gaussian::fit(&kernel, &[], &[], &[]).is_none());

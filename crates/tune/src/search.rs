@@ -194,6 +194,8 @@ struct Walk {
 const FIRST: usize = 5;
 /// The same with experience.
 const PORTFOLIO: usize = 4;
+/// A logarithm of a time that is larger than the best one by this: twice as slow.
+const FAR: f64 = std::f64::consts::LN_2;
 /// Runs of the product that seems to be the best.
 const CONFIRMATIONS: usize = 5;
 
@@ -314,6 +316,12 @@ impl<'a> Search<'a> {
         self.gaussian().map_or(mean, |fitted| fitted(product).0)
     }
 
+    /// The values for a model. Of a product that is far from the best one, or failed, it need not know how bad it is.
+    fn capped(&self) -> Vec<f64> {
+        let best = self.values.iter().copied().fold(f64::INFINITY, f64::min);
+        self.values.iter().map(|value| value.min(best + FAR)).collect()
+    }
+
     /// The process of what was tried so far: mean and deviation of a product.
     fn gaussian(&self) -> Option<impl Fn(usize) -> (f64, f64)> {
         if !matches!(self.method, Method::Gaussian | Method::Transfer | Method::TransferProfile) {
@@ -321,8 +329,12 @@ impl<'a> Search<'a> {
         }
         let distance = |a: usize, b: usize| self.pool.distance(a, b);
         let together = |a: usize, b: usize| self.learned.map_or(0.0, |learned| learned.covariance(a, b));
-        let kernel = Kernel { distance: &distance, experience: self.learned.is_some().then_some(&together) };
-        let fitted = Gaussian::fit(&kernel, &self.tried, &self.values, &self.counts)?;
+        let kernel = Kernel {
+            distance: &distance,
+            slots: self.pool.slots(),
+            experience: self.learned.is_some().then_some(&together),
+        };
+        let fitted = Gaussian::fit(&kernel, &self.tried, &self.capped(), &self.counts)?;
         let all: Vec<(f64, f64)> = (0..self.pool.len()).map(|product| fitted.predict(product)).collect();
         Some(move |product: usize| all[product])
     }
@@ -330,7 +342,7 @@ impl<'a> Search<'a> {
     fn forest(&self, untried: &[usize]) -> Option<Vec<(usize, (f64, f64))>> {
         let row = |product: &usize| self.rows[*product].as_slice();
         let seen: Vec<&[f64]> = self.tried.iter().map(row).collect();
-        let fitted = Forest::fit(&seen, &self.values, self.tried.len() as u64)?;
+        let fitted = Forest::fit(&seen, &self.capped(), self.tried.len() as u64)?;
         let rows: Vec<&[f64]> = untried.iter().map(row).collect();
         Some(untried.iter().copied().zip(fitted.predict(&rows)).collect())
     }
