@@ -48,6 +48,9 @@ impl Application {
     }
 }
 
+/// The times of the runs of each product. `None`: a run did not complete.
+type TimesByProduct<'r> = BTreeMap<&'r str, Vec<Option<f64>>>;
+
 impl Experience {
     /// What Hearth brings for this model, if it does.
     ///
@@ -66,7 +69,7 @@ impl Experience {
     pub fn of(rows: &[Row], model: &Model) -> Result<Experience, Error> {
         let space = space(model);
         let mut products: Vec<String> = Vec::new();
-        let mut found: BTreeMap<(&str, &str, &str), BTreeMap<&str, Vec<Option<f64>>>> = BTreeMap::new();
+        let mut found: BTreeMap<(&str, &str, &str), TimesByProduct> = BTreeMap::new();
         let mut known: BTreeMap<&str, bool> = BTreeMap::new();
         for row in rows.iter().filter(|row| row.params.is_empty()) {
             let name = row.policy.as_str();
