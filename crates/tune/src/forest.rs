@@ -53,9 +53,9 @@ fn matrix<'r>(rows: impl Iterator<Item = &'r [f64]>) -> Option<DenseMatrix<f64>>
     DenseMatrix::from_2d_vec(&rows).ok()
 }
 
-/// The importance of each slot: by how much the mean square error of a forest grows when the slot's features are
-/// shuffled, as a share of the values' variance (Breiman, Random Forests, 2001, section 10). It counts what a slot does alone
-/// and together with others.
+/// The importance of each slot: half of what the mean square error of a forest grows by when the slot's features are
+/// shuffled, as a share of the values' variance (Breiman, Random Forests, 2001, section 10). It is 1 for a slot that decides
+/// alone, and counts what a slot does together with others.
 pub fn importance(pool: &Pool, values: &[f64], seed: u64) -> Vec<f64> {
     let rows = pool.indicators();
     let rows: Vec<&[f64]> = rows.iter().map(Vec::as_slice).collect();
@@ -81,7 +81,7 @@ pub fn importance(pool: &Pool, values: &[f64], seed: u64) -> Vec<f64> {
         }
         let rows = shuffled.indicators();
         let rows: Vec<&[f64]> = rows.iter().map(Vec::as_slice).collect();
-        ((error(&rows) - before) / variance).max(0.0)
+        ((error(&rows) - before) / (2.0 * variance)).max(0.0)
     };
     (0..pool.slots()).map(of_slot).collect()
 }

@@ -360,7 +360,7 @@ impl Args {
             energy(winner.saves),
         );
         match proved {
-            [] => text += "What is proved of it: ask `hearth prove`.\n",
+            [] => text += &format!("`hearth prove {name}` tells what is proved of it.\n"),
             all => {
                 let of = |verdict: &str| {
                     all.iter()
