@@ -1,6 +1,6 @@
 //! The module `hearth._hearth`: the nouns, simulations and studies as Python classes and functions.
 //!
-//! `python/hearth/_hearth.pyi` documents what Python sees. Results are [`Table`](table::Table)s.
+//! `python/hearth/_hearth.pyi` documents what Python sees. Results are `Table`s.
 
 mod error;
 mod interrupt;
