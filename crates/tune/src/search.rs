@@ -278,7 +278,7 @@ impl<'a> Search<'a> {
         if self.tried.is_empty() {
             return self.plan.clone();
         }
-        let mut all: Vec<(f64, usize)> = match self.gaussian() {
+        let mut all: Vec<(f64, usize)> = match self.gaussian(self.learned) {
             Some(fitted) => self.tried.iter().map(|&product| (fitted(product).0, product)).collect(),
             None => self.values.iter().copied().zip(self.tried.iter().copied()).collect(),
         };
@@ -301,7 +301,9 @@ impl<'a> Search<'a> {
             Method::Random | Method::Profile => None,
             Method::OneFeature => self.step(),
             Method::Gaussian | Method::Transfer | Method::TransferProfile => {
-                self.gaussian().and_then(|fitted| {
+                // Experience may mislead: every second product is proposed without it.
+                let learned = self.learned.filter(|_| self.tried.len().is_multiple_of(2));
+                self.gaussian(learned).and_then(|fitted| {
                     self.most_promising(untried.iter().map(|&product| (product, fitted(product))))
                 })
             }
@@ -313,7 +315,7 @@ impl<'a> Search<'a> {
     /// The value that a product is expected to have.
     fn expected(&self, product: usize) -> f64 {
         let mean = self.values.iter().sum::<f64>() / self.values.len().max(1) as f64;
-        self.gaussian().map_or(mean, |fitted| fitted(product).0)
+        self.gaussian(self.learned).map_or(mean, |fitted| fitted(product).0)
     }
 
     /// The values for a model. Of a product that is far from the best one, or failed, it need not know how bad it is.
@@ -323,16 +325,16 @@ impl<'a> Search<'a> {
     }
 
     /// The process of what was tried so far: mean and deviation of a product.
-    fn gaussian(&self) -> Option<impl Fn(usize) -> (f64, f64)> {
+    fn gaussian(&self, learned: Option<&Learned>) -> Option<impl Fn(usize) -> (f64, f64) + use<>> {
         if !matches!(self.method, Method::Gaussian | Method::Transfer | Method::TransferProfile) {
             return None;
         }
         let distance = |a: usize, b: usize| self.pool.distance(a, b);
-        let together = |a: usize, b: usize| self.learned.map_or(0.0, |learned| learned.covariance(a, b));
+        let together = |a: usize, b: usize| learned.map_or(0.0, |learned| learned.covariance(a, b));
         let kernel = Kernel {
             distance: &distance,
             slots: self.pool.slots(),
-            experience: self.learned.is_some().then_some(&together),
+            experience: learned.is_some().then_some(&together),
         };
         let fitted = Gaussian::fit(&kernel, &self.tried, &self.capped(), &self.counts)?;
         let all: Vec<(f64, f64)> = (0..self.pool.len()).map(|product| fitted.predict(product)).collect();
@@ -465,7 +467,9 @@ mod tests {
 
     #[test]
     fn a_search_tries_each_product_and_is_deterministic() {
-        let pool = pool();
+        let mut pool = pool();
+        pool.features.truncate(18);
+        pool.names.truncate(18);
         for method in Method::ALL {
             let all = |most: usize| {
                 let mut search = Search::new(&pool, method, None, 3);
@@ -483,11 +487,11 @@ mod tests {
                     }
                 }
             };
-            let order = all(27);
-            assert_eq!(order, all(27), "{method}");
+            let order = all(6);
+            assert_eq!(order, all(6), "{method}");
             let mut sorted = order.clone();
             sorted.sort_unstable();
-            assert_eq!(sorted, (0..81).collect::<Vec<_>>(), "{method}");
+            assert_eq!(sorted, (0..18).collect::<Vec<_>>(), "{method}");
         }
     }
 
