@@ -98,12 +98,13 @@ impl Plan<'_> {
 }
 
 impl Recommendation {
-    /// The best finalist, if it is surely better than the baseline (95%).
+    /// The best finalist that is surely better than the baseline (95%).
     pub fn winner(&self, goal: Goal) -> Option<&Rival> {
-        let best = self.finalists.first()?;
-        let change = best.change(goal);
-        let sure = change.ci95.map_or(change.value > 0.0, |[low, _]| low > 0.0);
-        sure.then_some(best)
+        let is_sure = |one: &&Rival| {
+            let change = one.change(goal);
+            change.ci95.map_or(change.value > 0.0, |[low, _]| low > 0.0)
+        };
+        self.finalists.iter().find(is_sure)
     }
 }
 
