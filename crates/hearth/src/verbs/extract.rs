@@ -1,11 +1,13 @@
 use crate::arguments;
 use crate::failure::{Failure, Outcome};
 use crate::output::{self, Document};
-use crate::recording;
+use crate::recording::{self, RecorderOptions};
+use hearth_recorder::Subject;
 use hearth_trace::Store;
 use hearth_workload::{Extraction, Workload};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
+use std::process::ExitStatus;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -61,6 +63,20 @@ fn is_workload(path: &Path) -> bool {
 /// The workload of a stored recording.
 pub fn extract(path: &Path) -> Result<Extraction, Failure> {
     extract_until(path, None)
+}
+
+/// Records a command into a temporary trace. Returns its workload, and the command's exit status.
+pub fn record_and_extract(
+    command: &[String],
+    options: &RecorderOptions,
+) -> Result<(Extraction, Option<ExitStatus>), Failure> {
+    let folder = tempfile::tempdir().map_err(|error| {
+        Failure::new(format_args!("cannot create a temporary folder: {error}"))
+            .help("set TMPDIR to a writable folder")
+    })?;
+    let path = folder.path().join("trace");
+    let recorded = recording::record_to(&path, Subject::Command(command), options)?;
+    Ok((extract(&path)?, recorded.status))
 }
 
 fn extract_until(path: &Path, until: Option<Duration>) -> Result<Extraction, Failure> {

@@ -1,8 +1,7 @@
 use crate::combinations::Combinations;
-use crate::failure::{Failure, Outcome};
+use crate::failure::Outcome;
 use crate::recording::{self, RecorderOptions};
-use crate::verbs::extract::extract;
-use hearth_recorder::Subject;
+use crate::verbs::extract::{extract, record_and_extract};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -32,13 +31,8 @@ impl Args {
         let (extraction, status) = match &self.trace {
             Some(path) => (extract(path)?, 0),
             None => {
-                let folder = tempfile::tempdir().map_err(|error| {
-                    Failure::new(format_args!("cannot create a temporary folder: {error}"))
-                        .help("set TMPDIR to a writable folder")
-                })?;
-                let path = folder.path().join("trace");
-                let recorded = recording::record_to(&path, Subject::Command(&self.command), &self.recorder)?;
-                (extract(&path)?, recorded.status.map_or(0, recording::passed_on))
+                let (extraction, status) = record_and_extract(&self.command, &self.recorder)?;
+                (extraction, status.map_or(0, recording::passed_on))
             }
         };
         self.combinations.run(&matrix, &extraction.workload, extraction.report.warnings())?;

@@ -3,14 +3,13 @@ use crate::failure::{Failure, Outcome};
 use crate::output::{self, Document};
 use crate::recording::{self, RecorderOptions};
 use crate::table::{Column, number, percent, table};
-use crate::verbs::extract::extract;
+use crate::verbs::extract::{extract, record_and_extract};
 use crate::{live, progress};
 use hearth_features::{Claim, Model, NAMES, Product, Stored, Verdict};
 use hearth_machine::{Governor, Machine};
 use hearth_policy::names;
 use hearth_probe::detect;
 use hearth_probe::sysfs::Files;
-use hearth_recorder::Subject;
 use hearth_sim::World;
 use hearth_study::statistics::Change;
 use hearth_tune::{Experience, Goal, Method, Plan, Recommendation, Rival, tune};
@@ -186,6 +185,9 @@ struct Content {
 
 impl Args {
     pub fn run(self) -> Outcome {
+        if self.live.is_some() && self.goal != GoalArg::Time {
+            return Err(Failure::usage("--live measures time only").help("remove --live, or use --goal time"));
+        }
         let model = Model::named(&self.model)?;
         let machine = self.machine()?;
         let experience = self.experience(&model)?;
@@ -292,17 +294,12 @@ impl Args {
         let extraction = match &self.trace {
             Some(path) => extract(path)?,
             None => {
-                let folder = tempfile::tempdir().map_err(|error| {
-                    Failure::new(format_args!("cannot create a temporary folder: {error}"))
-                        .help("set TMPDIR to a writable folder")
-                })?;
-                let path = folder.path().join("trace");
-                let recorded = recording::record_to(&path, Subject::Command(&self.command), &self.recorder)?;
-                if let Some(status) = recorded.status.filter(|status| !status.success()) {
+                let (extraction, status) = record_and_extract(&self.command, &self.recorder)?;
+                if let Some(status) = status.filter(|status| !status.success()) {
                     return Err(Failure::new("a command that fails is not tuned")
                         .status(recording::passed_on(status)));
                 }
-                extract(&path)?
+                extraction
             }
         };
         Ok((extraction.workload, extraction.report.warnings()))
@@ -311,18 +308,15 @@ impl Args {
     fn text(&self, content: &Content, found: &Recommendation) -> String {
         let mut text = String::new();
         if !content.similar.is_empty() {
-            let named =
-                content.similar.iter().map(|one| format!("{} ({:.0}%)", one.workload, one.share * 100.0));
+            let named = content
+                .similar
+                .iter()
+                .map(|one| format!("{} on {} ({:.0}%)", one.workload, one.machine, one.share * 100.0));
             text += &format!("Most similar programs: {}\n", named.collect::<Vec<_>>().join(", "));
         }
         text += &format!(
-            "Searched {} of {} products of model {} with {} runs on {} under {}\n\n",
-            content.search_runs.min(content.products),
-            content.products,
-            content.model,
-            content.search_runs,
-            content.machine,
-            content.governor
+            "Searched {} products of model {} with {} runs on {} under {}\n\n",
+            content.products, content.model, content.search_runs, content.machine, content.governor
         );
         let columns: [Column<&Compared>; 7] = [
             ("policy", |one| one.policy.clone()),
@@ -377,7 +371,10 @@ impl Args {
                 }
             }
         }
-        let command = if self.command.is_empty() { "COMMAND".to_owned() } else { self.command.join(" ") };
+        // What can be pasted into a shell. A word with a zero byte cannot be quoted, nor be an argument.
+        let words = self.command.iter().map(String::as_str);
+        let quoted = shlex::try_join(words).ok().filter(|command| !command.is_empty());
+        let command = quoted.unwrap_or_else(|| "COMMAND".to_owned());
         text + &format!("Try it: hearth exec {name} -- {command}\n")
     }
 }
