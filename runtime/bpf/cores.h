@@ -5,9 +5,15 @@
 
 /* ---- handlers ---------------------------------------------------------------------------- */
 
-/* Prepares the context of `level` on `cpu` for an event of t (or NULL). saakm_end ends it. */
-static __always_inline saakm_t saakm_begin(u32 cpu, enum saakm_context_level level, thread_t t)
+/*
+ * Prepares this core's context of `level` for an event of t (or NULL). saakm_end ends it.
+ *
+ * The context is that of the core that executes this. The event may be of another core: when a
+ * thread changes the priority, affinity or class of a running thread, its operations run here.
+ */
+static __always_inline saakm_t saakm_begin(enum saakm_context_level level, thread_t t)
 {
+	u32 cpu = bpf_get_smp_processor_id();
 	saakm_t s = saakm_context(cpu, level);
 
 	saakm_use_arena();

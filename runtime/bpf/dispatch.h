@@ -191,12 +191,12 @@ SAAKM_GLOBAL int saakm_schedule(u64 context, u32 cpu, u32 prev)
 #endif
 
 /* prev is still runnable but leaves the core: event yield or preempt. */
-static __always_inline void saakm_put_prev(saakm_t s, struct task_struct *p, thread_t t)
+static __always_inline void saakm_put_prev(saakm_t s, struct task_struct *p, thread_t t, u32 cpu)
 {
-	saakm_change(s, s->cpu, SAAKM_STOPS, t->index);
+	saakm_change(s, cpu, SAAKM_STOPS, t->index);
 	t->flags |= SAAKM_T_OUTSIDE;
 	/* If its migration is disabled, no other core may steal it. */
-	saakm_update_affinity(t, s->cpu, saakm_pinned(p));
+	saakm_update_affinity(t, cpu, saakm_pinned(p));
 	if (t->flags & SAAKM_T_YIELDS) {
 		saakm_on_yield((u64)s, (u64)t);
 	} else {
@@ -347,11 +347,11 @@ void BPF_STRUCT_OPS(saakm_dispatch, s32 cpu, struct task_struct *prev)
 {
 	bool runnable = prev && (prev->scx.flags & SCX_TASK_QUEUED);
 	thread_t t = runnable ? saakm_thread_of(prev) : NULL;
-	saakm_t s = saakm_begin(cpu, SAAKM_IN_OPERATION, t);
+	saakm_t s = saakm_begin(SAAKM_IN_OPERATION, t);
 	int found;
 
 	if (t && saakm_state_of(t->where) == SAAKM_RUNNING)
-		saakm_put_prev(s, prev, t);
+		saakm_put_prev(s, prev, t, cpu);
 	else
 		t = NULL;
 	/* The kernel may lock another core's run queue here, and that core may wait for our lock. */

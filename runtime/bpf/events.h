@@ -54,7 +54,7 @@ s32 BPF_STRUCT_OPS(saakm_select_cpu, struct task_struct *p, s32 prev_cpu, u64 wa
 	if (saakm_is_percpu_kthread(p))
 		return prev_cpu;
 	saakm_update_affinity(t, prev_cpu, saakm_pinned(p));
-	s = saakm_begin(cpu, SAAKM_IN_OPERATION, t);
+	s = saakm_begin(SAAKM_IN_OPERATION, t);
 	chosen = saakm_place((u64)s, (u64)t, cpu);
 	saakm_kick_preempted((u64)s);
 	return bpf_cpumask_test_cpu(chosen, p->cpus_ptr) ? chosen : prev_cpu;
@@ -97,6 +97,8 @@ static __always_inline void saakm_insert_global(struct task_struct *p, u64 enq_f
 void BPF_STRUCT_OPS(saakm_enqueue, struct task_struct *p, u64 enq_flags)
 {
 	u32 cpu = bpf_get_smp_processor_id(), home = scx_bpf_task_cpu(p);
+	/* If p does not wake up, this may be the core of a thread that changes p's properties. */
+	u32 waker = enq_flags & SCX_ENQ_WAKEUP ? cpu : home;
 	thread_t t = saakm_thread_of(p);
 	u64 where;
 	u32 state;
@@ -116,7 +118,7 @@ void BPF_STRUCT_OPS(saakm_enqueue, struct task_struct *p, u64 enq_flags)
 	state = saakm_state_of(where);
 	/* RUNNING: preempted without ops.dispatch. READY: already placed. */
 	if (state == SAAKM_RUNNING) {
-		s = saakm_begin(cpu, SAAKM_IN_OPERATION, t);
+		s = saakm_begin(SAAKM_IN_OPERATION, t);
 		saakm_change(s, saakm_core_of(where), SAAKM_STOPS, t->index);
 		t->flags |= SAAKM_T_OUTSIDE;
 		saakm_update_affinity(t, home, saakm_pinned(p));
@@ -126,14 +128,14 @@ void BPF_STRUCT_OPS(saakm_enqueue, struct task_struct *p, u64 enq_flags)
 	} else if (state != SAAKM_READY) {
 		/* Not placed by ops.select_cpu: pinned, or enqueued again after DETACHED. */
 		saakm_update_affinity(t, home, saakm_pinned(p));
-		s = saakm_begin(cpu, SAAKM_IN_OPERATION, t);
-		saakm_place((u64)s, (u64)t, cpu);
+		s = saakm_begin(SAAKM_IN_OPERATION, t);
+		saakm_place((u64)s, (u64)t, waker);
 		saakm_kick_preempted((u64)s);
 	}
 	/* The affinity may have changed since the placement. */
 	where = t->where;
 	if (!bpf_cpumask_test_cpu(saakm_core_of(where), p->cpus_ptr)) {
-		s = saakm_begin(cpu, SAAKM_IN_OPERATION, t);
+		s = saakm_begin(SAAKM_IN_OPERATION, t);
 		saakm_transition(s, t, where, SAAKM_DETACHED, home, 0);
 		saakm_update_affinity(t, home, saakm_pinned(p));
 		saakm_place((u64)s, (u64)t, home);
@@ -152,13 +154,13 @@ void BPF_STRUCT_OPS(saakm_enqueue, struct task_struct *p, u64 enq_flags)
 
 /* ---- execution ---------------------------------------------------------------------------- */
 
-/* p starts to run on this core. With one queue, this is also event schedule. */
+/* p starts to run on its core. With one queue, this is also event schedule. */
 void BPF_STRUCT_OPS(saakm_running, struct task_struct *p)
 {
-	u32 cpu = bpf_get_smp_processor_id();
+	u32 cpu = scx_bpf_task_cpu(p);
 	struct saakm_core SAAKM_MEM *core = saakm_core_at(cpu);
 	thread_t t = saakm_thread_of(p);
-	saakm_t s = saakm_begin(cpu, SAAKM_IN_OPERATION, t);
+	saakm_t s = saakm_begin(SAAKM_IN_OPERATION, t);
 	u64 where;
 
 	saakm_stop_spinning((u64)s, cpu);
@@ -196,11 +198,10 @@ out:
 	saakm_kick_preempted((u64)s);
 }
 
-/* p stops running on this core: accounts its run time. */
+/* p stops running on its core: accounts its run time. */
 void BPF_STRUCT_OPS(saakm_stopping, struct task_struct *p, bool runnable)
 {
-	u32 cpu = bpf_get_smp_processor_id();
-	struct saakm_core SAAKM_MEM *core = saakm_core_at(cpu);
+	struct saakm_core SAAKM_MEM *core = saakm_core_at(scx_bpf_task_cpu(p));
 	thread_t t = saakm_thread_of(p);
 	u64 now = scx_bpf_now();
 
@@ -216,7 +217,7 @@ void BPF_STRUCT_OPS(saakm_stopping, struct task_struct *p, bool runnable)
 /* p is no longer runnable: event block or terminate; or DETACHED, to be enqueued again. */
 void BPF_STRUCT_OPS(saakm_quiescent, struct task_struct *p, u64 deq_flags)
 {
-	u32 cpu = bpf_get_smp_processor_id();
+	u32 cpu = scx_bpf_task_cpu(p);
 	thread_t t = saakm_thread_of(p);
 	u32 state;
 	u64 where;
@@ -226,7 +227,7 @@ void BPF_STRUCT_OPS(saakm_quiescent, struct task_struct *p, u64 deq_flags)
 		return;
 	t->timer_at = 0;
 	t->flags &= ~SAAKM_T_YIELDS;
-	s = saakm_begin(cpu, SAAKM_IN_OPERATION, t);
+	s = saakm_begin(SAAKM_IN_OPERATION, t);
 	/* The kernel has taken p out of its queue: a thief that moves t at the same time is too late. */
 	do {
 		where = t->where;
@@ -278,10 +279,13 @@ static __always_inline u32 saakm_measure_khz(u32 cpu)
 	}
 }
 
-/* Events tick and balance every SAAKM_TICK_NS (less 1/16 for jitter), whatever the kernel's HZ. */
+/*
+ * Events tick and balance every SAAKM_TICK_NS (less 1/16 for jitter), whatever the kernel's HZ. The
+ * kernel ticks for a core without a tick of its own (nohz_full) on another core.
+ */
 void BPF_STRUCT_OPS(saakm_tick, struct task_struct *p)
 {
-	u32 cpu = bpf_get_smp_processor_id();
+	u32 cpu = scx_bpf_task_cpu(p);
 	struct saakm_core SAAKM_MEM *core = saakm_core_at(cpu);
 	thread_t t = saakm_thread_of(p);
 	u64 now = scx_bpf_now();
@@ -290,10 +294,10 @@ void BPF_STRUCT_OPS(saakm_tick, struct task_struct *p)
 	if (!t || saakm_state_of(t->where) != SAAKM_RUNNING ||
 	    now - core->last_tick < SAAKM_TICK_NS - SAAKM_TICK_NS / 16)
 		return;
-	s = saakm_begin(cpu, SAAKM_IN_OPERATION, t);
+	s = saakm_begin(SAAKM_IN_OPERATION, t);
 	core->last_tick = now;
 	core->seen_khz = saakm_measure_khz(cpu);
-	s->room = saakm_room_to_postpone(cpu);
+	s->room = saakm_room_to_postpone(s->cpu);
 #ifdef SAAKM_ON_TICK
 	saakm_on_tick((u64)s, (u64)t);
 #endif
@@ -314,7 +318,7 @@ void BPF_STRUCT_OPS(saakm_tick, struct task_struct *p)
 /* The idle loop of cpu starts or ends. */
 void BPF_STRUCT_OPS(saakm_update_idle, s32 cpu, bool idle)
 {
-	saakm_t s = saakm_begin(cpu, SAAKM_IN_OPERATION, NULL);
+	saakm_t s = saakm_begin(SAAKM_IN_OPERATION, NULL);
 
 	if (idle) {
 		saakm_set_add(SAAKM_WORLD_SET(kernel_idle), cpu);
@@ -415,7 +419,7 @@ void BPF_STRUCT_OPS(saakm_disable, struct task_struct *p)
 
 	if (!t)
 		return;
-	s = saakm_begin(bpf_get_smp_processor_id(), SAAKM_IN_OPERATION, t);
+	s = saakm_begin(SAAKM_IN_OPERATION, t);
 	while (!saakm_transition(s, t, t->where, SAAKM_NOT_QUEUED, saakm_core(t), 0) && can_loop)
 		;
 	saakm_end((u64)s);

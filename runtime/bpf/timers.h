@@ -162,7 +162,7 @@ static int saakm_thread_timer_fired(void *map, u32 *key, struct saakm_timer *tim
 		return 0;
 	t->timer_at = 0;
 	SAAKM_IRQS_OFF(irqs);
-	s = saakm_begin(cpu, SAAKM_IN_TIMER, t);
+	s = saakm_begin(SAAKM_IN_TIMER, t);
 	where = t->where;
 	from = saakm_core_of(where);
 	queue = saakm_queue_of(where);

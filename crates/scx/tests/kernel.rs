@@ -91,6 +91,12 @@ fn policies_survive_loads_in_live_kernels() {
     in_each_kernel(&["loads.sh", "cfs", "eevdf", "slocal", "smove", "nest", "cfs-cwc", "ule-cwc"]);
 }
 
+/// Policies see what others do to their threads and cores.
+#[test]
+fn policies_see_the_machine_in_live_kernels() {
+    in_each_kernel(&["machine.sh", "nest", "smove", "cfs-cwc"]);
+}
+
 /// Products of the feature models, in which each feature of the family occurs: the verifier accepts them, and they schedule a machine.
 #[test]
 fn products_of_features_work_in_live_kernels() {
