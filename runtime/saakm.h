@@ -20,7 +20,7 @@
  *
  *   event                        on core    state of t before     the handler must
  *   new(t, parent core)          parent's   NOT_QUEUED            make it READY on one core
- *   unblock(t, waker core)       waker's    BLOCKED               make it READY on one core
+ *   unblock(t, waker core)       waker's    BLOCKED (see below)   make it READY on one core
  *   enqueue(t, core)             any        about to be READY     (no transition)
  *   schedule(core)               core       -                     make a thread of its own READY
  *                                                                 queues RUNNING, or none if empty
@@ -35,6 +35,11 @@
  *   balance(core)                core       core runs a thread    may steal; at each tick
  *   entry, exit(core)            core       core on/off line      on exit: READY threads are placed
  *                                                                 again with unblock
+ *
+ * A core that another scheduling class has taken (real-time, deadline, or the kernel's own) counts
+ * one running thread, of the largest weight and without events. READY threads behind it are placed
+ * again every tick: event unblock, with t READY and the core as waker. Work conservation then means:
+ * no core stays idle while a thread is READY behind a running one, whichever class that belongs to.
  *
  * In `block`, `yield`, `preempt`, `terminate` the core no longer counts t as its current thread.
  * In `enter_idle` the core is already in the idle set; in `exit_idle` no longer.

@@ -347,9 +347,12 @@ void BPF_STRUCT_OPS(saakm_dispatch, s32 cpu, struct task_struct *prev)
 {
 	bool runnable = prev && (prev->scx.flags & SCX_TASK_QUEUED);
 	thread_t t = runnable ? saakm_thread_of(prev) : NULL;
+	bool taken = !runnable && saakm_stranger_goes_on(cpu);
 	saakm_t s = saakm_begin(SAAKM_IN_OPERATION, t);
 	int found;
 
+	if (!taken)
+		saakm_change(s, cpu, SAAKM_STOPS, saakm_stranger_of(cpu));
 	if (t && saakm_state_of(t->where) == SAAKM_RUNNING)
 		saakm_put_prev(s, prev, t, cpu);
 	else
@@ -364,7 +367,7 @@ void BPF_STRUCT_OPS(saakm_dispatch, s32 cpu, struct task_struct *prev)
 		while (!saakm_transition(s, t, t->where, SAAKM_RUNNING, cpu, 0) && can_loop)
 			;
 		scx_bpf_task_set_slice(prev, SCX_SLICE_INF);
-	} else if (!found && !runnable) {
+	} else if (!found && !runnable && !taken) {
 		saakm_nothing_to_run((u64)s, cpu);
 	}
 	saakm_end((u64)s);

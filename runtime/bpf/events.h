@@ -81,6 +81,8 @@ static __always_inline void saakm_insert(struct task_struct *p, thread_t t, u64 
 		scx_bpf_kick_cpu(c, SCX_KICK_IDLE);
 	}
 	saakm_start_timer(t);
+	if (saakm_is_taken(c))
+		saakm_relieve(c);
 }
 
 /*
@@ -169,8 +171,10 @@ void BPF_STRUCT_OPS(saakm_running, struct task_struct *p)
 	core->rounds = 0;
 	core->heard = WORLD->missed;
 	saakm_change(s, cpu, SAAKM_WAKES, 0);
-	if (!t)
+	if (!t) {
+		saakm_change(s, cpu, SAAKM_RUNS, saakm_stranger_of(cpu));
 		goto out;
+	}
 	where = t->where;
 	if (saakm_is_ready_in(where, cpu, saakm_queue_of(where))) {
 		_Static_assert(SAAKM_MAX_QUEUES == 4, "each head is cleared");
@@ -198,13 +202,20 @@ out:
 	saakm_kick_preempted((u64)s);
 }
 
-/* p stops running on its core: accounts its run time. */
+/*
+ * p stops running on its core: accounts its run time.
+ *
+ * If p stays runnable, another thread has taken the core. Without a slice, p goes through ops.enqueue
+ * into a DSQ, where other cores find it. With a slice, the kernel would keep it for this core.
+ */
 void BPF_STRUCT_OPS(saakm_stopping, struct task_struct *p, bool runnable)
 {
 	struct saakm_core SAAKM_MEM *core = saakm_core_at(scx_bpf_task_cpu(p));
 	thread_t t = saakm_thread_of(p);
 	u64 now = scx_bpf_now();
 
+	if (runnable && !saakm_is_percpu_kthread(p))
+		scx_bpf_task_set_slice(p, 0);
 	if (!t || t->running_since < 0)
 		return;
 	SAAKM_LOCK();
@@ -411,9 +422,10 @@ void BPF_STRUCT_OPS(saakm_enable, struct task_struct *p)
 	saakm_read_allowed(p, (u64)t);
 }
 
-/* p leaves sched_ext. */
+/* p leaves sched_ext. If it runs, it goes on in its new class, without a switch. */
 void BPF_STRUCT_OPS(saakm_disable, struct task_struct *p)
 {
+	u32 cpu = scx_bpf_task_cpu(p);
 	thread_t t = saakm_thread_of(p);
 	saakm_t s;
 
@@ -422,6 +434,8 @@ void BPF_STRUCT_OPS(saakm_disable, struct task_struct *p)
 	s = saakm_begin(SAAKM_IN_OPERATION, t);
 	while (!saakm_transition(s, t, t->where, SAAKM_NOT_QUEUED, saakm_core(t), 0) && can_loop)
 		;
+	if (p->on_cpu)
+		saakm_change(s, cpu, SAAKM_RUNS, saakm_stranger_of(cpu));
 	saakm_end((u64)s);
 }
 
@@ -449,6 +463,7 @@ s32 BPF_STRUCT_OPS_SLEEPABLE(saakm_init)
 	int64_t SAAKM_MEM *params = (int64_t SAAKM_MEM *)saakm_state_attrs(NULL);
 	u32 c, i, n = WORLD->nr_cores, nr_params = WORLD->nr_params;
 	struct saakm_timer *timer;
+	struct saakm_relief *relief;
 	int error;
 
 	saakm_use_arena();
@@ -464,16 +479,22 @@ s32 BPF_STRUCT_OPS_SLEEPABLE(saakm_init)
 		if (!saakm_core_at(c)->known)
 			continue;
 		SAAKM_INIT_CORE(saakm_core_attrs(NULL, c));
+		error = saakm_init_stranger(c);
+		if (error)
+			return error;
 		bpf_for(i, 0, SAAKM_QUEUES) {
 			error = scx_bpf_create_dsq(saakm_dsq(c, i), -1);
 			if (error)
 				return error;
 		}
 		timer = bpf_map_lookup_elem(&saakm_move_timers, &c);
-		if (!timer)
+		relief = bpf_map_lookup_elem(&saakm_relief_timers, &c);
+		if (!timer || !relief)
 			return -EINVAL;
 		bpf_timer_init(&timer->timer, &saakm_move_timers, CLOCK_MONOTONIC);
 		bpf_timer_set_callback(&timer->timer, saakm_move_timer_fired);
+		bpf_timer_init(&relief->timer, &saakm_relief_timers, CLOCK_MONOTONIC);
+		bpf_timer_set_callback(&relief->timer, saakm_relief_timer_fired);
 	}
 	return 0;
 }

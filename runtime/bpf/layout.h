@@ -12,7 +12,7 @@
 #ifndef SAAKM_LAYOUT_H
 #define SAAKM_LAYOUT_H
 
-#define SAAKM_LAYOUT 7 /* increment on any change below */
+#define SAAKM_LAYOUT 8 /* increment on any change below */
 
 #define SAAKM_WORLD_AT 0x1000UL     /* struct saakm_world */
 #define SAAKM_TOLD_SETS_AT 0x2000UL /* log.h: sets of cores as last logged */
@@ -29,6 +29,8 @@
 #define SAAKM_THREADS_AT 0x4000000UL /* struct saakm_thread [SAAKM_MAX_THREADS]; 0: no thread */
 #define SAAKM_THREAD_BYTES 512UL
 #define SAAKM_MAX_THREADS (1UL << 20)
+/* Slots 1 to SAAKM_MAX_CORES: the stranger of each core (strangers.h). The loader stores it in `fresh`. */
+#define SAAKM_FIRST_THREAD (SAAKM_MAX_CORES + 1)
 #define SAAKM_ARENA_PAGES ((SAAKM_THREADS_AT + SAAKM_MAX_THREADS * SAAKM_THREAD_BYTES) / 4096)
 
 #define SAAKM_CORE_ATTRS 256   /* bytes that a policy may keep per core */

@@ -32,6 +32,7 @@ struct {
 #include "write_log.h"
 #include "cores.h"
 #include "timers.h"
+#include "strangers.h"
 #include "dispatch.h"
 #include "events.h"
 #include "hotplug.h"

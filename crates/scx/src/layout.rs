@@ -20,9 +20,9 @@ impl CoreWord {
         self.0 as u32
     }
 
-    /// Whether a thread of the policy runs.
+    /// Whether a thread of the policy runs. The first slots stand for threads of other classes.
     pub fn runs(self) -> bool {
-        self.0 >> 32 & 0x3fff_ffff != 0
+        self.0 >> 32 & 0x3fff_ffff >= FIRST_THREAD
     }
 }
 
@@ -31,6 +31,10 @@ macro_rules! numbers {
     ($type:ty: $($name:ident = $c:ident),* $(,)?) => {
         $(pub const $name: $type = bindings::$c as $type;)*
     };
+}
+
+numbers! { u64:
+    FIRST_THREAD = SAAKM_FIRST_THREAD,
 }
 
 numbers! { usize:

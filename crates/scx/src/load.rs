@@ -245,8 +245,7 @@ fn fill_arena(arena: &Arena, host: &Host, options: &LoadOptions) {
     topology::fill(arena, host);
     let world = arena.world();
     store!(world, layout, LAYOUT);
-    // Index 0 means no thread.
-    store!(world, fresh, 1);
+    store!(world, fresh, FIRST_THREAD);
     store!(world, nr_params, options.params.len().min(MAX_PARAMS) as u32);
     for (index, value) in options.params.iter().take(MAX_PARAMS).enumerate() {
         store!(world, params[index], *value);
@@ -287,14 +286,20 @@ impl Loaded {
     }
 
     fn try_attach(&mut self) -> libbpf_rs::Result<()> {
+        // First, so that the policy misses no thread of another class.
+        self.attach_program("saakm_switched")?;
         for mut map in self.object.maps_mut() {
             if map.name() == "saakm_ops" {
                 self.links.push(map.attach_struct_ops()?);
             }
         }
         // This program ends any sched_ext scheduler, so attach it only once the policy is the scheduler.
+        self.attach_program("saakm_core_goes")
+    }
+
+    fn attach_program(&mut self, name: &str) -> libbpf_rs::Result<()> {
         for program in self.object.progs_mut() {
-            if program.name() == "saakm_core_goes" {
+            if program.name() == name {
                 self.links.push(program.attach()?);
             }
         }

@@ -7,7 +7,16 @@ shift
 
 cc -O2 -o /tmp/threads "$(dirname "$0")/threads.c" || exit
 
+share() { cut -d ' ' -f 2 "$1"; }
 gap() { cut -d ' ' -f 4 "$1"; }
+
+# A thread runs on core 1 and may run anywhere, when a real-time thread takes the core for 15 s.
+beside_hog() {
+	chrt -f 50 taskset -c 1 /tmp/threads hog 15 3000 >/tmp/hog &
+	hog=$!
+	taskset -c 1 /tmp/threads spin 17 2000 >/tmp/spin
+	wait $hog
+}
 
 # Six spinning threads on four cores, all of which are disturbed.
 storm() {
@@ -26,6 +35,8 @@ storm() {
 }
 
 measure() {
+	beside_hog
+	echo "$1: beside a real-time thread: $(cat /tmp/spin)"
 	for kind in renice affinity; do
 		storm $kind
 		echo "$1: $kind: longest gap $worst ms"
@@ -34,11 +45,13 @@ measure() {
 }
 
 measure kernel
+own=$(share /tmp/spin)
 for policy; do
 	"$H" run "$policy" 2>"/tmp/$policy.log" &
 	loader=$!
 	check "$policy starts" until_is "$policy"
 	measure "$policy"
+	check "$policy moves the thread away from the real-time thread" [ $(($(share /tmp/spin) * 100)) -ge $((own * 80)) ]
 	check "$policy runs reniced threads" [ "$(cat /tmp/renice)" -le 1000 ]
 	check "$policy runs threads whose affinity changes" [ "$(cat /tmp/affinity)" -le 1000 ]
 	check "$policy still schedules" is "$policy"

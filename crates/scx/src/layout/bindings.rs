@@ -3,7 +3,7 @@
 pub const SAAKM_MAX_WEIGHT: u32 = 1048576;
 pub const SAAKM_MAX_CORES: u32 = 1024;
 pub const SAAKM_SET_WORDS: u32 = 16;
-pub const SAAKM_LAYOUT: u32 = 7;
+pub const SAAKM_LAYOUT: u32 = 8;
 pub const SAAKM_WORLD_AT: u32 = 4096;
 pub const SAAKM_TOLD_SETS_AT: u32 = 8192;
 pub const SAAKM_ZERO_AT: u32 = 12288;
@@ -19,6 +19,7 @@ pub const SAAKM_CONTEXT_BYTES: u32 = 4096;
 pub const SAAKM_THREADS_AT: u32 = 67108864;
 pub const SAAKM_THREAD_BYTES: u32 = 512;
 pub const SAAKM_MAX_THREADS: u32 = 1048576;
+pub const SAAKM_FIRST_THREAD: u32 = 1025;
 pub const SAAKM_ARENA_PAGES: u32 = 147456;
 pub const SAAKM_CORE_ATTRS: u32 = 256;
 pub const SAAKM_THREAD_ATTRS: u32 = 128;
