@@ -366,7 +366,7 @@ void BPF_STRUCT_OPS(saakm_dispatch, s32 cpu, struct task_struct *prev)
 		t->flags &= ~(SAAKM_T_OUTSIDE | SAAKM_T_YIELDS);
 		while (!saakm_transition(s, t, t->where, SAAKM_RUNNING, cpu, 0) && can_loop)
 			;
-		scx_bpf_task_set_slice(prev, SCX_SLICE_INF);
+		scx_bpf_task_set_slice(prev, SAAKM_SLICE_NS);
 	} else if (!found && !runnable && !taken) {
 		saakm_nothing_to_run((u64)s, cpu);
 	}

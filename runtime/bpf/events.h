@@ -69,9 +69,9 @@ static __always_inline void saakm_insert(struct task_struct *p, thread_t t, u64 
 
 	t->flags &= ~(SAAKM_T_OUTSIDE | SAAKM_T_YIELDS);
 	if ((SAAKM_ORDERED >> queue) & 1)
-		scx_bpf_dsq_insert_vtime(p, saakm_dsq(c, queue), SCX_SLICE_INF, t->key, enq_flags);
+		scx_bpf_dsq_insert_vtime(p, saakm_dsq(c, queue), SAAKM_SLICE_NS, t->key, enq_flags);
 	else
-		scx_bpf_dsq_insert(p, saakm_dsq(c, queue), SCX_SLICE_INF, enq_flags);
+		scx_bpf_dsq_insert(p, saakm_dsq(c, queue), SAAKM_SLICE_NS, enq_flags);
 	if (t->flags & SAAKM_T_PREEMPTS) {
 		t->flags &= ~SAAKM_T_PREEMPTS;
 		saakm_core_at(c)->count.preemptions++;
@@ -112,7 +112,7 @@ void BPF_STRUCT_OPS(saakm_enqueue, struct task_struct *p, u64 enq_flags)
 	}
 	if (saakm_is_percpu_kthread(p)) {
 		saakm_core_at(cpu)->count.bypassed++;
-		/* The policy's threads have infinite slices. */
+		/* The slices of the policy's threads do not end. */
 		scx_bpf_dsq_insert(p, SCX_DSQ_LOCAL, SCX_SLICE_DFL, enq_flags | SCX_ENQ_PREEMPT);
 		return;
 	}
@@ -302,8 +302,12 @@ void BPF_STRUCT_OPS(saakm_tick, struct task_struct *p)
 	u64 now = scx_bpf_now();
 	saakm_t s;
 
-	if (!t || saakm_state_of(t->where) != SAAKM_RUNNING ||
-	    now - core->last_tick < SAAKM_TICK_NS - SAAKM_TICK_NS / 16)
+	if (!t || saakm_state_of(t->where) != SAAKM_RUNNING)
+		return;
+	/* A slice of 0 is a preemption that the kernel is about to carry out. */
+	if (p->scx.slice && !saakm_is_percpu_kthread(p))
+		scx_bpf_task_set_slice(p, SAAKM_SLICE_NS);
+	if (now - core->last_tick < SAAKM_TICK_NS - SAAKM_TICK_NS / 16)
 		return;
 	s = saakm_begin(SAAKM_IN_OPERATION, t);
 	core->last_tick = now;

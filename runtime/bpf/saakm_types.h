@@ -16,8 +16,6 @@
 #define SCX_DSQ_LOCAL SAAKM_CONST(scx_dsq_id_flags, SCX_DSQ_LOCAL)
 #undef SCX_DSQ_LOCAL_ON
 #define SCX_DSQ_LOCAL_ON SAAKM_CONST(scx_dsq_id_flags, SCX_DSQ_LOCAL_ON)
-#undef SCX_SLICE_INF
-#define SCX_SLICE_INF SAAKM_CONST(scx_public_consts, SCX_SLICE_INF)
 #undef SCX_SLICE_DFL
 #define SCX_SLICE_DFL SAAKM_CONST(scx_public_consts, SCX_SLICE_DFL)
 #undef SCX_KICK_IDLE

@@ -5,6 +5,13 @@
 
 #define TASK_DEAD 0x80
 
+/*
+ * Slice of the policy's threads. ops.tick refills it long before it is used up, so that only the
+ * policy ends a turn. It is finite, because the kernel stops the tick of a core whose thread has an
+ * infinite slice (nohz_full), and the policy's events with it.
+ */
+#define SAAKM_SLICE_NS 100000000ULL
+
 /* Maps a task to the index of its slot; 0 or no entry: none. */
 struct {
 	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);

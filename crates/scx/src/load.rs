@@ -125,9 +125,12 @@ fn prepare(open: &mut OpenObject, hotplugs: u64, options: &LoadOptions) -> Resul
             "saakm_ops" => {
                 let value = map.initial_value_mut().ok_or("its operations cannot be changed")?;
                 let [flags, timeout_ms, hotplug_seq] = ops;
+                // Otherwise the kernel would queue such a thread past the policy, behind the running one. Linux 6.14.
+                let mut bits = ops_flag("SCX_OPS_ENQ_MIGRATION_DISABLED").unwrap_or(0);
                 if options.partial {
-                    or_u64(value, flags, partial_flag()).ok_or("its flags cannot be set")?;
+                    bits |= ops_flag("SCX_OPS_SWITCH_PARTIAL").unwrap_or(1 << 3);
                 }
+                or_u64(value, flags, bits).ok_or("its flags cannot be set")?;
                 if let Some(watchdog) = options.watchdog {
                     let ms = u32::try_from(watchdog.as_millis()).unwrap_or(u32::MAX).max(1);
                     put(value, timeout_ms, &ms.to_ne_bytes()).ok_or("its watchdog cannot be set")?;
@@ -172,18 +175,14 @@ fn or_u64(value: &mut [u8], at: Option<usize>, flag: u64) -> Option<()> {
     put(value, at, &(u64::from_ne_bytes(old) | flag).to_ne_bytes())
 }
 
-/// The running kernel's value of SCX_OPS_SWITCH_PARTIAL.
-fn partial_flag() -> u64 {
-    const NAME: &str = "SCX_OPS_SWITCH_PARTIAL";
-    let known = || {
-        let btf = Btf::from_vmlinux().ok()?;
-        if let Some(flags) = btf.type_by_name::<Enum64>("scx_ops_flags") {
-            return flags.iter().find(|m| m.name.is_some_and(|n| n == NAME)).map(|m| m.value as u64);
-        }
-        let flags: Enum = btf.type_by_name("scx_ops_flags")?;
-        flags.iter().find(|m| m.name.is_some_and(|n| n == NAME)).map(|m| m.value as u64)
-    };
-    known().unwrap_or(1 << 3)
+/// The running kernel's value of a flag of `enum scx_ops_flags`, if it has the flag.
+fn ops_flag(name: &str) -> Option<u64> {
+    let btf = Btf::from_vmlinux().ok()?;
+    if let Some(flags) = btf.type_by_name::<Enum64>("scx_ops_flags") {
+        return flags.iter().find(|m| m.name.is_some_and(|n| n == name)).map(|m| m.value as u64);
+    }
+    let flags: Enum = btf.type_by_name("scx_ops_flags")?;
+    flags.iter().find(|m| m.name.is_some_and(|n| n == name)).map(|m| m.value as u64)
 }
 
 /// Makes the error of a rejected object, and writes the verifier's log to a file.

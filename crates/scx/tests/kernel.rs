@@ -97,6 +97,12 @@ fn policies_see_the_machine_in_live_kernels() {
     in_each_kernel(&["machine.sh", "nest", "smove", "cfs-cwc"]);
 }
 
+/// Policies have their ticks on cores that have none while one thread runs.
+#[test]
+fn policies_tick_without_a_periodic_tick() {
+    in_each_guest(&Guest { cpus: CPUS, append: "nohz_full=1-3" }, &["nohz.sh", "nest", "cfs-cwc"], |_| ());
+}
+
 /// Products of the feature models, in which each feature of the family occurs: the verifier accepts them, and they schedule a machine.
 #[test]
 fn products_of_features_work_in_live_kernels() {
@@ -138,13 +144,24 @@ fn in_each_kernel(script: &[&str]) {
     in_each_kernel_on(CPUS, script, |_| ());
 }
 
+fn in_each_kernel_on(cpus: u16, script: &[&str], then: impl Fn(&Path)) {
+    in_each_guest(&Guest { cpus, append: "" }, script, then);
+}
+
+/// What guests have besides the kernel.
+struct Guest {
+    cpus: u16,
+    /// Kernel parameters.
+    append: &'static str,
+}
+
 /// Runs a script of this folder in each kernel. All its checks must pass, and the kernel must log no complaint. Then
 /// calls `then` with the folder that the script ran in.
-fn in_each_kernel_on(cpus: u16, script: &[&str], then: impl Fn(&Path)) {
+fn in_each_guest(guest: &Guest, script: &[&str], then: impl Fn(&Path)) {
     let kernels = std::env::var("HEARTH_VM_TESTS").unwrap_or_default();
     for kernel in kernels.split(',').filter(|kernel| !kernel.is_empty()) {
         let folder = tempfile::tempdir().expect("a temporary folder");
-        let (output, log) = run(kernel, cpus, script, folder.path());
+        let (output, log) = run(kernel, guest, script, folder.path());
         println!("Linux {kernel}:\n{output}");
         assert!(
             !output.contains("FAILED") && output.trim_end().ends_with("end"),
@@ -176,9 +193,9 @@ fn complains(line: &str) -> bool {
 const RESTARTS: u32 = 2;
 
 /// Runs the script in a guest, in `folder`. Returns its output and the kernel's log.
-fn run(kernel: &str, cpus: u16, script: &[&str], folder: &Path) -> (String, String) {
+fn run(kernel: &str, guest: &Guest, script: &[&str], folder: &Path) -> (String, String) {
     for _ in 0..RESTARTS {
-        match run_once(kernel, cpus, script, folder) {
+        match run_once(kernel, guest, script, folder) {
             Err((error @ hearth_vm::Error::StaleCode { .. }, _)) => {
                 println!("Linux {kernel}: {error}");
                 clear(folder);
@@ -186,7 +203,7 @@ fn run(kernel: &str, cpus: u16, script: &[&str], folder: &Path) -> (String, Stri
             other => return finished(kernel, other),
         }
     }
-    finished(kernel, run_once(kernel, cpus, script, folder))
+    finished(kernel, run_once(kernel, guest, script, folder))
 }
 
 /// Removes the files of an interrupted guest.
@@ -203,17 +220,18 @@ fn finished(kernel: &str, result: Result<Output, (hearth_vm::Error, String)>) ->
 
 fn run_once(
     kernel: &str,
-    cpus: u16,
+    guest: &Guest,
     script: &[&str],
     folder: &Path,
 ) -> Result<Output, (hearth_vm::Error, String)> {
     let dmesg = folder.join("dmesg");
-    let wish = Wish { cpus: Some(cpus), ..Wish::default() };
+    let wish = Wish { cpus: Some(guest.cpus), ..Wish::default() };
     let options = Options {
         kernel: kernel.into(),
         topology: Topology::new(wish).expect("a topology"),
         directory: folder.into(),
         dmesg: Some(dmesg.clone()),
+        append: guest.append.into(),
         timeout: Some(Duration::from_secs(1800)),
         ..Options::default()
     };

@@ -30,7 +30,7 @@ storm() {
 	worst=0
 	for n in 1 2 3 4 5 6; do
 		wait "$(echo "$spins" | cut -d ' ' -f $((n + 1)))"
-		[ "$(gap /tmp/spin$n)" -le $worst ] || worst=$(gap /tmp/spin$n)
+		[ "$(gap /tmp/spin$n)" -le "$worst" ] || worst=$(gap /tmp/spin$n)
 	done
 }
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Threads for machine.sh: spins, and disturbs others.
+ * Threads for machine.sh and nohz.sh: spins, and disturbs others.
  *
- *   threads spin SECONDS [AFTER]     spins; then prints `share PERCENT gap MILLISECONDS`: its part of
- *                                    the time, and the longest time in which it did not run. May use
- *                                    all cores AFTER that many milliseconds
+ *   threads spin SECONDS [AFTER]     spins; then prints `share PERCENT gap MILLISECONDS turns NUMBER`:
+ *                                    its part of the time, the longest time in which it did not run,
+ *                                    and how often it was preempted. May use all cores AFTER that many
+ *                                    milliseconds
  *   threads hog SECONDS AFTER        the same, but sleeps that many milliseconds first
  *   threads renice SECONDS PID...    changes the nice values of the threads every 5 ms
  *   threads affinity SECONDS PID...  changes the affinities of the threads every 5 ms
@@ -38,6 +39,7 @@ static void use_all_cores(void)
 static void spin(int64_t until, int64_t unpin)
 {
 	int64_t begun = read_clock(CLOCK_MONOTONIC), now = begun, before, gap = 0;
+	struct rusage usage;
 
 	do {
 		before = now;
@@ -49,9 +51,10 @@ static void spin(int64_t until, int64_t unpin)
 			unpin = 0;
 		}
 	} while (now < until);
-	printf("share %d gap %d\n",
+	getrusage(RUSAGE_SELF, &usage);
+	printf("share %d gap %d turns %ld\n",
 	       (int)(read_clock(CLOCK_PROCESS_CPUTIME_ID) * 100 / (now - begun)),
-	       (int)(gap / 1000000));
+	       (int)(gap / 1000000), usage.ru_nivcsw);
 }
 
 /* Half of the changes leave a thread without the core on which it runs. */
