@@ -438,7 +438,7 @@ void BPF_STRUCT_OPS(saakm_disable, struct task_struct *p)
 	s = saakm_begin(SAAKM_IN_OPERATION, t);
 	while (!saakm_transition(s, t, t->where, SAAKM_NOT_QUEUED, saakm_core(t), 0) && can_loop)
 		;
-	if (p->on_cpu)
+	if (scx_bpf_task_running(p))
 		saakm_change(s, cpu, SAAKM_RUNS, saakm_stranger_of(cpu));
 	saakm_end((u64)s);
 }

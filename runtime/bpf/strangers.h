@@ -30,6 +30,19 @@ static __always_inline bool saakm_is_stranger(struct task_struct *p)
 	return p->pid && !(p->scx.flags & SCX_TASK_QUEUED);
 }
 
+/* Older kernels, such as 6.18. */
+struct task_struct___older {
+	int on_rq;
+} __attribute__((preserve_access_index));
+
+/* Whether p is runnable, in any class. */
+static __always_inline bool saakm_is_queued(struct task_struct *p)
+{
+	if (bpf_core_field_size(p->on_rq) == sizeof(p->on_rq))
+		return p->on_rq;
+	return ((struct task_struct___older *)p)->on_rq;
+}
+
 /*
  * In ops.dispatch of cpu: whether it runs a thread of another class, which stays runnable. The
  * deadline server of sched_ext dispatches then, and the thread goes on if nothing is found.
@@ -38,7 +51,7 @@ static __always_inline bool saakm_stranger_goes_on(u32 cpu)
 {
 	struct task_struct *p = bpf_get_current_task_btf();
 
-	return cpu == bpf_get_smp_processor_id() && p->on_rq && saakm_is_stranger(p);
+	return cpu == bpf_get_smp_processor_id() && saakm_is_stranger(p) && saakm_is_queued(p);
 }
 
 /* Sets up core c's stranger. Until the core runs a thread of the policy or sleeps, the stranger runs. */
