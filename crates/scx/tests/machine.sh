@@ -40,20 +40,22 @@ measure() {
 	for kind in renice affinity; do
 		storm $kind
 		echo "$1: $kind: longest gap $worst ms"
-		echo "$worst" >/tmp/$kind
+		echo "$worst" >"/tmp/$kind.$1"
 	done
 }
 
 measure kernel
 own=$(share /tmp/spin)
+# The longest gap of the kernel is that of the machine below the guest.
+within() { [ "$(cat "/tmp/$1.$policy")" -le $((1000 + $(cat "/tmp/$1.kernel"))) ]; }
 for policy; do
 	"$H" run "$policy" 2>"/tmp/$policy.log" &
 	loader=$!
 	check "$policy starts" until_is "$policy"
 	measure "$policy"
 	check "$policy moves the thread away from the real-time thread" [ $(($(share /tmp/spin) * 100)) -ge $((own * 80)) ]
-	check "$policy runs reniced threads" [ "$(cat /tmp/renice)" -le 1000 ]
-	check "$policy runs threads whose affinity changes" [ "$(cat /tmp/affinity)" -le 1000 ]
+	check "$policy runs reniced threads" within renice
+	check "$policy runs threads whose affinity changes" within affinity
 	check "$policy still schedules" is "$policy"
 	kill -TERM $loader
 	check "$policy ends" wait $loader
