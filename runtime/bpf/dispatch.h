@@ -351,6 +351,7 @@ void BPF_STRUCT_OPS(saakm_dispatch, s32 cpu, struct task_struct *prev)
 	saakm_t s = saakm_begin(SAAKM_IN_OPERATION, t);
 	int found;
 
+	saakm_prepare_relief(cpu);
 	if (!taken)
 		saakm_change(s, cpu, SAAKM_STOPS, saakm_stranger_of(cpu));
 	if (t && saakm_state_of(t->where) == SAAKM_RUNNING)

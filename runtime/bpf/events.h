@@ -498,7 +498,6 @@ s32 BPF_STRUCT_OPS_SLEEPABLE(saakm_init)
 		bpf_timer_init(&timer->timer, &saakm_move_timers, CLOCK_MONOTONIC);
 		bpf_timer_set_callback(&timer->timer, saakm_move_timer_fired);
 		bpf_timer_init(&relief->timer, &saakm_relief_timers, CLOCK_MONOTONIC);
-		bpf_timer_set_callback(&relief->timer, saakm_relief_timer_fired);
 	}
 	return 0;
 }

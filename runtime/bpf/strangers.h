@@ -84,6 +84,7 @@ SAAKM_GLOBAL int saakm_init_stranger(u32 c)
 struct saakm_relief {
 	struct bpf_timer timer;
 	u64 armed;
+	u64 prepared; /* it has its callback */
 };
 
 struct {
@@ -98,7 +99,7 @@ SAAKM_GLOBAL int saakm_relieve(u32 c)
 {
 	struct saakm_relief *relief = bpf_map_lookup_elem(&saakm_relief_timers, &c);
 
-	if (relief && !__sync_val_compare_and_swap(&relief->armed, 0, 1))
+	if (relief && relief->prepared && !__sync_val_compare_and_swap(&relief->armed, 0, 1))
 		bpf_timer_start(&relief->timer, SAAKM_TICK_NS, 0);
 	return 0;
 }
@@ -153,6 +154,21 @@ static int saakm_relief_timer_fired(void *map, u32 *key, struct saakm_relief *re
 	saakm_wake_thieves();
 	saakm_relieve(c);
 	return 0;
+}
+
+/*
+ * In ops.dispatch of core c: sets the callback of its timer. Elsewhere a verifier refuses it: before
+ * Linux 7, walks over queues in saakm_init, which sleeps, and moves of entries in a tracepoint;
+ * later, moves in ops.enqueue.
+ */
+static __always_inline void saakm_prepare_relief(u32 c)
+{
+	struct saakm_relief *relief = bpf_map_lookup_elem(&saakm_relief_timers, &c);
+
+	if (relief && !relief->prepared) {
+		bpf_timer_set_callback(&relief->timer, saakm_relief_timer_fired);
+		relief->prepared = 1;
+	}
 }
 
 /* ---- who runs ------------------------------------------------------------------------------ */
