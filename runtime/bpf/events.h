@@ -291,15 +291,26 @@ static __always_inline u32 saakm_measure_khz(u32 cpu)
 }
 
 /*
- * Events tick and balance every SAAKM_TICK_NS (less 1/16 for jitter), whatever the kernel's HZ. The
- * kernel ticks for a core without a tick of its own (nohz_full) on another core.
+ * Events tick and balance come every SAAKM_TICK_NS (less 1/16 for jitter), whatever the kernel's HZ.
+ * Whether they are due on cpu; then the core's frequency is measured.
  */
+static __always_inline bool saakm_tick_is_due(u32 cpu)
+{
+	struct saakm_core SAAKM_MEM *core = saakm_core_at(cpu);
+	u64 now = scx_bpf_now();
+
+	if (now - core->last_tick < SAAKM_TICK_NS - SAAKM_TICK_NS / 16)
+		return false;
+	core->last_tick = now;
+	core->seen_khz = saakm_measure_khz(cpu);
+	return true;
+}
+
+/* The kernel ticks for a core without a tick of its own (nohz_full) on another core. */
 void BPF_STRUCT_OPS(saakm_tick, struct task_struct *p)
 {
 	u32 cpu = scx_bpf_task_cpu(p);
-	struct saakm_core SAAKM_MEM *core = saakm_core_at(cpu);
 	thread_t t = saakm_thread_of(p);
-	u64 now = scx_bpf_now();
 	saakm_t s;
 
 	if (!t || saakm_state_of(t->where) != SAAKM_RUNNING)
@@ -307,11 +318,9 @@ void BPF_STRUCT_OPS(saakm_tick, struct task_struct *p)
 	/* A slice of 0 is a preemption that the kernel is about to carry out. */
 	if (p->scx.slice && !saakm_is_percpu_kthread(p))
 		scx_bpf_task_set_slice(p, SAAKM_SLICE_NS);
-	if (now - core->last_tick < SAAKM_TICK_NS - SAAKM_TICK_NS / 16)
+	if (!saakm_tick_is_due(cpu))
 		return;
 	s = saakm_begin(SAAKM_IN_OPERATION, t);
-	core->last_tick = now;
-	core->seen_khz = saakm_measure_khz(cpu);
 	s->room = saakm_room_to_postpone(s->cpu);
 #ifdef SAAKM_ON_TICK
 	saakm_on_tick((u64)s, (u64)t);
@@ -323,7 +332,7 @@ void BPF_STRUCT_OPS(saakm_tick, struct task_struct *p)
 	if (s->nr_preempts && saakm_has(&s->preempts, cpu)) {
 		saakm_exclude(&s->preempts, cpu);
 		s->nr_preempts--;
-		core->count.preemptions++;
+		saakm_core_at(cpu)->count.preemptions++;
 		scx_bpf_task_set_slice(p, 0);
 	}
 	saakm_kick_preempted((u64)s);

@@ -215,7 +215,10 @@ fn verifier_conclusion(log: &str) -> String {
     let end = lines.iter().position(|line| line.starts_with("processed ")).unwrap_or(lines.len());
     let last = || lines[..end].iter().rev().find(|line| !line.trim().is_empty()).copied();
     let words = marked.or_else(last).unwrap_or("no reason given").trim();
-    let program = lines.iter().find_map(|line| line.strip_prefix("libbpf: prog '")?.split('\'').next());
+    let program = lines.iter().find_map(|line| {
+        let (name, rest) = line.strip_prefix("libbpf: prog '")?.split_once('\'')?;
+        rest.contains("load failed").then_some(name)
+    });
     program.map_or_else(|| words.to_owned(), |program| format!("{program}: {words}"))
 }
 
@@ -365,7 +368,8 @@ mod tests {
 
     #[test]
     fn verifier_conclusions_are_found() {
-        let log = "libbpf: prog 'x': BPF program load failed\n-- BEGIN PROG LOAD LOG --\n12: r1 = r2\n\
+        let log = "libbpf: prog 'a': relo #7: insn #54 accesses field incorrectly\n\
+                   libbpf: prog 'x': BPF program load failed\n-- BEGIN PROG LOAD LOG --\n12: r1 = r2\n\
                    R1 invalid mem access 'scalar'\nprocessed 12 insns\n-- END --\n";
         assert_eq!(verifier_conclusion(log), "x: R1 invalid mem access 'scalar'");
         let newer = "Reason:\n   | ^-- error: argument 1 is not initialized\n\nSuggestion:\n  Write it.\n\nprocessed 5 insns\n";
