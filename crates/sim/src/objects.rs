@@ -8,8 +8,8 @@ use std::process::Command;
 use std::sync::OnceLock;
 use std::time::SystemTime;
 
-/// Number of objects that are kept, of some 30 KB each. The feature model has 486 products.
-const MOST: usize = 2_000;
+/// Number of objects that are kept, of some 30 KB each. The larger feature model has 2,496 products.
+const MOST: usize = 4_000;
 
 /// Where the object of these texts is, or will be.
 pub struct Cached {

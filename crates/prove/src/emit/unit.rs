@@ -48,8 +48,7 @@ impl<'p> Unit<'p> {
 
     /// A unique name.
     pub fn fresh(&self, name: &str) -> String {
-        let n = self.next_name.replace(self.next_name.get() + 1);
-        format!("{}_{n}", name.to_lowercase())
+        numbered(name, self.next_name.replace(self.next_name.get() + 1))
     }
 
     /// Restarts names and places, for a new module.
@@ -63,13 +62,26 @@ impl<'p> Unit<'p> {
     }
 }
 
+/// A name with a number. An underscore keeps it apart from attributes, which begin with their owner: a local `thread_a`
+/// would be `thread_a_3`, as attribute `a_3` of a thread is.
+fn numbered(name: &str, n: u32) -> String {
+    let name = name.to_lowercase();
+    let mark = if OWNERS.iter().any(|owner| name.starts_with(owner_prefix(*owner))) { "_" } else { "" };
+    format!("{mark}{name}_{n}")
+}
+
 pub fn attribute_name(owner: Owner, name: &str) -> String {
-    let owner = match owner {
-        Owner::Global => "global",
-        Owner::Thread => "thread",
-        Owner::Core => "core",
-    };
-    format!("{owner}_{name}")
+    format!("{}{name}", owner_prefix(owner))
+}
+
+const OWNERS: [Owner; 3] = [Owner::Global, Owner::Thread, Owner::Core];
+
+fn owner_prefix(owner: Owner) -> &'static str {
+    match owner {
+        Owner::Global => "global_",
+        Owner::Thread => "thread_",
+        Owner::Core => "core_",
+    }
 }
 
 /// The WhyML type of a value.
@@ -115,5 +127,19 @@ impl<'p> Scope<'p> {
 
     pub fn name(&self, local: LocalId) -> Option<&str> {
         self.values.get(&local).map(String::as_str)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{OWNERS, attribute_name, numbered};
+
+    #[test]
+    fn no_numbered_name_is_an_attribute() {
+        for owner in OWNERS {
+            let attribute = attribute_name(owner, "a_3");
+            assert_ne!(numbered(attribute.trim_end_matches("_3"), 3), attribute);
+        }
+        assert_eq!(numbered("Best", 3), "best_3");
     }
 }
