@@ -14,6 +14,7 @@ pub mod exit;
 pub mod frequency;
 pub mod layout;
 pub mod library;
+pub mod limits;
 pub mod load;
 pub mod log;
 pub mod object;

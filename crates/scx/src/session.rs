@@ -1,10 +1,11 @@
 //! A session: a policy from loading to its end, with everything that accompanies it.
 
 use crate::arena::{read, store};
-use crate::cgroup::Cgroup;
+use crate::cgroup::{self, Cgroup};
 use crate::client::Client;
 use crate::error::Error;
 use crate::frequency::{self, Driver, Source};
+use crate::limits::{self, Limit};
 use crate::load::{self, LoadOptions, Loaded};
 use crate::log::{self, Logged, Logging};
 use crate::protocol::{Changed, Info, ParamInfo, Place, Refusal, Request, SOCKET, SetInfo};
@@ -207,6 +208,15 @@ impl Session {
         self.shared.policy.sees_frequencies()
             && self.options.frequency == Source::Auto
             && self.shared.frequency == Source::Unknown
+    }
+
+    /// Limits of the cgroups whose threads the policy schedules. It does not respect them. Of a command, none are looked for.
+    pub fn limits(&self) -> Vec<Limit> {
+        match (&self.options.partial, &self.cgroup) {
+            (_, Some(cgroup)) => limits::of(cgroup.path()),
+            (Some(_), None) => Vec::new(),
+            (None, None) => limits::of(Path::new(cgroup::MOUNT)),
+        }
     }
 
     fn attach(&mut self) -> Result<(), Error> {

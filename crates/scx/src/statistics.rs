@@ -343,6 +343,11 @@ impl<'a> Difference<'a> {
         Difference { before, now, ns: ns.max(1) }
     }
 
+    /// The later reading.
+    pub fn now(&self) -> &Statistics {
+        self.now
+    }
+
     pub fn seconds(&self) -> f64 {
         self.ns as f64 / 1e9
     }
@@ -365,6 +370,12 @@ impl<'a> Difference<'a> {
     /// Underload per second of the intervals in which it was counted.
     pub fn underload_per_s(&self) -> f64 {
         ratio(self.grown(|s| s.underload), self.grown(|s| s.intervals)) / (INTERVAL_NS as f64 / 1e9)
+    }
+
+    /// Mean number of cores used in an interval of 4 ms.
+    pub fn cores_used(&self) -> f64 {
+        let sum = |s: &Statistics| (s.cores_used * s.intervals as f64).round() as u64;
+        ratio(self.grown(sum), self.grown(|s| s.intervals))
     }
 
     /// Mean time of a placement, if the kernel measured any.

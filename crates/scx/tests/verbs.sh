@@ -40,6 +40,28 @@ check "the recording can be read" says "placements by reason" "$H" report exec.t
 check "exec replaces a recording" "$H" exec nest --record exec.trace -- true
 check "the new recording can be read" says "underload" "$H" report exec.trace
 
+# Receives what a service manager would, in lines.
+python3 -c '
+import socket
+s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+s.bind("/tmp/notify")
+while True:
+    print(s.recv(4096).decode().replace("\n", " "), flush=True)
+' >/tmp/notified &
+manager=$!
+until [ -S /tmp/notify ]; do sleep 0.1; done
+NOTIFY_SOCKET=/tmp/notify "$H" run cfs-cwc 2>/tmp/cfs-cwc.log &
+service=$!
+check "a service starts" until_is cfs-cwc
+sleep 1
+check "its manager hears that it is ready" says "READY=1" cat /tmp/notified
+check "the monitor shows rates" says "switch/s" timeout 5 sh -c "$H status --monitor 1"
+check "the monitor prints counters as JSON" says '"switches":' timeout 5 sh -c "$H status --monitor 1 --json"
+kill -TERM $service
+check "the service ends well" wait $service
+check "its manager hears that it stops" says "STOPPING=1" cat /tmp/notified
+kill $manager
+
 load
 "$H" run nest --frequency model:xeon-5218 --record run.trace --cost 2>/tmp/nest.log &
 nest=$!
@@ -68,6 +90,8 @@ kill $loads
 
 mount | grep -q ' /sys/fs/cgroup .*cgroup2' || { mkdir -p /sys/fs/cgroup && mount -t cgroup2 none /sys/fs/cgroup; }
 mkdir -p /sys/fs/cgroup/hearth/below
+echo +cpu >/sys/fs/cgroup/cgroup.subtree_control
+echo "20000 100000" >/sys/fs/cgroup/hearth/cpu.max
 sleep 1000 &
 sleeper=$!
 echo $sleeper >/sys/fs/cgroup/hearth/below/cgroup.procs
@@ -75,6 +99,7 @@ echo $sleeper >/sys/fs/cgroup/hearth/below/cgroup.procs
 slocal=$!
 class() { n=0; until grep -q "^policy.* $2\$" "/proc/$1/sched"; do n=$((n + 1)); [ $n -lt 50 ] || return 1; sleep 0.2; done; }
 check "a cgroup's policy starts" until_is slocal
+check "it is warned about a limit" says "/hearth: cpu.max = 20000 100000" cat /tmp/slocal.log
 check "threads in it are the policy's" class $sleeper 7
 sleep 1000 &
 late=$!

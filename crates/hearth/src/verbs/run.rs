@@ -4,7 +4,9 @@ use crate::output;
 use crate::policy::PolicyArgs;
 use hearth_policy::Settings;
 use hearth_scx::frequency::Source;
+use hearth_scx::limits::Limit;
 use hearth_scx::{Ended, Options, Partial, Session, Summary};
+use sd_notify::NotifyState;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -97,7 +99,10 @@ impl Args {
             "hearth: {name} is running; `hearth status` and `hearth top` show it, Ctrl-C or `hearth stop` ends it"
         );
         warn(&session, &name);
+        warn_of_limits(&session.limits(), &name);
+        notify(&[NotifyState::Ready, NotifyState::Status(&format!("{name} schedules"))]);
         let ended = session.wait();
+        notify(&[NotifyState::Stopping]);
         let summary = session.finish();
         let ended = ended?;
         tell(&summary?);
@@ -117,6 +122,32 @@ pub fn warn(session: &Session, policy: &str) {
              help: simulate frequencies with `--frequency model:MACHINE` (`hearth list machines`), or accept this \
              with `--frequency unknown`"
         );
+    }
+}
+
+/// Limits that a warning names.
+const SHOWN_LIMITS: usize = 3;
+
+/// Warns of limits of cgroups.
+fn warn_of_limits(limits: &[Limit], policy: &str) {
+    if limits.is_empty() {
+        return;
+    }
+    let mut shown: Vec<String> = limits.iter().take(SHOWN_LIMITS).map(Limit::to_string).collect();
+    if limits.len() > SHOWN_LIMITS {
+        shown.push(format!("and {} more", limits.len() - SHOWN_LIMITS));
+    }
+    eprintln!(
+        "warning: {policy} does not respect limits of cgroups: {}\n  help: schedule only cgroups without limits, with \
+         `--cgroup PATH`, or accept this",
+        shown.join("; ")
+    );
+}
+
+/// Tells the service manager, if it waits for that (`Type=notify`).
+fn notify(state: &[NotifyState]) {
+    if let Err(error) = sd_notify::notify(state) {
+        eprintln!("warning: cannot notify the service manager: {error}");
     }
 }
 

@@ -1,4 +1,7 @@
-use crate::failure::Outcome;
+mod monitor;
+
+use crate::arguments::time;
+use crate::failure::{Failure, Outcome};
 use crate::output::{self, Document};
 use crate::table::{Plain, number};
 use hearth_probe::sysfs::show_list;
@@ -11,14 +14,17 @@ use std::time::Duration;
 /// Show the policy that runs in the kernel
 ///
 /// Prints its parameters, its statistics since it was loaded (as counts and per second), and its sets of
-/// cores.
+/// cores. With --monitor, prints a line of rates for each interval until the policy ends.
 #[derive(clap::Args)]
 pub struct Args {
     /// Print JSON (schema hearth.status/1) instead of a table
     #[arg(long)]
     json: bool,
+    /// Print a line for each interval of so many seconds, with the rates in it; with --json, the counters so far
+    #[arg(short, long, value_name = "SECS", value_parser = time)]
+    monitor: Option<Duration>,
     /// Print the unit and meaning of each statistic instead
-    #[arg(long, conflicts_with = "json")]
+    #[arg(long, conflicts_with_all = ["json", "monitor"])]
     explain: bool,
 }
 
@@ -28,14 +34,20 @@ struct Status {
     statistics: Statistics,
 }
 
+fn read(client: &mut Client) -> Result<Status, Failure> {
+    Ok(Status { info: client.info()?, statistics: client.statistics()? })
+}
+
 impl Args {
     pub fn run(self) -> Outcome {
         if self.explain {
             return output::text(&explain());
         }
         let mut client = Client::of_this_machine()?;
-        let content = Status { info: client.info()?, statistics: client.statistics()? };
-        let document = Document { schema: "hearth.status/1", content };
+        if let Some(interval) = self.monitor {
+            return monitor::run(client, interval, self.json);
+        }
+        let document = Document { schema: "hearth.status/1", content: read(&mut client)? };
         output::print(self.json, &document, || text(&document.content.info, &document.content.statistics))
     }
 }
