@@ -11,7 +11,7 @@ const HEAD: &str = "\
 
 *Evidence: the features of [the feature models](../features.md), and what is proved and refuted of their products.*
 
-`hearth features prove --anew` computes these verdicts. A *refuted* claim has a schedule that violates it, found by the model
+`hearth features prove --anew` computes these verdicts (with `--model warm` in some eight minutes of CPU time). A *refuted* claim has a schedule that violates it, found by the model
 checker; `hearth modelcheck PRODUCT -s SCENARIO` shows it. An *open* one has neither a proof nor a schedule.
 
 ";
@@ -37,7 +37,7 @@ the same text has the same proof. How the goals of one product compose to its cl
 | all products of `family` compile without warnings, to different C | `cargo test -p hearth-ipanema --test features` |
 | a sample in which each feature occurs simulates, with the checks of debug builds | `cargo test -p hearth-features --test products` |
 | a sample passes the kernel's verifier and schedules a virtual machine | `scripts/test kernels` |
-| these verdicts, which `policies/features/verdicts.json` stores | `scripts/test proofs` |
+| these verdicts, which `policies/features/verdicts.json` stores: all of `family`, and a sample of `warm` | `scripts/test proofs` |
 
 `cargo run --release -p hearth-features --example simulate -- family hackbench:groups=1,loops=20 xeon-e5645` simulates all
 products of a model and prints a table.

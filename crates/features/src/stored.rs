@@ -1,4 +1,4 @@
-//! The stored verdicts: `policies/features/verdicts.json`. The example `verdicts` computes them, and a test compares.
+//! The stored verdicts: `policies/features/verdicts.json`. The example `verdicts` computes them, and tests compare.
 
 use crate::model::{Model, ModelError, NAMES, Product};
 use crate::rules::Rules;
@@ -8,9 +8,6 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 const STORED: &str = include_str!("../../../policies/features/verdicts.json");
-
-/// The models of which all products are judged. Of the others, named products are.
-const WHOLE: [&str; 1] = ["family"];
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stored {
@@ -31,6 +28,14 @@ pub struct Verdicts {
 }
 
 impl Verdicts {
+    /// Judges all products of the model. Needs Why3.
+    ///
+    /// # Errors
+    /// As [`judge`].
+    pub fn compute(model: &Model, options: &Options) -> Result<Verdicts, JudgeError> {
+        Ok(Verdicts::of(model, &judge(&model.products(), options)?))
+    }
+
     /// All products of the model must be judged.
     pub fn of(model: &Model, judgement: &Judgement) -> Verdicts {
         Verdicts {
@@ -54,25 +59,32 @@ impl Stored {
         serde_json::from_str(STORED).expect("a test parses it")
     }
 
-    /// Computes them. Needs Why3.
+    /// Computes them, in some ten minutes. Needs Why3.
     ///
     /// # Errors
     /// As [`judge`].
     pub fn compute(options: &Options) -> Result<Stored, JudgeError> {
-        let mut stored = Stored::default();
+        let mut stored = Stored { models: BTreeMap::new(), named: Stored::compute_named(options)? };
         for name in NAMES {
-            let model = Model::named(name)?;
-            let points = model.points();
-            let products = points.iter().map(|(_, product)| product.clone()).collect::<Vec<_>>();
-            for ((name, _), judged) in points.iter().zip(judge(&products, options)?.judged) {
-                stored.named.insert((*name).to_owned(), judged.verdicts);
-            }
-            if WHOLE.contains(&name) {
-                let judgement = judge(&model.products(), options)?;
-                stored.models.insert(name.to_owned(), Verdicts::of(&model, &judgement));
-            }
+            stored.models.insert(name.to_owned(), Verdicts::compute(&Model::named(name)?, options)?);
         }
         Ok(stored)
+    }
+
+    /// Computes the verdicts on the named products of all models.
+    ///
+    /// # Errors
+    /// As [`judge`].
+    pub fn compute_named(options: &Options) -> Result<BTreeMap<String, Vec<Verdict>>, JudgeError> {
+        let mut named = BTreeMap::new();
+        for model in NAMES {
+            let points = Model::named(model)?.points();
+            let products = points.iter().map(|(_, product)| product.clone()).collect::<Vec<_>>();
+            for ((name, _), judged) in points.iter().zip(judge(&products, options)?.judged) {
+                named.insert((*name).to_owned(), judged.verdicts);
+            }
+        }
+        Ok(named)
     }
 
     /// The verdict on a product; `None` if it was not judged. A schedule may be that of another product with the same

@@ -10,8 +10,11 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-/// The experience that is part of Hearth: the programs of the suite on two machines. `scripts/study` computes it.
-const BUILT_IN: &[u8] = include_bytes!("../data/family.json.zst");
+/// The experience that is part of Hearth, by model: the programs of the suite. `scripts/study` computes it.
+const BUILT_IN: [(&str, &[u8]); 2] = [
+    ("family", include_bytes!("../data/family.json.zst")),
+    ("warm", include_bytes!("../data/warm.json.zst")),
+];
 
 /// The times of a model's products for some applications.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -57,9 +60,9 @@ impl Experience {
     /// # Panics
     /// If the file in the source is not valid, which a test checks.
     pub fn built_in(model: &str) -> Option<Experience> {
-        let text = zstd::decode_all(BUILT_IN).expect("a test decodes it");
-        let experience: Experience = serde_json::from_slice(&text).expect("a test parses it");
-        (experience.model == model).then_some(experience)
+        let (_, file) = BUILT_IN.iter().find(|(name, _)| *name == model)?;
+        let text = zstd::decode_all(*file).expect("a test decodes it");
+        Some(serde_json::from_slice(&text).expect("a test parses it"))
     }
 
     /// What the tables of `hearth study run` say of the model's products.

@@ -70,7 +70,7 @@ pub struct Args {
     #[arg(long, value_name = "METHOD", default_value_t = Method::TransferProfile, help_heading = SEARCH)]
     search: Method,
 
-    /// Experience from `hearth study learn` [default: the suite's programs, for model family]
+    /// Experience from `hearth study learn` [default: the suite's programs]
     #[arg(long, value_name = "FILE", help_heading = SEARCH)]
     experience: Option<PathBuf>,
 
