@@ -109,9 +109,9 @@ mod tests {
         let cell = |title: &str| cells[titles.iter().position(|t| t == title).unwrap()].clone();
         assert_eq!(
             (cell("switch/s"), cell("idle%"), cell("policy")),
-            ("200".into(), "50".into(), "nest".into())
+            ("200".into(), "50.0".into(), "nest".into())
         );
         // 250 intervals with 4 cores, then 500 with 1.
-        assert_eq!(cell("cores"), "1");
+        assert_eq!(cell("cores"), "1.00");
     }
 }
