@@ -11,8 +11,8 @@ const HEAD: &str = "\
 
 *Evidence: the features of [the feature models](../features.md), and what is proved and refuted of their products.*
 
-`hearth features prove --anew` computes these verdicts (with `--model warm` in some eight minutes of CPU time). A *refuted* claim has a schedule that violates it, found by the model
-checker; `hearth modelcheck PRODUCT -s SCENARIO` shows it. An *open* one has neither a proof nor a schedule.
+`hearth features prove --anew` computes these verdicts; with `--model warm` that takes some eight minutes of CPU time. A *refuted*
+claim has a schedule that violates it, found by the model checker; `hearth modelcheck PRODUCT -s SCENARIO` shows it. An *open* one has neither a proof nor a schedule.
 
 ";
 
