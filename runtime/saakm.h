@@ -25,7 +25,9 @@
  *   schedule(core)               core       -                     make a thread of its own READY
  *                                                                 queues RUNNING, or none if empty
  *   tick(t)                      t's        RUNNING               (no transition; may preempt)
- *   yield(t), preempt(t)         t's        RUNNING               make it READY on its core
+ *   yield(t)                     t's        RUNNING               make it READY on its core
+ *   preempt(t)                   t's        RUNNING               make it READY on one core, and
+ *                                                                 preempt none
  *   block(t)                     t's        RUNNING               make it BLOCKED
  *   terminate(t)                 t's        RUNNING               make it TERMINATED
  *   timer(t)                     any        READY, armed          may move it to another core

@@ -248,7 +248,7 @@ static inline bool saakm_has_missed(uint64_t SAAKM_MEM *heard)
  * of full barriers; so the call after that change sees X's bit and would have written.
  *
  * A bit that was cleared too late, and set again, was wrong for a moment: a thief may have missed the
- * core. That happens to `waiting` only. A core that an arrival takes out of `idle` counts the
+ * core: the result is true. That happens to `waiting` only. A core that an arrival takes out of `idle` counts the
  * arrival until `idle` has followed, so it does not become idle in between.
  */
 SAAKM_FUNCTION int saakm_follow(core_t c, uint32_t set)
@@ -259,9 +259,7 @@ SAAKM_FUNCTION int saakm_follow(core_t c, uint32_t set)
 		in = saakm_belongs(SAAKM_LOAD(saakm_word_of(c)), set);
 		cleared |= saakm_put(set, c / 64, 1ULL << (c % 64), in) && !in;
 	} while (saakm_belongs(SAAKM_LOAD(saakm_word_of(c)), set) != in && SAAKM_GO_ON);
-	if (cleared && in)
-		saakm_wake_thieves();
-	return 0;
+	return cleared && in;
 }
 
 #define SAAKM_CHANGED 1u      /* the transition of a thread was made */
@@ -273,6 +271,7 @@ SAAKM_FUNCTION uint32_t saakm_change_core(core_t c, uint32_t change, uint32_t th
 {
 	uint64_t SAAKM_MEM *word = saakm_word_of(c);
 	uint64_t old = SAAKM_LOAD(word), seen, new;
+	int missed = 0;
 
 	do {
 		seen = old;
@@ -286,7 +285,9 @@ SAAKM_FUNCTION uint32_t saakm_change_core(core_t c, uint32_t change, uint32_t th
 		saakm_follow_pair(c);
 	}
 	if (!saakm_ready_of(seen) != !saakm_ready_of(new))
-		saakm_follow(c, SAAKM_KEPT_WAITING);
+		missed = saakm_follow(c, SAAKM_KEPT_WAITING);
+	if (missed)
+		saakm_wake_thieves();
 	if (change == SAAKM_LEAVES && saakm_is_stranded(new))
 		saakm_kick(c);
 	if (saakm_is_idle(seen) == saakm_is_idle(new))

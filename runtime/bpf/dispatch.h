@@ -190,6 +190,14 @@ SAAKM_GLOBAL int saakm_schedule(u64 context, u32 cpu, u32 prev)
 }
 #endif
 
+/* Event preempt. What it preempts in turn, it does not: so preemptions end. */
+static __always_inline void saakm_preempted(saakm_t s, thread_t t)
+{
+	s->on_preempt = true;
+	saakm_on_preempt((u64)s, (u64)t);
+	s->on_preempt = false;
+}
+
 /* prev is still runnable but leaves the core: event yield or preempt. */
 static __always_inline void saakm_put_prev(saakm_t s, struct task_struct *p, thread_t t, u32 cpu)
 {
@@ -200,7 +208,7 @@ static __always_inline void saakm_put_prev(saakm_t s, struct task_struct *p, thr
 	if (t->flags & SAAKM_T_YIELDS) {
 		saakm_on_yield((u64)s, (u64)t);
 	} else {
-		saakm_on_preempt((u64)s, (u64)t);
+		saakm_preempted(s, t);
 	}
 }
 
@@ -341,12 +349,14 @@ SAAKM_GLOBAL int saakm_nothing_to_run(u64 context, u32 cpu)
 
 /*
  * The core needs a thread. prev, if still runnable, first becomes READY (yield, preempt); then the
- * policy chooses (schedule). If prev remains the choice, it becomes RUNNING again.
+ * policy chooses (schedule). If prev remains the choice, it becomes RUNNING again; if the policy sent
+ * it to another core, prev goes there.
  */
 void BPF_STRUCT_OPS(saakm_dispatch, s32 cpu, struct task_struct *prev)
 {
 	bool runnable = prev && (prev->scx.flags & SCX_TASK_QUEUED);
 	thread_t t = runnable ? saakm_thread_of(prev) : NULL;
+	bool goes = false;
 	bool taken = !runnable && saakm_stranger_goes_on(cpu);
 	saakm_t s = saakm_begin(SAAKM_IN_OPERATION, t);
 	int found;
@@ -358,6 +368,11 @@ void BPF_STRUCT_OPS(saakm_dispatch, s32 cpu, struct task_struct *prev)
 		saakm_put_prev(s, prev, t, cpu);
 	else
 		t = NULL;
+	/* The policy may have sent prev to another core: the kernel puts it into that core's DSQ. */
+	if (t && saakm_core(t) != cpu) {
+		goes = true;
+		t = NULL;
+	}
 	/* The kernel may lock another core's run queue here, and that core may wait for our lock. */
 	SAAKM_UNLOCK();
 	found = saakm_schedule((u64)s, cpu, t ? t->index : 0);
@@ -368,8 +383,11 @@ void BPF_STRUCT_OPS(saakm_dispatch, s32 cpu, struct task_struct *prev)
 		while (!saakm_transition(s, t, t->where, SAAKM_RUNNING, cpu, 0) && can_loop)
 			;
 		scx_bpf_task_set_slice(prev, SAAKM_SLICE_NS);
-	} else if (!found && !runnable && !taken) {
+	} else if (!found && (goes || !runnable) && !taken) {
 		saakm_nothing_to_run((u64)s, cpu);
+	} else if (!found && runnable) {
+		/* Nothing that the policy schedules, and alone. */
+		scx_bpf_task_set_slice(prev, SCX_SLICE_DFL);
 	}
 	saakm_end((u64)s);
 	saakm_kick_preempted((u64)s);

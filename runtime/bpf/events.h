@@ -76,6 +76,9 @@ static __always_inline void saakm_insert(struct task_struct *p, thread_t t, u64 
 		t->flags &= ~SAAKM_T_PREEMPTS;
 		saakm_core_at(c)->count.preemptions++;
 		scx_bpf_kick_cpu(c, SCX_KICK_PREEMPT);
+	} else if (c == scx_bpf_task_cpu(p) && (enq_flags & SCX_ENQ_LAST)) {
+		/* The core had to leave p, and has no other thread: it looks again. */
+		scx_bpf_kick_cpu(c, 0);
 	} else if (c != scx_bpf_task_cpu(p) ||
 		   (!(enq_flags & SCX_ENQ_WAKEUP) && c != bpf_get_smp_processor_id())) {
 		scx_bpf_kick_cpu(c, SCX_KICK_IDLE);
@@ -124,7 +127,7 @@ void BPF_STRUCT_OPS(saakm_enqueue, struct task_struct *p, u64 enq_flags)
 		saakm_change(s, saakm_core_of(where), SAAKM_STOPS, t->index);
 		t->flags |= SAAKM_T_OUTSIDE;
 		saakm_update_affinity(t, home, saakm_pinned(p));
-		saakm_on_preempt((u64)s, (u64)t);
+		saakm_preempted(s, t);
 		saakm_end((u64)s);
 		saakm_kick_preempted((u64)s);
 	} else if (state != SAAKM_READY) {
@@ -566,7 +569,7 @@ SCX_OPS_DEFINE(saakm_ops,
 	       .dump_task = (void *)saakm_dump_task,
 	       .dump_cpu = (void *)saakm_dump_cpu,
 	       .exit = (void *)saakm_exit,
-	       .flags = SCX_OPS_ENQ_EXITING,
+	       .flags = SCX_OPS_ENQ_EXITING | SCX_OPS_ENQ_LAST,
 	       .name = SAAKM_NAME);
 /* clang-format on */
 

@@ -12,7 +12,7 @@
 #ifndef SAAKM_LAYOUT_H
 #define SAAKM_LAYOUT_H
 
-#define SAAKM_LAYOUT 8 /* increment on any change below */
+#define SAAKM_LAYOUT 9 /* increment on any change below */
 
 #define SAAKM_WORLD_AT 0x1000UL     /* struct saakm_world */
 #define SAAKM_TOLD_SETS_AT 0x2000UL /* log.h: sets of cores as last logged */
@@ -166,6 +166,7 @@ struct saakm {
 	uint32_t left_idle;               /* number of the first core that left idle + 1 */
 	uint32_t nr_left;                 /* members of `left` */
 	uint32_t on_timer;                /* the event is `timer` */
+	uint32_t on_preempt;              /* the event is `preempt` */
 	uint32_t moved;                   /* the last saakm_ready succeeded */
 	uint32_t held;                    /* index of the thread that a steal may move, */
 	uint64_t from;                    /* and its `where` when the walk reached it */

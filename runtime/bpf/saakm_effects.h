@@ -256,8 +256,10 @@ static __always_inline void saakm_keep_warm(saakm_t s, core_t c, nsec_t ns)
 /* Preempts c's thread after the handler (saakm_kick_preempted, saakm_tick, saakm_insert). */
 static __always_inline void saakm_preempt(saakm_t s, core_t c)
 {
-	saakm_include(&s->preempts, c);
-	s->nr_preempts++;
+	if (!s->on_preempt) {
+		saakm_include(&s->preempts, c);
+		s->nr_preempts++;
+	}
 	SAAKM_LOG(SAAKM_L_PREEMPT, 0, c, 0, 0, 0, 0);
 }
 

@@ -466,11 +466,11 @@ fn only_the_threads_of_the_event_move() {
 }
 
 #[test]
-fn threads_stay_on_their_core() {
+fn threads_that_yield_or_are_scheduled_stay_on_their_core() {
     check(
         codes::WRONG_CORE,
-        "on preempt (thread t) { t => (first(core c in idle) else t.core).ready; }",
-        "on preempt (thread t) { core c = t.core; t => c.ready; }",
+        "on yield (thread t) { t => (first(core c in idle) else t.core).ready; }",
+        "on yield (thread t) { core c = t.core; t => c.ready; }",
     );
     check(
         codes::WRONG_CORE,

@@ -126,8 +126,9 @@ impl Env<'_> {
             }
             Access::Cancel(t) => self.world.thread_mut(t).timer = -1,
             Access::Preempt(core) => {
+                let preempting = self.event == Event::Preempt;
                 let c = self.world.core_mut(core);
-                c.resched |= c.current != NO_THREAD;
+                c.resched |= c.current != NO_THREAD && !preempting;
             }
             Access::Ready { thread, from: Some((core, queue)), .. }
                 if !self.world.core(core).queues[queue.index()].contains(thread) =>
@@ -173,7 +174,7 @@ impl Env<'_> {
         if !self.model.affinity[usize::from(thread)].contains(core) {
             return violated(format!("thread {thread} is placed on core {core}, where it may not run"));
         }
-        if from == State::Running && core != self.me {
+        if event == Event::Yield && core != self.me {
             return violated(format!("`{}` moves thread {thread} to another core", event.name()));
         }
         if before == State::Ready {

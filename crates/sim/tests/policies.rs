@@ -16,14 +16,22 @@ fn machine() -> Machine {
 }
 
 fn simulate(workload: &Workload, policy: &str, params: &[(&str, &str)]) -> (Outcome, Trace) {
-    let machine = machine();
+    simulate_on(&machine(), workload, policy, params)
+}
+
+fn simulate_on(
+    machine: &Machine,
+    workload: &Workload,
+    policy: &str,
+    params: &[(&str, &str)],
+) -> (Outcome, Trace) {
     let policy = load(policy).unwrap();
     let mut settings = Settings::default();
     params.iter().for_each(|(name, value)| settings.set(&policy, name, value).unwrap());
     let policy = Native::build(policy).unwrap();
     let job = Job {
         workload,
-        machine: &machine,
+        machine,
         governor: Governor::Schedutil,
         policy: &policy,
         params: &settings,
@@ -261,6 +269,43 @@ fn nice_determines_shares_of_a_core() {
     // The weights are 3121 and 335: while both run, the bold one gets 90% of the core.
     let share = end("bold") / end("meek");
     assert!((0.52..0.60).contains(&share), "{share}");
+}
+
+/// Nine equal threads on eight cores take turns, as in Linux: none has a core for itself while others share one for good.
+#[test]
+fn threads_that_do_not_divide_evenly_take_turns() {
+    let machine = Machine::builtin("ryzen-3400g").unwrap();
+    let mut threads = vec![thread("main", (1..=9).map(Op::Fork).collect())];
+    threads.extend((0..9).map(|_| thread("spin", vec![Op::Run(12_000 * WORK_MS)])));
+    let workload = Workload { name: "nine".into(), threads, ..Workload::default() };
+    for policy in ["cfs", "cfs-5-4", "eevdf", "nest"] {
+        let (_, trace) = simulate_on(&machine, &workload, policy, &[]);
+        let ends = trace.events.iter().filter(|e| matches!(e.kind, Kind::Exit { thread } if thread != 1));
+        let ends: Vec<u64> = ends.map(|e| e.time).collect();
+        let (first, last) = (ends[0] as f64, ends[8] as f64);
+        assert!(last < 1.2 * first, "{policy}: {first} to {last}");
+    }
+}
+
+/// Two threads that run on one physical core while others are idle part, although neither waits (active balance).
+#[test]
+fn cfs_separates_hyperthreads_that_both_run() {
+    let machine = Machine::builtin("ryzen-3400g").unwrap();
+    let pair = |core: u16| machine.topology.cores[usize::from(core)].physical == machine.topology.cores[0].physical;
+    let others: Vec<u16> = (0..8).filter(|core| !pair(*core)).collect();
+    let mut threads = vec![thread("main", (1..=8).map(Op::Fork).collect())];
+    threads.extend(others.iter().map(|core| Thread {
+        affinity: vec![*core],
+        ..thread("short", vec![Op::Run(30 * WORK_MS)])
+    }));
+    threads.extend((0..2).map(|_| thread("long", vec![Op::Run(2000 * WORK_MS)])));
+    let workload = Workload { name: "pair".into(), threads, ..Workload::default() };
+    let end = |policy: &str| simulate_on(&machine, &workload, policy, &[]).0.summary.duration_s;
+    let together = end("ule");
+    for policy in ["cfs", "cfs-5-4", "eevdf", "nest", "smove"] {
+        let apart = end(policy);
+        assert!(apart < 0.7 * together, "{policy}: {apart} s of {together} s");
+    }
 }
 
 /// A thread that had a core for itself owes no time to a thread that arrives later: they share the core.

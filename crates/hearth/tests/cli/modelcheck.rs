@@ -3,9 +3,9 @@
 use crate::{failed, folder, hearth, json, printed, text};
 use std::fs;
 
-/// Each wake-up preempts all other cores, which make their threads ready, which preempts all other cores.
+/// Each core that looks for a thread preempts all others, which then look for a thread.
 const STORM: &str = "policy storm extends cfs-cwc-flat {
-    on enqueue (thread t, core c) { super; for (core o in online) if (o != c) preempt(o); }
+    on schedule (core c) { for (core o in online) if (o != c) preempt(o); super; }
 }";
 const LIFO: &str = "policy lifo extends cfs-cwc-flat {
     on enqueue (thread t, core c) { t.vruntime = 0ms - now; t.home = c; }

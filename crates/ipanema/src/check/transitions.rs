@@ -53,8 +53,8 @@ enum Duty {
 /// Duties by event: the table in `saakm.h`.
 fn duty(event: Event) -> Duty {
     match event {
-        Event::New | Event::Unblock => Duty::Once(To::Ready),
-        Event::Yield | Event::Preempt => Duty::OwnCore,
+        Event::New | Event::Unblock | Event::Preempt => Duty::Once(To::Ready),
+        Event::Yield => Duty::OwnCore,
         Event::Block => Duty::Once(To::Blocked),
         Event::Terminate => Duty::Once(To::Terminated),
         Event::Timer => Duty::Maybe,
@@ -114,8 +114,10 @@ pub fn check(policy: &mut Policy, order: &[FunctionId], diagnostics: &mut Vec<Di
         body.returns_a_value(&flow);
         body.check(&flow);
         let summary = body.summary(&flow);
+        let leaves_core = body.moves.iter().any(|made| made.to == To::Ready && made.core != Where::Own);
         moves[id.index()] = body.moves;
-        policy.functions[id.index()].moves = summary;
+        let function = &mut policy.functions[id.index()];
+        (function.moves, function.leaves_core) = (summary, leaves_core);
     }
 }
 

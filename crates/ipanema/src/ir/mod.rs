@@ -212,6 +212,9 @@ pub struct Function {
     pub body: Block,
     /// Whether a call makes a transition, which ends the handler.
     pub moves: Moves,
+    /// Whether the thread can become ready on another core than its own.
+    #[serde(skip)]
+    pub leaves_core: bool,
     /// Effects of the function and its callees.
     pub effects: Effects,
 }

@@ -95,6 +95,7 @@ fn push(context: &mut Context, policy: usize, superseded: bool, stub: Stub) -> F
         result: stub.result,
         body: Vec::new(),
         moves: ir::Moves::Never,
+        leaves_core: false,
         effects: ir::Effects::default(),
     });
     id

@@ -106,6 +106,17 @@ struct cfs_core {
 	int64_t failures;
 	/*
 	 * cfs.ipa:56
+	 * When it was last idle or without a better place for its thread on its die; and its die, on the others.
+	 */
+	nsec_t roomy;
+	nsec_t roomy_die;
+	/*
+	 * cfs.ipa:58
+	 * Where its running thread is to go on (active balance).
+	 */
+	core_t better;
+	/*
+	 * cfs.ipa:60
 	 * Most threads that the current pull takes.
 	 */
 	int64_t budget;
@@ -167,6 +178,7 @@ static __attribute__((unused)) void cfs_init_core(void SAAKM_MEM *attrs)
 	p->usual_idle = 1 * SAAKM_MS;
 	p->last_die = -10 * SAAKM_S;
 	p->last_machine = -10 * SAAKM_S;
+	p->better = SAAKM_NO_CORE;
 	p->budget = 1;
 }
 
@@ -192,9 +204,13 @@ SAAKM_LOCAL core_t cfs_search(saakm_t s, thread_t t, core_t target, core_t waker
 SAAKM_LOCAL int64_t cfs_asleep(saakm_t s, thread_t t);
 SAAKM_LOCAL core_t cfs_fallback(saakm_t s, thread_t t, core_t c);
 SAAKM_LOCAL void cfs_periodic(saakm_t s, core_t c, int64_t factor);
+SAAKM_LOCAL void cfs_spread(saakm_t s, thread_t t, core_t c);
+SAAKM_LOCAL core_t cfs_roomier_on_die(saakm_t s, thread_t t, core_t c);
+SAAKM_LOCAL core_t cfs_roomier_elsewhere(saakm_t s, thread_t t, core_t c);
+SAAKM_LOCAL void cfs_stay_or_go(saakm_t s, thread_t t);
 
 /*
- * cfs.ipa:59
+ * cfs.ipa:63
  * t => c.ready
  */
 SAAKM_LOCAL void cfs_enter_ready(saakm_t s, thread_t t, core_t c, uint32_t reason)
@@ -203,7 +219,7 @@ SAAKM_LOCAL void cfs_enter_ready(saakm_t s, thread_t t, core_t c, uint32_t reaso
 	saakm_ready(s, t, c, CFS_QUEUE_READY, cfs_thread(t)->vruntime, reason);
 }
 
-/* cfs.ipa:63 */
+/* cfs.ipa:67 */
 SAAKM_LOCAL nsec_t cfs_vruntime_now(saakm_t s, thread_t t)
 {
 	return cfs_thread(t)->vruntime
@@ -211,7 +227,7 @@ SAAKM_LOCAL nsec_t cfs_vruntime_now(saakm_t s, thread_t t)
 				saakm_weight(t));
 }
 
-/* cfs.ipa:67 */
+/* cfs.ipa:71 */
 SAAKM_LOCAL void cfs_charge(saakm_t s, thread_t t)
 {
 	cfs_thread(t)->vruntime = cfs_vruntime_now(s, t);
@@ -229,7 +245,7 @@ SAAKM_LOCAL void cfs_charge(saakm_t s, thread_t t)
 }
 
 /*
- * cfs.ipa:79
+ * cfs.ipa:83
  * Called before a thread enters a ready queue: converts vruntime to the time line of core c.
  */
 SAAKM_LOCAL void cfs_on_enqueue(saakm_t s, thread_t t, core_t c)
@@ -260,7 +276,7 @@ SAAKM_LOCAL void cfs_on_enqueue(saakm_t s, thread_t t, core_t c)
 	}
 }
 
-/* cfs.ipa:91 */
+/* cfs.ipa:95 */
 SAAKM_LOCAL void cfs_on_schedule(saakm_t s, core_t c)
 {
 	thread_t t = saakm_first(s, c, CFS_QUEUE_READY);
@@ -273,7 +289,7 @@ SAAKM_LOCAL void cfs_on_schedule(saakm_t s, core_t c)
 	}
 }
 
-/* cfs.ipa:99 */
+/* cfs.ipa:103 */
 SAAKM_LOCAL void cfs_on_tick(saakm_t s, thread_t t)
 {
 	core_t c = saakm_core(t);
@@ -287,28 +303,28 @@ SAAKM_LOCAL void cfs_on_tick(saakm_t s, thread_t t)
 	}
 }
 
-/* cfs.ipa:107 */
+/* cfs.ipa:111 */
 SAAKM_LOCAL void cfs_on_yield(saakm_t s, thread_t t)
 {
 	cfs_charge(s, t);
 	cfs_enter_ready(s, t, saakm_core(t), CFS_REASON_NONE);
 }
 
-/* cfs.ipa:112 */
+/* cfs.ipa:116 */
 SAAKM_LOCAL void cfs_on_preempt(saakm_t s, thread_t t)
 {
 	cfs_charge(s, t);
-	cfs_enter_ready(s, t, saakm_core(t), CFS_REASON_NONE);
+	cfs_stay_or_go(s, t);
 }
 
-/* cfs.ipa:117 */
+/* cfs.ipa:121 */
 SAAKM_LOCAL void cfs_on_block(saakm_t s, thread_t t)
 {
 	cfs_charge(s, t);
 	saakm_blocked(s, t);
 }
 
-/* cfs.ipa:122 */
+/* cfs.ipa:126 */
 SAAKM_LOCAL void cfs_on_terminate(saakm_t s, thread_t t)
 {
 	cfs_charge(s, t);
@@ -320,7 +336,7 @@ SAAKM_LOCAL void cfs_on_terminate(saakm_t s, thread_t t)
 }
 
 /*
- * cfs.ipa:133
+ * cfs.ipa:137
  * Load of a core. An idle core has no tick, so its load is updated only at intervals, and the
  * load left by exited threads counts until then.
  */
@@ -329,7 +345,7 @@ SAAKM_LOCAL int64_t cfs_recent(saakm_t s, core_t c)
 	return saakm_has(saakm_idle(s), c) ? cfs_idle_load(s, c) : cfs_busy_load(s, c);
 }
 
-/* cfs.ipa:137 */
+/* cfs.ipa:141 */
 SAAKM_LOCAL int64_t cfs_busy_load(saakm_t s, core_t c)
 {
 	return 1024
@@ -337,7 +353,7 @@ SAAKM_LOCAL int64_t cfs_busy_load(saakm_t s, core_t c)
 				saakm_now(s) - cfs_core(s, c)->since, cfs_state(s)->half_life);
 }
 
-/* cfs.ipa:141 */
+/* cfs.ipa:145 */
 SAAKM_LOCAL int64_t cfs_idle_load(saakm_t s, core_t c)
 {
 	nsec_t last = saakm_now(s) - saakm_mod(saakm_now(s), cfs_refresh_of(s, c));
@@ -345,7 +361,7 @@ SAAKM_LOCAL int64_t cfs_idle_load(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:147
+ * cfs.ipa:151
  * Load of an idle core at `time`, without exited threads.
  */
 SAAKM_LOCAL int64_t cfs_rest(saakm_t s, core_t c, nsec_t at)
@@ -356,7 +372,7 @@ SAAKM_LOCAL int64_t cfs_rest(saakm_t s, core_t c, nsec_t at)
 }
 
 /*
- * cfs.ipa:152
+ * cfs.ipa:156
  * Idle cores balance their die at this interval, and update their load then.
  */
 SAAKM_LOCAL nsec_t cfs_refresh_of(saakm_t s, core_t c)
@@ -367,7 +383,7 @@ SAAKM_LOCAL nsec_t cfs_refresh_of(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:157
+ * cfs.ipa:161
  * Updates the load of a busy core: threads have exited or joined.
  */
 SAAKM_LOCAL void cfs_update(saakm_t s, core_t c)
@@ -379,14 +395,14 @@ SAAKM_LOCAL void cfs_update(saakm_t s, core_t c)
 	cfs_core(s, c)->since = saakm_now(s);
 }
 
-/* cfs.ipa:164 */
+/* cfs.ipa:168 */
 SAAKM_LOCAL int64_t cfs_joined(saakm_t s, core_t c, int64_t before)
 {
 	return saakm_min(before + cfs_core(s, c)->joining, 1024);
 }
 
 /*
- * cfs.ipa:169
+ * cfs.ipa:173
  * A new thread starts with half of the load that its core has free (post_init_entity_util_avg).
  */
 SAAKM_LOCAL void cfs_join(saakm_t s, thread_t t, core_t c)
@@ -395,7 +411,7 @@ SAAKM_LOCAL void cfs_join(saakm_t s, thread_t t, core_t c)
 	cfs_core(s, c)->joining += cfs_thread(t)->util;
 }
 
-/* cfs.ipa:174 */
+/* cfs.ipa:178 */
 SAAKM_LOCAL void cfs_on_enter_idle(saakm_t s, core_t c)
 {
 	cfs_core(s, c)->past = cfs_joined(s, c, cfs_busy_load(s, c));
@@ -403,9 +419,10 @@ SAAKM_LOCAL void cfs_on_enter_idle(saakm_t s, core_t c)
 	cfs_core(s, c)->since = saakm_now(s);
 }
 
-/* cfs.ipa:180 */
+/* cfs.ipa:184 */
 SAAKM_LOCAL void cfs_on_exit_idle(saakm_t s, core_t c)
 {
+	cfs_core(s, c)->roomy = saakm_now(s);
 	cfs_core(s, c)->past = cfs_joined(s, c, cfs_rest(s, c, saakm_now(s)));
 	cfs_core(s, c)->gone = 0;
 	cfs_core(s, c)->joining = 0;
@@ -417,7 +434,7 @@ SAAKM_LOCAL void cfs_on_exit_idle(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:189
+ * cfs.ipa:194
  * Load with the threads that wait.
  */
 SAAKM_LOCAL int64_t cfs_pressure(saakm_t s, core_t c)
@@ -425,7 +442,7 @@ SAAKM_LOCAL int64_t cfs_pressure(saakm_t s, core_t c)
 	return saakm_nr_running(s, c) > 1 ? saakm_nr_running(s, c) * 1024 : cfs_recent(s, c);
 }
 
-/* cfs.ipa:193 */
+/* cfs.ipa:198 */
 SAAKM_LOCAL int64_t cfs_load_of(saakm_t s, domain_t d)
 {
 	int64_t sum = 0;
@@ -438,7 +455,7 @@ SAAKM_LOCAL int64_t cfs_load_of(saakm_t s, domain_t d)
 }
 
 /*
- * cfs.ipa:200
+ * cfs.ipa:205
  * Number of idle cores of d that t may run on.
  */
 SAAKM_LOCAL int64_t cfs_idle_in(saakm_t s, thread_t t, domain_t d)
@@ -448,7 +465,7 @@ SAAKM_LOCAL int64_t cfs_idle_in(saakm_t s, thread_t t, domain_t d)
 }
 
 /*
- * cfs.ipa:205
+ * cfs.ipa:210
  * The group with the least rank is the idlest; between equals, the one with the least load.
  */
 SAAKM_LOCAL int64_t cfs_rank(saakm_t s, thread_t t, domain_t d)
@@ -457,7 +474,7 @@ SAAKM_LOCAL int64_t cfs_rank(saakm_t s, thread_t t, domain_t d)
 }
 
 /*
- * cfs.ipa:211
+ * cfs.ipa:216
  * True if t leaves the group `own` for the group `other` (find_idlest_group). If no core is idle
  * in either, load decides, with a margin.
  */
@@ -472,7 +489,7 @@ SAAKM_LOCAL bool cfs_leaves(saakm_t s, thread_t t, domain_t own, domain_t other)
 }
 
 /*
- * cfs.ipa:219
+ * cfs.ipa:224
  * Core of d where t enters: the idle core that wakes up fastest, then the one that was idle for
  * the shortest time; else the least loaded core (find_idlest_group_cpu).
  */
@@ -514,7 +531,7 @@ SAAKM_LOCAL core_t cfs_enter(saakm_t s, thread_t t, domain_t d, core_t near)
 }
 
 /*
- * cfs.ipa:228
+ * cfs.ipa:233
  * True if t leaves the node of c for node d: not while that has an idle core.
  */
 SAAKM_LOCAL bool cfs_leaves_node(saakm_t s, thread_t t, core_t c, domain_t d)
@@ -523,7 +540,7 @@ SAAKM_LOCAL bool cfs_leaves_node(saakm_t s, thread_t t, core_t c, domain_t d)
 }
 
 /*
- * cfs.ipa:234
+ * cfs.ipa:239
  * Descends from node to die to hyperthread pair to core. Each step starts at the core that the
  * last one found.
  */
@@ -626,7 +643,7 @@ SAAKM_LOCAL core_t cfs_choose_fork(saakm_t s, thread_t t, core_t parent)
 }
 
 /*
- * cfs.ipa:253
+ * cfs.ipa:258
  * The waker's core, if that is idle or has less load with the thread than the previous core with it
  * (wake_affine); else the previous core.
  */
@@ -647,7 +664,7 @@ SAAKM_LOCAL core_t cfs_choose_target(saakm_t s, thread_t t, core_t waker)
 }
 
 /*
- * cfs.ipa:264
+ * cfs.ipa:269
  * Load that a wake-up compares; it includes that of sleeping threads.
  */
 SAAKM_LOCAL int64_t cfs_weigh(saakm_t s, core_t c)
@@ -656,7 +673,7 @@ SAAKM_LOCAL int64_t cfs_weigh(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:269
+ * cfs.ipa:274
  * Searches for an idle core on the target's die only (select_idle_sibling).
  */
 SAAKM_LOCAL core_t cfs_choose_wakeup(saakm_t s, thread_t t, core_t waker)
@@ -692,7 +709,7 @@ SAAKM_LOCAL core_t cfs_choose_wakeup(saakm_t s, thread_t t, core_t waker)
 }
 
 /*
- * cfs.ipa:284
+ * cfs.ipa:289
  * Searches for a whole idle core, then a few cores for any idle one, then the target's hyperthread.
  */
 SAAKM_LOCAL core_t cfs_search(saakm_t s, thread_t t, core_t target, core_t waker)
@@ -735,7 +752,7 @@ SAAKM_LOCAL core_t cfs_search(saakm_t s, thread_t t, core_t target, core_t waker
 }
 
 /*
- * cfs.ipa:295
+ * cfs.ipa:300
  * Load of t, decayed over its sleep.
  */
 SAAKM_LOCAL int64_t cfs_asleep(saakm_t s, thread_t t)
@@ -745,7 +762,7 @@ SAAKM_LOCAL int64_t cfs_asleep(saakm_t s, thread_t t)
 }
 
 /*
- * cfs.ipa:300
+ * cfs.ipa:305
  * c, or the nearest core that t may run on.
  */
 SAAKM_LOCAL core_t cfs_fallback(saakm_t s, thread_t t, core_t c)
@@ -760,20 +777,20 @@ SAAKM_LOCAL core_t cfs_fallback(saakm_t s, thread_t t, core_t c)
 	return choice;
 }
 
-/* cfs.ipa:304 */
+/* cfs.ipa:309 */
 SAAKM_LOCAL void cfs_on_new(saakm_t s, thread_t t, core_t parent)
 {
 	cfs_enter_ready(s, t, cfs_choose_fork(s, t, parent), CFS_REASON_CFS);
 }
 
-/* cfs.ipa:308 */
+/* cfs.ipa:313 */
 SAAKM_LOCAL void cfs_on_unblock(saakm_t s, thread_t t, core_t waker)
 {
 	cfs_enter_ready(s, t, cfs_choose_wakeup(s, t, waker), CFS_REASON_CFS);
 }
 
 /*
- * cfs.ipa:315
+ * cfs.ipa:320
  * A die with at most two threads is not balanced across dies (adjust_numa_imbalance).
  */
 SAAKM_LOCAL bool cfs_crowded(saakm_t s, domain_t die)
@@ -788,7 +805,7 @@ SAAKM_LOCAL bool cfs_crowded(saakm_t s, domain_t die)
 }
 
 /*
- * cfs.ipa:320
+ * cfs.ipa:325
  * Weight of the threads of a core.
  */
 SAAKM_SHARED_1(int64_t, cfs_weight_of, core_t, c)
@@ -809,7 +826,7 @@ SAAKM_SHARED_1(int64_t, cfs_weight_of, core_t, c)
 }
 
 /*
- * cfs.ipa:327
+ * cfs.ipa:332
  * Threads that ran recently move only after failures (cache_nice_tries).
  */
 SAAKM_LOCAL bool cfs_hot(saakm_t s, thread_t t, core_t dst)
@@ -818,10 +835,10 @@ SAAKM_LOCAL bool cfs_hot(saakm_t s, thread_t t, core_t dst)
 		return false;
 	}
 	return cfs_core(s, dst)->failures
-			<= (saakm_has(&saakm_llc(s, dst)->cores, saakm_core(t)) ? 1LL : 2LL);
+			<= (saakm_has(&saakm_llc(s, dst)->cores, saakm_core(t)) ? 2LL : 3LL);
 }
 
-/* cfs.ipa:334 */
+/* cfs.ipa:339 */
 SAAKM_PHASE bool cfs_pull_can_steal_core(saakm_t s, core_t dst, core_t src)
 {
 	return saakm_nr_ready(s, src) > 0 && saakm_nr_running(s, src) >= 2
@@ -829,7 +846,7 @@ SAAKM_PHASE bool cfs_pull_can_steal_core(saakm_t s, core_t dst, core_t src)
 				|| cfs_crowded(s, saakm_llc(s, src)));
 }
 
-/* cfs.ipa:337 */
+/* cfs.ipa:342 */
 SAAKM_PHASE int64_t cfs_pull_select_core(saakm_t s, core_t dst, core_t src)
 {
 	(void)dst;
@@ -837,7 +854,7 @@ SAAKM_PHASE int64_t cfs_pull_select_core(saakm_t s, core_t dst, core_t src)
 	return saakm_nr_running(s, src);
 }
 
-/* cfs.ipa:338 */
+/* cfs.ipa:343 */
 SAAKM_PHASE bool cfs_pull_steal_thread(saakm_t s, core_t dst, thread_t t)
 {
 	return saakm_has(saakm_affinity(t), dst) && !cfs_hot(s, t, dst)
@@ -845,20 +862,21 @@ SAAKM_PHASE bool cfs_pull_steal_thread(saakm_t s, core_t dst, thread_t t)
 			> saakm_weight(t);
 }
 
-/* cfs.ipa:341 */
+/* cfs.ipa:346 */
 SAAKM_PHASE bool cfs_pull_stop(saakm_t s, core_t dst, int64_t stolen)
 {
 	return stolen > 0 && stolen >= cfs_core(s, dst)->budget;
 }
 
-/* cfs.ipa:342 */
+/* cfs.ipa:347 */
 SAAKM_PHASE void cfs_pull_move(saakm_t s, core_t dst, thread_t t)
 {
+	cfs_core(s, dst)->failures = 0;
 	cfs_enter_ready(s, t, dst, CFS_REASON_BALANCE);
 }
 
 /*
- * cfs.ipa:333
+ * cfs.ipa:338
  * dst takes threads while a core has more weight than dst would have with the thread.
  */
 SAAKM_STEAL(cfs_pull, dst, from)
@@ -909,7 +927,100 @@ SAAKM_STEAL(cfs_pull, dst, from)
 	}
 }
 
-/* cfs.ipa:345 */
+/* cfs.ipa:356 */
+SAAKM_PHASE bool cfs_rotate_can_steal_core(saakm_t s, core_t dst, core_t src)
+{
+	(void)dst;
+
+	return saakm_nr_ready(s, src) > 0 && saakm_nr_running(s, src) >= 2
+			&& cfs_core(s, src)->failures > 0;
+}
+
+/* cfs.ipa:357 */
+SAAKM_PHASE int64_t cfs_rotate_select_core(saakm_t s, core_t dst, core_t src)
+{
+	(void)dst;
+
+	return saakm_nr_running(s, src);
+}
+
+/* cfs.ipa:358 */
+SAAKM_PHASE bool cfs_rotate_steal_thread(saakm_t s, core_t dst, thread_t t)
+{
+	return saakm_has(saakm_affinity(t), dst)
+			&& cfs_weight_of(s, saakm_core(t)) * 100 > cfs_weight_of(s, dst) * 117;
+}
+
+/* cfs.ipa:361 */
+SAAKM_PHASE bool cfs_rotate_stop(saakm_t s, core_t dst, int64_t stolen)
+{
+	(void)s;
+	(void)dst;
+
+	return stolen > 0;
+}
+
+/* cfs.ipa:362 */
+SAAKM_PHASE void cfs_rotate_move(saakm_t s, core_t dst, thread_t t)
+{
+	cfs_core(s, dst)->failures = 0;
+	cfs_enter_ready(s, t, dst, CFS_REASON_BALANCE);
+}
+
+/*
+ * cfs.ipa:355
+ * After failures dst takes one thread although then dst has more: threads that do not divide evenly
+ * take turns (detach_tasks). A core that has just taken one keeps it.
+ */
+SAAKM_STEAL(cfs_rotate, dst, from)
+{
+	core_t src;
+	int64_t stolen = 0;
+	SAAKM_SET(candidates);
+
+	/* First phase: candidate cores. */
+	SAAKM_ASSIGN(s, candidates, w, from->word[w]);
+	SAAKM_EACH(s, src, w, from->word[w]) {
+		if (src == dst || !cfs_rotate_can_steal_core(s, dst, src))
+			saakm_exclude(candidates, src);
+	}
+	SAAKM_EACH_ROUND(s) {
+		thread_t t;
+
+		/* Second phase: select a candidate. */
+		core_t best = SAAKM_NO_CORE;
+		int64_t most = 0;
+
+		SAAKM_EACH_NEAREST(s, src, dst, w, candidates->word[w]) {
+			int64_t key = cfs_rotate_select_core(s, dst, src);
+			if (best != SAAKM_NO_CORE && key <= most)
+				continue;
+			most = key;
+			best = src;
+		}
+		src = best;
+		if (src == SAAKM_NO_CORE)
+			return;
+		saakm_exclude(candidates, src);
+
+		/* Third phase: move threads, and check again because the state may have changed. */
+		SAAKM_EACH_THREAD(s, t, src, CFS_QUEUE_READY) {
+			if (!cfs_rotate_can_steal_core(s, dst, src))
+				break;
+			if (!cfs_rotate_steal_thread(s, dst, t))
+				continue;
+			SAAKM_FROM(s, t);
+			cfs_rotate_move(s, dst, t);
+			if (!saakm_moved(s))
+				continue;
+			stolen = SAAKM_FORGET(stolen + 1);
+			if (cfs_rotate_stop(s, dst, stolen))
+				return;
+		}
+	}
+}
+
+/* cfs.ipa:368 */
 SAAKM_LOCAL void cfs_on_newly_idle(saakm_t s, core_t c)
 {
 	if (cfs_core(s, c)->usual_idle < cfs_state(s)->migration_cost) {
@@ -924,9 +1035,14 @@ SAAKM_LOCAL void cfs_on_newly_idle(saakm_t s, core_t c)
 	}
 }
 
-/* cfs.ipa:352 */
+/* cfs.ipa:375 */
 SAAKM_LOCAL void cfs_on_balance(saakm_t s, core_t c)
 {
+	thread_t t = saakm_current(s, c);
+
+	if (t != NULL) {
+		cfs_spread(s, t, c);
+	}
 	cfs_periodic(s, c, cfs_state(s)->busy_factor);
 	if (saakm_nr_ready(s, c) > 0) {
 		SAAKM_SET(members);
@@ -942,7 +1058,7 @@ SAAKM_LOCAL void cfs_on_balance(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:362
+ * cfs.ipa:386
  * Periodic balancing of core c, `factor` times as seldom as that of an idle core. One core of a die at
  * a time balances with other dies (should_we_balance).
  */
@@ -961,7 +1077,10 @@ SAAKM_LOCAL void cfs_periodic(saakm_t s, core_t c, int64_t factor)
 	}
 	cfs_core(s, c)->last_die = saakm_now(s);
 	cfs_core(s, c)->budget = 32;
-	int64_t before = saakm_nr_ready(s, c);
+	cfs_core(s, c)->failures =
+			SAAKM_EMPTY(s, w,
+				saakm_waiting(s)->word[w] & saakm_llc(s, c)->cores.word[w]) ? 0LL
+			: cfs_core(s, c)->failures + 1;
 	if (wide) {
 		cfs_core(s, lead)->last_machine = saakm_now(s);
 		cfs_pull(s, c, saakm_waiting(s));
@@ -971,10 +1090,121 @@ SAAKM_LOCAL void cfs_periodic(saakm_t s, core_t c, int64_t factor)
 				saakm_waiting(s)->word[w] & saakm_llc(s, c)->cores.word[w]);
 		cfs_pull(s, c, from);
 	}
-	cfs_core(s, c)->failures = saakm_nr_ready(s, c) == before
-			&& !SAAKM_EMPTY(s, w,
-				saakm_waiting(s)->word[w] & saakm_llc(s, c)->cores.word[w])
-			? cfs_core(s, c)->failures + 1 : 0LL;
+	if (cfs_core(s, c)->failures > 2) {
+		SAAKM_SET(from);
+		SAAKM_ASSIGN(s, from, w,
+				saakm_waiting(s)->word[w] & saakm_llc(s, c)->cores.word[w]);
+		cfs_rotate(s, c, from);
+	}
+}
+
+/*
+ * cfs.ipa:404
+ * Sends t, which runs alone on c, to a core with more room, after as long as an idle core takes to fail
+ * four times on its die, or five times among dies. Then every second attempt takes one (active_load_balance).
+ */
+SAAKM_LOCAL void cfs_spread(saakm_t s, thread_t t, core_t c)
+{
+	core_t found = SAAKM_FIRST(s, w, saakm_llc(s, c)->cores.word[w]);
+	core_t lead = found != SAAKM_NO_CORE ? found : c;
+	nsec_t round = cfs_state(s)->interval * SAAKM_COUNT(s, w, saakm_machine(s)->cores.word[w]);
+	core_t near = cfs_roomier_on_die(s, t, c);
+	core_t far = cfs_roomier_elsewhere(s, t, c);
+	cfs_core(s, c)->better = SAAKM_NO_CORE;
+	if (near == SAAKM_NO_CORE) {
+		cfs_core(s, c)->roomy = saakm_now(s);
+	}
+	if (far == SAAKM_NO_CORE) {
+		cfs_core(s, lead)->roomy_die = saakm_now(s);
+	}
+	if (saakm_now(s) - cfs_core(s, c)->roomy
+			>= cfs_state(s)->interval
+			* SAAKM_COUNT(s, w, saakm_llc(s, c)->cores.word[w]) * 4) {
+		cfs_core(s, c)->better = near;
+	} else if (saakm_now(s) - cfs_core(s, lead)->roomy_die >= round * 5) {
+		cfs_core(s, lead)->roomy_die = saakm_now(s) - round * 3;
+		cfs_core(s, c)->better = far;
+	}
+	if (cfs_core(s, c)->better != SAAKM_NO_CORE) {
+		saakm_preempt(s, c);
+	}
+}
+
+/*
+ * cfs.ipa:421
+ * An idle core of the die whose hyperthreads sleep, if those of c all run.
+ */
+SAAKM_LOCAL core_t cfs_roomier_on_die(saakm_t s, thread_t t, core_t c)
+{
+	if (SAAKM_COUNT(s, w, saakm_smt(s, c)->cores.word[w]) == 1 || saakm_nr_ready(s, c) > 0
+			|| !SAAKM_EMPTY(s, w,
+				saakm_idle(s)->word[w] & saakm_smt(s, c)->cores.word[w])) {
+		return SAAKM_NO_CORE;
+	}
+	return SAAKM_FIRST_FROM(s, c, w,
+			saakm_idle_whole(s)->word[w] & saakm_llc(s, c)->cores.word[w]
+			& saakm_affinity(t)->word[w]);
+}
+
+/*
+ * cfs.ipa:427
+ * An idle core of the die with the most idle cores, if that has at least two more than that of c.
+ */
+SAAKM_LOCAL core_t cfs_roomier_elsewhere(saakm_t s, thread_t t, core_t c)
+{
+	if (saakm_nr_ready(s, c) > 0 || !cfs_crowded(s, saakm_llc(s, c))) {
+		return SAAKM_NO_CORE;
+	}
+	domain_t best_d = NULL;
+	int64_t most_d = 0;
+	domain_t d;
+
+	SAAKM_EACH_GROUP(s, d, saakm_machine(s), SAAKM_LLC, SAAKM_NO_CORE) {
+		if (saakm_has(&d->cores, c))
+			continue;
+		int64_t key = SAAKM_COUNT_IN(s, d, w, saakm_idle(s)->word[w] & d->cores.word[w]);
+		if (best_d != NULL && key <= most_d)
+			continue;
+		most_d = key;
+		best_d = d;
+	}
+	domain_t d2 = best_d;
+
+	if (d2 != NULL) {
+		if (SAAKM_COUNT(s, w, saakm_idle(s)->word[w] & d2->cores.word[w])
+				> SAAKM_COUNT(s, w,
+					saakm_idle(s)->word[w] & saakm_llc(s, c)->cores.word[w])
+				+ 1) {
+			core_t found = SAAKM_FIRST(s, w,
+					saakm_idle_whole(s)->word[w] & d2->cores.word[w]
+					& saakm_affinity(t)->word[w]);
+			return found != SAAKM_NO_CORE ? found
+					: SAAKM_FIRST(s, w,
+						saakm_idle(s)->word[w] & d2->cores.word[w]
+						& saakm_affinity(t)->word[w]);
+		}
+	}
+	return SAAKM_NO_CORE;
+}
+
+/*
+ * cfs.ipa:438
+ * A preempted thread stays, unless active balance has found it a core that is still idle.
+ */
+SAAKM_LOCAL void cfs_stay_or_go(saakm_t s, thread_t t)
+{
+	core_t here = saakm_core(t);
+	core_t there = cfs_core(s, here)->better;
+	cfs_core(s, here)->better = SAAKM_NO_CORE;
+	core_t c = there;
+
+	if (c != SAAKM_NO_CORE) {
+		if (saakm_has(saakm_idle(s), c) && saakm_has(saakm_affinity(t), c)) {
+			cfs_enter_ready(s, t, c, CFS_REASON_BALANCE);
+			return;
+		}
+	}
+	cfs_enter_ready(s, t, here, CFS_REASON_NONE);
 }
 
 /* The handlers, for a runtime that calls them by name. */

@@ -117,6 +117,17 @@ struct eevdf_core {
 	int64_t failures;
 	/*
 	 * cfs.ipa:56
+	 * When it was last idle or without a better place for its thread on its die; and its die, on the others.
+	 */
+	nsec_t roomy;
+	nsec_t roomy_die;
+	/*
+	 * cfs.ipa:58
+	 * Where its running thread is to go on (active balance).
+	 */
+	core_t better;
+	/*
+	 * cfs.ipa:60
 	 * Most threads that the current pull takes.
 	 */
 	int64_t budget;
@@ -216,6 +227,7 @@ static __attribute__((unused)) void eevdf_init_core(void SAAKM_MEM *attrs)
 	p->usual_idle = 1 * SAAKM_MS;
 	p->last_die = -10 * SAAKM_S;
 	p->last_machine = -10 * SAAKM_S;
+	p->better = SAAKM_NO_CORE;
 	p->budget = 1;
 }
 
@@ -237,6 +249,9 @@ SAAKM_LOCAL int64_t eevdf_weigh(saakm_t s, core_t c);
 SAAKM_LOCAL int64_t eevdf_asleep(saakm_t s, thread_t t);
 SAAKM_LOCAL core_t eevdf_fallback(saakm_t s, thread_t t, core_t c);
 SAAKM_LOCAL void eevdf_periodic(saakm_t s, core_t c, int64_t factor);
+SAAKM_LOCAL void eevdf_spread(saakm_t s, thread_t t, core_t c);
+SAAKM_LOCAL core_t eevdf_roomier_on_die(saakm_t s, thread_t t, core_t c);
+SAAKM_LOCAL core_t eevdf_roomier_elsewhere(saakm_t s, thread_t t, core_t c);
 SAAKM_LOCAL void eevdf_on_enqueue(saakm_t s, thread_t t, core_t c);
 SAAKM_LOCAL bool eevdf_leaves_node(saakm_t s, thread_t t, core_t c, domain_t d);
 SAAKM_LOCAL core_t eevdf_choose_target(saakm_t s, thread_t t, core_t waker);
@@ -253,7 +268,7 @@ SAAKM_LOCAL void eevdf_enter_ready(saakm_t s, thread_t t, core_t c, uint32_t rea
 	saakm_ready(s, t, c, EEVDF_QUEUE_READY, eevdf_thread(t)->order, reason);
 }
 
-/* cfs.ipa:63 */
+/* cfs.ipa:67 */
 SAAKM_LOCAL nsec_t eevdf_vruntime_now(saakm_t s, thread_t t)
 {
 	return eevdf_thread(t)->vruntime
@@ -261,7 +276,7 @@ SAAKM_LOCAL nsec_t eevdf_vruntime_now(saakm_t s, thread_t t)
 				saakm_weight(t));
 }
 
-/* cfs.ipa:67 */
+/* cfs.ipa:71 */
 SAAKM_LOCAL void eevdf_charge(saakm_t s, thread_t t)
 {
 	eevdf_thread(t)->vruntime = eevdf_vruntime_now(s, t);
@@ -278,7 +293,7 @@ SAAKM_LOCAL void eevdf_charge(saakm_t s, thread_t t)
 	}
 }
 
-/* cfs.ipa:122 */
+/* cfs.ipa:126 */
 SAAKM_LOCAL void eevdf_on_terminate(saakm_t s, thread_t t)
 {
 	eevdf_charge(s, t);
@@ -290,7 +305,7 @@ SAAKM_LOCAL void eevdf_on_terminate(saakm_t s, thread_t t)
 }
 
 /*
- * cfs.ipa:133
+ * cfs.ipa:137
  * Load of a core. An idle core has no tick, so its load is updated only at intervals, and the
  * load left by exited threads counts until then.
  */
@@ -299,7 +314,7 @@ SAAKM_LOCAL int64_t eevdf_recent(saakm_t s, core_t c)
 	return saakm_has(saakm_idle(s), c) ? eevdf_idle_load(s, c) : eevdf_busy_load(s, c);
 }
 
-/* cfs.ipa:137 */
+/* cfs.ipa:141 */
 SAAKM_LOCAL int64_t eevdf_busy_load(saakm_t s, core_t c)
 {
 	return 1024
@@ -307,7 +322,7 @@ SAAKM_LOCAL int64_t eevdf_busy_load(saakm_t s, core_t c)
 				saakm_now(s) - eevdf_core(s, c)->since, eevdf_state(s)->half_life);
 }
 
-/* cfs.ipa:141 */
+/* cfs.ipa:145 */
 SAAKM_LOCAL int64_t eevdf_idle_load(saakm_t s, core_t c)
 {
 	nsec_t last = saakm_now(s) - saakm_mod(saakm_now(s), eevdf_refresh_of(s, c));
@@ -315,7 +330,7 @@ SAAKM_LOCAL int64_t eevdf_idle_load(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:147
+ * cfs.ipa:151
  * Load of an idle core at `time`, without exited threads.
  */
 SAAKM_LOCAL int64_t eevdf_rest(saakm_t s, core_t c, nsec_t at)
@@ -326,7 +341,7 @@ SAAKM_LOCAL int64_t eevdf_rest(saakm_t s, core_t c, nsec_t at)
 }
 
 /*
- * cfs.ipa:152
+ * cfs.ipa:156
  * Idle cores balance their die at this interval, and update their load then.
  */
 SAAKM_LOCAL nsec_t eevdf_refresh_of(saakm_t s, core_t c)
@@ -337,7 +352,7 @@ SAAKM_LOCAL nsec_t eevdf_refresh_of(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:157
+ * cfs.ipa:161
  * Updates the load of a busy core: threads have exited or joined.
  */
 SAAKM_LOCAL void eevdf_update(saakm_t s, core_t c)
@@ -350,14 +365,14 @@ SAAKM_LOCAL void eevdf_update(saakm_t s, core_t c)
 	eevdf_core(s, c)->since = saakm_now(s);
 }
 
-/* cfs.ipa:164 */
+/* cfs.ipa:168 */
 SAAKM_LOCAL int64_t eevdf_joined(saakm_t s, core_t c, int64_t before)
 {
 	return saakm_min(before + eevdf_core(s, c)->joining, 1024);
 }
 
 /*
- * cfs.ipa:169
+ * cfs.ipa:173
  * A new thread starts with half of the load that its core has free (post_init_entity_util_avg).
  */
 SAAKM_LOCAL void eevdf_join(saakm_t s, thread_t t, core_t c)
@@ -366,7 +381,7 @@ SAAKM_LOCAL void eevdf_join(saakm_t s, thread_t t, core_t c)
 	eevdf_core(s, c)->joining += eevdf_thread(t)->util;
 }
 
-/* cfs.ipa:174 */
+/* cfs.ipa:178 */
 SAAKM_LOCAL void eevdf_on_enter_idle(saakm_t s, core_t c)
 {
 	eevdf_core(s, c)->past = eevdf_joined(s, c, eevdf_busy_load(s, c));
@@ -374,9 +389,10 @@ SAAKM_LOCAL void eevdf_on_enter_idle(saakm_t s, core_t c)
 	eevdf_core(s, c)->since = saakm_now(s);
 }
 
-/* cfs.ipa:180 */
+/* cfs.ipa:184 */
 SAAKM_LOCAL void eevdf_on_exit_idle(saakm_t s, core_t c)
 {
+	eevdf_core(s, c)->roomy = saakm_now(s);
 	eevdf_core(s, c)->past = eevdf_joined(s, c, eevdf_rest(s, c, saakm_now(s)));
 	eevdf_core(s, c)->gone = 0;
 	eevdf_core(s, c)->joining = 0;
@@ -388,7 +404,7 @@ SAAKM_LOCAL void eevdf_on_exit_idle(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:189
+ * cfs.ipa:194
  * Load with the threads that wait.
  */
 SAAKM_LOCAL int64_t eevdf_pressure(saakm_t s, core_t c)
@@ -396,7 +412,7 @@ SAAKM_LOCAL int64_t eevdf_pressure(saakm_t s, core_t c)
 	return saakm_nr_running(s, c) > 1 ? saakm_nr_running(s, c) * 1024 : eevdf_recent(s, c);
 }
 
-/* cfs.ipa:193 */
+/* cfs.ipa:198 */
 SAAKM_LOCAL int64_t eevdf_load_of(saakm_t s, domain_t d)
 {
 	int64_t sum = 0;
@@ -409,7 +425,7 @@ SAAKM_LOCAL int64_t eevdf_load_of(saakm_t s, domain_t d)
 }
 
 /*
- * cfs.ipa:200
+ * cfs.ipa:205
  * Number of idle cores of d that t may run on.
  */
 SAAKM_LOCAL int64_t eevdf_idle_in(saakm_t s, thread_t t, domain_t d)
@@ -419,7 +435,7 @@ SAAKM_LOCAL int64_t eevdf_idle_in(saakm_t s, thread_t t, domain_t d)
 }
 
 /*
- * cfs.ipa:205
+ * cfs.ipa:210
  * The group with the least rank is the idlest; between equals, the one with the least load.
  */
 SAAKM_LOCAL int64_t eevdf_rank(saakm_t s, thread_t t, domain_t d)
@@ -428,7 +444,7 @@ SAAKM_LOCAL int64_t eevdf_rank(saakm_t s, thread_t t, domain_t d)
 }
 
 /*
- * cfs.ipa:211
+ * cfs.ipa:216
  * True if t leaves the group `own` for the group `other` (find_idlest_group). If no core is idle
  * in either, load decides, with a margin.
  */
@@ -443,7 +459,7 @@ SAAKM_LOCAL bool eevdf_leaves(saakm_t s, thread_t t, domain_t own, domain_t othe
 }
 
 /*
- * cfs.ipa:219
+ * cfs.ipa:224
  * Core of d where t enters: the idle core that wakes up fastest, then the one that was idle for
  * the shortest time; else the least loaded core (find_idlest_group_cpu).
  */
@@ -485,7 +501,7 @@ SAAKM_LOCAL core_t eevdf_enter(saakm_t s, thread_t t, domain_t d, core_t near)
 }
 
 /*
- * cfs.ipa:234
+ * cfs.ipa:239
  * Descends from node to die to hyperthread pair to core. Each step starts at the core that the
  * last one found.
  */
@@ -588,7 +604,7 @@ SAAKM_LOCAL core_t eevdf_choose_fork(saakm_t s, thread_t t, core_t parent)
 }
 
 /*
- * cfs.ipa:253
+ * cfs.ipa:258
  * The waker's core, if that is idle or has less load with the thread than the previous core with it
  * (wake_affine); else the previous core.
  */
@@ -609,7 +625,7 @@ SAAKM_LOCAL core_t eevdf__cfs_choose_target(saakm_t s, thread_t t, core_t waker)
 }
 
 /*
- * cfs.ipa:264
+ * cfs.ipa:269
  * Load that a wake-up compares; it includes that of sleeping threads.
  */
 SAAKM_LOCAL int64_t eevdf_weigh(saakm_t s, core_t c)
@@ -618,7 +634,7 @@ SAAKM_LOCAL int64_t eevdf_weigh(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:269
+ * cfs.ipa:274
  * Searches for an idle core on the target's die only (select_idle_sibling).
  */
 SAAKM_LOCAL core_t eevdf_choose_wakeup(saakm_t s, thread_t t, core_t waker)
@@ -654,7 +670,7 @@ SAAKM_LOCAL core_t eevdf_choose_wakeup(saakm_t s, thread_t t, core_t waker)
 }
 
 /*
- * cfs.ipa:295
+ * cfs.ipa:300
  * Load of t, decayed over its sleep.
  */
 SAAKM_LOCAL int64_t eevdf_asleep(saakm_t s, thread_t t)
@@ -664,7 +680,7 @@ SAAKM_LOCAL int64_t eevdf_asleep(saakm_t s, thread_t t)
 }
 
 /*
- * cfs.ipa:300
+ * cfs.ipa:305
  * c, or the nearest core that t may run on.
  */
 SAAKM_LOCAL core_t eevdf_fallback(saakm_t s, thread_t t, core_t c)
@@ -679,20 +695,20 @@ SAAKM_LOCAL core_t eevdf_fallback(saakm_t s, thread_t t, core_t c)
 	return choice;
 }
 
-/* cfs.ipa:304 */
+/* cfs.ipa:309 */
 SAAKM_LOCAL void eevdf_on_new(saakm_t s, thread_t t, core_t parent)
 {
 	eevdf_enter_ready(s, t, eevdf_choose_fork(s, t, parent), EEVDF_REASON_CFS);
 }
 
-/* cfs.ipa:308 */
+/* cfs.ipa:313 */
 SAAKM_LOCAL void eevdf__cfs_on_unblock(saakm_t s, thread_t t, core_t waker)
 {
 	eevdf_enter_ready(s, t, eevdf_choose_wakeup(s, t, waker), EEVDF_REASON_CFS);
 }
 
 /*
- * cfs.ipa:315
+ * cfs.ipa:320
  * A die with at most two threads is not balanced across dies (adjust_numa_imbalance).
  */
 SAAKM_LOCAL bool eevdf_crowded(saakm_t s, domain_t die)
@@ -707,7 +723,7 @@ SAAKM_LOCAL bool eevdf_crowded(saakm_t s, domain_t die)
 }
 
 /*
- * cfs.ipa:320
+ * cfs.ipa:325
  * Weight of the threads of a core.
  */
 SAAKM_SHARED_1(int64_t, eevdf_weight_of, core_t, c)
@@ -728,7 +744,7 @@ SAAKM_SHARED_1(int64_t, eevdf_weight_of, core_t, c)
 }
 
 /*
- * cfs.ipa:327
+ * cfs.ipa:332
  * Threads that ran recently move only after failures (cache_nice_tries).
  */
 SAAKM_LOCAL bool eevdf_hot(saakm_t s, thread_t t, core_t dst)
@@ -737,12 +753,110 @@ SAAKM_LOCAL bool eevdf_hot(saakm_t s, thread_t t, core_t dst)
 		return false;
 	}
 	return eevdf_core(s, dst)->failures
-			<= (saakm_has(&saakm_llc(s, dst)->cores, saakm_core(t)) ? 1LL : 2LL);
+			<= (saakm_has(&saakm_llc(s, dst)->cores, saakm_core(t)) ? 2LL : 3LL);
 }
 
-/* cfs.ipa:352 */
+/* cfs.ipa:356 */
+SAAKM_PHASE bool eevdf_rotate_can_steal_core(saakm_t s, core_t dst, core_t src)
+{
+	(void)dst;
+
+	return saakm_nr_ready(s, src) > 0 && saakm_nr_running(s, src) >= 2
+			&& eevdf_core(s, src)->failures > 0;
+}
+
+/* cfs.ipa:357 */
+SAAKM_PHASE int64_t eevdf_rotate_select_core(saakm_t s, core_t dst, core_t src)
+{
+	(void)dst;
+
+	return saakm_nr_running(s, src);
+}
+
+/* cfs.ipa:358 */
+SAAKM_PHASE bool eevdf_rotate_steal_thread(saakm_t s, core_t dst, thread_t t)
+{
+	return saakm_has(saakm_affinity(t), dst)
+			&& eevdf_weight_of(s, saakm_core(t)) * 100 > eevdf_weight_of(s, dst) * 117;
+}
+
+/* cfs.ipa:361 */
+SAAKM_PHASE bool eevdf_rotate_stop(saakm_t s, core_t dst, int64_t stolen)
+{
+	(void)s;
+	(void)dst;
+
+	return stolen > 0;
+}
+
+/* cfs.ipa:362 */
+SAAKM_PHASE void eevdf_rotate_move(saakm_t s, core_t dst, thread_t t)
+{
+	eevdf_core(s, dst)->failures = 0;
+	eevdf_enter_ready(s, t, dst, EEVDF_REASON_BALANCE);
+}
+
+/*
+ * cfs.ipa:355
+ * After failures dst takes one thread although then dst has more: threads that do not divide evenly
+ * take turns (detach_tasks). A core that has just taken one keeps it.
+ */
+SAAKM_STEAL(eevdf_rotate, dst, from)
+{
+	core_t src;
+	int64_t stolen = 0;
+	SAAKM_SET(candidates);
+
+	/* First phase: candidate cores. */
+	SAAKM_ASSIGN(s, candidates, w, from->word[w]);
+	SAAKM_EACH(s, src, w, from->word[w]) {
+		if (src == dst || !eevdf_rotate_can_steal_core(s, dst, src))
+			saakm_exclude(candidates, src);
+	}
+	SAAKM_EACH_ROUND(s) {
+		thread_t t;
+
+		/* Second phase: select a candidate. */
+		core_t best = SAAKM_NO_CORE;
+		int64_t most = 0;
+
+		SAAKM_EACH_NEAREST(s, src, dst, w, candidates->word[w]) {
+			int64_t key = eevdf_rotate_select_core(s, dst, src);
+			if (best != SAAKM_NO_CORE && key <= most)
+				continue;
+			most = key;
+			best = src;
+		}
+		src = best;
+		if (src == SAAKM_NO_CORE)
+			return;
+		saakm_exclude(candidates, src);
+
+		/* Third phase: move threads, and check again because the state may have changed. */
+		SAAKM_EACH_THREAD(s, t, src, EEVDF_QUEUE_READY) {
+			if (!eevdf_rotate_can_steal_core(s, dst, src))
+				break;
+			if (!eevdf_rotate_steal_thread(s, dst, t))
+				continue;
+			SAAKM_FROM(s, t);
+			eevdf_rotate_move(s, dst, t);
+			if (!saakm_moved(s))
+				continue;
+			stolen = SAAKM_FORGET(stolen + 1);
+			if (eevdf_rotate_stop(s, dst, stolen))
+				return;
+		}
+	}
+}
+
+/* cfs.ipa:375 */
 SAAKM_LOCAL void eevdf_on_balance(saakm_t s, core_t c)
 {
+	thread_t t = saakm_current(s, c);
+
+	if (t != NULL) {
+		eevdf_spread(s, t, c);
+	}
 	eevdf_periodic(s, c, eevdf_state(s)->busy_factor);
 	if (saakm_nr_ready(s, c) > 0) {
 		SAAKM_SET(members);
@@ -758,7 +872,7 @@ SAAKM_LOCAL void eevdf_on_balance(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:362
+ * cfs.ipa:386
  * Periodic balancing of core c, `factor` times as seldom as that of an idle core. One core of a die at
  * a time balances with other dies (should_we_balance).
  */
@@ -777,7 +891,10 @@ SAAKM_LOCAL void eevdf_periodic(saakm_t s, core_t c, int64_t factor)
 	}
 	eevdf_core(s, c)->last_die = saakm_now(s);
 	eevdf_core(s, c)->budget = 32;
-	int64_t before = saakm_nr_ready(s, c);
+	eevdf_core(s, c)->failures =
+			SAAKM_EMPTY(s, w,
+				saakm_waiting(s)->word[w] & saakm_llc(s, c)->cores.word[w]) ? 0LL
+			: eevdf_core(s, c)->failures + 1;
 	if (wide) {
 		eevdf_core(s, lead)->last_machine = saakm_now(s);
 		eevdf_pull(s, c, saakm_waiting(s));
@@ -787,10 +904,122 @@ SAAKM_LOCAL void eevdf_periodic(saakm_t s, core_t c, int64_t factor)
 				saakm_waiting(s)->word[w] & saakm_llc(s, c)->cores.word[w]);
 		eevdf_pull(s, c, from);
 	}
-	eevdf_core(s, c)->failures = saakm_nr_ready(s, c) == before
-			&& !SAAKM_EMPTY(s, w,
-				saakm_waiting(s)->word[w] & saakm_llc(s, c)->cores.word[w])
-			? eevdf_core(s, c)->failures + 1 : 0LL;
+	if (eevdf_core(s, c)->failures > 2) {
+		SAAKM_SET(from);
+		SAAKM_ASSIGN(s, from, w,
+				saakm_waiting(s)->word[w] & saakm_llc(s, c)->cores.word[w]);
+		eevdf_rotate(s, c, from);
+	}
+}
+
+/*
+ * cfs.ipa:404
+ * Sends t, which runs alone on c, to a core with more room, after as long as an idle core takes to fail
+ * four times on its die, or five times among dies. Then every second attempt takes one (active_load_balance).
+ */
+SAAKM_LOCAL void eevdf_spread(saakm_t s, thread_t t, core_t c)
+{
+	core_t found = SAAKM_FIRST(s, w, saakm_llc(s, c)->cores.word[w]);
+	core_t lead = found != SAAKM_NO_CORE ? found : c;
+	nsec_t round = eevdf_state(s)->interval
+			* SAAKM_COUNT(s, w, saakm_machine(s)->cores.word[w]);
+	core_t near = eevdf_roomier_on_die(s, t, c);
+	core_t far = eevdf_roomier_elsewhere(s, t, c);
+	eevdf_core(s, c)->better = SAAKM_NO_CORE;
+	if (near == SAAKM_NO_CORE) {
+		eevdf_core(s, c)->roomy = saakm_now(s);
+	}
+	if (far == SAAKM_NO_CORE) {
+		eevdf_core(s, lead)->roomy_die = saakm_now(s);
+	}
+	if (saakm_now(s) - eevdf_core(s, c)->roomy
+			>= eevdf_state(s)->interval
+			* SAAKM_COUNT(s, w, saakm_llc(s, c)->cores.word[w]) * 4) {
+		eevdf_core(s, c)->better = near;
+	} else if (saakm_now(s) - eevdf_core(s, lead)->roomy_die >= round * 5) {
+		eevdf_core(s, lead)->roomy_die = saakm_now(s) - round * 3;
+		eevdf_core(s, c)->better = far;
+	}
+	if (eevdf_core(s, c)->better != SAAKM_NO_CORE) {
+		saakm_preempt(s, c);
+	}
+}
+
+/*
+ * cfs.ipa:421
+ * An idle core of the die whose hyperthreads sleep, if those of c all run.
+ */
+SAAKM_LOCAL core_t eevdf_roomier_on_die(saakm_t s, thread_t t, core_t c)
+{
+	if (SAAKM_COUNT(s, w, saakm_smt(s, c)->cores.word[w]) == 1 || saakm_nr_ready(s, c) > 0
+			|| !SAAKM_EMPTY(s, w,
+				saakm_idle(s)->word[w] & saakm_smt(s, c)->cores.word[w])) {
+		return SAAKM_NO_CORE;
+	}
+	return SAAKM_FIRST_FROM(s, c, w,
+			saakm_idle_whole(s)->word[w] & saakm_llc(s, c)->cores.word[w]
+			& saakm_affinity(t)->word[w]);
+}
+
+/*
+ * cfs.ipa:427
+ * An idle core of the die with the most idle cores, if that has at least two more than that of c.
+ */
+SAAKM_LOCAL core_t eevdf_roomier_elsewhere(saakm_t s, thread_t t, core_t c)
+{
+	if (saakm_nr_ready(s, c) > 0 || !eevdf_crowded(s, saakm_llc(s, c))) {
+		return SAAKM_NO_CORE;
+	}
+	domain_t best_d = NULL;
+	int64_t most_d = 0;
+	domain_t d;
+
+	SAAKM_EACH_GROUP(s, d, saakm_machine(s), SAAKM_LLC, SAAKM_NO_CORE) {
+		if (saakm_has(&d->cores, c))
+			continue;
+		int64_t key = SAAKM_COUNT_IN(s, d, w, saakm_idle(s)->word[w] & d->cores.word[w]);
+		if (best_d != NULL && key <= most_d)
+			continue;
+		most_d = key;
+		best_d = d;
+	}
+	domain_t d2 = best_d;
+
+	if (d2 != NULL) {
+		if (SAAKM_COUNT(s, w, saakm_idle(s)->word[w] & d2->cores.word[w])
+				> SAAKM_COUNT(s, w,
+					saakm_idle(s)->word[w] & saakm_llc(s, c)->cores.word[w])
+				+ 1) {
+			core_t found = SAAKM_FIRST(s, w,
+					saakm_idle_whole(s)->word[w] & d2->cores.word[w]
+					& saakm_affinity(t)->word[w]);
+			return found != SAAKM_NO_CORE ? found
+					: SAAKM_FIRST(s, w,
+						saakm_idle(s)->word[w] & d2->cores.word[w]
+						& saakm_affinity(t)->word[w]);
+		}
+	}
+	return SAAKM_NO_CORE;
+}
+
+/*
+ * cfs.ipa:438
+ * A preempted thread stays, unless active balance has found it a core that is still idle.
+ */
+SAAKM_LOCAL void eevdf_stay_or_go(saakm_t s, thread_t t)
+{
+	core_t here = saakm_core(t);
+	core_t there = eevdf_core(s, here)->better;
+	eevdf_core(s, here)->better = SAAKM_NO_CORE;
+	core_t c = there;
+
+	if (c != SAAKM_NO_CORE) {
+		if (saakm_has(saakm_idle(s), c) && saakm_has(saakm_affinity(t), c)) {
+			eevdf_enter_ready(s, t, c, EEVDF_REASON_BALANCE);
+			return;
+		}
+	}
+	eevdf_enter_ready(s, t, here, EEVDF_REASON_NONE);
 }
 
 /*
@@ -970,7 +1199,7 @@ SAAKM_LOCAL void eevdf_on_preempt(saakm_t s, thread_t t)
 	eevdf_charge(s, t);
 	eevdf_depart(s, t);
 	eevdf_thread(t)->moved = true;
-	eevdf_enter_ready(s, t, saakm_core(t), EEVDF_REASON_NONE);
+	eevdf_stay_or_go(s, t);
 }
 
 /* eevdf.ipa:144 */
@@ -1139,6 +1368,7 @@ SAAKM_PHASE bool eevdf_pull_stop(saakm_t s, core_t dst, int64_t stolen)
 /* eevdf.ipa:213 */
 SAAKM_PHASE void eevdf_pull_move(saakm_t s, core_t dst, thread_t t)
 {
+	eevdf_core(s, dst)->failures = 0;
 	eevdf_thread(t)->lag = eevdf_bounded(s, t,
 			eevdf_core(s, saakm_core(t))->min_vruntime - eevdf_thread(t)->vruntime);
 	eevdf_thread(t)->rest = eevdf_thread(t)->deadline - eevdf_thread(t)->vruntime;
@@ -1199,7 +1429,7 @@ SAAKM_STEAL(eevdf_pull, dst, from)
 	}
 }
 
-/* eevdf.ipa:221 */
+/* eevdf.ipa:222 */
 SAAKM_LOCAL void eevdf_on_newly_idle(saakm_t s, core_t c)
 {
 	if (eevdf_core(s, c)->usual_idle < eevdf_state(s)->balance_cost) {

@@ -185,6 +185,17 @@ struct nest_core {
 	int64_t failures;
 	/*
 	 * cfs.ipa:56
+	 * When it was last idle or without a better place for its thread on its die; and its die, on the others.
+	 */
+	nsec_t roomy;
+	nsec_t roomy_die;
+	/*
+	 * cfs.ipa:58
+	 * Where its running thread is to go on (active balance).
+	 */
+	core_t better;
+	/*
+	 * cfs.ipa:60
 	 * Most threads that the current pull takes.
 	 */
 	int64_t budget;
@@ -269,6 +280,7 @@ static __attribute__((unused)) void nest_init_core(void SAAKM_MEM *attrs)
 	p->usual_idle = 1 * SAAKM_MS;
 	p->last_die = -10 * SAAKM_S;
 	p->last_machine = -10 * SAAKM_S;
+	p->better = SAAKM_NO_CORE;
 	p->budget = 1;
 }
 
@@ -296,11 +308,15 @@ SAAKM_LOCAL core_t nest_search(saakm_t s, thread_t t, core_t target, core_t wake
 SAAKM_LOCAL int64_t nest_asleep(saakm_t s, thread_t t);
 SAAKM_LOCAL core_t nest_fallback(saakm_t s, thread_t t, core_t c);
 SAAKM_LOCAL void nest_periodic(saakm_t s, core_t c, int64_t factor);
+SAAKM_LOCAL void nest_spread(saakm_t s, thread_t t, core_t c);
+SAAKM_LOCAL core_t nest_roomier_on_die(saakm_t s, thread_t t, core_t c);
+SAAKM_LOCAL core_t nest_roomier_elsewhere(saakm_t s, thread_t t, core_t c);
+SAAKM_LOCAL void nest_stay_or_go(saakm_t s, thread_t t);
 SAAKM_LOCAL void nest_set_aside(saakm_t s, core_t c);
 SAAKM_LOCAL core_t nest_choose_wakeup(saakm_t s, thread_t t, core_t waker);
 
 /*
- * cfs.ipa:59
+ * cfs.ipa:63
  * t => c.ready
  */
 SAAKM_LOCAL void nest_enter_ready(saakm_t s, thread_t t, core_t c, uint32_t reason)
@@ -309,7 +325,7 @@ SAAKM_LOCAL void nest_enter_ready(saakm_t s, thread_t t, core_t c, uint32_t reas
 	saakm_ready(s, t, c, NEST_QUEUE_READY, nest_thread(t)->vruntime, reason);
 }
 
-/* cfs.ipa:63 */
+/* cfs.ipa:67 */
 SAAKM_LOCAL nsec_t nest_vruntime_now(saakm_t s, thread_t t)
 {
 	return nest_thread(t)->vruntime
@@ -317,7 +333,7 @@ SAAKM_LOCAL nsec_t nest_vruntime_now(saakm_t s, thread_t t)
 				saakm_weight(t));
 }
 
-/* cfs.ipa:67 */
+/* cfs.ipa:71 */
 SAAKM_LOCAL void nest_charge(saakm_t s, thread_t t)
 {
 	nest_thread(t)->vruntime = nest_vruntime_now(s, t);
@@ -335,7 +351,7 @@ SAAKM_LOCAL void nest_charge(saakm_t s, thread_t t)
 }
 
 /*
- * cfs.ipa:79
+ * cfs.ipa:83
  * Called before a thread enters a ready queue: converts vruntime to the time line of core c.
  */
 SAAKM_LOCAL void nest_on_enqueue(saakm_t s, thread_t t, core_t c)
@@ -366,7 +382,7 @@ SAAKM_LOCAL void nest_on_enqueue(saakm_t s, thread_t t, core_t c)
 	}
 }
 
-/* cfs.ipa:91 */
+/* cfs.ipa:95 */
 SAAKM_LOCAL void nest_on_schedule(saakm_t s, core_t c)
 {
 	thread_t t = saakm_first(s, c, NEST_QUEUE_READY);
@@ -379,7 +395,7 @@ SAAKM_LOCAL void nest_on_schedule(saakm_t s, core_t c)
 	}
 }
 
-/* cfs.ipa:99 */
+/* cfs.ipa:103 */
 SAAKM_LOCAL void nest_on_tick(saakm_t s, thread_t t)
 {
 	core_t c = saakm_core(t);
@@ -393,28 +409,28 @@ SAAKM_LOCAL void nest_on_tick(saakm_t s, thread_t t)
 	}
 }
 
-/* cfs.ipa:107 */
+/* cfs.ipa:111 */
 SAAKM_LOCAL void nest_on_yield(saakm_t s, thread_t t)
 {
 	nest_charge(s, t);
 	nest_enter_ready(s, t, saakm_core(t), NEST_REASON_NONE);
 }
 
-/* cfs.ipa:112 */
+/* cfs.ipa:116 */
 SAAKM_LOCAL void nest_on_preempt(saakm_t s, thread_t t)
 {
 	nest_charge(s, t);
-	nest_enter_ready(s, t, saakm_core(t), NEST_REASON_NONE);
+	nest_stay_or_go(s, t);
 }
 
-/* cfs.ipa:117 */
+/* cfs.ipa:121 */
 SAAKM_LOCAL void nest__cfs_on_block(saakm_t s, thread_t t)
 {
 	nest_charge(s, t);
 	saakm_blocked(s, t);
 }
 
-/* cfs.ipa:122 */
+/* cfs.ipa:126 */
 SAAKM_LOCAL void nest__cfs_on_terminate(saakm_t s, thread_t t)
 {
 	nest_charge(s, t);
@@ -426,7 +442,7 @@ SAAKM_LOCAL void nest__cfs_on_terminate(saakm_t s, thread_t t)
 }
 
 /*
- * cfs.ipa:133
+ * cfs.ipa:137
  * Load of a core. An idle core has no tick, so its load is updated only at intervals, and the
  * load left by exited threads counts until then.
  */
@@ -435,7 +451,7 @@ SAAKM_LOCAL int64_t nest_recent(saakm_t s, core_t c)
 	return saakm_has(saakm_idle(s), c) ? nest_idle_load(s, c) : nest_busy_load(s, c);
 }
 
-/* cfs.ipa:137 */
+/* cfs.ipa:141 */
 SAAKM_LOCAL int64_t nest_busy_load(saakm_t s, core_t c)
 {
 	return 1024
@@ -443,7 +459,7 @@ SAAKM_LOCAL int64_t nest_busy_load(saakm_t s, core_t c)
 				saakm_now(s) - nest_core(s, c)->since, nest_state(s)->half_life);
 }
 
-/* cfs.ipa:141 */
+/* cfs.ipa:145 */
 SAAKM_LOCAL int64_t nest_idle_load(saakm_t s, core_t c)
 {
 	nsec_t last = saakm_now(s) - saakm_mod(saakm_now(s), nest_refresh_of(s, c));
@@ -451,7 +467,7 @@ SAAKM_LOCAL int64_t nest_idle_load(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:147
+ * cfs.ipa:151
  * Load of an idle core at `time`, without exited threads.
  */
 SAAKM_LOCAL int64_t nest_rest(saakm_t s, core_t c, nsec_t at)
@@ -462,7 +478,7 @@ SAAKM_LOCAL int64_t nest_rest(saakm_t s, core_t c, nsec_t at)
 }
 
 /*
- * cfs.ipa:152
+ * cfs.ipa:156
  * Idle cores balance their die at this interval, and update their load then.
  */
 SAAKM_LOCAL nsec_t nest_refresh_of(saakm_t s, core_t c)
@@ -473,7 +489,7 @@ SAAKM_LOCAL nsec_t nest_refresh_of(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:157
+ * cfs.ipa:161
  * Updates the load of a busy core: threads have exited or joined.
  */
 SAAKM_LOCAL void nest_update(saakm_t s, core_t c)
@@ -486,14 +502,14 @@ SAAKM_LOCAL void nest_update(saakm_t s, core_t c)
 	nest_core(s, c)->since = saakm_now(s);
 }
 
-/* cfs.ipa:164 */
+/* cfs.ipa:168 */
 SAAKM_LOCAL int64_t nest_joined(saakm_t s, core_t c, int64_t before)
 {
 	return saakm_min(before + nest_core(s, c)->joining, 1024);
 }
 
 /*
- * cfs.ipa:169
+ * cfs.ipa:173
  * A new thread starts with half of the load that its core has free (post_init_entity_util_avg).
  */
 SAAKM_LOCAL void nest_join(saakm_t s, thread_t t, core_t c)
@@ -502,7 +518,7 @@ SAAKM_LOCAL void nest_join(saakm_t s, thread_t t, core_t c)
 	nest_core(s, c)->joining += nest_thread(t)->util;
 }
 
-/* cfs.ipa:174 */
+/* cfs.ipa:178 */
 SAAKM_LOCAL void nest_on_enter_idle(saakm_t s, core_t c)
 {
 	nest_core(s, c)->past = nest_joined(s, c, nest_busy_load(s, c));
@@ -510,9 +526,10 @@ SAAKM_LOCAL void nest_on_enter_idle(saakm_t s, core_t c)
 	nest_core(s, c)->since = saakm_now(s);
 }
 
-/* cfs.ipa:180 */
+/* cfs.ipa:184 */
 SAAKM_LOCAL void nest_on_exit_idle(saakm_t s, core_t c)
 {
+	nest_core(s, c)->roomy = saakm_now(s);
 	nest_core(s, c)->past = nest_joined(s, c, nest_rest(s, c, saakm_now(s)));
 	nest_core(s, c)->gone = 0;
 	nest_core(s, c)->joining = 0;
@@ -524,7 +541,7 @@ SAAKM_LOCAL void nest_on_exit_idle(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:189
+ * cfs.ipa:194
  * Load with the threads that wait.
  */
 SAAKM_LOCAL int64_t nest_pressure(saakm_t s, core_t c)
@@ -532,7 +549,7 @@ SAAKM_LOCAL int64_t nest_pressure(saakm_t s, core_t c)
 	return saakm_nr_running(s, c) > 1 ? saakm_nr_running(s, c) * 1024 : nest_recent(s, c);
 }
 
-/* cfs.ipa:193 */
+/* cfs.ipa:198 */
 SAAKM_LOCAL int64_t nest_load_of(saakm_t s, domain_t d)
 {
 	int64_t sum = 0;
@@ -545,7 +562,7 @@ SAAKM_LOCAL int64_t nest_load_of(saakm_t s, domain_t d)
 }
 
 /*
- * cfs.ipa:200
+ * cfs.ipa:205
  * Number of idle cores of d that t may run on.
  */
 SAAKM_LOCAL int64_t nest_idle_in(saakm_t s, thread_t t, domain_t d)
@@ -555,7 +572,7 @@ SAAKM_LOCAL int64_t nest_idle_in(saakm_t s, thread_t t, domain_t d)
 }
 
 /*
- * cfs.ipa:205
+ * cfs.ipa:210
  * The group with the least rank is the idlest; between equals, the one with the least load.
  */
 SAAKM_LOCAL int64_t nest_rank(saakm_t s, thread_t t, domain_t d)
@@ -564,7 +581,7 @@ SAAKM_LOCAL int64_t nest_rank(saakm_t s, thread_t t, domain_t d)
 }
 
 /*
- * cfs.ipa:211
+ * cfs.ipa:216
  * True if t leaves the group `own` for the group `other` (find_idlest_group). If no core is idle
  * in either, load decides, with a margin.
  */
@@ -579,7 +596,7 @@ SAAKM_LOCAL bool nest_leaves(saakm_t s, thread_t t, domain_t own, domain_t other
 }
 
 /*
- * cfs.ipa:219
+ * cfs.ipa:224
  * Core of d where t enters: the idle core that wakes up fastest, then the one that was idle for
  * the shortest time; else the least loaded core (find_idlest_group_cpu).
  */
@@ -621,7 +638,7 @@ SAAKM_LOCAL core_t nest_enter(saakm_t s, thread_t t, domain_t d, core_t near)
 }
 
 /*
- * cfs.ipa:228
+ * cfs.ipa:233
  * True if t leaves the node of c for node d: not while that has an idle core.
  */
 SAAKM_LOCAL bool nest_leaves_node(saakm_t s, thread_t t, core_t c, domain_t d)
@@ -630,7 +647,7 @@ SAAKM_LOCAL bool nest_leaves_node(saakm_t s, thread_t t, core_t c, domain_t d)
 }
 
 /*
- * cfs.ipa:234
+ * cfs.ipa:239
  * Descends from node to die to hyperthread pair to core. Each step starts at the core that the
  * last one found.
  */
@@ -733,7 +750,7 @@ SAAKM_LOCAL core_t nest_choose_fork(saakm_t s, thread_t t, core_t parent)
 }
 
 /*
- * cfs.ipa:253
+ * cfs.ipa:258
  * The waker's core, if that is idle or has less load with the thread than the previous core with it
  * (wake_affine); else the previous core.
  */
@@ -754,7 +771,7 @@ SAAKM_LOCAL core_t nest_choose_target(saakm_t s, thread_t t, core_t waker)
 }
 
 /*
- * cfs.ipa:264
+ * cfs.ipa:269
  * Load that a wake-up compares; it includes that of sleeping threads.
  */
 SAAKM_LOCAL int64_t nest_weigh(saakm_t s, core_t c)
@@ -763,7 +780,7 @@ SAAKM_LOCAL int64_t nest_weigh(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:269
+ * cfs.ipa:274
  * Searches for an idle core on the target's die only (select_idle_sibling).
  */
 SAAKM_LOCAL core_t nest__cfs_choose_wakeup(saakm_t s, thread_t t, core_t waker)
@@ -799,7 +816,7 @@ SAAKM_LOCAL core_t nest__cfs_choose_wakeup(saakm_t s, thread_t t, core_t waker)
 }
 
 /*
- * cfs.ipa:284
+ * cfs.ipa:289
  * Searches for a whole idle core, then a few cores for any idle one, then the target's hyperthread.
  */
 SAAKM_LOCAL core_t nest_search(saakm_t s, thread_t t, core_t target, core_t waker)
@@ -842,7 +859,7 @@ SAAKM_LOCAL core_t nest_search(saakm_t s, thread_t t, core_t target, core_t wake
 }
 
 /*
- * cfs.ipa:295
+ * cfs.ipa:300
  * Load of t, decayed over its sleep.
  */
 SAAKM_LOCAL int64_t nest_asleep(saakm_t s, thread_t t)
@@ -852,7 +869,7 @@ SAAKM_LOCAL int64_t nest_asleep(saakm_t s, thread_t t)
 }
 
 /*
- * cfs.ipa:300
+ * cfs.ipa:305
  * c, or the nearest core that t may run on.
  */
 SAAKM_LOCAL core_t nest_fallback(saakm_t s, thread_t t, core_t c)
@@ -868,7 +885,7 @@ SAAKM_LOCAL core_t nest_fallback(saakm_t s, thread_t t, core_t c)
 }
 
 /*
- * cfs.ipa:315
+ * cfs.ipa:320
  * A die with at most two threads is not balanced across dies (adjust_numa_imbalance).
  */
 SAAKM_LOCAL bool nest_crowded(saakm_t s, domain_t die)
@@ -883,7 +900,7 @@ SAAKM_LOCAL bool nest_crowded(saakm_t s, domain_t die)
 }
 
 /*
- * cfs.ipa:320
+ * cfs.ipa:325
  * Weight of the threads of a core.
  */
 SAAKM_SHARED_1(int64_t, nest_weight_of, core_t, c)
@@ -904,7 +921,7 @@ SAAKM_SHARED_1(int64_t, nest_weight_of, core_t, c)
 }
 
 /*
- * cfs.ipa:327
+ * cfs.ipa:332
  * Threads that ran recently move only after failures (cache_nice_tries).
  */
 SAAKM_LOCAL bool nest_hot(saakm_t s, thread_t t, core_t dst)
@@ -913,10 +930,10 @@ SAAKM_LOCAL bool nest_hot(saakm_t s, thread_t t, core_t dst)
 		return false;
 	}
 	return nest_core(s, dst)->failures
-			<= (saakm_has(&saakm_llc(s, dst)->cores, saakm_core(t)) ? 1LL : 2LL);
+			<= (saakm_has(&saakm_llc(s, dst)->cores, saakm_core(t)) ? 2LL : 3LL);
 }
 
-/* cfs.ipa:334 */
+/* cfs.ipa:339 */
 SAAKM_PHASE bool nest_pull_can_steal_core(saakm_t s, core_t dst, core_t src)
 {
 	return saakm_nr_ready(s, src) > 0 && saakm_nr_running(s, src) >= 2
@@ -924,7 +941,7 @@ SAAKM_PHASE bool nest_pull_can_steal_core(saakm_t s, core_t dst, core_t src)
 				|| nest_crowded(s, saakm_llc(s, src)));
 }
 
-/* cfs.ipa:337 */
+/* cfs.ipa:342 */
 SAAKM_PHASE int64_t nest_pull_select_core(saakm_t s, core_t dst, core_t src)
 {
 	(void)dst;
@@ -932,7 +949,7 @@ SAAKM_PHASE int64_t nest_pull_select_core(saakm_t s, core_t dst, core_t src)
 	return saakm_nr_running(s, src);
 }
 
-/* cfs.ipa:338 */
+/* cfs.ipa:343 */
 SAAKM_PHASE bool nest_pull_steal_thread(saakm_t s, core_t dst, thread_t t)
 {
 	return saakm_has(saakm_affinity(t), dst) && !nest_hot(s, t, dst)
@@ -940,20 +957,21 @@ SAAKM_PHASE bool nest_pull_steal_thread(saakm_t s, core_t dst, thread_t t)
 			> saakm_weight(t);
 }
 
-/* cfs.ipa:341 */
+/* cfs.ipa:346 */
 SAAKM_PHASE bool nest_pull_stop(saakm_t s, core_t dst, int64_t stolen)
 {
 	return stolen > 0 && stolen >= nest_core(s, dst)->budget;
 }
 
-/* cfs.ipa:342 */
+/* cfs.ipa:347 */
 SAAKM_PHASE void nest_pull_move(saakm_t s, core_t dst, thread_t t)
 {
+	nest_core(s, dst)->failures = 0;
 	nest_enter_ready(s, t, dst, NEST_REASON_BALANCE);
 }
 
 /*
- * cfs.ipa:333
+ * cfs.ipa:338
  * dst takes threads while a core has more weight than dst would have with the thread.
  */
 SAAKM_STEAL(nest_pull, dst, from)
@@ -1004,7 +1022,100 @@ SAAKM_STEAL(nest_pull, dst, from)
 	}
 }
 
-/* cfs.ipa:345 */
+/* cfs.ipa:356 */
+SAAKM_PHASE bool nest_rotate_can_steal_core(saakm_t s, core_t dst, core_t src)
+{
+	(void)dst;
+
+	return saakm_nr_ready(s, src) > 0 && saakm_nr_running(s, src) >= 2
+			&& nest_core(s, src)->failures > 0;
+}
+
+/* cfs.ipa:357 */
+SAAKM_PHASE int64_t nest_rotate_select_core(saakm_t s, core_t dst, core_t src)
+{
+	(void)dst;
+
+	return saakm_nr_running(s, src);
+}
+
+/* cfs.ipa:358 */
+SAAKM_PHASE bool nest_rotate_steal_thread(saakm_t s, core_t dst, thread_t t)
+{
+	return saakm_has(saakm_affinity(t), dst)
+			&& nest_weight_of(s, saakm_core(t)) * 100 > nest_weight_of(s, dst) * 117;
+}
+
+/* cfs.ipa:361 */
+SAAKM_PHASE bool nest_rotate_stop(saakm_t s, core_t dst, int64_t stolen)
+{
+	(void)s;
+	(void)dst;
+
+	return stolen > 0;
+}
+
+/* cfs.ipa:362 */
+SAAKM_PHASE void nest_rotate_move(saakm_t s, core_t dst, thread_t t)
+{
+	nest_core(s, dst)->failures = 0;
+	nest_enter_ready(s, t, dst, NEST_REASON_BALANCE);
+}
+
+/*
+ * cfs.ipa:355
+ * After failures dst takes one thread although then dst has more: threads that do not divide evenly
+ * take turns (detach_tasks). A core that has just taken one keeps it.
+ */
+SAAKM_STEAL(nest_rotate, dst, from)
+{
+	core_t src;
+	int64_t stolen = 0;
+	SAAKM_SET(candidates);
+
+	/* First phase: candidate cores. */
+	SAAKM_ASSIGN(s, candidates, w, from->word[w]);
+	SAAKM_EACH(s, src, w, from->word[w]) {
+		if (src == dst || !nest_rotate_can_steal_core(s, dst, src))
+			saakm_exclude(candidates, src);
+	}
+	SAAKM_EACH_ROUND(s) {
+		thread_t t;
+
+		/* Second phase: select a candidate. */
+		core_t best = SAAKM_NO_CORE;
+		int64_t most = 0;
+
+		SAAKM_EACH_NEAREST(s, src, dst, w, candidates->word[w]) {
+			int64_t key = nest_rotate_select_core(s, dst, src);
+			if (best != SAAKM_NO_CORE && key <= most)
+				continue;
+			most = key;
+			best = src;
+		}
+		src = best;
+		if (src == SAAKM_NO_CORE)
+			return;
+		saakm_exclude(candidates, src);
+
+		/* Third phase: move threads, and check again because the state may have changed. */
+		SAAKM_EACH_THREAD(s, t, src, NEST_QUEUE_READY) {
+			if (!nest_rotate_can_steal_core(s, dst, src))
+				break;
+			if (!nest_rotate_steal_thread(s, dst, t))
+				continue;
+			SAAKM_FROM(s, t);
+			nest_rotate_move(s, dst, t);
+			if (!saakm_moved(s))
+				continue;
+			stolen = SAAKM_FORGET(stolen + 1);
+			if (nest_rotate_stop(s, dst, stolen))
+				return;
+		}
+	}
+}
+
+/* cfs.ipa:368 */
 SAAKM_LOCAL void nest_on_newly_idle(saakm_t s, core_t c)
 {
 	if (nest_core(s, c)->usual_idle < nest_state(s)->migration_cost) {
@@ -1019,9 +1130,14 @@ SAAKM_LOCAL void nest_on_newly_idle(saakm_t s, core_t c)
 	}
 }
 
-/* cfs.ipa:352 */
+/* cfs.ipa:375 */
 SAAKM_LOCAL void nest_on_balance(saakm_t s, core_t c)
 {
+	thread_t t = saakm_current(s, c);
+
+	if (t != NULL) {
+		nest_spread(s, t, c);
+	}
 	nest_periodic(s, c, nest_state(s)->busy_factor);
 	if (saakm_nr_ready(s, c) > 0) {
 		SAAKM_SET(members);
@@ -1037,7 +1153,7 @@ SAAKM_LOCAL void nest_on_balance(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:362
+ * cfs.ipa:386
  * Periodic balancing of core c, `factor` times as seldom as that of an idle core. One core of a die at
  * a time balances with other dies (should_we_balance).
  */
@@ -1056,7 +1172,10 @@ SAAKM_LOCAL void nest_periodic(saakm_t s, core_t c, int64_t factor)
 	}
 	nest_core(s, c)->last_die = saakm_now(s);
 	nest_core(s, c)->budget = 32;
-	int64_t before = saakm_nr_ready(s, c);
+	nest_core(s, c)->failures =
+			SAAKM_EMPTY(s, w,
+				saakm_waiting(s)->word[w] & saakm_llc(s, c)->cores.word[w]) ? 0LL
+			: nest_core(s, c)->failures + 1;
 	if (wide) {
 		nest_core(s, lead)->last_machine = saakm_now(s);
 		nest_pull(s, c, saakm_waiting(s));
@@ -1066,10 +1185,121 @@ SAAKM_LOCAL void nest_periodic(saakm_t s, core_t c, int64_t factor)
 				saakm_waiting(s)->word[w] & saakm_llc(s, c)->cores.word[w]);
 		nest_pull(s, c, from);
 	}
-	nest_core(s, c)->failures = saakm_nr_ready(s, c) == before
-			&& !SAAKM_EMPTY(s, w,
-				saakm_waiting(s)->word[w] & saakm_llc(s, c)->cores.word[w])
-			? nest_core(s, c)->failures + 1 : 0LL;
+	if (nest_core(s, c)->failures > 2) {
+		SAAKM_SET(from);
+		SAAKM_ASSIGN(s, from, w,
+				saakm_waiting(s)->word[w] & saakm_llc(s, c)->cores.word[w]);
+		nest_rotate(s, c, from);
+	}
+}
+
+/*
+ * cfs.ipa:404
+ * Sends t, which runs alone on c, to a core with more room, after as long as an idle core takes to fail
+ * four times on its die, or five times among dies. Then every second attempt takes one (active_load_balance).
+ */
+SAAKM_LOCAL void nest_spread(saakm_t s, thread_t t, core_t c)
+{
+	core_t found = SAAKM_FIRST(s, w, saakm_llc(s, c)->cores.word[w]);
+	core_t lead = found != SAAKM_NO_CORE ? found : c;
+	nsec_t round = nest_state(s)->interval * SAAKM_COUNT(s, w, saakm_machine(s)->cores.word[w]);
+	core_t near = nest_roomier_on_die(s, t, c);
+	core_t far = nest_roomier_elsewhere(s, t, c);
+	nest_core(s, c)->better = SAAKM_NO_CORE;
+	if (near == SAAKM_NO_CORE) {
+		nest_core(s, c)->roomy = saakm_now(s);
+	}
+	if (far == SAAKM_NO_CORE) {
+		nest_core(s, lead)->roomy_die = saakm_now(s);
+	}
+	if (saakm_now(s) - nest_core(s, c)->roomy
+			>= nest_state(s)->interval
+			* SAAKM_COUNT(s, w, saakm_llc(s, c)->cores.word[w]) * 4) {
+		nest_core(s, c)->better = near;
+	} else if (saakm_now(s) - nest_core(s, lead)->roomy_die >= round * 5) {
+		nest_core(s, lead)->roomy_die = saakm_now(s) - round * 3;
+		nest_core(s, c)->better = far;
+	}
+	if (nest_core(s, c)->better != SAAKM_NO_CORE) {
+		saakm_preempt(s, c);
+	}
+}
+
+/*
+ * cfs.ipa:421
+ * An idle core of the die whose hyperthreads sleep, if those of c all run.
+ */
+SAAKM_LOCAL core_t nest_roomier_on_die(saakm_t s, thread_t t, core_t c)
+{
+	if (SAAKM_COUNT(s, w, saakm_smt(s, c)->cores.word[w]) == 1 || saakm_nr_ready(s, c) > 0
+			|| !SAAKM_EMPTY(s, w,
+				saakm_idle(s)->word[w] & saakm_smt(s, c)->cores.word[w])) {
+		return SAAKM_NO_CORE;
+	}
+	return SAAKM_FIRST_FROM(s, c, w,
+			saakm_idle_whole(s)->word[w] & saakm_llc(s, c)->cores.word[w]
+			& saakm_affinity(t)->word[w]);
+}
+
+/*
+ * cfs.ipa:427
+ * An idle core of the die with the most idle cores, if that has at least two more than that of c.
+ */
+SAAKM_LOCAL core_t nest_roomier_elsewhere(saakm_t s, thread_t t, core_t c)
+{
+	if (saakm_nr_ready(s, c) > 0 || !nest_crowded(s, saakm_llc(s, c))) {
+		return SAAKM_NO_CORE;
+	}
+	domain_t best_d = NULL;
+	int64_t most_d = 0;
+	domain_t d;
+
+	SAAKM_EACH_GROUP(s, d, saakm_machine(s), SAAKM_LLC, SAAKM_NO_CORE) {
+		if (saakm_has(&d->cores, c))
+			continue;
+		int64_t key = SAAKM_COUNT_IN(s, d, w, saakm_idle(s)->word[w] & d->cores.word[w]);
+		if (best_d != NULL && key <= most_d)
+			continue;
+		most_d = key;
+		best_d = d;
+	}
+	domain_t d2 = best_d;
+
+	if (d2 != NULL) {
+		if (SAAKM_COUNT(s, w, saakm_idle(s)->word[w] & d2->cores.word[w])
+				> SAAKM_COUNT(s, w,
+					saakm_idle(s)->word[w] & saakm_llc(s, c)->cores.word[w])
+				+ 1) {
+			core_t found = SAAKM_FIRST(s, w,
+					saakm_idle_whole(s)->word[w] & d2->cores.word[w]
+					& saakm_affinity(t)->word[w]);
+			return found != SAAKM_NO_CORE ? found
+					: SAAKM_FIRST(s, w,
+						saakm_idle(s)->word[w] & d2->cores.word[w]
+						& saakm_affinity(t)->word[w]);
+		}
+	}
+	return SAAKM_NO_CORE;
+}
+
+/*
+ * cfs.ipa:438
+ * A preempted thread stays, unless active balance has found it a core that is still idle.
+ */
+SAAKM_LOCAL void nest_stay_or_go(saakm_t s, thread_t t)
+{
+	core_t here = saakm_core(t);
+	core_t there = nest_core(s, here)->better;
+	nest_core(s, here)->better = SAAKM_NO_CORE;
+	core_t c = there;
+
+	if (c != SAAKM_NO_CORE) {
+		if (saakm_has(saakm_idle(s), c) && saakm_has(saakm_affinity(t), c)) {
+			nest_enter_ready(s, t, c, NEST_REASON_BALANCE);
+			return;
+		}
+	}
+	nest_enter_ready(s, t, here, NEST_REASON_NONE);
 }
 
 /*

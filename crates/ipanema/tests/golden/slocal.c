@@ -105,6 +105,17 @@ struct slocal_core {
 	int64_t failures;
 	/*
 	 * cfs.ipa:56
+	 * When it was last idle or without a better place for its thread on its die; and its die, on the others.
+	 */
+	nsec_t roomy;
+	nsec_t roomy_die;
+	/*
+	 * cfs.ipa:58
+	 * Where its running thread is to go on (active balance).
+	 */
+	core_t better;
+	/*
+	 * cfs.ipa:60
 	 * Most threads that the current pull takes.
 	 */
 	int64_t budget;
@@ -166,6 +177,7 @@ static __attribute__((unused)) void slocal_init_core(void SAAKM_MEM *attrs)
 	p->usual_idle = 1 * SAAKM_MS;
 	p->last_die = -10 * SAAKM_S;
 	p->last_machine = -10 * SAAKM_S;
+	p->better = SAAKM_NO_CORE;
 	p->budget = 1;
 }
 
@@ -187,9 +199,13 @@ SAAKM_LOCAL void slocal_update(saakm_t s, core_t c);
 SAAKM_LOCAL int64_t slocal_joined(saakm_t s, core_t c, int64_t before);
 SAAKM_LOCAL void slocal_join(saakm_t s, thread_t t, core_t c);
 SAAKM_LOCAL void slocal_periodic(saakm_t s, core_t c, int64_t factor);
+SAAKM_LOCAL void slocal_spread(saakm_t s, thread_t t, core_t c);
+SAAKM_LOCAL core_t slocal_roomier_on_die(saakm_t s, thread_t t, core_t c);
+SAAKM_LOCAL core_t slocal_roomier_elsewhere(saakm_t s, thread_t t, core_t c);
+SAAKM_LOCAL void slocal_stay_or_go(saakm_t s, thread_t t);
 
 /*
- * cfs.ipa:59
+ * cfs.ipa:63
  * t => c.ready
  */
 SAAKM_LOCAL void slocal_enter_ready(saakm_t s, thread_t t, core_t c, uint32_t reason)
@@ -198,7 +214,7 @@ SAAKM_LOCAL void slocal_enter_ready(saakm_t s, thread_t t, core_t c, uint32_t re
 	saakm_ready(s, t, c, SLOCAL_QUEUE_READY, slocal_thread(t)->vruntime, reason);
 }
 
-/* cfs.ipa:63 */
+/* cfs.ipa:67 */
 SAAKM_LOCAL nsec_t slocal_vruntime_now(saakm_t s, thread_t t)
 {
 	return slocal_thread(t)->vruntime
@@ -206,7 +222,7 @@ SAAKM_LOCAL nsec_t slocal_vruntime_now(saakm_t s, thread_t t)
 				saakm_weight(t));
 }
 
-/* cfs.ipa:67 */
+/* cfs.ipa:71 */
 SAAKM_LOCAL void slocal_charge(saakm_t s, thread_t t)
 {
 	slocal_thread(t)->vruntime = slocal_vruntime_now(s, t);
@@ -224,7 +240,7 @@ SAAKM_LOCAL void slocal_charge(saakm_t s, thread_t t)
 }
 
 /*
- * cfs.ipa:79
+ * cfs.ipa:83
  * Called before a thread enters a ready queue: converts vruntime to the time line of core c.
  */
 SAAKM_LOCAL void slocal_on_enqueue(saakm_t s, thread_t t, core_t c)
@@ -256,7 +272,7 @@ SAAKM_LOCAL void slocal_on_enqueue(saakm_t s, thread_t t, core_t c)
 	}
 }
 
-/* cfs.ipa:91 */
+/* cfs.ipa:95 */
 SAAKM_LOCAL void slocal_on_schedule(saakm_t s, core_t c)
 {
 	thread_t t = saakm_first(s, c, SLOCAL_QUEUE_READY);
@@ -269,7 +285,7 @@ SAAKM_LOCAL void slocal_on_schedule(saakm_t s, core_t c)
 	}
 }
 
-/* cfs.ipa:99 */
+/* cfs.ipa:103 */
 SAAKM_LOCAL void slocal_on_tick(saakm_t s, thread_t t)
 {
 	core_t c = saakm_core(t);
@@ -283,28 +299,28 @@ SAAKM_LOCAL void slocal_on_tick(saakm_t s, thread_t t)
 	}
 }
 
-/* cfs.ipa:107 */
+/* cfs.ipa:111 */
 SAAKM_LOCAL void slocal_on_yield(saakm_t s, thread_t t)
 {
 	slocal_charge(s, t);
 	slocal_enter_ready(s, t, saakm_core(t), SLOCAL_REASON_NONE);
 }
 
-/* cfs.ipa:112 */
+/* cfs.ipa:116 */
 SAAKM_LOCAL void slocal_on_preempt(saakm_t s, thread_t t)
 {
 	slocal_charge(s, t);
-	slocal_enter_ready(s, t, saakm_core(t), SLOCAL_REASON_NONE);
+	slocal_stay_or_go(s, t);
 }
 
-/* cfs.ipa:117 */
+/* cfs.ipa:121 */
 SAAKM_LOCAL void slocal_on_block(saakm_t s, thread_t t)
 {
 	slocal_charge(s, t);
 	saakm_blocked(s, t);
 }
 
-/* cfs.ipa:122 */
+/* cfs.ipa:126 */
 SAAKM_LOCAL void slocal_on_terminate(saakm_t s, thread_t t)
 {
 	slocal_charge(s, t);
@@ -316,7 +332,7 @@ SAAKM_LOCAL void slocal_on_terminate(saakm_t s, thread_t t)
 }
 
 /*
- * cfs.ipa:133
+ * cfs.ipa:137
  * Load of a core. An idle core has no tick, so its load is updated only at intervals, and the
  * load left by exited threads counts until then.
  */
@@ -325,7 +341,7 @@ SAAKM_LOCAL int64_t slocal_recent(saakm_t s, core_t c)
 	return saakm_has(saakm_idle(s), c) ? slocal_idle_load(s, c) : slocal_busy_load(s, c);
 }
 
-/* cfs.ipa:137 */
+/* cfs.ipa:141 */
 SAAKM_LOCAL int64_t slocal_busy_load(saakm_t s, core_t c)
 {
 	return 1024
@@ -334,7 +350,7 @@ SAAKM_LOCAL int64_t slocal_busy_load(saakm_t s, core_t c)
 				slocal_state(s)->half_life);
 }
 
-/* cfs.ipa:141 */
+/* cfs.ipa:145 */
 SAAKM_LOCAL int64_t slocal_idle_load(saakm_t s, core_t c)
 {
 	nsec_t last = saakm_now(s) - saakm_mod(saakm_now(s), slocal_refresh_of(s, c));
@@ -342,7 +358,7 @@ SAAKM_LOCAL int64_t slocal_idle_load(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:147
+ * cfs.ipa:151
  * Load of an idle core at `time`, without exited threads.
  */
 SAAKM_LOCAL int64_t slocal_rest(saakm_t s, core_t c, nsec_t at)
@@ -353,7 +369,7 @@ SAAKM_LOCAL int64_t slocal_rest(saakm_t s, core_t c, nsec_t at)
 }
 
 /*
- * cfs.ipa:152
+ * cfs.ipa:156
  * Idle cores balance their die at this interval, and update their load then.
  */
 SAAKM_LOCAL nsec_t slocal_refresh_of(saakm_t s, core_t c)
@@ -364,7 +380,7 @@ SAAKM_LOCAL nsec_t slocal_refresh_of(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:157
+ * cfs.ipa:161
  * Updates the load of a busy core: threads have exited or joined.
  */
 SAAKM_LOCAL void slocal_update(saakm_t s, core_t c)
@@ -377,14 +393,14 @@ SAAKM_LOCAL void slocal_update(saakm_t s, core_t c)
 	slocal_core(s, c)->since = saakm_now(s);
 }
 
-/* cfs.ipa:164 */
+/* cfs.ipa:168 */
 SAAKM_LOCAL int64_t slocal_joined(saakm_t s, core_t c, int64_t before)
 {
 	return saakm_min(before + slocal_core(s, c)->joining, 1024);
 }
 
 /*
- * cfs.ipa:169
+ * cfs.ipa:173
  * A new thread starts with half of the load that its core has free (post_init_entity_util_avg).
  */
 SAAKM_LOCAL void slocal_join(saakm_t s, thread_t t, core_t c)
@@ -393,7 +409,7 @@ SAAKM_LOCAL void slocal_join(saakm_t s, thread_t t, core_t c)
 	slocal_core(s, c)->joining += slocal_thread(t)->util;
 }
 
-/* cfs.ipa:174 */
+/* cfs.ipa:178 */
 SAAKM_LOCAL void slocal_on_enter_idle(saakm_t s, core_t c)
 {
 	slocal_core(s, c)->past = slocal_joined(s, c, slocal_busy_load(s, c));
@@ -401,9 +417,10 @@ SAAKM_LOCAL void slocal_on_enter_idle(saakm_t s, core_t c)
 	slocal_core(s, c)->since = saakm_now(s);
 }
 
-/* cfs.ipa:180 */
+/* cfs.ipa:184 */
 SAAKM_LOCAL void slocal_on_exit_idle(saakm_t s, core_t c)
 {
+	slocal_core(s, c)->roomy = saakm_now(s);
 	slocal_core(s, c)->past = slocal_joined(s, c, slocal_rest(s, c, saakm_now(s)));
 	slocal_core(s, c)->gone = 0;
 	slocal_core(s, c)->joining = 0;
@@ -415,7 +432,7 @@ SAAKM_LOCAL void slocal_on_exit_idle(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:300
+ * cfs.ipa:305
  * c, or the nearest core that t may run on.
  */
 SAAKM_LOCAL core_t slocal_fallback(saakm_t s, thread_t t, core_t c)
@@ -431,7 +448,7 @@ SAAKM_LOCAL core_t slocal_fallback(saakm_t s, thread_t t, core_t c)
 }
 
 /*
- * cfs.ipa:315
+ * cfs.ipa:320
  * A die with at most two threads is not balanced across dies (adjust_numa_imbalance).
  */
 SAAKM_LOCAL bool slocal_crowded(saakm_t s, domain_t die)
@@ -446,7 +463,7 @@ SAAKM_LOCAL bool slocal_crowded(saakm_t s, domain_t die)
 }
 
 /*
- * cfs.ipa:320
+ * cfs.ipa:325
  * Weight of the threads of a core.
  */
 SAAKM_SHARED_1(int64_t, slocal_weight_of, core_t, c)
@@ -467,7 +484,7 @@ SAAKM_SHARED_1(int64_t, slocal_weight_of, core_t, c)
 }
 
 /*
- * cfs.ipa:327
+ * cfs.ipa:332
  * Threads that ran recently move only after failures (cache_nice_tries).
  */
 SAAKM_LOCAL bool slocal_hot(saakm_t s, thread_t t, core_t dst)
@@ -476,10 +493,10 @@ SAAKM_LOCAL bool slocal_hot(saakm_t s, thread_t t, core_t dst)
 		return false;
 	}
 	return slocal_core(s, dst)->failures
-			<= (saakm_has(&saakm_llc(s, dst)->cores, saakm_core(t)) ? 1LL : 2LL);
+			<= (saakm_has(&saakm_llc(s, dst)->cores, saakm_core(t)) ? 2LL : 3LL);
 }
 
-/* cfs.ipa:334 */
+/* cfs.ipa:339 */
 SAAKM_PHASE bool slocal_pull_can_steal_core(saakm_t s, core_t dst, core_t src)
 {
 	return saakm_nr_ready(s, src) > 0 && saakm_nr_running(s, src) >= 2
@@ -487,7 +504,7 @@ SAAKM_PHASE bool slocal_pull_can_steal_core(saakm_t s, core_t dst, core_t src)
 				|| slocal_crowded(s, saakm_llc(s, src)));
 }
 
-/* cfs.ipa:337 */
+/* cfs.ipa:342 */
 SAAKM_PHASE int64_t slocal_pull_select_core(saakm_t s, core_t dst, core_t src)
 {
 	(void)dst;
@@ -495,7 +512,7 @@ SAAKM_PHASE int64_t slocal_pull_select_core(saakm_t s, core_t dst, core_t src)
 	return saakm_nr_running(s, src);
 }
 
-/* cfs.ipa:338 */
+/* cfs.ipa:343 */
 SAAKM_PHASE bool slocal_pull_steal_thread(saakm_t s, core_t dst, thread_t t)
 {
 	return saakm_has(saakm_affinity(t), dst) && !slocal_hot(s, t, dst)
@@ -503,20 +520,21 @@ SAAKM_PHASE bool slocal_pull_steal_thread(saakm_t s, core_t dst, thread_t t)
 			> saakm_weight(t);
 }
 
-/* cfs.ipa:341 */
+/* cfs.ipa:346 */
 SAAKM_PHASE bool slocal_pull_stop(saakm_t s, core_t dst, int64_t stolen)
 {
 	return stolen > 0 && stolen >= slocal_core(s, dst)->budget;
 }
 
-/* cfs.ipa:342 */
+/* cfs.ipa:347 */
 SAAKM_PHASE void slocal_pull_move(saakm_t s, core_t dst, thread_t t)
 {
+	slocal_core(s, dst)->failures = 0;
 	slocal_enter_ready(s, t, dst, SLOCAL_REASON_BALANCE);
 }
 
 /*
- * cfs.ipa:333
+ * cfs.ipa:338
  * dst takes threads while a core has more weight than dst would have with the thread.
  */
 SAAKM_STEAL(slocal_pull, dst, from)
@@ -567,7 +585,101 @@ SAAKM_STEAL(slocal_pull, dst, from)
 	}
 }
 
-/* cfs.ipa:345 */
+/* cfs.ipa:356 */
+SAAKM_PHASE bool slocal_rotate_can_steal_core(saakm_t s, core_t dst, core_t src)
+{
+	(void)dst;
+
+	return saakm_nr_ready(s, src) > 0 && saakm_nr_running(s, src) >= 2
+			&& slocal_core(s, src)->failures > 0;
+}
+
+/* cfs.ipa:357 */
+SAAKM_PHASE int64_t slocal_rotate_select_core(saakm_t s, core_t dst, core_t src)
+{
+	(void)dst;
+
+	return saakm_nr_running(s, src);
+}
+
+/* cfs.ipa:358 */
+SAAKM_PHASE bool slocal_rotate_steal_thread(saakm_t s, core_t dst, thread_t t)
+{
+	return saakm_has(saakm_affinity(t), dst)
+			&& slocal_weight_of(s, saakm_core(t)) * 100
+			> slocal_weight_of(s, dst) * 117;
+}
+
+/* cfs.ipa:361 */
+SAAKM_PHASE bool slocal_rotate_stop(saakm_t s, core_t dst, int64_t stolen)
+{
+	(void)s;
+	(void)dst;
+
+	return stolen > 0;
+}
+
+/* cfs.ipa:362 */
+SAAKM_PHASE void slocal_rotate_move(saakm_t s, core_t dst, thread_t t)
+{
+	slocal_core(s, dst)->failures = 0;
+	slocal_enter_ready(s, t, dst, SLOCAL_REASON_BALANCE);
+}
+
+/*
+ * cfs.ipa:355
+ * After failures dst takes one thread although then dst has more: threads that do not divide evenly
+ * take turns (detach_tasks). A core that has just taken one keeps it.
+ */
+SAAKM_STEAL(slocal_rotate, dst, from)
+{
+	core_t src;
+	int64_t stolen = 0;
+	SAAKM_SET(candidates);
+
+	/* First phase: candidate cores. */
+	SAAKM_ASSIGN(s, candidates, w, from->word[w]);
+	SAAKM_EACH(s, src, w, from->word[w]) {
+		if (src == dst || !slocal_rotate_can_steal_core(s, dst, src))
+			saakm_exclude(candidates, src);
+	}
+	SAAKM_EACH_ROUND(s) {
+		thread_t t;
+
+		/* Second phase: select a candidate. */
+		core_t best = SAAKM_NO_CORE;
+		int64_t most = 0;
+
+		SAAKM_EACH_NEAREST(s, src, dst, w, candidates->word[w]) {
+			int64_t key = slocal_rotate_select_core(s, dst, src);
+			if (best != SAAKM_NO_CORE && key <= most)
+				continue;
+			most = key;
+			best = src;
+		}
+		src = best;
+		if (src == SAAKM_NO_CORE)
+			return;
+		saakm_exclude(candidates, src);
+
+		/* Third phase: move threads, and check again because the state may have changed. */
+		SAAKM_EACH_THREAD(s, t, src, SLOCAL_QUEUE_READY) {
+			if (!slocal_rotate_can_steal_core(s, dst, src))
+				break;
+			if (!slocal_rotate_steal_thread(s, dst, t))
+				continue;
+			SAAKM_FROM(s, t);
+			slocal_rotate_move(s, dst, t);
+			if (!saakm_moved(s))
+				continue;
+			stolen = SAAKM_FORGET(stolen + 1);
+			if (slocal_rotate_stop(s, dst, stolen))
+				return;
+		}
+	}
+}
+
+/* cfs.ipa:368 */
 SAAKM_LOCAL void slocal_on_newly_idle(saakm_t s, core_t c)
 {
 	if (slocal_core(s, c)->usual_idle < slocal_state(s)->migration_cost) {
@@ -582,9 +694,14 @@ SAAKM_LOCAL void slocal_on_newly_idle(saakm_t s, core_t c)
 	}
 }
 
-/* cfs.ipa:352 */
+/* cfs.ipa:375 */
 SAAKM_LOCAL void slocal_on_balance(saakm_t s, core_t c)
 {
+	thread_t t = saakm_current(s, c);
+
+	if (t != NULL) {
+		slocal_spread(s, t, c);
+	}
 	slocal_periodic(s, c, slocal_state(s)->busy_factor);
 	if (saakm_nr_ready(s, c) > 0) {
 		SAAKM_SET(members);
@@ -600,7 +717,7 @@ SAAKM_LOCAL void slocal_on_balance(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:362
+ * cfs.ipa:386
  * Periodic balancing of core c, `factor` times as seldom as that of an idle core. One core of a die at
  * a time balances with other dies (should_we_balance).
  */
@@ -619,7 +736,10 @@ SAAKM_LOCAL void slocal_periodic(saakm_t s, core_t c, int64_t factor)
 	}
 	slocal_core(s, c)->last_die = saakm_now(s);
 	slocal_core(s, c)->budget = 32;
-	int64_t before = saakm_nr_ready(s, c);
+	slocal_core(s, c)->failures =
+			SAAKM_EMPTY(s, w,
+				saakm_waiting(s)->word[w] & saakm_llc(s, c)->cores.word[w]) ? 0LL
+			: slocal_core(s, c)->failures + 1;
 	if (wide) {
 		slocal_core(s, lead)->last_machine = saakm_now(s);
 		slocal_pull(s, c, saakm_waiting(s));
@@ -629,10 +749,122 @@ SAAKM_LOCAL void slocal_periodic(saakm_t s, core_t c, int64_t factor)
 				saakm_waiting(s)->word[w] & saakm_llc(s, c)->cores.word[w]);
 		slocal_pull(s, c, from);
 	}
-	slocal_core(s, c)->failures = saakm_nr_ready(s, c) == before
-			&& !SAAKM_EMPTY(s, w,
-				saakm_waiting(s)->word[w] & saakm_llc(s, c)->cores.word[w])
-			? slocal_core(s, c)->failures + 1 : 0LL;
+	if (slocal_core(s, c)->failures > 2) {
+		SAAKM_SET(from);
+		SAAKM_ASSIGN(s, from, w,
+				saakm_waiting(s)->word[w] & saakm_llc(s, c)->cores.word[w]);
+		slocal_rotate(s, c, from);
+	}
+}
+
+/*
+ * cfs.ipa:404
+ * Sends t, which runs alone on c, to a core with more room, after as long as an idle core takes to fail
+ * four times on its die, or five times among dies. Then every second attempt takes one (active_load_balance).
+ */
+SAAKM_LOCAL void slocal_spread(saakm_t s, thread_t t, core_t c)
+{
+	core_t found = SAAKM_FIRST(s, w, saakm_llc(s, c)->cores.word[w]);
+	core_t lead = found != SAAKM_NO_CORE ? found : c;
+	nsec_t round = slocal_state(s)->interval
+			* SAAKM_COUNT(s, w, saakm_machine(s)->cores.word[w]);
+	core_t near = slocal_roomier_on_die(s, t, c);
+	core_t far = slocal_roomier_elsewhere(s, t, c);
+	slocal_core(s, c)->better = SAAKM_NO_CORE;
+	if (near == SAAKM_NO_CORE) {
+		slocal_core(s, c)->roomy = saakm_now(s);
+	}
+	if (far == SAAKM_NO_CORE) {
+		slocal_core(s, lead)->roomy_die = saakm_now(s);
+	}
+	if (saakm_now(s) - slocal_core(s, c)->roomy
+			>= slocal_state(s)->interval
+			* SAAKM_COUNT(s, w, saakm_llc(s, c)->cores.word[w]) * 4) {
+		slocal_core(s, c)->better = near;
+	} else if (saakm_now(s) - slocal_core(s, lead)->roomy_die >= round * 5) {
+		slocal_core(s, lead)->roomy_die = saakm_now(s) - round * 3;
+		slocal_core(s, c)->better = far;
+	}
+	if (slocal_core(s, c)->better != SAAKM_NO_CORE) {
+		saakm_preempt(s, c);
+	}
+}
+
+/*
+ * cfs.ipa:421
+ * An idle core of the die whose hyperthreads sleep, if those of c all run.
+ */
+SAAKM_LOCAL core_t slocal_roomier_on_die(saakm_t s, thread_t t, core_t c)
+{
+	if (SAAKM_COUNT(s, w, saakm_smt(s, c)->cores.word[w]) == 1 || saakm_nr_ready(s, c) > 0
+			|| !SAAKM_EMPTY(s, w,
+				saakm_idle(s)->word[w] & saakm_smt(s, c)->cores.word[w])) {
+		return SAAKM_NO_CORE;
+	}
+	return SAAKM_FIRST_FROM(s, c, w,
+			saakm_idle_whole(s)->word[w] & saakm_llc(s, c)->cores.word[w]
+			& saakm_affinity(t)->word[w]);
+}
+
+/*
+ * cfs.ipa:427
+ * An idle core of the die with the most idle cores, if that has at least two more than that of c.
+ */
+SAAKM_LOCAL core_t slocal_roomier_elsewhere(saakm_t s, thread_t t, core_t c)
+{
+	if (saakm_nr_ready(s, c) > 0 || !slocal_crowded(s, saakm_llc(s, c))) {
+		return SAAKM_NO_CORE;
+	}
+	domain_t best_d = NULL;
+	int64_t most_d = 0;
+	domain_t d;
+
+	SAAKM_EACH_GROUP(s, d, saakm_machine(s), SAAKM_LLC, SAAKM_NO_CORE) {
+		if (saakm_has(&d->cores, c))
+			continue;
+		int64_t key = SAAKM_COUNT_IN(s, d, w, saakm_idle(s)->word[w] & d->cores.word[w]);
+		if (best_d != NULL && key <= most_d)
+			continue;
+		most_d = key;
+		best_d = d;
+	}
+	domain_t d2 = best_d;
+
+	if (d2 != NULL) {
+		if (SAAKM_COUNT(s, w, saakm_idle(s)->word[w] & d2->cores.word[w])
+				> SAAKM_COUNT(s, w,
+					saakm_idle(s)->word[w] & saakm_llc(s, c)->cores.word[w])
+				+ 1) {
+			core_t found = SAAKM_FIRST(s, w,
+					saakm_idle_whole(s)->word[w] & d2->cores.word[w]
+					& saakm_affinity(t)->word[w]);
+			return found != SAAKM_NO_CORE ? found
+					: SAAKM_FIRST(s, w,
+						saakm_idle(s)->word[w] & d2->cores.word[w]
+						& saakm_affinity(t)->word[w]);
+		}
+	}
+	return SAAKM_NO_CORE;
+}
+
+/*
+ * cfs.ipa:438
+ * A preempted thread stays, unless active balance has found it a core that is still idle.
+ */
+SAAKM_LOCAL void slocal_stay_or_go(saakm_t s, thread_t t)
+{
+	core_t here = saakm_core(t);
+	core_t there = slocal_core(s, here)->better;
+	slocal_core(s, here)->better = SAAKM_NO_CORE;
+	core_t c = there;
+
+	if (c != SAAKM_NO_CORE) {
+		if (saakm_has(saakm_idle(s), c) && saakm_has(saakm_affinity(t), c)) {
+			slocal_enter_ready(s, t, c, SLOCAL_REASON_BALANCE);
+			return;
+		}
+	}
+	slocal_enter_ready(s, t, here, SLOCAL_REASON_NONE);
 }
 
 /* slocal.ipa:5 */

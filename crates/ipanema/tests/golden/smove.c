@@ -111,6 +111,17 @@ struct smove_core {
 	int64_t failures;
 	/*
 	 * cfs.ipa:56
+	 * When it was last idle or without a better place for its thread on its die; and its die, on the others.
+	 */
+	nsec_t roomy;
+	nsec_t roomy_die;
+	/*
+	 * cfs.ipa:58
+	 * Where its running thread is to go on (active balance).
+	 */
+	core_t better;
+	/*
+	 * cfs.ipa:60
 	 * Most threads that the current pull takes.
 	 */
 	int64_t budget;
@@ -178,6 +189,7 @@ static __attribute__((unused)) void smove_init_core(void SAAKM_MEM *attrs)
 	p->usual_idle = 1 * SAAKM_MS;
 	p->last_die = -10 * SAAKM_S;
 	p->last_machine = -10 * SAAKM_S;
+	p->better = SAAKM_NO_CORE;
 	p->budget = 1;
 }
 
@@ -203,6 +215,10 @@ SAAKM_LOCAL core_t smove_search(saakm_t s, thread_t t, core_t target, core_t wak
 SAAKM_LOCAL int64_t smove_asleep(saakm_t s, thread_t t);
 SAAKM_LOCAL core_t smove_fallback(saakm_t s, thread_t t, core_t c);
 SAAKM_LOCAL void smove_periodic(saakm_t s, core_t c, int64_t factor);
+SAAKM_LOCAL void smove_spread(saakm_t s, thread_t t, core_t c);
+SAAKM_LOCAL core_t smove_roomier_on_die(saakm_t s, thread_t t, core_t c);
+SAAKM_LOCAL core_t smove_roomier_elsewhere(saakm_t s, thread_t t, core_t c);
+SAAKM_LOCAL void smove_stay_or_go(saakm_t s, thread_t t);
 SAAKM_LOCAL int64_t smove_rank(saakm_t s, thread_t t, domain_t d);
 SAAKM_LOCAL int64_t smove_runnable_of(saakm_t s, domain_t d);
 SAAKM_LOCAL bool smove_leaves(saakm_t s, thread_t t, domain_t own, domain_t other);
@@ -210,7 +226,7 @@ SAAKM_LOCAL bool smove_leaves_node(saakm_t s, thread_t t, core_t c, domain_t d);
 SAAKM_LOCAL int64_t smove_weigh(saakm_t s, core_t c);
 
 /*
- * cfs.ipa:59
+ * cfs.ipa:63
  * t => c.ready
  */
 SAAKM_LOCAL void smove_enter_ready(saakm_t s, thread_t t, core_t c, uint32_t reason)
@@ -219,7 +235,7 @@ SAAKM_LOCAL void smove_enter_ready(saakm_t s, thread_t t, core_t c, uint32_t rea
 	saakm_ready(s, t, c, SMOVE_QUEUE_READY, smove_thread(t)->vruntime, reason);
 }
 
-/* cfs.ipa:63 */
+/* cfs.ipa:67 */
 SAAKM_LOCAL nsec_t smove_vruntime_now(saakm_t s, thread_t t)
 {
 	return smove_thread(t)->vruntime
@@ -227,7 +243,7 @@ SAAKM_LOCAL nsec_t smove_vruntime_now(saakm_t s, thread_t t)
 				saakm_weight(t));
 }
 
-/* cfs.ipa:67 */
+/* cfs.ipa:71 */
 SAAKM_LOCAL void smove_charge(saakm_t s, thread_t t)
 {
 	smove_thread(t)->vruntime = smove_vruntime_now(s, t);
@@ -245,7 +261,7 @@ SAAKM_LOCAL void smove_charge(saakm_t s, thread_t t)
 }
 
 /*
- * cfs.ipa:79
+ * cfs.ipa:83
  * Called before a thread enters a ready queue: converts vruntime to the time line of core c.
  */
 SAAKM_LOCAL void smove_on_enqueue(saakm_t s, thread_t t, core_t c)
@@ -277,7 +293,7 @@ SAAKM_LOCAL void smove_on_enqueue(saakm_t s, thread_t t, core_t c)
 	}
 }
 
-/* cfs.ipa:91 */
+/* cfs.ipa:95 */
 SAAKM_LOCAL void smove_on_schedule(saakm_t s, core_t c)
 {
 	thread_t t = saakm_first(s, c, SMOVE_QUEUE_READY);
@@ -290,7 +306,7 @@ SAAKM_LOCAL void smove_on_schedule(saakm_t s, core_t c)
 	}
 }
 
-/* cfs.ipa:99 */
+/* cfs.ipa:103 */
 SAAKM_LOCAL void smove_on_tick(saakm_t s, thread_t t)
 {
 	core_t c = saakm_core(t);
@@ -304,28 +320,28 @@ SAAKM_LOCAL void smove_on_tick(saakm_t s, thread_t t)
 	}
 }
 
-/* cfs.ipa:107 */
+/* cfs.ipa:111 */
 SAAKM_LOCAL void smove_on_yield(saakm_t s, thread_t t)
 {
 	smove_charge(s, t);
 	smove_enter_ready(s, t, saakm_core(t), SMOVE_REASON_NONE);
 }
 
-/* cfs.ipa:112 */
+/* cfs.ipa:116 */
 SAAKM_LOCAL void smove_on_preempt(saakm_t s, thread_t t)
 {
 	smove_charge(s, t);
-	smove_enter_ready(s, t, saakm_core(t), SMOVE_REASON_NONE);
+	smove_stay_or_go(s, t);
 }
 
-/* cfs.ipa:117 */
+/* cfs.ipa:121 */
 SAAKM_LOCAL void smove_on_block(saakm_t s, thread_t t)
 {
 	smove_charge(s, t);
 	saakm_blocked(s, t);
 }
 
-/* cfs.ipa:122 */
+/* cfs.ipa:126 */
 SAAKM_LOCAL void smove_on_terminate(saakm_t s, thread_t t)
 {
 	smove_charge(s, t);
@@ -337,7 +353,7 @@ SAAKM_LOCAL void smove_on_terminate(saakm_t s, thread_t t)
 }
 
 /*
- * cfs.ipa:133
+ * cfs.ipa:137
  * Load of a core. An idle core has no tick, so its load is updated only at intervals, and the
  * load left by exited threads counts until then.
  */
@@ -346,7 +362,7 @@ SAAKM_LOCAL int64_t smove_recent(saakm_t s, core_t c)
 	return saakm_has(saakm_idle(s), c) ? smove_idle_load(s, c) : smove_busy_load(s, c);
 }
 
-/* cfs.ipa:137 */
+/* cfs.ipa:141 */
 SAAKM_LOCAL int64_t smove_busy_load(saakm_t s, core_t c)
 {
 	return 1024
@@ -354,7 +370,7 @@ SAAKM_LOCAL int64_t smove_busy_load(saakm_t s, core_t c)
 				saakm_now(s) - smove_core(s, c)->since, smove_state(s)->half_life);
 }
 
-/* cfs.ipa:141 */
+/* cfs.ipa:145 */
 SAAKM_LOCAL int64_t smove_idle_load(saakm_t s, core_t c)
 {
 	nsec_t last = saakm_now(s) - saakm_mod(saakm_now(s), smove_refresh_of(s, c));
@@ -362,7 +378,7 @@ SAAKM_LOCAL int64_t smove_idle_load(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:147
+ * cfs.ipa:151
  * Load of an idle core at `time`, without exited threads.
  */
 SAAKM_LOCAL int64_t smove_rest(saakm_t s, core_t c, nsec_t at)
@@ -373,7 +389,7 @@ SAAKM_LOCAL int64_t smove_rest(saakm_t s, core_t c, nsec_t at)
 }
 
 /*
- * cfs.ipa:152
+ * cfs.ipa:156
  * Idle cores balance their die at this interval, and update their load then.
  */
 SAAKM_LOCAL nsec_t smove_refresh_of(saakm_t s, core_t c)
@@ -384,7 +400,7 @@ SAAKM_LOCAL nsec_t smove_refresh_of(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:157
+ * cfs.ipa:161
  * Updates the load of a busy core: threads have exited or joined.
  */
 SAAKM_LOCAL void smove_update(saakm_t s, core_t c)
@@ -397,14 +413,14 @@ SAAKM_LOCAL void smove_update(saakm_t s, core_t c)
 	smove_core(s, c)->since = saakm_now(s);
 }
 
-/* cfs.ipa:164 */
+/* cfs.ipa:168 */
 SAAKM_LOCAL int64_t smove_joined(saakm_t s, core_t c, int64_t before)
 {
 	return saakm_min(before + smove_core(s, c)->joining, 1024);
 }
 
 /*
- * cfs.ipa:169
+ * cfs.ipa:173
  * A new thread starts with half of the load that its core has free (post_init_entity_util_avg).
  */
 SAAKM_LOCAL void smove_join(saakm_t s, thread_t t, core_t c)
@@ -413,7 +429,7 @@ SAAKM_LOCAL void smove_join(saakm_t s, thread_t t, core_t c)
 	smove_core(s, c)->joining += smove_thread(t)->util;
 }
 
-/* cfs.ipa:174 */
+/* cfs.ipa:178 */
 SAAKM_LOCAL void smove_on_enter_idle(saakm_t s, core_t c)
 {
 	smove_core(s, c)->past = smove_joined(s, c, smove_busy_load(s, c));
@@ -421,9 +437,10 @@ SAAKM_LOCAL void smove_on_enter_idle(saakm_t s, core_t c)
 	smove_core(s, c)->since = saakm_now(s);
 }
 
-/* cfs.ipa:180 */
+/* cfs.ipa:184 */
 SAAKM_LOCAL void smove_on_exit_idle(saakm_t s, core_t c)
 {
+	smove_core(s, c)->roomy = saakm_now(s);
 	smove_core(s, c)->past = smove_joined(s, c, smove_rest(s, c, saakm_now(s)));
 	smove_core(s, c)->gone = 0;
 	smove_core(s, c)->joining = 0;
@@ -435,7 +452,7 @@ SAAKM_LOCAL void smove_on_exit_idle(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:189
+ * cfs.ipa:194
  * Load with the threads that wait.
  */
 SAAKM_LOCAL int64_t smove_pressure(saakm_t s, core_t c)
@@ -443,7 +460,7 @@ SAAKM_LOCAL int64_t smove_pressure(saakm_t s, core_t c)
 	return saakm_nr_running(s, c) > 1 ? saakm_nr_running(s, c) * 1024 : smove_recent(s, c);
 }
 
-/* cfs.ipa:193 */
+/* cfs.ipa:198 */
 SAAKM_LOCAL int64_t smove_load_of(saakm_t s, domain_t d)
 {
 	int64_t sum = 0;
@@ -456,7 +473,7 @@ SAAKM_LOCAL int64_t smove_load_of(saakm_t s, domain_t d)
 }
 
 /*
- * cfs.ipa:219
+ * cfs.ipa:224
  * Core of d where t enters: the idle core that wakes up fastest, then the one that was idle for
  * the shortest time; else the least loaded core (find_idlest_group_cpu).
  */
@@ -498,7 +515,7 @@ SAAKM_LOCAL core_t smove_enter(saakm_t s, thread_t t, domain_t d, core_t near)
 }
 
 /*
- * cfs.ipa:234
+ * cfs.ipa:239
  * Descends from node to die to hyperthread pair to core. Each step starts at the core that the
  * last one found.
  */
@@ -601,7 +618,7 @@ SAAKM_LOCAL core_t smove_choose_fork(saakm_t s, thread_t t, core_t parent)
 }
 
 /*
- * cfs.ipa:253
+ * cfs.ipa:258
  * The waker's core, if that is idle or has less load with the thread than the previous core with it
  * (wake_affine); else the previous core.
  */
@@ -622,7 +639,7 @@ SAAKM_LOCAL core_t smove_choose_target(saakm_t s, thread_t t, core_t waker)
 }
 
 /*
- * cfs.ipa:269
+ * cfs.ipa:274
  * Searches for an idle core on the target's die only (select_idle_sibling).
  */
 SAAKM_LOCAL core_t smove_choose_wakeup(saakm_t s, thread_t t, core_t waker)
@@ -658,7 +675,7 @@ SAAKM_LOCAL core_t smove_choose_wakeup(saakm_t s, thread_t t, core_t waker)
 }
 
 /*
- * cfs.ipa:284
+ * cfs.ipa:289
  * Searches for a whole idle core, then a few cores for any idle one, then the target's hyperthread.
  */
 SAAKM_LOCAL core_t smove_search(saakm_t s, thread_t t, core_t target, core_t waker)
@@ -702,7 +719,7 @@ SAAKM_LOCAL core_t smove_search(saakm_t s, thread_t t, core_t target, core_t wak
 }
 
 /*
- * cfs.ipa:295
+ * cfs.ipa:300
  * Load of t, decayed over its sleep.
  */
 SAAKM_LOCAL int64_t smove_asleep(saakm_t s, thread_t t)
@@ -712,7 +729,7 @@ SAAKM_LOCAL int64_t smove_asleep(saakm_t s, thread_t t)
 }
 
 /*
- * cfs.ipa:300
+ * cfs.ipa:305
  * c, or the nearest core that t may run on.
  */
 SAAKM_LOCAL core_t smove_fallback(saakm_t s, thread_t t, core_t c)
@@ -728,7 +745,7 @@ SAAKM_LOCAL core_t smove_fallback(saakm_t s, thread_t t, core_t c)
 }
 
 /*
- * cfs.ipa:315
+ * cfs.ipa:320
  * A die with at most two threads is not balanced across dies (adjust_numa_imbalance).
  */
 SAAKM_LOCAL bool smove_crowded(saakm_t s, domain_t die)
@@ -743,7 +760,7 @@ SAAKM_LOCAL bool smove_crowded(saakm_t s, domain_t die)
 }
 
 /*
- * cfs.ipa:320
+ * cfs.ipa:325
  * Weight of the threads of a core.
  */
 SAAKM_SHARED_1(int64_t, smove_weight_of, core_t, c)
@@ -764,7 +781,7 @@ SAAKM_SHARED_1(int64_t, smove_weight_of, core_t, c)
 }
 
 /*
- * cfs.ipa:327
+ * cfs.ipa:332
  * Threads that ran recently move only after failures (cache_nice_tries).
  */
 SAAKM_LOCAL bool smove_hot(saakm_t s, thread_t t, core_t dst)
@@ -773,10 +790,10 @@ SAAKM_LOCAL bool smove_hot(saakm_t s, thread_t t, core_t dst)
 		return false;
 	}
 	return smove_core(s, dst)->failures
-			<= (saakm_has(&saakm_llc(s, dst)->cores, saakm_core(t)) ? 1LL : 2LL);
+			<= (saakm_has(&saakm_llc(s, dst)->cores, saakm_core(t)) ? 2LL : 3LL);
 }
 
-/* cfs.ipa:334 */
+/* cfs.ipa:339 */
 SAAKM_PHASE bool smove_pull_can_steal_core(saakm_t s, core_t dst, core_t src)
 {
 	return saakm_nr_ready(s, src) > 0 && saakm_nr_running(s, src) >= 2
@@ -784,7 +801,7 @@ SAAKM_PHASE bool smove_pull_can_steal_core(saakm_t s, core_t dst, core_t src)
 				|| smove_crowded(s, saakm_llc(s, src)));
 }
 
-/* cfs.ipa:337 */
+/* cfs.ipa:342 */
 SAAKM_PHASE int64_t smove_pull_select_core(saakm_t s, core_t dst, core_t src)
 {
 	(void)dst;
@@ -792,7 +809,7 @@ SAAKM_PHASE int64_t smove_pull_select_core(saakm_t s, core_t dst, core_t src)
 	return saakm_nr_running(s, src);
 }
 
-/* cfs.ipa:338 */
+/* cfs.ipa:343 */
 SAAKM_PHASE bool smove_pull_steal_thread(saakm_t s, core_t dst, thread_t t)
 {
 	return saakm_has(saakm_affinity(t), dst) && !smove_hot(s, t, dst)
@@ -800,20 +817,21 @@ SAAKM_PHASE bool smove_pull_steal_thread(saakm_t s, core_t dst, thread_t t)
 			> saakm_weight(t);
 }
 
-/* cfs.ipa:341 */
+/* cfs.ipa:346 */
 SAAKM_PHASE bool smove_pull_stop(saakm_t s, core_t dst, int64_t stolen)
 {
 	return stolen > 0 && stolen >= smove_core(s, dst)->budget;
 }
 
-/* cfs.ipa:342 */
+/* cfs.ipa:347 */
 SAAKM_PHASE void smove_pull_move(saakm_t s, core_t dst, thread_t t)
 {
+	smove_core(s, dst)->failures = 0;
 	smove_enter_ready(s, t, dst, SMOVE_REASON_BALANCE);
 }
 
 /*
- * cfs.ipa:333
+ * cfs.ipa:338
  * dst takes threads while a core has more weight than dst would have with the thread.
  */
 SAAKM_STEAL(smove_pull, dst, from)
@@ -864,7 +882,100 @@ SAAKM_STEAL(smove_pull, dst, from)
 	}
 }
 
-/* cfs.ipa:345 */
+/* cfs.ipa:356 */
+SAAKM_PHASE bool smove_rotate_can_steal_core(saakm_t s, core_t dst, core_t src)
+{
+	(void)dst;
+
+	return saakm_nr_ready(s, src) > 0 && saakm_nr_running(s, src) >= 2
+			&& smove_core(s, src)->failures > 0;
+}
+
+/* cfs.ipa:357 */
+SAAKM_PHASE int64_t smove_rotate_select_core(saakm_t s, core_t dst, core_t src)
+{
+	(void)dst;
+
+	return saakm_nr_running(s, src);
+}
+
+/* cfs.ipa:358 */
+SAAKM_PHASE bool smove_rotate_steal_thread(saakm_t s, core_t dst, thread_t t)
+{
+	return saakm_has(saakm_affinity(t), dst)
+			&& smove_weight_of(s, saakm_core(t)) * 100 > smove_weight_of(s, dst) * 117;
+}
+
+/* cfs.ipa:361 */
+SAAKM_PHASE bool smove_rotate_stop(saakm_t s, core_t dst, int64_t stolen)
+{
+	(void)s;
+	(void)dst;
+
+	return stolen > 0;
+}
+
+/* cfs.ipa:362 */
+SAAKM_PHASE void smove_rotate_move(saakm_t s, core_t dst, thread_t t)
+{
+	smove_core(s, dst)->failures = 0;
+	smove_enter_ready(s, t, dst, SMOVE_REASON_BALANCE);
+}
+
+/*
+ * cfs.ipa:355
+ * After failures dst takes one thread although then dst has more: threads that do not divide evenly
+ * take turns (detach_tasks). A core that has just taken one keeps it.
+ */
+SAAKM_STEAL(smove_rotate, dst, from)
+{
+	core_t src;
+	int64_t stolen = 0;
+	SAAKM_SET(candidates);
+
+	/* First phase: candidate cores. */
+	SAAKM_ASSIGN(s, candidates, w, from->word[w]);
+	SAAKM_EACH(s, src, w, from->word[w]) {
+		if (src == dst || !smove_rotate_can_steal_core(s, dst, src))
+			saakm_exclude(candidates, src);
+	}
+	SAAKM_EACH_ROUND(s) {
+		thread_t t;
+
+		/* Second phase: select a candidate. */
+		core_t best = SAAKM_NO_CORE;
+		int64_t most = 0;
+
+		SAAKM_EACH_NEAREST(s, src, dst, w, candidates->word[w]) {
+			int64_t key = smove_rotate_select_core(s, dst, src);
+			if (best != SAAKM_NO_CORE && key <= most)
+				continue;
+			most = key;
+			best = src;
+		}
+		src = best;
+		if (src == SAAKM_NO_CORE)
+			return;
+		saakm_exclude(candidates, src);
+
+		/* Third phase: move threads, and check again because the state may have changed. */
+		SAAKM_EACH_THREAD(s, t, src, SMOVE_QUEUE_READY) {
+			if (!smove_rotate_can_steal_core(s, dst, src))
+				break;
+			if (!smove_rotate_steal_thread(s, dst, t))
+				continue;
+			SAAKM_FROM(s, t);
+			smove_rotate_move(s, dst, t);
+			if (!saakm_moved(s))
+				continue;
+			stolen = SAAKM_FORGET(stolen + 1);
+			if (smove_rotate_stop(s, dst, stolen))
+				return;
+		}
+	}
+}
+
+/* cfs.ipa:368 */
 SAAKM_LOCAL void smove_on_newly_idle(saakm_t s, core_t c)
 {
 	if (smove_core(s, c)->usual_idle < smove_state(s)->migration_cost) {
@@ -879,9 +990,14 @@ SAAKM_LOCAL void smove_on_newly_idle(saakm_t s, core_t c)
 	}
 }
 
-/* cfs.ipa:352 */
+/* cfs.ipa:375 */
 SAAKM_LOCAL void smove_on_balance(saakm_t s, core_t c)
 {
+	thread_t t = saakm_current(s, c);
+
+	if (t != NULL) {
+		smove_spread(s, t, c);
+	}
 	smove_periodic(s, c, smove_state(s)->busy_factor);
 	if (saakm_nr_ready(s, c) > 0) {
 		SAAKM_SET(members);
@@ -897,7 +1013,7 @@ SAAKM_LOCAL void smove_on_balance(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:362
+ * cfs.ipa:386
  * Periodic balancing of core c, `factor` times as seldom as that of an idle core. One core of a die at
  * a time balances with other dies (should_we_balance).
  */
@@ -916,7 +1032,10 @@ SAAKM_LOCAL void smove_periodic(saakm_t s, core_t c, int64_t factor)
 	}
 	smove_core(s, c)->last_die = saakm_now(s);
 	smove_core(s, c)->budget = 32;
-	int64_t before = saakm_nr_ready(s, c);
+	smove_core(s, c)->failures =
+			SAAKM_EMPTY(s, w,
+				saakm_waiting(s)->word[w] & saakm_llc(s, c)->cores.word[w]) ? 0LL
+			: smove_core(s, c)->failures + 1;
 	if (wide) {
 		smove_core(s, lead)->last_machine = saakm_now(s);
 		smove_pull(s, c, saakm_waiting(s));
@@ -926,10 +1045,122 @@ SAAKM_LOCAL void smove_periodic(saakm_t s, core_t c, int64_t factor)
 				saakm_waiting(s)->word[w] & saakm_llc(s, c)->cores.word[w]);
 		smove_pull(s, c, from);
 	}
-	smove_core(s, c)->failures = saakm_nr_ready(s, c) == before
-			&& !SAAKM_EMPTY(s, w,
-				saakm_waiting(s)->word[w] & saakm_llc(s, c)->cores.word[w])
-			? smove_core(s, c)->failures + 1 : 0LL;
+	if (smove_core(s, c)->failures > 2) {
+		SAAKM_SET(from);
+		SAAKM_ASSIGN(s, from, w,
+				saakm_waiting(s)->word[w] & saakm_llc(s, c)->cores.word[w]);
+		smove_rotate(s, c, from);
+	}
+}
+
+/*
+ * cfs.ipa:404
+ * Sends t, which runs alone on c, to a core with more room, after as long as an idle core takes to fail
+ * four times on its die, or five times among dies. Then every second attempt takes one (active_load_balance).
+ */
+SAAKM_LOCAL void smove_spread(saakm_t s, thread_t t, core_t c)
+{
+	core_t found = SAAKM_FIRST(s, w, saakm_llc(s, c)->cores.word[w]);
+	core_t lead = found != SAAKM_NO_CORE ? found : c;
+	nsec_t round = smove_state(s)->interval
+			* SAAKM_COUNT(s, w, saakm_machine(s)->cores.word[w]);
+	core_t near = smove_roomier_on_die(s, t, c);
+	core_t far = smove_roomier_elsewhere(s, t, c);
+	smove_core(s, c)->better = SAAKM_NO_CORE;
+	if (near == SAAKM_NO_CORE) {
+		smove_core(s, c)->roomy = saakm_now(s);
+	}
+	if (far == SAAKM_NO_CORE) {
+		smove_core(s, lead)->roomy_die = saakm_now(s);
+	}
+	if (saakm_now(s) - smove_core(s, c)->roomy
+			>= smove_state(s)->interval
+			* SAAKM_COUNT(s, w, saakm_llc(s, c)->cores.word[w]) * 4) {
+		smove_core(s, c)->better = near;
+	} else if (saakm_now(s) - smove_core(s, lead)->roomy_die >= round * 5) {
+		smove_core(s, lead)->roomy_die = saakm_now(s) - round * 3;
+		smove_core(s, c)->better = far;
+	}
+	if (smove_core(s, c)->better != SAAKM_NO_CORE) {
+		saakm_preempt(s, c);
+	}
+}
+
+/*
+ * cfs.ipa:421
+ * An idle core of the die whose hyperthreads sleep, if those of c all run.
+ */
+SAAKM_LOCAL core_t smove_roomier_on_die(saakm_t s, thread_t t, core_t c)
+{
+	if (SAAKM_COUNT(s, w, saakm_smt(s, c)->cores.word[w]) == 1 || saakm_nr_ready(s, c) > 0
+			|| !SAAKM_EMPTY(s, w,
+				saakm_idle(s)->word[w] & saakm_smt(s, c)->cores.word[w])) {
+		return SAAKM_NO_CORE;
+	}
+	return SAAKM_FIRST_FROM(s, c, w,
+			saakm_idle_whole(s)->word[w] & saakm_llc(s, c)->cores.word[w]
+			& saakm_affinity(t)->word[w]);
+}
+
+/*
+ * cfs.ipa:427
+ * An idle core of the die with the most idle cores, if that has at least two more than that of c.
+ */
+SAAKM_LOCAL core_t smove_roomier_elsewhere(saakm_t s, thread_t t, core_t c)
+{
+	if (saakm_nr_ready(s, c) > 0 || !smove_crowded(s, saakm_llc(s, c))) {
+		return SAAKM_NO_CORE;
+	}
+	domain_t best_d = NULL;
+	int64_t most_d = 0;
+	domain_t d;
+
+	SAAKM_EACH_GROUP(s, d, saakm_machine(s), SAAKM_LLC, SAAKM_NO_CORE) {
+		if (saakm_has(&d->cores, c))
+			continue;
+		int64_t key = SAAKM_COUNT_IN(s, d, w, saakm_idle(s)->word[w] & d->cores.word[w]);
+		if (best_d != NULL && key <= most_d)
+			continue;
+		most_d = key;
+		best_d = d;
+	}
+	domain_t d2 = best_d;
+
+	if (d2 != NULL) {
+		if (SAAKM_COUNT(s, w, saakm_idle(s)->word[w] & d2->cores.word[w])
+				> SAAKM_COUNT(s, w,
+					saakm_idle(s)->word[w] & saakm_llc(s, c)->cores.word[w])
+				+ 1) {
+			core_t found = SAAKM_FIRST(s, w,
+					saakm_idle_whole(s)->word[w] & d2->cores.word[w]
+					& saakm_affinity(t)->word[w]);
+			return found != SAAKM_NO_CORE ? found
+					: SAAKM_FIRST(s, w,
+						saakm_idle(s)->word[w] & d2->cores.word[w]
+						& saakm_affinity(t)->word[w]);
+		}
+	}
+	return SAAKM_NO_CORE;
+}
+
+/*
+ * cfs.ipa:438
+ * A preempted thread stays, unless active balance has found it a core that is still idle.
+ */
+SAAKM_LOCAL void smove_stay_or_go(saakm_t s, thread_t t)
+{
+	core_t here = saakm_core(t);
+	core_t there = smove_core(s, here)->better;
+	smove_core(s, here)->better = SAAKM_NO_CORE;
+	core_t c = there;
+
+	if (c != SAAKM_NO_CORE) {
+		if (saakm_has(saakm_idle(s), c) && saakm_has(saakm_affinity(t), c)) {
+			smove_enter_ready(s, t, c, SMOVE_REASON_BALANCE);
+			return;
+		}
+	}
+	smove_enter_ready(s, t, here, SMOVE_REASON_NONE);
 }
 
 /*

@@ -39,8 +39,8 @@ fn livelock() -> Options {
     Options { livelock: true, ..Options::default() }
 }
 
-/// Whoever becomes ready has all other cores look for the best thread, which makes others ready.
-const STORM: &str = "on enqueue (thread t, core c) { super; for (core o in online) if (o != c) preempt(o); }";
+/// Each core that looks for a thread has all others look, too.
+const STORM: &str = "on schedule (core c) { for (core o in online) if (o != c) preempt(o); super; }";
 
 #[test]
 fn preemptions_without_end_are_refuted() {
@@ -56,6 +56,10 @@ fn preemptions_that_end_are_none() {
     // The other cores look once, when a thread wakes.
     let once = "on unblock (thread t, core waker) { for (core o in online) preempt(o); super; }";
     let outcome = explore(&changed("cfs-cwc-flat", once), "wakers-3", &livelock());
+    assert!(outcome.complete && outcome.violation.is_none());
+    // A preempted thread preempts no other.
+    let again = "on enqueue (thread t, core c) { super; for (core o in online) if (o != c) preempt(o); }";
+    let outcome = explore(&changed("cfs-cwc-flat", again), "wake-2", &livelock());
     assert!(outcome.complete && outcome.violation.is_none());
     for policy in ["cfs-cwc-flat", "ule", "nest"] {
         let outcome = explore(&load(policy), "exit-2", &livelock());

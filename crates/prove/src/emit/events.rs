@@ -19,6 +19,10 @@ pub fn emit(unit: &Unit, theory: &mut Theory) {
         match (event, handler) {
             (Event::New | Event::Unblock, Some(handler)) => placement(unit, theory, event, handler),
             (Event::Schedule, Some(handler)) => schedule(unit, theory, handler),
+            (Event::Preempt, Some(handler)) if handler.leaves_core => {
+                placement(unit, theory, event, handler);
+                leave(theory, event, handler);
+            }
             (Event::Yield | Event::Preempt, Some(handler)) => back(unit, theory, event, handler),
             (Event::Block | Event::Terminate, Some(handler)) => leave(theory, event, handler),
             (Event::NewlyIdle, handler) => newly_idle(unit, theory, handler),
@@ -73,6 +77,7 @@ pub fn placement_requires() -> Vec<String> {
     vec!["is_core origin".into(), "exists c. is_core c /\\ allowed own_thread c".into()]
 }
 
+/// A thread that was preempted may have lost the affinity to its core; then the kernel moves it on.
 fn placement(unit: &Unit, theory: &mut Theory, event: Event, handler: &Function) {
     let name = event.name();
     for (property, places, goal, ensures, what) in [
@@ -87,8 +92,14 @@ fn placement(unit: &Unit, theory: &mut Theory, event: Event, handler: &Function)
             Property::Invariants,
             false,
             "affinity",
-            "match result with Just c -> is_core c /\\ allowed own_thread c | Nothing -> true end",
-            "the thread goes to a core of its affinity",
+            match event {
+                Event::Preempt => "match result with Just c -> is_core c /\\ (allowed own_thread c \\/ c = core_of own_thread) | Nothing -> true end",
+                _ => "match result with Just c -> is_core c /\\ allowed own_thread c | Nothing -> true end",
+            },
+            match event {
+                Event::Preempt => "the thread stays, or goes to a core of its affinity",
+                _ => "the thread goes to a core of its affinity",
+            },
         ),
     ] {
         unit.restart();
@@ -159,7 +170,7 @@ fn back(unit: &Unit, theory: &mut Theory, event: Event, handler: &Function) {
 fn leave(theory: &mut Theory, event: Event, handler: &Function) {
     let what = "the core that the thread leaves takes another, or looks for one";
     let rests_on = vec![Id::new("schedule", PICKS), Id::new("newly_idle", FINDS)];
-    let module = format!("Conservation_{}", event.name());
+    let module = format!("Leaving_{}", event.name());
     let claim = match handler.effects.steals.is_empty() {
         true => Claim::Goal { module: module.clone(), goal: "leaves'vc".into() },
         false => Claim::Decided { by: "effects of the handler".into(), holds: false },

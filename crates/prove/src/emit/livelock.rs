@@ -1,12 +1,13 @@
 //! No livelock: no event causes events of its own kind again and again.
 //!
 //! Each event has a rank, and causes only events of lower rank: a timer moves threads, a steal moves threads, a moved
-//! thread may preempt the core that it goes to, a preemption calls `schedule`, which causes nothing. What threads do
+//! thread may preempt the core that it goes to, a preemption moves its thread and calls `schedule`, but preempts no core. What threads do
 //! (fork, wake, block, yield), ticks and balances come from outside. A sequence of steals ends by the obligations of
 //! progress.
 
 use super::Theory;
 use super::events::nowhere;
+use super::steals::{ONCE, SAME};
 use super::unit::Unit;
 use crate::obligation::{Id, Property};
 use hearth_ipanema::ir::effects::assigned;
@@ -48,9 +49,25 @@ pub fn emit(unit: &Unit, theory: &mut Theory) {
         );
         rests_on.push(Id::new(&steal.name, what));
     }
-    rests_on.extend(theory.bounded_moves_of(&moves.map(|steal| steal.name.as_str()).collect::<Vec<_>>()));
+    rests_on.extend(bounded_steals(policy, theory));
     let what = "no preemption, steal or timer causes itself again and again";
     theory.follows(Property::Waiting, "events", what, &nowhere(unit), "Ranks.handle", rests_on);
+}
+
+/// The obligations that bound the steals of an event. A balance comes from outside, so its steals need only end. Those of
+/// `newly_idle` need a limit, because they may leave another core idle.
+fn bounded_steals(policy: &Policy, theory: &Theory) -> Vec<Id> {
+    let newly_idle = policy.handler(Event::NewlyIdle).map(|id| &policy.function(id).effects.steals);
+    let steals = policy.steals.iter().enumerate().filter(|(_, steal)| !steal.superseded);
+    let (again, once): (Vec<_>, Vec<_>) = steals
+        .partition(|(id, _)| newly_idle.is_some_and(|steals| steals.iter().any(|steal| steal.index() == *id)));
+    let again: Vec<_> = again.into_iter().map(|(_, steal)| steal.name.as_str()).collect();
+    let mut bounds = theory.bounded_moves_of(&again);
+    if again.len() == 1 {
+        bounds.retain(|id| id.what != SAME);
+    }
+    bounds.extend(once.into_iter().map(|(_, steal)| Id::new(&steal.name, ONCE)));
+    bounds
 }
 
 /// The events that other events cause, and what they must not cause in turn.
@@ -76,7 +93,7 @@ const RANKS: [(Event, Allowed, &str); 7] = {
 struct Caused<'p> {
     policy: &'p Policy,
     /// The function is `enqueue`: its preemption of the thread's new core, while that runs a thread, does not count.
-    /// The core on which a preempted thread is made ready runs none.
+    /// In `preempt`, nothing preempts a core (saakm.h).
     enqueue: bool,
     runs: bool,
     preempts: bool,

@@ -120,7 +120,7 @@ impl Theory {
         self.add(property, about, what, at, Claim::NotModelled { construct: construct.into() }, Vec::new());
     }
 
-    /// The obligations that bound the number of these steals.
+    /// The obligations that bound the number of these steals, one after the other.
     fn bounded_moves_of(&self, steals: &[&str]) -> Vec<Id> {
         let about = |o: &&Obligation| {
             let progress = o.property == Property::Progress && o.id.what != steals::SUCCEEDS;

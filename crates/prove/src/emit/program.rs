@@ -252,7 +252,8 @@ impl<'u, 'p> Program<'u, 'p> {
                 let x = self.unit.fresh("x");
                 let (some, none) = cases(optional.ty);
                 let (value, default) = (self.expr(scope, optional), self.expr(scope, default));
-                format!("(match {value} with {some} {x} -> {x} | {none} -> {default} end)")
+                let held = if e.ty.optional { self::some(e.ty, &x) } else { x.clone() };
+                format!("(match {value} with {some} {x} -> {held} | {none} -> {default} end)")
             }
             _ => self.hoisting(scope, e),
         }

@@ -45,11 +45,20 @@ pub fn emit(unit: &Unit, theory: &mut Theory, goal: &Goal) -> Id {
     }
     requires.extend(goal.requires.clone());
     let requires: String = requires.iter().map(|r| format!("    requires {{ {r} }}\n")).collect();
+    // A thread that goes to another core is new there.
+    let (result, ensures, ends, body) = match goal.handler.leaves_core {
+        true => (
+            "maybe",
+            format!("result = Just (core_of own_thread) -> {}", goal.ensures),
+            "Placed c -> Just c | Return -> Nothing | Gone -> Nothing",
+            format!("{body};\nNothing"),
+        ),
+        false => ("unit", goal.ensures.clone(), "Placed _ -> () | Return -> () | Gone -> ()", body),
+    };
     let text = format!(
-        "  use Present\n\n  let runs (own_thread: thread) : unit\n{}{requires}    ensures {{ {} }}\n  = try\n{}\n    \
-         with Placed _ -> () | Return -> () | Gone -> () end\n",
+        "  use Present\n\n  let runs (own_thread: thread) : {result}\n{}{requires}    ensures {{ {ensures} }}\n  \
+         = try\n{}\n    with {ends} end\n",
         within(unit, &body),
-        goal.ensures,
         indented(&indented(&indented(&body)))
     );
     let module = format!("Waiting_{}_{}", goal.event.name(), goal.name);

@@ -13,6 +13,8 @@ use hearth_ipanema::ir::{
 
 pub const TO_THE_THIEF: &str = "a stolen thread goes to the thief";
 
+pub const SAME: &str = "all steals lower the same sum, so that none undoes what another does";
+pub const ONCE: &str = "each candidate is tried once: at most n - 1 attempts in a call";
 pub const SUCCEEDS: &str = "an idle core fails on an overloaded one only if another event changed it";
 
 pub fn module_name(steal: &str) -> String {
@@ -87,18 +89,16 @@ pub fn emit(unit: &Unit, theory: &mut Theory, steal: &Steal, all: &[&Steal]) {
     if all.len() > 1 {
         let measure = phases.measure().0;
         let same = all.iter().all(|steal| Phases { unit, steal }.measure().0 == measure);
-        let what = "all steals lower the same sum, so that none undoes what another does";
         theory.decided(
             Property::Progress,
             &steal.name,
-            what,
+            SAME,
             &steal.at,
             "what the thread rules compare",
             same,
         );
     }
-    let what = "each candidate is tried once: at most n - 1 attempts in a call";
-    theory.follows(Property::Progress, &steal.name, what, &steal.at, "Steal.steal", Vec::new());
+    theory.follows(Property::Progress, &steal.name, ONCE, &steal.at, "Steal.steal", Vec::new());
     moves(unit, theory, steal);
 }
 

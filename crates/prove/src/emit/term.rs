@@ -173,7 +173,8 @@ impl<'u, 'p> Terms<'u, 'p> {
                 let x = self.unit.fresh("x");
                 let (some, none) = cases(optional.ty);
                 let (value, default) = (self.expr(scope, optional), self.expr(scope, default));
-                format!("(match {value} with {some} {x} -> {x} | {none} -> {default} end)")
+                let held = if e.ty.optional { self::some(e.ty, &x) } else { x.clone() };
+                format!("(match {value} with {some} {x} -> {held} | {none} -> {default} end)")
             }
             E::Search(search) => self.search(scope, e, search),
             E::Count(_) | E::Effect(_) | E::Set(_) | E::Kept(_) | E::CoresOf(_) | E::SetOp { .. } => {

@@ -3,7 +3,7 @@
 pub const SAAKM_MAX_WEIGHT: u32 = 1048576;
 pub const SAAKM_MAX_CORES: u32 = 1024;
 pub const SAAKM_SET_WORDS: u32 = 16;
-pub const SAAKM_LAYOUT: u32 = 8;
+pub const SAAKM_LAYOUT: u32 = 9;
 pub const SAAKM_WORLD_AT: u32 = 4096;
 pub const SAAKM_TOLD_SETS_AT: u32 = 8192;
 pub const SAAKM_ZERO_AT: u32 = 12288;
@@ -152,6 +152,7 @@ pub struct saakm {
     pub left_idle: u32,
     pub nr_left: u32,
     pub on_timer: u32,
+    pub on_preempt: u32,
     pub moved: u32,
     pub held: u32,
     pub from: u64,

@@ -160,6 +160,8 @@ pub struct Engine<'a> {
     last_used: u32,
     /// The thread that the last `schedule` selected.
     picked: Option<u32>,
+    /// The event is `preempt`, which preempts no core.
+    preempting: bool,
     waker: Waker,
     effects: Vec<Effect>,
     changed: Vec<u16>,
@@ -256,6 +258,7 @@ impl<'a> Engine<'a> {
             waiting: 0,
             last_used: 0,
             picked: None,
+            preempting: false,
             waker: Waker::Interrupt,
             effects: Vec::new(),
             changed: Vec::new(),
@@ -427,7 +430,9 @@ impl<'a> Engine<'a> {
                     return Ok(());
                 }
                 let thread = self.stop_current(core, Stop::Preempted);
+                self.preempting = true;
                 self.on_thread(core, self.table.preempt, thread)?;
+                self.preempting = false;
                 self.expect_state(thread, State::Ready, "preempt")?;
                 self.reschedule(core)
             }

@@ -168,7 +168,7 @@ impl Engine<'_> {
             Effect::Cancel { thread } => self.task(thread).timer += 1,
             Effect::KeepWarm { core, ns } => self.keep_warm(core, ns),
             Effect::Preempt { core } => {
-                if self.rt.get().current(core).is_some() {
+                if self.rt.get().current(core).is_some() && !self.preempting {
                     let delay =
                         if core == here { 0 } else { u64::from(self.config.machine.costs.remote_wakeup_ns) };
                     self.agenda.at(self.now + delay, Due::Resched { core });
@@ -191,7 +191,11 @@ impl Engine<'_> {
                 self.emit(here, Kind::Wakeup { thread: tid, waker: self.waker, target });
                 self.load.woken(self.now, thread, from, to);
             }
-            State::Ready if from != to => {
+            State::Ready | State::Running if from != to => {
+                // A thread that leaves its core when it is preempted first stops there.
+                if let Some((prev, stop)) = self.core(from).leaving.take() {
+                    self.emit(from, Kind::Switch { prev: prev + 1, stop, next: IDLE });
+                }
                 self.emit(here, Kind::Migrate { thread: tid, from: from as u16, to: target });
                 self.load.moved(self.now, thread, from, to);
             }
