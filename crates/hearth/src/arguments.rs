@@ -41,9 +41,22 @@ pub struct WorkloadFile {
     pub workload: String,
 }
 
-/// A positive time, in seconds (`90`) or with a unit (`5m`).
-pub fn time(text: &str) -> Result<Duration, String> {
+/// A time, in seconds (`90`) or with a unit (`5min`).
+pub fn duration(text: &str) -> Result<Duration, String> {
     let seconds = text.parse().map(Duration::from_secs);
-    let time = seconds.or_else(|_| humantime::parse_duration(text)).map_err(|error| error.to_string())?;
+    let time = seconds.or_else(|_| humantime::parse_duration(text));
+    time.map_err(|_| "write a time as a number and a unit: 500ms, 10s, 2min".into())
+}
+
+/// As [`duration`], but greater than 0.
+pub fn time(text: &str) -> Result<Duration, String> {
+    let time = duration(text)?;
     if time.is_zero() { Err("the time must be greater than 0".into()) } else { Ok(time) }
+}
+
+/// The examples at the end of a verb's help.
+pub fn examples(lines: &[&str]) -> String {
+    let header = clap::builder::Styles::styled();
+    let header = header.get_header();
+    format!("{header}Examples:{header:#}\n  {}", lines.join("\n  "))
 }

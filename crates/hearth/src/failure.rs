@@ -111,7 +111,47 @@ macro_rules! from_errors_with_help {
     )*};
 }
 
-from_errors_with_help!(hearth_policy::ParamError, hearth_prove::Error, hearth_scx::Error);
+from_errors_with_help!(hearth_policy::ParamError, hearth_prove::Error);
+
+impl From<hearth_scx::Error> for Failure {
+    fn from(error: hearth_scx::Error) -> Self {
+        use hearth_scx::Error::{File, NotRoot, Recorder};
+        match error {
+            Recorder(error) => error.into(),
+            NotRoot => Failure::new(error).help(as_root()),
+            File { ref source, .. } if source.kind() == io::ErrorKind::PermissionDenied => {
+                Failure::new(error).help(as_root())
+            }
+            error => Failure { help: error.help(), ..Failure::new(error) },
+        }
+    }
+}
+
+impl From<hearth_recorder::Error> for Failure {
+    fn from(error: hearth_recorder::Error) -> Self {
+        match error {
+            hearth_recorder::Error::NotAllowed { .. } => Failure::new(error).help(format_args!(
+                "{}\nor give it the capabilities: sudo setcap cap_sys_admin,cap_dac_override+ep {}",
+                as_root(),
+                std::env::current_exe().unwrap_or_else(|_| "HEARTH".into()).display()
+            )),
+            error => Failure::new(error),
+        }
+    }
+}
+
+/// Advice to run the same command line as root.
+fn as_root() -> String {
+    let mut words: Vec<_> = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
+    if let (Some(program), Ok(path)) = (words.first_mut(), std::env::current_exe()) {
+        // sudo searches the folders of the system, not the user's PATH.
+        if !program.contains('/') && !path.starts_with("/usr") {
+            *program = path.display().to_string();
+        }
+    }
+    let line = shlex::try_join(words.iter().map(String::as_str)).unwrap_or_else(|_| "hearth ...".into());
+    format!("run it as root: sudo {line}")
+}
 
 impl From<hearth_policy::Error> for Failure {
     fn from(error: hearth_policy::Error) -> Self {

@@ -76,7 +76,8 @@ fn follow_policy(session: &mut Session) {
 }
 
 fn failure(error: Error) -> Failure {
-    Failure::new(&error).status(status_of_error(&error))
+    let status = status_of_error(&error);
+    Failure::from(error).status(status)
 }
 
 /// Prints warnings about a recording.

@@ -1,3 +1,4 @@
+use crate::arguments::examples;
 use crate::failure::{Failure, Outcome};
 use crate::output::{self, Document};
 use hearth_ipanema::diagnostic::render_all;
@@ -7,10 +8,14 @@ use serde_json::Value;
 use std::io::IsTerminal;
 use std::process::ExitCode;
 
-/// Check policies: syntax, names, types, units, thread transitions, termination
+/// Check policies: syntax, types, units, transitions, termination
 ///
 /// Prints errors and warnings with their place in the file. Exits with 1 if any policy has an error.
 #[derive(clap::Args)]
+#[command(after_help = examples(&[
+    "hearth check mine.ipa",
+    "hearth check policies/*.ipa --quiet",
+]))]
 pub struct Args {
     /// Policies: paths of .ipa files, or names of built-in policies
     #[arg(required = true, value_name = "POLICY")]

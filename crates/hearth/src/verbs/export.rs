@@ -1,3 +1,4 @@
+use crate::arguments::examples;
 use crate::failure::{Failure, Outcome};
 use crate::output::{self, Document};
 use hearth_formats::{ExportFormat, export};
@@ -10,6 +11,10 @@ use std::process::ExitCode;
 /// ui.perfetto.dev opens the Perfetto format, and `hearth import` restores the whole trace from it. Memory
 /// use does not depend on the length of the trace.
 #[derive(clap::Args)]
+#[command(after_help = examples(&[
+    "hearth export build.trace -o build.pftrace          # opens in ui.perfetto.dev",
+    "hearth export build.trace -o build.parquet",
+]))]
 pub struct Args {
     /// The trace to convert
     trace: PathBuf,

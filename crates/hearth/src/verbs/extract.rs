@@ -1,4 +1,4 @@
-use crate::arguments;
+use crate::arguments::{self, examples};
 use crate::failure::{Failure, Outcome};
 use crate::output::{self, Document};
 use crate::recording::{self, RecorderOptions};
@@ -16,6 +16,10 @@ use std::time::Duration;
 /// The workload is the work of each thread, its waits for other threads, and its delays; `hearth predict` finds the same. Prints
 /// what was found, and what the recording cannot explain.
 #[derive(clap::Args)]
+#[command(after_help = examples(&[
+    "hearth extract make.trace -o make.json.zst",
+    "hearth extract make.trace -o start.json --until 2s",
+]))]
 pub struct Args {
     /// The recorded trace
     trace: PathBuf,

@@ -1,4 +1,4 @@
-use crate::arguments::Jobs;
+use crate::arguments::{Jobs, examples};
 use crate::failure::{Failure, Outcome};
 use crate::output::{self, Document};
 use crate::table::{Column, Plain, table};
@@ -17,6 +17,10 @@ use std::time::Instant;
 /// A product is named by its features, joined with `+`. Every verb takes this name where it takes a policy:
 /// `hearth sim -p rbtree+split+nrRun+llc+each+idle ...`
 #[derive(clap::Args)]
+#[command(after_help = examples(&[
+    "hearth features list",
+    "hearth features diff cfs-like ule-like",
+]))]
 pub struct Args {
     #[command(subcommand)]
     what: What,

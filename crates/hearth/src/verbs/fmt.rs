@@ -1,3 +1,4 @@
+use crate::arguments::examples;
 use crate::failure::{Failure, Outcome};
 use crate::{output, policy};
 use hearth_ipanema::{SourceId, syntax};
@@ -8,6 +9,10 @@ use std::process::ExitCode;
 ///
 /// Rewrites the files in place. A file with syntax errors stays as it is.
 #[derive(clap::Args)]
+#[command(after_help = examples(&[
+    "hearth fmt mine.ipa",
+    "hearth fmt --check policies/*.ipa",
+]))]
 pub struct Args {
     /// The policy files
     #[arg(required = true, value_name = "FILE.ipa")]

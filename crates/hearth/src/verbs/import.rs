@@ -1,3 +1,4 @@
+use crate::arguments::examples;
 use crate::failure::{Failure, Outcome};
 use crate::output;
 use hearth_formats::{ImportFormat, import};
@@ -6,10 +7,14 @@ use serde::Serialize;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// Convert a trace of another tool: Perfetto, trace.dat, perf.data, ftrace text, JSON of scxsim
+/// Convert a trace of Perfetto, trace-cmd, perf, ftrace or scxsim
 ///
 /// Detects the format from the content. Prints notes on information that could not be converted.
 #[derive(clap::Args)]
+#[command(after_help = examples(&[
+    "hearth import perf.data -o theirs.trace",
+    "hearth import trace.dat",
+]))]
 pub struct Args {
     /// The file to convert
     file: PathBuf,

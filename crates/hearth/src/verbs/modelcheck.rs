@@ -1,3 +1,4 @@
+use crate::arguments::examples;
 use crate::failure::{self, Failure};
 use crate::output::{self, Document};
 use crate::policy::PolicyArgs;
@@ -17,6 +18,10 @@ use std::process::ExitCode;
 /// long, and preemptions without end. Prints a table of scenarios, and a schedule that leads to each
 /// violation. Exits with 1 if there is any.
 #[derive(clap::Args)]
+#[command(after_help = examples(&[
+    "hearth modelcheck ule -s thieves-3 -o ule.json",
+    "hearth modelcheck ./mine.ipa --property waiting",
+]))]
 pub struct Args {
     #[command(flatten)]
     policy: PolicyArgs,

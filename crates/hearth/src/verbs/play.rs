@@ -1,4 +1,4 @@
-use crate::arguments::WorkloadFile;
+use crate::arguments::{WorkloadFile, examples};
 use crate::failure::{Failure, Outcome};
 use crate::output;
 use crate::table::{Column, number, table};
@@ -15,6 +15,10 @@ use std::time::Duration;
 /// waiting is a futex. Prints the time of the play, and the latencies between wake-ups or forks and the start
 /// of the thread. To trace it: `hearth record -- hearth play ...`.
 #[derive(clap::Args)]
+#[command(after_help = examples(&[
+    "hearth play schbench:messages=2,workers=16",
+    "hearth play ./workload.json --repeat 10 --json",
+]))]
 pub struct Args {
     #[command(flatten)]
     source: WorkloadFile,

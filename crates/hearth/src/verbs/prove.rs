@@ -1,4 +1,4 @@
-use crate::arguments::PolicyFile;
+use crate::arguments::{PolicyFile, examples};
 use crate::failure::{Failure, Outcome};
 use crate::output::{self, Document};
 use crate::policy;
@@ -12,11 +12,15 @@ use hearth_prove::{
 use serde::Serialize;
 use std::path::PathBuf;
 
-/// Prove a policy: work conservation, progress of steals, invariants, waiting
+/// Prove a policy: conservation, progress, invariants, waiting
 ///
 /// Translates the policy to WhyML and runs Why3 and its provers. Prints a table of proof obligations. If one
 /// does not hold, searches small machines for a counterexample. Exits with 0 only if all obligations hold.
 #[derive(clap::Args)]
+#[command(after_help = examples(&[
+    "hearth prove ule --property conservation",
+    "hearth prove ./mine.ipa --why theorems",
+]))]
 pub struct Args {
     #[command(flatten)]
     source: PolicyFile,

@@ -1,18 +1,23 @@
+use crate::arguments::examples;
 use crate::failure::{Failure, Outcome, RECORDER_FAILED};
-use crate::output;
 use crate::recording::{self, RecorderOptions};
+use crate::{arguments, output};
 use hearth_recorder::Subject;
 use hearth_trace::Source;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
-/// Record a trace of a command and its children, or of the whole system
+/// Record a trace of a command, or of the whole system
 ///
 /// The trace contains every context switch, wake-up, fork and exit, and the core frequencies. Needs root, or
 /// the right to use BPF or tracefs. The exit status is the command's (128 + N if signal N ended it; 126 or
 /// 127 if it cannot be run), or 125 if hearth failed. Without a command it is 0.
 #[derive(clap::Args)]
+#[command(after_help = examples(&[
+    "sudo hearth record -o configure.trace -- ./configure",
+    "sudo hearth record --system --duration 10s",
+]))]
 pub struct Args {
     /// The trace to write
     #[arg(short, long, value_name = "TRACE", default_value = "hearth.trace")]
@@ -21,7 +26,7 @@ pub struct Args {
     #[arg(short = 'a', long)]
     system: bool,
     /// How long to record the whole system: `10s`, `2min` [default: until Ctrl-C]
-    #[arg(long, value_name = "TIME", requires = "system", conflicts_with = "command", value_parser = humantime::parse_duration)]
+    #[arg(long, value_name = "TIME", requires = "system", conflicts_with = "command", value_parser = arguments::time)]
     duration: Option<Duration>,
     #[command(flatten)]
     recorder: RecorderOptions,

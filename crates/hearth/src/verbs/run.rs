@@ -1,4 +1,4 @@
-use crate::arguments::time;
+use crate::arguments::{examples, time};
 use crate::failure::{Failure, Outcome};
 use crate::output;
 use crate::policy::PolicyArgs;
@@ -17,6 +17,10 @@ use std::time::Duration;
 /// --replace`. On any error, or if this process is killed, the kernel's own scheduler takes over. Needs root
 /// and a kernel with sched_ext.
 #[derive(clap::Args)]
+#[command(after_help = examples(&[
+    "sudo hearth run nest",
+    "sudo hearth run nest:s_max=1tick --record day.trace",
+]))]
 pub struct Args {
     #[command(flatten)]
     policy: PolicyArgs,

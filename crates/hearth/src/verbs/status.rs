@@ -1,6 +1,6 @@
 mod monitor;
 
-use crate::arguments::time;
+use crate::arguments::{examples, time};
 use crate::failure::{Failure, Outcome};
 use crate::output::{self, Document};
 use crate::table::{Plain, number};
@@ -16,6 +16,10 @@ use std::time::Duration;
 /// Prints its parameters, its statistics since it was loaded (as counts and per second), and its sets of
 /// cores. With --monitor, prints a line of rates for each interval until the policy ends.
 #[derive(clap::Args)]
+#[command(after_help = examples(&[
+    "hearth status --explain",
+    "hearth status --monitor 5",
+]))]
 pub struct Args {
     /// Print JSON (schema hearth.status/1) instead of a table
     #[arg(long)]

@@ -1,6 +1,7 @@
 mod tui;
 
 use self::tui::Reading;
+use crate::arguments::examples;
 use crate::failure::{Failure, Outcome};
 use hearth_scx::Error;
 use hearth_scx::client::Client;
@@ -15,6 +16,10 @@ use std::time::{Duration, Instant};
 /// Shows the policy's sets of cores on the topology, the placements by reason, and rates of its other events.
 /// Press q to quit; the policy continues.
 #[derive(clap::Args)]
+#[command(after_help = examples(&[
+    "hearth top",
+    "hearth top --interval 1000",
+]))]
 pub struct Args {
     /// Time between two readings, in milliseconds: 50 to 60000
     #[arg(short, long, value_name = "MS", default_value_t = 500, value_parser = clap::value_parser!(u64).range(50..=60_000))]
