@@ -1,11 +1,10 @@
 use crate::arguments::examples;
 use crate::failure::{Failure, Outcome};
-use crate::output::{self, Document};
+use crate::output::{self, Document, count};
 use hearth_ipanema::diagnostic::render_all;
 use hearth_policy::Error;
 use serde::Serialize;
 use serde_json::Value;
-use std::io::IsTerminal;
 use std::process::ExitCode;
 
 /// Check policies: syntax, types, units, transitions, termination
@@ -43,7 +42,7 @@ struct CheckedFile {
 
 impl Args {
     pub fn run(self) -> Outcome {
-        let colour = std::io::stdout().is_terminal();
+        let colour = output::has_colours(&std::io::stdout());
         let mut sound = true;
         let mut files = Vec::new();
         for path in &self.policies {
@@ -75,8 +74,4 @@ impl Args {
         }
         if sound { Ok(ExitCode::SUCCESS) } else { Err(Failure::quiet()) }
     }
-}
-
-fn count(n: usize, what: &str) -> String {
-    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
 }

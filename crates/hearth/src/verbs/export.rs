@@ -1,6 +1,6 @@
 use crate::arguments::examples;
 use crate::failure::{Failure, Outcome};
-use crate::output::{self, Document};
+use crate::output::{self, Document, count};
 use hearth_formats::{ExportFormat, export};
 use serde::Serialize;
 use std::path::PathBuf;
@@ -67,7 +67,7 @@ impl Args {
             let content = Report { file, events, bytes, notes };
             return output::json(&Document { schema: "hearth.export/1", content });
         }
-        eprintln!("{file}: {} events, {} bytes", exported.events, exported.bytes);
+        eprintln!("{file}: {}, {}", count(exported.events, "event"), count(exported.bytes, "byte"));
         Ok(ExitCode::SUCCESS)
     }
 }

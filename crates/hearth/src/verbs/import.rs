@@ -1,6 +1,6 @@
 use crate::arguments::examples;
 use crate::failure::{Failure, Outcome};
-use crate::output;
+use crate::output::{self, count};
 use hearth_formats::{ImportFormat, import};
 use hearth_trace::Writer;
 use serde::Serialize;
@@ -86,10 +86,10 @@ impl Args {
             })?;
         } else {
             eprintln!(
-                "{trace}: {} events of {} threads on {} cores in {:.2} s, from {}",
-                imported.events,
-                header.threads.len(),
-                header.cores.len(),
+                "{trace}: {} of {} on {} in {:.2} s, from {}",
+                count(imported.events, "event"),
+                count(header.threads.len(), "thread"),
+                count(header.cores.len(), "core"),
                 header.duration as f64 / 1e9,
                 imported.format.name(),
             );

@@ -1,6 +1,6 @@
 use crate::arguments::{WorkloadFile, examples};
 use crate::failure::{Failure, Outcome};
-use crate::output;
+use crate::output::{self, count};
 use crate::table::{Column, number, table};
 use hearth_play::{Burn, Calibration, Counts, Options, Player};
 use hearth_study::{LatencyFacts, Plays, RunFacts, WorkloadFacts};
@@ -104,10 +104,10 @@ fn text(plays: &Plays, workload: &str) -> String {
         None => "the kernel's scheduler".into(),
     };
     let mut text = format!(
-        "{workload}: {} s of work in {} threads, on {} cores under {scheduler}\n{}\n",
+        "{workload}: {} s of work in {}, on {} under {scheduler}\n{}\n",
         number(first.work_s),
-        first.counts.threads,
-        plays.host.cores,
+        count(first.counts.threads, "thread"),
+        count(plays.host.cores, "core"),
         counts(&first.counts),
     );
     text += &times(plays);

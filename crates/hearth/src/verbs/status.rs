@@ -2,7 +2,7 @@ mod monitor;
 
 use crate::arguments::{examples, time};
 use crate::failure::{Failure, Outcome};
-use crate::output::{self, Document};
+use crate::output::{self, Document, count};
 use crate::table::{Plain, number};
 use hearth_probe::sysfs::show_list;
 use hearth_scx::client::Client;
@@ -76,10 +76,10 @@ fn text(info: &Info, s: &Statistics) -> String {
         scope => scope,
     };
     let mut text = format!(
-        "{} schedules {scope}, for {} now, on {} cores (Linux {}, process {})\n",
+        "{} schedules {scope}, for {} now, on {} (Linux {}, process {})\n",
         info.policy,
         humantime::format_duration(seconds),
-        s.cores_online,
+        count(s.cores_online, "core"),
         info.kernel,
         info.pid,
     );

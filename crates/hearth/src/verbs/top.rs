@@ -3,6 +3,7 @@ mod tui;
 use self::tui::Reading;
 use crate::arguments::examples;
 use crate::failure::{Failure, Outcome};
+use crate::output;
 use hearth_scx::Error;
 use hearth_scx::client::Client;
 use ratatui::DefaultTerminal;
@@ -30,8 +31,9 @@ impl Args {
     pub fn run(self) -> Outcome {
         let mut client = Client::of_this_machine()?;
         let first = read(&mut client)?;
-        if !std::io::stdout().is_terminal() {
-            let failure = Failure::usage("`hearth top` needs a terminal as standard output");
+        if !std::io::stdout().is_terminal() || output::is_dumb_terminal() {
+            let failure =
+                Failure::usage("`hearth top` needs a terminal that can move the cursor as standard output");
             return Err(failure.help("print with `hearth status`; in a virtual machine: hearth vm --tty"));
         }
         let mut terminal = ratatui::try_init().map_err(terminal_failed)?;

@@ -219,7 +219,11 @@ struct ProgressDisplay {
 
 impl ProgressDisplay {
     fn new(quiet: bool) -> Self {
-        let bar = if quiet { ProgressBar::hidden() } else { ProgressBar::new_spinner() };
+        let bar = if quiet || output::is_dumb_terminal() {
+            ProgressBar::hidden()
+        } else {
+            ProgressBar::new_spinner()
+        };
         ProgressDisplay { quiet, bar, on_terminal: false, activity: String::new() }
     }
 

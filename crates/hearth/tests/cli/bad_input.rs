@@ -118,3 +118,48 @@ fn help_on_help() {
         assert!(text(&output.stdout).contains("Usage: hearth"), "{args:?}");
     }
 }
+
+#[test]
+fn misspelt_files() {
+    let folder = folder();
+    fs::create_dir(folder.path().join("build.trace")).expect("a folder");
+    for name in ["mine.ipa", "mine.json", "mine.toml"] {
+        fs::write(folder.path().join(name), "").expect("a file");
+    }
+    let near = |args: &[&str], near: &str| {
+        let output = hearth(folder.path(), args);
+        let help = format!("did you mean `{near}`?");
+        failed(&output, 1, &["No such file", &help]);
+    };
+    near(&["report", "biuld.trace"], "build.trace");
+    near(&["view", "build"], "build.trace");
+    near(&["predict", "build.trac", "-m", "ryzen-3400g"], "build.trace");
+    near(&["sim", "-w", SMALL, "-m", "mien.toml"], "mine.toml");
+    near(&["sim", "-w", "./mien.json", "-m", "ryzen-3400g"], "./mine.json");
+    near(&["check", "mien.ipa"], "mine.ipa");
+    near(&["sim", "--schedule", "mien.json"], "mine.json");
+}
+
+/// What a command prints on a terminal. `None` if there is no `script` to make one.
+fn on_a_terminal(environment: &[(&str, &str)], line: &str) -> Option<String> {
+    let mut script = Command::new("script");
+    script.args(["-qec", line, "/dev/null"]).env_remove("NO_COLOR").env("TERM", "xterm");
+    let output = script.envs(environment.iter().copied()).output().ok()?;
+    Some(text(&output.stdout))
+}
+
+#[test]
+fn colours_can_be_refused() {
+    let folder = folder();
+    let path = folder.path().join("bad.ipa");
+    fs::write(&path, "policy bad extends cfs { on tick (thread t) { t => nowhere; } }").expect("a file");
+    for line in [format!("check {}", path.display()), "sim --banana".into(), "--help".into()] {
+        let line = format!("'{}' {line}", env!("CARGO_BIN_EXE_hearth"));
+        let coloured =
+            |environment: &[(&str, &str)]| Some(on_a_terminal(environment, &line)?.contains("\x1b["));
+        let Some(usual) = coloured(&[]) else { return eprintln!("script is not installed") };
+        assert!(usual, "{line}");
+        assert_eq!(coloured(&[("NO_COLOR", "1")]), Some(false), "{line}");
+        assert_eq!(coloured(&[("TERM", "dumb")]), Some(false), "{line}");
+    }
+}
