@@ -1,6 +1,8 @@
 //! Arguments that several verbs take.
 
 use clap::value_parser;
+use hearth_policy::{Spec, SpecError};
+use std::convert::Infallible;
 use std::time::Duration;
 
 #[derive(clap::Args)]
@@ -29,7 +31,7 @@ impl Jobs {
 #[derive(clap::Args)]
 pub struct PolicyFile {
     /// A policy: the name of a built-in one (`hearth list policies`), or the path of an .ipa file
-    #[arg(value_name = "POLICY")]
+    #[arg(value_name = "POLICY", value_parser = or_stdin)]
     pub policy: String,
 }
 
@@ -37,8 +39,20 @@ pub struct PolicyFile {
 pub struct WorkloadFile {
     /// A workload: a generator (`hearth list workloads`), with parameters as `:NAME=VALUE,...`, or the path
     /// of a workload file or rt-app document. Arguments that end in .json or contain a `/` are paths
-    #[arg(value_name = "WORKLOAD")]
+    #[arg(value_name = "WORKLOAD", value_parser = or_stdin)]
     pub workload: String,
+}
+
+/// A name or a path; `-` is standard input.
+pub fn or_stdin(text: &str) -> Result<String, Infallible> {
+    Ok(if text == "-" { "/dev/stdin" } else { text }.into())
+}
+
+/// A policy with parameters; `-` is standard input.
+pub fn policy(text: &str) -> Result<Spec, SpecError> {
+    let spec: Spec = text.parse()?;
+    let Ok(source) = or_stdin(&spec.source);
+    Ok(Spec { source, ..spec })
 }
 
 /// A time, in seconds (`90`) or with a unit (`5min`).

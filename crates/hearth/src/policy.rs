@@ -1,5 +1,6 @@
 //! Policies on the command line: arguments and diagnostics.
 
+use crate::arguments;
 use crate::failure::Failure;
 use crate::output;
 use hearth_ipanema::diagnostic::{Diagnostic, render_all};
@@ -11,7 +12,7 @@ use hearth_policy::{Assignment, Policy, Settings, Spec};
 pub struct PolicyArgs {
     /// A policy: the name of a built-in one (`hearth list policies`), or the path of an .ipa file. May be
     /// followed by parameters: `:NAME=VALUE,...`
-    #[arg(value_name = "POLICY[:PARAMS]")]
+    #[arg(value_name = "POLICY[:PARAMS]", value_parser = arguments::policy)]
     policy: Spec,
 
     /// Set a parameter of the policy: `s_max=4ticks`, `attachment=false`. Repeatable

@@ -1,4 +1,4 @@
-use crate::arguments::examples;
+use crate::arguments::{examples, or_stdin};
 use crate::failure::{Failure, Outcome};
 use crate::output::{self, Document, count};
 use hearth_ipanema::diagnostic::render_all;
@@ -17,7 +17,7 @@ use std::process::ExitCode;
 ]))]
 pub struct Args {
     /// Policies: paths of .ipa files, or names of built-in policies
-    #[arg(required = true, value_name = "POLICY")]
+    #[arg(required = true, value_name = "POLICY", value_parser = or_stdin)]
     policies: Vec<String>,
     /// Print JSON (schema hearth.check/1) instead of text
     #[arg(long)]

@@ -1,6 +1,7 @@
 use crate::arguments::{Jobs, examples};
 use crate::failure::{Failure, Outcome};
 use crate::output::{self, Document};
+use crate::progress;
 use crate::table::{Column, Plain, table};
 use clap::Subcommand;
 use hearth_features::{
@@ -356,7 +357,7 @@ impl Prove {
         if !self.anew {
             options.known = ProofCache::load(&cache);
         }
-        let judgement = judge(&products, &options)?;
+        let judgement = progress::meanwhile("proving", || judge(&products, &options))?;
         // Failure to write the cache only makes the next run slower.
         let _ = options.known.save(&cache);
         let content = Judgements {

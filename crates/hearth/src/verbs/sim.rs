@@ -1,4 +1,4 @@
-use crate::arguments::examples;
+use crate::arguments::{examples, or_stdin};
 use crate::combinations::Combinations;
 use crate::failure::{Failure, Outcome};
 use crate::replay;
@@ -20,7 +20,7 @@ use std::path::PathBuf;
 pub struct Args {
     /// The workload: a generator (`hearth list workloads`), with parameters as `:NAME=VALUE,...`, or the path
     /// of a workload file or rt-app document. Arguments that end in .json or contain a `/` are paths
-    #[arg(short, long, value_name = "SPEC|FILE", required = true, help_heading = "What to simulate")]
+    #[arg(short, long, value_name = "SPEC|FILE", value_parser = or_stdin, required = true, help_heading = "What to simulate")]
     workload: Option<String>,
 
     /// Replay a schedule that `hearth modelcheck --output` wrote, on its small machine. If its policy is not

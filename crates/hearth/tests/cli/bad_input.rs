@@ -109,6 +109,15 @@ fn a_view_file_with_an_error() {
 }
 
 #[test]
+fn a_scenario_file_with_an_error() {
+    let folder = folder();
+    fs::write(folder.path().join("s.toml"), "cores = 'two'").expect("a file");
+    let output = hearth(folder.path(), &["modelcheck", "ule", "-s", "s.toml"]);
+    failed(&output, 1, &["s.toml", "line 1", "a scenario looks like this", "[[thread]]"]);
+    assert!(!text(&output.stderr).contains("book"));
+}
+
+#[test]
 fn help_on_help() {
     for args in
         [&["help", "--help"][..], &["help", "-h"], &["help", "sim", "--help"], &["machine", "help", "-h"]]
