@@ -249,3 +249,28 @@ pub fn install_panic_hook() {
         }
     }));
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_is_not_root_reads_what_to_type() {
+        let refused = || hearth_recorder::Error::NotAllowed { action: "open", path: "/sys/x".into() };
+        let connect = hearth_scx::Error::File {
+            action: "connect to",
+            path: "/run/x".into(),
+            source: io::ErrorKind::PermissionDenied.into(),
+        };
+        let failures = [
+            Failure::from(refused()),
+            Failure::from(hearth_scx::Error::Recorder(refused())),
+            Failure::from(hearth_scx::Error::NotRoot),
+            Failure::from(connect),
+        ];
+        for failure in failures {
+            let help = failure.help.as_deref().unwrap_or_default();
+            assert!(help.starts_with("run it as root: sudo "), "{failure:?}");
+        }
+    }
+}

@@ -541,6 +541,20 @@ fn recording() {
     let report = json(folder.path(), &["report", "t.trace", "--json"]);
     assert!(report["traces"][0]["summary"]["context_switches"].as_u64() > Some(0));
     assert_eq!(hearth(folder.path(), &["record", "--", "/no/such/command"]).status.code(), Some(127));
+
+    let again = hearth(folder.path(), &["record", "-o", "t.trace", "--", "true"]);
+    assert!(again.status.success() && text(&again.stderr).contains("t.trace.old"), "{}", text(&again.stderr));
+    assert_eq!(
+        json(folder.path(), &["report", "t.trace.old", "--json"])["traces"][0]["summary"],
+        report["traces"][0]["summary"]
+    );
+    fs::remove_dir_all(folder.path().join("t.trace.old")).expect("the old trace");
+    fs::write(folder.path().join("t.trace.old"), "a diary").expect("a file");
+    failed(
+        &hearth(folder.path(), &["record", "-o", "t.trace", "--", "true"]),
+        125,
+        &["t.trace.old already exists"],
+    );
 }
 
 /// The detected values differ between machines; the file must be usable on all.

@@ -211,18 +211,19 @@ mod tests {
     fn a_trace_is_set_aside() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.trace");
-        let trace = |content: &str| {
+        let trace = |which: &str| {
             let mut partial = Partial::create(&path).unwrap();
             partial.keep();
+            let content = format!(r#"{{"format":"{}","which":"{which}"}}"#, super::super::FORMAT);
             fs::write(partial.folder().join(meta::FILE), content).unwrap();
             set_aside(&path).unwrap();
             partial.commit().unwrap();
         };
         let content = |path: &Path| fs::read_to_string(path.join(meta::FILE)).unwrap();
-        trace(r#"{"format":"one"}"#);
+        trace("one");
         assert!(!old_name(&path).exists());
-        trace(r#"{"format":"two"}"#);
-        trace(r#"{"format":"three"}"#);
+        trace("two");
+        trace("three");
         assert!(content(&path).contains("three") && content(&old_name(&path)).contains("two"));
 
         fs::remove_dir_all(old_name(&path)).unwrap();
