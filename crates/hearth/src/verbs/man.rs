@@ -40,7 +40,9 @@ fn write(command: &Command, folder: &Path) -> Result<(), Failure> {
         Man::new(command.clone()).source(concat!("hearth ", env!("CARGO_PKG_VERSION"))).manual("Hearth");
     let mut page = Vec::new();
     man.render(&mut page)?;
-    // clap has no section for examples.
-    let page = String::from_utf8_lossy(&page).replace(".SH EXTRA\nExamples:\n", ".SH EXAMPLES\n.nf\n");
+    // clap has no section for examples, and leaves out the empty date.
+    let page = String::from_utf8_lossy(&page)
+        .replace(".SH EXTRA\nExamples:\n", ".SH EXAMPLES\n.nf\n")
+        .replacen(" 1  \"hearth", " 1 \"\" \"hearth", 1);
     output::file(&folder.join(man.get_filename()), page.as_bytes())
 }

@@ -64,6 +64,7 @@ fn manual_pages_are_formatted_without_warnings() {
         accepts("groff", &["-K", "utf8", "-man", "-Tutf8", "-ww", "-z"], page);
     }
     let sim = fs::read_to_string(folder.path().join("man1/hearth-sim.1")).expect("a page");
+    assert!(sim.contains(".TH hearth-sim 1 \"\" \"hearth "), "{sim}");
     assert!(sim.contains("\\-\\-workload") && sim.contains(".SH EXAMPLES\n.nf\n"), "{sim}");
     fails(&["man", "/dev/null/man"], 1, &["cannot create /dev/null/man"]);
 }
