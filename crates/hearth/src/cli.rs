@@ -33,8 +33,8 @@ macro_rules! verbs {
             },
         }
 
-        /// The groups of verbs in `hearth --help`.
-        const GROUPS: &[(&str, &[&str])] = &[$(($group, &[$(stringify!($module)),*])),*];
+        /// The groups of verbs in `hearth --help`. In lower case, a verb is what the user types.
+        const GROUPS: &[(&str, &[&str])] = &[$(($group, &[$(stringify!($verb)),*])),*];
 
         impl Cli {
             pub fn run(self) -> Outcome {
@@ -134,7 +134,7 @@ fn overview(command: &Command) -> String {
     let mut text = String::from("{about-with-newline}\n{usage-heading} {usage}\n");
     for (group, verbs) in GROUPS {
         let _ = write!(text, "\n{header}{group}:{header:#}\n");
-        for verb in verbs.iter().filter_map(|verb| command.find_subcommand(verb)) {
+        for verb in verbs.iter().filter_map(|verb| command.find_subcommand(verb.to_lowercase())) {
             let about = verb.get_about().map(ToString::to_string).unwrap_or_default();
             let _ = writeln!(text, "  {literal}{:11}{literal:#}  {about}", verb.get_name());
         }
@@ -189,7 +189,7 @@ mod tests {
     #[test]
     fn every_verb_is_in_one_group() {
         let grouped: Vec<&str> = GROUPS.iter().flat_map(|(_, verbs)| verbs.iter().copied()).collect();
-        let unique: BTreeSet<String> = grouped.iter().map(ToString::to_string).collect();
+        let unique: BTreeSet<String> = grouped.iter().map(|verb| verb.to_lowercase()).collect();
         assert_eq!(unique.len(), grouped.len());
         assert_eq!(unique, verbs().map(|verb| verb.get_name().to_owned()).collect());
     }
