@@ -26,7 +26,7 @@ wheel: web ## Build the Python package: out/wheel/hearth_sched-VERSION.whl
 	cd python && PYTHONPATH=../out/tools/wheel ../out/tools/wheel/bin/maturin build --release --locked --out ../out/wheel
 
 PREFIX ?= /usr/local
-install: build bpf ## Install hearth, its BPF objects and its systemd unit below PREFIX
+install: build bpf ## Install hearth, its BPF objects, systemd unit, manual and completions below PREFIX
 	@scripts/install "$(DESTDIR)" "$(PREFIX)"
 
 test: ## Everything that CI checks: formats, lints, tests, policies in a live kernel, licences

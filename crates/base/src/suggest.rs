@@ -1,5 +1,9 @@
 //! "Did you mean …?": the known name that a misspelled one most probably stands for.
 
+use crate::file;
+use std::fs;
+use std::path::{Path, PathBuf};
+
 /// Longer words are not compared: the edit distance takes quadratic time.
 const MAX_LENGTH: usize = 40;
 
@@ -40,9 +44,31 @@ fn abbreviated<'c>(word: &str, candidates: &[&'c str]) -> Option<&'c str> {
     }
 }
 
+/// Files of a folder that are compared.
+const MOST_FILES: usize = 10_000;
+
+/// The file or folder beside `path` whose name is closest to that of `path`, which does not exist.
+pub fn closest_file(path: &Path) -> Option<PathBuf> {
+    let entries = fs::read_dir(file::folder(path)).ok()?.take(MOST_FILES);
+    let names: Vec<String> = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok()).collect();
+    let near = closest(path.file_name()?.to_str()?, names.iter().map(String::as_str))?;
+    Some(path.with_file_name(near))
+}
+
 #[cfg(test)]
 mod tests {
-    use super::closest;
+    use super::*;
+
+    #[test]
+    fn names_of_files_are_corrected() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("build.trace"), "").unwrap();
+        let near = |name: &str| closest_file(&folder.path().join(name));
+        assert_eq!(near("biuld.trace"), Some(folder.path().join("build.trace")));
+        assert_eq!(near("build"), Some(folder.path().join("build.trace")));
+        assert_eq!(near("other.json"), None);
+        assert_eq!(closest_file(Path::new("/no/such/folder/build.trace")), None);
+    }
 
     #[test]
     fn misspellings_are_corrected() {

@@ -1,6 +1,8 @@
 //! Arguments that several verbs take.
 
 use clap::value_parser;
+use hearth_policy::{Spec, SpecError};
+use std::convert::Infallible;
 use std::time::Duration;
 
 #[derive(clap::Args)]
@@ -29,7 +31,7 @@ impl Jobs {
 #[derive(clap::Args)]
 pub struct PolicyFile {
     /// A policy: the name of a built-in one (`hearth list policies`), or the path of an .ipa file
-    #[arg(value_name = "POLICY")]
+    #[arg(value_name = "POLICY", value_parser = or_stdin)]
     pub policy: String,
 }
 
@@ -37,13 +39,38 @@ pub struct PolicyFile {
 pub struct WorkloadFile {
     /// A workload: a generator (`hearth list workloads`), with parameters as `:NAME=VALUE,...`, or the path
     /// of a workload file or rt-app document. Arguments that end in .json or contain a `/` are paths
-    #[arg(value_name = "WORKLOAD")]
+    #[arg(value_name = "WORKLOAD", value_parser = or_stdin)]
     pub workload: String,
 }
 
-/// A positive time, in seconds (`90`) or with a unit (`5m`).
-pub fn time(text: &str) -> Result<Duration, String> {
+/// A name or a path; `-` is standard input.
+pub fn or_stdin(text: &str) -> Result<String, Infallible> {
+    Ok(if text == "-" { "/dev/stdin" } else { text }.into())
+}
+
+/// A policy with parameters; `-` is standard input.
+pub fn policy(text: &str) -> Result<Spec, SpecError> {
+    let spec: Spec = text.parse()?;
+    let Ok(source) = or_stdin(&spec.source);
+    Ok(Spec { source, ..spec })
+}
+
+/// A time, in seconds (`90`) or with a unit (`5min`).
+pub fn duration(text: &str) -> Result<Duration, String> {
     let seconds = text.parse().map(Duration::from_secs);
-    let time = seconds.or_else(|_| humantime::parse_duration(text)).map_err(|error| error.to_string())?;
+    let time = seconds.or_else(|_| humantime::parse_duration(text));
+    time.map_err(|_| "write a time as a number and a unit: 500ms, 10s, 2min".into())
+}
+
+/// As [`duration`], but greater than 0.
+pub fn time(text: &str) -> Result<Duration, String> {
+    let time = duration(text)?;
     if time.is_zero() { Err("the time must be greater than 0".into()) } else { Ok(time) }
+}
+
+/// The examples at the end of a verb's help.
+pub fn examples(lines: &[&str]) -> String {
+    let header = clap::builder::Styles::styled();
+    let header = header.get_header();
+    format!("{header}Examples:{header:#}\n  {}", lines.join("\n  "))
 }

@@ -1,7 +1,14 @@
 //! The command line and its verbs. The flags of a verb are in the verb's module.
 
 use crate::failure::{Failure, Outcome};
-use clap::{Parser, Subcommand};
+use clap::error::{ContextKind, Error};
+use clap::{Command, CommandFactory, FromArgMatches, Parser, Subcommand};
+use std::any::TypeId;
+use std::error::Error as _;
+use std::ffi::OsString;
+use std::fmt::Write;
+use std::num::{IntErrorKind, ParseFloatError, ParseIntError};
+use std::path::PathBuf;
 
 /// Write a scheduling policy once; predict its effect on any machine, prove it, and run it in the Linux
 /// kernel
@@ -13,10 +20,10 @@ pub struct Cli {
 }
 
 macro_rules! verbs {
-    ($($verb:ident: $module:ident),* $(,)?) => {
+    ($($group:literal: { $($verb:ident: $module:ident),* $(,)? })*) => {
         #[derive(Subcommand)]
         enum Verb {
-            $($verb(Box<crate::verbs::$module::Args>),)*
+            $($($verb(Box<crate::verbs::$module::Args>),)*)*
 
             /// The former name of `modelcheck`
             #[command(hide = true, disable_help_flag = true)]
@@ -26,10 +33,13 @@ macro_rules! verbs {
             },
         }
 
+        /// The groups of verbs in `hearth --help`. In lower case, a verb is what the user types.
+        const GROUPS: &[(&str, &[&str])] = &[$(($group, &[$(stringify!($verb)),*])),*];
+
         impl Cli {
             pub fn run(self) -> Outcome {
                 match self.verb {
-                    $(Verb::$verb(args) => args.run(),)*
+                    $($(Verb::$verb(args) => args.run(),)*)*
                     Verb::Explore { .. } => Err(Failure::usage("`hearth explore` is now `hearth modelcheck`")
                         .help("the arguments are the same: hearth modelcheck POLICY")),
                 }
@@ -39,36 +49,203 @@ macro_rules! verbs {
 }
 
 verbs! {
-    Record: record,
-    Report: report,
-    Export: export,
-    Import: import,
-    Query: query,
-    View: view,
-    Predict: predict,
-    Tune: tune,
-    Extract: extract,
-    Sim: sim,
-    Overlay: overlay,
-    Play: play,
-    Run: run,
-    Exec: exec,
-    Status: status,
-    Top: top,
-    Set: set,
-    Stop: stop,
-    Vm: vm,
-    Reproduce: reproduce,
-    Study: study,
-    Check: check,
-    Prove: prove,
-    Features: features,
-    Modelcheck: modelcheck,
-    Mutate: mutate,
-    Conform: conform,
-    Build: build,
-    Fmt: fmt,
-    Machine: machine,
-    Ftl: ftl,
-    List: list,
+    "See what your programs do": {
+        Record: record,
+        Report: report,
+        View: view,
+        Query: query,
+        Export: export,
+        Import: import,
+    }
+    "Predict": {
+        Predict: predict,
+        Sim: sim,
+        Extract: extract,
+        Overlay: overlay,
+    }
+    "Run a policy in the kernel": {
+        Run: run,
+        Exec: exec,
+        Status: status,
+        Top: top,
+        Set: set,
+        Stop: stop,
+        Vm: vm,
+        Play: play,
+    }
+    "Write and verify a policy": {
+        Check: check,
+        Fmt: fmt,
+        Build: build,
+        Prove: prove,
+        Modelcheck: modelcheck,
+        Mutate: mutate,
+        Conform: conform,
+    }
+    "Search and compare policies": {
+        Tune: tune,
+        Study: study,
+        Features: features,
+        Reproduce: reproduce,
+    }
+    "Machines and names": {
+        List: list,
+        Machine: machine,
+        Ftl: ftl,
+        Completions: completions,
+        Man: man,
+    }
+}
+
+impl Cli {
+    /// Reads the command line. Exits after help, and after most errors.
+    pub fn read() -> Result<Cli, Failure> {
+        let mut command = definition();
+        let arguments = without_help_of_help(&command, std::env::args_os().collect());
+        let matches = command.try_get_matches_from_mut(arguments);
+        match matches.and_then(|matches| Cli::from_arg_matches(&matches)) {
+            Ok(cli) => Ok(cli),
+            Err(error) => Err(wrong_number(&error).unwrap_or_else(|| error.exit())),
+        }
+    }
+}
+
+/// The definition of the command line: help, completions and manual pages come from it.
+pub fn definition() -> Command {
+    let command = with_negative_numbers(Cli::command());
+    let template = overview(&command);
+    command.help_template(template)
+}
+
+/// Accepts `-1` as a value, so that its error is about the value.
+fn with_negative_numbers(command: Command) -> Command {
+    let command = command.mut_args(|arg| {
+        let is_path = arg.get_value_parser().type_id() == TypeId::of::<PathBuf>();
+        let takes_number = !is_path && !arg.is_positional() && arg.get_action().takes_values();
+        arg.allow_negative_numbers(takes_number)
+    });
+    command.mut_subcommands(with_negative_numbers)
+}
+
+/// The template of `hearth --help`: the verbs in groups, which clap does not have.
+fn overview(command: &Command) -> String {
+    let styles = command.get_styles();
+    let (header, literal) = (styles.get_header(), styles.get_literal());
+    let mut text = String::from("{about-with-newline}\n{usage-heading} {usage}\n");
+    for (group, verbs) in GROUPS {
+        let _ = write!(text, "\n{header}{group}:{header:#}\n");
+        for verb in verbs.iter().filter_map(|verb| command.find_subcommand(verb.to_lowercase())) {
+            let about = verb.get_about().map(ToString::to_string).unwrap_or_default();
+            let _ = writeln!(text, "  {literal}{:11}{literal:#}  {about}", verb.get_name());
+        }
+    }
+    let _ = write!(text, "\n{header}Options:{header:#}\n{{options}}\n\n");
+    text + "`hearth help VERB` prints the help of a verb, with examples.\n"
+}
+
+/// Removes `--help` from `hearth help [VERB] --help`, which asks for help on help.
+fn without_help_of_help(command: &Command, mut arguments: Vec<OsString>) -> Vec<OsString> {
+    let has_verbs = |name: &OsString| {
+        let verb = name.to_str().and_then(|name| command.find_subcommand(name));
+        verb.is_some_and(Command::has_subcommands)
+    };
+    let start = if arguments.get(1).is_some_and(has_verbs) { 2 } else { 1 };
+    if arguments.get(start).is_some_and(|argument| argument == "help") {
+        arguments.retain(|argument| argument != "-h" && argument != "--help");
+    }
+    arguments
+}
+
+/// Replaces an error whose text, by std, does not say what to write: "invalid digit found in string".
+fn wrong_number(error: &Error) -> Option<Failure> {
+    let source = error.source()?;
+    let value = error.get(ContextKind::InvalidValue)?.to_string();
+    let expected = match source.downcast_ref::<ParseIntError>().map(ParseIntError::kind) {
+        Some(IntErrorKind::PosOverflow | IntErrorKind::NegOverflow) => "the number is too large",
+        Some(_) if value.starts_with('-') => "the number must not be negative",
+        Some(_) => "write a whole number",
+        None if source.is::<ParseFloatError>() => "write a number, such as 2.5",
+        None => return None,
+    };
+    let argument = error.get(ContextKind::InvalidArg)?;
+    Some(Failure::usage(format_args!("invalid value '{value}' for '{argument}': {expected}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    fn verbs() -> impl Iterator<Item = Command> {
+        let command = definition();
+        command.get_subcommands().filter(|verb| !verb.is_hide_set()).cloned().collect::<Vec<_>>().into_iter()
+    }
+
+    #[test]
+    fn the_definition_is_sound() {
+        definition().debug_assert();
+    }
+
+    #[test]
+    fn every_verb_is_in_one_group() {
+        let grouped: Vec<&str> = GROUPS.iter().flat_map(|(_, verbs)| verbs.iter().copied()).collect();
+        let unique: BTreeSet<String> = grouped.iter().map(|verb| verb.to_lowercase()).collect();
+        assert_eq!(unique.len(), grouped.len());
+        assert_eq!(unique, verbs().map(|verb| verb.get_name().to_owned()).collect());
+    }
+
+    #[test]
+    fn the_overview_fits_a_terminal() {
+        let help = definition().render_help().to_string();
+        for verb in verbs() {
+            assert!(help.contains(&format!("\n  {:11}  ", verb.get_name())), "{}", verb.get_name());
+        }
+        let widest =
+            help.lines().filter(|line| line.starts_with("  ")).max_by_key(|line| line.chars().count());
+        assert!(widest.is_some_and(|line| line.chars().count() <= 80), "{widest:?}");
+    }
+
+    /// The lines below "Examples:" in the help of a command.
+    fn examples(command: &Command) -> Vec<String> {
+        let text = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+        text.lines().skip(1).map(|line| line.trim().to_owned()).collect()
+    }
+
+    #[test]
+    fn every_verb_has_two_examples() {
+        for verb in verbs() {
+            let examples = examples(&verb);
+            let wanted = if verb.has_subcommands() || verb.get_arguments().next().is_some() { 2 } else { 1 };
+            assert!(examples.len() >= wanted, "{}: {examples:?}", verb.get_name());
+            let name = format!("hearth {}", verb.get_name());
+            let named = |line: &&String| line.contains(&name);
+            assert_eq!(examples.iter().filter(named).count(), examples.len(), "{examples:?}");
+        }
+    }
+
+    #[test]
+    fn every_example_is_accepted() {
+        for line in verbs().flat_map(|verb| examples(&verb)) {
+            let words = shlex::split(&line).unwrap_or_else(|| panic!("{line}"));
+            let start = words.iter().position(|word| word == "hearth").expect("hearth");
+            assert!(words[..start].iter().all(|word| word == "sudo"), "{line}");
+            assert!(line.chars().count() <= 96, "too long: {line}");
+            let end = words.iter().position(|word| word == ">").unwrap_or(words.len());
+            let parsed = definition().try_get_matches_from(&words[start..end]);
+            let parsed = parsed.and_then(|matches| Cli::from_arg_matches(&matches));
+            assert!(parsed.is_ok(), "{line}: {}", parsed.err().map_or_else(String::new, |e| e.to_string()));
+        }
+    }
+
+    #[test]
+    fn help_of_help() {
+        let without = |line: &str| {
+            let words = line.split(' ').map(OsString::from).collect();
+            without_help_of_help(&definition(), words).join(&OsString::from(" ")).into_string().unwrap()
+        };
+        assert_eq!(without("hearth help --help"), "hearth help");
+        assert_eq!(without("hearth help sim -h"), "hearth help sim");
+        assert_eq!(without("hearth machine help --help"), "hearth machine help");
+        assert_eq!(without("hearth view help --help"), "hearth view help --help");
+    }
 }

@@ -1,6 +1,6 @@
 //! The flags that `predict` and `sim` share.
 
-use crate::arguments::Jobs;
+use crate::arguments::{self, Jobs};
 use crate::failure::{Failure, Outcome};
 use crate::{output, prediction, progress};
 use hearth_machine::Governor;
@@ -24,7 +24,7 @@ pub struct Combinations {
     /// A policy: the name of a built-in one (`hearth list policies`), or the path of an .ipa file. May be
     /// followed by parameters: `:NAME=VALUE,...`. Repeatable. The first policy, under the first governor, is
     /// the baseline of each machine [default: all built-in policies, first eevdf: the scheduler of today's Linux]
-    #[arg(short, long = "policy", value_name = "NAME|FILE[:PARAMS]", help_heading = WHAT)]
+    #[arg(short, long = "policy", value_name = "NAME|FILE[:PARAMS]", value_parser = arguments::policy, help_heading = WHAT)]
     policies: Vec<Spec>,
 
     /// Set a parameter of a policy, in all its simulations: `nest.s_max=4ticks`, `cfs.latency=12ms`.

@@ -1,10 +1,13 @@
 //! Error messages: what went wrong, where, and what to do.
 
+use crate::output;
+use hearth_base::suggest::closest_file;
 use hearth_ipanema::Sources;
 use hearth_ipanema::diagnostic::{Diagnostic, render_all};
 use std::fmt::Display;
-use std::io::{self, IsTerminal};
+use std::io;
 use std::panic::PanicHookInfo;
+use std::path::Path;
 use std::process::ExitCode;
 
 /// The exit status of a verb, or why it failed.
@@ -35,6 +38,14 @@ impl Failure {
         Failure { help: Some(help.to_string()), ..self }
     }
 
+    /// Adds the file that the user may have meant, if there is none at `path`.
+    pub fn near(self, path: &Path, error: &io::Error) -> Self {
+        match closest_file(path).filter(|_| error.kind() == io::ErrorKind::NotFound) {
+            Some(near) => self.help(format_args!("did you mean `{}`?", near.display())),
+            None => self,
+        }
+    }
+
     /// Sets the exit status, which is 1 otherwise.
     pub fn status(self, status: u8) -> Self {
         Failure { status, ..self }
@@ -47,7 +58,7 @@ impl Failure {
 
     /// The compiler's diagnostics of a rejected policy.
     pub fn diagnostics(diagnostics: &[Diagnostic], sources: &Sources) -> Self {
-        let text = render_all(diagnostics, sources, io::stderr().is_terminal());
+        let text = render_all(diagnostics, sources, output::has_colours(&io::stderr()));
         Failure { verbatim: true, ..Failure::new(text) }
     }
 
@@ -91,14 +102,24 @@ macro_rules! from_errors {
     )*};
 }
 
-from_errors!(
-    hearth_machine::Error,
-    hearth_workload::Error,
-    hearth_trace::Error,
-    hearth_play::Error,
-    hearth_probe::Error,
-    hearth_sim::BuildError
-);
+from_errors!(hearth_play::Error, hearth_probe::Error, hearth_sim::BuildError);
+
+/// Errors of files that the user named.
+macro_rules! from_errors_of_files {
+    ($($error:ident::$variant:ident),* $(,)?) => {$(
+        impl From<$error::Error> for Failure {
+            fn from(error: $error::Error) -> Self {
+                let failure = Failure::new(&error);
+                match &error {
+                    $error::Error::$variant { path, source, .. } => failure.near(path, source),
+                    _ => failure,
+                }
+            }
+        }
+    )*};
+}
+
+from_errors_of_files!(hearth_machine::Read, hearth_workload::Read, hearth_trace::File);
 
 /// Errors that have a separate help text.
 macro_rules! from_errors_with_help {
@@ -111,7 +132,47 @@ macro_rules! from_errors_with_help {
     )*};
 }
 
-from_errors_with_help!(hearth_policy::ParamError, hearth_prove::Error, hearth_scx::Error);
+from_errors_with_help!(hearth_policy::ParamError, hearth_prove::Error);
+
+impl From<hearth_scx::Error> for Failure {
+    fn from(error: hearth_scx::Error) -> Self {
+        use hearth_scx::Error::{File, NotRoot, Recorder};
+        match error {
+            Recorder(error) => error.into(),
+            NotRoot => Failure::new(error).help(as_root()),
+            File { ref source, .. } if source.kind() == io::ErrorKind::PermissionDenied => {
+                Failure::new(error).help(as_root())
+            }
+            error => Failure { help: error.help(), ..Failure::new(error) },
+        }
+    }
+}
+
+impl From<hearth_recorder::Error> for Failure {
+    fn from(error: hearth_recorder::Error) -> Self {
+        match error {
+            hearth_recorder::Error::NotAllowed { .. } => Failure::new(error).help(format_args!(
+                "{}\nor give it the capabilities: sudo setcap cap_sys_admin,cap_dac_override+ep {}",
+                as_root(),
+                std::env::current_exe().unwrap_or_else(|_| "HEARTH".into()).display()
+            )),
+            error => Failure::new(error),
+        }
+    }
+}
+
+/// Advice to run the same command line as root.
+fn as_root() -> String {
+    let mut words: Vec<_> = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
+    if let (Some(program), Ok(path)) = (words.first_mut(), std::env::current_exe()) {
+        // sudo searches the folders of the system, not the user's PATH.
+        if !program.contains('/') && !path.starts_with("/usr") {
+            *program = path.display().to_string();
+        }
+    }
+    let line = shlex::try_join(words.iter().map(String::as_str)).unwrap_or_else(|_| "hearth ...".into());
+    format!("run it as root: sudo {line}")
+}
 
 impl From<hearth_policy::Error> for Failure {
     fn from(error: hearth_policy::Error) -> Self {
@@ -119,6 +180,7 @@ impl From<hearth_policy::Error> for Failure {
             hearth_policy::Error::Rejected(failed) => {
                 Failure::diagnostics(&failed.diagnostics, &failed.sources)
             }
+            hearth_policy::Error::Read { path, source } => Failure::new(&error).near(path, source),
             _ => Failure { help: error.help(), ..Failure::new(error) },
         }
     }
@@ -156,9 +218,11 @@ impl From<hearth_tune::Error> for Failure {
 
 impl From<hearth_study::Error> for Failure {
     fn from(error: hearth_study::Error) -> Self {
-        use hearth_study::Error::{NoClaim, ParamOfOther, Policy};
+        use hearth_study::Error::{Machine, NoClaim, ParamOfOther, Policy, Trace};
         let status = match error {
             Policy(error) => return Failure::from(*error),
+            Machine(error) => return error.into(),
+            Trace(error) => return error.into(),
             ParamOfOther { .. } | NoClaim { .. } => 2,
             _ => 1,
         };
@@ -184,4 +248,29 @@ pub fn install_panic_hook() {
             default(panic);
         }
     }));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_is_not_root_reads_what_to_type() {
+        let refused = || hearth_recorder::Error::NotAllowed { action: "open", path: "/sys/x".into() };
+        let connect = hearth_scx::Error::File {
+            action: "connect to",
+            path: "/run/x".into(),
+            source: io::ErrorKind::PermissionDenied.into(),
+        };
+        let failures = [
+            Failure::from(refused()),
+            Failure::from(hearth_scx::Error::Recorder(refused())),
+            Failure::from(hearth_scx::Error::NotRoot),
+            Failure::from(connect),
+        ];
+        for failure in failures {
+            let help = failure.help.as_deref().unwrap_or_default();
+            assert!(help.starts_with("run it as root: sudo "), "{failure:?}");
+        }
+    }
 }

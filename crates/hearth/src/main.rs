@@ -1,5 +1,16 @@
 //! The command line of Hearth: reads arguments, calls the crate that does the work, and prints the result.
 
+/// Prints on standard error. Unlike std's macro, it does not panic if nobody reads: `hearth ... 2>&1 | head`.
+macro_rules! eprint {
+    ($($argument:tt)*) => {{
+        let _ = std::io::Write::write_fmt(&mut std::io::stderr().lock(), format_args!($($argument)*));
+    }};
+}
+
+macro_rules! eprintln {
+    ($($argument:tt)*) => { eprint!("{}\n", format_args!($($argument)*)) };
+}
+
 mod arguments;
 mod cli;
 mod combinations;
@@ -14,10 +25,9 @@ mod replay;
 mod table;
 mod verbs;
 
-use clap::Parser;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
     failure::install_panic_hook();
-    cli::Cli::parse().run().unwrap_or_else(|failure| failure.report())
+    cli::Cli::read().and_then(cli::Cli::run).unwrap_or_else(|failure| failure.report())
 }

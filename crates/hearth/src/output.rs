@@ -3,8 +3,9 @@
 use crate::failure::{Failure, Outcome};
 use hearth_trace::Writer;
 use serde::Serialize;
+use std::fmt::Display;
 use std::fs;
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -35,6 +36,22 @@ pub fn print(json: bool, document: &impl Serialize, text: impl FnOnce() -> Strin
     if json { self::json(document) } else { self::text(&text()) }
 }
 
+/// Whether text for a stream may have colours (no-color.org).
+pub fn has_colours(stream: &impl IsTerminal) -> bool {
+    let refused = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    stream.is_terminal() && !refused && !is_dumb_terminal()
+}
+
+/// Whether the terminal can neither colour text nor move the cursor.
+pub fn is_dumb_terminal() -> bool {
+    std::env::var_os("TERM").is_none_or(|term| term == "dumb")
+}
+
+/// A number of things: `1 event`, `2 events`.
+pub fn count<N: Display + PartialEq + From<u8>>(number: N, thing: &str) -> String {
+    format!("{number} {thing}{}", if number == N::from(1) { "" } else { "s" })
+}
+
 /// Writes a file atomically (see [`hearth_base::file`]).
 pub fn file(path: &Path, content: &[u8]) -> Result<(), Failure> {
     let failed = |error| Failure::new(format_args!("cannot write {}: {error}", path.display()));
@@ -51,8 +68,9 @@ pub fn file_or_text(path: Option<&Path>, content: &str) -> Outcome {
 
 /// Reads a text file. `what` names its content in the error: "the policy".
 pub fn read(what: &str, path: &Path) -> Result<String, Failure> {
-    fs::read_to_string(path)
-        .map_err(|error| Failure::new(format_args!("cannot read {what} {}: {error}", path.display())))
+    fs::read_to_string(path).map_err(|error| {
+        Failure::new(format_args!("cannot read {what} {}: {error}", path.display())).near(path, &error)
+    })
 }
 
 /// Fails if a file cannot be written. Verbs check this before they start long work.
@@ -69,6 +87,12 @@ pub fn check_trace(path: &Path) -> Result<(), Failure> {
     Ok(Writer::check(path)?)
 }
 
+/// Fails if a recording cannot be written, or the trace that it replaces cannot be kept.
+pub fn check_recording(path: &Path) -> Result<(), Failure> {
+    check_trace(path)?;
+    check_trace(&Writer::old_name(path))
+}
+
 fn check_parent(path: &Path) -> Result<(), Failure> {
     let parent = hearth_base::file::folder(path);
     match fs::metadata(parent) {
@@ -78,5 +102,18 @@ fn check_parent(path: &Path) -> Result<(), Failure> {
             Err(Failure::new(format_args!("cannot write {}: {}: {error}", path.display(), parent.display()))
                 .help(format_args!("create the folder first: mkdir -p {}", parent.display())))
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_and_many() {
+        assert_eq!(
+            [count(0_u64, "event"), count(1_usize, "event"), count(2_u16, "event")],
+            ["0 events", "1 event", "2 events"]
+        );
     }
 }

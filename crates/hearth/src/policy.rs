@@ -1,17 +1,18 @@
 //! Policies on the command line: arguments and diagnostics.
 
+use crate::arguments;
 use crate::failure::Failure;
+use crate::output;
 use hearth_ipanema::diagnostic::{Diagnostic, render_all};
 use hearth_ipanema::syntax::Sources;
 use hearth_policy::{Assignment, Policy, Settings, Spec};
-use std::io::IsTerminal;
 
 /// `NAME|FILE[:NAME=VALUE,...]` and `--param`.
 #[derive(clap::Args)]
 pub struct PolicyArgs {
     /// A policy: the name of a built-in one (`hearth list policies`), or the path of an .ipa file. May be
     /// followed by parameters: `:NAME=VALUE,...`
-    #[arg(value_name = "POLICY[:PARAMS]")]
+    #[arg(value_name = "POLICY[:PARAMS]", value_parser = arguments::policy)]
     policy: Spec,
 
     /// Set a parameter of the policy: `s_max=4ticks`, `attachment=false`. Repeatable
@@ -32,7 +33,7 @@ impl PolicyArgs {
 /// Loads a policy and prints its warnings.
 pub fn load(name_or_path: &str) -> Result<Policy, Failure> {
     let policy = hearth_policy::load(name_or_path)?;
-    eprint!("{}", render_all(policy.warnings(), policy.sources(), std::io::stderr().is_terminal()));
+    eprint!("{}", render_all(policy.warnings(), policy.sources(), output::has_colours(&std::io::stderr())));
     Ok(policy)
 }
 

@@ -1,16 +1,66 @@
 //! Progress of long work, on standard error if that is a terminal.
 
-use indicatif::{ProgressBar, ProgressStyle};
+use crate::output::is_dumb_terminal;
+use indicatif::{ProgressBar, ProgressState, ProgressStyle};
+use std::fmt;
 use std::time::Duration;
 
 /// Shows a bar of `length` steps while `work` runs. `work` calls its argument after each step.
 pub fn during<T>(what: &'static str, length: usize, work: impl FnOnce(&(dyn Fn() + Sync)) -> T) -> T {
-    let bar = ProgressBar::new(length as u64).with_message(what);
-    if let Ok(style) = ProgressStyle::with_template("{msg} [{bar:40}] {pos}/{len}, {eta} left") {
-        bar.set_style(style.progress_chars("=> "));
-    }
-    bar.enable_steady_tick(Duration::from_millis(200));
+    let bar = show(ProgressBar::new(length as u64), "{msg} [{bar:40}] {pos}/{len}, {left}", what);
     let result = work(&|| bar.inc(1));
     bar.finish_and_clear();
     result
+}
+
+/// Shows for how long `work` has been running, which cannot say how much is left.
+pub fn meanwhile<T>(what: &'static str, work: impl FnOnce() -> T) -> T {
+    let bar = show(ProgressBar::new_spinner(), "{spinner} {msg}, {left}", what);
+    let result = work();
+    bar.finish_and_clear();
+    result
+}
+
+fn show(bar: ProgressBar, template: &str, what: &'static str) -> ProgressBar {
+    let bar = if is_dumb_terminal() { ProgressBar::hidden() } else { bar }.with_message(what);
+    if let Ok(style) = ProgressStyle::with_template(template) {
+        let left = |state: &ProgressState, out: &mut dyn fmt::Write| {
+            let _ = out.write_str(&left(state.elapsed(), state.pos(), state.len().unwrap_or(0)));
+        };
+        bar.set_style(style.progress_chars("=> ").with_key("left", left));
+    }
+    bar.enable_steady_tick(Duration::from_millis(200));
+    bar
+}
+
+/// The time left, if the remaining steps take as long as those before. Nothing is known before the first one.
+fn left(elapsed: Duration, done: u64, all: u64) -> String {
+    if done == 0 {
+        return format!("{} so far", rounded(elapsed.as_secs_f64()));
+    }
+    let left = elapsed.as_secs_f64() / done as f64 * all.saturating_sub(done) as f64;
+    format!("about {} left", rounded(left))
+}
+
+fn rounded(seconds: f64) -> String {
+    match seconds {
+        ..90.0 => format!("{seconds:.0} s"),
+        ..5400.0 => format!("{:.0} min", seconds / 60.0),
+        _ => format!("{:.1} h", seconds / 3600.0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn time_left_is_by_the_steps_so_far() {
+        let after = |seconds, done, all| left(Duration::from_secs(seconds), done, all);
+        assert_eq!(after(7, 0, 10), "7 s so far");
+        assert_eq!(after(10, 1, 5), "about 40 s left");
+        assert_eq!(after(10, 1, 31), "about 5 min left");
+        assert_eq!(after(100, 1, 181), "about 5.0 h left");
+        assert_eq!(after(100, 5, 5), "about 0 s left");
+    }
 }

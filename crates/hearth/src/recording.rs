@@ -1,6 +1,7 @@
 //! Recording for `record` and `predict`, and opening of traces.
 
 use crate::failure::{Failure, RECORDER_FAILED};
+use crate::output::count;
 use hearth_recorder::{Error, MethodChoice, Options, Recorded, RunningPolicy, Session, Subject};
 use hearth_scx::client::Client;
 use hearth_trace::{Header, Method, Reader, RecordedPolicy, Source, Store};
@@ -76,7 +77,8 @@ fn follow_policy(session: &mut Session) {
 }
 
 fn failure(error: Error) -> Failure {
-    Failure::new(&error).status(status_of_error(&error))
+    let status = status_of_error(&error);
+    Failure::from(error).status(status)
 }
 
 /// Prints warnings about a recording.
@@ -91,7 +93,7 @@ fn tell(header: &Header, inferred: u64, command: Option<(&[String], ExitStatus)>
     if lost > 0 {
         let cores = header.lost.iter().enumerate().filter(|(_, lost)| **lost > 0);
         let cores: Vec<_> = cores.map(|(core, lost)| format!("core {core}: {lost}")).collect();
-        eprintln!("warning: {lost} events were lost: the trace has gaps ({})", cores.join(", "));
+        eprintln!("warning: {} lost: the trace has gaps ({})", count(lost, "event"), cores.join(", "));
         eprintln!("  help: record again with larger buffers (--buffer-kb)");
     }
     if let Some((command, status)) = command

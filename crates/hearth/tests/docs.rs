@@ -92,14 +92,17 @@ fn the_help_page_is_what_hearth_prints() {
 /// Adds the help of a command, then that of each of its subcommands.
 fn add_help(page: &mut String, command: &[&str]) {
     let help = add_output(page, command, &[command, &["--help"]].concat());
-    let list =
-        help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
-    for line in list.filter(|line| !line.starts_with("   ")) {
-        let name = line.split_whitespace().next().expect("a name");
-        if name != "help" {
-            add_help(page, &[command, &[name]].concat());
-        }
+    for name in verbs(&help).filter(|name| *name != "help") {
+        add_help(page, &[command, &[name]].concat());
     }
+}
+
+/// The verbs that a help lists: in groups, or below "Commands:".
+fn verbs(help: &str) -> impl Iterator<Item = &str> {
+    let above = help.lines().skip_while(|line| !line.starts_with("Usage:")).skip(1);
+    let above = above.take_while(|line| !line.starts_with("Arguments:") && !line.starts_with("Options:"));
+    let names = above.filter(|line| line.starts_with("  ") && !line.starts_with("   "));
+    names.filter_map(|line| line.split_whitespace().next())
 }
 
 fn add_output(page: &mut String, title: &[&str], arguments: &[&str]) -> String {

@@ -74,6 +74,18 @@ fn line(text: &str, at: usize) -> usize {
 }
 
 impl Scenario {
+    /// A scenario file with the usual keys.
+    pub const EXAMPLE: &str = r#"doc = "a thread exits while another waits behind it"
+cores = [2]               # by last-level cache
+ticks = 3
+
+[[thread]]                # thread 0 runs on core 0, and exits
+on = 0
+
+[[thread]]                # thread 1 is ready behind it
+on = 0
+does = ["sleep"]          # or "forever", "fork N", ..."#;
+
     /// Reads a scenario. The book's chapter on the model checker describes the format.
     ///
     /// # Errors
@@ -162,5 +174,16 @@ fn parse(text: &str) -> Result<Op, String> {
         _ => Err(format!(
             "`{text}` is not an operation; expected `block`, `sleep`, `yield`, `forever`, `wake THREAD` or `fork THREAD`"
         )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_example_is_sound() {
+        let scenario = Scenario::from_toml("example", Scenario::EXAMPLE);
+        assert!(scenario.as_ref().is_ok_and(|scenario| scenario.check().is_ok()), "{:?}", scenario.err());
     }
 }

@@ -29,8 +29,8 @@ pub use options::Options;
 pub use proof_cache::ProofCache;
 pub use report::{Proved, Report, Verdict};
 pub use run::{
-    Family, Lemmas, Search, Session, closure, contradictions, contradictions_of_theory, prove, prove_family,
-    prove_file, prove_theory,
+    Family, Lemmas, Search, Session, closure, contradictions, contradictions_of_theory, goals, prove,
+    prove_family, prove_file, prove_theory, prove_watched,
 };
 pub use why3::Prover;
 

@@ -19,11 +19,34 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 /// # Errors
 /// Why3 or its provers cannot be run, or reject what was emitted.
 pub fn prove(policy: &Policy, theorems: &Theorems, options: &Options) -> Result<Report, Error> {
+    prove_watched(policy, theorems, options, &|| ())
+}
+
+/// Number of goals that [`prove`] gives to the provers.
+pub fn goals(theorems: &Theorems, options: &Options) -> usize {
+    let is_goal = |one: &&Obligation| matches!(one.claim, Claim::Goal { .. });
+    wanted(theorems, options).into_iter().filter(is_goal).count()
+}
+
+fn wanted<'t>(theorems: &'t Theorems, options: &Options) -> Vec<&'t Obligation> {
+    closure(&theorems.obligations, |o| options.properties.contains(&o.property))
+}
+
+/// As [`prove`]. Calls `done` after each goal, from several threads.
+///
+/// # Errors
+/// As [`prove`].
+pub fn prove_watched(
+    policy: &Policy,
+    theorems: &Theorems,
+    options: &Options,
+    done: &(dyn Fn() + Sync),
+) -> Result<Report, Error> {
     let session = Session::new(options)?;
     session.folder.write("policy.mlw", &theorems.whyml)?;
-    let wanted = closure(&theorems.obligations, |o| options.properties.contains(&o.property));
+    let wanted = wanted(theorems, options);
     let goals: Vec<(&Theorems, &Obligation)> = wanted.iter().map(|one| (theorems, *one)).collect();
-    let verdicts = session.prove_all(&goals)?.into_iter();
+    let verdicts = session.prove_each(&goals, done)?.into_iter();
     let proved = |(obligation, (verdict, seconds)): (&&Obligation, _)| {
         let obligation = (*obligation).clone();
         Proved { obligation, verdict, seconds }
@@ -112,6 +135,14 @@ impl Session {
     /// # Errors
     /// Why3 or its provers cannot be run, or reject what was emitted.
     pub fn prove_all(&self, wanted: &[(&Theorems, &Obligation)]) -> Result<Vec<(Verdict, f64)>, Error> {
+        self.prove_each(wanted, &|| ())
+    }
+
+    fn prove_each(
+        &self,
+        wanted: &[(&Theorems, &Obligation)],
+        done: &(dyn Fn() + Sync),
+    ) -> Result<Vec<(Verdict, f64)>, Error> {
         let mut verdicts: Vec<Option<(Verdict, f64)>> = Vec::new();
         let (mut slices, mut folders) = (Vec::new(), Vec::new());
         for (at, (theorems, obligation)) in wanted.iter().enumerate() {
@@ -128,7 +159,9 @@ impl Session {
             slices.iter().partition(|(_, slice): &&(usize, Slice)| slice.is_long());
         let batches: Vec<&[&(usize, Slice)]> = long.chunks(1).chain(short.chunks(together)).collect();
         let proved = at_once(self.at_once, &batches, |batch| {
-            self.why3.prove_all(&Vec::from_iter(batch.iter().map(|(_, slice)| slice)))
+            let verdicts = self.why3.prove_all(&Vec::from_iter(batch.iter().map(|(_, slice)| slice)))?;
+            batch.iter().for_each(|_| done());
+            Ok(verdicts)
         })?;
         for ((at, _), verdict) in batches.into_iter().flatten().zip(proved.into_iter().flatten()) {
             verdicts[*at] = Some(verdict);

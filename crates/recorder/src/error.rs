@@ -19,7 +19,7 @@ pub enum Error {
     )]
     NoTracefs,
 
-    #[error("not allowed to {action} {}: run as root (`sudo hearth record …`), or give hearth CAP_SYS_ADMIN and CAP_DAC_OVERRIDE (`sudo setcap cap_sys_admin,cap_dac_override+ep`)", path.display())]
+    #[error("not allowed to {action} {}: recording needs root, or CAP_SYS_ADMIN and CAP_DAC_OVERRIDE", path.display())]
     NotAllowed { action: &'static str, path: PathBuf },
 
     #[error(

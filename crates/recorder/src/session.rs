@@ -183,7 +183,7 @@ impl Session {
         Ok(())
     }
 
-    /// Records into a trace file, as [`Session::run`] does.
+    /// Records into a trace file, as [`Session::run`] does. A trace of that name is kept as `NAME.old`.
     ///
     /// # Errors
     /// Those of [`Session::run`], and those of the writer.
@@ -195,7 +195,7 @@ impl Session {
         let Recorded { assembled, status, bytes, kernel_events, finishing } =
             self.run(folder, writer, Writer::flush)?;
         let Assembled { sink, header, events, inferred } = assembled;
-        sink.commit(&header)?;
+        sink.commit_and_keep_old(&header)?;
         let assembled = Assembled { sink: (), header, events, inferred };
         Ok(Recorded { assembled, status, bytes, kernel_events, finishing })
     }

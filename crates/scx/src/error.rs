@@ -87,7 +87,7 @@ impl Error {
     /// What the user can do.
     pub fn help(&self) -> Option<String> {
         Some(match self {
-            Error::NotRoot => "run it as root: sudo hearth ...".into(),
+            Error::NotRoot => "run it as root, with sudo".into(),
             Error::NoSchedExt { .. } => {
                 format!("{KERNELS}\nor try it in a virtual machine: hearth vm -- hearth run nest")
             }

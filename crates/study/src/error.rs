@@ -1,5 +1,6 @@
 //! Errors of studies.
 
+use hearth_base::suggest::closest;
 use hearth_policy::ParamError;
 use hearth_sim::{BuildError, SimError};
 use std::fmt::Display;
@@ -26,8 +27,8 @@ pub enum Error {
     #[error(transparent)]
     Build(Box<BuildError>),
 
-    #[error("--param {policy}.{name}: policy {policy} is not simulated; simulated are: {simulated}")]
-    ParamOfOther { policy: String, name: String, simulated: String },
+    #[error("--param {policy}.{name}: policy {policy} is not simulated; simulated are: {}", .simulated.join(", "))]
+    ParamOfOther { policy: String, name: String, simulated: Vec<String> },
 
     #[error("a trace can be stored of one run only, but {runs} are planned")]
     ManyRuns { runs: usize },
@@ -68,7 +69,7 @@ impl Error {
         match self {
             Error::Policy(error) => error.help(),
             Error::Param(error) => error.help(),
-            Error::ParamOfOther { policy, .. } => Some(format!("add --policy {policy}")),
+            Error::ParamOfOther { policy, simulated, .. } => Some(other_policy(policy, simulated)),
             Error::ManyRuns { .. } => {
                 Some("name one machine, one governor and one policy, and one run".into())
             }
@@ -108,6 +109,21 @@ macro_rules! from_boxed {
 }
 
 from_boxed!(SimError => Simulation, hearth_policy::Error => Policy, ParamError => Param, BuildError => Build);
+
+/// What to do about a parameter of a policy that is not simulated.
+fn other_policy(policy: &str, simulated: &[String]) -> String {
+    let built_in = hearth_policy::names();
+    if built_in.contains(&policy) {
+        return format!("add --policy {policy}");
+    }
+    match closest(policy, simulated.iter().map(String::as_str)) {
+        Some(near) => did_you_mean(near),
+        None => match closest(policy, built_in.iter().copied()) {
+            Some(near) => format!("{} Then add --policy {near}", did_you_mean(near)),
+            None => "`hearth list policies` shows the built-in policies".into(),
+        },
+    }
+}
 
 pub(crate) fn did_you_mean(near: &str) -> String {
     format!("did you mean `{near}`?")

@@ -230,11 +230,11 @@ fn variants(policies: &[Spec], params: &[ScopedAssignment]) -> Result<Vec<Varian
     let simulated =
         |param: &&ScopedAssignment| variants.iter().any(|(_, _, policy, _)| policy.name() == param.policy);
     if let Some(param) = params.iter().find(|param| !simulated(param)) {
-        let named: Vec<&str> = variants.iter().map(|(_, _, policy, _)| policy.name()).collect();
+        let simulated = variants.iter().map(|(_, _, policy, _)| policy.name().to_owned()).collect();
         return Err(Error::ParamOfOther {
             policy: param.policy.clone(),
             name: param.assignment.name.clone(),
-            simulated: named.join(", "),
+            simulated,
         });
     }
     // Compilers run in parallel.

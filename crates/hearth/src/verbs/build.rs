@@ -1,4 +1,4 @@
-use crate::arguments::PolicyFile;
+use crate::arguments::{PolicyFile, examples};
 use crate::failure::{Failure, Outcome};
 use crate::table::{Column, table};
 use crate::{output, policy};
@@ -10,8 +10,12 @@ use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// Compile a policy to C, to a BPF object, or to an intermediate form
+/// Compile a policy to C, a BPF object or an intermediate form
 #[derive(clap::Args)]
+#[command(after_help = examples(&[
+    "hearth build nest -o nest.c",
+    "hearth build nest --emit bpf -o nest.bpf.o",
+]))]
 pub struct Args {
     #[command(flatten)]
     source: PolicyFile,

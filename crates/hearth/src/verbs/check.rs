@@ -1,19 +1,23 @@
+use crate::arguments::{examples, or_stdin};
 use crate::failure::{Failure, Outcome};
-use crate::output::{self, Document};
+use crate::output::{self, Document, count};
 use hearth_ipanema::diagnostic::render_all;
 use hearth_policy::Error;
 use serde::Serialize;
 use serde_json::Value;
-use std::io::IsTerminal;
 use std::process::ExitCode;
 
-/// Check policies: syntax, names, types, units, thread transitions, termination
+/// Check policies: syntax, types, units, transitions, termination
 ///
 /// Prints errors and warnings with their place in the file. Exits with 1 if any policy has an error.
 #[derive(clap::Args)]
+#[command(after_help = examples(&[
+    "hearth check mine.ipa",
+    "hearth check policies/*.ipa --quiet",
+]))]
 pub struct Args {
     /// Policies: paths of .ipa files, or names of built-in policies
-    #[arg(required = true, value_name = "POLICY")]
+    #[arg(required = true, value_name = "POLICY", value_parser = or_stdin)]
     policies: Vec<String>,
     /// Print JSON (schema hearth.check/1) instead of text
     #[arg(long)]
@@ -38,7 +42,7 @@ struct CheckedFile {
 
 impl Args {
     pub fn run(self) -> Outcome {
-        let colour = std::io::stdout().is_terminal();
+        let colour = output::has_colours(&std::io::stdout());
         let mut sound = true;
         let mut files = Vec::new();
         for path in &self.policies {
@@ -70,8 +74,4 @@ impl Args {
         }
         if sound { Ok(ExitCode::SUCCESS) } else { Err(Failure::quiet()) }
     }
-}
-
-fn count(n: usize, what: &str) -> String {
-    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
 }

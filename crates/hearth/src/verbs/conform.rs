@@ -1,3 +1,4 @@
+use crate::arguments::examples;
 use crate::failure::{Failure, Outcome};
 use crate::output::{self, Document};
 use crate::policy;
@@ -10,12 +11,16 @@ use std::fs::File;
 use std::io::BufReader;
 use std::path::PathBuf;
 
-/// Compare a run in the kernel with the simulator's build of the same policy, decision by decision
+/// Compare each decision in the kernel with the simulator's
 ///
-/// Replays the log of `hearth run --log` or `hearth exec --log`: calls each handler with its inputs in the
-/// kernel, and compares its decisions, the queues and sets, and the policy's state. Exits with 1 if anything
-/// differs.
+/// Replays the log of `hearth run --log` or `hearth exec --log` in the simulator's build of the same policy: calls each handler
+/// with its inputs in the kernel, and compares its decisions, the queues and sets, and the policy's state. Exits with 1 if
+/// anything differs.
 #[derive(clap::Args)]
+#[command(after_help = examples(&[
+    "hearth conform nest.log",
+    "hearth conform mine.log --policy mine.ipa",
+]))]
 pub struct Args {
     /// The log
     #[arg(value_name = "FILE.log")]

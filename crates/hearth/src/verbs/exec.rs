@@ -1,3 +1,4 @@
+use crate::arguments::examples;
 use crate::failure::{Failure, HEARTH_FAILED, Outcome};
 use crate::policy::PolicyArgs;
 use crate::verbs::run::{Common, tell, warn};
@@ -14,6 +15,10 @@ use std::process::{Command, ExitCode};
 /// command's (128 + N if signal N ended it; 126 or 127 if it cannot be run), or 125 if hearth failed. Needs
 /// root and a kernel with sched_ext.
 #[derive(clap::Args)]
+#[command(after_help = examples(&[
+    "sudo hearth exec nest -- make -j8",
+    "sudo hearth exec ./mine.ipa --param r_max=3 -- ./configure",
+]))]
 pub struct Args {
     #[command(flatten)]
     policy: PolicyArgs,

@@ -1,5 +1,6 @@
+use crate::arguments::examples;
 use crate::failure::{Failure, Outcome};
-use crate::output::{self, Document};
+use crate::output::{self, Document, count};
 use hearth_formats::{ExportFormat, export};
 use serde::Serialize;
 use std::path::PathBuf;
@@ -10,6 +11,10 @@ use std::process::ExitCode;
 /// ui.perfetto.dev opens the Perfetto format, and `hearth import` restores the whole trace from it. Memory
 /// use does not depend on the length of the trace.
 #[derive(clap::Args)]
+#[command(after_help = examples(&[
+    "hearth export build.trace -o build.pftrace          # opens in ui.perfetto.dev",
+    "hearth export build.trace -o build.parquet",
+]))]
 pub struct Args {
     /// The trace to convert
     trace: PathBuf,
@@ -62,7 +67,7 @@ impl Args {
             let content = Report { file, events, bytes, notes };
             return output::json(&Document { schema: "hearth.export/1", content });
         }
-        eprintln!("{file}: {} events, {} bytes", exported.events, exported.bytes);
+        eprintln!("{file}: {}, {}", count(exported.events, "event"), count(exported.bytes, "byte"));
         Ok(ExitCode::SUCCESS)
     }
 }

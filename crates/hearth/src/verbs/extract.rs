@@ -1,4 +1,4 @@
-use crate::arguments;
+use crate::arguments::{self, examples};
 use crate::failure::{Failure, Outcome};
 use crate::output::{self, Document};
 use crate::recording::{self, RecorderOptions};
@@ -6,8 +6,9 @@ use hearth_recorder::Subject;
 use hearth_trace::Store;
 use hearth_workload::{Extraction, Workload};
 use serde::Serialize;
+use std::io;
 use std::path::{Path, PathBuf};
-use std::process::ExitStatus;
+use std::process::{ExitCode, ExitStatus};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,10 +17,14 @@ use std::time::Duration;
 /// The workload is the work of each thread, its waits for other threads, and its delays; `hearth predict` finds the same. Prints
 /// what was found, and what the recording cannot explain.
 #[derive(clap::Args)]
+#[command(after_help = examples(&[
+    "hearth extract make.trace -o make.json.zst",
+    "hearth extract make.trace -o start.json --until 2s",
+]))]
 pub struct Args {
     /// The recorded trace
     trace: PathBuf,
-    /// The file to write. If its name ends in .zst, it is compressed
+    /// The file to write; `-` is standard output. If its name ends in .zst, it is compressed
     #[arg(short, long, value_name = "FILE.json|FILE.json.zst")]
     output: PathBuf,
     /// Leave out what comes after this time of the recording: `2s`, `500ms`
@@ -41,17 +46,28 @@ struct Content<'a> {
 
 impl Args {
     pub fn run(self) -> Outcome {
-        if !is_workload(&self.output) {
+        if !self.is_stdout() && !is_workload(&self.output) {
             return Err(Failure::usage(format_args!("{}: a workload is a JSON file", self.output.display()))
                 .help("use the extension .json or .json.zst"));
         }
         output::check_writable(&self.output)?;
         let Extraction { workload, report, .. } = extract_until(&self.trace, self.until)?;
+        if self.is_stdout() {
+            workload.write(&mut io::stdout().lock())?;
+            eprint!("{report}");
+            return Ok(ExitCode::SUCCESS);
+        }
         workload.save(&self.output)?;
         let file = self.output.display().to_string();
         let content = Content { file, explained: report.explained(), report: &report };
         let document = Document { schema: "hearth.extract/1", content };
         output::print(self.json, &document, || format!("{}:\n{report}", self.output.display()))
+    }
+}
+
+impl Args {
+    fn is_stdout(&self) -> bool {
+        self.output == Path::new("-")
     }
 }
 

@@ -1,6 +1,7 @@
-use crate::arguments::Jobs;
+use crate::arguments::{Jobs, examples};
 use crate::failure::{Failure, Outcome};
 use crate::output::{self, Document};
+use crate::progress;
 use crate::table::{Column, Plain, table};
 use clap::Subcommand;
 use hearth_features::{
@@ -17,6 +18,10 @@ use std::time::Instant;
 /// A product is named by its features, joined with `+`. Every verb takes this name where it takes a policy:
 /// `hearth sim -p rbtree+split+nrRun+llc+each+idle ...`
 #[derive(clap::Args)]
+#[command(after_help = examples(&[
+    "hearth features list",
+    "hearth features diff cfs-like ule-like",
+]))]
 pub struct Args {
     #[command(subcommand)]
     what: What,
@@ -352,7 +357,7 @@ impl Prove {
         if !self.anew {
             options.known = ProofCache::load(&cache);
         }
-        let judgement = judge(&products, &options)?;
+        let judgement = progress::meanwhile("proving", || judge(&products, &options))?;
         // Failure to write the cache only makes the next run slower.
         let _ = options.known.save(&cache);
         let content = Judgements {

@@ -1,3 +1,4 @@
+use crate::arguments::examples;
 use crate::failure::{Failure, Outcome};
 use crate::{output, policy};
 use hearth_ipanema::{SourceId, syntax};
@@ -6,10 +7,14 @@ use std::process::ExitCode;
 
 /// Format policy files
 ///
-/// Rewrites the files in place. A file with syntax errors stays as it is.
+/// Rewrites the files in place; `-` formats standard input to standard output. A file with syntax errors stays as it is.
 #[derive(clap::Args)]
+#[command(after_help = examples(&[
+    "hearth fmt mine.ipa",
+    "hearth fmt --check policies/*.ipa",
+]))]
 pub struct Args {
-    /// The policy files
+    /// The policy files, or `-`
     #[arg(required = true, value_name = "FILE.ipa")]
     policies: Vec<PathBuf>,
     /// Write nothing; list the files that are not formatted, and exit with 1 if there are any
@@ -21,9 +26,12 @@ impl Args {
     pub fn run(self) -> Outcome {
         let mut different = Vec::new();
         for path in &self.policies {
-            let text = output::read("the policy", path)?;
+            let is_stdin = path == Path::new("-");
+            let text = output::read("the policy", if is_stdin { Path::new("/dev/stdin") } else { path })?;
             let formatted = format(path, &text)?;
-            if formatted == text {
+            if is_stdin && !self.check {
+                output::text(&formatted)?;
+            } else if formatted == text {
                 continue;
             }
             if self.check {

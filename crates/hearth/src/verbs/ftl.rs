@@ -1,18 +1,23 @@
+use crate::arguments::examples;
 use crate::failure::{Failure, Outcome};
 use crate::table::{Plain, number};
-use crate::{output, progress};
+use crate::{arguments, output, progress};
 use hearth_probe::ftl::{self, Options};
 use hearth_probe::plot;
 use hearth_probe::report::{Direction, Phase, Quantiles, Report, Unit, Verdict};
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Measure frequency transition latency: how long a core takes to speed up and to slow down
+/// Measure how long a core takes to speed up and to slow down
 ///
-/// A core alternates between a busy loop and idleness for a number of rounds. Prints the medians of the
+/// Measures frequency transition latency. A core alternates between a busy loop and idleness for a number of rounds. Prints the medians of the
 /// rounds, in milliseconds. Needs no privileges; as root it runs undisturbed and reads the processor's
 /// counters. The book's page on transition latency defines the measurement.
 #[derive(clap::Args)]
+#[command(after_help = examples(&[
+    "hearth ftl",
+    "hearth ftl --core 3 --plot ftl.svg",
+]))]
 pub struct Args {
     /// The core to measure, by its number in the kernel [default: the last core]
     #[arg(long, value_name = "N")]
@@ -21,17 +26,17 @@ pub struct Args {
     #[arg(long, value_name = "N", default_value_t = 20)]
     rounds: u32,
     /// Length of the busy loop of a round
-    #[arg(long, value_name = "TIME", default_value = "200ms")]
-    busy: humantime::Duration,
+    #[arg(long, value_name = "TIME", default_value = "200ms", value_parser = arguments::duration)]
+    busy: Duration,
     /// Time after the busy loop during which the speed of the idle core is sampled
-    #[arg(long, value_name = "TIME", default_value = "150ms")]
-    idle: humantime::Duration,
+    #[arg(long, value_name = "TIME", default_value = "150ms", value_parser = arguments::duration)]
+    idle: Duration,
     /// Time between samples of the idle core. Each sample wakes the core for 50 us
-    #[arg(long, value_name = "TIME", default_value = "1ms")]
-    gap: humantime::Duration,
+    #[arg(long, value_name = "TIME", default_value = "1ms", value_parser = arguments::duration)]
+    gap: Duration,
     /// Idle time without samples before the next busy loop
-    #[arg(long, value_name = "TIME", default_value = "100ms")]
-    quiet: humantime::Duration,
+    #[arg(long, value_name = "TIME", default_value = "100ms", value_parser = arguments::duration)]
+    quiet: Duration,
     /// Print JSON (schema hearth.ftl/1) instead of text
     #[arg(long)]
     json: bool,
@@ -48,10 +53,10 @@ impl Args {
         let options = Options {
             core: self.core,
             rounds: self.rounds,
-            busy: self.busy.into(),
-            idle: self.idle.into(),
-            quiet: self.quiet.into(),
-            gap: self.gap.into(),
+            busy: self.busy,
+            idle: self.idle,
+            quiet: self.quiet,
+            gap: self.gap,
         };
         let report = measure(&options)?;
         if let Some(path) = &self.plot {

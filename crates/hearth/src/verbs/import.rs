@@ -1,15 +1,20 @@
+use crate::arguments::examples;
 use crate::failure::{Failure, Outcome};
-use crate::output;
+use crate::output::{self, count};
 use hearth_formats::{ImportFormat, import};
 use hearth_trace::Writer;
 use serde::Serialize;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// Convert a trace of another tool: Perfetto, trace.dat, perf.data, ftrace text, JSON of scxsim
+/// Convert a trace of Perfetto, trace-cmd, perf, ftrace or scxsim
 ///
 /// Detects the format from the content. Prints notes on information that could not be converted.
 #[derive(clap::Args)]
+#[command(after_help = examples(&[
+    "hearth import perf.data -o theirs.trace",
+    "hearth import trace.dat",
+]))]
 pub struct Args {
     /// The file to convert
     file: PathBuf,
@@ -81,10 +86,10 @@ impl Args {
             })?;
         } else {
             eprintln!(
-                "{trace}: {} events of {} threads on {} cores in {:.2} s, from {}",
-                imported.events,
-                header.threads.len(),
-                header.cores.len(),
+                "{trace}: {} of {} on {} in {:.2} s, from {}",
+                count(imported.events, "event"),
+                count(header.threads.len(), "thread"),
+                count(header.cores.len(), "core"),
                 header.duration as f64 / 1e9,
                 imported.format.name(),
             );

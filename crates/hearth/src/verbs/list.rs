@@ -1,3 +1,4 @@
+use crate::arguments::examples;
 use crate::failure::Outcome;
 use crate::output::{self, Document};
 use crate::table::{Column, Plain, table};
@@ -7,10 +8,14 @@ use hearth_study::catalogue::{Entry, MachineEntry, ParamEntry, machines, policie
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// List the built-in machines, policies, workload generators, or model-checking scenarios
+/// List built-in machines, policies, workloads or scenarios
 ///
 /// Policies and generators are listed with their parameters: default, range, meaning.
 #[derive(clap::Args)]
+#[command(after_help = examples(&[
+    "hearth list policies",
+    "hearth list machines --json",
+]))]
 pub struct Args {
     /// What to list
     what: What,

@@ -1,3 +1,4 @@
+use crate::arguments::examples;
 use crate::failure::{Failure, Outcome};
 use crate::table::Plain;
 use crate::verbs::ftl;
@@ -11,6 +12,10 @@ use std::path::{Path, PathBuf};
 
 /// Describe this machine in a machine file, or show a machine
 #[derive(clap::Args)]
+#[command(after_help = examples(&[
+    "hearth machine detect -o mine.toml",
+    "hearth machine show xeon-5218",
+]))]
 pub struct Args {
     #[command(subcommand)]
     what: What,

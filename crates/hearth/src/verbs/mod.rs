@@ -2,6 +2,7 @@
 
 pub mod build;
 pub mod check;
+pub mod completions;
 pub mod conform;
 pub mod exec;
 pub mod export;
@@ -12,6 +13,7 @@ pub mod ftl;
 pub mod import;
 pub mod list;
 pub mod machine;
+pub mod man;
 pub mod modelcheck;
 pub mod mutate;
 pub mod overlay;

@@ -1,6 +1,8 @@
+use crate::arguments::examples;
 use crate::failure::{self, Failure};
 use crate::output::{self, Document};
 use crate::policy::PolicyArgs;
+use crate::progress;
 use crate::table::{Column, table};
 use hearth_modelcheck::{
     Options, Outcome, Property, Rounds, Scenario, Stealing, WITHIN, check, standard_scenarios,
@@ -17,6 +19,10 @@ use std::process::ExitCode;
 /// long, and preemptions without end. Prints a table of scenarios, and a schedule that leads to each
 /// violation. Exits with 1 if there is any.
 #[derive(clap::Args)]
+#[command(after_help = examples(&[
+    "hearth modelcheck ule -s thieves-3 -o ule.json",
+    "hearth modelcheck ./mine.ipa --property waiting",
+]))]
 pub struct Args {
     #[command(flatten)]
     policy: PolicyArgs,
@@ -107,11 +113,15 @@ impl Args {
         self.output.as_deref().map_or(Ok(()), output::check_writable)?;
         let (policy, params) = self.policy.load()?;
         let options = self.options(params);
-        let mut all = Vec::new();
-        for scenario in self.scenarios()? {
-            let outcome = check(&policy, &scenario, &options).map_err(Failure::new)?;
-            all.push(Explored { scenario: scenario.name, outcome });
-        }
+        let scenarios = self.scenarios()?;
+        let all = progress::during("exploring", scenarios.len(), |step| {
+            let explore = |scenario: Scenario| {
+                let outcome = check(&policy, &scenario, &options).map_err(Failure::new)?;
+                step();
+                Ok(Explored { scenario: scenario.name, outcome })
+            };
+            scenarios.into_iter().map(explore).collect::<Result<Vec<_>, Failure>>()
+        })?;
         self.write(&all)?;
         let content = Json { policy: policy.name(), scenarios: &all };
         output::print(self.json, &Document { schema: "hearth.modelcheck/1", content }, || text(&all))?;
@@ -168,7 +178,7 @@ fn scenario(name_or_path: &str) -> Result<Scenario, Failure> {
     }
     let failed = |error: &dyn std::fmt::Display| {
         Failure::new(format_args!("{name_or_path}: {error}"))
-            .help("the chapter \"The model checker\" of the book describes scenario files")
+            .help(format_args!("a scenario looks like this:\n{}", Scenario::EXAMPLE))
     };
     let text = std::fs::read_to_string(name_or_path).map_err(|error| failed(&error))?;
     let name = Path::new(name_or_path).file_stem().map_or(name_or_path.into(), |stem| stem.to_string_lossy());

@@ -1,4 +1,4 @@
-use crate::arguments::{Jobs, PolicyFile};
+use crate::arguments::{Jobs, PolicyFile, examples};
 use crate::failure::{Failure, Outcome};
 use crate::output::{self, Document};
 use crate::progress;
@@ -11,13 +11,17 @@ use hearth_policy::Settings;
 use serde::Serialize;
 use std::path::Path;
 
-/// Test the checks with mutants of a policy: small bugs, as real schedulers had them
+/// Test the checks with mutants of a policy: small bugs
 ///
-/// Each mutant has one change. The compiler (`hearth check`) may reject it, and the model checker (`hearth
+/// Each mutant has one change: a bug that real schedulers had. The compiler (`hearth check`) may reject it, and the model checker (`hearth
 /// modelcheck`) may refute it: the mutant must keep the properties that the policy itself keeps in each
 /// scenario. Prints the verdict on each mutant, and the share of mutants detected. The exit status does not
 /// depend on the verdicts.
 #[derive(clap::Args)]
+#[command(after_help = examples(&[
+    "hearth mutate ule-cwc --own",
+    "hearth mutate ./mine.ipa --list",
+]))]
 pub struct Args {
     #[command(flatten)]
     source: PolicyFile,

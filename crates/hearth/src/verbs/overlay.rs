@@ -1,3 +1,4 @@
+use crate::arguments::examples;
 use crate::failure::{Failure, Outcome};
 use crate::output::{self, Document};
 use crate::recording;
@@ -7,12 +8,16 @@ use hearth_trace::{Metrics, Residency, Sink, Source, Writer};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
-/// Give a recorded schedule the frequencies that it would have had on a machine
+/// Give a recorded schedule the frequencies of another machine
 ///
 /// The schedule stays as it is (open loop): a faster core does not shorten what runs on it. So this shows how warm the recorded
 /// scheduler keeps its cores, without a model of that scheduler. Sockets, cores and hyperthreads of the trace take
 /// the places of those of the machine, in order.
 #[derive(clap::Args)]
+#[command(after_help = examples(&[
+    "hearth overlay configure.trace -m xeon-5218 -o warm.trace",
+    "hearth overlay configure.trace -m xeon-5218 -g performance -o fast.trace",
+]))]
 pub struct Args {
     /// The recorded trace
     trace: PathBuf,

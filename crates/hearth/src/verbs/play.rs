@@ -1,6 +1,6 @@
-use crate::arguments::WorkloadFile;
+use crate::arguments::{WorkloadFile, examples};
 use crate::failure::{Failure, Outcome};
-use crate::output;
+use crate::output::{self, count};
 use crate::table::{Column, number, table};
 use hearth_play::{Burn, Calibration, Counts, Options, Player};
 use hearth_study::{LatencyFacts, Plays, RunFacts, WorkloadFacts};
@@ -15,6 +15,10 @@ use std::time::Duration;
 /// waiting is a futex. Prints the time of the play, and the latencies between wake-ups or forks and the start
 /// of the thread. To trace it: `hearth record -- hearth play ...`.
 #[derive(clap::Args)]
+#[command(after_help = examples(&[
+    "hearth play schbench:messages=2,workers=16",
+    "hearth play ./workload.json --repeat 10 --json",
+]))]
 pub struct Args {
     #[command(flatten)]
     source: WorkloadFile,
@@ -100,10 +104,10 @@ fn text(plays: &Plays, workload: &str) -> String {
         None => "the kernel's scheduler".into(),
     };
     let mut text = format!(
-        "{workload}: {} s of work in {} threads, on {} cores under {scheduler}\n{}\n",
+        "{workload}: {} s of work in {}, on {} under {scheduler}\n{}\n",
         number(first.work_s),
-        first.counts.threads,
-        plays.host.cores,
+        count(first.counts.threads, "thread"),
+        count(plays.host.cores, "core"),
         counts(&first.counts),
     );
     text += &times(plays);

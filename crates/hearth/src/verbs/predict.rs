@@ -1,3 +1,4 @@
+use crate::arguments::examples;
 use crate::combinations::Combinations;
 use crate::failure::Outcome;
 use crate::recording::{self, RecorderOptions};
@@ -5,13 +6,17 @@ use crate::verbs::extract::{extract, record_and_extract};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// Predict the effect of policies on a recorded command, on any machine
+/// Predict the effect of policies on a command, on any machine
 ///
 /// Takes a trace, or a command, which is recorded first (see `hearth help record`). Extracts the workload:
 /// the work of each thread, its waits for other threads, and its delays. Simulates the workload and prints a
 /// table; the first policy under the first governor is the baseline of each machine. Memory use is 16 bytes
 /// per step of the workload, however long the trace is.
 #[derive(clap::Args)]
+#[command(after_help = examples(&[
+    "hearth predict build.trace -m xeon-5218 -p eevdf -p nest",
+    "sudo hearth predict -m xeon-5218 --report out.html -- make -j8",
+]))]
 pub struct Args {
     /// A recorded trace
     #[arg(required_unless_present = "command", conflicts_with = "command")]

@@ -1,22 +1,26 @@
-use crate::arguments::PolicyFile;
+use crate::arguments::{PolicyFile, examples};
 use crate::failure::{Failure, Outcome};
 use crate::output::{self, Document};
-use crate::policy;
 use crate::table::{Column, table};
+use crate::{policy, progress};
 use hearth_modelcheck::{Counterexample, Rounds, WITHIN, check, standard_scenarios};
 use hearth_policy::Policy;
 use hearth_prove::{
-    CodeFunction, CodeOptions, CodeReport, Options, ProofCache, Property, Proved, Report, Verdict,
-    invariants, prove, prove_code, theorems,
+    CodeFunction, CodeOptions, CodeReport, Options, ProofCache, Property, Proved, Report, Verdict, goals,
+    invariants, prove_code, prove_watched, theorems,
 };
 use serde::Serialize;
 use std::path::PathBuf;
 
-/// Prove a policy: work conservation, progress of steals, invariants, waiting
+/// Prove a policy: conservation, progress, invariants, waiting
 ///
 /// Translates the policy to WhyML and runs Why3 and its provers. Prints a table of proof obligations. If one
 /// does not hold, searches small machines for a counterexample. Exits with 0 only if all obligations hold.
 #[derive(clap::Args)]
+#[command(after_help = examples(&[
+    "hearth prove ule --property conservation",
+    "hearth prove ./mine.ipa --why theorems",
+]))]
 pub struct Args {
     #[command(flatten)]
     source: PolicyFile,
@@ -60,11 +64,15 @@ impl Args {
         if !self.anew {
             options.known = ProofCache::load(&cache);
         }
-        let report = prove(policy.ir(), &theorems, &options)?;
+        let report = progress::during("proving", goals(&theorems, &options), |step| {
+            prove_watched(policy.ir(), &theorems, &options, step)
+        })?;
         // Failure to write the cache only makes the next run slower.
         let _ = options.known.save(&cache);
         let holds = report.holds();
-        let counterexample = if holds { None } else { counterexample(&policy, &report) };
+        let search = || counterexample(&policy, &report);
+        let counterexample =
+            if holds { None } else { progress::meanwhile("searching for a counterexample", search) };
         let counterexample = counterexample.as_ref();
         let content = Printed { holds, report: &report, counterexample };
         let shown = output::print(self.json, &Document { schema: "hearth.prove/1", content }, || {
@@ -76,7 +84,8 @@ impl Args {
 
     fn run_code(&self, policy: &Policy) -> Outcome {
         let options = CodeOptions { keep: self.why.clone(), ..CodeOptions::default() };
-        let report = prove_code(policy.ir(), &options)?;
+        let report =
+            progress::meanwhile("proving the C, which takes minutes", || prove_code(policy.ir(), &options))?;
         let holds = report.holds();
         let content = PrintedCode { holds, report: &report };
         let document = Document { schema: "hearth.prove-code/1", content };

@@ -1,3 +1,4 @@
+use crate::arguments::examples;
 use crate::failure::{Failure, Outcome};
 use crate::{output, recording};
 use serde_json::json;
@@ -12,6 +13,10 @@ use std::process::{Command, ExitCode, Stdio};
 /// migrations, placements, frequencies, slices, states, latencies, threads and cores; the book's page on
 /// queries defines them all.
 #[derive(clap::Args)]
+#[command(after_help = examples(&[
+    "hearth query build.trace \"SELECT reason, count(*) FROM placements GROUP BY reason\"",
+    "hearth query build.trace \"SELECT * FROM latencies ORDER BY latency DESC LIMIT 10\" --csv",
+]))]
 pub struct Args {
     /// The trace
     trace: PathBuf,

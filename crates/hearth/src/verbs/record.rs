@@ -1,27 +1,33 @@
+use crate::arguments;
+use crate::arguments::examples;
 use crate::failure::{Failure, Outcome, RECORDER_FAILED};
-use crate::output;
+use crate::output::{self, count};
 use crate::recording::{self, RecorderOptions};
 use hearth_recorder::Subject;
-use hearth_trace::Source;
+use hearth_trace::{Source, Writer};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
-/// Record a trace of a command and its children, or of the whole system
+/// Record a trace of a command, or of the whole system
 ///
 /// The trace contains every context switch, wake-up, fork and exit, and the core frequencies. Needs root, or
 /// the right to use BPF or tracefs. The exit status is the command's (128 + N if signal N ended it; 126 or
 /// 127 if it cannot be run), or 125 if hearth failed. Without a command it is 0.
 #[derive(clap::Args)]
+#[command(after_help = examples(&[
+    "sudo hearth record -o configure.trace -- ./configure",
+    "sudo hearth record --system --duration 10s",
+]))]
 pub struct Args {
-    /// The trace to write
+    /// The trace to write. A trace of this name is kept as NAME.old
     #[arg(short, long, value_name = "TRACE", default_value = "hearth.trace")]
     output: PathBuf,
     /// Record the whole system: while the command runs, for --duration, or until Ctrl-C
     #[arg(short = 'a', long)]
     system: bool,
     /// How long to record the whole system: `10s`, `2min` [default: until Ctrl-C]
-    #[arg(long, value_name = "TIME", requires = "system", conflicts_with = "command", value_parser = humantime::parse_duration)]
+    #[arg(long, value_name = "TIME", requires = "system", conflicts_with = "command", value_parser = arguments::time)]
     duration: Option<Duration>,
     #[command(flatten)]
     recorder: RecorderOptions,
@@ -38,7 +44,8 @@ impl Args {
                 "name a command (hearth record -- make -j8), or record the whole system (hearth record -a)";
             return Err(Failure::usage("nothing to record").help(help));
         }
-        output::check_trace(&self.output).map_err(not_ours)?;
+        output::check_recording(&self.output).map_err(not_ours)?;
+        let replaces = self.output.exists();
         let subject = match (self.system, self.command.is_empty()) {
             (false, _) => Subject::Command(&self.command),
             (true, false) => Subject::SystemWhile(&self.command),
@@ -48,16 +55,19 @@ impl Args {
             eprintln!("recording the whole system; Ctrl-C ends it");
         }
         let recorded = recording::record_to(&self.output, subject, &self.recorder)?;
+        if replaces {
+            eprintln!("note: the trace that was there is now {}", Writer::old_name(&self.output).display());
+        }
         let header = &recorded.assembled.header;
         let method = match &header.source {
             Source::Recorded(recording) => recording.method.name(),
             _ => "unknown means",
         };
         eprintln!(
-            "{}: {} events of {} threads in {:.2} s, recorded by {}, {:.1} bytes each",
+            "{}: {} of {} in {:.2} s, recorded by {}, {:.1} bytes each",
             self.output.display(),
-            recorded.assembled.events,
-            header.threads.iter().filter(|thread| thread.traced).count(),
+            count(recorded.assembled.events, "event"),
+            count(header.threads.iter().filter(|thread| thread.traced).count(), "thread"),
             header.duration as f64 / 1e9,
             method,
             recorded.bytes as f64 / recorded.kernel_events.max(1) as f64,

@@ -3,6 +3,7 @@ mod sections;
 mod sheet;
 mod summary;
 
+use crate::arguments::examples;
 use crate::failure::{Failure, Outcome};
 use crate::{output, recording};
 use hearth_analysis::Wanted;
@@ -10,11 +11,15 @@ use hearth_study::By;
 use hearth_study::measure::{Measures, Report};
 use std::path::PathBuf;
 
-/// Measure a trace: underload, overload, inversions, latencies, frequencies, energy
+/// Measure a trace, or compare two
 ///
 /// Prints a table of the metrics; two traces are compared side by side, with the ratio of each number. The
 /// book's page on metrics defines them.
 #[derive(clap::Args)]
+#[command(after_help = examples(&[
+    "hearth report configure.trace",
+    "hearth report before.trace after.trace --by process",
+]))]
 pub struct Args {
     /// A trace that `hearth record`, `hearth predict` or `hearth sim` wrote
     trace: PathBuf,

@@ -3,7 +3,7 @@ mod page;
 mod print;
 mod words;
 
-use crate::arguments::Jobs;
+use crate::arguments::{Jobs, examples};
 use crate::failure::{Failure, Outcome};
 use crate::{output, progress};
 use hearth_sim::World;
@@ -11,11 +11,15 @@ use hearth_study::claims::Book;
 use hearth_study::reproduction::Plan;
 use std::path::PathBuf;
 
-/// Run the papers' experiments and compare the results with the papers' claims
+/// Run the papers' experiments and check the papers' claims
 ///
 /// Prints a table of claims: the paper's range, our result, and whether it is in range; then the score of each half of
 /// the papers' rows. The exit status does not depend on the results.
 #[derive(clap::Args)]
+#[command(after_help = examples(&[
+    "hearth reproduce --only N15 F3 --runs 20",
+    "hearth reproduce --report claims.html",
+]))]
 pub struct Args {
     /// Select the claims whose id starts with one of these
     #[arg(long, value_name = "ID", num_args = 1..)]

@@ -1,6 +1,6 @@
-use crate::arguments::time;
+use crate::arguments::{examples, time};
 use crate::failure::{Failure, Outcome};
-use crate::output;
+use crate::output::{self, count};
 use crate::policy::PolicyArgs;
 use hearth_policy::Settings;
 use hearth_scx::frequency::Source;
@@ -17,6 +17,10 @@ use std::time::Duration;
 /// --replace`. On any error, or if this process is killed, the kernel's own scheduler takes over. Needs root
 /// and a kernel with sched_ext.
 #[derive(clap::Args)]
+#[command(after_help = examples(&[
+    "sudo hearth run nest",
+    "sudo hearth run nest:s_max=1tick --record day.trace",
+]))]
 pub struct Args {
     #[command(flatten)]
     policy: PolicyArgs,
@@ -65,7 +69,7 @@ pub struct Common {
 
 impl Common {
     pub fn options(self, params: Settings) -> Result<Options, Failure> {
-        self.record.as_deref().map_or(Ok(()), output::check_trace)?;
+        self.record.as_deref().map_or(Ok(()), output::check_recording)?;
         self.log.as_deref().map_or(Ok(()), output::check_writable)?;
         Ok(Options {
             params,
@@ -77,7 +81,8 @@ impl Common {
             watchdog: self.watchdog,
             reloaded: Some(|cores| {
                 eprintln!(
-                    "hearth: the set of online cores changed; the policy is loaded again, for {cores} cores"
+                    "hearth: the set of online cores changed; the policy is loaded again, for {}",
+                    count(cores, "core")
                 );
             }),
             ..Options::default()
@@ -156,18 +161,18 @@ pub fn tell(summary: &Summary) {
     if let Some(logged) = &summary.logged {
         let lost = match logged.lost {
             0 => String::new(),
-            lost => format!("; {lost} records were lost, and the log is usable up to the first of them"),
+            lost => format!("; {} lost, and the log is usable up to there", count(lost, "record")),
         };
         let torn = if logged.torn == 0 { "" } else { "; handlers overlapped, so that the log is unusable" };
-        eprintln!("hearth: {} records in {}{lost}{torn}", logged.records, logged.path.display());
+        eprintln!("hearth: {} in {}{lost}{torn}", count(logged.records, "record"), logged.path.display());
     }
     if let Some(recorded) = &summary.recorded {
         let lost = match recorded.lost {
             0 => String::new(),
-            lost => format!("; {lost} events were lost"),
+            lost => format!("; {} lost", count(lost, "event")),
         };
-        let (events, threads) = (recorded.events, recorded.threads);
-        eprintln!("hearth: {events} events of {threads} threads in {}{lost}", recorded.path.display());
+        let (events, threads) = (count(recorded.events, "event"), count(recorded.threads, "thread"));
+        eprintln!("hearth: {events} of {threads} in {}{lost}", recorded.path.display());
     }
 }
 

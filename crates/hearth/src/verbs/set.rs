@@ -1,3 +1,4 @@
+use crate::arguments::examples;
 use crate::failure::{Failure, Outcome};
 use hearth_policy::Assignment;
 use hearth_scx::client::Client;
@@ -9,6 +10,10 @@ use std::process::ExitCode;
 /// policy declares. If the limit of a set of cores shrinks below its size, the set shrinks as cores leave it.
 /// Needs root.
 #[derive(clap::Args)]
+#[command(after_help = examples(&[
+    "sudo hearth set s_max=1tick",
+    "sudo hearth set attachment=false r_max=3",
+]))]
 pub struct Args {
     /// Parameters and their new values: `s_max=4ticks`, `attachment=false`
     #[arg(value_name = "NAME=VALUE", required = true)]

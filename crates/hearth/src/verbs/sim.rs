@@ -1,3 +1,4 @@
+use crate::arguments::{examples, or_stdin};
 use crate::combinations::Combinations;
 use crate::failure::{Failure, Outcome};
 use crate::replay;
@@ -12,10 +13,14 @@ use std::path::PathBuf;
 #[derive(clap::Args)]
 #[command(override_usage = "hearth sim [OPTIONS] --workload <SPEC|FILE> --machine <NAME|FILE>\n       \
                             hearth sim --schedule <FILE> [--policy <NAME|FILE>] [--output <TRACE>] [--json]")]
+#[command(after_help = examples(&[
+    "hearth sim -w configure -m xeon-5218 -p eevdf -p nest",
+    "hearth sim -w kbuild:jobs=64 -m ./mine.toml -p ./mine.ipa --runs 1 -o mine.trace",
+]))]
 pub struct Args {
     /// The workload: a generator (`hearth list workloads`), with parameters as `:NAME=VALUE,...`, or the path
     /// of a workload file or rt-app document. Arguments that end in .json or contain a `/` are paths
-    #[arg(short, long, value_name = "SPEC|FILE", required = true, help_heading = "What to simulate")]
+    #[arg(short, long, value_name = "SPEC|FILE", value_parser = or_stdin, required = true, help_heading = "What to simulate")]
     workload: Option<String>,
 
     /// Replay a schedule that `hearth modelcheck --output` wrote, on its small machine. If its policy is not

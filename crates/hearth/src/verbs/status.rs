@@ -1,8 +1,8 @@
 mod monitor;
 
-use crate::arguments::time;
+use crate::arguments::{examples, time};
 use crate::failure::{Failure, Outcome};
-use crate::output::{self, Document};
+use crate::output::{self, Document, count};
 use crate::table::{Plain, number};
 use hearth_probe::sysfs::show_list;
 use hearth_scx::client::Client;
@@ -16,6 +16,10 @@ use std::time::Duration;
 /// Prints its parameters, its statistics since it was loaded (as counts and per second), and its sets of
 /// cores. With --monitor, prints a line of rates for each interval until the policy ends.
 #[derive(clap::Args)]
+#[command(after_help = examples(&[
+    "hearth status --explain",
+    "hearth status --monitor 5",
+]))]
 pub struct Args {
     /// Print JSON (schema hearth.status/1) instead of a table
     #[arg(long)]
@@ -72,10 +76,10 @@ fn text(info: &Info, s: &Statistics) -> String {
         scope => scope,
     };
     let mut text = format!(
-        "{} schedules {scope}, for {} now, on {} cores (Linux {}, process {})\n",
+        "{} schedules {scope}, for {} now, on {} (Linux {}, process {})\n",
         info.policy,
         humantime::format_duration(seconds),
-        s.cores_online,
+        count(s.cores_online, "core"),
         info.kernel,
         info.pid,
     );

@@ -1,3 +1,4 @@
+use crate::arguments::examples;
 use crate::failure::Outcome;
 use hearth_scx::client::Client;
 use hearth_scx::session::wait_until_gone;
@@ -7,6 +8,7 @@ use std::process::ExitCode;
 ///
 /// Returns when the kernel's own scheduler has taken over. Needs root.
 #[derive(clap::Args)]
+#[command(after_help = examples(&["sudo hearth stop"]))]
 pub struct Args {}
 
 impl Args {

@@ -3,11 +3,16 @@ mod report;
 mod search;
 mod sweep;
 
+use crate::arguments::examples;
 use crate::failure::Outcome;
 use clap::Subcommand;
 
-/// Simulate many applications under many policies, and find the features of a scheduler that matter for each
+/// Simulate many policies, and find the features that matter
 #[derive(clap::Args)]
+#[command(after_help = examples(&[
+    "hearth study run -w zstd-10-16 -m xeon-e5645 --products family -o family.parquet",
+    "hearth study report family.parquet",
+]))]
 pub struct Args {
     #[command(subcommand)]
     verb: Verb,

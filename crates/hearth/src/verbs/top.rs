@@ -1,7 +1,9 @@
 mod tui;
 
 use self::tui::Reading;
+use crate::arguments::examples;
 use crate::failure::{Failure, Outcome};
+use crate::output;
 use hearth_scx::Error;
 use hearth_scx::client::Client;
 use ratatui::DefaultTerminal;
@@ -15,6 +17,10 @@ use std::time::{Duration, Instant};
 /// Shows the policy's sets of cores on the topology, the placements by reason, and rates of its other events.
 /// Press q to quit; the policy continues.
 #[derive(clap::Args)]
+#[command(after_help = examples(&[
+    "hearth top",
+    "hearth top --interval 1000",
+]))]
 pub struct Args {
     /// Time between two readings, in milliseconds: 50 to 60000
     #[arg(short, long, value_name = "MS", default_value_t = 500, value_parser = clap::value_parser!(u64).range(50..=60_000))]
@@ -25,8 +31,9 @@ impl Args {
     pub fn run(self) -> Outcome {
         let mut client = Client::of_this_machine()?;
         let first = read(&mut client)?;
-        if !std::io::stdout().is_terminal() {
-            let failure = Failure::usage("`hearth top` needs a terminal as standard output");
+        if !std::io::stdout().is_terminal() || output::is_dumb_terminal() {
+            let failure =
+                Failure::usage("`hearth top` needs a terminal that can move the cursor as standard output");
             return Err(failure.help("print with `hearth status`; in a virtual machine: hearth vm --tty"));
         }
         let mut terminal = ratatui::try_init().map_err(terminal_failed)?;

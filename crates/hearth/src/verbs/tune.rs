@@ -1,4 +1,4 @@
-use crate::arguments::Jobs;
+use crate::arguments::{Jobs, examples};
 use crate::failure::{Failure, Outcome};
 use crate::output::{self, Document};
 use crate::recording::{self, RecorderOptions};
@@ -18,13 +18,17 @@ use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// Find the best scheduler for a command, among the products of the feature model
+/// Find the best scheduler for a command in the feature model
 ///
 /// Takes a trace, a workload, or a command, which is recorded first. Simulates some of the products on a machine, by
 /// default this one, and begins with those that were best for similar programs. The best ones, the best built-in policies, and
 /// the scheduler of today's Linux are then simulated with fresh seeds. Says which one is faster, by how much, and what is
 /// proved of it.
 #[derive(clap::Args)]
+#[command(after_help = examples(&[
+    "sudo hearth tune -- make -j8",
+    "hearth tune -w configure-php-16 -m xeon-5218 --goal energy --proved conserves",
+]))]
 pub struct Args {
     /// A recorded trace
     #[arg(conflicts_with_all = ["command", "workload"], required_unless_present_any = ["command", "workload"])]

@@ -1,3 +1,4 @@
+use crate::arguments::examples;
 use crate::failure::{Failure, Outcome};
 use crate::output;
 use hearth_trace::Store;
@@ -6,14 +7,18 @@ use hearth_view::server::{BrowserPage, Server, View, Viewed};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// Show traces in the browser: every core over time, at any zoom level
+/// Show traces in the browser: every core over time
 ///
 /// Starts a server on 127.0.0.1 that requires the token in the printed URL. Ctrl-C ends it. The first time,
 /// an index is written into the trace.
 #[derive(clap::Args)]
+#[command(after_help = examples(&[
+    "hearth view configure.trace",
+    "hearth view before.trace after.trace               # on one time axis",
+]))]
 pub struct Args {
     /// The traces: one, or up to four to compare
-    #[arg(required = true, num_args = 1..=4, value_name = "TRACE")]
+    #[arg(required = true, value_name = "TRACE")]
     traces: Vec<PathBuf>,
     /// The port to listen on [default: any free port]
     #[arg(long, default_value_t = 0, hide_default_value = true)]
@@ -26,8 +31,17 @@ pub struct Args {
     view: Vec<PathBuf>,
 }
 
+const MOST_TRACES: usize = 4;
+
 impl Args {
     pub fn run(self) -> Outcome {
+        if self.traces.len() > MOST_TRACES {
+            let count = self.traces.len();
+            return Err(Failure::usage(format_args!(
+                "{count} traces are named; the viewer shows at most four"
+            ))
+            .help("leave some out, or compare two in numbers: hearth report TRACE OTHER"));
+        }
         let traces = self.traces.iter().map(|path| open(path)).collect::<Result<_, _>>()?;
         let mut views = self.view.iter().map(|path| view(path)).collect::<Result<Vec<_>, _>>()?;
         for built_in in View::built_in() {
@@ -67,6 +81,7 @@ fn open(path: &Path) -> Result<Viewed, Failure> {
 }
 
 fn view(path: &Path) -> Result<View, Failure> {
-    View::read(path)
-        .map_err(|error| Failure::new(error).help("the book's page on the viewer defines view files"))
+    View::read(path).map_err(|error| {
+        Failure::new(error).help(format_args!("a view file looks like this:\n{}", View::EXAMPLE))
+    })
 }

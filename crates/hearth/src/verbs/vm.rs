@@ -1,4 +1,4 @@
-use crate::arguments::time;
+use crate::arguments::{examples, time};
 use crate::failure::{Failure, HEARTH_FAILED, Outcome};
 use crate::output::{self, Document};
 use crate::table::{Column, table};
@@ -13,7 +13,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
-/// Run a command, or a shell, in a virtual machine whose kernel has sched_ext
+/// Run a command or a shell in a virtual machine with sched_ext
 ///
 /// The guest sees all programs and files of the host. Its writes are discarded when it ends, except those to
 /// the current folder and to the folders of --rw, which are shared. The kernel is Debian's and is downloaded
@@ -22,6 +22,10 @@ use std::time::Duration;
 /// machine failed or the time was over.
 #[derive(clap::Args)]
 #[command(group = ArgGroup::new("topology").args(["cpus", "sockets", "cores", "smt", "numa"]).multiple(true).conflicts_with("machine"))]
+#[command(after_help = examples(&[
+    "hearth vm -- hearth exec nest -- make -j8",
+    "hearth vm --sockets 4 --cores 4 --smt 2 -- make -j32",
+]))]
 pub struct Args {
     /// The kernel: a version or the beginning of one (`6.18`), `latest`, or the path of an image
     #[arg(short, long, default_value = "latest")]
@@ -215,7 +219,11 @@ struct ProgressDisplay {
 
 impl ProgressDisplay {
     fn new(quiet: bool) -> Self {
-        let bar = if quiet { ProgressBar::hidden() } else { ProgressBar::new_spinner() };
+        let bar = if quiet || output::is_dumb_terminal() {
+            ProgressBar::hidden()
+        } else {
+            ProgressBar::new_spinner()
+        };
         ProgressDisplay { quiet, bar, on_terminal: false, activity: String::new() }
     }
 

@@ -1,6 +1,8 @@
 //! Tests of the command line: results, errors, exit statuses.
 
+mod bad_input;
 mod extract;
+mod generated;
 mod modelcheck;
 mod overlay;
 mod play;
@@ -71,13 +73,11 @@ fn every_verb_has_help() {
     let help = text(&hearth(folder.path(), &["--help"]).stdout);
     let verbs: Vec<&str> = help
         .lines()
-        .skip_while(|line| *line != "Commands:")
-        .skip(1)
-        .take_while(|line| !line.is_empty())
+        .take_while(|line| *line != "Options:")
         .filter(|line| line.starts_with("  ") && !line.starts_with("    "))
         .filter_map(|line| line.split_whitespace().next())
         .collect();
-    assert!(verbs.len() > 5, "{help}");
+    assert!(verbs.len() > 30, "{help}");
     for verb in verbs {
         let output = hearth(folder.path(), &["help", verb]);
         assert!(output.status.success() && !output.stdout.is_empty(), "{verb}");
@@ -459,6 +459,52 @@ fn formatting() {
     assert_eq!(fs::read_to_string(&path).unwrap(), "policy {", "what cannot be parsed is left alone");
 }
 
+/// Runs hearth with a text on standard input.
+fn with_input(folder: &Path, args: &[&str], input: &str) -> Output {
+    let path = folder.join("input");
+    fs::write(&path, input).expect("a file");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_hearth"));
+    command.current_dir(folder).args(args).stdin(fs::File::open(path).expect("the file"));
+    command.output().expect("hearth starts")
+}
+
+#[test]
+fn a_dash_is_standard_input_or_output() {
+    let folder = folder();
+    let printed_of = |args: &[&str], input: &str| {
+        let output = with_input(folder.path(), args, input);
+        assert!(output.status.success(), "{args:?}: {}", text(&output.stderr));
+        text(&output.stdout)
+    };
+    let policy = "policy p extends cfs{param x:int in 0..9=3;}";
+    let formatted = printed_of(&["fmt", "-"], policy);
+    assert_eq!(formatted.lines().count(), 3);
+    assert_eq!(printed_of(&["fmt", "-"], &formatted), formatted);
+    assert!(printed_of(&["check", "-"], policy).contains("policy `p` is sound"));
+    assert!(printed_of(&["build", "-"], policy).contains("SAAKM_POLICY(p,"));
+
+    let simulated = [
+        "sim",
+        "-w",
+        SMALL,
+        "-m",
+        "ryzen-3400g",
+        "-p",
+        "-",
+        "--param",
+        "p.x=4",
+        "--runs",
+        "1",
+        "-o",
+        "t.trace",
+    ];
+    assert!(printed_of(&simulated, policy).contains("p:x=4"));
+    let workload = printed_of(&["extract", "t.trace", "-o", "-"], "");
+    let sim = ["sim", "-w", "-", "-m", "ryzen-3400g", "-p", "cfs", "--runs", "1", "--json"];
+    let document: Value = serde_json::from_str(&printed_of(&sim, &workload)).expect("JSON");
+    assert_eq!(document["runs"].as_array().map(Vec::len), Some(1));
+}
+
 #[test]
 fn build_writes_c_and_json() {
     let folder = folder();
@@ -495,6 +541,20 @@ fn recording() {
     let report = json(folder.path(), &["report", "t.trace", "--json"]);
     assert!(report["traces"][0]["summary"]["context_switches"].as_u64() > Some(0));
     assert_eq!(hearth(folder.path(), &["record", "--", "/no/such/command"]).status.code(), Some(127));
+
+    let again = hearth(folder.path(), &["record", "-o", "t.trace", "--", "true"]);
+    assert!(again.status.success() && text(&again.stderr).contains("t.trace.old"), "{}", text(&again.stderr));
+    assert_eq!(
+        json(folder.path(), &["report", "t.trace.old", "--json"])["traces"][0]["summary"],
+        report["traces"][0]["summary"]
+    );
+    fs::remove_dir_all(folder.path().join("t.trace.old")).expect("the old trace");
+    fs::write(folder.path().join("t.trace.old"), "a diary").expect("a file");
+    failed(
+        &hearth(folder.path(), &["record", "-o", "t.trace", "--", "true"]),
+        125,
+        &["t.trace.old already exists"],
+    );
 }
 
 /// The detected values differ between machines; the file must be usable on all.

@@ -67,7 +67,7 @@ fn scenarios_are_read_from_files() {
 
     fs::write(folder.join("bad.toml"), text.replace("forever", "spin")).expect("a file");
     let output = hearth(folder, &["modelcheck", "cfs-cwc", "-s", "bad.toml"]);
-    failed(&output, 1, &["bad.toml: line 3", "`spin`", "The model checker"]);
+    failed(&output, 1, &["bad.toml: line 3", "`spin`", "a scenario looks like this"]);
     failed(&hearth(folder, &["modelcheck", "cfs-cwc", "-s", "none.toml"]), 1, &["none.toml", "No such file"]);
     failed(&hearth(folder, &["modelcheck", "cfs-cwc", "-s", "none"]), 2, &["`none`", "wake-2"]);
 }

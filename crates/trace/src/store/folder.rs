@@ -142,6 +142,25 @@ pub fn check_replaceable(path: &Path) -> Result<(), Error> {
     Ok(())
 }
 
+/// The name that a trace gets when a recording replaces it.
+pub fn old_name(path: &Path) -> PathBuf {
+    with_suffix(path, ".old")
+}
+
+/// Renames a trace to its old name, replacing a trace there. Nothing happens if there is no trace.
+pub fn set_aside(path: &Path) -> Result<(), Error> {
+    if fs::symlink_metadata(path).is_err() {
+        return Ok(());
+    }
+    let old = old_name(path);
+    check_replaceable(path)?;
+    check_replaceable(&old)?;
+    if fs::symlink_metadata(&old).is_ok() {
+        fs::remove_dir_all(&old).map_err(Error::io("remove", &old))?;
+    }
+    fs::rename(path, &old).map_err(Error::io("rename", path))
+}
+
 fn partial_name(path: &Path) -> Result<PathBuf, Error> {
     if path.file_name().is_none() {
         let source = std::io::Error::other("the path has no file name");
@@ -186,6 +205,31 @@ mod tests {
             ("", true),
         ];
         assert_eq!(synced, expected);
+    }
+
+    #[test]
+    fn a_trace_is_set_aside() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.trace");
+        let trace = |which: &str| {
+            let mut partial = Partial::create(&path).unwrap();
+            partial.keep();
+            let content = format!(r#"{{"format":"{}","which":"{which}"}}"#, super::super::FORMAT);
+            fs::write(partial.folder().join(meta::FILE), content).unwrap();
+            set_aside(&path).unwrap();
+            partial.commit().unwrap();
+        };
+        let content = |path: &Path| fs::read_to_string(path.join(meta::FILE)).unwrap();
+        trace("one");
+        assert!(!old_name(&path).exists());
+        trace("two");
+        trace("three");
+        assert!(content(&path).contains("three") && content(&old_name(&path)).contains("two"));
+
+        fs::remove_dir_all(old_name(&path)).unwrap();
+        fs::write(old_name(&path), "a diary").unwrap();
+        assert!(set_aside(&path).unwrap_err().to_string().contains("a.trace.old already exists"));
+        assert!(content(&path).contains("three"));
     }
 
     #[test]

@@ -91,6 +91,17 @@ impl Writer {
         self.commit_as(header, true)
     }
 
+    /// Like [`commit`](Self::commit); a trace of that name is kept as [`Writer::old_name`].
+    pub fn commit_and_keep_old(self, header: &Header) -> Result<(), Error> {
+        folder::set_aside(&self.path)?;
+        self.commit(header)
+    }
+
+    /// `NAME.old`
+    pub fn old_name(path: impl AsRef<Path>) -> PathBuf {
+        folder::old_name(path.as_ref())
+    }
+
     /// Like [`commit`](Self::commit), without an index: for a trace that is not viewed.
     pub fn commit_without_index(self, header: &Header) -> Result<(), Error> {
         self.commit_as(header, false)

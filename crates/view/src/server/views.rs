@@ -66,6 +66,14 @@ pub enum Error {
 const MOST_BYTES: u64 = 64 << 10;
 
 impl View {
+    /// A view file with most keys.
+    pub const EXAMPLE: &str = r#"name = "waiting"
+rows = "core"                     # core, thread, process
+group = ["socket", "llc"]         # socket, llc, physical
+colour = "queue"                  # frequency, queue, thread, process, reason
+marks = ["overload", "wakeup"]    # overload, inversion, fork, exec, exit, migrate, wakeup, place
+strips = ["runnable"]             # underload, runnable, cores_used, sets"#;
+
     /// Reads and checks a view file.
     pub fn read(path: &Path) -> Result<View, Error> {
         let shown = path.display().to_string();
@@ -120,6 +128,11 @@ mod tests {
             );
         }
         assert_eq!(View::built_in().len(), BUILT_IN.len());
+    }
+
+    #[test]
+    fn the_example_is_sound() {
+        assert_eq!(View::parse(View::EXAMPLE, "x").map(|view| view.name).ok().as_deref(), Some("waiting"));
     }
 
     #[test]

@@ -1,5 +1,5 @@
 use crate::failure::{Failure, Outcome};
-use crate::output::{self, Document};
+use crate::output::{self, Document, count};
 use hearth_features::{Model, NAMES};
 use hearth_study::sweep::read;
 use hearth_tune::Experience;
@@ -55,10 +55,10 @@ impl Args {
         };
         let text = || {
             format!(
-                "{}: {} products, {} applications\n",
+                "{}: {}, {}\n",
                 self.output.display(),
-                content.products,
-                content.applications
+                count(content.products, "product"),
+                count(content.applications, "application")
             )
         };
         output::print(self.json, &Document { schema: "hearth.study.learn/1", content: &content }, text)

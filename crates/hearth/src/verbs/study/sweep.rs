@@ -1,6 +1,6 @@
 use crate::arguments::Jobs;
 use crate::failure::{Failure, Outcome};
-use crate::output::{self, Document};
+use crate::output::{self, Document, count};
 use crate::progress;
 use hearth_features::Model;
 use hearth_machine::Governor;
@@ -145,7 +145,7 @@ impl Args {
         let table = &self.output;
         let content = Summary { table, complete, runs };
         output::print(self.json, &Document { schema: "hearth.study.run/1", content }, || match complete {
-            true => format!("{}: {runs} runs\n", table.display()),
+            true => format!("{}: {}\n", table.display(), count(runs, "run")),
             false => format!("{}: this part is done; others are missing\n", self.folder().display()),
         })
     }
