@@ -70,7 +70,7 @@ fn preemptions_that_end_are_none() {
 /// The storm changes a counter, so that no state occurs twice.
 #[test]
 fn a_storm_without_a_cycle_is_undecided() {
-    let counts = format!("global {{ int storms; }} {}", STORM.replace("super;", "super; storms += 1;"));
+    let counts = format!("global {{ int storms; }} {}", STORM.replace("super;", "storms += 1; super;"));
     let options = Options { max_event_steps: 500, max_states: 1_000, ..livelock() };
     let outcome = explore(&changed("cfs-cwc-flat", &counts), "wake-2", &options);
     assert!(outcome.violation.is_none() && !outcome.complete);
