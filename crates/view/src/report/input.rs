@@ -15,6 +15,8 @@ pub struct Report {
     pub distributions: Vec<Distribution>,
     pub timelines: Vec<TimelinePanel>,
     pub notes: Vec<String>,
+    /// Where the numbers come from and how to repeat them: names and values.
+    pub provenance: Vec<(String, String)>,
 }
 
 /// A policy under a governor on a machine.
@@ -72,6 +74,15 @@ pub struct Row {
     pub migrations: f64,
     #[serde(deserialize_with = "null_is_nan")]
     pub busy_ghz_mean: f64,
+    /// Percentiles of the wake-up latency, in microseconds.
+    #[serde(deserialize_with = "null_is_nan")]
+    pub wakeup_p50_us: f64,
+    #[serde(deserialize_with = "null_is_nan")]
+    pub wakeup_p99_us: f64,
+    #[serde(deserialize_with = "null_is_nan")]
+    pub wakeup_p99_9_us: f64,
+    /// The speed-up over the first policy under the same governor, and that policy's setting. `None`: this row is that one.
+    pub within: Option<(Setting, Estimate)>,
 }
 
 impl Default for Row {
@@ -93,6 +104,10 @@ impl Default for Row {
             sockets_used: f64::NAN,
             migrations: f64::NAN,
             busy_ghz_mean: f64::NAN,
+            wakeup_p50_us: f64::NAN,
+            wakeup_p99_us: f64::NAN,
+            wakeup_p99_9_us: f64::NAN,
+            within: None,
         }
     }
 }

@@ -47,6 +47,7 @@ pub fn render(report: &Report) -> String {
         "bars" => bars::section(&report.rows),
         "frequencies" => frequency::section(&report.distributions, &scales),
         "traces" => traces::section(&report.timelines, &scales),
+        "provenance" => facts::provenance(&report.provenance),
         "notes" => facts::notes(&report.notes),
         _ => unreachable!("unknown slot in the template: {slot}"),
     })
