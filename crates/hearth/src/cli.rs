@@ -53,6 +53,7 @@ verbs! {
     Play: play,
     Run: run,
     Exec: exec,
+    Try: try_policy,
     Status: status,
     Top: top,
     Set: set,

@@ -1,6 +1,6 @@
-use crate::combinations::Combinations;
+use crate::combinations::{Chosen, Combinations};
 use crate::failure::{Failure, Outcome};
-use crate::replay;
+use crate::{provenance, replay};
 use hearth_workload::Workload;
 use std::path::PathBuf;
 
@@ -36,8 +36,15 @@ impl Args {
             return replay::run(schedule, &self.combinations.of_replay()?);
         }
         let workload = self.workload.ok_or_else(|| Failure::usage("--workload is missing"))?;
-        let matrix = self.combinations.matrix()?;
+        if !self.combinations.names_machine() {
+            return Err(
+                Failure::usage("--machine is missing").help("`hearth list machines` shows the built-in ones")
+            );
+        }
+        let Chosen { matrix, .. } = self.combinations.choose()?;
         let resolved = Workload::resolve_with_notes(&workload)?;
-        self.combinations.run(&matrix, &resolved.workload, resolved.notes)
+        let mut prediction = self.combinations.simulate(&matrix, &resolved.workload, resolved.notes)?;
+        prediction.provenance.command = provenance::command();
+        self.combinations.print(&prediction, None)
     }
 }
