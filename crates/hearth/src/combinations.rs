@@ -112,8 +112,8 @@ impl Combinations {
         Ok(ReplayFlags { policy, output: self.output.as_deref(), json: self.json })
     }
 
-    /// Checks the flags and loads the machines and policies.
-    pub fn choose(&self) -> Result<Chosen, Failure> {
+    /// Checks the flags and loads the machines and policies, for the simulation of so many workloads.
+    pub fn choose(&self, workloads: usize) -> Result<Chosen, Failure> {
         self.report.as_deref().map_or(Ok(()), output::check_writable)?;
         self.output.as_deref().map_or(Ok(()), output::check_trace)?;
         let detected = self.machines.is_empty().then(Here::detect);
@@ -141,7 +141,7 @@ impl Combinations {
             eprintln!("note: {}", here.about);
             matrix.machines.insert(0, here.machine);
         }
-        let combinations = matrix.len();
+        let combinations = matrix.len() * workloads;
         if self.output.is_some() && combinations != 1 {
             return Err(Failure::usage(format_args!(
                 "--output writes the trace of one run, but {combinations} are selected"
@@ -149,11 +149,6 @@ impl Combinations {
             .help("select one machine, one governor, one policy and --runs 1; or write a page about all with --report"));
         }
         Ok(Chosen { matrix, here: name })
-    }
-
-    /// Whether a machine is named.
-    pub fn names_machine(&self) -> bool {
-        !self.machines.is_empty()
     }
 
     /// Simulates the workload in all combinations. `notes` are remarks on it.

@@ -2,6 +2,7 @@
 
 use crate::provenance::quoted;
 use crate::table::{Plain, number, percent};
+use hearth_scx::requirements;
 use hearth_study::statistics::Change;
 use hearth_study::{Answer, Conclusion, NOTICEABLE, Prediction, Row, Verdict};
 use std::path::Path;
@@ -97,7 +98,7 @@ fn runs(rows: &[Row]) -> String {
 
 /// The sources of uncertainty of each best policy, apart.
 fn intervals(verdicts: &[Verdict], here: Option<&str>) -> String {
-    if verdicts.iter().all(|verdict| verdict.seeds_ci95.is_none()) {
+    if verdicts.iter().all(|verdict| verdict.ci95().is_none()) {
         return String::new();
     }
     let mut table = Plain::new(2);
@@ -150,7 +151,7 @@ pub fn answer(prediction: &Prediction, here: Option<&str>, traces: &[String]) ->
         program.map_or_else(|| prediction.workload.name.clone(), |name| name.to_string_lossy().into());
     Answer {
         sentence: sentence(&prediction.verdicts, here, &program),
-        next: next(&prediction.verdicts, here, command, traces),
+        next: next(&prediction.verdicts, here, (command, traces), requirements::running_kernel_fits()),
     }
 }
 
@@ -189,7 +190,7 @@ fn sentence(verdicts: &[Verdict], here: Option<&str>, program: &str) -> String {
         parts.push(format!("on {places} no policy is {:.0}% faster than {baseline}", NOTICEABLE * 100.0));
     }
     if of(Conclusion::CannotTell).next().is_some() {
-        let noise = if verdicts.iter().any(|verdict| verdict.seeds_ci95.is_none()) {
+        let noise = if verdicts.iter().any(|verdict| verdict.ci95().is_none()) {
             "one run cannot tell whether a policy differs from"
         } else {
             "no policy differs by more than the noise from"
@@ -211,26 +212,33 @@ fn between(verdict: &Verdict) -> String {
 /// Recordings that show how much they differ.
 const RECORDINGS: usize = 4;
 
-fn next(verdicts: &[Verdict], here: Option<&str>, command: &[String], traces: &[String]) -> String {
+/// `runs_policies`: this kernel can run policies.
+fn next(
+    verdicts: &[Verdict],
+    here: Option<&str>,
+    (command, traces): (&[String], &[String]),
+    runs_policies: bool,
+) -> String {
     let faster = |verdict: &&Verdict| verdict.conclusion == Conclusion::Faster;
     let on_this = verdicts.iter().filter(faster).find(|verdict| here == Some(&verdict.best.machine));
     let with_command = |start: &str| {
         let words = start.split(' ').map(str::to_owned).chain(["--".to_owned()]);
         quoted(words.chain(command.iter().cloned()))
     };
-    match on_this {
-        _ if command.is_empty() => {
-            quoted(["hearth", "report"].map(str::to_owned).into_iter().chain(traces.first().cloned()))
-        }
+    match on_this.map(|verdict| verdict.best.label()) {
+        _ if command.is_empty() => report(traces),
         _ if verdicts.iter().any(|verdict| faster(&verdict)) && traces.len() < 2 => {
             with_command(&format!("sudo hearth predict --repeat {RECORDINGS}"))
         }
-        Some(verdict) => {
-            let policy = verdict.best.label();
-            with_command(&format!("sudo hearth try {policy}"))
-        }
-        None => quoted(["hearth", "report"].map(str::to_owned).into_iter().chain(traces.first().cloned())),
+        Some(policy) if runs_policies => with_command(&format!("sudo hearth try {policy}")),
+        // It runs there, though its time says nothing of this machine.
+        Some(policy) => with_command(&format!("hearth vm -- hearth exec {policy}")),
+        None => report(traces),
     }
+}
+
+fn report(traces: &[String]) -> String {
+    quoted(["hearth", "report"].map(str::to_owned).into_iter().chain(traces.first().cloned()))
 }
 
 #[cfg(test)]
@@ -311,10 +319,11 @@ mod tests {
         let command = ["sh".to_owned(), "-c".into(), "a b".into()];
         let next = |b: f64, here, traces: usize| {
             let traces: Vec<String> = (0..traces).map(|n| format!("{n}.trace")).collect();
-            next(&two_policies(b).verdicts, here, &command, &traces)
+            next(&two_policies(b).verdicts, here, (&command, &traces), traces.len() < 5)
         };
         assert_eq!(next(8.0, Some("small"), 1), "sudo hearth predict --repeat 4 -- sh -c 'a b'");
         assert_eq!(next(8.0, Some("small"), 4), "sudo hearth try b -- sh -c 'a b'");
+        assert_eq!(next(8.0, Some("small"), 5), "hearth vm -- hearth exec b -- sh -c 'a b'");
         assert_eq!(next(8.0, None, 4), "hearth report 0.trace");
         assert_eq!(next(10.0, Some("small"), 1), "hearth report 0.trace");
     }

@@ -255,7 +255,7 @@ impl Session {
         let mut assembled = assembler.finish().ok_or(Error::NothingSeen)?;
         if let Source::Recorded(recording) = &mut assembled.header.source {
             recording.inferred = assembled.inferred;
-            recording.energy = energy;
+            recording.energy = energy.map(Box::new);
         }
         assembled.header.energy_uj = energy.map_or(0, |energy| energy.total_uj());
         Ok(Recorded { assembled, status, bytes, kernel_events, finishing })

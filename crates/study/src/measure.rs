@@ -175,7 +175,7 @@ impl Measures {
             },
             recorded: RecordedFacts::of(path, &header),
             energy: match &header.source {
-                Source::Recorded(recording) => recording.energy,
+                Source::Recorded(recording) => recording.energy.as_deref().copied(),
                 _ => None,
             },
             machine: header.machine,

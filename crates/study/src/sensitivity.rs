@@ -50,8 +50,8 @@ impl Matrix {
         self.clear(prediction).into_iter().map(each).sum()
     }
 
-    /// Adds to each clear verdict of a prediction of this matrix what other values of the assumed parameters give. Calls
-    /// `done` after each simulation.
+    /// Adds to each clear verdict of a prediction of this matrix what other values of the assumed parameters give. Of
+    /// several recordings, `workload` is one. Calls `done` after each simulation.
     pub fn weigh(
         &self,
         prediction: &mut Prediction,

@@ -37,7 +37,7 @@ pub struct Recording {
     pub version: String,
     /// Measured energy; `None`: not measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub energy: Option<Energy>,
+    pub energy: Option<Box<Energy>>,
     /// Clock of the times, as the kernel's `trace_clock` calls it; [`INSTRUCTIONS`]; or empty: unknown.
     #[serde(default)]
     pub clock: String,
@@ -286,7 +286,7 @@ mod tests {
                 begin_s: 1,
                 host: "h".into(),
                 version: "1.0".into(),
-                energy: Some(Energy { package_uj: 5, cores_uj: None, dram_uj: Some(1) }),
+                energy: Some(Box::new(Energy { package_uj: 5, cores_uj: None, dram_uj: Some(1) })),
                 laid_over: Some(LaidOver { machine: "m".into(), governor: "schedutil".into() }),
                 ..Recording::default()
             };

@@ -26,7 +26,7 @@ pub struct Args {
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<String>,
     /// Record the command so many times: the verdict then takes into account how much its recordings differ
-    #[arg(long, value_name = "N", default_value_t = 1, requires = "command", value_parser = clap::value_parser!(u16).range(1..=100), help_heading = "Recording")]
+    #[arg(long, value_name = "N", default_value_t = 1, conflicts_with = "trace", value_parser = clap::value_parser!(u16).range(1..=100), help_heading = "Recording")]
     repeat: u16,
     #[command(flatten, next_help_heading = "Recording")]
     recorder: RecorderOptions,
@@ -36,7 +36,7 @@ pub struct Args {
 
 impl Args {
     pub fn run(self) -> Outcome {
-        let Chosen { matrix, here } = self.combinations.choose()?;
+        let Chosen { matrix, here } = self.combinations.choose(self.trace.len().max(self.repeat.into()))?;
         let (traces, status) = if self.command.is_empty() { (self.trace.clone(), 0) } else { self.record()? };
         let mut extractions = Vec::new();
         for trace in &traces {

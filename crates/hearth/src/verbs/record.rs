@@ -72,11 +72,11 @@ impl Args {
 /// The measured energy, or why there is none.
 fn energy(header: &Header) -> String {
     let measured = match &header.source {
-        Source::Recorded(recording) => recording.energy,
+        Source::Recorded(recording) => recording.energy.as_deref(),
         _ => None,
     };
     match measured {
-        Some(energy) => describe(&energy, header.duration as f64 / 1e9),
+        Some(energy) => describe(energy, header.duration as f64 / 1e9),
         None => match Meter::open() {
             Err(absent) => format!("energy: not measured: {absent}"),
             Ok(_) => "energy: not measured".into(),

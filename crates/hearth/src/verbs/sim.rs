@@ -10,7 +10,7 @@ use std::path::PathBuf;
 /// the first governor is the baseline of each machine. With --schedule, replays a schedule that `hearth
 /// modelcheck` found.
 #[derive(clap::Args)]
-#[command(override_usage = "hearth sim [OPTIONS] --workload <SPEC|FILE> --machine <NAME|FILE>\n       \
+#[command(override_usage = "hearth sim [OPTIONS] --workload <SPEC|FILE>\n       \
                             hearth sim --schedule <FILE> [--policy <NAME|FILE>] [--output <TRACE>] [--json]")]
 pub struct Args {
     /// The workload: a generator (`hearth list workloads`), with parameters as `:NAME=VALUE,...`, or the path
@@ -36,15 +36,10 @@ impl Args {
             return replay::run(schedule, &self.combinations.of_replay()?);
         }
         let workload = self.workload.ok_or_else(|| Failure::usage("--workload is missing"))?;
-        if !self.combinations.names_machine() {
-            return Err(
-                Failure::usage("--machine is missing").help("`hearth list machines` shows the built-in ones")
-            );
-        }
-        let Chosen { matrix, .. } = self.combinations.choose()?;
+        let Chosen { matrix, here } = self.combinations.choose(1)?;
         let resolved = Workload::resolve_with_notes(&workload)?;
         let mut prediction = self.combinations.simulate(&matrix, &resolved.workload, resolved.notes)?;
         prediction.provenance.command = provenance::command();
-        self.combinations.print(&prediction, None)
+        self.combinations.print(&prediction, here.as_deref())
     }
 }

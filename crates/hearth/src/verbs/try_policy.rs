@@ -16,7 +16,7 @@ use serde::Serialize;
 /// discarded. An interval is that of Mann and Whitney's test (95%), which no outlier moves. Needs root and a kernel with
 /// sched_ext; without them, nothing is run.
 #[derive(clap::Args)]
-#[command(mut_arg("policy", |policy| policy.required(false).default_value("nest")))]
+#[command(mut_arg("policy", |policy| policy.required(false).default_value("nest").index(1)))]
 pub struct Args {
     #[command(flatten)]
     policy: PolicyArgs,
@@ -34,7 +34,7 @@ pub struct Args {
     json: bool,
 
     /// The command and its arguments
-    #[arg(last = true, required = true)]
+    #[arg(last = true, required = true, index = 2)]
     command: Vec<String>,
 }
 

@@ -7,6 +7,7 @@ mod play;
 mod reproduce;
 mod schedule;
 
+use hearth_trace::{CoreInfo, Energy, Header, Recording, Source, Trace};
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
@@ -152,7 +153,9 @@ fn output_requires_exactly_one_run() {
 fn a_recording_needs_a_command() {
     fails(&["record"], 2, &["nothing to record", "record -a"]);
     fails(&["predict", "-m", "xeon-5218"], 2, &["COMMAND"]);
-    fails(&["predict", "--repeat", "2", "none.trace"], 2, &["--repeat"]);
+    let twice = ["predict", "--repeat", "2", "-m", "xeon-5218", "-p", "cfs", "-o", "t.trace", "--", "true"];
+    fails(&twice, 2, &["--output", "2 are selected"]);
+    fails(&["predict", "--repeat", "2", "none.trace"], 2, &["--repeat", "cannot be used with"]);
 }
 
 #[test]
@@ -526,7 +529,6 @@ fn without_a_machine_this_one_and_two_servers_are_predicted() {
     for part in ["this machine, ", "xeon-5218, ", "xeon-6130-4s, "] {
         assert!(said.contains(part), "{part} is not in:\n{said}");
     }
-    fails(&["sim", "-w", SMALL], 2, &["--machine is missing"]);
 }
 
 #[test]
@@ -540,6 +542,45 @@ fn a_report_says_where_the_time_goes() {
     assert_eq!(path["longest"].as_array().map(Vec::len), Some(5));
     let without = printed(folder.path(), &["report", "a.trace", "--waits", "0"]);
     assert!(!without.contains("where the time goes"));
+}
+
+#[test]
+fn a_report_shows_measured_energy_and_where_it_was_recorded() {
+    let folder = folder();
+    let energy = Energy { package_uj: 11_000_000, cores_uj: Some(8_100_000), dram_uj: None };
+    let recording = |energy: Option<Energy>| Recording {
+        command: vec!["make".into()],
+        kernel: "6.12.0".into(),
+        begin_s: 86_400,
+        host: "build7".into(),
+        energy: energy.map(Box::new),
+        ..Recording::default()
+    };
+    for (name, energy) in [("measured.trace", Some(energy)), ("not.trace", None)] {
+        let header = Header {
+            source: Source::Recorded(recording(energy)),
+            machine: "Xeon".into(),
+            cores: vec![CoreInfo::default()],
+            duration: 2_000_000_000,
+            energy_uj: energy.map_or(0, |energy| energy.total_uj()),
+            ..Header::default()
+        };
+        Trace { header, events: Vec::new() }.write(folder.path().join(name)).expect("a trace");
+    }
+    let words = |args: &[&str]| printed(folder.path(), args).split_whitespace().collect::<Vec<_>>().join(" ");
+    let said = words(&["report", "measured.trace"]);
+    for part in [
+        "recorded: 2.00 s on build7 (Xeon), Linux 6.12.0, 1970-01-02T00:00:00Z",
+        "energy (J) 11.0 packages 11.0 of which cores 8.10 memory - power (W) 5.50",
+    ] {
+        assert!(said.contains(part), "{part} is not in:\n{said}");
+    }
+    let said = words(&["report", "not.trace"]);
+    assert!(said.contains("energy was not measured") && !said.contains("packages"), "{said}");
+    let both = json(folder.path(), &["report", "measured.trace", "not.trace", "--json"]);
+    assert_eq!(both["traces"][0]["energy"]["cores_uj"], 8_100_000);
+    assert_eq!(both["traces"][1].get("energy"), None);
+    assert_eq!(both["traces"][0]["recorded"]["host"], "build7");
 }
 
 /// Where the kernel has no sched_ext, nothing is run.

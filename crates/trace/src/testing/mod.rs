@@ -76,7 +76,7 @@ pub fn any_trace() -> impl Strategy<Value = Trace> {
                     begin_s: inferred,
                     host: "h".into(),
                     version: "1".into(),
-                    energy: (inferred % 3 == 1).then_some(energy),
+                    energy: (inferred % 3 == 1).then_some(Box::new(energy)),
                     inferred,
                     laid_over,
                 })
