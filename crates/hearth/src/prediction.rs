@@ -19,6 +19,9 @@ pub fn text(prediction: &Prediction, here: Option<&str>) -> String {
     for recording in &prediction.provenance.recordings {
         text += &format!("Recorded: {}: {recording}\n", recording.path);
     }
+    if !prediction.provenance.recordings.is_empty() {
+        text += &format!("Modelled: {}\n", prediction.modelled());
+    }
     if let Some(Answer { sentence, next }) = &prediction.answer {
         text += &format!("\n{sentence}\nNext: {next}\n");
     }

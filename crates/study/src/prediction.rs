@@ -312,6 +312,16 @@ impl Prediction {
         rows(&self.runs)
     }
 
+    /// The simulated times of the baselines, to be read beside the recorded time: `0.31 s on xeon-5218 (eevdf, schedutil)`.
+    pub fn modelled(&self) -> String {
+        let rows = self.rows();
+        let baselines = rows.iter().filter(|row| row.within.is_none()).map(|row| {
+            let Setting { machine, governor, .. } = row.setting;
+            format!("{} s on {machine} ({}, {governor})", number(row.time.mean), row.setting.label())
+        });
+        baselines.collect::<Vec<_>>().join(", ")
+    }
+
     /// A self-contained HTML page with the table, the frequency distributions and the execution traces.
     pub fn page(&self) -> String {
         let rows = self.rows();
@@ -327,11 +337,22 @@ impl Prediction {
             ]
             .map(|(name, value)| (name.to_owned(), value))
             .into(),
-            provenance: self.provenance.facts(),
+            provenance: self
+                .provenance
+                .facts()
+                .into_iter()
+                .chain([("modelled".into(), self.modelled())])
+                .collect(),
             rows: rows.iter().map(page_row).collect(),
             distributions: rows.iter().map(distribution).collect(),
             timelines: self.panels.clone(),
-            notes: facts.notes.clone(),
+            notes: self
+                .verdicts
+                .iter()
+                .map(Verdict::uncertainties)
+                .chain(facts.notes.iter().cloned())
+                .collect(),
+            answer: self.answer.as_ref().map_or_else(String::new, |answer| answer.sentence.clone()),
         })
     }
 }
@@ -428,6 +449,16 @@ mod tests {
             found[1].0 == "large" && found[1].1 == "a" && close(found[1].2, -0.2) && close(found[1].3, 0.0)
         );
         assert!(p.comparisons.iter().all(|c| c.speedup_ci95.is_none()));
+    }
+
+    #[test]
+    fn modelled_times_are_those_of_the_baselines() {
+        let p = prediction(vec![
+            run("m", "a", 1, 10.0, 1.0),
+            run("m", "b", 1, 8.0, 1.0),
+            run("n", "a", 1, 0.5, 1.0),
+        ]);
+        assert_eq!(p.modelled(), "10.0 s on m (a, schedutil), 0.500 s on n (a, schedutil)");
     }
 
     #[test]

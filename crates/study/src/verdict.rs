@@ -69,6 +69,29 @@ impl Verdict {
         Verdict { conclusion, model: Some(model), ..self }
     }
 
+    /// The speed-up and its uncertainties: `nest on xeon-5218, schedutil: +12.3% over eevdf; 95% over seeds …`.
+    pub fn uncertainties(&self) -> String {
+        let Setting { machine, governor, .. } = &self.best;
+        let range = |[low, high]: [f64; 2]| format!("{:+.1} to {:+.1}%", low * 100.0, high * 100.0);
+        let mut text = format!(
+            "{} on {machine}, {governor}: {:+.1}% over {}",
+            self.best.label(),
+            self.speedup * 100.0,
+            self.baseline
+        );
+        for (what, ci95) in [("seeds", self.seeds_ci95), ("recordings", self.recordings_ci95)] {
+            text += &ci95.map_or_else(String::new, |ends| format!("; 95% over {what} {}", range(ends)));
+        }
+        if let Some(model) = self.model.as_ref().filter(|model| !model.by.is_empty()) {
+            text += &format!(
+                "; with other assumptions on the machine {} ({})",
+                range([model.low, model.high]),
+                model.by
+            );
+        }
+        text
+    }
+
     /// The widest of the confidence intervals.
     pub fn ci95(&self) -> Option<[f64; 2]> {
         self.recordings_ci95.or(self.seeds_ci95)
@@ -131,5 +154,10 @@ mod tests {
         assert_eq!(faster.clone().with(model(0.02, 0.2)).conclusion, Conclusion::Faster);
         assert_eq!(faster.with(model(-0.02, 0.2)).conclusion, Conclusion::DependsOnModel);
         assert_eq!(verdict(None).with(model(-0.02, 0.2)).conclusion, Conclusion::CannotTell);
+        assert_eq!(
+            verdict(Some([0.05, 0.15])).with(model(0.02, 0.2)).uncertainties(),
+            "nest on m, schedutil: +10.0% over eevdf; 95% over seeds +5.0 to +15.0%; with other assumptions on the \
+             machine +2.0 to +20.0% (frequency.window_us doubled)"
+        );
     }
 }

@@ -62,6 +62,7 @@ fn report(text: &str) -> Report {
         subtitle: with("subtitle"),
         workload: vec![(with("name"), with("value"))],
         notes: vec![with("note")],
+        answer: with("Verdict"),
         provenance: vec![(with("repeat"), with("hearth predict"))],
         ..Report::default()
     };
@@ -129,6 +130,7 @@ fn every_result_appears_once_in_each_view() {
     assert_eq!(section(&page, "frequencies").matches("role=\"img\"").count(), 12);
     assert_eq!(section(&page, "traces").matches("<canvas").count(), 12);
     assert_eq!(section(&page, "result").matches("nest is 20.0% faster").count(), 4);
+    assert!(section(&page, "result").contains("<p>Verdict</p>"));
     assert!(section(&page, "provenance").contains("hearth predict"));
     assert_eq!(table.matches(">870<").count(), 12);
     assert_eq!(page, render(&report("")), "the same report gives the same page");

@@ -6,8 +6,14 @@ use super::table::{known, machines};
 use super::{Estimate, Row, Setting};
 use std::fmt::Write;
 
-pub fn section(rows: &[Row]) -> String {
+/// A smaller speed-up is none to a reader.
+const NOTICEABLE: f64 = 0.01;
+
+pub fn section(answer: &str, rows: &[Row]) -> String {
     let mut html = String::from("<section id=\"result\"><h2>Result</h2>");
+    if !answer.is_empty() {
+        let _ = write!(html, "<p>{}</p>", escape(answer));
+    }
     if rows.is_empty() {
         return html + "<p>No results: nothing was run.</p></section>";
     }
@@ -47,6 +53,12 @@ fn sentence(group: &[&Row], rows: &[Row]) -> String {
     let other = other(against, &best.setting);
     let between = interval(&speedup);
     match verdict(&speedup) {
+        Verdict::Faster if speedup.high < NOTICEABLE => {
+            format!(
+                "<strong>No noticeable difference</strong>: the best, {policy}, is {} {other}{between}.",
+                than(speedup.mean)
+            )
+        }
         Verdict::Unclear => {
             format!(
                 "<strong>No clear difference</strong>: the best, {policy}, is {} {other}{between}.",
@@ -194,6 +206,17 @@ mod tests {
             text.starts_with("<strong>No clear difference</strong>: the best, nest, is 1.0% faster than cfs"),
             "{text}"
         );
+    }
+
+    #[test]
+    fn less_than_one_per_cent_is_not_noticeable() {
+        let text = of(&[row("cfs", None), row("nest", Some((0.003, 0.002, 0.004)))]);
+        assert!(
+            text.starts_with("<strong>No noticeable difference</strong>: the best, nest, is 0.3%"),
+            "{text}"
+        );
+        let text = of(&[row("cfs", None), row("nest", Some((0.009, 0.002, 0.016)))]);
+        assert!(text.starts_with("<strong>nest is 0.9% faster"), "{text}");
     }
 
     #[test]

@@ -11,6 +11,8 @@ pub struct Report {
     pub subtitle: String,
     /// Facts about the workload: names and values.
     pub workload: Vec<(String, String)>,
+    /// The answer in a sentence; may be empty.
+    pub answer: String,
     pub rows: Vec<Row>,
     pub distributions: Vec<Distribution>,
     pub timelines: Vec<TimelinePanel>,
