@@ -12,14 +12,15 @@ pub fn text(prediction: &Prediction, here: Option<&str>) -> String {
     let rows = prediction.rows();
     let mut text = numbers(&rows, here);
     text += &runs(&rows);
-    text += &intervals(&prediction.verdicts, here);
+    let recorded = !prediction.provenance.recordings.is_empty();
+    text += &intervals(&prediction.verdicts, here, recorded);
     for note in &prediction.workload.notes {
         text += &format!("Note: {note}\n");
     }
     for recording in &prediction.provenance.recordings {
         text += &format!("Recorded: {}: {recording}\n", recording.path);
     }
-    if !prediction.provenance.recordings.is_empty() {
+    if recorded {
         text += &format!("Modelled: {}\n", prediction.modelled());
     }
     if let Some(Answer { sentence, next }) = &prediction.answer {
@@ -100,7 +101,8 @@ fn runs(rows: &[Row]) -> String {
 }
 
 /// The sources of uncertainty of each best policy, apart.
-fn intervals(verdicts: &[Verdict], here: Option<&str>) -> String {
+fn intervals(verdicts: &[Verdict], here: Option<&str>, recorded: bool) -> String {
+    let no_interval = if recorded { "one recording" } else { "-" };
     if verdicts.iter().all(|verdict| verdict.ci95().is_none()) {
         return String::new();
     }
@@ -125,7 +127,7 @@ fn intervals(verdicts: &[Verdict], here: Option<&str>) -> String {
             verdict.baseline.clone(),
             percent(verdict.speedup),
             verdict.seeds_ci95.map_or("-".into(), range),
-            verdict.recordings_ci95.map_or("one recording".into(), range),
+            verdict.recordings_ci95.map_or(no_interval.into(), range),
             model,
         ]);
     }
@@ -207,9 +209,13 @@ fn sentence(verdicts: &[Verdict], here: Option<&str>, program: &str) -> String {
 }
 
 fn between(verdict: &Verdict) -> String {
-    verdict
-        .ci95()
-        .map_or_else(String::new, |[low, high]| format!(" ({:.1} to {:.1}%)", low * 100.0, high * 100.0))
+    let over = match verdict.recordings_ci95 {
+        Some(_) => "the recordings",
+        None => "the seeds of one recording",
+    };
+    verdict.ci95().map_or_else(String::new, |[low, high]| {
+        format!(" ({:.1} to {:.1}% over {over})", low * 100.0, high * 100.0)
+    })
 }
 
 /// Recordings that show how much they differ.
@@ -288,7 +294,9 @@ mod tests {
         let here = text(&two_policies(8.0), Some("small"));
         assert!(here.contains("this machine, schedutil\n"), "{here}");
         assert!(here.contains("Means of 2 runs"), "{here}");
-        assert!(here.contains("one recording"), "{here}");
+        let verdicts = two_policies(8.0).verdicts;
+        assert!(intervals(&verdicts, None, true).contains("one recording"));
+        assert!(!intervals(&verdicts, None, false).contains("one recording"));
     }
 
     #[test]
@@ -296,6 +304,7 @@ mod tests {
         let say = |prediction: &Prediction, here| sentence(&prediction.verdicts, here, "make");
         let faster = say(&two_policies(8.0), Some("small"));
         assert!(faster.starts_with("Verdict: b would make make 24.8% faster on this machine ("), "{faster}");
+        assert!(faster.ends_with("% over the seeds of one recording)."), "{faster}");
         let unclear = say(&two_policies(10.0), Some("small"));
         assert_eq!(unclear, "Verdict: on this machine no policy differs by more than the noise from a.");
         let slower = say(&two_policies(20.0), None);
