@@ -1,5 +1,5 @@
 //! Reports on traces: metrics by interval, thread and process, counts of wake-ups between processes, the longest
-//! frequency inversions and overloads, and plots.
+//! frequency inversions and overloads, the critical path, and plots.
 //!
 //! [`Analysis`] computes all in one pass over the events. Its memory is linear in cores, threads and requested
 //! rows. Like the metrics, it uses [`hearth_trace::follow::State`], so that the sums over the rows equal those of
@@ -10,6 +10,7 @@ mod intervals;
 mod inversions;
 mod names;
 mod overloads;
+mod path;
 pub mod plot;
 mod ratio;
 mod sketch;
@@ -26,6 +27,7 @@ pub use intervals::{ByInterval, Interval, MOST_INTERVALS};
 pub use inversions::{Inversion, Inversions};
 pub use names::Names;
 pub use overloads::{Overload, Overloads, Queue, Waiter};
+pub use path::{CriticalPath, PathWait, ProgramOnPath, WaitFor};
 pub use ratio::ratios;
 pub use sql::sql_views;
 pub use threads::{Load, ProcessRow, ThreadRow};
@@ -49,6 +51,8 @@ pub struct Wanted {
     pub overloads: Option<usize>,
     /// Underload over time, for plots.
     pub underload: bool,
+    /// Number of waits on the critical path to list. The path's memory is linear in the switches on it.
+    pub path: Option<usize>,
 }
 
 /// The results of the requested analyses.
@@ -63,6 +67,8 @@ pub struct Findings {
     pub inversions: Option<Inversions>,
     pub overloads: Option<Overloads>,
     pub underload: Option<UnderloadSeries>,
+    /// `None` if no thread of the command exits, too.
+    pub path: Option<CriticalPath>,
 }
 
 /// An analysis that follows events and the state of cores and threads.
@@ -89,6 +95,7 @@ struct Parts {
     inversions: Option<inversions::Tracker>,
     overloads: Option<overloads::Tracker>,
     underload: Option<underload::Columns>,
+    path: Option<path::Tracker>,
 }
 
 impl Analysis {
@@ -101,6 +108,7 @@ impl Analysis {
             inversions: wanted.inversions.map(|most| inversions::Tracker::new(cores, most)),
             overloads: wanted.overloads.map(|most| overloads::Tracker::new(cores, most)),
             underload: wanted.underload.then(|| underload::Columns::new(cores)),
+            path: wanted.path.map(path::Tracker::new),
         };
         Analysis { state: State::new(header), names: Names::new(header), now: 0, parts }
     }
@@ -118,6 +126,7 @@ impl Analysis {
             inversions: parts.inversions.map(|tracker| tracker.finish(now, names)),
             overloads: parts.overloads.map(|tracker| tracker.finish(now, names)),
             underload: parts.underload.map(|columns| columns.finish(now)),
+            path: parts.path.and_then(|tracker| tracker.finish(names)),
         }
     }
 
@@ -144,13 +153,14 @@ impl Sink for Analysis {
 /// Calls the method on each requested part.
 macro_rules! each {
     ($parts:expr, $method:ident($($argument:expr),*)) => {{
-        let Parts { intervals, threads, wakers, inversions, overloads, underload } = $parts;
+        let Parts { intervals, threads, wakers, inversions, overloads, underload, path } = $parts;
         if let Some(part) = intervals { part.$method($($argument),*); }
         if let Some(part) = threads { part.$method($($argument),*); }
         if let Some(part) = wakers { part.$method($($argument),*); }
         if let Some(part) = inversions { part.$method($($argument),*); }
         if let Some(part) = overloads { part.$method($($argument),*); }
         if let Some(part) = underload { part.$method($($argument),*); }
+        if let Some(part) = path { part.$method($($argument),*); }
     }};
 }
 

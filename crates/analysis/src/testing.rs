@@ -125,6 +125,7 @@ proptest! {
             inversions: Some(3),
             overloads: Some(3),
             underload: true,
+            path: Some(3),
         };
         find(&trace, all);
     }

@@ -299,6 +299,7 @@ mod tests {
         inversions: None,
         overloads: None,
         underload: false,
+        path: None,
     };
 
     fn of(rows: &[ThreadRow], thread: Tid) -> &Load {

@@ -169,6 +169,7 @@ mod tests {
         inversions: None,
         overloads: None,
         underload: false,
+        path: None,
     };
 
     /// `make` (1) on core 0 wakes two `cc1`: 2 on its hyperthread, which runs after 10 µs, and 3

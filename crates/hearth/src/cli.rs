@@ -66,6 +66,7 @@ verbs! {
     "Run a policy in the kernel": {
         Run: run,
         Exec: exec,
+        Try: try_policy,
         Status: status,
         Top: top,
         Set: set,

@@ -2,23 +2,25 @@
 
 use crate::arguments::{self, Jobs};
 use crate::failure::{Failure, Outcome};
+use crate::here::Here;
 use crate::{output, prediction, progress};
 use hearth_machine::Governor;
 use hearth_policy::{ScopedAssignment, Spec};
 use hearth_sim::World;
-use hearth_study::{Keep, Matrix, Selection};
+use hearth_study::{Keep, Matrix, Prediction, Selection};
 use hearth_workload::Workload;
 use std::path::{Path, PathBuf};
 
 #[derive(clap::Args)]
 pub struct Combinations {
     /// A machine to simulate: the name of a built-in one (`hearth list machines`), or the path of a machine
-    /// file. Repeatable
-    #[arg(short, long = "machine", value_name = "NAME|FILE", required = true, help_heading = WHAT)]
+    /// file. Repeatable [default: this machine, xeon-5218 and xeon-6130-4s]
+    #[arg(short, long = "machine", value_name = "NAME|FILE", help_heading = WHAT)]
     machines: Vec<String>,
 
-    /// The frequency governor: schedutil, performance or powersave. Repeatable
-    #[arg(short, long = "governor", value_name = "GOVERNOR", default_value = "schedutil", help_heading = WHAT)]
+    /// The frequency governor: schedutil, performance or powersave. Repeatable [default: schedutil; without --machine
+    /// that of this machine, if it has one]
+    #[arg(short, long = "governor", value_name = "GOVERNOR", help_heading = WHAT)]
     governors: Vec<Governor>,
 
     /// A policy: the name of a built-in one (`hearth list policies`), or the path of an .ipa file. May be
@@ -77,6 +79,16 @@ const WHAT: &str = "What to simulate";
 const HOW: &str = "Simulation";
 const RESULTS: &str = "Results";
 
+/// What is simulated beside this machine if no machine is named: a two-socket and a four-socket server.
+const SERVERS: [&str; 2] = ["xeon-5218", "xeon-6130-4s"];
+
+/// What the flags select.
+pub struct Chosen {
+    pub matrix: Matrix,
+    /// Name of this machine, if no machine was named.
+    pub here: Option<String>,
+}
+
 /// Number of time intervals in the execution traces of a report.
 const TIMELINE_COLUMNS: u32 = 2000;
 
@@ -100,44 +112,62 @@ impl Combinations {
         Ok(ReplayFlags { policy, output: self.output.as_deref(), json: self.json })
     }
 
-    /// Checks the flags and loads the machines and policies.
-    pub fn matrix(&self) -> Result<Matrix, Failure> {
+    /// Checks the flags and loads the machines and policies, for the simulation of so many workloads.
+    pub fn choose(&self, workloads: usize) -> Result<Chosen, Failure> {
         self.report.as_deref().map_or(Ok(()), output::check_writable)?;
         self.output.as_deref().map_or(Ok(()), output::check_trace)?;
-        let matrix = Matrix {
+        let detected = self.machines.is_empty().then(Here::detect);
+        let here =
+            detected.and_then(|here| here.map_err(|failure| failure.warn("this machine is left out")).ok());
+        let governor = here.as_ref().and_then(|here| here.governor).unwrap_or(Governor::Schedutil);
+        let mut matrix = Matrix {
             seed: self.seed,
             runs: self.runs.unwrap_or(if self.output.is_some() { 1 } else { 5 }),
             noise: self.noise / 100.0,
             world: self.world,
             threads: self.jobs.threads(),
             ..Matrix::load(&Selection {
-                machines: self.machines.clone(),
-                governors: self.governors.clone(),
+                machines: match self.machines.as_slice() {
+                    [] => SERVERS.map(str::to_owned).into(),
+                    named => named.into(),
+                },
+                governors: if self.governors.is_empty() { vec![governor] } else { self.governors.clone() },
                 policies: self.policies.clone(),
                 params: self.params.clone(),
             })?
         };
-        let combinations = matrix.len();
+        let name = here.as_ref().map(|here| here.machine.name.clone());
+        if let Some(here) = here {
+            eprintln!("note: {}", here.about);
+            matrix.machines.insert(0, here.machine);
+        }
+        let combinations = matrix.len() * workloads;
         if self.output.is_some() && combinations != 1 {
             return Err(Failure::usage(format_args!(
                 "--output writes the trace of one run, but {combinations} are selected"
             ))
             .help("select one machine, one governor, one policy and --runs 1; or write a page about all with --report"));
         }
-        Ok(matrix)
+        Ok(Chosen { matrix, here: name })
     }
 
-    /// Simulates the workload in all combinations and prints the results. `notes` are remarks on the
-    /// workload.
-    pub fn run(&self, matrix: &Matrix, workload: &Workload, notes: Vec<String>) -> Outcome {
+    /// Simulates the workload in all combinations. `notes` are remarks on it.
+    pub fn simulate(
+        &self,
+        matrix: &Matrix,
+        workload: &Workload,
+        notes: Vec<String>,
+    ) -> Result<Prediction, Failure> {
         let keep =
             Keep { trace: self.output.as_deref(), columns: self.report.as_ref().map(|_| TIMELINE_COLUMNS) };
-        let prediction = progress::during("simulating", matrix.len(), |step| {
-            matrix.predict(workload, notes, &keep, step)
-        })?;
+        Ok(progress::during("simulating", matrix.len(), |step| matrix.predict(workload, notes, &keep, step))?)
+    }
+
+    /// Writes the page, and prints the results.
+    pub fn print(&self, prediction: &Prediction, here: Option<&str>) -> Outcome {
         if let Some(path) = &self.report {
             output::file(path, prediction.page().as_bytes())?;
         }
-        output::print(self.json, &prediction, || prediction::text(&prediction))
+        output::print(self.json, prediction, || prediction::text(prediction, here))
     }
 }

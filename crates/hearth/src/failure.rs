@@ -67,6 +67,11 @@ impl Failure {
         Failure::new("")
     }
 
+    /// Prints the failure as a warning that begins with what it means.
+    pub fn warn(&self, what: &str) {
+        eprintln!("warning: {what}: {}", self.message.trim_end());
+    }
+
     /// Prints the failure and returns the exit status.
     pub fn report(&self) -> ExitCode {
         if self.verbatim {

@@ -21,6 +21,18 @@ pub struct PolicyArgs {
 }
 
 impl PolicyArgs {
+    /// The policy with all its parameters, as the argument is written.
+    pub fn spec(&self) -> String {
+        let params: Vec<String> = (self.policy.params.iter().chain(&self.params))
+            .map(|param| format!("{}={}", param.name, param.value))
+            .collect();
+        if params.is_empty() {
+            self.policy.source.clone()
+        } else {
+            format!("{}:{}", self.policy.source, params.join(","))
+        }
+    }
+
     /// Loads the policy and prints its warnings. `--param` overrides a parameter after the policy's name.
     pub fn load(&self) -> Result<(Policy, Settings), Failure> {
         let policy = load(&self.policy.source)?;

@@ -49,7 +49,11 @@ impl Machine {
     }
 
     /// This machine with other values, written as in [`Self::load`]. `name` becomes its name.
-    fn with(&self, name: &str, values: &str) -> Result<Machine, Error> {
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Override`] for an unusable replacement, [`Error::Invalid`] if the machine is impossible with it.
+    pub fn with(&self, name: &str, values: &str) -> Result<Machine, Error> {
         let text = overrides::apply(&self.to_toml(), values)
             .map_err(|problem| Error::Override { origin: name.to_owned(), problem })?;
         Ok(Machine { name: name.to_owned(), ..Machine::parse(name, &text)? })

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 /// The machine as described by sysfs and procfs. Unknown fields are 0 or empty.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Host {
+    pub name: String,
     /// Model name of the processor.
     pub model: String,
     /// Kernel release, as `uname -r` prints it.
@@ -65,6 +66,7 @@ impl Host {
         let possible = files.text("sys/devices/system/cpu/possible").map(|list| cpu_list(&list));
         let cpuinfo = files.text("proc/cpuinfo").unwrap_or_default();
         Host {
+            name: files.text("proc/sys/kernel/hostname").unwrap_or_default(),
             model: field(&cpuinfo, "model name").next().unwrap_or_default().to_owned(),
             kernel: files.text("proc/sys/kernel/osrelease").unwrap_or_default(),
             clock: files.clock(),
@@ -237,7 +239,9 @@ mod tests {
         write("proc/cpuinfo", "processor\t: 0\nmodel name\t: A Processor\ncpu MHz\t\t: 800.0\n");
         write("proc/sys/kernel/osrelease", "6.18.0\n");
         let info = |physical, llc, numa, socket| CoreInfo { physical, llc, numa, socket };
+        write("proc/sys/kernel/hostname", "build7\n");
         let expected = Host {
+            name: "build7".into(),
             model: "A Processor".into(),
             kernel: "6.18.0".into(),
             clock: "mono".into(),

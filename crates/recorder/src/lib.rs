@@ -18,6 +18,7 @@ mod error;
 mod frequency;
 mod host;
 pub mod libbpf_log;
+pub mod rapl;
 mod round;
 mod session;
 mod signals;

@@ -4,18 +4,19 @@ use crate::backend::Backend;
 use crate::command::HeldCommand;
 use crate::convert::{Converter, LowPriority};
 use crate::frequency::{FrequencyChange, ModelFrequencies};
+use crate::rapl::Meter;
 use crate::round::{Decode, Round};
 use crate::signals::Signals;
 use crate::spool::Spool;
 use crate::{Error, Host, Options, Subject};
 use hearth_ftrace::{Assembled, Assembler, DamagedPage, Item, Scope};
-use hearth_trace::{Filter, Header, RecordedPolicy, Recording, Sink, Source, Writer};
+use hearth_trace::{Energy, Filter, Header, RecordedPolicy, Recording, Sink, Source, Writer};
 use std::path::Path;
 use std::process::ExitStatus;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// Maximum time between the end of a process and the last switch of its threads.
 const LAST_SWITCH: Duration = Duration::from_millis(10);
@@ -37,6 +38,7 @@ pub struct Session {
     /// Members of each set of the followed policy.
     members: Vec<Vec<u32>>,
     model: Option<ModelFrequencies>,
+    energy: Option<Meter>,
 }
 
 /// Ends a recording of [`Subject::UntilStopped`] from another thread.
@@ -103,6 +105,9 @@ impl Session {
             method,
             command: command.to_vec(),
             kernel: host.kernel.clone(),
+            begin_s: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs()),
+            host: host.name.clone(),
+            version: env!("CARGO_PKG_VERSION").into(),
             clock: host.clock.clone(),
             filter,
             ..Recording::default()
@@ -121,6 +126,7 @@ impl Session {
             decode,
             members: Vec::new(),
             model: None,
+            energy: Meter::open().ok(),
         })
     }
 
@@ -153,6 +159,8 @@ impl Session {
     /// where to send them. `machine` and `khz_range` describe the machine of the model.
     pub fn model_frequencies(&mut self, machine: String, khz_range: (u32, u32)) -> Sender<FrequencyChange> {
         (self.header.machine, self.header.khz_range) = (machine, khz_range);
+        // It would be the energy of another machine.
+        self.energy = None;
         let (sender, model) = ModelFrequencies::new();
         self.model = Some(model);
         sender
@@ -220,7 +228,7 @@ impl Session {
         assembler.set_initial_members(&self.members);
         self.start()?;
         name_threads(|pid, name| assembler.name(pid, name));
-        let (status, converted, bytes, finishing) = std::thread::scope(|scope| {
+        let (status, converted, energy, bytes, finishing) = std::thread::scope(|scope| {
             let decode = std::mem::replace(&mut self.decode, Box::new(()));
             let model = self.model.take();
             let thread = scope.spawn(|| converter.run(decode, assembler, model, flush));
@@ -234,7 +242,8 @@ impl Session {
             spool.close();
             converter.hurry();
             let converted = thread.join().map_err(|_| Error::ConverterFailed)?;
-            Ok::<_, Error>((recorded?, converted?, bytes, end.elapsed()))
+            let (status, energy) = recorded?;
+            Ok::<_, Error>((status, converted?, energy, bytes, end.elapsed()))
         })?;
         let (mut assembler, kernel_events) = converted;
         for &cpu in &self.host.cpus {
@@ -246,16 +255,19 @@ impl Session {
         let mut assembled = assembler.finish().ok_or(Error::NothingSeen)?;
         if let Source::Recorded(recording) = &mut assembled.header.source {
             recording.inferred = assembled.inferred;
+            recording.energy = energy.map(Box::new);
         }
+        assembled.header.energy_uj = energy.map_or(0, |energy| energy.total_uj());
         Ok(Recorded { assembled, status, bytes, kernel_events, finishing })
     }
 
-    /// Polls the buffers until the end.
+    /// Polls the buffers until the end. Returns the status of the command and the energy until its end.
     fn record(
         &mut self,
         mut push: impl FnMut(Round) -> Result<(), Error>,
-    ) -> Result<Option<ExitStatus>, Error> {
+    ) -> Result<(Option<ExitStatus>, Option<Energy>), Error> {
         let begin = Instant::now();
+        self.energy.iter_mut().for_each(Meter::reset);
         if let Some(child) = &mut self.child {
             child.release()?;
         }
@@ -269,6 +281,7 @@ impl Session {
                     None
                 }
             };
+            self.energy.iter_mut().for_each(Meter::poll);
             push(self.backend.drain()?)?;
             if ended.is_some() {
                 break ended;
@@ -283,13 +296,14 @@ impl Session {
                 break None;
             }
         };
+        let energy = self.energy.as_mut().map(Meter::energy);
         // The kernel reports the end of a process shortly before its last thread leaves its core.
         if self.scope != Scope::All || self.child.is_some() {
             std::thread::sleep(LAST_SWITCH);
         }
         self.backend.stop()?;
         push(Round { complete_to: u64::MAX, ..self.backend.drain()? })?;
-        Ok(status)
+        Ok((status, energy))
     }
 }
 

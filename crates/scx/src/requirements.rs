@@ -19,6 +19,11 @@ pub fn check() -> Result<(), Error> {
     Ok(())
 }
 
+/// Whether this kernel can run policies, whoever asks.
+pub fn running_kernel_fits() -> bool {
+    check_kernel(Path::new("/")).is_ok()
+}
+
 /// The name of the running sched_ext scheduler, if any.
 pub fn running() -> Option<String> {
     let read = |file: &str| {

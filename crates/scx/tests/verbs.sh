@@ -40,6 +40,12 @@ check "the recording can be read" says "placements by reason" "$H" report exec.t
 check "exec replaces a recording" "$H" exec nest --record exec.trace -- true
 check "the new recording can be read" says "underload" "$H" report exec.trace
 
+check "try compares the kernel's scheduler with a policy" says "4 runs each, in turn" "$H" try nest --runs 4 -- sh -c '/bin/true & wait'
+check "try prints its runs as JSON" says '"why_no_energy"' "$H" try cfs --runs 4 --json -- true
+check "try leaves no policy" gone
+check "a run that fails ends try" status 1 "$H" try nest --runs 4 -- false
+check "a failed try leaves no policy" gone
+
 # Receives what a service manager would, in lines.
 python3 -c '
 import socket

@@ -99,6 +99,7 @@ impl<S: Sink> Overlay<S> {
         if let Source::Recorded(recording) = &mut source {
             let over = LaidOver { machine: machine.name.clone(), governor: governor.name().into() };
             recording.laid_over = Some(over);
+            recording.energy = None;
         }
         Header {
             source,

@@ -4,6 +4,7 @@
 //! - [`claims`] and [`reproduction`]: the papers' claims, and the simulated result of each.
 //! - [`catalogue`]: lists the built-in machines, policies and workload generators.
 //! - [`measure`]: the report about one trace or two.
+//! - [`ranks`]: the comparison of measured runs.
 //! - [`statistics`]: means over seeds, and confidence intervals of their ratios.
 //! - [`sweep`]: many workloads, and a table of all runs.
 //! - [`methodology`]: which features of a scheduler matter for an application, as the thesis defines it.
@@ -44,14 +45,21 @@ pub mod measure;
 pub mod methodology;
 mod plays;
 mod prediction;
+mod provenance;
+pub mod ranks;
 pub mod reproduction;
 mod selection;
+mod sensitivity;
 pub mod statistics;
 pub mod sweep;
+mod verdict;
 
 pub use by::By;
 pub use error::Error;
 pub use matrix::{Keep, Matrix, Variant};
 pub use plays::{LatencyFacts, Overall, Plays, RunFacts};
-pub use prediction::{Against, Prediction, Row, Run, Setting, WorkloadFacts};
+pub use prediction::{Against, Answer, Prediction, Row, Run, Setting, Within, WorkloadFacts};
+pub use provenance::{Provenance, RecordedFacts, date};
 pub use selection::Selection;
+pub use sensitivity::Sensitivity;
+pub use verdict::{Conclusion, NOTICEABLE, Verdict};

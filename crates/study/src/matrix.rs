@@ -1,6 +1,6 @@
 //! Simulations of machines × governors × policies × seeds.
 
-use crate::{Error, Prediction, Run, Selection, Setting, WorkloadFacts};
+use crate::{Error, Prediction, Provenance, Run, Selection, Setting, WorkloadFacts};
 use hearth_machine::{Governor, Machine};
 use hearth_policy::{Policy, ScopedAssignment, Settings, Spec, load, names};
 use hearth_sim::{Job, NOISE, Native, Outcome, World};
@@ -125,7 +125,26 @@ impl Matrix {
             panels.extend(panel.map(|panel| TimelinePanel { setting: setting.page(), ..panel }));
             runs.push(Run::new(setting, job.seed, outcome));
         }
-        Ok(Prediction::new(WorkloadFacts::of(workload, notes), runs, panels))
+        let mut prediction = Prediction::new(WorkloadFacts::of(workload, notes), runs, panels);
+        prediction.provenance = Provenance {
+            seeds: (0..self.runs).map(|run| self.seed.wrapping_add(run)).collect(),
+            noise: self.noise,
+            world: self.world.to_string(),
+            ..Provenance::of_this_version()
+        };
+        Ok(prediction)
+    }
+
+    pub(crate) fn job<'a>(
+        &self,
+        workload: &'a Workload,
+        machine: &'a Machine,
+        governor: Governor,
+        variant: &'a Variant,
+        seed: u64,
+    ) -> Job<'a> {
+        let (policy, params) = (&*variant.policy, &variant.params);
+        Job { workload, machine, governor, policy, params, seed, noise: self.noise, world: self.world }
     }
 
     /// All runs, ordered by machine, setting and seed.
@@ -137,16 +156,7 @@ impl Matrix {
                     for run in 0..self.runs {
                         planned.push(Planned {
                             setting: setting(machine, governor, variant),
-                            job: Job {
-                                workload,
-                                machine,
-                                governor,
-                                policy: &variant.policy,
-                                params: &variant.params,
-                                seed: self.seed.wrapping_add(run),
-                                noise: self.noise,
-                                world: self.world,
-                            },
+                            job: self.job(workload, machine, governor, variant, self.seed.wrapping_add(run)),
                             first: run == 0,
                         });
                     }

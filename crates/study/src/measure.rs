@@ -1,12 +1,12 @@
 //! The measurements of a report: one pass over each trace, and a comparison of two.
 
 use crate::csv::csv;
-use crate::{By, Error};
+use crate::{By, Error, RecordedFacts};
 use hearth_analysis::{
-    Analysis, ByInterval, Inversions, Overloads, ProcessRow, ThreadRow, UnderloadSeries, WakerPair, Wanted,
-    ratios,
+    Analysis, ByInterval, CriticalPath, Inversions, Overloads, ProcessRow, ThreadRow, UnderloadSeries,
+    WakerPair, Wanted, ratios,
 };
-use hearth_trace::{Event, Header, Metrics, Reader, Sink, Source, Summary, Trace};
+use hearth_trace::{Energy, Event, Filter, Header, Metrics, Reader, Sink, Source, Summary, Trace};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -64,6 +64,12 @@ pub struct Measured {
     pub path: String,
     pub machine: String,
     pub source: Source,
+    /// Where, when and how it was recorded; `None`: it is simulated.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub recorded: Option<RecordedFacts>,
+    /// Measured energy, in microjoules.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub energy: Option<Energy>,
     pub summary: Summary,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub by_interval: Option<ByInterval>,
@@ -77,6 +83,8 @@ pub struct Measured {
     pub inversions: Option<Inversions>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub overloads: Option<Overloads>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub critical_path: Option<CriticalPath>,
     #[serde(skip)]
     pub underload: Option<UnderloadSeries>,
 }
@@ -145,7 +153,10 @@ impl Measures {
             return Err(Error::TooFine { path: path.into(), why });
         }
         let mut metrics = Metrics::new(&header);
-        let wanted = self.wanted;
+        // A system has no end to explain.
+        let of_system =
+            matches!(&header.source, Source::Recorded(recording) if recording.filter == Filter::System);
+        let wanted = Wanted { path: self.wanted.path.filter(|_| !of_system), ..self.wanted };
         let mut analysis = (wanted != Wanted::default()).then(|| Analysis::new(&header, wanted));
         read(&mut |events| {
             events.iter().for_each(|event| metrics.event(event));
@@ -162,6 +173,11 @@ impl Measures {
                 energy_j: (header.energy_uj > 0).then_some(header.energy_uj as f64 / 1e6),
                 ..metrics.finish(header.duration)
             },
+            recorded: RecordedFacts::of(path, &header),
+            energy: match &header.source {
+                Source::Recorded(recording) => recording.energy.as_deref().copied(),
+                _ => None,
+            },
             machine: header.machine,
             source: header.source,
             by_interval: found.intervals,
@@ -170,6 +186,7 @@ impl Measures {
             wakers: found.wakers,
             inversions: found.inversions,
             overloads: found.overloads,
+            critical_path: found.path,
             underload: found.underload,
         })
     }

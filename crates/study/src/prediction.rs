@@ -1,8 +1,9 @@
 //! Predictions for a workload: all runs, comparisons with the baseline of each machine, and a page.
 
-use crate::statistics::{Change, Sample, number, saving, speedup};
+use crate::statistics::{Change, Sample, across, mean_of, number, saving, speedup};
+use crate::{Provenance, Verdict};
 use hearth_sim::Outcome;
-use hearth_trace::Summary;
+use hearth_trace::{Latency, Summary};
 use hearth_view::report;
 use hearth_workload::Workload;
 use serde::Serialize;
@@ -14,12 +15,25 @@ use std::collections::BTreeMap;
 pub struct Prediction {
     schema: &'static str,
     pub workload: WorkloadFacts,
-    /// Ordered by machine and setting.
+    pub provenance: Provenance,
+    /// Ordered by machine, setting and recording.
     pub runs: Vec<Run>,
     comparisons: Vec<Comparison>,
+    /// One for each machine and governor with two policies.
+    pub verdicts: Vec<Verdict>,
+    /// What the prediction says in a sentence, and what to do next.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub answer: Option<Answer>,
     /// The execution trace of each setting's first run, if [`Keep::columns`](crate::Keep::columns) requests it.
     #[serde(skip)]
     pub panels: Vec<report::TimelinePanel>,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct Answer {
+    pub sentence: String,
+    /// The next command to type.
+    pub next: String,
 }
 
 /// The size of a workload.
@@ -51,6 +65,8 @@ pub struct Setting {
 pub struct Run {
     #[serde(flatten)]
     pub setting: Setting,
+    /// Number of the recording that was simulated, from 0.
+    pub recording: usize,
     pub seed: u64,
     pub time_s: f64,
     pub energy_j: f64,
@@ -118,6 +134,7 @@ impl Run {
         let summary = Summary { energy_j: Some(outcome.energy_j), lost_events: Some(0), ..outcome.summary };
         Run {
             setting,
+            recording: 0,
             seed,
             time_s: outcome.time_s,
             energy_j: outcome.energy_j,
@@ -144,6 +161,8 @@ pub struct Row<'a> {
     pub energy: Sample,
     /// The comparison with the baseline. `None` for the baseline, the first row of its machine.
     pub against: Option<Against<'a>>,
+    /// The comparison with the first row of the same machine and governor. `None` for that row.
+    pub within: Option<Within<'a>>,
 }
 
 /// A row compared with the baseline of its machine.
@@ -154,10 +173,55 @@ pub struct Against<'a> {
     pub saving: Change,
 }
 
+/// A row compared with the first policy under the same governor.
+#[derive(Clone, Copy)]
+pub struct Within<'a> {
+    pub baseline: &'a Setting,
+    /// Its interval is that over the recordings, or over the seeds if there is one recording.
+    pub speedup: Change,
+    /// The speed-up with the interval over the seeds.
+    pub seeds: Change,
+    pub saving: Change,
+    pub recordings: usize,
+}
+
+/// The change of a metric in each recording.
+fn changes(
+    change: fn(&Sample, &Sample) -> Change,
+    metric: fn(&Run) -> f64,
+    [before, after]: [&[Run]; 2],
+) -> Vec<Change> {
+    let of = |runs: &[Run]| -> Vec<Sample> {
+        let recordings = runs.chunk_by(|a, b| a.recording == b.recording);
+        recordings.filter_map(|runs| Sample::of(runs.iter().map(metric))).collect()
+    };
+    of(before).iter().zip(&of(after)).map(|(before, after)| change(before, after)).collect()
+}
+
+impl<'a> Within<'a> {
+    fn new(baseline: &'a Setting, runs: [&[Run]; 2]) -> Within<'a> {
+        let faster = changes(speedup, |run| run.time_s, runs);
+        Within {
+            baseline,
+            speedup: across(&faster),
+            seeds: mean_of(&faster),
+            saving: across(&changes(saving, |run| run.energy_j, runs)),
+            recordings: faster.len(),
+        }
+    }
+}
+
 impl Row<'_> {
     /// The mean of a metric over the runs.
     pub fn mean(&self, value: impl Fn(&Run) -> f64) -> f64 {
         self.runs.iter().map(value).sum::<f64>() / self.runs.len() as f64
+    }
+
+    /// The wake-up latency in microseconds: the means over the runs of the median, the 99% and the 99.9% percentile.
+    pub fn wakeup_us(&self) -> [f64; 3] {
+        let latency =
+            |percentile: fn(&Latency) -> f64| self.mean(|run| percentile(&run.summary.wakeup_latency_us));
+        [latency(|l| l.p50), latency(|l| l.p99), latency(|l| l.p99_9)]
     }
 
     /// The mean frequency of busy cores in GHz; NaN if it is unknown for a run.
@@ -175,12 +239,15 @@ fn rows(runs: &[Run]) -> Vec<Row<'_>> {
         let (Some(time), Some(energy)) = (sample(|run| run.time_s), sample(|run| run.energy_j)) else {
             continue;
         };
-        let against = rows.iter().find(|row| row.setting.machine == setting.machine).map(|base| Against {
-            baseline: base.setting,
-            speedup: speedup(&base.time, &time),
-            saving: saving(&base.energy, &energy),
+        let of_machine = || rows.iter().filter(|row| row.setting.machine == setting.machine);
+        let against = of_machine().next().map(|base| {
+            let Within { baseline, speedup, saving, .. } = Within::new(base.setting, [base.runs, runs]);
+            Against { baseline, speedup, saving }
         });
-        rows.push(Row { setting, runs, time, energy, against });
+        let within = of_machine()
+            .find(|row| row.setting.governor == setting.governor)
+            .map(|base| Within::new(base.setting, [base.runs, runs]));
+        rows.push(Row { setting, runs, time, energy, against, within });
     }
     rows
 }
@@ -204,12 +271,55 @@ impl Prediction {
                 })
             })
             .collect();
-        Prediction { schema: "hearth.predict/1", workload, runs, comparisons, panels }
+        let verdicts = verdicts(&rows(&runs));
+        let provenance = Provenance::default();
+        Prediction {
+            schema: "hearth.predict/1",
+            workload,
+            provenance,
+            runs,
+            comparisons,
+            verdicts,
+            answer: None,
+            panels,
+        }
+    }
+
+    /// One prediction of several recordings of a command, one at least, which were simulated in the same settings. Execution
+    /// traces are those of the first.
+    pub fn of_recordings(predictions: Vec<Prediction>) -> Option<Prediction> {
+        let mut all = predictions.into_iter().enumerate();
+        let (_, first) = all.next()?;
+        let Prediction { mut workload, provenance, mut runs, panels, .. } = first;
+        for (recording, prediction) in all {
+            let notes = prediction
+                .workload
+                .notes
+                .into_iter()
+                .map(|note| format!("recording {}: {note}", recording + 1));
+            workload.notes.extend(notes);
+            runs.extend(prediction.runs.into_iter().map(|run| Run { recording, ..run }));
+        }
+        // The sort is stable: recordings and seeds stay in order within a setting.
+        let settings: Vec<Setting> =
+            runs.chunk_by(|a, b| a.setting == b.setting).map(|runs| runs[0].setting.clone()).collect();
+        runs.sort_by_key(|run| settings.iter().position(|setting| *setting == run.setting));
+        Some(Prediction { provenance, ..Prediction::new(workload, runs, panels) })
     }
 
     /// A row for each setting.
     pub fn rows(&self) -> Vec<Row<'_>> {
         rows(&self.runs)
+    }
+
+    /// The simulated times of the baselines, to be read beside the recorded time: `0.31 s on xeon-5218 (eevdf, schedutil)`.
+    pub fn modelled(&self) -> String {
+        let rows = self.rows();
+        let baselines = rows.iter().filter(|row| row.within.is_none()).map(|row| {
+            let Setting { machine, governor, .. } = row.setting;
+            format!("{} s on {machine} ({}, {governor})", number(row.time.mean), row.setting.label())
+        });
+        baselines.collect::<Vec<_>>().join(", ")
     }
 
     /// A self-contained HTML page with the table, the frequency distributions and the execution traces.
@@ -219,21 +329,48 @@ impl Prediction {
         report::render(&report::Report {
             title: format!("Hearth: {}", facts.name),
             subtitle: facts.origin.clone(),
-            workload: vec![
-                ("threads".into(), facts.threads.to_string()),
-                ("steps".into(), facts.steps.to_string()),
-                ("cycles".into(), format!("{:.3} G", facts.cycles as f64 / 1e9)),
-                ("delays".into(), format!("{} s", number(facts.delay_s))),
-            ],
+            workload: [
+                ("threads", facts.threads.to_string()),
+                ("steps", facts.steps.to_string()),
+                ("cycles", format!("{:.3} G", facts.cycles as f64 / 1e9)),
+                ("delays", format!("{} s", number(facts.delay_s))),
+            ]
+            .map(|(name, value)| (name.to_owned(), value))
+            .into(),
+            provenance: self
+                .provenance
+                .facts()
+                .into_iter()
+                .chain([("modelled".into(), self.modelled())])
+                .collect(),
             rows: rows.iter().map(page_row).collect(),
             distributions: rows.iter().map(distribution).collect(),
             timelines: self.panels.clone(),
-            notes: facts.notes.clone(),
+            notes: self
+                .verdicts
+                .iter()
+                .map(Verdict::uncertainties)
+                .chain(facts.notes.iter().cloned())
+                .collect(),
+            answer: self.answer.as_ref().map_or_else(String::new, |answer| answer.sentence.clone()),
         })
     }
 }
 
+/// One verdict for each machine and governor, in order of appearance.
+fn verdicts(rows: &[Row]) -> Vec<Verdict> {
+    let place = |row: &Row| (row.setting.machine.clone(), row.setting.governor.clone());
+    let mut places: Vec<_> = rows.iter().map(place).collect();
+    places.dedup();
+    let of = |at: &(String, String)| {
+        let rows: Vec<&Row> = rows.iter().filter(|row| place(row) == *at).collect();
+        Verdict::of(&rows)
+    };
+    places.iter().filter_map(of).collect()
+}
+
 fn page_row(row: &Row) -> report::Row {
+    let [wakeup_p50_us, wakeup_p99_us, wakeup_p99_9_us] = row.wakeup_us();
     let estimate = |change: &Change| {
         let [low, high] = change.ci95.unwrap_or([f64::NAN; 2]);
         report::Estimate { mean: change.value, low, high }
@@ -254,6 +391,10 @@ fn page_row(row: &Row) -> report::Row {
         sockets_used: row.mean(|run| run.sockets_used.into()),
         migrations: row.mean(|run| run.migrations as f64),
         busy_ghz_mean: row.busy_ghz(),
+        within: row.within.map(|within| (within.baseline.page(), estimate(&within.speedup))),
+        wakeup_p50_us,
+        wakeup_p99_us,
+        wakeup_p99_9_us,
     }
 }
 
@@ -269,6 +410,7 @@ fn distribution(row: &Row) -> report::Distribution {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Conclusion;
 
     fn run(machine: &str, policy: &str, seed: u64, time_s: f64, energy_j: f64) -> Run {
         let outcome = Outcome { time_s, energy_j, ..Outcome::default() };
@@ -307,6 +449,67 @@ mod tests {
             found[1].0 == "large" && found[1].1 == "a" && close(found[1].2, -0.2) && close(found[1].3, 0.0)
         );
         assert!(p.comparisons.iter().all(|c| c.speedup_ci95.is_none()));
+    }
+
+    #[test]
+    fn modelled_times_are_those_of_the_baselines() {
+        let p = prediction(vec![
+            run("m", "a", 1, 10.0, 1.0),
+            run("m", "b", 1, 8.0, 1.0),
+            run("n", "a", 1, 0.5, 1.0),
+        ]);
+        assert_eq!(p.modelled(), "10.0 s on m (a, schedutil), 0.500 s on n (a, schedutil)");
+    }
+
+    #[test]
+    fn a_verdict_compares_within_one_governor() {
+        let with = |governor: &str, policy: &str, seed: u64, time_s: f64| {
+            let Run { setting, .. } = run("m", policy, seed, time_s, 1.0);
+            let setting = Setting { governor: governor.into(), ..setting };
+            Run::new(setting, seed, Outcome { time_s, energy_j: 1.0, ..Outcome::default() })
+        };
+        let p = prediction(vec![
+            with("schedutil", "a", 1, 10.0),
+            with("schedutil", "a", 2, 10.1),
+            with("schedutil", "b", 1, 8.0),
+            with("schedutil", "b", 2, 8.1),
+            with("performance", "a", 1, 5.0),
+            with("performance", "a", 2, 5.1),
+            with("performance", "b", 1, 5.1),
+            with("performance", "b", 2, 5.0),
+        ]);
+        let found: Vec<_> =
+            p.verdicts.iter().map(|v| (&*v.best.governor, &*v.best.policy, v.conclusion)).collect();
+        assert_eq!(
+            found,
+            [("schedutil", "b", Conclusion::Faster), ("performance", "b", Conclusion::CannotTell)]
+        );
+        // The papers' comparison stays: with the first row of the machine.
+        assert_eq!(p.comparisons.len(), 3);
+        assert!(p.comparisons[2].speedup > 0.9 && p.comparisons[2].baseline_governor == "schedutil");
+    }
+
+    #[test]
+    fn recordings_that_disagree_tell_nothing() {
+        let recording = |b: f64| {
+            prediction(vec![
+                run("m", "a", 1, 10.0, 1.0),
+                run("m", "a", 2, 10.1, 1.0),
+                run("m", "b", 1, b, 1.0),
+                run("m", "b", 2, b + 0.1, 1.0),
+            ])
+        };
+        assert_eq!(recording(8.0).verdicts[0].conclusion, Conclusion::Faster);
+        let both = Prediction::of_recordings(vec![recording(8.0), recording(9.9)]).unwrap();
+        assert_eq!(both.runs.iter().map(|run| run.recording).collect::<Vec<_>>(), [0, 0, 1, 1, 0, 0, 1, 1]);
+        let verdict = &both.verdicts[0];
+        assert_eq!(verdict.conclusion, Conclusion::CannotTell);
+        let width = |ci: Option<[f64; 2]>| ci.map(|[low, high]| high - low).unwrap();
+        assert!(width(verdict.recordings_ci95) > 10.0 * width(verdict.seeds_ci95), "{verdict:?}");
+        let agree =
+            Prediction::of_recordings(vec![recording(8.0), recording(8.01), recording(7.99)]).unwrap();
+        assert_eq!(agree.verdicts[0].conclusion, Conclusion::Faster);
+        assert!(Prediction::of_recordings(Vec::new()).is_none());
     }
 
     #[test]

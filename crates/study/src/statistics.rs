@@ -62,10 +62,16 @@ pub fn ratio(above: &Sample, below: &Sample) -> Change {
 
 /// The mean of a non-negative metric, with Student's interval.
 pub fn mean(sample: &Sample) -> Change {
+    let Change { value, ci95 } = student(sample);
+    Change { value, ci95: ci95.map(|[low, high]| [low.max(0.0), high]) }
+}
+
+/// The mean of a sample, with Student's interval.
+fn student(sample: &Sample) -> Change {
     let student = (sample.n > 1).then(|| StudentsT::new(0.0, 1.0, (sample.n - 1) as f64).ok()).flatten();
     let ci95 = student.map(|t| {
         let reach = t.inverse_cdf(0.975) * sample.deviation / (sample.n as f64).sqrt();
-        [(sample.mean - reach).max(0.0), sample.mean + reach]
+        [sample.mean - reach, sample.mean + reach]
     });
     Change { value: sample.mean, ci95 }
 }
@@ -101,6 +107,16 @@ pub fn mean_of(changes: &[Change]) -> Change {
         Some(squares.sqrt() / n)
     };
     Change { value, ci95: reach(0).zip(reach(1)).map(|(low, high)| [value - low, value + high]) }
+}
+
+/// The mean of a change over recordings of one command, one at least, with Student's interval of their scatter. One
+/// recording keeps the interval of its seeds.
+pub fn across(recordings: &[Change]) -> Change {
+    match (recordings, Sample::of(recordings.iter().map(|change| change.value))) {
+        ([only], _) => *only,
+        (_, Some(sample)) => student(&sample),
+        (_, None) => Change { value: f64::NAN, ci95: None },
+    }
 }
 
 /// Ratio of two means of positive values, and its 95% confidence interval by the delta method on the
@@ -189,6 +205,15 @@ mod tests {
         let [low, high] = mean.ci95.unwrap();
         assert!(close(mean.value, 0.2) && close(low, 0.175) && close(high, 0.225));
         assert_eq!(mean_of(&[of(0.1, 0.03), Change { value: 0.3, ci95: None }]).ci95, None);
+    }
+
+    #[test]
+    fn recordings_that_differ_widen_the_interval() {
+        let of = |value: f64| Change { value, ci95: Some([value - 0.001, value + 0.001]) };
+        // t of one degree of freedom is 12.706; the standard error of 0.1 and 0.3 is 0.1.
+        let [low, high] = across(&[of(0.1), of(0.3)]).ci95.unwrap();
+        assert!(close(low, 0.2 - 1.2706) && close(high, 0.2 + 1.2706), "{low} {high}");
+        assert_eq!(across(&[of(0.1)]), of(0.1));
     }
 
     #[test]

@@ -26,6 +26,18 @@ pub struct Recording {
     pub command: Vec<String>,
     /// Kernel release, as `uname -r` prints it.
     pub kernel: String,
+    /// When the recording began, in seconds since 1970 (UTC); 0: unknown.
+    #[serde(default)]
+    pub begin_s: u64,
+    /// Name of the host.
+    #[serde(default)]
+    pub host: String,
+    /// Version of Hearth that recorded.
+    #[serde(default)]
+    pub version: String,
+    /// Measured energy; `None`: not measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub energy: Option<Box<Energy>>,
     /// Clock of the times, as the kernel's `trace_clock` calls it; [`INSTRUCTIONS`]; or empty: unknown.
     #[serde(default)]
     pub clock: String,
@@ -55,6 +67,26 @@ impl Source {
             Source::Recorded(recording) => recording.laid_over.as_ref(),
             _ => None,
         }
+    }
+}
+
+/// Energy that the hardware counted (RAPL) during a recording, in microjoules, of the whole machine.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Energy {
+    /// Of all sockets, including their cores.
+    pub package_uj: u64,
+    /// Of the cores; `None`: not counted.
+    #[serde(default)]
+    pub cores_uj: Option<u64>,
+    /// Of the memory, which is not part of the packages; `None`: not counted.
+    #[serde(default)]
+    pub dram_uj: Option<u64>,
+}
+
+impl Energy {
+    /// Packages and memory.
+    pub fn total_uj(&self) -> u64 {
+        self.package_uj.saturating_add(self.dram_uj.unwrap_or(0))
     }
 }
 
@@ -251,6 +283,10 @@ mod tests {
                 filter: Filter::Command,
                 policy: Some(policy.clone()),
                 inferred: 7,
+                begin_s: 1,
+                host: "h".into(),
+                version: "1.0".into(),
+                energy: Some(Box::new(Energy { package_uj: 5, cores_uj: None, dram_uj: Some(1) })),
                 laid_over: Some(LaidOver { machine: "m".into(), governor: "schedutil".into() }),
                 ..Recording::default()
             };

@@ -11,7 +11,9 @@ fn setting(machine: &str, governor: &str, policy: &str) -> Setting {
 fn row(setting: Setting, speedup: Option<f64>) -> Row {
     let against = Setting { governor: "schedutil".into(), policy: "cfs".into(), ..setting.clone() };
     let estimate = |mean| Estimate { mean, low: mean - 0.01, high: mean + 0.01 };
+    let first = Setting { policy: "cfs".into(), ..setting.clone() };
     Row {
+        within: speedup.map(|speedup| (first, estimate(speedup))),
         against: speedup.map(|_| against),
         setting,
         runs: 10,
@@ -27,6 +29,9 @@ fn row(setting: Setting, speedup: Option<f64>) -> Row {
         sockets_used: 1.0,
         migrations: 6120.0,
         busy_ghz_mean: 3.1,
+        wakeup_p50_us: 4.0,
+        wakeup_p99_us: 93.0,
+        wakeup_p99_9_us: 870.0,
     }
 }
 
@@ -57,6 +62,8 @@ fn report(text: &str) -> Report {
         subtitle: with("subtitle"),
         workload: vec![(with("name"), with("value"))],
         notes: vec![with("note")],
+        answer: with("Verdict"),
+        provenance: vec![(with("repeat"), with("hearth predict"))],
         ..Report::default()
     };
     for machine in ["E7", "5218"] {
@@ -123,6 +130,9 @@ fn every_result_appears_once_in_each_view() {
     assert_eq!(section(&page, "frequencies").matches("role=\"img\"").count(), 12);
     assert_eq!(section(&page, "traces").matches("<canvas").count(), 12);
     assert_eq!(section(&page, "result").matches("nest is 20.0% faster").count(), 4);
+    assert!(section(&page, "result").contains("<p>Verdict</p>"));
+    assert!(section(&page, "provenance").contains("hearth predict"));
+    assert_eq!(table.matches(">870<").count(), 12);
     assert_eq!(page, render(&report("")), "the same report gives the same page");
 }
 

@@ -1,12 +1,15 @@
 use crate::arguments::examples;
 use crate::failure::{Failure, HEARTH_FAILED, Outcome};
 use crate::policy::PolicyArgs;
+use crate::verbs::record::describe;
 use crate::verbs::run::{Common, tell, warn};
+use hearth_recorder::rapl::Meter;
 use hearth_scx::{Options, Partial, Session};
 use std::ffi::OsString;
 use std::io::ErrorKind;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, ExitCode};
+use std::time::Instant;
 
 /// Run a command and its children under a policy
 ///
@@ -26,6 +29,10 @@ pub struct Args {
     #[command(flatten)]
     common: Common,
 
+    /// Measure the energy of the machine while the command runs (RAPL)
+    #[arg(long)]
+    energy: bool,
+
     /// The command and its arguments
     #[arg(last = true, required = true)]
     command: Vec<OsString>,
@@ -41,15 +48,22 @@ impl Args {
             command: self.command.iter().map(|word| word.to_string_lossy().into_owned()).collect(),
             ..self.common.options(params).map_err(failed)?
         };
+        let mut meter =
+            self.energy.then(Meter::open).transpose().map_err(|absent| failed(Failure::new(absent)))?;
         let mut session = Session::start(policy, options).map_err(|error| failed(error.into()))?;
         warn(&session, &name);
         let (program, arguments) = self.command.split_first().ok_or_else(Failure::quiet)?;
         let mut command = Command::new(program);
         command.args(arguments);
+        meter.iter_mut().for_each(Meter::reset);
+        let start = Instant::now();
         let (status, ended) = session.command(command).map_err(|error| {
             let status = if error.kind() == ErrorKind::NotFound { 127 } else { 126 };
             Failure::new(format_args!("cannot run {}: {error}", program.to_string_lossy())).status(status)
         })?;
+        if let Some(meter) = &mut meter {
+            eprintln!("hearth: {}", describe(&meter.energy(), start.elapsed().as_secs_f64()));
+        }
         let summary = session.finish().map_err(|error| failed(error.into()))?;
         if let Some(error) = ended {
             eprintln!(

@@ -31,6 +31,7 @@ pub mod status;
 pub mod stop;
 pub mod study;
 pub mod top;
+pub mod try_policy;
 pub mod tune;
 pub mod view;
 pub mod vm;

@@ -3,8 +3,10 @@ use crate::arguments::examples;
 use crate::failure::{Failure, Outcome, RECORDER_FAILED};
 use crate::output::{self, count};
 use crate::recording::{self, RecorderOptions};
+use crate::table::number;
 use hearth_recorder::Subject;
-use hearth_trace::{Source, Writer};
+use hearth_recorder::rapl::Meter;
+use hearth_trace::{Energy, Header, Source, Writer};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -72,6 +74,52 @@ impl Args {
             method,
             recorded.bytes as f64 / recorded.kernel_events.max(1) as f64,
         );
+        eprintln!("{}", energy(header));
         Ok(ExitCode::from(recorded.status.map_or(0, recording::passed_on)))
+    }
+}
+
+/// The measured energy, or why there is none.
+fn energy(header: &Header) -> String {
+    let measured = match &header.source {
+        Source::Recorded(recording) => recording.energy.as_deref(),
+        _ => None,
+    };
+    match measured {
+        Some(energy) => describe(energy, header.duration as f64 / 1e9),
+        None => match Meter::open() {
+            Err(absent) => format!("energy: not measured: {absent}"),
+            Ok(_) => "energy: not measured".into(),
+        },
+    }
+}
+
+/// `energy: 12.3 J in 3.20 s, 3.84 W (packages 11.0 J, of which cores 8.10 J; memory 1.30 J)`
+pub fn describe(energy: &Energy, seconds: f64) -> String {
+    let joules = |uj: u64| number(uj as f64 / 1e6);
+    let cores = energy.cores_uj.map_or_else(String::new, |uj| format!(", of which cores {} J", joules(uj)));
+    let memory = energy.dram_uj.map_or_else(String::new, |uj| format!("; memory {} J", joules(uj)));
+    let total = energy.total_uj();
+    format!(
+        "energy: {} J in {seconds:.2} s, {} W (packages {} J{cores}{memory})",
+        joules(total),
+        number(total as f64 / 1e6 / seconds.max(1e-9)),
+        joules(energy.package_uj)
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn energy_is_in_joules_and_watts() {
+        let energy = Energy { package_uj: 11_000_000, cores_uj: Some(8_100_000), dram_uj: Some(1_300_000) };
+        assert_eq!(
+            describe(&energy, 3.0),
+            "energy: 12.3 J in 3.00 s, 4.10 W (packages 11.0 J, of which cores 8.10 J; memory 1.30 J)"
+        );
+        let package = Energy { package_uj: 2_000_000, ..Energy::default() };
+        assert_eq!(describe(&package, 1.0), "energy: 2.00 J in 1.00 s, 2.00 W (packages 2.00 J)");
     }
 }

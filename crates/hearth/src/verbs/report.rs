@@ -43,6 +43,9 @@ pub struct Args {
     /// Show the N longest overloads: threads waiting on some cores while other cores are idle
     #[arg(long, value_name = "N", help_heading = "Breakdown")]
     overloads: Option<u16>,
+    /// Show where the time goes: the critical path, and its N longest waits; 0: leave it out
+    #[arg(long, value_name = "N", default_value_t = 5, help_heading = "Breakdown")]
+    waits: u16,
     /// Print at most N rows of processes, threads and wakers (JSON and CSV contain all)
     #[arg(long, value_name = "N", default_value_t = 20, help_heading = "Breakdown")]
     top: usize,
@@ -98,6 +101,7 @@ impl Args {
             inversions: self.inversions.map(usize::from),
             overloads: self.overloads.map(usize::from),
             underload: self.plot.is_some(),
+            path: (self.waits > 0 && !self.csv).then_some(self.waits.into()),
         })
     }
 }

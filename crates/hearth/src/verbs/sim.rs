@@ -1,7 +1,7 @@
 use crate::arguments::{examples, or_stdin};
-use crate::combinations::Combinations;
+use crate::combinations::{Chosen, Combinations};
 use crate::failure::{Failure, Outcome};
-use crate::replay;
+use crate::{provenance, replay};
 use hearth_workload::Workload;
 use std::path::PathBuf;
 
@@ -11,7 +11,7 @@ use std::path::PathBuf;
 /// the first governor is the baseline of each machine. With --schedule, replays a schedule that `hearth
 /// modelcheck` found.
 #[derive(clap::Args)]
-#[command(override_usage = "hearth sim [OPTIONS] --workload <SPEC|FILE> --machine <NAME|FILE>\n       \
+#[command(override_usage = "hearth sim [OPTIONS] --workload <SPEC|FILE>\n       \
                             hearth sim --schedule <FILE> [--policy <NAME|FILE>] [--output <TRACE>] [--json]")]
 #[command(after_help = examples(&[
     "hearth sim -w configure -m xeon-5218 -p eevdf -p nest",
@@ -41,8 +41,10 @@ impl Args {
             return replay::run(schedule, &self.combinations.of_replay()?);
         }
         let workload = self.workload.ok_or_else(|| Failure::usage("--workload is missing"))?;
-        let matrix = self.combinations.matrix()?;
+        let Chosen { matrix, here } = self.combinations.choose(1)?;
         let resolved = Workload::resolve_with_notes(&workload)?;
-        self.combinations.run(&matrix, &resolved.workload, resolved.notes)
+        let mut prediction = self.combinations.simulate(&matrix, &resolved.workload, resolved.notes)?;
+        prediction.provenance.command = provenance::command();
+        self.combinations.print(&prediction, here.as_deref())
     }
 }

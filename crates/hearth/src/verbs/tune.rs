@@ -1,21 +1,22 @@
 use crate::arguments::{Jobs, examples};
 use crate::failure::{Failure, Outcome};
+use crate::here::Here;
+use crate::live;
 use crate::output::{self, Document};
+use crate::progress;
+use crate::provenance::quoted;
 use crate::recording::{self, RecorderOptions};
 use crate::table::{Column, number, percent, table};
 use crate::verbs::extract::{extract, record_and_extract};
-use crate::{live, progress};
 use hearth_features::{Claim, Model, NAMES, Product, Stored, Verdict};
 use hearth_machine::{Governor, Machine};
-use hearth_policy::names;
-use hearth_probe::detect;
-use hearth_probe::sysfs::Files;
+use hearth_policy::{Settings, names};
 use hearth_sim::World;
 use hearth_study::statistics::Change;
 use hearth_tune::{Experience, Goal, Method, Plan, Recommendation, Rival, tune};
 use hearth_workload::Workload;
 use serde::Serialize;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// Find the best scheduler for a command in the feature model
@@ -234,7 +235,13 @@ impl Args {
         })?;
         let winner = found.winner(plan.goal).map(|winner| winner.policy.clone());
         let live = match (self.live, &winner) {
-            (Some(runs), Some(winner)) => Some(live::compare(winner, &self.command, runs)?),
+            (Some(runs), Some(winner)) => {
+                let policy = hearth_policy::load(winner)?;
+                let params = &Settings::default();
+                let plan =
+                    live::Plan { policy: &policy, params, command: &self.command, prepare: None, runs };
+                Some(live::compare(winner, &plan)?)
+            }
             _ => None,
         };
         let confirmed = live.as_ref().is_none_or(live::Comparison::is_faster);
@@ -265,15 +272,9 @@ impl Args {
         if let Some(machine) = &self.machine {
             return Ok(Machine::load(machine)?);
         }
-        let files = Files::under(Path::new("/"));
-        let detected = detect::detect(&files, &detect::registers, &Default::default(), &Default::default())
-            .map_err(|error| {
-            Failure::from(error).help("name a machine: --machine NAME (`hearth list machines`)")
-        })?;
-        eprintln!(
-            "note: the machine is this one; `hearth machine detect` shows what is known and what is assumed of it"
-        );
-        Ok(Machine::parse("this machine", &detected.toml)?)
+        let here = Here::detect()?;
+        eprintln!("note: {}", here.about);
+        Ok(here.machine)
     }
 
     fn experience(&self, model: &Model) -> Result<Option<Experience>, Failure> {
@@ -375,11 +376,9 @@ impl Args {
                 }
             }
         }
-        // What can be pasted into a shell. A word with a zero byte cannot be quoted, nor be an argument.
-        let words = self.command.iter().map(String::as_str);
-        let quoted = shlex::try_join(words).ok().filter(|command| !command.is_empty());
-        let command = quoted.unwrap_or_else(|| "COMMAND".to_owned());
-        text + &format!("Try it: hearth exec {name} -- {command}\n")
+        let command =
+            if self.command.is_empty() { "COMMAND".to_owned() } else { quoted(self.command.iter().cloned()) };
+        text + &format!("Try it: sudo hearth try {name} -- {command}\n")
     }
 }
 

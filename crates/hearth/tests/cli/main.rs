@@ -9,6 +9,7 @@ mod play;
 mod reproduce;
 mod schedule;
 
+use hearth_trace::{CoreInfo, Energy, Header, Recording, Source, Trace};
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
@@ -151,7 +152,10 @@ fn output_requires_exactly_one_run() {
 #[test]
 fn a_recording_needs_a_command() {
     fails(&["record"], 2, &["nothing to record", "record -a"]);
-    fails(&["predict", "-m", "xeon-5218"], 2, &["<COMMAND>"]);
+    fails(&["predict", "-m", "xeon-5218"], 2, &["COMMAND"]);
+    let twice = ["predict", "--repeat", "2", "-m", "xeon-5218", "-p", "cfs", "-o", "t.trace", "--", "true"];
+    fails(&twice, 2, &["--output", "2 are selected"]);
+    fails(&["predict", "--repeat", "2", "none.trace"], 2, &["--repeat", "cannot be used with"]);
 }
 
 #[test]
@@ -189,7 +193,8 @@ fn the_documented_fields_are_there() {
     }
     let book =
         fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/src/json.md")).expect("the book");
-    for object in [&document["workload"], &runs[0], &comparisons[0]] {
+    let verdict = &document["verdicts"][0];
+    for object in [&document["workload"], &runs[0], &comparisons[0], verdict, &document["provenance"]] {
         for key in object.as_object().expect("an object").keys() {
             assert!(book.contains(&format!("`{key}`")), "{key} is not in docs/src/json.md");
         }
@@ -525,6 +530,116 @@ fn the_reader_may_close_the_pipe_early() {
     assert_eq!(text(&output.stderr), "");
 }
 
+#[test]
+fn a_prediction_says_where_it_comes_from_and_how_sure_it_is() {
+    let folder = folder();
+    for (seed, name) in [("1", "a.trace"), ("2", "b.trace")] {
+        let sim = ["sim", "-w", SMALL, "-m", "ryzen-3400g", "-p", "cfs", "--seed", seed, "-o", name];
+        assert!(hearth(folder.path(), &sim).status.success());
+    }
+    let args = "predict a.trace b.trace -m xeon-5218 -p eevdf -p nest --runs 2 --report p.html";
+    let args: Vec<&str> = args.split(' ').collect();
+    let page = || {
+        let said = printed(folder.path(), &args);
+        (said, fs::read_to_string(folder.path().join("p.html")).expect("the page"))
+    };
+    let (said, first) = page();
+    for part in
+        ["over recordings", "99.9%", "xeon-5218, schedutil", "\nVerdict: ", "\nNext: hearth report a.trace\n"]
+    {
+        assert!(said.contains(part), "{part} is not in:\n{said}");
+    }
+    for part in
+        ["Where this comes from", "hearth predict a.trace b.trace -m xeon-5218", "1 to 2", "99.9%, µs"]
+    {
+        assert!(first.contains(part), "{part}");
+    }
+    assert_eq!(page().1, first, "the same command gives the same page");
+    let document = json(folder.path(), &[&args[..], &["--json"]].concat());
+    let verdict = &document["verdicts"][0];
+    assert!(verdict["recordings_ci95"].is_array() && verdict["seeds_ci95"].is_array(), "{verdict}");
+    assert_eq!(document["provenance"]["seeds"], serde_json::json!([1, 2]));
+    assert_eq!(document["runs"][2]["recording"], 1);
+    assert!(document["answer"]["sentence"].as_str().is_some_and(|text| text.starts_with("Verdict: ")));
+}
+
+/// The machine differs between hosts: it is there, and so are two servers.
+#[test]
+fn without_a_machine_this_one_and_two_servers_are_predicted() {
+    let folder = folder();
+    let sim = ["sim", "-w", SMALL, "-m", "ryzen-3400g", "-p", "cfs", "-o", "t.trace"];
+    assert!(hearth(folder.path(), &sim).status.success());
+    let output = hearth(folder.path(), &["predict", "t.trace", "-p", "eevdf", "-p", "nest", "--runs", "2"]);
+    let (said, noted) = (text(&output.stdout), text(&output.stderr));
+    assert!(noted.contains("this machine is ") && noted.contains("the nearest built-in machine"), "{noted}");
+    for part in ["this machine, ", "xeon-5218, ", "xeon-6130-4s, "] {
+        assert!(said.contains(part), "{part} is not in:\n{said}");
+    }
+}
+
+#[test]
+fn a_report_says_where_the_time_goes() {
+    let folder = two_traces();
+    let said = printed(folder.path(), &["report", "a.trace"]);
+    assert!(said.contains("where the time goes") && said.contains("its longest waits"), "{said}");
+    let path = &json(folder.path(), &["report", "a.trace", "--json"])["traces"][0]["critical_path"];
+    let sum: f64 = ["run_s", "ready_s", "wait_s"].map(|part| path[part].as_f64().expect(part)).iter().sum();
+    assert!((sum - path["total_s"].as_f64().expect("a length")).abs() < 1e-6, "{path}");
+    assert_eq!(path["longest"].as_array().map(Vec::len), Some(5));
+    let without = printed(folder.path(), &["report", "a.trace", "--waits", "0"]);
+    assert!(!without.contains("where the time goes"));
+}
+
+#[test]
+fn a_report_shows_measured_energy_and_where_it_was_recorded() {
+    let folder = folder();
+    let energy = Energy { package_uj: 11_000_000, cores_uj: Some(8_100_000), dram_uj: None };
+    let recording = |energy: Option<Energy>| Recording {
+        command: vec!["make".into()],
+        kernel: "6.12.0".into(),
+        begin_s: 86_400,
+        host: "build7".into(),
+        energy: energy.map(Box::new),
+        ..Recording::default()
+    };
+    for (name, energy) in [("measured.trace", Some(energy)), ("not.trace", None)] {
+        let header = Header {
+            source: Source::Recorded(recording(energy)),
+            machine: "Xeon".into(),
+            cores: vec![CoreInfo::default()],
+            duration: 2_000_000_000,
+            energy_uj: energy.map_or(0, |energy| energy.total_uj()),
+            ..Header::default()
+        };
+        Trace { header, events: Vec::new() }.write(folder.path().join(name)).expect("a trace");
+    }
+    let words = |args: &[&str]| printed(folder.path(), args).split_whitespace().collect::<Vec<_>>().join(" ");
+    let said = words(&["report", "measured.trace"]);
+    for part in [
+        "recorded: 2.00 s on build7 (Xeon), Linux 6.12.0, 1970-01-02T00:00:00Z",
+        "energy (J) 11.0 packages 11.0 of which cores 8.10 memory - power (W) 5.50",
+    ] {
+        assert!(said.contains(part), "{part} is not in:\n{said}");
+    }
+    let said = words(&["report", "not.trace"]);
+    assert!(said.contains("energy was not measured") && !said.contains("packages"), "{said}");
+    let both = json(folder.path(), &["report", "measured.trace", "not.trace", "--json"]);
+    assert_eq!(both["traces"][0]["energy"]["cores_uj"], 8_100_000);
+    assert_eq!(both["traces"][1].get("energy"), None);
+    assert_eq!(both["traces"][0]["recorded"]["host"], "build7");
+}
+
+/// Where the kernel has no sched_ext, nothing is run.
+#[test]
+fn trying_needs_sched_ext() {
+    fails(&["try", "nset", "--", "true"], 1, &["did you mean `nest`"]);
+    fails(&["try", "nest"], 2, &["<COMMAND>"]);
+    fails(&["try", "--runs", "3", "--", "true"], 2, &["4..=100"]);
+    if !Path::new("/sys/kernel/sched_ext").exists() {
+        fails(&["try", "--", "touch", "ran"], 1, &["no sched_ext", "help: "]);
+    }
+}
+
 /// Without the rights to record, hearth must fail with 125. Otherwise it must return the command's status.
 #[test]
 fn recording() {
@@ -540,6 +655,9 @@ fn recording() {
     assert!(said.contains("sh ended with exit status: 7"), "{said}");
     let report = json(folder.path(), &["report", "t.trace", "--json"]);
     assert!(report["traces"][0]["summary"]["context_switches"].as_u64() > Some(0));
+    let recorded = &report["traces"][0]["recorded"];
+    assert!(recorded["date"].as_str().is_some_and(|date| date.ends_with('Z')), "{recorded}");
+    assert!(said.contains("energy: "), "{said}");
     assert_eq!(hearth(folder.path(), &["record", "--", "/no/such/command"]).status.code(), Some(127));
 
     let again = hearth(folder.path(), &["record", "-o", "t.trace", "--", "true"]);
@@ -555,6 +673,29 @@ fn recording() {
         125,
         &["t.trace.old already exists"],
     );
+}
+
+/// Two recordings of a command are kept, under new names, and predicted.
+#[test]
+fn predicted_recordings_are_kept() {
+    let folder = folder();
+    fs::write(folder.path().join("sh.trace"), "not mine").expect("a file");
+    let args =
+        ["predict", "--repeat", "2", "-m", "xeon-5218", "-p", "eevdf", "-p", "nest", "--runs", "2", "--json"];
+    let output = hearth(folder.path(), &[&args[..], &["--", "sh", "-c", "/bin/true; exit 7"]].concat());
+    if output.status.code() == Some(125) {
+        return;
+    }
+    assert_eq!(output.status.code(), Some(7));
+    let document: Value = serde_json::from_slice(&output.stdout).expect("one JSON document");
+    let recordings = document["provenance"]["recordings"].as_array().expect("recordings");
+    let paths: Vec<_> = recordings.iter().map(|recording| recording["path"].as_str()).collect();
+    assert_eq!(paths, [Some("sh-2.trace"), Some("sh-3.trace")]);
+    let repeat = "hearth predict -m xeon-5218 -p eevdf -p nest --runs 2 --json sh-2.trace sh-3.trace";
+    assert_eq!(document["provenance"]["command"], repeat);
+    let again: Vec<&str> = repeat.split(' ').skip(1).collect();
+    assert_eq!(json(folder.path(), &again)["verdicts"], document["verdicts"]);
+    assert_eq!(fs::read_to_string(folder.path().join("sh.trace")).expect("the file"), "not mine");
 }
 
 /// The detected values differ between machines; the file must be usable on all.

@@ -101,7 +101,6 @@ fn a_schedule_that_does_not_fit_is_refused() {
         &["--workload", "--schedule"],
     );
     fails(folder, &["sim", "--machine", "xeon-5218"], 2, &["--workload"]);
-    fails(folder, &["sim", "-w", "configure"], 2, &["--machine"]);
 }
 
 #[test]

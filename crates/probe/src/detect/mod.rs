@@ -53,6 +53,10 @@ pub struct Detected {
     pub toml: String,
     /// Deviations of the file from the machine. The file contains them as comments, too.
     pub notes: Vec<String>,
+    /// Name of the built-in machine whose values fill gaps.
+    pub nearest: String,
+    /// Sections of the file with values that this machine does not show, in the file's order.
+    pub assumed: Vec<String>,
 }
 
 /// Reads a model-specific register of a core, if possible.
@@ -107,7 +111,22 @@ pub fn detect(
     });
     // The file must load with `--machine`.
     Machine::parse("the detected machine", &toml)?;
-    Ok(Detected { toml, notes })
+    Ok(Detected { assumed: assumed(&toml), toml, notes, nearest: nearest.name })
+}
+
+/// The sections of a written file that have a value marked as an assumption.
+fn assumed(toml: &str) -> Vec<String> {
+    let mut sections = Vec::new();
+    let mut section = String::new();
+    for line in toml.lines() {
+        if let Some(name) = line.trim_start_matches('[').strip_suffix(']').filter(|_| line.starts_with('[')) {
+            section = name.trim_end_matches(']').to_owned();
+        }
+        if line.starts_with("# assumption") && !section.is_empty() && !sections.contains(&section) {
+            sections.push(section.clone());
+        }
+    }
+    sections
 }
 
 /// The first thread of each physical core of the first socket: the cores that the turbo measurement keeps busy.

@@ -65,6 +65,7 @@ pub fn any_trace() -> impl Strategy<Value = Trace> {
                 let filter = Filter::Command;
                 let over = LaidOver { machine: "m".into(), governor: "schedutil".into() };
                 let laid_over = (inferred % 2 == 1).then_some(over);
+                let energy = Energy { package_uj: inferred, cores_uj: None, dram_uj: Some(inferred) };
                 Source::Recorded(Recording {
                     method,
                     command,
@@ -72,6 +73,10 @@ pub fn any_trace() -> impl Strategy<Value = Trace> {
                     clock,
                     filter,
                     policy,
+                    begin_s: inferred,
+                    host: "h".into(),
+                    version: "1".into(),
+                    energy: (inferred % 3 == 1).then_some(Box::new(energy)),
                     inferred,
                     laid_over,
                 })

@@ -30,6 +30,8 @@ pub(crate) fn colours() -> String {
 pub struct Page {
     pub title: String,
     pub subtitle: String,
+    /// Version and command that made it.
+    pub provenance: String,
     /// The titles and rows of the table of scores.
     pub score: Vec<Vec<String>>,
     /// What the scores mean.
@@ -82,6 +84,7 @@ pub fn render(page: &Page) -> String {
     fill(&PAGE.replace("/* colours */", &colours()), |slot| match slot {
         "title" => escape(&page.title),
         "subtitle" => escape(&page.subtitle),
+        "provenance" => escape(&page.provenance),
         "score" => score(&page.score),
         "rule" => escape(&page.rule),
         "sections" => page.sections.iter().map(section).collect(),

@@ -33,6 +33,7 @@ fn page() -> Page {
     };
     let figure = |drawing| Figure { title: "Figure 5".into(), caption: "c".into(), drawing };
     Page {
+        provenance: "made by hearth".into(),
         title: "T".into(),
         subtitle: "S".into(),
         score: vec![vec!["half".into()], vec!["reported".into()]],

@@ -14,6 +14,13 @@ pub fn workload(facts: &[(String, String)]) -> String {
     html + "</dl>"
 }
 
+pub fn provenance(facts: &[(String, String)]) -> String {
+    if facts.is_empty() {
+        return String::new();
+    }
+    format!("<section id=\"provenance\"><h2>Where this comes from</h2>{}</section>", workload(facts))
+}
+
 pub fn notes(notes: &[String]) -> String {
     if notes.is_empty() {
         return String::new();

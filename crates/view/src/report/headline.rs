@@ -6,8 +6,14 @@ use super::table::{known, machines};
 use super::{Estimate, Row, Setting};
 use std::fmt::Write;
 
-pub fn section(rows: &[Row]) -> String {
+/// A smaller speed-up is none to a reader.
+const NOTICEABLE: f64 = 0.01;
+
+pub fn section(answer: &str, rows: &[Row]) -> String {
     let mut html = String::from("<section id=\"result\"><h2>Result</h2>");
+    if !answer.is_empty() {
+        let _ = write!(html, "<p>{}</p>", escape(answer));
+    }
     if rows.is_empty() {
         return html + "<p>No results: nothing was run.</p></section>";
     }
@@ -29,9 +35,12 @@ pub fn section(rows: &[Row]) -> String {
     html + "</div></section>"
 }
 
-/// Compares the best policy of one machine and governor with its baseline.
+/// Compares the best policy of one machine and governor with the first one under this governor.
 fn sentence(group: &[&Row], rows: &[Row]) -> String {
-    let compared = group.iter().filter_map(|row| Some((*row, known(row.speedup)?, row.against.as_ref()?)));
+    let compared = group.iter().filter_map(|row| {
+        let (baseline, speedup) = row.within.as_ref()?;
+        Some((*row, known(Some(*speedup))?, baseline))
+    });
     let Some((best, speedup, against)) = compared.max_by(|a, b| a.1.mean.total_cmp(&b.1.mean)) else {
         return match group {
             [only] => {
@@ -44,6 +53,12 @@ fn sentence(group: &[&Row], rows: &[Row]) -> String {
     let other = other(against, &best.setting);
     let between = interval(&speedup);
     match verdict(&speedup) {
+        Verdict::Faster if speedup.high < NOTICEABLE => {
+            format!(
+                "<strong>No noticeable difference</strong>: the best, {policy}, is {} {other}{between}.",
+                than(speedup.mean)
+            )
+        }
         Verdict::Unclear => {
             format!(
                 "<strong>No clear difference</strong>: the best, {policy}, is {} {other}{between}.",
@@ -58,10 +73,12 @@ fn sentence(group: &[&Row], rows: &[Row]) -> String {
         }
         Verdict::Faster | Verdict::OneRun => {
             let baseline = rows.iter().find(|row| row.setting == *against);
+            // The saving has the baseline of the machine, which another governor may have.
+            let saving = known(best.energy_saving).filter(|_| best.against.as_ref() == Some(against));
             format!(
                 "<strong>{policy} is {}</strong> than {other}{between}{}.",
                 by(speedup.mean),
-                also(best, baseline)
+                also(best, saving, baseline)
             )
         }
     }
@@ -101,8 +118,8 @@ fn interval(speedup: &Estimate) -> String {
 }
 
 /// The effect of the best policy on energy and underload.
-fn also(best: &Row, baseline: Option<&Row>) -> String {
-    let energy = known(best.energy_saving).map(|saving| match verdict(&saving) {
+fn also(best: &Row, saving: Option<Estimate>, baseline: Option<&Row>) -> String {
+    let energy = saving.map(|saving| match verdict(&saving) {
         Verdict::Unclear => "no clear change in energy".to_string(),
         _ if saving.mean < 0.0 => format!("{} more energy", percent(-saving.mean)),
         _ => format!("{} less energy", percent(saving.mean)),
@@ -155,7 +172,8 @@ mod tests {
     fn row(policy: &str, speedup: Option<(f64, f64, f64)>) -> Row {
         let speedup = speedup.map(|(mean, low, high)| Estimate { mean, low, high });
         let against = speedup.map(|_| setting("schedutil", "cfs"));
-        Row { setting: setting("schedutil", policy), against, speedup, ..Row::default() }
+        let within = against.clone().zip(speedup);
+        Row { setting: setting("schedutil", policy), against, speedup, within, ..Row::default() }
     }
 
     fn of(rows: &[Row]) -> String {
@@ -191,12 +209,34 @@ mod tests {
     }
 
     #[test]
+    fn less_than_one_per_cent_is_not_noticeable() {
+        let text = of(&[row("cfs", None), row("nest", Some((0.003, 0.002, 0.004)))]);
+        assert!(
+            text.starts_with("<strong>No noticeable difference</strong>: the best, nest, is 0.3%"),
+            "{text}"
+        );
+        let text = of(&[row("cfs", None), row("nest", Some((0.009, 0.002, 0.016)))]);
+        assert!(text.starts_with("<strong>nest is 0.9% faster"), "{text}");
+    }
+
+    #[test]
     fn the_baseline_can_win() {
         let text = of(&[row("cfs", None), row("slocal", Some((-0.05, -0.06, -0.04)))]);
         assert!(
             text.starts_with("<strong>cfs is the fastest</strong>: the next, slocal, is 5.0% slower than it"),
             "{text}"
         );
+    }
+
+    #[test]
+    fn headlines_compare_within_one_governor() {
+        let mut other = row("nest", Some((0.9, 0.8, 1.0)));
+        other.setting.governor = "performance".into();
+        other.within = Some((setting("performance", "cfs"), Estimate { mean: 0.1, low: 0.05, high: 0.15 }));
+        other.energy_saving = Some(Estimate { mean: 0.5, low: 0.4, high: 0.6 });
+        let text = of(&[other]);
+        assert!(text.starts_with("<strong>nest is 10.0% faster</strong> than cfs <span"), "{text}");
+        assert!(!text.contains("energy"), "{text}");
     }
 
     #[test]

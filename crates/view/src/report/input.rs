@@ -11,10 +11,14 @@ pub struct Report {
     pub subtitle: String,
     /// Facts about the workload: names and values.
     pub workload: Vec<(String, String)>,
+    /// The answer in a sentence; may be empty.
+    pub answer: String,
     pub rows: Vec<Row>,
     pub distributions: Vec<Distribution>,
     pub timelines: Vec<TimelinePanel>,
     pub notes: Vec<String>,
+    /// Where the numbers come from and how to repeat them: names and values.
+    pub provenance: Vec<(String, String)>,
 }
 
 /// A policy under a governor on a machine.
@@ -72,6 +76,15 @@ pub struct Row {
     pub migrations: f64,
     #[serde(deserialize_with = "null_is_nan")]
     pub busy_ghz_mean: f64,
+    /// Percentiles of the wake-up latency, in microseconds.
+    #[serde(deserialize_with = "null_is_nan")]
+    pub wakeup_p50_us: f64,
+    #[serde(deserialize_with = "null_is_nan")]
+    pub wakeup_p99_us: f64,
+    #[serde(deserialize_with = "null_is_nan")]
+    pub wakeup_p99_9_us: f64,
+    /// The speed-up over the first policy under the same governor, and that policy's setting. `None`: this row is that one.
+    pub within: Option<(Setting, Estimate)>,
 }
 
 impl Default for Row {
@@ -93,6 +106,10 @@ impl Default for Row {
             sockets_used: f64::NAN,
             migrations: f64::NAN,
             busy_ghz_mean: f64::NAN,
+            wakeup_p50_us: f64::NAN,
+            wakeup_p99_us: f64::NAN,
+            wakeup_p99_9_us: f64::NAN,
+            within: None,
         }
     }
 }

@@ -42,11 +42,12 @@ pub fn render(report: &Report) -> String {
         "style" => page::text("report.css").unwrap_or_default().to_string(),
         "script" => script().unwrap_or_default().to_string(),
         "facts" => facts::workload(&report.workload),
-        "headline" => headline::section(&report.rows),
+        "headline" => headline::section(&report.answer, &report.rows),
         "table" => table::section(&report.rows),
         "bars" => bars::section(&report.rows),
         "frequencies" => frequency::section(&report.distributions, &scales),
         "traces" => traces::section(&report.timelines, &scales),
+        "provenance" => facts::provenance(&report.provenance),
         "notes" => facts::notes(&report.notes),
         _ => unreachable!("unknown slot in the template: {slot}"),
     })

@@ -14,6 +14,8 @@ const PAGE: &str = include_str!("page.html");
 pub struct Page {
     pub title: String,
     pub subtitle: String,
+    /// Version and command that made it.
+    pub provenance: String,
     /// The limits of the method, as shares: slower than the best one, good, bad.
     pub best: f64,
     pub good: f64,
@@ -72,6 +74,7 @@ pub fn render(page: &Page) -> String {
     fill(&PAGE.replace("/* colours */", &colours()), |slot| match slot {
         "title" => escape(&page.title),
         "subtitle" => escape(&page.subtitle),
+        "provenance" => escape(&page.provenance),
         "contents" => page.applications.iter().map(contents).collect(),
         "applications" => page.applications.iter().map(|one| application(page, one)).collect(),
         _ => unreachable!("unknown slot in the template: {slot}"),
@@ -250,6 +253,7 @@ mod tests {
         Page {
             title: "a study".into(),
             subtitle: "<of> two".into(),
+            provenance: "made by hearth".into(),
             best: 0.1,
             good: 0.8,
             bad: 0.2,

@@ -1,9 +1,10 @@
-//! The tables of a report's `--by`, `--wakers`, `--inversions` and `--overloads`.
+//! The tables of a report's `--by`, `--wakers`, `--inversions`, `--overloads` and `--waits`.
 
 use super::sheet::Cell::{Count, Number, Text};
 use super::sheet::{Cell, Column, Sheet};
 use hearth_analysis::{
-    ByInterval, Interval, Inversion, Inversions, Load, Overload, Overloads, ProcessRow, ThreadRow, WakerPair,
+    ByInterval, CriticalPath, Interval, Inversion, Inversions, Load, Overload, Overloads, PathWait,
+    ProcessRow, ProgramOnPath, ThreadRow, WakerPair,
 };
 use hearth_study::measure::{Measured, NAMES};
 use hearth_trace::CoreId;
@@ -15,6 +16,8 @@ pub fn text(traces: &[Measured], top: usize) -> String {
     text += &each(traces, top, |trace| trace.by_thread.as_ref().map(|rows| threads(rows)));
     text += &compared(traces, top, |trace| trace.wakers.as_ref().map(|rows| wakers(rows)));
     text += &each(traces, usize::MAX, |trace| trace.inversions.as_ref().map(inversions));
+    text += &each(traces, top, |trace| trace.critical_path.as_ref().map(programs));
+    text += &each(traces, usize::MAX, |trace| trace.critical_path.as_ref().map(waits));
     text += &each(traces, usize::MAX, |trace| trace.overloads.as_ref().map(overloads));
     text
 }
@@ -154,6 +157,33 @@ fn overloads(found: &Overloads) -> Sheet {
     let [ms, core_ms] = [found.ms, found.core_ms].map(|value| Number(value).text());
     let title = format!("longest overloads; total: {}, {ms} ms, {core_ms} core·ms", found.count);
     Sheet::new(title, 4, &columns, &found.longest)
+}
+
+fn programs(path: &CriticalPath) -> Sheet {
+    let columns: [Column<&ProgramOnPath>; 4] = [
+        ("program", |row| Text(row.program.clone())),
+        ("runs (s)", |row| Number(row.run_s)),
+        ("waits for a core", |row| Number(row.ready_s)),
+        ("sleeps, devices, others", |row| Number(row.wait_s)),
+    ];
+    let [total, run, ready, wait] =
+        [path.total_s, path.run_s, path.ready_s, path.wait_s].map(|value| Number(value).text());
+    let title = format!(
+        "where the time goes: on the critical path of {total} s, {run} s run, {ready} s wait for a core, {wait} s for timers, devices and other processes"
+    );
+    Sheet::new(title, 1, &columns, &path.programs)
+}
+
+fn waits(path: &CriticalPath) -> Sheet {
+    let total = Number(path.total_s).text();
+    let columns: [Column<&PathWait>; 5] = [
+        ("from (s)", |row| moment(row.begin_s)),
+        ("thread", |row| Text(row.thread.to_string())),
+        ("name", |row| Text(row.name.clone())),
+        ("waits for", |row| Text(row.reason.name().into())),
+        ("ms", |row| Number(row.ms)),
+    ];
+    Sheet::new(format!("its longest waits, of {total} s"), 4, &columns, &path.longest)
 }
 
 /// The first four items of a list.

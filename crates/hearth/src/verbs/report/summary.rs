@@ -3,19 +3,19 @@
 use super::sheet::Cell;
 use crate::table::{Plain, percent};
 use hearth_study::measure::{Measured, NAMES};
-use hearth_trace::{Recording, Source, Summary};
+use hearth_trace::{Energy, Recording, Source, Summary};
 
 pub fn text(traces: &[Measured]) -> String {
     let mut text = String::new();
     for (trace, name) in traces.iter().zip(NAMES) {
         let name = if traces.len() > 1 { format!("{name}: ") } else { String::new() };
-        text += &format!("{name}{}\n  {}\n  on {}\n\n", trace.path, origin(&trace.source), trace.machine);
+        text += &format!("{name}{}\n  {}\n  {}\n\n", trace.path, origin(&trace.source), place(trace));
     }
     let mut table = Plain::new(1);
     if traces.len() > 1 {
         table.head(&["", NAMES[0], NAMES[1], "ratio"]);
     }
-    let columns: Vec<Vec<(&str, Cell)>> = traces.iter().map(|trace| metrics(&trace.summary)).collect();
+    let columns: Vec<Vec<(&str, Cell)>> = traces.iter().map(|trace| metrics(trace, traces)).collect();
     for (at, (title, _)) in columns[0].iter().enumerate() {
         table.row(&row(title, &columns.iter().map(|column| column[at].1.clone()).collect::<Vec<_>>()));
     }
@@ -54,12 +54,29 @@ fn verdict(a: &Summary, b: &Summary) -> String {
     format!("\nThe second compared with the first: speed-up {speedup}{saving}.\n")
 }
 
-fn metrics(s: &Summary) -> Vec<(&'static str, Cell)> {
+/// Where and when it was recorded, or the simulated machine.
+fn place(trace: &Measured) -> String {
+    match &trace.recorded {
+        Some(recorded) => {
+            let energy = if trace.energy.is_some() { "" } else { "; energy was not measured" };
+            format!("recorded: {recorded}{energy}")
+        }
+        None => format!("on {}", trace.machine),
+    }
+}
+
+/// All metrics of a trace: the same ones for all `traces`.
+fn metrics(trace: &Measured, traces: &[Measured]) -> Vec<(&'static str, Cell)> {
     use Cell::{Count, Number};
+    let s = &trace.summary;
     let (latency, distance) = (&s.wakeup_latency_us, &s.migrations_by_distance);
-    vec![
-        ("time (s)", Number(s.duration_s)),
-        ("energy (J)", Cell::known(s.energy_j)),
+    let power = s.energy_j.filter(|_| s.duration_s > 0.0).map(|joules| joules / s.duration_s);
+    let mut metrics = vec![("time (s)", Number(s.duration_s)), ("energy (J)", Cell::known(s.energy_j))];
+    if traces.iter().any(|trace| trace.energy.is_some()) {
+        metrics.extend(parts(trace.energy.as_ref()));
+    }
+    metrics.extend([
+        ("power (W)", Cell::known(power)),
         ("CPU time (core·s)", Number(s.busy_core_s)),
         ("underload per second", Number(s.underload_per_s)),
         ("overload (core·ms)", Number(s.overload_core_ms)),
@@ -84,6 +101,17 @@ fn metrics(s: &Summary) -> Vec<(&'static str, Cell)> {
         ("kept warm by spinning (core·ms)", Number(s.spin_core_ms)),
         ("events", Count(s.events)),
         ("events lost", s.lost_events.map_or(Cell::Unknown, Count)),
+    ]);
+    metrics
+}
+
+/// The parts of the measured energy, in joules.
+fn parts(energy: Option<&Energy>) -> [(&'static str, Cell); 3] {
+    let joules = |uj: Option<u64>| Cell::known(uj.map(|uj| uj as f64 / 1e6));
+    [
+        ("  packages", joules(energy.map(|energy| energy.package_uj))),
+        ("    of which cores", joules(energy.and_then(|energy| energy.cores_uj))),
+        ("  memory", joules(energy.and_then(|energy| energy.dram_uj))),
     ]
 }
 

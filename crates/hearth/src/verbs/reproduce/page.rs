@@ -1,6 +1,7 @@
 //! The results as a page.
 
 use super::{figures, print, words};
+use crate::provenance;
 use hearth_study::reproduction::{ClaimResult, Reproduction};
 use hearth_view::claims::{Claim, Found, Page, Section, Unasked, render};
 
@@ -26,6 +27,7 @@ pub fn page(reproduction: &Reproduction) -> String {
     render(&Page {
         title: "The papers' claims, and what Hearth simulates".into(),
         subtitle: "Each claim's range as a band, our mean as a dot, its 95% confidence interval as a line. The dashed line is 0.".into(),
+        provenance: provenance::line(),
         score: score.collect(),
         rule: print::runs(reproduction),
         sections,

@@ -143,6 +143,7 @@ fn page(content: &Content, table: &Path) -> String {
     let places: BTreeSet<String> = content.applications.iter().map(place).collect();
     let common = places.first().filter(|_| places.len() == 1).cloned().unwrap_or_default();
     study::render(&study::Page {
+        provenance: crate::provenance::line(),
         title: "Which features of a scheduler matter".into(),
         subtitle: format!("{} applications{common}, from {name}.", content.applications.len()),
         best: content.method.best,

@@ -1,0 +1,296 @@
+use crate::arguments::examples;
+use crate::failure::{Failure, Outcome};
+use crate::live::{self, Plan, Trial, Trials};
+use crate::output::{self, Document};
+use crate::policy::PolicyArgs;
+use crate::provenance::{self, quoted};
+use crate::table::{Plain, number, percent};
+use hearth_recorder::Host;
+use hearth_study::ranks::{median, saving, speedup};
+use hearth_study::statistics::Change;
+use serde::Serialize;
+
+/// Measure whether a policy helps a command, on this machine
+///
+/// Runs the command under the kernel's scheduler and under the policy in turn, with one run of each before that does not
+/// count. Compares time, and the energy of the machine where the processor counts it (RAPL). The command's output is
+/// discarded. An interval is that of Mann and Whitney's test (95%), which no outlier moves. Needs root and a kernel with
+/// sched_ext; without them, nothing is run.
+#[derive(clap::Args)]
+#[command(mut_arg("policy", |policy| policy.required(false).default_value("nest").index(1)))]
+#[command(after_help = examples(&[
+    "sudo hearth try -- ./configure",
+    "sudo hearth try smove --runs 20 --prepare 'make clean' -- make -j8",
+]))]
+pub struct Args {
+    #[command(flatten)]
+    policy: PolicyArgs,
+
+    /// Number of runs under each scheduler
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u16).range(4..=100))]
+    runs: u16,
+
+    /// Shell command to run before each run, which is not measured: `make clean`
+    #[arg(long, value_name = "COMMAND")]
+    prepare: Option<String>,
+
+    /// Print JSON (schema hearth.try/1) instead of text
+    #[arg(long)]
+    json: bool,
+
+    /// The command and its arguments
+    #[arg(last = true, required = true, index = 2)]
+    command: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct Content {
+    policy: String,
+    command: Vec<String>,
+    host: String,
+    kernel: String,
+    machine: String,
+    version: &'static str,
+    repeat: String,
+    /// In the order of the runs.
+    trials: Trials,
+    time: Compared,
+    /// `None`: the energy was not measured.
+    energy: Option<Compared>,
+    why_no_energy: Option<String>,
+    verdict: String,
+    next: String,
+}
+
+/// Medians of both, in seconds or joules, and the improvement.
+#[derive(Serialize)]
+struct Compared {
+    kernel: f64,
+    policy: f64,
+    improvement: f64,
+    improvement_ci95: Option<[f64; 2]>,
+}
+
+impl Args {
+    pub fn run(self) -> Outcome {
+        let (policy, params) = self.policy.load()?;
+        let prepare = self.prepare.as_deref();
+        let plan =
+            Plan { policy: &policy, params: &params, command: &self.command, prepare, runs: self.runs };
+        let (trials, absent) = live::measure(&plan)?;
+        let host = Host::detect();
+        let time = compared(&trials, |trial| Some(trial.time_s), speedup)
+            .ok_or_else(|| Failure::new("no run was measured"))?;
+        let spec = self.policy.spec();
+        let conclusion = Conclusion::of(&time);
+        let content = Content {
+            command: self.command.clone(),
+            host: host.name,
+            kernel: host.kernel,
+            machine: host.model,
+            version: env!("CARGO_PKG_VERSION"),
+            repeat: provenance::command(),
+            energy: compared(&trials, |trial| Some(trial.energy?.total_uj() as f64 / 1e6), saving),
+            why_no_energy: absent.map(|absent| absent.to_string()),
+            verdict: conclusion.sentence(policy.name(), &self.command, &time),
+            next: conclusion.next(&spec, &self.command, self.runs),
+            policy: spec,
+            trials,
+            time,
+        };
+        let document = Document { schema: "hearth.try/1", content: &content };
+        output::print(self.json, &document, || text(&content))
+    }
+}
+
+/// `None` if a run lacks the metric.
+fn compared(
+    trials: &Trials,
+    metric: impl Fn(&Trial) -> Option<f64>,
+    improvement: fn(&[f64], &[f64]) -> Change,
+) -> Option<Compared> {
+    let values = |trials: &[Trial]| trials.iter().map(&metric).collect::<Option<Vec<f64>>>();
+    let (kernel, policy) = (values(&trials.kernel)?, values(&trials.policy)?);
+    let Change { value, ci95 } = improvement(&kernel, &policy);
+    Some(Compared {
+        kernel: median(&kernel),
+        policy: median(&policy),
+        improvement: value,
+        improvement_ci95: ci95,
+    })
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Conclusion {
+    Helps,
+    Hurts,
+    CannotTell,
+}
+
+impl Conclusion {
+    fn of(time: &Compared) -> Conclusion {
+        match time.improvement_ci95 {
+            Some([low, _]) if low > 0.0 => Conclusion::Helps,
+            Some([_, high]) if high < 0.0 => Conclusion::Hurts,
+            _ => Conclusion::CannotTell,
+        }
+    }
+
+    fn sentence(self, policy: &str, command: &[String], time: &Compared) -> String {
+        let command = quoted(command.iter().cloned());
+        let percent = |share: f64| format!("{:.1}", share.abs() * 100.0);
+        let between = time.improvement_ci95.map_or_else(String::new, |[low, high]| {
+            format!(" ({:+.1} to {:+.1}%)", low * 100.0, high * 100.0)
+        });
+        match self {
+            Conclusion::Helps => {
+                format!(
+                    "{policy} makes `{command}` {}% faster on this machine{between}.",
+                    percent(time.improvement)
+                )
+            }
+            Conclusion::Hurts => {
+                format!(
+                    "{policy} makes `{command}` {}% slower on this machine{between}.",
+                    percent(time.improvement)
+                )
+            }
+            Conclusion::CannotTell => {
+                format!(
+                    "These runs cannot tell whether {policy} helps `{command}`: {:+.1}%{between}.",
+                    time.improvement * 100.0
+                )
+            }
+        }
+    }
+
+    fn next(self, policy: &str, command: &[String], runs: u16) -> String {
+        let words = |words: &str| words.split(' ').map(str::to_owned).collect::<Vec<_>>();
+        let with_command = |start: &str| {
+            quoted(words(start).into_iter().chain(["--".to_owned()]).chain(command.iter().cloned()))
+        };
+        let more = (runs * 4).min(100);
+        match self {
+            // The unit is named after a built-in policy without parameters.
+            Conclusion::Helps if hearth_policy::names().contains(&policy) => {
+                format!("sudo systemctl enable --now hearth@{policy}")
+            }
+            Conclusion::Helps => format!("sudo hearth run {}", quoted([policy.to_owned()])),
+            Conclusion::CannotTell if more > runs => {
+                with_command(&format!("sudo hearth try {policy} --runs {more}"))
+            }
+            Conclusion::Hurts | Conclusion::CannotTell => with_command("sudo hearth predict"),
+        }
+    }
+}
+
+fn text(content: &Content) -> String {
+    let mut table = Plain::new(1);
+    table.head(&["median", "kernel", &content.policy, "improvement", "95% interval"]);
+    let mut row = |name: &str, compared: &Compared| {
+        table.row(&[
+            name.to_owned(),
+            number(compared.kernel),
+            number(compared.policy),
+            percent(compared.improvement),
+            compared
+                .improvement_ci95
+                .map_or("-".into(), |[low, high]| format!("{:+.1} to {:+.1}%", low * 100.0, high * 100.0)),
+        ]);
+    };
+    row("time (s)", &content.time);
+    if let Some(energy) = &content.energy {
+        row("energy (J)", energy);
+    }
+    let mut text = table.render();
+    let runs = content.trials.kernel.len();
+    text += &format!(
+        "\n{runs} runs each, in turn, on {} ({}), Linux {}; time: kernel / {} − 1, energy: 1 − {} / kernel, by ranks.\n",
+        content.host, content.machine, content.kernel, content.policy, content.policy
+    );
+    if let Some(why) = &content.why_no_energy {
+        text += &format!("Energy was not measured: {why}.\n");
+    }
+    text + &format!("\nVerdict: {}\nNext: {}\n", content.verdict, content.next)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hearth_trace::Energy;
+
+    fn trials(kernel: &[f64], policy: &[f64], joules: Option<f64>) -> Trials {
+        let energy = joules.map(|joules| Energy { package_uj: (joules * 1e6) as u64, ..Energy::default() });
+        let of = |times: &[f64]| times.iter().map(|time_s| Trial { time_s: *time_s, energy }).collect();
+        Trials { kernel: of(kernel), policy: of(policy) }
+    }
+
+    fn time(trials: &Trials) -> Compared {
+        compared(trials, |trial| Some(trial.time_s), speedup).unwrap()
+    }
+
+    const SLOW: [f64; 5] = [10.0, 10.1, 10.2, 9.9, 10.0];
+
+    #[test]
+    fn the_conclusion_follows_the_interval() {
+        let fast = SLOW.map(|time| time * 0.8);
+        for (kernel, policy, expected) in [
+            (SLOW, fast, Conclusion::Helps),
+            (fast, SLOW, Conclusion::Hurts),
+            (SLOW, SLOW, Conclusion::CannotTell),
+            (SLOW, [8.0, 8.1, 8.0, 99.0, 99.0], Conclusion::CannotTell),
+        ] {
+            assert_eq!(Conclusion::of(&time(&trials(&kernel, &policy, None))), expected);
+        }
+        // Three runs have no interval at 95%.
+        let few = trials(&SLOW[..3], &fast[..3], None);
+        assert_eq!(Conclusion::of(&time(&few)), Conclusion::CannotTell);
+    }
+
+    #[test]
+    fn the_next_command_can_be_pasted() {
+        let command = ["make".to_owned(), "-j 8".into()];
+        let next = |conclusion: Conclusion, policy, runs| conclusion.next(policy, &command, runs);
+        assert_eq!(next(Conclusion::Helps, "nest", 10), "sudo systemctl enable --now hearth@nest");
+        assert_eq!(next(Conclusion::Helps, "nest:s_max=1tick", 10), "sudo hearth run 'nest:s_max=1tick'");
+        assert_eq!(next(Conclusion::CannotTell, "nest", 10), "sudo hearth try nest --runs 40 -- make '-j 8'");
+        assert_eq!(next(Conclusion::CannotTell, "nest", 100), "sudo hearth predict -- make '-j 8'");
+    }
+
+    #[test]
+    fn energy_needs_all_runs() {
+        let energy =
+            |trials: &Trials| compared(trials, |trial| Some(trial.energy?.total_uj() as f64 / 1e6), saving);
+        assert!(energy(&trials(&SLOW, &SLOW, None)).is_none());
+        let same = energy(&trials(&SLOW, &SLOW, Some(5.0))).unwrap();
+        assert_eq!((same.kernel, same.improvement), (5.0, 0.0));
+    }
+
+    #[test]
+    fn the_text_ends_with_verdict_and_command() {
+        let trials = trials(&SLOW, &SLOW.map(|time| time * 0.8), None);
+        let time = time(&trials);
+        let conclusion = Conclusion::of(&time);
+        let command = vec!["make".to_owned()];
+        let text = text(&Content {
+            policy: "nest".into(),
+            host: "build7".into(),
+            kernel: "6.12.0".into(),
+            machine: "Xeon".into(),
+            version: "1.0",
+            repeat: String::new(),
+            energy: None,
+            why_no_energy: Some("no counters".into()),
+            verdict: conclusion.sentence("nest", &command, &time),
+            next: conclusion.next("nest", &command, 5),
+            command,
+            trials,
+            time,
+        });
+        assert!(text.contains("5 runs each, in turn, on build7 (Xeon), Linux 6.12.0"), "{text}");
+        assert!(text.contains("Energy was not measured: no counters."), "{text}");
+        let verdict = "Verdict: nest makes `make` 25.0% faster on this machine (";
+        assert!(text.contains(verdict), "{text}");
+        assert!(text.ends_with("Next: sudo systemctl enable --now hearth@nest\n"), "{text}");
+    }
+}

@@ -1,0 +1,221 @@
+//! How much a speed-up depends on what is assumed of a machine.
+
+use crate::matrix::{Matrix, Variant, setting};
+use crate::{Conclusion, Error, Prediction};
+use hearth_machine::{Governor, Machine};
+use hearth_sim::Job;
+use hearth_workload::Workload;
+use serde::Serialize;
+use toml::{Table, Value};
+
+/// The range of a speed-up over changes of a machine's assumed parameters, one at a time.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Sensitivity {
+    pub low: f64,
+    pub high: f64,
+    /// The change that moves the speed-up most, such as `frequency.turbo.release_us halved`; empty: none does.
+    pub by: String,
+}
+
+/// The parameters that act on time and have no published source (docs/src/data/sensitivity.md). Each is halved and
+/// doubled.
+const ASSUMED: [&str; 8] = [
+    "frequency.turbo.release_us",
+    "frequency.hwp.tau_us",
+    "frequency.hwp.full_permille",
+    "frequency.window_us",
+    "frequency.schedutil.rate_limit_us",
+    "costs.stall_permille",
+    "costs.smt_share_permille",
+    "idle.*.exit_latency_us",
+];
+const FACTORS: [(f64, &str); 2] = [(0.5, "halved"), (2.0, "doubled")];
+/// Seeds of each simulation at most: differences under the same seed are compared, which need few.
+const SEEDS: u64 = 3;
+
+/// A verdict that is clear so far, and what it is about.
+struct Clear<'a> {
+    /// In the prediction.
+    index: usize,
+    machine: &'a Machine,
+    governor: Governor,
+    /// Baseline and best.
+    policies: [&'a Variant; 2],
+}
+
+impl Matrix {
+    /// Number of simulations of [`Matrix::weigh`].
+    pub fn sensitivity_runs_of(&self, prediction: &Prediction) -> usize {
+        let each = |clear: Clear| 2 * self.sensitivity_seeds() as usize * (variants(clear.machine).len() + 1);
+        self.clear(prediction).into_iter().map(each).sum()
+    }
+
+    /// Adds to each clear verdict of a prediction of this matrix what other values of the assumed parameters give. Of
+    /// several recordings, `workload` is one. Calls `done` after each simulation.
+    pub fn weigh(
+        &self,
+        prediction: &mut Prediction,
+        workload: &Workload,
+        done: impl Fn() + Sync,
+    ) -> Result<(), Error> {
+        for clear in self.clear(prediction) {
+            let speedup = prediction.verdicts[clear.index].speedup;
+            let model = self.sensitivity(workload, &clear, speedup, &done)?;
+            let verdict = &mut prediction.verdicts[clear.index];
+            *verdict = verdict.clone().with(model);
+        }
+        Ok(())
+    }
+
+    fn clear(&self, prediction: &Prediction) -> Vec<Clear<'_>> {
+        let mut all = Vec::new();
+        for (index, verdict) in prediction.verdicts.iter().enumerate() {
+            if !matches!(verdict.conclusion, Conclusion::Faster | Conclusion::Slower) {
+                continue;
+            }
+            let Some(baseline) = self.variants.first() else { continue };
+            for (machine, &governor) in self
+                .machines
+                .iter()
+                .flat_map(|machine| self.governors.iter().map(move |governor| (machine, governor)))
+            {
+                let best = self.variants.iter().find(|best| setting(machine, governor, best) == verdict.best);
+                all.extend(best.map(|best| Clear { index, machine, governor, policies: [baseline, best] }));
+            }
+        }
+        all
+    }
+
+    fn sensitivity_seeds(&self) -> u64 {
+        self.runs.clamp(1, SEEDS)
+    }
+
+    /// The range of `speedup`, that of the best policy.
+    fn sensitivity(
+        &self,
+        workload: &Workload,
+        clear: &Clear,
+        speedup: f64,
+        done: impl Fn() + Sync,
+    ) -> Result<Sensitivity, Error> {
+        let &Clear { machine, governor, policies, .. } = clear;
+        let changed = variants(machine);
+        let machines: Vec<&Machine> =
+            std::iter::once(machine).chain(changed.iter().map(|(_, machine)| machine)).collect();
+        let seeds = self.sensitivity_seeds();
+        let mut jobs = Vec::new();
+        for &machine in &machines {
+            for variant in policies {
+                for run in 0..seeds {
+                    let seed = self.seed.wrapping_add(run);
+                    jobs.push(self.job(workload, machine, governor, variant, seed));
+                }
+            }
+        }
+        let times = hearth_sim::map_jobs(&jobs, self.threads, |_, job: &Job| {
+            self.go_on()?;
+            let outcome = hearth_sim::run(job, &mut ())?;
+            done();
+            Ok::<f64, Error>(outcome.time_s)
+        });
+        let times = times.into_iter().collect::<Result<Vec<f64>, Error>>()?;
+        let sum = |times: &[f64]| times.iter().sum::<f64>();
+        let ratios: Vec<f64> = times
+            .chunks_exact(2 * seeds as usize)
+            .map(|both| both.split_at(seeds as usize))
+            .map(|(baseline, best)| sum(baseline) / sum(best))
+            .collect();
+        let names: Vec<&String> = changed.iter().map(|(name, _)| name).collect();
+        Ok(range(speedup, &ratios, &names))
+    }
+}
+
+/// The range of a speed-up. The first ratio is that of the unchanged machine.
+fn range(speedup: f64, ratios: &[f64], names: &[&String]) -> Sensitivity {
+    let mut range = Sensitivity { low: speedup, high: speedup, by: String::new() };
+    let Some((unchanged, ratios)) = ratios.split_first() else { return range };
+    let mut farthest = 0.0;
+    for (ratio, name) in ratios.iter().zip(names) {
+        let value = (1.0 + speedup) * ratio / unchanged - 1.0;
+        range.low = range.low.min(value);
+        range.high = range.high.max(value);
+        if (value - speedup).abs() > farthest {
+            farthest = (value - speedup).abs();
+            range.by = (*name).clone();
+        }
+    }
+    range
+}
+
+/// The machine with each change that it can have, and the name of the change.
+fn variants(machine: &Machine) -> Vec<(String, Machine)> {
+    let Ok(table) = machine.to_toml().parse::<Table>() else { return Vec::new() };
+    let mut variants = Vec::new();
+    for key in ASSUMED {
+        for (factor, name) in FACTORS {
+            let values = assignments(&table, key, factor);
+            if let Some(changed) = values.and_then(|values| machine.with(&machine.name, &values).ok())
+                && changed != *machine
+            {
+                variants.push((format!("{key} {name}"), changed));
+            }
+        }
+    }
+    variants
+}
+
+/// The replacements (see [`Machine::load`]) that multiply a parameter; `None` if the machine does not have it.
+fn assignments(table: &Table, key: &str, factor: f64) -> Option<String> {
+    if let Some((list, last)) = key.split_once(".*.") {
+        let each = table.get(list)?.as_array()?.iter().enumerate().filter_map(|(index, item)| {
+            let item = item.as_table()?;
+            let value = item.get(last)?.as_integer()? as f64 * factor;
+            // A sleep must not be shorter than its exit latency.
+            let most = item.get("target_residency_us").and_then(Value::as_integer);
+            let value = most.map_or(value, |most| value.min(most as f64));
+            Some(format!("{list}.{index}.{last}={}", value.round()))
+        });
+        let all: Vec<String> = each.collect();
+        return (!all.is_empty()).then(|| all.join(","));
+    }
+    let mut place = table;
+    let (path, last) = key.rsplit_once('.')?;
+    for step in path.split('.') {
+        place = place.get(step)?.as_table()?;
+    }
+    let value = place.get(last)?.as_integer()? as f64 * factor;
+    let value = if last.ends_with("_permille") { value.min(1000.0) } else { value };
+    Some(format!("{key}={}", value.round()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_machine_has_its_assumptions_changed() {
+        for name in Machine::names() {
+            let machine = Machine::builtin(name).unwrap();
+            let variants = variants(&machine);
+            assert!(variants.len() > 8, "{name}: {}", variants.len());
+            assert!(variants.iter().all(|(_, changed)| changed.name == machine.name));
+        }
+        let shift = variants(&Machine::builtin("xeon-5218").unwrap());
+        assert!(shift.iter().any(|(change, machine)| change == "frequency.turbo.release_us halved"
+            && machine.frequency.turbo.release_us == 10_000));
+        assert!(shift.iter().any(|(change, _)| change == "idle.*.exit_latency_us doubled"));
+    }
+
+    #[test]
+    fn the_range_is_relative_to_the_unchanged_machine() {
+        let names = ["a doubled".to_owned(), "b doubled".to_owned()];
+        let names: Vec<&String> = names.iter().collect();
+        // The unchanged machine gives 1.2 here and +10% over all seeds; with b doubled, a quarter less.
+        let found = range(0.1, &[1.2, 1.2, 0.9], &names);
+        assert!(
+            (found.low - (1.1 * 0.75 - 1.0)).abs() < 1e-12 && (found.high - 0.1).abs() < 1e-12,
+            "{found:?}"
+        );
+        assert_eq!(found.by, "b doubled");
+    }
+}
