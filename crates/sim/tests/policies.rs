@@ -291,14 +291,20 @@ fn threads_that_do_not_divide_evenly_take_turns() {
 #[test]
 fn cfs_separates_hyperthreads_that_both_run() {
     let machine = Machine::builtin("ryzen-3400g").unwrap();
-    let pair = |core: u16| machine.topology.cores[usize::from(core)].physical == machine.topology.cores[0].physical;
+    let pair =
+        |core: u16| machine.topology.cores[usize::from(core)].physical == machine.topology.cores[0].physical;
     let others: Vec<u16> = (0..8).filter(|core| !pair(*core)).collect();
     let mut threads = vec![thread("main", (1..=8).map(Op::Fork).collect())];
-    threads.extend(others.iter().map(|core| Thread {
-        affinity: vec![*core],
-        ..thread("short", vec![Op::Run(30 * WORK_MS)])
-    }));
-    threads.extend((0..2).map(|_| thread("long", vec![Op::Run(2000 * WORK_MS)])));
+    threads.extend(
+        others
+            .iter()
+            .map(|core| Thread { affinity: vec![*core], ..thread("short", vec![Op::Run(30 * WORK_MS)]) }),
+    );
+    // The second one may use only its pair and the last core.
+    threads.extend(
+        [vec![], vec![0, 1, 7]]
+            .map(|affinity| Thread { affinity, ..thread("long", vec![Op::Run(2000 * WORK_MS)]) }),
+    );
     let workload = Workload { name: "pair".into(), threads, ..Workload::default() };
     let end = |policy: &str| simulate_on(&machine, &workload, policy, &[]).0.summary.duration_s;
     let together = end("ule");

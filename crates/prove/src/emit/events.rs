@@ -93,7 +93,9 @@ fn placement(unit: &Unit, theory: &mut Theory, event: Event, handler: &Function)
             false,
             "affinity",
             match event {
-                Event::Preempt => "match result with Just c -> is_core c /\\ (allowed own_thread c \\/ c = core_of own_thread) | Nothing -> true end",
+                Event::Preempt => {
+                    "match result with Just c -> is_core c /\\ (allowed own_thread c \\/ c = core_of own_thread) | Nothing -> true end"
+                }
                 _ => "match result with Just c -> is_core c /\\ allowed own_thread c | Nothing -> true end",
             },
             match event {

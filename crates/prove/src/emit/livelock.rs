@@ -59,8 +59,9 @@ pub fn emit(unit: &Unit, theory: &mut Theory) {
 fn bounded_steals(policy: &Policy, theory: &Theory) -> Vec<Id> {
     let newly_idle = policy.handler(Event::NewlyIdle).map(|id| &policy.function(id).effects.steals);
     let steals = policy.steals.iter().enumerate().filter(|(_, steal)| !steal.superseded);
-    let (again, once): (Vec<_>, Vec<_>) = steals
-        .partition(|(id, _)| newly_idle.is_some_and(|steals| steals.iter().any(|steal| steal.index() == *id)));
+    let (again, once): (Vec<_>, Vec<_>) = steals.partition(|(id, _)| {
+        newly_idle.is_some_and(|steals| steals.iter().any(|steal| steal.index() == *id))
+    });
     let again: Vec<_> = again.into_iter().map(|(_, steal)| steal.name.as_str()).collect();
     let mut bounds = theory.bounded_moves_of(&again);
     if again.len() == 1 {
