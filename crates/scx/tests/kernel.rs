@@ -97,6 +97,12 @@ fn policies_see_the_machine_in_live_kernels() {
     in_each_kernel(&["machine.sh", "nest", "smove", "cfs-cwc"]);
 }
 
+/// Weight counts across cores, and threads that do not divide evenly take turns.
+#[test]
+fn policies_share_the_machine_as_the_kernel_does() {
+    in_each_kernel(&["shares.sh", "cfs", "eevdf", "nest"]);
+}
+
 /// Policies have their ticks on cores that have none while one thread runs.
 #[test]
 fn policies_tick_without_a_periodic_tick() {

@@ -1,0 +1,59 @@
+# shellcheck shell=sh
+# shares.sh HEARTH POLICY...: whether weight counts across cores, and threads that do not divide evenly take turns,
+# compared with the kernel's own scheduler, in a live kernel with four cores. Prints `ok WHAT` or `FAILED WHAT`; the last
+# line is `end`.
+H=$1
+shift
+. "$(dirname "$0")/checks.sh"
+
+# The shares of a core that spinning threads with these nice values have in 20 s, in percent.
+shares() {
+	spins=
+	for nice; do
+		nice -n "$nice" sh -c 'while :; do :; done' &
+		spins="$spins $!"
+	done
+	sleep 3
+	ticks() { for spin in $spins; do cut -d ' ' -f 14 "/proc/$spin/stat"; done; }
+	before=$(ticks)
+	begun=$(date +%s%N)
+	sleep 20
+	after=$(ticks)
+	ended=$(date +%s%N)
+	# shellcheck disable=SC2086 # several processes
+	kill $spins
+	# shellcheck disable=SC2086
+	wait $spins 2>/dev/null
+	# A tick of /proc is 10 ms.
+	# shellcheck disable=SC2086
+	echo $before $after | awk -v ms=$(((ended - begun) / 1000000)) \
+		'{ for (i = 1; i <= NF / 2; i++) print int(($(i + NF / 2) - $i) * 1000 / ms + 0.5) }' | sort -n
+}
+
+measure() {
+	shares 0 0 0 0 19 19 19 19 >"/tmp/nice.$1"
+	shares 0 0 0 0 0 >"/tmp/five.$1"
+	for load in nice five; do
+		# shellcheck disable=SC2046 # one line
+		echo "$1: $load:" $(cat "/tmp/$load.$1")
+	done
+}
+
+# Each share is within eight points of the kernel's.
+as_in_kernel() {
+	paste "/tmp/$1.kernel" "/tmp/$1.$policy" | awk '{ d = $1 - $2; if (d > 8 || d < -8) bad = 1; print } END { exit bad }'
+}
+
+measure kernel
+for policy; do
+	"$H" run "$policy" 2>"/tmp/$policy.log" &
+	loader=$!
+	check "$policy starts" until_is "$policy"
+	measure "$policy"
+	check "$policy: nice counts across cores" as_in_kernel nice
+	check "$policy: five threads on four cores have equal shares" as_in_kernel five
+	check "$policy still schedules" is "$policy"
+	kill -TERM $loader
+	check "$policy ends" wait $loader
+done
+echo end
