@@ -285,7 +285,8 @@ impl<'a> Driver<'a> {
         // A claim without a placement ends with the handler.
         world.claimed = world.claimed - activity.claims;
         activity.claims = Cores::EMPTY;
-        if matches!(event, New | Unblock) {
+        let leaves = event == Preempt && world.thread(activity.subject).core != me;
+        if matches!(event, New | Unblock) || leaves {
             cwc::at_placement(self.checks, self.model, world, me, activity)?;
         }
         Ok(())

@@ -99,6 +99,13 @@ fn a_wakeup_that_looks_at_one_die_leaves_cores_idle() {
 }
 
 #[test]
+fn a_preempted_thread_that_goes_to_any_core_leaves_others_idle() {
+    let stays = "on preempt (thread t) {\n        charge(t);\n        t => t.core.ready;";
+    let goes = "on preempt (thread t) {\n        charge(t);\n        t => (first(core c in t.affinity) else t.core).ready;";
+    broken("cfs-cwc-flat", &[(stays, goes)], "preempt", "no core stays idle");
+}
+
+#[test]
 fn a_filter_off_by_one_misses_overloaded_cores() {
     let off = ("src.nr_running >= 2;", "src.nr_running >= 3;");
     broken("cfs-cwc-flat", &[off], "pull", "an idle core sees");
