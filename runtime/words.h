@@ -247,9 +247,9 @@ static inline bool saakm_has_missed(uint64_t SAAKM_MEM *heard)
  * look saw an older word. The change that made the word disagree came after X's write, in the order
  * of full barriers; so the call after that change sees X's bit and would have written.
  *
- * A bit that was cleared too late, and set again, was wrong for a moment: a thief may have missed the
- * core: the result is true. That happens to `waiting` only. A core that an arrival takes out of `idle` counts the
- * arrival until `idle` has followed, so it does not become idle in between.
+ * True if a bit was cleared too late, and set again. It was wrong for a moment: a thief may have
+ * missed the core. That happens to `waiting` only. A core that an arrival takes out of `idle` counts
+ * the arrival until `idle` has followed, so it does not become idle in between.
  */
 SAAKM_FUNCTION int saakm_follow(core_t c, uint32_t set)
 {

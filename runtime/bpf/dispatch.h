@@ -190,7 +190,7 @@ SAAKM_GLOBAL int saakm_schedule(u64 context, u32 cpu, u32 prev)
 }
 #endif
 
-/* Event preempt. What it preempts in turn, it does not: so preemptions end. */
+/* Event preempt. Its handler preempts no core, so preemptions end. */
 static __always_inline void saakm_preempted(saakm_t s, thread_t t)
 {
 	s->on_preempt = true;

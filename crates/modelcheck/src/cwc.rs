@@ -30,8 +30,8 @@ fn excused(world: &World, core: u8) -> bool {
     world.core(core).activity.is_some() || world.claimed.contains(core)
 }
 
-/// After `new`, `unblock`, and a `preempt` that sends its thread to another core: no violation if the thread was placed alone, or if no core was idle for it
-/// throughout the event.
+/// After `new`, `unblock`, and a `preempt` that sends its thread to another core: no violation if the thread was placed
+/// alone, or if no core was idle for it throughout the event.
 pub fn at_placement(
     checks: Checks,
     model: &Model,

@@ -41,7 +41,7 @@ measure() {
 
 # Each share is within eight points of the kernel's.
 as_in_kernel() {
-	paste "/tmp/$1.kernel" "/tmp/$1.$policy" | awk '{ d = $1 - $2; if (d > 8 || d < -8) bad = 1; print } END { exit bad }'
+	paste "/tmp/$1.kernel" "/tmp/$1.$policy" | awk '{ d = $1 - $2; if (d > 8 || d < -8) bad = 1; print } END { exit bad || NR < 5 }'
 }
 
 measure kernel

@@ -1,9 +1,9 @@
 //! No livelock: no event causes events of its own kind again and again.
 //!
 //! Each event has a rank, and causes only events of lower rank: a timer moves threads, a steal moves threads, a moved
-//! thread may preempt the core that it goes to, a preemption moves its thread and calls `schedule`, but preempts no core. What threads do
-//! (fork, wake, block, yield), ticks and balances come from outside. A sequence of steals ends by the obligations of
-//! progress.
+//! thread may preempt the core that it goes to, a preemption moves its thread and calls `schedule`, but preempts no core.
+//! What threads do (fork, wake, block, yield), ticks and balances come from outside. A sequence of steals ends by the
+//! obligations of progress.
 
 use super::Theory;
 use super::events::nowhere;
