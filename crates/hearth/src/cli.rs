@@ -1,8 +1,9 @@
 //! The command line and its verbs. The flags of a verb are in the verb's module.
 
 use crate::failure::{Failure, Outcome};
+use crate::output;
 use clap::error::{ContextKind, Error};
-use clap::{Command, CommandFactory, FromArgMatches, Parser, Subcommand};
+use clap::{ColorChoice, Command, CommandFactory, FromArgMatches, Parser, Subcommand};
 use std::any::TypeId;
 use std::error::Error as _;
 use std::ffi::OsString;
@@ -114,6 +115,9 @@ impl Cli {
 /// The definition of the command line: help, completions and manual pages come from it.
 pub fn definition() -> Command {
     let command = with_negative_numbers(Cli::command());
+    // Where `CI` is set, clap colours for a dumb terminal, too.
+    let colour = if output::is_dumb_terminal() { ColorChoice::Never } else { ColorChoice::Auto };
+    let command = command.color(colour);
     let template = overview(&command);
     command.help_template(template)
 }

@@ -170,5 +170,6 @@ fn colours_can_be_refused() {
         assert!(usual, "{line}");
         assert_eq!(coloured(&[("NO_COLOR", "1")]), Some(false), "{line}");
         assert_eq!(coloured(&[("TERM", "dumb")]), Some(false), "{line}");
+        assert_eq!(coloured(&[("TERM", "dumb"), ("CI", "true")]), Some(false), "{line}");
     }
 }
