@@ -35,6 +35,8 @@ enum saakm_state {
 	SAAKM_TERMINATED,
 	/* The kernel dequeued the thread and will enqueue it again, e.g. to change its affinity. */
 	SAAKM_DETACHED,
+	/* Its cgroup has used up its time (cpu.max). For the policy the thread is BLOCKED. */
+	SAAKM_PARKED,
 };
 
 /* ---- the place of a thread --------------------------------------------------------------- */

@@ -5,6 +5,8 @@
 
 /* ---- handlers ---------------------------------------------------------------------------- */
 
+SAAKM_GLOBAL int saakm_weigh(u64 thread);
+
 /*
  * Prepares this core's context of `level` for an event of t (or NULL). saakm_end ends it.
  *
@@ -24,6 +26,8 @@ static __always_inline saakm_t saakm_begin(enum saakm_context_level level, threa
 	s->on_timer = level == SAAKM_IN_TIMER;
 	s->room = SAAKM_MOVES;
 	SAAKM_LOCK();
+	if (t && t->group)
+		saakm_weigh((u64)t);
 	return s;
 }
 

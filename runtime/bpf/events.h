@@ -51,7 +51,7 @@ s32 BPF_STRUCT_OPS(saakm_select_cpu, struct task_struct *p, s32 prev_cpu, u64 wa
 	state = saakm_state_of(t->where);
 	if (state != SAAKM_NOT_QUEUED && state != SAAKM_BLOCKED)
 		return prev_cpu;
-	if (saakm_is_percpu_kthread(p))
+	if (saakm_is_percpu_kthread(p) || (state == SAAKM_BLOCKED && saakm_held_by((u64)t)))
 		return prev_cpu;
 	saakm_update_affinity(t, prev_cpu, saakm_pinned(p));
 	s = saakm_begin(SAAKM_IN_OPERATION, t);
@@ -119,8 +119,20 @@ void BPF_STRUCT_OPS(saakm_enqueue, struct task_struct *p, u64 enq_flags)
 		scx_bpf_dsq_insert(p, SCX_DSQ_LOCAL, SCX_SLICE_DFL, enq_flags | SCX_ENQ_PREEMPT);
 		return;
 	}
+	saakm_join_group((u64)t);
 	where = t->where;
 	state = saakm_state_of(where);
+	if (state != SAAKM_READY && state != SAAKM_NOT_QUEUED) {
+		u32 group = saakm_held_by((u64)t);
+
+		if (group) {
+			s = saakm_begin(SAAKM_IN_OPERATION, t);
+			saakm_park((u64)s, (u64)t);
+			saakm_end((u64)s);
+			scx_bpf_dsq_insert(p, saakm_group_dsq(group), SAAKM_SLICE_NS, enq_flags);
+			return;
+		}
+	}
 	/* RUNNING: preempted without ops.dispatch. READY: already placed. */
 	if (state == SAAKM_RUNNING) {
 		s = saakm_begin(SAAKM_IN_OPERATION, t);
@@ -192,7 +204,13 @@ void BPF_STRUCT_OPS(saakm_running, struct task_struct *p)
 		where = t->where;
 	saakm_change(s, cpu, SAAKM_RUNS, t->index);
 	t->running_since = s->now;
+	t->charged = s->now;
 	t->timer_at = 0;
+	if (saakm_held_by((u64)t)) {
+		/* Its cgroup used up its time while it was in a queue: ops.dispatch parks it. */
+		scx_bpf_task_set_slice(p, 0);
+		scx_bpf_kick_cpu(cpu, SCX_KICK_PREEMPT);
+	}
 	core->count.migrations += t->ran_on != cpu && t->ran_on != SAAKM_NO_CORE;
 	t->ran_on = cpu;
 	core->count.switches++;
@@ -226,6 +244,7 @@ void BPF_STRUCT_OPS(saakm_stopping, struct task_struct *p, bool runnable)
 	core->busy_ns += now - t->running_since;
 	t->running_since = -1;
 	SAAKM_UNLOCK();
+	saakm_charge((u64)t, now);
 }
 
 /* p is no longer runnable: event block or terminate; or DETACHED, to be enqueued again. */
@@ -239,6 +258,7 @@ void BPF_STRUCT_OPS(saakm_quiescent, struct task_struct *p, u64 deq_flags)
 
 	if (!t)
 		return;
+	saakm_leave_group((u64)t);
 	t->timer_at = 0;
 	t->flags &= ~SAAKM_T_YIELDS;
 	s = saakm_begin(SAAKM_IN_OPERATION, t);
@@ -318,9 +338,10 @@ void BPF_STRUCT_OPS(saakm_tick, struct task_struct *p)
 
 	if (!t || saakm_state_of(t->where) != SAAKM_RUNNING)
 		return;
+	saakm_charge((u64)t, scx_bpf_now());
 	/* A slice of 0 is a preemption that the kernel is about to carry out. */
 	if (p->scx.slice && !saakm_is_percpu_kthread(p))
-		scx_bpf_task_set_slice(p, SAAKM_SLICE_NS);
+		scx_bpf_task_set_slice(p, saakm_held_by((u64)t) ? 0 : SAAKM_SLICE_NS);
 	if (!saakm_tick_is_due(cpu))
 		return;
 	s = saakm_begin(SAAKM_IN_OPERATION, t);
@@ -385,7 +406,9 @@ s32 BPF_STRUCT_OPS_SLEEPABLE(saakm_init_task, struct task_struct *p,
 	old = t->where;
 	t->serial = __sync_fetch_and_add(&WORLD->serials, 1) + 1;
 	t->pid = p->pid;
-	t->weight = 1024;
+	t->weight = t->own_weight = 1024;
+	t->counted = 0;
+	t->group = saakm_first_group(args);
 	t->runtime = 0;
 	t->running_since = -1;
 	t->timer_at = 0;
@@ -434,7 +457,7 @@ void BPF_STRUCT_OPS(saakm_enable, struct task_struct *p)
 
 	if (!t)
 		return;
-	t->weight = saakm_weight_of(p->scx.weight);
+	t->weight = t->own_weight = saakm_weight_of(p->scx.weight);
 	saakm_read_allowed(p, (u64)t);
 }
 
@@ -459,8 +482,10 @@ void BPF_STRUCT_OPS(saakm_set_weight, struct task_struct *p, u32 weight)
 {
 	thread_t t = saakm_thread_of(p);
 
-	if (t)
-		t->weight = saakm_weight_of(weight);
+	if (!t)
+		return;
+	t->own_weight = saakm_weight_of(weight);
+	saakm_weigh((u64)t);
 }
 
 void BPF_STRUCT_OPS(saakm_set_cpumask, struct task_struct *p, const struct cpumask *allowed)
@@ -565,6 +590,11 @@ SCX_OPS_DEFINE(saakm_ops,
 	       .disable = (void *)saakm_disable,
 	       .set_weight = (void *)saakm_set_weight,
 	       .set_cpumask = (void *)saakm_set_cpumask,
+	       .cgroup_init = (void *)saakm_cgroup_init,
+	       .cgroup_exit = (void *)saakm_cgroup_exit,
+	       .cgroup_move = (void *)saakm_cgroup_move,
+	       .cgroup_set_weight = (void *)saakm_cgroup_set_weight,
+	       .cgroup_set_bandwidth = (void *)saakm_cgroup_set_bandwidth,
 	       .init = (void *)saakm_init,
 	       .dump_task = (void *)saakm_dump_task,
 	       .dump_cpu = (void *)saakm_dump_cpu,

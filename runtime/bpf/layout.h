@@ -12,7 +12,7 @@
 #ifndef SAAKM_LAYOUT_H
 #define SAAKM_LAYOUT_H
 
-#define SAAKM_LAYOUT 9 /* increment on any change below */
+#define SAAKM_LAYOUT 10 /* increment on any change below */
 
 #define SAAKM_WORLD_AT 0x1000UL     /* struct saakm_world */
 #define SAAKM_TOLD_SETS_AT 0x2000UL /* log.h: sets of cores as last logged */
@@ -26,6 +26,9 @@
 #define SAAKM_DOMAIN_BYTES 256UL
 #define SAAKM_CONTEXTS_AT 0x400000UL /* struct saakm [SAAKM_MAX_CORES][SAAKM_CONTEXTS] */
 #define SAAKM_CONTEXT_BYTES 4096UL
+#define SAAKM_GROUPS_AT 0x2000000UL /* struct saakm_group [SAAKM_MAX_GROUPS]; 0: the root */
+#define SAAKM_GROUP_BYTES 64UL
+#define SAAKM_MAX_GROUPS (1UL << 14)
 #define SAAKM_THREADS_AT 0x4000000UL /* struct saakm_thread [SAAKM_MAX_THREADS]; 0: no thread */
 #define SAAKM_THREAD_BYTES 512UL
 #define SAAKM_MAX_THREADS (1UL << 20)
@@ -83,6 +86,7 @@ struct saakm_counters {
 	uint64_t spins, spin_ns; /* number and total time of spins in the idle loop */
 	uint64_t kicks;          /* rounds of these spins */
 	uint64_t bypassed;       /* insertions into a queue of the kernel, past the policy */
+	uint64_t parked;         /* threads whose cgroup had used up its time */
 };
 
 /*
@@ -91,13 +95,13 @@ struct saakm_counters {
  * with the old `key`.
  */
 struct saakm_thread {
-	uint64_t where;        /* state | queue << 8 | core << 16 | version << 32 */
-	int64_t key;           /* position in an ordered queue; the smallest key runs first */
-	uint32_t index;        /* index of this slot */
-	uint32_t serial;       /* unique, unlike `index`: slots are reused */
-	uint32_t pid;          /* the kernel's thread id */
-	uint32_t weight;       /* 1024 at nice 0 */
-	int64_t runtime;       /* ns executed before `running_since` */
+	uint64_t where;  /* state | queue << 8 | core << 16 | version << 32 */
+	int64_t key;     /* position in an ordered queue; the smallest key runs first */
+	uint32_t index;  /* index of this slot */
+	uint32_t serial; /* unique, unlike `index`: slots are reused */
+	uint32_t pid;    /* the kernel's thread id */
+	uint32_t weight; /* its share of the weight of its cgroups; 1024 at nice 0 in the root */
+	int64_t runtime; /* ns executed before `running_since` */
 	int64_t running_since; /* start of the current execution, or -1 while not running */
 	uint64_t affinity;     /* arena address of the set of cores that it may use */
 	uint64_t timer_at;     /* expiry of the timer; 0: not armed */
@@ -105,7 +109,11 @@ struct saakm_thread {
 	uint32_t ran_on;       /* core of the last execution, or SAAKM_NO_CORE */
 	uint32_t next_free;    /* next slot in the free list */
 	uint32_t reason;       /* the policy's reason for the last placement or move */
-	uint32_t pad[12];
+	uint32_t group;        /* index of its cgroup, 0: the root */
+	uint32_t own_weight;   /* 1024 at nice 0 */
+	uint32_t counted;      /* weight with which it counts in its cgroup, 0: not at all */
+	uint64_t charged;      /* time until which its cgroup is charged, while it runs */
+	uint32_t pad[6];
 	uint8_t attrs[SAAKM_THREAD_ATTRS]; /* the policy's attributes */
 	struct saakm_set allowed;          /* valid with SAAKM_T_RESTRICTED */
 };
@@ -114,6 +122,18 @@ struct saakm_thread {
 #define SAAKM_T_RESTRICTED 2u /* may run only on `allowed` */
 #define SAAKM_T_YIELDS 4u     /* called sched_yield since it was last inserted */
 #define SAAKM_T_PREEMPTS 8u   /* saakm_insert preempts the core's thread */
+
+/* A cgroup with a controller `cpu` of its own (groups.h). */
+struct saakm_group {
+	uint64_t word;   /* weight of its runnable members | share << 40 | SAAKM_GROUP_HELD */
+	uint64_t quota;  /* ns of execution in a period, 0: no limit (cpu.max) */
+	uint64_t period; /* ns */
+	uint64_t burst;  /* most unused ns that it keeps for later periods (cpu.max.burst) */
+	int64_t used;    /* ns of execution that no quota has covered yet */
+	uint64_t begun;  /* start of the current period */
+	uint32_t parent; /* index, 0: the root */
+	uint32_t pad;
+};
 
 struct saakm_core {
 	uint64_t word;                       /* its threads, and whether it is idle (words.h) */
@@ -208,6 +228,8 @@ struct saakm_world {
 	uint64_t no_slot;        /* threads without a slot: the kernel's global DSQ runs them */
 	uint64_t serials;        /* last serial that was given to a thread */
 	uint64_t missed;         /* times that a core entered `waiting` late (words.h) */
+	uint64_t fresh_group;    /* first index of a cgroup that was never used */
+	uint64_t limits;         /* cgroups with a quota */
 	struct saakm_set online; /* written by the loader */
 	struct saakm_set kernel_idle;     /* the kernel's view: the idle loop runs */
 	struct saakm_set idle;            /* the policy's view: idle, and no thread is coming */

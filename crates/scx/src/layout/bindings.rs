@@ -3,7 +3,7 @@
 pub const SAAKM_MAX_WEIGHT: u32 = 1048576;
 pub const SAAKM_MAX_CORES: u32 = 1024;
 pub const SAAKM_SET_WORDS: u32 = 16;
-pub const SAAKM_LAYOUT: u32 = 9;
+pub const SAAKM_LAYOUT: u32 = 10;
 pub const SAAKM_WORLD_AT: u32 = 4096;
 pub const SAAKM_TOLD_SETS_AT: u32 = 8192;
 pub const SAAKM_ZERO_AT: u32 = 12288;
@@ -16,6 +16,9 @@ pub const SAAKM_DOMAINS_AT: u32 = 2097152;
 pub const SAAKM_DOMAIN_BYTES: u32 = 256;
 pub const SAAKM_CONTEXTS_AT: u32 = 4194304;
 pub const SAAKM_CONTEXT_BYTES: u32 = 4096;
+pub const SAAKM_GROUPS_AT: u32 = 33554432;
+pub const SAAKM_GROUP_BYTES: u32 = 64;
+pub const SAAKM_MAX_GROUPS: u32 = 16384;
 pub const SAAKM_THREADS_AT: u32 = 67108864;
 pub const SAAKM_THREAD_BYTES: u32 = 512;
 pub const SAAKM_MAX_THREADS: u32 = 1048576;
@@ -76,6 +79,7 @@ pub struct saakm_counters {
     pub spin_ns: u64,
     pub kicks: u64,
     pub bypassed: u64,
+    pub parked: u64,
 }
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
@@ -94,9 +98,25 @@ pub struct saakm_thread {
     pub ran_on: u32,
     pub next_free: u32,
     pub reason: u32,
-    pub pad: [u32; 12usize],
+    pub group: u32,
+    pub own_weight: u32,
+    pub counted: u32,
+    pub charged: u64,
+    pub pad: [u32; 6usize],
     pub attrs: [u8; 128usize],
     pub allowed: saakm_set,
+}
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct saakm_group {
+    pub word: u64,
+    pub quota: u64,
+    pub period: u64,
+    pub burst: u64,
+    pub used: i64,
+    pub begun: u64,
+    pub parent: u32,
+    pub pad: u32,
 }
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
@@ -195,6 +215,8 @@ pub struct saakm_world {
     pub no_slot: u64,
     pub serials: u64,
     pub missed: u64,
+    pub fresh_group: u64,
+    pub limits: u64,
     pub online: saakm_set,
     pub kernel_idle: saakm_set,
     pub idle: saakm_set,

@@ -1,0 +1,113 @@
+# shellcheck shell=sh
+# tenants.sh HEARTH POLICY...: whether cpu.weight and cpu.max of cgroups hold, in a live kernel with four cores. Prints
+# `ok WHAT` or `FAILED WHAT`; the last line is `end`.
+H=$1
+shift
+. "$(dirname "$0")/checks.sh"
+
+C=/sys/fs/cgroup
+echo +cpu >$C/cgroup.subtree_control
+
+make() { # make CGROUP FILE VALUE: a cgroup with a limit
+	mkdir -p "$C/$1"
+	echo "$3" >"$C/$1/$2"
+}
+spin() { # spin CGROUP N: N spinning threads
+	for n in $(seq "$2"); do
+		sh -c "echo \$\$ >$C/$1/cgroup.procs; while :; do :; done" &
+		spins="$spins $!"
+	done
+}
+used() { awk '/^usage_usec/ { print $2 }' "$C/$1/cpu.stat"; }
+# measure NAME CGROUP...: writes the percentage of a core that each cgroup uses in 15 s to /tmp/NAME.
+measure() {
+	name=$1
+	shift
+	sleep 3
+	before=$(for group; do used "$group"; done)
+	begun=$(date +%s%N)
+	sleep 15
+	after=$(for group; do used "$group"; done)
+	ended=$(date +%s%N)
+	# shellcheck disable=SC2086 # several numbers
+	echo $before $after | awk -v us=$(((ended - begun) / 1000)) \
+		'{ for (i = 1; i <= NF / 2; i++) printf "%d ", ($(i + NF / 2) - $i) * 100 / us + 0.5; print "" }' >"/tmp/$name"
+	echo "$who: $name: $(cat "/tmp/$name")"
+}
+ends() {
+	# shellcheck disable=SC2086 # several processes
+	kill -9 $spins
+	# shellcheck disable=SC2086
+	wait $spins 2>/dev/null
+	spins=
+}
+# near NAME EXPECTED...: each cgroup used what it should, within a tenth and two points.
+near() {
+	name=$1
+	shift
+	echo "$@" | cat "/tmp/$name" - | awk 'NR == 1 { split($0, got) }
+		NR == 2 { for (i = 1; i <= NF; i++) { d = got[i] - $i; if (d < 0) d = -d; if (d > $i / 10 + 2) bad = 1 } }
+		{ print } END { exit bad || NR < 2 }'
+}
+
+make heavy cpu.weight 300
+make light cpu.weight 100
+make house cpu.weight 100
+echo +cpu >$C/house/cgroup.subtree_control
+make house/one cpu.weight 100
+make house/many cpu.weight 100
+make fifth cpu.max "20000 100000"
+make wide cpu.max "150000 100000"
+make estate cpu.max "100000 100000"
+echo +cpu >$C/estate/cgroup.subtree_control
+make estate/a cpu.weight 100
+make estate/b cpu.max "30000 100000"
+
+weights() {
+	spin heavy 4
+	spin light 4
+	measure weights heavy light
+	ends
+	spin house/one 2
+	spin house/many 6
+	spin light 4
+	measure nested house/one house/many light
+	ends
+}
+limits() {
+	spin fifth 2
+	spin wide 4
+	spin estate/a 2
+	spin estate/b 2
+	measure limits fifth wide estate estate/b
+	# Threads that wait for their cgroup when its limit changes, and when they leave it.
+	echo max >$C/fifth/cpu.max
+	# shellcheck disable=SC2086 # the first thread
+	echo ${spins%%  *} | cut -d ' ' -f 1 >$C/wide/cgroup.procs
+	measure freed fifth
+	echo "20000 100000" >$C/fifth/cpu.max
+	ends
+}
+
+who=kernel
+weights
+limits
+for who; do
+	"$H" run "$who" 2>"/tmp/$who.log" &
+	loader=$!
+	check "$who starts" until_is "$who"
+	case $who in
+	cfs | eevdf | nest)
+		weights
+		check "$who: cpu.weight divides the machine" near weights 300 100
+		check "$who: cpu.weight holds at each level" near nested 100 100 200
+		;;
+	esac
+	limits
+	check "$who: cpu.max holds" near limits 20 150 100 30
+	check "$who: a thread without its limit runs on" [ "$(cat /tmp/freed)" -ge 25 ]
+	check "$who still schedules" is "$who"
+	kill -TERM $loader
+	check "$who ends" wait $loader
+done
+echo end

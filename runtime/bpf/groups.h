@@ -1,0 +1,432 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * SaaKM on sched_ext: the limits of cgroups. A policy sees no cgroups; it sees their effects.
+ *
+ * cpu.weight: the weight of a thread is its share of the weights of its cgroups, as in CFS
+ * (task_h_load). At each level the members of a cgroup that are runnable, threads and cgroups, share
+ * its weight in proportion to their own. Policies that balance and run by weight thus divide the
+ * machine as the cgroups say.
+ *
+ * cpu.max: when a cgroup has used up its quota, its threads are PARKED: each has event block, and is in
+ * a DSQ of the cgroup, where no core looks. A timer adds the quota of the next period; then the
+ * threads have event unblock. A tick notices the end of a quota, so that more may be used; the
+ * following periods pay for that.
+ *
+ * Threads of the root cgroup cost nothing here.
+ */
+#ifndef SAAKM_GROUPS_H
+#define SAAKM_GROUPS_H
+
+/* Index of a cgroup, by its number in the kernel. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, SAAKM_MAX_GROUPS);
+	__type(key, u64);
+	__type(value, u32);
+} saakm_group_ids SEC(".maps");
+
+/* Indexes of cgroups that are gone. */
+struct {
+	__uint(type, BPF_MAP_TYPE_QUEUE);
+	__uint(max_entries, SAAKM_MAX_GROUPS);
+	__type(value, u32);
+} saakm_free_groups SEC(".maps");
+
+/* A timer per cgroup: the end of its period. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, SAAKM_MAX_GROUPS);
+	__type(key, u32);
+	__type(value, struct saakm_timer);
+} saakm_period_timers SEC(".maps");
+
+static __always_inline struct saakm_group SAAKM_MEM *saakm_group_at(u32 index)
+{
+	return SAAKM_FIELD_AT(struct saakm_group,
+			      SAAKM_GROUPS_AT +
+				      (index & (SAAKM_MAX_GROUPS - 1)) * SAAKM_GROUP_BYTES);
+}
+
+/* The DSQ of a cgroup's parked threads. Those of queues are below. */
+static __always_inline u64 saakm_group_dsq(u32 index)
+{
+	return SAAKM_MAX_QUEUES * SAAKM_MAX_CORES + index;
+}
+
+/* ---- weight -------------------------------------------------------------------------------- */
+
+/* A cgroup's word: the weight of its runnable members, its own weight, and whether it is held. */
+#define SAAKM_GROUP_HELD (1ULL << 63) /* it has used up its time */
+
+static __always_inline u64 saakm_load_of(u64 word)
+{
+	return word & ((1ULL << 40) - 1);
+}
+
+static __always_inline u64 saakm_share_of(u64 word)
+{
+	return (word & ~SAAKM_GROUP_HELD) >> 40;
+}
+
+/* The weight with which a cgroup counts in its parent. */
+static __always_inline u64 saakm_counted_of(u64 word)
+{
+	return saakm_load_of(word) && !(word & SAAKM_GROUP_HELD) ? saakm_share_of(word) : 0;
+}
+
+enum saakm_group_change {
+	SAAKM_GROUP_ADD,   /* adds to the weight of its members */
+	SAAKM_GROUP_SHARE, /* sets its own weight */
+	SAAKM_GROUP_HOLD,  /* it is held (1), or no longer (0) */
+};
+
+static __always_inline u64 saakm_group_after(u64 word, u32 change, s64 value)
+{
+	switch (change) {
+	case SAAKM_GROUP_ADD:
+		return word + value;
+	case SAAKM_GROUP_SHARE:
+		return (word & (SAAKM_GROUP_HELD | ((1ULL << 40) - 1))) | (u64)value << 40;
+	default:
+		return value ? word | SAAKM_GROUP_HELD : word & ~SAAKM_GROUP_HELD;
+	}
+}
+
+/* Changes a cgroup's word. The swap tells by how much the cgroup's weight in its parent changes, so
+   that concurrent changes add up. True if the word of the cgroup itself has changed. */
+SAAKM_GLOBAL bool saakm_change_group(u32 index, u32 change, s64 value)
+{
+	bool changed = false;
+
+	while (index && can_loop) {
+		struct saakm_group SAAKM_MEM *group = saakm_group_at(index);
+		u64 old = SAAKM_LOAD(&group->word), seen, new;
+
+		do {
+			seen = old;
+			new = saakm_group_after(seen, change, value);
+			if (new == seen)
+				return changed;
+			old = SAAKM_CAS(&group->word, seen, new);
+		} while (old != seen && can_loop);
+		changed = true;
+		value = saakm_counted_of(new) - saakm_counted_of(seen);
+		change = SAAKM_GROUP_ADD;
+		index = group->parent;
+	}
+	return changed;
+}
+
+/* The thread counts in its cgroup while it is runnable. Called with its run queue locked. */
+SAAKM_GLOBAL int saakm_join_group(u64 thread)
+{
+	thread_t t = SAAKM_FIELD_AT(struct saakm_thread, thread);
+
+	if (t->group && !t->counted) {
+		t->counted = t->own_weight;
+		saakm_change_group(t->group, SAAKM_GROUP_ADD, t->counted);
+	}
+	return 0;
+}
+
+SAAKM_GLOBAL int saakm_leave_group(u64 thread)
+{
+	thread_t t = SAAKM_FIELD_AT(struct saakm_thread, thread);
+	u32 counted = t->counted;
+
+	if (counted) {
+		t->counted = 0;
+		saakm_change_group(t->group, SAAKM_GROUP_ADD, -(s64)counted);
+	}
+	return 0;
+}
+
+/*
+ * Computes the weight of a thread. If it is about to become runnable, it counts already: so do its
+ * cgroups. Ten more bits in between, for cgroups with many members.
+ */
+SAAKM_GLOBAL int saakm_weigh(u64 thread)
+{
+	thread_t t = SAAKM_FIELD_AT(struct saakm_thread, thread);
+	u64 weight = (u64)t->own_weight << 10, joins = t->counted ? 0 : t->own_weight;
+	u32 index = t->group;
+
+	while (index && can_loop) {
+		struct saakm_group SAAKM_MEM *group = saakm_group_at(index);
+		u64 word = SAAKM_LOAD(&group->word), all = saakm_load_of(word) + joins;
+
+		if (all)
+			weight = weight * saakm_share_of(word) / all;
+		joins = saakm_counted_of(word) ? 0 : saakm_share_of(word);
+		index = group->parent;
+	}
+	weight >>= 10;
+	t->weight = weight < 1 ? 1 : weight > SAAKM_MAX_WEIGHT ? SAAKM_MAX_WEIGHT : weight;
+	return 0;
+}
+
+/* ---- time ---------------------------------------------------------------------------------- */
+
+/* Index of the nearest cgroup of t, or above, that has used up its time; 0: none. */
+SAAKM_GLOBAL u32 saakm_held_by(u64 thread)
+{
+	thread_t t = SAAKM_FIELD_AT(struct saakm_thread, thread);
+	u32 index = t->group;
+
+	if (!WORLD->limits)
+		return 0;
+	while (index && !(SAAKM_LOAD(&saakm_group_at(index)->word) & SAAKM_GROUP_HELD) && can_loop)
+		index = saakm_group_at(index)->parent;
+	return index;
+}
+
+/* Charges the cgroups of a thread that runs, or has just stopped. */
+SAAKM_GLOBAL int saakm_charge(u64 thread, u64 now)
+{
+	thread_t t = SAAKM_FIELD_AT(struct saakm_thread, thread);
+	u32 index = t->group;
+	s64 ran = now > t->charged ? now - t->charged : 0;
+
+	if (!WORLD->limits)
+		return 0;
+	t->charged = now;
+	for (; index && can_loop; index = saakm_group_at(index)->parent) {
+		struct saakm_group SAAKM_MEM *group = saakm_group_at(index);
+
+		if (group->quota &&
+		    __sync_fetch_and_add(&group->used, ran) + ran >= (s64)group->quota)
+			saakm_change_group(index, SAAKM_GROUP_HOLD, 1);
+	}
+	return 0;
+}
+
+/* t, not READY, has to wait for its cgroup. If it ran, event block. */
+SAAKM_GLOBAL int saakm_park(u64 context, u64 thread)
+{
+	saakm_t s = SAAKM_FIELD_AT(struct saakm, context);
+	thread_t t = SAAKM_FIELD_AT(struct saakm_thread, thread);
+
+	if (saakm_state_of(t->where) == SAAKM_RUNNING) {
+		saakm_change(s, saakm_core(t), SAAKM_STOPS, t->index);
+		saakm_on_block(context, thread);
+		saakm_core_at(s->cpu)->count.parked++;
+	}
+	t->flags &= ~(SAAKM_T_YIELDS | SAAKM_T_PREEMPTS | SAAKM_T_OUTSIDE);
+	t->timer_at = 0;
+	while (saakm_state_of(t->where) != SAAKM_PARKED &&
+	       !saakm_transition(s, t, t->where, SAAKM_PARKED, saakm_core(t), 0) && can_loop)
+		;
+	return 0;
+}
+
+/*
+ * Places the parked threads of a cgroup: event unblock. The kernel may dequeue a thread meanwhile: then
+ * it is no longer PARKED, or ops.enqueue finds it READY.
+ */
+SAAKM_GLOBAL int saakm_unpark(u32 index)
+{
+	struct task_struct *p;
+
+	/* Older verifiers treat a timer callback as sleepable, without RCU protection. */
+	bpf_rcu_read_lock();
+	bpf_for_each(scx_dsq, p, saakm_group_dsq(index), 0) {
+		thread_t t = saakm_thread_of(p);
+		u32 held, home = scx_bpf_task_cpu(p);
+		saakm_t s;
+		u64 where;
+
+		if (!t)
+			continue;
+		held = saakm_held_by((u64)t);
+		if (held == index)
+			break;
+		if (held) {
+			scx_bpf_dsq_move(BPF_FOR_EACH_ITER, p, saakm_group_dsq(held), 0);
+			continue;
+		}
+		saakm_update_affinity(t, home, saakm_pinned(p));
+		SAAKM_IRQS_OFF(irqs);
+		s = saakm_begin(SAAKM_IN_TIMER, t);
+		if (saakm_state_of(t->where) == SAAKM_PARKED)
+			saakm_on_unblock((u64)s, (u64)t, home);
+		saakm_end((u64)s);
+		SAAKM_IRQS_ON(irqs);
+		where = t->where;
+		if (saakm_state_of(where) == SAAKM_READY)
+			SAAKM_MOVE_ENTRY(BPF_FOR_EACH_ITER, p, where, t->key);
+		saakm_kick_preempted((u64)s);
+		saakm_start_timer(t);
+	}
+	bpf_rcu_read_unlock();
+	return 0;
+}
+
+/* The quota of the periods that have ended pays for what was used. What is left over is kept, up to
+   the burst. Returns the time until the next period ends. */
+SAAKM_GLOBAL u64 saakm_refill(u32 index)
+{
+	struct saakm_group SAAKM_MEM *group = saakm_group_at(index);
+	u64 now = scx_bpf_now(), period = group->period ?: 1;
+	u64 periods = now > group->begun ? (now - group->begun) / period : 0;
+	s64 due = group->used + (s64)group->burst;
+	u64 paid = periods * group->quota;
+
+	if (due > 0 && paid)
+		__sync_fetch_and_add(&group->used, -(s64)(paid < due ? paid : due));
+	group->begun += periods * period;
+	if (group->used < (s64)group->quota)
+		saakm_change_group(index, SAAKM_GROUP_HOLD, 0);
+	now = scx_bpf_now();
+	return group->begun + period > now ? group->begun + period - now : 0;
+}
+
+/* A period of a cgroup has ended, or its limit is gone. */
+static int saakm_period_ended(void *map, u32 *key, struct saakm_timer *timer)
+{
+	u32 index = *key;
+	struct saakm_group SAAKM_MEM *group = saakm_group_at(index);
+
+	saakm_use_arena();
+	if (group->quota)
+		bpf_timer_start(&timer->timer, saakm_refill(index), 0);
+	if (!(SAAKM_LOAD(&group->word) & SAAKM_GROUP_HELD))
+		saakm_unpark(index);
+	return 0;
+}
+
+/* ---- life of a cgroup ---------------------------------------------------------------------- */
+
+/* Index of a cgroup, 0: the root, or one that is too many. */
+static __always_inline u32 saakm_group_of(struct cgroup *cgrp)
+{
+	u64 id = cgrp->kn->id;
+	u32 *index = bpf_map_lookup_elem(&saakm_group_ids, &id);
+
+	return index ? *index : 0;
+}
+
+/* The cgroup of a new thread. */
+static __always_inline u32 saakm_first_group(struct scx_init_task_args *args)
+{
+	if (!bpf_core_field_exists(args->cgroup) || !args->cgroup)
+		return 0;
+	return saakm_group_of(args->cgroup);
+}
+
+static __always_inline void saakm_set_share(u32 index, u32 weight)
+{
+	u64 share = (u64)weight * 1024 / 100;
+
+	saakm_change_group(index, SAAKM_GROUP_SHARE, share < 1 ? 1 : share);
+}
+
+/* Sets the limit of a cgroup, in µs; a quota of ~0: none. */
+SAAKM_GLOBAL int saakm_set_limit(u32 index, u64 period_us, u64 quota_us, u64 burst_us)
+{
+	struct saakm_group SAAKM_MEM *group = saakm_group_at(index);
+	struct saakm_timer *timer = bpf_map_lookup_elem(&saakm_period_timers, &index);
+	u64 quota = quota_us == ~0ULL || !period_us ? 0 : quota_us * 1000;
+
+	if (!timer || (!quota && !group->quota))
+		return 0;
+	if (!quota != !group->quota)
+		__sync_fetch_and_add(&WORLD->limits, quota ? 1 : -1);
+	group->period = period_us * 1000;
+	group->burst = burst_us * 1000;
+	group->used = 0;
+	group->begun = scx_bpf_now();
+	group->quota = quota;
+	saakm_change_group(index, SAAKM_GROUP_HOLD, 0);
+	bpf_timer_start(&timer->timer, quota ? group->period : 0, 0);
+	return 0;
+}
+
+/* A cgroup is new, or existed when the policy was loaded: parents first. */
+s32 BPF_STRUCT_OPS_SLEEPABLE(saakm_cgroup_init, struct cgroup *cgrp,
+			     struct scx_cgroup_init_args *args)
+{
+	struct saakm_group SAAKM_MEM *group;
+	struct saakm_timer *timer;
+	struct cgroup *parent;
+	u64 id = cgrp->kn->id;
+	u32 index;
+
+	saakm_use_arena();
+	if (!cgrp->level)
+		return 0;
+	if (bpf_map_pop_elem(&saakm_free_groups, &index)) {
+		index = __sync_fetch_and_add(&WORLD->fresh_group, 1) + 1;
+		/* Too many: their threads count as the root's. */
+		if (index >= SAAKM_MAX_GROUPS)
+			return 0;
+		/* Fails if the page exists already, for a neighbour. */
+		bpf_arena_alloc_pages(&arena,
+				      (void __arena *)((u64)saakm_group_at(index) & ~4095UL), 1,
+				      NUMA_NO_NODE, 0);
+		if (scx_bpf_create_dsq(saakm_group_dsq(index), -1))
+			return -ENOMEM;
+		timer = bpf_map_lookup_elem(&saakm_period_timers, &index);
+		if (!timer)
+			return -ENOMEM;
+		bpf_timer_init(&timer->timer, &saakm_period_timers, CLOCK_MONOTONIC);
+		bpf_timer_set_callback(&timer->timer, saakm_period_ended);
+	}
+	group = saakm_group_at(index);
+	group->word = 0;
+	group->quota = 0;
+	parent = bpf_cgroup_ancestor(cgrp, cgrp->level - 1);
+	group->parent = parent ? saakm_group_of(parent) : 0;
+	if (parent)
+		bpf_cgroup_release(parent);
+	saakm_set_share(index, args->weight);
+	if (bpf_core_field_exists(args->bw_quota_us))
+		saakm_set_limit(index, args->bw_period_us, args->bw_quota_us, args->bw_burst_us);
+	return bpf_map_update_elem(&saakm_group_ids, &id, &index, BPF_ANY);
+}
+
+/* A cgroup is gone. It has no threads. */
+void BPF_STRUCT_OPS_SLEEPABLE(saakm_cgroup_exit, struct cgroup *cgrp)
+{
+	u64 id = cgrp->kn->id;
+	u32 index = saakm_group_of(cgrp);
+
+	saakm_use_arena();
+	if (!index)
+		return;
+	saakm_set_limit(index, 0, ~0ULL, 0);
+	bpf_map_delete_elem(&saakm_group_ids, &id);
+	bpf_map_push_elem(&saakm_free_groups, &index, BPF_ANY);
+}
+
+/* p moves to another cgroup. It is dequeued, if it was queued, and does not count in the old one. */
+void BPF_STRUCT_OPS(saakm_cgroup_move, struct task_struct *p, struct cgroup *from,
+		    struct cgroup *to)
+{
+	thread_t t = saakm_thread_of(p);
+
+	if (!t)
+		return;
+	saakm_leave_group((u64)t);
+	t->group = saakm_group_of(to);
+	saakm_weigh((u64)t);
+}
+
+void BPF_STRUCT_OPS(saakm_cgroup_set_weight, struct cgroup *cgrp, u32 weight)
+{
+	saakm_use_arena();
+	saakm_set_share(saakm_group_of(cgrp), weight);
+}
+
+/* Linux 6.17. */
+void BPF_STRUCT_OPS(saakm_cgroup_set_bandwidth, struct cgroup *cgrp, u64 period_us, u64 quota_us,
+		    u64 burst_us)
+{
+	u32 index = saakm_group_of(cgrp);
+
+	saakm_use_arena();
+	if (index)
+		saakm_set_limit(index, period_us, quota_us, burst_us);
+}
+
+#endif
