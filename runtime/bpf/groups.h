@@ -5,7 +5,7 @@
  * cpu.weight: the weight of a thread is its share of the weights of its cgroups, as in CFS
  * (task_h_load). At each level the members of a cgroup that are runnable, threads and cgroups, share
  * its weight in proportion to their own. Policies that balance and run by weight thus divide the
- * machine as the cgroups say.
+ * machine as the cgroups say. cpu.idle: the weight is CFS's WEIGHT_IDLEPRIO.
  *
  * cpu.max: when a cgroup has used up its quota, its threads are PARKED: each has event block, and is in
  * a DSQ of the cgroup, where no core looks. A timer adds the quota of the next period; then the
@@ -314,11 +314,16 @@ static __always_inline u32 saakm_first_group(struct scx_init_task_args *args)
 	return saakm_group_of(args->cgroup);
 }
 
-static __always_inline void saakm_set_share(u32 index, u32 weight)
-{
-	u64 share = (u64)weight * 1024 / 100;
+#define SAAKM_IDLE_SHARE 3
 
+/* Sets the weight of a cgroup in its parent. */
+SAAKM_GLOBAL int saakm_set_share(u32 index, u32 weight, bool idle)
+{
+	u64 share = idle ? SAAKM_IDLE_SHARE : (u64)weight * 1024 / 100;
+
+	saakm_group_at(index)->weight = weight;
 	saakm_change_group(index, SAAKM_GROUP_SHARE, share < 1 ? 1 : share);
+	return 0;
 }
 
 /* Sets the limit of a cgroup, in µs; a quota of ~0: none. */
@@ -379,7 +384,8 @@ s32 BPF_STRUCT_OPS_SLEEPABLE(saakm_cgroup_init, struct cgroup *cgrp,
 	group->parent = parent ? saakm_group_of(parent) : 0;
 	if (parent)
 		bpf_cgroup_release(parent);
-	saakm_set_share(index, args->weight);
+	saakm_set_share(index, args->weight,
+			bpf_core_field_exists(args->sched_idle) && args->sched_idle);
 	if (bpf_core_field_exists(args->bw_quota_us))
 		saakm_set_limit(index, args->bw_period_us, args->bw_quota_us, args->bw_burst_us);
 	return bpf_map_update_elem(&saakm_group_ids, &id, &index, BPF_ANY);
@@ -414,8 +420,20 @@ void BPF_STRUCT_OPS(saakm_cgroup_move, struct task_struct *p, struct cgroup *fro
 
 void BPF_STRUCT_OPS(saakm_cgroup_set_weight, struct cgroup *cgrp, u32 weight)
 {
+	u32 index = saakm_group_of(cgrp);
+
 	saakm_use_arena();
-	saakm_set_share(saakm_group_of(cgrp), weight);
+	if (index)
+		saakm_set_share(index, weight, false);
+}
+
+void BPF_STRUCT_OPS(saakm_cgroup_set_idle, struct cgroup *cgrp, bool idle)
+{
+	u32 index = saakm_group_of(cgrp);
+
+	saakm_use_arena();
+	if (index)
+		saakm_set_share(index, saakm_group_at(index)->weight, idle);
 }
 
 /* Linux 6.17. */

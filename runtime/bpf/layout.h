@@ -132,7 +132,7 @@ struct saakm_group {
 	int64_t used;    /* ns of execution that no quota has covered yet */
 	uint64_t begun;  /* start of the current period */
 	uint32_t parent; /* index, 0: the root */
-	uint32_t pad;
+	uint32_t weight; /* cpu.weight */
 };
 
 struct saakm_core {

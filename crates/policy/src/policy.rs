@@ -117,6 +117,11 @@ impl Policy {
         self.ir.functions.iter().any(|function| function.effects.frequencies)
     }
 
+    /// Whether it reads the weights of threads.
+    pub fn sees_weights(&self) -> bool {
+        self.ir.functions.iter().any(|function| function.effects.weights)
+    }
+
     /// Whether it is a built-in policy, not one from a file.
     pub fn is_builtin(&self) -> bool {
         self.builtin

@@ -185,6 +185,13 @@ fn ops_flag(name: &str) -> Option<u64> {
     flags.iter().find(|m| m.name.is_some_and(|n| n == name)).map(|m| m.value as u64)
 }
 
+/// Whether the running kernel has an operation of sched_ext.
+pub(crate) fn has_operation(name: &str) -> bool {
+    let Ok(btf) = Btf::from_vmlinux() else { return false };
+    let ops: Option<Struct> = btf.type_by_name("sched_ext_ops");
+    ops.is_some_and(|ops| ops.iter().any(|member| member.name.is_some_and(|found| found == name)))
+}
+
 /// Makes the error of a rejected object, and writes the verifier's log to a file.
 fn rejected(policy: &Policy, error: &libbpf_rs::Error) -> Error {
     let log = libbpf_log::take();

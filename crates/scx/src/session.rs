@@ -210,12 +210,13 @@ impl Session {
             && self.shared.frequency == Source::Unknown
     }
 
-    /// Limits of the cgroups whose threads the policy schedules. It does not respect them. Of a command, none are looked for.
-    pub fn limits(&self) -> Vec<Limit> {
+    /// Limits that the policy does not respect, of the cgroups whose threads it schedules. Of a command, none are looked for.
+    pub fn ignored_limits(&self) -> Vec<Limit> {
+        let ignored = limits::ignored(self.shared.policy.sees_weights(), load::has_operation);
         match (&self.options.partial, &self.cgroup) {
-            (_, Some(cgroup)) => limits::of(cgroup.path()),
+            (_, Some(cgroup)) => limits::of(cgroup.path(), &ignored),
             (Some(_), None) => Vec::new(),
-            (None, None) => limits::of(Path::new(cgroup::MOUNT)),
+            (None, None) => limits::of(Path::new(cgroup::MOUNT), &ignored),
         }
     }
 

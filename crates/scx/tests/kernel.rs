@@ -103,6 +103,12 @@ fn policies_share_the_machine_as_the_kernel_does() {
     in_each_kernel(&["shares.sh", "cfs", "eevdf", "nest"]);
 }
 
+/// The limits of cgroups hold.
+#[test]
+fn limits_of_cgroups_hold() {
+    in_each_kernel(&["tenants.sh", "cfs", "ule-cwc"]);
+}
+
 /// Policies have their ticks on cores that have none while one thread runs.
 #[test]
 fn policies_tick_without_a_periodic_tick() {

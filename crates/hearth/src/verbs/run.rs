@@ -104,7 +104,7 @@ impl Args {
             "hearth: {name} is running; `hearth status` and `hearth top` show it, Ctrl-C or `hearth stop` ends it"
         );
         warn(&session, &name);
-        warn_of_limits(&session.limits(), &name);
+        warn_of_limits(&session.ignored_limits(), &name);
         notify(&[NotifyState::Ready, NotifyState::Status(&format!("{name} schedules"))]);
         let ended = session.wait();
         notify(&[NotifyState::Stopping]);
@@ -143,7 +143,7 @@ fn warn_of_limits(limits: &[Limit], policy: &str) {
         shown.push(format!("and {} more", limits.len() - SHOWN_LIMITS));
     }
     eprintln!(
-        "warning: {policy} does not respect limits of cgroups: {}\n  help: schedule only cgroups without limits, with \
+        "warning: {policy} does not respect these limits of cgroups: {}\n  help: schedule only cgroups without them, with \
          `--cgroup PATH`, or accept this",
         shown.join("; ")
     );

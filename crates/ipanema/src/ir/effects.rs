@@ -18,6 +18,8 @@ pub struct Effects {
     pub writes: BTreeSet<Access>,
     /// Reads core frequencies.
     pub frequencies: bool,
+    /// Reads weights of threads.
+    pub weights: bool,
     /// Claims or releases cores.
     pub claims: bool,
     /// Makes a transition.
@@ -78,6 +80,7 @@ impl Effects {
         self.reads.extend(callee.reads.iter().map(renamed));
         self.writes.extend(callee.writes.iter().map(renamed));
         self.frequencies |= callee.frequencies;
+        self.weights |= callee.weights;
         self.claims |= callee.claims;
         self.moves |= callee.moves;
         self.timers.extend(callee.timers.iter().map(|of| whose(*of)));
@@ -242,6 +245,7 @@ impl Visitor for Collector<'_> {
         };
         self.effects.frequencies |=
             matches!(expr.kind, ExprKind::CoreField { field: CoreField::Frequency, .. });
+        self.effects.weights |= matches!(expr.kind, ExprKind::ThreadField { field: ThreadField::Weight, .. });
         self.effects.reads.extend(read);
         walk_expr(self, expr);
     }

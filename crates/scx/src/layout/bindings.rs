@@ -116,7 +116,7 @@ pub struct saakm_group {
     pub used: i64,
     pub begun: u64,
     pub parent: u32,
-    pub pad: u32,
+    pub weight: u32,
 }
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
