@@ -109,6 +109,8 @@ pub fn all() -> Vec<Scenario> {
         mixed(),
         stuck(),
         pairs(),
+        spread(),
+        dies(),
         offline(),
         crowd(),
         allowed(),
@@ -342,6 +344,29 @@ fn pairs() -> Scenario {
     let doc = "2 pairs of hyperthreads: a thread wakes one and forks one";
     let topology = Topology::smt_llcs(&[2]);
     Scenario { topology, ..scenario("pairs-4", doc, &[4], 0, threads) }
+}
+
+/// Active balance within a die: a running thread moves to another pair.
+fn spread() -> Scenario {
+    let threads: &[(Start, &[Op])] = &[(Awake(0), &[Forever]), (Awake(1), &[Forever])];
+    let doc = "2 pairs of hyperthreads, 6 ticks: two threads compute on one pair; one of them may not leave it";
+    let mut scenario = scenario("spread-4", doc, &[4], 6, threads);
+    scenario.topology = Topology::smt_llcs(&[2]);
+    scenario.threads[1].affinity = [0, 1].into_iter().collect();
+    scenario
+}
+
+/// Active balance among dies: a running thread moves to a die with more idle cores, where it may not use one of them.
+fn dies() -> Scenario {
+    let forever: &[Op] = &[Forever];
+    let threads: &[(Start, &[Op])] = &[(Awake(0), forever), (Awake(1), forever), (Awake(1), forever)];
+    let doc = "2+2 cores, 6 ticks: three threads compute on a die, two of them pinned to one core; the other die is idle";
+    let mut scenario = scenario("dies-4", doc, &[2, 2], 6, threads);
+    scenario.threads[0].affinity = [0, 1, 3].into_iter().collect();
+    for thread in [1, 2] {
+        scenario.threads[thread].affinity = Cores::one(1);
+    }
+    scenario
 }
 
 #[cfg(test)]
