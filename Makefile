@@ -3,7 +3,7 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo build web bpf wheel install test test-kernels bench play-and-sim lint fmt docs clean
+.PHONY: help demo build web bpf wheel install test test-kernels bench soak play-and-sim lint fmt docs clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -34,6 +34,9 @@ test: ## Everything that CI checks: formats, lints, tests, policies in a live ke
 
 test-kernels: ## Test the policies in the newest kernel of each series that has sched_ext
 	@KERNELS=all scripts/test kernels
+
+soak: ## Run policies in live kernels under loads that disturb them: out/soak/soak.md
+	@scripts/soak
 
 bench: ## Run all benchmarks (recording: as root); print times and their ratio to the baseline or the last run
 	@scripts/bench

@@ -19,6 +19,17 @@ use std::time::Duration;
 
 /// Size of the buffer for the kernel's dump when it ejects a policy, in bytes.
 const DUMP_BYTES: u32 = 32768;
+/// Operations that a policy does without on kernels that lack them.
+const OPTIONAL: [&str; 6] = [
+    "cgroup_init",
+    "cgroup_exit",
+    "cgroup_move",
+    "cgroup_set_weight",
+    // Linux 6.17.
+    "cgroup_set_bandwidth",
+    // Linux 6.19.
+    "cgroup_set_idle",
+];
 /// Map of an object that writes a log.
 const LOG_RING: &str = "saakm_log_ring";
 
@@ -100,7 +111,7 @@ pub fn load(
 
 /// Sets options, sizes of maps, and the hot-plug count in the opened object. Returns where it stores its exit and dump.
 fn prepare(open: &mut OpenObject, hotplugs: u64, options: &LoadOptions) -> Result<(Global, Global), String> {
-    let (ops, exit, exit_dump, dump_len) = {
+    let (ops, missing, exit, exit_dump, dump_len) = {
         use libbpf_rs::AsRawLibbpf;
         // SAFETY: the object lives as long as `open`, and the types are dropped before it changes.
         let raw = unsafe { open.as_libbpf_object().as_ref() };
@@ -113,10 +124,11 @@ fn prepare(open: &mut OpenObject, hotplugs: u64, options: &LoadOptions) -> Resul
                 MemberAttr::BitField { .. } => None,
             }
         };
+        let missing: Vec<_> = OPTIONAL.into_iter().filter(|name| !has_operation(name)).map(field).collect();
         let ops = ["flags", "timeout_ms", "hotplug_seq"].map(field);
         let global = |section: &'static str, name| global(&btf, section, name);
         let exit = global(".data", "uei");
-        (ops, exit, global(".data.uei_dump", "uei_dump"), global(".rodata", "uei_dump_len"))
+        (ops, missing, exit, global(".data.uei_dump", "uei_dump"), global(".rodata", "uei_dump_len"))
     };
     let exit = exit.ok_or("it has no exit information (uei)")?;
     for mut map in open.maps_mut() {
@@ -134,6 +146,9 @@ fn prepare(open: &mut OpenObject, hotplugs: u64, options: &LoadOptions) -> Resul
                 if let Some(watchdog) = options.watchdog {
                     let ms = u32::try_from(watchdog.as_millis()).unwrap_or(u32::MAX).max(1);
                     put(value, timeout_ms, &ms.to_ne_bytes()).ok_or("its watchdog cannot be set")?;
+                }
+                for operation in &missing {
+                    put(value, *operation, &[0; size_of::<*const ()>()]);
                 }
                 // Kernels without this field have no such member in the object's BTF either.
                 put(value, hotplug_seq, &hotplugs.to_ne_bytes());

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Threads for machine.sh and nohz.sh: spins, and disturbs others.
+ * Threads for machine.sh, nohz.sh and soak.sh: spins, and disturbs others.
  *
  *   threads spin SECONDS [AFTER]     spins; then prints `share PERCENT gap MILLISECONDS turns NUMBER`:
  *                                    its part of the time, the longest time in which it did not run,
@@ -9,6 +9,7 @@
  *   threads hog SECONDS AFTER        the same, but sleeps that many milliseconds first
  *   threads renice SECONDS PID...    changes the nice values of the threads every 5 ms
  *   threads affinity SECONDS PID...  changes the affinities of the threads every 5 ms
+ *   threads class SECONDS PID...     changes the scheduling class of one of the threads every 5 ms
  */
 #define _GNU_SOURCE
 #include <sched.h>
@@ -70,6 +71,16 @@ static void set_affinity(pid_t pid, unsigned int round)
 	sched_setaffinity(pid, sizeof(set), &set);
 }
 
+/* Every fourth change is to a real-time class. */
+static void set_class(pid_t pid, unsigned int round)
+{
+	static const int classes[] = { SCHED_OTHER, SCHED_BATCH, SCHED_IDLE, SCHED_RR };
+	int class = classes[round % 4];
+	struct sched_param param = { .sched_priority = class == SCHED_RR };
+
+	sched_setscheduler(pid, class, &param);
+}
+
 int main(int argc, char **argv)
 {
 	int64_t until, after;
@@ -90,7 +101,9 @@ int main(int argc, char **argv)
 		return 0;
 	}
 	for (round = 0; read_clock(CLOCK_MONOTONIC) < until; round++) {
-		for (i = 3; i < argc; i++) {
+		if (!strcmp(argv[1], "class") && argc > 3)
+			set_class(atoi(argv[3 + round % (argc - 3)]), round / (argc - 3));
+		for (i = 3; i < argc && strcmp(argv[1], "class"); i++) {
 			if (!strcmp(argv[1], "renice"))
 				setpriority(PRIO_PROCESS, atoi(argv[i]), round % 2);
 			else

@@ -1,0 +1,158 @@
+# shellcheck shell=sh
+# soak.sh HEARTH SEED SECONDS POLICY...: six spinning threads beside each load, under the kernel's own scheduler and under each
+# policy, in a live kernel with four cores. Prints a line for each:
+#
+#   cell POLICY LOAD GAP LEAST MOST LOST
+#
+# with the longest time in ms in which one of the spinning threads did not run, the least and the largest part of a core
+# that one of them had, in percent, and the threads that did not end. `ended POLICY REASON` if the kernel ejected it. The last
+# line is `end`.
+H=$1
+SEED=$2
+SECONDS_EACH=$3
+shift 3
+. "$(dirname "$0")/checks.sh"
+
+C=/sys/fs/cgroup
+
+# A random number below $1. Each run of a seed draws the same ones.
+random() {
+	SEED=$(((SEED * 1103515245 + 12345) % 2147483648))
+	drawn=$((SEED / 65536 % $1))
+}
+
+# ---- loads, which run until they are killed ----------------------------------------------------
+
+nothing() { sleep 1000; }
+forks() { while :; do for _ in 1 2 3 4 5 6 7 8; do /bin/true & done; wait; done; }
+messages() { while :; do "$H" play hackbench:groups=4,fds=10,loops=20 --burn time; done; }
+crowd() { while :; do "$H" play hackbench:groups=125,fds=20,loops=1 --burn time; done; } # 5000 threads
+renice() { /tmp/threads renice 1000 "$@"; }
+affinity() { /tmp/threads affinity 1000 "$@"; }
+class() { chrt -f 20 /tmp/threads class 1000 "$@"; }
+cgroups() {
+	while :; do
+		for pid; do
+			random 4
+			case $drawn in 0) to=$C ;; 1) to=$C/a ;; 2) to=$C/b ;; 3) to=$C/limited ;; esac
+			echo "$pid" >"$to/cgroup.procs"
+		done
+		sleep 0.02
+	done
+}
+cpusets() {
+	for pid; do echo "$pid" >$C/b/cgroup.procs; done
+	while :; do
+		random 4
+		echo "$drawn-3" >$C/b/cpuset.cpus
+		sleep 0.05
+	done
+}
+fifo() {
+	while :; do
+		random 3
+		chrt -f 50 taskset -c "$drawn" /tmp/threads spin 1
+		sleep 0.2
+	done
+}
+deadline() {
+	while :; do
+		chrt -d -T 30000000 -D 100000000 -P 100000000 0 timeout 1 sh -c 'while :; do :; done'
+		sleep 0.2
+	done
+}
+memory() { while :; do sh -c "echo \$\$ >$C/small/cgroup.procs; exec tail /dev/zero"; done; }
+hotplug() {
+	while :; do
+		random 3
+		cpu=/sys/devices/system/cpu/cpu$((drawn + 1))/online
+		echo 0 >"$cpu"
+		sleep 1
+		echo 1 >"$cpu"
+		sleep 2
+	done
+}
+
+
+# The loader is killed while the machine is busy.
+kills() {
+	[ "$policy" = kernel ] || { sleep 2; kill -9 "$(cat /tmp/loader)"; }
+	forks
+}
+
+LOADS=${LOADS:-nothing forks messages crowd renice affinity class cgroups cpusets fifo deadline memory hotplug kills}
+
+if [ "$1" = load ]; then
+	policy=$2
+	load=$3
+	shift 3
+	"$load" "$@"
+	exit
+fi
+
+cc -O2 -o /tmp/threads "$(dirname "$0")/threads.c" || exit
+echo "+cpu +cpuset +memory" >$C/cgroup.subtree_control
+mkdir -p $C/a $C/b $C/limited $C/small
+echo 300 >$C/a/cpu.weight
+echo "50000 100000" >$C/limited/cpu.max
+echo 64M >$C/small/memory.max
+
+start() {
+	"$H" run "$policy" 2>>"/tmp/$policy.log" &
+	echo $! >/tmp/loader
+}
+
+# ---- cells -------------------------------------------------------------------------------------
+
+cell() { # cell LOAD: prints its line
+	spins=
+	for n in 1 2 3 4 5 6; do
+		/tmp/threads spin "$SECONDS_EACH" >/tmp/spin$n &
+		spins="$spins $!"
+	done
+	# A session of its own, so that all of it can be killed.
+	# shellcheck disable=SC2086 # several processes
+	setsid sh "$0" "$H" "$SEED" "$SECONDS_EACH" load "$policy" "$1" $spins >/tmp/load 2>&1 &
+	load=$!
+	lost=0
+	sleep "$SECONDS_EACH"
+	kill -9 -$load
+	for online in /sys/devices/system/cpu/cpu*/online; do echo 1 >"$online"; done
+	for spin in $spins; do
+		n=0
+		while kill -0 "$spin" 2>/dev/null && [ $n -lt 100 ]; do
+			sleep 0.2
+			n=$((n + 1))
+		done
+		[ $n -lt 100 ] || lost=$((lost + 1))
+	done
+	cat /tmp/spin[1-6] | awk -v cell="$policy $1" -v lost="$lost" '
+		NR == 1 { least = 100 }
+		{ if ($4 > gap) gap = $4; if ($2 < least) least = $2; if ($2 > most) most = $2 }
+		END { printf "cell %s %d %d %d %d\n", cell, gap, least, most, lost }'
+}
+
+# The policy schedules, if need be after a reload.
+schedules() {
+	[ "$policy" != kernel ] || return 0
+	n=0
+	until is "$policy"; do
+		n=$((n + 1))
+		kill -0 "$(cat /tmp/loader)" 2>/dev/null && [ $n -lt 600 ] || return 1
+		sleep 0.2
+	done
+}
+
+for policy; do
+	[ "$policy" = kernel ] || start
+	for load in $LOADS; do
+		if ! schedules; then
+			echo "ended $policy before $load: $(tail -n 3 "/tmp/$policy.log" | tr '\n' ' ')"
+			break
+		fi
+		cell "$load"
+		[ "$load" != kills ] || [ "$policy" = kernel ] || start
+	done
+	[ "$policy" = kernel ] || { schedules && kill -TERM "$(cat /tmp/loader)" && wait; }
+done
+echo end
