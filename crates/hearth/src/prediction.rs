@@ -168,13 +168,18 @@ fn sentence(verdicts: &[Verdict], here: Option<&str>, program: &str) -> String {
     };
     let of = |wanted: Conclusion| verdicts.iter().filter(move |verdict| verdict.conclusion == wanted);
     let mut parts: Vec<String> = Vec::new();
+    let mut faster: Vec<(String, Vec<&Verdict>)> = Vec::new();
     for verdict in of(Conclusion::Faster) {
-        let what = format!("{:.1}% faster on {}{}", verdict.speedup * 100.0, at(verdict), between(verdict));
         let policy = verdict.best.label();
-        match parts.last_mut().filter(|last| last.starts_with(&format!("{policy} would"))) {
-            Some(last) => *last += &format!(" and {what}"),
-            None => parts.push(format!("{policy} would make {program} {what}")),
+        match faster.iter_mut().find(|(known, _)| *known == policy) {
+            Some((_, verdicts)) => verdicts.push(verdict),
+            None => faster.push((policy, vec![verdict])),
         }
+    }
+    for (policy, found) in &mut faster {
+        let places = if governors { "machines and governors" } else { "machines" };
+        let what = by_how_much(found, &at, &format!("of the {} {places}", verdicts.len()));
+        parts.push(format!("{policy} would make {program} {what}"));
     }
     for verdict in of(Conclusion::DependsOnModel) {
         let by = verdict.model.as_ref().map_or("", |model| &model.by);
@@ -206,6 +211,29 @@ fn sentence(verdicts: &[Verdict], here: Option<&str>, program: &str) -> String {
         return "Verdict: one policy was simulated, so there is nothing to compare.".into();
     }
     format!("Verdict: {}.", parts.join("; "))
+}
+
+/// Most verdicts on one policy that a sentence names one by one.
+const NAMED: usize = 2;
+
+/// `24.8% faster on x`; of many verdicts, the extremes.
+fn by_how_much(verdicts: &mut [&Verdict], at: &impl Fn(&Verdict) -> String, all: &str) -> String {
+    let percent = |verdict: &Verdict| format!("{:.1}%", verdict.speedup * 100.0);
+    if verdicts.len() <= NAMED {
+        let each =
+            verdicts.iter().map(|one| format!("{} faster on {}{}", percent(one), at(one), between(one)));
+        return each.collect::<Vec<_>>().join(" and ");
+    }
+    verdicts.sort_by(|a, b| a.speedup.total_cmp(&b.speedup));
+    let (least, most) = (verdicts[0], verdicts[verdicts.len() - 1]);
+    format!(
+        "faster on {} {all}, by {} ({}) to {} ({})",
+        verdicts.len(),
+        percent(least),
+        at(least),
+        percent(most),
+        at(most)
+    )
 }
 
 fn between(verdict: &Verdict) -> String {
@@ -307,6 +335,15 @@ mod tests {
         assert!(faster.ends_with("% over the seeds of one recording)."), "{faster}");
         let unclear = say(&two_policies(10.0), Some("small"));
         assert_eq!(unclear, "Verdict: on this machine no policy differs by more than the noise from a.");
+        let mut many = two_policies(8.0);
+        for speedup in [0.1, 0.4] {
+            let other = Verdict { speedup, ..many.verdicts[0].clone() };
+            many.verdicts.push(other);
+        }
+        assert_eq!(
+            say(&many, None),
+            "Verdict: b would make make faster on 3 of the 3 machines, by 10.0% (small) to 40.0% (small)."
+        );
         let slower = say(&two_policies(20.0), None);
         assert_eq!(slower, "Verdict: on small no policy is faster than a.");
         let once = prediction(vec![run("a", 1, 10.0, 1.0), run("b", 1, 8.0, 1.0)]);

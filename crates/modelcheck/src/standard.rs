@@ -349,7 +349,8 @@ fn pairs() -> Scenario {
 /// Active balance within a die: a running thread moves to another pair.
 fn spread() -> Scenario {
     let threads: &[(Start, &[Op])] = &[(Awake(0), &[Forever]), (Awake(1), &[Forever])];
-    let doc = "2 pairs of hyperthreads, 6 ticks: two threads compute on one pair; one of them may not leave it";
+    let doc =
+        "2 pairs of hyperthreads, 6 ticks: two threads compute on one pair; one of them may not leave it";
     let mut scenario = scenario("spread-4", doc, &[4], 6, threads);
     scenario.topology = Topology::smt_llcs(&[2]);
     scenario.threads[1].affinity = [0, 1].into_iter().collect();
