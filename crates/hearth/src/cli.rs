@@ -78,6 +78,7 @@ verbs! {
     "Write and verify a policy": {
         Check: check,
         Fmt: fmt,
+        Lsp: lsp,
         Build: build,
         Prove: prove,
         Modelcheck: modelcheck,

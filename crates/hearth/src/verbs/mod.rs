@@ -12,6 +12,7 @@ pub mod fmt;
 pub mod ftl;
 pub mod import;
 pub mod list;
+pub mod lsp;
 pub mod machine;
 pub mod man;
 pub mod modelcheck;
