@@ -3,6 +3,7 @@
 use super::compose::compose;
 use crate::codes::{CYCLE, FEATURE_OR_POLICY, NO_SUCH_FEATURE, NO_SUCH_POLICY, WRONG_POLICY};
 use crate::diagnostic::Diagnostic;
+use crate::syntax::codes::TOO_DEEP;
 use crate::syntax::{Source, Sources, Span, ast};
 use crate::{Meaning, Use, builtin, syntax};
 use hearth_base::suggest::closest;
@@ -158,12 +159,14 @@ impl Load<'_> {
         self.provider.source(name).or_else(builtin)
     }
 
-    /// Parses a source. A policy whose text has errors lacks the parts with errors.
+    /// Parses a source. A policy whose text has errors lacks the parts with errors. `None` if it is too deep for passes
+    /// that recurse.
     fn parse(&mut self, source: Source) -> Option<ast::Policy> {
         let id = self.sources.add(source.name, source.text);
         let parsed = syntax::parse(id, &self.sources.get(id)?.text);
+        let too_deep = parsed.diagnostics.iter().any(|d| d.code == TOO_DEEP);
         self.diagnostics.extend(parsed.diagnostics);
-        parsed.policy
+        parsed.policy.filter(|_| !too_deep)
     }
 
     /// The policy or feature, if it has the name of its file.
