@@ -76,6 +76,7 @@ verbs! {
         Play: play,
     }
     "Write and verify a policy": {
+        New: new,
         Check: check,
         Fmt: fmt,
         Lsp: lsp,

@@ -41,7 +41,7 @@ impl Editor {
         loop {
             let mut header = String::new();
             self.from.read_line(&mut header).expect("the server answers");
-            let length = header.trim_end().rsplit(' ').next().and_then(|length| length.parse().ok());
+            let length = header.trim_end().rsplit(' ').next().and_then(|length| length.parse::<usize>().ok());
             let mut content = vec![0; length.expect("a length") + 2];
             self.from.read_exact(&mut content).expect("a whole message");
             let message: Value = serde_json::from_slice(&content[2..]).expect("JSON");

@@ -17,6 +17,7 @@ pub mod machine;
 pub mod man;
 pub mod modelcheck;
 pub mod mutate;
+pub mod new;
 pub mod overlay;
 pub mod play;
 pub mod predict;
