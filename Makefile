@@ -61,4 +61,4 @@ docs: ## Build the book: docs/book/index.html
 
 clean: ## Remove everything that was built, downloaded or recorded
 	cargo clean
-	rm -rf out docs/book docs/.cache web/dist web/out web/node_modules editors/vscode/out editors/vscode/node_modules
+	rm -rf out docs/book docs/.cache web/dist web/out web/node_modules editors/vscode/out editors/vscode/node_modules editors/tree-sitter-ipanema/test/target
