@@ -259,7 +259,11 @@ pub const EVENTS: &[EventWord] = &[
         "on unblock (thread t, core waker)",
         "`t` was woken from core `waker`: it becomes ready.",
     ),
-    event(Event::Enqueue, "on enqueue (thread t, core c)", "Before every entry of `t` into a ready queue of `c`."),
+    event(
+        Event::Enqueue,
+        "on enqueue (thread t, core c)",
+        "Before every entry of `t` into a ready queue of `c`.",
+    ),
     event(
         Event::Schedule,
         "on schedule (core c)",

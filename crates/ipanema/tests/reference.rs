@@ -78,7 +78,8 @@ fn the_library_is_complete() {
 fn the_events_are_complete() {
     for event in Event::ALL {
         let word = library::event_word(event).unwrap_or_else(|| panic!("no text for `{}`", event.name()));
-        let row = REFERENCE.lines().find(|row| row.starts_with('|') && row.contains(&format!("`{}`", word.usage)));
+        let row =
+            REFERENCE.lines().find(|row| row.starts_with('|') && row.contains(&format!("`{}`", word.usage)));
         let row = row.unwrap_or_else(|| panic!("missing: {}", word.usage));
         // Two events share a row: they have their own words.
         if row.matches("`on ").count() == 1 {

@@ -16,7 +16,9 @@ pub fn completions(analysed: &Analysed, offset: usize) -> Vec<CompletionItem> {
     let mut tokens = lex(Analysed::ROOT, before).tokens;
     tokens.pop();
     // The word that is being written.
-    tokens.pop_if(|last| last.span.end as usize == offset && (last.kind == TokenKind::Ident || last.kind.is_keyword()));
+    tokens.pop_if(|last| {
+        last.span.end as usize == offset && (last.kind == TokenKind::Ident || last.kind.is_keyword())
+    });
     let mut back = tokens.iter().rev();
     match back.next().map(|token| token.kind) {
         Some(TokenKind::Dot) => {

@@ -79,18 +79,23 @@ fn add<'a>(items: &'a [Item], found: &mut Vec<Declaration<'a>>) {
             ItemKind::Invariant(invariant) => of(Kind::Invariant, &invariant.name, item.span),
             ItemKind::Function(f) => of(Kind::Function, &f.name, until(f.body.span)),
             ItemKind::Steal(steal) => of(Kind::Steal, &steal.name, until(steal.body_span)),
-            ItemKind::Handler(h) => handler(Kind::Handler(h.event), h.event, h.event_span, until(h.body.span)),
+            ItemKind::Handler(h) => {
+                handler(Kind::Handler(h.event), h.event, h.event_span, until(h.body.span))
+            }
             ItemKind::Need(Need::Handler { event, event_span, .. }) => {
                 handler(Kind::Need, *event, *event_span, item.span)
             }
-            ItemKind::Need(Need::Queue(name) | Need::Function { name, .. }) => of(Kind::Need, name, item.span),
+            ItemKind::Need(Need::Queue(name) | Need::Function { name, .. }) => {
+                of(Kind::Need, name, item.span)
+            }
             ItemKind::Slot(slot) => {
                 found.push(of(Kind::Slot, &slot.name, until(slot.body_span)));
                 add(&slot.items, found);
                 continue;
             }
             ItemKind::Attributes(attributes) => {
-                let names = attributes.fields.iter().flat_map(|field| field.names.iter().map(move |n| (field, n)));
+                let names =
+                    attributes.fields.iter().flat_map(|field| field.names.iter().map(move |n| (field, n)));
                 found.extend(names.map(|(field, name)| Declaration {
                     kind: Kind::Attribute(attributes.owner),
                     name: &name.name.name,

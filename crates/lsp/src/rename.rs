@@ -25,8 +25,11 @@ pub fn prepare(analysed: &Analysed, offset: usize) -> Result<(Span, Span), Strin
         What::Declared(span) => span,
         What::Word(word) => return Err(format!("`{}` is a word of the language", word.name)),
     };
-    let Some(policy) = analysed.policy(declared) else { return Err("the policy has errors: correct them first".into()) };
-    let (name, kind) = (&policy.name.name, analysed.declaration(declared).map(|declaration| declaration.kind));
+    let Some(policy) = analysed.policy(declared) else {
+        return Err("the policy has errors: correct them first".into());
+    };
+    let (name, kind) =
+        (&policy.name.name, analysed.declaration(declared).map(|declaration| declaration.kind));
     let has_slots = policy.items.iter().any(|item| matches!(item.kind, ItemKind::Slot(_)));
     match kind {
         Some(Kind::Policy) => {
@@ -61,9 +64,12 @@ pub fn rename(
         let source = family.source(file).ok_or("the text of a policy is gone")?;
         if !workspace.documents.contains_key(file) && !uri::is_file(file) {
             let policy = file.trim_end_matches(".ipa");
-            return Err(format!("`{from}` is also declared in the built-in policy `{policy}`, which cannot be changed"));
+            return Err(format!(
+                "`{from}` is also declared in the built-in policy `{policy}`, which cannot be changed"
+            ));
         }
-        let uri = workspace.documents.get(file).map(|document| document.uri.clone()).or_else(|| uri::uri(file));
+        let uri =
+            workspace.documents.get(file).map(|document| document.uri.clone()).or_else(|| uri::uri(file));
         overlay.insert(file.clone(), renamed(source.as_str(), places, to));
         let edit = |&(start, end): &(u32, u32)| TextEdit {
             range: source.range(start as usize..end as usize),
@@ -144,7 +150,8 @@ impl Family {
         for (file, before) in &self.policies {
             let after = workspace.analyse(file, overlay).ok_or("the text of a policy is gone")?;
             let moved = |span: Span| self.moved(place(before, span), to);
-            let was: BTreeSet<_> = uses(before).map(|(span, declared)| (moved(span), moved(declared))).collect();
+            let was: BTreeSet<_> =
+                uses(before).map(|(span, declared)| (moved(span), moved(declared))).collect();
             let is: BTreeSet<_> =
                 uses(&after).map(|(span, declared)| (place(&after, span), place(&after, declared))).collect();
             if let Some(error) = after.analysis.diagnostics.iter().find(|d| d.is_error()) {
@@ -162,7 +169,8 @@ impl Family {
         let Some(places) = self.places.get(&file) else { return (file, start, end) };
         let shifted = |offset: u32| {
             let grown = places.iter().filter(|(_, end)| *end <= offset);
-            grown.fold(i64::from(offset), |at, (start, end)| at + to.len() as i64 - i64::from(end - start)) as u32
+            grown.fold(i64::from(offset), |at, (start, end)| at + to.len() as i64 - i64::from(end - start))
+                as u32
         };
         let (start, end) = (shifted(start), shifted(end));
         (file, start, end)

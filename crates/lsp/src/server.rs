@@ -25,7 +25,12 @@ enum Event {
     Message(Incoming),
     /// The client sends nothing more.
     End(io::Result<()>),
-    Job { name: String, kind: Kind, number: u64, report: Report },
+    Job {
+        name: String,
+        kind: Kind,
+        number: u64,
+        report: Report,
+    },
 }
 
 enum Report {
@@ -176,13 +181,16 @@ impl<W: Write> Server<W> {
         match (&self.phase, method) {
             (phase, "exit") => self.phase = Phase::Exit(*phase == Phase::ShutDown),
             (Phase::Running, "textDocument/didOpen") => {
-                let Ok(DidOpenTextDocumentParams { text_document: new }) = parsed(params) else { return Ok(()) };
+                let Ok(DidOpenTextDocumentParams { text_document: new }) = parsed(params) else {
+                    return Ok(());
+                };
                 let name = uri::name(&new.uri);
                 self.text_changes(&name)?;
                 self.changed.insert(self.workspace.open(new.uri, new.version, new.text));
             }
             (Phase::Running, "textDocument/didChange") => {
-                let Ok(DidChangeTextDocumentParams { text_document, content_changes }) = parsed(params) else {
+                let Ok(DidChangeTextDocumentParams { text_document, content_changes }) = parsed(params)
+                else {
                     return Ok(());
                 };
                 let name = uri::name(&text_document.uri);
@@ -318,7 +326,8 @@ impl<W: Write> Server<W> {
             return Err(Failed::new(INVALID_PARAMS, format!("`{command}` takes the URI of a document")));
         }
         let (name, analysed) = self.document(&parsed(arguments.remove(0))?)?;
-        let plan = self.plan(&analysed).ok_or_else(|| refused("the policy has errors: correct them first"))?;
+        let plan =
+            self.plan(&analysed).ok_or_else(|| refused("the policy has errors: correct them first"))?;
         let (number, stop) = self.lenses.start(&name, kind);
         let jobs = self.jobs.clone();
         let report = move |report| {

@@ -112,9 +112,8 @@ impl Workspace {
     /// The open documents whose analysis depends on this file, with the document itself.
     pub fn dependents(&self, name: &str) -> Vec<String> {
         let analysed = self.analysed.borrow();
-        let depends = |of: &&String| {
-            *of == name || analysed.get(*of).is_some_and(|analysed| analysed.depends_on(name))
-        };
+        let depends =
+            |of: &&String| *of == name || analysed.get(*of).is_some_and(|analysed| analysed.depends_on(name));
         self.documents.keys().filter(depends).cloned().collect()
     }
 
@@ -161,7 +160,8 @@ impl Workspace {
         let mut found: BTreeSet<String> = self.documents.keys().cloned().collect();
         let folder = Path::new(name).parent().filter(|_| uri::is_file(name));
         let entries = folder.and_then(|folder| fs::read_dir(folder).ok()).into_iter().flatten().flatten();
-        let policies = entries.map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|e| e == "ipa"));
+        let policies =
+            entries.map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|e| e == "ipa"));
         found.extend(policies.filter_map(|path| path.to_str().map(str::to_owned)));
         found
     }

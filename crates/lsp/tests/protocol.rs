@@ -181,7 +181,9 @@ impl Editor {
     /// The text of the file at the definition, from its start to the line's end; and the file.
     fn definition(&mut self, name: &str, at: (usize, usize)) -> (String, PathBuf) {
         let result = self.ask("textDocument/definition", self.at(name, at));
-        let path = PathBuf::from(result["uri"].as_str().unwrap_or_else(|| panic!("{result}")).replace("file://", ""));
+        let path = PathBuf::from(
+            result["uri"].as_str().unwrap_or_else(|| panic!("{result}")).replace("file://", ""),
+        );
         let text = fs::read_to_string(&path).unwrap();
         let start = &result["range"]["start"];
         let line = text.lines().nth(start["line"].as_u64().unwrap() as usize).unwrap();
@@ -244,12 +246,16 @@ fn applied(text: &str, edits: &Value) -> String {
     let mut lines: Vec<String> = text.split('\n').map(str::to_owned).collect();
     let number = |value: &Value| value.as_u64().unwrap() as usize;
     let mut edits: Vec<&Value> = edits.as_array().unwrap().iter().collect();
-    edits.sort_by_key(|edit| (number(&edit["range"]["start"]["line"]), number(&edit["range"]["start"]["character"])));
+    edits.sort_by_key(|edit| {
+        (number(&edit["range"]["start"]["line"]), number(&edit["range"]["start"]["character"]))
+    });
     for edit in edits.into_iter().rev() {
         let (start, end) = (&edit["range"]["start"], &edit["range"]["end"]);
         let (first, last) = (number(&start["line"]), number(&end["line"]));
         let tail = lines[last][number(&end["character"])..].to_owned();
-        let new = lines[first][..number(&start["character"])].to_owned() + edit["newText"].as_str().unwrap() + &tail;
+        let new = lines[first][..number(&start["character"])].to_owned()
+            + edit["newText"].as_str().unwrap()
+            + &tail;
         lines.splice(first..=last, [new]);
     }
     lines.join("\n")
@@ -305,9 +311,7 @@ fn errors_appear_while_typing() {
 
     // The editor deletes `< patience`.
     let (line, column) = find(MINE, " < patience", 0);
-    let range = |from: usize, to: usize| {
-        json!({ "start": { "line": line, "character": from }, "end": { "line": line, "character": to } })
-    };
+    let range = |from: usize, to: usize| json!({ "start": { "line": line, "character": from }, "end": { "line": line, "character": to } });
     editor.change("mine.ipa", 2, json!([{ "range": range(column, column + 11), "text": "" }]));
     let found = editor.published("mine.ipa", 2);
     assert_eq!(codes(&found), ["E0401"], "{found:?}");
@@ -355,7 +359,11 @@ fn unsaved_bases_count() {
     editor.open("mine.ipa", MINE);
     assert_eq!(editor.published("mine.ipa", 1), Vec::<Value>::new());
     editor.diagnostics.clear();
-    editor.replace("mine.ipa", 2, &MINE.replace("core? last;", "core? latest;").replace("t.last", "t.latest"));
+    editor.replace(
+        "mine.ipa",
+        2,
+        &MINE.replace("core? last;", "core? latest;").replace("t.last", "t.latest"),
+    );
     assert_eq!(editor.published("mine.ipa", 2), Vec::<Value>::new());
     let found = editor.published("child.ipa", 1);
     assert_eq!(codes(&found), ["E0308"], "the base has no `last` any more: {found:?}");
@@ -410,16 +418,16 @@ fn hover_shows_declarations() {
     let mut editor = Editor::new();
     editor.open("mine.ipa", MINE);
     let mut hover = |word: &str, n: usize| editor.hover("mine.ipa", find(MINE, word, n));
-    assert_eq!(
-        hover("patience", 1),
-        "```ipanema\nparam patience : time in 0ms..1s = 4ms;\n```\n\nHow long."
-    );
+    assert_eq!(hover("patience", 1), "```ipanema\nparam patience : time in 0ms..1s = 4ms;\n```\n\nHow long.");
     assert_eq!(hover("good", 1), "```ipanema\nbool good(core c)\n```\n\nTrue if c is good.");
     assert_eq!(hover("last", 2), "```ipanema\nthread { core? last; }\n```\n\nThe last core.");
     assert_eq!(hover("c)) return", 0), "```ipanema\ncore c\n```");
     assert_eq!(hover("waker", 1), "```ipanema\ncore waker\n```");
     let block = hover("block", 0);
-    assert!(block.starts_with("```ipanema\non block (thread t)\n```\n\nMine, too.\n\nEvent `block`: "), "{block}");
+    assert!(
+        block.starts_with("```ipanema\non block (thread t)\n```\n\nMine, too.\n\nEvent `block`: "),
+        "{block}"
+    );
     assert!(block.ends_with("Replaces that of `cfs`."), "{block}");
     let base = hover("choose_wakeup", 1);
     assert!(base.contains("core choose_wakeup(thread t, core waker)"), "{base}");
@@ -514,7 +522,10 @@ policy mine extends cfs {
     let second = "(core d in online) n += d.nr_ready";
     assert_eq!(renamed("c.nr_ready", 0, "d"), text.replace("(core c in online) n += c.nr_ready", second));
     let search = "first(core d in llc(waker) where d.nr_ready";
-    assert_eq!(renamed("c.nr_ready <", 0, "d"), text.replace("first(core c in llc(waker) where c.nr_ready", search));
+    assert_eq!(
+        renamed("c.nr_ready <", 0, "d"),
+        text.replace("first(core c in llc(waker) where c.nr_ready", search)
+    );
     assert_eq!(renamed("n = 1", 0, "m"), {
         let text = text.replace("int n ", "int m ").replace("(n < 2)", "(m < 2)");
         text.replace(" n += ", " m += ").replace("< n)", "< m)")
@@ -574,7 +585,10 @@ fn renaming_is_refused_with_a_reason() {
     let answer = editor.answer("textDocument/prepareRename", editor.at("mine.ipa", find(MINE, "block", 0)));
     assert!(answer["error"]["message"].as_str().unwrap().contains("event"), "{answer}");
     let range = editor.ask("textDocument/prepareRename", editor.at("mine.ipa", find(MINE, "patience", 1)));
-    assert_eq!(range["end"]["character"].as_u64().unwrap() - range["start"]["character"].as_u64().unwrap(), 8);
+    assert_eq!(
+        range["end"]["character"].as_u64().unwrap() - range["start"]["character"].as_u64().unwrap(),
+        8
+    );
 }
 
 #[test]
@@ -716,7 +730,8 @@ fn features_have_syntax_errors_and_an_outline_only() {
 #[test]
 fn documents_without_a_file_have_built_in_bases() {
     let mut editor = Editor::new();
-    let document = json!({ "uri": "untitled:Untitled-1", "languageId": "ipanema", "version": 1, "text": MINE });
+    let document =
+        json!({ "uri": "untitled:Untitled-1", "languageId": "ipanema", "version": 1, "text": MINE });
     editor.notify("textDocument/didOpen", json!({ "textDocument": document }));
     let symbols = json!({ "textDocument": { "uri": "untitled:Untitled-1" } });
     assert_eq!(editor.ask("textDocument/documentSymbol", symbols)[0]["name"], "mine");
@@ -737,7 +752,9 @@ fn bad_requests_are_answered() {
     editor.open("mine.ipa", MINE);
     assert_eq!(editor.answer("textDocument/unknown", json!({}))["error"]["code"], -32601);
     for params in [Value::Null, json!([]), json!({ "textDocument": 1 }), editor.at("other.ipa", (0, 0))] {
-        for method in ["hover", "definition", "rename", "completion", "codeLens", "formatting", "prepareRename"] {
+        for method in
+            ["hover", "definition", "rename", "completion", "codeLens", "formatting", "prepareRename"]
+        {
             let answer = editor.answer(&format!("textDocument/{method}"), params.clone());
             assert!(answer["error"]["code"].is_i64(), "{method} {params}: {answer}");
         }
@@ -806,7 +823,10 @@ fn every_policy_of_the_repository_is_analysed() {
                 editor.open(&name, &text);
                 let errors = editor.published(&name, 1);
                 // They have slots without features.
-                assert!(errors.is_empty() || ["family.ipa", "warm.ipa"].contains(&&*name), "{name}: {errors:?}");
+                assert!(
+                    errors.is_empty() || ["family.ipa", "warm.ipa"].contains(&&*name),
+                    "{name}: {errors:?}"
+                );
                 for word in ["thread t", "core c", "on block", "set "] {
                     if let Some(at) = text.find(word) {
                         editor.hover(&name, find(&text[..at + word.len()], word, 0));

@@ -67,9 +67,7 @@ fn text(name: &str, base: &str) -> Result<String, Failure> {
     let compiled = compile(&|_: &str| None, base).map_err(wrong)?;
     let placement = if has_queue(&compiled) { PLACEMENT } else { "" };
     let text = TEXT.replace("PLACEMENT", placement).replace("BASE", base).replace("NAME", name);
-    let source = |wanted: &str| {
-        (wanted == "/").then(|| Source { name: name.to_owned(), text: text.clone() })
-    };
+    let source = |wanted: &str| (wanted == "/").then(|| Source { name: name.to_owned(), text: text.clone() });
     compile(&source, "/").map_err(wrong)?;
     Ok(text)
 }

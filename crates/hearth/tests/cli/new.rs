@@ -35,7 +35,9 @@ fn a_new_policy_replaces_no_file() {
 
 #[test]
 fn a_new_policy_has_the_name_of_a_policy() {
-    for (name, why) in [("nest", "built-in policy"), ("two words", "`two words`"), ("queue", "keyword"), ("..", "`..`")] {
+    for (name, why) in
+        [("nest", "built-in policy"), ("two words", "`two words`"), ("queue", "keyword"), ("..", "`..`")]
+    {
         super::fails(&["new", name], 2, &[why]);
     }
     super::fails(&["new", "mine", "--extends", "nst"], 2, &["'nst'", "nest"]);

@@ -18,8 +18,8 @@ use std::collections::HashMap;
 
 use crate::diagnostic::{Diagnostic, line_and_column};
 use crate::ir::{self, FunctionId, Owner, Role, StealId};
-use crate::resolve::{Chain, Merged};
 use crate::library::{Kind, WORDS};
+use crate::resolve::{Chain, Merged};
 use crate::syntax::lexer::lex;
 use crate::syntax::{Sources, Span, ast};
 use crate::{Meaning, Use};
