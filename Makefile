@@ -3,7 +3,7 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo build web bpf wheel install test test-kernels bench soak play-and-sim lint fmt docs clean
+.PHONY: help demo build web bpf wheel vscode install test test-kernels bench soak play-and-sim lint fmt docs clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -24,6 +24,9 @@ bpf: ## Compile the built-in policies and the recorder for the kernel: target/bp
 wheel: web ## Build the Python package: out/wheel/hearth_sched-VERSION.whl
 	@scripts/need rust cc wheel
 	cd python && PYTHONPATH=../out/tools/wheel ../out/tools/wheel/bin/maturin build --release --locked --out ../out/wheel
+
+vscode: ## Pack the extension of Visual Studio Code: out/vscode/NAME.vsix
+	@scripts/vscode
 
 PREFIX ?= /usr/local
 install: build bpf ## Install hearth, its BPF objects, systemd unit, manual and completions below PREFIX
@@ -61,4 +64,4 @@ docs: ## Build the book: docs/book/index.html
 
 clean: ## Remove everything that was built, downloaded or recorded
 	cargo clean
-	rm -rf out docs/book docs/.cache web/dist web/out web/node_modules
+	rm -rf out docs/book docs/.cache web/dist web/out web/node_modules editors/vscode/out editors/vscode/node_modules editors/tree-sitter-ipanema/test/target

@@ -76,8 +76,10 @@ verbs! {
         Play: play,
     }
     "Write and verify a policy": {
+        New: new,
         Check: check,
         Fmt: fmt,
+        Lsp: lsp,
         Build: build,
         Prove: prove,
         Modelcheck: modelcheck,

@@ -2,9 +2,9 @@
 
 use crate::codes::NO_SUCH_POLICY;
 use crate::diagnostic::{Diagnostic, Severity, render_all};
-use crate::resolve::{self, SourceProvider};
-use crate::syntax::{Sources, Span};
-use crate::{check, ir, types};
+use crate::resolve::{self, Loaded, SourceProvider};
+use crate::syntax::{Sources, Span, ast};
+use crate::{Use, check, ir, types};
 
 /// A policy without errors.
 #[derive(Debug)]
@@ -40,17 +40,11 @@ impl std::error::Error for Failed {}
 /// assert!(c.contains("nest_on_unblock"));
 /// ```
 pub fn compile(provider: &dyn SourceProvider, name: &str) -> Result<Compiled, Box<Failed>> {
-    let mut sources = Sources::new();
-    let mut diagnostics = Vec::new();
-    let policy = passes(provider, name, &mut sources, &mut diagnostics);
-    diagnostics.sort_by_key(|d| (d.span, d.severity == Severity::Warning, d.code));
-    diagnostics.dedup();
-    match policy {
-        Some(ir) if !diagnostics.iter().any(Diagnostic::is_error) => {
-            Ok(Compiled { ir, warnings: diagnostics, sources })
-        }
-        _ => {
-            if !diagnostics.iter().any(Diagnostic::is_error) {
+    let Analysis { ir, mut diagnostics, sources, .. } = analyse(provider, name);
+    match ir {
+        Some(ir) => Ok(Compiled { ir, warnings: diagnostics, sources }),
+        None => {
+            if !has_errors(&diagnostics) {
                 // A failure must never be silent, even if a pass reports nothing.
                 let message = format!("policy `{name}` cannot be compiled");
                 diagnostics.push(Diagnostic::error(NO_SUCH_POLICY, Span::default(), message));
@@ -60,20 +54,50 @@ pub fn compile(provider: &dyn SourceProvider, name: &str) -> Result<Compiled, Bo
     }
 }
 
-fn passes(
-    provider: &dyn SourceProvider,
-    name: &str,
-    sources: &mut Sources,
-    diagnostics: &mut Vec<Diagnostic>,
-) -> Option<ir::Policy> {
-    let chain = resolve::load(provider, name, sources, diagnostics)?;
-    let merged = resolve::merge(&chain, diagnostics);
-    let mut policy = types::lower(&chain, &merged, sources, diagnostics)?;
-    check::check(&mut policy, diagnostics);
-    if diagnostics.iter().any(Diagnostic::is_error) {
-        return None;
+/// All that the compiler knows of a policy, with or without errors.
+#[derive(Debug)]
+pub struct Analysis {
+    /// The policy, its features and its bases, nearest first. Parts with syntax errors are missing, and so is what
+    /// could not be read.
+    pub chain: Vec<ast::Policy>,
+    pub sources: Sources,
+    /// Sorted by place, without duplicates.
+    pub diagnostics: Vec<Diagnostic>,
+    /// Names and what they mean, in the texts of the whole chain. Incomplete if there are errors.
+    pub uses: Vec<Use>,
+    /// Places of declarations, each with the one that it replaces in a base.
+    pub replaced: Vec<(Span, Span)>,
+    /// `None` if there are errors.
+    pub ir: Option<ir::Policy>,
+}
+
+/// Analyses policy `name`, which [`compile`] finds in the same way.
+pub fn analyse(provider: &dyn SourceProvider, name: &str) -> Analysis {
+    let (mut sources, mut diagnostics) = (Sources::new(), Vec::new());
+    let Loaded { chain, mut uses } = resolve::load(provider, name, &mut sources, &mut diagnostics);
+    let complete = !has_errors(&diagnostics);
+    let mut later = Vec::new();
+    let merged = resolve::merge(&chain, &mut later);
+    let mut ir = types::lower(&chain, &merged, &sources, &mut uses, &mut later);
+    let replaced = merged.replaced;
+    // Of an incomplete policy, only the names are of use: the later errors follow from what is missing.
+    ir = ir.filter(|_| complete);
+    if let Some(policy) = &mut ir {
+        check::check(policy, &mut later);
     }
-    ir::drop_empty(&mut policy);
-    ir::prune(&mut policy);
-    Some(policy)
+    if complete {
+        diagnostics.append(&mut later);
+    }
+    diagnostics.sort_by_key(|d| (d.span, d.severity == Severity::Warning, d.code));
+    diagnostics.dedup();
+    ir = ir.filter(|_| !has_errors(&diagnostics));
+    if let Some(policy) = &mut ir {
+        ir::drop_empty(policy);
+        ir::prune(policy);
+    }
+    Analysis { chain, sources, diagnostics, uses, replaced, ir }
+}
+
+fn has_errors(diagnostics: &[Diagnostic]) -> bool {
+    diagnostics.iter().any(Diagnostic::is_error)
 }

@@ -16,9 +16,11 @@ pub mod resolve;
 pub mod syntax;
 mod types;
 mod unit;
+mod uses;
 
-pub use compile::{Compiled, Failed, compile};
+pub use compile::{Analysis, Compiled, Failed, analyse, compile};
 pub use diagnostic::Diagnostic;
 pub use resolve::SourceProvider;
 pub use syntax::{SourceId, Sources, Span};
 pub use unit::Unit;
+pub use uses::{Meaning, Use};

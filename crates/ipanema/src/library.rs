@@ -1,7 +1,7 @@
 //! Built-in library: names that every policy may use. The types pass resolves them with this table,
 //! and a test compares the language reference with it.
 
-use crate::ir::{CoreField, KeptSet, Level, ThreadField, Type};
+use crate::ir::{CoreField, Event, KeptSet, Level, ThreadField, Type};
 
 /// A library word.
 #[derive(Clone, Copy, Debug)]
@@ -238,6 +238,71 @@ pub const WORDS: &[Word] = &[
         "Number of threads taken so far: in `stop_core` from this core, in `stop` from all cores.",
     ),
 ];
+
+/// An event in the language reference.
+pub struct EventWord {
+    pub event: Event,
+    /// The head of a handler.
+    pub usage: &'static str,
+    pub doc: &'static str,
+}
+
+const fn event(event: Event, usage: &'static str, doc: &'static str) -> EventWord {
+    EventWord { event, usage, doc }
+}
+
+/// All events, in the order of the language reference.
+pub const EVENTS: &[EventWord] = &[
+    event(Event::New, "on new (thread t, core parent)", "`t` was made on core `parent`: it becomes ready."),
+    event(
+        Event::Unblock,
+        "on unblock (thread t, core waker)",
+        "`t` was woken from core `waker`: it becomes ready.",
+    ),
+    event(
+        Event::Enqueue,
+        "on enqueue (thread t, core c)",
+        "Before every entry of `t` into a ready queue of `c`.",
+    ),
+    event(
+        Event::Schedule,
+        "on schedule (core c)",
+        "`c` needs a thread: one of `c`'s ready threads runs, if there is one.",
+    ),
+    event(Event::Tick, "on tick (thread t)", "At each tick of the core on which `t` runs."),
+    event(
+        Event::Yield,
+        "on yield (thread t)",
+        "`t` gives up its core for the moment: it becomes ready on its core.",
+    ),
+    event(
+        Event::Preempt,
+        "on preempt (thread t)",
+        "`t` loses its core; no handler preempts meanwhile: it becomes ready.",
+    ),
+    event(Event::Block, "on block (thread t)", "`t` sleeps or waits: it is blocked."),
+    event(Event::Terminate, "on terminate (thread t)", "`t` ends: it is terminated."),
+    event(
+        Event::Timer,
+        "on timer (thread t)",
+        "The time given to `arm(t, ...)` is over: it may become ready elsewhere.",
+    ),
+    event(
+        Event::NewlyIdle,
+        "on newly_idle (core c)",
+        "`c` has no thread, but is not idle yet: `c` may steal.",
+    ),
+    event(Event::EnterIdle, "on enter_idle (core c)", "`c` is idle from now on."),
+    event(Event::ExitIdle, "on exit_idle (core c)", "`c` is no longer idle."),
+    event(Event::Balance, "on balance (core c)", "At each tick of `c`: may steal."),
+    event(Event::Entry, "on entry (core c)", "`c` goes online."),
+    event(Event::Exit, "on exit (core c)", "`c` goes offline."),
+];
+
+/// Usage and documentation of an event.
+pub fn event_word(event: Event) -> Option<&'static EventWord> {
+    EVENTS.iter().find(|word| word.event == event)
+}
 
 pub fn value(name: &str) -> Option<Value> {
     WORDS.iter().find_map(|w| match w.kind {

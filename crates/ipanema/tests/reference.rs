@@ -2,6 +2,7 @@
 
 mod common;
 
+use hearth_ipanema::syntax::ast::Event;
 use hearth_ipanema::syntax::token::KEYWORDS;
 use hearth_ipanema::syntax::{self, Source, format};
 use hearth_ipanema::{SourceId, codes, compile, library};
@@ -70,6 +71,22 @@ fn the_library_is_complete() {
     for word in library::WORDS {
         let row = format!("| `{}` | {} |", word.usage, word.doc);
         assert!(REFERENCE.lines().any(|line| line == row), "missing: {row}");
+    }
+}
+
+#[test]
+fn the_events_are_complete() {
+    for event in Event::ALL {
+        let word = library::event_word(event).unwrap_or_else(|| panic!("no text for `{}`", event.name()));
+        let row =
+            REFERENCE.lines().find(|row| row.starts_with('|') && row.contains(&format!("`{}`", word.usage)));
+        let row = row.unwrap_or_else(|| panic!("missing: {}", word.usage));
+        // Two events share a row: they have their own words.
+        if row.matches("`on ").count() == 1 {
+            let (when, becomes) = word.doc.trim_end_matches('.').split_once(": ").unwrap_or((word.doc, ""));
+            let text = format!("| `{}` | {} | {becomes}", word.usage, when.trim_end_matches('.'));
+            assert!(row.to_lowercase().starts_with(text.trim_end().to_lowercase().as_str()), "{row}\n{text}");
+        }
     }
 }
 

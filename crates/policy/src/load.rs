@@ -62,15 +62,24 @@ pub fn load(name_or_path: &str) -> Result<Policy, Error> {
         return Ok(Policy::builtin(compiled));
     }
     let text = read(name_or_path)?;
-    let provider = |wanted: &str| {
-        if wanted == name_or_path {
-            return Some(Source { name: name_or_path.to_owned(), text: text.clone() });
+    let sources = sources(name_or_path, &text, |base| fs::read_to_string(base).ok());
+    compile(&sources, name_or_path).map(Policy::from).map_err(Error::Rejected)
+}
+
+/// The texts of the policy at a path and of its bases, for the compiler. `read` reads the file of a base.
+pub fn sources<'s>(
+    path: &'s str,
+    text: &'s str,
+    read: impl Fn(&Path) -> Option<String> + 's,
+) -> impl Fn(&str) -> Option<Source> + 's {
+    move |wanted| {
+        if wanted == path {
+            return Some(Source { name: path.to_owned(), text: text.to_owned() });
         }
-        let base = Path::new(name_or_path).with_file_name(format!("{wanted}.ipa"));
-        let text = fs::read_to_string(&base).ok()?;
+        let base = Path::new(path).with_file_name(format!("{wanted}.ipa"));
+        let text = read(&base)?;
         Some(Source { name: base.display().to_string(), text })
-    };
-    compile(&provider, name_or_path).map(Policy::from).map_err(Error::Rejected)
+    }
 }
 
 #[cfg(test)]

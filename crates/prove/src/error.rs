@@ -17,6 +17,8 @@ pub enum Error {
     TooLarge,
     #[error("why3 finds no goal {0}")]
     NoGoal(String),
+    #[error("the proof was stopped before its end")]
+    Stopped,
     #[error("cannot run frama-c: {0}")]
     NoFramaC(io::Error),
     #[error("frama-c: {0}")]
@@ -34,7 +36,7 @@ impl Error {
             Error::NoFramaC(_) => {
                 Some("install frama-c, z3 and cvc4 (on Debian: apt-get install frama-c-base z3 cvc4)")
             }
-            Error::Write { .. } | Error::FramaC(_) => None,
+            Error::Write { .. } | Error::FramaC(_) | Error::Stopped => None,
             Error::Rejected(_) | Error::TooLarge | Error::NoGoal(_) => {
                 Some("this is a bug in hearth: please report it, with the policy")
             }

@@ -11,8 +11,8 @@ use hearth_ipanema::ir::Policy;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 
 /// Proves a policy's obligations.
 ///
@@ -114,6 +114,7 @@ pub struct Session {
     folder: Folder,
     why3: Why3,
     at_once: usize,
+    stop: Arc<AtomicBool>,
 }
 
 /// Most obligations that Why3 gets at once. Its start takes as long as a few of them.
@@ -127,7 +128,7 @@ impl Session {
     pub fn new(options: &Options) -> Result<Session, Error> {
         let folder = Folder::new(options)?;
         let why3 = Why3::find(folder.path(), options)?;
-        Ok(Session { folder, why3, at_once: options.at_once })
+        Ok(Session { folder, why3, at_once: options.at_once, stop: Arc::clone(&options.stop) })
     }
 
     /// The verdicts on obligations, without those that they rest on, and the time in seconds that the provers took.
@@ -159,6 +160,9 @@ impl Session {
             slices.iter().partition(|(_, slice): &&(usize, Slice)| slice.is_long());
         let batches: Vec<&[&(usize, Slice)]> = long.chunks(1).chain(short.chunks(together)).collect();
         let proved = at_once(self.at_once, &batches, |batch| {
+            if self.stop.load(Ordering::Relaxed) {
+                return Err(Error::Stopped);
+            }
             let verdicts = self.why3.prove_all(&Vec::from_iter(batch.iter().map(|(_, slice)| slice)))?;
             batch.iter().for_each(|_| done());
             Ok(verdicts)

@@ -4,6 +4,7 @@ mod bad_input;
 mod extract;
 mod generated;
 mod modelcheck;
+mod new;
 mod overlay;
 mod play;
 mod reproduce;

@@ -3,9 +3,11 @@
 use super::compose::compose;
 use crate::codes::{CYCLE, FEATURE_OR_POLICY, NO_SUCH_FEATURE, NO_SUCH_POLICY, WRONG_POLICY};
 use crate::diagnostic::Diagnostic;
+use crate::syntax::codes::TOO_DEEP;
 use crate::syntax::{Source, Sources, Span, ast};
-use crate::{builtin, syntax};
+use crate::{Meaning, Use, builtin, syntax};
 use hearth_base::suggest::closest;
+use std::convert::Infallible;
 
 /// Maximum length of a chain of policies.
 const MAX_CHAIN: usize = 32;
@@ -23,50 +25,31 @@ impl<F: Fn(&str) -> Option<Source>> SourceProvider for F {
     }
 }
 
-/// Loads policy `name`, its features and its bases, nearest first. Returns `None` if one is missing, does not
-/// parse or does not fit, with the reasons in `diagnostics`.
+/// A policy, its features and its bases, nearest first.
+pub struct Loaded {
+    pub chain: Vec<ast::Policy>,
+    /// The names after `extends` and `with`, and the names in the texts that they load.
+    pub uses: Vec<Use>,
+}
+
+/// Loads policy `name`, its features and its bases. If one is missing, does not parse or does not fit, the reasons
+/// are in `diagnostics`, and the chain has only what could be read before it.
 pub fn load(
     provider: &dyn SourceProvider,
     name: &str,
     sources: &mut Sources,
     diagnostics: &mut Vec<Diagnostic>,
-) -> Option<Vec<ast::Policy>> {
+) -> Loaded {
     let mut load = Load { provider, sources, diagnostics };
-    let mut chain: Vec<ast::Policy> = Vec::new();
-    let mut wanted = name.to_owned();
-    let mut said_at = Span::default();
-    loop {
-        let policy = load.policy(&wanted, said_at, chain.is_empty())?;
-        let (base, with) = (policy.base.clone(), policy.with.clone());
-        chain.push(policy);
-        for feature in with {
-            chain.push(load.feature(&feature)?);
+    let mut loaded = Loaded { chain: Vec::new(), uses: Vec::new() };
+    load.chain(name, &mut loaded);
+    if !diagnostics.iter().any(Diagnostic::is_error) {
+        compose(&mut loaded.chain, diagnostics);
+        if let Some(product) = builtin::product_of(&loaded.chain) {
+            loaded.chain[0].name.name = product;
         }
-        let Some(base) = base else { break };
-        if let Some(again) = chain.iter().position(|p| p.name.name == base.name) {
-            let round: Vec<&str> =
-                chain[again..].iter().map(|p| p.name.name.as_str()).chain([&*base.name]).collect();
-            let message = format!("`{}` extends itself: {}", base.name, round.join(" -> "));
-            load.diagnostics.push(
-                Diagnostic::error(CYCLE, base.span, message)
-                    .help("a policy and its base need different names"),
-            );
-            return None;
-        }
-        if chain.len() >= MAX_CHAIN {
-            let message = format!("more than {MAX_CHAIN} policies and features extend each other");
-            load.diagnostics.push(Diagnostic::error(CYCLE, base.span, message));
-            return None;
-        }
-        said_at = base.span;
-        wanted = base.name;
     }
-    let before = diagnostics.len();
-    compose(&mut chain, diagnostics);
-    if let Some(product) = builtin::product_of(&chain) {
-        chain[0].name.name = product;
-    }
-    (diagnostics.len() == before).then_some(chain)
+    loaded
 }
 
 struct Load<'l> {
@@ -76,6 +59,50 @@ struct Load<'l> {
 }
 
 impl Load<'_> {
+    /// Adds the policy, its features and its bases. `None` at the end of the chain.
+    fn chain(&mut self, name: &str, loaded: &mut Loaded) -> Option<Infallible> {
+        let mut wanted = name.to_owned();
+        let mut said_at = Span::default();
+        let Loaded { chain, uses } = loaded;
+        loop {
+            let policy = self.policy(&wanted, said_at, chain.is_empty())?;
+            if !chain.is_empty() {
+                uses.push(Use { span: said_at, meaning: Meaning::Declared(policy.name.span) });
+            }
+            let (base, with) = (policy.base.clone(), policy.with.clone());
+            chain.push(policy);
+            for name in with {
+                let feature = self.feature(&name)?;
+                uses.push(Use { span: name.span, meaning: Meaning::Declared(feature.name.span) });
+                chain.push(feature);
+            }
+            let base = base?;
+            self.not_again(chain, &base)?;
+            said_at = base.span;
+            wanted = base.name;
+        }
+    }
+
+    /// Fails if the chain has the base already, or too many policies.
+    fn not_again(&mut self, chain: &[ast::Policy], base: &ast::Ident) -> Option<()> {
+        if let Some(again) = chain.iter().position(|p| p.name.name == base.name) {
+            let round: Vec<&str> =
+                chain[again..].iter().map(|p| p.name.name.as_str()).chain([&*base.name]).collect();
+            let message = format!("`{}` extends itself: {}", base.name, round.join(" -> "));
+            self.diagnostics.push(
+                Diagnostic::error(CYCLE, base.span, message)
+                    .help("a policy and its base need different names"),
+            );
+            return None;
+        }
+        if chain.len() >= MAX_CHAIN {
+            let message = format!("more than {MAX_CHAIN} policies and features extend each other");
+            self.diagnostics.push(Diagnostic::error(CYCLE, base.span, message));
+            return None;
+        }
+        Some(())
+    }
+
     /// `first`: it is the compiled policy itself, which may have another name than its file.
     fn policy(&mut self, name: &str, said_at: Span, first: bool) -> Option<ast::Policy> {
         let Some(found) = self.find(name) else {
@@ -88,7 +115,7 @@ impl Load<'_> {
             let help =
                 format!("name it in a policy: `policy mine extends family with {}, ...;`", policy.name.name);
             self.diagnostics.push(Diagnostic::error(FEATURE_OR_POLICY, policy.name.span, message).help(help));
-            return None;
+            return Some(policy).filter(|_| first);
         }
         if first { Some(policy) } else { self.named(policy, name, "policy", said_at) }
     }
@@ -132,13 +159,14 @@ impl Load<'_> {
         self.provider.source(name).or_else(builtin)
     }
 
-    /// Parses a source; `None` if the text has errors.
+    /// Parses a source. A policy whose text has errors lacks the parts with errors. `None` if it is too deep for passes
+    /// that recurse.
     fn parse(&mut self, source: Source) -> Option<ast::Policy> {
         let id = self.sources.add(source.name, source.text);
         let parsed = syntax::parse(id, &self.sources.get(id)?.text);
-        let failed = parsed.has_errors();
+        let too_deep = parsed.diagnostics.iter().any(|d| d.code == TOO_DEEP);
         self.diagnostics.extend(parsed.diagnostics);
-        if failed { None } else { parsed.policy }
+        parsed.policy.filter(|_| !too_deep)
     }
 
     /// The policy or feature, if it has the name of its file.

@@ -68,6 +68,8 @@ pub struct Merged<'a> {
     pub thread: Vec<Attribute<'a>>,
     pub core: Vec<Attribute<'a>>,
     pub versions: Vec<Version<'a>>,
+    /// Places of declarations, each with the one that it replaces in a base.
+    pub replaced: Vec<(Span, Span)>,
     /// Versions of each key, the base's first.
     by_key: HashMap<Key, Vec<usize>>,
 }
@@ -275,7 +277,8 @@ impl<'a> Merge<'a, '_> {
                 );
                 false
             }
-            _ => {
+            before => {
+                self.merged.replaced.extend(before.map(|before| (name.span, before.span)));
                 self.seen.insert(key, now);
                 true
             }

@@ -9,5 +9,5 @@ mod load;
 mod merge;
 mod names;
 
-pub use load::{SourceProvider, load};
+pub use load::{Loaded, SourceProvider, load};
 pub use merge::{Body, Chain, Declared, Key, Merged, Version, merge};

@@ -82,6 +82,7 @@ impl Lowering<'_, '_> {
         span: Span,
     ) -> Option<(Expr, bool)> {
         let callee = self.context.policy.function(function);
+        self.context.uses(name.span, callee.at.span);
         let want: Vec<Type> = callee.params().iter().map(|p| p.ty).collect();
         let (result, declared) = (callee.result, callee.at.span);
         if want.len() != args.len() {
@@ -104,6 +105,7 @@ impl Lowering<'_, '_> {
         args: &[ast::Expr],
         span: Span,
     ) -> Option<(Expr, bool)> {
+        self.context.uses_word(name.span, &name.name, |kind| kind == Kind::Function(function));
         let want: &[Type] = match function {
             Function::DomainOf(_) | Function::Claim | Function::Release | Function::Preempt => &[Type::CORE],
             Function::Decay => &[Type::LOAD, Type::TIME, Type::TIME],
@@ -207,6 +209,7 @@ impl Lowering<'_, '_> {
             self.error(wrong);
             return None;
         };
+        self.context.uses_word(method.span, &method.name, |kind| matches!(kind, Kind::SetMethod(_)));
         let Some(which) = library::set_method(&method.name) else {
             let message = format!("a set has no `{}`", method.name);
             self.error(
@@ -233,6 +236,7 @@ impl Lowering<'_, '_> {
         name: &ast::Ident,
         args: &[ast::Expr],
     ) -> Option<StmtKind> {
+        self.context.uses(name.span, self.context.policy.steals[steal.index()].at.span);
         let [thief, victims] = args else {
             let message = format!("`{}` takes (core, set)", name.name);
             self.error(Diagnostic::error(ARGUMENTS, name.span, message));
@@ -250,13 +254,19 @@ impl Lowering<'_, '_> {
         args: &[ast::Expr],
         span: Span,
     ) -> Option<(Expr, Level)> {
+        self.context.uses_word(name.span, &name.name, |kind| kind == Kind::Function(Function::Groups));
         let [domain, level] = args else {
             self.wrong_arguments(name, span);
             return None;
         };
         let domain = self.expr_of(domain, Type::DOMAIN);
         let found = match &level.kind {
-            Ast::Name(name) => library::level(name).filter(|level| *level != Level::Machine),
+            Ast::Name(name) => {
+                self.context.uses_word(self.context.within(level.span, name), name, |kind| {
+                    matches!(kind, Kind::Level(_) | Kind::Function(Function::DomainOf(_)))
+                });
+                library::level(name).filter(|level| *level != Level::Machine)
+            }
             _ => None,
         };
         if found.is_none() {

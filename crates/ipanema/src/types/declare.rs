@@ -199,7 +199,10 @@ fn queue(context: &mut Context, declared: &Declared<ast::Queue>, diagnostics: &m
     let mut by = None;
     if let ast::QueueOrder::Rbtree { by: name } = &declared.node.order {
         match context.attribute(Owner::Thread, &name.name) {
-            Some((id, ty)) if ty.is_scalar() => by = Some(id),
+            Some((id, ty)) if ty.is_scalar() => {
+                context.uses(name.span, context.policy.thread[id.index()].at.span);
+                by = Some(id);
+            }
             Some((_, ty)) => {
                 let message = format!("a queue cannot be ordered by a {ty}");
                 diagnostics.push(Diagnostic::error(MISMATCH, name.span, message));

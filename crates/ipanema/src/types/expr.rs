@@ -91,16 +91,30 @@ impl Lowering<'_, '_> {
     // ---- names ----------------------------------------------------------------------------
 
     fn name(&mut self, name: &str, span: Span) -> Option<(ExprKind, Type)> {
+        let (policy, at) = (&self.context.policy, self.context.within(span, name));
         if let Some(id) = self.find(name) {
-            return Some((ExprKind::Local(id), self.locals[id.index()].local.ty));
+            let local = &self.locals[id.index()].local;
+            match self.context.sources.text(local.span) == name {
+                true => self.context.uses(at, local.span),
+                // The compiler declares it in the phases of a steal.
+                false => self.context.uses_word(at, name, |kind| kind == Kind::Stolen),
+            }
+            return Some((ExprKind::Local(id), local.ty));
         }
         match self.context.top.get(name) {
             Some(Top::Param(id)) => {
-                return Some((ExprKind::Param(*id), self.context.policy.params[id.index()].ty));
+                let param = &policy.params[id.index()];
+                self.context.uses(at, param.at.span);
+                return Some((ExprKind::Param(*id), param.ty));
             }
-            Some(Top::Set(id)) => return Some((ExprKind::Set(*id), Type::SET)),
+            Some(Top::Set(id)) => {
+                self.context.uses(at, policy.sets[id.index()].at.span);
+                return Some((ExprKind::Set(*id), Type::SET));
+            }
             Some(Top::Global(id)) => {
-                return Some((ExprKind::Global(*id), self.context.policy.globals[id.index()].ty));
+                let global = &policy.globals[id.index()];
+                self.context.uses(at, global.at.span);
+                return Some((ExprKind::Global(*id), global.ty));
             }
             Some(Top::Version(_)) => {
                 let message = format!("`{name}` is a function");
@@ -109,6 +123,7 @@ impl Lowering<'_, '_> {
             }
             None => {}
         }
+        self.context.uses_word(at, name, |kind| matches!(kind, Kind::Value(_)));
         match library::value(name) {
             Some(Value::Now) => return Some((ExprKind::Now, Type::TIME)),
             Some(Value::Kept(set)) => return Some((ExprKind::Kept(set), Type::SET)),
@@ -158,6 +173,17 @@ impl Lowering<'_, '_> {
             }
         };
         let attribute = self.context.attribute(owner, name);
+        match attribute {
+            Some((id, _)) => {
+                let declared = self.context.policy.attributes(owner)[id.index()].at.span;
+                self.context.uses(member.span, declared);
+            }
+            None => self.context.uses_word(member.span, name, |kind| match kind {
+                Kind::CoreField(_) => owner == Owner::Core,
+                Kind::ThreadField(_) => owner == Owner::Thread,
+                _ => false,
+            }),
+        }
         let boxed = Box::new(object);
         match (owner, attribute) {
             (Owner::Core, Some((attribute, ty))) => {

@@ -13,12 +13,16 @@ mod signature;
 mod statement;
 mod units;
 
+use std::cell::RefCell;
 use std::collections::HashMap;
 
 use crate::diagnostic::{Diagnostic, line_and_column};
 use crate::ir::{self, FunctionId, Owner, Role, StealId};
+use crate::library::{Kind, WORDS};
 use crate::resolve::{Chain, Merged};
+use crate::syntax::lexer::lex;
 use crate::syntax::{Sources, Span, ast};
+use crate::{Meaning, Use};
 
 pub(crate) use constant::value_of;
 
@@ -33,6 +37,8 @@ struct Context<'a> {
     versions: Vec<Lowered>,
     /// Top-level names.
     top: HashMap<String, Top>,
+    /// Names whose meaning is found.
+    uses: RefCell<Vec<Use>>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -60,6 +66,27 @@ impl Context<'_> {
         ir::Place { policy: self.chain[policy].name.name.clone(), line: line as u32, span }
     }
 
+    /// Place of a name within the parentheses around it.
+    fn within(&self, span: Span, name: &str) -> Span {
+        let text = self.sources.text(span);
+        if text == name {
+            return span;
+        }
+        let words = lex(span.source, text).tokens.into_iter().map(|token| token.span);
+        let word = words.into_iter().find(|word| word.text(text) == name);
+        word.map_or(span, |word| Span { start: span.start + word.start, end: span.start + word.end, ..span })
+    }
+
+    fn uses(&self, span: Span, declared: Span) {
+        self.uses.borrow_mut().push(Use { span, meaning: Meaning::Declared(declared) });
+    }
+
+    fn uses_word(&self, span: Span, name: &str, is_it: impl Fn(Kind) -> bool) {
+        if let Some(word) = WORDS.iter().find(|word| word.name == name && is_it(word.kind)) {
+            self.uses.borrow_mut().push(Use { span, meaning: Meaning::Word(word) });
+        }
+    }
+
     fn attribute(&self, owner: Owner, name: &str) -> Option<(ir::AttributeId, ir::Type)> {
         let list = self.policy.attributes(owner);
         let index = list.iter().position(|a| a.name == name)?;
@@ -73,11 +100,12 @@ impl Context<'_> {
 }
 
 /// Lowers the merged policy to the IR. Superseded and unused functions remain, and `moves` and
-/// `effects` are not yet computed. Returns `None` if there are errors.
+/// `effects` are not yet computed. Returns `None` if there are errors. Adds the names that it resolves to `uses`.
 pub fn lower(
     chain: &Chain,
     merged: &Merged,
     sources: &Sources,
+    uses: &mut Vec<Use>,
     diagnostics: &mut Vec<Diagnostic>,
 ) -> Option<ir::Policy> {
     let root = chain.first()?;
@@ -97,7 +125,8 @@ pub fn lower(
         handlers: Vec::new(),
         invariants: Vec::new(),
     };
-    let mut context = Context { chain, merged, sources, policy, versions: Vec::new(), top: HashMap::new() };
+    let (versions, top, used) = (Vec::new(), HashMap::new(), RefCell::new(std::mem::take(uses)));
+    let mut context = Context { chain, merged, sources, policy, versions, top, uses: used };
     let before = errors(diagnostics);
     declare::declarations(&mut context, diagnostics);
     let work = signature::signatures(&mut context, diagnostics);
@@ -106,6 +135,7 @@ pub fn lower(
     for job in &work {
         done.push(body::lower(&context, job, &mut reasons, diagnostics));
     }
+    *uses = context.uses.into_inner();
     let mut policy = context.policy;
     policy.reasons = reasons;
     for (job, (locals, body)) in work.iter().zip(done) {

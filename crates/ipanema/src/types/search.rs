@@ -93,6 +93,7 @@ impl Lowering<'_, '_> {
         if let Ast::Member { object, member } = &set.kind
             && let Some(queue) = self.context.queue(&member.name)
         {
+            self.context.uses(member.span, self.context.policy.queues[queue.index()].at.span);
             return Some(Over::Threads { core: self.expr_of(object, Type::CORE)?, queue });
         }
         let message = "threads can be iterated only in a ready queue of a core";

@@ -304,7 +304,10 @@ impl<'a> Phases<'_, 'a, '_> {
         let mut order = ir::OrderKind::Nearest;
         if let Some(said) = &select.order {
             order = said.kind;
-            if said.origin.kind != ast::ExprKind::Name(self.node.thief.name.name.clone()) {
+            if said.origin.kind == ast::ExprKind::Name(self.node.thief.name.name.clone()) {
+                let thief = &self.node.thief.name;
+                self.context.uses(self.context.within(said.origin.span, &thief.name), thief.span);
+            } else {
                 let message = "the order of a steal must start at the thief";
                 self.diagnostics.push(
                     Diagnostic::error(BAD_ITERATION, said.origin.span, message)

@@ -244,7 +244,9 @@ impl Lowering<'_, '_> {
             ast::Target::Ready { core, queue } => {
                 let core = self.expr_of(core, Type::CORE);
                 let found = self.context.queue(&queue.name);
-                if found.is_none() {
+                if let Some(id) = found {
+                    self.context.uses(queue.span, self.context.policy.queues[id.index()].at.span);
+                } else {
                     let message = format!("no queue is called `{}`", queue.name);
                     let mut unknown = Diagnostic::error(UNKNOWN_NAME, queue.span, message);
                     let names = self.context.policy.queues.iter().map(|q| &*q.name);
@@ -295,8 +297,10 @@ impl Lowering<'_, '_> {
             self.error(Diagnostic::error(NO_BASE_VERSION, span, message));
             return None;
         };
-        let Lowered::Function(function) = self.context.versions[base] else { return None };
-        let arity = self.context.policy.function(function).arity;
+        let Lowered::Function(id) = self.context.versions[base] else { return None };
+        let function = self.context.policy.function(id);
+        self.context.uses(span, function.at.span);
+        let (function, arity) = (id, function.arity);
         let args = (0..arity).map(|i| self.local(crate::ir::LocalId(i), span)).collect();
         Some(StmtKind::Call { function, args })
     }

@@ -65,25 +65,30 @@ impl Parser<'_> {
 
     fn stmt_here(&mut self) -> Parse<Stmt> {
         let start = self.token().span;
-        let kind = match self.kind() {
-            TokenKind::LeftBrace => StmtKind::Block(self.block()?),
-            TokenKind::If => self.if_stmt()?,
-            TokenKind::For => self.for_stmt()?,
-            TokenKind::Break => self.simple(StmtKind::Break)?,
-            TokenKind::Continue => self.simple(StmtKind::Continue)?,
-            TokenKind::Super if self.ahead(1).kind != TokenKind::Dot => self.simple(StmtKind::Super)?,
-            TokenKind::Return => self.return_stmt()?,
-            TokenKind::Semicolon => return Err(self.empty_stmt()),
+        let kind = self.stmt_kind()?;
+        Ok(Stmt { kind, span: self.span_from(start) })
+    }
+
+    /// Without `?`, whose copies of large values take much of the stack of deeply nested statements in debug builds.
+    fn stmt_kind(&mut self) -> Parse<StmtKind> {
+        match self.kind() {
+            TokenKind::LeftBrace => self.block().map(StmtKind::Block),
+            TokenKind::If => self.if_stmt(),
+            TokenKind::For => self.for_stmt(),
+            TokenKind::Break => self.simple(StmtKind::Break),
+            TokenKind::Continue => self.simple(StmtKind::Continue),
+            TokenKind::Super if self.ahead(1).kind != TokenKind::Dot => self.simple(StmtKind::Super),
+            TokenKind::Return => self.return_stmt(),
+            TokenKind::Semicolon => Err(self.empty_stmt()),
             TokenKind::Else => {
                 let help =
                     "check for an extra `;` after the `if`, or for more than one statement without braces";
-                return Err(self.unexpected_help("a statement", Some(help.to_owned())));
+                Err(self.unexpected_help("a statement", Some(help.to_owned())))
             }
-            kind if base_type(kind).is_some() => self.local()?,
-            TokenKind::Ident if self.at_foreign_stmt() => return Err(self.foreign_stmt()),
-            _ => self.expr_stmt()?,
-        };
-        Ok(Stmt { kind, span: self.span_from(start) })
+            kind if base_type(kind).is_some() => self.local(),
+            TokenKind::Ident if self.at_foreign_stmt() => Err(self.foreign_stmt()),
+            _ => self.expr_stmt(),
+        }
     }
 
     /// A statement of one keyword.
