@@ -114,25 +114,24 @@ static __always_inline bool saakm_is_percpu_kthread(struct task_struct *p)
 }
 
 /*
- * Copies p's affinity to t->allowed, bit by bit; called when it changes. If p may use no online
- * core, t counts as unrestricted: the kernel is about to change the affinity.
+ * Copies p's affinity to t->allowed; called when it changes. If p may use no online core, t counts as
+ * unrestricted: the kernel is about to change the affinity.
  */
 static __noinline int saakm_read_allowed(struct task_struct *p, u64 thread)
 {
 	thread_t t = SAAKM_FIELD_AT(struct saakm_thread, thread);
-	u32 c, n = WORLD->nr_cores;
+	u64 mask = (u64)p->cpus_ptr;
 	bool some = false, all = true;
+	u32 w;
 
-	bpf_for(c, 0, n) {
-		if (!saakm_has(&WORLD->online, c))
-			continue;
-		if (bpf_cpumask_test_cpu(c, p->cpus_ptr)) {
-			saakm_include(&t->allowed, c);
-			some = true;
-		} else {
-			saakm_exclude(&t->allowed, c);
-			all = false;
-		}
+	for (w = 0; w < WORLD->nr_words && can_loop; w = SAAKM_FORGET(w + 1)) {
+		u64 online = WORLD->online.word[w & (SAAKM_SET_WORDS - 1)], word = 0;
+
+		bpf_probe_read_kernel(&word, sizeof(word), (void *)(mask + w * sizeof(word)));
+		word &= online;
+		t->allowed.word[w & (SAAKM_SET_WORDS - 1)] = word;
+		some |= word != 0;
+		all &= word == online;
 	}
 	if (some && !all)
 		t->flags |= SAAKM_T_RESTRICTED;
