@@ -3,25 +3,25 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo build web bpf wheel vscode install test test-kernels bench soak play-and-sim lint fmt docs clean
+.PHONY: help demo build web bpf wheel vscode install deb tarball release test test-packages test-kernels bench soak play-and-sim lint fmt docs clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-demo: web ## Record a real ./configure, predict it for the papers' machines, write out/report.html
+demo: ## Record a real ./configure, predict it for the papers' machines, write out/report.html
 	@scripts/demo
 
-build: web ## Build the hearth binary: target/release/hearth
+build: ## Build the hearth binary: target/release/hearth
 	@scripts/need rust cc elf
 	cargo build --locked --release -p hearth-sched
 
-web: ## Build the pages that the hearth binary embeds: web/dist
+web: ## Build the pages that the hearth binary embeds, after changes in web/: crates/view/page
 	@scripts/web
 
 bpf: ## Compile the built-in policies and the recorder for the kernel: target/bpf/NAME.bpf.o
 	@scripts/bpf
 
-wheel: web ## Build the Python package: out/wheel/hearth_sched-VERSION.whl
+wheel: ## Build the Python package: out/wheel/hearth_sched-VERSION.whl
 	@scripts/need rust cc wheel
 	cd python && PYTHONPATH=../out/tools/wheel ../out/tools/wheel/bin/maturin build --release --locked --out ../out/wheel
 
@@ -31,6 +31,20 @@ vscode: ## Pack the extension of Visual Studio Code: out/vscode/NAME.vsix
 PREFIX ?= /usr/local
 install: build bpf ## Install hearth, its BPF objects, systemd unit, manual and completions below PREFIX
 	@scripts/install "$(DESTDIR)" "$(PREFIX)"
+
+deb: ## Build the Debian package: out/deb/hearth_VERSION_amd64.deb
+	@scripts/reproducible $(MAKE) --no-print-directory build bpf
+	@scripts/reproducible scripts/deb
+
+tarball: ## Build a tarball of what `make install` installs: out/tarball/hearth-VERSION-linux-x86_64.tar.gz
+	@scripts/reproducible $(MAKE) --no-print-directory build bpf
+	@scripts/reproducible scripts/tarball
+
+release: ## Build all packages of a tagged version, and their checksums: out/release (scripts/release --snapshot: of any commit)
+	@scripts/release
+
+test-packages: ## Install the Debian package in bare roots of Debian 12 and 13, and use it (as root)
+	@scripts/test-packages
 
 test: ## Everything that CI checks: formats, lints, tests, policies in a live kernel, licences
 	@scripts/test
@@ -64,4 +78,4 @@ docs: ## Build the book: docs/book/index.html
 
 clean: ## Remove everything that was built, downloaded or recorded
 	cargo clean
-	rm -rf out docs/book docs/.cache web/dist web/out web/node_modules editors/vscode/out editors/vscode/node_modules editors/tree-sitter-ipanema/test/target
+	rm -rf out docs/book docs/.cache web/out web/node_modules editors/vscode/out editors/vscode/node_modules editors/tree-sitter-ipanema/test/target

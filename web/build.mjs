@@ -1,10 +1,12 @@
-// node build.mjs           the pages: dist/{index.html,view.js,view.css} and dist/report.{js,css}
-// node build.mjs --tests   tests, mock server, benchmark and pictures of the book, for Node: out/
+// node build.mjs [--to DIR]  the pages: {index.html,view.js,view.css} and report.{js,css}, by default in crates/view/page
+// node build.mjs --tests     tests, mock server, benchmark and pictures of the book, for Node: out/
 import { build } from "esbuild";
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { resolve } from "node:path";
 
 const tests = process.argv.includes("--tests");
-const to = tests ? "out" : "dist";
+const named = process.argv.indexOf("--to") + 1;
+const to = named ? resolve(process.argv[named]) : tests ? "out" : "../crates/view/page";
 // Paths are relative to this folder.
 process.chdir(import.meta.dirname);
 rmSync(to, { recursive: true, force: true });
@@ -66,5 +68,5 @@ if (tests) {
     entryPoints: { view: "src/page.css", report: "src/report/page.css" },
     plugins: [colours],
   });
-  copyFileSync("src/index.html", "dist/index.html");
+  copyFileSync("src/index.html", `${to}/index.html`);
 }

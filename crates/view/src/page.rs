@@ -1,13 +1,16 @@
-//! The files that `make web` builds from `web/`, as parts of the binary.
+//! The files that `make web` builds from `web/`, as parts of the binary. The repository contains them, so that building
+//! hearth does not need Node.
 
-const FILES: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/page.rs"));
-
-/// A built file by its name. `None` also if `make web` did not run before the build.
-pub fn file(name: &str) -> Option<&'static [u8]> {
-    FILES.iter().find(|(known, _)| *known == name).map(|(_, bytes)| *bytes)
+macro_rules! files {
+    ($($name:literal)*) => { &[$(($name, include_str!(concat!("../page/", $name)))),*] };
 }
 
-/// The same as text.
-pub fn text(name: &str) -> Option<&'static str> {
-    std::str::from_utf8(file(name)?).ok()
+const FILES: &[(&str, &str)] = files!["index.html" "view.js" "view.css"];
+
+pub const REPORT_SCRIPT: &str = include_str!("../page/report.js");
+pub const REPORT_STYLE: &str = include_str!("../page/report.css");
+
+/// A file of the viewer by its name.
+pub fn file(name: &str) -> Option<&'static str> {
+    FILES.iter().find(|(known, _)| *known == name).map(|(_, text)| *text)
 }

@@ -27,7 +27,7 @@ const VIEWS = [
   { name: "compilers", colour: "process", marks: ["fork", "exec"], filter: { name: "^(cc1|as|ld)$" } },
 ];
 
-export async function serve(asked: readonly Asked[], dist = "dist", port = 0): Promise<Mock> {
+export async function serve(asked: readonly Asked[], pages = "../crates/view/page", port = 0): Promise<Mock> {
   const schedules = asked.map(schedule);
   const mock: Mock = {
     url: "",
@@ -49,7 +49,7 @@ export async function serve(asked: readonly Asked[], dist = "dist", port = 0): P
     if (TYPES[name])
       return void response
         .writeHead(200, { "content-type": TYPES[name] })
-        .end(await readFile(`${dist}/${name}`));
+        .end(await readFile(`${pages}/${name}`));
     if (path === "api/traces")
       return json(
         response,

@@ -28,19 +28,14 @@ pub use input::{CoreRow, Distribution, Estimate, Report, Row, Segment, Setting, 
 
 const PAGE: &str = include_str!("page.html");
 
-/// The page's script; `None` if `make web` did not run before the build.
-fn script() -> Option<&'static str> {
-    page::text("report.js")
-}
-
 /// The whole page.
 pub fn render(report: &Report) -> String {
     let scales = colour::scales(report);
     html::fill(PAGE, |slot| match slot {
         "title" => html::escape(&report.title),
         "subtitle" => html::escape(&report.subtitle),
-        "style" => page::text("report.css").unwrap_or_default().to_string(),
-        "script" => script().unwrap_or_default().to_string(),
+        "style" => page::REPORT_STYLE.to_owned(),
+        "script" => page::REPORT_SCRIPT.to_owned(),
         "facts" => facts::workload(&report.workload),
         "headline" => headline::section(&report.answer, &report.rows),
         "table" => table::section(&report.rows),

@@ -26,9 +26,6 @@ struct Data<'a> {
     units: (f64, f64),
 }
 
-const NOT_BUILT: &str = "<p>The traces are missing: this <code>hearth</code> was built without its web pages. \
-    Run <code>make web</code>, then build <code>hearth</code> again.</p>";
-
 pub fn section(panels: &[TimelinePanel], scales: &Scales) -> String {
     if panels.is_empty() {
         return String::new();
@@ -39,9 +36,6 @@ pub fn section(panels: &[TimelinePanel], scales: &Scales) -> String {
          Policies on one machine share the scales of time and colour. The strip below each trace is its underload.</p>\
          <noscript><p>JavaScript is off, so the traces are missing. The rest of the page is complete.</p></noscript>",
     );
-    if super::script().is_none() {
-        html.push_str(NOT_BUILT);
-    }
     let encoded = encode::panels(panels, TRACE_BUDGET);
     let all: Vec<(&TimelinePanel, Encoded)> = panels.iter().zip(encoded).collect();
     let mut open = " open";
