@@ -17,6 +17,7 @@ pub mod man;
 pub mod modelcheck;
 pub mod mutate;
 pub mod overlay;
+pub mod picture;
 pub mod play;
 pub mod predict;
 pub mod prove;
