@@ -55,6 +55,8 @@ pub struct Replace {
     pub theme: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unused: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub marks: Option<&'static [&'static str]>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -88,22 +90,33 @@ impl Artist {
         Ok(Artist(Engine::new(traces)?))
     }
 
-    pub fn draw(&self, request: &Request, format: Format) -> Result<Picture, Error> {
+    /// Draws one picture in several formats.
+    pub fn draw(&self, request: &Request, formats: &[Format]) -> Result<Vec<Picture>, Error> {
+        let is_svg = |format: &Format| *format == Format::Svg;
+        let svg = if formats.iter().any(is_svg) { Some(self.answer(request, true)?) } else { None };
+        let list = if formats.iter().all(is_svg) { None } else { Some(self.answer(request, false)?) };
+        let file = |format: &Format| {
+            let answer = if is_svg(format) { &svg } else { &list };
+            let drawing = answer.as_ref().map(|(drawing, _)| drawing).ok_or(Error::NotBuilt)?;
+            let bytes = match format {
+                Format::Svg => svg.as_ref().map(|(_, text)| text.clone().into_bytes()).unwrap_or_default(),
+                Format::Pdf => pdf::write(drawing)?,
+                Format::Png => png::write(drawing, request.ratio)?,
+            };
+            Ok(Picture { width: drawing.width, height: drawing.height, bytes })
+        };
+        formats.iter().map(file).collect()
+    }
+
+    /// The list of operations, or the text of an SVG.
+    fn answer(&self, request: &Request, svg: bool) -> Result<(Drawing, String), Error> {
         #[derive(Serialize)]
         struct Asked<'a> {
             #[serde(flatten)]
             request: &'a Request,
             svg: bool,
         }
-        let asked = Asked { request, svg: format == Format::Svg };
-        let (answer, images) = self.0.picture(&asked)?;
-        let Answer { width, height, svg, list } = answer;
-        let drawing = Drawing { width, height, list, images };
-        let bytes = match format {
-            Format::Svg => svg.unwrap_or_default().into_bytes(),
-            Format::Pdf => pdf::write(&drawing),
-            Format::Png => png::write(&drawing, request.ratio)?,
-        };
-        Ok(Picture { width, height, bytes })
+        let (Answer { width, height, svg, list }, images) = self.0.picture(&Asked { request, svg })?;
+        Ok((Drawing { width, height, list, images }, svg.unwrap_or_default()))
     }
 }

@@ -1,5 +1,6 @@
 //! A drawing as a PDF of one page. It has no date and no random identifier: the same drawing gives the same file.
 
+use crate::Error;
 use crate::drawing::{Colour, Drawing, Image, Op, circle};
 use crate::font::{Font, Fonts};
 use miniz_oxide::deflate::compress_to_vec_zlib;
@@ -13,8 +14,8 @@ const LEVEL: u8 = 9;
 const IDENTITY: SystemInfo =
     SystemInfo { registry: Str(b"Adobe"), ordering: Str(b"Identity"), supplement: 0 };
 
-pub fn write(drawing: &Drawing) -> Vec<u8> {
-    let Ok(fonts) = Fonts::new() else { return Vec::new() };
+pub fn write(drawing: &Drawing) -> Result<Vec<u8>, Error> {
+    let fonts = Fonts::new()?;
     let mut refs = (1..).map(Ref::new);
     let mut next = || refs.next().unwrap_or(Ref::new(i32::MAX));
     let [catalog, pages, page, content] = [(); 4].map(|()| next());
@@ -58,7 +59,7 @@ pub fn write(drawing: &Drawing) -> Vec<u8> {
     for ((font, id), used) in fonts.all().iter().zip(texts).zip(&drawn.glyphs) {
         write_font(&mut pdf, id, [(); 4].map(|()| next()), font, used);
     }
-    pdf.finish()
+    Ok(pdf.finish())
 }
 
 /// What the page's content refers to.

@@ -112,8 +112,8 @@ impl Args {
         let traces = Local::new(traces, add_views(view.into_iter().collect()))
             .map_err(|error| Failure::new(format_args!("cannot start to draw: {error}")))?;
         let artist = Artist::new(traces)?;
-        for (path, format) in outputs {
-            let picture = artist.draw(&request, format)?;
+        let formats: Vec<Format> = outputs.iter().map(|(_, format)| *format).collect();
+        for ((path, _), picture) in outputs.into_iter().zip(artist.draw(&request, &formats)?) {
             self.check_height(picture.height)?;
             write(path, &picture.bytes)?;
         }
@@ -168,11 +168,13 @@ impl Args {
         let (has_theme, is_linked) = (said("theme"), self.link.is_some());
         let theme = self.theme.clone().or_else(|| (!has_theme).then(|| "light".to_owned()));
         let unused = if self.unused { Some(true) } else { (!is_linked).then_some(false) };
+        // Signs of single events cover what a figure is to show.
+        let marks = (!is_linked && named.is_none()).then_some(&["overload", "inversion"] as &[_]);
         let (colour, rows) = (self.colour_by.clone(), self.rows.clone());
         Request {
             link,
             named,
-            replace: Replace { colour, rows, theme, unused },
+            replace: Replace { colour, rows, theme, unused, marks },
             from: self.from.map(nanoseconds),
             to: self.to.map(nanoseconds),
             width: self.size.width,
