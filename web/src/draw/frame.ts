@@ -121,7 +121,7 @@ export function drawBrackets(p: Painter, frame: Frame, brackets: readonly Bracke
     // The label stays in sight while its rows are.
     const middle = (Math.max(top, AXIS) + Math.min(bottom, height)) / 2;
     const fill = socket ? theme.ink : theme.quiet;
-    if (bracket.h >= 10) p.text(x + 14, middle + 4, bracket.label, { anchor: "end", fill, size: 10.5 });
+    if (bracket.h >= 8) p.text(x + 14, middle + 4, bracket.label, { anchor: "end", fill, size: 10.5 });
   }
 }
 

@@ -113,8 +113,9 @@ impl Args {
             .map_err(|error| Failure::new(format_args!("cannot start to draw: {error}")))?;
         let artist = Artist::new(traces)?;
         let formats: Vec<Format> = outputs.iter().map(|(_, format)| *format).collect();
-        for ((path, _), picture) in outputs.into_iter().zip(artist.draw(&request, &formats)?) {
-            self.check_height(picture.height)?;
+        let pictures = artist.draw(&request, &formats)?;
+        pictures.iter().try_for_each(|picture| self.check_height(picture.height))?;
+        for ((path, _), picture) in outputs.into_iter().zip(pictures) {
             write(path, &picture.bytes)?;
         }
         Ok(ExitCode::SUCCESS)

@@ -5,6 +5,7 @@ mod extract;
 mod generated;
 mod modelcheck;
 mod overlay;
+mod picture;
 mod play;
 mod reproduce;
 mod schedule;
