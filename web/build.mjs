@@ -1,4 +1,4 @@
-// node build.mjs [--to DIR]  the pages: {index.html,view.js,view.css} and report.{js,css}, by default in crates/view/page
+// node build.mjs [--to DIR]  the pages: {index.html,view.js,view.css}, report.{js,css} and picture.js, by default in crates/view/page
 // node build.mjs --tests     tests, mock server, benchmark and pictures of the book, for Node: out/
 import { build } from "esbuild";
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
@@ -63,6 +63,8 @@ if (tests) {
   await build({ ...page, entryPoints: { view: "src/main.ts" }, format: "esm" });
   // The report embeds its script in HTML: it cannot be a file of its own.
   await build({ ...page, entryPoints: { report: "src/report/main.ts" }, format: "iife" });
+  // `hearth picture` runs it in an embedded engine.
+  await build({ ...page, entryPoints: { picture: "src/picture/main.ts" }, format: "iife", target: "es2020" });
   await build({
     ...page,
     entryPoints: { view: "src/page.css", report: "src/report/page.css" },

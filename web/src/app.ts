@@ -1,35 +1,44 @@
 // The page: it holds the view, fetches what the view needs, and draws it.
 
 import * as api from "./data/api";
-import type { Field, NamedView, Slice, TraceInfo } from "./data/api";
+import type { NamedView, Slice, TraceInfo } from "./data/api";
 import { Fetches } from "./data/cache";
 import { Chunks } from "./data/chunks";
 import { Threads } from "./data/threads";
 import { Tiles } from "./data/tiles";
-import { rowsOf, stays, styleEpoch } from "./draw/cells";
+import { styleEpoch } from "./draw/cells";
+import {
+  compose,
+  endOf,
+  fieldsOf,
+  mhzOf,
+  spanOf,
+  themeOf,
+  usedCores,
+  wantSlices,
+  wantTile,
+  wantTiles,
+  wholeTile,
+  type Run,
+} from "./draw/compose";
 import { CanvasPainter } from "./draw/painter";
-import { drawPicture, keyOf } from "./draw/picture";
-import { fieldsFor, type Style } from "./draw/raster";
+import { drawPicture } from "./draw/picture";
 import { levelOf, plotWidth, slicesHere, timeAt, visible, type Scene, type Source } from "./draw/scene";
-import { STRIP_FIELDS } from "./draw/strips";
-import { DARK, frequency, LIGHT, type Theme } from "./model/colour";
-import { AXIS, layout, type Panel } from "./model/layout";
+import type { Theme } from "./model/colour";
+import { AXIS, type Panel } from "./model/layout";
 import { next, tilesOf, type Span } from "./model/levels";
 import { clampSpan, fromHash, initial, toHash, type View } from "./model/state";
-import { passes } from "./model/filter";
 
 /** Prefetching starts after this many ms without input. */
 const CALM = 100;
-
-type Run = (signal: AbortSignal) => Promise<void>;
 
 export class App {
   view: View = initial();
   readonly sources: Source[];
   /** The end of the longest trace. */
   readonly end: number;
-  /** Cores that ever ran a thread; `null` until it is known. */
-  private readonly used: (Uint8Array | null)[];
+  /** The traces whose unused cores are known. */
+  private readonly learnt = new Set<Source>();
   private readonly painter: CanvasPainter;
   private readonly context: CanvasRenderingContext2D;
   private readonly fetches: Fetches;
@@ -62,8 +71,7 @@ export class App {
       chunks: new Chunks(index, info),
       threads: new Threads(index, info.threads, () => this.redraw()),
     }));
-    this.end = Math.max(1, ...infos.map((info) => info.duration));
-    this.used = infos.map(() => null);
+    this.end = endOf(this.sources);
     this.fetches = new Fetches(6, (_, error) => this.failed(error));
     canvas.addEventListener("pointermove", (event) => (this.pointer = event.offsetX));
     canvas.addEventListener("pointerleave", () => (this.pointer = null));
@@ -104,7 +112,7 @@ export class App {
   }
 
   get span(): Span {
-    return this.view.span ?? { from: -this.end * 0.002, to: this.end * 1.002 };
+    return spanOf(this.view, this.end);
   }
 
   get theme(): Theme {
@@ -112,7 +120,7 @@ export class App {
       this.view.theme === "system"
         ? matchMedia("(prefers-color-scheme: dark)").matches
         : this.view.theme === "dark";
-    return dark ? DARK : LIGHT;
+    return themeOf(dark);
   }
 
   get scrollMost(): number {
@@ -130,25 +138,9 @@ export class App {
 
   // ---- composing -----------------------------------------------------------------------------------
 
-  private style(source: Source): Style {
-    const { view } = this;
-    const [low, high] = this.mhz;
-    return {
-      colour: view.colour,
-      marks: view.marks,
-      theme: this.theme,
-      frequency: (mhz) => frequency((mhz - low) / Math.max(1, high - low)),
-      passes: passes(view, source.index, source.threads),
-      process: (tid) => source.threads.get(tid)?.name ?? null,
-      sets: view.rows === "core" ? source.info.sets.length : 0,
-    };
-  }
-
   /** The range of the scale of frequency, which all traces share. */
   get mhz(): [number, number] {
-    const ranges = this.sources.map((s) => s.info.khz_range).filter(([low, high]) => high > 0 && high >= low);
-    if (ranges.length === 0) return [0, 0];
-    return [Math.min(...ranges.map((r) => r[0])) / 1000, Math.max(...ranges.map((r) => r[1])) / 1000];
+    return mhzOf(this.sources);
   }
 
   compose(
@@ -156,44 +148,11 @@ export class App {
     height = this.canvas.clientHeight,
     ratio = window.devicePixelRatio || 1,
   ): Scene {
-    const { view, theme, span, end, sources } = this;
-    const styles = sources.map((source) => this.style(source));
-    const scene: Scene = { view, theme, span, end, sources, styles, width, height, ratio, panels: [] };
-    const panels = sources.map((source) => {
-      const others = view.rows === "core" ? null : this.otherRows(scene, source);
-      return {
-        info: source.info,
-        shown: (core: number) => view.unused || (this.used[source.index]?.[core] ?? 1) > 0,
-        others,
-      };
-    });
-    const { panels: placed, height: content } = layout({
-      panels,
-      group: view.group,
-      strips: view.strips,
-      height: view.height,
-      room: height - AXIS,
-    });
+    const { view, theme, sources } = this;
+    const { scene, content } = compose({ view, theme, sources, width, height, ratio, figure: false });
     this.contentHeight = content;
     view.scroll = Math.max(0, Math.min(view.scroll, Math.max(0, content - (height - AXIS))));
-    return { ...scene, panels: placed };
-  }
-
-  private otherRows(scene: Scene, source: Source): { key: number; label: string }[] {
-    const all = stays(scene, source, keyOf(scene, source));
-    source.threads.want(
-      new Set(
-        all
-          .map((stay) => stay.thread)
-          .filter((tid) => tid !== 0)
-          .slice(0, 300),
-      ),
-    );
-    const name = (thread: number) => source.threads.name(thread);
-    return rowsOf(
-      all.filter((stay) => stay.thread !== 0),
-      (_, thread) => (scene.view.rows === "process" ? name(thread) : source.threads.label(thread)),
-    );
+    return scene;
   }
 
   private draw(): void {
@@ -256,34 +215,24 @@ export class App {
 
   // ---- fetching ------------------------------------------------------------------------------------
 
-  /** The fields that the picture needs of each tile. */
-  private fields(scene: Scene, source: Source): Field[] {
-    const fields = new Set<Field>(fieldsFor(scene.styles[source.index]!));
-    for (const strip of STRIP_FIELDS) if (scene.view.strips.includes(strip as never)) fields.add(strip);
-    if (scene.view.strips.includes("sets") && source.info.sets.length > 0) fields.add("set_sizes");
-    if (scene.view.rows !== "core") fields.add("thread");
-    return [...fields];
-  }
-
   /** Requests missing data. Returns whether the picture is complete. */
   private want(scene: Scene): boolean {
     const wanted = new Map<string, Run>();
     const done = () => this.redraw();
     for (const source of this.sources) {
-      const fields = this.fields(scene, source);
-      const ids = visible(scene, source);
-      const cold = ids.some((id) => !source.tiles.standIn(id, fields));
-      const { coarsest } = source.info.levels;
+      const fields = fieldsOf(scene, source);
+      const cold = visible(scene, source).some((id) => !source.tiles.standIn(id, fields));
       // The first picture is the whole trace in one tile.
-      if (!this.used[source.index]) this.learnUsed(source);
-      if (cold || !this.used[source.index])
-        this.wantTile(wanted, source, { level: coarsest, index: 0 }, fields, done);
-      const middle = (ids.length - 1) / 2 + (ids[0]?.index ?? 0);
-      for (const id of [...ids].sort((a, b) => Math.abs(a.index - middle) - Math.abs(b.index - middle)))
-        this.wantTile(wanted, source, id, fields, done);
+      const used = usedCores(source);
+      if (used && !this.learnt.has(source)) {
+        this.learnt.add(source);
+        if (!this.view.unused) this.redraw();
+      }
+      if (cold || !used) wantTile(wanted, source, wholeTile(source), fields, done);
+      wantTiles(wanted, scene, source, done);
       this.wantOverview(wanted, source, done);
     }
-    for (const source of this.sources) this.wantSlices(wanted, scene, source, done);
+    for (const source of this.sources) wantSlices(wanted, scene, source, done);
     this.complete = wanted.size === 0;
     if (this.complete) this.lookAhead(wanted, scene);
     this.fetches.want(wanted);
@@ -303,7 +252,7 @@ export class App {
     // The tile may be visible when it arrives.
     const done = () => this.complete || this.redraw();
     for (const source of this.sources) {
-      const fields = this.fields(scene, source);
+      const fields = fieldsOf(scene, source);
       for (const id of next(
         levelOf(scene, source),
         scene.span,
@@ -311,21 +260,8 @@ export class App {
         middle,
         source.info.duration,
       ))
-        this.wantTile(wanted, source, id, fields, done);
+        wantTile(wanted, source, id, fields, done);
     }
-  }
-
-  private wantTile(
-    wanted: Map<string, Run>,
-    source: Source,
-    id: { level: number; index: number },
-    fields: Field[],
-    done: () => void,
-  ): void {
-    const missing = source.tiles.missing(id, fields);
-    if (missing.length === 0) return;
-    const [key, run] = source.tiles.fetch(id, missing, done);
-    wanted.set(key, run);
   }
 
   overviewTiles(source: Source): { level: number; index: number }[] {
@@ -334,34 +270,7 @@ export class App {
   }
 
   private wantOverview(wanted: Map<string, Run>, source: Source, done: () => void): void {
-    for (const id of this.overviewTiles(source)) this.wantTile(wanted, source, id, ["cores_used"], done);
-  }
-
-  private wantSlices(wanted: Map<string, Run>, scene: Scene, source: Source, done: () => void): void {
-    for (const id of source.chunks.of(levelOf(scene, source), scene.span)) {
-      if (source.chunks.get(id)) continue;
-      const [key, run] = source.chunks.fetch(id, done);
-      wanted.set(key, run);
-    }
-    const { colour, filter } = scene.view;
-    if (colour === "process" || filter.name || filter.traced !== undefined)
-      for (const id of visible(scene, source)) source.threads.wantTile(source.tiles.get(id)?.fields.thread);
-    const here = slicesHere(scene, source);
-    if (here.length > 0)
-      source.threads.want(
-        new Set(
-          here.flatMap((chunk) => chunk.slices.map((slice) => slice.thread)).filter((tid) => tid !== 0),
-        ),
-      );
-  }
-
-  private learnUsed(source: Source): void {
-    const busy = source.tiles.get({ level: source.info.levels.coarsest, index: 0 })?.fields.busy;
-    if (!busy) return;
-    const used = new Uint8Array(source.info.cores.length);
-    for (let cell = 0; cell < busy.length; cell++) if (busy[cell]) used[cell >> 8] = 1;
-    this.used[source.index] = used;
-    if (!this.view.unused) this.redraw();
+    for (const id of this.overviewTiles(source)) wantTile(wanted, source, id, ["cores_used"], done);
   }
 
   private failed(error: unknown): void {

@@ -82,7 +82,8 @@ async function start(): Promise<void> {
     {
       whole: () => app.change({ span: null }),
       help: () => keys.showModal(),
-      save: (kind) => (kind === "png" ? void savePng(app) : saveSvg(app)),
+      save: (kind) =>
+        void (kind === "png" ? savePng : saveSvg)(app).catch((error: unknown) => tell(String(error))),
       link: () => void link(),
     },
     search.element,

@@ -62,6 +62,12 @@ pub fn duration(text: &str) -> Result<Duration, String> {
     time.map_err(|_| "write a time as a number and a unit: 500ms, 10s, 2min".into())
 }
 
+/// A time of a trace: in seconds, which may have a fraction, or with a unit.
+pub fn time_of_trace(text: &str) -> Result<Duration, String> {
+    let seconds = text.parse().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    seconds.map_or_else(|| duration(text), Ok)
+}
+
 /// As [`duration`], but greater than 0.
 pub fn time(text: &str) -> Result<Duration, String> {
     let time = duration(text)?;

@@ -54,6 +54,7 @@ verbs! {
         Record: record,
         Report: report,
         View: view,
+        Picture: picture,
         Query: query,
         Export: export,
         Import: import,

@@ -5,7 +5,7 @@
 //! and [`study`] what many schedulers do for many applications. The scripts and styles of both pages are built from `web/`.
 
 pub mod claims;
-mod page;
+pub mod page;
 pub mod report;
 pub mod server;
 pub mod study;

@@ -7,6 +7,8 @@ macro_rules! files {
 
 const FILES: &[(&str, &str)] = files!["index.html" "view.js" "view.css"];
 
+/// Draws pictures (crates/picture runs it).
+pub const PICTURE_SCRIPT: &str = include_str!("../page/picture.js");
 pub const REPORT_SCRIPT: &str = include_str!("../page/report.js");
 pub const REPORT_STYLE: &str = include_str!("../page/report.css");
 

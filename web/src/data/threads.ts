@@ -16,7 +16,7 @@ export class Threads {
   private readonly waiting: number[] = [];
   private readonly seen = new WeakSet<Uint32Array>();
   private timer: ReturnType<typeof setTimeout> | undefined;
-  private running = 0;
+  private readonly running = new Set<Promise<void>>();
   /** Grows when names arrive. */
   version = 0;
 
@@ -26,7 +26,7 @@ export class Threads {
     private readonly changed: () => void,
   ) {
     this.known.set(0, { thread: 0, name: "idle", parent: null, traced: false });
-    if (count <= MOST) void this.all();
+    if (count <= MOST) this.run(this.all());
   }
 
   get(tid: number): Thread | undefined {
@@ -79,17 +79,27 @@ export class Threads {
   }
 
   private pump(): void {
-    while (this.running < AT_ONCE && this.waiting.length > 0) {
+    while (this.running.size < AT_ONCE && this.waiting.length > 0) {
       const ids = this.waiting.splice(-BATCH);
-      this.running++;
-      api
-        .threadsById(this.trace, ids)
-        .then((threads) => this.learn(threads))
-        .catch(() => ids.forEach((tid) => this.asked.delete(tid)))
-        .finally(() => {
-          this.running--;
-          this.pump();
-        });
+      this.run(
+        api
+          .threadsById(this.trace, ids)
+          .then((threads) => this.learn(threads))
+          .catch(() => ids.forEach((tid) => this.asked.delete(tid))),
+      );
     }
+  }
+
+  private run(job: Promise<void>): void {
+    const running: Promise<void> = job.finally(() => {
+      this.running.delete(running);
+      this.pump();
+    });
+    this.running.add(running);
+  }
+
+  /** Waits until all requested names are there. */
+  async settled(): Promise<void> {
+    while (this.running.size > 0) await Promise.all(this.running);
   }
 }

@@ -1,9 +1,10 @@
 // Rows made of tiles, for windows with too many events to draw each.
 
 import { Lru } from "../data/cache";
+import { FIELDS, type Field, type FieldArray, type Fields } from "../data/api";
 import type { Tile } from "../data/tiles";
 import { BINS } from "../model/levels";
-import { css, INVERSION, OVERLOAD, setColour, SPIN } from "../model/colour";
+import { css, INVERSION, OVERLOAD, pack, rgb, setColour, SPIN, type Rgb } from "../model/colour";
 import { GUTTER, bands, type Panel, type Row } from "../model/layout";
 import type { Painter } from "./painter";
 import { colourOf, fieldsFor, lowestBit, parts, raster, rowColour, type Style } from "./raster";
@@ -82,6 +83,94 @@ export function drawCells(p: Painter, scene: Scene, source: Source, y0: number, 
       p.image(image, b0, b1 - b0, x0, y, x1 - x0 + 0.5 / scene.ratio, image.height / scene.ratio);
     }
   }
+}
+
+/** All cells of a panel as one picture with the pixels of the device: without seams and smoothing. */
+export function drawWhole(p: Painter, scene: Scene, source: Source, y0: number, rows: readonly Row[]): void {
+  const style = scene.styles[source.index]!;
+  const fields = fieldsFor(style);
+  const all = pieces(scene, source, fields).filter(({ id, tile }) => tile.level === id.level);
+  if (all.length === 0 || rows.length === 0) return;
+  // Rows that are lower than a pixel are drawn higher, then averaged.
+  const finer = Math.max(1, Math.ceil(1 / (rows[0]!.h * scene.ratio)));
+  const columns = BINS * all.length;
+  const pixels = raster(joined(all, fields, source), rows, scene.ratio * finer, style, columns);
+  const start = all[0]!.span.from;
+  const bin = (all[0]!.tile.span.to - all[0]!.tile.span.from) / BINS;
+  const from = Math.max(scene.span.from, 0);
+  const to = Math.min(scene.span.to, source.info.duration);
+  const [x0, x1] = [xOf(scene, from), xOf(scene, to)];
+  const width = Math.max(1, Math.round((x1 - x0) * scene.ratio));
+  const shrunk = shrink(
+    pixels,
+    [(from - start) / bin, (to - start) / bin],
+    width,
+    finer,
+    rgb(scene.theme.paper),
+  );
+  const canvas = new OffscreenCanvas(shrunk.width, shrunk.height);
+  canvas.getContext("2d")!.putImageData(shrunk, 0, 0);
+  const y = Math.round((y0 + rows[0]!.y) * scene.ratio) / scene.ratio;
+  p.image(canvas, 0, width, x0, y, x1 - x0, shrunk.height / scene.ratio);
+}
+
+/** The fields of adjacent tiles, as those of one wide tile. */
+function joined(all: readonly Piece[], fields: readonly Field[], source: Source): Fields {
+  const columns = BINS * all.length;
+  const out: Record<string, FieldArray> = {};
+  for (const field of fields) {
+    const wide = new FIELDS[field](columns * source.info.cores.length);
+    all.forEach(({ tile }, i) => {
+      const cells = tile.fields[field]!;
+      for (let core = 0; core < source.info.cores.length; core++)
+        wide.set(cells.subarray(core * BINS, (core + 1) * BINS), core * columns + i * BINS);
+    });
+    out[field] = wide;
+  }
+  return out as Fields;
+}
+
+/** The columns from `a` to `b` in another width, and every `rows` rows as one. Pixels are averaged; gaps get a colour. */
+function shrink(
+  { data, width: columns, height }: ImageData,
+  [a, b]: [number, number],
+  width: number,
+  rows: number,
+  gap: Rgb,
+): ImageData {
+  const from = new Uint32Array(data.buffer);
+  const out = new ImageData(width, Math.max(1, Math.ceil(height / rows)));
+  const to = new Uint32Array(out.data.buffer);
+  const step = (b - a) / width;
+  const empty = pack(gap);
+  const [left, right] = [new Uint32Array(width), new Uint32Array(width)];
+  for (let x = 0; x < width; x++) {
+    left[x] = Math.min(columns - 1, Math.floor(a + x * step + (step < 1 ? step / 2 : 0)));
+    right[x] = Math.min(columns, Math.max(left[x]! + 1, step < 1 ? 0 : Math.floor(a + (x + 1) * step)));
+  }
+  for (let y = 0, i = 0; y < out.height; y++) {
+    const last = Math.min(height, (y + 1) * rows) * columns;
+    for (let x = 0; x < width; x++, i++) {
+      let n = 0;
+      let red = 0;
+      let green = 0;
+      let blue = 0;
+      let pixel = 0;
+      for (let row = y * rows * columns; row < last; row += columns)
+        for (let at = row + left[x]!, end = row + right[x]!; at < end; at++, n++) {
+          pixel = from[at]! || empty;
+          red += pixel & 255;
+          green += (pixel >>> 8) & 255;
+          blue += (pixel >>> 16) & 255;
+        }
+      // Most pixels are not averaged. Rounded by adding a half: this runs millions of times.
+      to[i] =
+        n === 1
+          ? pixel
+          : ((255 << 24) | ((blue / n + 0.5) << 16) | ((green / n + 0.5) << 8) | (red / n + 0.5)) >>> 0;
+    }
+  }
+  return out;
 }
 
 /** The bins of the drawn tile that a piece covers; fractions if a coarser tile stands in. */

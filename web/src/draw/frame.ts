@@ -1,18 +1,20 @@
 // What surrounds the rows: axis, titles, labels, the marked area.
 
-import { length, ticks } from "../model/time";
+import { grouped, length, ticks } from "../model/time";
 import { AXIS, GUTTER, labelled, type Bracket, type Panel, type Row } from "../model/layout";
 import type { TraceInfo } from "../data/api";
 import type { Painter } from "./painter";
 import { plotWidth, xOf, type Frame, type Scene, type Source } from "./scene";
 
-export function drawAxis(p: Painter, frame: Frame): void {
+/** The axis of time; `rows` says what the rows are. */
+export function drawAxis(p: Painter, frame: Frame, rows = ""): void {
   const { theme, span } = frame;
   const width = plotWidth(frame);
   p.rect(0, 0, frame.width, AXIS, theme.paper);
   const { ticks: all, base } = ticks(span.from, span.to, width);
   if (base !== null)
     p.text(GUTTER - 8, 17, `${length(base, 12)} +`, { anchor: "end", fill: theme.quiet, size: 10 });
+  else if (rows) p.text(GUTTER - 8, 17, `${rows} / time`, { anchor: "end", fill: theme.quiet, size: 10 });
   for (const tick of all) {
     const x = xOf(frame, tick.time);
     p.line(x, AXIS - 6, x, AXIS, theme.quiet);
@@ -41,14 +43,27 @@ export function lostText(info: TraceInfo): string {
       .map((n, core) => [n, core] as const)
       .filter(([n]) => n > 0)
       .sort((a, b) => b[0] - a[0]);
-    const named = worst.slice(0, 3).map(([n, core]) => `core ${core}: ${n.toLocaleString("en")}`);
+    const named = worst.slice(0, 3).map(([n, core]) => `core ${core}: ${grouped(n)}`);
     parts.push(
-      `${lost.toLocaleString("en")} events lost (${named.join(", ")}${worst.length > 3 ? `, ${worst.length - 3} more cores` : ""})`,
+      `${grouped(lost)} events lost (${named.join(", ")}${worst.length > 3 ? `, ${worst.length - 3} more cores` : ""})`,
     );
   }
   if (!info.complete) parts.push("incomplete: the recording was cut off");
   return parts.join(" · ");
 }
+
+/** Width of a warning sign and the gap after it. */
+const SIGN = 15;
+
+/** A warning sign on a line of text. It is drawn, because few fonts have it. */
+export function drawWarning(p: Painter, x: number, y: number, fill: string, paper: string): void {
+  p.shape([x + 5.5, y - 9, x + 11, y + 0.5, x, y + 0.5, x + 5.5, y - 9], { fill });
+  p.line(x + 5.5, y - 6, x + 5.5, y - 2.6, paper, 1.2);
+  p.line(x + 5.5, y - 1.8, x + 5.5, y - 0.6, paper, 1.2);
+}
+
+/** What the API says of a trace whose origin is not known. */
+const UNKNOWN_SOURCE = "unknown origin";
 
 export function drawTitle(p: Painter, scene: Scene, source: Source, panel: Panel, y0: number): void {
   const { theme } = scene;
@@ -58,19 +73,22 @@ export function drawTitle(p: Painter, scene: Scene, source: Source, panel: Panel
   p.text(10, y, info.name, title);
   let x = 10 + Math.min(340, p.measure(info.name, title)) + 12;
   const facts = [
+    info.source === UNKNOWN_SOURCE ? "" : info.source,
     info.machine,
     length(info.duration),
-    `${info.cores.length} cores`,
-    `${info.events.toLocaleString("en")} events`,
+    `${info.cores.length} ${info.cores.length === 1 ? "core" : "cores"}`,
+    `${grouped(info.events)} ${info.events === 1 ? "event" : "events"}`,
   ];
   const text = facts.filter(Boolean).join("  ·  ");
   const quiet = { fill: theme.quiet, size: 11.5 };
   const lost = lostText(info);
   const warn = { fill: theme.warn, size: 11.5, weight: 600 };
-  const room = scene.width - 12 - x - (lost ? Math.min(420, p.measure(`⚠ ${lost}`, warn)) + 16 : 0);
+  const room = scene.width - 12 - x - (lost ? Math.min(420, SIGN + p.measure(lost, warn)) + 16 : 0);
   p.text(x, y, text, { ...quiet, most: Math.max(0, room) });
   x += Math.min(Math.max(0, room), p.measure(text, quiet)) + 16;
-  if (lost) p.text(x, y, `⚠ ${lost}`, { ...warn, most: scene.width - x - 8 });
+  if (!lost) return;
+  drawWarning(p, x, y, warn.fill, theme.paper);
+  p.text(x + SIGN, y, lost, { ...warn, most: scene.width - x - SIGN - 8 });
 }
 
 export function drawGutter(
@@ -103,7 +121,7 @@ export function drawBrackets(p: Painter, frame: Frame, brackets: readonly Bracke
     // The label stays in sight while its rows are.
     const middle = (Math.max(top, AXIS) + Math.min(bottom, height)) / 2;
     const fill = socket ? theme.ink : theme.quiet;
-    if (bracket.h >= 10) p.text(x + 14, middle + 4, bracket.label, { anchor: "end", fill, size: 10.5 });
+    if (bracket.h >= 8) p.text(x + 14, middle + 4, bracket.label, { anchor: "end", fill, size: 10.5 });
   }
 }
 
@@ -116,8 +134,12 @@ export function drawLabels(
   warn: (row: Row) => boolean,
 ): void {
   for (const row of rows) {
-    const [text, fill] = warn(row) ? [`⚠ ${row.label}`, frame.theme.warn] : [row.label, frame.theme.quiet];
-    p.text(GUTTER - 8, y0 + row.y + row.h / 2 + 3.7, text, { anchor: "end", fill, size: 10, most });
+    const fill = warn(row) ? frame.theme.warn : frame.theme.quiet;
+    const style = { anchor: "end", fill, size: 10, most } as const;
+    const y = y0 + row.y + row.h / 2 + 3.7;
+    p.text(GUTTER - 8, y, row.label, style);
+    if (warn(row))
+      drawWarning(p, GUTTER - 8 - SIGN - p.measure(row.label, style), y, fill, frame.theme.paper);
   }
 }
 

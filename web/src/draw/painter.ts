@@ -221,7 +221,7 @@ export class SvgPainter implements Painter {
 
   finish(title: string): string {
     return [
-      `<svg xmlns="http://www.w3.org/2000/svg" width="${this.width}" height="${this.height}" viewBox="0 0 ${this.width} ${this.height}" font-family="Inter, system-ui, sans-serif" font-size="11">`,
+      `<svg xmlns="http://www.w3.org/2000/svg" width="${this.width}" height="${this.height}" viewBox="0 0 ${this.width} ${this.height}" font-family="Roboto, Inter, system-ui, sans-serif" font-size="11">`,
       `<title>${escapeXml(title)}</title>`,
       `<defs>${this.defs.join("")}</defs>`,
       ...this.out,

@@ -2,12 +2,24 @@
 
 import { AXIS, GUTTER, type Panel, type Row } from "../model/layout";
 import { hashName } from "../model/colour";
-import { drawCells, drawEmptyRows, drawMarks, drawSets, drawStays, rowsSeen, stays } from "./cells";
+import {
+  drawCells,
+  drawEmptyRows,
+  drawMarks,
+  drawSets,
+  drawStays,
+  drawWhole,
+  rowsSeen,
+  stays,
+} from "./cells";
 import { drawArea, drawAxis, drawEnd, drawGrid, drawGutter, drawTitle } from "./frame";
+import type { Rows } from "../model/state";
 import type { Painter } from "./painter";
 import { levelOf, plotWidth, slicesHere, xOf, type Scene, type Source } from "./scene";
 import { drawArrows, drawGlyphs, drawSlices, shownSlices, type RowOf } from "./slices";
 import { drawStrips, stripData } from "./strips";
+
+const ROWS_NAME: Record<Rows, string> = { core: "core", thread: "thread", process: "program" };
 
 /** The row's key of a thread, for rows that are threads or programs. */
 export function keyOf(scene: Pick<Scene, "view">, source: Source): (thread: number) => number {
@@ -39,7 +51,7 @@ export function drawPicture(p: Painter, scene: Scene): void {
     for (const panel of scene.panels)
       drawTitle(p, scene, scene.sources[panel.trace]!, panel, AXIS + panel.y - scene.view.scroll);
   });
-  drawAxis(p, scene);
+  drawAxis(p, scene, scene.figure ? ROWS_NAME[scene.view.rows] : "");
   if (scene.view.area) p.clip(0, 0, scene.width, AXIS, () => drawArea(p, scene));
 }
 
@@ -61,7 +73,7 @@ function drawRows(
   const whole =
     chunks.length > 0 && chunks.length === source.chunks.of(levelOf(scene, source), scene.span).length;
   if (!whole) {
-    if (byCore) drawCells(p, scene, source, y0, rows);
+    if (byCore) (scene.figure ? drawWhole : drawCells)(p, scene, source, y0, rows);
     else drawStays(p, scene, source, y0, rows, stays(scene, source, key));
   }
   if (chunks.length === 0) return;

@@ -38,6 +38,8 @@ export interface Scene extends Frame {
   sources: readonly Source[];
   panels: readonly Panel[];
   styles: readonly Style[];
+  /** A figure: a file for paper or slides. Nobody scrolls or zooms it, so it shows all rows. */
+  figure: boolean;
 }
 
 export const plotWidth = (frame: { width: number }): number => Math.max(1, frame.width - GUTTER - RIGHT);
@@ -50,9 +52,17 @@ export function timeAt({ span, width }: Pick<Frame, "span" | "width">, x: number
   return span.from + ((x - GUTTER) / plotWidth({ width })) * (span.to - span.from);
 }
 
-/** The tiles of one trace that are in sight. */
+/** A figure of more cores has tiles as coarse as on the screen: finer ones would take minutes to draw. */
+const MOST_FINE = 512;
+
+/** The tiles of one trace that are in sight; for a figure, those whose bins are a device pixel wide. */
 export function visible(scene: Scene, source: Source): TileId[] {
-  const level = levelOf(scene, source);
+  const perPixel = (scene.span.to - scene.span.from) / plotWidth(scene) / scene.ratio;
+  const cores = scene.sources.reduce((sum, { info }) => sum + info.cores.length, 0);
+  const level =
+    scene.figure && cores <= MOST_FINE
+      ? levelFor(perPixel, source.info.levels.coarsest)
+      : levelOf(scene, source);
   return tilesOf(level, scene.span, source.info.duration);
 }
 

@@ -141,6 +141,18 @@ function brackets(kind: "socket" | "llc", units: readonly Unit[], rows: readonly
   return out;
 }
 
+/** Rows of one height that fill the room, of any height, for a figure. */
+function filled(panels: readonly (readonly Unit[])[], room: number): Rows[] {
+  const all = (h: number) => panels.map((units) => place(units, h));
+  let [low, high] = [0.01, Math.max(1, room)];
+  for (let i = 0; i < 40; i++) {
+    const middle = (low + high) / 2;
+    if (all(middle).reduce((sum, rows) => sum + rows.height, 0) <= room) low = middle;
+    else high = middle;
+  }
+  return all(low);
+}
+
 /** Rows of the given height; `fit` fills `room` if the rows can be that low or high. */
 function rowsIn(units: readonly Unit[], height: Height, room: number): Rows {
   if (height !== "fit") return place(units, HEIGHT[height]);
@@ -171,23 +183,37 @@ export interface LayoutInput {
   height: Height;
   /** Height for all panels together. */
   room: number;
+  /** A figure: rows of all panels have one height, and `fit` fills the room exactly. */
+  figure?: boolean;
 }
+
+/** The least height of a panel's rows in a figure. */
+export const LEAST_ROWS = 40;
 
 export function layout(input: LayoutInput): { panels: Panel[]; height: number } {
   const share = input.room / Math.max(1, input.panels.length);
-  const panels: Panel[] = [];
-  let y = 0;
-  input.panels.forEach(({ info, shown, others }, trace) => {
+  const low = share < 420;
+  const stripH = low ? STRIP - 12 : STRIP;
+  const parts = input.panels.map(({ info, shown, others }) => {
     const strips = input.strips.filter((strip) => strip !== "sets" || info.sets.length > 0);
-    const low = share < 420;
-    const stripH = low ? STRIP - 12 : STRIP;
     const below = BELOW_ROWS + strips.length * (stripH + STRIP_GAP) + BELOW_PANEL;
     const units = others ? threadUnits(others) : coreUnits(info.cores, input.group, shown);
-    const rows = rowsIn(
-      units,
-      others && input.height === "fit" ? "normal" : input.height,
-      share - TITLE - below,
-    );
+    return { strips, below, units, others };
+  });
+  const fixed = parts.reduce((sum, { below }) => sum + TITLE + below, 0);
+  const fill =
+    input.figure && input.height === "fit"
+      ? filled(
+          parts.map(({ units }) => units),
+          Math.max(input.room - fixed, LEAST_ROWS * parts.length),
+        )
+      : null;
+  const panels: Panel[] = [];
+  let y = 0;
+  parts.forEach(({ strips, below, units, others }, trace) => {
+    const rows =
+      fill?.[trace] ??
+      rowsIn(units, others && input.height === "fit" ? "normal" : input.height, share - TITLE - below);
     let at = TITLE + rows.height + BELOW_ROWS;
     const places = strips.map((strip) => {
       const place = { strip, y: at, h: stripH };

@@ -1,5 +1,6 @@
 // The state of the view. The URL's fragment holds all of it, so a link restores the view.
 
+import type { NamedView } from "../data/api";
 import type { Span } from "./levels";
 
 export const COLOURS = ["frequency", "queue", "thread", "process", "reason"] as const;
@@ -71,6 +72,24 @@ export function initial(): View {
     area: null,
     scroll: 0,
     theme: "system",
+  };
+}
+
+/** The view with the values of a named one; fields that it lacks get their initial values. */
+export function withNamed(view: View, named: NamedView | undefined): View {
+  if (!named) return view;
+  const start = initial();
+  const some = <T>(list: T[] | undefined, otherwise: T[]) => (list && list.length > 0 ? list : otherwise);
+  return {
+    ...view,
+    rows: named.rows ?? start.rows,
+    colour: named.colour ?? start.colour,
+    group: some(named.group, start.group),
+    marks: some(named.marks, start.marks),
+    strips: some(named.strips, start.strips),
+    filter: { ...named.filter },
+    scroll: 0,
+    named: named.name,
   };
 }
 

@@ -26,6 +26,11 @@ export function moment(ns: number): string {
   return `${whole}.${groups.join(" ")} s`;
 }
 
+/** A whole number with its digits in groups: `12,345`. The engine of `hearth picture` has no Intl. */
+export function grouped(value: number): string {
+  return String(value).replace(/\B(?=(\d{3})+$)/g, ",");
+}
+
 function trim(number: string): string {
   return number.includes(".") ? number.replace(/\.?0+$/, "") : number;
 }

@@ -1,8 +1,9 @@
-// Saving the picture as a file.
+// Saving the picture as a figure.
 
 import type { App } from "../app";
 import { CanvasPainter, SvgPainter } from "../draw/painter";
-import { drawPicture } from "../draw/picture";
+import { complete, type Asked } from "../draw/compose";
+import { drawFigure, figure, type Figure } from "../draw/figure";
 
 function download(name: string, blob: Blob): void {
   const link = document.createElement("a");
@@ -25,21 +26,33 @@ export function fileName(app: App, kind: string): string {
   return `${name.slice(0, 80) || "trace"}.${kind}`;
 }
 
-export async function savePng(app: App): Promise<void> {
-  const { clientWidth: w, clientHeight: h } = app.canvas;
+/** Painter that only measures. */
+const measurer = () => new CanvasPainter(new OffscreenCanvas(1, 1).getContext("2d")!);
+
+/** The figure of the canvas's size, with all its data. */
+async function figureOf(app: App): Promise<Figure> {
+  const { view, sources, theme } = app;
+  const { clientWidth: width, clientHeight: height } = app.canvas;
   const ratio = Math.max(2, window.devicePixelRatio || 1);
-  const canvas = new OffscreenCanvas(w * ratio, h * ratio);
+  const asked = { view: { ...view, scroll: 0 }, sources, theme, width, height, ratio };
+  await complete({ ...asked, figure: true } satisfies Asked);
+  return figure(asked, measurer());
+}
+
+export async function savePng(app: App): Promise<void> {
+  const drawn = await figureOf(app);
+  const { ratio } = drawn.scene;
+  const canvas = new OffscreenCanvas(drawn.width * ratio, drawn.height * ratio);
   const context = canvas.getContext("2d")!;
   context.scale(ratio, ratio);
-  drawPicture(new CanvasPainter(context), app.compose(w, h));
+  drawFigure(new CanvasPainter(context), drawn);
   download(fileName(app, "png"), await canvas.convertToBlob({ type: "image/png" }));
 }
 
-export function saveSvg(app: App): void {
-  const { clientWidth: w, clientHeight: h } = app.canvas;
-  const measurer = new CanvasPainter(new OffscreenCanvas(1, 1).getContext("2d")!);
-  const painter = new SvgPainter(w, h, measurer, dataUrl);
-  drawPicture(painter, app.compose(w, h));
+export async function saveSvg(app: App): Promise<void> {
+  const drawn = await figureOf(app);
+  const painter = new SvgPainter(drawn.width, drawn.height, measurer(), dataUrl);
+  drawFigure(painter, drawn);
   download(
     fileName(app, "svg"),
     new Blob([painter.finish(app.sources.map((s) => s.info.name).join(" and "))], { type: "image/svg+xml" }),

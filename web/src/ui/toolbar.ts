@@ -1,7 +1,7 @@
 // The toolbar.
 
 import type { App } from "../app";
-import { COLOURS, GROUPS, HEIGHTS, initial, MARKS, ROWS, STRIPS, type View } from "../model/state";
+import { COLOURS, GROUPS, HEIGHTS, MARKS, ROWS, STRIPS, withNamed, type View } from "../model/state";
 import { NAME } from "../draw/strips";
 import { button, byId, el } from "./dom";
 
@@ -223,19 +223,8 @@ function without<T extends object, K extends keyof T>(object: T, key: K): T {
   return rest;
 }
 
-/** Applies a named view. Missing fields get their initial values; the window stays. */
+/** Applies a named view, or the initial one; the window stays. */
 export function apply(app: App, name: string): void {
-  const view = app.named.find((v) => v.name === name);
-  const start = initial();
-  const some = <T>(list: T[] | undefined, otherwise: T[]) => (list && list.length > 0 ? list : otherwise);
-  app.change({
-    rows: view?.rows ?? start.rows,
-    colour: view?.colour ?? start.colour,
-    group: some(view?.group, start.group),
-    marks: some(view?.marks, start.marks),
-    strips: some(view?.strips, start.strips),
-    filter: { ...view?.filter },
-    scroll: 0,
-    named: view ? name : null,
-  });
+  const named = app.named.find((view) => view.name === name) ?? { name: "" };
+  app.change({ ...withNamed(app.view, named), named: named.name || null });
 }

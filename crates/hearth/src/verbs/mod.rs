@@ -19,6 +19,7 @@ pub mod modelcheck;
 pub mod mutate;
 pub mod new;
 pub mod overlay;
+pub mod picture;
 pub mod play;
 pub mod predict;
 pub mod prove;

@@ -31,7 +31,7 @@ pub struct Args {
     view: Vec<PathBuf>,
 }
 
-const MOST_TRACES: usize = 4;
+pub const MOST_TRACES: usize = 4;
 
 impl Args {
     pub fn run(self) -> Outcome {
@@ -43,12 +43,7 @@ impl Args {
             .help("leave some out, or compare two in numbers: hearth report TRACE OTHER"));
         }
         let traces = self.traces.iter().map(|path| open(path)).collect::<Result<_, _>>()?;
-        let mut views = self.view.iter().map(|path| view(path)).collect::<Result<Vec<_>, _>>()?;
-        for built_in in View::built_in() {
-            if views.iter().all(|own| own.name != built_in.name) {
-                views.push(built_in);
-            }
-        }
+        let views = add_views(self.view.iter().map(|path| view(path)).collect::<Result<_, _>>()?);
         let first = views.first().map_or_else(String::new, |view| view.name.clone());
         let server = Server::bind(traces, views, self.port).map_err(|error| {
             let failure =
@@ -68,7 +63,17 @@ impl Args {
     }
 }
 
-fn open(path: &Path) -> Result<Viewed, Failure> {
+/// Adds the built-in views, except those that views of the user replace.
+pub fn add_views(mut views: Vec<View>) -> Vec<View> {
+    for built_in in View::built_in() {
+        if views.iter().all(|own| own.name != built_in.name) {
+            views.push(built_in);
+        }
+    }
+    views
+}
+
+pub fn open(path: &Path) -> Result<Viewed, Failure> {
     let store = Store::open(path)?;
     store.check_files()?;
     if !Index::is_there(&store) {
@@ -80,7 +85,8 @@ fn open(path: &Path) -> Result<Viewed, Failure> {
     Ok(Viewed::new(name, Box::new(store), index, complete))
 }
 
-fn view(path: &Path) -> Result<View, Failure> {
+/// Reads a view file.
+pub fn view(path: &Path) -> Result<View, Failure> {
     View::read(path).map_err(|error| {
         Failure::new(error).help(format_args!("a view file looks like this:\n{}", View::EXAMPLE))
     })

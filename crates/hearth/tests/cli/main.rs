@@ -6,6 +6,7 @@ mod generated;
 mod modelcheck;
 mod new;
 mod overlay;
+mod picture;
 mod play;
 mod reproduce;
 mod schedule;

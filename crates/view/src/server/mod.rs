@@ -8,6 +8,7 @@ mod api;
 mod browser;
 mod cache;
 mod error;
+mod local;
 mod look;
 mod page;
 mod slices;
@@ -17,6 +18,7 @@ mod views;
 mod work;
 
 pub use browser::BrowserPage;
+pub use local::{Answer, Local};
 pub use viewed::Viewed;
 pub use views::{Error as ViewError, View};
 

@@ -1,0 +1,191 @@
+// What the colours and signs of a scene mean: for the page's legend and for the legend of a figure.
+
+import { grouped } from "../model/time";
+import {
+  css,
+  frequency,
+  hashed,
+  hashName,
+  INVERSION,
+  kind,
+  OVERLOAD,
+  queued,
+  setColour,
+  SPIN,
+  UNKNOWN,
+} from "../model/colour";
+import { mhzOf } from "./compose";
+import { drawWarning } from "./frame";
+import type { Painter } from "./painter";
+import { slicesHere, visible, type Scene } from "./scene";
+import { glyph } from "./slices";
+
+export type Item =
+  | { is: "text"; text: string }
+  | { is: "swatch" | "line"; fill: string; text: string }
+  | { is: "ramp"; low: string; high: string; stops: string[] }
+  | { is: "sign"; mark: string; text: string }
+  | { is: "lost"; text: string };
+
+const SIGN: Record<string, string> = { wakeup: "wake-up", place: "placement", migrate: "migration" };
+
+export function legendOf(scene: Scene): Item[] {
+  const { view, theme, sources } = scene;
+  const items = colours(scene);
+  const line = (fill: string, text: string) => items.push({ is: "line", fill, text });
+  if (view.rows === "core") {
+    const sets = new Map(sources.flatMap((s) => s.info.sets.map((name, i) => [name, i] as const)));
+    for (const [name, i] of sets) line(css(setColour(i, theme)), `in ${name}`);
+  }
+  if (view.marks.includes("overload")) items.push({ is: "swatch", fill: css(OVERLOAD), text: "overload" });
+  if (view.marks.includes("inversion")) line(css(INVERSION), "inversion");
+  if (view.rows === "core") line(css(SPIN), "spinning");
+  if (sources.some((source) => slicesHere(scene, source).length > 0))
+    for (const mark of ["fork", "exec", "exit", "migrate", "wakeup", "place"] as const)
+      if (view.marks.includes(mark)) items.push({ is: "sign", mark, text: SIGN[mark] ?? mark });
+  const lost = sources.reduce((sum, { info }) => sum + info.lost.reduce((a, b) => a + b, 0), 0);
+  const gaps = [
+    lost > 0 && `${grouped(lost)} events lost`,
+    sources.some(({ info }) => !info.complete) && "incomplete",
+  ];
+  const text = gaps.filter(Boolean).join(", ");
+  if (text) items.push({ is: "lost", text });
+  return items;
+}
+
+function colours(scene: Scene): Item[] {
+  const { view, theme, sources } = scene;
+  const swatch = (fill: string, text: string): Item => ({ is: "swatch", fill, text });
+  switch (view.colour) {
+    case "frequency": {
+      const [low, high] = mhzOf(sources);
+      if (high <= 0) return [swatch(css(UNKNOWN), "frequency unknown")];
+      const stops = Array.from({ length: 9 }, (_, i) => css(frequency(i / 8)));
+      const ghz = (mhz: number) => (mhz / 1000).toFixed(1);
+      return [
+        { is: "ramp", low: ghz(low), high: `${ghz(high)} GHz`, stops },
+        swatch(css(UNKNOWN), "unknown"),
+      ];
+    }
+    case "queue":
+      return [
+        { is: "text", text: "runnable on the core:" },
+        ...[1, 2, 3, 4, 8, 16].map((n) =>
+          swatch(css(queued(n, theme)), n === 16 ? "16 and more" : String(n)),
+        ),
+      ];
+    case "reason": {
+      const names = new Set(sources.flatMap((s) => s.info.reasons.map((name, i) => `${i}\n${name}`)));
+      return [...names]
+        .map((text) => text.split("\n") as [string, string])
+        .map(([i, name]) => swatch(css(kind(Number(i))), name));
+    }
+    case "thread":
+      return [{ is: "text", text: "colours identify threads" }, swatch(css(UNKNOWN), "unknown")];
+    case "process":
+      return topPrograms(scene).map((name) => swatch(css(hashed(hashName(name), theme)), name));
+  }
+}
+
+/** The programs with the most visible cells. */
+function topPrograms(scene: Scene): string[] {
+  const sums = new Map<string, number>();
+  for (const source of scene.sources) {
+    for (const id of visible(scene, source)) {
+      const threads = source.tiles.get(id)?.fields.thread;
+      if (!threads) continue;
+      for (let i = 0; i < threads.length; i += 7) {
+        const thread = threads[i]!;
+        if (thread === 0) continue;
+        const name = source.threads.get(thread)?.name;
+        if (!name) continue;
+        sums.set(name, (sums.get(name) ?? 0) + 1);
+      }
+    }
+  }
+  return [...sums]
+    .sort((a, b) => b[1] - a[1] || (a[0] < b[0] ? -1 : 1))
+    .slice(0, 8)
+    .map(([name]) => name);
+}
+
+// ---- the legend of a figure ------------------------------------------------------------------------
+
+const LINE = 18;
+const LEFT = 10;
+const GAP = 16;
+const BAR = 90;
+
+const TEXT = { fill: "", size: 11 };
+
+/** Where the items are, and the height of all. */
+export interface Placed {
+  items: { item: Item; x: number; y: number }[];
+  height: number;
+}
+
+/** Puts the items into lines of a width. */
+export function placeLegend(items: readonly Item[], width: number, p: Pick<Painter, "measure">): Placed {
+  const out: Placed["items"] = [];
+  let [x, y] = [LEFT, 0];
+  for (const item of items) {
+    const w = widthOf(item, p);
+    if (x > LEFT && x + w > width - LEFT) [x, y] = [LEFT, y + LINE];
+    out.push({ item, x, y });
+    x += w + GAP;
+  }
+  return { items: out, height: out.length ? y + LINE + 10 : 0 };
+}
+
+function widthOf(item: Item, p: Pick<Painter, "measure">): number {
+  const text = (text: string) => p.measure(text, TEXT);
+  if (item.is === "text") return text(item.text);
+  if (item.is === "ramp") return text(item.low) + BAR + text(item.high) + 12;
+  return 15 + text(item.text);
+}
+
+export function drawLegend(p: Painter, scene: Scene, placed: Placed, y0: number): void {
+  const { theme } = scene;
+  const style = { ...TEXT, fill: theme.ink };
+  for (const { item, x, y: line } of placed.items) {
+    const y = y0 + line + 13;
+    switch (item.is) {
+      case "text":
+        p.text(x, y, item.text, { ...style, fill: theme.quiet });
+        continue;
+      case "ramp": {
+        const left = x + p.measure(item.low, style) + 6;
+        p.text(x, y, item.low, style);
+        // Steps overlap: a seam would show the paper.
+        const steps = 45;
+        for (let i = 0; i < steps; i++)
+          p.rect(
+            left + (i * BAR) / steps,
+            y - 9,
+            BAR - (i * BAR) / steps,
+            10,
+            css(frequency(i / (steps - 1))),
+          );
+        p.text(left + BAR + 6, y, item.high, style);
+        continue;
+      }
+      case "swatch":
+        p.rect(x, y - 9, 10, 10, item.fill);
+        break;
+      case "line":
+        p.rect(x, y - 5.5, 10, 3, item.fill);
+        break;
+      case "sign":
+        signAt(p, item.mark, x + 5, y - 11, theme.ink, theme.paper);
+        break;
+      case "lost":
+        drawWarning(p, x, y, theme.warn, theme.paper);
+    }
+    p.text(x + 15, y, item.text, item.is === "lost" ? { ...style, fill: theme.warn } : style);
+  }
+}
+
+/** The sign of an event in a square of 14 pixels. */
+export function signAt(p: Painter, mark: string, x: number, y: number, ink: string, paper: string): void {
+  glyph(p, mark, x, y + (mark === "wakeup" ? 4 : mark === "place" ? -3 : 0), 14, ink, paper);
+}
