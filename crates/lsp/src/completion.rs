@@ -97,7 +97,7 @@ fn declared(analysed: &Analysed, declaration: &Declaration) -> CompletionItem {
 /// What may begin an expression, a statement or a declaration.
 fn names(analysed: &Analysed, offset: usize) -> Vec<CompletionItem> {
     let within = analysed.root().into_iter().flat_map(|root| &root.items).map(|item| item.span);
-    let within = within.filter(|span| span.range().contains(&offset)).last();
+    let within = within.rev().find(|span| span.range().contains(&offset));
     let near = |(_, local): &(Span, Span)| {
         within.is_some_and(|item| item.start <= local.start) && (local.start as usize) < offset
     };

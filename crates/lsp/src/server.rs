@@ -12,7 +12,7 @@ use hearth_ipanema::{Compiled, SourceId, builtin, syntax};
 use lsp_types::*;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json, to_value};
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, BufRead, Write};
 use std::path::PathBuf;
 use std::rc::Rc;
@@ -272,8 +272,10 @@ impl<W: Write> Server<W> {
                 let RenameParams { text_document_position: at, new_name, .. } = parsed(params)?;
                 let (name, analysed, offset) = self.place(&at)?;
                 let edits = rename::rename(&self.workspace, &name, &analysed, offset, &new_name);
-                let changes: HashMap<_, _> = edits.map_err(refused)?.into_iter().collect();
-                answer(WorkspaceEdit { changes: Some(changes), ..WorkspaceEdit::default() })
+                let edits = edits.map_err(refused)?;
+                let changes: BTreeMap<&str, _> =
+                    edits.iter().map(|(uri, edits)| (uri.as_str(), edits)).collect();
+                answer(json!({ "changes": changes }))
             }
             "textDocument/formatting" => {
                 let DocumentFormattingParams { text_document, .. } = parsed(params)?;
