@@ -32,7 +32,8 @@ impl Engine {
         let context = Context::full(&runtime).map_err(failed)?;
         let images = Rc::default();
         context.with(|ctx| {
-            let started = host(&ctx, traces, Fonts::new()?, &images).and_then(|()| ctx.eval::<(), _>(page::PICTURE_SCRIPT));
+            let started = host(&ctx, traces, Fonts::new()?, &images)
+                .and_then(|()| ctx.eval::<(), _>(page::PICTURE_SCRIPT));
             started.catch(&ctx).map_err(|error| Error::Script(error.to_string()))
         })?;
         Ok(Engine { context, _runtime: runtime, images })

@@ -95,7 +95,8 @@ impl Artist {
         let list = if formats.iter().all(is_svg) { None } else { Some(self.answer(request, false)?) };
         let file = |format: &Format| {
             let answer = if is_svg(format) { &svg } else { &list };
-            let (drawing, _) = answer.as_ref().expect("each kind of answer that a format needs was asked for");
+            let (drawing, _) =
+                answer.as_ref().expect("each kind of answer that a format needs was asked for");
             let bytes = match format {
                 Format::Svg => svg.as_ref().map(|(_, text)| text.clone().into_bytes()).unwrap_or_default(),
                 Format::Pdf => pdf::write(drawing)?,
