@@ -97,15 +97,16 @@ kill $loads
 mount | grep -q ' /sys/fs/cgroup .*cgroup2' || { mkdir -p /sys/fs/cgroup && mount -t cgroup2 none /sys/fs/cgroup; }
 mkdir -p /sys/fs/cgroup/hearth/below
 echo +cpu >/sys/fs/cgroup/cgroup.subtree_control
-echo "20000 100000" >/sys/fs/cgroup/hearth/cpu.max
+# ULE knows no weight.
+echo 50 >/sys/fs/cgroup/hearth/cpu.weight
 sleep 1000 &
 sleeper=$!
 echo $sleeper >/sys/fs/cgroup/hearth/below/cgroup.procs
-"$H" run slocal --cgroup hearth 2>/tmp/slocal.log &
-slocal=$!
+"$H" run ule --cgroup hearth 2>/tmp/ule.log &
+ule=$!
 class() { n=0; until grep -q "^policy.* $2\$" "/proc/$1/sched"; do n=$((n + 1)); [ $n -lt 50 ] || return 1; sleep 0.2; done; }
-check "a cgroup's policy starts" until_is slocal
-check "it is warned about a limit" says "/hearth: cpu.max = 20000 100000" cat /tmp/slocal.log
+check "a cgroup's policy starts" until_is ule
+check "it is warned about a limit" says "/hearth: cpu.weight = 50" cat /tmp/ule.log
 check "threads in it are the policy's" class $sleeper 7
 sleep 1000 &
 late=$!
@@ -113,8 +114,8 @@ echo $late >/sys/fs/cgroup/hearth/cgroup.procs
 check "threads that enter it are too" class $late 7
 echo $late >/sys/fs/cgroup/cgroup.procs
 check "threads that leave it are not" class $late 0
-kill -TERM $slocal
-check "the cgroup's policy ends" wait $slocal
+kill -TERM $ule
+check "the cgroup's policy ends" wait $ule
 check "its threads are the kernel's again" class $sleeper 0
 kill $sleeper $late
 check "the cgroup's policy is gone" gone
