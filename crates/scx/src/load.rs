@@ -13,6 +13,7 @@ use libbpf_rs::btf::types::{DataSec, Enum, Enum64, MemberAttr, Struct, Var};
 use libbpf_rs::{
     Btf, Link, MapCore, MapFlags, MapImpl, MapType, Object, ObjectBuilder, OpenObject, libbpf_sys,
 };
+use std::collections::BTreeSet;
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -124,7 +125,8 @@ fn prepare(open: &mut OpenObject, hotplugs: u64, options: &LoadOptions) -> Resul
                 MemberAttr::BitField { .. } => None,
             }
         };
-        let missing: Vec<_> = OPTIONAL.into_iter().filter(|name| !has_operation(name)).map(field).collect();
+        let known = operations();
+        let missing: Vec<_> = OPTIONAL.into_iter().filter(|name| !known.contains(*name)).map(field).collect();
         let ops = ["flags", "timeout_ms", "hotplug_seq"].map(field);
         let global = |section: &'static str, name| global(&btf, section, name);
         let exit = global(".data", "uei");
@@ -200,11 +202,11 @@ fn ops_flag(name: &str) -> Option<u64> {
     flags.iter().find(|m| m.name.is_some_and(|n| n == name)).map(|m| m.value as u64)
 }
 
-/// Whether the running kernel has an operation of sched_ext.
-pub(crate) fn has_operation(name: &str) -> bool {
-    let Ok(btf) = Btf::from_vmlinux() else { return false };
-    let ops: Option<Struct> = btf.type_by_name("sched_ext_ops");
-    ops.is_some_and(|ops| ops.iter().any(|member| member.name.is_some_and(|found| found == name)))
+/// The operations and other members that the running kernel's `sched_ext_ops` has.
+pub(crate) fn operations() -> BTreeSet<String> {
+    let Ok(btf) = Btf::from_vmlinux() else { return BTreeSet::new() };
+    let Some(ops) = btf.type_by_name::<Struct>("sched_ext_ops") else { return BTreeSet::new() };
+    ops.iter().filter_map(|member| Some(member.name?.to_string_lossy().into_owned())).collect()
 }
 
 /// Makes the error of a rejected object, and writes the verifier's log to a file.

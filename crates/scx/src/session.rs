@@ -212,7 +212,9 @@ impl Session {
 
     /// Limits that the policy does not respect, of the cgroups whose threads it schedules. Of a command, none are looked for.
     pub fn ignored_limits(&self) -> Vec<Limit> {
-        let ignored = limits::ignored(self.shared.policy.sees_weights(), load::has_operation);
+        let known = load::operations();
+        let ignored =
+            limits::ignored(self.shared.policy.sees_weights(), |operation| known.contains(operation));
         match (&self.options.partial, &self.cgroup) {
             (_, Some(cgroup)) => limits::of(cgroup.path(), &ignored),
             (Some(_), None) => Vec::new(),

@@ -106,7 +106,8 @@ echo $sleeper >/sys/fs/cgroup/hearth/below/cgroup.procs
 ule=$!
 class() { n=0; until grep -q "^policy.* $2\$" "/proc/$1/sched"; do n=$((n + 1)); [ $n -lt 50 ] || return 1; sleep 0.2; done; }
 check "a cgroup's policy starts" until_is ule
-check "it is warned about a limit" says "/hearth: cpu.weight = 50" cat /tmp/ule.log
+until_says() { n=0; until grep -q -- "$1" "$2"; do n=$((n + 1)); [ $n -lt 50 ] || return 1; sleep 0.2; done; }
+check "it is warned about a limit" until_says "/hearth: cpu.weight = 50" /tmp/ule.log
 check "threads in it are the policy's" class $sleeper 7
 sleep 1000 &
 late=$!
