@@ -36,7 +36,7 @@ enum saakm_state {
 	/* The kernel dequeued the thread and will enqueue it again, e.g. to change its affinity. */
 	SAAKM_DETACHED,
 	/* Its cgroup has used up its time (cpu.max). For the policy the thread is BLOCKED. */
-	SAAKM_PARKED,
+	SAAKM_THROTTLED,
 };
 
 /* ---- the place of a thread --------------------------------------------------------------- */

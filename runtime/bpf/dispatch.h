@@ -366,13 +366,13 @@ void BPF_STRUCT_OPS(saakm_dispatch, s32 cpu, struct task_struct *prev)
 		saakm_change(s, cpu, SAAKM_STOPS, saakm_stranger_of(cpu));
 	if (!t || saakm_state_of(t->where) != SAAKM_RUNNING)
 		t = NULL;
-	else if (saakm_held_by((u64)t))
-		saakm_park((u64)s, (u64)t);
+	else if (saakm_throttled_by((u64)t))
+		saakm_throttle((u64)s, (u64)t);
 	else
 		saakm_put_prev(s, prev, t, cpu);
 	/* It may have to leave: its cgroup has used up its time, or the policy has sent it to another core.
 	   The kernel then calls ops.enqueue. */
-	if (t && (saakm_state_of(t->where) == SAAKM_PARKED || saakm_core(t) != cpu)) {
+	if (t && (saakm_state_of(t->where) == SAAKM_THROTTLED || saakm_core(t) != cpu)) {
 		goes = true;
 		t = NULL;
 	}

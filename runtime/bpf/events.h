@@ -51,7 +51,7 @@ s32 BPF_STRUCT_OPS(saakm_select_cpu, struct task_struct *p, s32 prev_cpu, u64 wa
 	state = saakm_state_of(t->where);
 	if (state != SAAKM_NOT_QUEUED && state != SAAKM_BLOCKED)
 		return prev_cpu;
-	if (saakm_is_percpu_kthread(p) || (state == SAAKM_BLOCKED && saakm_held_by((u64)t)))
+	if (saakm_is_percpu_kthread(p) || (state == SAAKM_BLOCKED && saakm_throttled_by((u64)t)))
 		return prev_cpu;
 	saakm_update_affinity(t, prev_cpu, saakm_pinned(p));
 	s = saakm_begin(SAAKM_IN_OPERATION, t);
@@ -123,12 +123,13 @@ void BPF_STRUCT_OPS(saakm_enqueue, struct task_struct *p, u64 enq_flags)
 	where = t->where;
 	state = saakm_state_of(where);
 	if (state != SAAKM_READY && state != SAAKM_NOT_QUEUED) {
-		u32 group = saakm_held_by((u64)t);
+		u32 group = saakm_throttled_by((u64)t);
 
 		if (group) {
 			s = saakm_begin(SAAKM_IN_OPERATION, t);
-			saakm_park((u64)s, (u64)t);
+			saakm_throttle((u64)s, (u64)t);
 			saakm_end((u64)s);
+			saakm_kick_preempted((u64)s);
 			scx_bpf_dsq_insert(p, saakm_group_dsq(group), SAAKM_SLICE_NS, enq_flags);
 			return;
 		}
@@ -206,8 +207,8 @@ void BPF_STRUCT_OPS(saakm_running, struct task_struct *p)
 	t->running_since = s->now;
 	t->charged = s->now;
 	t->timer_at = 0;
-	if (saakm_held_by((u64)t)) {
-		/* Its cgroup used up its time while it was in a queue: ops.dispatch parks it. */
+	if (saakm_throttled_by((u64)t)) {
+		/* Its cgroup used up its time while it was in a queue: ops.dispatch throttles it. */
 		scx_bpf_task_set_slice(p, 0);
 		scx_bpf_kick_cpu(cpu, SCX_KICK_PREEMPT);
 	}
@@ -341,7 +342,7 @@ void BPF_STRUCT_OPS(saakm_tick, struct task_struct *p)
 	saakm_charge((u64)t, scx_bpf_now());
 	/* A slice of 0 is a preemption that the kernel is about to carry out. */
 	if (p->scx.slice && !saakm_is_percpu_kthread(p))
-		scx_bpf_task_set_slice(p, saakm_held_by((u64)t) ? 0 : SAAKM_SLICE_NS);
+		scx_bpf_task_set_slice(p, saakm_throttled_by((u64)t) ? 0 : SAAKM_SLICE_NS);
 	if (!saakm_tick_is_due(cpu))
 		return;
 	s = saakm_begin(SAAKM_IN_OPERATION, t);

@@ -86,7 +86,7 @@ struct saakm_counters {
 	uint64_t spins, spin_ns; /* number and total time of spins in the idle loop */
 	uint64_t kicks;          /* rounds of these spins */
 	uint64_t bypassed;       /* insertions into a queue of the kernel, past the policy */
-	uint64_t parked;         /* threads whose cgroup had used up its time */
+	uint64_t throttled;      /* threads whose cgroup had used up its time */
 };
 
 /*
@@ -123,9 +123,9 @@ struct saakm_thread {
 #define SAAKM_T_YIELDS 4u     /* called sched_yield since it was last inserted */
 #define SAAKM_T_PREEMPTS 8u   /* saakm_insert preempts the core's thread */
 
-/* A cgroup with a controller `cpu` of its own (groups.h). */
+/* A cgroup with a controller `cpu` of its own (cgroups.h). */
 struct saakm_group {
-	uint64_t word;   /* weight of its runnable members | share << 40 | SAAKM_GROUP_HELD */
+	uint64_t word;   /* weight of its runnable members | share << 40 | SAAKM_GROUP_THROTTLED */
 	uint64_t quota;  /* ns of execution in a period, 0: no limit (cpu.max) */
 	uint64_t period; /* ns */
 	uint64_t burst;  /* most unused ns that it keeps for later periods (cpu.max.burst) */

@@ -33,7 +33,7 @@ struct {
 #include "cores.h"
 #include "timers.h"
 #include "strangers.h"
-#include "groups.h"
+#include "cgroups.h"
 #include "dispatch.h"
 #include "events.h"
 #include "hotplug.h"

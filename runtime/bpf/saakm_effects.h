@@ -159,9 +159,9 @@ static __always_inline void saakm_ready(saakm_t s, thread_t t, core_t c, u32 que
 
 	c &= SAAKM_MAX_CORES - 1;
 	s->moved = false;
-	/* A timer gives up if t is no longer READY or PARKED. A steal must hold t (SAAKM_FROM), and `old`
+	/* A timer gives up if t is no longer READY or THROTTLED. A steal must hold t (SAAKM_FROM), and `old`
 	   is then a READY state. So only its own event makes a thread READY that was not. */
-	if (own ? !moves && s->on_timer && saakm_state_of(old) != SAAKM_PARKED
+	if (own ? !moves && s->on_timer && saakm_state_of(old) != SAAKM_THROTTLED
 		: t->index != s->held)
 		return;
 	if (queued && n >= s->room) {

@@ -95,7 +95,8 @@ static __always_inline void saakm_write_thread(u64 thread)
 	r->d = t->running_since;
 	r->e = affinity->word[0];
 	r->f = saakm_queue_of(where) |
-	       (saakm_state_of(where) == SAAKM_PARKED ? SAAKM_BLOCKED : saakm_state_of(where)) << 8;
+	       (saakm_state_of(where) == SAAKM_THROTTLED ? SAAKM_BLOCKED : saakm_state_of(where))
+		       << 8;
 	bpf_ringbuf_submit(r, BPF_RB_NO_WAKEUP);
 	for (w = 1; w < WORLD->nr_words && can_loop; w = SAAKM_FORGET(w + 1)) {
 		u64 word = affinity->word[w & (SAAKM_SET_WORDS - 1)];

@@ -154,7 +154,7 @@ statistics! {
         /// Runs that bypassed the policy: of kernel threads bound to one core, and of threads whose affinity was changing.
         bypassed: u64, "times";
         /// Running threads that had to wait, because their cgroup had used up its time (`cpu.max`).
-        parked: u64, "times";
+        throttled: u64, "times";
         /// Threads beyond the policy's capacity, which run from the kernel's global queue.
         no_slot: u64, "threads";
         /// Reloads of the policy after CPU hotplug. All other counters restart at a reload.
@@ -293,7 +293,7 @@ impl Statistics {
             s.spin_ns += count.spin_ns;
             s.kicks += count.kicks;
             s.bypassed += count.bypassed;
-            s.parked += count.parked;
+            s.throttled += count.throttled;
             // The policy counts idle and spin periods when they end: add the current ones.
             if idle.contains(&(cpu as u32)) {
                 s.idle_ns += now.saturating_sub(read!(core, idle_since).max(since));

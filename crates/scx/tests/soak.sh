@@ -26,7 +26,7 @@ random() {
 nothing() { sleep 1000; }
 forks() { while :; do for _ in 1 2 3 4 5 6 7 8; do /bin/true & done; wait; done; }
 messages() { while :; do "$H" play hackbench:groups=4,fds=10,loops=20 --burn time; done; }
-crowd() { while :; do "$H" play hackbench:groups=125,fds=20,loops=1 --burn time; done; } # 5000 threads
+crowd() { while :; do "$H" play hackbench:groups=125,fds=20,loops=1 --burn time; done; } # starts 5000 threads
 renice() { /tmp/threads renice 1000 "$@"; }
 affinity() { /tmp/threads affinity 1000 "$@"; }
 class() { chrt -f 20 /tmp/threads class 1000 "$@"; }
@@ -51,13 +51,16 @@ cpusets() {
 fifo() {
 	while :; do
 		random 3
-		chrt -f 50 taskset -c "$drawn" /tmp/threads spin 1
+		chrt -f 50 taskset -c "$drawn" /tmp/threads spin 1 >/dev/null
 		sleep 0.2
 	done
 }
 deadline() {
 	while :; do
-		chrt -d -T 30000000 -D 100000000 -P 100000000 0 timeout 1 sh -c 'while :; do :; done'
+		# A deadline thread cannot fork.
+		chrt -d -T 30000000 -D 100000000 -P 100000000 0 sh -c 'while :; do :; done' &
+		sleep 1
+		kill -9 $!
 		sleep 0.2
 	done
 }
@@ -113,10 +116,12 @@ cell() { # cell LOAD: prints its line
 	# A session of its own, so that all of it can be killed.
 	# shellcheck disable=SC2086 # several processes
 	setsid sh "$0" "$H" "$SEED" "$SECONDS_EACH" load "$policy" "$1" $spins >/tmp/load 2>&1 &
-	load=$!
+	disturber=$!
 	lost=0
 	sleep "$SECONDS_EACH"
-	kill -9 -$load
+	kill -9 -$disturber
+	# What a load says is an error; play prints its results.
+	grep -v "^ \|:$\|^$" /tmp/load | head -n 3 | sed "s/^/  | $1: /"
 	for online in /sys/devices/system/cpu/cpu*/online; do echo 1 >"$online"; done
 	for spin in $spins; do
 		n=0

@@ -132,7 +132,7 @@ fn counts(s: &Statistics) -> String {
         ("times kept warm", s.spins),
         ("underload", s.underload),
         ("bypassed the policy", s.bypassed),
-        ("parked by cpu.max", s.parked),
+        ("throttled by cpu.max", s.throttled),
         ("failed moves", s.moves_failed),
         ("refused moves", s.moves_refused),
     ] {

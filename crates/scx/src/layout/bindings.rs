@@ -79,7 +79,7 @@ pub struct saakm_counters {
     pub spin_ns: u64,
     pub kicks: u64,
     pub bypassed: u64,
-    pub parked: u64,
+    pub throttled: u64,
 }
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]

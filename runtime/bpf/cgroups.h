@@ -7,15 +7,15 @@
  * its weight in proportion to their own. Policies that balance and run by weight thus divide the
  * machine as the cgroups say. cpu.idle: the weight is CFS's WEIGHT_IDLEPRIO.
  *
- * cpu.max: when a cgroup has used up its quota, its threads are PARKED: each has event block, and is in
+ * cpu.max: when a cgroup has used up its quota, its threads are THROTTLED: each has event block, and is in
  * a DSQ of the cgroup, where no core looks. A timer adds the quota of the next period; then the
  * threads have event unblock. A tick notices the end of a quota, so that more may be used; the
  * following periods pay for that.
  *
  * Threads of the root cgroup cost nothing here.
  */
-#ifndef SAAKM_GROUPS_H
-#define SAAKM_GROUPS_H
+#ifndef SAAKM_CGROUPS_H
+#define SAAKM_CGROUPS_H
 
 /* Index of a cgroup, by its number in the kernel. */
 struct {
@@ -48,7 +48,7 @@ static __always_inline struct saakm_group SAAKM_MEM *saakm_group_at(u32 index)
 				      (index & (SAAKM_MAX_GROUPS - 1)) * SAAKM_GROUP_BYTES);
 }
 
-/* The DSQ of a cgroup's parked threads. Those of queues are below. */
+/* The DSQ of a cgroup's throttled threads. The numbers below are those of queues. */
 static __always_inline u64 saakm_group_dsq(u32 index)
 {
 	return SAAKM_MAX_QUEUES * SAAKM_MAX_CORES + index;
@@ -56,8 +56,8 @@ static __always_inline u64 saakm_group_dsq(u32 index)
 
 /* ---- weight -------------------------------------------------------------------------------- */
 
-/* A cgroup's word: the weight of its runnable members, its own weight, and whether it is held. */
-#define SAAKM_GROUP_HELD (1ULL << 63) /* it has used up its time */
+/* A cgroup's word: the weight of its runnable members, its own weight, and whether it is throttled. */
+#define SAAKM_GROUP_THROTTLED (1ULL << 63) /* it has used up its time */
 
 static __always_inline u64 saakm_load_of(u64 word)
 {
@@ -66,19 +66,19 @@ static __always_inline u64 saakm_load_of(u64 word)
 
 static __always_inline u64 saakm_share_of(u64 word)
 {
-	return (word & ~SAAKM_GROUP_HELD) >> 40;
+	return (word & ~SAAKM_GROUP_THROTTLED) >> 40;
 }
 
 /* The weight with which a cgroup counts in its parent. */
 static __always_inline u64 saakm_counted_of(u64 word)
 {
-	return saakm_load_of(word) && !(word & SAAKM_GROUP_HELD) ? saakm_share_of(word) : 0;
+	return saakm_load_of(word) && !(word & SAAKM_GROUP_THROTTLED) ? saakm_share_of(word) : 0;
 }
 
 enum saakm_group_change {
-	SAAKM_GROUP_ADD,   /* adds to the weight of its members */
-	SAAKM_GROUP_SHARE, /* sets its own weight */
-	SAAKM_GROUP_HOLD,  /* it is held (1), or no longer (0) */
+	SAAKM_GROUP_ADD,      /* adds to the weight of its members */
+	SAAKM_GROUP_SHARE,    /* sets its own weight */
+	SAAKM_GROUP_THROTTLE, /* throttles it (1), or no longer (0) */
 };
 
 static __always_inline u64 saakm_group_after(u64 word, u32 change, s64 value)
@@ -87,18 +87,16 @@ static __always_inline u64 saakm_group_after(u64 word, u32 change, s64 value)
 	case SAAKM_GROUP_ADD:
 		return word + value;
 	case SAAKM_GROUP_SHARE:
-		return (word & (SAAKM_GROUP_HELD | ((1ULL << 40) - 1))) | (u64)value << 40;
+		return (word & (SAAKM_GROUP_THROTTLED | ((1ULL << 40) - 1))) | (u64)value << 40;
 	default:
-		return value ? word | SAAKM_GROUP_HELD : word & ~SAAKM_GROUP_HELD;
+		return value ? word | SAAKM_GROUP_THROTTLED : word & ~SAAKM_GROUP_THROTTLED;
 	}
 }
 
 /* Changes a cgroup's word. The swap tells by how much the cgroup's weight in its parent changes, so
-   that concurrent changes add up. True if the word of the cgroup itself has changed. */
-SAAKM_GLOBAL bool saakm_change_group(u32 index, u32 change, s64 value)
+   that concurrent changes add up. */
+SAAKM_GLOBAL int saakm_change_group(u32 index, u32 change, s64 value)
 {
-	bool changed = false;
-
 	while (index && can_loop) {
 		struct saakm_group SAAKM_MEM *group = saakm_group_at(index);
 		u64 old = SAAKM_LOAD(&group->word), seen, new;
@@ -107,15 +105,14 @@ SAAKM_GLOBAL bool saakm_change_group(u32 index, u32 change, s64 value)
 			seen = old;
 			new = saakm_group_after(seen, change, value);
 			if (new == seen)
-				return changed;
+				return 0;
 			old = SAAKM_CAS(&group->word, seen, new);
 		} while (old != seen && can_loop);
-		changed = true;
 		value = saakm_counted_of(new) - saakm_counted_of(seen);
 		change = SAAKM_GROUP_ADD;
 		index = group->parent;
 	}
-	return changed;
+	return 0;
 }
 
 /* The thread counts in its cgroup while it is runnable. Called with its run queue locked. */
@@ -143,8 +140,9 @@ SAAKM_GLOBAL int saakm_leave_group(u64 thread)
 }
 
 /*
- * Computes the weight of a thread. If it is about to become runnable, it counts already: so do its
- * cgroups. Ten more bits in between, for cgroups with many members.
+ * Computes the weight of a thread. A thread that is about to become runnable is not yet in the sums:
+ * it is added here, and so are the cgroups that become runnable with it. The product has ten more bits, because
+ * the threads of a large cgroup have small weights.
  */
 SAAKM_GLOBAL int saakm_weigh(u64 thread)
 {
@@ -169,14 +167,15 @@ SAAKM_GLOBAL int saakm_weigh(u64 thread)
 /* ---- time ---------------------------------------------------------------------------------- */
 
 /* Index of the nearest cgroup of t, or above, that has used up its time; 0: none. */
-SAAKM_GLOBAL u32 saakm_held_by(u64 thread)
+SAAKM_GLOBAL u32 saakm_throttled_by(u64 thread)
 {
 	thread_t t = SAAKM_FIELD_AT(struct saakm_thread, thread);
 	u32 index = t->group;
 
 	if (!WORLD->limits)
 		return 0;
-	while (index && !(SAAKM_LOAD(&saakm_group_at(index)->word) & SAAKM_GROUP_HELD) && can_loop)
+	while (index && !(SAAKM_LOAD(&saakm_group_at(index)->word) & SAAKM_GROUP_THROTTLED) &&
+	       can_loop)
 		index = saakm_group_at(index)->parent;
 	return index;
 }
@@ -196,13 +195,13 @@ SAAKM_GLOBAL int saakm_charge(u64 thread, u64 now)
 
 		if (group->quota &&
 		    __sync_fetch_and_add(&group->used, ran) + ran >= (s64)group->quota)
-			saakm_change_group(index, SAAKM_GROUP_HOLD, 1);
+			saakm_change_group(index, SAAKM_GROUP_THROTTLE, 1);
 	}
 	return 0;
 }
 
 /* t, not READY, has to wait for its cgroup. If it ran, event block. */
-SAAKM_GLOBAL int saakm_park(u64 context, u64 thread)
+SAAKM_GLOBAL int saakm_throttle(u64 context, u64 thread)
 {
 	saakm_t s = SAAKM_FIELD_AT(struct saakm, context);
 	thread_t t = SAAKM_FIELD_AT(struct saakm_thread, thread);
@@ -210,21 +209,21 @@ SAAKM_GLOBAL int saakm_park(u64 context, u64 thread)
 	if (saakm_state_of(t->where) == SAAKM_RUNNING) {
 		saakm_change(s, saakm_core(t), SAAKM_STOPS, t->index);
 		saakm_on_block(context, thread);
-		saakm_core_at(s->cpu)->count.parked++;
+		saakm_core_at(s->cpu)->count.throttled++;
 	}
 	t->flags &= ~(SAAKM_T_YIELDS | SAAKM_T_PREEMPTS | SAAKM_T_OUTSIDE);
 	t->timer_at = 0;
-	while (saakm_state_of(t->where) != SAAKM_PARKED &&
-	       !saakm_transition(s, t, t->where, SAAKM_PARKED, saakm_core(t), 0) && can_loop)
+	while (saakm_state_of(t->where) != SAAKM_THROTTLED &&
+	       !saakm_transition(s, t, t->where, SAAKM_THROTTLED, saakm_core(t), 0) && can_loop)
 		;
 	return 0;
 }
 
 /*
- * Places the parked threads of a cgroup: event unblock. The kernel may dequeue a thread meanwhile: then
- * it is no longer PARKED, or ops.enqueue finds it READY.
+ * Places the throttled threads of a cgroup: event unblock. The kernel may dequeue a thread meanwhile: then
+ * it is no longer THROTTLED, or ops.enqueue finds it READY.
  */
-SAAKM_GLOBAL int saakm_unpark(u32 index)
+SAAKM_GLOBAL int saakm_unthrottle(u32 index)
 {
 	struct task_struct *p;
 
@@ -232,23 +231,23 @@ SAAKM_GLOBAL int saakm_unpark(u32 index)
 	bpf_rcu_read_lock();
 	bpf_for_each(scx_dsq, p, saakm_group_dsq(index), 0) {
 		thread_t t = saakm_thread_of(p);
-		u32 held, home = scx_bpf_task_cpu(p);
+		u32 by, home = scx_bpf_task_cpu(p);
 		saakm_t s;
 		u64 where;
 
 		if (!t)
 			continue;
-		held = saakm_held_by((u64)t);
-		if (held == index)
+		by = saakm_throttled_by((u64)t);
+		if (by == index)
 			break;
-		if (held) {
-			scx_bpf_dsq_move(BPF_FOR_EACH_ITER, p, saakm_group_dsq(held), 0);
+		if (by) {
+			scx_bpf_dsq_move(BPF_FOR_EACH_ITER, p, saakm_group_dsq(by), 0);
 			continue;
 		}
 		saakm_update_affinity(t, home, saakm_pinned(p));
 		SAAKM_IRQS_OFF(irqs);
 		s = saakm_begin(SAAKM_IN_TIMER, t);
-		if (saakm_state_of(t->where) == SAAKM_PARKED)
+		if (saakm_state_of(t->where) == SAAKM_THROTTLED)
 			saakm_on_unblock((u64)s, (u64)t, home);
 		saakm_end((u64)s);
 		SAAKM_IRQS_ON(irqs);
@@ -276,7 +275,7 @@ SAAKM_GLOBAL u64 saakm_refill(u32 index)
 		__sync_fetch_and_add(&group->used, -(s64)(paid < due ? paid : due));
 	group->begun += periods * period;
 	if (group->used < (s64)group->quota)
-		saakm_change_group(index, SAAKM_GROUP_HOLD, 0);
+		saakm_change_group(index, SAAKM_GROUP_THROTTLE, 0);
 	now = scx_bpf_now();
 	return group->begun + period > now ? group->begun + period - now : 0;
 }
@@ -290,8 +289,8 @@ static int saakm_period_ended(void *map, u32 *key, struct saakm_timer *timer)
 	saakm_use_arena();
 	if (group->quota)
 		bpf_timer_start(&timer->timer, saakm_refill(index), 0);
-	if (!(SAAKM_LOAD(&group->word) & SAAKM_GROUP_HELD))
-		saakm_unpark(index);
+	if (!(SAAKM_LOAD(&group->word) & SAAKM_GROUP_THROTTLED))
+		saakm_unthrottle(index);
 	return 0;
 }
 
@@ -342,7 +341,7 @@ SAAKM_GLOBAL int saakm_set_limit(u32 index, u64 period_us, u64 quota_us, u64 bur
 	group->used = 0;
 	group->begun = scx_bpf_now();
 	group->quota = quota;
-	saakm_change_group(index, SAAKM_GROUP_HOLD, 0);
+	saakm_change_group(index, SAAKM_GROUP_THROTTLE, 0);
 	bpf_timer_start(&timer->timer, quota ? group->period : 0, 0);
 	return 0;
 }
