@@ -89,11 +89,10 @@ enum saakm_unit {
 #define SAAKM_FORGET(x) (x)
 /* Attributes of a function of a policy. */
 #define SAAKM_LOCAL static __attribute__((unused))
-#define SAAKM_PHASE static
 /* Attributes of a function with scalar arguments, which is not inlined in the kernel. */
 #define SAAKM_FUNCTION static inline
-/* Start of a read-only function that walks over queues and has several callers. The suffix is the
-   number of parameters after s. */
+/* Start of a read-only function that the kernel's verifier checks once, not at each call. The suffix
+   is the number of parameters after s. */
 #define SAAKM_SHARED(result, name, ...)                                                            \
 	static inline __attribute__((unused)) result name(__VA_ARGS__)
 #define SAAKM_SHARED_0(result, name) SAAKM_SHARED(result, name, saakm_t s)
@@ -103,6 +102,10 @@ enum saakm_unit {
 	SAAKM_SHARED(result, name, saakm_t s, A a, B b, C c)
 #define SAAKM_SHARED_4(result, name, A, a, B, b, C, c, D, d)                                       \
 	SAAKM_SHARED(result, name, saakm_t s, A a, B b, C c, D d)
+/* Start of a function that makes thread t READY on core c, also checked once. */
+#define SAAKM_ENTER(name)                                                                          \
+	static inline __attribute__((unused)) void name(saakm_t s, thread_t t, core_t c,           \
+							uint32_t reason)
 /* Start of the function in which core `dst` steals from the cores in `from`. */
 #define SAAKM_STEAL(name, dst, from) static void name(saakm_t s, core_t dst, set_t from)
 #endif

@@ -156,7 +156,7 @@ static inline domain_t saakm_machine(saakm_t s)
 /* set = members */
 #define SAAKM_ASSIGN(s, set, w, members)                                                           \
 	do {                                                                                       \
-		for (uint32_t w = 0; w < saakm_nr_words(s) && SAAKM_GO_ON;                         \
+		for (uint32_t w = SAAKM_FORGET(0U); w < saakm_nr_words(s) && SAAKM_GO_ON;          \
 		     w = SAAKM_FORGET(w + 1))                                                      \
 			(set)->word[w] = (members);                                                \
 	} while (0)
@@ -164,8 +164,8 @@ static inline domain_t saakm_machine(saakm_t s)
 #define SAAKM_EMPTY(s, w, members)                                                                 \
 	({                                                                                         \
 		bool empty_ = true;                                                                \
-		for (uint32_t w = 0; w < saakm_nr_words(s) && empty_ && SAAKM_GO_ON;               \
-		     w = SAAKM_FORGET(w + 1))                                                      \
+		for (uint32_t w = SAAKM_FORGET(0U);                                                \
+		     w < saakm_nr_words(s) && empty_ && SAAKM_GO_ON; w = SAAKM_FORGET(w + 1))      \
 			empty_ = (members) == 0;                                                   \
 		empty_;                                                                            \
 	})
@@ -173,8 +173,8 @@ static inline domain_t saakm_machine(saakm_t s)
 /* Skips words without members: most words of most sets are empty. */
 #define SAAKM_COUNT(s, w, members)                                                                 \
 	({                                                                                         \
-		int64_t count_ = 0;                                                                \
-		for (uint32_t w = 0; w < saakm_nr_words(s) && SAAKM_GO_ON;                         \
+		int64_t count_ = SAAKM_FORGET(0LL);                                                \
+		for (uint32_t w = SAAKM_FORGET(0U); w < saakm_nr_words(s) && SAAKM_GO_ON;          \
 		     w = SAAKM_FORGET(w + 1)) {                                                    \
 			const uint64_t word_ = (members);                                          \
 			if (word_)                                                                 \
@@ -186,10 +186,10 @@ static inline domain_t saakm_machine(saakm_t s)
 /* Returns the words that contain cores of a domain: bit w for word w. */
 static inline uint32_t saakm_words(saakm_t s, domain_t domain)
 {
-	uint32_t words = 0;
+	uint32_t words = SAAKM_FORGET(0U);
 
-	for (uint32_t w = 0; w < SAAKM_SET_WORDS && w < saakm_nr_words(s) && SAAKM_GO_ON;
-	     w = SAAKM_FORGET(w + 1))
+	for (uint32_t w = SAAKM_FORGET(0U);
+	     w < SAAKM_SET_WORDS && w < saakm_nr_words(s) && SAAKM_GO_ON; w = SAAKM_FORGET(w + 1))
 		words |= (uint32_t)(domain->cores.word[w] != 0) << w;
 	return words;
 }
@@ -208,7 +208,7 @@ static inline uint32_t saakm_words(saakm_t s, domain_t domain)
 
 #define SAAKM_COUNT_IN(s, d, w, members)                                                           \
 	({                                                                                         \
-		int64_t count_ = 0;                                                                \
+		int64_t count_ = SAAKM_FORGET(0LL);                                                \
 		for (uint32_t words_ = d##_groups.words; words_ && SAAKM_GO_ON;                    \
 		     words_ = SAAKM_FORGET(words_ & (words_ - 1))) {                               \
 			const uint32_t w = (uint32_t)__builtin_ctz(words_);                        \
@@ -260,7 +260,9 @@ static inline core_t saakm_scan_take(struct saakm_scan *scan)
 }
 
 #define SAAKM_SCAN_(c, among, w, members)                                                          \
-	for (struct saakm_scan c##_walk = { .words = among };                                      \
+	for (struct saakm_scan c##_walk = { .bits = SAAKM_FORGET(0ULL),                            \
+					    .word = SAAKM_FORGET(0U),                              \
+					    .words = SAAKM_FORGET(among) };                        \
 	     ({                                                                                    \
 		     while (!c##_walk.bits && c##_walk.words && SAAKM_GO_ON) {                     \
 			     const uint32_t w = (uint32_t)__builtin_ctz(c##_walk.words);           \
@@ -294,7 +296,12 @@ struct saakm_walk {
 
 static inline struct saakm_walk saakm_walk_from(saakm_t s, core_t x)
 {
-	struct saakm_walk walk = { .start = x < saakm_nr_cores(s) ? x : 0, .level = SAAKM_LEVELS };
+	struct saakm_walk walk = {
+		.bits = SAAKM_FORGET(0ULL),
+		.step = SAAKM_FORGET(0U),
+		.start = SAAKM_FORGET(x < saakm_nr_cores(s) ? x : 0),
+		.level = SAAKM_LEVELS,
+	};
 
 	return walk;
 }
@@ -303,7 +310,8 @@ static inline struct saakm_walk saakm_walk_nearest(saakm_t s, core_t x)
 {
 	struct saakm_walk walk = saakm_walk_from(s, x);
 
-	walk.level = SAAKM_LLC;
+	walk.level = SAAKM_FORGET(SAAKM_LLC);
+	walk.inner = (set_t)SAAKM_FORGET((uintptr_t)0);
 	walk.ring = &saakm_llc(s, walk.start)->cores;
 	return walk;
 }
@@ -335,11 +343,11 @@ static inline bool saakm_walk_widen(saakm_t s, struct saakm_walk *walk)
 		domain_t wider = saakm_domain_of(s, walk->start, walk->level + 1);
 		bool larger = wider->count[walk->level] > 1;
 
-		walk->level++;
+		walk->level = SAAKM_FORGET(walk->level + 1);
 		if (larger) {
 			walk->inner = walk->ring;
 			walk->ring = &wider->cores;
-			walk->step = 0;
+			walk->step = SAAKM_FORGET(0U);
 			return true;
 		}
 	}
@@ -416,7 +424,7 @@ static inline core_t saakm_walk_take(struct saakm_walk *walk)
 
 /* Repeats the body once per core. */
 #define SAAKM_EACH_ROUND(s)                                                                        \
-	for (uint32_t round_ = 0; round_ < saakm_nr_cores(s) && SAAKM_GO_ON;                       \
+	for (uint32_t round_ = SAAKM_FORGET(0U); round_ < saakm_nr_cores(s) && SAAKM_GO_ON;        \
 	     round_ = SAAKM_FORGET(round_ + 1))
 
 /* ---- walks over groups ---------------------------------------------------------------------- */

@@ -177,7 +177,8 @@ static inline bool saakm_pair_idle(core_t c)
 {
 	uint64_t busy = 0;
 
-	for (uint32_t w = 0; w < saakm_kept_words() && SAAKM_GO_ON; w = SAAKM_FORGET(w + 1)) {
+	for (uint32_t w = SAAKM_FORGET(0U); w < saakm_kept_words() && SAAKM_GO_ON;
+	     w = SAAKM_FORGET(w + 1)) {
 		uint64_t pair = saakm_pair_word(c, w);
 
 		if (pair)
@@ -196,7 +197,7 @@ SAAKM_FUNCTION int saakm_follow_pair(core_t c)
 
 	do {
 		in = saakm_pair_idle(c);
-		for (uint32_t w = 0; w < saakm_kept_words() && SAAKM_GO_ON;
+		for (uint32_t w = SAAKM_FORGET(0U); w < saakm_kept_words() && SAAKM_GO_ON;
 		     w = SAAKM_FORGET(w + 1)) {
 			uint64_t pair = saakm_pair_word(c, w);
 
@@ -219,7 +220,8 @@ SAAKM_FUNCTION int saakm_wake_thieves(void)
 		seen = old;
 		old = SAAKM_CAS(saakm_missed(), seen, seen + 1);
 	} while (old != seen && SAAKM_GO_ON);
-	for (uint32_t w = 0; w < saakm_kept_words() && SAAKM_GO_ON; w = SAAKM_FORGET(w + 1)) {
+	for (uint32_t w = SAAKM_FORGET(0U); w < saakm_kept_words() && SAAKM_GO_ON;
+	     w = SAAKM_FORGET(w + 1)) {
 		uint64_t bits = SAAKM_LOAD(saakm_kept(SAAKM_KEPT_IDLE, w));
 
 		for (; bits && SAAKM_GO_ON; bits = SAAKM_FORGET(bits & (bits - 1)))

@@ -160,7 +160,7 @@ SAAKM_GLOBAL int saakm_close_window(u64 now)
 	if (interval <= last ||
 	    __sync_val_compare_and_swap(&window->interval, last, interval) != last)
 		return 0;
-	for (w = 0; w < WORLD->nr_words && can_loop; w = SAAKM_FORGET(w + 1)) {
+	for (w = SAAKM_FORGET(0U); w < WORLD->nr_words && can_loop; w = SAAKM_FORGET(w + 1)) {
 		used += saakm_popcount(window->used.word[w]);
 		/* Cores that are busy now count for the next interval too. */
 		window->used.word[w] = WORLD->online.word[w] & ~WORLD->kernel_idle.word[w];

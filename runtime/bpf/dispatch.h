@@ -16,14 +16,15 @@
 SAAKM_GLOBAL u32 saakm_head(u32 cpu, u32 queue)
 {
 	struct task_struct *p;
-	u32 passed = 0;
+	u32 passed = SAAKM_FORGET(0U);
 
 	bpf_for_each(scx_dsq, p, saakm_dsq(cpu, queue), 0) {
 		thread_t t = saakm_thread_of(p);
 		u64 where;
 
-		if (passed++ >= SAAKM_MAX_ENTRIES)
+		if (passed >= SAAKM_MAX_ENTRIES)
 			break;
+		passed = SAAKM_FORGET(passed + 1);
 		if (!t)
 			continue;
 		where = t->where;
@@ -60,15 +61,16 @@ SAAKM_GLOBAL bool saakm_move_to_local(u64 context, u32 cpu, u32 thread, u32 queu
 {
 	saakm_t s = SAAKM_FIELD_AT(struct saakm, context);
 	struct task_struct *p;
-	u32 passed = 0;
+	u32 passed = SAAKM_FORGET(0U);
 
 	bpf_for_each(scx_dsq, p, saakm_dsq(cpu, queue), 0) {
 		thread_t t = saakm_thread_of(p);
 		bool went;
 		u64 where;
 
-		if (passed++ >= SAAKM_MAX_ENTRIES)
+		if (passed >= SAAKM_MAX_ENTRIES)
 			break;
+		passed = SAAKM_FORGET(passed + 1);
 		if (!t || t->index != thread)
 			continue;
 		where = t->where;
@@ -113,7 +115,8 @@ SAAKM_GLOBAL int saakm_find_heads(u64 context, u32 cpu, u32 prev)
 	u64 where = t ? t->where : 0;
 	u32 queue, found = 0;
 
-	for (queue = 0; queue < SAAKM_QUEUES && can_loop; queue++) {
+	for (queue = SAAKM_FORGET(0U); queue < SAAKM_QUEUES && can_loop;
+	     queue = SAAKM_FORGET(queue + 1)) {
 		u32 head = saakm_head(cpu, queue);
 
 		if (t && saakm_queue_of(where) == queue) {
@@ -170,7 +173,7 @@ SAAKM_GLOBAL int saakm_schedule(u64 context, u32 cpu, u32 prev)
 {
 	u32 tries;
 
-	for (tries = 0; tries < 8 && can_loop; tries++) {
+	for (tries = SAAKM_FORGET(0U); tries < 8 && can_loop; tries = SAAKM_FORGET(tries + 1)) {
 		u32 chosen;
 
 		if (!saakm_find_heads(context, cpu, prev))
@@ -293,7 +296,8 @@ SAAKM_GLOBAL bool saakm_arrives_elsewhere(u32 cpu)
 		s64 entries = 0;
 		u32 queue;
 
-		for (queue = 0; queue < SAAKM_QUEUES && can_loop; queue++)
+		for (queue = SAAKM_FORGET(0U); queue < SAAKM_QUEUES && can_loop;
+		     queue = SAAKM_FORGET(queue + 1))
 			entries += scx_bpf_dsq_nr_queued(saakm_dsq(c, queue));
 		if (c != cpu && saakm_nr_ready(NULL, c) > entries)
 			return true;
@@ -323,7 +327,7 @@ SAAKM_GLOBAL int saakm_nothing_to_run(u64 context, u32 cpu)
 		saakm_on_newly_idle((u64)s, cpu);
 		core->count.steals += s->nr_moves;
 		SAAKM_UNLOCK();
-		for (i = 0; i < s->nr_moves && can_loop; i++)
+		for (i = SAAKM_FORGET(0U); i < s->nr_moves && can_loop; i = SAAKM_FORGET(i + 1))
 			saakm_move_entry(s->moves[i & (SAAKM_MOVES - 1)].thread,
 					 s->moves[i & (SAAKM_MOVES - 1)].from,
 					 s->moves[i & (SAAKM_MOVES - 1)].queue, cpu);

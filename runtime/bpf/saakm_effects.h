@@ -306,7 +306,7 @@ static __always_inline bool saakm_remove(saakm_t s, struct saakm_set SAAKM_MEM *
 /* Assigns `members` to set number id of the policy, core by core: not atomic as a whole. */
 #define SAAKM_REPLACE(s, set, id, w, members)                                                      \
 	do {                                                                                       \
-		for (uint32_t w = 0; w < saakm_nr_words(s) && SAAKM_GO_ON;                         \
+		for (uint32_t w = SAAKM_FORGET(0U); w < saakm_nr_words(s) && SAAKM_GO_ON;          \
 		     w = SAAKM_FORGET(w + 1))                                                      \
 			saakm_replace_word(s, set, id, w, (members));                              \
 	} while (0)
@@ -316,7 +316,7 @@ static __always_inline void saakm_replace_word(saakm_t s, struct saakm_set SAAKM
 {
 	u64 changed = set->word[w] ^ members;
 
-	for (; changed && SAAKM_GO_ON; changed &= changed - 1) {
+	for (; changed && SAAKM_GO_ON; changed = SAAKM_FORGET(changed & (changed - 1))) {
 		u32 c = w * 64 + (u32)__builtin_ctzll(changed);
 
 		if ((members >> (c % 64)) & 1)

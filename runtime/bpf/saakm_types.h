@@ -50,8 +50,11 @@
    iterations. */
 #define SAAKM_GO_ON can_loop
 
-/* Returns x, or'ed with a zero from memory. Hides the range of x so that the verifier does not
-   enumerate loop states. */
+/*
+ * Returns x, or'ed with a zero from memory. Hides the range of x so that the verifier does not
+ * enumerate loop states. Also for the first value of a loop variable: then the verifier's first pass
+ * through the loop covers all others.
+ */
 #define SAAKM_FORGET(x) ((x) | (typeof(x))(*(volatile u64 SAAKM_MEM *)(u64)SAAKM_ZERO_AT))
 
 /*
@@ -67,8 +70,6 @@
  * calls.
  */
 #define SAAKM_LOCAL static inline __attribute__((always_inline, unused))
-/* A phase of a steal, not inlined: together the phases exceed the stack limit. */
-#define SAAKM_PHASE static __noinline
 
 /* Start of a function `name` of a policy that the verifier checks once: a global function with
    scalar arguments, and a wrapper with the policy's types. */
@@ -98,6 +99,21 @@
 	SAAKM_SHARED(result, name, (saakm_t s, A a, B b, C c, D d),                                \
 		     (u64 s, u64 a, u64 b, u64 c, u64 d), ((saakm_t)s, (A)a, (B)b, (C)c, (D)d),    \
 		     ((u64)s, (u64)a, (u64)b, (u64)c, (u64)d))
+
+/* Start of a function that makes thread t READY on core c, also checked once. */
+#define SAAKM_ENTER(name)                                                                          \
+	static __always_inline void name##_once(saakm_t s, thread_t t, core_t c, u32 reason);      \
+	SAAKM_GLOBAL int name##_global(u64 s, u64 t, u32 c, u32 reason)                            \
+	{                                                                                          \
+		name##_once((saakm_t)s, (thread_t)t, c, reason);                                   \
+		return 0;                                                                          \
+	}                                                                                          \
+	static inline __attribute__((unused)) void name(saakm_t s, thread_t t, core_t c,           \
+							u32 reason)                                \
+	{                                                                                          \
+		name##_global((u64)s, (u64)t, c, reason);                                          \
+	}                                                                                          \
+	static __always_inline void name##_once(saakm_t s, thread_t t, core_t c, u32 reason)
 
 /* Start of the function in which core `dst` steals from the cores in `from`, also checked once. */
 #define SAAKM_STEAL(name, dst, from)                                                               \

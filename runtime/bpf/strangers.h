@@ -146,7 +146,8 @@ static int saakm_relief_timer_fired(void *map, u32 *key, struct saakm_relief *re
 	__sync_val_compare_and_swap(&relief->armed, 1, 0);
 	if (!saakm_is_taken(c))
 		return 0;
-	for (queue = 0; queue < SAAKM_QUEUES && can_loop; queue++)
+	for (queue = SAAKM_FORGET(0U); queue < SAAKM_QUEUES && can_loop;
+	     queue = SAAKM_FORGET(queue + 1))
 		saakm_place_again(c, queue);
 	if (!saakm_nr_ready(NULL, c))
 		return 0;

@@ -94,7 +94,7 @@ SAAKM_GLOBAL int saakm_clear_attrs(u64 thread)
 	u64 SAAKM_MEM *word = SAAKM_FIELD_AT(u64, thread + offsetof(struct saakm_thread, attrs));
 	u32 i;
 
-	for (i = 0; i < SAAKM_THREAD_WORDS && can_loop; i = SAAKM_FORGET(i + 1))
+	for (i = SAAKM_FORGET(0U); i < SAAKM_THREAD_WORDS && can_loop; i = SAAKM_FORGET(i + 1))
 		word[i] = 0;
 	return 0;
 }
@@ -124,7 +124,7 @@ static __noinline int saakm_read_allowed(struct task_struct *p, u64 thread)
 	bool some = false, all = true;
 	u32 w;
 
-	for (w = 0; w < WORLD->nr_words && can_loop; w = SAAKM_FORGET(w + 1)) {
+	for (w = SAAKM_FORGET(0U); w < WORLD->nr_words && can_loop; w = SAAKM_FORGET(w + 1)) {
 		u64 online = WORLD->online.word[w & (SAAKM_SET_WORDS - 1)], word = 0;
 
 		bpf_probe_read_kernel(&word, sizeof(word), (void *)(mask + w * sizeof(word)));

@@ -92,7 +92,7 @@ SAAKM_GLOBAL int saakm_postpone_moves(u64 context)
 
 	if (!s->nr_moves)
 		return 0;
-	for (i = 0; i < s->nr_moves && can_loop; i++) {
+	for (i = SAAKM_FORGET(0U); i < s->nr_moves && can_loop; i = SAAKM_FORGET(i + 1)) {
 		u32 tail = core->pending_tail;
 
 		later->moves[tail & (SAAKM_MOVES - 1)].thread =

@@ -42,13 +42,13 @@ enum saakm_level { SAAKM_SMT, SAAKM_LLC, SAAKM_NUMA, SAAKM_MACHINE, SAAKM_LEVELS
 #define SAAKM_GO_ON true
 #define SAAKM_FORGET(x) (x)
 #define SAAKM_LOCAL static
-#define SAAKM_PHASE static
 #define SAAKM_SHARED_0(result, name) static result name(saakm_t s)
 #define SAAKM_SHARED_1(result, name, A, a) static result name(saakm_t s, A a)
 #define SAAKM_SHARED_2(result, name, A, a, B, b) static result name(saakm_t s, A a, B b)
 #define SAAKM_SHARED_3(result, name, A, a, B, b, C, c) static result name(saakm_t s, A a, B b, C c)
 #define SAAKM_SHARED_4(result, name, A, a, B, b, C, c, D, d)                                       \
 	static result name(saakm_t s, A a, B b, C c, D d)
+#define SAAKM_ENTER(name) static void name(saakm_t s, thread_t t, core_t c, uint32_t reason)
 #define SAAKM_STEAL(name, dst, from) static void name(saakm_t s, core_t dst, set_t from)
 
 struct saakm_set {

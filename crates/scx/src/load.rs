@@ -367,7 +367,9 @@ impl Loaded {
     /// # Errors
     /// The kernel gives no information.
     pub(crate) fn programs(&self) -> Result<Vec<Program>, Error> {
-        let programs = self.object.progs().map(|program| {
+        // libbpf loads no program of an operation that this kernel lacks.
+        let loaded = self.object.progs().filter(libbpf_rs::ProgramImpl::autoload);
+        let programs = loaded.map(|program| {
             let info = info(&program)?;
             Ok(Program {
                 name: program.name().to_string_lossy().into_owned(),

@@ -216,7 +216,7 @@ SAAKM_LOCAL int64_t cfs_5_4_weigh(saakm_t s, core_t c);
  * cfs.ipa:63
  * t => c.ready
  */
-SAAKM_LOCAL void cfs_5_4_enter_ready(saakm_t s, thread_t t, core_t c, uint32_t reason)
+SAAKM_ENTER(cfs_5_4_enter_ready)
 {
 	cfs_5_4_on_enqueue(s, t, c);
 	saakm_ready(s, t, c, CFS_5_4_QUEUE_READY, cfs_5_4_thread(t)->vruntime, reason);
@@ -344,7 +344,7 @@ SAAKM_LOCAL void cfs_5_4_on_terminate(saakm_t s, thread_t t)
  * Load of a core. An idle core has no tick, so its load is updated only at intervals, and the
  * load left by exited threads counts until then.
  */
-SAAKM_LOCAL int64_t cfs_5_4_recent(saakm_t s, core_t c)
+SAAKM_SHARED_1(int64_t, cfs_5_4_recent, core_t, c)
 {
 	return saakm_has(saakm_idle(s), c) ? cfs_5_4_idle_load(s, c) : cfs_5_4_busy_load(s, c);
 }
@@ -450,7 +450,7 @@ SAAKM_LOCAL int64_t cfs_5_4_pressure(saakm_t s, core_t c)
 }
 
 /* cfs.ipa:198 */
-SAAKM_LOCAL int64_t cfs_5_4_load_of(saakm_t s, domain_t d)
+SAAKM_SHARED_1(int64_t, cfs_5_4_load_of, domain_t, d)
 {
 	int64_t sum = 0;
 	core_t c;
@@ -466,7 +466,7 @@ SAAKM_LOCAL int64_t cfs_5_4_load_of(saakm_t s, domain_t d)
  * Core of d where t enters: the idle core that wakes up fastest, then the one that was idle for
  * the shortest time; else the least loaded core (find_idlest_group_cpu).
  */
-SAAKM_LOCAL core_t cfs_5_4_enter(saakm_t s, thread_t t, domain_t d, core_t near)
+SAAKM_SHARED_3(core_t, cfs_5_4_enter, thread_t, t, domain_t, d, core_t, near)
 {
 	core_t best_x = SAAKM_NO_CORE;
 	nsec_t least_x = 0;
@@ -481,8 +481,8 @@ SAAKM_LOCAL core_t cfs_5_4_enter(saakm_t s, thread_t t, domain_t d, core_t near)
 		nsec_t key2 = saakm_now(s) - saakm_idle_since(s, x);
 		if (best_x != SAAKM_NO_CORE && key == least_x && key2 >= least_x2)
 			continue;
-		least_x = key;
-		least_x2 = key2;
+		least_x = SAAKM_FORGET(key);
+		least_x2 = SAAKM_FORGET(key2);
 		best_x = x;
 	}
 	core_t found = best_x;
@@ -495,7 +495,7 @@ SAAKM_LOCAL core_t cfs_5_4_enter(saakm_t s, thread_t t, domain_t d, core_t near)
 			int64_t key = cfs_5_4_pressure(s, x2);
 			if (best_x2 != SAAKM_NO_CORE && key >= least_x3)
 				continue;
-			least_x3 = key;
+			least_x3 = SAAKM_FORGET(key);
 			best_x2 = x2;
 		}
 		found = best_x2 != SAAKM_NO_CORE ? best_x2 : near;
@@ -527,8 +527,8 @@ SAAKM_LOCAL core_t cfs_5_4_choose_fork(saakm_t s, thread_t t, core_t parent)
 		int64_t key2 = cfs_5_4_load_of(s, d);
 		if (best_d != NULL && key == least_d && key2 >= least_d2)
 			continue;
-		least_d = key;
-		least_d2 = key2;
+		least_d = SAAKM_FORGET(key);
+		least_d2 = SAAKM_FORGET(key2);
 		best_d = d;
 	}
 	domain_t d2 = best_d;
@@ -554,8 +554,8 @@ SAAKM_LOCAL core_t cfs_5_4_choose_fork(saakm_t s, thread_t t, core_t parent)
 		int64_t key2 = cfs_5_4_load_of(s, d3);
 		if (best_d2 != NULL && key == least_d3 && key2 >= least_d4)
 			continue;
-		least_d3 = key;
-		least_d4 = key2;
+		least_d3 = SAAKM_FORGET(key);
+		least_d4 = SAAKM_FORGET(key2);
 		best_d2 = d3;
 	}
 	domain_t d4 = best_d2;
@@ -581,8 +581,8 @@ SAAKM_LOCAL core_t cfs_5_4_choose_fork(saakm_t s, thread_t t, core_t parent)
 		int64_t key2 = cfs_5_4_load_of(s, d5);
 		if (best_d3 != NULL && key == least_d5 && key2 >= least_d6)
 			continue;
-		least_d5 = key;
-		least_d6 = key2;
+		least_d5 = SAAKM_FORGET(key);
+		least_d6 = SAAKM_FORGET(key2);
 		best_d3 = d5;
 	}
 	domain_t d6 = best_d3;
@@ -600,7 +600,7 @@ SAAKM_LOCAL core_t cfs_5_4_choose_fork(saakm_t s, thread_t t, core_t parent)
 		int64_t key = saakm_nr_running(s, x);
 		if (best_x != SAAKM_NO_CORE && key >= least_x)
 			continue;
-		least_x = key;
+		least_x = SAAKM_FORGET(key);
 		best_x = x;
 	}
 	return best_x != SAAKM_NO_CORE ? best_x : cfs_5_4_fallback(s, t, c);
@@ -721,7 +721,7 @@ SAAKM_LOCAL int64_t cfs_5_4_asleep(saakm_t s, thread_t t)
  * cfs.ipa:305
  * c, or the nearest core that t may run on.
  */
-SAAKM_LOCAL core_t cfs_5_4_fallback(saakm_t s, thread_t t, core_t c)
+SAAKM_SHARED_2(core_t, cfs_5_4_fallback, thread_t, t, core_t, c)
 {
 	core_t choice;
 	if (saakm_has(saakm_affinity(t), c)) {
@@ -749,7 +749,7 @@ SAAKM_LOCAL void cfs_5_4_on_unblock(saakm_t s, thread_t t, core_t waker)
  * cfs.ipa:320
  * A die with at most two threads is not balanced across dies (adjust_numa_imbalance).
  */
-SAAKM_LOCAL bool cfs_5_4_crowded(saakm_t s, domain_t die)
+SAAKM_SHARED_1(bool, cfs_5_4_crowded, domain_t, die)
 {
 	int64_t sum = 0;
 	core_t c;
@@ -795,7 +795,7 @@ SAAKM_LOCAL bool cfs_5_4_hot(saakm_t s, thread_t t, core_t dst)
 }
 
 /* cfs.ipa:339 */
-SAAKM_PHASE bool cfs_5_4_pull_can_steal_core(saakm_t s, core_t dst, core_t src)
+SAAKM_SHARED_2(bool, cfs_5_4_pull_can_steal_core, core_t, dst, core_t, src)
 {
 	return saakm_nr_ready(s, src) > 0 && saakm_nr_running(s, src) >= 2
 			&& (saakm_has(&saakm_llc(s, dst)->cores, src)
@@ -803,7 +803,7 @@ SAAKM_PHASE bool cfs_5_4_pull_can_steal_core(saakm_t s, core_t dst, core_t src)
 }
 
 /* cfs.ipa:342 */
-SAAKM_PHASE int64_t cfs_5_4_pull_select_core(saakm_t s, core_t dst, core_t src)
+SAAKM_SHARED_2(int64_t, cfs_5_4_pull_select_core, core_t, dst, core_t, src)
 {
 	(void)dst;
 
@@ -811,7 +811,7 @@ SAAKM_PHASE int64_t cfs_5_4_pull_select_core(saakm_t s, core_t dst, core_t src)
 }
 
 /* cfs.ipa:343 */
-SAAKM_PHASE bool cfs_5_4_pull_steal_thread(saakm_t s, core_t dst, thread_t t)
+SAAKM_SHARED_2(bool, cfs_5_4_pull_steal_thread, core_t, dst, thread_t, t)
 {
 	return saakm_has(saakm_affinity(t), dst) && !cfs_5_4_hot(s, t, dst)
 			&& cfs_5_4_weight_of(s, saakm_core(t)) - cfs_5_4_weight_of(s, dst)
@@ -819,13 +819,13 @@ SAAKM_PHASE bool cfs_5_4_pull_steal_thread(saakm_t s, core_t dst, thread_t t)
 }
 
 /* cfs.ipa:346 */
-SAAKM_PHASE bool cfs_5_4_pull_stop(saakm_t s, core_t dst, int64_t stolen)
+SAAKM_SHARED_2(bool, cfs_5_4_pull_stop, core_t, dst, int64_t, stolen)
 {
 	return stolen > 0 && stolen >= cfs_5_4_core(s, dst)->budget;
 }
 
 /* cfs.ipa:347 */
-SAAKM_PHASE void cfs_5_4_pull_move(saakm_t s, core_t dst, thread_t t)
+SAAKM_LOCAL void cfs_5_4_pull_move(saakm_t s, core_t dst, thread_t t)
 {
 	cfs_5_4_core(s, dst)->failures = 0;
 	cfs_5_4_enter_ready(s, t, dst, CFS_5_4_REASON_BALANCE);
@@ -858,7 +858,7 @@ SAAKM_STEAL(cfs_5_4_pull, dst, from)
 			int64_t key = cfs_5_4_pull_select_core(s, dst, src);
 			if (best != SAAKM_NO_CORE && key <= most)
 				continue;
-			most = key;
+			most = SAAKM_FORGET(key);
 			best = src;
 		}
 		src = best;
@@ -884,7 +884,7 @@ SAAKM_STEAL(cfs_5_4_pull, dst, from)
 }
 
 /* cfs.ipa:356 */
-SAAKM_PHASE bool cfs_5_4_rotate_can_steal_core(saakm_t s, core_t dst, core_t src)
+SAAKM_SHARED_2(bool, cfs_5_4_rotate_can_steal_core, core_t, dst, core_t, src)
 {
 	(void)dst;
 
@@ -893,7 +893,7 @@ SAAKM_PHASE bool cfs_5_4_rotate_can_steal_core(saakm_t s, core_t dst, core_t src
 }
 
 /* cfs.ipa:357 */
-SAAKM_PHASE int64_t cfs_5_4_rotate_select_core(saakm_t s, core_t dst, core_t src)
+SAAKM_SHARED_2(int64_t, cfs_5_4_rotate_select_core, core_t, dst, core_t, src)
 {
 	(void)dst;
 
@@ -901,7 +901,7 @@ SAAKM_PHASE int64_t cfs_5_4_rotate_select_core(saakm_t s, core_t dst, core_t src
 }
 
 /* cfs.ipa:358 */
-SAAKM_PHASE bool cfs_5_4_rotate_steal_thread(saakm_t s, core_t dst, thread_t t)
+SAAKM_SHARED_2(bool, cfs_5_4_rotate_steal_thread, core_t, dst, thread_t, t)
 {
 	return saakm_has(saakm_affinity(t), dst)
 			&& cfs_5_4_weight_of(s, saakm_core(t)) * 100
@@ -909,7 +909,7 @@ SAAKM_PHASE bool cfs_5_4_rotate_steal_thread(saakm_t s, core_t dst, thread_t t)
 }
 
 /* cfs.ipa:361 */
-SAAKM_PHASE bool cfs_5_4_rotate_stop(saakm_t s, core_t dst, int64_t stolen)
+SAAKM_SHARED_2(bool, cfs_5_4_rotate_stop, core_t, dst, int64_t, stolen)
 {
 	(void)s;
 	(void)dst;
@@ -918,7 +918,7 @@ SAAKM_PHASE bool cfs_5_4_rotate_stop(saakm_t s, core_t dst, int64_t stolen)
 }
 
 /* cfs.ipa:362 */
-SAAKM_PHASE void cfs_5_4_rotate_move(saakm_t s, core_t dst, thread_t t)
+SAAKM_LOCAL void cfs_5_4_rotate_move(saakm_t s, core_t dst, thread_t t)
 {
 	cfs_5_4_core(s, dst)->failures = 0;
 	cfs_5_4_enter_ready(s, t, dst, CFS_5_4_REASON_BALANCE);
@@ -952,7 +952,7 @@ SAAKM_STEAL(cfs_5_4_rotate, dst, from)
 			int64_t key = cfs_5_4_rotate_select_core(s, dst, src);
 			if (best != SAAKM_NO_CORE && key <= most)
 				continue;
-			most = key;
+			most = SAAKM_FORGET(key);
 			best = src;
 		}
 		src = best;
@@ -1123,7 +1123,7 @@ SAAKM_LOCAL core_t cfs_5_4_roomier_elsewhere(saakm_t s, thread_t t, core_t c)
 		int64_t key = SAAKM_COUNT_IN(s, d, w, saakm_idle(s)->word[w] & d->cores.word[w]);
 		if (best_d != NULL && key <= most_d)
 			continue;
-		most_d = key;
+		most_d = SAAKM_FORGET(key);
 		best_d = d;
 	}
 	domain_t d2 = best_d;
@@ -1192,7 +1192,7 @@ SAAKM_LOCAL int64_t cfs_5_4_rank(saakm_t s, thread_t t, domain_t d)
 }
 
 /* cfs-5-4.ipa:18 */
-SAAKM_LOCAL int64_t cfs_5_4_runnable_of(saakm_t s, domain_t d)
+SAAKM_SHARED_1(int64_t, cfs_5_4_runnable_of, domain_t, d)
 {
 	int64_t sum = 0;
 	core_t c;
@@ -1207,7 +1207,7 @@ SAAKM_LOCAL int64_t cfs_5_4_runnable_of(saakm_t s, domain_t d)
  * cfs-5-4.ipa:23
  * Recent load of the cores of d on average.
  */
-SAAKM_LOCAL int64_t cfs_5_4_average(saakm_t s, domain_t d)
+SAAKM_SHARED_1(int64_t, cfs_5_4_average, domain_t, d)
 {
 	int64_t sum = 0;
 	core_t c;

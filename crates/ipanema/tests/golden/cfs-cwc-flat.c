@@ -91,7 +91,7 @@ SAAKM_LOCAL void cfs_cwc_flat_on_enqueue(saakm_t s, thread_t t, core_t c);
  * cfs-cwc-flat.ipa:27
  * t => c.ready
  */
-SAAKM_LOCAL void cfs_cwc_flat_enter_ready(saakm_t s, thread_t t, core_t c, uint32_t reason)
+SAAKM_ENTER(cfs_cwc_flat_enter_ready)
 {
 	cfs_cwc_flat_on_enqueue(s, t, c);
 	saakm_ready(s, t, c, CFS_CWC_FLAT_QUEUE_READY, cfs_cwc_flat_thread(t)->vruntime, reason);
@@ -203,7 +203,7 @@ SAAKM_SHARED_1(int64_t, cfs_cwc_flat_load_of, core_t, c)
  * cfs-cwc-flat.ipa:90
  * c, or the nearest core that t may run on.
  */
-SAAKM_LOCAL core_t cfs_cwc_flat_fallback(saakm_t s, thread_t t, core_t c)
+SAAKM_SHARED_2(core_t, cfs_cwc_flat_fallback, thread_t, t, core_t, c)
 {
 	core_t choice;
 	if (saakm_has(saakm_affinity(t), c)) {
@@ -232,7 +232,7 @@ SAAKM_LOCAL core_t cfs_cwc_flat_choose_fork(saakm_t s, thread_t t, core_t parent
 		int64_t key = cfs_cwc_flat_load_of(s, c2);
 		if (best_c != SAAKM_NO_CORE && key >= least_c)
 			continue;
-		least_c = key;
+		least_c = SAAKM_FORGET(key);
 		best_c = c2;
 	}
 	return best_c != SAAKM_NO_CORE ? best_c : cfs_cwc_flat_fallback(s, t, parent);
@@ -263,7 +263,7 @@ SAAKM_LOCAL core_t cfs_cwc_flat_choose_wakeup(saakm_t s, thread_t t, core_t wake
 		int64_t key = cfs_cwc_flat_load_of(s, c2);
 		if (best_c != SAAKM_NO_CORE && key >= least_c)
 			continue;
-		least_c = key;
+		least_c = SAAKM_FORGET(key);
 		best_c = c2;
 	}
 	return best_c != SAAKM_NO_CORE ? best_c : cfs_cwc_flat_fallback(s, t, prev);
@@ -284,7 +284,7 @@ SAAKM_LOCAL void cfs_cwc_flat_on_unblock(saakm_t s, thread_t t, core_t waker)
 }
 
 /* cfs-cwc-flat.ipa:119 */
-SAAKM_PHASE bool cfs_cwc_flat_pull_can_steal_core(saakm_t s, core_t dst, core_t src)
+SAAKM_SHARED_2(bool, cfs_cwc_flat_pull_can_steal_core, core_t, dst, core_t, src)
 {
 	(void)dst;
 
@@ -292,7 +292,7 @@ SAAKM_PHASE bool cfs_cwc_flat_pull_can_steal_core(saakm_t s, core_t dst, core_t 
 }
 
 /* cfs-cwc-flat.ipa:120 */
-SAAKM_PHASE int64_t cfs_cwc_flat_pull_select_core(saakm_t s, core_t dst, core_t src)
+SAAKM_SHARED_2(int64_t, cfs_cwc_flat_pull_select_core, core_t, dst, core_t, src)
 {
 	(void)dst;
 
@@ -300,14 +300,14 @@ SAAKM_PHASE int64_t cfs_cwc_flat_pull_select_core(saakm_t s, core_t dst, core_t 
 }
 
 /* cfs-cwc-flat.ipa:121 */
-SAAKM_PHASE bool cfs_cwc_flat_pull_steal_thread(saakm_t s, core_t dst, thread_t t)
+SAAKM_SHARED_2(bool, cfs_cwc_flat_pull_steal_thread, core_t, dst, thread_t, t)
 {
 	return cfs_cwc_flat_load_of(s, saakm_core(t)) - cfs_cwc_flat_load_of(s, dst)
 			> cfs_cwc_flat_thread(t)->share && saakm_has(saakm_affinity(t), dst);
 }
 
 /* cfs-cwc-flat.ipa:122 */
-SAAKM_PHASE bool cfs_cwc_flat_pull_stop_core(saakm_t s, core_t dst, int64_t stolen)
+SAAKM_SHARED_2(bool, cfs_cwc_flat_pull_stop_core, core_t, dst, int64_t, stolen)
 {
 	(void)s;
 	(void)dst;
@@ -316,7 +316,7 @@ SAAKM_PHASE bool cfs_cwc_flat_pull_stop_core(saakm_t s, core_t dst, int64_t stol
 }
 
 /* cfs-cwc-flat.ipa:123 */
-SAAKM_PHASE bool cfs_cwc_flat_pull_stop(saakm_t s, core_t dst, int64_t stolen)
+SAAKM_SHARED_2(bool, cfs_cwc_flat_pull_stop, core_t, dst, int64_t, stolen)
 {
 	(void)s;
 	(void)dst;
@@ -325,7 +325,7 @@ SAAKM_PHASE bool cfs_cwc_flat_pull_stop(saakm_t s, core_t dst, int64_t stolen)
 }
 
 /* cfs-cwc-flat.ipa:124 */
-SAAKM_PHASE void cfs_cwc_flat_pull_move(saakm_t s, core_t dst, thread_t t)
+SAAKM_LOCAL void cfs_cwc_flat_pull_move(saakm_t s, core_t dst, thread_t t)
 {
 	cfs_cwc_flat_enter_ready(s, t, dst, CFS_CWC_FLAT_REASON_BALANCE);
 }
@@ -358,7 +358,7 @@ SAAKM_STEAL(cfs_cwc_flat_pull, dst, from)
 			int64_t key = cfs_cwc_flat_pull_select_core(s, dst, src);
 			if (best != SAAKM_NO_CORE && key <= most)
 				continue;
-			most = key;
+			most = SAAKM_FORGET(key);
 			best = src;
 		}
 		src = best;

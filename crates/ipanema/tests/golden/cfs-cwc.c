@@ -90,7 +90,7 @@ static void cfs_cwc_pull(saakm_t s, core_t dst, set_t from);
  * cfs-cwc-flat.ipa:27
  * t => c.ready
  */
-SAAKM_LOCAL void cfs_cwc_enter_ready(saakm_t s, thread_t t, core_t c, uint32_t reason)
+SAAKM_ENTER(cfs_cwc_enter_ready)
 {
 	cfs_cwc_on_enqueue(s, t, c);
 	saakm_ready(s, t, c, CFS_CWC_QUEUE_READY, cfs_cwc_thread(t)->vruntime, reason);
@@ -200,7 +200,7 @@ SAAKM_SHARED_1(int64_t, cfs_cwc_load_of, core_t, c)
  * cfs-cwc-flat.ipa:90
  * c, or the nearest core that t may run on.
  */
-SAAKM_LOCAL core_t cfs_cwc_fallback(saakm_t s, thread_t t, core_t c)
+SAAKM_SHARED_2(core_t, cfs_cwc_fallback, thread_t, t, core_t, c)
 {
 	core_t choice;
 	if (saakm_has(saakm_affinity(t), c)) {
@@ -237,7 +237,7 @@ SAAKM_LOCAL core_t cfs_cwc_choose_wakeup(saakm_t s, thread_t t, core_t waker)
 		int64_t key = cfs_cwc_load_of(s, c2);
 		if (best_c != SAAKM_NO_CORE && key >= least_c)
 			continue;
-		least_c = key;
+		least_c = SAAKM_FORGET(key);
 		best_c = c2;
 	}
 	return best_c != SAAKM_NO_CORE ? best_c : cfs_cwc_fallback(s, t, prev);
@@ -315,8 +315,8 @@ SAAKM_LOCAL core_t cfs_cwc_choose_fork(saakm_t s, thread_t t, core_t parent)
 		int64_t key2 = cfs_cwc_average(s, d);
 		if (best_d != NULL && key == least_d && key2 >= least_d2)
 			continue;
-		least_d = key;
-		least_d2 = key2;
+		least_d = SAAKM_FORGET(key);
+		least_d2 = SAAKM_FORGET(key2);
 		best_d = d;
 	}
 	domain_t die = best_d != NULL ? best_d : saakm_llc(s, parent);
@@ -332,8 +332,8 @@ SAAKM_LOCAL core_t cfs_cwc_choose_fork(saakm_t s, thread_t t, core_t parent)
 		int64_t key2 = cfs_cwc_load_of(s, c);
 		if (best_c != SAAKM_NO_CORE && key == least_c && key2 >= least_c2)
 			continue;
-		least_c = key;
-		least_c2 = key2;
+		least_c = SAAKM_FORGET(key);
+		least_c2 = SAAKM_FORGET(key2);
 		best_c = c;
 	}
 	core_t best = best_c != SAAKM_NO_CORE ? best_c : cfs_cwc_fallback(s, t, parent);
@@ -346,7 +346,7 @@ SAAKM_LOCAL core_t cfs_cwc_choose_fork(saakm_t s, thread_t t, core_t parent)
 }
 
 /* cfs-cwc.ipa:22 */
-SAAKM_PHASE bool cfs_cwc_pull_can_steal_core(saakm_t s, core_t dst, core_t src)
+SAAKM_SHARED_2(bool, cfs_cwc_pull_can_steal_core, core_t, dst, core_t, src)
 {
 	(void)dst;
 
@@ -354,13 +354,13 @@ SAAKM_PHASE bool cfs_cwc_pull_can_steal_core(saakm_t s, core_t dst, core_t src)
 }
 
 /* cfs-cwc.ipa:23 */
-SAAKM_PHASE int64_t cfs_cwc_pull_select_core(saakm_t s, core_t dst, core_t src)
+SAAKM_SHARED_2(int64_t, cfs_cwc_pull_select_core, core_t, dst, core_t, src)
 {
 	return saakm_has(&saakm_llc(s, dst)->cores, src) ? 1LL : 0LL;
 }
 
 /* cfs-cwc.ipa:23 */
-SAAKM_PHASE int64_t cfs_cwc_pull_select_core_2(saakm_t s, core_t dst, core_t src)
+SAAKM_SHARED_2(int64_t, cfs_cwc_pull_select_core_2, core_t, dst, core_t, src)
 {
 	(void)dst;
 
@@ -368,7 +368,7 @@ SAAKM_PHASE int64_t cfs_cwc_pull_select_core_2(saakm_t s, core_t dst, core_t src
 }
 
 /* cfs-cwc.ipa:23 */
-SAAKM_PHASE int64_t cfs_cwc_pull_select_core_3(saakm_t s, core_t dst, core_t src)
+SAAKM_SHARED_2(int64_t, cfs_cwc_pull_select_core_3, core_t, dst, core_t, src)
 {
 	(void)dst;
 
@@ -376,14 +376,14 @@ SAAKM_PHASE int64_t cfs_cwc_pull_select_core_3(saakm_t s, core_t dst, core_t src
 }
 
 /* cfs-cwc.ipa:24 */
-SAAKM_PHASE bool cfs_cwc_pull_steal_thread(saakm_t s, core_t dst, thread_t t)
+SAAKM_SHARED_2(bool, cfs_cwc_pull_steal_thread, core_t, dst, thread_t, t)
 {
 	return cfs_cwc_load_of(s, saakm_core(t)) - cfs_cwc_load_of(s, dst)
 			> cfs_cwc_thread(t)->share && saakm_has(saakm_affinity(t), dst);
 }
 
 /* cfs-cwc.ipa:25 */
-SAAKM_PHASE bool cfs_cwc_pull_stop_core(saakm_t s, core_t dst, int64_t stolen)
+SAAKM_SHARED_2(bool, cfs_cwc_pull_stop_core, core_t, dst, int64_t, stolen)
 {
 	(void)s;
 	(void)dst;
@@ -392,7 +392,7 @@ SAAKM_PHASE bool cfs_cwc_pull_stop_core(saakm_t s, core_t dst, int64_t stolen)
 }
 
 /* cfs-cwc.ipa:26 */
-SAAKM_PHASE bool cfs_cwc_pull_stop(saakm_t s, core_t dst, int64_t stolen)
+SAAKM_SHARED_2(bool, cfs_cwc_pull_stop, core_t, dst, int64_t, stolen)
 {
 	(void)s;
 	(void)dst;
@@ -401,7 +401,7 @@ SAAKM_PHASE bool cfs_cwc_pull_stop(saakm_t s, core_t dst, int64_t stolen)
 }
 
 /* cfs-cwc.ipa:27 */
-SAAKM_PHASE void cfs_cwc_pull_move(saakm_t s, core_t dst, thread_t t)
+SAAKM_LOCAL void cfs_cwc_pull_move(saakm_t s, core_t dst, thread_t t)
 {
 	cfs_cwc_enter_ready(s, t, dst, CFS_CWC_REASON_BALANCE);
 }
@@ -442,9 +442,9 @@ SAAKM_STEAL(cfs_cwc_pull, dst, from)
 			int64_t key3 = cfs_cwc_pull_select_core_3(s, dst, src);
 			if (best != SAAKM_NO_CORE && key == most && key2 == most2 && key3 <= most3)
 				continue;
-			most = key;
-			most2 = key2;
-			most3 = key3;
+			most = SAAKM_FORGET(key);
+			most2 = SAAKM_FORGET(key2);
+			most3 = SAAKM_FORGET(key3);
 			best = src;
 		}
 		src = best;

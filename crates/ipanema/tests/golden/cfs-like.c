@@ -104,7 +104,7 @@ SAAKM_LOCAL void cfs_like_ran(saakm_t s, thread_t t, nsec_t turn);
  * rbtree.ipa:14
  * t => c.ready
  */
-SAAKM_LOCAL void cfs_like_enter_ready(saakm_t s, thread_t t, core_t c, uint32_t reason)
+SAAKM_ENTER(cfs_like_enter_ready)
 {
 	cfs_like_on_enqueue(s, t, c);
 	saakm_ready(s, t, c, CFS_LIKE_QUEUE_READY, cfs_like_thread(t)->vruntime, reason);
@@ -178,7 +178,7 @@ SAAKM_LOCAL core_t cfs_like_crowd(saakm_t s, thread_t t, core_t home)
 		int64_t key = cfs_like_load_of(s, c);
 		if (best_c != SAAKM_NO_CORE && key >= least_c)
 			continue;
-		least_c = key;
+		least_c = SAAKM_FORGET(key);
 		best_c = c;
 	}
 	core_t c2 = best_c;
@@ -211,7 +211,7 @@ SAAKM_LOCAL void cfs_like_on_unblock(saakm_t s, thread_t t, core_t waker)
 }
 
 /* family.ipa:121 */
-SAAKM_PHASE bool cfs_like_pull_can_steal_core(saakm_t s, core_t dst, core_t src)
+SAAKM_SHARED_2(bool, cfs_like_pull_can_steal_core, core_t, dst, core_t, src)
 {
 	(void)dst;
 
@@ -219,7 +219,7 @@ SAAKM_PHASE bool cfs_like_pull_can_steal_core(saakm_t s, core_t dst, core_t src)
 }
 
 /* family.ipa:122 */
-SAAKM_PHASE int64_t cfs_like_pull_select_core(saakm_t s, core_t dst, core_t src)
+SAAKM_SHARED_2(int64_t, cfs_like_pull_select_core, core_t, dst, core_t, src)
 {
 	(void)dst;
 
@@ -227,14 +227,14 @@ SAAKM_PHASE int64_t cfs_like_pull_select_core(saakm_t s, core_t dst, core_t src)
 }
 
 /* family.ipa:123 */
-SAAKM_PHASE bool cfs_like_pull_steal_thread(saakm_t s, core_t dst, thread_t t)
+SAAKM_SHARED_2(bool, cfs_like_pull_steal_thread, core_t, dst, thread_t, t)
 {
 	return cfs_like_load_of(s, saakm_core(t)) - cfs_like_load_of(s, dst)
 			> cfs_like_share_of(s, t) && saakm_has(saakm_affinity(t), dst);
 }
 
 /* family.ipa:124 */
-SAAKM_PHASE bool cfs_like_pull_stop_core(saakm_t s, core_t dst, int64_t stolen)
+SAAKM_SHARED_2(bool, cfs_like_pull_stop_core, core_t, dst, int64_t, stolen)
 {
 	(void)s;
 	(void)dst;
@@ -243,7 +243,7 @@ SAAKM_PHASE bool cfs_like_pull_stop_core(saakm_t s, core_t dst, int64_t stolen)
 }
 
 /* family.ipa:125 */
-SAAKM_PHASE bool cfs_like_pull_stop(saakm_t s, core_t dst, int64_t stolen)
+SAAKM_SHARED_2(bool, cfs_like_pull_stop, core_t, dst, int64_t, stolen)
 {
 	(void)s;
 	(void)dst;
@@ -252,7 +252,7 @@ SAAKM_PHASE bool cfs_like_pull_stop(saakm_t s, core_t dst, int64_t stolen)
 }
 
 /* family.ipa:126 */
-SAAKM_PHASE void cfs_like_pull_move(saakm_t s, core_t dst, thread_t t)
+SAAKM_LOCAL void cfs_like_pull_move(saakm_t s, core_t dst, thread_t t)
 {
 	cfs_like_enter_ready(s, t, dst, CFS_LIKE_REASON_BALANCE);
 }
@@ -285,7 +285,7 @@ SAAKM_STEAL(cfs_like_pull, dst, from)
 			int64_t key = cfs_like_pull_select_core(s, dst, src);
 			if (best != SAAKM_NO_CORE && key <= most)
 				continue;
-			most = key;
+			most = SAAKM_FORGET(key);
 			best = src;
 		}
 		src = best;

@@ -213,7 +213,7 @@ SAAKM_LOCAL void cfs_stay_or_go(saakm_t s, thread_t t);
  * cfs.ipa:63
  * t => c.ready
  */
-SAAKM_LOCAL void cfs_enter_ready(saakm_t s, thread_t t, core_t c, uint32_t reason)
+SAAKM_ENTER(cfs_enter_ready)
 {
 	cfs_on_enqueue(s, t, c);
 	saakm_ready(s, t, c, CFS_QUEUE_READY, cfs_thread(t)->vruntime, reason);
@@ -340,7 +340,7 @@ SAAKM_LOCAL void cfs_on_terminate(saakm_t s, thread_t t)
  * Load of a core. An idle core has no tick, so its load is updated only at intervals, and the
  * load left by exited threads counts until then.
  */
-SAAKM_LOCAL int64_t cfs_recent(saakm_t s, core_t c)
+SAAKM_SHARED_1(int64_t, cfs_recent, core_t, c)
 {
 	return saakm_has(saakm_idle(s), c) ? cfs_idle_load(s, c) : cfs_busy_load(s, c);
 }
@@ -443,7 +443,7 @@ SAAKM_LOCAL int64_t cfs_pressure(saakm_t s, core_t c)
 }
 
 /* cfs.ipa:198 */
-SAAKM_LOCAL int64_t cfs_load_of(saakm_t s, domain_t d)
+SAAKM_SHARED_1(int64_t, cfs_load_of, domain_t, d)
 {
 	int64_t sum = 0;
 	core_t c;
@@ -458,7 +458,7 @@ SAAKM_LOCAL int64_t cfs_load_of(saakm_t s, domain_t d)
  * cfs.ipa:205
  * Number of idle cores of d that t may run on.
  */
-SAAKM_LOCAL int64_t cfs_idle_in(saakm_t s, thread_t t, domain_t d)
+SAAKM_SHARED_2(int64_t, cfs_idle_in, thread_t, t, domain_t, d)
 {
 	return SAAKM_COUNT(s, w,
 			saakm_idle(s)->word[w] & d->cores.word[w] & saakm_affinity(t)->word[w]);
@@ -493,7 +493,7 @@ SAAKM_LOCAL bool cfs_leaves(saakm_t s, thread_t t, domain_t own, domain_t other)
  * Core of d where t enters: the idle core that wakes up fastest, then the one that was idle for
  * the shortest time; else the least loaded core (find_idlest_group_cpu).
  */
-SAAKM_LOCAL core_t cfs_enter(saakm_t s, thread_t t, domain_t d, core_t near)
+SAAKM_SHARED_3(core_t, cfs_enter, thread_t, t, domain_t, d, core_t, near)
 {
 	core_t best_x = SAAKM_NO_CORE;
 	nsec_t least_x = 0;
@@ -508,8 +508,8 @@ SAAKM_LOCAL core_t cfs_enter(saakm_t s, thread_t t, domain_t d, core_t near)
 		nsec_t key2 = saakm_now(s) - saakm_idle_since(s, x);
 		if (best_x != SAAKM_NO_CORE && key == least_x && key2 >= least_x2)
 			continue;
-		least_x = key;
-		least_x2 = key2;
+		least_x = SAAKM_FORGET(key);
+		least_x2 = SAAKM_FORGET(key2);
 		best_x = x;
 	}
 	core_t found = best_x;
@@ -522,7 +522,7 @@ SAAKM_LOCAL core_t cfs_enter(saakm_t s, thread_t t, domain_t d, core_t near)
 			int64_t key = cfs_pressure(s, x2);
 			if (best_x2 != SAAKM_NO_CORE && key >= least_x3)
 				continue;
-			least_x3 = key;
+			least_x3 = SAAKM_FORGET(key);
 			best_x2 = x2;
 		}
 		found = best_x2 != SAAKM_NO_CORE ? best_x2 : near;
@@ -563,8 +563,8 @@ SAAKM_LOCAL core_t cfs_choose_fork(saakm_t s, thread_t t, core_t parent)
 		int64_t key2 = cfs_load_of(s, d);
 		if (best_d != NULL && key == least_d && key2 >= least_d2)
 			continue;
-		least_d = key;
-		least_d2 = key2;
+		least_d = SAAKM_FORGET(key);
+		least_d2 = SAAKM_FORGET(key2);
 		best_d = d;
 	}
 	domain_t d2 = best_d;
@@ -590,8 +590,8 @@ SAAKM_LOCAL core_t cfs_choose_fork(saakm_t s, thread_t t, core_t parent)
 		int64_t key2 = cfs_load_of(s, d3);
 		if (best_d2 != NULL && key == least_d3 && key2 >= least_d4)
 			continue;
-		least_d3 = key;
-		least_d4 = key2;
+		least_d3 = SAAKM_FORGET(key);
+		least_d4 = SAAKM_FORGET(key2);
 		best_d2 = d3;
 	}
 	domain_t d4 = best_d2;
@@ -617,8 +617,8 @@ SAAKM_LOCAL core_t cfs_choose_fork(saakm_t s, thread_t t, core_t parent)
 		int64_t key2 = cfs_load_of(s, d5);
 		if (best_d3 != NULL && key == least_d5 && key2 >= least_d6)
 			continue;
-		least_d5 = key;
-		least_d6 = key2;
+		least_d5 = SAAKM_FORGET(key);
+		least_d6 = SAAKM_FORGET(key2);
 		best_d3 = d5;
 	}
 	domain_t d6 = best_d3;
@@ -636,7 +636,7 @@ SAAKM_LOCAL core_t cfs_choose_fork(saakm_t s, thread_t t, core_t parent)
 		int64_t key = saakm_nr_running(s, x);
 		if (best_x != SAAKM_NO_CORE && key >= least_x)
 			continue;
-		least_x = key;
+		least_x = SAAKM_FORGET(key);
 		best_x = x;
 	}
 	return best_x != SAAKM_NO_CORE ? best_x : cfs_fallback(s, t, c);
@@ -765,7 +765,7 @@ SAAKM_LOCAL int64_t cfs_asleep(saakm_t s, thread_t t)
  * cfs.ipa:305
  * c, or the nearest core that t may run on.
  */
-SAAKM_LOCAL core_t cfs_fallback(saakm_t s, thread_t t, core_t c)
+SAAKM_SHARED_2(core_t, cfs_fallback, thread_t, t, core_t, c)
 {
 	core_t choice;
 	if (saakm_has(saakm_affinity(t), c)) {
@@ -793,7 +793,7 @@ SAAKM_LOCAL void cfs_on_unblock(saakm_t s, thread_t t, core_t waker)
  * cfs.ipa:320
  * A die with at most two threads is not balanced across dies (adjust_numa_imbalance).
  */
-SAAKM_LOCAL bool cfs_crowded(saakm_t s, domain_t die)
+SAAKM_SHARED_1(bool, cfs_crowded, domain_t, die)
 {
 	int64_t sum = 0;
 	core_t c;
@@ -839,7 +839,7 @@ SAAKM_LOCAL bool cfs_hot(saakm_t s, thread_t t, core_t dst)
 }
 
 /* cfs.ipa:339 */
-SAAKM_PHASE bool cfs_pull_can_steal_core(saakm_t s, core_t dst, core_t src)
+SAAKM_SHARED_2(bool, cfs_pull_can_steal_core, core_t, dst, core_t, src)
 {
 	return saakm_nr_ready(s, src) > 0 && saakm_nr_running(s, src) >= 2
 			&& (saakm_has(&saakm_llc(s, dst)->cores, src)
@@ -847,7 +847,7 @@ SAAKM_PHASE bool cfs_pull_can_steal_core(saakm_t s, core_t dst, core_t src)
 }
 
 /* cfs.ipa:342 */
-SAAKM_PHASE int64_t cfs_pull_select_core(saakm_t s, core_t dst, core_t src)
+SAAKM_SHARED_2(int64_t, cfs_pull_select_core, core_t, dst, core_t, src)
 {
 	(void)dst;
 
@@ -855,7 +855,7 @@ SAAKM_PHASE int64_t cfs_pull_select_core(saakm_t s, core_t dst, core_t src)
 }
 
 /* cfs.ipa:343 */
-SAAKM_PHASE bool cfs_pull_steal_thread(saakm_t s, core_t dst, thread_t t)
+SAAKM_SHARED_2(bool, cfs_pull_steal_thread, core_t, dst, thread_t, t)
 {
 	return saakm_has(saakm_affinity(t), dst) && !cfs_hot(s, t, dst)
 			&& cfs_weight_of(s, saakm_core(t)) - cfs_weight_of(s, dst)
@@ -863,13 +863,13 @@ SAAKM_PHASE bool cfs_pull_steal_thread(saakm_t s, core_t dst, thread_t t)
 }
 
 /* cfs.ipa:346 */
-SAAKM_PHASE bool cfs_pull_stop(saakm_t s, core_t dst, int64_t stolen)
+SAAKM_SHARED_2(bool, cfs_pull_stop, core_t, dst, int64_t, stolen)
 {
 	return stolen > 0 && stolen >= cfs_core(s, dst)->budget;
 }
 
 /* cfs.ipa:347 */
-SAAKM_PHASE void cfs_pull_move(saakm_t s, core_t dst, thread_t t)
+SAAKM_LOCAL void cfs_pull_move(saakm_t s, core_t dst, thread_t t)
 {
 	cfs_core(s, dst)->failures = 0;
 	cfs_enter_ready(s, t, dst, CFS_REASON_BALANCE);
@@ -902,7 +902,7 @@ SAAKM_STEAL(cfs_pull, dst, from)
 			int64_t key = cfs_pull_select_core(s, dst, src);
 			if (best != SAAKM_NO_CORE && key <= most)
 				continue;
-			most = key;
+			most = SAAKM_FORGET(key);
 			best = src;
 		}
 		src = best;
@@ -928,7 +928,7 @@ SAAKM_STEAL(cfs_pull, dst, from)
 }
 
 /* cfs.ipa:356 */
-SAAKM_PHASE bool cfs_rotate_can_steal_core(saakm_t s, core_t dst, core_t src)
+SAAKM_SHARED_2(bool, cfs_rotate_can_steal_core, core_t, dst, core_t, src)
 {
 	(void)dst;
 
@@ -937,7 +937,7 @@ SAAKM_PHASE bool cfs_rotate_can_steal_core(saakm_t s, core_t dst, core_t src)
 }
 
 /* cfs.ipa:357 */
-SAAKM_PHASE int64_t cfs_rotate_select_core(saakm_t s, core_t dst, core_t src)
+SAAKM_SHARED_2(int64_t, cfs_rotate_select_core, core_t, dst, core_t, src)
 {
 	(void)dst;
 
@@ -945,14 +945,14 @@ SAAKM_PHASE int64_t cfs_rotate_select_core(saakm_t s, core_t dst, core_t src)
 }
 
 /* cfs.ipa:358 */
-SAAKM_PHASE bool cfs_rotate_steal_thread(saakm_t s, core_t dst, thread_t t)
+SAAKM_SHARED_2(bool, cfs_rotate_steal_thread, core_t, dst, thread_t, t)
 {
 	return saakm_has(saakm_affinity(t), dst)
 			&& cfs_weight_of(s, saakm_core(t)) * 100 > cfs_weight_of(s, dst) * 117;
 }
 
 /* cfs.ipa:361 */
-SAAKM_PHASE bool cfs_rotate_stop(saakm_t s, core_t dst, int64_t stolen)
+SAAKM_SHARED_2(bool, cfs_rotate_stop, core_t, dst, int64_t, stolen)
 {
 	(void)s;
 	(void)dst;
@@ -961,7 +961,7 @@ SAAKM_PHASE bool cfs_rotate_stop(saakm_t s, core_t dst, int64_t stolen)
 }
 
 /* cfs.ipa:362 */
-SAAKM_PHASE void cfs_rotate_move(saakm_t s, core_t dst, thread_t t)
+SAAKM_LOCAL void cfs_rotate_move(saakm_t s, core_t dst, thread_t t)
 {
 	cfs_core(s, dst)->failures = 0;
 	cfs_enter_ready(s, t, dst, CFS_REASON_BALANCE);
@@ -995,7 +995,7 @@ SAAKM_STEAL(cfs_rotate, dst, from)
 			int64_t key = cfs_rotate_select_core(s, dst, src);
 			if (best != SAAKM_NO_CORE && key <= most)
 				continue;
-			most = key;
+			most = SAAKM_FORGET(key);
 			best = src;
 		}
 		src = best;
@@ -1165,7 +1165,7 @@ SAAKM_LOCAL core_t cfs_roomier_elsewhere(saakm_t s, thread_t t, core_t c)
 		int64_t key = SAAKM_COUNT_IN(s, d, w, saakm_idle(s)->word[w] & d->cores.word[w]);
 		if (best_d != NULL && key <= most_d)
 			continue;
-		most_d = key;
+		most_d = SAAKM_FORGET(key);
 		best_d = d;
 	}
 	domain_t d2 = best_d;

@@ -319,7 +319,7 @@ SAAKM_LOCAL core_t nest_choose_wakeup(saakm_t s, thread_t t, core_t waker);
  * cfs.ipa:63
  * t => c.ready
  */
-SAAKM_LOCAL void nest_enter_ready(saakm_t s, thread_t t, core_t c, uint32_t reason)
+SAAKM_ENTER(nest_enter_ready)
 {
 	nest_on_enqueue(s, t, c);
 	saakm_ready(s, t, c, NEST_QUEUE_READY, nest_thread(t)->vruntime, reason);
@@ -446,7 +446,7 @@ SAAKM_LOCAL void nest__cfs_on_terminate(saakm_t s, thread_t t)
  * Load of a core. An idle core has no tick, so its load is updated only at intervals, and the
  * load left by exited threads counts until then.
  */
-SAAKM_LOCAL int64_t nest_recent(saakm_t s, core_t c)
+SAAKM_SHARED_1(int64_t, nest_recent, core_t, c)
 {
 	return saakm_has(saakm_idle(s), c) ? nest_idle_load(s, c) : nest_busy_load(s, c);
 }
@@ -550,7 +550,7 @@ SAAKM_LOCAL int64_t nest_pressure(saakm_t s, core_t c)
 }
 
 /* cfs.ipa:198 */
-SAAKM_LOCAL int64_t nest_load_of(saakm_t s, domain_t d)
+SAAKM_SHARED_1(int64_t, nest_load_of, domain_t, d)
 {
 	int64_t sum = 0;
 	core_t c;
@@ -565,7 +565,7 @@ SAAKM_LOCAL int64_t nest_load_of(saakm_t s, domain_t d)
  * cfs.ipa:205
  * Number of idle cores of d that t may run on.
  */
-SAAKM_LOCAL int64_t nest_idle_in(saakm_t s, thread_t t, domain_t d)
+SAAKM_SHARED_2(int64_t, nest_idle_in, thread_t, t, domain_t, d)
 {
 	return SAAKM_COUNT(s, w,
 			saakm_idle(s)->word[w] & d->cores.word[w] & saakm_affinity(t)->word[w]);
@@ -600,7 +600,7 @@ SAAKM_LOCAL bool nest_leaves(saakm_t s, thread_t t, domain_t own, domain_t other
  * Core of d where t enters: the idle core that wakes up fastest, then the one that was idle for
  * the shortest time; else the least loaded core (find_idlest_group_cpu).
  */
-SAAKM_LOCAL core_t nest_enter(saakm_t s, thread_t t, domain_t d, core_t near)
+SAAKM_SHARED_3(core_t, nest_enter, thread_t, t, domain_t, d, core_t, near)
 {
 	core_t best_x = SAAKM_NO_CORE;
 	nsec_t least_x = 0;
@@ -615,8 +615,8 @@ SAAKM_LOCAL core_t nest_enter(saakm_t s, thread_t t, domain_t d, core_t near)
 		nsec_t key2 = saakm_now(s) - saakm_idle_since(s, x);
 		if (best_x != SAAKM_NO_CORE && key == least_x && key2 >= least_x2)
 			continue;
-		least_x = key;
-		least_x2 = key2;
+		least_x = SAAKM_FORGET(key);
+		least_x2 = SAAKM_FORGET(key2);
 		best_x = x;
 	}
 	core_t found = best_x;
@@ -629,7 +629,7 @@ SAAKM_LOCAL core_t nest_enter(saakm_t s, thread_t t, domain_t d, core_t near)
 			int64_t key = nest_pressure(s, x2);
 			if (best_x2 != SAAKM_NO_CORE && key >= least_x3)
 				continue;
-			least_x3 = key;
+			least_x3 = SAAKM_FORGET(key);
 			best_x2 = x2;
 		}
 		found = best_x2 != SAAKM_NO_CORE ? best_x2 : near;
@@ -670,8 +670,8 @@ SAAKM_LOCAL core_t nest_choose_fork(saakm_t s, thread_t t, core_t parent)
 		int64_t key2 = nest_load_of(s, d);
 		if (best_d != NULL && key == least_d && key2 >= least_d2)
 			continue;
-		least_d = key;
-		least_d2 = key2;
+		least_d = SAAKM_FORGET(key);
+		least_d2 = SAAKM_FORGET(key2);
 		best_d = d;
 	}
 	domain_t d2 = best_d;
@@ -697,8 +697,8 @@ SAAKM_LOCAL core_t nest_choose_fork(saakm_t s, thread_t t, core_t parent)
 		int64_t key2 = nest_load_of(s, d3);
 		if (best_d2 != NULL && key == least_d3 && key2 >= least_d4)
 			continue;
-		least_d3 = key;
-		least_d4 = key2;
+		least_d3 = SAAKM_FORGET(key);
+		least_d4 = SAAKM_FORGET(key2);
 		best_d2 = d3;
 	}
 	domain_t d4 = best_d2;
@@ -724,8 +724,8 @@ SAAKM_LOCAL core_t nest_choose_fork(saakm_t s, thread_t t, core_t parent)
 		int64_t key2 = nest_load_of(s, d5);
 		if (best_d3 != NULL && key == least_d5 && key2 >= least_d6)
 			continue;
-		least_d5 = key;
-		least_d6 = key2;
+		least_d5 = SAAKM_FORGET(key);
+		least_d6 = SAAKM_FORGET(key2);
 		best_d3 = d5;
 	}
 	domain_t d6 = best_d3;
@@ -743,7 +743,7 @@ SAAKM_LOCAL core_t nest_choose_fork(saakm_t s, thread_t t, core_t parent)
 		int64_t key = saakm_nr_running(s, x);
 		if (best_x != SAAKM_NO_CORE && key >= least_x)
 			continue;
-		least_x = key;
+		least_x = SAAKM_FORGET(key);
 		best_x = x;
 	}
 	return best_x != SAAKM_NO_CORE ? best_x : nest_fallback(s, t, c);
@@ -872,7 +872,7 @@ SAAKM_LOCAL int64_t nest_asleep(saakm_t s, thread_t t)
  * cfs.ipa:305
  * c, or the nearest core that t may run on.
  */
-SAAKM_LOCAL core_t nest_fallback(saakm_t s, thread_t t, core_t c)
+SAAKM_SHARED_2(core_t, nest_fallback, thread_t, t, core_t, c)
 {
 	core_t choice;
 	if (saakm_has(saakm_affinity(t), c)) {
@@ -888,7 +888,7 @@ SAAKM_LOCAL core_t nest_fallback(saakm_t s, thread_t t, core_t c)
  * cfs.ipa:320
  * A die with at most two threads is not balanced across dies (adjust_numa_imbalance).
  */
-SAAKM_LOCAL bool nest_crowded(saakm_t s, domain_t die)
+SAAKM_SHARED_1(bool, nest_crowded, domain_t, die)
 {
 	int64_t sum = 0;
 	core_t c;
@@ -934,7 +934,7 @@ SAAKM_LOCAL bool nest_hot(saakm_t s, thread_t t, core_t dst)
 }
 
 /* cfs.ipa:339 */
-SAAKM_PHASE bool nest_pull_can_steal_core(saakm_t s, core_t dst, core_t src)
+SAAKM_SHARED_2(bool, nest_pull_can_steal_core, core_t, dst, core_t, src)
 {
 	return saakm_nr_ready(s, src) > 0 && saakm_nr_running(s, src) >= 2
 			&& (saakm_has(&saakm_llc(s, dst)->cores, src)
@@ -942,7 +942,7 @@ SAAKM_PHASE bool nest_pull_can_steal_core(saakm_t s, core_t dst, core_t src)
 }
 
 /* cfs.ipa:342 */
-SAAKM_PHASE int64_t nest_pull_select_core(saakm_t s, core_t dst, core_t src)
+SAAKM_SHARED_2(int64_t, nest_pull_select_core, core_t, dst, core_t, src)
 {
 	(void)dst;
 
@@ -950,7 +950,7 @@ SAAKM_PHASE int64_t nest_pull_select_core(saakm_t s, core_t dst, core_t src)
 }
 
 /* cfs.ipa:343 */
-SAAKM_PHASE bool nest_pull_steal_thread(saakm_t s, core_t dst, thread_t t)
+SAAKM_SHARED_2(bool, nest_pull_steal_thread, core_t, dst, thread_t, t)
 {
 	return saakm_has(saakm_affinity(t), dst) && !nest_hot(s, t, dst)
 			&& nest_weight_of(s, saakm_core(t)) - nest_weight_of(s, dst)
@@ -958,13 +958,13 @@ SAAKM_PHASE bool nest_pull_steal_thread(saakm_t s, core_t dst, thread_t t)
 }
 
 /* cfs.ipa:346 */
-SAAKM_PHASE bool nest_pull_stop(saakm_t s, core_t dst, int64_t stolen)
+SAAKM_SHARED_2(bool, nest_pull_stop, core_t, dst, int64_t, stolen)
 {
 	return stolen > 0 && stolen >= nest_core(s, dst)->budget;
 }
 
 /* cfs.ipa:347 */
-SAAKM_PHASE void nest_pull_move(saakm_t s, core_t dst, thread_t t)
+SAAKM_LOCAL void nest_pull_move(saakm_t s, core_t dst, thread_t t)
 {
 	nest_core(s, dst)->failures = 0;
 	nest_enter_ready(s, t, dst, NEST_REASON_BALANCE);
@@ -997,7 +997,7 @@ SAAKM_STEAL(nest_pull, dst, from)
 			int64_t key = nest_pull_select_core(s, dst, src);
 			if (best != SAAKM_NO_CORE && key <= most)
 				continue;
-			most = key;
+			most = SAAKM_FORGET(key);
 			best = src;
 		}
 		src = best;
@@ -1023,7 +1023,7 @@ SAAKM_STEAL(nest_pull, dst, from)
 }
 
 /* cfs.ipa:356 */
-SAAKM_PHASE bool nest_rotate_can_steal_core(saakm_t s, core_t dst, core_t src)
+SAAKM_SHARED_2(bool, nest_rotate_can_steal_core, core_t, dst, core_t, src)
 {
 	(void)dst;
 
@@ -1032,7 +1032,7 @@ SAAKM_PHASE bool nest_rotate_can_steal_core(saakm_t s, core_t dst, core_t src)
 }
 
 /* cfs.ipa:357 */
-SAAKM_PHASE int64_t nest_rotate_select_core(saakm_t s, core_t dst, core_t src)
+SAAKM_SHARED_2(int64_t, nest_rotate_select_core, core_t, dst, core_t, src)
 {
 	(void)dst;
 
@@ -1040,14 +1040,14 @@ SAAKM_PHASE int64_t nest_rotate_select_core(saakm_t s, core_t dst, core_t src)
 }
 
 /* cfs.ipa:358 */
-SAAKM_PHASE bool nest_rotate_steal_thread(saakm_t s, core_t dst, thread_t t)
+SAAKM_SHARED_2(bool, nest_rotate_steal_thread, core_t, dst, thread_t, t)
 {
 	return saakm_has(saakm_affinity(t), dst)
 			&& nest_weight_of(s, saakm_core(t)) * 100 > nest_weight_of(s, dst) * 117;
 }
 
 /* cfs.ipa:361 */
-SAAKM_PHASE bool nest_rotate_stop(saakm_t s, core_t dst, int64_t stolen)
+SAAKM_SHARED_2(bool, nest_rotate_stop, core_t, dst, int64_t, stolen)
 {
 	(void)s;
 	(void)dst;
@@ -1056,7 +1056,7 @@ SAAKM_PHASE bool nest_rotate_stop(saakm_t s, core_t dst, int64_t stolen)
 }
 
 /* cfs.ipa:362 */
-SAAKM_PHASE void nest_rotate_move(saakm_t s, core_t dst, thread_t t)
+SAAKM_LOCAL void nest_rotate_move(saakm_t s, core_t dst, thread_t t)
 {
 	nest_core(s, dst)->failures = 0;
 	nest_enter_ready(s, t, dst, NEST_REASON_BALANCE);
@@ -1090,7 +1090,7 @@ SAAKM_STEAL(nest_rotate, dst, from)
 			int64_t key = nest_rotate_select_core(s, dst, src);
 			if (best != SAAKM_NO_CORE && key <= most)
 				continue;
-			most = key;
+			most = SAAKM_FORGET(key);
 			best = src;
 		}
 		src = best;
@@ -1260,7 +1260,7 @@ SAAKM_LOCAL core_t nest_roomier_elsewhere(saakm_t s, thread_t t, core_t c)
 		int64_t key = SAAKM_COUNT_IN(s, d, w, saakm_idle(s)->word[w] & d->cores.word[w]);
 		if (best_d != NULL && key <= most_d)
 			continue;
-		most_d = key;
+		most_d = SAAKM_FORGET(key);
 		best_d = d;
 	}
 	domain_t d2 = best_d;

@@ -208,7 +208,7 @@ SAAKM_LOCAL void slocal_stay_or_go(saakm_t s, thread_t t);
  * cfs.ipa:63
  * t => c.ready
  */
-SAAKM_LOCAL void slocal_enter_ready(saakm_t s, thread_t t, core_t c, uint32_t reason)
+SAAKM_ENTER(slocal_enter_ready)
 {
 	slocal_on_enqueue(s, t, c);
 	saakm_ready(s, t, c, SLOCAL_QUEUE_READY, slocal_thread(t)->vruntime, reason);
@@ -435,7 +435,7 @@ SAAKM_LOCAL void slocal_on_exit_idle(saakm_t s, core_t c)
  * cfs.ipa:305
  * c, or the nearest core that t may run on.
  */
-SAAKM_LOCAL core_t slocal_fallback(saakm_t s, thread_t t, core_t c)
+SAAKM_SHARED_2(core_t, slocal_fallback, thread_t, t, core_t, c)
 {
 	core_t choice;
 	if (saakm_has(saakm_affinity(t), c)) {
@@ -451,7 +451,7 @@ SAAKM_LOCAL core_t slocal_fallback(saakm_t s, thread_t t, core_t c)
  * cfs.ipa:320
  * A die with at most two threads is not balanced across dies (adjust_numa_imbalance).
  */
-SAAKM_LOCAL bool slocal_crowded(saakm_t s, domain_t die)
+SAAKM_SHARED_1(bool, slocal_crowded, domain_t, die)
 {
 	int64_t sum = 0;
 	core_t c;
@@ -497,7 +497,7 @@ SAAKM_LOCAL bool slocal_hot(saakm_t s, thread_t t, core_t dst)
 }
 
 /* cfs.ipa:339 */
-SAAKM_PHASE bool slocal_pull_can_steal_core(saakm_t s, core_t dst, core_t src)
+SAAKM_SHARED_2(bool, slocal_pull_can_steal_core, core_t, dst, core_t, src)
 {
 	return saakm_nr_ready(s, src) > 0 && saakm_nr_running(s, src) >= 2
 			&& (saakm_has(&saakm_llc(s, dst)->cores, src)
@@ -505,7 +505,7 @@ SAAKM_PHASE bool slocal_pull_can_steal_core(saakm_t s, core_t dst, core_t src)
 }
 
 /* cfs.ipa:342 */
-SAAKM_PHASE int64_t slocal_pull_select_core(saakm_t s, core_t dst, core_t src)
+SAAKM_SHARED_2(int64_t, slocal_pull_select_core, core_t, dst, core_t, src)
 {
 	(void)dst;
 
@@ -513,7 +513,7 @@ SAAKM_PHASE int64_t slocal_pull_select_core(saakm_t s, core_t dst, core_t src)
 }
 
 /* cfs.ipa:343 */
-SAAKM_PHASE bool slocal_pull_steal_thread(saakm_t s, core_t dst, thread_t t)
+SAAKM_SHARED_2(bool, slocal_pull_steal_thread, core_t, dst, thread_t, t)
 {
 	return saakm_has(saakm_affinity(t), dst) && !slocal_hot(s, t, dst)
 			&& slocal_weight_of(s, saakm_core(t)) - slocal_weight_of(s, dst)
@@ -521,13 +521,13 @@ SAAKM_PHASE bool slocal_pull_steal_thread(saakm_t s, core_t dst, thread_t t)
 }
 
 /* cfs.ipa:346 */
-SAAKM_PHASE bool slocal_pull_stop(saakm_t s, core_t dst, int64_t stolen)
+SAAKM_SHARED_2(bool, slocal_pull_stop, core_t, dst, int64_t, stolen)
 {
 	return stolen > 0 && stolen >= slocal_core(s, dst)->budget;
 }
 
 /* cfs.ipa:347 */
-SAAKM_PHASE void slocal_pull_move(saakm_t s, core_t dst, thread_t t)
+SAAKM_LOCAL void slocal_pull_move(saakm_t s, core_t dst, thread_t t)
 {
 	slocal_core(s, dst)->failures = 0;
 	slocal_enter_ready(s, t, dst, SLOCAL_REASON_BALANCE);
@@ -560,7 +560,7 @@ SAAKM_STEAL(slocal_pull, dst, from)
 			int64_t key = slocal_pull_select_core(s, dst, src);
 			if (best != SAAKM_NO_CORE && key <= most)
 				continue;
-			most = key;
+			most = SAAKM_FORGET(key);
 			best = src;
 		}
 		src = best;
@@ -586,7 +586,7 @@ SAAKM_STEAL(slocal_pull, dst, from)
 }
 
 /* cfs.ipa:356 */
-SAAKM_PHASE bool slocal_rotate_can_steal_core(saakm_t s, core_t dst, core_t src)
+SAAKM_SHARED_2(bool, slocal_rotate_can_steal_core, core_t, dst, core_t, src)
 {
 	(void)dst;
 
@@ -595,7 +595,7 @@ SAAKM_PHASE bool slocal_rotate_can_steal_core(saakm_t s, core_t dst, core_t src)
 }
 
 /* cfs.ipa:357 */
-SAAKM_PHASE int64_t slocal_rotate_select_core(saakm_t s, core_t dst, core_t src)
+SAAKM_SHARED_2(int64_t, slocal_rotate_select_core, core_t, dst, core_t, src)
 {
 	(void)dst;
 
@@ -603,7 +603,7 @@ SAAKM_PHASE int64_t slocal_rotate_select_core(saakm_t s, core_t dst, core_t src)
 }
 
 /* cfs.ipa:358 */
-SAAKM_PHASE bool slocal_rotate_steal_thread(saakm_t s, core_t dst, thread_t t)
+SAAKM_SHARED_2(bool, slocal_rotate_steal_thread, core_t, dst, thread_t, t)
 {
 	return saakm_has(saakm_affinity(t), dst)
 			&& slocal_weight_of(s, saakm_core(t)) * 100
@@ -611,7 +611,7 @@ SAAKM_PHASE bool slocal_rotate_steal_thread(saakm_t s, core_t dst, thread_t t)
 }
 
 /* cfs.ipa:361 */
-SAAKM_PHASE bool slocal_rotate_stop(saakm_t s, core_t dst, int64_t stolen)
+SAAKM_SHARED_2(bool, slocal_rotate_stop, core_t, dst, int64_t, stolen)
 {
 	(void)s;
 	(void)dst;
@@ -620,7 +620,7 @@ SAAKM_PHASE bool slocal_rotate_stop(saakm_t s, core_t dst, int64_t stolen)
 }
 
 /* cfs.ipa:362 */
-SAAKM_PHASE void slocal_rotate_move(saakm_t s, core_t dst, thread_t t)
+SAAKM_LOCAL void slocal_rotate_move(saakm_t s, core_t dst, thread_t t)
 {
 	slocal_core(s, dst)->failures = 0;
 	slocal_enter_ready(s, t, dst, SLOCAL_REASON_BALANCE);
@@ -654,7 +654,7 @@ SAAKM_STEAL(slocal_rotate, dst, from)
 			int64_t key = slocal_rotate_select_core(s, dst, src);
 			if (best != SAAKM_NO_CORE && key <= most)
 				continue;
-			most = key;
+			most = SAAKM_FORGET(key);
 			best = src;
 		}
 		src = best;
@@ -825,7 +825,7 @@ SAAKM_LOCAL core_t slocal_roomier_elsewhere(saakm_t s, thread_t t, core_t c)
 		int64_t key = SAAKM_COUNT_IN(s, d, w, saakm_idle(s)->word[w] & d->cores.word[w]);
 		if (best_d != NULL && key <= most_d)
 			continue;
-		most_d = key;
+		most_d = SAAKM_FORGET(key);
 		best_d = d;
 	}
 	domain_t d2 = best_d;

@@ -229,7 +229,7 @@ SAAKM_LOCAL int64_t smove_weigh(saakm_t s, core_t c);
  * cfs.ipa:63
  * t => c.ready
  */
-SAAKM_LOCAL void smove_enter_ready(saakm_t s, thread_t t, core_t c, uint32_t reason)
+SAAKM_ENTER(smove_enter_ready)
 {
 	smove_on_enqueue(s, t, c);
 	saakm_ready(s, t, c, SMOVE_QUEUE_READY, smove_thread(t)->vruntime, reason);
@@ -357,7 +357,7 @@ SAAKM_LOCAL void smove_on_terminate(saakm_t s, thread_t t)
  * Load of a core. An idle core has no tick, so its load is updated only at intervals, and the
  * load left by exited threads counts until then.
  */
-SAAKM_LOCAL int64_t smove_recent(saakm_t s, core_t c)
+SAAKM_SHARED_1(int64_t, smove_recent, core_t, c)
 {
 	return saakm_has(saakm_idle(s), c) ? smove_idle_load(s, c) : smove_busy_load(s, c);
 }
@@ -461,7 +461,7 @@ SAAKM_LOCAL int64_t smove_pressure(saakm_t s, core_t c)
 }
 
 /* cfs.ipa:198 */
-SAAKM_LOCAL int64_t smove_load_of(saakm_t s, domain_t d)
+SAAKM_SHARED_1(int64_t, smove_load_of, domain_t, d)
 {
 	int64_t sum = 0;
 	core_t c;
@@ -477,7 +477,7 @@ SAAKM_LOCAL int64_t smove_load_of(saakm_t s, domain_t d)
  * Core of d where t enters: the idle core that wakes up fastest, then the one that was idle for
  * the shortest time; else the least loaded core (find_idlest_group_cpu).
  */
-SAAKM_LOCAL core_t smove_enter(saakm_t s, thread_t t, domain_t d, core_t near)
+SAAKM_SHARED_3(core_t, smove_enter, thread_t, t, domain_t, d, core_t, near)
 {
 	core_t best_x = SAAKM_NO_CORE;
 	nsec_t least_x = 0;
@@ -492,8 +492,8 @@ SAAKM_LOCAL core_t smove_enter(saakm_t s, thread_t t, domain_t d, core_t near)
 		nsec_t key2 = saakm_now(s) - saakm_idle_since(s, x);
 		if (best_x != SAAKM_NO_CORE && key == least_x && key2 >= least_x2)
 			continue;
-		least_x = key;
-		least_x2 = key2;
+		least_x = SAAKM_FORGET(key);
+		least_x2 = SAAKM_FORGET(key2);
 		best_x = x;
 	}
 	core_t found = best_x;
@@ -506,7 +506,7 @@ SAAKM_LOCAL core_t smove_enter(saakm_t s, thread_t t, domain_t d, core_t near)
 			int64_t key = smove_pressure(s, x2);
 			if (best_x2 != SAAKM_NO_CORE && key >= least_x3)
 				continue;
-			least_x3 = key;
+			least_x3 = SAAKM_FORGET(key);
 			best_x2 = x2;
 		}
 		found = best_x2 != SAAKM_NO_CORE ? best_x2 : near;
@@ -538,8 +538,8 @@ SAAKM_LOCAL core_t smove_choose_fork(saakm_t s, thread_t t, core_t parent)
 		int64_t key2 = smove_load_of(s, d);
 		if (best_d != NULL && key == least_d && key2 >= least_d2)
 			continue;
-		least_d = key;
-		least_d2 = key2;
+		least_d = SAAKM_FORGET(key);
+		least_d2 = SAAKM_FORGET(key2);
 		best_d = d;
 	}
 	domain_t d2 = best_d;
@@ -565,8 +565,8 @@ SAAKM_LOCAL core_t smove_choose_fork(saakm_t s, thread_t t, core_t parent)
 		int64_t key2 = smove_load_of(s, d3);
 		if (best_d2 != NULL && key == least_d3 && key2 >= least_d4)
 			continue;
-		least_d3 = key;
-		least_d4 = key2;
+		least_d3 = SAAKM_FORGET(key);
+		least_d4 = SAAKM_FORGET(key2);
 		best_d2 = d3;
 	}
 	domain_t d4 = best_d2;
@@ -592,8 +592,8 @@ SAAKM_LOCAL core_t smove_choose_fork(saakm_t s, thread_t t, core_t parent)
 		int64_t key2 = smove_load_of(s, d5);
 		if (best_d3 != NULL && key == least_d5 && key2 >= least_d6)
 			continue;
-		least_d5 = key;
-		least_d6 = key2;
+		least_d5 = SAAKM_FORGET(key);
+		least_d6 = SAAKM_FORGET(key2);
 		best_d3 = d5;
 	}
 	domain_t d6 = best_d3;
@@ -611,7 +611,7 @@ SAAKM_LOCAL core_t smove_choose_fork(saakm_t s, thread_t t, core_t parent)
 		int64_t key = saakm_nr_running(s, x);
 		if (best_x != SAAKM_NO_CORE && key >= least_x)
 			continue;
-		least_x = key;
+		least_x = SAAKM_FORGET(key);
 		best_x = x;
 	}
 	return best_x != SAAKM_NO_CORE ? best_x : smove_fallback(s, t, c);
@@ -732,7 +732,7 @@ SAAKM_LOCAL int64_t smove_asleep(saakm_t s, thread_t t)
  * cfs.ipa:305
  * c, or the nearest core that t may run on.
  */
-SAAKM_LOCAL core_t smove_fallback(saakm_t s, thread_t t, core_t c)
+SAAKM_SHARED_2(core_t, smove_fallback, thread_t, t, core_t, c)
 {
 	core_t choice;
 	if (saakm_has(saakm_affinity(t), c)) {
@@ -748,7 +748,7 @@ SAAKM_LOCAL core_t smove_fallback(saakm_t s, thread_t t, core_t c)
  * cfs.ipa:320
  * A die with at most two threads is not balanced across dies (adjust_numa_imbalance).
  */
-SAAKM_LOCAL bool smove_crowded(saakm_t s, domain_t die)
+SAAKM_SHARED_1(bool, smove_crowded, domain_t, die)
 {
 	int64_t sum = 0;
 	core_t c;
@@ -794,7 +794,7 @@ SAAKM_LOCAL bool smove_hot(saakm_t s, thread_t t, core_t dst)
 }
 
 /* cfs.ipa:339 */
-SAAKM_PHASE bool smove_pull_can_steal_core(saakm_t s, core_t dst, core_t src)
+SAAKM_SHARED_2(bool, smove_pull_can_steal_core, core_t, dst, core_t, src)
 {
 	return saakm_nr_ready(s, src) > 0 && saakm_nr_running(s, src) >= 2
 			&& (saakm_has(&saakm_llc(s, dst)->cores, src)
@@ -802,7 +802,7 @@ SAAKM_PHASE bool smove_pull_can_steal_core(saakm_t s, core_t dst, core_t src)
 }
 
 /* cfs.ipa:342 */
-SAAKM_PHASE int64_t smove_pull_select_core(saakm_t s, core_t dst, core_t src)
+SAAKM_SHARED_2(int64_t, smove_pull_select_core, core_t, dst, core_t, src)
 {
 	(void)dst;
 
@@ -810,7 +810,7 @@ SAAKM_PHASE int64_t smove_pull_select_core(saakm_t s, core_t dst, core_t src)
 }
 
 /* cfs.ipa:343 */
-SAAKM_PHASE bool smove_pull_steal_thread(saakm_t s, core_t dst, thread_t t)
+SAAKM_SHARED_2(bool, smove_pull_steal_thread, core_t, dst, thread_t, t)
 {
 	return saakm_has(saakm_affinity(t), dst) && !smove_hot(s, t, dst)
 			&& smove_weight_of(s, saakm_core(t)) - smove_weight_of(s, dst)
@@ -818,13 +818,13 @@ SAAKM_PHASE bool smove_pull_steal_thread(saakm_t s, core_t dst, thread_t t)
 }
 
 /* cfs.ipa:346 */
-SAAKM_PHASE bool smove_pull_stop(saakm_t s, core_t dst, int64_t stolen)
+SAAKM_SHARED_2(bool, smove_pull_stop, core_t, dst, int64_t, stolen)
 {
 	return stolen > 0 && stolen >= smove_core(s, dst)->budget;
 }
 
 /* cfs.ipa:347 */
-SAAKM_PHASE void smove_pull_move(saakm_t s, core_t dst, thread_t t)
+SAAKM_LOCAL void smove_pull_move(saakm_t s, core_t dst, thread_t t)
 {
 	smove_core(s, dst)->failures = 0;
 	smove_enter_ready(s, t, dst, SMOVE_REASON_BALANCE);
@@ -857,7 +857,7 @@ SAAKM_STEAL(smove_pull, dst, from)
 			int64_t key = smove_pull_select_core(s, dst, src);
 			if (best != SAAKM_NO_CORE && key <= most)
 				continue;
-			most = key;
+			most = SAAKM_FORGET(key);
 			best = src;
 		}
 		src = best;
@@ -883,7 +883,7 @@ SAAKM_STEAL(smove_pull, dst, from)
 }
 
 /* cfs.ipa:356 */
-SAAKM_PHASE bool smove_rotate_can_steal_core(saakm_t s, core_t dst, core_t src)
+SAAKM_SHARED_2(bool, smove_rotate_can_steal_core, core_t, dst, core_t, src)
 {
 	(void)dst;
 
@@ -892,7 +892,7 @@ SAAKM_PHASE bool smove_rotate_can_steal_core(saakm_t s, core_t dst, core_t src)
 }
 
 /* cfs.ipa:357 */
-SAAKM_PHASE int64_t smove_rotate_select_core(saakm_t s, core_t dst, core_t src)
+SAAKM_SHARED_2(int64_t, smove_rotate_select_core, core_t, dst, core_t, src)
 {
 	(void)dst;
 
@@ -900,14 +900,14 @@ SAAKM_PHASE int64_t smove_rotate_select_core(saakm_t s, core_t dst, core_t src)
 }
 
 /* cfs.ipa:358 */
-SAAKM_PHASE bool smove_rotate_steal_thread(saakm_t s, core_t dst, thread_t t)
+SAAKM_SHARED_2(bool, smove_rotate_steal_thread, core_t, dst, thread_t, t)
 {
 	return saakm_has(saakm_affinity(t), dst)
 			&& smove_weight_of(s, saakm_core(t)) * 100 > smove_weight_of(s, dst) * 117;
 }
 
 /* cfs.ipa:361 */
-SAAKM_PHASE bool smove_rotate_stop(saakm_t s, core_t dst, int64_t stolen)
+SAAKM_SHARED_2(bool, smove_rotate_stop, core_t, dst, int64_t, stolen)
 {
 	(void)s;
 	(void)dst;
@@ -916,7 +916,7 @@ SAAKM_PHASE bool smove_rotate_stop(saakm_t s, core_t dst, int64_t stolen)
 }
 
 /* cfs.ipa:362 */
-SAAKM_PHASE void smove_rotate_move(saakm_t s, core_t dst, thread_t t)
+SAAKM_LOCAL void smove_rotate_move(saakm_t s, core_t dst, thread_t t)
 {
 	smove_core(s, dst)->failures = 0;
 	smove_enter_ready(s, t, dst, SMOVE_REASON_BALANCE);
@@ -950,7 +950,7 @@ SAAKM_STEAL(smove_rotate, dst, from)
 			int64_t key = smove_rotate_select_core(s, dst, src);
 			if (best != SAAKM_NO_CORE && key <= most)
 				continue;
-			most = key;
+			most = SAAKM_FORGET(key);
 			best = src;
 		}
 		src = best;
@@ -1121,7 +1121,7 @@ SAAKM_LOCAL core_t smove_roomier_elsewhere(saakm_t s, thread_t t, core_t c)
 		int64_t key = SAAKM_COUNT_IN(s, d, w, saakm_idle(s)->word[w] & d->cores.word[w]);
 		if (best_d != NULL && key <= most_d)
 			continue;
-		most_d = key;
+		most_d = SAAKM_FORGET(key);
 		best_d = d;
 	}
 	domain_t d2 = best_d;
@@ -1190,7 +1190,7 @@ SAAKM_LOCAL int64_t smove_rank(saakm_t s, thread_t t, domain_t d)
 }
 
 /* cfs-5-4.ipa:18 */
-SAAKM_LOCAL int64_t smove_runnable_of(saakm_t s, domain_t d)
+SAAKM_SHARED_1(int64_t, smove_runnable_of, domain_t, d)
 {
 	int64_t sum = 0;
 	core_t c;
@@ -1205,7 +1205,7 @@ SAAKM_LOCAL int64_t smove_runnable_of(saakm_t s, domain_t d)
  * cfs-5-4.ipa:23
  * Recent load of the cores of d on average.
  */
-SAAKM_LOCAL int64_t smove_average(saakm_t s, domain_t d)
+SAAKM_SHARED_1(int64_t, smove_average, domain_t, d)
 {
 	int64_t sum = 0;
 	core_t c;

@@ -74,7 +74,7 @@ SAAKM_LOCAL int64_t ule_like_load_of(saakm_t s, core_t c);
  * fifo.ipa:3
  * t => c.ready
  */
-SAAKM_LOCAL void ule_like_enter_ready(saakm_t s, thread_t t, core_t c, uint32_t reason)
+SAAKM_ENTER(ule_like_enter_ready)
 {
 	saakm_ready(s, t, c, ULE_LIKE_QUEUE_READY, 0, reason);
 }
@@ -128,7 +128,7 @@ SAAKM_LOCAL void ule_like_on_terminate(saakm_t s, thread_t t)
  * family.ipa:95
  * The nearest idle core within reach of home, if there is one.
  */
-SAAKM_LOCAL core_t ule_like_choose(saakm_t s, thread_t t, core_t home)
+SAAKM_SHARED_2(core_t, ule_like_choose, thread_t, t, core_t, home)
 {
 	domain_t domain = ule_like_reach(s, home);
 	core_t c = SAAKM_FIRST_NEAREST(s, home, w,
@@ -157,7 +157,7 @@ SAAKM_LOCAL core_t ule_like_crowd(saakm_t s, thread_t t, core_t home)
 		int64_t key = ule_like_load_of(s, c);
 		if (best_c != SAAKM_NO_CORE && key >= least_c)
 			continue;
-		least_c = key;
+		least_c = SAAKM_FORGET(key);
 		best_c = c;
 	}
 	core_t c2 = best_c;
@@ -190,7 +190,7 @@ SAAKM_LOCAL void ule_like_on_unblock(saakm_t s, thread_t t, core_t waker)
 }
 
 /* family.ipa:121 */
-SAAKM_PHASE bool ule_like_pull_can_steal_core(saakm_t s, core_t dst, core_t src)
+SAAKM_SHARED_2(bool, ule_like_pull_can_steal_core, core_t, dst, core_t, src)
 {
 	(void)dst;
 
@@ -198,7 +198,7 @@ SAAKM_PHASE bool ule_like_pull_can_steal_core(saakm_t s, core_t dst, core_t src)
 }
 
 /* family.ipa:122 */
-SAAKM_PHASE int64_t ule_like_pull_select_core(saakm_t s, core_t dst, core_t src)
+SAAKM_SHARED_2(int64_t, ule_like_pull_select_core, core_t, dst, core_t, src)
 {
 	(void)dst;
 
@@ -206,14 +206,14 @@ SAAKM_PHASE int64_t ule_like_pull_select_core(saakm_t s, core_t dst, core_t src)
 }
 
 /* family.ipa:123 */
-SAAKM_PHASE bool ule_like_pull_steal_thread(saakm_t s, core_t dst, thread_t t)
+SAAKM_SHARED_2(bool, ule_like_pull_steal_thread, core_t, dst, thread_t, t)
 {
 	return ule_like_load_of(s, saakm_core(t)) - ule_like_load_of(s, dst)
 			> ule_like_share_of(s, t) && saakm_has(saakm_affinity(t), dst);
 }
 
 /* family.ipa:124 */
-SAAKM_PHASE bool ule_like_pull_stop_core(saakm_t s, core_t dst, int64_t stolen)
+SAAKM_SHARED_2(bool, ule_like_pull_stop_core, core_t, dst, int64_t, stolen)
 {
 	(void)s;
 	(void)dst;
@@ -222,7 +222,7 @@ SAAKM_PHASE bool ule_like_pull_stop_core(saakm_t s, core_t dst, int64_t stolen)
 }
 
 /* family.ipa:125 */
-SAAKM_PHASE bool ule_like_pull_stop(saakm_t s, core_t dst, int64_t stolen)
+SAAKM_SHARED_2(bool, ule_like_pull_stop, core_t, dst, int64_t, stolen)
 {
 	(void)s;
 	(void)dst;
@@ -231,7 +231,7 @@ SAAKM_PHASE bool ule_like_pull_stop(saakm_t s, core_t dst, int64_t stolen)
 }
 
 /* family.ipa:126 */
-SAAKM_PHASE void ule_like_pull_move(saakm_t s, core_t dst, thread_t t)
+SAAKM_LOCAL void ule_like_pull_move(saakm_t s, core_t dst, thread_t t)
 {
 	ule_like_enter_ready(s, t, dst, ULE_LIKE_REASON_BALANCE);
 }
@@ -264,7 +264,7 @@ SAAKM_STEAL(ule_like_pull, dst, from)
 			int64_t key = ule_like_pull_select_core(s, dst, src);
 			if (best != SAAKM_NO_CORE && key <= most)
 				continue;
-			most = key;
+			most = SAAKM_FORGET(key);
 			best = src;
 		}
 		src = best;

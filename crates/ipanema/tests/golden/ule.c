@@ -89,7 +89,7 @@ static __attribute__((unused)) void ule_init_thread(void SAAKM_MEM *attrs)
  * ule.ipa:25
  * t => c.interactive
  */
-SAAKM_LOCAL void ule_enter_interactive(saakm_t s, thread_t t, core_t c, uint32_t reason)
+SAAKM_ENTER(ule_enter_interactive)
 {
 	saakm_ready(s, t, c, ULE_QUEUE_INTERACTIVE, 0, reason);
 }
@@ -98,7 +98,7 @@ SAAKM_LOCAL void ule_enter_interactive(saakm_t s, thread_t t, core_t c, uint32_t
  * ule.ipa:26
  * t => c.timeshare
  */
-SAAKM_LOCAL void ule_enter_timeshare(saakm_t s, thread_t t, core_t c, uint32_t reason)
+SAAKM_ENTER(ule_enter_timeshare)
 {
 	saakm_ready(s, t, c, ULE_QUEUE_TIMESHARE, 0, reason);
 }
@@ -198,7 +198,7 @@ SAAKM_LOCAL void ule_on_terminate(saakm_t s, thread_t t)
 }
 
 /* ule.ipa:91 */
-SAAKM_LOCAL core_t ule_least_loaded(saakm_t s, thread_t t, core_t near)
+SAAKM_SHARED_2(core_t, ule_least_loaded, thread_t, t, core_t, near)
 {
 	core_t best_c = SAAKM_NO_CORE;
 	int64_t least_c = 0;
@@ -208,7 +208,7 @@ SAAKM_LOCAL core_t ule_least_loaded(saakm_t s, thread_t t, core_t near)
 		int64_t key = saakm_nr_running(s, c);
 		if (best_c != SAAKM_NO_CORE && key >= least_c)
 			continue;
-		least_c = key;
+		least_c = SAAKM_FORGET(key);
 		best_c = c;
 	}
 	return best_c != SAAKM_NO_CORE ? best_c : near;
@@ -274,14 +274,14 @@ SAAKM_LOCAL void ule_on_unblock(saakm_t s, thread_t t, core_t waker)
 }
 
 /* ule.ipa:131 */
-SAAKM_PHASE bool ule_pull_can_steal_core(saakm_t s, core_t dst, core_t src)
+SAAKM_SHARED_2(bool, ule_pull_can_steal_core, core_t, dst, core_t, src)
 {
 	return saakm_nr_ready(s, src) > 0
 			&& saakm_nr_running(s, src) >= saakm_nr_running(s, dst) + 2;
 }
 
 /* ule.ipa:132 */
-SAAKM_PHASE int64_t ule_pull_select_core(saakm_t s, core_t dst, core_t src)
+SAAKM_SHARED_2(int64_t, ule_pull_select_core, core_t, dst, core_t, src)
 {
 	(void)dst;
 
@@ -289,7 +289,7 @@ SAAKM_PHASE int64_t ule_pull_select_core(saakm_t s, core_t dst, core_t src)
 }
 
 /* ule.ipa:133 */
-SAAKM_PHASE bool ule_pull_steal_thread(saakm_t s, core_t dst, thread_t t)
+SAAKM_SHARED_2(bool, ule_pull_steal_thread, core_t, dst, thread_t, t)
 {
 	(void)s;
 
@@ -297,7 +297,7 @@ SAAKM_PHASE bool ule_pull_steal_thread(saakm_t s, core_t dst, thread_t t)
 }
 
 /* ule.ipa:134 */
-SAAKM_PHASE bool ule_pull_stop_core(saakm_t s, core_t dst, int64_t stolen)
+SAAKM_SHARED_2(bool, ule_pull_stop_core, core_t, dst, int64_t, stolen)
 {
 	(void)s;
 	(void)dst;
@@ -306,7 +306,7 @@ SAAKM_PHASE bool ule_pull_stop_core(saakm_t s, core_t dst, int64_t stolen)
 }
 
 /* ule.ipa:135 */
-SAAKM_PHASE bool ule_pull_stop(saakm_t s, core_t dst, int64_t stolen)
+SAAKM_SHARED_2(bool, ule_pull_stop, core_t, dst, int64_t, stolen)
 {
 	(void)s;
 	(void)dst;
@@ -315,7 +315,7 @@ SAAKM_PHASE bool ule_pull_stop(saakm_t s, core_t dst, int64_t stolen)
 }
 
 /* ule.ipa:136 */
-SAAKM_PHASE void ule_pull_move(saakm_t s, core_t dst, thread_t t)
+SAAKM_LOCAL void ule_pull_move(saakm_t s, core_t dst, thread_t t)
 {
 	if (ule_thread(t)->interactive) {
 		ule_enter_interactive(s, t, dst, ULE_REASON_BALANCE);
@@ -352,7 +352,7 @@ SAAKM_STEAL(ule_pull, dst, from)
 			int64_t key = ule_pull_select_core(s, dst, src);
 			if (best != SAAKM_NO_CORE && key <= most)
 				continue;
-			most = key;
+			most = SAAKM_FORGET(key);
 			best = src;
 		}
 		src = best;

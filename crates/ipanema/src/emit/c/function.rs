@@ -3,13 +3,11 @@
 use super::Unit;
 use super::body::{Body, takes};
 use super::declare::{c_type, declarator, place};
+use super::shared::parameters;
 use super::statement::reports;
 use super::text::Text;
-use crate::ir::visit::{Calls, Visitor, walk_block, walk_iteration};
-use crate::ir::{
-    Block, Event, Expr, Function, FunctionId, Iteration, LocalId, Over, QueueId, Role, StealId, StmtKind,
-    Type,
-};
+use crate::ir::visit::Calls;
+use crate::ir::{Event, Function, FunctionId, LocalId, QueueId, Role, StealId, StmtKind, Type};
 
 impl Unit<'_> {
     pub fn functions(&self, out: &mut Text) {
@@ -70,10 +68,7 @@ impl Unit<'_> {
         out.comment(&place(&declared.at), &format!("t => c.{}", declared.name));
         let name = &names.ready[queue.index()];
         self.enter_contract(out, name, &declared.at);
-        out.line(&format!(
-            "SAAKM_LOCAL void {name}(saakm_t s, thread_t t, core_t c, \
-             uint32_t reason)"
-        ));
+        out.line(&format!("SAAKM_ENTER({name})"));
         out.open("{");
         if let Some(enqueue) = self.policy.handler(Event::Enqueue) {
             out.line(&format!("{}(s, t, c);", names.functions[enqueue.index()]));
@@ -125,33 +120,15 @@ impl Unit<'_> {
         out.line("}");
     }
 
-    /// True if the BPF verifier should check the function once instead of at each call: it is pure,
-    /// iterates over queues (the most expensive operation) and is called more than once.
-    fn is_shared(&self, id: FunctionId) -> bool {
-        let function = self.policy.function(id);
-        function.role == Role::Function
-            && function.result.is_some()
-            && function.effects.is_pure()
-            && function.arity <= MOST_SHARED
-            && self.policy.functions.iter().map(|f| Walks::of(&f.body).calls_of(id)).sum::<usize>() > 1
-            && self.walks(id)
-    }
-
-    fn walks(&self, id: FunctionId) -> bool {
-        let body = Walks::of(&self.policy.function(id).body);
-        body.walks || body.calls.iter().any(|callee| self.walks(*callee))
-    }
-
     /// Head of a shared function.
     fn shared_head(&self, function: &Function, id: FunctionId) -> String {
         let body = Body::new(self, function);
-        let params =
-            function.params().iter().enumerate().map(|(index, local)| {
-                format!(", {}, {}", c_type(local.ty), body.name_of(LocalId(index as u32)))
-            });
+        let params: Vec<String> = parameters(function)
+            .map(|id| format!(", {}, {}", c_type(function.locals[id.index()].ty), body.name_of(id)))
+            .collect();
         let result = function.result.map_or("void", c_type);
         let name = &self.names.functions[id.index()];
-        format!("SAAKM_SHARED_{}({result}, {name}{})", function.arity, params.collect::<String>())
+        format!("SAAKM_SHARED_{}({result}, {name}{})", params.len(), params.concat())
     }
 
     /// Head of a C function, with the names of its parameters.
@@ -174,42 +151,7 @@ impl Unit<'_> {
             names.push(name);
         }
         let name = &self.names.functions[id.index()];
-        let kind = if matches!(function.role, Role::Phase(_)) { "SAAKM_PHASE" } else { "SAAKM_LOCAL" };
-        (format!("{kind} {result} {name}({})", params.join(", ")), names)
-    }
-}
-
-/// Maximum number of parameters of a shared function besides the instance: BPF calls take five
-/// arguments.
-const MOST_SHARED: u32 = 4;
-
-/// Calls in a body, with repetitions, and whether it iterates over a queue.
-#[derive(Default)]
-struct Walks {
-    calls: Vec<FunctionId>,
-    walks: bool,
-}
-
-impl Walks {
-    fn of(body: &Block) -> Self {
-        let mut walks = Walks::default();
-        walk_block(&mut walks, body);
-        walks
-    }
-
-    fn calls_of(&self, id: FunctionId) -> usize {
-        self.calls.iter().filter(|callee| **callee == id).count()
-    }
-}
-
-impl Visitor for Walks {
-    fn call(&mut self, function: FunctionId, _args: &[Expr]) {
-        self.calls.push(function);
-    }
-
-    fn iteration(&mut self, iteration: &Iteration) {
-        self.walks |= matches!(iteration.over, Over::Threads { .. });
-        walk_iteration(self, iteration);
+        (format!("SAAKM_LOCAL {result} {name}({})", params.join(", ")), names)
     }
 }
 

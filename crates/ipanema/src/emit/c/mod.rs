@@ -16,6 +16,7 @@ mod logic;
 mod names;
 mod search;
 mod set;
+mod shared;
 mod statement;
 mod steal;
 mod text;

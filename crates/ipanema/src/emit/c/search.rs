@@ -223,7 +223,7 @@ impl Body<'_> {
             self.out.line("\tcontinue;");
         }
         for (key, best) in keys.iter().zip(bests) {
-            self.out.line(&format!("{best} = {key};"));
+            self.out.line(&format!("{best} = SAAKM_FORGET({key});"));
         }
     }
 
