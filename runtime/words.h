@@ -19,6 +19,8 @@
  *   saakm_kept(set, w)     the address of word w of a set of enum saakm_kept
  *   saakm_kept_words()     number of words of a set
  *   saakm_pair_word(c, w)  word w of the set of online hyperthreads of c's physical core
+ *   saakm_has_pairs()      false if no physical core has several hyperthreads: then `idle_whole` is
+ *                          `idle`
  *   saakm_missed()         the address of the count of `waiting` hints that came late
  *   saakm_kick(c)          lets core c look for a thread, now if it sleeps; never lost
  *   saakm_search_again(c)  the same, with event newly_idle
@@ -286,7 +288,8 @@ SAAKM_FUNCTION uint32_t saakm_change_core(core_t c, uint32_t change, uint32_t th
 	} while (old != seen && SAAKM_GO_ON);
 	if (saakm_is_idle(seen) != saakm_is_idle(new)) {
 		saakm_follow(c, SAAKM_KEPT_IDLE);
-		saakm_follow_pair(c);
+		if (saakm_has_pairs())
+			saakm_follow_pair(c);
 	}
 	if (!saakm_ready_of(seen) != !saakm_ready_of(new))
 		missed = saakm_follow(c, SAAKM_KEPT_WAITING);

@@ -163,7 +163,7 @@ SAAKM_GLOBAL int saakm_close_window(u64 now)
 	for (w = SAAKM_FORGET(0U); w < WORLD->nr_words && can_loop; w = SAAKM_FORGET(w + 1)) {
 		used += saakm_popcount(window->used.word[w]);
 		/* Cores that are busy now count for the next interval too. */
-		window->used.word[w] = WORLD->online.word[w] & ~WORLD->kernel_idle.word[w];
+		window->used.word[w] = WORLD->online.word[w] & ~WORLD->idle.word[w];
 	}
 	if (last && used > window->most)
 		window->underload += used - window->most;

@@ -215,17 +215,18 @@ static __always_inline void saakm_put_prev(saakm_t s, struct task_struct *p, thr
 	}
 }
 
-/*
- * Whether another hyperthread of cpu's physical core is busy: spinning would slow it down. Sees
- * only hyperthreads whose numbers are in the same word of 64.
- */
+/* Whether another hyperthread of cpu's physical core is busy: spinning would slow it down. */
 static __always_inline bool saakm_sibling_busy(u32 cpu)
 {
-	domain_t pair = saakm_domain_at(NULL, SAAKM_SMT, saakm_domain_index(NULL, cpu, SAAKM_SMT));
-	u32 w = (cpu / 64) & 15;
-	u64 others = pair->cores.word[w] & ~(1ULL << (cpu % 64)) & WORLD->online.word[w];
+	core_t c;
 
-	return others & ~WORLD->kernel_idle.word[w];
+	if (!WORLD->pairs)
+		return false;
+	SAAKM_EACH(NULL, c, w, saakm_pair_word(cpu, w)) {
+		if (c != cpu && !(SAAKM_LOAD(saakm_word_of(c)) & SAAKM_CORE_SLEEPS))
+			return true;
+	}
+	return false;
 }
 
 /* Ends a spin of cpu, if there is one. */

@@ -370,11 +370,9 @@ void BPF_STRUCT_OPS(saakm_update_idle, s32 cpu, bool idle)
 	saakm_t s = saakm_begin(SAAKM_IN_OPERATION, NULL);
 
 	if (idle) {
-		saakm_set_add(SAAKM_WORLD_SET(kernel_idle), cpu);
 		saakm_sleep(s, cpu, SAAKM_SLEEPS);
 		saakm_poll_arrival(cpu);
 	} else {
-		saakm_set_remove(SAAKM_WORLD_SET(kernel_idle), cpu);
 		saakm_change(s, cpu, SAAKM_WAKES, 0);
 		saakm_stop_spinning((u64)s, cpu);
 	}

@@ -12,7 +12,7 @@
 #ifndef SAAKM_LAYOUT_H
 #define SAAKM_LAYOUT_H
 
-#define SAAKM_LAYOUT 10 /* increment on any change below */
+#define SAAKM_LAYOUT 11 /* increment on any change below */
 
 #define SAAKM_WORLD_AT 0x1000UL     /* struct saakm_world */
 #define SAAKM_TOLD_SETS_AT 0x2000UL /* log.h: sets of cores as last logged */
@@ -135,25 +135,30 @@ struct saakm_group {
 	uint32_t weight; /* cpu.weight */
 };
 
+/* Cache lines: the first is written by other cores, the second is read by them, the third is the
+   core's own. */
 struct saakm_core {
-	uint64_t word;                       /* its threads, and whether it is idle (words.h) */
-	uint32_t seen_khz;                   /* frequency at the last tick, 0: unknown */
+	uint64_t word;     /* its threads, and whether it is idle (words.h) */
+	uint32_t searched; /* enum saakm_search */
+	uint32_t pad_word[13];
+	uint32_t domain[SAAKM_LEVELS];       /* index of its domain at each level */
+	uint32_t known;                      /* the core is part of the topology */
 	uint32_t min_khz, max_khz;           /* written by the loader */
 	uint32_t model_khz;                  /* written by the loader (SAAKM_KHZ_MODEL) */
-	uint32_t domain[SAAKM_LEVELS];       /* index of its domain at each level */
-	uint32_t searched;                   /* enum saakm_search */
+	uint32_t seen_khz;                   /* frequency at the last tick, 0: unknown */
 	uint32_t pending_head, pending_tail; /* ring of postponed moves, in context POSTPONED */
-	uint32_t known;                      /* the core is part of the topology */
-	uint64_t idle_since;                 /* start of the last idle period */
-	uint64_t last_tick;                  /* time of the last event tick */
-	uint64_t warm_ns;                    /* duration of the spin at the next idle */
-	uint64_t warm_until;                 /* end of the current spin, 0: none */
-	uint64_t spin_since;                 /* start of the current spin, 0: none */
-	uint64_t busy_ns;                    /* complete executions of the policy's threads */
-	uint64_t rounds;                     /* polls for an arriving thread since one last ran */
-	uint64_t heard;                      /* value of `missed` before the last search */
-	struct saakm_set self;               /* only this core */
+	uint32_t pad_domain[5];
+	uint64_t idle_since;   /* start of the last idle period */
+	uint64_t last_tick;    /* time of the last event tick */
+	uint64_t warm_ns;      /* duration of the spin at the next idle */
+	uint64_t warm_until;   /* end of the current spin, 0: none */
+	uint64_t spin_since;   /* start of the current spin, 0: none */
+	uint64_t busy_ns;      /* complete executions of the policy's threads */
+	uint64_t rounds;       /* polls for an arriving thread since one last ran */
+	uint64_t heard;        /* value of `missed` before the last search */
+	struct saakm_set self; /* only this core */
 	struct saakm_counters count;
+	uint64_t pad_count[5];
 	uint8_t attrs[SAAKM_CORE_ATTRS]; /* the policy's attributes */
 };
 
@@ -210,6 +215,7 @@ struct saakm_window {
 	struct saakm_set used; /* cores that ran a thread in this interval */
 };
 
+/* From `online` on, what cores write starts at a cache line of its own. */
 struct saakm_world {
 	uint32_t layout;   /* the loader's SAAKM_LAYOUT */
 	uint32_t nr_cores; /* highest core number + 1 */
@@ -219,21 +225,23 @@ struct saakm_world {
 	uint32_t torn;             /* times that saakm_lock gave up (log.h) */
 	uint32_t nr_params;
 	uint32_t underload; /* measure underload */
-	uint32_t pad[5];
-	uint64_t lock;           /* serialises logged handlers */
-	uint64_t logged;         /* log records so far, including lost ones */
-	uint64_t free;           /* head of the free list of slots: index | version << 32 */
-	uint64_t fresh;          /* first slot that was never used */
-	uint64_t threads;        /* slots in use */
-	uint64_t no_slot;        /* threads without a slot: the kernel's global DSQ runs them */
-	uint64_t serials;        /* last serial that was given to a thread */
-	uint64_t missed;         /* times that a core entered `waiting` late (words.h) */
-	uint64_t fresh_group;    /* first index of a cgroup that was never used */
-	uint64_t limits;         /* cgroups with a quota */
+	uint32_t pairs;     /* some physical core has several hyperthreads */
+	uint32_t pad[4];
+	uint64_t lock;        /* serialises logged handlers */
+	uint64_t logged;      /* log records so far, including lost ones */
+	uint64_t free;        /* head of the free list of slots: index | version << 32 */
+	uint64_t fresh;       /* first slot that was never used */
+	uint64_t threads;     /* slots in use */
+	uint64_t no_slot;     /* threads without a slot: the kernel's global DSQ runs them */
+	uint64_t serials;     /* last serial that was given to a thread */
+	uint64_t missed;      /* times that a core entered `waiting` late (words.h) */
+	uint64_t fresh_group; /* first index of a cgroup that was never used */
+	uint64_t limits;      /* cgroups with a quota */
+	uint64_t pad_online[6];
 	struct saakm_set online; /* written by the loader */
-	struct saakm_set kernel_idle;     /* the kernel's view: the idle loop runs */
-	struct saakm_set idle;            /* the policy's view: idle, and no thread is coming */
-	struct saakm_set idle_whole;      /* all hyperthreads of the physical core are in `idle` */
+	struct saakm_set idle;   /* the policy's view: idle, and no thread is coming */
+	struct saakm_set
+		idle_whole; /* the same for all hyperthreads of the core, if there are `pairs` */
 	struct saakm_set waiting;         /* cores with READY threads */
 	struct saakm_set claimed;         /* idle cores that a placement has claimed */
 	int64_t members[SAAKM_MAX_SETS];  /* number of members of each set of the policy */

@@ -20,6 +20,16 @@
 
 /* ---- the arena --------------------------------------------------------------------------- */
 
+#define SAAKM_STARTS_LINE(type, field)                                                             \
+	_Static_assert(offsetof(struct type, field) % 64 == 0, "starts a cache line")
+SAAKM_STARTS_LINE(saakm_core, domain);
+SAAKM_STARTS_LINE(saakm_core, idle_since);
+SAAKM_STARTS_LINE(saakm_core, count);
+SAAKM_STARTS_LINE(saakm_core, attrs);
+SAAKM_STARTS_LINE(saakm_world, online);
+SAAKM_STARTS_LINE(saakm_world, members);
+_Static_assert(sizeof(struct saakm_core) <= SAAKM_CORE_BYTES, "a core is too large");
+
 #define WORLD SAAKM_FIELD_AT(struct saakm_world, SAAKM_WORLD_AT)
 
 static __always_inline struct saakm_core SAAKM_MEM *saakm_core_at(core_t c)
@@ -137,6 +147,11 @@ static __always_inline u64 saakm_pair_word(core_t c, u32 w)
 	return pair->cores.word[w] & WORLD->online.word[w];
 }
 
+static __always_inline bool saakm_has_pairs(void)
+{
+	return WORLD->pairs;
+}
+
 static __always_inline u64 SAAKM_MEM *saakm_missed(void)
 {
 	return &WORLD->missed;
@@ -174,7 +189,7 @@ static __always_inline set_t saakm_idle(saakm_t s)
 
 static __always_inline set_t saakm_idle_whole(saakm_t s)
 {
-	return &WORLD->idle_whole;
+	return WORLD->pairs ? &WORLD->idle_whole : &WORLD->idle;
 }
 
 static __always_inline set_t saakm_waiting(saakm_t s)

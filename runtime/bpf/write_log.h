@@ -128,7 +128,7 @@ static __always_inline void saakm_log_word(u32 w)
 	w &= SAAKM_SET_WORDS - 1;
 	online = WORLD->online.word[w];
 	idle = WORLD->idle.word[w];
-	whole = WORLD->idle_whole.word[w];
+	whole = saakm_idle_whole(NULL)->word[w];
 	waiting = WORLD->waiting.word[w];
 	claimed = WORLD->claimed.word[w];
 	if (!((last[0].word[w] ^ online) | (last[1].word[w] ^ idle) | (last[2].word[w] ^ whole) |

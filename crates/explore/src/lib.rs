@@ -114,6 +114,8 @@ pub struct Machine {
     cells: Vec<AtomicU64>,
     /// The newest value of each cell. A swap always acts on the newest.
     newest: Vec<Plain>,
+    /// Number of swaps of each cell.
+    swaps: Vec<Plain>,
     /// The hyperthreads of core 0's physical core; 0: hyperthreads are left out.
     pair: u64,
     /// Whether somebody has kicked the core; and whether it must also search.
@@ -170,6 +172,7 @@ impl Machine {
             order,
             cells: values.iter().map(|value| AtomicU64::new(*value)).collect(),
             newest: values.iter().map(|value| Plain::new(*value)).collect(),
+            swaps: values.iter().map(|_| Plain::new(0)).collect(),
             pair: start.pair,
             kicked: Default::default(),
             searches: Default::default(),
@@ -197,6 +200,7 @@ impl Machine {
         let Ok(before) = result else { return result.unwrap_or_else(|seen| seen) };
         self.order();
         self.newest[cell].store(new, Relaxed);
+        self.swaps[cell].fetch_add(1, Relaxed);
         if cell < CORES {
             let (before, after) = (Core::decode(before), Core::decode(new));
             let explained = (ARRIVES..=SEARCHES).any(|change| {
@@ -255,6 +259,11 @@ impl Machine {
 
     fn has(&self, set: usize, core: usize) -> bool {
         self.newest[SET + set].load(Relaxed) >> core & 1 != 0
+    }
+
+    /// Number of swaps of the sets that all cores share: `idle`, `idle_whole`, `waiting`, `claimed`.
+    pub fn swaps_of_sets(&self) -> [u64; 4] {
+        std::array::from_fn(|set| self.swaps[SET + set].load(Relaxed))
     }
 
     /// What holds when all operations have ended.

@@ -56,6 +56,11 @@ static uint64_t saakm_pair_word(core_t c, uint32_t w)
 	return w ? 0 : explore_pair(c);
 }
 
+static bool saakm_has_pairs(void)
+{
+	return explore_pair(0) | explore_pair(1) | explore_pair(2);
+}
+
 static uint64_t *saakm_missed(void)
 {
 	return &cells.missed;

@@ -5,6 +5,8 @@ use hearth_explore::*;
 const NONE: (u32, usize) = (0, 0);
 /// A core that runs thread 3, and one that runs nothing and is awake.
 const RUNS_3: Core = Core { current: 3, ..Core::BUSY };
+const RUNS_1: Core = Core { current: 1, ..Core::BUSY };
+const RUNNING_1: [(u32, usize); THREADS] = [NONE, (RUNNING, 0), NONE, NONE];
 const ONE_READY: Core = Core { ready: 1, ..Core::BUSY };
 
 fn nothing(_: &Machine) {}
@@ -283,6 +285,59 @@ static SCENARIOS: &[Scenario] = &[
         preemptions: Some(3),
     },
 ];
+
+/// A thread blocks, its core sleeps, and the thread wakes up there and runs.
+fn sleep_and_wake(m: &Machine) {
+    m.block(1, 0);
+    m.sleep(0, SLEEPS);
+    m.place_on(1, 0);
+    m.run(1, 0);
+}
+
+fn swaps_are(m: &Machine, expected: [u64; 4]) {
+    let swaps = m.swaps_of_sets();
+    m.check(swaps == expected, || {
+        format!("idle, idle_whole, waiting, claimed: {swaps:?}, not {expected:?} swaps")
+    });
+}
+
+/// Swaps of words that all cores share, which move their cache lines between cores.
+static CYCLES: &[Scenario] = &[
+    Scenario {
+        name: "a sleep and a wake-up",
+        start: Start { cores: [RUNS_1, Core::BUSY, Core::BUSY], places: RUNNING_1, pair: 0 },
+        operations: &[sleep_and_wake],
+        rest: |m| swaps_are(m, [2, 0, 2, 0]),
+        preemptions: None,
+    },
+    Scenario {
+        name: "the same beside a hyperthread that sleeps",
+        start: Start { cores: [RUNS_1, Core::IDLE, Core::BUSY], places: RUNNING_1, pair: 0b11 },
+        operations: &[sleep_and_wake],
+        rest: |m| swaps_are(m, [2, 2, 2, 0]),
+        preemptions: None,
+    },
+    Scenario {
+        name: "the same with a claim, beside a hyperthread that runs",
+        start: Start { cores: [RUNS_1, Core::BUSY, Core::BUSY], places: RUNNING_1, pair: 0b11 },
+        operations: &[|m| {
+            m.block(1, 0);
+            m.sleep(0, SLEEPS);
+            m.claim_one_of(1, &[0], 1);
+            m.run(1, 0);
+        }],
+        rest: |m| swaps_are(m, [2, 0, 2, 2]),
+        preemptions: None,
+    },
+];
+
+#[test]
+fn a_sleep_and_a_wake_up_write_few_shared_words() {
+    for scenario in CYCLES {
+        let result = explore(Operations::original(), Order::Full, scenario);
+        assert_eq!(result, Ok(1), "{}", scenario.name);
+    }
+}
 
 #[test]
 fn every_order_keeps_the_properties() {

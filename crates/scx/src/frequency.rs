@@ -3,6 +3,7 @@
 
 use crate::arena::{Arena, read, store};
 use crate::error::Error;
+use crate::layout::CoreWord;
 use hearth_machine::{Governor, Machine, Model};
 use hearth_recorder::Host;
 use std::collections::BTreeMap;
@@ -148,9 +149,6 @@ impl Driver {
     /// Samples the cores, advances the model, and writes changed frequencies into the arena. Calls `changed` for each,
     /// with the kernel's number of the core and kHz.
     pub fn step(&mut self, arena: &Arena, now: u64, mut changed: impl FnMut(u32, u32)) {
-        let world = arena.world();
-        // SAFETY: a field of the arena's `World`.
-        let idle = arena.members(unsafe { &raw const (*world).kernel_idle });
         let at = now.saturating_sub(self.start);
         self.model.advance(at.saturating_sub(STEP.as_nanos() as u64));
         for core in &mut self.cores {
@@ -159,7 +157,7 @@ impl Driver {
             let ran = busy_ns.saturating_sub(core.busy_ns).min(STEP.as_nanos() as u64);
             core.busy_ns = busy_ns;
             let spins = read!(memory, spin_since) != 0;
-            let runs = idle.binary_search(&(core.cpu as u32)).is_err();
+            let runs = !CoreWord(read!(memory, word)).sleeps();
             // It ran and stopped between two samples.
             if ran > 0 && !runs && !spins {
                 self.model.set_active(at.saturating_sub(ran), core.core, true);

@@ -20,6 +20,11 @@ impl CoreWord {
         self.0 as u32
     }
 
+    /// Whether the kernel's idle loop runs (SAAKM_CORE_SLEEPS in words.h).
+    pub fn sleeps(self) -> bool {
+        self.0 >> 62 & 1 != 0
+    }
+
     /// Whether a thread of the policy runs. The first slots stand for threads of other classes.
     pub fn runs(self) -> bool {
         self.0 >> 32 & 0x3fff_ffff >= FIRST_THREAD

@@ -84,7 +84,9 @@ pub fn fill(arena: &Arena, host: &Host) {
     for &cpu in host.possible.iter().chain(&host.cpus).filter(|cpu| (**cpu as usize) < MAX_CORES) {
         arena.touch_core(cpu as usize);
     }
-    for (level, groups) in Domains::of(host).groups.iter().enumerate() {
+    let domains = Domains::of(host);
+    store!(world, pairs, u32::from(domains.groups[0].iter().any(|group| group.cores.len() > 1)));
+    for (level, groups) in domains.groups.iter().enumerate() {
         for (index, group) in groups.iter().enumerate().take(MAX_CORES) {
             let domain = arena.domain(level, index);
             for l in 0..=level {

@@ -3,7 +3,7 @@
 pub const SAAKM_MAX_WEIGHT: u32 = 1048576;
 pub const SAAKM_MAX_CORES: u32 = 1024;
 pub const SAAKM_SET_WORDS: u32 = 16;
-pub const SAAKM_LAYOUT: u32 = 10;
+pub const SAAKM_LAYOUT: u32 = 11;
 pub const SAAKM_WORLD_AT: u32 = 4096;
 pub const SAAKM_TOLD_SETS_AT: u32 = 8192;
 pub const SAAKM_ZERO_AT: u32 = 12288;
@@ -122,15 +122,17 @@ pub struct saakm_group {
 #[derive(Debug, Copy, Clone)]
 pub struct saakm_core {
     pub word: u64,
-    pub seen_khz: u32,
+    pub searched: u32,
+    pub pad_word: [u32; 13usize],
+    pub domain: [u32; 4usize],
+    pub known: u32,
     pub min_khz: u32,
     pub max_khz: u32,
     pub model_khz: u32,
-    pub domain: [u32; 4usize],
-    pub searched: u32,
+    pub seen_khz: u32,
     pub pending_head: u32,
     pub pending_tail: u32,
-    pub known: u32,
+    pub pad_domain: [u32; 5usize],
     pub idle_since: u64,
     pub last_tick: u64,
     pub warm_ns: u64,
@@ -141,6 +143,7 @@ pub struct saakm_core {
     pub heard: u64,
     pub self_: saakm_set,
     pub count: saakm_counters,
+    pub pad_count: [u64; 5usize],
     pub attrs: [u8; 256usize],
 }
 #[repr(C)]
@@ -206,7 +209,8 @@ pub struct saakm_world {
     pub torn: u32,
     pub nr_params: u32,
     pub underload: u32,
-    pub pad: [u32; 5usize],
+    pub pairs: u32,
+    pub pad: [u32; 4usize],
     pub lock: u64,
     pub logged: u64,
     pub free: u64,
@@ -217,8 +221,8 @@ pub struct saakm_world {
     pub missed: u64,
     pub fresh_group: u64,
     pub limits: u64,
+    pub pad_online: [u64; 6usize],
     pub online: saakm_set,
-    pub kernel_idle: saakm_set,
     pub idle: saakm_set,
     pub idle_whole: saakm_set,
     pub waiting: saakm_set,
