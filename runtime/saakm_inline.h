@@ -294,31 +294,29 @@ struct saakm_walk {
 	set_t inner;    /* cores of the rings inside it; NULL: none */
 };
 
-static inline struct saakm_walk saakm_walk_from(saakm_t s, core_t x)
+static inline struct saakm_walk SAAKM_MEM *
+saakm_walk_from(saakm_t s, struct saakm_walk SAAKM_MEM *walk, core_t x)
 {
-	struct saakm_walk walk = {
-		.bits = SAAKM_FORGET(0ULL),
-		.step = SAAKM_FORGET(0U),
-		.start = SAAKM_FORGET(x < saakm_nr_cores(s) ? x : 0),
-		.level = SAAKM_LEVELS,
-	};
-
+	walk->bits = 0;
+	walk->word = 0;
+	walk->step = 0;
+	walk->start = x < saakm_nr_cores(s) ? x : 0;
 	return walk;
 }
 
-static inline struct saakm_walk saakm_walk_nearest(saakm_t s, core_t x)
+static inline struct saakm_walk SAAKM_MEM *
+saakm_walk_nearest(saakm_t s, struct saakm_walk SAAKM_MEM *walk, core_t x)
 {
-	struct saakm_walk walk = saakm_walk_from(s, x);
-
-	walk.level = SAAKM_FORGET(SAAKM_LLC);
-	walk.inner = (set_t)SAAKM_FORGET((uintptr_t)0);
-	walk.ring = &saakm_llc(s, walk.start)->cores;
+	saakm_walk_from(s, walk, x);
+	walk->level = SAAKM_LLC;
+	walk->ring = &saakm_llc(s, walk->start)->cores;
+	walk->inner = NULL;
 	return walk;
 }
 
 /* Advances to the next word of the ring. The start word comes first from `start` up, and last below
    it. False at the end. */
-static inline bool saakm_walk_step(saakm_t s, struct saakm_walk *walk)
+static inline bool saakm_walk_step(saakm_t s, struct saakm_walk SAAKM_MEM *walk)
 {
 	uint64_t upper = ~0ULL << (walk->start % 64);
 
@@ -331,30 +329,29 @@ static inline bool saakm_walk_step(saakm_t s, struct saakm_walk *walk)
 		walk->word = walk->word + 1 < saakm_nr_words(s) ? walk->word + 1 : 0;
 		walk->mask = walk->step < saakm_nr_words(s) ? ~0ULL : ~upper;
 	}
-	walk->step = SAAKM_FORGET(walk->step + 1);
-	walk->word = SAAKM_FORGET(walk->word);
+	walk->step++;
 	return true;
 }
 
 /* Advances to the next larger ring; false after the machine. */
-static inline bool saakm_walk_widen(saakm_t s, struct saakm_walk *walk)
+static inline bool saakm_walk_widen(saakm_t s, struct saakm_walk SAAKM_MEM *walk)
 {
 	while (walk->level < SAAKM_MACHINE && SAAKM_GO_ON) {
 		domain_t wider = saakm_domain_of(s, walk->start, walk->level + 1);
 		bool larger = wider->count[walk->level] > 1;
 
-		walk->level = SAAKM_FORGET(walk->level + 1);
+		walk->level++;
 		if (larger) {
 			walk->inner = walk->ring;
 			walk->ring = &wider->cores;
-			walk->step = SAAKM_FORGET(0U);
+			walk->step = 0;
 			return true;
 		}
 	}
 	return false;
 }
 
-static inline bool saakm_walk_step_ring(saakm_t s, struct saakm_walk *walk)
+static inline bool saakm_walk_step_ring(saakm_t s, struct saakm_walk SAAKM_MEM *walk)
 {
 	if (!saakm_walk_step(s, walk) && !(saakm_walk_widen(s, walk) && saakm_walk_step(s, walk)))
 		return false;
@@ -365,7 +362,7 @@ static inline bool saakm_walk_step_ring(saakm_t s, struct saakm_walk *walk)
 }
 
 /* Takes the next member of this word; SAAKM_NO_CORE: none. */
-static inline core_t saakm_walk_take(struct saakm_walk *walk)
+static inline core_t saakm_walk_take(struct saakm_walk SAAKM_MEM *walk)
 {
 	core_t c;
 
@@ -377,20 +374,22 @@ static inline core_t saakm_walk_take(struct saakm_walk *walk)
 }
 
 #define SAAKM_WALK_(s, c, begin, step, w, members)                                                 \
-	for (struct saakm_walk c##_walk = begin;                                                   \
+	for (SAAKM_WALK_IN(s, c##_walk) = begin;                                                   \
 	     ({                                                                                    \
-		     while (!c##_walk.bits && step(s, &c##_walk) && SAAKM_GO_ON) {                 \
-			     const uint32_t w = c##_walk.word;                                     \
-			     c##_walk.bits = c##_walk.mask & (members);                            \
+		     while (!c##_walk->bits && step(s, c##_walk) && SAAKM_GO_ON) {                 \
+			     const uint32_t w = c##_walk->word;                                    \
+			     c##_walk->bits = c##_walk->mask & (members);                          \
 		     }                                                                             \
-		     c = saakm_walk_take(&c##_walk);                                               \
+		     c = saakm_walk_take(c##_walk);                                                \
 	     }) != SAAKM_NO_CORE &&                                                                \
 	     SAAKM_GO_ON;)
 
 #define SAAKM_EACH_FROM(s, c, x, w, members)                                                       \
-	SAAKM_WALK_(s, c, saakm_walk_from(s, x), saakm_walk_step, w, members)
+	SAAKM_WALK_(s, c, saakm_walk_from(s, SAAKM_WALK_AT(s, c##_walk), x), saakm_walk_step, w,   \
+		    members)
 #define SAAKM_EACH_NEAREST(s, c, x, w, members)                                                    \
-	SAAKM_WALK_(s, c, saakm_walk_nearest(s, x), saakm_walk_step_ring, w, members)
+	SAAKM_WALK_(s, c, saakm_walk_nearest(s, SAAKM_WALK_AT(s, c##_walk), x),                    \
+		    saakm_walk_step_ring, w, members)
 
 /* The first member of a walk, or SAAKM_NO_CORE. */
 #define SAAKM_FIRST(s, w, members)                                                                 \

@@ -169,7 +169,7 @@ static inline bool saakm_put_at(uint64_t SAAKM_MEM *word, uint64_t bits, bool in
 }
 
 /* The same for word w of a kept set. */
-SAAKM_FUNCTION bool saakm_put(uint32_t set, uint32_t w, uint64_t bits, uint32_t in)
+static inline bool saakm_put(uint32_t set, uint32_t w, uint64_t bits, uint32_t in)
 {
 	return saakm_put_at(saakm_kept(set, w), bits, in);
 }

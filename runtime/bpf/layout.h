@@ -25,7 +25,7 @@
 #define SAAKM_DOMAINS_AT 0x200000UL /* struct saakm_domain [SAAKM_LEVELS][SAAKM_MAX_CORES] */
 #define SAAKM_DOMAIN_BYTES 256UL
 #define SAAKM_CONTEXTS_AT 0x400000UL /* struct saakm [SAAKM_MAX_CORES][SAAKM_CONTEXTS] */
-#define SAAKM_CONTEXT_BYTES 4096UL
+#define SAAKM_CONTEXT_BYTES 8192UL
 #define SAAKM_GROUPS_AT 0x2000000UL /* struct saakm_group [SAAKM_MAX_GROUPS]; 0: the root */
 #define SAAKM_GROUP_BYTES 64UL
 #define SAAKM_MAX_GROUPS (1UL << 14)
@@ -43,7 +43,7 @@
 #define SAAKM_MAX_QUEUES 4 /* ready queues per core */
 #define SAAKM_MAX_PARAMS 64
 #define SAAKM_MOVES 32 /* moves that one handler can request; also postponed moves per core */
-#define SAAKM_SCRATCH_SETS 16 /* temporary sets per context */
+#define SAAKM_SCRATCH_SETS 48 /* temporary sets and walks per context */
 
 /*
  * Each nesting level on a core has its own context: operations of sched_ext run with interrupts off

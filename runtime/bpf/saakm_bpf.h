@@ -262,12 +262,20 @@ static __always_inline set_t saakm_affinity(thread_t t)
 	return SAAKM_FIELD_AT(const struct saakm_set, t->affinity);
 }
 
-/* Declares a temporary set. Each use in the code has its own set in each context. */
+/*
+ * Declares a temporary set, or the state of a walk: each use in the code has its own in each
+ * context. On the stack, of 512 bytes, there is no room for it.
+ */
 enum { SAAKM_SCRATCH_BASE = __COUNTER__ + 1 };
-#define SAAKM_SET(name) SAAKM_SET_(name, __COUNTER__)
-#define SAAKM_SET_(name, n)                                                                        \
-	_Static_assert((n) - SAAKM_SCRATCH_BASE < SAAKM_SCRATCH_SETS, "too many temporary sets");  \
-	struct saakm_set SAAKM_MEM *const name = &s->scratch[(n) - SAAKM_SCRATCH_BASE]
+#define SAAKM_SCRATCH(n)                                                                           \
+	({                                                                                         \
+		_Static_assert((n) - SAAKM_SCRATCH_BASE < SAAKM_SCRATCH_SETS,                      \
+			       "too many temporary sets and walks");                               \
+		&s->scratch[(n) - SAAKM_SCRATCH_BASE];                                             \
+	})
+#define SAAKM_SET(name) struct saakm_set SAAKM_MEM *const name = SAAKM_SCRATCH(__COUNTER__)
+#define SAAKM_WALK_IN(s, walk) struct saakm_walk SAAKM_MEM *walk
+#define SAAKM_WALK_AT(s, walk) ((struct saakm_walk SAAKM_MEM *)SAAKM_SCRATCH(__COUNTER__))
 
 #include "../saakm_inline.h"
 #include "saakm_effects.h"

@@ -15,7 +15,7 @@ pub const SAAKM_CORE_BYTES: u32 = 1024;
 pub const SAAKM_DOMAINS_AT: u32 = 2097152;
 pub const SAAKM_DOMAIN_BYTES: u32 = 256;
 pub const SAAKM_CONTEXTS_AT: u32 = 4194304;
-pub const SAAKM_CONTEXT_BYTES: u32 = 4096;
+pub const SAAKM_CONTEXT_BYTES: u32 = 8192;
 pub const SAAKM_GROUPS_AT: u32 = 33554432;
 pub const SAAKM_GROUP_BYTES: u32 = 64;
 pub const SAAKM_MAX_GROUPS: u32 = 16384;
@@ -31,7 +31,7 @@ pub const SAAKM_MAX_SETS: u32 = 16;
 pub const SAAKM_MAX_QUEUES: u32 = 4;
 pub const SAAKM_MAX_PARAMS: u32 = 64;
 pub const SAAKM_MOVES: u32 = 32;
-pub const SAAKM_SCRATCH_SETS: u32 = 16;
+pub const SAAKM_SCRATCH_SETS: u32 = 48;
 pub const SAAKM_SMT: saakm_level = 0;
 pub const SAAKM_LLC: saakm_level = 1;
 pub const SAAKM_NUMA: saakm_level = 2;
@@ -184,7 +184,7 @@ pub struct saakm {
     pub claims: saakm_set,
     pub preempts: saakm_set,
     pub left: saakm_set,
-    pub scratch: [saakm_set; 16usize],
+    pub scratch: [saakm_set; 48usize],
 }
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
