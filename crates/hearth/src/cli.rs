@@ -231,18 +231,68 @@ mod tests {
         }
     }
 
+    /// Panics unless the command line of a shell is accepted; it may start with sudo, and have a comment.
+    fn accept(line: &str) {
+        let words = shlex::split(line).unwrap_or_else(|| panic!("{line}"));
+        let start = words.iter().position(|word| word == "hearth").expect("hearth");
+        assert!(words[..start].iter().all(|word| word == "sudo"), "{line}");
+        let end = words.iter().position(|word| [">", "|", "&"].contains(&&**word)).unwrap_or(words.len());
+        let parsed = definition().try_get_matches_from(&words[start..end]);
+        let parsed = parsed.and_then(|matches| Cli::from_arg_matches(&matches));
+        assert!(parsed.is_ok(), "{line}: {}", parsed.err().map_or_else(String::new, |e| e.to_string()));
+    }
+
     #[test]
     fn every_example_is_accepted() {
         for line in verbs().flat_map(|verb| examples(&verb)) {
-            let words = shlex::split(&line).unwrap_or_else(|| panic!("{line}"));
-            let start = words.iter().position(|word| word == "hearth").expect("hearth");
-            assert!(words[..start].iter().all(|word| word == "sudo"), "{line}");
             assert!(line.chars().count() <= 96, "too long: {line}");
-            let end = words.iter().position(|word| word == ">").unwrap_or(words.len());
-            let parsed = definition().try_get_matches_from(&words[start..end]);
-            let parsed = parsed.and_then(|matches| Cli::from_arg_matches(&matches));
-            assert!(parsed.is_ok(), "{line}: {}", parsed.err().map_or_else(String::new, |e| e.to_string()));
+            accept(&line);
         }
+    }
+
+    #[test]
+    fn a_command_at_the_end_needs_no_dashes() {
+        for line in ["record -o x.trace make -j8", "exec nest make -j8", "vm --cpus 2 make -j8"] {
+            let words = format!("hearth {line}");
+            let matches = definition().try_get_matches_from(words.split(' ')).expect("it is accepted");
+            let (_, verb) = matches.subcommand().expect("a verb");
+            let command: Vec<_> = verb.get_raw("command").expect("a command").collect();
+            assert_eq!(command, ["make", "-j8"], "{line}");
+        }
+    }
+
+    /// The commands in `sh` blocks of a page, with lines that end in a backslash joined.
+    fn commands(page: &str) -> Vec<String> {
+        use pulldown_cmark::{CodeBlockKind, Event, Parser, Tag, TagEnd};
+        let (mut inside, mut found) = (false, Vec::new());
+        for event in Parser::new(page) {
+            match event {
+                Event::Start(Tag::CodeBlock(CodeBlockKind::Fenced(language))) => inside = &*language == "sh",
+                Event::End(TagEnd::CodeBlock) => inside = false,
+                Event::Text(text) if inside => {
+                    let text = text.replace("\\\n", " ");
+                    let is_ours = |line: &&str| line.starts_with("hearth ") || line.starts_with("sudo hearth ");
+                    found.extend(text.lines().filter(is_ours).map(ToOwned::to_owned));
+                }
+                _ => {}
+            }
+        }
+        found
+    }
+
+    #[test]
+    fn every_command_of_the_book_is_accepted() {
+        let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let book = std::fs::read_dir(root.join("docs/src")).expect("the book");
+        let pages = book.map(|page| page.expect("a page").path()).chain([root.join("README.md")]);
+        let mut accepted = 0;
+        for page in pages.filter(|page| page.extension().is_some_and(|extension| extension == "md")) {
+            for line in commands(&std::fs::read_to_string(page).expect("a page")) {
+                accept(&line);
+                accepted += 1;
+            }
+        }
+        assert!(accepted > 100, "only {accepted} commands were found");
     }
 
     #[test]

@@ -34,7 +34,7 @@ pub struct Args {
     energy: bool,
 
     /// The command and its arguments
-    #[arg(last = true, required = true)]
+    #[arg(trailing_var_arg = true, required = true)]
     command: Vec<OsString>,
 }
 

@@ -34,7 +34,7 @@ pub struct Args {
     #[command(flatten)]
     recorder: RecorderOptions,
     /// The command and its arguments
-    #[arg(last = true, value_name = "COMMAND")]
+    #[arg(trailing_var_arg = true, value_name = "COMMAND")]
     command: Vec<String>,
 }
 

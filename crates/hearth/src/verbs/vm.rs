@@ -94,7 +94,7 @@ pub struct Args {
     quiet: bool,
 
     /// The command and its arguments [default: an interactive shell]
-    #[arg(last = true)]
+    #[arg(trailing_var_arg = true)]
     command: Vec<OsString>,
 }
 
