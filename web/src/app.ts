@@ -27,13 +27,15 @@ import { levelOf, plotWidth, slicesHere, timeAt, visible, type Scene, type Sourc
 import type { Theme } from "./model/colour";
 import { AXIS, type Panel } from "./model/layout";
 import { next, tilesOf, type Span } from "./model/levels";
-import { clampSpan, fromHash, initial, toHash, type View } from "./model/state";
+import { clampSpan, fromHash, startOf, toHash, type View } from "./model/state";
 
 /** Prefetching starts after this many ms without input. */
 const CALM = 100;
 
 export class App {
-  view: View = initial();
+  view: View;
+  /** The view of a link without values. */
+  readonly start: View;
   readonly sources: Source[];
   /** The end of the longest trace. */
   readonly end: number;
@@ -72,6 +74,8 @@ export class App {
       threads: new Threads(index, info.threads, () => this.redraw()),
     }));
     this.end = endOf(this.sources);
+    this.start = startOf(infos);
+    this.view = { ...this.start };
     this.fetches = new Fetches(6, (_, error) => this.failed(error));
     canvas.addEventListener("pointermove", (event) => (this.pointer = event.offsetX));
     canvas.addEventListener("pointerleave", () => (this.pointer = null));
@@ -99,7 +103,7 @@ export class App {
 
   readHash(): void {
     this.moved = performance.now();
-    this.view = fromHash(location.hash);
+    this.view = fromHash(location.hash, this.start);
     if (this.view.span) this.view.span = clampSpan(this.view.span, this.end);
     if (this.view.selection && !this.sources[this.view.selection.trace]) this.view.selection = null;
     this.redraw();
@@ -107,7 +111,7 @@ export class App {
 
   /** Writes the view to the URL. */
   writeHash(): void {
-    const hash = toHash(this.view);
+    const hash = toHash(this.view, this.start);
     history.replaceState(null, "", hash ? `#${hash}` : location.pathname + location.search);
   }
 

@@ -16,12 +16,19 @@ export interface TraceInfo {
   source: string;
   duration: number;
   events: number;
+  /** By core, including inferred events. */
   lost: number[];
+  /** Events that the recorder inserted because the kernel did not report them. */
+  inferred: number;
   cores: Core[];
   reasons: string[];
   sets: string[];
   khz_range: [number, number];
+  /** Whether the frequency of any core was ever known. */
+  frequency_known: boolean;
   threads: number;
+  /** Threads of the command. */
+  traced_threads: number;
   levels: { finest_stored: number; coarsest: number };
   complete: boolean;
   warnings: string[];

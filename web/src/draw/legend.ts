@@ -32,6 +32,11 @@ const SIGN: Record<string, string> = { wakeup: "wake-up", place: "placement", mi
 export function legendOf(scene: Scene): Item[] {
   const { view, theme, sources } = scene;
   const items = colours(scene);
+  const { traced, name, thread } = view.filter;
+  if (traced !== undefined || name || thread?.length) {
+    const others = traced && !name && !thread?.length ? "not of the command" : "filtered out";
+    items.push({ is: "swatch", fill: css(theme.dimmed), text: others });
+  }
   const line = (fill: string, text: string) => items.push({ is: "line", fill, text });
   if (view.rows === "core") {
     const sets = new Map(sources.flatMap((s) => s.info.sets.map((name, i) => [name, i] as const)));
@@ -91,12 +96,13 @@ function colours(scene: Scene): Item[] {
 function topPrograms(scene: Scene): string[] {
   const sums = new Map<string, number>();
   for (const source of scene.sources) {
+    const { passes } = scene.styles[source.index]!;
     for (const id of visible(scene, source)) {
       const threads = source.tiles.get(id)?.fields.thread;
       if (!threads) continue;
       for (let i = 0; i < threads.length; i += 7) {
         const thread = threads[i]!;
-        if (thread === 0) continue;
+        if (thread === 0 || (passes && !passes(thread))) continue;
         const name = source.threads.get(thread)?.name;
         if (!name) continue;
         sums.set(name, (sums.get(name) ?? 0) + 1);

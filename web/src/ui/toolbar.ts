@@ -226,5 +226,5 @@ function without<T extends object, K extends keyof T>(object: T, key: K): T {
 /** Applies a named view, or the initial one; the window stays. */
 export function apply(app: App, name: string): void {
   const named = app.named.find((view) => view.name === name) ?? { name: "" };
-  app.change({ ...withNamed(app.view, named), named: named.name || null });
+  app.change({ ...withNamed(app.view, named, app.start), named: named.name || null });
 }

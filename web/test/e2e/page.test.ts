@@ -276,6 +276,27 @@ test("all colourings and kinds of rows are drawn", async () => {
   await page.context().close();
 });
 
+test("without frequencies, programs have colours and other threads are dimmed", async () => {
+  const blind = await serve([{ ...ASKED, name: "vm.trace", spread: true, blind: true }]);
+  const { page, errors } = await open(browser, blind.url);
+  await settle(page);
+  assert.equal(await page.inputValue("#colour"), "process");
+  assert.ok(await page.isChecked("#filter-traced"));
+  assert.match((await page.textContent("#legend"))!, /make.*not of the command/);
+  assert.ok((await colours(page, 120, 60, 1000, 400)) > 3);
+  // Switched off, it stays so in the link.
+  await page.click("summary[title='Filter of threads']");
+  await page.uncheck("#filter-traced");
+  await settle(page);
+  assert.match(await page.evaluate(() => location.hash), /traced=any/);
+  await page.reload();
+  await ready(page);
+  assert.ok(!(await page.isChecked("#filter-traced")));
+  assert.deepEqual(errors, []);
+  await page.context().close();
+  await blind.close();
+});
+
 test("dark and light themes, from the system and the toolbar", async () => {
   const page = await fresh("", { dark: true });
   const [dark] = await pixel(page, 40, 5);

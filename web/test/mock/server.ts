@@ -183,7 +183,7 @@ function at(s: Schedule, core: number, time: number): unknown {
     wake_time: slice.wake!.time,
     latency: slice.from - slice.wake!.time,
     reason: s.info.reasons[slice.reason!],
-    seen_khz: slice.khz - 300_000,
+    seen_khz: slice.khz && slice.khz - 300_000,
     khz: slice.khz,
     queue,
     sets,

@@ -11,7 +11,16 @@ import {
   tileSpan,
   tileWidth,
 } from "../../src/model/levels";
-import { clampSpan, fromHash, initial, toHash, zoom, type View } from "../../src/model/state";
+import {
+  clampSpan,
+  fromHash,
+  initial,
+  startOf,
+  toHash,
+  withNamed,
+  zoom,
+  type View,
+} from "../../src/model/state";
 import { length, moment, niceStep, ticks } from "../../src/model/time";
 
 test("bins and tiles have the widths of the format", () => {
@@ -127,9 +136,26 @@ test("a link contains the whole view", () => {
     scroll: 12,
     theme: "dark",
   };
-  assert.deepEqual(fromHash(`#${toHash(view)}`), view);
-  assert.equal(toHash(initial()), "");
-  assert.deepEqual(fromHash(""), initial());
+  assert.deepEqual(fromHash(`#${toHash(view, initial())}`, initial()), view);
+  assert.equal(toHash(initial(), initial()), "");
+  assert.deepEqual(fromHash("", initial()), initial());
+});
+
+test("without frequencies, programs have colours and other threads are dimmed", () => {
+  const known = { frequency_known: true, traced_threads: 3 };
+  const unknown = { frequency_known: false, traced_threads: 3 };
+  assert.deepEqual(startOf([unknown, known]), initial());
+  const start = startOf([unknown, unknown]);
+  assert.deepEqual([start.colour, start.filter], ["process", { traced: true }]);
+  assert.deepEqual(startOf([unknown, { ...unknown, traced_threads: 0 }]).filter, {});
+  // A link holds what differs from the start, also a filter that is switched off.
+  assert.equal(toHash(start, start), "");
+  assert.deepEqual(fromHash("", start), start);
+  const all: View = { ...start, filter: {} };
+  assert.deepEqual(fromHash(`#${toHash(all, start)}`, start), all);
+  assert.deepEqual(fromHash("#colour=frequency", start).filter, { traced: true });
+  assert.deepEqual(withNamed(all, { name: "" }, start).filter, { traced: true });
+  assert.deepEqual(withNamed(start, { name: "x", filter: {} }, start).filter, {});
 });
 
 test("invalid values in links are ignored", () => {
@@ -144,12 +170,12 @@ test("invalid values in links are ignored", () => {
     "#%E0%A4%A",
     "#marks=toString.overload",
   ]) {
-    const view = fromHash(hash);
+    const view = fromHash(hash, initial());
     assert.equal(view.span, null);
     assert.equal(view.colour, "frequency");
     assert.equal(view.selection, null);
   }
-  assert.deepEqual(fromHash("#marks=toString.overload").marks, ["overload"]);
+  assert.deepEqual(fromHash("#marks=toString.overload", initial()).marks, ["overload"]);
 });
 
 test("a window stays near the trace and keeps its width", () => {

@@ -152,6 +152,26 @@ fn a_trace_is_described() {
         (&json!("a"), &json!(3_000_000), &json!(6))
     );
     assert_eq!(info["levels"], json!({ "finest_stored": 2, "coarsest": 2 }));
+    assert_eq!((&info["frequency_known"], &info["traced_threads"]), (&json!(true), &json!(2)));
+}
+
+#[test]
+fn unknown_frequencies_and_inferred_events_are_told() {
+    let mut trace = trace();
+    trace.events.retain(|event| !matches!(event.kind, Kind::Frequency { .. }));
+    trace.header.threads[1].traced = false;
+    trace.header.lost = vec![4, 3, 0];
+    trace.header.source = Source::Recorded(Recording { inferred: 5, ..Recording::default() });
+    let viewed = Viewed::in_memory("vm".into(), trace).expect("an index");
+    let info = serde_json::to_value(viewed.info()).expect("JSON");
+    assert_eq!((&info["frequency_known"], &info["traced_threads"]), (&json!(false), &json!(1)));
+    assert_eq!((&info["lost"], &info["inferred"]), (&json!([4, 3, 0]), &json!(5)));
+    let warnings = info["warnings"].as_array().expect("warnings");
+    assert!(warnings[0].as_str().is_some_and(|text| text.contains("lost 2 events")), "{warnings:?}");
+    assert!(
+        warnings[1].as_str().is_some_and(|text| text.starts_with("5 events are inferred")),
+        "{warnings:?}"
+    );
 }
 
 #[test]
