@@ -34,16 +34,27 @@ export function drawGrid(p: Painter, frame: Frame, y: number, h: number): void {
   }
 }
 
+/** Number of events that the trace lacks. Inferred events were missing, too, but are in the trace. */
+export function lostEvents({ lost, inferred }: Pick<TraceInfo, "lost" | "inferred">): number {
+  return Math.max(0, lost.reduce((a, b) => a + b, 0) - inferred);
+}
+
+export const inferredText = (count: number): string =>
+  `${grouped(count)} ${count === 1 ? "event" : "events"} inferred`;
+
 /** What is missing from the trace; empty if it is complete. */
 export function lostText(info: TraceInfo): string {
-  const lost = info.lost.reduce((a, b) => a + b, 0);
+  const lost = lostEvents(info);
   const parts: string[] = [];
   if (lost > 0) {
     const worst = info.lost
       .map((n, core) => [n, core] as const)
       .filter(([n]) => n > 0)
       .sort((a, b) => b[0] - a[0]);
-    const named = worst.slice(0, 3).map(([n, core]) => `core ${core}: ${grouped(n)}`);
+    // The numbers of cores include inferred events.
+    const named = worst
+      .slice(0, 3)
+      .map(([n, core]) => `core ${core}${info.inferred ? "" : `: ${grouped(n)}`}`);
     parts.push(
       `${grouped(lost)} events lost (${named.join(", ")}${worst.length > 3 ? `, ${worst.length - 3} more cores` : ""})`,
     );
@@ -78,6 +89,7 @@ export function drawTitle(p: Painter, scene: Scene, source: Source, panel: Panel
     length(info.duration),
     `${info.cores.length} ${info.cores.length === 1 ? "core" : "cores"}`,
     `${grouped(info.events)} ${info.events === 1 ? "event" : "events"}`,
+    info.inferred ? inferredText(info.inferred) : "",
   ];
   const text = facts.filter(Boolean).join("  ·  ");
   const quiet = { fill: theme.quiet, size: 11.5 };
@@ -104,7 +116,8 @@ export function drawGutter(
   drawBrackets(p, scene, panel.rows.brackets, y0);
   const seen = new Set(rows);
   const shown = labelled(panel.rows.rows, byCore ? 11 : 12).filter((row) => seen.has(row));
-  const lossy = (row: Row) => byCore && (source.info.lost[row.key] ?? 0) > 0;
+  const some = lostEvents(source.info) > 0;
+  const lossy = (row: Row) => byCore && some && (source.info.lost[row.key] ?? 0) > 0;
   drawLabels(p, scene, shown, y0, byCore ? (dies ? 34 : 58) : GUTTER - 14, lossy);
 }
 

@@ -15,7 +15,7 @@ import {
   UNKNOWN,
 } from "../model/colour";
 import { mhzOf } from "./compose";
-import { drawWarning } from "./frame";
+import { drawWarning, inferredText, lostEvents } from "./frame";
 import type { Painter } from "./painter";
 import { slicesHere, visible, type Scene } from "./scene";
 import { glyph } from "./slices";
@@ -25,7 +25,7 @@ export type Item =
   | { is: "swatch" | "line"; fill: string; text: string }
   | { is: "ramp"; low: string; high: string; stops: string[] }
   | { is: "sign"; mark: string; text: string }
-  | { is: "lost"; text: string };
+  | { is: "inferred" | "lost"; text: string };
 
 const SIGN: Record<string, string> = { wakeup: "wake-up", place: "placement", migrate: "migration" };
 
@@ -48,7 +48,9 @@ export function legendOf(scene: Scene): Item[] {
   if (sources.some((source) => slicesHere(scene, source).length > 0))
     for (const mark of ["fork", "exec", "exit", "migrate", "wakeup", "place"] as const)
       if (view.marks.includes(mark)) items.push({ is: "sign", mark, text: SIGN[mark] ?? mark });
-  const lost = sources.reduce((sum, { info }) => sum + info.lost.reduce((a, b) => a + b, 0), 0);
+  const inferred = sources.reduce((sum, { info }) => sum + info.inferred, 0);
+  if (inferred > 0) items.push({ is: "inferred", text: inferredText(inferred) });
+  const lost = sources.reduce((sum, { info }) => sum + lostEvents(info), 0);
   const gaps = [
     lost > 0 && `${grouped(lost)} events lost`,
     sources.some(({ info }) => !info.complete) && "incomplete",
@@ -147,7 +149,7 @@ function widthOf(item: Item, p: Pick<Painter, "measure">): number {
   const text = (text: string) => p.measure(text, TEXT);
   if (item.is === "text") return text(item.text);
   if (item.is === "ramp") return text(item.low) + BAR + text(item.high) + 12;
-  return 15 + text(item.text);
+  return (item.is === "inferred" ? 0 : 15) + text(item.text);
 }
 
 export function drawLegend(p: Painter, scene: Scene, placed: Placed, y0: number): void {
@@ -157,6 +159,7 @@ export function drawLegend(p: Painter, scene: Scene, placed: Placed, y0: number)
     const y = y0 + line + 13;
     switch (item.is) {
       case "text":
+      case "inferred":
         p.text(x, y, item.text, { ...style, fill: theme.quiet });
         continue;
       case "ramp": {

@@ -50,7 +50,8 @@ test("two traces are drawn above each other, with lost events", async () => {
   const page = await fresh();
   assert.ok((await colours(page, 120, 60, 1000, 200)) > 20, "the upper trace");
   assert.ok((await colours(page, 120, 420, 1000, 200)) > 20, "the lower trace");
-  assert.match(await page.textContent("#legend .lost").then(String), /events lost, incomplete/);
+  assert.match(await page.textContent("#legend .lost").then(String), /^⚠ 63 events lost, incomplete/);
+  assert.equal(await page.textContent("#legend .inferred"), "5 events inferred");
   assert.match(await page.title(), /cfs\.trace and nest\.trace/);
   assert.deepEqual(page.errors, []);
   await page.context().close();

@@ -12,6 +12,7 @@ import {
 } from "../../src/data/api";
 import { Fetches, Lru } from "../../src/data/cache";
 import { join } from "../../src/data/chunks";
+import { lostEvents, lostText } from "../../src/draw/frame";
 import { fieldsFor, parts, raster, type Style } from "../../src/draw/raster";
 import { ellipsis, escapeXml } from "../../src/draw/painter";
 import { niceTop } from "../../src/draw/strips";
@@ -283,4 +284,12 @@ test("text is cut to its room and escaped for XML", () => {
   assert.equal(escapeXml("😀"), "😀");
   assert.deepEqual([0, 0.1, 0.9, 7, 93, 160].map(niceTop), [1, 0.2, 1, 8, 100, 200]);
   assert.equal(css([1, 2, 3]), "rgb(1,2,3)");
+});
+
+test("lost and inferred events are counted apart", () => {
+  const counts = { ...info(topology(4)), lost: [4, 0, 3], inferred: 5 };
+  assert.equal(lostEvents(counts), 2);
+  assert.equal(lostText(counts), "2 events lost (core 0, core 2)");
+  assert.equal(lostText({ ...counts, inferred: 7 }), "");
+  assert.equal(lostText({ ...counts, inferred: 0 }), "7 events lost (core 0: 4, core 2: 3)");
 });
