@@ -4,6 +4,7 @@ import * as api from "./data/api";
 import type { NamedView, Slice, TraceInfo } from "./data/api";
 import { Fetches } from "./data/cache";
 import { Chunks } from "./data/chunks";
+import { States } from "./data/states";
 import { Threads } from "./data/threads";
 import { Tiles } from "./data/tiles";
 import { styleEpoch } from "./draw/cells";
@@ -16,6 +17,7 @@ import {
   themeOf,
   usedCores,
   wantSlices,
+  wantStates,
   wantTile,
   wantTiles,
   wholeTile,
@@ -72,6 +74,7 @@ export class App {
       tiles: new Tiles(index, info),
       chunks: new Chunks(index, info),
       threads: new Threads(index, info.threads, () => this.redraw()),
+      states: new States(index),
     }));
     this.end = endOf(this.sources);
     this.start = startOf(infos);
@@ -236,7 +239,10 @@ export class App {
       wantTiles(wanted, scene, source, done);
       this.wantOverview(wanted, source, done);
     }
-    for (const source of this.sources) wantSlices(wanted, scene, source, done);
+    for (const source of this.sources) {
+      wantSlices(wanted, scene, source, done);
+      wantStates(wanted, scene, source, done);
+    }
     this.complete = wanted.size === 0;
     if (this.complete) this.lookAhead(wanted, scene);
     this.fetches.want(wanted);

@@ -167,6 +167,26 @@ export function drawEnd(p: Painter, frame: Frame, duration: number, y: number, h
     p.text(x + 6, y + h / 2 + 4, label, { fill: theme.quiet });
 }
 
+/** The rows that are not part of the area: their tops and heights. */
+function outside({ view, panels }: Scene): [number, number][] {
+  const { area } = view;
+  if (!area?.cores || view.rows !== "core") return [];
+  const inside = new Set(area.cores);
+  return panels.flatMap(({ trace, y, rowsY, rows }) => {
+    const top = AXIS + y + rowsY - view.scroll;
+    if (trace !== area.trace) return [[top, rows.height] as [number, number]];
+    const runs: [number, number][] = [];
+    rows.rows.forEach((row, i) => {
+      if (inside.has(row.key)) return;
+      const end = rows.rows[i + 1]?.y ?? rows.height;
+      const open = runs[runs.length - 1];
+      if (open && open[0] + open[1] === top + row.y) open[1] += end - row.y;
+      else runs.push([top + row.y, end - row.y]);
+    });
+    return runs;
+  });
+}
+
 export function drawArea(p: Painter, scene: Scene): void {
   const { area } = scene.view;
   if (!area) return;
@@ -176,6 +196,7 @@ export function drawArea(p: Painter, scene: Scene): void {
   const { theme } = scene;
   p.rect(left, AXIS, x0 - left, scene.height - AXIS, theme.shade);
   p.rect(x1, AXIS, right - x1, scene.height - AXIS, theme.shade);
+  for (const [top, h] of outside(scene)) p.rect(x0, top, x1 - x0, h, theme.shade);
   p.line(x0, AXIS - 8, x0, scene.height, theme.accent, 1.5);
   p.line(x1, AXIS - 8, x1, scene.height, theme.accent, 1.5);
   const label = length(area.to - area.from, 4);

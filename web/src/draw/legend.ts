@@ -19,6 +19,7 @@ import { drawWarning, inferredText, lostEvents } from "./frame";
 import type { Painter } from "./painter";
 import { slicesHere, visible, type Scene } from "./scene";
 import { glyph } from "./slices";
+import { trackColours } from "./track";
 
 export type Item =
   | { is: "text"; text: string }
@@ -48,6 +49,11 @@ export function legendOf(scene: Scene): Item[] {
   if (sources.some((source) => slicesHere(scene, source).length > 0))
     for (const mark of ["fork", "exec", "exit", "migrate", "wakeup", "place"] as const)
       if (view.marks.includes(mark)) items.push({ is: "sign", mark, text: SIGN[mark] ?? mark });
+  if (!scene.figure && view.selection) {
+    const { running, ready } = trackColours(scene);
+    items.push({ is: "swatch", fill: running, text: "selected: running" });
+    items.push({ is: "swatch", fill: ready, text: "ready" });
+  }
   const inferred = sources.reduce((sum, { info }) => sum + info.inferred, 0);
   if (inferred > 0) items.push({ is: "inferred", text: inferredText(inferred) });
   const lost = sources.reduce((sum, { info }) => sum + lostEvents(info), 0);

@@ -11,6 +11,8 @@ export const BELOW_ROWS = 6;
 const BELOW_PANEL = 14;
 export const STRIP = 34;
 const STRIP_GAP = 5;
+/** Height of the track of the selected thread. */
+const TRACK = 18;
 
 export interface Row {
   /** A core, a thread, or the hash of a program's name. */
@@ -48,6 +50,8 @@ export interface Panel {
   titleY: number;
   rowsY: number;
   rows: Rows;
+  /** The track of the selected thread. */
+  track: { y: number; h: number } | null;
   strips: StripPlace[];
   height: number;
 }
@@ -174,6 +178,8 @@ export interface PanelInput {
   /** Cores to show, or rows of another kind. */
   shown: (core: number) => boolean;
   others: readonly { key: number; label: string }[] | null;
+  /** Whether it has a track of the selected thread. */
+  track?: boolean;
 }
 
 export interface LayoutInput {
@@ -194,11 +200,12 @@ export function layout(input: LayoutInput): { panels: Panel[]; height: number } 
   const share = input.room / Math.max(1, input.panels.length);
   const low = share < 420;
   const stripH = low ? STRIP - 12 : STRIP;
-  const parts = input.panels.map(({ info, shown, others }) => {
+  const parts = input.panels.map(({ info, shown, others, track = false }) => {
     const strips = input.strips.filter((strip) => strip !== "sets" || info.sets.length > 0);
-    const below = BELOW_ROWS + strips.length * (stripH + STRIP_GAP) + BELOW_PANEL;
+    const below =
+      BELOW_ROWS + (track ? TRACK + STRIP_GAP : 0) + strips.length * (stripH + STRIP_GAP) + BELOW_PANEL;
     const units = others ? threadUnits(others) : coreUnits(info.cores, input.group, shown);
-    return { strips, below, units, others };
+    return { strips, below, units, others, track };
   });
   const fixed = parts.reduce((sum, { below }) => sum + TITLE + below, 0);
   const fill =
@@ -210,18 +217,20 @@ export function layout(input: LayoutInput): { panels: Panel[]; height: number } 
       : null;
   const panels: Panel[] = [];
   let y = 0;
-  parts.forEach(({ strips, below, units, others }, trace) => {
+  parts.forEach(({ strips, below, units, others, track }, trace) => {
     const rows =
       fill?.[trace] ??
       rowsIn(units, others && input.height === "fit" ? "normal" : input.height, share - TITLE - below);
     let at = TITLE + rows.height + BELOW_ROWS;
+    const tracked = track ? { y: at, h: TRACK } : null;
+    if (track) at += TRACK + STRIP_GAP;
     const places = strips.map((strip) => {
       const place = { strip, y: at, h: stripH };
       at += stripH + STRIP_GAP;
       return place;
     });
     const height = TITLE + rows.height + below;
-    panels.push({ trace, y, titleY: 0, rowsY: TITLE, rows, strips: places, height });
+    panels.push({ trace, y, titleY: 0, rowsY: TITLE, rows, track: tracked, strips: places, height });
     y += height;
   });
   return { panels, height: y };

@@ -36,6 +36,12 @@ export interface Selection {
   core?: number;
 }
 
+/** A marked time; `cores` restricts it to some cores of a trace. */
+export interface Area extends Span {
+  trace?: number;
+  cores?: number[];
+}
+
 export interface View {
   /** The named view that was applied last. */
   named: string | null;
@@ -51,7 +57,7 @@ export interface View {
   unused: boolean;
   filter: Filter;
   selection: Selection | null;
-  area: Span | null;
+  area: Area | null;
   scroll: number;
   theme: "system" | "light" | "dark";
 }
@@ -124,6 +130,7 @@ export function toHash(view: View, start: View): string {
   if (s)
     out.set("select", [s.trace, s.thread, ...(s.time === undefined ? [] : [s.time, s.core ?? 0])].join("."));
   if (view.area) out.set("area", spanText(view.area));
+  if (view.area?.cores) out.set("cores", [view.area.trace ?? 0, ...view.area.cores].join("."));
   if (view.scroll) out.set("scroll", String(Math.round(view.scroll)));
   if (view.theme !== "system") out.set("theme", view.theme);
   return out.toString();
@@ -137,6 +144,8 @@ export function fromHash(hash: string, start: View): View {
   view.named = text("view");
   view.span = parseSpan(text("t"));
   view.area = parseSpan(text("area"));
+  const [trace, ...cores] = numbers(text("cores")) ?? [];
+  if (view.area && cores.length > 0) view.area = { ...view.area, trace: trace!, cores };
   view.colour = oneOf(COLOURS, text("colour")) ?? view.colour;
   view.rows = oneOf(ROWS, text("rows")) ?? view.rows;
   view.height = oneOf(HEIGHTS, text("height")) ?? view.height;

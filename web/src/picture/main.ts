@@ -3,6 +3,7 @@
 import { host, type Canvas } from "./engine";
 import * as api from "../data/api";
 import { Chunks } from "../data/chunks";
+import { States } from "../data/states";
 import { Threads } from "../data/threads";
 import { Tiles } from "../data/tiles";
 import { complete, endOf, themeOf } from "../draw/compose";
@@ -45,6 +46,7 @@ async function picture(text: string): Promise<string> {
     tiles: new Tiles(index, info),
     chunks: new Chunks(index, info),
     threads: new Threads(index, info.threads, () => {}),
+    states: new States(index),
   }));
   const view = await viewOf(request, sources);
   const { width, height, ratio } = request;

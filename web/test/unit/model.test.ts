@@ -132,7 +132,7 @@ test("a link contains the whole view", () => {
     unused: false,
     filter: { traced: true, name: "^cc1|<b>&=#", thread: [4, 5] },
     selection: { trace: 1, thread: 9, time: 33, core: 7 },
-    area: { from: 20, to: 30 },
+    area: { from: 20, to: 30, trace: 1, cores: [0, 4, 1] },
     scroll: 12,
     theme: "dark",
   };

@@ -49,7 +49,7 @@ pub struct Thread<'a> {
     thread: Tid,
     name: &'a str,
     parent: Option<Tid>,
-    traced: bool,
+    pub traced: bool,
 }
 
 impl Viewed {
