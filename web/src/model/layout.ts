@@ -11,6 +11,8 @@ export const BELOW_ROWS = 6;
 const BELOW_PANEL = 14;
 export const STRIP = 34;
 const STRIP_GAP = 5;
+/** Most pixels that a strip gets of the room that the rows leave. */
+const MOST_EXTRA = 40;
 /** Height of the track of the selected thread. */
 const TRACK = 18;
 
@@ -57,7 +59,7 @@ export interface Panel {
 }
 
 const HEIGHT: Record<Exclude<Height, "fit">, number> = { small: 5, normal: 12, large: 24 };
-const FIT = { least: 1, most: 40 };
+const FIT = { least: 1, most: 160 };
 
 interface Unit {
   key: number;
@@ -169,6 +171,28 @@ function rowsIn(units: readonly Unit[], height: Height, room: number): Rows {
   return best;
 }
 
+/** Gives the room that is left to the panels with the lowest rows. */
+function grow(
+  all: Rows[],
+  parts: readonly { units: readonly Unit[]; others: unknown }[],
+  room: number,
+): void {
+  const height = (i: number) => all[i]!.rows[0]?.h ?? FIT.most;
+  const candidates = () => parts.map((_, i) => i).sort((a, b) => height(a) - height(b));
+  const used = () => all.reduce((sum, rows) => sum + rows.height, 0);
+  const better = (i: number): Rows | null => {
+    const { units, others } = parts[i]!;
+    if (others || height(i) >= FIT.most) return null;
+    const rows = place(units, height(i) + 1);
+    return used() - all[i]!.height + rows.height <= room ? rows : null;
+  };
+  for (;;) {
+    const next = candidates().find((i) => better(i));
+    if (next === undefined) return;
+    all[next] = better(next)!;
+  }
+}
+
 export function threadUnits(keys: readonly { key: number; label: string }[]): Unit[] {
   return keys.map(({ key, label }) => ({ key, label, gap: 0 }));
 }
@@ -215,21 +239,29 @@ export function layout(input: LayoutInput): { panels: Panel[]; height: number } 
           Math.max(input.room - fixed, LEAST_ROWS * parts.length),
         )
       : null;
+  const fit = (others: unknown): Height => (others && input.height === "fit" ? "normal" : input.height);
+  const rowsOf =
+    fill ?? parts.map(({ units, below, others }) => rowsIn(units, fit(others), share - TITLE - below));
+  let extra = 0;
+  if (!fill && input.height === "fit") {
+    grow(rowsOf, parts, input.room - fixed);
+    const left = input.room - fixed - rowsOf.reduce((sum, rows) => sum + rows.height, 0);
+    const strips = parts.reduce((sum, part) => sum + part.strips.length, 0);
+    extra = Math.max(0, Math.min(MOST_EXTRA, Math.floor(left / Math.max(1, strips))));
+  }
   const panels: Panel[] = [];
   let y = 0;
-  parts.forEach(({ strips, below, units, others, track }, trace) => {
-    const rows =
-      fill?.[trace] ??
-      rowsIn(units, others && input.height === "fit" ? "normal" : input.height, share - TITLE - below);
+  parts.forEach(({ strips, below, track }, trace) => {
+    const rows = rowsOf[trace]!;
     let at = TITLE + rows.height + BELOW_ROWS;
     const tracked = track ? { y: at, h: TRACK } : null;
     if (track) at += TRACK + STRIP_GAP;
     const places = strips.map((strip) => {
-      const place = { strip, y: at, h: stripH };
-      at += stripH + STRIP_GAP;
+      const place = { strip, y: at, h: stripH + extra };
+      at += place.h + STRIP_GAP;
       return place;
     });
-    const height = TITLE + rows.height + below;
+    const height = TITLE + rows.height + below + places.length * extra;
     panels.push({ trace, y, titleY: 0, rowsY: TITLE, rows, track: tracked, strips: places, height });
     y += height;
   });

@@ -40,7 +40,9 @@ export class Find {
     if (!found) {
       const gaveUp = back ? until > 0 : until < info.duration;
       const where = gaveUp ? `; searched ${back ? "down" : "up"} to ${length(until, 5)}` : "";
-      return this.tell(`no ${back ? "earlier" : "later"} ${NAME[what]} of at least ${length(least)}${where}`);
+      return this.tell(
+        `no ${back ? "earlier" : "later"} ${NAME[what]} of at least ${length(least)}${where}\nchoose a shorter length under Find`,
+      );
     }
     this.tell(null);
     this.last = { what, trace, time: found.to };

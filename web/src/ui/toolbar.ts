@@ -35,7 +35,7 @@ const GROUP_NAME: Record<string, string> = {
   llc: "dies (last-level cache)",
   physical: "SMT siblings",
 };
-const HEIGHT_NAME: Record<string, string> = { fit: "fit the window" };
+const HEIGHT_NAME: Record<string, string> = { fit: "fit window" };
 const ROW_NAME: Record<string, string> = { core: "cores", thread: "threads", process: "programs" };
 
 function select<T extends string>(

@@ -281,7 +281,7 @@ test("keys go to the next and previous long wake-up and overload", async () => {
   assert.match(await page.evaluate(() => location.hash), /area=\d+-\d+&cores=0\.\d+/);
   await page.selectOption("#least", "100000000");
   await press("o");
-  assert.match((await page.textContent("#message"))!, /^no later overload of at least 100 ms$/);
+  assert.match((await page.textContent("#message"))!, /^no later overload of at least 100 ms\n/);
   assert.deepEqual(page.errors, []);
   await page.context().close();
 });

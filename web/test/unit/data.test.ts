@@ -190,6 +190,33 @@ test("a layout fits its room if possible, without overlaps", () => {
   assert.equal(rowAt([], 5), null);
 });
 
+test("panels use the room that others leave", () => {
+  const fit = (panels: [cores: number, sets: string[]][], room: number) =>
+    layout({
+      panels: panels.map(([n, sets]) => ({ info: info(topology(n), sets), shown: () => true, others: null })),
+      group: ["socket"],
+      strips: ["underload", "sets"],
+      height: "fit",
+      room,
+    });
+  // One panel has a strip more, and still has rows as high.
+  const { panels, height } = fit(
+    [
+      [64, []],
+      [64, ["primary"]],
+    ],
+    460,
+  );
+  assert.deepEqual(
+    panels.map((panel) => panel.rows.rows[0]!.h),
+    [2, 2],
+  );
+  assert.ok(height <= 460 && height > 440, String(height));
+  // Two cores fill the window.
+  const two = fit([[2, []]], 600);
+  assert.ok(two.panels[0]!.rows.height > 300 && two.height <= 600, String(two.height));
+});
+
 globalThis.ImageData ??= class {
   readonly data: Uint8ClampedArray;
   constructor(

@@ -17,7 +17,7 @@ pub struct Used {
     /// Times in ns.
     pub running: Time,
     pub ready: Time,
-    /// Number of times that a core switched to it.
+    /// Number of its slices that overlap the area.
     slices: u64,
     /// Includes its fork.
     wakeups: u64,
@@ -57,7 +57,7 @@ pub fn usage(trace: &Viewed, area: Area, limit: usize) -> Result<Usage, tiles::E
     let (mut uses, to) = (Uses::new(area, None), trace.index.end());
     let to = uses.area.to.min(to);
     let until = uses.follow(trace, to)?;
-    let active = |(_, one): &(Tid, Use)| one.running + one.ready + one.slices + one.wakeups > 0;
+    let active = |(_, one): &(Tid, Use)| one.running + one.ready + one.wakeups + one.migrations > 0;
     let mut threads: Vec<(Tid, Use)> = uses.threads.into_iter().filter(active).collect();
     threads.sort_unstable_by_key(|(tid, one)| (std::cmp::Reverse((one.running, one.ready)), *tid));
     let count = threads.len();
@@ -211,6 +211,7 @@ impl Uses {
         if let Some(one) = self.of(tid) {
             match old {
                 Place::Running(_) => {
+                    one.slices += 1;
                     one.running += end - begin;
                     one.cores.insert(core);
                 }
@@ -232,7 +233,6 @@ impl Observer for Uses {
             return;
         }
         let Some(one) = self.of(thread) else { return };
-        one.slices += 1;
         one.migrations += u64::from(from.is_some_and(|from| from != core));
         one.longest_latency = one.longest_latency.max(waited.unwrap_or(0));
     }
