@@ -350,8 +350,9 @@ test("all colourings and kinds of rows are drawn", async () => {
   await page.context().close();
 });
 
-test("without frequencies, programs have colours and other threads are dimmed", async () => {
+test("without frequencies, programs have colours and other threads are dimmed", async (t) => {
   const blind = await serve([{ ...ASKED, name: "vm.trace", spread: true, blind: true }]);
+  t.after(() => blind.close());
   const { page, errors } = await open(browser, blind.url);
   await settle(page);
   assert.equal(await page.inputValue("#colour"), "process");
@@ -368,7 +369,6 @@ test("without frequencies, programs have colours and other threads are dimmed", 
   assert.ok(!(await page.isChecked("#filter-traced")));
   assert.deepEqual(errors, []);
   await page.context().close();
-  await blind.close();
 });
 
 test("dark and light themes, from the system and the toolbar", async () => {

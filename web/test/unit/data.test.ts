@@ -341,6 +341,10 @@ test("each column of a thread's track is the mean of its bins", () => {
   assert.equal(track.running.length, 100);
   assert.deepEqual([...track.running.slice(0, 3)], [0.5, 0, 0]);
   assert.deepEqual([...track.runnable.slice(0, 3)], [1, 0, 0]);
+  // The trace ends in the middle of the first column.
+  const short = { ...source, info: { ...source.info, duration: 1536 } };
+  const cut = { ...scene, span: { from: -512, to: 204_288 } };
+  assert.deepEqual([...trackOf(cut as never, short as never, 7).running.slice(0, 2)], [0.5, NaN]);
   const tiles = { ...source, states: { get: () => undefined } };
   assert.ok(trackOf(scene as never, tiles as never, 7).running.every(Number.isNaN));
 });
