@@ -217,6 +217,17 @@ export interface LayoutInput {
   figure?: boolean;
 }
 
+/** Strips in a window without room for all: the first ones stay. */
+const STAY: readonly Strip[] = ["underload", "sets", "runnable", "cores_used"];
+
+/** As many strips as there is room for. */
+function stripsIn(strips: Strip[], fits: (count: number) => boolean): Strip[] {
+  const count = strips.findIndex((_, i) => !fits(i + 1));
+  if (count < 0) return strips;
+  const stay = STAY.filter((strip) => strips.includes(strip)).slice(0, count);
+  return strips.filter((strip) => stay.includes(strip));
+}
+
 /** The least height of a panel's rows in a figure. */
 export const LEAST_ROWS = 40;
 
@@ -224,12 +235,17 @@ export function layout(input: LayoutInput): { panels: Panel[]; height: number } 
   const share = input.room / Math.max(1, input.panels.length);
   const low = share < 420;
   const stripH = low ? STRIP - 12 : STRIP;
+  const belowRows = (strips: number, track: boolean) =>
+    BELOW_ROWS + (track ? TRACK + STRIP_GAP : 0) + strips * (stripH + STRIP_GAP) + BELOW_PANEL;
   const parts = input.panels.map(({ info, shown, others, track = false }) => {
-    const strips = input.strips.filter((strip) => strip !== "sets" || info.sets.length > 0);
-    const below =
-      BELOW_ROWS + (track ? TRACK + STRIP_GAP : 0) + strips.length * (stripH + STRIP_GAP) + BELOW_PANEL;
     const units = others ? threadUnits(others) : coreUnits(info.cores, input.group, shown);
-    return { strips, below, units, others, track };
+    let strips = input.strips.filter((strip) => strip !== "sets" || info.sets.length > 0);
+    if (input.height === "fit" && !input.figure && !others) {
+      const room = share - TITLE - place(units, FIT.least).height;
+      // Without room for the rows, the picture scrolls, and has all strips.
+      if (belowRows(0, false) <= room) strips = stripsIn(strips, (count) => belowRows(count, track) <= room);
+    }
+    return { strips, below: belowRows(strips.length, track), units, others, track };
   });
   const fixed = parts.reduce((sum, { below }) => sum + TITLE + below, 0);
   const fill =

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { pattern, passes } from "../../src/model/filter";
+import { layout, type LayoutInput } from "../../src/model/layout";
 import {
   ancestor,
   binWidth,
@@ -205,4 +206,32 @@ test("a filter matches a regular expression, or else plain text", () => {
   assert.deepEqual([1, 2, 3].map(passes(view, 0, threads)!), [false, true, false]);
   view.selection = { trace: 1, thread: 1 };
   assert.deepEqual([1, 2].map(passes(view, 1, threads)!), [true, false]);
+});
+
+test("strips give way to rows", () => {
+  const placed = (traces: number, cores: number, room: number, more: Partial<LayoutInput> = {}) => {
+    const info = {
+      cores: Array.from({ length: cores }, (_, n) => ({ physical: n, llc: 0, numa: 0, socket: 0 })),
+      sets: ["primary"],
+    };
+    const panel = { info: info as never, shown: () => true, others: null };
+    return layout({
+      panels: Array(traces).fill(panel),
+      group: [],
+      strips: initial().strips,
+      height: "fit",
+      room,
+      ...more,
+    });
+  };
+  const strips = (...of: Parameters<typeof placed>) =>
+    placed(...of).panels.map((panel) => panel.strips.map(({ strip }) => strip));
+  // Four traces keep their rows.
+  assert.ok(placed(4, 64, 580).height <= 580);
+  assert.deepEqual(strips(4, 64, 580), Array(4).fill(["underload"]));
+  assert.deepEqual(strips(4, 64, 700), Array(4).fill(["underload", "sets"]));
+  assert.deepEqual(strips(1, 2, 600), [initial().strips]);
+  // There is no room for the rows: the picture scrolls.
+  assert.deepEqual(strips(1, 640, 560), [initial().strips]);
+  assert.deepEqual(strips(4, 64, 580, { height: "small" })[0], initial().strips);
 });
