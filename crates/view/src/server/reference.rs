@@ -143,6 +143,11 @@ proptest! {
         let all = usage(&viewed, Area { from: 0, to: end, cores: None, thread: None }, 1000).expect("an answer");
         let sum = |of: fn(&super::usage::Used) -> u64| all.threads.iter().map(of).sum::<u64>();
         prop_assert_eq!(sum(|one| one.migrations), summary.migrations);
+        let switch = |event: &&Event| event.time > 0 && matches!(event.kind, Kind::Switch { next, .. } if next != IDLE);
+        let running = moments(&trace).iter().filter(|state| state.time == 0).next_back().map_or(0, |state| {
+            state.running.iter().filter(|tid| **tid != IDLE).count()
+        });
+        prop_assert_eq!(sum(|one| one.slices), (trace.events.iter().filter(switch).count() + running) as u64);
         let longest = all.threads.iter().map(|one| one.longest_latency).max().unwrap_or(0);
         prop_assert_eq!(longest, waits(&trace).iter().map(|wait| wait.to - wait.from).max().unwrap_or(0));
     }

@@ -18,7 +18,7 @@ pub struct Used {
     pub running: Time,
     pub ready: Time,
     /// Number of its slices that overlap the area.
-    slices: u64,
+    pub slices: u64,
     /// Includes its fork.
     wakeups: u64,
     /// Number of slices on another core than the one before.
@@ -57,7 +57,7 @@ pub fn usage(trace: &Viewed, area: Area, limit: usize) -> Result<Usage, tiles::E
     let (mut uses, to) = (Uses::new(area, None), trace.index.end());
     let to = uses.area.to.min(to);
     let until = uses.follow(trace, to)?;
-    let active = |(_, one): &(Tid, Use)| one.running + one.ready + one.wakeups + one.migrations > 0;
+    let active = |(_, one): &(Tid, Use)| one.running + one.ready + one.slices + one.wakeups > 0;
     let mut threads: Vec<(Tid, Use)> = uses.threads.into_iter().filter(active).collect();
     threads.sort_unstable_by_key(|(tid, one)| (std::cmp::Reverse((one.running, one.ready)), *tid));
     let count = threads.len();
@@ -203,6 +203,7 @@ impl Uses {
         let from = self.area.from;
         let Some(one) = self.of(tid) else { return };
         let (old, begin, end) = (one.place, one.since.max(from), now.max(from));
+        let earlier = one.since <= from;
         (one.place, one.since) = (place, now);
         let (Place::Running(core) | Place::Ready(core)) = old else { return };
         if begin >= end || !self.covers(core) {
@@ -211,7 +212,8 @@ impl Uses {
         if let Some(one) = self.of(tid) {
             match old {
                 Place::Running(_) => {
-                    one.slices += 1;
+                    // [`Observer::run`] counts those that begin later.
+                    one.slices += u64::from(earlier);
                     one.running += end - begin;
                     one.cores.insert(core);
                 }
@@ -229,10 +231,12 @@ impl Observer for Uses {
     fn runnable(&mut self, _: u32) {}
 
     fn run(&mut self, now: Time, thread: Tid, core: CoreId, waited: Option<Time>, from: Option<CoreId>) {
-        if now < self.area.from || !self.covers(core) {
+        let start = self.area.from;
+        if now < start || !self.covers(core) {
             return;
         }
         let Some(one) = self.of(thread) else { return };
+        one.slices += u64::from(now > start);
         one.migrations += u64::from(from.is_some_and(|from| from != core));
         one.longest_latency = one.longest_latency.max(waited.unwrap_or(0));
     }
