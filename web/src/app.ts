@@ -4,6 +4,7 @@ import * as api from "./data/api";
 import type { NamedView, Slice, TraceInfo } from "./data/api";
 import { Fetches } from "./data/cache";
 import { Chunks } from "./data/chunks";
+import { States } from "./data/states";
 import { Threads } from "./data/threads";
 import { Tiles } from "./data/tiles";
 import { styleEpoch } from "./draw/cells";
@@ -16,6 +17,7 @@ import {
   themeOf,
   usedCores,
   wantSlices,
+  wantStates,
   wantTile,
   wantTiles,
   wholeTile,
@@ -27,13 +29,15 @@ import { levelOf, plotWidth, slicesHere, timeAt, visible, type Scene, type Sourc
 import type { Theme } from "./model/colour";
 import { AXIS, type Panel } from "./model/layout";
 import { next, tilesOf, type Span } from "./model/levels";
-import { clampSpan, fromHash, initial, toHash, type View } from "./model/state";
+import { clampSpan, fromHash, startOf, toHash, type View } from "./model/state";
 
 /** Prefetching starts after this many ms without input. */
 const CALM = 100;
 
 export class App {
-  view: View = initial();
+  view: View;
+  /** The view of a link without values. */
+  readonly start: View;
   readonly sources: Source[];
   /** The end of the longest trace. */
   readonly end: number;
@@ -70,8 +74,11 @@ export class App {
       tiles: new Tiles(index, info),
       chunks: new Chunks(index, info),
       threads: new Threads(index, info.threads, () => this.redraw()),
+      states: new States(index),
     }));
     this.end = endOf(this.sources);
+    this.start = startOf(infos);
+    this.view = { ...this.start };
     this.fetches = new Fetches(6, (_, error) => this.failed(error));
     canvas.addEventListener("pointermove", (event) => (this.pointer = event.offsetX));
     canvas.addEventListener("pointerleave", () => (this.pointer = null));
@@ -99,7 +106,7 @@ export class App {
 
   readHash(): void {
     this.moved = performance.now();
-    this.view = fromHash(location.hash);
+    this.view = fromHash(location.hash, this.start);
     if (this.view.span) this.view.span = clampSpan(this.view.span, this.end);
     if (this.view.selection && !this.sources[this.view.selection.trace]) this.view.selection = null;
     this.redraw();
@@ -107,7 +114,7 @@ export class App {
 
   /** Writes the view to the URL. */
   writeHash(): void {
-    const hash = toHash(this.view);
+    const hash = toHash(this.view, this.start);
     history.replaceState(null, "", hash ? `#${hash}` : location.pathname + location.search);
   }
 
@@ -232,7 +239,10 @@ export class App {
       wantTiles(wanted, scene, source, done);
       this.wantOverview(wanted, source, done);
     }
-    for (const source of this.sources) wantSlices(wanted, scene, source, done);
+    for (const source of this.sources) {
+      wantSlices(wanted, scene, source, done);
+      wantStates(wanted, scene, source, done);
+    }
     this.complete = wanted.size === 0;
     if (this.complete) this.lookAhead(wanted, scene);
     this.fetches.want(wanted);

@@ -3,9 +3,10 @@
 import { App } from "./app";
 import * as api from "./data/api";
 import { apply, toolbar } from "./ui/toolbar";
-import { sumUp, type Sums } from "./ui/area";
-import { Details } from "./ui/details";
+import { sumUp } from "./ui/area";
+import { Details, type Marked } from "./ui/details";
 import { byId } from "./ui/dom";
+import { Find } from "./ui/find";
 import { Follow } from "./ui/follow";
 import { help } from "./ui/help";
 import { input } from "./ui/input";
@@ -15,7 +16,7 @@ import { savePng, saveSvg } from "./ui/save";
 import { Search } from "./ui/search";
 import { Tip } from "./ui/tip";
 import { length } from "./model/time";
-import type { Span } from "./model/levels";
+import type { Area } from "./model/state";
 
 let silence: ReturnType<typeof setTimeout> | undefined;
 
@@ -55,7 +56,7 @@ async function start(): Promise<void> {
   help(keys);
 
   let adding = new AbortController();
-  const mark = (area: Span | null): void => {
+  const mark = (area: Area | null): void => {
     adding.abort();
     adding = new AbortController();
     const { signal } = adding;
@@ -63,12 +64,24 @@ async function start(): Promise<void> {
     details.area(null);
     if (!area) return;
     say(`Marked ${length(area.to - area.from)}`);
-    const all: Promise<Sums>[] = app.sources.map((source) => sumUp(source.index, source.info, area, signal));
-    Promise.all(all).then(
-      (sums) => details.area(sums),
-      (error: unknown) => signal.aborted || tell(String(error)),
-    );
+    const failed = (error: unknown) => signal.aborted || tell(String(error));
+    const sources = app.sources.filter(({ index }) => !area.cores || index === area.trace);
+    const sums = sources.map(async (source): Promise<Marked> => ({
+      source,
+      sums: await sumUp(source.index, source.info, area, signal),
+      usage: null,
+    }));
+    const count = async (marked: Marked[]): Promise<void> => {
+      details.area(marked);
+      for (const one of marked) {
+        one.usage = await api.usage(one.source.index, area, { cores: area.cores }, signal);
+        details.update();
+      }
+    };
+    Promise.all(sums).then(count).catch(failed);
   };
+
+  const find = new Find(app, follow, mark, tell);
 
   const link = async (): Promise<void> => {
     app.writeHash();
@@ -85,11 +98,12 @@ async function start(): Promise<void> {
       save: (kind) =>
         void (kind === "png" ? savePng : saveSvg)(app).catch((error: unknown) => tell(String(error))),
       link: () => void link(),
+      find,
     },
     search.element,
   );
   overview(app, byId<HTMLCanvasElement>("overview"));
-  input({ app, follow, search, tip, mark, help: () => keys.showModal() });
+  input({ app, follow, find, search, tip, mark, help: () => keys.showModal() });
 
   let names = 0;
   app.onDraw(() => {

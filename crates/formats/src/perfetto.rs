@@ -75,6 +75,15 @@ pub mod descriptor {
 
 /// `common_flags` of an event in a hardware interrupt.
 pub const INTERRUPT: u64 = 0x08;
+/// In `common_flags` of exports of Hearth: the importer ignores the event.
+pub const DERIVED: u64 = 1 << 31;
+/// In `common_flags` of exports of Hearth, above this bit: by how many ns the event was moved.
+pub const SHIFT: u32 = 8;
+
+/// Time of an event in an export of Hearth before it was moved.
+pub fn unmoved(time: u64, flags: u64) -> u64 {
+    time.saturating_sub((flags & (DERIVED - 1)) >> SHIFT)
+}
 
 /// `prev_state` of Linux 4.14 and later.
 pub mod state {

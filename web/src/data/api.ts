@@ -16,12 +16,19 @@ export interface TraceInfo {
   source: string;
   duration: number;
   events: number;
+  /** By core, including inferred events. */
   lost: number[];
+  /** Events that the recorder inserted because the kernel did not report them. */
+  inferred: number;
   cores: Core[];
   reasons: string[];
   sets: string[];
   khz_range: [number, number];
+  /** Whether the frequency of any core was ever known. */
+  frequency_known: boolean;
   threads: number;
+  /** Threads of the command. */
+  traced_threads: number;
   levels: { finest_stored: number; coarsest: number };
   complete: boolean;
   warnings: string[];
@@ -91,6 +98,63 @@ export interface At {
   khz?: number | null;
   queue?: number | null;
   sets?: (string | number)[] | null;
+}
+
+/** The policy's decision of a placement, and what the policy saw. */
+export interface Why {
+  thread: number;
+  placed: {
+    time: number;
+    /** The core on which the policy ran. */
+    core: number;
+    target: number;
+    reason: number;
+    seen_khz: number | null;
+  } | null;
+  /** A move after the decision. */
+  migrated: { time: number; from: number; to: number } | null;
+  /** The core of the previous slice. */
+  previous: number | null;
+  /** Just before the decision. */
+  before: { idle: number; target: Seen; previous: Seen | null; set_sizes: number[] } | null;
+}
+
+export interface Seen {
+  /** Runnable threads. */
+  queue: number;
+  khz: number | null;
+  sets: number[];
+}
+
+export interface Used {
+  thread: number;
+  name: string;
+  traced: boolean;
+  running: number;
+  ready: number;
+  slices: number;
+  wakeups: number;
+  migrations: number;
+  cores: number;
+  longest_latency: number;
+  from: number;
+  to: number;
+}
+
+export interface Usage {
+  /** The range ends here if the server had no time for all of it. */
+  until: number;
+  count: number;
+  running: number;
+  threads: Used[];
+}
+
+export const FINDS = ["wakeup", "overload"] as const;
+export type Find = (typeof FINDS)[number];
+
+export interface Found {
+  found: { thread: number | null; core: number; from: number; to: number } | null;
+  until: number;
 }
 
 export interface NamedView {
@@ -163,6 +227,38 @@ export const nextSlice = (
 
 export const at = (trace: number, core: number, time: number, signal?: AbortSignal) =>
   json<At>(`api/traces/${trace}/at?core=${core}&time=${Math.round(time)}`, signal);
+
+export const why = (trace: number, core: number, time: number) =>
+  json<Why | null>(`api/traces/${trace}/why?core=${core}&time=${Math.round(time)}`);
+
+/** The threads that ran in a part of a trace: in some time, on all or some cores, all or one of them. */
+export const usage = (
+  trace: number,
+  span: { from: number; to: number },
+  only: { cores?: readonly number[] | undefined; thread?: number },
+  signal?: AbortSignal,
+) => {
+  const cores = only.cores ? `&cores=${only.cores.join()}` : "";
+  const thread = only.thread === undefined ? "" : `&thread=${only.thread}`;
+  const [from, to] = [Math.round(span.from), Math.round(span.to)];
+  return json<Usage>(`api/traces/${trace}/usage?from=${from}&to=${to}&limit=100${cores}${thread}`, signal);
+};
+
+export const states = (
+  trace: number,
+  tid: number,
+  { level, index }: { level: number; index: number },
+  signal?: AbortSignal,
+) =>
+  json<{ until: number; running: number[]; ready: number[] }>(
+    `api/traces/${trace}/threads/${tid}/states/${level}/${index}`,
+    signal,
+  );
+
+export const find = (trace: number, what: Find, time: number, back: boolean, least: number) =>
+  json<Found>(
+    `api/traces/${trace}/find?what=${what}&time=${Math.round(time)}&direction=${back ? "back" : "forward"}&least=${least}`,
+  );
 
 export const events = (trace: number, from: number, to: number, limit: number, signal?: AbortSignal) =>
   json<Events>(

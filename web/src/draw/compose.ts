@@ -69,6 +69,7 @@ export function compose(asked: Asked): { scene: Scene; content: number } {
       info: source.info,
       shown: (core: number) => !used || used[core]! > 0,
       others: view.rows === "core" ? null : otherRows(scene, source),
+      track: !figure && view.selection?.trace === source.index,
     };
   });
   const placed = layout({
@@ -149,6 +150,17 @@ export function wantSlices(wanted: Map<string, Run>, scene: Scene, source: Sourc
     for (const id of visible(scene, source)) source.threads.wantTile(source.tiles.get(id)?.fields.thread);
   const here = slicesHere(scene, source).flatMap((chunk) => chunk.slices.map((slice) => slice.thread));
   source.threads.want(new Set(here.filter((tid) => tid !== 0)));
+}
+
+/** Wants the states of the selected thread. */
+export function wantStates(wanted: Map<string, Run>, scene: Scene, source: Source, done: () => void): void {
+  const { selection } = scene.view;
+  if (selection?.trace !== source.index) return;
+  for (const id of visible(scene, source)) {
+    if (source.states.get(selection.thread, id)) continue;
+    const [key, run] = source.states.fetch(selection.thread, id, done);
+    wanted.set(key, run);
+  }
 }
 
 /** Fetches all that a scene needs. What arrives may change the scene, so it is composed again. */

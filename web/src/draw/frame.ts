@@ -34,16 +34,27 @@ export function drawGrid(p: Painter, frame: Frame, y: number, h: number): void {
   }
 }
 
+/** Number of events that the trace lacks. Inferred events were missing, too, but are in the trace. */
+export function lostEvents({ lost, inferred }: Pick<TraceInfo, "lost" | "inferred">): number {
+  return Math.max(0, lost.reduce((a, b) => a + b, 0) - inferred);
+}
+
+export const inferredText = (count: number): string =>
+  `${grouped(count)} ${count === 1 ? "event" : "events"} inferred`;
+
 /** What is missing from the trace; empty if it is complete. */
 export function lostText(info: TraceInfo): string {
-  const lost = info.lost.reduce((a, b) => a + b, 0);
+  const lost = lostEvents(info);
   const parts: string[] = [];
   if (lost > 0) {
     const worst = info.lost
       .map((n, core) => [n, core] as const)
       .filter(([n]) => n > 0)
       .sort((a, b) => b[0] - a[0]);
-    const named = worst.slice(0, 3).map(([n, core]) => `core ${core}: ${grouped(n)}`);
+    // The numbers of cores include inferred events.
+    const named = worst
+      .slice(0, 3)
+      .map(([n, core]) => `core ${core}${info.inferred ? "" : `: ${grouped(n)}`}`);
     parts.push(
       `${grouped(lost)} events lost (${named.join(", ")}${worst.length > 3 ? `, ${worst.length - 3} more cores` : ""})`,
     );
@@ -78,6 +89,7 @@ export function drawTitle(p: Painter, scene: Scene, source: Source, panel: Panel
     length(info.duration),
     `${info.cores.length} ${info.cores.length === 1 ? "core" : "cores"}`,
     `${grouped(info.events)} ${info.events === 1 ? "event" : "events"}`,
+    info.inferred ? inferredText(info.inferred) : "",
   ];
   const text = facts.filter(Boolean).join("  ·  ");
   const quiet = { fill: theme.quiet, size: 11.5 };
@@ -104,7 +116,8 @@ export function drawGutter(
   drawBrackets(p, scene, panel.rows.brackets, y0);
   const seen = new Set(rows);
   const shown = labelled(panel.rows.rows, byCore ? 11 : 12).filter((row) => seen.has(row));
-  const lossy = (row: Row) => byCore && (source.info.lost[row.key] ?? 0) > 0;
+  const some = lostEvents(source.info) > 0;
+  const lossy = (row: Row) => byCore && some && (source.info.lost[row.key] ?? 0) > 0;
   drawLabels(p, scene, shown, y0, byCore ? (dies ? 34 : 58) : GUTTER - 14, lossy);
 }
 
@@ -154,6 +167,26 @@ export function drawEnd(p: Painter, frame: Frame, duration: number, y: number, h
     p.text(x + 6, y + h / 2 + 4, label, { fill: theme.quiet });
 }
 
+/** The rows that are not part of the area: their tops and heights. */
+function outside({ view, panels }: Scene): [number, number][] {
+  const { area } = view;
+  if (!area?.cores || view.rows !== "core") return [];
+  const inside = new Set(area.cores);
+  return panels.flatMap(({ trace, y, rowsY, rows }) => {
+    const top = AXIS + y + rowsY - view.scroll;
+    if (trace !== area.trace) return [[top, rows.height] as [number, number]];
+    const runs: [number, number][] = [];
+    rows.rows.forEach((row, i) => {
+      if (inside.has(row.key)) return;
+      const end = rows.rows[i + 1]?.y ?? rows.height;
+      const open = runs[runs.length - 1];
+      if (open && open[0] + open[1] === top + row.y) open[1] += end - row.y;
+      else runs.push([top + row.y, end - row.y]);
+    });
+    return runs;
+  });
+}
+
 export function drawArea(p: Painter, scene: Scene): void {
   const { area } = scene.view;
   if (!area) return;
@@ -163,6 +196,7 @@ export function drawArea(p: Painter, scene: Scene): void {
   const { theme } = scene;
   p.rect(left, AXIS, x0 - left, scene.height - AXIS, theme.shade);
   p.rect(x1, AXIS, right - x1, scene.height - AXIS, theme.shade);
+  for (const [top, h] of outside(scene)) p.rect(x0, top, x1 - x0, h, theme.shade);
   p.line(x0, AXIS - 8, x0, scene.height, theme.accent, 1.5);
   p.line(x1, AXIS - 8, x1, scene.height, theme.accent, 1.5);
   const label = length(area.to - area.from, 4);

@@ -15,23 +15,29 @@ import {
   UNKNOWN,
 } from "../model/colour";
 import { mhzOf } from "./compose";
-import { drawWarning } from "./frame";
+import { drawWarning, inferredText, lostEvents } from "./frame";
 import type { Painter } from "./painter";
 import { slicesHere, visible, type Scene } from "./scene";
 import { glyph } from "./slices";
+import { trackColours } from "./track";
 
 export type Item =
   | { is: "text"; text: string }
   | { is: "swatch" | "line"; fill: string; text: string }
   | { is: "ramp"; low: string; high: string; stops: string[] }
   | { is: "sign"; mark: string; text: string }
-  | { is: "lost"; text: string };
+  | { is: "inferred" | "lost"; text: string };
 
 const SIGN: Record<string, string> = { wakeup: "wake-up", place: "placement", migrate: "migration" };
 
 export function legendOf(scene: Scene): Item[] {
   const { view, theme, sources } = scene;
   const items = colours(scene);
+  const { traced, name, thread } = view.filter;
+  if (traced !== undefined || name || thread?.length) {
+    const others = traced && !name && !thread?.length ? "not of the command" : "filtered out";
+    items.push({ is: "swatch", fill: css(theme.dimmed), text: others });
+  }
   const line = (fill: string, text: string) => items.push({ is: "line", fill, text });
   if (view.rows === "core") {
     const sets = new Map(sources.flatMap((s) => s.info.sets.map((name, i) => [name, i] as const)));
@@ -43,7 +49,14 @@ export function legendOf(scene: Scene): Item[] {
   if (sources.some((source) => slicesHere(scene, source).length > 0))
     for (const mark of ["fork", "exec", "exit", "migrate", "wakeup", "place"] as const)
       if (view.marks.includes(mark)) items.push({ is: "sign", mark, text: SIGN[mark] ?? mark });
-  const lost = sources.reduce((sum, { info }) => sum + info.lost.reduce((a, b) => a + b, 0), 0);
+  if (!scene.figure && view.selection) {
+    const { running, ready } = trackColours(scene);
+    items.push({ is: "swatch", fill: running, text: "selected: running" });
+    items.push({ is: "swatch", fill: ready, text: "ready" });
+  }
+  const inferred = sources.reduce((sum, { info }) => sum + info.inferred, 0);
+  if (inferred > 0) items.push({ is: "inferred", text: inferredText(inferred) });
+  const lost = sources.reduce((sum, { info }) => sum + lostEvents(info), 0);
   const gaps = [
     lost > 0 && `${grouped(lost)} events lost`,
     sources.some(({ info }) => !info.complete) && "incomplete",
@@ -91,12 +104,13 @@ function colours(scene: Scene): Item[] {
 function topPrograms(scene: Scene): string[] {
   const sums = new Map<string, number>();
   for (const source of scene.sources) {
+    const { passes } = scene.styles[source.index]!;
     for (const id of visible(scene, source)) {
       const threads = source.tiles.get(id)?.fields.thread;
       if (!threads) continue;
       for (let i = 0; i < threads.length; i += 7) {
         const thread = threads[i]!;
-        if (thread === 0) continue;
+        if (thread === 0 || (passes && !passes(thread))) continue;
         const name = source.threads.get(thread)?.name;
         if (!name) continue;
         sums.set(name, (sums.get(name) ?? 0) + 1);
@@ -141,7 +155,7 @@ function widthOf(item: Item, p: Pick<Painter, "measure">): number {
   const text = (text: string) => p.measure(text, TEXT);
   if (item.is === "text") return text(item.text);
   if (item.is === "ramp") return text(item.low) + BAR + text(item.high) + 12;
-  return 15 + text(item.text);
+  return (item.is === "inferred" ? 0 : 15) + text(item.text);
 }
 
 export function drawLegend(p: Painter, scene: Scene, placed: Placed, y0: number): void {
@@ -151,6 +165,7 @@ export function drawLegend(p: Painter, scene: Scene, placed: Placed, y0: number)
     const y = y0 + line + 13;
     switch (item.is) {
       case "text":
+      case "inferred":
         p.text(x, y, item.text, { ...style, fill: theme.quiet });
         continue;
       case "ramp": {

@@ -18,6 +18,7 @@ import type { Painter } from "./painter";
 import { levelOf, plotWidth, slicesHere, xOf, type Scene, type Source } from "./scene";
 import { drawArrows, drawGlyphs, drawSlices, shownSlices, type RowOf } from "./slices";
 import { drawStrips, stripData } from "./strips";
+import { drawTrack } from "./track";
 
 const ROWS_NAME: Record<Rows, string> = { core: "core", thread: "thread", process: "program" };
 
@@ -44,6 +45,7 @@ export function drawPicture(p: Painter, scene: Scene): void {
         drawRows(p, scene, source, panel, y0 + panel.rowsY, rows);
         drawGrid(p, scene, y0 + panel.rowsY, panel.height - panel.rowsY - 14);
       });
+      drawTrack(p, scene, source, panel, y0);
       drawStrips(p, scene, source, panel, y0, strips);
       drawEnd(p, scene, source.info.duration, y0 + panel.rowsY, panel.height - panel.rowsY - 14);
     }

@@ -2,6 +2,7 @@
 
 import type { TraceInfo } from "../data/api";
 import type { Chunk, Chunks } from "../data/chunks";
+import type { States } from "../data/states";
 import type { Threads } from "../data/threads";
 import type { Tile, Tiles } from "../data/tiles";
 import type { Field } from "../data/api";
@@ -17,6 +18,7 @@ export interface Source {
   tiles: Tiles;
   chunks: Chunks;
   threads: Threads;
+  states: States;
 }
 
 /** What all pictures of cores over time have: those of the viewer and those of the report. */

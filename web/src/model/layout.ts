@@ -11,6 +11,10 @@ export const BELOW_ROWS = 6;
 const BELOW_PANEL = 14;
 export const STRIP = 34;
 const STRIP_GAP = 5;
+/** Most pixels that a strip gets of the room that the rows leave. */
+const MOST_EXTRA = 40;
+/** Height of the track of the selected thread. */
+const TRACK = 18;
 
 export interface Row {
   /** A core, a thread, or the hash of a program's name. */
@@ -48,12 +52,14 @@ export interface Panel {
   titleY: number;
   rowsY: number;
   rows: Rows;
+  /** The track of the selected thread. */
+  track: { y: number; h: number } | null;
   strips: StripPlace[];
   height: number;
 }
 
 const HEIGHT: Record<Exclude<Height, "fit">, number> = { small: 5, normal: 12, large: 24 };
-const FIT = { least: 1, most: 40 };
+const FIT = { least: 1, most: 160 };
 
 interface Unit {
   key: number;
@@ -165,6 +171,28 @@ function rowsIn(units: readonly Unit[], height: Height, room: number): Rows {
   return best;
 }
 
+/** Gives the room that is left to the panels with the lowest rows. */
+function grow(
+  all: Rows[],
+  parts: readonly { units: readonly Unit[]; others: unknown }[],
+  room: number,
+): void {
+  const height = (i: number) => all[i]!.rows[0]?.h ?? FIT.most;
+  const candidates = () => parts.map((_, i) => i).sort((a, b) => height(a) - height(b));
+  const used = () => all.reduce((sum, rows) => sum + rows.height, 0);
+  const better = (i: number): Rows | null => {
+    const { units, others } = parts[i]!;
+    if (others || height(i) >= FIT.most) return null;
+    const rows = place(units, height(i) + 1);
+    return used() - all[i]!.height + rows.height <= room ? rows : null;
+  };
+  for (;;) {
+    const next = candidates().find((i) => better(i));
+    if (next === undefined) return;
+    all[next] = better(next)!;
+  }
+}
+
 export function threadUnits(keys: readonly { key: number; label: string }[]): Unit[] {
   return keys.map(({ key, label }) => ({ key, label, gap: 0 }));
 }
@@ -174,6 +202,8 @@ export interface PanelInput {
   /** Cores to show, or rows of another kind. */
   shown: (core: number) => boolean;
   others: readonly { key: number; label: string }[] | null;
+  /** Whether it has a track of the selected thread. */
+  track?: boolean;
 }
 
 export interface LayoutInput {
@@ -187,6 +217,17 @@ export interface LayoutInput {
   figure?: boolean;
 }
 
+/** Strips in a window without room for all: the first ones stay. */
+const STAY: readonly Strip[] = ["underload", "sets", "runnable", "cores_used"];
+
+/** As many strips as there is room for. */
+function stripsIn(strips: Strip[], fits: (count: number) => boolean): Strip[] {
+  const count = strips.findIndex((_, i) => !fits(i + 1));
+  if (count < 0) return strips;
+  const stay = STAY.filter((strip) => strips.includes(strip)).slice(0, count);
+  return strips.filter((strip) => stay.includes(strip));
+}
+
 /** The least height of a panel's rows in a figure. */
 export const LEAST_ROWS = 40;
 
@@ -194,11 +235,17 @@ export function layout(input: LayoutInput): { panels: Panel[]; height: number } 
   const share = input.room / Math.max(1, input.panels.length);
   const low = share < 420;
   const stripH = low ? STRIP - 12 : STRIP;
-  const parts = input.panels.map(({ info, shown, others }) => {
-    const strips = input.strips.filter((strip) => strip !== "sets" || info.sets.length > 0);
-    const below = BELOW_ROWS + strips.length * (stripH + STRIP_GAP) + BELOW_PANEL;
+  const belowRows = (strips: number, track: boolean) =>
+    BELOW_ROWS + (track ? TRACK + STRIP_GAP : 0) + strips * (stripH + STRIP_GAP) + BELOW_PANEL;
+  const parts = input.panels.map(({ info, shown, others, track = false }) => {
     const units = others ? threadUnits(others) : coreUnits(info.cores, input.group, shown);
-    return { strips, below, units, others };
+    let strips = input.strips.filter((strip) => strip !== "sets" || info.sets.length > 0);
+    if (input.height === "fit" && !input.figure && !others) {
+      const room = share - TITLE - place(units, FIT.least).height;
+      // Without room for the rows, the picture scrolls, and has all strips.
+      if (belowRows(0, false) <= room) strips = stripsIn(strips, (count) => belowRows(count, track) <= room);
+    }
+    return { strips, below: belowRows(strips.length, track), units, others, track };
   });
   const fixed = parts.reduce((sum, { below }) => sum + TITLE + below, 0);
   const fill =
@@ -208,20 +255,30 @@ export function layout(input: LayoutInput): { panels: Panel[]; height: number } 
           Math.max(input.room - fixed, LEAST_ROWS * parts.length),
         )
       : null;
+  const fit = (others: unknown): Height => (others && input.height === "fit" ? "normal" : input.height);
+  const rowsOf =
+    fill ?? parts.map(({ units, below, others }) => rowsIn(units, fit(others), share - TITLE - below));
+  let extra = 0;
+  if (!fill && input.height === "fit") {
+    grow(rowsOf, parts, input.room - fixed);
+    const left = input.room - fixed - rowsOf.reduce((sum, rows) => sum + rows.height, 0);
+    const strips = parts.reduce((sum, part) => sum + part.strips.length, 0);
+    extra = Math.max(0, Math.min(MOST_EXTRA, Math.floor(left / Math.max(1, strips))));
+  }
   const panels: Panel[] = [];
   let y = 0;
-  parts.forEach(({ strips, below, units, others }, trace) => {
-    const rows =
-      fill?.[trace] ??
-      rowsIn(units, others && input.height === "fit" ? "normal" : input.height, share - TITLE - below);
+  parts.forEach(({ strips, below, track }, trace) => {
+    const rows = rowsOf[trace]!;
     let at = TITLE + rows.height + BELOW_ROWS;
+    const tracked = track ? { y: at, h: TRACK } : null;
+    if (track) at += TRACK + STRIP_GAP;
     const places = strips.map((strip) => {
-      const place = { strip, y: at, h: stripH };
-      at += stripH + STRIP_GAP;
+      const place = { strip, y: at, h: stripH + extra };
+      at += place.h + STRIP_GAP;
       return place;
     });
-    const height = TITLE + rows.height + below;
-    panels.push({ trace, y, titleY: 0, rowsY: TITLE, rows, strips: places, height });
+    const height = TITLE + rows.height + below + places.length * extra;
+    panels.push({ trace, y, titleY: 0, rowsY: TITLE, rows, track: tracked, strips: places, height });
     y += height;
   });
   return { panels, height: y };

@@ -1,6 +1,6 @@
 // The state of the view. The URL's fragment holds all of it, so a link restores the view.
 
-import type { NamedView } from "../data/api";
+import type { NamedView, TraceInfo } from "../data/api";
 import type { Span } from "./levels";
 
 export const COLOURS = ["frequency", "queue", "thread", "process", "reason"] as const;
@@ -36,6 +36,12 @@ export interface Selection {
   core?: number;
 }
 
+/** A marked time; `cores` restricts it to some cores of a trace. */
+export interface Area extends Span {
+  trace?: number;
+  cores?: number[];
+}
+
 export interface View {
   /** The named view that was applied last. */
   named: string | null;
@@ -51,7 +57,7 @@ export interface View {
   unused: boolean;
   filter: Filter;
   selection: Selection | null;
-  area: Span | null;
+  area: Area | null;
   scroll: number;
   theme: "system" | "light" | "dark";
 }
@@ -75,10 +81,21 @@ export function initial(): View {
   };
 }
 
-/** The view with the values of a named one; fields that it lacks get their initial values. */
-export function withNamed(view: View, named: NamedView | undefined): View {
-  if (!named) return view;
+/**
+ * The view that traces begin with. If no frequency is known, colours are programs, and threads that are not of the
+ * command are dimmed.
+ */
+export function startOf(traces: readonly Pick<TraceInfo, "frequency_known" | "traced_threads">[]): View {
   const start = initial();
+  if (traces.length === 0 || traces.some((trace) => trace.frequency_known)) return start;
+  start.colour = "process";
+  if (traces.every((trace) => trace.traced_threads > 0)) start.filter = { traced: true };
+  return start;
+}
+
+/** The view with the values of a named one; fields that it lacks get the values of `start`. */
+export function withNamed(view: View, named: NamedView | undefined, start: View): View {
+  if (!named) return view;
   const some = <T>(list: T[] | undefined, otherwise: T[]) => (list && list.length > 0 ? list : otherwise);
   return {
     ...view,
@@ -87,15 +104,14 @@ export function withNamed(view: View, named: NamedView | undefined): View {
     group: some(named.group, start.group),
     marks: some(named.marks, start.marks),
     strips: some(named.strips, start.strips),
-    filter: { ...named.filter },
+    filter: { ...(named.filter ?? start.filter) },
     scroll: 0,
     named: named.name,
   };
 }
 
-/** The values that differ from `initial()`, as `key=value&…`. */
-export function toHash(view: View): string {
-  const start = initial();
+/** The values that differ from `start`, as `key=value&…`. */
+export function toHash(view: View, start: View): string {
   const out = new URLSearchParams();
   if (view.named) out.set("view", view.named);
   if (view.span) out.set("t", spanText(view.span));
@@ -106,26 +122,30 @@ export function toHash(view: View): string {
   if (!same(view.strips, start.strips)) out.set("strips", view.strips.join("."));
   if (view.height !== start.height) out.set("height", view.height);
   if (!view.unused) out.set("unused", "0");
-  if (view.filter.traced !== undefined) out.set("traced", view.filter.traced ? "1" : "0");
+  const { traced } = view.filter;
+  if (traced !== start.filter.traced) out.set("traced", traced === undefined ? "any" : traced ? "1" : "0");
   if (view.filter.name) out.set("name", view.filter.name);
   if (view.filter.thread?.length) out.set("threads", view.filter.thread.join("."));
   const s = view.selection;
   if (s)
     out.set("select", [s.trace, s.thread, ...(s.time === undefined ? [] : [s.time, s.core ?? 0])].join("."));
   if (view.area) out.set("area", spanText(view.area));
+  if (view.area?.cores) out.set("cores", [view.area.trace ?? 0, ...view.area.cores].join("."));
   if (view.scroll) out.set("scroll", String(Math.round(view.scroll)));
   if (view.theme !== "system") out.set("theme", view.theme);
   return out.toString();
 }
 
-/** Links are untrusted: invalid values are ignored. */
-export function fromHash(hash: string): View {
-  const view = initial();
+/** The view of a link to traces that begin with `start`. Links are untrusted: invalid values are ignored. */
+export function fromHash(hash: string, start: View): View {
+  const view: View = { ...start, filter: { ...start.filter } };
   const given = new URLSearchParams(hash.replace(/^#/, ""));
   const text = (key: string) => given.get(key);
   view.named = text("view");
   view.span = parseSpan(text("t"));
   view.area = parseSpan(text("area"));
+  const [trace, ...cores] = numbers(text("cores")) ?? [];
+  if (view.area && cores.length > 0) view.area = { ...view.area, trace: trace!, cores };
   view.colour = oneOf(COLOURS, text("colour")) ?? view.colour;
   view.rows = oneOf(ROWS, text("rows")) ?? view.rows;
   view.height = oneOf(HEIGHTS, text("height")) ?? view.height;
@@ -134,7 +154,9 @@ export function fromHash(hash: string): View {
   view.marks = someOf(MARKS, text("marks")) ?? view.marks;
   view.strips = someOf(STRIPS, text("strips")) ?? view.strips;
   view.unused = text("unused") !== "0";
-  if (text("traced") !== null) view.filter.traced = text("traced") === "1";
+  const traced = oneOf(["0", "1", "any"] as const, text("traced"));
+  if (traced === "any") delete view.filter.traced;
+  else if (traced) view.filter.traced = traced === "1";
   if (text("name")) view.filter.name = text("name")!;
   const threads = numbers(text("threads"));
   if (threads?.length) view.filter.thread = threads;

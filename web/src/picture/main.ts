@@ -3,13 +3,14 @@
 import { host, type Canvas } from "./engine";
 import * as api from "../data/api";
 import { Chunks } from "../data/chunks";
+import { States } from "../data/states";
 import { Threads } from "../data/threads";
 import { Tiles } from "../data/tiles";
 import { complete, endOf, themeOf } from "../draw/compose";
 import { drawFigure, figure } from "../draw/figure";
 import { SvgPainter } from "../draw/painter";
 import type { Source } from "../draw/scene";
-import { fromHash, withNamed, type View } from "../model/state";
+import { fromHash, startOf, withNamed, type View } from "../model/state";
 import { ListPainter } from "./painter";
 
 /** What crates/picture asks for. */
@@ -45,8 +46,9 @@ async function picture(text: string): Promise<string> {
     tiles: new Tiles(index, info),
     chunks: new Chunks(index, info),
     threads: new Threads(index, info.threads, () => {}),
+    states: new States(index),
   }));
-  const view = await viewOf(request, endOf(sources));
+  const view = await viewOf(request, sources);
   const { width, height, ratio } = request;
   const asked = { view, sources, theme: themeOf(view.theme === "dark"), width, ratio };
   await complete({ ...asked, height: height ?? 600, figure: true });
@@ -68,13 +70,17 @@ async function picture(text: string): Promise<string> {
   return JSON.stringify(answer);
 }
 
-async function viewOf(request: Request, end: number): Promise<View> {
-  let view = fromHash(request.link);
+async function viewOf(request: Request, sources: readonly Source[]): Promise<View> {
+  const start = startOf(sources.map(({ info }) => info));
+  let view = fromHash(request.link, start);
   const name = request.named ?? view.named;
   const named = name === null ? undefined : (await api.views()).find((one) => one.name === name);
-  if (request.named || !/(^|[#&])(colour|rows)=/.test(request.link)) view = withNamed(view, named);
+  if (request.named || !/(^|[#&])(colour|rows)=/.test(request.link)) view = withNamed(view, named, start);
   if (request.from !== null || request.to !== null)
-    view.span = { from: request.from ?? view.span?.from ?? 0, to: request.to ?? view.span?.to ?? end };
+    view.span = {
+      from: request.from ?? view.span?.from ?? 0,
+      to: request.to ?? view.span?.to ?? endOf(sources),
+    };
   return { ...view, ...request.replace };
 }
 

@@ -3,6 +3,7 @@
 import * as api from "../data/api";
 import type { Field, Fields, TraceInfo } from "../data/api";
 import { BINS, binWidth, levelForSums, tilesOf, tileSpan, type Span } from "../model/levels";
+import type { Area } from "../model/state";
 
 export interface Sums {
   bin: number;
@@ -34,7 +35,7 @@ const FIELDS: Field[] = [
   "cores_used",
 ];
 
-export async function sumUp(trace: number, info: TraceInfo, area: Span, signal: AbortSignal): Promise<Sums> {
+export async function sumUp(trace: number, info: TraceInfo, area: Area, signal: AbortSignal): Promise<Sums> {
   const level = levelForSums(area, info.levels.coarsest);
   const ids = tilesOf(level, area, info.duration);
   const tiles = await Promise.all(ids.map((id) => api.tile(trace, info, id.level, id.index, FIELDS, signal)));
@@ -42,7 +43,7 @@ export async function sumUp(trace: number, info: TraceInfo, area: Span, signal: 
     tiles.map((fields, i) => ({ fields, from: tileSpan(ids[i]!).from })),
     level,
     area,
-    info.cores.length,
+    area.cores?.filter((core) => core < info.cores.length) ?? info.cores.map((_, core) => core),
   );
 }
 
@@ -50,7 +51,7 @@ export function addTiles(
   tiles: readonly { fields: Fields; from: number }[],
   level: number,
   area: Span,
-  cores: number,
+  cores: readonly number[],
 ): Sums {
   const bin = binWidth(level);
   const sums: Sums = {
@@ -79,7 +80,8 @@ export function addTiles(
       sums.underload += f.underload![b]! * inside;
       sums.used = Math.max(sums.used, f.cores_used![b]!);
       sums.runnable = Math.max(sums.runnable, f.runnable![b]!);
-      for (let core = 0, cell = b; core < cores; core++, cell += BINS) {
+      for (const core of cores) {
+        const cell = core * BINS + b;
         const busy = (f.busy![cell]! / 255) * inside;
         sums.busy += busy;
         if (f.mhz![cell]!) {

@@ -1,13 +1,23 @@
 // The panel on the right: the selected thread or the marked area.
 
 import type { App } from "../app";
-import { length, moment, place, ghz, latency, reasonText, STOPS, threadText } from "./words";
+import type { Seen, Usage, Used, Why } from "../data/api";
+import type { Source } from "../draw/scene";
+import type { Area } from "../model/state";
+import { length, moment, place, ghz, latency, reasonText, setsText, STOPS, threadText } from "./words";
 import { button, el, facts } from "./dom";
 import type { Follow, Followed } from "./follow";
 import type { Sums } from "./area";
 
+/** What is known of the marked area in one trace. */
+export interface Marked {
+  source: Source;
+  sums: Sums;
+  usage: Usage | null;
+}
+
 export class Details {
-  private sums: Sums[] | null = null;
+  private marked: readonly Marked[] | null = null;
 
   constructor(
     private readonly app: App,
@@ -16,8 +26,8 @@ export class Details {
     private readonly noArea: () => void,
   ) {}
 
-  area(sums: Sums[] | null): void {
-    this.sums = sums;
+  area(marked: readonly Marked[] | null): void {
+    this.marked = marked;
     this.update();
   }
 
@@ -49,7 +59,7 @@ export class Details {
     );
   }
 
-  private thread({ trace, thread, slice, at }: Followed): Node[] {
+  private thread({ trace, thread, slice, at, why, usage }: Followed): Node[] {
     const follow = this.follow();
     const source = this.app.sources[trace]!;
     const names = (thread.names ?? []).filter((name) => name !== thread.name);
@@ -74,7 +84,7 @@ export class Details {
         ["names before", names.length ? names.join(", ") : null],
       ]),
     ];
-    if (!slice) return nodes;
+    if (!slice) return [...nodes, ...totals(source, thread.thread, usage)];
     const wake =
       slice.wake ??
       (at?.wake_time !== null && at?.wake_time !== undefined
@@ -98,11 +108,10 @@ export class Details {
           ["by", this.threadLink(trace, wake.waker, "waker")],
           ["at", moment(wake.time)],
           ["latency", latency(slice, at)],
-          ["placed", reasonText(source, at?.reason ?? slice.reason)],
-          ["frequency seen", ghz(at?.seen_khz)],
         ]),
       );
     }
+    if (at) nodes.push(...reasons(source, why, !!wake));
     const wakees = follow.wakees();
     if (wakees.length > 0) {
       const list = el("ul", { "aria-label": "Threads that it woke" });
@@ -117,10 +126,10 @@ export class Details {
         );
       nodes.push(el("h3", {}, `It woke ${wakees.length}`), list);
     }
-    return nodes;
+    return [...nodes, ...totals(source, thread.thread, usage)];
   }
 
-  private areaFacts(area: { from: number; to: number }): Node[] {
+  private areaFacts(area: Area): Node[] {
     const nodes: Node[] = [
       button("✕", "Remove the area (Esc)", this.noArea, {
         class: "quiet close",
@@ -131,28 +140,135 @@ export class Details {
         ["length", length(area.to - area.from, 5)],
         ["from", moment(area.from)],
         ["to", moment(area.to)],
+        ["cores", area.cores ? ranges(area.cores) : null],
       ]),
     ];
-    if (!this.sums) return [...nodes, el("p", { class: "sub" }, "adding up …")];
-    this.sums.forEach((sums, i) => {
-      if (this.sums!.length > 1) nodes.push(el("h3", {}, this.app.sources[i]!.info.name));
+    if (!this.marked) return [...nodes, el("p", { class: "sub" }, "adding up …")];
+    for (const { source, sums, usage } of this.marked) {
+      if (this.app.sources.length > 1) nodes.push(el("h3", {}, source.info.name));
       const few = (n: number) => `${sums.capped ? "≥ " : ""}${n.toLocaleString("en")}`;
+      const all = (text: string) => (area.cores ? null : text);
       nodes.push(
         facts([
           ["cores busy, mean", sums.busy.toFixed(2)],
-          ["cores used, most", String(sums.used)],
-          ["runnable, most", String(sums.runnable)],
+          ["cores used, most", all(String(sums.used))],
+          ["runnable, most", all(String(sums.runnable))],
           ["frequency, mean", ghz(sums.khz) ?? "unknown"],
-          ["underload, mean", sums.underload.toFixed(2)],
+          ["underload, mean", all(sums.underload.toFixed(2))],
           ["overload", `${(sums.overload / 1e6).toFixed(2)} core-ms`],
           ["inversion", `${(sums.inverted / 1e6).toFixed(2)} core-ms`],
           ["wake-ups", few(sums.wakeups)],
           ["migrations", few(sums.migrations)],
           ["forks", few(sums.forks)],
         ]),
+        el("p", { class: "sub" }, `From the index: cells of ${length(sums.bin)}.`),
+        ...this.threads(source, area, usage),
       );
-    });
-    nodes.push(el("p", { class: "sub" }, `From the index: cells of ${length(this.sums[0]?.bin ?? 0)}.`));
+    }
     return nodes;
   }
+
+  private threads(source: Source, area: Area, usage: Usage | null): Node[] {
+    if (!usage) return [el("p", { class: "sub" }, "counting threads …")];
+    const rows = usage.threads.map((one) =>
+      el(
+        "tr",
+        {},
+        el("td", {}, this.threadLink(source.index, one.thread)),
+        el("td", {}, length(one.running)),
+        el("td", {}, percent(one.running / Math.max(1, usage.running))),
+        el("td", {}, one.slices.toLocaleString("en")),
+        el("td", {}, one.wakeups.toLocaleString("en")),
+      ),
+    );
+    source.threads.want(usage.threads.map((one) => one.thread));
+    const heads = ["thread", "ran", "share", "slices", "woken"].map((name) => el("th", {}, name));
+    const notes = [
+      usage.count > rows.length &&
+        `The ${rows.length} of ${usage.count.toLocaleString("en")} that ran longest.`,
+      usage.until < Math.min(area.to, source.info.duration) && `Counted up to ${length(usage.until, 5)}.`,
+    ].filter(Boolean);
+    return [
+      el("h3", {}, usage.count === 1 ? "1 thread" : `${usage.count.toLocaleString("en")} threads`),
+      el("table", { class: "threads" }, el("tr", {}, ...heads), ...rows),
+      el("p", { class: "sub" }, notes.join(" ")),
+    ];
+  }
+}
+
+const percent = (share: number) => `${(share * 100).toFixed(share < 0.0995 ? 1 : 0)}%`;
+
+/** Numbers as `0-3, 8`. */
+export function ranges(numbers: readonly number[]): string {
+  const runs: [number, number][] = [];
+  for (const n of [...numbers].sort((a, b) => a - b)) {
+    const open = runs[runs.length - 1];
+    if (open && open[1] === n - 1) open[1] = n;
+    else runs.push([n, n]);
+  }
+  return runs.map(([from, to]) => (from === to ? from : `${from}-${to}`)).join(", ");
+}
+
+/** The totals of a thread in the whole run. */
+function totals(source: Source, thread: number, usage: Usage | null): Node[] {
+  const used: Used | undefined = usage?.threads.find((one) => one.thread === thread);
+  if (!usage) return [];
+  const until = usage.until < source.info.duration ? `Up to ${length(usage.until, 5)}` : "Whole run";
+  if (!used) return [el("h3", {}, until), el("p", { class: "sub" }, "It never ran.")];
+  return [
+    el("h3", {}, until),
+    facts([
+      ["running", length(used.running, 4)],
+      ["ready", length(used.ready, 4)],
+      ["blocked", length(Math.max(0, used.to - used.from - used.running - used.ready), 4)],
+      ["slices", used.slices.toLocaleString("en")],
+      ["wake-ups", used.wakeups.toLocaleString("en")],
+      ["longest wake-up latency", length(used.longest_latency)],
+      ["migrations", used.migrations.toLocaleString("en")],
+      ["cores used", String(used.cores)],
+    ]),
+  ];
+}
+
+/** The decision that put a slice on its core, and what the policy saw. */
+export function reasons(source: Source, why: Why | null, woken: boolean): Node[] {
+  const heading = el("h3", {}, "Why here");
+  const none = (text: string) => [heading, el("p", { class: "sub" }, text)];
+  const moved = why?.migrated;
+  const move = moved ? `core ${moved.from} to ${moved.to} at ${moment(moved.time)}` : null;
+  if (source.info.reasons.length === 0)
+    return none("This trace has no placement decisions: only policies of Hearth report them.");
+  if (!why?.placed) {
+    if (move) return none(`No decision: load balancing moved it from ${move}.`);
+    return none(
+      woken ? "The trace has no decision for this wake-up." : "No decision: it was preempted on this core.",
+    );
+  }
+  const { placed, before, previous } = why;
+  const seen = (at: Seen | null | undefined) =>
+    at &&
+    [
+      at.queue === 0 ? "idle" : `${at.queue} runnable`,
+      ghz(at.khz),
+      setsText(source, at.sets) ?? (source.info.sets.length ? "in no set" : null),
+    ]
+      .filter(Boolean)
+      .join(", ");
+  const sizes = before?.set_sizes.map((size, set) => `${source.info.sets[set] ?? set} ${size}`).join(", ");
+  return [
+    heading,
+    facts([
+      ["placed", reasonText(source, placed.reason)],
+      ["decided", `${moment(placed.time)}, on core ${placed.core}`],
+      [`core ${placed.target}`, seen(before?.target) ?? null],
+      ["frequency seen", ghz(placed.seen_khz)],
+      [
+        `before on core ${previous}`,
+        previous === null || previous === placed.target ? null : (seen(before?.previous) ?? null),
+      ],
+      ["idle cores", before ? `${before.idle} of ${source.info.cores.length}` : null],
+      ["sets", sizes || null],
+      ["then moved", move && `from ${move}`],
+    ]),
+  ];
 }

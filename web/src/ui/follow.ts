@@ -2,8 +2,9 @@
 
 import type { App } from "../app";
 import * as api from "../data/api";
-import type { At, Slice, Thread } from "../data/api";
+import type { At, Slice, Thread, Usage, Why } from "../data/api";
 import { AXIS, GUTTER, rowAt, type Row } from "../model/layout";
+import type { Area } from "../model/state";
 import { plotWidth, slicesHere, timeAt, type Source } from "../draw/scene";
 import { cellAt } from "../draw/cells";
 
@@ -36,11 +37,29 @@ export function hit(app: App, x: number, y: number): Hit | null {
   return null;
 }
 
+/** The cores whose rows are between two heights of the canvas, of the trace at the first. */
+export function coresBetween(app: App, y: number, other: number): Pick<Area, "trace" | "cores"> {
+  const { view, panels } = app.scene;
+  if (view.rows !== "core") return {};
+  for (const { trace, y: panelY, rowsY, rows } of panels) {
+    const top = AXIS + panelY + rowsY - view.scroll;
+    if (y < top || y >= top + rows.height) continue;
+    const [low, high] = [Math.min(y, other) - top, Math.max(y, other) - top];
+    const cores = rows.rows.filter((row) => row.y + row.h > low && row.y < high).map((row) => row.key);
+    return { trace, cores };
+  }
+  return {};
+}
+
 export interface Followed {
   trace: number;
   thread: Thread;
   slice: Slice | null;
   at: At | null;
+  /** `null`: not known, or not yet. */
+  why: Why | null;
+  /** The totals of the thread in the whole run. */
+  usage: Usage | null;
 }
 
 export class Follow {
@@ -85,11 +104,14 @@ export class Follow {
       parent: null,
       traced: false,
     };
-    this.followed = { trace, thread: known, slice, at: null };
+    const last = this.followed?.trace === trace && this.followed.thread.thread === tid ? this.followed : null;
+    this.followed = { trace, thread: known, slice, at: null, why: null, usage: last?.usage ?? null };
     this.changed(this.followed);
-    const [thread, at] = await Promise.all([
+    if (!last?.usage) void this.sumUp(trace, tid);
+    const [thread, at, why] = await Promise.all([
       api.thread(trace, tid).catch(() => known),
       slice ? api.at(trace, slice.core, slice.from).catch(() => null) : null,
+      slice ? api.why(trace, slice.core, slice.from).catch(() => null) : null,
     ]);
     if (turn !== this.turn) return;
     source.threads.learn([thread]);
@@ -100,10 +122,26 @@ export class Follow {
         : slice;
     if (whole && whole.from !== slice?.from)
       this.app.change({ selection: { trace, thread: tid, time: whole.from, core: whole.core } });
-    this.followed = { trace, thread, slice: whole, at };
+    const { usage } = this.followed;
+    this.followed = { trace, thread, slice: whole, at, why: why?.thread === tid ? why : null, usage };
     source.threads.want([thread.parent, slice?.wake?.waker, at?.waker].filter((tid): tid is number => !!tid));
     this.said(`${thread.name}, thread ${tid} selected`);
     this.changed(this.followed);
+  }
+
+  private async sumUp(trace: number, thread: number): Promise<void> {
+    const whole = { from: 0, to: Math.max(1, this.app.sources[trace]!.info.duration) };
+    const usage = await api.usage(trace, whole, { thread }).catch(() => null);
+    const now = this.followed;
+    if (now?.trace !== trace || now.thread.thread !== thread) return;
+    this.followed = { ...now, usage };
+    this.changed(this.followed);
+  }
+
+  /** Selects the slice of a core at a time. */
+  async selectAt(trace: number, core: number, time: number): Promise<void> {
+    const at = await api.at(trace, core, time).catch(() => null);
+    if (at?.thread) await this.select(trace, at.thread, sliceOf(at));
   }
 
   /** Restores the selection of a link. */

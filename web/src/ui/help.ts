@@ -15,6 +15,8 @@ const KEYS: [string[], string][] = [
   [["double click"], "zoom in at the pointer"],
   [["click"], "select the thread"],
   [[",", "."], "its previous, next slice"],
+  [["l", "o"], "next long wake-up, overload"],
+  [["Shift", "l o"], "previous long wake-up, overload"],
   [["f"], "fit the selected slice or the area"],
   [["m"], "mark the selected slice, or the window"],
   [["/"], "search threads"],

@@ -5,19 +5,24 @@ import { GUTTER, RIGHT } from "../model/layout";
 import { COLOURS, zoom } from "../model/state";
 import { timeAt } from "../draw/scene";
 import { typing } from "./dom";
-import { hit, type Follow } from "./follow";
+import type { Area } from "../model/state";
+import type { Find } from "./find";
+import { coresBetween, hit, type Follow } from "./follow";
 import type { Search } from "./search";
 import type { Tip } from "./tip";
 
 /** Limit of movement during a click, in pixels. */
 const SLACK = 4;
+/** A drag that goes this far up or down marks the rows between. */
+const ACROSS = 24;
 
 interface Parts {
   app: App;
   follow: Follow;
   search: Search;
   tip: Tip;
-  mark: (area: { from: number; to: number } | null) => void;
+  find: Find;
+  mark: (area: Area | null) => void;
   help: () => void;
 }
 
@@ -82,7 +87,8 @@ function pointer({ app, follow, tip, mark }: Parts): void {
         Math.max(0, Math.min(drag.time, other)),
         Math.min(app.end, Math.max(drag.time, other)),
       ];
-      if (to > from) app.change({ area: { from: Math.round(from), to: Math.round(to) } });
+      const cores = Math.abs(y - drag.y) < ACROSS ? {} : coresBetween(app, drag.y, y);
+      if (to > from) app.change({ area: { from: Math.round(from), to: Math.round(to), ...cores } });
     }
   });
   const done = (event: PointerEvent) => {
@@ -133,7 +139,7 @@ function wheel({ app, tip }: Parts): void {
   );
 }
 
-function keys({ app, follow, search, mark, help }: Parts): void {
+function keys({ app, follow, find, search, mark, help }: Parts): void {
   const held = new Map<string, number>();
   let last = 0;
   const step = (now: number) => {
@@ -178,7 +184,7 @@ function keys({ app, follow, search, mark, help }: Parts): void {
     const action = actions[key];
     if (!action) return;
     event.preventDefault();
-    action();
+    action(event.shiftKey);
   });
   const release = (event: KeyboardEvent) => {
     const key = MOVES[event.key.length === 1 ? event.key.toLowerCase() : event.key];
@@ -189,7 +195,7 @@ function keys({ app, follow, search, mark, help }: Parts): void {
 
   const scroll = (by: number) =>
     app.change({ scroll: Math.max(0, Math.min(app.scrollMost, app.view.scroll + by)) });
-  const actions: Record<string, () => void> = {
+  const actions: Record<string, (shift: boolean) => void> = {
     "0": () => app.change({ span: null }),
     Home: () => app.change({ span: null }),
     ArrowUp: () => scroll(-60),
@@ -200,6 +206,8 @@ function keys({ app, follow, search, mark, help }: Parts): void {
     "?": help,
     ",": () => void follow.jump("back"),
     ".": () => void follow.jump("forward"),
+    l: (shift) => void find.go("wakeup", shift),
+    o: (shift) => void find.go("overload", shift),
     f: () => follow.fit(),
     m: () => {
       const slice = follow.followed?.slice;

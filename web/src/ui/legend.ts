@@ -28,6 +28,10 @@ function node(app: App, item: Item): Node {
     }
     case "sign":
       return el("span", {}, sign(item.mark, app.theme), item.text);
+    case "inferred": {
+      const title = "The kernel did not report them; they follow from their neighbours";
+      return el("span", { class: "inferred", title, role: "note" }, item.text);
+    }
     case "lost": {
       const all = app.sources
         .map(({ info }) => lostText(info) && `${info.name}: ${lostText(info)}`)

@@ -23,7 +23,7 @@ export class Search {
     this.input = el("input", {
       type: "search",
       id: "query",
-      placeholder: "Search threads  /",
+      placeholder: "Search  /",
       "aria-label": "Search threads by name or number",
       role: "combobox",
       "aria-expanded": "false",

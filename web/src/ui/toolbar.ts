@@ -3,13 +3,16 @@
 import type { App } from "../app";
 import { COLOURS, GROUPS, HEIGHTS, MARKS, ROWS, STRIPS, withNamed, type View } from "../model/state";
 import { NAME } from "../draw/strips";
+import { length } from "../model/time";
 import { button, byId, el } from "./dom";
+import { LEAST, type Find } from "./find";
 
 export interface Actions {
   whole(): void;
   help(): void;
   save(kind: "png" | "svg"): void;
   link(): void;
+  find: Find;
 }
 
 const MARK_NAME: Record<string, string> = {
@@ -32,7 +35,7 @@ const GROUP_NAME: Record<string, string> = {
   llc: "dies (last-level cache)",
   physical: "SMT siblings",
 };
-const HEIGHT_NAME: Record<string, string> = { fit: "fit the window" };
+const HEIGHT_NAME: Record<string, string> = { fit: "fit window" };
 const ROW_NAME: Record<string, string> = { core: "cores", thread: "threads", process: "programs" };
 
 function select<T extends string>(
@@ -139,6 +142,32 @@ export function toolbar(app: App, actions: Actions, search: HTMLElement): void {
     ),
   );
   const only = menu("Only", "Filter of threads", el("label", {}, traced, "threads of the command"), name);
+  const { find } = actions;
+  const least = el(
+    "select",
+    { id: "least" },
+    ...LEAST.map((ns) => el("option", { value: String(ns) }, length(ns))),
+  );
+  least.value = String(find.least);
+  least.addEventListener("change", () => {
+    find.least = Number(least.value);
+    least.blur();
+  });
+  const jump = (what: "wakeup" | "overload", back: boolean) => {
+    const key = `${back ? "Shift " : ""}${what === "wakeup" ? "L" : "O"}`;
+    const name = what === "wakeup" ? "wake-up" : "overload";
+    const label = back ? `‹ previous ${name}` : `next ${name} ›`;
+    const title = `${back ? "Previous" : "Next"} ${name} of at least this length (${key})`;
+    return button(label, title, () => void find.go(what, back), {
+      id: `${back ? "previous" : "next"}-${what}`,
+    });
+  };
+  const seek = menu(
+    "Find",
+    "Long wake-ups and overloads",
+    el("label", { for: "least" }, "at least", least),
+    ...(["wakeup", "overload"] as const).flatMap((what) => [jump(what, false), jump(what, true)]),
+  );
   const save = menu(
     "Save",
     "Save the picture",
@@ -207,6 +236,7 @@ export function toolbar(app: App, actions: Actions, search: HTMLElement): void {
     ),
     show,
     only,
+    seek,
     button("Whole run", "Show the whole run (0)", () => actions.whole(), { id: "whole" }),
     el("span", { class: "space" }),
     search,
@@ -226,5 +256,5 @@ function without<T extends object, K extends keyof T>(object: T, key: K): T {
 /** Applies a named view, or the initial one; the window stays. */
 export function apply(app: App, name: string): void {
   const named = app.named.find((view) => view.name === name) ?? { name: "" };
-  app.change({ ...withNamed(app.view, named), named: named.name || null });
+  app.change({ ...withNamed(app.view, named, app.start), named: named.name || null });
 }

@@ -50,7 +50,8 @@ test("two traces are drawn above each other, with lost events", async () => {
   const page = await fresh();
   assert.ok((await colours(page, 120, 60, 1000, 200)) > 20, "the upper trace");
   assert.ok((await colours(page, 120, 420, 1000, 200)) > 20, "the lower trace");
-  assert.match(await page.textContent("#legend .lost").then(String), /events lost, incomplete/);
+  assert.match(await page.textContent("#legend .lost").then(String), /^⚠ 63 events lost, incomplete/);
+  assert.equal(await page.textContent("#legend .inferred"), "5 events inferred");
   assert.match(await page.title(), /cfs\.trace and nest\.trace/);
   assert.deepEqual(page.errors, []);
   await page.context().close();
@@ -212,6 +213,79 @@ test("a drag marks an area and shows its sums", async () => {
   await page.context().close();
 });
 
+test("a drag across rows marks their cores and lists the threads that ran there", async () => {
+  const page = await fresh(IN);
+  const [, y] = await row(page);
+  await page.mouse.move(400, y);
+  await page.mouse.down();
+  await page.mouse.move(800, y + 60, { steps: 4 });
+  await page.mouse.up();
+  await page.waitForSelector("#details .threads td");
+  await settle(page);
+  const [trace, ...cores] = await page.evaluate(() =>
+    /cores=([\d.]+)/.exec(location.hash)![1]!.split(".").map(Number),
+  );
+  assert.equal(trace, 0);
+  assert.ok(cores.length > 1 && cores.length < 8, String(cores));
+  const asked = mock.asked.filter((path) => path.includes("/usage?")).pop()!;
+  assert.ok(asked.endsWith(`&cores=${cores.join()}`), asked);
+  const text = (await page.textContent("#details"))!;
+  assert.match(text, /cores0-\d/);
+  assert.doesNotMatch(text, /nest\.trace|underload/);
+  await page.click("#details .threads .link");
+  await page.waitForFunction(() => document.getElementById("details")!.textContent!.includes("Whole run"));
+  assert.deepEqual(page.errors, []);
+  await page.context().close();
+});
+
+test("a selected slice tells why it is there; its thread has totals and a track", async () => {
+  const page = await fresh(IN);
+  const panel = (await page.locator("#picture").boundingBox())!;
+  await page.mouse.click(...(await row(page)));
+  await page.waitForFunction(() => document.getElementById("details")!.textContent!.includes("Whole run"));
+  await settle(page);
+  const text = (await page.textContent("#details"))!;
+  assert.match(
+    text,
+    /Why here.*placed(attached|primary|reserve|cfs).*idle cores3 of 8.*Whole run.*longest wake-up latency/s,
+  );
+  assert.match((await page.textContent("#legend"))!, /selected: running/);
+  assert.ok(mock.asked.some((path) => /threads\/\d+\/states\//.test(path)));
+  assert.ok(panel.width > 0);
+  assert.deepEqual(page.errors, []);
+  await page.context().close();
+});
+
+test("keys go to the next and previous long wake-up and overload", async () => {
+  const page = await fresh();
+  const selected = () =>
+    page.evaluate(() => /select=([\d.]+)/.exec(location.hash)?.[1]?.split(".").map(Number)[2]);
+  const press = async (key: string) => {
+    await page.keyboard.press(key);
+    await page.waitForTimeout(400);
+    await settle(page);
+  };
+  await page.click("summary[title='Long wake-ups and overloads']");
+  await page.selectOption("#least", "10000");
+  await page.click("#next-wakeup");
+  await settle(page);
+  await page.waitForTimeout(300);
+  const first = (await selected())!;
+  await press("l");
+  const second = (await selected())!;
+  assert.ok(second > first, `${second} after ${first}`);
+  await press("Shift+L");
+  assert.equal(await selected(), first);
+  assert.ok((await span(page))![1] < 4e8, "it zooms");
+  await press("o");
+  assert.match(await page.evaluate(() => location.hash), /area=\d+-\d+&cores=0\.\d+/);
+  await page.selectOption("#least", "100000000");
+  await press("o");
+  assert.match((await page.textContent("#message"))!, /^no later overload of at least 100 ms\n/);
+  assert.deepEqual(page.errors, []);
+  await page.context().close();
+});
+
 test("search finds a thread by name; names are not interpreted as HTML", async () => {
   const page = await fresh();
   await page.keyboard.press("/");
@@ -273,6 +347,27 @@ test("all colourings and kinds of rows are drawn", async () => {
   assert.match(page.url(), /view=compilers/);
   assert.equal(await page.inputValue("#colour"), "process");
   assert.deepEqual(page.errors, []);
+  await page.context().close();
+});
+
+test("without frequencies, programs have colours and other threads are dimmed", async (t) => {
+  const blind = await serve([{ ...ASKED, name: "vm.trace", spread: true, blind: true }]);
+  t.after(() => blind.close());
+  const { page, errors } = await open(browser, blind.url);
+  await settle(page);
+  assert.equal(await page.inputValue("#colour"), "process");
+  assert.ok(await page.isChecked("#filter-traced"));
+  assert.match((await page.textContent("#legend"))!, /make.*not of the command/);
+  assert.ok((await colours(page, 120, 60, 1000, 400)) > 3);
+  // Switched off, it stays so in the link.
+  await page.click("summary[title='Filter of threads']");
+  await page.uncheck("#filter-traced");
+  await settle(page);
+  assert.match(await page.evaluate(() => location.hash), /traced=any/);
+  await page.reload();
+  await ready(page);
+  assert.ok(!(await page.isChecked("#filter-traced")));
+  assert.deepEqual(errors, []);
   await page.context().close();
 });
 

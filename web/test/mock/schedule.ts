@@ -31,6 +31,8 @@ export interface Asked {
   spread: boolean;
   seed: number;
   lossy?: boolean;
+  /** A machine without frequency counters. */
+  blind?: boolean;
 }
 
 export const HOSTILE = `<img src=x onerror="window.hacked=1">`;
@@ -168,7 +170,7 @@ export function schedule(asked: Asked): Schedule {
     const end = Math.min(begin + length, asked.duration);
     if (end <= begin) continue;
     heat[target] = asked.spread ? 0.3 + 0.4 * rand() : Math.min(1, heat[target]! + 0.2);
-    const khz = Math.round(1000 + 2900 * heat[target]!) * 1000;
+    const khz = asked.blind ? 0 : Math.round(1000 + 2900 * heat[target]!) * 1000;
     if (!fork)
       marks.push({
         time,
@@ -244,10 +246,13 @@ export function schedule(asked: Asked): Schedule {
     duration: asked.duration,
     events,
     lost,
+    inferred: asked.lossy ? 5 : 0,
+    frequency_known: !asked.blind,
+    traced_threads: [...names.values()].filter(({ traced }) => traced).length,
     cores,
     reasons: ["attached", "primary", "reserve", "cfs"],
     sets: asked.spread ? [] : ["primary", "reserve"],
-    khz_range: [1_000_000, 3_900_000],
+    khz_range: asked.blind ? [0, 0] : [1_000_000, 3_900_000],
     threads: names.size,
     levels: { finest_stored: 4, coarsest: coarsest(asked.duration) },
     complete: !asked.lossy,

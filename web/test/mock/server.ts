@@ -3,8 +3,16 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { readFile } from "node:fs/promises";
 import type { AddressInfo } from "node:net";
-import { FIELDS, type Field, type Slice } from "../../src/data/api";
-import { tileSpan } from "../../src/model/levels";
+import {
+  FIELDS,
+  type Field,
+  type Found,
+  type Slice,
+  type Usage,
+  type Used,
+  type Why,
+} from "../../src/data/api";
+import { BINS, binWidth, tileSpan } from "../../src/model/levels";
 import { schedule, type Asked, type Schedule } from "./schedule";
 import { encodeTile, makeTile } from "./tiles";
 
@@ -70,6 +78,9 @@ export async function serve(asked: readonly Asked[], pages = "../crates/view/pag
     if (what === "events")
       return json(response, events(s, num(url, "from"), num(url, "to"), num(url, "limit")));
     if (what === "threads") return threads(response, s, rest, url);
+    if (what === "usage") return json(response, usage(s, url));
+    if (what === "find") return json(response, find(s, url));
+    if (what === "why") return json(response, why(s, num(url, "core"), num(url, "time")));
     if (what === "at") return json(response, at(s, num(url, "core"), num(url, "time")));
     return fail(response, 404, `no '${path}'`);
   }
@@ -129,7 +140,7 @@ function thread(s: Schedule, tid: number): unknown {
   );
 }
 
-function threads(response: ServerResponse, s: Schedule, [tid, next]: string[], url: URL): void {
+function threads(response: ServerResponse, s: Schedule, [tid, next, ...rest]: string[], url: URL): void {
   if (tid === undefined) {
     const ids = url.searchParams.get("ids");
     if (ids)
@@ -149,6 +160,7 @@ function threads(response: ServerResponse, s: Schedule, [tid, next]: string[], u
       found.slice(0, Math.min(1000, num(url, "limit") || 50)).map(([t]) => thread(s, t)),
     );
   }
+  if (next === "states") return json(response, states(s, Number(tid), rest.map(Number)));
   if (next !== "next")
     return s.names.has(Number(tid))
       ? json(response, thread(s, Number(tid)))
@@ -163,6 +175,70 @@ function threads(response: ServerResponse, s: Schedule, [tid, next]: string[], u
       ? mine.filter((x) => x.from < time).pop()
       : mine.find((x) => x.from > time);
   json(response, found ?? null);
+}
+
+/** The overlap of a slice with a range. */
+const inside = (slice: Slice, from: number, to: number): number =>
+  Math.max(0, Math.min(slice.to, to) - Math.max(slice.from, from));
+
+function usage(s: Schedule, url: URL): Usage {
+  const [from, to] = [num(url, "from"), num(url, "to")];
+  const [cores, only] = [
+    url.searchParams.get("cores")?.split(",").map(Number),
+    url.searchParams.get("thread"),
+  ];
+  const threads = new Map<number, Used>();
+  for (const slice of s.slices.flat()) {
+    if (inside(slice, from, to) === 0 || (only !== null && slice.thread !== Number(only))) continue;
+    if (cores && !cores.includes(slice.core)) continue;
+    const zero = { running: 0, ready: 0, slices: 0, wakeups: 0, migrations: 0, cores: 1, longest_latency: 0 };
+    const { name, traced } = s.names.get(slice.thread)!;
+    const one = threads.get(slice.thread) ?? { thread: slice.thread, name, traced, ...zero, from, to };
+    one.running += inside(slice, from, to);
+    one.slices++;
+    one.wakeups++;
+    one.longest_latency = Math.max(one.longest_latency, slice.from - slice.wake!.time);
+    threads.set(slice.thread, one);
+  }
+  const all = [...threads.values()].sort((a, b) => b.running - a.running);
+  const running = all.reduce((sum, one) => sum + one.running, 0);
+  return { until: to, count: all.length, running, threads: all.slice(0, num(url, "limit")) };
+}
+
+function states(s: Schedule, thread: number, [level, index]: number[]): unknown {
+  const { from } = tileSpan({ level: level!, index: index! });
+  const bin = binWidth(level!);
+  const mine = s.slices.flat().filter((slice) => slice.thread === thread);
+  const sum = (at: number) => mine.reduce((sum, slice) => sum + inside(slice, at, at + bin), 0);
+  const running = Array.from({ length: BINS }, (_, i) => sum(from + i * bin));
+  return { until: s.info.duration, running, ready: running.map(() => 0) };
+}
+
+function find(s: Schedule, url: URL): Found {
+  const [time, back] = [num(url, "time"), url.searchParams.get("direction") === "back"];
+  const all: Found["found"][] =
+    url.searchParams.get("what") === "wakeup"
+      ? s.slices.flat().map((x) => ({ thread: x.thread, core: x.core, from: x.wake!.time, to: x.from }))
+      : s.waiting.flat().map((wait) => ({ thread: null, ...wait }));
+  const found = all
+    .filter((one) => one!.to - one!.from >= num(url, "least") && (back ? one!.to < time : one!.to > time))
+    .sort((a, b) => (back ? b!.to - a!.to : a!.to - b!.to))[0];
+  return { found: found ?? null, until: back ? 0 : s.info.duration };
+}
+
+function why(s: Schedule, core: number, time: number): Why | null {
+  const slice = s.slices[core]?.find((x) => x.from <= time && time < x.to);
+  if (!slice) return null;
+  const seen = { queue: 0, khz: slice.khz, sets: [] };
+  const placed = {
+    time: slice.wake!.time,
+    core: slice.wake!.core,
+    target: core,
+    reason: slice.reason!,
+    seen_khz: 0,
+  };
+  const before = { idle: 3, target: seen, previous: null, set_sizes: s.info.sets.map(() => 2) };
+  return { thread: slice.thread, placed, migrated: null, previous: null, before };
 }
 
 function at(s: Schedule, core: number, time: number): unknown {
@@ -183,7 +259,7 @@ function at(s: Schedule, core: number, time: number): unknown {
     wake_time: slice.wake!.time,
     latency: slice.from - slice.wake!.time,
     reason: s.info.reasons[slice.reason!],
-    seen_khz: slice.khz - 300_000,
+    seen_khz: slice.khz && slice.khz - 300_000,
     khz: slice.khz,
     queue,
     sets,

@@ -38,7 +38,8 @@ export function makeTile(s: Schedule, level: number, index: number): Arrays {
             slice.thread,
             (slice.reason ?? -1) + 1,
           ];
-        if (slice.khz < 1_800_000) arrays.inverted[cell] = share(arrays.inverted[cell]!, ns * 0.7);
+        if (slice.khz > 0 && slice.khz < 1_800_000)
+          arrays.inverted[cell] = share(arrays.inverted[cell]!, ns * 0.7);
         arrays.wakeups[cell] = Math.min(255, arrays.wakeups[cell]! + 1);
       });
     }

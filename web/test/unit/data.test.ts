@@ -12,11 +12,14 @@ import {
 } from "../../src/data/api";
 import { Fetches, Lru } from "../../src/data/cache";
 import { join } from "../../src/data/chunks";
+import { lostEvents, lostText } from "../../src/draw/frame";
 import { fieldsFor, parts, raster, type Style } from "../../src/draw/raster";
 import { ellipsis, escapeXml } from "../../src/draw/painter";
 import { niceTop } from "../../src/draw/strips";
+import { trackOf } from "../../src/draw/track";
+import { ranges } from "../../src/ui/details";
 import { LIGHT, OVERLOAD, css, frequency, pack } from "../../src/model/colour";
-import { bands, labelled, layout, order, rowAt } from "../../src/model/layout";
+import { bands, GUTTER, labelled, layout, order, RIGHT, rowAt } from "../../src/model/layout";
 import { BINS } from "../../src/model/levels";
 import { addTiles } from "../../src/ui/area";
 import { schedule, topology } from "../mock/schedule";
@@ -126,6 +129,9 @@ const info = (cores: Core[], sets: string[] = []): TraceInfo => ({
   duration: 1e9,
   events: 1,
   lost: [],
+  inferred: 0,
+  frequency_known: true,
+  traced_threads: 1,
   cores,
   reasons: [],
   sets,
@@ -182,6 +188,33 @@ test("a layout fits its room if possible, without overlaps", () => {
     }
   }
   assert.equal(rowAt([], 5), null);
+});
+
+test("panels use the room that others leave", () => {
+  const fit = (panels: [cores: number, sets: string[]][], room: number) =>
+    layout({
+      panels: panels.map(([n, sets]) => ({ info: info(topology(n), sets), shown: () => true, others: null })),
+      group: ["socket"],
+      strips: ["underload", "sets"],
+      height: "fit",
+      room,
+    });
+  // One panel has a strip more, and still has rows as high.
+  const { panels, height } = fit(
+    [
+      [64, []],
+      [64, ["primary"]],
+    ],
+    460,
+  );
+  assert.deepEqual(
+    panels.map((panel) => panel.rows.rows[0]!.h),
+    [2, 2],
+  );
+  assert.ok(height <= 460 && height > 440, String(height));
+  // Two cores fill the window.
+  const two = fit([[2, []]], 600);
+  assert.ok(two.panels[0]!.rows.height > 300 && two.height <= 600, String(two.height));
 });
 
 globalThis.ImageData ??= class {
@@ -250,25 +283,27 @@ test("only the fields that a picture shows are fetched", () => {
 
 test("sums of an area count bins at its edges in part", () => {
   const f = {
-    busy: new Uint8Array(BINS).fill(255),
-    mhz: new Uint16Array(BINS).fill(2000),
-    overload: new Uint8Array(BINS),
-    inverted: new Uint8Array(BINS),
-    wakeups: new Uint8Array(BINS),
-    migrations: new Uint8Array(BINS),
-    forks: new Uint8Array(BINS),
+    busy: new Uint8Array(2 * BINS).fill(255),
+    mhz: new Uint16Array(2 * BINS).fill(2000),
+    overload: new Uint8Array(2 * BINS),
+    inverted: new Uint8Array(2 * BINS),
+    wakeups: new Uint8Array(2 * BINS),
+    migrations: new Uint8Array(2 * BINS),
+    forks: new Uint8Array(2 * BINS),
     underload: new Float32Array(BINS).fill(1.5),
     runnable: new Uint16Array(BINS),
     cores_used: new Uint16Array(BINS).fill(1),
   };
   f.overload[1] = 255;
   f.wakeups[1] = 255;
-  const sums = addTiles([{ fields: f, from: 0 }], 0, { from: 512, to: 1536 }, 1);
+  const sums = addTiles([{ fields: f, from: 0 }], 0, { from: 512, to: 1536 }, [0]);
   assert.deepEqual(
     [sums.busy, sums.khz, sums.underload, sums.used, sums.overload],
     [1, 2_000_000, 1.5, 1, 512],
   );
   assert.ok(sums.capped);
+  const other = addTiles([{ fields: f, from: 0 }], 0, { from: 512, to: 1536 }, [1]);
+  assert.deepEqual([other.busy, other.overload, other.wakeups], [1, 0, 0]);
 });
 
 test("text is cut to its room and escaped for XML", () => {
@@ -280,4 +315,36 @@ test("text is cut to its room and escaped for XML", () => {
   assert.equal(escapeXml("😀"), "😀");
   assert.deepEqual([0, 0.1, 0.9, 7, 93, 160].map(niceTop), [1, 0.2, 1, 8, 100, 200]);
   assert.equal(css([1, 2, 3]), "rgb(1,2,3)");
+});
+
+test("lost and inferred events are counted apart", () => {
+  const counts = { ...info(topology(4)), lost: [4, 0, 3], inferred: 5 };
+  assert.equal(lostEvents(counts), 2);
+  assert.equal(lostText(counts), "2 events lost (core 0, core 2)");
+  assert.equal(lostText({ ...counts, inferred: 7 }), "");
+  assert.equal(lostText({ ...counts, inferred: 0 }), "7 events lost (core 0: 4, core 2: 3)");
+});
+
+test("cores are named in ranges", () => {
+  assert.equal(ranges([3, 0, 1, 2, 8, 10, 11]), "0-3, 8, 10-11");
+  assert.equal(ranges([]), "");
+});
+
+test("each column of a thread's track is the mean of its bins", () => {
+  // 256 bins of 1024 ns in 100 columns of 2.048 bins: the thread runs in the first bin, and is ready in the second.
+  const [running, ready] = [new Float32Array(BINS), new Float32Array(BINS)];
+  [running[0], ready[1]] = [1, 1];
+  const tile = { from: 0, bin: 1024, running, ready };
+  const source = { info: { ...info(topology(1)), duration: 1e6 }, states: { get: () => tile } };
+  const scene = { span: { from: 0, to: 204_800 }, width: GUTTER + 100 + RIGHT, sources: [source], ratio: 1 };
+  const track = trackOf(scene as never, source as never, 7);
+  assert.equal(track.running.length, 100);
+  assert.deepEqual([...track.running.slice(0, 3)], [0.5, 0, 0]);
+  assert.deepEqual([...track.runnable.slice(0, 3)], [1, 0, 0]);
+  // The trace ends in the middle of the first column.
+  const short = { ...source, info: { ...source.info, duration: 1536 } };
+  const cut = { ...scene, span: { from: -512, to: 204_288 } };
+  assert.deepEqual([...trackOf(cut as never, short as never, 7).running.slice(0, 2)], [0.5, NaN]);
+  const tiles = { ...source, states: { get: () => undefined } };
+  assert.ok(trackOf(scene as never, tiles as never, 7).running.every(Number.isNaN));
 });

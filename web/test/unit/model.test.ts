@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { pattern, passes } from "../../src/model/filter";
+import { layout, type LayoutInput } from "../../src/model/layout";
 import {
   ancestor,
   binWidth,
@@ -11,7 +12,16 @@ import {
   tileSpan,
   tileWidth,
 } from "../../src/model/levels";
-import { clampSpan, fromHash, initial, toHash, zoom, type View } from "../../src/model/state";
+import {
+  clampSpan,
+  fromHash,
+  initial,
+  startOf,
+  toHash,
+  withNamed,
+  zoom,
+  type View,
+} from "../../src/model/state";
 import { length, moment, niceStep, ticks } from "../../src/model/time";
 
 test("bins and tiles have the widths of the format", () => {
@@ -123,13 +133,30 @@ test("a link contains the whole view", () => {
     unused: false,
     filter: { traced: true, name: "^cc1|<b>&=#", thread: [4, 5] },
     selection: { trace: 1, thread: 9, time: 33, core: 7 },
-    area: { from: 20, to: 30 },
+    area: { from: 20, to: 30, trace: 1, cores: [0, 4, 1] },
     scroll: 12,
     theme: "dark",
   };
-  assert.deepEqual(fromHash(`#${toHash(view)}`), view);
-  assert.equal(toHash(initial()), "");
-  assert.deepEqual(fromHash(""), initial());
+  assert.deepEqual(fromHash(`#${toHash(view, initial())}`, initial()), view);
+  assert.equal(toHash(initial(), initial()), "");
+  assert.deepEqual(fromHash("", initial()), initial());
+});
+
+test("without frequencies, programs have colours and other threads are dimmed", () => {
+  const known = { frequency_known: true, traced_threads: 3 };
+  const unknown = { frequency_known: false, traced_threads: 3 };
+  assert.deepEqual(startOf([unknown, known]), initial());
+  const start = startOf([unknown, unknown]);
+  assert.deepEqual([start.colour, start.filter], ["process", { traced: true }]);
+  assert.deepEqual(startOf([unknown, { ...unknown, traced_threads: 0 }]).filter, {});
+  // A link holds what differs from the start, also a filter that is switched off.
+  assert.equal(toHash(start, start), "");
+  assert.deepEqual(fromHash("", start), start);
+  const all: View = { ...start, filter: {} };
+  assert.deepEqual(fromHash(`#${toHash(all, start)}`, start), all);
+  assert.deepEqual(fromHash("#colour=frequency", start).filter, { traced: true });
+  assert.deepEqual(withNamed(all, { name: "" }, start).filter, { traced: true });
+  assert.deepEqual(withNamed(start, { name: "x", filter: {} }, start).filter, {});
 });
 
 test("invalid values in links are ignored", () => {
@@ -144,12 +171,12 @@ test("invalid values in links are ignored", () => {
     "#%E0%A4%A",
     "#marks=toString.overload",
   ]) {
-    const view = fromHash(hash);
+    const view = fromHash(hash, initial());
     assert.equal(view.span, null);
     assert.equal(view.colour, "frequency");
     assert.equal(view.selection, null);
   }
-  assert.deepEqual(fromHash("#marks=toString.overload").marks, ["overload"]);
+  assert.deepEqual(fromHash("#marks=toString.overload", initial()).marks, ["overload"]);
 });
 
 test("a window stays near the trace and keeps its width", () => {
@@ -179,4 +206,32 @@ test("a filter matches a regular expression, or else plain text", () => {
   assert.deepEqual([1, 2, 3].map(passes(view, 0, threads)!), [false, true, false]);
   view.selection = { trace: 1, thread: 1 };
   assert.deepEqual([1, 2].map(passes(view, 1, threads)!), [true, false]);
+});
+
+test("strips give way to rows", () => {
+  const placed = (traces: number, cores: number, room: number, more: Partial<LayoutInput> = {}) => {
+    const info = {
+      cores: Array.from({ length: cores }, (_, n) => ({ physical: n, llc: 0, numa: 0, socket: 0 })),
+      sets: ["primary"],
+    };
+    const panel = { info: info as never, shown: () => true, others: null };
+    return layout({
+      panels: Array(traces).fill(panel),
+      group: [],
+      strips: initial().strips,
+      height: "fit",
+      room,
+      ...more,
+    });
+  };
+  const strips = (...of: Parameters<typeof placed>) =>
+    placed(...of).panels.map((panel) => panel.strips.map(({ strip }) => strip));
+  // Four traces keep their rows.
+  assert.ok(placed(4, 64, 580).height <= 580);
+  assert.deepEqual(strips(4, 64, 580), Array(4).fill(["underload"]));
+  assert.deepEqual(strips(4, 64, 700), Array(4).fill(["underload", "sets"]));
+  assert.deepEqual(strips(1, 2, 600), [initial().strips]);
+  // There is no room for the rows: the picture scrolls.
+  assert.deepEqual(strips(1, 640, 560), [initial().strips]);
+  assert.deepEqual(strips(4, 64, 580, { height: "small" })[0], initial().strips);
 });

@@ -5,6 +5,7 @@
 //! of several cores with the same time.
 
 mod names;
+mod order;
 
 use super::programs::Programs;
 use super::tracks::Tracks;
@@ -12,6 +13,7 @@ use crate::perfetto::*;
 use crate::wire::Put;
 use hearth_trace::{CoreId, Event, Header, IDLE, Kind, Recording, Source, ThreadInfo, Tid, Time, Waker};
 use names::Names;
+use order::Order;
 use std::collections::HashMap;
 use std::io::{self, Write};
 
@@ -31,6 +33,7 @@ pub struct Exporter<'a, W> {
     buffered: usize,
     /// Time and bundle of the last event (`None`: a track).
     last: Option<(Time, Option<CoreId>)>,
+    order: Order,
     names: Names<'a>,
     tracks: Tracks,
     /// True for cores in an idle state.
@@ -50,6 +53,7 @@ impl<'a, W: Write> Exporter<'a, W> {
             bundles: vec![Vec::new(); cores],
             buffered: 0,
             last: None,
+            order: Order::default(),
             names: Names::new(header),
             tracks: Tracks::default(),
             idle: vec![false; cores],
@@ -62,7 +66,7 @@ impl<'a, W: Write> Exporter<'a, W> {
         Ok(exporter)
     }
 
-    /// Writes the kernel release, by which Perfetto decodes the states of threads.
+    /// Writes the kernel release, by which Perfetto decodes the states of threads. It needs three numbers.
     fn system(&mut self) -> io::Result<()> {
         let release = match &self.header.source {
             Source::Recorded(Recording { kernel, .. })
@@ -70,7 +74,7 @@ impl<'a, W: Write> Exporter<'a, W> {
             {
                 kernel
             }
-            _ => "6.12 (states are written as this kernel does)",
+            _ => "6.12.0 (states are written as this kernel does)",
         };
         let mut packet = Vec::new();
         packet.message(packet::SYSTEM_INFO, |info| {
@@ -133,7 +137,7 @@ impl<'a, W: Write> Exporter<'a, W> {
                     self.leave_idle(time, core)?;
                 }
                 let (prev_name, next_name) = (self.names.unwritten(prev), self.names.unwritten(next));
-                self.kernel(time, core, prev, ftrace::SWITCH, false, |message| {
+                self.kernel(time, core, prev, ftrace::SWITCH, 0, |message| {
                     prev_name.inspect(|name| message.text(1, name));
                     message.number(2, prev.into());
                     message.int(3, priority(prev));
@@ -144,43 +148,47 @@ impl<'a, W: Write> Exporter<'a, W> {
                 })
             }
             Kind::Wakeup { thread, waker, target } => {
-                let (by, interrupt) = match waker {
-                    Waker::Thread(tid) => (tid, false),
-                    Waker::Interrupt => (IDLE, true),
+                let (by, flags) = match waker {
+                    Waker::Thread(tid) => (tid, 0),
+                    Waker::Interrupt => (IDLE, INTERRUPT),
                 };
                 let name = self.names.unwritten(thread);
-                self.kernel(time, core, by, ftrace::WAKING, interrupt, |message| {
+                self.kernel(time, core, by, ftrace::WAKING, flags, |message| {
                     woken(message, thread, name, target);
                 })
             }
             Kind::Fork { parent, child, target } => {
-                self.kernel(time, core, parent, ftrace::FORK, false, |message| {
+                self.kernel(time, core, parent, ftrace::FORK, 0, |message| {
                     message.number(2, parent.into());
                     message.number(4, child.into());
                 })?;
                 let name = self.names.unwritten(child);
-                self.kernel(time, core, parent, ftrace::WAKEUP_NEW, false, |message| {
+                self.kernel(time, core, parent, ftrace::WAKEUP_NEW, 0, |message| {
+                    woken(message, child, name, target);
+                })?;
+                // Perfetto ignores `sched_wakeup_new`: without this, the child would not be ready before it runs.
+                self.kernel(time, core, parent, ftrace::WAKING, DERIVED, |message| {
                     woken(message, child, name, target);
                 })
             }
             Kind::Exec { thread, name } => {
                 self.names.exec(thread, name);
                 let program = self.header.names.get(name as usize);
-                self.kernel(time, core, thread, ftrace::EXEC, false, |message| {
+                self.kernel(time, core, thread, ftrace::EXEC, 0, |message| {
                     program.inspect(|program| message.text(1, program));
                     message.number(2, thread.into());
                     message.number(3, thread.into());
                 })
             }
-            Kind::Exit { thread } => self.kernel(time, core, thread, ftrace::EXIT, false, |message| {
+            Kind::Exit { thread } => self.kernel(time, core, thread, ftrace::EXIT, 0, |message| {
                 message.number(2, thread.into());
                 message.int(4, priority(thread));
             }),
-            Kind::Wait { thread } => self.kernel(time, core, thread, ftrace::WAIT, false, |message| {
+            Kind::Wait { thread } => self.kernel(time, core, thread, ftrace::WAIT, 0, |message| {
                 message.number(2, 0);
             }),
             Kind::Migrate { thread, from, to } => {
-                self.kernel(time, core, IDLE, ftrace::MIGRATE, false, |message| {
+                self.kernel(time, core, IDLE, ftrace::MIGRATE, 0, |message| {
                     message.number(2, thread.into());
                     message.int(3, priority(thread));
                     message.number(4, from.into());
@@ -237,7 +245,7 @@ impl<'a, W: Write> Exporter<'a, W> {
     }
 
     fn power(&mut self, time: Time, core: CoreId, field: u32, state: u32) -> io::Result<()> {
-        self.kernel(time, core, IDLE, field, false, |message| {
+        self.kernel(time, core, IDLE, field, 0, |message| {
             message.number(1, state.into());
             message.number(2, core.into());
         })
@@ -250,17 +258,22 @@ impl<'a, W: Write> Exporter<'a, W> {
         core: CoreId,
         pid: Tid,
         field: u32,
-        interrupt: bool,
+        flags: u64,
         fill: impl FnOnce(&mut Vec<u8>),
     ) -> io::Result<()> {
         self.in_order(time, Some(core))?;
         let mut event = std::mem::take(&mut self.scratch);
         event.clear();
-        event.number(ftrace::TIME, time);
+        let shown = match field {
+            ftrace::FREQUENCY | ftrace::IDLE => time,
+            _ => self.order.time(time, core),
+        };
+        event.number(ftrace::TIME, shown);
         event.number(ftrace::PID, pid.into());
         event.message(field, fill);
-        if interrupt {
-            event.number(ftrace::FLAGS, INTERRUPT);
+        let flags = flags | (shown - time) << SHIFT;
+        if flags != 0 {
+            event.number(ftrace::FLAGS, flags);
         }
         let slot = usize::from(core);
         if slot >= self.bundles.len() {
@@ -390,4 +403,57 @@ fn woken(message: &mut Vec<u8>, thread: Tid, name: Option<&str>, target: CoreId)
     message.int(3, priority(thread));
     message.number(4, 1);
     message.number(5, target.into());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::Fields;
+    use hearth_trace::{CoreInfo, Stop};
+
+    /// Time, core and field of the ftrace events in a file.
+    fn kernel_events(file: &[u8]) -> Vec<(u64, u64, u32)> {
+        let mut found = Vec::new();
+        let fields = |message| Fields::of(message).map(|field| field.unwrap());
+        for (_, packet) in fields(file) {
+            for (_, bundle) in fields(packet.bytes()).filter(|(field, _)| *field == packet::FTRACE_EVENTS) {
+                let (cpus, events): (Vec<_>, Vec<_>) =
+                    fields(bundle.bytes()).partition(|(field, _)| *field == bundle::CPU);
+                for (_, event) in events {
+                    let parts: Vec<_> = fields(event.bytes()).collect();
+                    let content = [ftrace::TIME, ftrace::PID, ftrace::FLAGS];
+                    let kind = parts.iter().find(|(field, _)| !content.contains(field)).unwrap().0;
+                    found.push((parts[0].1.number(), cpus[0].1.number(), kind));
+                }
+            }
+        }
+        found
+    }
+
+    #[test]
+    fn perfetto_sees_a_wakeup_before_the_switch_that_it_causes() {
+        let header = Header { cores: vec![CoreInfo::default(); 2], duration: 9, ..Header::default() };
+        let mut file = Vec::new();
+        let mut exporter = Exporter::new(&header, &Programs::default(), &mut file).unwrap();
+        let at = |time, core, kind| Event { time, core, kind };
+        for event in [
+            at(5, 1, Kind::Fork { parent: 0, child: 1, target: 0 }),
+            at(5, 0, Kind::Switch { prev: 0, stop: Stop::Preempted, next: 1 }),
+            at(5, 1, Kind::Frequency { khz: 1 }),
+        ] {
+            exporter.event(&event).unwrap();
+        }
+        exporter.finish().unwrap();
+        let expected = [
+            (5, 1, ftrace::FORK),
+            (5, 1, ftrace::WAKEUP_NEW),
+            (5, 1, ftrace::WAKING),
+            (6, 0, ftrace::SWITCH),
+            (5, 1, ftrace::FREQUENCY),
+        ];
+        assert_eq!(kernel_events(&file), expected);
+        // Perfetto takes the states of an unknown release for those of Linux 4.4.
+        let release = b"6.12.0 (";
+        assert!(file.windows(release.len()).any(|part| part == release));
+    }
 }

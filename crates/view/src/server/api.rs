@@ -4,7 +4,7 @@ use super::error::Refusal;
 use super::viewed::Viewed;
 use super::views::View;
 use super::work::Turns;
-use super::{look, slices, tiles};
+use super::{find, look, slices, tiles, usage, why};
 use axum::Router;
 use axum::body::Body;
 use axum::extract::rejection::{PathRejection, QueryRejection};
@@ -40,7 +40,11 @@ pub fn routes() -> Router<Arc<Shared>> {
         .route("/traces/{trace}/threads", get(threads))
         .route("/traces/{trace}/threads/{thread}", get(thread))
         .route("/traces/{trace}/threads/{thread}/next", get(next))
+        .route("/traces/{trace}/threads/{thread}/states/{level}/{index}", get(states))
         .route("/traces/{trace}/at", get(at))
+        .route("/traces/{trace}/why", get(why))
+        .route("/traces/{trace}/usage", get(usage))
+        .route("/traces/{trace}/find", get(find))
         .route("/views", get(async |State(app): App| Json(app.views.clone())))
         .route("/views/{name}", get(view))
 }
@@ -101,11 +105,7 @@ async fn tile(
     let began = Instant::now();
     let trace = trace(&app, number)?;
     let found = tiles::tile(&app.tiles, &app.turns, (number, trace), id).await?;
-    let end = trace.index.end();
-    let tile = found.ok_or_else(|| {
-        let error = format!("tile {index} of level {level} is not in the trace");
-        Refusal::not_found(error, format!("it ends at {end} ns"))
-    })?;
+    let tile = found.ok_or_else(|| no_tile(trace, id))?;
     let mut bytes = Vec::new();
     for field in fields {
         bytes.extend_from_slice(tile.field(field));
@@ -231,22 +231,112 @@ struct Point {
     time: Time,
 }
 
+/// A trace that has `core`.
+fn with_core(app: &Shared, number: usize, core: CoreId) -> Result<&Viewed, Refusal> {
+    let trace = trace(app, number)?;
+    let cores = trace.header().cores.len();
+    if usize::from(core) >= cores {
+        let help = format!("the cores are numbered from 0 to {}", cores.saturating_sub(1));
+        return Err(Refusal::not_found(format!("there is no core {core}"), help));
+    }
+    Ok(trace)
+}
+
 async fn at(
     State(app): App,
     number: Result<Path<usize>, PathRejection>,
     point: Result<Query<Point>, QueryRejection>,
 ) -> Answer {
-    let (number, point) = (path(number)?, query(point)?);
+    let (number, Point { core, time }) = (path(number)?, query(point)?);
+    json(work(app, move |app| Ok(look::at(with_core(app, number, core)?, core, time)?)).await?)
+}
+
+async fn why(
+    State(app): App,
+    number: Result<Path<usize>, PathRejection>,
+    point: Result<Query<Point>, QueryRejection>,
+) -> Answer {
+    let (number, Point { core, time }) = (path(number)?, query(point)?);
+    json(work(app, move |app| Ok(why::why(with_core(app, number, core)?, core, time)?)).await?)
+}
+
+#[derive(Deserialize)]
+struct Uses {
+    from: Time,
+    to: Time,
+    /// All if it is missing.
+    cores: Option<String>,
+    thread: Option<Tid>,
+    limit: Option<usize>,
+}
+
+async fn usage(
+    State(app): App,
+    number: Result<Path<usize>, PathRejection>,
+    asked: Result<Query<Uses>, QueryRejection>,
+) -> Answer {
+    let (number, Uses { from, to, cores, thread, limit }) = (path(number)?, query(asked)?);
+    in_order(from, to)?;
+    let limit = limit.unwrap_or(50).min(MOST_THREADS);
     let found = work(app, move |app| {
         let trace = trace(app, number)?;
-        let cores = trace.header().cores.len();
-        if usize::from(point.core) >= cores {
-            let help = format!("the cores are numbered from 0 to {}", cores.saturating_sub(1));
-            return Err(Refusal::not_found(format!("there is no core {}", point.core), help));
-        }
-        Ok(look::at(trace, point.core, point.time)?)
+        let cores = cores.map(|text| core_list(&text, trace.header().cores.len())).transpose()?;
+        Ok(usage::usage(trace, usage::Area { from, to, cores, thread }, limit)?)
     });
     json(found.await?)
+}
+
+fn in_order(from: Time, to: Time) -> Result<(), Refusal> {
+    let bad = || Refusal::bad("the range is not valid", "'from' must be below 'to'");
+    if from < to { Ok(()) } else { Err(bad()) }
+}
+
+/// Which of `count` cores a list such as `0-3,8` names.
+fn core_list(text: &str, count: usize) -> Result<Vec<bool>, Refusal> {
+    let mut named = vec![false; count];
+    for part in text.split(',') {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        let (Ok(first), Ok(last)) = (first.parse::<CoreId>(), last.parse::<CoreId>()) else {
+            return Err(Refusal::bad(format!("'{part}' is not a core"), "write a list of cores as in 0-3,8"));
+        };
+        named.iter_mut().take(usize::from(last) + 1).skip(first.into()).for_each(|core| *core = true);
+    }
+    Ok(named)
+}
+
+async fn states(State(app): App, at: Result<Path<(usize, Tid, u8, u64)>, PathRejection>) -> Answer {
+    let (number, tid, level, index) = path(at)?;
+    let found = work(app, move |app| {
+        let (trace, id) = (trace(app, number)?, TileId { level, index });
+        trace.thread(tid).ok_or_else(|| no_thread(tid))?;
+        usage::states(trace, tid, id)?.ok_or_else(|| no_tile(trace, id))
+    });
+    json(found.await?)
+}
+
+fn no_tile(trace: &Viewed, TileId { level, index }: TileId) -> Refusal {
+    let error = format!("tile {index} of level {level} is not in the trace");
+    Refusal::not_found(error, format!("it ends at {} ns", trace.index.end()))
+}
+
+#[derive(Deserialize)]
+struct Find {
+    what: find::What,
+    time: Time,
+    #[serde(default)]
+    direction: Direction,
+    /// Least duration in ns.
+    least: Time,
+}
+
+async fn find(
+    State(app): App,
+    number: Result<Path<usize>, PathRejection>,
+    asked: Result<Query<Find>, QueryRejection>,
+) -> Answer {
+    let (number, Find { what, time, direction, least }) = (path(number)?, query(asked)?);
+    let search = find::Search { what, time, least, back: direction == Direction::Back };
+    json(work(app, move |app| Ok(find::find(trace(app, number)?, &search)?)).await?)
 }
 
 async fn view(State(app): App, name: Result<Path<String>, PathRejection>) -> Answer {

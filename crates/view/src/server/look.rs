@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 
 /// Limit of groups that are searched for the ends of a slice.
 const NEAR: usize = 16;
-/// Limit of the search for a thread's next slice.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// Limit of the time for one answer.
+pub const PATIENCE: Duration = Duration::from_secs(5);
 
 #[derive(Serialize, Debug)]
 pub struct At {
@@ -62,8 +62,8 @@ pub fn at(trace: &Viewed, core: CoreId, time: Time) -> Result<At, tiles::Error> 
         waker_name: cause.waker.and_then(name),
         wake_time: cause.woken,
         latency: from.zip(cause.woken).map(|(from, woken)| from.saturating_sub(woken)),
-        reason: cause.reason,
-        seen_khz: cause.seen_khz,
+        reason: cause.placed.map(|placed| placed.reason),
+        seen_khz: cause.placed.and_then(|placed| placed.seen_khz),
         khz: (now.khz != 0).then_some(now.khz),
         queue: moment.runnable.get(usize::from(core)).copied().unwrap_or(0),
         sets: (0..8).filter(|set| now.marks.sets >> set & 1 == 1).collect(),
@@ -130,11 +130,43 @@ fn slice_end(trace: &Viewed, core: CoreId, time: Time) -> Result<Option<(Time, S
 
 /// What made a slice begin on its core.
 #[derive(Default, Clone, Copy)]
-struct Cause {
+pub struct Cause {
     woken: Option<Time>,
     waker: Option<Tid>,
-    reason: Option<u16>,
-    seen_khz: Option<u32>,
+    pub placed: Option<Placed>,
+    /// The last migration after the decision.
+    pub migrated: Option<Migrated>,
+    /// The core of the previous slice.
+    pub previous: Option<CoreId>,
+}
+
+/// A decision of the policy.
+#[derive(Serialize, Clone, Copy, Debug)]
+pub struct Placed {
+    pub time: Time,
+    /// The core that decided.
+    pub core: CoreId,
+    pub target: CoreId,
+    pub reason: u16,
+    /// `None`: unknown.
+    pub seen_khz: Option<u32>,
+}
+
+#[derive(Serialize, Clone, Copy, Debug)]
+pub struct Migrated {
+    pub time: Time,
+    pub from: CoreId,
+    pub to: CoreId,
+}
+
+/// Causes of the slice at `time` on `core`, with its thread and begin; `None`: the core is idle, or the begin is too far.
+pub fn causes(trace: &Viewed, core: CoreId, time: Time) -> Result<Option<(Tid, Time, Cause)>, tiles::Error> {
+    match slice_begin(trace, core, time)? {
+        Some((place, thread, from)) if thread != IDLE => {
+            Ok(Some((thread, from, cause(trace, place, thread)?)))
+        }
+        _ => Ok(None),
+    }
 }
 
 /// The events of `thread` between its previous slice and the one that begins at `place`.
@@ -143,9 +175,13 @@ fn cause(trace: &Viewed, place: Place, thread: Tid) -> Result<Cause, tiles::Erro
     let near = |group: usize| place.0 - group < NEAR;
     backward(trace, place, near, |_, event| {
         match event.kind {
-            Kind::Place { thread: placed, reason, seen_khz, .. } if placed == thread => {
-                cause.reason = cause.reason.or(Some(reason));
-                cause.seen_khz = cause.seen_khz.or(Some(seen_khz).filter(|khz| *khz != 0));
+            Kind::Place { thread: placed, target, reason, seen_khz } if placed == thread => {
+                let seen_khz = Some(seen_khz).filter(|khz| *khz != 0);
+                let placed = Placed { time: event.time, core: event.core, target, reason, seen_khz };
+                cause.placed.get_or_insert(placed);
+            }
+            Kind::Migrate { thread: moved, from, to } if moved == thread && cause.placed.is_none() => {
+                cause.migrated.get_or_insert(Migrated { time: event.time, from, to });
             }
             Kind::Wakeup { thread: woken, waker, .. } if woken == thread && cause.woken.is_none() => {
                 cause.woken = Some(event.time);
@@ -157,6 +193,7 @@ fn cause(trace: &Viewed, place: Place, thread: Tid) -> Result<Cause, tiles::Erro
                 return ControlFlow::Break(());
             }
             Kind::Switch { prev, next, .. } if prev == thread || next == thread => {
+                cause.previous = Some(event.core);
                 return ControlFlow::Break(());
             }
             _ => {}

@@ -8,13 +8,16 @@ mod api;
 mod browser;
 mod cache;
 mod error;
+mod find;
 mod local;
 mod look;
 mod page;
 mod slices;
 mod tiles;
+mod usage;
 mod viewed;
 mod views;
+mod why;
 mod work;
 
 pub use browser::BrowserPage;
@@ -139,5 +142,7 @@ fn token() -> io::Result<String> {
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
+#[cfg(test)]
+mod reference;
 #[cfg(test)]
 mod tests;

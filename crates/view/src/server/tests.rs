@@ -123,6 +123,11 @@ fn parameters_are_checked() {
         "api/traces/0/events?from=0&to=9&limit=20001",
         "api/traces/0/at?core=x&time=0",
         "api/traces/0/threads/1/next?time=0&direction=up",
+        "api/traces/0/threads/1/states/0/x",
+        "api/traces/0/usage?from=5&to=5",
+        "api/traces/0/usage?from=0&to=5&cores=0-x",
+        "api/traces/0/find?what=inversion&time=0&least=1",
+        "api/traces/0/find?what=wakeup&time=0",
         "api/traces/x/at?core=0&time=0",
     ];
     for path in bad {
@@ -136,6 +141,9 @@ fn parameters_are_checked() {
         "api/traces/0/tiles/0/18446744073709551615?fields=busy",
         "api/traces/0/tiles/200/0?fields=busy",
         "api/traces/0/threads/9",
+        "api/traces/0/threads/9/states/0/0",
+        "api/traces/0/threads/1/states/0/99999",
+        "api/traces/0/why?core=3&time=0",
         "api/views/none",
         "api/none",
     ];
@@ -152,6 +160,26 @@ fn a_trace_is_described() {
         (&json!("a"), &json!(3_000_000), &json!(6))
     );
     assert_eq!(info["levels"], json!({ "finest_stored": 2, "coarsest": 2 }));
+    assert_eq!((&info["frequency_known"], &info["traced_threads"]), (&json!(true), &json!(2)));
+}
+
+#[test]
+fn unknown_frequencies_and_inferred_events_are_told() {
+    let mut trace = trace();
+    trace.events.retain(|event| !matches!(event.kind, Kind::Frequency { .. }));
+    trace.header.threads[1].traced = false;
+    trace.header.lost = vec![4, 3, 0];
+    trace.header.source = Source::Recorded(Recording { inferred: 5, ..Recording::default() });
+    let viewed = Viewed::in_memory("vm".into(), trace).expect("an index");
+    let info = serde_json::to_value(viewed.info()).expect("JSON");
+    assert_eq!((&info["frequency_known"], &info["traced_threads"]), (&json!(false), &json!(1)));
+    assert_eq!((&info["lost"], &info["inferred"]), (&json!([4, 3, 0]), &json!(5)));
+    let warnings = info["warnings"].as_array().expect("warnings");
+    assert!(warnings[0].as_str().is_some_and(|text| text.contains("lost 2 events")), "{warnings:?}");
+    assert!(
+        warnings[1].as_str().is_some_and(|text| text.starts_with("5 events are inferred")),
+        "{warnings:?}"
+    );
 }
 
 #[test]
@@ -214,6 +242,76 @@ fn threads_are_found_by_name_and_number_and_followed() {
     assert_eq!((&next["core"], &next["from"]), (&json!(1), &json!(300)));
     assert_eq!(get("api/traces/0/threads/2/next?time=300").json(), Value::Null);
     assert_eq!(get("api/traces/0/threads/1/next?time=300&direction=back").json()["from"], 100);
+}
+
+#[test]
+fn an_area_lists_its_threads() {
+    let usage = |query: &str| get(&format!("api/traces/0/usage?{query}")).json();
+    let all = usage("from=150&to=400");
+    assert_eq!((&all["count"], &all["running"], &all["until"]), (&json!(2), &json!(350), &json!(400)));
+    let second = json!({
+        "thread": 2, "name": "Cc1 <b>", "traced": true, "running": 100, "ready": 100, "slices": 1, "wakeups": 1,
+        "migrations": 0, "cores": 1, "longest_latency": 100, "from": 150, "to": 400,
+    });
+    assert_eq!((&all["threads"][0]["running"], &all["threads"][1]), (&json!(250), &second));
+    let only = |query: &str| usage(query)["threads"].as_array().map_or(0, Vec::len);
+    assert_eq!((only("from=150&to=400&cores=1-2"), only("from=150&to=400&cores=2")), (1, 0));
+    assert_eq!((only("from=150&to=400&limit=1"), only("from=0&to=99")), (1, 0));
+    assert_eq!(usage("from=150&to=400&thread=2")["threads"][0], second);
+}
+
+#[test]
+fn the_states_of_a_thread_come_in_tiles() {
+    let states = get("api/traces/0/threads/2/states/0/0").json();
+    assert_eq!((&states["running"][0], &states["ready"][0]), (&json!(724), &json!(100)));
+    assert_eq!((&states["running"][1], &states["ready"][1]), (&json!(1024), &json!(0)));
+}
+
+#[test]
+fn long_wake_ups_are_found() {
+    let find = |query: &str| get(&format!("api/traces/0/find?what=wakeup&{query}")).json()["found"].clone();
+    let wakeup = json!({ "thread": 2, "core": 1, "from": 200, "to": 300 });
+    assert_eq!(find("time=0&least=100"), wakeup);
+    assert_eq!(find("time=0&least=101"), Value::Null);
+    assert_eq!(find("time=300&least=1"), Value::Null);
+    assert_eq!(find("time=301&least=1&direction=back"), wakeup);
+}
+
+#[test]
+fn a_decision_is_told_with_what_the_policy_saw() {
+    let why = get("api/traces/0/why?core=1&time=400").json();
+    let idle = |khz: Option<u32>| json!({ "queue": 0, "khz": khz, "sets": [] });
+    let expected = json!({
+        "thread": 2, "migrated": null, "previous": null,
+        "placed": { "time": 200, "core": 0, "target": 1, "reason": 0, "seen_khz": 7 },
+        "before": { "idle": 2, "target": idle(None), "previous": null, "set_sizes": [0] },
+    });
+    assert_eq!(why, expected);
+    let none = get("api/traces/0/why?core=0&time=400").json();
+    assert_eq!((&none["thread"], &none["placed"], &none["before"]), (&json!(1), &Value::Null, &Value::Null));
+    assert_eq!(get("api/traces/0/why?core=2&time=400").json(), Value::Null);
+}
+
+/// The thread moves without a decision after it was placed, and had run elsewhere before.
+#[test]
+fn moves_after_a_decision_are_told() {
+    let mut trace = trace();
+    let at = |time, core, kind| Event { time, core, kind };
+    let switch = |time, core, prev, stop, next| at(time, core, Kind::Switch { prev, stop, next });
+    trace.events.extend([
+        at(600, 1, Kind::Set { set: 0, member: true }),
+        switch(600, 1, 2, Stop::Blocked, IDLE),
+        at(700, 0, Kind::Wakeup { thread: 2, waker: Waker::Interrupt, target: 0 }),
+        at(700, 0, Kind::Place { thread: 2, target: 0, reason: 0, seen_khz: 0 }),
+        at(750, 2, Kind::Migrate { thread: 2, from: 0, to: 2 }),
+        switch(800, 2, IDLE, Stop::Preempted, 2),
+    ]);
+    let viewed = Viewed::in_memory("a".into(), trace).expect("an index");
+    let found = serde_json::to_value(why::why(&viewed, 2, 900).expect("an answer")).expect("JSON");
+    assert_eq!(found["migrated"], json!({ "time": 750, "from": 0, "to": 2 }));
+    let before = &found["before"];
+    assert_eq!((&found["previous"], &before["idle"]), (&json!(1), &json!(3)));
+    assert_eq!((&before["previous"]["sets"], &before["set_sizes"]), (&json!([0]), &json!([1])));
 }
 
 /// Neighbours come out of one pass over the events, whoever asks first; each is what it is alone.

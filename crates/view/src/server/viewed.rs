@@ -1,8 +1,8 @@
 //! An open trace, and the facts about it that the page shows.
 
 use super::cache::Cached;
-use hearth_trace::tiles::{self, Groups, Index};
-use hearth_trace::{CoreInfo, Header, ThreadInfo, Tid};
+use hearth_trace::tiles::{self, Field, Groups, Index, TileId};
+use hearth_trace::{CoreInfo, Header, Source, ThreadInfo, Tid};
 use serde::Serialize;
 use std::collections::HashMap;
 
@@ -22,12 +22,17 @@ pub struct Info {
     source: String,
     duration: u64,
     events: u64,
+    /// By core, including inferred events.
     lost: Vec<u64>,
+    inferred: u64,
     cores: Vec<CoreInfo>,
     reasons: Vec<String>,
     sets: Vec<String>,
     khz_range: (u32, u32),
+    /// Whether the frequency of any core was ever known.
+    frequency_known: bool,
     threads: usize,
+    traced_threads: usize,
     levels: Levels,
     complete: bool,
     warnings: Vec<String>,
@@ -44,7 +49,7 @@ pub struct Thread<'a> {
     thread: Tid,
     name: &'a str,
     parent: Option<Tid>,
-    traced: bool,
+    pub traced: bool,
 }
 
 impl Viewed {
@@ -73,22 +78,44 @@ impl Viewed {
             duration: self.index.end(),
             events: self.groups.spans().iter().map(|span| span.events).sum(),
             lost: header.lost.clone(),
+            inferred: self.inferred(),
             cores: header.cores.clone(),
             reasons: header.reasons.clone(),
             sets: header.sets.iter().take(tiles::MOST_SETS).cloned().collect(),
             khz_range: header.khz_range,
+            frequency_known: self.frequency_known(),
             threads: header.threads.len(),
+            traced_threads: header.threads.iter().filter(|thread| thread.traced).count(),
             levels: Levels { finest_stored: self.index.finest_stored(), coarsest: self.index.coarsest() },
             complete: self.complete,
             warnings: self.warnings(),
         }
     }
 
+    /// Number of events that the recorder inserted because the kernel did not report them.
+    fn inferred(&self) -> u64 {
+        match &self.header().source {
+            Source::Recorded(recording) => recording.inferred,
+            _ => 0,
+        }
+    }
+
+    /// Looks into the tile of the whole trace.
+    fn frequency_known(&self) -> bool {
+        let whole = TileId { level: self.index.coarsest(), index: 0 };
+        let tile = self.index.tile(&self.groups, whole).ok().flatten();
+        tile.is_some_and(|tile| tile.field(Field::Mhz).iter().any(|byte| *byte != 0))
+    }
+
     fn warnings(&self) -> Vec<String> {
-        let lost = self.header().lost.iter().fold(0u64, |sum, lost| sum.saturating_add(*lost));
+        let sum = self.header().lost.iter().fold(0u64, |sum, lost| sum.saturating_add(*lost));
+        let (lost, inferred) = (sum.saturating_sub(self.inferred()), self.inferred());
         let mut warnings = Vec::new();
         if lost > 0 {
             warnings.push(format!("the recorder lost {lost} events; the picture lacks them"));
+        }
+        if inferred > 0 {
+            warnings.push(format!("{inferred} events are inferred: the kernel did not report them"));
         }
         if !self.complete {
             warnings

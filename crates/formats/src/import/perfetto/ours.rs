@@ -5,7 +5,7 @@ use super::kernel::{At, Content};
 use crate::Error;
 use crate::import::collect::Refused;
 use crate::import::sort::{Sorted, Sorter};
-use crate::perfetto::{Group, INTERRUPT, Track, event, ftrace, state};
+use crate::perfetto::{DERIVED, Group, INTERRUPT, Track, event, ftrace, state, unmoved};
 use hearth_trace::{CoreId, Event, Header, Kind, Stop, Waker};
 use std::collections::HashMap;
 use std::path::Path;
@@ -24,9 +24,12 @@ impl Ours {
 
     /// Reads an ftrace event.
     pub fn kernel(&mut self, at: At, field: u32, message: &[u8]) -> Result<Result<(), Refused>, Error> {
+        if at.flags & DERIVED != 0 {
+            return Ok(Ok(()));
+        }
         let kind = Content::read(message).and_then(|content| self.kind(at, field, &content));
         match kind {
-            Ok(Some(kind)) => self.push(at.time, at.cpu, kind),
+            Ok(Some(kind)) => self.push(unmoved(at.time, at.flags), at.cpu, kind),
             Ok(None) => Ok(Ok(())),
             Err(refused) => Ok(Err(refused)),
         }
