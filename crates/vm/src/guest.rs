@@ -168,12 +168,13 @@ impl Guest {
         let path = self.folder.path().join("initramfs");
         initramfs.write(&path)?;
         let launch = Launch {
+            architecture: qemu.architecture,
             accelerator,
             topology,
             memory_mib,
             kernel: &kernel.image,
             initramfs: &path,
-            parameters: &parameters(accelerator, kernel.jiffies(), own_parameters),
+            parameters: &parameters(qemu.architecture, accelerator, kernel.jiffies(), own_parameters),
             console: &self.console,
             devices: &self.devices,
         };
