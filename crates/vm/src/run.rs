@@ -125,12 +125,12 @@ pub fn run(options: &Options, command: &[OsString], streams: Streams, watch: Wat
         guest.keep_console(path)?;
     }
     let mut session = Session::connect(&mut guest, options, streams, &mark)?;
-    guest.add_share("root", Path::new("/"), Access::ReadOnly)?;
+    guest.add_share("root", Path::new("/"), Access::ReadOnly, architecture)?;
     if let Some(system) = &system {
-        guest.add_share("system", system, Access::ReadOnly)?;
+        guest.add_share("system", system, Access::ReadOnly, architecture)?;
     }
     for (number, folder) in shares.iter().enumerate() {
-        guest.add_share(&format!("rw{number}"), folder, Access::ReadWrite)?;
+        guest.add_share(&format!("rw{number}"), folder, Access::ReadWrite, architecture)?;
     }
     let environment = environment(options);
     let environment: Vec<_> =
