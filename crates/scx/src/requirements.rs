@@ -52,6 +52,11 @@ pub(crate) fn hotplugging() -> bool {
 
 /// Whether the kernel's BPF has what policies need, such as arenas, on this architecture.
 fn check_architecture() -> Result<(), Error> {
+    // Without LSE the kernel's compiler (bpf_jit_supports_insn) refuses atomic operations on arenas.
+    #[cfg(target_arch = "aarch64")]
+    if !std::arch::is_aarch64_feature_detected!("lse") {
+        return Err(Error::NoAtomics);
+    }
     match std::env::consts::ARCH {
         "x86_64" | "aarch64" => Ok(()),
         other => Err(Error::Architecture(other)),
