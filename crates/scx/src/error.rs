@@ -16,7 +16,9 @@ pub enum Error {
     NoSchedExt { kernel: String },
     #[error("the architecture {0} cannot run policies (only x86_64 and aarch64 can)")]
     Architecture(&'static str),
-    #[error("this processor has no atomic instructions (LSE, Armv8.1), without which the kernel refuses policies")]
+    #[error(
+        "this processor has no atomic instructions (LSE, Armv8.1), without which the kernel refuses policies"
+    )]
     NoAtomics,
     #[error("this kernel is PREEMPT_RT, which refuses the BPF timers that policies need")]
     RealTime,
