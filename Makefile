@@ -3,10 +3,10 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo build web bpf wheel vscode install deb tarball release test test-packages test-kernels bench soak play-and-sim lint fmt docs clean
+.PHONY: help demo build arm64 web bpf wheel vscode install deb tarball release test test-packages test-kernels bench soak play-and-sim lint fmt docs clean
 
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: ## Record a real ./configure, predict it for the papers' machines, write out/report.html
 	@scripts/demo
@@ -14,6 +14,9 @@ demo: ## Record a real ./configure, predict it for the papers' machines, write o
 build: ## Build the hearth binary: target/release/hearth
 	@scripts/need rust cc elf
 	cargo build --locked --release -p hearth-sched
+
+arm64: ## Cross-build hearth for 64-bit Arm, on Debian: target/aarch64-unknown-linux-gnu/release/hearth
+	@scripts/arm64
 
 web: ## Build the pages that the hearth binary embeds, after changes in web/: crates/view/page
 	@scripts/web

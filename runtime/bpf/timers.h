@@ -72,8 +72,9 @@ struct {
  * Hands the moves of a handler that runs with the run queue locked (tick) to the core's timer.
  *
  * The moves are a ring in context POSTPONED: this core writes entries and then pending_tail, the
- * timer reads pending_tail and then entries, and writes pending_head. All are plain accesses, which
- * is enough if the timer expires on this core. On another core nothing orders them on arm64.
+ * timer reads pending_tail, then entries, and then writes pending_head. The timer may expire on
+ * another core (nohz_full) while this one adds entries. So both ends of the ring change by swaps, which
+ * are fully ordered. The room of the ring is a plain load: the stores of entries depend on it.
  */
 static __always_inline u32 saakm_room_to_postpone(u32 cpu)
 {
@@ -100,7 +101,7 @@ SAAKM_GLOBAL int saakm_postpone_moves(u64 context)
 		later->moves[tail & (SAAKM_MOVES - 1)].from = s->moves[i & (SAAKM_MOVES - 1)].from;
 		later->moves[tail & (SAAKM_MOVES - 1)].queue =
 			s->moves[i & (SAAKM_MOVES - 1)].queue;
-		core->pending_tail = tail + 1;
+		SAAKM_CAS(&core->pending_tail, tail, tail + 1);
 	}
 	core->count.steals += s->nr_moves;
 	s->nr_moves = 0;
@@ -110,6 +111,18 @@ SAAKM_GLOBAL int saakm_postpone_moves(u64 context)
 	return 0;
 }
 
+/* Loads the tail before the entries: a swap of the same value is fully ordered. */
+static __always_inline u32 saakm_pending_tail(struct saakm_core SAAKM_MEM *core)
+{
+	u32 old = core->pending_tail, seen;
+
+	do {
+		seen = old;
+		old = SAAKM_CAS(&core->pending_tail, seen, seen);
+	} while (old != seen && can_loop);
+	return old;
+}
+
 /* Timer of a core: carries out its postponed moves. */
 static int saakm_move_timer_fired(void *map, u32 *key, struct saakm_timer *timer)
 {
@@ -117,12 +130,12 @@ static int saakm_move_timer_fired(void *map, u32 *key, struct saakm_timer *timer
 	saakm_t s = saakm_context(cpu, SAAKM_POSTPONED);
 	struct saakm_core SAAKM_MEM *core = saakm_core_at(cpu);
 
-	while (core->pending_head != core->pending_tail && can_loop) {
-		u32 head = core->pending_head & (SAAKM_MOVES - 1);
+	while (core->pending_head != saakm_pending_tail(core) && can_loop) {
+		u32 first = core->pending_head, head = first & (SAAKM_MOVES - 1);
 		u32 thread = s->moves[head].thread, from = s->moves[head].from;
 		u32 queue = s->moves[head].queue;
 
-		core->pending_head++;
+		SAAKM_CAS(&core->pending_head, first, first + 1);
 		saakm_move_entry(thread, from, queue, cpu);
 	}
 	return 0;

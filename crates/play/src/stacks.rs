@@ -15,6 +15,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// Maximum number of live threads. Each takes two mappings; the kernel's default limit is 65 530 per process.
 pub const MOST: u32 = 16_384;
 
+/// Size of a stack, unless the C library requires more, as on arm64.
 const STACK: usize = 64 * 1024;
 
 pub type Entry = extern "C" fn(*mut c_void) -> *mut c_void;
@@ -48,8 +49,10 @@ impl Stacks {
     pub fn new(count: u32) -> io::Result<Self> {
         let count = count.clamp(1, MOST);
         // SAFETY: sysconf has no preconditions.
-        let page = usize::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).unwrap_or(4096);
-        let (size, guard) = (STACK.max(2 * page), page);
+        let limit = |name, default| usize::try_from(unsafe { libc::sysconf(name) }).unwrap_or(default);
+        let page = limit(libc::_SC_PAGESIZE, 4096);
+        let least = limit(libc::_SC_THREAD_STACK_MIN, STACK).next_multiple_of(page);
+        let (size, guard) = (STACK.max(2 * page).max(least), page);
         let length = (size + guard) * count as usize;
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_STACK;
         // SAFETY: a new anonymous mapping at an address that the kernel chooses.

@@ -16,6 +16,10 @@ pub enum Error {
     NoSchedExt { kernel: String },
     #[error("the architecture {0} cannot run policies (only x86_64 and aarch64 can)")]
     Architecture(&'static str),
+    #[error(
+        "this processor has no atomic instructions (LSE, Armv8.1), without which the kernel refuses policies"
+    )]
+    NoAtomics,
     #[error("this kernel is PREEMPT_RT, which refuses the BPF timers that policies need")]
     RealTime,
     #[error("this kernel has no type information (BTF): there is no /sys/kernel/btf/vmlinux")]
@@ -91,6 +95,7 @@ impl Error {
             Error::NoSchedExt { .. } => {
                 format!("{KERNELS}\nor try it in a virtual machine: hearth vm -- hearth run nest")
             }
+            Error::NoAtomics => "try it in a virtual machine, which has them: hearth vm --accel tcg -- hearth run nest".into(),
             Error::RealTime => "boot a kernel without PREEMPT_RT, or try it in a virtual machine: hearth vm -- hearth run nest".into(),
             Error::NoBtf => "use a kernel built with CONFIG_DEBUG_INFO_BTF, as distributions' are".into(),
             Error::NoConfig { .. } => {

@@ -3,10 +3,12 @@
 //! An object is compiled once and cached under a hash of its sources: in the user's cache, or in advance as
 //! `NAME.bpf.o` with `NAME.bpf.o.hash` in the library folder. With the latter, a machine needs no clang to run
 //! policies.
+//!
+//! Objects are the same for all architectures. clang reads the kernel's types of one of them; libbpf adapts the object
+//! to the running kernel's. With the types of another architecture, clang makes the same instructions.
 
 use crate::error::Error;
 use crate::library::{self, Library};
-use crate::requirements::architecture;
 use hearth_base::{file, paths};
 use hearth_policy::Policy;
 use std::env;
@@ -21,7 +23,7 @@ const CLANGS: &str = include_str!("../../../runtime/clang");
 
 /// Flags that contain no path. clang must not turn loops over memory into calls of memset or memcpy, which BPF does
 /// not have.
-const FLAGS: [&str; 13] = [
+const FLAGS: [&str; 14] = [
     "-target",
     "bpf",
     "-mcpu=v4",
@@ -35,7 +37,10 @@ const FLAGS: [&str; 13] = [
     "-Wno-compare-distinct-pointer-types",
     "-Wno-unused-function",
     "-Wno-address-of-packed-member",
+    "-D__TARGET_ARCH_x86",
 ];
+/// Folder of the kernel's types among the headers.
+const TYPES: &str = "arch/x86";
 
 /// Variant of an object.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -129,7 +134,7 @@ impl std::fmt::Display for Hash {
 }
 
 impl Hash {
-    /// Hashes the policy's C, the files of the runtime, the flags, the architecture, and the pinned headers.
+    /// Hashes the policy's C, the files of the runtime, the flags, and the pinned headers.
     fn of_sources(policy: &Policy, library: &Library, purpose: Purpose) -> Result<Hash, Error> {
         let mut hasher = Xxh3::new();
         let mut add = |part: &[u8]| {
@@ -140,7 +145,6 @@ impl Hash {
         for flag in FLAGS.into_iter().chain(purpose.flag()) {
             add(flag.as_bytes());
         }
-        add(architecture()?.0.as_bytes());
         for file in sources(&library.runtime)? {
             add(file.strip_prefix(&library.runtime).unwrap_or(&file).as_os_str().as_encoded_bytes());
             add(&fs::read(&file).map_err(Error::file("read", &file))?);
@@ -222,7 +226,6 @@ fn major(version: &str) -> Option<u32> {
 }
 
 fn compile(policy: &Policy, library: &Library, clang: &Clang, purpose: Purpose) -> Result<Vec<u8>, Error> {
-    let (target, folder) = architecture()?;
     let include = &library.include;
     if !include.join("scx/common.bpf.h").is_file() {
         return Err(Error::NoHeaders { folder: include.clone() });
@@ -232,10 +235,10 @@ fn compile(policy: &Policy, library: &Library, clang: &Clang, purpose: Purpose) 
     let object = work.0.join("policy.bpf.o");
     fs::write(&c, policy.c()).map_err(Error::file("write", &c))?;
     let mut command = Command::new(&clang.program);
-    command.args(FLAGS).args(purpose.flag()).arg(format!("-D__TARGET_ARCH_{target}"));
+    command.args(FLAGS).args(purpose.flag());
     for folder in [
         include.clone(),
-        include.join("arch").join(folder),
+        include.join(TYPES),
         include.join("bpf-compat"),
         library.runtime.clone(),
         library.runtime.join("bpf"),

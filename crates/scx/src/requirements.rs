@@ -50,14 +50,15 @@ pub(crate) fn hotplugging() -> bool {
     })
 }
 
-/// This architecture's name in libbpf's headers, and its folder of headers.
-///
-/// # Errors
-/// [`Error::Architecture`]: no headers, or no arenas, for this architecture.
-pub fn architecture() -> Result<(&'static str, &'static str), Error> {
+/// Whether the kernel's BPF has what policies need, such as arenas, on this architecture.
+fn check_architecture() -> Result<(), Error> {
+    // Without LSE the kernel's compiler (bpf_jit_supports_insn) refuses atomic operations on arenas.
+    #[cfg(target_arch = "aarch64")]
+    if !std::arch::is_aarch64_feature_detected!("lse") {
+        return Err(Error::NoAtomics);
+    }
     match std::env::consts::ARCH {
-        "x86_64" => Ok(("x86", "x86")),
-        "aarch64" => Ok(("arm64", "arm64")),
+        "x86_64" | "aarch64" => Ok(()),
         other => Err(Error::Architecture(other)),
     }
 }
@@ -68,7 +69,7 @@ fn check_kernel(root: &Path) -> Result<(), Error> {
     if !root.join(SCHED_EXT).is_dir() {
         return Err(Error::NoSchedExt { kernel });
     }
-    architecture()?;
+    check_architecture()?;
     if fs::read_to_string(root.join("sys/kernel/realtime")).is_ok_and(|flag| flag.trim() == "1") {
         return Err(Error::RealTime);
     }

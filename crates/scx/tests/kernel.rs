@@ -1,7 +1,8 @@
 //! Tests of policies in live kernels, in virtual machines. `HEARTH_VM_TESTS=6.18,7.3` names the kernels; without it the
 //! tests do nothing. They need `target/debug/hearth` (`cargo build -p hearth-sched`) and the objects (`scripts/bpf debug`).
+//! `HEARTH_VM_ARCH=arm64` emulates that architecture; then the guest's hearth is that of `scripts/arm64 debug`.
 
-use hearth_vm::{Options, Streams, Topology, Wish};
+use hearth_vm::{Architecture, Options, Streams, Topology, Wish};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -14,6 +15,27 @@ fn hearth() -> PathBuf {
     let hearth = test.ancestors().nth(2).expect("it is in target/PROFILE/deps").join("hearth");
     assert!(hearth.is_file(), "{} is missing: cargo build -p hearth-sched", hearth.display());
     hearth
+}
+
+/// Architecture of the guests.
+fn architecture() -> Architecture {
+    match std::env::var("HEARTH_VM_ARCH").as_deref() {
+        Err(_) => Architecture::HOST,
+        Ok("arm64") => Architecture::Arm64,
+        Ok("amd64") => Architecture::X86_64,
+        Ok(other) => panic!("HEARTH_VM_ARCH={other}: it is arm64 or amd64"),
+    }
+}
+
+/// The hearth that runs in guests.
+fn guests_hearth() -> PathBuf {
+    if !architecture().is_foreign() {
+        return hearth();
+    }
+    let target = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target");
+    let hearth = target.join("aarch64-unknown-linux-gnu/debug/hearth");
+    assert!(hearth.is_file(), "{} is missing: scripts/arm64 debug", hearth.display());
+    hearth.canonicalize().expect("a path")
 }
 
 #[test]
@@ -113,6 +135,21 @@ fn limits_of_cgroups_hold() {
 #[test]
 fn policies_tick_without_a_periodic_tick() {
     in_each_guest(&Guest { cpus: CPUS, append: "nohz_full=1-3" }, &["nohz.sh", "nest", "cfs-cwc"], |_| ());
+}
+
+/// What the recorder and the player of a guest write, the host reads.
+#[test]
+fn recordings_of_guests_open_here() {
+    in_each_guest(&Guest { cpus: CPUS, append: "" }, &["record.sh", "nest"], |folder| {
+        for (trace, text) in
+            [("record.trace", "Linux"), ("play.trace", "Linux"), ("nest.trace", "placements by reason")]
+        {
+            let report =
+                Command::new(hearth()).arg("report").arg(folder.join(trace)).output().expect("hearth runs");
+            let output = String::from_utf8_lossy(&report.stdout);
+            assert!(report.status.success() && output.contains(text), "{trace}: {output}");
+        }
+    });
 }
 
 /// Products of the feature models, in which each feature of the family occurs: the verifier accepts them, and they schedule a machine.
@@ -239,6 +276,7 @@ fn run_once(
     let dmesg = folder.join("dmesg");
     let wish = Wish { cpus: Some(guest.cpus), ..Wish::default() };
     let options = Options {
+        architecture: architecture(),
         kernel: kernel.into(),
         topology: Topology::new(wish).expect("a topology"),
         directory: folder.into(),
@@ -248,7 +286,7 @@ fn run_once(
         ..Options::default()
     };
     let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests");
-    let mut command = vec!["sh".into(), tests.join(script[0]).into(), hearth().into()];
+    let mut command = vec!["sh".into(), tests.join(script[0]).into(), guests_hearth().into()];
     command.extend(script[1..].iter().map(Into::into));
     let (mut reader, writer) = std::io::pipe().expect("a pipe");
     let text = std::thread::spawn(move || {

@@ -8,6 +8,7 @@
 #   shares    the folders of the shares rw0, rw1, ..., one per line
 #   seen      folders and files of the host's /tmp that the guest sees, one per line
 #   ports     the names of the ports other than "status"
+#   system    "yes": the share "system" has the guest's programs, and hides the host's; or ""
 #   modules   the host's folder of this kernel's modules ("" if there is none)
 B=/busybox
 export PATH=/none
@@ -55,9 +56,15 @@ done
 # Overlay of the host's root (lower) and a RAM disk (upper): everything is writable, the host stays unchanged.
 $B mount -t virtiofs -o ro root /host ||
 	fail "cannot mount the host's root: the kernel needs virtio-fs (CONFIG_VIRTIO_FS), built in or among its modules"
+lower=/host
+if [ -n "$system" ]; then
+	$B mkdir /system
+	$B mount -t virtiofs -o ro system /system || fail "cannot mount the programs for this processor"
+	lower=/system:/host
+fi
 $B mount -t tmpfs -o mode=755 over /over
 $B mkdir /over/upper /over/work
-$B mount -t overlay -o lowerdir=/host,upperdir=/over/upper,workdir=/over/work,volatile over /new ||
+$B mount -t overlay -o "lowerdir=$lower,upperdir=/over/upper,workdir=/over/work,volatile" over /new ||
 	fail "cannot make the root writable: the kernel needs overlayfs (CONFIG_OVERLAY_FS), built in or among its modules"
 
 $B mount -t proc proc /new/proc

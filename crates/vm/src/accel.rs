@@ -1,6 +1,7 @@
 //! Choice of accelerator: hardware virtualisation (KVM) or emulation (TCG).
 
 use crate::accelerator::{Acceleration, Accelerator};
+use crate::architecture::Architecture;
 use crate::cache::Cache;
 use crate::error::Error;
 use crate::guest::Guest;
@@ -18,6 +19,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 /// Chooses the accelerator. Also returns why KVM does not work, if that was not reported before.
 pub(crate) fn decide(
     wanted: Acceleration,
+    architecture: Architecture,
     kernel: &Kernel,
     qemu: &Qemu,
     busybox: &[u8],
@@ -26,6 +28,10 @@ pub(crate) fn decide(
     match wanted {
         Acceleration::Tcg => return Ok((Accelerator::Tcg, None)),
         Acceleration::Counted => return Ok((Accelerator::Counted, None)),
+        Acceleration::Kvm if architecture.is_foreign() => {
+            return Err(Error::NoKvm(format!("this host's processor is not {architecture}")));
+        }
+        Acceleration::Auto if architecture.is_foreign() => return Ok((Accelerator::Tcg, None)),
         Acceleration::Auto | Acceleration::Kvm => {}
     }
     let before = recall(cache);

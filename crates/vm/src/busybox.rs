@@ -1,6 +1,7 @@
-//! A static busybox for the guest's init: the machine's own, or Debian's.
+//! A static busybox for the guest's init: the machine's own, Debian's, or that of the guest's programs.
 
 use crate::apt::Apt;
+use crate::architecture::Architecture;
 use crate::cache::Cache;
 use crate::error::Error;
 use crate::progress::Watch;
@@ -22,7 +23,7 @@ pub fn get(cache: &Cache, watch: Watch) -> Result<Vec<u8>, Error> {
     if let Some(busybox) = found() {
         return Ok(busybox);
     }
-    let mut apt = Apt::of_release(cache, watch)?;
+    let mut apt = Apt::of_release(cache, Architecture::HOST, watch)?;
     let version = apt.show(PACKAGE)?.field("Version").unwrap_or_default().to_owned();
     let root = cache.workplace()?;
     apt.fetch("busybox", &[(PACKAGE.into(), version)], root.path(), watch)?;
@@ -32,6 +33,12 @@ pub fn get(cache: &Cache, watch: Watch) -> Result<Vec<u8>, Error> {
         why: "the package contains no static busybox".into(),
         help: "Install a static busybox as /bin/busybox, and please report this",
     })
+}
+
+/// The busybox of the programs of another architecture, which the host cannot try.
+pub fn of_system(system: &Path) -> Result<Vec<u8>, Error> {
+    let path = system.join("usr/bin/busybox");
+    fs::read(&path).map_err(Error::file("read", &path))
 }
 
 /// Path of the fetched busybox: below /usr since Debian 13.

@@ -1,5 +1,6 @@
 //! Errors of a virtual machine.
 
+use crate::architecture::Architecture;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -19,6 +20,12 @@ pub enum Error {
         "no kernel for `{wanted}`: apt offers {offered}. Choose one of these, or give the path of a kernel image"
     )]
     NoSuchKernel { wanted: String, offered: String },
+
+    #[error(
+        "`{}` is a program for {of}, and the guest's processor is {wanted}. Give one for {wanted}: `make arm64` in \
+        hearth's sources builds hearth for arm64", program.display()
+    )]
+    ForeignProgram { program: PathBuf, of: Architecture, wanted: Architecture },
 
     #[error("cannot fetch {what} with apt: {why}. {help}")]
     Fetch { what: String, why: String, help: &'static str },

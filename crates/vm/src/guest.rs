@@ -1,6 +1,7 @@
 //! A running guest: the QEMU process, its sockets and its events.
 
 use crate::accelerator::Accelerator;
+use crate::architecture::Architecture;
 use crate::error::{Console, Error};
 use crate::initramfs::Initramfs;
 use crate::kernel::Kernel;
@@ -147,9 +148,15 @@ impl Guest {
         Ok(())
     }
 
-    pub fn add_share(&mut self, tag: &str, folder: &Path, access: Access) -> Result<(), Error> {
+    pub fn add_share(
+        &mut self,
+        tag: &str,
+        folder: &Path,
+        access: Access,
+        architecture: Architecture,
+    ) -> Result<(), Error> {
         let socket = self.folder.path().join(format!("share-{tag}"));
-        self.shares.push(Share::offer(folder, access, &socket)?);
+        self.shares.push(Share::offer(folder, access, architecture, &socket)?);
         self.devices.push(Device::Share { tag: tag.into(), socket });
         Ok(())
     }
@@ -168,12 +175,13 @@ impl Guest {
         let path = self.folder.path().join("initramfs");
         initramfs.write(&path)?;
         let launch = Launch {
+            architecture: qemu.architecture,
             accelerator,
             topology,
             memory_mib,
             kernel: &kernel.image,
             initramfs: &path,
-            parameters: &parameters(accelerator, kernel.jiffies(), own_parameters),
+            parameters: &parameters(qemu.architecture, accelerator, kernel.jiffies(), own_parameters),
             console: &self.console,
             devices: &self.devices,
         };

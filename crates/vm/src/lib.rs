@@ -6,6 +6,8 @@
 //! - **Files**: the guest's root is an overlay of a RAM disk on the host's root. The current folder and other
 //!   named folders are shared for writing. The guest thus has every program of the host, and the files that
 //!   its command writes to these folders appear on the host.
+//! - **Architecture** ([`Options::architecture`]): the host's, or another one, which is emulated. Then a small Debian of
+//!   that architecture hides the programs of the host.
 //! - **Command**: arguments, environment, standard streams and exit status are forwarded.
 //!
 //! `docs/src/vm.md` describes what the guest sees.
@@ -13,6 +15,7 @@
 mod accel;
 mod accelerator;
 mod apt;
+mod architecture;
 mod busybox;
 mod cache;
 mod error;
@@ -25,10 +28,12 @@ mod qemu;
 mod run;
 mod share;
 mod stream;
+mod system;
 mod terminal;
 mod topology;
 
 pub use accelerator::{Acceleration, Accelerator};
+pub use architecture::Architecture;
 pub use error::{Console, Error};
 pub use kernel::Listed;
 pub use progress::{Progress, Watch};
@@ -36,7 +41,8 @@ pub use run::{Exit, Options, run};
 pub use stream::Streams;
 pub use topology::{Topology, Wish};
 
-/// Lists the kernels that `--kernel` accepts, newest first. If apt fails: those in the cache, and apt's error.
-pub fn kernels(watch: Watch) -> Result<(Vec<Listed>, Option<Error>), Error> {
-    Ok(kernel::list(&cache::Cache::of_user()?, watch))
+/// Lists the kernels of an architecture that `--kernel` accepts, newest first. If apt fails: those in the cache, and
+/// apt's error.
+pub fn kernels(architecture: Architecture, watch: Watch) -> Result<(Vec<Listed>, Option<Error>), Error> {
+    Ok(kernel::list(architecture, &cache::Cache::of_user()?, watch))
 }

@@ -1,11 +1,16 @@
 //! The kernel's command line.
 
 use crate::accelerator::Accelerator;
+use crate::architecture::Architecture;
 
-/// Parameters of every guest: the console, an exit at the first panic or oops (results after it would be
+/// Parameters of every guest: an exit at the first panic or oops (results after it would be
 /// worthless), and no protections or self-tests that take time without benefit here.
-const ALWAYS: &str = "console=ttyS0 panic=-1 oops=panic mitigations=off random.trust_cpu=on \
-    cryptomgr.notests audit=0 lsm=capability,bpf log_buf_len=4M no_timer_check";
+const ALWAYS: &str = "panic=-1 oops=panic mitigations=off random.trust_cpu=on \
+    cryptomgr.notests audit=0 lsm=capability,bpf log_buf_len=4M";
+
+/// Parameters of an architecture.
+const X86_64: &str = "console=ttyS0 no_timer_check";
+const ARM64: &str = "console=ttyAMA0";
 
 /// Longest watchdog timeouts, for emulation, where many guest CPUs share few host CPUs. No check is disabled.
 const PATIENT: &str = "watchdog_thresh=60 rcupdate.rcu_cpu_stall_timeout=300 workqueue.watchdog_thresh=300 \
@@ -15,15 +20,20 @@ const PATIENT: &str = "watchdog_thresh=60 rcupdate.rcu_cpu_stall_timeout=300 wor
 const COUNTS: &str = "hearth.clock=instructions";
 
 /// Builds the command line of a guest. `jiffies` is the kernel's number of jiffies per second.
-pub fn parameters(accelerator: Accelerator, jiffies: u64, own: &str) -> String {
-    let mut all = ALWAYS.to_owned();
-    let khz = match accelerator {
-        Accelerator::Kvm => None,
-        Accelerator::Tcg => Some(tsc_khz()),
-        Accelerator::Counted => Some(1_000_000),
+pub fn parameters(architecture: Architecture, accelerator: Accelerator, jiffies: u64, own: &str) -> String {
+    let its = if architecture == Architecture::X86_64 { X86_64 } else { ARM64 };
+    let mut all = format!("{its} {ALWAYS}");
+    if accelerator.emulated() {
+        all = format!("{all} {PATIENT}");
+    }
+    // The counter of arm64 tells its frequency.
+    let khz = match (architecture, accelerator) {
+        (Architecture::Arm64, _) | (_, Accelerator::Kvm) => None,
+        (_, Accelerator::Tcg) => Some(tsc_khz()),
+        (_, Accelerator::Counted) => Some(1_000_000),
     };
     if let Some(khz) = khz {
-        all = format!("{all} {PATIENT} {}", clock(khz, jiffies));
+        all = format!("{all} {}", clock(khz, jiffies));
     }
     if accelerator == Accelerator::Counted {
         all = format!("{all} {COUNTS}");
@@ -69,11 +79,19 @@ mod tests {
 
     #[test]
     fn ones_own_parameters_come_last() {
+        let parameters =
+            |accelerator, jiffies, own| parameters(Architecture::X86_64, accelerator, jiffies, own);
         let kvm = parameters(Accelerator::Kvm, 250, "panic=5");
         assert!(kvm.ends_with(" panic=5") && !kvm.contains("tsc="));
         let tcg = parameters(Accelerator::Tcg, 250, "");
         assert!(tcg.contains(" tsc_early_khz=") && !tcg.ends_with(' ') && !tcg.contains(COUNTS));
         let counted = parameters(Accelerator::Counted, 250, "");
         assert!(counted.contains(" tsc_early_khz=1000000 ") && counted.ends_with(COUNTS));
+    }
+
+    #[test]
+    fn arm64_has_another_console_and_knows_its_clock() {
+        let arm = parameters(Architecture::Arm64, Accelerator::Tcg, 250, "");
+        assert!(arm.starts_with("console=ttyAMA0 ") && arm.ends_with(PATIENT), "{arm}");
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::accel;
 use crate::accelerator::{Acceleration, Accelerator};
+use crate::architecture::Architecture;
 use crate::busybox;
 use crate::cache::Cache;
 use crate::error::Error;
@@ -12,6 +13,7 @@ use crate::progress::{Progress, Watch};
 use crate::qemu::Qemu;
 use crate::share::Access;
 use crate::stream::{Streams, copy_until};
+use crate::system;
 use crate::terminal::{self, Escape, Raw};
 use crate::topology::Topology;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGWINCH};
@@ -37,6 +39,8 @@ const LAST_WORDS: Duration = Duration::from_secs(20);
 /// Options of a guest.
 #[derive(Debug, Clone)]
 pub struct Options {
+    /// Of the guest's processors.
+    pub architecture: Architecture,
     /// `latest`, a version or its first numbers (`6.18`), or the path of an image.
     pub kernel: String,
     /// Ask apt for a newer kernel even if a matching one is in the cache.
@@ -68,6 +72,7 @@ impl Default for Options {
     /// Four cores, the newest kernel, the current folder.
     fn default() -> Self {
         Options {
+            architecture: Architecture::HOST,
             kernel: "latest".into(),
             update: false,
             topology: Topology::default(),
@@ -99,11 +104,17 @@ pub struct Exit {
 
 /// Runs a command in a guest.
 pub fn run(options: &Options, command: &[OsString], streams: Streams, watch: Watch) -> Result<Exit, Error> {
-    let cache = Cache::of_user()?;
-    let kernel = Kernel::get(&options.kernel, options.update, &cache, watch)?;
-    let qemu = Qemu::get(&cache, watch)?;
-    let busybox = busybox::get(&cache, watch)?;
-    let (accelerator, slow) = accel::decide(options.acceleration, &kernel, &qemu, &busybox, &cache)?;
+    let (cache, architecture) = (Cache::of_user()?, options.architecture);
+    let kernel = Kernel::get(&options.kernel, architecture, options.update, &cache, watch)?;
+    let qemu = Qemu::get(architecture, &cache, watch)?;
+    let system = architecture.is_foreign().then(|| system::get(architecture, &cache, watch)).transpose()?;
+    if let (Some(system), Some(program)) = (&system, command.first()) {
+        system::check(Path::new(program), &options.directory, system, architecture)?;
+    }
+    let busybox =
+        system.as_ref().map_or_else(|| busybox::get(&cache, watch), |system| busybox::of_system(system))?;
+    let (accelerator, slow) =
+        accel::decide(options.acceleration, architecture, &kernel, &qemu, &busybox, &cache)?;
     if let Some(why) = slow {
         watch(Progress::Note(&format!("using emulation, which is slow: KVM does not work here ({why})")));
     }
@@ -114,9 +125,12 @@ pub fn run(options: &Options, command: &[OsString], streams: Streams, watch: Wat
         guest.keep_console(path)?;
     }
     let mut session = Session::connect(&mut guest, options, streams, &mark)?;
-    guest.add_share("root", Path::new("/"), Access::ReadOnly)?;
+    guest.add_share("root", Path::new("/"), Access::ReadOnly, architecture)?;
+    if let Some(system) = &system {
+        guest.add_share("system", system, Access::ReadOnly, architecture)?;
+    }
     for (number, folder) in shares.iter().enumerate() {
-        guest.add_share(&format!("rw{number}"), folder, Access::ReadWrite)?;
+        guest.add_share(&format!("rw{number}"), folder, Access::ReadWrite, architecture)?;
     }
     let environment = environment(options);
     let environment: Vec<_> =
@@ -166,6 +180,7 @@ fn settings(
     let (rows, columns) = terminal::size();
     let log = options.dmesg.is_some();
     settings.set("mode", "run");
+    settings.set("system", if options.architecture.is_foreign() { "yes" } else { "" });
     settings.set("mark", mark);
     settings.set_bytes("shares", &lines(shares));
     settings.set_bytes("seen", &lines(&seen(&options.directory, command)));
@@ -178,9 +193,14 @@ fn settings(
     settings
 }
 
-/// The command's environment.
+/// The command's environment. In a guest with its own programs, PATH leads to them.
 fn environment(options: &Options) -> Vec<(OsString, OsString)> {
-    let inherited = INHERITED.iter().filter_map(|name| Some((OsString::from(name), std::env::var_os(name)?)));
+    let value = |name| match name {
+        "PATH" if options.architecture.is_foreign() => Some(system::PATH.into()),
+        "SHELL" if options.architecture.is_foreign() => Some("/bin/bash".into()),
+        name => std::env::var_os(name),
+    };
+    let inherited = INHERITED.iter().filter_map(|name| Some((OsString::from(name), value(name)?)));
     inherited.chain(options.env.iter().cloned()).collect()
 }
 

@@ -4,7 +4,7 @@ use crate::output::{self, Document};
 use crate::table::{Column, table};
 use clap::{ArgGroup, ValueEnum};
 use hearth_machine::Machine;
-use hearth_vm::{Acceleration, Error, Listed, Options, Progress, Streams, Topology, Wish};
+use hearth_vm::{Acceleration, Architecture, Error, Listed, Options, Progress, Streams, Topology, Wish};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 use std::ffi::OsString;
@@ -27,6 +27,10 @@ use std::time::Duration;
     "hearth vm --sockets 4 --cores 4 --smt 2 -- make -j32",
 ]))]
 pub struct Args {
+    /// Architecture of the guest's processors [default: the host's]. Another one than the host's is emulated, and a
+    /// small Debian of that architecture, downloaded once, hides the host's programs
+    #[arg(long, value_enum, value_name = "ARCHITECTURE")]
+    arch: Option<Arch>,
     /// The kernel: a version or the beginning of one (`6.18`), `latest`, or the path of an image
     #[arg(short, long, default_value = "latest")]
     kernel: String,
@@ -99,6 +103,14 @@ pub struct Args {
 }
 
 #[derive(Clone, Copy, ValueEnum)]
+enum Arch {
+    /// x86-64
+    Amd64,
+    /// 64-bit Arm (`make arm64` in the sources builds hearth for it)
+    Arm64,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
 enum Accel {
     /// KVM if it works on this host, otherwise emulation
     Auto,
@@ -118,8 +130,13 @@ struct List {
 impl Args {
     pub fn run(self) -> Outcome {
         let mut progress = ProgressDisplay::new(self.quiet);
+        let architecture = match self.arch {
+            None => Architecture::HOST,
+            Some(Arch::Amd64) => Architecture::X86_64,
+            Some(Arch::Arm64) => Architecture::Arm64,
+        };
         if self.list {
-            return list(self.json, &mut progress);
+            return list(architecture, self.json, &mut progress);
         }
         let topology = self.topology()?;
         let interactive = self.command.is_empty();
@@ -129,6 +146,7 @@ impl Args {
             return Err(failure.help("omit --tty: standard input and output are connected without it, too"));
         }
         let options = Options {
+            architecture,
             kernel: self.kernel,
             update: self.update,
             topology,
@@ -153,6 +171,7 @@ impl Args {
             output::check_writable(file).map_err(|failure| failure.status(HEARTH_FAILED))?;
         }
         let command = match interactive {
+            true if architecture.is_foreign() => vec!["/bin/bash".into()],
             true => vec![std::env::var_os("SHELL").unwrap_or_else(|| "/bin/sh".into())],
             false => self.command,
         };
@@ -189,8 +208,9 @@ fn failure(error: Error) -> Failure {
     }
 }
 
-fn list(json: bool, progress: &mut ProgressDisplay) -> Outcome {
-    let (kernels, problem) = hearth_vm::kernels(&mut |step| progress.tell(step)).map_err(failure)?;
+fn list(architecture: Architecture, json: bool, progress: &mut ProgressDisplay) -> Outcome {
+    let (kernels, problem) =
+        hearth_vm::kernels(architecture, &mut |step| progress.tell(step)).map_err(failure)?;
     progress.bar.finish_and_clear();
     if let Some(problem) = problem {
         if kernels.is_empty() {

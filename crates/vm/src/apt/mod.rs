@@ -5,6 +5,7 @@
 
 mod sources;
 
+use crate::architecture::Architecture;
 use crate::cache::Cache;
 use crate::error::Error;
 use crate::progress::{Progress, Watch};
@@ -28,21 +29,21 @@ pub struct Apt {
 
 impl Apt {
     /// The suite of the running release, and its backports if there are any.
-    pub fn of_release(cache: &Cache, watch: Watch) -> Result<Self, Error> {
+    pub fn of_release(cache: &Cache, architecture: Architecture, watch: Watch) -> Result<Self, Error> {
         let release = release()?;
-        let mut both = Apt::new(cache, &[&release, &format!("{release}-backports")])?;
+        let mut both = Apt::new(cache, &[&release, &format!("{release}-backports")], architecture)?;
         match both.update(watch) {
             Ok(()) => Ok(both),
             Err(_) => {
-                let mut one = Apt::new(cache, &[&release])?;
+                let mut one = Apt::new(cache, &[&release], architecture)?;
                 one.update(watch)?;
                 Ok(one)
             }
         }
     }
 
-    pub fn new(cache: &Cache, suites: &[&str]) -> Result<Self, Error> {
-        let folder = cache.path(format!("apt/{}", suites.join("+")));
+    pub fn new(cache: &Cache, suites: &[&str], architecture: Architecture) -> Result<Self, Error> {
+        let folder = cache.path(format!("apt/{}", architecture.named(&suites.join("+"))));
         let codename = release()?;
         let sources = sources::of_this_machine();
         let source = sources::of_release(&sources, &codename).ok_or_else(|| {
@@ -58,7 +59,12 @@ impl Apt {
         }
         let list: String = suites.iter().map(|suite| line(source, suite, &key)).collect();
         write_if_new(&folder.join("sources.list"), &list)?;
-        write_if_new(&folder.join("apt.conf"), &configuration(&folder))?;
+        let mut settings = configuration(&folder);
+        if architecture.is_foreign() {
+            write_if_new(&folder.join("status"), "")?;
+            settings += &foreign(&folder, architecture);
+        }
+        write_if_new(&folder.join("apt.conf"), &settings)?;
         Ok(Apt { folder, updated: false })
     }
 
@@ -99,16 +105,18 @@ impl Apt {
         Ok(text.lines().filter_map(madison).collect())
     }
 
-    /// The packages that installing `package` from `suite` would install, as pairs (package, version).
+    /// The packages that installing `packages` would install, as pairs (package, version): from `suite`, or those that
+    /// apt prefers.
     pub fn with_missing_dependencies(
         &mut self,
-        package: &str,
-        suite: &str,
+        packages: &[&str],
+        suite: Option<&str>,
         watch: Watch,
     ) -> Result<Vec<(String, String)>, Error> {
         self.update(watch)?;
-        let options = ["install", "-s", "--no-install-recommends", "-t", suite, package];
-        let text = self.run("apt-get", options, package)?;
+        let mut apt = self.command("apt-get", ["install", "-s", "--no-install-recommends"]);
+        apt.args(suite.map(|suite| format!("--target-release={suite}"))).args(packages);
+        let text = check(apt.output().map_err(no_program("apt-get"))?, &packages.join(", "))?;
         Ok(text.lines().filter_map(installation).collect())
     }
 
@@ -189,7 +197,7 @@ impl Description {
 }
 
 /// The codename of the running release.
-fn release() -> Result<String, Error> {
+pub fn release() -> Result<String, Error> {
     let path = ["/etc/os-release", "/usr/lib/os-release"].into_iter().find(|path| Path::new(path).exists());
     let text = path.and_then(|path| fs::read_to_string(path).ok()).unwrap_or_default();
     let value = |name: &str| {
@@ -255,6 +263,16 @@ fn configuration(folder: &Path) -> String {
          #clear APT::Update::Pre-Invoke;\n\
          #clear APT::Update::Post-Invoke;\n\
          #clear APT::Update::Post-Invoke-Success;\n"
+    )
+}
+
+/// More of apt's configuration for another architecture, of which nothing is installed.
+fn foreign(folder: &Path, architecture: Architecture) -> String {
+    let (folder, architecture) = (folder.display(), architecture.debian());
+    format!(
+        "APT::Architecture \"{architecture}\";\n\
+         APT::Architectures {{ \"{architecture}\"; }};\n\
+         Dir::State::status \"{folder}/status\";\n"
     )
 }
 

@@ -1,12 +1,26 @@
 //! Kernel images: the release of an image, and decompression.
 //!
-//! The layout is that of the x86 boot protocol (Documentation/arch/x86/boot.rst in the kernel's tree).
+//! The layouts are those of the boot protocols (Documentation/arch/x86/boot.rst and arch/arm64/booting.rst in the
+//! kernel's tree). arm64's Image is not compressed.
 
+use crate::architecture::Architecture;
 use std::io::Read;
 
 const MAGIC: &[u8] = b"HdrS";
 const MAGIC_AT: usize = 0x202;
 const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
+
+const ARM64_MAGIC: &[u8] = b"ARM\x64";
+const ARM64_MAGIC_AT: usize = 56;
+
+/// The architecture of an image.
+pub fn architecture(image: &[u8]) -> Option<Architecture> {
+    if is_boot_image(image) {
+        return Some(Architecture::X86_64);
+    }
+    let arm = image.get(ARM64_MAGIC_AT..).is_some_and(|rest| rest.starts_with(ARM64_MAGIC));
+    if arm { Some(Architecture::Arm64) } else { Architecture::of_elf(image) }
+}
 
 /// The release string in an image.
 pub fn release(image: &[u8]) -> Option<String> {
@@ -86,6 +100,14 @@ mod tests {
         );
         assert_eq!(release(&[b'x'; 4096]), None);
         assert_eq!(release(b"short"), None);
+    }
+
+    #[test]
+    fn images_have_an_architecture() {
+        assert_eq!(architecture(&image(&[])), Some(Architecture::X86_64));
+        let arm = [&[0; ARM64_MAGIC_AT][..], ARM64_MAGIC, &[0; 64]].concat();
+        assert_eq!(architecture(&arm), Some(Architecture::Arm64));
+        assert_eq!(architecture(&[b'x'; 4096]), None);
     }
 
     #[test]

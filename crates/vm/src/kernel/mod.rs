@@ -5,6 +5,7 @@ mod modules;
 mod release;
 
 use crate::apt::Apt;
+use crate::architecture::Architecture;
 use crate::cache::Cache;
 use crate::error::Error;
 use crate::progress::{Progress, Watch};
@@ -47,19 +48,27 @@ pub struct Listed {
 impl Kernel {
     /// Finds or fetches the kernel `wanted`: `latest`, a version or its first numbers, or the path of an image.
     /// Reuses the kernel fetched earlier for the same argument, unless `update` is set.
-    pub(crate) fn get(wanted: &str, update: bool, cache: &Cache, watch: Watch) -> Result<Self, Error> {
+    pub(crate) fn get(
+        wanted: &str,
+        architecture: Architecture,
+        update: bool,
+        cache: &Cache,
+        watch: Watch,
+    ) -> Result<Self, Error> {
         if wanted.contains('/') {
-            return Kernel::at(Path::new(wanted));
+            return Kernel::at(Path::new(wanted), architecture);
         }
-        let remembered = format!("kernel-{}", wanted.replace(|c: char| !c.is_ascii_alphanumeric(), "_"));
+        let remembered = wanted.replace(|c: char| !c.is_ascii_alphanumeric(), "_");
+        let remembered = architecture.named(&format!("kernel-{remembered}"));
         let before =
             cache.recall(&remembered).filter(|_| !update).and_then(|name| Kernel::cached(&name, cache));
-        if let Some(kernel) = before.or_else(|| Kernel::cached(wanted, cache)) {
+        let named = || Some(wanted).filter(|name| Release::new(name).is_for(architecture));
+        if let Some(kernel) = before.or_else(|| Kernel::cached(named()?, cache)) {
             return Ok(kernel);
         }
         let _lock = cache.lock()?;
-        let mut apt = Apt::new(cache, &[SUITE])?;
-        let offered = offered(&mut apt, watch)?;
+        let mut apt = Apt::new(cache, &[SUITE], architecture)?;
+        let offered = offered(&mut apt, architecture, watch)?;
         let release = choose(&offered, wanted).ok_or_else(|| Error::NoSuchKernel {
             wanted: wanted.into(),
             offered: release::series(&offered),
@@ -82,12 +91,19 @@ impl Kernel {
     }
 
     /// The user's own kernel. Searches for its configuration and modules in the usual places.
-    fn at(path: &Path) -> Result<Self, Error> {
+    fn at(path: &Path, architecture: Architecture) -> Result<Self, Error> {
         let image = fs::canonicalize(path).map_err(Error::file("find the kernel", path))?;
         let content = fs::read(&image).map_err(Error::file("read", &image))?;
+        let wrong = |why: String| Error::Kernel { path: image.clone(), why };
+        if let Some(of) = image::architecture(&content).filter(|of| *of != architecture) {
+            return Err(wrong(format!("it is for {of}, and the guest's processor is {architecture}")));
+        }
         let release = image::release(&content).ok_or_else(|| {
-            let why = "this is neither a bzImage (`arch/x86/boot/bzImage` in a build tree) nor a vmlinux";
-            Error::Kernel { path: image.clone(), why: why.into() }
+            let built = match architecture {
+                Architecture::X86_64 => "a bzImage (`arch/x86/boot/bzImage` in a build tree)",
+                Architecture::Arm64 => "an Image (`arch/arm64/boot/Image` in a build tree)",
+            };
+            wrong(format!("this is neither {built} nor a vmlinux"))
         })?;
         let beside = |name: &str| image.parent().map(|folder| folder.join(name));
         let built = image.ancestors().map(|folder| folder.join(".config")).find(|path| path.exists());
@@ -132,16 +148,17 @@ impl Kernel {
 
 /// Lists the kernels in the cache and those that apt offers, newest first. If apt fails, lists the cached ones
 /// and returns apt's error.
-pub(crate) fn list(cache: &Cache, watch: Watch) -> (Vec<Listed>, Option<Error>) {
+pub(crate) fn list(architecture: Architecture, cache: &Cache, watch: Watch) -> (Vec<Listed>, Option<Error>) {
     let mut asked = || -> Result<Vec<Release>, Error> {
         let _lock = cache.lock()?;
-        offered(&mut Apt::new(cache, &[SUITE])?, watch)
+        offered(&mut Apt::new(cache, &[SUITE], architecture)?, architecture, watch)
     };
     let (offered, problem) = match asked() {
         Ok(offered) => (offered, None),
         Err(error) => (Vec::new(), Some(error)),
     };
-    let cached: Vec<Release> = cache.names(FOLDER).iter().map(|name| Release::new(name)).collect();
+    let mut cached: Vec<Release> = cache.names(FOLDER).iter().map(|name| Release::new(name)).collect();
+    cached.retain(|release| release.is_for(architecture));
     let mut all: Vec<&Release> = offered.iter().chain(&cached).collect();
     all.sort();
     all.dedup();
@@ -154,8 +171,9 @@ pub(crate) fn list(cache: &Cache, watch: Watch) -> (Vec<Listed>, Option<Error>) 
     (listed.collect(), problem)
 }
 
-fn offered(apt: &mut Apt, watch: Watch) -> Result<Vec<Release>, Error> {
-    Ok(apt.names("linux-image-", watch)?.iter().filter_map(|name| Release::of_package(name)).collect())
+fn offered(apt: &mut Apt, architecture: Architecture, watch: Watch) -> Result<Vec<Release>, Error> {
+    let names = apt.names("linux-image-", watch)?;
+    Ok(names.iter().filter_map(|name| Release::of_package(name, architecture)).collect())
 }
 
 /// Fetches a kernel with its configuration and modules, which newer kernels have in separate packages.

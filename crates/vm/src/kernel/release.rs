@@ -1,9 +1,7 @@
 //! Kernel releases, such as `7.3.4+deb13-cloud-amd64`, and how one is chosen.
 
+use crate::architecture::Architecture;
 use std::cmp::Ordering;
-
-/// Suffix of Debian's kernels for virtual machines on amd64.
-const SUFFIX: &str = "-cloud-amd64";
 
 /// A release, ordered by version.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,10 +20,14 @@ impl Release {
     }
 
     /// The release of a package name; `None` for other packages, such as debugging symbols.
-    pub fn of_package(package: &str) -> Option<Self> {
-        let name = package.strip_prefix("linux-image-")?;
-        let release = Release::new(name);
-        (name.ends_with(SUFFIX) && release.numbers.len() >= 2).then_some(release)
+    pub fn of_package(package: &str, architecture: Architecture) -> Option<Self> {
+        let release = Release::new(package.strip_prefix("linux-image-")?);
+        (release.is_for(architecture) && release.numbers.len() >= 2).then_some(release)
+    }
+
+    /// Whether it is one of Debian's kernels for virtual machines of an architecture.
+    pub fn is_for(&self, architecture: Architecture) -> bool {
+        self.name.strip_suffix(architecture.debian()).is_some_and(|name| name.ends_with("-cloud-"))
     }
 
     /// Its version: `7.3.4`.
@@ -84,8 +86,10 @@ mod tests {
             "linux-image-7.3.4+deb13-rt-amd64",
             "linux-image-cloud-amd64",
             "linux-base-7.3.4+deb13-cloud-amd64",
+            "linux-image-7.3.4+deb13-cloud-arm64",
         ];
-        packages.into_iter().filter_map(Release::of_package).collect()
+        let release = |package| Release::of_package(package, Architecture::X86_64);
+        packages.into_iter().filter_map(release).collect()
     }
 
     fn chosen(wanted: &str) -> Option<String> {

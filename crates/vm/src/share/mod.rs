@@ -7,6 +7,7 @@
 mod files;
 mod request;
 
+use crate::architecture::Architecture;
 use crate::error::Error;
 use files::{apart, file_system, many_files, stand_apart};
 use fuse_backend_rs::api::Vfs;
@@ -42,13 +43,14 @@ pub struct Share {
 }
 
 impl Share {
-    /// Creates a socket and offers `folder` on it.
-    pub fn offer(folder: &Path, access: Access, socket: &Path) -> Result<Self, Error> {
+    /// Creates a socket and offers `folder` on it, to a guest of this architecture.
+    pub fn offer(folder: &Path, access: Access, guest: Architecture, socket: &Path) -> Result<Self, Error> {
         many_files();
         let files = apart(|| file_system(folder, access)).map_err(Error::file("share", folder))?;
         let backend = Backend {
             server: Server::new(Arc::new(files)),
             access,
+            guest,
             memory: None,
             event_idx: false,
             apart: false,
@@ -95,6 +97,7 @@ type Chain = DescriptorChain<GuestMemoryLoadGuard<GuestMemoryMmap>>;
 struct Backend {
     server: Server<Arc<Vfs>>,
     access: Access,
+    guest: Architecture,
     memory: Option<Memory>,
     event_idx: bool,
     /// Whether the serving thread has its own file system attributes (umask).
@@ -123,7 +126,7 @@ impl Backend {
     fn answer(&self, memory: &GuestMemoryMmap, chain: Chain) -> io::Result<usize> {
         let reader = || Reader::from_descriptor_chain(memory, chain.clone()).map_err(io::Error::other);
         let mut writer = VirtioFsWriter::new(memory, chain.clone()).map_err(io::Error::other)?;
-        let mut request = Request::read(&mut reader()?)?;
+        let mut request = Request::read(&mut reader()?, self.guest)?;
         if self.access == Access::ReadOnly && request.writes() {
             let refusal = request.refusal(libc::EROFS);
             writer.write_obj(refusal)?;
@@ -207,7 +210,9 @@ mod tests {
     #[test]
     fn a_share_that_nobody_takes_can_be_dropped() {
         let folder = tempfile::tempdir().unwrap();
-        let share = Share::offer(folder.path(), Access::ReadOnly, &folder.path().join("socket")).unwrap();
+        let share =
+            Share::offer(folder.path(), Access::ReadOnly, Architecture::HOST, &folder.path().join("socket"))
+                .unwrap();
         drop(share);
     }
 }
