@@ -144,7 +144,7 @@ proptest! {
         let sum = |of: fn(&super::usage::Used) -> u64| all.threads.iter().map(of).sum::<u64>();
         prop_assert_eq!(sum(|one| one.migrations), summary.migrations);
         let switch = |event: &&Event| event.time > 0 && matches!(event.kind, Kind::Switch { next, .. } if next != IDLE);
-        let running = moments(&trace).iter().filter(|state| state.time == 0).next_back().map_or(0, |state| {
+        let running = moments(&trace).iter().rfind(|state| state.time == 0).map_or(0, |state| {
             state.running.iter().filter(|tid| **tid != IDLE).count()
         });
         prop_assert_eq!(sum(|one| one.slices), (trace.events.iter().filter(switch).count() + running) as u64);
