@@ -280,6 +280,11 @@ SAAKM_GLOBAL u64 saakm_refill(u32 index)
 	return group->begun + period > now ? group->begun + period - now : 0;
 }
 
+/* After a limit is gone, operations that began before may still throttle the cgroup or its threads:
+   for this long, threads are placed at each end of a short period. */
+#define SAAKM_LIMIT_GOES_NS 1000000000ULL
+#define SAAKM_LIMIT_GOES_PERIOD_NS 10000000ULL
+
 /* A period of a cgroup has ended, or its limit is gone. */
 static int saakm_period_ended(void *map, u32 *key, struct saakm_timer *timer)
 {
@@ -287,8 +292,13 @@ static int saakm_period_ended(void *map, u32 *key, struct saakm_timer *timer)
 	struct saakm_group SAAKM_MEM *group = saakm_group_at(index);
 
 	saakm_use_arena();
-	if (group->quota)
+	if (group->quota) {
 		bpf_timer_start(&timer->timer, saakm_refill(index), 0);
+	} else {
+		saakm_change_group(index, SAAKM_GROUP_THROTTLE, 0);
+		if (scx_bpf_now() - group->begun < SAAKM_LIMIT_GOES_NS)
+			bpf_timer_start(&timer->timer, SAAKM_LIMIT_GOES_PERIOD_NS, 0);
+	}
 	if (!(SAAKM_LOAD(&group->word) & SAAKM_GROUP_THROTTLED))
 		saakm_unthrottle(index);
 	return 0;
