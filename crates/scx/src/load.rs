@@ -85,6 +85,8 @@ pub fn load(
     options: &LoadOptions,
 ) -> Result<Loaded, Error> {
     libbpf_log::begin();
+    // Verification is work of this thread in the kernel. Beside busy threads it would take several times as long.
+    let _first = RealTime::begin();
     let bad = |what: String| Error::Load { policy: policy.name().to_owned(), action: "loaded", what };
     let most = host.cpus.last().map_or(1, |last| *last as usize + 1);
     if most > MAX_CORES {
