@@ -271,7 +271,8 @@ mod tests {
                 Event::End(TagEnd::CodeBlock) => inside = false,
                 Event::Text(text) if inside => {
                     let text = text.replace("\\\n", " ");
-                    let is_ours = |line: &&str| line.starts_with("hearth ") || line.starts_with("sudo hearth ");
+                    let is_ours =
+                        |line: &&str| line.starts_with("hearth ") || line.starts_with("sudo hearth ");
                     found.extend(text.lines().filter(is_ours).map(ToOwned::to_owned));
                 }
                 _ => {}
