@@ -102,6 +102,8 @@ enum saakm_unit {
 	SAAKM_SHARED(result, name, saakm_t s, A a, B b, C c)
 #define SAAKM_SHARED_4(result, name, A, a, B, b, C, c, D, d)                                       \
 	SAAKM_SHARED(result, name, saakm_t s, A a, B b, C c, D d)
+/* In a shared function that walks over queues: their entries stay valid until it returns. */
+#define SAAKM_READ_QUEUES() ((void)0)
 /* Start of a function that makes thread t READY on core c, also checked once. */
 #define SAAKM_ENTER(name)                                                                          \
 	static inline __attribute__((unused)) void name(saakm_t s, thread_t t, core_t c,           \

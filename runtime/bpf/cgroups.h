@@ -280,8 +280,8 @@ SAAKM_GLOBAL u64 saakm_refill(u32 index)
 	return group->begun + period > now ? group->begun + period - now : 0;
 }
 
-/* After a limit is gone, operations that began before may still throttle the cgroup or its threads:
-   for this long, threads are placed at each end of a short period. */
+/* An operation that began before a limit went may still throttle the cgroup or its threads. So the
+   timer goes on for a while, with a short period. */
 #define SAAKM_LIMIT_GOES_NS 1000000000ULL
 #define SAAKM_LIMIT_GOES_PERIOD_NS 10000000ULL
 

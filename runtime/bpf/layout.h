@@ -238,10 +238,9 @@ struct saakm_world {
 	uint64_t fresh_group; /* first index of a cgroup that was never used */
 	uint64_t limits;      /* cgroups with a quota */
 	uint64_t pad_online[6];
-	struct saakm_set online; /* written by the loader */
-	struct saakm_set idle;   /* the policy's view: idle, and no thread is coming */
-	struct saakm_set
-		idle_whole; /* the same for all hyperthreads of the core, if there are `pairs` */
+	struct saakm_set online;          /* written by the loader */
+	struct saakm_set idle;            /* the policy's view: idle, and no thread is coming */
+	struct saakm_set idle_whole;      /* if there are `pairs`: all hyperthreads are idle */
 	struct saakm_set waiting;         /* cores with READY threads */
 	struct saakm_set claimed;         /* idle cores that a placement has claimed */
 	int64_t members[SAAKM_MAX_SETS];  /* number of members of each set of the policy */

@@ -71,6 +71,20 @@
  */
 #define SAAKM_LOCAL static inline __attribute__((always_inline, unused))
 
+static __always_inline void saakm_end_rcu(const bool *held)
+{
+	bpf_rcu_read_unlock();
+}
+
+/*
+ * Until the function returns, the entries of queues stay valid: an RCU read lock. Older verifiers
+ * (6.18) treat a timer callback as sleepable and want one around a walk over a DSQ, in each global
+ * function by itself, and not twice.
+ */
+#define SAAKM_READ_QUEUES()                                                                        \
+	const bool rcu_ __attribute__((cleanup(saakm_end_rcu), unused)) =                          \
+		(bpf_rcu_read_lock(), true)
+
 /* Start of a function `name` of a policy that the verifier checks once: a global function with
    scalar arguments, and a wrapper with the policy's types. */
 #define SAAKM_SHARED(result, name, typed, plain, back, there)                                      \
@@ -105,6 +119,7 @@
 	static __always_inline void name##_once(saakm_t s, thread_t t, core_t c, u32 reason);      \
 	SAAKM_GLOBAL int name##_global(u64 s, u64 t, u32 c, u32 reason)                            \
 	{                                                                                          \
+		SAAKM_READ_QUEUES();                                                               \
 		name##_once((saakm_t)s, (thread_t)t, c, reason);                                   \
 		return 0;                                                                          \
 	}                                                                                          \
@@ -120,6 +135,7 @@
 	static void name##_once(saakm_t s, core_t dst, set_t from);                                \
 	SAAKM_GLOBAL int name##_global(u64 s, u32 dst, u64 from)                                   \
 	{                                                                                          \
+		SAAKM_READ_QUEUES();                                                               \
 		name##_once((saakm_t)s, dst, (set_t)from);                                         \
 		return 0;                                                                          \
 	}                                                                                          \

@@ -48,6 +48,7 @@ enum saakm_level { SAAKM_SMT, SAAKM_LLC, SAAKM_NUMA, SAAKM_MACHINE, SAAKM_LEVELS
 #define SAAKM_SHARED_3(result, name, A, a, B, b, C, c) static result name(saakm_t s, A a, B b, C c)
 #define SAAKM_SHARED_4(result, name, A, a, B, b, C, c, D, d)                                       \
 	static result name(saakm_t s, A a, B b, C c, D d)
+#define SAAKM_READ_QUEUES() ((void)0)
 #define SAAKM_ENTER(name) static void name(saakm_t s, thread_t t, core_t c, uint32_t reason)
 #define SAAKM_STEAL(name, dst, from) static void name(saakm_t s, core_t dst, set_t from)
 

@@ -184,6 +184,8 @@ SAAKM_LOCAL void cfs_cwc_flat_on_terminate(saakm_t s, thread_t t)
 /* cfs-cwc-flat.ipa:81 */
 SAAKM_SHARED_1(int64_t, cfs_cwc_flat_load_of, core_t, c)
 {
+	SAAKM_READ_QUEUES();
+
 	int64_t running = 0;
 	thread_t t = saakm_current(s, c);
 

@@ -347,6 +347,8 @@ SAAKM_LOCAL domain_t cfs_like_reach(saakm_t s, core_t home)
 /* usedTime.ipa:14 */
 SAAKM_SHARED_1(int64_t, cfs_like_load_of, core_t, c)
 {
+	SAAKM_READ_QUEUES();
+
 	int64_t running = 0;
 	thread_t t = saakm_current(s, c);
 

@@ -810,6 +810,8 @@ SAAKM_SHARED_1(bool, cfs_crowded, domain_t, die)
  */
 SAAKM_SHARED_1(int64_t, cfs_weight_of, core_t, c)
 {
+	SAAKM_READ_QUEUES();
+
 	int64_t running = 0;
 	thread_t t = saakm_current(s, c);
 

@@ -468,6 +468,8 @@ SAAKM_SHARED_1(bool, slocal_crowded, domain_t, die)
  */
 SAAKM_SHARED_1(int64_t, slocal_weight_of, core_t, c)
 {
+	SAAKM_READ_QUEUES();
+
 	int64_t running = 0;
 	thread_t t = saakm_current(s, c);
 

@@ -104,11 +104,16 @@ impl Unit<'_> {
         out.blank();
         out.comment(&place(&function.at), &function.doc);
         self.contract(out, id, &sums, gaps);
-        out.line(&if self.is_shared(id) { self.shared_head(function, id) } else { head });
+        let shared = self.is_shared(id);
+        out.line(&if shared { self.shared_head(function, id) } else { head });
         out.line("{");
         let unused: Vec<&String> =
             params.iter().filter(|name| !text.contains(name) || unread.contains(name)).collect();
         out.indent += 1;
+        if shared && self.walks_queues(id) {
+            out.line("SAAKM_READ_QUEUES();");
+            out.blank();
+        }
         for name in &unused {
             out.line(&format!("(void){name};"));
         }

@@ -5,7 +5,7 @@
 
 use super::Unit;
 use crate::ir::visit::{Visitor, walk_block, walk_expr, walk_iteration};
-use crate::ir::{Block, Expr, ExprKind, Function, FunctionId, Iteration, LocalId, Role};
+use crate::ir::{Block, Expr, ExprKind, Function, FunctionId, Iteration, LocalId, Over, Role};
 
 /// Maximum number of parameters of a shared function besides the instance: BPF calls take five
 /// arguments.
@@ -45,6 +45,13 @@ impl Unit<'_> {
         body.loops || body.calls.iter().any(|callee| !self.should_share(*callee) && self.loops(*callee))
     }
 
+    /// True if the C function of `id` walks over a queue, itself or in a function that is inlined there.
+    pub fn walks_queues(&self, id: FunctionId) -> bool {
+        let body = Body::of(&self.policy.function(id).body);
+        body.walks_queues
+            || body.calls.iter().any(|callee| !self.is_shared(*callee) && self.walks_queues(*callee))
+    }
+
     /// Number of functions on the longest chain of calls from `id` that should be shared.
     fn nesting(&self, id: FunctionId) -> u32 {
         let body = Body::of(&self.policy.function(id).body);
@@ -58,11 +65,12 @@ pub fn parameters(function: &Function) -> impl Iterator<Item = LocalId> + '_ {
     (0..function.arity).map(LocalId).filter(|param| super::body::takes(function, *param))
 }
 
-/// Calls in a body, with repetitions, and whether it has a loop.
+/// Calls in a body, with repetitions, and its loops.
 #[derive(Default)]
 struct Body {
     calls: Vec<FunctionId>,
     loops: bool,
+    walks_queues: bool,
 }
 
 impl Body {
@@ -84,6 +92,7 @@ impl Visitor for Body {
 
     fn iteration(&mut self, iteration: &Iteration) {
         self.loops = true;
+        self.walks_queues |= matches!(iteration.over, Over::Threads { .. });
         walk_iteration(self, iteration);
     }
 
