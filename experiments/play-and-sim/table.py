@@ -103,6 +103,8 @@ def main():
                 cells[scheduler] = compare(played, simulated)
                 if scheduler != "kernel":
                     reasons.append((scheduler, shares(played), shares(simulated)))
+            if not cells:
+                continue
             if name not in COSTS:
                 compared.append(cells)
             details += [f"### {name}", "", f"`{workload}`", ""]
