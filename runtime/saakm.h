@@ -49,7 +49,7 @@
 #ifndef SAAKM_H
 #define SAAKM_H
 
-#define SAAKM_ABI 1
+#define SAAKM_ABI 2
 
 /* A tick as in the papers: 4 ms, independent of the kernel's HZ. */
 #define SAAKM_TICK_NS 4000000LL

@@ -219,6 +219,9 @@ static inline uint32_t saakm_words(saakm_t s, domain_t domain)
 		count_;                                                                            \
 	})
 
+/* The number of cores of a domain; `members` are its words. */
+#define SAAKM_SIZE(s, domain, w, members) ((int64_t)(domain)->size)
+
 static inline bool saakm_has(set_t set, core_t c)
 {
 	return (set->word[c / 64] >> (c % 64)) & 1;

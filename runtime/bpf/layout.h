@@ -12,7 +12,7 @@
 #ifndef SAAKM_LAYOUT_H
 #define SAAKM_LAYOUT_H
 
-#define SAAKM_LAYOUT 11 /* increment on any change below */
+#define SAAKM_LAYOUT 12 /* increment on any change below */
 
 #define SAAKM_WORLD_AT 0x1000UL     /* struct saakm_world */
 #define SAAKM_TOLD_SETS_AT 0x2000UL /* log.h: sets of cores as last logged */
@@ -168,6 +168,7 @@ struct saakm_core {
  */
 struct saakm_domain {
 	struct saakm_set cores;
+	uint32_t size; /* number of cores */
 	uint32_t first[SAAKM_LEVELS], count[SAAKM_LEVELS];
 };
 

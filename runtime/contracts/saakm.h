@@ -70,7 +70,7 @@ struct saakm_core {
 
 struct saakm_domain {
 	struct saakm_set cores;
-	uint32_t first[SAAKM_LEVELS], count[SAAKM_LEVELS];
+	uint32_t size, first[SAAKM_LEVELS], count[SAAKM_LEVELS];
 };
 
 /* The machine: what changes, but for sets. */
@@ -259,6 +259,9 @@ bool saakm_bit_of(uint64_t word, core_t c);
 #define SAAKM_COUNT(s, w, members, loop, member, found)                                            \
 	SAAKM_PASS_(int64_t, count_, 0, at_, count_ = count_ + 1, w, members, loop, member, found)
 #define SAAKM_COUNT_IN(s, d, w, members, loop, member, found)                                      \
+	SAAKM_COUNT(s, w, members, loop, member, found)
+
+#define SAAKM_SIZE(s, domain, w, members, loop, member, found)                                     \
 	SAAKM_COUNT(s, w, members, loop, member, found)
 
 #define SAAKM_EACH_ROUND(s, loop) loop for (uint32_t round_ = 0; round_ < saakm_cores; round_++)

@@ -50,6 +50,7 @@ struct saakm_core {
    numbered first[level] to first[level] + count[level] - 1. */
 struct saakm_domain {
 	struct saakm_set cores;
+	uint32_t size; /* number of cores */
 	uint32_t first[SAAKM_LEVELS], count[SAAKM_LEVELS];
 };
 

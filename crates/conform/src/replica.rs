@@ -260,6 +260,7 @@ fn domains(header: &Header, nr_cores: usize) -> ([Vec<Domain>; LEVELS], Vec<[u32
                 }
                 Domain {
                     cores: group.cores.iter().copied().collect(),
+                    size: group.cores.len() as u32,
                     first: group.first,
                     count: group.count,
                 }

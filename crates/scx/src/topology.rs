@@ -93,7 +93,9 @@ pub fn fill(arena: &Arena, host: &Host) {
                 store!(domain, first[l], group.first[l]);
                 store!(domain, count[l], group.count[l]);
             }
-            for &cpu in group.cores.iter().filter(|cpu| (**cpu as usize) < MAX_CORES) {
+            let known = || group.cores.iter().filter(|cpu| (**cpu as usize) < MAX_CORES);
+            store!(domain, size, known().count() as u32);
+            for &cpu in known() {
                 // SAFETY: as above.
                 unsafe { include(&raw mut (*domain).cores, cpu as usize) };
                 let core = arena.core(cpu as usize);

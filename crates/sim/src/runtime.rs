@@ -545,13 +545,14 @@ fn domain_of(core: &hearth_machine::Core) -> [u32; LEVELS] {
 fn domains(machine: &Machine) -> [Vec<Domain>; LEVELS] {
     let topology = &machine.topology;
     let counts = [topology.physical_count(), topology.llc_count(), topology.numa_count(), 1];
-    let blank = Domain { cores: Set::EMPTY, first: [u32::MAX; LEVELS], count: [0; LEVELS] };
+    let blank = Domain { cores: Set::EMPTY, size: 0, first: [u32::MAX; LEVELS], count: [0; LEVELS] };
     let mut levels = counts.map(|count| vec![blank; count]);
     for core in &topology.cores {
         let of = domain_of(core);
         for wide in 0..LEVELS {
             let domain = &mut levels[wide][of[wide] as usize];
             domain.cores.insert(u32::from(core.id));
+            domain.size += 1;
             for (narrow, inside) in of.iter().enumerate().take(wide + 1) {
                 // Until all cores are processed, `count` holds the largest index.
                 domain.first[narrow] = domain.first[narrow].min(*inside);

@@ -291,7 +291,7 @@ SAAKM_SHARED_1(int64_t, cfs_cwc_average, domain_t, d)
 	SAAKM_EACH(s, c, w, d->cores.word[w]) {
 		sum = SAAKM_FORGET(sum + cfs_cwc_load_of(s, c));
 	}
-	return saakm_div(sum, SAAKM_COUNT(s, w, d->cores.word[w]));
+	return saakm_div(sum, SAAKM_SIZE(s, d, w, d->cores.word[w]));
 }
 
 /*

@@ -379,7 +379,7 @@ SAAKM_LOCAL nsec_t cfs_refresh_of(saakm_t s, core_t c)
 {
 	return saakm_min(cfs_state(s)->refresh,
 			2 * cfs_state(s)->interval
-			* SAAKM_COUNT(s, w, saakm_llc(s, c)->cores.word[w]));
+			* SAAKM_SIZE(s, saakm_llc(s, c), w, saakm_llc(s, c)->cores.word[w]));
 }
 
 /*
@@ -532,27 +532,65 @@ SAAKM_SHARED_3(core_t, cfs_enter, thread_t, t, domain_t, d, core_t, near)
 
 /*
  * cfs.ipa:233
- * True if t leaves the node of c for node d: not while that has an idle core.
+ * False if t stays on the node of c whatever the others are like: while that has an idle core.
  */
-SAAKM_LOCAL bool cfs_leaves_node(saakm_t s, thread_t t, core_t c, domain_t d)
+SAAKM_LOCAL bool cfs_may_leave_node(saakm_t s, thread_t t, core_t c)
 {
-	return cfs_idle_in(s, t, saakm_numa(s, c)) == 0 && cfs_leaves(s, t, saakm_numa(s, c), d);
+	return cfs_idle_in(s, t, saakm_numa(s, c)) == 0;
 }
 
 /*
- * cfs.ipa:239
+ * cfs.ipa:238
+ * True if t leaves the node of c for node d.
+ */
+SAAKM_LOCAL bool cfs_leaves_node(saakm_t s, thread_t t, core_t c, domain_t d)
+{
+	return cfs_leaves(s, t, saakm_numa(s, c), d);
+}
+
+/*
+ * cfs.ipa:244
  * Descends from node to die to hyperthread pair to core. Each step starts at the core that the
  * last one found.
  */
 SAAKM_LOCAL core_t cfs_choose_fork(saakm_t s, thread_t t, core_t parent)
 {
 	core_t c = parent;
+	if (cfs_may_leave_node(s, t, c)) {
+		domain_t best_d = NULL;
+		int64_t least_d = 0;
+		int64_t least_d2 = 0;
+		domain_t d;
+
+		SAAKM_EACH_GROUP(s, d, saakm_machine(s), SAAKM_NUMA, c) {
+			if (!(!saakm_has(&d->cores, c)
+					&& !SAAKM_EMPTY_IN(s, d, w,
+						d->cores.word[w] & saakm_affinity(t)->word[w])))
+				continue;
+			int64_t key = cfs_rank(s, t, d);
+			if (best_d != NULL && key > least_d)
+				continue;
+			int64_t key2 = cfs_load_of(s, d);
+			if (best_d != NULL && key == least_d && key2 >= least_d2)
+				continue;
+			least_d = SAAKM_FORGET(key);
+			least_d2 = SAAKM_FORGET(key2);
+			best_d = d;
+		}
+		domain_t d2 = best_d;
+
+		if (d2 != NULL) {
+			if (cfs_leaves_node(s, t, c, d2)) {
+				c = cfs_enter(s, t, d2, c);
+			}
+		}
+	}
 	domain_t best_d = NULL;
 	int64_t least_d = 0;
 	int64_t least_d2 = 0;
 	domain_t d;
 
-	SAAKM_EACH_GROUP(s, d, saakm_machine(s), SAAKM_NUMA, c) {
+	SAAKM_EACH_GROUP(s, d, saakm_numa(s, c), SAAKM_LLC, c) {
 		if (!(!saakm_has(&d->cores, c)
 				&& !SAAKM_EMPTY_IN(s, d, w,
 					d->cores.word[w] & saakm_affinity(t)->word[w])))
@@ -570,7 +608,7 @@ SAAKM_LOCAL core_t cfs_choose_fork(saakm_t s, thread_t t, core_t parent)
 	domain_t d2 = best_d;
 
 	if (d2 != NULL) {
-		if (cfs_leaves_node(s, t, c, d2)) {
+		if (cfs_leaves(s, t, saakm_llc(s, c), d2)) {
 			c = cfs_enter(s, t, d2, c);
 		}
 	}
@@ -579,7 +617,7 @@ SAAKM_LOCAL core_t cfs_choose_fork(saakm_t s, thread_t t, core_t parent)
 	int64_t least_d4 = 0;
 	domain_t d3;
 
-	SAAKM_EACH_GROUP(s, d3, saakm_numa(s, c), SAAKM_LLC, c) {
+	SAAKM_EACH_GROUP(s, d3, saakm_llc(s, c), SAAKM_SMT, c) {
 		if (!(!saakm_has(&d3->cores, c)
 				&& !SAAKM_EMPTY_IN(s, d3, w,
 					d3->cores.word[w] & saakm_affinity(t)->word[w])))
@@ -597,35 +635,8 @@ SAAKM_LOCAL core_t cfs_choose_fork(saakm_t s, thread_t t, core_t parent)
 	domain_t d4 = best_d2;
 
 	if (d4 != NULL) {
-		if (cfs_leaves(s, t, saakm_llc(s, c), d4)) {
+		if (cfs_leaves(s, t, saakm_smt(s, c), d4)) {
 			c = cfs_enter(s, t, d4, c);
-		}
-	}
-	domain_t best_d3 = NULL;
-	int64_t least_d5 = 0;
-	int64_t least_d6 = 0;
-	domain_t d5;
-
-	SAAKM_EACH_GROUP(s, d5, saakm_llc(s, c), SAAKM_SMT, c) {
-		if (!(!saakm_has(&d5->cores, c)
-				&& !SAAKM_EMPTY_IN(s, d5, w,
-					d5->cores.word[w] & saakm_affinity(t)->word[w])))
-			continue;
-		int64_t key = cfs_rank(s, t, d5);
-		if (best_d3 != NULL && key > least_d5)
-			continue;
-		int64_t key2 = cfs_load_of(s, d5);
-		if (best_d3 != NULL && key == least_d5 && key2 >= least_d6)
-			continue;
-		least_d5 = SAAKM_FORGET(key);
-		least_d6 = SAAKM_FORGET(key2);
-		best_d3 = d5;
-	}
-	domain_t d6 = best_d3;
-
-	if (d6 != NULL) {
-		if (cfs_leaves(s, t, saakm_smt(s, c), d6)) {
-			c = cfs_enter(s, t, d6, c);
 		}
 	}
 	core_t best_x = SAAKM_NO_CORE;
@@ -643,7 +654,7 @@ SAAKM_LOCAL core_t cfs_choose_fork(saakm_t s, thread_t t, core_t parent)
 }
 
 /*
- * cfs.ipa:258
+ * cfs.ipa:264
  * The waker's core, if that is idle or has less load with the thread than the previous core with it
  * (wake_affine); else the previous core.
  */
@@ -664,7 +675,7 @@ SAAKM_LOCAL core_t cfs_choose_target(saakm_t s, thread_t t, core_t waker)
 }
 
 /*
- * cfs.ipa:269
+ * cfs.ipa:275
  * Load that a wake-up compares; it includes that of sleeping threads.
  */
 SAAKM_LOCAL int64_t cfs_weigh(saakm_t s, core_t c)
@@ -673,7 +684,7 @@ SAAKM_LOCAL int64_t cfs_weigh(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:274
+ * cfs.ipa:280
  * Searches for an idle core on the target's die only (select_idle_sibling).
  */
 SAAKM_LOCAL core_t cfs_choose_wakeup(saakm_t s, thread_t t, core_t waker)
@@ -709,12 +720,12 @@ SAAKM_LOCAL core_t cfs_choose_wakeup(saakm_t s, thread_t t, core_t waker)
 }
 
 /*
- * cfs.ipa:289
+ * cfs.ipa:295
  * Searches for a whole idle core, then a few cores for any idle one, then the target's hyperthread.
  */
 SAAKM_LOCAL core_t cfs_search(saakm_t s, thread_t t, core_t target, core_t waker)
 {
-	if (SAAKM_COUNT(s, w, saakm_smt(s, target)->cores.word[w]) > 1) {
+	if (SAAKM_SIZE(s, saakm_smt(s, target), w, saakm_smt(s, target)->cores.word[w]) > 1) {
 		core_t c = SAAKM_FIRST_FROM(s, target, w,
 				saakm_idle_whole(s)->word[w] & saakm_llc(s, target)->cores.word[w]
 				& saakm_affinity(t)->word[w]);
@@ -724,7 +735,8 @@ SAAKM_LOCAL core_t cfs_search(saakm_t s, thread_t t, core_t target, core_t waker
 		}
 	}
 	int64_t most = saakm_max(cfs_state(s)->scan,
-			saakm_div(SAAKM_COUNT(s, w, saakm_llc(s, target)->cores.word[w])
+			saakm_div(SAAKM_SIZE(s, saakm_llc(s, target), w,
+					saakm_llc(s, target)->cores.word[w])
 				* cfs_core(s, waker)->usual_idle, 512 * cfs_state(s)->scan_cost));
 	int64_t left = most;
 	core_t c;
@@ -752,7 +764,7 @@ SAAKM_LOCAL core_t cfs_search(saakm_t s, thread_t t, core_t target, core_t waker
 }
 
 /*
- * cfs.ipa:300
+ * cfs.ipa:306
  * Load of t, decayed over its sleep.
  */
 SAAKM_LOCAL int64_t cfs_asleep(saakm_t s, thread_t t)
@@ -762,7 +774,7 @@ SAAKM_LOCAL int64_t cfs_asleep(saakm_t s, thread_t t)
 }
 
 /*
- * cfs.ipa:305
+ * cfs.ipa:311
  * c, or the nearest core that t may run on.
  */
 SAAKM_SHARED_2(core_t, cfs_fallback, thread_t, t, core_t, c)
@@ -777,20 +789,20 @@ SAAKM_SHARED_2(core_t, cfs_fallback, thread_t, t, core_t, c)
 	return choice;
 }
 
-/* cfs.ipa:309 */
+/* cfs.ipa:315 */
 SAAKM_LOCAL void cfs_on_new(saakm_t s, thread_t t, core_t parent)
 {
 	cfs_enter_ready(s, t, cfs_choose_fork(s, t, parent), CFS_REASON_CFS);
 }
 
-/* cfs.ipa:313 */
+/* cfs.ipa:319 */
 SAAKM_LOCAL void cfs_on_unblock(saakm_t s, thread_t t, core_t waker)
 {
 	cfs_enter_ready(s, t, cfs_choose_wakeup(s, t, waker), CFS_REASON_CFS);
 }
 
 /*
- * cfs.ipa:320
+ * cfs.ipa:326
  * A die with at most two threads is not balanced across dies (adjust_numa_imbalance).
  */
 SAAKM_SHARED_1(bool, cfs_crowded, domain_t, die)
@@ -798,14 +810,14 @@ SAAKM_SHARED_1(bool, cfs_crowded, domain_t, die)
 	int64_t sum = 0;
 	core_t c;
 
-	SAAKM_EACH(s, c, w, die->cores.word[w]) {
+	SAAKM_EACH(s, c, w, die->cores.word[w] & ~saakm_idle(s)->word[w]) {
 		sum = SAAKM_FORGET(sum + saakm_nr_running(s, c));
 	}
 	return sum > 2;
 }
 
 /*
- * cfs.ipa:325
+ * cfs.ipa:331
  * Weight of the threads of a core.
  */
 SAAKM_SHARED_1(int64_t, cfs_weight_of, core_t, c)
@@ -828,7 +840,7 @@ SAAKM_SHARED_1(int64_t, cfs_weight_of, core_t, c)
 }
 
 /*
- * cfs.ipa:332
+ * cfs.ipa:338
  * Threads that ran recently move only after failures (cache_nice_tries).
  */
 SAAKM_LOCAL bool cfs_hot(saakm_t s, thread_t t, core_t dst)
@@ -840,7 +852,7 @@ SAAKM_LOCAL bool cfs_hot(saakm_t s, thread_t t, core_t dst)
 			<= (saakm_has(&saakm_llc(s, dst)->cores, saakm_core(t)) ? 2LL : 3LL);
 }
 
-/* cfs.ipa:339 */
+/* cfs.ipa:345 */
 SAAKM_SHARED_2(bool, cfs_pull_can_steal_core, core_t, dst, core_t, src)
 {
 	return saakm_nr_ready(s, src) > 0 && saakm_nr_running(s, src) >= 2
@@ -848,7 +860,7 @@ SAAKM_SHARED_2(bool, cfs_pull_can_steal_core, core_t, dst, core_t, src)
 				|| cfs_crowded(s, saakm_llc(s, src)));
 }
 
-/* cfs.ipa:342 */
+/* cfs.ipa:348 */
 SAAKM_SHARED_2(int64_t, cfs_pull_select_core, core_t, dst, core_t, src)
 {
 	(void)dst;
@@ -856,7 +868,7 @@ SAAKM_SHARED_2(int64_t, cfs_pull_select_core, core_t, dst, core_t, src)
 	return saakm_nr_running(s, src);
 }
 
-/* cfs.ipa:343 */
+/* cfs.ipa:349 */
 SAAKM_SHARED_2(bool, cfs_pull_steal_thread, core_t, dst, thread_t, t)
 {
 	return saakm_has(saakm_affinity(t), dst) && !cfs_hot(s, t, dst)
@@ -864,13 +876,13 @@ SAAKM_SHARED_2(bool, cfs_pull_steal_thread, core_t, dst, thread_t, t)
 			> saakm_weight(t);
 }
 
-/* cfs.ipa:346 */
+/* cfs.ipa:352 */
 SAAKM_SHARED_2(bool, cfs_pull_stop, core_t, dst, int64_t, stolen)
 {
 	return stolen > 0 && stolen >= cfs_core(s, dst)->budget;
 }
 
-/* cfs.ipa:347 */
+/* cfs.ipa:353 */
 SAAKM_LOCAL void cfs_pull_move(saakm_t s, core_t dst, thread_t t)
 {
 	cfs_core(s, dst)->failures = 0;
@@ -878,7 +890,7 @@ SAAKM_LOCAL void cfs_pull_move(saakm_t s, core_t dst, thread_t t)
 }
 
 /*
- * cfs.ipa:338
+ * cfs.ipa:344
  * dst takes threads while a core has more weight than dst would have with the thread.
  */
 SAAKM_STEAL(cfs_pull, dst, from)
@@ -929,7 +941,7 @@ SAAKM_STEAL(cfs_pull, dst, from)
 	}
 }
 
-/* cfs.ipa:356 */
+/* cfs.ipa:362 */
 SAAKM_SHARED_2(bool, cfs_rotate_can_steal_core, core_t, dst, core_t, src)
 {
 	(void)dst;
@@ -938,7 +950,7 @@ SAAKM_SHARED_2(bool, cfs_rotate_can_steal_core, core_t, dst, core_t, src)
 			&& cfs_core(s, src)->failures > 0;
 }
 
-/* cfs.ipa:357 */
+/* cfs.ipa:363 */
 SAAKM_SHARED_2(int64_t, cfs_rotate_select_core, core_t, dst, core_t, src)
 {
 	(void)dst;
@@ -946,14 +958,14 @@ SAAKM_SHARED_2(int64_t, cfs_rotate_select_core, core_t, dst, core_t, src)
 	return saakm_nr_running(s, src);
 }
 
-/* cfs.ipa:358 */
+/* cfs.ipa:364 */
 SAAKM_SHARED_2(bool, cfs_rotate_steal_thread, core_t, dst, thread_t, t)
 {
 	return saakm_has(saakm_affinity(t), dst)
 			&& cfs_weight_of(s, saakm_core(t)) * 100 > cfs_weight_of(s, dst) * 117;
 }
 
-/* cfs.ipa:361 */
+/* cfs.ipa:367 */
 SAAKM_SHARED_2(bool, cfs_rotate_stop, core_t, dst, int64_t, stolen)
 {
 	(void)s;
@@ -962,7 +974,7 @@ SAAKM_SHARED_2(bool, cfs_rotate_stop, core_t, dst, int64_t, stolen)
 	return stolen > 0;
 }
 
-/* cfs.ipa:362 */
+/* cfs.ipa:368 */
 SAAKM_LOCAL void cfs_rotate_move(saakm_t s, core_t dst, thread_t t)
 {
 	cfs_core(s, dst)->failures = 0;
@@ -970,7 +982,7 @@ SAAKM_LOCAL void cfs_rotate_move(saakm_t s, core_t dst, thread_t t)
 }
 
 /*
- * cfs.ipa:355
+ * cfs.ipa:361
  * After failures dst takes one thread although then dst has more: threads that do not divide evenly
  * take turns (detach_tasks). A core that has just taken one keeps it.
  */
@@ -1022,7 +1034,7 @@ SAAKM_STEAL(cfs_rotate, dst, from)
 	}
 }
 
-/* cfs.ipa:368 */
+/* cfs.ipa:374 */
 SAAKM_LOCAL void cfs_on_newly_idle(saakm_t s, core_t c)
 {
 	if (cfs_core(s, c)->usual_idle < cfs_state(s)->migration_cost) {
@@ -1037,7 +1049,7 @@ SAAKM_LOCAL void cfs_on_newly_idle(saakm_t s, core_t c)
 	}
 }
 
-/* cfs.ipa:375 */
+/* cfs.ipa:381 */
 SAAKM_LOCAL void cfs_on_balance(saakm_t s, core_t c)
 {
 	thread_t t = saakm_current(s, c);
@@ -1060,7 +1072,7 @@ SAAKM_LOCAL void cfs_on_balance(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:386
+ * cfs.ipa:392
  * Periodic balancing of core c, `factor` times as seldom as that of an idle core. One core of a die at
  * a time balances with other dies (should_we_balance).
  */
@@ -1070,10 +1082,12 @@ SAAKM_LOCAL void cfs_periodic(saakm_t s, core_t c, int64_t factor)
 	core_t lead = found != SAAKM_NO_CORE ? found : c;
 	bool wide = saakm_now(s) - cfs_core(s, lead)->last_machine
 			>= cfs_state(s)->interval
-			* SAAKM_COUNT(s, w, saakm_machine(s)->cores.word[w]) * factor;
+			* SAAKM_SIZE(s, saakm_machine(s), w, saakm_machine(s)->cores.word[w])
+			* factor;
 	if (!wide
 			&& saakm_now(s) - cfs_core(s, c)->last_die
-			< cfs_state(s)->interval * SAAKM_COUNT(s, w, saakm_llc(s, c)->cores.word[w])
+			< cfs_state(s)->interval
+			* SAAKM_SIZE(s, saakm_llc(s, c), w, saakm_llc(s, c)->cores.word[w])
 			* factor) {
 		return;
 	}
@@ -1101,7 +1115,7 @@ SAAKM_LOCAL void cfs_periodic(saakm_t s, core_t c, int64_t factor)
 }
 
 /*
- * cfs.ipa:404
+ * cfs.ipa:410
  * Sends t, which runs alone on c, to a core with more room, after as long as an idle core takes to fail
  * four times on its die, or five times among dies. Then every second attempt takes one (active_load_balance).
  */
@@ -1109,7 +1123,8 @@ SAAKM_LOCAL void cfs_spread(saakm_t s, thread_t t, core_t c)
 {
 	core_t found = SAAKM_FIRST(s, w, saakm_llc(s, c)->cores.word[w]);
 	core_t lead = found != SAAKM_NO_CORE ? found : c;
-	nsec_t round = cfs_state(s)->interval * SAAKM_COUNT(s, w, saakm_machine(s)->cores.word[w]);
+	nsec_t round = cfs_state(s)->interval
+			* SAAKM_SIZE(s, saakm_machine(s), w, saakm_machine(s)->cores.word[w]);
 	core_t near = cfs_roomier_on_die(s, t, c);
 	core_t far = cfs_roomier_elsewhere(s, t, c);
 	cfs_core(s, c)->better = SAAKM_NO_CORE;
@@ -1121,7 +1136,7 @@ SAAKM_LOCAL void cfs_spread(saakm_t s, thread_t t, core_t c)
 	}
 	if (saakm_now(s) - cfs_core(s, c)->roomy
 			>= cfs_state(s)->interval
-			* SAAKM_COUNT(s, w, saakm_llc(s, c)->cores.word[w]) * 4) {
+			* SAAKM_SIZE(s, saakm_llc(s, c), w, saakm_llc(s, c)->cores.word[w]) * 4) {
 		cfs_core(s, c)->better = near;
 	} else if (saakm_now(s) - cfs_core(s, lead)->roomy_die >= round * 5) {
 		cfs_core(s, lead)->roomy_die = saakm_now(s) - round * 3;
@@ -1133,12 +1148,13 @@ SAAKM_LOCAL void cfs_spread(saakm_t s, thread_t t, core_t c)
 }
 
 /*
- * cfs.ipa:421
+ * cfs.ipa:427
  * An idle core of the die whose hyperthreads sleep, if those of c all run.
  */
 SAAKM_LOCAL core_t cfs_roomier_on_die(saakm_t s, thread_t t, core_t c)
 {
-	if (SAAKM_COUNT(s, w, saakm_smt(s, c)->cores.word[w]) == 1 || saakm_nr_ready(s, c) > 0
+	if (SAAKM_SIZE(s, saakm_smt(s, c), w, saakm_smt(s, c)->cores.word[w]) == 1
+			|| saakm_nr_ready(s, c) > 0
 			|| !SAAKM_EMPTY(s, w,
 				saakm_idle(s)->word[w] & saakm_smt(s, c)->cores.word[w])) {
 		return SAAKM_NO_CORE;
@@ -1149,12 +1165,12 @@ SAAKM_LOCAL core_t cfs_roomier_on_die(saakm_t s, thread_t t, core_t c)
 }
 
 /*
- * cfs.ipa:427
+ * cfs.ipa:433
  * An idle core of the die with the most idle cores, if that has at least two more than that of c.
  */
 SAAKM_LOCAL core_t cfs_roomier_elsewhere(saakm_t s, thread_t t, core_t c)
 {
-	if (saakm_nr_ready(s, c) > 0 || !cfs_crowded(s, saakm_llc(s, c))) {
+	if (saakm_nr_ready(s, c) > 0) {
 		return SAAKM_NO_CORE;
 	}
 	domain_t best_d = NULL;
@@ -1175,8 +1191,8 @@ SAAKM_LOCAL core_t cfs_roomier_elsewhere(saakm_t s, thread_t t, core_t c)
 	if (d2 != NULL) {
 		if (SAAKM_COUNT(s, w, saakm_idle(s)->word[w] & d2->cores.word[w])
 				> SAAKM_COUNT(s, w,
-					saakm_idle(s)->word[w] & saakm_llc(s, c)->cores.word[w])
-				+ 1) {
+					saakm_idle(s)->word[w] & saakm_llc(s, c)->cores.word[w]) + 1
+				&& cfs_crowded(s, saakm_llc(s, c))) {
 			core_t found = SAAKM_FIRST(s, w,
 					saakm_idle_whole(s)->word[w] & d2->cores.word[w]
 					& saakm_affinity(t)->word[w]);
@@ -1190,7 +1206,7 @@ SAAKM_LOCAL core_t cfs_roomier_elsewhere(saakm_t s, thread_t t, core_t c)
 }
 
 /*
- * cfs.ipa:438
+ * cfs.ipa:444
  * A preempted thread stays, unless active balance has found it a core that is still idle.
  */
 SAAKM_LOCAL void cfs_stay_or_go(saakm_t s, thread_t t)

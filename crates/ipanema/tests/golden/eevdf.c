@@ -253,7 +253,9 @@ SAAKM_LOCAL void eevdf_spread(saakm_t s, thread_t t, core_t c);
 SAAKM_LOCAL core_t eevdf_roomier_on_die(saakm_t s, thread_t t, core_t c);
 SAAKM_LOCAL core_t eevdf_roomier_elsewhere(saakm_t s, thread_t t, core_t c);
 SAAKM_LOCAL void eevdf_on_enqueue(saakm_t s, thread_t t, core_t c);
+SAAKM_LOCAL bool eevdf_may_leave_node(saakm_t s, thread_t t, core_t c);
 SAAKM_LOCAL bool eevdf_leaves_node(saakm_t s, thread_t t, core_t c, domain_t d);
+SAAKM_LOCAL bool eevdf_roomier(saakm_t s, thread_t t, core_t c, domain_t d);
 SAAKM_LOCAL core_t eevdf_choose_target(saakm_t s, thread_t t, core_t waker);
 SAAKM_LOCAL core_t eevdf_search(saakm_t s, thread_t t, core_t target, core_t waker);
 static void eevdf_pull(saakm_t s, core_t dst, set_t from);
@@ -348,7 +350,7 @@ SAAKM_LOCAL nsec_t eevdf_refresh_of(saakm_t s, core_t c)
 {
 	return saakm_min(eevdf_state(s)->refresh,
 			2 * eevdf_state(s)->interval
-			* SAAKM_COUNT(s, w, saakm_llc(s, c)->cores.word[w]));
+			* SAAKM_SIZE(s, saakm_llc(s, c), w, saakm_llc(s, c)->cores.word[w]));
 }
 
 /*
@@ -501,19 +503,48 @@ SAAKM_SHARED_3(core_t, eevdf_enter, thread_t, t, domain_t, d, core_t, near)
 }
 
 /*
- * cfs.ipa:239
+ * cfs.ipa:244
  * Descends from node to die to hyperthread pair to core. Each step starts at the core that the
  * last one found.
  */
 SAAKM_LOCAL core_t eevdf_choose_fork(saakm_t s, thread_t t, core_t parent)
 {
 	core_t c = parent;
+	if (eevdf_may_leave_node(s, t, c)) {
+		domain_t best_d = NULL;
+		int64_t least_d = 0;
+		int64_t least_d2 = 0;
+		domain_t d;
+
+		SAAKM_EACH_GROUP(s, d, saakm_machine(s), SAAKM_NUMA, c) {
+			if (!(!saakm_has(&d->cores, c)
+					&& !SAAKM_EMPTY_IN(s, d, w,
+						d->cores.word[w] & saakm_affinity(t)->word[w])))
+				continue;
+			int64_t key = eevdf_rank(s, t, d);
+			if (best_d != NULL && key > least_d)
+				continue;
+			int64_t key2 = eevdf_load_of(s, d);
+			if (best_d != NULL && key == least_d && key2 >= least_d2)
+				continue;
+			least_d = SAAKM_FORGET(key);
+			least_d2 = SAAKM_FORGET(key2);
+			best_d = d;
+		}
+		domain_t d2 = best_d;
+
+		if (d2 != NULL) {
+			if (eevdf_leaves_node(s, t, c, d2)) {
+				c = eevdf_enter(s, t, d2, c);
+			}
+		}
+	}
 	domain_t best_d = NULL;
 	int64_t least_d = 0;
 	int64_t least_d2 = 0;
 	domain_t d;
 
-	SAAKM_EACH_GROUP(s, d, saakm_machine(s), SAAKM_NUMA, c) {
+	SAAKM_EACH_GROUP(s, d, saakm_numa(s, c), SAAKM_LLC, c) {
 		if (!(!saakm_has(&d->cores, c)
 				&& !SAAKM_EMPTY_IN(s, d, w,
 					d->cores.word[w] & saakm_affinity(t)->word[w])))
@@ -531,7 +562,7 @@ SAAKM_LOCAL core_t eevdf_choose_fork(saakm_t s, thread_t t, core_t parent)
 	domain_t d2 = best_d;
 
 	if (d2 != NULL) {
-		if (eevdf_leaves_node(s, t, c, d2)) {
+		if (eevdf_leaves(s, t, saakm_llc(s, c), d2)) {
 			c = eevdf_enter(s, t, d2, c);
 		}
 	}
@@ -540,7 +571,7 @@ SAAKM_LOCAL core_t eevdf_choose_fork(saakm_t s, thread_t t, core_t parent)
 	int64_t least_d4 = 0;
 	domain_t d3;
 
-	SAAKM_EACH_GROUP(s, d3, saakm_numa(s, c), SAAKM_LLC, c) {
+	SAAKM_EACH_GROUP(s, d3, saakm_llc(s, c), SAAKM_SMT, c) {
 		if (!(!saakm_has(&d3->cores, c)
 				&& !SAAKM_EMPTY_IN(s, d3, w,
 					d3->cores.word[w] & saakm_affinity(t)->word[w])))
@@ -558,35 +589,8 @@ SAAKM_LOCAL core_t eevdf_choose_fork(saakm_t s, thread_t t, core_t parent)
 	domain_t d4 = best_d2;
 
 	if (d4 != NULL) {
-		if (eevdf_leaves(s, t, saakm_llc(s, c), d4)) {
+		if (eevdf_leaves(s, t, saakm_smt(s, c), d4)) {
 			c = eevdf_enter(s, t, d4, c);
-		}
-	}
-	domain_t best_d3 = NULL;
-	int64_t least_d5 = 0;
-	int64_t least_d6 = 0;
-	domain_t d5;
-
-	SAAKM_EACH_GROUP(s, d5, saakm_llc(s, c), SAAKM_SMT, c) {
-		if (!(!saakm_has(&d5->cores, c)
-				&& !SAAKM_EMPTY_IN(s, d5, w,
-					d5->cores.word[w] & saakm_affinity(t)->word[w])))
-			continue;
-		int64_t key = eevdf_rank(s, t, d5);
-		if (best_d3 != NULL && key > least_d5)
-			continue;
-		int64_t key2 = eevdf_load_of(s, d5);
-		if (best_d3 != NULL && key == least_d5 && key2 >= least_d6)
-			continue;
-		least_d5 = SAAKM_FORGET(key);
-		least_d6 = SAAKM_FORGET(key2);
-		best_d3 = d5;
-	}
-	domain_t d6 = best_d3;
-
-	if (d6 != NULL) {
-		if (eevdf_leaves(s, t, saakm_smt(s, c), d6)) {
-			c = eevdf_enter(s, t, d6, c);
 		}
 	}
 	core_t best_x = SAAKM_NO_CORE;
@@ -604,7 +608,7 @@ SAAKM_LOCAL core_t eevdf_choose_fork(saakm_t s, thread_t t, core_t parent)
 }
 
 /*
- * cfs.ipa:258
+ * cfs.ipa:264
  * The waker's core, if that is idle or has less load with the thread than the previous core with it
  * (wake_affine); else the previous core.
  */
@@ -625,7 +629,7 @@ SAAKM_LOCAL core_t eevdf__cfs_choose_target(saakm_t s, thread_t t, core_t waker)
 }
 
 /*
- * cfs.ipa:269
+ * cfs.ipa:275
  * Load that a wake-up compares; it includes that of sleeping threads.
  */
 SAAKM_LOCAL int64_t eevdf_weigh(saakm_t s, core_t c)
@@ -634,7 +638,7 @@ SAAKM_LOCAL int64_t eevdf_weigh(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:274
+ * cfs.ipa:280
  * Searches for an idle core on the target's die only (select_idle_sibling).
  */
 SAAKM_LOCAL core_t eevdf_choose_wakeup(saakm_t s, thread_t t, core_t waker)
@@ -670,7 +674,7 @@ SAAKM_LOCAL core_t eevdf_choose_wakeup(saakm_t s, thread_t t, core_t waker)
 }
 
 /*
- * cfs.ipa:300
+ * cfs.ipa:306
  * Load of t, decayed over its sleep.
  */
 SAAKM_LOCAL int64_t eevdf_asleep(saakm_t s, thread_t t)
@@ -680,7 +684,7 @@ SAAKM_LOCAL int64_t eevdf_asleep(saakm_t s, thread_t t)
 }
 
 /*
- * cfs.ipa:305
+ * cfs.ipa:311
  * c, or the nearest core that t may run on.
  */
 SAAKM_SHARED_2(core_t, eevdf_fallback, thread_t, t, core_t, c)
@@ -695,20 +699,20 @@ SAAKM_SHARED_2(core_t, eevdf_fallback, thread_t, t, core_t, c)
 	return choice;
 }
 
-/* cfs.ipa:309 */
+/* cfs.ipa:315 */
 SAAKM_LOCAL void eevdf_on_new(saakm_t s, thread_t t, core_t parent)
 {
 	eevdf_enter_ready(s, t, eevdf_choose_fork(s, t, parent), EEVDF_REASON_CFS);
 }
 
-/* cfs.ipa:313 */
+/* cfs.ipa:319 */
 SAAKM_LOCAL void eevdf__cfs_on_unblock(saakm_t s, thread_t t, core_t waker)
 {
 	eevdf_enter_ready(s, t, eevdf_choose_wakeup(s, t, waker), EEVDF_REASON_CFS);
 }
 
 /*
- * cfs.ipa:320
+ * cfs.ipa:326
  * A die with at most two threads is not balanced across dies (adjust_numa_imbalance).
  */
 SAAKM_SHARED_1(bool, eevdf_crowded, domain_t, die)
@@ -716,14 +720,14 @@ SAAKM_SHARED_1(bool, eevdf_crowded, domain_t, die)
 	int64_t sum = 0;
 	core_t c;
 
-	SAAKM_EACH(s, c, w, die->cores.word[w]) {
+	SAAKM_EACH(s, c, w, die->cores.word[w] & ~saakm_idle(s)->word[w]) {
 		sum = SAAKM_FORGET(sum + saakm_nr_running(s, c));
 	}
 	return sum > 2;
 }
 
 /*
- * cfs.ipa:325
+ * cfs.ipa:331
  * Weight of the threads of a core.
  */
 SAAKM_SHARED_1(int64_t, eevdf_weight_of, core_t, c)
@@ -746,7 +750,7 @@ SAAKM_SHARED_1(int64_t, eevdf_weight_of, core_t, c)
 }
 
 /*
- * cfs.ipa:332
+ * cfs.ipa:338
  * Threads that ran recently move only after failures (cache_nice_tries).
  */
 SAAKM_LOCAL bool eevdf_hot(saakm_t s, thread_t t, core_t dst)
@@ -758,7 +762,7 @@ SAAKM_LOCAL bool eevdf_hot(saakm_t s, thread_t t, core_t dst)
 			<= (saakm_has(&saakm_llc(s, dst)->cores, saakm_core(t)) ? 2LL : 3LL);
 }
 
-/* cfs.ipa:356 */
+/* cfs.ipa:362 */
 SAAKM_SHARED_2(bool, eevdf_rotate_can_steal_core, core_t, dst, core_t, src)
 {
 	(void)dst;
@@ -767,7 +771,7 @@ SAAKM_SHARED_2(bool, eevdf_rotate_can_steal_core, core_t, dst, core_t, src)
 			&& eevdf_core(s, src)->failures > 0;
 }
 
-/* cfs.ipa:357 */
+/* cfs.ipa:363 */
 SAAKM_SHARED_2(int64_t, eevdf_rotate_select_core, core_t, dst, core_t, src)
 {
 	(void)dst;
@@ -775,14 +779,14 @@ SAAKM_SHARED_2(int64_t, eevdf_rotate_select_core, core_t, dst, core_t, src)
 	return saakm_nr_running(s, src);
 }
 
-/* cfs.ipa:358 */
+/* cfs.ipa:364 */
 SAAKM_SHARED_2(bool, eevdf_rotate_steal_thread, core_t, dst, thread_t, t)
 {
 	return saakm_has(saakm_affinity(t), dst)
 			&& eevdf_weight_of(s, saakm_core(t)) * 100 > eevdf_weight_of(s, dst) * 117;
 }
 
-/* cfs.ipa:361 */
+/* cfs.ipa:367 */
 SAAKM_SHARED_2(bool, eevdf_rotate_stop, core_t, dst, int64_t, stolen)
 {
 	(void)s;
@@ -791,7 +795,7 @@ SAAKM_SHARED_2(bool, eevdf_rotate_stop, core_t, dst, int64_t, stolen)
 	return stolen > 0;
 }
 
-/* cfs.ipa:362 */
+/* cfs.ipa:368 */
 SAAKM_LOCAL void eevdf_rotate_move(saakm_t s, core_t dst, thread_t t)
 {
 	eevdf_core(s, dst)->failures = 0;
@@ -799,7 +803,7 @@ SAAKM_LOCAL void eevdf_rotate_move(saakm_t s, core_t dst, thread_t t)
 }
 
 /*
- * cfs.ipa:355
+ * cfs.ipa:361
  * After failures dst takes one thread although then dst has more: threads that do not divide evenly
  * take turns (detach_tasks). A core that has just taken one keeps it.
  */
@@ -851,7 +855,7 @@ SAAKM_STEAL(eevdf_rotate, dst, from)
 	}
 }
 
-/* cfs.ipa:375 */
+/* cfs.ipa:381 */
 SAAKM_LOCAL void eevdf_on_balance(saakm_t s, core_t c)
 {
 	thread_t t = saakm_current(s, c);
@@ -874,7 +878,7 @@ SAAKM_LOCAL void eevdf_on_balance(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:386
+ * cfs.ipa:392
  * Periodic balancing of core c, `factor` times as seldom as that of an idle core. One core of a die at
  * a time balances with other dies (should_we_balance).
  */
@@ -884,11 +888,13 @@ SAAKM_LOCAL void eevdf_periodic(saakm_t s, core_t c, int64_t factor)
 	core_t lead = found != SAAKM_NO_CORE ? found : c;
 	bool wide = saakm_now(s) - eevdf_core(s, lead)->last_machine
 			>= eevdf_state(s)->interval
-			* SAAKM_COUNT(s, w, saakm_machine(s)->cores.word[w]) * factor;
+			* SAAKM_SIZE(s, saakm_machine(s), w, saakm_machine(s)->cores.word[w])
+			* factor;
 	if (!wide
 			&& saakm_now(s) - eevdf_core(s, c)->last_die
 			< eevdf_state(s)->interval
-			* SAAKM_COUNT(s, w, saakm_llc(s, c)->cores.word[w]) * factor) {
+			* SAAKM_SIZE(s, saakm_llc(s, c), w, saakm_llc(s, c)->cores.word[w])
+			* factor) {
 		return;
 	}
 	eevdf_core(s, c)->last_die = saakm_now(s);
@@ -915,7 +921,7 @@ SAAKM_LOCAL void eevdf_periodic(saakm_t s, core_t c, int64_t factor)
 }
 
 /*
- * cfs.ipa:404
+ * cfs.ipa:410
  * Sends t, which runs alone on c, to a core with more room, after as long as an idle core takes to fail
  * four times on its die, or five times among dies. Then every second attempt takes one (active_load_balance).
  */
@@ -924,7 +930,7 @@ SAAKM_LOCAL void eevdf_spread(saakm_t s, thread_t t, core_t c)
 	core_t found = SAAKM_FIRST(s, w, saakm_llc(s, c)->cores.word[w]);
 	core_t lead = found != SAAKM_NO_CORE ? found : c;
 	nsec_t round = eevdf_state(s)->interval
-			* SAAKM_COUNT(s, w, saakm_machine(s)->cores.word[w]);
+			* SAAKM_SIZE(s, saakm_machine(s), w, saakm_machine(s)->cores.word[w]);
 	core_t near = eevdf_roomier_on_die(s, t, c);
 	core_t far = eevdf_roomier_elsewhere(s, t, c);
 	eevdf_core(s, c)->better = SAAKM_NO_CORE;
@@ -936,7 +942,7 @@ SAAKM_LOCAL void eevdf_spread(saakm_t s, thread_t t, core_t c)
 	}
 	if (saakm_now(s) - eevdf_core(s, c)->roomy
 			>= eevdf_state(s)->interval
-			* SAAKM_COUNT(s, w, saakm_llc(s, c)->cores.word[w]) * 4) {
+			* SAAKM_SIZE(s, saakm_llc(s, c), w, saakm_llc(s, c)->cores.word[w]) * 4) {
 		eevdf_core(s, c)->better = near;
 	} else if (saakm_now(s) - eevdf_core(s, lead)->roomy_die >= round * 5) {
 		eevdf_core(s, lead)->roomy_die = saakm_now(s) - round * 3;
@@ -948,12 +954,13 @@ SAAKM_LOCAL void eevdf_spread(saakm_t s, thread_t t, core_t c)
 }
 
 /*
- * cfs.ipa:421
+ * cfs.ipa:427
  * An idle core of the die whose hyperthreads sleep, if those of c all run.
  */
 SAAKM_LOCAL core_t eevdf_roomier_on_die(saakm_t s, thread_t t, core_t c)
 {
-	if (SAAKM_COUNT(s, w, saakm_smt(s, c)->cores.word[w]) == 1 || saakm_nr_ready(s, c) > 0
+	if (SAAKM_SIZE(s, saakm_smt(s, c), w, saakm_smt(s, c)->cores.word[w]) == 1
+			|| saakm_nr_ready(s, c) > 0
 			|| !SAAKM_EMPTY(s, w,
 				saakm_idle(s)->word[w] & saakm_smt(s, c)->cores.word[w])) {
 		return SAAKM_NO_CORE;
@@ -964,12 +971,12 @@ SAAKM_LOCAL core_t eevdf_roomier_on_die(saakm_t s, thread_t t, core_t c)
 }
 
 /*
- * cfs.ipa:427
+ * cfs.ipa:433
  * An idle core of the die with the most idle cores, if that has at least two more than that of c.
  */
 SAAKM_LOCAL core_t eevdf_roomier_elsewhere(saakm_t s, thread_t t, core_t c)
 {
-	if (saakm_nr_ready(s, c) > 0 || !eevdf_crowded(s, saakm_llc(s, c))) {
+	if (saakm_nr_ready(s, c) > 0) {
 		return SAAKM_NO_CORE;
 	}
 	domain_t best_d = NULL;
@@ -990,8 +997,8 @@ SAAKM_LOCAL core_t eevdf_roomier_elsewhere(saakm_t s, thread_t t, core_t c)
 	if (d2 != NULL) {
 		if (SAAKM_COUNT(s, w, saakm_idle(s)->word[w] & d2->cores.word[w])
 				> SAAKM_COUNT(s, w,
-					saakm_idle(s)->word[w] & saakm_llc(s, c)->cores.word[w])
-				+ 1) {
+					saakm_idle(s)->word[w] & saakm_llc(s, c)->cores.word[w]) + 1
+				&& eevdf_crowded(s, saakm_llc(s, c))) {
 			core_t found = SAAKM_FIRST(s, w,
 					saakm_idle_whole(s)->word[w] & d2->cores.word[w]
 					& saakm_affinity(t)->word[w]);
@@ -1005,7 +1012,7 @@ SAAKM_LOCAL core_t eevdf_roomier_elsewhere(saakm_t s, thread_t t, core_t c)
 }
 
 /*
- * cfs.ipa:438
+ * cfs.ipa:444
  * A preempted thread stays, unless active balance has found it a core that is still idle.
  */
 SAAKM_LOCAL void eevdf_stay_or_go(saakm_t s, thread_t t)
@@ -1219,27 +1226,48 @@ SAAKM_LOCAL void eevdf_on_block(saakm_t s, thread_t t)
  */
 SAAKM_LOCAL int64_t eevdf_allowed(saakm_t s, core_t c)
 {
-	int64_t dies = saakm_div(SAAKM_COUNT(s, w, saakm_numa(s, c)->cores.word[w]),
-			SAAKM_COUNT(s, w, saakm_llc(s, c)->cores.word[w]));
+	int64_t dies = saakm_div(SAAKM_SIZE(s, saakm_numa(s, c), w,
+			saakm_numa(s, c)->cores.word[w]),
+			SAAKM_SIZE(s, saakm_llc(s, c), w, saakm_llc(s, c)->cores.word[w]));
 	return saakm_max(1,
-			dies == 1 ? SAAKM_COUNT(s, w, saakm_numa(s, c)->cores.word[w]) / 8 : dies);
+			dies == 1
+			? SAAKM_SIZE(s, saakm_numa(s, c), w, saakm_numa(s, c)->cores.word[w]) / 8
+			: dies);
+}
+
+/* eevdf.ipa:159 */
+SAAKM_LOCAL bool eevdf_may_leave_node(saakm_t s, thread_t t, core_t c)
+{
+	if (eevdf_idle_in(s, t, saakm_numa(s, c)) == 0) {
+		return true;
+	}
+	domain_t d;
+
+	SAAKM_EACH_GROUP(s, d, saakm_machine(s), SAAKM_NUMA, SAAKM_NO_CORE) {
+		if (!saakm_has(&d->cores, c) && eevdf_roomier(s, t, c, d))
+			break;
+	}
+	return d != NULL;
+}
+
+/* eevdf.ipa:164 */
+SAAKM_LOCAL bool eevdf_leaves_node(saakm_t s, thread_t t, core_t c, domain_t d)
+{
+	return eevdf_idle_in(s, t, d) == 0 ? eevdf_leaves(s, t, saakm_numa(s, c), d)
+			: eevdf_roomier(s, t, c, d);
 }
 
 /*
- * eevdf.ipa:160
- * Leaves for a node with more idle cores, unless few threads run here and the difference is small.
+ * eevdf.ipa:169
+ * True if d has more idle cores than the node of c, unless few threads run there and the difference is small.
  */
-SAAKM_LOCAL bool eevdf_leaves_node(saakm_t s, thread_t t, core_t c, domain_t d)
+SAAKM_SHARED_3(bool, eevdf_roomier, thread_t, t, core_t, c, domain_t, d)
 {
-	int64_t here = eevdf_idle_in(s, t, saakm_numa(s, c));
-	int64_t there = eevdf_idle_in(s, t, d);
-	if (there == 0) {
-		return eevdf_leaves(s, t, saakm_numa(s, c), d);
-	}
-	bool holds2 = there > here;
-	if (holds2) {
-		bool holds = there - here > 2;
-		if (!holds) {
+	int64_t more = eevdf_idle_in(s, t, d) - eevdf_idle_in(s, t, saakm_numa(s, c));
+	bool holds2 = more > 2;
+	if (!holds2) {
+		bool holds = more > 0;
+		if (holds) {
 			int64_t sum = 0;
 			core_t x;
 
@@ -1254,7 +1282,7 @@ SAAKM_LOCAL bool eevdf_leaves_node(saakm_t s, thread_t t, core_t c, domain_t d)
 }
 
 /*
- * eevdf.ipa:169
+ * eevdf.ipa:176
  * A thread that went to sleep ahead of the mean is still in its core's queue until the mean has
  * reached it (delayed dequeue). So it has no placement, or no lag.
  */
@@ -1274,7 +1302,7 @@ SAAKM_LOCAL void eevdf_on_unblock(saakm_t s, thread_t t, core_t waker)
 }
 
 /*
- * eevdf.ipa:182
+ * eevdf.ipa:189
  * The previous core, if that is idle.
  */
 SAAKM_LOCAL core_t eevdf_choose_target(saakm_t s, thread_t t, core_t waker)
@@ -1284,7 +1312,7 @@ SAAKM_LOCAL core_t eevdf_choose_target(saakm_t s, thread_t t, core_t waker)
 }
 
 /*
- * eevdf.ipa:187
+ * eevdf.ipa:194
  * Searches fewer cores the more of the die is busy (SIS_UTIL), none above 85%.
  */
 SAAKM_LOCAL core_t eevdf_search(saakm_t s, thread_t t, core_t target, core_t waker)
@@ -1311,8 +1339,9 @@ SAAKM_LOCAL core_t eevdf_search(saakm_t s, thread_t t, core_t target, core_t wak
 	int64_t busy = saakm_div(1200
 			* SAAKM_COUNT(s, w,
 				saakm_llc(s, target)->cores.word[w] & ~saakm_idle(s)->word[w]),
-			SAAKM_COUNT(s, w, saakm_llc(s, target)->cores.word[w]));
-	int64_t most = SAAKM_COUNT(s, w, saakm_llc(s, target)->cores.word[w])
+			SAAKM_SIZE(s, saakm_llc(s, target), w,
+				saakm_llc(s, target)->cores.word[w]));
+	int64_t most = SAAKM_SIZE(s, saakm_llc(s, target), w, saakm_llc(s, target)->cores.word[w])
 			* (1048576LL - busy * busy) / 1048576LL;
 	if (most > 0) {
 		int64_t left = most;
@@ -1337,7 +1366,7 @@ SAAKM_LOCAL core_t eevdf_search(saakm_t s, thread_t t, core_t target, core_t wak
 	return found != SAAKM_NO_CORE ? found : target;
 }
 
-/* eevdf.ipa:205 */
+/* eevdf.ipa:212 */
 SAAKM_SHARED_2(bool, eevdf_pull_can_steal_core, core_t, dst, core_t, src)
 {
 	return saakm_nr_ready(s, src) > 0 && saakm_nr_running(s, src) >= 2
@@ -1345,7 +1374,7 @@ SAAKM_SHARED_2(bool, eevdf_pull_can_steal_core, core_t, dst, core_t, src)
 				|| eevdf_crowded(s, saakm_llc(s, src)));
 }
 
-/* eevdf.ipa:208 */
+/* eevdf.ipa:215 */
 SAAKM_SHARED_2(int64_t, eevdf_pull_select_core, core_t, dst, core_t, src)
 {
 	(void)dst;
@@ -1353,7 +1382,7 @@ SAAKM_SHARED_2(int64_t, eevdf_pull_select_core, core_t, dst, core_t, src)
 	return saakm_nr_running(s, src);
 }
 
-/* eevdf.ipa:209 */
+/* eevdf.ipa:216 */
 SAAKM_SHARED_2(bool, eevdf_pull_steal_thread, core_t, dst, thread_t, t)
 {
 	return saakm_has(saakm_affinity(t), dst) && !eevdf_hot(s, t, dst)
@@ -1361,13 +1390,13 @@ SAAKM_SHARED_2(bool, eevdf_pull_steal_thread, core_t, dst, thread_t, t)
 			> saakm_weight(t);
 }
 
-/* eevdf.ipa:212 */
+/* eevdf.ipa:219 */
 SAAKM_SHARED_2(bool, eevdf_pull_stop, core_t, dst, int64_t, stolen)
 {
 	return stolen > 0 && stolen >= eevdf_core(s, dst)->budget;
 }
 
-/* eevdf.ipa:213 */
+/* eevdf.ipa:220 */
 SAAKM_LOCAL void eevdf_pull_move(saakm_t s, core_t dst, thread_t t)
 {
 	eevdf_core(s, dst)->failures = 0;
@@ -1379,7 +1408,7 @@ SAAKM_LOCAL void eevdf_pull_move(saakm_t s, core_t dst, thread_t t)
 }
 
 /*
- * eevdf.ipa:204
+ * eevdf.ipa:211
  * dst takes threads while a core has more weight than dst would have with the thread. They keep
  * their lag.
  */
@@ -1431,7 +1460,7 @@ SAAKM_STEAL(eevdf_pull, dst, from)
 	}
 }
 
-/* eevdf.ipa:222 */
+/* eevdf.ipa:229 */
 SAAKM_LOCAL void eevdf_on_newly_idle(saakm_t s, core_t c)
 {
 	if (eevdf_core(s, c)->usual_idle < eevdf_state(s)->balance_cost) {

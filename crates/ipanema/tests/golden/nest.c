@@ -485,7 +485,7 @@ SAAKM_LOCAL nsec_t nest_refresh_of(saakm_t s, core_t c)
 {
 	return saakm_min(nest_state(s)->refresh,
 			2 * nest_state(s)->interval
-			* SAAKM_COUNT(s, w, saakm_llc(s, c)->cores.word[w]));
+			* SAAKM_SIZE(s, saakm_llc(s, c), w, saakm_llc(s, c)->cores.word[w]));
 }
 
 /*
@@ -639,27 +639,65 @@ SAAKM_SHARED_3(core_t, nest_enter, thread_t, t, domain_t, d, core_t, near)
 
 /*
  * cfs.ipa:233
- * True if t leaves the node of c for node d: not while that has an idle core.
+ * False if t stays on the node of c whatever the others are like: while that has an idle core.
  */
-SAAKM_LOCAL bool nest_leaves_node(saakm_t s, thread_t t, core_t c, domain_t d)
+SAAKM_LOCAL bool nest_may_leave_node(saakm_t s, thread_t t, core_t c)
 {
-	return nest_idle_in(s, t, saakm_numa(s, c)) == 0 && nest_leaves(s, t, saakm_numa(s, c), d);
+	return nest_idle_in(s, t, saakm_numa(s, c)) == 0;
 }
 
 /*
- * cfs.ipa:239
+ * cfs.ipa:238
+ * True if t leaves the node of c for node d.
+ */
+SAAKM_LOCAL bool nest_leaves_node(saakm_t s, thread_t t, core_t c, domain_t d)
+{
+	return nest_leaves(s, t, saakm_numa(s, c), d);
+}
+
+/*
+ * cfs.ipa:244
  * Descends from node to die to hyperthread pair to core. Each step starts at the core that the
  * last one found.
  */
 SAAKM_LOCAL core_t nest_choose_fork(saakm_t s, thread_t t, core_t parent)
 {
 	core_t c = parent;
+	if (nest_may_leave_node(s, t, c)) {
+		domain_t best_d = NULL;
+		int64_t least_d = 0;
+		int64_t least_d2 = 0;
+		domain_t d;
+
+		SAAKM_EACH_GROUP(s, d, saakm_machine(s), SAAKM_NUMA, c) {
+			if (!(!saakm_has(&d->cores, c)
+					&& !SAAKM_EMPTY_IN(s, d, w,
+						d->cores.word[w] & saakm_affinity(t)->word[w])))
+				continue;
+			int64_t key = nest_rank(s, t, d);
+			if (best_d != NULL && key > least_d)
+				continue;
+			int64_t key2 = nest_load_of(s, d);
+			if (best_d != NULL && key == least_d && key2 >= least_d2)
+				continue;
+			least_d = SAAKM_FORGET(key);
+			least_d2 = SAAKM_FORGET(key2);
+			best_d = d;
+		}
+		domain_t d2 = best_d;
+
+		if (d2 != NULL) {
+			if (nest_leaves_node(s, t, c, d2)) {
+				c = nest_enter(s, t, d2, c);
+			}
+		}
+	}
 	domain_t best_d = NULL;
 	int64_t least_d = 0;
 	int64_t least_d2 = 0;
 	domain_t d;
 
-	SAAKM_EACH_GROUP(s, d, saakm_machine(s), SAAKM_NUMA, c) {
+	SAAKM_EACH_GROUP(s, d, saakm_numa(s, c), SAAKM_LLC, c) {
 		if (!(!saakm_has(&d->cores, c)
 				&& !SAAKM_EMPTY_IN(s, d, w,
 					d->cores.word[w] & saakm_affinity(t)->word[w])))
@@ -677,7 +715,7 @@ SAAKM_LOCAL core_t nest_choose_fork(saakm_t s, thread_t t, core_t parent)
 	domain_t d2 = best_d;
 
 	if (d2 != NULL) {
-		if (nest_leaves_node(s, t, c, d2)) {
+		if (nest_leaves(s, t, saakm_llc(s, c), d2)) {
 			c = nest_enter(s, t, d2, c);
 		}
 	}
@@ -686,7 +724,7 @@ SAAKM_LOCAL core_t nest_choose_fork(saakm_t s, thread_t t, core_t parent)
 	int64_t least_d4 = 0;
 	domain_t d3;
 
-	SAAKM_EACH_GROUP(s, d3, saakm_numa(s, c), SAAKM_LLC, c) {
+	SAAKM_EACH_GROUP(s, d3, saakm_llc(s, c), SAAKM_SMT, c) {
 		if (!(!saakm_has(&d3->cores, c)
 				&& !SAAKM_EMPTY_IN(s, d3, w,
 					d3->cores.word[w] & saakm_affinity(t)->word[w])))
@@ -704,35 +742,8 @@ SAAKM_LOCAL core_t nest_choose_fork(saakm_t s, thread_t t, core_t parent)
 	domain_t d4 = best_d2;
 
 	if (d4 != NULL) {
-		if (nest_leaves(s, t, saakm_llc(s, c), d4)) {
+		if (nest_leaves(s, t, saakm_smt(s, c), d4)) {
 			c = nest_enter(s, t, d4, c);
-		}
-	}
-	domain_t best_d3 = NULL;
-	int64_t least_d5 = 0;
-	int64_t least_d6 = 0;
-	domain_t d5;
-
-	SAAKM_EACH_GROUP(s, d5, saakm_llc(s, c), SAAKM_SMT, c) {
-		if (!(!saakm_has(&d5->cores, c)
-				&& !SAAKM_EMPTY_IN(s, d5, w,
-					d5->cores.word[w] & saakm_affinity(t)->word[w])))
-			continue;
-		int64_t key = nest_rank(s, t, d5);
-		if (best_d3 != NULL && key > least_d5)
-			continue;
-		int64_t key2 = nest_load_of(s, d5);
-		if (best_d3 != NULL && key == least_d5 && key2 >= least_d6)
-			continue;
-		least_d5 = SAAKM_FORGET(key);
-		least_d6 = SAAKM_FORGET(key2);
-		best_d3 = d5;
-	}
-	domain_t d6 = best_d3;
-
-	if (d6 != NULL) {
-		if (nest_leaves(s, t, saakm_smt(s, c), d6)) {
-			c = nest_enter(s, t, d6, c);
 		}
 	}
 	core_t best_x = SAAKM_NO_CORE;
@@ -750,7 +761,7 @@ SAAKM_LOCAL core_t nest_choose_fork(saakm_t s, thread_t t, core_t parent)
 }
 
 /*
- * cfs.ipa:258
+ * cfs.ipa:264
  * The waker's core, if that is idle or has less load with the thread than the previous core with it
  * (wake_affine); else the previous core.
  */
@@ -771,7 +782,7 @@ SAAKM_LOCAL core_t nest_choose_target(saakm_t s, thread_t t, core_t waker)
 }
 
 /*
- * cfs.ipa:269
+ * cfs.ipa:275
  * Load that a wake-up compares; it includes that of sleeping threads.
  */
 SAAKM_LOCAL int64_t nest_weigh(saakm_t s, core_t c)
@@ -780,7 +791,7 @@ SAAKM_LOCAL int64_t nest_weigh(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:274
+ * cfs.ipa:280
  * Searches for an idle core on the target's die only (select_idle_sibling).
  */
 SAAKM_LOCAL core_t nest__cfs_choose_wakeup(saakm_t s, thread_t t, core_t waker)
@@ -816,12 +827,12 @@ SAAKM_LOCAL core_t nest__cfs_choose_wakeup(saakm_t s, thread_t t, core_t waker)
 }
 
 /*
- * cfs.ipa:289
+ * cfs.ipa:295
  * Searches for a whole idle core, then a few cores for any idle one, then the target's hyperthread.
  */
 SAAKM_LOCAL core_t nest_search(saakm_t s, thread_t t, core_t target, core_t waker)
 {
-	if (SAAKM_COUNT(s, w, saakm_smt(s, target)->cores.word[w]) > 1) {
+	if (SAAKM_SIZE(s, saakm_smt(s, target), w, saakm_smt(s, target)->cores.word[w]) > 1) {
 		core_t c = SAAKM_FIRST_FROM(s, target, w,
 				saakm_idle_whole(s)->word[w] & saakm_llc(s, target)->cores.word[w]
 				& saakm_affinity(t)->word[w]);
@@ -831,7 +842,8 @@ SAAKM_LOCAL core_t nest_search(saakm_t s, thread_t t, core_t target, core_t wake
 		}
 	}
 	int64_t most = saakm_max(nest_state(s)->scan,
-			saakm_div(SAAKM_COUNT(s, w, saakm_llc(s, target)->cores.word[w])
+			saakm_div(SAAKM_SIZE(s, saakm_llc(s, target), w,
+					saakm_llc(s, target)->cores.word[w])
 				* nest_core(s, waker)->usual_idle, 512 * nest_state(s)->scan_cost));
 	int64_t left = most;
 	core_t c;
@@ -859,7 +871,7 @@ SAAKM_LOCAL core_t nest_search(saakm_t s, thread_t t, core_t target, core_t wake
 }
 
 /*
- * cfs.ipa:300
+ * cfs.ipa:306
  * Load of t, decayed over its sleep.
  */
 SAAKM_LOCAL int64_t nest_asleep(saakm_t s, thread_t t)
@@ -869,7 +881,7 @@ SAAKM_LOCAL int64_t nest_asleep(saakm_t s, thread_t t)
 }
 
 /*
- * cfs.ipa:305
+ * cfs.ipa:311
  * c, or the nearest core that t may run on.
  */
 SAAKM_SHARED_2(core_t, nest_fallback, thread_t, t, core_t, c)
@@ -885,7 +897,7 @@ SAAKM_SHARED_2(core_t, nest_fallback, thread_t, t, core_t, c)
 }
 
 /*
- * cfs.ipa:320
+ * cfs.ipa:326
  * A die with at most two threads is not balanced across dies (adjust_numa_imbalance).
  */
 SAAKM_SHARED_1(bool, nest_crowded, domain_t, die)
@@ -893,14 +905,14 @@ SAAKM_SHARED_1(bool, nest_crowded, domain_t, die)
 	int64_t sum = 0;
 	core_t c;
 
-	SAAKM_EACH(s, c, w, die->cores.word[w]) {
+	SAAKM_EACH(s, c, w, die->cores.word[w] & ~saakm_idle(s)->word[w]) {
 		sum = SAAKM_FORGET(sum + saakm_nr_running(s, c));
 	}
 	return sum > 2;
 }
 
 /*
- * cfs.ipa:325
+ * cfs.ipa:331
  * Weight of the threads of a core.
  */
 SAAKM_SHARED_1(int64_t, nest_weight_of, core_t, c)
@@ -923,7 +935,7 @@ SAAKM_SHARED_1(int64_t, nest_weight_of, core_t, c)
 }
 
 /*
- * cfs.ipa:332
+ * cfs.ipa:338
  * Threads that ran recently move only after failures (cache_nice_tries).
  */
 SAAKM_LOCAL bool nest_hot(saakm_t s, thread_t t, core_t dst)
@@ -935,7 +947,7 @@ SAAKM_LOCAL bool nest_hot(saakm_t s, thread_t t, core_t dst)
 			<= (saakm_has(&saakm_llc(s, dst)->cores, saakm_core(t)) ? 2LL : 3LL);
 }
 
-/* cfs.ipa:339 */
+/* cfs.ipa:345 */
 SAAKM_SHARED_2(bool, nest_pull_can_steal_core, core_t, dst, core_t, src)
 {
 	return saakm_nr_ready(s, src) > 0 && saakm_nr_running(s, src) >= 2
@@ -943,7 +955,7 @@ SAAKM_SHARED_2(bool, nest_pull_can_steal_core, core_t, dst, core_t, src)
 				|| nest_crowded(s, saakm_llc(s, src)));
 }
 
-/* cfs.ipa:342 */
+/* cfs.ipa:348 */
 SAAKM_SHARED_2(int64_t, nest_pull_select_core, core_t, dst, core_t, src)
 {
 	(void)dst;
@@ -951,7 +963,7 @@ SAAKM_SHARED_2(int64_t, nest_pull_select_core, core_t, dst, core_t, src)
 	return saakm_nr_running(s, src);
 }
 
-/* cfs.ipa:343 */
+/* cfs.ipa:349 */
 SAAKM_SHARED_2(bool, nest_pull_steal_thread, core_t, dst, thread_t, t)
 {
 	return saakm_has(saakm_affinity(t), dst) && !nest_hot(s, t, dst)
@@ -959,13 +971,13 @@ SAAKM_SHARED_2(bool, nest_pull_steal_thread, core_t, dst, thread_t, t)
 			> saakm_weight(t);
 }
 
-/* cfs.ipa:346 */
+/* cfs.ipa:352 */
 SAAKM_SHARED_2(bool, nest_pull_stop, core_t, dst, int64_t, stolen)
 {
 	return stolen > 0 && stolen >= nest_core(s, dst)->budget;
 }
 
-/* cfs.ipa:347 */
+/* cfs.ipa:353 */
 SAAKM_LOCAL void nest_pull_move(saakm_t s, core_t dst, thread_t t)
 {
 	nest_core(s, dst)->failures = 0;
@@ -973,7 +985,7 @@ SAAKM_LOCAL void nest_pull_move(saakm_t s, core_t dst, thread_t t)
 }
 
 /*
- * cfs.ipa:338
+ * cfs.ipa:344
  * dst takes threads while a core has more weight than dst would have with the thread.
  */
 SAAKM_STEAL(nest_pull, dst, from)
@@ -1024,7 +1036,7 @@ SAAKM_STEAL(nest_pull, dst, from)
 	}
 }
 
-/* cfs.ipa:356 */
+/* cfs.ipa:362 */
 SAAKM_SHARED_2(bool, nest_rotate_can_steal_core, core_t, dst, core_t, src)
 {
 	(void)dst;
@@ -1033,7 +1045,7 @@ SAAKM_SHARED_2(bool, nest_rotate_can_steal_core, core_t, dst, core_t, src)
 			&& nest_core(s, src)->failures > 0;
 }
 
-/* cfs.ipa:357 */
+/* cfs.ipa:363 */
 SAAKM_SHARED_2(int64_t, nest_rotate_select_core, core_t, dst, core_t, src)
 {
 	(void)dst;
@@ -1041,14 +1053,14 @@ SAAKM_SHARED_2(int64_t, nest_rotate_select_core, core_t, dst, core_t, src)
 	return saakm_nr_running(s, src);
 }
 
-/* cfs.ipa:358 */
+/* cfs.ipa:364 */
 SAAKM_SHARED_2(bool, nest_rotate_steal_thread, core_t, dst, thread_t, t)
 {
 	return saakm_has(saakm_affinity(t), dst)
 			&& nest_weight_of(s, saakm_core(t)) * 100 > nest_weight_of(s, dst) * 117;
 }
 
-/* cfs.ipa:361 */
+/* cfs.ipa:367 */
 SAAKM_SHARED_2(bool, nest_rotate_stop, core_t, dst, int64_t, stolen)
 {
 	(void)s;
@@ -1057,7 +1069,7 @@ SAAKM_SHARED_2(bool, nest_rotate_stop, core_t, dst, int64_t, stolen)
 	return stolen > 0;
 }
 
-/* cfs.ipa:362 */
+/* cfs.ipa:368 */
 SAAKM_LOCAL void nest_rotate_move(saakm_t s, core_t dst, thread_t t)
 {
 	nest_core(s, dst)->failures = 0;
@@ -1065,7 +1077,7 @@ SAAKM_LOCAL void nest_rotate_move(saakm_t s, core_t dst, thread_t t)
 }
 
 /*
- * cfs.ipa:355
+ * cfs.ipa:361
  * After failures dst takes one thread although then dst has more: threads that do not divide evenly
  * take turns (detach_tasks). A core that has just taken one keeps it.
  */
@@ -1117,7 +1129,7 @@ SAAKM_STEAL(nest_rotate, dst, from)
 	}
 }
 
-/* cfs.ipa:368 */
+/* cfs.ipa:374 */
 SAAKM_LOCAL void nest_on_newly_idle(saakm_t s, core_t c)
 {
 	if (nest_core(s, c)->usual_idle < nest_state(s)->migration_cost) {
@@ -1132,7 +1144,7 @@ SAAKM_LOCAL void nest_on_newly_idle(saakm_t s, core_t c)
 	}
 }
 
-/* cfs.ipa:375 */
+/* cfs.ipa:381 */
 SAAKM_LOCAL void nest_on_balance(saakm_t s, core_t c)
 {
 	thread_t t = saakm_current(s, c);
@@ -1155,7 +1167,7 @@ SAAKM_LOCAL void nest_on_balance(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:386
+ * cfs.ipa:392
  * Periodic balancing of core c, `factor` times as seldom as that of an idle core. One core of a die at
  * a time balances with other dies (should_we_balance).
  */
@@ -1165,11 +1177,13 @@ SAAKM_LOCAL void nest_periodic(saakm_t s, core_t c, int64_t factor)
 	core_t lead = found != SAAKM_NO_CORE ? found : c;
 	bool wide = saakm_now(s) - nest_core(s, lead)->last_machine
 			>= nest_state(s)->interval
-			* SAAKM_COUNT(s, w, saakm_machine(s)->cores.word[w]) * factor;
+			* SAAKM_SIZE(s, saakm_machine(s), w, saakm_machine(s)->cores.word[w])
+			* factor;
 	if (!wide
 			&& saakm_now(s) - nest_core(s, c)->last_die
 			< nest_state(s)->interval
-			* SAAKM_COUNT(s, w, saakm_llc(s, c)->cores.word[w]) * factor) {
+			* SAAKM_SIZE(s, saakm_llc(s, c), w, saakm_llc(s, c)->cores.word[w])
+			* factor) {
 		return;
 	}
 	nest_core(s, c)->last_die = saakm_now(s);
@@ -1196,7 +1210,7 @@ SAAKM_LOCAL void nest_periodic(saakm_t s, core_t c, int64_t factor)
 }
 
 /*
- * cfs.ipa:404
+ * cfs.ipa:410
  * Sends t, which runs alone on c, to a core with more room, after as long as an idle core takes to fail
  * four times on its die, or five times among dies. Then every second attempt takes one (active_load_balance).
  */
@@ -1204,7 +1218,8 @@ SAAKM_LOCAL void nest_spread(saakm_t s, thread_t t, core_t c)
 {
 	core_t found = SAAKM_FIRST(s, w, saakm_llc(s, c)->cores.word[w]);
 	core_t lead = found != SAAKM_NO_CORE ? found : c;
-	nsec_t round = nest_state(s)->interval * SAAKM_COUNT(s, w, saakm_machine(s)->cores.word[w]);
+	nsec_t round = nest_state(s)->interval
+			* SAAKM_SIZE(s, saakm_machine(s), w, saakm_machine(s)->cores.word[w]);
 	core_t near = nest_roomier_on_die(s, t, c);
 	core_t far = nest_roomier_elsewhere(s, t, c);
 	nest_core(s, c)->better = SAAKM_NO_CORE;
@@ -1216,7 +1231,7 @@ SAAKM_LOCAL void nest_spread(saakm_t s, thread_t t, core_t c)
 	}
 	if (saakm_now(s) - nest_core(s, c)->roomy
 			>= nest_state(s)->interval
-			* SAAKM_COUNT(s, w, saakm_llc(s, c)->cores.word[w]) * 4) {
+			* SAAKM_SIZE(s, saakm_llc(s, c), w, saakm_llc(s, c)->cores.word[w]) * 4) {
 		nest_core(s, c)->better = near;
 	} else if (saakm_now(s) - nest_core(s, lead)->roomy_die >= round * 5) {
 		nest_core(s, lead)->roomy_die = saakm_now(s) - round * 3;
@@ -1228,12 +1243,13 @@ SAAKM_LOCAL void nest_spread(saakm_t s, thread_t t, core_t c)
 }
 
 /*
- * cfs.ipa:421
+ * cfs.ipa:427
  * An idle core of the die whose hyperthreads sleep, if those of c all run.
  */
 SAAKM_LOCAL core_t nest_roomier_on_die(saakm_t s, thread_t t, core_t c)
 {
-	if (SAAKM_COUNT(s, w, saakm_smt(s, c)->cores.word[w]) == 1 || saakm_nr_ready(s, c) > 0
+	if (SAAKM_SIZE(s, saakm_smt(s, c), w, saakm_smt(s, c)->cores.word[w]) == 1
+			|| saakm_nr_ready(s, c) > 0
 			|| !SAAKM_EMPTY(s, w,
 				saakm_idle(s)->word[w] & saakm_smt(s, c)->cores.word[w])) {
 		return SAAKM_NO_CORE;
@@ -1244,12 +1260,12 @@ SAAKM_LOCAL core_t nest_roomier_on_die(saakm_t s, thread_t t, core_t c)
 }
 
 /*
- * cfs.ipa:427
+ * cfs.ipa:433
  * An idle core of the die with the most idle cores, if that has at least two more than that of c.
  */
 SAAKM_LOCAL core_t nest_roomier_elsewhere(saakm_t s, thread_t t, core_t c)
 {
-	if (saakm_nr_ready(s, c) > 0 || !nest_crowded(s, saakm_llc(s, c))) {
+	if (saakm_nr_ready(s, c) > 0) {
 		return SAAKM_NO_CORE;
 	}
 	domain_t best_d = NULL;
@@ -1270,8 +1286,8 @@ SAAKM_LOCAL core_t nest_roomier_elsewhere(saakm_t s, thread_t t, core_t c)
 	if (d2 != NULL) {
 		if (SAAKM_COUNT(s, w, saakm_idle(s)->word[w] & d2->cores.word[w])
 				> SAAKM_COUNT(s, w,
-					saakm_idle(s)->word[w] & saakm_llc(s, c)->cores.word[w])
-				+ 1) {
+					saakm_idle(s)->word[w] & saakm_llc(s, c)->cores.word[w]) + 1
+				&& nest_crowded(s, saakm_llc(s, c))) {
 			core_t found = SAAKM_FIRST(s, w,
 					saakm_idle_whole(s)->word[w] & d2->cores.word[w]
 					& saakm_affinity(t)->word[w]);
@@ -1285,7 +1301,7 @@ SAAKM_LOCAL core_t nest_roomier_elsewhere(saakm_t s, thread_t t, core_t c)
 }
 
 /*
- * cfs.ipa:438
+ * cfs.ipa:444
  * A preempted thread stays, unless active balance has found it a core that is still idle.
  */
 SAAKM_LOCAL void nest_stay_or_go(saakm_t s, thread_t t)

@@ -376,7 +376,7 @@ SAAKM_LOCAL nsec_t slocal_refresh_of(saakm_t s, core_t c)
 {
 	return saakm_min(slocal_state(s)->refresh,
 			2 * slocal_state(s)->interval
-			* SAAKM_COUNT(s, w, saakm_llc(s, c)->cores.word[w]));
+			* SAAKM_SIZE(s, saakm_llc(s, c), w, saakm_llc(s, c)->cores.word[w]));
 }
 
 /*
@@ -432,7 +432,7 @@ SAAKM_LOCAL void slocal_on_exit_idle(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:305
+ * cfs.ipa:311
  * c, or the nearest core that t may run on.
  */
 SAAKM_SHARED_2(core_t, slocal_fallback, thread_t, t, core_t, c)
@@ -448,7 +448,7 @@ SAAKM_SHARED_2(core_t, slocal_fallback, thread_t, t, core_t, c)
 }
 
 /*
- * cfs.ipa:320
+ * cfs.ipa:326
  * A die with at most two threads is not balanced across dies (adjust_numa_imbalance).
  */
 SAAKM_SHARED_1(bool, slocal_crowded, domain_t, die)
@@ -456,14 +456,14 @@ SAAKM_SHARED_1(bool, slocal_crowded, domain_t, die)
 	int64_t sum = 0;
 	core_t c;
 
-	SAAKM_EACH(s, c, w, die->cores.word[w]) {
+	SAAKM_EACH(s, c, w, die->cores.word[w] & ~saakm_idle(s)->word[w]) {
 		sum = SAAKM_FORGET(sum + saakm_nr_running(s, c));
 	}
 	return sum > 2;
 }
 
 /*
- * cfs.ipa:325
+ * cfs.ipa:331
  * Weight of the threads of a core.
  */
 SAAKM_SHARED_1(int64_t, slocal_weight_of, core_t, c)
@@ -486,7 +486,7 @@ SAAKM_SHARED_1(int64_t, slocal_weight_of, core_t, c)
 }
 
 /*
- * cfs.ipa:332
+ * cfs.ipa:338
  * Threads that ran recently move only after failures (cache_nice_tries).
  */
 SAAKM_LOCAL bool slocal_hot(saakm_t s, thread_t t, core_t dst)
@@ -498,7 +498,7 @@ SAAKM_LOCAL bool slocal_hot(saakm_t s, thread_t t, core_t dst)
 			<= (saakm_has(&saakm_llc(s, dst)->cores, saakm_core(t)) ? 2LL : 3LL);
 }
 
-/* cfs.ipa:339 */
+/* cfs.ipa:345 */
 SAAKM_SHARED_2(bool, slocal_pull_can_steal_core, core_t, dst, core_t, src)
 {
 	return saakm_nr_ready(s, src) > 0 && saakm_nr_running(s, src) >= 2
@@ -506,7 +506,7 @@ SAAKM_SHARED_2(bool, slocal_pull_can_steal_core, core_t, dst, core_t, src)
 				|| slocal_crowded(s, saakm_llc(s, src)));
 }
 
-/* cfs.ipa:342 */
+/* cfs.ipa:348 */
 SAAKM_SHARED_2(int64_t, slocal_pull_select_core, core_t, dst, core_t, src)
 {
 	(void)dst;
@@ -514,7 +514,7 @@ SAAKM_SHARED_2(int64_t, slocal_pull_select_core, core_t, dst, core_t, src)
 	return saakm_nr_running(s, src);
 }
 
-/* cfs.ipa:343 */
+/* cfs.ipa:349 */
 SAAKM_SHARED_2(bool, slocal_pull_steal_thread, core_t, dst, thread_t, t)
 {
 	return saakm_has(saakm_affinity(t), dst) && !slocal_hot(s, t, dst)
@@ -522,13 +522,13 @@ SAAKM_SHARED_2(bool, slocal_pull_steal_thread, core_t, dst, thread_t, t)
 			> saakm_weight(t);
 }
 
-/* cfs.ipa:346 */
+/* cfs.ipa:352 */
 SAAKM_SHARED_2(bool, slocal_pull_stop, core_t, dst, int64_t, stolen)
 {
 	return stolen > 0 && stolen >= slocal_core(s, dst)->budget;
 }
 
-/* cfs.ipa:347 */
+/* cfs.ipa:353 */
 SAAKM_LOCAL void slocal_pull_move(saakm_t s, core_t dst, thread_t t)
 {
 	slocal_core(s, dst)->failures = 0;
@@ -536,7 +536,7 @@ SAAKM_LOCAL void slocal_pull_move(saakm_t s, core_t dst, thread_t t)
 }
 
 /*
- * cfs.ipa:338
+ * cfs.ipa:344
  * dst takes threads while a core has more weight than dst would have with the thread.
  */
 SAAKM_STEAL(slocal_pull, dst, from)
@@ -587,7 +587,7 @@ SAAKM_STEAL(slocal_pull, dst, from)
 	}
 }
 
-/* cfs.ipa:356 */
+/* cfs.ipa:362 */
 SAAKM_SHARED_2(bool, slocal_rotate_can_steal_core, core_t, dst, core_t, src)
 {
 	(void)dst;
@@ -596,7 +596,7 @@ SAAKM_SHARED_2(bool, slocal_rotate_can_steal_core, core_t, dst, core_t, src)
 			&& slocal_core(s, src)->failures > 0;
 }
 
-/* cfs.ipa:357 */
+/* cfs.ipa:363 */
 SAAKM_SHARED_2(int64_t, slocal_rotate_select_core, core_t, dst, core_t, src)
 {
 	(void)dst;
@@ -604,7 +604,7 @@ SAAKM_SHARED_2(int64_t, slocal_rotate_select_core, core_t, dst, core_t, src)
 	return saakm_nr_running(s, src);
 }
 
-/* cfs.ipa:358 */
+/* cfs.ipa:364 */
 SAAKM_SHARED_2(bool, slocal_rotate_steal_thread, core_t, dst, thread_t, t)
 {
 	return saakm_has(saakm_affinity(t), dst)
@@ -612,7 +612,7 @@ SAAKM_SHARED_2(bool, slocal_rotate_steal_thread, core_t, dst, thread_t, t)
 			> slocal_weight_of(s, dst) * 117;
 }
 
-/* cfs.ipa:361 */
+/* cfs.ipa:367 */
 SAAKM_SHARED_2(bool, slocal_rotate_stop, core_t, dst, int64_t, stolen)
 {
 	(void)s;
@@ -621,7 +621,7 @@ SAAKM_SHARED_2(bool, slocal_rotate_stop, core_t, dst, int64_t, stolen)
 	return stolen > 0;
 }
 
-/* cfs.ipa:362 */
+/* cfs.ipa:368 */
 SAAKM_LOCAL void slocal_rotate_move(saakm_t s, core_t dst, thread_t t)
 {
 	slocal_core(s, dst)->failures = 0;
@@ -629,7 +629,7 @@ SAAKM_LOCAL void slocal_rotate_move(saakm_t s, core_t dst, thread_t t)
 }
 
 /*
- * cfs.ipa:355
+ * cfs.ipa:361
  * After failures dst takes one thread although then dst has more: threads that do not divide evenly
  * take turns (detach_tasks). A core that has just taken one keeps it.
  */
@@ -681,7 +681,7 @@ SAAKM_STEAL(slocal_rotate, dst, from)
 	}
 }
 
-/* cfs.ipa:368 */
+/* cfs.ipa:374 */
 SAAKM_LOCAL void slocal_on_newly_idle(saakm_t s, core_t c)
 {
 	if (slocal_core(s, c)->usual_idle < slocal_state(s)->migration_cost) {
@@ -696,7 +696,7 @@ SAAKM_LOCAL void slocal_on_newly_idle(saakm_t s, core_t c)
 	}
 }
 
-/* cfs.ipa:375 */
+/* cfs.ipa:381 */
 SAAKM_LOCAL void slocal_on_balance(saakm_t s, core_t c)
 {
 	thread_t t = saakm_current(s, c);
@@ -719,7 +719,7 @@ SAAKM_LOCAL void slocal_on_balance(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:386
+ * cfs.ipa:392
  * Periodic balancing of core c, `factor` times as seldom as that of an idle core. One core of a die at
  * a time balances with other dies (should_we_balance).
  */
@@ -729,11 +729,13 @@ SAAKM_LOCAL void slocal_periodic(saakm_t s, core_t c, int64_t factor)
 	core_t lead = found != SAAKM_NO_CORE ? found : c;
 	bool wide = saakm_now(s) - slocal_core(s, lead)->last_machine
 			>= slocal_state(s)->interval
-			* SAAKM_COUNT(s, w, saakm_machine(s)->cores.word[w]) * factor;
+			* SAAKM_SIZE(s, saakm_machine(s), w, saakm_machine(s)->cores.word[w])
+			* factor;
 	if (!wide
 			&& saakm_now(s) - slocal_core(s, c)->last_die
 			< slocal_state(s)->interval
-			* SAAKM_COUNT(s, w, saakm_llc(s, c)->cores.word[w]) * factor) {
+			* SAAKM_SIZE(s, saakm_llc(s, c), w, saakm_llc(s, c)->cores.word[w])
+			* factor) {
 		return;
 	}
 	slocal_core(s, c)->last_die = saakm_now(s);
@@ -760,7 +762,7 @@ SAAKM_LOCAL void slocal_periodic(saakm_t s, core_t c, int64_t factor)
 }
 
 /*
- * cfs.ipa:404
+ * cfs.ipa:410
  * Sends t, which runs alone on c, to a core with more room, after as long as an idle core takes to fail
  * four times on its die, or five times among dies. Then every second attempt takes one (active_load_balance).
  */
@@ -769,7 +771,7 @@ SAAKM_LOCAL void slocal_spread(saakm_t s, thread_t t, core_t c)
 	core_t found = SAAKM_FIRST(s, w, saakm_llc(s, c)->cores.word[w]);
 	core_t lead = found != SAAKM_NO_CORE ? found : c;
 	nsec_t round = slocal_state(s)->interval
-			* SAAKM_COUNT(s, w, saakm_machine(s)->cores.word[w]);
+			* SAAKM_SIZE(s, saakm_machine(s), w, saakm_machine(s)->cores.word[w]);
 	core_t near = slocal_roomier_on_die(s, t, c);
 	core_t far = slocal_roomier_elsewhere(s, t, c);
 	slocal_core(s, c)->better = SAAKM_NO_CORE;
@@ -781,7 +783,7 @@ SAAKM_LOCAL void slocal_spread(saakm_t s, thread_t t, core_t c)
 	}
 	if (saakm_now(s) - slocal_core(s, c)->roomy
 			>= slocal_state(s)->interval
-			* SAAKM_COUNT(s, w, saakm_llc(s, c)->cores.word[w]) * 4) {
+			* SAAKM_SIZE(s, saakm_llc(s, c), w, saakm_llc(s, c)->cores.word[w]) * 4) {
 		slocal_core(s, c)->better = near;
 	} else if (saakm_now(s) - slocal_core(s, lead)->roomy_die >= round * 5) {
 		slocal_core(s, lead)->roomy_die = saakm_now(s) - round * 3;
@@ -793,12 +795,13 @@ SAAKM_LOCAL void slocal_spread(saakm_t s, thread_t t, core_t c)
 }
 
 /*
- * cfs.ipa:421
+ * cfs.ipa:427
  * An idle core of the die whose hyperthreads sleep, if those of c all run.
  */
 SAAKM_LOCAL core_t slocal_roomier_on_die(saakm_t s, thread_t t, core_t c)
 {
-	if (SAAKM_COUNT(s, w, saakm_smt(s, c)->cores.word[w]) == 1 || saakm_nr_ready(s, c) > 0
+	if (SAAKM_SIZE(s, saakm_smt(s, c), w, saakm_smt(s, c)->cores.word[w]) == 1
+			|| saakm_nr_ready(s, c) > 0
 			|| !SAAKM_EMPTY(s, w,
 				saakm_idle(s)->word[w] & saakm_smt(s, c)->cores.word[w])) {
 		return SAAKM_NO_CORE;
@@ -809,12 +812,12 @@ SAAKM_LOCAL core_t slocal_roomier_on_die(saakm_t s, thread_t t, core_t c)
 }
 
 /*
- * cfs.ipa:427
+ * cfs.ipa:433
  * An idle core of the die with the most idle cores, if that has at least two more than that of c.
  */
 SAAKM_LOCAL core_t slocal_roomier_elsewhere(saakm_t s, thread_t t, core_t c)
 {
-	if (saakm_nr_ready(s, c) > 0 || !slocal_crowded(s, saakm_llc(s, c))) {
+	if (saakm_nr_ready(s, c) > 0) {
 		return SAAKM_NO_CORE;
 	}
 	domain_t best_d = NULL;
@@ -835,8 +838,8 @@ SAAKM_LOCAL core_t slocal_roomier_elsewhere(saakm_t s, thread_t t, core_t c)
 	if (d2 != NULL) {
 		if (SAAKM_COUNT(s, w, saakm_idle(s)->word[w] & d2->cores.word[w])
 				> SAAKM_COUNT(s, w,
-					saakm_idle(s)->word[w] & saakm_llc(s, c)->cores.word[w])
-				+ 1) {
+					saakm_idle(s)->word[w] & saakm_llc(s, c)->cores.word[w]) + 1
+				&& slocal_crowded(s, saakm_llc(s, c))) {
 			core_t found = SAAKM_FIRST(s, w,
 					saakm_idle_whole(s)->word[w] & d2->cores.word[w]
 					& saakm_affinity(t)->word[w]);
@@ -850,7 +853,7 @@ SAAKM_LOCAL core_t slocal_roomier_elsewhere(saakm_t s, thread_t t, core_t c)
 }
 
 /*
- * cfs.ipa:438
+ * cfs.ipa:444
  * A preempted thread stays, unless active balance has found it a core that is still idle.
  */
 SAAKM_LOCAL void slocal_stay_or_go(saakm_t s, thread_t t)

@@ -222,6 +222,7 @@ SAAKM_LOCAL void smove_stay_or_go(saakm_t s, thread_t t);
 SAAKM_LOCAL int64_t smove_rank(saakm_t s, thread_t t, domain_t d);
 SAAKM_LOCAL int64_t smove_runnable_of(saakm_t s, domain_t d);
 SAAKM_LOCAL bool smove_leaves(saakm_t s, thread_t t, domain_t own, domain_t other);
+SAAKM_LOCAL bool smove_may_leave_node(saakm_t s, thread_t t, core_t c);
 SAAKM_LOCAL bool smove_leaves_node(saakm_t s, thread_t t, core_t c, domain_t d);
 SAAKM_LOCAL int64_t smove_weigh(saakm_t s, core_t c);
 
@@ -396,7 +397,7 @@ SAAKM_LOCAL nsec_t smove_refresh_of(saakm_t s, core_t c)
 {
 	return saakm_min(smove_state(s)->refresh,
 			2 * smove_state(s)->interval
-			* SAAKM_COUNT(s, w, saakm_llc(s, c)->cores.word[w]));
+			* SAAKM_SIZE(s, saakm_llc(s, c), w, saakm_llc(s, c)->cores.word[w]));
 }
 
 /*
@@ -515,19 +516,48 @@ SAAKM_SHARED_3(core_t, smove_enter, thread_t, t, domain_t, d, core_t, near)
 }
 
 /*
- * cfs.ipa:239
+ * cfs.ipa:244
  * Descends from node to die to hyperthread pair to core. Each step starts at the core that the
  * last one found.
  */
 SAAKM_LOCAL core_t smove_choose_fork(saakm_t s, thread_t t, core_t parent)
 {
 	core_t c = parent;
+	if (smove_may_leave_node(s, t, c)) {
+		domain_t best_d = NULL;
+		int64_t least_d = 0;
+		int64_t least_d2 = 0;
+		domain_t d;
+
+		SAAKM_EACH_GROUP(s, d, saakm_machine(s), SAAKM_NUMA, c) {
+			if (!(!saakm_has(&d->cores, c)
+					&& !SAAKM_EMPTY_IN(s, d, w,
+						d->cores.word[w] & saakm_affinity(t)->word[w])))
+				continue;
+			int64_t key = smove_rank(s, t, d);
+			if (best_d != NULL && key > least_d)
+				continue;
+			int64_t key2 = smove_load_of(s, d);
+			if (best_d != NULL && key == least_d && key2 >= least_d2)
+				continue;
+			least_d = SAAKM_FORGET(key);
+			least_d2 = SAAKM_FORGET(key2);
+			best_d = d;
+		}
+		domain_t d2 = best_d;
+
+		if (d2 != NULL) {
+			if (smove_leaves_node(s, t, c, d2)) {
+				c = smove_enter(s, t, d2, c);
+			}
+		}
+	}
 	domain_t best_d = NULL;
 	int64_t least_d = 0;
 	int64_t least_d2 = 0;
 	domain_t d;
 
-	SAAKM_EACH_GROUP(s, d, saakm_machine(s), SAAKM_NUMA, c) {
+	SAAKM_EACH_GROUP(s, d, saakm_numa(s, c), SAAKM_LLC, c) {
 		if (!(!saakm_has(&d->cores, c)
 				&& !SAAKM_EMPTY_IN(s, d, w,
 					d->cores.word[w] & saakm_affinity(t)->word[w])))
@@ -545,7 +575,7 @@ SAAKM_LOCAL core_t smove_choose_fork(saakm_t s, thread_t t, core_t parent)
 	domain_t d2 = best_d;
 
 	if (d2 != NULL) {
-		if (smove_leaves_node(s, t, c, d2)) {
+		if (smove_leaves(s, t, saakm_llc(s, c), d2)) {
 			c = smove_enter(s, t, d2, c);
 		}
 	}
@@ -554,7 +584,7 @@ SAAKM_LOCAL core_t smove_choose_fork(saakm_t s, thread_t t, core_t parent)
 	int64_t least_d4 = 0;
 	domain_t d3;
 
-	SAAKM_EACH_GROUP(s, d3, saakm_numa(s, c), SAAKM_LLC, c) {
+	SAAKM_EACH_GROUP(s, d3, saakm_llc(s, c), SAAKM_SMT, c) {
 		if (!(!saakm_has(&d3->cores, c)
 				&& !SAAKM_EMPTY_IN(s, d3, w,
 					d3->cores.word[w] & saakm_affinity(t)->word[w])))
@@ -572,35 +602,8 @@ SAAKM_LOCAL core_t smove_choose_fork(saakm_t s, thread_t t, core_t parent)
 	domain_t d4 = best_d2;
 
 	if (d4 != NULL) {
-		if (smove_leaves(s, t, saakm_llc(s, c), d4)) {
+		if (smove_leaves(s, t, saakm_smt(s, c), d4)) {
 			c = smove_enter(s, t, d4, c);
-		}
-	}
-	domain_t best_d3 = NULL;
-	int64_t least_d5 = 0;
-	int64_t least_d6 = 0;
-	domain_t d5;
-
-	SAAKM_EACH_GROUP(s, d5, saakm_llc(s, c), SAAKM_SMT, c) {
-		if (!(!saakm_has(&d5->cores, c)
-				&& !SAAKM_EMPTY_IN(s, d5, w,
-					d5->cores.word[w] & saakm_affinity(t)->word[w])))
-			continue;
-		int64_t key = smove_rank(s, t, d5);
-		if (best_d3 != NULL && key > least_d5)
-			continue;
-		int64_t key2 = smove_load_of(s, d5);
-		if (best_d3 != NULL && key == least_d5 && key2 >= least_d6)
-			continue;
-		least_d5 = SAAKM_FORGET(key);
-		least_d6 = SAAKM_FORGET(key2);
-		best_d3 = d5;
-	}
-	domain_t d6 = best_d3;
-
-	if (d6 != NULL) {
-		if (smove_leaves(s, t, saakm_smt(s, c), d6)) {
-			c = smove_enter(s, t, d6, c);
 		}
 	}
 	core_t best_x = SAAKM_NO_CORE;
@@ -618,7 +621,7 @@ SAAKM_LOCAL core_t smove_choose_fork(saakm_t s, thread_t t, core_t parent)
 }
 
 /*
- * cfs.ipa:258
+ * cfs.ipa:264
  * The waker's core, if that is idle or has less load with the thread than the previous core with it
  * (wake_affine); else the previous core.
  */
@@ -639,7 +642,7 @@ SAAKM_LOCAL core_t smove_choose_target(saakm_t s, thread_t t, core_t waker)
 }
 
 /*
- * cfs.ipa:274
+ * cfs.ipa:280
  * Searches for an idle core on the target's die only (select_idle_sibling).
  */
 SAAKM_LOCAL core_t smove_choose_wakeup(saakm_t s, thread_t t, core_t waker)
@@ -675,12 +678,12 @@ SAAKM_LOCAL core_t smove_choose_wakeup(saakm_t s, thread_t t, core_t waker)
 }
 
 /*
- * cfs.ipa:289
+ * cfs.ipa:295
  * Searches for a whole idle core, then a few cores for any idle one, then the target's hyperthread.
  */
 SAAKM_LOCAL core_t smove_search(saakm_t s, thread_t t, core_t target, core_t waker)
 {
-	if (SAAKM_COUNT(s, w, saakm_smt(s, target)->cores.word[w]) > 1) {
+	if (SAAKM_SIZE(s, saakm_smt(s, target), w, saakm_smt(s, target)->cores.word[w]) > 1) {
 		core_t c = SAAKM_FIRST_FROM(s, target, w,
 				saakm_idle_whole(s)->word[w] & saakm_llc(s, target)->cores.word[w]
 				& saakm_affinity(t)->word[w]);
@@ -690,7 +693,8 @@ SAAKM_LOCAL core_t smove_search(saakm_t s, thread_t t, core_t target, core_t wak
 		}
 	}
 	int64_t most = saakm_max(smove_state(s)->scan,
-			saakm_div(SAAKM_COUNT(s, w, saakm_llc(s, target)->cores.word[w])
+			saakm_div(SAAKM_SIZE(s, saakm_llc(s, target), w,
+					saakm_llc(s, target)->cores.word[w])
 				* smove_core(s, waker)->usual_idle,
 				512 * smove_state(s)->scan_cost));
 	int64_t left = most;
@@ -719,7 +723,7 @@ SAAKM_LOCAL core_t smove_search(saakm_t s, thread_t t, core_t target, core_t wak
 }
 
 /*
- * cfs.ipa:300
+ * cfs.ipa:306
  * Load of t, decayed over its sleep.
  */
 SAAKM_LOCAL int64_t smove_asleep(saakm_t s, thread_t t)
@@ -729,7 +733,7 @@ SAAKM_LOCAL int64_t smove_asleep(saakm_t s, thread_t t)
 }
 
 /*
- * cfs.ipa:305
+ * cfs.ipa:311
  * c, or the nearest core that t may run on.
  */
 SAAKM_SHARED_2(core_t, smove_fallback, thread_t, t, core_t, c)
@@ -745,7 +749,7 @@ SAAKM_SHARED_2(core_t, smove_fallback, thread_t, t, core_t, c)
 }
 
 /*
- * cfs.ipa:320
+ * cfs.ipa:326
  * A die with at most two threads is not balanced across dies (adjust_numa_imbalance).
  */
 SAAKM_SHARED_1(bool, smove_crowded, domain_t, die)
@@ -753,14 +757,14 @@ SAAKM_SHARED_1(bool, smove_crowded, domain_t, die)
 	int64_t sum = 0;
 	core_t c;
 
-	SAAKM_EACH(s, c, w, die->cores.word[w]) {
+	SAAKM_EACH(s, c, w, die->cores.word[w] & ~saakm_idle(s)->word[w]) {
 		sum = SAAKM_FORGET(sum + saakm_nr_running(s, c));
 	}
 	return sum > 2;
 }
 
 /*
- * cfs.ipa:325
+ * cfs.ipa:331
  * Weight of the threads of a core.
  */
 SAAKM_SHARED_1(int64_t, smove_weight_of, core_t, c)
@@ -783,7 +787,7 @@ SAAKM_SHARED_1(int64_t, smove_weight_of, core_t, c)
 }
 
 /*
- * cfs.ipa:332
+ * cfs.ipa:338
  * Threads that ran recently move only after failures (cache_nice_tries).
  */
 SAAKM_LOCAL bool smove_hot(saakm_t s, thread_t t, core_t dst)
@@ -795,7 +799,7 @@ SAAKM_LOCAL bool smove_hot(saakm_t s, thread_t t, core_t dst)
 			<= (saakm_has(&saakm_llc(s, dst)->cores, saakm_core(t)) ? 2LL : 3LL);
 }
 
-/* cfs.ipa:339 */
+/* cfs.ipa:345 */
 SAAKM_SHARED_2(bool, smove_pull_can_steal_core, core_t, dst, core_t, src)
 {
 	return saakm_nr_ready(s, src) > 0 && saakm_nr_running(s, src) >= 2
@@ -803,7 +807,7 @@ SAAKM_SHARED_2(bool, smove_pull_can_steal_core, core_t, dst, core_t, src)
 				|| smove_crowded(s, saakm_llc(s, src)));
 }
 
-/* cfs.ipa:342 */
+/* cfs.ipa:348 */
 SAAKM_SHARED_2(int64_t, smove_pull_select_core, core_t, dst, core_t, src)
 {
 	(void)dst;
@@ -811,7 +815,7 @@ SAAKM_SHARED_2(int64_t, smove_pull_select_core, core_t, dst, core_t, src)
 	return saakm_nr_running(s, src);
 }
 
-/* cfs.ipa:343 */
+/* cfs.ipa:349 */
 SAAKM_SHARED_2(bool, smove_pull_steal_thread, core_t, dst, thread_t, t)
 {
 	return saakm_has(saakm_affinity(t), dst) && !smove_hot(s, t, dst)
@@ -819,13 +823,13 @@ SAAKM_SHARED_2(bool, smove_pull_steal_thread, core_t, dst, thread_t, t)
 			> saakm_weight(t);
 }
 
-/* cfs.ipa:346 */
+/* cfs.ipa:352 */
 SAAKM_SHARED_2(bool, smove_pull_stop, core_t, dst, int64_t, stolen)
 {
 	return stolen > 0 && stolen >= smove_core(s, dst)->budget;
 }
 
-/* cfs.ipa:347 */
+/* cfs.ipa:353 */
 SAAKM_LOCAL void smove_pull_move(saakm_t s, core_t dst, thread_t t)
 {
 	smove_core(s, dst)->failures = 0;
@@ -833,7 +837,7 @@ SAAKM_LOCAL void smove_pull_move(saakm_t s, core_t dst, thread_t t)
 }
 
 /*
- * cfs.ipa:338
+ * cfs.ipa:344
  * dst takes threads while a core has more weight than dst would have with the thread.
  */
 SAAKM_STEAL(smove_pull, dst, from)
@@ -884,7 +888,7 @@ SAAKM_STEAL(smove_pull, dst, from)
 	}
 }
 
-/* cfs.ipa:356 */
+/* cfs.ipa:362 */
 SAAKM_SHARED_2(bool, smove_rotate_can_steal_core, core_t, dst, core_t, src)
 {
 	(void)dst;
@@ -893,7 +897,7 @@ SAAKM_SHARED_2(bool, smove_rotate_can_steal_core, core_t, dst, core_t, src)
 			&& smove_core(s, src)->failures > 0;
 }
 
-/* cfs.ipa:357 */
+/* cfs.ipa:363 */
 SAAKM_SHARED_2(int64_t, smove_rotate_select_core, core_t, dst, core_t, src)
 {
 	(void)dst;
@@ -901,14 +905,14 @@ SAAKM_SHARED_2(int64_t, smove_rotate_select_core, core_t, dst, core_t, src)
 	return saakm_nr_running(s, src);
 }
 
-/* cfs.ipa:358 */
+/* cfs.ipa:364 */
 SAAKM_SHARED_2(bool, smove_rotate_steal_thread, core_t, dst, thread_t, t)
 {
 	return saakm_has(saakm_affinity(t), dst)
 			&& smove_weight_of(s, saakm_core(t)) * 100 > smove_weight_of(s, dst) * 117;
 }
 
-/* cfs.ipa:361 */
+/* cfs.ipa:367 */
 SAAKM_SHARED_2(bool, smove_rotate_stop, core_t, dst, int64_t, stolen)
 {
 	(void)s;
@@ -917,7 +921,7 @@ SAAKM_SHARED_2(bool, smove_rotate_stop, core_t, dst, int64_t, stolen)
 	return stolen > 0;
 }
 
-/* cfs.ipa:362 */
+/* cfs.ipa:368 */
 SAAKM_LOCAL void smove_rotate_move(saakm_t s, core_t dst, thread_t t)
 {
 	smove_core(s, dst)->failures = 0;
@@ -925,7 +929,7 @@ SAAKM_LOCAL void smove_rotate_move(saakm_t s, core_t dst, thread_t t)
 }
 
 /*
- * cfs.ipa:355
+ * cfs.ipa:361
  * After failures dst takes one thread although then dst has more: threads that do not divide evenly
  * take turns (detach_tasks). A core that has just taken one keeps it.
  */
@@ -977,7 +981,7 @@ SAAKM_STEAL(smove_rotate, dst, from)
 	}
 }
 
-/* cfs.ipa:368 */
+/* cfs.ipa:374 */
 SAAKM_LOCAL void smove_on_newly_idle(saakm_t s, core_t c)
 {
 	if (smove_core(s, c)->usual_idle < smove_state(s)->migration_cost) {
@@ -992,7 +996,7 @@ SAAKM_LOCAL void smove_on_newly_idle(saakm_t s, core_t c)
 	}
 }
 
-/* cfs.ipa:375 */
+/* cfs.ipa:381 */
 SAAKM_LOCAL void smove_on_balance(saakm_t s, core_t c)
 {
 	thread_t t = saakm_current(s, c);
@@ -1015,7 +1019,7 @@ SAAKM_LOCAL void smove_on_balance(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:386
+ * cfs.ipa:392
  * Periodic balancing of core c, `factor` times as seldom as that of an idle core. One core of a die at
  * a time balances with other dies (should_we_balance).
  */
@@ -1025,11 +1029,13 @@ SAAKM_LOCAL void smove_periodic(saakm_t s, core_t c, int64_t factor)
 	core_t lead = found != SAAKM_NO_CORE ? found : c;
 	bool wide = saakm_now(s) - smove_core(s, lead)->last_machine
 			>= smove_state(s)->interval
-			* SAAKM_COUNT(s, w, saakm_machine(s)->cores.word[w]) * factor;
+			* SAAKM_SIZE(s, saakm_machine(s), w, saakm_machine(s)->cores.word[w])
+			* factor;
 	if (!wide
 			&& saakm_now(s) - smove_core(s, c)->last_die
 			< smove_state(s)->interval
-			* SAAKM_COUNT(s, w, saakm_llc(s, c)->cores.word[w]) * factor) {
+			* SAAKM_SIZE(s, saakm_llc(s, c), w, saakm_llc(s, c)->cores.word[w])
+			* factor) {
 		return;
 	}
 	smove_core(s, c)->last_die = saakm_now(s);
@@ -1056,7 +1062,7 @@ SAAKM_LOCAL void smove_periodic(saakm_t s, core_t c, int64_t factor)
 }
 
 /*
- * cfs.ipa:404
+ * cfs.ipa:410
  * Sends t, which runs alone on c, to a core with more room, after as long as an idle core takes to fail
  * four times on its die, or five times among dies. Then every second attempt takes one (active_load_balance).
  */
@@ -1065,7 +1071,7 @@ SAAKM_LOCAL void smove_spread(saakm_t s, thread_t t, core_t c)
 	core_t found = SAAKM_FIRST(s, w, saakm_llc(s, c)->cores.word[w]);
 	core_t lead = found != SAAKM_NO_CORE ? found : c;
 	nsec_t round = smove_state(s)->interval
-			* SAAKM_COUNT(s, w, saakm_machine(s)->cores.word[w]);
+			* SAAKM_SIZE(s, saakm_machine(s), w, saakm_machine(s)->cores.word[w]);
 	core_t near = smove_roomier_on_die(s, t, c);
 	core_t far = smove_roomier_elsewhere(s, t, c);
 	smove_core(s, c)->better = SAAKM_NO_CORE;
@@ -1077,7 +1083,7 @@ SAAKM_LOCAL void smove_spread(saakm_t s, thread_t t, core_t c)
 	}
 	if (saakm_now(s) - smove_core(s, c)->roomy
 			>= smove_state(s)->interval
-			* SAAKM_COUNT(s, w, saakm_llc(s, c)->cores.word[w]) * 4) {
+			* SAAKM_SIZE(s, saakm_llc(s, c), w, saakm_llc(s, c)->cores.word[w]) * 4) {
 		smove_core(s, c)->better = near;
 	} else if (saakm_now(s) - smove_core(s, lead)->roomy_die >= round * 5) {
 		smove_core(s, lead)->roomy_die = saakm_now(s) - round * 3;
@@ -1089,12 +1095,13 @@ SAAKM_LOCAL void smove_spread(saakm_t s, thread_t t, core_t c)
 }
 
 /*
- * cfs.ipa:421
+ * cfs.ipa:427
  * An idle core of the die whose hyperthreads sleep, if those of c all run.
  */
 SAAKM_LOCAL core_t smove_roomier_on_die(saakm_t s, thread_t t, core_t c)
 {
-	if (SAAKM_COUNT(s, w, saakm_smt(s, c)->cores.word[w]) == 1 || saakm_nr_ready(s, c) > 0
+	if (SAAKM_SIZE(s, saakm_smt(s, c), w, saakm_smt(s, c)->cores.word[w]) == 1
+			|| saakm_nr_ready(s, c) > 0
 			|| !SAAKM_EMPTY(s, w,
 				saakm_idle(s)->word[w] & saakm_smt(s, c)->cores.word[w])) {
 		return SAAKM_NO_CORE;
@@ -1105,12 +1112,12 @@ SAAKM_LOCAL core_t smove_roomier_on_die(saakm_t s, thread_t t, core_t c)
 }
 
 /*
- * cfs.ipa:427
+ * cfs.ipa:433
  * An idle core of the die with the most idle cores, if that has at least two more than that of c.
  */
 SAAKM_LOCAL core_t smove_roomier_elsewhere(saakm_t s, thread_t t, core_t c)
 {
-	if (saakm_nr_ready(s, c) > 0 || !smove_crowded(s, saakm_llc(s, c))) {
+	if (saakm_nr_ready(s, c) > 0) {
 		return SAAKM_NO_CORE;
 	}
 	domain_t best_d = NULL;
@@ -1131,8 +1138,8 @@ SAAKM_LOCAL core_t smove_roomier_elsewhere(saakm_t s, thread_t t, core_t c)
 	if (d2 != NULL) {
 		if (SAAKM_COUNT(s, w, saakm_idle(s)->word[w] & d2->cores.word[w])
 				> SAAKM_COUNT(s, w,
-					saakm_idle(s)->word[w] & saakm_llc(s, c)->cores.word[w])
-				+ 1) {
+					saakm_idle(s)->word[w] & saakm_llc(s, c)->cores.word[w]) + 1
+				&& smove_crowded(s, saakm_llc(s, c))) {
 			core_t found = SAAKM_FIRST(s, w,
 					saakm_idle_whole(s)->word[w] & d2->cores.word[w]
 					& saakm_affinity(t)->word[w]);
@@ -1146,7 +1153,7 @@ SAAKM_LOCAL core_t smove_roomier_elsewhere(saakm_t s, thread_t t, core_t c)
 }
 
 /*
- * cfs.ipa:438
+ * cfs.ipa:444
  * A preempted thread stays, unless active balance has found it a core that is still idle.
  */
 SAAKM_LOCAL void smove_stay_or_go(saakm_t s, thread_t t)
@@ -1200,7 +1207,7 @@ SAAKM_SHARED_1(int64_t, smove_runnable_of, domain_t, d)
 	SAAKM_EACH(s, c, w, d->cores.word[w]) {
 		sum = SAAKM_FORGET(sum + smove_runnable(s, c));
 	}
-	return saakm_div(sum, SAAKM_COUNT(s, w, d->cores.word[w]));
+	return saakm_div(sum, SAAKM_SIZE(s, d, w, d->cores.word[w]));
 }
 
 /*
@@ -1215,7 +1222,7 @@ SAAKM_SHARED_1(int64_t, smove_average, domain_t, d)
 	SAAKM_EACH(s, c, w, d->cores.word[w]) {
 		sum = SAAKM_FORGET(sum + smove_recent(s, c));
 	}
-	return saakm_div(sum, SAAKM_COUNT(s, w, d->cores.word[w]));
+	return saakm_div(sum, SAAKM_SIZE(s, d, w, d->cores.word[w]));
 }
 
 /*
@@ -1235,8 +1242,16 @@ SAAKM_LOCAL bool smove_leaves(saakm_t s, thread_t t, domain_t own, domain_t othe
 	return here + 174 >= there && smove_average(s, own) * 100 > smove_average(s, other) * 108;
 }
 
+/* cfs-5-4.ipa:36 */
+SAAKM_LOCAL bool smove_may_leave_node(saakm_t s, thread_t t, core_t c)
+{
+	(void)t;
+
+	return smove_runnable_of(s, saakm_numa(s, c)) > 256;
+}
+
 /*
- * cfs-5-4.ipa:37
+ * cfs-5-4.ipa:41
  * Leaves the node for another that has at least a quarter of a thread less for each core.
  */
 SAAKM_LOCAL bool smove_leaves_node(saakm_t s, thread_t t, core_t c, domain_t d)
@@ -1246,7 +1261,7 @@ SAAKM_LOCAL bool smove_leaves_node(saakm_t s, thread_t t, core_t c, domain_t d)
 	return smove_runnable_of(s, saakm_numa(s, c)) > smove_runnable_of(s, d) + 256;
 }
 
-/* cfs-5-4.ipa:41 */
+/* cfs-5-4.ipa:45 */
 SAAKM_LOCAL int64_t smove_weigh(saakm_t s, core_t c)
 {
 	return smove_runnable(s, c);

@@ -226,6 +226,7 @@ static void machine(unsigned sockets, unsigned pairs)
 		for (int level = 0; level < SAAKM_LEVELS; level++) {
 			cores[c].domain[level] = of[level];
 			saakm_include(&s.domains[level][of[level]].cores, c);
+			s.domains[level][of[level]].size++;
 		}
 		saakm_include(&s.online, c);
 		saakm_include(&s.idle, c);

@@ -3,7 +3,7 @@
 pub const SAAKM_MAX_WEIGHT: u32 = 1048576;
 pub const SAAKM_MAX_CORES: u32 = 1024;
 pub const SAAKM_SET_WORDS: u32 = 16;
-pub const SAAKM_LAYOUT: u32 = 11;
+pub const SAAKM_LAYOUT: u32 = 12;
 pub const SAAKM_WORLD_AT: u32 = 4096;
 pub const SAAKM_TOLD_SETS_AT: u32 = 8192;
 pub const SAAKM_ZERO_AT: u32 = 12288;
@@ -150,6 +150,7 @@ pub struct saakm_core {
 #[derive(Debug, Copy, Clone)]
 pub struct saakm_domain {
     pub cores: saakm_set,
+    pub size: u32,
     pub first: [u32; 4usize],
     pub count: [u32; 4usize],
 }

@@ -1,6 +1,6 @@
 // Made by scripts/bindings from runtime/saakm.h.
 
-pub const SAAKM_ABI: u32 = 1;
+pub const SAAKM_ABI: u32 = 2;
 pub const SAAKM_MAX_CORES: u32 = 1024;
 pub const SAAKM_SET_WORDS: u32 = 16;
 pub const SAAKM_NO_CORE: u32 = 4294967295;
@@ -50,6 +50,7 @@ pub struct saakm_core {
 #[derive(Debug, Copy, Clone)]
 pub struct saakm_domain {
     pub cores: saakm_set,
+    pub size: u32,
     pub first: [u32; 4usize],
     pub count: [u32; 4usize],
 }

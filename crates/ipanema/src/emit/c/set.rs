@@ -74,11 +74,38 @@ impl Body<'_> {
             Pass::Empty => "SAAKM_EMPTY",
             Pass::Count => "SAAKM_COUNT",
         };
+        if let (Pass::Count, ExprKind::CoresOf(domain)) = (what, &set.kind) {
+            return self.size(set, domain);
+        }
         let words = self.set_words(set).text;
         let contract = self.pass_contract(what, set, None);
         match self.within(set) {
             Some(group) => format!("{name}_IN(s, {group}, w, {words}{contract})"),
             None => format!("{name}(s, w, {words}{contract})"),
+        }
+    }
+
+    /// Number of cores of a domain, which the runtime knows.
+    fn size(&mut self, set: &Expr, domain: &Expr) -> String {
+        let domain = self.domain(domain);
+        let contract = self.pass_contract(Pass::Count, set, None);
+        format!("SAAKM_SIZE(s, {domain}, w, {domain}->cores.word[w]{contract})")
+    }
+
+    /// Pointer to a domain.
+    fn domain(&mut self, domain: &Expr) -> String {
+        match &domain.kind {
+            // The core is computed once, not once per word.
+            ExprKind::DomainOf { core, level } if !matches!(core.kind, ExprKind::Local(_)) => {
+                let core = Expr {
+                    kind: ExprKind::DomainOf { core: core.clone(), level: *level },
+                    ty: Type::DOMAIN,
+                    span: domain.span,
+                };
+                let value = self.expr(&core);
+                self.temporary(Type::DOMAIN, "around", value).text
+            }
+            _ => self.simple(domain, "domain"),
         }
     }
 
@@ -101,19 +128,7 @@ impl Body<'_> {
                 format!("saakm_affinity({thread}){arrow}")
             }
             ExprKind::CoresOf(domain) => {
-                let domain = match &domain.kind {
-                    // The core is computed once, not once per word.
-                    ExprKind::DomainOf { core, level } if !matches!(core.kind, ExprKind::Local(_)) => {
-                        let core = Expr {
-                            kind: ExprKind::DomainOf { core: core.clone(), level: *level },
-                            ty: Type::DOMAIN,
-                            span: domain.span,
-                        };
-                        let value = self.expr(&core);
-                        self.temporary(Type::DOMAIN, "around", value).text
-                    }
-                    _ => self.simple(domain, "domain"),
-                };
+                let domain = self.domain(domain);
                 format!("{domain}->cores{dot}")
             }
             ExprKind::Set(id) => {
