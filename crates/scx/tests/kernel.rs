@@ -124,6 +124,12 @@ fn policies_survive_loads_in_live_kernels() {
     in_each_kernel(&["loads.sh", "cfs", "eevdf", "slocal", "smove", "nest", "cfs-cwc", "ule-cwc"]);
 }
 
+/// Disturbances eject no policy and lose no thread. `scripts/soak` has all of them, and measures.
+#[test]
+fn policies_survive_a_part_of_the_soak() {
+    in_each_kernel(&["soaks.sh"]);
+}
+
 /// Policies see what others do to their threads and cores.
 #[test]
 fn policies_see_the_machine_in_live_kernels() {

@@ -1,0 +1,88 @@
+#!/usr/bin/env python3
+"""table.py FOLDER SECONDS SEED [PAGE.md]: the matrices of the kernels of which scripts/soak left a log in FOLDER.
+
+Writes FOLDER/soak.md, or renews PAGE.md between `<!-- made by scripts/soak -->` and `<!-- end -->`.
+Fails if a policy was ejected, or threads were lost.
+"""
+
+import re
+import sys
+from pathlib import Path
+
+BEGIN, END = "<!-- made by scripts/soak -->\n", "<!-- end -->\n"
+# A gap is conspicuous if it is this many times that of the kernel's own scheduler, and longer than this many ms.
+TIMES, LEAST = 3, 300
+
+
+class Soak:
+    """What the guest of one kernel printed."""
+
+    def __init__(self, log):
+        self.kernel = log.stem
+        lines = [line.split(maxsplit=1) for line in log.read_text().splitlines()]
+        self.cells = {}
+        for policy, load, *numbers in (rest[0].split() for word, *rest in lines if word == "cell"):
+            self.cells[policy, load] = [int(number) for number in numbers]
+        self.ended = [rest[0] for word, *rest in lines if word == "ended"]
+        self.complete = bool(lines) and lines[-1] == ["end"]
+        dmesg = log.with_suffix(".dmesg").read_text(errors="replace")
+        self.complaints = len(re.findall(r"WARNING|BUG:|rcu_.* stall|soft lockup|hung task", dmesg))
+
+    def cell(self, policy, load):
+        if (policy, load) not in self.cells:
+            return "-"
+        gap, least, _, lost = self.cells[policy, load]
+        text = f"{gap} ms, {least} %"
+        if gap > max(LEAST, TIMES * self.cells["kernel", load][0]):
+            text = f"**{text}**"
+        return f"{text}, *lost {lost}*" if lost else text
+
+    def lost(self):
+        return sum(cell[3] for cell in self.cells.values())
+
+    def text(self):
+        policies = list(dict.fromkeys(policy for policy, _ in self.cells))
+        loads = list(dict.fromkeys(load for _, load in self.cells))
+        lines = [f"## Linux {self.kernel}", "", row(["load", *policies]), "|---|" + "---:|" * len(policies)]
+        lines += [row([load, *(self.cell(policy, load) for policy in policies)]) for load in loads]
+        lines += ["", *(f"Ejected: {reason}\n" for reason in self.ended)]
+        lines += [f"Lines of the kernel log with a warning, a stall or a lockup: {self.complaints}."]
+        return "\n".join(lines) + "\n"
+
+
+def row(cells):
+    return "| " + " | ".join(cells) + " |"
+
+
+def main():
+    if len(sys.argv) not in (4, 5):
+        sys.exit(__doc__)
+    folder, seconds, seed = Path(sys.argv[1]), sys.argv[2], sys.argv[3]
+    soaks = sorted((Soak(log) for log in folder.glob("*.log")), key=lambda soak: version(soak.kernel), reverse=True)
+    incomplete = [soak.kernel for soak in soaks if not soak.complete]
+    if incomplete or not soaks:
+        sys.exit(f"error: the soak of Linux {', '.join(incomplete) or '?'} did not end")
+    text = f"Each cell took {seconds} s; seed {seed}.\n\n" + "\n".join(soak.text() for soak in soaks)
+    if len(sys.argv) == 5:
+        renew(Path(sys.argv[4]), text)
+    else:
+        (folder / "soak.md").write_text(text)
+    bad = [soak.kernel for soak in soaks if soak.ended or soak.lost()]
+    if bad:
+        sys.exit(f"error: Linux {', '.join(bad)}: a policy was ejected, or threads were lost")
+
+
+def renew(page, text):
+    before, begin, rest = page.read_text().partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not (begin and end):
+        sys.exit(f"error: {page} has no lines {BEGIN.strip()} and {END.strip()}")
+    page.write_text(f"{before}{begin}\n{text}\n{end}{after}")
+
+
+def version(kernel):
+    return [int(number) for number in kernel.split(".")]
+
+
+if __name__ == "__main__":
+    main()
