@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""table.py FOLDER SECONDS SEED [PAGE.md]: the matrices of the kernels of which scripts/soak left a log in FOLDER.
+"""table.py FOLDER [PAGE.md]: the matrices of the kernels of which scripts/soak left a log in FOLDER.
 
 Writes FOLDER/soak.md, or renews PAGE.md between `<!-- made by scripts/soak -->` and `<!-- end -->`.
 Fails if a policy was ejected, or threads were lost.
@@ -23,6 +23,7 @@ class Soak:
         self.cells = {}
         for policy, load, *numbers in (rest[0].split() for word, *rest in lines if word == "cell"):
             self.cells[policy, load] = [int(number) for number in numbers]
+        self.each, self.seed = next(rest[0].split(" seed ") for word, *rest in lines if word == "each")
         self.ended = [rest[0] for word, *rest in lines if word == "ended"]
         self.complete = bool(lines) and lines[-1] == ["end"]
         dmesg = log.with_suffix(".dmesg").read_text(errors="replace")
@@ -43,7 +44,8 @@ class Soak:
     def text(self):
         policies = list(dict.fromkeys(policy for policy, _ in self.cells))
         loads = list(dict.fromkeys(load for _, load in self.cells))
-        lines = [f"## Linux {self.kernel}", "", row(["load", *policies]), "|---|" + "---:|" * len(policies)]
+        lines = [f"## Linux {self.kernel}", "", f"Each cell took {self.each} s; seed {self.seed}.", ""]
+        lines += [row(["load", *policies]), "|---|" + "---:|" * len(policies)]
         lines += [row([load, *(self.cell(policy, load) for policy in policies)]) for load in loads]
         lines += ["", *(f"Ejected: {reason}\n" for reason in self.ended)]
         lines += [f"Lines of the kernel log with a warning, a stall or a lockup: {self.complaints}."]
@@ -55,16 +57,16 @@ def row(cells):
 
 
 def main():
-    if len(sys.argv) not in (4, 5):
+    if len(sys.argv) not in (2, 3):
         sys.exit(__doc__)
-    folder, seconds, seed = Path(sys.argv[1]), sys.argv[2], sys.argv[3]
+    folder = Path(sys.argv[1])
     soaks = sorted((Soak(log) for log in folder.glob("*.log")), key=lambda soak: version(soak.kernel), reverse=True)
     incomplete = [soak.kernel for soak in soaks if not soak.complete]
     if incomplete or not soaks:
         sys.exit(f"error: the soak of Linux {', '.join(incomplete) or '?'} did not end")
-    text = f"Each cell took {seconds} s; seed {seed}.\n\n" + "\n".join(soak.text() for soak in soaks)
-    if len(sys.argv) == 5:
-        renew(Path(sys.argv[4]), text)
+    text = "\n".join(soak.text() for soak in soaks)
+    if len(sys.argv) == 3:
+        renew(Path(sys.argv[2]), text)
     else:
         (folder / "soak.md").write_text(text)
     bad = [soak.kernel for soak in soaks if soak.ended or soak.lost()]

@@ -2,6 +2,7 @@
 # soak.sh HEARTH SEED SECONDS POLICY...: six spinning threads beside each load, under the kernel's own scheduler and under each
 # policy, in a live kernel with four cores. Prints a line for each:
 #
+#   each SECONDS seed SEED
 #   cell POLICY LOAD GAP LEAST MOST LOST
 #
 # with the longest time in ms in which one of the spinning threads did not run, the least and the largest part of a core
@@ -148,6 +149,7 @@ schedules() {
 	done
 }
 
+echo "each $SECONDS_EACH seed $SEED"
 for policy; do
 	[ "$policy" = kernel ] || start
 	for load in $LOADS; do
