@@ -168,15 +168,28 @@ fn without_help_of_help(command: &Command, mut arguments: Vec<OsString>) -> Vec<
 fn wrong_number(error: &Error) -> Option<Failure> {
     let source = error.source()?;
     let value = error.get(ContextKind::InvalidValue)?.to_string();
-    let expected = match source.downcast_ref::<ParseIntError>().map(ParseIntError::kind) {
+    let expected = match range(&source.to_string()) {
+        Some(range) => range,
+        None => number(source, &value)?.into(),
+    };
+    let argument = error.get(ContextKind::InvalidArg)?;
+    Some(Failure::usage(format_args!("invalid value '{value}' for '{argument}': {expected}")))
+}
+
+/// What to write instead of a number out of clap's range: "0 is not in 1..=100".
+fn range(text: &str) -> Option<String> {
+    let (least, most) = text.split_once(" is not in ")?.1.split_once("..=")?;
+    Some(format!("the number must be between {least} and {most}"))
+}
+
+fn number(source: &(dyn std::error::Error + 'static), value: &str) -> Option<&'static str> {
+    Some(match source.downcast_ref::<ParseIntError>().map(ParseIntError::kind) {
         Some(IntErrorKind::PosOverflow | IntErrorKind::NegOverflow) => "the number is too large",
         Some(_) if value.starts_with('-') => "the number must not be negative",
         Some(_) => "write a whole number",
         None if source.is::<ParseFloatError>() => "write a number, such as 2.5",
         None => return None,
-    };
-    let argument = error.get(ContextKind::InvalidArg)?;
-    Some(Failure::usage(format_args!("invalid value '{value}' for '{argument}': {expected}")))
+    })
 }
 
 #[cfg(test)]

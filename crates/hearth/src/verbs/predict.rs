@@ -25,7 +25,7 @@ use std::process::ExitCode;
 ]))]
 pub struct Args {
     /// A recorded trace. Several are recordings of the same command
-    #[arg(required_unless_present = "command", conflicts_with = "command")]
+    #[arg(conflicts_with = "command")]
     trace: Vec<PathBuf>,
     /// The command to record, and its arguments
     #[arg(last = true, value_name = "COMMAND")]
@@ -41,6 +41,15 @@ pub struct Args {
 
 impl Args {
     pub fn run(self) -> Outcome {
+        if self.trace.is_empty() && self.command.is_empty() {
+            return Err(Failure::usage("nothing to predict").help(
+                "name a command, which is recorded (hearth predict -- COMMAND), or a recording (hearth predict TRACE)",
+            ));
+        }
+        // Before anything is said of the machine.
+        for trace in &self.trace {
+            Store::open(trace)?;
+        }
         let Chosen { matrix, here } = self.combinations.choose(self.trace.len().max(self.repeat.into()))?;
         let (traces, status) = if self.command.is_empty() { (self.trace.clone(), 0) } else { self.record()? };
         let mut extractions = Vec::new();

@@ -119,7 +119,7 @@ fn what_is_wrong_is_said() {
     fails(&["picture", "t.trace", "-o", "-"], 2, &["cannot tell the format", "--format"]);
     fails(&["picture", "t.trace", "-o", "no/such/x.svg"], 1, &["mkdir -p no/such"]);
     fails(&["picture", "t.trace", "-o", "x.svg", "--size", "wide"], 2, &["from 300 to 20000"]);
-    fails(&["picture", "t.trace", "-o", "x.svg", "--scale", "9"], 2, &["--scale", "1..=8"]);
+    fails(&["picture", "t.trace", "-o", "x.svg", "--scale", "9"], 2, &["--scale", "between 1 and 8"]);
     fails(&["picture", "t.trace", "-o", "x.svg", "--colour-by", "speed"], 2, &["frequency, queue, thread"]);
     fails(
         &["picture", "t.trace", "-o", "x.svg", "--view", "none.toml"],

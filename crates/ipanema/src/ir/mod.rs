@@ -333,6 +333,14 @@ impl Type {
     }
 }
 
+impl Type {
+    /// The name with its article: "an int".
+    pub fn with_article(self) -> String {
+        let name = self.to_string();
+        format!("{} {name}", if name.starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" })
+    }
+}
+
 impl std::fmt::Display for Type {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(self.base.name())?;

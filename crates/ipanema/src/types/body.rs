@@ -165,8 +165,12 @@ impl<'c, 'a> Lowering<'c, 'a> {
                 .at(format!("expected a {want}"))
                 .help(format!("unwrap it with `if ({want} x = ...)`, or give a default with `... else`"))
         } else {
-            Diagnostic::error(MISMATCH, span, format!("this is a {have}; expected a {want}"))
-                .at(format!("a {have}"))
+            Diagnostic::error(
+                MISMATCH,
+                span,
+                format!("this is {}; expected {}", have.with_article(), want.with_article()),
+            )
+            .at(format!("a {have}"))
         };
         let diagnostic = match (want, have) {
             (Type::TIME, Type::INT) => diagnostic.help("a time needs a unit, as in `5ms` or `0ns`"),

@@ -170,11 +170,16 @@ impl Lowering<'_, '_> {
         let (left, right) = (self.expr(left, None), self.expr(right, None));
         let (left, right) = (left?, right?);
         let Some(ty) = units::common(left.ty, right.ty) else {
-            let message = format!("`{}` cannot take a {} and a {}", name.name, left.ty, right.ty);
+            let message = format!(
+                "`{}` cannot take {} and {}",
+                name.name,
+                left.ty.with_article(),
+                right.ty.with_article()
+            );
             self.error(
                 Diagnostic::error(UNITS, span, message)
-                    .label(left.span, format!("a {}", left.ty))
-                    .label(right.span, format!("a {}", right.ty)),
+                    .label(left.span, left.ty.with_article())
+                    .label(right.span, right.ty.with_article()),
             );
             return None;
         };
@@ -201,7 +206,7 @@ impl Lowering<'_, '_> {
     ) -> Option<(Expr, bool)> {
         let typed = self.expr(receiver, None)?;
         let ExprKind::Set(set) = typed.kind else {
-            let message = format!("a {} has no `{}`", typed.ty, method.name);
+            let message = format!("{} has no `{}`", typed.ty.with_article(), method.name);
             let mut wrong = Diagnostic::error(MISUSED_NAME, receiver.span, message);
             if typed.ty == Type::SET {
                 wrong = wrong.help("only sets declared by a policy can be changed");
@@ -283,7 +288,7 @@ impl Lowering<'_, '_> {
     pub(super) fn key(&mut self, key: &ast::Expr) -> Option<Expr> {
         let typed = self.expr(key, None)?;
         if !typed.ty.is_scalar() {
-            let message = format!("a {} has no order", typed.ty);
+            let message = format!("{} has no order", typed.ty.with_article());
             let mut wrong = Diagnostic::error(MISMATCH, typed.span, message);
             if typed.ty.base == BaseType::Bool {
                 wrong = wrong.help("write `test ? 0 : 1`");

@@ -48,7 +48,7 @@ impl Lowering<'_, '_> {
             Ast::Unary { op: UnaryOp::Neg, operand } => {
                 let operand = self.expr(operand, None)?;
                 if !operand.ty.is_scalar() {
-                    let message = format!("a {} cannot be negated", operand.ty);
+                    let message = format!("{} cannot be negated", operand.ty.with_article());
                     self.error(Diagnostic::error(UNITS, span, message));
                     return None;
                 }
@@ -167,7 +167,7 @@ impl Lowering<'_, '_> {
             BaseType::Core => Owner::Core,
             BaseType::Thread => Owner::Thread,
             _ => {
-                let message = format!("a {} has no members", object.ty);
+                let message = format!("{} has no members", object.ty.with_article());
                 self.error(Diagnostic::error(MISUSED_NAME, member.span, message));
                 return None;
             }
@@ -210,7 +210,7 @@ impl Lowering<'_, '_> {
             )));
             return None;
         }
-        let message = format!("a {} has no `{name}`", boxed.ty);
+        let message = format!("{} has no `{name}`", boxed.ty.with_article());
         let mut unknown = Diagnostic::error(UNKNOWN_NAME, member.span, message);
         let library = WORDS.iter().filter(|w| match w.kind {
             Kind::CoreField(_) => owner == Owner::Core,
@@ -333,7 +333,7 @@ impl Lowering<'_, '_> {
             let (of_this, of_that) =
                 if want == Type::SET { ("sets", "conditions") } else { ("conditions", "sets") };
             let (have, span) = (side.ty, side.span);
-            let message = format!("this is a {have}; expected a {want}");
+            let message = format!("this is {}; expected {}", have.with_article(), want.with_article());
             self.error(
                 Diagnostic::error(MISMATCH, span, message).at(format!("a {have}")).help(format!(
                     "did you mean `{that}`? `{this}` takes {of_this}, `{that}` takes {of_that}"
@@ -397,10 +397,11 @@ impl Lowering<'_, '_> {
                 Arithmetic::Div => "/",
                 Arithmetic::Rem => "%",
             };
-            let message = format!("`{symbol}` cannot take a {} and a {}", left.ty, right.ty);
+            let message =
+                format!("`{symbol}` cannot take {} and {}", left.ty.with_article(), right.ty.with_article());
             let mut wrong = Diagnostic::error(UNITS, span, message)
-                .label(left.span, format!("a {}", left.ty))
-                .label(right.span, format!("a {}", right.ty));
+                .label(left.span, left.ty.with_article())
+                .label(right.span, right.ty.with_article());
             if left.ty.optional || right.ty.optional {
                 wrong = wrong.help("unwrap optional values with `else`");
             } else if op == Arithmetic::Mul && left.ty.is_scalar() && right.ty.is_scalar() {

@@ -24,7 +24,7 @@ impl Lowering<'_, '_> {
                 ast::SearchKind::Sum { of } => {
                     let of = this.expr(of, None)?;
                     if !of.ty.is_scalar() {
-                        let message = format!("a {} cannot be summed", of.ty);
+                        let message = format!("{} cannot be summed", of.ty.with_article());
                         this.error(Diagnostic::error(MISMATCH, of.span, message));
                         return None;
                     }
