@@ -25,7 +25,7 @@ use reasons::Reasons;
 fn states(name: &str, prove: bool) -> usize {
     match name {
         _ if name.contains("cwc") && prove => 3_000,
-        "cfs" => 1_000,
+        "cfs" => 10_000,
         "cfs-5-4" | "eevdf" | "nest" => 3_000,
         _ => 30_000,
     }
