@@ -5,7 +5,7 @@ use crate::document::{self, Document, MOST_BYTES, OpenError, SaveError, Shown};
 use crate::jobs::{Jobs, Kind};
 use crate::proof::{self, Progress, Prover};
 use crate::runs::Runs;
-use crate::simulate::{Named, OPENED, Plan, Wanted, failed, refused, rejected, superseded};
+use crate::simulate::{MOST_TIME, Named, OPENED, Plan, Wanted, failed, refused, rejected, superseded};
 use crate::verdict::{self, verdict};
 use axum::Router;
 use axum::body::Bytes;
@@ -26,6 +26,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 use tower::ServiceExt;
 
 /// What the page shows first. Its link may say otherwise.
@@ -62,6 +63,8 @@ pub struct Playground {
     /// Checks take milliseconds, the other work seconds.
     quick: Turns,
     slow: Turns,
+    /// Time of one simulation.
+    limit: Duration,
 }
 
 type App = State<Arc<Playground>>;
@@ -82,6 +85,7 @@ impl Playground {
             proving: Mutex::default(),
             quick: Turns::default(),
             slow: Turns::default(),
+            limit: MOST_TIME,
         }
     }
 
@@ -101,6 +105,10 @@ impl Playground {
 
     /// The pages, for [`Server::of_pages`](hearth_view::server::Server::of_pages).
     pub fn pages(self) -> Router {
+        Playground::shared(Arc::new(self))
+    }
+
+    fn shared(app: Arc<Playground>) -> Router {
         let api = Router::new()
             .route("/playground", get(playground))
             .route("/check", post(checks))
@@ -116,7 +124,7 @@ impl Playground {
             .route("/runs/{run}/", any(run))
             .route("/runs/{run}/{*path}", any(run))
             .nest("/api", api)
-            .with_state(Arc::new(self))
+            .with_state(app)
     }
 
     fn document(&self) -> MutexGuard<'_, Document> {
@@ -141,7 +149,9 @@ fn body<T: DeserializeOwned>(sent: Sent) -> Result<T, Refusal> {
         status => Refusal::new(status, error.body_text(), "send the request again"),
     })?;
     let value = serde_json::from_slice(&bytes);
-    value.map_err(|error| Refusal::bad(error, "the page and the server must come from one build: reload the page"))
+    value.map_err(|error| {
+        Refusal::bad(error, "the page and the server must come from one build: reload the page")
+    })
 }
 
 /// Refuses a text that is larger than a file may be.
@@ -191,7 +201,8 @@ async fn playground(State(app): App) -> Answer {
     })?;
     let machines = app.named.machines.keys().cloned().chain(Machine::names().map(str::to_owned));
     let given = app.named.workloads.keys().map(|name| Choice { name: name.clone(), what: String::new() });
-    let listed = catalogue::workloads().into_iter().map(|entry| Choice { name: entry.name, what: entry.summary });
+    let listed =
+        catalogue::workloads().into_iter().map(|entry| Choice { name: entry.name, what: entry.summary });
     let described = Described {
         shown,
         machines: machines.collect(),
@@ -200,7 +211,10 @@ async fn playground(State(app): App) -> Answer {
         baselines: [OPENED].iter().chain(names()).map(|name| name.to_string()).collect(),
         start: app.start.clone(),
         keywords: KEYWORDS,
-        library: WORDS.iter().map(|&Word { name, usage, doc, .. }| LibraryWord { name, usage, doc }).collect(),
+        library: WORDS
+            .iter()
+            .map(|&Word { name, usage, doc, .. }| LibraryWord { name, usage, doc })
+            .collect(),
         prover: app.quick.run(|| Ok(Prover::find())).await?,
     };
     Ok(Json(described).into_response())
@@ -243,7 +257,7 @@ async fn simulate(State(app): App, sent: Sent) -> Answer {
         if let Some(known) = shared.runs.get(&id) {
             return Ok(known);
         }
-        let run = Arc::new(plan.run(id, &shared.views, &stop)?);
+        let run = Arc::new(plan.run(id, &shared.views, shared.limit, &stop)?);
         shared.runs.put(Arc::clone(&run));
         Ok(run)
     });
@@ -255,9 +269,16 @@ async fn simulate(State(app): App, sent: Sent) -> Answer {
 async fn run(State(app): App, Path(parts): Path<HashMap<String, String>>, request: Request) -> Answer {
     let id = parts.get("run").map_or("", String::as_str);
     let run = app.runs.get(id).ok_or_else(|| {
-        Refusal::not_found("this simulation is no longer in memory", "simulate it again: change the seed and back")
+        Refusal::not_found(
+            "this simulation is no longer in memory",
+            "simulate it again: change the seed and back",
+        )
     })?;
-    run.viewer.clone().oneshot(below(request, "/runs/".len() + id.len())).await.map_err(|never| match never {})
+    run.viewer
+        .clone()
+        .oneshot(below(request, "/runs/".len() + id.len()))
+        .await
+        .map_err(|never| match never {})
 }
 
 // ---- verdicts ---------------------------------------------------------------------------------
@@ -275,7 +296,8 @@ fn explore(
     stop: &AtomicBool,
 ) -> Result<(Policy, verdict::Verdict), Refusal> {
     let policy = document.compile(&asked.text).map_err(|failed| rejected(&failed))?;
-    let known = policy.params().iter().filter_map(|param| Some((&*param.name, *asked.params.get(&param.name)?)));
+    let known =
+        policy.params().iter().filter_map(|param| Some((&*param.name, *asked.params.get(&param.name)?)));
     let params = Settings::from_pairs(&policy, known).map_err(|error| refused(error, "move the slider"))?;
     let found = verdict(&policy, &params, stop).map_err(failed)?.ok_or_else(superseded)?;
     Ok((policy, found))
@@ -376,7 +398,14 @@ async fn save(State(app): App, sent: Sent) -> Answer {
             Refusal::new(status, &error, error.help())
         })?;
         // The text may be changed again at this moment: the page knows the one that it sent.
-        Ok(Shown { digest: document::digest(&text), text: String::new(), ..document.shown().map_err(failed)? })
+        Ok(Shown {
+            digest: document::digest(&text),
+            text: String::new(),
+            ..document.shown().map_err(failed)?
+        })
     });
     Ok(Json(shown.await?).into_response())
 }
+
+#[cfg(test)]
+mod tests;

@@ -84,7 +84,8 @@ impl Found {
 /// The name of the policy's base, or its own.
 fn extends(document: &Document, text: &str) -> Span {
     let analysis = document.analyse(text);
-    let named = |policy: &hearth_ipanema::syntax::ast::Policy| policy.base.as_ref().unwrap_or(&policy.name).span;
+    let named =
+        |policy: &hearth_ipanema::syntax::ast::Policy| policy.base.as_ref().unwrap_or(&policy.name).span;
     analysis.chain.first().map_or_else(Span::default, named)
 }
 
@@ -122,7 +123,7 @@ mod tests {
         let [error] = &found.diagnostics[..] else { panic!("{} diagnostics", found.diagnostics.len()) };
         let at = text.find("12").unwrap();
         assert_eq!((error.from, error.to), (at - 2, at));
-        assert_eq!((error.line, error.column), (2, 39));
+        assert_eq!((error.line, error.column), (2, 37));
     }
 
     #[test]

@@ -51,7 +51,9 @@ pub enum SaveError {
 impl SaveError {
     pub fn help(&self) -> &'static str {
         match self {
-            SaveError::Changed { .. } => "copy your text, reload the page to get the file's, and merge the two",
+            SaveError::Changed { .. } => {
+                "copy your text, reload the page to get the file's, and merge the two"
+            }
             SaveError::Exists { .. } | SaveError::Unnamed => "choose another name",
             SaveError::Name { .. } => {
                 "use letters, digits and `_`, and `-` between words; no name of a built-in policy"

@@ -37,6 +37,12 @@ impl Jobs {
         Started { jobs: self, key, stop }
     }
 
+    /// Number of jobs under way.
+    #[cfg(test)]
+    pub fn count(&self) -> usize {
+        self.newest(|newest| newest.len())
+    }
+
     fn newest<T>(&self, work: impl FnOnce(&mut Newest) -> T) -> T {
         work(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -55,6 +61,7 @@ impl Drop for Started<'_> {
 
 /// Tells a job to stop when its time is over.
 pub struct Deadline {
+    pub limit: Duration,
     over: Arc<AtomicBool>,
     _ended: Sender<()>,
 }
@@ -70,7 +77,7 @@ impl Deadline {
                 stop.store(true, Ordering::Relaxed);
             }
         });
-        Deadline { over, _ended: ended }
+        Deadline { limit, over, _ended: ended }
     }
 
     /// Whether the time is over.
@@ -98,7 +105,7 @@ mod tests {
         let third = jobs.start("a", Kind::Simulate);
         assert!(stop.load(Ordering::Relaxed));
         drop((second, third, other));
-        assert!(jobs.newest(|newest| newest.is_empty()));
+        assert_eq!(jobs.count(), 0);
     }
 
     #[test]

@@ -3,7 +3,8 @@
 use crate::verdict::{Verdict as Explored, Violation};
 use hearth_policy::Policy;
 use hearth_prove::{
-    Error, Options, ProofCache, Property, Report, Session, Verdict, goals, invariants, prove_watched, theorems,
+    Error, Options, ProofCache, Property, Report, Session, Verdict, goals, invariants, prove_watched,
+    theorems,
 };
 use serde::Serialize;
 use std::sync::Arc;

@@ -133,9 +133,14 @@ impl Side {
         let known = policy.params().iter().map(|param| &param.name);
         // A parameter that the text no longer has is still on the page's sliders for a moment.
         let kept: Vec<_> = known.filter_map(|name| Some((&**name, *params.get(name)?))).collect();
-        let params = Settings::from_pairs(&policy, kept).map_err(|error| refused(error, "move the slider"))?;
+        let params =
+            Settings::from_pairs(&policy, kept).map_err(|error| refused(error, "move the slider"))?;
         let policy = Native::build(policy).map_err(|error| {
-            Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, error, "the terminal of `hearth view` may say more")
+            Refusal::new(
+                StatusCode::INTERNAL_SERVER_ERROR,
+                error,
+                "the terminal of `hearth view` may say more",
+            )
         })?;
         Ok(Side { policy, params })
     }
@@ -156,7 +161,10 @@ fn baseline(document: &Document, name: &str) -> Result<Policy, Refusal> {
         });
     }
     if builtin::source(name).is_none() {
-        return Err(refused(format_args!("there is no built-in policy '{name}'"), "see `hearth list policies`"));
+        return Err(refused(
+            format_args!("there is no built-in policy '{name}'"),
+            "see `hearth list policies`",
+        ));
     }
     hearth_policy::load(name).map_err(|error| refused(error, "see `hearth list policies`"))
 }
@@ -189,19 +197,36 @@ impl Plan {
     /// Names all that decides the traces.
     pub fn id(&self) -> String {
         let Plan { machine, workload, governor, sides, wanted, .. } = self;
-        let key = (sides.each_ref().map(Side::key), machine.to_toml(), &workload.name, governor.name(), wanted.seed);
+        let key = (
+            sides.each_ref().map(Side::key),
+            machine.to_toml(),
+            &workload.name,
+            governor.name(),
+            wanted.seed,
+        );
         let text = format!("{} {key:?} {:?}", env!("CARGO_PKG_VERSION"), (&wanted.workload, &self.names));
         format!("{:032x}", xxh3_128(text.as_bytes()))
     }
 
     /// Simulates both policies.
-    pub fn run(&self, id: String, views: &[View], stop: &Arc<AtomicBool>) -> Result<Run, Refusal> {
-        let deadline = Deadline::new(MOST_TIME, stop);
+    pub fn run(
+        &self,
+        id: String,
+        views: &[View],
+        limit: Duration,
+        stop: &Arc<AtomicBool>,
+    ) -> Result<Run, Refusal> {
+        let deadline = Deadline::new(limit, stop);
         let [policy, base] = &self.sides;
-        let [mine, theirs] =
-            [self.trace(policy, stop, &deadline, &self.names[0])?, self.trace(base, stop, &deadline, &self.names[1])?];
-        let rows: Vec<Row> =
-            [&mine, &theirs].into_iter().zip(&self.names).map(|((outcome, _), name)| Row::new(name, outcome)).collect();
+        let [mine, theirs] = [
+            self.trace(policy, stop, &deadline, &self.names[0])?,
+            self.trace(base, stop, &deadline, &self.names[1])?,
+        ];
+        let rows: Vec<Row> = [&mine, &theirs]
+            .into_iter()
+            .zip(&self.names)
+            .map(|((outcome, _), name)| Row::new(name, outcome))
+            .collect();
         let answer = Simulated {
             run: &id,
             machine: &self.wanted.machine,
@@ -249,8 +274,11 @@ impl Plan {
                 Err(refused(error, "choose a shorter workload; `hearth sim` has no such limit"))
             }
             Err(SimError::Stopped) if deadline.over() => {
-                let error = format!("{name}: the simulation took more than {} s", MOST_TIME.as_secs());
-                Err(refused(error, "does the policy move or preempt threads without end? Or choose a shorter workload"))
+                let error = format!("{name}: the simulation took more than {:?}", deadline.limit);
+                Err(refused(
+                    error,
+                    "does the policy move or preempt threads without end? Or choose a shorter workload",
+                ))
             }
             Err(SimError::Stopped) => Err(superseded()),
             Err(error) => Err(refused(error, "the verdict may name a schedule that shows why")),

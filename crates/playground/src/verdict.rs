@@ -10,7 +10,9 @@ pub const STATES: usize = 2_000;
 
 #[derive(Serialize)]
 pub struct Verdict {
+    /// The bound: states of each scenario, and cores of the largest one.
     states: usize,
+    cores: usize,
     questions: Vec<Answer>,
 }
 
@@ -71,7 +73,8 @@ pub fn verdict(policy: &Policy, params: &Settings, stop: &AtomicBool) -> Result<
         }
         questions.push(answer);
     }
-    Ok(Some(Verdict { states: STATES, questions }))
+    let cores = scenarios.iter().map(|scenario| scenario.topology.nr_cores()).max().unwrap_or(0);
+    Ok(Some(Verdict { states: STATES, cores, questions }))
 }
 
 impl Verdict {
@@ -120,7 +123,12 @@ mod tests {
         let found = of("ule-cwc");
         for answer in &found.questions {
             assert_eq!(answer.scenarios, standard_scenarios().len());
-            assert_eq!(answer.complete + answer.cut + answer.violated, answer.scenarios, "{}", answer.question);
+            assert_eq!(
+                answer.complete + answer.cut + answer.violated,
+                answer.scenarios,
+                "{}",
+                answer.question
+            );
         }
         assert!(found.questions.iter().any(|answer| answer.cut > 0), "the bound cuts some scenarios");
         assert!(found.refutation().is_none());

@@ -5,7 +5,7 @@ macro_rules! files {
     ($($name:literal)*) => { &[$(($name, include_str!(concat!("../page/", $name)))),*] };
 }
 
-const FILES: &[(&str, &str)] = 
+const FILES: &[(&str, &str)] =
     files!["index.html" "view.js" "view.css" "playground.html" "playground.js" "playground.css"];
 
 /// Draws pictures (crates/picture runs it).

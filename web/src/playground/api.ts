@@ -96,7 +96,9 @@ export interface Question {
 }
 
 export interface Verdict {
+  /** The bound: states of each scenario, and cores of the largest one. */
   states: number;
+  cores: number;
   questions: Question[];
 }
 

@@ -71,7 +71,7 @@ export function numbers(place: HTMLElement, { rows, speedup, energy_saving }: Si
   );
   const head = (...names: string[]) =>
     el("tr", {}, ...names.map((name) => el("th", { scope: "col", title: name }, name)));
-  const table = el("table", {}, el("thead", {}, head("", mine.policy, theirs.policy, "")), body);
+  const table = el("table", {}, el("thead", {}, head("", mine.policy, theirs.policy, "gain")), body);
   const reasons = [mine, theirs].map((row) => {
     const text = `${row.policy}: ${placements(row)}`;
     return el(

@@ -22,7 +22,7 @@ function show(violation: Violation): void {
   dialog.showModal();
 }
 
-export function verdict(place: HTMLElement, { questions, states }: Verdict): void {
+export function verdict(place: HTMLElement, { questions, states, cores }: Verdict): void {
   const line = (question: Question) => {
     const { violation } = question;
     const kind = violation ? "violated" : question.cut > 0 ? "undecided" : "explored";
@@ -43,7 +43,7 @@ export function verdict(place: HTMLElement, { questions, states }: Verdict): voi
     );
   };
   const list = el("ul", {}, ...questions.map(line));
-  const bound = `Model checker, ${questions[0]?.scenarios ?? 0} scenarios with up to 4 cores, at most ${states} states of each. This is not a proof.`;
+  const bound = `Model checker, ${questions[0]?.scenarios ?? 0} scenarios with at most ${cores} cores, and ${states} states of each. This is not a proof.`;
   place.replaceChildren(list, el("p", { class: "quiet" }, bound));
 }
 

@@ -31,7 +31,7 @@ let folder = "";
 let file = "";
 const servers: ChildProcess[] = [];
 
-/** Starts \`hearth view\` and returns its address. */
+/** Starts `hearth view` and returns its address. */
 function serve(...args: string[]): Promise<string> {
   const server = spawn(binary!, ["view", "--no-open", ...args], {
     cwd: folder,
@@ -79,18 +79,18 @@ async function fresh(dark = false): Promise<Opened> {
 }
 
 const state = (page: Page, wanted: string) =>
-  page.waitForFunction((wanted) => document.documentElement.dataset.state === wanted, wanted, { timeout: 60_000 });
+  page.waitForFunction((wanted) => document.documentElement.dataset.state === wanted, wanted, {
+    timeout: 60_000,
+  });
 
 /** Replaces a word of the text as a user does. */
 async function replace(page: Page, from: string, to: string): Promise<void> {
-  const before = (await page.evaluate(() => document.documentElement.dataset.state)) ?? "";
   await page.locator(".cm-line", { hasText: from }).first().click();
   await page.keyboard.press("Home");
   const line = (await page.locator(".cm-activeLine").first().textContent())!;
   for (let at = line.trimStart().indexOf(from); at > 0; at--) await page.keyboard.press("ArrowRight");
   for (const _ of from) await page.keyboard.press("Delete");
   await page.keyboard.type(to);
-  void before;
 }
 
 /** The colours of the picture in the frame. */
@@ -115,11 +115,11 @@ test("a broken line has a diagnostic; mended, numbers, verdict and picture appea
   assert.match(first!, /patienteevdf.*time, s/s);
   await replace(page, "4ms", "400ms");
   await state(page, "broken");
-  assert.match((await page.textContent("#problems"))!, /4:39 /);
+  assert.match((await page.textContent("#problems"))!, /4:41 /);
   await page.waitForSelector(".cm-lintRange-error");
   assert.match((await page.textContent("#stale"))!, /An error in the policy/);
   await shot(page, "broken-light");
-  await replace(page, "400ms", "8ms");
+  await replace(page, "400ms", "0ms");
   await state(page, "ready");
   await page.waitForSelector("#picture iframe:not(.coming)");
   assert.equal(await page.locator("#problems").isVisible(), false);
@@ -132,5 +132,98 @@ test("a broken line has a diagnostic; mended, numbers, verdict and picture appea
   assert.equal(await page.locator("#proof").textContent(), "", "nothing is proved unless it is asked");
   await shot(page, "ready-light");
   assert.deepEqual(page.errors, []);
+  await page.context().close();
+});
+
+test("Ctrl-S saves the file, but not over another editor's text", options, async () => {
+  const page = await fresh();
+  await state(page, "ready");
+  assert.equal(await page.textContent("#file"), "patient.ipa");
+  await replace(page, "4ms", "8ms");
+  assert.equal(await page.textContent("#file"), "patient.ipa •");
+  await page.keyboard.press("Control+s");
+  await page.waitForFunction(() => document.getElementById("status")!.textContent!.startsWith("saved "));
+  assert.equal(readFileSync(file, "utf8"), TEXT.replace("4ms", "8ms"));
+  assert.equal(await page.textContent("#file"), "patient.ipa");
+  writeFileSync(file, "another editor's");
+  await replace(page, "8ms", "9ms");
+  await page.keyboard.press("Control+s");
+  await page.waitForSelector("#status.bad");
+  assert.match(
+    (await page.textContent("#status"))!,
+    /changed on disk since it was opened here; nothing is written/,
+  );
+  assert.equal(readFileSync(file, "utf8"), "another editor's");
+  assert.match(page.errors.join(), /^[^,]*409[^,]*$/, "only the refusal");
+  await page.context().close();
+});
+
+test("a link holds the setting; sliders change the run; a proof belongs to one text", options, async () => {
+  const page = await fresh();
+  await state(page, "ready");
+  const run = () => page.getAttribute("#picture iframe:not(.coming)", "src");
+  await page.waitForSelector("#picture iframe:not(.coming)");
+  const first = await run();
+  await page.click("#params summary");
+  await page.locator("[data-param=linger]").focus();
+  await page.keyboard.press("Home");
+  await page.waitForFunction((first) => {
+    const frame = document.querySelector("#picture iframe:not(.coming)");
+    return frame && frame.getAttribute("src") !== first;
+  }, first);
+  assert.match(page.url(), /machine=ryzen-3400g.*workload=fork-wait.*seed=3.*param\.linger=0/);
+  await state(page, "ready");
+  const second = await run();
+  const again = await open(page.url());
+  await state(again, "ready");
+  await again.waitForSelector("#picture iframe:not(.coming)");
+  assert.equal((await run())?.split("#")[0], second?.split("#")[0]);
+  assert.equal(await again.getAttribute("#picture iframe:not(.coming)", "src"), second?.split("#")[0]);
+  await page.fill("#seed", "4");
+  await page.keyboard.press("Tab");
+  await page.waitForFunction(() => location.hash.includes("seed=4"));
+  await state(page, "ready");
+  // A proof under way belongs to one text: the next letter stops it.
+  const proving = () => page.textContent("#proving");
+  if (await page.isEnabled("#prove")) {
+    await page.click("#prove");
+    assert.match((await proving())!, /^proving/);
+    await replace(page, "4ms", "7ms");
+    assert.equal(`${await proving()}${await page.textContent("#proof")}`, "");
+  } else {
+    assert.match((await proving())!, /^Not available: /);
+  }
+  await again.context().close();
+  await page.context().close();
+});
+
+test("a built-in policy is a copy that needs a name; dark theme", options, async () => {
+  const page = await open(`${await serve("nest", "-m", "ryzen-3400g", "-w", "fork-wait")}`, true);
+  await state(page, "ready");
+  await page.waitForSelector("#picture iframe:not(.coming)");
+  assert.equal(await page.textContent("#file"), "nest (copy)");
+  await page.click(".cm-content");
+  await page.keyboard.press("Control+s");
+  await page.fill("#new-name", "nest");
+  await page.keyboard.press("Enter");
+  await page.waitForSelector("#status.bad");
+  assert.match((await page.textContent("#status"))!, /`nest` cannot be the name/);
+  await page.keyboard.press("Control+s");
+  await page.fill("#new-name", "mine");
+  await page.keyboard.press("Enter");
+  await page.waitForFunction(() => document.getElementById("file")!.textContent === "mine.ipa");
+  assert.match(readFileSync(join(folder, "mine.ipa"), "utf8"), /policy nest extends cfs/);
+  await page.waitForTimeout(500);
+  await shot(page, "ready-dark");
+  await page.click("#explored .link");
+  assert.match((await page.textContent("#schedule pre"))!, /=> /);
+  await shot(page, "schedule-dark");
+  await page.keyboard.press("Escape");
+  assert.equal(await page.locator("#schedule").isVisible(), false);
+  const hosts = new Set<string>();
+  page.on("request", (request) => hosts.add(new URL(request.url()).host));
+  await page.reload();
+  await state(page, "ready");
+  assert.deepEqual([...hosts], [new URL(page.url()).host], "no other server is asked");
   await page.context().close();
 });

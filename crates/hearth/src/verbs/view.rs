@@ -67,8 +67,10 @@ impl Args {
 
     fn viewer(&self, views: Vec<View>) -> Result<Server, Failure> {
         if self.machine.is_some() || self.workload.is_some() {
-            return Err(Failure::usage("--machine and --workload are for the playground, but a trace is named")
-                .help("name a policy: hearth view ./mine.ipa"));
+            return Err(Failure::usage(
+                "--machine and --workload are for the playground, but a trace is named",
+            )
+            .help("name a policy: hearth view ./mine.ipa"));
         }
         if self.traces.len() > MOST_TRACES {
             let count = self.traces.len();
@@ -84,8 +86,7 @@ impl Args {
     /// The policy to edit. `None`: traces are named.
     fn document(&self) -> Result<Option<Document>, Failure> {
         let is_file = |path: &Path| path.extension().is_some_and(|extension| extension == "ipa");
-        let is_policy =
-            |path: &&PathBuf| is_file(path) || !path.exists() && builtin(path).is_some();
+        let is_policy = |path: &&PathBuf| is_file(path) || !path.exists() && builtin(path).is_some();
         let Some(policy) = self.traces.iter().find(is_policy) else { return Ok(None) };
         if self.traces.len() > 1 {
             return Err(Failure::usage(format_args!(

@@ -129,10 +129,7 @@ fn router(pages: Router, token: &str, guarded: Guard) -> Router {
 }
 
 /// The service without the token in its paths.
-fn strip(
-    token: &str,
-    pages: Router,
-) -> MapRequest<Router, impl FnMut(Request) -> Request + Clone + use<>> {
+fn strip(token: &str, pages: Router) -> MapRequest<Router, impl FnMut(Request) -> Request + Clone + use<>> {
     let prefix = token.len() + 1;
     pages.map_request(move |request: Request| below(request, prefix))
 }
@@ -192,11 +189,16 @@ impl Guard {
         match *request.method() {
             Method::GET | Method::HEAD => Ok(()),
             Method::POST if self.acts => {
-                let (origin, site) = (named(header::ORIGIN), named(HeaderName::from_static("sec-fetch-site")));
+                let (origin, site) =
+                    (named(header::ORIGIN), named(HeaderName::from_static("sec-fetch-site")));
                 // A browser that sends no `sec-fetch-site` still sends the origin.
                 if origin.strip_prefix("http://") != Some(host) || !matches!(site, "" | "same-origin") {
                     let error = format!("a request from '{origin}' is not a request of this page");
-                    return Err(Refusal::new(StatusCode::FORBIDDEN, error, "use the page that this server shows"));
+                    return Err(Refusal::new(
+                        StatusCode::FORBIDDEN,
+                        error,
+                        "use the page that this server shows",
+                    ));
                 }
                 // Another site's form cannot send JSON, and its script has to ask first.
                 if named(header::CONTENT_TYPE) != "application/json" {
@@ -206,7 +208,11 @@ impl Guard {
                 Ok(())
             }
             _ => {
-                let error = if self.acts { "only GET, HEAD and POST are allowed" } else { "only GET and HEAD are allowed" };
+                let error = if self.acts {
+                    "only GET, HEAD and POST are allowed"
+                } else {
+                    "only GET and HEAD are allowed"
+                };
                 Err(Refusal::new(StatusCode::METHOD_NOT_ALLOWED, error, "use GET"))
             }
         }
@@ -215,9 +221,8 @@ impl Guard {
     /// Whether a `Host` is this server.
     fn is_own(self, host: &str) -> bool {
         ["127.0.0.1", "localhost"].iter().any(|name| {
-            host.strip_prefix(name).is_some_and(|rest| {
-                rest == format!(":{}", self.port) || (rest.is_empty() && self.port == 80)
-            })
+            host.strip_prefix(name)
+                .is_some_and(|rest| rest == format!(":{}", self.port) || (rest.is_empty() && self.port == 80))
         })
     }
 }

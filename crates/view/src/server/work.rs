@@ -15,11 +15,6 @@ impl Default for Turns {
 }
 
 impl Turns {
-    /// So many at a time.
-    pub fn of(count: usize) -> Turns {
-        Turns(Semaphore::new(count))
-    }
-
     /// Runs `work` on a blocking thread when its turn comes.
     pub async fn run<T: Send + 'static>(
         &self,
