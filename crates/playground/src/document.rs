@@ -102,7 +102,8 @@ impl Document {
     /// A copy of a built-in policy, which is saved in `folder`; `None`: there is no such policy.
     pub fn copy(name: &str, folder: &Path) -> Option<Document> {
         let opened = builtin::source(name)?.into_owned();
-        Some(Document { name: format!("{name}.ipa"), path: None, folder: folder.into(), opened })
+        let folder = folder.canonicalize().unwrap_or_else(|_| folder.into());
+        Some(Document { name: format!("{name}.ipa"), path: None, folder, opened })
     }
 
     /// The text when it was opened.

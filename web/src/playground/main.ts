@@ -150,6 +150,7 @@ class Page {
   /** Aborts older work, and returns the signal of what follows. */
   private next(): AbortSignal {
     this.work.abort();
+    delete document.documentElement.dataset.run;
     this.work = new AbortController();
     return this.work.signal;
   }
@@ -226,6 +227,7 @@ class Page {
     try {
       const found = await api.simulate(this.setting, this.params, text, signal);
       numbers(byId("numbers"), found);
+      document.documentElement.dataset.run = found.run;
       this.picture.show(found.run);
       this.stale(null);
       this.say("exploring small machines…");
@@ -265,7 +267,7 @@ class Page {
 
   private prover(): void {
     const { ready, why, help } = this.described.prover;
-    const start = button("Prove", "Prove the policy as `hearth prove` does", () => void this.prove(), {
+    const start = button("Prove", "Prove the policy as `hearth prove` does", () => this.proveOrStop(), {
       id: "prove",
     });
     start.disabled = !ready;
@@ -281,13 +283,20 @@ class Page {
   private unproved(): void {
     this.proving.abort();
     byId("proof").replaceChildren();
+    byId("prove").textContent = "Prove";
     if (this.described.prover.ready) byId("proving").textContent = "";
   }
 
-  private async prove(): Promise<void> {
+  private proveOrStop(): void {
+    const under = byId("prove").textContent === "Stop";
     this.unproved();
+    if (!under) void this.prove();
+  }
+
+  private async prove(): Promise<void> {
     this.proving = new AbortController();
     const { signal } = this.proving;
+    byId("prove").textContent = "Stop";
     const note = byId("proving");
     note.textContent = "proving…";
     const watch = setInterval(() => {
@@ -308,6 +317,7 @@ class Page {
       if (!signal.aborted) note.textContent = `not proved: ${why(error)}`;
     } finally {
       clearInterval(watch);
+      if (!signal.aborted) byId("prove").textContent = "Prove";
     }
   }
 

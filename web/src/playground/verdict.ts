@@ -43,7 +43,7 @@ export function verdict(place: HTMLElement, { questions, states, cores }: Verdic
     );
   };
   const list = el("ul", {}, ...questions.map(line));
-  const bound = `Model checker, ${questions[0]?.scenarios ?? 0} scenarios with at most ${cores} cores, and ${states} states of each. This is not a proof.`;
+  const bound = `Model checker, ${questions[0]?.scenarios ?? 0} scenarios with at most ${cores} cores, ${states} states of each, the parameters as they are. This is not a proof.`;
   place.replaceChildren(list, el("p", { class: "quiet" }, bound));
 }
 

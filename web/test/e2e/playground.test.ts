@@ -83,6 +83,14 @@ const state = (page: Page, wanted: string) =>
     timeout: 60_000,
   });
 
+/** Waits until a run is shown, and returns its name. */
+async function simulated(page: Page): Promise<string> {
+  await page.waitForFunction(() => document.documentElement.dataset.run);
+  const run = (await page.evaluate(() => document.documentElement.dataset.run))!;
+  await page.waitForSelector(`#picture iframe[src^="runs/${run}/"]:not(.coming)`);
+  return run;
+}
+
 /** Replaces a word of the text as a user does. */
 async function replace(page: Page, from: string, to: string): Promise<void> {
   await page.locator(".cm-line", { hasText: from }).first().click();
@@ -109,7 +117,7 @@ const shot = async (page: Page, name: string) => {
 
 test("a broken line has a diagnostic; mended, numbers, verdict and picture appear", options, async () => {
   const page = await fresh();
-  await state(page, "ready");
+  await simulated(page);
   const numbers = () => page.textContent("#numbers");
   const first = await numbers();
   assert.match(first!, /patienteevdf.*time, s/s);
@@ -121,15 +129,14 @@ test("a broken line has a diagnostic; mended, numbers, verdict and picture appea
   await shot(page, "broken-light");
   await replace(page, "400ms", "0ms");
   await state(page, "ready");
-  await page.waitForSelector("#picture iframe:not(.coming)");
-  assert.equal(await page.locator("#problems").isVisible(), false);
+  await simulated(page);
+  assert.equal(await page.locator("#problems, #stale").filter({ visible: true }).count(), 0);
   assert.notEqual(await numbers(), first);
-  await page.waitForTimeout(500);
   assert.ok((await colours(page)) > 20, `${await colours(page)} colours`);
   const verdict = (await page.textContent("#verdict"))!;
   assert.match(verdict, /no violation|violated in/);
   assert.match(verdict, /This is not a proof/);
-  assert.equal(await page.locator("#proof").textContent(), "", "nothing is proved unless it is asked");
+  assert.equal(await page.textContent("#proof"), "", "nothing is proved unless it is asked");
   await shot(page, "ready-light");
   assert.deepEqual(page.errors, []);
   await page.context().close();
@@ -137,7 +144,7 @@ test("a broken line has a diagnostic; mended, numbers, verdict and picture appea
 
 test("Ctrl-S saves the file, but not over another editor's text", options, async () => {
   const page = await fresh();
-  await state(page, "ready");
+  await simulated(page);
   assert.equal(await page.textContent("#file"), "patient.ipa");
   await replace(page, "4ms", "8ms");
   assert.equal(await page.textContent("#file"), "patient.ipa •");
@@ -160,34 +167,26 @@ test("Ctrl-S saves the file, but not over another editor's text", options, async
 
 test("a link holds the setting; sliders change the run; a proof belongs to one text", options, async () => {
   const page = await fresh();
-  await state(page, "ready");
-  const run = () => page.getAttribute("#picture iframe:not(.coming)", "src");
-  await page.waitForSelector("#picture iframe:not(.coming)");
-  const first = await run();
+  const first = await simulated(page);
   await page.click("#params summary");
   await page.locator("[data-param=linger]").focus();
   await page.keyboard.press("Home");
-  await page.waitForFunction((first) => {
-    const frame = document.querySelector("#picture iframe:not(.coming)");
-    return frame && frame.getAttribute("src") !== first;
-  }, first);
+  await page.waitForFunction(() => !document.documentElement.dataset.run);
+  const second = await simulated(page);
+  assert.notEqual(second, first);
   assert.match(page.url(), /machine=ryzen-3400g.*workload=fork-wait.*seed=3.*param\.linger=0/);
-  await state(page, "ready");
-  const second = await run();
   const again = await open(page.url());
-  await state(again, "ready");
-  await again.waitForSelector("#picture iframe:not(.coming)");
-  assert.equal((await run())?.split("#")[0], second?.split("#")[0]);
-  assert.equal(await again.getAttribute("#picture iframe:not(.coming)", "src"), second?.split("#")[0]);
+  assert.equal(await simulated(again), second);
   await page.fill("#seed", "4");
   await page.keyboard.press("Tab");
   await page.waitForFunction(() => location.hash.includes("seed=4"));
-  await state(page, "ready");
+  assert.notEqual(await simulated(page), second);
   // A proof under way belongs to one text: the next letter stops it.
   const proving = () => page.textContent("#proving");
   if (await page.isEnabled("#prove")) {
     await page.click("#prove");
     assert.match((await proving())!, /^proving/);
+    assert.equal(await page.textContent("#prove"), "Stop");
     await replace(page, "4ms", "7ms");
     assert.equal(`${await proving()}${await page.textContent("#proof")}`, "");
   } else {
@@ -199,8 +198,7 @@ test("a link holds the setting; sliders change the run; a proof belongs to one t
 
 test("a built-in policy is a copy that needs a name; dark theme", options, async () => {
   const page = await open(`${await serve("nest", "-m", "ryzen-3400g", "-w", "fork-wait")}`, true);
-  await state(page, "ready");
-  await page.waitForSelector("#picture iframe:not(.coming)");
+  await simulated(page);
   assert.equal(await page.textContent("#file"), "nest (copy)");
   await page.click(".cm-content");
   await page.keyboard.press("Control+s");
@@ -213,7 +211,7 @@ test("a built-in policy is a copy that needs a name; dark theme", options, async
   await page.keyboard.press("Enter");
   await page.waitForFunction(() => document.getElementById("file")!.textContent === "mine.ipa");
   assert.match(readFileSync(join(folder, "mine.ipa"), "utf8"), /policy nest extends cfs/);
-  await page.waitForTimeout(500);
+  await state(page, "ready");
   await shot(page, "ready-dark");
   await page.click("#explored .link");
   assert.match((await page.textContent("#schedule pre"))!, /=> /);
@@ -223,7 +221,7 @@ test("a built-in policy is a copy that needs a name; dark theme", options, async
   const hosts = new Set<string>();
   page.on("request", (request) => hosts.add(new URL(request.url()).host));
   await page.reload();
-  await state(page, "ready");
+  await simulated(page);
   assert.deepEqual([...hosts], [new URL(page.url()).host], "no other server is asked");
   await page.context().close();
 });

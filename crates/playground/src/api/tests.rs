@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use std::fs;
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpStream};
-use std::path::{Path as FilePath, PathBuf};
+use std::path::PathBuf;
 use std::thread::{sleep, spawn};
 use std::time::Instant;
 use tempfile::TempDir;
@@ -373,17 +373,24 @@ fn huge_texts_are_refused() {
 #[test]
 fn the_page_names_no_files() {
     let served = Served::file(GOOD);
-    let secret = served.folder.path().join("secret.ipa");
-    fs::write(&secret, "policy secret extends cfs { }").expect("a file");
-    let path = secret.display().to_string();
+    // Each is a good one, and would be simulated.
+    let write = |name: &str, text: &str| {
+        let path = served.folder.path().join(name);
+        fs::write(&path, text).expect("a file");
+        path.display().to_string()
+    };
+    let policy = write("secret.ipa", "policy secret extends cfs { }");
+    let machine = write("secret.toml", &Machine::builtin("ryzen-3400g").expect("a machine").to_toml());
+    let workload = Workload::resolve("fork-wait:iterations=2").expect("a workload");
+    workload.save(served.folder.path().join("secret.json")).expect("a file");
+    let workload = served.folder.path().join("secret.json").display().to_string();
     for (key, value) in [
-        ("machine", path.as_str()),
-        ("machine", "./mine.toml"),
-        ("workload", path.as_str()),
-        ("workload", "mine.json"),
-        ("workload", "fork-wait+mine.json.zst"),
-        ("baseline", path.as_str()),
+        ("baseline", policy.as_str()),
+        ("machine", machine.as_str()),
+        ("workload", workload.as_str()),
+        ("workload", &format!("fork-wait+{workload}")),
         ("baseline", "secret"),
+        ("workload", "secret.json"),
         ("governor", "fast"),
         ("workload", "none"),
     ] {
@@ -394,7 +401,6 @@ fn the_page_names_no_files() {
     let bad = served.post("api/simulate", &with(wanted(GOOD), "params", json!({ "linger": -1 })));
     assert_eq!(bad.status, 422, "{}", bad.text());
     assert_eq!(served.post("api/simulate", &json!([])).status, 400);
-    assert!(FilePath::new(&served.path).exists());
 }
 
 #[test]
