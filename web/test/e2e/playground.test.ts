@@ -152,8 +152,13 @@ test("Ctrl-S saves the file, but not over another editor's text", options, async
   await page.waitForFunction(() => document.getElementById("status")!.textContent!.startsWith("saved "));
   assert.equal(readFileSync(file, "utf8"), TEXT.replace("4ms", "8ms"));
   assert.equal(await page.textContent("#file"), "patient.ipa");
+  // What it has saved itself is no other editor's.
+  await replace(page, "8ms", "5ms");
+  await page.keyboard.press("Control+s");
+  await page.waitForFunction(() => document.getElementById("file")!.textContent === "patient.ipa");
+  assert.equal(readFileSync(file, "utf8"), TEXT.replace("4ms", "5ms"));
   writeFileSync(file, "another editor's");
-  await replace(page, "8ms", "9ms");
+  await replace(page, "5ms", "9ms");
   await page.keyboard.press("Control+s");
   await page.waitForSelector("#status.bad");
   assert.match(
