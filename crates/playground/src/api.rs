@@ -74,7 +74,12 @@ type Answer = Result<Response, Refusal>;
 const MOST_BODY: usize = 2 * MOST_BYTES;
 
 impl Playground {
-    pub fn new(document: Document, views: Vec<View>, start: Start) -> Playground {
+    pub fn new(document: Document, views: Vec<View>, mut start: Start) -> Playground {
+        // A policy beside itself shows nothing until it is changed; then the changes show.
+        let name = document.compile(document.opened()).map(|policy| policy.name().to_owned());
+        if name.is_ok_and(|name| name == start.baseline) {
+            start.baseline = OPENED.into();
+        }
         Playground {
             document: Mutex::new(document),
             views,

@@ -57,7 +57,7 @@ export function proof(place: HTMLElement, found: Proved, go: (line: number) => v
     ),
   );
   const title = found.proved
-    ? "Proved: all obligations hold, for any number of cores."
+    ? "Proved: all obligations of `hearth prove` hold, for any number of cores."
     : found.refuted
       ? `Not proved, and refuted: ${found.refuted.property} on ${found.refuted.scenario}.`
       : "Not proved. An open obligation may still hold.";
@@ -76,4 +76,5 @@ export function proof(place: HTMLElement, found: Proved, go: (line: number) => v
       ? [el("details", {}, el("summary", {}, `${open.length} open`), el("ul", {}, ...open))]
       : []),
   );
+  place.scrollIntoView({ block: "end" });
 }

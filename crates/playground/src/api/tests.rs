@@ -341,6 +341,9 @@ fn a_copy_of_a_built_in_policy_is_saved_under_a_name() {
     let served = Served::of(copy, folder, path);
     let described = served.get("api/playground").json();
     assert_eq!((&described["path"], &described["name"]), (&Value::Null, &json!("nest.ipa")));
+    assert_eq!(described["start"]["baseline"], "eevdf");
+    let eevdf = Document::copy("eevdf", served.folder.path()).expect("eevdf");
+    assert_eq!(Playground::new(eevdf, Vec::new(), Start::default()).start.baseline, OPENED);
     let save = |name: Value| served.post("api/save", &json!({ "text": GOOD, "digest": "", "name": name }));
     for name in [Value::Null, json!("../mine"), json!("/tmp/mine"), json!("nest"), json!("")] {
         assert_eq!(save(name.clone()).status, 422, "{name}");
