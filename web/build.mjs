@@ -1,7 +1,8 @@
-// node build.mjs [--to DIR]  the pages: {index.html,view.js,view.css}, report.{js,css} and picture.js, by default in crates/view/page
+// node build.mjs [--to DIR]  the pages: {index.html,view.js,view.css}, playground.{html,js,css}, report.{js,css} and picture.js, by
+//                            default in crates/view/page
 // node build.mjs --tests     tests, mock server, benchmark and pictures of the book, for Node: out/
 import { build } from "esbuild";
-import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { resolve } from "node:path";
 
 const tests = process.argv.includes("--tests");
@@ -34,6 +35,16 @@ const colours = {
   },
 };
 
+/** Puts the licences of others' code, of which the editor is made, in front of the script. */
+function licences(script, inputs) {
+  const packages = [
+    ...new Set(inputs.map((file) => /node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(file)?.[1]).filter(Boolean)),
+  ].sort();
+  const texts = new Set(packages.map((name) => readFileSync(`node_modules/${name}/LICENSE`, "utf8").trim()));
+  const head = `/*! This file contains ${packages.join(", ")}.\n\n${[...texts].join("\n\n")}\n*/\n`;
+  writeFileSync(script, head + readFileSync(script, "utf8"));
+}
+
 const common = { bundle: true, outdir: to, logLevel: "warning", charset: "utf8" };
 if (tests) {
   const below = (dir) =>
@@ -61,14 +72,25 @@ if (tests) {
 } else {
   const page = { ...common, minify: true, target: "es2022" };
   await build({ ...page, entryPoints: { view: "src/main.ts" }, format: "esm" });
+  await build({
+    ...page,
+    entryPoints: { playground: "src/playground/main.ts" },
+    format: "esm",
+    metafile: true,
+  }).then(({ metafile }) => licences(`${to}/playground.js`, Object.keys(metafile.inputs)));
   // The report embeds its script in HTML: it cannot be a file of its own.
   await build({ ...page, entryPoints: { report: "src/report/main.ts" }, format: "iife" });
   // `hearth picture` runs it in an embedded engine.
   await build({ ...page, entryPoints: { picture: "src/picture/main.ts" }, format: "iife", target: "es2020" });
   await build({
     ...page,
-    entryPoints: { view: "src/page.css", report: "src/report/page.css" },
+    entryPoints: {
+      view: "src/page.css",
+      playground: "src/playground/page.css",
+      report: "src/report/page.css",
+    },
     plugins: [colours],
   });
   copyFileSync("src/index.html", `${to}/index.html`);
+  copyFileSync("src/playground/index.html", `${to}/playground.html`);
 }

@@ -33,6 +33,8 @@ function say(text: string): void {
 }
 
 async function start(): Promise<void> {
+  // The playground shows this page in a frame, under a bar of its own.
+  document.documentElement.classList.toggle("embedded", window.parent !== window);
   const [traces, views] = await Promise.all([api.traces(), api.views().catch(() => [])]);
   if (traces.length === 0) return tell("no trace is open\nopen one with: hearth view T");
   document.title = `${traces.map((t) => t.name).join(" and ")} – Hearth`;

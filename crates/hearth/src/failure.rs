@@ -38,6 +38,10 @@ impl Failure {
         Failure { help: Some(help.to_string()), ..self }
     }
 
+    pub fn has_help(&self) -> bool {
+        self.help.is_some()
+    }
+
     /// Adds the file that the user may have meant, if there is none at `path`.
     pub fn near(self, path: &Path, error: &io::Error) -> Self {
         match closest_file(path).filter(|_| error.kind() == io::ErrorKind::NotFound) {

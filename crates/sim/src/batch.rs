@@ -11,6 +11,7 @@ use hearth_policy::Settings;
 use hearth_trace::{CoreInfo, Header, Metrics, Sink, Source, Summary, ThreadInfo, TraceHash};
 use hearth_workload::{Thread, Workload};
 use rayon::prelude::*;
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 /// Simulated time after which a run fails.
@@ -67,6 +68,19 @@ pub fn run(job: &Job, sink: &mut dyn Sink) -> Result<Outcome, SimError> {
 /// # Errors
 /// As for [`run`].
 pub fn run_within(job: &Job, limit: Duration, sink: &mut dyn Sink) -> Result<Outcome, SimError> {
+    run_until(job, limit, &AtomicBool::new(false), sink)
+}
+
+/// The same. Stops soon after `stop` becomes true.
+///
+/// # Errors
+/// As for [`run`], and [`SimError::Stopped`].
+pub fn run_until(
+    job: &Job,
+    limit: Duration,
+    stop: &AtomicBool,
+    sink: &mut dyn Sink,
+) -> Result<Outcome, SimError> {
     let begin = Instant::now();
     let mut header = header(job);
     let mut hash = TraceHash::new();
@@ -82,6 +96,7 @@ pub fn run_within(job: &Job, limit: Duration, sink: &mut dyn Sink) -> Result<Out
         seed: job.seed,
         noise: job.noise,
         limit,
+        stop,
         world: job.world,
         background: &background,
     };

@@ -20,6 +20,9 @@ pub enum SimError {
     )]
     TimeLimit { limit: Duration },
 
+    #[error("the simulation was stopped before its end")]
+    Stopped,
+
     #[error(
         "thread `{thread}` cannot run on machine `{machine}`: its affinity is {named}, the machine has cores 0 to {last}"
     )]

@@ -1,9 +1,10 @@
-//! Runs in parallel give the same traces as sequential runs.
+//! Runs in parallel give the same traces as sequential runs; a run can be stopped.
 
 use hearth_machine::{Governor, Machine};
 use hearth_policy::{Settings, load};
-use hearth_sim::{Job, NOISE, Native, World, run_all};
+use hearth_sim::{Job, LIMIT, NOISE, Native, SimError, World, run_all, run_until};
 use hearth_workload::Workload;
+use std::sync::atomic::AtomicBool;
 
 #[test]
 fn traces_do_not_depend_on_the_number_of_worker_threads() {
@@ -41,4 +42,21 @@ fn traces_do_not_depend_on_the_number_of_worker_threads() {
     distinct.sort();
     distinct.dedup();
     assert_eq!(distinct.len(), sequential.len());
+}
+
+#[test]
+fn a_run_stops_when_it_is_told_to() {
+    let job = Job {
+        workload: &Workload::resolve("fork-wait:iterations=1000").unwrap(),
+        machine: &Machine::builtin("ryzen-3400g").unwrap(),
+        governor: Governor::Schedutil,
+        policy: &Native::build(load("cfs").unwrap()).unwrap(),
+        params: &Settings::default(),
+        seed: 1,
+        noise: NOISE,
+        world: World::default(),
+    };
+    let stopped = |stop| run_until(&job, LIMIT, &AtomicBool::new(stop), &mut ());
+    assert!(matches!(stopped(true), Err(SimError::Stopped)));
+    assert!(stopped(false).is_ok());
 }

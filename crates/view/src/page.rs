@@ -5,7 +5,8 @@ macro_rules! files {
     ($($name:literal)*) => { &[$(($name, include_str!(concat!("../page/", $name)))),*] };
 }
 
-const FILES: &[(&str, &str)] = files!["index.html" "view.js" "view.css"];
+const FILES: &[(&str, &str)] =
+    files!["index.html" "view.js" "view.css" "playground.html" "playground.js" "playground.css"];
 
 /// Draws pictures (crates/picture runs it).
 pub const PICTURE_SCRIPT: &str = include_str!("../page/picture.js");

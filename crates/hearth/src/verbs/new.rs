@@ -40,7 +40,8 @@ impl Args {
         let shown = shown(&path);
         output::text(&format!(
             "{shown}: policy `{name}` extends `{base}`\n\
-             Next: hearth check {shown}\n      \
+             Next: hearth view {shown}\n      \
+             hearth check {shown}\n      \
              hearth sim -w configure -m xeon-5218 -p {base} -p {shown}\n",
             base = self.extends
         ))?;

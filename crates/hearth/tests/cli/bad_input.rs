@@ -51,6 +51,15 @@ fn too_many_traces() {
 }
 
 #[test]
+fn a_policy_is_viewed_alone() {
+    fails(&["view", "nest", "t.trace"], 2, &["nest is a policy", "name only the policy, or only traces"]);
+    fails(&["view", "t.trace", "-m", "xeon-5218"], 2, &["--machine and --workload are for the playground"]);
+    fails(&["view", "none.ipa"], 1, &["No such file", "hearth new none.ipa"]);
+    fails(&["view", "nest", "-m", "xeon-5281"], 1, &["xeon-5218"]);
+    fails(&["view", "nest", "-w", "kbuidl"], 1, &["kbuild"]);
+}
+
+#[test]
 fn times_that_are_none() {
     let shown = "write a time as a number and a unit: 500ms, 10s, 2min";
     fails(&["record", "--system", "--duration", "banana"], 2, &["'banana' for '--duration", shown]);
@@ -146,6 +155,7 @@ fn misspelt_files() {
     near(&["sim", "-w", SMALL, "-m", "mien.toml"], "mine.toml");
     near(&["sim", "-w", "./mien.json", "-m", "ryzen-3400g"], "./mine.json");
     near(&["check", "mien.ipa"], "mine.ipa");
+    near(&["view", "mien.ipa"], "mine.ipa");
     near(&["sim", "--schedule", "mien.json"], "mine.json");
 }
 

@@ -24,6 +24,7 @@ use hearth_machine::frequency::{Governor, Model};
 use hearth_trace::{Event, Kind, Sink, Stop, Waker};
 use hearth_workload::{Thread, Workload};
 use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 /// Time between two clock ticks of a core (HZ = 250).
@@ -45,6 +46,8 @@ pub struct Config<'a> {
     pub noise: f64,
     /// Simulated time after which the run fails.
     pub limit: Duration,
+    /// The run fails soon after it becomes true.
+    pub stop: &'a AtomicBool,
     pub world: World,
     /// Threads that are no part of the workload. They follow its threads in number.
     pub background: &'a [Thread],
@@ -370,6 +373,9 @@ impl<'a> Engine<'a> {
                 }
             }
             steps += 1;
+            if steps.is_multiple_of(256) && self.config.stop.load(Ordering::Relaxed) {
+                return Err(SimError::Stopped);
+            }
             if cfg!(debug_assertions) && steps.is_multiple_of(256) {
                 self.rt.get().check().map_err(|what| self.illegal(what))?;
             }

@@ -5,6 +5,7 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use hearth_trace::tiles;
 
+#[derive(Debug)]
 pub struct Refusal {
     status: StatusCode,
     error: String,

@@ -103,7 +103,13 @@ fn no_path_leads_to_the_disk() {
 fn browsers_are_told_what_not_to_do() {
     for path in ["", "api/traces", "api/none"] {
         let head = get(path).head.to_lowercase();
-        for said in ["content-security-policy: default-src 'self'", "nosniff", "no-referrer", "same-origin"] {
+        for said in [
+            "content-security-policy: default-src 'self'",
+            "nosniff",
+            "no-referrer",
+            "same-origin",
+            "frame-ancestors 'none'",
+        ] {
             assert!(head.contains(said), "{path}: {head}");
         }
     }

@@ -1,0 +1,153 @@
+// The requests of the playground. Addresses are relative: the page's URL holds the token.
+
+import { ApiError } from "../data/api";
+
+export interface Playground {
+  name: string;
+  /** `null`: a copy of a built-in policy that is not saved. */
+  path: string | null;
+  text: string;
+  digest: string;
+  machines: string[];
+  workloads: { name: string; what: string }[];
+  governors: string[];
+  baselines: string[];
+  start: Setting;
+  keywords: string[];
+  library: { name: string; usage: string; doc: string }[];
+  prover: { ready: boolean; why: string | null; help: string | null };
+}
+
+/** What is simulated, besides the text. */
+export interface Setting {
+  machine: string;
+  workload: string;
+  governor: string;
+  seed: number;
+  baseline: string;
+}
+
+export type Params = Record<string, number>;
+
+export interface Found {
+  from: number;
+  to: number;
+  line: number;
+  column: number;
+  severity: "error" | "warning";
+  code: string;
+  message: string;
+  help: string | null;
+}
+
+export interface Param {
+  name: string;
+  doc: string;
+  unit: "bool" | "int" | "time" | "frequency" | "load";
+  min: number;
+  max: number;
+  initial: number;
+}
+
+export interface Checked {
+  policy: string | null;
+  diagnostics: Found[];
+  params: Param[];
+}
+
+export interface Row {
+  policy: string;
+  time_s: number;
+  energy_j: number;
+  wakeup_p50_us: number;
+  wakeup_p99_us: number;
+  underload_per_s: number;
+  overload_core_ms: number;
+  cores_used: number;
+  busy_ghz_mean: number | null;
+  migrations: number;
+  placements: Record<string, number>;
+  trace_hash: string;
+}
+
+export interface Simulated extends Setting {
+  run: string;
+  rows: [Row, Row];
+  speedup: number;
+  energy_saving: number;
+}
+
+export interface Violation {
+  scenario: string;
+  property: string;
+  what: string;
+  steps: number;
+  schedule: string;
+}
+
+export interface Question {
+  question: string;
+  violation: Violation | null;
+  scenarios: number;
+  complete: number;
+  cut: number;
+  vacuous: number;
+  violated: number;
+}
+
+export interface Verdict {
+  /** The bound: states of each scenario, and cores of the largest one. */
+  states: number;
+  cores: number;
+  questions: Question[];
+}
+
+export interface Proved {
+  proved: boolean;
+  refuted: Violation | null;
+  properties: { property: string; hold: number; all: number }[];
+  open: { property: string; obligation: string; line: number; verdict: string }[];
+}
+
+export interface Saved {
+  name: string;
+  path: string;
+  digest: string;
+}
+
+/** The server tells the pages apart by this, to stop what a page no longer waits for. */
+const page = crypto.randomUUID();
+
+async function ask<T>(path: string, body?: unknown, signal?: AbortSignal): Promise<T> {
+  let response: Response;
+  try {
+    const send = body === undefined ? {} : { method: "POST", body: JSON.stringify(body) };
+    const headers = { "content-type": "application/json" };
+    response = await fetch(path, { ...send, headers, signal: signal ?? null });
+  } catch (error) {
+    if (signal?.aborted) throw error;
+    const help =
+      "is `hearth view` still running? Save your text elsewhere, start it again and open its address";
+    throw new ApiError(0, "the server does not answer", help);
+  }
+  const answer = (await response.json().catch(() => ({}))) as T & { error?: string; help?: string };
+  if (response.ok) return answer;
+  throw new ApiError(response.status, answer.error ?? `status ${response.status}`, answer.help ?? "");
+}
+
+export const playground = () => ask<Playground>("api/playground");
+
+export const check = (text: string, signal: AbortSignal) => ask<Checked>("api/check", { text }, signal);
+
+export const simulate = (setting: Setting, params: Params, text: string, signal: AbortSignal) =>
+  ask<Simulated>("api/simulate", { page, text, params, ...setting }, signal);
+
+export const verdict = (text: string, params: Params, signal: AbortSignal) =>
+  ask<Verdict>("api/verdict", { page, text, params }, signal);
+
+export const prove = (text: string, signal: AbortSignal) => ask<Proved>("api/prove", { page, text }, signal);
+
+export const progress = () => ask<{ done: number; of: number } | null>(`api/progress?page=${page}`);
+
+export const save = (text: string, digest: string, name: string | null) =>
+  ask<Saved>("api/save", { text, digest, name });

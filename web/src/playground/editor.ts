@@ -1,0 +1,101 @@
+// The editor of the policy's text.
+
+import { defaultKeymap, history, historyKeymap, indentWithTab, toggleComment } from "@codemirror/commands";
+import { bracketMatching, indentOnInput, indentUnit } from "@codemirror/language";
+import { lintGutter, lintKeymap, setDiagnostics, type Diagnostic } from "@codemirror/lint";
+import { highlightSelectionMatches, search, searchKeymap } from "@codemirror/search";
+import { EditorState } from "@codemirror/state";
+import {
+  EditorView,
+  drawSelection,
+  highlightActiveLine,
+  highlightActiveLineGutter,
+  keymap,
+  lineNumbers,
+} from "@codemirror/view";
+import type { Found, Playground } from "./api";
+import { ipanema } from "./language";
+
+export class Editor {
+  private readonly view: EditorView;
+  /** The line ends of the file: the editor has \n only. */
+  private readonly end: string;
+
+  constructor(parent: HTMLElement, described: Playground, changed: () => void, save: () => void) {
+    this.end = described.text.includes("\r\n") ? "\r\n" : "\n";
+    this.view = new EditorView({
+      parent,
+      state: EditorState.create({
+        doc: described.text.replaceAll("\r\n", "\n"),
+        extensions: [
+          lineNumbers(),
+          lintGutter(),
+          history(),
+          drawSelection(),
+          highlightActiveLine(),
+          highlightActiveLineGutter(),
+          highlightSelectionMatches(),
+          bracketMatching(),
+          indentOnInput(),
+          indentUnit.of("    "),
+          search({ top: true }),
+          ipanema(described),
+          keymap.of([
+            { key: "Mod-s", preventDefault: true, run: () => (save(), true) },
+            { key: "Mod-/", run: toggleComment },
+            indentWithTab,
+            ...defaultKeymap,
+            ...searchKeymap,
+            ...historyKeymap,
+            ...lintKeymap,
+          ]),
+          EditorView.contentAttributes.of({ "aria-label": "Source of the policy", spellcheck: "false" }),
+          EditorView.updateListener.of((update) => update.docChanged && changed()),
+        ],
+      }),
+    });
+  }
+
+  /** The text as it is compiled. */
+  get text(): string {
+    return this.view.state.doc.toString();
+  }
+
+  /** The text as it is saved. */
+  get file(): string {
+    return this.end === "\n" ? this.text : this.text.replaceAll("\n", this.end);
+  }
+
+  /** Marks what the compiler found in the present text. */
+  mark(found: readonly Found[]): void {
+    const { length } = this.view.state.doc;
+    const diagnostics = found.map((one): Diagnostic => {
+      const from = Math.min(one.from, length);
+      const message = one.help ? `${one.message}\nhelp: ${one.help}` : one.message;
+      return {
+        from,
+        to: Math.min(Math.max(one.to, from), length),
+        severity: one.severity,
+        source: one.code,
+        message,
+      };
+    });
+    this.view.dispatch(setDiagnostics(this.view.state, diagnostics));
+  }
+
+  /** Puts the cursor at a place of the text. */
+  go(at: number): void {
+    const anchor = Math.min(at, this.view.state.doc.length);
+    this.view.dispatch({
+      selection: { anchor },
+      effects: EditorView.scrollIntoView(anchor, { y: "center" }),
+    });
+    this.view.focus();
+  }
+
+  /** The place where a line begins; lines count from 1. */
+  line(number: number): number {
+    const { doc } = this.view.state;
+    return doc.line(Math.min(Math.max(number, 1), doc.lines)).from;
+  }
+}

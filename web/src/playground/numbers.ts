@@ -1,0 +1,89 @@
+// The numbers of the two runs, side by side.
+
+import { el } from "../ui/dom";
+import type { Row, Simulated } from "./api";
+
+/** Three significant digits. */
+export function digits(value: number): string {
+  if (value === 0) return "0";
+  const size = Math.floor(Math.log10(Math.abs(value)));
+  return value.toFixed(Math.min(Math.max(2 - size, 0), 6));
+}
+
+export function percent(share: number): string {
+  if (!Number.isFinite(share)) return "–";
+  const text = (share * 100).toFixed(1);
+  return text === "-0.0" || text === "0.0" ? "same" : `${share > 0 ? "+" : "−"}${text.replace("-", "")} %`;
+}
+
+type Line = [name: string, title: string, value: (row: Row) => number | null];
+
+const LINES: Line[] = [
+  ["wake-up p50, µs", "From the wake-up of a thread until it runs: the median", (row) => row.wakeup_p50_us],
+  [
+    "wake-up p99, µs",
+    "From the wake-up of a thread until it runs: the 99% percentile",
+    (row) => row.wakeup_p99_us,
+  ],
+  [
+    "underload per s",
+    "More cores used than threads runnable, in intervals of 4 ms",
+    (row) => row.underload_per_s,
+  ],
+  ["overload, core·ms", "Time of threads that wait while a core is idle", (row) => row.overload_core_ms],
+  ["cores used", "Cores on which the workload ran", (row) => row.cores_used],
+  ["busy GHz", "Mean frequency of busy cores", (row) => row.busy_ghz_mean],
+  ["migrations", "Times that a thread ran on another core than before", (row) => row.migrations],
+];
+
+const better = (share: number) => (Math.abs(share) < 0.0005 ? "" : share > 0 ? "better" : "worse");
+
+/** The placements of a run by reason, most frequent first. */
+function placements(row: Row): string {
+  const all = Object.values(row.placements).reduce((sum, count) => sum + count, 0);
+  const shares = Object.entries(row.placements)
+    .filter(([, count]) => count > 0)
+    .sort(([a, m], [b, n]) => n - m || a.localeCompare(b))
+    .map(([reason, count]) => `${reason} ${Math.round((100 * count) / all)}%`);
+  return shares.join(", ") || "none";
+}
+
+export function numbers(place: HTMLElement, { rows, speedup, energy_saving }: Simulated): void {
+  const [mine, theirs] = rows;
+  const value = (number: number | null) => el("td", {}, number === null ? "–" : digits(number));
+  const change = (share: number) => el("td", { class: better(share) }, percent(share));
+  const line = (name: string, title: string, of: (row: Row) => number | null, share?: number) =>
+    el(
+      "tr",
+      {},
+      el("th", { scope: "row", title }, name),
+      value(of(mine)),
+      value(of(theirs)),
+      share === undefined ? el("td") : change(share),
+    );
+  const body = el(
+    "tbody",
+    {},
+    line(
+      "time, s",
+      "From the start of the workload to its last exit; more: faster",
+      (row) => row.time_s,
+      speedup,
+    ),
+    line("energy, J", "Of the whole machine; more: saved", (row) => row.energy_j, energy_saving),
+    ...LINES.map(([name, title, of]) => line(name, title, of)),
+  );
+  const head = (...names: string[]) =>
+    el("tr", {}, ...names.map((name) => el("th", { scope: "col", title: name }, name)));
+  const table = el("table", {}, el("thead", {}, head("", mine.policy, theirs.policy, "gain")), body);
+  const reasons = [mine, theirs].map((row) => {
+    const text = `${row.policy}: ${placements(row)}`;
+    return el(
+      "p",
+      { class: "reasons", title: `Placements by reason. ${text}` },
+      el("b", {}, row.policy),
+      ` ${placements(row)}`,
+    );
+  });
+  place.replaceChildren(table, ...reasons);
+}

@@ -1,0 +1,232 @@
+// The playground with the real server. HEARTH is the path of the built command.
+
+import assert from "node:assert/strict";
+import { spawn, type ChildProcess } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import type { Browser, Page } from "playwright-core";
+import { launch } from "./browser";
+
+const binary = process.env.HEARTH;
+const options = { skip: binary ? false : "HEARTH is not set" };
+/** Screenshots are written here, to be looked at. */
+const pictures = process.env.PICTURES;
+
+const TEXT = `/// Keeps a core warm while its thread sleeps briefly.
+policy patient extends cfs {
+    /// A core spins for at most this time after its thread blocks.
+    param linger : time in 0ms..100ms = 4ms;
+
+    on block (thread t) {
+        if (linger > 0ns) keep_warm(t.core, linger);
+        super;
+    }
+}
+`;
+
+let browser: Browser;
+let folder = "";
+let file = "";
+const servers: ChildProcess[] = [];
+
+/** Starts `hearth view` and returns its address. */
+function serve(...args: string[]): Promise<string> {
+  const server = spawn(binary!, ["view", "--no-open", ...args], {
+    cwd: folder,
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  servers.push(server);
+  return new Promise((done, failed) => {
+    server.stdout!.on("data", (bytes: Buffer) => done(String(bytes).trim()));
+    server.on("exit", (code) => failed(new Error(`the server ended with ${code}`)));
+  });
+}
+
+before(async () => {
+  if (!binary) return;
+  folder = mkdtempSync(join(tmpdir(), "hearth-playground-"));
+  browser = await launch();
+});
+after(async () => {
+  await browser?.close();
+  servers.forEach((server) => server.kill());
+  if (folder) rmSync(folder, { recursive: true });
+});
+
+type Opened = Page & { errors: string[] };
+
+async function open(url: string, dark = false): Promise<Opened> {
+  const context = await browser.newContext({
+    viewport: { width: 1280, height: 720 },
+    colorScheme: dark ? "dark" : "light",
+  });
+  const page = await context.newPage();
+  page.setDefaultTimeout(20_000);
+  const errors: string[] = [];
+  page.on("pageerror", (error) => errors.push(String(error)));
+  page.on("console", (message) => message.type() === "error" && errors.push(message.text()));
+  await page.goto(url);
+  return Object.assign(page, { errors });
+}
+
+/** A server of a fresh policy, and its page, with a small machine and workload. */
+async function fresh(dark = false): Promise<Opened> {
+  file = join(folder, "patient.ipa");
+  writeFileSync(file, TEXT);
+  return open(`${await serve(file, "-m", "ryzen-3400g", "-w", "fork-wait")}#seed=3`, dark);
+}
+
+const state = (page: Page, wanted: string) =>
+  page.waitForFunction((wanted) => document.documentElement.dataset.state === wanted, wanted, {
+    timeout: 60_000,
+  });
+
+/** Waits until a run is shown, and returns its name. */
+async function simulated(page: Page): Promise<string> {
+  await page.waitForFunction(() => document.documentElement.dataset.run);
+  const run = (await page.evaluate(() => document.documentElement.dataset.run))!;
+  await page.waitForSelector(`#picture iframe[src^="runs/${run}/"]:not(.coming)`);
+  return run;
+}
+
+/** Replaces a word of the text as a user does. */
+async function replace(page: Page, from: string, to: string): Promise<void> {
+  await page.locator(".cm-line", { hasText: from }).first().click();
+  await page.keyboard.press("Home");
+  const line = (await page.locator(".cm-activeLine").first().textContent())!;
+  for (let at = line.trimStart().indexOf(from); at > 0; at--) await page.keyboard.press("ArrowRight");
+  for (const _ of from) await page.keyboard.press("Delete");
+  await page.keyboard.type(to);
+}
+
+/** The colours of the picture in the frame. */
+async function colours(page: Page): Promise<number> {
+  const frame = page.frameLocator("#picture iframe:not(.coming)");
+  return frame.locator("#picture").evaluate((element) => {
+    const canvas = element as HTMLCanvasElement;
+    const { data } = canvas.getContext("2d")!.getImageData(0, 0, canvas.width, canvas.height);
+    return new Set(new Uint32Array(data.buffer)).size;
+  });
+}
+
+const shot = async (page: Page, name: string) => {
+  if (pictures) await page.screenshot({ path: join(pictures, `${name}.png`) });
+};
+
+test("a broken line has a diagnostic; mended, numbers, verdict and picture appear", options, async () => {
+  const page = await fresh();
+  await simulated(page);
+  const numbers = () => page.textContent("#numbers");
+  const first = await numbers();
+  assert.match(first!, /patienteevdf.*time, s/s);
+  await replace(page, "4ms", "400ms");
+  await state(page, "broken");
+  assert.match((await page.textContent("#problems"))!, /4:41 /);
+  await page.waitForSelector(".cm-lintRange-error");
+  assert.match((await page.textContent("#stale"))!, /An error in the policy/);
+  await shot(page, "broken-light");
+  await replace(page, "400ms", "0ms");
+  await state(page, "ready");
+  await simulated(page);
+  assert.equal(await page.locator("#problems, #stale").filter({ visible: true }).count(), 0);
+  assert.notEqual(await numbers(), first);
+  assert.ok((await colours(page)) > 20, `${await colours(page)} colours`);
+  const verdict = (await page.textContent("#verdict"))!;
+  assert.match(verdict, /no violation|violated in/);
+  assert.match(verdict, /This is not a proof/);
+  assert.equal(await page.textContent("#proof"), "", "nothing is proved unless it is asked");
+  await shot(page, "ready-light");
+  assert.deepEqual(page.errors, []);
+  await page.context().close();
+});
+
+test("Ctrl-S saves the file, but not over another editor's text", options, async () => {
+  const page = await fresh();
+  await simulated(page);
+  assert.equal(await page.textContent("#file"), "patient.ipa");
+  await replace(page, "4ms", "8ms");
+  assert.equal(await page.textContent("#file"), "patient.ipa •");
+  await page.keyboard.press("Control+s");
+  await page.waitForFunction(() => document.getElementById("status")!.textContent!.startsWith("saved "));
+  assert.equal(readFileSync(file, "utf8"), TEXT.replace("4ms", "8ms"));
+  assert.equal(await page.textContent("#file"), "patient.ipa");
+  // What it has saved itself is no other editor's.
+  await replace(page, "8ms", "5ms");
+  await page.keyboard.press("Control+s");
+  await page.waitForFunction(() => document.getElementById("file")!.textContent === "patient.ipa");
+  assert.equal(readFileSync(file, "utf8"), TEXT.replace("4ms", "5ms"));
+  writeFileSync(file, "another editor's");
+  await replace(page, "5ms", "9ms");
+  await page.keyboard.press("Control+s");
+  await page.waitForSelector("#status.bad");
+  assert.match(
+    (await page.textContent("#status"))!,
+    /changed on disk since it was opened here; nothing is written/,
+  );
+  assert.equal(readFileSync(file, "utf8"), "another editor's");
+  assert.match(page.errors.join(), /^[^,]*409[^,]*$/, "only the refusal");
+  await page.context().close();
+});
+
+test("a link holds the setting; sliders change the run; a proof belongs to one text", options, async () => {
+  const page = await fresh();
+  const first = await simulated(page);
+  await page.click("#params summary");
+  await page.locator("[data-param=linger]").focus();
+  await page.keyboard.press("Home");
+  await page.waitForFunction(() => !document.documentElement.dataset.run);
+  const second = await simulated(page);
+  assert.notEqual(second, first);
+  assert.match(page.url(), /machine=ryzen-3400g.*workload=fork-wait.*seed=3.*param\.linger=0/);
+  const again = await open(page.url());
+  assert.equal(await simulated(again), second);
+  await page.fill("#seed", "4");
+  await page.keyboard.press("Tab");
+  await page.waitForFunction(() => location.hash.includes("seed=4"));
+  assert.notEqual(await simulated(page), second);
+  // A proof under way belongs to one text: the next letter stops it.
+  const proving = () => page.textContent("#proving");
+  if (await page.isEnabled("#prove")) {
+    await page.click("#prove");
+    assert.match((await proving())!, /^proving/);
+    assert.equal(await page.textContent("#prove"), "Stop");
+    await replace(page, "4ms", "7ms");
+    assert.equal(`${await proving()}${await page.textContent("#proof")}`, "");
+  } else {
+    assert.match((await proving())!, /^Not available: /);
+  }
+  await again.context().close();
+  await page.context().close();
+});
+
+test("a built-in policy is a copy that needs a name; dark theme", options, async () => {
+  const page = await open(`${await serve("nest", "-m", "ryzen-3400g", "-w", "fork-wait")}`, true);
+  await simulated(page);
+  assert.equal(await page.textContent("#file"), "nest (copy)");
+  await page.click(".cm-content");
+  await page.keyboard.press("Control+s");
+  await page.fill("#new-name", "nest");
+  await page.keyboard.press("Enter");
+  await page.waitForSelector("#status.bad");
+  assert.match((await page.textContent("#status"))!, /`nest` cannot be the name/);
+  await page.keyboard.press("Control+s");
+  await page.fill("#new-name", "mine");
+  await page.keyboard.press("Enter");
+  await page.waitForFunction(() => document.getElementById("file")!.textContent === "mine.ipa");
+  assert.match(readFileSync(join(folder, "mine.ipa"), "utf8"), /policy nest extends cfs/);
+  await state(page, "ready");
+  await shot(page, "ready-dark");
+  await page.click("#explored .link");
+  assert.match((await page.textContent("#schedule pre"))!, /=> /);
+  await shot(page, "schedule-dark");
+  await page.keyboard.press("Escape");
+  assert.equal(await page.locator("#schedule").isVisible(), false);
+  const hosts = new Set<string>();
+  page.on("request", (request) => hosts.add(new URL(request.url()).host));
+  await page.reload();
+  await simulated(page);
+  assert.deepEqual([...hosts], [new URL(page.url()).host], "no other server is asked");
+  await page.context().close();
+});
