@@ -10,6 +10,8 @@
 //!   that architecture hides the programs of the host.
 //! - **Command**: arguments, environment, standard streams and exit status are forwarded.
 //!
+//! [`detached`] is a machine that keeps running, for several commands.
+//!
 //! `docs/src/vm.md` describes what the guest sees.
 
 mod accel;
@@ -18,6 +20,7 @@ mod apt;
 mod architecture;
 mod busybox;
 mod cache;
+pub mod detached;
 mod error;
 mod guest;
 mod initramfs;

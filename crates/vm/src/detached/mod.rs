@@ -1,0 +1,24 @@
+//! A machine that keeps running, and commands in it: `hearth vm start`, `shell` and `stop`.
+//!
+//! - [`supervise`] is the process behind a machine: it runs QEMU, serves the shares, and listens on a socket in the
+//!   machine's folder ([`Place`]). Its lock on a file there is what tells that the machine runs.
+//! - [`agent`] runs in the guest and starts the commands. Each command has one of [`SLOTS`] virtio-serial ports, so that
+//!   one whose output nobody reads does not hold up the others.
+//! - [`shell`] connects the user's streams or terminal to a command. Both legs carry [`frame::Frame`]s.
+
+mod agent;
+mod client;
+mod frame;
+mod place;
+mod supervisor;
+
+pub use agent::agent;
+pub use client::{Call, shell, stop};
+pub use place::{Lock, Place, Running};
+pub use supervisor::supervise;
+
+/// The ports of commands: at most so many run at a time.
+const SLOTS: [&str; 16] = [
+    "slot0", "slot1", "slot2", "slot3", "slot4", "slot5", "slot6", "slot7", "slot8", "slot9", "slot10",
+    "slot11", "slot12", "slot13", "slot14", "slot15",
+];
