@@ -67,6 +67,9 @@ pub enum Error {
     #[error("no machine `{name}` runs; start it with `hearth vm start`{}", last_error(.last))]
     NotRunning { name: String, last: Option<String> },
 
+    #[error("machine `{name}` did not start ({status})")]
+    NotStarted { name: String, status: String },
+
     #[error("machine `{name}` has ended{}", after(.why))]
     Ended { name: String, why: Option<String> },
 

@@ -42,6 +42,7 @@ pub use kernel::Listed;
 pub use progress::{Progress, Watch};
 pub use run::{Exit, Options, run};
 pub use stream::Streams;
+pub use terminal::may_read;
 pub use topology::{Topology, Wish};
 
 /// Lists the kernels of an architecture that `--kernel` accepts, newest first. If apt fails: those in the cache, and

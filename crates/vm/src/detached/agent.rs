@@ -18,18 +18,19 @@ use std::time::{Duration, Instant};
 
 /// Time that a command has to end after a hang-up.
 const GRACE: Duration = Duration::from_secs(5);
+/// Time until the next look whether the host is connected.
+const ABSENT: Duration = Duration::from_millis(20);
 /// The ports appear while the kernel starts.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Serves the slots, for ever.
 ///
 /// # Errors
-/// A port is missing, or the host has closed one.
+/// A port is missing or broken.
 pub fn agent() -> io::Result<()> {
     let (sender, ends) = channel();
     for slot in SLOTS {
-        let path = port(slot)?;
-        let port = File::options().read(true).write(true).open(path)?;
+        let port = Port::open(slot)?;
         let end = End(sender.clone());
         thread::Builder::new().spawn(move || {
             let end = end;
@@ -37,7 +38,7 @@ pub fn agent() -> io::Result<()> {
         })?;
     }
     drop(sender);
-    fs::write(port("status")?, "ready\n")?;
+    fs::write(device("status")?, "ready\n")?;
     ends.recv().unwrap_or(Ok(()))
 }
 
@@ -51,7 +52,7 @@ impl Drop for End {
 }
 
 /// The device of a virtio port.
-fn port(name: &str) -> io::Result<PathBuf> {
+fn device(name: &str) -> io::Result<PathBuf> {
     let (wanted, until) = (format!("hearth.{name}"), Instant::now() + PATIENCE);
     loop {
         for port in fs::read_dir("/sys/class/virtio-ports")?.flatten() {
@@ -107,9 +108,40 @@ trait Slot: Read + Write + Send + Sized + 'static {
     fn second(&self) -> io::Result<Self>;
 }
 
-impl Slot for File {
+/// A virtio port.
+struct Port(File);
+
+impl Port {
+    fn open(name: &str) -> io::Result<Port> {
+        File::options().read(true).write(true).open(device(name)?).map(Port)
+    }
+}
+
+impl Read for Port {
+    /// Without a host, the kernel reports the end of the stream. The host connects some time after the open, and stays.
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        loop {
+            match self.0.read(buffer) {
+                Ok(0) => thread::sleep(ABSENT),
+                read => return read,
+            }
+        }
+    }
+}
+
+impl Write for Port {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Slot for Port {
     fn second(&self) -> io::Result<Self> {
-        self.try_clone()
+        self.0.try_clone().map(Port)
     }
 }
 

@@ -17,8 +17,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Ctrl-C, sent so often, ends the shell even if the command does not end.
-const INTERRUPTS: u32 = 3;
+/// So many signals end the shell even if the command does not end.
+const SIGNALS: u32 = 3;
 /// Time after which a waiting user reads why.
 const BRIEF: Duration = Duration::from_secs(1);
 const TICK: Duration = Duration::from_millis(100);
@@ -161,7 +161,7 @@ fn attend(
     stdout: &mut dyn Write,
     stderr: &mut dyn Write,
 ) -> Result<u8, Error> {
-    let mut interrupts = 0;
+    let mut signals = 0;
     loop {
         match events.recv() {
             Ok(Event::Frame(frame)) => match frame {
@@ -179,9 +179,9 @@ fn attend(
             Ok(Event::Signal(SIGHUP)) => return Err(Error::Interrupted(SIGHUP)),
             Ok(Event::Escape) => return Err(Error::Interrupted(SIGINT)),
             Ok(Event::Signal(signal)) => {
-                interrupts += u32::from(signal == SIGINT);
-                if interrupts >= INTERRUPTS {
-                    return Err(Error::Interrupted(SIGINT));
+                signals += 1;
+                if signals >= SIGNALS {
+                    return Err(Error::Interrupted(signal));
                 }
                 let _ = send(writer, &Frame::Signal(signal));
             }

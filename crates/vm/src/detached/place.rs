@@ -52,7 +52,7 @@ impl Place {
         Place::below(&base()?, name)
     }
 
-    fn below(base: &Path, name: &str) -> Result<Place, Error> {
+    pub(super) fn below(base: &Path, name: &str) -> Result<Place, Error> {
         let allowed = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
         if name.is_empty() || name.len() > 32 || name.starts_with('.') || !name.chars().all(allowed) {
             return Err(Error::MachineName(name.into()));

@@ -74,8 +74,8 @@ fn run_guest(
     watch: Watch,
     ready: impl FnOnce(&Running),
 ) -> Result<Session, Error> {
-    let _signals = run::watch_signals(guest, false)?;
     let parts = Parts::get(options, None, watch)?;
+    let _signals = run::watch_signals(guest, false)?;
     if let Some(path) = &options.console {
         guest.keep_console(path)?;
     }
