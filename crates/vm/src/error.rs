@@ -61,7 +61,9 @@ pub enum Error {
     #[error("`{0}` is not a name of a machine: use up to 32 letters, digits, `-`, `_` and `.`")]
     MachineName(String),
 
-    #[error("machine `{name}` runs already ({what}). End it with `hearth vm stop`, or start another one with `--name`")]
+    #[error(
+        "machine `{name}` runs already ({what}). End it with `hearth vm stop`, or start another one with `--name`"
+    )]
     Running { name: String, what: String },
 
     #[error("no machine `{name}` runs; start it with `hearth vm start`{}", last_error(.last))]

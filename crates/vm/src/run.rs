@@ -140,12 +140,7 @@ pub fn run(options: &Options, command: &[OsString], streams: Streams, watch: Wat
         drop(guest);
     }
     drop(raw);
-    Ok(Exit {
-        status: ended?,
-        kernel: parts.kernel.release,
-        accelerator: parts.accelerator,
-        booted_in,
-    })
+    Ok(Exit { status: ended?, kernel: parts.kernel.release, accelerator: parts.accelerator, booted_in })
 }
 
 /// What a guest is made of, found here or fetched.
@@ -274,7 +269,9 @@ pub fn inherited(
     own: &[(OsString, OsString)],
 ) -> Vec<(OsString, OsString)> {
     let value = |name| match value(name) {
-        Some(path) if name == "PATH" && with_hearth => Some([OsStr::new(PROGRAMS), &path].join(OsStr::new(":"))),
+        Some(path) if name == "PATH" && with_hearth => {
+            Some([OsStr::new(PROGRAMS), &path].join(OsStr::new(":")))
+        }
         value => value,
     };
     let inherited = INHERITED.iter().filter_map(|name| Some((OsString::from(name), value(name)?)));

@@ -25,7 +25,11 @@ use std::time::Duration;
 /// the command's (128 + N if signal N ended it; 126 or 127 if it cannot be run), or 125 if the virtual
 /// machine failed or the time was over.
 #[derive(clap::Args)]
-#[command(args_conflicts_with_subcommands = true, disable_help_subcommand = true, subcommand_value_name = "VERB")]
+#[command(
+    args_conflicts_with_subcommands = true,
+    disable_help_subcommand = true,
+    subcommand_value_name = "VERB"
+)]
 #[command(after_help = examples(&[
     "hearth vm -- hearth exec nest -- make -j8",
     "hearth vm --sockets 4 --cores 4 --smt 2 -- make -j32",

@@ -358,7 +358,8 @@ fn forward(from: OwnedFd, ended: &PipeReader, line: &Line, frame: fn(Vec<u8>) ->
 
 /// Waits until a stream can be read, or the other one is closed; tells both.
 fn poll(stream: &impl AsFd, closed: &impl AsFd) -> (bool, bool) {
-    let wait = |stream: &dyn AsRawFd| libc::pollfd { fd: stream.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+    let wait =
+        |stream: &dyn AsRawFd| libc::pollfd { fd: stream.as_raw_fd(), events: libc::POLLIN, revents: 0 };
     let mut both = [wait(&stream.as_fd()), wait(&closed.as_fd())];
     // SAFETY: two valid entries.
     let found = unsafe { libc::poll(both.as_mut_ptr(), 2, -1) };

@@ -190,7 +190,8 @@ mod tests {
 
     #[test]
     fn other_bytes_are_refused() {
-        for bytes in [&b"?\0\0\0\0"[..], b"i\xff\xff\xff\xff", b"s\x01\0\0\0a", b"x\0\0\0\0", b"r\x01\0\0\0{"] {
+        for bytes in [&b"?\0\0\0\0"[..], b"i\xff\xff\xff\xff", b"s\x01\0\0\0a", b"x\0\0\0\0", b"r\x01\0\0\0{"]
+        {
             assert!(Frame::read(&mut &bytes[..]).is_err(), "{bytes:?}");
         }
         assert!(Frame::read(&mut &b"o\x05\0\0\0abc"[..]).is_err(), "it is cut off");

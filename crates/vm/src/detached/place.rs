@@ -148,7 +148,9 @@ impl Place {
         for name in ["socket", "machine.json"] {
             let path = self.folder.join(name);
             match fs::remove_file(&path) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(Error::file("remove", &path)(error)),
+                Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                    return Err(Error::file("remove", &path)(error));
+                }
                 _ => {}
             }
         }

@@ -114,7 +114,8 @@ mod tests {
     fn a_machine_that_is_ready_holds_the_lock() {
         let base = tempfile::tempdir().unwrap();
         let place = Place::below(base.path(), "test").unwrap();
-        let (result, said) = run(&place, "echo booting >&2; sleep 0.2; echo booted >&2; echo ready; exec sleep 2");
+        let (result, said) =
+            run(&place, "echo booting >&2; sleep 0.2; echo booted >&2; echo ready; exec sleep 2");
         result.unwrap();
         assert_eq!(said, "booting\nbooted\n");
         assert!(place.is_taken());

@@ -138,7 +138,8 @@ impl Sampler {
         let total = total(&self.proc);
         let mut programs: Vec<Program> = programs.into_values().collect();
         programs.sort_by_key(|program| std::cmp::Reverse(program.usage.run_ns));
-        let most = |there: BTreeMap<String, u64>| there.into_iter().max_by_key(|(_, ns)| *ns).map(|(name, _)| name);
+        let most =
+            |there: BTreeMap<String, u64>| there.into_iter().max_by_key(|(_, ns)| *ns).map(|(name, _)| name);
         self.sample = Sample {
             seconds,
             programs,
@@ -190,7 +191,8 @@ mod tests {
         fs::create_dir_all(&folder).unwrap();
         fs::write(proc.join(format!("{pid}/comm")), format!("{name}\n")).unwrap();
         fs::write(folder.join("schedstat"), schedstat).unwrap();
-        let fields: Vec<String> = (3..=52).map(|field| if field == 39 { core } else { 0 }.to_string()).collect();
+        let fields: Vec<String> =
+            (3..=52).map(|field| if field == 39 { core } else { 0 }.to_string()).collect();
         fs::write(folder.join("stat"), format!("{tid} (a) b) {}", fields.join(" "))).unwrap();
     }
 
@@ -199,7 +201,9 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let proc = folder.path();
         let cpus = |wait: u64, runs: u64| {
-            let text = format!("version 17\ncpu0 0 0 0 0 0 0 500 {wait} {runs}\ndomain0 1 2 3\ncpu1 0 0 0 0 0 0 1 0 0\n");
+            let text = format!(
+                "version 17\ncpu0 0 0 0 0 0 0 500 {wait} {runs}\ndomain0 1 2 3\ncpu1 0 0 0 0 0 0 1 0 0\n"
+            );
             fs::write(proc.join("schedstat"), text).unwrap();
         };
         cpus(100, 10);
@@ -216,7 +220,8 @@ mod tests {
         thread(proc, 31, 32, "cc1", "2500 0 1", 0);
         sampler.read(Instant::now());
         let usage = |run_ns, wait_ns, runs| Usage { run_ns, wait_ns, runs };
-        let program = |name: &str, processes, threads, usage| Program { name: name.into(), processes, threads, usage };
+        let program =
+            |name: &str, processes, threads, usage| Program { name: name.into(), processes, threads, usage };
         assert_eq!(
             sampler.sample.programs,
             [program("cc1", 2, 3, usage(7500, 50, 3)), program("make", 1, 1, usage(1000, 300, 2))]

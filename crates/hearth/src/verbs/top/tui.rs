@@ -57,7 +57,10 @@ pub fn draw(frame: &mut Frame, view: &View, before: Option<&Reading>, now: &Read
     ])
     .areas(area);
     frame.render_widget(title(now), head);
-    frame.render_widget(Paragraph::new(cores).block(Block::bordered().title(legend(view, &now.info, folds))), top);
+    frame.render_widget(
+        Paragraph::new(cores).block(Block::bordered().title(legend(view, &now.info, folds))),
+        top,
+    );
     panels(frame, view, &since, now, rest);
     if view.help {
         help(frame);
@@ -102,7 +105,8 @@ fn title(now: &Reading) -> Line<'static> {
 
 /// ` cores: primary 3, reserve 1 of 5 `
 fn legend(view: &View, info: &Info, folds: usize) -> Line<'static> {
-    let mut spans = vec![Span::raw(if folds > 1 { format!(" {folds} cores a cell") } else { " cores".into() })];
+    let mut spans =
+        vec![Span::raw(if folds > 1 { format!(" {folds} cores a cell") } else { " cores".into() })];
     for (index, set) in info.sets.iter().enumerate() {
         let most = set.most.map_or_else(String::new, |most| format!(" of {most}"));
         let text = format!("{} {} {}{most}", if index == 0 { ":" } else { "," }, set.name, set.members.len());
@@ -269,7 +273,10 @@ mod tests {
         };
         let sample = Sample {
             seconds: 2.0,
-            programs: vec![program("cc1plus", 12, 2_500_000_000), program("a-name-that-is-too-long", 1, 3_000_000)],
+            programs: vec![
+                program("cc1plus", 12, 2_500_000_000),
+                program("a-name-that-is-too-long", 1, 3_000_000),
+            ],
             on_core: [(0, "cc1plus".into()), (2, "make".into())].into(),
             total: Usage { run_ns: 1, wait_ns: 12_500_000, runs: 5 },
         };
@@ -285,9 +292,8 @@ mod tests {
     }
 
     fn text(buffer: &Buffer) -> String {
-        let row = |cells: &[Cell]| {
-            cells.iter().map(Cell::symbol).collect::<String>().trim_end().to_owned() + "\n"
-        };
+        let row =
+            |cells: &[Cell]| cells.iter().map(Cell::symbol).collect::<String>().trim_end().to_owned() + "\n";
         buffer.content.chunks(usize::from(buffer.area.width).max(1)).map(row).collect()
     }
 

@@ -123,7 +123,9 @@ impl Start {
         let mut tell = |text: &[u8]| eprint!("{}", String::from_utf8_lossy(text));
         detached::start(&place, &program, &arguments, &mut tell).map_err(|error| match error {
             // The machine's process has said why.
-            Error::NotStarted { .. } if place.last_error().is_some() => Failure::quiet().status(HEARTH_FAILED),
+            Error::NotStarted { .. } if place.last_error().is_some() => {
+                Failure::quiet().status(HEARTH_FAILED)
+            }
             error => failure(error),
         })?;
         if !quiet {
@@ -136,9 +138,8 @@ impl Start {
         let place = self.machine.place()?;
         let mut progress = ProgressDisplay::new(self.guest.quiet);
         let options = self.guest.options()?;
-        let lock = Lock::from_stdin().map_err(|error| {
-            Failure::new(format_args!("`{SUPERVISE}` is for `hearth vm start`: {error}"))
-        })?;
+        let lock = Lock::from_stdin()
+            .map_err(|error| Failure::new(format_args!("`{SUPERVISE}` is for `hearth vm start`: {error}")))?;
         let mut watch = |step: hearth_vm::Progress| progress.tell(step);
         // If nobody waits for the machine any more, it stays for the next `shell`.
         let ready = |_: &detached::Running| drop(detached::detach());
@@ -164,9 +165,8 @@ impl Shell {
             terminal: is_terminal && may_read,
         };
         let shared = place.running().map(|machine| machine.shared);
-        let is_shared = |shared: Vec<std::path::PathBuf>| {
-            shared.iter().any(|folder| call.directory.starts_with(folder))
-        };
+        let is_shared =
+            |shared: Vec<std::path::PathBuf>| shared.iter().any(|folder| call.directory.starts_with(folder));
         if !self.quiet && shared.is_some_and(|shared| !is_shared(shared)) {
             eprintln!(
                 "vm: {} is not shared: what is written there ends with the machine (`hearth vm start --rw FOLDER`)",

@@ -124,7 +124,11 @@ impl<'a> Map<'a> {
         if self.has_dies {
             text += &format!("die {:<2} ", state.llc);
         }
-        text += &format!("{set:<names$} {}{ready:<3} {filled:<BAR$} {:>3.0}%", core.activity(), core.load * 100.0);
+        text += &format!(
+            "{set:<names$} {}{ready:<3} {filled:<BAR$} {:>3.0}%",
+            core.activity(),
+            core.load * 100.0
+        );
         if self.frequencies {
             let ghz = format!("{:.1} GHz", state.seen_khz as f64 / 1e6);
             text += &format!(" {:>7}", if state.seen_khz > 0 { &ghz } else { "" });
@@ -145,7 +149,13 @@ impl<'a> Map<'a> {
             };
             let cell = |core: &Core| {
                 let percent = format!("{:.0}%", core.load * 100.0);
-                let text = format!("{:>1$} {2}{3}", core.state.cpu, self.digits, self.initial(core), core.activity());
+                let text = format!(
+                    "{:>1$} {2}{3}",
+                    core.state.cpu,
+                    self.digits,
+                    self.initial(core),
+                    core.activity()
+                );
                 Span::styled(format!("{text}{percent:>4}"), self.style(core))
             };
             let wide = self.digits + 7;
