@@ -48,7 +48,7 @@ check "it is listed" says '"name": "default"' vm --list --json
 nest=$!
 check "nest starts" until_true in_vm hearth status
 check "another shell sees it" says "nest schedules the system" in_vm hearth status
-check "and changes it" says "s_max was 2 ticks, is 1 tick" in_vm hearth set s_max=1tick
+check "and changes it" says "s_max was 8ms, is 4ms" in_vm hearth set s_max=1tick
 check "a command has its status" ends_with 7 in_vm sh -c 'exit 7'
 check "its streams are separate" streams
 check "it writes to the current folder" in_vm sh -c 'echo made >made'

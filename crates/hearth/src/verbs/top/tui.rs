@@ -142,12 +142,12 @@ fn reasons(since: &Difference, now: &Reading) -> Vec<Line<'static>> {
 }
 
 fn programs(sample: &Sample) -> Vec<Line<'static>> {
-    let head = Line::from(format!("{:<15} {:>6} {:>7} {:>10}", "program", "cores", "threads", "wait"));
+    let head = Line::from(format!("{:<12} {:>6} {:>7} {:>9}", "program", "cores", "threads", "wait"));
     let line = |program: &Program| {
         let cores = program.usage.run_ns as f64 / 1e9 / sample.seconds.max(1e-9);
         let wait = program.usage.mean_wait_ns().map_or("-".into(), time);
-        let name: String = program.name.chars().take(15).collect();
-        Line::from(format!("{name:<15} {cores:>6.2} {:>7} {wait:>10}", program.threads))
+        let name: String = program.name.chars().take(12).collect();
+        Line::from(format!("{name:<12} {cores:>6.2} {:>7} {wait:>9}", program.threads))
     };
     std::iter::once(head).chain(sample.programs.iter().map(line)).collect()
 }

@@ -93,21 +93,16 @@ impl<'a> Map<'a> {
         if let Some(lines) = details.into_iter().map(|lines| lines()).find(fits) {
             return (1, lines);
         }
-        let all = self.cores.len();
-        let folded = |folds: usize| {
-            // A cell stands for itself and the cores behind it.
-            let firsts: Vec<Core> = self.cores.iter().step_by(folds).copied().collect();
-            let mut next = 0;
-            let groups: Vec<&[Core]> = self.cores.chunks(folds).collect();
-            let mut cell = |_: &Core| {
-                next += 1;
-                self.dot(groups[next - 1])
-            };
-            let per_line = self.per_line(width, DOTS, 1);
-            (folds, self.rows(&firsts, per_line, DOTS, &mut cell))
-        };
-        let tried = (2..=all).map(folded).find(|(_, lines)| fits(lines));
-        tried.unwrap_or((1, Vec::new()))
+        let per_line = self.per_line(width, DOTS, 1);
+        let folds = self.cores.len().div_ceil((per_line * room).max(1));
+        if room == 0 || folds == 0 {
+            return (1, Vec::new());
+        }
+        // A cell shows itself and the cores behind it; a line starts with the number of its first core.
+        let firsts: Vec<Core> = self.cores.iter().step_by(folds).copied().collect();
+        let mut groups = self.cores.chunks(folds);
+        let mut cell = |_: &Core| self.dot(groups.next().unwrap_or_default());
+        (folds, self.rows(&firsts, per_line, DOTS, &mut cell))
     }
 
     /// A core with a line of its own.
@@ -214,9 +209,10 @@ impl<'a> Map<'a> {
         }
     }
 
-    /// The initial of the core's set, and its load.
+    /// The initial of the core's set if it is in one, and its load.
     fn pair(&self, core: &Core) -> Span<'static> {
-        Span::styled(format!("{}{}", self.initial(core), core.bar()), self.style(core))
+        let initial = if core.set.is_some() { self.initial(core) } else { ' ' };
+        Span::styled(format!("{initial}{}", core.bar()), self.style(core))
     }
 
     /// The load of one core, or the mean load of several.
