@@ -218,10 +218,10 @@ impl Input {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
                 Ok(0) | Err(_) => break,
             };
-            if let Some(sender) = &self.escape {
-                if escape.wanted(&buffer[..read], Instant::now()) {
-                    let _ = sender.send(Event::Escape);
-                }
+            if let Some(sender) = &self.escape
+                && escape.wanted(&buffer[..read], Instant::now())
+            {
+                let _ = sender.send(Event::Escape);
             }
             while under_way + read > WINDOW {
                 let Ok(taken) = self.taken.recv() else { return };

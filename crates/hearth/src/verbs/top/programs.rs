@@ -62,14 +62,13 @@ pub struct Sample {
     pub programs: Vec<Program>,
     /// By core: the program that ran most of those whose threads were there at the end.
     pub on_core: BTreeMap<u64, String>,
-    /// All threads of the machine.
+    /// The sum of them.
     pub total: Usage,
 }
 
 pub struct Sampler {
     proc: PathBuf,
     threads: HashMap<u64, Usage>,
-    total: Option<Usage>,
     read_at: Option<Instant>,
     due: Instant,
     sample: Sample,
@@ -84,7 +83,6 @@ impl Sampler {
         Sampler {
             proc: proc.into(),
             threads: HashMap::new(),
-            total: None,
             read_at: None,
             due: Instant::now(),
             sample: Sample::default(),
@@ -135,8 +133,9 @@ impl Sampler {
                 program.usage.add(ran);
             }
         }
-        let total = total(&self.proc);
         let mut programs: Vec<Program> = programs.into_values().collect();
+        let mut total = Usage::default();
+        programs.iter().for_each(|program| total.add(program.usage));
         programs.sort_by_key(|program| std::cmp::Reverse(program.usage.run_ns));
         let most =
             |there: BTreeMap<String, u64>| there.into_iter().max_by_key(|(_, ns)| *ns).map(|(name, _)| name);
@@ -144,9 +143,9 @@ impl Sampler {
             seconds,
             programs,
             on_core: cores.into_iter().filter_map(|(core, there)| Some((core, most(there)?))).collect(),
-            total: self.total.zip(total).map_or(Usage::default(), |(before, total)| total.since(before)),
+            total,
         };
-        (self.threads, self.total) = (threads, total);
+        self.threads = threads;
     }
 }
 
@@ -170,17 +169,6 @@ fn last_core(thread: &Path) -> Option<u64> {
     fields.split_whitespace().nth(36)?.parse().ok()
 }
 
-/// The sum of all cores in the kernel's `schedstat`.
-fn total(proc: &Path) -> Option<Usage> {
-    let text = fs::read_to_string(proc.join("schedstat")).ok()?;
-    let mut sum = Usage::default();
-    for line in text.lines().filter(|line| line.starts_with("cpu")) {
-        let last: Vec<&str> = line.split_whitespace().skip(7).take(3).collect();
-        sum.add(Usage::parse(&last.join(" "))?);
-    }
-    Some(sum)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -200,20 +188,12 @@ mod tests {
     fn programs_are_counted_between_readings() {
         let folder = tempfile::tempdir().unwrap();
         let proc = folder.path();
-        let cpus = |wait: u64, runs: u64| {
-            let text = format!(
-                "version 17\ncpu0 0 0 0 0 0 0 500 {wait} {runs}\ndomain0 1 2 3\ncpu1 0 0 0 0 0 0 1 0 0\n"
-            );
-            fs::write(proc.join("schedstat"), text).unwrap();
-        };
-        cpus(100, 10);
         thread(proc, 1, 1, "init", "1000 0 5", 0);
         thread(proc, 20, 20, "make", "5000 100 10", 0);
         let mut sampler = Sampler::below(proc);
         sampler.read(Instant::now());
         assert_eq!(sampler.sample.programs, [], "nothing is known of the time before");
 
-        cpus(700, 13);
         thread(proc, 20, 20, "make", "6000 400 12", 0);
         thread(proc, 30, 30, "cc1", "3000 50 1", 1);
         thread(proc, 31, 31, "cc1", "2000 0 1", 1);
@@ -227,7 +207,7 @@ mod tests {
             [program("cc1", 2, 3, usage(7500, 50, 3)), program("make", 1, 1, usage(1000, 300, 2))]
         );
         assert_eq!(sampler.sample.on_core, [(0, "cc1".into()), (1, "cc1".into())].into());
-        assert_eq!(sampler.sample.total.mean_wait_ns(), Some(200.0));
+        assert_eq!(sampler.sample.total.mean_wait_ns(), Some(70.0));
     }
 
     #[test]

@@ -252,7 +252,7 @@ mod tests {
             socket: cpu / die,
             llc: cpu / die,
             physical: cpu / 2,
-            running: u64::from(cpu == 0 || cpu > 1 && cpu % 7 == 0),
+            running: u64::from(cpu == 0 || cpu > 1 && cpu.is_multiple_of(7)),
             spinning: u64::from(cpu == 1),
             ready: u64::from(cpu == 0) * 2,
             seen_khz: if cpu < 2 { 3_900_000 } else { 0 },
