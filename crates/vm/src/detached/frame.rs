@@ -194,6 +194,8 @@ mod tests {
         {
             assert!(Frame::read(&mut &bytes[..]).is_err(), "{bytes:?}");
         }
+        let too_long = Frame::read(&mut &b"i\xff\xff\xff\xff"[..]).unwrap_err();
+        assert_eq!(too_long.kind(), io::ErrorKind::InvalidData);
         assert!(Frame::read(&mut &b"o\x05\0\0\0abc"[..]).is_err(), "it is cut off");
     }
 }

@@ -292,6 +292,7 @@ mod tests {
         let (desk, mut guests) = (Arc::new(Desk::default()), Vec::new());
         for _ in 0..slots {
             let (host, guest) = UnixStream::pair().unwrap();
+            guest.set_read_timeout(Some(HANG_UP)).unwrap();
             desk.state().free.push(host);
             guests.push(guest);
         }
@@ -301,6 +302,7 @@ mod tests {
     /// A shell that has sent this request.
     fn ask(desk: &Arc<Desk>, version: &str, ask: Ask) -> (UnixStream, Receiver<Event>) {
         let (mut near, far) = UnixStream::pair().unwrap();
+        near.set_read_timeout(Some(HANG_UP)).unwrap();
         let (sender, events) = channel();
         let desk = desk.clone();
         thread::spawn(move || desk.answer(far, &sender));
@@ -318,6 +320,14 @@ mod tests {
     }
 
     const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+    fn wait_for_slot(desk: &Desk) {
+        let until = Instant::now() + HANG_UP;
+        while desk.state().free.is_empty() {
+            assert!(Instant::now() < until, "no slot becomes free");
+            thread::sleep(TICK / 10);
+        }
+    }
 
     fn next(stream: &mut UnixStream) -> Frame {
         Frame::read(stream).unwrap().expect("a frame")
@@ -343,9 +353,7 @@ mod tests {
             assert_eq!(next(&mut shell), Frame::Exit(status));
             assert_eq!(Frame::read(&mut shell).unwrap(), None);
             assert_eq!(next(&mut guests[0]), Frame::HangUp);
-            while desk.state().free.is_empty() {
-                thread::sleep(TICK / 10);
-            }
+            wait_for_slot(&desk);
         }
     }
 
@@ -363,9 +371,7 @@ mod tests {
         thread::sleep(TICK);
         assert!(desk.state().free.is_empty());
         Frame::Exit(129).write(&mut guests[0]).unwrap();
-        while desk.state().free.is_empty() {
-            thread::sleep(TICK / 10);
-        }
+        wait_for_slot(&desk);
     }
 
     #[test]
@@ -374,7 +380,7 @@ mod tests {
         let (mut early, _) = ask(&desk, VERSION, run());
         early.set_read_timeout(Some(TICK)).unwrap();
         assert!(Frame::read(&mut early).is_err(), "it was answered before the boot");
-        early.set_read_timeout(None).unwrap();
+        early.set_read_timeout(Some(HANG_UP)).unwrap();
         desk.open();
         assert_eq!(next(&mut early), Frame::Accepted);
 
