@@ -3,9 +3,9 @@
 //! - [`start`] starts a process for the machine, which lives on.
 //! - [`supervise`] is the process behind a machine: it runs QEMU, serves the shares, and listens on a socket in the
 //!   machine's folder ([`Place`]). Its lock on a file there is what tells that the machine runs.
-//! - [`agent`] runs in the guest and starts the commands. Each command has one of [`SLOTS`] virtio-serial ports, so that
+//! - [`agent`] runs in the guest and starts the commands. Each command has one of `SLOTS` virtio-serial ports, so that
 //!   one whose output nobody reads does not hold up the others.
-//! - [`shell`] connects the user's streams or terminal to a command. Both legs carry [`frame::Frame`]s.
+//! - [`shell`] connects the user's streams or terminal to a command. Both legs carry the same frames.
 
 mod agent;
 mod client;
