@@ -703,6 +703,7 @@ impl Service for Shared {
                     &running.loaded.arena,
                     &self.policy,
                     &running.host,
+                    running.since,
                 ))),
                 other => Err(Refusal::new(
                     libc::EINVAL,

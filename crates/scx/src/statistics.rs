@@ -197,6 +197,8 @@ statistics! {
         seen_khz: u64, "kHz";
         /// Time of completed runs of the policy's threads.
         busy_ns: u64, "ns";
+        /// Idle time since the policy was loaded, including spinning.
+        idle_ns: u64, "ns";
         /// The policy's sets that contain the core: bit i for set i.
         sets: u64, "";
     }
@@ -393,8 +395,8 @@ fn ratio(part: u64, whole: u64) -> f64 {
 }
 
 impl Cores {
-    /// Reads the state of the host's cores.
-    pub fn read(arena: &Arena, policy: &Policy, host: &Host) -> Cores {
+    /// Reads the state of the host's cores. `since`: as for [`Statistics::read`].
+    pub fn read(arena: &Arena, policy: &Policy, host: &Host, since: u64) -> Cores {
         let world = arena.world();
         // SAFETY: a field of the arena's `World`.
         let idle = arena.members(unsafe { &raw const (*world).idle });
@@ -404,6 +406,7 @@ impl Cores {
             let core = arena.core(*cpu as usize);
             let word = CoreWord(read!(core, word));
             let is_in = |set: &[u32]| u64::from(set.binary_search(cpu).is_ok());
+            let idle_now = is_in(&idle) * now().saturating_sub(read!(core, idle_since).max(since));
             CoreState {
                 cpu: (*cpu).into(),
                 socket: info.socket.into(),
@@ -416,6 +419,7 @@ impl Cores {
                 ready: word.ready().into(),
                 seen_khz: read!(core, seen_khz).into(),
                 busy_ns: read!(core, busy_ns),
+                idle_ns: read!(core, count.idle_ns) + idle_now,
                 sets: sets.iter().enumerate().map(|(i, set)| is_in(set) << i).sum(),
             }
         };

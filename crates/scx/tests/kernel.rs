@@ -49,6 +49,34 @@ fn verbs_work_in_live_kernels() {
     in_each_kernel(&["verbs.sh"]);
 }
 
+/// A machine that keeps running: one shell runs a policy, others see and change it.
+#[test]
+fn shells_of_a_machine_share_its_policy() {
+    let kernels = std::env::var("HEARTH_VM_TESTS").unwrap_or_default();
+    if architecture().is_foreign() {
+        return;
+    }
+    for kernel in kernels.split(',').filter(|kernel| !kernel.is_empty()) {
+        let runtime = tempfile::tempdir().expect("a temporary folder");
+        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/detached.sh");
+        let output = Command::new("timeout")
+            .args(["--kill-after=10", "300", "sh"])
+            .args([&script, &hearth()])
+            .arg(kernel)
+            .env("XDG_RUNTIME_DIR", runtime.path())
+            .stdin(std::process::Stdio::null())
+            .output()
+            .expect("a shell");
+        let text = String::from_utf8_lossy(&output.stdout);
+        let errors = String::from_utf8_lossy(&output.stderr);
+        println!("Linux {kernel}:\n{text}");
+        assert!(
+            !text.contains("FAILED") && text.trim_end().ends_with("end"),
+            "Linux {kernel}:\n{text}\n{errors}"
+        );
+    }
+}
+
 /// Instructions that the verifier processed, by policy and program.
 type Policies = BTreeMap<String, BTreeMap<String, u64>>;
 

@@ -4,11 +4,12 @@
 #
 # The guest's init in the initramfs: builds the guest's root from the host's and switches to it.
 # hearth writes /settings (see ../src/initramfs.rs):
-#   mode      "probe": report that a guest can run here, then stop; "run": do everything
+#   mode      "probe": report that a guest can run here, then stop; "run": run a command; "stay": run an agent
 #   shares    the folders of the shares rw0, rw1, ..., one per line
 #   seen      folders and files of the host's /tmp that the guest sees, one per line
 #   ports     the names of the ports other than "status"
 #   system    "yes": the share "system" has the guest's programs, and hides the host's; or ""
+#   hearth    the program that commands find as `hearth` ("" if there is none)
 #   modules   the host's folder of this kernel's modules ("" if there is none)
 B=/busybox
 export PATH=/none
@@ -107,7 +108,8 @@ if [ -n "$modules" ]; then
 	$B mkdir -p "/new/lib/modules/$release" && $B mount --bind "/host$modules" "/new/lib/modules/$release"
 fi
 
-$B mkdir /new/run/hearth
+$B mkdir -p /new/run/hearth/bin
+[ -z "$hearth" ] || $B ln -s "$hearth" /new/run/hearth/bin/hearth
 $B cp /busybox /settings /command /run.sh /new/run/hearth/
 for name in status $ports; do
 	echo "$name=$(port "$name")" >>/new/run/hearth/settings

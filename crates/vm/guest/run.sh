@@ -2,7 +2,8 @@
 # shellcheck disable=SC2094 # `leader`, `in`, `out`, `err` are a file and pipes, each open for one side of a copy
 # SPDX-License-Identifier: MIT OR Apache-2.0
 #
-# The guest's init after init.sh has built the root: runs the command and reports its exit status.
+# The guest's init after init.sh has built the root: runs the command and reports its exit status, or runs the agent
+# (../src/detached/agent.rs).
 # More settings (see init.sh): `terminal` ("ROWS COLUMNS", or "" if the command gets no terminal), `mark` (the
 # end marker of each output stream, which tells the host that the stream is complete), `want_dmesg` (yes or ""),
 # and the device of each port.
@@ -19,8 +20,17 @@ while read -r word rows columns; do
 	size) $B stty -F /dev/hvc0 rows "$rows" cols "$columns" ;;
 	end) read -r leader <leader && kill -9 "-$leader" ;;
 	bye) $B poweroff -f ;;
+	stop) $B sync && $B poweroff -f ;;
 	esac
 done <"$control" &
+
+# Not run with `&`, so that this shell reaps the orphans of the guest meanwhile.
+if [ "$mode" = stay ]; then
+	/run/hearth/bin/hearth vm __agent </dev/null >/dev/kmsg 2>&1
+	echo "failed its agent, $hearth, ended with status $?" >"$status"
+	$B sleep 30
+	$B poweroff -f
+fi
 
 # The command is not run with `&`, because then it would be deaf to the terminal's Ctrl-C. (It is the leader
 # of a session, and writes down its number.)

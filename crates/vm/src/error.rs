@@ -57,6 +57,33 @@ pub enum Error {
 
     #[error("ended by signal {0}")]
     Interrupted(i32),
+
+    #[error("`{0}` is not a name of a machine: use up to 32 letters, digits, `-`, `_` and `.`")]
+    MachineName(String),
+
+    #[error(
+        "machine `{name}` runs already ({what}). End it with `hearth vm stop`, or start another one with `--name`"
+    )]
+    Running { name: String, what: String },
+
+    #[error("no machine `{name}` runs; start it with `hearth vm start`{}", last_error(.last))]
+    NotRunning { name: String, last: Option<String> },
+
+    #[error("machine `{name}` did not start ({status})")]
+    NotStarted { name: String, status: String },
+
+    #[error("machine `{name}` has ended{}", after(.why))]
+    Ended { name: String, why: Option<String> },
+
+    #[error("machine `{name}` does not answer, and its process is unknown")]
+    Unresponsive { name: String },
+
+    /// The machine refuses a request.
+    #[error("{0}")]
+    Refused(String),
+
+    #[error("refusing to use {}: {why}. Remove it", path.display())]
+    Unsafe { path: PathBuf, why: &'static str },
 }
 
 impl Error {
@@ -65,6 +92,14 @@ impl Error {
         let path = path.as_ref().to_path_buf();
         move |source| Error::File { action, path, source }
     }
+}
+
+fn after(why: &Option<String>) -> String {
+    why.as_ref().map_or_else(String::new, |why| format!(": {why}"))
+}
+
+fn last_error(error: &Option<String>) -> String {
+    error.as_ref().map_or_else(String::new, |error| format!(". The last one failed: {error}"))
 }
 
 fn seconds(time: Duration) -> String {

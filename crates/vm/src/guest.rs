@@ -20,6 +20,8 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
+/// Beginning of the name of a guest's temporary folder.
+pub const PREFIX: &str = "hearth-vm-";
 /// Number of console lines in an error message.
 const TAIL: usize = 25;
 /// Number of console lines from the start of an oops or panic, if there is one.
@@ -48,6 +50,8 @@ pub enum Event {
     Signal(i32),
     /// The user pressed the escape keys that end the guest.
     Escape,
+    /// `hearth vm stop`.
+    Stop,
 }
 
 /// A guest; dropping it ends QEMU and removes its files.
@@ -69,8 +73,13 @@ pub struct Guest {
 impl Guest {
     /// Creates the temporary folder for the guest's sockets.
     pub fn prepare() -> Result<Self, Error> {
-        let folder = tempfile::Builder::new().prefix("hearth-vm-").tempdir();
-        let folder = folder.map_err(Error::file("write into", std::env::temp_dir()))?;
+        Guest::prepare_in(&std::env::temp_dir())
+    }
+
+    /// Creates that folder in another one.
+    pub fn prepare_in(parent: &Path) -> Result<Self, Error> {
+        let folder = tempfile::Builder::new().prefix(PREFIX).tempdir_in(parent);
+        let folder = folder.map_err(Error::file("write into", parent))?;
         let (sender, events) = channel();
         Ok(Guest {
             console: folder.path().join("console"),

@@ -10,6 +10,8 @@
 //!   that architecture hides the programs of the host.
 //! - **Command**: arguments, environment, standard streams and exit status are forwarded.
 //!
+//! [`detached`] is a machine that keeps running, for several commands.
+//!
 //! `docs/src/vm.md` describes what the guest sees.
 
 mod accel;
@@ -18,6 +20,7 @@ mod apt;
 mod architecture;
 mod busybox;
 mod cache;
+pub mod detached;
 mod error;
 mod guest;
 mod initramfs;
@@ -39,6 +42,7 @@ pub use kernel::Listed;
 pub use progress::{Progress, Watch};
 pub use run::{Exit, Options, run};
 pub use stream::Streams;
+pub use terminal::may_read;
 pub use topology::{Topology, Wish};
 
 /// Lists the kernels of an architecture that `--kernel` accepts, newest first. If apt fails: those in the cache, and

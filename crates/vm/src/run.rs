@@ -31,10 +31,12 @@ use std::time::{Duration, Instant};
 
 /// Environment variables that the command inherits from this process; `Options::env` adds to them.
 const INHERITED: [&str; 6] = ["PATH", "HOME", "TERM", "LANG", "SHELL", "HEARTH_LIB"];
+/// The guest's folder with the link `hearth` (see init.sh).
+const PROGRAMS: &str = "/run/hearth/bin";
 /// Default memory; half of the host's memory if that is less.
 const MEMORY_MIB: u64 = 4096;
 /// Time that a guest gets to finish its output.
-const LAST_WORDS: Duration = Duration::from_secs(20);
+pub const LAST_WORDS: Duration = Duration::from_secs(20);
 
 /// Options of a guest.
 #[derive(Debug, Clone)]
@@ -66,6 +68,8 @@ pub struct Options {
     pub terminal: bool,
     /// End the guest when this process receives a signal.
     pub signals: bool,
+    /// The program that the guest finds as `hearth`, first in its PATH; not for a foreign architecture.
+    pub hearth: Option<PathBuf>,
 }
 
 impl Default for Options {
@@ -87,6 +91,7 @@ impl Default for Options {
             append: String::new(),
             terminal: false,
             signals: false,
+            hearth: None,
         }
     }
 }
@@ -104,51 +109,25 @@ pub struct Exit {
 
 /// Runs a command in a guest.
 pub fn run(options: &Options, command: &[OsString], streams: Streams, watch: Watch) -> Result<Exit, Error> {
-    let (cache, architecture) = (Cache::of_user()?, options.architecture);
-    let kernel = Kernel::get(&options.kernel, architecture, options.update, &cache, watch)?;
-    let qemu = Qemu::get(architecture, &cache, watch)?;
-    let system = architecture.is_foreign().then(|| system::get(architecture, &cache, watch)).transpose()?;
-    if let (Some(system), Some(program)) = (&system, command.first()) {
-        system::check(Path::new(program), &options.directory, system, architecture)?;
-    }
-    let busybox =
-        system.as_ref().map_or_else(|| busybox::get(&cache, watch), |system| busybox::of_system(system))?;
-    let (accelerator, slow) =
-        accel::decide(options.acceleration, architecture, &kernel, &qemu, &busybox, &cache)?;
-    if let Some(why) = slow {
-        watch(Progress::Note(&format!("using emulation, which is slow: KVM does not work here ({why})")));
-    }
-
+    let parts = Parts::get(options, command.first().map(Path::new), watch)?;
     let (shares, mark) = (shares(options)?, mark()?);
     let mut guest = Guest::prepare()?;
     if let Some(path) = &options.console {
         guest.keep_console(path)?;
     }
     let mut session = Session::connect(&mut guest, options, streams, &mark)?;
-    guest.add_share("root", Path::new("/"), Access::ReadOnly, architecture)?;
-    if let Some(system) = &system {
-        guest.add_share("system", system, Access::ReadOnly, architecture)?;
-    }
-    for (number, folder) in shares.iter().enumerate() {
-        guest.add_share(&format!("rw{number}"), folder, Access::ReadWrite, architecture)?;
-    }
+    parts.share(&mut guest, &shares)?;
     let environment = environment(options);
     let environment: Vec<_> =
         environment.iter().map(|(name, value)| (name.as_ref(), value.as_ref())).collect();
     let words: Vec<&OsStr> = command.iter().map(AsRef::as_ref).collect();
-    let initramfs = Initramfs {
-        busybox,
-        modules: kernel.needed_modules()?,
-        config: kernel.config()?,
-        settings: settings(options, command, &kernel, &shares, &mark),
-        command: &Command { words: &words, directory: &options.directory, environment: &environment },
-    };
-    let memory_mib = options.memory_mib.unwrap_or_else(default_memory);
+    let command_file = Command { words: &words, directory: &options.directory, environment: &environment };
+    let settings = settings(options, command, &parts.kernel, &shares, &mark);
     let _signals = options.signals.then(|| watch_signals(&guest, options.terminal)).transpose()?;
 
     let begun = Instant::now();
-    guest.start(&qemu, &kernel, &initramfs, accelerator, &options.topology, memory_mib, &options.append)?;
-    let booted_in = session.boot(&mut guest, options, accelerator, &kernel, begun, watch)?;
+    parts.start(&mut guest, options, settings, &command_file)?;
+    let booted_in = session.boot(&mut guest, options, &parts, begun, watch)?;
     let raw = options.terminal.then(Raw::new).transpose().map_err(Error::file("set up", "the terminal"))?;
     let ended = session.attend(&mut guest, options);
     if let (Some(path), Some(log)) = (&options.dmesg, &session.log) {
@@ -161,7 +140,72 @@ pub fn run(options: &Options, command: &[OsString], streams: Streams, watch: Wat
         drop(guest);
     }
     drop(raw);
-    Ok(Exit { status: ended?, kernel: kernel.release, accelerator, booted_in })
+    Ok(Exit { status: ended?, kernel: parts.kernel.release, accelerator: parts.accelerator, booted_in })
+}
+
+/// What a guest is made of, found here or fetched.
+pub struct Parts {
+    pub kernel: Kernel,
+    pub accelerator: Accelerator,
+    architecture: Architecture,
+    qemu: Qemu,
+    /// The programs of a foreign architecture.
+    system: Option<PathBuf>,
+    busybox: Vec<u8>,
+}
+
+impl Parts {
+    /// `program` must be one that the guest's processor can run.
+    pub fn get(options: &Options, program: Option<&Path>, watch: Watch) -> Result<Parts, Error> {
+        let (cache, architecture) = (Cache::of_user()?, options.architecture);
+        let kernel = Kernel::get(&options.kernel, architecture, options.update, &cache, watch)?;
+        let qemu = Qemu::get(architecture, &cache, watch)?;
+        let system =
+            architecture.is_foreign().then(|| system::get(architecture, &cache, watch)).transpose()?;
+        if let (Some(system), Some(program)) = (&system, program) {
+            system::check(program, &options.directory, system, architecture)?;
+        }
+        let busybox = system
+            .as_ref()
+            .map_or_else(|| busybox::get(&cache, watch), |system| busybox::of_system(system))?;
+        let (accelerator, slow) =
+            accel::decide(options.acceleration, architecture, &kernel, &qemu, &busybox, &cache)?;
+        if let Some(why) = slow {
+            watch(Progress::Note(&format!("using emulation, which is slow: KVM does not work here ({why})")));
+        }
+        Ok(Parts { kernel, accelerator, architecture, qemu, system, busybox })
+    }
+
+    /// Shares the root, the programs of a foreign architecture, and folders for writing.
+    pub fn share(&self, guest: &mut Guest, folders: &[PathBuf]) -> Result<(), Error> {
+        guest.add_share("root", Path::new("/"), Access::ReadOnly, self.architecture)?;
+        if let Some(system) = &self.system {
+            guest.add_share("system", system, Access::ReadOnly, self.architecture)?;
+        }
+        for (number, folder) in folders.iter().enumerate() {
+            guest.add_share(&format!("rw{number}"), folder, Access::ReadWrite, self.architecture)?;
+        }
+        Ok(())
+    }
+
+    pub fn start(
+        &self,
+        guest: &mut Guest,
+        options: &Options,
+        settings: Settings,
+        command: &Command,
+    ) -> Result<(), Error> {
+        let initramfs = Initramfs {
+            busybox: self.busybox.clone(),
+            modules: self.kernel.needed_modules()?,
+            config: self.kernel.config()?,
+            settings,
+            command,
+        };
+        let memory_mib = options.memory_mib.unwrap_or_else(default_memory);
+        let (topology, append) = (&options.topology, &options.append);
+        guest.start(&self.qemu, &self.kernel, &initramfs, self.accelerator, topology, memory_mib, append)
+    }
 }
 
 /// The settings of the guest's scripts.
@@ -172,19 +216,11 @@ fn settings(
     shares: &[PathBuf],
     mark: &str,
 ) -> Settings {
-    let mut settings = Settings::default();
-    let lines = |folders: &[PathBuf]| -> Vec<u8> {
-        folders.iter().map(|folder| folder.as_os_str().as_bytes()).collect::<Vec<_>>().join(&b'\n')
-    };
-    let modules = kernel.modules.as_deref().map_or(&[][..], |path| path.as_os_str().as_bytes());
+    let mut settings = places(options, command, kernel, shares);
     let (rows, columns) = terminal::size();
     let log = options.dmesg.is_some();
     settings.set("mode", "run");
-    settings.set("system", if options.architecture.is_foreign() { "yes" } else { "" });
     settings.set("mark", mark);
-    settings.set_bytes("shares", &lines(shares));
-    settings.set_bytes("seen", &lines(&seen(&options.directory, command)));
-    settings.set_bytes("modules", modules);
     settings.set("want_dmesg", if log { "yes" } else { "" });
     settings.set("terminal", if options.terminal { format!("{rows} {columns}") } else { String::new() });
     let (log, streams) =
@@ -193,21 +229,59 @@ fn settings(
     settings
 }
 
+/// The settings of the guest's files.
+pub fn places(options: &Options, command: &[OsString], kernel: &Kernel, shares: &[PathBuf]) -> Settings {
+    let mut settings = Settings::default();
+    let lines = |folders: &[PathBuf]| -> Vec<u8> {
+        folders.iter().map(|folder| folder.as_os_str().as_bytes()).collect::<Vec<_>>().join(&b'\n')
+    };
+    let bytes = |path: Option<&Path>| path.map_or(&[][..], |path| path.as_os_str().as_bytes()).to_owned();
+    let hearth = own_hearth(options);
+    let words: Vec<OsString> = command.iter().cloned().chain(hearth.map(Into::into)).collect();
+    settings.set("system", if options.architecture.is_foreign() { "yes" } else { "" });
+    settings.set_bytes("shares", &lines(shares));
+    settings.set_bytes("seen", &lines(&seen(&options.directory, &words)));
+    settings.set_bytes("modules", &bytes(kernel.modules.as_deref()));
+    settings.set_bytes("hearth", &bytes(hearth));
+    settings
+}
+
+/// The program that the guest finds as `hearth`.
+fn own_hearth(options: &Options) -> Option<&Path> {
+    options.hearth.as_deref().filter(|_| !options.architecture.is_foreign())
+}
+
 /// The command's environment. In a guest with its own programs, PATH leads to them.
 fn environment(options: &Options) -> Vec<(OsString, OsString)> {
-    let value = |name| match name {
+    let value = |name: &str| match name {
         "PATH" if options.architecture.is_foreign() => Some(system::PATH.into()),
         "SHELL" if options.architecture.is_foreign() => Some("/bin/bash".into()),
         name => std::env::var_os(name),
     };
+    inherited(own_hearth(options).is_some(), value, &options.env)
+}
+
+/// The environment that a guest's command inherits from this process, and `own` variables. `with_hearth`: the guest
+/// has a `hearth` of its own.
+pub fn inherited(
+    with_hearth: bool,
+    value: impl Fn(&str) -> Option<OsString>,
+    own: &[(OsString, OsString)],
+) -> Vec<(OsString, OsString)> {
+    let value = |name| match value(name) {
+        Some(path) if name == "PATH" && with_hearth => {
+            Some([OsStr::new(PROGRAMS), &path].join(OsStr::new(":")))
+        }
+        value => value,
+    };
     let inherited = INHERITED.iter().filter_map(|name| Some((OsString::from(name), value(name)?)));
-    inherited.chain(options.env.iter().cloned()).collect()
+    inherited.chain(own.iter().cloned()).collect()
 }
 
 /// State of a running command.
-struct Session {
+pub struct Session {
     /// Lines for the guest's scripts.
-    say: Sender<String>,
+    pub say: Sender<String>,
     wants_log: bool,
     log: Option<Vec<u8>>,
     to_drain: usize,
@@ -217,9 +291,7 @@ struct Session {
 impl Session {
     /// Creates the guest's ports.
     fn connect(guest: &mut Guest, options: &Options, streams: Streams, mark: &str) -> Result<Self, Error> {
-        guest.listen()?;
-        let (say, to_say) = channel();
-        guest.add_loose_port("control", move |stream| speak(stream, &to_say))?;
+        let mut session = Session::without_command(guest)?;
         let wants_log = options.dmesg.is_some();
         if wants_log {
             let (mark, sender) = (mark.to_owned(), guest.sender.clone());
@@ -236,26 +308,35 @@ impl Session {
         } else {
             connect(guest, streams, mark)?;
         }
-        let to_drain = if options.terminal { 0 } else { 2 };
-        Ok(Session { say, wants_log, log: None, to_drain, status: None })
+        session.wants_log = wants_log;
+        session.to_drain = if options.terminal { 0 } else { 2 };
+        Ok(session)
+    }
+
+    /// A guest without a command: it has only the ports of its scripts.
+    pub fn without_command(guest: &mut Guest) -> Result<Self, Error> {
+        guest.listen()?;
+        let (say, to_say) = channel();
+        guest.add_loose_port("control", move |stream| speak(stream, &to_say))?;
+        Ok(Session { say, wants_log: false, log: None, to_drain: 0, status: None })
     }
 
     /// Waits until the command runs; returns how long that took.
-    fn boot(
+    pub fn boot(
         &mut self,
         guest: &mut Guest,
         options: &Options,
-        accelerator: Accelerator,
-        kernel: &Kernel,
+        parts: &Parts,
         begun: Instant,
         watch: Watch,
     ) -> Result<Duration, Error> {
+        let accelerator = parts.accelerator;
         let emulated = match accelerator {
             Accelerator::Kvm => "",
             Accelerator::Tcg => ", emulated",
             Accelerator::Counted => ", emulated, with time by instructions",
         };
-        let label = format!("Linux {}, {}{emulated}", kernel.release, options.topology);
+        let label = format!("Linux {}, {}{emulated}", parts.kernel.release, options.topology);
         let patience = match accelerator {
             Accelerator::Kvm => Duration::from_secs(120),
             Accelerator::Tcg => Duration::from_secs(120 + 6 * u64::from(options.topology.cpus())),
@@ -312,7 +393,7 @@ impl Session {
         self.status.is_some() && self.to_drain == 0 && self.log.is_some() == self.wants_log
     }
 
-    fn take(&mut self, guest: &Guest, event: Event) -> Result<(), Error> {
+    pub fn take(&mut self, guest: &Guest, event: Event) -> Result<(), Error> {
         match event {
             Event::Said(line) => match line.split_once(' ') {
                 Some(("exit", status)) => self.status = status.parse().ok(),
@@ -328,6 +409,7 @@ impl Session {
             }
             Event::Signal(signal) => return Err(Error::Interrupted(signal)),
             Event::Escape => return Err(Error::Interrupted(SIGINT)),
+            Event::Stop => return Err(Error::Interrupted(SIGTERM)),
         }
         Ok(())
     }
@@ -392,7 +474,7 @@ fn attend(mut stream: UnixStream, sender: Sender<Event>) -> io::Result<()> {
 }
 
 /// Turns signals into events, until dropped.
-struct Watching(signal_hook::iterator::Handle);
+pub struct Watching(signal_hook::iterator::Handle);
 
 impl Drop for Watching {
     fn drop(&mut self) {
@@ -400,7 +482,7 @@ impl Drop for Watching {
     }
 }
 
-fn watch_signals(guest: &Guest, terminal: bool) -> Result<Watching, Error> {
+pub fn watch_signals(guest: &Guest, terminal: bool) -> Result<Watching, Error> {
     let ends = [SIGINT, SIGTERM, SIGHUP, SIGQUIT];
     let failed = Error::file("watch for", "signals");
     let signals = if terminal { Signals::new([&ends[..], &[SIGWINCH]].concat()) } else { Signals::new(ends) };
@@ -415,7 +497,7 @@ fn watch_signals(guest: &Guest, terminal: bool) -> Result<Watching, Error> {
 }
 
 /// The folders that are shared for writing, outer ones first.
-fn shares(options: &Options) -> Result<Vec<PathBuf>, Error> {
+pub fn shares(options: &Options) -> Result<Vec<PathBuf>, Error> {
     let mut shares = Vec::new();
     for folder in std::iter::once(&options.directory).chain(&options.rw) {
         let folder = fs::canonicalize(folder).map_err(Error::file("share", folder))?;

@@ -17,6 +17,15 @@ pub fn size() -> (u16, u16) {
     }
 }
 
+/// Whether this process may read its standard input: a background job (`&`) that reads the terminal is stopped.
+pub fn may_read() -> bool {
+    match termios::tcgetpgrp(io::stdin()) {
+        Ok(foreground) => foreground == rustix::process::getpgrp(),
+        // Not a terminal, or not this session's.
+        Err(_) => true,
+    }
+}
+
 /// Raw mode of the terminal, until dropped: each key goes to the guest at once.
 pub struct Raw(Option<Termios>);
 

@@ -71,6 +71,7 @@ fn a_command_has_all_it_needs() {
         rw: vec![other.path().into()],
         env: vec![("ADDED".into(), "it's here".into()), ("UNNAMED".into(), unnamed.path().into())],
         dmesg: Some(dmesg.clone()),
+        hearth: Some("/bin/true".into()),
         timeout: Some(Duration::from_secs(120)),
         ..Options::default()
     };
@@ -91,6 +92,7 @@ fn a_command_has_all_it_needs() {
         cat /sys/kernel/sched_ext/state
         test -r "/boot/config-$(uname -r)" && test -d /sys/fs/cgroup/cgroup.procs -o -e /sys/fs/cgroup/cgroup.procs &&
             test -e /sys/kernel/tracing/events && test -e /dev/shm && echo "all mounted"
+        hearth && command -v hearth
         sleep 1000 &
         exit 3
     "#;
@@ -101,7 +103,8 @@ fn a_command_has_all_it_needs() {
     let exit = exit.unwrap_or_else(|error| panic!("{error}\n{stdout}{stderr}"));
     assert_eq!(exit.status, 3, "{stdout}{stderr}");
     let expected = format!(
-        "input\n<two words><it's $HOME><{place}><{}>\ngiven\nseen\nroot is writable\n2\n0\n1\n0-1\ndisabled\nall mounted\n",
+        "input\n<two words><it's $HOME><{place}><{}>\ngiven\nseen\nroot is writable\n2\n0\n1\n0-1\ndisabled\nall mounted\n\
+         /run/hearth/bin/hearth\n",
         named.display()
     );
     assert_eq!(std::fs::read_to_string(&named).unwrap(), "seen\n", "the host's /tmp was written to");

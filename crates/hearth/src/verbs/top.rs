@@ -1,6 +1,8 @@
+mod programs;
 mod tui;
 
-use self::tui::Reading;
+use self::programs::Sampler;
+use self::tui::{Reading, View};
 use crate::arguments::examples;
 use crate::failure::{Failure, Outcome};
 use crate::output;
@@ -14,8 +16,9 @@ use std::time::{Duration, Instant};
 
 /// Watch the policy that runs in the kernel
 ///
-/// Shows the policy's sets of cores on the topology, the placements by reason, and rates of its other events.
-/// Press q to quit; the policy continues.
+/// Shows each core with its load and the policy's set that it is in, the placements by reason, rates of other
+/// events, and the programs that run. Many cores fold into a grid. Press ? for keys and columns, q to quit; the
+/// policy continues.
 #[derive(clap::Args)]
 #[command(after_help = examples(&[
     "hearth top",
@@ -30,14 +33,16 @@ pub struct Args {
 impl Args {
     pub fn run(self) -> Outcome {
         let mut client = Client::of_this_machine()?;
-        let first = read(&mut client)?;
+        let mut sampler = Sampler::new();
+        let first = read(&mut client, &mut sampler)?;
         if !std::io::stdout().is_terminal() || output::is_dumb_terminal() {
             let failure =
                 Failure::usage("`hearth top` needs a terminal that can move the cursor as standard output");
             return Err(failure.help("print with `hearth status`; in a virtual machine: hearth vm --tty"));
         }
         let mut terminal = ratatui::try_init().map_err(terminal_failed)?;
-        let watched = watch(&mut terminal, &mut client, first, Duration::from_millis(self.interval));
+        let interval = Duration::from_millis(self.interval);
+        let watched = watch(&mut terminal, first, interval, || Ok(read(&mut client, &mut sampler)?));
         ratatui::restore();
         watched?;
         Ok(ExitCode::SUCCESS)
@@ -48,38 +53,46 @@ fn terminal_failed(error: std::io::Error) -> Failure {
     Failure::new(format_args!("cannot use the terminal: {error}"))
 }
 
-fn read(client: &mut Client) -> Result<Reading, Error> {
-    Ok(Reading { info: client.info()?, statistics: client.statistics()?, cores: client.cores()?.cores })
+fn read(client: &mut Client, sampler: &mut Sampler) -> Result<Reading, Error> {
+    Ok(Reading {
+        info: client.info()?,
+        statistics: client.statistics()?,
+        cores: client.cores()?.cores,
+        sample: sampler.sample(),
+    })
 }
 
-/// Draws a reading every `interval`, and after a resize, until a key ends it.
+/// Draws a reading every `interval`, and after a key or a resize, until a key ends it.
 fn watch(
     terminal: &mut DefaultTerminal,
-    client: &mut Client,
     mut now: Reading,
     interval: Duration,
+    mut read: impl FnMut() -> Result<Reading, Failure>,
 ) -> Result<(), Failure> {
+    let mut view = View { colours: output::has_colours(&std::io::stdout()), ..View::default() };
     let mut before = None;
     loop {
         let until = Instant::now() + interval;
-        terminal.draw(|frame| tui::draw(frame, before.as_ref(), &now)).map_err(terminal_failed)?;
-        while event::poll(until.saturating_duration_since(Instant::now())).map_err(terminal_failed)? {
+        loop {
+            terminal.draw(|frame| tui::draw(frame, &view, before.as_ref(), &now)).map_err(terminal_failed)?;
+            if !event::poll(until.saturating_duration_since(Instant::now())).map_err(terminal_failed)? {
+                break;
+            }
             match event::read().map_err(terminal_failed)? {
+                Event::Key(key) if key.kind != KeyEventKind::Press => {}
+                Event::Key(KeyEvent { code: KeyCode::Esc, .. }) if view.help => view.help = false,
                 Event::Key(key) if ends(key) => return Ok(()),
-                Event::Resize(..) => {
-                    terminal
-                        .draw(|frame| tui::draw(frame, before.as_ref(), &now))
-                        .map_err(terminal_failed)?;
-                }
+                Event::Key(KeyEvent { code: KeyCode::Char('?'), .. }) => view.help = !view.help,
+                Event::Key(KeyEvent { code: KeyCode::Tab, .. }) => view.panel += 1,
                 _ => {}
             }
         }
-        let next = read(client)?;
+        let next = read()?;
         before = Some(std::mem::replace(&mut now, next));
     }
 }
 
 fn ends(key: KeyEvent) -> bool {
     let control_c = key.code == KeyCode::Char('c') && key.modifiers.contains(KeyModifiers::CONTROL);
-    key.kind == KeyEventKind::Press && (control_c || matches!(key.code, KeyCode::Char('q') | KeyCode::Esc))
+    control_c || matches!(key.code, KeyCode::Char('q') | KeyCode::Esc)
 }

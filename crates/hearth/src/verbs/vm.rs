@@ -1,9 +1,13 @@
+mod detached;
+
+use self::detached::Verb;
 use crate::arguments::{examples, time};
 use crate::failure::{Failure, HEARTH_FAILED, Outcome};
 use crate::output::{self, Document};
 use crate::table::{Column, table};
 use clap::{ArgGroup, ValueEnum};
 use hearth_machine::Machine;
+use hearth_vm::detached::{Place, Running};
 use hearth_vm::{Acceleration, Architecture, Error, Listed, Options, Progress, Streams, Topology, Wish};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
@@ -21,25 +25,60 @@ use std::time::Duration;
 /// the command's (128 + N if signal N ended it; 126 or 127 if it cannot be run), or 125 if the virtual
 /// machine failed or the time was over.
 #[derive(clap::Args)]
-#[command(group = ArgGroup::new("topology").args(["cpus", "sockets", "cores", "smt", "numa"]).multiple(true).conflicts_with("machine"))]
+#[command(
+    args_conflicts_with_subcommands = true,
+    disable_help_subcommand = true,
+    subcommand_value_name = "VERB"
+)]
 #[command(after_help = examples(&[
     "hearth vm -- hearth exec nest -- make -j8",
     "hearth vm --sockets 4 --cores 4 --smt 2 -- make -j32",
+    "hearth vm start --cpus 16                   # then: hearth vm shell, hearth vm stop",
+    "hearth vm -- start                          # a command that has the name of a verb",
 ]))]
 pub struct Args {
+    #[command(subcommand)]
+    verb: Option<Verb>,
+
     /// Architecture of the guest's processors [default: the host's]. Another one than the host's is emulated, and a
     /// small Debian of that architecture, downloaded once, hides the host's programs
     #[arg(long, value_enum, value_name = "ARCHITECTURE")]
     arch: Option<Arch>,
-    /// The kernel: a version or the beginning of one (`6.18`), `latest`, or the path of an image
-    #[arg(short, long, default_value = "latest")]
-    kernel: String,
-    /// List the available kernels, and which of them are downloaded
+    /// List the available kernels, which of them are downloaded, and the machines that run
     #[arg(long, conflicts_with_all = ["command", "topology", "machine"])]
     list: bool,
     /// With --list: print JSON (schema hearth.vm.kernels/1) instead of text
     #[arg(long, requires = "list")]
     json: bool,
+
+    #[command(flatten)]
+    guest: Guest,
+
+    /// Set an environment variable of the command. PATH, HOME, TERM, LANG, SHELL and HEARTH_LIB are always
+    /// passed on. Repeatable
+    #[arg(short, long, value_parser = assignment, value_name = "NAME=VALUE")]
+    env: Vec<(OsString, OsString)>,
+    /// Connect the command to the terminal, as the shell is
+    #[arg(short, long)]
+    tty: bool,
+    /// Kill the command after this time, in seconds or with a unit: `90`, `5m`, `2h` [default: none]
+    #[arg(long, value_parser = time, value_name = "TIME")]
+    timeout: Option<Duration>,
+    /// Write the kernel's log to this file after the command has ended
+    #[arg(long, value_name = "FILE")]
+    dmesg: Option<PathBuf>,
+    /// The command and its arguments [default: an interactive shell]
+    #[arg(trailing_var_arg = true)]
+    command: Vec<OsString>,
+}
+
+/// The guest: the flags that `vm` and `vm start` share.
+#[derive(clap::Args)]
+#[command(group = ArgGroup::new("topology").args(["cpus", "sockets", "cores", "smt", "numa"]).multiple(true).conflicts_with("machine"))]
+pub struct Guest {
+    /// The kernel: a version or the beginning of one (`6.18`), `latest`, or the path of an image
+    #[arg(short, long, default_value = "latest")]
+    kernel: String,
     /// Look for a newer kernel even if a downloaded one matches --kernel
     #[arg(long)]
     update: bool,
@@ -77,29 +116,12 @@ pub struct Args {
     /// Share another folder for writing. Repeatable
     #[arg(long, value_name = "FOLDER")]
     rw: Vec<PathBuf>,
-    /// Set an environment variable of the command. PATH, HOME, TERM, LANG, SHELL and HEARTH_LIB are always
-    /// passed on. Repeatable
-    #[arg(short, long, value_parser = assignment, value_name = "NAME=VALUE")]
-    env: Vec<(OsString, OsString)>,
-    /// Connect the command to the terminal, as the shell is
-    #[arg(short, long)]
-    tty: bool,
-    /// Kill the command after this time, in seconds or with a unit: `90`, `5m`, `2h` [default: none]
-    #[arg(long, value_parser = time, value_name = "TIME")]
-    timeout: Option<Duration>,
     /// Write the output of the kernel's console to this file
     #[arg(long, value_name = "FILE")]
     console: Option<PathBuf>,
-    /// Write the kernel's log to this file after the command has ended
-    #[arg(long, value_name = "FILE")]
-    dmesg: Option<PathBuf>,
     /// Print errors only
     #[arg(short, long)]
     quiet: bool,
-
-    /// The command and its arguments [default: an interactive shell]
-    #[arg(trailing_var_arg = true)]
-    command: Vec<OsString>,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -125,11 +147,17 @@ enum Accel {
 #[derive(Serialize)]
 struct List {
     kernels: Vec<Listed>,
+    /// Those of `hearth vm start`.
+    machines: Vec<Running>,
 }
 
 impl Args {
     pub fn run(self) -> Outcome {
-        let mut progress = ProgressDisplay::new(self.quiet);
+        if let Some(verb) = self.verb {
+            return verb.run();
+        }
+        refuse_late_verb(&self.command, std::env::args_os())?;
+        let mut progress = ProgressDisplay::new(self.guest.quiet);
         let architecture = match self.arch {
             None => Architecture::HOST,
             Some(Arch::Amd64) => Architecture::X86_64,
@@ -138,7 +166,6 @@ impl Args {
         if self.list {
             return list(architecture, self.json, &mut progress);
         }
-        let topology = self.topology()?;
         let interactive = self.command.is_empty();
         let on_terminal = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
         if self.tty && !on_terminal {
@@ -147,6 +174,37 @@ impl Args {
         }
         let options = Options {
             architecture,
+            env: self.env,
+            timeout: self.timeout,
+            dmesg: self.dmesg,
+            terminal: self.tty || interactive && on_terminal,
+            signals: true,
+            ..self.guest.options()?
+        };
+        if let Some(file) = &options.dmesg {
+            output::check_writable(file).map_err(|failure| failure.status(HEARTH_FAILED))?;
+        }
+        let command = match interactive {
+            true if architecture.is_foreign() => vec!["/bin/bash".into()],
+            true => vec![shell()],
+            false => self.command,
+        };
+        progress.on_terminal = options.terminal;
+        let exit = hearth_vm::run(&options, &command, Streams::inherited(), &mut |step| progress.tell(step));
+        progress.bar.finish_and_clear();
+        Ok(ExitCode::from(exit.map_err(failure)?.status))
+    }
+}
+
+impl Guest {
+    /// # Errors
+    /// The topology is impossible, or the file of --console cannot be written.
+    fn options(self) -> Result<Options, Failure> {
+        let topology = self.topology()?;
+        if let Some(file) = &self.console {
+            output::check_writable(file).map_err(|failure| failure.status(HEARTH_FAILED))?;
+        }
+        Ok(Options {
             kernel: self.kernel,
             update: self.update,
             topology,
@@ -158,27 +216,11 @@ impl Args {
                 Accel::Icount => Acceleration::Counted,
             },
             rw: self.rw,
-            env: self.env,
-            timeout: self.timeout,
             console: self.console,
-            dmesg: self.dmesg,
             append: self.append.join(" "),
-            terminal: self.tty || interactive && on_terminal,
-            signals: true,
+            hearth: std::env::current_exe().ok(),
             ..Options::default()
-        };
-        for file in options.console.iter().chain(&options.dmesg) {
-            output::check_writable(file).map_err(|failure| failure.status(HEARTH_FAILED))?;
-        }
-        let command = match interactive {
-            true if architecture.is_foreign() => vec!["/bin/bash".into()],
-            true => vec![std::env::var_os("SHELL").unwrap_or_else(|| "/bin/sh".into())],
-            false => self.command,
-        };
-        progress.on_terminal = options.terminal;
-        let exit = hearth_vm::run(&options, &command, Streams::inherited(), &mut |step| progress.tell(step));
-        progress.bar.finish_and_clear();
-        Ok(ExitCode::from(exit.map_err(failure)?.status))
+        })
     }
 
     fn topology(&self) -> Result<Topology, Failure> {
@@ -193,6 +235,25 @@ impl Args {
             }),
         };
         topology.map_err(Failure::usage)
+    }
+}
+
+/// The user's shell.
+fn shell() -> OsString {
+    std::env::var_os("SHELL").unwrap_or_else(|| "/bin/sh".into())
+}
+
+/// Fails if the command is a verb that stands behind options: `vm --cpus 4 start`. Behind `--` it is a command.
+fn refuse_late_verb(command: &[OsString], mut line: impl Iterator<Item = OsString>) -> Result<(), Failure> {
+    let first = command.first().and_then(|word| word.to_str());
+    match first.filter(|word| detached::VERBS.contains(word)) {
+        Some(verb) if !line.any(|word| word == "--") => {
+            let failure = Failure::usage(format_args!("`{verb}` is a verb, and its options stand behind it"));
+            Err(failure.help(format_args!(
+                "hearth vm {verb} [OPTIONS]; to run a command of this name: hearth vm [OPTIONS] -- {verb}"
+            )))
+        }
+        _ => Ok(()),
     }
 }
 
@@ -223,8 +284,15 @@ fn list(architecture: Architecture, json: bool, progress: &mut ProgressDisplay) 
         ("kernel", |kernel| kernel.release.clone()),
         ("downloaded", |kernel| if kernel.cached { "yes" } else { "-" }.into()),
     ];
-    let document = Document { schema: "hearth.vm.kernels/1", content: List { kernels } };
-    output::print(json, &document, || table(3, &columns, &document.content.kernels))
+    let machines = Place::all().map_err(failure)?;
+    let document = Document { schema: "hearth.vm.kernels/1", content: List { kernels, machines } };
+    output::print(json, &document, || {
+        let List { kernels, machines } = &document.content;
+        let running = machines.iter().map(|machine| format!("\nmachine `{}` runs: {machine}", machine.name));
+        let mut text = table(3, &columns, kernels) + &running.collect::<String>();
+        text.push_str(if machines.is_empty() { "" } else { "\n" });
+        text
+    })
 }
 
 /// Shows progress: a spinner on a terminal, otherwise lines.
@@ -319,6 +387,18 @@ mod tests {
         assert_eq!(time("90"), Ok(Duration::from_secs(90)));
         assert_eq!(time("5m"), Ok(Duration::from_secs(300)));
         assert!(time("0").is_err() && time("soon").is_err());
+    }
+
+    #[test]
+    fn verbs_stand_before_their_options() {
+        let refused = |line: &str| {
+            let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
+            let command = [words.last().unwrap().clone()];
+            refuse_late_verb(&command, words.into_iter()).is_err()
+        };
+        assert!(refused("hearth vm --cpus 4 start"));
+        assert!(!refused("hearth vm --cpus 4 -- start"));
+        assert!(!refused("hearth vm --cpus 4 make"));
     }
 
     #[test]

@@ -1,5 +1,8 @@
 //! Draws the screen of `hearth top`.
 
+mod map;
+
+use super::programs::{Program, Sample};
 use crate::table::number;
 use hearth_scx::protocol::Info;
 use hearth_scx::statistics::{CoreState, Difference, Statistics};
@@ -7,8 +10,7 @@ use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
-use ratatui::widgets::{Block, Paragraph};
-use std::collections::BTreeMap;
+use ratatui::widgets::{Block, Clear, Paragraph};
 use std::time::Duration;
 
 /// The state of the running policy at one time.
@@ -16,43 +18,83 @@ pub struct Reading {
     pub info: Info,
     pub statistics: Statistics,
     pub cores: Vec<CoreState>,
+    /// What ran since the reading before.
+    pub sample: Sample,
+}
+
+/// What the user chose to see.
+#[derive(Default)]
+pub struct View {
+    pub colours: bool,
+    /// The explanation of the screen lies over it.
+    pub help: bool,
+    /// The panel to show where only one fits.
+    pub panel: usize,
 }
 
 /// Colours of the policy's sets, in order.
 const SET_COLOURS: [Color; 4] = [Color::Green, Color::Blue, Color::Magenta, Color::Cyan];
-/// Width of the list of reasons: name, rate, share, bar.
-const REASONS_WIDTH: u16 = 44;
+/// Widths of the panels: the rates take what the others leave.
+const LEFT: u16 = 44;
+const RIGHT: u16 = 30;
+/// Rows of the panels that the cores leave free.
+const PANELS: u16 = 11;
 /// Length of the bar for 100%.
 const BAR: usize = 16;
 
 /// Draws a reading. Rates are those since the reading `before`, or since the policy was loaded.
-pub fn draw(frame: &mut Frame, before: Option<&Reading>, now: &Reading) {
-    let width = usize::from(frame.area().width.saturating_sub(2)).max(1);
-    let cores = topology(now, width);
-    let [head, map, rest] = Layout::vertical([
+pub fn draw(frame: &mut Frame, view: &View, before: Option<&Reading>, now: &Reading) {
+    let area = frame.area();
+    let since = Difference::new(before.map(|before| &before.statistics), &now.statistics);
+    let map = map::Map::new(view, before, now);
+    let below_title = area.height.saturating_sub(1);
+    let room = below_title.saturating_sub(PANELS).max(below_title / 2).saturating_sub(2);
+    let (folds, cores) = map.lines(usize::from(area.width.saturating_sub(2)), usize::from(room));
+    let [head, top, rest] = Layout::vertical([
         Constraint::Length(1),
         Constraint::Length(cores.len() as u16 + 2),
         Constraint::Min(0),
     ])
-    .areas(frame.area());
+    .areas(area);
     frame.render_widget(title(now), head);
-    frame.render_widget(Paragraph::new(cores).block(Block::bordered().title(legend(&now.info))), map);
-    let [left, right] =
-        Layout::horizontal([Constraint::Length(REASONS_WIDTH), Constraint::Min(0)]).areas(rest);
-    let since = Difference::new(before.map(|before| &before.statistics), &now.statistics);
-    lines(frame, left, " placements by reason, per second ", reasons(&since, now));
-    lines(frame, right, " per second ", rates(&since, &now.statistics));
+    frame.render_widget(
+        Paragraph::new(cores).block(Block::bordered().title(legend(view, &now.info, folds))),
+        top,
+    );
+    panels(frame, view, &since, now, rest);
+    if view.help {
+        help(frame);
+    }
 }
 
-fn lines(frame: &mut Frame, area: Rect, title: &'static str, lines: Vec<Line>) {
-    frame.render_widget(Paragraph::new(lines).block(Block::bordered().title(title)), area);
+/// Draws the panels, or one of them where there is no room for all.
+fn panels(frame: &mut Frame, view: &View, since: &Difference, now: &Reading, area: Rect) {
+    let reasons = ("placements by reason, per second", reasons(since, now));
+    let programs = ("programs", programs(&now.sample));
+    let rates = ("per second", rates(since, now));
+    if area.width >= LEFT + RIGHT && area.height >= 8 {
+        let [left, right] = Layout::horizontal([Constraint::Length(LEFT), Constraint::Min(0)]).areas(area);
+        let wanted = (reasons.1.len() as u16 + 2).min(area.height / 2);
+        let [above, below] = Layout::vertical([Constraint::Length(wanted), Constraint::Min(0)]).areas(left);
+        panel(frame, above, reasons);
+        panel(frame, below, programs);
+        panel(frame, right, rates);
+    } else {
+        let mut all = [programs, reasons, rates];
+        let (title, lines) = std::mem::take(&mut all[view.panel % 3]);
+        panel(frame, area, (title, lines));
+    }
+}
+
+fn panel(frame: &mut Frame, area: Rect, (title, lines): (&str, Vec<Line>)) {
+    frame.render_widget(Paragraph::new(lines).block(Block::bordered().title(format!(" {title} "))), area);
 }
 
 fn title(now: &Reading) -> Line<'static> {
     let up = Duration::from_secs(now.statistics.uptime_ns / 1_000_000_000);
     let bold = Style::new().add_modifier(Modifier::BOLD);
     let rest = format!(
-        " (q quits) · {} · {} · Linux {} · frequencies: {}",
+        " · ? keys · {} · {} · Linux {} · frequencies: {}",
         now.info.scope,
         humantime::format_duration(up),
         now.info.kernel,
@@ -61,65 +103,25 @@ fn title(now: &Reading) -> Line<'static> {
     Line::from(vec![Span::styled(now.info.policy.clone(), bold), Span::raw(rest)])
 }
 
-/// ` cores: primary 3, reserve 1 of 5 · # busy ~ kept warm `
-fn legend(info: &Info) -> Line<'static> {
-    let mut spans = vec![Span::raw(" cores")];
+/// ` cores: primary 3, reserve 1 of 5 `
+fn legend(view: &View, info: &Info, folds: usize) -> Line<'static> {
+    let mut spans =
+        vec![Span::raw(if folds > 1 { format!(" {folds} cores a cell") } else { " cores".into() })];
     for (index, set) in info.sets.iter().enumerate() {
         let most = set.most.map_or_else(String::new, |most| format!(" of {most}"));
         let text = format!("{} {} {}{most}", if index == 0 { ":" } else { "," }, set.name, set.members.len());
-        spans.push(Span::styled(text, SET_COLOURS[index % SET_COLOURS.len()]));
+        spans.push(Span::styled(text, colour(view, Some(index))));
     }
-    spans.push(Span::raw(" · # busy, ~ kept warm "));
+    spans.push(Span::raw(" "));
     Line::from(spans)
 }
 
-/// The cores, in one or more lines for each last-level cache; hyperthreads are adjacent.
-fn topology(now: &Reading, width: usize) -> Vec<Line<'static>> {
-    let mut dies: BTreeMap<(u64, u64, u64), BTreeMap<u64, Vec<&CoreState>>> = BTreeMap::new();
-    for core in &now.cores {
-        let physicals = dies.entry((core.socket, core.numa, core.llc)).or_default();
-        physicals.entry(core.physical).or_default().push(core);
+/// The colour of one of the policy's sets.
+fn colour(view: &View, set: Option<usize>) -> Style {
+    match set.filter(|_| view.colours) {
+        Some(set) => Style::new().fg(SET_COLOURS[set % SET_COLOURS.len()]),
+        None => Style::new(),
     }
-    let known = now.cores.iter().any(|core| core.seen_khz > 0);
-    let mut lines = Vec::new();
-    for ((socket, _, llc), physicals) in dies {
-        let head = format!("socket {socket} die {llc:<3} ");
-        let room = width.saturating_sub(head.len()).max(1);
-        let (mut line, mut used) = (vec![Span::raw(head.clone())], 0);
-        for threads in physicals.values() {
-            let cells: Vec<Span> = threads.iter().map(|core| cell(core, &now.info, known)).collect();
-            let wide = cells.iter().map(Span::width).sum::<usize>() + 1;
-            if used > 0 && used + wide > room {
-                lines.push(Line::from(std::mem::take(&mut line)));
-                line.push(Span::raw(" ".repeat(head.len())));
-                used = 0;
-            }
-            line.extend(cells);
-            line.push(Span::raw(" "));
-            used += wide;
-        }
-        lines.push(Line::from(line));
-    }
-    lines
-}
-
-/// The initial of the core's set, its activity, and its frequency in GHz if the frequency of any core is
-/// known.
-fn cell(core: &CoreState, info: &Info, frequency: bool) -> Span<'static> {
-    let set = (0..info.sets.len().min(64)).find(|set| core.sets >> set & 1 == 1);
-    let initial = set.and_then(|set| info.sets[set].name.chars().next()).unwrap_or('·').to_ascii_uppercase();
-    let (activity, modifier) = match core {
-        CoreState { spinning: 1, .. } => ('~', Modifier::BOLD),
-        CoreState { running: 1, .. } => ('#', Modifier::REVERSED),
-        _ => (' ', Modifier::DIM),
-    };
-    let ghz = match (frequency, core.seen_khz) {
-        (false, _) => String::new(),
-        (true, 0) => "   ".into(),
-        (true, khz) => format!("{:.1}", khz as f64 / 1e6),
-    };
-    let colour = set.map_or(Color::Reset, |set| SET_COLOURS[set % SET_COLOURS.len()]);
-    Span::styled(format!("{initial}{activity}{ghz}"), Style::new().fg(colour).add_modifier(modifier))
 }
 
 fn reasons(since: &Difference, now: &Reading) -> Vec<Line<'static>> {
@@ -139,35 +141,83 @@ fn reasons(since: &Difference, now: &Reading) -> Vec<Line<'static>> {
     counts.into_iter().map(line).collect()
 }
 
-fn rates(since: &Difference, now: &Statistics) -> Vec<Line<'static>> {
+fn programs(sample: &Sample) -> Vec<Line<'static>> {
+    let head = Line::from(format!("{:<12} {:>6} {:>7} {:>9}", "program", "cores", "threads", "wait"));
+    let line = |program: &Program| {
+        let cores = program.usage.run_ns as f64 / 1e9 / sample.seconds.max(1e-9);
+        let wait = program.usage.mean_wait_ns().map_or("-".into(), time);
+        let name: String = program.name.chars().take(12).collect();
+        Line::from(format!("{name:<12} {cores:>6.2} {:>7} {wait:>9}", program.threads))
+    };
+    std::iter::once(head).chain(sample.programs.iter().map(line)).collect()
+}
+
+/// The most telling first: a short screen has no room for the last.
+fn rates(since: &Difference, now: &Reading) -> Vec<Line<'static>> {
     let percent = |counter: fn(&Statistics) -> u64| format!("{:.1} %", 100.0 * since.share(counter));
     let rate = |counter: fn(&Statistics) -> u64| number(since.rate(counter));
+    let statistics = &now.statistics;
     [
+        ("runnable", format!("{} of {}", statistics.runnable, statistics.threads)),
         ("wake-ups", rate(|s| s.wakeups)),
-        ("new threads", rate(|s| s.news)),
-        ("switches", rate(|s| s.switches)),
+        ("mean wait", now.sample.total.mean_wait_ns().map_or("-".into(), time)),
+        ("placement", since.place_mean_ns().map_or("-".into(), time)),
         ("migrations", rate(|s| s.migrations)),
-        ("steals", rate(|s| s.steals)),
         ("preemptions", rate(|s| s.preemptions)),
+        ("steals", rate(|s| s.steals)),
         ("underload", number(since.underload_per_s())),
-        ("kept warm", percent(|s| s.spin_ns)),
         ("idle", percent(|s| s.idle_ns)),
-        ("placement", since.place_mean_ns().map_or("-".into(), |ns| format!("{} ns", number(ns)))),
-        ("runnable", format!("{} of {}", now.runnable, now.threads)),
+        ("kept warm", percent(|s| s.spin_ns)),
+        ("switches", rate(|s| s.switches)),
+        ("new threads", rate(|s| s.news)),
     ]
     .into_iter()
-    .map(|(name, value)| Line::from(format!("{name:<12} {value:>12}")))
+    .map(|(name, value)| Line::from(format!("{name:<12} {value:>13}")))
     .collect()
+}
+
+/// A time with a unit.
+fn time(ns: f64) -> String {
+    match ns {
+        ..1e3 => format!("{ns:.0} ns"),
+        ..1e6 => format!("{:.1} µs", ns / 1e3),
+        _ => format!("{:.1} ms", ns / 1e6),
+    }
+}
+
+const HELP: &str = "\
+q, Esc   quit; the policy continues
+?        show and hide this text
+Tab      next panel, where only one fits
+
+cores    number, initial of the set,
+         # runs, ~ kept warm by spinning
+load     time that a core was not idle;
+         · none, ▁ to █ up to all
+program  on a core: the one that ran most.
+         cores: time on cores per second
+wait     mean time from ready to running";
+
+fn help(frame: &mut Frame) {
+    let (width, height) = (44, HELP.lines().count() as u16 + 2);
+    let area = frame.area();
+    let (width, height) = (area.width.min(width), area.height.min(height));
+    let area = Rect::new((area.width - width) / 2, (area.height - height) / 2, width, height);
+    frame.render_widget(Clear, area);
+    frame.render_widget(Paragraph::new(HELP).block(Block::bordered().title(" keys and columns ")), area);
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::verbs::top::programs::Usage;
     use hearth_scx::protocol::SetInfo;
     use ratatui::Terminal;
     use ratatui::backend::TestBackend;
+    use ratatui::buffer::{Buffer, Cell};
 
-    fn reading(uptime_s: u64, placements: [u64; 2], wakeups: u64) -> Reading {
+    /// A policy on a machine whose dies have `die` cores, of two threads each; `uptime_s` after its load.
+    fn reading(cores: u64, die: u64, uptime_s: u64, placements: [u64; 2], wakeups: u64) -> Reading {
         let set = |name: &str, most, members: &[u32]| SetInfo {
             name: name.into(),
             doc: String::new(),
@@ -180,13 +230,13 @@ mod tests {
             scope: "system".into(),
             frequency: "model:xeon-5218".into(),
             reasons: ["none", "cfs", "primary"].map(String::from).to_vec(),
-            sets: vec![set("primary", None, &[0, 1]), set("reserve", Some(5), &[4])],
+            sets: vec![set("primary", None, &[0, 1]), set("reserve", Some(5), &[2])],
             ..Info::default()
         };
         let statistics = Statistics {
             policy: "nest".into(),
             uptime_ns: uptime_s * 1_000_000_000,
-            cores_online: 8,
+            cores_online: cores,
             threads: 90,
             runnable: 3,
             placements: [("cfs".into(), placements[0]), ("primary".into(), placements[1])].into(),
@@ -199,62 +249,113 @@ mod tests {
         };
         let core = |cpu: u64| CoreState {
             cpu,
-            socket: cpu / 4,
-            llc: cpu / 4,
+            socket: cpu / die,
+            llc: cpu / die,
             physical: cpu / 2,
-            running: u64::from(cpu == 0),
+            running: u64::from(cpu == 0 || cpu > 1 && cpu.is_multiple_of(7)),
             spinning: u64::from(cpu == 1),
+            ready: u64::from(cpu == 0) * 2,
             seen_khz: if cpu < 2 { 3_900_000 } else { 0 },
+            // Core 0 is never idle, core 4 half of the time, and so on.
+            idle_ns: uptime_s * 1_000_000_000 * (cpu % 9) / 8,
             sets: match cpu {
                 0 | 1 => 1,
-                4 => 2,
+                2 => 2,
                 _ => 0,
             },
             ..CoreState::default()
         };
-        Reading { info, statistics, cores: (0..8).map(core).collect() }
+        let program = |name: &str, threads, run_ns| Program {
+            name: name.into(),
+            processes: 1,
+            threads,
+            usage: Usage { run_ns, wait_ns: 61_000, runs: 10 },
+        };
+        let sample = Sample {
+            seconds: 2.0,
+            programs: vec![
+                program("cc1plus", 12, 2_500_000_000),
+                program("a-name-that-is-too-long", 1, 3_000_000),
+            ],
+            on_core: [(0, "cc1plus".into()), (2, "make".into())].into(),
+            total: Usage { run_ns: 1, wait_ns: 12_500_000, runs: 5 },
+        };
+        Reading { info, statistics, cores: (0..cores).map(core).collect(), sample }
     }
 
-    fn drawn(width: u16, height: u16) -> String {
+    fn screen(view: &View, (cores, die): (u64, u64), (width, height): (u16, u16)) -> Buffer {
         let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
-        let (before, now) = (reading(10, [100, 100], 1000), reading(12, [120, 160], 1400));
-        terminal.draw(|frame| draw(frame, Some(&before), &now)).unwrap();
-        let buffer = terminal.backend().buffer();
-        let rows = buffer.content.chunks(usize::from(width));
-        let row = |cells: &[ratatui::buffer::Cell]| {
-            cells.iter().map(|cell| cell.symbol()).collect::<String>().trim_end().to_owned()
-        };
-        rows.map(row).collect::<Vec<_>>().join("\n")
+        let before = reading(cores, die, 10, [100, 100], 1000);
+        let now = reading(cores, die, 12, [120, 160], 1400);
+        terminal.draw(|frame| draw(frame, view, Some(&before), &now)).unwrap();
+        terminal.backend().buffer().clone()
+    }
+
+    fn text(buffer: &Buffer) -> String {
+        let row =
+            |cells: &[Cell]| cells.iter().map(Cell::symbol).collect::<String>().trim_end().to_owned() + "\n";
+        buffer.content.chunks(usize::from(buffer.area.width).max(1)).map(row).collect()
+    }
+
+    /// Compares a screen with the file `screens/NAME.txt`; `BLESS=1` writes it.
+    fn compare(name: &str, buffer: &Buffer) {
+        let path = format!("{}/src/verbs/top/screens/{name}.txt", env!("CARGO_MANIFEST_DIR"));
+        let text = text(buffer);
+        if std::env::var_os("BLESS").is_some() {
+            std::fs::write(&path, &text).unwrap();
+        }
+        let expected = std::fs::read_to_string(&path).unwrap_or_default();
+        assert_eq!(text, expected, "{path}: if this is intended, run the test with BLESS=1");
+    }
+
+    const COLOURED: View = View { colours: true, help: false, panel: 0 };
+
+    #[test]
+    fn screens() {
+        for (name, cores, size) in [
+            ("4-80x24", (4, 4), (80, 24)),
+            ("16-80x24", (16, 8), (80, 24)),
+            ("64-80x24", (64, 16), (80, 24)),
+            ("640-80x24", (640, 80), (80, 24)),
+            ("4-40x10", (4, 4), (40, 10)),
+            ("64-40x10", (64, 64), (40, 10)),
+            ("640-40x10", (640, 80), (40, 10)),
+            ("64-200x50", (64, 16), (200, 50)),
+        ] {
+            compare(name, &screen(&COLOURED, cores, size));
+        }
+        compare("help-80x24", &screen(&View { help: true, ..COLOURED }, (4, 4), (80, 24)));
     }
 
     #[test]
-    fn a_screen() {
-        let expected = "\
-nest (q quits) · system · 12s · Linux 7.3.4 · frequencies: model:xeon-5218
-┌ cores: primary 2, reserve 1 of 5 · # busy, ~ kept warm ──────────────────────────┐
-│socket 0 die 0   P#3.9P~3.9 ·    ·                                                │
-│socket 1 die 1   R    ·     ·    ·                                                │
-└──────────────────────────────────────────────────────────────────────────────────┘
-┌ placements by reason, per second ────────┐┌ per second ──────────────────────────┐
-│cfs            10.0   25% ████            ││wake-ups              200             │
-│primary        30.0   75% ████████████    ││new threads          0.00             │
-│                                          ││switches             0.00             │
-│                                          ││migrations           0.00             │
-│                                          ││steals               0.00             │
-│                                          ││preemptions          0.00             │
-│                                          ││underload            10.0             │
-│                                          ││kept warm          17.5 %             │
-│                                          ││idle               43.8 %             │
-│                                          ││placement               -             │
-│                                          ││runnable          3 of 90             │
-└──────────────────────────────────────────┘└──────────────────────────────────────┘";
-        assert_eq!(drawn(84, 18).trim_end(), expected);
+    fn where_one_panel_fits_a_key_shows_the_next() {
+        let shown = |panel| text(&screen(&View { panel, ..COLOURED }, (4, 4), (40, 12)));
+        assert!(shown(0).contains("cc1plus") && !shown(0).contains("primary        30.0"));
+        assert!(shown(1).contains("primary        30.0"));
+        assert!(shown(2).contains("mean wait"));
+        assert_eq!(shown(3), shown(0));
+    }
+
+    #[test]
+    fn without_colours_there_are_none() {
+        let coloured = |view: &View| {
+            let screen = screen(view, (64, 16), (80, 24));
+            screen.content.iter().any(|cell| cell.fg != Color::Reset || cell.bg != Color::Reset)
+        };
+        assert!(coloured(&COLOURED));
+        assert!(!coloured(&View { colours: false, ..COLOURED }));
     }
 
     #[test]
     fn no_terminal_is_too_small() {
-        for (width, height) in [(1, 1), (20, 3), (10, 40), (200, 2)] {
-            drawn(width, height);
+        for cores in [(0, 1), (1, 1), (4, 4), (640, 80)] {
+            for width in (0..30).chain([40, 73, 74, 80, 300]) {
+                for height in (0..14).chain([24, 100]) {
+                    for help in [false, true] {
+                        screen(&View { help, ..COLOURED }, cores, (width, height));
+                    }
+                }
+            }
         }
     }
 }
