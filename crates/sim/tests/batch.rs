@@ -44,19 +44,44 @@ fn traces_do_not_depend_on_the_number_of_worker_threads() {
     assert_eq!(distinct.len(), sequential.len());
 }
 
+fn job<'a>(
+    workload: &'a Workload,
+    machine: &'a Machine,
+    policy: &'a Native,
+    params: &'a Settings,
+) -> Job<'a> {
+    let (governor, world) = (Governor::Schedutil, World::default());
+    Job { workload, machine, governor, policy, params, seed: 1, noise: NOISE, world }
+}
+
 #[test]
 fn a_run_stops_when_it_is_told_to() {
-    let job = Job {
-        workload: &Workload::resolve("fork-wait:iterations=1000").unwrap(),
-        machine: &Machine::builtin("ryzen-3400g").unwrap(),
-        governor: Governor::Schedutil,
-        policy: &Native::build(load("cfs").unwrap()).unwrap(),
-        params: &Settings::default(),
-        seed: 1,
-        noise: NOISE,
-        world: World::default(),
-    };
+    let (workload, machine, policy, params) = (
+        Workload::resolve("fork-wait:iterations=1000").unwrap(),
+        Machine::builtin("ryzen-3400g").unwrap(),
+        Native::build(load("cfs").unwrap()).unwrap(),
+        Settings::default(),
+    );
+    let job = job(&workload, &machine, &policy, &params);
     let stopped = |stop| run_until(&job, LIMIT, &AtomicBool::new(stop), &mut ());
     assert!(matches!(stopped(true), Err(SimError::Stopped)));
     assert!(stopped(false).is_ok());
+}
+
+#[test]
+fn a_policy_that_stops_time_is_to_blame() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("still.ipa");
+    let text = "policy still extends cfs { on unblock (thread t, core waker) { arm(t, 0ns); super; } on timer (thread t) { arm(t, 0ns); } }";
+    std::fs::write(&path, text).unwrap();
+    let policy = load(path.to_str().unwrap()).unwrap();
+    let (workload, machine, policy, params) = (
+        Workload::resolve("hackbench").unwrap(),
+        Machine::builtin("ryzen-3400g").unwrap(),
+        Native::build(policy).unwrap(),
+        Settings::default(),
+    );
+    let job = job(&workload, &machine, &policy, &params);
+    let error = run_until(&job, LIMIT, &AtomicBool::default(), &mut ()).unwrap_err().to_string();
+    assert!(error.contains("policy `still`") && error.contains("no time passes"), "{error}");
 }

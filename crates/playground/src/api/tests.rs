@@ -23,11 +23,11 @@ policy patient extends cfs {
 }
 ";
 
-/// Its timer fires again and again at one time: where threads wait, a simulation does not end.
+/// Its timer fires every nanosecond: where threads wait, a simulation takes too long.
 const LOOPS: &str = "\
 policy loops extends cfs {
-    on unblock (thread t, core waker) { arm(t, 0ns); super; }
-    on timer (thread t) { arm(t, 0ns); }
+    on unblock (thread t, core waker) { arm(t, 1ns); super; }
+    on timer (thread t) { arm(t, 1ns); }
 }
 ";
 

@@ -32,6 +32,8 @@ pub const TICK_NS: u64 = 4_000_000;
 
 /// Number of events that the sink receives at once: its code and data then stay in the cache.
 const EMITTED: usize = 256;
+/// Events in a row at one time after which a policy is to blame.
+const STANDSTILL: u32 = 1_000_000;
 
 /// The inputs of a simulation.
 pub struct Config<'a> {
@@ -344,7 +346,7 @@ impl<'a> Engine<'a> {
 
     /// Processes events until all threads of the workload have exited, or up to the time `end`.
     fn advance(&mut self, end: u64) -> Result<(), SimError> {
-        let mut steps = 0u64;
+        let (mut steps, mut still) = (0u64, 0u32);
         while self.alive > 0 {
             if self.waiting == self.alive {
                 return Err(self.deadlock());
@@ -365,6 +367,12 @@ impl<'a> Engine<'a> {
                 Some(due) => {
                     if u128::from(due - self.origin) > self.config.limit.as_nanos() {
                         return Err(SimError::TimeLimit { limit: self.config.limit });
+                    }
+                    still = if due == self.now { still + 1 } else { 0 };
+                    if still == STANDSTILL {
+                        let what =
+                            "a million events, and no time passes; does it arm a timer that is due at once?";
+                        return Err(self.illegal(what.into()));
                     }
                     self.advance_to(due);
                     if let Some((_, event)) = self.agenda.pop() {
