@@ -110,6 +110,7 @@ impl Stage {
             let index = |domain: crate::topology::DomainId| (domain.to_value() & 255) as u32;
             let domain = |group| Domain {
                 cores: set(map.cores_of(group)),
+                size: map.cores_of(group).iter().count() as u32,
                 first: std::array::from_fn(|l| if l > wide { 0 } else { index(inside(group, l)[0]) }),
                 count: std::array::from_fn(|l| if l > wide { 0 } else { inside(group, l).len() as u32 }),
             };

@@ -116,6 +116,7 @@ proptest! {
         let found = up.settled_ms.unwrap().median;
         prop_assert!((fast - 0.3..slow + 0.7).contains(&found), "{found} for {up_ms}");
         let found = down.settled_ms.unwrap().median;
-        prop_assert!((0.95 * down_ms - 1.0..down_ms + 2.1).contains(&found), "{found} for {down_ms}");
+        // Samples that are missing in a row make it later.
+        prop_assert!((0.95 * down_ms - 1.0..down_ms + 3.1).contains(&found), "{found} for {down_ms}");
     }
 }
