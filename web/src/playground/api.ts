@@ -130,7 +130,11 @@ async function ask<T>(path: string, body?: unknown, signal?: AbortSignal): Promi
       "is `hearth view` still running? Save your text elsewhere, start it again and open its address";
     throw new ApiError(0, "the server does not answer", help);
   }
-  const answer = (await response.json().catch(() => ({}))) as T & { error?: string; help?: string };
+  const answer = (await response.json().catch((error) => {
+    // Only an error may be without its text; a good answer that ends early is none (the page may have aborted it).
+    if (response.ok) throw error;
+    return {};
+  })) as T & { error?: string; help?: string };
   if (response.ok) return answer;
   throw new ApiError(response.status, answer.error ?? `status ${response.status}`, answer.help ?? "");
 }
