@@ -4,6 +4,8 @@ import { el } from "../ui/dom";
 
 /** A picture that is not complete after this time is shown as it is. */
 const PATIENCE = 4000;
+/** The first view: two traces share half of the window, so that the cores need the place. */
+const FIRST = "#strips=underload";
 
 export class Picture {
   private shown: HTMLIFrameElement | null = null;
@@ -19,7 +21,7 @@ export class Picture {
 
   /** The view of the present picture: window, colours, selection. */
   private get view(): string {
-    return this.shown?.contentWindow?.location.hash ?? "";
+    return this.shown?.contentWindow?.location.hash ?? FIRST;
   }
 
   show(run: string): void {
