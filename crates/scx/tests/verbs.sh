@@ -149,7 +149,9 @@ if command -v script >/dev/null; then
 	"$H" run nest 2>/tmp/nest.log &
 	nest=$!
 	check "nest starts for top" until_is nest
-	check "top draws, and q ends it" says "reserve" sh -c "(sleep 5; printf q) | timeout 60 script -qec 'stty rows 30 cols 100; $H top' /dev/null"
+	# It types q when top has drawn.
+	check "top draws, and q ends it" says "reserve" sh -c "(n=0; until grep -qs reserve /tmp/top || [ \$n -gt 200 ]; do n=\$((n + 1)); sleep 0.2; done; printf q) |
+		timeout 60 script -qfec 'stty rows 30 cols 100; $H top' /tmp/top"
 	kill -TERM $nest
 	check "it ends well again" wait $nest
 fi
