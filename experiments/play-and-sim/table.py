@@ -79,6 +79,12 @@ def overview(schedulers, compared):
             away = [abs(s - p) / p for p, s in pairs if p]
             row.append(f"{100 * median(away):.0f} %" if away else "-")
         lines.append(f"| {metric} | " + " | ".join(row) + " |")
+    row = []
+    for scheduler in schedulers:
+        pairs = [cells[scheduler]["underload/s"] for cells in compared if scheduler in cells]
+        near = [abs(s - p) <= 0.25 * p for p, s in pairs if p]
+        row.append(f"{sum(near)} of {len(near)}")
+    lines.append("| underload within 25 % | " + " | ".join(row) + " |")
     return [*lines, ""]
 
 

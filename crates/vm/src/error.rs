@@ -1,6 +1,7 @@
 //! Errors of a virtual machine.
 
 use crate::architecture::Architecture;
+use crate::detached::name_flag;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -66,7 +67,7 @@ pub enum Error {
     )]
     Running { name: String, what: String },
 
-    #[error("no machine `{name}` runs; start it with `hearth vm start`{}", last_error(.last))]
+    #[error("no machine `{name}` runs; start it with `hearth vm start{}`{}", name_flag(.name), last_error(.last))]
     NotRunning { name: String, last: Option<String> },
 
     #[error("machine `{name}` did not start ({status})")]

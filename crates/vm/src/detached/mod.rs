@@ -16,7 +16,7 @@ mod supervisor;
 
 pub use agent::agent;
 pub use client::{Call, shell, stop};
-pub use place::{Lock, Place, Running};
+pub use place::{DEFAULT_NAME, Lock, Place, Running, name_flag};
 pub use start::{arguments_behind, detach, start};
 pub use supervisor::supervise;
 

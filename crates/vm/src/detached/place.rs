@@ -16,6 +16,14 @@ use std::time::{Duration, Instant};
 const RETRY: Duration = Duration::from_millis(300);
 const TICK: Duration = Duration::from_millis(20);
 
+/// Name of a machine that is given none.
+pub const DEFAULT_NAME: &str = "default";
+
+/// The flag of `hearth vm start` that gives this name, if it takes one.
+pub fn name_flag(name: &str) -> String {
+    if name == DEFAULT_NAME { String::new() } else { format!(" --name {name}") }
+}
+
 /// The folder of a machine.
 #[derive(Debug, Clone)]
 pub struct Place {

@@ -57,7 +57,7 @@ pub struct Start {
 #[derive(clap::Args)]
 pub struct Name {
     /// Name of the machine
-    #[arg(long, default_value = "default")]
+    #[arg(long, default_value = detached::DEFAULT_NAME)]
     name: String,
 }
 
@@ -103,16 +103,12 @@ impl Name {
             error => failure(error),
         })
     }
-
-    /// The flag that names this machine, if it has to be named.
-    fn flag(&self) -> String {
-        if self.name == "default" { String::new() } else { format!(" --name {}", self.name) }
-    }
 }
 
 impl Start {
     fn run(self) -> Outcome {
-        let (place, quiet, flag) = (self.machine.place()?, self.guest.quiet, self.machine.flag());
+        let (place, quiet, flag) =
+            (self.machine.place()?, self.guest.quiet, detached::name_flag(&self.machine.name));
         // What is wrong with the options is said before the machine's process starts.
         self.guest.options()?;
         let program = std::env::current_exe().map_err(|error| {
