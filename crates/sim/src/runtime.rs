@@ -565,6 +565,10 @@ fn domains(machine: &Machine) -> [Vec<Domain>; LEVELS] {
             for narrow in 0..=wide {
                 domain.count[narrow] = domain.count[narrow] + 1 - domain.first[narrow];
             }
+            debug_assert_eq!(
+                domain.size,
+                domain.cores.word.iter().map(|word| word.count_ones()).sum::<u32>()
+            );
         }
     }
     levels
