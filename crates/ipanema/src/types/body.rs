@@ -170,7 +170,7 @@ impl<'c, 'a> Lowering<'c, 'a> {
                 span,
                 format!("this is {}; expected {}", have.with_article(), want.with_article()),
             )
-            .at(format!("a {have}"))
+            .at(have.with_article())
         };
         let diagnostic = match (want, have) {
             (Type::TIME, Type::INT) => diagnostic.help("a time needs a unit, as in `5ms` or `0ns`"),

@@ -169,7 +169,7 @@ fn attribute(
             let value = constant(context, expr, ty, declared.policy, diagnostics);
             initial = value.unwrap_or(0);
         } else if expr.kind != ast::ExprKind::None || !ty.optional {
-            let message = format!("a {ty} cannot have an initial value");
+            let message = format!("{} cannot have an initial value", ty.with_article());
             diagnostics.push(
                 Diagnostic::error(MISMATCH, expr.span, message)
                     .help("a set starts empty; an optional starts as none"),

@@ -335,7 +335,7 @@ impl Lowering<'_, '_> {
             let (have, span) = (side.ty, side.span);
             let message = format!("this is {}; expected {}", have.with_article(), want.with_article());
             self.error(
-                Diagnostic::error(MISMATCH, span, message).at(format!("a {have}")).help(format!(
+                Diagnostic::error(MISMATCH, span, message).at(have.with_article()).help(format!(
                     "did you mean `{that}`? `{this}` takes {of_this}, `{that}` takes {of_that}"
                 )),
             );
@@ -369,10 +369,10 @@ impl Lowering<'_, '_> {
         });
         let Some(common) = common else {
             let (l, r) = (left.ty, right.ty);
-            let message = format!("a {l} and a {r} cannot be compared");
+            let message = format!("{} and {} cannot be compared", l.with_article(), r.with_article());
             let mut wrong = Diagnostic::error(UNITS, span, message)
-                .label(left.span, format!("a {l}"))
-                .label(right.span, format!("a {r}"));
+                .label(left.span, l.with_article())
+                .label(right.span, r.with_article());
             if !equality && l.held() == r.held() {
                 wrong = wrong.help("compare them with `==` or `!=`");
             } else if l == Type::SET || r == Type::SET {

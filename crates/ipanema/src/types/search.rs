@@ -78,7 +78,7 @@ impl Lowering<'_, '_> {
                 None
             }
             other => {
-                let message = format!("a {other} cannot be iterated");
+                let message = format!("{} cannot be iterated", other.with_article());
                 self.error(
                     Diagnostic::error(BAD_ITERATION, node.ty.span, message)
                         .help("iterate over a core, a thread or a domain"),
