@@ -2,10 +2,10 @@
 # Functions for the scripts of this folder. $H is the hearth under test.
 check() { # check WHAT COMMAND...: the command succeeds
 	what=$1
-	begun=$(date +%s)
+	check_begun=$(date +%s)
 	shift
-	if "$@" >/tmp/output 2>&1; then echo "ok $what ($(($(date +%s) - begun)) s)"; else
-		echo "FAILED $what (status $?, $(($(date +%s) - begun)) s)"
+	if "$@" >/tmp/output 2>&1; then echo "ok $what ($(($(date +%s) - check_begun)) s)"; else
+		echo "FAILED $what (status $?, $(($(date +%s) - check_begun)) s)"
 		tail -n 20 /tmp/output /tmp/*.log 2>/dev/null | sed 's/^/  | /'
 	fi
 }
@@ -24,3 +24,13 @@ says() { # says TEXT COMMAND...: the command's output has the text
 is() { [ "$(cat /sys/kernel/sched_ext/root/ops 2>/dev/null)" = "$(echo "$1" | tr -- -+ __)" ]; } # the kernel allows no - or +
 until_is() { n=0; until is "$1"; do n=$((n + 1)); [ $n -lt "${2:-600}" ] || return 1; sleep 0.2; done; }
 gone() { n=0; until [ "$(cat /sys/kernel/sched_ext/state)" = disabled ]; do n=$((n + 1)); [ $n -lt 100 ] || return 1; sleep 0.2; done; }
+# tries N COMMAND...: the command succeeds in one of N attempts. For shares of the machine, because a busy host takes CPUs
+# from a guest for so long that its balancing stands still meanwhile.
+tries() {
+	left=$1
+	shift
+	until "$@"; do
+		left=$((left - 1))
+		[ $left -gt 0 ] || return 1
+	done
+}
