@@ -90,12 +90,13 @@ impl Plain {
     }
 }
 
-/// The columns that a table may take: those of COLUMNS, or of the terminal. Files and pipes get whole lines.
+/// The columns that a table may take: those of COLUMNS, or of the terminal. Files and pipes get whole lines, and so do
+/// terminals that do not know their size, as serial lines.
 fn terminal_width() -> Option<u16> {
     let columns = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
-    columns.or_else(|| {
-        std::io::stdout().is_terminal().then(|| terminal::size().ok()).flatten().map(|size| size.0)
-    })
+    let of_terminal =
+        || std::io::stdout().is_terminal().then(|| terminal::size().ok()).flatten().map(|size| size.0);
+    columns.or_else(of_terminal).filter(|&columns| columns > 0)
 }
 
 /// A share in per cent, with its sign.

@@ -6,6 +6,7 @@ use hearth_features::{Model, Product};
 use hearth_machine::{Governor, Machine};
 use hearth_policy::{Settings, load};
 use hearth_sim::{Job, NOISE, Native, Outcome, SimError, World, run_within};
+use hearth_study::NOTICEABLE;
 use hearth_study::statistics::{Change, Sample, saving, speedup};
 use hearth_workload::{Profile, Workload};
 use rayon::prelude::*;
@@ -98,14 +99,15 @@ impl Plan<'_> {
 }
 
 impl Recommendation {
-    /// The best finalist that is surely better than the baseline (95%).
+    /// The best finalist that is surely (95%) and noticeably better than the baseline.
     pub fn winner(&self, goal: Goal) -> Option<&Rival> {
-        let is_sure = |one: &&Rival| {
-            let change = one.change(goal);
-            change.ci95.map_or(change.value > 0.0, |[low, _]| low > 0.0)
-        };
-        self.finalists.iter().find(is_sure)
+        self.finalists.iter().find(|one| is_better(one.change(goal)))
     }
+}
+
+fn is_better(change: Change) -> bool {
+    let [low, high] = change.ci95.unwrap_or([change.value; 2]);
+    low > 0.0 && high >= NOTICEABLE
 }
 
 /// Products that are simulated at the same time. More would know less of each other; the number of processors does
@@ -275,4 +277,17 @@ impl Runner<'_> {
 
 fn latency(outcome: &Outcome) -> f64 {
     outcome.summary.wakeup_latency_us.p99
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_winner_is_surely_and_noticeably_better() {
+        let better = |value, ci95| is_better(Change { value, ci95 });
+        assert!(better(0.02, Some([0.001, 0.05])) && better(0.02, None));
+        assert!(!better(0.02, Some([-0.001, 0.05])), "it may be worse");
+        assert!(!better(0.0004, Some([0.0001, 0.0008])) && !better(0.005, None), "nobody would notice");
+    }
 }

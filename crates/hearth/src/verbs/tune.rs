@@ -183,7 +183,7 @@ struct Content {
     baseline: Compared,
     /// From the best one.
     finalists: Vec<Compared>,
-    /// The policy that is surely better than the baseline, by simulation and, if asked for, live.
+    /// The policy that is surely and noticeably better than the baseline, by simulation and, if asked for, live.
     recommended: Option<String>,
     live: Option<live::Comparison>,
 }
@@ -343,7 +343,7 @@ impl Args {
     /// What to do.
     fn verdict(&self, content: &Content, found: &Recommendation) -> String {
         let Some(winner) = found.winner(content.goal) else {
-            return format!("No policy is surely better than {BASELINE}. Keep the kernel's scheduler.\n");
+            return format!("No policy is surely and noticeably (1%) better than {BASELINE}. Keep the kernel's scheduler.\n");
         };
         let name = &winner.policy;
         if content.recommended.is_none() {
