@@ -151,7 +151,7 @@ fn overview(command: &Command) -> String {
     text + "`hearth help VERB` prints the help of a verb, with examples.\n"
 }
 
-/// Removes `--help` from `hearth help [VERB] --help`, which asks for help on help.
+/// Removes `--help` from `hearth help [VERB] --help`, which asks for help on help, and `help` before what is no verb.
 fn without_help_of_help(command: &Command, mut arguments: Vec<OsString>) -> Vec<OsString> {
     let has_verbs = |name: &OsString| {
         let verb = name.to_str().and_then(|name| command.find_subcommand(name));
@@ -160,6 +160,12 @@ fn without_help_of_help(command: &Command, mut arguments: Vec<OsString>) -> Vec<
     let start = if arguments.get(1).is_some_and(has_verbs) { 2 } else { 1 };
     if arguments.get(start).is_some_and(|argument| argument == "help") {
         arguments.retain(|argument| argument != "-h" && argument != "--help");
+        // Only verbs, not `help`, say which one is similar.
+        let unknown =
+            |name: &OsString| name.to_str().is_some_and(|name| command.find_subcommand(name).is_none());
+        if start == 1 && arguments.get(2).is_some_and(unknown) {
+            arguments.remove(1);
+        }
     }
     arguments
 }

@@ -71,9 +71,14 @@ impl Failure {
         Failure::new("")
     }
 
+    /// What went wrong, and where.
+    pub fn message(&self) -> &str {
+        self.message.trim_end()
+    }
+
     /// Prints the failure as a warning that begins with what it means.
     pub fn warn(&self, what: &str) {
-        eprintln!("warning: {what}: {}", self.message.trim_end());
+        eprintln!("warning: {what}: {}", self.message());
     }
 
     /// Prints the failure and returns the exit status.

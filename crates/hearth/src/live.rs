@@ -4,14 +4,17 @@ use crate::failure::Failure;
 use crate::progress;
 use crate::verbs::run::warn;
 use hearth_policy::{Policy, Settings};
+use hearth_recorder::Subject;
 use hearth_recorder::rapl::{Absent, Meter};
 use hearth_scx::{Options, Partial, Session, requirements};
+use hearth_study::measure::Measures;
 use hearth_study::statistics::{Change, Sample, speedup};
-use hearth_trace::Energy;
+use hearth_trace::{Energy, Latency, Reader};
 use serde::Serialize;
 use std::fmt;
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
+use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
 use std::time::Instant;
 
@@ -89,7 +92,62 @@ pub fn measure(plan: &Plan) -> Result<(Trials, Option<Absent>), Failure> {
     Ok((trials, absent))
 }
 
+/// Wake-up latencies under both.
+#[derive(Serialize)]
+pub struct Latencies {
+    pub kernel_us: Latency,
+    pub policy_us: Latency,
+}
+
+/// Records one more run of each. It costs time, so that the others are not recorded.
+///
+/// # Errors
+/// The kernel cannot be recorded, or a run fails.
+pub fn latencies(plan: &Plan) -> Result<Latencies, Failure> {
+    let folder =
+        tempfile::tempdir().map_err(|error| Failure::new(format_args!("no temporary folder: {error}")))?;
+    let recorded = |scheduler: Scheduler| {
+        let path = folder.path().join(format!("{scheduler:?}.trace"));
+        plan.record(scheduler, &path)?;
+        let measured = Measures::default().of(Reader::open(&path)?, "")?;
+        Ok::<Latency, Failure>(measured.summary.wakeup_latency_us)
+    };
+    progress::during("recording", 2, |step| {
+        let kernel_us = recorded(Scheduler::Kernel)?;
+        step();
+        let policy_us = recorded(Scheduler::Policy)?;
+        step();
+        Ok(Latencies { kernel_us, policy_us })
+    })
+}
+
 impl Plan<'_> {
+    fn record(&self, scheduler: Scheduler, path: &Path) -> Result<(), Failure> {
+        self.prepare()?;
+        let silent = ["sh", "-c", r#"exec "$0" "$@" </dev/null >/dev/null 2>&1"#].map(str::to_owned);
+        let command = [&silent, self.command].concat();
+        match scheduler {
+            Scheduler::Kernel => {
+                let options = hearth_recorder::Options::default();
+                hearth_recorder::Session::prepare(Subject::Command(&command), options)?.write_to(path)?;
+            }
+            Scheduler::Policy => {
+                let options = Options { record: Some(path.into()), ..self.options() };
+                let mut session = Session::start(self.policy.clone(), options)?;
+                let mut process = Command::new(&command[0]);
+                session.command(std::mem::replace(process.args(&command[1..]), Command::new("")))?;
+                session.finish()?;
+            }
+        }
+        Ok(())
+    }
+
+    fn prepare(&self) -> Result<(), Failure> {
+        let Some(prepare) = self.prepare else { return Ok(()) };
+        let mut command = Command::new("sh");
+        quiet(command.args(["-c", prepare]), |command| command.status())
+    }
+
     /// `warned`: the user was told what the policy lacks here.
     fn run(
         &self,
@@ -97,10 +155,7 @@ impl Plan<'_> {
         mut meter: Option<&mut Meter>,
         warned: &mut bool,
     ) -> Result<Trial, Failure> {
-        if let Some(prepare) = self.prepare {
-            let mut command = Command::new("sh");
-            quiet(command.args(["-c", prepare]), |command| command.status())?;
-        }
+        self.prepare()?;
         let (program, arguments) =
             self.command.split_first().ok_or_else(|| Failure::usage("no command is named"))?;
         let mut command = Command::new(program);

@@ -114,6 +114,7 @@ impl Measured {
 }
 
 /// What to measure.
+#[derive(Default)]
 pub struct Measures {
     /// Measure only the play in a recording of `hearth play`. Needs the whole trace in memory; otherwise
     /// memory is linear in cores, threads and requested rows.

@@ -1,6 +1,6 @@
 use crate::arguments::examples;
 use crate::failure::{Failure, Outcome};
-use crate::live::{self, Plan, Trial, Trials};
+use crate::live::{self, Latencies, Plan, Trial, Trials};
 use crate::output::{self, Document};
 use crate::policy::PolicyArgs;
 use crate::provenance::{self, quoted};
@@ -14,7 +14,7 @@ use serde::Serialize;
 ///
 /// Runs the command under the kernel's scheduler and under the policy in turn, with one run of each before that does not
 /// count. Compares time, and the energy of the machine where the processor counts it (RAPL). The command's output is
-/// discarded. An interval is that of Mann and Whitney's test (95%), which no outlier moves. Needs root and a kernel with
+/// discarded. A last run of each is recorded, for the wake-up latencies. An interval is that of Mann and Whitney's test (95%), which no outlier moves. Needs root and a kernel with
 /// sched_ext; without them, nothing is run.
 #[derive(clap::Args)]
 #[command(mut_arg("policy", |policy| policy.required(false).default_value("nest").index(1)))]
@@ -58,6 +58,9 @@ struct Content {
     /// `None`: the energy was not measured.
     energy: Option<Compared>,
     why_no_energy: Option<String>,
+    /// `None`: they were not recorded.
+    wakeup_latency: Option<Latencies>,
+    why_no_latency: Option<String>,
     verdict: String,
     next: String,
 }
@@ -78,6 +81,10 @@ impl Args {
         let plan =
             Plan { policy: &policy, params: &params, command: &self.command, prepare, runs: self.runs };
         let (trials, absent) = live::measure(&plan)?;
+        let (wakeup_latency, why_no_latency) = match live::latencies(&plan) {
+            Ok(latencies) => (Some(latencies), None),
+            Err(failure) => (None, Some(failure.message().to_owned())),
+        };
         let host = Host::detect();
         let time = compared(&trials, |trial| Some(trial.time_s), speedup)
             .ok_or_else(|| Failure::new("no run was measured"))?;
@@ -92,6 +99,8 @@ impl Args {
             repeat: provenance::command(),
             energy: compared(&trials, |trial| Some(trial.energy?.total_uj() as f64 / 1e6), saving),
             why_no_energy: absent.map(|absent| absent.to_string()),
+            wakeup_latency,
+            why_no_latency,
             verdict: conclusion.sentence(policy.name(), &self.command, &time),
             next: conclusion.next(&spec, &self.command, self.runs),
             policy: spec,
@@ -202,6 +211,15 @@ fn text(content: &Content) -> String {
     if let Some(energy) = &content.energy {
         row("energy (J)", energy);
     }
+    if let Some(Latencies { kernel_us, policy_us }) = &content.wakeup_latency {
+        let mut row = |name: &str, kernel: f64, policy: f64| {
+            let change = if policy > 0.0 { percent(kernel / policy - 1.0) } else { "-".into() };
+            table.row(&[name.to_owned(), number(kernel), number(policy), change, "-".into()]);
+        };
+        row("wake-up p50 (us)", kernel_us.p50, policy_us.p50);
+        row("wake-up p99 (us)", kernel_us.p99, policy_us.p99);
+        row("wake-up p99.9 (us)", kernel_us.p99_9, policy_us.p99_9);
+    }
     let mut text = table.render();
     let runs = content.trials.kernel.len();
     text += &format!(
@@ -210,6 +228,15 @@ fn text(content: &Content) -> String {
     );
     if let Some(why) = &content.why_no_energy {
         text += &format!("Energy was not measured: {why}.\n");
+    }
+    if let Some(Latencies { kernel_us, policy_us }) = &content.wakeup_latency {
+        text += &format!(
+            "Wake-up latencies: one more run of each, recorded ({} and {} wake-ups).\n",
+            kernel_us.count, policy_us.count
+        );
+    }
+    if let Some(why) = &content.why_no_latency {
+        text += &format!("Wake-up latencies were not recorded: {why}.\n");
     }
     text + &format!("\nVerdict: {}\nNext: {}\n", content.verdict, content.next)
 }
@@ -281,6 +308,8 @@ mod tests {
             repeat: String::new(),
             energy: None,
             why_no_energy: Some("no counters".into()),
+            wakeup_latency: None,
+            why_no_latency: Some("no tracefs".into()),
             verdict: conclusion.sentence("nest", &command, &time),
             next: conclusion.next("nest", &command, 5),
             command,
@@ -289,6 +318,7 @@ mod tests {
         });
         assert!(text.contains("5 runs each, in turn, on build7 (Xeon), Linux 6.12.0"), "{text}");
         assert!(text.contains("Energy was not measured: no counters."), "{text}");
+        assert!(text.contains("Wake-up latencies were not recorded: no tracefs."), "{text}");
         let verdict = "Verdict: nest makes `make` 25.0% faster on this machine (";
         assert!(text.contains(verdict), "{text}");
         assert!(text.ends_with("Next: sudo systemctl enable --now hearth@nest\n"), "{text}");

@@ -343,7 +343,9 @@ impl Args {
     /// What to do.
     fn verdict(&self, content: &Content, found: &Recommendation) -> String {
         let Some(winner) = found.winner(content.goal) else {
-            return format!("No policy is surely and noticeably (1%) better than {BASELINE}. Keep the kernel's scheduler.\n");
+            return format!(
+                "No policy is surely and noticeably (1%) better than {BASELINE}. Keep the kernel's scheduler.\n"
+            );
         };
         let name = &winner.policy;
         if content.recommended.is_none() {
