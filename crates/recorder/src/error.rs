@@ -54,6 +54,13 @@ pub enum Error {
         "the recording has no event of the command: its beginning was lost. Record again with larger buffers (`--buffer-kb`)"
     )]
     NothingSeen,
+
+    #[error(
+        "hearth runs in a PID namespace of its own, as in a container, but the kernel's events have the host's process \
+         numbers, so the command cannot be found among them. Give the container the host's (`--pid=host`), or record \
+         the whole system (`hearth record --system -- COMMAND`)"
+    )]
+    PidNamespace,
 }
 
 impl Error {

@@ -11,6 +11,7 @@ use crate::spool::Spool;
 use crate::{Error, Host, Options, Subject};
 use hearth_ftrace::{Assembled, Assembler, DamagedPage, Item, Scope};
 use hearth_trace::{Energy, Filter, Header, RecordedPolicy, Recording, Sink, Source, Writer};
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::process::ExitStatus;
 use std::sync::Arc;
@@ -93,6 +94,9 @@ impl Session {
             Subject::System(duration) => (&[][..], duration),
             Subject::UntilStopped => (&[][..], None),
         };
+        if matches!(subject, Subject::Command(_)) && is_in_pid_namespace() {
+            return Err(Error::PidNamespace);
+        }
         let host = Host::detect();
         let signals = (subject != Subject::UntilStopped).then(Signals::hold);
         let child = if command.is_empty() { None } else { Some(HeldCommand::spawn(command)?) };
@@ -343,4 +347,10 @@ fn name_threads(mut take: impl FnMut(i32, &[u8])) {
             }
         }
     }
+}
+/// Whether this process has other process numbers than the kernel's events. The first namespace has a fixed number
+/// (`PROC_PID_INIT_INO` of the kernel's include/linux/proc_ns.h).
+fn is_in_pid_namespace() -> bool {
+    const FIRST: u64 = 0xEFFF_FFFC;
+    std::fs::metadata("/proc/self/ns/pid").is_ok_and(|namespace| namespace.ino() != FIRST)
 }

@@ -12,4 +12,5 @@ check "the tracefs recorder" "$H" record --method tracefs -o tracefs.trace -- sh
 check "the player" "$H" record -o play.trace -- "$H" play hackbench:groups=1,fds=3,loops=5 --burn time
 check "$policy's decisions" "$H" exec "$policy" --record "$policy.trace" -- sh -c "$five"
 check "they have reasons" says "placements by reason" "$H" report "$policy.trace"
+check "a PID namespace is no place to record from" says "PID namespace of its own" unshare -p -f --mount-proc "$H" record -- true
 echo end
