@@ -1,4 +1,4 @@
-//! Renaming. A name is renamed in all policies of the folder that share it, or not at all.
+//! Renaming, and references. A name is renamed in all policies of the folder that share it, or not at all.
 
 use crate::names::{self, Kind, What};
 use crate::workspace::{Analysed, Overlay, Workspace};
@@ -7,7 +7,7 @@ use hearth_ipanema::syntax::ast::ItemKind;
 use hearth_ipanema::syntax::lexer::lex;
 use hearth_ipanema::syntax::token::TokenKind;
 use hearth_ipanema::{SourceId, Span};
-use lsp_types::{TextEdit, Uri};
+use lsp_types::{Location, TextEdit, Uri};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Place of a name: file and byte range. Names in different analyses of a file are the same if their places are.
@@ -81,6 +81,37 @@ pub fn rename(
     Ok(edits)
 }
 
+/// Where the name at the offset stands, in the documents and files of the folder. `None`: it is no name of a policy, or a
+/// policy that may share it has errors.
+pub fn references(
+    workspace: &Workspace,
+    file: &str,
+    analysed: &Analysed,
+    offset: usize,
+    declarations_too: bool,
+) -> Option<Vec<Location>> {
+    let (_, What::Declared(declared)) = names::at(analysed, offset)? else { return None };
+    let family = Family::of(workspace, file, analysed, declared).ok()?;
+    let mut found = Vec::new();
+    for (file, places) in &family.places {
+        let open = workspace.documents.get(file).map(|document| document.uri.clone());
+        // A built-in policy has no file.
+        let Some(uri) = open.or_else(|| uri::is_file(file).then(|| uri::uri(file)).flatten()) else {
+            continue;
+        };
+        let source = family.source(file)?;
+        let wanted = |&&(start, end): &&(u32, u32)| {
+            declarations_too || !family.declarations.contains(&(file.clone(), start, end))
+        };
+        let location = |&(start, end): &(u32, u32)| Location {
+            uri: uri.clone(),
+            range: source.range(start as usize..end as usize),
+        };
+        found.extend(places.iter().filter(wanted).map(location));
+    }
+    Some(found)
+}
+
 fn check_name(name: &str) -> Result<(), String> {
     let tokens = lex(SourceId::default(), name).tokens;
     match tokens.first() {
@@ -106,6 +137,8 @@ struct Family {
     policies: BTreeMap<String, Analysed>,
     /// Places of the name, by file.
     places: BTreeMap<String, BTreeSet<(u32, u32)>>,
+    /// Those of them that declare it.
+    declarations: BTreeSet<Place>,
 }
 
 impl Family {
@@ -131,10 +164,10 @@ impl Family {
                 }
             }
         }
-        for (file, start, end) in declarations {
-            places.entry(file).or_default().insert((start, end));
+        for (file, start, end) in &declarations {
+            places.entry(file.clone()).or_default().insert((*start, *end));
         }
-        Ok(Family { policies, places })
+        Ok(Family { policies, places, declarations })
     }
 
     fn source(&self, file: &str) -> Option<&Text> {

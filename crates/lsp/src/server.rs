@@ -277,6 +277,28 @@ impl<W: Write> Server<W> {
                     edits.iter().map(|(uri, edits)| (uri.as_str(), edits)).collect();
                 answer(json!({ "changes": changes }))
             }
+            "textDocument/references" => {
+                let ReferenceParams { text_document_position: at, context, .. } = parsed(params)?;
+                let (name, analysed, offset) = self.place(&at)?;
+                answer(rename::references(
+                    &self.workspace,
+                    &name,
+                    &analysed,
+                    offset,
+                    context.include_declaration,
+                ))
+            }
+            "textDocument/documentHighlight" => {
+                let at: TextDocumentPositionParams = parsed(params)?;
+                let (name, analysed, offset) = self.place(&at)?;
+                let found =
+                    rename::references(&self.workspace, &name, &analysed, offset, true).unwrap_or_default();
+                let here = found.into_iter().filter(|location| location.uri == at.text_document.uri);
+                answer(
+                    here.map(|location| DocumentHighlight { range: location.range, kind: None })
+                        .collect::<Vec<_>>(),
+                )
+            }
             "textDocument/formatting" => {
                 let DocumentFormattingParams { text_document, .. } = parsed(params)?;
                 let (_, analysed) = self.document(&text_document.uri)?;
@@ -441,6 +463,8 @@ fn capabilities_of_server() -> ServerCapabilities {
             prepare_provider: Some(true),
             work_done_progress_options: WorkDoneProgressOptions::default(),
         })),
+        references_provider: Some(OneOf::Left(true)),
+        document_highlight_provider: Some(OneOf::Left(true)),
         document_formatting_provider: Some(OneOf::Left(true)),
         document_symbol_provider: Some(OneOf::Left(true)),
         completion_provider: Some(CompletionOptions {

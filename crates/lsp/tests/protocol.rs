@@ -500,6 +500,35 @@ fn names_are_renamed_everywhere() {
 }
 
 #[test]
+fn names_are_found_everywhere() {
+    let mut editor = Editor::new();
+    let other = "policy other extends mine {\n    bool good(core c) { return patience > 1ms && patience < 2ms; }\n}\n";
+    editor.open("mine.ipa", MINE);
+    editor.open("other.ipa", other);
+    let at = editor.at("mine.ipa", find(MINE, "patience", 1));
+    let ranges = |found: &Value, uri: &str| {
+        let found = found.as_array().unwrap().iter();
+        found
+            .filter(|one| one.get("uri").is_none_or(|at| at == uri))
+            .map(|one| one["range"].clone())
+            .collect::<Vec<_>>()
+    };
+    let mut with = |mut at: Value, declarations: bool| {
+        at["context"] = json!({ "includeDeclaration": declarations });
+        editor.ask("textDocument/references", at)
+    };
+    let (found, uses) = (with(at.clone(), true), with(at.clone(), false));
+    assert_eq!(found.as_array().unwrap().len(), uses.as_array().unwrap().len() + 1, "{uses}");
+    let (mine, other) = (editor.uri("mine.ipa"), editor.uri("other.ipa"));
+    assert_eq!(ranges(&found, &other).len(), 2, "{found}");
+    assert_eq!(ranges(&found, &mine).len(), MINE.matches("patience").count(), "{found}");
+    let highlighted = editor.ask("textDocument/documentHighlight", at);
+    assert_eq!(ranges(&highlighted, &mine), ranges(&found, &mine));
+    let word = editor.at("mine.ipa", find(MINE, "policy", 0));
+    assert_eq!(editor.ask("textDocument/documentHighlight", word), json!([]));
+}
+
+#[test]
 fn locals_are_renamed_in_their_scope() {
     let mut editor = Editor::new();
     let text = "\
