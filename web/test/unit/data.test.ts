@@ -139,6 +139,7 @@ const info = (cores: Core[], sets: string[] = []): TraceInfo => ({
   threads: 1,
   levels: { finest_stored: 0, coarsest: 6 },
   complete: true,
+  sql: false,
   warnings: [],
 });
 

@@ -341,3 +341,72 @@ fn tiles_asked_for_at_one_time_are_what_they_are_alone() {
         assert_eq!(answer.body, fields.concat(), "{id:?}");
     }
 }
+
+/// The answer of a server whose database is this shell script.
+fn asked(script: &str, limit_ms: u64) -> Result<String, (StatusCode, Value)> {
+    let sql = Sql {
+        program: "/bin/sh".into(),
+        arguments: vec!["-c".into(), script.into()],
+        request: [("views".into(), "VIEWS".into())].into_iter().collect(),
+        help: "install it".into(),
+        limit: std::time::Duration::from_millis(limit_ms),
+    };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+    let answer = runtime.block_on(sql.answer("SELECT 'a\"b'", &sql::Turn::default()));
+    answer.map(|bytes| String::from_utf8(bytes).expect("UTF-8")).map_err(|refusal| {
+        let response = refusal.into_response();
+        let status = response.status();
+        let body = runtime.block_on(axum::body::to_bytes(response.into_body(), 1 << 16)).expect("a body");
+        (status, serde_json::from_slice(&body).expect("JSON"))
+    })
+}
+
+#[test]
+fn another_program_answers_sql() {
+    let request: Value = serde_json::from_str(&asked("cat", 10_000).expect("an answer")).expect("JSON");
+    assert_eq!(request, json!({ "views": "VIEWS", "query": "SELECT 'a\"b'", "limit": 1000 }));
+    // It may leave its input unread.
+    assert_eq!(asked("echo '{}'", 10_000).as_deref(), Ok("{}\n"));
+}
+
+#[test]
+fn errors_of_sql_are_told() {
+    let refused = |script, limit| asked(script, limit).expect_err(script);
+    let (status, said) = refused("echo 'error: no table x' >&2; exit 1", 10_000);
+    assert_eq!((status, &said["error"]), (StatusCode::BAD_REQUEST, &json!("no table x")));
+    let (status, said) = refused("exit 3", 10_000);
+    assert_eq!((status, &said["help"]), (StatusCode::NOT_IMPLEMENTED, &json!("install it")));
+    let (status, said) = refused("kill -9 $$", 10_000);
+    assert_eq!(status, StatusCode::INTERNAL_SERVER_ERROR);
+    assert!(said["error"].as_str().is_some_and(|text| text.contains("signal: 9")), "{said}");
+    let (status, said) = refused("head -c 9000000 /dev/zero", 30_000);
+    assert_eq!((status, &said["error"]), (StatusCode::BAD_REQUEST, &json!("the answer is longer than 8 MiB")));
+}
+
+#[test]
+fn a_long_query_is_stopped() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mark = folder.path().join("mark");
+    let script = format!("echo $$ > '{}'; exec sleep 60", mark.display());
+    let began = std::time::Instant::now();
+    let (status, said) = asked(&script, 2000).expect_err("too long");
+    assert_eq!(status, StatusCode::GATEWAY_TIMEOUT);
+    assert!(said["error"].as_str().is_some_and(|text| text.contains("longer than 2 s")), "{said}");
+    assert!(began.elapsed().as_secs() < 30);
+    let pid = std::fs::read_to_string(mark).expect("it started");
+    // A killed process may need a moment to end.
+    let runs = || {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", pid.trim())).unwrap_or_default();
+        !status.is_empty() && !status.contains("State:\tZ")
+    };
+    let patience = std::time::Duration::from_millis(50);
+    assert!((0..200).any(|_| !runs() || (std::thread::sleep(patience), false).1), "it still runs");
+}
+
+#[test]
+fn a_trace_without_files_has_no_sql() {
+    let answer = get("api/traces/0/sql?query=SELECT%201");
+    assert_eq!((answer.status, get("api/traces").json()[0]["sql"].clone()), (404, json!(false)));
+    assert_eq!(get("api/traces/0/sql").status, 400);
+    assert_eq!(get("api/traces/1/sql?query=SELECT%201").status, 404);
+}
