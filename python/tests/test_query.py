@@ -10,6 +10,9 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import urllib.error
+import urllib.parse
+import urllib.request
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -157,6 +160,26 @@ class Queries(unittest.TestCase):
         self.assertEqual((status, answer), (0, expected))
         _, answer, _ = self.ask_as_the_viewer(path, "FROM range(3)", 3)
         self.assertEqual((len(answer["rows"]), answer["truncated"]), (3, False))
+
+    def test_the_server_of_the_viewer_answers(self):
+        path, _, _ = self.traces["nest"]
+        environment = {**os.environ, "HEARTH_PYTHON": sys.executable}
+        server = subprocess.Popen(
+            [HEARTH, "view", "--no-open", path], stdout=subprocess.PIPE, text=True, env=environment
+        )
+        try:
+            address = server.stdout.readline().strip()
+            query = urllib.parse.quote("SELECT count(*) AS n, 'ü' AS u FROM threads")
+            with urllib.request.urlopen(f"{address}api/traces/0/sql?query={query}") as answer:
+                found = json.load(answer)
+            self.assertEqual((found["columns"], found["rows"][0][1], found["truncated"]), (["n", "u"], "ü", False))
+            with self.assertRaises(urllib.error.HTTPError) as wrong:
+                urllib.request.urlopen(f"{address}api/traces/0/sql?query=SELECT%20nothing")
+            self.assertEqual(wrong.exception.code, 400)
+            self.assertIn("nothing", json.load(wrong.exception)["error"])
+        finally:
+            server.kill()
+            server.communicate()
 
     def test_the_viewer_only_reads_the_trace(self):
         path, _, _ = self.traces["nest"]
