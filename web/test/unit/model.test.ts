@@ -266,7 +266,23 @@ test("strips give way to rows", () => {
   assert.deepEqual(strips(4, 64, 580), Array(4).fill(["underload"]));
   assert.deepEqual(strips(4, 64, 700), Array(4).fill(["underload", "sets"]));
   assert.deepEqual(strips(1, 2, 600), [initial().strips]);
-  // There is no room for the rows: the picture scrolls.
-  assert.deepEqual(strips(1, 640, 560), [initial().strips]);
+  // Cores share pixels, up to four of them; with more of them the picture scrolls.
+  assert.deepEqual(strips(1, 640, 560), [["underload"]]);
+  const rows = (...of: Parameters<typeof placed>) =>
+    placed(...of).panels.map((panel) => panel.rows.rows[0]!.h);
+  const [h] = rows(1, 640, 560);
+  assert.ok(h! > 0.7 && h! < 1 && placed(1, 640, 560).height <= 560, `${h}`);
+  assert.ok(rows(4, 640, 560).every((h) => h === 0.25) && placed(4, 640, 560).height > 560);
+  // A trace of few cores leaves its room to one of many.
+  const mixed = [2, 640].map((cores) => ({
+    info: {
+      cores: Array.from({ length: cores }, (_, n) => ({ physical: n, llc: 0, numa: 0, socket: 0 })),
+      sets: [],
+    } as never,
+    shown: () => true,
+    others: null,
+  }));
+  const both = layout({ panels: mixed, group: [], strips: [], height: "fit", room: 560 });
+  assert.ok(both.height <= 560 && both.height > 559, `${both.height}`);
   assert.deepEqual(strips(4, 64, 580, { height: "small" })[0], initial().strips);
 });
