@@ -79,7 +79,9 @@ export function drawCells(p: Painter, scene: Scene, source: Source, y0: number, 
   const all = rows.length ? scene.panels[source.index]!.rows.rows : [];
   // Rows that share pixels are in one band.
   const most = (all[0]?.h ?? 1) < 1 ? Infinity : Math.max(32, Math.floor(256 / scene.ratio));
-  const seen = bands(all, most).filter((band) => band[band.length - 1]!.y >= rows[0]!.y && band[0]!.y <= rows[rows.length - 1]!.y);
+  const seen = bands(all, most).filter(
+    (band) => band[band.length - 1]!.y >= rows[0]!.y && band[0]!.y <= rows[rows.length - 1]!.y,
+  );
   for (const piece of pieces(scene, source, fieldsFor(style))) {
     const [x0, x1] = [xOf(scene, piece.span.from), xOf(scene, piece.span.to)];
     const [b0, b1] = binsOf(piece);
