@@ -298,6 +298,32 @@ fn a_decision_is_told_with_what_the_policy_saw() {
     assert_eq!(get("api/traces/0/why?core=2&time=400").json(), Value::Null);
 }
 
+/// In a kernel the wake-up comes first: the policy then decides about a thread that its core already counts.
+#[test]
+fn a_woken_thread_does_not_count_in_what_the_policy_saw() {
+    let at = |time, core, kind| Event { time, core, kind };
+    let seen = |wake: Event| {
+        let mut trace = trace();
+        let switch = |time, core, prev, stop, next| at(time, core, Kind::Switch { prev, stop, next });
+        trace.events.extend([
+            switch(600, 1, 2, Stop::Blocked, IDLE),
+            wake,
+            at(740, 0, Kind::Place { thread: 2, target: 1, reason: 0, seen_khz: 0 }),
+            switch(800, 1, IDLE, Stop::Preempted, 2),
+        ]);
+        let viewed = Viewed::in_memory("a".into(), trace).expect("an index");
+        let found = why::why(&viewed, 1, 900).expect("an answer");
+        let before = serde_json::to_value(found).expect("JSON")["before"].clone();
+        (before["target"]["queue"].clone(), before["idle"].clone())
+    };
+    let wake = |target| at(700, 0, Kind::Wakeup { thread: 2, waker: Waker::Interrupt, target });
+    assert_eq!(seen(wake(1)), (json!(0), json!(3)));
+    assert_eq!(seen(wake(2)), (json!(0), json!(3)));
+    // Another thread's wake-up does count.
+    let other = at(700, 0, Kind::Wakeup { thread: 1, waker: Waker::Interrupt, target: 1 });
+    assert_eq!(seen(other), (json!(1), json!(2)));
+}
+
 /// The thread moves without a decision after it was placed, and had run elsewhere before.
 #[test]
 fn moves_after_a_decision_are_told() {
