@@ -106,7 +106,8 @@ impl Server {
 /// The viewer's page and its API, for a [`Server`].
 pub fn viewer(traces: Vec<Viewed>, views: Vec<View>) -> Router {
     let traces = traces.into_iter().map(Arc::new).collect();
-    let shared = Shared { traces, views, tiles: Arc::default(), turns: Turns::default(), sql: sql::Turn::default() };
+    let shared =
+        Shared { traces, views, tiles: Arc::default(), turns: Turns::default(), sql: sql::Turn::default() };
     Router::new()
         .route("/", get(async || page::file("index.html")))
         .route("/{file}", get(async |Path(name): Path<String>| page::file(&name)))

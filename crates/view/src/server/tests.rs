@@ -406,7 +406,10 @@ fn errors_of_sql_are_told() {
     assert_eq!(status, StatusCode::INTERNAL_SERVER_ERROR);
     assert!(said["error"].as_str().is_some_and(|text| text.contains("signal: 9")), "{said}");
     let (status, said) = refused("head -c 9000000 /dev/zero", 30_000);
-    assert_eq!((status, &said["error"]), (StatusCode::BAD_REQUEST, &json!("the answer is longer than 8 MiB")));
+    assert_eq!(
+        (status, &said["error"]),
+        (StatusCode::BAD_REQUEST, &json!("the answer is longer than 8 MiB"))
+    );
 }
 
 #[test]
