@@ -172,6 +172,8 @@ test("the editor completes, explains and formats", options, async () => {
   const first = page.locator(".cm-tooltip-autocomplete li").first();
   assert.match((await first.textContent())!, /^linger.*param linger : time in 0ms\.\.100ms/);
   await shot(page, "complete-light");
+  // The editor takes no key for a suggestion that has just appeared.
+  await page.waitForTimeout(200);
   await page.keyboard.press("Enter");
   assert.match(await content(), /^ {8}linger$/m);
   // Members after a dot.
