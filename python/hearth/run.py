@@ -1,7 +1,12 @@
-"""Entry point of `hearth query`: reads {"views", "query", "format"} as JSON from standard input."""
+"""Entry point of `hearth query` and of the viewer: reads {"views", "query", "format"} as JSON from standard input.
+
+With "folder", the query is a single SELECT that reads only below this folder, and "limit" bounds its rows.
+"""
 
 import csv
+import itertools
 import json
+import re
 import sys
 
 try:
@@ -39,6 +44,24 @@ def rows(result):
         yield from chunk
 
 
+def confine(con, folder):
+    """Leave the connection no right but to read below `folder`."""
+    # The views name the files with a pattern, in which these characters are escaped.
+    pattern = re.sub(r"[*?\[]", lambda found: f"[{found[0]}]", folder)
+    con.execute("SET temp_directory = ''")
+    con.execute("SET allowed_directories = ?", [[folder, pattern]])
+    con.execute("SET enable_external_access = false")
+    con.execute("SET lock_configuration = true")
+
+
+def only_select(con, query):
+    """End the program unless the query is one SELECT."""
+    statements = con.extract_statements(query)
+    if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
+        sys.stderr.write("error: only a single SELECT is allowed here\n")
+        sys.exit(1)
+
+
 def table(columns, result):
     lines = list(rows(result))
     cells = [[text(value) for value in line] for line in lines]
@@ -62,6 +85,13 @@ def document(columns, result):
     print("\n]}")
 
 
+def page(columns, result, limit):
+    """The first rows, for the viewer."""
+    first = list(itertools.islice(rows(result), limit + 1))
+    lines = [[plain(value) for value in row] for row in first[:limit]]
+    json.dump({"columns": columns, "rows": lines, "truncated": len(first) > limit}, sys.stdout)
+
+
 def main():
     sys.stdin.reconfigure(encoding="utf-8")
     sys.stdout.reconfigure(encoding="utf-8")
@@ -69,9 +99,14 @@ def main():
     con = duckdb.connect()
     try:
         con.execute(request["views"])
+        if folder := request.get("folder"):
+            confine(con, folder)
+            only_select(con, request["query"])
         result = con.execute(request["query"])
         columns = [column[0] for column in result.description or []]
-        if request["format"] == "json":
+        if request["format"] == "page":
+            page(columns, result, request["limit"])
+        elif request["format"] == "json":
             document(columns, result)
         elif request["format"] == "csv":
             out = csv.writer(sys.stdout, lineterminator="\n")

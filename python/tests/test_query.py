@@ -10,6 +10,9 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import urllib.error
+import urllib.parse
+import urllib.request
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -134,6 +137,75 @@ class Queries(unittest.TestCase):
     def test_the_command_prints_the_views(self):
         path, _, _ = self.traces["cfs"]
         self.assertEqual(run("query", path, "--sql").stdout, hearth.views(path.resolve()))
+
+    def ask_as_the_viewer(self, path, query, limit=1000):
+        """The exit status of run.py, its answer, and its message."""
+        request = {"views": hearth.views(path), "folder": str(path), "format": "page", "query": query, "limit": limit}
+        script = ROOT / "python/hearth/run.py"
+        ended = subprocess.run(
+            [sys.executable, script],
+            check=False,
+            input=json.dumps(request),
+            capture_output=True,
+            text=True,
+            cwd=self.folder.name,
+        )
+        return ended.returncode, json.loads(ended.stdout or "null"), ended.stderr
+
+    def test_the_viewer_gets_the_first_rows(self):
+        path, _, con = self.traces["nest"]
+        status, answer, _ = self.ask_as_the_viewer(path, "SELECT core, start FROM slices ORDER BY start, core", 3)
+        rows = con.execute("SELECT core, start FROM slices ORDER BY start, core LIMIT 3").fetchall()
+        expected = {"columns": ["core", "start"], "rows": [list(row) for row in rows], "truncated": True}
+        self.assertEqual((status, answer), (0, expected))
+        _, answer, _ = self.ask_as_the_viewer(path, "FROM range(3)", 3)
+        self.assertEqual((len(answer["rows"]), answer["truncated"]), (3, False))
+
+    def test_the_server_of_the_viewer_answers(self):
+        path, _, _ = self.traces["nest"]
+        environment = {**os.environ, "HEARTH_PYTHON": sys.executable}
+        server = subprocess.Popen(
+            [HEARTH, "view", "--no-open", path], stdout=subprocess.PIPE, text=True, env=environment
+        )
+        try:
+            address = server.stdout.readline().strip()
+            query = urllib.parse.quote("SELECT count(*) AS n, 'ü' AS u FROM threads")
+            with urllib.request.urlopen(f"{address}api/traces/0/sql?query={query}") as answer:
+                found = json.load(answer)
+            self.assertEqual((found["columns"], found["rows"][0][1], found["truncated"]), (["n", "u"], "ü", False))
+            with self.assertRaises(urllib.error.HTTPError) as wrong:
+                urllib.request.urlopen(f"{address}api/traces/0/sql?query=SELECT%20nothing")
+            self.assertEqual(wrong.exception.code, 400)
+            self.assertIn("nothing", json.load(wrong.exception)["error"])
+        finally:
+            server.kill()
+            server.communicate()
+
+    def test_the_viewer_only_reads_the_trace(self):
+        path, _, _ = self.traces["nest"]
+        other = Path(self.folder.name) / "other.csv"
+        other.write_text("secret\n1\n")
+        before = sorted(Path(self.folder.name).rglob("*"))
+        for query in [
+            f"SELECT * FROM read_csv('{other}')",
+            f"SELECT * FROM '{other}'",
+            "SELECT * FROM read_text('other.csv')",
+            "SELECT * FROM glob('*')",
+            "SELECT * FROM 'https://example.org/a.parquet'",
+            "COPY (SELECT 1) TO 'written.csv'",
+            "EXPLAIN ANALYZE COPY (SELECT 1) TO 'written.csv'",
+            "SELECT 1; COPY (SELECT 1) TO 'written.csv'",
+            "ATTACH 'written.db'",
+            "SET enable_external_access = true",
+            "INSTALL httpfs",
+            "CREATE TABLE a AS SELECT 1",
+            "",
+        ]:
+            with self.subTest(query=query):
+                status, answer, said = self.ask_as_the_viewer(path, query)
+                self.assertEqual((status, answer), (1, None))
+                self.assertRegex(said, "only a single SELECT|disabled by configuration|Permission Error")
+        self.assertEqual(sorted(Path(self.folder.name).rglob("*")), before)
 
     def test_errors_say_what_is_wrong(self):
         path, _, _ = self.traces["cfs"]

@@ -1,9 +1,9 @@
 // node out/pictures/main.js HEARTH LIST.json RUNS TO [NAME...]: takes the book's pictures again.
-// LIST says for each picture: the traces or the report (below RUNS), the size, and for the viewer the
-// fragment of the URL that holds the view and the place of the pointer. scripts/pictures calls this.
+// LIST says for each picture: the traces or the report (below RUNS) or the playground's policy (beside LIST), the size, and for
+// the viewer the fragment of the URL that holds the view and the place of the pointer. scripts/pictures calls this.
 
 import { readFileSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import type { Page } from "playwright-core";
 import { serve } from "../bench/serve";
 import { launch, ready } from "../test/e2e/browser";
@@ -13,6 +13,8 @@ interface Picture {
   width: number;
   height: number;
   traces?: string[];
+  /** Arguments of the playground; the first one is a file beside the list. */
+  policy?: string[];
   view?: string;
   pointer?: [number, number];
   /** A report; only these sections of it are shown. */
@@ -40,6 +42,7 @@ async function take(picture: Picture): Promise<void> {
   try {
     const shoot = () => page.screenshot({ path: join(to!, `${name}.png`) });
     if (report) await takeReport(page, picture, shoot);
+    else if (picture.policy) await takePlayground(page, picture.policy, shoot);
     else await takeViewer(page, picture, shoot);
     console.log(`${name}.png`);
   } finally {
@@ -67,6 +70,20 @@ async function takeViewer(page: Page, picture: Picture, shoot: () => Promise<unk
     // Names and the tip arrive after the picture.
     await page.waitForTimeout(1000);
     await ready(page);
+    await shoot();
+  } finally {
+    server.stop();
+  }
+}
+
+async function takePlayground(page: Page, policy: string[], shoot: () => Promise<unknown>): Promise<void> {
+  const [file, ...others] = policy;
+  const server = await serve(hearth!, [join(dirname(list!), file!), ...others]);
+  try {
+    await page.goto(server.address);
+    await ready(page);
+    // The picture in its frame.
+    await page.waitForTimeout(2000);
     await shoot();
   } finally {
     server.stop();

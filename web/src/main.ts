@@ -13,6 +13,7 @@ import { input } from "./ui/input";
 import { legend } from "./ui/legend";
 import { overview } from "./ui/overview";
 import { savePng, saveSvg } from "./ui/save";
+import { Sql } from "./ui/sql";
 import { Search } from "./ui/search";
 import { Tip } from "./ui/tip";
 import { length } from "./model/time";
@@ -84,6 +85,7 @@ async function start(): Promise<void> {
   };
 
   const find = new Find(app, follow, mark, tell);
+  const sql = new Sql(app, follow, byId("sql"));
 
   const link = async (): Promise<void> => {
     app.writeHash();
@@ -101,11 +103,12 @@ async function start(): Promise<void> {
         void (kind === "png" ? savePng : saveSvg)(app).catch((error: unknown) => tell(String(error))),
       link: () => void link(),
       find,
+      sql: () => sql.toggle(),
     },
     search.element,
   );
   overview(app, byId<HTMLCanvasElement>("overview"));
-  input({ app, follow, find, search, tip, mark, help: () => keys.showModal() });
+  input({ app, follow, find, search, tip, sql, mark, help: () => keys.showModal() });
 
   let names = 0;
   app.onDraw(() => {
@@ -127,6 +130,7 @@ async function start(): Promise<void> {
       apply(app, app.view.named);
     void follow.restore();
     if (app.view.area) mark(app.view.area);
+    sql.restore();
   };
   window.addEventListener("hashchange", () => {
     app.readHash();

@@ -5,6 +5,7 @@
 //! `hearth-ipanema`: after each change, its passes run anew on the document and its bases. Open documents stand for
 //! their files, whether saved or not.
 
+pub mod ask;
 mod completion;
 mod diagnostics;
 mod hover;

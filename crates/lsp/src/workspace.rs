@@ -42,6 +42,14 @@ pub struct Workspace {
     analysed: RefCell<BTreeMap<String, Rc<Analysed>>>,
 }
 
+impl From<Analysis> for Analysed {
+    fn from(analysis: Analysis) -> Analysed {
+        let texts = (0..).map_while(|at| analysis.sources.get(SourceId(at)));
+        let texts = texts.map(|source| Text::new(source.text.clone())).collect();
+        Analysed { analysis, texts, asked: BTreeSet::new() }
+    }
+}
+
 impl Analysed {
     /// The document itself.
     pub const ROOT: SourceId = SourceId(0);
@@ -150,9 +158,7 @@ impl Workspace {
             self.read(base, overlay)
         };
         let analysis = analyse(&sources(name, &text, read), name);
-        let texts = (0..).map_while(|at| analysis.sources.get(SourceId(at)));
-        let texts = texts.map(|source| Text::new(source.text.clone())).collect();
-        Some(Analysed { analysis, texts, asked: asked.into_inner() })
+        Some(Analysed { asked: asked.into_inner(), ..Analysed::from(analysis) })
     }
 
     /// Policies in the same folder, and open ones.

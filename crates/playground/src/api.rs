@@ -1,5 +1,6 @@
 //! The pages and requests of the playground (docs/src/view.md says what they do).
 
+use crate::assist;
 use crate::check::check;
 use crate::document::{self, Document, MOST_BYTES, OpenError, SaveError, Shown};
 use crate::jobs::{Jobs, Kind};
@@ -117,6 +118,9 @@ impl Playground {
         let api = Router::new()
             .route("/playground", get(playground))
             .route("/check", post(checks))
+            .route("/complete", post(complete))
+            .route("/meaning", post(meaning))
+            .route("/format", post(format))
             .route("/simulate", post(simulate))
             .route("/verdict", post(verdicts))
             .route("/prove", post(prove))
@@ -235,6 +239,39 @@ async fn checks(State(app): App, sent: Sent) -> Answer {
     sized(&text)?;
     let document = app.document().clone();
     Ok(Json(app.quick.run(move || Ok(check(&document, &text))).await?).into_response())
+}
+
+/// A place in a text, in UTF-16 code units.
+#[derive(Deserialize)]
+struct Place {
+    text: String,
+    at: usize,
+}
+
+async fn complete(State(app): App, sent: Sent) -> Answer {
+    let Place { text, at } = body(sent)?;
+    sized(&text)?;
+    let document = app.document().clone();
+    Ok(Json(app.quick.run(move || Ok(assist::complete(&document, &text, at))).await?).into_response())
+}
+
+async fn meaning(State(app): App, sent: Sent) -> Answer {
+    let Place { text, at } = body(sent)?;
+    sized(&text)?;
+    let document = app.document().clone();
+    Ok(Json(app.quick.run(move || Ok(assist::meaning(&document, &text, at))).await?).into_response())
+}
+
+#[derive(Serialize)]
+struct Formatted {
+    text: String,
+}
+
+async fn format(State(app): App, sent: Sent) -> Answer {
+    let Text { text } = body(sent)?;
+    sized(&text)?;
+    let text = app.quick.run(move || assist::format(&text)).await?;
+    Ok(Json(Formatted { text }).into_response())
 }
 
 // ---- simulations ------------------------------------------------------------------------------

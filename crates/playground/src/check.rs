@@ -90,7 +90,7 @@ fn extends(document: &Document, text: &str) -> Span {
 }
 
 /// The offset in UTF-16 code units of a byte.
-fn utf16(text: &str, offset: u32) -> usize {
+pub fn utf16(text: &str, offset: u32) -> usize {
     let mut offset = (offset as usize).min(text.len());
     while !text.is_char_boundary(offset) {
         offset -= 1;

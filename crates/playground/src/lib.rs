@@ -6,6 +6,7 @@
 //! runs the provers. A newer request of a page stops the older one of its kind (`jobs`).
 
 mod api;
+mod assist;
 mod check;
 mod document;
 mod jobs;

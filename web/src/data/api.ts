@@ -31,6 +31,8 @@ export interface TraceInfo {
   traced_threads: number;
   levels: { finest_stored: number; coarsest: number };
   complete: boolean;
+  /** Whether the server answers SQL about the trace. */
+  sql: boolean;
   warnings: string[];
 }
 
@@ -157,6 +159,13 @@ export interface Found {
   until: number;
 }
 
+export interface Table {
+  columns: string[];
+  rows: unknown[][];
+  /** Whether there are more rows. */
+  truncated: boolean;
+}
+
 export interface NamedView {
   name: string;
   rows?: Rows;
@@ -259,6 +268,9 @@ export const find = (trace: number, what: Find, time: number, back: boolean, lea
   json<Found>(
     `api/traces/${trace}/find?what=${what}&time=${Math.round(time)}&direction=${back ? "back" : "forward"}&least=${least}`,
   );
+
+export const sql = (trace: number, query: string, signal: AbortSignal) =>
+  json<Table>(`api/traces/${trace}/sql?query=${encodeURIComponent(query)}`, signal);
 
 export const events = (trace: number, from: number, to: number, limit: number, signal?: AbortSignal) =>
   json<Events>(

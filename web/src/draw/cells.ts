@@ -34,11 +34,18 @@ function picture(
   const key = `${epoch} ${trace}/${tile.level}/${tile.index} ${tile.version} ${band[0]!.y}`;
   const known = pictures.get(key);
   if (known) return known;
-  const pixels = raster(tile.fields, band, ratio, style);
+  const finer = finerFor(band, ratio);
+  const drawn = raster(tile.fields, band, ratio * finer, style);
+  const pixels = finer === 1 ? drawn : shrink(drawn, [0, BINS], BINS, finer, rgb(style.theme.paper));
   const canvas = new OffscreenCanvas(pixels.width, pixels.height);
   canvas.getContext("2d")!.putImageData(pixels, 0, 0);
   pictures.set(key, canvas, pixels.data.length);
   return canvas;
+}
+
+/** Rows that are lower than a pixel are drawn this many times higher, then averaged. */
+function finerFor(rows: readonly Row[], ratio: number): number {
+  return Math.max(1, Math.ceil(1 / (rows[0]!.h * ratio)));
 }
 
 /** The rows of a panel that are inside the canvas. */
@@ -69,10 +76,12 @@ export function drawEmptyRows(
 
 export function drawCells(p: Painter, scene: Scene, source: Source, y0: number, rows: readonly Row[]): void {
   const style = scene.styles[source.index]!;
-  const seen = bands(
-    rows.length ? scene.panels[source.index]!.rows.rows : [],
-    Math.max(32, Math.floor(256 / scene.ratio)),
-  ).filter((band) => band[band.length - 1]!.y >= rows[0]!.y && band[0]!.y <= rows[rows.length - 1]!.y);
+  const all = rows.length ? scene.panels[source.index]!.rows.rows : [];
+  // Rows that share pixels are in one band.
+  const most = (all[0]?.h ?? 1) < 1 ? Infinity : Math.max(32, Math.floor(256 / scene.ratio));
+  const seen = bands(all, most).filter(
+    (band) => band[band.length - 1]!.y >= rows[0]!.y && band[0]!.y <= rows[rows.length - 1]!.y,
+  );
   for (const piece of pieces(scene, source, fieldsFor(style))) {
     const [x0, x1] = [xOf(scene, piece.span.from), xOf(scene, piece.span.to)];
     const [b0, b1] = binsOf(piece);
@@ -91,8 +100,7 @@ export function drawWhole(p: Painter, scene: Scene, source: Source, y0: number, 
   const fields = fieldsFor(style);
   const all = pieces(scene, source, fields).filter(({ id, tile }) => tile.level === id.level);
   if (all.length === 0 || rows.length === 0) return;
-  // Rows that are lower than a pixel are drawn higher, then averaged.
-  const finer = Math.max(1, Math.ceil(1 / (rows[0]!.h * scene.ratio)));
+  const finer = finerFor(rows, scene.ratio);
   const columns = BINS * all.length;
   const pixels = raster(joined(all, fields, source), rows, scene.ratio * finer, style, columns);
   const start = all[0]!.span.from;

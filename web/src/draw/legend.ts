@@ -44,7 +44,8 @@ export function legendOf(scene: Scene): Item[] {
     for (const [name, i] of sets) line(css(setColour(i, theme)), `in ${name}`);
   }
   if (view.marks.includes("overload")) items.push({ is: "swatch", fill: css(OVERLOAD), text: "overload" });
-  if (view.marks.includes("inversion")) line(css(INVERSION), "inversion");
+  if (view.marks.includes("inversion") && sources.some(({ info }) => info.frequency_known))
+    line(css(INVERSION), "inversion");
   if (view.rows === "core") line(css(SPIN), "spinning");
   if (sources.some((source) => slicesHere(scene, source).length > 0))
     for (const mark of ["fork", "exec", "exit", "migrate", "wakeup", "place"] as const)

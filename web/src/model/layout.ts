@@ -59,7 +59,8 @@ export interface Panel {
 }
 
 const HEIGHT: Record<Exclude<Height, "fit">, number> = { small: 5, normal: 12, large: 24 };
-const FIT = { least: 1, most: 160 };
+/** Heights of rows that fit the window. Below a pixel, cores share pixels. */
+const FIT = { least: 0.25, most: 160 };
 
 interface Unit {
   key: number;
@@ -147,10 +148,10 @@ function brackets(kind: "socket" | "llc", units: readonly Unit[], rows: readonly
   return out;
 }
 
-/** Rows of one height that fill the room, of any height, for a figure. */
-function filled(panels: readonly (readonly Unit[])[], room: number): Rows[] {
+/** Rows of one height that fill the room, of any height of at least `least`. */
+function filled(panels: readonly (readonly Unit[])[], room: number, least = 0.01): Rows[] {
   const all = (h: number) => panels.map((units) => place(units, h));
-  let [low, high] = [0.01, Math.max(1, room)];
+  let [low, high] = [least, Math.max(1, room)];
   for (let i = 0; i < 40; i++) {
     const middle = (low + high) / 2;
     if (all(middle).reduce((sum, rows) => sum + rows.height, 0) <= room) low = middle;
@@ -162,8 +163,9 @@ function filled(panels: readonly (readonly Unit[])[], room: number): Rows[] {
 /** Rows of the given height; `fit` fills `room` if the rows can be that low or high. */
 function rowsIn(units: readonly Unit[], height: Height, room: number): Rows {
   if (height !== "fit") return place(units, HEIGHT[height]);
-  let best = place(units, FIT.least);
-  for (let h = FIT.least + 1; h <= FIT.most; h++) {
+  let best = place(units, 1);
+  if (best.height > room) return filled([units], room, FIT.least)[0]!;
+  for (let h = 2; h <= FIT.most; h++) {
     const rows = place(units, h);
     if (rows.height > room) break;
     best = rows;
@@ -180,10 +182,13 @@ function grow(
   const height = (i: number) => all[i]!.rows[0]?.h ?? FIT.most;
   const candidates = () => parts.map((_, i) => i).sort((a, b) => height(a) - height(b));
   const used = () => all.reduce((sum, rows) => sum + rows.height, 0);
+  parts.forEach(({ units, others }, i) => {
+    if (!others && height(i) < 1) all[i] = rowsIn(units, "fit", all[i]!.height + room - used());
+  });
   const better = (i: number): Rows | null => {
     const { units, others } = parts[i]!;
     if (others || height(i) >= FIT.most) return null;
-    const rows = place(units, height(i) + 1);
+    const rows = place(units, Math.floor(height(i)) + 1);
     return used() - all[i]!.height + rows.height <= room ? rows : null;
   };
   for (;;) {
@@ -241,9 +246,9 @@ export function layout(input: LayoutInput): { panels: Panel[]; height: number } 
     const units = others ? threadUnits(others) : coreUnits(info.cores, input.group, shown);
     let strips = input.strips.filter((strip) => strip !== "sets" || info.sets.length > 0);
     if (input.height === "fit" && !input.figure && !others) {
-      const room = share - TITLE - place(units, FIT.least).height;
-      // Without room for the rows, the picture scrolls, and has all strips.
-      if (belowRows(0, false) <= room) strips = stripsIn(strips, (count) => belowRows(count, track) <= room);
+      const room = share - TITLE - place(units, 1).height;
+      // If cores have to share pixels, one strip stays.
+      strips = stripsIn(strips, (count) => count === 1 || belowRows(count, track) <= room);
     }
     return { strips, below: belowRows(strips.length, track), units, others, track };
   });

@@ -42,6 +42,12 @@ export interface Area extends Span {
   cores?: number[];
 }
 
+/** A query in SQL about a trace. */
+export interface Sql {
+  trace: number;
+  query: string;
+}
+
 export interface View {
   /** The named view that was applied last. */
   named: string | null;
@@ -58,6 +64,8 @@ export interface View {
   filter: Filter;
   selection: Selection | null;
   area: Area | null;
+  /** Set while the box for queries is open. */
+  sql: Sql | null;
   scroll: number;
   theme: "system" | "light" | "dark";
 }
@@ -76,6 +84,7 @@ export function initial(): View {
     filter: {},
     selection: null,
     area: null,
+    sql: null,
     scroll: 0,
     theme: "system",
   };
@@ -131,6 +140,7 @@ export function toHash(view: View, start: View): string {
     out.set("select", [s.trace, s.thread, ...(s.time === undefined ? [] : [s.time, s.core ?? 0])].join("."));
   if (view.area) out.set("area", spanText(view.area));
   if (view.area?.cores) out.set("cores", [view.area.trace ?? 0, ...view.area.cores].join("."));
+  if (view.sql?.query) out.set("sql", `${view.sql.trace}.${view.sql.query}`);
   if (view.scroll) out.set("scroll", String(Math.round(view.scroll)));
   if (view.theme !== "system") out.set("theme", view.theme);
   return out.toString();
@@ -165,6 +175,8 @@ export function fromHash(hash: string, start: View): View {
     view.selection = { trace: s[0]!, thread: s[1]! };
     if (s.length >= 4) Object.assign(view.selection, { time: s[2], core: s[3] });
   }
+  const sql = /^(\d{1,2})\.(.+)$/s.exec(text("sql") ?? "");
+  if (sql) view.sql = { trace: Number(sql[1]), query: sql[2]! };
   const scroll = Number(text("scroll"));
   view.scroll = Number.isFinite(scroll) && scroll > 0 ? scroll : 0;
   return view;

@@ -49,6 +49,21 @@ export interface Param {
   initial: number;
 }
 
+/** A word that may stand at a place. */
+export interface Suggestion {
+  label: string;
+  kind: string;
+  detail: string;
+  doc: string;
+}
+
+/** What a name means, in Markdown. */
+export interface Meaning {
+  from: number;
+  to: number;
+  text: string;
+}
+
 export interface Checked {
   policy: string | null;
   diagnostics: Found[];
@@ -142,6 +157,13 @@ async function ask<T>(path: string, body?: unknown, signal?: AbortSignal): Promi
 export const playground = () => ask<Playground>("api/playground");
 
 export const check = (text: string, signal: AbortSignal) => ask<Checked>("api/check", { text }, signal);
+
+export const complete = (text: string, at: number, signal: AbortSignal) =>
+  ask<Suggestion[]>("api/complete", { text, at }, signal);
+
+export const meaning = (text: string, at: number) => ask<Meaning | null>("api/meaning", { text, at });
+
+export const format = (text: string) => ask<{ text: string }>("api/format", { text });
 
 export const simulate = (setting: Setting, params: Params, text: string, signal: AbortSignal) =>
   ask<Simulated>("api/simulate", { page, text, params, ...setting }, signal);

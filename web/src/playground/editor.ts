@@ -1,6 +1,7 @@
 // The editor of the policy's text.
 
 import { defaultKeymap, history, historyKeymap, indentWithTab, toggleComment } from "@codemirror/commands";
+import { completionKeymap } from "@codemirror/autocomplete";
 import { bracketMatching, indentOnInput, indentUnit } from "@codemirror/language";
 import { lintGutter, lintKeymap, setDiagnostics, type Diagnostic } from "@codemirror/lint";
 import { highlightSelectionMatches, search, searchKeymap } from "@codemirror/search";
@@ -14,6 +15,7 @@ import {
   lineNumbers,
 } from "@codemirror/view";
 import type { Found, Playground } from "./api";
+import { assist } from "./assist";
 import { ipanema } from "./language";
 
 export class Editor {
@@ -21,7 +23,13 @@ export class Editor {
   /** The line ends of the file: the editor has \n only. */
   private readonly end: string;
 
-  constructor(parent: HTMLElement, described: Playground, changed: () => void, save: () => void) {
+  constructor(
+    parent: HTMLElement,
+    described: Playground,
+    changed: () => void,
+    save: () => void,
+    format: () => void,
+  ) {
     this.end = described.text.includes("\r\n") ? "\r\n" : "\n";
     this.view = new EditorView({
       parent,
@@ -40,9 +48,12 @@ export class Editor {
           indentUnit.of("    "),
           search({ top: true }),
           ipanema(described),
+          assist,
           keymap.of([
             { key: "Mod-s", preventDefault: true, run: () => (save(), true) },
+            { key: "Shift-Alt-f", preventDefault: true, run: () => (format(), true) },
             { key: "Mod-/", run: toggleComment },
+            ...completionKeymap,
             indentWithTab,
             ...defaultKeymap,
             ...searchKeymap,
@@ -64,6 +75,19 @@ export class Editor {
   /** The text as it is saved. */
   get file(): string {
     return this.end === "\n" ? this.text : this.text.replaceAll("\n", this.end);
+  }
+
+  /** Replaces the part of the text that differs, so that the cursor stays elsewhere. */
+  replace(text: string): void {
+    const old = this.text;
+    let from = 0;
+    while (from < Math.min(old.length, text.length) && old[from] === text[from]) from++;
+    let kept = 0;
+    const most = Math.min(old.length, text.length) - from;
+    while (kept < most && old[old.length - 1 - kept] === text[text.length - 1 - kept]) kept++;
+    if (old === text) return;
+    const insert = text.slice(from, text.length - kept);
+    this.view.dispatch({ changes: { from, to: old.length - kept, insert } });
   }
 
   /** Marks what the compiler found in the present text. */

@@ -1,7 +1,6 @@
 // Ipanema in the editor. Its words come from the compiler, with the page.
 
 import { HighlightStyle, StreamLanguage, syntaxHighlighting, type StringStream } from "@codemirror/language";
-import { hoverTooltip, type Tooltip } from "@codemirror/view";
 import type { Extension } from "@codemirror/state";
 import { tags } from "@lezer/highlight";
 import type { Playground } from "./api";
@@ -75,31 +74,17 @@ const STYLE = HighlightStyle.define([
 ]);
 
 export function ipanema({ keywords, library }: Pick<Playground, "keywords" | "library">): Extension {
-  const words = new Map(library.map((word) => [word.name, word]));
+  const words = new Set(library.map(({ name }) => name));
   const language = StreamLanguage.define<State>({
     name: "ipanema",
     startState: () => ({ comment: false, member: false, before: "" }),
     copyState: (state) => ({ ...state }),
-    token: tokenizer(new Set(keywords), new Set(words.keys())),
+    token: tokenizer(new Set(keywords), words),
     languageData: { commentTokens: { line: "//", block: { open: "/*", close: "*/" } } },
     tokenTable: {
       function: tags.function(tags.variableName),
       standard: tags.standard(tags.variableName),
     },
   });
-  const hover = hoverTooltip((view, at): Tooltip | null => {
-    const place = view.state.wordAt(at);
-    const word = place && words.get(view.state.sliceDoc(place.from, place.to));
-    if (!word) return null;
-    const create = () => {
-      const dom = document.createElement("div");
-      dom.className = "word";
-      const usage = document.createElement("code");
-      usage.textContent = word.usage;
-      dom.append(usage, word.doc);
-      return { dom };
-    };
-    return { pos: place.from, end: place.to, create };
-  });
-  return [language, syntaxHighlighting(STYLE), hover];
+  return [language, syntaxHighlighting(STYLE)];
 }

@@ -39,7 +39,13 @@ class Page {
     ({ setting: this.setting, params: this.params } = fromHash(location.hash, described.start));
     [this.digest, this.path] = [described.digest, described.path];
     const changed = () => this.changed();
-    this.editor = new Editor(byId("editor"), described, changed, () => void this.save());
+    this.editor = new Editor(
+      byId("editor"),
+      described,
+      changed,
+      () => void this.save(),
+      () => void this.format(),
+    );
     this.saved = this.editor.file;
     this.toolbar();
     this.prover();
@@ -88,6 +94,7 @@ class Page {
       el("span", { class: "name" }, el("i", { "aria-hidden": "true" }), "Hearth"),
       el("span", { id: "file" }),
       button("Save", "Save the policy (Ctrl-S)", () => void this.save(), { id: "save" }),
+      button("Format", "Format the text (Shift-Alt-F)", () => void this.format(), { id: "format" }),
       el("span", { class: "space" }),
       input("workload", "Workload", { list: "workloads", required: "", maxlength: "200" }),
       el("datalist", { id: "workloads" }, ...known),
@@ -254,13 +261,17 @@ class Page {
     return true;
   }
 
+  /** Says what goes on, but not over a note. */
   private say(text: string): void {
-    byId("status").textContent = text;
+    const status = byId("status");
+    if (!status.classList.contains("bad")) status.textContent = text;
   }
 
+  /** What went wrong with the user's last command. It stays until the next one. */
   private note(text: string): void {
-    byId("status").classList.toggle("bad", text !== "");
-    if (text) this.say(text);
+    const status = byId("status");
+    if (text || status.classList.contains("bad")) status.textContent = text;
+    status.classList.toggle("bad", text !== "");
   }
 
   // ---- proofs -----------------------------------------------------------------------------------
@@ -318,6 +329,20 @@ class Page {
     } finally {
       clearInterval(watch);
       if (!signal.aborted) byId("prove").textContent = "Prove";
+    }
+  }
+
+  // ---- formatting -------------------------------------------------------------------------------
+
+  private async format(): Promise<void> {
+    const { text } = this.editor;
+    try {
+      const formatted = await api.format(text);
+      // Somebody may have typed meanwhile.
+      if (this.editor.text === text) this.editor.replace(formatted.text);
+      this.note("");
+    } catch (error) {
+      this.note(why(error).replace("\n", ": "));
     }
   }
 

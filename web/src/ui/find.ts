@@ -3,6 +3,7 @@
 import type { App } from "../app";
 import * as api from "../data/api";
 import { length } from "../model/time";
+import type { Span } from "../model/levels";
 import type { Area } from "../model/state";
 import type { Follow } from "./follow";
 
@@ -46,16 +47,16 @@ export class Find {
     }
     this.tell(null);
     this.last = { what, trace, time: found.to };
-    this.show(found);
+    bring(this.app, found);
     if (what === "overload") this.mark({ from: found.from, to: found.to, trace, cores: [found.core] });
     else await this.follow.selectAt(trace, found.core, found.to);
   }
+}
 
-  /** Moves the window there, and zooms if the find would be tiny or too wide. */
-  private show({ from, to }: { from: number; to: number }): void {
-    const share = (to - from) / (this.app.span.to - this.app.span.from);
-    const air = (to - from) * 2;
-    if (share < 0.02 || share > 0.7) this.app.change({ span: { from: from - air, to: to + air } });
-    else this.app.show(from, to);
-  }
+/** Moves the window there, and zooms if the find would be tiny or too wide. */
+export function bring(app: App, { from, to }: Span): void {
+  const share = (to - from) / (app.span.to - app.span.from);
+  const air = (to - from) * 2;
+  if (to > from && (share < 0.02 || share > 0.7)) app.change({ span: { from: from - air, to: to + air } });
+  else app.show(from, to);
 }

@@ -144,6 +144,14 @@ export class Follow {
     if (at?.thread) await this.select(trace, at.thread, sliceOf(at));
   }
 
+  /** Selects a thread's slice on a core at a time, or its next one. */
+  async selectNear(trace: number, thread: number, core: number | null, time: number): Promise<void> {
+    const at = core === null ? null : await api.at(trace, core, time).catch(() => null);
+    if (at?.thread === thread) return this.select(trace, thread, sliceOf(at));
+    const next = await api.nextSlice(trace, thread, Math.max(0, time - 1), "forward").catch(() => null);
+    await this.select(trace, thread, next);
+  }
+
   /** Restores the selection of a link. */
   async restore(): Promise<void> {
     const selection = this.app.view.selection;

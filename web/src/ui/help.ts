@@ -20,6 +20,7 @@ const KEYS: [string[], string][] = [
   [["f"], "fit the selected slice or the area"],
   [["m"], "mark the selected slice, or the window"],
   [["/"], "search threads"],
+  [["q"], "query in SQL"],
   [["Esc"], "selection, then area: none"],
   [["C"], "next colour"],
   [["?"], "this list"],

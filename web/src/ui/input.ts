@@ -9,6 +9,7 @@ import type { Area } from "../model/state";
 import type { Find } from "./find";
 import { coresBetween, hit, type Follow } from "./follow";
 import type { Search } from "./search";
+import type { Sql } from "./sql";
 import type { Tip } from "./tip";
 
 /** Limit of movement during a click, in pixels. */
@@ -22,6 +23,7 @@ interface Parts {
   search: Search;
   tip: Tip;
   find: Find;
+  sql: Sql;
   mark: (area: Area | null) => void;
   help: () => void;
 }
@@ -139,7 +141,7 @@ function wheel({ app, tip }: Parts): void {
   );
 }
 
-function keys({ app, follow, find, search, mark, help }: Parts): void {
+function keys({ app, follow, find, sql, search, mark, help }: Parts): void {
   const held = new Map<string, number>();
   let last = 0;
   const step = (now: number) => {
@@ -208,6 +210,7 @@ function keys({ app, follow, find, search, mark, help }: Parts): void {
     ".": () => void follow.jump("forward"),
     l: (shift) => void find.go("wakeup", shift),
     o: (shift) => void find.go("overload", shift),
+    q: () => sql.toggle(),
     f: () => follow.fit(),
     m: () => {
       const slice = follow.followed?.slice;

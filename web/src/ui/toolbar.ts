@@ -13,6 +13,7 @@ export interface Actions {
   save(kind: "png" | "svg"): void;
   link(): void;
   find: Find;
+  sql(): void;
 }
 
 const MARK_NAME: Record<string, string> = {
@@ -237,6 +238,9 @@ export function toolbar(app: App, actions: Actions, search: HTMLElement): void {
     show,
     only,
     seek,
+    ...(app.sources.some(({ info }) => info.sql)
+      ? [button("SQL", "Query a trace (q)", () => actions.sql(), { id: "show-sql" })]
+      : []),
     button("Whole run", "Show the whole run (0)", () => actions.whole(), { id: "whole" }),
     el("span", { class: "space" }),
     search,

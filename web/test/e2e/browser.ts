@@ -49,7 +49,7 @@ export async function ready(page: Page): Promise<void> {
   // The state changes with the next frame, so wait for that first.
   await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
   await page.waitForFunction(() => document.documentElement.dataset.state === "ready", undefined, {
-    timeout: 20_000,
+    timeout: 60_000,
   });
 }
 

@@ -286,6 +286,48 @@ test("keys go to the next and previous long wake-up and overload", async () => {
   await page.context().close();
 });
 
+test("a query is answered below the picture; a row leads to its place; a link holds the query", async () => {
+  const page = await fresh();
+  assert.ok(!(await page.isVisible("#sql")));
+  await page.keyboard.press("q");
+  await page.keyboard.type("SELECT * FROM slices");
+  await page.keyboard.press("Control+Enter");
+  await page.waitForSelector("#sql[data-state=ready]");
+  assert.match(
+    (await page.textContent("#sql p"))!,
+    /^(the first 1,000|\d+) rows in .* s; a row leads to its place/,
+  );
+  const cells = await page.locator("#sql tbody tr").first().locator("td").allTextContents();
+  const [, name, start, duration, core, thread] = cells as [string, string, string, string, string, string];
+  await page.locator("#sql tbody tr button").first().click();
+  await page.waitForFunction((tid) => location.hash.includes(`select=0.${tid}.`), thread);
+  await settle(page);
+  const selected = await page.evaluate(() => /select=([\d.]+)/.exec(location.hash)![1]);
+  assert.equal(selected, `0.${thread}.${start}.${core}`);
+  assert.equal(await page.textContent("#details h2"), name);
+  const [from, to] = (await span(page))!;
+  assert.ok(from < Number(start) && Number(start) + Number(duration) < to, "the window shows it");
+  assert.equal(await page.locator("#sql img").count(), 0);
+
+  const other = await fresh(await page.evaluate(() => location.hash));
+  await other.waitForSelector("#sql[data-state=ready]");
+  assert.equal(await other.inputValue("#sql textarea"), "SELECT * FROM slices");
+  await other.context().close();
+
+  await page.selectOption("#sql-trace", "1");
+  await page.fill("#sql textarea", "SELECT * FROM none");
+  await page.click("#sql-run");
+  await page.waitForSelector("#sql[data-state=failed]");
+  assert.match((await page.textContent("#sql p"))!, /^Catalog Error: Table with name none/);
+  assert.equal(await page.locator("#sql tbody tr").count(), 0, "no rows of another query");
+  assert.ok(mock.asked.some((path) => path.startsWith("api/traces/1/sql?query=SELECT%20*%20FROM%20none")));
+  await page.click("#sql .close");
+  assert.ok(!(await page.isVisible("#sql")));
+  await settle(page);
+  assert.doesNotMatch(await page.evaluate(() => location.hash), /sql=/);
+  await page.context().close();
+});
+
 test("search finds a thread by name; names are not interpreted as HTML", async () => {
   const page = await fresh();
   await page.keyboard.press("/");
@@ -356,6 +398,7 @@ test("without frequencies, programs have colours and other threads are dimmed", 
   const { page, errors } = await open(browser, blind.url);
   await settle(page);
   assert.equal(await page.inputValue("#colour"), "process");
+  assert.equal(await page.locator("#show-sql").count(), 0, "no files, no SQL");
   assert.ok(await page.isChecked("#filter-traced"));
   assert.match((await page.textContent("#legend"))!, /make.*not of the command/);
   assert.ok((await colours(page, 120, 60, 1000, 400)) > 3);

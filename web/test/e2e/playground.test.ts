@@ -101,6 +101,26 @@ async function replace(page: Page, from: string, to: string): Promise<void> {
   await page.keyboard.type(to);
 }
 
+/** The middle of a word on the screen. */
+function middleOf(page: Page, line: string, word: string): Promise<[number, number]> {
+  return page
+    .locator(".cm-line", { hasText: line })
+    .first()
+    .evaluate((element, word) => {
+      const walker = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
+      for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+        const at = node.textContent!.indexOf(word);
+        if (at < 0) continue;
+        const range = document.createRange();
+        range.setStart(node, at);
+        range.setEnd(node, at + word.length);
+        const { x, y, width, height } = range.getBoundingClientRect();
+        return [x + width / 2, y + height / 2];
+      }
+      throw new Error(`no ${word}`);
+    }, word);
+}
+
 /** The colours of the picture in the frame. */
 async function colours(page: Page): Promise<number> {
   const frame = page.frameLocator("#picture iframe:not(.coming)");
@@ -139,6 +159,55 @@ test("a broken line has a diagnostic; mended, numbers, verdict and picture appea
   assert.equal(await page.textContent("#proof"), "", "nothing is proved unless it is asked");
   await shot(page, "ready-light");
   assert.deepEqual(page.errors, []);
+  await page.context().close();
+});
+
+test("the editor completes, explains and formats", options, async () => {
+  const page = await fresh();
+  await simulated(page);
+  const content = async () => (await page.locator(".cm-line").allTextContents()).join("\n");
+  // A word of the text, after its first letters.
+  await replace(page, "super;", "lin");
+  await page.waitForSelector(".cm-tooltip-autocomplete li");
+  const first = page.locator(".cm-tooltip-autocomplete li").first();
+  assert.match((await first.textContent())!, /^linger.*param linger : time in 0ms\.\.100ms/);
+  await shot(page, "complete-light");
+  // The editor takes no key for a suggestion that has just appeared.
+  await page.waitForTimeout(200);
+  await page.keyboard.press("Enter");
+  assert.match(await content(), /^ {8}linger$/m);
+  // Members after a dot.
+  for (const _ of "linger") await page.keyboard.press("Backspace");
+  await page.keyboard.type("t.");
+  await page.waitForSelector(".cm-tooltip-autocomplete li");
+  const members = await page.locator(".cm-tooltip-autocomplete .cm-completionLabel").allTextContents();
+  assert.ok(members.includes("vruntime") && !members.includes("if"), String(members));
+  await page.keyboard.press("Escape");
+  await page.waitForSelector(".cm-tooltip-autocomplete", { state: "detached" });
+  for (const _ of "t.") await page.keyboard.press("Backspace");
+  await page.keyboard.type("super;");
+  await page.keyboard.press("Escape");
+  await simulated(page);
+  // A parameter, with its bounds and its documentation.
+  await page.mouse.move(...(await middleOf(page, "if (linger", "linger")));
+  await page.waitForSelector(".cm-tooltip-hover .word");
+  assert.match(
+    (await page.textContent(".cm-tooltip-hover .word"))!,
+    /param linger : time in 0ms\.\.100ms = 4ms;[^]*spins for at most this time/,
+  );
+  await shot(page, "meaning-light");
+  await page.mouse.move(2, 2);
+  // Formatting mends spaces; a broken text stays as it is.
+  await replace(page, "super;", "super  ;");
+  await page.click("#format");
+  await page.waitForFunction(() => document.querySelector(".cm-content")!.textContent!.includes(" super;"));
+  assert.equal(await content(), TEXT);
+  await replace(page, "super;", "super (");
+  await page.keyboard.press("Shift+Alt+F");
+  await page.waitForSelector("#status.bad");
+  assert.match((await page.textContent("#status"))!, /syntax error/);
+  assert.match(await content(), /super \($/m);
+  assert.match(page.errors.join(), /^[^,]*422[^,]*$/, "only the refusal");
   await page.context().close();
 });
 

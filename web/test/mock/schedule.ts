@@ -256,6 +256,7 @@ export function schedule(asked: Asked): Schedule {
     threads: names.size,
     levels: { finest_stored: 4, coarsest: coarsest(asked.duration) },
     complete: !asked.lossy,
+    sql: !asked.blind,
     warnings: [],
   };
   return {

@@ -79,6 +79,7 @@ export async function serve(asked: readonly Asked[], pages = "../crates/view/pag
       return json(response, events(s, num(url, "from"), num(url, "to"), num(url, "limit")));
     if (what === "threads") return threads(response, s, rest, url);
     if (what === "usage") return json(response, usage(s, url));
+    if (what === "sql") return sql(response, s, url.searchParams.get("query")!);
     if (what === "find") return json(response, find(s, url));
     if (what === "why") return json(response, why(s, num(url, "core"), num(url, "time")));
     if (what === "at") return json(response, at(s, num(url, "core"), num(url, "time")));
@@ -203,6 +204,16 @@ function usage(s: Schedule, url: URL): Usage {
   const all = [...threads.values()].sort((a, b) => b.running - a.running);
   const running = all.reduce((sum, one) => sum + one.running, 0);
   return { until: to, count: all.length, running, threads: all.slice(0, num(url, "limit")) };
+}
+
+/** The longest slices, whatever is asked, but for errors. */
+function sql(response: ServerResponse, s: Schedule, query: string): void {
+  if (query.includes("none"))
+    return fail(response, 400, "Catalog Error: Table with name none does not exist!");
+  const longest = s.slices.flat().sort((a, b) => b.to - b.from - (a.to - a.from));
+  const rows = longest.map((x) => [s.names.get(x.thread)!.name, x.from, x.to - x.from, x.core, x.thread]);
+  const columns = ["name", "start", "duration", "core", "thread"];
+  json(response, { columns, rows: rows.slice(0, 1000), truncated: rows.length > 1000 });
 }
 
 function states(s: Schedule, thread: number, [level, index]: number[]): unknown {

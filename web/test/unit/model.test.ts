@@ -22,6 +22,7 @@ import {
   zoom,
   type View,
 } from "../../src/model/state";
+import { cellText, placeOf } from "../../src/model/rows";
 import { length, moment, niceStep, ticks } from "../../src/model/time";
 
 test("bins and tiles have the widths of the format", () => {
@@ -109,6 +110,39 @@ test("ticks are round, spaced, inside the span, and have units", () => {
   }
 });
 
+test("a row of an answer has a place if it says a time or a thread", () => {
+  const slice = ["name", "duration", "start", "core", "thread"];
+  assert.deepEqual(placeOf(slice, ["cc1", 30, 100, 2, 7]), { from: 100, to: 130, thread: 7, core: 2 });
+  // A latency leads to the core on which the thread then ran.
+  const latency = ["latency", "woken", "ran", "target", "on_core", "thread"];
+  assert.deepEqual(placeOf(latency, [5, 10, 15, 3, 4, 7]), { from: 10, to: 15, thread: 7, core: 4 });
+  assert.deepEqual(placeOf(["time", "core"], [9, 0]), { from: 9, to: null, thread: null, core: 0 });
+  assert.deepEqual(placeOf(["thread"], [7]), { from: null, to: null, thread: 7, core: null });
+  for (const [columns, row] of [
+    [
+      ["thread", "core"],
+      [0, 1],
+    ],
+    [
+      ["reason", "n"],
+      ["primary", 3],
+    ],
+    [["time"], ["12"]],
+    [["time"], [1.5]],
+    [["time"], [null]],
+    [["time"], [-1]],
+  ] as const)
+    assert.equal(placeOf(columns, row), null, `${columns}: ${row}`);
+  assert.deepEqual([null, 0.1 + 0.2, 12345678901, true, "<b>", [1, null]].map(cellText), [
+    "–",
+    "0.3",
+    "12345678901",
+    "true",
+    "<b>",
+    "[1,null]",
+  ]);
+});
+
 test("times have fitting units", () => {
   assert.deepEqual(
     [0, 7, 1500, 2_340_000, 1e9, 61.5e9].map((ns) => length(ns)),
@@ -134,6 +168,7 @@ test("a link contains the whole view", () => {
     filter: { traced: true, name: "^cc1|<b>&=#", thread: [4, 5] },
     selection: { trace: 1, thread: 9, time: 33, core: 7 },
     area: { from: 20, to: 30, trace: 1, cores: [0, 4, 1] },
+    sql: { trace: 1, query: "SELECT '&=#.%'\nFROM \"a\" -- ü" },
     scroll: 12,
     theme: "dark",
   };
@@ -231,7 +266,23 @@ test("strips give way to rows", () => {
   assert.deepEqual(strips(4, 64, 580), Array(4).fill(["underload"]));
   assert.deepEqual(strips(4, 64, 700), Array(4).fill(["underload", "sets"]));
   assert.deepEqual(strips(1, 2, 600), [initial().strips]);
-  // There is no room for the rows: the picture scrolls.
-  assert.deepEqual(strips(1, 640, 560), [initial().strips]);
+  // Cores share pixels, up to four of them; with more of them the picture scrolls.
+  assert.deepEqual(strips(1, 640, 560), [["underload"]]);
+  const rows = (...of: Parameters<typeof placed>) =>
+    placed(...of).panels.map((panel) => panel.rows.rows[0]!.h);
+  const [h] = rows(1, 640, 560);
+  assert.ok(h! > 0.7 && h! < 1 && placed(1, 640, 560).height <= 560, `${h}`);
+  assert.ok(rows(4, 640, 560).every((h) => h === 0.25) && placed(4, 640, 560).height > 560);
+  // A trace of few cores leaves its room to one of many.
+  const mixed = [2, 640].map((cores) => ({
+    info: {
+      cores: Array.from({ length: cores }, (_, n) => ({ physical: n, llc: 0, numa: 0, socket: 0 })),
+      sets: [],
+    } as never,
+    shown: () => true,
+    others: null,
+  }));
+  const both = layout({ panels: mixed, group: [], strips: [], height: "fit", room: 560 });
+  assert.ok(both.height <= 560 && both.height > 559, `${both.height}`);
   assert.deepEqual(strips(4, 64, 580, { height: "small" })[0], initial().strips);
 });

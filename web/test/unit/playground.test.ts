@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { StringStream } from "@codemirror/language";
 import type { Param, Question } from "../../src/playground/api";
+import { parts } from "../../src/playground/assist";
 import { tokenizer } from "../../src/playground/language";
 import { fitting, fromHash, toHash } from "../../src/playground/link";
 import { digits, percent } from "../../src/playground/numbers";
@@ -33,6 +34,18 @@ test("only values within the bounds are kept", () => {
   const known = [param({}), param({ name: "y" })];
   assert.deepEqual(fitting({ x: 11, y: 7, z: 1 }, known), { y: 7 });
   assert.deepEqual(fitting({ x: 5, y: 0 }, known), { y: 0 });
+});
+
+test("documentation has code in fences and in backticks", () => {
+  const code = (text: string) => ({ code: true, text });
+  const plain = (text: string) => ({ code: false, text });
+  assert.deepEqual(parts("```ipanema\nparam x : int in 0..9 = 1;\n```\n\nAs `y`, but <b>."), [
+    code("param x : int in 0..9 = 1;"),
+    plain("\n\nAs "),
+    code("y"),
+    plain(", but <b>."),
+  ]);
+  assert.deepEqual(parts("an unclosed ` is text"), [plain("an unclosed ` is text")]);
 });
 
 test("numbers have three digits", () => {

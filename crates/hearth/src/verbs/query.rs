@@ -1,10 +1,13 @@
 use crate::arguments::examples;
 use crate::failure::{Failure, Outcome};
 use crate::{output, recording};
+use hearth_view::server::Sql;
 use serde_json::json;
+use std::ffi::OsString;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
+use std::time::Duration;
 
 /// Query a trace with SQL
 ///
@@ -35,8 +38,8 @@ pub struct Args {
 }
 
 const RUN: &str = include_str!("../../../../python/hearth/run.py");
-/// Exit status of `RUN` if the module `duckdb` is missing.
-const NO_DUCKDB: i32 = 3;
+/// Limit of a query of the viewer.
+const VIEWER: Duration = Duration::from_secs(30);
 
 impl Args {
     pub fn run(self) -> Outcome {
@@ -54,8 +57,27 @@ impl Args {
     }
 }
 
+/// Answers the viewer's queries, which read only this trace. `None`: SQL cannot name the trace's path.
+pub fn of_viewer(trace: &Path) -> Option<Sql> {
+    let folder = std::fs::canonicalize(trace).ok()?;
+    let fields = [("views", hearth_analysis::sql_views(&folder)?), ("folder", folder.to_str()?.into())];
+    let request = fields.into_iter().chain([("format", "page".into())]);
+    let python = python();
+    Some(Sql {
+        arguments: vec!["-c".into(), RUN.into()],
+        request: request.map(|(name, value)| (name.into(), value.into())).collect(),
+        help: how_to_get_duckdb(&python.to_string_lossy()),
+        program: python,
+        limit: VIEWER,
+    })
+}
+
+fn python() -> OsString {
+    std::env::var_os("HEARTH_PYTHON").unwrap_or_else(|| "python3".into())
+}
+
 fn ask(request: &str) -> Outcome {
-    let python = std::env::var_os("HEARTH_PYTHON").unwrap_or_else(|| "python3".into());
+    let python = python();
     let name = python.to_string_lossy().into_owned();
     let mut child = Command::new(&python)
         .args(["-c", RUN])
@@ -69,7 +91,7 @@ fn ask(request: &str) -> Outcome {
     let status = child.wait().map_err(|error| Failure::new(format_args!("cannot run {name}: {error}")))?;
     match status.code() {
         Some(0) => Ok(ExitCode::SUCCESS),
-        Some(NO_DUCKDB) => Err(no_duckdb(format_args!("{name} has no module duckdb"), &name)),
+        Some(Sql::NO_DATABASE) => Err(no_duckdb(format_args!("{name} has no module duckdb"), &name)),
         // The program has printed the error.
         Some(1) => Err(Failure::quiet()),
         _ => Err(Failure::new(format_args!("{name} ended with {status}"))),
@@ -77,10 +99,14 @@ fn ask(request: &str) -> Outcome {
 }
 
 fn no_duckdb(why: impl std::fmt::Display, python: &str) -> Failure {
-    Failure::new(why).help(format_args!(
+    Failure::new(why).help(how_to_get_duckdb(python))
+}
+
+fn how_to_get_duckdb(python: &str) -> String {
+    format!(
         "install it: {python} -m pip install duckdb\nor set HEARTH_PYTHON to a Python that has it\n\
          or run the output of `hearth query TRACE --sql` and the query in DuckDB's shell"
-    ))
+    )
 }
 
 fn views(trace: &Path) -> Result<String, Failure> {

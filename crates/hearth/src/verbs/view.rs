@@ -1,6 +1,7 @@
 use crate::arguments::examples;
 use crate::failure::{Failure, Outcome};
 use crate::output;
+use crate::verbs::query;
 use hearth_machine::Machine;
 use hearth_playground::{Document, OpenError, Playground, Start};
 use hearth_trace::Store;
@@ -154,7 +155,8 @@ pub fn open(path: &Path) -> Result<Viewed, Failure> {
     let index = Index::of(&store).map_err(Failure::new)?;
     let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
     let complete = store.complete();
-    Ok(Viewed::new(name, Box::new(store), index, complete))
+    let sql = query::of_viewer(path);
+    Ok(Viewed::new(name, Box::new(store), index, complete).with_sql(sql))
 }
 
 /// Reads a view file.

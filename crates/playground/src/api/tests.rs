@@ -293,7 +293,16 @@ fn only_this_page_may_ask_for_something() {
         (415, format!("Content-Type: application/x-www-form-urlencoded\r\n{own}")),
         (415, own.clone()),
     ];
-    for path in ["api/save", "api/simulate", "api/check", "api/verdict", "api/prove"] {
+    for path in [
+        "api/save",
+        "api/simulate",
+        "api/check",
+        "api/complete",
+        "api/meaning",
+        "api/format",
+        "api/verdict",
+        "api/prove",
+    ] {
         for (status, headers) in &refused {
             let answer = served.ask(&served.head("POST", path, headers), save.as_bytes());
             assert_eq!(answer.status, *status, "{path}: {headers}");

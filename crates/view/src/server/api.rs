@@ -4,7 +4,7 @@ use super::error::Refusal;
 use super::viewed::Viewed;
 use super::views::View;
 use super::work::Turns;
-use super::{find, look, slices, tiles, usage, why};
+use super::{find, look, slices, sql, tiles, usage, why};
 use axum::Router;
 use axum::body::Body;
 use axum::extract::rejection::{PathRejection, QueryRejection};
@@ -24,6 +24,7 @@ pub struct Shared {
     pub views: Vec<View>,
     pub tiles: Arc<tiles::Tiles>,
     pub turns: Turns,
+    pub sql: sql::Turn,
 }
 
 type App = State<Arc<Shared>>;
@@ -45,6 +46,7 @@ pub fn routes() -> Router<Arc<Shared>> {
         .route("/traces/{trace}/why", get(why))
         .route("/traces/{trace}/usage", get(usage))
         .route("/traces/{trace}/find", get(find))
+        .route("/traces/{trace}/sql", get(select))
         .route("/views", get(async |State(app): App| Json(app.views.clone())))
         .route("/views/{name}", get(view))
 }
@@ -337,6 +339,23 @@ async fn find(
     let (number, Find { what, time, direction, least }) = (path(number)?, query(asked)?);
     let search = find::Search { what, time, least, back: direction == Direction::Back };
     json(work(app, move |app| Ok(find::find(trace(app, number)?, &search)?)).await?)
+}
+
+#[derive(Deserialize)]
+struct Select {
+    query: String,
+}
+
+async fn select(
+    State(app): App,
+    number: Result<Path<usize>, PathRejection>,
+    asked: Result<Query<Select>, QueryRejection>,
+) -> Answer {
+    let (number, Select { query }) = (path(number)?, query(asked)?);
+    let none = || Refusal::not_found("this trace is not in files, which SQL needs", "record or save it");
+    let sql = trace(&app, number)?.sql.as_ref().ok_or_else(none)?;
+    let headers = [(header::CONTENT_TYPE, "application/json")];
+    Ok((headers, sql.answer(&query, &app.sql).await?).into_response())
 }
 
 async fn view(State(app): App, name: Result<Path<String>, PathRejection>) -> Answer {

@@ -138,6 +138,17 @@ pub struct Cause {
     pub migrated: Option<Migrated>,
     /// The core of the previous slice.
     pub previous: Option<CoreId>,
+    /// The core that counts the woken thread as runnable before the decision: in a kernel, the wake-up comes first.
+    pub waits: Option<CoreId>,
+}
+
+impl Cause {
+    /// The thread comes to a core at this time.
+    fn comes(&mut self, time: Time, core: CoreId) {
+        if self.placed.is_some_and(|placed| time < placed.time) {
+            self.waits.get_or_insert(core);
+        }
+    }
 }
 
 /// A decision of the policy.
@@ -183,11 +194,14 @@ fn cause(trace: &Viewed, place: Place, thread: Tid) -> Result<Cause, tiles::Erro
             Kind::Migrate { thread: moved, from, to } if moved == thread && cause.placed.is_none() => {
                 cause.migrated.get_or_insert(Migrated { time: event.time, from, to });
             }
-            Kind::Wakeup { thread: woken, waker, .. } if woken == thread && cause.woken.is_none() => {
+            Kind::Migrate { thread: moved, to, .. } if moved == thread => cause.comes(event.time, to),
+            Kind::Wakeup { thread: woken, waker, target } if woken == thread && cause.woken.is_none() => {
+                cause.comes(event.time, target);
                 cause.woken = Some(event.time);
                 cause.waker = if let Waker::Thread(tid) = waker { Some(tid) } else { None };
             }
-            Kind::Fork { parent, child, .. } if child == thread => {
+            Kind::Fork { parent, child, target } if child == thread => {
+                cause.comes(event.time, target);
                 cause.woken = Some(event.time);
                 cause.waker = Some(parent).filter(|tid| *tid != IDLE);
                 return ControlFlow::Break(());
@@ -200,6 +214,8 @@ fn cause(trace: &Viewed, place: Place, thread: Tid) -> Result<Cause, tiles::Erro
         }
         ControlFlow::Continue(())
     })?;
+    // A thread that was not woken waits on a core when the policy decides.
+    cause.waits = cause.waits.filter(|_| cause.woken.is_some());
     Ok(cause)
 }
 

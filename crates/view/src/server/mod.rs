@@ -16,6 +16,7 @@ mod local;
 mod look;
 mod page;
 mod slices;
+mod sql;
 mod tiles;
 mod usage;
 mod viewed;
@@ -27,6 +28,7 @@ pub use browser::BrowserPage;
 pub use error::Refusal;
 pub use local::{Answer, Local};
 pub use page::file;
+pub use sql::Sql;
 pub use viewed::Viewed;
 pub use views::{Error as ViewError, View};
 pub use work::Turns;
@@ -104,7 +106,8 @@ impl Server {
 /// The viewer's page and its API, for a [`Server`].
 pub fn viewer(traces: Vec<Viewed>, views: Vec<View>) -> Router {
     let traces = traces.into_iter().map(Arc::new).collect();
-    let shared = Shared { traces, views, tiles: Arc::default(), turns: Turns::default() };
+    let shared =
+        Shared { traces, views, tiles: Arc::default(), turns: Turns::default(), sql: sql::Turn::default() };
     Router::new()
         .route("/", get(async || page::file("index.html")))
         .route("/{file}", get(async |Path(name): Path<String>| page::file(&name)))

@@ -298,6 +298,32 @@ fn a_decision_is_told_with_what_the_policy_saw() {
     assert_eq!(get("api/traces/0/why?core=2&time=400").json(), Value::Null);
 }
 
+/// In a kernel the wake-up comes first: the policy then decides about a thread that its core already counts.
+#[test]
+fn a_woken_thread_does_not_count_in_what_the_policy_saw() {
+    let at = |time, core, kind| Event { time, core, kind };
+    let seen = |wake: Event| {
+        let mut trace = trace();
+        let switch = |time, core, prev, stop, next| at(time, core, Kind::Switch { prev, stop, next });
+        trace.events.extend([
+            switch(600, 1, 2, Stop::Blocked, IDLE),
+            wake,
+            at(740, 0, Kind::Place { thread: 2, target: 1, reason: 0, seen_khz: 0 }),
+            switch(800, 1, IDLE, Stop::Preempted, 2),
+        ]);
+        let viewed = Viewed::in_memory("a".into(), trace).expect("an index");
+        let found = why::why(&viewed, 1, 900).expect("an answer");
+        let before = serde_json::to_value(found).expect("JSON")["before"].clone();
+        (before["target"]["queue"].clone(), before["idle"].clone())
+    };
+    let wake = |target| at(700, 0, Kind::Wakeup { thread: 2, waker: Waker::Interrupt, target });
+    assert_eq!(seen(wake(1)), (json!(0), json!(3)));
+    assert_eq!(seen(wake(2)), (json!(0), json!(3)));
+    // Another thread's wake-up does count.
+    let other = at(700, 0, Kind::Wakeup { thread: 1, waker: Waker::Interrupt, target: 1 });
+    assert_eq!(seen(other), (json!(1), json!(2)));
+}
+
 /// The thread moves without a decision after it was placed, and had run elsewhere before.
 #[test]
 fn moves_after_a_decision_are_told() {
@@ -340,4 +366,76 @@ fn tiles_asked_for_at_one_time_are_what_they_are_alone() {
         let fields = [Field::Busy, Field::Thread].map(|field| alone.field(field));
         assert_eq!(answer.body, fields.concat(), "{id:?}");
     }
+}
+
+/// The answer of a server whose database is this shell script.
+fn asked(script: &str, limit_ms: u64) -> Result<String, (StatusCode, Value)> {
+    let sql = Sql {
+        program: "/bin/sh".into(),
+        arguments: vec!["-c".into(), script.into()],
+        request: [("views".into(), "VIEWS".into())].into_iter().collect(),
+        help: "install it".into(),
+        limit: std::time::Duration::from_millis(limit_ms),
+    };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+    let answer = runtime.block_on(sql.answer("SELECT 'a\"b'", &sql::Turn::default()));
+    answer.map(|bytes| String::from_utf8(bytes).expect("UTF-8")).map_err(|refusal| {
+        let response = refusal.into_response();
+        let status = response.status();
+        let body = runtime.block_on(axum::body::to_bytes(response.into_body(), 1 << 16)).expect("a body");
+        (status, serde_json::from_slice(&body).expect("JSON"))
+    })
+}
+
+#[test]
+fn another_program_answers_sql() {
+    let request: Value = serde_json::from_str(&asked("cat", 10_000).expect("an answer")).expect("JSON");
+    assert_eq!(request, json!({ "views": "VIEWS", "query": "SELECT 'a\"b'", "limit": 1000 }));
+    // It may leave its input unread.
+    assert_eq!(asked("echo '{}'", 10_000).as_deref(), Ok("{}\n"));
+}
+
+#[test]
+fn errors_of_sql_are_told() {
+    let refused = |script, limit| asked(script, limit).expect_err(script);
+    let (status, said) = refused("echo 'error: no table x' >&2; exit 1", 10_000);
+    assert_eq!((status, &said["error"]), (StatusCode::BAD_REQUEST, &json!("no table x")));
+    let (status, said) = refused("exit 3", 10_000);
+    assert_eq!((status, &said["help"]), (StatusCode::NOT_IMPLEMENTED, &json!("install it")));
+    let (status, said) = refused("kill -9 $$", 10_000);
+    assert_eq!(status, StatusCode::INTERNAL_SERVER_ERROR);
+    assert!(said["error"].as_str().is_some_and(|text| text.contains("signal: 9")), "{said}");
+    let (status, said) = refused("head -c 9000000 /dev/zero", 30_000);
+    assert_eq!(
+        (status, &said["error"]),
+        (StatusCode::BAD_REQUEST, &json!("the answer is longer than 8 MiB"))
+    );
+}
+
+#[test]
+fn a_long_query_is_stopped() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mark = folder.path().join("mark");
+    let script = format!("echo $$ > '{}'; exec sleep 60", mark.display());
+    let began = std::time::Instant::now();
+    let (status, said) = asked(&script, 2000).expect_err("too long");
+    assert_eq!(status, StatusCode::GATEWAY_TIMEOUT);
+    assert!(said["error"].as_str().is_some_and(|text| text.contains("longer than 2 s")), "{said}");
+    assert!(began.elapsed().as_secs() < 30);
+    let pid = std::fs::read_to_string(mark).expect("it started");
+    // A killed process may need a moment to end.
+    let runs = || {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", pid.trim())).unwrap_or_default();
+        !status.is_empty() && !status.contains("State:\tZ")
+    };
+    let patience = std::time::Duration::from_millis(50);
+    assert!((0..200).any(|_| !runs() || (std::thread::sleep(patience), false).1), "it still runs");
+}
+
+#[test]
+fn a_trace_without_files_has_no_sql() {
+    let answer = get("api/traces/0/sql?query=SELECT%201");
+    assert_eq!((answer.status, get("api/traces").json()[0]["sql"].clone()), (404, json!(false)));
+    assert_eq!(get("api/traces/0/sql").status, 400);
+    assert_eq!(get("api/traces/1/sql?query=SELECT%201").status, 404);
 }

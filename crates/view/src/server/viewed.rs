@@ -1,6 +1,7 @@
 //! An open trace, and the facts about it that the page shows.
 
 use super::cache::Cached;
+use super::sql::Sql;
 use hearth_trace::tiles::{self, Field, Groups, Index, TileId};
 use hearth_trace::{CoreInfo, Header, Source, ThreadInfo, Tid};
 use serde::Serialize;
@@ -13,6 +14,8 @@ pub struct Viewed {
     /// The index of each thread in the header.
     threads: HashMap<Tid, usize>,
     complete: bool,
+    /// `None`: the trace is not in files.
+    pub sql: Option<Sql>,
 }
 
 #[derive(Serialize)]
@@ -35,6 +38,8 @@ pub struct Info {
     traced_threads: usize,
     levels: Levels,
     complete: bool,
+    /// Whether the server answers SQL about the trace.
+    sql: bool,
     warnings: Vec<String>,
 }
 
@@ -57,7 +62,11 @@ impl Viewed {
     pub fn new(name: String, groups: Box<dyn Groups>, index: Index, complete: bool) -> Self {
         let threads = groups.header().threads.iter().enumerate().map(|(at, thread)| (thread.tid, at));
         let threads = threads.collect();
-        Viewed { name, groups: Cached::new(groups), index, threads, complete }
+        Viewed { name, groups: Cached::new(groups), index, threads, complete, sql: None }
+    }
+
+    pub fn with_sql(self, sql: Option<Sql>) -> Self {
+        Viewed { sql, ..self }
     }
 
     pub fn in_memory(name: String, trace: hearth_trace::Trace) -> Result<Self, tiles::Error> {
@@ -88,6 +97,7 @@ impl Viewed {
             traced_threads: header.threads.iter().filter(|thread| thread.traced).count(),
             levels: Levels { finest_stored: self.index.finest_stored(), coarsest: self.index.coarsest() },
             complete: self.complete,
+            sql: self.sql.is_some(),
             warnings: self.warnings(),
         }
     }

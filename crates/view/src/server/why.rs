@@ -19,7 +19,7 @@ pub struct Why {
     before: Option<Before>,
 }
 
-/// The cores just before the decision.
+/// The cores just before the decision, without the thread itself if it was woken.
 #[derive(Serialize, Debug)]
 struct Before {
     /// Cores without a runnable thread.
@@ -45,7 +45,11 @@ pub fn why(trace: &Viewed, core: CoreId, time: Time) -> Result<Option<Why>, tile
     let decided = placed.and_then(|placed| Some((placed.target, placed.time.checked_sub(1)?)));
     let before = match decided {
         Some((target, time)) => {
-            Some(before(trace, &trace.index.moment(&trace.groups, time)?, target, previous))
+            let mut moment = trace.index.moment(&trace.groups, time)?;
+            if let Some(count) = cause.waits.and_then(|core| moment.runnable.get_mut(usize::from(core))) {
+                *count = count.saturating_sub(1);
+            }
+            Some(before(trace, &moment, target, previous))
         }
         None => None,
     };
