@@ -215,7 +215,8 @@ impl Kernel {
     fn read(btf: &Btf<'_>) -> Kernel {
         let name = |name: Option<&OsStr>| Some(name?.to_string_lossy().into_owned());
         let ops = btf.type_by_name::<Struct>("sched_ext_ops");
-        let operations = ops.iter().flat_map(|ops| ops.iter()).filter_map(|member| name(member.name)).collect();
+        let operations =
+            ops.iter().flat_map(|ops| ops.iter()).filter_map(|member| name(member.name)).collect();
         let flags = match btf.type_by_name::<Enum64>("scx_ops_flags") {
             Some(flags) => flags.iter().filter_map(|m| Some((name(m.name)?, m.value as u64))).collect(),
             None => {
