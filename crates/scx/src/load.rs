@@ -13,9 +13,11 @@ use libbpf_rs::btf::types::{DataSec, Enum, Enum64, MemberAttr, Struct, Var};
 use libbpf_rs::{
     Btf, Link, MapCore, MapFlags, MapImpl, MapType, Object, ObjectBuilder, OpenObject, libbpf_sys,
 };
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsStr;
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 use std::path::PathBuf;
+use std::sync::OnceLock;
 use std::time::Duration;
 
 /// Size of the buffer for the kernel's dump when it ejects a policy, in bytes.
@@ -194,21 +196,47 @@ fn or_u64(value: &mut [u8], at: Option<usize>, flag: u64) -> Option<()> {
     put(value, at, &(u64::from_ne_bytes(old) | flag).to_ne_bytes())
 }
 
+/// What the running kernel's types (BTF) say of sched_ext.
+#[derive(Default)]
+struct Kernel {
+    /// Members of `sched_ext_ops`.
+    operations: BTreeSet<String>,
+    /// `enum scx_ops_flags`.
+    flags: BTreeMap<String, u64>,
+}
+
+impl Kernel {
+    /// Reads the types once: that takes a while, and libbpf does it as well.
+    fn running() -> &'static Kernel {
+        static KERNEL: OnceLock<Kernel> = OnceLock::new();
+        KERNEL.get_or_init(|| Btf::from_vmlinux().map(|btf| Kernel::read(&btf)).unwrap_or_default())
+    }
+
+    fn read(btf: &Btf<'_>) -> Kernel {
+        let name = |name: Option<&OsStr>| Some(name?.to_string_lossy().into_owned());
+        let ops = btf.type_by_name::<Struct>("sched_ext_ops");
+        let operations =
+            ops.iter().flat_map(|ops| ops.iter()).filter_map(|member| name(member.name)).collect();
+        let flags = match btf.type_by_name::<Enum64>("scx_ops_flags") {
+            Some(flags) => flags.iter().filter_map(|m| Some((name(m.name)?, m.value as u64))).collect(),
+            None => {
+                let flags = btf.type_by_name::<Enum>("scx_ops_flags");
+                let members = flags.iter().flat_map(|flags| flags.iter());
+                members.filter_map(|m| Some((name(m.name)?, m.value as u64))).collect()
+            }
+        };
+        Kernel { operations, flags }
+    }
+}
+
 /// The running kernel's value of a flag of `enum scx_ops_flags`, if it has the flag.
 fn ops_flag(name: &str) -> Option<u64> {
-    let btf = Btf::from_vmlinux().ok()?;
-    if let Some(flags) = btf.type_by_name::<Enum64>("scx_ops_flags") {
-        return flags.iter().find(|m| m.name.is_some_and(|n| n == name)).map(|m| m.value as u64);
-    }
-    let flags: Enum = btf.type_by_name("scx_ops_flags")?;
-    flags.iter().find(|m| m.name.is_some_and(|n| n == name)).map(|m| m.value as u64)
+    Kernel::running().flags.get(name).copied()
 }
 
 /// The operations and other members that the running kernel's `sched_ext_ops` has.
-pub(crate) fn operations() -> BTreeSet<String> {
-    let Ok(btf) = Btf::from_vmlinux() else { return BTreeSet::new() };
-    let Some(ops) = btf.type_by_name::<Struct>("sched_ext_ops") else { return BTreeSet::new() };
-    ops.iter().filter_map(|member| Some(member.name?.to_string_lossy().into_owned())).collect()
+pub(crate) fn operations() -> &'static BTreeSet<String> {
+    &Kernel::running().operations
 }
 
 /// Makes the error of a rejected object, and writes the verifier's log to a file.
