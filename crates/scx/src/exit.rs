@@ -55,6 +55,9 @@ impl ExitInfo {
     pub fn help(&self) -> Option<String> {
         let what = match self.kind {
             SYSRQ => "SysRq-S ended the policy; start it again once the cause is found",
+            STALL if self.core_is_taken() => {
+                "a real-time or deadline thread kept the core of this one, which cannot run elsewhere; Linux 6.18 and older give sched_ext no share beside such threads"
+            }
             STALL => {
                 "a ready thread waited longer than the watchdog allows: the policy lost it, or the machine is overloaded (--watchdog)"
             }
@@ -67,6 +70,22 @@ impl ExitInfo {
     }
 }
 
+impl ExitInfo {
+    /// The line of the dump that shows the thread that did not run: `R name[pid]`.
+    fn victim(&self, lines: &[&str]) -> Option<usize> {
+        let (thread, _) = self.message.split_once(" failed to run")?;
+        lines.iter().position(|line| line.contains(&format!("R {thread} ")))
+    }
+
+    /// Whether a thread of a class above sched_ext runs on the core of the thread that did not.
+    fn core_is_taken(&self) -> bool {
+        let lines: Vec<&str> = self.dump.lines().collect();
+        let above = self.victim(&lines).map_or(&[][..], |victim| &lines[..victim]);
+        let class = above.iter().rev().find_map(|line| line.split_once("class=")).map(|(_, class)| class);
+        class.is_some_and(|class| ["rt_", "dl_"].iter().any(|above| class.starts_with(above)))
+    }
+}
+
 impl fmt::Display for ExitInfo {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "the kernel ended policy {}: {}", self.policy, self.reason)?;
@@ -76,8 +95,7 @@ impl fmt::Display for ExitInfo {
         if !self.dump.trim().is_empty() {
             let lines: Vec<&str> = self.dump.trim_end().lines().collect();
             // A second part shows the thread that did not run: a line with `R name[pid]`.
-            let thread = self.message.split_once(" failed to run").map(|(thread, _)| format!("R {thread} "));
-            let victim = thread.and_then(|thread| lines.iter().position(|line| line.contains(&thread)));
+            let victim = self.victim(&lines);
             let (first, second) = match victim {
                 Some(line) if line >= SHOWN => (SHOWN / 2, line..lines.len().min(line + SHOWN / 2)),
                 _ => (lines.len().min(SHOWN), SHOWN..SHOWN),
@@ -138,6 +156,22 @@ mod tests {
         let exit = ExitInfo::parse("nest", &bytes(1024, 0, "error", ""), dump.as_bytes()).unwrap();
         let shown = exit.to_string();
         assert!(shown.contains("line 39") && !shown.contains("line 40") && shown.ends_with("60 more lines"));
+    }
+
+    #[test]
+    fn a_taken_core_is_blamed() {
+        let help = |class: &str| {
+            let dump = format!(
+                "CPU 0 : nr_run=0\n  curr=swapper/0[0] class=idle_sched_class\nCPU 1 : nr_run=1\n  curr=hog[9] class={class}\n  R kworker/1:1[59] -31000ms\nCPU 2 : nr_run=1\n  curr=other[8] class=rt_sched_class\n"
+            );
+            let message = "kworker/1:1[59] failed to run for 31.000s";
+            ExitInfo::parse("nest", &bytes(STALL, 0, "stall", message), dump.as_bytes())
+                .unwrap()
+                .help()
+                .unwrap()
+        };
+        assert!(help("rt_sched_class").contains("real-time"));
+        assert!(!help("ext_sched_class").contains("real-time"));
     }
 
     #[test]

@@ -313,13 +313,21 @@ impl Prediction {
     }
 
     /// The simulated times of the baselines, to be read beside the recorded time: `0.31 s on xeon-5218 (eevdf, schedutil)`.
+    /// Of more than three, the shortest and the longest.
     pub fn modelled(&self) -> String {
         let rows = self.rows();
-        let baselines = rows.iter().filter(|row| row.within.is_none()).map(|row| {
+        let mut baselines: Vec<&Row<'_>> = rows.iter().filter(|row| row.within.is_none()).collect();
+        let text = |row: &&Row<'_>| {
             let Setting { machine, governor, .. } = row.setting;
             format!("{} s on {machine} ({}, {governor})", number(row.time.mean), row.setting.label())
-        });
-        baselines.collect::<Vec<_>>().join(", ")
+        };
+        // The table has them all.
+        if baselines.len() > 3 {
+            baselines.sort_by(|a, b| a.time.mean.total_cmp(&b.time.mean));
+            let (shortest, longest) = (&baselines[0], &baselines[baselines.len() - 1]);
+            return format!("{} to {}", text(shortest), text(longest));
+        }
+        baselines.iter().map(text).collect::<Vec<_>>().join(", ")
     }
 
     /// A self-contained HTML page with the table, the frequency distributions and the execution traces.
@@ -459,6 +467,12 @@ mod tests {
             run("n", "a", 1, 0.5, 1.0),
         ]);
         assert_eq!(p.modelled(), "10.0 s on m (a, schedutil), 0.500 s on n (a, schedutil)");
+        let many =
+            ["m", "n", "o", "p"].iter().zip(1..).map(|(machine, n)| run(machine, "a", 1, f64::from(n), 1.0));
+        assert_eq!(
+            prediction(many.collect()).modelled(),
+            "1.00 s on m (a, schedutil) to 4.00 s on p (a, schedutil)"
+        );
     }
 
     #[test]
