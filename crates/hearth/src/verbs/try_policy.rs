@@ -223,7 +223,7 @@ fn text(content: &Content) -> String {
     let mut text = table.render();
     let runs = content.trials.kernel.len();
     text += &format!(
-        "\n{runs} runs each, in turn, on {} ({}), Linux {}; time: kernel / {} − 1, energy: 1 − {} / kernel, by ranks.\n",
+        "\n{runs} runs each, in turn, on {} ({}), Linux {}; time and wake-ups: kernel / {} − 1, energy: 1 − {} / kernel, by ranks.\n",
         content.host, content.machine, content.kernel, content.policy, content.policy
     );
     if let Some(why) = &content.why_no_energy {
