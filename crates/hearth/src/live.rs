@@ -126,20 +126,35 @@ impl Plan<'_> {
         self.prepare()?;
         let silent = ["sh", "-c", r#"exec "$0" "$@" </dev/null >/dev/null 2>&1"#].map(str::to_owned);
         let command = [&silent, self.command].concat();
-        match scheduler {
+        let status = match scheduler {
             Scheduler::Kernel => {
                 let options = hearth_recorder::Options::default();
-                hearth_recorder::Session::prepare(Subject::Command(&command), options)?.write_to(path)?;
+                hearth_recorder::Session::prepare(Subject::Command(&command), options)?.write_to(path)?.status
             }
             Scheduler::Policy => {
                 let options = Options { record: Some(path.into()), ..self.options() };
                 let mut session = Session::start(self.policy.clone(), options)?;
                 let mut process = Command::new(&command[0]);
-                session.command(std::mem::replace(process.args(&command[1..]), Command::new("")))?;
+                process.args(&command[1..]);
+                let (status, ended) = session.command(process)?;
+                if let Some(error) = ended {
+                    return Err(self.ended(&error));
+                }
                 session.finish()?;
+                Some(status)
             }
+        };
+        match status {
+            Some(status) if !status.success() => {
+                Err(Failure::new(format_args!("{} ended with {status}", self.command[0])))
+            }
+            _ => Ok(()),
         }
-        Ok(())
+    }
+
+    /// The policy ended before the command.
+    fn ended(&self, error: &hearth_scx::Error) -> Failure {
+        Failure::new(format_args!("{} ended before the command: {error}", self.policy.name()))
     }
 
     fn prepare(&self) -> Result<(), Failure> {
@@ -187,9 +202,7 @@ impl Plan<'_> {
             session.finish()?;
         }
         match ended {
-            Some(error) => {
-                Err(Failure::new(format_args!("{} ended before the command: {error}", self.policy.name())))
-            }
+            Some(error) => Err(self.ended(&error)),
             None => Ok(Trial { time_s, energy }),
         }
     }
