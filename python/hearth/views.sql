@@ -10,6 +10,15 @@ FROM read_json('{trace}/trace.json', maximum_object_size = 268435456, columns = 
     names: 'VARCHAR[]', idle_states: 'VARCHAR[]', khz_range: 'BIGINT[]', assumed_khz: 'BIGINT', lost: 'BIGINT[]',
     energy_uj: 'BIGINT', complete: 'BOOLEAN', source: 'JSON'});
 
+-- Mean power of the whole machine from `start` to `stop`, where it is known.
+CREATE OR REPLACE VIEW power AS
+SELECT start, stop, (uj - before) * 1e3 / (stop - start) AS watts FROM (
+    SELECT sample[1] AS stop, lag(sample[1], 1, 0) OVER w AS start, sample[2] AS uj, lag(sample[2], 1, 0) OVER w AS before
+    FROM (SELECT unnest(energy_by_time) AS sample FROM read_json('{trace}/trace.json', maximum_object_size = 268435456,
+        columns = {energy_by_time: 'BIGINT[][]'}))
+    WINDOW w AS (ORDER BY sample[1])
+) WHERE stop > start;
+
 CREATE OR REPLACE VIEW cores AS SELECT * FROM read_parquet('{trace}/cores.parquet');
 CREATE OR REPLACE VIEW threads AS SELECT * FROM read_parquet('{trace}/threads.parquet');
 CREATE OR REPLACE VIEW kinds AS SELECT * FROM read_parquet('{trace}/kinds.parquet');

@@ -93,7 +93,7 @@ class Queries(unittest.TestCase):
                     if what:
                         self.agree(what, rows, report["summary"])
                         seen.add(what)
-        self.assertGreaterEqual(len(seen), 11)
+        self.assertGreaterEqual(len(seen), 12)
         # The traces are not trivial.
         summaries = {name: report["summary"] for name, (_, report, _) in self.traces.items()}
         self.assertGreater(summaries["cfs"]["underload_per_s"], 10)

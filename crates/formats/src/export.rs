@@ -130,6 +130,7 @@ fn write_events(
     match format {
         ExportFormat::Perfetto => {
             let mut exporter = perfetto::Exporter::new(header, programs, &mut out).map_err(Error::write)?;
+            exporter.watts().map_err(Error::write)?;
             let mut underload = Underload::new(header);
             for event in events {
                 let event = event?;
@@ -247,7 +248,7 @@ mod tests {
 
     /// A thread that runs on two cores in one interval is an underload of one core.
     #[test]
-    fn underload_and_sets_are_counters() {
+    fn underload_sets_and_power_are_counters() {
         let at = |ms: u64, core, kind| Ok(Event { time: ms * 1_000_000, core, kind });
         let run = |next| Kind::Switch { prev: 0, stop: Stop::Preempted, next };
         let stop = |prev| Kind::Switch { prev, stop: Stop::Blocked, next: 0 };
@@ -266,6 +267,7 @@ mod tests {
             threads: vec![ThreadInfo { tid: 1, name: "t".into(), parent: 0, traced: true }],
             sets: vec!["primary".into()],
             duration: 30_000_000,
+            energy_by_time: vec![(10_000_000, 25_000), (30_000_000, 125_000)],
             ..Header::default()
         };
         let mut file = Vec::new();
@@ -273,5 +275,7 @@ mod tests {
             .unwrap();
         assert_eq!(counters(&file, Track::Underload), [(0, 0), (4_000_000, 1), (8_000_000, 0)]);
         assert_eq!(counters(&file, Track::SetSize(0)), [(1_000_000, 1), (2_000_000, 2), (9_000_000, 1)]);
+        // In milliwatts.
+        assert_eq!(counters(&file, Track::Power), [(0, 2_500), (10_000_000, 5_000)]);
     }
 }

@@ -131,6 +131,7 @@ pub enum Track {
     About,
     /// Derived counters, which the importer ignores.
     Underload,
+    Power,
     SetSize(u8),
     /// Parent of the tracks of one kind of all cores.
     Group(Group),
@@ -179,6 +180,7 @@ impl Track {
             Track::Root => 0,
             Track::About => 1,
             Track::Underload => 2,
+            Track::Power => 3,
             Track::SetSize(set) => 0x100 + u64::from(set),
             Track::Group(group) => 1 << 28 | group.code() << 16,
             Track::Core(group, core) => 2 << 28 | group.code() << 16 | u64::from(core),
@@ -193,6 +195,7 @@ impl Track {
                 0 => Track::Root,
                 1 => Track::About,
                 2 => Track::Underload,
+                3 => Track::Power,
                 0x100..=0x1ff => Track::SetSize(low as u8),
                 _ => return None,
             },
@@ -210,8 +213,8 @@ mod tests {
     #[test]
     fn every_track_has_a_number_of_its_own() {
         let groups = [Group::Place, Group::Queue, Group::Spin, Group::Tick, Group::Set(0), Group::Set(255)];
-        let mut tracks =
-            vec![Track::Root, Track::About, Track::Underload, Track::SetSize(0), Track::SetSize(255)];
+        let (first, last) = (Track::SetSize(0), Track::SetSize(255));
+        let mut tracks = vec![Track::Root, Track::About, Track::Underload, Track::Power, first, last];
         for group in groups {
             tracks.extend([Track::Group(group), Track::Core(group, 0), Track::Core(group, u16::MAX)]);
         }

@@ -75,6 +75,7 @@ fn header(duration: u64) -> Header {
         khz_range: (1_000_000, 3_000_000),
         lost: vec![0, 3, 0],
         energy_uj: 12,
+        energy_by_time: vec![(1_000_000, 7), (5_000_000, 12)],
     }
 }
 

@@ -55,6 +55,8 @@ pub struct Assembled<S> {
     pub sink: S,
     /// The header of [`Assembler::new`], completed by threads, names, duration and losses.
     pub header: Header,
+    /// Time 0 of the trace, on the clock of the kernel events.
+    pub begin: Time,
     pub events: u64,
     /// Number of inserted switches and migrations, which the kernel did not report.
     pub inferred: u64,
@@ -292,7 +294,7 @@ impl<S: Sink> Assembler<S> {
 
     /// Completes the trace. `None`: there was no event of the command.
     pub fn finish(mut self) -> Option<Assembled<S>> {
-        self.start?;
+        let begin = self.start?;
         if self.alive > 0 {
             self.window.set_end(None);
         } else if self.scope != Scope::All {
@@ -319,7 +321,7 @@ impl<S: Sink> Assembler<S> {
             lost: self.lost,
             ..self.header
         };
-        Some(Assembled { sink, header, events, inferred })
+        Some(Assembled { sink, header, begin, events, inferred })
     }
 
     /// True if the trace begins with this event: the command is woken, or acts.

@@ -3,7 +3,8 @@
 //! Intel and AMD processors count the energy of each socket (`package-0`), of its cores (`core`), and of its memory
 //! (`dram`). The kernel shows them to root only.
 
-use hearth_trace::Energy;
+use crate::round::now;
+use hearth_trace::{Energy, EnergySampler, Time};
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -17,6 +18,14 @@ const INTERVAL: Duration = Duration::from_secs(10);
 pub struct Meter {
     counters: Vec<Counter>,
     read: Instant,
+}
+
+/// A meter that keeps the energy over time, too.
+#[derive(Debug)]
+pub struct Log {
+    meter: Meter,
+    begin: Time,
+    sampler: EnergySampler,
 }
 
 #[derive(Debug)]
@@ -130,6 +139,47 @@ impl Meter {
     }
 }
 
+impl Log {
+    /// Shortest time between two samples. Recorders poll less often.
+    const SHORTEST: Time = 10_000_000;
+
+    /// Counts from 0.
+    pub fn begin(mut meter: Meter) -> Log {
+        meter.reset();
+        Log { meter, begin: now(), sampler: EnergySampler::new(Log::SHORTEST) }
+    }
+
+    /// To be called often: takes a sample if it is time.
+    pub fn poll(&mut self) {
+        let since = now().saturating_sub(self.begin);
+        if self.sampler.is_due(since) {
+            self.sampler.take(since, self.meter.energy().total_uj());
+        }
+    }
+
+    /// The energy, and the microjoules until each of some times of CLOCK_MONOTONIC.
+    pub fn finish(mut self) -> (Energy, Vec<(Time, u64)>) {
+        let energy = self.meter.energy();
+        let mut samples = self.sampler.finish(now().saturating_sub(self.begin), energy.total_uj());
+        samples.iter_mut().for_each(|(time, _)| *time += self.begin);
+        (energy, samples)
+    }
+}
+
+/// Samples on the clock of a trace that begins at `begin` and lasts `duration`.
+pub fn in_trace(samples: Vec<(Time, u64)>, begin: Time, duration: Time) -> Vec<(Time, u64)> {
+    let mut samples: Vec<(Time, u64)> = samples
+        .into_iter()
+        .map(|(time, uj)| (time.saturating_sub(begin).min(duration), uj))
+        .filter(|(time, _)| *time > 0)
+        .collect();
+    // Of several at the end, the last one has all of the energy.
+    samples.reverse();
+    samples.dedup_by_key(|(time, _)| *time);
+    samples.reverse();
+    samples
+}
+
 impl Domain {
     fn of(name: &str) -> Option<Domain> {
         match name {
@@ -228,6 +278,34 @@ mod tests {
         fs::write(&file, "many\n").unwrap();
         assert_eq!(Meter::under(made.0.path()).unwrap_err(), Absent::Unreadable(file));
         assert!(Absent::None.to_string().contains("no energy counters"));
+    }
+
+    #[test]
+    fn samples_follow_the_counter() {
+        let made = Made::new();
+        made.zone("intel-rapl:0", "package-0", 0);
+        let mut log = Log::begin(Meter::under(made.0.path()).unwrap());
+        for uj in [100, 300] {
+            std::thread::sleep(Duration::from_millis(11));
+            made.zone("intel-rapl:0", "package-0", uj);
+            log.poll();
+            // It is not time yet.
+            log.poll();
+        }
+        made.zone("intel-rapl:0", "package-0", 350);
+        let begin = log.begin;
+        let (energy, samples) = log.finish();
+        assert_eq!(energy.package_uj, 350);
+        let uj: Vec<u64> = samples.iter().map(|(_, uj)| *uj).collect();
+        assert_eq!(uj, [100, 300, 350]);
+        assert!(samples[0].0 >= begin + 11_000_000 && samples.is_sorted_by(|a, b| a.0 < b.0), "{samples:?}");
+    }
+
+    #[test]
+    fn samples_lie_within_the_trace() {
+        let samples = vec![(900, 1), (1_000, 2), (1_100, 3), (1_200, 4), (1_300, 5)];
+        assert_eq!(in_trace(samples, 1_000, 150), [(100, 3), (150, 5)]);
+        assert_eq!(in_trace(Vec::new(), 1_000, 150), []);
     }
 
     #[test]

@@ -4,13 +4,13 @@ use crate::backend::Backend;
 use crate::command::HeldCommand;
 use crate::convert::{Converter, LowPriority};
 use crate::frequency::{FrequencyChange, ModelFrequencies};
-use crate::rapl::Meter;
+use crate::rapl::{Log, Meter, in_trace};
 use crate::round::{Decode, Round};
 use crate::signals::Signals;
 use crate::spool::Spool;
 use crate::{Error, Host, Options, Subject};
 use hearth_ftrace::{Assembled, Assembler, DamagedPage, Item, Scope};
-use hearth_trace::{Energy, Filter, Header, RecordedPolicy, Recording, Sink, Source, Writer};
+use hearth_trace::{Energy, Filter, Header, RecordedPolicy, Recording, Sink, Source, Time, Writer};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::process::ExitStatus;
@@ -41,6 +41,9 @@ pub struct Session {
     model: Option<ModelFrequencies>,
     energy: Option<Meter>,
 }
+
+/// The status of the command, if there was one; the energy, and the energy over time on the kernel's clock.
+type Ended = (Option<ExitStatus>, Option<(Energy, Vec<(Time, u64)>)>);
 
 /// Ends a recording of [`Subject::UntilStopped`] from another thread.
 #[derive(Clone, Debug, Default)]
@@ -206,9 +209,9 @@ impl Session {
         let folder = hearth_base::file::folder(path);
         let Recorded { assembled, status, bytes, kernel_events, finishing } =
             self.run(folder, writer, Writer::flush)?;
-        let Assembled { sink, header, events, inferred } = assembled;
+        let Assembled { sink, header, begin, events, inferred } = assembled;
         sink.commit_and_keep_old(&header)?;
-        let assembled = Assembled { sink: (), header, events, inferred };
+        let assembled = Assembled { sink: (), header, begin, events, inferred };
         Ok(Recorded { assembled, status, bytes, kernel_events, finishing })
     }
 
@@ -259,19 +262,19 @@ impl Session {
         let mut assembled = assembler.finish().ok_or(Error::NothingSeen)?;
         if let Source::Recorded(recording) = &mut assembled.header.source {
             recording.inferred = assembled.inferred;
-            recording.energy = energy.map(Box::new);
+            recording.energy = energy.as_ref().map(|(energy, _)| Box::new(*energy));
         }
-        assembled.header.energy_uj = energy.map_or(0, |energy| energy.total_uj());
+        if let Some((energy, samples)) = energy {
+            assembled.header.energy_uj = energy.total_uj();
+            assembled.header.energy_by_time = in_trace(samples, assembled.begin, assembled.header.duration);
+        }
         Ok(Recorded { assembled, status, bytes, kernel_events, finishing })
     }
 
-    /// Polls the buffers until the end. Returns the status of the command and the energy until its end.
-    fn record(
-        &mut self,
-        mut push: impl FnMut(Round) -> Result<(), Error>,
-    ) -> Result<(Option<ExitStatus>, Option<Energy>), Error> {
+    /// Polls the buffers until the end. Returns the status of the command, and the energy until its end.
+    fn record(&mut self, mut push: impl FnMut(Round) -> Result<(), Error>) -> Result<Ended, Error> {
         let begin = Instant::now();
-        self.energy.iter_mut().for_each(Meter::reset);
+        let mut energy = self.energy.take().map(Log::begin);
         if let Some(child) = &mut self.child {
             child.release()?;
         }
@@ -285,7 +288,7 @@ impl Session {
                     None
                 }
             };
-            self.energy.iter_mut().for_each(Meter::poll);
+            energy.iter_mut().for_each(Log::poll);
             push(self.backend.drain()?)?;
             if ended.is_some() {
                 break ended;
@@ -300,7 +303,7 @@ impl Session {
                 break None;
             }
         };
-        let energy = self.energy.as_mut().map(Meter::energy);
+        let energy = energy.map(Log::finish);
         // The kernel reports the end of a process shortly before its last thread leaves its core.
         if self.scope != Scope::All || self.child.is_some() {
             std::thread::sleep(LAST_SWITCH);

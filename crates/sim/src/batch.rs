@@ -105,6 +105,7 @@ pub fn run_until(
     let raw = Engine::new(config(), &mut sinks)?.run(before)?;
     header.duration = raw.duration_ns;
     header.energy_uj = raw.energy_uj;
+    header.energy_by_time = raw.energy_by_time;
     Ok(Outcome {
         summary: metrics.finish(raw.duration_ns),
         time_s: raw.duration_ns as f64 / 1e9,

@@ -3,12 +3,12 @@
 //! The schedule stays as it is: on a faster core, a thread runs no shorter. So the frequencies show how warm the
 //! recorded scheduler kept its cores, without a model of that scheduler.
 
-use crate::engine::TICK_NS;
+use crate::engine::{ENERGY_INTERVAL, TICK_NS};
 use crate::kernel_load::KernelLoad;
 use hearth_machine::frequency::{Governor, Model};
 use hearth_machine::{Machine, Topology};
 use hearth_trace::{
-    CoreId, CoreInfo, Event, Header, IDLE, Kind, LaidOver, Sink, Source, Stop, ThreadInfo, Tid,
+    CoreId, CoreInfo, EnergySampler, Event, Header, IDLE, Kind, LaidOver, Sink, Source, Stop, ThreadInfo, Tid,
 };
 use std::collections::{BTreeSet, HashMap};
 
@@ -39,6 +39,7 @@ pub struct Overlay<S> {
     /// The core that went idle with the last event. It sleeps unless the next event says that it spins.
     idle: Option<CoreId>,
     now: u64,
+    energy: EnergySampler,
     changed: Vec<u16>,
     sink: S,
 }
@@ -84,12 +85,21 @@ impl<S: Sink> Overlay<S> {
             ticks: (!simulated).then(|| vec![u64::MAX; place.len()]),
             idle: None,
             now: 0,
+            energy: EnergySampler::new(ENERGY_INTERVAL),
             changed: Vec::new(),
             model,
             place,
             traced,
             sink,
         })
+    }
+
+    /// Takes a sample of the energy, if it is time and the machine does not change at this moment.
+    fn sample_energy(&mut self) {
+        if self.energy.is_due(self.now) && self.model.next_change() > self.now {
+            let uj = self.model.energy_uj(self.now);
+            self.energy.take(self.now, uj);
+        }
     }
 
     /// Handles what happens until the end of the trace. Returns the header of the resulting trace.
@@ -101,10 +111,12 @@ impl<S: Sink> Overlay<S> {
             recording.laid_over = Some(over);
             recording.energy = None;
         }
+        let energy_uj = self.model.energy_uj(header.duration);
         Header {
             source,
             khz_range: (machine.frequency.min_khz, machine.frequency.max_khz()),
-            energy_uj: self.model.energy_uj(header.duration),
+            energy_uj,
+            energy_by_time: self.energy.finish(header.duration, energy_uj),
             ..header.clone()
         }
     }
@@ -127,6 +139,7 @@ impl<S: Sink> Overlay<S> {
             }
         }
         self.now = now;
+        self.sample_energy();
     }
 
     /// A tick of a core that runs a thread. An idle core has none.

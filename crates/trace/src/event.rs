@@ -125,6 +125,10 @@ pub struct Header {
     pub lost: Vec<u64>,
     /// Energy of the whole machine over `duration`, in microjoules (0: unknown).
     pub energy_uj: u64,
+    /// The same from the beginning to each of some times, in order of time; empty: unknown. See
+    /// [`EnergySampler`](crate::EnergySampler).
+    #[serde(default)]
+    pub energy_by_time: Vec<(Time, u64)>,
 }
 
 /// Consumer of events, such as a store, a metric or a hash.

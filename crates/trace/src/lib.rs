@@ -4,6 +4,7 @@
 //! them.
 
 mod check;
+mod energy;
 mod event;
 mod hash;
 mod metrics;
@@ -25,6 +26,7 @@ pub mod testing;
 pub mod tiles;
 
 pub use check::{Problem, Violation};
+pub use energy::{EnergySampler, watts};
 pub use event::*;
 pub use hash::TraceHash;
 pub use metrics::{

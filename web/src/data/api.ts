@@ -1,6 +1,7 @@
 // The server's API. URLs are relative: the page's URL holds the token.
 
 import type { Colour, Filter, Group, Mark, Rows, Strip } from "../model/state";
+import type { Energy } from "../model/energy";
 import { BINS } from "../model/levels";
 
 export interface Core {
@@ -26,6 +27,10 @@ export interface TraceInfo {
   khz_range: [number, number];
   /** Whether the frequency of any core was ever known. */
   frequency_known: boolean;
+  /** Of the whole machine; empty: unknown. */
+  energy: Energy;
+  /** Whether the hardware counted it. */
+  energy_measured: boolean;
   threads: number;
   /** Threads of the command. */
   traced_threads: number;

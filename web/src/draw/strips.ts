@@ -1,6 +1,7 @@
-// Strips below the rows: underload, runnable threads, cores used, and core sets of the whole machine.
+// Strips below the rows, of the whole machine: underload, runnable threads, cores used, core sets, and power.
 
 import type { Field } from "../data/api";
+import { watts } from "../model/energy";
 import { BINS } from "../model/levels";
 import { niceStep } from "../model/time";
 import { css, setColour } from "../model/colour";
@@ -9,7 +10,7 @@ import type { Strip } from "../model/state";
 import type { Painter } from "./painter";
 import { pieces, plotWidth, xOf, type Frame, type Scene, type Source } from "./scene";
 
-const FIELD: Record<Strip, Field> = {
+const FIELD: Record<Exclude<Strip, "power">, Field> = {
   underload: "underload",
   runnable: "runnable",
   cores_used: "cores_used",
@@ -20,12 +21,13 @@ export const NAME: Record<Strip, string> = {
   runnable: "runnable",
   cores_used: "cores used",
   sets: "sets",
+  power: "power, W",
 };
 
 export const STRIP_FIELDS: readonly Field[] = ["underload", "runnable", "cores_used"];
 
 /** The largest value in each pixel column; NaN where it is unknown. */
-function columns(scene: Scene, source: Source, strip: Strip, set: number): Float32Array {
+function columns(scene: Scene, source: Source, strip: keyof typeof FIELD, set: number): Float32Array {
   const width = Math.ceil(plotWidth(scene));
   const out = new Float32Array(width).fill(NaN);
   const field = FIELD[strip];
@@ -47,6 +49,15 @@ function columns(scene: Scene, source: Source, strip: Strip, set: number): Float
   return out;
 }
 
+/** Mean power in each pixel column, in watts; NaN where it is unknown. */
+function powerColumns(scene: Scene, { info }: Source): Float32Array {
+  const { from, to } = scene.span;
+  const perPixel = (to - from) / plotWidth(scene);
+  return Float32Array.from({ length: Math.ceil(plotWidth(scene)) }, (_, x) =>
+    watts(info.energy, from + x * perPixel, from + (x + 1) * perPixel),
+  );
+}
+
 type Drawn = Record<Strip, Float32Array[]>;
 
 export interface StripData {
@@ -62,7 +73,10 @@ export function stripData(scene: Scene): StripData {
     const drawn: Partial<Drawn> = {};
     for (const strip of scene.view.strips) {
       const count = strip === "sets" ? source.info.sets.length : 1;
-      drawn[strip] = Array.from({ length: count }, (_, set) => columns(scene, source, strip, set));
+      drawn[strip] =
+        strip === "power"
+          ? [powerColumns(scene, source)]
+          : Array.from({ length: count }, (_, set) => columns(scene, source, strip, set));
       const most = drawn[strip]!.reduce((m, values) => values.reduce((a, b) => (b > a ? b : a), m), 0);
       data.most[strip] = Math.max(data.most[strip] ?? 0, most);
     }

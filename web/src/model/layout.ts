@@ -223,7 +223,7 @@ export interface LayoutInput {
 }
 
 /** Strips in a window without room for all: the first ones stay. */
-const STAY: readonly Strip[] = ["underload", "sets", "runnable", "cores_used"];
+const STAY: readonly Strip[] = ["underload", "sets", "power", "runnable", "cores_used"];
 
 /** As many strips as there is room for. */
 function stripsIn(strips: Strip[], fits: (count: number) => boolean): Strip[] {
@@ -244,7 +244,10 @@ export function layout(input: LayoutInput): { panels: Panel[]; height: number } 
     BELOW_ROWS + (track ? TRACK + STRIP_GAP : 0) + strips * (stripH + STRIP_GAP) + BELOW_PANEL;
   const parts = input.panels.map(({ info, shown, others, track = false }) => {
     const units = others ? threadUnits(others) : coreUnits(info.cores, input.group, shown);
-    let strips = input.strips.filter((strip) => strip !== "sets" || info.sets.length > 0);
+    const has = { sets: info.sets.length > 0, power: info.energy.length > 0 } as Partial<
+      Record<Strip, boolean>
+    >;
+    let strips = input.strips.filter((strip) => has[strip] ?? true);
     if (input.height === "fit" && !input.figure && !others) {
       const room = share - TITLE - place(units, 1).height;
       // If cores have to share pixels, one strip stays.

@@ -9,7 +9,7 @@ export type Colour = (typeof COLOURS)[number];
 export const MARKS = ["overload", "inversion", "fork", "exec", "exit", "migrate", "wakeup", "place"] as const;
 export type Mark = (typeof MARKS)[number];
 
-export const STRIPS = ["underload", "runnable", "cores_used", "sets"] as const;
+export const STRIPS = ["underload", "runnable", "cores_used", "sets", "power"] as const;
 export type Strip = (typeof STRIPS)[number];
 
 export const HEIGHTS = ["fit", "small", "normal", "large"] as const;
@@ -78,7 +78,7 @@ export function initial(): View {
     rows: "core",
     group: ["socket", "llc", "physical"],
     marks: [...MARKS],
-    strips: [...STRIPS],
+    strips: STRIPS.filter((strip) => strip !== "power"),
     height: "fit",
     unused: true,
     filter: {},
@@ -91,11 +91,14 @@ export function initial(): View {
 }
 
 /**
- * The view that traces begin with. If no frequency is known, colours are programs, and threads that are not of the
- * command are dimmed.
+ * The view that traces begin with. Power is in it if it was measured. If no frequency is known, colours are programs, and
+ * threads that are not of the command are dimmed.
  */
-export function startOf(traces: readonly Pick<TraceInfo, "frequency_known" | "traced_threads">[]): View {
+export function startOf(
+  traces: readonly Pick<TraceInfo, "energy_measured" | "frequency_known" | "traced_threads">[],
+): View {
   const start = initial();
+  if (traces.some((trace) => trace.energy_measured)) start.strips = [...STRIPS];
   if (traces.length === 0 || traces.some((trace) => trace.frequency_known)) return start;
   start.colour = "process";
   if (traces.every((trace) => trace.traced_threads > 0)) start.filter = { traced: true };

@@ -3,6 +3,7 @@
 import type { App } from "../app";
 import type { Seen, Usage, Used, Why } from "../data/api";
 import type { Source } from "../draw/scene";
+import { watts } from "../model/energy";
 import type { Area } from "../model/state";
 import { length, moment, place, ghz, latency, reasonText, setsText, STOPS, threadText } from "./words";
 import { button, el, facts } from "./dom";
@@ -14,6 +15,12 @@ export interface Marked {
   source: Source;
   sums: Sums;
   usage: Usage | null;
+}
+
+/** Mean power of the machine, if it is known anywhere in the area. */
+function power({ info }: Source, { from, to }: Area): string | null {
+  const mean = watts(info.energy, from, to);
+  return Number.isNaN(mean) ? null : `${mean.toPrecision(3)} W`;
 }
 
 export class Details {
@@ -147,13 +154,14 @@ export class Details {
     for (const { source, sums, usage } of this.marked) {
       if (this.app.sources.length > 1) nodes.push(el("h3", {}, source.info.name));
       const few = (n: number) => `${sums.capped ? "≥ " : ""}${n.toLocaleString("en")}`;
-      const all = (text: string) => (area.cores ? null : text);
+      const all = (text: string | null) => (area.cores ? null : text);
       nodes.push(
         facts([
           ["cores busy, mean", sums.busy.toFixed(2)],
           ["cores used, most", all(String(sums.used))],
           ["runnable, most", all(String(sums.runnable))],
           ["frequency, mean", ghz(sums.khz) ?? "unknown"],
+          ["power, mean", all(power(source, area))],
           ["underload, mean", all(sums.underload.toFixed(2))],
           ["overload", `${(sums.overload / 1e6).toFixed(2)} core-ms`],
           ["inversion", `${(sums.inverted / 1e6).toFixed(2)} core-ms`],

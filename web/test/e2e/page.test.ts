@@ -392,6 +392,24 @@ test("all colourings and kinds of rows are drawn", async () => {
   await page.context().close();
 });
 
+test("the power of a machine is a strip, and a fact of an area", async () => {
+  const page = await fresh();
+  await page.click("summary[title='Parts of the picture']");
+  assert.ok(!(await page.isChecked("[data-check=power]")), "it was not measured");
+  await page.check("[data-check=power]");
+  await settle(page);
+  assert.match(await page.evaluate(() => location.hash), /strips=[^&]*power/);
+  await page.context().close();
+  const marked = await fresh("#area=0-1000000000");
+  await marked.waitForSelector("text=power, mean");
+  // 20 W, and 5 W for each busy core.
+  const facts = (await marked.textContent("#details"))!;
+  const [watts] = facts.match(/(?<=power, mean)[\d.]+(?= W)/)!;
+  const [busy] = facts.match(/(?<=cores busy, mean)[\d.]+/)!;
+  assert.ok(Math.abs(Number(watts) - 20 - 5 * Number(busy)) < 1, `${watts} W, ${busy} cores`);
+  await marked.context().close();
+});
+
 test("without frequencies, programs have colours and other threads are dimmed", async (t) => {
   const blind = await serve([{ ...ASKED, name: "vm.trace", spread: true, blind: true }]);
   t.after(() => blind.close());

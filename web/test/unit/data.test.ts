@@ -131,6 +131,8 @@ const info = (cores: Core[], sets: string[] = []): TraceInfo => ({
   lost: [],
   inferred: 0,
   frequency_known: true,
+  energy: [],
+  energy_measured: false,
   traced_threads: 1,
   cores,
   reasons: [],

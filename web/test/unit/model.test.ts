@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { energyAt, watts } from "../../src/model/energy";
 import { pattern, passes } from "../../src/model/filter";
 import { layout, type LayoutInput } from "../../src/model/layout";
 import {
@@ -177,9 +178,34 @@ test("a link contains the whole view", () => {
   assert.deepEqual(fromHash("", initial()), initial());
 });
 
+test("energy between samples is in proportion to time, and power is its mean", () => {
+  const samples = [
+    [10, 20],
+    [20, 60],
+    [40, 60],
+  ] as const;
+  assert.deepEqual(
+    [0, 5, 10, 15, 20, 30, 50].map((time) => energyAt(samples, time)),
+    [0, 10, 20, 40, 60, 60, 60],
+  );
+  // Microjoules per nanosecond are kilowatts.
+  assert.equal(watts(samples, 0, 10), 2000);
+  assert.equal(watts(samples, 15, 40), (20 / 25) * 1000);
+  assert.equal(watts(samples, -5, 5), 2000, "nothing is before the beginning");
+  assert.equal(watts(samples, 35, 99), 0);
+  assert.ok(Number.isNaN(watts(samples, 40, 50)) && Number.isNaN(watts([], 0, 10)));
+});
+
+test("power is shown at first if it was measured", () => {
+  const simulated = { frequency_known: true, traced_threads: 3, energy_measured: false };
+  assert.ok(!startOf([simulated]).strips.includes("power"));
+  const measured = { ...simulated, energy_measured: true };
+  assert.ok(startOf([simulated, measured]).strips.includes("power"));
+});
+
 test("without frequencies, programs have colours and other threads are dimmed", () => {
-  const known = { frequency_known: true, traced_threads: 3 };
-  const unknown = { frequency_known: false, traced_threads: 3 };
+  const known = { frequency_known: true, traced_threads: 3, energy_measured: false };
+  const unknown = { frequency_known: false, traced_threads: 3, energy_measured: false };
   assert.deepEqual(startOf([unknown, known]), initial());
   const start = startOf([unknown, unknown]);
   assert.deepEqual([start.colour, start.filter], ["process", { traced: true }]);
@@ -248,6 +274,7 @@ test("strips give way to rows", () => {
     const info = {
       cores: Array.from({ length: cores }, (_, n) => ({ physical: n, llc: 0, numa: 0, socket: 0 })),
       sets: ["primary"],
+      energy: [],
     };
     const panel = { info: info as never, shown: () => true, others: null };
     return layout({
@@ -278,6 +305,7 @@ test("strips give way to rows", () => {
     info: {
       cores: Array.from({ length: cores }, (_, n) => ({ physical: n, llc: 0, numa: 0, socket: 0 })),
       sets: [],
+      energy: [],
     } as never,
     shown: () => true,
     others: null,

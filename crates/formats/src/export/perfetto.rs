@@ -323,6 +323,15 @@ impl<'a, W: Write> Exporter<'a, W> {
         self.counter(time, Track::Underload, cores.into())
     }
 
+    /// The power of the machine, as far as the header knows it.
+    pub fn watts(&mut self) -> io::Result<()> {
+        let header = self.header;
+        for (time, _, watts) in hearth_trace::watts(&header.energy_by_time) {
+            self.counter(time, Track::Power, (watts * 1e3).round() as u64)?;
+        }
+        Ok(())
+    }
+
     fn counter(&mut self, time: Time, track: Track, value: u64) -> io::Result<()> {
         self.track_event(time, track, |event| {
             event.number(event::TYPE, event::COUNT);
@@ -354,7 +363,7 @@ impl<'a, W: Write> Exporter<'a, W> {
     }
 
     fn track_event(&mut self, time: Time, track: Track, fill: impl FnOnce(&mut Vec<u8>)) -> io::Result<()> {
-        if !matches!(track, Track::Underload | Track::SetSize(_)) {
+        if !matches!(track, Track::Underload | Track::Power | Track::SetSize(_)) {
             self.in_order(time, None)?;
         }
         for descriptor in self.tracks.needed(track, self.header) {

@@ -44,6 +44,7 @@ fn describe(track: Track, header: &Header) -> Vec<u8> {
     }
     let (counter, unit) = match track {
         Track::Underload | Track::SetSize(_) => (true, "cores"),
+        Track::Power => (true, "mW"),
         Track::Core(Group::Queue, _) => (true, "threads"),
         Track::Core(Group::Tick, _) => (true, "kHz"),
         _ => (false, ""),
@@ -63,6 +64,7 @@ fn name(track: Track, header: &Header) -> String {
         Track::Root => "Hearth".into(),
         Track::About => "about".into(),
         Track::Underload => "underload".into(),
+        Track::Power => "power".into(),
         Track::SetSize(number) => format!("cores in {}", set(number)),
         Track::Group(Group::Place) => "placements".into(),
         Track::Group(Group::Queue) => "run queues".into(),
@@ -80,7 +82,8 @@ fn name(track: Track, header: &Header) -> String {
 fn rank(track: Track) -> u64 {
     match track {
         Track::Underload => 1,
-        Track::SetSize(set) => 2 + u64::from(set),
+        Track::Power => 2,
+        Track::SetSize(set) => 3 + u64::from(set),
         Track::Group(Group::Set(set)) => 300 + u64::from(set),
         Track::Group(Group::Place) => 600,
         Track::Group(Group::Queue) => 601,

@@ -21,7 +21,7 @@ use crate::thread::{Task, for_each_child, noise_millionths};
 use crate::world::World;
 use hearth_machine::Machine;
 use hearth_machine::frequency::{Governor, Model};
-use hearth_trace::{Event, Kind, Sink, Stop, Waker};
+use hearth_trace::{EnergySampler, Event, Kind, Sink, Stop, Waker};
 use hearth_workload::{Thread, Workload};
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -30,6 +30,8 @@ use std::time::Duration;
 /// Time between two clock ticks of a core (HZ = 250).
 pub const TICK_NS: u64 = 4_000_000;
 
+/// Interval of the first samples of energy. It doubles when a run is long.
+pub const ENERGY_INTERVAL: u64 = 100_000;
 /// Number of events that the sink receives at once: its code and data then stay in the cache.
 const EMITTED: usize = 256;
 /// Events in a row at one time after which a policy is to blame.
@@ -84,10 +86,11 @@ impl Sink for Members {
 }
 
 /// The result of a simulation, besides the events.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Raw {
     pub duration_ns: u64,
     pub energy_uj: u64,
+    pub energy_by_time: Vec<(u64, u64)>,
     pub events: u64,
     /// Work of the workload's `Run` steps, noise included, in millionths of a cycle.
     pub demanded: u128,
@@ -174,6 +177,9 @@ pub struct Engine<'a> {
     /// Events that `sink` has not received yet.
     emitted: Vec<Event>,
     sink: &'a mut dyn Sink,
+    /// Energy of the machine at time 0 of the trace, in microjoules.
+    before_uj: u64,
+    energy: EnergySampler,
     result: Raw,
 }
 
@@ -270,7 +276,9 @@ impl<'a> Engine<'a> {
             programs: workload.program_names().into_iter().zip(0..).collect(),
             emitted: Vec::with_capacity(EMITTED),
             sink,
-            result: Raw { duration_ns: 0, energy_uj: 0, events: 0, demanded: 0, executed: 0 },
+            before_uj: 0,
+            result: Raw::default(),
+            energy: EnergySampler::new(ENERGY_INTERVAL),
             config,
         })
     }
@@ -282,13 +290,30 @@ impl<'a> Engine<'a> {
         if let Some(memory) = after {
             self.recall(memory);
         }
-        let before_uj = self.model.energy_uj(self.now);
+        self.before_uj = self.model.energy_uj(self.now);
         let ended = self.begin(first).and_then(|()| self.advance(u64::MAX));
         self.deliver();
         ended?;
         self.result.duration_ns = self.now - self.origin;
-        self.result.energy_uj = self.model.energy_uj(self.now) - before_uj;
+        let (duration, energy) = (self.result.duration_ns, self.energy_uj());
+        self.result.energy_uj = energy;
+        self.result.energy_by_time = self.energy.finish(duration, energy);
         Ok(self.result)
+    }
+
+    /// Energy since the beginning of the run.
+    fn energy_uj(&mut self) -> u64 {
+        self.model.energy_uj(self.now) - self.before_uj
+    }
+
+    /// Takes a sample of the energy, if it is time. The machine must not change at this moment: it would have changed
+    /// before what is due now.
+    fn sample_energy(&mut self) {
+        let at = self.now - self.origin;
+        if self.energy.is_due(at) && self.model.next_change() > self.now {
+            let uj = self.energy_uj();
+            self.energy.take(at, uj);
+        }
     }
 
     /// Runs the first `ns` of the workload, on a cold machine, and stops it there.
@@ -375,6 +400,7 @@ impl<'a> Engine<'a> {
                         return Err(self.illegal(what.into()));
                     }
                     self.advance_to(due);
+                    self.sample_energy();
                     if let Some((_, event)) = self.agenda.pop() {
                         self.process(event)?;
                     }

@@ -37,6 +37,8 @@ pub struct Meta {
     pub khz_range: (u32, u32),
     pub lost: Vec<u64>,
     pub energy_uj: u64,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub energy_by_time: Vec<(Time, u64)>,
     /// Length and checksum of each table of a complete trace.
     #[serde(default)]
     pub tables: BTreeMap<String, Sum>,
@@ -115,6 +117,7 @@ impl Meta {
             khz_range: header.khz_range,
             lost: header.lost.clone(),
             energy_uj: header.energy_uj,
+            energy_by_time: header.energy_by_time.clone(),
             tables: BTreeMap::new(),
             segments: Vec::new(),
         }
@@ -136,6 +139,7 @@ impl Meta {
             khz_range: self.khz_range,
             lost: self.lost.clone(),
             energy_uj: self.energy_uj,
+            energy_by_time: self.energy_by_time.clone(),
         }
     }
 

@@ -102,7 +102,13 @@ pub fn any_trace() -> impl Strategy<Value = Trace> {
     let header = (
         (source, ".{0,8}", vec(core, 0..5), any::<Time>(), vec(thread, 0..5)),
         (names(), names(), names(), names()),
-        (any::<u32>(), any::<(u32, u32)>(), vec(any::<u64>(), 0..5), any::<u64>()),
+        (
+            any::<u32>(),
+            any::<(u32, u32)>(),
+            vec(any::<u64>(), 0..5),
+            any::<u64>(),
+            vec(any::<(Time, u64)>(), 0..5),
+        ),
     )
         .prop_map(|(about, names, numbers)| Header {
             source: about.0,
@@ -118,6 +124,7 @@ pub fn any_trace() -> impl Strategy<Value = Trace> {
             khz_range: numbers.1,
             lost: numbers.2,
             energy_uj: numbers.3,
+            energy_by_time: numbers.4,
         });
     (header, vec(any_event(), 0..200)).prop_map(|(header, events)| Trace { header, events })
 }

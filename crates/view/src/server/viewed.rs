@@ -34,6 +34,10 @@ pub struct Info {
     khz_range: (u32, u32),
     /// Whether the frequency of any core was ever known.
     frequency_known: bool,
+    /// Microjoules until each of some times; empty: unknown.
+    energy: Vec<(u64, u64)>,
+    /// Whether the hardware counted it.
+    energy_measured: bool,
     threads: usize,
     traced_threads: usize,
     levels: Levels,
@@ -93,6 +97,8 @@ impl Viewed {
             sets: header.sets.iter().take(tiles::MOST_SETS).cloned().collect(),
             khz_range: header.khz_range,
             frequency_known: self.frequency_known(),
+            energy: header.energy_by_time.clone(),
+            energy_measured: matches!(&header.source, Source::Recorded(recording) if recording.energy.is_some()),
             threads: header.threads.len(),
             traced_threads: header.threads.iter().filter(|thread| thread.traced).count(),
             levels: Levels { finest_stored: self.index.finest_stored(), coarsest: self.index.coarsest() },

@@ -38,7 +38,7 @@ words! {
     Group { Socket, Llc, Physical }
     Colour { Frequency, Queue, Thread, Process, Reason }
     Mark { Overload, Inversion, Fork, Exec, Exit, Migrate, Wakeup, Place }
-    Strip { Underload, Runnable, CoresUsed, Sets }
+    Strip { Underload, Runnable, CoresUsed, Sets, Power }
 }
 
 /// The threads that are drawn in full colour.
@@ -72,7 +72,7 @@ rows = "core"                     # core, thread, process
 group = ["socket", "llc"]         # socket, llc, physical
 colour = "queue"                  # frequency, queue, thread, process, reason
 marks = ["overload", "wakeup"]    # overload, inversion, fork, exec, exit, migrate, wakeup, place
-strips = ["runnable"]             # underload, runnable, cores_used, sets"#;
+strips = ["runnable"]             # underload, runnable, cores_used, sets, power"#;
 
     /// Reads and checks a view file.
     pub fn read(path: &Path) -> Result<View, Error> {
