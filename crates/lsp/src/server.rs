@@ -7,7 +7,7 @@ use crate::rpc::{
     REQUEST_FAILED, read,
 };
 use crate::workspace::{Analysed, Overlay, Workspace};
-use crate::{completion, diagnostics, hover, rename, symbols, uri};
+use crate::{completion, diagnostics, highlight, hover, rename, symbols, uri};
 use hearth_ipanema::{Compiled, SourceId, builtin, syntax};
 use lsp_types::*;
 use serde::de::DeserializeOwned;
@@ -314,6 +314,11 @@ impl<W: Write> Server<W> {
                 let (_, analysed, offset) = self.place(&at)?;
                 answer(completion::completions(&analysed, offset))
             }
+            "textDocument/semanticTokens/full" => {
+                let SemanticTokensParams { text_document, .. } = parsed(params)?;
+                let (_, analysed) = self.document(&text_document.uri)?;
+                answer(SemanticTokens { result_id: None, data: highlight::tokens(&analysed) })
+            }
             "textDocument/codeLens" => {
                 let CodeLensParams { text_document, .. } = parsed(params)?;
                 let (name, analysed) = self.document(&text_document.uri)?;
@@ -471,6 +476,14 @@ fn capabilities_of_server() -> ServerCapabilities {
             trigger_characters: Some(vec![".".into()]),
             ..CompletionOptions::default()
         }),
+        semantic_tokens_provider: Some(
+            SemanticTokensOptions {
+                legend: highlight::legend(),
+                full: Some(SemanticTokensFullOptions::Bool(true)),
+                ..SemanticTokensOptions::default()
+            }
+            .into(),
+        ),
         code_lens_provider: Some(CodeLensOptions { resolve_provider: Some(false) }),
         execute_command_provider: Some(ExecuteCommandOptions {
             commands: Kind::ALL.map(|kind| kind.command().to_owned()).into(),

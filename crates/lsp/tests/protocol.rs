@@ -6,6 +6,7 @@ use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 use std::thread::{JoinHandle, spawn};
 use std::time::Duration;
 
@@ -18,12 +19,21 @@ struct Editor {
     /// The last diagnostics of each document.
     diagnostics: BTreeMap<String, Value>,
     refreshes: usize,
+    /// What the server says that it can do.
+    capabilities: Value,
     folder: tempfile::TempDir,
 }
+
+/// A cache that is not the user's.
+static CACHE: LazyLock<()> = LazyLock::new(|| {
+    // SAFETY: the server reads the environment through the standard library, which has a lock.
+    unsafe { std::env::set_var("XDG_CACHE_HOME", env!("CARGO_TARGET_TMPDIR")) };
+});
 
 impl Editor {
     /// Before `initialize`.
     fn connected() -> Editor {
+        LazyLock::force(&CACHE);
         let (to, server) = UnixStream::pair().unwrap();
         to.set_read_timeout(Some(Duration::from_secs(120))).unwrap();
         let input = BufReader::new(server.try_clone().unwrap());
@@ -39,6 +49,7 @@ impl Editor {
             requests: 0,
             diagnostics: BTreeMap::new(),
             refreshes: 0,
+            capabilities: Value::Null,
             folder: tempfile::tempdir().unwrap(),
         }
     }
@@ -55,6 +66,7 @@ impl Editor {
             }),
         );
         assert_eq!(result["capabilities"]["positionEncoding"], "utf-16");
+        editor.capabilities = result["capabilities"].clone();
         editor.notify("initialized", json!({}));
         editor
     }
@@ -526,6 +538,39 @@ fn names_are_found_everywhere() {
     assert_eq!(ranges(&highlighted, &mine), ranges(&found, &mine));
     let word = editor.at("mine.ipa", find(MINE, "policy", 0));
     assert_eq!(editor.ask("textDocument/documentHighlight", word), json!([]));
+}
+
+#[test]
+fn names_have_the_colour_of_what_they_are() {
+    let mut editor = Editor::new();
+    editor.open("mine.ipa", MINE);
+    let capabilities = &editor.capabilities["semanticTokensProvider"]["legend"];
+    let [types, modifiers] = ["tokenTypes", "tokenModifiers"].map(|key| capabilities[key].clone());
+    let document = json!({ "textDocument": { "uri": editor.uri("mine.ipa") } });
+    let found = editor.ask("textDocument/semanticTokens/full", document);
+    let numbers: Vec<usize> =
+        found["data"].as_array().unwrap().iter().map(|n| n.as_u64().unwrap() as usize).collect();
+    let lines: Vec<&str> = MINE.lines().collect();
+    let (mut line, mut start) = (0, 0);
+    let mut shown = Vec::new();
+    for token in numbers.chunks(5) {
+        start = if token[0] == 0 { start + token[1] } else { token[1] };
+        line += token[0];
+        let name = &lines[line][start..start + token[2]];
+        let set = (0..3).filter(|bit| token[4] >> bit & 1 == 1);
+        let set: Vec<&str> = set.map(|bit: usize| modifiers[bit].as_str().unwrap()).collect();
+        shown.push(format!("{name} {} {}", types[token[3]].as_str().unwrap(), set.join(" ")));
+    }
+    let has = |one: &str| shown.iter().filter(|shown| shown.trim() == one).count();
+    assert_eq!(has("mine class declaration"), 1, "{shown:#?}");
+    assert_eq!(has("cfs class"), 1, "{shown:#?}");
+    assert_eq!(has("patience parameter declaration readonly"), 1, "{shown:#?}");
+    assert_eq!(has("patience parameter readonly"), MINE.matches("patience").count() - 1, "{shown:#?}");
+    assert_eq!(has("good function declaration"), 1, "{shown:#?}");
+    assert_eq!(has("last property declaration"), 1, "{shown:#?}");
+    assert_eq!(has("block event declaration"), 1, "{shown:#?}");
+    assert_eq!(has("now variable readonly defaultLibrary"), MINE.matches("now").count(), "{shown:#?}");
+    assert!(shown.iter().all(|shown| !shown.starts_with("param ")), "{shown:#?}");
 }
 
 #[test]
