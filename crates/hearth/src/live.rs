@@ -97,6 +97,8 @@ pub fn measure(plan: &Plan) -> Result<(Trials, Option<Absent>), Failure> {
 pub struct Latencies {
     pub kernel_us: Latency,
     pub policy_us: Latency,
+    /// Events that the two recordings lack.
+    pub lost_events: u64,
 }
 
 /// Records one more run of each. It costs time, so that the others are not recorded.
@@ -110,14 +112,15 @@ pub fn latencies(plan: &Plan) -> Result<Latencies, Failure> {
         let path = folder.path().join(format!("{scheduler:?}.trace"));
         plan.record(scheduler, &path)?;
         let measured = Measures::default().of(Reader::open(&path)?, "")?;
-        Ok::<Latency, Failure>(measured.summary.wakeup_latency_us)
+        let summary = measured.summary;
+        Ok::<_, Failure>((summary.wakeup_latency_us, summary.lost_events.unwrap_or(0)))
     };
     progress::during("recording", 2, |step| {
-        let kernel_us = recorded(Scheduler::Kernel)?;
+        let (kernel_us, kernel_lost) = recorded(Scheduler::Kernel)?;
         step();
-        let policy_us = recorded(Scheduler::Policy)?;
+        let (policy_us, policy_lost) = recorded(Scheduler::Policy)?;
         step();
-        Ok(Latencies { kernel_us, policy_us })
+        Ok(Latencies { kernel_us, policy_us, lost_events: kernel_lost.saturating_add(policy_lost) })
     })
 }
 

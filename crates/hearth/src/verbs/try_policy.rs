@@ -211,7 +211,7 @@ fn text(content: &Content) -> String {
     if let Some(energy) = &content.energy {
         row("energy (J)", energy);
     }
-    if let Some(Latencies { kernel_us, policy_us }) = &content.wakeup_latency {
+    if let Some(Latencies { kernel_us, policy_us, .. }) = &content.wakeup_latency {
         let mut row = |name: &str, kernel: f64, policy: f64| {
             let change = if policy > 0.0 { percent(kernel / policy - 1.0) } else { "-".into() };
             table.row(&[name.to_owned(), number(kernel), number(policy), change, "-".into()]);
@@ -229,9 +229,13 @@ fn text(content: &Content) -> String {
     if let Some(why) = &content.why_no_energy {
         text += &format!("Energy was not measured: {why}.\n");
     }
-    if let Some(Latencies { kernel_us, policy_us }) = &content.wakeup_latency {
+    if let Some(Latencies { kernel_us, policy_us, lost_events }) = &content.wakeup_latency {
+        let lost = match lost_events {
+            0 => String::new(),
+            lost => format!("; the recordings lack {lost} events, so that wake-ups are missing"),
+        };
         text += &format!(
-            "Wake-up latencies: one more run of each, recorded ({} and {} wake-ups).\n",
+            "Wake-up latencies: one more run of each, recorded ({} and {} wake-ups{lost}).\n",
             kernel_us.count, policy_us.count
         );
     }
