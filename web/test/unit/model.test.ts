@@ -293,6 +293,11 @@ test("strips give way to rows", () => {
   assert.deepEqual(strips(4, 64, 580), Array(4).fill(["underload"]));
   assert.deepEqual(strips(4, 64, 700), Array(4).fill(["underload", "sets"]));
   assert.deepEqual(strips(1, 2, 600), [initial().strips]);
+  assert.deepEqual(
+    strips(1, 2, 600, { strips: ["underload", "power"] }),
+    [["underload"]],
+    "no power is known",
+  );
   // Cores share pixels, up to four of them; with more of them the picture scrolls.
   assert.deepEqual(strips(1, 640, 560), [["underload"]]);
   const rows = (...of: Parameters<typeof placed>) =>
