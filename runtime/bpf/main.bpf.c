@@ -37,3 +37,4 @@ struct {
 #include "dispatch.h"
 #include "events.h"
 #include "hotplug.h"
+#include "members.h"

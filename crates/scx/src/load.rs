@@ -36,6 +36,10 @@ const OPTIONAL: [&str; 6] = [
 /// Map of an object that writes a log.
 const LOG_RING: &str = "saakm_log_ring";
 
+/// Map and programs that tell which threads have moved between cgroups.
+const MEMBERS_RING: &str = "saakm_members_ring";
+const MEMBERS_PROGRAMS: [&str; 2] = ["saakm_moves", "saakm_forks"];
+
 /// Options of loading a policy.
 #[derive(Clone, Debug, Default)]
 pub struct LoadOptions {
@@ -43,6 +47,8 @@ pub struct LoadOptions {
     pub params: Vec<i64>,
     /// The policy schedules only threads of class SCHED_EXT.
     pub partial: bool,
+    /// Tell which threads move between cgroups.
+    pub moves: bool,
     /// Longest wait of a ready thread before the kernel ejects the policy. Default and maximum: 30 s.
     pub watchdog: Option<Duration>,
     /// The object writes a log (see [`crate::log`]) into its ring buffer.
@@ -137,6 +143,11 @@ fn prepare(open: &mut OpenObject, hotplugs: u64, options: &LoadOptions) -> Resul
         (ops, missing, exit, global(".data.uei_dump", "uei_dump"), global(".rodata", "uei_dump_len"))
     };
     let exit = exit.ok_or("it has no exit information (uei)")?;
+    for mut program in
+        open.progs_mut().filter(|program| MEMBERS_PROGRAMS.iter().any(|name| program.name() == *name))
+    {
+        program.set_autoload(options.moves);
+    }
     for mut map in open.maps_mut() {
         let name = map.name().to_string_lossy().into_owned();
         match &*name {
@@ -158,6 +169,9 @@ fn prepare(open: &mut OpenObject, hotplugs: u64, options: &LoadOptions) -> Resul
                 }
                 // Kernels without this field have no such member in the object's BTF either.
                 put(value, hotplug_seq, &hotplugs.to_ne_bytes());
+            }
+            MEMBERS_RING => {
+                map.set_autocreate(options.moves).map_err(|error| format!("its ring buffer: {error}"))?;
             }
             LOG_RING => {
                 map.set_max_entries(log::RING_BYTES).map_err(|error| format!("its ring buffer: {error}"))?;
@@ -351,6 +365,22 @@ impl Loaded {
         }
         // This program ends any sched_ext scheduler, so attach it only once the policy is the scheduler.
         self.attach_program("saakm_core_goes")
+    }
+
+    /// Reports threads that move between cgroups from now on. `None` without [`LoadOptions::moves`].
+    ///
+    /// # Errors
+    /// The kernel refuses a program.
+    pub(crate) fn moves(&mut self) -> Result<Option<MapImpl<'_>>, Error> {
+        let loaded = self.object.maps().any(|map| map.name() == MEMBERS_RING && map.autocreate());
+        if !loaded {
+            return Ok(None);
+        }
+        for name in MEMBERS_PROGRAMS {
+            self.attach_program(name)
+                .map_err(|error| Error::Object(format!("moves between cgroups cannot be seen: {error}")))?;
+        }
+        Ok(self.object.maps().find(|map| map.name() == MEMBERS_RING))
     }
 
     fn attach_program(&mut self, name: &str) -> libbpf_rs::Result<()> {

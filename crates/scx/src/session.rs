@@ -1,7 +1,7 @@
 //! A session: a policy from loading to its end, with everything that accompanies it.
 
 use crate::arena::{read, store};
-use crate::cgroup::{self, Cgroup};
+use crate::cgroup::{self, Cgroup, Move, Moves};
 use crate::client::Client;
 use crate::error::Error;
 use crate::frequency::{self, Driver, Source};
@@ -28,8 +28,11 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-/// Poll interval for scheduler exit and cgroup membership.
+/// Poll interval for scheduler exit.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
+/// Interval at which a whole cgroup is looked at. Its moves are known at once; this finds threads that changed their class
+/// themselves, and moves that did not fit into the ring buffer.
+const LOOK_INTERVAL: Duration = Duration::from_secs(1);
 /// Longest wait for the end of a replaced scheduler.
 const REPLACE_TIMEOUT: Duration = Duration::from_secs(15);
 /// Time without a hot-plug before the policy is loaded again.
@@ -87,6 +90,7 @@ pub struct Summary {
 
 enum Event {
     Signal(i32),
+    Moved(Move),
     Asked,
     Command(std::io::Result<ExitStatus>),
 }
@@ -100,6 +104,9 @@ pub struct Session {
     signals: Handle,
     server: Option<Server>,
     cgroup: Option<Cgroup>,
+    moves: Option<Moves>,
+    /// When the whole cgroup was last looked at.
+    looked: Instant,
     model: Option<ModelThread>,
     recording: Option<Recording>,
     /// Summary of a recording that a hot-plug ended.
@@ -182,6 +189,8 @@ impl Session {
             signals,
             server: None,
             cgroup,
+            moves: None,
+            looked: Instant::now(),
             model: None,
             recording,
             recorded: None,
@@ -198,7 +207,7 @@ impl Session {
         {
             recording.run(None);
         }
-        session.start_companions(driver, frequencies);
+        session.start_companions(driver, frequencies)?;
         Ok(session)
     }
 
@@ -279,11 +288,35 @@ impl Session {
     }
 
     /// Starts the frequency model and the watch on the cgroup, after the policy was attached.
-    fn start_companions(&mut self, driver: Option<Driver>, frequencies: Option<Sender<FrequencyChange>>) {
+    fn start_companions(
+        &mut self,
+        driver: Option<Driver>,
+        frequencies: Option<Sender<FrequencyChange>>,
+    ) -> Result<(), Error> {
         self.model = driver.map(|driver| ModelThread::start(driver, self.shared.clone(), frequencies));
-        if let Some(cgroup) = &mut self.cgroup {
-            cgroup.update();
-        }
+        self.watch_moves()?;
+        self.look_at_cgroup();
+        Ok(())
+    }
+
+    /// Learns of each thread that moves between cgroups.
+    fn watch_moves(&mut self) -> Result<(), Error> {
+        let sender = self.shared.events.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let mut running = self.shared.running.write().unwrap_or_else(PoisonError::into_inner);
+        let Some(running) = &mut *running else { return Ok(()) };
+        self.moves = match running.loaded.moves()? {
+            Some(ring) => Some(Moves::watch(&ring, move |moved| {
+                // The session may be about to end.
+                let _ = sender.send(Event::Moved(moved));
+            })?),
+            None => None,
+        };
+        Ok(())
+    }
+
+    fn look_at_cgroup(&mut self) {
+        self.looked = Instant::now();
+        self.cgroup.iter_mut().for_each(Cgroup::update);
     }
 
     /// Waits for a signal or a request to end.
@@ -295,6 +328,7 @@ impl Session {
             match self.events.recv_timeout(POLL_INTERVAL) {
                 Ok(Event::Signal(signal)) => return Ok(Ended::Signal(signal)),
                 Ok(Event::Asked) | Err(RecvTimeoutError::Disconnected) => return Ok(Ended::Asked),
+                Ok(Event::Moved(moved)) => self.cgroup.iter_mut().for_each(|cgroup| cgroup.moved(moved)),
                 Ok(Event::Command(_)) | Err(RecvTimeoutError::Timeout) => {}
             }
             self.poll()?;
@@ -322,7 +356,7 @@ impl Session {
             match self.events.recv_timeout(POLL_INTERVAL) {
                 Ok(Event::Command(status)) => return Ok((status?, ended)),
                 // The terminal sends these to the command too.
-                Ok(Event::Signal(SIGINT | SIGQUIT)) => {}
+                Ok(Event::Signal(SIGINT | SIGQUIT) | Event::Moved(_)) => {}
                 Ok(Event::Signal(signal)) => {
                     // SAFETY: no pointers. The pid is the child's: nobody has waited for it yet.
                     unsafe { libc::kill(pid, signal) };
@@ -341,8 +375,8 @@ impl Session {
 
     /// Updates the cgroup, and handles the end of the policy.
     fn poll(&mut self) -> Result<(), Error> {
-        if let Some(cgroup) = &mut self.cgroup {
-            cgroup.update();
+        if self.looked.elapsed() >= LOOK_INTERVAL {
+            self.look_at_cgroup();
         }
         let exit = self.shared.running().as_ref().and_then(|running| running.loaded.exit());
         match exit {
@@ -356,6 +390,7 @@ impl Session {
     /// because threads get new serial numbers and the cores may have changed.
     fn restart(&mut self) -> Result<(), Error> {
         self.model = None;
+        self.moves = None;
         self.end_log()?;
         if let Some(recording) = self.recording.take() {
             self.recorded = Some(recording.finish()?);
@@ -394,7 +429,7 @@ impl Session {
             let cores = host.cpus.len();
             let running = Some(Running { loaded, host, since, restarts });
             *self.shared.running.write().unwrap_or_else(PoisonError::into_inner) = running;
-            self.start_companions(driver, None);
+            self.start_companions(driver, None)?;
             if let Some(reloaded) = self.options.reloaded {
                 reloaded(cores);
             }
@@ -421,6 +456,7 @@ impl Session {
         // Before detaching: another policy may need the socket at once.
         self.server = None;
         self.model = None;
+        self.moves = None;
         if let Some(mut cgroup) = self.cgroup.take() {
             cgroup.release();
         }
@@ -442,6 +478,7 @@ fn load_options(policy: &Policy, options: &Options) -> Result<LoadOptions, Error
     Ok(LoadOptions {
         params: options.params.values(policy)?,
         partial: options.partial.is_some(),
+        moves: matches!(options.partial, Some(Partial::Cgroup(_))),
         watchdog: options.watchdog,
         log: options.log.is_some(),
         underload: options.underload,

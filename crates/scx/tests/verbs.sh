@@ -103,6 +103,32 @@ echo $late >/sys/fs/cgroup/hearth/cgroup.procs
 check "threads that enter it are too" class $late 7
 echo $late >/sys/fs/cgroup/cgroup.procs
 check "threads that leave it are not" class $late 0
+# Far sooner than the loader looks at the whole cgroup, which is each second: 20 times in and out.
+at_once() {
+	begun=$(date +%s)
+	for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+		echo $late >/sys/fs/cgroup/hearth/cgroup.procs
+		until grep -q "^policy.* 7$" /proc/$late/sched; do :; done
+		echo $late >/sys/fs/cgroup/cgroup.procs
+		until grep -q "^policy.* 0$" /proc/$late/sched; do :; done
+	done
+	took=$(($(date +%s) - begun))
+	echo "20 times in and out in $took s"
+	[ $took -lt 15 ]
+}
+check "threads are seen at once" at_once
+python3 -c 'import threading, time; threading.Thread(target=time.sleep, args=(1000,)).start()' &
+two=$!
+until [ -d "/proc/$two/task" ] && [ "$(ls /proc/$two/task | wc -l)" = 2 ]; do sleep 0.1; done
+echo $two >/sys/fs/cgroup/hearth/below/cgroup.procs
+for thread in /proc/$two/task/*; do
+	check "all threads of a process enter it" class "${thread##*/}" 7
+done
+into=$(python3 "$(dirname "$0")/into.py" /sys/fs/cgroup/hearth/below)
+check "a process that begins in it is the policy's" class "$into" 7
+out=$(sh -c 'echo $$ >/sys/fs/cgroup/hearth/cgroup.procs; exec python3 "$0" /sys/fs/cgroup' "$(dirname "$0")/into.py")
+check "a member's child that begins elsewhere is not" class "$out" 0
+kill $two "$into" "$out"
 kill -TERM $ule
 check "the cgroup's policy ends" wait $ule
 check "its threads are the kernel's again" class $sleeper 0
