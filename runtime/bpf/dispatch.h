@@ -307,6 +307,15 @@ SAAKM_GLOBAL bool saakm_arrives_elsewhere(u32 cpu)
 }
 #endif
 
+/* The executing core, which finds nothing to run, is idle, and nobody has said so. */
+static __always_inline bool saakm_slept_before(u32 cpu)
+{
+	struct task_struct *p = bpf_get_current_task_btf();
+
+	return cpu == bpf_get_smp_processor_id() && !p->pid &&
+	       !(SAAKM_LOAD(saakm_word_of(cpu)) & SAAKM_CORE_SLEEPS);
+}
+
 /* cpu has nothing to run: event newly_idle and its moves, then idle, spinning or polling. */
 SAAKM_GLOBAL int saakm_nothing_to_run(u64 context, u32 cpu)
 {
@@ -340,9 +349,9 @@ SAAKM_GLOBAL int saakm_nothing_to_run(u64 context, u32 cpu)
 			core->searched = SAAKM_AWAITS;
 	}
 #endif
-	/* The kernel calls update_idle only after a thread ran. This core was idle, was kicked for a
-	   thread that another core took, and is idle again. */
-	saakm_sleep(s, cpu, SAAKM_SETTLES);
+	/* The kernel calls update_idle only after a thread ran. This core has been idle since before the
+	   policy began; or it was idle, was kicked for a thread that another core took, and is again. */
+	saakm_sleep(s, cpu, saakm_slept_before(cpu) ? SAAKM_SLEEPS : SAAKM_SETTLES);
 	if (core->warm_ns) {
 		core->warm_until = s->now + core->warm_ns;
 		core->warm_ns = 0;
