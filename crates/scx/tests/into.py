@@ -11,7 +11,8 @@ CLONE3 = 435
 CLONE_INTO_CGROUP = 0x2_0000_0000
 
 cgroup = os.open(sys.argv[1], os.O_RDONLY | os.O_DIRECTORY)
-# struct clone_args: flags, pidfd, child_tid, parent_tid, exit_signal, stack, stack_size, tls, set_tid, set_tid_size, cgroup
+# struct clone_args: flags, pidfd, child_tid, parent_tid, exit_signal, stack, stack_size, tls, set_tid, set_tid_size,
+# cgroup
 arguments = struct.pack("11Q", CLONE_INTO_CGROUP, 0, 0, 0, signal.SIGCHLD, 0, 0, 0, 0, 0, cgroup)
 pid = ctypes.CDLL(None, use_errno=True).syscall(CLONE3, arguments, len(arguments))
 if pid < 0:

@@ -119,9 +119,9 @@ at_once() {
 check "threads are seen at once" at_once
 python3 -c 'import threading, time; threading.Thread(target=time.sleep, args=(1000,)).start()' &
 two=$!
-until [ -d "/proc/$two/task" ] && [ "$(ls /proc/$two/task | wc -l)" = 2 ]; do sleep 0.1; done
+until grep -q "^Threads:.2$" "/proc/$two/status"; do sleep 0.1; done
 echo $two >/sys/fs/cgroup/hearth/below/cgroup.procs
-for thread in /proc/$two/task/*; do
+for thread in "/proc/$two/task"/*; do
 	check "all threads of a process enter it" class "${thread##*/}" 7
 done
 into=$(python3 "$(dirname "$0")/into.py" /sys/fs/cgroup/hearth/below)
