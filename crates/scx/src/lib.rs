@@ -18,6 +18,7 @@ pub mod limits;
 pub mod load;
 pub mod log;
 pub mod object;
+pub mod profile;
 pub mod protocol;
 pub mod recording;
 pub mod requirements;

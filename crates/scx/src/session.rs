@@ -8,6 +8,7 @@ use crate::frequency::{self, Driver, Source};
 use crate::limits::{self, Limit};
 use crate::load::{self, LoadOptions, Loaded};
 use crate::log::{self, Logged, Logging};
+use crate::profile::{self, Saving};
 use crate::protocol::{Changed, Info, ParamInfo, Place, Refusal, Request, SOCKET, SetInfo};
 use crate::recording::{Recorded, Recording};
 use crate::server::{Server, Service};
@@ -30,7 +31,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// Poll interval for scheduler exit.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
-/// Interval at which a whole cgroup is looked at. Its moves are known at once; this finds threads that changed their class
+/// Interval at which the power profile and a whole cgroup are looked at. The cgroup's moves are known at once; this finds threads that changed their class
 /// themselves, and moves that did not fit into the ring buffer.
 const LOOK_INTERVAL: Duration = Duration::from_secs(1);
 /// Longest wait for the end of a replaced scheduler.
@@ -67,6 +68,8 @@ pub struct Options {
     pub cost: bool,
     /// Longest wait of a ready thread before the kernel ejects the policy [default: the kernel's 30 s].
     pub watchdog: Option<Duration>,
+    /// Index of a parameter, and its value while the machine's power profile saves power.
+    pub power_save: Vec<(usize, i64)>,
     /// Called with the number of cores after a hot-plug, when the policy is loaded again.
     pub reloaded: Option<fn(usize)>,
 }
@@ -105,8 +108,9 @@ pub struct Session {
     server: Option<Server>,
     cgroup: Option<Cgroup>,
     moves: Option<Moves>,
-    /// When the whole cgroup was last looked at.
+    /// When the power profile and the whole cgroup were last looked at.
     looked: Instant,
+    saving: Saving,
     model: Option<ModelThread>,
     recording: Option<Recording>,
     /// Summary of a recording that a hot-plug ended.
@@ -162,6 +166,7 @@ impl Session {
             old.stop()?;
             wait_until_gone(&ops)?;
         }
+        let saving = Saving::new(options.power_save.clone());
         let (sender, events) = channel();
         let signals = watch_signals(sender.clone())?;
         let scope = match (&options.partial, &cgroup) {
@@ -191,6 +196,7 @@ impl Session {
             cgroup,
             moves: None,
             looked: Instant::now(),
+            saving,
             model: None,
             recording,
             recorded: None,
@@ -217,6 +223,11 @@ impl Session {
         self.shared.policy.sees_frequencies()
             && self.options.frequency == Source::Auto
             && self.shared.frequency == Source::Unknown
+    }
+
+    /// Whether parameters shall follow the power profile, and this machine has none.
+    pub fn misses_power_profile(&self) -> bool {
+        !self.saving.is_empty() && profile::saves_power(Path::new("/")).is_none()
     }
 
     /// Limits that the policy does not respect, of the cgroups whose threads it schedules. Of a command, none are looked for.
@@ -295,7 +306,7 @@ impl Session {
     ) -> Result<(), Error> {
         self.model = driver.map(|driver| ModelThread::start(driver, self.shared.clone(), frequencies));
         self.watch_moves()?;
-        self.look_at_cgroup();
+        self.look();
         Ok(())
     }
 
@@ -314,9 +325,22 @@ impl Session {
         Ok(())
     }
 
-    fn look_at_cgroup(&mut self) {
+    fn look(&mut self) {
         self.looked = Instant::now();
         self.cgroup.iter_mut().for_each(Cgroup::update);
+        self.look_at_profile();
+    }
+
+    /// Sets the parameters of the machine's power profile.
+    fn look_at_profile(&mut self) {
+        if self.saving.is_empty() || self.shared.logging.load(Ordering::Relaxed) {
+            return;
+        }
+        let Some(running) = &*self.shared.running() else { return };
+        let saves = profile::saves_power(Path::new("/")) == Some(true);
+        for (index, value) in self.saving.change(saves, |index| read_param(&running.loaded, index)) {
+            write_param(&running.loaded, index, value);
+        }
     }
 
     /// Waits for a signal or a request to end.
@@ -373,10 +397,10 @@ impl Session {
         }
     }
 
-    /// Updates the cgroup, and handles the end of the policy.
+    /// Looks at the cgroup and the power profile, and handles the end of the policy.
     fn poll(&mut self) -> Result<(), Error> {
         if self.looked.elapsed() >= LOOK_INTERVAL {
-            self.look_at_cgroup();
+            self.look();
         }
         let exit = self.shared.running().as_ref().and_then(|running| running.loaded.exit());
         match exit {
@@ -589,6 +613,12 @@ fn read_param(loaded: &Loaded, index: usize) -> i64 {
     unsafe { std::ptr::read_volatile(loaded.arena.param(index)) }
 }
 
+fn write_param(loaded: &Loaded, index: usize, value: i64) {
+    // SAFETY: a parameter is in the arena, which lives as long as `loaded`.
+    unsafe { std::ptr::write_volatile(loaded.arena.param(index), value) };
+    store!(loaded.arena.world(), params[index], value);
+}
+
 /// A thread that drives a frequency model.
 struct ModelThread {
     ending: Arc<AtomicBool>,
@@ -703,9 +733,7 @@ impl Shared {
         let refused = |error: ParamError| Refusal::new(libc::EINVAL, error.to_string());
         let (index, new) = self.policy.parse_value(name, text).map_err(refused)?;
         let old = read_param(&running.loaded, index);
-        // SAFETY: a parameter is in the arena, which lives as long as `running`.
-        unsafe { std::ptr::write_volatile(running.loaded.arena.param(index), new) };
-        store!(running.loaded.arena.world(), params[index], new);
+        write_param(&running.loaded, index, new);
         let unit = self.policy.params()[index].unit;
         Ok(Changed {
             name: name.into(),

@@ -56,6 +56,21 @@ check "the service ends well" wait $service
 check "its manager hears that it stops" says "STOPPING=1" cat /tmp/notified
 kill $manager
 
+check "a wrong value for the power profile" status 2 "$H" run nest --power-save s_max=9h
+"$H" run nest --power-save s_max=0ms 2>/tmp/profile.log &
+check "nest follows the power profile" until_is nest
+check "a machine without one is warned about" says "no power profile" cat /tmp/profile.log
+# A machine with one: tests change the file as a daemon would.
+mount -t tmpfs none /sys/firmware && mkdir /sys/firmware/acpi
+profile() { echo "$1" >/sys/firmware/acpi/platform_profile; sleep 2; }
+profile low-power
+check "s_max is 0 while the machine saves power" says "s_max.* 0" "$H" status
+profile balanced
+check "and then what it was" says "s_max.* 8ms" "$H" status
+umount /sys/firmware
+"$H" stop
+check "nest is gone" gone
+
 load
 "$H" run nest --frequency model:xeon-5218 --record run.trace --cost 2>/tmp/nest.log &
 nest=$!

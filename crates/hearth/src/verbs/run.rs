@@ -2,7 +2,7 @@ use crate::arguments::{examples, time};
 use crate::failure::{Failure, Outcome};
 use crate::output::{self, count};
 use crate::policy::PolicyArgs;
-use hearth_policy::Settings;
+use hearth_policy::{Assignment, Settings};
 use hearth_scx::frequency::Source;
 use hearth_scx::limits::Limit;
 use hearth_scx::{Ended, Options, Partial, Session, Summary};
@@ -32,6 +32,10 @@ pub struct Args {
     /// Replace a policy of Hearth that runs already
     #[arg(long)]
     replace: bool,
+
+    /// Set a parameter while the machine's power profile saves power: `s_max=0ms` lets Nest spin only otherwise. Repeatable
+    #[arg(long, value_name = "NAME=VALUE")]
+    power_save: Vec<Assignment>,
 
     #[command(flatten)]
     common: Common,
@@ -94,7 +98,10 @@ impl Args {
     pub fn run(self) -> Outcome {
         let (policy, params) = self.policy.load()?;
         let name = policy.name().to_owned();
+        let values = self.power_save.iter().map(|param| policy.parse_value(&param.name, &param.value));
+        let power_save = values.collect::<Result<_, _>>().map_err(|error| Failure::from(error).status(2))?;
         let options = Options {
+            power_save,
             partial: self.cgroup.map(Partial::Cgroup),
             replace: self.replace,
             ..self.common.options(params)?
@@ -104,6 +111,9 @@ impl Args {
             "hearth: {name} is running; `hearth status` and `hearth top` show it, Ctrl-C or `hearth stop` ends it"
         );
         warn(&session, &name);
+        if session.misses_power_profile() {
+            eprintln!("warning: this machine has no power profile, so --power-save has no effect");
+        }
         warn_of_limits(&session.ignored_limits(), &name);
         notify(&[NotifyState::Ready, NotifyState::Status(&format!("{name} schedules"))]);
         let ended = session.wait();
