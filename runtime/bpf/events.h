@@ -68,6 +68,8 @@ static __always_inline void saakm_insert(struct task_struct *p, thread_t t, u64 
 	u32 queue = saakm_queue_of(where);
 
 	t->flags &= ~(SAAKM_T_OUTSIDE | SAAKM_T_YIELDS);
+	/* A thread that execs takes the id of its process's first thread. */
+	t->pid = p->pid;
 	if ((SAAKM_ORDERED >> queue) & 1)
 		scx_bpf_dsq_insert_vtime(p, saakm_dsq(c, queue), SAAKM_SLICE_NS, t->key, enq_flags);
 	else

@@ -34,26 +34,32 @@ struct saakm_timer {
 /*
  * Moves the entry of a thread from the DSQ of core `from` to where its slot says. Fails if the
  * entry is gone or the thread is no longer READY. `cpu` is the core that counts a failure.
+ *
+ * The kernel moves any entry of the iterator's DSQ, not only the current one. To look for the entry
+ * would lock the DSQ once for each that is before it: as many timers as there are entries (400 that
+ * one write woke) then hold up all cores that want to steal there (seconds, observed).
  */
 SAAKM_GLOBAL int saakm_move_entry(u32 thread, u32 from, u32 queue, u32 cpu)
 {
-	struct task_struct *p;
+	thread_t t = saakm_thread_at(thread);
+	struct task_struct *p, *first;
 	bool moved = false;
-	u64 where = 0;
 
+	p = t ? bpf_task_from_pid(t->pid) : NULL;
+	if (!p)
+		goto out;
 	/* Older verifiers treat a timer callback as sleepable, without RCU protection. */
 	bpf_rcu_read_lock();
-	bpf_for_each(scx_dsq, p, saakm_dsq(from, queue), 0) {
-		thread_t t = saakm_thread_of(p);
+	bpf_for_each(scx_dsq, first, saakm_dsq(from, queue), 0) {
+		u64 where = t->where;
 
-		if (!t || t->index != thread)
-			continue;
-		where = t->where;
-		if (saakm_state_of(where) == SAAKM_READY)
+		if (saakm_thread_of(p) == t && saakm_state_of(where) == SAAKM_READY)
 			moved = SAAKM_MOVE_ENTRY(BPF_FOR_EACH_ITER, p, where, t->key);
 		break;
 	}
 	bpf_rcu_read_unlock();
+	bpf_task_release(p);
+out:
 	if (!moved)
 		saakm_core_at(cpu)->count.moves_failed++;
 	return moved;

@@ -116,10 +116,15 @@ struct cfs_core {
 	 */
 	core_t better;
 	/*
-	 * cfs.ipa:60
-	 * Most threads that the current pull takes.
+	 * cfs.ipa:61
+	 * Most threads that the current pull takes; the core that it took the last one from, and the weight
+	 * that this core has more.
 	 */
 	int64_t budget;
+	/* cfs.ipa:62 */
+	core_t source;
+	/* cfs.ipa:63 */
+	int64_t excess;
 };
 
 struct cfs_thread {
@@ -180,6 +185,7 @@ static __attribute__((unused)) void cfs_init_core(void SAAKM_MEM *attrs)
 	p->last_machine = -10 * SAAKM_S;
 	p->better = SAAKM_NO_CORE;
 	p->budget = 1;
+	p->source = SAAKM_NO_CORE;
 }
 
 static __attribute__((unused)) void cfs_init_thread(void SAAKM_MEM *attrs)
@@ -203,6 +209,7 @@ SAAKM_LOCAL int64_t cfs_weigh(saakm_t s, core_t c);
 SAAKM_LOCAL core_t cfs_search(saakm_t s, thread_t t, core_t target, core_t waker);
 SAAKM_LOCAL int64_t cfs_asleep(saakm_t s, thread_t t);
 SAAKM_LOCAL core_t cfs_fallback(saakm_t s, thread_t t, core_t c);
+SAAKM_LOCAL void cfs_gather(saakm_t s, core_t c, set_t from, int64_t most);
 SAAKM_LOCAL void cfs_periodic(saakm_t s, core_t c, int64_t factor);
 SAAKM_LOCAL void cfs_spread(saakm_t s, thread_t t, core_t c);
 SAAKM_LOCAL core_t cfs_roomier_on_die(saakm_t s, thread_t t, core_t c);
@@ -210,7 +217,7 @@ SAAKM_LOCAL core_t cfs_roomier_elsewhere(saakm_t s, thread_t t, core_t c);
 SAAKM_LOCAL void cfs_stay_or_go(saakm_t s, thread_t t);
 
 /*
- * cfs.ipa:63
+ * cfs.ipa:66
  * t => c.ready
  */
 SAAKM_ENTER(cfs_enter_ready)
@@ -219,7 +226,7 @@ SAAKM_ENTER(cfs_enter_ready)
 	saakm_ready(s, t, c, CFS_QUEUE_READY, cfs_thread(t)->vruntime, reason);
 }
 
-/* cfs.ipa:67 */
+/* cfs.ipa:70 */
 SAAKM_LOCAL nsec_t cfs_vruntime_now(saakm_t s, thread_t t)
 {
 	return cfs_thread(t)->vruntime
@@ -227,7 +234,7 @@ SAAKM_LOCAL nsec_t cfs_vruntime_now(saakm_t s, thread_t t)
 				saakm_weight(t));
 }
 
-/* cfs.ipa:71 */
+/* cfs.ipa:74 */
 SAAKM_LOCAL void cfs_charge(saakm_t s, thread_t t)
 {
 	cfs_thread(t)->vruntime = cfs_vruntime_now(s, t);
@@ -245,7 +252,7 @@ SAAKM_LOCAL void cfs_charge(saakm_t s, thread_t t)
 }
 
 /*
- * cfs.ipa:83
+ * cfs.ipa:86
  * Called before a thread enters a ready queue: converts vruntime to the time line of core c.
  */
 SAAKM_LOCAL void cfs_on_enqueue(saakm_t s, thread_t t, core_t c)
@@ -276,7 +283,7 @@ SAAKM_LOCAL void cfs_on_enqueue(saakm_t s, thread_t t, core_t c)
 	}
 }
 
-/* cfs.ipa:95 */
+/* cfs.ipa:98 */
 SAAKM_LOCAL void cfs_on_schedule(saakm_t s, core_t c)
 {
 	thread_t t = saakm_first(s, c, CFS_QUEUE_READY);
@@ -289,7 +296,7 @@ SAAKM_LOCAL void cfs_on_schedule(saakm_t s, core_t c)
 	}
 }
 
-/* cfs.ipa:103 */
+/* cfs.ipa:106 */
 SAAKM_LOCAL void cfs_on_tick(saakm_t s, thread_t t)
 {
 	core_t c = saakm_core(t);
@@ -303,28 +310,28 @@ SAAKM_LOCAL void cfs_on_tick(saakm_t s, thread_t t)
 	}
 }
 
-/* cfs.ipa:111 */
+/* cfs.ipa:114 */
 SAAKM_LOCAL void cfs_on_yield(saakm_t s, thread_t t)
 {
 	cfs_charge(s, t);
 	cfs_enter_ready(s, t, saakm_core(t), CFS_REASON_NONE);
 }
 
-/* cfs.ipa:116 */
+/* cfs.ipa:119 */
 SAAKM_LOCAL void cfs_on_preempt(saakm_t s, thread_t t)
 {
 	cfs_charge(s, t);
 	cfs_stay_or_go(s, t);
 }
 
-/* cfs.ipa:121 */
+/* cfs.ipa:124 */
 SAAKM_LOCAL void cfs_on_block(saakm_t s, thread_t t)
 {
 	cfs_charge(s, t);
 	saakm_blocked(s, t);
 }
 
-/* cfs.ipa:126 */
+/* cfs.ipa:129 */
 SAAKM_LOCAL void cfs_on_terminate(saakm_t s, thread_t t)
 {
 	cfs_charge(s, t);
@@ -336,7 +343,7 @@ SAAKM_LOCAL void cfs_on_terminate(saakm_t s, thread_t t)
 }
 
 /*
- * cfs.ipa:137
+ * cfs.ipa:140
  * Load of a core. An idle core has no tick, so its load is updated only at intervals, and the
  * load left by exited threads counts until then.
  */
@@ -345,7 +352,7 @@ SAAKM_SHARED_1(int64_t, cfs_recent, core_t, c)
 	return saakm_has(saakm_idle(s), c) ? cfs_idle_load(s, c) : cfs_busy_load(s, c);
 }
 
-/* cfs.ipa:141 */
+/* cfs.ipa:144 */
 SAAKM_LOCAL int64_t cfs_busy_load(saakm_t s, core_t c)
 {
 	return 1024
@@ -353,7 +360,7 @@ SAAKM_LOCAL int64_t cfs_busy_load(saakm_t s, core_t c)
 				saakm_now(s) - cfs_core(s, c)->since, cfs_state(s)->half_life);
 }
 
-/* cfs.ipa:145 */
+/* cfs.ipa:148 */
 SAAKM_LOCAL int64_t cfs_idle_load(saakm_t s, core_t c)
 {
 	nsec_t last = saakm_now(s) - saakm_mod(saakm_now(s), cfs_refresh_of(s, c));
@@ -361,7 +368,7 @@ SAAKM_LOCAL int64_t cfs_idle_load(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:151
+ * cfs.ipa:154
  * Load of an idle core at `time`, without exited threads.
  */
 SAAKM_LOCAL int64_t cfs_rest(saakm_t s, core_t c, nsec_t at)
@@ -372,7 +379,7 @@ SAAKM_LOCAL int64_t cfs_rest(saakm_t s, core_t c, nsec_t at)
 }
 
 /*
- * cfs.ipa:156
+ * cfs.ipa:159
  * Idle cores balance their die at this interval, and update their load then.
  */
 SAAKM_LOCAL nsec_t cfs_refresh_of(saakm_t s, core_t c)
@@ -383,7 +390,7 @@ SAAKM_LOCAL nsec_t cfs_refresh_of(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:161
+ * cfs.ipa:164
  * Updates the load of a busy core: threads have exited or joined.
  */
 SAAKM_LOCAL void cfs_update(saakm_t s, core_t c)
@@ -395,14 +402,14 @@ SAAKM_LOCAL void cfs_update(saakm_t s, core_t c)
 	cfs_core(s, c)->since = saakm_now(s);
 }
 
-/* cfs.ipa:168 */
+/* cfs.ipa:171 */
 SAAKM_LOCAL int64_t cfs_joined(saakm_t s, core_t c, int64_t before)
 {
 	return saakm_min(before + cfs_core(s, c)->joining, 1024);
 }
 
 /*
- * cfs.ipa:173
+ * cfs.ipa:176
  * A new thread starts with half of the load that its core has free (post_init_entity_util_avg).
  */
 SAAKM_LOCAL void cfs_join(saakm_t s, thread_t t, core_t c)
@@ -411,7 +418,7 @@ SAAKM_LOCAL void cfs_join(saakm_t s, thread_t t, core_t c)
 	cfs_core(s, c)->joining += cfs_thread(t)->util;
 }
 
-/* cfs.ipa:178 */
+/* cfs.ipa:181 */
 SAAKM_LOCAL void cfs_on_enter_idle(saakm_t s, core_t c)
 {
 	cfs_core(s, c)->past = cfs_joined(s, c, cfs_busy_load(s, c));
@@ -419,7 +426,7 @@ SAAKM_LOCAL void cfs_on_enter_idle(saakm_t s, core_t c)
 	cfs_core(s, c)->since = saakm_now(s);
 }
 
-/* cfs.ipa:184 */
+/* cfs.ipa:187 */
 SAAKM_LOCAL void cfs_on_exit_idle(saakm_t s, core_t c)
 {
 	cfs_core(s, c)->roomy = saakm_now(s);
@@ -434,7 +441,7 @@ SAAKM_LOCAL void cfs_on_exit_idle(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:194
+ * cfs.ipa:197
  * Load with the threads that wait.
  */
 SAAKM_LOCAL int64_t cfs_pressure(saakm_t s, core_t c)
@@ -442,7 +449,7 @@ SAAKM_LOCAL int64_t cfs_pressure(saakm_t s, core_t c)
 	return saakm_nr_running(s, c) > 1 ? saakm_nr_running(s, c) * 1024 : cfs_recent(s, c);
 }
 
-/* cfs.ipa:198 */
+/* cfs.ipa:201 */
 SAAKM_SHARED_1(int64_t, cfs_load_of, domain_t, d)
 {
 	int64_t sum = 0;
@@ -455,7 +462,7 @@ SAAKM_SHARED_1(int64_t, cfs_load_of, domain_t, d)
 }
 
 /*
- * cfs.ipa:205
+ * cfs.ipa:208
  * Number of idle cores of d that t may run on.
  */
 SAAKM_SHARED_2(int64_t, cfs_idle_in, thread_t, t, domain_t, d)
@@ -465,7 +472,7 @@ SAAKM_SHARED_2(int64_t, cfs_idle_in, thread_t, t, domain_t, d)
 }
 
 /*
- * cfs.ipa:210
+ * cfs.ipa:213
  * The group with the least rank is the idlest; between equals, the one with the least load.
  */
 SAAKM_LOCAL int64_t cfs_rank(saakm_t s, thread_t t, domain_t d)
@@ -474,7 +481,7 @@ SAAKM_LOCAL int64_t cfs_rank(saakm_t s, thread_t t, domain_t d)
 }
 
 /*
- * cfs.ipa:216
+ * cfs.ipa:219
  * True if t leaves the group `own` for the group `other` (find_idlest_group). If no core is idle
  * in either, load decides, with a margin.
  */
@@ -489,7 +496,7 @@ SAAKM_LOCAL bool cfs_leaves(saakm_t s, thread_t t, domain_t own, domain_t other)
 }
 
 /*
- * cfs.ipa:224
+ * cfs.ipa:227
  * Core of d where t enters: the idle core that wakes up fastest, then the one that was idle for
  * the shortest time; else the least loaded core (find_idlest_group_cpu).
  */
@@ -531,7 +538,7 @@ SAAKM_SHARED_3(core_t, cfs_enter, thread_t, t, domain_t, d, core_t, near)
 }
 
 /*
- * cfs.ipa:233
+ * cfs.ipa:236
  * False if t stays on the node of c whatever the others are like: while that has an idle core.
  */
 SAAKM_LOCAL bool cfs_may_leave_node(saakm_t s, thread_t t, core_t c)
@@ -540,7 +547,7 @@ SAAKM_LOCAL bool cfs_may_leave_node(saakm_t s, thread_t t, core_t c)
 }
 
 /*
- * cfs.ipa:238
+ * cfs.ipa:241
  * True if t leaves the node of c for node d.
  */
 SAAKM_LOCAL bool cfs_leaves_node(saakm_t s, thread_t t, core_t c, domain_t d)
@@ -549,7 +556,7 @@ SAAKM_LOCAL bool cfs_leaves_node(saakm_t s, thread_t t, core_t c, domain_t d)
 }
 
 /*
- * cfs.ipa:244
+ * cfs.ipa:247
  * Descends from node to die to hyperthread pair to core. Each step starts at the core that the
  * last one found.
  */
@@ -654,7 +661,7 @@ SAAKM_LOCAL core_t cfs_choose_fork(saakm_t s, thread_t t, core_t parent)
 }
 
 /*
- * cfs.ipa:264
+ * cfs.ipa:267
  * The waker's core, if that is idle or has less load with the thread than the previous core with it
  * (wake_affine); else the previous core.
  */
@@ -675,7 +682,7 @@ SAAKM_LOCAL core_t cfs_choose_target(saakm_t s, thread_t t, core_t waker)
 }
 
 /*
- * cfs.ipa:275
+ * cfs.ipa:278
  * Load that a wake-up compares; it includes that of sleeping threads.
  */
 SAAKM_LOCAL int64_t cfs_weigh(saakm_t s, core_t c)
@@ -684,7 +691,7 @@ SAAKM_LOCAL int64_t cfs_weigh(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:280
+ * cfs.ipa:283
  * Searches for an idle core on the target's die only (select_idle_sibling).
  */
 SAAKM_LOCAL core_t cfs_choose_wakeup(saakm_t s, thread_t t, core_t waker)
@@ -720,7 +727,7 @@ SAAKM_LOCAL core_t cfs_choose_wakeup(saakm_t s, thread_t t, core_t waker)
 }
 
 /*
- * cfs.ipa:295
+ * cfs.ipa:298
  * Searches for a whole idle core, then a few cores for any idle one, then the target's hyperthread.
  */
 SAAKM_LOCAL core_t cfs_search(saakm_t s, thread_t t, core_t target, core_t waker)
@@ -764,7 +771,7 @@ SAAKM_LOCAL core_t cfs_search(saakm_t s, thread_t t, core_t target, core_t waker
 }
 
 /*
- * cfs.ipa:306
+ * cfs.ipa:309
  * Load of t, decayed over its sleep.
  */
 SAAKM_LOCAL int64_t cfs_asleep(saakm_t s, thread_t t)
@@ -774,7 +781,7 @@ SAAKM_LOCAL int64_t cfs_asleep(saakm_t s, thread_t t)
 }
 
 /*
- * cfs.ipa:311
+ * cfs.ipa:314
  * c, or the nearest core that t may run on.
  */
 SAAKM_SHARED_2(core_t, cfs_fallback, thread_t, t, core_t, c)
@@ -789,20 +796,20 @@ SAAKM_SHARED_2(core_t, cfs_fallback, thread_t, t, core_t, c)
 	return choice;
 }
 
-/* cfs.ipa:315 */
+/* cfs.ipa:318 */
 SAAKM_LOCAL void cfs_on_new(saakm_t s, thread_t t, core_t parent)
 {
 	cfs_enter_ready(s, t, cfs_choose_fork(s, t, parent), CFS_REASON_CFS);
 }
 
-/* cfs.ipa:319 */
+/* cfs.ipa:322 */
 SAAKM_LOCAL void cfs_on_unblock(saakm_t s, thread_t t, core_t waker)
 {
 	cfs_enter_ready(s, t, cfs_choose_wakeup(s, t, waker), CFS_REASON_CFS);
 }
 
 /*
- * cfs.ipa:326
+ * cfs.ipa:329
  * A die with at most two threads is not balanced across dies (adjust_numa_imbalance).
  */
 SAAKM_SHARED_1(bool, cfs_crowded, domain_t, die)
@@ -817,7 +824,7 @@ SAAKM_SHARED_1(bool, cfs_crowded, domain_t, die)
 }
 
 /*
- * cfs.ipa:331
+ * cfs.ipa:334
  * Weight of the threads of a core.
  */
 SAAKM_SHARED_1(int64_t, cfs_weight_of, core_t, c)
@@ -840,7 +847,33 @@ SAAKM_SHARED_1(int64_t, cfs_weight_of, core_t, c)
 }
 
 /*
- * cfs.ipa:338
+ * cfs.ipa:341
+ * Weight that the core of t has more than dst. It is added up once for a pull, because many threads may wait.
+ */
+SAAKM_LOCAL int64_t cfs_excess_of(saakm_t s, thread_t t, core_t dst)
+{
+	core_t src = cfs_core(s, dst)->source;
+
+	if (src != SAAKM_NO_CORE) {
+		if (src == saakm_core(t)) {
+			return cfs_core(s, dst)->excess;
+		}
+	}
+	return cfs_weight_of(s, saakm_core(t)) - cfs_weight_of(s, dst);
+}
+
+/*
+ * cfs.ipa:348
+ * dst is about to take t.
+ */
+SAAKM_LOCAL void cfs_account(saakm_t s, thread_t t, core_t dst)
+{
+	cfs_core(s, dst)->excess = cfs_excess_of(s, t, dst) - 2 * saakm_weight(t);
+	cfs_core(s, dst)->source = saakm_core(t);
+}
+
+/*
+ * cfs.ipa:354
  * Threads that ran recently move only after failures (cache_nice_tries).
  */
 SAAKM_LOCAL bool cfs_hot(saakm_t s, thread_t t, core_t dst)
@@ -852,7 +885,7 @@ SAAKM_LOCAL bool cfs_hot(saakm_t s, thread_t t, core_t dst)
 			<= (saakm_has(&saakm_llc(s, dst)->cores, saakm_core(t)) ? 2LL : 3LL);
 }
 
-/* cfs.ipa:345 */
+/* cfs.ipa:361 */
 SAAKM_SHARED_2(bool, cfs_pull_can_steal_core, core_t, dst, core_t, src)
 {
 	return saakm_nr_ready(s, src) > 0 && saakm_nr_running(s, src) >= 2
@@ -860,7 +893,7 @@ SAAKM_SHARED_2(bool, cfs_pull_can_steal_core, core_t, dst, core_t, src)
 				|| cfs_crowded(s, saakm_llc(s, src)));
 }
 
-/* cfs.ipa:348 */
+/* cfs.ipa:364 */
 SAAKM_SHARED_2(int64_t, cfs_pull_select_core, core_t, dst, core_t, src)
 {
 	(void)dst;
@@ -868,29 +901,31 @@ SAAKM_SHARED_2(int64_t, cfs_pull_select_core, core_t, dst, core_t, src)
 	return saakm_nr_running(s, src);
 }
 
-/* cfs.ipa:349 */
+/* cfs.ipa:365 */
 SAAKM_SHARED_2(bool, cfs_pull_steal_thread, core_t, dst, thread_t, t)
 {
 	return saakm_has(saakm_affinity(t), dst) && !cfs_hot(s, t, dst)
-			&& cfs_weight_of(s, saakm_core(t)) - cfs_weight_of(s, dst)
-			> saakm_weight(t);
+			&& cfs_excess_of(s, t, dst) > saakm_weight(t);
 }
 
-/* cfs.ipa:352 */
+/* cfs.ipa:366 */
 SAAKM_SHARED_2(bool, cfs_pull_stop, core_t, dst, int64_t, stolen)
 {
 	return stolen > 0 && stolen >= cfs_core(s, dst)->budget;
 }
 
-/* cfs.ipa:353 */
+/* cfs.ipa:367 */
 SAAKM_LOCAL void cfs_pull_move(saakm_t s, core_t dst, thread_t t)
 {
+	if (cfs_core(s, dst)->budget > 1) {
+		cfs_account(s, t, dst);
+	}
 	cfs_core(s, dst)->failures = 0;
 	cfs_enter_ready(s, t, dst, CFS_REASON_BALANCE);
 }
 
 /*
- * cfs.ipa:344
+ * cfs.ipa:360
  * dst takes threads while a core has more weight than dst would have with the thread.
  */
 SAAKM_STEAL(cfs_pull, dst, from)
@@ -941,7 +976,7 @@ SAAKM_STEAL(cfs_pull, dst, from)
 	}
 }
 
-/* cfs.ipa:362 */
+/* cfs.ipa:377 */
 SAAKM_SHARED_2(bool, cfs_rotate_can_steal_core, core_t, dst, core_t, src)
 {
 	(void)dst;
@@ -950,7 +985,7 @@ SAAKM_SHARED_2(bool, cfs_rotate_can_steal_core, core_t, dst, core_t, src)
 			&& cfs_core(s, src)->failures > 0;
 }
 
-/* cfs.ipa:363 */
+/* cfs.ipa:378 */
 SAAKM_SHARED_2(int64_t, cfs_rotate_select_core, core_t, dst, core_t, src)
 {
 	(void)dst;
@@ -958,14 +993,14 @@ SAAKM_SHARED_2(int64_t, cfs_rotate_select_core, core_t, dst, core_t, src)
 	return saakm_nr_running(s, src);
 }
 
-/* cfs.ipa:364 */
+/* cfs.ipa:379 */
 SAAKM_SHARED_2(bool, cfs_rotate_steal_thread, core_t, dst, thread_t, t)
 {
 	return saakm_has(saakm_affinity(t), dst)
 			&& cfs_weight_of(s, saakm_core(t)) * 100 > cfs_weight_of(s, dst) * 117;
 }
 
-/* cfs.ipa:367 */
+/* cfs.ipa:382 */
 SAAKM_SHARED_2(bool, cfs_rotate_stop, core_t, dst, int64_t, stolen)
 {
 	(void)s;
@@ -974,7 +1009,7 @@ SAAKM_SHARED_2(bool, cfs_rotate_stop, core_t, dst, int64_t, stolen)
 	return stolen > 0;
 }
 
-/* cfs.ipa:368 */
+/* cfs.ipa:383 */
 SAAKM_LOCAL void cfs_rotate_move(saakm_t s, core_t dst, thread_t t)
 {
 	cfs_core(s, dst)->failures = 0;
@@ -982,7 +1017,7 @@ SAAKM_LOCAL void cfs_rotate_move(saakm_t s, core_t dst, thread_t t)
 }
 
 /*
- * cfs.ipa:361
+ * cfs.ipa:376
  * After failures dst takes one thread although then dst has more: threads that do not divide evenly
  * take turns (detach_tasks). A core that has just taken one keeps it.
  */
@@ -1034,22 +1069,31 @@ SAAKM_STEAL(cfs_rotate, dst, from)
 	}
 }
 
-/* cfs.ipa:374 */
+/* cfs.ipa:389 */
 SAAKM_LOCAL void cfs_on_newly_idle(saakm_t s, core_t c)
 {
 	if (cfs_core(s, c)->usual_idle < cfs_state(s)->migration_cost) {
 		return;
 	}
-	cfs_core(s, c)->budget = 1;
 	SAAKM_SET(from);
 	SAAKM_ASSIGN(s, from, w, saakm_waiting(s)->word[w] & saakm_llc(s, c)->cores.word[w]);
-	cfs_pull(s, c, from);
+	cfs_gather(s, c, from, 1);
 	if (saakm_nr_ready(s, c) == 0) {
-		cfs_pull(s, c, saakm_waiting(s));
+		SAAKM_SET(from2);
+		SAAKM_ASSIGN(s, from2, w, saakm_waiting(s)->word[w]);
+		cfs_gather(s, c, from2, 1);
 	}
 }
 
-/* cfs.ipa:381 */
+/* cfs.ipa:395 */
+SAAKM_LOCAL void cfs_gather(saakm_t s, core_t c, set_t from, int64_t most)
+{
+	cfs_core(s, c)->budget = most;
+	cfs_core(s, c)->source = SAAKM_NO_CORE;
+	cfs_pull(s, c, from);
+}
+
+/* cfs.ipa:401 */
 SAAKM_LOCAL void cfs_on_balance(saakm_t s, core_t c)
 {
 	thread_t t = saakm_current(s, c);
@@ -1072,7 +1116,7 @@ SAAKM_LOCAL void cfs_on_balance(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:392
+ * cfs.ipa:412
  * Periodic balancing of core c, `factor` times as seldom as that of an idle core. One core of a die at
  * a time balances with other dies (should_we_balance).
  */
@@ -1092,19 +1136,20 @@ SAAKM_LOCAL void cfs_periodic(saakm_t s, core_t c, int64_t factor)
 		return;
 	}
 	cfs_core(s, c)->last_die = saakm_now(s);
-	cfs_core(s, c)->budget = 32;
 	cfs_core(s, c)->failures =
 			SAAKM_EMPTY(s, w,
 				saakm_waiting(s)->word[w] & saakm_llc(s, c)->cores.word[w]) ? 0LL
 			: cfs_core(s, c)->failures + 1;
 	if (wide) {
 		cfs_core(s, lead)->last_machine = saakm_now(s);
-		cfs_pull(s, c, saakm_waiting(s));
+		SAAKM_SET(from);
+		SAAKM_ASSIGN(s, from, w, saakm_waiting(s)->word[w]);
+		cfs_gather(s, c, from, 32);
 	} else {
 		SAAKM_SET(from);
 		SAAKM_ASSIGN(s, from, w,
 				saakm_waiting(s)->word[w] & saakm_llc(s, c)->cores.word[w]);
-		cfs_pull(s, c, from);
+		cfs_gather(s, c, from, 32);
 	}
 	if (cfs_core(s, c)->failures > 2) {
 		SAAKM_SET(from);
@@ -1115,7 +1160,7 @@ SAAKM_LOCAL void cfs_periodic(saakm_t s, core_t c, int64_t factor)
 }
 
 /*
- * cfs.ipa:410
+ * cfs.ipa:429
  * Sends t, which runs alone on c, to a core with more room, after as long as an idle core takes to fail
  * four times on its die, or five times among dies. Then every second attempt takes one (active_load_balance).
  */
@@ -1148,7 +1193,7 @@ SAAKM_LOCAL void cfs_spread(saakm_t s, thread_t t, core_t c)
 }
 
 /*
- * cfs.ipa:427
+ * cfs.ipa:446
  * An idle core of the die whose hyperthreads sleep, if those of c all run.
  */
 SAAKM_LOCAL core_t cfs_roomier_on_die(saakm_t s, thread_t t, core_t c)
@@ -1165,7 +1210,7 @@ SAAKM_LOCAL core_t cfs_roomier_on_die(saakm_t s, thread_t t, core_t c)
 }
 
 /*
- * cfs.ipa:433
+ * cfs.ipa:452
  * An idle core of the die with the most idle cores, if that has at least two more than that of c.
  */
 SAAKM_LOCAL core_t cfs_roomier_elsewhere(saakm_t s, thread_t t, core_t c)
@@ -1206,7 +1251,7 @@ SAAKM_LOCAL core_t cfs_roomier_elsewhere(saakm_t s, thread_t t, core_t c)
 }
 
 /*
- * cfs.ipa:444
+ * cfs.ipa:463
  * A preempted thread stays, unless active balance has found it a core that is still idle.
  */
 SAAKM_LOCAL void cfs_stay_or_go(saakm_t s, thread_t t)

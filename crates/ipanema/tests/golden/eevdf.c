@@ -127,10 +127,15 @@ struct eevdf_core {
 	 */
 	core_t better;
 	/*
-	 * cfs.ipa:60
-	 * Most threads that the current pull takes.
+	 * cfs.ipa:61
+	 * Most threads that the current pull takes; the core that it took the last one from, and the weight
+	 * that this core has more.
 	 */
 	int64_t budget;
+	/* cfs.ipa:62 */
+	core_t source;
+	/* cfs.ipa:63 */
+	int64_t excess;
 	/*
 	 * eevdf.ipa:30
 	 * Weighted mean of the vruntimes of the core's threads, and their weight, as of its last event.
@@ -229,6 +234,7 @@ static __attribute__((unused)) void eevdf_init_core(void SAAKM_MEM *attrs)
 	p->last_machine = -10 * SAAKM_S;
 	p->better = SAAKM_NO_CORE;
 	p->budget = 1;
+	p->source = SAAKM_NO_CORE;
 }
 
 static __attribute__((unused)) void eevdf_init_thread(void SAAKM_MEM *attrs)
@@ -270,7 +276,7 @@ SAAKM_ENTER(eevdf_enter_ready)
 	saakm_ready(s, t, c, EEVDF_QUEUE_READY, eevdf_thread(t)->order, reason);
 }
 
-/* cfs.ipa:67 */
+/* cfs.ipa:70 */
 SAAKM_LOCAL nsec_t eevdf_vruntime_now(saakm_t s, thread_t t)
 {
 	return eevdf_thread(t)->vruntime
@@ -278,7 +284,7 @@ SAAKM_LOCAL nsec_t eevdf_vruntime_now(saakm_t s, thread_t t)
 				saakm_weight(t));
 }
 
-/* cfs.ipa:71 */
+/* cfs.ipa:74 */
 SAAKM_LOCAL void eevdf_charge(saakm_t s, thread_t t)
 {
 	eevdf_thread(t)->vruntime = eevdf_vruntime_now(s, t);
@@ -295,7 +301,7 @@ SAAKM_LOCAL void eevdf_charge(saakm_t s, thread_t t)
 	}
 }
 
-/* cfs.ipa:126 */
+/* cfs.ipa:129 */
 SAAKM_LOCAL void eevdf_on_terminate(saakm_t s, thread_t t)
 {
 	eevdf_charge(s, t);
@@ -307,7 +313,7 @@ SAAKM_LOCAL void eevdf_on_terminate(saakm_t s, thread_t t)
 }
 
 /*
- * cfs.ipa:137
+ * cfs.ipa:140
  * Load of a core. An idle core has no tick, so its load is updated only at intervals, and the
  * load left by exited threads counts until then.
  */
@@ -316,7 +322,7 @@ SAAKM_SHARED_1(int64_t, eevdf_recent, core_t, c)
 	return saakm_has(saakm_idle(s), c) ? eevdf_idle_load(s, c) : eevdf_busy_load(s, c);
 }
 
-/* cfs.ipa:141 */
+/* cfs.ipa:144 */
 SAAKM_LOCAL int64_t eevdf_busy_load(saakm_t s, core_t c)
 {
 	return 1024
@@ -324,7 +330,7 @@ SAAKM_LOCAL int64_t eevdf_busy_load(saakm_t s, core_t c)
 				saakm_now(s) - eevdf_core(s, c)->since, eevdf_state(s)->half_life);
 }
 
-/* cfs.ipa:145 */
+/* cfs.ipa:148 */
 SAAKM_LOCAL int64_t eevdf_idle_load(saakm_t s, core_t c)
 {
 	nsec_t last = saakm_now(s) - saakm_mod(saakm_now(s), eevdf_refresh_of(s, c));
@@ -332,7 +338,7 @@ SAAKM_LOCAL int64_t eevdf_idle_load(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:151
+ * cfs.ipa:154
  * Load of an idle core at `time`, without exited threads.
  */
 SAAKM_LOCAL int64_t eevdf_rest(saakm_t s, core_t c, nsec_t at)
@@ -343,7 +349,7 @@ SAAKM_LOCAL int64_t eevdf_rest(saakm_t s, core_t c, nsec_t at)
 }
 
 /*
- * cfs.ipa:156
+ * cfs.ipa:159
  * Idle cores balance their die at this interval, and update their load then.
  */
 SAAKM_LOCAL nsec_t eevdf_refresh_of(saakm_t s, core_t c)
@@ -354,7 +360,7 @@ SAAKM_LOCAL nsec_t eevdf_refresh_of(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:161
+ * cfs.ipa:164
  * Updates the load of a busy core: threads have exited or joined.
  */
 SAAKM_LOCAL void eevdf_update(saakm_t s, core_t c)
@@ -367,14 +373,14 @@ SAAKM_LOCAL void eevdf_update(saakm_t s, core_t c)
 	eevdf_core(s, c)->since = saakm_now(s);
 }
 
-/* cfs.ipa:168 */
+/* cfs.ipa:171 */
 SAAKM_LOCAL int64_t eevdf_joined(saakm_t s, core_t c, int64_t before)
 {
 	return saakm_min(before + eevdf_core(s, c)->joining, 1024);
 }
 
 /*
- * cfs.ipa:173
+ * cfs.ipa:176
  * A new thread starts with half of the load that its core has free (post_init_entity_util_avg).
  */
 SAAKM_LOCAL void eevdf_join(saakm_t s, thread_t t, core_t c)
@@ -383,7 +389,7 @@ SAAKM_LOCAL void eevdf_join(saakm_t s, thread_t t, core_t c)
 	eevdf_core(s, c)->joining += eevdf_thread(t)->util;
 }
 
-/* cfs.ipa:178 */
+/* cfs.ipa:181 */
 SAAKM_LOCAL void eevdf_on_enter_idle(saakm_t s, core_t c)
 {
 	eevdf_core(s, c)->past = eevdf_joined(s, c, eevdf_busy_load(s, c));
@@ -391,7 +397,7 @@ SAAKM_LOCAL void eevdf_on_enter_idle(saakm_t s, core_t c)
 	eevdf_core(s, c)->since = saakm_now(s);
 }
 
-/* cfs.ipa:184 */
+/* cfs.ipa:187 */
 SAAKM_LOCAL void eevdf_on_exit_idle(saakm_t s, core_t c)
 {
 	eevdf_core(s, c)->roomy = saakm_now(s);
@@ -406,7 +412,7 @@ SAAKM_LOCAL void eevdf_on_exit_idle(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:194
+ * cfs.ipa:197
  * Load with the threads that wait.
  */
 SAAKM_LOCAL int64_t eevdf_pressure(saakm_t s, core_t c)
@@ -414,7 +420,7 @@ SAAKM_LOCAL int64_t eevdf_pressure(saakm_t s, core_t c)
 	return saakm_nr_running(s, c) > 1 ? saakm_nr_running(s, c) * 1024 : eevdf_recent(s, c);
 }
 
-/* cfs.ipa:198 */
+/* cfs.ipa:201 */
 SAAKM_SHARED_1(int64_t, eevdf_load_of, domain_t, d)
 {
 	int64_t sum = 0;
@@ -427,7 +433,7 @@ SAAKM_SHARED_1(int64_t, eevdf_load_of, domain_t, d)
 }
 
 /*
- * cfs.ipa:205
+ * cfs.ipa:208
  * Number of idle cores of d that t may run on.
  */
 SAAKM_SHARED_2(int64_t, eevdf_idle_in, thread_t, t, domain_t, d)
@@ -437,7 +443,7 @@ SAAKM_SHARED_2(int64_t, eevdf_idle_in, thread_t, t, domain_t, d)
 }
 
 /*
- * cfs.ipa:210
+ * cfs.ipa:213
  * The group with the least rank is the idlest; between equals, the one with the least load.
  */
 SAAKM_LOCAL int64_t eevdf_rank(saakm_t s, thread_t t, domain_t d)
@@ -446,7 +452,7 @@ SAAKM_LOCAL int64_t eevdf_rank(saakm_t s, thread_t t, domain_t d)
 }
 
 /*
- * cfs.ipa:216
+ * cfs.ipa:219
  * True if t leaves the group `own` for the group `other` (find_idlest_group). If no core is idle
  * in either, load decides, with a margin.
  */
@@ -461,7 +467,7 @@ SAAKM_LOCAL bool eevdf_leaves(saakm_t s, thread_t t, domain_t own, domain_t othe
 }
 
 /*
- * cfs.ipa:224
+ * cfs.ipa:227
  * Core of d where t enters: the idle core that wakes up fastest, then the one that was idle for
  * the shortest time; else the least loaded core (find_idlest_group_cpu).
  */
@@ -503,7 +509,7 @@ SAAKM_SHARED_3(core_t, eevdf_enter, thread_t, t, domain_t, d, core_t, near)
 }
 
 /*
- * cfs.ipa:244
+ * cfs.ipa:247
  * Descends from node to die to hyperthread pair to core. Each step starts at the core that the
  * last one found.
  */
@@ -608,7 +614,7 @@ SAAKM_LOCAL core_t eevdf_choose_fork(saakm_t s, thread_t t, core_t parent)
 }
 
 /*
- * cfs.ipa:264
+ * cfs.ipa:267
  * The waker's core, if that is idle or has less load with the thread than the previous core with it
  * (wake_affine); else the previous core.
  */
@@ -629,7 +635,7 @@ SAAKM_LOCAL core_t eevdf__cfs_choose_target(saakm_t s, thread_t t, core_t waker)
 }
 
 /*
- * cfs.ipa:275
+ * cfs.ipa:278
  * Load that a wake-up compares; it includes that of sleeping threads.
  */
 SAAKM_LOCAL int64_t eevdf_weigh(saakm_t s, core_t c)
@@ -638,7 +644,7 @@ SAAKM_LOCAL int64_t eevdf_weigh(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:280
+ * cfs.ipa:283
  * Searches for an idle core on the target's die only (select_idle_sibling).
  */
 SAAKM_LOCAL core_t eevdf_choose_wakeup(saakm_t s, thread_t t, core_t waker)
@@ -674,7 +680,7 @@ SAAKM_LOCAL core_t eevdf_choose_wakeup(saakm_t s, thread_t t, core_t waker)
 }
 
 /*
- * cfs.ipa:306
+ * cfs.ipa:309
  * Load of t, decayed over its sleep.
  */
 SAAKM_LOCAL int64_t eevdf_asleep(saakm_t s, thread_t t)
@@ -684,7 +690,7 @@ SAAKM_LOCAL int64_t eevdf_asleep(saakm_t s, thread_t t)
 }
 
 /*
- * cfs.ipa:311
+ * cfs.ipa:314
  * c, or the nearest core that t may run on.
  */
 SAAKM_SHARED_2(core_t, eevdf_fallback, thread_t, t, core_t, c)
@@ -699,20 +705,20 @@ SAAKM_SHARED_2(core_t, eevdf_fallback, thread_t, t, core_t, c)
 	return choice;
 }
 
-/* cfs.ipa:315 */
+/* cfs.ipa:318 */
 SAAKM_LOCAL void eevdf_on_new(saakm_t s, thread_t t, core_t parent)
 {
 	eevdf_enter_ready(s, t, eevdf_choose_fork(s, t, parent), EEVDF_REASON_CFS);
 }
 
-/* cfs.ipa:319 */
+/* cfs.ipa:322 */
 SAAKM_LOCAL void eevdf__cfs_on_unblock(saakm_t s, thread_t t, core_t waker)
 {
 	eevdf_enter_ready(s, t, eevdf_choose_wakeup(s, t, waker), EEVDF_REASON_CFS);
 }
 
 /*
- * cfs.ipa:326
+ * cfs.ipa:329
  * A die with at most two threads is not balanced across dies (adjust_numa_imbalance).
  */
 SAAKM_SHARED_1(bool, eevdf_crowded, domain_t, die)
@@ -727,7 +733,7 @@ SAAKM_SHARED_1(bool, eevdf_crowded, domain_t, die)
 }
 
 /*
- * cfs.ipa:331
+ * cfs.ipa:334
  * Weight of the threads of a core.
  */
 SAAKM_SHARED_1(int64_t, eevdf_weight_of, core_t, c)
@@ -750,7 +756,33 @@ SAAKM_SHARED_1(int64_t, eevdf_weight_of, core_t, c)
 }
 
 /*
- * cfs.ipa:338
+ * cfs.ipa:341
+ * Weight that the core of t has more than dst. It is added up once for a pull, because many threads may wait.
+ */
+SAAKM_LOCAL int64_t eevdf_excess_of(saakm_t s, thread_t t, core_t dst)
+{
+	core_t src = eevdf_core(s, dst)->source;
+
+	if (src != SAAKM_NO_CORE) {
+		if (src == saakm_core(t)) {
+			return eevdf_core(s, dst)->excess;
+		}
+	}
+	return eevdf_weight_of(s, saakm_core(t)) - eevdf_weight_of(s, dst);
+}
+
+/*
+ * cfs.ipa:348
+ * dst is about to take t.
+ */
+SAAKM_LOCAL void eevdf_account(saakm_t s, thread_t t, core_t dst)
+{
+	eevdf_core(s, dst)->excess = eevdf_excess_of(s, t, dst) - 2 * saakm_weight(t);
+	eevdf_core(s, dst)->source = saakm_core(t);
+}
+
+/*
+ * cfs.ipa:354
  * Threads that ran recently move only after failures (cache_nice_tries).
  */
 SAAKM_LOCAL bool eevdf_hot(saakm_t s, thread_t t, core_t dst)
@@ -762,7 +794,7 @@ SAAKM_LOCAL bool eevdf_hot(saakm_t s, thread_t t, core_t dst)
 			<= (saakm_has(&saakm_llc(s, dst)->cores, saakm_core(t)) ? 2LL : 3LL);
 }
 
-/* cfs.ipa:362 */
+/* cfs.ipa:377 */
 SAAKM_SHARED_2(bool, eevdf_rotate_can_steal_core, core_t, dst, core_t, src)
 {
 	(void)dst;
@@ -771,7 +803,7 @@ SAAKM_SHARED_2(bool, eevdf_rotate_can_steal_core, core_t, dst, core_t, src)
 			&& eevdf_core(s, src)->failures > 0;
 }
 
-/* cfs.ipa:363 */
+/* cfs.ipa:378 */
 SAAKM_SHARED_2(int64_t, eevdf_rotate_select_core, core_t, dst, core_t, src)
 {
 	(void)dst;
@@ -779,14 +811,14 @@ SAAKM_SHARED_2(int64_t, eevdf_rotate_select_core, core_t, dst, core_t, src)
 	return saakm_nr_running(s, src);
 }
 
-/* cfs.ipa:364 */
+/* cfs.ipa:379 */
 SAAKM_SHARED_2(bool, eevdf_rotate_steal_thread, core_t, dst, thread_t, t)
 {
 	return saakm_has(saakm_affinity(t), dst)
 			&& eevdf_weight_of(s, saakm_core(t)) * 100 > eevdf_weight_of(s, dst) * 117;
 }
 
-/* cfs.ipa:367 */
+/* cfs.ipa:382 */
 SAAKM_SHARED_2(bool, eevdf_rotate_stop, core_t, dst, int64_t, stolen)
 {
 	(void)s;
@@ -795,7 +827,7 @@ SAAKM_SHARED_2(bool, eevdf_rotate_stop, core_t, dst, int64_t, stolen)
 	return stolen > 0;
 }
 
-/* cfs.ipa:368 */
+/* cfs.ipa:383 */
 SAAKM_LOCAL void eevdf_rotate_move(saakm_t s, core_t dst, thread_t t)
 {
 	eevdf_core(s, dst)->failures = 0;
@@ -803,7 +835,7 @@ SAAKM_LOCAL void eevdf_rotate_move(saakm_t s, core_t dst, thread_t t)
 }
 
 /*
- * cfs.ipa:361
+ * cfs.ipa:376
  * After failures dst takes one thread although then dst has more: threads that do not divide evenly
  * take turns (detach_tasks). A core that has just taken one keeps it.
  */
@@ -855,7 +887,15 @@ SAAKM_STEAL(eevdf_rotate, dst, from)
 	}
 }
 
-/* cfs.ipa:381 */
+/* cfs.ipa:395 */
+SAAKM_LOCAL void eevdf_gather(saakm_t s, core_t c, set_t from, int64_t most)
+{
+	eevdf_core(s, c)->budget = most;
+	eevdf_core(s, c)->source = SAAKM_NO_CORE;
+	eevdf_pull(s, c, from);
+}
+
+/* cfs.ipa:401 */
 SAAKM_LOCAL void eevdf_on_balance(saakm_t s, core_t c)
 {
 	thread_t t = saakm_current(s, c);
@@ -878,7 +918,7 @@ SAAKM_LOCAL void eevdf_on_balance(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:392
+ * cfs.ipa:412
  * Periodic balancing of core c, `factor` times as seldom as that of an idle core. One core of a die at
  * a time balances with other dies (should_we_balance).
  */
@@ -898,19 +938,20 @@ SAAKM_LOCAL void eevdf_periodic(saakm_t s, core_t c, int64_t factor)
 		return;
 	}
 	eevdf_core(s, c)->last_die = saakm_now(s);
-	eevdf_core(s, c)->budget = 32;
 	eevdf_core(s, c)->failures =
 			SAAKM_EMPTY(s, w,
 				saakm_waiting(s)->word[w] & saakm_llc(s, c)->cores.word[w]) ? 0LL
 			: eevdf_core(s, c)->failures + 1;
 	if (wide) {
 		eevdf_core(s, lead)->last_machine = saakm_now(s);
-		eevdf_pull(s, c, saakm_waiting(s));
+		SAAKM_SET(from);
+		SAAKM_ASSIGN(s, from, w, saakm_waiting(s)->word[w]);
+		eevdf_gather(s, c, from, 32);
 	} else {
 		SAAKM_SET(from);
 		SAAKM_ASSIGN(s, from, w,
 				saakm_waiting(s)->word[w] & saakm_llc(s, c)->cores.word[w]);
-		eevdf_pull(s, c, from);
+		eevdf_gather(s, c, from, 32);
 	}
 	if (eevdf_core(s, c)->failures > 2) {
 		SAAKM_SET(from);
@@ -921,7 +962,7 @@ SAAKM_LOCAL void eevdf_periodic(saakm_t s, core_t c, int64_t factor)
 }
 
 /*
- * cfs.ipa:410
+ * cfs.ipa:429
  * Sends t, which runs alone on c, to a core with more room, after as long as an idle core takes to fail
  * four times on its die, or five times among dies. Then every second attempt takes one (active_load_balance).
  */
@@ -954,7 +995,7 @@ SAAKM_LOCAL void eevdf_spread(saakm_t s, thread_t t, core_t c)
 }
 
 /*
- * cfs.ipa:427
+ * cfs.ipa:446
  * An idle core of the die whose hyperthreads sleep, if those of c all run.
  */
 SAAKM_LOCAL core_t eevdf_roomier_on_die(saakm_t s, thread_t t, core_t c)
@@ -971,7 +1012,7 @@ SAAKM_LOCAL core_t eevdf_roomier_on_die(saakm_t s, thread_t t, core_t c)
 }
 
 /*
- * cfs.ipa:433
+ * cfs.ipa:452
  * An idle core of the die with the most idle cores, if that has at least two more than that of c.
  */
 SAAKM_LOCAL core_t eevdf_roomier_elsewhere(saakm_t s, thread_t t, core_t c)
@@ -1012,7 +1053,7 @@ SAAKM_LOCAL core_t eevdf_roomier_elsewhere(saakm_t s, thread_t t, core_t c)
 }
 
 /*
- * cfs.ipa:444
+ * cfs.ipa:463
  * A preempted thread stays, unless active balance has found it a core that is still idle.
  */
 SAAKM_LOCAL void eevdf_stay_or_go(saakm_t s, thread_t t)
@@ -1386,19 +1427,21 @@ SAAKM_SHARED_2(int64_t, eevdf_pull_select_core, core_t, dst, core_t, src)
 SAAKM_SHARED_2(bool, eevdf_pull_steal_thread, core_t, dst, thread_t, t)
 {
 	return saakm_has(saakm_affinity(t), dst) && !eevdf_hot(s, t, dst)
-			&& eevdf_weight_of(s, saakm_core(t)) - eevdf_weight_of(s, dst)
-			> saakm_weight(t);
+			&& eevdf_excess_of(s, t, dst) > saakm_weight(t);
 }
 
-/* eevdf.ipa:219 */
+/* eevdf.ipa:217 */
 SAAKM_SHARED_2(bool, eevdf_pull_stop, core_t, dst, int64_t, stolen)
 {
 	return stolen > 0 && stolen >= eevdf_core(s, dst)->budget;
 }
 
-/* eevdf.ipa:220 */
+/* eevdf.ipa:218 */
 SAAKM_LOCAL void eevdf_pull_move(saakm_t s, core_t dst, thread_t t)
 {
+	if (eevdf_core(s, dst)->budget > 1) {
+		eevdf_account(s, t, dst);
+	}
 	eevdf_core(s, dst)->failures = 0;
 	eevdf_thread(t)->lag = eevdf_bounded(s, t,
 			eevdf_core(s, saakm_core(t))->min_vruntime - eevdf_thread(t)->vruntime);
@@ -1460,18 +1503,19 @@ SAAKM_STEAL(eevdf_pull, dst, from)
 	}
 }
 
-/* eevdf.ipa:229 */
+/* eevdf.ipa:228 */
 SAAKM_LOCAL void eevdf_on_newly_idle(saakm_t s, core_t c)
 {
 	if (eevdf_core(s, c)->usual_idle < eevdf_state(s)->balance_cost) {
 		return;
 	}
-	eevdf_core(s, c)->budget = 1;
 	SAAKM_SET(from);
 	SAAKM_ASSIGN(s, from, w, saakm_waiting(s)->word[w] & saakm_llc(s, c)->cores.word[w]);
-	eevdf_pull(s, c, from);
+	eevdf_gather(s, c, from, 1);
 	if (saakm_nr_ready(s, c) == 0) {
-		eevdf_pull(s, c, saakm_waiting(s));
+		SAAKM_SET(from2);
+		SAAKM_ASSIGN(s, from2, w, saakm_waiting(s)->word[w]);
+		eevdf_gather(s, c, from2, 1);
 	}
 }
 

@@ -115,10 +115,15 @@ struct slocal_core {
 	 */
 	core_t better;
 	/*
-	 * cfs.ipa:60
-	 * Most threads that the current pull takes.
+	 * cfs.ipa:61
+	 * Most threads that the current pull takes; the core that it took the last one from, and the weight
+	 * that this core has more.
 	 */
 	int64_t budget;
+	/* cfs.ipa:62 */
+	core_t source;
+	/* cfs.ipa:63 */
+	int64_t excess;
 };
 
 struct slocal_thread {
@@ -179,6 +184,7 @@ static __attribute__((unused)) void slocal_init_core(void SAAKM_MEM *attrs)
 	p->last_machine = -10 * SAAKM_S;
 	p->better = SAAKM_NO_CORE;
 	p->budget = 1;
+	p->source = SAAKM_NO_CORE;
 }
 
 static __attribute__((unused)) void slocal_init_thread(void SAAKM_MEM *attrs)
@@ -198,6 +204,7 @@ SAAKM_LOCAL nsec_t slocal_refresh_of(saakm_t s, core_t c);
 SAAKM_LOCAL void slocal_update(saakm_t s, core_t c);
 SAAKM_LOCAL int64_t slocal_joined(saakm_t s, core_t c, int64_t before);
 SAAKM_LOCAL void slocal_join(saakm_t s, thread_t t, core_t c);
+SAAKM_LOCAL void slocal_gather(saakm_t s, core_t c, set_t from, int64_t most);
 SAAKM_LOCAL void slocal_periodic(saakm_t s, core_t c, int64_t factor);
 SAAKM_LOCAL void slocal_spread(saakm_t s, thread_t t, core_t c);
 SAAKM_LOCAL core_t slocal_roomier_on_die(saakm_t s, thread_t t, core_t c);
@@ -205,7 +212,7 @@ SAAKM_LOCAL core_t slocal_roomier_elsewhere(saakm_t s, thread_t t, core_t c);
 SAAKM_LOCAL void slocal_stay_or_go(saakm_t s, thread_t t);
 
 /*
- * cfs.ipa:63
+ * cfs.ipa:66
  * t => c.ready
  */
 SAAKM_ENTER(slocal_enter_ready)
@@ -214,7 +221,7 @@ SAAKM_ENTER(slocal_enter_ready)
 	saakm_ready(s, t, c, SLOCAL_QUEUE_READY, slocal_thread(t)->vruntime, reason);
 }
 
-/* cfs.ipa:67 */
+/* cfs.ipa:70 */
 SAAKM_LOCAL nsec_t slocal_vruntime_now(saakm_t s, thread_t t)
 {
 	return slocal_thread(t)->vruntime
@@ -222,7 +229,7 @@ SAAKM_LOCAL nsec_t slocal_vruntime_now(saakm_t s, thread_t t)
 				saakm_weight(t));
 }
 
-/* cfs.ipa:71 */
+/* cfs.ipa:74 */
 SAAKM_LOCAL void slocal_charge(saakm_t s, thread_t t)
 {
 	slocal_thread(t)->vruntime = slocal_vruntime_now(s, t);
@@ -240,7 +247,7 @@ SAAKM_LOCAL void slocal_charge(saakm_t s, thread_t t)
 }
 
 /*
- * cfs.ipa:83
+ * cfs.ipa:86
  * Called before a thread enters a ready queue: converts vruntime to the time line of core c.
  */
 SAAKM_LOCAL void slocal_on_enqueue(saakm_t s, thread_t t, core_t c)
@@ -272,7 +279,7 @@ SAAKM_LOCAL void slocal_on_enqueue(saakm_t s, thread_t t, core_t c)
 	}
 }
 
-/* cfs.ipa:95 */
+/* cfs.ipa:98 */
 SAAKM_LOCAL void slocal_on_schedule(saakm_t s, core_t c)
 {
 	thread_t t = saakm_first(s, c, SLOCAL_QUEUE_READY);
@@ -285,7 +292,7 @@ SAAKM_LOCAL void slocal_on_schedule(saakm_t s, core_t c)
 	}
 }
 
-/* cfs.ipa:103 */
+/* cfs.ipa:106 */
 SAAKM_LOCAL void slocal_on_tick(saakm_t s, thread_t t)
 {
 	core_t c = saakm_core(t);
@@ -299,28 +306,28 @@ SAAKM_LOCAL void slocal_on_tick(saakm_t s, thread_t t)
 	}
 }
 
-/* cfs.ipa:111 */
+/* cfs.ipa:114 */
 SAAKM_LOCAL void slocal_on_yield(saakm_t s, thread_t t)
 {
 	slocal_charge(s, t);
 	slocal_enter_ready(s, t, saakm_core(t), SLOCAL_REASON_NONE);
 }
 
-/* cfs.ipa:116 */
+/* cfs.ipa:119 */
 SAAKM_LOCAL void slocal_on_preempt(saakm_t s, thread_t t)
 {
 	slocal_charge(s, t);
 	slocal_stay_or_go(s, t);
 }
 
-/* cfs.ipa:121 */
+/* cfs.ipa:124 */
 SAAKM_LOCAL void slocal_on_block(saakm_t s, thread_t t)
 {
 	slocal_charge(s, t);
 	saakm_blocked(s, t);
 }
 
-/* cfs.ipa:126 */
+/* cfs.ipa:129 */
 SAAKM_LOCAL void slocal_on_terminate(saakm_t s, thread_t t)
 {
 	slocal_charge(s, t);
@@ -332,7 +339,7 @@ SAAKM_LOCAL void slocal_on_terminate(saakm_t s, thread_t t)
 }
 
 /*
- * cfs.ipa:137
+ * cfs.ipa:140
  * Load of a core. An idle core has no tick, so its load is updated only at intervals, and the
  * load left by exited threads counts until then.
  */
@@ -341,7 +348,7 @@ SAAKM_LOCAL int64_t slocal_recent(saakm_t s, core_t c)
 	return saakm_has(saakm_idle(s), c) ? slocal_idle_load(s, c) : slocal_busy_load(s, c);
 }
 
-/* cfs.ipa:141 */
+/* cfs.ipa:144 */
 SAAKM_LOCAL int64_t slocal_busy_load(saakm_t s, core_t c)
 {
 	return 1024
@@ -350,7 +357,7 @@ SAAKM_LOCAL int64_t slocal_busy_load(saakm_t s, core_t c)
 				slocal_state(s)->half_life);
 }
 
-/* cfs.ipa:145 */
+/* cfs.ipa:148 */
 SAAKM_LOCAL int64_t slocal_idle_load(saakm_t s, core_t c)
 {
 	nsec_t last = saakm_now(s) - saakm_mod(saakm_now(s), slocal_refresh_of(s, c));
@@ -358,7 +365,7 @@ SAAKM_LOCAL int64_t slocal_idle_load(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:151
+ * cfs.ipa:154
  * Load of an idle core at `time`, without exited threads.
  */
 SAAKM_LOCAL int64_t slocal_rest(saakm_t s, core_t c, nsec_t at)
@@ -369,7 +376,7 @@ SAAKM_LOCAL int64_t slocal_rest(saakm_t s, core_t c, nsec_t at)
 }
 
 /*
- * cfs.ipa:156
+ * cfs.ipa:159
  * Idle cores balance their die at this interval, and update their load then.
  */
 SAAKM_LOCAL nsec_t slocal_refresh_of(saakm_t s, core_t c)
@@ -380,7 +387,7 @@ SAAKM_LOCAL nsec_t slocal_refresh_of(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:161
+ * cfs.ipa:164
  * Updates the load of a busy core: threads have exited or joined.
  */
 SAAKM_LOCAL void slocal_update(saakm_t s, core_t c)
@@ -393,14 +400,14 @@ SAAKM_LOCAL void slocal_update(saakm_t s, core_t c)
 	slocal_core(s, c)->since = saakm_now(s);
 }
 
-/* cfs.ipa:168 */
+/* cfs.ipa:171 */
 SAAKM_LOCAL int64_t slocal_joined(saakm_t s, core_t c, int64_t before)
 {
 	return saakm_min(before + slocal_core(s, c)->joining, 1024);
 }
 
 /*
- * cfs.ipa:173
+ * cfs.ipa:176
  * A new thread starts with half of the load that its core has free (post_init_entity_util_avg).
  */
 SAAKM_LOCAL void slocal_join(saakm_t s, thread_t t, core_t c)
@@ -409,7 +416,7 @@ SAAKM_LOCAL void slocal_join(saakm_t s, thread_t t, core_t c)
 	slocal_core(s, c)->joining += slocal_thread(t)->util;
 }
 
-/* cfs.ipa:178 */
+/* cfs.ipa:181 */
 SAAKM_LOCAL void slocal_on_enter_idle(saakm_t s, core_t c)
 {
 	slocal_core(s, c)->past = slocal_joined(s, c, slocal_busy_load(s, c));
@@ -417,7 +424,7 @@ SAAKM_LOCAL void slocal_on_enter_idle(saakm_t s, core_t c)
 	slocal_core(s, c)->since = saakm_now(s);
 }
 
-/* cfs.ipa:184 */
+/* cfs.ipa:187 */
 SAAKM_LOCAL void slocal_on_exit_idle(saakm_t s, core_t c)
 {
 	slocal_core(s, c)->roomy = saakm_now(s);
@@ -432,7 +439,7 @@ SAAKM_LOCAL void slocal_on_exit_idle(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:311
+ * cfs.ipa:314
  * c, or the nearest core that t may run on.
  */
 SAAKM_SHARED_2(core_t, slocal_fallback, thread_t, t, core_t, c)
@@ -448,7 +455,7 @@ SAAKM_SHARED_2(core_t, slocal_fallback, thread_t, t, core_t, c)
 }
 
 /*
- * cfs.ipa:326
+ * cfs.ipa:329
  * A die with at most two threads is not balanced across dies (adjust_numa_imbalance).
  */
 SAAKM_SHARED_1(bool, slocal_crowded, domain_t, die)
@@ -463,7 +470,7 @@ SAAKM_SHARED_1(bool, slocal_crowded, domain_t, die)
 }
 
 /*
- * cfs.ipa:331
+ * cfs.ipa:334
  * Weight of the threads of a core.
  */
 SAAKM_SHARED_1(int64_t, slocal_weight_of, core_t, c)
@@ -486,7 +493,33 @@ SAAKM_SHARED_1(int64_t, slocal_weight_of, core_t, c)
 }
 
 /*
- * cfs.ipa:338
+ * cfs.ipa:341
+ * Weight that the core of t has more than dst. It is added up once for a pull, because many threads may wait.
+ */
+SAAKM_LOCAL int64_t slocal_excess_of(saakm_t s, thread_t t, core_t dst)
+{
+	core_t src = slocal_core(s, dst)->source;
+
+	if (src != SAAKM_NO_CORE) {
+		if (src == saakm_core(t)) {
+			return slocal_core(s, dst)->excess;
+		}
+	}
+	return slocal_weight_of(s, saakm_core(t)) - slocal_weight_of(s, dst);
+}
+
+/*
+ * cfs.ipa:348
+ * dst is about to take t.
+ */
+SAAKM_LOCAL void slocal_account(saakm_t s, thread_t t, core_t dst)
+{
+	slocal_core(s, dst)->excess = slocal_excess_of(s, t, dst) - 2 * saakm_weight(t);
+	slocal_core(s, dst)->source = saakm_core(t);
+}
+
+/*
+ * cfs.ipa:354
  * Threads that ran recently move only after failures (cache_nice_tries).
  */
 SAAKM_LOCAL bool slocal_hot(saakm_t s, thread_t t, core_t dst)
@@ -498,7 +531,7 @@ SAAKM_LOCAL bool slocal_hot(saakm_t s, thread_t t, core_t dst)
 			<= (saakm_has(&saakm_llc(s, dst)->cores, saakm_core(t)) ? 2LL : 3LL);
 }
 
-/* cfs.ipa:345 */
+/* cfs.ipa:361 */
 SAAKM_SHARED_2(bool, slocal_pull_can_steal_core, core_t, dst, core_t, src)
 {
 	return saakm_nr_ready(s, src) > 0 && saakm_nr_running(s, src) >= 2
@@ -506,7 +539,7 @@ SAAKM_SHARED_2(bool, slocal_pull_can_steal_core, core_t, dst, core_t, src)
 				|| slocal_crowded(s, saakm_llc(s, src)));
 }
 
-/* cfs.ipa:348 */
+/* cfs.ipa:364 */
 SAAKM_SHARED_2(int64_t, slocal_pull_select_core, core_t, dst, core_t, src)
 {
 	(void)dst;
@@ -514,29 +547,31 @@ SAAKM_SHARED_2(int64_t, slocal_pull_select_core, core_t, dst, core_t, src)
 	return saakm_nr_running(s, src);
 }
 
-/* cfs.ipa:349 */
+/* cfs.ipa:365 */
 SAAKM_SHARED_2(bool, slocal_pull_steal_thread, core_t, dst, thread_t, t)
 {
 	return saakm_has(saakm_affinity(t), dst) && !slocal_hot(s, t, dst)
-			&& slocal_weight_of(s, saakm_core(t)) - slocal_weight_of(s, dst)
-			> saakm_weight(t);
+			&& slocal_excess_of(s, t, dst) > saakm_weight(t);
 }
 
-/* cfs.ipa:352 */
+/* cfs.ipa:366 */
 SAAKM_SHARED_2(bool, slocal_pull_stop, core_t, dst, int64_t, stolen)
 {
 	return stolen > 0 && stolen >= slocal_core(s, dst)->budget;
 }
 
-/* cfs.ipa:353 */
+/* cfs.ipa:367 */
 SAAKM_LOCAL void slocal_pull_move(saakm_t s, core_t dst, thread_t t)
 {
+	if (slocal_core(s, dst)->budget > 1) {
+		slocal_account(s, t, dst);
+	}
 	slocal_core(s, dst)->failures = 0;
 	slocal_enter_ready(s, t, dst, SLOCAL_REASON_BALANCE);
 }
 
 /*
- * cfs.ipa:344
+ * cfs.ipa:360
  * dst takes threads while a core has more weight than dst would have with the thread.
  */
 SAAKM_STEAL(slocal_pull, dst, from)
@@ -587,7 +622,7 @@ SAAKM_STEAL(slocal_pull, dst, from)
 	}
 }
 
-/* cfs.ipa:362 */
+/* cfs.ipa:377 */
 SAAKM_SHARED_2(bool, slocal_rotate_can_steal_core, core_t, dst, core_t, src)
 {
 	(void)dst;
@@ -596,7 +631,7 @@ SAAKM_SHARED_2(bool, slocal_rotate_can_steal_core, core_t, dst, core_t, src)
 			&& slocal_core(s, src)->failures > 0;
 }
 
-/* cfs.ipa:363 */
+/* cfs.ipa:378 */
 SAAKM_SHARED_2(int64_t, slocal_rotate_select_core, core_t, dst, core_t, src)
 {
 	(void)dst;
@@ -604,7 +639,7 @@ SAAKM_SHARED_2(int64_t, slocal_rotate_select_core, core_t, dst, core_t, src)
 	return saakm_nr_running(s, src);
 }
 
-/* cfs.ipa:364 */
+/* cfs.ipa:379 */
 SAAKM_SHARED_2(bool, slocal_rotate_steal_thread, core_t, dst, thread_t, t)
 {
 	return saakm_has(saakm_affinity(t), dst)
@@ -612,7 +647,7 @@ SAAKM_SHARED_2(bool, slocal_rotate_steal_thread, core_t, dst, thread_t, t)
 			> slocal_weight_of(s, dst) * 117;
 }
 
-/* cfs.ipa:367 */
+/* cfs.ipa:382 */
 SAAKM_SHARED_2(bool, slocal_rotate_stop, core_t, dst, int64_t, stolen)
 {
 	(void)s;
@@ -621,7 +656,7 @@ SAAKM_SHARED_2(bool, slocal_rotate_stop, core_t, dst, int64_t, stolen)
 	return stolen > 0;
 }
 
-/* cfs.ipa:368 */
+/* cfs.ipa:383 */
 SAAKM_LOCAL void slocal_rotate_move(saakm_t s, core_t dst, thread_t t)
 {
 	slocal_core(s, dst)->failures = 0;
@@ -629,7 +664,7 @@ SAAKM_LOCAL void slocal_rotate_move(saakm_t s, core_t dst, thread_t t)
 }
 
 /*
- * cfs.ipa:361
+ * cfs.ipa:376
  * After failures dst takes one thread although then dst has more: threads that do not divide evenly
  * take turns (detach_tasks). A core that has just taken one keeps it.
  */
@@ -681,22 +716,31 @@ SAAKM_STEAL(slocal_rotate, dst, from)
 	}
 }
 
-/* cfs.ipa:374 */
+/* cfs.ipa:389 */
 SAAKM_LOCAL void slocal_on_newly_idle(saakm_t s, core_t c)
 {
 	if (slocal_core(s, c)->usual_idle < slocal_state(s)->migration_cost) {
 		return;
 	}
-	slocal_core(s, c)->budget = 1;
 	SAAKM_SET(from);
 	SAAKM_ASSIGN(s, from, w, saakm_waiting(s)->word[w] & saakm_llc(s, c)->cores.word[w]);
-	slocal_pull(s, c, from);
+	slocal_gather(s, c, from, 1);
 	if (saakm_nr_ready(s, c) == 0) {
-		slocal_pull(s, c, saakm_waiting(s));
+		SAAKM_SET(from2);
+		SAAKM_ASSIGN(s, from2, w, saakm_waiting(s)->word[w]);
+		slocal_gather(s, c, from2, 1);
 	}
 }
 
-/* cfs.ipa:381 */
+/* cfs.ipa:395 */
+SAAKM_LOCAL void slocal_gather(saakm_t s, core_t c, set_t from, int64_t most)
+{
+	slocal_core(s, c)->budget = most;
+	slocal_core(s, c)->source = SAAKM_NO_CORE;
+	slocal_pull(s, c, from);
+}
+
+/* cfs.ipa:401 */
 SAAKM_LOCAL void slocal_on_balance(saakm_t s, core_t c)
 {
 	thread_t t = saakm_current(s, c);
@@ -719,7 +763,7 @@ SAAKM_LOCAL void slocal_on_balance(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:392
+ * cfs.ipa:412
  * Periodic balancing of core c, `factor` times as seldom as that of an idle core. One core of a die at
  * a time balances with other dies (should_we_balance).
  */
@@ -739,19 +783,20 @@ SAAKM_LOCAL void slocal_periodic(saakm_t s, core_t c, int64_t factor)
 		return;
 	}
 	slocal_core(s, c)->last_die = saakm_now(s);
-	slocal_core(s, c)->budget = 32;
 	slocal_core(s, c)->failures =
 			SAAKM_EMPTY(s, w,
 				saakm_waiting(s)->word[w] & saakm_llc(s, c)->cores.word[w]) ? 0LL
 			: slocal_core(s, c)->failures + 1;
 	if (wide) {
 		slocal_core(s, lead)->last_machine = saakm_now(s);
-		slocal_pull(s, c, saakm_waiting(s));
+		SAAKM_SET(from);
+		SAAKM_ASSIGN(s, from, w, saakm_waiting(s)->word[w]);
+		slocal_gather(s, c, from, 32);
 	} else {
 		SAAKM_SET(from);
 		SAAKM_ASSIGN(s, from, w,
 				saakm_waiting(s)->word[w] & saakm_llc(s, c)->cores.word[w]);
-		slocal_pull(s, c, from);
+		slocal_gather(s, c, from, 32);
 	}
 	if (slocal_core(s, c)->failures > 2) {
 		SAAKM_SET(from);
@@ -762,7 +807,7 @@ SAAKM_LOCAL void slocal_periodic(saakm_t s, core_t c, int64_t factor)
 }
 
 /*
- * cfs.ipa:410
+ * cfs.ipa:429
  * Sends t, which runs alone on c, to a core with more room, after as long as an idle core takes to fail
  * four times on its die, or five times among dies. Then every second attempt takes one (active_load_balance).
  */
@@ -795,7 +840,7 @@ SAAKM_LOCAL void slocal_spread(saakm_t s, thread_t t, core_t c)
 }
 
 /*
- * cfs.ipa:427
+ * cfs.ipa:446
  * An idle core of the die whose hyperthreads sleep, if those of c all run.
  */
 SAAKM_LOCAL core_t slocal_roomier_on_die(saakm_t s, thread_t t, core_t c)
@@ -812,7 +857,7 @@ SAAKM_LOCAL core_t slocal_roomier_on_die(saakm_t s, thread_t t, core_t c)
 }
 
 /*
- * cfs.ipa:433
+ * cfs.ipa:452
  * An idle core of the die with the most idle cores, if that has at least two more than that of c.
  */
 SAAKM_LOCAL core_t slocal_roomier_elsewhere(saakm_t s, thread_t t, core_t c)
@@ -853,7 +898,7 @@ SAAKM_LOCAL core_t slocal_roomier_elsewhere(saakm_t s, thread_t t, core_t c)
 }
 
 /*
- * cfs.ipa:444
+ * cfs.ipa:463
  * A preempted thread stays, unless active balance has found it a core that is still idle.
  */
 SAAKM_LOCAL void slocal_stay_or_go(saakm_t s, thread_t t)

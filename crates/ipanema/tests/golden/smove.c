@@ -121,10 +121,15 @@ struct smove_core {
 	 */
 	core_t better;
 	/*
-	 * cfs.ipa:60
-	 * Most threads that the current pull takes.
+	 * cfs.ipa:61
+	 * Most threads that the current pull takes; the core that it took the last one from, and the weight
+	 * that this core has more.
 	 */
 	int64_t budget;
+	/* cfs.ipa:62 */
+	core_t source;
+	/* cfs.ipa:63 */
+	int64_t excess;
 };
 
 struct smove_thread {
@@ -191,6 +196,7 @@ static __attribute__((unused)) void smove_init_core(void SAAKM_MEM *attrs)
 	p->last_machine = -10 * SAAKM_S;
 	p->better = SAAKM_NO_CORE;
 	p->budget = 1;
+	p->source = SAAKM_NO_CORE;
 }
 
 static __attribute__((unused)) void smove_init_thread(void SAAKM_MEM *attrs)
@@ -214,6 +220,7 @@ SAAKM_LOCAL void smove_join(saakm_t s, thread_t t, core_t c);
 SAAKM_LOCAL core_t smove_search(saakm_t s, thread_t t, core_t target, core_t waker);
 SAAKM_LOCAL int64_t smove_asleep(saakm_t s, thread_t t);
 SAAKM_LOCAL core_t smove_fallback(saakm_t s, thread_t t, core_t c);
+SAAKM_LOCAL void smove_gather(saakm_t s, core_t c, set_t from, int64_t most);
 SAAKM_LOCAL void smove_periodic(saakm_t s, core_t c, int64_t factor);
 SAAKM_LOCAL void smove_spread(saakm_t s, thread_t t, core_t c);
 SAAKM_LOCAL core_t smove_roomier_on_die(saakm_t s, thread_t t, core_t c);
@@ -227,7 +234,7 @@ SAAKM_LOCAL bool smove_leaves_node(saakm_t s, thread_t t, core_t c, domain_t d);
 SAAKM_LOCAL int64_t smove_weigh(saakm_t s, core_t c);
 
 /*
- * cfs.ipa:63
+ * cfs.ipa:66
  * t => c.ready
  */
 SAAKM_ENTER(smove_enter_ready)
@@ -236,7 +243,7 @@ SAAKM_ENTER(smove_enter_ready)
 	saakm_ready(s, t, c, SMOVE_QUEUE_READY, smove_thread(t)->vruntime, reason);
 }
 
-/* cfs.ipa:67 */
+/* cfs.ipa:70 */
 SAAKM_LOCAL nsec_t smove_vruntime_now(saakm_t s, thread_t t)
 {
 	return smove_thread(t)->vruntime
@@ -244,7 +251,7 @@ SAAKM_LOCAL nsec_t smove_vruntime_now(saakm_t s, thread_t t)
 				saakm_weight(t));
 }
 
-/* cfs.ipa:71 */
+/* cfs.ipa:74 */
 SAAKM_LOCAL void smove_charge(saakm_t s, thread_t t)
 {
 	smove_thread(t)->vruntime = smove_vruntime_now(s, t);
@@ -262,7 +269,7 @@ SAAKM_LOCAL void smove_charge(saakm_t s, thread_t t)
 }
 
 /*
- * cfs.ipa:83
+ * cfs.ipa:86
  * Called before a thread enters a ready queue: converts vruntime to the time line of core c.
  */
 SAAKM_LOCAL void smove_on_enqueue(saakm_t s, thread_t t, core_t c)
@@ -294,7 +301,7 @@ SAAKM_LOCAL void smove_on_enqueue(saakm_t s, thread_t t, core_t c)
 	}
 }
 
-/* cfs.ipa:95 */
+/* cfs.ipa:98 */
 SAAKM_LOCAL void smove_on_schedule(saakm_t s, core_t c)
 {
 	thread_t t = saakm_first(s, c, SMOVE_QUEUE_READY);
@@ -307,7 +314,7 @@ SAAKM_LOCAL void smove_on_schedule(saakm_t s, core_t c)
 	}
 }
 
-/* cfs.ipa:103 */
+/* cfs.ipa:106 */
 SAAKM_LOCAL void smove_on_tick(saakm_t s, thread_t t)
 {
 	core_t c = saakm_core(t);
@@ -321,28 +328,28 @@ SAAKM_LOCAL void smove_on_tick(saakm_t s, thread_t t)
 	}
 }
 
-/* cfs.ipa:111 */
+/* cfs.ipa:114 */
 SAAKM_LOCAL void smove_on_yield(saakm_t s, thread_t t)
 {
 	smove_charge(s, t);
 	smove_enter_ready(s, t, saakm_core(t), SMOVE_REASON_NONE);
 }
 
-/* cfs.ipa:116 */
+/* cfs.ipa:119 */
 SAAKM_LOCAL void smove_on_preempt(saakm_t s, thread_t t)
 {
 	smove_charge(s, t);
 	smove_stay_or_go(s, t);
 }
 
-/* cfs.ipa:121 */
+/* cfs.ipa:124 */
 SAAKM_LOCAL void smove_on_block(saakm_t s, thread_t t)
 {
 	smove_charge(s, t);
 	saakm_blocked(s, t);
 }
 
-/* cfs.ipa:126 */
+/* cfs.ipa:129 */
 SAAKM_LOCAL void smove_on_terminate(saakm_t s, thread_t t)
 {
 	smove_charge(s, t);
@@ -354,7 +361,7 @@ SAAKM_LOCAL void smove_on_terminate(saakm_t s, thread_t t)
 }
 
 /*
- * cfs.ipa:137
+ * cfs.ipa:140
  * Load of a core. An idle core has no tick, so its load is updated only at intervals, and the
  * load left by exited threads counts until then.
  */
@@ -363,7 +370,7 @@ SAAKM_SHARED_1(int64_t, smove_recent, core_t, c)
 	return saakm_has(saakm_idle(s), c) ? smove_idle_load(s, c) : smove_busy_load(s, c);
 }
 
-/* cfs.ipa:141 */
+/* cfs.ipa:144 */
 SAAKM_LOCAL int64_t smove_busy_load(saakm_t s, core_t c)
 {
 	return 1024
@@ -371,7 +378,7 @@ SAAKM_LOCAL int64_t smove_busy_load(saakm_t s, core_t c)
 				saakm_now(s) - smove_core(s, c)->since, smove_state(s)->half_life);
 }
 
-/* cfs.ipa:145 */
+/* cfs.ipa:148 */
 SAAKM_LOCAL int64_t smove_idle_load(saakm_t s, core_t c)
 {
 	nsec_t last = saakm_now(s) - saakm_mod(saakm_now(s), smove_refresh_of(s, c));
@@ -379,7 +386,7 @@ SAAKM_LOCAL int64_t smove_idle_load(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:151
+ * cfs.ipa:154
  * Load of an idle core at `time`, without exited threads.
  */
 SAAKM_LOCAL int64_t smove_rest(saakm_t s, core_t c, nsec_t at)
@@ -390,7 +397,7 @@ SAAKM_LOCAL int64_t smove_rest(saakm_t s, core_t c, nsec_t at)
 }
 
 /*
- * cfs.ipa:156
+ * cfs.ipa:159
  * Idle cores balance their die at this interval, and update their load then.
  */
 SAAKM_LOCAL nsec_t smove_refresh_of(saakm_t s, core_t c)
@@ -401,7 +408,7 @@ SAAKM_LOCAL nsec_t smove_refresh_of(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:161
+ * cfs.ipa:164
  * Updates the load of a busy core: threads have exited or joined.
  */
 SAAKM_LOCAL void smove_update(saakm_t s, core_t c)
@@ -414,14 +421,14 @@ SAAKM_LOCAL void smove_update(saakm_t s, core_t c)
 	smove_core(s, c)->since = saakm_now(s);
 }
 
-/* cfs.ipa:168 */
+/* cfs.ipa:171 */
 SAAKM_LOCAL int64_t smove_joined(saakm_t s, core_t c, int64_t before)
 {
 	return saakm_min(before + smove_core(s, c)->joining, 1024);
 }
 
 /*
- * cfs.ipa:173
+ * cfs.ipa:176
  * A new thread starts with half of the load that its core has free (post_init_entity_util_avg).
  */
 SAAKM_LOCAL void smove_join(saakm_t s, thread_t t, core_t c)
@@ -430,7 +437,7 @@ SAAKM_LOCAL void smove_join(saakm_t s, thread_t t, core_t c)
 	smove_core(s, c)->joining += smove_thread(t)->util;
 }
 
-/* cfs.ipa:178 */
+/* cfs.ipa:181 */
 SAAKM_LOCAL void smove_on_enter_idle(saakm_t s, core_t c)
 {
 	smove_core(s, c)->past = smove_joined(s, c, smove_busy_load(s, c));
@@ -438,7 +445,7 @@ SAAKM_LOCAL void smove_on_enter_idle(saakm_t s, core_t c)
 	smove_core(s, c)->since = saakm_now(s);
 }
 
-/* cfs.ipa:184 */
+/* cfs.ipa:187 */
 SAAKM_LOCAL void smove_on_exit_idle(saakm_t s, core_t c)
 {
 	smove_core(s, c)->roomy = saakm_now(s);
@@ -453,7 +460,7 @@ SAAKM_LOCAL void smove_on_exit_idle(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:194
+ * cfs.ipa:197
  * Load with the threads that wait.
  */
 SAAKM_LOCAL int64_t smove_pressure(saakm_t s, core_t c)
@@ -461,7 +468,7 @@ SAAKM_LOCAL int64_t smove_pressure(saakm_t s, core_t c)
 	return saakm_nr_running(s, c) > 1 ? saakm_nr_running(s, c) * 1024 : smove_recent(s, c);
 }
 
-/* cfs.ipa:198 */
+/* cfs.ipa:201 */
 SAAKM_SHARED_1(int64_t, smove_load_of, domain_t, d)
 {
 	int64_t sum = 0;
@@ -474,7 +481,7 @@ SAAKM_SHARED_1(int64_t, smove_load_of, domain_t, d)
 }
 
 /*
- * cfs.ipa:224
+ * cfs.ipa:227
  * Core of d where t enters: the idle core that wakes up fastest, then the one that was idle for
  * the shortest time; else the least loaded core (find_idlest_group_cpu).
  */
@@ -516,7 +523,7 @@ SAAKM_SHARED_3(core_t, smove_enter, thread_t, t, domain_t, d, core_t, near)
 }
 
 /*
- * cfs.ipa:244
+ * cfs.ipa:247
  * Descends from node to die to hyperthread pair to core. Each step starts at the core that the
  * last one found.
  */
@@ -621,7 +628,7 @@ SAAKM_LOCAL core_t smove_choose_fork(saakm_t s, thread_t t, core_t parent)
 }
 
 /*
- * cfs.ipa:264
+ * cfs.ipa:267
  * The waker's core, if that is idle or has less load with the thread than the previous core with it
  * (wake_affine); else the previous core.
  */
@@ -642,7 +649,7 @@ SAAKM_LOCAL core_t smove_choose_target(saakm_t s, thread_t t, core_t waker)
 }
 
 /*
- * cfs.ipa:280
+ * cfs.ipa:283
  * Searches for an idle core on the target's die only (select_idle_sibling).
  */
 SAAKM_LOCAL core_t smove_choose_wakeup(saakm_t s, thread_t t, core_t waker)
@@ -678,7 +685,7 @@ SAAKM_LOCAL core_t smove_choose_wakeup(saakm_t s, thread_t t, core_t waker)
 }
 
 /*
- * cfs.ipa:295
+ * cfs.ipa:298
  * Searches for a whole idle core, then a few cores for any idle one, then the target's hyperthread.
  */
 SAAKM_LOCAL core_t smove_search(saakm_t s, thread_t t, core_t target, core_t waker)
@@ -723,7 +730,7 @@ SAAKM_LOCAL core_t smove_search(saakm_t s, thread_t t, core_t target, core_t wak
 }
 
 /*
- * cfs.ipa:306
+ * cfs.ipa:309
  * Load of t, decayed over its sleep.
  */
 SAAKM_LOCAL int64_t smove_asleep(saakm_t s, thread_t t)
@@ -733,7 +740,7 @@ SAAKM_LOCAL int64_t smove_asleep(saakm_t s, thread_t t)
 }
 
 /*
- * cfs.ipa:311
+ * cfs.ipa:314
  * c, or the nearest core that t may run on.
  */
 SAAKM_SHARED_2(core_t, smove_fallback, thread_t, t, core_t, c)
@@ -749,7 +756,7 @@ SAAKM_SHARED_2(core_t, smove_fallback, thread_t, t, core_t, c)
 }
 
 /*
- * cfs.ipa:326
+ * cfs.ipa:329
  * A die with at most two threads is not balanced across dies (adjust_numa_imbalance).
  */
 SAAKM_SHARED_1(bool, smove_crowded, domain_t, die)
@@ -764,7 +771,7 @@ SAAKM_SHARED_1(bool, smove_crowded, domain_t, die)
 }
 
 /*
- * cfs.ipa:331
+ * cfs.ipa:334
  * Weight of the threads of a core.
  */
 SAAKM_SHARED_1(int64_t, smove_weight_of, core_t, c)
@@ -787,7 +794,33 @@ SAAKM_SHARED_1(int64_t, smove_weight_of, core_t, c)
 }
 
 /*
- * cfs.ipa:338
+ * cfs.ipa:341
+ * Weight that the core of t has more than dst. It is added up once for a pull, because many threads may wait.
+ */
+SAAKM_LOCAL int64_t smove_excess_of(saakm_t s, thread_t t, core_t dst)
+{
+	core_t src = smove_core(s, dst)->source;
+
+	if (src != SAAKM_NO_CORE) {
+		if (src == saakm_core(t)) {
+			return smove_core(s, dst)->excess;
+		}
+	}
+	return smove_weight_of(s, saakm_core(t)) - smove_weight_of(s, dst);
+}
+
+/*
+ * cfs.ipa:348
+ * dst is about to take t.
+ */
+SAAKM_LOCAL void smove_account(saakm_t s, thread_t t, core_t dst)
+{
+	smove_core(s, dst)->excess = smove_excess_of(s, t, dst) - 2 * saakm_weight(t);
+	smove_core(s, dst)->source = saakm_core(t);
+}
+
+/*
+ * cfs.ipa:354
  * Threads that ran recently move only after failures (cache_nice_tries).
  */
 SAAKM_LOCAL bool smove_hot(saakm_t s, thread_t t, core_t dst)
@@ -799,7 +832,7 @@ SAAKM_LOCAL bool smove_hot(saakm_t s, thread_t t, core_t dst)
 			<= (saakm_has(&saakm_llc(s, dst)->cores, saakm_core(t)) ? 2LL : 3LL);
 }
 
-/* cfs.ipa:345 */
+/* cfs.ipa:361 */
 SAAKM_SHARED_2(bool, smove_pull_can_steal_core, core_t, dst, core_t, src)
 {
 	return saakm_nr_ready(s, src) > 0 && saakm_nr_running(s, src) >= 2
@@ -807,7 +840,7 @@ SAAKM_SHARED_2(bool, smove_pull_can_steal_core, core_t, dst, core_t, src)
 				|| smove_crowded(s, saakm_llc(s, src)));
 }
 
-/* cfs.ipa:348 */
+/* cfs.ipa:364 */
 SAAKM_SHARED_2(int64_t, smove_pull_select_core, core_t, dst, core_t, src)
 {
 	(void)dst;
@@ -815,29 +848,31 @@ SAAKM_SHARED_2(int64_t, smove_pull_select_core, core_t, dst, core_t, src)
 	return saakm_nr_running(s, src);
 }
 
-/* cfs.ipa:349 */
+/* cfs.ipa:365 */
 SAAKM_SHARED_2(bool, smove_pull_steal_thread, core_t, dst, thread_t, t)
 {
 	return saakm_has(saakm_affinity(t), dst) && !smove_hot(s, t, dst)
-			&& smove_weight_of(s, saakm_core(t)) - smove_weight_of(s, dst)
-			> saakm_weight(t);
+			&& smove_excess_of(s, t, dst) > saakm_weight(t);
 }
 
-/* cfs.ipa:352 */
+/* cfs.ipa:366 */
 SAAKM_SHARED_2(bool, smove_pull_stop, core_t, dst, int64_t, stolen)
 {
 	return stolen > 0 && stolen >= smove_core(s, dst)->budget;
 }
 
-/* cfs.ipa:353 */
+/* cfs.ipa:367 */
 SAAKM_LOCAL void smove_pull_move(saakm_t s, core_t dst, thread_t t)
 {
+	if (smove_core(s, dst)->budget > 1) {
+		smove_account(s, t, dst);
+	}
 	smove_core(s, dst)->failures = 0;
 	smove_enter_ready(s, t, dst, SMOVE_REASON_BALANCE);
 }
 
 /*
- * cfs.ipa:344
+ * cfs.ipa:360
  * dst takes threads while a core has more weight than dst would have with the thread.
  */
 SAAKM_STEAL(smove_pull, dst, from)
@@ -888,7 +923,7 @@ SAAKM_STEAL(smove_pull, dst, from)
 	}
 }
 
-/* cfs.ipa:362 */
+/* cfs.ipa:377 */
 SAAKM_SHARED_2(bool, smove_rotate_can_steal_core, core_t, dst, core_t, src)
 {
 	(void)dst;
@@ -897,7 +932,7 @@ SAAKM_SHARED_2(bool, smove_rotate_can_steal_core, core_t, dst, core_t, src)
 			&& smove_core(s, src)->failures > 0;
 }
 
-/* cfs.ipa:363 */
+/* cfs.ipa:378 */
 SAAKM_SHARED_2(int64_t, smove_rotate_select_core, core_t, dst, core_t, src)
 {
 	(void)dst;
@@ -905,14 +940,14 @@ SAAKM_SHARED_2(int64_t, smove_rotate_select_core, core_t, dst, core_t, src)
 	return saakm_nr_running(s, src);
 }
 
-/* cfs.ipa:364 */
+/* cfs.ipa:379 */
 SAAKM_SHARED_2(bool, smove_rotate_steal_thread, core_t, dst, thread_t, t)
 {
 	return saakm_has(saakm_affinity(t), dst)
 			&& smove_weight_of(s, saakm_core(t)) * 100 > smove_weight_of(s, dst) * 117;
 }
 
-/* cfs.ipa:367 */
+/* cfs.ipa:382 */
 SAAKM_SHARED_2(bool, smove_rotate_stop, core_t, dst, int64_t, stolen)
 {
 	(void)s;
@@ -921,7 +956,7 @@ SAAKM_SHARED_2(bool, smove_rotate_stop, core_t, dst, int64_t, stolen)
 	return stolen > 0;
 }
 
-/* cfs.ipa:368 */
+/* cfs.ipa:383 */
 SAAKM_LOCAL void smove_rotate_move(saakm_t s, core_t dst, thread_t t)
 {
 	smove_core(s, dst)->failures = 0;
@@ -929,7 +964,7 @@ SAAKM_LOCAL void smove_rotate_move(saakm_t s, core_t dst, thread_t t)
 }
 
 /*
- * cfs.ipa:361
+ * cfs.ipa:376
  * After failures dst takes one thread although then dst has more: threads that do not divide evenly
  * take turns (detach_tasks). A core that has just taken one keeps it.
  */
@@ -981,22 +1016,31 @@ SAAKM_STEAL(smove_rotate, dst, from)
 	}
 }
 
-/* cfs.ipa:374 */
+/* cfs.ipa:389 */
 SAAKM_LOCAL void smove_on_newly_idle(saakm_t s, core_t c)
 {
 	if (smove_core(s, c)->usual_idle < smove_state(s)->migration_cost) {
 		return;
 	}
-	smove_core(s, c)->budget = 1;
 	SAAKM_SET(from);
 	SAAKM_ASSIGN(s, from, w, saakm_waiting(s)->word[w] & saakm_llc(s, c)->cores.word[w]);
-	smove_pull(s, c, from);
+	smove_gather(s, c, from, 1);
 	if (saakm_nr_ready(s, c) == 0) {
-		smove_pull(s, c, saakm_waiting(s));
+		SAAKM_SET(from2);
+		SAAKM_ASSIGN(s, from2, w, saakm_waiting(s)->word[w]);
+		smove_gather(s, c, from2, 1);
 	}
 }
 
-/* cfs.ipa:381 */
+/* cfs.ipa:395 */
+SAAKM_LOCAL void smove_gather(saakm_t s, core_t c, set_t from, int64_t most)
+{
+	smove_core(s, c)->budget = most;
+	smove_core(s, c)->source = SAAKM_NO_CORE;
+	smove_pull(s, c, from);
+}
+
+/* cfs.ipa:401 */
 SAAKM_LOCAL void smove_on_balance(saakm_t s, core_t c)
 {
 	thread_t t = saakm_current(s, c);
@@ -1019,7 +1063,7 @@ SAAKM_LOCAL void smove_on_balance(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:392
+ * cfs.ipa:412
  * Periodic balancing of core c, `factor` times as seldom as that of an idle core. One core of a die at
  * a time balances with other dies (should_we_balance).
  */
@@ -1039,19 +1083,20 @@ SAAKM_LOCAL void smove_periodic(saakm_t s, core_t c, int64_t factor)
 		return;
 	}
 	smove_core(s, c)->last_die = saakm_now(s);
-	smove_core(s, c)->budget = 32;
 	smove_core(s, c)->failures =
 			SAAKM_EMPTY(s, w,
 				saakm_waiting(s)->word[w] & saakm_llc(s, c)->cores.word[w]) ? 0LL
 			: smove_core(s, c)->failures + 1;
 	if (wide) {
 		smove_core(s, lead)->last_machine = saakm_now(s);
-		smove_pull(s, c, saakm_waiting(s));
+		SAAKM_SET(from);
+		SAAKM_ASSIGN(s, from, w, saakm_waiting(s)->word[w]);
+		smove_gather(s, c, from, 32);
 	} else {
 		SAAKM_SET(from);
 		SAAKM_ASSIGN(s, from, w,
 				saakm_waiting(s)->word[w] & saakm_llc(s, c)->cores.word[w]);
-		smove_pull(s, c, from);
+		smove_gather(s, c, from, 32);
 	}
 	if (smove_core(s, c)->failures > 2) {
 		SAAKM_SET(from);
@@ -1062,7 +1107,7 @@ SAAKM_LOCAL void smove_periodic(saakm_t s, core_t c, int64_t factor)
 }
 
 /*
- * cfs.ipa:410
+ * cfs.ipa:429
  * Sends t, which runs alone on c, to a core with more room, after as long as an idle core takes to fail
  * four times on its die, or five times among dies. Then every second attempt takes one (active_load_balance).
  */
@@ -1095,7 +1140,7 @@ SAAKM_LOCAL void smove_spread(saakm_t s, thread_t t, core_t c)
 }
 
 /*
- * cfs.ipa:427
+ * cfs.ipa:446
  * An idle core of the die whose hyperthreads sleep, if those of c all run.
  */
 SAAKM_LOCAL core_t smove_roomier_on_die(saakm_t s, thread_t t, core_t c)
@@ -1112,7 +1157,7 @@ SAAKM_LOCAL core_t smove_roomier_on_die(saakm_t s, thread_t t, core_t c)
 }
 
 /*
- * cfs.ipa:433
+ * cfs.ipa:452
  * An idle core of the die with the most idle cores, if that has at least two more than that of c.
  */
 SAAKM_LOCAL core_t smove_roomier_elsewhere(saakm_t s, thread_t t, core_t c)
@@ -1153,7 +1198,7 @@ SAAKM_LOCAL core_t smove_roomier_elsewhere(saakm_t s, thread_t t, core_t c)
 }
 
 /*
- * cfs.ipa:444
+ * cfs.ipa:463
  * A preempted thread stays, unless active balance has found it a core that is still idle.
  */
 SAAKM_LOCAL void smove_stay_or_go(saakm_t s, thread_t t)
