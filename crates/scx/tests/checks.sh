@@ -22,7 +22,15 @@ says() { # says TEXT COMMAND...: the command's output has the text
 	"$@" 2>&1 | tee /tmp/out | grep -q -- "$text" || { cat /tmp/out; return 1; }
 }
 is() { [ "$(cat /sys/kernel/sched_ext/root/ops 2>/dev/null)" = "$(echo "$1" | tr -- -+ __)" ]; } # the kernel allows no - or +
-until_is() { n=0; until is "$1"; do n=$((n + 1)); [ $n -lt "${2:-600}" ] || return 1; sleep 0.2; done; }
+# until_is POLICY [N]: the policy schedules. Fails after N times 0.2 s, or if the last process in the background has ended.
+until_is() {
+	n=0
+	until is "$1"; do
+		n=$((n + 1))
+		[ $n -lt "${2:-600}" ] && grep -qs "^State:.[^Z]" "/proc/${!:-self}/status" || return 1
+		sleep 0.2
+	done
+}
 gone() { n=0; until [ "$(cat /sys/kernel/sched_ext/state)" = disabled ]; do n=$((n + 1)); [ $n -lt 100 ] || return 1; sleep 0.2; done; }
 # tries N COMMAND...: the command succeeds in one of N attempts. For shares of the machine, because a busy host takes CPUs
 # from a guest for so long that its balancing stands still meanwhile.
