@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """table.py FOLDER [PAGE.md]: the matrices of the kernels of which scripts/soak left a log in FOLDER.
 
-Writes FOLDER/soak.md, or renews PAGE.md between `<!-- made by scripts/soak -->` and `<!-- end -->`.
+Writes FOLDER/soak.md, or renews PAGE.md between `<!-- made by scripts/soak -->` and `<!-- end -->`. The page keeps the
+matrices of other kernels.
 Fails if a policy was ejected, or threads were lost.
 """
 
@@ -24,6 +25,7 @@ class Soak:
         for policy, load, *numbers in (rest[0].split() for word, *rest in lines if word == "cell"):
             self.cells[policy, load] = [int(number) for number in numbers]
         self.each, self.seed = next(rest[0].split(" seed ") for word, *rest in lines if word == "each")
+        self.replaced = [rest[0] for word, *rest in lines if word == "replaced"]
         self.ended = [rest[0] for word, *rest in lines if word == "ended"]
         self.complete = bool(lines) and lines[-1] == ["end"]
         dmesg = log.with_suffix(".dmesg").read_text(errors="replace")
@@ -47,6 +49,8 @@ class Soak:
         lines = [f"## Linux {self.kernel}", "", f"Each cell took {self.each} s; seed {self.seed}.", ""]
         lines += [row(["load", *policies]), "|---|" + "---:|" * len(policies)]
         lines += [row([load, *(self.cell(policy, load) for policy in policies)]) for load in loads]
+        if self.replaced:
+            lines += ["", f"Loaders that another one replaced: {', '.join(self.replaced)}."]
         lines += ["", *(f"Ejected: {reason}\n" for reason in self.ended)]
         lines += [f"Lines of the kernel log with a warning, a stall or a lockup: {self.complaints}."]
         return "\n".join(lines) + "\n"
@@ -64,22 +68,29 @@ def main():
     incomplete = [soak.kernel for soak in soaks if not soak.complete]
     if incomplete or not soaks:
         sys.exit(f"error: the soak of Linux {', '.join(incomplete) or '?'} did not end")
-    text = "\n".join(soak.text() for soak in soaks)
+    matrices = {soak.kernel: soak.text() for soak in soaks}
     if len(sys.argv) == 3:
-        renew(Path(sys.argv[2]), text)
+        renew(Path(sys.argv[2]), matrices)
     else:
-        (folder / "soak.md").write_text(text)
+        (folder / "soak.md").write_text("\n".join(matrices.values()))
     bad = [soak.kernel for soak in soaks if soak.ended or soak.lost()]
     if bad:
         sys.exit(f"error: Linux {', '.join(bad)}: a policy was ejected, or threads were lost")
 
 
-def renew(page, text):
+def renew(page, matrices):
     before, begin, rest = page.read_text().partition(BEGIN)
-    _, end, after = rest.partition(END)
+    before_end, end, after = rest.partition(END)
     if not (begin and end):
         sys.exit(f"error: {page} has no lines {BEGIN.strip()} and {END.strip()}")
+    _, *old = re.split(r"^## Linux (\S+)\n", before_end, flags=re.MULTILINE)
+    matrices = {kernel: f"## Linux {kernel}\n{text}".rstrip() + "\n" for kernel, text in pairs(old)} | matrices
+    text = "\n".join(matrices[kernel] for kernel in sorted(matrices, key=version, reverse=True))
     page.write_text(f"{before}{begin}\n{text}\n{end}{after}")
+
+
+def pairs(flat):
+    return zip(flat[::2], flat[1::2], strict=True)
 
 
 def version(kernel):

@@ -4,6 +4,7 @@
 #
 #   each SECONDS seed SEED
 #   cell POLICY LOAD GAP LEAST MOST LOST
+#   replaced POLICY LOADERS
 #
 # with the longest time in ms in which one of the spinning threads did not run, the least and the largest part of a core
 # that one of them had, in percent, and the threads that did not end. `ended POLICY REASON` if the kernel ejected it. The last
@@ -77,14 +78,32 @@ hotplug() {
 	done
 }
 
-
+# The kernel freezes all threads and schedules them itself meanwhile; then the shared file system refuses to sleep.
+suspend() {
+	while :; do
+		echo freeze >/sys/power/state
+		sleep 0.3
+	done 2>/dev/null
+}
+# Each loader replaces the one before, in a session of its own, so that the last one outlives the load.
+replaces() {
+	forks &
+	while [ "$policy" != kernel ]; do
+		setsid "$H" run "$policy" --replace 2>/tmp/replacing &
+		echo $! >/tmp/loader
+		until grep -q "is running" /tmp/replacing; do sleep 0.1; done
+		echo "$policy" >>/tmp/replaced
+	done
+	wait
+}
 # The loader is killed while the machine is busy.
 kills() {
-	[ "$policy" = kernel ] || { sleep 2; kill -9 "$(cat /tmp/loader)"; }
+	random $((SECONDS_EACH - 1))
+	[ "$policy" = kernel ] || { sleep $drawn; kill -9 "$(cat /tmp/loader)"; }
 	forks
 }
 
-LOADS=${LOADS:-nothing forks messages crowd renice affinity class cgroups cpusets fifo deadline memory hotplug kills}
+LOADS=${LOADS:-nothing forks messages crowd renice affinity class cgroups cpusets fifo deadline memory suspend hotplug replaces kills}
 
 if [ "$1" = load ]; then
 	policy=$2
@@ -160,6 +179,8 @@ for policy; do
 		cell "$load"
 		[ "$load" != kills ] || [ "$policy" = kernel ] || start
 	done
+	[ ! -s /tmp/replaced ] || echo "replaced $policy $(wc -l </tmp/replaced)"
+	: >/tmp/replaced
 	[ "$policy" = kernel ] || { schedules && kill -TERM "$(cat /tmp/loader)" && wait; }
 done
 echo end
