@@ -85,14 +85,22 @@ suspend() {
 		sleep 0.3
 	done 2>/dev/null
 }
+takes_over() { # waits until the loader has replaced the one before
+	n=0
+	until grep -q "is running" /tmp/replacing; do
+		n=$((n + 1))
+		[ $n -lt 300 ] || return
+		sleep 0.2
+	done
+	cat /tmp/loader >>/tmp/replaced
+}
 # Each loader replaces the one before, in a session of its own, so that the last one outlives the load.
 replaces() {
 	forks &
 	while [ "$policy" != kernel ]; do
 		setsid "$H" run "$policy" --replace 2>/tmp/replacing &
 		echo $! >/tmp/loader
-		until grep -q "is running" /tmp/replacing; do sleep 0.1; done
-		echo "$policy" >>/tmp/replaced
+		takes_over
 	done
 	wait
 }
@@ -140,6 +148,7 @@ cell() { # cell LOAD: prints its line
 	lost=0
 	sleep "$SECONDS_EACH"
 	kill -9 -$disturber
+	[ "$1" != replaces ] || [ "$policy" = kernel ] || takes_over
 	# What a load says is an error; play prints its results.
 	grep -v "^ \|:$\|^$" /tmp/load | head -n 3 | sed "s/^/  | $1: /"
 	for online in /sys/devices/system/cpu/cpu*/online; do echo 1 >"$online"; done
@@ -179,8 +188,8 @@ for policy; do
 		cell "$load"
 		[ "$load" != kills ] || [ "$policy" = kernel ] || start
 	done
-	[ ! -s /tmp/replaced ] || echo "replaced $policy $(wc -l </tmp/replaced)"
+	[ ! -s /tmp/replaced ] || echo "replaced $policy $(sort -u /tmp/replaced | wc -l)"
 	: >/tmp/replaced
-	[ "$policy" = kernel ] || { schedules && kill -TERM "$(cat /tmp/loader)" && wait; }
+	[ "$policy" = kernel ] || { schedules && kill -TERM "$(cat /tmp/loader)" && gone; } || echo "ended $policy: it does not stop"
 done
 echo end

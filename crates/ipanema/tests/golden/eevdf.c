@@ -137,11 +137,11 @@ struct eevdf_core {
 	/* cfs.ipa:63 */
 	int64_t excess;
 	/*
-	 * eevdf.ipa:30
+	 * eevdf.ipa:32
 	 * Weighted mean of the vruntimes of the core's threads, and their weight, as of its last event.
 	 */
 	nsec_t mean;
-	/* eevdf.ipa:31 */
+	/* eevdf.ipa:33 */
 	int64_t weights;
 };
 
@@ -188,19 +188,25 @@ struct eevdf_thread {
 	nsec_t rest;
 	/*
 	 * eevdf.ipa:21
+	 * Weight of the thread then. Both are in virtual time, which passes faster for less weight.
+	 */
+	int64_t weighed;
+	/*
+	 * eevdf.ipa:23
 	 * Vruntime up to which a woken thread with an earlier deadline does not preempt it (RUN_TO_PARITY).
 	 */
 	nsec_t protected;
 	/*
-	 * eevdf.ipa:23
+	 * eevdf.ipa:25
 	 * Position in the queue: the deadline, or behind all eligible threads.
 	 */
 	nsec_t order;
 	/*
-	 * eevdf.ipa:25
-	 * It was ready before; it keeps `rest`; it went to sleep ahead of the mean.
+	 * eevdf.ipa:27
+	 * It was ready before; it sleeps; it keeps `rest`; it went to sleep ahead of the mean.
 	 */
 	bool known;
+	bool sleeps;
 	bool moved;
 	bool delayed;
 };
@@ -244,6 +250,7 @@ static __attribute__((unused)) void eevdf_init_thread(void SAAKM_MEM *attrs)
 	p->home = SAAKM_NO_CORE;
 	p->ran = -1 * SAAKM_S;
 	p->recent = SAAKM_NO_CORE;
+	p->weighed = 1024;
 }
 
 SAAKM_LOCAL int64_t eevdf_busy_load(saakm_t s, core_t c);
@@ -267,7 +274,7 @@ SAAKM_LOCAL core_t eevdf_search(saakm_t s, thread_t t, core_t target, core_t wak
 static void eevdf_pull(saakm_t s, core_t dst, set_t from);
 
 /*
- * eevdf.ipa:34
+ * eevdf.ipa:36
  * t => c.ready
  */
 SAAKM_ENTER(eevdf_enter_ready)
@@ -1073,7 +1080,7 @@ SAAKM_LOCAL void eevdf_stay_or_go(saakm_t s, thread_t t)
 }
 
 /*
- * eevdf.ipa:39
+ * eevdf.ipa:41
  * Virtual length of a slice.
  */
 SAAKM_LOCAL nsec_t eevdf_ask(saakm_t s, thread_t t)
@@ -1082,7 +1089,7 @@ SAAKM_LOCAL nsec_t eevdf_ask(saakm_t s, thread_t t)
 }
 
 /*
- * eevdf.ipa:44
+ * eevdf.ipa:46
  * Updates the mean of core c, after its current thread was charged. Sums at most 64 waiting threads.
  */
 SAAKM_LOCAL void eevdf_survey(saakm_t s, core_t c)
@@ -1112,7 +1119,7 @@ SAAKM_LOCAL void eevdf_survey(saakm_t s, core_t c)
 }
 
 /*
- * eevdf.ipa:61
+ * eevdf.ipa:63
  * The mean of core c now.
  */
 SAAKM_LOCAL nsec_t eevdf_mean_now(saakm_t s, core_t c)
@@ -1130,7 +1137,7 @@ SAAKM_LOCAL nsec_t eevdf_mean_now(saakm_t s, core_t c)
 	return eevdf_core(s, c)->mean + ran;
 }
 
-/* eevdf.ipa:68 */
+/* eevdf.ipa:70 */
 SAAKM_LOCAL nsec_t eevdf_bounded(saakm_t s, thread_t t, nsec_t lag)
 {
 	nsec_t most = saakm_div((eevdf_state(s)->slice + 4 * SAAKM_MS) * 1024, saakm_weight(t));
@@ -1138,7 +1145,7 @@ SAAKM_LOCAL nsec_t eevdf_bounded(saakm_t s, thread_t t, nsec_t lag)
 }
 
 /*
- * eevdf.ipa:74
+ * eevdf.ipa:76
  * Notes the lag of a thread that has just stopped.
  */
 SAAKM_LOCAL void eevdf_depart(saakm_t s, thread_t t)
@@ -1150,14 +1157,33 @@ SAAKM_LOCAL void eevdf_depart(saakm_t s, thread_t t)
 				* eevdf_core(s, c)->weights,
 				eevdf_core(s, c)->weights + saakm_weight(t)));
 	eevdf_thread(t)->rest = eevdf_thread(t)->deadline - eevdf_thread(t)->vruntime;
+	eevdf_thread(t)->weighed = saakm_weight(t);
 }
 
 /*
- * eevdf.ipa:82
+ * eevdf.ipa:85
+ * The weight of t has changed since (reweight_entity).
+ */
+SAAKM_LOCAL void eevdf_reweigh(saakm_t s, thread_t t)
+{
+	(void)s;
+
+	eevdf_thread(t)->lag = saakm_div(eevdf_thread(t)->lag * eevdf_thread(t)->weighed,
+			saakm_weight(t));
+	eevdf_thread(t)->rest = saakm_div(eevdf_thread(t)->rest * eevdf_thread(t)->weighed,
+			saakm_weight(t));
+	eevdf_thread(t)->weighed = saakm_weight(t);
+}
+
+/*
+ * eevdf.ipa:92
  * Places t at its lag from the mean (place_entity). Without others there is nothing to be behind.
  */
 SAAKM_LOCAL void eevdf_on_enqueue(saakm_t s, thread_t t, core_t c)
 {
+	if (eevdf_thread(t)->weighed != saakm_weight(t)) {
+		eevdf_reweigh(s, t);
+	}
 	nsec_t v = eevdf_mean_now(s, c);
 	int64_t others = saakm_nr_running(s, c) > 0 ? eevdf_core(s, c)->weights : 0LL;
 	nsec_t lag = others > 0
@@ -1202,7 +1228,7 @@ SAAKM_LOCAL void eevdf_on_enqueue(saakm_t s, thread_t t, core_t c)
 	eevdf_core(s, c)->weights = others + saakm_weight(t);
 }
 
-/* eevdf.ipa:107 */
+/* eevdf.ipa:118 */
 SAAKM_LOCAL void eevdf_on_schedule(saakm_t s, core_t c)
 {
 	thread_t t = saakm_first(s, c, EEVDF_QUEUE_READY);
@@ -1216,7 +1242,7 @@ SAAKM_LOCAL void eevdf_on_schedule(saakm_t s, core_t c)
 	}
 }
 
-/* eevdf.ipa:116 */
+/* eevdf.ipa:127 */
 SAAKM_LOCAL void eevdf_on_tick(saakm_t s, thread_t t)
 {
 	core_t c = saakm_core(t);
@@ -1232,7 +1258,7 @@ SAAKM_LOCAL void eevdf_on_tick(saakm_t s, thread_t t)
 	}
 }
 
-/* eevdf.ipa:128 */
+/* eevdf.ipa:139 */
 SAAKM_LOCAL void eevdf_on_yield(saakm_t s, thread_t t)
 {
 	eevdf_charge(s, t);
@@ -1243,7 +1269,7 @@ SAAKM_LOCAL void eevdf_on_yield(saakm_t s, thread_t t)
 	eevdf_enter_ready(s, t, saakm_core(t), EEVDF_REASON_NONE);
 }
 
-/* eevdf.ipa:137 */
+/* eevdf.ipa:148 */
 SAAKM_LOCAL void eevdf_on_preempt(saakm_t s, thread_t t)
 {
 	eevdf_charge(s, t);
@@ -1252,17 +1278,18 @@ SAAKM_LOCAL void eevdf_on_preempt(saakm_t s, thread_t t)
 	eevdf_stay_or_go(s, t);
 }
 
-/* eevdf.ipa:144 */
+/* eevdf.ipa:155 */
 SAAKM_LOCAL void eevdf_on_block(saakm_t s, thread_t t)
 {
 	eevdf_charge(s, t);
 	eevdf_depart(s, t);
+	eevdf_thread(t)->sleeps = true;
 	eevdf_thread(t)->delayed = eevdf_thread(t)->lag < 0 && saakm_nr_ready(s, saakm_core(t)) > 0;
 	saakm_blocked(s, t);
 }
 
 /*
- * eevdf.ipa:154
+ * eevdf.ipa:166
  * Number of threads that may run on a node before a fork leaves it.
  */
 SAAKM_LOCAL int64_t eevdf_allowed(saakm_t s, core_t c)
@@ -1276,7 +1303,7 @@ SAAKM_LOCAL int64_t eevdf_allowed(saakm_t s, core_t c)
 			: dies);
 }
 
-/* eevdf.ipa:159 */
+/* eevdf.ipa:171 */
 SAAKM_LOCAL bool eevdf_may_leave_node(saakm_t s, thread_t t, core_t c)
 {
 	if (eevdf_idle_in(s, t, saakm_numa(s, c)) == 0) {
@@ -1291,7 +1318,7 @@ SAAKM_LOCAL bool eevdf_may_leave_node(saakm_t s, thread_t t, core_t c)
 	return d != NULL;
 }
 
-/* eevdf.ipa:164 */
+/* eevdf.ipa:176 */
 SAAKM_LOCAL bool eevdf_leaves_node(saakm_t s, thread_t t, core_t c, domain_t d)
 {
 	return eevdf_idle_in(s, t, d) == 0 ? eevdf_leaves(s, t, saakm_numa(s, c), d)
@@ -1299,7 +1326,7 @@ SAAKM_LOCAL bool eevdf_leaves_node(saakm_t s, thread_t t, core_t c, domain_t d)
 }
 
 /*
- * eevdf.ipa:169
+ * eevdf.ipa:181
  * True if d has more idle cores than the node of c, unless few threads run there and the difference is small.
  */
 SAAKM_SHARED_3(bool, eevdf_roomier, thread_t, t, core_t, c, domain_t, d)
@@ -1323,12 +1350,18 @@ SAAKM_SHARED_3(bool, eevdf_roomier, thread_t, t, core_t, c, domain_t, d)
 }
 
 /*
- * eevdf.ipa:176
+ * eevdf.ipa:188
  * A thread that went to sleep ahead of the mean is still in its core's queue until the mean has
  * reached it (delayed dequeue). So it has no placement, or no lag.
  */
 SAAKM_LOCAL void eevdf_on_unblock(saakm_t s, thread_t t, core_t waker)
 {
+	if (!eevdf_thread(t)->sleeps) {
+		eevdf_charge(s, t);
+		eevdf_depart(s, t);
+		eevdf_thread(t)->moved = true;
+	}
+	eevdf_thread(t)->sleeps = false;
 	core_t prev = saakm_core(t);
 	if (eevdf_thread(t)->delayed) {
 		if (saakm_has(saakm_affinity(t), prev) && saakm_nr_running(s, prev) > 0
@@ -1343,7 +1376,7 @@ SAAKM_LOCAL void eevdf_on_unblock(saakm_t s, thread_t t, core_t waker)
 }
 
 /*
- * eevdf.ipa:189
+ * eevdf.ipa:208
  * The previous core, if that is idle.
  */
 SAAKM_LOCAL core_t eevdf_choose_target(saakm_t s, thread_t t, core_t waker)
@@ -1353,7 +1386,7 @@ SAAKM_LOCAL core_t eevdf_choose_target(saakm_t s, thread_t t, core_t waker)
 }
 
 /*
- * eevdf.ipa:194
+ * eevdf.ipa:213
  * Searches fewer cores the more of the die is busy (SIS_UTIL), none above 85%.
  */
 SAAKM_LOCAL core_t eevdf_search(saakm_t s, thread_t t, core_t target, core_t waker)
@@ -1407,7 +1440,7 @@ SAAKM_LOCAL core_t eevdf_search(saakm_t s, thread_t t, core_t target, core_t wak
 	return found != SAAKM_NO_CORE ? found : target;
 }
 
-/* eevdf.ipa:212 */
+/* eevdf.ipa:231 */
 SAAKM_SHARED_2(bool, eevdf_pull_can_steal_core, core_t, dst, core_t, src)
 {
 	return saakm_nr_ready(s, src) > 0 && saakm_nr_running(s, src) >= 2
@@ -1415,7 +1448,7 @@ SAAKM_SHARED_2(bool, eevdf_pull_can_steal_core, core_t, dst, core_t, src)
 				|| eevdf_crowded(s, saakm_llc(s, src)));
 }
 
-/* eevdf.ipa:215 */
+/* eevdf.ipa:234 */
 SAAKM_SHARED_2(int64_t, eevdf_pull_select_core, core_t, dst, core_t, src)
 {
 	(void)dst;
@@ -1423,20 +1456,20 @@ SAAKM_SHARED_2(int64_t, eevdf_pull_select_core, core_t, dst, core_t, src)
 	return saakm_nr_running(s, src);
 }
 
-/* eevdf.ipa:216 */
+/* eevdf.ipa:235 */
 SAAKM_SHARED_2(bool, eevdf_pull_steal_thread, core_t, dst, thread_t, t)
 {
 	return saakm_has(saakm_affinity(t), dst) && !eevdf_hot(s, t, dst)
 			&& eevdf_excess_of(s, t, dst) > saakm_weight(t);
 }
 
-/* eevdf.ipa:217 */
+/* eevdf.ipa:236 */
 SAAKM_SHARED_2(bool, eevdf_pull_stop, core_t, dst, int64_t, stolen)
 {
 	return stolen > 0 && stolen >= eevdf_core(s, dst)->budget;
 }
 
-/* eevdf.ipa:218 */
+/* eevdf.ipa:237 */
 SAAKM_LOCAL void eevdf_pull_move(saakm_t s, core_t dst, thread_t t)
 {
 	if (eevdf_core(s, dst)->budget > 1) {
@@ -1446,12 +1479,13 @@ SAAKM_LOCAL void eevdf_pull_move(saakm_t s, core_t dst, thread_t t)
 	eevdf_thread(t)->lag = eevdf_bounded(s, t,
 			eevdf_core(s, saakm_core(t))->min_vruntime - eevdf_thread(t)->vruntime);
 	eevdf_thread(t)->rest = eevdf_thread(t)->deadline - eevdf_thread(t)->vruntime;
+	eevdf_thread(t)->weighed = saakm_weight(t);
 	eevdf_thread(t)->moved = true;
 	eevdf_enter_ready(s, t, dst, EEVDF_REASON_BALANCE);
 }
 
 /*
- * eevdf.ipa:211
+ * eevdf.ipa:230
  * dst takes threads while a core has more weight than dst would have with the thread. They keep
  * their lag.
  */
@@ -1503,7 +1537,7 @@ SAAKM_STEAL(eevdf_pull, dst, from)
 	}
 }
 
-/* eevdf.ipa:228 */
+/* eevdf.ipa:248 */
 SAAKM_LOCAL void eevdf_on_newly_idle(saakm_t s, core_t c)
 {
 	if (eevdf_core(s, c)->usual_idle < eevdf_state(s)->balance_cost) {
