@@ -64,9 +64,9 @@ check "a machine without one is warned about" says "no power profile" cat /tmp/p
 mount -t tmpfs none /sys/firmware && mkdir /sys/firmware/acpi
 profile() { echo "$1" >/sys/firmware/acpi/platform_profile; sleep 2; }
 profile low-power
-check "s_max is 0 while the machine saves power" says "s_max.* 0" "$H" status
+check "s_max is 0 while the machine saves power" says "changed:.*s_max=0" "$H" status
 profile balanced
-check "and then what it was" says "s_max.* 8ms" "$H" status
+check "and then what it was" says "s_max=8ms" "$H" status
 umount /sys/firmware
 "$H" stop
 check "nest is gone" gone
@@ -174,17 +174,20 @@ check "it ends well" wait $nest
 check "it reported the reload" says "loaded again, for 3 cores" cat /tmp/nest.log
 check "SysRq-S ends a policy, and the loader says so" says "SysRq-S" sh -c "$H run cfs & p=\$!; n=0; until grep -q cfs /sys/kernel/sched_ext/root/ops 2>/dev/null || [ \$n -gt 600 ]; do sleep 0.2; n=\$((n + 1)); done; echo S >/proc/sysrq-trigger; wait \$p; [ \$? = 1 ]"
 
-"$H" run "$(dirname "$0")/loses.ipa" --watchdog 5s 2>/tmp/loses.log &
-loses=$!
-# The guest compiles it first.
-check "a policy that loses threads starts" until_is loses 3000
-nice -n 10 sh -c 'sleep 0.1; exit 3' &
-lost=$!
-check "it is ejected" gone
-check "its loader ends with an error" status 1 wait $loses
-check "it reports the stall" says "failed to run for" cat /tmp/loses.log
-check "the lost thread runs again" status 3 wait $lost
-check "threads run then as well" alive
+# Not in a guest without clang, such as that of arm64.
+if command -v clang-19 >/dev/null; then
+	"$H" run "$(dirname "$0")/loses.ipa" --watchdog 5s 2>/tmp/loses.log &
+	loses=$!
+	# The guest compiles it first.
+	check "a policy that loses threads starts" until_is loses 3000
+	nice -n 10 sh -c 'sleep 0.1; exit 3' &
+	lost=$!
+	check "it is ejected" gone
+	check "its loader ends with an error" status 1 wait $loses
+	check "it reports the stall" says "failed to run for" cat /tmp/loses.log
+	check "the lost thread runs again" status 3 wait $lost
+	check "threads run then as well" alive
+fi
 
 if command -v script >/dev/null; then
 	"$H" run nest 2>/tmp/nest.log &
