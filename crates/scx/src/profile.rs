@@ -59,7 +59,9 @@ mod tests {
     #[test]
     fn a_machine_saves_power_if_its_profile_or_preference_says_so() {
         let root = tempfile::tempdir().unwrap();
-        let write = |file: &str, text: &str| hearth_base::file::write(&root.path().join(file), text.as_bytes()).unwrap();
+        let write = |file: &str, text: &str| {
+            hearth_base::file::write(&root.path().join(file), text.as_bytes()).unwrap()
+        };
         for file in [PLATFORM, PREFERENCE] {
             std::fs::create_dir_all(root.path().join(file).parent().unwrap()).unwrap();
         }
