@@ -89,7 +89,7 @@ takes_over() { # waits until the loader has replaced the one before
 	n=0
 	until grep -q "is running" /tmp/replacing; do
 		n=$((n + 1))
-		[ $n -lt 300 ] || return
+		[ $n -lt 600 ] || return
 		sleep 0.2
 	done
 	cat /tmp/loader >>/tmp/replaced
@@ -107,7 +107,7 @@ replaces() {
 # The loader is killed while the machine is busy.
 kills() {
 	random $((SECONDS_EACH - 1))
-	[ "$policy" = kernel ] || { sleep $drawn; kill -9 "$(cat /tmp/loader)"; }
+	[ "$policy" = kernel ] || { sleep $drawn; kill -9 "$("$H" status --json | tr , '\n' | sed -n 's/.*"pid": *\([0-9]*\).*/\1/p')"; }
 	forks
 }
 
@@ -190,6 +190,6 @@ for policy; do
 	done
 	[ ! -s /tmp/replaced ] || echo "replaced $policy $(sort -u /tmp/replaced | wc -l)"
 	: >/tmp/replaced
-	[ "$policy" = kernel ] || { schedules && kill -TERM "$(cat /tmp/loader)" && gone; } || echo "ended $policy: it does not stop"
+	[ "$policy" = kernel ] || { schedules && "$H" stop 2>/dev/null && gone; } || echo "ended $policy: it does not stop"
 done
 echo end
