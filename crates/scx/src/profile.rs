@@ -19,7 +19,7 @@ pub fn saves_power(root: &Path) -> Option<bool> {
 }
 
 /// Parameters that have other values while the machine saves power.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Saving {
     /// Index of a parameter, and its value meanwhile.
     values: Vec<(usize, i64)>,

@@ -31,8 +31,8 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// Poll interval for scheduler exit.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
-/// Interval at which the power profile and a whole cgroup are looked at. The cgroup's moves are known at once; this finds threads that changed their class
-/// themselves, and moves that did not fit into the ring buffer.
+/// Interval at which the power profile and a whole cgroup are looked at. The cgroup's moves are known at once; this finds
+/// threads that changed their class themselves, and moves that did not fit into the ring buffer.
 const LOOK_INTERVAL: Duration = Duration::from_secs(1);
 /// Longest wait for the end of a replaced scheduler.
 const REPLACE_TIMEOUT: Duration = Duration::from_secs(15);
@@ -68,7 +68,8 @@ pub struct Options {
     pub cost: bool,
     /// Longest wait of a ready thread before the kernel ejects the policy [default: the kernel's 30 s].
     pub watchdog: Option<Duration>,
-    /// Index of a parameter, and its value while the machine's power profile saves power.
+    /// Index of a parameter, and its value while the machine's power profile saves power. Excludes `log`: parameters must
+    /// not change while a log is being written.
     pub power_save: Vec<(usize, i64)>,
     /// Called with the number of cores after a hot-plug, when the policy is loaded again.
     pub reloaded: Option<fn(usize)>,
@@ -333,7 +334,7 @@ impl Session {
 
     /// Sets the parameters of the machine's power profile.
     fn look_at_profile(&mut self) {
-        if self.saving.is_empty() || self.shared.logging.load(Ordering::Relaxed) {
+        if self.saving.is_empty() {
             return;
         }
         let Some(running) = &*self.shared.running() else { return };

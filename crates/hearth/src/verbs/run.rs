@@ -33,8 +33,9 @@ pub struct Args {
     #[arg(long)]
     replace: bool,
 
-    /// Set a parameter while the machine's power profile saves power: `s_max=0ms` lets Nest spin only otherwise. Repeatable
-    #[arg(long, value_name = "NAME=VALUE")]
+    /// Set a parameter while the machine's power profile saves power, and reset it afterwards: `s_max=0ms` keeps Nest from
+    /// spinning then. Repeatable
+    #[arg(long, value_name = "NAME=VALUE", conflicts_with = "log")]
     power_save: Vec<Assignment>,
 
     #[command(flatten)]
@@ -112,7 +113,7 @@ impl Args {
         );
         warn(&session, &name);
         if session.misses_power_profile() {
-            eprintln!("warning: this machine has no power profile, so --power-save has no effect");
+            eprintln!("warning: this machine has no power profile, so `--power-save` has no effect");
         }
         warn_of_limits(&session.ignored_limits(), &name);
         notify(&[NotifyState::Ready, NotifyState::Status(&format!("{name} schedules"))]);
