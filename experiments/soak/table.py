@@ -80,17 +80,13 @@ def main():
 
 def renew(page, matrices):
     before, begin, rest = page.read_text().partition(BEGIN)
-    before_end, end, after = rest.partition(END)
+    old, end, after = rest.partition(END)
     if not (begin and end):
         sys.exit(f"error: {page} has no lines {BEGIN.strip()} and {END.strip()}")
-    _, *old = re.split(r"^## Linux (\S+)\n", before_end, flags=re.MULTILINE)
-    matrices = {kernel: f"## Linux {kernel}\n{text}".rstrip() + "\n" for kernel, text in pairs(old)} | matrices
+    kept = re.findall(r"^(## Linux (\S+)\n.*?)\s*(?=^## |\Z)", old, flags=re.MULTILINE | re.DOTALL)
+    matrices = {kernel: f"{text}\n" for text, kernel in kept} | matrices
     text = "\n".join(matrices[kernel] for kernel in sorted(matrices, key=version, reverse=True))
     page.write_text(f"{before}{begin}\n{text}\n{end}{after}")
-
-
-def pairs(flat):
-    return zip(flat[::2], flat[1::2], strict=True)
 
 
 def version(kernel):

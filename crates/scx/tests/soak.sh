@@ -89,7 +89,7 @@ takes_over() { # waits until the loader has replaced the one before
 	n=0
 	until grep -q "is running" /tmp/replacing; do
 		n=$((n + 1))
-		[ $n -lt 600 ] || return
+		[ $n -lt 600 ] || { echo "ended $policy: no loader takes over"; return; }
 		sleep 0.2
 	done
 	cat /tmp/loader >>/tmp/replaced
@@ -104,12 +104,8 @@ replaces() {
 	done
 	wait
 }
-# The loader is killed while the machine is busy.
-kills() {
-	random $((SECONDS_EACH - 1))
-	[ "$policy" = kernel ] || { sleep $drawn; kill -9 "$("$H" status --json | tr , '\n' | sed -n 's/.*"pid": *\([0-9]*\).*/\1/p')"; }
-	forks
-}
+# Meanwhile cell kills the loader.
+kills() { forks; }
 
 LOADS=${LOADS:-nothing forks messages crowd renice affinity class cgroups cpusets fifo deadline memory suspend hotplug replaces kills}
 
@@ -135,6 +131,17 @@ start() {
 
 # ---- cells -------------------------------------------------------------------------------------
 
+# Kills the loader at a random moment of the cell, another one for each policy, and waits for the cell's end.
+kill_loader() {
+	SEED=$((SEED + $(echo "$policy" | cksum | cut -d ' ' -f 1) % 65536))
+	random $((SECONDS_EACH * 10))
+	sleep $((drawn / 10)).$((drawn % 10))
+	kill -9 "$(cat /tmp/loader)"
+	gone || echo "ended $policy: it survives its loader"
+	rest=$((SECONDS_EACH * 10 - drawn))
+	sleep $((rest / 10)).$((rest % 10))
+}
+
 cell() { # cell LOAD: prints its line
 	spins=
 	for n in 1 2 3 4 5 6; do
@@ -146,7 +153,7 @@ cell() { # cell LOAD: prints its line
 	setsid sh "$0" "$H" "$SEED" "$SECONDS_EACH" load "$policy" "$1" $spins >/tmp/load 2>&1 &
 	disturber=$!
 	lost=0
-	sleep "$SECONDS_EACH"
+	if [ "$1" = kills ] && [ "$policy" != kernel ]; then kill_loader; else sleep "$SECONDS_EACH"; fi
 	kill -9 -$disturber
 	[ "$1" != replaces ] || [ "$policy" = kernel ] || takes_over
 	# What a load says is an error; play prints its results.
@@ -186,12 +193,7 @@ for policy; do
 			break
 		fi
 		cell "$load"
-		if [ "$load" = kills ] && [ "$policy" != kernel ]; then
-			# On a busy machine the time may have been over before the kill.
-			"$H" stop 2>/dev/null
-			gone
-			start
-		fi
+		[ "$load" != kills ] || [ "$policy" = kernel ] || start
 	done
 	[ ! -s /tmp/replaced ] || echo "replaced $policy $(sort -u /tmp/replaced | wc -l)"
 	: >/tmp/replaced
