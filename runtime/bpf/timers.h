@@ -35,9 +35,9 @@ struct saakm_timer {
  * Moves the entry of a thread from the DSQ of core `from` to where its slot says. Fails if the
  * entry is gone or the thread is no longer READY. `cpu` is the core that counts a failure.
  *
- * The kernel moves any entry of the iterator's DSQ, not only the current one. To look for the entry
- * would lock the DSQ once for each that is before it: as many timers as there are entries (400 that
- * one write woke) then hold up all cores that want to steal there (seconds, observed).
+ * The kernel moves any entry of the iterator's DSQ, not only the current one. A search for the entry
+ * would lock the DSQ once for each entry before it, and S_move may have a timer for each of 400
+ * entries.
  */
 SAAKM_GLOBAL int saakm_move_entry(u32 thread, u32 from, u32 queue, u32 cpu)
 {

@@ -49,6 +49,11 @@ fn cfs_avoids_recently_loaded_cores_at_fork_only() {
 }
 
 #[test]
+fn eevdf_keeps_the_lag_of_reniced_threads() {
+    scenario("eevdf", Some(emitted("eevdf")));
+}
+
+#[test]
 fn nest_keeps_its_nests() {
     scenario("nest", Some(emitted("nest")));
 }

@@ -1180,7 +1180,10 @@ SAAKM_LOCAL void nest_on_newly_idle(saakm_t s, core_t c)
 	}
 }
 
-/* cfs.ipa:395 */
+/*
+ * cfs.ipa:396
+ * c pulls at most this many threads.
+ */
 SAAKM_LOCAL void nest_gather(saakm_t s, core_t c, set_t from, int64_t most)
 {
 	nest_core(s, c)->budget = most;
@@ -1188,7 +1191,7 @@ SAAKM_LOCAL void nest_gather(saakm_t s, core_t c, set_t from, int64_t most)
 	nest_pull(s, c, from);
 }
 
-/* cfs.ipa:401 */
+/* cfs.ipa:402 */
 SAAKM_LOCAL void nest_on_balance(saakm_t s, core_t c)
 {
 	thread_t t = saakm_current(s, c);
@@ -1211,7 +1214,7 @@ SAAKM_LOCAL void nest_on_balance(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:412
+ * cfs.ipa:413
  * Periodic balancing of core c, `factor` times as seldom as that of an idle core. One core of a die at
  * a time balances with other dies (should_we_balance).
  */
@@ -1255,7 +1258,7 @@ SAAKM_LOCAL void nest_periodic(saakm_t s, core_t c, int64_t factor)
 }
 
 /*
- * cfs.ipa:429
+ * cfs.ipa:430
  * Sends t, which runs alone on c, to a core with more room, after as long as an idle core takes to fail
  * four times on its die, or five times among dies. Then every second attempt takes one (active_load_balance).
  */
@@ -1288,7 +1291,7 @@ SAAKM_LOCAL void nest_spread(saakm_t s, thread_t t, core_t c)
 }
 
 /*
- * cfs.ipa:446
+ * cfs.ipa:447
  * An idle core of the die whose hyperthreads sleep, if those of c all run.
  */
 SAAKM_LOCAL core_t nest_roomier_on_die(saakm_t s, thread_t t, core_t c)
@@ -1305,7 +1308,7 @@ SAAKM_LOCAL core_t nest_roomier_on_die(saakm_t s, thread_t t, core_t c)
 }
 
 /*
- * cfs.ipa:452
+ * cfs.ipa:453
  * An idle core of the die with the most idle cores, if that has at least two more than that of c.
  */
 SAAKM_LOCAL core_t nest_roomier_elsewhere(saakm_t s, thread_t t, core_t c)
@@ -1346,7 +1349,7 @@ SAAKM_LOCAL core_t nest_roomier_elsewhere(saakm_t s, thread_t t, core_t c)
 }
 
 /*
- * cfs.ipa:463
+ * cfs.ipa:464
  * A preempted thread stays, unless active balance has found it a core that is still idle.
  */
 SAAKM_LOCAL void nest_stay_or_go(saakm_t s, thread_t t)

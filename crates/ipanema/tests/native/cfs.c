@@ -56,5 +56,17 @@ int main(void)
 	EXPECT_REASON(t, "balance");
 	saakm_policy.newly_idle(&s, 2);
 	EXPECT(cores[2].nr_ready == 0);
+
+	/* A pull of many threads does not add up the weights of the queue again for each of them. */
+	occupy(4);
+	for (int i = 0; i < 40; i++) {
+		t = sleeper(4);
+		t->state = NEW;
+		op_ready(&s, &t->t, 4, 0, i, 0);
+	}
+	s.now += SAAKM_S;
+	visited = 0;
+	cfs_gather(&s, 5, &saakm_llc(&s, 5)->cores, 32);
+	EXPECT(cores[5].nr_ready == 20 && visited < 200);
 	return 0;
 }

@@ -33,6 +33,7 @@ static struct saakm_core cores[SAAKM_MAX_CORES];
 static struct task tasks[MAX_THREADS];
 static struct task *queues[SAAKM_MAX_CORES];
 static unsigned nr_tasks, preempted;
+static unsigned visited; /* threads that walks over queues have passed */
 static nsec_t warm[SAAKM_MAX_CORES];
 static struct saakm_set affinity_all;
 static char changes[4096];
@@ -143,6 +144,7 @@ static struct saakm_thread *op_next(struct saakm *i, struct saakm_thread *t)
 	struct task *next = ((struct task *)t)->next;
 
 	(void)i;
+	visited++;
 	return next ? &next->t : NULL;
 }
 
@@ -268,6 +270,7 @@ static struct task *create(void)
 	assert(nr_tasks <= MAX_THREADS);
 	task->t.tid = nr_tasks;
 	task->t.weight = 1024;
+	task->t.running_since = -1; /* run() counts */
 	task->t.affinity = &affinity_all;
 	task->t.attrs = zeroed(saakm_policy.thread_size);
 	saakm_policy.init_thread(task->t.attrs);
