@@ -119,6 +119,13 @@ struct saakm_set {
 	uint64_t word[SAAKM_SET_WORDS];
 };
 
+/* Values that a steal keeps while the ready queues that they are about do not change; `known` has a bit for each. */
+struct saakm_memo {
+	uint64_t known;
+	int64_t value[4];
+};
+typedef struct saakm_memo SAAKM_MEM *memo_t;
+
 /* An instance; a thread; a read-only set of cores; a read-only topology domain. */
 typedef struct saakm SAAKM_MEM *saakm_t;
 typedef struct saakm_thread SAAKM_MEM *thread_t;

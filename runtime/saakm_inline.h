@@ -238,6 +238,23 @@ static inline void saakm_exclude(struct saakm_set SAAKM_MEM *set, core_t c)
 	set->word[c / 64] &= ~(1ULL << (c % 64));
 }
 
+/* ---- memoised values of a steal ------------------------------------------------------------ */
+
+#define SAAKM_MEMO_CLEAR(memo) ((memo)->known = 0)
+
+/* Value number i, which is computed if it is not known. */
+#define SAAKM_MEMO_VALUE(memo, i, computed)                                                        \
+	({                                                                                         \
+		if (!((memo)->known & (1 << (i)))) {                                               \
+			(memo)->value[i] = (computed);                                             \
+			(memo)->known |= 1 << (i);                                                 \
+		}                                                                                  \
+		(memo)->value[i];                                                                  \
+	})
+
+/* Value number i is a sum, to which a move has added `more`. */
+#define SAAKM_MEMO_ADD(memo, i, more) ((memo)->value[i] += (more))
+
 /* ---- walks over a set ----------------------------------------------------------------------- */
 
 /*

@@ -274,6 +274,7 @@ enum { SAAKM_SCRATCH_BASE = __COUNTER__ + 1 };
 		&s->scratch[(n) - SAAKM_SCRATCH_BASE];                                             \
 	})
 #define SAAKM_SET(name) struct saakm_set SAAKM_MEM *const name = SAAKM_SCRATCH(__COUNTER__)
+#define SAAKM_MEMO(name) memo_t const name = (memo_t)SAAKM_SCRATCH(__COUNTER__)
 #define SAAKM_WALK_IN(s, walk) struct saakm_walk SAAKM_MEM *walk
 #define SAAKM_WALK_AT(s, walk) ((struct saakm_walk SAAKM_MEM *)SAAKM_SCRATCH(__COUNTER__))
 

@@ -199,6 +199,13 @@ uint32_t saakm_word_of(core_t c);
 /*@ assigns \nothing; ensures \result <==> bit(word, part(c)); */
 bool saakm_bit_of(uint64_t word, core_t c);
 
+/* Nothing is kept: that the values are those of the calls is believed. */
+typedef int memo_t;
+#define SAAKM_MEMO(name) const memo_t name = 0
+#define SAAKM_MEMO_CLEAR(memo) ((void)(memo))
+#define SAAKM_MEMO_VALUE(memo, i, computed) (computed)
+#define SAAKM_MEMO_ADD(memo, i, more) ((void)(memo))
+
 #define SAAKM_SET(name)                                                                            \
 	struct saakm_set name##_storage;                                                           \
 	struct saakm_set *const name = &name##_storage

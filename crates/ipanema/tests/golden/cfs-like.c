@@ -227,9 +227,10 @@ SAAKM_SHARED_2(int64_t, cfs_like_pull_select_core, core_t, dst, core_t, src)
 }
 
 /* family.ipa:123 */
-SAAKM_SHARED_2(bool, cfs_like_pull_steal_thread, core_t, dst, thread_t, t)
+SAAKM_SHARED_3(bool, cfs_like_pull_steal_thread, core_t, dst, thread_t, t, memo_t, memo)
 {
-	return cfs_like_load_of(s, saakm_core(t)) - cfs_like_load_of(s, dst)
+	return SAAKM_MEMO_VALUE(memo, 0, cfs_like_load_of(s, saakm_core(t)))
+			- SAAKM_MEMO_VALUE(memo, 1, cfs_like_load_of(s, dst))
 			> cfs_like_share_of(s, t) && saakm_has(saakm_affinity(t), dst);
 }
 
@@ -266,6 +267,7 @@ SAAKM_STEAL(cfs_like_pull, dst, from)
 	core_t src;
 	int64_t stolen = 0;
 	SAAKM_SET(candidates);
+	SAAKM_MEMO(memo);
 
 	/* First phase: candidate cores. */
 	SAAKM_ASSIGN(s, candidates, w, from->word[w]);
@@ -294,10 +296,11 @@ SAAKM_STEAL(cfs_like_pull, dst, from)
 		saakm_exclude(candidates, src);
 
 		/* Third phase: move threads, and check again because the state may have changed. */
+		SAAKM_MEMO_CLEAR(memo);
 		SAAKM_EACH_THREAD(s, t, src, CFS_LIKE_QUEUE_READY) {
 			if (!cfs_like_pull_can_steal_core(s, dst, src))
 				break;
-			if (!cfs_like_pull_steal_thread(s, dst, t))
+			if (!cfs_like_pull_steal_thread(s, dst, t, memo))
 				continue;
 			SAAKM_FROM(s, t);
 			cfs_like_pull_move(s, dst, t);
@@ -309,6 +312,7 @@ SAAKM_STEAL(cfs_like_pull, dst, from)
 			from_core = SAAKM_FORGET(from_core + 1);
 			if (cfs_like_pull_stop_core(s, dst, from_core))
 				break;
+			SAAKM_MEMO_CLEAR(memo);
 		}
 	}
 }

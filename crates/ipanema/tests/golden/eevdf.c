@@ -127,15 +127,10 @@ struct eevdf_core {
 	 */
 	core_t better;
 	/*
-	 * cfs.ipa:61
-	 * Most threads that the current pull takes; the core that it took the last one from, and the weight
-	 * that this core has more.
+	 * cfs.ipa:60
+	 * Most threads that the current pull takes.
 	 */
 	int64_t budget;
-	/* cfs.ipa:62 */
-	core_t source;
-	/* cfs.ipa:63 */
-	int64_t excess;
 	/*
 	 * eevdf.ipa:32
 	 * Weighted mean of the vruntimes of the core's threads, and their weight, as of its last event.
@@ -240,7 +235,6 @@ static __attribute__((unused)) void eevdf_init_core(void SAAKM_MEM *attrs)
 	p->last_machine = -10 * SAAKM_S;
 	p->better = SAAKM_NO_CORE;
 	p->budget = 1;
-	p->source = SAAKM_NO_CORE;
 }
 
 static __attribute__((unused)) void eevdf_init_thread(void SAAKM_MEM *attrs)
@@ -283,7 +277,7 @@ SAAKM_ENTER(eevdf_enter_ready)
 	saakm_ready(s, t, c, EEVDF_QUEUE_READY, eevdf_thread(t)->order, reason);
 }
 
-/* cfs.ipa:70 */
+/* cfs.ipa:67 */
 SAAKM_LOCAL nsec_t eevdf_vruntime_now(saakm_t s, thread_t t)
 {
 	return eevdf_thread(t)->vruntime
@@ -291,7 +285,7 @@ SAAKM_LOCAL nsec_t eevdf_vruntime_now(saakm_t s, thread_t t)
 				saakm_weight(t));
 }
 
-/* cfs.ipa:74 */
+/* cfs.ipa:71 */
 SAAKM_LOCAL void eevdf_charge(saakm_t s, thread_t t)
 {
 	eevdf_thread(t)->vruntime = eevdf_vruntime_now(s, t);
@@ -308,7 +302,7 @@ SAAKM_LOCAL void eevdf_charge(saakm_t s, thread_t t)
 	}
 }
 
-/* cfs.ipa:129 */
+/* cfs.ipa:126 */
 SAAKM_LOCAL void eevdf_on_terminate(saakm_t s, thread_t t)
 {
 	eevdf_charge(s, t);
@@ -320,7 +314,7 @@ SAAKM_LOCAL void eevdf_on_terminate(saakm_t s, thread_t t)
 }
 
 /*
- * cfs.ipa:140
+ * cfs.ipa:137
  * Load of a core. An idle core has no tick, so its load is updated only at intervals, and the
  * load left by exited threads counts until then.
  */
@@ -329,7 +323,7 @@ SAAKM_SHARED_1(int64_t, eevdf_recent, core_t, c)
 	return saakm_has(saakm_idle(s), c) ? eevdf_idle_load(s, c) : eevdf_busy_load(s, c);
 }
 
-/* cfs.ipa:144 */
+/* cfs.ipa:141 */
 SAAKM_LOCAL int64_t eevdf_busy_load(saakm_t s, core_t c)
 {
 	return 1024
@@ -337,7 +331,7 @@ SAAKM_LOCAL int64_t eevdf_busy_load(saakm_t s, core_t c)
 				saakm_now(s) - eevdf_core(s, c)->since, eevdf_state(s)->half_life);
 }
 
-/* cfs.ipa:148 */
+/* cfs.ipa:145 */
 SAAKM_LOCAL int64_t eevdf_idle_load(saakm_t s, core_t c)
 {
 	nsec_t last = saakm_now(s) - saakm_mod(saakm_now(s), eevdf_refresh_of(s, c));
@@ -345,7 +339,7 @@ SAAKM_LOCAL int64_t eevdf_idle_load(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:154
+ * cfs.ipa:151
  * Load of an idle core at `time`, without exited threads.
  */
 SAAKM_LOCAL int64_t eevdf_rest(saakm_t s, core_t c, nsec_t at)
@@ -356,7 +350,7 @@ SAAKM_LOCAL int64_t eevdf_rest(saakm_t s, core_t c, nsec_t at)
 }
 
 /*
- * cfs.ipa:159
+ * cfs.ipa:156
  * Idle cores balance their die at this interval, and update their load then.
  */
 SAAKM_LOCAL nsec_t eevdf_refresh_of(saakm_t s, core_t c)
@@ -367,7 +361,7 @@ SAAKM_LOCAL nsec_t eevdf_refresh_of(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:164
+ * cfs.ipa:161
  * Updates the load of a busy core: threads have exited or joined.
  */
 SAAKM_LOCAL void eevdf_update(saakm_t s, core_t c)
@@ -380,14 +374,14 @@ SAAKM_LOCAL void eevdf_update(saakm_t s, core_t c)
 	eevdf_core(s, c)->since = saakm_now(s);
 }
 
-/* cfs.ipa:171 */
+/* cfs.ipa:168 */
 SAAKM_LOCAL int64_t eevdf_joined(saakm_t s, core_t c, int64_t before)
 {
 	return saakm_min(before + eevdf_core(s, c)->joining, 1024);
 }
 
 /*
- * cfs.ipa:176
+ * cfs.ipa:173
  * A new thread starts with half of the load that its core has free (post_init_entity_util_avg).
  */
 SAAKM_LOCAL void eevdf_join(saakm_t s, thread_t t, core_t c)
@@ -396,7 +390,7 @@ SAAKM_LOCAL void eevdf_join(saakm_t s, thread_t t, core_t c)
 	eevdf_core(s, c)->joining += eevdf_thread(t)->util;
 }
 
-/* cfs.ipa:181 */
+/* cfs.ipa:178 */
 SAAKM_LOCAL void eevdf_on_enter_idle(saakm_t s, core_t c)
 {
 	eevdf_core(s, c)->past = eevdf_joined(s, c, eevdf_busy_load(s, c));
@@ -404,7 +398,7 @@ SAAKM_LOCAL void eevdf_on_enter_idle(saakm_t s, core_t c)
 	eevdf_core(s, c)->since = saakm_now(s);
 }
 
-/* cfs.ipa:187 */
+/* cfs.ipa:184 */
 SAAKM_LOCAL void eevdf_on_exit_idle(saakm_t s, core_t c)
 {
 	eevdf_core(s, c)->roomy = saakm_now(s);
@@ -419,7 +413,7 @@ SAAKM_LOCAL void eevdf_on_exit_idle(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:197
+ * cfs.ipa:194
  * Load with the threads that wait.
  */
 SAAKM_LOCAL int64_t eevdf_pressure(saakm_t s, core_t c)
@@ -427,7 +421,7 @@ SAAKM_LOCAL int64_t eevdf_pressure(saakm_t s, core_t c)
 	return saakm_nr_running(s, c) > 1 ? saakm_nr_running(s, c) * 1024 : eevdf_recent(s, c);
 }
 
-/* cfs.ipa:201 */
+/* cfs.ipa:198 */
 SAAKM_SHARED_1(int64_t, eevdf_load_of, domain_t, d)
 {
 	int64_t sum = 0;
@@ -440,7 +434,7 @@ SAAKM_SHARED_1(int64_t, eevdf_load_of, domain_t, d)
 }
 
 /*
- * cfs.ipa:208
+ * cfs.ipa:205
  * Number of idle cores of d that t may run on.
  */
 SAAKM_SHARED_2(int64_t, eevdf_idle_in, thread_t, t, domain_t, d)
@@ -450,7 +444,7 @@ SAAKM_SHARED_2(int64_t, eevdf_idle_in, thread_t, t, domain_t, d)
 }
 
 /*
- * cfs.ipa:213
+ * cfs.ipa:210
  * The group with the least rank is the idlest; between equals, the one with the least load.
  */
 SAAKM_LOCAL int64_t eevdf_rank(saakm_t s, thread_t t, domain_t d)
@@ -459,7 +453,7 @@ SAAKM_LOCAL int64_t eevdf_rank(saakm_t s, thread_t t, domain_t d)
 }
 
 /*
- * cfs.ipa:219
+ * cfs.ipa:216
  * True if t leaves the group `own` for the group `other` (find_idlest_group). If no core is idle
  * in either, load decides, with a margin.
  */
@@ -474,7 +468,7 @@ SAAKM_LOCAL bool eevdf_leaves(saakm_t s, thread_t t, domain_t own, domain_t othe
 }
 
 /*
- * cfs.ipa:227
+ * cfs.ipa:224
  * Core of d where t enters: the idle core that wakes up fastest, then the one that was idle for
  * the shortest time; else the least loaded core (find_idlest_group_cpu).
  */
@@ -516,7 +510,7 @@ SAAKM_SHARED_3(core_t, eevdf_enter, thread_t, t, domain_t, d, core_t, near)
 }
 
 /*
- * cfs.ipa:247
+ * cfs.ipa:244
  * Descends from node to die to hyperthread pair to core. Each step starts at the core that the
  * last one found.
  */
@@ -621,7 +615,7 @@ SAAKM_LOCAL core_t eevdf_choose_fork(saakm_t s, thread_t t, core_t parent)
 }
 
 /*
- * cfs.ipa:267
+ * cfs.ipa:264
  * The waker's core, if that is idle or has less load with the thread than the previous core with it
  * (wake_affine); else the previous core.
  */
@@ -642,7 +636,7 @@ SAAKM_LOCAL core_t eevdf__cfs_choose_target(saakm_t s, thread_t t, core_t waker)
 }
 
 /*
- * cfs.ipa:278
+ * cfs.ipa:275
  * Load that a wake-up compares; it includes that of sleeping threads.
  */
 SAAKM_LOCAL int64_t eevdf_weigh(saakm_t s, core_t c)
@@ -651,7 +645,7 @@ SAAKM_LOCAL int64_t eevdf_weigh(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:283
+ * cfs.ipa:280
  * Searches for an idle core on the target's die only (select_idle_sibling).
  */
 SAAKM_LOCAL core_t eevdf_choose_wakeup(saakm_t s, thread_t t, core_t waker)
@@ -687,7 +681,7 @@ SAAKM_LOCAL core_t eevdf_choose_wakeup(saakm_t s, thread_t t, core_t waker)
 }
 
 /*
- * cfs.ipa:309
+ * cfs.ipa:306
  * Load of t, decayed over its sleep.
  */
 SAAKM_LOCAL int64_t eevdf_asleep(saakm_t s, thread_t t)
@@ -697,7 +691,7 @@ SAAKM_LOCAL int64_t eevdf_asleep(saakm_t s, thread_t t)
 }
 
 /*
- * cfs.ipa:314
+ * cfs.ipa:311
  * c, or the nearest core that t may run on.
  */
 SAAKM_SHARED_2(core_t, eevdf_fallback, thread_t, t, core_t, c)
@@ -712,20 +706,20 @@ SAAKM_SHARED_2(core_t, eevdf_fallback, thread_t, t, core_t, c)
 	return choice;
 }
 
-/* cfs.ipa:318 */
+/* cfs.ipa:315 */
 SAAKM_LOCAL void eevdf_on_new(saakm_t s, thread_t t, core_t parent)
 {
 	eevdf_enter_ready(s, t, eevdf_choose_fork(s, t, parent), EEVDF_REASON_CFS);
 }
 
-/* cfs.ipa:322 */
+/* cfs.ipa:319 */
 SAAKM_LOCAL void eevdf__cfs_on_unblock(saakm_t s, thread_t t, core_t waker)
 {
 	eevdf_enter_ready(s, t, eevdf_choose_wakeup(s, t, waker), EEVDF_REASON_CFS);
 }
 
 /*
- * cfs.ipa:329
+ * cfs.ipa:326
  * A die with at most two threads is not balanced across dies (adjust_numa_imbalance).
  */
 SAAKM_SHARED_1(bool, eevdf_crowded, domain_t, die)
@@ -740,7 +734,7 @@ SAAKM_SHARED_1(bool, eevdf_crowded, domain_t, die)
 }
 
 /*
- * cfs.ipa:334
+ * cfs.ipa:331
  * Weight of the threads of a core.
  */
 SAAKM_SHARED_1(int64_t, eevdf_weight_of, core_t, c)
@@ -763,33 +757,7 @@ SAAKM_SHARED_1(int64_t, eevdf_weight_of, core_t, c)
 }
 
 /*
- * cfs.ipa:341
- * Weight that the core of t has more than dst. It is added up once for a pull, because many threads may wait.
- */
-SAAKM_LOCAL int64_t eevdf_excess_of(saakm_t s, thread_t t, core_t dst)
-{
-	core_t src = eevdf_core(s, dst)->source;
-
-	if (src != SAAKM_NO_CORE) {
-		if (src == saakm_core(t)) {
-			return eevdf_core(s, dst)->excess;
-		}
-	}
-	return eevdf_weight_of(s, saakm_core(t)) - eevdf_weight_of(s, dst);
-}
-
-/*
- * cfs.ipa:348
- * dst is about to take t.
- */
-SAAKM_LOCAL void eevdf_account(saakm_t s, thread_t t, core_t dst)
-{
-	eevdf_core(s, dst)->excess = eevdf_excess_of(s, t, dst) - 2 * saakm_weight(t);
-	eevdf_core(s, dst)->source = saakm_core(t);
-}
-
-/*
- * cfs.ipa:354
+ * cfs.ipa:338
  * Threads that ran recently move only after failures (cache_nice_tries).
  */
 SAAKM_LOCAL bool eevdf_hot(saakm_t s, thread_t t, core_t dst)
@@ -801,7 +769,7 @@ SAAKM_LOCAL bool eevdf_hot(saakm_t s, thread_t t, core_t dst)
 			<= (saakm_has(&saakm_llc(s, dst)->cores, saakm_core(t)) ? 2LL : 3LL);
 }
 
-/* cfs.ipa:377 */
+/* cfs.ipa:362 */
 SAAKM_SHARED_2(bool, eevdf_rotate_can_steal_core, core_t, dst, core_t, src)
 {
 	(void)dst;
@@ -810,7 +778,7 @@ SAAKM_SHARED_2(bool, eevdf_rotate_can_steal_core, core_t, dst, core_t, src)
 			&& eevdf_core(s, src)->failures > 0;
 }
 
-/* cfs.ipa:378 */
+/* cfs.ipa:363 */
 SAAKM_SHARED_2(int64_t, eevdf_rotate_select_core, core_t, dst, core_t, src)
 {
 	(void)dst;
@@ -818,14 +786,15 @@ SAAKM_SHARED_2(int64_t, eevdf_rotate_select_core, core_t, dst, core_t, src)
 	return saakm_nr_running(s, src);
 }
 
-/* cfs.ipa:379 */
-SAAKM_SHARED_2(bool, eevdf_rotate_steal_thread, core_t, dst, thread_t, t)
+/* cfs.ipa:364 */
+SAAKM_SHARED_3(bool, eevdf_rotate_steal_thread, core_t, dst, thread_t, t, memo_t, memo)
 {
 	return saakm_has(saakm_affinity(t), dst)
-			&& eevdf_weight_of(s, saakm_core(t)) * 100 > eevdf_weight_of(s, dst) * 117;
+			&& SAAKM_MEMO_VALUE(memo, 0, eevdf_weight_of(s, saakm_core(t))) * 100
+			> SAAKM_MEMO_VALUE(memo, 1, eevdf_weight_of(s, dst)) * 117;
 }
 
-/* cfs.ipa:382 */
+/* cfs.ipa:367 */
 SAAKM_SHARED_2(bool, eevdf_rotate_stop, core_t, dst, int64_t, stolen)
 {
 	(void)s;
@@ -834,7 +803,7 @@ SAAKM_SHARED_2(bool, eevdf_rotate_stop, core_t, dst, int64_t, stolen)
 	return stolen > 0;
 }
 
-/* cfs.ipa:383 */
+/* cfs.ipa:368 */
 SAAKM_LOCAL void eevdf_rotate_move(saakm_t s, core_t dst, thread_t t)
 {
 	eevdf_core(s, dst)->failures = 0;
@@ -842,7 +811,7 @@ SAAKM_LOCAL void eevdf_rotate_move(saakm_t s, core_t dst, thread_t t)
 }
 
 /*
- * cfs.ipa:376
+ * cfs.ipa:361
  * After failures dst takes one thread although then dst has more: threads that do not divide evenly
  * take turns (detach_tasks). A core that has just taken one keeps it.
  */
@@ -851,6 +820,7 @@ SAAKM_STEAL(eevdf_rotate, dst, from)
 	core_t src;
 	int64_t stolen = 0;
 	SAAKM_SET(candidates);
+	SAAKM_MEMO(memo);
 
 	/* First phase: candidate cores. */
 	SAAKM_ASSIGN(s, candidates, w, from->word[w]);
@@ -878,10 +848,11 @@ SAAKM_STEAL(eevdf_rotate, dst, from)
 		saakm_exclude(candidates, src);
 
 		/* Third phase: move threads, and check again because the state may have changed. */
+		SAAKM_MEMO_CLEAR(memo);
 		SAAKM_EACH_THREAD(s, t, src, EEVDF_QUEUE_READY) {
 			if (!eevdf_rotate_can_steal_core(s, dst, src))
 				break;
-			if (!eevdf_rotate_steal_thread(s, dst, t))
+			if (!eevdf_rotate_steal_thread(s, dst, t, memo))
 				continue;
 			SAAKM_FROM(s, t);
 			eevdf_rotate_move(s, dst, t);
@@ -890,22 +861,23 @@ SAAKM_STEAL(eevdf_rotate, dst, from)
 			stolen = SAAKM_FORGET(stolen + 1);
 			if (eevdf_rotate_stop(s, dst, stolen))
 				return;
+			SAAKM_MEMO_ADD(memo, 0, -saakm_weight(t));
+			SAAKM_MEMO_ADD(memo, 1, saakm_weight(t));
 		}
 	}
 }
 
 /*
- * cfs.ipa:396
+ * cfs.ipa:381
  * c pulls at most this many threads.
  */
 SAAKM_LOCAL void eevdf_gather(saakm_t s, core_t c, set_t from, int64_t most)
 {
 	eevdf_core(s, c)->budget = most;
-	eevdf_core(s, c)->source = SAAKM_NO_CORE;
 	eevdf_pull(s, c, from);
 }
 
-/* cfs.ipa:402 */
+/* cfs.ipa:386 */
 SAAKM_LOCAL void eevdf_on_balance(saakm_t s, core_t c)
 {
 	thread_t t = saakm_current(s, c);
@@ -928,7 +900,7 @@ SAAKM_LOCAL void eevdf_on_balance(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:413
+ * cfs.ipa:397
  * Periodic balancing of core c, `factor` times as seldom as that of an idle core. One core of a die at
  * a time balances with other dies (should_we_balance).
  */
@@ -972,7 +944,7 @@ SAAKM_LOCAL void eevdf_periodic(saakm_t s, core_t c, int64_t factor)
 }
 
 /*
- * cfs.ipa:430
+ * cfs.ipa:414
  * Sends t, which runs alone on c, to a core with more room, after as long as an idle core takes to fail
  * four times on its die, or five times among dies. Then every second attempt takes one (active_load_balance).
  */
@@ -1005,7 +977,7 @@ SAAKM_LOCAL void eevdf_spread(saakm_t s, thread_t t, core_t c)
 }
 
 /*
- * cfs.ipa:447
+ * cfs.ipa:431
  * An idle core of the die whose hyperthreads sleep, if those of c all run.
  */
 SAAKM_LOCAL core_t eevdf_roomier_on_die(saakm_t s, thread_t t, core_t c)
@@ -1022,7 +994,7 @@ SAAKM_LOCAL core_t eevdf_roomier_on_die(saakm_t s, thread_t t, core_t c)
 }
 
 /*
- * cfs.ipa:453
+ * cfs.ipa:437
  * An idle core of the die with the most idle cores, if that has at least two more than that of c.
  */
 SAAKM_LOCAL core_t eevdf_roomier_elsewhere(saakm_t s, thread_t t, core_t c)
@@ -1063,7 +1035,7 @@ SAAKM_LOCAL core_t eevdf_roomier_elsewhere(saakm_t s, thread_t t, core_t c)
 }
 
 /*
- * cfs.ipa:464
+ * cfs.ipa:448
  * A preempted thread stays, unless active balance has found it a core that is still idle.
  */
 SAAKM_LOCAL void eevdf_stay_or_go(saakm_t s, thread_t t)
@@ -1460,24 +1432,22 @@ SAAKM_SHARED_2(int64_t, eevdf_pull_select_core, core_t, dst, core_t, src)
 }
 
 /* eevdf.ipa:235 */
-SAAKM_SHARED_2(bool, eevdf_pull_steal_thread, core_t, dst, thread_t, t)
+SAAKM_SHARED_3(bool, eevdf_pull_steal_thread, core_t, dst, thread_t, t, memo_t, memo)
 {
 	return saakm_has(saakm_affinity(t), dst) && !eevdf_hot(s, t, dst)
-			&& eevdf_excess_of(s, t, dst) > saakm_weight(t);
+			&& SAAKM_MEMO_VALUE(memo, 0, eevdf_weight_of(s, saakm_core(t)))
+			- SAAKM_MEMO_VALUE(memo, 1, eevdf_weight_of(s, dst)) > saakm_weight(t);
 }
 
-/* eevdf.ipa:236 */
+/* eevdf.ipa:238 */
 SAAKM_SHARED_2(bool, eevdf_pull_stop, core_t, dst, int64_t, stolen)
 {
 	return stolen > 0 && stolen >= eevdf_core(s, dst)->budget;
 }
 
-/* eevdf.ipa:237 */
+/* eevdf.ipa:239 */
 SAAKM_LOCAL void eevdf_pull_move(saakm_t s, core_t dst, thread_t t)
 {
-	if (eevdf_core(s, dst)->budget > 1) {
-		eevdf_account(s, t, dst);
-	}
 	eevdf_core(s, dst)->failures = 0;
 	eevdf_thread(t)->lag = eevdf_bounded(s, t,
 			eevdf_core(s, saakm_core(t))->min_vruntime - eevdf_thread(t)->vruntime);
@@ -1497,6 +1467,7 @@ SAAKM_STEAL(eevdf_pull, dst, from)
 	core_t src;
 	int64_t stolen = 0;
 	SAAKM_SET(candidates);
+	SAAKM_MEMO(memo);
 
 	/* First phase: candidate cores. */
 	SAAKM_ASSIGN(s, candidates, w, from->word[w]);
@@ -1524,10 +1495,11 @@ SAAKM_STEAL(eevdf_pull, dst, from)
 		saakm_exclude(candidates, src);
 
 		/* Third phase: move threads, and check again because the state may have changed. */
+		SAAKM_MEMO_CLEAR(memo);
 		SAAKM_EACH_THREAD(s, t, src, EEVDF_QUEUE_READY) {
 			if (!eevdf_pull_can_steal_core(s, dst, src))
 				break;
-			if (!eevdf_pull_steal_thread(s, dst, t))
+			if (!eevdf_pull_steal_thread(s, dst, t, memo))
 				continue;
 			SAAKM_FROM(s, t);
 			eevdf_pull_move(s, dst, t);
@@ -1536,11 +1508,13 @@ SAAKM_STEAL(eevdf_pull, dst, from)
 			stolen = SAAKM_FORGET(stolen + 1);
 			if (eevdf_pull_stop(s, dst, stolen))
 				return;
+			SAAKM_MEMO_ADD(memo, 0, -saakm_weight(t));
+			SAAKM_MEMO_ADD(memo, 1, saakm_weight(t));
 		}
 	}
 }
 
-/* eevdf.ipa:248 */
+/* eevdf.ipa:249 */
 SAAKM_LOCAL void eevdf_on_newly_idle(saakm_t s, core_t c)
 {
 	if (eevdf_core(s, c)->usual_idle < eevdf_state(s)->balance_cost) {

@@ -195,15 +195,10 @@ struct nest_core {
 	 */
 	core_t better;
 	/*
-	 * cfs.ipa:61
-	 * Most threads that the current pull takes; the core that it took the last one from, and the weight
-	 * that this core has more.
+	 * cfs.ipa:60
+	 * Most threads that the current pull takes.
 	 */
 	int64_t budget;
-	/* cfs.ipa:62 */
-	core_t source;
-	/* cfs.ipa:63 */
-	int64_t excess;
 };
 
 struct nest_thread {
@@ -287,7 +282,6 @@ static __attribute__((unused)) void nest_init_core(void SAAKM_MEM *attrs)
 	p->last_machine = -10 * SAAKM_S;
 	p->better = SAAKM_NO_CORE;
 	p->budget = 1;
-	p->source = SAAKM_NO_CORE;
 }
 
 static __attribute__((unused)) void nest_init_thread(void SAAKM_MEM *attrs)
@@ -323,7 +317,7 @@ SAAKM_LOCAL void nest_set_aside(saakm_t s, core_t c);
 SAAKM_LOCAL core_t nest_choose_wakeup(saakm_t s, thread_t t, core_t waker);
 
 /*
- * cfs.ipa:66
+ * cfs.ipa:63
  * t => c.ready
  */
 SAAKM_ENTER(nest_enter_ready)
@@ -332,7 +326,7 @@ SAAKM_ENTER(nest_enter_ready)
 	saakm_ready(s, t, c, NEST_QUEUE_READY, nest_thread(t)->vruntime, reason);
 }
 
-/* cfs.ipa:70 */
+/* cfs.ipa:67 */
 SAAKM_LOCAL nsec_t nest_vruntime_now(saakm_t s, thread_t t)
 {
 	return nest_thread(t)->vruntime
@@ -340,7 +334,7 @@ SAAKM_LOCAL nsec_t nest_vruntime_now(saakm_t s, thread_t t)
 				saakm_weight(t));
 }
 
-/* cfs.ipa:74 */
+/* cfs.ipa:71 */
 SAAKM_LOCAL void nest_charge(saakm_t s, thread_t t)
 {
 	nest_thread(t)->vruntime = nest_vruntime_now(s, t);
@@ -358,7 +352,7 @@ SAAKM_LOCAL void nest_charge(saakm_t s, thread_t t)
 }
 
 /*
- * cfs.ipa:86
+ * cfs.ipa:83
  * Called before a thread enters a ready queue: converts vruntime to the time line of core c.
  */
 SAAKM_LOCAL void nest_on_enqueue(saakm_t s, thread_t t, core_t c)
@@ -389,7 +383,7 @@ SAAKM_LOCAL void nest_on_enqueue(saakm_t s, thread_t t, core_t c)
 	}
 }
 
-/* cfs.ipa:98 */
+/* cfs.ipa:95 */
 SAAKM_LOCAL void nest_on_schedule(saakm_t s, core_t c)
 {
 	thread_t t = saakm_first(s, c, NEST_QUEUE_READY);
@@ -402,7 +396,7 @@ SAAKM_LOCAL void nest_on_schedule(saakm_t s, core_t c)
 	}
 }
 
-/* cfs.ipa:106 */
+/* cfs.ipa:103 */
 SAAKM_LOCAL void nest_on_tick(saakm_t s, thread_t t)
 {
 	core_t c = saakm_core(t);
@@ -416,28 +410,28 @@ SAAKM_LOCAL void nest_on_tick(saakm_t s, thread_t t)
 	}
 }
 
-/* cfs.ipa:114 */
+/* cfs.ipa:111 */
 SAAKM_LOCAL void nest_on_yield(saakm_t s, thread_t t)
 {
 	nest_charge(s, t);
 	nest_enter_ready(s, t, saakm_core(t), NEST_REASON_NONE);
 }
 
-/* cfs.ipa:119 */
+/* cfs.ipa:116 */
 SAAKM_LOCAL void nest_on_preempt(saakm_t s, thread_t t)
 {
 	nest_charge(s, t);
 	nest_stay_or_go(s, t);
 }
 
-/* cfs.ipa:124 */
+/* cfs.ipa:121 */
 SAAKM_LOCAL void nest__cfs_on_block(saakm_t s, thread_t t)
 {
 	nest_charge(s, t);
 	saakm_blocked(s, t);
 }
 
-/* cfs.ipa:129 */
+/* cfs.ipa:126 */
 SAAKM_LOCAL void nest__cfs_on_terminate(saakm_t s, thread_t t)
 {
 	nest_charge(s, t);
@@ -449,7 +443,7 @@ SAAKM_LOCAL void nest__cfs_on_terminate(saakm_t s, thread_t t)
 }
 
 /*
- * cfs.ipa:140
+ * cfs.ipa:137
  * Load of a core. An idle core has no tick, so its load is updated only at intervals, and the
  * load left by exited threads counts until then.
  */
@@ -458,7 +452,7 @@ SAAKM_SHARED_1(int64_t, nest_recent, core_t, c)
 	return saakm_has(saakm_idle(s), c) ? nest_idle_load(s, c) : nest_busy_load(s, c);
 }
 
-/* cfs.ipa:144 */
+/* cfs.ipa:141 */
 SAAKM_LOCAL int64_t nest_busy_load(saakm_t s, core_t c)
 {
 	return 1024
@@ -466,7 +460,7 @@ SAAKM_LOCAL int64_t nest_busy_load(saakm_t s, core_t c)
 				saakm_now(s) - nest_core(s, c)->since, nest_state(s)->half_life);
 }
 
-/* cfs.ipa:148 */
+/* cfs.ipa:145 */
 SAAKM_LOCAL int64_t nest_idle_load(saakm_t s, core_t c)
 {
 	nsec_t last = saakm_now(s) - saakm_mod(saakm_now(s), nest_refresh_of(s, c));
@@ -474,7 +468,7 @@ SAAKM_LOCAL int64_t nest_idle_load(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:154
+ * cfs.ipa:151
  * Load of an idle core at `time`, without exited threads.
  */
 SAAKM_LOCAL int64_t nest_rest(saakm_t s, core_t c, nsec_t at)
@@ -485,7 +479,7 @@ SAAKM_LOCAL int64_t nest_rest(saakm_t s, core_t c, nsec_t at)
 }
 
 /*
- * cfs.ipa:159
+ * cfs.ipa:156
  * Idle cores balance their die at this interval, and update their load then.
  */
 SAAKM_LOCAL nsec_t nest_refresh_of(saakm_t s, core_t c)
@@ -496,7 +490,7 @@ SAAKM_LOCAL nsec_t nest_refresh_of(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:164
+ * cfs.ipa:161
  * Updates the load of a busy core: threads have exited or joined.
  */
 SAAKM_LOCAL void nest_update(saakm_t s, core_t c)
@@ -509,14 +503,14 @@ SAAKM_LOCAL void nest_update(saakm_t s, core_t c)
 	nest_core(s, c)->since = saakm_now(s);
 }
 
-/* cfs.ipa:171 */
+/* cfs.ipa:168 */
 SAAKM_LOCAL int64_t nest_joined(saakm_t s, core_t c, int64_t before)
 {
 	return saakm_min(before + nest_core(s, c)->joining, 1024);
 }
 
 /*
- * cfs.ipa:176
+ * cfs.ipa:173
  * A new thread starts with half of the load that its core has free (post_init_entity_util_avg).
  */
 SAAKM_LOCAL void nest_join(saakm_t s, thread_t t, core_t c)
@@ -525,7 +519,7 @@ SAAKM_LOCAL void nest_join(saakm_t s, thread_t t, core_t c)
 	nest_core(s, c)->joining += nest_thread(t)->util;
 }
 
-/* cfs.ipa:181 */
+/* cfs.ipa:178 */
 SAAKM_LOCAL void nest_on_enter_idle(saakm_t s, core_t c)
 {
 	nest_core(s, c)->past = nest_joined(s, c, nest_busy_load(s, c));
@@ -533,7 +527,7 @@ SAAKM_LOCAL void nest_on_enter_idle(saakm_t s, core_t c)
 	nest_core(s, c)->since = saakm_now(s);
 }
 
-/* cfs.ipa:187 */
+/* cfs.ipa:184 */
 SAAKM_LOCAL void nest_on_exit_idle(saakm_t s, core_t c)
 {
 	nest_core(s, c)->roomy = saakm_now(s);
@@ -548,7 +542,7 @@ SAAKM_LOCAL void nest_on_exit_idle(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:197
+ * cfs.ipa:194
  * Load with the threads that wait.
  */
 SAAKM_LOCAL int64_t nest_pressure(saakm_t s, core_t c)
@@ -556,7 +550,7 @@ SAAKM_LOCAL int64_t nest_pressure(saakm_t s, core_t c)
 	return saakm_nr_running(s, c) > 1 ? saakm_nr_running(s, c) * 1024 : nest_recent(s, c);
 }
 
-/* cfs.ipa:201 */
+/* cfs.ipa:198 */
 SAAKM_SHARED_1(int64_t, nest_load_of, domain_t, d)
 {
 	int64_t sum = 0;
@@ -569,7 +563,7 @@ SAAKM_SHARED_1(int64_t, nest_load_of, domain_t, d)
 }
 
 /*
- * cfs.ipa:208
+ * cfs.ipa:205
  * Number of idle cores of d that t may run on.
  */
 SAAKM_SHARED_2(int64_t, nest_idle_in, thread_t, t, domain_t, d)
@@ -579,7 +573,7 @@ SAAKM_SHARED_2(int64_t, nest_idle_in, thread_t, t, domain_t, d)
 }
 
 /*
- * cfs.ipa:213
+ * cfs.ipa:210
  * The group with the least rank is the idlest; between equals, the one with the least load.
  */
 SAAKM_LOCAL int64_t nest_rank(saakm_t s, thread_t t, domain_t d)
@@ -588,7 +582,7 @@ SAAKM_LOCAL int64_t nest_rank(saakm_t s, thread_t t, domain_t d)
 }
 
 /*
- * cfs.ipa:219
+ * cfs.ipa:216
  * True if t leaves the group `own` for the group `other` (find_idlest_group). If no core is idle
  * in either, load decides, with a margin.
  */
@@ -603,7 +597,7 @@ SAAKM_LOCAL bool nest_leaves(saakm_t s, thread_t t, domain_t own, domain_t other
 }
 
 /*
- * cfs.ipa:227
+ * cfs.ipa:224
  * Core of d where t enters: the idle core that wakes up fastest, then the one that was idle for
  * the shortest time; else the least loaded core (find_idlest_group_cpu).
  */
@@ -645,7 +639,7 @@ SAAKM_SHARED_3(core_t, nest_enter, thread_t, t, domain_t, d, core_t, near)
 }
 
 /*
- * cfs.ipa:236
+ * cfs.ipa:233
  * False if t stays on the node of c whatever the others are like: while that has an idle core.
  */
 SAAKM_LOCAL bool nest_may_leave_node(saakm_t s, thread_t t, core_t c)
@@ -654,7 +648,7 @@ SAAKM_LOCAL bool nest_may_leave_node(saakm_t s, thread_t t, core_t c)
 }
 
 /*
- * cfs.ipa:241
+ * cfs.ipa:238
  * True if t leaves the node of c for node d.
  */
 SAAKM_LOCAL bool nest_leaves_node(saakm_t s, thread_t t, core_t c, domain_t d)
@@ -663,7 +657,7 @@ SAAKM_LOCAL bool nest_leaves_node(saakm_t s, thread_t t, core_t c, domain_t d)
 }
 
 /*
- * cfs.ipa:247
+ * cfs.ipa:244
  * Descends from node to die to hyperthread pair to core. Each step starts at the core that the
  * last one found.
  */
@@ -768,7 +762,7 @@ SAAKM_LOCAL core_t nest_choose_fork(saakm_t s, thread_t t, core_t parent)
 }
 
 /*
- * cfs.ipa:267
+ * cfs.ipa:264
  * The waker's core, if that is idle or has less load with the thread than the previous core with it
  * (wake_affine); else the previous core.
  */
@@ -789,7 +783,7 @@ SAAKM_LOCAL core_t nest_choose_target(saakm_t s, thread_t t, core_t waker)
 }
 
 /*
- * cfs.ipa:278
+ * cfs.ipa:275
  * Load that a wake-up compares; it includes that of sleeping threads.
  */
 SAAKM_LOCAL int64_t nest_weigh(saakm_t s, core_t c)
@@ -798,7 +792,7 @@ SAAKM_LOCAL int64_t nest_weigh(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:283
+ * cfs.ipa:280
  * Searches for an idle core on the target's die only (select_idle_sibling).
  */
 SAAKM_LOCAL core_t nest__cfs_choose_wakeup(saakm_t s, thread_t t, core_t waker)
@@ -834,7 +828,7 @@ SAAKM_LOCAL core_t nest__cfs_choose_wakeup(saakm_t s, thread_t t, core_t waker)
 }
 
 /*
- * cfs.ipa:298
+ * cfs.ipa:295
  * Searches for a whole idle core, then a few cores for any idle one, then the target's hyperthread.
  */
 SAAKM_LOCAL core_t nest_search(saakm_t s, thread_t t, core_t target, core_t waker)
@@ -878,7 +872,7 @@ SAAKM_LOCAL core_t nest_search(saakm_t s, thread_t t, core_t target, core_t wake
 }
 
 /*
- * cfs.ipa:309
+ * cfs.ipa:306
  * Load of t, decayed over its sleep.
  */
 SAAKM_LOCAL int64_t nest_asleep(saakm_t s, thread_t t)
@@ -888,7 +882,7 @@ SAAKM_LOCAL int64_t nest_asleep(saakm_t s, thread_t t)
 }
 
 /*
- * cfs.ipa:314
+ * cfs.ipa:311
  * c, or the nearest core that t may run on.
  */
 SAAKM_SHARED_2(core_t, nest_fallback, thread_t, t, core_t, c)
@@ -904,7 +898,7 @@ SAAKM_SHARED_2(core_t, nest_fallback, thread_t, t, core_t, c)
 }
 
 /*
- * cfs.ipa:329
+ * cfs.ipa:326
  * A die with at most two threads is not balanced across dies (adjust_numa_imbalance).
  */
 SAAKM_SHARED_1(bool, nest_crowded, domain_t, die)
@@ -919,7 +913,7 @@ SAAKM_SHARED_1(bool, nest_crowded, domain_t, die)
 }
 
 /*
- * cfs.ipa:334
+ * cfs.ipa:331
  * Weight of the threads of a core.
  */
 SAAKM_SHARED_1(int64_t, nest_weight_of, core_t, c)
@@ -942,33 +936,7 @@ SAAKM_SHARED_1(int64_t, nest_weight_of, core_t, c)
 }
 
 /*
- * cfs.ipa:341
- * Weight that the core of t has more than dst. It is added up once for a pull, because many threads may wait.
- */
-SAAKM_LOCAL int64_t nest_excess_of(saakm_t s, thread_t t, core_t dst)
-{
-	core_t src = nest_core(s, dst)->source;
-
-	if (src != SAAKM_NO_CORE) {
-		if (src == saakm_core(t)) {
-			return nest_core(s, dst)->excess;
-		}
-	}
-	return nest_weight_of(s, saakm_core(t)) - nest_weight_of(s, dst);
-}
-
-/*
- * cfs.ipa:348
- * dst is about to take t.
- */
-SAAKM_LOCAL void nest_account(saakm_t s, thread_t t, core_t dst)
-{
-	nest_core(s, dst)->excess = nest_excess_of(s, t, dst) - 2 * saakm_weight(t);
-	nest_core(s, dst)->source = saakm_core(t);
-}
-
-/*
- * cfs.ipa:354
+ * cfs.ipa:338
  * Threads that ran recently move only after failures (cache_nice_tries).
  */
 SAAKM_LOCAL bool nest_hot(saakm_t s, thread_t t, core_t dst)
@@ -980,7 +948,7 @@ SAAKM_LOCAL bool nest_hot(saakm_t s, thread_t t, core_t dst)
 			<= (saakm_has(&saakm_llc(s, dst)->cores, saakm_core(t)) ? 2LL : 3LL);
 }
 
-/* cfs.ipa:361 */
+/* cfs.ipa:345 */
 SAAKM_SHARED_2(bool, nest_pull_can_steal_core, core_t, dst, core_t, src)
 {
 	return saakm_nr_ready(s, src) > 0 && saakm_nr_running(s, src) >= 2
@@ -988,7 +956,7 @@ SAAKM_SHARED_2(bool, nest_pull_can_steal_core, core_t, dst, core_t, src)
 				|| nest_crowded(s, saakm_llc(s, src)));
 }
 
-/* cfs.ipa:364 */
+/* cfs.ipa:348 */
 SAAKM_SHARED_2(int64_t, nest_pull_select_core, core_t, dst, core_t, src)
 {
 	(void)dst;
@@ -996,31 +964,29 @@ SAAKM_SHARED_2(int64_t, nest_pull_select_core, core_t, dst, core_t, src)
 	return saakm_nr_running(s, src);
 }
 
-/* cfs.ipa:365 */
-SAAKM_SHARED_2(bool, nest_pull_steal_thread, core_t, dst, thread_t, t)
+/* cfs.ipa:349 */
+SAAKM_SHARED_3(bool, nest_pull_steal_thread, core_t, dst, thread_t, t, memo_t, memo)
 {
 	return saakm_has(saakm_affinity(t), dst) && !nest_hot(s, t, dst)
-			&& nest_excess_of(s, t, dst) > saakm_weight(t);
+			&& SAAKM_MEMO_VALUE(memo, 0, nest_weight_of(s, saakm_core(t)))
+			- SAAKM_MEMO_VALUE(memo, 1, nest_weight_of(s, dst)) > saakm_weight(t);
 }
 
-/* cfs.ipa:366 */
+/* cfs.ipa:352 */
 SAAKM_SHARED_2(bool, nest_pull_stop, core_t, dst, int64_t, stolen)
 {
 	return stolen > 0 && stolen >= nest_core(s, dst)->budget;
 }
 
-/* cfs.ipa:367 */
+/* cfs.ipa:353 */
 SAAKM_LOCAL void nest_pull_move(saakm_t s, core_t dst, thread_t t)
 {
-	if (nest_core(s, dst)->budget > 1) {
-		nest_account(s, t, dst);
-	}
 	nest_core(s, dst)->failures = 0;
 	nest_enter_ready(s, t, dst, NEST_REASON_BALANCE);
 }
 
 /*
- * cfs.ipa:360
+ * cfs.ipa:344
  * dst takes threads while a core has more weight than dst would have with the thread.
  */
 SAAKM_STEAL(nest_pull, dst, from)
@@ -1028,6 +994,7 @@ SAAKM_STEAL(nest_pull, dst, from)
 	core_t src;
 	int64_t stolen = 0;
 	SAAKM_SET(candidates);
+	SAAKM_MEMO(memo);
 
 	/* First phase: candidate cores. */
 	SAAKM_ASSIGN(s, candidates, w, from->word[w]);
@@ -1055,10 +1022,11 @@ SAAKM_STEAL(nest_pull, dst, from)
 		saakm_exclude(candidates, src);
 
 		/* Third phase: move threads, and check again because the state may have changed. */
+		SAAKM_MEMO_CLEAR(memo);
 		SAAKM_EACH_THREAD(s, t, src, NEST_QUEUE_READY) {
 			if (!nest_pull_can_steal_core(s, dst, src))
 				break;
-			if (!nest_pull_steal_thread(s, dst, t))
+			if (!nest_pull_steal_thread(s, dst, t, memo))
 				continue;
 			SAAKM_FROM(s, t);
 			nest_pull_move(s, dst, t);
@@ -1067,11 +1035,13 @@ SAAKM_STEAL(nest_pull, dst, from)
 			stolen = SAAKM_FORGET(stolen + 1);
 			if (nest_pull_stop(s, dst, stolen))
 				return;
+			SAAKM_MEMO_ADD(memo, 0, -saakm_weight(t));
+			SAAKM_MEMO_ADD(memo, 1, saakm_weight(t));
 		}
 	}
 }
 
-/* cfs.ipa:377 */
+/* cfs.ipa:362 */
 SAAKM_SHARED_2(bool, nest_rotate_can_steal_core, core_t, dst, core_t, src)
 {
 	(void)dst;
@@ -1080,7 +1050,7 @@ SAAKM_SHARED_2(bool, nest_rotate_can_steal_core, core_t, dst, core_t, src)
 			&& nest_core(s, src)->failures > 0;
 }
 
-/* cfs.ipa:378 */
+/* cfs.ipa:363 */
 SAAKM_SHARED_2(int64_t, nest_rotate_select_core, core_t, dst, core_t, src)
 {
 	(void)dst;
@@ -1088,14 +1058,15 @@ SAAKM_SHARED_2(int64_t, nest_rotate_select_core, core_t, dst, core_t, src)
 	return saakm_nr_running(s, src);
 }
 
-/* cfs.ipa:379 */
-SAAKM_SHARED_2(bool, nest_rotate_steal_thread, core_t, dst, thread_t, t)
+/* cfs.ipa:364 */
+SAAKM_SHARED_3(bool, nest_rotate_steal_thread, core_t, dst, thread_t, t, memo_t, memo)
 {
 	return saakm_has(saakm_affinity(t), dst)
-			&& nest_weight_of(s, saakm_core(t)) * 100 > nest_weight_of(s, dst) * 117;
+			&& SAAKM_MEMO_VALUE(memo, 0, nest_weight_of(s, saakm_core(t))) * 100
+			> SAAKM_MEMO_VALUE(memo, 1, nest_weight_of(s, dst)) * 117;
 }
 
-/* cfs.ipa:382 */
+/* cfs.ipa:367 */
 SAAKM_SHARED_2(bool, nest_rotate_stop, core_t, dst, int64_t, stolen)
 {
 	(void)s;
@@ -1104,7 +1075,7 @@ SAAKM_SHARED_2(bool, nest_rotate_stop, core_t, dst, int64_t, stolen)
 	return stolen > 0;
 }
 
-/* cfs.ipa:383 */
+/* cfs.ipa:368 */
 SAAKM_LOCAL void nest_rotate_move(saakm_t s, core_t dst, thread_t t)
 {
 	nest_core(s, dst)->failures = 0;
@@ -1112,7 +1083,7 @@ SAAKM_LOCAL void nest_rotate_move(saakm_t s, core_t dst, thread_t t)
 }
 
 /*
- * cfs.ipa:376
+ * cfs.ipa:361
  * After failures dst takes one thread although then dst has more: threads that do not divide evenly
  * take turns (detach_tasks). A core that has just taken one keeps it.
  */
@@ -1121,6 +1092,7 @@ SAAKM_STEAL(nest_rotate, dst, from)
 	core_t src;
 	int64_t stolen = 0;
 	SAAKM_SET(candidates);
+	SAAKM_MEMO(memo);
 
 	/* First phase: candidate cores. */
 	SAAKM_ASSIGN(s, candidates, w, from->word[w]);
@@ -1148,10 +1120,11 @@ SAAKM_STEAL(nest_rotate, dst, from)
 		saakm_exclude(candidates, src);
 
 		/* Third phase: move threads, and check again because the state may have changed. */
+		SAAKM_MEMO_CLEAR(memo);
 		SAAKM_EACH_THREAD(s, t, src, NEST_QUEUE_READY) {
 			if (!nest_rotate_can_steal_core(s, dst, src))
 				break;
-			if (!nest_rotate_steal_thread(s, dst, t))
+			if (!nest_rotate_steal_thread(s, dst, t, memo))
 				continue;
 			SAAKM_FROM(s, t);
 			nest_rotate_move(s, dst, t);
@@ -1160,11 +1133,13 @@ SAAKM_STEAL(nest_rotate, dst, from)
 			stolen = SAAKM_FORGET(stolen + 1);
 			if (nest_rotate_stop(s, dst, stolen))
 				return;
+			SAAKM_MEMO_ADD(memo, 0, -saakm_weight(t));
+			SAAKM_MEMO_ADD(memo, 1, saakm_weight(t));
 		}
 	}
 }
 
-/* cfs.ipa:389 */
+/* cfs.ipa:374 */
 SAAKM_LOCAL void nest_on_newly_idle(saakm_t s, core_t c)
 {
 	if (nest_core(s, c)->usual_idle < nest_state(s)->migration_cost) {
@@ -1181,17 +1156,16 @@ SAAKM_LOCAL void nest_on_newly_idle(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:396
+ * cfs.ipa:381
  * c pulls at most this many threads.
  */
 SAAKM_LOCAL void nest_gather(saakm_t s, core_t c, set_t from, int64_t most)
 {
 	nest_core(s, c)->budget = most;
-	nest_core(s, c)->source = SAAKM_NO_CORE;
 	nest_pull(s, c, from);
 }
 
-/* cfs.ipa:402 */
+/* cfs.ipa:386 */
 SAAKM_LOCAL void nest_on_balance(saakm_t s, core_t c)
 {
 	thread_t t = saakm_current(s, c);
@@ -1214,7 +1188,7 @@ SAAKM_LOCAL void nest_on_balance(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:413
+ * cfs.ipa:397
  * Periodic balancing of core c, `factor` times as seldom as that of an idle core. One core of a die at
  * a time balances with other dies (should_we_balance).
  */
@@ -1258,7 +1232,7 @@ SAAKM_LOCAL void nest_periodic(saakm_t s, core_t c, int64_t factor)
 }
 
 /*
- * cfs.ipa:430
+ * cfs.ipa:414
  * Sends t, which runs alone on c, to a core with more room, after as long as an idle core takes to fail
  * four times on its die, or five times among dies. Then every second attempt takes one (active_load_balance).
  */
@@ -1291,7 +1265,7 @@ SAAKM_LOCAL void nest_spread(saakm_t s, thread_t t, core_t c)
 }
 
 /*
- * cfs.ipa:447
+ * cfs.ipa:431
  * An idle core of the die whose hyperthreads sleep, if those of c all run.
  */
 SAAKM_LOCAL core_t nest_roomier_on_die(saakm_t s, thread_t t, core_t c)
@@ -1308,7 +1282,7 @@ SAAKM_LOCAL core_t nest_roomier_on_die(saakm_t s, thread_t t, core_t c)
 }
 
 /*
- * cfs.ipa:453
+ * cfs.ipa:437
  * An idle core of the die with the most idle cores, if that has at least two more than that of c.
  */
 SAAKM_LOCAL core_t nest_roomier_elsewhere(saakm_t s, thread_t t, core_t c)
@@ -1349,7 +1323,7 @@ SAAKM_LOCAL core_t nest_roomier_elsewhere(saakm_t s, thread_t t, core_t c)
 }
 
 /*
- * cfs.ipa:464
+ * cfs.ipa:448
  * A preempted thread stays, unless active balance has found it a core that is still idle.
  */
 SAAKM_LOCAL void nest_stay_or_go(saakm_t s, thread_t t)

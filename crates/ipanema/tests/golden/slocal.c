@@ -115,15 +115,10 @@ struct slocal_core {
 	 */
 	core_t better;
 	/*
-	 * cfs.ipa:61
-	 * Most threads that the current pull takes; the core that it took the last one from, and the weight
-	 * that this core has more.
+	 * cfs.ipa:60
+	 * Most threads that the current pull takes.
 	 */
 	int64_t budget;
-	/* cfs.ipa:62 */
-	core_t source;
-	/* cfs.ipa:63 */
-	int64_t excess;
 };
 
 struct slocal_thread {
@@ -184,7 +179,6 @@ static __attribute__((unused)) void slocal_init_core(void SAAKM_MEM *attrs)
 	p->last_machine = -10 * SAAKM_S;
 	p->better = SAAKM_NO_CORE;
 	p->budget = 1;
-	p->source = SAAKM_NO_CORE;
 }
 
 static __attribute__((unused)) void slocal_init_thread(void SAAKM_MEM *attrs)
@@ -212,7 +206,7 @@ SAAKM_LOCAL core_t slocal_roomier_elsewhere(saakm_t s, thread_t t, core_t c);
 SAAKM_LOCAL void slocal_stay_or_go(saakm_t s, thread_t t);
 
 /*
- * cfs.ipa:66
+ * cfs.ipa:63
  * t => c.ready
  */
 SAAKM_ENTER(slocal_enter_ready)
@@ -221,7 +215,7 @@ SAAKM_ENTER(slocal_enter_ready)
 	saakm_ready(s, t, c, SLOCAL_QUEUE_READY, slocal_thread(t)->vruntime, reason);
 }
 
-/* cfs.ipa:70 */
+/* cfs.ipa:67 */
 SAAKM_LOCAL nsec_t slocal_vruntime_now(saakm_t s, thread_t t)
 {
 	return slocal_thread(t)->vruntime
@@ -229,7 +223,7 @@ SAAKM_LOCAL nsec_t slocal_vruntime_now(saakm_t s, thread_t t)
 				saakm_weight(t));
 }
 
-/* cfs.ipa:74 */
+/* cfs.ipa:71 */
 SAAKM_LOCAL void slocal_charge(saakm_t s, thread_t t)
 {
 	slocal_thread(t)->vruntime = slocal_vruntime_now(s, t);
@@ -247,7 +241,7 @@ SAAKM_LOCAL void slocal_charge(saakm_t s, thread_t t)
 }
 
 /*
- * cfs.ipa:86
+ * cfs.ipa:83
  * Called before a thread enters a ready queue: converts vruntime to the time line of core c.
  */
 SAAKM_LOCAL void slocal_on_enqueue(saakm_t s, thread_t t, core_t c)
@@ -279,7 +273,7 @@ SAAKM_LOCAL void slocal_on_enqueue(saakm_t s, thread_t t, core_t c)
 	}
 }
 
-/* cfs.ipa:98 */
+/* cfs.ipa:95 */
 SAAKM_LOCAL void slocal_on_schedule(saakm_t s, core_t c)
 {
 	thread_t t = saakm_first(s, c, SLOCAL_QUEUE_READY);
@@ -292,7 +286,7 @@ SAAKM_LOCAL void slocal_on_schedule(saakm_t s, core_t c)
 	}
 }
 
-/* cfs.ipa:106 */
+/* cfs.ipa:103 */
 SAAKM_LOCAL void slocal_on_tick(saakm_t s, thread_t t)
 {
 	core_t c = saakm_core(t);
@@ -306,28 +300,28 @@ SAAKM_LOCAL void slocal_on_tick(saakm_t s, thread_t t)
 	}
 }
 
-/* cfs.ipa:114 */
+/* cfs.ipa:111 */
 SAAKM_LOCAL void slocal_on_yield(saakm_t s, thread_t t)
 {
 	slocal_charge(s, t);
 	slocal_enter_ready(s, t, saakm_core(t), SLOCAL_REASON_NONE);
 }
 
-/* cfs.ipa:119 */
+/* cfs.ipa:116 */
 SAAKM_LOCAL void slocal_on_preempt(saakm_t s, thread_t t)
 {
 	slocal_charge(s, t);
 	slocal_stay_or_go(s, t);
 }
 
-/* cfs.ipa:124 */
+/* cfs.ipa:121 */
 SAAKM_LOCAL void slocal_on_block(saakm_t s, thread_t t)
 {
 	slocal_charge(s, t);
 	saakm_blocked(s, t);
 }
 
-/* cfs.ipa:129 */
+/* cfs.ipa:126 */
 SAAKM_LOCAL void slocal_on_terminate(saakm_t s, thread_t t)
 {
 	slocal_charge(s, t);
@@ -339,7 +333,7 @@ SAAKM_LOCAL void slocal_on_terminate(saakm_t s, thread_t t)
 }
 
 /*
- * cfs.ipa:140
+ * cfs.ipa:137
  * Load of a core. An idle core has no tick, so its load is updated only at intervals, and the
  * load left by exited threads counts until then.
  */
@@ -348,7 +342,7 @@ SAAKM_LOCAL int64_t slocal_recent(saakm_t s, core_t c)
 	return saakm_has(saakm_idle(s), c) ? slocal_idle_load(s, c) : slocal_busy_load(s, c);
 }
 
-/* cfs.ipa:144 */
+/* cfs.ipa:141 */
 SAAKM_LOCAL int64_t slocal_busy_load(saakm_t s, core_t c)
 {
 	return 1024
@@ -357,7 +351,7 @@ SAAKM_LOCAL int64_t slocal_busy_load(saakm_t s, core_t c)
 				slocal_state(s)->half_life);
 }
 
-/* cfs.ipa:148 */
+/* cfs.ipa:145 */
 SAAKM_LOCAL int64_t slocal_idle_load(saakm_t s, core_t c)
 {
 	nsec_t last = saakm_now(s) - saakm_mod(saakm_now(s), slocal_refresh_of(s, c));
@@ -365,7 +359,7 @@ SAAKM_LOCAL int64_t slocal_idle_load(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:154
+ * cfs.ipa:151
  * Load of an idle core at `time`, without exited threads.
  */
 SAAKM_LOCAL int64_t slocal_rest(saakm_t s, core_t c, nsec_t at)
@@ -376,7 +370,7 @@ SAAKM_LOCAL int64_t slocal_rest(saakm_t s, core_t c, nsec_t at)
 }
 
 /*
- * cfs.ipa:159
+ * cfs.ipa:156
  * Idle cores balance their die at this interval, and update their load then.
  */
 SAAKM_LOCAL nsec_t slocal_refresh_of(saakm_t s, core_t c)
@@ -387,7 +381,7 @@ SAAKM_LOCAL nsec_t slocal_refresh_of(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:164
+ * cfs.ipa:161
  * Updates the load of a busy core: threads have exited or joined.
  */
 SAAKM_LOCAL void slocal_update(saakm_t s, core_t c)
@@ -400,14 +394,14 @@ SAAKM_LOCAL void slocal_update(saakm_t s, core_t c)
 	slocal_core(s, c)->since = saakm_now(s);
 }
 
-/* cfs.ipa:171 */
+/* cfs.ipa:168 */
 SAAKM_LOCAL int64_t slocal_joined(saakm_t s, core_t c, int64_t before)
 {
 	return saakm_min(before + slocal_core(s, c)->joining, 1024);
 }
 
 /*
- * cfs.ipa:176
+ * cfs.ipa:173
  * A new thread starts with half of the load that its core has free (post_init_entity_util_avg).
  */
 SAAKM_LOCAL void slocal_join(saakm_t s, thread_t t, core_t c)
@@ -416,7 +410,7 @@ SAAKM_LOCAL void slocal_join(saakm_t s, thread_t t, core_t c)
 	slocal_core(s, c)->joining += slocal_thread(t)->util;
 }
 
-/* cfs.ipa:181 */
+/* cfs.ipa:178 */
 SAAKM_LOCAL void slocal_on_enter_idle(saakm_t s, core_t c)
 {
 	slocal_core(s, c)->past = slocal_joined(s, c, slocal_busy_load(s, c));
@@ -424,7 +418,7 @@ SAAKM_LOCAL void slocal_on_enter_idle(saakm_t s, core_t c)
 	slocal_core(s, c)->since = saakm_now(s);
 }
 
-/* cfs.ipa:187 */
+/* cfs.ipa:184 */
 SAAKM_LOCAL void slocal_on_exit_idle(saakm_t s, core_t c)
 {
 	slocal_core(s, c)->roomy = saakm_now(s);
@@ -439,7 +433,7 @@ SAAKM_LOCAL void slocal_on_exit_idle(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:314
+ * cfs.ipa:311
  * c, or the nearest core that t may run on.
  */
 SAAKM_SHARED_2(core_t, slocal_fallback, thread_t, t, core_t, c)
@@ -455,7 +449,7 @@ SAAKM_SHARED_2(core_t, slocal_fallback, thread_t, t, core_t, c)
 }
 
 /*
- * cfs.ipa:329
+ * cfs.ipa:326
  * A die with at most two threads is not balanced across dies (adjust_numa_imbalance).
  */
 SAAKM_SHARED_1(bool, slocal_crowded, domain_t, die)
@@ -470,7 +464,7 @@ SAAKM_SHARED_1(bool, slocal_crowded, domain_t, die)
 }
 
 /*
- * cfs.ipa:334
+ * cfs.ipa:331
  * Weight of the threads of a core.
  */
 SAAKM_SHARED_1(int64_t, slocal_weight_of, core_t, c)
@@ -493,33 +487,7 @@ SAAKM_SHARED_1(int64_t, slocal_weight_of, core_t, c)
 }
 
 /*
- * cfs.ipa:341
- * Weight that the core of t has more than dst. It is added up once for a pull, because many threads may wait.
- */
-SAAKM_LOCAL int64_t slocal_excess_of(saakm_t s, thread_t t, core_t dst)
-{
-	core_t src = slocal_core(s, dst)->source;
-
-	if (src != SAAKM_NO_CORE) {
-		if (src == saakm_core(t)) {
-			return slocal_core(s, dst)->excess;
-		}
-	}
-	return slocal_weight_of(s, saakm_core(t)) - slocal_weight_of(s, dst);
-}
-
-/*
- * cfs.ipa:348
- * dst is about to take t.
- */
-SAAKM_LOCAL void slocal_account(saakm_t s, thread_t t, core_t dst)
-{
-	slocal_core(s, dst)->excess = slocal_excess_of(s, t, dst) - 2 * saakm_weight(t);
-	slocal_core(s, dst)->source = saakm_core(t);
-}
-
-/*
- * cfs.ipa:354
+ * cfs.ipa:338
  * Threads that ran recently move only after failures (cache_nice_tries).
  */
 SAAKM_LOCAL bool slocal_hot(saakm_t s, thread_t t, core_t dst)
@@ -531,7 +499,7 @@ SAAKM_LOCAL bool slocal_hot(saakm_t s, thread_t t, core_t dst)
 			<= (saakm_has(&saakm_llc(s, dst)->cores, saakm_core(t)) ? 2LL : 3LL);
 }
 
-/* cfs.ipa:361 */
+/* cfs.ipa:345 */
 SAAKM_SHARED_2(bool, slocal_pull_can_steal_core, core_t, dst, core_t, src)
 {
 	return saakm_nr_ready(s, src) > 0 && saakm_nr_running(s, src) >= 2
@@ -539,7 +507,7 @@ SAAKM_SHARED_2(bool, slocal_pull_can_steal_core, core_t, dst, core_t, src)
 				|| slocal_crowded(s, saakm_llc(s, src)));
 }
 
-/* cfs.ipa:364 */
+/* cfs.ipa:348 */
 SAAKM_SHARED_2(int64_t, slocal_pull_select_core, core_t, dst, core_t, src)
 {
 	(void)dst;
@@ -547,31 +515,29 @@ SAAKM_SHARED_2(int64_t, slocal_pull_select_core, core_t, dst, core_t, src)
 	return saakm_nr_running(s, src);
 }
 
-/* cfs.ipa:365 */
-SAAKM_SHARED_2(bool, slocal_pull_steal_thread, core_t, dst, thread_t, t)
+/* cfs.ipa:349 */
+SAAKM_SHARED_3(bool, slocal_pull_steal_thread, core_t, dst, thread_t, t, memo_t, memo)
 {
 	return saakm_has(saakm_affinity(t), dst) && !slocal_hot(s, t, dst)
-			&& slocal_excess_of(s, t, dst) > saakm_weight(t);
+			&& SAAKM_MEMO_VALUE(memo, 0, slocal_weight_of(s, saakm_core(t)))
+			- SAAKM_MEMO_VALUE(memo, 1, slocal_weight_of(s, dst)) > saakm_weight(t);
 }
 
-/* cfs.ipa:366 */
+/* cfs.ipa:352 */
 SAAKM_SHARED_2(bool, slocal_pull_stop, core_t, dst, int64_t, stolen)
 {
 	return stolen > 0 && stolen >= slocal_core(s, dst)->budget;
 }
 
-/* cfs.ipa:367 */
+/* cfs.ipa:353 */
 SAAKM_LOCAL void slocal_pull_move(saakm_t s, core_t dst, thread_t t)
 {
-	if (slocal_core(s, dst)->budget > 1) {
-		slocal_account(s, t, dst);
-	}
 	slocal_core(s, dst)->failures = 0;
 	slocal_enter_ready(s, t, dst, SLOCAL_REASON_BALANCE);
 }
 
 /*
- * cfs.ipa:360
+ * cfs.ipa:344
  * dst takes threads while a core has more weight than dst would have with the thread.
  */
 SAAKM_STEAL(slocal_pull, dst, from)
@@ -579,6 +545,7 @@ SAAKM_STEAL(slocal_pull, dst, from)
 	core_t src;
 	int64_t stolen = 0;
 	SAAKM_SET(candidates);
+	SAAKM_MEMO(memo);
 
 	/* First phase: candidate cores. */
 	SAAKM_ASSIGN(s, candidates, w, from->word[w]);
@@ -606,10 +573,11 @@ SAAKM_STEAL(slocal_pull, dst, from)
 		saakm_exclude(candidates, src);
 
 		/* Third phase: move threads, and check again because the state may have changed. */
+		SAAKM_MEMO_CLEAR(memo);
 		SAAKM_EACH_THREAD(s, t, src, SLOCAL_QUEUE_READY) {
 			if (!slocal_pull_can_steal_core(s, dst, src))
 				break;
-			if (!slocal_pull_steal_thread(s, dst, t))
+			if (!slocal_pull_steal_thread(s, dst, t, memo))
 				continue;
 			SAAKM_FROM(s, t);
 			slocal_pull_move(s, dst, t);
@@ -618,11 +586,13 @@ SAAKM_STEAL(slocal_pull, dst, from)
 			stolen = SAAKM_FORGET(stolen + 1);
 			if (slocal_pull_stop(s, dst, stolen))
 				return;
+			SAAKM_MEMO_ADD(memo, 0, -saakm_weight(t));
+			SAAKM_MEMO_ADD(memo, 1, saakm_weight(t));
 		}
 	}
 }
 
-/* cfs.ipa:377 */
+/* cfs.ipa:362 */
 SAAKM_SHARED_2(bool, slocal_rotate_can_steal_core, core_t, dst, core_t, src)
 {
 	(void)dst;
@@ -631,7 +601,7 @@ SAAKM_SHARED_2(bool, slocal_rotate_can_steal_core, core_t, dst, core_t, src)
 			&& slocal_core(s, src)->failures > 0;
 }
 
-/* cfs.ipa:378 */
+/* cfs.ipa:363 */
 SAAKM_SHARED_2(int64_t, slocal_rotate_select_core, core_t, dst, core_t, src)
 {
 	(void)dst;
@@ -639,15 +609,15 @@ SAAKM_SHARED_2(int64_t, slocal_rotate_select_core, core_t, dst, core_t, src)
 	return saakm_nr_running(s, src);
 }
 
-/* cfs.ipa:379 */
-SAAKM_SHARED_2(bool, slocal_rotate_steal_thread, core_t, dst, thread_t, t)
+/* cfs.ipa:364 */
+SAAKM_SHARED_3(bool, slocal_rotate_steal_thread, core_t, dst, thread_t, t, memo_t, memo)
 {
 	return saakm_has(saakm_affinity(t), dst)
-			&& slocal_weight_of(s, saakm_core(t)) * 100
-			> slocal_weight_of(s, dst) * 117;
+			&& SAAKM_MEMO_VALUE(memo, 0, slocal_weight_of(s, saakm_core(t))) * 100
+			> SAAKM_MEMO_VALUE(memo, 1, slocal_weight_of(s, dst)) * 117;
 }
 
-/* cfs.ipa:382 */
+/* cfs.ipa:367 */
 SAAKM_SHARED_2(bool, slocal_rotate_stop, core_t, dst, int64_t, stolen)
 {
 	(void)s;
@@ -656,7 +626,7 @@ SAAKM_SHARED_2(bool, slocal_rotate_stop, core_t, dst, int64_t, stolen)
 	return stolen > 0;
 }
 
-/* cfs.ipa:383 */
+/* cfs.ipa:368 */
 SAAKM_LOCAL void slocal_rotate_move(saakm_t s, core_t dst, thread_t t)
 {
 	slocal_core(s, dst)->failures = 0;
@@ -664,7 +634,7 @@ SAAKM_LOCAL void slocal_rotate_move(saakm_t s, core_t dst, thread_t t)
 }
 
 /*
- * cfs.ipa:376
+ * cfs.ipa:361
  * After failures dst takes one thread although then dst has more: threads that do not divide evenly
  * take turns (detach_tasks). A core that has just taken one keeps it.
  */
@@ -673,6 +643,7 @@ SAAKM_STEAL(slocal_rotate, dst, from)
 	core_t src;
 	int64_t stolen = 0;
 	SAAKM_SET(candidates);
+	SAAKM_MEMO(memo);
 
 	/* First phase: candidate cores. */
 	SAAKM_ASSIGN(s, candidates, w, from->word[w]);
@@ -700,10 +671,11 @@ SAAKM_STEAL(slocal_rotate, dst, from)
 		saakm_exclude(candidates, src);
 
 		/* Third phase: move threads, and check again because the state may have changed. */
+		SAAKM_MEMO_CLEAR(memo);
 		SAAKM_EACH_THREAD(s, t, src, SLOCAL_QUEUE_READY) {
 			if (!slocal_rotate_can_steal_core(s, dst, src))
 				break;
-			if (!slocal_rotate_steal_thread(s, dst, t))
+			if (!slocal_rotate_steal_thread(s, dst, t, memo))
 				continue;
 			SAAKM_FROM(s, t);
 			slocal_rotate_move(s, dst, t);
@@ -712,11 +684,13 @@ SAAKM_STEAL(slocal_rotate, dst, from)
 			stolen = SAAKM_FORGET(stolen + 1);
 			if (slocal_rotate_stop(s, dst, stolen))
 				return;
+			SAAKM_MEMO_ADD(memo, 0, -saakm_weight(t));
+			SAAKM_MEMO_ADD(memo, 1, saakm_weight(t));
 		}
 	}
 }
 
-/* cfs.ipa:389 */
+/* cfs.ipa:374 */
 SAAKM_LOCAL void slocal_on_newly_idle(saakm_t s, core_t c)
 {
 	if (slocal_core(s, c)->usual_idle < slocal_state(s)->migration_cost) {
@@ -733,17 +707,16 @@ SAAKM_LOCAL void slocal_on_newly_idle(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:396
+ * cfs.ipa:381
  * c pulls at most this many threads.
  */
 SAAKM_LOCAL void slocal_gather(saakm_t s, core_t c, set_t from, int64_t most)
 {
 	slocal_core(s, c)->budget = most;
-	slocal_core(s, c)->source = SAAKM_NO_CORE;
 	slocal_pull(s, c, from);
 }
 
-/* cfs.ipa:402 */
+/* cfs.ipa:386 */
 SAAKM_LOCAL void slocal_on_balance(saakm_t s, core_t c)
 {
 	thread_t t = saakm_current(s, c);
@@ -766,7 +739,7 @@ SAAKM_LOCAL void slocal_on_balance(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:413
+ * cfs.ipa:397
  * Periodic balancing of core c, `factor` times as seldom as that of an idle core. One core of a die at
  * a time balances with other dies (should_we_balance).
  */
@@ -810,7 +783,7 @@ SAAKM_LOCAL void slocal_periodic(saakm_t s, core_t c, int64_t factor)
 }
 
 /*
- * cfs.ipa:430
+ * cfs.ipa:414
  * Sends t, which runs alone on c, to a core with more room, after as long as an idle core takes to fail
  * four times on its die, or five times among dies. Then every second attempt takes one (active_load_balance).
  */
@@ -843,7 +816,7 @@ SAAKM_LOCAL void slocal_spread(saakm_t s, thread_t t, core_t c)
 }
 
 /*
- * cfs.ipa:447
+ * cfs.ipa:431
  * An idle core of the die whose hyperthreads sleep, if those of c all run.
  */
 SAAKM_LOCAL core_t slocal_roomier_on_die(saakm_t s, thread_t t, core_t c)
@@ -860,7 +833,7 @@ SAAKM_LOCAL core_t slocal_roomier_on_die(saakm_t s, thread_t t, core_t c)
 }
 
 /*
- * cfs.ipa:453
+ * cfs.ipa:437
  * An idle core of the die with the most idle cores, if that has at least two more than that of c.
  */
 SAAKM_LOCAL core_t slocal_roomier_elsewhere(saakm_t s, thread_t t, core_t c)
@@ -901,7 +874,7 @@ SAAKM_LOCAL core_t slocal_roomier_elsewhere(saakm_t s, thread_t t, core_t c)
 }
 
 /*
- * cfs.ipa:464
+ * cfs.ipa:448
  * A preempted thread stays, unless active balance has found it a core that is still idle.
  */
 SAAKM_LOCAL void slocal_stay_or_go(saakm_t s, thread_t t)

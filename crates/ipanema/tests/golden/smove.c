@@ -121,15 +121,10 @@ struct smove_core {
 	 */
 	core_t better;
 	/*
-	 * cfs.ipa:61
-	 * Most threads that the current pull takes; the core that it took the last one from, and the weight
-	 * that this core has more.
+	 * cfs.ipa:60
+	 * Most threads that the current pull takes.
 	 */
 	int64_t budget;
-	/* cfs.ipa:62 */
-	core_t source;
-	/* cfs.ipa:63 */
-	int64_t excess;
 };
 
 struct smove_thread {
@@ -196,7 +191,6 @@ static __attribute__((unused)) void smove_init_core(void SAAKM_MEM *attrs)
 	p->last_machine = -10 * SAAKM_S;
 	p->better = SAAKM_NO_CORE;
 	p->budget = 1;
-	p->source = SAAKM_NO_CORE;
 }
 
 static __attribute__((unused)) void smove_init_thread(void SAAKM_MEM *attrs)
@@ -234,7 +228,7 @@ SAAKM_LOCAL bool smove_leaves_node(saakm_t s, thread_t t, core_t c, domain_t d);
 SAAKM_LOCAL int64_t smove_weigh(saakm_t s, core_t c);
 
 /*
- * cfs.ipa:66
+ * cfs.ipa:63
  * t => c.ready
  */
 SAAKM_ENTER(smove_enter_ready)
@@ -243,7 +237,7 @@ SAAKM_ENTER(smove_enter_ready)
 	saakm_ready(s, t, c, SMOVE_QUEUE_READY, smove_thread(t)->vruntime, reason);
 }
 
-/* cfs.ipa:70 */
+/* cfs.ipa:67 */
 SAAKM_LOCAL nsec_t smove_vruntime_now(saakm_t s, thread_t t)
 {
 	return smove_thread(t)->vruntime
@@ -251,7 +245,7 @@ SAAKM_LOCAL nsec_t smove_vruntime_now(saakm_t s, thread_t t)
 				saakm_weight(t));
 }
 
-/* cfs.ipa:74 */
+/* cfs.ipa:71 */
 SAAKM_LOCAL void smove_charge(saakm_t s, thread_t t)
 {
 	smove_thread(t)->vruntime = smove_vruntime_now(s, t);
@@ -269,7 +263,7 @@ SAAKM_LOCAL void smove_charge(saakm_t s, thread_t t)
 }
 
 /*
- * cfs.ipa:86
+ * cfs.ipa:83
  * Called before a thread enters a ready queue: converts vruntime to the time line of core c.
  */
 SAAKM_LOCAL void smove_on_enqueue(saakm_t s, thread_t t, core_t c)
@@ -301,7 +295,7 @@ SAAKM_LOCAL void smove_on_enqueue(saakm_t s, thread_t t, core_t c)
 	}
 }
 
-/* cfs.ipa:98 */
+/* cfs.ipa:95 */
 SAAKM_LOCAL void smove_on_schedule(saakm_t s, core_t c)
 {
 	thread_t t = saakm_first(s, c, SMOVE_QUEUE_READY);
@@ -314,7 +308,7 @@ SAAKM_LOCAL void smove_on_schedule(saakm_t s, core_t c)
 	}
 }
 
-/* cfs.ipa:106 */
+/* cfs.ipa:103 */
 SAAKM_LOCAL void smove_on_tick(saakm_t s, thread_t t)
 {
 	core_t c = saakm_core(t);
@@ -328,28 +322,28 @@ SAAKM_LOCAL void smove_on_tick(saakm_t s, thread_t t)
 	}
 }
 
-/* cfs.ipa:114 */
+/* cfs.ipa:111 */
 SAAKM_LOCAL void smove_on_yield(saakm_t s, thread_t t)
 {
 	smove_charge(s, t);
 	smove_enter_ready(s, t, saakm_core(t), SMOVE_REASON_NONE);
 }
 
-/* cfs.ipa:119 */
+/* cfs.ipa:116 */
 SAAKM_LOCAL void smove_on_preempt(saakm_t s, thread_t t)
 {
 	smove_charge(s, t);
 	smove_stay_or_go(s, t);
 }
 
-/* cfs.ipa:124 */
+/* cfs.ipa:121 */
 SAAKM_LOCAL void smove_on_block(saakm_t s, thread_t t)
 {
 	smove_charge(s, t);
 	saakm_blocked(s, t);
 }
 
-/* cfs.ipa:129 */
+/* cfs.ipa:126 */
 SAAKM_LOCAL void smove_on_terminate(saakm_t s, thread_t t)
 {
 	smove_charge(s, t);
@@ -361,7 +355,7 @@ SAAKM_LOCAL void smove_on_terminate(saakm_t s, thread_t t)
 }
 
 /*
- * cfs.ipa:140
+ * cfs.ipa:137
  * Load of a core. An idle core has no tick, so its load is updated only at intervals, and the
  * load left by exited threads counts until then.
  */
@@ -370,7 +364,7 @@ SAAKM_SHARED_1(int64_t, smove_recent, core_t, c)
 	return saakm_has(saakm_idle(s), c) ? smove_idle_load(s, c) : smove_busy_load(s, c);
 }
 
-/* cfs.ipa:144 */
+/* cfs.ipa:141 */
 SAAKM_LOCAL int64_t smove_busy_load(saakm_t s, core_t c)
 {
 	return 1024
@@ -378,7 +372,7 @@ SAAKM_LOCAL int64_t smove_busy_load(saakm_t s, core_t c)
 				saakm_now(s) - smove_core(s, c)->since, smove_state(s)->half_life);
 }
 
-/* cfs.ipa:148 */
+/* cfs.ipa:145 */
 SAAKM_LOCAL int64_t smove_idle_load(saakm_t s, core_t c)
 {
 	nsec_t last = saakm_now(s) - saakm_mod(saakm_now(s), smove_refresh_of(s, c));
@@ -386,7 +380,7 @@ SAAKM_LOCAL int64_t smove_idle_load(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:154
+ * cfs.ipa:151
  * Load of an idle core at `time`, without exited threads.
  */
 SAAKM_LOCAL int64_t smove_rest(saakm_t s, core_t c, nsec_t at)
@@ -397,7 +391,7 @@ SAAKM_LOCAL int64_t smove_rest(saakm_t s, core_t c, nsec_t at)
 }
 
 /*
- * cfs.ipa:159
+ * cfs.ipa:156
  * Idle cores balance their die at this interval, and update their load then.
  */
 SAAKM_LOCAL nsec_t smove_refresh_of(saakm_t s, core_t c)
@@ -408,7 +402,7 @@ SAAKM_LOCAL nsec_t smove_refresh_of(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:164
+ * cfs.ipa:161
  * Updates the load of a busy core: threads have exited or joined.
  */
 SAAKM_LOCAL void smove_update(saakm_t s, core_t c)
@@ -421,14 +415,14 @@ SAAKM_LOCAL void smove_update(saakm_t s, core_t c)
 	smove_core(s, c)->since = saakm_now(s);
 }
 
-/* cfs.ipa:171 */
+/* cfs.ipa:168 */
 SAAKM_LOCAL int64_t smove_joined(saakm_t s, core_t c, int64_t before)
 {
 	return saakm_min(before + smove_core(s, c)->joining, 1024);
 }
 
 /*
- * cfs.ipa:176
+ * cfs.ipa:173
  * A new thread starts with half of the load that its core has free (post_init_entity_util_avg).
  */
 SAAKM_LOCAL void smove_join(saakm_t s, thread_t t, core_t c)
@@ -437,7 +431,7 @@ SAAKM_LOCAL void smove_join(saakm_t s, thread_t t, core_t c)
 	smove_core(s, c)->joining += smove_thread(t)->util;
 }
 
-/* cfs.ipa:181 */
+/* cfs.ipa:178 */
 SAAKM_LOCAL void smove_on_enter_idle(saakm_t s, core_t c)
 {
 	smove_core(s, c)->past = smove_joined(s, c, smove_busy_load(s, c));
@@ -445,7 +439,7 @@ SAAKM_LOCAL void smove_on_enter_idle(saakm_t s, core_t c)
 	smove_core(s, c)->since = saakm_now(s);
 }
 
-/* cfs.ipa:187 */
+/* cfs.ipa:184 */
 SAAKM_LOCAL void smove_on_exit_idle(saakm_t s, core_t c)
 {
 	smove_core(s, c)->roomy = saakm_now(s);
@@ -460,7 +454,7 @@ SAAKM_LOCAL void smove_on_exit_idle(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:197
+ * cfs.ipa:194
  * Load with the threads that wait.
  */
 SAAKM_LOCAL int64_t smove_pressure(saakm_t s, core_t c)
@@ -468,7 +462,7 @@ SAAKM_LOCAL int64_t smove_pressure(saakm_t s, core_t c)
 	return saakm_nr_running(s, c) > 1 ? saakm_nr_running(s, c) * 1024 : smove_recent(s, c);
 }
 
-/* cfs.ipa:201 */
+/* cfs.ipa:198 */
 SAAKM_SHARED_1(int64_t, smove_load_of, domain_t, d)
 {
 	int64_t sum = 0;
@@ -481,7 +475,7 @@ SAAKM_SHARED_1(int64_t, smove_load_of, domain_t, d)
 }
 
 /*
- * cfs.ipa:227
+ * cfs.ipa:224
  * Core of d where t enters: the idle core that wakes up fastest, then the one that was idle for
  * the shortest time; else the least loaded core (find_idlest_group_cpu).
  */
@@ -523,7 +517,7 @@ SAAKM_SHARED_3(core_t, smove_enter, thread_t, t, domain_t, d, core_t, near)
 }
 
 /*
- * cfs.ipa:247
+ * cfs.ipa:244
  * Descends from node to die to hyperthread pair to core. Each step starts at the core that the
  * last one found.
  */
@@ -628,7 +622,7 @@ SAAKM_LOCAL core_t smove_choose_fork(saakm_t s, thread_t t, core_t parent)
 }
 
 /*
- * cfs.ipa:267
+ * cfs.ipa:264
  * The waker's core, if that is idle or has less load with the thread than the previous core with it
  * (wake_affine); else the previous core.
  */
@@ -649,7 +643,7 @@ SAAKM_LOCAL core_t smove_choose_target(saakm_t s, thread_t t, core_t waker)
 }
 
 /*
- * cfs.ipa:283
+ * cfs.ipa:280
  * Searches for an idle core on the target's die only (select_idle_sibling).
  */
 SAAKM_LOCAL core_t smove_choose_wakeup(saakm_t s, thread_t t, core_t waker)
@@ -685,7 +679,7 @@ SAAKM_LOCAL core_t smove_choose_wakeup(saakm_t s, thread_t t, core_t waker)
 }
 
 /*
- * cfs.ipa:298
+ * cfs.ipa:295
  * Searches for a whole idle core, then a few cores for any idle one, then the target's hyperthread.
  */
 SAAKM_LOCAL core_t smove_search(saakm_t s, thread_t t, core_t target, core_t waker)
@@ -730,7 +724,7 @@ SAAKM_LOCAL core_t smove_search(saakm_t s, thread_t t, core_t target, core_t wak
 }
 
 /*
- * cfs.ipa:309
+ * cfs.ipa:306
  * Load of t, decayed over its sleep.
  */
 SAAKM_LOCAL int64_t smove_asleep(saakm_t s, thread_t t)
@@ -740,7 +734,7 @@ SAAKM_LOCAL int64_t smove_asleep(saakm_t s, thread_t t)
 }
 
 /*
- * cfs.ipa:314
+ * cfs.ipa:311
  * c, or the nearest core that t may run on.
  */
 SAAKM_SHARED_2(core_t, smove_fallback, thread_t, t, core_t, c)
@@ -756,7 +750,7 @@ SAAKM_SHARED_2(core_t, smove_fallback, thread_t, t, core_t, c)
 }
 
 /*
- * cfs.ipa:329
+ * cfs.ipa:326
  * A die with at most two threads is not balanced across dies (adjust_numa_imbalance).
  */
 SAAKM_SHARED_1(bool, smove_crowded, domain_t, die)
@@ -771,7 +765,7 @@ SAAKM_SHARED_1(bool, smove_crowded, domain_t, die)
 }
 
 /*
- * cfs.ipa:334
+ * cfs.ipa:331
  * Weight of the threads of a core.
  */
 SAAKM_SHARED_1(int64_t, smove_weight_of, core_t, c)
@@ -794,33 +788,7 @@ SAAKM_SHARED_1(int64_t, smove_weight_of, core_t, c)
 }
 
 /*
- * cfs.ipa:341
- * Weight that the core of t has more than dst. It is added up once for a pull, because many threads may wait.
- */
-SAAKM_LOCAL int64_t smove_excess_of(saakm_t s, thread_t t, core_t dst)
-{
-	core_t src = smove_core(s, dst)->source;
-
-	if (src != SAAKM_NO_CORE) {
-		if (src == saakm_core(t)) {
-			return smove_core(s, dst)->excess;
-		}
-	}
-	return smove_weight_of(s, saakm_core(t)) - smove_weight_of(s, dst);
-}
-
-/*
- * cfs.ipa:348
- * dst is about to take t.
- */
-SAAKM_LOCAL void smove_account(saakm_t s, thread_t t, core_t dst)
-{
-	smove_core(s, dst)->excess = smove_excess_of(s, t, dst) - 2 * saakm_weight(t);
-	smove_core(s, dst)->source = saakm_core(t);
-}
-
-/*
- * cfs.ipa:354
+ * cfs.ipa:338
  * Threads that ran recently move only after failures (cache_nice_tries).
  */
 SAAKM_LOCAL bool smove_hot(saakm_t s, thread_t t, core_t dst)
@@ -832,7 +800,7 @@ SAAKM_LOCAL bool smove_hot(saakm_t s, thread_t t, core_t dst)
 			<= (saakm_has(&saakm_llc(s, dst)->cores, saakm_core(t)) ? 2LL : 3LL);
 }
 
-/* cfs.ipa:361 */
+/* cfs.ipa:345 */
 SAAKM_SHARED_2(bool, smove_pull_can_steal_core, core_t, dst, core_t, src)
 {
 	return saakm_nr_ready(s, src) > 0 && saakm_nr_running(s, src) >= 2
@@ -840,7 +808,7 @@ SAAKM_SHARED_2(bool, smove_pull_can_steal_core, core_t, dst, core_t, src)
 				|| smove_crowded(s, saakm_llc(s, src)));
 }
 
-/* cfs.ipa:364 */
+/* cfs.ipa:348 */
 SAAKM_SHARED_2(int64_t, smove_pull_select_core, core_t, dst, core_t, src)
 {
 	(void)dst;
@@ -848,31 +816,29 @@ SAAKM_SHARED_2(int64_t, smove_pull_select_core, core_t, dst, core_t, src)
 	return saakm_nr_running(s, src);
 }
 
-/* cfs.ipa:365 */
-SAAKM_SHARED_2(bool, smove_pull_steal_thread, core_t, dst, thread_t, t)
+/* cfs.ipa:349 */
+SAAKM_SHARED_3(bool, smove_pull_steal_thread, core_t, dst, thread_t, t, memo_t, memo)
 {
 	return saakm_has(saakm_affinity(t), dst) && !smove_hot(s, t, dst)
-			&& smove_excess_of(s, t, dst) > saakm_weight(t);
+			&& SAAKM_MEMO_VALUE(memo, 0, smove_weight_of(s, saakm_core(t)))
+			- SAAKM_MEMO_VALUE(memo, 1, smove_weight_of(s, dst)) > saakm_weight(t);
 }
 
-/* cfs.ipa:366 */
+/* cfs.ipa:352 */
 SAAKM_SHARED_2(bool, smove_pull_stop, core_t, dst, int64_t, stolen)
 {
 	return stolen > 0 && stolen >= smove_core(s, dst)->budget;
 }
 
-/* cfs.ipa:367 */
+/* cfs.ipa:353 */
 SAAKM_LOCAL void smove_pull_move(saakm_t s, core_t dst, thread_t t)
 {
-	if (smove_core(s, dst)->budget > 1) {
-		smove_account(s, t, dst);
-	}
 	smove_core(s, dst)->failures = 0;
 	smove_enter_ready(s, t, dst, SMOVE_REASON_BALANCE);
 }
 
 /*
- * cfs.ipa:360
+ * cfs.ipa:344
  * dst takes threads while a core has more weight than dst would have with the thread.
  */
 SAAKM_STEAL(smove_pull, dst, from)
@@ -880,6 +846,7 @@ SAAKM_STEAL(smove_pull, dst, from)
 	core_t src;
 	int64_t stolen = 0;
 	SAAKM_SET(candidates);
+	SAAKM_MEMO(memo);
 
 	/* First phase: candidate cores. */
 	SAAKM_ASSIGN(s, candidates, w, from->word[w]);
@@ -907,10 +874,11 @@ SAAKM_STEAL(smove_pull, dst, from)
 		saakm_exclude(candidates, src);
 
 		/* Third phase: move threads, and check again because the state may have changed. */
+		SAAKM_MEMO_CLEAR(memo);
 		SAAKM_EACH_THREAD(s, t, src, SMOVE_QUEUE_READY) {
 			if (!smove_pull_can_steal_core(s, dst, src))
 				break;
-			if (!smove_pull_steal_thread(s, dst, t))
+			if (!smove_pull_steal_thread(s, dst, t, memo))
 				continue;
 			SAAKM_FROM(s, t);
 			smove_pull_move(s, dst, t);
@@ -919,11 +887,13 @@ SAAKM_STEAL(smove_pull, dst, from)
 			stolen = SAAKM_FORGET(stolen + 1);
 			if (smove_pull_stop(s, dst, stolen))
 				return;
+			SAAKM_MEMO_ADD(memo, 0, -saakm_weight(t));
+			SAAKM_MEMO_ADD(memo, 1, saakm_weight(t));
 		}
 	}
 }
 
-/* cfs.ipa:377 */
+/* cfs.ipa:362 */
 SAAKM_SHARED_2(bool, smove_rotate_can_steal_core, core_t, dst, core_t, src)
 {
 	(void)dst;
@@ -932,7 +902,7 @@ SAAKM_SHARED_2(bool, smove_rotate_can_steal_core, core_t, dst, core_t, src)
 			&& smove_core(s, src)->failures > 0;
 }
 
-/* cfs.ipa:378 */
+/* cfs.ipa:363 */
 SAAKM_SHARED_2(int64_t, smove_rotate_select_core, core_t, dst, core_t, src)
 {
 	(void)dst;
@@ -940,14 +910,15 @@ SAAKM_SHARED_2(int64_t, smove_rotate_select_core, core_t, dst, core_t, src)
 	return saakm_nr_running(s, src);
 }
 
-/* cfs.ipa:379 */
-SAAKM_SHARED_2(bool, smove_rotate_steal_thread, core_t, dst, thread_t, t)
+/* cfs.ipa:364 */
+SAAKM_SHARED_3(bool, smove_rotate_steal_thread, core_t, dst, thread_t, t, memo_t, memo)
 {
 	return saakm_has(saakm_affinity(t), dst)
-			&& smove_weight_of(s, saakm_core(t)) * 100 > smove_weight_of(s, dst) * 117;
+			&& SAAKM_MEMO_VALUE(memo, 0, smove_weight_of(s, saakm_core(t))) * 100
+			> SAAKM_MEMO_VALUE(memo, 1, smove_weight_of(s, dst)) * 117;
 }
 
-/* cfs.ipa:382 */
+/* cfs.ipa:367 */
 SAAKM_SHARED_2(bool, smove_rotate_stop, core_t, dst, int64_t, stolen)
 {
 	(void)s;
@@ -956,7 +927,7 @@ SAAKM_SHARED_2(bool, smove_rotate_stop, core_t, dst, int64_t, stolen)
 	return stolen > 0;
 }
 
-/* cfs.ipa:383 */
+/* cfs.ipa:368 */
 SAAKM_LOCAL void smove_rotate_move(saakm_t s, core_t dst, thread_t t)
 {
 	smove_core(s, dst)->failures = 0;
@@ -964,7 +935,7 @@ SAAKM_LOCAL void smove_rotate_move(saakm_t s, core_t dst, thread_t t)
 }
 
 /*
- * cfs.ipa:376
+ * cfs.ipa:361
  * After failures dst takes one thread although then dst has more: threads that do not divide evenly
  * take turns (detach_tasks). A core that has just taken one keeps it.
  */
@@ -973,6 +944,7 @@ SAAKM_STEAL(smove_rotate, dst, from)
 	core_t src;
 	int64_t stolen = 0;
 	SAAKM_SET(candidates);
+	SAAKM_MEMO(memo);
 
 	/* First phase: candidate cores. */
 	SAAKM_ASSIGN(s, candidates, w, from->word[w]);
@@ -1000,10 +972,11 @@ SAAKM_STEAL(smove_rotate, dst, from)
 		saakm_exclude(candidates, src);
 
 		/* Third phase: move threads, and check again because the state may have changed. */
+		SAAKM_MEMO_CLEAR(memo);
 		SAAKM_EACH_THREAD(s, t, src, SMOVE_QUEUE_READY) {
 			if (!smove_rotate_can_steal_core(s, dst, src))
 				break;
-			if (!smove_rotate_steal_thread(s, dst, t))
+			if (!smove_rotate_steal_thread(s, dst, t, memo))
 				continue;
 			SAAKM_FROM(s, t);
 			smove_rotate_move(s, dst, t);
@@ -1012,11 +985,13 @@ SAAKM_STEAL(smove_rotate, dst, from)
 			stolen = SAAKM_FORGET(stolen + 1);
 			if (smove_rotate_stop(s, dst, stolen))
 				return;
+			SAAKM_MEMO_ADD(memo, 0, -saakm_weight(t));
+			SAAKM_MEMO_ADD(memo, 1, saakm_weight(t));
 		}
 	}
 }
 
-/* cfs.ipa:389 */
+/* cfs.ipa:374 */
 SAAKM_LOCAL void smove_on_newly_idle(saakm_t s, core_t c)
 {
 	if (smove_core(s, c)->usual_idle < smove_state(s)->migration_cost) {
@@ -1033,17 +1008,16 @@ SAAKM_LOCAL void smove_on_newly_idle(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:396
+ * cfs.ipa:381
  * c pulls at most this many threads.
  */
 SAAKM_LOCAL void smove_gather(saakm_t s, core_t c, set_t from, int64_t most)
 {
 	smove_core(s, c)->budget = most;
-	smove_core(s, c)->source = SAAKM_NO_CORE;
 	smove_pull(s, c, from);
 }
 
-/* cfs.ipa:402 */
+/* cfs.ipa:386 */
 SAAKM_LOCAL void smove_on_balance(saakm_t s, core_t c)
 {
 	thread_t t = saakm_current(s, c);
@@ -1066,7 +1040,7 @@ SAAKM_LOCAL void smove_on_balance(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:413
+ * cfs.ipa:397
  * Periodic balancing of core c, `factor` times as seldom as that of an idle core. One core of a die at
  * a time balances with other dies (should_we_balance).
  */
@@ -1110,7 +1084,7 @@ SAAKM_LOCAL void smove_periodic(saakm_t s, core_t c, int64_t factor)
 }
 
 /*
- * cfs.ipa:430
+ * cfs.ipa:414
  * Sends t, which runs alone on c, to a core with more room, after as long as an idle core takes to fail
  * four times on its die, or five times among dies. Then every second attempt takes one (active_load_balance).
  */
@@ -1143,7 +1117,7 @@ SAAKM_LOCAL void smove_spread(saakm_t s, thread_t t, core_t c)
 }
 
 /*
- * cfs.ipa:447
+ * cfs.ipa:431
  * An idle core of the die whose hyperthreads sleep, if those of c all run.
  */
 SAAKM_LOCAL core_t smove_roomier_on_die(saakm_t s, thread_t t, core_t c)
@@ -1160,7 +1134,7 @@ SAAKM_LOCAL core_t smove_roomier_on_die(saakm_t s, thread_t t, core_t c)
 }
 
 /*
- * cfs.ipa:453
+ * cfs.ipa:437
  * An idle core of the die with the most idle cores, if that has at least two more than that of c.
  */
 SAAKM_LOCAL core_t smove_roomier_elsewhere(saakm_t s, thread_t t, core_t c)
@@ -1201,7 +1175,7 @@ SAAKM_LOCAL core_t smove_roomier_elsewhere(saakm_t s, thread_t t, core_t c)
 }
 
 /*
- * cfs.ipa:464
+ * cfs.ipa:448
  * A preempted thread stays, unless active balance has found it a core that is still idle.
  */
 SAAKM_LOCAL void smove_stay_or_go(saakm_t s, thread_t t)

@@ -57,7 +57,7 @@ int main(void)
 	saakm_policy.newly_idle(&s, 2);
 	EXPECT(cores[2].nr_ready == 0);
 
-	/* A pull of many threads does not add up the weights of the queue again for each of them. */
+	/* A pull of many threads adds up the weights of a queue once. */
 	occupy(4);
 	for (int i = 0; i < 40; i++) {
 		t = sleeper(4);

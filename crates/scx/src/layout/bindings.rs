@@ -43,6 +43,12 @@ pub type saakm_level = ::std::os::raw::c_uint;
 pub struct saakm_set {
     pub word: [u64; 16usize],
 }
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct saakm_memo {
+    pub known: u64,
+    pub value: [i64; 4usize],
+}
 pub type saakm_t = *mut saakm;
 pub const SAAKM_IN_OPERATION: saakm_context_level = 0;
 pub const SAAKM_IN_TIMER: saakm_context_level = 1;

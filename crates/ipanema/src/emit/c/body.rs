@@ -5,6 +5,7 @@ use std::collections::HashSet;
 
 use super::Unit;
 use super::declare::declarator;
+use super::memo::Memo;
 use super::names::Locals;
 use super::text::Text;
 use crate::ir::effects::{self, Effects};
@@ -57,6 +58,10 @@ pub struct Body<'u> {
     names: Vec<String>,
     /// Number of reads of each local variable.
     reads: Vec<u32>,
+    /// In a thread rule, the calls whose values its steal keeps.
+    pub memos: Vec<Memo>,
+    /// The C name of the parameter that has these values.
+    pub memo: String,
     /// Variables of loops over groups. The runtime knows which words hold their cores.
     groups: Vec<LocalId>,
     /// Names in use outside each open block.
@@ -79,6 +84,8 @@ impl<'u> Body<'u> {
             locals: unit.names.locals(),
             names: vec![String::new(); function.locals.len()],
             reads: reads.0,
+            memos: unit.memos(function),
+            memo: String::new(),
             groups: Vec::new(),
             outside: Vec::new(),
             loops: 0,
@@ -86,6 +93,9 @@ impl<'u> Body<'u> {
         };
         for index in 0..function.arity {
             body.name(LocalId(index));
+        }
+        if !body.memos.is_empty() {
+            body.memo = body.fresh("memo");
         }
         body
     }

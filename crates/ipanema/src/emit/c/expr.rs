@@ -3,6 +3,7 @@
 use super::body::{Body, C, level, takes};
 use super::contract::Pass;
 use super::declare::none;
+use super::memo::call_of_a_core;
 use super::text::number;
 use crate::ir::{
     Arithmetic, Comparison, CoreField, Effect, Expr, ExprKind, Extreme, Level, LocalId, StealId, ThreadField,
@@ -84,7 +85,12 @@ impl Body<'_> {
             }
             ExprKind::Call { function, args } => {
                 let args: Vec<&Expr> = args.iter().collect();
-                C::atom(self.call(*function, &args))
+                let call = self.call(*function, &args);
+                let memo = call_of_a_core(expr);
+                C::atom(match self.memos.iter().position(|known| Some(*known) == memo) {
+                    Some(index) => format!("SAAKM_MEMO_VALUE({}, {index}, {call})", self.memo),
+                    None => call,
+                })
             }
             ExprKind::Effect(effect) => C::atom(self.effect(effect)),
             ExprKind::Decay { value, time, half_life } => {

@@ -128,9 +128,12 @@ impl Unit<'_> {
     /// Head of a shared function.
     fn shared_head(&self, function: &Function, id: FunctionId) -> String {
         let body = Body::new(self, function);
-        let params: Vec<String> = parameters(function)
+        let mut params: Vec<String> = parameters(function)
             .map(|id| format!(", {}, {}", c_type(function.locals[id.index()].ty), body.name_of(id)))
             .collect();
+        if !body.memos.is_empty() {
+            params.push(format!(", memo_t, {}", body.memo));
+        }
         let result = function.result.map_or("void", c_type);
         let name = &self.names.functions[id.index()];
         format!("SAAKM_SHARED_{}({result}, {name}{})", params.len(), params.concat())

@@ -13,6 +13,7 @@ mod descriptor;
 mod expr;
 mod function;
 mod logic;
+mod memo;
 mod names;
 mod search;
 mod set;

@@ -4,8 +4,9 @@ use super::Unit;
 use super::body::{Body, C, takes};
 use super::contract::{StealContract, StealNames};
 use super::declare::place;
+use super::memo::Memo;
 use super::text::Text;
-use crate::ir::{Extreme, FunctionId, LocalId, OrderKind, StealId, Type};
+use crate::ir::{Extreme, FunctionId, LocalId, OrderKind, Steal, StealId, Type};
 
 /// C names of the variables of a steal.
 struct Variables {
@@ -17,6 +18,8 @@ struct Variables {
     stolen: String,
     from_core: String,
     best: String,
+    /// Where the memoised values are.
+    memo: String,
 }
 
 impl Unit<'_> {
@@ -35,6 +38,7 @@ impl Unit<'_> {
             stolen: body.fresh("stolen"),
             from_core: body.fresh("from_core"),
             best: body.fresh("best"),
+            memo: body.fresh("memo"),
         };
         (variables, body)
     }
@@ -47,7 +51,7 @@ impl Unit<'_> {
             Some(select) => select.by.iter().map(|_| body.fresh(word(select.extreme))).collect(),
             None => Vec::new(),
         };
-        let Variables { thief, victims, src, thread, candidates, stolen, from_core, best } = v;
+        let Variables { thief, victims, src, thread, candidates, stolen, from_core, best, .. } = v;
         let names = StealNames { thief, victims, src, thread, candidates, stolen, from_core, best, bests };
         match self.steal_contract(steal, &names) {
             Ok(contract) => (contract, Vec::new()),
@@ -87,6 +91,7 @@ impl Unit<'_> {
 
     pub fn steal(&self, out: &mut Text, id: StealId) {
         let steal = &self.policy.steals[id.index()];
+        let memos = self.memos_of(steal);
         let (v, _) = self.variables(id);
         let Variables { thief, victims, src, thread, candidates, .. } = &v;
         let (contract, gaps) = self.steal_contracts(id);
@@ -100,6 +105,9 @@ impl Unit<'_> {
             out.line(&format!("int64_t {} = 0;", v.stolen));
         }
         out.line(&format!("SAAKM_SET({candidates});"));
+        if !memos.is_empty() {
+            out.line(&format!("SAAKM_MEMO({});", v.memo));
+        }
         out.blank();
         out.line("/* First phase: candidate cores. */");
         out.line(&format!(
@@ -130,6 +138,9 @@ impl Unit<'_> {
         out.line(&format!("saakm_exclude({candidates}, {src});"));
         out.blank();
         out.line("/* Third phase: move threads, and check again because the state may have changed. */");
+        if !memos.is_empty() {
+            out.line(&format!("SAAKM_MEMO_CLEAR({});", v.memo));
+        }
         let queues = &self.names.queue_constants;
         if queues.len() > 1 {
             out.line("bool enough = false;");
@@ -214,9 +225,11 @@ impl Unit<'_> {
                 out.line("\tbreak;");
             }
         };
+        let memos = self.memos_of(steal);
         done(out, format!("!{}", self.phase(steal.can_steal_core, v, src)));
         let may = match steal.steal_thread {
-            Some(phase) => self.phase(phase, v, thread),
+            Some(phase) if memos.is_empty() => self.phase(phase, v, thread),
+            Some(phase) => self.phase(phase, v, &format!("{thread}, {}", v.memo)),
             None => format!("saakm_has(saakm_affinity({thread}), {thief})"),
         };
         out.line(&format!("if (!{may})"));
@@ -238,6 +251,18 @@ impl Unit<'_> {
             out.line(&format!("{from_core} = SAAKM_FORGET({from_core} + 1);"));
             done(out, self.phase(stop_core, v, from_core));
         }
+        if memos.iter().all(|memo| self.follows_weight(*memo)) {
+            for (index, memo) in memos.iter().enumerate() {
+                let sign = if memo.of_thief { "" } else { "-" };
+                out.line(&format!("SAAKM_MEMO_ADD({}, {index}, {sign}saakm_weight({thread}));", v.memo));
+            }
+        } else {
+            out.line(&format!("SAAKM_MEMO_CLEAR({});", v.memo));
+        }
+    }
+
+    fn memos_of(&self, steal: &Steal) -> Vec<Memo> {
+        steal.steal_thread.map_or(Vec::new(), |rule| self.memos(self.policy.function(rule)))
     }
 }
 
