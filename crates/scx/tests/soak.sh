@@ -94,15 +94,16 @@ takes_over() { # waits until the loader has replaced the one before
 	done
 	cat /tmp/loader >>/tmp/replaced
 }
-# Each loader replaces the one before, in a session of its own, so that the last one outlives the load.
+# Each loader replaces the one before, in a session of its own, so that the last one outlives the load. The loop ends by
+# itself: a loader that is killed before it has its session would leave the one before in place.
 replaces() {
 	forks &
-	while [ "$policy" != kernel ]; do
+	until [ "$policy" = kernel ] || [ -e /tmp/enough ]; do
 		setsid "$H" run "$policy" --replace 2>/tmp/replacing &
 		echo $! >/tmp/loader
 		takes_over
 	done
-	wait
+	[ "$policy" != kernel ] || wait
 }
 # Meanwhile cell kills the loader.
 kills() { forks; }
@@ -154,8 +155,12 @@ cell() { # cell LOAD: prints its line
 	disturber=$!
 	lost=0
 	if [ "$1" = kills ] && [ "$policy" != kernel ]; then kill_loader; else sleep "$SECONDS_EACH"; fi
+	if [ "$1" = replaces ] && [ "$policy" != kernel ]; then
+		touch /tmp/enough
+		wait "$disturber"
+		rm /tmp/enough
+	fi
 	kill -9 -$disturber
-	[ "$1" != replaces ] || [ "$policy" = kernel ] || takes_over
 	# What a load says is an error; play prints its results.
 	grep -v "^ \|:$\|^$" /tmp/load | head -n 3 | sed "s/^/  | $1: /"
 	for online in /sys/devices/system/cpu/cpu*/online; do echo 1 >"$online"; done
