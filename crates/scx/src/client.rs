@@ -8,10 +8,13 @@ use serde::de::DeserializeOwned;
 use std::io::{self, BufRead, BufReader, Write};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
-use std::time::Duration;
+use std::thread;
+use std::time::{Duration, Instant};
 
 /// Longest wait for an answer.
 const TIMEOUT: Duration = Duration::from_secs(10);
+/// Longest wait for a policy that is being loaded again.
+pub const RELOAD_TIMEOUT: Duration = Duration::from_secs(30);
 
 pub struct Client {
     stream: BufReader<UnixStream>,
@@ -69,6 +72,22 @@ impl Client {
             Error::Refused { errno: libc::EINVAL, .. } => Error::NotRunning { ops: requirements::running() },
             error => error,
         })
+    }
+
+    /// The same; waits while the policy is being loaded again after a hot-plug.
+    ///
+    /// # Errors
+    /// As [`Client::info`].
+    pub fn loaded_info(&mut self) -> Result<Info, Error> {
+        let begun = Instant::now();
+        loop {
+            match self.info() {
+                Err(Error::Refused { errno: libc::EAGAIN, .. }) if begun.elapsed() < RELOAD_TIMEOUT => {
+                    thread::sleep(Duration::from_millis(100));
+                }
+                answer => return answer,
+            }
+        }
     }
 
     /// The counters of the policy.

@@ -2,7 +2,7 @@
 
 use crate::arena::{read, store};
 use crate::cgroup::{self, Cgroup, Move, Moves};
-use crate::client::Client;
+use crate::client::{Client, RELOAD_TIMEOUT};
 use crate::error::Error;
 use crate::frequency::{self, Driver, Source};
 use crate::limits::{self, Limit};
@@ -34,8 +34,8 @@ const POLL_INTERVAL: Duration = Duration::from_millis(100);
 /// Interval at which the power profile and a whole cgroup are looked at. The cgroup's moves are known at once; this finds
 /// threads that changed their class themselves, and moves that did not fit into the ring buffer.
 const LOOK_INTERVAL: Duration = Duration::from_secs(1);
-/// Longest wait for the end of a replaced scheduler.
-const REPLACE_TIMEOUT: Duration = Duration::from_secs(15);
+/// Longest wait for the end of a replaced scheduler, which may be loading its policy again.
+const REPLACE_TIMEOUT: Duration = RELOAD_TIMEOUT;
 /// Time without a hot-plug before the policy is loaded again.
 const HOTPLUG_SETTLE: Duration = Duration::from_millis(200);
 
@@ -150,7 +150,7 @@ impl Session {
     /// (`replace`). On a later one, the kernel's own scheduler takes over.
     pub fn start(policy: Policy, options: Options) -> Result<Session, Error> {
         requirements::check()?;
-        let old = scheduler_to_replace(options.replace)?;
+        let old = loader_to_replace(options.replace)?;
         let object = object::for_policy(&policy, purpose(&options))?;
         let hotplugs = requirements::hotplugs();
         let host = Host::detect();
@@ -208,7 +208,14 @@ impl Session {
         // Before the policy schedules, so that a client that sees the policy can connect.
         session.server = Some(Server::open(Path::new(SOCKET), session.shared.clone())?);
         session.start_log()?;
-        session.attach()?;
+        match session.attach() {
+            // A hot-plug since the topology was read.
+            Err(Error::Ended(info)) if info.restart() => {
+                session.restart()?;
+                return Ok(session);
+            }
+            attached => attached?,
+        }
         if session.options.partial != Some(Partial::Command)
             && let Some(recording) = &mut session.recording
         {
@@ -524,31 +531,34 @@ fn driver(frequency: &Source, host: &Host) -> Result<Option<Driver>, Error> {
     }
 }
 
-/// The running policy to replace and its name; an error if a scheduler runs that must not be replaced.
-fn scheduler_to_replace(replace: bool) -> Result<Option<(Client, String)>, Error> {
-    let Some(ops) = requirements::running() else { return Ok(None) };
-    let asked = Client::of_this_machine().and_then(|mut client| Ok((client.info()?, client)));
-    match asked {
-        Ok((_, client)) if replace => Ok(Some((client, ops))),
-        Ok((info, _)) => {
+/// The loader to replace and the name of its policy; an error if a scheduler runs that must not be replaced. While a
+/// loader loads its policy again after a hot-plug, the kernel knows of no scheduler.
+fn loader_to_replace(replace: bool) -> Result<Option<(Client, String)>, Error> {
+    let ops = requirements::running();
+    let told = Client::of_this_machine().and_then(|mut client| Ok((client.loaded_info()?, client)));
+    match (told, ops) {
+        (Ok((info, client)), _) if replace => Ok(Some((client, info.policy))),
+        (Ok((info, _)), ops) => {
             let by = Some(format!("hearth, process {}, for {}", info.pid, info.scope));
-            Err(Error::Busy { ops, by, ours: true })
+            Err(Error::Busy { ops: ops.unwrap_or(info.policy), by, ours: true })
         }
-        Err(_) => Err(Error::Busy { ops, by: None, ours: false }),
+        (Err(_), Some(ops)) => Err(Error::Busy { ops, by: None, ours: false }),
+        (Err(Error::NotRunning { .. }), None) => Ok(None),
+        (Err(error), None) => Err(error),
     }
 }
 
-/// Waits until no sched_ext scheduler runs; `ops` is the name of the running one.
+/// Waits until no sched_ext scheduler runs and no loader serves; `ops` is the name of the running one.
 ///
 /// # Errors
 /// It does not end in time.
 pub fn wait_until_gone(ops: &str) -> Result<(), Error> {
     let begun = Instant::now();
-    while requirements::running().is_some() {
+    while Client::of_this_machine().is_ok() || requirements::running().is_some() {
         if begun.elapsed() > REPLACE_TIMEOUT {
             return Err(Error::DoesNotEnd { ops: ops.into(), seconds: REPLACE_TIMEOUT.as_secs() });
         }
-        thread::sleep(Duration::from_millis(5));
+        thread::sleep(Duration::from_millis(20));
     }
     Ok(())
 }
@@ -747,10 +757,6 @@ impl Shared {
 
 impl Service for Shared {
     fn answer(&self, request: &Request, root: bool) -> Result<Value, Refusal> {
-        let running = self.running();
-        let running = running.as_ref().ok_or_else(|| {
-            Refusal::new(libc::EAGAIN, "the policy is being loaded again after a hot-plug; try again")
-        })?;
         let argument = |name: &str| {
             let value = request.args.get(name).map(String::as_str);
             value.ok_or_else(|| Refusal::new(libc::EINVAL, format!("the argument `{name}` is missing")))
@@ -759,6 +765,15 @@ impl Service for Shared {
         if changes && !root {
             return Err(Refusal::new(libc::EPERM, "only root may change the kernel's scheduler"));
         }
+        if request.req == "stop" {
+            let sender = self.events.lock().unwrap_or_else(PoisonError::into_inner);
+            let _ = sender.send(Event::Asked);
+            return Ok(Value::Null);
+        }
+        let running = self.running();
+        let running = running.as_ref().ok_or_else(|| {
+            Refusal::new(libc::EAGAIN, "the policy is being loaded again after a hot-plug; try again")
+        })?;
         let json = |value: serde_json::Result<Value>| {
             value.map_err(|error| Refusal::new(libc::EINVAL, error.to_string()))
         };
@@ -779,11 +794,6 @@ impl Service for Shared {
             "stats_meta" => Ok(statistics::meta()),
             "info" => json(serde_json::to_value(self.info(running))),
             "set" => json(serde_json::to_value(self.set(running, argument("name")?, argument("value")?)?)),
-            "stop" => {
-                let sender = self.events.lock().unwrap_or_else(PoisonError::into_inner);
-                let _ = sender.send(Event::Asked);
-                Ok(Value::Null)
-            }
             other => Err(Refusal::new(libc::EINVAL, format!("unknown request `{other}`"))),
         }
     }

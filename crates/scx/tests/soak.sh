@@ -89,7 +89,7 @@ takes_over() { # waits until the loader has replaced the one before
 	n=0
 	until grep -q "is running" /tmp/replacing; do
 		n=$((n + 1))
-		[ $n -lt 600 ] || { echo "ended $policy: no loader takes over"; return; }
+		[ $n -lt 600 ] && kill -0 "$(cat /tmp/loader)" || { echo "no loader takes over: $(tr '\n' ' ' </tmp/replacing)"; return; }
 		sleep 0.2
 	done
 	cat /tmp/loader >>/tmp/replaced

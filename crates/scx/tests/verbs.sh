@@ -172,6 +172,19 @@ check "threads run on four again" alive
 kill -TERM $nest
 check "it ends well" wait $nest
 check "it reported the reload" says "loaded again, for 3 cores" cat /tmp/nest.log
+"$H" run nest 2>/tmp/nest.log &
+nest=$!
+check "nest runs again" until_is nest
+echo 0 >$cpu3
+"$H" run cfs --replace 2>/tmp/cfs.log &
+cfs=$!
+check "a policy that is being loaded again is replaced" until_is cfs
+check "its loader ends well" wait $nest
+echo 1 >$cpu3
+check "the new one is loaded again" on_cores 4
+check "a policy that is being loaded again is stopped" sh -c "echo 0 >$cpu3 && sleep 0.3 && $H stop"
+check "the loader of that one ends well" wait $cfs
+echo 1 >$cpu3
 check "SysRq-S ends a policy, and the loader says so" says "SysRq-S" sh -c "$H run cfs & p=\$!; n=0; until grep -q cfs /sys/kernel/sched_ext/root/ops 2>/dev/null || [ \$n -gt 600 ]; do sleep 0.2; n=\$((n + 1)); done; echo S >/proc/sysrq-trigger; wait \$p; [ \$? = 1 ]"
 
 # The guest compiles this policy. That of arm64 has no clang.

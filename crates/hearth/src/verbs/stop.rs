@@ -14,7 +14,7 @@ pub struct Args {}
 impl Args {
     pub fn run(self) -> Outcome {
         let mut client = Client::of_this_machine()?;
-        let policy = client.info()?.policy;
+        let policy = client.loaded_info()?.policy;
         client.stop()?;
         wait_until_gone(&policy)?;
         eprintln!("hearth: {policy} stopped");
