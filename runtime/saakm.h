@@ -119,7 +119,7 @@ struct saakm_set {
 	uint64_t word[SAAKM_SET_WORDS];
 };
 
-/* Values that a steal keeps while the ready queues that they are about do not change; `known` has a bit for each. */
+/* Memoised results of calls in a steal. Bit i of `known`: value i is valid. */
 struct saakm_memo {
 	uint64_t known;
 	int64_t value[4];

@@ -199,7 +199,7 @@ uint32_t saakm_word_of(core_t c);
 /*@ assigns \nothing; ensures \result <==> bit(word, part(c)); */
 bool saakm_bit_of(uint64_t word, core_t c);
 
-/* Nothing is kept: that the values are those of the calls is believed. */
+/* No memo: each value is computed. That memoised values equal computed ones is believed. */
 typedef int memo_t;
 #define SAAKM_MEMO(name) const memo_t name = 0
 #define SAAKM_MEMO_CLEAR(memo) ((void)(memo))

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 /// Longest wait for an answer.
 const TIMEOUT: Duration = Duration::from_secs(10);
-/// Longest wait for a policy that is being loaded again.
+/// Longest wait for a policy that is being loaded again, or for the end of one, which may be loading.
 pub const RELOAD_TIMEOUT: Duration = Duration::from_secs(30);
 
 pub struct Client {

@@ -34,8 +34,6 @@ const POLL_INTERVAL: Duration = Duration::from_millis(100);
 /// Interval at which the power profile and a whole cgroup are looked at. The cgroup's moves are known at once; this finds
 /// threads that changed their class themselves, and moves that did not fit into the ring buffer.
 const LOOK_INTERVAL: Duration = Duration::from_secs(1);
-/// Longest wait for the end of a replaced scheduler, which may be loading its policy again.
-const REPLACE_TIMEOUT: Duration = RELOAD_TIMEOUT;
 /// Time without a hot-plug before the policy is loaded again.
 const HOTPLUG_SETTLE: Duration = Duration::from_millis(200);
 
@@ -555,8 +553,8 @@ fn loader_to_replace(replace: bool) -> Result<Option<(Client, String)>, Error> {
 pub fn wait_until_gone(ops: &str) -> Result<(), Error> {
     let begun = Instant::now();
     while Client::of_this_machine().is_ok() || requirements::running().is_some() {
-        if begun.elapsed() > REPLACE_TIMEOUT {
-            return Err(Error::DoesNotEnd { ops: ops.into(), seconds: REPLACE_TIMEOUT.as_secs() });
+        if begun.elapsed() > RELOAD_TIMEOUT {
+            return Err(Error::DoesNotEnd { ops: ops.into(), seconds: RELOAD_TIMEOUT.as_secs() });
         }
         thread::sleep(Duration::from_millis(20));
     }

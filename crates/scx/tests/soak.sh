@@ -89,7 +89,7 @@ takes_over() { # waits until the loader has replaced the one before
 	n=0
 	until grep -q "is running" /tmp/replacing; do
 		n=$((n + 1))
-		[ $n -lt 600 ] && kill -0 "$(cat /tmp/loader)" || { echo "no loader takes over: $(tr '\n' ' ' </tmp/replacing)"; return; }
+		[ $n -lt 600 ] && kill -0 "$(cat /tmp/loader)" 2>/dev/null || { echo "ended $policy: no loader takes over: $(tr '\n' ' ' </tmp/replacing)"; return; }
 		sleep 0.2
 	done
 	cat /tmp/loader >>/tmp/replaced
@@ -161,8 +161,9 @@ cell() { # cell LOAD: prints its line
 		rm /tmp/enough
 	fi
 	kill -9 -$disturber
-	# What a load says is an error; play prints its results.
-	grep -v "^ \|:$\|^$" /tmp/load | head -n 3 | sed "s/^/  | $1: /"
+	grep "^ended" /tmp/load
+	# What else a load says is an error; play prints its results.
+	grep -v "^ended\|^ \|:$\|^$" /tmp/load | head -n 3 | sed "s/^/  | $1: /"
 	for online in /sys/devices/system/cpu/cpu*/online; do echo 1 >"$online"; done
 	for spin in $spins; do
 		n=0

@@ -58,10 +58,10 @@ pub struct Body<'u> {
     names: Vec<String>,
     /// Number of reads of each local variable.
     reads: Vec<u32>,
-    /// In a thread rule, the calls whose values its steal keeps.
+    /// The memoised calls of a thread rule.
     pub memos: Vec<Memo>,
-    /// The C name of the parameter that has these values.
-    pub memo: String,
+    /// The C name of the parameter that has their values.
+    pub memo_name: String,
     /// Variables of loops over groups. The runtime knows which words hold their cores.
     groups: Vec<LocalId>,
     /// Names in use outside each open block.
@@ -85,7 +85,7 @@ impl<'u> Body<'u> {
             names: vec![String::new(); function.locals.len()],
             reads: reads.0,
             memos: unit.memos(function),
-            memo: String::new(),
+            memo_name: String::new(),
             groups: Vec::new(),
             outside: Vec::new(),
             loops: 0,
@@ -95,7 +95,7 @@ impl<'u> Body<'u> {
             body.name(LocalId(index));
         }
         if !body.memos.is_empty() {
-            body.memo = body.fresh("memo");
+            body.memo_name = body.fresh("memo");
         }
         body
     }

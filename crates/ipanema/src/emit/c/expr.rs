@@ -88,7 +88,7 @@ impl Body<'_> {
                 let call = self.call(*function, &args);
                 let memo = call_of_a_core(expr);
                 C::atom(match self.memos.iter().position(|known| Some(*known) == memo) {
-                    Some(index) => format!("SAAKM_MEMO_VALUE({}, {index}, {call})", self.memo),
+                    Some(index) => format!("SAAKM_MEMO_VALUE({}, {index}, {call})", self.memo_name),
                     None => call,
                 })
             }

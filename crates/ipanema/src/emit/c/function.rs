@@ -132,7 +132,7 @@ impl Unit<'_> {
             .map(|id| format!(", {}, {}", c_type(function.locals[id.index()].ty), body.name_of(id)))
             .collect();
         if !body.memos.is_empty() {
-            params.push(format!(", memo_t, {}", body.memo));
+            params.push(format!(", memo_t, {}", body.memo_name));
         }
         let result = function.result.map_or("void", c_type);
         let name = &self.names.functions[id.index()];

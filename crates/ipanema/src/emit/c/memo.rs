@@ -1,14 +1,15 @@
-//! What a thread rule asks about the two cores of a steal: calls that walk over queues, such as `weight_of(t.core)`.
+//! Memoisation in steals: of calls in a thread rule that walk over a queue of the thief or of the victim, such as
+//! `weight_of(t.core)`.
 //!
-//! Many threads may wait on a core. The steal keeps the values (`struct saakm_memo`), so that the rule calls a function once
-//! per candidate and after each move, not once per thread. A move changes a sum of the weights of waiting threads by the
-//! thread's weight; then no further call is necessary.
+//! Many threads may wait on a core. With `struct saakm_memo` the rule calls a function at most once per candidate and after
+//! each move, not once per thread. A move changes a sum of the weights of waiting threads by the thread's weight; then no
+//! further call is necessary.
 
 use super::Unit;
 use crate::ir::visit::{Visitor, walk_block, walk_expr, walk_stmt};
 use crate::ir::{
     Arithmetic, CoreField, Expr, ExprKind, Function, FunctionId, LocalId, Over, Role, Search, SearchKind,
-    Stmt, StmtKind, Target, ThreadField,
+    Stmt, StmtKind, Target, ThreadField, Type,
 };
 
 /// Values that fit in `struct saakm_memo`.
@@ -22,7 +23,7 @@ pub struct Memo {
 }
 
 impl Unit<'_> {
-    /// The calls whose values the steal of `function` keeps. Empty, unless it is a thread rule.
+    /// The memoised calls of `function`. Empty, unless it is a thread rule.
     pub fn memos(&self, function: &Function) -> Vec<Memo> {
         let Role::Phase(steal) = function.role else { return Vec::new() };
         let rule = self.policy.steals[steal.index()].steal_thread;
@@ -71,7 +72,7 @@ impl Visitor for Find<'_, '_> {
 
     fn expr(&mut self, expr: &Expr) {
         if let Some(memo) = call_of_a_core(expr)
-            && self.unit.is_shared(memo.function)
+            && (expr.ty.is_scalar() || expr.ty == Type::BOOL)
             && self.unit.walks_queues(memo.function)
             && !self.found.contains(&memo)
         {
