@@ -35,9 +35,8 @@ class Soak:
         if (policy, load) not in self.cells:
             return "-"
         gap, least, _, lost = self.cells[policy, load]
-        text = f"{gap} ms, {least} %"
-        if gap > max(LEAST, TIMES * self.cells["kernel", load][0]):
-            text = f"**{text}**"
+        long = gap > max(LEAST, TIMES * self.cells["kernel", load][0])
+        text = f"**{gap}** / {least}" if long else f"{gap} / {least}"
         return f"{text}, *lost {lost}*" if lost else text
 
     def lost(self):
@@ -51,7 +50,7 @@ class Soak:
         lines += [row([load, *(self.cell(policy, load) for policy in policies)]) for load in loads]
         if self.replaced:
             lines += ["", f"Loaders that another one replaced: {', '.join(self.replaced)}."]
-        lines += ["", *(f"Ejected: {reason}\n" for reason in self.ended)]
+        lines += ["", *(f"Failed: {reason}\n" for reason in self.ended)]
         lines += [f"Lines of the kernel log with a warning, a stall or a lockup: {self.complaints}."]
         return "\n".join(lines) + "\n"
 
