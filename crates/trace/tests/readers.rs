@@ -229,4 +229,10 @@ fn a_killed_writer_leaves_a_readable_prefix() {
         assert_eq!(read.unwrap(), event(i as u64));
     }
     others_agree(&path);
+    // A segment that was closed just before the kill, not yet named in trace.json.
+    let file = |number: usize| path.join(format!("events/{number:06}.parquet"));
+    let named = (0..).find(|number| !file(*number).exists()).unwrap();
+    std::fs::copy(file(0), file(named)).unwrap();
+    assert_eq!(Reader::open(&path).unwrap().count() as u64, store.events());
+    others_agree(&path);
 }
