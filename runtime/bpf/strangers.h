@@ -187,8 +187,7 @@ int BPF_PROG(saakm_switched, bool preempt, struct task_struct *prev, struct task
 	saakm_use_arena();
 	if (!saakm_is_stranger(next) || saakm_is_taken(cpu))
 		return 0;
-	/* A thread that the core had chosen when `next` arrived: ops.enqueue returns it to its queue. Before
-	   Linux 6.19 it stays. */
+	/* A thread that the core had chosen when `next` arrived: ops.enqueue returns it to its queue. */
 	if (scx_bpf_dsq_nr_queued(SCX_DSQ_LOCAL) > 0)
 		scx_bpf_reenqueue_local_from_anywhere();
 	s = saakm_begin(SAAKM_IN_OPERATION, NULL);
@@ -197,6 +196,15 @@ int BPF_PROG(saakm_switched, bool preempt, struct task_struct *prev, struct task
 	if (saakm_nr_ready(s, cpu))
 		saakm_relieve(cpu);
 	return 0;
+}
+
+/*
+ * A thread of another class takes this core. Before Linux 6.19, entries leave a local DSQ only here.
+ * Later kernels deprecate the operation, and the loader leaves it out.
+ */
+void BPF_STRUCT_OPS(saakm_cpu_release, s32 cpu, struct scx_cpu_release_args *args)
+{
+	scx_bpf_reenqueue_local();
 }
 
 #endif

@@ -9,7 +9,7 @@ use crate::verify::Program;
 use crate::{log, object, requirements, topology};
 use hearth_policy::Policy;
 use hearth_recorder::{Host, libbpf_log};
-use libbpf_rs::btf::types::{DataSec, Enum, Enum64, MemberAttr, Struct, Var};
+use libbpf_rs::btf::types::{DataSec, Enum, Enum64, Func, MemberAttr, Struct, Var};
 use libbpf_rs::{
     Btf, Link, MapCore, MapFlags, MapImpl, MapType, Object, ObjectBuilder, OpenObject, libbpf_sys,
 };
@@ -33,6 +33,8 @@ const OPTIONAL: [&str; 6] = [
     // Linux 6.19.
     "cgroup_set_idle",
 ];
+/// Operation that only kernels without the function need: Linux 6.19 deprecates it and has the function.
+const DEPRECATED: (&str, &str) = ("cpu_release", "scx_bpf_reenqueue_local___v2");
 /// Map of an object that writes a log.
 const LOG_RING: &str = "saakm_log_ring";
 
@@ -122,7 +124,7 @@ pub fn load(
 
 /// Sets options, sizes of maps, and the hot-plug count in the opened object. Returns where it stores its exit and dump.
 fn prepare(open: &mut OpenObject, hotplugs: u64, options: &LoadOptions) -> Result<(Global, Global), String> {
-    let (ops, missing, exit, exit_dump, dump_len) = {
+    let (ops, unused, exit, exit_dump, dump_len) = {
         use libbpf_rs::AsRawLibbpf;
         // SAFETY: the object lives as long as `open`, and the types are dropped before it changes.
         let raw = unsafe { open.as_libbpf_object().as_ref() };
@@ -135,12 +137,11 @@ fn prepare(open: &mut OpenObject, hotplugs: u64, options: &LoadOptions) -> Resul
                 MemberAttr::BitField { .. } => None,
             }
         };
-        let known = operations();
-        let missing: Vec<_> = OPTIONAL.into_iter().filter(|name| !known.contains(*name)).map(field).collect();
+        let unused: Vec<_> = Kernel::running().unused_operations().map(field).collect();
         let ops = ["flags", "timeout_ms", "hotplug_seq"].map(field);
         let global = |section: &'static str, name| global(&btf, section, name);
         let exit = global(".data", "uei");
-        (ops, missing, exit, global(".data.uei_dump", "uei_dump"), global(".rodata", "uei_dump_len"))
+        (ops, unused, exit, global(".data.uei_dump", "uei_dump"), global(".rodata", "uei_dump_len"))
     };
     let exit = exit.ok_or("it has no exit information (uei)")?;
     for mut program in
@@ -164,7 +165,7 @@ fn prepare(open: &mut OpenObject, hotplugs: u64, options: &LoadOptions) -> Resul
                     let ms = u32::try_from(watchdog.as_millis()).unwrap_or(u32::MAX).max(1);
                     put(value, timeout_ms, &ms.to_ne_bytes()).ok_or("its watchdog cannot be set")?;
                 }
-                for operation in &missing {
+                for operation in &unused {
                     put(value, *operation, &[0; size_of::<*const ()>()]);
                 }
                 // Kernels without this field have no such member in the object's BTF either.
@@ -217,6 +218,8 @@ struct Kernel {
     operations: BTreeSet<String>,
     /// `enum scx_ops_flags`.
     flags: BTreeMap<String, u64>,
+    /// It has the function that replaces the deprecated operation.
+    replaces_deprecated: bool,
 }
 
 impl Kernel {
@@ -239,7 +242,14 @@ impl Kernel {
                 members.filter_map(|m| Some((name(m.name)?, m.value as u64))).collect()
             }
         };
-        Kernel { operations, flags }
+        let replaces_deprecated = btf.type_by_name::<Func>(DEPRECATED.1).is_some();
+        Kernel { operations, flags, replaces_deprecated }
+    }
+
+    /// The operations of a policy that this kernel lacks or does not need.
+    fn unused_operations(&self) -> impl Iterator<Item = &'static str> {
+        let missing = OPTIONAL.into_iter().filter(|name| !self.operations.contains(*name));
+        missing.chain(self.replaces_deprecated.then_some(DEPRECATED.0))
     }
 }
 
