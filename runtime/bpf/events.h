@@ -388,7 +388,7 @@ void BPF_STRUCT_OPS(saakm_update_idle, s32 cpu, bool idle)
 s32 BPF_STRUCT_OPS_SLEEPABLE(saakm_init_task, struct task_struct *p,
 			     struct scx_init_task_args *args)
 {
-	u32 index = saakm_alloc_slot();
+	u32 index = saakm_alloc_slot(), cpu = bpf_get_smp_processor_id();
 	thread_t t = saakm_thread_at(index);
 	u64 old;
 	u32 *slot;
@@ -405,7 +405,7 @@ s32 BPF_STRUCT_OPS_SLEEPABLE(saakm_init_task, struct task_struct *p,
 		return 0;
 	}
 	old = t->where;
-	t->serial = __sync_fetch_and_add(&WORLD->serials, 1) + 1;
+	t->serial = saakm_new_serial(cpu);
 	t->pid = p->pid;
 	t->weight = t->own_weight = 1024;
 	t->counted = 0;
@@ -421,7 +421,7 @@ s32 BPF_STRUCT_OPS_SLEEPABLE(saakm_init_task, struct task_struct *p,
 	saakm_clear_attrs((u64)t);
 	SAAKM_INIT_THREAD(saakm_thread_attrs(t));
 	saakm_init_timer(index);
-	__sync_fetch_and_add(&WORLD->threads, 1);
+	__sync_fetch_and_add(&saakm_core_at(cpu)->threads, 1);
 	/* Last. The kernel starts operations on p only after this returns: plain stores suffice. */
 	*slot = index;
 	return 0;
@@ -438,7 +438,7 @@ void BPF_STRUCT_OPS(saakm_exit_task, struct task_struct *p, struct scx_exit_task
 		return;
 	*slot = 0;
 	saakm_thread_at(index)->timer_at = 0;
-	__sync_fetch_and_add(&WORLD->threads, -1);
+	__sync_fetch_and_add(&saakm_core_at(bpf_get_smp_processor_id())->threads, -1);
 	saakm_free_slot(index);
 }
 

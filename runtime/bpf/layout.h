@@ -12,7 +12,7 @@
 #ifndef SAAKM_LAYOUT_H
 #define SAAKM_LAYOUT_H
 
-#define SAAKM_LAYOUT 12 /* increment on any change below */
+#define SAAKM_LAYOUT 13 /* increment on any change below */
 
 #define SAAKM_WORLD_AT 0x1000UL     /* struct saakm_world */
 #define SAAKM_TOLD_SETS_AT 0x2000UL /* log.h: sets of cores as last logged */
@@ -107,7 +107,7 @@ struct saakm_thread {
 	uint64_t timer_at;     /* expiry of the timer; 0: not armed */
 	uint32_t flags;        /* SAAKM_T_* */
 	uint32_t ran_on;       /* core of the last execution, or SAAKM_NO_CORE */
-	uint32_t next_free;    /* next slot in the free list */
+	uint32_t next_free;    /* rest of the list of free slots: next | length << 20 */
 	uint32_t reason;       /* the policy's reason for the last placement or move */
 	uint32_t group;        /* index of its cgroup, 0: the root */
 	uint32_t own_weight;   /* 1024 at nice 0 */
@@ -158,7 +158,10 @@ struct saakm_core {
 	uint64_t heard;        /* value of `missed` before the last search */
 	struct saakm_set self; /* only this core */
 	struct saakm_counters count;
-	uint64_t pad_count[5];
+	uint64_t free;    /* its free slots (threads.h) */
+	uint64_t serials; /* serials that it has given to threads */
+	int64_t threads;  /* slots that it has taken, less those that it has returned */
+	uint64_t pad_threads[2];
 	uint8_t attrs[SAAKM_CORE_ATTRS]; /* the policy's attributes */
 };
 
@@ -230,15 +233,12 @@ struct saakm_world {
 	uint32_t pad[4];
 	uint64_t lock;        /* serialises logged handlers */
 	uint64_t logged;      /* log records so far, including lost ones */
-	uint64_t free;        /* head of the free list of slots: index | version << 32 */
+	uint64_t free;        /* free slots that no core keeps (threads.h) */
 	uint64_t fresh;       /* first slot that was never used */
-	uint64_t threads;     /* slots in use */
 	uint64_t no_slot;     /* threads without a slot: the kernel's global DSQ runs them */
-	uint64_t serials;     /* last serial that was given to a thread */
 	uint64_t missed;      /* times that a core entered `waiting` late (words.h) */
 	uint64_t fresh_group; /* first index of a cgroup that was never used */
 	uint64_t limits;      /* cgroups with a quota */
-	uint64_t pad_online[6];
 	struct saakm_set online;          /* written by the loader */
 	struct saakm_set idle;            /* the policy's view: idle, and no thread is coming */
 	struct saakm_set idle_whole;      /* if there are `pairs`: all hyperthreads are idle */

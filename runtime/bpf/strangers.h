@@ -67,7 +67,7 @@ SAAKM_GLOBAL int saakm_init_stranger(u32 c)
 	t->index = index;
 	if (t->index != index)
 		return -ENOMEM;
-	t->serial = __sync_fetch_and_add(&WORLD->serials, 1) + 1;
+	t->serial = saakm_new_serial(c);
 	t->weight = SAAKM_MAX_WEIGHT;
 	t->running_since = -1;
 	t->ran_on = c;

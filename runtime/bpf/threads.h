@@ -36,27 +36,78 @@ static __always_inline thread_t saakm_thread_of(struct task_struct *p)
 }
 
 /*
- * Returns a free slot, or 0. Sleeps: it may allocate a page.
+ * Lists of free slots. A core keeps up to SAAKM_SPARE_SLOTS for itself, so that most forks and exits
+ * write no word of other cores. The others are in WORLD->free.
  *
- * WORLD->free is the head of the free list, and a version in its upper half. The compare-and-swap
- * fails if another core took and returned the slot since next_free was loaded, because each change
- * of the head increments the version.
+ * A head is: first slot | length << 20 | version << 32. A length above the maximum of 12 bits stays there.
+ * The compare-and-swap of the head fails if the slot was taken and returned since next_free was loaded,
+ * because each change increments the version.
  */
+#define SAAKM_SPARE_SLOTS 16
+#define SAAKM_MOST_SLOTS 4095 /* length of a list without a limit */
+#define SAAKM_FREE_SLOTS (SAAKM_WORLD_AT + offsetof(struct saakm_world, free))
+#define SAAKM_FREE_SLOTS_OF(c) ((u64)&saakm_core_at(c)->free)
+_Static_assert(SAAKM_MAX_THREADS <= 1 << 20, "a slot does not fit into the head of a list");
+
+static __always_inline u32 saakm_slot_of(u64 head)
+{
+	return head & ((1 << 20) - 1);
+}
+
+/* Takes a slot from the list whose head is at `list`. Returns 0 if it is empty. */
+SAAKM_GLOBAL u32 saakm_take_slot(u64 list)
+{
+	u64 SAAKM_MEM *head = SAAKM_FIELD_AT(u64, list);
+	u64 old = *head, seen;
+
+	while (saakm_slot_of(old) && can_loop) {
+		u64 rest = saakm_thread_at(saakm_slot_of(old))->next_free;
+
+		seen = old;
+		old = __sync_val_compare_and_swap(head, seen, rest | ((seen >> 32) + 1) << 32);
+		if (old == seen)
+			return saakm_slot_of(seen);
+	}
+	return 0;
+}
+
+/*
+ * Adds slot `index` to the list whose head is at `list`, unless it has `most` slots. True if added.
+ * next_free is stored before the fully ordered swap of the head publishes it. saakm_take_slot loads
+ * it through the index in the head (address dependency).
+ */
+SAAKM_GLOBAL u32 saakm_add_slot(u64 list, u32 index, u32 most)
+{
+	u64 SAAKM_MEM *head = SAAKM_FIELD_AT(u64, list);
+	thread_t t = saakm_thread_at(index);
+	u64 old = *head, seen, length;
+
+	if (!t)
+		return 0;
+	do {
+		length = (u32)old >> 20;
+		if (length >= most && most < SAAKM_MOST_SLOTS)
+			return 0;
+		length = length < SAAKM_MOST_SLOTS ? length + 1 : length;
+		t->next_free = (u32)old;
+		seen = old;
+		old = __sync_val_compare_and_swap(
+			head, seen, index | length << 20 | ((seen >> 32) + 1) << 32);
+	} while (old != seen && can_loop);
+	return old == seen;
+}
+
+/* Returns a free slot, or 0. Sleeps: it may allocate a page. */
 SAAKM_GLOBAL u32 saakm_alloc_slot(void)
 {
-	u64 old = WORLD->free, seen;
+	u32 index = saakm_take_slot(SAAKM_FREE_SLOTS_OF(bpf_get_smp_processor_id()));
 	u64 fresh, page;
 	thread_t t;
 
-	while ((u32)old && can_loop) {
-		u64 next = saakm_thread_at((u32)old)->next_free;
-
-		seen = old;
-		old = __sync_val_compare_and_swap(&WORLD->free, seen,
-						  next | ((seen >> 32) + 1) << 32);
-		if (old == seen)
-			return (u32)seen;
-	}
+	if (!index)
+		index = saakm_take_slot(SAAKM_FREE_SLOTS);
+	if (index)
+		return index;
 	fresh = __sync_fetch_and_add(&WORLD->fresh, 1);
 	if (fresh >= SAAKM_MAX_THREADS)
 		return 0;
@@ -68,24 +119,18 @@ SAAKM_GLOBAL u32 saakm_alloc_slot(void)
 	return t->index == fresh ? fresh : 0;
 }
 
-/*
- * Returns a slot to the free list. next_free is stored before the fully ordered swap of the head
- * publishes it. saakm_alloc_slot loads it through the index in the head (address dependency).
- */
+/* Returns a slot. */
 SAAKM_GLOBAL int saakm_free_slot(u32 index)
 {
-	u64 old = WORLD->free, seen;
-	thread_t t = saakm_thread_at(index);
-
-	if (!t)
-		return 0;
-	do {
-		t->next_free = (u32)old;
-		seen = old;
-		old = __sync_val_compare_and_swap(&WORLD->free, seen,
-						  index | ((seen >> 32) + 1) << 32);
-	} while (old != seen && can_loop);
+	if (!saakm_add_slot(SAAKM_FREE_SLOTS_OF(bpf_get_smp_processor_id()), index, SAAKM_SPARE_SLOTS))
+		saakm_add_slot(SAAKM_FREE_SLOTS, index, SAAKM_MOST_SLOTS);
 	return 0;
+}
+
+/* A serial that no other thread has: each core gives every nr_cores-th. */
+static __always_inline u32 saakm_new_serial(u32 cpu)
+{
+	return __sync_fetch_and_add(&saakm_core_at(cpu)->serials, 1) * WORLD->nr_cores + cpu + 1;
 }
 
 /* Clears the policy's attributes of a reused slot: they start as zeros in every runtime. */

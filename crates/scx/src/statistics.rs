@@ -95,6 +95,8 @@ statistics! {
         cores_online: u64, "cores";
         /// All threads of the system, including those that the policy does not schedule.
         threads: u64, "threads";
+        /// Slots that have held a thread, of 512 bytes each.
+        slots: u64, "slots";
         /// Threads that are ready or running now; 0 with --no-underload.
         runnable: u64, "threads";
         /// Placements of new and woken threads, by the policy's reason.
@@ -271,11 +273,12 @@ impl Statistics {
         let mut s = Statistics { policy: policy.name().to_owned(), uptime_ns, ..Statistics::default() };
         // SAFETY: a field of the arena's `World`.
         let idle = arena.members(unsafe { &raw const (*world).idle });
-        let mut cores = 0u64;
+        let (mut cores, mut threads) = (0u64, 0i64);
         for cpu in arena.known() {
             let core = arena.core(cpu);
             let count = read!(core, count);
             cores += 1;
+            threads += read!(core, threads);
             placements.iter_mut().zip(count.placed).for_each(|(sum, n)| *sum += n);
             s.news += count.news;
             s.wakeups += count.wakeups;
@@ -306,7 +309,8 @@ impl Statistics {
             }
         }
         s.cores_online = cores;
-        s.threads = read!(world, threads);
+        s.threads = threads.max(0) as u64;
+        s.slots = read!(world, fresh).saturating_sub(FIRST_THREAD);
         s.no_slot = read!(world, no_slot);
         s.runnable = read!(world, window.runnable).max(0) as u64;
         s.intervals = read!(world, window.intervals);

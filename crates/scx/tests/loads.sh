@@ -48,6 +48,19 @@ pinned() {
 	for pin in $pins; do wait "$pin" || return 1; done
 }
 
+statistic() { "$H" status --json | sed -n "s/.*\"$1\": \([0-9]*\).*/\1/p"; }
+
+# Programs that end give their slots back. The four cores keep up to 16 each.
+slots_return() {
+	before=$(statistic slots)
+	forks || return 1
+	after=$(statistic slots)
+	threads=$(statistic threads)
+	tasks=$(find /proc/[0-9]*/task -mindepth 1 -maxdepth 1 2>/dev/null | wc -l)
+	echo "slots: $before, then $after; threads: $threads of $tasks"
+	[ "$after" -le $((before + 64)) ] && [ "$threads" -ge $((tasks - 10)) ] && [ "$threads" -le $((tasks + 10)) ]
+}
+
 # Of two threads on one core, the one with more weight gets more time.
 nice_counts() {
 	taskset -c 2 nice -n 10 sh -c 'while :; do :; done' &
@@ -71,6 +84,7 @@ for policy; do
 	check "$policy runs pipes" pipes
 	check "$policy runs 1000 threads" thousand
 	check "$policy runs message threads" latencies
+	check "$policy takes slots back" slots_return
 	check "$policy respects affinity" pinned
 	case $policy in slocal | ule*) ;; *) check "$policy respects nice" nice_counts ;; esac
 	check "$policy survives CPU hotplug" hotplug

@@ -3,7 +3,7 @@
 pub const SAAKM_MAX_WEIGHT: u32 = 1048576;
 pub const SAAKM_MAX_CORES: u32 = 1024;
 pub const SAAKM_SET_WORDS: u32 = 16;
-pub const SAAKM_LAYOUT: u32 = 12;
+pub const SAAKM_LAYOUT: u32 = 13;
 pub const SAAKM_WORLD_AT: u32 = 4096;
 pub const SAAKM_TOLD_SETS_AT: u32 = 8192;
 pub const SAAKM_ZERO_AT: u32 = 12288;
@@ -149,7 +149,10 @@ pub struct saakm_core {
     pub heard: u64,
     pub self_: saakm_set,
     pub count: saakm_counters,
-    pub pad_count: [u64; 5usize],
+    pub free: u64,
+    pub serials: u64,
+    pub threads: i64,
+    pub pad_threads: [u64; 2usize],
     pub attrs: [u8; 256usize],
 }
 #[repr(C)]
@@ -222,13 +225,10 @@ pub struct saakm_world {
     pub logged: u64,
     pub free: u64,
     pub fresh: u64,
-    pub threads: u64,
     pub no_slot: u64,
-    pub serials: u64,
     pub missed: u64,
     pub fresh_group: u64,
     pub limits: u64,
-    pub pad_online: [u64; 6usize],
     pub online: saakm_set,
     pub idle: saakm_set,
     pub idle_whole: saakm_set,
