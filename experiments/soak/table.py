@@ -16,7 +16,7 @@ TIMES, LEAST = 3, 300
 
 
 class Soak:
-    """What the guest of one kernel printed."""
+    """What the guests of one kernel printed, one for each policy."""
 
     def __init__(self, log):
         self.kernel = log.stem
@@ -27,7 +27,8 @@ class Soak:
         self.each, self.seed = next(rest[0].split(" seed ") for word, *rest in lines if word == "each")
         self.replaced = [rest[0] for word, *rest in lines if word == "replaced"]
         self.ended = [rest[0] for word, *rest in lines if word == "ended"]
-        self.complete = bool(lines) and lines[-1] == ["end"]
+        words = [line[0] for line in lines if line]
+        self.complete = 0 < words.count("each") == words.count("end")
         dmesg = log.with_suffix(".dmesg").read_text(errors="replace")
         self.complaints = len(re.findall(r"WARNING|BUG:|rcu_.* stall|soft lockup|hung task", dmesg))
 
