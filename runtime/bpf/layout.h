@@ -231,19 +231,19 @@ struct saakm_world {
 	uint32_t underload; /* measure underload */
 	uint32_t pairs;     /* some physical core has several hyperthreads */
 	uint32_t pad[4];
-	uint64_t lock;        /* serialises logged handlers */
-	uint64_t logged;      /* log records so far, including lost ones */
-	uint64_t free;        /* free slots that no core keeps (threads.h) */
-	uint64_t fresh;       /* first slot that was never used */
-	uint64_t no_slot;     /* threads without a slot: the kernel's global DSQ runs them */
-	uint64_t missed;      /* times that a core entered `waiting` late (words.h) */
-	uint64_t fresh_group; /* first index of a cgroup that was never used */
-	uint64_t limits;      /* cgroups with a quota */
-	struct saakm_set online;          /* written by the loader */
-	struct saakm_set idle;            /* the policy's view: idle, and no thread is coming */
-	struct saakm_set idle_whole;      /* if there are `pairs`: all hyperthreads are idle */
-	struct saakm_set waiting;         /* cores with READY threads */
-	struct saakm_set claimed;         /* idle cores that a placement has claimed */
+	uint64_t lock;               /* serialises logged handlers */
+	uint64_t logged;             /* log records so far, including lost ones */
+	uint64_t free;               /* free slots that no core keeps (threads.h) */
+	uint64_t fresh;              /* first slot that was never used */
+	uint64_t no_slot;            /* threads without a slot: the kernel's global DSQ runs them */
+	uint64_t missed;             /* times that a core entered `waiting` late (words.h) */
+	uint64_t fresh_group;        /* first index of a cgroup that was never used */
+	uint64_t limits;             /* cgroups with a quota */
+	struct saakm_set online;     /* written by the loader */
+	struct saakm_set idle;       /* the policy's view: idle, and no thread is coming */
+	struct saakm_set idle_whole; /* if there are `pairs`: all hyperthreads are idle */
+	struct saakm_set waiting;    /* cores with READY threads */
+	struct saakm_set claimed;    /* idle cores that a placement has claimed */
 	int64_t members[SAAKM_MAX_SETS];  /* number of members of each set of the policy */
 	int64_t params[SAAKM_MAX_PARAMS]; /* the loader's values of the policy's parameters */
 	struct saakm_window window;

@@ -91,8 +91,8 @@ SAAKM_GLOBAL u32 saakm_add_slot(u64 list, u32 index, u32 most)
 		length = length < SAAKM_MOST_SLOTS ? length + 1 : length;
 		t->next_free = (u32)old;
 		seen = old;
-		old = __sync_val_compare_and_swap(
-			head, seen, index | length << 20 | ((seen >> 32) + 1) << 32);
+		old = __sync_val_compare_and_swap(head, seen,
+						  index | length << 20 | ((seen >> 32) + 1) << 32);
 	} while (old != seen && can_loop);
 	return old == seen;
 }
@@ -122,7 +122,8 @@ SAAKM_GLOBAL u32 saakm_alloc_slot(void)
 /* Returns a slot. */
 SAAKM_GLOBAL int saakm_free_slot(u32 index)
 {
-	if (!saakm_add_slot(SAAKM_FREE_SLOTS_OF(bpf_get_smp_processor_id()), index, SAAKM_SPARE_SLOTS))
+	if (!saakm_add_slot(SAAKM_FREE_SLOTS_OF(bpf_get_smp_processor_id()), index,
+			    SAAKM_SPARE_SLOTS))
 		saakm_add_slot(SAAKM_FREE_SLOTS, index, SAAKM_MOST_SLOTS);
 	return 0;
 }
