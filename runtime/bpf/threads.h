@@ -39,7 +39,7 @@ static __always_inline thread_t saakm_thread_of(struct task_struct *p)
  * Lists of free slots. A core keeps up to SAAKM_SPARE_SLOTS for itself, so that most forks and exits
  * write no word of other cores. The others are in WORLD->free.
  *
- * A head is: first slot | length << 20 | version << 32. A length above the maximum of 12 bits stays there.
+ * A head is: first slot | length << 20 | version << 32. The length saturates at SAAKM_MOST_SLOTS.
  * The compare-and-swap of the head fails if the slot was taken and returned since next_free was loaded,
  * because each change increments the version.
  */
@@ -128,7 +128,10 @@ SAAKM_GLOBAL int saakm_free_slot(u32 index)
 	return 0;
 }
 
-/* A serial that no other thread has: each core gives every nr_cores-th. */
+/*
+ * A serial for the log: core c gives c + 1 and every nr_cores-th after it. Unique until a core has given
+ * 2^32 / nr_cores of them.
+ */
 static __always_inline u32 saakm_new_serial(u32 cpu)
 {
 	return __sync_fetch_and_add(&saakm_core_at(cpu)->serials, 1) * WORLD->nr_cores + cpu + 1;
