@@ -100,6 +100,14 @@ static __always_inline void saakm_insert_global(struct task_struct *p, u64 enq_f
 	scx_bpf_kick_cpu(scx_bpf_task_cpu(p), SCX_KICK_PREEMPT);
 }
 
+/* Event preempt, outside ops.dispatch. */
+static __always_inline void saakm_interrupt(saakm_t s, thread_t t)
+{
+	saakm_change(s, saakm_core(t), SAAKM_STOPS, t->index);
+	t->flags |= SAAKM_T_OUTSIDE;
+	saakm_preempted(s, t);
+}
+
 /* p becomes runnable or was preempted: places it if necessary, and inserts it into a DSQ. */
 void BPF_STRUCT_OPS(saakm_enqueue, struct task_struct *p, u64 enq_flags)
 {
@@ -139,10 +147,8 @@ void BPF_STRUCT_OPS(saakm_enqueue, struct task_struct *p, u64 enq_flags)
 	/* RUNNING: preempted without ops.dispatch. READY: already placed. */
 	if (state == SAAKM_RUNNING) {
 		s = saakm_begin(SAAKM_IN_OPERATION, t);
-		saakm_change(s, saakm_core_of(where), SAAKM_STOPS, t->index);
-		t->flags |= SAAKM_T_OUTSIDE;
 		saakm_update_affinity(t, home, saakm_pinned(p));
-		saakm_preempted(s, t);
+		saakm_interrupt(s, t);
 		saakm_end((u64)s);
 		saakm_kick_preempted((u64)s);
 	} else if (state != SAAKM_READY) {
@@ -265,6 +271,9 @@ void BPF_STRUCT_OPS(saakm_quiescent, struct task_struct *p, u64 deq_flags)
 	t->timer_at = 0;
 	t->flags &= ~SAAKM_T_YIELDS;
 	s = saakm_begin(SAAKM_IN_OPERATION, t);
+	/* Without event preempt, the policy would not know that t has run. */
+	if (!(deq_flags & SCX_DEQ_SLEEP) && saakm_state_of(t->where) == SAAKM_RUNNING)
+		saakm_interrupt(s, t);
 	/* The kernel has taken p out of its queue: a thief that moves t at the same time is too late. */
 	do {
 		where = t->where;

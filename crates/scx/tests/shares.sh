@@ -30,6 +30,16 @@ shares() {
 		'{ for (i = 1; i <= NF / 2; i++) print int(($(i + NF / 2) - $i) * 1000 / ms + 0.5) }' | sort -n
 }
 
+# A thread that has nice value 10 in the first half of each tick and 0 in the second, beside one of nice 0: what it runs
+# counts at the weight that it has then, so its share is 16%. It is half if all counts at the weight in the tick.
+flips_cost_what_they_weigh() {
+	taskset -c 1 /tmp/threads spin 5 >/dev/null &
+	flips=$(taskset -c 1 /tmp/threads flip 5 | cut -d ' ' -f 2)
+	wait $!
+	echo "$flips%"
+	[ "$flips" -le 30 ]
+}
+
 # measure LOAD SCHEDULER
 measure() {
 	case $1 in
@@ -46,6 +56,7 @@ as_in_kernel() {
 	paste "/tmp/$1.kernel" "/tmp/$1.$policy" | awk '{ d = $1 - $2; if (d > 8 || d < -8) bad = 1; print } END { exit bad || NR < 5 }'
 }
 
+cc -O2 -o /tmp/threads "$(dirname "$0")/threads.c" || exit
 measure nice kernel
 measure five kernel
 for policy; do
@@ -54,6 +65,7 @@ for policy; do
 	check "$policy starts" until_is "$policy"
 	check "$policy: nice counts across cores" tries 3 as_in_kernel nice
 	check "$policy: five threads on four cores have equal shares" tries 3 as_in_kernel five
+	check "$policy: run time counts at the weight of its time" tries 3 flips_cost_what_they_weigh
 	check "$policy still schedules" is "$policy"
 	kill -TERM $loader
 	check "$policy ends" wait $loader

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Threads for machine.sh, nohz.sh and soak.sh: spins, and disturbs others.
+ * Threads for machine.sh, nohz.sh, shares.sh and soak.sh: spins, and disturbs others.
  *
  *   threads spin SECONDS [AFTER]     spins; then prints `share PERCENT gap MILLISECONDS turns NUMBER`:
  *                                    its part of the time, the longest time in which it did not run,
  *                                    and how often it was preempted. May use all cores AFTER that many
  *                                    milliseconds
+ *   threads flip SECONDS             the same, but has nice value 10 in the first half of each tick, and 0
+ *                                    in the second
  *   threads hog SECONDS AFTER        the same, but sleeps that many milliseconds first
  *   threads renice SECONDS PID...    changes the nice values of the threads every 5 ms
  *   threads affinity SECONDS PID...  changes the affinities of the threads every 5 ms
@@ -37,7 +39,25 @@ static void use_all_cores(void)
 	sched_setaffinity(0, sizeof(all), &all);
 }
 
-static void spin(int64_t until, int64_t unpin)
+/* Nice value 10 in the first half of each tick of the kernel, 0 in the second. */
+static void flip(int64_t now)
+{
+	static int64_t coarse, tick;
+	static int nice;
+	int wanted;
+
+	/* The coarse clock changes in ticks only. */
+	if (coarse != read_clock(CLOCK_MONOTONIC_COARSE)) {
+		coarse = read_clock(CLOCK_MONOTONIC_COARSE);
+		tick = now;
+	}
+	wanted = now - tick < 2000000 ? 10 : 0;
+	if (wanted != nice)
+		setpriority(PRIO_PROCESS, 0, wanted);
+	nice = wanted;
+}
+
+static void spin(int64_t until, int64_t unpin, int flips)
 {
 	int64_t begun = read_clock(CLOCK_MONOTONIC), now = begun, before, gap = 0;
 	struct rusage usage;
@@ -51,6 +71,8 @@ static void spin(int64_t until, int64_t unpin)
 			use_all_cores();
 			unpin = 0;
 		}
+		if (flips)
+			flip(now);
 	} while (now < until);
 	getrusage(RUSAGE_SELF, &usage);
 	printf("share %d gap %d turns %ld\n",
@@ -92,12 +114,16 @@ int main(int argc, char **argv)
 	until = read_clock(CLOCK_MONOTONIC) + atoi(argv[2]) * 1000000000LL;
 	after = argc > 3 ? atoi(argv[3]) * 1000000LL : 0;
 	if (!strcmp(argv[1], "spin")) {
-		spin(until, after);
+		spin(until, after, 0);
+		return 0;
+	}
+	if (!strcmp(argv[1], "flip")) {
+		spin(until, 0, 1);
 		return 0;
 	}
 	if (!strcmp(argv[1], "hog")) {
 		usleep(after / 1000);
-		spin(until + after, 0);
+		spin(until + after, 0, 0);
 		return 0;
 	}
 	for (round = 0; read_clock(CLOCK_MONOTONIC) < until; round++) {
