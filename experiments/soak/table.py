@@ -19,7 +19,7 @@ class Soak:
     """What the guests of one kernel printed, one for each policy."""
 
     def __init__(self, log):
-        self.kernel = log.stem
+        self.kernel = log.stem.replace("-icount", ", time by instructions")
         lines = [line.split(maxsplit=1) for line in log.read_text().splitlines()]
         self.cells = {}
         for policy, load, *numbers in (rest[0].split() for word, *rest in lines if word == "cell"):
@@ -83,14 +83,15 @@ def renew(page, matrices):
     old, end, after = rest.partition(END)
     if not (begin and end):
         sys.exit(f"error: {page} has no lines {BEGIN.strip()} and {END.strip()}")
-    kept = re.findall(r"^(## Linux (\S+)\n.*?)\s*(?=^## |\Z)", old, flags=re.MULTILINE | re.DOTALL)
+    kept = re.findall(r"^(## Linux ([^\n]+)\n.*?)\s*(?=^## |\Z)", old, flags=re.MULTILINE | re.DOTALL)
     matrices = {kernel: f"{text}\n" for text, kernel in kept} | matrices
     text = "\n".join(matrices[kernel] for kernel in sorted(matrices, key=version, reverse=True))
     page.write_text(f"{before}{begin}\n{text}\n{end}{after}")
 
 
 def version(kernel):
-    return [int(number) for number in kernel.split(".")]
+    number, comma, _ = kernel.partition(",")
+    return [int(part) for part in number.split(".")], not comma
 
 
 if __name__ == "__main__":
