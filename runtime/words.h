@@ -39,7 +39,15 @@ enum saakm_state {
 	SAAKM_DETACHED,
 	/* Its cgroup has used up its time (cpu.max). For the policy the thread is BLOCKED. */
 	SAAKM_THROTTLED,
+	/* A steal has taken the thread, which was READY, and makes it READY elsewhere. */
+	SAAKM_MIGRATING,
 };
+
+/* Whether a core counts a thread in this state among its READY ones. */
+static inline bool saakm_counts(uint32_t state)
+{
+	return state == SAAKM_READY || state == SAAKM_MIGRATING;
+}
 
 /* ---- the place of a thread --------------------------------------------------------------- */
 
@@ -321,8 +329,8 @@ static inline __attribute__((always_inline)) uint32_t saakm_change_place(uint64_
 									 uint32_t queue)
 {
 	core_t from = saakm_core_of(old);
-	bool leaves = saakm_state_of(old) == SAAKM_READY;
-	bool arrives = state == SAAKM_READY;
+	bool leaves = saakm_counts(saakm_state_of(old));
+	bool arrives = saakm_counts(state);
 	uint32_t result = 0;
 
 	if (arrives && leaves && from == c)

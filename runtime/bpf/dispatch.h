@@ -143,31 +143,6 @@ SAAKM_GLOBAL u32 saakm_choose(u64 context, u32 cpu)
 	return s->run;
 }
 
-#if SAAKM_QUEUES == 1
-/*
- * Finds cpu a thread: 1 if one is in the local DSQ, 2 if prev continues, 0 if there is none.
- *
- * With one queue the kernel takes the first entry, and event schedule happens in saakm_running. A
- * walk over the queue at each switch would be expensive.
- */
-SAAKM_GLOBAL int saakm_schedule(u64 context, u32 cpu, u32 prev)
-{
-	if (prev) {
-		saakm_t s = SAAKM_CONTEXT_AT(context);
-
-		saakm_find_heads(context, cpu, prev);
-		if (s->heads[0] == prev) {
-			SAAKM_LOCK();
-			saakm_choose(context, cpu);
-			SAAKM_UNLOCK();
-			return s->run == prev ? 2 : 0;
-		}
-	}
-	if (scx_bpf_dsq_move_to_local(saakm_dsq(cpu, 0), 0))
-		return 1;
-	return prev ? 2 : 0;
-}
-#else
 /* Finds cpu a thread: 1 if one is in the local DSQ, 2 if prev continues, 0 if there is none. */
 SAAKM_GLOBAL int saakm_schedule(u64 context, u32 cpu, u32 prev)
 {
@@ -191,7 +166,6 @@ SAAKM_GLOBAL int saakm_schedule(u64 context, u32 cpu, u32 prev)
 	}
 	return 0;
 }
-#endif
 
 /* Event preempt. Its handler preempts no core, so preemptions end. */
 static __always_inline void saakm_preempted(saakm_t s, thread_t t)

@@ -180,7 +180,7 @@ void BPF_STRUCT_OPS(saakm_enqueue, struct task_struct *p, u64 enq_flags)
 
 /* ---- execution ---------------------------------------------------------------------------- */
 
-/* p starts to run on its core. With one queue, this is also event schedule. */
+/* p starts to run on its core. */
 void BPF_STRUCT_OPS(saakm_running, struct task_struct *p)
 {
 	u32 cpu = scx_bpf_task_cpu(p);
@@ -206,8 +206,8 @@ void BPF_STRUCT_OPS(saakm_running, struct task_struct *p)
 		s->heads[saakm_queue_of(where) & (SAAKM_MAX_QUEUES - 1)] = t->index;
 		saakm_choose((u64)s, cpu);
 	}
-	/* With one queue, READY becomes RUNNING here. Otherwise the kernel ran t past the policy. It
-	   runs: a thief that moves t at the same time has come too late. */
+	/* The kernel ran t past the policy. It runs: a thief that moves t at the same time has come too
+	   late. */
 	while ((saakm_state_of(where) != SAAKM_RUNNING || saakm_core_of(where) != cpu) &&
 	       !saakm_transition(s, t, where, SAAKM_RUNNING, cpu, 0) && can_loop)
 		where = t->where;

@@ -57,13 +57,6 @@ static __always_inline bool saakm_is_ready_in(u64 where, core_t c, u32 queue)
 		    saakm_is_ready_in(t##_where = t->where, c, queue) &&                           \
 		    SAAKM_LOG_VISIT(t, t##_walk))
 
-/*
- * Lets a steal move t, the current thread of the walk. saakm_ready then succeeds only if t.where
- * has not changed since the walk loaded it: the steal's conditions hold for that queue only, and
- * another core that has taken t meanwhile is waiting for it.
- */
-#define SAAKM_FROM(s, t) ((s)->from = t##_where, (s)->held = (t)->index)
-
 /* The first thread of a queue; only for the core that runs event schedule. */
 static __always_inline thread_t saakm_first(saakm_t s, core_t c, u32 queue)
 {
@@ -99,7 +92,7 @@ SAAKM_GLOBAL int saakm_count_runnable(int change);
 
 static __always_inline bool saakm_is_runnable(u32 state)
 {
-	return state == SAAKM_READY || state == SAAKM_RUNNING;
+	return saakm_counts(state) || state == SAAKM_RUNNING;
 }
 
 /* Makes a transition of t: from `old` to state, core and queue. False if t.where is no longer
@@ -118,6 +111,33 @@ static __always_inline bool saakm_transition(saakm_t s, thread_t t, u64 old, u32
 		saakm_count_runnable(saakm_is_runnable(state) ? 1 : -1);
 	return true;
 }
+
+/*
+ * Takes t, the current thread of a steal's walk, before the steal changes its attributes: it becomes
+ * MIGRATING, and nobody else takes it. False if t.where has changed since the walk loaded it: the
+ * steal's conditions hold for that queue only, and another core that has taken t meanwhile is waiting
+ * for it. Moves beyond s->room are refused: the kernel's queues would not follow.
+ */
+SAAKM_GLOBAL bool saakm_take(u64 context, u64 thread, u64 where)
+{
+	saakm_t s = SAAKM_FIELD_AT(struct saakm, context);
+	thread_t t = SAAKM_FIELD_AT(struct saakm_thread, thread);
+	core_t c = saakm_core_of(where);
+	u32 queue = saakm_queue_of(where);
+
+	s->moved = false;
+	if (s->nr_moves >= s->room) {
+		saakm_core_at(s->cpu)->count.moves_refused++;
+		return false;
+	}
+	if (!saakm_transition(s, t, where, SAAKM_MIGRATING, c, queue))
+		return false;
+	s->held = t->index;
+	s->from = saakm_place_after(where, SAAKM_MIGRATING, c, queue);
+	return true;
+}
+
+#define SAAKM_TAKE(s, t) saakm_take((u64)(s), (u64)(t), t##_where)
 
 /* Ends this handler's claim of c in its context; false if it has none. */
 static __always_inline bool saakm_drop_claim(saakm_t s, core_t c)
@@ -152,15 +172,15 @@ static __always_inline void saakm_ready(saakm_t s, thread_t t, core_t c, u32 que
 {
 	bool own = t->index == s->subject;
 	u64 old = own ? t->where : s->from;
-	bool moves = saakm_state_of(old) == SAAKM_READY;
+	bool moves = saakm_counts(saakm_state_of(old));
 	bool queued =
 		moves && !(t->flags & SAAKM_T_OUTSIDE); /* it has an entry, which must follow */
 	u32 n = s->nr_moves;
 
 	c &= SAAKM_MAX_CORES - 1;
 	s->moved = false;
-	/* A timer gives up if t is no longer READY or THROTTLED. A steal must hold t (SAAKM_FROM), and `old`
-	   is then a READY state. So only its own event makes a thread READY that was not. */
+	/* A timer gives up if t is no longer READY or THROTTLED. A steal must hold t (saakm_take), and `old`
+	   is then MIGRATING. So only its own event makes a thread READY that was not. */
 	if (own ? !moves && s->on_timer && saakm_state_of(old) != SAAKM_THROTTLED
 		: t->index != s->held)
 		return;

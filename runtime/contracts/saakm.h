@@ -301,7 +301,7 @@ thread_t saakm_first(saakm_t s, core_t c, uint32_t queue);
 		  (t = t##_at < t##_end ? saakm_at(c, queue, t##_at, t##_since) : NULL) != NULL;   \
 		  t##_at++)
 
-#define SAAKM_FROM(s, t) ((void)0)
+#define SAAKM_TAKE(s, t) true
 
 /* ---- effects ------------------------------------------------------------------------------- */
 

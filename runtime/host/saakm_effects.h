@@ -60,8 +60,8 @@ static inline thread_t saakm_next(saakm_t s, thread_t t)
 	for (thread_t t##_next = saakm_first(s, c, queue);                                         \
 	     (t = t##_next) != NULL && (t##_next = saakm_next(s, t), true);)
 
-/* Lets a steal move t, the current thread of the walk. No other core competes in the simulator. */
-#define SAAKM_FROM(s, t) ((void)(s), (void)(t))
+/* Takes t, the current thread of a steal's walk. No other core competes in the simulator. */
+#define SAAKM_TAKE(s, t) ((void)(s), (void)(t), true)
 
 /* ---- effects -------------------------------------------------------------------------------- */
 

@@ -29,6 +29,7 @@ const SET: usize = PLACE + THREADS;
 pub const BLOCKED: u32 = 1;
 pub const READY: u32 = 2;
 pub const RUNNING: u32 = 3;
+pub const MIGRATING: u32 = 7;
 
 pub const ARRIVES: u32 = 0;
 pub const LEAVES: u32 = 1;
@@ -218,11 +219,12 @@ impl Machine {
         before
     }
 
-    /// What holds at each instant: a core counts at least its READY threads, and an idle core has none.
+    /// What holds at each instant: a core counts at least its READY and MIGRATING threads, and an idle core has none.
     fn check_now(&self) {
         for core in 0..CORES {
             let word = self.core(core);
-            let ready = (0..THREADS).filter(|thread| self.place(*thread) == (READY, core)).count() as u32;
+            let counts = |thread: &usize| [(READY, core), (MIGRATING, core)].contains(&self.place(*thread));
+            let ready = (0..THREADS).filter(counts).count() as u32;
             self.check(word.ready >= ready && word.ready < 1 << 31, || {
                 format!("core {core} counts {} READY threads of {ready}", word.ready)
             });
@@ -335,10 +337,15 @@ impl Machine {
         self.place_on(thread, other);
     }
 
-    /// A steal: moves the thread if it is READY on `from`. True if it did.
+    /// A steal: takes the thread if it is READY on `from`, and moves it. True if it did.
     pub fn steal(&self, thread: usize, from: usize, to: usize) -> bool {
         let old = self.load_place(thread);
-        place(old) == (READY, from) && self.transition(thread, old, READY, to)
+        if place(old) != (READY, from) || !self.transition(thread, old, MIGRATING, from) {
+            return false;
+        }
+        // Not loaded: the kernel may have run the thread meanwhile.
+        let taken = (old & !0xff | u64::from(MIGRATING)) + (1 << 32);
+        self.transition(thread, taken, READY, to)
     }
 
     /// The kernel has taken the thread's entry from the queue of `core`: ops.running.

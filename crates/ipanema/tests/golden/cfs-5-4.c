@@ -881,7 +881,8 @@ SAAKM_STEAL(cfs_5_4_pull, dst, from)
 				break;
 			if (!cfs_5_4_pull_steal_thread(s, dst, t, memo))
 				continue;
-			SAAKM_FROM(s, t);
+			if (!SAAKM_TAKE(s, t))
+				continue;
 			cfs_5_4_pull_move(s, dst, t);
 			if (!saakm_moved(s))
 				continue;
@@ -979,7 +980,8 @@ SAAKM_STEAL(cfs_5_4_rotate, dst, from)
 				break;
 			if (!cfs_5_4_rotate_steal_thread(s, dst, t, memo))
 				continue;
-			SAAKM_FROM(s, t);
+			if (!SAAKM_TAKE(s, t))
+				continue;
 			cfs_5_4_rotate_move(s, dst, t);
 			if (!saakm_moved(s))
 				continue;

@@ -463,7 +463,8 @@ SAAKM_STEAL(cfs_cwc_pull, dst, from)
 				break;
 			if (!cfs_cwc_pull_steal_thread(s, dst, t, memo))
 				continue;
-			SAAKM_FROM(s, t);
+			if (!SAAKM_TAKE(s, t))
+				continue;
 			cfs_cwc_pull_move(s, dst, t);
 			if (!saakm_moved(s))
 				continue;

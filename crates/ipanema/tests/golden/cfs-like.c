@@ -302,7 +302,8 @@ SAAKM_STEAL(cfs_like_pull, dst, from)
 				break;
 			if (!cfs_like_pull_steal_thread(s, dst, t, memo))
 				continue;
-			SAAKM_FROM(s, t);
+			if (!SAAKM_TAKE(s, t))
+				continue;
 			cfs_like_pull_move(s, dst, t);
 			if (!saakm_moved(s))
 				continue;

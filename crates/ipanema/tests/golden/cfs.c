@@ -933,7 +933,8 @@ SAAKM_STEAL(cfs_pull, dst, from)
 				break;
 			if (!cfs_pull_steal_thread(s, dst, t, memo))
 				continue;
-			SAAKM_FROM(s, t);
+			if (!SAAKM_TAKE(s, t))
+				continue;
 			cfs_pull_move(s, dst, t);
 			if (!saakm_moved(s))
 				continue;
@@ -1031,7 +1032,8 @@ SAAKM_STEAL(cfs_rotate, dst, from)
 				break;
 			if (!cfs_rotate_steal_thread(s, dst, t, memo))
 				continue;
-			SAAKM_FROM(s, t);
+			if (!SAAKM_TAKE(s, t))
+				continue;
 			cfs_rotate_move(s, dst, t);
 			if (!saakm_moved(s))
 				continue;

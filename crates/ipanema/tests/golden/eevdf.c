@@ -854,7 +854,8 @@ SAAKM_STEAL(eevdf_rotate, dst, from)
 				break;
 			if (!eevdf_rotate_steal_thread(s, dst, t, memo))
 				continue;
-			SAAKM_FROM(s, t);
+			if (!SAAKM_TAKE(s, t))
+				continue;
 			eevdf_rotate_move(s, dst, t);
 			if (!saakm_moved(s))
 				continue;
@@ -1501,7 +1502,8 @@ SAAKM_STEAL(eevdf_pull, dst, from)
 				break;
 			if (!eevdf_pull_steal_thread(s, dst, t, memo))
 				continue;
-			SAAKM_FROM(s, t);
+			if (!SAAKM_TAKE(s, t))
+				continue;
 			eevdf_pull_move(s, dst, t);
 			if (!saakm_moved(s))
 				continue;

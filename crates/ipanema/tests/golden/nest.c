@@ -1028,7 +1028,8 @@ SAAKM_STEAL(nest_pull, dst, from)
 				break;
 			if (!nest_pull_steal_thread(s, dst, t, memo))
 				continue;
-			SAAKM_FROM(s, t);
+			if (!SAAKM_TAKE(s, t))
+				continue;
 			nest_pull_move(s, dst, t);
 			if (!saakm_moved(s))
 				continue;
@@ -1126,7 +1127,8 @@ SAAKM_STEAL(nest_rotate, dst, from)
 				break;
 			if (!nest_rotate_steal_thread(s, dst, t, memo))
 				continue;
-			SAAKM_FROM(s, t);
+			if (!SAAKM_TAKE(s, t))
+				continue;
 			nest_rotate_move(s, dst, t);
 			if (!saakm_moved(s))
 				continue;

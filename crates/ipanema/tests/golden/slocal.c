@@ -579,7 +579,8 @@ SAAKM_STEAL(slocal_pull, dst, from)
 				break;
 			if (!slocal_pull_steal_thread(s, dst, t, memo))
 				continue;
-			SAAKM_FROM(s, t);
+			if (!SAAKM_TAKE(s, t))
+				continue;
 			slocal_pull_move(s, dst, t);
 			if (!saakm_moved(s))
 				continue;
@@ -677,7 +678,8 @@ SAAKM_STEAL(slocal_rotate, dst, from)
 				break;
 			if (!slocal_rotate_steal_thread(s, dst, t, memo))
 				continue;
-			SAAKM_FROM(s, t);
+			if (!SAAKM_TAKE(s, t))
+				continue;
 			slocal_rotate_move(s, dst, t);
 			if (!saakm_moved(s))
 				continue;

@@ -880,7 +880,8 @@ SAAKM_STEAL(smove_pull, dst, from)
 				break;
 			if (!smove_pull_steal_thread(s, dst, t, memo))
 				continue;
-			SAAKM_FROM(s, t);
+			if (!SAAKM_TAKE(s, t))
+				continue;
 			smove_pull_move(s, dst, t);
 			if (!saakm_moved(s))
 				continue;
@@ -978,7 +979,8 @@ SAAKM_STEAL(smove_rotate, dst, from)
 				break;
 			if (!smove_rotate_steal_thread(s, dst, t, memo))
 				continue;
-			SAAKM_FROM(s, t);
+			if (!SAAKM_TAKE(s, t))
+				continue;
 			smove_rotate_move(s, dst, t);
 			if (!saakm_moved(s))
 				continue;

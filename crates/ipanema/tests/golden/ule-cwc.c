@@ -368,7 +368,8 @@ SAAKM_STEAL(ule_cwc_pull, dst, from)
 			}
 			if (!ule_cwc_pull_steal_thread(s, dst, t))
 				continue;
-			SAAKM_FROM(s, t);
+			if (!SAAKM_TAKE(s, t))
+				continue;
 			ule_cwc_pull_move(s, dst, t);
 			if (!saakm_moved(s))
 				continue;
@@ -389,7 +390,8 @@ SAAKM_STEAL(ule_cwc_pull, dst, from)
 				}
 				if (!ule_cwc_pull_steal_thread(s, dst, t))
 					continue;
-				SAAKM_FROM(s, t);
+				if (!SAAKM_TAKE(s, t))
+					continue;
 				ule_cwc_pull_move(s, dst, t);
 				if (!saakm_moved(s))
 					continue;

@@ -278,7 +278,8 @@ SAAKM_STEAL(ule_like_pull, dst, from)
 				break;
 			if (!ule_like_pull_steal_thread(s, dst, t))
 				continue;
-			SAAKM_FROM(s, t);
+			if (!SAAKM_TAKE(s, t))
+				continue;
 			ule_like_pull_move(s, dst, t);
 			if (!saakm_moved(s))
 				continue;

@@ -369,7 +369,8 @@ SAAKM_STEAL(ule_pull, dst, from)
 			}
 			if (!ule_pull_steal_thread(s, dst, t))
 				continue;
-			SAAKM_FROM(s, t);
+			if (!SAAKM_TAKE(s, t))
+				continue;
 			ule_pull_move(s, dst, t);
 			if (!saakm_moved(s))
 				continue;
@@ -390,7 +391,8 @@ SAAKM_STEAL(ule_pull, dst, from)
 				}
 				if (!ule_pull_steal_thread(s, dst, t))
 					continue;
-				SAAKM_FROM(s, t);
+				if (!SAAKM_TAKE(s, t))
+					continue;
 				ule_pull_move(s, dst, t);
 				if (!saakm_moved(s))
 					continue;

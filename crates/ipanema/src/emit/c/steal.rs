@@ -235,7 +235,8 @@ impl Unit<'_> {
         out.line(&format!("if (!{may})"));
         out.line("\tcontinue;");
         self.assert(out, &contract.third);
-        out.line(&format!("SAAKM_FROM(s, {thread});"));
+        out.line(&format!("if (!SAAKM_TAKE(s, {thread}))"));
+        out.line("\tcontinue;");
         out.line(&format!("{};", self.phase(steal.move_thread, v, thread)));
         if steal.stop.is_some() || steal.stop_core.is_some() {
             // A thread that another core moved first does not count.
