@@ -114,7 +114,7 @@ static __always_inline bool saakm_transition(saakm_t s, thread_t t, u64 old, u32
 
 /*
  * Takes t, the current thread of a steal's walk, before the steal changes its attributes: it becomes
- * MIGRATING, and nobody else takes it. False if t.where has changed since the walk loaded it: the
+ * MIGRATING, so that no other steal takes it and no core chooses it. False if t.where has changed since the walk loaded it: the
  * steal's conditions hold for that queue only, and another core that has taken t meanwhile is waiting
  * for it. Moves beyond s->room are refused: the kernel's queues would not follow.
  */

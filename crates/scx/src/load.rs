@@ -4,7 +4,7 @@ use crate::arena::{Arena, store};
 use crate::error::Error;
 use crate::exit::ExitInfo;
 use crate::layout::*;
-use crate::schedule::{Preferred, RealTime};
+use crate::schedule::{Boost, RealTime};
 use crate::verify::Program;
 use crate::{log, object, requirements, topology};
 use hearth_policy::Policy;
@@ -96,7 +96,7 @@ pub fn load(
 ) -> Result<Loaded, Error> {
     libbpf_log::begin();
     // Verification is work of this thread in the kernel. Beside busy threads it would take several times as long.
-    let _preferred = Preferred::begin();
+    let _boost = Boost::begin();
     let bad = |what: String| Error::Load { policy: policy.name().to_owned(), action: "loaded", what };
     let most = host.cpus.last().map_or(1, |last| *last as usize + 1);
     if most > MAX_CORES {

@@ -71,24 +71,24 @@ impl Drop for RealTime {
 /// For work that others wait for. With real-time priority, the threads of its core would have to wait for its end: 168 ms
 /// for a verification.
 #[derive(Debug)]
-pub struct Preferred {
+pub struct Boost {
     before: Option<i32>,
 }
 
-impl Preferred {
+impl Boost {
     const NICE: i32 = -10;
 
-    pub fn begin() -> Preferred {
+    pub fn begin() -> Boost {
         // SAFETY: no pointers. It cannot fail for the calling thread.
         let before = unsafe { libc::getpriority(libc::PRIO_PROCESS, 0) };
         // SAFETY: no pointers.
         let begun =
             before > Self::NICE && unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, Self::NICE) } == 0;
-        Preferred { before: begun.then_some(before) }
+        Boost { before: begun.then_some(before) }
     }
 }
 
-impl Drop for Preferred {
+impl Drop for Boost {
     fn drop(&mut self) {
         if let Some(before) = self.before {
             // SAFETY: no pointers.
@@ -144,10 +144,10 @@ mod tests {
         // SAFETY: no pointers.
         let nice = || unsafe { libc::getpriority(libc::PRIO_PROCESS, 0) };
         let before = nice();
-        let preferred = Preferred::begin();
+        let boost = Boost::begin();
         // Without the privilege the nice value stays.
-        assert_eq!(nice(), preferred.before.map_or(before, |_| Preferred::NICE));
-        drop(preferred);
+        assert_eq!(nice(), boost.before.map_or(before, |_| Boost::NICE));
+        drop(boost);
         assert_eq!(nice(), before);
     }
 }
