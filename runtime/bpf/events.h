@@ -180,15 +180,48 @@ void BPF_STRUCT_OPS(saakm_enqueue, struct task_struct *p, u64 enq_flags)
 
 /* ---- execution ---------------------------------------------------------------------------- */
 
+/* Whether the kernel runs p although the policy has not placed it. */
+static __always_inline bool saakm_is_unplaced(struct task_struct *p, thread_t t)
+{
+	u32 state = saakm_state_of(t->where);
+
+	return (state == SAAKM_NOT_QUEUED || state == SAAKM_BLOCKED || state == SAAKM_DETACHED) &&
+	       !saakm_is_percpu_kthread(p);
+}
+
+/*
+ * Event new or unblock of t, which already runs: it comes from another class, or its properties have
+ * changed. The kernel does not call ops.enqueue then. Without the event, the policy would still have
+ * t's attributes for its old weight and core. It can choose this core only.
+ */
+SAAKM_GLOBAL int saakm_place_here(u64 thread, u32 cpu)
+{
+	thread_t t = SAAKM_FIELD_AT(struct saakm_thread, thread);
+	saakm_t s;
+
+	saakm_join_group(thread);
+	saakm_update_affinity(t, cpu, true);
+	s = saakm_begin(SAAKM_IN_OPERATION, t);
+	saakm_change(s, cpu, SAAKM_STOPS, saakm_stranger_of(cpu));
+	saakm_place((u64)s, thread, cpu);
+	saakm_kick_preempted((u64)s);
+	t->flags &= ~(SAAKM_T_OUTSIDE | SAAKM_T_PREEMPTS);
+	return 0;
+}
+
 /* p starts to run on its core. */
 void BPF_STRUCT_OPS(saakm_running, struct task_struct *p)
 {
 	u32 cpu = scx_bpf_task_cpu(p);
 	struct saakm_core SAAKM_MEM *core = saakm_core_at(cpu);
 	thread_t t = saakm_thread_of(p);
-	saakm_t s = saakm_begin(SAAKM_IN_OPERATION, t);
+	bool unplaced = t && saakm_is_unplaced(p, t);
+	saakm_t s;
 	u64 where;
 
+	if (unplaced)
+		saakm_place_here((u64)t, cpu);
+	s = saakm_begin(SAAKM_IN_OPERATION, t);
 	saakm_stop_spinning((u64)s, cpu);
 	core->warm_until = 0;
 	core->searched = SAAKM_NOT_SEARCHED;
@@ -212,6 +245,8 @@ void BPF_STRUCT_OPS(saakm_running, struct task_struct *p)
 	       !saakm_transition(s, t, where, SAAKM_RUNNING, cpu, 0) && can_loop)
 		where = t->where;
 	saakm_change(s, cpu, SAAKM_RUNS, t->index);
+	if (unplaced)
+		saakm_update_affinity(t, cpu, saakm_pinned(p));
 	t->running_since = s->now;
 	t->charged = s->now;
 	t->timer_at = 0;

@@ -113,10 +113,11 @@ static __always_inline bool saakm_transition(saakm_t s, thread_t t, u64 old, u32
 }
 
 /*
- * Takes t, the current thread of a steal's walk, before the steal changes its attributes: it becomes
- * MIGRATING, so that no other steal takes it and no core chooses it. False if t.where has changed since the walk loaded it: the
- * steal's conditions hold for that queue only, and another core that has taken t meanwhile is waiting
- * for it. Moves beyond s->room are refused: the kernel's queues would not follow.
+ * Takes t, which is READY, before a handler changes its attributes that is not of t's core: a steal,
+ * a timer, or a placement again. t becomes MIGRATING: no other handler takes it, and no core chooses
+ * it. False if t.where is no longer `where`: the handler's conditions hold for that queue only, and
+ * another core that has taken t meanwhile is waiting for it. Moves beyond s->room are refused: the
+ * kernel's queues would not follow.
  */
 SAAKM_GLOBAL bool saakm_take(u64 context, u64 thread, u64 where)
 {
@@ -139,6 +140,21 @@ SAAKM_GLOBAL bool saakm_take(u64 context, u64 thread, u64 where)
 
 #define SAAKM_TAKE(s, t) saakm_take((u64)(s), (u64)(t), t##_where)
 
+/*
+ * Makes t READY again where it was, if the handler that took it has not moved it. Its core may have
+ * searched meanwhile and found nothing.
+ */
+SAAKM_GLOBAL int saakm_give_back(u64 context, u64 thread)
+{
+	saakm_t s = SAAKM_FIELD_AT(struct saakm, context);
+	thread_t t = SAAKM_FIELD_AT(struct saakm_thread, thread);
+	core_t c = saakm_core_of(s->from);
+
+	if (saakm_transition(s, t, s->from, SAAKM_READY, c, saakm_queue_of(s->from)))
+		saakm_kick(c);
+	return 0;
+}
+
 /* Ends this handler's claim of c in its context; false if it has none. */
 static __always_inline bool saakm_drop_claim(saakm_t s, core_t c)
 {
@@ -159,9 +175,8 @@ static __always_inline void saakm_release(saakm_t s, core_t c)
 /*
  * t => c.queue: makes t READY there, or moves a READY t.
  *
- * Of the cores that compete for a READY thread (a steal, a timer, the core that runs it), the first
- * to change t.where wins. For all others this does nothing, and saakm_moved() is false. `key` and
- * `reason` are stored after the swap, by the winner: a reader may see the old ones with the new
+ * If the kernel has taken a thread that the handler held, this does nothing, and saakm_moved() is
+ * false. `key` and `reason` are stored after the swap: a reader may see the old ones with the new
  * `where`.
  *
  * c is no longer idle when the claim of c ends; saakm_take_claim relies on this order. Moves beyond
@@ -170,8 +185,8 @@ static __always_inline void saakm_release(saakm_t s, core_t c)
 static __always_inline void saakm_ready(saakm_t s, thread_t t, core_t c, u32 queue, int64_t key,
 					u32 reason)
 {
-	bool own = t->index == s->subject;
-	u64 old = own ? t->where : s->from;
+	bool held = t->index == s->held;
+	u64 old = held ? s->from : t->where;
 	bool moves = saakm_counts(saakm_state_of(old));
 	bool queued =
 		moves && !(t->flags & SAAKM_T_OUTSIDE); /* it has an entry, which must follow */
@@ -179,10 +194,10 @@ static __always_inline void saakm_ready(saakm_t s, thread_t t, core_t c, u32 que
 
 	c &= SAAKM_MAX_CORES - 1;
 	s->moved = false;
-	/* A timer gives up if t is no longer READY or THROTTLED. A steal must hold t (saakm_take), and `old`
-	   is then MIGRATING. So only its own event makes a thread READY that was not. */
-	if (own ? !moves && s->on_timer && saakm_state_of(old) != SAAKM_THROTTLED
-		: t->index != s->held)
+	/* Only its own event makes a thread READY that was not, or the end of its throttling. Who moves a READY
+	   thread holds it (saakm_take), and `old` is then MIGRATING. */
+	if (!held &&
+	    (t->index != s->subject || (s->on_timer && saakm_state_of(old) != SAAKM_THROTTLED)))
 		return;
 	if (queued && n >= s->room) {
 		saakm_core_at(s->cpu)->count.moves_refused++;

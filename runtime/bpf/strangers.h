@@ -124,8 +124,11 @@ SAAKM_GLOBAL int saakm_place_again(u32 c, u32 queue)
 			continue;
 		SAAKM_IRQS_OFF(irqs);
 		s = saakm_begin(SAAKM_IN_TIMER, t);
-		if (saakm_is_ready_in(t->where, c, queue))
+		where = t->where;
+		if (saakm_is_ready_in(where, c, queue) && saakm_take((u64)s, (u64)t, where)) {
 			saakm_on_unblock((u64)s, (u64)t, c);
+			saakm_give_back((u64)s, (u64)t);
+		}
 		saakm_end((u64)s);
 		SAAKM_IRQS_ON(irqs);
 		where = t->where;

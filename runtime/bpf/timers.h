@@ -162,7 +162,7 @@ struct {
  * Timer of a thread: event timer, if t is still READY and its timer still armed.
  *
  * timer_at is a plain word that t's own operations and handlers write; 0 cancels. The race with a
- * core that runs t is decided by the compare-and-swap of t->where in saakm_ready.
+ * core that runs t, or steals it, is decided by the compare-and-swap of t->where in saakm_take.
  */
 static int saakm_thread_timer_fired(void *map, u32 *key, struct saakm_timer *timer)
 {
@@ -186,8 +186,10 @@ static int saakm_thread_timer_fired(void *map, u32 *key, struct saakm_timer *tim
 	from = saakm_core_of(where);
 	queue = saakm_queue_of(where);
 	/* t may have started to run since, in particular while this waited for the lock. */
-	if (saakm_state_of(where) == SAAKM_READY)
+	if (saakm_state_of(where) == SAAKM_READY && saakm_take((u64)s, (u64)t, where)) {
 		saakm_on_timer((u64)s, (u64)t);
+		saakm_give_back((u64)s, (u64)t);
+	}
 	saakm_end((u64)s);
 	SAAKM_IRQS_ON(irqs);
 	if (s->nr_moves) {

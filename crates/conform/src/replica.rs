@@ -12,8 +12,10 @@ use std::ptr;
 
 /// Largest number of ready queues of a core.
 pub const QUEUES: usize = 4;
-/// `SAAKM_READY` of the kernel runtime's `enum saakm_state`.
+/// `SAAKM_READY` and `SAAKM_MIGRATING` of the kernel runtime's `enum saakm_state`: a core counts such threads as ready.
+/// The handler of a timer holds its thread, so that it is MIGRATING.
 const READY: u8 = 2;
+const MIGRATING: u8 = 7;
 
 /// The last logged state of a core.
 #[derive(Clone, Copy)]
@@ -425,7 +427,7 @@ impl Stage {
     pub fn enqueue(&mut self, t: *mut Thread, core: u32, queue: u32) {
         // SAFETY: policies get thread pointers only from here, and each is the start of a slot.
         let slot = unsafe { &mut *t.cast::<Slot>() };
-        if slot.state == READY {
+        if [READY, MIGRATING].contains(&slot.state) {
             let from = slot.thread.core;
             let old = &mut self.cores[from as usize];
             old.nr_ready = old.nr_ready.saturating_sub(1);

@@ -337,15 +337,24 @@ impl Machine {
         self.place_on(thread, other);
     }
 
+    /// Takes the thread if it is READY on `from`: its place then.
+    fn take(&self, thread: usize, from: usize) -> Option<u64> {
+        let old = self.load_place(thread);
+        let taken = place(old) == (READY, from) && self.transition(thread, old, MIGRATING, from);
+        // Not loaded: the kernel may have run the thread meanwhile.
+        taken.then_some((old & !0xff | u64::from(MIGRATING)) + (1 << 32))
+    }
+
     /// A steal: takes the thread if it is READY on `from`, and moves it. True if it did.
     pub fn steal(&self, thread: usize, from: usize, to: usize) -> bool {
-        let old = self.load_place(thread);
-        if place(old) != (READY, from) || !self.transition(thread, old, MIGRATING, from) {
-            return false;
+        self.take(thread, from).is_some_and(|taken| self.transition(thread, taken, READY, to))
+    }
+
+    /// A timer that takes the thread but does not move it.
+    pub fn take_and_give_back(&self, thread: usize, core: usize) {
+        if self.take(thread, core).is_some_and(|taken| self.transition(thread, taken, READY, core)) {
+            self.kick(core, false);
         }
-        // Not loaded: the kernel may have run the thread meanwhile.
-        let taken = (old & !0xff | u64::from(MIGRATING)) + (1 << 32);
-        self.transition(thread, taken, READY, to)
     }
 
     /// The kernel has taken the thread's entry from the queue of `core`: ops.running.

@@ -260,6 +260,26 @@ static SCENARIOS: &[Scenario] = &[
         preemptions: None,
     },
     Scenario {
+        name: "a timer takes a thread and gives it back, while its core looks for one",
+        start: Start {
+            cores: [ONE_READY, Core::BUSY, Core::BUSY],
+            places: [NONE, (READY, 0), NONE, NONE],
+            pair: 0,
+        },
+        operations: &[
+            |m| m.take_and_give_back(1, 0),
+            |m| {
+                if m.sees_ready(1, 0) {
+                    m.run(1, 0);
+                } else {
+                    m.sleep(0, SLEEPS);
+                }
+            },
+        ],
+        rest: nothing,
+        preemptions: None,
+    },
+    Scenario {
         name: "of two hyperthreads, one goes to sleep, and one gets a thread",
         start: Start {
             cores: [Core::IDLE, Core::BUSY, Core::BUSY],

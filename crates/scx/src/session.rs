@@ -445,8 +445,6 @@ impl Session {
             let hotplugs = wait_until_settled();
             let host = Host::detect();
             let driver = driver(&self.shared.frequency, &host)?;
-            // Verification takes a while, during which the system runs without the policy.
-            let priority = HighPriority::new();
             let mut loaded = load::load(&self.shared.policy, &self.object, &host, hotplugs, &options)?;
             self.shared.frequency.store(&loaded.arena);
             let since = statistics::now();
@@ -455,7 +453,6 @@ impl Session {
                 Err(Error::Ended(info)) if info.restart() => continue,
                 attached => attached?,
             }
-            drop(priority);
             let cores = host.cpus.len();
             let running = Some(Running { loaded, host, since, restarts });
             *self.shared.running.write().unwrap_or_else(PoisonError::into_inner) = running;
@@ -559,27 +556,6 @@ pub fn wait_until_gone(ops: &str) -> Result<(), Error> {
         thread::sleep(Duration::from_millis(20));
     }
     Ok(())
-}
-
-/// Gives this thread the highest nice priority until dropped.
-struct HighPriority(i32);
-
-impl HighPriority {
-    fn new() -> HighPriority {
-        // SAFETY: no pointers; 0 is this thread, because Linux has nice values per thread.
-        unsafe {
-            let before = libc::getpriority(libc::PRIO_PROCESS, 0);
-            libc::setpriority(libc::PRIO_PROCESS, 0, -20);
-            HighPriority(before)
-        }
-    }
-}
-
-impl Drop for HighPriority {
-    fn drop(&mut self) {
-        // SAFETY: no pointers.
-        unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, self.0) };
-    }
 }
 
 /// Waits until no hot-plug is in progress; returns the count of hot-plugs.

@@ -170,6 +170,21 @@ fn policies_share_the_machine_as_the_kernel_does() {
     in_each_kernel(&["shares.sh", "cfs", "eevdf", "nest"]);
 }
 
+/// A steal changes no thread that its own core or another thief takes meanwhile. The guest compiles a policy that counts
+/// such threads.
+#[test]
+fn steals_take_a_thread_before_they_change_it() {
+    if !architecture().is_foreign() {
+        in_each_kernel(&["races.sh"]);
+    }
+}
+
+/// Threads whose properties change all the time run as often as under the kernel's own scheduler.
+#[test]
+fn policies_keep_up_with_changing_threads() {
+    in_each_guest(&Guest::counted(CPUS), &["storms.sh"], |_| ());
+}
+
 /// The limits of cgroups hold.
 #[test]
 fn limits_of_cgroups_hold() {
@@ -224,8 +239,7 @@ fn policies_run_on_more_than_64_cores() {
 /// own, each core soon runs something, so time is counted in instructions.
 #[test]
 fn cores_that_slept_before_are_idle() {
-    let quiet = Guest { acceleration: Acceleration::Counted, ..Guest::of(16) };
-    in_each_guest(&quiet, &["sleepers.sh", "cfs"], |_| ());
+    in_each_guest(&Guest::counted(16), &["sleepers.sh", "cfs"], |_| ());
 }
 
 /// The simulator's build of each policy makes the decisions that the kernel's build made.
@@ -265,6 +279,11 @@ struct Guest {
 impl Guest {
     fn of(cpus: u16) -> Guest {
         Guest { cpus, append: "", acceleration: Acceleration::Auto }
+    }
+
+    /// Its time is the number of executed instructions.
+    fn counted(cpus: u16) -> Guest {
+        Guest { acceleration: Acceleration::Counted, ..Guest::of(cpus) }
     }
 }
 

@@ -183,7 +183,7 @@ struct eevdf_thread {
 	nsec_t rest;
 	/*
 	 * eevdf.ipa:21
-	 * Weight of the thread then. Both are in virtual time, which passes faster for less weight.
+	 * Weight for which these and `deadline` hold: virtual time passes faster for less weight.
 	 */
 	int64_t weighed;
 	/*
@@ -1116,7 +1116,8 @@ SAAKM_LOCAL nsec_t eevdf_mean_now(saakm_t s, core_t c)
 /* eevdf.ipa:70 */
 SAAKM_LOCAL nsec_t eevdf_bounded(saakm_t s, thread_t t, nsec_t lag)
 {
-	nsec_t most = saakm_div((eevdf_state(s)->slice + 4 * SAAKM_MS) * 1024, saakm_weight(t));
+	nsec_t most = saakm_div((eevdf_state(s)->slice + 4 * SAAKM_MS) * 1024,
+			eevdf_thread(t)->weighed);
 	return saakm_max(saakm_min(lag, most), 0 - most);
 }
 
@@ -1133,12 +1134,11 @@ SAAKM_LOCAL void eevdf_depart(saakm_t s, thread_t t)
 				* eevdf_core(s, c)->weights,
 				eevdf_core(s, c)->weights + saakm_weight(t)));
 	eevdf_thread(t)->rest = eevdf_thread(t)->deadline - eevdf_thread(t)->vruntime;
-	eevdf_thread(t)->weighed = saakm_weight(t);
 }
 
 /*
- * eevdf.ipa:85
- * The weight of t has changed since (reweight_entity).
+ * eevdf.ipa:84
+ * The weight of t has changed (reweight_entity).
  */
 SAAKM_LOCAL void eevdf_reweigh(saakm_t s, thread_t t)
 {
@@ -1152,7 +1152,7 @@ SAAKM_LOCAL void eevdf_reweigh(saakm_t s, thread_t t)
 }
 
 /*
- * eevdf.ipa:92
+ * eevdf.ipa:91
  * Places t at its lag from the mean (place_entity). Without others there is nothing to be behind.
  */
 SAAKM_LOCAL void eevdf_on_enqueue(saakm_t s, thread_t t, core_t c)
@@ -1204,7 +1204,7 @@ SAAKM_LOCAL void eevdf_on_enqueue(saakm_t s, thread_t t, core_t c)
 	eevdf_core(s, c)->weights = others + saakm_weight(t);
 }
 
-/* eevdf.ipa:118 */
+/* eevdf.ipa:117 */
 SAAKM_LOCAL void eevdf_on_schedule(saakm_t s, core_t c)
 {
 	thread_t t = saakm_first(s, c, EEVDF_QUEUE_READY);
@@ -1218,13 +1218,18 @@ SAAKM_LOCAL void eevdf_on_schedule(saakm_t s, core_t c)
 	}
 }
 
-/* eevdf.ipa:127 */
+/* eevdf.ipa:126 */
 SAAKM_LOCAL void eevdf_on_tick(saakm_t s, thread_t t)
 {
 	core_t c = saakm_core(t);
 	eevdf_charge(s, t);
 	eevdf_update(s, c);
 	eevdf_survey(s, c);
+	if (eevdf_thread(t)->weighed != saakm_weight(t)) {
+		eevdf_thread(t)->rest = eevdf_thread(t)->deadline - eevdf_thread(t)->vruntime;
+		eevdf_reweigh(s, t);
+		eevdf_thread(t)->deadline = eevdf_thread(t)->vruntime + eevdf_thread(t)->rest;
+	}
 	if (eevdf_thread(t)->vruntime >= eevdf_thread(t)->deadline) {
 		eevdf_thread(t)->deadline = eevdf_thread(t)->vruntime + eevdf_ask(s, t);
 		eevdf_thread(t)->protected = eevdf_thread(t)->deadline;
@@ -1234,7 +1239,7 @@ SAAKM_LOCAL void eevdf_on_tick(saakm_t s, thread_t t)
 	}
 }
 
-/* eevdf.ipa:139 */
+/* eevdf.ipa:143 */
 SAAKM_LOCAL void eevdf_on_yield(saakm_t s, thread_t t)
 {
 	eevdf_charge(s, t);
@@ -1245,7 +1250,7 @@ SAAKM_LOCAL void eevdf_on_yield(saakm_t s, thread_t t)
 	eevdf_enter_ready(s, t, saakm_core(t), EEVDF_REASON_NONE);
 }
 
-/* eevdf.ipa:148 */
+/* eevdf.ipa:152 */
 SAAKM_LOCAL void eevdf_on_preempt(saakm_t s, thread_t t)
 {
 	eevdf_charge(s, t);
@@ -1254,7 +1259,7 @@ SAAKM_LOCAL void eevdf_on_preempt(saakm_t s, thread_t t)
 	eevdf_stay_or_go(s, t);
 }
 
-/* eevdf.ipa:155 */
+/* eevdf.ipa:159 */
 SAAKM_LOCAL void eevdf_on_block(saakm_t s, thread_t t)
 {
 	eevdf_charge(s, t);
@@ -1265,7 +1270,7 @@ SAAKM_LOCAL void eevdf_on_block(saakm_t s, thread_t t)
 }
 
 /*
- * eevdf.ipa:166
+ * eevdf.ipa:170
  * Number of threads that may run on a node before a fork leaves it.
  */
 SAAKM_LOCAL int64_t eevdf_allowed(saakm_t s, core_t c)
@@ -1279,7 +1284,7 @@ SAAKM_LOCAL int64_t eevdf_allowed(saakm_t s, core_t c)
 			: dies);
 }
 
-/* eevdf.ipa:171 */
+/* eevdf.ipa:175 */
 SAAKM_LOCAL bool eevdf_may_leave_node(saakm_t s, thread_t t, core_t c)
 {
 	if (eevdf_idle_in(s, t, saakm_numa(s, c)) == 0) {
@@ -1294,7 +1299,7 @@ SAAKM_LOCAL bool eevdf_may_leave_node(saakm_t s, thread_t t, core_t c)
 	return d != NULL;
 }
 
-/* eevdf.ipa:176 */
+/* eevdf.ipa:180 */
 SAAKM_LOCAL bool eevdf_leaves_node(saakm_t s, thread_t t, core_t c, domain_t d)
 {
 	return eevdf_idle_in(s, t, d) == 0 ? eevdf_leaves(s, t, saakm_numa(s, c), d)
@@ -1302,7 +1307,7 @@ SAAKM_LOCAL bool eevdf_leaves_node(saakm_t s, thread_t t, core_t c, domain_t d)
 }
 
 /*
- * eevdf.ipa:181
+ * eevdf.ipa:185
  * True if d has more idle cores than the node of c, unless few threads run there and the difference is small.
  */
 SAAKM_SHARED_3(bool, eevdf_roomier, thread_t, t, core_t, c, domain_t, d)
@@ -1326,7 +1331,7 @@ SAAKM_SHARED_3(bool, eevdf_roomier, thread_t, t, core_t, c, domain_t, d)
 }
 
 /*
- * eevdf.ipa:188
+ * eevdf.ipa:192
  * A thread that went to sleep ahead of the mean is still in its core's queue until the mean has
  * reached it (delayed dequeue). So it has no placement, or no lag.
  */
@@ -1352,7 +1357,7 @@ SAAKM_LOCAL void eevdf_on_unblock(saakm_t s, thread_t t, core_t waker)
 }
 
 /*
- * eevdf.ipa:208
+ * eevdf.ipa:212
  * The previous core, if that is idle.
  */
 SAAKM_LOCAL core_t eevdf_choose_target(saakm_t s, thread_t t, core_t waker)
@@ -1362,7 +1367,7 @@ SAAKM_LOCAL core_t eevdf_choose_target(saakm_t s, thread_t t, core_t waker)
 }
 
 /*
- * eevdf.ipa:213
+ * eevdf.ipa:217
  * Searches fewer cores the more of the die is busy (SIS_UTIL), none above 85%.
  */
 SAAKM_LOCAL core_t eevdf_search(saakm_t s, thread_t t, core_t target, core_t waker)
@@ -1416,7 +1421,7 @@ SAAKM_LOCAL core_t eevdf_search(saakm_t s, thread_t t, core_t target, core_t wak
 	return found != SAAKM_NO_CORE ? found : target;
 }
 
-/* eevdf.ipa:231 */
+/* eevdf.ipa:235 */
 SAAKM_SHARED_2(bool, eevdf_pull_can_steal_core, core_t, dst, core_t, src)
 {
 	return saakm_nr_ready(s, src) > 0 && saakm_nr_running(s, src) >= 2
@@ -1424,7 +1429,7 @@ SAAKM_SHARED_2(bool, eevdf_pull_can_steal_core, core_t, dst, core_t, src)
 				|| eevdf_crowded(s, saakm_llc(s, src)));
 }
 
-/* eevdf.ipa:234 */
+/* eevdf.ipa:238 */
 SAAKM_SHARED_2(int64_t, eevdf_pull_select_core, core_t, dst, core_t, src)
 {
 	(void)dst;
@@ -1432,7 +1437,7 @@ SAAKM_SHARED_2(int64_t, eevdf_pull_select_core, core_t, dst, core_t, src)
 	return saakm_nr_running(s, src);
 }
 
-/* eevdf.ipa:235 */
+/* eevdf.ipa:239 */
 SAAKM_SHARED_3(bool, eevdf_pull_steal_thread, core_t, dst, thread_t, t, memo_t, memo)
 {
 	return saakm_has(saakm_affinity(t), dst) && !eevdf_hot(s, t, dst)
@@ -1440,26 +1445,25 @@ SAAKM_SHARED_3(bool, eevdf_pull_steal_thread, core_t, dst, thread_t, t, memo_t, 
 			- SAAKM_MEMO_VALUE(memo, 1, eevdf_weight_of(s, dst)) > saakm_weight(t);
 }
 
-/* eevdf.ipa:238 */
+/* eevdf.ipa:242 */
 SAAKM_SHARED_2(bool, eevdf_pull_stop, core_t, dst, int64_t, stolen)
 {
 	return stolen > 0 && stolen >= eevdf_core(s, dst)->budget;
 }
 
-/* eevdf.ipa:239 */
+/* eevdf.ipa:243 */
 SAAKM_LOCAL void eevdf_pull_move(saakm_t s, core_t dst, thread_t t)
 {
 	eevdf_core(s, dst)->failures = 0;
 	eevdf_thread(t)->lag = eevdf_bounded(s, t,
 			eevdf_core(s, saakm_core(t))->min_vruntime - eevdf_thread(t)->vruntime);
 	eevdf_thread(t)->rest = eevdf_thread(t)->deadline - eevdf_thread(t)->vruntime;
-	eevdf_thread(t)->weighed = saakm_weight(t);
 	eevdf_thread(t)->moved = true;
 	eevdf_enter_ready(s, t, dst, EEVDF_REASON_BALANCE);
 }
 
 /*
- * eevdf.ipa:230
+ * eevdf.ipa:234
  * dst takes threads while a core has more weight than dst would have with the thread. They keep
  * their lag.
  */
@@ -1516,7 +1520,7 @@ SAAKM_STEAL(eevdf_pull, dst, from)
 	}
 }
 
-/* eevdf.ipa:249 */
+/* eevdf.ipa:252 */
 SAAKM_LOCAL void eevdf_on_newly_idle(saakm_t s, core_t c)
 {
 	if (eevdf_core(s, c)->usual_idle < eevdf_state(s)->balance_cost) {

@@ -1,0 +1,21 @@
+# shellcheck shell=sh
+# storms.sh HEARTH: spinning threads whose nice value, affinity or class change all the time, under policies and under the
+# kernel's own scheduler. For guests that count instructions: in others the host makes gaps, too. Prints `ok WHAT` or `FAILED
+# WHAT`; the last line is `end`.
+H=$1
+. "$(dirname "$0")/checks.sh"
+
+LOADS="renice affinity class" sh "$(dirname "$0")/soak.sh" "$H" 1 4 kernel eevdf cfs | tee /tmp/cells
+
+# A field of cell POLICY LOAD: 4 is the longest gap in ms, 5 the smallest share.
+field() { awk -v policy="$1" -v load="$2" -v field="$3" '$1 == "cell" && $2 == policy && $3 == load { print $field }' /tmp/cells; }
+# The gap of eevdf is at most twice the kernel's; 60 ms say nothing.
+waits() { [ "$(field eevdf "$1" 4)" -le 60 ] || [ "$(field eevdf "$1" 4)" -le $(($(field kernel "$1" 4) * 2)) ]; }
+shares() { [ $(($(field "$1" "$2" 5) * 2)) -ge "$(field kernel "$2" 5)" ]; }
+
+for load in renice affinity class; do
+	check "eevdf lets no thread wait: $load" waits $load
+	for policy in eevdf cfs; do check "$policy starves no thread: $load" shares $policy $load; done
+done
+check "no policy is ejected" sh -c '! grep ^ended /tmp/cells'
+echo end
