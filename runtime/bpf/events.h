@@ -233,7 +233,8 @@ void BPF_STRUCT_OPS(saakm_running, struct task_struct *p)
 		goto out;
 	}
 	where = t->where;
-	if (saakm_is_ready_in(where, cpu, saakm_queue_of(where))) {
+	/* A thread that goes on is not chosen anew: its turn does not begin again. */
+	if (!unplaced && saakm_is_ready_in(where, cpu, saakm_queue_of(where))) {
 		_Static_assert(SAAKM_MAX_QUEUES == 4, "each head is cleared");
 		s->heads[0] = s->heads[1] = s->heads[2] = s->heads[3] = 0;
 		s->heads[saakm_queue_of(where) & (SAAKM_MAX_QUEUES - 1)] = t->index;

@@ -1132,7 +1132,7 @@ SAAKM_LOCAL void eevdf_depart(saakm_t s, thread_t t)
 	eevdf_thread(t)->lag = eevdf_bounded(s, t,
 			saakm_div((eevdf_core(s, c)->mean - eevdf_thread(t)->vruntime)
 				* eevdf_core(s, c)->weights,
-				eevdf_core(s, c)->weights + saakm_weight(t)));
+				eevdf_core(s, c)->weights + eevdf_thread(t)->weighed));
 	eevdf_thread(t)->rest = eevdf_thread(t)->deadline - eevdf_thread(t)->vruntime;
 }
 
