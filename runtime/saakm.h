@@ -43,8 +43,9 @@
  * again every tick: event unblock, with t READY and the core as waker. Work conservation then means:
  * no core stays idle while a thread is READY behind a running one, whichever class that belongs to.
  *
- * If the weight or affinity of a running thread changes, `preempt` comes before and `unblock` after; its
- * affinity is then its own core, where it goes on.
+ * If the weight or affinity of a running thread changes, `preempt` comes before and `unblock` after. If
+ * a running thread comes from another class, `new` comes. During `unblock` and `new` its affinity is the
+ * core where it runs; `schedule` does not follow.
  *
  * In `block`, `yield`, `preempt`, `terminate` the core no longer counts t as its current thread.
  * In `enter_idle` the core is already in the idle set; in `exit_idle` no longer.

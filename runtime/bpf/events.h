@@ -180,7 +180,7 @@ void BPF_STRUCT_OPS(saakm_enqueue, struct task_struct *p, u64 enq_flags)
 
 /* ---- execution ---------------------------------------------------------------------------- */
 
-/* Whether the kernel runs p although the policy has not placed it. */
+/* Whether the kernel runs p although the policy has not placed it: also while it bypasses the policy. */
 static __always_inline bool saakm_is_unplaced(struct task_struct *p, thread_t t)
 {
 	u32 state = saakm_state_of(t->where);
@@ -190,9 +190,9 @@ static __always_inline bool saakm_is_unplaced(struct task_struct *p, thread_t t)
 }
 
 /*
- * Event new or unblock of t, which already runs: it comes from another class, or its properties have
- * changed. The kernel does not call ops.enqueue then. Without the event, the policy would still have
- * t's attributes for its old weight and core. It can choose this core only.
+ * Event new or unblock of t, which the kernel runs without ops.enqueue: t comes from another class, or
+ * its properties changed while it ran. Without the event, the policy would keep t's attributes for
+ * the old weight and core. The policy can choose this core only.
  */
 SAAKM_GLOBAL int saakm_place_here(u64 thread, u32 cpu)
 {

@@ -113,11 +113,11 @@ static __always_inline bool saakm_transition(saakm_t s, thread_t t, u64 old, u32
 }
 
 /*
- * Takes t, which is READY, before a handler changes its attributes that is not of t's core: a steal,
- * a timer, or a placement again. t becomes MIGRATING: no other handler takes it, and no core chooses
- * it. False if t.where is no longer `where`: the handler's conditions hold for that queue only, and
- * another core that has taken t meanwhile is waiting for it. Moves beyond s->room are refused: the
- * kernel's queues would not follow.
+ * Takes t, which is READY, for a handler that may run while t's core chooses a thread: a steal, a
+ * timer, or a second placement. t becomes MIGRATING before the handler changes its attributes: no
+ * other handler takes it, and no core chooses it. False if t.where is no longer `where`: the handler's
+ * conditions hold for that queue only, and another core that has taken t meanwhile is waiting for it.
+ * Moves beyond s->room are refused: the kernel's queues would not follow.
  */
 SAAKM_GLOBAL bool saakm_take(u64 context, u64 thread, u64 where)
 {
@@ -194,8 +194,8 @@ static __always_inline void saakm_ready(saakm_t s, thread_t t, core_t c, u32 que
 
 	c &= SAAKM_MAX_CORES - 1;
 	s->moved = false;
-	/* Only its own event makes a thread READY that was not, or the end of its throttling. Who moves a READY
-	   thread holds it (saakm_take), and `old` is then MIGRATING. */
+	/* A handler that moves a READY thread holds it (saakm_take); `old` is then MIGRATING. A thread that
+	   is not READY becomes so only in its own event, or when its throttling ends. */
 	if (!held &&
 	    (t->index != s->subject || (s->on_timer && saakm_state_of(old) != SAAKM_THROTTLED)))
 		return;

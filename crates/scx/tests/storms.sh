@@ -11,7 +11,8 @@ LOADS="renice affinity class" sh "$(dirname "$0")/soak.sh" "$H" 1 4 kernel eevdf
 field() { awk -v policy="$1" -v load="$2" -v field="$3" '$1 == "cell" && $2 == policy && $3 == load { print $field }' /tmp/cells; }
 # The gap of eevdf is at most twice the kernel's; 60 ms say nothing.
 waits() { [ "$(field eevdf "$1" 4)" -le 60 ] || [ "$(field eevdf "$1" 4)" -le $(($(field kernel "$1" 4) * 2)) ]; }
-shares() { [ $(($(field "$1" "$2" 5) * 2)) -ge "$(field kernel "$2" 5)" ]; }
+# The smallest share is at least a third of the kernel's. A thread that starves has less than a fifth.
+shares() { [ $(($(field "$1" "$2" 5) * 3)) -ge "$(field kernel "$2" 5)" ]; }
 
 for load in renice affinity class; do
 	check "eevdf lets no thread wait: $load" waits $load
