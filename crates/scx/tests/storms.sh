@@ -7,7 +7,7 @@ H=$1
 
 {
 	LOADS="renice affinity class" sh "$(dirname "$0")/soak.sh" "$H" 1 4 kernel eevdf cfs
-	LOADS=renice sh "$(dirname "$0")/soak.sh" "$H" 1 4 cfs-cwc-flat
+	LOADS="renice" sh "$(dirname "$0")/soak.sh" "$H" 1 4 cfs-cwc-flat
 } | tee /tmp/cells
 
 # A field of cell POLICY LOAD: 4 is the longest gap in ms, 5 the smallest share.
